@@ -71,7 +71,7 @@ libompd.so: build ## build bin/libompd.so, OMPD's C library for debuggers (needs
 
 libompd-recorder.so: ## build bin/libompd-recorder.so, which records what an OpenMP program does (needs gcc)
 	@mkdir -p $(dir $(RECORDER))
-	$(CC) $(CSTRICT) $(CRECORDER) -shared -DVERSION='"$(CVERSION)"' -Wl,-soname,libompd-recorder.so -Wl,-z,defs,-z,now -o $(RECORDER) recorder/*.c -lpthread
+	$(CC) $(CSTRICT) $(CRECORDER) -shared -DVERSION='"$(CVERSION)"' -Wl,-soname,libompd-recorder.so -Wl,-z,defs,-z,now -o $(RECORDER) recorder/*.c recorder/legacy/*.c -lpthread
 
 # Where `make install` installs, and the strip of the compiler. DESTDIR is put before PREFIX, for packages.
 PREFIX ?= /usr/local

@@ -5,12 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "old.h"
 #include "recorder.h"
-
-ompt_callback_t recorder_next[64];
-uint32_t recorder_chained, recorder_given;
-uint32_t recorder_upper = RECORDER_ID_SHIFT;
 
 static ompt_start_tool_result_t *next;
 static ompt_initialize_t next_initialize;

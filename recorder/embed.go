@@ -1,12 +1,12 @@
-// Package recorder has the sources of the recorder, which is in C: docs/recorder.md. The tool carries them along, and
-// compiles them where no recorder is installed.
+// Package recorder embeds the C sources of the recorder (docs/recorder.md). The tool compiles them where no recorder is
+// installed. recorder.h lists their parts.
 //
-// The first line of each C file hides it from the Go compiler.
+// The first line of each C file in this directory hides it from the Go compiler.
 package recorder
 
 import "embed"
 
-// Sources has all files that a compiler needs.
+// Sources are all files that the C compiler needs.
 //
-//go:embed *.c *.h
+//go:embed *.c *.h legacy/*.c legacy/*.h
 var Sources embed.FS

@@ -3,7 +3,7 @@
 #ifndef OMPD_RECORDER_EVENTS_H
 #define OMPD_RECORDER_EVENTS_H
 
-#include "ring.h"
+#include "state.h"
 
 hidden void on_thread_begin(int type, ompt_data_t *thread);
 hidden void on_thread_end(ompt_data_t *thread);

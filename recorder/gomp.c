@@ -57,11 +57,9 @@ bool gomp_start(void) {
     return false;
 }
 
-enum { THREAD_INITIAL = 1, THREAD_WORKER = 2 }; /* ompt_thread_t */
-
 __attribute__((noinline)) static struct frame *begin_root(void) {
     innermost = &outermost;
-    TELL(thread_begin, THREAD_INITIAL, &thread);
+    TELL(thread_begin, ompt_thread_initial, &thread);
     TELL(implicit_task, ompt_scope_begin, &outermost.parallel, &outermost.task, 1, 1, ompt_task_initial);
     return innermost;
 }
@@ -121,7 +119,7 @@ static void member(void *p) {
     }
     bool worker = t->owner != &innermost;
     struct frame *outer = innermost, *f = worker ? &outermost : &t->frame;
-    if (worker && outer == NULL) TELL(thread_begin, THREAD_WORKER, &thread);
+    if (worker && outer == NULL) TELL(thread_begin, ompt_thread_worker, &thread);
     unsigned n = (unsigned)size();
     if (!worker) t->size = n;
     implicit_begins(f, worker ? NULL : outer, t->parallel, n, worker ? (unsigned)number() : 0);
@@ -155,7 +153,7 @@ inlined void fork_end(struct team *t, const void *code) {
     on_parallel_end_at_once(&t->parallel, &innermost->task, ompt_parallel_invoker_program, code);
 }
 
-EXPORT void GOMP_parallel(void (*fn)(void *), void *data, unsigned n, unsigned flags) {
+exported void GOMP_parallel(void (*fn)(void *), void *data, unsigned n, unsigned flags) {
     REAL(GOMP_parallel);
     struct team t;
     if (!gomp_ready()) {
@@ -167,7 +165,7 @@ EXPORT void GOMP_parallel(void (*fn)(void *), void *data, unsigned n, unsigned f
     fork_end(&t, HERE);
 }
 
-EXPORT unsigned GOMP_parallel_reductions(void (*fn)(void *), void *data, unsigned n, unsigned flags) {
+exported unsigned GOMP_parallel_reductions(void (*fn)(void *), void *data, unsigned n, unsigned flags) {
     REAL(GOMP_parallel_reductions);
     struct team t;
     if (!gomp_ready()) return real(fn, data, n, flags);
@@ -178,14 +176,12 @@ EXPORT unsigned GOMP_parallel_reductions(void (*fn)(void *), void *data, unsigne
     return answer;
 }
 
-enum { WORK_SECTIONS = 2, WORK_STATIC = 10, WORK_DYNAMIC, WORK_GUIDED, WORK_OTHER }; /* ompt_work_t of 5.2 */
-
 inlined uint64_t iterations(long start, long end, long step) {
     if (step == 0 || (step > 0 ? end <= start : end >= start)) return 0;
     return (uint64_t)((end - start + step + (step > 0 ? -1 : 1)) / step);
 }
 
-EXPORT void GOMP_parallel_sections(void (*fn)(void *), void *data, unsigned n, unsigned count, unsigned flags) {
+exported void GOMP_parallel_sections(void (*fn)(void *), void *data, unsigned n, unsigned count, unsigned flags) {
     REAL(GOMP_parallel_sections);
     struct team t;
     if (!gomp_ready()) {
@@ -193,14 +189,14 @@ EXPORT void GOMP_parallel_sections(void (*fn)(void *), void *data, unsigned n, u
         return;
     }
     fork_begin(&t, fn, data, n, HERE);
-    t.work = WORK_SECTIONS;
+    t.work = ompt_work_sections;
     t.count = count;
     real(member, &t, n, count, flags);
     fork_end(&t, HERE);
 }
 
 #define PARALLEL_LOOP(name, kind)                                                                                    \
-    EXPORT void name(void (*fn)(void *), void *data, unsigned n, long start, long end, long step, long chunk,        \
+    exported void name(void (*fn)(void *), void *data, unsigned n, long start, long end, long step, long chunk,        \
                      unsigned flags) {                                                                               \
         REAL(name);                                                                                                  \
         struct team t;                                                                                               \
@@ -215,17 +211,17 @@ EXPORT void GOMP_parallel_sections(void (*fn)(void *), void *data, unsigned n, u
         fork_end(&t, HERE);                                                                                          \
     }
 
-PARALLEL_LOOP(GOMP_parallel_loop_static, WORK_STATIC)
-PARALLEL_LOOP(GOMP_parallel_loop_dynamic, WORK_DYNAMIC)
-PARALLEL_LOOP(GOMP_parallel_loop_guided, WORK_GUIDED)
-PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_dynamic, WORK_DYNAMIC)
-PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_guided, WORK_GUIDED)
+PARALLEL_LOOP(GOMP_parallel_loop_static, ompt_work_loop_static)
+PARALLEL_LOOP(GOMP_parallel_loop_dynamic, ompt_work_loop_dynamic)
+PARALLEL_LOOP(GOMP_parallel_loop_guided, ompt_work_loop_guided)
+PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_dynamic, ompt_work_loop_dynamic)
+PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_guided, ompt_work_loop_guided)
 /* These have no chunk: the runtime takes flags from its place, and nothing from the place of flags. */
-PARALLEL_LOOP(GOMP_parallel_loop_runtime, WORK_OTHER)
-PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_runtime, WORK_OTHER)
-PARALLEL_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime, WORK_OTHER)
+PARALLEL_LOOP(GOMP_parallel_loop_runtime, ompt_work_loop_other)
+PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_runtime, ompt_work_loop_other)
+PARALLEL_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime, ompt_work_loop_other)
 
-EXPORT void GOMP_teams_reg(void (*fn)(void *), void *data, unsigned teams, unsigned limit, unsigned flags) {
+exported void GOMP_teams_reg(void (*fn)(void *), void *data, unsigned teams, unsigned limit, unsigned flags) {
     REAL(GOMP_teams_reg);
     ompt_data_t parallel = {0};
     if (!gomp_ready()) {
@@ -287,9 +283,9 @@ static void execute(void *p) {
 /* Flags of GOMP_task. */
 enum { TASK_UNTIED = 1, TASK_FINAL = 2, TASK_MERGEABLE = 4, TASK_DEPEND = 8, TASK_DETACH = 1 << 13 };
 
-inlined uint32_t task_flags(bool deferred, unsigned flags) {
-    return TASK_EXPLICIT | (deferred ? 0 : OMPT_UNDEFERRED) | (flags & TASK_UNTIED ? OMPT_UNTIED : 0) |
-           (flags & TASK_FINAL ? OMPT_FINAL : 0) | (flags & TASK_MERGEABLE ? OMPT_MERGEABLE : 0);
+inlined int task_flags(bool deferred, unsigned flags) {
+    return ompt_task_explicit | (deferred ? 0 : ompt_task_undeferred) | (flags & TASK_UNTIED ? ompt_task_untied : 0) |
+           (flags & TASK_FINAL ? ompt_task_final : 0) | (flags & TASK_MERGEABLE ? ompt_task_mergeable : 0);
 }
 
 /* tasks_told reports whether tasks are recorded: they are not wrapped if neither their beginning nor their end is. */
@@ -297,7 +293,7 @@ inlined bool tasks_told(void) {
     return (recorder_head->events & (CODE(ompt_callback_task_create) | CODE(ompt_callback_task_schedule))) != 0;
 }
 
-EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*copy)(void *, void *), long size, long align,
+exported void GOMP_task(void (*fn)(void *), void *data, void (*copy)(void *, void *), long size, long align,
                       bool deferred, unsigned flags, void **depend, int priority, void *detach) {
     REAL(GOMP_task);
     if (!gomp_ready() || !tasks_told()) {
@@ -308,7 +304,7 @@ EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*copy)(void *, void 
     long offset = ((long)sizeof(struct child) + unit - 1) / unit * unit;
     struct birth b = {.child = {.function = fn, .offset = (uint64_t)offset}, .copy = copy, .data = data, .size = size,
                       .detach = (flags & TASK_DETACH) != 0};
-    TELL(task_create, &gomp_frame()->task, NULL, &b.child.task, (int)task_flags(deferred, flags),
+    TELL(task_create, &gomp_frame()->task, NULL, &b.child.task, task_flags(deferred, flags),
                    (flags & TASK_DEPEND) != 0, HERE);
     if (flags & TASK_DEPEND) gomp_depend(&b.child.task, depend);
     real(execute, &b, copy_child, size + offset, unit, deferred, flags, depend, priority, detach);

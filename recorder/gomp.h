@@ -5,9 +5,6 @@
 #include "events.h"
 #include "recorder.h"
 
-#define EXPORT __attribute__((visibility("default")))
-#define HERE __builtin_return_address(0)
-
 /* frame is a task that a thread is in, with its region. */
 struct frame {
     struct frame *outer;
@@ -36,13 +33,6 @@ inlined bool gomp_ready(void) {
     if (__builtin_expect(state == GOMP_RECORDS, 1)) return true;
     return state == GOMP_UNKNOWN && gomp_start();
 }
-
-/* Flags of a task in OMPT (ompt_task_flag_t). */
-#define TASK_EXPLICIT 4u
-#define OMPT_UNDEFERRED 0x08000000u
-#define OMPT_UNTIED 0x10000000u
-#define OMPT_FINAL 0x20000000u
-#define OMPT_MERGEABLE 0x40000000u
 
 /* TELL(event, arguments) records an event, if it is one of those that are wanted. */
 #define TELL(event, ...)                                                                                    \

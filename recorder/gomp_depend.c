@@ -2,9 +2,6 @@
 /* gomp_depend.c: the dependences of tasks on GNU's runtime, as OMPT lists them (see gomp.c). */
 #include "gomp.h"
 
-/* Values of ompt_dependence_type_t. Those of out and inout are one here, as they are for the runtime. */
-enum { DEPEND_IN = 1, DEPEND_INOUT = 3, DEPEND_MUTEXINOUTSET = 4, DEPEND_INOUTSET = 7, DEPEND_ALL_MEMORY = 35 };
-
 /* Kinds of depend objects, which are an address and one of these. */
 enum { OBJECT_IN = 1, OBJECT_MUTEXINOUTSET = 4, OBJECT_INOUTSET = 5 };
 
@@ -25,11 +22,11 @@ static struct counts counts_of(void **array) {
 }
 
 static ompt_dependence_t object(void **o) {
-    ompt_dependence_t d = {.variable.ptr = o[0], .dependence_type = DEPEND_INOUT};
+    ompt_dependence_t d = {.variable.ptr = o[0], .dependence_type = ompt_dependence_type_inout};
     switch ((uintptr_t)o[1]) {
-    case OBJECT_IN: d.dependence_type = DEPEND_IN; break;
-    case OBJECT_MUTEXINOUTSET: d.dependence_type = DEPEND_MUTEXINOUTSET; break;
-    case OBJECT_INOUTSET: d.dependence_type = DEPEND_INOUTSET; break;
+    case OBJECT_IN: d.dependence_type = ompt_dependence_type_in; break;
+    case OBJECT_MUTEXINOUTSET: d.dependence_type = ompt_dependence_type_mutexinoutset; break;
+    case OBJECT_INOUTSET: d.dependence_type = ompt_dependence_type_inoutset; break;
     }
     return d;
 }
@@ -41,21 +38,21 @@ void gomp_depend(ompt_data_t *task, void **array) {
         ompt_dependence_t *d = &list[i];
         d->variable.ptr = n.first[i];
         if (i < n.inout)
-            d->dependence_type = n.first[i] == NULL ? DEPEND_ALL_MEMORY : DEPEND_INOUT;
+            d->dependence_type = n.first[i] == NULL ? ompt_dependence_type_inout_all_memory : ompt_dependence_type_inout;
         else if (i < n.inout + n.mutexinoutset)
-            d->dependence_type = DEPEND_MUTEXINOUTSET;
+            d->dependence_type = ompt_dependence_type_mutexinoutset;
         else if (i < n.inout + n.mutexinoutset + n.in)
-            d->dependence_type = DEPEND_IN;
+            d->dependence_type = ompt_dependence_type_in;
         else
             *d = object(n.first[i]);
     }
     TELL(dependences, task, list, n.all > INT32_MAX ? INT32_MAX : (int)n.all);
 }
 
-#define WAIT_FLAGS (ompt_task_taskwait | OMPT_UNDEFERRED | OMPT_MERGEABLE)
+enum { WAIT_FLAGS = ompt_task_taskwait | ompt_task_undeferred | ompt_task_mergeable };
 
 /* As LLVM's runtime tells it, a task that waits is made, and completes; and as for any taskwait, that there is a wait. */
-EXPORT void GOMP_taskwait_depend(void **depend) {
+exported void GOMP_taskwait_depend(void **depend) {
     REAL(GOMP_taskwait_depend);
     if (!gomp_ready()) {
         real(depend);
@@ -63,7 +60,7 @@ EXPORT void GOMP_taskwait_depend(void **depend) {
     }
     struct frame *f = gomp_frame();
     ompt_data_t wait = {0};
-    TELL(task_create, &f->task, NULL, &wait, (int)WAIT_FLAGS, 1, HERE);
+    TELL(task_create, &f->task, NULL, &wait, WAIT_FLAGS, 1, HERE);
     gomp_depend(&wait, depend);
     TELL(sync_region, ompt_sync_region_taskwait, ompt_scope_begin, &f->parallel, &f->task, HERE);
     real(depend);
@@ -72,11 +69,11 @@ EXPORT void GOMP_taskwait_depend(void **depend) {
 }
 
 /* A taskwait with nowait is a task that does nothing; nobody tells when it is over. */
-EXPORT void GOMP_taskwait_depend_nowait(void **depend) {
+exported void GOMP_taskwait_depend_nowait(void **depend) {
     REAL(GOMP_taskwait_depend_nowait);
     if (gomp_ready()) {
         ompt_data_t task = {0};
-        TELL(task_create, &gomp_frame()->task, NULL, &task, TASK_EXPLICIT, 1, HERE);
+        TELL(task_create, &gomp_frame()->task, NULL, &task, ompt_task_explicit, 1, HERE);
         gomp_depend(&task, depend);
     }
     real(depend);

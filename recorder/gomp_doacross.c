@@ -4,8 +4,6 @@
  * gomp.c). A post is recorded before it is made, so that it is before those that wait for it; a wait when it is over. */
 #include "gomp.h"
 
-enum { DEPEND_SOURCE = 5, DEPEND_SINK = 6 }; /* ompt_dependence_type_t */
-
 enum { DIMENSIONS_MAX = 24, IN_REGISTERS = 6 };
 
 /* tell tells of the iteration with the numbers at counts. */
@@ -20,16 +18,16 @@ static void tell(const long *counts, int type) {
 
 /* POST has the function that says that an iteration has come to its depend(source). */
 #define POST(name)                                                \
-    EXPORT void name(long *counts) {                              \
+    exported void name(long *counts) {                              \
         REAL(name);                                               \
-        if (gomp_ready()) tell(counts, DEPEND_SOURCE);            \
+        if (gomp_ready()) tell(counts, ompt_dependence_type_source);            \
         real(counts);                                             \
     }
 
 /* WAIT has the function that waits for one. It has a number for each loop, and passes as many on as it may have: those
  * that it does not have are not looked at. */
 #define WAIT(name)                                                                                                    \
-    EXPORT void name(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l,  \
+    exported void name(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l,  \
                      long m, long n, long o, long p, long q, long r, long s, long t, long u, long v, long w,          \
                      long x) {                                                                                        \
         static void (*found)(long, ...);                                                                              \
@@ -44,11 +42,11 @@ static void tell(const long *counts, int type) {
         }                                                                                                             \
         if (gomp_frame()->dimensions <= IN_REGISTERS) {                                                               \
             real(a, b, c, d, e, f);                                                                                   \
-            tell((long[]){a, b, c, d, e, f}, DEPEND_SINK);                                                            \
+            tell((long[]){a, b, c, d, e, f}, ompt_dependence_type_sink);                                                            \
             return;                                                                                                   \
         }                                                                                                             \
         real(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x);                                 \
-        tell((long[]){a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x}, DEPEND_SINK);          \
+        tell((long[]){a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x}, ompt_dependence_type_sink);          \
     }
 
 POST(GOMP_doacross_post)

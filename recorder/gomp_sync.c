@@ -1,7 +1,7 @@
 //go:build ignore
 /* gomp_sync.c: waits, locks and worksharing of GNU's runtime (see gomp.c). */
 #include "gomp.h"
-#include "state.h"
+#include "tables.h"
 
 /* AROUND records a wait: begin, the call, end. */
 #define AROUND(kind, call)                                                           \
@@ -13,7 +13,7 @@
     } while (0)
 
 /* GCC calls this for barriers that are written and for those at the end of constructs: the kind is only "barrier". */
-EXPORT void GOMP_barrier(void) {
+exported void GOMP_barrier(void) {
     REAL(GOMP_barrier);
     if (!gomp_ready())
         real();
@@ -21,7 +21,7 @@ EXPORT void GOMP_barrier(void) {
         AROUND(ompt_sync_region_barrier, real());
 }
 
-EXPORT bool GOMP_barrier_cancel(void) {
+exported bool GOMP_barrier_cancel(void) {
     REAL(GOMP_barrier_cancel);
     bool answer;
     if (!gomp_ready()) return real();
@@ -29,7 +29,7 @@ EXPORT bool GOMP_barrier_cancel(void) {
     return answer;
 }
 
-EXPORT void GOMP_taskwait(void) {
+exported void GOMP_taskwait(void) {
     REAL(GOMP_taskwait);
     if (!gomp_ready())
         real();
@@ -37,7 +37,7 @@ EXPORT void GOMP_taskwait(void) {
         AROUND(ompt_sync_region_taskwait, real());
 }
 
-EXPORT void GOMP_taskgroup_start(void) {
+exported void GOMP_taskgroup_start(void) {
     REAL(GOMP_taskgroup_start);
     if (gomp_ready()) {
         struct frame *f = gomp_frame();
@@ -46,7 +46,7 @@ EXPORT void GOMP_taskgroup_start(void) {
     real();
 }
 
-EXPORT void GOMP_taskgroup_end(void) {
+exported void GOMP_taskgroup_end(void) {
     REAL(GOMP_taskgroup_end);
     if (!gomp_ready()) {
         real();
@@ -59,7 +59,7 @@ EXPORT void GOMP_taskgroup_end(void) {
     TELL(sync_region, ompt_sync_region_taskgroup, ompt_scope_end, &f->parallel, &f->task, HERE);
 }
 
-EXPORT bool GOMP_cancel(int which, bool cancels) {
+exported bool GOMP_cancel(int which, bool cancels) {
     REAL(GOMP_cancel);
     /* 1 parallel, 2 for, 4 sections, 8 taskgroup: as OMPT has it */
     if (cancels && gomp_ready()) TELL(cancel, &gomp_frame()->task, which & 15, HERE);
@@ -70,7 +70,7 @@ EXPORT bool GOMP_cancel(int which, bool cancels) {
  * so that it is before the next acquisition. The wait id of what has no variable is the address of the runtime's
  * function. */
 #define ENTER(name, kind, parameter, argument, id)                         \
-    EXPORT void name(parameter) {                                          \
+    exported void name(parameter) {                                          \
         REAL(name);                                                        \
         if (!gomp_ready()) {                                               \
             real(argument);                                                \
@@ -82,7 +82,7 @@ EXPORT bool GOMP_cancel(int which, bool cancels) {
         TELL(mutex_acquired, kind, (uint64_t)(id), HERE);                     \
     }
 #define LEAVE(name, kind, parameter, argument, id)                         \
-    EXPORT void name(parameter) {                                          \
+    exported void name(parameter) {                                          \
         REAL(name);                                                        \
         if (gomp_ready()) TELL(mutex_released, kind, (uint64_t)(id), HERE);   \
         real(argument);                                                    \
@@ -141,7 +141,7 @@ static void nest_released(ompt_mutex_t kind, uint64_t id, const void *code) {
 
 /* LOCK has the routines of one kind of lock, for C, and with _ behind the name for Fortran. */
 #define LOCK(kind, type, suffix, acquired, released)                            \
-    EXPORT void omp_init_##type##suffix(void *lock) {                           \
+    exported void omp_init_##type##suffix(void *lock) {                           \
         REAL(omp_init_##type##suffix);                                          \
         if (!gomp_ready()) {                                                    \
             real(lock);                                                         \
@@ -151,12 +151,12 @@ static void nest_released(ompt_mutex_t kind, uint64_t id, const void *code) {
         gomp_frame();                                                           \
         TELL(lock_init, kind, 0, 0, (uint64_t)lock, HERE);                      \
     }                                                                           \
-    EXPORT void omp_destroy_##type##suffix(void *lock) {                        \
+    exported void omp_destroy_##type##suffix(void *lock) {                        \
         REAL(omp_destroy_##type##suffix);                                       \
         if (gomp_ready()) TELL(lock_destroy, kind, (uint64_t)lock, HERE);          \
         real(lock);                                                             \
     }                                                                           \
-    EXPORT void omp_set_##type##suffix(void *lock) {                            \
+    exported void omp_set_##type##suffix(void *lock) {                            \
         REAL(omp_set_##type##suffix);                                           \
         if (!gomp_ready()) {                                                    \
             real(lock);                                                         \
@@ -167,12 +167,12 @@ static void nest_released(ompt_mutex_t kind, uint64_t id, const void *code) {
         real(lock);                                                             \
         acquired(kind, (uint64_t)lock, HERE);                                   \
     }                                                                           \
-    EXPORT void omp_unset_##type##suffix(void *lock) {                          \
+    exported void omp_unset_##type##suffix(void *lock) {                          \
         REAL(omp_unset_##type##suffix);                                         \
         if (gomp_ready()) released(kind, (uint64_t)lock, HERE);                 \
         real(lock);                                                             \
     }                                                                           \
-    EXPORT int omp_test_##type##suffix(void *lock) {                            \
+    exported int omp_test_##type##suffix(void *lock) {                            \
         REAL(omp_test_##type##suffix);                                          \
         if (!gomp_ready()) return real(lock);                                   \
         gomp_frame();                                                           \
@@ -186,16 +186,6 @@ LOCK(ompt_mutex_lock, lock, , lock_acquired, lock_released)
 LOCK(ompt_mutex_lock, lock, _, lock_acquired, lock_released)
 LOCK(ompt_mutex_nest_lock, nest_lock, , nest_acquired, nest_released)
 LOCK(ompt_mutex_nest_lock, nest_lock, _, nest_acquired, nest_released)
-
-enum { /* ompt_work_t of 5.2 */
-    WORK_SECTIONS = 2,
-    WORK_SINGLE_EXECUTOR = 3,
-    WORK_SINGLE_OTHER = 4,
-    WORK_STATIC = 10,
-    WORK_DYNAMIC,
-    WORK_GUIDED,
-    WORK_OTHER
-};
 
 static void work_begin(int kind, const void *code) {
     struct frame *f = gomp_frame();
@@ -212,14 +202,14 @@ static void work_end(const void *code) {
 /* START has a function that begins a worksharing construct. Each of them has up to ten arguments, all of them numbers
  * in general registers or pointers, and passes them on as they are: those that it does not have are not looked at. */
 #define START(name, kind)                                                                                   \
-    EXPORT long name(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) {      \
+    exported long name(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) {      \
         REAL(name);                                                                                         \
         if (gomp_ready()) work_begin(kind, HERE);                                                           \
         return real(a, b, c, d, e, f, g, h, i, j);                                                          \
     }
 /* ACROSS has one that begins loops whose iterations wait for others: its first argument is how many loops. */
 #define ACROSS(name, kind)                                                                                  \
-    EXPORT long name(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) {      \
+    exported long name(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) {      \
         REAL(name);                                                                                         \
         if (gomp_ready()) {                                                                                 \
             work_begin(kind, HERE);                                                                         \
@@ -228,43 +218,43 @@ static void work_end(const void *code) {
         return real(a, b, c, d, e, f, g, h, i, j);                                                          \
     }
 #define STARTS(prefix)                                             \
-    START(prefix##static_start, WORK_STATIC)                       \
-    START(prefix##dynamic_start, WORK_DYNAMIC)                     \
-    START(prefix##guided_start, WORK_GUIDED)                       \
-    START(prefix##runtime_start, WORK_OTHER)
+    START(prefix##static_start, ompt_work_loop_static)                       \
+    START(prefix##dynamic_start, ompt_work_loop_dynamic)                     \
+    START(prefix##guided_start, ompt_work_loop_guided)                       \
+    START(prefix##runtime_start, ompt_work_loop_other)
 
 STARTS(GOMP_loop_)
 STARTS(GOMP_loop_ordered_)
 STARTS(GOMP_loop_ull_)
 STARTS(GOMP_loop_ull_ordered_)
-START(GOMP_loop_nonmonotonic_dynamic_start, WORK_DYNAMIC)
-START(GOMP_loop_nonmonotonic_guided_start, WORK_GUIDED)
-START(GOMP_loop_nonmonotonic_runtime_start, WORK_OTHER)
-START(GOMP_loop_maybe_nonmonotonic_runtime_start, WORK_OTHER)
-START(GOMP_loop_ull_nonmonotonic_dynamic_start, WORK_DYNAMIC)
-START(GOMP_loop_ull_nonmonotonic_guided_start, WORK_GUIDED)
-START(GOMP_loop_ull_nonmonotonic_runtime_start, WORK_OTHER)
-START(GOMP_loop_ull_maybe_nonmonotonic_runtime_start, WORK_OTHER)
-START(GOMP_loop_start, WORK_OTHER)
-START(GOMP_loop_ordered_start, WORK_OTHER)
-START(GOMP_loop_ull_start, WORK_OTHER)
-START(GOMP_loop_ull_ordered_start, WORK_OTHER)
-ACROSS(GOMP_loop_doacross_static_start, WORK_STATIC)
-ACROSS(GOMP_loop_doacross_dynamic_start, WORK_DYNAMIC)
-ACROSS(GOMP_loop_doacross_guided_start, WORK_GUIDED)
-ACROSS(GOMP_loop_doacross_runtime_start, WORK_OTHER)
-ACROSS(GOMP_loop_doacross_start, WORK_OTHER)
-ACROSS(GOMP_loop_ull_doacross_static_start, WORK_STATIC)
-ACROSS(GOMP_loop_ull_doacross_dynamic_start, WORK_DYNAMIC)
-ACROSS(GOMP_loop_ull_doacross_guided_start, WORK_GUIDED)
-ACROSS(GOMP_loop_ull_doacross_runtime_start, WORK_OTHER)
-ACROSS(GOMP_loop_ull_doacross_start, WORK_OTHER)
-START(GOMP_sections_start, WORK_SECTIONS)
-START(GOMP_sections2_start, WORK_SECTIONS)
+START(GOMP_loop_nonmonotonic_dynamic_start, ompt_work_loop_dynamic)
+START(GOMP_loop_nonmonotonic_guided_start, ompt_work_loop_guided)
+START(GOMP_loop_nonmonotonic_runtime_start, ompt_work_loop_other)
+START(GOMP_loop_maybe_nonmonotonic_runtime_start, ompt_work_loop_other)
+START(GOMP_loop_ull_nonmonotonic_dynamic_start, ompt_work_loop_dynamic)
+START(GOMP_loop_ull_nonmonotonic_guided_start, ompt_work_loop_guided)
+START(GOMP_loop_ull_nonmonotonic_runtime_start, ompt_work_loop_other)
+START(GOMP_loop_ull_maybe_nonmonotonic_runtime_start, ompt_work_loop_other)
+START(GOMP_loop_start, ompt_work_loop_other)
+START(GOMP_loop_ordered_start, ompt_work_loop_other)
+START(GOMP_loop_ull_start, ompt_work_loop_other)
+START(GOMP_loop_ull_ordered_start, ompt_work_loop_other)
+ACROSS(GOMP_loop_doacross_static_start, ompt_work_loop_static)
+ACROSS(GOMP_loop_doacross_dynamic_start, ompt_work_loop_dynamic)
+ACROSS(GOMP_loop_doacross_guided_start, ompt_work_loop_guided)
+ACROSS(GOMP_loop_doacross_runtime_start, ompt_work_loop_other)
+ACROSS(GOMP_loop_doacross_start, ompt_work_loop_other)
+ACROSS(GOMP_loop_ull_doacross_static_start, ompt_work_loop_static)
+ACROSS(GOMP_loop_ull_doacross_dynamic_start, ompt_work_loop_dynamic)
+ACROSS(GOMP_loop_ull_doacross_guided_start, ompt_work_loop_guided)
+ACROSS(GOMP_loop_ull_doacross_runtime_start, ompt_work_loop_other)
+ACROSS(GOMP_loop_ull_doacross_start, ompt_work_loop_other)
+START(GOMP_sections_start, ompt_work_sections)
+START(GOMP_sections2_start, ompt_work_sections)
 
 /* END has a function that ends a worksharing construct: with a barrier or without. */
 #define END(name)                                                               \
-    EXPORT bool name(void) {                                                    \
+    exported bool name(void) {                                                    \
         REAL(name);                                                             \
         bool answer;                                                            \
         if (!gomp_ready()) return real();                                       \
@@ -273,7 +263,7 @@ START(GOMP_sections2_start, WORK_SECTIONS)
         return answer;                                                          \
     }
 #define END_NOWAIT(name)                   \
-    EXPORT void name(void) {               \
+    exported void name(void) {               \
         REAL(name);                        \
         if (!gomp_ready()) {               \
             real();                        \
@@ -293,11 +283,11 @@ END_NOWAIT(GOMP_sections_end_nowait)
 /* A single construct has no call at its end but for that of its barrier. */
 static void single(bool executor, const void *code) {
     struct frame *f = gomp_frame();
-    int kind = executor ? WORK_SINGLE_EXECUTOR : WORK_SINGLE_OTHER;
+    int kind = executor ? ompt_work_single_executor : ompt_work_single_other;
     TELL(work, kind, ompt_scope_beginend, &f->parallel, &f->task, 1, code);
 }
 
-EXPORT bool GOMP_single_start(void) {
+exported bool GOMP_single_start(void) {
     REAL(GOMP_single_start);
     if (!gomp_ready()) return real();
     bool answer = real();
@@ -305,7 +295,7 @@ EXPORT bool GOMP_single_start(void) {
     return answer;
 }
 
-EXPORT void *GOMP_single_copy_start(void) {
+exported void *GOMP_single_copy_start(void) {
     REAL(GOMP_single_copy_start);
     void *answer;
     if (!gomp_ready()) return real();
@@ -314,7 +304,7 @@ EXPORT void *GOMP_single_copy_start(void) {
     return answer;
 }
 
-EXPORT void GOMP_single_copy_end(void *data) {
+exported void GOMP_single_copy_end(void *data) {
     REAL(GOMP_single_copy_end);
     if (!gomp_ready())
         real(data);

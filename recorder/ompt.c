@@ -2,8 +2,8 @@
 /* ompt.c: the frequent events of host threads. rare.c has the others, target.c those of devices. */
 #include "events.h"
 #include "recorder.h"
-#include "state.h"
-#include "word.h"
+#include "tables.h"
+#include "taskwords.h"
 
 void on_thread_begin(int type, ompt_data_t *thread) {
     struct slot s;

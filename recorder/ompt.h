@@ -89,7 +89,21 @@ typedef enum ompt_task_status_t {
     ompt_taskwait_complete = 8
 } ompt_task_status_t;
 
-enum { ompt_task_initial = 1, ompt_task_implicit = 2, ompt_task_taskwait = 16 };
+typedef enum ompt_thread_t {
+    ompt_thread_initial = 1,
+    ompt_thread_worker = 2
+} ompt_thread_t;
+
+typedef enum ompt_task_flag_t {
+    ompt_task_initial = 0x00000001,
+    ompt_task_implicit = 0x00000002,
+    ompt_task_explicit = 0x00000004,
+    ompt_task_taskwait = 0x00000010,
+    ompt_task_undeferred = 0x08000000,
+    ompt_task_untied = 0x10000000,
+    ompt_task_final = 0x20000000,
+    ompt_task_mergeable = 0x40000000
+} ompt_task_flag_t;
 
 enum {
     ompt_parallel_invoker_program = 1,
@@ -119,6 +133,38 @@ typedef enum ompt_mutex_t {
     ompt_mutex_atomic = 6,
     ompt_mutex_ordered = 7
 } ompt_mutex_t;
+
+typedef enum ompt_work_t {
+    ompt_work_loop = 1,
+    ompt_work_sections = 2,
+    ompt_work_single_executor = 3,
+    ompt_work_single_other = 4,
+    ompt_work_workshare = 5,
+    ompt_work_loop_static = 10, /* 5.2 */
+    ompt_work_loop_dynamic = 11,
+    ompt_work_loop_guided = 12,
+    ompt_work_loop_other = 13
+} ompt_work_t;
+
+typedef enum ompt_dependence_type_t {
+    ompt_dependence_type_in = 1,
+    ompt_dependence_type_inout = 3,
+    ompt_dependence_type_mutexinoutset = 4,
+    ompt_dependence_type_source = 5,
+    ompt_dependence_type_sink = 6,
+    ompt_dependence_type_inoutset = 7,
+    ompt_dependence_type_inout_all_memory = 35 /* 5.2 */
+} ompt_dependence_type_t;
+
+/* What ompt_set_callback returns. */
+typedef enum ompt_set_result_t {
+    ompt_set_error = 0,
+    ompt_set_never = 1,
+    ompt_set_impossible = 2,
+    ompt_set_sometimes = 3,
+    ompt_set_sometimes_paired = 4,
+    ompt_set_always = 5
+} ompt_set_result_t;
 
 typedef enum ompt_dispatch_t {
     ompt_dispatch_iteration = 1,

@@ -2,8 +2,8 @@
 /* rare.c: the events of host threads that go into the ring of rare events, and omp_control_tool. */
 #include "events.h"
 #include "recorder.h"
-#include "state.h"
-#include "word.h"
+#include "tables.h"
+#include "taskwords.h"
 
 void on_lock_init(ompt_mutex_t kind, unsigned hint, unsigned impl, ompt_wait_id_t wait_id, const void *code) {
     record_rare(ompt_callback_lock_init, kind, 0, (hint & 0xffffff) | impl << 24, recorder_address(code), wait_id);
@@ -18,7 +18,7 @@ void on_lock_destroy(ompt_mutex_t kind, ompt_wait_id_t wait_id, const void *code
 /* iterates reports whether dependences are those of a loop's iterations: source or sink. Those are many, and would wash
  * away what is rare. */
 inlined bool iterates(const ompt_dependence_t *deps) {
-    return deps->dependence_type == 5 || deps->dependence_type == 6;
+    return deps->dependence_type == ompt_dependence_type_source || deps->dependence_type == ompt_dependence_type_sink;
 }
 
 /* depend_one has one dependence, as most lists, in one record: its type in kind, its variable in b. */

@@ -1,4 +1,15 @@
-/* recorder.h: the parts of the recorder. */
+/* recorder.h: the operations of the recorder's parts. Each part is built on those above it, and none on those below:
+ *
+ *   format.h  ompt.h                   the records in memory; OMPT's interface in C
+ *   state.h  state.c                   the variables that all parts share
+ *   ring.h  ring.c                     how a thread takes its rings and writes them
+ *   tables.h  taskwords.h              a thread's tasks, regions and locks; words of the runtime
+ *   recorder.c  selection.c            the header and its memory; the events that the user selects
+ *   ompt.c  rare.c  target.c  device.c callbacks of OMPT (events.h)
+ *   register.c  chain.c  tool.c        OMPT's start: callbacks are set, and another tool is called, too
+ *   gomp*.c                            calls of GNU's runtime become the same events (gomp.h)
+ *   legacy/                            interfaces before OpenMP 5.0
+ */
 #ifndef OMPD_RECORDER_H
 #define OMPD_RECORDER_H
 
@@ -8,33 +19,34 @@
 #define VERSION "unknown"
 #endif
 
-/* recorder_start makes the header and the memory of the rings, once in a process. It reports whether there is one. */
-hidden bool recorder_start(uint32_t source, unsigned omp_version, const char *runtime);
-/* recorder_register sets the callbacks that are wanted. */
-hidden void recorder_register(ompt_function_lookup_t lookup);
-/* recorder_wanted is the mask of codes that OMPD_RECORDER asks for. */
-hidden uint64_t recorder_wanted(void);
+enum { RECORDER_MEMORY_DEFAULT = 64 << 20 }; /* OMPD_RECORDER_MEMORY, bytes */
 
-/* The callbacks by their numbers, NULL where another of the two tables has it. */
-extern hidden const ompt_callback_t recorder_host[64];   /* ompt.c: what is frequent */
+/* recorder_start makes the header and the memory of the rings, once in a process. It reports whether they exist. */
+hidden bool recorder_start(uint32_t source, unsigned omp_version, const char *runtime);
+/* recorder_selected returns the mask of codes that OMPD_RECORDER selects (selection.c). */
+hidden uint64_t recorder_selected(void);
+/* rings_prepare chooses the size of rings, of which memory bytes are for all; it reports success (ring.c). */
+hidden bool rings_prepare(uint64_t memory);
+/* recorder_register sets the callbacks of the events that are selected. */
+hidden void recorder_register(ompt_function_lookup_t lookup);
+
+/* The callbacks by their numbers, NULL where another of the three tables has it. */
+extern hidden const ompt_callback_t recorder_host[64];   /* ompt.c: frequent events */
 extern hidden const ompt_callback_t recorder_rare[64];   /* rare.c */
 extern hidden const ompt_callback_t recorder_target[64]; /* target.c */
 
-/* recorder_next has the callbacks of the tool that OMPD_RECORDER_NEXT names (chain.c). */
-extern hidden ompt_callback_t recorder_next[64];
-/* recorder_chained: there is such a tool, and what ompt_data_t has is its own. */
-extern hidden uint32_t recorder_chained;
-/* recorder_given: the runtime has ids of its own, which events bring (old2.c). */
-extern hidden uint32_t recorder_given;
-/* chain_start starts the next tool, chain_initialize lets it set its callbacks, chain_finalize ends it. */
+/* chain_start starts the tool that OMPD_RECORDER_NEXT names, chain_initialize initializes it, so that it sets its
+ * callbacks, and chain_finalize finalizes it. */
 hidden void chain_start(unsigned omp_version, const char *runtime);
 hidden void chain_initialize(ompt_function_lookup_t lookup, int initial_device_num);
 hidden void chain_finalize(void);
 
-/* device_trace starts the tracing of a device, if it offers that and the user wants it (device.c). */
+/* ompt_initialize is the function that a runtime of 2013 calls (legacy/draft2013.c). */
+int ompt_initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *data);
+
+/* device_trace starts the tracing of a device, if the device offers it and the user wants it (device.c). */
 hidden void device_trace(int device, ompt_device_t *handle, ompt_function_lookup_t lookup);
 
-#define CODE(n) (UINT64_C(1) << (n))
 #define CALLBACK(name) [ompt_callback_##name] = (ompt_callback_t)on_##name
 
 /* NEXT(name, arguments) calls the next tool's callback, if it has one. */

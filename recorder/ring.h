@@ -4,28 +4,14 @@
 #ifndef OMPD_RECORDER_RING_H
 #define OMPD_RECORDER_RING_H
 
-#include <stdbool.h>
-
-#include "collector.h"
-#include "format.h"
-#include "ompt.h"
-
-#define hidden __attribute__((visibility("hidden")))
-#define inlined static inline __attribute__((always_inline))
-#define rarely(x) __builtin_expect(!!(x), 0)
-
-/* recorder_mine is the calling thread's ring, NULL before its first event. Initial-exec, as each callback reads it: 8
- * bytes of the static block, of which the C library keeps some for libraries that are loaded late. */
-extern hidden __thread struct recorder_ring *recorder_mine __attribute__((tls_model("initial-exec")));
-extern hidden struct recorder_header *recorder_head;
-extern hidden uint32_t recorder_clock; /* enum recorder_clock */
-extern hidden uint32_t recorder_off;   /* recorder_head->paused, or there is no header */
+#include "state.h"
 
 /* recorder_claim gives the thread a ring; NULL if none is left. */
 hidden struct recorder_ring *recorder_claim(void);
 /* recorder_recalibrate takes ring->moment. */
 hidden void recorder_recalibrate(struct recorder_ring *ring);
 hidden uint64_t recorder_monotonic(void);
+hidden struct recorder_moment recorder_moment_now(void);
 
 inlined uint64_t recorder_ticks(void) {
 #if defined __x86_64__
@@ -118,7 +104,8 @@ inlined bool slot_open(struct slot *s, bool rare, uint32_t count) { return slot_
 inlined void slot_close(struct slot *s) {
     __atomic_store_n(&s->cursor->head, s->at + s->count, __ATOMIC_RELEASE);
     if (rarely(s->time >= s->ring->recalibrate)) recorder_recalibrate(s->ring);
-    if (rarely(collector_listens)) collector_saw(s->ring, s->word);
+    recorder_listener_t listener = __atomic_load_n(&recorder_listener, __ATOMIC_RELAXED);
+    if (rarely(listener != NULL)) listener(s->ring, s->word);
 }
 
 inlined void record_set(struct recorder_record *r, uint64_t time, uint64_t word, uint64_t a, uint64_t b) {
@@ -189,10 +176,6 @@ inlined void slot_text(struct slot *s, uint32_t i, const char *text, uint32_t ke
 }
 
 inlined uint64_t recorder_address(const void *code) { return (uint64_t)code & RECORDER_ADDRESS_MASK; }
-
-/* recorder_upper is from which bit on a region's id is kept beside a code address: 48 (RECORDER_ID_SHIFT), or 32 where
- * ids are not the recorder's. */
-extern hidden uint32_t recorder_upper;
 
 /* recorder_place is a code address with the upper bits of a parallel region's id. */
 inlined uint64_t recorder_place(const void *code, uint64_t parallel) {

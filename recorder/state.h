@@ -1,180 +1,43 @@
-/* state.h: what a thread is doing now, which regions it has forked and which locks it has: tables in its ring's
- * header, which are right however many records were overwritten since. All of it is changed between slot_open and
- * slot_close, so that a reader that finds begun and head equal, before and after, has what belongs to that many
- * records.
- */
+/* state.h: the state that all parts of the recorder share, and the macros of their declarations. Nothing is called here:
+ * the other headers of the recorder are built on this one. */
 #ifndef OMPD_RECORDER_STATE_H
 #define OMPD_RECORDER_STATE_H
 
-#include "ring.h"
+#include <stdbool.h>
 
-inlined void state_set(struct slot *s, uint32_t state) {
-    uint64_t word = state | s->at << RECORDER_STATE_BITS;
-    uint32_t n = s->ring->tasks;
-    s->ring->state = word;
-    if (n - 1 < RECORDER_TASKS_MAX) s->ring->task_table[n - 1].state = word; /* false for n = 0, too */
-}
+#include "format.h"
+#include "ompt.h"
 
-/* task_current is the task that the thread is in, NULL if there is none or it is past the table's end. */
-inlined struct recorder_task *task_current(struct recorder_ring *ring) {
-    uint32_t n = ring->tasks;
-    return n - 1 < RECORDER_TASKS_MAX ? &ring->task_table[n - 1] : NULL;
-}
+#define hidden __attribute__((visibility("hidden")))
+#define exported __attribute__((visibility("default")))
+#define inlined static inline __attribute__((always_inline))
+#define rarely(x) __builtin_expect(!!(x), 0)
 
-/* task_bit is the bit of a task in recorder_task.among. Ids count up, and addresses are multiples of 16. */
-inlined uint64_t task_bit(uint64_t task) { return UINT64_C(1) << ((task ^ task >> 6) & 63); }
+/* HERE is the code address to which the current function returns: the place in the program that called it. */
+#define HERE __builtin_return_address(0)
+/* CODE(n) is the bit of a code in a mask of events. */
+#define CODE(n) (UINT64_C(1) << (n))
 
-/* task_enter puts a task on the thread's stack of tasks. parallel is 0 for that of the task around it. */
-inlined void task_enter(struct slot *s, uint64_t task, uint64_t parallel, uint32_t state) {
-    struct recorder_ring *ring = s->ring;
-    struct recorder_task *outer = task_current(ring);
-    uint32_t n = ring->tasks;
-    if (n < RECORDER_TASKS_MAX) {
-        struct recorder_task *t = &ring->task_table[n];
-        t->task = task;
-        t->parallel = parallel != 0 || outer == NULL ? parallel : outer->parallel;
-        t->among = task_bit(task) | (outer == NULL ? 0 : outer->among);
-        ring->words[n] = 0;
-    }
-    ring->tasks = n + 1;
-    state_set(s, state);
-}
+/* recorder_mine is the calling thread's ring, NULL before its first event. It is initial-exec, because each callback
+ * reads it: 8 bytes of the static block, some of which the C library reserves for libraries that are loaded late. */
+extern hidden __thread struct recorder_ring *recorder_mine __attribute__((tls_model("initial-exec")));
+extern hidden struct recorder_header *recorder_head;
+extern hidden uint32_t recorder_clock; /* enum recorder_clock */
+extern hidden uint32_t recorder_off;   /* not 0: recording is paused, or there is no header yet */
 
-/* task_find is the number of tasks on the stack up to and with a task; 0 if it is not there. */
-inlined uint32_t task_find(struct recorder_ring *ring, uint64_t task) {
-    uint32_t n = ring->tasks < RECORDER_TASKS_MAX ? ring->tasks : RECORDER_TASKS_MAX;
-    if (n > 0 && (ring->task_table[n - 1].among & task_bit(task)) == 0) return 0; /* most that begin, at once */
-    while (n > 0 && ring->task_table[n - 1].task != task) n--;
-    return n;
-}
+/* recorder_upper is the first bit of a region's id that is stored beside a code address: 48 (RECORDER_ID_SHIFT), or 32
+ * where the ids are not the recorder's. */
+extern hidden uint32_t recorder_upper;
+/* recorder_given: the runtime has its own ids, which its events contain (legacy/version2.c). */
+extern hidden uint32_t recorder_given;
+/* recorder_chained: OMPD_RECORDER_NEXT names a tool, and ompt_data_t contains that tool's values (chain.c). */
+extern hidden uint32_t recorder_chained;
+/* recorder_next are the callbacks of that tool. */
+extern hidden ompt_callback_t recorder_next[64];
 
-/* task_return makes the n-th task of the stack the current one, in the state in which it was left; with n = 0 the
- * thread is idle. */
-inlined void task_return(struct slot *s, uint32_t n) {
-    s->ring->tasks = n;
-    if (n > 0)
-        s->ring->state = s->ring->task_table[n - 1].state;
-    else
-        s->ring->state = ompt_state_idle | s->at << RECORDER_STATE_BITS;
-}
-
-/* task_leave takes a task from the stack, and those inside it; one that is not there, as its beginning was not
- * recorded, changes nothing. */
-inlined void task_leave(struct slot *s, uint64_t task) {
-    uint32_t n = task_find(s->ring, task);
-    if (n > 0) task_return(s, n - 1);
-}
-
-/* task_at takes away what is left above the task that the thread is in: untied tasks, of whose last part LLVM's runtime
- * tells no end while another thread is on its way out of the part before. */
-inlined void task_at(struct slot *s, uint64_t task) {
-    struct recorder_task *current = task_current(s->ring);
-    if (__builtin_expect(current == NULL || current->task == task || task == 0, 1)) return;
-    uint32_t n = task_find(s->ring, task);
-    if (n > 0) task_return(s, n);
-}
-
-/* task_switch goes on with next, which interrupted tasks of this thread are on the stack for. */
-inlined void task_switch(struct slot *s, uint64_t prior, uint32_t status, uint64_t next) {
-    task_at(s, prior);
-    uint32_t n = task_find(s->ring, next);
-    if (n > 0) {
-        task_return(s, n);
-        return;
-    }
-    if (status == ompt_task_complete || status == ompt_task_cancel || status == ompt_task_detach) {
-        n = task_find(s->ring, prior);
-        if (n > 0) s->ring->tasks = n - 1;
-    }
-    task_enter(s, next, 0, ompt_state_work_parallel);
-}
-
-/* state_work is the state of a thread in a task that waits for nothing. A worker has no initial task. */
-inlined uint32_t state_work(struct recorder_ring *ring) {
-    bool worker = ring->type == 2; /* ompt_thread_worker */
-    return ring->tasks > 1 || worker ? ompt_state_work_parallel : ompt_state_work_serial;
-}
-
-/* state_sync is the state of a thread in a synchronization region. */
-inlined uint32_t state_sync(ompt_sync_region_t kind) {
-    static const uint16_t states[] = {
-        [0] = ompt_state_wait_barrier,
-        [ompt_sync_region_barrier] = ompt_state_wait_barrier,
-        [ompt_sync_region_barrier_implicit] = ompt_state_wait_barrier_implicit,
-        [ompt_sync_region_barrier_explicit] = ompt_state_wait_barrier_explicit,
-        [ompt_sync_region_barrier_implementation] = ompt_state_wait_barrier_implementation,
-        [ompt_sync_region_taskwait] = ompt_state_wait_taskwait,
-        [ompt_sync_region_taskgroup] = ompt_state_wait_taskgroup,
-        [ompt_sync_region_reduction] = ompt_state_work_reduction,
-        [ompt_sync_region_barrier_implicit_workshare] = ompt_state_wait_barrier_implicit_workshare,
-        [ompt_sync_region_barrier_implicit_parallel] = ompt_state_wait_barrier_implicit_parallel,
-        [ompt_sync_region_barrier_teams] = ompt_state_wait_barrier_teams,
-    };
-    return (uint32_t)kind < sizeof states / sizeof states[0] ? states[kind] : (uint16_t)ompt_state_wait_barrier;
-}
-
-/* state_mutex is the state of a thread that waits for a mutex. */
-inlined uint32_t state_mutex(ompt_mutex_t kind) {
-    switch (kind) {
-    case ompt_mutex_critical: return ompt_state_wait_critical;
-    case ompt_mutex_atomic: return ompt_state_wait_atomic;
-    case ompt_mutex_ordered: return ompt_state_wait_ordered;
-    default: return ompt_state_wait_lock;
-    }
-}
-
-/* held_add keeps the record that is being written as that of a lock that the thread has. */
-inlined void held_add(struct slot *s) {
-    uint32_t n = s->ring->held;
-    if (n < RECORDER_HELD_MAX) slot_copy(s, &s->ring->held_table[n]);
-    s->ring->held = n + 1;
-}
-
-/* held_remove forgets a lock. One that is not in the table is past its end, or was acquired by another thread or before
- * recording began. */
-inlined void held_remove(struct slot *s, uint64_t wait_id) {
-    struct recorder_ring *ring = s->ring;
-    uint32_t n = ring->held < RECORDER_HELD_MAX ? ring->held : RECORDER_HELD_MAX, i = n;
-    while (i > 0 && ring->held_table[i - 1].b != wait_id) i--;
-    if (i == 0 && ring->held <= RECORDER_HELD_MAX) {
-        ring->foreign++;
-        return;
-    }
-    for (; i > 0 && i < n; i++) ring->held_table[i - 1] = ring->held_table[i];
-    ring->held--;
-}
-
-/* region_add keeps the record that is being written as that of a region that the thread has forked. */
-inlined void region_add(struct slot *s) {
-    uint32_t n = s->ring->regions;
-    if (n < RECORDER_REGIONS_MAX) slot_copy(s, &s->ring->region_table[n]);
-    s->ring->regions = n + 1;
-}
-
-/* region_begins gives the innermost region that the thread has forked the id that its first task brings. LLVM's runtime
- * tells of a fork with a word that it copies then: where ids are the addresses of words, the fork's is another one. */
-inlined void region_begins(struct slot *s, uint64_t region) {
-    uint32_t n = s->ring->regions;
-    if (n == 0 || n > RECORDER_REGIONS_MAX || s->ring->region_table[n - 1].b == region) return;
-    struct recorder_record *fork = &s->ring->region_table[n - 1];
-    for (uint64_t back = 1; back <= 8 && back <= s->at; back++) {
-        struct recorder_record *r = &s->records[(s->at - back) & ((UINT64_C(1) << s->shift) - 1)];
-        if (r->time != fork->time || r->code != ompt_callback_parallel_begin) continue;
-        __atomic_store_n(&r->b, region, __ATOMIC_RELAXED);
-        fork->b = region;
-        return;
-    }
-}
-
-/* region_remove forgets a region, and those inside it. */
-inlined void region_remove(struct slot *s, uint64_t parallel) {
-    struct recorder_ring *ring = s->ring;
-    uint32_t n = ring->regions < RECORDER_REGIONS_MAX ? ring->regions : RECORDER_REGIONS_MAX;
-    while (n > 0 && ring->region_table[n - 1].b != parallel) n--;
-    if (n > 0)
-        ring->regions = n - 1;
-    else if (ring->regions > RECORDER_REGIONS_MAX)
-        ring->regions--;
-}
+/* recorder_listener, if it is set, is called after each event. word has the event's code, kind and flags, as its first
+ * record has them. */
+typedef void (*recorder_listener_t)(const struct recorder_ring *ring, uint64_t word);
+extern hidden recorder_listener_t recorder_listener;
 
 #endif

@@ -3,7 +3,7 @@
  * ends, and has the tool's own words for target regions and operations.
  */
 #include "recorder.h"
-#include "state.h"
+#include "tables.h"
 
 static void on_device_initialize(int device, const char *type, ompt_device_t *handle, ompt_function_lookup_t lookup,
                                  const char *documentation) {

@@ -14,7 +14,7 @@ static void finalize(ompt_data_t *tool_data) {
     chain_finalize();
 }
 
-__attribute__((visibility("default"))) ompt_start_tool_result_t *ompt_start_tool(unsigned omp_version,
+exported ompt_start_tool_result_t *ompt_start_tool(unsigned omp_version,
                                                                                  const char *runtime) {
     static ompt_start_tool_result_t result = {initialize, finalize, {0}};
     if (!recorder_start(RECORDER_SOURCE_OMPT, omp_version, runtime)) return NULL;

@@ -146,7 +146,7 @@ func (rec *recordFlags) flags(cmd *cobra.Command, save *string) {
 		"write what was recorded to this file when a process ends, dies or hangs")
 }
 
-// eventSets and eventNames are what OMPD_RECORDER takes (recorder/register.c).
+// eventSets and eventNames are what OMPD_RECORDER takes (recorder/selection.c).
 var (
 	eventSets  = []string{"default", "all", "locks", "tasks", "none"}
 	eventNames = []string{

@@ -38,7 +38,7 @@ func buildRecorder(version string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sources, err := fs.Glob(recorder.Sources, "*")
+	sources, err := recorderSources()
 	if err != nil {
 		return "", err
 	}
@@ -71,6 +71,18 @@ func findCompiler() (string, error) {
 	}
 	return "", fmt.Errorf("%w: none is installed, and no C compiler is there to build it (%s)", fs.ErrNotExist,
 		strings.Join(recorderCompilers, ", "))
+}
+
+// recorderSources returns the names of all files of the recorder.
+func recorderSources() ([]string, error) {
+	var names []string
+	err := fs.WalkDir(recorder.Sources, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	})
+	return names, err
 }
 
 // recorderKey returns a name for the recorder that a compiler makes of the sources.
@@ -114,32 +126,27 @@ func compileRecorder(compiler, version string, sources []string, dir string) err
 		return err
 	}
 	defer os.RemoveAll(temp)
+	directory := filepath.Join(temp, "sources")
+	if err := os.CopyFS(directory, recorder.Sources); err != nil {
+		return err
+	}
 	args := append([]string{}, recorderFlags...)
 	args = append(args, `-DVERSION="`+version+`"`)
-	args = append(append(args, recorderLinking...), "-o", recorderLibrary)
+	args = append(append(args, recorderLinking...), "-o", filepath.Join(temp, recorderLibrary))
 	for _, name := range sources {
-		b, err := recorder.Sources.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(temp, name), b, 0o600); err != nil {
-			return err
-		}
 		if filepath.Ext(name) == ".c" {
 			args = append(args, name)
 		}
 	}
 	cmd := exec.Command(compiler, append(args, "-lpthread")...)
-	cmd.Dir = temp
+	cmd.Dir = directory
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = io.Discard, &text
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", compiler, err, bytes.TrimSpace(text.Bytes()))
 	}
-	for _, name := range sources {
-		if err := os.Remove(filepath.Join(temp, name)); err != nil {
-			return err
-		}
+	if err := os.RemoveAll(directory); err != nil {
+		return err
 	}
 	// Another process may have been first: its recorder is the same.
 	if err := os.Rename(temp, dir); err != nil && !errors.Is(err, fs.ErrExist) {

@@ -12,7 +12,7 @@ func Recorder(tb testing.TB) string {
 	tb.Helper()
 	module := filepath.Dir(filepath.Dir(Programs(tb)))
 	inputs := []any{hashFile(tb, filepath.Join(module, "Makefile")), os.Getenv("CFLAGS")} // make takes those
-	for _, pattern := range []string{"*.c", "*.h"} {
+	for _, pattern := range []string{"*.[ch]", "legacy/*.[ch]"} {
 		files, _ := filepath.Glob(filepath.Join(module, "recorder", pattern))
 		for _, file := range files {
 			inputs = append(inputs, filepath.Base(file), hashFile(tb, file))

@@ -10,7 +10,7 @@ import (
 // TestCollectorEnds ends a process whose collector stops in its destructor, or does not: it is not called after
 // that, when LLVM's runtime tells of the end of its workers, and what it asks there is answered.
 func TestCollectorEnds(t *testing.T) {
-	library := build(t, "gcc", "collector_ends.c", "-DLIBRARY", "-shared", "-fPIC", "-I../../../recorder")
+	library := build(t, "gcc", "collector_ends.c", "-DLIBRARY", "-shared", "-fPIC")
 	clangs := build(t, "clang-16", "collector_ends.c", "-fopenmp")
 	gccs := build(t, "gcc", "collector_ends.c", "-fopenmp")
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {

@@ -22,7 +22,8 @@ func build(t testing.TB, compiler, source string, flags ...string) string {
 	omptest.Needs(t, "compilers")
 	out := filepath.Join(t.TempDir(), strings.TrimSuffix(source, filepath.Ext(source)))
 	source = filepath.Join("testdata", source)
-	args := append([]string{"-g", "-O1", "-pthread", "-I../../../recorder", "-o", out, source}, flags...)
+	args := append([]string{"-g", "-O1", "-pthread", "-I../../../recorder", "-I../../../recorder/legacy", "-o", out,
+		source}, flags...)
 	if text, err := exec.Command(omptest.Program(t, compiler), args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s %v: %v\n%s", compiler, args, err, text)
 	}

@@ -63,7 +63,7 @@ func TestWritersSoak(t *testing.T) {
 // writers has threads that write so many records each, or until enough were read.
 func writers(t *testing.T, threads int, records, enough uint64) {
 	sources := []string{"stress.c", "-O2", "-D_GNU_SOURCE"}
-	for _, name := range []string{"recorder", "register", "ompt", "rare", "target", "device", "chain", "old"} {
+	for _, name := range []string{"state", "ring", "recorder", "selection"} {
 		sources = append(sources, "../../../recorder/"+name+".c")
 	}
 	exe := build(t, "gcc", sources[0], sources[1:]...)

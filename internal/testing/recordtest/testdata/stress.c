@@ -16,10 +16,6 @@ struct worker {
   uint64_t records, written, failed, handler_written, handler_failed;
 };
 
-/* There is no collector. */
-uint32_t collector_listens;
-void collector_saw(const struct recorder_ring *ring, uint64_t word) { (void)ring, (void)word; }
-
 static __thread struct worker *volatile me;
 static pthread_barrier_t start;
 static volatile sig_atomic_t enough;

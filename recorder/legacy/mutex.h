@@ -1,9 +1,9 @@
 /* old_locks.h: the callbacks of mutual exclusion, and of omp_control, which the two parts that know old runtimes (old.c,
  * old2.c) have alike. */
-#ifndef OMPD_RECORDER_OLD_LOCKS_H
-#define OMPD_RECORDER_OLD_LOCKS_H
+#ifndef OMPD_RECORDER_LEGACY_MUTEX_H
+#define OMPD_RECORDER_LEGACY_MUTEX_H
 
-#include "events.h"
+#include "../events.h"
 
 /* MUTEX has the three callbacks of one kind of mutual exclusion. */
 #define MUTEX(name, kind)                                                                         \
@@ -19,11 +19,11 @@ MUTEX(ordered, ompt_mutex_ordered)
 
 static void control(uint64_t command, uint64_t modifier) { on_control_tool(command, modifier, NULL, NULL); }
 
-static void nest_again(ompt_wait_id_t w) { on_nest_lock(ompt_scope_begin, w, NULL); }
+static void nest_deeper(ompt_wait_id_t w) { on_nest_lock(ompt_scope_begin, w, NULL); }
 static void nest_less(ompt_wait_id_t w) { on_nest_lock(ompt_scope_end, w, NULL); }
-static void lock_made(ompt_wait_id_t w) { on_lock_init(ompt_mutex_lock, 0, 0, w, NULL); }
-static void lock_gone(ompt_wait_id_t w) { on_lock_destroy(ompt_mutex_lock, w, NULL); }
-static void nest_made(ompt_wait_id_t w) { on_lock_init(ompt_mutex_nest_lock, 0, 0, w, NULL); }
-static void nest_gone(ompt_wait_id_t w) { on_lock_destroy(ompt_mutex_nest_lock, w, NULL); }
+static void lock_init(ompt_wait_id_t w) { on_lock_init(ompt_mutex_lock, 0, 0, w, NULL); }
+static void lock_destroy(ompt_wait_id_t w) { on_lock_destroy(ompt_mutex_lock, w, NULL); }
+static void nest_init(ompt_wait_id_t w) { on_lock_init(ompt_mutex_nest_lock, 0, 0, w, NULL); }
+static void nest_destroy(ompt_wait_id_t w) { on_lock_destroy(ompt_mutex_nest_lock, w, NULL); }
 
 #endif

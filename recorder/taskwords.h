@@ -1,15 +1,15 @@
-/* word.h: words of the runtime that stay empty. LLVM's runtime (16 and later) has one word in each thread for a
+/* taskwords.h: words of the runtime that stay empty. LLVM's runtime (16 and later) has one word in each thread for a
  * taskwait with dependences, and stops the program if something is in it when the thread comes to such a wait. There
  * are two ways in which a tool's value is: the runtime copies the word of an implicit task there when its region ends,
  * and the thread executes tasks in that barrier; and such a wait executes tasks which wait in the same way. So the word
  * of an implicit task is empty where it is copied, and that of a wait always. Their ids are in the ring's header, and
  * events that bring an empty word get them from there.
  */
-#ifndef OMPD_RECORDER_WORD_H
-#define OMPD_RECORDER_WORD_H
+#ifndef OMPD_RECORDER_TASKWORDS_H
+#define OMPD_RECORDER_TASKWORDS_H
 
 #include "recorder.h"
-#include "state.h"
+#include "tables.h"
 
 /* word_of is what the calling thread has in recorder_ring.words for its current task, NULL if it has none. */
 inlined uint64_t *word_of(struct recorder_ring *ring) {

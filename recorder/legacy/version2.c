@@ -1,13 +1,12 @@
-//go:build ignore
 /* old2.c: runtimes that know OMPT as it was between the draft of 2013 and OpenMP 5.0 (version 2). They call ompt_tool,
  * and the function that it returns with a lookup; events have the runtime's ids of threads, regions and tasks, by value.
  * The numbers of events and their arguments are those of an ompt.h of an LLVM runtime of that time.
  */
 #include <stdio.h>
 
-#include "old.h"
-#include "old_locks.h"
-#include "state.h"
+#include "../tables.h"
+#include "legacy.h"
+#include "mutex.h"
 
 typedef uint64_t id;
 
@@ -28,7 +27,7 @@ static void parallel_end(id parallel, id task, int invoker) {
 
 static void task_begin(id task, void *frame, id made, void *function) {
     (void)frame, (void)function;
-    on_task_create(&(ompt_data_t){.value = task}, NULL, &(ompt_data_t){.value = made}, 4 /* explicit */, 0, NULL);
+    on_task_create(&(ompt_data_t){.value = task}, NULL, &(ompt_data_t){.value = made}, ompt_task_explicit, 0, NULL);
 }
 static void task_end(id task) {
     on_task_schedule(&(ompt_data_t){.value = task}, ompt_task_complete, NULL);
@@ -63,11 +62,11 @@ SYNC(barrier, on_sync_region, ompt_sync_region_barrier)
 SYNC(taskwait, on_sync_region, ompt_sync_region_taskwait)
 SYNC(taskgroup, on_sync_region, ompt_sync_region_taskgroup)
 SYNC(taskgroup_wait, on_sync_region_wait, ompt_sync_region_taskgroup)
-WORK(loop, 1)
-WORK(sections, 2)
-WORK(single, 3)
-WORK(others, 4)
-WORK(workshare, 5)
+WORK(loop, ompt_work_loop)
+WORK(sections, ompt_work_sections)
+WORK(single, ompt_work_single_executor)
+WORK(others, ompt_work_single_other)
+WORK(workshare, ompt_work_workshare)
 
 static void master_begin(id parallel, id task) {
     on_masked(ompt_scope_begin, &(ompt_data_t){.value = parallel}, &(ompt_data_t){.value = task}, NULL);
@@ -78,26 +77,26 @@ static void master_end(id parallel, id task) {
 
 /* By the numbers of ompt_event_t. The waits of barriers and taskwaits begin and end with their regions (SYNC), and are
  * asked for where a runtime does not tell of these. */
-static const struct old_event events[] = {
-    [1] = OLD(parallel_begin, parallel_begin), OLD(parallel_end, parallel_end), OLD(task_begin, task_create),
-    OLD(task_end, task_schedule), OLD(thread_begin, thread_begin), OLD(thread_end, thread_end),
-    OLD(control, control_tool),
-    [15] = OLD(taskgroup_wait_begin, sync_region_wait), OLD(taskgroup_wait_end, sync_region_wait),
-    OLD(lock_released, mutex_released), OLD(nest_released, mutex_released), OLD(critical_released, mutex_released),
-    OLD(atomic_released, mutex_released), OLD(ordered_released, mutex_released),
-    OLD(implicit_begin, implicit_task), OLD(implicit_end, implicit_task), OLD(initial_begin, implicit_task),
-    OLD(initial_end, implicit_task), OLD(task_switch_to, task_schedule), OLD(loop_begin, work), OLD(loop_end, work),
-    OLD(sections_begin, work), OLD(sections_end, work), OLD(single_begin, work), OLD(single_end, work),
-    OLD(others_begin, work), OLD(others_end, work), OLD(workshare_begin, work), OLD(workshare_end, work),
-    OLD(master_begin, masked), OLD(master_end, masked), OLD_OR(barrier_begin, sync_region, 11),
-    OLD_OR(barrier_end, sync_region, 12), OLD_OR(taskwait_begin, sync_region, 13),
-    OLD_OR(taskwait_end, sync_region, 14), OLD(taskgroup_begin, sync_region), OLD(taskgroup_end, sync_region),
-    OLD(nest_less, nest_lock), OLD(lock_wait, mutex_acquire), OLD(nest_wait, mutex_acquire),
-    OLD(critical_wait, mutex_acquire), OLD(atomic_wait, mutex_acquire), OLD(ordered_wait, mutex_acquire),
-    OLD(lock_acquired, mutex_acquired), OLD(nest_acquired, mutex_acquired), OLD(nest_again, nest_lock),
-    OLD(critical_acquired, mutex_acquired), OLD(atomic_acquired, mutex_acquired),
-    OLD(ordered_acquired, mutex_acquired), OLD(lock_made, lock_init), OLD(nest_made, lock_init),
-    OLD(lock_gone, lock_destroy), OLD(nest_gone, lock_destroy),
+static const struct legacy_event events[] = {
+    [1] = EVENT(parallel_begin, parallel_begin), EVENT(parallel_end, parallel_end), EVENT(task_begin, task_create),
+    EVENT(task_end, task_schedule), EVENT(thread_begin, thread_begin), EVENT(thread_end, thread_end),
+    EVENT(control, control_tool),
+    [15] = EVENT(taskgroup_wait_begin, sync_region_wait), EVENT(taskgroup_wait_end, sync_region_wait),
+    EVENT(lock_released, mutex_released), EVENT(nest_released, mutex_released), EVENT(critical_released, mutex_released),
+    EVENT(atomic_released, mutex_released), EVENT(ordered_released, mutex_released),
+    EVENT(implicit_begin, implicit_task), EVENT(implicit_end, implicit_task), EVENT(initial_begin, implicit_task),
+    EVENT(initial_end, implicit_task), EVENT(task_switch_to, task_schedule), EVENT(loop_begin, work), EVENT(loop_end, work),
+    EVENT(sections_begin, work), EVENT(sections_end, work), EVENT(single_begin, work), EVENT(single_end, work),
+    EVENT(others_begin, work), EVENT(others_end, work), EVENT(workshare_begin, work), EVENT(workshare_end, work),
+    EVENT(master_begin, masked), EVENT(master_end, masked), EVENT_OR(barrier_begin, sync_region, 11),
+    EVENT_OR(barrier_end, sync_region, 12), EVENT_OR(taskwait_begin, sync_region, 13),
+    EVENT_OR(taskwait_end, sync_region, 14), EVENT(taskgroup_begin, sync_region), EVENT(taskgroup_end, sync_region),
+    EVENT(nest_less, nest_lock), EVENT(lock_wait, mutex_acquire), EVENT(nest_wait, mutex_acquire),
+    EVENT(critical_wait, mutex_acquire), EVENT(atomic_wait, mutex_acquire), EVENT(ordered_wait, mutex_acquire),
+    EVENT(lock_acquired, mutex_acquired), EVENT(nest_acquired, mutex_acquired), EVENT(nest_deeper, nest_lock),
+    EVENT(critical_acquired, mutex_acquired), EVENT(atomic_acquired, mutex_acquired),
+    EVENT(ordered_acquired, mutex_acquired), EVENT(lock_init, lock_init), EVENT(nest_init, lock_init),
+    EVENT(lock_destroy, lock_destroy), EVENT(nest_destroy, lock_destroy),
 };
 
 /* other reports whether the runtime is one of the report of June 2016: ids are words of the tool's there, by reference,
@@ -107,7 +106,7 @@ static bool other(ompt_function_lookup_t lookup) {
 }
 
 static void initialize(ompt_function_lookup_t lookup, const char *runtime, unsigned version) {
-    old_set_t set = (old_set_t)lookup("ompt_set_callback");
+    legacy_set_t set = (legacy_set_t)lookup("ompt_set_callback");
     if (version != 2 || set == NULL || other(lookup)) {
         fprintf(stderr, "libompd-recorder: the runtime's version of OMPT is not known; nothing is recorded\n");
         return;
@@ -116,10 +115,10 @@ static void initialize(ompt_function_lookup_t lookup, const char *runtime, unsig
     recorder_head->ids = RECORDER_IDS_RUNTIME;
     recorder_upper = 32;
     recorder_given = 1;
-    old_register(set, events, sizeof events / sizeof events[0]);
+    legacy_register(set, events, sizeof events / sizeof events[0]);
 }
 
 /* ompt_tool is called by such a runtime, unless OMP_TOOL is disabled. */
-__attribute__((visibility("default"))) void (*ompt_tool(void))(ompt_function_lookup_t, const char *, unsigned) {
+exported void (*ompt_tool(void))(ompt_function_lookup_t, const char *, unsigned) {
     return initialize;
 }

@@ -1,4 +1,3 @@
-//go:build ignore
 /* collector.c: Sun's collector API (omp_collector_api.h). What it answers is in the calling thread's ring: its state,
  * its tasks, the regions that it has forked. States and ids may be asked for in signal handlers: nothing is called for
  * them. Events are sent when the record of what happened is written (slot_close).
@@ -7,17 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector.h"
-#include "gomp.h"
+#include "../gomp.h"
+#include "../recorder.h"
 #include "omp_collector_api.h"
-#include "recorder.h"
-#include "state.h"
 
 typedef void (*event_callback)(OMP_COLLECTORAPI_EVENT);
 
 enum { EVENTS = OMP_EVENT_THR_END_ATWT + 1 };
-
-uint32_t collector_listens;
 
 static event_callback callbacks[EVENTS];
 static uint32_t started, paused, over;
@@ -48,7 +43,7 @@ static uint64_t region_at(const struct recorder_ring *ring, uint32_t n) {
     if (n > RECORDER_TASKS_MAX) n = RECORDER_TASKS_MAX;
     if (n == 0) return 0;
     uint64_t id = ring->task_table[n - 1].parallel;
-    bool initial = ring->type != COLLECTOR_WORKER && recorder_head->ids != RECORDER_IDS_REGIONS;
+    bool initial = ring->type != ompt_thread_worker && recorder_head->ids != RECORDER_IDS_REGIONS;
     return initial && id == ring->task_table[0].parallel ? 0 : id;
 }
 
@@ -68,7 +63,7 @@ static bool between(const struct recorder_ring *ring) {
 
 static OMP_COLLECTOR_API_THR_STATE thread_state(const struct recorder_ring *ring) {
     if (ring == NULL) return THR_SERIAL_STATE;
-    bool worker = ring->type == COLLECTOR_WORKER;
+    bool worker = ring->type == ompt_thread_worker;
     uint32_t state = ring->state & ((1u << RECORDER_STATE_BITS) - 1);
     if (state == ompt_state_undefined) return worker ? THR_IDLE_STATE : THR_SERIAL_STATE;
     if (state < ompt_state_wait_barrier && between(ring)) return THR_OVHD_STATE;
@@ -124,7 +119,7 @@ static void announce(const struct recorder_ring *ring) {
     if (begins[now] != 0) send(begins[now]);
 }
 
-void collector_saw(const struct recorder_ring *ring, uint64_t word) {
+static void send_events(const struct recorder_ring *ring, uint64_t word) {
     uint32_t code = word & 0xff, kind = word >> 8 & 0xff, endpoint = word >> 16 & 3;
     announce(ring);
     switch (code) {
@@ -135,7 +130,7 @@ void collector_saw(const struct recorder_ring *ring, uint64_t word) {
         if (endpoint & ompt_scope_end) send(OMP_EVENT_THR_END_MASTER);
         break;
     case ompt_callback_work:
-        if (kind != COLLECTOR_SINGLE) break;
+        if (kind != ompt_work_single_executor) break;
         if (endpoint & ompt_scope_begin) send(OMP_EVENT_THR_BEGIN_SINGLE);
         if (endpoint & ompt_scope_end) send(OMP_EVENT_THR_END_SINGLE);
         break;
@@ -159,8 +154,8 @@ static void listen_anew(void) {
     bool any = false;
     for (int i = 1; i < EVENTS; i++) any = any || __atomic_load_n(&callbacks[i], __ATOMIC_RELAXED) != NULL;
     any = any && started && !paused && !over;
-    __atomic_fetch_add(&session, any != collector_listens, __ATOMIC_RELAXED);
-    __atomic_store_n(&collector_listens, any, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&session, any != (recorder_listener != NULL), __ATOMIC_RELAXED);
+    __atomic_store_n(&recorder_listener, any ? send_events : NULL, __ATOMIC_RELEASE);
 }
 
 /* runtime_start lets the runtime start, which then finds the recorder. It reports whether events can come: not from a
@@ -233,7 +228,7 @@ static bool supported(uint32_t event) {
     if ((recorder_head->events & CODE(code)) == 0) return false;
     if ((recorder_head->source & RECORDER_SOURCE_LIBGOMP) != 0 && code != ompt_callback_masked) return true;
     if (event == OMP_EVENT_THR_BEGIN_ATWT || event == OMP_EVENT_THR_END_ATWT) return false;
-    return recorder_head->registered[code] > COLLECTOR_SET_IMPOSSIBLE || recorder_head->ids >= RECORDER_IDS_REGIONS;
+    return recorder_head->registered[code] > ompt_set_impossible || recorder_head->ids >= RECORDER_IDS_REGIONS;
 }
 
 /* enroll answers OMP_REQ_REGISTER and OMP_REQ_UNREGISTER. Between the event and the callback is what the compiler
@@ -321,7 +316,7 @@ static OMP_COLLECTORAPI_EC answer(struct entry *e) {
     }
 }
 
-EXPORT int __omp_collector_api(void *arg) {
+exported int __omp_collector_api(void *arg) {
     struct entry *e = arg;
     if (arg == NULL || (uintptr_t)arg % sizeof(int32_t) != 0) return -1;
     for (; e->size != 0; e = (struct entry *)((char *)e + e->size)) {

@@ -116,8 +116,7 @@ func (t *Teller) Event(th *trace.Thread, e *trace.Event) picture.Event {
 
 // EventName is the name of an event in OpenMP 5.1, or the recorder's where that has none.
 func EventName(e *trace.Event) string {
-	key := omptnames.Event{Code: uint8(e.Code), Kind: e.Kind, Endpoint: uint8(e.Endpoint)}
-	if name := omptnames.Standard(0).Name(key); name != "" {
+	if name := omptnames.Callback(uint8(e.Code)); name != "" {
 		return name
 	}
 	return e.Code.Own()

@@ -18,6 +18,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/outfile"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/analyze"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/legacy"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/omptnames"
 	"github.com/ompd-inspect/ompd-inspect/session"
 	"github.com/ompd-inspect/ompd-inspect/trace"
@@ -33,11 +34,11 @@ type tracing struct {
 	follow bool
 	rate   int
 	named  bool // events are shown by the names of a document
-	names  omptnames.Standard
+	names  legacy.Document
 }
 
 // document is a document by whose names events are shown, as a flag.
-type document struct{ *omptnames.Standard }
+type document struct{ *legacy.Document }
 
 // Type is the word for it in the help.
 func (document) Type() string { return "document" }
@@ -199,16 +200,16 @@ func (t *tracing) options(h *session.History, rec *trace.Recording) export.Optio
 
 // eventName is the name that the chosen document gives to an event.
 func (t *tracing) eventName(e *trace.Event) string {
-	return t.nameOf(omptnames.Event{Code: uint8(e.Code), Kind: e.Kind, Endpoint: uint8(e.Endpoint)})
+	return t.nameOf(legacy.Event{Code: uint8(e.Code), Kind: e.Kind, Endpoint: uint8(e.Endpoint)})
 }
 
 // nameOf is the name that the chosen document gives to an event; in parentheses, OpenMP 5.1's
 // where it gives none; or its number.
-func (t *tracing) nameOf(key omptnames.Event) string {
+func (t *tracing) nameOf(key legacy.Event) string {
 	if name := t.names.Name(key); name != "" {
 		return name
 	}
-	if name := omptnames.Standard(0).Name(key); name != "" {
+	if name := omptnames.Callback(key.Code); name != "" {
 		return "(" + name + ")"
 	}
 	return trace.Code(key.Code).Own()

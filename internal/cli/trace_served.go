@@ -15,7 +15,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/client"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/text"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
-	"github.com/ompd-inspect/ompd-inspect/internal/trace/omptnames"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/legacy"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
@@ -132,7 +132,7 @@ func (s *servedTrace) print(list []*ompdv1.Event) error {
 			return err
 		}
 		if s.names != 0 {
-			e.Name = s.nameOf(omptnames.Event{Code: uint8(e.Code), Kind: uint8(e.Kind), Endpoint: uint8(e.Endpoint)})
+			e.Name = s.nameOf(legacy.Event{Code: uint8(e.Code), Kind: uint8(e.Kind), Endpoint: uint8(e.Endpoint)})
 		}
 		if s.p == nil {
 			if err := s.json.Encode(lineOf(e)); err != nil {

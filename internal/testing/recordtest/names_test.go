@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/trace/omptnames"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/legacy"
 )
 
-// names reads docs/ompt-names.md: what has become of each name of the specifications.
+// names reads docs/history/ompt-names.md: for each name of the specifications, its test or the reason why it has none.
 func names(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/ompt-names.md")
+	text, err := os.ReadFile("../../../docs/history/ompt-names.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,14 +52,14 @@ func testNames(t *testing.T) map[string]bool {
 }
 
 // TestNameTable holds the table of the specifications' names against the tests that it
-// names, and against the names that events and states have in package omptnames.
+// names, and against the names that events and states have in package legacy.
 func TestNameTable(t *testing.T) {
 	table, tests := names(t), testNames(t)
 	if len(table) != 453 {
 		t.Errorf("the table has %d names", len(table))
 	}
 	var events, states []string
-	for _, s := range []omptnames.Standard{omptnames.TR2013, omptnames.TR2016} {
+	for _, s := range []legacy.Document{legacy.TR2013, legacy.TR2016} {
 		events = append(events, s.Names()...)
 		for value := range uint16(0x103) {
 			states = append(states, s.State(value))
@@ -72,14 +72,14 @@ func TestNameTable(t *testing.T) {
 			t.Errorf("%s: there is no test %q", name, here)
 		case strings.HasSuffix(name, "_t"): // a type of C
 		case here == "TestNames" && !slices.Contains(events, name):
-			t.Errorf("%s is no event's name in omptnames", name)
+			t.Errorf("%s is no event's name in package legacy", name)
 		case here == "TestState" && !slices.Contains(states, name):
-			t.Errorf("%s is no state's name in omptnames", name)
+			t.Errorf("%s is no state's name in package legacy", name)
 		}
 	}
 	for _, name := range append(events, states...) {
 		if name != "" && table[name] == "" {
-			t.Errorf("omptnames has %s, and the table has not", name)
+			t.Errorf("package legacy has %s, which the table lacks", name)
 		}
 	}
 }

@@ -1,72 +1,79 @@
-// Package omptnames has the names that three documents give to OMPT's events: the
-// technical report of 2013 (ompt_event_t, appendix A.2), that of 2016 (section 5), and
-// OpenMP 5.1 (ompt_callbacks_t, section 4.4.2).
-package omptnames
+// Package legacy maps OMPT's events and states to the names that they had before OpenMP 5.0: in the technical report of
+// 2013 (ompt_event_t, appendix A.2) and in that of 2016 (section 5). docs/history/ompt-names.md compares the documents.
+package legacy
 
-import "fmt"
+import (
+	"fmt"
 
-// Standard is a document that names events; it is a flag.Value.
-type Standard int
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/omptnames"
+)
 
-// The documents. The zero value is the one of today.
+// Document is a document that names events; it is a flag.Value.
+type Document int
+
+// The documents. The zero value is the current one.
 const (
-	OpenMP51 Standard = iota
+	OpenMP51 Document = iota
 	TR2013
 	TR2016
 )
 
-var standards = [...]string{OpenMP51: "5.1", TR2013: "2013", TR2016: "2016"}
+var documents = [...]string{OpenMP51: "5.1", TR2013: "2013", TR2016: "2016"}
 
-// String is what Set takes.
-func (s Standard) String() string { return standards[s] }
+// String returns the text that Set takes.
+func (d Document) String() string { return documents[d] }
 
 // Set takes 2013, 2016 or 5.1.
-func (s *Standard) Set(text string) error {
-	for i, name := range standards {
+func (d *Document) Set(text string) error {
+	for i, name := range documents {
 		if name == text {
-			*s = Standard(i)
+			*d = Document(i)
 			return nil
 		}
 	}
 	return fmt.Errorf("names are those of 2013, 2016 or 5.1, not of %q", text)
 }
 
-// Event is what tells one event of OpenMP 5.1 from another: the callback (ompt_callbacks_t),
-// the kind that it has (ompt_work_t, ompt_mutex_t, ompt_sync_region_t, ompt_task_status_t;
-// the flags of an implicit task), and whether it is a beginning or an end
+// Event is the key of an event's name: the callback (ompt_callbacks_t), its kind (ompt_work_t, ompt_mutex_t,
+// ompt_sync_region_t, ompt_task_status_t; the flags of an implicit task), and whether it is a beginning or an end
 // (ompt_scope_endpoint_t; 0 if it is neither).
 type Event struct{ Code, Kind, Endpoint uint8 }
 
-// scopeEnd is ompt_scope_end. An event that is beginning and end in one has the name of
-// the beginning.
+// scopeEnd is ompt_scope_end. An event that is a beginning and an end in one has the name of the beginning.
 const scopeEnd = 2
 
-// Name is the name that the document gives to an event, empty if it has no such event.
-func (s Standard) Name(e Event) string {
-	for _, r := range rows[s] {
+// Name returns the document's name of an event, or "" if the document has no such event.
+func (d Document) Name(e Event) string {
+	if d == OpenMP51 {
+		return omptnames.Callback(e.Code)
+	}
+	for _, r := range rows[d] {
 		if r.code != e.Code || r.kinds != 0 && (e.Kind >= 64 || r.kinds>>e.Kind&1 == 0) {
 			continue
 		}
 		if e.Endpoint == scopeEnd && r.end != "" {
-			return prefixes[s] + r.end
+			return eventPrefix + r.end
 		}
-		return prefixes[s] + r.name
+		return eventPrefix + r.name
 	}
 	return ""
 }
 
-// Names are all names that Name may return, in the order of their callbacks.
-func (s Standard) Names() (all []string) {
-	for _, r := range rows[s] {
-		all = append(all, prefixes[s]+r.name)
+// Names returns all names that Name may return, in the order of their callbacks.
+func (d Document) Names() (all []string) {
+	if d == OpenMP51 {
+		return omptnames.Callbacks()
+	}
+	for _, r := range rows[d] {
+		all = append(all, eventPrefix+r.name)
 		if r.end != "" {
-			all = append(all, prefixes[s]+r.end)
+			all = append(all, eventPrefix+r.end)
 		}
 	}
 	return all
 }
 
-var prefixes = [...]string{OpenMP51: "ompt_callback_", TR2013: "ompt_event_", TR2016: "ompt_event_"}
+const eventPrefix = "ompt_event_"
 
 // row names the events of one callback that are of some kinds.
 type row struct {
@@ -114,7 +121,6 @@ const (
 	targetDataOpEMI
 	targetSubmitEMI
 	targetMapEMI
-	errorEvent
 )
 
 // Sets of kinds.
@@ -136,5 +142,5 @@ const (
 	workshare  = 1 << 5
 	completes  = 1<<1 | 1<<3        // ompt_task_status_t: complete, cancel
 	switches   = 1<<2 | 1<<4 | 1<<7 // yield, detach, switch
-	ofImplicit = 1 << 2             // ompt_task_implicit: the initial task is none of a region
+	ofImplicit = 1 << 2             // ompt_task_implicit: the initial task belongs to no region
 )

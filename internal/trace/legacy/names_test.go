@@ -1,4 +1,4 @@
-package omptnames
+package legacy
 
 import (
 	"flag"
@@ -45,7 +45,7 @@ func TestName(t *testing.T) {
 		{Event{64, 0, 0}, "", "", ""}, // the recorder's own
 		{Event{20, 200, 0}, "", "", "ompt_callback_work"},
 	} {
-		for s, want := range map[Standard]string{TR2013: c.want2013, TR2016: c.want2016, OpenMP51: c.want51} {
+		for s, want := range map[Document]string{TR2013: c.want2013, TR2016: c.want2016, OpenMP51: c.want51} {
 			if got := s.Name(c.e); got != want {
 				t.Errorf("%s: %+v is %q, want %q", s, c.e, got, want)
 			}
@@ -57,7 +57,7 @@ func TestName(t *testing.T) {
 // idle_begin, idle_end and runtime_shutdown; 27 in 2016, less idle and runtime_shutdown;
 // 37 callbacks in 5.1.
 func TestNames(t *testing.T) {
-	for s, want := range map[Standard]int{TR2013: 57 - 3, TR2016: 27 - 2, OpenMP51: 37} {
+	for s, want := range map[Document]int{TR2013: 57 - 3, TR2016: 27 - 2, OpenMP51: 37} {
 		all := s.Names()
 		slices.Sort(all)
 		all = slices.Compact(all)
@@ -70,7 +70,7 @@ func TestNames(t *testing.T) {
 func TestFlag(t *testing.T) {
 	set := flag.NewFlagSet("", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
-	var s Standard
+	var s Document
 	set.Var(&s, "names", "")
 	if err := set.Parse([]string{"--names=2016"}); err != nil || s != TR2016 {
 		t.Errorf("2016 is %s, error %v", s, err)
@@ -94,8 +94,8 @@ func TestState(t *testing.T) {
 		0x17:  {"", "", ""},
 	} {
 		for s, name := range want {
-			if got := Standard(s).State(value); got != name {
-				t.Errorf("%s: %#x is %q, want %q", Standard(s), value, got, name)
+			if got := Document(s).State(value); got != name {
+				t.Errorf("%s: %#x is %q, want %q", Document(s), value, got, name)
 			}
 		}
 	}

@@ -1,6 +1,6 @@
-package omptnames
+package legacy
 
-// The states of which a document has less than the one after it (ompt_state_t).
+// The states that not all documents have (ompt_state_t).
 const (
 	waitBarrier                 = 0x10
 	waitBarrierImplicitParallel = 0x11
@@ -28,14 +28,14 @@ var states = map[uint16]string{
 	0x100: "idle", 0x101: "overhead", 0x102: "undefined",
 }
 
-// State is the name that the document gives to a value of ompt_state_t, empty if it has no
-// such state. Where an older one has only a general state, it is that.
-func (s Standard) State(value uint16) string {
+// State returns the document's name of a value of ompt_state_t, or "" if the document has no such state. It returns the
+// name of the general state where the document has no more specific one.
+func (d Document) State(value uint16) string {
 	name := states[value]
 	switch {
 	case name == "":
 		return ""
-	case s == OpenMP51:
+	case d == OpenMP51:
 		return "ompt_state_" + name
 	}
 	switch value {
@@ -44,14 +44,14 @@ func (s Standard) State(value uint16) string {
 	case waitTargetMap:
 		name = "wait_target_data"
 	}
-	if s == TR2016 {
+	if d == TR2016 {
 		return "omp_state_" + name
 	}
 	switch {
 	case value >= waitBarrier && value <= waitBarrierTeams:
 		return "ompt_state_" + states[waitBarrier]
 	case value == 0x40 || value >= 0x80 && value <= 0x82:
-		return "" // no state of mutexes in general, nor of devices
+		return "" // it has no state for mutexes in general, and none for devices
 	}
 	return "ompt_state_" + name
 }

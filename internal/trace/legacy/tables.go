@@ -1,48 +1,8 @@
-package omptnames
+package legacy
 
-// rows are the tables of the documents. What only the old ones have is not in them:
-// idle and runtime_shutdown of 2013 and 2016 are the time between two implicit tasks of a
-// worker, and the call of the tool's finalizer.
+// rows are the tables of the two documents. They lack idle and runtime_shutdown: idle is the time between two implicit
+// tasks of a worker, and runtime_shutdown the call of the tool's finalizer.
 var rows = [...][]row{
-	OpenMP51: {
-		{code: threadBegin, name: "thread_begin"},
-		{code: threadEnd, name: "thread_end"},
-		{code: parallelBegin, name: "parallel_begin"},
-		{code: parallelEnd, name: "parallel_end"},
-		{code: taskCreate, name: "task_create"},
-		{code: taskSchedule, name: "task_schedule"},
-		{code: implicitTask, name: "implicit_task"},
-		{code: target, name: "target"},
-		{code: targetDataOp, name: "target_data_op"},
-		{code: targetSubmit, name: "target_submit"},
-		{code: controlTool, name: "control_tool"},
-		{code: deviceInitialize, name: "device_initialize"},
-		{code: deviceFinalize, name: "device_finalize"},
-		{code: deviceLoad, name: "device_load"},
-		{code: deviceUnload, name: "device_unload"},
-		{code: syncRegionWait, name: "sync_region_wait"},
-		{code: mutexReleased, name: "mutex_released"},
-		{code: dependences, name: "dependences"},
-		{code: taskDependence, name: "task_dependence"},
-		{code: work, name: "work"},
-		{code: masked, name: "masked"},
-		{code: targetMap, name: "target_map"},
-		{code: syncRegion, name: "sync_region"},
-		{code: lockInit, name: "lock_init"},
-		{code: lockDestroy, name: "lock_destroy"},
-		{code: mutexAcquire, name: "mutex_acquire"},
-		{code: mutexAcquired, name: "mutex_acquired"},
-		{code: nestLock, name: "nest_lock"},
-		{code: flush, name: "flush"},
-		{code: cancel, name: "cancel"},
-		{code: reduction, name: "reduction"},
-		{code: dispatch, name: "dispatch"},
-		{code: targetEMI, name: "target_emi"},
-		{code: targetDataOpEMI, name: "target_data_op_emi"},
-		{code: targetSubmitEMI, name: "target_submit_emi"},
-		{code: targetMapEMI, name: "target_map_emi"},
-		{code: errorEvent, name: "error"},
-	},
 	TR2013: {
 		{code: threadBegin, name: "thread_create"},
 		{code: threadEnd, name: "thread_exit"},

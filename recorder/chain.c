@@ -1,5 +1,5 @@
 //go:build ignore
-/* chain.c: the tool that OMPD_RECORDER_NEXT names, which sees what the recorder sees, after it. */
+/* chain.c: the tool that OMPD_RECORDER_NEXT names, whose callbacks are called after the recorder's. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,8 @@ static ompt_start_tool_result_t *next;
 static ompt_initialize_t next_initialize;
 static ompt_function_lookup_t runtime_lookup;
 
-/* is_recorder tells a recorder by the variable that it alone has. The tool itself may be linked with one. */
+/* is_recorder reports whether a library is a recorder, by the variable that only recorders have. The tool itself may be
+ * linked with one. */
 static bool is_recorder(void *library) {
     Dl_info start, header;
     void *entry = dlsym(library, "ompt_start_tool"), *variable = dlsym(library, "ompd_recorder_header");
@@ -19,16 +20,17 @@ static bool is_recorder(void *library) {
            start.dli_fbase == header.dli_fbase;
 }
 
-/* initialize_of is a tool's function to initialize it. Many call it ompt_initialize, as the recorder's for runtimes of 2013
- * (old.c) is called, and get that one for it where the recorder was preloaded. */
-static ompt_initialize_t initialize_of(void *library, const ompt_start_tool_result_t *tool) {
+/* tool_initialize returns the function that initializes a tool. Many tools name it ompt_initialize, as the recorder
+ * names its function for runtimes of 2013 (legacy/draft2013.c). If the recorder was preloaded, their reference is bound
+ * to the recorder's function. */
+static ompt_initialize_t tool_initialize(void *library, const ompt_start_tool_result_t *tool) {
     ompt_initialize_t own;
     *(void **)&own = dlsym(library, "ompt_initialize");
     return own != NULL && tool->initialize == (ompt_initialize_t)ompt_initialize ? own : tool->initialize;
 }
 
-/* start_one asks one library for its tool. A recorder, this one by another name or a copy of it, is none: it would ask
- * for what comes behind it, and so for itself, without end. */
+/* start_one starts the tool of one library. It refuses recorders, be it this one by another name or a copy: such a
+ * recorder would start the tool after it, and so itself, without end. */
 static ompt_start_tool_result_t *start_one(const char *path, unsigned omp_version, const char *runtime) {
     void *library = dlopen(path, RTLD_LAZY);
     if (library == NULL) {
@@ -41,11 +43,12 @@ static ompt_start_tool_result_t *start_one(const char *path, unsigned omp_versio
     if (result == NULL)
         dlclose(library);
     else
-        next_initialize = initialize_of(library, result);
+        next_initialize = tool_initialize(library, result);
     return result;
 }
 
-/* chain_start takes the first of the libraries, with colons in between as in OMP_TOOL_LIBRARIES, that has a tool. */
+/* chain_start starts the first library in the list that has a tool. The list is separated by colons, as in
+ * OMP_TOOL_LIBRARIES. */
 void chain_start(unsigned omp_version, const char *runtime) {
     const char *set = getenv("OMPD_RECORDER_NEXT");
     char *list = set == NULL ? NULL : strdup(set), *rest = NULL;
@@ -58,7 +61,8 @@ void chain_start(unsigned omp_version, const char *runtime) {
     recorder_head->ids = recorder_chained ? RECORDER_IDS_ADDRESS : RECORDER_IDS_OURS;
 }
 
-/* next_set is ompt_set_callback for the next tool. What the recorder asks for too it passes on itself. */
+/* next_set is ompt_set_callback for the next tool. For events that the recorder records too, the recorder calls the
+ * callback itself. */
 static int next_set(ompt_callbacks_t code, ompt_callback_t callback) {
     ompt_set_callback_t set = (ompt_set_callback_t)runtime_lookup("ompt_set_callback");
     if (code <= 0 || code >= 64 || recorder_head->registered[code] < 0) return set(code, callback);
@@ -84,7 +88,7 @@ static ompt_interface_fn_t next_lookup(const char *name) {
 void chain_initialize(ompt_function_lookup_t lookup, int initial_device_num) {
     runtime_lookup = lookup;
     if (next != NULL && next_initialize(next_lookup, initial_device_num, &next->tool_data) == 0) {
-        next = NULL; /* it wants no events; its words are its own still */
+        next = NULL; /* it wants no events; the words still belong to it */
         memset(recorder_next, 0, sizeof recorder_next);
     }
 }

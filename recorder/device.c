@@ -1,9 +1,9 @@
 //go:build ignore
-/* device.c: what devices trace themselves (OpenMP 5.1, 4.2.5 and 4.6.2). The runtime asks for buffers, lets the device
- * fill them, and hands them back; each record goes into the ring of the thread that brings them. Runtimes of today are
- * not to be relied on here: buffers come back empty, records overlap or lie elsewhere, cursors stand, and a runtime that
- * is given no buffer may crash, and one that is asked to flush, hang. So nothing is flushed (the runtime does so itself
- * before it finalizes a device), and there is always a buffer.
+/* device.c: records that devices trace themselves (OpenMP 5.1, 4.2.5 and 4.6.2). The runtime requests buffers, the
+ * device fills them, and the runtime hands them back. Each record goes into the ring of the thread that hands it back.
+ * Current runtimes have defects here: buffers come back empty, records overlap or are outside of the buffer, cursors do
+ * not advance, a runtime may crash if it gets no buffer, and may hang if it is asked to flush. So the recorder never
+ * flushes (the runtime flushes before it finalizes a device), and always provides a buffer.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -13,12 +13,12 @@
 #include "recorder.h"
 
 enum {
-    DEVICES = 64,           /* devices of a process that are traced */
+    DEVICES = 64,           /* devices of a process that can be traced */
     BUFFER_SIZE = 64 << 10, /* bytes: some 600 records */
-    BUFFERS = 4096,         /* that the runtime may have at a time */
+    BUFFERS = 4096,         /* the most that the runtime may have at a time */
 };
 
-/* device is one of them, with the runtime's functions for it. */
+/* device is one device, with the runtime's functions for it. */
 static struct device {
     ompt_device_t *handle;
     ompt_advance_buffer_cursor_t advance;
@@ -26,7 +26,7 @@ static struct device {
     ompt_get_record_ompt_t record;
 } devices[DEVICES];
 
-/* buffer is one that was made for a runtime. None is unmapped: one that comes back twice is there still, though empty. */
+/* buffer is memory for a runtime. No buffer is unmapped: one that is handed back twice still exists, but is empty. */
 static struct buffer {
     char *memory;  /* BUFFER_SIZE bytes */
     uint32_t lent; /* the runtime has it */
@@ -55,9 +55,9 @@ static void on_request(int device, ompt_buffer_t **buffer, size_t *bytes) {
     }
 }
 
-/* lent_at is the buffer that the runtime has, and in which this lies: where several devices share one, some hand over a
- * part of it. */
-static struct buffer *lent_at(const char *at) {
+/* find_lent returns the buffer that contains an address and that the runtime has. Where several devices share a buffer,
+ * some runtimes hand over a part of it. */
+static struct buffer *find_lent(const char *at) {
     for (struct buffer *b = buffers; b < buffers + BUFFERS; b++) {
         const char *memory = __atomic_load_n(&b->memory, __ATOMIC_ACQUIRE);
         if (memory == NULL || at < memory || at >= memory + BUFFER_SIZE) continue;
@@ -66,7 +66,7 @@ static struct buffer *lent_at(const char *at) {
     return NULL;
 }
 
-static bool keep(int device, const ompt_record_ompt_t *r) {
+static bool write_record(int device, const ompt_record_ompt_t *r) {
     struct slot s;
     if (r->type == 0 || r->type > ompt_callback_error) return false;
     if (!slot_open(&s, false, 1 + text_records(sizeof *r))) return true;
@@ -76,17 +76,18 @@ static bool keep(int device, const ompt_record_ompt_t *r) {
     return true;
 }
 
-/* keep_elsewhere keeps a record that lies in no buffer: a runtime may put it together in memory of its own. The kernel
- * reads it, which tells what cannot be read. */
-static bool keep_elsewhere(int device, const ompt_record_ompt_t *r) {
+/* write_outside_record writes a record that is outside of all buffers: a runtime may assemble it in its own memory. The
+ * kernel reads it, so that unreadable memory is no fault. */
+static bool write_outside_record(int device, const ompt_record_ompt_t *r) {
     ompt_record_ompt_t copy;
     struct iovec from = {(void *)r, sizeof copy}, to = {&copy, sizeof copy};
-    return r != NULL && process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)sizeof copy && keep(device, &copy);
+    return r != NULL && process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)sizeof copy &&
+           write_record(device, &copy);
 }
 
-/* walk keeps the records of a buffer, and returns how many of them could not be. A record that lies in what another one
- * has taken, or not wholly in what was handed over, or that has no type, is none. bytes is the size of the buffer, as
- * OpenMP has it, or that of the records from the first one on, as AMD's runtime does. */
+/* walk writes the records of a buffer to the ring and returns the number of damaged ones: those that overlap another
+ * one, are not completely in the part that was handed over, or have no type. bytes is the size of the buffer, as in
+ * OpenMP, or that of the records from the first one on, as in AMD's runtime. */
 static uint32_t walk(int number, const struct device *d, const struct buffer *b, ompt_buffer_t *buffer, size_t bytes,
                      ompt_buffer_cursor_t cursor) {
     uintptr_t memory = (uintptr_t)b->memory, last = memory + BUFFER_SIZE, end = 0, taken = memory;
@@ -99,7 +100,7 @@ static uint32_t walk(int number, const struct device *d, const struct buffer *b,
             bool inside = at >= memory && at < last;
             if (inside && end == 0) end = bytes < last - at ? at + bytes : last;
             bool whole = at >= taken && at <= end && end - at >= sizeof *r && at % sizeof(uint64_t) == 0;
-            if (inside ? whole && keep(number, r) : keep_elsewhere(number, r))
+            if (inside ? whole && write_record(number, r) : write_outside_record(number, r))
                 taken = inside ? at + sizeof *r : taken;
             else
                 damaged++;
@@ -110,8 +111,8 @@ static uint32_t walk(int number, const struct device *d, const struct buffer *b,
     return damaged;
 }
 
-/* functions are those of a device. Some runtimes give another device's number with their buffers. */
-static const struct device *functions(int device) {
+/* find_device returns a device by its number. Some runtimes pass another device's number with their buffers. */
+static const struct device *find_device(int device) {
     if (device >= 0 && device < DEVICES && devices[device].handle != NULL) return &devices[device];
     for (const struct device *d = devices; d < devices + DEVICES; d++)
         if (d->handle != NULL) return d;
@@ -120,8 +121,8 @@ static const struct device *functions(int device) {
 
 static void on_complete(int device, ompt_buffer_t *buffer, size_t bytes, ompt_buffer_cursor_t begin, int owned) {
     if (buffer == NULL) return;
-    struct buffer *b = lent_at(buffer);
-    const struct device *d = functions(device);
+    struct buffer *b = find_lent(buffer);
+    const struct device *d = find_device(device);
     if (bytes > 0) {
         uint32_t damaged = b != NULL && d != NULL ? walk(device, d, b, buffer, bytes, begin) : 1;
         if (damaged > 0) record_one(RECORDER_DEVICE, 0, 0, (uint32_t)device, damaged, 0);

@@ -1,5 +1,5 @@
-/* events.h: the callbacks of ompt.c and rare.c that other parts call: what stands before GNU's runtime
- * (gomp.c), and what knows old ones (old.c, old2.c). */
+/* events.h: the callbacks of ompt.c and rare.c that other parts call: the interception of GNU's runtime (gomp.c) and
+ * the interfaces before OpenMP 5.0 (legacy/). */
 #ifndef OMPD_RECORDER_EVENTS_H
 #define OMPD_RECORDER_EVENTS_H
 
@@ -12,7 +12,7 @@ hidden void on_parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt
 hidden void on_parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, const void *code);
 hidden void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task,
                              unsigned actual, unsigned index, int flags);
-/* The same, told at once (slot_begin) behind another event of the thread. */
+/* The same, directly after another event of the thread (at_once of slot_begin). */
 hidden void on_parallel_end_at_once(ompt_data_t *parallel, ompt_data_t *task, int flags, const void *code);
 hidden void on_implicit_task_at_once(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task,
                                      unsigned actual, unsigned index, int flags);
@@ -21,7 +21,8 @@ hidden void on_task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_da
 hidden void on_task_schedule(ompt_data_t *prior, ompt_task_status_t status, ompt_data_t *next);
 hidden void on_sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel,
                            ompt_data_t *task, const void *code);
-/* on_sync_region_unrecorded is on_sync_region where it is not recorded: for the words of implicit tasks (word.h). */
+/* on_sync_region_unrecorded replaces on_sync_region where that is not recorded: it keeps the words of implicit tasks
+ * right (taskwords.h). */
 hidden void on_sync_region_unrecorded(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel,
                                       ompt_data_t *task, const void *code);
 hidden void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel,

@@ -1,6 +1,7 @@
 //go:build ignore
-/* gomp.c: regions and tasks of GNU's runtime, which knows no tools. The library stands before it (LD_PRELOAD), takes
- * the calls that a compiler makes of constructs, tells the recorder what OMPT would tell, and passes them on.
+/* gomp.c: regions and tasks of GNU's runtime, which does not support tools. The library is preloaded (LD_PRELOAD), so
+ * the calls that the compiler generates for constructs reach it first. It records the events that OMPT would report,
+ * and calls the runtime.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -12,16 +13,16 @@
 
 uint32_t gomp_state;
 
-/* OWN is a variable of the thread that is reached without a call: one of the dynamic linker's functions on the stack
- * would be taken for the program's code. */
-#define OWN static __thread __attribute__((tls_model("initial-exec")))
+/* THREAD_LOCAL declares a variable of the thread that is accessed without a call: a frame of the dynamic linker's
+ * functions on the stack would be mistaken for the program's code. */
+#define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
 
-OWN struct frame *innermost;
-/* outermost is the initial task of a root thread. That of a worker is its last implicit task, until it begins the next
- * one: it may still execute tasks at the region's end. */
-OWN struct frame outermost;
-OWN bool waits; /* the worker is at the end of a region */
-OWN ompt_data_t thread;
+THREAD_LOCAL struct frame *innermost;
+/* outermost is the initial task of a root thread. In a worker it is its last implicit task until the next one begins,
+ * because the worker may still execute tasks at the region's end. */
+THREAD_LOCAL struct frame outermost;
+THREAD_LOCAL bool waits; /* the worker is in the barrier at the end of a region */
+THREAD_LOCAL ompt_data_t thread;
 
 static int find_library(struct dl_phdr_info *info, size_t size, void *found) {
     const char *base = strrchr(info->dlpi_name, '/');
@@ -59,20 +60,20 @@ bool gomp_start(void) {
 
 __attribute__((noinline)) static struct frame *begin_root(void) {
     innermost = &outermost;
-    TELL(thread_begin, ompt_thread_initial, &thread);
-    TELL(implicit_task, ompt_scope_begin, &outermost.parallel, &outermost.task, 1, 1, ompt_task_initial);
+    EMIT(thread_begin, ompt_thread_initial, &thread);
+    EMIT(implicit_task, ompt_scope_begin, &outermost.parallel, &outermost.task, 1, 1, ompt_task_initial);
     return innermost;
 }
 
 struct frame *gomp_frame(void) { return __builtin_expect(innermost != NULL, 1) ? innermost : begin_root(); }
 
-/* team is one region, on the stack of the thread that forks it. Its first word is for GNU's runtime, which reads that
- * of what it takes for the program's data. */
+/* team is one region, on the stack of the thread that forks it. The first word is for GNU's runtime, which takes the
+ * team for the program's data and reads that word. */
 struct team {
     void *first;
     void (*function)(void *);
     void *data;
-    void *owner; /* tells the thread that forks it from others: where it has its variable */
+    void *owner; /* address of the forking thread's variable: it distinguishes that thread from the others */
     ompt_data_t parallel;
     struct frame frame; /* of the forking thread */
     int work;           /* ompt_work_t of a combined construct, 0 none */
@@ -82,8 +83,8 @@ struct team {
 
 extern int omp_get_thread_num(void), omp_get_num_threads(void);
 
-/* implicit_ends is the end of the barrier at a region's end, and of the implicit task that waited there. The clock is
- * read once for both. */
+/* implicit_ends records the end of the barrier at a region's end, and of the implicit task that waited there. It reads
+ * the clock once for both. */
 inlined void implicit_ends(struct frame *f, unsigned size) {
     if (__builtin_expect((recorder_head->events & CODE(ompt_callback_sync_region)) != 0, 1)) {
         on_sync_region(ompt_sync_region_barrier_implicit_parallel, ompt_scope_end, &f->parallel, &f->task, NULL);
@@ -93,7 +94,8 @@ inlined void implicit_ends(struct frame *f, unsigned size) {
     }
 }
 
-/* implicit_begins begins an implicit task. A worker's last one ends with it: nobody tells when its region has ended. */
+/* implicit_begins starts an implicit task. It also ends a worker's last one, because the end of a region is not
+ * observable in a worker. */
 inlined void implicit_begins(struct frame *f, struct frame *outer, ompt_data_t parallel, unsigned size,
                              unsigned index) {
     bool returns = waits && f == &outermost;
@@ -109,8 +111,8 @@ inlined void implicit_begins(struct frame *f, struct frame *outer, ompt_data_t p
         on_implicit_task(ompt_scope_begin, &f->parallel, &f->task, size, index, ompt_task_implicit);
 }
 
-/* member is what each thread of a region executes. */
-static void member(void *p) {
+/* run_member is executed by each thread of a region instead of the outlined function. */
+static void run_member(void *p) {
     static __typeof__(&omp_get_thread_num) number, size;
     struct team *t = p;
     if (rarely(size == NULL)) {
@@ -119,23 +121,23 @@ static void member(void *p) {
     }
     bool worker = t->owner != &innermost;
     struct frame *outer = innermost, *f = worker ? &outermost : &t->frame;
-    if (worker && outer == NULL) TELL(thread_begin, ompt_thread_worker, &thread);
+    if (worker && outer == NULL) EMIT(thread_begin, ompt_thread_worker, &thread);
     unsigned n = (unsigned)size();
     if (!worker) t->size = n;
     implicit_begins(f, worker ? NULL : outer, t->parallel, n, worker ? (unsigned)number() : 0);
     if (t->work != 0) {
         f->work = t->work;
-        TELL(work, t->work, ompt_scope_begin, &f->parallel, &f->task, t->count, NULL);
+        EMIT(work, t->work, ompt_scope_begin, &f->parallel, &f->task, t->count, NULL);
     }
     t->function(t->data);
-    TELL(sync_region, ompt_sync_region_barrier_implicit_parallel, ompt_scope_begin, &f->parallel, &f->task, NULL);
+    EMIT(sync_region, ompt_sync_region_barrier_implicit_parallel, ompt_scope_begin, &f->parallel, &f->task, NULL);
     waits = worker;
 }
 
-/* fork_begin and fork_end are before and after the runtime's function that forks a region. */
+/* fork_begin and fork_end enclose the runtime's function that forks a region. */
 inlined void fork_begin(struct team *t, void (*function)(void *), void *data, unsigned requested, const void *code) {
     struct frame *f = gomp_frame();
-    t->first = NULL; /* all but the frame, which member makes */
+    t->first = NULL; /* all but the frame, which run_member makes */
     t->function = function;
     t->data = data;
     t->owner = &innermost;
@@ -143,7 +145,7 @@ inlined void fork_begin(struct team *t, void (*function)(void *), void *data, un
     t->work = 0;
     t->count = 0;
     t->size = 0;
-    TELL(parallel_begin, &f->task, NULL, &t->parallel, requested, ompt_parallel_invoker_program, code);
+    EMIT(parallel_begin, &f->task, NULL, &t->parallel, requested, ompt_parallel_invoker_program, code);
 }
 
 inlined void fork_end(struct team *t, const void *code) {
@@ -161,7 +163,7 @@ exported void GOMP_parallel(void (*fn)(void *), void *data, unsigned n, unsigned
         return;
     }
     fork_begin(&t, fn, data, n, HERE);
-    real(member, &t, n, flags);
+    real(run_member, &t, n, flags);
     fork_end(&t, HERE);
 }
 
@@ -171,7 +173,7 @@ exported unsigned GOMP_parallel_reductions(void (*fn)(void *), void *data, unsig
     if (!gomp_ready()) return real(fn, data, n, flags);
     fork_begin(&t, fn, data, n, HERE);
     t.first = *(void **)data;
-    unsigned answer = real(member, &t, n, flags);
+    unsigned answer = real(run_member, &t, n, flags);
     fork_end(&t, HERE);
     return answer;
 }
@@ -191,24 +193,24 @@ exported void GOMP_parallel_sections(void (*fn)(void *), void *data, unsigned n,
     fork_begin(&t, fn, data, n, HERE);
     t.work = ompt_work_sections;
     t.count = count;
-    real(member, &t, n, count, flags);
+    real(run_member, &t, n, count, flags);
     fork_end(&t, HERE);
 }
 
-#define PARALLEL_LOOP(name, kind)                                                                                    \
-    exported void name(void (*fn)(void *), void *data, unsigned n, long start, long end, long step, long chunk,        \
-                     unsigned flags) {                                                                               \
-        REAL(name);                                                                                                  \
-        struct team t;                                                                                               \
-        if (!gomp_ready()) {                                                                                         \
-            real(fn, data, n, start, end, step, chunk, flags);                                                       \
-            return;                                                                                                  \
-        }                                                                                                            \
-        fork_begin(&t, fn, data, n, HERE);                                                                           \
-        t.work = kind;                                                                                               \
-        t.count = iterations(start, end, step);                                                                      \
-        real(member, &t, n, start, end, step, chunk, flags);                                                         \
-        fork_end(&t, HERE);                                                                                          \
+#define PARALLEL_LOOP(name, kind)                                                                               \
+    exported void name(void (*fn)(void *), void *data, unsigned n, long start, long end, long step, long chunk, \
+                     unsigned flags) {                                                                          \
+        REAL(name);                                                                                             \
+        struct team t;                                                                                          \
+        if (!gomp_ready()) {                                                                                    \
+            real(fn, data, n, start, end, step, chunk, flags);                                                  \
+            return;                                                                                             \
+        }                                                                                                       \
+        fork_begin(&t, fn, data, n, HERE);                                                                      \
+        t.work = kind;                                                                                          \
+        t.count = iterations(start, end, step);                                                                 \
+        real(run_member, &t, n, start, end, step, chunk, flags);                                                \
+        fork_end(&t, HERE);                                                                                     \
     }
 
 PARALLEL_LOOP(GOMP_parallel_loop_static, ompt_work_loop_static)
@@ -216,7 +218,7 @@ PARALLEL_LOOP(GOMP_parallel_loop_dynamic, ompt_work_loop_dynamic)
 PARALLEL_LOOP(GOMP_parallel_loop_guided, ompt_work_loop_guided)
 PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_dynamic, ompt_work_loop_dynamic)
 PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_guided, ompt_work_loop_guided)
-/* These have no chunk: the runtime takes flags from its place, and nothing from the place of flags. */
+/* These have no chunk: the runtime takes flags from the place of chunk, and ignores the place of flags. */
 PARALLEL_LOOP(GOMP_parallel_loop_runtime, ompt_work_loop_other)
 PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_runtime, ompt_work_loop_other)
 PARALLEL_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime, ompt_work_loop_other)
@@ -230,12 +232,12 @@ exported void GOMP_teams_reg(void (*fn)(void *), void *data, unsigned teams, uns
     }
     struct frame *f = gomp_frame();
     int league = ompt_parallel_invoker_program | ompt_parallel_league;
-    TELL(parallel_begin, &f->task, NULL, &parallel, teams, league, HERE);
+    EMIT(parallel_begin, &f->task, NULL, &parallel, teams, league, HERE);
     real(fn, data, teams, limit, flags);
-    TELL(parallel_end, &parallel, &f->task, league, HERE);
+    EMIT(parallel_end, &parallel, &f->task, league, HERE);
 }
 
-/* child lies before the arguments of a task, which the runtime copies for it. Its first word is the runtime's, too: the
+/* child precedes the arguments of a task, which the runtime copies. Its first word is also used by the runtime: for the
  * event of a task with detach. */
 struct child {
     void *event;
@@ -244,7 +246,7 @@ struct child {
     uint64_t offset; /* of the arguments, from the child's address */
 };
 
-/* birth is what copy_child makes a child of. */
+/* birth contains what copy_child needs to make a child. */
 struct birth {
     struct child child;
     void (*copy)(void *, void *);
@@ -273,11 +275,11 @@ static void copy_child(void *to, void *from) {
 static void execute(void *p) {
     struct child *c = p;
     struct frame *outer = gomp_frame(), f = {.outer = outer, .parallel = outer->parallel, .task = c->task};
-    TELL(task_schedule, &outer->task, ompt_task_switch, &f.task);
+    EMIT(task_schedule, &outer->task, ompt_task_switch, &f.task);
     innermost = &f;
     c->function((char *)p + c->offset);
     innermost = outer;
-    TELL(task_schedule, &f.task, ompt_task_complete, &outer->task);
+    EMIT(task_schedule, &f.task, ompt_task_complete, &outer->task);
 }
 
 /* Flags of GOMP_task. */
@@ -288,15 +290,16 @@ inlined int task_flags(bool deferred, unsigned flags) {
            (flags & TASK_FINAL ? ompt_task_final : 0) | (flags & TASK_MERGEABLE ? ompt_task_mergeable : 0);
 }
 
-/* tasks_told reports whether tasks are recorded: they are not wrapped if neither their beginning nor their end is. */
-inlined bool tasks_told(void) {
+/* tasks_recorded reports whether tasks are recorded. If neither their beginning nor their end is, they are not
+ * wrapped. */
+inlined bool tasks_recorded(void) {
     return (recorder_head->events & (CODE(ompt_callback_task_create) | CODE(ompt_callback_task_schedule))) != 0;
 }
 
 exported void GOMP_task(void (*fn)(void *), void *data, void (*copy)(void *, void *), long size, long align,
                       bool deferred, unsigned flags, void **depend, int priority, void *detach) {
     REAL(GOMP_task);
-    if (!gomp_ready() || !tasks_told()) {
+    if (!gomp_ready() || !tasks_recorded()) {
         real(fn, data, copy, size, align, deferred, flags, depend, priority, detach);
         return;
     }
@@ -304,7 +307,7 @@ exported void GOMP_task(void (*fn)(void *), void *data, void (*copy)(void *, voi
     long offset = ((long)sizeof(struct child) + unit - 1) / unit * unit;
     struct birth b = {.child = {.function = fn, .offset = (uint64_t)offset}, .copy = copy, .data = data, .size = size,
                       .detach = (flags & TASK_DETACH) != 0};
-    TELL(task_create, &gomp_frame()->task, NULL, &b.child.task, task_flags(deferred, flags),
+    EMIT(task_create, &gomp_frame()->task, NULL, &b.child.task, task_flags(deferred, flags),
                    (flags & TASK_DEPEND) != 0, HERE);
     if (flags & TASK_DEPEND) gomp_depend(&b.child.task, depend);
     real(execute, &b, copy_child, size + offset, unit, deferred, flags, depend, priority, detach);

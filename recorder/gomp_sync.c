@@ -3,29 +3,29 @@
 #include "gomp.h"
 #include "tables.h"
 
-/* AROUND records a wait: begin, the call, end. */
-#define AROUND(kind, call)                                                           \
-    do {                                                                             \
-        struct frame *f = gomp_frame();                                              \
-        TELL(sync_region, kind, ompt_scope_begin, &f->parallel, &f->task, HERE);        \
-        call;                                                                        \
-        TELL(sync_region, kind, ompt_scope_end, &f->parallel, &f->task, HERE);          \
+/* RECORD_WAIT records the begin and the end of a wait around a call. */
+#define RECORD_WAIT(kind, call)                                                  \
+    do {                                                                         \
+        struct frame *f = gomp_frame();                                          \
+        EMIT(sync_region, kind, ompt_scope_begin, &f->parallel, &f->task, HERE); \
+        call;                                                                    \
+        EMIT(sync_region, kind, ompt_scope_end, &f->parallel, &f->task, HERE);   \
     } while (0)
 
-/* GCC calls this for barriers that are written and for those at the end of constructs: the kind is only "barrier". */
+/* GCC calls this for explicit barriers and for those at the end of constructs, so the kind is only "barrier". */
 exported void GOMP_barrier(void) {
     REAL(GOMP_barrier);
     if (!gomp_ready())
         real();
     else
-        AROUND(ompt_sync_region_barrier, real());
+        RECORD_WAIT(ompt_sync_region_barrier, real());
 }
 
 exported bool GOMP_barrier_cancel(void) {
     REAL(GOMP_barrier_cancel);
     bool answer;
     if (!gomp_ready()) return real();
-    AROUND(ompt_sync_region_barrier, answer = real());
+    RECORD_WAIT(ompt_sync_region_barrier, answer = real());
     return answer;
 }
 
@@ -34,14 +34,14 @@ exported void GOMP_taskwait(void) {
     if (!gomp_ready())
         real();
     else
-        AROUND(ompt_sync_region_taskwait, real());
+        RECORD_WAIT(ompt_sync_region_taskwait, real());
 }
 
 exported void GOMP_taskgroup_start(void) {
     REAL(GOMP_taskgroup_start);
     if (gomp_ready()) {
         struct frame *f = gomp_frame();
-        TELL(sync_region, ompt_sync_region_taskgroup, ompt_scope_begin, &f->parallel, &f->task, HERE);
+        EMIT(sync_region, ompt_sync_region_taskgroup, ompt_scope_begin, &f->parallel, &f->task, HERE);
     }
     real();
 }
@@ -53,39 +53,39 @@ exported void GOMP_taskgroup_end(void) {
         return;
     }
     struct frame *f = gomp_frame();
-    TELL(sync_region_wait, ompt_sync_region_taskgroup, ompt_scope_begin, &f->parallel, &f->task, HERE);
+    EMIT(sync_region_wait, ompt_sync_region_taskgroup, ompt_scope_begin, &f->parallel, &f->task, HERE);
     real();
-    TELL(sync_region_wait, ompt_sync_region_taskgroup, ompt_scope_end, &f->parallel, &f->task, HERE);
-    TELL(sync_region, ompt_sync_region_taskgroup, ompt_scope_end, &f->parallel, &f->task, HERE);
+    EMIT(sync_region_wait, ompt_sync_region_taskgroup, ompt_scope_end, &f->parallel, &f->task, HERE);
+    EMIT(sync_region, ompt_sync_region_taskgroup, ompt_scope_end, &f->parallel, &f->task, HERE);
 }
 
 exported bool GOMP_cancel(int which, bool cancels) {
     REAL(GOMP_cancel);
-    /* 1 parallel, 2 for, 4 sections, 8 taskgroup: as OMPT has it */
-    if (cancels && gomp_ready()) TELL(cancel, &gomp_frame()->task, which & 15, HERE);
+    /* 1 parallel, 2 for, 4 sections, 8 taskgroup, as in OMPT */
+    if (cancels && gomp_ready()) EMIT(cancel, &gomp_frame()->task, which & 15, HERE);
     return real(which, cancels);
 }
 
-/* ENTER and LEAVE are the two functions of a construct with mutual exclusion. A release is recorded before it is made,
- * so that it is before the next acquisition. The wait id of what has no variable is the address of the runtime's
- * function. */
-#define ENTER(name, kind, parameter, argument, id)                         \
-    exported void name(parameter) {                                          \
-        REAL(name);                                                        \
-        if (!gomp_ready()) {                                               \
-            real(argument);                                                \
-            return;                                                        \
-        }                                                                  \
-        gomp_frame();                                                      \
-        TELL(mutex_acquire, kind, 0, 0, (uint64_t)(id), HERE);                \
-        real(argument);                                                    \
-        TELL(mutex_acquired, kind, (uint64_t)(id), HERE);                     \
+/* ENTER and LEAVE define the two functions of a construct with mutual exclusion. A release is recorded before it is
+ * made, so that it precedes the next acquisition. The wait id of a construct without a variable is the address of the
+ * runtime's function. */
+#define ENTER(name, kind, parameter, argument, id)             \
+    exported void name(parameter) {                            \
+        REAL(name);                                            \
+        if (!gomp_ready()) {                                   \
+            real(argument);                                    \
+            return;                                            \
+        }                                                      \
+        gomp_frame();                                          \
+        EMIT(mutex_acquire, kind, 0, 0, (uint64_t)(id), HERE); \
+        real(argument);                                        \
+        EMIT(mutex_acquired, kind, (uint64_t)(id), HERE);      \
     }
-#define LEAVE(name, kind, parameter, argument, id)                         \
-    exported void name(parameter) {                                          \
-        REAL(name);                                                        \
-        if (gomp_ready()) TELL(mutex_released, kind, (uint64_t)(id), HERE);   \
-        real(argument);                                                    \
+#define LEAVE(name, kind, parameter, argument, id)                          \
+    exported void name(parameter) {                                         \
+        REAL(name);                                                         \
+        if (gomp_ready()) EMIT(mutex_released, kind, (uint64_t)(id), HERE); \
+        real(argument);                                                     \
     }
 
 static uint64_t function_id(const char *name, void **found) {
@@ -106,10 +106,10 @@ LEAVE(GOMP_atomic_end, ompt_mutex_atomic, void, , ATOMIC)
 ENTER(GOMP_ordered_start, ompt_mutex_ordered, void, , ORDERED)
 LEAVE(GOMP_ordered_end, ompt_mutex_ordered, void, , ORDERED)
 
-static void lock_acquired(ompt_mutex_t kind, uint64_t id, const void *code) { TELL(mutex_acquired, kind, id, code); }
-static void lock_released(ompt_mutex_t kind, uint64_t id, const void *code) { TELL(mutex_released, kind, id, code); }
+static void lock_acquired(ompt_mutex_t kind, uint64_t id, const void *code) { EMIT(mutex_acquired, kind, id, code); }
+static void lock_released(ompt_mutex_t kind, uint64_t id, const void *code) { EMIT(mutex_released, kind, id, code); }
 
-/* held_find is the record of a lock that the calling thread has, NULL if there is none. */
+/* held_find returns the record of a lock that the calling thread holds, NULL if it does not hold it. */
 static struct recorder_record *held_find(uint64_t wait_id) {
     struct recorder_ring *ring = recorder_mine;
     if (ring == NULL) return NULL;
@@ -118,13 +118,14 @@ static struct recorder_record *held_find(uint64_t wait_id) {
     return n == 0 ? NULL : &ring->held_table[n - 1];
 }
 
-/* nest_acquired records that a lock was acquired, or once more: how often is the value of its record in held_table. */
+/* nest_acquired records the first or a further acquisition of a lock. The value of the lock's record in held_table
+ * counts the further ones. */
 static void nest_acquired(ompt_mutex_t kind, uint64_t id, const void *code) {
     struct recorder_record *held = held_find(id);
     if (held == NULL) {
-        TELL(mutex_acquired, kind, id, code);
+        EMIT(mutex_acquired, kind, id, code);
     } else {
-        TELL(nest_lock, ompt_scope_begin, id, code);
+        EMIT(nest_lock, ompt_scope_begin, id, code);
         held->value++;
     }
 }
@@ -132,54 +133,54 @@ static void nest_acquired(ompt_mutex_t kind, uint64_t id, const void *code) {
 static void nest_released(ompt_mutex_t kind, uint64_t id, const void *code) {
     struct recorder_record *held = held_find(id);
     if (held == NULL || held->value == 0) {
-        TELL(mutex_released, kind, id, code);
+        EMIT(mutex_released, kind, id, code);
     } else {
-        TELL(nest_lock, ompt_scope_end, id, code);
+        EMIT(nest_lock, ompt_scope_end, id, code);
         held->value--;
     }
 }
 
-/* LOCK has the routines of one kind of lock, for C, and with _ behind the name for Fortran. */
-#define LOCK(kind, type, suffix, acquired, released)                            \
-    exported void omp_init_##type##suffix(void *lock) {                           \
-        REAL(omp_init_##type##suffix);                                          \
-        if (!gomp_ready()) {                                                    \
-            real(lock);                                                         \
-            return;                                                             \
-        }                                                                       \
-        real(lock);                                                             \
-        gomp_frame();                                                           \
-        TELL(lock_init, kind, 0, 0, (uint64_t)lock, HERE);                      \
-    }                                                                           \
-    exported void omp_destroy_##type##suffix(void *lock) {                        \
-        REAL(omp_destroy_##type##suffix);                                       \
-        if (gomp_ready()) TELL(lock_destroy, kind, (uint64_t)lock, HERE);          \
-        real(lock);                                                             \
-    }                                                                           \
-    exported void omp_set_##type##suffix(void *lock) {                            \
-        REAL(omp_set_##type##suffix);                                           \
-        if (!gomp_ready()) {                                                    \
-            real(lock);                                                         \
-            return;                                                             \
-        }                                                                       \
-        gomp_frame();                                                           \
-        TELL(mutex_acquire, kind, 0, 0, (uint64_t)lock, HERE);                     \
-        real(lock);                                                             \
-        acquired(kind, (uint64_t)lock, HERE);                                   \
-    }                                                                           \
-    exported void omp_unset_##type##suffix(void *lock) {                          \
-        REAL(omp_unset_##type##suffix);                                         \
-        if (gomp_ready()) released(kind, (uint64_t)lock, HERE);                 \
-        real(lock);                                                             \
-    }                                                                           \
-    exported int omp_test_##type##suffix(void *lock) {                            \
-        REAL(omp_test_##type##suffix);                                          \
-        if (!gomp_ready()) return real(lock);                                   \
-        gomp_frame();                                                           \
-        TELL(mutex_acquire, kind + 1, 0, 0, (uint64_t)lock, HERE);                 \
-        int answer = real(lock);                                                \
-        if (answer != 0) acquired(kind + 1, (uint64_t)lock, HERE);              \
-        return answer;                                                          \
+/* LOCK defines the routines of one kind of lock for C, and with the suffix _ for Fortran. */
+#define LOCK(kind, type, suffix, acquired, released)                      \
+    exported void omp_init_##type##suffix(void *lock) {                   \
+        REAL(omp_init_##type##suffix);                                    \
+        if (!gomp_ready()) {                                              \
+            real(lock);                                                   \
+            return;                                                       \
+        }                                                                 \
+        real(lock);                                                       \
+        gomp_frame();                                                     \
+        EMIT(lock_init, kind, 0, 0, (uint64_t)lock, HERE);                \
+    }                                                                     \
+    exported void omp_destroy_##type##suffix(void *lock) {                \
+        REAL(omp_destroy_##type##suffix);                                 \
+        if (gomp_ready()) EMIT(lock_destroy, kind, (uint64_t)lock, HERE); \
+        real(lock);                                                       \
+    }                                                                     \
+    exported void omp_set_##type##suffix(void *lock) {                    \
+        REAL(omp_set_##type##suffix);                                     \
+        if (!gomp_ready()) {                                              \
+            real(lock);                                                   \
+            return;                                                       \
+        }                                                                 \
+        gomp_frame();                                                     \
+        EMIT(mutex_acquire, kind, 0, 0, (uint64_t)lock, HERE);            \
+        real(lock);                                                       \
+        acquired(kind, (uint64_t)lock, HERE);                             \
+    }                                                                     \
+    exported void omp_unset_##type##suffix(void *lock) {                  \
+        REAL(omp_unset_##type##suffix);                                   \
+        if (gomp_ready()) released(kind, (uint64_t)lock, HERE);           \
+        real(lock);                                                       \
+    }                                                                     \
+    exported int omp_test_##type##suffix(void *lock) {                    \
+        REAL(omp_test_##type##suffix);                                    \
+        if (!gomp_ready()) return real(lock);                             \
+        gomp_frame();                                                     \
+        EMIT(mutex_acquire, kind + 1, 0, 0, (uint64_t)lock, HERE);        \
+        int answer = real(lock);                                          \
+        if (answer != 0) acquired(kind + 1, (uint64_t)lock, HERE);        \
+        return answer;                                                    \
     }
 
 LOCK(ompt_mutex_lock, lock, , lock_acquired, lock_released)
@@ -190,37 +191,38 @@ LOCK(ompt_mutex_nest_lock, nest_lock, _, nest_acquired, nest_released)
 static void work_begin(int kind, const void *code) {
     struct frame *f = gomp_frame();
     f->work = kind;
-    TELL(work, kind, ompt_scope_begin, &f->parallel, &f->task, 0, code);
+    EMIT(work, kind, ompt_scope_begin, &f->parallel, &f->task, 0, code);
 }
 
 static void work_end(const void *code) {
     struct frame *f = gomp_frame();
-    if (f->work != 0) TELL(work, f->work, ompt_scope_end, &f->parallel, &f->task, 0, code);
+    if (f->work != 0) EMIT(work, f->work, ompt_scope_end, &f->parallel, &f->task, 0, code);
     f->work = 0;
 }
 
-/* START has a function that begins a worksharing construct. Each of them has up to ten arguments, all of them numbers
- * in general registers or pointers, and passes them on as they are: those that it does not have are not looked at. */
-#define START(name, kind)                                                                                   \
-    exported long name(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) {      \
-        REAL(name);                                                                                         \
-        if (gomp_ready()) work_begin(kind, HERE);                                                           \
-        return real(a, b, c, d, e, f, g, h, i, j);                                                          \
+/* START defines a function that begins a worksharing construct. Such a function has up to ten arguments, all of them
+ * integers in general registers or pointers. START passes ten on; the function ignores those that it lacks. */
+#define START(name, kind)                                                                                \
+    exported long name(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) { \
+        REAL(name);                                                                                      \
+        if (gomp_ready()) work_begin(kind, HERE);                                                        \
+        return real(a, b, c, d, e, f, g, h, i, j);                                                       \
     }
-/* ACROSS has one that begins loops whose iterations wait for others: its first argument is how many loops. */
-#define ACROSS(name, kind)                                                                                  \
-    exported long name(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) {      \
-        REAL(name);                                                                                         \
-        if (gomp_ready()) {                                                                                 \
-            work_begin(kind, HERE);                                                                         \
-            gomp_frame()->dimensions = a;                                                                   \
-        }                                                                                                   \
-        return real(a, b, c, d, e, f, g, h, i, j);                                                          \
+/* ACROSS defines a function that begins doacross loops, whose iterations wait for each other. Its first argument is the
+ * number of loops. */
+#define ACROSS(name, kind)                                                                               \
+    exported long name(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) { \
+        REAL(name);                                                                                      \
+        if (gomp_ready()) {                                                                              \
+            work_begin(kind, HERE);                                                                      \
+            gomp_frame()->dimensions = a;                                                                \
+        }                                                                                                \
+        return real(a, b, c, d, e, f, g, h, i, j);                                                       \
     }
-#define STARTS(prefix)                                             \
-    START(prefix##static_start, ompt_work_loop_static)                       \
-    START(prefix##dynamic_start, ompt_work_loop_dynamic)                     \
-    START(prefix##guided_start, ompt_work_loop_guided)                       \
+#define STARTS(prefix)                                   \
+    START(prefix##static_start, ompt_work_loop_static)   \
+    START(prefix##dynamic_start, ompt_work_loop_dynamic) \
+    START(prefix##guided_start, ompt_work_loop_guided)   \
     START(prefix##runtime_start, ompt_work_loop_other)
 
 STARTS(GOMP_loop_)
@@ -252,25 +254,25 @@ ACROSS(GOMP_loop_ull_doacross_start, ompt_work_loop_other)
 START(GOMP_sections_start, ompt_work_sections)
 START(GOMP_sections2_start, ompt_work_sections)
 
-/* END has a function that ends a worksharing construct: with a barrier or without. */
-#define END(name)                                                               \
-    exported bool name(void) {                                                    \
-        REAL(name);                                                             \
-        bool answer;                                                            \
-        if (!gomp_ready()) return real();                                       \
-        work_end(HERE);                                                         \
-        AROUND(ompt_sync_region_barrier_implicit_workshare, answer = real());   \
-        return answer;                                                          \
+/* END defines a function that ends a worksharing construct with a barrier, END_NOWAIT one without. */
+#define END(name)                                                                  \
+    exported bool name(void) {                                                     \
+        REAL(name);                                                                \
+        bool answer;                                                               \
+        if (!gomp_ready()) return real();                                          \
+        work_end(HERE);                                                            \
+        RECORD_WAIT(ompt_sync_region_barrier_implicit_workshare, answer = real()); \
+        return answer;                                                             \
     }
-#define END_NOWAIT(name)                   \
-    exported void name(void) {               \
-        REAL(name);                        \
-        if (!gomp_ready()) {               \
-            real();                        \
-            return;                        \
-        }                                  \
-        real();                            \
-        work_end(HERE);                    \
+#define END_NOWAIT(name)       \
+    exported void name(void) { \
+        REAL(name);            \
+        if (!gomp_ready()) {   \
+            real();            \
+            return;            \
+        }                      \
+        real();                \
+        work_end(HERE);        \
     }
 
 END(GOMP_loop_end)
@@ -280,18 +282,18 @@ END(GOMP_sections_end_cancel)
 END_NOWAIT(GOMP_loop_end_nowait)
 END_NOWAIT(GOMP_sections_end_nowait)
 
-/* A single construct has no call at its end but for that of its barrier. */
-static void single(bool executor, const void *code) {
+/* A single construct has no call at its end, except that of its barrier. */
+static void record_single(bool executor, const void *code) {
     struct frame *f = gomp_frame();
     int kind = executor ? ompt_work_single_executor : ompt_work_single_other;
-    TELL(work, kind, ompt_scope_beginend, &f->parallel, &f->task, 1, code);
+    EMIT(work, kind, ompt_scope_beginend, &f->parallel, &f->task, 1, code);
 }
 
 exported bool GOMP_single_start(void) {
     REAL(GOMP_single_start);
     if (!gomp_ready()) return real();
     bool answer = real();
-    single(answer, HERE);
+    record_single(answer, HERE);
     return answer;
 }
 
@@ -299,8 +301,8 @@ exported void *GOMP_single_copy_start(void) {
     REAL(GOMP_single_copy_start);
     void *answer;
     if (!gomp_ready()) return real();
-    AROUND(ompt_sync_region_barrier_implicit_workshare, answer = real());
-    single(answer == NULL, HERE);
+    RECORD_WAIT(ompt_sync_region_barrier_implicit_workshare, answer = real());
+    record_single(answer == NULL, HERE);
     return answer;
 }
 
@@ -309,5 +311,5 @@ exported void GOMP_single_copy_end(void *data) {
     if (!gomp_ready())
         real(data);
     else
-        AROUND(ompt_sync_region_barrier_implicit_workshare, real(data));
+        RECORD_WAIT(ompt_sync_region_barrier_implicit_workshare, real(data));
 }

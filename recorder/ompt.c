@@ -1,5 +1,5 @@
 //go:build ignore
-/* ompt.c: the frequent events of host threads. rare.c has the others, target.c those of devices. */
+/* ompt.c: the frequent events of host threads. rare.c has the other events, target.c those of devices. */
 #include "events.h"
 #include "recorder.h"
 #include "tables.h"
@@ -25,7 +25,7 @@ void on_thread_end(ompt_data_t *thread) {
     NEXT(thread_end, thread);
 }
 
-/* parallel_kind packs the flags of a region: the invoker in bits 0 and 1, and that it is a league in bit 2. */
+/* parallel_kind packs the flags of a region: the invoker in bits 0 and 1, and the flag of a league in bit 2. */
 inlined uint32_t parallel_kind(int flags) { return ((uint32_t)flags & 3) | ((flags & ompt_parallel_league) ? 4 : 0); }
 
 void on_parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *parallel, unsigned requested,
@@ -68,7 +68,7 @@ inlined void implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel
     if (slot_begin(&s, false, 2, at_once)) {
         bool begins = endpoint == ompt_scope_begin;
         uint64_t region = id_of(parallel), id = begins ? task_new(&s, task) : word_current(s.ring, task);
-        if (begins && parallel != NULL && region == 0) region = region_new(&s, parallel); /* the initial one */
+        if (begins && parallel != NULL && region == 0) region = region_new(&s, parallel); /* the initial region */
         if (rarely(recorder_chained) && begins && index == 0 && parallel != NULL) region_begins(&s, region);
         slot_first(&s, ompt_callback_implicit_task, (uint32_t)flags, endpoint, actual, region, id);
         slot_more(&s, 1, index, 0, 0, 0);
@@ -92,26 +92,26 @@ void on_implicit_task_at_once(ompt_scope_endpoint_t endpoint, ompt_data_t *paral
     implicit_task(endpoint, parallel, task, actual, index, flags, true);
 }
 
-/* in_task reports whether a task is the one that the thread is in, as its table has it. */
-inlined bool in_task(const ompt_data_t *task) {
+/* is_current_task reports whether the table of the thread has this task as the current one. */
+inlined bool is_current_task(const ompt_data_t *task) {
     struct recorder_ring *ring = recorder_mine;
     struct recorder_task *t = ring == NULL ? NULL : task_current(ring);
     return t != NULL && t->task == id_of(task);
 }
 
-/* wait_new gives an id to a taskwait with dependences of the task that the thread is in. */
+/* wait_new assigns an id to a taskwait with dependences of the current task. */
 inlined uint64_t wait_new(struct slot *s, const ompt_data_t *wait) {
     if (rarely(recorder_chained | recorder_given)) return id_of(wait);
-    uint64_t id = recorder_id(s->ring, ++s->ring->tasks_made), *word = word_of(s->ring);
+    uint64_t id = recorder_id(s->ring, ++s->ring->tasks_made), *word = word_slot(s->ring);
     if (word != NULL) *word = id;
     return id;
 }
 
-/* on_task_create leaves out who creates it if that is the task that the thread is in: half of what it would write. */
+/* on_task_create omits the creating task if that is the thread's current task. This halves the size of the event. */
 void on_task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *made, int flags, int dependences,
                            const void *code) {
     struct slot s;
-    if (slot_open(&s, false, in_task(task) ? 1 : 2)) {
+    if (slot_open(&s, false, is_current_task(task) ? 1 : 2)) {
         uint64_t id = flags & ompt_task_taskwait ? wait_new(&s, made) : task_new(&s, made);
         slot_first(&s, ompt_callback_task_create, dependences != 0, s.count == 1 ? RECORDER_FOLDED : 0,
                    (uint32_t)flags, recorder_address(code), id);
@@ -145,7 +145,7 @@ void on_sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, omp
         uint64_t id = word_current(s.ring, task);
         slot_region(&s, ompt_callback_sync_region, kind, endpoint | (folds(kind) ? RECORDER_FOLDED : 0), parallel, id,
                     code);
-        if (!recorder_given) task_at(&s, id);
+        if (!recorder_given) task_unwind(&s, id);
         if (folds(kind)) state_set(&s, endpoint == ompt_scope_begin ? state_sync(kind) : state_work(s.ring));
         slot_close(&s);
     }
@@ -171,9 +171,9 @@ void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint
     NEXT(sync_region_wait, kind, endpoint, parallel, task, code);
 }
 
-/* reduces is the state in a reduction, or after it. One within a barrier is a part of the wait there, to which the
- * thread goes on when it is over. */
-inlined uint32_t reduces(struct recorder_ring *ring, ompt_scope_endpoint_t endpoint) {
+/* reduction_state returns the state in a reduction, or after it. A reduction within a barrier is part of that wait,
+ * which continues when the reduction is over. */
+inlined uint32_t reduction_state(struct recorder_ring *ring, ompt_scope_endpoint_t endpoint) {
     uint32_t state = ring->state & ((1u << RECORDER_STATE_BITS) - 1);
     if (state >= ompt_state_wait_barrier && state <= ompt_state_wait_barrier_teams) return state;
     return endpoint == ompt_scope_begin ? ompt_state_work_reduction : state_work(ring);
@@ -184,7 +184,7 @@ static void on_reduction(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint
     struct slot s;
     if (slot_open(&s, false, 1)) {
         slot_region(&s, ompt_callback_reduction, kind, endpoint, parallel, id_of(task), code);
-        state_set(&s, reduces(s.ring, endpoint));
+        state_set(&s, reduction_state(s.ring, endpoint));
         slot_close(&s);
     }
     NEXT(reduction, kind, endpoint, parallel, task, code);
@@ -201,8 +201,8 @@ void on_work(int kind, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, om
     NEXT(work, kind, endpoint, parallel, task, count, code);
 }
 
-/* on_dispatch keeps what instance is: an iteration's number, the address of a section's code, or a chunk of iterations,
- * whose beginning and length the runtime has in memory of its own. */
+/* on_dispatch records the meaning of instance: an iteration's number, the address of a section's code, or a chunk of
+ * iterations, whose start and length are in the runtime's memory. */
 static void on_dispatch(ompt_data_t *parallel, ompt_data_t *task, ompt_dispatch_t kind, ompt_data_t instance) {
     struct slot s;
     if (slot_open(&s, false, 2)) {
@@ -265,7 +265,7 @@ void on_nest_lock(ompt_scope_endpoint_t endpoint, ompt_wait_id_t wait_id, const 
     struct slot s;
     if (slot_open(&s, false, 1)) {
         slot_first(&s, ompt_callback_nest_lock, 0, endpoint, 0, recorder_address(code), wait_id);
-        if (endpoint == ompt_scope_begin) state_set(&s, state_work(s.ring)); /* it waited for nothing */
+        if (endpoint == ompt_scope_begin) state_set(&s, state_work(s.ring)); /* it did not wait */
         slot_close(&s);
     }
     NEXT(nest_lock, endpoint, wait_id, code);

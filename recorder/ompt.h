@@ -1,4 +1,5 @@
-/* ompt.h: what the recorder needs of OMPT's C interface (OpenMP 5.1, chapter 4). What later versions add is marked. */
+/* ompt.h: the part of OMPT's C interface that the recorder uses (OpenMP 5.1, chapter 4). Additions of later versions
+ * are marked. */
 #ifndef OMPD_RECORDER_OMPT_H
 #define OMPD_RECORDER_OMPT_H
 
@@ -27,7 +28,7 @@ typedef struct ompt_dependence_t {
     int dependence_type;
 } ompt_dependence_t;
 
-/* 5.2: what instance points to in a dispatch of a chunk of iterations. */
+/* 5.2: instance points to this in a dispatch of a chunk of iterations. */
 typedef struct ompt_dispatch_chunk_t {
     uint64_t start, iterations;
 } ompt_dispatch_chunk_t;
@@ -156,7 +157,7 @@ typedef enum ompt_dependence_type_t {
     ompt_dependence_type_inout_all_memory = 35 /* 5.2 */
 } ompt_dependence_type_t;
 
-/* What ompt_set_callback returns. */
+/* The results of ompt_set_callback. */
 typedef enum ompt_set_result_t {
     ompt_set_error = 0,
     ompt_set_never = 1,

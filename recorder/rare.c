@@ -15,13 +15,15 @@ void on_lock_destroy(ompt_mutex_t kind, ompt_wait_id_t wait_id, const void *code
     NEXT(lock_destroy, kind, wait_id, code);
 }
 
-/* iterates reports whether dependences are those of a loop's iterations: source or sink. Those are many, and would wash
- * away what is rare. */
+/* iterates reports whether dependences are those of a loop's iterations: source or sink. They are frequent, and would
+ * overwrite the rare events. */
 inlined bool iterates(const ompt_dependence_t *deps) {
-    return deps->dependence_type == ompt_dependence_type_source || deps->dependence_type == ompt_dependence_type_sink;
+    return deps->dependence_type == ompt_dependence_type_source ||
+           deps->dependence_type == ompt_dependence_type_sink;
 }
 
-/* depend_one has one dependence, as most lists, in one record: its type in kind, its variable in b. */
+/* depend_one records a single dependence, which is the usual case, in one record: its type in kind, its variable in
+ * b. */
 inlined void depend_one(const ompt_data_t *task, const ompt_dependence_t *dep, bool rare) {
     struct slot s;
     if (!slot_open(&s, rare, 1)) return;
@@ -30,7 +32,7 @@ inlined void depend_one(const ompt_data_t *task, const ompt_dependence_t *dep, b
     slot_close(&s);
 }
 
-/* depend_list keeps two dependences in each further record: variables in a and b, types in the halves of value. */
+/* depend_list records two dependences in each further record: variables in a and b, types in the halves of value. */
 static void depend_list(const ompt_data_t *task, const ompt_dependence_t *deps, int n) {
     struct slot s;
     uint32_t kept = n < 0 || deps == NULL ? 0 : n > 2 * RECORDER_FOLLOW_MAX ? 2 * RECORDER_FOLLOW_MAX : (uint32_t)n;
@@ -85,7 +87,7 @@ static void on_error(int severity, const char *message, size_t length, const voi
 
 enum { COMMAND_START = 1, COMMAND_PAUSE = 2, COMMAND_END = 4 }; /* omp_control_tool_t */
 
-/* pause_set stops or continues recording. Nothing starts what was ended. */
+/* pause_set pauses or resumes recording. Recording that was ended is never resumed. */
 static void pause_set(uint32_t paused) {
     if (recorder_head->paused == COMMAND_END) return;
     if (recorder_head->paused != 0 && paused == 0) recorder_head->resumed = recorder_ticks();

@@ -1,5 +1,5 @@
 //go:build ignore
-/* recorder.c: the header, the memory of the rings, and which thread has which. */
+/* recorder.c: the start of the recorder, and its header. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,18 +13,18 @@
 
 #include "recorder.h"
 
-/* For debuggers that find a symbol more easily than a mapping. */
+/* For debuggers, which find a symbol more easily than a mapping. */
 exported struct recorder_header *ompd_recorder_header;
 
-static __thread bool beginning;  /* the thread makes the header */
-static uint32_t progress;        /* of the header: 0 nobody has begun to make it, 1 somebody has, 2 it is made */
+static __thread bool making_header;  /* this thread is making the header */
+static uint32_t progress;        /* state of the header: 0 missing, 1 a thread is making it, 2 complete */
 
 enum { MEMORY_MIN = 256 << 10 }; /* bytes */
 
 #ifdef __x86_64__
 #include <cpuid.h>
 
-/* choose_clock takes the time stamp counter if it has one rate and never stops. */
+/* choose_clock returns the time stamp counter if it has a constant rate and never stops. */
 static uint32_t choose_clock(uint64_t *frequency) {
     unsigned a, b, c, d;
     const char *wish = getenv("OMPD_RECORDER_CLOCK");
@@ -40,7 +40,7 @@ static uint32_t choose_clock(uint64_t *frequency) {
 }
 #endif
 
-/* memory_limit is OMPD_RECORDER_MEMORY in bytes: a number with K, M or G. */
+/* memory_limit returns OMPD_RECORDER_MEMORY in bytes: a number with K, M or G. */
 static uint64_t memory_limit(void) {
     const char *set = getenv("OMPD_RECORDER_MEMORY");
     char *end;
@@ -52,15 +52,15 @@ static uint64_t memory_limit(void) {
     case 'K': case 'k': n *= 1 << 10; break;
     }
     if (end == set || !(n > 0)) {
-        fprintf(stderr, "libompd-recorder: OMPD_RECORDER_MEMORY: %s is no size\n", set);
+        fprintf(stderr, "libompd-recorder: OMPD_RECORDER_MEMORY: %s is not a size\n", set);
         return RECORDER_MEMORY_DEFAULT;
     }
     if (!(n >= MEMORY_MIN)) return MEMORY_MIN;
     return n > 1e15 ? (uint64_t)1e15 : (uint64_t)n;
 }
 
-/* mapping makes the mapping of the header and the directory; its name is how readers find it. */
-static void *mapping(void) {
+/* map_header maps the memory of the header and the directory. Readers find it by its name. */
+static void *map_header(void) {
     size_t size = RECORDER_HEADER_SIZE + RECORDER_RINGS_MAX * sizeof(uint64_t);
     int fd = (int)syscall(SYS_memfd_create, RECORDER_NAME, 1 /* MFD_CLOEXEC */);
     void *m = MAP_FAILED;
@@ -71,7 +71,8 @@ static void *mapping(void) {
     return m == MAP_FAILED ? NULL : m;
 }
 
-/* fork_child makes the header the child's: it has a copy of all rings, and the thread that called fork goes on. */
+/* fork_child makes the header that of the child process. The child has a copy of all rings, but only the thread that
+ * called fork. */
 static void fork_child(void) {
     struct recorder_header *h = recorder_head;
     uint32_t parent = h->pid;
@@ -89,9 +90,9 @@ static void fork_child(void) {
     record_rare(RECORDER_FORK, 0, 0, h->pid, parent, h->generation);
 }
 
-/* begin makes the header and the memory of the rings. */
-static bool begin(uint32_t source, unsigned omp_version, const char *runtime) {
-    struct recorder_header *h = mapping();
+/* make_header makes the header and the memory of the rings. */
+static bool make_header(uint32_t source, unsigned omp_version, const char *runtime) {
+    struct recorder_header *h = map_header();
     uint64_t memory = memory_limit();
     void *arena = mmap(NULL, memory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (h == NULL || arena == MAP_FAILED || !rings_prepare(memory)) {
@@ -128,16 +129,17 @@ static bool begin(uint32_t source, unsigned omp_version, const char *runtime) {
     return true;
 }
 
-/* first reports whether the calling thread is the one that begins. Others wait for it, but not for ever: it may be in the
- * process that this one was forked from, or be this thread itself, which a signal handler has interrupted. */
-static bool first(void) {
+/* claim_start reports whether the calling thread is the first one here and makes the header. Other threads wait for the
+ * header, but not forever: the first thread may be in the process that this one was forked from, or may be this thread
+ * itself, interrupted by a signal handler. */
+static bool claim_start(void) {
     enum { ATTEMPTS = 100000 };
     uint32_t before = 0;
     if (__atomic_compare_exchange_n(&progress, &before, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-        beginning = true;
+        making_header = true;
         return true;
     }
-    for (int i = 0; !beginning && before == 1 && i < ATTEMPTS; i++) {
+    for (int i = 0; !making_header && before == 1 && i < ATTEMPTS; i++) {
         sched_yield();
         before = __atomic_load_n(&progress, __ATOMIC_ACQUIRE);
     }
@@ -145,13 +147,13 @@ static bool first(void) {
 }
 
 bool recorder_start(uint32_t source, unsigned omp_version, const char *runtime) {
-    if (first()) {
-        bool begun = begin(source, omp_version, runtime);
+    if (claim_start()) {
+        bool made = make_header(source, omp_version, runtime);
         __atomic_store_n(&progress, 2, __ATOMIC_RELEASE);
-        beginning = false;
-        return begun;
+        making_header = false;
+        return made;
     }
     struct recorder_header *h = __atomic_load_n(&recorder_head, __ATOMIC_ACQUIRE);
-    if (h != NULL) __atomic_fetch_or(&h->source, source, __ATOMIC_RELAXED); /* of two runtimes in one program */
+    if (h != NULL) __atomic_fetch_or(&h->source, source, __ATOMIC_RELAXED); /* two runtimes in one program */
     return h != NULL;
 }

@@ -49,20 +49,20 @@ hidden void device_trace(int device, ompt_device_t *handle, ompt_function_lookup
 
 #define CALLBACK(name) [ompt_callback_##name] = (ompt_callback_t)on_##name
 
-/* NEXT(name, arguments) calls the next tool's callback, if it has one. */
-#define NEXT(name, ...)                                        \
-    do {                                                       \
-        if (rarely(recorder_next[ompt_callback_##name] != NULL)) \
+/* NEXT(name, arguments) calls the callback of the next tool, if it has set one. */
+#define NEXT(name, ...)                                                                 \
+    do {                                                                                \
+        if (rarely(recorder_next[ompt_callback_##name] != NULL))                        \
             ((__typeof__(&on_##name))recorder_next[ompt_callback_##name])(__VA_ARGS__); \
     } while (0)
 
-/* id_of is the id of what the runtime has this word for; 0 for none. */
+/* id_of returns the id that is in a word of the runtime; 0 if there is none. */
 inlined uint64_t id_of(const ompt_data_t *data) {
     if (rarely(recorder_chained)) return (uint64_t)data;
     return data == NULL ? 0 : data->value;
 }
 
-/* id_give gives a new id to what the runtime has this word for, and returns it. */
+/* id_give assigns a new id to a word of the runtime and returns the id that the word then has. */
 inlined uint64_t id_give(ompt_data_t *data, uint64_t id) {
     if (rarely(recorder_chained | recorder_given)) return id_of(data);
     data->value = id;
@@ -78,7 +78,7 @@ inlined uint64_t region_new(struct slot *s, ompt_data_t *data) {
     return id_give(data, recorder_id(s->ring, s->ring->regions_made));
 }
 
-/* slot_region writes an event that has a region, a task and a code address. */
+/* slot_region writes the first record of an event that has a region, a task and a code address. */
 inlined void slot_region(struct slot *s, uint32_t code, uint32_t kind, uint32_t flags, const ompt_data_t *parallel,
                          uint64_t task, const void *address) {
     uint64_t id = id_of(parallel);

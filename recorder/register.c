@@ -8,7 +8,7 @@ static ompt_callback_t callback_of(int code) {
     return recorder_rare[code] != NULL ? recorder_rare[code] : recorder_target[code];
 }
 
-/* superseded reports whether the runtime calls the later form of a callback of devices. */
+/* superseded reports whether the runtime calls the later form of a device's callback. */
 static bool superseded(int code) {
     static const uint8_t later[64] = {
         [ompt_callback_target] = ompt_callback_target_emi,
@@ -21,7 +21,7 @@ static bool superseded(int code) {
 
 void recorder_register(ompt_function_lookup_t lookup) {
     ompt_set_callback_t set = (ompt_set_callback_t)lookup("ompt_set_callback");
-    for (int code = 63; set != NULL && code > 0; code--) { /* the later forms first */
+    for (int code = 63; set != NULL && code > 0; code--) { /* later forms first */
         ompt_callback_t callback = callback_of(code);
         if (callback == NULL || (recorder_head->events & CODE(code)) == 0 || superseded(code)) continue;
         recorder_head->registered[code] = (int8_t)set(code, callback);

@@ -1,5 +1,5 @@
 //go:build ignore
-/* ring.c: the memory of the rings, and which thread has which. */
+/* ring.c: the memory of the rings, and their assignment to threads. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,13 +11,13 @@
 #include "recorder.h"
 
 static __thread bool claiming;   /* a signal handler must not claim a second ring meanwhile */
-static uint32_t ring_shift;      /* of a main ring while there is memory */
-static uint32_t oldest;          /* where the search for the ring of an ended thread goes on */
+static uint32_t ring_shift;      /* log2 of the records of a main ring while there is memory */
+static uint32_t oldest;          /* where the search for the ring of an ended thread continues */
 static pthread_key_t at_exit;
 
 enum {
     RECORDS_USUAL = 32768,       /* in a main ring, 1 MiB: larger ones do not fit into a processor's cache */
-    CALIBRATE_FIRST = 1000000,   /* nanoseconds after which clocks are compared again; then */
+    CALIBRATE_FIRST = 1000000,   /* nanoseconds after which the clocks are compared again; then */
     CALIBRATE_MOST = 1000000000, /* twice as many each time, up to these */
     PAGE = 4096,
 };
@@ -32,8 +32,9 @@ struct recorder_moment recorder_moment_now(void) {
     return (struct recorder_moment){.ticks = recorder_ticks(), .monotonic = recorder_monotonic()};
 }
 
-/* recorder_recalibrate compares the clocks, and again after as long as the recorder runs by now. So the rate of the
- * ticks is known well soon, and a program that has stopped to make events is not far from its last one. */
+/* recorder_recalibrate compares the clocks, and schedules the next comparison after as long as the recorder has run by
+ * now. So the rate of the ticks is known early, and the last event of a program that stops making events is not far
+ * from a comparison. */
 __attribute__((noinline)) void recorder_recalibrate(struct recorder_ring *ring) {
     struct recorder_moment now = recorder_moment_now(), start = recorder_head->start;
     uint64_t ns = now.monotonic - start.monotonic, ticks = now.ticks - start.ticks;
@@ -52,7 +53,7 @@ static uint64_t ring_size(uint32_t shift) {
 
 static uint32_t shift_of(uint32_t n) { return 31 - (uint32_t)__builtin_clz(n); }
 
-/* choose_shift gives half of the memory to twice as many threads as there will probably be. */
+/* choose_shift assigns half of the memory to twice as many threads as are expected. */
 static uint32_t choose_shift(uint64_t memory) {
     long threads = sysconf(_SC_NPROCESSORS_ONLN);
     const char *set = getenv("OMP_NUM_THREADS");
@@ -65,9 +66,9 @@ static uint32_t choose_shift(uint64_t memory) {
     return shift;
 }
 
-/* thread_exit leaves the ring to another thread, once the thread makes no events any more: in the second round of
- * destructors, as LLVM's runtime ends threads of the program in its own, which runs after this one. Should a thread make
- * an event after all, it gets a ring anew. */
+/* thread_exit releases the ring for other threads when the thread makes no more events: in the second round of
+ * destructors, because LLVM's runtime ends threads of the program in its own destructor, which runs after this one. If
+ * the thread makes an event even later, it gets a ring again. */
 static void thread_exit(void *p) {
     static __thread bool again __attribute__((tls_model("initial-exec")));
     struct recorder_ring *ring = p;
@@ -82,7 +83,7 @@ bool rings_prepare(uint64_t memory) {
     return pthread_key_create(&at_exit, thread_exit) == 0;
 }
 
-/* ring_reuse takes the ring of a thread that has ended, the oldest first, more or less. */
+/* ring_reuse takes the ring of a thread that has ended, about the oldest first. */
 static struct recorder_ring *ring_reuse(struct recorder_header *h) {
     uint64_t *directory = (uint64_t *)((char *)h + h->header_size);
     uint32_t n = h->rings < RECORDER_RINGS_MAX ? h->rings : RECORDER_RINGS_MAX;
@@ -104,7 +105,7 @@ static struct recorder_ring *ring_reuse(struct recorder_header *h) {
     return NULL;
 }
 
-/* ring_new makes a ring of 1 << shift records, if the memory of the rings has room for it below limit. */
+/* ring_new makes a ring of 1 << shift records if that fits into the memory below limit. */
 static struct recorder_ring *ring_new(struct recorder_header *h, uint32_t shift, uint64_t limit) {
     uint64_t size = ring_size(shift), used = __atomic_load_n(&h->arena_used, __ATOMIC_RELAXED);
     do {
@@ -129,8 +130,9 @@ static struct recorder_ring *ring_new(struct recorder_header *h, uint32_t shift,
     return ring;
 }
 
-/* ring_take finds a ring: a whole one while half of the memory is free, as history is worth more than memory; then that
- * of a thread that has ended; then smaller ones, so that there is one for each thread as long as possible. */
+/* ring_take returns a ring for a new thread: a full-sized one while half of the memory is free, as history is worth
+ * more than memory; then that of a thread that has ended; then smaller ones, so that as many threads as possible have
+ * one. */
 static struct recorder_ring *ring_take(struct recorder_header *h) {
     uint64_t all = h->arena_size;
     uint32_t least = shift_of(RECORDER_RECORDS_MIN), small = ring_shift > least + 3 ? ring_shift - 3 : least;
@@ -141,14 +143,14 @@ static struct recorder_ring *ring_take(struct recorder_header *h) {
     return ring;
 }
 
-/* ring_begin makes the ring the calling thread's. */
+/* ring_begin assigns the ring to the calling thread. */
 static void ring_begin(struct recorder_ring *ring) {
     ring->held = ring->regions = ring->tasks = 0;
     ring->state = ompt_state_undefined;
     ring->thread_id = ring->type = 0;
     ring->tid = (uint32_t)syscall(SYS_gettid);
     ring->pthread = (uint64_t)pthread_self();
-    ring->main.begun = ring->base = ring->main.head; /* what the last thread did not finish is not there */
+    ring->main.begun = ring->base = ring->main.head; /* drops what the last thread has not finished */
     ring->rare.begun = ring->rare_base = ring->rare.head;
     recorder_mine = ring;
     recorder_recalibrate(ring);
@@ -157,7 +159,7 @@ static void ring_begin(struct recorder_ring *ring) {
 }
 
 __attribute__((noinline)) struct recorder_ring *recorder_claim(void) {
-    if (claiming) return NULL; /* a signal handler in the middle of the rest */
+    if (claiming) return NULL; /* a signal handler that interrupts the code below */
     claiming = true;
     int saved = errno;
     struct recorder_ring *ring = ring_take(recorder_head);
@@ -168,6 +170,6 @@ __attribute__((noinline)) struct recorder_ring *recorder_claim(void) {
         pthread_setspecific(at_exit, ring);
     }
     errno = saved;
-    claiming = ring == NULL; /* there will be none later either */
+    claiming = ring == NULL; /* later calls would find none either */
     return ring;
 }

@@ -1,14 +1,14 @@
-/* ring.h: how a thread writes its rings. Everything here runs in callbacks: it calls nothing, waits for nothing, and is
- * safe when a signal handler that uses OpenMP interrupts it.
+/* ring.h: how a thread writes its rings. All of it runs in callbacks: it calls no functions of libraries, never waits,
+ * and is safe when a signal handler that uses OpenMP interrupts it.
  */
 #ifndef OMPD_RECORDER_RING_H
 #define OMPD_RECORDER_RING_H
 
 #include "state.h"
 
-/* recorder_claim gives the thread a ring; NULL if none is left. */
+/* recorder_claim assigns a ring to the calling thread and returns it, NULL if none is left. */
 hidden struct recorder_ring *recorder_claim(void);
-/* recorder_recalibrate takes ring->moment. */
+/* recorder_recalibrate measures ring->moment. */
 hidden void recorder_recalibrate(struct recorder_ring *ring);
 hidden uint64_t recorder_monotonic(void);
 hidden struct recorder_moment recorder_moment_now(void);
@@ -22,11 +22,12 @@ inlined uint64_t recorder_ticks(void) {
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
     return t;
 #else
-#error "the recorder knows x86-64 and aarch64"
+#error "the recorder supports x86-64 and aarch64"
 #endif
 }
 
-/* recorder_add adds n to a counter that this thread writes, and signal handlers on it; it returns what it was. */
+/* recorder_add adds n to a counter that only this thread and its signal handlers write. It returns the counter's value
+ * before. */
 inlined uint64_t recorder_add(uint64_t *counter, uint64_t n) {
 #if defined __x86_64__
     __asm__ volatile("xaddq %0, %1" : "+r"(n), "+m"(*counter) : : "memory", "cc");
@@ -36,17 +37,18 @@ inlined uint64_t recorder_add(uint64_t *counter, uint64_t n) {
 #endif
 }
 
-/* recorder_order keeps what is written after it behind what was written before, for processors that look on. */
+/* recorder_order makes earlier stores visible to other processors before later ones. */
 inlined void recorder_order(void) {
 #if defined __x86_64__
-    __asm__ volatile("" : : : "memory"); /* stores are seen in their order */
+    __asm__ volatile("" : : : "memory"); /* stores become visible in program order */
 #else
     __asm__ volatile("dmb ishst" : : : "memory");
 #endif
 }
 
-/* recorder_reserve takes the next n records; it reports whether there is nothing to interrupt. A signal handler runs to
- * its end: it finds begun and head different, and goes, or it moves head, and we begin anew. */
+/* recorder_reserve reserves the next n records. It reports whether this did not interrupt another write. A signal
+ * handler runs to its end: either it finds begun and head different and gives up, or it moves head and this function
+ * tries again. */
 inlined bool recorder_reserve(struct recorder_cursor *cursor, uint64_t n, uint64_t *at) {
     volatile struct recorder_cursor *c = cursor;
     for (;;) {
@@ -58,11 +60,11 @@ inlined bool recorder_reserve(struct recorder_cursor *cursor, uint64_t n, uint64
             *at = head;
             return true;
         }
-        c->begun = c->head; /* what the handler has left */
+        c->begun = c->head; /* the handler's value */
     }
 }
 
-/* slot is where an event goes: the first of its records and the ring around it. */
+/* slot is the place of an event: the first of its records, and the ring that contains it. */
 struct slot {
     struct recorder_ring *ring;
     struct recorder_cursor *cursor;
@@ -77,9 +79,9 @@ inlined struct recorder_record *slot_record(struct slot *s, uint32_t i) {
     return &s->records[(s->at + i) & ((UINT64_C(1) << s->shift) - 1)];
 }
 
-/* slot_begin begins an event of count records in the main ring or that of rare events; it reports whether there is a
- * place for it. slot_close ends it. One that is at once is told behind the thread's last event with nothing in between:
- * it has the next tick, and the clock, which takes as long to read as the event to write, is not read again. */
+/* slot_begin starts an event of count records in the main ring or that of rare events. It reports whether there is a
+ * place for the event, which slot_close ends. An event that is at_once directly follows the thread's last event: it
+ * gets the next tick and does not read the clock, which would take as long as writing the event. */
 inlined bool slot_begin(struct slot *s, bool rare, uint32_t count, bool at_once) {
     struct recorder_ring *ring = recorder_mine;
     if (rarely(recorder_off)) return false;
@@ -121,7 +123,7 @@ inlined uint64_t recorder_word(uint32_t code, uint32_t kind, uint32_t flags, uin
     return code | (uint64_t)(kind & 0xff) << 8 | (uint64_t)flags << 16 | (uint64_t)value << 32;
 }
 
-/* slot_first writes the first record of an event, slot_more one that continues it (i ≥ 1). */
+/* slot_first writes the first record of an event, slot_more a record that continues it (i ≥ 1). */
 inlined void slot_first(struct slot *s, uint32_t code, uint32_t kind, uint32_t flags, uint32_t value, uint64_t a,
                         uint64_t b) {
     s->word = recorder_word(code, kind, flags | (s->count - 1) * RECORDER_FOLLOW, value) | slot_lap(s, 0);
@@ -130,8 +132,8 @@ inlined void slot_first(struct slot *s, uint32_t code, uint32_t kind, uint32_t f
     record_set(slot_record(s, 0), s->time, s->word, a, b);
 }
 
-/* slot_copy writes the first record of an event once more. It reads nothing that was just written, for which a
- * processor would have to wait. */
+/* slot_copy writes the first record of an event to another place. It does not read memory that was just written, which
+ * would stall the processor. */
 inlined void slot_copy(struct slot *s, struct recorder_record *r) { record_set(r, s->time, s->word, s->a, s->b); }
 
 inlined void slot_more(struct slot *s, uint32_t i, uint32_t value, uint64_t time, uint64_t a, uint64_t b) {
@@ -154,7 +156,7 @@ inlined void record_rare(uint32_t code, uint32_t kind, uint32_t flags, uint32_t 
     slot_close(&s);
 }
 
-/* text_kept is how many bytes of a text are kept; text_records how many records they take. */
+/* text_kept returns the number of bytes of a text that are kept, text_records the number of records for them. */
 inlined uint32_t text_kept(const char *text, size_t length) {
     uint32_t n = 0;
     while (text != NULL && n < RECORDER_TEXT_MAX && n < length && text[n] != 0) n++;
@@ -164,8 +166,8 @@ inlined uint32_t text_kept(const char *text, size_t length) {
 #define TEXT_PER_RECORD 24
 inlined uint32_t text_records(uint32_t kept) { return (kept + TEXT_PER_RECORD - 1) / TEXT_PER_RECORD; }
 
-/* slot_text writes a text, or other bytes, from record i on: 24 in each, in time, a and b, and how many of them in
- * value. */
+/* slot_text writes a text, or other bytes, from record i on: 24 bytes in time, a and b of each record, and their number
+ * in value. */
 inlined void slot_text(struct slot *s, uint32_t i, const char *text, uint32_t kept) {
     for (uint32_t at = 0; at < kept; at += TEXT_PER_RECORD, i++) {
         uint64_t words[TEXT_PER_RECORD / 8] = {0};
@@ -177,7 +179,7 @@ inlined void slot_text(struct slot *s, uint32_t i, const char *text, uint32_t ke
 
 inlined uint64_t recorder_address(const void *code) { return (uint64_t)code & RECORDER_ADDRESS_MASK; }
 
-/* recorder_place is a code address with the upper bits of a parallel region's id. */
+/* recorder_place returns a code address with the upper bits of a parallel region's id. */
 inlined uint64_t recorder_place(const void *code, uint64_t parallel) {
     return recorder_address(code) | parallel >> recorder_upper << RECORDER_ADDRESS_BITS;
 }

@@ -18,11 +18,11 @@ static const char *const names[64] = {
 #define ALL (((UINT64_C(1) << 38) - 1) & ~UINT64_C(1))
 #define LOCKS (CODE(17) | CODE(24) | CODE(25) | CODE(26) | CODE(27) | CODE(28))
 #define TASKS (CODE(5) | CODE(6) | CODE(16) | CODE(18) | CODE(19) | CODE(23))
-/* Threads, regions, implicit tasks and control are always recorded: without them nothing else makes sense. */
+/* Threads, regions, implicit tasks and control are always recorded: other events make no sense without them. */
 #define ALWAYS (CODE(1) | CODE(2) | CODE(3) | CODE(4) | CODE(7) | CODE(11))
 #define DEFAULT (ALL & ~(CODE(ompt_callback_dispatch) | CODE(ompt_callback_flush)))
 
-/* mask_of is the mask of a word of OMPD_RECORDER: a set's name, or a callback's. */
+/* mask_of returns the mask of a word in OMPD_RECORDER: the name of a set or of a callback. */
 static uint64_t mask_of(const char *word, size_t n) {
     static const struct {
         const char *name;
@@ -32,7 +32,7 @@ static uint64_t mask_of(const char *word, size_t n) {
         if (strncmp(sets[i].name, word, n) == 0 && sets[i].name[n] == 0) return sets[i].mask;
     for (int i = 1; i < 64; i++)
         if (names[i] != NULL && strncmp(names[i], word, n) == 0 && names[i][n] == 0) return CODE(i);
-    fprintf(stderr, "libompd-recorder: OMPD_RECORDER: no events are called %.*s\n", (int)n, word);
+    fprintf(stderr, "libompd-recorder: OMPD_RECORDER: unknown event %.*s\n", (int)n, word);
     return 0;
 }
 

@@ -1,5 +1,5 @@
-/* state.h: the state that all parts of the recorder share, and the macros of their declarations. Nothing is called here:
- * the other headers of the recorder are built on this one. */
+/* state.h: the state that all parts of the recorder share, and macros for declarations. It calls nothing: the other
+ * headers of the recorder are built on it. */
 #ifndef OMPD_RECORDER_STATE_H
 #define OMPD_RECORDER_STATE_H
 

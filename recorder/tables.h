@@ -1,7 +1,6 @@
-/* tables.h: what a thread is doing now, which regions it has forked and which locks it has: tables in its ring's
- * header, which are right however many records were overwritten since. All of it is changed between slot_open and
- * slot_close, so that a reader that finds begun and head equal, before and after, has what belongs to that many
- * records.
+/* tables.h: the state of a thread, the regions that it has forked and the locks that it holds. They are tables in its
+ * ring's header, which stay right when records are overwritten. They change only between slot_open and slot_close: a
+ * reader that finds begun and head equal before and after reading has tables that match that number of records.
  */
 #ifndef OMPD_RECORDER_TABLES_H
 #define OMPD_RECORDER_TABLES_H
@@ -12,19 +11,21 @@ inlined void state_set(struct slot *s, uint32_t state) {
     uint64_t word = state | s->at << RECORDER_STATE_BITS;
     uint32_t n = s->ring->tasks;
     s->ring->state = word;
-    if (n - 1 < RECORDER_TASKS_MAX) s->ring->task_table[n - 1].state = word; /* false for n = 0, too */
+    if (n - 1 < RECORDER_TASKS_MAX) s->ring->task_table[n - 1].state = word; /* also false for n = 0 */
 }
 
-/* task_current is the task that the thread is in, NULL if there is none or it is past the table's end. */
+/* task_current returns the current task of the thread, NULL if there is none or it is past the table's end. */
 inlined struct recorder_task *task_current(struct recorder_ring *ring) {
     uint32_t n = ring->tasks;
     return n - 1 < RECORDER_TASKS_MAX ? &ring->task_table[n - 1] : NULL;
 }
 
-/* task_bit is the bit of a task in recorder_task.among. Ids count up, and addresses are multiples of 16. */
+/* task_bit returns the bit of a task in recorder_task.among. Ids are consecutive numbers, and addresses are multiples
+ * of 16. */
 inlined uint64_t task_bit(uint64_t task) { return UINT64_C(1) << ((task ^ task >> 6) & 63); }
 
-/* task_enter puts a task on the thread's stack of tasks. parallel is 0 for that of the task around it. */
+/* task_enter pushes a task on the thread's stack of tasks. If parallel is 0, the region is that of the task around
+ * it. */
 inlined void task_enter(struct slot *s, uint64_t task, uint64_t parallel, uint32_t state) {
     struct recorder_ring *ring = s->ring;
     struct recorder_task *outer = task_current(ring);
@@ -40,16 +41,17 @@ inlined void task_enter(struct slot *s, uint64_t task, uint64_t parallel, uint32
     state_set(s, state);
 }
 
-/* task_find is the number of tasks on the stack up to and with a task; 0 if it is not there. */
+/* task_find returns the height of the stack with a task on top, 0 if the task is not on it. */
 inlined uint32_t task_find(struct recorder_ring *ring, uint64_t task) {
     uint32_t n = ring->tasks < RECORDER_TASKS_MAX ? ring->tasks : RECORDER_TASKS_MAX;
-    if (n > 0 && (ring->task_table[n - 1].among & task_bit(task)) == 0) return 0; /* most that begin, at once */
+    if (n > 0 && (ring->task_table[n - 1].among & task_bit(task)) == 0) return 0; /* the usual case of a task that
+                                                                                     begins */
     while (n > 0 && ring->task_table[n - 1].task != task) n--;
     return n;
 }
 
-/* task_return makes the n-th task of the stack the current one, in the state in which it was left; with n = 0 the
- * thread is idle. */
+/* task_return makes the n-th task of the stack the current one again, in its last state. With n = 0 the thread is
+ * idle. */
 inlined void task_return(struct slot *s, uint32_t n) {
     s->ring->tasks = n;
     if (n > 0)
@@ -58,25 +60,24 @@ inlined void task_return(struct slot *s, uint32_t n) {
         s->ring->state = ompt_state_idle | s->at << RECORDER_STATE_BITS;
 }
 
-/* task_leave takes a task from the stack, and those inside it; one that is not there, as its beginning was not
- * recorded, changes nothing. */
+/* task_leave pops a task and those inside it. It ignores a task whose beginning was not recorded. */
 inlined void task_leave(struct slot *s, uint64_t task) {
     uint32_t n = task_find(s->ring, task);
     if (n > 0) task_return(s, n - 1);
 }
 
-/* task_at takes away what is left above the task that the thread is in: untied tasks, of whose last part LLVM's runtime
- * tells no end while another thread is on its way out of the part before. */
-inlined void task_at(struct slot *s, uint64_t task) {
+/* task_unwind pops the tasks above the current task: untied tasks, whose last part has no end event in LLVM's runtime
+ * while another thread is still leaving the part before. */
+inlined void task_unwind(struct slot *s, uint64_t task) {
     struct recorder_task *current = task_current(s->ring);
     if (__builtin_expect(current == NULL || current->task == task || task == 0, 1)) return;
     uint32_t n = task_find(s->ring, task);
     if (n > 0) task_return(s, n);
 }
 
-/* task_switch goes on with next, which interrupted tasks of this thread are on the stack for. */
+/* task_switch resumes next, or enters it. The stack contains the interrupted tasks of this thread. */
 inlined void task_switch(struct slot *s, uint64_t prior, uint32_t status, uint64_t next) {
-    task_at(s, prior);
+    task_unwind(s, prior);
     uint32_t n = task_find(s->ring, next);
     if (n > 0) {
         task_return(s, n);
@@ -89,13 +90,13 @@ inlined void task_switch(struct slot *s, uint64_t prior, uint32_t status, uint64
     task_enter(s, next, 0, ompt_state_work_parallel);
 }
 
-/* state_work is the state of a thread in a task that waits for nothing. A worker has no initial task. */
+/* state_work returns the state of a thread in a task that does not wait. A worker has no initial task. */
 inlined uint32_t state_work(struct recorder_ring *ring) {
     bool worker = ring->type == ompt_thread_worker;
     return ring->tasks > 1 || worker ? ompt_state_work_parallel : ompt_state_work_serial;
 }
 
-/* state_sync is the state of a thread in a synchronization region. */
+/* state_sync returns the state of a thread in a synchronization region. */
 inlined uint32_t state_sync(ompt_sync_region_t kind) {
     static const uint16_t states[] = {
         [0] = ompt_state_wait_barrier,
@@ -113,7 +114,7 @@ inlined uint32_t state_sync(ompt_sync_region_t kind) {
     return (uint32_t)kind < sizeof states / sizeof states[0] ? states[kind] : (uint16_t)ompt_state_wait_barrier;
 }
 
-/* state_mutex is the state of a thread that waits for a mutex. */
+/* state_mutex returns the state of a thread that waits for a mutex. */
 inlined uint32_t state_mutex(ompt_mutex_t kind) {
     switch (kind) {
     case ompt_mutex_critical: return ompt_state_wait_critical;
@@ -123,15 +124,15 @@ inlined uint32_t state_mutex(ompt_mutex_t kind) {
     }
 }
 
-/* held_add keeps the record that is being written as that of a lock that the thread has. */
+/* held_add copies the current record to the table of locks that the thread holds. */
 inlined void held_add(struct slot *s) {
     uint32_t n = s->ring->held;
     if (n < RECORDER_HELD_MAX) slot_copy(s, &s->ring->held_table[n]);
     s->ring->held = n + 1;
 }
 
-/* held_remove forgets a lock. One that is not in the table is past its end, or was acquired by another thread or before
- * recording began. */
+/* held_remove removes a lock from the table. A lock that is missing there is past its end, or was acquired by another
+ * thread or before recording started. */
 inlined void held_remove(struct slot *s, uint64_t wait_id) {
     struct recorder_ring *ring = s->ring;
     uint32_t n = ring->held < RECORDER_HELD_MAX ? ring->held : RECORDER_HELD_MAX, i = n;
@@ -144,15 +145,16 @@ inlined void held_remove(struct slot *s, uint64_t wait_id) {
     ring->held--;
 }
 
-/* region_add keeps the record that is being written as that of a region that the thread has forked. */
+/* region_add copies the current record to the table of regions that the thread has forked. */
 inlined void region_add(struct slot *s) {
     uint32_t n = s->ring->regions;
     if (n < RECORDER_REGIONS_MAX) slot_copy(s, &s->ring->region_table[n]);
     s->ring->regions = n + 1;
 }
 
-/* region_begins gives the innermost region that the thread has forked the id that its first task brings. LLVM's runtime
- * tells of a fork with a word that it copies then: where ids are the addresses of words, the fork's is another one. */
+/* region_begins corrects the id of the innermost region that the thread has forked to the id of its first implicit
+ * task. LLVM's runtime passes a word to the fork's callback that it copies afterwards: where ids are addresses of
+ * words, they differ. */
 inlined void region_begins(struct slot *s, uint64_t region) {
     uint32_t n = s->ring->regions;
     if (n == 0 || n > RECORDER_REGIONS_MAX || s->ring->region_table[n - 1].b == region) return;
@@ -166,7 +168,7 @@ inlined void region_begins(struct slot *s, uint64_t region) {
     }
 }
 
-/* region_remove forgets a region, and those inside it. */
+/* region_remove removes a region and those inside it from the table. */
 inlined void region_remove(struct slot *s, uint64_t parallel) {
     struct recorder_ring *ring = s->ring;
     uint32_t n = ring->regions < RECORDER_REGIONS_MAX ? ring->regions : RECORDER_REGIONS_MAX;

@@ -1,6 +1,6 @@
 //go:build ignore
-/* target.c: the events of devices. Runtimes call one of two interfaces: the later one ("emi") tells of beginnings and
- * ends, and has the tool's own words for target regions and operations.
+/* target.c: the events of devices. Runtimes call one of two interfaces. The later one ("emi") reports beginnings and
+ * ends, and has words for the tool in target regions and operations.
  */
 #include "recorder.h"
 #include "tables.h"
@@ -41,8 +41,8 @@ static void on_device_unload(int device, uint64_t module) {
     NEXT(device_unload, device, module);
 }
 
-/* target_state is the state of a thread in a target construct: 1 target, 2 to 4 data; 9 to 12 the same with nowait,
- * for which it does not wait. */
+/* target_state sets the state of a thread in a target construct: kind 1 is target, 2 to 4 are data, and 9 to 12 the
+ * same with nowait, for which the thread does not wait. */
 inlined void target_state(struct slot *s, uint32_t kind, uint32_t endpoint) {
     if (endpoint == ompt_scope_end)
         state_set(s, state_work(s->ring));
@@ -67,7 +67,7 @@ static void on_target(int kind, ompt_scope_endpoint_t endpoint, int device, ompt
     NEXT(target, kind, endpoint, device, task, target, code);
 }
 
-/* operation_new gives an id to a target region or an operation that begins. */
+/* operation_new assigns an id to a target region or an operation that begins. */
 inlined uint64_t operation_new(ompt_data_t *data, uint32_t endpoint) {
     struct recorder_ring *ring = recorder_mine;
     if (data == NULL || ring == NULL || endpoint == ompt_scope_end) return id_of(data);
@@ -108,7 +108,7 @@ static void on_target_data_op(ompt_id_t target, ompt_id_t id, int kind, void *so
     NEXT(target_data_op, target, id, kind, source, source_device, destination, destination_device, bytes, code);
 }
 
-/* operation_id gives an id to an operation that begins, in the runtime's word for it. */
+/* operation_id assigns an id to an operation that begins, in the runtime's word for it. */
 inlined uint64_t operation_id(ompt_id_t *id, uint32_t endpoint) {
     struct recorder_ring *ring = recorder_mine;
     if (id == NULL) return 0;
@@ -137,7 +137,7 @@ static void on_target_submit_emi(ompt_scope_endpoint_t endpoint, ompt_data_t *ta
     NEXT(target_submit_emi, endpoint, target, id, teams);
 }
 
-/* map_write keeps one mapping in each further record. */
+/* map_write records one mapping in each further record. */
 inlined void map_write(uint32_t event, uint64_t target, uint32_t n, void **host, void **device, size_t *bytes,
                        unsigned *flags, const void *code) {
     struct slot s;

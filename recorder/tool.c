@@ -1,5 +1,5 @@
 //go:build ignore
-/* tool.c: how the runtime finds the recorder. */
+/* tool.c: ompt_start_tool, by which the runtime finds the recorder. */
 #include "recorder.h"
 
 static int initialize(ompt_function_lookup_t lookup, int initial_device_num, ompt_data_t *tool_data) {

@@ -1,6 +1,6 @@
-/* collector.c: Sun's collector API (omp_collector_api.h). What it answers is in the calling thread's ring: its state,
- * its tasks, the regions that it has forked. States and ids may be asked for in signal handlers: nothing is called for
- * them. Events are sent when the record of what happened is written (slot_close).
+/* collector.c: Sun's collector API (omp_collector_api.h). The answers come from the calling thread's ring: its state,
+ * its tasks, the regions that it has forked. Requests for states and ids are safe in signal handlers: they call no
+ * functions. Events are sent when their record is written (slot_close).
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -16,15 +16,15 @@ enum { EVENTS = OMP_EVENT_THR_END_ATWT + 1 };
 
 static event_callback callbacks[EVENTS];
 static uint32_t started, paused, over;
-static uint32_t session; /* grows whenever events are sent anew: what was begun before is not ended after */
+static uint32_t session; /* incremented when sending starts or stops: states that began before have no end event */
 
-/* told is the state whose beginning the thread has announced in a session, 0 none. */
+/* announced is the state whose beginning the thread has sent in a session, 0 for none. */
 static __thread struct {
     uint32_t state, session;
-} told __attribute__((tls_model("initial-exec")));
+} announced __attribute__((tls_model("initial-exec")));
 
-/* region_over reports whether a region has ended. The thread that forked it, whose ring the id names, has it in a
- * table until then. */
+/* region_over reports whether a region has ended. Its id names the ring of the thread that forked it, whose table
+ * contains the region until then. */
 static bool region_over(uint64_t id) {
     uint64_t index = (id >> RECORDER_ID_SHIFT) - 1;
     if (recorder_head->ids != RECORDER_IDS_OURS || index >= RECORDER_RINGS_MAX) return false;
@@ -37,8 +37,8 @@ static bool region_over(uint64_t id) {
     return true;
 }
 
-/* region_at is the region of the n-th of the thread's tasks, 0 outside of regions: the initial task has an id, too. Of
- * tasks past the table's end the last one tells that is kept. */
+/* region_at returns the region of the thread's n-th task, 0 outside of regions, because the initial task has an id,
+ * too. For tasks past the table's end, it uses the last task in the table. */
 static uint64_t region_at(const struct recorder_ring *ring, uint32_t n) {
     if (n > RECORDER_TASKS_MAX) n = RECORDER_TASKS_MAX;
     if (n == 0) return 0;
@@ -47,18 +47,18 @@ static uint64_t region_at(const struct recorder_ring *ring, uint32_t n) {
     return initial && id == ring->task_table[0].parallel ? 0 : id;
 }
 
-static uint64_t outer(const struct recorder_ring *ring) { return region_at(ring, ring->tasks); }
+static uint64_t outer_region(const struct recorder_ring *ring) { return region_at(ring, ring->tasks); }
 
-/* forked is the innermost region that the thread has forked, 0 none. */
-static uint64_t forked(const struct recorder_ring *ring) {
+/* forked_region returns the innermost region that the thread has forked, 0 for none. */
+static uint64_t forked_region(const struct recorder_ring *ring) {
     uint32_t n = ring->regions;
     return n - 1 < RECORDER_REGIONS_MAX ? ring->region_table[n - 1].b : 0;
 }
 
-/* between reports whether the thread has forked a region and is not in it yet, or not any more. */
-static bool between(const struct recorder_ring *ring) {
-    uint64_t region = forked(ring);
-    return region != 0 && !recorder_chained && region != outer(ring);
+/* is_forking reports whether the thread has forked a region and has not entered it yet, or has left it already. */
+static bool is_forking(const struct recorder_ring *ring) {
+    uint64_t region = forked_region(ring);
+    return region != 0 && !recorder_chained && region != outer_region(ring);
 }
 
 static OMP_COLLECTOR_API_THR_STATE thread_state(const struct recorder_ring *ring) {
@@ -66,16 +66,16 @@ static OMP_COLLECTOR_API_THR_STATE thread_state(const struct recorder_ring *ring
     bool worker = ring->type == ompt_thread_worker;
     uint32_t state = ring->state & ((1u << RECORDER_STATE_BITS) - 1);
     if (state == ompt_state_undefined) return worker ? THR_IDLE_STATE : THR_SERIAL_STATE;
-    if (state < ompt_state_wait_barrier && between(ring)) return THR_OVHD_STATE;
+    if (state < ompt_state_wait_barrier && is_forking(ring)) return THR_OVHD_STATE;
     switch (state) {
     case ompt_state_work_serial:
-    case ompt_state_work_parallel: return outer(ring) == 0 ? THR_SERIAL_STATE : THR_WORK_STATE;
+    case ompt_state_work_parallel: return outer_region(ring) == 0 ? THR_SERIAL_STATE : THR_WORK_STATE;
     case ompt_state_work_reduction: return THR_REDUC_STATE;
     case ompt_state_wait_barrier:
     case ompt_state_wait_barrier_explicit: return THR_EBAR_STATE;
     case ompt_state_wait_barrier_implicit_parallel:
-    case ompt_state_wait_barrier_implicit: /* whose end the runtimes tell a worker late */
-        return worker && region_over(outer(ring)) ? THR_IDLE_STATE : THR_IBAR_STATE;
+    case ompt_state_wait_barrier_implicit: /* runtimes report its end late to a worker */
+        return worker && region_over(outer_region(ring)) ? THR_IDLE_STATE : THR_IBAR_STATE;
     case ompt_state_wait_barrier_implicit_workshare:
     case ompt_state_wait_barrier_implementation:
     case ompt_state_wait_barrier_teams: return THR_IBAR_STATE;
@@ -85,12 +85,12 @@ static OMP_COLLECTOR_API_THR_STATE thread_state(const struct recorder_ring *ring
     case ompt_state_wait_atomic: return THR_ATWT_STATE;
     case ompt_state_idle: return worker ? THR_IDLE_STATE : THR_SERIAL_STATE;
     }
-    return THR_OVHD_STATE; /* taskwait, taskgroup, target: the paper knows none of them */
+    return THR_OVHD_STATE; /* taskwait, taskgroup, target: the paper has no states for them */
 }
 
-/* wait_id is what a thread in a state waits for: that of the acquisition that began it, or for barriers the region. */
+/* wait_id returns the wait id of a state: that of the acquisition that began it, or the region of a barrier. */
 static uint64_t wait_id(const struct recorder_ring *ring, OMP_COLLECTOR_API_THR_STATE state) {
-    if (state == THR_IBAR_STATE || state == THR_EBAR_STATE) return outer(ring);
+    if (state == THR_IBAR_STATE || state == THR_EBAR_STATE) return outer_region(ring);
     if (state < THR_LKWT_STATE) return 0;
     const struct recorder_record *records = (const struct recorder_record *)ring->records;
     uint64_t at = ring->state >> RECORDER_STATE_BITS;
@@ -103,7 +103,7 @@ static void send(uint32_t event) {
     if (callback != NULL) callback(event);
 }
 
-/* announce sends the end of the state that the thread was in, and the beginning of that in which it is now. */
+/* announce sends the end of the thread's last state and the beginning of its current one. */
 static void announce(const struct recorder_ring *ring) {
     static const uint8_t begins[THR_LAST_STATE] = {
         [THR_IDLE_STATE] = OMP_EVENT_THR_BEGIN_IDLE, [THR_IBAR_STATE] = OMP_EVENT_THR_BEGIN_IBAR,
@@ -111,10 +111,10 @@ static void announce(const struct recorder_ring *ring) {
         [THR_CTWT_STATE] = OMP_EVENT_THR_BEGIN_CTWT, [THR_ODWT_STATE] = OMP_EVENT_THR_BEGIN_ODWT,
         [THR_ATWT_STATE] = OMP_EVENT_THR_BEGIN_ATWT,
     };
-    uint32_t now = thread_state(ring), before = told.session == session ? told.state : 0;
+    uint32_t now = thread_state(ring), before = announced.session == session ? announced.state : 0;
     if (now == before) return;
-    told.state = now;
-    told.session = session;
+    announced.state = now;
+    announced.session = session;
     if (begins[before] != 0) send(begins[before] + 1); /* its end has the next number */
     if (begins[now] != 0) send(begins[now]);
 }
@@ -149,8 +149,8 @@ struct entry {
     char memory[];
 };
 
-/* listen_anew decides whether events are sent, after what decides it has changed. */
-static void listen_anew(void) {
+/* update_listener starts or stops sending events after a change of its conditions. */
+static void update_listener(void) {
     bool any = false;
     for (int i = 1; i < EVENTS; i++) any = any || __atomic_load_n(&callbacks[i], __ATOMIC_RELAXED) != NULL;
     any = any && started && !paused && !over;
@@ -158,13 +158,13 @@ static void listen_anew(void) {
     __atomic_store_n(&recorder_listener, any ? send_events : NULL, __ATOMIC_RELEASE);
 }
 
-/* runtime_start lets the runtime start, which then finds the recorder. It reports whether events can come: not from a
- * runtime that has started without, or whose tools are disabled. */
+/* runtime_start makes the runtime start, which then finds the recorder. It reports whether events can come. They cannot
+ * if the runtime has started without the recorder, or if its tools are disabled. */
 static bool runtime_start(void) {
     if (recorder_head != NULL) return true;
     int (*threads)(void);
     *(void **)&threads = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
-    if (threads == NULL) return true; /* none is there yet */
+    if (threads == NULL) return true; /* no runtime is loaded yet */
     threads();
     return recorder_head != NULL || (dlsym(RTLD_NEXT, "GOMP_parallel") != NULL && gomp_ready());
 }
@@ -179,32 +179,32 @@ static OMP_COLLECTORAPI_EC start(void) {
     return OMP_ERRCODE_SEQUENCE_ERR;
 }
 
-static void forget_callbacks(void) {
+static void remove_callbacks(void) {
     for (int i = 1; i < EVENTS; i++) __atomic_store_n(&callbacks[i], NULL, __ATOMIC_RELEASE);
-    listen_anew();
+    update_listener();
 }
 
 static OMP_COLLECTORAPI_EC stop(void) {
     __atomic_store_n(&started, 0, __ATOMIC_RELEASE);
-    forget_callbacks();
+    remove_callbacks();
     return OMP_ERRCODE_OK;
 }
 
-/* at_exit is for collectors that do not stop: LLVM's runtime ends its workers after the destructors of libraries that
- * were preloaded, and what a collector is called with is gone then. Those of collectors come after this one: what they
- * ask, and their OMP_REQ_STOP, is answered as before. */
+/* at_exit handles collectors that do not stop. LLVM's runtime ends its workers after the destructors of preloaded
+ * libraries, when the collector's callbacks are invalid. Destructors of collectors run after this one; their requests,
+ * OMP_REQ_STOP included, are still answered. */
 __attribute__((destructor)) static void at_exit(void) {
     __atomic_store_n(&over, 1, __ATOMIC_RELEASE);
-    forget_callbacks();
+    remove_callbacks();
 }
 
 static OMP_COLLECTORAPI_EC pause_events(uint32_t on) {
     paused = on;
-    listen_anew();
+    update_listener();
     return OMP_ERRCODE_OK;
 }
 
-/* sources are the callbacks that an event comes from. */
+/* sources are the callbacks that cause an event. */
 static const uint8_t sources[EVENTS] = {
     [OMP_EVENT_FORK] = ompt_callback_parallel_begin,
     [OMP_EVENT_JOIN] = ompt_callback_parallel_end,
@@ -220,9 +220,9 @@ static const uint8_t sources[EVENTS] = {
     [OMP_EVENT_THR_BEGIN_ATWT] = ompt_callback_mutex_acquire, ompt_callback_mutex_acquired,
 };
 
-/* supported reports whether the program's runtime tells of an event. LLVM's has no waits for atomic constructs, which
- * are instructions, and GNU's is not called for master constructs. */
-static bool supported(uint32_t event) {
+/* is_supported reports whether the program's runtime has an event. In LLVM's runtime atomic constructs are
+ * instructions, which do not wait, and master constructs do not call GNU's. */
+static bool is_supported(uint32_t event) {
     if (recorder_head == NULL) return true;
     uint32_t code = sources[event];
     if ((recorder_head->events & CODE(code)) == 0) return false;
@@ -231,9 +231,9 @@ static bool supported(uint32_t event) {
     return recorder_head->registered[code] > ompt_set_impossible || recorder_head->ids >= RECORDER_IDS_REGIONS;
 }
 
-/* enroll answers OMP_REQ_REGISTER and OMP_REQ_UNREGISTER. Between the event and the callback is what the compiler
- * leaves there; collectors that put one straight behind the other are understood by the size. */
-static OMP_COLLECTORAPI_EC enroll(const struct entry *e, int32_t room) {
+/* change_registration answers OMP_REQ_REGISTER and OMP_REQ_UNREGISTER. The compiler pads the space between the event
+ * and the callback. Collectors that pack them without padding are recognized by the size. */
+static OMP_COLLECTORAPI_EC change_registration(const struct entry *e, int32_t room) {
     enum { PACKED = sizeof(int32_t) + sizeof(void *), PADDED = 2 * sizeof(void *) };
     bool adds = e->request == OMP_REQ_REGISTER;
     int32_t event;
@@ -244,14 +244,14 @@ static OMP_COLLECTORAPI_EC enroll(const struct entry *e, int32_t room) {
     if (adds) memcpy(&callback, e->memory + (room >= PADDED ? sizeof(void *) : sizeof event), sizeof callback);
     if (event <= 0 || event >= EVENTS) return OMP_ERRCODE_UNKNOWN;
     if (adds && callback == NULL) return OMP_ERRCODE_ERROR;
-    if (adds && !supported((uint32_t)event)) return OMP_ERRCODE_UNSUPPORTED;
+    if (adds && !is_supported((uint32_t)event)) return OMP_ERRCODE_UNSUPPORTED;
     __atomic_store_n(&callbacks[event], callback, __ATOMIC_RELEASE);
-    listen_anew();
+    update_listener();
     return OMP_ERRCODE_OK;
 }
 
-/* give writes an answer, if there is room for it. */
-static OMP_COLLECTORAPI_EC give(struct entry *e, int32_t room, const void *answer, int32_t size) {
+/* write_answer writes an answer if there is room for it. */
+static OMP_COLLECTORAPI_EC write_answer(struct entry *e, int32_t room, const void *answer, int32_t size) {
     if ((uintptr_t)e->memory % sizeof(uint64_t) != 0) return OMP_ERRCODE_ERROR;
     e->answer = size;
     if (room < size) return OMP_ERRCODE_MEM_TOO_SMALL;
@@ -259,58 +259,60 @@ static OMP_COLLECTORAPI_EC give(struct entry *e, int32_t room, const void *answe
     return OMP_ERRCODE_OK;
 }
 
-static OMP_COLLECTORAPI_EC give_state(struct entry *e, int32_t room) {
+static OMP_COLLECTORAPI_EC answer_state(struct entry *e, int32_t room) {
     struct recorder_ring *ring = recorder_mine;
     struct {
         int32_t state, reserved;
         uint64_t wait_id;
     } answer = {.state = thread_state(ring)};
     if (ring != NULL) answer.wait_id = wait_id(ring, answer.state);
-    /* A collector that leaves no room for the wait id gets the state alone; it is an error if there is one. */
+    /* A collector that leaves no room for the wait id gets the state alone, and an error if there is a wait id. */
     if (room >= (int32_t)sizeof answer || room < (int32_t)sizeof answer.state)
-        return give(e, room, &answer, sizeof answer);
-    OMP_COLLECTORAPI_EC error = give(e, room, &answer, sizeof answer.state);
+        return write_answer(e, room, &answer, sizeof answer);
+    OMP_COLLECTORAPI_EC error = write_answer(e, room, &answer, sizeof answer.state);
     if (error != OMP_ERRCODE_OK || answer.wait_id == 0) return error;
     e->answer = sizeof answer;
     return OMP_ERRCODE_MEM_TOO_SMALL;
 }
 
-static OMP_COLLECTORAPI_EC give_current(struct entry *e, int32_t room) {
+static OMP_COLLECTORAPI_EC answer_current_region(struct entry *e, int32_t room) {
     struct recorder_ring *ring = recorder_mine;
     uint64_t id = 0;
-    if (recorder_chained) return OMP_ERRCODE_UNSUPPORTED; /* beside another tool ids come again */
-    if (ring != NULL && thread_state(ring) != THR_IDLE_STATE) id = between(ring) ? forked(ring) : outer(ring);
-    return give(e, room, &id, sizeof id);
+    if (recorder_chained) return OMP_ERRCODE_UNSUPPORTED; /* beside another tool, ids are used again */
+    if (ring != NULL && thread_state(ring) != THR_IDLE_STATE)
+        id = is_forking(ring) ? forked_region(ring) : outer_region(ring);
+    return write_answer(e, room, &id, sizeof id);
 }
 
-/* give_parent answers the master of a team: the thread that has forked the region; and the initial thread. */
-static OMP_COLLECTORAPI_EC give_parent(struct entry *e, int32_t room) {
+/* answer_parent_region answers for the master of a team, which is the thread that has forked the region, and for the
+ * initial thread. */
+static OMP_COLLECTORAPI_EC answer_parent_region(struct entry *e, int32_t room) {
     struct recorder_ring *ring = recorder_mine;
     uint64_t id = 0;
     if (recorder_chained) return OMP_ERRCODE_UNSUPPORTED;
-    uint64_t region = ring == NULL ? 0 : forked(ring);
+    uint64_t region = ring == NULL ? 0 : forked_region(ring);
     if (region == 0 && gettid() != getpid()) return OMP_ERRCODE_THREAD_ERR;
-    if (region != 0 && between(ring)) {
-        id = outer(ring);
+    if (region != 0 && is_forking(ring)) {
+        id = outer_region(ring);
     } else if (region != 0) {
         uint32_t n = ring->tasks;
         while (n > 0 && region_at(ring, n) == region) n--;
         id = region_at(ring, n);
     }
-    return give(e, room, &id, sizeof id);
+    return write_answer(e, room, &id, sizeof id);
 }
 
-static OMP_COLLECTORAPI_EC answer(struct entry *e) {
+static OMP_COLLECTORAPI_EC answer_request(struct entry *e) {
     int32_t room = e->size - (int32_t)sizeof *e;
     if (e->request < 0 || e->request >= OMP_REQ_LAST) return OMP_ERRCODE_UNKNOWN;
     if (e->request == OMP_REQ_START) return start();
     if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE)) return OMP_ERRCODE_SEQUENCE_ERR;
     switch (e->request) {
     case OMP_REQ_REGISTER:
-    case OMP_REQ_UNREGISTER: return enroll(e, room);
-    case OMP_REQ_STATE: return give_state(e, room);
-    case OMP_REQ_CURRENT_PRID: return give_current(e, room);
-    case OMP_REQ_PARENT_PRID: return give_parent(e, room);
+    case OMP_REQ_UNREGISTER: return change_registration(e, room);
+    case OMP_REQ_STATE: return answer_state(e, room);
+    case OMP_REQ_CURRENT_PRID: return answer_current_region(e, room);
+    case OMP_REQ_PARENT_PRID: return answer_parent_region(e, room);
     case OMP_REQ_STOP: return stop();
     default: return pause_events(e->request == OMP_REQ_PAUSE);
     }
@@ -322,7 +324,7 @@ exported int __omp_collector_api(void *arg) {
     for (; e->size != 0; e = (struct entry *)((char *)e + e->size)) {
         if (e->size < (int32_t)sizeof *e || e->size % (int32_t)sizeof(int32_t) != 0) return -1;
         e->answer = 0;
-        e->error = (int32_t)answer(e);
+        e->error = (int32_t)answer_request(e);
     }
     return 0;
 }

@@ -1,5 +1,5 @@
-/* old.c: runtimes that know OMPT as the draft of 2013 has it (version 1). They call ompt_initialize, export the
- * functions that a tool calls, and give ids of regions by value. They tell neither code addresses nor sizes of teams.
+/* draft2013.c: runtimes with OMPT as in the draft of 2013 (version 1). They call ompt_initialize, export the functions
+ * that a tool calls, and pass ids of regions by value. They report neither code addresses nor sizes of teams.
  */
 #include <dlfcn.h>
 
@@ -44,24 +44,24 @@ static void implicit_exit(ompt_data_t *task, parallel_id id) {
     on_implicit_task(ompt_scope_end, &parallel, task, 0, 0, ompt_task_implicit);
 }
 
-/* WAIT has the two callbacks of a wait of a task, WORK those of a worksharing construct. */
-#define WAIT(name, event, kind)                                           \
-    static void name##_begin(ompt_data_t *task, parallel_id id) {         \
-        ompt_data_t parallel = {.value = id};                             \
-        event(kind, ompt_scope_begin, &parallel, task, NULL);             \
-    }                                                                     \
-    static void name##_end(ompt_data_t *task, parallel_id id) {           \
-        ompt_data_t parallel = {.value = id};                             \
-        event(kind, ompt_scope_end, &parallel, task, NULL);               \
+/* WAIT defines the two callbacks of a wait of a task, WORK those of a worksharing construct. */
+#define WAIT(name, event, kind)                                   \
+    static void name##_begin(ompt_data_t *task, parallel_id id) { \
+        ompt_data_t parallel = {.value = id};                     \
+        event(kind, ompt_scope_begin, &parallel, task, NULL);     \
+    }                                                             \
+    static void name##_end(ompt_data_t *task, parallel_id id) {   \
+        ompt_data_t parallel = {.value = id};                     \
+        event(kind, ompt_scope_end, &parallel, task, NULL);       \
     }
-#define WORK(name, kind)                                                  \
-    static void name##_begin(ompt_data_t *task, parallel_id id) {         \
-        ompt_data_t parallel = {.value = id};                             \
-        on_work(kind, ompt_scope_begin, &parallel, task, 0, NULL);        \
-    }                                                                     \
-    static void name##_end(ompt_data_t *task, parallel_id id) {           \
-        ompt_data_t parallel = {.value = id};                             \
-        on_work(kind, ompt_scope_end, &parallel, task, 0, NULL);          \
+#define WORK(name, kind)                                           \
+    static void name##_begin(ompt_data_t *task, parallel_id id) {  \
+        ompt_data_t parallel = {.value = id};                      \
+        on_work(kind, ompt_scope_begin, &parallel, task, 0, NULL); \
+    }                                                              \
+    static void name##_end(ompt_data_t *task, parallel_id id) {    \
+        ompt_data_t parallel = {.value = id};                      \
+        on_work(kind, ompt_scope_end, &parallel, task, 0, NULL);   \
     }
 
 WAIT(barrier, on_sync_region, ompt_sync_region_barrier)
@@ -81,8 +81,8 @@ static void master_end(ompt_data_t *task, parallel_id id) {
 }
 static void flushed(ompt_data_t *thread) { on_flush(thread, NULL); }
 
-/* By the numbers of the draft's ompt_event_t (A.2). Barriers and taskwaits are told by the waits, which those at the
- * ends of regions have, too, or by the constructs where a runtime does not tell waits. */
+/* The events by the draft's ompt_event_t (A.2). A barrier or a taskwait is recorded by its wait, which barriers at the
+ * ends of regions have, too. Where a runtime does not support waits, it is recorded by its construct. */
 static const struct legacy_event events[] = {
     [1] = EVENT(parallel_create, parallel_begin), EVENT(parallel_exit, parallel_end), EVENT(task_create, task_create),
     EVENT(task_exit, task_schedule), EVENT(thread_create, thread_begin), EVENT(thread_exit, thread_end),
@@ -90,8 +90,9 @@ static const struct legacy_event events[] = {
     [11] = EVENT_OR(barrier_begin, sync_region, 35), EVENT_OR(barrier_end, sync_region, 36),
     EVENT_OR(taskwait_begin, sync_region, 37), EVENT_OR(taskwait_end, sync_region, 38),
     EVENT(taskgroup_wait_begin, sync_region_wait), EVENT(taskgroup_wait_end, sync_region_wait),
-    EVENT(lock_released, mutex_released), EVENT(nest_released, mutex_released), EVENT(critical_released, mutex_released),
-    EVENT(atomic_released, mutex_released), EVENT(ordered_released, mutex_released),
+    EVENT(lock_released, mutex_released), EVENT(nest_released, mutex_released),
+    EVENT(critical_released, mutex_released), EVENT(atomic_released, mutex_released),
+    EVENT(ordered_released, mutex_released),
     EVENT(implicit_create, implicit_task), EVENT(implicit_exit, implicit_task), EVENT(task_resumes, task_schedule),
     EVENT(loop_begin, work), EVENT(loop_end, work), EVENT(sections_begin, work), EVENT(sections_end, work),
     EVENT(single_begin, work), EVENT(single_end, work), EVENT(others_begin, work), EVENT(others_end, work),
@@ -105,8 +106,8 @@ static const struct legacy_event events[] = {
     EVENT(lock_destroy, lock_destroy), EVENT(nest_destroy, lock_destroy), EVENT(flushed, flush),
 };
 
-/* ompt_initialize is called by such a runtime, without arguments; a tool answers 1. A tool of today that has a function of
- * this name, and was loaded behind the recorder, is called by this one: it is passed on. */
+/* ompt_initialize is called by such a runtime, without arguments; a tool returns 1. A current tool may have a function
+ * of this name. If it was loaded after the recorder, a call of its function arrives here and is passed on. */
 exported int ompt_initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *data) {
     legacy_set_t set;
     int (*version)(void);

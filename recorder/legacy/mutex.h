@@ -1,14 +1,14 @@
-/* old_locks.h: the callbacks of mutual exclusion, and of omp_control, which the two parts that know old runtimes (old.c,
- * old2.c) have alike. */
+/* mutex.h: the callbacks of mutual exclusion and of omp_control, which OMPT's drafts have in common (draft2013.c,
+ * version2.c). */
 #ifndef OMPD_RECORDER_LEGACY_MUTEX_H
 #define OMPD_RECORDER_LEGACY_MUTEX_H
 
 #include "../events.h"
 
-/* MUTEX has the three callbacks of one kind of mutual exclusion. */
-#define MUTEX(name, kind)                                                                         \
-    static void name##_wait(ompt_wait_id_t w) { on_mutex_acquire(kind, 0, 0, w, NULL); }          \
-    static void name##_acquired(ompt_wait_id_t w) { on_mutex_acquired(kind, w, NULL); }           \
+/* MUTEX defines the three callbacks of one kind of mutual exclusion. */
+#define MUTEX(name, kind)                                                                \
+    static void name##_wait(ompt_wait_id_t w) { on_mutex_acquire(kind, 0, 0, w, NULL); } \
+    static void name##_acquired(ompt_wait_id_t w) { on_mutex_acquired(kind, w, NULL); }  \
     static void name##_released(ompt_wait_id_t w) { on_mutex_released(kind, w, NULL); }
 
 MUTEX(lock, ompt_mutex_lock)

@@ -1,13 +1,13 @@
 /* omp_collector_api.h: the interface of "An OpenMP Runtime API for Profiling" (Sun Microsystems, 2007; a white paper
- * of the OpenMP ARB), by which a collector asks what a thread is doing, and is told of events. The recorder answers it
- * (collector.c). Numbers and names are the paper's.
+ * of the OpenMP ARB). A collector queries the state of threads by it, and registers for events. The recorder implements
+ * it (collector.c). Numbers and names are the paper's.
  *
- * A request is a row of entries, each with a header of four 32-bit integers, and ends with a size of 0:
+ * A request is a sequence of entries, each with a header of four 32-bit integers. A size of 0 ends the sequence:
  *
  *   sz  bytes of the entry, the header's 16 included; a multiple of 4
  *   r   OMP_COLLECTORAPI_REQUEST
  *   ec  OMP_COLLECTORAPI_EC, set by the answer
- *   rsz bytes of the answer in mem; with OMP_ERRCODE_MEM_TOO_SMALL those that it needs
+ *   rsz bytes of the answer in mem; with OMP_ERRCODE_MEM_TOO_SMALL, the bytes that it needs
  *   mem arguments and answer
  */
 #ifndef OMP_COLLECTOR_API_H
@@ -17,8 +17,8 @@
 extern "C" {
 #endif
 
-/* The name to ask the dynamic linker for: int __omp_collector_api(void *arg). It returns 0 if all entries were
- * answered, though it may be with errors, and -1 if one was not an entry. */
+/* The name to look up in the dynamic linker: int __omp_collector_api(void *arg). It returns 0 if all entries were
+ * answered, perhaps with errors, and -1 if one was not an entry. */
 #define OMP_COLLECTOR_API "__omp_collector_api"
 
 typedef enum {
@@ -37,11 +37,11 @@ typedef enum {
 typedef enum {
     OMP_ERRCODE_OK = 0,
     OMP_ERRCODE_ERROR = 1,        /* mem has a wrong size or alignment */
-    OMP_ERRCODE_UNKNOWN = 2,      /* no such request, no such event */
-    OMP_ERRCODE_UNSUPPORTED = 3,  /* known, and not to be had here */
-    OMP_ERRCODE_SEQUENCE_ERR = 4, /* not now: before the start, or a second start */
-    OMP_ERRCODE_OBSOLETE = 5,     /* no request is, so far */
-    OMP_ERRCODE_THREAD_ERR = 6,   /* not of this thread */
+    OMP_ERRCODE_UNKNOWN = 2,      /* unknown request or event */
+    OMP_ERRCODE_UNSUPPORTED = 3,  /* known, but not supported here */
+    OMP_ERRCODE_SEQUENCE_ERR = 4, /* wrong order: before the start, or a second start */
+    OMP_ERRCODE_OBSOLETE = 5,     /* unused: no request is obsolete */
+    OMP_ERRCODE_THREAD_ERR = 6,   /* not available in this thread */
     OMP_ERRCODE_MEM_TOO_SMALL = 7,
     OMP_ERRCODE_LAST
 } OMP_COLLECTORAPI_EC;
@@ -69,16 +69,16 @@ typedef enum {
     OMP_EVENT_THR_END_ORDERED = 20,
     OMP_EVENT_THR_BEGIN_ATWT = 21,
     OMP_EVENT_THR_END_ATWT = 22,
-    OMP_EVENT_THR_RESERVED_IMPL = 4096, /* events of an implementation begin here; the recorder has none */
+    OMP_EVENT_THR_RESERVED_IMPL = 4096, /* first event of an implementation; the recorder has none */
     OMP_EVENT_LAST
 } OMP_COLLECTORAPI_EVENT;
 
 typedef enum {
-    THR_OVHD_STATE = 1,   /* what the runtime does between: it forms a team, or waits for tasks */
+    THR_OVHD_STATE = 1,   /* overhead of the runtime: it forms a team, or waits for tasks */
     THR_WORK_STATE = 2,
     THR_IBAR_STATE = 3,   /* implicit barrier */
     THR_EBAR_STATE = 4,   /* explicit barrier */
-    THR_IDLE_STATE = 5,   /* a worker without a region */
+    THR_IDLE_STATE = 5,   /* a worker outside of regions */
     THR_SERIAL_STATE = 6, /* outside of regions */
     THR_REDUC_STATE = 7,
     THR_LKWT_STATE = 8,   /* waits for a lock */

@@ -1,6 +1,6 @@
-/* old2.c: runtimes that know OMPT as it was between the draft of 2013 and OpenMP 5.0 (version 2). They call ompt_tool,
- * and the function that it returns with a lookup; events have the runtime's ids of threads, regions and tasks, by value.
- * The numbers of events and their arguments are those of an ompt.h of an LLVM runtime of that time.
+/* version2.c: runtimes with OMPT as it was between the draft of 2013 and OpenMP 5.0 (version 2). They call ompt_tool,
+ * and then the function that it returns, with a lookup. Their events contain the runtime's ids of threads, regions and
+ * tasks, by value. The numbers and arguments of events are those of ompt.h in an LLVM runtime of that time.
  */
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ static void thread_end(int type, id thread) {
     on_thread_end(&(ompt_data_t){.value = thread});
 }
 
-/* The invoker of a region: 0 the program, 1 the runtime; of OpenMP 5.0, 1 and 2. */
+/* The invoker of a region is 0 for the program and 1 for the runtime; in OpenMP 5.0 it is 1 and 2. */
 static void parallel_begin(id task, void *frame, id parallel, uint32_t size, void *function, int invoker) {
     (void)frame, (void)function;
     on_parallel_begin(&(ompt_data_t){.value = task}, NULL, &(ompt_data_t){.value = parallel}, size, invoker + 1, NULL);
@@ -36,27 +36,28 @@ static void task_switch_to(id from, id to) {
     on_task_schedule(&(ompt_data_t){.value = from}, ompt_task_switch, &(ompt_data_t){.value = to});
 }
 
-static void implicit(ompt_scope_endpoint_t endpoint, id parallel, id task, int flags) {
+static void record_implicit(ompt_scope_endpoint_t endpoint, id parallel, id task, int flags) {
     on_implicit_task(endpoint, &(ompt_data_t){.value = parallel}, &(ompt_data_t){.value = task}, 0, 0, flags);
 }
-static void implicit_begin(id parallel, id task) { implicit(ompt_scope_begin, parallel, task, ompt_task_implicit); }
-static void implicit_end(id parallel, id task) { implicit(ompt_scope_end, parallel, task, ompt_task_implicit); }
-static void initial_begin(id parallel, id task) { implicit(ompt_scope_begin, parallel, task, ompt_task_initial); }
-static void initial_end(id parallel, id task) { implicit(ompt_scope_end, parallel, task, ompt_task_initial); }
+static void implicit_begin(id parallel, id task) { record_implicit(ompt_scope_begin, parallel, task, ompt_task_implicit); }
+static void implicit_end(id parallel, id task) { record_implicit(ompt_scope_end, parallel, task, ompt_task_implicit); }
+static void initial_begin(id parallel, id task) { record_implicit(ompt_scope_begin, parallel, task, ompt_task_initial); }
+static void initial_end(id parallel, id task) { record_implicit(ompt_scope_end, parallel, task, ompt_task_initial); }
 
-/* SCOPE has the two callbacks of a region of a task: of synchronization, or of worksharing, which has a count. */
+/* SCOPE defines the two callbacks of a task's region: of synchronization (SYNC), or of worksharing (WORK), which has a
+ * count. */
 #define SCOPE(name)                                                                            \
     static void name##_begin(id parallel, id task) { name(ompt_scope_begin, parallel, task); } \
     static void name##_end(id parallel, id task) { name(ompt_scope_end, parallel, task); }
-#define SYNC(name, event, kind)                                                                            \
-    static void name(ompt_scope_endpoint_t endpoint, id parallel, id task) {                               \
-        event(kind, endpoint, &(ompt_data_t){.value = parallel}, &(ompt_data_t){.value = task}, NULL);     \
-    }                                                                                                      \
+#define SYNC(name, event, kind)                                                                        \
+    static void name(ompt_scope_endpoint_t endpoint, id parallel, id task) {                           \
+        event(kind, endpoint, &(ompt_data_t){.value = parallel}, &(ompt_data_t){.value = task}, NULL); \
+    }                                                                                                  \
     SCOPE(name)
-#define WORK(name, kind)                                                                                   \
-    static void name(ompt_scope_endpoint_t endpoint, id parallel, id task) {                               \
+#define WORK(name, kind)                                                                                    \
+    static void name(ompt_scope_endpoint_t endpoint, id parallel, id task) {                                \
         on_work(kind, endpoint, &(ompt_data_t){.value = parallel}, &(ompt_data_t){.value = task}, 0, NULL); \
-    }                                                                                                      \
+    }                                                                                                       \
     SCOPE(name)
 SYNC(barrier, on_sync_region, ompt_sync_region_barrier)
 SYNC(taskwait, on_sync_region, ompt_sync_region_taskwait)
@@ -75,17 +76,19 @@ static void master_end(id parallel, id task) {
     on_masked(ompt_scope_end, &(ompt_data_t){.value = parallel}, &(ompt_data_t){.value = task}, NULL);
 }
 
-/* By the numbers of ompt_event_t. The waits of barriers and taskwaits begin and end with their regions (SYNC), and are
- * asked for where a runtime does not tell of these. */
+/* The events by ompt_event_t. The waits of barriers and taskwaits begin and end with their regions (SYNC), and are set
+ * where a runtime does not support the regions. */
 static const struct legacy_event events[] = {
     [1] = EVENT(parallel_begin, parallel_begin), EVENT(parallel_end, parallel_end), EVENT(task_begin, task_create),
     EVENT(task_end, task_schedule), EVENT(thread_begin, thread_begin), EVENT(thread_end, thread_end),
     EVENT(control, control_tool),
     [15] = EVENT(taskgroup_wait_begin, sync_region_wait), EVENT(taskgroup_wait_end, sync_region_wait),
-    EVENT(lock_released, mutex_released), EVENT(nest_released, mutex_released), EVENT(critical_released, mutex_released),
-    EVENT(atomic_released, mutex_released), EVENT(ordered_released, mutex_released),
+    EVENT(lock_released, mutex_released), EVENT(nest_released, mutex_released),
+    EVENT(critical_released, mutex_released), EVENT(atomic_released, mutex_released),
+    EVENT(ordered_released, mutex_released),
     EVENT(implicit_begin, implicit_task), EVENT(implicit_end, implicit_task), EVENT(initial_begin, implicit_task),
-    EVENT(initial_end, implicit_task), EVENT(task_switch_to, task_schedule), EVENT(loop_begin, work), EVENT(loop_end, work),
+    EVENT(initial_end, implicit_task), EVENT(task_switch_to, task_schedule), EVENT(loop_begin, work),
+    EVENT(loop_end, work),
     EVENT(sections_begin, work), EVENT(sections_end, work), EVENT(single_begin, work), EVENT(single_end, work),
     EVENT(others_begin, work), EVENT(others_end, work), EVENT(workshare_begin, work), EVENT(workshare_end, work),
     EVENT(master_begin, masked), EVENT(master_end, masked), EVENT_OR(barrier_begin, sync_region, 11),
@@ -99,16 +102,16 @@ static const struct legacy_event events[] = {
     EVENT(lock_destroy, lock_destroy), EVENT(nest_destroy, lock_destroy),
 };
 
-/* other reports whether the runtime is one of the report of June 2016: ids are words of the tool's there, by reference,
- * and no text that we know has the numbers of its events. */
-static bool other(ompt_function_lookup_t lookup) {
+/* is_report2016 reports whether the runtime implements the report of June 2016: its ids are words of the tool, by
+ * reference, and the numbers of its events are not known. */
+static bool is_report2016(ompt_function_lookup_t lookup) {
     return lookup("ompt_get_thread_id") == NULL && lookup("ompt_get_thread_data") != NULL;
 }
 
 static void initialize(ompt_function_lookup_t lookup, const char *runtime, unsigned version) {
     legacy_set_t set = (legacy_set_t)lookup("ompt_set_callback");
-    if (version != 2 || set == NULL || other(lookup)) {
-        fprintf(stderr, "libompd-recorder: the runtime's version of OMPT is not known; nothing is recorded\n");
+    if (version != 2 || set == NULL || is_report2016(lookup)) {
+        fprintf(stderr, "libompd-recorder: unknown version of OMPT in the runtime; nothing is recorded\n");
         return;
     }
     if (!recorder_start(RECORDER_SOURCE_OMPT, 0, runtime)) return;

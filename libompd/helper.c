@@ -1,4 +1,4 @@
-/* helper.c: starting the program that does the work, and talking with it. */
+/* helper.c: starts the helper process and exchanges messages with it. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 static const char program[] = "ompd-inspect";
 static char verb[] = "libompd";
 
-/* The places where the program may be, best first. A name without a slash is searched in PATH. */
+/* The possible paths of the program, best first. A name without a slash is searched in PATH. */
 struct places {
     char named[PATH_MAX], beside[PATH_MAX], installed[PATH_MAX], below[PATH_MAX]; /* lib, lib/ompd-inspect */
 };
@@ -38,8 +38,8 @@ static void find_places(struct places *p) {
     if (snprintf(p->below, sizeof p->below, "%.*s/../../bin/%s", dir, in, program) >= PATH_MAX) p->below[0] = 0;
 }
 
-/* become replaces this process, which was forked off the debugger, by the helper. */
-static void become(struct places *p, int fd) {
+/* exec_helper replaces this process, which was forked from the debugger, by the helper. */
+static void exec_helper(struct places *p, int fd) {
     char *args[] = {(char *)program, verb, NULL};
     char *const all[] = {p->named, p->beside, p->installed, p->below};
     sigset_t none;
@@ -47,7 +47,7 @@ static void become(struct places *p, int fd) {
     if (null < 0 || dup2(fd, 0) < 0 || dup2(null, 1) < 0) _exit(126);
     setsid(); /* the terminal's signals are for the debugger */
 #ifdef SYS_close_range
-    syscall(SYS_close_range, 3, ~0U, 0); /* the debugger's files are none of the helper's business */
+    syscall(SYS_close_range, 3, ~0U, 0); /* closes the debugger's files */
 #endif
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -57,8 +57,8 @@ static void become(struct places *p, int fd) {
     _exit(127);
 }
 
-/* spawn starts the helper as a grandchild: it is no child of the debugger, which waits for its own, and its end is no
- * SIGCHLD. No handler of the debugger runs in a forked process, since all signals are blocked. */
+/* spawn starts the helper as a grandchild: the debugger, which waits for its own children, does not see it, and gets no
+ * SIGCHLD when it ends. No handler of the debugger runs in a forked process, because all signals are blocked. */
 static bool spawn(int fd) {
     struct places places;
     sigset_t all, before;
@@ -68,14 +68,14 @@ static bool spawn(int fd) {
     pid_t pid = fork();
     if (pid == 0) {
         pid_t helper = fork();
-        if (helper == 0) become(&places, fd);
+        if (helper == 0) exec_helper(&places, fd);
         _exit(helper < 0);
     }
     int status = 0;
     pid_t waited = pid;
     while (pid > 0 && (waited = waitpid(pid, &status, 0)) < 0 && errno == EINTR) {}
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return pid > 0 && !(waited == pid && status != 0); /* the debugger may have waited for it itself */
+    return pid > 0 && !(waited == pid && status != 0); /* the debugger may have waited for it */
 }
 
 int helper_start(const char **why) {
@@ -83,23 +83,24 @@ int helper_start(const char **why) {
     struct timeval patience = {PATIENCE_SECONDS, 0};
     struct wire_message hello;
     char text[WIRE_BYTES];
-    *why = "no socket could be made for ompd-inspect";
+    *why = "cannot create a socket for ompd-inspect";
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)) return -1;
     setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(fds[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     bool started = spawn(fds[1]);
     close(fds[1]);
-    *why = "the program ompd-inspect could not be started: set OMPD_INSPECT to its path, or put it beside libompd.so or in PATH";
+    *why = "cannot start the program ompd-inspect: set OMPD_INSPECT to its path, or put it next to libompd.so or "
+           "in PATH";
     if (started && helper_receive(fds[0], &hello, text) && hello.kind == WIRE_HELLO) {
         if (hello.word[0] == WIRE_VERSION) return fds[0];
-        *why = "the program ompd-inspect is of another version than libompd.so";
+        *why = "the program ompd-inspect and libompd.so have different versions";
     }
     close(fds[0]);
     return -1;
 }
 
 void helper_stop(int fd) {
-    if (fd >= 0) close(fd); /* the end of its input is the end of the helper */
+    if (fd >= 0) close(fd); /* the helper ends at the end of its input */
 }
 
 static bool send_all(int fd, const void *from, size_t n) {

@@ -1,5 +1,6 @@
-/* omp-tools.h: the C interface of OMPD as OpenMP 6.0 has it (chapters 38 to 42), with which tools of 5.0, 5.1 and 5.2
- * (chapter 20) agree: later versions only add. What OMPT has in a header of this name is not here.
+/* omp-tools.h: the C interface of OMPD in OpenMP 6.0 (chapters 38 to 42). It is compatible with 5.0, 5.1 and 5.2
+ * (chapter 20), because later versions only add to it. OMPT's declarations, which other headers of this name have, are
+ * missing.
  */
 #ifndef OMPD_INSPECT_OMP_TOOLS_H
 #define OMPD_INSPECT_OMP_TOOLS_H
@@ -77,7 +78,7 @@ typedef struct _ompd_task_handle ompd_task_handle_t;
 typedef struct _ompd_aspace_cont ompd_address_space_context_t;
 typedef struct _ompd_thread_cont ompd_thread_context_t;
 
-/* The callbacks that a tool lends. */
+/* The callbacks that a tool provides. */
 typedef ompd_rc_t (*ompd_callback_memory_alloc_fn_t)(ompd_size_t nbytes, void **ptr);
 typedef ompd_rc_t (*ompd_callback_memory_free_fn_t)(void *ptr);
 typedef ompd_rc_t (*ompd_callback_print_string_fn_t)(const char *string, int category);

@@ -1,4 +1,4 @@
-/* session.c: the library's life, its lock, its handles, and the callbacks that the helper asks for. */
+/* session.c: the start and end of the library, its lock, its handles, and the callbacks that the helper requests. */
 #include "session.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ struct session session = {.helper = -1};
 
 static pthread_mutex_t lock;
 
-/* A thread that ends in a callback leaves the lock to the next one. */
+/* The lock is robust: when a thread ends in a callback, the next thread gets it. */
 static void make_lock(void) {
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);
@@ -25,41 +25,42 @@ static void make_lock(void) {
     pthread_mutexattr_destroy(&attr);
 }
 
-/* Another thread may have had the lock when the process was forked: nobody would give it back. */
+/* Another thread may have held the lock when the process was forked; the child must not wait for it. */
 __attribute__((constructor)) static void load(void) {
     make_lock();
     pthread_atfork(NULL, NULL, make_lock);
 }
 
-/* lost says that the helper is no more. */
-static ompd_rc_t lost(void) {
+/* lose_helper forgets the helper after an error. */
+static ompd_rc_t lose_helper(void) {
     helper_stop(session.helper);
     session.helper = -1;
     return ompd_rc_error;
 }
 
-/* left reports whether the callback in which this thread has the lock was left for good: its caller's frame is gone, or
- * was written over. */
-__attribute__((noinline, no_sanitize("address"))) static bool left(void) {
+/* was_left reports whether the callback in which this thread holds the lock was left for good: the frame of its caller
+ * is gone or was overwritten. */
+__attribute__((noinline, no_sanitize("address"))) static bool was_left(void) {
     volatile uint64_t *mark = session.mark;
     return !mark || (uintptr_t)__builtin_frame_address(0) > (uintptr_t)mark || *mark != session.marked;
 }
 
-/* take locks the library. What the helper was asked by a routine that never returned it is not to answer to another. */
-static ompd_rc_t take(void) {
+/* take_lock locks the library. If the lock belonged to a routine that never returned, the helper is stopped, so that
+ * its answer cannot reach another routine. */
+static ompd_rc_t take_lock(void) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 2 * PATIENCE_SECONDS;
     int failed = pthread_mutex_timedlock(&lock, &until);
     if (failed == EOWNERDEAD) pthread_mutex_consistent(&lock);
-    else if (failed == EDEADLK && left()) session.mark = NULL;
+    else if (failed == EDEADLK && was_left()) session.mark = NULL;
     else if (failed) return ompd_rc_error; /* a callback calls the library, or another thread left one for good */
-    if (failed) lost();
+    if (failed) lose_helper();
     return ompd_rc_ok;
 }
 
-ompd_rc_t enter(ompd_rc_t not_initialized) {
-    ompd_rc_t rc = take();
+ompd_rc_t lock_session(ompd_rc_t not_initialized) {
+    ompd_rc_t rc = take_lock();
     if (rc != ompd_rc_ok) return rc;
     if (!session.active) {
         pthread_mutex_unlock(&lock);
@@ -72,8 +73,8 @@ ompd_rc_t enter(ompd_rc_t not_initialized) {
     return ompd_rc_ok;
 }
 
-/* leave also says what the version that the tool speaks has no code for in that version's own codes. */
-ompd_rc_t leave(ompd_rc_t rc) {
+/* unlock_session also replaces return codes that the tool's version of the interface lacks. */
+ompd_rc_t unlock_session(ompd_rc_t rc) {
     ompd_word_t version = session.version;
     pthread_mutex_unlock(&lock);
     if (rc == ompd_rc_callback_error && version < OMPD_51) return ompd_rc_error;
@@ -111,7 +112,7 @@ static void read_memory(ompd_address_space_context_t *context, struct wire_messa
     if (m->word[0] == ompd_rc_ok) m->size = (uint32_t)size;
 }
 
-/* read_pieces reads one piece after the other, up to the first that fails. */
+/* read_pieces reads the pieces in order, up to the first that fails. */
 static void read_pieces(ompd_address_space_context_t *context, struct wire_message *m) {
     struct wire_piece piece[WIRE_PIECES];
     uint64_t n = m->word[0], done = 0;
@@ -140,15 +141,15 @@ static void find_symbol(ompd_address_space_context_t *context, struct wire_messa
     m->word[0] = rc, m->word[1] = at.segment, m->word[2] = at.address;
 }
 
-ompd_rc_t ask(ompd_address_space_handle_t *space, struct wire_message *m, const void *bytes) {
+ompd_rc_t call_helper(ompd_address_space_handle_t *space, struct wire_message *m, const void *bytes) {
     if (session.helper < 0) return ompd_rc_error;
     m->word[0] = space->id;
-    if (!helper_send(session.helper, m, bytes)) return lost();
+    if (!helper_send(session.helper, m, bytes)) return lose_helper();
     for (;;) {
-        if (!helper_receive(session.helper, m, session.bytes)) return lost();
+        if (!helper_receive(session.helper, m, session.bytes)) return lose_helper();
         switch (m->kind) {
         case WIRE_RETURN:
-            return m->word[0] <= ompd_rc_incompatible_handle ? (ompd_rc_t)m->word[0] : lost();
+            return m->word[0] <= ompd_rc_incompatible_handle ? (ompd_rc_t)m->word[0] : lose_helper();
         case WIRE_READ:
             read_memory(space->context, m);
             break;
@@ -159,30 +160,30 @@ ompd_rc_t ask(ompd_address_space_handle_t *space, struct wire_message *m, const 
             find_symbol(space->context, m);
             break;
         default:
-            return lost();
+            return lose_helper();
         }
         m->kind = WIRE_ANSWER;
-        if (!helper_send(session.helper, m, session.bytes)) return lost();
+        if (!helper_send(session.helper, m, session.bytes)) return lose_helper();
     }
 }
 
-/* usable reports whether the table has the callbacks that the library cannot do without. */
-static bool usable(const ompd_callbacks_t *c) {
+/* is_usable reports whether the table contains the callbacks that the library needs. */
+static bool is_usable(const ompd_callbacks_t *c) {
     return c && c->alloc_memory && c->free_memory && c->sizeof_type && c->symbol_addr_lookup && c->read_memory &&
            c->device_to_host;
 }
 
-static ompd_rc_t begin(ompd_word_t version, const ompd_callbacks_t *callbacks) {
+static ompd_rc_t start_session(ompd_word_t version, const ompd_callbacks_t *callbacks) {
     const char *why;
     if (version != OMPD_50 && version != OMPD_51 && version != OMPD_52 && version != OMPD_60) return ompd_rc_unsupported;
-    if (!usable(callbacks)) return ompd_rc_bad_input;
+    if (!is_usable(callbacks)) return ompd_rc_bad_input;
     if (session.active && session.owner == getpid() && session.helper >= 0) {
-        /* Handles stay valid: a tool that initializes the library again has only other callbacks, or newer ones. */
+        /* Handles stay valid: a tool that initializes the library again only replaces its callbacks. */
         session.version = version;
         session.callbacks = callbacks;
         return ompd_rc_ok;
     }
-    helper_stop(session.helper); /* a forked process has the socket of the process that it was forked off */
+    helper_stop(session.helper); /* a forked process has the socket of its parent */
     memset(session.spaces, 0, sizeof session.spaces);
     session.active = false;
     if ((session.helper = helper_start(&why)) < 0) {
@@ -197,14 +198,14 @@ static ompd_rc_t begin(ompd_word_t version, const ompd_callbacks_t *callbacks) {
 }
 
 ompd_rc_t ompd_initialize(ompd_word_t version, const ompd_callbacks_t *callbacks) {
-    ompd_rc_t rc = take();
+    ompd_rc_t rc = take_lock();
     if (rc != ompd_rc_ok) return rc;
-    rc = begin(version, callbacks);
+    rc = start_session(version, callbacks);
     pthread_mutex_unlock(&lock);
     return rc;
 }
 
-static void end(void) {
+static void end_session(void) {
     helper_stop(session.helper);
     session.helper = -1;
     session.active = false;
@@ -212,14 +213,14 @@ static void end(void) {
 }
 
 ompd_rc_t ompd_finalize(void) {
-    ompd_rc_t rc = enter(ompd_rc_unsupported);
+    ompd_rc_t rc = lock_session(ompd_rc_unsupported);
     if (rc != ompd_rc_ok) return rc;
-    end();
-    return leave(ompd_rc_ok);
+    end_session();
+    return unlock_session(ompd_rc_ok);
 }
 
-/* A library that is unloaded while it is in use leaves nothing behind. */
-__attribute__((destructor)) static void unload(void) { end(); }
+/* A library that is unloaded while it is in use cleans up. */
+__attribute__((destructor)) static void unload(void) { end_session(); }
 
 ompd_rc_t ompd_get_api_version(ompd_word_t *version) {
     if (!version) return ompd_rc_bad_input;

@@ -1,8 +1,8 @@
-/* wire.h: what travels between the library and its helper, the program `ompd-inspect libompd`.
+/* wire.h: the messages between the library and its helper, the program `ompd-inspect libompd`.
  *
- * Both run on one machine, so integers are as the machine has them. A message is a struct wire_message and `size` bytes
- * behind it. The library sends a call; the helper may ask for the tool's callbacks while it works, and gets an answer
- * for each; then it sends the return. internal/front/clib/wire.go has the same numbers; a test compares them.
+ * Both run on one machine, so integers have its byte order. A message is a struct wire_message, followed by `size`
+ * bytes. The library sends a call. The helper may request callbacks of the tool while it works, and gets an answer to
+ * each request; then it sends the return. internal/front/clib/wire.go has the same numbers; a test compares them.
  */
 #ifndef OMPD_INSPECT_WIRE_H
 #define OMPD_INSPECT_WIRE_H
@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 enum {
-    WIRE_VERSION = 2,     /* of this file: the first word of the helper's greeting */
+    WIRE_VERSION = 2,     /* of this file; the first word of the helper's greeting */
     WIRE_WORDS = 6,       /* in every message */
-    WIRE_PIECES = 64,     /* of memory in one question, at most */
-    WIRE_BYTES = 64 << 10 /* behind a message, at most */
+    WIRE_PIECES = 64,     /* of memory in one request, at most */
+    WIRE_BYTES = 64 << 10 /* after a message, at most */
 };
 
 struct wire_message {
@@ -21,15 +21,15 @@ struct wire_message {
     uint64_t word[WIRE_WORDS];
 };
 
-/* The helper's messages, and the answers to its questions. */
+/* The helper's messages, and the answers to its requests. */
 enum {
-    WIRE_HELLO = 1, /* version; bytes: text for people */
+    WIRE_HELLO = 1, /* version; bytes: a text for users */
     WIRE_RETURN,    /* return code, results; bytes: a text or several, each ended by a NUL */
     WIRE_READ,      /* segment, address, size → return code; bytes: the memory */
     WIRE_SYMBOL,    /* bytes: name NUL file NUL → return code, segment, address */
     WIRE_ANSWER,
-    WIRE_READS      /* number of pieces; bytes: of each its address and size → return code, number of pieces
-                       before the first that failed; bytes: their memory */
+    WIRE_READS      /* number of pieces; bytes: the address and size of each → return code, number of pieces before
+                       the first that failed; bytes: their memory */
 };
 
 /* A piece of memory, in WIRE_READS. */
@@ -37,18 +37,18 @@ struct wire_piece {
     uint64_t segment, address, size;
 };
 
-/* Calls. The first two words are the address space and the address of what the handle stands for, the third is the
- * nesting level in the handle. */
+/* Calls. The first two words are the address space and the address in the handle, the third is the nesting level in the
+ * handle. */
 enum {
     WIRE_PROCESS = 64,        /* version of the interface → address space */
     WIRE_RELEASE,             /* address space */
     WIRE_OMP_VERSION,         /* → version */
     WIRE_OMP_VERSION_STRING,  /* → bytes */
-    WIRE_THREAD_ID_KINDS,     /* → number of pairs of kind and size, of which there are two at most */
+    WIRE_THREAD_ID_KINDS,     /* → number of pairs of kind and size, two at most */
     WIRE_THREAD_HANDLE,       /* kind; bytes: identifier → handle */
     WIRE_THREAD_ID,           /* handle, kind, size → bytes */
     WIRE_THREAD_IN_PARALLEL,  /* handle, number → handle */
-    WIRE_CURR_PARALLEL,       /* handle → handle, as those that follow */
+    WIRE_CURR_PARALLEL,       /* handle → handle, as in the next calls */
     WIRE_ENCLOSING_PARALLEL,
     WIRE_TASK_PARALLEL,
     WIRE_CURR_TASK,

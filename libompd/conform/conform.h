@@ -1,4 +1,4 @@
-/* conform.h: what the files of ompd-conform share. */
+/* conform.h: the types and functions of ompd-conform. */
 #ifndef OMPD_CONFORM_H
 #define OMPD_CONFORM_H
 
@@ -31,66 +31,33 @@ enum routine {
 };
 
 /* The library under test; a routine that it lacks is null. */
-extern struct api {
+struct api {
 #define R(f) __typeof__(f) *f;
     ROUTINES(R)
 #undef R
-} api;
+};
 
-/* What a call can come to besides a return code. */
-enum { MISSING = -1, CRASHED = -2 };
+struct suite;
 
-/* CALL calls a routine. A crash in it is caught. */
-#define CALL(f, ...) \
-    __extension__({ \
-        volatile int call_rc = MISSING; \
-        if (api.f) { \
-            if (sigsetjmp(trap, 1)) { \
-                call_rc = CRASHED; \
-            } else { \
-                trapped = true; \
-                call_rc = (int)api.f(__VA_ARGS__); \
-            } \
-            trapped = false; \
-        } \
-        call_rc; \
-    })
-
-/* RETURNS asserts the return code of a call, and reports whether it was that. */
-#define RETURNS(code, f, ...) expect_rc(ID_##f, #f "(" #__VA_ARGS__ ")", code, CALL(f, ##__VA_ARGS__))
-/* OK is the same for success; positive assertions are about what programs need. */
-#define OK(f, ...) RETURNS(ompd_rc_ok, f, ##__VA_ARGS__)
-/* HOLDS asserts something about what a routine gave. */
-#define HOLDS(f, condition, ...) expect(ID_##f, condition, #condition, __VA_ARGS__)
-
-extern _Thread_local sigjmp_buf trap;
-extern _Thread_local bool trapped;
-
-bool expect(enum routine r, bool holds, const char *what, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-bool expect_rc(enum routine r, const char *call, int want, int got);
-void about(const char *format, ...) __attribute__((format(printf, 1, 2))); /* what is asked about, for failures */
-void report(void);
-
-/* The tool: callbacks over a stopped process, and its own allocator. */
+/* The tool: callbacks that read a stopped process, and its own allocator. */
 enum fault { NO_FAULT, FAIL, LIE }; /* a callback reports an error, or success with nonsense */
-extern struct tool {
+struct tool {
     enum fault alloc, sizes, symbol, read, convert;
-    long fail_after;         /* calls of the callback that has a fault which still succeed */
+    long fail_after;         /* calls of the faulty callback that still succeed */
     long calls, bytes_read;  /* of callbacks that look at the target */
     long blocks, bytes;      /* of the allocator, in use */
-    long foreign;            /* pointers freed that it never gave */
+    long foreign;            /* freed pointers that it did not allocate */
     bool call_back;          /* the read callback calls the library */
-    int called_back;         /* what that returned */
-    void (*at_read)(void);   /* called by the next read callback */
-} tool;
+    int called_back;         /* the return code of that call */
+    void (*at_read)(struct suite *); /* called by the next read callback */
+};
 extern const ompd_callbacks_t callbacks;
 enum { STRANGER = 3 };
-ompd_address_space_context_t *context(int n); /* n-th context for the same process; STRANGER is none of the tool's */
-void tool_open(int pid);
+ompd_address_space_context_t *context(int n); /* n-th context of the same process; the tool does not know STRANGER */
+void tool_open(const struct suite *s);
 
-/* What is true of the program, from its own mouth. */
-enum { MAX_LEVELS = 8, MAX_ICVS = 24 };
+/* The facts about the program, which the program itself has written down. */
+enum { MAX_LEVELS = 8, MAX_ICVS = 24, MAX_THREADS = 64, MAX_SYMBOLS = 512 };
 struct icv_fact {
     char name[40];
     long value;
@@ -105,34 +72,103 @@ struct thread_fact {
     int icvs;
     struct icv_fact icv[MAX_ICVS];
 };
-extern struct facts {
-    int pid, threads;
+struct symbol_fact {
+    char name[80];
+    unsigned long address;
+};
+struct gtid_fact {
+    long lwp;
+    int gtid;
+};
+struct facts {
+    int pid, threads, symbols, gtids;
     bool tracking; /* the runtime keeps states */
     bool dormant;  /* the program has not used the runtime yet */
     long omp_version;
     unsigned long text_low, text_high; /* the program's code */
     char control_var[128];             /* one that the program was started with: NAME=value */
-    struct thread_fact thread[64];
-} facts;
-bool facts_read(const char *path);
-unsigned long fact_symbol(const char *name);
-int fact_gtid(long lwp); /* the runtime's number of a thread, or that of a thread that is none of its own */
+    struct thread_fact thread[MAX_THREADS];
+    struct symbol_fact symbol[MAX_SYMBOLS];
+    struct gtid_fact gtid[MAX_THREADS];
+};
+bool facts_read(struct facts *facts, const char *path);
+unsigned long fact_symbol(const struct facts *facts, const char *name);
+/* fact_gtid returns the runtime's number of a thread, or the number that a foreign thread has. */
+int fact_gtid(const struct facts *facts, long lwp);
+
+/* The numbers of assertions that held and that failed, by routine. */
+struct results {
+    long held[ROUTINE_COUNT], failed[ROUTINE_COUNT];
+};
+
+/* A suite is what each part of the test is given. Each thread that calls the library has a suite of its own, with the
+ * same library, tool, facts and results. */
+struct suite {
+    const struct api *api;
+    struct tool *tool;
+    const struct facts *facts;
+    struct results *results;
+    char subject[160]; /* the subject of the assertions, for failures */
+    sigjmp_buf trap;   /* of a call that crashes */
+    bool trapped;
+};
+
+/* suite_enter makes s the suite of the calling thread: a copy of another thread's. */
+void suite_enter(struct suite *s, const struct suite *other);
+struct suite *suite_of_thread(void);
+/* suite_catch_crashes lets CALL catch crashes. Others end the process with a report of results. */
+void suite_catch_crashes(struct suite *s);
+
+/* The results of a call besides return codes. */
+enum { MISSING = -1, CRASHED = -2 };
+
+/* CALL calls a routine by the suite s. A crash in it is caught. */
+#define CALL(f, ...) \
+    __extension__({ \
+        volatile int call_rc = MISSING; \
+        if (s->api->f) { \
+            if (sigsetjmp(s->trap, 1)) { \
+                call_rc = CRASHED; \
+            } else { \
+                s->trapped = true; \
+                call_rc = (int)s->api->f(__VA_ARGS__); \
+            } \
+            s->trapped = false; \
+        } \
+        call_rc; \
+    })
+
+/* RETURNS asserts the return code of a call, and reports whether it was that. */
+#define RETURNS(code, f, ...) expect_rc(s, ID_##f, #f "(" #__VA_ARGS__ ")", code, CALL(f, ##__VA_ARGS__))
+/* OK asserts success; programs need positive assertions. */
+#define OK(f, ...) RETURNS(ompd_rc_ok, f, ##__VA_ARGS__)
+/* HOLDS asserts a condition on the result of a routine. */
+#define HOLDS(f, condition, ...) expect(s, ID_##f, condition, #condition, __VA_ARGS__)
+
+bool expect(struct suite *s, enum routine r, bool holds, const char *what, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+bool expect_rc(struct suite *s, enum routine r, const char *call, int want, int got);
+/* about sets the subject of the next assertions. */
+void about(struct suite *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void report(const struct results *results);
+
+/* version_of returns the version that introduced a routine. */
+ompd_word_t version_of(enum routine r);
 
 /* The parts of the test. */
-void check_life(void);
-void check_program(ompd_word_t version);
-void check_misuse(ompd_word_t version);
-void check_dormant(ompd_word_t version); /* in place of all others but check_life */
-void check_faults(void);
-void check_threads(void);
-void check_constants(ompd_address_space_handle_t *space); /* what is so for the runtime whatever the program does */
-void check_variables_later(ompd_address_space_handle_t *space); /* that variables have no value yet */
-void bench(long rounds);
-void check_abuse(const char *pid_file); /* what debuggers do to the library while it works */
+void check_life(struct suite *s);
+void check_program(struct suite *s, ompd_word_t version);
+void check_misuse(struct suite *s, ompd_word_t version);
+void check_dormant(struct suite *s, ompd_word_t version); /* in place of all others but check_life */
+void check_faults(struct suite *s);
+void check_threads(struct suite *s);
+/* check_constants checks the facts that do not depend on the state of the program. */
+void check_constants(struct suite *s, ompd_address_space_handle_t *space);
+/* check_variables_later asserts that variables have no value yet. */
+void check_variables_later(struct suite *s, ompd_address_space_handle_t *space);
+void bench(struct suite *s, long rounds);
+void check_abuse(struct suite *s, const char *pid_file); /* disturbances by debuggers while the library works */
 bool kill_helper(const char *pid_file);
-void check_host(void *library, const char *pid_file); /* unloads the library */
-
-/* version_of tells in which version a routine came. */
-ompd_word_t version_of(enum routine r);
+void check_host(struct suite *s, void *library, const char *pid_file); /* unloads the library */
 
 #endif

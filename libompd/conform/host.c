@@ -1,4 +1,5 @@
-/* host.c: whether the library lives well in a debugger's process: its signals, threads, children, files and end. */
+/* host.c: the effects of the library on a debugger's process: on its signals, threads, children and files, and at its
+ * end. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <signal.h>
@@ -9,12 +10,12 @@
 
 #include "conform.h"
 
-/* state is what of this process a library could disturb. */
-struct state {
+/* process_state is the part of this process that a library could disturb. */
+struct process_state {
     int threads, files, handlers;
 };
 
-static int entries(const char *path) {
+static int count_entries(const char *path) {
     int n = 0;
     DIR *d = opendir(path);
     if (!d) return -1;
@@ -23,38 +24,29 @@ static int entries(const char *path) {
     return n;
 }
 
-static struct state look(void) {
-    struct state s = {entries("/proc/self/task"), entries("/proc/self/fd"), 0};
+static struct process_state read_state(void) {
+    struct process_state found = {count_entries("/proc/self/task"), count_entries("/proc/self/fd"), 0};
     for (int i = 1; i < NSIG; i++) {
         struct sigaction a;
-        if (!sigaction(i, NULL, &a) && a.sa_handler != SIG_DFL) s.handlers += i;
+        if (!sigaction(i, NULL, &a) && a.sa_handler != SIG_DFL) found.handlers += i;
     }
-    return s;
+    return found;
 }
 
-/* helper reads the process that the test's wrapper of ompd-inspect wrote down, and kills it. */
-bool kill_helper(const char *path) {
-    int pid = 0;
-    FILE *f = fopen(path, "r");
-    bool ok = f && fscanf(f, "%d", &pid) == 1 && pid > 1 && kill(pid, SIGKILL) == 0;
-    if (f) fclose(f);
-    return ok;
-}
-
-/* in_child asks in a forked process, and gives what the routine returned there. */
-static int in_child(ompd_address_space_handle_t *space) {
+/* ask_in_child calls a routine in a forked process and returns its return code. */
+static int ask_in_child(struct suite *s, ompd_address_space_handle_t *space) {
     ompd_word_t version;
     int status = 0;
     pid_t pid = fork();
     if (pid == 0) {
         alarm(600);
-        _exit((int)api.ompd_get_omp_version(space, &version));
+        _exit((int)s->api->ompd_get_omp_version(space, &version));
     }
     waitpid(pid, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : CRASHED;
 }
 
-static bool mapped(const char *name) {
+static bool is_mapped(const char *name) {
     char line[4096];
     bool found = false;
     FILE *f = fopen("/proc/self/maps", "r");
@@ -63,36 +55,36 @@ static bool mapped(const char *name) {
     return found;
 }
 
-void check_host(void *library, const char *pid_file) {
-    alarm(600); /* what hangs ends the test */
+void check_host(struct suite *s, void *library, const char *pid_file) {
+    alarm(600); /* a call that hangs ends the test */
     ompd_address_space_handle_t *space = NULL;
     ompd_word_t version = 0;
-    struct state before = look();
-    about("a debugger's process");
+    struct process_state before = read_state();
+    about(s, "a debugger's process");
     OK(ompd_initialize, 202111, &callbacks);
     OK(ompd_process_initialize, context(0), &space);
-    struct state during = look();
+    struct process_state during = read_state();
     HOLDS(ompd_initialize, during.threads == before.threads, "%d threads", during.threads);
     HOLDS(ompd_initialize, during.handlers == before.handlers, "signals are handled");
     HOLDS(ompd_initialize, during.files == before.files + 1, "%d files more", during.files - before.files);
     HOLDS(ompd_initialize, waitpid(-1, NULL, WNOHANG) == -1, "it has left a child");
-    int rc = in_child(space);
+    int rc = ask_in_child(s, space);
     HOLDS(ompd_get_omp_version, rc == ompd_rc_error, "returns %d in a forked process", rc);
     OK(ompd_get_omp_version, space, &version);
-    about("a debugger whose helper was killed");
+    about(s, "a debugger whose helper was killed");
     HOLDS(ompd_initialize, kill_helper(pid_file), "no helper is known");
     RETURNS(ompd_rc_error, ompd_get_omp_version, space, &version);
     RETURNS(ompd_rc_error, ompd_get_omp_version, space, &version);
     OK(ompd_rel_address_space_handle, space);
     OK(ompd_finalize);
-    check_abuse(pid_file);
-    about("a debugger that starts again");
+    check_abuse(s, pid_file);
+    about(s, "a debugger that starts again");
     OK(ompd_initialize, 202111, &callbacks);
     OK(ompd_process_initialize, context(0), &space);
     OK(ompd_get_omp_version, space, &version);
     OK(ompd_rel_address_space_handle, space);
-    HOLDS(ompd_finalize, dlclose(library) == 0 && !mapped("libompd.so"), "the library stays");
-    struct state after = look();
+    HOLDS(ompd_finalize, dlclose(library) == 0 && !is_mapped("libompd.so"), "the library stays");
+    struct process_state after = read_state();
     HOLDS(ompd_finalize, after.files == before.files && after.threads == before.threads, "%d files, %d threads are left", after.files - before.files, after.threads - before.threads);
-    HOLDS(ompd_finalize, tool.blocks == 0, "%ld blocks are left", tool.blocks);
+    HOLDS(ompd_finalize, s->tool->blocks == 0, "%ld blocks are left", s->tool->blocks);
 }

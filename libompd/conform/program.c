@@ -1,10 +1,10 @@
-/* program.c: what the library says of the program, against what is true. */
+/* program.c: compares the library's answers about the program with the facts. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "conform.h"
 
-/* A variable as the library lists it. */
+/* A variable in the library's list. */
 static struct variable {
     char name[64];
     ompd_icv_id_t id;
@@ -12,13 +12,13 @@ static struct variable {
 } variables[96];
 static int variable_count;
 
-static const struct variable *variable(const char *name) {
+static const struct variable *find_variable(const char *name) {
     for (int i = 0; i < variable_count; i++)
         if (!strcmp(variables[i].name, name)) return &variables[i];
     return NULL;
 }
 
-static void give_back(const void *p) {
+static void free_block(const void *p) {
     if (p) callbacks.free_memory((void *)p);
 }
 
@@ -38,151 +38,151 @@ static const struct {
 };
 enum { STATES = sizeof states / sizeof *states };
 
-static void check_states(ompd_address_space_handle_t *space) {
+static void check_states(struct suite *s, ompd_address_space_handle_t *space) {
     bool seen[STATES] = {false};
     ompd_word_t at = 0x102, more = 1;
     int listed = 0;
-    about("all states");
+    about(s, "all states");
     for (; more && listed < 64; listed++) {
         const char *name = NULL;
         if (!OK(ompd_enumerate_states, space, at, &at, &name, &more)) break;
         for (int i = 0; i < STATES; i++)
             if (states[i].value == at && HOLDS(ompd_enumerate_states, name && !strcmp(name, states[i].name), "state %#lx is %s", at, name))
                 seen[i] = true;
-        give_back(name);
+        free_block(name);
     }
     for (int i = 0; i < STATES; i++) HOLDS(ompd_enumerate_states, seen[i], "%s is not listed", states[i].name);
     HOLDS(ompd_enumerate_states, !more && listed < 64, "the list has no end");
 }
 
-static void list_variables(ompd_address_space_handle_t *space) {
+static void list_variables(struct suite *s, ompd_address_space_handle_t *space) {
     ompd_icv_id_t at = 0;
     int more = 1;
-    about("all variables");
+    about(s, "all variables");
     while (more && variable_count < (int)(sizeof variables / sizeof *variables)) {
         const char *name = NULL;
         struct variable *v = &variables[variable_count];
         if (!OK(ompd_enumerate_icvs, space, at, &at, &name, &v->scope, &more)) break;
         snprintf(v->name, sizeof v->name, "%s", name ? name : "");
         v->id = at;
-        HOLDS(ompd_enumerate_icvs, *v->name && !variable(v->name), "variable %ld is called \"%s\"", (long)at, v->name);
+        HOLDS(ompd_enumerate_icvs, *v->name && !find_variable(v->name), "variable %ld is called \"%s\"", (long)at, v->name);
         HOLDS(ompd_enumerate_icvs, v->scope >= ompd_scope_global && v->scope <= ompd_scope_task, "scope %d", v->scope);
-        give_back(name);
+        free_block(name);
         variable_count++;
     }
     HOLDS(ompd_enumerate_icvs, !more, "the list has no end");
 }
 
-/* check_texts asserts that every variable of the address space can be had as people write it, and that the integer is
- * the text if both are there. */
-static void check_texts(ompd_address_space_handle_t *space) {
+/* check_texts asserts that every variable of the address space has a text in the usual notation, and that it equals the
+ * integer if both exist. */
+static void check_texts(struct suite *s, ompd_address_space_handle_t *space) {
     for (int i = 0; i < variable_count; i++) {
         const struct variable *v = &variables[i];
         const char *text = NULL;
         ompd_word_t n = 0;
         if (v->scope != ompd_scope_address_space) continue;
-        about("%s", v->name);
+        about(s, "%s", v->name);
         if (CALL(ompd_get_icv_from_scope, space, v->scope, v->id, &n) != ompd_rc_ok) continue;
         if (!OK(ompd_get_icv_string_from_scope, space, v->scope, v->id, &text) || !text) continue;
         HOLDS(ompd_get_icv_string_from_scope, atol(text) == n || !strspn(text, "-0123456789"), "%ld is written %s", (long)n, text);
-        give_back(text);
+        free_block(text);
     }
 }
 
-static void check_version(ompd_address_space_handle_t *space) {
+static void check_version(struct suite *s, ompd_address_space_handle_t *space) {
     ompd_word_t n = 0;
     const char *text = NULL;
-    about("the address space");
-    if (OK(ompd_get_omp_version, space, &n)) HOLDS(ompd_get_omp_version, n == facts.omp_version, "%ld, want %ld", (long)n, facts.omp_version);
+    about(s, "the address space");
+    if (OK(ompd_get_omp_version, space, &n)) HOLDS(ompd_get_omp_version, n == s->facts->omp_version, "%ld, want %ld", (long)n, s->facts->omp_version);
     if (OK(ompd_get_omp_version_string, space, &text) && text) {
         char want[24];
-        snprintf(want, sizeof want, "%ld", facts.omp_version);
+        snprintf(want, sizeof want, "%ld", s->facts->omp_version);
         HOLDS(ompd_get_omp_version_string, strstr(text, want), "\"%s\" has no %s", text, want);
-        give_back(text);
+        free_block(text);
     }
 }
 
-void check_constants(ompd_address_space_handle_t *space) {
-    check_version(space);
-    check_states(space);
-    list_variables(space);
+void check_constants(struct suite *s, ompd_address_space_handle_t *space) {
+    check_version(s, space);
+    check_states(s, space);
+    list_variables(s, space);
 }
 
-void check_variables_later(ompd_address_space_handle_t *space) {
+void check_variables_later(struct suite *s, ompd_address_space_handle_t *space) {
     for (int i = 0; i < variable_count; i++) {
         const struct variable *v = &variables[i];
         ompd_word_t n = 0;
         if (v->scope != ompd_scope_address_space) continue;
-        expect_rc(ID_ompd_get_icv_from_scope, v->name, ompd_rc_unavailable, CALL(ompd_get_icv_from_scope, space, v->scope, v->id, &n));
+        expect_rc(s, ID_ompd_get_icv_from_scope, v->name, ompd_rc_unavailable, CALL(ompd_get_icv_from_scope, space, v->scope, v->id, &n));
     }
 }
 
-static void check_space(ompd_address_space_handle_t *space, ompd_word_t version) {
-    check_constants(space);
+static void check_space(struct suite *s, ompd_address_space_handle_t *space, ompd_word_t version) {
+    check_constants(s, space);
     const char *const *vars = NULL;
     if (OK(ompd_get_display_control_vars, space, &vars) && vars) {
         bool found = false, formed = true;
         for (int i = 0; vars[i]; i++) {
-            found |= !strcasecmp(vars[i], facts.control_var);
+            found |= !strcasecmp(vars[i], s->facts->control_var);
             formed &= strchr(vars[i], '=') != NULL;
         }
-        HOLDS(ompd_get_display_control_vars, found, "no %s", facts.control_var);
+        HOLDS(ompd_get_display_control_vars, found, "no %s", s->facts->control_var);
         HOLDS(ompd_get_display_control_vars, formed, "a line without =");
         OK(ompd_rel_display_control_vars, &vars);
     }
-    check_texts(space);
+    check_texts(s, space);
     if (version < version_of(ID_ompd_get_device_thread_id_kinds)) return;
     ompd_thread_id_t *kinds = NULL;
     ompd_size_t *sizes = NULL;
     int count = 0;
-    about("kinds of thread identifiers");
+    about(s, "kinds of thread identifiers");
     if (OK(ompd_get_device_thread_id_kinds, space, &kinds, &sizes, &count)) {
         HOLDS(ompd_get_device_thread_id_kinds, count == 2 && kinds[0] == 0 && kinds[1] == 1 && sizes[0] == 8 && sizes[1] == 8, "%d kinds", count);
-        give_back(kinds);
-        give_back(sizes);
+        free_block(kinds);
+        free_block(sizes);
     }
 }
 
 static ompd_word_t spoken; /* version of the interface */
 
-/* check_schedule asserts that debuggers of OpenMP 5.0 find the chunk size behind a comma. */
-static void check_schedule(ompd_task_handle_t *task) {
-    const struct variable *v = variable("run-sched-var");
+/* check_schedule asserts that debuggers of OpenMP 5.0 find the chunk size after a comma. */
+static void check_schedule(struct suite *s, ompd_task_handle_t *task) {
+    const struct variable *v = find_variable("run-sched-var");
     const char *text = NULL;
     if (!v || spoken != 201811 || !OK(ompd_get_icv_string_from_scope, task, v->scope, v->id, &text) || !text) return;
     HOLDS(ompd_get_icv_string_from_scope, strchr(text, ','), "%s has no chunk size", text);
-    give_back(text);
+    free_block(text);
 }
 
-/* ask_variable asks a variable of the thread, its region, its task or the address space, as its scope is. */
-static void check_variable(const struct icv_fact *fact, ompd_address_space_handle_t *space, ompd_thread_handle_t *thread,
+/* check_variable reads a variable of the thread, its region, its task or the address space, depending on its scope. */
+static void check_variable(struct suite *s, const struct icv_fact *fact, ompd_address_space_handle_t *space, ompd_thread_handle_t *thread,
                            ompd_parallel_handle_t *region, ompd_task_handle_t *task) {
-    const struct variable *v = variable(fact->name);
+    const struct variable *v = find_variable(fact->name);
     ompd_word_t n = -1;
     if (!v) return;
     void *of = v->scope == ompd_scope_thread ? (void *)thread : v->scope == ompd_scope_parallel ? (void *)region
              : v->scope == ompd_scope_address_space ? (void *)space : (void *)task;
     int rc = CALL(ompd_get_icv_from_scope, of, v->scope, v->id, &n);
     if (spoken == 201811 && !strcmp(fact->name, "nthreads-var") && rc == ompd_rc_incomplete) rc = ompd_rc_ok; /* a list */
-    if (expect_rc(ID_ompd_get_icv_from_scope, fact->name, ompd_rc_ok, rc))
+    if (expect_rc(s, ID_ompd_get_icv_from_scope, fact->name, ompd_rc_ok, rc))
         HOLDS(ompd_get_icv_from_scope, n == fact->value, "%s is %ld, want %ld", fact->name, (long)n, fact->value);
 }
 
-static ompd_word_t number_of(const char *name, ompd_parallel_handle_t *region) {
-    const struct variable *v = variable(name);
+static ompd_word_t region_number(struct suite *s, const char *name, ompd_parallel_handle_t *region) {
+    const struct variable *v = find_variable(name);
     ompd_word_t n = -1;
     if (v && OK(ompd_get_icv_from_scope, region, v->scope, v->id, &n)) return n;
     return -1;
 }
 
-static const struct thread_fact *fact_of(unsigned long pthread) {
-    for (int i = 0; i < facts.threads; i++)
-        if (facts.thread[i].pthread == pthread) return &facts.thread[i];
+static const struct thread_fact *find_fact(struct suite *s, unsigned long pthread) {
+    for (int i = 0; i < s->facts->threads; i++)
+        if (s->facts->thread[i].pthread == pthread) return &s->facts->thread[i];
     return NULL;
 }
 
-/* check_member asserts what member n of the innermost region of a thread is. */
-static void check_member(const struct thread_fact *t, ompd_parallel_handle_t *region, int n, ompd_thread_handle_t *self,
+/* check_member checks member n of a thread's innermost region. */
+static void check_member(struct suite *s, const struct thread_fact *t, ompd_parallel_handle_t *region, int n, ompd_thread_handle_t *self,
                          ompd_task_handle_t *task) {
     ompd_thread_handle_t *th = NULL;
     ompd_task_handle_t *implicit = NULL;
@@ -190,7 +190,7 @@ static void check_member(const struct thread_fact *t, ompd_parallel_handle_t *re
     if (OK(ompd_get_thread_in_parallel, region, n, &th)) {
         unsigned long pthread = 0;
         if (OK(ompd_get_thread_id, th, OMPD_THREAD_ID_PTHREAD, sizeof pthread, &pthread)) {
-            const struct thread_fact *f = fact_of(pthread);
+            const struct thread_fact *f = find_fact(s, pthread);
             HOLDS(ompd_get_thread_in_parallel, !f || f->level != t->level || f->number == n, "member %d has number %d", n, f->number);
         }
         if (OK(ompd_thread_handle_compare, th, self, &order))
@@ -200,7 +200,7 @@ static void check_member(const struct thread_fact *t, ompd_parallel_handle_t *re
     if (!OK(ompd_get_task_in_parallel, region, n, &implicit)) return;
     ompd_parallel_handle_t *of = NULL;
     if (OK(ompd_get_task_parallel_handle, implicit, &of)) {
-        if (OK(ompd_parallel_handle_compare, of, region, &order)) HOLDS(ompd_parallel_handle_compare, order == 0, "its implicit task %d is of another region", n);
+        if (OK(ompd_parallel_handle_compare, of, region, &order)) HOLDS(ompd_parallel_handle_compare, order == 0, "its implicit task %d belongs to another region", n);
         OK(ompd_rel_parallel_handle, of);
     }
     if (!t->in_task && OK(ompd_task_handle_compare, implicit, task, &order))
@@ -209,26 +209,26 @@ static void check_member(const struct thread_fact *t, ompd_parallel_handle_t *re
 }
 
 /* check_regions walks from the innermost region outwards. */
-static void check_regions(const struct thread_fact *t, ompd_parallel_handle_t *region, ompd_thread_handle_t *self,
+static void check_regions(struct suite *s, const struct thread_fact *t, ompd_parallel_handle_t *region, ompd_thread_handle_t *self,
                           ompd_task_handle_t *task) {
     for (int level = t->level; level >= 0; level--) {
         ompd_parallel_handle_t *outer = NULL;
         ompd_thread_handle_t *none;
         ompd_task_handle_t *no_task;
-        about("thread %ld, level %d", t->lwp, level);
-        ompd_word_t got = number_of("levels-var", region), size = number_of("team-size-var", region);
+        about(s, "thread %ld, level %d", t->lwp, level);
+        ompd_word_t got = region_number(s, "levels-var", region), size = region_number(s, "team-size-var", region);
         HOLDS(ompd_get_icv_from_scope, got == level, "levels-var is %ld, want %d", (long)got, level);
         HOLDS(ompd_get_icv_from_scope, size == t->size[level], "team-size-var is %ld, want %d", (long)size, t->size[level]);
-        for (int n = 0; n < t->size[level] && level == t->level; n++) check_member(t, region, n, self, task);
+        for (int n = 0; n < t->size[level] && level == t->level; n++) check_member(s, t, region, n, self, task);
         RETURNS(ompd_rc_bad_input, ompd_get_thread_in_parallel, region, t->size[level], &none);
         RETURNS(ompd_rc_bad_input, ompd_get_task_in_parallel, region, t->size[level], &no_task);
         int rc = CALL(ompd_get_enclosing_parallel_handle, region, &outer);
-        expect_rc(ID_ompd_get_enclosing_parallel_handle, "the enclosing region", level ? ompd_rc_ok : ompd_rc_unavailable, rc);
+        expect_rc(s, ID_ompd_get_enclosing_parallel_handle, "the enclosing region", level ? ompd_rc_ok : ompd_rc_unavailable, rc);
         if (rc == ompd_rc_ok && level) {
             int order = 0, reverse = 0;
             OK(ompd_parallel_handle_compare, region, outer, &order);
             OK(ompd_parallel_handle_compare, outer, region, &reverse);
-            HOLDS(ompd_parallel_handle_compare, order && (order > 0) == (reverse < 0), "%d and %d for a region and the one around it", order, reverse);
+            HOLDS(ompd_parallel_handle_compare, order && (order > 0) == (reverse < 0), "%d and %d for a region and its enclosing region", order, reverse);
         }
         OK(ompd_rel_parallel_handle, region);
         region = rc == ompd_rc_ok ? outer : NULL;
@@ -237,29 +237,29 @@ static void check_regions(const struct thread_fact *t, ompd_parallel_handle_t *r
     if (region) OK(ompd_rel_parallel_handle, region);
 }
 
-static void check_frame(const struct thread_fact *t, ompd_task_handle_t *task) {
+static void check_frame(struct suite *s, const struct thread_fact *t, ompd_task_handle_t *task) {
     ompd_address_t entry = {7, 7};
     if (OK(ompd_get_task_function, task, &entry))
-        HOLDS(ompd_get_task_function, entry.segment == 0 && entry.address >= facts.text_low && entry.address < facts.text_high,
+        HOLDS(ompd_get_task_function, entry.segment == 0 && entry.address >= s->facts->text_low && entry.address < s->facts->text_high,
               "%#lx is not in the program", (unsigned long)entry.address);
     ompd_frame_info_t out = {{7, 7}, 7}, in = {{7, 7}, 7};
-    if (!facts.tracking) {
+    if (!s->facts->tracking) {
         RETURNS(ompd_rc_needs_state_tracking, ompd_get_task_frame, task, &out, &in);
         return;
     }
     if (!OK(ompd_get_task_frame, task, &out, &in)) return;
     HOLDS(ompd_get_task_frame, out.frame_address.segment == 0 && in.frame_address.segment == 0, "segments");
-    if (t->state == 0x11) return; /* it has returned from the task, and waits for the others */
+    if (t->state == 0x11) return; /* the thread has returned from the task, and waits for the others */
     HOLDS(ompd_get_task_frame, out.frame_address.address, "thread %ld runs the task, which has no exit frame", t->lwp);
     ompd_word_t how = out.frame_flag & ~1L;
     HOLDS(ompd_get_task_frame, how == 0x10 || how == 0x20 || how == 0x30, "exit flag %#lx", (unsigned long)out.frame_flag);
 }
 
-/* check_tasks walks from the task that the thread executes to the one that generated it, and so on. */
-static void check_tasks(const struct thread_fact *t, ompd_task_handle_t *task) {
+/* check_tasks walks from the thread's current task to the task that generated it, and so on. */
+static void check_tasks(struct suite *s, const struct thread_fact *t, ompd_task_handle_t *task) {
     int n = 0, rc = ompd_rc_ok;
-    about("tasks of thread %ld", t->lwp);
-    if (t->level > 0) check_frame(t, task);
+    about(s, "tasks of thread %ld", t->lwp);
+    if (t->level > 0) check_frame(s, t, task);
     ompd_task_handle_t *at = task;
     for (; rc == ompd_rc_ok && n < 32; n++) {
         ompd_task_handle_t *generating = NULL, *scheduling = NULL;
@@ -275,7 +275,7 @@ static void check_tasks(const struct thread_fact *t, ompd_task_handle_t *task) {
     if (!t->in_task) HOLDS(ompd_get_generating_task_handle, n == t->level + 1, "%d tasks, want %d", n, t->level + 1);
 }
 
-static void check_data(const struct thread_fact *t, void *thread, void *region, void *task) {
+static void check_data(struct suite *s, const struct thread_fact *t, void *thread, void *region, void *task) {
     void *const handles[] = {thread, region, task};
     const ompd_scope_t scopes[] = {ompd_scope_thread, ompd_scope_parallel, ompd_scope_task};
     for (int i = 0; i < 3; i++) {
@@ -287,12 +287,12 @@ static void check_data(const struct thread_fact *t, void *thread, void *region, 
     }
 }
 
-/* check_ids asserts that both identifiers lead to one handle and back. */
-static ompd_thread_handle_t *check_ids(ompd_address_space_handle_t *space, const struct thread_fact *t, ompd_word_t version) {
+/* check_ids asserts that both identifiers lead to the same handle and back. */
+static ompd_thread_handle_t *check_ids(struct suite *s, ompd_address_space_handle_t *space, const struct thread_fact *t, ompd_word_t version) {
     ompd_thread_handle_t *by_lwp = NULL, *by_pthread = NULL;
     unsigned long id = 0;
     int short_lwp = (int)t->lwp, order = 1;
-    about("identifiers of thread %ld", t->lwp);
+    about(s, "identifiers of thread %ld", t->lwp);
     if (!OK(ompd_get_thread_handle, space, OMPD_THREAD_ID_LWP, sizeof t->lwp, &t->lwp, &by_lwp)) return NULL;
     if (OK(ompd_get_thread_handle, space, OMPD_THREAD_ID_PTHREAD, sizeof t->pthread, &t->pthread, &by_pthread)) {
         if (OK(ompd_thread_handle_compare, by_lwp, by_pthread, &order)) HOLDS(ompd_thread_handle_compare, order == 0, "%d for one thread", order);
@@ -308,75 +308,75 @@ static ompd_thread_handle_t *check_ids(ompd_address_space_handle_t *space, const
     return by_lwp;
 }
 
-/* check_wait asserts that those who wait at one barrier wait for one thing. */
-static void check_wait(const struct thread_fact *t, ompd_wait_id_t wait) {
+/* check_wait asserts that all threads at one barrier have the same wait identifier. */
+static void check_wait(struct suite *s, const struct thread_fact *t, ompd_wait_id_t wait) {
     static ompd_wait_id_t first[0x20];
     static int counted[0x20];
     int teams = 0;
-    for (int i = 0; i < facts.threads; i++) teams += facts.thread[i].level == 1 && facts.thread[i].number == 0;
+    for (int i = 0; i < s->facts->threads; i++) teams += s->facts->thread[i].level == 1 && s->facts->thread[i].number == 0;
     if (t->level != 1 || teams != 1 || (t->state != 0x11 && t->state != 0x12 && t->state != 0x14)) return;
     if (counted[t->state]++) HOLDS(ompd_get_state, wait == first[t->state], "waits for %#lx, and others for %#lx", (long)wait, (long)first[t->state]);
     else first[t->state] = wait;
 }
 
-static void check_state(const struct thread_fact *t, ompd_thread_handle_t *thread) {
+static void check_state(struct suite *s, const struct thread_fact *t, ompd_thread_handle_t *thread) {
     ompd_word_t state = -1;
     ompd_wait_id_t wait = 7;
     if (t->state < 0) return;
-    about("state of thread %ld", t->lwp);
+    about(s, "state of thread %ld", t->lwp);
     int rc = CALL(ompd_get_state, thread, &state, &wait);
-    if (!facts.tracking && rc == ompd_rc_needs_state_tracking) { /* without a stack, the library cannot tell */
-        expect_rc(ID_ompd_get_state, "the state", ompd_rc_needs_state_tracking, rc);
+    if (!s->facts->tracking && rc == ompd_rc_needs_state_tracking) { /* without a stack, the library cannot tell */
+        expect_rc(s, ID_ompd_get_state, "the state", ompd_rc_needs_state_tracking, rc);
         return;
     }
-    if (!expect_rc(ID_ompd_get_state, "the state", ompd_rc_ok, rc)) return;
+    if (!expect_rc(s, ID_ompd_get_state, "the state", ompd_rc_ok, rc)) return;
     HOLDS(ompd_get_state, state == t->state, "%#lx, want %#x", (long)state, t->state);
-    HOLDS(ompd_get_state, state != 0x41 || wait, "waits for no lock"); /* which is the runtime's own affair */
-    check_wait(t, wait);
+    HOLDS(ompd_get_state, state != 0x41 || wait, "waits for no lock"); /* 0x41: waits for a lock */
+    check_wait(s, t, wait);
 }
 
-static void check_thread(ompd_address_space_handle_t *space, const struct thread_fact *t, ompd_word_t version) {
+static void check_thread(struct suite *s, ompd_address_space_handle_t *space, const struct thread_fact *t, ompd_word_t version) {
     ompd_thread_handle_t *thread = NULL;
     ompd_parallel_handle_t *region = NULL;
     ompd_task_handle_t *task = NULL;
-    about("thread %ld", t->lwp);
+    about(s, "thread %ld", t->lwp);
     if (!t->openmp) {
         RETURNS(ompd_rc_unavailable, ompd_get_thread_handle, space, OMPD_THREAD_ID_LWP, sizeof t->lwp, &t->lwp, &thread);
         return;
     }
-    if (!(thread = check_ids(space, t, version))) return;
-    check_state(t, thread);
-    about("thread %ld", t->lwp);
+    if (!(thread = check_ids(s, space, t, version))) return;
+    check_state(s, t, thread);
+    about(s, "thread %ld", t->lwp);
     if (t->idle) {
         RETURNS(ompd_rc_unavailable, ompd_get_curr_parallel_handle, thread, &region);
         RETURNS(ompd_rc_unavailable, ompd_get_curr_task_handle, thread, &task);
     } else if (OK(ompd_get_curr_parallel_handle, thread, &region)) {
         if (OK(ompd_get_curr_task_handle, thread, &task)) {
-            for (int i = 0; i < t->icvs; i++) check_variable(&t->icv[i], space, thread, region, task);
-            check_schedule(task);
-            check_data(t, thread, region, task);
-            check_tasks(t, task);
+            for (int i = 0; i < t->icvs; i++) check_variable(s, &t->icv[i], space, thread, region, task);
+            check_schedule(s, task);
+            check_data(s, t, thread, region, task);
+            check_tasks(s, t, task);
         }
-        check_regions(t, region, thread, task);
+        check_regions(s, t, region, thread, task);
         if (task) OK(ompd_rel_task_handle, task);
     }
     OK(ompd_rel_thread_handle, thread);
 }
 
-void check_program(ompd_word_t version) {
+void check_program(struct suite *s, ompd_word_t version) {
     ompd_address_space_handle_t *space = NULL;
-    about("the program");
-    if (!OK(ompd_initialize, version, &callbacks)) version = 201811; /* what every library speaks */
+    about(s, "the program");
+    if (!OK(ompd_initialize, version, &callbacks)) version = 201811; /* every library supports it */
     if (version == 201811) OK(ompd_initialize, version, &callbacks);
     spoken = version;
     if (OK(ompd_process_initialize, context(0), &space)) {
-        long before = tool.blocks;
-        check_space(space, version);
-        for (int i = 0; i < facts.threads; i++) check_thread(space, &facts.thread[i], version);
-        about("memory");
-        HOLDS(ompd_finalize, tool.blocks == before, "%ld blocks are left", tool.blocks - before);
+        long before = s->tool->blocks;
+        check_space(s, space, version);
+        for (int i = 0; i < s->facts->threads; i++) check_thread(s, space, &s->facts->thread[i], version);
+        about(s, "memory");
+        HOLDS(ompd_finalize, s->tool->blocks == before, "%ld blocks are left", s->tool->blocks - before);
         OK(ompd_rel_address_space_handle, space);
     }
-    HOLDS(ompd_finalize, tool.blocks == 0 && tool.foreign == 0, "%ld blocks are left, %ld foreign pointers were freed", tool.blocks, tool.foreign);
+    HOLDS(ompd_finalize, s->tool->blocks == 0 && s->tool->foreign == 0, "%ld blocks are left, %ld foreign pointers were freed", s->tool->blocks, s->tool->foreign);
     OK(ompd_finalize);
 }

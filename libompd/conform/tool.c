@@ -1,4 +1,4 @@
-/* tool.c: the callbacks, over /proc/PID/mem of a process that stays where it is. */
+/* tool.c: the callbacks, which read /proc/PID/mem of a process that does not move. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -7,13 +7,14 @@
 
 #include "conform.h"
 
-struct tool tool;
-
 struct _ompd_aspace_cont { int number; };
 struct _ompd_thread_cont { long lwp; };
 
 static struct _ompd_aspace_cont contexts[4];
 static int memory = -1;
+/* The tool and the suite that it serves: OMPD's allocator has no argument by which it could be passed. */
+static struct tool *tool;
+static const struct suite *suite;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The thread-local __kmp_gtid is shown at addresses that no process has: GTID_BASE + 8 * index of a thread. */
@@ -21,19 +22,20 @@ static const uint64_t GTID_BASE = 0xfff0000000000000;
 
 ompd_address_space_context_t *context(int n) { return &contexts[n]; }
 
-void tool_open(int pid) {
+void tool_open(const struct suite *s) {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/mem", pid);
+    suite = s, tool = s->tool;
+    snprintf(path, sizeof path, "/proc/%d/mem", s->facts->pid);
     if ((memory = open(path, O_RDONLY | O_CLOEXEC)) < 0) {
         perror(path);
         exit(2);
     }
 }
 
-/* faulty reports whether a callback is to go wrong now. */
-static bool faulty(enum fault f) { return f != NO_FAULT && tool.fail_after-- <= 0; }
+/* is_faulty reports whether a callback must fail or lie now. */
+static bool is_faulty(enum fault f) { return f != NO_FAULT && tool->fail_after-- <= 0; }
 
-/* Every block has its size before it, and is in a list, so that a pointer of others is known. */
+/* Every block is in a list, so that a pointer that the tool did not allocate is recognized. */
 struct block {
     struct block *next;
     uint64_t size;
@@ -41,13 +43,13 @@ struct block {
 static struct block *blocks;
 
 static ompd_rc_t alloc_memory(ompd_size_t size, void **p) {
-    if (faulty(tool.alloc)) return tool.alloc == LIE ? (*p = NULL, ompd_rc_ok) : ompd_rc_error;
+    if (is_faulty(tool->alloc)) return tool->alloc == LIE ? (*p = NULL, ompd_rc_ok) : ompd_rc_error;
     struct block *b = malloc(sizeof *b + size);
     if (!b) return ompd_rc_nomem;
     pthread_mutex_lock(&lock);
     *b = (struct block){blocks, size};
     blocks = b;
-    tool.blocks++, tool.bytes += (long)size;
+    tool->blocks++, tool->bytes += (long)size;
     pthread_mutex_unlock(&lock);
     *p = memset(b + 1, 0xa5, size); /* a library must not count on zeros */
     return ompd_rc_ok;
@@ -60,11 +62,11 @@ static ompd_rc_t free_memory(void *p) {
     bool known = *at != NULL;
     if (known) {
         *at = b->next;
-        tool.blocks--, tool.bytes -= (long)b->size;
+        tool->blocks--, tool->bytes -= (long)b->size;
         memset(p, 0x5a, b->size);
         free(b);
     } else {
-        tool.foreign++;
+        tool->foreign++;
     }
     pthread_mutex_unlock(&lock);
     return known ? ompd_rc_ok : ompd_rc_bad_input;
@@ -77,46 +79,46 @@ static ompd_rc_t print_string(const char *s, int category) {
 }
 
 static ompd_rc_t sizeof_type(ompd_address_space_context_t *c, ompd_device_type_sizes_t *s) {
-    __atomic_fetch_add(&tool.calls, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&tool->calls, 1, __ATOMIC_RELAXED);
     if (c == context(STRANGER)) return ompd_rc_stale_handle;
-    if (faulty(tool.sizes) && tool.sizes == FAIL) return ompd_rc_error;
+    if (is_faulty(tool->sizes) && tool->sizes == FAIL) return ompd_rc_error;
     *s = (ompd_device_type_sizes_t){1, 2, 4, 8, 8, 8};
-    if (tool.sizes == LIE) s->sizeof_pointer = 3;
+    if (tool->sizes == LIE) s->sizeof_pointer = 3;
     return ompd_rc_ok;
 }
 
 static ompd_rc_t symbol(ompd_address_space_context_t *c, ompd_thread_context_t *t, const char *name, ompd_address_t *a,
                         const char *file) {
     (void)c, (void)file;
-    __atomic_fetch_add(&tool.calls, 1, __ATOMIC_RELAXED);
-    if (faulty(tool.symbol)) return tool.symbol == LIE ? (*a = (ompd_address_t){0, ~0UL}, ompd_rc_ok) : ompd_rc_error;
+    __atomic_fetch_add(&tool->calls, 1, __ATOMIC_RELAXED);
+    if (is_faulty(tool->symbol)) return tool->symbol == LIE ? (*a = (ompd_address_t){0, ~0UL}, ompd_rc_ok) : ompd_rc_error;
     a->segment = 0;
-    a->address = t && !strcmp(name, "__kmp_gtid") ? GTID_BASE + 8 * (uint64_t)t->lwp : fact_symbol(name);
+    a->address = t && !strcmp(name, "__kmp_gtid") ? GTID_BASE + 8 * (uint64_t)t->lwp : fact_symbol(suite->facts, name);
     return a->address ? ompd_rc_ok : ompd_rc_error;
 }
 
 static ompd_rc_t read_memory(ompd_address_space_context_t *c, ompd_thread_context_t *t, const ompd_address_t *a,
                              ompd_size_t n, void *to) {
     (void)c, (void)t;
-    __atomic_fetch_add(&tool.calls, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&tool.bytes_read, (long)n, __ATOMIC_RELAXED);
-    if (tool.at_read) {
-        void (*once)(void) = tool.at_read;
-        tool.at_read = NULL;
-        once();
+    __atomic_fetch_add(&tool->calls, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&tool->bytes_read, (long)n, __ATOMIC_RELAXED);
+    if (tool->at_read) {
+        void (*once)(struct suite *) = tool->at_read;
+        tool->at_read = NULL;
+        once(suite_of_thread());
     }
-    if (tool.call_back) {
+    if (tool->call_back) {
         ompd_address_space_handle_t *h;
-        tool.call_back = false;
-        tool.called_back = (int)api.ompd_process_initialize(context(1), &h);
+        tool->call_back = false;
+        tool->called_back = (int)suite->api->ompd_process_initialize(context(1), &h);
     }
-    if (faulty(tool.read)) {
-        if (tool.read == LIE)
+    if (is_faulty(tool->read)) {
+        if (tool->read == LIE)
             for (ompd_size_t i = 0; i < n; i++) ((char *)to)[i] = (char)(rand() >> 7);
-        return tool.read == LIE ? ompd_rc_ok : ompd_rc_error;
+        return tool->read == LIE ? ompd_rc_ok : ompd_rc_error;
     }
     if (a->address >= GTID_BASE && n >= sizeof(int)) {
-        int gtid = fact_gtid((long)((a->address - GTID_BASE) / 8));
+        int gtid = fact_gtid(suite->facts, (long)((a->address - GTID_BASE) / 8));
         memcpy(memset(to, 0, n), &gtid, sizeof gtid);
         return ompd_rc_ok;
     }
@@ -141,24 +143,24 @@ static ompd_rc_t read_string(ompd_address_space_context_t *c, ompd_thread_contex
 
 static ompd_rc_t convert(ompd_address_space_context_t *c, const void *from, ompd_size_t size, ompd_size_t n, void *to) {
     (void)c;
-    if (faulty(tool.convert) && tool.convert == FAIL) return ompd_rc_error;
+    if (is_faulty(tool->convert) && tool->convert == FAIL) return ompd_rc_error;
     memmove(to, from, size * n);
-    if (tool.convert == LIE) /* as if the target had the other byte order */
+    if (tool->convert == LIE) /* as if the target had the other byte order */
         for (ompd_size_t i = 0; i < size * n; i++) ((char *)to)[i] = ((const char *)from)[size * n - 1 - i];
     return ompd_rc_ok;
 }
 
-/* thread_context keeps one context for each thread, as tools do. */
+/* thread_context returns the one context of each thread, as tools do. */
 static ompd_rc_t thread_context(ompd_address_space_context_t *c, ompd_thread_id_t kind, ompd_size_t size, const void *id,
                                 ompd_thread_context_t **t) {
-    static struct _ompd_thread_cont threads[64];
+    static struct _ompd_thread_cont threads[MAX_THREADS];
     uint64_t value = 0;
     (void)c;
     if (kind != OMPD_THREAD_ID_PTHREAD && kind != OMPD_THREAD_ID_LWP) return ompd_rc_unsupported;
     if (size > sizeof value || (kind == OMPD_THREAD_ID_PTHREAD && size != sizeof value)) return ompd_rc_bad_input;
     memcpy(&value, id, size);
-    for (int i = 0; i < facts.threads; i++) {
-        const struct thread_fact *f = &facts.thread[i];
+    for (int i = 0; i < suite->facts->threads; i++) {
+        const struct thread_fact *f = &suite->facts->thread[i];
         if (value != (kind == OMPD_THREAD_ID_LWP ? (uint64_t)f->lwp : f->pthread)) continue;
         threads[i].lwp = f->lwp;
         *t = &threads[i];

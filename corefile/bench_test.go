@@ -10,7 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// openOnce is what every use of a core begins with: modules and a symbol.
+// openOnce opens a core, lists its modules and looks up a symbol, as every use of a core does
+// first.
 func openOnce(tb testing.TB, path string) *Core {
 	c, err := Open(path, Options{})
 	if err != nil {
@@ -22,10 +23,10 @@ func openOnce(tb testing.TB, path string) *Core {
 	return c
 }
 
-// sparse gives a core a mapping of 4 GiB that is a hole in the file.
-func sparse(tb testing.TB, path string) string {
+// makeSparse adds a mapping of 4 GiB to a core; it is a hole in the file.
+func makeSparse(tb testing.TB, path string) string {
 	const size = 4 << 30
-	e := takeApart(tb, path)
+	e := newEdit(tb, path)
 	end := uint64(1 << 30)
 	e.loads = append(e.loads, elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_W), Off: end,
 		Vaddr: 1 << 45, Filesz: size, Memsz: size})
@@ -38,7 +39,7 @@ func sparse(tb testing.TB, path string) string {
 
 // TestBigCoreCostsNothing opens a core of over 4 GiB and reads all over it.
 func TestBigCoreCostsNothing(t *testing.T) {
-	name := sparse(t, runPlain(t, "abort").core)
+	name := makeSparse(t, runPlain(t, "abort").core)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	c := openOnce(t, name)
@@ -77,7 +78,7 @@ func BenchmarkOpenSmall(b *testing.B) {
 }
 
 func BenchmarkOpenSparse4GB(b *testing.B) {
-	benchmarkOpen(b, sparse(b, runPlain(b, "abort").core))
+	benchmarkOpen(b, makeSparse(b, runPlain(b, "abort").core))
 }
 
 func BenchmarkRead(b *testing.B) {

@@ -14,9 +14,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/modules"
 )
 
-// TestConfined opens a core whose tables name a program elsewhere, and one whose tables
-// were changed so that they name other files: none of them is opened, and whether they are
-// there makes no difference.
+// TestConfined opens a core whose tables name a program elsewhere, and one whose tables were
+// changed to name other files. None of these files is opened, whether it exists or not.
 func TestConfined(t *testing.T) {
 	p := runPlain(t, "abort")
 	dir := t.TempDir()

@@ -1,11 +1,10 @@
-// Package corefile reads ELF cores: those that the Linux kernel writes, those of
-// gdb's gcore, and others that follow the kernel's example. A *Core is a
-// callbacks.Target with registers, modules and mappings.
+// Package corefile reads ELF cores written by the Linux kernel, by gdb's gcore, and by programs
+// that follow the kernel's format. A *Core is a callbacks.Target with registers, modules and
+// mappings.
 //
-// A core holds only part of a program's memory. What the kernel left out because
-// it is unchanged in a file is read from that file, if its build ID is the one
-// that the program ran; everything else that is not there is an error with its
-// address, never a zero.
+// A core holds only part of a program's memory. The kernel leaves out memory that is unchanged
+// since it was mapped from a file; that is read from the file, if its build ID matches the
+// program's. Every other read of missing memory returns an error with the address, never zeros.
 package corefile
 
 import (
@@ -24,35 +23,35 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/target/pagecache"
 )
 
-// Errors that Open answers with. Test with errors.Is.
+// Errors that Open returns. Test with errors.Is.
 var (
-	// ErrNotCore says that the file is something else; the message names it.
+	// ErrNotCore means that the file is not a core; the message names its kind.
 	ErrNotCore = errors.New("not a core")
-	// ErrExecutable and ErrScript say of a file that is not a core that it is a program.
+	// ErrExecutable and ErrScript mean that the file is a program, not a core.
 	ErrExecutable = errors.New("it is an executable")
 	ErrScript     = errors.New("it is a script")
-	// ErrArch says that the core is of a word size, byte order or machine that
-	// this module does not read; the message names it.
+	// ErrArch means that the core has an unsupported word size, byte order or machine; the message
+	// names it.
 	ErrArch = errors.New("core of an unsupported architecture")
-	// ErrTruncated says that the file ends before what is needed. It is also
-	// the cause of faults at addresses whose bytes were cut off.
+	// ErrTruncated means that the file ends too early. It is also the cause of faults at addresses
+	// whose bytes were cut off.
 	ErrTruncated = errors.New("the core file is truncated")
-	// ErrTooBig says that a core that is decompressed, or read from a stream, is larger than
+	// ErrTooBig means that a core that is decompressed, or read from a stream, is larger than
 	// Options.MaxUnpacked.
 	ErrTooBig = errors.New("the core is too big")
 )
 
-// Options tell where files are and how far to go. The zero value finds
-// everything where the core says.
+// Options sets where files are searched and how much may be read. The zero value uses the paths in
+// the core.
 type Options struct {
 	// Exe is the executable. It is used only if its build ID is the core's.
 	Exe string
-	// Sysroot is the directory that stands for "/" of the program's system.
+	// Sysroot is the directory that replaces "/" of the program's system.
 	Sysroot string
 	// DebugDirs are directories with .build-id trees, such as /usr/lib/debug.
 	DebugDirs []string
-	// Open opens the core, the executable and the files that the core names; nil opens
-	// all that this process may read.
+	// Open opens the core, the executable and the files that the core names; nil opens every file
+	// that this process may read.
 	Open func(name string) (*os.File, error)
 	// MaxUnpacked bounds the size of a core that is decompressed or read from a stream,
 	// in bytes; 0 means DefaultMaxUnpacked.
@@ -60,18 +59,18 @@ type Options struct {
 	// Progress, if not nil, is called several times a second with the number
 	// of bytes that were decompressed or read from a stream, once that takes over a second.
 	Progress func(done int64)
-	// Memory counts what is made of the core and of the modules' files, and bounds it; nil
-	// does not.
+	// Memory limits and counts the memory made from the core and the modules' files; nil does not
+	// limit it.
 	Memory callbacks.Ledger
-	// Work is the processor time that decompression may take, for each 64 MiB of the file
-	// that were begun; 0 for any.
+	// Work is the CPU time that decompression may take for each started 64 MiB of the file; 0 does
+	// not limit it.
 	Work time.Duration
-	// Canceled, if not nil, is called now and then while a core is decompressed or read from
-	// a stream, which ends with its error.
+	// Canceled, if not nil, is called regularly while a core is decompressed or read from a stream;
+	// its error stops that.
 	Canceled func() error
 }
 
-// Info is what a core tells about the program's end.
+// Info describes the end of the program, as far as the core records it.
 type Info struct {
 	PID         int    // 0 if the core does not say
 	ProcessName string // at most 15 bytes, as the kernel keeps it
@@ -86,10 +85,10 @@ type Info struct {
 	CrashedLWP   uint64            // thread that got the signal; 0 if there was none
 
 	Producer  string   // "kernel", "gcore", "ompd-inspect" or "unknown"
-	Recording bool     // it has of the memory only what a recorder has written,
-	Moment    int64    // until then, in nanoseconds of CLOCK_MONOTONIC; 0 if it does not tell
+	Recording bool     // the core holds only the memory that a recorder wrote,
+	Moment    int64    // until this time, in ns of CLOCK_MONOTONIC; 0 if unknown
 	Truncated bool     // bytes of memory are missing at the end of the file
-	Warnings  []string // what is odd about the core, with causes
+	Warnings  []string // unusual properties of the core, with causes
 }
 
 // Core is an open core. It is safe for concurrent use.
@@ -115,13 +114,12 @@ var (
 	_ callbacks.MappingLister  = (*Core)(nil)
 )
 
-// Open opens a core, also one that is compressed with zstd, lz4, xz or gzip. It
-// reads headers, notes and the loader's lists, and maps the modules' files; its
-// cost does not depend on the size of the core. The error is ErrNotCore,
-// ErrArch, ErrTruncated, ErrTooBig or that of the file.
+// Open opens a core, including one that is compressed with zstd, lz4, xz or gzip. It reads headers,
+// notes and the loader's lists, and maps the modules' files; its cost does not depend on the size
+// of the core. The error is ErrNotCore, ErrArch, ErrTruncated, ErrTooBig or that of the file.
 func Open(path string, opts Options) (*Core, error) {
 	if opts.Exe != "" {
-		if err := exists(opts); err != nil {
+		if err := checkExecutable(opts); err != nil {
 			return nil, fmt.Errorf("executable: %w", err)
 		}
 	}
@@ -132,7 +130,7 @@ func Open(path string, opts Options) (*Core, error) {
 	return openCore(file, path, opts)
 }
 
-// openCore opens the core in a file, which it closes if that fails.
+// openCore opens the core in a file. It closes the file if that fails.
 func openCore(file *os.File, path string, opts Options) (*Core, error) {
 	c := &Core{file: file, path: path, memory: budget.Of(opts.Memory)}
 	if err := c.read(opts); err != nil {
@@ -142,8 +140,8 @@ func openCore(file *os.File, path string, opts Options) (*Core, error) {
 	return c, nil
 }
 
-// exists is the error of an executable that is not there.
-func exists(opts Options) error {
+// checkExecutable returns an error if the executable does not exist.
+func checkExecutable(opts Options) error {
 	if opts.Open == nil {
 		_, err := os.Stat(opts.Exe)
 		return err
@@ -155,7 +153,7 @@ func exists(opts Options) error {
 	return file.Close()
 }
 
-// openFile opens a regular file, and a temporary one with its content if it is
+// openFile opens a regular file, or a temporary file with the decompressed content if it is
 // compressed.
 func openFile(path string, opts Options) (*os.File, error) {
 	open := opts.Open
@@ -212,18 +210,18 @@ func (c *Core) read(opts Options) error {
 		return err
 	}
 	c.readRegions(f, st.Size())
-	c.cache = pagecache.New(nil, &memory{core: c}) // for as long as modules are looked for
-	c.mods = modules.Find(c.facts(), modules.Options{
+	c.cache = pagecache.New(nil, &memory{core: c}) // while modules are searched
+	c.mods = modules.Find(c.moduleFacts(), modules.Options{
 		Exe: opts.Exe, Sysroot: opts.Sysroot, DebugDirs: opts.DebugDirs, Open: opts.Open, Memory: c.memory,
 	})
-	c.cache = pagecache.New(c.memory, &memory{core: c, mods: c.mods, wroteBack: dumpsWritten(c.regions)})
-	c.learnRights()
+	c.cache = pagecache.New(c.memory, &memory{core: c, mods: c.mods, wroteBack: hasWrittenMemory(c.regions)})
+	c.setFileRights()
 	c.fillInfo()
 	return nil
 }
 
-// facts are what the core knows for finding modules.
-func (c *Core) facts() modules.Facts {
+// moduleFacts returns the facts from which modules are found.
+func (c *Core) moduleFacts() modules.Facts {
 	f := modules.Facts{Memory: c.cache, Arch: c.arch, Auxv: c.notes.auxv, Files: c.notes.files}
 	if c.notes.process != nil {
 		f.Command = c.notes.process.args
@@ -238,18 +236,18 @@ func (c *Core) facts() modules.Facts {
 // not be used after it.
 func (c *Core) Close() error { return errors.Join(c.mods.Close(), c.file.Close()) }
 
-// Info tells what the core says about the program's end.
+// Info returns what the core records about the end of the program.
 func (c *Core) Info() Info {
 	info := c.info
 	info.Warnings = slices.Clone(info.Warnings)
 	return info
 }
 
-// Arch is the architecture of the program.
+// Arch returns the architecture of the program.
 func (c *Core) Arch() callbacks.Arch { return c.arch }
 
-// Modules are the modules that the loader had in its lists, and those that are
-// mapped beside; the executable is first.
+// Modules returns the modules in the loader's lists and other mapped modules; the executable is
+// first.
 func (c *Core) Modules() ([]*callbacks.Module, error) { return c.mods.Modules() }
 
 // Symbol finds a global symbol in the files of the modules.
@@ -257,8 +255,8 @@ func (c *Core) Symbol(name, file string) (callbacks.Address, error) {
 	return c.mods.Symbol(name, file)
 }
 
-// ThreadSymbol finds a thread's own instance of a thread-local symbol. Both
-// kinds of thread identifier will do.
+// ThreadSymbol finds a thread's own instance of a thread-local symbol. It accepts both kinds of
+// thread identifier.
 func (c *Core) ThreadSymbol(t callbacks.ThreadID, name, file string) (callbacks.Address, error) {
 	var tp uint64
 	switch t.Kind {
@@ -288,11 +286,11 @@ type fileImage struct {
 	size int64
 }
 
-// Size is the length of the file when it was opened.
+// Size returns the length of the file when it was opened.
 func (f fileImage) Size() int64 { return f.size }
 
-// Ours reports whether f is a core that Write made. Its position does not change.
-func Ours(f *os.File) bool {
+// IsOwn reports whether f is a core that Write made. It does not change f's position.
+func IsOwn(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil {
 		return false

@@ -119,8 +119,8 @@ for t in gdb.selected_inferior().threads():
 	}
 }
 
-// TestMemoryAgreesWithGdb compares a word of every page that gdb can read too,
-// core and files alike, except where gdb makes zeros of what nobody knows.
+// TestMemoryAgreesWithGdb compares one word of every page, from the core and from files, with gdb.
+// It skips words for which gdb returns zeros because the content is unknown.
 func TestMemoryAgreesWithGdb(t *testing.T) {
 	r := dump(t, omptest.Kernel)
 	c := open(t, r.Core, Options{})

@@ -12,14 +12,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// edit is a core that is taken apart, to be written anew with changes.
+// edit is a core that was taken apart, to be written again with changes.
 type edit struct {
 	b     []byte // the file, without what write appends
 	loads []elf.Prog64
 	notes [][]elfx.Note // one list for each note segment
 }
 
-func takeApart(t testing.TB, path string) *edit {
+func newEdit(t testing.TB, path string) *edit {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -58,7 +58,7 @@ func (e *edit) keepNotes(keep func(elfx.Note) bool) {
 	}
 }
 
-// changeNotes changes each note in place; descriptors are copied before.
+// changeNotes changes each note in place; descriptors are copied first.
 func (e *edit) changeNotes(change func(*elfx.Note)) {
 	for _, list := range e.notes {
 		for i := range list {
@@ -68,9 +68,9 @@ func (e *edit) changeNotes(change func(*elfx.Note)) {
 	}
 }
 
-// bytes puts the core together, with notes and program headers at its end. Over
-// 65,534 program headers are counted in a section header.
-func (e *edit) bytes() []byte {
+// assemble returns the assembled core, with notes and program headers at its end. More than 65,534
+// program headers are counted in a section header.
+func (e *edit) assemble() []byte {
 	b := bytes.Clone(e.b)
 	var progs []elf.Prog64
 	for _, list := range e.notes {
@@ -116,7 +116,7 @@ func appendNote(b []byte, n elfx.Note) []byte {
 }
 
 // write writes the core into a file.
-func (e *edit) write(t testing.TB) string { return writeCore(t, e.bytes()) }
+func (e *edit) write(t testing.TB) string { return writeCore(t, e.assemble()) }
 
 func writeCore(t testing.TB, b []byte) string {
 	t.Helper()
@@ -139,7 +139,7 @@ func (e *edit) poke(t testing.TB, a, v uint64) {
 	t.Fatalf("%#x is not in the core", a)
 }
 
-// drop takes the captured bytes of the segment at address a out of the core.
+// drop removes the captured bytes of the segment at address a from the core.
 func (e *edit) drop(a uint64) {
 	for i, p := range e.loads {
 		if a >= p.Vaddr && a < p.Vaddr+p.Memsz {
@@ -148,12 +148,12 @@ func (e *edit) drop(a uint64) {
 	}
 }
 
-// trim gives a core of the same program that is small enough for a fuzzer: the
-// loader's lists, the headers of files and two threads; no vector registers.
+// trim returns a core of the same program that is small enough for a fuzzer. It keeps the loader's
+// lists, the headers of files and two threads, without vector registers.
 func trim(t testing.TB, p *program) []byte {
 	t.Helper()
 	c := open(t, p.core, Options{})
-	e := takeApart(t, p.core)
+	e := newEdit(t, p.core)
 	threads := 0
 	e.keepNotes(func(n elfx.Note) bool {
 		if n.Type == ntPRSTATUS {
@@ -182,10 +182,10 @@ func trim(t testing.TB, p *program) []byte {
 				Filesz: 4096, Memsz: 4096})
 		}
 	}
-	return small.bytes()
+	return small.assemble()
 }
 
-// lwpsOf lists the thread ids as numbers.
+// lwpsOf returns the thread ids as numbers.
 func lwpsOf(t testing.TB, c *Core) []uint64 {
 	t.Helper()
 	ids, err := c.ThreadIDs(callbacks.ThreadIDLWP)

@@ -14,8 +14,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/modules"
 )
 
-// TestUnusualCores writes a kernel core anew in the ways of other programs, and
-// asks the same questions.
+// TestUnusualCores rewrites a kernel core in the formats of other programs, and checks the same
+// answers.
 func TestUnusualCores(t *testing.T) {
 	p := runPlain(t, "abort")
 	for _, tt := range []struct {
@@ -59,7 +59,7 @@ func TestUnusualCores(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e := takeApart(t, p.core)
+			e := newEdit(t, p.core)
 			tt.change(t, e)
 			c := open(t, e.write(t), Options{})
 			checkSymbols(t, c, p)
@@ -104,7 +104,7 @@ func TestCircularList(t *testing.T) {
 	p := runPlain(t, "abort")
 	list := open(t, p.core, Options{}).mods.LinkMapAddresses()
 	for _, next := range []uint64{list[0], list[len(list)-1], list[1]} {
-		e := takeApart(t, p.core)
+		e := newEdit(t, p.core)
 		e.poke(t, list[len(list)-1]+24, next)
 		c := open(t, e.write(t), Options{})
 		if got := c.mods.LinkMapAddresses(); !slices.Equal(got, list) {
@@ -114,11 +114,11 @@ func TestCircularList(t *testing.T) {
 	}
 }
 
-// TestAbsurdNumbers puts numbers into notes that no program has.
+// TestAbsurdNumbers puts impossible numbers into notes.
 func TestAbsurdNumbers(t *testing.T) {
 	p := runPlain(t, "abort")
 	for _, v := range []uint64{1 << 31, 1 << 62, ^uint64(0)} {
-		e := takeApart(t, p.core)
+		e := newEdit(t, p.core)
 		e.changeNotes(func(n *elfx.Note) {
 			switch n.Type {
 			case ntFILE:
@@ -152,7 +152,7 @@ func TestFilesNotAtHand(t *testing.T) {
 	copyFile(t, p.exe, filepath.Join(rooted, p.exe))
 	debug := filepath.Join(dir, "debug")
 	copyFile(t, p.exe, filepath.Join(debug, ".build-id", "fe", "edfacefeedface"))
-	other := cc(t, filepath.Join(dir, "other"), "testdata/plain.c", "-O0", "-Wl,--build-id=0x1111")
+	other := compileC(t, filepath.Join(dir, "other"), "testdata/plain.c", "-O0", "-Wl,--build-id=0x1111")
 
 	check := func(name string, o Options, want error, says ...string) {
 		t.Helper()
@@ -171,7 +171,7 @@ func TestFilesNotAtHand(t *testing.T) {
 			checkSymbols(t, c, p)
 			return
 		}
-		// What the core has can be read, what only the file had cannot.
+		// Bytes in the core can be read; bytes that only the file had cannot.
 		var b [4]byte
 		if err := c.ReadMemory(callbacks.At(p.globalData), b[:]); err != nil || b[0] != 77 {
 			t.Errorf("%s: data: %v", name, err)
@@ -200,7 +200,7 @@ func TestFilesNotAtHand(t *testing.T) {
 	}
 }
 
-// TestAArch64Notes reads the notes that only aarch64 has.
+// TestAArch64Notes reads the notes that exist only on aarch64.
 func TestAArch64Notes(t *testing.T) {
 	status := make([]byte, 112+34*8+8)
 	status[32] = 99 // pr_pid

@@ -9,7 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// A core as a target: its threads, its modules, its memory. It knows nothing of OpenMP.
+// Opens a core as a target and prints its threads, modules and memory. This package does not depend
+// on OpenMP.
 func Example() {
 	golden, done, err := omptest.ExampleCore("llvm-crash")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// FuzzOpenCore opens cores that are changed anywhere: a core or an error, and
-// never a panic; every read is whole or a fault.
+// FuzzOpenCore opens cores with arbitrary changes. Open returns a core or an error and never
+// panics; every read is complete or a fault.
 func FuzzOpenCore(f *testing.F) {
 	if !testing.Short() {
 		for _, flags := range [][]string{nil, {"-static"}} {
@@ -39,7 +39,7 @@ func FuzzOpenCore(f *testing.F) {
 	})
 }
 
-// exercise asks a core everything.
+// exercise calls every method of a core.
 func exercise(t *testing.T, c *Core) {
 	c.Info()
 	mods, _ := c.Modules()

@@ -14,7 +14,7 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// packedIn compresses bytes in each way that is known.
+// packedIn compresses bytes with each known method.
 func packedIn(f testing.TB, b []byte) map[string][]byte {
 	f.Helper()
 	out := map[string][]byte{}
@@ -38,7 +38,7 @@ func packedIn(f testing.TB, b []byte) map[string][]byte {
 	return out
 }
 
-// FuzzUnpack unpacks bytes in each way: what is written stays below the limit.
+// FuzzUnpack decompresses bytes with each method and checks that the output stays below the limit.
 func FuzzUnpack(f *testing.F) {
 	const limit = 1 << 20
 	contents := [][]byte{

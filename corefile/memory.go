@@ -19,8 +19,8 @@ type region struct {
 	low, high uint64 // [low, high)
 	perm      callbacks.Perm
 	offset    uint64 // in the core, of the byte at low
-	captured  uint64 // bytes that the core says to have
-	have      uint64 // of these, those that the file really has
+	captured  uint64 // bytes that the header claims
+	have      uint64 // bytes of captured that the file holds
 	file      string // that is mapped here; empty for anonymous memory
 	fileOff   uint64 // in file, of the byte at low
 }
@@ -28,10 +28,10 @@ type region struct {
 // errCut is the cause of faults in memory that was cut off.
 var errCut = fmt.Errorf("%w: %w", callbacks.ErrNotCaptured, ErrTruncated)
 
-// readRegions lists the segments of the core, and the mappings of files that
-// gcore gives no segment.
+// readRegions lists the segments of the core, and the mapped files for which gcore writes no
+// segment.
 func (c *Core) readRegions(f *elfx.File, size int64) {
-	list := make([]region, 0, min(len(f.Progs()), c.regionsThatFit(f)))
+	list := make([]region, 0, min(len(f.Progs()), c.countFitting(f)))
 	missing := uint64(0)
 	for _, p := range f.Progs() {
 		memsz := max(p.Memsz, p.Filesz)
@@ -58,17 +58,17 @@ func (c *Core) readRegions(f *elfx.File, size int64) {
 	switch {
 	case c.notes.lost:
 		c.warn("the core is truncated within its notes: threads, files and %d bytes of memory are missing; %s", missing,
-			cureTruncated)
+			fixTruncated)
 	case missing > 0:
-		c.warn("the core is truncated: %d bytes of memory are missing; %s", missing, cureTruncated)
+		c.warn("the core is truncated: %d bytes of memory are missing; %s", missing, fixTruncated)
 	}
 	if len(c.notes.files) == 0 {
 		c.warn("the core has no list of mapped files (NT_FILE note); modules are found through the loader's list alone")
 	}
 }
 
-// regionsThatFit is how many of a core's segments there is memory for.
-func (c *Core) regionsThatFit(f *elfx.File) int {
+// countFitting returns the number of the core's segments for which there is memory.
+func (c *Core) countFitting(f *elfx.File) int {
 	const each = 3 * uint64(unsafe.Sizeof(region{})) // as read, sorted, and with the files
 	n := len(f.Progs())
 	for n > 0 && c.memory.Take("segments", uint64(n)*each) != nil {
@@ -77,8 +77,8 @@ func (c *Core) regionsThatFit(f *elfx.File) int {
 	return n
 }
 
-// flatten sorts the regions and cuts those that overlap: of two, the one that
-// begins later wins where both are.
+// flatten sorts the regions and removes overlaps: where two overlap, the one that starts later
+// wins.
 func flatten(list []region) []region {
 	slices.SortStableFunc(list, func(a, b region) int { return cmp.Compare(a.low, b.low) })
 	out := list[:0]
@@ -95,8 +95,7 @@ func flatten(list []region) []region {
 	return out
 }
 
-// mergeFiles gives regions the names of their files, and adds the mapped ranges
-// that have no region.
+// mergeFiles adds the names of files to regions, and adds the mapped ranges that have no region.
 func mergeFiles(list []region, files []callbacks.Mapping) []region {
 	out := make([]region, 0, len(list)+len(files))
 	for _, m := range files {
@@ -126,9 +125,9 @@ func mergeFiles(list []region, files []callbacks.Mapping) []region {
 	return append(out, list...)
 }
 
-// learnRights gives the mappings that gcore left out, since they are as in their
-// files, the rights that their files ask for.
-func (c *Core) learnRights() {
+// setFileRights sets the access rights of mappings that gcore left out to those in their files'
+// program headers.
+func (c *Core) setFileRights() {
 	for i := range c.regions {
 		r := &c.regions[i]
 		if r.captured > 0 || r.file == "" {
@@ -140,13 +139,13 @@ func (c *Core) learnRights() {
 	}
 }
 
-// dumpsWritten reports whether the core has private memory that was written. Then
-// memory of that kind that it does not have was never written.
-func dumpsWritten(list []region) bool {
+// hasWrittenMemory reports whether the core has private memory that was written. If so, missing memory
+// of that kind was never written.
+func hasWrittenMemory(list []region) bool {
 	return slices.ContainsFunc(list, func(r region) bool { return r.perm&callbacks.PermWrite != 0 && r.captured > 0 })
 }
 
-// regionAt returns the region that has address a, nil if there is none.
+// regionAt returns the region that contains address a, or nil.
 func (c *Core) regionAt(a uint64) *region {
 	i, found := slices.BinarySearchFunc(c.regions, a, func(r region, a uint64) int { return cmp.Compare(r.low, a) })
 	if !found {
@@ -158,7 +157,7 @@ func (c *Core) regionAt(a uint64) *region {
 	return &c.regions[i]
 }
 
-// Mappings are the mappings of the program, ascending.
+// Mappings returns the mappings of the program in ascending order.
 func (c *Core) Mappings() []callbacks.Mapping {
 	list := make([]callbacks.Mapping, len(c.regions))
 	for i, r := range c.regions {
@@ -168,18 +167,18 @@ func (c *Core) Mappings() []callbacks.Mapping {
 	return list
 }
 
-// ReadMemory fills p with the program's memory from address a on.
+// ReadMemory fills p with the program's memory at address a.
 func (c *Core) ReadMemory(a callbacks.Address, p []byte) error { return c.cache.ReadMemory(a, p) }
 
-// Lend returns n bytes of the program's memory from address a on, which must not be
-// changed, if they lie in one block of the cache. It is a callbacks.Lender.
+// Lend returns n bytes of the program's memory at address a, if they are in one block of the cache.
+// The caller must not change them. It implements callbacks.Lender.
 func (c *Core) Lend(a callbacks.Address, n uint64) []byte { return c.cache.Lend(a, n) }
 
-// memory reads what the core has and then what the modules' files have.
+// memory reads from the core, then from the modules' files.
 type memory struct {
 	core      *Core
-	mods      *modules.Table // nil: only what the core has
-	wroteBack bool           // the core has the private memory that was written
+	mods      *modules.Table // nil: only the core
+	wroteBack bool           // the core has all private memory that was written
 }
 
 // ReadMemory fills p region by region.
@@ -205,7 +204,7 @@ func (m *memory) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
-// readCore reads what the core has of a region, from its byte at on.
+// readCore reads the bytes of a region that the core has, from address at.
 func (m *memory) readCore(r *region, at uint64, p []byte) (uint64, error) {
 	n, err := m.core.file.ReadAt(p, int64(r.offset+at))
 	if n == len(p) {
@@ -214,8 +213,8 @@ func (m *memory) readCore(r *region, at uint64, p []byte) (uint64, error) {
 	return uint64(n), err
 }
 
-// Lend returns n bytes of a module's file, if the program's memory from a on is as there
-// and the core does not have it. It is a callbacks.Lender.
+// Lend returns n bytes of a module's file, if the program's memory at a is unchanged and the core
+// does not have it. It implements callbacks.Lender.
 func (m *memory) Lend(a callbacks.Address, n uint64) []byte {
 	r := m.core.regionAt(a.Offset)
 	if r == nil || a.Segment != 0 {
@@ -225,16 +224,16 @@ func (m *memory) Lend(a callbacks.Address, n uint64) []byte {
 	if at < r.captured || n > r.high-a.Offset {
 		return nil
 	}
-	data, _, err := m.inFile(r, at)
+	data, _, err := m.fileBytes(r, at)
 	if err != nil || uint64(len(data)) < n {
 		return nil
 	}
 	return data[:n:n]
 }
 
-// readFile reads what the core does not have, from byte at of a region on.
+// readFile reads bytes of a region that the core does not have, from address at.
 func (m *memory) readFile(r *region, at uint64, p []byte) (uint64, error) {
-	data, zero, err := m.inFile(r, at)
+	data, zero, err := m.fileBytes(r, at)
 	switch {
 	case err != nil:
 		return 0, err
@@ -246,10 +245,10 @@ func (m *memory) readFile(r *region, at uint64, p []byte) (uint64, error) {
 	return n, nil
 }
 
-// inFile is what the core does not have: the unchanged bytes of a module's file, or
-// how many zeros there are in a module's zero-initialized data that was never written.
-// Nothing else is zero for certain: memory can be excluded from cores.
-func (m *memory) inFile(r *region, at uint64) (data []byte, zero uint64, err error) {
+// fileBytes returns bytes that the core does not have: the unchanged bytes of a module's file, or the
+// number of zeros in a module's zero-initialized data that was never written. No other memory is
+// certainly zero: memory can be excluded from cores.
+func (m *memory) fileBytes(r *region, at uint64) (data []byte, zero uint64, err error) {
 	reason, most := callbacks.ErrNotCaptured, uint64(math.MaxUint64)
 	cut := at < r.captured
 	if cut {

@@ -10,15 +10,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// fixNotCore is how to come by a core.
+// fixNotCore explains how to get a core.
 const fixNotCore = "a program that dies after `ulimit -c unlimited` leaves a core, and `gcore PID` takes one of a " +
 	"program that runs"
 
-// cureTruncated is how to come by a whole one.
-const cureTruncated = "make the core anew with enough disk space and after `ulimit -c unlimited`; for " +
+// fixTruncated explains how to get a complete core.
+const fixTruncated = "make the core again with enough disk space and after `ulimit -c unlimited`; for " +
 	"systemd-coredump raise ProcessSizeMax and ExternalSizeMax in coredump.conf"
 
-// refuse makes the error of a file that elfx could not open.
+// refuse returns the error for a file that elfx could not open.
 func (c *Core) refuse(img fileImage, err error) error {
 	switch {
 	case errors.Is(err, elfx.ErrNotELF):
@@ -28,7 +28,7 @@ func (c *Core) refuse(img fileImage, err error) error {
 	case errors.Is(err, elfx.ErrClass):
 		return fmt.Errorf("%s: %w: %w", c.path, ErrArch, err)
 	case errors.Is(err, elfx.ErrTruncated):
-		return fmt.Errorf("%s: %w in its headers: %w: %s", c.path, ErrTruncated, err, cureTruncated)
+		return fmt.Errorf("%s: %w in its headers: %w: %s", c.path, ErrTruncated, err, fixTruncated)
 	}
 	return fmt.Errorf("%s: %w: %w", c.path, ErrNotCore, err)
 }
@@ -47,7 +47,7 @@ func describeELF(f *elfx.File) error {
 	return fmt.Errorf("it is an ELF file of type %d", uint16(f.Type()))
 }
 
-// describedBytes is how many of a file's first bytes show its kind.
+// describedBytes is the number of leading bytes that show the kind of a file.
 const describedBytes = 512
 
 // describeBytes returns the kind of a file that is not ELF, by its first bytes.

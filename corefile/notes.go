@@ -13,7 +13,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// Types of the notes that are read, of <linux/elf.h>.
+// Types of the notes that are read, from <linux/elf.h>.
 const (
 	ntPRSTATUS   = 1
 	ntPRPSINFO   = 3
@@ -41,15 +41,16 @@ const (
 	maxDesc = 4 << 10
 )
 
-// threadCost is about what a thread takes beside its note, in bytes, and filesCost how many
-// times its size NT_FILE takes: a copy, the names, and the list with two regions for each.
+// threadCost is the approximate memory of a thread in addition to its note, in bytes. filesCost is
+// the memory for NT_FILE as a multiple of its size: a copy, the names, and the list with two
+// regions for each file.
 const (
 	threadCost = 2 << 10
 	filesCost  = 12
 )
 
-// noteWindow is what is read at once: a thread's registers come with the header
-// of the note after them, and the 11 KiB of vector registers are passed by.
+// noteWindow is the size of one read, in bytes: a thread's registers arrive with the header of the
+// next note, and the 11 KiB of vector registers are skipped.
 const noteWindow = 1024
 
 // notes is the content of a core's note segments.
@@ -59,12 +60,12 @@ type notes struct {
 	memory *budget.Ledger
 	lost   bool // a note segment ends past the end of the file
 	own    bool // Write made them
-	// recording says that Write made them of what was recorded.
+	// recording means that Write made the notes for a recording.
 	recording bool
 	moment    int64
 	threads   []threadNotes
 	process   *processNote
-	signal    *arch.SignalInfo // of the thread that died
+	signal    *arch.SignalInfo // of the thread that got the fatal signal
 	auxv      map[uint64]uint64
 	files     []callbacks.Mapping
 }
@@ -85,7 +86,7 @@ type processNote struct {
 func readNotes(f *elfx.File, img callbacks.Image, l *budget.Ledger) *notes {
 	n := &notes{memory: l}
 	left := maxNotes
-	whole := uint64(img.Size()) // segments that overlap have no more notes than the file has bytes
+	whole := uint64(img.Size()) // bounds segments that overlap
 	for _, p := range f.Progs() {
 		if p.Type != elf.PT_NOTE {
 			continue
@@ -100,16 +101,16 @@ func readNotes(f *elfx.File, img callbacks.Image, l *budget.Ledger) *notes {
 		whole -= r.end - min(r.off, r.end)
 		for left > 0 && r.next() {
 			left--
-			n.add(r)
+			n.addNote(r)
 		}
 	}
 	return n
 }
 
-// momentSize is the size of the moment behind recordingMark.
+// momentSize is the size of the time after recordingMark, in bytes.
 const momentSize = 8
 
-// addOwn takes over what Write's own note has.
+// addOwn decodes Write's own note.
 func (n *notes) addOwn(desc []byte) {
 	rest, ok := bytes.CutPrefix(desc, []byte(recordingMark))
 	n.recording = n.recording || ok
@@ -118,8 +119,8 @@ func (n *notes) addOwn(desc []byte) {
 	}
 }
 
-// add takes over the note that r is at.
-func (n *notes) add(r *noteReader) {
+// addNote decodes the current note of r.
+func (n *notes) addNote(r *noteReader) {
 	if n.first == 0 {
 		n.first, n.named = r.typ, r.owner != ""
 	}
@@ -127,7 +128,7 @@ func (n *notes) add(r *noteReader) {
 	case coreOwner, linuxOwner, "":
 	case ownOwner:
 		n.own = true
-		n.addOwn(r.desc(uint64(len(recordingMark) + momentSize)))
+		n.addOwn(r.readDesc(uint64(len(recordingMark) + momentSize)))
 		return
 	default:
 		return
@@ -135,28 +136,28 @@ func (n *notes) add(r *noteReader) {
 	switch r.typ {
 	case ntPRSTATUS:
 		if n.memory.Take("threads", threadCost+min(r.n, maxDesc)) == nil {
-			n.threads = append(n.threads, threadNotes{status: r.desc(maxDesc)})
+			n.threads = append(n.threads, threadNotes{status: r.readDesc(maxDesc)})
 		}
 	case ntPRPSINFO:
-		n.process = decodeProcess(r.desc(maxDesc))
+		n.process = decodeProcess(r.readDesc(maxDesc))
 	case ntSIGINFO:
 		if n.signal == nil { // gcore writes one for each thread
-			if s, ok := arch.ParseSignalInfo(r.desc(maxDesc)); ok {
+			if s, ok := arch.ParseSignalInfo(r.readDesc(maxDesc)); ok {
 				n.signal = &s
 			}
 		}
 	case ntAUXV:
-		n.auxv = decodeAuxv(r.desc(maxDesc))
+		n.auxv = decodeAuxv(r.readDesc(maxDesc))
 	case ntFILE:
 		if n.files == nil && n.memory.Take("list of mapped files", filesCost*min(r.n, maxFiles)) == nil {
-			n.files = decodeFiles(r.desc(maxFiles))
+			n.files = decodeFiles(r.readDesc(maxFiles))
 		}
 	case ntARMTLS, ntARMSyscall, ntARMPACMask:
 		n.addToThread(r)
 	}
 }
 
-// addToThread takes over a note that belongs to the NT_PRSTATUS before it.
+// addToThread adds a note to the thread of the preceding NT_PRSTATUS.
 func (n *notes) addToThread(r *noteReader) {
 	if len(n.threads) == 0 {
 		return
@@ -164,16 +165,15 @@ func (n *notes) addToThread(r *noteReader) {
 	t := &n.threads[len(n.threads)-1]
 	switch r.typ {
 	case ntARMTLS:
-		t.tls = r.desc(maxDesc)
+		t.tls = r.readDesc(maxDesc)
 	case ntARMSyscall:
-		t.syscall = r.desc(maxDesc)
+		t.syscall = r.readDesc(maxDesc)
 	case ntARMPACMask:
-		t.pa = r.desc(maxDesc)
+		t.pa = r.readDesc(maxDesc)
 	}
 }
 
-// noteReader walks over the notes of a segment and reads only those that are
-// asked for.
+// noteReader iterates over the notes of a segment and reads only the requested ones.
 type noteReader struct {
 	r        io.ReaderAt
 	off, end uint64 // next note, end of the segment
@@ -185,10 +185,10 @@ type noteReader struct {
 	descOff, n uint64
 }
 
-// next goes to the next note; false if there is none.
+// next advances to the next note. It returns false at the end.
 func (r *noteReader) next() bool {
 	const head = 12
-	b, ok := r.bytes(r.off, head)
+	b, ok := r.readBytes(r.off, head)
 	if !ok {
 		return false
 	}
@@ -198,7 +198,7 @@ func (r *noteReader) next() bool {
 	if owner == 0 && desc == 0 && r.typ == 0 {
 		return false // padding after the last note
 	}
-	name, ok := r.bytes(r.off+head, min(owner, 16))
+	name, ok := r.readBytes(r.off+head, min(owner, 16))
 	if !ok {
 		return false
 	}
@@ -214,22 +214,20 @@ func (r *noteReader) next() bool {
 // align4 rounds up to the alignment of notes, which is 4 in every core.
 func align4(n uint64) uint64 { return (n + 3) &^ 3 }
 
-// desc returns a copy of the note's content; nil if it has more than most bytes or
-// cannot be read.
-func (r *noteReader) desc(most uint64) []byte {
+// readDesc returns a copy of the note's content; nil if it has more than most bytes or cannot be read.
+func (r *noteReader) readDesc(most uint64) []byte {
 	if r.n > most {
 		return nil
 	}
-	b, ok := r.bytes(r.descOff, r.n)
+	b, ok := r.readBytes(r.descOff, r.n)
 	if !ok {
 		return nil
 	}
 	return append([]byte(nil), b...)
 }
 
-// bytes returns n bytes of the segment at off, from the window if they are
-// there.
-func (r *noteReader) bytes(off, n uint64) ([]byte, bool) {
+// readBytes returns n bytes of the segment at off, from the window if it contains them.
+func (r *noteReader) readBytes(off, n uint64) ([]byte, bool) {
 	if off > r.end || n > r.end-off {
 		return nil, false
 	}
@@ -257,13 +255,13 @@ func decodeProcess(b []byte) *processNote {
 	}
 	return &processNote{
 		pid:  int(int32(callbacks.Word(b[pid : pid+4]))),
-		name: upToNUL(b[name:args]),
-		args: strings.TrimRight(upToNUL(b[args:size]), " "),
+		name: cString(b[name:args]),
+		args: strings.TrimRight(cString(b[args:size]), " "),
 	}
 }
 
-// upToNUL is the string in an array of bytes.
-func upToNUL(b []byte) string {
+// cString returns the string in a NUL-terminated array of bytes.
+func cString(b []byte) string {
 	s, _, _ := strings.Cut(string(b), "\x00")
 	return s
 }
@@ -282,9 +280,8 @@ func decodeAuxv(b []byte) map[uint64]uint64 {
 	return m
 }
 
-// decodeFiles reads the list of mapped files: a count, a page size, for each
-// file start, end and offset in pages, and then the names. Entries that are not
-// ascending are left out.
+// decodeFiles decodes the list of mapped files: a count, a page size, for each file start, end and
+// offset in pages, and then the names. It skips entries that are not ascending.
 func decodeFiles(b []byte) []callbacks.Mapping {
 	const head, entry = 16, 24
 	if len(b) < head {

@@ -12,21 +12,21 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// program is testdata/plain.c as it was built and as it ran.
+// program is a running testdata/plain.c.
 type program struct {
 	exe, core                             string
 	main, globalData, untouched, constant uint64
 	threads                               []programThread
 }
 
-// programThread is what a thread of the program told about itself.
+// programThread is what a thread of the program printed about itself.
 type programThread struct {
 	lwp, pthread, mineAt, loadedAt uint64
 	mine                           int
 }
 
-// cc compiles C files of testdata with the C compiler.
-func cc(t testing.TB, out string, args ...string) string {
+// compileC compiles C files of testdata with the C compiler.
+func compileC(t testing.TB, out string, args ...string) string {
 	t.Helper()
 	omptest.Needs(t, "a C compiler")
 	cmd := exec.Command("gcc", append([]string{"-g", "-O1", "-pthread", "-o", out}, args...)...)
@@ -36,11 +36,10 @@ func cc(t testing.TB, out string, args ...string) string {
 	return out
 }
 
-// runPlain builds testdata/plain.c, runs it, and makes a core of it: by abort, or
-// by gcore.
+// runPlain builds testdata/plain.c, runs it, and makes a core of it: by abort, or by gcore.
 func runPlain(t testing.TB, mode string, flags ...string) *program {
 	t.Helper()
-	exe := cc(t, filepath.Join(t.TempDir(), "plain"), append([]string{"testdata/plain.c"}, flags...)...)
+	exe := compileC(t, filepath.Join(t.TempDir(), "plain"), append([]string{"testdata/plain.c"}, flags...)...)
 	return runExe(t, exe, mode)
 }
 
@@ -81,7 +80,7 @@ func runCommand(t testing.TB, mode string, command ...string) *program {
 	return p
 }
 
-// read takes what the program prints until it is ready.
+// read reads the program's output until it is ready.
 func (p *program) read(t testing.TB, lines *bufio.Scanner) {
 	t.Helper()
 	for lines.Scan() {

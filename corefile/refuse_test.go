@@ -30,9 +30,9 @@ func TestOpenRefuses(t *testing.T) {
 		change(b)
 		return text(name, string(b))
 	}
-	exe := cc(t, filepath.Join(dir, "exe"), "testdata/plain.c")
-	lib := cc(t, filepath.Join(dir, "lib.so"), "-shared", "-fPIC", "testdata/library.c")
-	obj := cc(t, filepath.Join(dir, "lib.o"), "-c", "testdata/library.c")
+	exe := compileC(t, filepath.Join(dir, "exe"), "testdata/plain.c")
+	lib := compileC(t, filepath.Join(dir, "lib.so"), "-shared", "-fPIC", "testdata/library.c")
+	obj := compileC(t, filepath.Join(dir, "lib.o"), "-c", "testdata/library.c")
 	pipe := filepath.Join(dir, "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
@@ -81,12 +81,12 @@ func TestTruncated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := takeApart(t, p.core)
-	e.b = e.b[:64] // notes and program headers first, then the memory
+	e := newEdit(t, p.core)
+	e.b = e.b[:64] // notes and program headers are first, then memory
 	for i := range e.loads {
 		e.loads[i].Off += 1 << 20
 	}
-	front := e.bytes()
+	front := e.assemble()
 	core := append(front, make([]byte, 1<<20-len(front))...)
 	core = append(core, b...)
 	headers := 56 * (len(e.loads) + 1)
@@ -151,10 +151,10 @@ func checkCut(t *testing.T, whole, cut *Core, n uint64) {
 // TestTruncatedNotes cuts a core within the notes of its threads.
 func TestTruncatedNotes(t *testing.T) {
 	p := runPlain(t, "abort")
-	e := takeApart(t, p.core)
+	e := newEdit(t, p.core)
 	e.loads = nil
 	e.b = e.b[:64]
-	b := e.bytes() // notes, then the one program header
+	b := e.assemble() // notes, then one program header
 	head := len(b) - 56
 	moved := append(append(append([]byte(nil), b[:64]...), b[head:]...), b[64:head]...)
 	putWord(moved[32:40], 64)    // e_phoff
@@ -166,11 +166,11 @@ func TestTruncatedNotes(t *testing.T) {
 	}
 }
 
-// TestMemoryLaws checks what is never to be read: holes, address 0, and memory
-// that the program kept out of the core.
+// TestMemoryLaws checks memory that must not be readable: holes, address 0, and memory that the
+// program excluded from the core.
 func TestMemoryLaws(t *testing.T) {
 	p := runPlain(t, "abort")
-	e := takeApart(t, p.core)
+	e := newEdit(t, p.core)
 	last := e.loads[0]
 	last.Vaddr, last.Memsz, last.Filesz, last.Flags = 1<<40, 1<<20, 0, uint32(elf.PF_R|elf.PF_W)
 	e.loads = append(e.loads, last)
@@ -190,11 +190,11 @@ func TestMemoryLaws(t *testing.T) {
 	}
 }
 
-// TestNothingWritten checks a core without private memory (coredump_filter 0x10):
-// data that the program may have written is not read from the file.
+// TestNothingWritten checks a core without private memory (coredump_filter 0x10): data that the
+// program may have written is not read from the file.
 func TestNothingWritten(t *testing.T) {
 	p := runPlain(t, "abort")
-	e := takeApart(t, p.core)
+	e := newEdit(t, p.core)
 	for i, l := range e.loads {
 		if elf.ProgFlag(l.Flags)&elf.PF_W != 0 {
 			e.loads[i].Filesz = 0
@@ -212,9 +212,9 @@ func TestNothingWritten(t *testing.T) {
 	}
 }
 
-// TestDeletedWhileRunning takes a core of a program whose file is gone.
+// TestDeletedWhileRunning makes a core of a program whose file was deleted.
 func TestDeletedWhileRunning(t *testing.T) {
-	exe := cc(t, filepath.Join(t.TempDir(), "plain"), "testdata/plain.c")
+	exe := compileC(t, filepath.Join(t.TempDir(), "plain"), "testdata/plain.c")
 	kept := copyFile(t, exe, filepath.Join(t.TempDir(), "kept"))
 	script := filepath.Join(t.TempDir(), "run")
 	// The program aborts only after the shell has removed its file.

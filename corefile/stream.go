@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenStream opens a core that a pipe, a socket or a device carries, also a compressed one. It
-// copies the stream, up to Options.MaxUnpacked bytes, into a temporary file that has no name. A
-// stream that does not start like a core is refused before the rest is read, and a regular file
-// is read where it is. Messages name the stream by name; stream stays open.
+// OpenStream opens a core, which may be compressed, from a pipe, a socket or a device. It copies
+// the stream, up to Options.MaxUnpacked bytes, into a temporary file without a name. A stream that
+// does not start like a core is refused before the rest is read. A regular file is read in place.
+// Messages call the stream by name; stream stays open.
 func OpenStream(stream *os.File, name string, opts Options) (*Core, error) {
 	if opts.Exe != "" {
-		if err := exists(opts); err != nil {
+		if err := checkExecutable(opts); err != nil {
 			return nil, fmt.Errorf("executable: %w", err)
 		}
 	}
@@ -29,7 +29,7 @@ func OpenStream(stream *os.File, name string, opts Options) (*Core, error) {
 	return openCore(file, name, opts)
 }
 
-// streamFile returns a file with the content of a stream, decompressed.
+// streamFile returns a file with the decompressed content of a stream.
 func streamFile(stream *os.File, opts Options) (*os.File, error) {
 	info, err := stream.Stat()
 	if err != nil {
@@ -65,13 +65,13 @@ func streamFile(stream *os.File, opts Options) (*os.File, error) {
 	return spool(buffered, nil, opts)
 }
 
-// patientReader reads a stream that may stay silent for long, until canceled is an error.
+// patientReader reads a stream that may be silent for long, until canceled returns an error.
 type patientReader struct {
 	stream   *os.File
 	canceled func() error // may be nil
 }
 
-// silence is how long a read waits for bytes before it calls canceled, in milliseconds.
+// silence is the time that a read waits for bytes before it calls canceled, in milliseconds.
 const silence = 100
 
 // Read implements io.Reader.

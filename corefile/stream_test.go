@@ -15,7 +15,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// goldenBytes returns a golden core as it is and as it is kept, compressed.
+// goldenBytes returns a golden core, decompressed and compressed.
 func goldenBytes(t *testing.T) (plain, packed []byte) {
 	t.Helper()
 	packed, err := os.ReadFile("../testdata/golden/gnu-barrier/core.zst")
@@ -33,8 +33,9 @@ func goldenBytes(t *testing.T) (plain, packed []byte) {
 	return plain, packed
 }
 
-// piped returns the end of a pipe that carries what r has; wrote gets the error of who writes.
-func piped(t *testing.T, r io.Reader) (end *os.File, wrote <-chan error) {
+// pipeFrom returns the end of a pipe that delivers the content of r; wrote gets the error of the
+// writer.
+func pipeFrom(t *testing.T, r io.Reader) (end *os.File, wrote <-chan error) {
 	t.Helper()
 	end, in, err := os.Pipe()
 	if err != nil {
@@ -50,15 +51,14 @@ func piped(t *testing.T, r io.Reader) (end *os.File, wrote <-chan error) {
 	return end, result
 }
 
-// TestStream opens a core that a pipe carries, as it is, compressed and cut: a file without a name
-// has its content.
+// TestStream opens a core from a pipe: plain, compressed and cut.
 func TestStream(t *testing.T) {
 	plain, packed := goldenBytes(t)
 	for name, b := range map[string][]byte{
 		"plain": plain, "zst": packed, "xz": pack(t, ".xz", plain), "gz": pack(t, ".gz", plain),
 		"lz4": pack(t, ".lz4", plain),
 	} {
-		end, wrote := piped(t, strings.NewReader(string(b)))
+		end, wrote := pipeFrom(t, strings.NewReader(string(b)))
 		c, err := OpenStream(end, "standard input", Options{Canceled: t.Context().Err})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -68,7 +68,7 @@ func TestStream(t *testing.T) {
 		omptest.Equal(t, name+": truncated", c.Info().Truncated, false)
 		c.Close()
 	}
-	end, _ := piped(t, strings.NewReader(string(plain[:len(plain)*9/10])))
+	end, _ := pipeFrom(t, strings.NewReader(string(plain[:len(plain)*9/10])))
 	c, err := OpenStream(end, "standard input", Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -77,8 +77,7 @@ func TestStream(t *testing.T) {
 	omptest.Equal(t, "a cut stream is truncated", c.Info().Truncated, true)
 }
 
-// TestStreamFile opens a core that is a regular file, wherever its position is: a plain one where
-// it is, without a copy.
+// TestStreamFile opens a core in a regular file with any file position; a plain core is not copied.
 func TestStreamFile(t *testing.T) {
 	plain, packed := goldenBytes(t)
 	for name, b := range map[string][]byte{"core": plain, "core.zst": packed} {
@@ -109,14 +108,14 @@ func TestStreamFile(t *testing.T) {
 		omptest.Equal(t, name+": it is read where it is", os.SameFile(info, its), name == "core")
 		omptest.Equal(t, name+": size", info.Size(), int64(len(plain)))
 		c.Close()
-		if _, err := f.Stat(); err != nil { // it is the caller's
+		if _, err := f.Stat(); err != nil { // it must stay open for the caller
 			t.Errorf("%s: the stream is closed: %v", name, err)
 		}
 	}
 }
 
-// TestStreamRefused refuses what is not a core before the rest of it is read, a core over the limit,
-// and a stream that nobody waits for any longer.
+// TestStreamRefused checks that input that is not a core is refused before its rest is read, and so
+// are a core over the limit and a canceled stream.
 func TestStreamRefused(t *testing.T) {
 	plain, packed := goldenBytes(t)
 	for _, c := range []struct {
@@ -135,7 +134,7 @@ func TestStreamRefused(t *testing.T) {
 			"the core is too big: over 67108864 bytes"},
 		{"a core that is too big", strings.NewReader(string(packed)), int64(len(plain) - 1), ErrTooBig, "too big"},
 	} {
-		end, wrote := piped(t, c.stream)
+		end, wrote := pipeFrom(t, c.stream)
 		core, err := OpenStream(end, "standard input", Options{MaxUnpacked: c.limit})
 		if core != nil || !errors.Is(err, c.err) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v, want %v with %q", c.name, err, c.err, c.text)
@@ -171,8 +170,8 @@ func (e endless) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// TestProgramKinds says of executables, also of static ones that are loaded anywhere, and of scripts
-// that they are programs, and of libraries that they are none.
+// TestProgramKinds checks that executables (static and position-independent too) and scripts are
+// called programs, and libraries are not.
 func TestProgramKinds(t *testing.T) {
 	omptest.Needs(t, "gcc")
 	dir := t.TempDir()

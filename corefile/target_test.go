@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestKindsOfExecutable asks a core of each kind what the program itself said.
+// TestKindsOfExecutable compares a core of each kind with the program's own output.
 func TestKindsOfExecutable(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"pie": {"-pie"}, "non-pie": {"-no-pie"}, "static": {"-static"}, "static-pie": {"-static-pie"},
@@ -46,8 +46,8 @@ func TestKindsOfExecutable(t *testing.T) {
 	}
 }
 
-// checkSymbols compares addresses, and reads what the core has (data), what only
-// the file has (code and constants) and what neither has (untouched zeros).
+// checkSymbols compares addresses, and reads bytes that are in the core (data), only in the file
+// (code and constants) and in neither (untouched zeros).
 func checkSymbols(t *testing.T, c *Core, p *program) {
 	t.Helper()
 	for _, s := range []struct {
@@ -98,10 +98,10 @@ func checkThreads(t *testing.T, c *Core, p *program) {
 	}
 }
 
-// TestThreadStorageOfLibraries checks a library that the program loads late, of
-// whose variable only some threads have an instance.
+// TestThreadStorageOfLibraries checks a library that the program loads late. Only some threads have
+// an instance of its variable.
 func TestThreadStorageOfLibraries(t *testing.T) {
-	lib := cc(t, filepath.Join(t.TempDir(), "libloaded.so"), "-shared", "-fPIC", "testdata/library.c")
+	lib := compileC(t, filepath.Join(t.TempDir(), "libloaded.so"), "-shared", "-fPIC", "testdata/library.c")
 	for _, mode := range []string{"abort", "gcore"} {
 		p := runPlain(t, mode, `-DLOAD="`+lib+`"`, "-ldl")
 		c := open(t, p.core, Options{})
@@ -125,10 +125,10 @@ func TestThreadStorageOfLibraries(t *testing.T) {
 	}
 }
 
-// TestRunByLoader runs a program as an argument of the loader, which is then
-// what the kernel takes for the executable.
+// TestRunByLoader runs a program as an argument of the loader. The kernel then takes the loader for
+// the executable.
 func TestRunByLoader(t *testing.T) {
-	exe := cc(t, filepath.Join(t.TempDir(), "plain"), "testdata/plain.c")
+	exe := compileC(t, filepath.Join(t.TempDir(), "plain"), "testdata/plain.c")
 	loader := open(t, runExe(t, exe, "abort").core, Options{})
 	list, err := loader.Modules()
 	if err != nil {
@@ -148,7 +148,7 @@ func TestRunByLoader(t *testing.T) {
 // TestSeparateSymbols strips an executable and keeps its symbols in a tree of
 // debug files.
 func TestSeparateSymbols(t *testing.T) {
-	exe := cc(t, filepath.Join(t.TempDir(), "plain"), "testdata/plain.c", "-Wl,--build-id=0x0123456789abcdef")
+	exe := compileC(t, filepath.Join(t.TempDir(), "plain"), "testdata/plain.c", "-Wl,--build-id=0x0123456789abcdef")
 	dir := t.TempDir()
 	copyFile(t, exe, filepath.Join(dir, ".build-id", "01", "23456789abcdef.debug"))
 	if b, err := exec.Command("strip", exe).CombinedOutput(); err != nil {

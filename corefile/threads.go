@@ -7,17 +7,17 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
-// Offsets in struct elf_prstatus, which are those of every 64-bit Linux.
+// Offsets in struct elf_prstatus, equal on all 64-bit Linux systems.
 const (
 	statusSignal = 12
 	statusLWP    = 32
 	statusRegs   = 112
 )
 
-// sigSTOP is the signal that gcore stops a program by.
+// sigSTOP is the signal with which gcore stops a program.
 const sigSTOP = 19
 
-// thread is one thread of the core.
+// thread is a thread of the core.
 type thread struct {
 	lwp    uint64
 	signal int
@@ -45,12 +45,12 @@ func (c *Core) readThreads(size int64) error {
 	}
 	if c.notes.lost {
 		return fmt.Errorf("%s: %w: it has %d bytes, which end before the threads' registers: %s", c.path, ErrTruncated,
-			size, cureTruncated)
+			size, fixTruncated)
 	}
 	return fmt.Errorf("%s: %w: it has no threads (no NT_PRSTATUS note): %s", c.path, ErrNotCore, fixNotCore)
 }
 
-// decodeThread decodes NT_PRSTATUS and what aarch64 has beside it.
+// decodeThread decodes NT_PRSTATUS and the additional notes of aarch64.
 func decodeThread(a callbacks.Arch, n threadNotes) (thread, error) {
 	if len(n.status) < statusRegs {
 		return thread{}, fmt.Errorf("NT_PRSTATUS has %d bytes", len(n.status))
@@ -75,8 +75,8 @@ func decodeThread(a callbacks.Arch, n threadNotes) (thread, error) {
 	return t, nil
 }
 
-// ThreadIDs lists the threads in the core's order; the kernel puts the one that
-// died first. A thread that was just being born has pthread_t 0.
+// ThreadIDs returns the threads in the core's order; the kernel writes the thread with the fatal
+// signal first. A thread that was just created has pthread_t 0.
 func (c *Core) ThreadIDs(kind callbacks.IDKind) ([]callbacks.ThreadID, error) {
 	list := make([]callbacks.ThreadID, len(c.threads))
 	for i := range c.threads {
@@ -109,7 +109,7 @@ func (c *Core) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
 	return c.threads[i].regs, nil
 }
 
-// fillInfo gathers what Info tells.
+// fillInfo fills in the result of Info.
 func (c *Core) fillInfo() {
 	n := c.notes
 	c.info.Producer = "unknown"
@@ -145,10 +145,10 @@ func (c *Core) fillInfo() {
 	}
 }
 
-// maxWarnings bounds the list for cores that are damaged throughout.
+// maxWarnings bounds the number of warnings for heavily damaged cores.
 const maxWarnings = 100
 
-// warn adds to what Info tells.
+// warn adds a warning to the result of Info.
 func (c *Core) warn(format string, args ...any) {
 	if len(c.info.Warnings) < maxWarnings {
 		c.info.Warnings = append(c.info.Warnings, fmt.Sprintf(format, args...))

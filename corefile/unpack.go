@@ -21,43 +21,42 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/unxz"
 )
 
-// DefaultMaxUnpacked bounds a decompressed core, in bytes: more than the memory
-// of most machines, and little enough that a file made to explode ends.
+// DefaultMaxUnpacked bounds a decompressed core, in bytes. It is above the memory of most machines,
+// and stops decompression bombs.
 const DefaultMaxUnpacked = 1 << 40
 
-// What a compressed core may unpack to before it is taken for a file made to explode: so
-// many bytes, and then so many for each byte of it that was read. Memory of programs
-// compresses to a third to a fiftieth; zeros, of which there can be more, are not written,
-// and a block of them counts as a part of one.
+// Limits above which a compressed core counts as a decompression bomb: a number of bytes, and a
+// ratio of bytes to compressed bytes that were read. Memory of programs compresses to a third to a
+// fiftieth. Zeros can be more frequent, but are not written, so a block of them counts as a
+// fraction of a block.
 const (
 	freelyUnpacked = 1 << 30
 	likelyRatio    = 64
 	zerosWeight    = 16
 )
 
-// spareSpace is what is left free of the file system that cores are unpacked to, one of so
-// many of its bytes.
+// spareSpace is the part of the file system (one of so many bytes) that stays free when a core is
+// decompressed.
 const spareSpace = 50
 
-// unpackBlock is the unit of decompression. Blocks of zeros become holes.
+// unpackBlock is the unit of decompression, in bytes. Blocks of zeros become holes.
 const unpackBlock = 64 << 10
 
-// maxZstdWindow bounds the memory of the zstd decoder: the zstd tool needs an
-// option to write files that need more, and one to write files that need more than
-// usualZstdWindow.
+// maxZstdWindow bounds the memory of the zstd decoder: the zstd tool needs an option to write files
+// that need more, and another to write files that need more than usualZstdWindow.
 const (
 	maxZstdWindow   = 128 << 20
 	usualZstdWindow = 8 << 20
 )
 
-// progressAfter and progressEvery time the calls of Options.Progress.
+// progressAfter and progressEvery are the delay and the interval of the calls of Options.Progress.
 const (
 	progressAfter = time.Second
 	progressEvery = 200 * time.Millisecond
 )
 
-// unpacker opens a stream of decompressed bytes. What it takes of memory as the file asks
-// counts for a ledger, until the function that it returns is called.
+// unpacker opens a stream of decompressed bytes. The memory that the file requests counts for the
+// ledger until the returned function is called.
 type unpacker func(*budget.Ledger, io.Reader) (io.Reader, func(), error)
 
 // firstBytes returns the bytes of a file that show how it is compressed.
@@ -85,8 +84,8 @@ func unpackerOf(b []byte) unpacker {
 	return nil
 }
 
-// Compressed reports whether the file of that name has to be unpacked before it can be read, into
-// a temporary file. It is not if that cannot be told.
+// Compressed reports whether the named file must be decompressed into a temporary file before it
+// can be read. It returns false on errors.
 func Compressed(name string) bool {
 	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe must not block
 	if err != nil {
@@ -97,8 +96,7 @@ func Compressed(name string) bool {
 	return err == nil && info.Mode().IsRegular() && unpackerOf(firstBytes(f)) != nil
 }
 
-// openZstd reads .zst, as systemd-coredump writes it today. The window is bounded to what
-// the ledger has.
+// openZstd reads .zst, as current systemd-coredump writes it. The ledger bounds the window.
 func openZstd(l *budget.Ledger, r io.Reader) (io.Reader, func(), error) {
 	const what = "window of a compressed core"
 	held, window := l.Part(), uint64(maxZstdWindow)
@@ -119,21 +117,21 @@ func openZstd(l *budget.Ledger, r io.Reader) (io.Reader, func(), error) {
 	return z, func() { z.Close(); held.Close() }, nil
 }
 
-// openLZ4 reads .lz4, as systemd-coredump wrote it before.
+// openLZ4 reads .lz4, as earlier systemd-coredump wrote it.
 func openLZ4(_ *budget.Ledger, r io.Reader) (io.Reader, func(), error) {
 	return lz4.NewReader(r), func() {}, nil
 }
 
-// openXZ reads .xz, as systemd-coredump wrote it at first.
+// openXZ reads .xz, as the first systemd-coredump wrote it.
 func openXZ(l *budget.Ledger, r io.Reader) (io.Reader, func(), error) { return unxz.NewReader(l, r) }
 
-// openGzip reads .gz, as crash collectors of some vendors write it.
+// openGzip reads .gz, as some vendors' crash collectors write it.
 func openGzip(_ *budget.Ledger, r io.Reader) (io.Reader, func(), error) {
 	z, err := gzip.NewReader(r)
 	return z, func() {}, err
 }
 
-// unpackFile decompresses a stream into a temporary file that has no name.
+// unpackFile decompresses a stream into a temporary file without a name.
 func unpackFile(packed io.Reader, open unpacker, opts Options) (*os.File, error) {
 	from := &counter{r: packed}
 	z, done, err := open(budget.Of(opts.Memory), from)
@@ -144,12 +142,12 @@ func unpackFile(packed io.Reader, open unpacker, opts Options) (*os.File, error)
 	return spool(z, from, opts)
 }
 
-// spool writes a stream into a temporary file that has no name. packed counts what was read to
-// make the stream, nil if it is not decompressed.
+// spool writes a stream into a temporary file without a name. packed counts the compressed bytes;
+// it is nil for a stream that is not compressed.
 func spool(from io.Reader, packed *counter, opts Options) (*os.File, error) {
 	tmp, err := os.CreateTemp("", "core-*")
-	if err != nil { // not wrapped: it is not the core that is missing
-		return nil, fmt.Errorf("no room for it: %v: %s", err, cureTemp)
+	if err != nil { // not wrapped: callers must not take it for a missing core
+		return nil, fmt.Errorf("no room for it: %v: %s", err, fixTemp)
 	}
 	if err := os.Remove(tmp.Name()); err != nil {
 		tmp.Close()
@@ -162,14 +160,13 @@ func spool(from io.Reader, packed *counter, opts Options) (*os.File, error) {
 	return tmp, nil
 }
 
-// cureTemp is how to give more room.
-const cureTemp = "set TMPDIR to a directory with space, or give the core as a file that is not compressed"
+// fixTemp explains how to provide more space.
+const fixTemp = "set TMPDIR to a directory with space, or give the core as a file that is not compressed"
 
-// errFull says that there is no room for what is unpacked.
-var errFull = errors.New("the directory for temporary files is nearly full: " + cureTemp)
+// errNoSpace means that there is no space for the decompressed core.
+var errNoSpace = errors.New("the directory for temporary files is nearly full: " + fixTemp)
 
-// counter counts the bytes of a file that were read, maybe by a goroutine of the
-// decompressor's.
+// counter counts the bytes read from a file. A goroutine of the decompressor may read them.
 type counter struct {
 	r io.Reader
 	n atomic.Int64
@@ -182,12 +179,11 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// workUnit is how much of a compressed file Options.Work is for, in bytes.
+// workUnit is the number of compressed bytes to which Options.Work applies.
 const workUnit = 64 << 20
 
-// tooSlow is an error if the decompression took more work than it may. Programs' memory
-// takes a second or two for each unit; what takes longer is made to, or in a form whose
-// decompression is slow.
+// tooSlow returns an error if decompression took more CPU time than allowed. Memory of programs
+// takes a second or two for each unit. A slower file is made to be slow, or uses a slow method.
 func tooSlow(work *budget.Budget, packed *counter, each time.Duration) error {
 	if each == 0 || packed == nil || work.Err() != nil {
 		return nil
@@ -200,7 +196,7 @@ func tooSlow(work *budget.Budget, packed *counter, each time.Duration) error {
 	return nil
 }
 
-// unpacking is how far a core is unpacked.
+// unpacking is the progress of decompression.
 type unpacking struct {
 	packed  *counter // nil if the ratio does not count
 	size    int64
@@ -208,27 +204,27 @@ type unpacking struct {
 	free    int64 // bytes that may still be written
 }
 
-// add counts a block of n bytes that was unpacked.
+// add counts a decompressed block of n bytes.
 func (u *unpacking) add(n int64, zeros bool) error {
 	u.size += n
 	if zeros {
 		n /= zerosWeight
 	} else if u.free -= n; u.free < 0 {
-		return errFull
+		return errNoSpace
 	}
 	u.counted += n
 	if u.packed == nil {
 		return nil
 	}
 	if read := u.packed.n.Load(); u.counted > freelyUnpacked+likelyRatio*read {
-		const text = "%w: %d bytes became %d and it goes on, as in a file that is made to fill disks: " +
+		const text = "%w: %d bytes became %d and more follow, as in a file made to fill disks: " +
 			"decompress it yourself if you trust it"
 		return fmt.Errorf(text, ErrTooBig, read, u.size)
 	}
 	return nil
 }
 
-// freeSpace is how many bytes may be written to a file's file system.
+// freeSpace returns the number of bytes that may be written to a file's file system.
 func freeSpace(f *os.File) int64 {
 	var st unix.Statfs_t
 	if err := unix.Fstatfs(int(f.Fd()), &st); err != nil || st.Blocks == 0 {
@@ -237,19 +233,18 @@ func freeSpace(f *os.File) int64 {
 	return max(0, int64(st.Bavail)-int64(st.Blocks)/spareSpace) * st.Bsize
 }
 
-// copySparse writes a stream to an empty file and leaves holes for its zeros. A
-// stream that is cut in the middle is kept as far as it goes: it is a truncated
-// core.
+// copySparse writes a stream to an empty file and leaves holes for its zeros. A cut stream is kept
+// up to the cut: it is a truncated core.
 func copySparse(to *os.File, from io.Reader, packed *counter, opts Options) error {
 	limit := opts.MaxUnpacked
 	if limit == 0 {
 		limit = DefaultMaxUnpacked
 	}
 	block, zeros := make([]byte, unpackBlock), make([]byte, unpackBlock)
-	runtime.LockOSThread() // so that the time that is counted is this goroutine's
+	runtime.LockOSThread() // so that the CPU time is that of this goroutine
 	defer runtime.UnlockOSThread()
 	work := budget.New(context.Background(), 0)
-	report := progress(opts.Progress)
+	report := limitCalls(opts.Progress)
 	for u := (unpacking{packed: packed, free: freeSpace(to)}); ; {
 		n, err := io.ReadFull(from, block)
 		if u.size+int64(n) > limit {
@@ -261,7 +256,7 @@ func copySparse(to *os.File, from io.Reader, packed *counter, opts Options) erro
 		}
 		if !empty {
 			if _, err := to.WriteAt(block[:n], at); err != nil {
-				return fmt.Errorf("%w: %s", err, cureTemp)
+				return fmt.Errorf("%w: %s", err, fixTemp)
 			}
 		}
 		if err := tooSlow(work, packed, opts.Work); err != nil {
@@ -283,13 +278,13 @@ func copySparse(to *os.File, from io.Reader, packed *counter, opts Options) erro
 	}
 }
 
-// endOfStream tells the end of a stream, be it whole or cut, from damage.
+// endOfStream reports whether err is the end of a complete or cut stream, not damage.
 func endOfStream(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// progress returns a function that passes on some of its calls.
-func progress(f func(int64)) func(int64) {
+// limitCalls returns a function that calls f at limited intervals.
+func limitCalls(f func(int64)) func(int64) {
 	if f == nil {
 		return func(int64) {}
 	}

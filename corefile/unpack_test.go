@@ -21,7 +21,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 )
 
-// packers compress as the tools with these suffixes do.
+// packers maps suffixes to functions that compress as the tools with these suffixes do.
 var packers = map[string]func(io.Writer) (io.WriteCloser, error){
 	".zst": func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) },
 	".lz4": func(w io.Writer) (io.WriteCloser, error) { return lz4.NewWriter(w), nil },
@@ -45,7 +45,7 @@ func pack(t testing.TB, suffix string, b []byte) []byte {
 	return out.Bytes()
 }
 
-// TestCompressed opens cores with the suffix of their compression and without.
+// TestCompressed opens compressed cores with and without the suffix of their compression.
 func TestCompressed(t *testing.T) {
 	p := runPlain(t, "abort")
 	b, err := os.ReadFile(p.core)
@@ -134,8 +134,8 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestPackedBombs unpacks files that are made to fill a disk: each ends with a reason, and
-// the same kind of file below the limit does not.
+// TestPackedBombs decompresses files that are made to fill a disk, and checks the error. Smaller
+// files of the same kind are accepted.
 func TestPackedBombs(t *testing.T) {
 	text := bytes.Repeat([]byte("ompd"), unpackBlock/4)
 	for _, tt := range []struct {
@@ -151,7 +151,7 @@ func TestPackedBombs(t *testing.T) {
 		{"zeros of a large array", 2 << 20, 16 << 30 / unpackBlock, 16 << 30 / unpackBlock, math.MaxInt64, nil},
 		{"text without end", 243 << 10, 6 << 30 / unpackBlock, 0, math.MaxInt64, ErrTooBig},
 		{"zeros without end", 64 << 10, 1 << 40 / unpackBlock, 1 << 40 / unpackBlock, math.MaxInt64, ErrTooBig},
-		{"a full disk", 1 << 30, 2 << 30 / unpackBlock, 0, 1 << 30, errFull},
+		{"a full disk", 1 << 30, 2 << 30 / unpackBlock, 0, 1 << 30, errNoSpace},
 	} {
 		u := unpacking{packed: new(counter), free: tt.free}
 		u.packed.n.Store(tt.packed)
@@ -165,7 +165,7 @@ func TestPackedBombs(t *testing.T) {
 	}
 }
 
-// TestUnpackWork unpacks a stream that never ends with a bound on the work.
+// TestUnpackWork decompresses an endless stream with a limit on CPU time.
 func TestUnpackWork(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "core"))
 	if err != nil {
@@ -177,8 +177,8 @@ func TestUnpackWork(t *testing.T) {
 	}
 }
 
-// TestNoTemporary unpacks where there is no directory for temporary files: that is what is
-// said, and not that there is no core.
+// TestNoTemporary decompresses without a directory for temporary files, and checks that the error
+// names this cause, not a missing core.
 func TestNoTemporary(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "core.gz")
 	var b bytes.Buffer

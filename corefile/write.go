@@ -11,41 +11,41 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Contents are what Write makes a core of.
+// Contents is the input of Write.
 type Contents struct {
 	Arch    callbacks.Arch
 	Process ProcessContents
 	Threads []ThreadContents // the one that got the signal first
-	// Signal is siginfo_t of the signal that ends the process; nil if it lives.
+	// Signal is siginfo_t of the signal that ends the process; nil if the process is alive.
 	Signal []byte
 	Auxv   []byte // the auxiliary vector
-	// Memory has what the segments' pieces lie in.
+	// Memory contains the segments' pieces.
 	Memory   callbacks.Memory
 	Segments []Segment // ascending
-	// Recording says that of the program's memory only what a recorder has written is there.
+	// Recording means that the core holds only the memory that a recorder wrote.
 	Recording bool
-	// Moment is when that was, in nanoseconds of CLOCK_MONOTONIC, 0 if it is not told. A recording has it.
+	// Moment is the time of the recording, in nanoseconds of CLOCK_MONOTONIC; 0 if unknown.
 	Moment int64
 }
 
-// ProcessContents is what NT_PRPSINFO tells.
+// ProcessContents is the content of NT_PRPSINFO.
 type ProcessContents struct {
 	PID, PPID, PGID, SID int
 	UID, GID             int
 	State                byte   // as in ps(1)
-	Name                 string // of which 15 bytes are kept
-	Args                 string // of which 79 bytes are kept
+	Name                 string // 15 bytes are kept
+	Args                 string // 79 bytes are kept
 }
 
 // ThreadContents are the registers of a thread.
 type ThreadContents struct {
 	LWP    int
-	Signal int    // that it got; 0 for none
+	Signal int    // that the thread got; 0 for none
 	Regs   []byte // user_regs_struct
 	Sets   []RegisterSet
 }
 
-// RegisterSet is a set of registers as PTRACE_GETREGSET gives it, by its note type.
+// RegisterSet is a set of registers in the format of PTRACE_GETREGSET, with its note type.
 type RegisterSet struct {
 	Type uint32
 	Data []byte
@@ -54,21 +54,22 @@ type RegisterSet struct {
 // Segment is one mapping.
 type Segment struct {
 	callbacks.Mapping
-	// Pieces are the ranges whose memory is written; what is between them reads
-	// as zeros. Without any, nothing of the mapping is in the core.
+	// Pieces are the ranges whose memory is written; gaps read as zeros. If it is empty, the core
+	// has no bytes of the mapping.
 	Pieces []Range
-	// Late memory comes behind that of all others, for a file that may be cut.
+	// Late memory is written after that of all other segments, because the end of a file may be cut
+	// off.
 	Late bool
 }
 
 // Range is a range of addresses: [Low, High).
 type Range struct{ Low, High uint64 }
 
-// ownOwner is the owner of the note that says who wrote a core.
+// ownOwner is the owner of the note that names the writer of a core.
 const (
 	ownOwner  = "ompd-inspect"
-	ntOwnMade = 0x4f4d5044 // a type that nobody else has, as gdb does not look at owners
-	// recordingMark is what the note has in a file of what was recorded, before the moment of that.
+	ntOwnMade = 0x4f4d5044 // unique, because gdb ignores owners
+	// recordingMark precedes the time in the note of a recording.
 	recordingMark = "recording"
 )
 
@@ -83,22 +84,22 @@ const (
 	pageSize   = 4096
 	headerSize = 64
 	progSize   = 56
-	// maxSegments is the number of program headers that an ELF header can tell
-	// (PN_XNUM); Linux allows 65,530 mappings (vm.max_map_count) by default.
+	// maxSegments is the largest number of program headers in an ELF header (PN_XNUM); Linux allows
+	// 65,530 mappings (vm.max_map_count) by default.
 	maxSegments = 0xffff - 2
-	// copySize is what is read at once.
+	// copySize is the size of one read, in bytes.
 	copySize = 1 << 20
 )
 
-// offsets are where the memory of each segment lies in a file, the first from at on, and
-// behind them where the last ends.
-func offsets(segments []Segment, at uint64) []uint64 {
+// segmentOffsets returns the file offset of each segment's memory, starting at at, and then the end of the
+// last.
+func segmentOffsets(segments []Segment, at uint64) []uint64 {
 	out := make([]uint64, len(segments)+1)
 	for _, late := range []bool{false, true} {
 		for i := range segments {
 			if s := &segments[i]; s.Late == late {
 				out[i] = at
-				at += pageUp(s.captured())
+				at += roundToPage(s.capturedSize())
 			}
 		}
 	}
@@ -106,19 +107,20 @@ func offsets(segments []Segment, at uint64) []uint64 {
 	return out
 }
 
-// Write writes a core, as the kernel would have it, into an empty file. Zeros
-// become holes of the file. Memory that cannot be read is written as zeros.
+// Write writes a core, in the kernel's format, into an empty file. Zeros become holes of the file.
+// Memory that cannot be read is written as zeros.
 func Write(f *os.File, c *Contents) error {
 	if len(c.Segments) > maxSegments {
 		return fmt.Errorf("core: %d mappings, more than %d", len(c.Segments), maxSegments)
 	}
-	notes := c.notes()
+	notes := c.encodeNotes()
 	progs := uint64(headerSize + progSize*(len(c.Segments)+1))
-	offsets := offsets(c.Segments, pageUp(progs+uint64(len(notes))))
+	offsets := segmentOffsets(c.Segments, roundToPage(progs+uint64(len(notes))))
 	le := binary.LittleEndian
 	var head bytes.Buffer
 	_ = binary.Write(&head, le, elf.Header64{
-		Ident: ident(), Type: uint16(elf.ET_CORE), Machine: uint16(machine(c.Arch)), Version: uint32(elf.EV_CURRENT),
+		Ident: elfIdent(), Type: uint16(elf.ET_CORE), Machine: uint16(elfMachine(c.Arch)),
+		Version: uint32(elf.EV_CURRENT),
 		Phoff: headerSize, Ehsize: headerSize, Phentsize: progSize, Phnum: uint16(len(c.Segments) + 1),
 	})
 	_ = binary.Write(&head, le, elf.Prog64{Type: uint32(elf.PT_NOTE), Off: progs, Filesz: uint64(len(notes)), Align: 4})
@@ -126,7 +128,7 @@ func Write(f *os.File, c *Contents) error {
 		at := offsets[i]
 		p := elf.Prog64{
 			Type: uint32(elf.PT_LOAD), Flags: uint32(s.Perm), Off: at, Vaddr: s.Low.Offset,
-			Filesz: s.captured(), Memsz: s.High.Offset - s.Low.Offset, Align: pageSize,
+			Filesz: s.capturedSize(), Memsz: s.High.Offset - s.Low.Offset, Align: pageSize,
 		}
 		_ = binary.Write(&head, le, p)
 		for _, r := range s.Pieces {
@@ -142,32 +144,31 @@ func Write(f *os.File, c *Contents) error {
 	return f.Truncate(int64(offsets[len(c.Segments)])) // the file may end with a hole
 }
 
-// captured is how much of the segment is in the core.
-func (s Segment) captured() uint64 {
+// capturedSize returns the number of bytes of the segment in the core.
+func (s Segment) capturedSize() uint64 {
 	if len(s.Pieces) == 0 {
 		return 0
 	}
 	return s.Pieces[len(s.Pieces)-1].High - s.Low.Offset
 }
 
-func pageUp(n uint64) uint64 { return (n + pageSize - 1) &^ (pageSize - 1) }
+func roundToPage(n uint64) uint64 { return (n + pageSize - 1) &^ (pageSize - 1) }
 
-func ident() (id [elf.EI_NIDENT]byte) {
+func elfIdent() (id [elf.EI_NIDENT]byte) {
 	copy(id[:], elf.ELFMAG)
 	id[elf.EI_CLASS], id[elf.EI_DATA], id[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB),
 		byte(elf.EV_CURRENT)
 	return id
 }
 
-func machine(a callbacks.Arch) elf.Machine {
+func elfMachine(a callbacks.Arch) elf.Machine {
 	if a == callbacks.ArchAArch64 {
 		return elf.EM_AARCH64
 	}
 	return elf.EM_X86_64
 }
 
-// copyRange writes a range of memory at offset off of a file, without the pages
-// that are zero.
+// copyRange writes a range of memory at offset off of a file, without pages of zeros.
 func copyRange(f io.WriterAt, off int64, mem callbacks.Memory, r Range) error {
 	buf := make([]byte, min(copySize, r.High-r.Low))
 	for a := r.Low; a < r.High; a += uint64(len(buf)) {
@@ -177,7 +178,7 @@ func copyRange(f io.WriterAt, off int64, mem callbacks.Memory, r Range) error {
 		}
 		for n := 0; n < len(buf); {
 			end := n
-			for end < len(buf) && !zero(buf[end:min(end+pageSize, len(buf))]) {
+			for end < len(buf) && !isZero(buf[end:min(end+pageSize, len(buf))]) {
 				end = min(end+pageSize, len(buf))
 			}
 			if end > n {
@@ -191,7 +192,7 @@ func copyRange(f io.WriterAt, off int64, mem callbacks.Memory, r Range) error {
 	return nil
 }
 
-// readPages reads what can be read, page by page; the rest is zeros.
+// readPages reads all readable pages; the rest is zeros.
 func readPages(mem callbacks.Memory, a uint64, buf []byte) {
 	for n := 0; n < len(buf); n += pageSize {
 		page := buf[n:min(n+pageSize, len(buf))]
@@ -201,7 +202,7 @@ func readPages(mem callbacks.Memory, a uint64, buf []byte) {
 	}
 }
 
-func zero(b []byte) bool {
+func isZero(b []byte) bool {
 	for len(b) >= 8 {
 		if binary.LittleEndian.Uint64(b) != 0 {
 			return false
@@ -211,18 +212,18 @@ func zero(b []byte) bool {
 	return bytes.Count(b, []byte{0}) == len(b)
 }
 
-// notes are the notes in the kernel's order, and the own one.
-func (c *Contents) notes() []byte {
+// encodeNotes returns the notes in the kernel's order, then Write's own note.
+func (c *Contents) encodeNotes() []byte {
 	var out []byte
 	for i, t := range c.Threads {
-		out = addNote(out, coreOwner, ntPRSTATUS, c.status(t))
+		out = addNote(out, coreOwner, ntPRSTATUS, c.encodeStatus(t))
 		if i == 0 {
 			out = addNote(out, coreOwner, ntPRPSINFO, c.Process.encode())
 			if c.Signal != nil {
 				out = addNote(out, coreOwner, ntSIGINFO, c.Signal)
 			}
 			out = addNote(out, coreOwner, ntAUXV, c.Auxv)
-			out = addNote(out, coreOwner, ntFILE, c.files())
+			out = addNote(out, coreOwner, ntFILE, c.encodeFiles())
 		}
 		for _, s := range t.Sets {
 			owner := linuxOwner
@@ -253,8 +254,8 @@ func addNote(out []byte, owner string, typ uint32, desc []byte) []byte {
 
 func pad4(b []byte) []byte { return append(b, make([]byte, align4(uint64(len(b)))-uint64(len(b)))...) }
 
-// status is struct elf_prstatus.
-func (c *Contents) status(t ThreadContents) []byte {
+// encodeStatus encodes struct elf_prstatus.
+func (c *Contents) encodeStatus(t ThreadContents) []byte {
 	const ppid, pgid, sid, tail = 36, 40, 44, 8
 	b := make([]byte, statusRegs, statusRegs+len(t.Regs)+tail)
 	le := binary.LittleEndian
@@ -267,7 +268,7 @@ func (c *Contents) status(t ThreadContents) []byte {
 	return append(b, 1, 0, 0, 0, 0, 0, 0, 0) // there are floating-point registers
 }
 
-// encode makes struct elf_prpsinfo.
+// encode returns struct elf_prpsinfo.
 func (p ProcessContents) encode() []byte {
 	const size, stateName, uid, name, args = 136, 1, 16, 40, 56
 	b := make([]byte, size)
@@ -280,8 +281,8 @@ func (p ProcessContents) encode() []byte {
 	return b
 }
 
-// files is the content of NT_FILE.
-func (c *Contents) files() []byte {
+// encodeFiles returns the content of NT_FILE.
+func (c *Contents) encodeFiles() []byte {
 	var names []byte
 	out := make([]byte, 16)
 	le := binary.LittleEndian

@@ -249,7 +249,7 @@ func (r *runner) writeCore(p *live.Process, d *live.Death) (err error) {
 // coreOptions are those of a core: only its owner may read it, as it has all that the
 // program knows, and one of another run is replaced.
 func (r *runner) coreOptions() outfile.Options {
-	return outfile.Options{Mode: 0o600, Force: r.force, Ours: corefile.Ours}
+	return outfile.Options{Mode: 0o600, Force: r.force, Ours: corefile.IsOwn}
 }
 
 // reportOptions are those of the file for reports.

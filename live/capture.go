@@ -11,38 +11,37 @@ import (
 	"time"
 )
 
-// stackLimit is how much of a thread's stack is copied unasked, from the stack
-// pointer on: the frames of the runtime and some of the program's. Those that
-// wait in the runtime have less than a page.
+// stackLimit is the part of a thread's stack that is always copied, in bytes from the stack
+// pointer: the frames of the runtime and some of the program's. Threads that wait in the runtime
+// use less than a page.
 const stackLimit = 24 << 10
 
-// outerLimit is how much is copied of the other end of the stack: the outermost frames.
-// LLVM's runtime leaves 64 bytes for each thread's number between them and the others, and
-// below them lie the thread's control block and its thread-local variables.
+// outerLimit is the size of the copy of the other end of the stack, in bytes: the outermost frames.
+// LLVM's runtime leaves 64 bytes for each thread's number between them and the others, and the
+// thread's control block and thread-local variables are below them.
 const outerLimit = 8 << 10
 
-// likelyStack is how much of a stack is copied mostly: the stacks of workers are seldom
-// deeper. Room for more is reserved, and the kernel gives memory for it when it is needed.
+// likelyStack is the usual depth of the stacks of workers, in bytes. Address space for more is
+// reserved, and the kernel provides memory for it on demand.
 const likelyStack = 8 << 10
 
-// blindLimit is the same as stackLimit for a stack that was not mapped yet when the mappings
-// were read.
+// blindLimit is stackLimit for a stack that was not mapped yet when the mappings were read.
 const blindLimit = 8 << 10
 
-// redZone is what a function may use below the stack pointer (System V ABI,
+// redZone is the memory below the stack pointer that a function may use, in bytes (System V ABI,
 // x86-64).
 const redZone = 128
 
-// movers tells of how many threads that wait one is expected to have moved before
-// all are stopped: there is room for its stack.
-const movers = 16
+// moversRatio is the ratio of waiting threads to threads that are expected to have moved before all are
+// stopped; stacks of the latter have reserved memory.
+const moversRatio = 16
 
-// spareThreads are the threads that may appear between counting and stopping
-// and still have room for their stacks.
+// spareThreads is the number of threads that may appear between counting and stopping and still
+// have memory for their stacks.
 const spareThreads = 16
 
-// stopped runs f while all threads are stopped, and counts the stop.
-func (p *Process) stopped(ctx context.Context, pause *Pause, f func(*tracer) error) error {
+// runStopped runs f while all threads are stopped, and adds the stop to pause.
+func (p *Process) runStopped(ctx context.Context, pause *Pause, f func(*tracer) error) error {
 	select {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
@@ -51,10 +50,10 @@ func (p *Process) stopped(ctx context.Context, pause *Pause, f func(*tracer) err
 	}
 	return p.trace(func(t *tracer) error {
 		defer func() {
-			threads := t.count()
-			t.letGo()
+			threads := t.countStopped()
+			t.resumeAll()
 			if threads > 0 {
-				pause.add(threads, time.Since(t.start))
+				pause.addStop(threads, time.Since(t.start))
 			}
 		}()
 		if err := t.stop(ctx); err != nil {
@@ -70,7 +69,7 @@ func (p *Process) trace(f func(*tracer) error) error {
 	again := func() {}
 	there := func(t *tracer) error {
 		again = sync.OnceFunc(func() { err = f(t) })
-		contained(again)
+		runContained(again)
 		return nil
 	}
 	run := func() error { return trace(p.pid, p.arch, there) }
@@ -84,46 +83,45 @@ func (p *Process) trace(f func(*tracer) error) error {
 	return err
 }
 
-// contained runs f, whose panic is for the goroutine that asked for f, and may know what to
-// do about it; it has it as f is of package sync's Once functions. A fault of a mapped file
-// is a panic.
-func contained(f func()) {
+// runContained runs f and recovers its panic. f is a sync.Once function, so the next call of f, on the
+// goroutine that asked for it, panics again. A fault in a mapped file is a panic.
+func runContained(f func()) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { _ = recover() }()
 	f()
 }
 
-// capture stops all threads and copies their registers, the ends of their
-// stacks and what is wanted.
+// capture stops all threads and copies their registers, the ends of their stacks and the wanted
+// memory.
 func (p *Process) capture(ctx context.Context, w wanted, pause *Pause) ([]copied, []thread, error) {
 	c, err := p.newCopy(w)
 	if err != nil {
 		return nil, nil, err
 	}
-	mappings, _ := p.layout()
+	mappings, _ := p.lastLayout()
 	var threads []thread
-	err = p.stopped(ctx, pause, func(t *tracer) error {
-		threads = t.threads(p)
-		c.read(p.mem, mappings, threads)
-		c.follow(p.mem, mappings, threads)
+	err = p.runStopped(ctx, pause, func(t *tracer) error {
+		threads = t.stoppedThreads(p)
+		c.copyPlanned(p.mem, mappings, threads)
+		c.copyPointed(p.mem, mappings, threads)
 		return nil
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return c.parts(), threads, nil
+	return c.copies(), threads, nil
 }
 
-// wanted is what an answer is known to read.
+// wanted is the memory that an answer is known to read.
 type wanted struct {
 	blocks blockSet
-	stacks map[uint64]uint64 // stack pointers of the threads whose stacks it read
+	stacks map[uint64]uint64 // stack pointers of threads whose stacks the answer read
 }
 
-// rehearsed adds what r read of the running process, with the stacks of threads that
-// wait: those are probably still there when it is stopped.
-func (w *wanted) rehearsed(r *reader, threads []thread) {
-	w.add(r.missed)
+// addRehearsed adds the memory that r read of the running process, and the stacks of waiting threads:
+// they probably still wait when the process is stopped.
+func (w *wanted) addRehearsed(r *reader, threads []thread) {
+	w.addBlocks(r.missed)
 	for _, t := range threads {
 		if t.err == nil {
 			w.stacks[t.lwp] = t.regs.SP()
@@ -131,45 +129,45 @@ func (w *wanted) rehearsed(r *reader, threads []thread) {
 	}
 }
 
-func (w *wanted) add(blocks blockSet) {
+func (w *wanted) addBlocks(blocks blockSet) {
 	for base, b := range blocks {
 		w.blocks[base] |= b
 	}
 }
 
-// missed adds what r read and the copies did not have, and the rest of those
-// pages: of threads that run, the next answer will read something close by.
-func (w *wanted) missed(r *reader) {
+// addMissed adds the memory that r read and the copies did not have, and the rest of those pages: for
+// running threads, the next answer reads nearby memory.
+func (w *wanted) addMissed(r *reader) {
 	for base := range r.missed {
 		w.blocks[base] = 1<<blocksOfPage - 1
 	}
 }
 
-// memoryCopy is a plan of what to copy, and the room for it.
+// memoryCopy is a plan of the memory to copy, and the buffers for it.
 type memoryCopy struct {
-	stacks map[uint64]uint64 // those that are in known as long as the thread is there
-	known  copied            // what is wanted
+	stacks map[uint64]uint64 // expected stack pointers; known has these stacks
+	known  copied            // the wanted memory
 	moved  copied            // the stacks of other threads
 
-	pointed  []byte   // room for what the other threads point to
-	followed []copied // that
+	pointed  []byte   // buffer for memory that the other threads point to
+	followed []copied // copies in pointed
 }
 
-// newCopy plans to copy what is wanted, and makes room for stacks.
+// newCopy plans the copy of the wanted memory, and reserves memory for stacks.
 func (p *Process) newCopy(w wanted) (*memoryCopy, error) {
 	st, err := readStatus(p.pid)
 	if err != nil {
-		return nil, p.refused(err)
+		return nil, p.explainRefusal(err)
 	}
 	c := &memoryCopy{stacks: w.stacks}
 	c.known.spans = w.blocks.spans()
-	n := size(c.known.spans)
-	stacks := max(0, st.threads-len(w.stacks)) + len(w.stacks)/movers + spareThreads
+	n := totalSize(c.known.spans)
+	stacks := max(0, st.threads-len(w.stacks)) + len(w.stacks)/moversRatio + spareThreads
 	c.moved.spans = make([]span, 0, 2*(st.threads+spareThreads))
 	unknown := max(0, st.threads-len(w.stacks))
 	behind := uint64(min(unknown*pointedOfThread, maxPointed)) * blockSize
 	moved := min(uint64(stacks)*(stackLimit+outerLimit+blockSize), maxSnapshot/4)
-	buf, err := p.room(n+behind+moved, n+behind+min(uint64(stacks)*likelyStack, moved))
+	buf, err := p.reserveRoom(n+behind+moved, n+behind+min(uint64(stacks)*likelyStack, moved))
 	if err != nil {
 		return nil, err
 	}
@@ -177,9 +175,9 @@ func (p *Process) newCopy(w wanted) (*memoryCopy, error) {
 	return c, nil
 }
 
-// room is memory for a copy of n bytes, of which the first likely ones will be needed, in
-// place of that for the last one.
-func (p *Process) room(n, likely uint64) ([]byte, error) {
+// reserveRoom returns a buffer for a copy of n bytes, of which the first likely ones will be used. It
+// replaces the previous buffer.
+func (p *Process) reserveRoom(n, likely uint64) ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.memory.Give(p.copied)
@@ -188,12 +186,12 @@ func (p *Process) room(n, likely uint64) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrTooBig, err)
 	}
 	p.copied = n
-	return buffer(n, likely)
+	return newBuffer(n, likely)
 }
 
-// read copies what is planned, and the stacks of threads whose stack pointer is
-// known and is not where it was expected, as far as there is room.
-func (c *memoryCopy) read(mem *remote, list []mapping, threads []thread) {
+// copyPlanned copies the planned memory, and as far as there is room the stacks of threads whose stack
+// pointer is known and unexpected.
+func (c *memoryCopy) copyPlanned(mem *remote, list []mapping, threads []thread) {
 	c.known.gather(mem)
 	room := uint64(len(c.moved.buf))
 	for i := range threads {
@@ -211,8 +209,8 @@ func (c *memoryCopy) read(mem *remote, list []mapping, threads []thread) {
 	c.moved.absent = mem.gather(c.moved.spans, c.moved.buf)
 }
 
-// gather fills the copy. The program stands still, so that another processor is free to
-// copy the second half of much.
+// gather fills the copy. The program is stopped, so another processor is free to copy the second
+// half of a large copy.
 func (c *copied) gather(mem *remote) {
 	var i int
 	half := uint64(0)
@@ -232,11 +230,11 @@ func (c *copied) gather(mem *remote) {
 	c.absent = append(c.absent, second...)
 }
 
-// worthSplitting is how many bytes take longer to copy than it takes to wake another
-// thread of this process: some 50 microseconds.
+// worthSplitting is the number of bytes whose copy takes longer than waking another thread of this
+// process: about 50 microseconds.
 const worthSplitting = 256 << 10
 
-// merge sorts spans and joins those that touch. It does that in place.
+// merge sorts spans in place and joins adjacent ones.
 func merge(spans []span) []span {
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.low, b.low) })
 	out := spans[:0]
@@ -250,21 +248,21 @@ func merge(spans []span) []span {
 	return out
 }
 
-// stackOf is the inner part of the stack with stack pointer sp, which is copied.
+// stackOf returns the inner part of the stack with stack pointer sp, which is copied.
 func stackOf(list []mapping, sp uint64) span {
 	end := sp + blindLimit
 	if m := mappingAt(list, sp); m != nil {
 		end = min(sp+stackLimit, m.High.Offset)
 	}
 	s := span{(sp - redZone) &^ (blockSize - 1), end &^ (blockSize - 1)}
-	if s.low > s.high { // no address
+	if s.low > s.high { // not an address
 		return span{}
 	}
 	return s
 }
 
-// outerStack is the part of that stack's other end that stackOf leaves out; it is empty if
-// that is not known.
+// outerStack returns the part of the stack's other end that stackOf leaves out; empty if it is
+// unknown.
 func outerStack(list []mapping, sp uint64) span {
 	m := mappingAt(list, sp)
 	if m == nil {
@@ -274,18 +272,17 @@ func outerStack(list []mapping, sp uint64) span {
 	return span{max(inner.high, m.High.Offset-min(outerLimit, m.High.Sub(m.Low))), m.High.Offset}
 }
 
-// parts are what was copied; what is wanted comes first.
-func (c *memoryCopy) parts() []copied {
+// copies returns the copies; the wanted memory is first.
+func (c *memoryCopy) copies() []copied {
 	parts := append([]copied{c.known, c.moved}, c.followed...)
 	for i := range parts {
-		parts[i].place()
+		parts[i].setOffsets()
 	}
 	return parts
 }
 
-// captureTwice copies registers as far as they are known, stacks and what is
-// wanted two times while the threads run. A thread that ran in between has an error in
-// place of its registers.
+// captureTwice copies known registers, stacks and the wanted memory twice while the threads run. A
+// thread that ran in between has an error instead of registers.
 func (p *Process) captureTwice(w wanted) (a, b []copied, threads []thread, err error) {
 	first, err := p.newCopy(w)
 	if err != nil {
@@ -299,26 +296,26 @@ func (p *Process) captureTwice(w wanted) (a, b []copied, threads []thread, err e
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	mappings, _ := p.layout()
-	first.read(p.mem, mappings, before)
-	second.read(p.mem, mappings, before)
+	mappings, _ := p.lastLayout()
+	first.copyPlanned(p.mem, mappings, before)
+	second.copyPlanned(p.mem, mappings, before)
 	threads, err = p.peekSettled(before)
-	return first.parts(), second.parts(), threads, err
+	return first.copies(), second.copies(), threads, err
 }
 
-// threads are the threads that are stopped, in the order of their birth.
-func (t *tracer) threads(p *Process) []thread {
+// stoppedThreads returns the stopped threads in the order of creation.
+func (t *tracer) stoppedThreads(p *Process) []thread {
 	list := t.room
 	t.room = nil
 	pointers := sync.OnceValue(func() map[int]uint64 { return p.threadPointers(len(t.tasks)) })
 	for _, k := range t.tasks {
 		var asleepThread thread
 		if k.state == asleep {
-			asleepThread = t.peek(p, k)
+			asleepThread = t.peekRegisters(p, k)
 		}
 		switch k.state {
 		case stopped:
-			regs, err := k.registers(t.arch)
+			regs, err := k.decodeRegisters(t.arch)
 			one := thread{lwp: uint64(k.tid), regs: regs, err: err}
 			if p.vectors.Load() && err == nil && regs.Syscall < 0 {
 				one.vectors = t.vectorRegisters(k)
@@ -332,17 +329,17 @@ func (t *tracer) threads(p *Process) []thread {
 	return list
 }
 
-// peek reads the registers of a thread in uninterruptible sleep, as far as /proc has them. A
-// thread that woke up meanwhile has none there: it stops as soon as it gets a processor, which
-// is waited for as for any other thread.
-func (t *tracer) peek(p *Process, k *task) thread {
+// peekRegisters reads the registers of a thread in uninterruptible sleep, as far as /proc has them. A thread
+// that has just woken up has none there: it stops as soon as it gets a processor, and wait waits
+// for it as for any other thread.
+func (t *tracer) peekRegisters(p *Process, k *task) thread {
 	for begin := time.Now(); ; time.Sleep(firstNap) {
 		th := p.peekThread(k.tid, 0)
 		limit := deepSleep
 		if errors.Is(th.err, ErrRunning) {
 			limit = stopTime
 		}
-		if th.err == nil || t.look(k) || time.Since(begin) > limit {
+		if th.err == nil || t.poll(k) || time.Since(begin) > limit {
 			return th
 		}
 	}

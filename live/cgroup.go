@@ -15,14 +15,13 @@ import (
 )
 
 const (
-	// maxGroupDepth bounds the control groups around a process.
+	// maxGroupDepth bounds the nesting of control groups around a process.
 	maxGroupDepth = 64
-	// maxText bounds a text of the kernel that is read as a whole; a list of
-	// mounts is the longest.
+	// maxText bounds a text file of the kernel, in bytes; a list of mounts is the longest.
 	maxText = 16 << 20
 )
 
-// readText reads a file of the kernel; empty if it cannot be read.
+// readText reads a file of the kernel; it returns "" if it cannot be read.
 func readText(name string) string {
 	f, err := os.Open(name)
 	if err != nil {
@@ -44,14 +43,13 @@ const (
 
 // group is a control group.
 type group struct {
-	dir     string // where it is mounted
+	dir     string // its mount point
 	name    string // as the kernel calls it
 	unified bool   // of version 2
 }
 
-// groupsOf lists the control groups with a controller that a process is in, the
-// innermost first, given the text of a mountinfo (proc(5)) and of the process's cgroup
-// (cgroups(7)).
+// groupsOf returns the control groups of a process with a controller, the innermost first. It
+// parses the text of a mountinfo (proc(5)) and of the process's cgroup file (cgroups(7)).
 func groupsOf(controller, mounts, membership string) []group {
 	var out []group
 	for line := range strings.Lines(membership) {
@@ -80,16 +78,16 @@ func groupsOf(controller, mounts, membership string) []group {
 	return out
 }
 
-// isUnder reports whether the control group at path is the one at dir or lies in it, and
-// the rest of its path.
+// isUnder reports whether the control group at path is dir or below dir, and returns the rest of
+// its path.
 func isUnder(path, dir string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(path, strings.TrimSuffix(dir, "/"))
 	rest = strings.TrimSuffix(rest, "/")
 	return rest, ok && (rest == "" || rest[0] == '/') && !strings.HasPrefix(rest+"/", "/../")
 }
 
-// groupMount finds where the control groups with a controller are mounted, and which
-// of them is the root there.
+// groupMount finds the mount point of the control groups with a controller, and the root group of
+// that mount.
 func groupMount(controller, mounts string, unified bool) (root, point string, ok bool) {
 	for line := range strings.Lines(mounts) {
 		// "36 35 98:0 ROOT POINT OPTIONS … - TYPE SOURCE SUPEROPTIONS"
@@ -108,14 +106,14 @@ func groupMount(controller, mounts string, unified bool) (root, point string, ok
 
 // groupTree is the control groups of a process as the kernel's files show them.
 type groupTree struct {
-	root string // directory that stands for "/"; empty but in tests
+	root string // directory that replaces "/"; set only in tests
 	pid  int
 }
 
-// quota is the tightest quota of the groups.
-func (t groupTree) quota() (best callbacks.ProcessorQuota, found bool) {
-	t.each(cpuController, func(g group, read func(string) string) bool {
-		q, ok := g.quota(read)
+// tightestQuota returns the tightest quota of the groups.
+func (t groupTree) tightestQuota() (best callbacks.ProcessorQuota, found bool) {
+	t.visitGroups(cpuController, func(g group, read func(string) string) bool {
+		q, ok := g.readQuota(read)
 		if ok && (!found || q.Processors < best.Processors) {
 			best, found = q, true
 		}
@@ -124,19 +122,19 @@ func (t groupTree) quota() (best callbacks.ProcessorQuota, found bool) {
 	return best, found
 }
 
-// cpuset is the processors of the innermost group that has some.
-func (t groupTree) cpuset() (processors, source string) {
-	t.each(cpusetController, func(g group, read func(string) string) bool {
-		processors, source = g.cpuset(read)
+// innermostCpuset returns the processors of the innermost group that limits them.
+func (t groupTree) innermostCpuset() (processors, source string) {
+	t.visitGroups(cpusetController, func(g group, read func(string) string) bool {
+		processors, source = g.readCpuset(read)
 		return processors == ""
 	})
 	return processors, source
 }
 
-// each yields the control groups of the process, the innermost first, with what reads
-// their files. They are read where this process sees them, or if it sees none, where the
-// other does, as in another container.
-func (t groupTree) each(controller string, yield func(g group, read func(name string) string) bool) {
+// visitGroups yields the control groups of the process, the innermost first, with a function that reads
+// their files. The files are read in this process's view, or if the groups are not visible there,
+// in the other process's view, as for another container.
+func (t groupTree) visitGroups(controller string, yield func(g group, read func(name string) string) bool) {
 	membership := readText(t.root + procPath(t.pid, "cgroup"))
 	for _, side := range []struct{ mounts, root string }{
 		{"/proc/self/mountinfo", ""}, {procPath(t.pid, "mountinfo"), procPath(t.pid, "root")},
@@ -153,9 +151,8 @@ func (t groupTree) each(controller string, yield func(g group, read func(name st
 	}
 }
 
-// quota is the limit of a control group, given what reads its files; not ok if it has
-// none.
-func (g group) quota(read func(name string) string) (callbacks.ProcessorQuota, bool) {
+// readQuota returns the limit of a control group; false if it is not limited.
+func (g group) readQuota(read func(name string) string) (callbacks.ProcessorQuota, bool) {
 	var quota, period, source string
 	if g.unified {
 		source = "cpu.max"
@@ -190,9 +187,8 @@ func (g group) quota(read func(name string) string) (callbacks.ProcessorQuota, b
 	return out, true
 }
 
-// cpuset is the processors of a control group, given what reads its files; empty if
-// it has none of its own.
-func (g group) cpuset(read func(name string) string) (processors, source string) {
+// readCpuset returns the processors of a control group; "" if it does not limit them.
+func (g group) readCpuset(read func(name string) string) (processors, source string) {
 	names := []string{"cpuset.effective_cpus", "cpuset.cpus"}
 	if g.unified {
 		names = []string{"cpuset.cpus.effective"}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestGroups finds control groups in what the kernel says of mounts and of processes,
-// in the forms that are there: version 1, version 2, and seen from within a container.
+// TestGroups finds control groups in the kernel's texts on mounts and processes: version 1, version
+// 2, and from within a container.
 func TestGroups(t *testing.T) {
 	const v1 = "30 24 0:26 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid shared:9 - cgroup cgroup rw,cpu,cpuacct\n" +
 		"31 24 0:27 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
@@ -64,7 +64,7 @@ func TestQuota(t *testing.T) {
 		"period of zero": {true, map[string]string{"cpu.max": "1000 0\n"}, ""},
 		"nonsense":       {true, map[string]string{"cpu.max": "1e3 x y\n"}, ""},
 	} {
-		q, ok := group{name: "/g", unified: c.unified}.quota(func(f string) string { return c.files[f] })
+		q, ok := group{name: "/g", unified: c.unified}.readQuota(func(f string) string { return c.files[f] })
 		got := ""
 		if ok {
 			got = fmt.Sprintf("%v %d/%d %s", q.Processors, q.Throttled, q.Periods, q.Source)

@@ -9,10 +9,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// treePID is the number of the process that the trees of control groups are about.
+// treePID is the process id in the test trees of control groups.
 const treePID = 42
 
-// Mounts of control groups, as mountinfo has them.
+// Mounts of control groups, in the format of mountinfo.
 const (
 	unifiedMount = "29 24 0:25 / /sys/fs/cgroup rw,nosuid shared:8 - cgroup2 cgroup2 rw,nsdelegate\n"
 	splitMounts  = "30 24 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n" +
@@ -20,7 +20,7 @@ const (
 		"32 24 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
 )
 
-// fakeTree writes files below a directory that stands for "/".
+// fakeTree writes files below a directory that replaces "/".
 func fakeTree(t *testing.T, files map[string]string) groupTree {
 	t.Helper()
 	root := t.TempDir()
@@ -36,10 +36,10 @@ func fakeTree(t *testing.T, files map[string]string) groupTree {
 	return groupTree{root: root, pid: treePID}
 }
 
-// treeCase is a tree of control groups, and what is to be read of it.
+// treeCase is a tree of control groups and the expected result.
 type treeCase struct {
 	files         map[string]string
-	quota, cpuset string // empty: there is none
+	quota, cpuset string // empty: unlimited
 }
 
 // treeCases are trees as systemd, containers and machines with both versions have them.
@@ -88,18 +88,18 @@ func treeCases() map[string]treeCase {
 	}
 }
 
-// TestGroupTree reads quotas and processors from trees of files as kernels show them,
-// of both versions, whatever this machine has.
+// TestGroupTree reads quotas and processors from file trees of both versions, independent of this
+// machine.
 func TestGroupTree(t *testing.T) {
 	for name, c := range treeCases() {
 		t.Run(name, func(t *testing.T) {
 			tree := fakeTree(t, c.files)
 			quota := ""
-			if q, ok := tree.quota(); ok {
+			if q, ok := tree.tightestQuota(); ok {
 				quota = fmt.Sprintf("%v %d/%d %s", q.Processors, q.Throttled, q.Periods, q.Source)
 			}
 			omptest.Equal(t, "quota", quota, c.quota)
-			cpuset, source := tree.cpuset()
+			cpuset, source := tree.innermostCpuset()
 			if source != "" {
 				cpuset += " " + source
 			}

@@ -2,8 +2,9 @@ package live
 
 import "golang.org/x/sys/unix"
 
-// Clock reads a clock by its number for clock_gettime(2), in nanoseconds, if the process sees the same time on
-// it: in a time namespace of its own, only the clock of the calendar is the same.
+// Clock reads a clock by its number for clock_gettime(2), in nanoseconds. ok is false if the
+// process may see another time on it: in another time namespace, only the calendar clock is the
+// same.
 func (p *Process) Clock(number int) (nanoseconds int64, ok bool) {
 	switch number {
 	case unix.CLOCK_REALTIME, unix.CLOCK_TAI:
@@ -11,7 +12,7 @@ func (p *Process) Clock(number int) (nanoseconds int64, ok bool) {
 		if !sameNamespace(p.pid, "time") {
 			return 0, false
 		}
-	default: // it counts processor time, or is a device's
+	default: // a CPU-time clock, or a device's
 		return 0, false
 	}
 	var now unix.Timespec

@@ -17,25 +17,24 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 )
 
-// ErrNotStopped says that something needs a process that stands still.
+// ErrNotStopped means that the operation needs a stopped process.
 var ErrNotStopped = errors.New("it is not stopped")
 
-// Register sets that a core has beside the general-purpose registers.
+// Register sets in a core, in addition to the general-purpose registers.
 const (
 	ntPRFPReg   = 2
 	ntX86XState = 0x202
 )
 
-// maxRegisterSet bounds a set of registers: AVX-512 and AMX together have 11 KiB.
+// maxRegisterSet bounds a set of registers, in bytes: AVX-512 and AMX together have 11 KiB.
 const maxRegisterSet = 64 << 10
 
-// WriteCore writes a core of a process that was stopped by Stop into an empty
-// file. It has what /proc/PID/coredump_filter says, of which only pages that were
-// ever used take room in the file. d is the signal that the process is about to
-// die of; nil if it lives. The error is an *Error with ErrNotStopped, or that of
-// the file.
+// WriteCore writes a core of a process that Stop stopped into an empty file.
+// /proc/PID/coredump_filter selects the memory; only pages that were ever used take room in the
+// file. d is the fatal signal; nil if the process is alive. The error is an *Error with
+// ErrNotStopped, or that of the file.
 func (p *Process) WriteCore(f *os.File, d *Death) error {
-	h := p.lasting()
+	h := p.currentHold()
 	if h == nil {
 		return &Error{PID: p.pid, Err: ErrNotStopped}
 	}
@@ -53,24 +52,24 @@ func (p *Process) WriteCore(f *os.File, d *Death) error {
 	}
 	var err error
 	if c.Auxv, err = os.ReadFile(procPath(p.mem.owner(), "auxv")); err != nil {
-		return p.refused(err)
+		return p.explainRefusal(err)
 	}
-	if c.Segments, err = p.segments(); err != nil {
-		return p.refused(err)
+	if c.Segments, err = p.coreSegments(); err != nil {
+		return p.explainRefusal(err)
 	}
 	return corefile.Write(f, c)
 }
 
-// WriteParts writes a core of a process that has but some ranges of memory, and of files the
-// page by which they are told, into an empty file; all but the first range comes last in it.
-// The process stands still, or is about to end: then the core has no registers.
+// WriteParts writes a core with some ranges of memory, and the page of each mapped file that
+// identifies it, into an empty file; all ranges but the first come last. The process is stopped, or
+// about to end: then the core has no registers.
 func WriteParts(p *Process, f *os.File, parts []corefile.Range) error {
 	c := &corefile.Contents{Arch: p.arch, Memory: p.mem, Process: p.processContents(), Recording: true}
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) == nil {
 		c.Moment = now.Nano()
 	}
-	if h := p.lasting(); h != nil {
+	if h := p.currentHold(); h != nil {
 		h.ask(func(t *tracer) { c.Threads = t.threadContents() })
 	}
 	if len(c.Threads) == 0 {
@@ -78,16 +77,16 @@ func WriteParts(p *Process, f *os.File, parts []corefile.Range) error {
 	}
 	var err error
 	if c.Auxv, err = os.ReadFile(procPath(p.mem.owner(), "auxv")); err != nil {
-		return p.refused(err)
+		return p.explainRefusal(err)
 	}
 	pages, err := os.Open(procPath(p.mem.owner(), "pagemap"))
 	if err != nil {
-		return p.refused(err)
+		return p.explainRefusal(err)
 	}
 	defer pages.Close()
 	maps, err := readSmaps(p.mem.owner())
 	if err != nil {
-		return p.refused(err)
+		return p.explainRefusal(err)
 	}
 	for _, m := range maps {
 		if m.name == "[vsyscall]" {
@@ -108,7 +107,7 @@ func WriteParts(p *Process, f *os.File, parts []corefile.Range) error {
 	return corefile.Write(f, c)
 }
 
-// userRegsSize is the size of user_regs_struct of an architecture.
+// userRegsSize returns the size of user_regs_struct of an architecture.
 func userRegsSize(a callbacks.Arch) int {
 	if a == callbacks.ArchAArch64 {
 		return 34 * 8
@@ -116,7 +115,7 @@ func userRegsSize(a callbacks.Arch) int {
 	return 27 * 8
 }
 
-// threadContents are the registers of all stopped threads.
+// threadContents returns the registers of all stopped threads.
 func (t *tracer) threadContents() []corefile.ThreadContents {
 	var list []corefile.ThreadContents
 	for _, k := range t.tasks {
@@ -140,7 +139,7 @@ func (o *opened) processContents() corefile.ProcessContents {
 		Args: strings.Join(o.info.Command, " ")}
 	if fields, err := statFields(procPath(o.mem.owner(), "stat")); err == nil {
 		const ppid = 4 - statState
-		c.PPID, c.PGID, c.SID = number(fields[ppid]), number(fields[ppid+1]), number(fields[ppid+2])
+		c.PPID, c.PGID, c.SID = parseNumber(fields[ppid]), parseNumber(fields[ppid+1]), parseNumber(fields[ppid+2])
 	}
 	return c
 }
@@ -159,8 +158,8 @@ const (
 // defaultFilter is the kernel's default.
 const defaultFilter = dumpAnonymousPrivate | dumpAnonymousShared | dumpELFHeaders | dumpHugePrivate
 
-// segments are the mappings with what of them a core has.
-func (o *opened) segments() ([]corefile.Segment, error) {
+// coreSegments returns the mappings, each with the ranges that belong in a core.
+func (o *opened) coreSegments() ([]corefile.Segment, error) {
 	id := o.mem.owner()
 	filter := uint64(defaultFilter)
 	if b, err := os.ReadFile(procPath(id, "coredump_filter")); err == nil {
@@ -184,8 +183,8 @@ func (o *opened) segments() ([]corefile.Segment, error) {
 		}
 		s := corefile.Segment{Mapping: m.Mapping}
 		low, high := m.Low.Offset, m.High.Offset
-		switch dumped := m.dumped(filter); {
-		case dumped && m.changing():
+		switch dumped := m.isDumped(filter); {
+		case dumped && m.isZeroUnused():
 			s.Pieces = usedPages(pages, low, high)
 		case dumped:
 			s.Pieces = []corefile.Range{{Low: low, High: high}}
@@ -197,16 +196,16 @@ func (o *opened) segments() ([]corefile.Segment, error) {
 	return list, nil
 }
 
-// dumpMapping is a mapping with what smaps tells of it.
+// dumpMapping is a mapping with its properties from smaps.
 type dumpMapping struct {
 	mapping
-	anonymous bool // it has memory of its own
+	anonymous bool // it has private pages
 	huge      bool
 	never     bool // of a device, or excluded by madvise(2)
 }
 
-// dumped reports whether a core has the memory of a mapping.
-func (m *dumpMapping) dumped(filter uint64) bool {
+// isDumped reports whether a core includes the memory of a mapping.
+func (m *dumpMapping) isDumped(filter uint64) bool {
 	bit := func(b uint64) bool { return filter&b != 0 }
 	switch {
 	case m.name == "[vdso]":
@@ -227,8 +226,8 @@ func (m *dumpMapping) dumped(filter uint64) bool {
 	return m.File != "" && bit(dumpFilePrivate)
 }
 
-// changing reports whether pages of the mapping that were never used are zero.
-func (m *dumpMapping) changing() bool {
+// isZeroUnused reports whether pages of the mapping that were never used are zero.
+func (m *dumpMapping) isZeroUnused() bool {
 	return m.File == "" && !m.shared && !m.huge && m.name != "[vdso]"
 }
 
@@ -244,7 +243,7 @@ func readSmaps(id int) ([]dumpMapping, error) {
 		key, value, _ := strings.Cut(line, ":")
 		words := strings.Fields(value)
 		switch {
-		case strings.Contains(key, " "): // begins another mapping
+		case strings.Contains(key, " "): // starts another mapping
 			m, err := parseMapping(line)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", procPath(id, "smaps"), err)
@@ -253,7 +252,7 @@ func readSmaps(id int) ([]dumpMapping, error) {
 		case len(list) == 0 || len(words) == 0:
 		case key == "Anonymous" || key == "Swap":
 			m := &list[len(list)-1]
-			m.anonymous = m.anonymous || number(words[0]) > 0
+			m.anonymous = m.anonymous || parseNumber(words[0]) > 0
 		case key == "VmFlags":
 			m := &list[len(list)-1]
 			m.never = slices.Contains(words, "io") || slices.Contains(words, "dd")
@@ -263,7 +262,7 @@ func readSmaps(id int) ([]dumpMapping, error) {
 	return list, nil
 }
 
-// usedPages are the ranges of pages that are in memory or swapped out.
+// usedPages returns the ranges of pages that are in memory or swapped out.
 func usedPages(pages io.ReaderAt, low, high uint64) []corefile.Range {
 	const entry, window, present, swapped = 8, 4096, 1 << 63, 1 << 62
 	size := uint64(os.Getpagesize())
@@ -272,7 +271,7 @@ func usedPages(pages io.ReaderAt, low, high uint64) []corefile.Range {
 	for a := low; a < high; {
 		n := min((high-a)/size, window)
 		if _, err := pages.ReadAt(buf[:n*entry], int64(a/size*entry)); err != nil {
-			return append(list, corefile.Range{Low: a, High: high}) // not known: all
+			return append(list, corefile.Range{Low: a, High: high}) // unknown: all
 		}
 		for i := range n {
 			if binary.LittleEndian.Uint64(buf[i*entry:])&(present|swapped) != 0 {

@@ -15,52 +15,49 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Errors that say why a process cannot be looked at. Test with errors.Is; the
-// message of the *Error around them has the cause and what to type.
+// Errors that explain why a process cannot be inspected. Test with errors.Is; the message of the
+// *Error around them has the cause and the next command.
 var (
-	// ErrNoProcess says that no process has that number.
+	// ErrNoProcess means that no process has that number.
 	ErrNoProcess = errors.New("no such process")
-	// ErrNoProc says that there is no /proc, so that no process can be looked at.
+	// ErrNoProc means that /proc is missing, so no process can be inspected.
 	ErrNoProc = errors.New("/proc is not mounted here: no process can be seen; as root, mount -t proc proc /proc")
-	// ErrZombie says that the process has ended and only waits for its parent.
+	// ErrZombie means that the process has ended and its parent has not yet waited for it.
 	ErrZombie = errors.New("it has ended")
-	// ErrKernelThread says that it is a thread of the kernel.
+	// ErrKernelThread means that it is a thread of the kernel.
 	ErrKernelThread = errors.New("it is a thread of the kernel")
-	// ErrArch says that the program is of a word size or machine that this
-	// module does not read.
+	// ErrArch means that the program has an unsupported word size or machine.
 	ErrArch = errors.New("program of an unsupported architecture")
-	// ErrPermission says that the kernel does not let this user look.
+	// ErrPermission means that the kernel does not allow this user to inspect the process.
 	ErrPermission = errors.New("permission denied")
-	// ErrTraced says that another debugger holds the process.
+	// ErrTraced means that another debugger holds the process.
 	ErrTraced = errors.New("another debugger holds it")
-	// ErrExited says that the process ended while it was looked at.
+	// ErrExited means that the process ended during the look.
 	ErrExited = errors.New("it ended during the look")
-	// ErrExec says that the process became another program while it was
-	// looked at.
+	// ErrExec means that the process executed another program during the look.
 	ErrExec = errors.New("it became another program during the look")
-	// ErrStuck says that threads did not stop in time.
+	// ErrStuck means that threads did not stop in time.
 	ErrStuck = errors.New("it did not stop in time")
-	// ErrStranded says that threads wait in code that is not mapped any more, so that the
-	// process would not outlive a stop.
+	// ErrStranded means that threads wait in code that is no longer mapped, so that a stop would
+	// kill the process.
 	ErrStranded = errors.New("a stop would end it")
-	// ErrRunning says that a thread's registers are not known because it is
-	// running.
+	// ErrRunning means that a thread's registers are unknown because it is running.
 	ErrRunning = errors.New("the thread is running")
-	// ErrTooBig says that what would have to be read in one stop is too much.
+	// ErrTooBig means that one stop would have to read too much memory.
 	ErrTooBig = errors.New("too much memory for one stop")
 )
 
-// Error says why a process cannot be looked at.
+// Error explains why a process cannot be inspected.
 type Error struct {
 	PID   int
 	Err   error  // one of the errors of this package
-	Cause string // what is behind it; may be empty
-	Fix   string // what to type; may be empty
+	Cause string // may be empty
+	Fix   string // the next command; may be empty
 
 	holder holder // of ErrTraced
 }
 
-// Error gives the process, the reason, the cause and the fix.
+// Error returns the process, the reason, the cause and the fix.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("process %d: %v", e.PID, e.Err)
 	for _, more := range []string{e.Cause, e.Fix} {
@@ -82,10 +79,10 @@ func isDenied(err error) bool {
 	return errors.Is(err, fs.ErrPermission)
 }
 
-// noProcess says that pid is not here, and where a process is that has this
-// number inside of a container.
-func noProcess(pid int) error {
-	if err := procThere(); err != nil {
+// noProcessError returns the error for a missing pid. It names processes that have this number inside a
+// container.
+func noProcessError(pid int) error {
+	if err := checkProc(); err != nil {
 		return &Error{PID: pid, Err: err}
 	}
 	e := &Error{PID: pid, Err: ErrNoProcess, Fix: "ompd-inspect ps lists those that can be inspected"}
@@ -96,16 +93,15 @@ func noProcess(pid int) error {
 	return e
 }
 
-// procThere is an error if there is no /proc.
-func procThere() error {
+// checkProc returns an error if /proc is missing.
+func checkProc() error {
 	if _, err := os.Stat("/proc/self/stat"); errors.Is(err, fs.ErrNotExist) {
 		return ErrNoProc
 	}
 	return nil
 }
 
-// insideContainers are the processes that have number pid in a namespace of
-// their own.
+// insideContainers returns the processes that have number pid in their own namespace.
 func insideContainers(pid int) []string {
 	var list []string
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -121,31 +117,30 @@ func insideContainers(pid int) []string {
 	return list
 }
 
-// refusal is what is known when the kernel did not let this process look at
-// another one.
+// refusal holds the facts known when the kernel refused access to another process.
 type refusal struct {
-	typed     string // behind the tool's name
+	typed     string // after the tool's name
 	me, it    *status
 	scope     int  // as of ptraceScope
 	protected bool // as of protected
 }
 
-// denied explains why the kernel refused to let this process look at pid.
-func denied(pid int) error { return deniedFor(pid, strconv.Itoa(pid)) }
+// explainDenied explains why the kernel refused this process access to pid.
+func explainDenied(pid int) error { return explainDeniedFor(pid, strconv.Itoa(pid)) }
 
-// deniedFor is denied for what was typed behind the tool's name.
-func deniedFor(pid int, typed string) error {
+// explainDeniedFor is denied for the arguments typed after the tool's name.
+func explainDeniedFor(pid int, typed string) error {
 	me, err := readStatus(os.Getpid())
 	it, err2 := readStatus(pid)
 	if err != nil || err2 != nil {
 		return &Error{PID: pid, Err: ErrPermission}
 	}
-	cause, fix := refusal{typed, me, it, ptraceScope(), protected(pid, it)}.explain()
+	cause, fix := refusal{typed, me, it, ptraceScope(), isProtected(pid, it)}.explain()
 	return &Error{PID: pid, Err: ErrPermission, Cause: cause, Fix: fix}
 }
 
-// refusedStart explains why the kernel refused to let this process trace a program that it
-// started. What is not for lack of a right to trace is returned as it is: EACCES is the file's.
+// refusedStart explains why the kernel refused to trace a program that this process started. Errors
+// with another reason are returned unchanged: EACCES is the file's.
 func refusedStart(path string, err error) error {
 	if !errors.Is(err, unix.EPERM) {
 		return err
@@ -162,8 +157,8 @@ func refusedStart(path string, err error) error {
 	return fmt.Errorf("start %s: %w: %s: %s", path, ErrPermission, cause, fix)
 }
 
-// explain gives the cause and what to type. The order is that in which a user meets
-// the reasons.
+// explain returns the cause and the next command. It checks reasons in the order in which a user
+// meets them.
 func (r refusal) explain() (cause, fix string) {
 	user := r.me.uids[1]
 	sudo := "sudo ompd-inspect " + r.typed
@@ -193,7 +188,7 @@ func (r refusal) explain() (cause, fix string) {
 	return "the kernel refused, as a seccomp filter, SELinux, AppArmor or a user namespace makes it do", sudo
 }
 
-// ptraceScope is the setting of the Yama module, 0 if there is none.
+// ptraceScope returns the setting of the Yama module; 0 if the module is missing.
 func ptraceScope() int {
 	b, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
 	if err != nil {
@@ -203,14 +198,13 @@ func ptraceScope() int {
 	return n
 }
 
-// protected reports whether the process is not dumpable: the kernel then gives
-// its files in /proc to root.
-func protected(pid int, st *status) bool {
+// isProtected reports whether the process is not dumpable: root then owns its files in /proc.
+func isProtected(pid int, st *status) bool {
 	var s syscall.Stat_t
 	return syscall.Stat(procPath(pid, "maps"), &s) == nil && int(s.Uid) != st.uids[1]
 }
 
-// userName is the name of a user, or its number.
+// userName returns the name of a user, or its number.
 func userName(uid int) string {
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
 		return u.Username

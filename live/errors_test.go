@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestRefusals gives each reason for which the kernel refuses its own cause and what
-// to type.
+// TestRefusals checks that each reason for which the kernel refuses has its own cause and fix.
 func TestRefusals(t *testing.T) {
 	user := func(uid int, capabilities uint64) *status {
 		return &status{uids: [4]int{uid, uid, uid, uid}, capabilities: capabilities}
@@ -38,8 +37,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestRefusedRoot is root without the right to look into processes, as in most
-// containers, and root of a user namespace only.
+// TestRefusedRoot checks root without the right to inspect processes, as in most containers, and
+// root of a user namespace only.
 func TestRefusedRoot(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give up rights of root")

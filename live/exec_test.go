@@ -6,15 +6,14 @@ import (
 	"testing"
 )
 
-// TestEndInTheMiddle lets a program end, or become another one, while it is
-// looked at.
+// TestEndInTheMiddle makes a program end, or execute another one, during a look.
 func TestEndInTheMiddle(t *testing.T) {
 	exe := compile(t, "become.c")
 	for what, want := range map[string]error{"exec": ErrExec, "exit": ErrExited} {
-		for range rounds(10) {
+		for range countRounds(10) {
 			prog := run(t, nil, exe, what)
 			p := openProcess(t, prog.pid, Options{})
-			moves(t, p)
+			waitForProgress(t, p)
 			go prog.in.Write([]byte("x"))
 			var err error
 			for err == nil {
@@ -34,11 +33,10 @@ func TestEndInTheMiddle(t *testing.T) {
 	}
 }
 
-// storms is how often the program becomes itself again.
+// storms is the number of times that the program executes itself.
 const storms = "60"
 
-// TestStorm looks at a program that becomes another one while threads are seized that
-// it has just made.
+// TestStorm looks at a program that executes another one while its new threads are seized.
 func TestStorm(t *testing.T) {
 	cmd := exec.Command(compile(t, "storm.c"), storms)
 	out, err := cmd.StdoutPipe()
@@ -47,10 +45,10 @@ func TestStorm(t *testing.T) {
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	said := make(chan string, 1)
-	r := lines(t, out)
+	r := readLines(t, out)
 	go func() {
-		defer close(said) // if it prints nothing in time, nobody else says so
-		said <- line(t, r)
+		defer close(said) // if it prints nothing in time, nothing else reports it
+		said <- nextLine(t, r)
 	}()
 	for looks := 0; ; looks++ {
 		select {
@@ -66,7 +64,7 @@ func TestStorm(t *testing.T) {
 			_, err = p.Look(background, readSome)
 			p.Close()
 		}
-		if err != nil && !isOver(err) {
+		if err != nil && !isEndError(err) {
 			t.Fatal(err)
 		}
 	}

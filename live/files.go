@@ -10,9 +10,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// openerFor is what opens the files of a process: those that it has mapped, under whatever
-// name, and others that open opens. What a process maps is a part of what is looked at;
-// what its loader's list names may be anything.
+// openerFor returns a function that opens the files of a process: files that it has mapped, under
+// any name, and files that open allows. Mapped files belong to the inspected process; the loader's
+// list may name any file.
 func openerFor(open func(name string) (*os.File, error), maps []mapping) elfx.OpenFile {
 	if open == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/files"
 )
 
-// TestConfined opens a process that names another file than the one that it has mapped,
-// and which would do: only what it has mapped is opened, and the system's own files.
+// TestConfined opens a process that names a suitable file other than the one that it has mapped.
+// Only its mapped files and the system's own files are opened.
 func TestConfined(t *testing.T) {
 	exe := compile(t, "misnamed.c")
 	libcOf := func(p *Process) *callbacks.Module {

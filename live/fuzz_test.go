@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// FuzzProc reads bytes as each of the kernel's texts on a process, in which the names of
-// programs, files and control groups are anybody's.
+// FuzzProc parses bytes as each of the kernel's texts on a process. Names of programs, files and
+// control groups in these texts are untrusted.
 func FuzzProc(f *testing.F) {
 	for _, name := range []string{"maps", "status", "stat", "syscall", "cgroup", "mountinfo"} {
 		b, err := os.ReadFile("/proc/self/" + name)
@@ -45,8 +45,8 @@ func FuzzProc(f *testing.F) {
 		for _, controller := range []string{cpuController, cpusetController} {
 			for _, g := range groupsOf(controller, text, membership) {
 				read := func(string) string { return text }
-				g.quota(read)
-				g.cpuset(read)
+				g.readQuota(read)
+				g.readCpuset(read)
 			}
 		}
 	})

@@ -16,35 +16,32 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
-// guardOptions make the kernel seize at birth what a guarded process makes:
-// threads and processes. A program goes on if its guard is killed, as
-// PTRACE_O_EXITKILL is not among them.
+// guardOptions make the kernel seize new threads and processes of a guarded process at birth.
+// PTRACE_O_EXITKILL is absent, so the program continues if its guard is killed.
 const guardOptions = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK |
 	unix.PTRACE_O_TRACEEXEC
 
-// guard holds a program and its descendants from their first instruction on. It
-// passes on what happens to them, looks at them on request, and tells when one is
-// about to die. All of it runs on the one operating-system thread that ptrace
-// knows as the tracer.
+// guard traces a program and its descendants from their first instruction. It passes their signals
+// and stops on, inspects them on request, and reports when one is about to die. All of it runs on
+// the one operating-system thread that ptrace knows as the tracer.
 //
-// News are never fetched (WNOWAIT) but by letting the thread go on: whoever saw
-// them, a look or the guard itself, they are there until they were acted on, and
-// no signal is lost if this process is killed.
+// An event is only consumed (without WNOWAIT) by resuming the thread. Until it was handled, both a
+// look and the guard can see it, and no signal is lost if this process is killed.
 type guard struct {
 	self   int
 	root   int // the program
 	arch   callbacks.Arch
 	byTID  map[int]*tracer
 	byPID  map[int]*tracer
-	dying  *tracer // the process that stands still before it dies; nil if none does
+	dying  *tracer // the process that is stopped before it dies; nil if there is none
 	child  chan os.Signal
 	asked  chan request
 	events chan Event
 	over   chan struct{} // closed when the guard has ended
 
-	heard     heard
+	heard     terminalSignals
 	awaitStop bool
-	exits     bool // the ends of processes are told before
+	exits     bool // report processes before they end
 }
 
 // request is a question of a Process to its guard.
@@ -54,8 +51,7 @@ type request struct {
 	done chan error
 }
 
-// hostArch is the architecture of this process, and so of all whose code is
-// decoded while they are guarded.
+// hostArch is the architecture of this process, and so of all guarded programs.
 func hostArch() callbacks.Arch {
 	if runtime.GOARCH == "arm64" {
 		return callbacks.ArchAArch64
@@ -63,10 +59,10 @@ func hostArch() callbacks.Arch {
 	return callbacks.ArchX86_64
 }
 
-// watch acts on news and requests until the program has ended.
+// watch handles events and requests until the program has ended.
 func (g *guard) watch() {
 	for !g.drain() {
-		g.tellStop()
+		g.sendStop()
 		select {
 		case <-g.child:
 		case r := <-g.asked:
@@ -75,32 +71,32 @@ func (g *guard) watch() {
 	}
 }
 
-// drain acts on all news there are, and reports whether the program has ended.
+// drain handles all pending events, and reports whether the program has ended.
 func (g *guard) drain() (ended bool) {
 	for {
 		var info childInfo
 		const news = unix.WEXITED | unix.WSTOPPED | unix.WNOHANG | unix.WALL | unix.WNOTHREAD | unix.WNOWAIT
 		if err := waitIDs(unix.P_ALL, 0, &info, news); err != nil || info.pid == 0 {
-			return err != nil // nobody is left
+			return err != nil // no process is left
 		}
 		tid := int(info.pid)
-		if info.stopped() {
-			g.act(tid, info.status)
+		if info.isStop() {
+			g.handle(tid, info.status)
 			continue
 		}
 		_ = waitID(tid, &info, unix.WEXITED|unix.WNOHANG|unix.WALL)
 		g.forget(tid)
 		if tid == g.root {
-			g.tell(Event{PID: tid, Ended: true, Status: statusOf(&info), Left: slices.Sorted(maps.Keys(g.byPID))})
+			g.send(Event{PID: tid, Ended: true, Status: statusOf(&info), Left: slices.Sorted(maps.Keys(g.byPID))})
 			return true
 		}
 	}
 }
 
-// act lets a thread go on that has stopped, after what has to be done before.
-func (g *guard) act(tid int, status int32) {
+// handle resumes a stopped thread, after handling its event.
+func (g *guard) handle(tid int, status int32) {
 	t := g.tracerOf(tid)
-	if t == nil { // killed meanwhile
+	if t == nil { // the thread was killed
 		(&tracer{}).resume(&task{tid: tid, status: status})
 		return
 	}
@@ -108,46 +104,45 @@ func (g *guard) act(tid int, status int32) {
 	k.status = status
 	switch event := status >> 8; {
 	case event == unix.PTRACE_EVENT_EXEC:
-		// These news must be fetched: to the kernel, who has not seen them means
-		// the thread that had this number before (looks_like_a_spurious_pid).
+		// This event must be consumed: the kernel takes an unseen event for that of the thread that
+		// had this number before (looks_like_a_spurious_pid).
 		var info childInfo
 		_ = waitID(tid, &info, unix.WSTOPPED|unix.WNOHANG|unix.WALL)
-		g.only(t)
+		g.keepThread(t)
 	case event == unix.PTRACE_EVENT_EXIT:
-		if g.exits && !t.left && leaves(tid) {
+		if g.exits && !t.left && endsProcess(tid) {
 			t.left = true
-			g.leave(t)
+			g.reportLeave(t)
 		}
 	case event == 0:
 		if t.pid == g.root {
 			g.noteTerminalSignal(k)
 		}
-		if g.deadly(tid, int(k.signal())) {
+		if g.isDeadly(tid, int(k.stopSignal())) {
 			g.reportDeath(t, k)
 		}
 	}
 	t.resume(k)
 }
 
-// resume lets a thread go on that has stopped: with the signal that it was stopped
-// in, or as job control has it, or at once.
+// resume resumes a stopped thread: with the signal that stopped it, as job control requires, or at
+// once.
 func (t *tracer) resume(k *task) {
 	stops := k.status>>8 == unix.PTRACE_EVENT_STOP && unix.Signal(k.status&0x7f) != unix.SIGTRAP
-	if stops && !t.listens() {
+	if stops && !t.isJobStopped() {
 		t.jobStops++
 	}
 	k.listens = stops
 	if stops {
 		_ = ptrace(unix.PTRACE_LISTEN, k.tid, 0, 0)
-	} else { // fails for a thread that was killed, whose end is the next news
-		_ = ptrace(unix.PTRACE_CONT, k.tid, 0, uintptr(k.signal()))
+	} else { // fails for a killed thread, whose end is the next event
+		_ = ptrace(unix.PTRACE_CONT, k.tid, 0, uintptr(k.stopSignal()))
 	}
 	k.state = seized
 }
 
-// tracerOf is the tracer of the process that thread tid belongs to. Threads and
-// processes that were just born become known here. It is nil for a thread that is
-// not there any more.
+// tracerOf returns the tracer of the process that thread tid belongs to. It registers new threads
+// and processes. It returns nil for a thread that has ended.
 func (g *guard) tracerOf(tid int) *tracer {
 	if t := g.byTID[tid]; t != nil && t.byTID[tid] != nil {
 		return t
@@ -161,14 +156,14 @@ func (g *guard) tracerOf(tid int) *tracer {
 		t = &tracer{pid: st.tgid, self: g.self, arch: g.arch, byTID: map[int]*task{}, guard: g}
 		g.byPID[st.tgid] = t
 	}
-	if t.byTID[tid] == nil { // a look may have found it before
-		t.add(&task{tid: tid})
+	if t.byTID[tid] == nil { // a look may have registered it
+		t.addTask(&task{tid: tid})
 	}
 	g.byTID[tid] = t
 	return t
 }
 
-// forget drops a thread that has ended, and its process if it was the last.
+// forget removes a thread that has ended, and its process after the last thread.
 func (g *guard) forget(tid int) {
 	t := g.byTID[tid]
 	if t == nil {
@@ -187,8 +182,8 @@ func (g *guard) forget(tid int) {
 	}
 }
 
-// only makes a process that has become another program one of one thread.
-func (g *guard) only(t *tracer) {
+// keepThread removes all threads but the first from a process that executed another program.
+func (g *guard) keepThread(t *tracer) {
 	for _, k := range slices.Clone(t.tasks) {
 		if k.tid != t.pid {
 			g.forget(k.tid)
@@ -196,7 +191,7 @@ func (g *guard) only(t *tracer) {
 	}
 }
 
-// compact drops the tasks that have ended.
+// compact removes the tasks that have ended.
 func (t *tracer) compact() {
 	left := t.tasks[:0]
 	for _, k := range t.tasks {
@@ -235,8 +230,8 @@ func (g *guard) answer(r request) error {
 	return r.f(t)
 }
 
-// release lets the threads go on that were stopped for a look. What stopped for
-// another reason is news, which drain acts on.
+// release resumes the threads that a look stopped. A thread that stopped for another reason has an
+// event, which drain handles.
 func (g *guard) release(t *tracer) {
 	if t == g.dying {
 		return
@@ -244,7 +239,7 @@ func (g *guard) release(t *tracer) {
 	for _, k := range slices.Clone(t.tasks) {
 		if k.state == seized || k.state == asleep {
 			k.state = seized
-			t.look(k)
+			t.poll(k)
 		}
 		switch {
 		case k.state == ended && k.tid != t.pid:
@@ -259,9 +254,9 @@ func (g *guard) release(t *tracer) {
 	t.compact()
 }
 
-// deadly reports whether signal ends a process with a core, as it neither handles
-// nor ignores it.
-func (g *guard) deadly(tid, signal int) bool {
+// isDeadly reports whether signal ends a process with a core, because it is neither handled nor
+// ignored.
+func (g *guard) isDeadly(tid, signal int) bool {
 	if !dumpsCore(unix.Signal(signal)) {
 		return false
 	}
@@ -269,7 +264,7 @@ func (g *guard) deadly(tid, signal int) bool {
 	return err == nil && (st.caught|st.ignored)&(1<<(signal-1)) == 0
 }
 
-// dumpsCore reports whether the default of a signal is to dump core (signal(7)).
+// dumpsCore reports whether a signal dumps core by default (signal(7)).
 func dumpsCore(s unix.Signal) bool {
 	switch s {
 	case unix.SIGQUIT, unix.SIGILL, unix.SIGTRAP, unix.SIGABRT, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV,
@@ -279,10 +274,10 @@ func dumpsCore(s unix.Signal) bool {
 	return false
 }
 
-// reportDeath stops a process of which thread k is about to die by a signal, tells that,
-// and answers questions until it may go on.
+// reportDeath stops a process whose thread k is about to die of a signal, reports that, and answers
+// questions until the process may continue.
 func (g *guard) reportDeath(t *tracer, k *task) {
-	d := &Death{LWP: k.tid, Signal: int(k.signal())}
+	d := &Death{LWP: k.tid, Signal: int(k.stopSignal())}
 	if err := ptrace(unix.PTRACE_GETSIGINFO, k.tid, 0, uintptr(unsafe.Pointer(&d.info))); err == nil {
 		if info, ok := arch.ParseSignalInfo(d.info[:]); ok {
 			d.Code, d.HasCode = info.Code, true
@@ -292,7 +287,7 @@ func (g *guard) reportDeath(t *tracer, k *task) {
 	g.dying = t
 	over := make(chan struct{})
 	go t.reapLoop(over)
-	_ = t.stop(context.Background()) // a thread that does not stop in time is left out of looks
+	_ = t.stop(context.Background()) // looks leave out threads that do not stop in time
 	close(over)
 	proceed := make(chan struct{})
 	g.sendUntil(Event{PID: t.pid, Death: d, proceed: proceed}, proceed)
@@ -302,12 +297,12 @@ func (g *guard) reportDeath(t *tracer, k *task) {
 	g.release(t)
 }
 
-// groupExitTimeout bounds the wait for a thread that was let go on with a deadly signal to take
-// the others with it. The first process of a container may survive some signals.
+// groupExitTimeout bounds the wait until a thread that was resumed with a fatal signal ends the
+// others. The first process of a container may survive some signals.
 const groupExitTimeout = time.Second
 
-// waitForGroupExit waits until the kernel has told the other threads to die with k: before,
-// they would run on for a moment, and the core would not show what was told.
+// waitForGroupExit waits until the kernel has told the other threads to die with k. Until then they
+// run, and the core would differ from the report.
 func (t *tracer) waitForGroupExit(k *task) {
 	for begin := time.Now(); time.Since(begin) < groupExitTimeout; time.Sleep(firstNap) {
 		if !slices.ContainsFunc(t.tasks, func(o *task) bool {
@@ -322,15 +317,14 @@ func (t *tracer) waitForGroupExit(k *task) {
 	}
 }
 
-// tell tells an event, and answers questions until somebody listens.
-func (g *guard) tell(e Event) {
+// send sends an event, and answers questions until it is received.
+func (g *guard) send(e Event) {
 	told := make(chan struct{})
 	close(told)
 	g.sendUntil(e, told)
 }
 
-// sendUntil tells an event and answers questions until that was done and until is
-// closed.
+// sendUntil sends an event and answers questions until it was received and until is closed.
 func (g *guard) sendUntil(e Event, until <-chan struct{}) {
 	events, wait := g.events, (<-chan struct{})(nil)
 	for {
@@ -345,7 +339,7 @@ func (g *guard) sendUntil(e Event, until <-chan struct{}) {
 	}
 }
 
-// statusOf is how a process ended, in the form of wait(2).
+// statusOf returns a process's end status, in the format of wait(2).
 func statusOf(info *childInfo) unix.WaitStatus {
 	const cldExited, cldDumped, dumped = 1, 3, 0x80
 	switch info.code {
@@ -357,25 +351,25 @@ func statusOf(info *childInfo) unix.WaitStatus {
 	return unix.WaitStatus(info.status)
 }
 
-// begin starts a program and seizes it before its first instruction.
+// startProgram starts a program and seizes it before its first instruction.
 //
-// The kernel stops a new program for a tracer that it asked for itself
-// (PTRACE_TRACEME), but job control works only with one that seized it. So the
-// program is handed over from the one to the other in a stop of job control.
-func (g *guard) begin(path string, l Launch) error {
+// The kernel stops a new program only for a tracer that the program asked for (PTRACE_TRACEME), but
+// job control works only with a tracer that seized it. So the tracer is changed while job control
+// stops the program.
+func (g *guard) startProgram(path string, l Launch) error {
 	pid, err := startTraced(path, l)
 	if err != nil {
 		return err
 	}
 	var info childInfo
 	const stops = unix.WEXITED | unix.WSTOPPED | unix.WALL
-	if err := waitID(pid, &info, stops); err != nil || !info.stopped() {
+	if err := waitID(pid, &info, stops); err != nil || !info.isStop() {
 		return fmt.Errorf("%s ended before its first instruction", path)
 	}
 	if err := ptrace(unix.PTRACE_DETACH, pid, 0, uintptr(unix.SIGSTOP)); err != nil {
 		return fmt.Errorf("start %s: %w", path, err)
 	}
-	if err := waitID(pid, &info, stops); err != nil || !info.stopped() {
+	if err := waitID(pid, &info, stops); err != nil || !info.isStop() {
 		return fmt.Errorf("%s ended before its first instruction", path)
 	}
 	options := uintptr(guardOptions)
@@ -383,14 +377,14 @@ func (g *guard) begin(path string, l Launch) error {
 		options |= unix.PTRACE_O_TRACEEXIT
 	}
 	err = ptrace(unix.PTRACE_SEIZE, pid, 0, options)
-	if err != nil { // it is not to run on without anybody who knows of it
+	if err != nil { // it must not run unsupervised
 		_ = unix.Kill(pid, unix.SIGKILL)
 		_ = waitID(pid, &info, unix.WEXITED|unix.WALL)
 		return refusedStart(path, err)
 	}
 	_ = unix.Kill(pid, unix.SIGCONT)
 	const over = unix.PTRACE_EVENT_STOP<<8 | int32(unix.SIGTRAP) // that stop, which was not the program's
-	for waitID(pid, &info, stops|unix.WNOWAIT) == nil && info.stopped() && info.status>>8 == over>>8 &&
+	for waitID(pid, &info, stops|unix.WNOWAIT) == nil && info.isStop() && info.status>>8 == over>>8 &&
 		info.status != over {
 		_ = ptrace(unix.PTRACE_LISTEN, pid, 0, 0)
 	}

@@ -18,28 +18,28 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// childMode is the variable that makes the test's own executable a tool that
-// looks at the process whose number it has.
+// childMode is the environment variable that makes the test's own executable a tool. Its value is
+// the number of the process to inspect.
 const childMode = "OMPD_LIVE_CHILD"
 
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(childMode); mode != "" {
-		os.Exit(child(mode))
+		os.Exit(runTool(mode))
 	}
 	os.Exit(m.Run())
 }
 
-// child is the tool: "look PID" looks for ever, "open PID" tells the error of
-// Open and Look, "free PID" that of a look without a stop.
-func child(mode string) int {
+// runTool runs the tool: "look PID" looks until it is killed, "open PID" prints the error of Open and
+// Look, "free PID" that of a look without a stop.
+func runTool(mode string) int {
 	if request, err := strconv.Atoi(os.Getenv(refuseMode)); err == nil {
-		if err := refuse(uint32(request)); err != nil {
+		if err := installFilter(uint32(request)); err != nil {
 			fmt.Println(errNoFilter, err)
 			return 0
 		}
 	}
 	if mode == "guard" {
-		return guarded(os.Args[1:])
+		return runGuarded(os.Args[1:])
 	}
 	var what string
 	var pid int
@@ -67,13 +67,13 @@ func child(mode string) int {
 	return 0
 }
 
-// tool starts the test's own executable as the tool.
-func tool(t testing.TB, what string, pid int, as *syscall.Credential) (*exec.Cmd, *bufio.Reader) {
+// startTool starts the test's own executable as the tool.
+func startTool(t testing.TB, what string, pid int, as *syscall.Credential) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d", childMode, what, pid))
-	// A process group of its own with its parent outside: SIGTSTP does not stop
-	// the members of an orphaned group, which is what services run their jobs in.
+	// A process group of its own with its parent outside: SIGTSTP does not stop the members of an
+	// orphaned group, and services run their jobs in one.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as, Setpgid: true}
 	cmd.Dir = "/"
 	out, err := cmd.StdoutPipe()
@@ -85,7 +85,7 @@ func tool(t testing.TB, what string, pid int, as *syscall.Credential) (*exec.Cmd
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	return cmd, lines(t, out)
+	return cmd, readLines(t, out)
 }
 
 // program is a running program of testdata.
@@ -97,7 +97,7 @@ type program struct {
 	out *bufio.Reader
 }
 
-// compile builds a program of testdata in a directory that everybody can read.
+// compile builds a program of testdata in a directory that every user can read.
 func compile(t testing.TB, source string, flags ...string) string {
 	t.Helper()
 	omptest.Needs(t, "a C compiler")
@@ -124,8 +124,8 @@ func run(t testing.TB, as *syscall.Credential, exe string, args ...string) *prog
 // launch is run for a command.
 func launch(t testing.TB, as *syscall.Credential, cmd *exec.Cmd) *program {
 	t.Helper()
-	// A process group of its own with its parent outside: SIGTSTP does not stop
-	// the members of an orphaned group, which is what services run their jobs in.
+	// A process group of its own with its parent outside: SIGTSTP does not stop the members of an
+	// orphaned group, and services run their jobs in one.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as, Setpgid: true}
 	cmd.Dir = "/"
 	in, err1 := cmd.StdinPipe()
@@ -136,7 +136,7 @@ func launch(t testing.TB, as *syscall.Credential, cmd *exec.Cmd) *program {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p := &program{t: t, cmd: cmd, pid: cmd.Process.Pid, in: in, out: lines(t, out)}
+	p := &program{t: t, cmd: cmd, pid: cmd.Process.Pid, in: in, out: readLines(t, out)}
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
@@ -153,17 +153,17 @@ func startProgram(t testing.TB, source string, args ...string) *program {
 // expect reads the next line of output.
 func (p *program) expect(want string) {
 	p.t.Helper()
-	if got := line(p.t, p.out); got != want {
+	if got := nextLine(p.t, p.out); got != want {
 		p.t.Fatalf("the program printed %q, want %q", got, want)
 	}
 }
 
-// lifeTime is how long a program is listened to: who waits for what it does not
-// print fails by itself, and does not use up the time of all tests.
+// lifeTime bounds the time that a program's output is read. A test that waits for missing output
+// fails by itself before the time of all tests is over.
 const lifeTime = time.Hour
 
-// lines are what a program prints, from cmd.StdoutPipe.
-func lines(t testing.TB, out io.Reader) *bufio.Reader {
+// readLines reads the output of a program from cmd.StdoutPipe.
+func readLines(t testing.TB, out io.Reader) *bufio.Reader {
 	t.Helper()
 	if err := out.(*os.File).SetReadDeadline(time.Now().Add(lifeTime)); err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func lines(t testing.TB, out io.Reader) *bufio.Reader {
 	return bufio.NewReader(out)
 }
 
-func line(t testing.TB, r *bufio.Reader) string {
+func nextLine(t testing.TB, r *bufio.Reader) string {
 	t.Helper()
 	s, err := r.ReadString('\n')
 	if err != nil && err != io.EOF {
@@ -180,8 +180,7 @@ func line(t testing.TB, r *bufio.Reader) string {
 	return strings.TrimSuffix(s, "\n")
 }
 
-// finish lets the program go on and end by itself, and expects that it found
-// nothing wrong.
+// finish makes the program end by itself, and checks that it found no error.
 func (p *program) finish() {
 	p.t.Helper()
 	if _, err := io.WriteString(p.in, "x\n"); err != nil {
@@ -193,8 +192,8 @@ func (p *program) finish() {
 	}
 }
 
-// state is the letter of ps(1).
-func state(t testing.TB, pid int) string {
+// processState returns the process state letter of ps(1).
+func processState(t testing.TB, pid int) string {
 	t.Helper()
 	fields, err := statFields(procPath(pid, "stat"))
 	if err != nil {
@@ -203,8 +202,8 @@ func state(t testing.TB, pid int) string {
 	return fields[0]
 }
 
-// progress reads the program's counter.
-func progress(t testing.TB, target callbacks.Target) uint64 {
+// mustReadProgress reads the program's counter.
+func mustReadProgress(t testing.TB, target callbacks.Target) uint64 {
 	t.Helper()
 	n, err := readProgress(target)
 	if err != nil {
@@ -223,11 +222,11 @@ func readProgress(target callbacks.Target) (uint64, error) {
 	return binary.LittleEndian.Uint64(b[:]), err
 }
 
-// moves waits until the program's counter has moved on.
-func moves(t testing.TB, p *Process) {
+// waitForProgress waits until the program's counter has changed.
+func waitForProgress(t testing.TB, p *Process) {
 	t.Helper()
-	for before := progress(t, p); progress(t, p) == before; {
-		if err := p.ended(); err != nil {
+	for before := mustReadProgress(t, p); mustReadProgress(t, p) == before; {
+		if err := p.endReason(); err != nil {
 			t.Fatal(err)
 		}
 	}

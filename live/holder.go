@@ -12,18 +12,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guardThread is the name of the thread by which a Program traces its processes. Other
-// processes recognize the guard by it, as the kernel names a process's tracer by thread.
+// guardThread is the name of the thread with which a Program traces its processes. Other processes
+// recognize the guard by it, because the kernel identifies a tracer by its thread.
 const guardThread = "ompd-guard"
 
-// nameGuard names the present thread as that of a guard.
+// nameGuard gives the current thread the name of a guard.
 func nameGuard() {
 	if name, err := unix.BytePtrFromString(guardThread); err == nil {
 		_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(name)), 0, 0, 0)
 	}
 }
 
-// isGuard reports whether a thread is that of a guard.
+// isGuard reports whether a thread belongs to a guard.
 func isGuard(thread int) bool {
 	st, err := readStatus(thread)
 	return err == nil && st.name == guardThread
@@ -32,30 +32,30 @@ func isGuard(thread int) bool {
 // toolName is the name of the executable that cmd/ompd-inspect is built as.
 const toolName = "ompd-inspect"
 
-// holderKind says why a process is traced.
+// holderKind is the kind of process that traces another one.
 type holderKind uint8
 
 const (
 	byDebugger holderKind = iota // of another project, or unknown
-	byLook                       // a look of this project, in any process, which lets go soon
+	byLook                       // a look of this project, in any process, which ends soon
 	byGuard                      // a Program of this project, for as long as the process runs
-	byUnseen                     // of another container, or one that has just let go
+	byUnseen                     // of another container, or one that has just detached
 )
 
 // holder is the process that traces another one.
 type holder struct {
 	kind holderKind
 	pid  int    // 0 if it cannot be seen
-	name string // for people
+	name string // for users
 }
 
-// ours reports whether a process of this project holds the process.
-func (h holder) ours() bool { return h.kind == byLook || h.kind == byGuard }
+// isOurs reports whether a process of this project holds the process.
+func (h holder) isOurs() bool { return h.kind == byLook || h.kind == byGuard }
 
-// brief reports whether the holder is likely to let go soon.
-func (h holder) brief() bool { return h.kind == byLook || h.kind == byUnseen }
+// isBrief reports whether the holder is likely to detach soon.
+func (h holder) isBrief() bool { return h.kind == byLook || h.kind == byUnseen }
 
-// String names the holder for people.
+// String returns the holder's name for users.
 func (h holder) String() string {
 	if h.pid == 0 {
 		return h.name
@@ -63,7 +63,7 @@ func (h holder) String() string {
 	return fmt.Sprintf("%s, process %d", h.name, h.pid)
 }
 
-// holderOf finds the process that a tracing thread belongs to.
+// holderOf finds the process of a tracing thread.
 func holderOf(thread int) holder {
 	st, err := readStatus(thread)
 	if err != nil {
@@ -87,8 +87,8 @@ func holderOf(thread int) holder {
 	return h
 }
 
-// sameProgram reports whether a process, of which the kernel keeps a name, runs this program:
-// the same file, or one of the same name, as a newer build is another file.
+// sameProgram reports whether a process, whose name the kernel recorded, runs this program: the
+// same file, or a file of the same name, because a newer build is another file.
 func sameProgram(pid int, name string) bool {
 	const self = "/proc/self/exe"
 	exe := procPath(pid, "exe")
@@ -100,7 +100,7 @@ func sameProgram(pid int, name string) bool {
 	names := []string{name}
 	if path, err := os.Readlink(exe); err == nil {
 		names = append(names, filepath.Base(strings.TrimSuffix(path, deletedSuffix)))
-	} else if argv := readCmdline(pid); len(argv) > 0 { // the kernel keeps the file from other users
+	} else if argv := readCmdline(pid); len(argv) > 0 { // the kernel hides the file from other users
 		names = append(names, filepath.Base(argv[0]))
 	}
 	return slices.Contains(names, toolName)
@@ -118,20 +118,20 @@ func startingVerb(argv []string) string {
 	return ""
 }
 
-// interruptible reports whether the holder is a debugger in which the user can interrupt the
-// program. Interrupting strace or its like ends the program.
-func (h holder) interruptible() bool {
+// isInterruptible reports whether the holder is a debugger in which the user can interrupt the
+// program. Interrupting strace or similar tools ends the program.
+func (h holder) isInterruptible() bool {
 	return strings.Contains(h.name, "gdb") || strings.Contains(h.name, "lldb") || h.name == "dlv"
 }
 
-// traced returns the error of a process that h traces, and that has to be stopped.
-func traced(pid int, h holder) error {
+// tracedError returns the error for a process that h traces and that must be stopped.
+func tracedError(pid int, h holder) error {
 	e := &Error{PID: pid, Err: ErrTraced, Cause: h.String(), holder: h}
 	look := fmt.Sprintf("ompd-inspect --no-stop %d", pid)
 	switch {
-	case h.ours():
+	case h.isOurs():
 		e.Fix = "look without a stop: " + look
-	case h.interruptible():
+	case h.isInterruptible():
 		e.Fix = "interrupt the program there and repeat the command, or leave it running and type: " + look
 	default:
 		e.Fix = "leave it running and type: " + look
@@ -139,11 +139,11 @@ func traced(pid int, h holder) error {
 	return e
 }
 
-// heldElsewhere finds the process that traces this one, unless that is part of this look. It waits
-// for a look of another process, which takes milliseconds. It reports whether a look has to do
-// without a stop: as all threads stand already, or as this project holds the process. The error
-// is that of a debugger of another project that lets the process run.
-func (p *Process) heldElsewhere() (unstopped bool, h holder, err error) {
+// waitForHolder finds the process that traces this one, unless it is part of this look. It waits
+// for a look of another process, which takes milliseconds. It reports whether a look must work
+// without a stop: because all threads are stopped already, or because this project holds the
+// process. It returns an error if a debugger of another project lets the process run.
+func (p *Process) waitForHolder() (unstopped bool, h holder, err error) {
 	if p.opts.NoStop || p.guard != nil {
 		return p.opts.NoStop, h, nil
 	}
@@ -154,24 +154,24 @@ func (p *Process) heldElsewhere() (unstopped bool, h holder, err error) {
 		}
 		h = holderOf(thread)
 		switch {
-		case h.brief() && time.Since(begin) < handOver:
+		case h.isBrief() && time.Since(begin) < handOver:
 			continue
-		case h.ours():
+		case h.isOurs():
 			return true, h, nil
 		}
-		stands, err := p.stands()
+		stands, err := p.isStopped()
 		if err == nil && !stands {
-			err = traced(p.pid, h)
+			err = tracedError(p.pid, h)
 		}
 		return stands, holder{}, err
 	}
 }
 
-// stands reports whether all threads are stopped by a debugger or by job control.
-func (p *Process) stands() (bool, error) {
+// isStopped reports whether a debugger or job control has stopped all threads.
+func (p *Process) isStopped() (bool, error) {
 	tids, err := taskIDs(p.pid)
 	if err != nil {
-		return false, p.exitReason(p.refused(err))
+		return false, p.exitReason(p.explainRefusal(err))
 	}
 	for _, tid := range tids {
 		fields, err := statFields(taskPath(p.pid, tid, "stat"))

@@ -12,12 +12,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestHeldByGuard looks at a program that the guard of another process holds: nothing is stopped, and the pause names
-// the holder. What needs a stop is refused, and nobody is told to interrupt the program.
+// TestHeldByGuard looks at a program that the guard of another process holds. Nothing is stopped,
+// and the pause names the holder. Operations that need a stop are refused, without the advice to
+// interrupt the program.
 func TestHeldByGuard(t *testing.T) {
 	guard := startGuarded(t, "busy.c")
 	guard.expect("LOOKED")
-	p := openProcess(t, guard.child(), Options{})
+	p := openProcess(t, guard.findChild(), Options{})
 	omptest.Equal(t, "tracer", p.Info().TracerPID, guard.pid)
 	pause, err := p.Look(background, readSome)
 	if err != nil || pause.Threads != 0 || pause.Stops != 0 ||
@@ -57,8 +58,8 @@ func TestHeldByThisProcess(t *testing.T) {
 			e.Proceed()
 		}
 	}()
-	r := lines(t, out)
-	omptest.Equal(t, "the program", line(t, r), "READY")
+	r := readLines(t, out)
+	omptest.Equal(t, "the program", nextLine(t, r), "READY")
 	p := openProcess(t, prog.PID(), Options{})
 	pause, err := p.Look(background, readSome)
 	if err != nil || pause.Threads != 0 || !strings.HasSuffix(pause.Holder, ", process "+strconv.Itoa(os.Getpid())) {
@@ -76,11 +77,11 @@ func TestHeldByThisProcess(t *testing.T) {
 	if _, err := in.WriteString("x\n"); err != nil {
 		t.Fatal(err)
 	}
-	omptest.Equal(t, "the program", line(t, r), "OK")
+	omptest.Equal(t, "the program", nextLine(t, r), "OK")
 	omptest.Equal(t, "exit status", (<-ended).Status.ExitStatus(), 0)
 }
 
-// TestSameProgram knows this program by its file, and another build of the tool by its name.
+// TestSameProgram recognizes this program by its file, and another build of the tool by its name.
 func TestSameProgram(t *testing.T) {
 	omptest.Equal(t, "this process", sameProgram(os.Getpid(), "x"), true)
 	sleep, err := exec.LookPath("sleep")
@@ -110,17 +111,17 @@ func TestSameProgram(t *testing.T) {
 		}
 		omptest.Equal(t, name, sameProgram(cmd.Process.Pid, st.name), want)
 		h := holderOf(cmd.Process.Pid)
-		text := traced(7, h).Error()
+		text := tracedError(7, h).Error()
 		omptest.Equal(t, name+": interrupt it", strings.Contains(text, "interrupt the program there"), name == "gdb")
 		omptest.Equal(t, name+": no stop", strings.Contains(text, "ompd-inspect --no-stop 7"), true)
 		omptest.Equal(t, name+": a debugger", h.kind == byDebugger, !want)
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}
-	omptest.Equal(t, "nobody", errors.Is(traced(7, holderOf(0)), ErrTraced), true)
+	omptest.Equal(t, "nobody", errors.Is(tracedError(7, holderOf(0)), ErrTraced), true)
 }
 
-// TestStartingVerb reads the verb of command lines.
+// TestStartingVerb reads the verbs of command lines.
 func TestStartingVerb(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "ompd-inspect": "", "ompd-inspect run -- x": "run", "ompd-inspect --json record x": "record",

@@ -10,12 +10,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
-// What the guard of a program does for signals of the terminal and for job control.
+// Signals of the terminal and job control in a guard.
 
-// noteTerminalSignal notes a signal that the program is about to get. Those of the terminal
-// reach all processes of its foreground group, so that this process gets one, too.
+// noteTerminalSignal records a signal that the program is about to get. Signals of the terminal
+// reach all processes of its foreground group, so this process gets one, too.
 func (g *guard) noteTerminalSignal(k *task) {
-	s := unix.Signal(k.signal())
+	s := unix.Signal(k.stopSignal())
 	switch s {
 	case unix.SIGINT, unix.SIGQUIT, unix.SIGHUP, unix.SIGTSTP:
 	default:
@@ -26,74 +26,74 @@ func (g *guard) noteTerminalSignal(k *task) {
 		return
 	}
 	info, _ := arch.ParseSignalInfo(b[:])
-	g.heard.got(s, info.FromKernel())
+	g.heard.noteSignal(s, info.FromKernel())
 }
 
-// Pass sends the program a signal that this process got, unless the program got it,
-// too, as it came from the terminal.
+// Pass sends the program a signal that this process got, unless the program got it from the
+// terminal, too.
 func (p *Program) Pass(s unix.Signal) {
 	_ = p.guard.trace(p.guard.root, func(t *tracer) error {
-		if t.guard.heard.pass(s, t.underWay) {
+		if t.guard.heard.isNews(s, t.underWay) {
 			_ = unix.Kill(t.pid, s)
 		}
 		return nil
 	})
 }
 
-// passTime is for how long a signal of the terminal is remembered that the program got
-// and this process has not yet passed. It may have been passed with another: the kernel
-// keeps one of each kind. So this bounds how long after several that came at once one
-// that was sent to this process alone can be taken for one of them.
+// passTime is the time for which a terminal signal is remembered that the program got and this
+// process has not yet passed. It may have been passed with another, as the kernel keeps one of each
+// kind. So passTime bounds how long after several signals at once a signal for this process alone
+// can be taken for one of them.
 const passTime = 10 * time.Second
 
-// heard is for which signals of the terminal the program got, Pass is still to come. The
-// two see the same signals, but each in its own time: a program may have handled two
-// before this process comes to the first.
-type heard map[unix.Signal]heardSignal
+// terminalSignals holds the terminal signals that the program got and for which Pass was not yet
+// called. Program and Pass see the same signals at different times: a program may have handled two
+// before this process handles the first.
+type terminalSignals map[unix.Signal]terminalSignal
 
-// heardSignal is heard for one signal: how many the program got from the terminal, or -1 if
-// Pass knows of one that it is about to get.
-type heardSignal struct {
+// terminalSignal is the state of one signal in heard: the number that the program got from the
+// terminal, or -1 if Pass knows of one that the program is about to get.
+type terminalSignal struct {
 	count int
 	last  time.Time
 }
 
-// got notes a signal that the program gets.
-func (h heard) got(s unix.Signal, fromKernel bool) {
-	switch now := h.recent(s); {
+// noteSignal records a signal that the program gets.
+func (h terminalSignals) noteSignal(s unix.Signal, fromKernel bool) {
+	switch now := h.signalState(s); {
 	case now.count < 0: // known to Pass
 		delete(h, s)
 	case fromKernel:
-		h[s] = heardSignal{now.count + 1, time.Now()}
+		h[s] = terminalSignal{now.count + 1, time.Now()}
 	}
 }
 
-// pass reports whether a signal that this process got is news for the program. underWay
-// reports whether the program has one that it has not yet got.
-func (h heard) pass(s unix.Signal, underWay func(unix.Signal) bool) bool {
-	switch now := h.recent(s); {
+// isNews reports whether the program needs a signal that this process got. underWay reports whether
+// the program has a pending one.
+func (h terminalSignals) isNews(s unix.Signal, underWay func(unix.Signal) bool) bool {
+	switch now := h.signalState(s); {
 	case now.count > 0:
 		now.count--
 		h[s] = now
-	case underWay(s): // a second one would be lost in the first
-		h[s] = heardSignal{-1, time.Now()}
+	case underWay(s): // the kernel would merge a second one
+		h[s] = terminalSignal{-1, time.Now()}
 	default:
 		return true
 	}
 	return false
 }
 
-// recent is what is known of a signal that is not too long ago.
-func (h heard) recent(s unix.Signal) heardSignal {
+// signalState returns the state of a signal; the zero value after passTime.
+func (h terminalSignals) signalState(s unix.Signal) terminalSignal {
 	if now := h[s]; now.count < 0 || time.Since(now.last) < passTime {
 		return now
 	}
-	return heardSignal{}
+	return terminalSignal{}
 }
 
-// underWay reports whether the process has a signal that the guard has not yet seen.
-// Who is asked first matters: a signal is taken off the list of the process in the
-// same moment as the thread stops with it.
+// underWay reports whether the process has a pending signal that the guard has not yet seen. The
+// order of the checks matters: a signal leaves the pending list at the moment in which the thread
+// stops with it.
 func (t *tracer) underWay(s unix.Signal) bool {
 	if st, err := readStatus(t.pid); err == nil && st.pending&^st.blocked&(1<<(s-1)) != 0 {
 		return true
@@ -101,7 +101,7 @@ func (t *tracer) underWay(s unix.Signal) bool {
 	return slices.ContainsFunc(t.tasks, func(k *task) bool {
 		var info childInfo
 		err := waitID(k.tid, &info, unix.WSTOPPED|unix.WNOHANG|unix.WALL|unix.WNOWAIT)
-		return err == nil && info.pid != 0 && info.stopped() && info.status == int32(s)
+		return err == nil && info.pid != 0 && info.isStop() && info.status == int32(s)
 	})
 }
 
@@ -110,33 +110,31 @@ func (p *Program) Continue() {
 	_ = p.guard.trace(p.guard.root, func(t *tracer) error {
 		var info childInfo
 		if err := waitID(t.pid, &info, unix.WCONTINUED|unix.WNOHANG|unix.WNOWAIT); err == nil && info.pid == 0 &&
-			t.listens() {
+			t.isJobStopped() {
 			_ = unix.Kill(t.pid, unix.SIGCONT)
 		}
 		return nil
 	})
 }
 
-// JobStops reports whether job control has stopped a process of the program, and how
-// often it did. A stop that comes before the last thread has gone on from the one
-// before is the same one: between two calls that both tell of no stop, there was one
-// if times grew, and none if it did not.
+// JobStops reports whether job control has stopped a process of the program, and returns the number
+// of such stops. A stop that starts before the last thread has resumed from the previous one is the
+// same stop. If two calls both return false, there was a stop between them exactly if times grew.
 func (p *Program) JobStops(pid int) (now bool, times int) {
 	_ = p.guard.trace(pid, func(t *tracer) error {
-		now, times = t.listens(), t.jobStops
+		now, times = t.isJobStopped(), t.jobStops
 		return nil
 	})
 	return now, times
 }
 
-// listens reports whether job control has stopped the process: each thread comes to
-// know it by itself.
-func (t *tracer) listens() bool {
+// isJobStopped reports whether job control has stopped the process; each thread learns of it by itself.
+func (t *tracer) isJobStopped() bool {
 	return slices.ContainsFunc(t.tasks, func(k *task) bool { return k.listens && k.state != ended })
 }
 
-// AwaitStop has an Event told when job control has stopped the program, or if it has
-// already.
+// AwaitStop requests an Event for the next time that job control stops the program, or for the
+// current stop.
 func (p *Program) AwaitStop() {
 	_ = p.guard.trace(p.guard.root, func(t *tracer) error {
 		t.guard.awaitStop = true
@@ -144,20 +142,20 @@ func (p *Program) AwaitStop() {
 	})
 }
 
-// tellStop tells that job control has stopped the program, if that is awaited, when
-// no other of its processes has a signal to stop that the guard must pass on.
-func (g *guard) tellStop() {
+// sendStop sends the awaited event that job control has stopped the program, once none of its other
+// processes has a stop signal that the guard must pass on.
+func (g *guard) sendStop() {
 	root := g.byPID[g.root]
-	if !g.awaitStop || root == nil || !root.listens() {
+	if !g.awaitStop || root == nil || !root.isJobStopped() {
 		return
 	}
 	for _, t := range g.byPID {
 		for _, s := range []unix.Signal{unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGSTOP} {
-			if t != root && !t.listens() && t.underWay(s) {
-				return // it will be news
+			if t != root && !t.isJobStopped() && t.underWay(s) {
+				return // it will be an event
 			}
 		}
 	}
 	g.awaitStop = false
-	g.tell(Event{PID: g.root, Stopped: true})
+	g.send(Event{PID: g.root, Stopped: true})
 }

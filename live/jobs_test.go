@@ -7,15 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestHeard gets and passes the same signals in several orders: the program gets as many
-// as were typed and sent, but for those that come while one is under way.
+// TestHeard gets and passes the same signals in several orders. The program gets as many as were
+// typed and sent, except those that arrive while one is pending.
 func TestHeard(t *testing.T) {
 	const s = unix.SIGINT
 	for _, c := range []struct {
-		// t: the program gets one that was typed, k: one that was sent to it; p: this process got one, u: the same
-		// while the program has one to come
+		// t: the program gets a typed one, k: one that was sent to it; p: this process got one, u:
+		// the same while the program has a pending one
 		name, order string
-		sent        int // that are passed on
+		sent        int // expected number of passed signals
 	}{
 		{"in turn", "tptptp", 0},
 		{"the program is faster", "tttppp", 0},
@@ -26,13 +26,13 @@ func TestHeard(t *testing.T) {
 		{"typed and sent", "tppk", 1},
 		{"sent to the program", "kp", 1},
 	} {
-		h, sent := heard{}, 0
+		h, sent := terminalSignals{}, 0
 		for _, r := range c.order {
 			switch r {
 			case 't', 'k':
-				h.got(s, r == 't')
+				h.noteSignal(s, r == 't')
 			default:
-				if h.pass(s, func(unix.Signal) bool { return r == 'u' }) {
+				if h.isNews(s, func(unix.Signal) bool { return r == 'u' }) {
 					sent++
 				}
 			}
@@ -41,8 +41,8 @@ func TestHeard(t *testing.T) {
 			t.Errorf("%s: %d signals passed on, want %d", c.name, sent, c.sent)
 		}
 	}
-	h := heard{s: {count: 1, last: time.Now().Add(-2 * passTime)}}
-	if !h.pass(s, func(unix.Signal) bool { return false }) {
+	h := terminalSignals{s: {count: 1, last: time.Now().Add(-2 * passTime)}}
+	if !h.isNews(s, func(unix.Signal) bool { return false }) {
 		t.Error("a signal is not passed on, as another was typed long before")
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leaves reports whether a thread that is about to end takes its process with it: it has
-// called exit_group(2), or a signal ends it.
-func leaves(tid int) bool {
+// endsProcess reports whether a thread that is about to end takes its process with it: it has called
+// exit_group(2), or a signal ends it.
+func endsProcess(tid int) bool {
 	var status uint64
 	err := ptrace(unix.PTRACE_GETEVENTMSG, tid, 0, uintptr(unsafe.Pointer(&status)))
 	if err == nil && unix.WaitStatus(status).Signaled() {
@@ -23,8 +23,8 @@ func leaves(tid int) bool {
 	return err == nil && bad == nil && n == unix.SYS_EXIT_GROUP
 }
 
-// leave tells that a process is about to end, and answers questions until it may.
-func (g *guard) leave(t *tracer) {
+// reportLeave reports that a process is about to end, and answers questions until it may.
+func (g *guard) reportLeave(t *tracer) {
 	proceed := make(chan struct{})
 	g.sendUntil(Event{PID: t.pid, Leaves: true, proceed: proceed}, proceed)
 }

@@ -12,13 +12,13 @@ import (
 // Listed is a process with the program that it executes.
 type Listed struct {
 	PID        int
-	Executable string      // path, as the process sees it; empty if this user may not know it
-	File       fs.FileInfo // of the executable; nil if this user may not know it
+	Executable string      // path, as the process sees it; empty if this user may not read it
+	File       fs.FileInfo // of the executable; nil if this user may not read it
 	Command    []string    // the arguments, the program first
 }
 
-// List lists the processes of this machine that execute a program, by process number,
-// except this process. Nothing is stopped, and no memory is read.
+// List returns the processes of this machine that execute a program, in order of process number,
+// except this process. It stops nothing and reads no memory.
 func List() (list []Listed) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is correct
 	for _, dir := range dirs {

@@ -1,19 +1,16 @@
-// Package live reads running processes. A *Process is a callbacks.Target with
-// registers, modules and mappings, as a core is.
+// Package live reads running processes. A *Process is a callbacks.Target with registers, modules
+// and mappings, like a core.
 //
-// Memory that changes while it is read gives wrong answers, and a program that
-// is stopped while a debugger thinks is a program that stands still. So a
-// question is asked several times (Look): first of the running program, only to
-// learn what it reads, for which a cheaper one will do (LookPrepared); then all
-// threads are stopped for a moment in which
-// registers, stacks and exactly that memory are copied in a few system calls;
-// then the threads go on, and the question is answered from the copy. If it
-// reads what was not copied, that is repeated with this memory too.
+// Memory that changes while it is read gives wrong answers, and a program that is stopped while a
+// debugger works makes no progress. So Look asks a question several times. First it rehearses the
+// question on the running program to learn which memory it reads; a cheaper question can replace it
+// (LookPrepared). Then it stops all threads and copies registers, stacks and exactly that memory in
+// a few system calls. It resumes the threads and answers the question from the copy. If the answer
+// reads memory outside of the copy, Look repeats this with that memory too.
 //
-// Threads are stopped by PTRACE_SEIZE and PTRACE_INTERRUPT, which send no
-// signal. System calls go on or start again as the kernel does it for every
-// stop; the few that give EINTR after any stop (signal(7): epoll_wait, semop,
-// sigtimedwait and their like) do so here too.
+// Threads are stopped by PTRACE_SEIZE and PTRACE_INTERRUPT, which send no signal. The kernel
+// resumes or restarts system calls as after every stop; the few that return EINTR after any stop
+// (signal(7): epoll_wait, semop, sigtimedwait and similar calls) do so here too.
 package live
 
 import (
@@ -32,65 +29,64 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/modules"
 )
 
-// Options tell where files are, and how a process may be treated. The zero
-// value finds files where the process sees them.
+// Options sets where files are searched, and how a process may be treated. The zero value uses the
+// files that the process sees.
 type Options struct {
-	// Sysroot is the directory that stands for "/" of the process; empty means
-	// the root directory of the process itself.
+	// Sysroot is the directory that replaces "/" of the process; empty means the root directory of
+	// the process itself.
 	Sysroot string
 	// DebugDirs are directories with .build-id trees, such as /usr/lib/debug.
 	DebugDirs []string
 	// NoStop forbids to stop threads.
 	NoStop bool
-	// Registers are those that a debugger tells which holds the process, by LWP and name: of threads
-	// that another one holds, the kernel tells no more than where they are. nil without a debugger.
+	// Registers returns registers by LWP and name from the debugger that holds the process: for
+	// threads held by another debugger, the kernel shows only a few. nil without a debugger.
 	Registers func() map[int]map[string]uint64
-	// Open opens files that the process names, beside those that it has mapped; nil
-	// opens all that this process may read.
+	// Open opens files that the process names and has not mapped; nil opens every file that this
+	// process may read.
 	Open func(name string) (*os.File, error)
-	// Memory counts the copy of the process's memory and what is made of the modules'
-	// files, and bounds it; nil does not.
+	// Memory limits and counts the copy of the process's memory and the memory made from the
+	// modules' files; nil does not limit it.
 	Memory callbacks.Ledger
 }
 
-// Info is what the kernel tells about a process when it is opened.
+// Info describes a process as the kernel showed it when it was opened.
 type Info struct {
 	PID        int
-	Parent     int      // number of the process that started it, 0 if that is not known
+	Parent     int      // number of the process that started it, 0 if unknown
 	Executable string   // path, as the process sees it
 	Command    []string // the arguments, the program first
 	Name       string   // at most 15 bytes, as the kernel keeps it
 	UID        int      // effective
 	User       string   // name of UID
-	State      byte     // as in ps(1): R runs, S sleeps, T is stopped, t is held by a debugger
-	TracerPID  int      // the debugger that holds it, 0 if none does
+	State      byte     // as in ps(1): R running, S sleeping, T stopped, t held by a debugger
+	TracerPID  int      // the debugger that holds it; 0 without one
 	Tracer     string   // name of that debugger
 	Threads    int
 	Root       string // directory under which its files are found; empty for "/"
 }
 
-// Process is a running process. As a target it answers from the memory of this
-// moment: between Stop and Resume nothing changes in it; otherwise two answers
-// may not fit together, and Look is what makes them. It is safe for concurrent
-// use.
+// Process is a running process. As a target it reads current memory. Nothing in it changes between
+// Stop and Resume; otherwise two reads may not be consistent, and Look makes them so. It is safe
+// for concurrent use.
 type Process struct {
 	opened
-	tableMemory *swappableMemory // what the modules read through
-	turn        chan struct{}    // has room for the one who may stop the process
-	guard       *guard           // that holds the process already; nil if nobody of this module does
+	tableMemory *swappableMemory // memory through which the modules read
+	turn        chan struct{}    // semaphore of the goroutine that may stop the process
+	guard       *guard           // guard that holds the process; nil without one
 	vectors     atomic.Bool      // floating-point and vector registers are copied, too
-	prepared    func()           // called before a look stops anything; nil for nothing
+	prepared    func()           // called before a look stops anything; may be nil
 
 	mu     sync.Mutex
 	maps   []mapping
 	mods   *modules.Table
-	tables []*modules.Table // all that were made; their files stay open until Close
+	tables []*modules.Table // all tables made; their files stay open until Close
 	fixed  map[uint64][]byte
-	copied uint64 // bytes that are counted for the last copy
-	held   *hold  // the stop that Stop began
+	copied uint64 // bytes charged to the ledger for the last copy
+	held   *hold  // the stop that Stop started
 }
 
-// opened is a process as Open found it, and what the kernel tells of that.
+// opened is a process as Open found it, with the kernel's data on it.
 type opened struct {
 	pid      int
 	opts     Options
@@ -110,10 +106,9 @@ var (
 	_ callbacks.MappingLister  = (*Process)(nil)
 )
 
-// Open opens process pid, or the process that has a thread of that number. It
-// stops nothing. It finds the modules, in the process's own root directory if
-// that is another one. The error is an *Error that says why the process cannot
-// be looked at.
+// Open opens process pid, or the process of thread pid. It stops nothing. It finds the modules, in
+// the process's own root directory if that differs. The error is an *Error that explains why the
+// process cannot be inspected.
 func Open(pid int, opts Options) (*Process, error) {
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
 		o := opened{pid: pid, opts: opts, memory: budget.Of(opts.Memory)}
@@ -125,25 +120,25 @@ func Open(pid int, opts Options) (*Process, error) {
 		if p.mem != nil {
 			p.mem.file.Close()
 		}
-		// A process that seems to have ended and is there becomes another program.
-		if !errors.Is(err, ErrExited) || !lives(p.pid) || time.Since(begin) > settleTime {
+		// A process that seems to have ended and exists is executing another program.
+		if !errors.Is(err, ErrExited) || !isAlive(p.pid) || time.Since(begin) > settleTime {
 			return nil, err
 		}
 	}
 }
 
-// lives reports whether a process is there and has not ended: its first thread may have.
-func lives(pid int) bool { return survivor(pid) != 0 }
+// isAlive reports whether a process exists and has not ended. Its first thread may have ended.
+func isAlive(pid int) bool { return findSurvivor(pid) != 0 }
 
 func (p *Process) open() error {
 	st, err := readStatus(p.pid)
 	if err != nil {
-		return noProcess(p.pid)
+		return noProcessError(p.pid)
 	}
 	if st.tgid != 0 && st.tgid != p.pid { // a thread's number
 		p.pid = st.tgid
 		if st, err = readStatus(p.pid); err != nil {
-			return noProcess(p.pid)
+			return noProcessError(p.pid)
 		}
 	}
 	if isKernelThread(p.pid) {
@@ -152,19 +147,19 @@ func (p *Process) open() error {
 	}
 	id := p.pid
 	if st.state == 'Z' {
-		if id = survivor(p.pid); id == 0 {
+		if id = findSurvivor(p.pid); id == 0 {
 			return &Error{PID: p.pid, Err: ErrZombie, Cause: st.name + " only waits for its parent to fetch its exit " +
 				"status"}
 		}
 	}
-	if p.arch, err = archOf(id); err != nil { // first: there is none in the middle of an exec
-		return p.refused(err)
+	if p.arch, err = archOf(id); err != nil { // first: it is missing during an exec
+		return p.explainRefusal(err)
 	}
 	if p.mem, err = openRemote(id); err != nil {
-		return p.refused(err)
+		return p.explainRefusal(err)
 	}
 	if p.auxv, err = readAuxv(id); err != nil {
-		return p.refused(err)
+		return p.explainRefusal(err)
 	}
 	const atPHDR = 3
 	p.mem.probe = p.auxv[atPHDR]
@@ -181,9 +176,8 @@ func (p *Process) open() error {
 	return nil
 }
 
-// survivor is a thread of a process whose first thread has ended, 0 if all
-// have.
-func survivor(pid int) int {
+// findSurvivor returns a thread of a process whose first thread has ended; 0 if all have.
+func findSurvivor(pid int) int {
 	tids, _ := taskIDs(pid)
 	i := slices.IndexFunc(tids, func(tid int) bool {
 		st, err := readStatusFile(taskPath(pid, tid, "status"))
@@ -195,14 +189,14 @@ func survivor(pid int) int {
 	return tids[i]
 }
 
-// refused explains an error of the kernel.
-func (o *opened) refused(err error) error {
+// explainRefusal explains an error of the kernel.
+func (o *opened) explainRefusal(err error) error {
 	var e *Error
 	switch {
 	case errors.As(err, &e):
 		return err
 	case isDenied(err):
-		return denied(o.pid)
+		return explainDenied(o.pid)
 	case isGone(err):
 		return &Error{PID: o.pid, Err: ErrExited}
 	}
@@ -245,36 +239,34 @@ func (o *opened) fillInfo(id int, st *status) {
 // removed while it was mapped.
 const deletedSuffix = " (deleted)"
 
-// settleTime bounds the wait for a process whose threads have no memory: it is
-// just about to end or to become another program.
+// settleTime bounds the wait for a process whose threads have no memory: it is about to end or to
+// execute another program.
 const settleTime = time.Second
 
-// readMaps reads the mappings. Threads that have ended have none; then another
-// one is asked.
+// readMaps reads the mappings. A thread that has ended has none; another thread is tried then.
 func (o *opened) readMaps() ([]mapping, error) {
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
 		maps, err := readMaps(o.mem.owner())
 		if len(maps) > 0 || err != nil && !isGone(err) {
 			return maps, err
 		}
-		if end := o.ended(); end != nil {
+		if end := o.endReason(); end != nil {
 			return nil, end
 		}
 		if time.Since(begin) > settleTime {
 			return nil, &Error{PID: o.pid, Err: ErrExited}
 		}
-		if id := survivor(o.pid); id != 0 {
+		if id := findSurvivor(o.pid); id != 0 {
 			o.mem.id.Store(int64(id))
 		}
 	}
 }
 
-// refresh reads the mappings, and finds the modules anew if other files are
-// mapped than before.
+// refresh reads the mappings, and finds the modules again if the mapped files have changed.
 func (p *Process) refresh() error {
 	maps, err := p.readMaps()
 	if err != nil {
-		return p.refused(err)
+		return p.explainRefusal(err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -299,22 +291,22 @@ func (p *Process) refresh() error {
 		opts.Sysroot = p.info.Root
 	}
 	if exe, err := os.Readlink(procPath(p.mem.owner(), "exe")); err == nil && strings.HasSuffix(exe, deletedSuffix) {
-		opts.Exe = procPath(p.mem.owner(), "exe") // the kernel still has it
+		opts.Exe = procPath(p.mem.owner(), "exe") // the kernel still keeps it
 	}
 	p.mods = modules.Find(facts, opts)
 	p.tables = append(p.tables, p.mods)
 	return nil
 }
 
-// layout returns the mappings and the modules as they were last read.
-func (p *Process) layout() ([]mapping, *modules.Table) {
+// lastLayout returns the mappings and the modules as they were last read.
+func (p *Process) lastLayout() ([]mapping, *modules.Table) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.maps, p.mods
 }
 
-// Close lets the process go on if it is stopped, and unmaps the files of its
-// modules. Their images must not be used after it.
+// Close resumes the process if it is stopped, and unmaps the files of its modules. Their images
+// must not be used after it.
 func (p *Process) Close() error {
 	errs := []error{p.Resume(), p.mem.file.Close()}
 	p.mu.Lock()
@@ -326,24 +318,23 @@ func (p *Process) Close() error {
 	return errors.Join(errs...)
 }
 
-// Info tells what the kernel told about the process when it was opened.
+// Info returns the kernel's description of the process when it was opened.
 func (p *Process) Info() Info {
 	info := p.info
 	info.Command = slices.Clone(info.Command)
 	return info
 }
 
-// ended tells why the program that was opened is not there any more, nil if it
-// is.
-func (o *opened) ended() error {
-	if !o.mem.gone() {
+// endReason explains why the opened program no longer exists; nil if it does.
+func (o *opened) endReason() error {
+	if !o.mem.isGone() {
 		return nil
 	}
 	st, err := readStatus(o.pid)
 	if err != nil {
 		return &Error{PID: o.pid, Err: ErrExited}
 	}
-	// A process that ends has no memory even before it is a zombie.
+	// A process that is ending has no memory even before it is a zombie.
 	if maps, err := readMaps(o.pid); len(maps) > 0 || isDenied(err) {
 		return &Error{PID: o.pid, Err: ErrExec, Fix: fmt.Sprintf("repeat the command if you mean the program that it "+
 			"is now, %s", st.name)}

@@ -11,84 +11,77 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// maxRehearsals is how often a question is asked of the running program before
-// the first stop, if the answer is an error each time: because a structure was
-// just changing, say, so that what is behind it was not read.
+// maxRehearsals is the number of times that a question is asked of the running program before the
+// first stop, if each answer is an error: a changing structure may have hidden the memory after it.
 const maxRehearsals = 2
 
-// maxStops is how often the program is stopped for copies before it is stopped
-// for the whole time of an answer. Programs whose structures stay where they
-// are need one or two.
+// maxStops is the number of stops for copies before the program is stopped during the whole answer.
+// Programs whose structures do not move need one or two.
 const maxStops = 4
 
-// recent is how old the mappings may be with which a rehearsal begins: those that Open has read
-// just now are not read again. After the stop they are.
+// recent is the maximum age of the mappings for a rehearsal: mappings that Open has just read are
+// not read again. After the stop they are.
 const recent = 50 * time.Millisecond
 
-// Pause says what an answer cost the process, and what of it is not certain.
+// Pause describes the cost of an answer for the process, and the uncertain parts of the answer.
 type Pause struct {
-	// Threads is the number of threads that were stopped at once; 0 if none
-	// was.
+	// Threads is the largest number of threads that were stopped at once; 0 without a stop.
 	Threads int
-	// Duration is the time of all stops together, each from the first thread
-	// that was told to stop to the last that went on. Longest is that of the
-	// longest stop.
+	// Duration is the total time of all stops, each from the first stopped thread to the last
+	// resumed one. Longest is the time of the longest stop.
 	Duration, Longest time.Duration
 	// Stops is the number of stops.
 	Stops int
-	// Held tells that the copies were never complete, because the program
-	// moved its structures about, and that it stood still for the whole time
-	// of the last answer.
+	// Held means that the copies were never complete, because the program moved its structures, and
+	// that the process was stopped during the last answer.
 	Held bool
-	// Unsettled are the addresses of the words that were read and changed
-	// meanwhile, each of 8 bytes. It is empty if the process was stopped.
+	// Unsettled holds the addresses of words that changed while they were read, each of 8 bytes. It
+	// is empty if the process was stopped.
 	Unsettled []callbacks.Address
-	// Stranded are the threads that wait in code which is not mapped any more: nothing
-	// was stopped, as the process would die of it.
+	// Stranded holds the threads that wait in code that is no longer mapped. Nothing was stopped,
+	// because a stop would kill the process.
 	Stranded []callbacks.ThreadID
-	// Holder is the process of this project that traces this one, such as that of a Program:
-	// nothing was stopped, as a process has one tracer. It is empty if there is none.
+	// Holder is the process of this project that traces this one, such as that of a Program.
+	// Nothing was stopped, because a process has one tracer. It is empty without such a process.
 	Holder string
-	// Running are the threads whose registers are missing, or not certain,
-	// because they ran: nothing was stopped, or they were in uninterruptible sleep
-	// when the others were, and woke up meanwhile.
+	// Running holds the threads whose registers are missing or uncertain because they ran: nothing
+	// was stopped, or they were in uninterruptible sleep during the stop and woke up.
 	Running []callbacks.ThreadID
 }
 
-// add counts a stop.
-func (p *Pause) add(threads int, d time.Duration) {
+// addStop adds a stop.
+func (p *Pause) addStop(threads int, d time.Duration) {
 	p.Threads = max(p.Threads, threads)
 	p.Duration += d
 	p.Longest = max(p.Longest, d)
 	p.Stops++
 }
 
-// Look gets an answer to the question f about one moment of the process. It
-// calls f several times, each time with another target, which also is a
-// callbacks.RegisterReader, ModuleLister and MappingLister; the result of the
-// last call is the answer, and its target stays valid until Close. The calls
-// before serve to find out what f reads; their errors do not count. If copies are never
-// complete, f is asked while the process stands still; the target then has a method
-// Held() bool that says so, and f should not take long.
+// Look answers the question f from one snapshot of the process. It calls f several times, each time
+// with another target, which also is a callbacks.RegisterReader, ModuleLister and MappingLister;
+// the result of the last call is the answer, and its target stays valid until Close. Earlier calls
+// only find out which memory f reads; their errors do not count. If copies are never complete, f is
+// called while the process is stopped; the target then has a method Held() bool that returns true,
+// and f should not take long.
 //
-// If the process was opened with NoStop, is held by a debugger that has stopped it or by a
-// [Program] of another process, or would die of a stop, no thread is stopped; Pause then tells what is not certain.
+// No thread is stopped if the process was opened with NoStop, if a debugger has stopped it, if a
+// [Program] of another process holds it, or if a stop would kill it; Pause then lists the uncertain
+// parts.
 //
-// The error is that of the last call of f, or an *Error: ErrExited, ErrExec,
-// ErrTraced, ErrPermission, ErrStuck. Between Stop and Resume, f is called once.
+// The error is that of the last call of f, or an *Error: ErrExited, ErrExec, ErrTraced,
+// ErrPermission, ErrStuck. Between Stop and Resume, f is called once.
 func (p *Process) Look(ctx context.Context, f func(callbacks.Target) error) (Pause, error) {
 	return p.LookPrepared(ctx, f, f)
 }
 
-// LookPrepared is Look for a question f that costs more than to read the memory
-// it needs: prepare reads that memory and is called in place of f as long as
-// answers do not count.
+// LookPrepared is Look for a question f that costs more than reading its memory: prepare reads that
+// memory and is called instead of f while answers do not count.
 func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Target) error) (Pause, error) {
-	if h := p.lasting(); h != nil {
-		all, _ := h.view.roster() // is there
+	if h := p.currentHold(); h != nil {
+		all, _ := h.view.roster() // it is complete
 		return Pause{Threads: len(all.threads)}, f(h.view)
 	}
-	p.forget()
+	p.dropFixedPages()
 	if time.Since(p.read) > recent {
 		if err := p.refresh(); err != nil {
 			return Pause{}, p.exitReason(err)
@@ -104,21 +97,21 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 	if p.prepared != nil {
 		p.prepared()
 	}
-	unstopped, holder, err := p.heldElsewhere()
+	unstopped, holder, err := p.waitForHolder()
 	if err != nil {
 		return l.pause, err
 	}
-	if holder.ours() {
+	if holder.isOurs() {
 		l.pause.Holder = holder.String()
 	}
-	look := l.stopping
+	look := l.answerStopped
 	if unstopped || len(l.pause.Stranded) > 0 {
-		look = l.unstopped
+		look = l.answerUnstopped
 	}
 	answer, err := look()
-	if e := new(Error); errors.As(err, &e) && e.holder.ours() { // it is held since just now
+	if e := new(Error); errors.As(err, &e) && e.holder.isOurs() { // a process of this project has just seized it
 		l.pause.Holder = e.holder.String()
-		answer, err = l.unstopped()
+		answer, err = l.answerUnstopped()
 	}
 	if err != nil {
 		return l.pause, p.exitReason(err)
@@ -126,13 +119,13 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 	return l.pause, answer
 }
 
-// BeforeStop has f called in each look when the memory that it needs is known, before
-// anything is stopped or copied; what was held to find that out is not any more.
+// BeforeStop sets a function that each look calls when it knows the needed memory, before anything
+// is stopped or copied. The rehearsal's memory is free by then.
 func (p *Process) BeforeStop(f func()) { p.prepared = f }
 
-// exitReason prefers the end of the process as the reason of an error.
+// exitReason returns the end of the process as the reason of an error, if it has ended.
 func (o *opened) exitReason(err error) error {
-	if end := o.ended(); end != nil {
+	if end := o.endReason(); end != nil {
 		return end
 	}
 	return err
@@ -147,48 +140,48 @@ type looker struct {
 	pause      Pause
 }
 
-// rehearse prepares the question on the running process, for the memory that it
-// reads. The answer is of no use, as what changes while it is read may be
-// nonsense; it reports whether to rehearse again.
+// rehearse prepares the question on the running process, to find the memory that it reads. The
+// answer is discarded, because memory that changes while it is read may be inconsistent. It reports
+// whether to rehearse again.
 func (l *looker) rehearse() (again bool, err error) {
 	if err := l.ctx.Err(); err != nil {
 		return false, err
 	}
-	r := l.p.reader(nil, nil)
+	r := l.p.newReader(nil, nil)
 	threads := l.p.peekAhead(r)
-	again = l.prepare(l.p.view(r, threads)) != nil
+	again = l.prepare(l.p.newView(r, threads)) != nil
 	all, err := threads()
 	if err != nil {
 		return false, err
 	}
-	l.want.rehearsed(r, all.threads)
-	r.forget()
-	if l.pause.Stranded, err = l.p.stranded(all.threads); err != nil {
+	l.want.addRehearsed(r, all.threads)
+	r.dropPages()
+	if l.pause.Stranded, err = l.p.findStranded(all.threads); err != nil {
 		return false, err
 	}
-	return again, l.p.ended()
+	return again, l.p.endReason()
 }
 
-// peekAhead lists the threads without stopping them, and reads ahead what an answer will
-// ask of them. Another processor does that while the answer begins with what is the same
-// for all threads.
+// peekAhead lists the threads without stopping them, and reads ahead the memory that an answer will
+// read of them. It runs on another processor while the answer starts with work that does not depend
+// on threads.
 func (p *Process) peekAhead(r *reader) func() (*roster, error) {
 	list := sync.OnceValues(func() (*roster, error) {
 		threads, err := p.peek()
 		if err != nil {
 			return nil, err
 		}
-		r.ahead(threads)
+		r.readAhead(threads)
 		return newRoster(threads), nil
 	})
-	go contained(func() { _, _ = list() })
+	go runContained(func() { _, _ = list() })
 	return list
 }
 
-// stopping answers from copies that were made while all threads were stopped.
-func (l *looker) stopping() (answer, err error) {
+// answerStopped answers from copies that were made while all threads were stopped.
+func (l *looker) answerStopped() (answer, err error) {
 	for range maxStops {
-		before, _ := l.p.layout()
+		before, _ := l.p.lastLayout()
 		s, threads, err := l.p.capture(l.ctx, l.want, &l.pause)
 		if errors.Is(err, ErrTooBig) {
 			break
@@ -199,31 +192,31 @@ func (l *looker) stopping() (answer, err error) {
 		if err := l.p.refresh(); err != nil {
 			return nil, err
 		}
-		if end := l.p.ended(); end != nil {
+		if end := l.p.endReason(); end != nil {
 			return nil, end
 		}
-		r := l.p.reader(s, nil)
+		r := l.p.newReader(s, nil)
 		r.before = before
-		l.pause.Running = running(threads)
-		answer = l.f(l.p.view(r, rosterOf(threads)))
+		l.pause.Running = runningThreads(threads)
+		answer = l.f(l.p.newView(r, rosterOf(threads)))
 		if len(r.missed) == 0 {
 			return answer, nil
 		}
-		l.want.missed(r)
+		l.want.addMissed(r)
 	}
-	return l.holding()
+	return l.answerHeld()
 }
 
-// holding answers while all threads are stopped.
-func (l *looker) holding() (answer, err error) {
+// answerHeld answers while all threads are stopped.
+func (l *looker) answerHeld() (answer, err error) {
 	l.pause.Held = true
-	err = l.p.stopped(l.ctx, &l.pause, func(t *tracer) error {
+	err = l.p.runStopped(l.ctx, &l.pause, func(t *tracer) error {
 		if err := l.p.refresh(); err != nil {
 			return err
 		}
-		threads := t.threads(l.p)
-		l.pause.Running = running(threads)
-		v := l.p.view(l.p.reader(nil, nil), rosterOf(threads))
+		threads := t.stoppedThreads(l.p)
+		l.pause.Running = runningThreads(threads)
+		v := l.p.newView(l.p.newReader(nil, nil), rosterOf(threads))
 		v.held = true
 		answer = l.f(v)
 		return nil
@@ -231,30 +224,30 @@ func (l *looker) holding() (answer, err error) {
 	return answer, err
 }
 
-// unstopped answers from two copies that are made one after the other while the
-// threads run, or are stopped by someone else.
-func (l *looker) unstopped() (answer, err error) {
+// answerUnstopped answers from two successive copies, made while the threads run or while another tracer
+// has stopped them.
+func (l *looker) answerUnstopped() (answer, err error) {
 	for round := 1; ; round++ {
 		a, b, threads, err := l.p.captureTwice(l.want)
 		if err != nil {
 			return nil, err
 		}
-		if end := l.p.ended(); end != nil {
+		if end := l.p.endReason(); end != nil {
 			return nil, end
 		}
-		r := l.p.reader(a, b)
-		answer = l.f(l.p.view(r, rosterOf(threads)))
-		l.pause.Running = running(threads)
-		l.pause.Unsettled = r.unsettled(round == maxStops)
+		r := l.p.newReader(a, b)
+		answer = l.f(l.p.newView(r, rosterOf(threads)))
+		l.pause.Running = runningThreads(threads)
+		l.pause.Unsettled = r.changedWords(round == maxStops)
 		if len(r.missed) == 0 || round == maxStops {
 			return answer, nil
 		}
-		l.want.missed(r)
+		l.want.addMissed(r)
 	}
 }
 
-// running returns the threads whose registers are missing, or not certain.
-func running(threads []thread) []callbacks.ThreadID {
+// runningThreads returns the threads whose registers are missing or uncertain.
+func runningThreads(threads []thread) []callbacks.ThreadID {
 	var list []callbacks.ThreadID
 	for _, t := range threads {
 		if t.err != nil {
@@ -264,9 +257,9 @@ func running(threads []thread) []callbacks.ThreadID {
 	return list
 }
 
-// unsettled are the words that changed while they were read. In the last round
-// nothing is known of the blocks that were read once.
-func (r *reader) unsettled(last bool) []callbacks.Address {
+// changedWords returns the words that changed while they were read. In the last round, blocks that
+// were read once are not compared.
+func (r *reader) changedWords(last bool) []callbacks.Address {
 	words := maps.Clone(r.changed)
 	if last {
 		for base, blocks := range r.missed {

@@ -15,12 +15,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks/callbackstest"
 )
 
-// unmapped is an address below the lowest that Linux maps programs to, and
-// above the first page.
-var unmapped = callbacks.At(0x8000)
+// unmappedAddress is an address below the lowest address that Linux maps for programs, and above the first
+// page.
+var unmappedAddress = callbacks.At(0x8000)
 
-// known is what the kit asks of programs of many.c on libomp.
-var known = callbackstest.Known{Symbol: "omp_get_thread_num", ThreadSymbol: "__kmp_gtid", Unmapped: unmapped}
+// known is the kit's parameters for programs of many.c on libomp.
+var known = callbackstest.Known{Symbol: "omp_get_thread_num", ThreadSymbol: "__kmp_gtid", Unmapped: unmappedAddress}
 
 func TestProcessPassesTheKit(t *testing.T) {
 	p := openProcess(t, startMany(t, 6).PID, Options{})
@@ -34,8 +34,8 @@ func TestProcessPassesTheKit(t *testing.T) {
 	}
 }
 
-// TestLookPassesTheKit asks the kit's questions of the target of a look, of a
-// program that is busy: from a snapshot, they all fit together.
+// TestLookPassesTheKit asks the kit's questions of the target of a look at a busy program; the
+// answers come from one snapshot and must be consistent.
 func TestLookPassesTheKit(t *testing.T) {
 	for _, noStop := range []bool{false, true} {
 		p := openProcess(t, startMany(t, 6).PID, Options{NoStop: noStop})
@@ -62,9 +62,9 @@ func TestCopyIsOfOneMoment(t *testing.T) {
 		var first, second uint64
 		pause, err := p.Look(background, func(target callbacks.Target) error {
 			calls++
-			first = progress(t, target)
+			first = mustReadProgress(t, target)
 			err := readFrames(target)
-			second = progress(t, target)
+			second = mustReadProgress(t, target)
 			return err
 		})
 		if err != nil || first != second || pause.Stops == 0 || pause.Held || pause.Duration < pause.Longest ||
@@ -72,7 +72,7 @@ func TestCopyIsOfOneMoment(t *testing.T) {
 			t.Fatalf("%d, then %d; %+v, %v", first, second, pause, err)
 		}
 		values = append(values, first)
-		moves(t, p)
+		waitForProgress(t, p)
 	}
 	if !slices.IsSorted(values) || values[0] == values[len(values)-1] {
 		t.Errorf("the counter went %v", values)
@@ -83,12 +83,12 @@ func TestCopyIsOfOneMoment(t *testing.T) {
 	prog.finish()
 }
 
-// TestMorePages asks a question that reads a page which it did not read before,
-// as long as there are some: the look is repeated, and at last made in a stop.
+// TestMorePages asks a question that reads another new page each time, while there are some. The
+// look is repeated, and finally made in a stop.
 func TestMorePages(t *testing.T) {
 	prog := startProgram(t, "busy.c")
 	p := openProcess(t, prog.pid, Options{})
-	unused := callbacks.Address{} // the far end of a thread's stack
+	unused := callbacks.Address{} // the outer end of a thread's stack
 	for _, m := range p.maps {
 		if m.Perm == callbacks.PermRead|callbacks.PermWrite && m.High.Sub(m.Low) >= 8<<20 {
 			unused = m.Low
@@ -101,12 +101,12 @@ func TestMorePages(t *testing.T) {
 		n := 0
 		pause, err := p.Look(background, func(target callbacks.Target) error {
 			n++
-			before := progress(t, target)
+			before := mustReadProgress(t, target)
 			var b [1]byte
 			if err := target.ReadMemory(unused.Add(uint64(min(n, c.calls)*os.Getpagesize())), b[:]); err != nil {
 				return err
 			}
-			if n == 1+maxStops+1 && progress(t, target) != before {
+			if n == 1+maxStops+1 && mustReadProgress(t, target) != before {
 				t.Error("the program moved while it was held")
 			}
 			return nil
@@ -119,8 +119,8 @@ func TestMorePages(t *testing.T) {
 	prog.finish()
 }
 
-// TestBeforeStop is told once, after the rehearsal and before the first stop, and that nothing
-// of what the rehearsal read is held then.
+// TestBeforeStop checks that the function is called once, after the rehearsal and before the first
+// stop, and that the rehearsal's memory is free then.
 func TestBeforeStop(t *testing.T) {
 	prog := startProgram(t, "busy.c")
 	asked, told := 0, 0
@@ -136,7 +136,7 @@ func TestBeforeStop(t *testing.T) {
 		if asked++; asked == 1 {
 			first = target
 		}
-		progress(t, target)
+		mustReadProgress(t, target)
 		return nil
 	})
 	if err != nil || told != 1 || asked < 2 || pause.Stops == 0 {
@@ -145,7 +145,7 @@ func TestBeforeStop(t *testing.T) {
 	prog.finish()
 }
 
-// TestErrorOfTheAnswer returns the last call's error and not an earlier one.
+// TestErrorOfTheAnswer checks that the last call's error is returned, not an earlier one.
 func TestErrorOfTheAnswer(t *testing.T) {
 	prog := startProgram(t, "busy.c")
 	p := openProcess(t, prog.pid, Options{})
@@ -163,7 +163,8 @@ func TestErrorOfTheAnswer(t *testing.T) {
 	prog.finish()
 }
 
-// TestNoStop looks at a busy program without stopping it: what moves is told.
+// TestNoStop looks at a busy program without stopping it, and checks that changed words are
+// reported.
 func TestNoStop(t *testing.T) {
 	prog := startProgram(t, "become.c", "exit")
 	p := openProcess(t, prog.pid, Options{NoStop: true})
@@ -174,7 +175,7 @@ func TestNoStop(t *testing.T) {
 	seen := false
 	for n := 0; n < 1000 && !seen; n++ {
 		pause, err := p.Look(background, func(target callbacks.Target) error {
-			progress(t, target)
+			mustReadProgress(t, target)
 			return nil
 		})
 		if err != nil || pause.Threads != 0 || pause.Stops != 0 || pause.Duration != 0 {
@@ -195,7 +196,7 @@ func TestNoStop(t *testing.T) {
 	}
 }
 
-// peekBlocked peeks when all threads have come to where they block.
+// peekBlocked peeks when all threads are blocked.
 func peekBlocked(t *testing.T, p *Process) []thread {
 	for {
 		list, err := p.peek()
@@ -208,8 +209,8 @@ func peekBlocked(t *testing.T, p *Process) []thread {
 	}
 }
 
-// TestWithoutStopAsWithStop compares what is known of blocked threads without a
-// stop with what a stop shows.
+// TestWithoutStopAsWithStop compares the facts about blocked threads without a stop with those of a
+// stop.
 func TestWithoutStopAsWithStop(t *testing.T) {
 	p := openProcess(t, startMany(t, 20).PID, Options{})
 	peeked := peekBlocked(t, p)
@@ -262,13 +263,13 @@ func TestDeepSleep(t *testing.T) {
 		if err != nil || threads != 3 || pause.Threads != 3 {
 			t.Fatalf("%d threads, %+v, %v", threads, pause, err)
 		}
-		moves(t, p)
+		waitForProgress(t, p)
 	}
 	prog.finish()
 }
 
 // TestDeepSleepEnds wakes a thread that could not be stopped after the others have stopped, on a
-// processor that another program keeps busy, so that it gets no time of it for a while.
+// processor that another program keeps busy, so that it does not run for a while.
 func TestDeepSleepEnds(t *testing.T) {
 	prog := startProgram(t, "deep.c")
 	p := openProcess(t, prog.pid, Options{})
@@ -299,7 +300,7 @@ func TestDeepSleepEnds(t *testing.T) {
 		}
 	}
 	var list []thread
-	err := p.stopped(background, &Pause{}, func(tr *tracer) error {
+	err := p.runStopped(background, &Pause{}, func(tr *tracer) error {
 		if k := tr.byTID[int(slow)]; k == nil || k.state != asleep {
 			t.Errorf("the thread is not asleep: %+v", k)
 		}
@@ -310,7 +311,7 @@ func TestDeepSleepEnds(t *testing.T) {
 				asleep = fields[0] == "D"
 			}
 		}
-		list = tr.threads(p)
+		list = tr.stoppedThreads(p)
 		return err
 	})
 	if err != nil {
@@ -320,14 +321,14 @@ func TestDeepSleepEnds(t *testing.T) {
 		t.Errorf("%d threads, the one that woke up: %+v", len(list), th)
 	}
 	want := []callbacks.ThreadID{callbacks.LWP(2)}
-	if got := running([]thread{{lwp: 1}, {lwp: 2, err: ErrRunning}}); !slices.Equal(got, want) {
+	if got := runningThreads([]thread{{lwp: 1}, {lwp: 2, err: ErrRunning}}); !slices.Equal(got, want) {
 		t.Errorf("threads without registers: %v", got)
 	}
 	prog.expect("OK")
 	busy.finish()
 }
 
-// deepThread returns the thread of a process that is in uninterruptible sleep, once there is one.
+// deepThread waits for a thread of a process that is in uninterruptible sleep, and returns it.
 func deepThread(t *testing.T, pid int) int {
 	t.Helper()
 	for {

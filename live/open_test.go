@@ -32,7 +32,7 @@ func TestInfo(t *testing.T) {
 	omptest.Equal(t, "tracer", info.TracerPID, 0)
 	omptest.Equal(t, "root", info.Root, "")
 	omptest.Equal(t, "command", info.Command, []string{prog.Exe, "wait", "3"})
-	// A thread's number stands for its process.
+	// A thread's number selects its process.
 	tids, err := taskIDs(prog.PID)
 	if err != nil || len(tids) < 3 {
 		t.Fatal(tids, err)
@@ -71,7 +71,7 @@ func TestZombie(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cmd.Wait()
-	for state(t, cmd.Process.Pid) != "Z" {
+	for processState(t, cmd.Process.Pid) != "Z" {
 	}
 	_, err := Open(cmd.Process.Pid, Options{})
 	wantError(t, err, ErrZombie, "true", "parent")
@@ -124,12 +124,12 @@ func TestArch(t *testing.T) {
 // TestFirstThreadEnded looks at a process whose first thread has ended.
 func TestFirstThreadEnded(t *testing.T) {
 	prog := startProgram(t, "become.c", "main")
-	for state(t, prog.pid) != "Z" {
+	for processState(t, prog.pid) != "Z" {
 	}
 	p := openProcess(t, prog.pid, Options{})
-	moves(t, p)
+	waitForProgress(t, p)
 	pause, err := p.Look(background, func(target callbacks.Target) error {
-		progress(t, target)
+		mustReadProgress(t, target)
 		return readFrames(target)
 	})
 	if err != nil || pause.Threads != 3 {
@@ -144,7 +144,7 @@ func TestFirstThreadEnded(t *testing.T) {
 // nobody is a user without rights.
 var nobody = &syscall.Credential{Uid: 65534, Gid: 65534}
 
-// TestPermission runs the tool as a user who may not look.
+// TestPermission runs the tool as a user without permission to look.
 func TestPermission(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can run the tool as another user")
@@ -159,8 +159,8 @@ func TestPermission(t *testing.T) {
 		{"protected", nobody, []string{"permission denied", "it protects itself", "sudo ompd-inspect "}},
 	} {
 		prog := run(t, c.as, exe, c.what)
-		_, out := tool(t, "open", prog.pid, nobody)
-		got := line(t, out)
+		_, out := startTool(t, "open", prog.pid, nobody)
+		got := nextLine(t, out)
 		for _, w := range append(c.want, "ERROR process "+strconv.Itoa(prog.pid)) {
 			if !strings.Contains(got, w) {
 				t.Errorf("%s: %q does not say %q", c.what, got, w)
@@ -168,12 +168,12 @@ func TestPermission(t *testing.T) {
 		}
 	}
 	prog := run(t, nobody, exe, "exit")
-	if _, out := tool(t, "open", prog.pid, nobody); line(t, out) != "" {
+	if _, out := startTool(t, "open", prog.pid, nobody); nextLine(t, out) != "" {
 		t.Error("a user cannot look at a process of his own")
 	}
 }
 
-// startGdb attaches gdb, and returns when it has stopped the process.
+// startGdb attaches gdb, and returns when gdb has stopped the process.
 func startGdb(t *testing.T, pid int) (in io.Writer, quit func()) {
 	t.Helper()
 	cmd := exec.Command("gdb", "-nx", "-q", "-iex", "set debuginfod enabled off", "-p", strconv.Itoa(pid), "-ex",
@@ -190,7 +190,7 @@ func startGdb(t *testing.T, pid int) (in io.Writer, quit func()) {
 		t.Fatalf("gdb: %v: apt-get install gdb", err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	r := lines(t, stdout)
+	r := readLines(t, stdout)
 	for {
 		s, err := r.ReadString('\n')
 		if err != nil {
@@ -209,8 +209,8 @@ func startGdb(t *testing.T, pid int) (in io.Writer, quit func()) {
 	}
 }
 
-// TestTraced looks at a process that gdb holds: stopped, it is read without
-// ptrace; running, it is gdb's.
+// TestTraced looks at a process that gdb holds: while it is stopped, it is read without ptrace;
+// while it runs, ErrTraced is returned.
 func TestTraced(t *testing.T) {
 	prog := startProgram(t, "become.c", "exit")
 	in, quit := startGdb(t, prog.pid)
@@ -219,7 +219,7 @@ func TestTraced(t *testing.T) {
 		t.Errorf("%+v", info)
 	}
 	pause, err := p.Look(background, func(target callbacks.Target) error {
-		progress(t, target)
+		mustReadProgress(t, target)
 		return readFrames(target)
 	})
 	if err != nil || pause.Threads != 0 || len(pause.Running)+len(pause.Unsettled) > 0 {
@@ -228,26 +228,25 @@ func TestTraced(t *testing.T) {
 	wantError(t, p.Stop(background), ErrTraced, "gdb")
 
 	io.WriteString(in, "continue\n")
-	moves(t, p)
+	waitForProgress(t, p)
 	_, err = p.Look(background, readFrames)
 	wantError(t, err, ErrTraced, "gdb", "--no-stop "+strconv.Itoa(prog.pid))
 	free := openProcess(t, prog.pid, Options{NoStop: true})
 	if _, err := free.Look(background, func(target callbacks.Target) error {
-		progress(t, target)
+		mustReadProgress(t, target)
 		return nil
 	}); err != nil {
 		t.Errorf("without a stop: %v", err)
 	}
 	quit()
-	moves(t, free)
+	waitForProgress(t, free)
 	prog.in.Write([]byte("x"))
 	if err := prog.cmd.Wait(); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestContainer looks at a program in other mount and PID namespaces, whose file
-// is only there.
+// TestContainer looks at a program in other mount and PID namespaces; its file exists only there.
 func TestContainer(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can make namespaces")
@@ -263,15 +262,15 @@ func TestContainer(t *testing.T) {
 		t.Fatalf("unshare: %v: apt-get install util-linux", err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	r := lines(t, out)
-	if got := line(t, r); got != "READY" {
+	r := readLines(t, out)
+	if got := nextLine(t, r); got != "READY" {
 		t.Fatalf("the program said %q", got)
 	}
 	kids, err := os.ReadFile(taskPath(cmd.Process.Pid, cmd.Process.Pid, "children"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid := number(strings.TrimSpace(string(kids)))
+	pid := parseNumber(strings.TrimSpace(string(kids)))
 	p := openProcess(t, pid, Options{})
 	_, outside := os.Stat(dir + "/inside")
 	omptest.Equal(t, "the file is hidden from outside", outside != nil, true)
@@ -279,7 +278,7 @@ func TestContainer(t *testing.T) {
 	if err != nil || mods[0].File != procPath(pid, "root")+dir+"/inside" || mods[0].Path != dir+"/inside" {
 		t.Errorf("%+v, %v", mods[0], err)
 	}
-	moves(t, p)
+	waitForProgress(t, p)
 	var last callbacks.Target
 	if _, err := p.Look(background,
 		func(target callbacks.Target) error { last = target; return readFrames(target) }); err != nil {
@@ -294,12 +293,12 @@ func TestContainer(t *testing.T) {
 		t.Errorf("process 1 of a container is one of %v, want %d", inside, pid)
 	}
 	io.WriteString(in, "x\n")
-	if got := line(t, r); got != "OK" {
+	if got := nextLine(t, r); got != "OK" {
 		t.Errorf("the program said %q", got)
 	}
 }
 
-// TestDeletedExecutable finds the symbols of a program whose file is gone.
+// TestDeletedExecutable finds the symbols of a program whose file was deleted.
 func TestDeletedExecutable(t *testing.T) {
 	exe := compile(t, "busy.c")
 	prog := run(t, nil, exe)
@@ -310,7 +309,7 @@ func TestDeletedExecutable(t *testing.T) {
 	if got := p.Info().Executable; got != exe {
 		t.Errorf("executable %q, want %q", got, exe)
 	}
-	moves(t, p)
+	waitForProgress(t, p)
 	prog.finish()
 }
 
@@ -341,8 +340,8 @@ func TestParseMapping(t *testing.T) {
 	}
 }
 
-// llvm knows the runtime of the test's programs.
-func llvm(defines, _ func(string) bool) (string, bool) {
+// classifyLLVM recognizes the runtime of the test's programs.
+func classifyLLVM(defines, _ func(string) bool) (string, bool) {
 	return "LLVM", defines("omp_get_thread_num") && defines("__kmpc_fork_call")
 }
 
@@ -355,7 +354,7 @@ func TestProcesses(t *testing.T) {
 		path     string
 		threads  int
 	}{
-		{llvm, prog.PID, omptest.RuntimeOf(t, 16).Lib, 5},
+		{classifyLLVM, prog.PID, omptest.RuntimeOf(t, 16).Lib, 5},
 		{func(defines, _ func(string) bool) (string, bool) { return "busy", defines("progress") }, busy.pid,
 			busy.cmd.Path, 6},
 	} {
@@ -380,7 +379,7 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// TestUsage sees the processor time of a busy program grow.
+// TestUsage checks that the CPU time of a busy program grows.
 func TestUsage(t *testing.T) {
 	prog := startProgram(t, "busy.c")
 	p := openProcess(t, prog.pid, Options{})

@@ -11,17 +11,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 )
 
-// peek lists the threads without stopping them. Of a thread that waits in the
-// kernel it gives stack pointer, program counter and system call; others have
-// ErrRunning.
+// peek lists the threads without stopping them. A thread that waits in the kernel has stack
+// pointer, program counter and system call; others have ErrRunning.
 func (p *Process) peek() ([]thread, error) {
 	tids, err := taskIDs(p.pid)
 	if err != nil {
-		return nil, p.refused(err)
+		return nil, p.explainRefusal(err)
 	}
 	dir, err := unix.Open(procPath(p.pid, "task"), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, p.refused(err)
+		return nil, p.explainRefusal(err)
 	}
 	defer unix.Close(dir)
 	pointers := p.threadPointers(len(tids))
@@ -34,14 +33,14 @@ func (p *Process) peek() ([]thread, error) {
 	if p.opts.Registers != nil {
 		told := p.opts.Registers()
 		for i := range list {
-			list[i].complete(told[int(list[i].lwp)])
+			list[i].addRegisters(told[int(list[i].lwp)])
 		}
 	}
 	return list, nil
 }
 
-// complete takes the registers that a debugger tells of the thread, by name.
-func (t *thread) complete(told map[string]uint64) {
+// addRegisters adds the registers that a debugger gave for the thread, by name.
+func (t *thread) addRegisters(told map[string]uint64) {
 	for n, name := range arch.RegisterNames(t.regs.Arch) {
 		if v, ok := told[name]; ok {
 			t.regs.Set(n, v)
@@ -54,12 +53,12 @@ func (t *thread) complete(told map[string]uint64) {
 	}
 }
 
-// peekThread reads what /proc tells of a thread.
+// peekThread reads the registers of a thread from /proc.
 func (o *opened) peekThread(tid int, pointer uint64) thread {
 	return o.peekIn(unix.AT_FDCWD, taskPath(o.pid, tid, "syscall"), tid, pointer)
 }
 
-// peekIn is peekThread by the path of the thread's file from a directory that is open.
+// peekIn is peekThread with the path of the thread's file relative to an open directory.
 func (o *opened) peekIn(dir int, path string, tid int, pointer uint64) thread {
 	t := thread{lwp: uint64(tid)}
 	var room [256]byte // a line is shorter
@@ -71,9 +70,9 @@ func (o *opened) peekIn(dir int, path string, tid int, pointer uint64) thread {
 	return t
 }
 
-// parseSyscall reads a line of /proc/PID/syscall: "running", or "-1 sp pc", or
-// the number of the system call, its six arguments, sp and pc. A thread of which the
-// kernel has only the number left has none of them.
+// parseSyscall parses a line of /proc/PID/syscall: "running", or "-1 sp pc", or the number of the
+// system call, its six arguments, sp and pc. A dead thread, of which the kernel keeps only the
+// number, has none of them.
 func parseSyscall(a callbacks.Arch, line string) (callbacks.Registers, error) {
 	r := callbacks.Registers{Arch: a, Syscall: -1}
 	words := strings.Fields(line)
@@ -93,19 +92,18 @@ func parseSyscall(a callbacks.Arch, line string) (callbacks.Registers, error) {
 	if len(words) == 3 {
 		return r, nil
 	}
-	arch.SetSyscall(&r, int64(number(words[0])))
+	arch.SetSyscall(&r, int64(parseNumber(words[0])))
 	for i := range r.SyscallArgs {
 		r.SyscallArgs[i], _ = strconv.ParseUint(words[1+i], 0, 64)
 	}
 	if a == callbacks.ArchX86_64 && r.Syscall >= 0 {
-		const rax, enosys = 0, 38 // what the kernel has there until the call is done
+		const rax, enosys = 0, 38 // the kernel's value until the call is done
 		r.Set(rax, ^uint64(enosys-1))
 	}
 	return r, nil
 }
 
-// peekSettled is peek for threads that are looked at twice: given those of the
-// first time, it gives ErrRunning to those that ran since.
+// peekSettled is peek for the second of two copies: threads that ran since before have ErrRunning.
 func (p *Process) peekSettled(before []thread) ([]thread, error) {
 	list, err := p.peek()
 	if err != nil {
@@ -134,8 +132,7 @@ func (p *Process) peekSettled(before []thread) ([]thread, error) {
 	return list, nil
 }
 
-// insideID is the number that a thread has in its own PID namespace, which is
-// what its C library knows.
+// insideID returns a thread's number in its own PID namespace, which its C library uses.
 func (o *opened) insideID(tid int) int {
 	if o.samePIDs {
 		return tid
@@ -147,14 +144,14 @@ func (o *opened) insideID(tid int) int {
 	return st.nsPIDs[len(st.nsPIDs)-1]
 }
 
-// threadPointers has the thread pointers by the thread id that the C library has: its
-// lists of threads are the only way to those of threads that run. What they do not
-// show is not in the map. There are about as many threads as count says.
+// threadPointers returns the thread pointers by the C library's thread id. The C library's lists of
+// threads are the only source for running threads; missing ones are not in the map. count is the
+// approximate number of threads.
 func (p *Process) threadPointers(count int) map[int]uint64 {
-	_, mods := p.layout()
+	_, mods := p.lastLayout()
 	lists, err := libc.FindThreadLists(mods)
 	if err != nil {
-		return nil // as of a C library that does not say where they are
+		return nil // the C library does not publish them
 	}
 	found := make(map[int]uint64, count)
 	for _, t := range lists.Running(p.mem, 2*count+spareThreads) {

@@ -16,35 +16,35 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// maxThreads bounds the threads of one process that are looked at. Linux allows
-// four million threads in all; programs of a hundred thousand exist.
+// maxThreads bounds the threads of one process. Linux allows four million threads in all; programs
+// of a hundred thousand exist.
 const maxThreads = 1 << 18
 
-// procPath is the path of a file of process or thread id.
+// procPath returns the path of a file of process or thread id.
 func procPath(id int, name string) string { return "/proc/" + strconv.Itoa(id) + "/" + name }
 
-// procRoom is what most files of /proc that are read need, in bytes.
+// procRoom is the usual maximum size of files in /proc, in bytes.
 const procRoom = 2048
 
-// readLine reads a file of one line, which is not longer than buf: there is no need to read
-// once more to see that nothing follows. Its path may be from a directory that is open.
+// readLine reads a file of one line that is not longer than buf, without a second read for the end
+// of the file. The path may be relative to an open directory.
 func readLine(dir int, path string, buf []byte) ([]byte, error) {
-	fd, err := retried(func() (int, error) { return unix.Openat(dir, path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	fd, err := retryInterrupted(func() (int, error) { return unix.Openat(dir, path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	defer unix.Close(fd)
-	n, err := retried(func() (int, error) { return unix.Read(fd, buf) })
+	n, err := retryInterrupted(func() (int, error) { return unix.Read(fd, buf) })
 	if err != nil {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	return buf[:n], nil
 }
 
-// readProc reads a file of /proc whole. There are thousands of them to read, each of
-// some hundred bytes: os.ReadFile makes three times the system calls.
+// readProc reads a whole file of /proc. There are thousands of some hundred bytes, and os.ReadFile
+// makes three times as many system calls.
 func readProc(path string) ([]byte, error) {
-	fd, err := retried(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	fd, err := retryInterrupted(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
@@ -54,7 +54,7 @@ func readProc(path string) ([]byte, error) {
 		if len(buf) == cap(buf) {
 			buf = slices.Grow(buf, cap(buf))
 		}
-		n, err := retried(func() (int, error) { return unix.Read(fd, buf[len(buf):cap(buf)]) })
+		n, err := retryInterrupted(func() (int, error) { return unix.Read(fd, buf[len(buf):cap(buf)]) })
 		if err != nil {
 			return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 		}
@@ -65,8 +65,8 @@ func readProc(path string) ([]byte, error) {
 	}
 }
 
-// retried makes a system call until no signal interrupts it.
-func retried(call func() (int, error)) (n int, err error) {
+// retryInterrupted repeats a system call until no signal interrupts it.
+func retryInterrupted(call func() (int, error)) (n int, err error) {
 	for {
 		if n, err = call(); !errors.Is(err, unix.EINTR) {
 			return n, err
@@ -74,7 +74,7 @@ func retried(call func() (int, error)) (n int, err error) {
 	}
 }
 
-// status is what /proc/PID/status tells.
+// status is the content of /proc/PID/status.
 type status struct {
 	name         string
 	state        byte
@@ -85,11 +85,11 @@ type status struct {
 	uids         [4]int // real, effective, saved, file system
 	nsPIDs       []int  // its number in each PID namespace, the innermost last
 	capabilities uint64 // effective
-	switches     uint64 // how often it left a processor
+	switches     uint64 // number of context switches
 	ignored      uint64 // signals that the process ignores: bit n-1 is signal n
 	caught       uint64 // signals that it has handlers for
 	pending      uint64 // signals that the process has not yet got
-	blocked      uint64 // signals that the thread lets wait
+	blocked      uint64 // signals that the thread blocks
 }
 
 func readStatus(id int) (*status, error) { return readStatusFile(procPath(id, "status")) }
@@ -116,20 +116,20 @@ func parseStatus(b []byte) *status {
 				st.state = value[0]
 			}
 		case "Tgid":
-			st.tgid = number(value)
+			st.tgid = parseNumber(value)
 		case "PPid":
-			st.parent = number(value)
+			st.parent = parseNumber(value)
 		case "TracerPid":
-			st.tracer = number(value)
+			st.tracer = parseNumber(value)
 		case "Threads":
-			st.threads = number(value)
+			st.threads = parseNumber(value)
 		case "Uid":
 			for i := range min(len(words), len(st.uids)) {
-				st.uids[i] = number(words[i])
+				st.uids[i] = parseNumber(words[i])
 			}
 		case "NSpid":
 			for _, w := range words {
-				st.nsPIDs = append(st.nsPIDs, number(w))
+				st.nsPIDs = append(st.nsPIDs, parseNumber(w))
 			}
 		case "CapEff":
 			st.capabilities, _ = strconv.ParseUint(value, 16, 64)
@@ -142,20 +142,20 @@ func parseStatus(b []byte) *status {
 		case "SigBlk":
 			st.blocked, _ = strconv.ParseUint(value, 16, 64)
 		case "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches":
-			st.switches += uint64(number(value))
+			st.switches += uint64(parseNumber(value))
 		}
 	}
 	return st
 }
 
-// number reads a decimal number that the kernel wrote.
-func number(s string) int {
+// parseNumber parses a decimal number of the kernel.
+func parseNumber(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n
 }
 
-// statFields are the fields of /proc/PID/stat from the state on, which is
-// number 3 of proc(5). The name before may contain anything.
+// statFields returns the fields of /proc/PID/stat starting at the state, number 3 of proc(5). The
+// name before may contain any character.
 func statFields(path string) ([]string, error) {
 	b, err := readProc(path)
 	if err != nil {
@@ -168,7 +168,7 @@ func statFields(path string) ([]string, error) {
 	return fields, nil
 }
 
-// parseStat are the words behind the name, which ends at the last parenthesis.
+// parseStat returns the words after the name, which ends at the last parenthesis.
 func parseStat(b []byte) []string {
 	end := bytes.LastIndexByte(b, ')')
 	if end < 0 {
@@ -188,15 +188,15 @@ const (
 	statLast      = statProcessor
 )
 
-// isKernelThread tells threads of the kernel from processes.
+// isKernelThread distinguishes threads of the kernel from processes.
 func isKernelThread(pid int) bool {
 	const kthread = 0x00200000 // PF_KTHREAD of linux/sched.h
 	fields, err := statFields(procPath(pid, "stat"))
-	return err == nil && number(fields[statFlags-statState])&kthread != 0
+	return err == nil && parseNumber(fields[statFlags-statState])&kthread != 0
 }
 
-// threadCount is the number of threads of a process, as the kernel counts them: links of a
-// directory. It is 0 if there is no such process.
+// threadCount returns the number of threads of a process by the link count of a directory; 0
+// without such a process.
 func threadCount(pid int) int {
 	const notThreads = 2 // links
 	var st unix.Stat_t
@@ -206,8 +206,7 @@ func threadCount(pid int) int {
 	return int(st.Nlink) - notThreads
 }
 
-// taskIDs lists the threads of a process. They come in the order in which they
-// were born.
+// taskIDs returns the threads of a process in the order of creation.
 func taskIDs(pid int) ([]int, error) {
 	dir, err := os.Open(procPath(pid, "task"))
 	if err != nil {
@@ -226,12 +225,12 @@ func taskIDs(pid int) ([]int, error) {
 	}
 	ids := make([]int, 0, len(names))
 	for _, n := range names {
-		ids = append(ids, number(n))
+		ids = append(ids, parseNumber(n))
 	}
 	return ids, nil
 }
 
-// taskPath is the path of a file of thread tid of process pid.
+// taskPath returns the path of a file of thread tid of process pid.
 func taskPath(pid, tid int, name string) string {
 	return procPath(pid, "task/"+strconv.Itoa(tid)+"/"+name)
 }
@@ -245,14 +244,13 @@ type mapping struct {
 	shared bool
 }
 
-// mappedPath is the path by which root can open the file of a mapping of process
-// id, also if it has no name any more.
+// mappedPath returns the path by which root can open the mapped file, even if it was deleted.
 func mappedPath(id int, m callbacks.Mapping) string {
 	return procPath(id, fmt.Sprintf("map_files/%x-%x", m.Low.Offset, m.High.Offset))
 }
 
-// fixed reports whether nothing that is in the mapping can change, as in code.
-func (m *mapping) fixed() bool { return !m.shared && m.Perm&callbacks.PermWrite == 0 }
+// isFixed reports whether the mapped memory cannot change, as for code.
+func (m *mapping) isFixed() bool { return !m.shared && m.Perm&callbacks.PermWrite == 0 }
 
 // readMaps reads the mappings of a process or a thread.
 func readMaps(id int) ([]mapping, error) {
@@ -310,7 +308,7 @@ func parseMapping(line string) (mapping, error) {
 	return m, nil
 }
 
-// mappingAt returns the mapping that has address a, nil if there is none.
+// mappingAt returns the mapping that contains address a, or nil.
 func mappingAt(list []mapping, a uint64) *mapping {
 	i, found := slices.BinarySearchFunc(list, a, func(m mapping, a uint64) int {
 		switch {
@@ -327,7 +325,7 @@ func mappingAt(list []mapping, a uint64) *mapping {
 	return &list[i]
 }
 
-// filesOf are the mappings of files.
+// filesOf returns the mappings of files.
 func filesOf(list []mapping) []callbacks.Mapping {
 	var files []callbacks.Mapping
 	for _, m := range list {
@@ -360,16 +358,16 @@ func readCmdline(id int) []string {
 	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
 }
 
-// sameNamespace reports whether process id is in this process's namespace of that
-// kind, such as mnt. If nobody may know, it is taken to be.
+// sameNamespace reports whether process id is in this process's namespace of that kind, such as
+// mnt. It returns true if that cannot be read.
 func sameNamespace(id int, kind string) bool {
 	mine, err1 := os.Readlink("/proc/self/ns/" + kind)
 	its, err2 := os.Readlink(procPath(id, "ns/"+kind))
 	return err1 != nil || err2 != nil || mine == its
 }
 
-// rootOf is the directory under which this process finds the files of process
-// id, empty if both have the same root.
+// rootOf returns the directory under which this process finds the files of process id; empty if
+// both have the same root.
 func rootOf(id int) string {
 	if root, err := os.Readlink(procPath(id, "root")); sameNamespace(id, "mnt") && (err != nil || root == "/") {
 		return ""
@@ -377,7 +375,7 @@ func rootOf(id int) string {
 	return procPath(id, "root")
 }
 
-// isGone reports whether err says that a process or thread is not there any more.
+// isGone reports whether err means that a process or thread no longer exists.
 func isGone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
 }

@@ -12,30 +12,29 @@ import (
 // hold is a stop that lasts until Resume.
 type hold struct {
 	view    *view
-	asked   chan func(*tracer) // what is to run in the tracer meanwhile
+	asked   chan func(*tracer) // functions to run in the tracer
 	release chan struct{}
 	done    chan struct{}
-	again   func() // panics if the stop did; to be called when it is done
+	again   func() // panics if the stop did; called when it is done
 	pause   Pause
 }
 
-// Stop stops all threads until Resume. A second call does nothing. The error is
-// ErrStranded if the process would die of it. Whoever can
-// ask in one piece should use Look, which stops the process much shorter.
+// Stop stops all threads until Resume. A second call does nothing. The error is ErrStranded if the
+// process would die of it. Prefer Look, which stops the process for a much shorter time.
 func (p *Process) Stop(ctx context.Context) error {
-	if p.lasting() != nil {
+	if p.currentHold() != nil {
 		return nil
 	}
-	if err := p.standing(); err != nil {
+	if err := p.strandedError(); err != nil {
 		return err
 	}
 	h := &hold{asked: make(chan func(*tracer)), release: make(chan struct{}), done: make(chan struct{})}
 	ready := make(chan error, 1)
 	h.again = sync.OnceFunc(func() {
 		defer close(h.done)
-		err := p.stopped(ctx, &h.pause, func(t *tracer) error {
+		err := p.runStopped(ctx, &h.pause, func(t *tracer) error {
 			err := p.refresh()
-			h.view = p.view(p.mem, rosterOf(t.threads(p)))
+			h.view = p.newView(p.mem, rosterOf(t.stoppedThreads(p)))
 			ready <- err
 			h.serve(t)
 			return nil
@@ -44,7 +43,7 @@ func (p *Process) Stop(ctx context.Context) error {
 			ready <- p.exitReason(err)
 		}
 	})
-	go contained(h.again)
+	go runContained(h.again)
 	var err error
 	select {
 	case err = <-ready:
@@ -63,7 +62,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	return nil
 }
 
-// serve runs what is asked for until the stop is over.
+// serve runs requested functions until the stop is over.
 func (h *hold) serve(t *tracer) {
 	for {
 		select {
@@ -89,7 +88,7 @@ func (h *hold) ask(f func(*tracer)) {
 	}
 }
 
-// Resume lets the threads go on that Stop stopped, and waits until they may.
+// Resume resumes the threads that Stop stopped, and waits until they may run.
 func (p *Process) Resume() error {
 	p.mu.Lock()
 	h := p.held
@@ -104,16 +103,16 @@ func (p *Process) Resume() error {
 	return nil
 }
 
-// lasting is the stop that Stop began, nil if there is none.
-func (p *Process) lasting() *hold {
+// currentHold returns the stop that Stop started, or nil.
+func (p *Process) currentHold() *hold {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.held
 }
 
-// now is the process as it is at the moment.
-func (p *Process) now() (*view, error) {
-	if h := p.lasting(); h != nil {
+// currentView returns a view of the current process.
+func (p *Process) currentView() (*view, error) {
+	if h := p.currentHold(); h != nil {
 		return h.view, nil
 	}
 	if err := p.refresh(); err != nil {
@@ -123,46 +122,45 @@ func (p *Process) now() (*view, error) {
 	if err != nil {
 		return nil, p.exitReason(err)
 	}
-	return p.view(p.mem, rosterOf(threads)), nil
+	return p.newView(p.mem, rosterOf(threads)), nil
 }
 
-// Arch is the architecture of the program.
+// Arch returns the architecture of the program.
 func (p *Process) Arch() callbacks.Arch { return p.arch }
 
-// ReadMemory fills b with the memory of this moment from address a on.
+// ReadMemory fills b with the current memory at address a.
 func (p *Process) ReadMemory(a callbacks.Address, b []byte) error { return p.mem.ReadMemory(a, b) }
 
 // Symbol finds a global symbol in the files of the modules.
 func (p *Process) Symbol(name, file string) (callbacks.Address, error) {
-	_, mods := p.layout()
+	_, mods := p.lastLayout()
 	return mods.Symbol(name, file)
 }
 
-// ThreadSymbol finds a thread's own instance of a thread-local symbol. Both
-// kinds of thread identifier will do.
+// ThreadSymbol finds a thread's own instance of a thread-local symbol. It accepts both kinds of
+// thread identifier.
 func (p *Process) ThreadSymbol(t callbacks.ThreadID, name, file string) (callbacks.Address, error) {
-	v, err := p.now()
+	v, err := p.currentView()
 	if err != nil {
 		return callbacks.Address{}, err
 	}
 	return v.ThreadSymbol(t, name, file)
 }
 
-// ThreadIDs lists the threads in the order of their birth. While they run, a
-// thread whose pthread_t is not known has 0.
+// ThreadIDs returns the threads in the order of creation. While they run, a thread with unknown
+// pthread_t has 0.
 func (p *Process) ThreadIDs(kind callbacks.IDKind) ([]callbacks.ThreadID, error) {
-	v, err := p.now()
+	v, err := p.currentView()
 	if err != nil {
 		return nil, err
 	}
 	return v.ThreadIDs(kind)
 }
 
-// Registers returns the registers of a thread, which must be of kind LWP. While
-// the threads run, those of a thread that waits in the kernel are known in
-// part, and the others are ErrRunning.
+// Registers returns the registers of a thread, which must be of kind LWP. While the threads run, a
+// thread that waits in the kernel has some registers, and the others return ErrRunning.
 func (p *Process) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
-	if h := p.lasting(); h != nil {
+	if h := p.currentHold(); h != nil {
 		return h.view.Registers(t)
 	}
 	var one []thread
@@ -170,29 +168,29 @@ func (p *Process) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
 		pointers := p.threadPointers(threadCount(p.pid))
 		one = []thread{p.peekThread(int(t.Value), pointers[p.insideID(int(t.Value))])}
 	}
-	return p.view(p.mem, rosterOf(one)).Registers(t)
+	return p.newView(p.mem, rosterOf(one)).Registers(t)
 }
 
-// VectorRegisters returns the floating-point and vector registers of a thread, which must be of kind LWP. Those of a
-// thread that runs, or is in a system call, are not known.
+// VectorRegisters returns the floating-point and vector registers of a thread, which must be of
+// kind LWP. They are unknown while the thread runs or is in a system call.
 func (p *Process) VectorRegisters(t callbacks.ThreadID) ([]byte, error) {
 	p.vectors.Store(true)
-	if h := p.lasting(); h != nil {
+	if h := p.currentHold(); h != nil {
 		return h.view.VectorRegisters(t)
 	}
 	return nil, fmt.Errorf("vector registers of %v: %w", t, ErrRunning)
 }
 
-// Modules are the modules that the loader has in its lists, and those that are
-// mapped beside; the executable is first.
+// Modules returns the modules in the loader's lists and other mapped modules; the executable is
+// first.
 func (p *Process) Modules() ([]*callbacks.Module, error) {
-	_, mods := p.layout()
+	_, mods := p.lastLayout()
 	return mods.Modules()
 }
 
-// Mappings are the mappings of the process, ascending, as they were last read:
-// by Open, Look, Stop, or a question about threads.
+// Mappings returns the mappings of the process in ascending order, as they were last read by Open,
+// Look, Stop, or a question about threads.
 func (p *Process) Mappings() []callbacks.Mapping {
-	list, _ := p.layout()
+	list, _ := p.lastLayout()
 	return publicMaps(list)
 }

@@ -14,36 +14,35 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
-// Program is a program that Start started, with this process as its debugger:
-// it tells when the program, or a process that it has started, is about to die of
-// a signal that dumps core, and while they run they can be looked at like others.
-// Signals, job control, files and the terminal are the program's own; if this
-// process ends, it goes on.
+// Program is a program that Start started, with this process as its debugger. It reports when the
+// program, or a process that the program started, is about to die of a signal that dumps core;
+// while they run, they can be inspected. The program keeps its own signals, job control, files and
+// terminal, and continues if this process ends.
 type Program struct {
 	guard *guard
 }
 
-// Event is something that became of a program.
+// Event is a change of a program's state.
 type Event struct {
 	PID int
-	// Ended tells that the program has ended, with Status. It is the last event.
+	// Ended means that the program has ended, with Status. It is the last event.
 	Ended  bool
 	Status unix.WaitStatus
-	// Left are the processes that it leaves behind when it has ended, ascending. They go on.
+	// Left holds the processes that still run when the program has ended, ascending.
 	Left []int
-	// Stopped tells that job control has stopped the program, which AwaitStop asked.
+	// Stopped means that job control has stopped the program, after AwaitStop.
 	Stopped bool
-	// Leaves tells that process PID is about to end, if that was asked for: its memory is there
+	// Leaves means that process PID is about to end, if Launch.Exits is set; its memory exists
 	// until Proceed.
 	Leaves bool
-	// Death is why process PID is about to die, if it is: it stands still until
-	// Proceed.
+	// Death is the signal of which process PID is about to die; nil for other events. The process
+	// is stopped until Proceed.
 	Death *Death
 
 	proceed chan struct{}
 }
 
-// Death is the signal that a process is about to die of.
+// Death is the fatal signal of a process.
 type Death struct {
 	LWP        int // the thread that got the signal
 	Signal     int
@@ -55,46 +54,44 @@ type Death struct {
 	info [arch.SignalInfoSize]byte
 }
 
-// Launch says how to start a program.
+// Launch describes how to start a program.
 type Launch struct {
-	// Argv is the program, by path or to be found in PATH, and its arguments.
+	// Argv is the program, by path or by name in PATH, and its arguments.
 	Argv []string
-	// Env and Dir are its environment and working directory; those of this process if they
-	// are empty.
+	// Env and Dir are its environment and working directory; if empty, those of this process.
 	Env []string
 	Dir string
-	// Exits asks for an event before each process ends, however it does, but by SIGKILL.
+	// Exits requests an event before each process ends, except by SIGKILL.
 	Exits bool
-	// Files are its standard files; those of this process where they are nil.
+	// Files are its standard files; a nil file is that of this process.
 	Files [3]*os.File
 }
 
-// Start starts a program with the environment, the working directory and the open
-// standard files of this process. argv is as in Launch.
+// Start starts a program with the environment, the working directory and the open standard files of
+// this process. argv is as in Launch.
 func Start(argv []string) (*Program, error) { return Launch{Argv: argv}.Start() }
 
 // Start starts the program. The error is that of exec.LookPath or of the kernel.
 func (l Launch) Start() (*Program, error) {
 	path, err := exec.LookPath(l.Argv[0])
-	if err != nil && !errors.Is(err, exec.ErrDot) { // who has "." in PATH means it
+	if err != nil && !errors.Is(err, exec.ErrDot) { // a user with "." in PATH wants it
 		return nil, err
 	}
 	g := &guard{
 		arch: hostArch(), byTID: map[int]*tracer{}, byPID: map[int]*tracer{},
 		child: make(chan os.Signal, 1), asked: make(chan request), events: make(chan Event), over: make(chan struct{}),
-		heard: heard{}, exits: l.Exits,
+		heard: terminalSignals{}, exits: l.Exits,
 	}
 	setStops(true)
-	// The kernel sends one with all news; what came while one was under way is
-	// seen with it.
+	// The kernel sends one for all events; events during its delivery are handled with it.
 	signal.Notify(g.child, unix.SIGCHLD)
 	started := make(chan error, 1)
-	go onThread(func() {
+	go runOnThread(func() {
 		defer signal.Stop(g.child)
 		defer close(g.over)
 		g.self = unix.Gettid()
 		nameGuard()
-		err := g.begin(path, l)
+		err := g.startProgram(path, l)
 		started <- err
 		if err == nil {
 			g.watch()
@@ -126,22 +123,21 @@ func startTraced(path string, l Launch) (pid int, err error) {
 	return pid, nil
 }
 
-// PID is the number of the program.
+// PID returns the process number of the program.
 func (p *Program) PID() int { return p.guard.root }
 
-// Events tells what becomes of the program. The program waits for its end and its
-// deaths to be heard.
+// Events returns the events of the program. The program waits until its end and its deaths were
+// received.
 func (p *Program) Events() <-chan Event { return p.guard.events }
 
-// Proceed lets a process die that is about to.
+// Proceed resumes a process that is about to end.
 func (e Event) Proceed() {
 	if e.proceed != nil {
 		close(e.proceed)
 	}
 }
 
-// Processes are the numbers of the program and of its descendants that run,
-// ascending.
+// Processes returns the numbers of the program and its running descendants, ascending.
 func (p *Program) Processes() []int {
 	var list []int
 	_ = p.guard.trace(p.guard.root, func(t *tracer) error {
@@ -154,8 +150,8 @@ func (p *Program) Processes() []int {
 	return list
 }
 
-// Open opens the program or one of its descendants, as Open does. The process
-// stays open if it becomes another program, and then is ErrExec like any.
+// Open opens the program or one of its descendants, like the function Open. The process stays open
+// if it executes another program, and then returns ErrExec.
 func (p *Program) Open(pid int, opts Options) (*Process, error) {
 	process, err := Open(pid, opts)
 	if err == nil {

@@ -16,19 +16,19 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// guardedLooks is how often a guarded program is looked at before the test is told.
+// guardedLooks is the number of looks at a guarded program before the test is notified.
 const guardedLooks = 100
 
-// guarded is the tool that guards a program: it looks at it and its descendants
-// without end, prints LOOKED after a while, and ends as the program does.
-func guarded(argv []string) int {
+// runGuarded runs a tool that guards a program: it looks at it and its descendants until they end,
+// prints LOOKED after a while, and exits with the program's status.
+func runGuarded(argv []string) int {
 	prog, err := Start(argv)
 	if err != nil {
 		fmt.Println("ERROR", err)
 		return 2
 	}
 	prog.AwaitStop()
-	stops, over := 0, 0 // that were told, and of which the end was told
+	stops, over := 0, 0 // reported stops, and reported ends of stops
 	for n := 0; ; n++ {
 		select {
 		case e := <-prog.Events():
@@ -52,7 +52,7 @@ func guarded(argv []string) int {
 				fmt.Println("LOOKED")
 			}
 			now, times := prog.JobStops(prog.PID())
-			if stops > 0 && times > stops { // an event tells of the first
+			if stops > 0 && times > stops { // an event reports the first
 				stops = times
 				fmt.Println("STOPPED again", stops)
 			}
@@ -64,7 +64,7 @@ func guarded(argv []string) int {
 	}
 }
 
-// lookAtAll looks at all processes of a program. They may end meanwhile.
+// lookAtAll looks at all processes of a program. They may end during that.
 func lookAtAll(prog *Program) error {
 	for _, pid := range prog.Processes() {
 		p, err := prog.Open(pid, Options{})
@@ -72,21 +72,21 @@ func lookAtAll(prog *Program) error {
 			_, err = p.Look(background, readSome)
 			p.Close()
 		}
-		if err != nil && !isOver(err) {
+		if err != nil && !isEndError(err) {
 			return err
 		}
 	}
 	return nil
 }
 
-// isOver tells the errors of a process that ends or becomes another program.
-func isOver(err error) bool {
+// isEndError reports whether err means that the process ended or executed another program.
+func isEndError(err error) bool {
 	return slices.ContainsFunc([]error{ErrExited, ErrExec, ErrNoProcess, ErrZombie}, func(end error) bool {
 		return errors.Is(err, end)
 	})
 }
 
-// readSome reads what can be read even of a program that has just begun.
+// readSome reads memory that exists even in a program that has just started.
 func readSome(t callbacks.Target) error {
 	ids, err := t.ThreadIDs(callbacks.ThreadIDLWP)
 	for _, id := range ids {
@@ -105,18 +105,18 @@ func startGuarded(t *testing.T, source string, args ...string) *program {
 	return launch(t, nil, cmd)
 }
 
-// said is the next line of a guard that tells more than that it has looked.
-func said(t *testing.T, r *bufio.Reader) string {
+// nextReport returns the next line of a guard, except LOOKED.
+func nextReport(t *testing.T, r *bufio.Reader) string {
 	t.Helper()
 	for {
-		if s := line(t, r); s != "LOOKED" {
+		if s := nextLine(t, r); s != "LOOKED" {
 			return s
 		}
 	}
 }
 
-// child is the number of the one child of p.
-func (p *program) child() int {
+// findChild returns the number of the only child of p.
+func (p *program) findChild() int {
 	p.t.Helper()
 	tids, err := taskIDs(p.pid)
 	if err != nil {
@@ -125,16 +125,15 @@ func (p *program) child() int {
 	for _, tid := range tids {
 		b, _ := os.ReadFile(taskPath(p.pid, tid, "children"))
 		if words := strings.Fields(string(b)); len(words) > 0 {
-			return number(words[0])
+			return parseNumber(words[0])
 		}
 	}
 	p.t.Fatal("no child")
 	return 0
 }
 
-// TestGuardDisturbsNothing guards programs that check their own results, that
-// nothing is lost of signals and system calls, and that make threads and processes
-// all the time.
+// TestGuardDisturbsNothing guards programs that check their own results, check that no signal or
+// system call is lost, and create threads and processes all the time.
 func TestGuardDisturbsNothing(t *testing.T) {
 	for _, source := range []string{"busy.c", "blocked.c", "churn.c"} {
 		t.Run(source, func(t *testing.T) {
@@ -152,7 +151,7 @@ func TestGuardDisturbsNothing(t *testing.T) {
 // TestGuardedStop stops and continues a guarded program as a shell does.
 func TestGuardedStop(t *testing.T) {
 	prog := startGuarded(t, "busy.c")
-	pid := prog.child()
+	pid := prog.findChild()
 	p := openProcess(t, pid, Options{NoStop: true})
 	prog.expect("LOOKED")
 	for n := range 5 {
@@ -164,43 +163,43 @@ func TestGuardedStop(t *testing.T) {
 		} else {
 			prog.expect(fmt.Sprint("STOPPED again ", n+1))
 		}
-		before := progress(t, p)
-		pause()
-		if now := progress(t, p); now != before {
+		before := mustReadProgress(t, p)
+		yieldProcessor()
+		if now := mustReadProgress(t, p); now != before {
 			t.Errorf("the counter went from %d to %d in a stop", before, now)
 		}
 		if err := unix.Kill(pid, unix.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
-		prog.expect(fmt.Sprint("CONTINUED ", n+1)) // all threads: else the next stop would be the same
-		moves(t, p)
+		prog.expect(fmt.Sprint("CONTINUED ", n+1)) // all threads: otherwise the next stop would be the same
+		waitForProgress(t, p)
 	}
 	io.WriteString(prog.in, "x\n")
 	prog.expect("OK")
 }
 
-// pause lets other threads run.
-func pause() {
+// yieldProcessor yields to other threads.
+func yieldProcessor() {
 	for range 100 {
 		unix.Nanosleep(&unix.Timespec{Nsec: 1e6}, nil)
 	}
 }
 
-// TestGuardKilled kills the guard: the program goes on.
+// TestGuardKilled kills the guard, and checks that the program continues.
 func TestGuardKilled(t *testing.T) {
 	prog := startGuarded(t, "busy.c")
 	prog.expect("LOOKED")
-	pid := prog.child()
+	pid := prog.findChild()
 	p := openProcess(t, pid, Options{NoStop: true})
 	if err := prog.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	moves(t, p)
+	waitForProgress(t, p)
 	io.WriteString(prog.in, "x\n")
 	prog.expect("OK")
 }
 
-// TestGuardedEnds compares what a guard tells with how the program ended.
+// TestGuardedEnds compares the guard's report with the end of the program.
 func TestGuardedEnds(t *testing.T) {
 	for _, c := range []struct {
 		script string
@@ -226,8 +225,8 @@ func TestGuardedEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for r := lines(t, out); ; {
-			s := said(t, r)
+		for r := readLines(t, out); ; {
+			s := nextReport(t, r)
 			if got = append(got, s); s == "" || strings.HasPrefix(s, "ENDED") {
 				break
 			}
@@ -238,8 +237,8 @@ func TestGuardedEnds(t *testing.T) {
 	}
 }
 
-// TestGuardedStorm guards a program that becomes another one while the threads that it
-// has just made are not yet known to the guard.
+// TestGuardedStorm guards a program that executes another one while the guard does not yet know its
+// new threads.
 func TestGuardedStorm(t *testing.T) {
 	cmd := exec.Command("/proc/self/exe", compile(t, "storm.c"), storms)
 	cmd.Env = append(os.Environ(), childMode+"=guard")
@@ -249,17 +248,17 @@ func TestGuardedStorm(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	r := lines(t, out)
+	r := readLines(t, out)
 	for _, want := range []string{"READY", "ENDED 0 -1"} {
-		if s := said(t, r); s != want {
+		if s := nextReport(t, r); s != want {
 			t.Fatalf("%s, want %s", s, want)
 		}
 		io.WriteString(in, "x")
 	}
 }
 
-// TestGuardedBecomes lets a second thread of a guarded program execute another one,
-// and the first thread end before the others.
+// TestGuardedBecomes makes a second thread of a guarded program execute another one, and the first
+// thread end before the others.
 func TestGuardedBecomes(t *testing.T) {
 	for _, how := range []string{"exec", "exit", "main"} {
 		p := startGuarded(t, "become.c", how)
@@ -268,12 +267,12 @@ func TestGuardedBecomes(t *testing.T) {
 		}
 		io.WriteString(p.in, "x")
 		if how == "exec" {
-			if s := said(t, p.out); s != "READY" {
+			if s := nextReport(t, p.out); s != "READY" {
 				t.Fatalf("%s: %s, want READY", how, s)
 			}
 			io.WriteString(p.in, "x")
 		}
-		if s := said(t, p.out); s != "ENDED 0 -1" {
+		if s := nextReport(t, p.out); s != "ENDED 0 -1" {
 			t.Errorf("%s: %s", how, s)
 		}
 	}

@@ -18,13 +18,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// Classify tells the family of the runtime that a module holds, given functions that
-// tell whether the module defines a symbol, and whether a text is in its constant
-// data; not ok if it holds none. The latter is false for all but executables without
-// symbols that are all of their program.
+// Classify returns the family of the runtime in a module; ok is false without one. defines reports
+// whether the module defines a symbol, contains whether a text is in its constant data. contains is
+// false except for executables without symbols that are statically linked.
 type Classify func(defines, contains func(string) bool) (family string, ok bool)
 
-// Candidate is a process that can be looked at.
+// Candidate is a process that can be inspected.
 type Candidate struct {
 	PID        int
 	User       string
@@ -33,34 +32,33 @@ type Candidate struct {
 	State      byte     // as in ps(1)
 	Threads    int
 	Started    time.Time
-	// CPU is the number of processors that the process kept busy: over its
-	// whole life, or over the time that was given to Processes.
+	// CPU is the number of processors that the process kept busy: over its whole life, or over the
+	// sample time of Processes.
 	CPU      float64
 	Runtimes []RuntimeModule
 }
 
-// RuntimeModule is a module of a process that holds a runtime.
+// RuntimeModule is a module of a process that contains a runtime.
 type RuntimeModule struct {
-	Family string // what Classify called it
+	Family string // as Classify returned it
 	Path   string // as the process sees it
-	File   string // where this process can open it
+	File   string // path by which this process can open it
 }
 
-// Hidden are processes that could not be looked at for lack of permission.
+// Hidden describes processes that could not be inspected for lack of permission.
 type Hidden struct {
 	Count int
-	Err   error // an *Error about one of them; nil if there is none
+	Err   error // an *Error about one of them; may be nil
 }
 
-// Processes lists the processes of this machine that have a module which
-// classify knows, by process number. A process is not stopped and its memory is
-// not read; the executable's symbol table tells of runtimes that are linked
-// statically, or if it is stripped, its texts.
+// Processes lists the processes of this machine that have a module known to classify, in order of
+// process number. It stops no process and reads no memory; a statically linked runtime is found in
+// the executable's symbol table, or if it is stripped, in its texts.
 //
 // If sample is not 0, Processes takes that long to measure CPU.
 func Processes(ctx context.Context, classify Classify, sample time.Duration) (list []Candidate, hidden Hidden,
 	err error) {
-	if err := procThere(); err != nil {
+	if err := checkProc(); err != nil {
 		return nil, hidden, err
 	}
 	s := &search{classify: classify, known: map[fileID]verdict{}, boot: bootTime()}
@@ -76,41 +74,41 @@ func Processes(ctx context.Context, classify Classify, sample time.Duration) (li
 		if err != nil {
 			continue
 		}
-		if c, err := s.process(pid); isDenied(err) && !isKernelThread(pid) {
+		if c, err := s.inspectProcess(pid); isDenied(err) && !isKernelThread(pid) {
 			hidden.Count++
 			if hidden.Err == nil {
-				hidden.Err = deniedFor(pid, "ps")
+				hidden.Err = explainDeniedFor(pid, "ps")
 			}
 		} else if err == nil && len(c.Runtimes) > 0 {
 			list = append(list, c)
 		}
 	}
 	slices.SortFunc(list, func(a, b Candidate) int { return cmp.Compare(a.PID, b.PID) })
-	return list, hidden, measure(ctx, list, sample)
+	return list, hidden, measureCPU(ctx, list, sample)
 }
 
-// fileID is a file by what the kernel tells about its mapping.
+// fileID identifies a file by the kernel's description of its mapping.
 type fileID struct {
 	dev   string
 	inode uint64
 }
 
-// verdict is what is known of a file.
+// verdict is the classification of a file.
 type verdict struct {
 	family string
 	ok     bool
 	mtime  time.Time
 }
 
-// search remembers files that several processes have mapped.
+// search caches files that several processes have mapped.
 type search struct {
 	classify Classify
 	known    map[fileID]verdict
 	boot     time.Time
 }
 
-// process looks at one process.
-func (s *search) process(pid int) (Candidate, error) {
+// inspectProcess inspects one process.
+func (s *search) inspectProcess(pid int) (Candidate, error) {
 	maps, err := readMaps(pid)
 	if err != nil || len(maps) == 0 {
 		return Candidate{}, err
@@ -131,7 +129,7 @@ func (s *search) process(pid int) (Candidate, error) {
 		case strings.HasSuffix(m.File, deletedSuffix):
 			file = mappedPath(pid, m.Mapping)
 		}
-		if v := s.file(id, file, m.File == exe); v.ok {
+		if v := s.classifyFile(id, file, m.File == exe); v.ok {
 			c.Runtimes = append(c.Runtimes, RuntimeModule{v.family, strings.TrimSuffix(m.File, deletedSuffix), file})
 		}
 	}
@@ -141,8 +139,8 @@ func (s *search) process(pid int) (Candidate, error) {
 	return c, s.describe(&c)
 }
 
-// file reports whether a file holds a runtime.
-func (s *search) file(id fileID, path string, main bool) verdict {
+// classifyFile reports whether a file contains a runtime.
+func (s *search) classifyFile(id fileID, path string, main bool) verdict {
 	st, err := os.Stat(path)
 	if err != nil {
 		return verdict{}
@@ -151,11 +149,11 @@ func (s *search) file(id fileID, path string, main bool) verdict {
 		return v
 	}
 	v := verdict{mtime: st.ModTime()}
-	if sys, ok := st.Sys().(*syscall.Stat_t); ok && sys.Ino == id.inode { // else it was replaced
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok && sys.Ino == id.inode { // otherwise it was replaced
 		if f, closer, err := elfx.OpenPath(path); err == nil {
 			v.family, v.ok = s.classify(
-				func(name string) bool { return defines(f, name, main) },
-				func(text string) bool { return main && isAllStripped(f) && contains(f, text) })
+				func(name string) bool { return definesSymbol(f, name, main) },
+				func(text string) bool { return main && isAllStripped(f) && containsText(f, text) })
 			closer.Close()
 		}
 	}
@@ -163,9 +161,8 @@ func (s *search) file(id fileID, path string, main bool) verdict {
 	return v
 }
 
-// defines reports whether a file defines a symbol: for others to use, or, if it
-// is an executable, at all.
-func defines(f *elfx.File, name string, main bool) bool {
+// definesSymbol reports whether a file defines a symbol: exported, or for an executable, any.
+func definesSymbol(f *elfx.File, name string, main bool) bool {
 	if s, ok := f.LookupDynamic(name); ok && s.Defined() {
 		return true
 	}
@@ -176,20 +173,20 @@ func defines(f *elfx.File, name string, main bool) bool {
 	return ok && s.Defined()
 }
 
-// isAllStripped reports whether an executable without symbols is all of its program, as
-// it names no loader and no library.
+// isAllStripped reports whether an executable is statically linked and has no symbols: it names no
+// loader and no library.
 func isAllStripped(f *elfx.File) bool {
 	_, err := f.Symbols()
 	return errors.Is(err, elfx.ErrNoSection) && f.Interp() == "" && len(f.Needed()) == 0
 }
 
-// maxConstants bounds the constant data of an executable that is searched for texts.
-// That of a program with all its libraries has some MiB; more have those of other
-// languages, with data built in.
+// maxConstants bounds the constant data of an executable that is searched for texts, in bytes. A
+// program with all its libraries has some MiB; larger ones are of other languages, with built-in
+// data.
 const maxConstants = 64 << 20
 
-// contains reports whether a text is in the constant data of a file.
-func contains(f *elfx.File, text string) bool {
+// containsText reports whether a text is in the constant data of a file.
+func containsText(f *elfx.File, text string) bool {
 	for _, p := range f.Progs() {
 		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_W != 0 {
 			continue
@@ -202,7 +199,7 @@ func contains(f *elfx.File, text string) bool {
 	return false
 }
 
-// describe fills in what is told of a candidate.
+// describe fills in the description of a candidate.
 func (s *search) describe(c *Candidate) error {
 	st, err := readStatus(c.PID)
 	if err != nil {
@@ -213,15 +210,15 @@ func (s *search) describe(c *Candidate) error {
 		return err
 	}
 	c.User, c.State, c.Threads, c.Command = userName(st.uids[1]), st.state, st.threads, readCmdline(c.PID)
-	c.Started = s.boot.Add(ticks(fields[statStart-statState]))
+	c.Started = s.boot.Add(parseTicks(fields[statStart-statState]))
 	if age := time.Since(c.Started); age > 0 {
 		c.CPU = cpuTime(fields).Seconds() / age.Seconds()
 	}
 	return nil
 }
 
-// measure replaces CPU by what was used during sample.
-func measure(ctx context.Context, list []Candidate, sample time.Duration) error {
+// measureCPU sets CPU to the use during sample.
+func measureCPU(ctx context.Context, list []Candidate, sample time.Duration) error {
 	if sample <= 0 || len(list) == 0 {
 		return nil
 	}
@@ -252,41 +249,41 @@ func measure(ctx context.Context, list []Candidate, sample time.Duration) error 
 // architectures of this module.
 const tick = 10 * time.Millisecond
 
-func ticks(field string) time.Duration { return time.Duration(number(field)) * tick }
+func parseTicks(field string) time.Duration { return time.Duration(parseNumber(field)) * tick }
 
-// cpuTime is the time that a process or thread has used.
+// cpuTime returns the CPU time of a process or thread.
 func cpuTime(fields []string) time.Duration {
-	return ticks(fields[statUser-statState]) + ticks(fields[statSystem-statState])
+	return parseTicks(fields[statUser-statState]) + parseTicks(fields[statSystem-statState])
 }
 
-// bootTime is when the machine was started.
+// bootTime returns the time when the machine was started.
 func bootTime() time.Time {
 	b, _ := os.ReadFile("/proc/stat")
 	for line := range strings.Lines(string(b)) {
 		if s, ok := strings.CutPrefix(line, "btime "); ok {
-			return time.Unix(int64(number(strings.TrimSpace(s))), 0)
+			return time.Unix(int64(parseNumber(strings.TrimSpace(s))), 0)
 		}
 	}
 	return time.Time{}
 }
 
-// Usage is what the kernel counts for a thread.
+// Usage holds the kernel's counters for a thread.
 type Usage struct {
 	Thread    callbacks.ThreadID // of kind LWP
 	Name      string             // at most 15 bytes
 	State     byte               // as in ps(1)
 	User      time.Duration      // of processor time, in steps of 10 ms
-	System    time.Duration      // the same, in the kernel
-	Switches  uint64             // how often it left a processor
-	Processor int                // that it runs on or last ran on
+	System    time.Duration      // like User, in the kernel
+	Switches  uint64             // number of context switches
+	Processor int                // current or last processor
 }
 
-// Usage tells what each thread used until now. It stops nothing. Threads that
-// end meanwhile are left out.
+// Usage returns the resource usage of each thread. It stops nothing. Threads that end during the
+// call are left out.
 func (p *Process) Usage() ([]Usage, error) {
 	tids, err := taskIDs(p.pid)
 	if err != nil {
-		return nil, p.exitReason(p.refused(err))
+		return nil, p.exitReason(p.explainRefusal(err))
 	}
 	list := make([]Usage, 0, len(tids))
 	for _, tid := range tids {
@@ -297,8 +294,8 @@ func (p *Process) Usage() ([]Usage, error) {
 		}
 		list = append(list, Usage{
 			Thread: callbacks.LWP(uint64(tid)), Name: st.name, State: st.state, Switches: st.switches,
-			User: ticks(fields[statUser-statState]), System: ticks(fields[statSystem-statState]),
-			Processor: number(fields[statProcessor-statState]),
+			User: parseTicks(fields[statUser-statState]), System: parseTicks(fields[statSystem-statState]),
+			Processor: parseNumber(fields[statProcessor-statState]),
 		})
 	}
 	return list, nil

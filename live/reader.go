@@ -8,33 +8,33 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// pageSize is the unit in which memory of the running process is read: the
-// smallest page of all architectures.
+// pageSize is the unit in which memory of the running process is read, in bytes: the smallest page
+// of all architectures.
 const pageSize = 4096
 
-// reader is the callbacks.Memory of one answer. What the copies do not have it
-// reads from the process as it is now, and remembers that it did.
+// reader is the callbacks.Memory of one answer. It reads memory that the copies lack from the
+// current process, and records that.
 type reader struct {
 	p      *Process
 	maps   []mapping
-	before []mapping // the mappings before the copies were made
+	before []mapping // from before the copies were made
 	first  []copied  // empty in a rehearsal
-	again  []copied  // the same a moment later; empty if the process was stopped
+	again  []copied  // a second copy; empty if the process was stopped
 
 	mu      sync.Mutex
-	pages   map[uint64]page // of the process as it is now
-	missed  blockSet        // the blocks that were read of pages that can change
+	pages   map[uint64]page // of the current process
+	missed  blockSet        // blocks that were read from pages that can change
 	changed map[uint64]struct{}
 }
 
-// page is a page of the process as it is now.
+// page is a page of the current process.
 type page struct {
 	data  []byte // nil if it cannot be read
-	fixed bool   // it cannot change, as code
+	fixed bool   // it cannot change, like code
 }
 
-func (p *Process) reader(first, again []copied) *reader {
-	maps, _ := p.layout()
+func (p *Process) newReader(first, again []copied) *reader {
+	maps, _ := p.lastLayout()
 	return &reader{p: p, maps: maps, first: first, again: again,
 		pages: map[uint64]page{}, missed: blockSet{}, changed: map[uint64]struct{}{}}
 }
@@ -45,39 +45,39 @@ func (r *reader) ReadMemory(a callbacks.Address, p []byte) error {
 		return &callbacks.FaultError{Address: a, Err: callbacks.ErrUnmapped}
 	}
 	for len(p) > 0 {
-		n, known := r.copied(a.Offset, p)
+		n, known := r.readCopied(a.Offset, p)
 		if !known {
-			n = r.constant(a.Offset, p)
+			n = r.readConstant(a.Offset, p)
 		}
 		if !known && n == 0 {
-			n = r.current(a.Offset, p)
+			n = r.readCurrent(a.Offset, p)
 		}
 		if n == 0 {
-			return &callbacks.FaultError{Address: a, Err: r.reason(a.Offset)}
+			return &callbacks.FaultError{Address: a, Err: r.faultCause(a.Offset)}
 		}
 		a, p = a.Add(uint64(n)), p[n:]
 	}
 	return nil
 }
 
-// copied fills the start of p from the copies. known reports whether they have
-// address a, which may be that it could not be read.
-func (r *reader) copied(a uint64, p []byte) (n int, known bool) {
-	b, known := r.kept(a, len(p))
+// readCopied fills the start of p from the copies. known reports whether they cover address a, which
+// may be unreadable.
+func (r *reader) readCopied(a uint64, p []byte) (n int, known bool) {
+	b, known := r.copiedBytes(a, len(p))
 	return copy(p, b), known
 }
 
-// kept are at most n bytes from address a on in the copies. known reports whether they
-// have address a, which may be that it could not be read.
-func (r *reader) kept(a uint64, n int) (b []byte, known bool) {
+// copiedBytes returns at most n bytes at address a in the copies. known reports whether they cover address
+// a, which may be unreadable.
+func (r *reader) copiedBytes(a uint64, n int) (b []byte, known bool) {
 	for i := range r.first {
-		b, known = r.first[i].from(a)
+		b, known = r.first[i].bytesAt(a)
 		if !known {
 			continue
 		}
 		b = b[:min(n, len(b)):min(n, len(b))]
 		if len(r.again) > 0 {
-			later, _ := r.again[i].from(a)
+			later, _ := r.again[i].bytesAt(a)
 			r.compare(a, b, later)
 		}
 		return b, true
@@ -85,15 +85,15 @@ func (r *reader) kept(a uint64, n int) (b []byte, known bool) {
 	return nil, false
 }
 
-// Lend shows n bytes from address a on, if they lie side by side in the copies, or in
-// one page of the process as it is now. It is a callbacks.Lender.
+// Lend returns n bytes at address a, if they are contiguous in the copies, or in one page of the
+// current process. It implements callbacks.Lender.
 func (r *reader) Lend(a callbacks.Address, n uint64) []byte {
 	if a.Segment != 0 || n == 0 || n > pageSize {
 		return nil
 	}
-	b, known := r.kept(a.Offset, int(n))
+	b, known := r.copiedBytes(a.Offset, int(n))
 	if !known {
-		b = r.now(a.Offset, n)
+		b = r.currentBytes(a.Offset, n)
 	}
 	if uint64(len(b)) < n {
 		return nil
@@ -101,11 +101,10 @@ func (r *reader) Lend(a callbacks.Address, n uint64) []byte {
 	return b
 }
 
-// wordSize is the unit in which changed memory is told.
+// wordSize is the unit of reported changes, in bytes.
 const wordSize = 8
 
-// compare remembers the words of what was just read at address a that were
-// different a moment later.
+// compare records the words at address a that differ between two copies.
 func (r *reader) compare(a uint64, p, later []byte) {
 	if len(later) >= len(p) && bytes.Equal(p, later[:len(p)]) {
 		return
@@ -119,18 +118,18 @@ func (r *reader) compare(a uint64, p, later []byte) {
 	}
 }
 
-// manyPages is how much of memory that cannot change is read at once and not
-// remembered: who reads so much searches in it, and that only once.
+// manyPages is the size of a read of constant memory, in bytes, from which on it is not cached:
+// such a read is a search, made once.
 const manyPages = 4 * pageSize
 
-// constant fills the start of p, if that is much and cannot change, such as code; 0
-// if it is something else.
-func (r *reader) constant(a uint64, p []byte) int {
+// readConstant fills the start of p, if p is large and the memory cannot change, such as code;
+// otherwise it returns 0.
+func (r *reader) readConstant(a uint64, p []byte) int {
 	if len(p) < manyPages {
 		return 0
 	}
 	m := mappingAt(r.maps, a)
-	if m == nil || !m.fixed() {
+	if m == nil || !m.isFixed() {
 		return 0
 	}
 	n := min(uint64(len(p)), m.High.Offset-a)
@@ -140,15 +139,14 @@ func (r *reader) constant(a uint64, p []byte) int {
 	return int(n)
 }
 
-// current fills the start of p from the process as it is now; 0 if that cannot
-// be.
-func (r *reader) current(a uint64, p []byte) int {
-	return copy(p, r.now(a, uint64(len(p))))
+// readCurrent fills the start of p from the current process; it returns 0 if that is impossible.
+func (r *reader) readCurrent(a uint64, p []byte) int {
+	return copy(p, r.currentBytes(a, uint64(len(p))))
 }
 
-// now are at most n bytes of one page, from address a on, of the process as it is
-// now; none if that cannot be.
-func (r *reader) now(a, n uint64) []byte {
+// currentBytes returns at most n bytes of one page, at address a, of the current process; none if that is
+// impossible.
+func (r *reader) currentBytes(a, n uint64) []byte {
 	base := a &^ (pageSize - 1)
 	at := a - base
 	n = min(n, pageSize-at)
@@ -163,7 +161,7 @@ func (r *reader) now(a, n uint64) []byte {
 		switch {
 		case m == nil && mappingAt(r.before, base) == nil:
 			return nil
-		case m != nil && m.fixed():
+		case m != nil && m.isFixed():
 			pg = page{r.p.fixedPage(base), true}
 			r.pages[base] = pg
 		default:
@@ -180,9 +178,9 @@ func (r *reader) now(a, n uint64) []byte {
 	return pg.data[at : at+n : at+n]
 }
 
-// reason is why address a cannot be read.
-func (r *reader) reason(a uint64) error {
-	if r.p.mem.gone() {
+// faultCause returns the cause why address a cannot be read.
+func (r *reader) faultCause(a uint64) error {
+	if r.p.mem.isGone() {
 		return errGone
 	}
 	if mappingAt(r.maps, a) != nil {
@@ -191,15 +189,14 @@ func (r *reader) reason(a uint64) error {
 	return callbacks.ErrUnmapped
 }
 
-// forget forgets the pages of the process as it was, for who still has the reader when its answer is of no
-// use any more.
-func (r *reader) forget() {
+// dropPages drops the cached pages, for a holder of a reader whose answer is discarded.
+func (r *reader) dropPages() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pages, r.missed = map[uint64]page{}, blockSet{}
 }
 
-// readPage reads a page of the process as it is now, nil if that cannot be.
+// readPage reads a page of the current process; nil if that is impossible.
 func (o *opened) readPage(base uint64) []byte {
 	b := make([]byte, pageSize)
 	if o.mem.ReadMemory(callbacks.At(base), b) != nil {
@@ -221,23 +218,23 @@ func (p *Process) fixedPage(base uint64) []byte {
 	return b
 }
 
-// forget forgets what could not change during the last look.
-func (p *Process) forget() {
+// dropFixedPages drops the pages that could not change during the last look.
+func (p *Process) dropFixedPages() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	clear(p.fixed)
 }
 
-// copied is a copy of memory of one moment. It never changes once it is made.
+// copied is a copy of memory of one snapshot. It is immutable once it is made.
 type copied struct {
 	spans  []span   // ascending, without overlap
-	at     []uint64 // where in buf each begins
+	at     []uint64 // offset of each in buf
 	buf    []byte
 	absent []uint64 // the blocks that could not be read, ascending
 }
 
-// place notes where each span is in buf.
-func (c *copied) place() {
+// setOffsets sets the offset of each span in buf.
+func (c *copied) setOffsets() {
 	c.at = make([]uint64, len(c.spans))
 	at := uint64(0)
 	for i, s := range c.spans {
@@ -246,9 +243,9 @@ func (c *copied) place() {
 	}
 }
 
-// from returns the bytes from address a on, as far as they are side by side;
-// none if they could not be read. known reports whether a is in the copy.
-func (c *copied) from(a uint64) (b []byte, known bool) {
+// bytesAt returns the contiguous bytes at address a; none if they could not be read. known reports
+// whether a is in the copy.
+func (c *copied) bytesAt(a uint64) (b []byte, known bool) {
 	i, known := slices.BinarySearchFunc(c.spans, a, func(s span, a uint64) int {
 		switch {
 		case a < s.low:

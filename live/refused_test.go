@@ -18,15 +18,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// refuseMode is the variable that has the request of ptrace which the kernel is to refuse to the
-// tool, with EPERM: what Yama does, of which a machine may have none, and filters of containers.
+// refuseMode is the variable with the number of the ptrace request that the kernel refuses to the
+// tool with EPERM, as Yama and filters of containers do.
 const refuseMode = "OMPD_LIVE_REFUSE"
 
-// errNoFilter says that this kernel, or a filter around us, lets nobody have filters.
+// errNoFilter means that this kernel, or an outer filter, does not allow filters.
 const errNoFilter = "NO FILTER"
 
-// refuse has the kernel refuse one request of ptrace to this process.
-func refuse(request uint32) error {
+// installFilter makes the kernel refuse one request of ptrace to this process.
+func installFilter(request uint32) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	const (
@@ -52,7 +52,7 @@ func refuse(request uint32) error {
 	return nil
 }
 
-// refusedTool runs the tool under such a filter, as a user, and returns what it says.
+// refusedTool runs the tool under such a filter, as a user, and returns its output.
 func refusedTool(t *testing.T, request int, as *syscall.Credential, mode string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", args...)
@@ -69,7 +69,7 @@ func refusedTool(t *testing.T, request int, as *syscall.Credential, mode string,
 	return string(out)
 }
 
-// readFirst reads the first bytes of the program's file, which needs no thread to stand still.
+// readFirst reads the first bytes of the program's file, without stopping a thread.
 func readFirst(t callbacks.Target) error {
 	low := t.(callbacks.MappingLister).Mappings()[0].Low
 	var b [4]byte
@@ -79,8 +79,8 @@ func readFirst(t callbacks.Target) error {
 	return nil
 }
 
-// TestSeizeRefused looks at processes where the kernel refuses PTRACE_SEIZE: the cause and what to
-// type are said, the process goes on, and without a stop it can be looked at.
+// TestSeizeRefused looks at processes where the kernel refuses PTRACE_SEIZE. The error has the
+// cause and the next command, the process continues, and it can be inspected without a stop.
 func TestSeizeRefused(t *testing.T) {
 	users := map[string]*syscall.Credential{"the user of the tests": nil}
 	if os.Getuid() == 0 {
@@ -112,8 +112,8 @@ func TestSeizeRefused(t *testing.T) {
 	}
 }
 
-// TestStartRefused starts a program where the kernel does not let it be traced: that is said with
-// what to type, and nothing is left of the program.
+// TestStartRefused starts a program where the kernel refuses tracing. The error has the next
+// command, and the program is removed.
 func TestStartRefused(t *testing.T) {
 	exe := compile(t, "become.c")
 	for _, request := range []int{unix.PTRACE_TRACEME, unix.PTRACE_SEIZE} {

@@ -17,8 +17,7 @@ import (
 var gdbRegisters = []string{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
 	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip"}
 
-// TestRegistersAgreeWithGdb compares all registers of threads that block with
-// those that gdb shows.
+// TestRegistersAgreeWithGdb compares all registers of blocked threads with gdb's.
 func TestRegistersAgreeWithGdb(t *testing.T) {
 	prog := startMany(t, 12)
 	p := openProcess(t, prog.PID, Options{})
@@ -69,13 +68,14 @@ for t in gdb.selected_inferior().threads():
 	}
 }
 
-// TestVectorRegisters looks at a thread that adds floating-point numbers and at one that does nothing, both in loops
-// that change no general register: the registers of the first are different in the end, those of the second never.
+// TestVectorRegisters looks at a thread that adds floating-point numbers and at an idle one, both
+// in loops that change no general register. The vector registers of the first change, those of the
+// second do not.
 func TestVectorRegisters(t *testing.T) {
 	prog := startProgram(t, "vectors.c")
 	p := openProcess(t, prog.pid, Options{})
 	var adds, stays uint64
-	if _, err := fmt.Sscan(line(t, prog.out), &adds, &stays); err != nil {
+	if _, err := fmt.Sscan(nextLine(t, prog.out), &adds, &stays); err != nil {
 		t.Fatal(err)
 	}
 	type seen struct{ add, stay, general string }

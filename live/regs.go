@@ -10,8 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
-// maxRegsSize is room for user_regs_struct of both architectures: 27 and 34
-// words.
+// maxRegsSize is the size of user_regs_struct of both architectures, in bytes: 27 and 34 words.
 const maxRegsSize = 34 * 8
 
 // Register sets of PTRACE_GETREGSET (linux/elf.h).
@@ -22,7 +21,7 @@ const (
 	ntARMPACMask    = 0x406
 )
 
-// armExtra is what aarch64 keeps outside of user_regs_struct.
+// armExtra holds registers of aarch64 outside of user_regs_struct.
 type armExtra struct {
 	tls    [8]byte
 	call   [4]byte
@@ -30,8 +29,8 @@ type armExtra struct {
 	hasPAC bool
 }
 
-// readRegisters copies the registers of a thread that has stopped. They are
-// decoded after the thread goes on.
+// readRegisters copies the registers of a stopped thread. They are decoded after the thread
+// resumes.
 func (t *tracer) readRegisters(k *task) {
 	k.have, k.err = getRegs(k.tid, ntPRStatus, k.regs[:])
 	if t.arch != callbacks.ArchAArch64 || k.err != nil {
@@ -42,15 +41,16 @@ func (t *tracer) readRegisters(k *task) {
 		k.err = err
 	}
 	n, err := getRegs(k.tid, ntARMPACMask, k.extra.pac[:])
-	k.extra.hasPAC = err == nil && n == len(k.extra.pac) // not every processor signs
+	k.extra.hasPAC = err == nil && n == len(k.extra.pac) // optional in the architecture
 }
 
-// The XSAVE area of x86-64 (Intel SDM, volume 1, 13.4), in bytes: the registers of x87 and SSE, a header, and those of
-// AVX, AVX-512 and protection keys. Tiles of AMX come after that: code that computes with them changes others, too.
+// The XSAVE area of x86-64 (Intel SDM, volume 1, 13.4), in bytes: the registers of x87 and SSE, a
+// header, and those of AVX, AVX-512 and protection keys. Tiles of AMX come after that and are left
+// out: code that computes with them changes other registers, too.
 const (
 	xsaveFOP    = 6   // the opcode and the addresses of the last instruction of x87, up to xsaveST
 	xsaveST     = 32  // registers of x87, then of SSE
-	xsaveHeader = 416 // what is reserved, and the header, which says what the processor has saved
+	xsaveHeader = 416 // a reserved part, and the header with the mask of saved parts
 	xsaveAVX    = 576
 	xsaveRoom   = 2816
 )
@@ -58,8 +58,8 @@ const (
 // fpsimdRoom is the size of user_fpsimd_state of aarch64.
 const fpsimdRoom = 528
 
-// vectorRegisters copies the floating-point and vector registers of a thread that has stopped. Bytes that are no
-// register are zero.
+// vectorRegisters copies the floating-point and vector registers of a stopped thread. Bytes outside
+// of registers are zero.
 func (t *tracer) vectorRegisters(k *task) []byte {
 	set, room := uintptr(ntX86XState), xsaveRoom
 	if t.arch == callbacks.ArchAArch64 {
@@ -83,8 +83,8 @@ func getRegs(tid int, set uintptr, b []byte) (int, error) {
 	return int(v.Len), err
 }
 
-// registers decodes what readRegisters copied.
-func (k *task) registers(a callbacks.Arch) (callbacks.Registers, error) {
+// decodeRegisters decodes the registers that readRegisters copied.
+func (k *task) decodeRegisters(a callbacks.Arch) (callbacks.Registers, error) {
 	if k.err != nil {
 		return callbacks.Registers{}, fmt.Errorf("registers of LWP %d: %w", k.tid, k.err)
 	}

@@ -11,21 +11,19 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// blockSize is the unit in which memory is copied and remembered. It divides
-// the page size of every architecture, so that a block is mapped as a whole or
-// not at all. To find a page and to copy 4 KiB of it take about the same time;
-// most structures are shorter.
+// blockSize is the unit in which memory is copied and cached, in bytes. It divides the page size of
+// every architecture, so that a block is mapped completely or not at all. Finding a page takes
+// about as long as copying 4 KiB of it; most structures are shorter.
 const blockSize = 1024
 
-// maxIovecs is IOV_MAX, the most pieces that one process_vm_readv takes.
+// maxIovecs is IOV_MAX, the largest number of pieces of one process_vm_readv.
 const maxIovecs = 1024
 
-// errProtected is the cause of a fault in memory that the program itself may
-// not read, such as the guard below a stack.
+// errProtected is the cause of a fault in memory that the program itself may not read, such as the
+// guard below a stack.
 var errProtected = errors.New("memory is mapped without read permission")
 
-// errGone is the cause of a fault in a process that ended or became another
-// program.
+// errGone is the cause of a fault in a process that ended or executed another program.
 var errGone = errors.New("the program no longer exists")
 
 // span is a range of whole blocks: [low, high).
@@ -33,15 +31,15 @@ type span struct{ low, high uint64 }
 
 func (s span) size() uint64 { return s.high - s.low }
 
-// remote reads the memory of another process, as it is at the moment. It is a
-// callbacks.Memory, safe for concurrent use.
+// remote reads the current memory of another process. It is a callbacks.Memory, safe for concurrent
+// use.
 type remote struct {
-	id    atomic.Int64 // of a thread that has the memory: the first, unless it ended
-	file  *os.File     // /proc/ID/mem, which keeps to one program even after an exec
-	probe uint64       // an address that is mapped
+	id    atomic.Int64 // a thread of the process: the first, unless it ended
+	file  *os.File     // /proc/ID/mem, which stays with one program even after an exec
+	probe uint64       // a mapped address
 }
 
-// openRemote asks the kernel for the right to read memory.
+// openRemote asks the kernel for permission to read memory.
 func openRemote(id int) (*remote, error) {
 	f, err := os.Open(procPath(id, "mem"))
 	if err != nil {
@@ -52,11 +50,11 @@ func openRemote(id int) (*remote, error) {
 	return r, nil
 }
 
-// owner is the id of a thread that has the memory.
+// owner returns the id of a thread that has the memory.
 func (r *remote) owner() int { return int(r.id.Load()) }
 
-// gone reports whether the program that was opened is not there any more.
-func (r *remote) gone() bool {
+// isGone reports whether the opened program no longer exists.
+func (r *remote) isGone() bool {
 	n, err := r.file.ReadAt(make([]byte, 1), int64(r.probe))
 	return n == 0 && errors.Is(err, io.EOF)
 }
@@ -79,7 +77,7 @@ func (r *remote) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
-// read reads at least one byte, or tells why it cannot.
+// read reads at least one byte, or explains why it cannot.
 func (r *remote) read(a uint64, p []byte) (int, error) {
 	local := [1]unix.Iovec{{Base: &p[0], Len: uint64(len(p))}}
 	from := [1]unix.RemoteIovec{{Base: uintptr(a), Len: len(p)}}
@@ -93,19 +91,18 @@ func (r *remote) read(a uint64, p []byte) (int, error) {
 			return n, nil
 		}
 	}
-	if errors.Is(err, io.EOF) || r.gone() {
+	if errors.Is(err, io.EOF) || r.isGone() {
 		return 0, errGone
 	}
 	return 0, callbacks.ErrUnmapped
 }
 
-// gather reads spans, one behind the other, into buf, which is as long as they
-// are together, in as few system calls as can be. It returns the blocks that
-// could not be read; their bytes in buf mean nothing. It allocates nothing but
-// that list: programs stand still meanwhile.
+// gather reads spans, one after the other, into buf, whose length is the sum of theirs, in as few
+// system calls as possible. It returns the blocks that could not be read; their bytes in buf are
+// undefined. It allocates only that list, because the program is stopped meanwhile.
 func (r *remote) gather(spans []span, buf []byte) (absent []uint64) {
 	var pieces [maxIovecs]unix.RemoteIovec
-	done := uint64(0) // bytes of spans[0] that are behind us
+	done := uint64(0) // bytes of spans[0] already read
 	for len(spans) > 0 {
 		total, n := 0, 0
 		for ; n < len(pieces) && n < len(spans); n++ {
@@ -122,9 +119,9 @@ func (r *remote) gather(spans []span, buf []byte) (absent []uint64) {
 			got = 0
 		}
 		got &^= blockSize - 1
-		if got < total { // the block there cannot be read in this way
+		if got < total { // process_vm_readv cannot read that block
 			spans, done, buf = advance(spans, done, buf, got)
-			if !r.block(spans[0].low+done, buf[:blockSize]) {
+			if !r.readBlock(spans[0].low+done, buf[:blockSize]) {
 				absent = append(absent, spans[0].low+done)
 			}
 			got = blockSize
@@ -134,12 +131,12 @@ func (r *remote) gather(spans []span, buf []byte) (absent []uint64) {
 	return absent
 }
 
-// block reads one block on its own.
-func (r *remote) block(a uint64, p []byte) bool {
+// readBlock reads one block on its own.
+func (r *remote) readBlock(a uint64, p []byte) bool {
 	return r.ReadMemory(callbacks.At(a), p) == nil
 }
 
-// advance moves n bytes on.
+// advance skips n bytes.
 func advance(spans []span, done uint64, buf []byte, n int) ([]span, uint64, []byte) {
 	buf = buf[n:]
 	done += uint64(n)

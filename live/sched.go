@@ -17,21 +17,21 @@ var (
 	_ callbacks.VectorReader = (*view)(nil)
 )
 
-// AllowedProcessors lists the processors that thread t may run on.
+// AllowedProcessors returns the processors on which thread t may run.
 func (v *view) AllowedProcessors(t callbacks.ThreadID) ([]int, error) {
 	return v.p.AllowedProcessors(t)
 }
 
-// ProcessorQuota is the tightest quota of the control groups of the process.
+// ProcessorQuota returns the tightest quota of the process's control groups.
 func (v *view) ProcessorQuota() (callbacks.ProcessorQuota, bool) { return v.p.ProcessorQuota() }
 
-// Cpuset is the processors of the control group of the process.
+// Cpuset returns the processors of the process's control group.
 func (v *view) Cpuset() (processors, source string) { return v.p.Cpuset() }
 
-// HandledSignals are the signals for which the process has handlers.
+// HandledSignals returns the signals for which the process has handlers.
 func (v *view) HandledSignals() (signals uint64, ok bool) { return v.p.HandledSignals() }
 
-// HandledSignals are the signals for which the process has handlers.
+// HandledSignals returns the signals for which the process has handlers.
 func (o *opened) HandledSignals() (signals uint64, ok bool) {
 	st, err := readStatus(o.pid)
 	if err != nil {
@@ -40,7 +40,7 @@ func (o *opened) HandledSignals() (signals uint64, ok bool) {
 	return st.caught, true
 }
 
-// AllowedProcessors lists the processors that thread t may run on.
+// AllowedProcessors returns the processors on which thread t may run.
 func (o *opened) AllowedProcessors(t callbacks.ThreadID) ([]int, error) {
 	if t.Kind != callbacks.ThreadIDLWP {
 		return nil, fmt.Errorf("affinity mask of %v: %w", t, callbacks.ErrUnsupportedKind)
@@ -58,10 +58,10 @@ func (o *opened) AllowedProcessors(t callbacks.ThreadID) ([]int, error) {
 	return list, nil
 }
 
-// ProcessorQuota is the tightest quota of the control groups that the process is in.
+// ProcessorQuota returns the tightest quota of the process's control groups.
 func (o *opened) ProcessorQuota() (callbacks.ProcessorQuota, bool) {
-	return groupTree{pid: o.pid}.quota()
+	return groupTree{pid: o.pid}.tightestQuota()
 }
 
-// Cpuset is the processors of the innermost control group that has some.
-func (o *opened) Cpuset() (processors, source string) { return groupTree{pid: o.pid}.cpuset() }
+// Cpuset returns the processors of the innermost control group that limits them.
+func (o *opened) Cpuset() (processors, source string) { return groupTree{pid: o.pid}.innermostCpuset() }

@@ -17,26 +17,26 @@ type sigaction struct {
 // noStops is SA_NOCLDSTOP.
 const noStops = 1
 
-// Quiet keeps the kernel from sending this process a SIGCHLD for each thread that a look
-// stops: nobody needs it, and Go's handler of it takes the processor from threads that are
-// on their way to stop. The signal of a child that ends comes as ever. It is not for a
-// process that has started a [Program], which needs these signals; Start undoes it.
+// Quiet stops the kernel from sending this process a SIGCHLD for each thread that a look stops.
+// They are not needed, and Go's handler takes the processor from threads that are about to stop.
+// Signals for children that end are not affected. Do not use it in a process that has started a
+// [Program], which needs these signals; Start undoes it.
 func Quiet() { setStops(false) }
 
-// setStops changes whether the stop of a child, or of a thread that is traced, sends a SIGCHLD.
+// setStops sets whether the stop of a child, or of a traced thread, sends a SIGCHLD.
 func setStops(send bool) {
-	a, err := onChild(nil)
+	a, err := setChildAction(nil)
 	if err != nil {
 		return
 	}
 	if a.flags |= noStops; send {
 		a.flags &^= noStops
 	}
-	_, _ = onChild(&a)
+	_, _ = setChildAction(&a)
 }
 
-// onChild returns what is done on SIGCHLD, and changes it unless to is nil.
-func onChild(to *sigaction) (was sigaction, err error) {
+// setChildAction returns the action on SIGCHLD, and changes it unless to is nil.
+func setChildAction(to *sigaction) (was sigaction, err error) {
 	_, _, e := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGCHLD), uintptr(unsafe.Pointer(to)),
 		uintptr(unsafe.Pointer(&was)), unsafe.Sizeof(was.mask), 0, 0)
 	if e != 0 {

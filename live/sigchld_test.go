@@ -10,11 +10,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// TestQuiet looks at a program without signals of threads that stop; those of children that end come.
+// TestQuiet looks at a program without signals for stopped threads, and checks that signals for
+// children that end arrive.
 func TestQuiet(t *testing.T) {
 	prog := startProgram(t, "busy.c")
 	p := openProcess(t, prog.pid, Options{})
-	before, err := onChild(nil)
+	before, err := setChildAction(nil)
 	if err != nil || before.flags&noStops != 0 {
 		t.Fatalf("%+v, %v", before, err)
 	}
@@ -24,7 +25,7 @@ func TestQuiet(t *testing.T) {
 	if err != nil || pause.Stops == 0 {
 		t.Fatalf("%+v, %v", pause, err)
 	}
-	after, err := onChild(nil)
+	after, err := setChildAction(nil)
 	before.flags |= noStops
 	if err != nil || after != before {
 		t.Errorf("on SIGCHLD: %+v, %v; want %+v", after, err, before)
@@ -39,7 +40,7 @@ func TestQuiet(t *testing.T) {
 	prog.finish()
 }
 
-// TestQuietStart starts a program in a process that was made quiet, and noteTerminalSignal of its end.
+// TestQuietStart starts a program in a process after Quiet, and checks that its end is reported.
 func TestQuietStart(t *testing.T) {
 	defer setStops(true)
 	Quiet()
@@ -47,7 +48,7 @@ func TestQuietStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, err := onChild(nil); err != nil || a.flags&noStops != 0 {
+	if a, err := setChildAction(nil); err != nil || a.flags&noStops != 0 {
 		t.Errorf("on SIGCHLD: %+v, %v", a, err)
 	}
 	for e := range p.Events() {

@@ -10,27 +10,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxSnapshot bounds what is copied in one stop, in bytes: at 10 GB a second
-// that is a stop of 50 ms.
+// maxSnapshot bounds the copy of one stop, in bytes: at 10 GB a second that is a stop of 50 ms.
 const maxSnapshot = 512 << 20
 
 // blocksOfPage is the number of blocks in a page.
 const blocksOfPage = pageSize / blockSize
 
-// blockSet is a set of blocks: by the address of the page, a bit for each block
-// of it.
+// blockSet is a set of blocks: a bit mask of blocks by page address.
 type blockSet map[uint64]uint8
 
-// blocksOf are the blocks of the page at base that n bytes from offset at on lie
-// in.
+// blocksOf returns the blocks of a page that contain n bytes at offset at.
 func blocksOf(at, n uint64) uint8 {
 	first, last := at/blockSize, (at+n-1)/blockSize
 	return uint8(1<<(last+1) - 1<<first)
 }
 
-// spans are the blocks of the set, in ranges. What lies between two blocks of a
-// page, or of neighbouring pages, is copied with them where that is quicker than
-// to copy two pieces.
+// spans returns the blocks of the set as ranges. A gap between two blocks of a page, or of
+// neighbouring pages, is included where that is faster than copying two pieces.
 func (s blockSet) spans() []span {
 	var list []span
 	for _, base := range slices.Sorted(maps.Keys(s)) {
@@ -45,7 +41,7 @@ func (s blockSet) spans() []span {
 	return list
 }
 
-func size(spans []span) uint64 {
+func totalSize(spans []span) uint64 {
 	n := uint64(0)
 	for _, s := range spans {
 		n += s.size()
@@ -53,14 +49,14 @@ func size(spans []span) uint64 {
 	return n
 }
 
-// buffer is memory for n bytes, of which the kernel has already given the first likely ones
-// to this process, so that no page fault makes a stop longer.
-func buffer(n, likely uint64) ([]byte, error) {
+// newBuffer allocates n bytes, of which the first likely ones are already backed by memory, so that no
+// page fault makes a stop longer.
+func newBuffer(n, likely uint64) ([]byte, error) {
 	if n > maxSnapshot {
 		return nil, fmt.Errorf("%w: %d MiB, more than %d", ErrTooBig, n>>20, maxSnapshot>>20)
 	}
 	page := uint64(os.Getpagesize())
-	b := make([]byte, (n+page-1)&^(page-1)) // a large one is of whole pages
+	b := make([]byte, (n+page-1)&^(page-1)) // a large slice has whole pages
 	first := b[:(min(n, likely)+page-1)&^(page-1)]
 	if len(first) > 0 && unix.Madvise(first, unix.MADV_POPULATE_WRITE) != nil { // since Linux 5.14
 		for i := uint64(0); i < uint64(len(first)); i += page {

@@ -38,7 +38,7 @@ func openProcess(tb testing.TB, pid int, o Options) *Process {
 	return p
 }
 
-// readFrames reads what every look at stacks reads.
+// readFrames reads the memory that every look at stacks reads.
 func readFrames(t callbacks.Target) error {
 	ids, err := t.ThreadIDs(callbacks.ThreadIDLWP)
 	if err != nil {
@@ -53,7 +53,7 @@ func readFrames(t callbacks.Target) error {
 		if err := t.ReadMemory(callbacks.At(regs.SP()), b[:512]); err != nil {
 			return err
 		}
-		if regs.ThreadPointer == 0 { // it sleeps too deeply to stop, and the list of threads just changed
+		if regs.ThreadPointer == 0 { // it is in uninterruptible sleep, and the list of threads just changed
 			continue
 		}
 		if err := t.ReadMemory(callbacks.At(regs.ThreadPointer), b[:64]); err != nil {
@@ -63,20 +63,20 @@ func readFrames(t callbacks.Target) error {
 	return nil
 }
 
-// rounds is how often a program is stopped in a test; a soak test does more.
-func rounds(normal int) int {
+// countRounds returns the number of stops in a test; a soak test makes more.
+func countRounds(normal int) int {
 	if n, err := fmt.Sscan(os.Getenv("OMPD_SOAK_ROUNDS"), &normal); n == 1 && err == nil {
 		return normal
 	}
 	return normal
 }
 
-// TestManyRoundsDisturbNothing stops a busy program again and again; it checks
-// its own results, and that no queued signal is lost or changed.
+// TestManyRoundsDisturbNothing stops a busy program many times. The program checks its own results,
+// and that no queued signal is lost or changed.
 func TestManyRoundsDisturbNothing(t *testing.T) {
 	prog := startProgram(t, "busy.c")
 	p := openProcess(t, prog.pid, Options{})
-	for range rounds(200) {
+	for range countRounds(200) {
 		pause, err := p.Look(background, readFrames)
 		if err != nil {
 			t.Fatal(err)
@@ -85,12 +85,11 @@ func TestManyRoundsDisturbNothing(t *testing.T) {
 			t.Fatalf("%d threads were stopped, want 6", pause.Threads)
 		}
 	}
-	moves(t, p)
+	waitForProgress(t, p)
 	prog.finish()
 }
 
-// TestSystemCallsGoOn stops threads that block in system calls, which must not
-// notice.
+// TestSystemCallsGoOn stops threads that block in system calls, which must not be affected.
 func TestSystemCallsGoOn(t *testing.T) {
 	prog := startProgram(t, "blocked.c")
 	p := openProcess(t, prog.pid, Options{})
@@ -110,13 +109,13 @@ func TestStopHolds(t *testing.T) {
 		if err := p.Stop(background); err != nil {
 			t.Fatal(err)
 		}
-		before := progress(t, p)
+		before := mustReadProgress(t, p)
 		for range 1000 {
-			if now := progress(t, p); now != before {
+			if now := mustReadProgress(t, p); now != before {
 				t.Fatalf("the counter went from %d to %d in a stop", before, now)
 			}
 		}
-		if s := state(t, prog.pid); s != "t" {
+		if s := processState(t, prog.pid); s != "t" {
 			t.Errorf("state %s in a stop", s)
 		}
 		if err := readFrames(p); err != nil {
@@ -125,12 +124,12 @@ func TestStopHolds(t *testing.T) {
 		if err := p.Resume(); err != nil {
 			t.Fatal(err)
 		}
-		moves(t, p)
+		waitForProgress(t, p)
 	}
 	prog.finish()
 }
 
-// stopBy waits until a program is stopped by sig, as a shell does.
+// stopBy stops a program with sig, like a shell, and waits for it.
 func (p *program) stopBy(sig unix.Signal) {
 	p.t.Helper()
 	if err := unix.Kill(p.pid, syscall.Signal(sig)); err != nil {
@@ -158,24 +157,24 @@ func TestStoppedProgramStaysStopped(t *testing.T) {
 				t.Fatalf("%+v, %v", pause, err)
 			}
 		}
-		// The threads go back to where they were on their own time.
-		for state(t, prog.pid) != "T" {
+		// The threads return to their previous state without our help.
+		for processState(t, prog.pid) != "T" {
 		}
 		var ws unix.WaitStatus
 		if pid, err := unix.Wait4(prog.pid, &ws, unix.WUNTRACED|unix.WCONTINUED|unix.WNOHANG, nil); pid != 0 ||
 			err != nil {
 			t.Errorf("the parent was told %v, %v", ws, err)
 		}
-		before := progress(t, p)
+		before := mustReadProgress(t, p)
 		for range 1000 {
-			if now := progress(t, p); now != before {
+			if now := mustReadProgress(t, p); now != before {
 				t.Fatalf("the stopped program went on from %d to %d", before, now)
 			}
 		}
 		if err := unix.Kill(prog.pid, unix.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
-		moves(t, p)
+		waitForProgress(t, p)
 		prog.finish()
 	}
 }
@@ -197,12 +196,12 @@ func TestSignalsInAStop(t *testing.T) {
 	hold(func() { unix.Kill(prog.pid, unix.SIGSTOP) })
 	prog.stoppedBy(unix.SIGSTOP)
 	hold(func() { unix.Kill(prog.pid, unix.SIGCONT) })
-	moves(t, p)
+	waitForProgress(t, p)
 	hold(func() {
 		unix.Kill(prog.pid, unix.SIGSTOP)
 		unix.Kill(prog.pid, unix.SIGCONT)
 	})
-	moves(t, p)
+	waitForProgress(t, p)
 	prog.finish()
 
 	prog = startProgram(t, "busy.c")
@@ -214,14 +213,14 @@ func TestSignalsInAStop(t *testing.T) {
 	}
 }
 
-// TestKilledTool kills the tool at random moments. The program must run on, free
-// of any tracer, and lose no signal.
+// TestKilledTool kills the tool at random moments. The program must continue without a tracer, and
+// lose no signal.
 func TestKilledTool(t *testing.T) {
 	prog := startProgram(t, "busy.c")
 	p := openProcess(t, prog.pid, Options{})
-	for range rounds(25) {
-		cmd, out := tool(t, "look", prog.pid, nil)
-		if got := line(t, out); got != "LOOKING" {
+	for range countRounds(25) {
+		cmd, out := startTool(t, "look", prog.pid, nil)
+		if got := nextLine(t, out); got != "LOOKING" {
 			t.Fatalf("the tool said %q", got)
 		}
 		<-time.After(time.Duration(rand.IntN(5000)) * time.Microsecond)
@@ -237,18 +236,18 @@ func TestKilledTool(t *testing.T) {
 				t.Fatalf("thread %d: state %c, tracer %d, %v", tid, st.state, st.tracer, err)
 			}
 		}
-		moves(t, p)
+		waitForProgress(t, p)
 	}
 	prog.finish()
 }
 
-// TestChurn looks at a program that makes and ends threads all the time.
+// TestChurn looks at a program that creates and ends threads all the time.
 func TestChurn(t *testing.T) {
 	prog := startProgram(t, "churn.c")
 	p := openProcess(t, prog.pid, Options{})
-	for range rounds(100) {
+	for range countRounds(100) {
 		var lwps []callbacks.ThreadID
-		deep := false // a thread was in a sleep of which nothing wakes it, as in vfork
+		deep := false // a thread was in a sleep that no signal ends, as in vfork
 		pause, err := p.Look(background, func(target callbacks.Target) (err error) {
 			if lwps, err = target.ThreadIDs(callbacks.ThreadIDLWP); err != nil {
 				return err
@@ -265,17 +264,17 @@ func TestChurn(t *testing.T) {
 		if deep != (len(pause.Running) > 0) {
 			t.Fatalf("registers missing: %v, but the look says %+v", deep, pause)
 		}
-		// main, the chains, and what they made.
+		// main, the chains, and their children.
 		if len(lwps) < 4 || pause.Threads < 4 {
 			t.Fatalf("only %d threads: %+v", len(lwps), pause)
 		}
 	}
-	moves(t, p)
+	waitForProgress(t, p)
 	prog.finish()
 }
 
-// TestContained has a look panic, and the list of threads that is made meanwhile: that
-// comes to whoever asked, and the program goes on.
+// TestContained makes a look panic, and the list of threads that is made concurrently. The panic
+// reaches the caller, and the program continues.
 func TestContained(t *testing.T) {
 	broken := func(f func()) (value any) {
 		defer func() { value = recover() }()
@@ -289,7 +288,7 @@ func TestContained(t *testing.T) {
 		"a panic":          func(*tracer) error { panic("damaged") },
 		"a file cut short": func(*tracer) error { return fmt.Errorf("%d", file[0]) },
 	} {
-		if v := broken(func() { _ = p.stopped(background, &Pause{}, f) }); v == nil {
+		if v := broken(func() { _ = p.runStopped(background, &Pause{}, f) }); v == nil {
 			t.Errorf("%s is lost", name)
 		}
 	}
@@ -300,19 +299,19 @@ func TestContained(t *testing.T) {
 	if err := p.Stop(background); err != nil {
 		t.Fatal(err)
 	}
-	p.lasting().ask(func(*tracer) { panic("damaged") })
-	p.lasting().ask(func(*tracer) {}) // there may be nobody to answer
+	p.currentHold().ask(func(*tracer) { panic("damaged") })
+	p.currentHold().ask(func(*tracer) {}) // the tracer may have ended
 	if v := broken(func() { _ = p.Resume() }); v == nil {
 		t.Error("the panic of a stop is lost")
 	}
-	p.mods, p.tableMemory = nil, nil // with which it cannot look for modules
+	p.mods, p.tableMemory = nil, nil // so that it cannot find modules
 	if v := broken(func() { _ = p.Stop(background) }); v == nil {
 		t.Error("the panic of the start of a stop is lost")
 	}
 	prog.finish()
 }
 
-// TestCancel gives up a stop before it begins.
+// TestCancel cancels a stop before it starts.
 func TestCancel(t *testing.T) {
 	prog := startProgram(t, "busy.c")
 	p := openProcess(t, prog.pid, Options{})
@@ -324,9 +323,9 @@ func TestCancel(t *testing.T) {
 	prog.finish()
 }
 
-// BenchmarkStop measures the pause of a look that reads every thread's registers,
-// a frame of its stack and its thread-local storage, and, in turn with it, what of that
-// is the stop of all threads alone, without a byte of memory.
+// BenchmarkStop measures the pause of a look that reads every thread's registers, a frame of its
+// stack and its thread-local storage. In turn with it, it measures the stop of all threads alone,
+// without reading memory.
 func BenchmarkStop(b *testing.B) {
 	for _, n := range []int{4, 64, 256} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -344,7 +343,7 @@ func BenchmarkStop(b *testing.B) {
 				stops += pause.Stops
 				pauses = append(pauses, pause.Longest)
 				var alone Pause
-				if err := p.stopped(b.Context(), &alone, func(*tracer) error { return nil }); err != nil ||
+				if err := p.runStopped(b.Context(), &alone, func(*tracer) error { return nil }); err != nil ||
 					alone.Threads < n {
 					b.Fatal(alone, err)
 				}

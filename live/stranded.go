@@ -6,24 +6,23 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// stranded are the threads that wait in the kernel and have no code to go back to: the
-// library that they are in was unloaded. They wait for ever and harm nobody, but a thread
-// that was stopped goes back to its system call, to begin it again, and these would die
-// of that, and all others with them.
-func (p *Process) stranded(threads []thread) ([]callbacks.ThreadID, error) {
-	list := p.nowhere(threads)
+// findStranded returns the threads that wait in the kernel and have no code to return to, because their
+// library was unloaded. They wait forever without harm, but a stopped thread returns to restart its
+// system call, and these would crash and kill the process.
+func (p *Process) findStranded(threads []thread) ([]callbacks.ThreadID, error) {
+	list := p.findWithoutCode(threads)
 	if len(list) == 0 {
 		return nil, nil
 	}
 	if err := p.refresh(); err != nil { // the code may have been loaded just now
 		return nil, err
 	}
-	return p.nowhere(threads), nil
+	return p.findWithoutCode(threads), nil
 }
 
-// nowhere are the threads whose program counter lies in no code.
-func (p *Process) nowhere(threads []thread) []callbacks.ThreadID {
-	maps, _ := p.layout()
+// findWithoutCode returns the threads whose program counter is not in mapped code.
+func (p *Process) findWithoutCode(threads []thread) []callbacks.ThreadID {
+	maps, _ := p.lastLayout()
 	var list []callbacks.ThreadID
 	for _, t := range threads {
 		if t.err != nil {
@@ -36,13 +35,13 @@ func (p *Process) nowhere(threads []thread) []callbacks.ThreadID {
 	return list
 }
 
-// standing is the error of a process that no stop would leave alive.
-func (p *Process) standing() error {
+// strandedError returns the error for a process that a stop would kill.
+func (p *Process) strandedError() error {
 	threads, err := p.peek()
 	if err != nil {
 		return p.exitReason(err)
 	}
-	list, err := p.stranded(threads)
+	list, err := p.findStranded(threads)
 	if err != nil || len(list) == 0 {
 		return err
 	}

@@ -15,9 +15,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// maxScans bounds how often the list of threads is read until no new one is in
-// it. Children of a seized thread are seized from birth, so that the second or
-// third scan finds none.
+// maxScans bounds how often the list of threads is read until it has no new one. Children of a
+// seized thread are seized from birth, so the second or third scan finds none.
 const maxScans = 1000
 
 // task is a thread of the process that this tracer has seized.
@@ -26,7 +25,7 @@ type task struct {
 	state  taskState
 	status int32 // signal | event << 8 with which it stopped
 	regs   [maxRegsSize]byte
-	have   int // bytes of regs
+	have   int // valid bytes of regs
 	extra  armExtra
 	err    error // why have is 0
 
@@ -37,38 +36,37 @@ type taskState uint8
 
 const (
 	seized  taskState = iota // runs, or is on its way to stop
-	stopped                  // in a stop of ptrace
+	stopped                  // in a ptrace stop
 	asleep                   // in uninterruptible sleep: stops before it runs again
 	ended
 )
 
-// tracer stops the threads of a process. All its methods run on the one
-// operating-system thread that ptrace knows as the tracer. Nothing is left
-// behind when that thread ends, for whatever reason: the kernel then lets all
-// threads go on, and delivers the signals that they were stopped with.
+// tracer stops the threads of a process. All its methods run on the one operating-system thread
+// that ptrace knows as the tracer. When that thread ends, for any reason, the kernel resumes all
+// threads and delivers the signals that stopped them.
 type tracer struct {
 	pid, self   int
 	arch        callbacks.Arch
 	tasks       []*task
 	byTID       map[int]*task
 	interrupted int      // tasks[:interrupted] were told to stop
-	room        []thread // for what is known of the threads
+	room        []thread // buffer for the list of threads
 	start       time.Time
-	guard       *guard // it seized the threads for good; nil if they are let go after a look
-	jobStops    int    // how often its guard saw it stopped by job control
-	left        bool   // its end was told
+	guard       *guard // owner of permanently seized threads; nil if a look detaches them
+	jobStops    int    // number of stops by job control that its guard saw
+	left        bool   // its end was reported
 
-	moves atomic.Uint32 // counts what it did, so that another thread sees whether the kernel holds it
+	moves atomic.Uint32 // counts its steps: shows another thread whether a system call blocks it
 }
 
-// trace runs f in a tracer of pid, and lets all threads go on when f returns.
+// trace runs f in a tracer of pid, and resumes all threads when f returns.
 func trace(pid int, a callbacks.Arch, f func(*tracer) error) error {
 	t := &tracer{pid: pid, arch: a, byTID: map[int]*task{}}
 	result := make(chan error, 1)
 	over := make(chan struct{})
 	defer close(over)
 	go t.reapLoop(over)
-	go onThread(func() {
+	go runOnThread(func() {
 		t.self = unix.Gettid()
 		t.raisePriority()
 		err := fmt.Errorf("the look at process %d was abandoned", pid)
@@ -77,29 +75,28 @@ func trace(pid int, a callbacks.Arch, f func(*tracer) error) error {
 		err = f(t)
 	})
 	err := <-result
-	for begin := time.Now(); t.leftOver() && isOwnThread(t.self) && time.Since(begin) < handOver; {
-		time.Sleep(100 * time.Microsecond) // the kernel lets them go when the thread ends
+	for begin := time.Now(); t.hasUnresumed() && isOwnThread(t.self) && time.Since(begin) < handOver; {
+		time.Sleep(100 * time.Microsecond) // the kernel detaches them when the thread ends
 	}
 	return err
 }
 
-// leftOver reports whether a thread could not be let go on by detach.
-func (t *tracer) leftOver() bool {
+// hasUnresumed reports whether detach could not resume a thread.
+func (t *tracer) hasUnresumed() bool {
 	return slices.ContainsFunc(t.tasks, func(k *task) bool { return k.state != ended })
 }
 
-// raisePriority raises the priority of the thread that traces, since all others stand still
-// while it runs. It works as far as the user may do that.
+// raisePriority raises the priority of the tracing thread as far as permitted, since all others are
+// stopped while it runs.
 func (t *tracer) raisePriority() {
 	const highest = -20 // real-time scheduling stops hundreds of threads more slowly
 	_ = unix.Setpriority(unix.PRIO_PROCESS, t.self, highest)
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // sleeps of microseconds are that short
 }
 
-// onThread runs f on an operating-system thread that is not used for anything
-// else and ends with f. The first thread of a process never ends, so that it
-// hands f on.
-func onThread(f func()) {
+// runOnThread runs f on an operating-system thread that is not used for anything else and ends with f.
+// The first thread of a process never ends, so it passes f to another one.
+func runOnThread(f func()) {
 	runtime.LockOSThread()
 	if unix.Gettid() != os.Getpid() {
 		f()
@@ -115,7 +112,7 @@ func onThread(f func()) {
 	runtime.UnlockOSThread()
 }
 
-// ptrace makes one request that takes no longer than a look at the thread.
+// ptrace makes a request that does not wait for the thread.
 func ptrace(request, tid int, addr, data uintptr) error {
 	_, _, e := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), addr, data, 0, 0)
 	if e != 0 {
@@ -124,23 +121,23 @@ func ptrace(request, tid int, addr, data uintptr) error {
 	return nil
 }
 
-// stop stops all threads: it seizes them, which none of them notices, then
-// interrupts them, and does that until no new one appears.
+// stop stops all threads: it seizes them, which does not affect them, then interrupts them, until
+// no new one appears.
 func (t *tracer) stop(ctx context.Context) error {
 	if _, err := t.seize(); err != nil {
 		return err
 	}
-	t.makeRoom()
+	t.reserveThreads()
 	t.start = time.Now()
 	for range maxScans {
 		for ; t.interrupted < len(t.tasks); t.interrupted++ {
-			// It fails for a thread that is ending, which wait finds out.
+			// It fails for a thread that is ending; wait detects that.
 			_ = ptrace(unix.PTRACE_INTERRUPT, t.tasks[t.interrupted].tid, 0, 0)
 		}
 		if err := t.wait(ctx); err != nil {
 			return err
 		}
-		if t.complete() {
+		if t.isComplete() {
 			return nil
 		}
 		more, err := t.seize()
@@ -148,38 +145,36 @@ func (t *tracer) stop(ctx context.Context) error {
 			return err
 		}
 		if !more {
-			return t.any()
+			return t.checkNotEmpty()
 		}
 	}
 	return &Error{PID: t.pid, Err: ErrStuck, Cause: "it makes new threads faster than they can be stopped"}
 }
 
-// makeRoom makes room for what will be known of the threads, in memory that the kernel
-// has already given to this process.
-func (t *tracer) makeRoom() {
+// reserveThreads reserves memory for the list of threads, with pages already mapped.
+func (t *tracer) reserveThreads() {
 	t.room = make([]thread, len(t.tasks)+spareThreads)
 	clear(t.room)
 	t.room = t.room[:0]
 }
 
-// complete reports whether the process has no threads but those that stand still. The
-// kernel counts them as links of a directory, which takes less time than to list them;
-// if it does not, they have to be listed.
-func (t *tracer) complete() bool {
-	n := t.count()
+// isComplete reports whether all threads of the process are stopped. It compares the kernel's link
+// count of a directory, which is faster than listing; on a mismatch the threads must be listed.
+func (t *tracer) isComplete() bool {
+	n := t.countStopped()
 	return n > 0 && n == threadCount(t.pid)
 }
 
-// any reports whether there was anything to stop.
-func (t *tracer) any() error {
-	if t.count() == 0 {
+// checkNotEmpty returns an error if there was nothing to stop.
+func (t *tracer) checkNotEmpty() error {
+	if t.countStopped() == 0 {
 		return &Error{PID: t.pid, Err: ErrExited}
 	}
 	return nil
 }
 
-// count is the number of threads that are stopped.
-func (t *tracer) count() int {
+// countStopped returns the number of stopped threads.
+func (t *tracer) countStopped() int {
 	n := 0
 	for _, k := range t.tasks {
 		if k.state == stopped || k.state == asleep {
@@ -189,8 +184,8 @@ func (t *tracer) count() int {
 	return n
 }
 
-// seize seizes the threads that are not yet, and reports whether there was one.
-// Threads that a seized one makes are seized at birth.
+// seize seizes the remaining threads, and reports whether there was one. New threads of a seized
+// one are seized at birth.
 func (t *tracer) seize() (more bool, err error) {
 	for range maxScans {
 		tids, err := taskIDs(t.pid)
@@ -210,7 +205,7 @@ func (t *tracer) seize() (more bool, err error) {
 				return more, err
 			}
 			if ok {
-				t.add(&task{tid: tid})
+				t.addTask(&task{tid: tid})
 				found, more = true, true
 			}
 		}
@@ -221,9 +216,8 @@ func (t *tracer) seize() (more bool, err error) {
 	return more, &Error{PID: t.pid, Err: ErrStuck, Cause: "it makes new threads faster than they can be seized"}
 }
 
-// holdsAll reports whether there seem to be no threads but those that were seized: to count
-// them takes less time than to list them once more. One of these that has ended hides a new
-// one, which complete finds.
+// holdsAll reports whether all threads seem to be seized, by count, which is faster than listing
+// them again. A seized thread that has ended can hide a new one, which complete finds.
 func (t *tracer) holdsAll() bool {
 	n := 0
 	for _, k := range t.tasks {
@@ -234,21 +228,20 @@ func (t *tracer) holdsAll() bool {
 	return n == threadCount(t.pid)
 }
 
-func (t *tracer) add(k *task) {
+func (t *tracer) addTask(k *task) {
 	t.moves.Add(1)
 	t.byTID[k.tid], t.tasks = k, append(t.tasks, k)
 }
 
-// handOver bounds the wait for an operating-system thread of this process that
-// was a tracer to end.
+// handOver bounds the wait for the end of an operating-system thread of this process that was a
+// tracer.
 const handOver = 2 * time.Second
 
-// deniedTries is how often the right to seize a thread must be denied before that
-// is believed. An earlier tracer that lets go right now, or an exec, deny it once; several looks
-// of other processes at once, some times.
+// deniedTries is the number of denied requests after which a denial is final. A tracer that is just
+// detaching, or an exec, denies one; several concurrent looks of other processes deny a few.
 const deniedTries = 20
 
-// seizeTask seizes one thread; false if it has ended.
+// seizeTask seizes one thread; it returns false if the thread has ended.
 func (t *tracer) seizeTask(tid int) (bool, error) {
 	begin := time.Now()
 	for tries := 1; ; tries++ {
@@ -268,20 +261,19 @@ func (t *tracer) seizeTask(tid int) (bool, error) {
 		case st.tracer == t.self:
 			return true, nil // seized at birth
 		case st.tracer == 0 && tries >= deniedTries:
-			return false, denied(t.pid)
+			return false, explainDenied(t.pid)
 		}
 		other := otherTracer(taskPath(t.pid, tid, "status"))
 		late := time.Since(begin) > handOver
-		if h := holderOf(cmp.Or(other, st.tracer)); late || other != 0 && !h.brief() {
-			return false, traced(t.pid, h)
+		if h := holderOf(cmp.Or(other, st.tracer)); late || other != 0 && !h.isBrief() {
+			return false, tracedError(t.pid, h)
 		}
 		time.Sleep(100 * time.Microsecond)
 	}
 }
 
-// otherTracer returns the tracing thread that a status file names, 0 if there is none or it
-// is a look of this process. A thread of this process that ends as a tracer may be named
-// once after it has gone.
+// otherTracer returns the tracing thread in a status file; 0 if there is none or it belongs to a
+// look of this process. A thread of this process that ends as a tracer may still be named once.
 func otherTracer(path string) int {
 	for last := 0; ; {
 		st, err := readStatusFile(path)
@@ -301,8 +293,8 @@ func isOwnThread(tid int) bool {
 	return err == nil
 }
 
-// letGo ends a look.
-func (t *tracer) letGo() {
+// resumeAll ends a look.
+func (t *tracer) resumeAll() {
 	if t.guard != nil {
 		t.guard.release(t)
 		return
@@ -310,28 +302,27 @@ func (t *tracer) letGo() {
 	t.detach()
 }
 
-// detach lets all threads go on, each with the signal that it was stopped with.
-// A thread in uninterruptible sleep goes on when this one ends.
+// detach resumes all threads, each with the signal that stopped it. A thread in uninterruptible
+// sleep resumes when this thread ends.
 func (t *tracer) detach() {
 	for _, k := range t.tasks {
 		t.moves.Add(1)
 		if k.state == seized {
-			t.look(k)
+			t.poll(k)
 		}
 		if k.state != stopped {
 			continue
 		}
-		// It fails for a thread that was killed; reapLoop or the end of this
-		// operating-system thread lets it go.
-		_ = ptrace(unix.PTRACE_DETACH, k.tid, 0, uintptr(k.signal()))
+		// It fails for a thread that was killed; reapLoop or the end of this operating-system
+		// thread resumes it.
+		_ = ptrace(unix.PTRACE_DETACH, k.tid, 0, uintptr(k.stopSignal()))
 		k.state = ended
 	}
 }
 
-// signal is the signal whose delivery the thread was stopped in, 0 if it
-// stopped for another reason: those are events, or group stops, which the
-// kernel resumes by itself.
-func (k *task) signal() int32 {
+// stopSignal returns the signal whose delivery stopped the thread; 0 for events and group stops, which
+// the kernel resumes by itself.
+func (k *task) stopSignal() int32 {
 	if k.status>>8 != 0 {
 		return 0
 	}

@@ -13,10 +13,11 @@ import (
 type thread struct {
 	lwp  uint64
 	regs callbacks.Registers
-	err  error // why regs are not known
-	// vectors are the floating-point and vector registers, if they are wanted and it is in no system call.
+	err  error // why regs are unknown
+	// vectors are the floating-point and vector registers, if requested and outside of system
+	// calls.
 	vectors []byte
-	// switches counts how often it left a processor; set by peekSettled.
+	// switches is the number of context switches; set by peekSettled.
 	switches uint64
 }
 
@@ -34,13 +35,13 @@ func newRoster(threads []thread) *roster {
 	return r
 }
 
-// rosterOf is a list of threads that is there already.
+// rosterOf returns a function that returns an existing list of threads.
 func rosterOf(threads []thread) func() (*roster, error) {
 	r := newRoster(threads)
 	return func() (*roster, error) { return r, nil }
 }
 
-// find is the thread with an LWP; nil if there is none.
+// find returns the thread with an LWP; nil if there is none.
 func (r *roster) find(lwp uint64) *thread {
 	i, ok := r.byLWP[lwp]
 	if !ok {
@@ -49,14 +50,14 @@ func (r *roster) find(lwp uint64) *thread {
 	return &r.threads[i]
 }
 
-// view is the process as one memory and one list of threads show it.
+// view is the process as shown by one memory and one list of threads.
 type view struct {
 	p      *Process
 	mem    callbacks.Memory
-	roster func() (*roster, error) // may have to wait until the list is made
+	roster func() (*roster, error) // waits until the list is complete
 	maps   []mapping
 	mods   *modules.Table
-	held   bool // the process stands still for as long as the answer takes
+	held   bool // the process is stopped during the answer
 }
 
 var (
@@ -67,20 +68,20 @@ var (
 	_ callbacks.MappingLister  = (*view)(nil)
 )
 
-func (p *Process) view(mem callbacks.Memory, threads func() (*roster, error)) *view {
+func (p *Process) newView(mem callbacks.Memory, threads func() (*roster, error)) *view {
 	v := &view{p: p, mem: mem, roster: threads}
-	v.maps, v.mods = p.layout()
+	v.maps, v.mods = p.lastLayout()
 	return v
 }
 
 func (v *view) Arch() callbacks.Arch { return v.p.arch }
 
-// Held reports whether the process stands still for as long as the answer takes.
+// Held reports whether the process is stopped during the answer.
 func (v *view) Held() bool { return v.held }
 
 func (v *view) ReadMemory(a callbacks.Address, b []byte) error { return v.mem.ReadMemory(a, b) }
 
-// Lend shows n bytes from address a on. It is a callbacks.Lender.
+// Lend returns n bytes at address a. It implements callbacks.Lender.
 func (v *view) Lend(a callbacks.Address, n uint64) []byte {
 	if l, ok := v.mem.(callbacks.Lender); ok {
 		return l.Lend(a, n)
@@ -107,12 +108,11 @@ func (v *view) ThreadSymbol(t callbacks.ThreadID, name, file string) (a callback
 	if err != nil {
 		return a, err
 	}
-	v.p.tableMemory.with(v.mem, func() { a, err = v.mods.ThreadSymbol(tp, name, file) })
+	v.p.tableMemory.runWith(v.mem, func() { a, err = v.mods.ThreadSymbol(tp, name, file) })
 	return a, err
 }
 
-// threadPointer is the thread pointer of a thread that exists; both kinds of
-// identifier will do.
+// threadPointer returns the thread pointer of an existing thread, by either kind of identifier.
 func (v *view) threadPointer(t callbacks.ThreadID) (uint64, error) {
 	all, err := v.roster()
 	if err != nil {
@@ -179,8 +179,8 @@ func (v *view) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
 	return one.regs, nil
 }
 
-// VectorRegisters returns the floating-point and vector registers of a thread, which must be of kind LWP. Each stop
-// after the first call copies them.
+// VectorRegisters returns the floating-point and vector registers of a thread, which must be of
+// kind LWP. Each stop after the first call copies them.
 func (v *view) VectorRegisters(t callbacks.ThreadID) ([]byte, error) {
 	v.p.vectors.Store(true)
 	if _, err := v.Registers(t); err != nil {
@@ -196,10 +196,10 @@ func (v *view) VectorRegisters(t callbacks.ThreadID) ([]byte, error) {
 	return nil, fmt.Errorf("vector registers of %v: %w", t, ErrRunning)
 }
 
-// swappableMemory is the memory that the modules' table reads through: the running
-// process, or what a view shows while it is asked for a thread-local variable.
+// swappableMemory is the memory through which the modules' table reads: the running process, or a
+// view while that looks up a thread-local variable.
 type swappableMemory struct {
-	asking sync.Mutex // held while a view is asked
+	asking sync.Mutex // held during a view's lookup
 	mu     sync.Mutex
 	now    callbacks.Memory
 }
@@ -212,16 +212,16 @@ func (l *swappableMemory) ReadMemory(a callbacks.Address, p []byte) error {
 	return mem.ReadMemory(a, p)
 }
 
-// with runs f with everything read from mem.
-func (l *swappableMemory) with(mem callbacks.Memory, f func()) {
+// runWith runs f with all reads from mem.
+func (l *swappableMemory) runWith(mem callbacks.Memory, f func()) {
 	l.asking.Lock()
 	defer l.asking.Unlock()
-	defer l.set(l.set(mem))
+	defer l.swap(l.swap(mem))
 	f()
 }
 
-// set changes the memory and returns the one before.
-func (l *swappableMemory) set(mem callbacks.Memory) callbacks.Memory {
+// swap changes the memory and returns the previous one.
+func (l *swappableMemory) swap(mem callbacks.Memory) callbacks.Memory {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	old := l.now

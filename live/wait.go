@@ -9,38 +9,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stopTime bounds the wait for threads to stop. One that runs stops at once; one
-// that waits for a processor stops when it gets one, which may take long on a
-// machine with far more work than processors.
+// stopTime bounds the wait for threads to stop. A running thread stops at once; one that waits for
+// a processor stops when it gets one, which takes long on an overloaded machine.
 const stopTime = 5 * time.Second
 
-// deepSleep is how long a thread in uninterruptible sleep is waited for. It
-// runs no instruction of the program before it has stopped, so the picture is
-// right without a stop; its registers are known in part.
+// deepSleep is the time to wait for a thread in uninterruptible sleep. It executes no instruction
+// of the program before it stops, so the picture is right without a stop; its registers are known
+// in part.
 const deepSleep = 3 * time.Millisecond
 
-// The wait for threads to stop sleeps for these times between two looks: they
-// need the processor that it would take.
+// Sleep times between two polls for stopped threads, which need the processor that polling would
+// use.
 const (
 	firstNap = 10 * time.Microsecond
 	usualNap = 100 * time.Microsecond // a thousand threads need a hundred of them
-	longNap  = time.Millisecond       // from when that is a hundredth of the wait on
+	longNap  = time.Millisecond       // used when it is a hundredth of the wait
 )
 
-// firstLeft is at how many threads that have not stopped the first look ends; each further one
-// sees twice as many. Threads mostly stop in the order in which they were told to: who looks at
-// all of them, again and again, takes the processor from them.
+// firstLeft is the number of unstopped threads at which the first poll ends; each further poll
+// doubles it. Threads mostly stop in the order in which they were interrupted, and polling all of
+// them repeatedly would take the processor from them.
 const firstLeft = 4
 
-// wait waits until every thread has stopped or ended. It looks without
-// blocking, as a thread in uninterruptible sleep would block it for ever.
+// wait waits until every thread has stopped or ended. It polls, because a blocking wait for a
+// thread in uninterruptible sleep might never return.
 func (t *tracer) wait(ctx context.Context) error {
 	begin := time.Now()
 	most := firstLeft
 	for nap := firstNap; ; most = min(2*most, maxThreads) {
 		left := 0
 		for _, k := range t.tasks {
-			if k.state == seized && !t.look(k) {
+			if k.state == seized && !t.poll(k) {
 				if left++; left == most {
 					break
 				}
@@ -58,8 +57,7 @@ func (t *tracer) wait(ctx context.Context) error {
 	}
 }
 
-// giveUp ends the wait for threads that sleep deeply, and the whole stop if
-// time is over.
+// giveUp ends the wait for threads in uninterruptible sleep, and the whole stop when time is over.
 func (t *tracer) giveUp(ctx context.Context, waited time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("stop process %d: %w", t.pid, err)
@@ -75,7 +73,7 @@ func (t *tracer) giveUp(ctx context.Context, waited time.Duration) error {
 		switch {
 		case err == nil && fields[0] == "D":
 			k.state = asleep
-		case err == nil && (fields[0] == "Z" || fields[0] == "X"): // the first thread ends before the others
+		case err == nil && (fields[0] == "Z" || fields[0] == "X"): // the first thread may end before the others
 			k.state = ended
 		case waited > stopTime:
 			return &Error{PID: t.pid, Err: ErrStuck, Cause: fmt.Sprintf("thread %d did not get a processor in %v",
@@ -98,14 +96,13 @@ type childInfo struct {
 	_                      [100]byte
 }
 
-// stopped tells news of a stop from those of an end.
-func (c *childInfo) stopped() bool { return c.code == cldTrapped || c.code == cldStopped }
+// isStop reports whether the event is a stop, not an end.
+func (c *childInfo) isStop() bool { return c.code == cldTrapped || c.code == cldStopped }
 
-// look asks whether a thread has stopped or ended. The kernel is told to keep
-// the news (WNOWAIT): a thread keeps the signal that it was stopped with only
-// as long as that is not fetched, and must not lose it if this process is
-// killed now.
-func (t *tracer) look(k *task) bool {
+// poll checks whether a thread has stopped or ended, without consuming the event (WNOWAIT). A
+// thread keeps its stop signal only until the event is consumed, and must not lose it if this
+// process is killed now.
+func (t *tracer) poll(k *task) bool {
 	t.moves.Add(1)
 	var info childInfo
 	const news = unix.WEXITED | unix.WSTOPPED | unix.WNOHANG | unix.WALL
@@ -116,7 +113,7 @@ func (t *tracer) look(k *task) bool {
 	switch {
 	case info.pid == 0:
 		return false
-	case info.stopped():
+	case info.isStop():
 		k.state, k.status = stopped, info.status
 		t.readRegisters(k)
 	default:
@@ -128,13 +125,13 @@ func (t *tracer) look(k *task) bool {
 	return true
 }
 
-// reap lets a thread go if it has ended. It looks first: the kernel hands out
-// news of stops even to who only asks for ends. It is not for the first thread,
-// as the end of the process is for its parent to fetch.
+// reap releases a thread that has ended. It checks first, because the kernel returns stops even to
+// a caller that asks only for ends. It is not for the first thread: the parent must collect the end
+// of the process.
 func reap(tid int) {
 	var info childInfo
 	const ends = unix.WEXITED | unix.WNOHANG | unix.WALL
-	if waitID(tid, &info, ends|unix.WNOWAIT) == nil && info.pid != 0 && !info.stopped() {
+	if waitID(tid, &info, ends|unix.WNOWAIT) == nil && info.pid != 0 && !info.isStop() {
 		_ = waitID(tid, &info, ends)
 	}
 }
@@ -161,17 +158,15 @@ func waitIDs(kind, id int, info *childInfo, options int) error {
 	}
 }
 
-// reapInterval is the time between two rounds of reapLoop. Most stops are over
-// before the first.
+// reapInterval is the time between two rounds of reapLoop. Most stops are over before the first.
 const reapInterval = 10 * time.Millisecond
 
-// reapLoop lets threads go that have ended, until over is closed. A thread that
-// calls exec waits for all others to end and to be fetched by their tracer,
-// while the tracer may wait for that thread in its next system call: PTRACE_SEIZE
-// and, before Linux 5.10, process_vm_readv do. So another thread of this process
-// fetches them, which it may: all that the kernel lists, as threads are seized at
-// birth before the tracer knows of them. A tracer that has moved on since the last round does
-// not wait: to look at a thousand threads beside it would make the stop longer.
+// reapLoop releases threads that have ended, until over is closed. A thread that calls exec waits
+// until all others have ended and their tracer has collected them, while the tracer may wait for
+// that thread in PTRACE_SEIZE and, before Linux 5.10, process_vm_readv. So another thread of this
+// process collects them. It tries all threads that the kernel lists, because threads are seized at
+// birth before the tracer knows of them. It skips a round if the tracer has made progress, because
+// polling a thousand threads would make the stop longer.
 func (t *tracer) reapLoop(over <-chan struct{}) {
 	tick := time.NewTicker(reapInterval)
 	defer tick.Stop()
@@ -185,7 +180,7 @@ func (t *tracer) reapLoop(over <-chan struct{}) {
 			last = now
 			continue
 		}
-		tids, _ := taskIDs(t.pid) // none if the process has gone
+		tids, _ := taskIDs(t.pid) // empty if the process has ended
 		for _, tid := range tids {
 			if tid != t.pid {
 				reap(tid)

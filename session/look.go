@@ -193,7 +193,7 @@ func (m *Moment) inspector(t callbacks.Target, o Options, only inspect.Only) (*i
 	if err != nil {
 		return nil, err
 	}
-	unw := unwind.New(t, t.Arch(), mods).Within(m.guard.kept)
+	unw := unwind.New(t, t.Arch(), mods).WithMemory(m.guard.kept)
 	procs, rtErr := ompd.Open(t, ompd.Options{
 		Sources: o.Sources, Kept: &m.known.code, Functions: unw.Functions,
 	})

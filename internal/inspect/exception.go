@@ -244,7 +244,7 @@ func (x *exceptions) boundary(n *native, st *stack, e cxxabi.Exception, out *pic
 	}
 	from := x.onItsWay(st)
 	if from < 0 {
-		if i := x.regionFrame(n, st); i >= 0 && x.code.unw.Handling(st.frames[i].LookupPC()) == unwind.Ends {
+		if i := x.regionFrame(n, st); i >= 0 && x.code.unw.HandlingAt(st.frames[i].LookupPC()) == unwind.Ends {
 			out.Boundary.Source,
 				out.Boundary.Uncertain = "its tables say so; which functions further in were left is not known", true
 			return i
@@ -252,7 +252,7 @@ func (x *exceptions) boundary(n *native, st *stack, e cxxabi.Exception, out *pic
 		return -1
 	}
 	for i := from; i < len(st.frames); i++ {
-		switch x.code.unw.Handling(st.frames[i].LookupPC()) {
+		switch x.code.unw.HandlingAt(st.frames[i].LookupPC()) {
 		case unwind.Ends:
 			out.Boundary.Source = "its tables say that no exception may leave it there"
 			return i

@@ -8,22 +8,21 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// benchmark opens a core of a program and hands out the registers of its
-// threads.
-func benchmark(b *testing.B, program string) (*opened, []callbacks.Registers) {
+// openBenchmark opens a core of a program and returns the registers of its threads.
+func openBenchmark(b *testing.B, program string) (*opened, []callbacks.Registers) {
 	b.Helper()
 	exe := omptest.Compile(b, omptest.Build{Program: program, Flags: []string{"-O2"}})
 	o := open(b, omptest.Dump(b, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(b, 16), Mode: omptest.Kernel}).Core)
 	var regs []callbacks.Registers
 	for _, lwp := range o.lwps {
-		regs = append(regs, o.registers(b, lwp))
+		regs = append(regs, o.readRegisters(b, lwp))
 	}
 	b.ReportAllocs()
 	b.ResetTimer()
 	return o, regs
 }
 
-func stacks(b *testing.B, u *unwind.Unwinder, regs []callbacks.Registers) (frames int) {
+func walkStacks(b *testing.B, u *unwind.Unwinder, regs []callbacks.Registers) (frames int) {
 	for _, r := range regs {
 		fs, err := u.Stack(r, 0)
 		if err != nil {
@@ -34,14 +33,14 @@ func stacks(b *testing.B, u *unwind.Unwinder, regs []callbacks.Registers) (frame
 	return frames
 }
 
-// BenchmarkWarm walks stacks whose program counters were met before.
+// BenchmarkWarm walks stacks whose program counters are in the cache.
 func BenchmarkWarm(b *testing.B) {
 	for _, program := range []string{"barrier", "many"} {
 		b.Run(program, func(b *testing.B) {
-			o, regs := benchmark(b, program)
+			o, regs := openBenchmark(b, program)
 			n := 0
 			for b.Loop() {
-				n += stacks(b, o.u, regs)
+				n += walkStacks(b, o.u, regs)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/frame")
 		})
@@ -53,9 +52,9 @@ func BenchmarkWarm(b *testing.B) {
 func BenchmarkCold(b *testing.B) {
 	for _, program := range []string{"barrier", "many"} {
 		b.Run(program, func(b *testing.B) {
-			o, regs := benchmark(b, program)
+			o, regs := openBenchmark(b, program)
 			for b.Loop() {
-				stacks(b, unwind.New(o, o.Arch(), o.mods), regs)
+				walkStacks(b, unwind.New(o, o.Arch(), o.mods), regs)
 			}
 		})
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/binread"
 )
 
-// buf reads a table from front to back. After a first error every read gives 0
-// and the error stays.
+// buf reads a table from front to back. After a first error every read returns 0 and the error
+// stays.
 type buf struct {
 	b    []byte
 	addr uint64 // virtual address of b[0]
@@ -21,7 +21,7 @@ func (b *buf) fail(format string, args ...any) {
 	b.b = nil
 }
 
-// read moves over what f reads.
+// read advances past the bytes that f reads.
 func read[T any](b *buf, f func(*binread.Cursor) T) T {
 	c := binread.Cursor{Data: b.b}
 	v := f(&c)
@@ -51,15 +51,15 @@ func (b *buf) u64() uint64  { return read(b, (*binread.Cursor).U64) }
 func (b *buf) uleb() uint64 { return read(b, (*binread.Cursor).Uleb) }
 func (b *buf) sleb() int64  { return read(b, (*binread.Cursor).Sleb) }
 
-// block reads a length and as many bytes.
-func (b *buf) block() []byte { return b.take(b.uleb()) }
+// takeBlock reads a length and that number of bytes.
+func (b *buf) takeBlock() []byte { return b.take(b.uleb()) }
 
-func (b *buf) cstring() string {
+func (b *buf) readCString() string {
 	return read(b, func(c *binread.Cursor) string { return c.String(len(c.Data)) })
 }
 
-// word reads an unsigned number of size 1, 2, 4 or 8.
-func (b *buf) word(size int) uint64 {
+// readWord reads an unsigned number of size 1, 2, 4 or 8.
+func (b *buf) readWord(size int) uint64 {
 	switch size {
 	case 1:
 		return uint64(b.u8())
@@ -98,12 +98,12 @@ const (
 	peIndirect = 0x80
 )
 
-// bases are what pointers may be relative to, as virtual addresses.
+// bases are the virtual addresses to which pointers may be relative.
 type bases struct{ text, data, function uint64 }
 
-// pointer reads a pointer in encoding enc. An indirect one is returned as the
+// readPointer reads a pointer in encoding enc. An indirect one is returned as the
 // address of the pointer.
-func (b *buf) pointer(enc byte, rel bases) uint64 {
+func (b *buf) readPointer(enc byte, rel bases) uint64 {
 	if enc == peOmit {
 		return 0
 	}
@@ -120,15 +120,15 @@ func (b *buf) pointer(enc byte, rel bases) uint64 {
 	case peAligned:
 		b.take(-b.addr & 7)
 	}
-	v := b.plain(enc & peFormat)
+	v := b.readFormat(enc & peFormat)
 	if v == 0 { // a null pointer is null in every encoding
 		return 0
 	}
 	return base + v
 }
 
-// plain reads a number in one of the formats of pointers.
-func (b *buf) plain(format byte) uint64 {
+// readFormat reads a number in one of the formats of pointers.
+func (b *buf) readFormat(format byte) uint64 {
 	switch format {
 	case peAbsolute, peUData8, peSData8:
 		return b.u64()

@@ -42,21 +42,21 @@ const (
 	cfaGNUNegativeOffset     = 0x2f
 )
 
-// ruleKind tells how the value of a register in the calling frame is found.
+// ruleKind is the way to compute the value of a register in the calling frame.
 type ruleKind uint8
 
 const (
-	ruleUnspecified ruleKind = iota // nothing was said
+	ruleUnspecified ruleKind = iota // no rule
 	ruleUndefined                   // it is lost
 	ruleSame                        // as in this frame
 	ruleOffset                      // in memory at CFA + offset
 	ruleValOffset                   // CFA + offset
 	ruleRegister                    // in another register; for the CFA: register + offset
 	ruleExpr                        // in memory at the address that expr gives
-	ruleValExpr                     // what expr gives
+	ruleValExpr                     // the value of expr
 )
 
-// rule is how one register, or the CFA, is found.
+// rule computes one register, or the CFA.
 type rule struct {
 	kind   ruleKind
 	reg    uint8
@@ -81,7 +81,7 @@ type program struct {
 	b          buf
 	loc        uint64
 	state      state
-	initial    *state // what DW_CFA_restore restores; nil while the CIE runs
+	initial    *state // the row that DW_CFA_restore restores; nil while the CIE runs
 	remembered []state
 }
 
@@ -89,8 +89,8 @@ type program struct {
 func (p *program) run(pc uint64) error {
 	for len(p.b.b) > 0 && p.b.err == nil {
 		op := p.b.u8()
-		if !p.location(op) {
-			p.instruction(op)
+		if !p.executeAdvance(op) {
+			p.executeOther(op)
 		}
 		if p.loc > pc {
 			break
@@ -99,13 +99,13 @@ func (p *program) run(pc uint64) error {
 	return p.b.err
 }
 
-// location executes the instructions that begin a new row.
-func (p *program) location(op byte) bool {
+// executeAdvance executes the instructions that start a new row.
+func (p *program) executeAdvance(op byte) bool {
 	switch {
 	case op&^cfaOperand == cfaAdvanceLoc:
 		p.loc += uint64(op&cfaOperand) * p.codeAlign
 	case op == cfaSetLoc:
-		p.loc = p.b.pointer(p.ptrEnc, bases{})
+		p.loc = p.b.readPointer(p.ptrEnc, bases{})
 	case op == cfaAdvanceLoc1:
 		p.loc += uint64(p.b.u8()) * p.codeAlign
 	case op == cfaAdvanceLoc2:
@@ -118,17 +118,17 @@ func (p *program) location(op byte) bool {
 	return true
 }
 
-// instruction executes the others.
-func (p *program) instruction(op byte) {
+// executeOther executes the remaining instructions.
+func (p *program) executeOther(op byte) {
 	switch {
 	case op&^cfaOperand == cfaOffset:
-		p.set(uint64(op&cfaOperand), rule{kind: ruleOffset, offset: p.unsignedFactored()})
+		p.setRule(uint64(op&cfaOperand), rule{kind: ruleOffset, offset: p.unsignedFactored()})
 	case op&^cfaOperand == cfaRestore:
-		p.restore(uint64(op & cfaOperand))
+		p.restoreRule(uint64(op & cfaOperand))
 	case op >= cfaDefCFA && op <= cfaDefCFAExpression || op == cfaDefCFASF || op == cfaDefCFAOffsetSF:
 		p.defineCFA(op)
 	case op >= cfaOffsetExtended && op <= cfaRegister || op >= cfaExpression && op <= cfaValExpression:
-		p.register(op)
+		p.executeRegister(op)
 	case op == cfaRememberState:
 		if len(p.remembered) == maxRemembered {
 			p.b.fail("more than %d remembered states", maxRemembered)
@@ -145,9 +145,9 @@ func (p *program) instruction(op byte) {
 	case op == cfaAArch64NegateRAState || op == cfaAArch64NegateRAWithPC:
 		p.state.signed = !p.state.signed
 	case op == cfaGNUArgsSize:
-		p.b.uleb() // of interest to exception handling only
+		p.b.uleb() // used only by exception handling
 	case op == cfaGNUNegativeOffset:
-		p.set(p.b.uleb(), rule{kind: ruleOffset, offset: -p.unsignedFactored()})
+		p.setRule(p.b.uleb(), rule{kind: ruleOffset, offset: -p.unsignedFactored()})
 	case op != cfaNop:
 		p.b.err = fmt.Errorf("%w: call frame instruction %#x", ErrUnsupported, op)
 	}
@@ -158,35 +158,35 @@ func (p *program) instruction(op byte) {
 func (p *program) unsignedFactored() int64 { return int64(p.b.uleb()) * p.dataAlign }
 func (p *program) signedFactored() int64   { return p.b.sleb() * p.dataAlign }
 
-// register executes the instructions that name a register first.
-func (p *program) register(op byte) {
+// executeRegister executes the instructions whose first operand is a register.
+func (p *program) executeRegister(op byte) {
 	reg := p.b.uleb()
 	switch op {
 	case cfaOffsetExtended:
-		p.set(reg, rule{kind: ruleOffset, offset: p.unsignedFactored()})
+		p.setRule(reg, rule{kind: ruleOffset, offset: p.unsignedFactored()})
 	case cfaOffsetExtendedSF:
-		p.set(reg, rule{kind: ruleOffset, offset: p.signedFactored()})
+		p.setRule(reg, rule{kind: ruleOffset, offset: p.signedFactored()})
 	case cfaRestoreExtended:
-		p.restore(reg)
+		p.restoreRule(reg)
 	case cfaUndefined:
-		p.set(reg, rule{kind: ruleUndefined})
+		p.setRule(reg, rule{kind: ruleUndefined})
 	case cfaSameValue:
-		p.set(reg, rule{kind: ruleSame})
+		p.setRule(reg, rule{kind: ruleSame})
 	case cfaRegister:
 		from := p.b.uleb()
-		if from >= callbacks.MaxRegister { // a vector register, say
-			p.set(reg, rule{kind: ruleUndefined})
+		if from >= callbacks.MaxRegister { // for example a vector register
+			p.setRule(reg, rule{kind: ruleUndefined})
 			return
 		}
-		p.set(reg, rule{kind: ruleRegister, reg: uint8(from)})
+		p.setRule(reg, rule{kind: ruleRegister, reg: uint8(from)})
 	case cfaExpression:
-		p.set(reg, rule{kind: ruleExpr, expr: p.b.block()})
+		p.setRule(reg, rule{kind: ruleExpr, expr: p.b.takeBlock()})
 	case cfaValOffset:
-		p.set(reg, rule{kind: ruleValOffset, offset: p.unsignedFactored()})
+		p.setRule(reg, rule{kind: ruleValOffset, offset: p.unsignedFactored()})
 	case cfaValOffsetSF:
-		p.set(reg, rule{kind: ruleValOffset, offset: p.signedFactored()})
+		p.setRule(reg, rule{kind: ruleValOffset, offset: p.signedFactored()})
 	case cfaValExpression:
-		p.set(reg, rule{kind: ruleValExpr, expr: p.b.block()})
+		p.setRule(reg, rule{kind: ruleValExpr, expr: p.b.takeBlock()})
 	}
 }
 
@@ -195,7 +195,7 @@ func (p *program) defineCFA(op byte) {
 	cfa := &p.state.cfa
 	switch op {
 	case cfaDefCFAExpression:
-		*cfa = rule{kind: ruleValExpr, expr: p.b.block()}
+		*cfa = rule{kind: ruleValExpr, expr: p.b.takeBlock()}
 		return
 	case cfaDefCFA, cfaDefCFASF, cfaDefCFARegister:
 		reg := p.b.uleb()
@@ -213,16 +213,16 @@ func (p *program) defineCFA(op byte) {
 	}
 }
 
-// set gives a register a rule. Registers that are not kept (vector registers,
-// flags) are ignored.
-func (p *program) set(reg uint64, r rule) {
+// setRule sets the rule of a register. Registers that are not kept (vector registers, flags) are
+// ignored.
+func (p *program) setRule(reg uint64, r rule) {
 	if reg < callbacks.MaxRegister {
 		p.state.regs[reg] = r
 	}
 }
 
-// restore gives a register the rule that the CIE gave it.
-func (p *program) restore(reg uint64) {
+// restoreRule resets the rule of a register to that of the CIE.
+func (p *program) restoreRule(reg uint64) {
 	if p.initial == nil {
 		p.b.fail("restored a register in the CIE")
 		return

@@ -17,7 +17,7 @@ func showRow(r *row) string {
 		out = fmt.Sprintf("r%d%+d", r.cfa.reg, r.cfa.offset)
 	}
 	for _, u := range r.regs {
-		out += fmt.Sprintf(" %d=%s", u.reg, cell(u.rule))
+		out += fmt.Sprintf(" %d=%s", u.reg, formatRule(u.rule))
 	}
 	if r.signed {
 		out += " signed"
@@ -25,12 +25,12 @@ func showRow(r *row) string {
 	return out
 }
 
-// start is the usual begin of a CIE on x86-64: CFA = rsp+8, RA at CFA-8.
+// start is the usual start of a CIE on x86-64: CFA = rsp+8, RA at CFA-8.
 var start = []byte{cfaDefCFA, 7, 8, cfaOffset | 16, 1}
 
-func repeated(op byte, n int) []byte { return slices.Repeat([]byte{op}, n) }
+func repeatOp(op byte, n int) []byte { return slices.Repeat([]byte{op}, n) }
 
-// instructions are what a row is made by, and the row.
+// instructions are call frame instructions with the expected row.
 var instructions = []struct {
 	name  string
 	insts []byte
@@ -75,9 +75,9 @@ var instructions = []struct {
 	{"unknown", []byte{0x3e}, 0, "", ErrUnsupported},
 	{"restore without remember", []byte{cfaRestoreState}, 0, "", ErrDamaged},
 	{"cut off", []byte{cfaOffsetExtended, 6}, 0, "", ErrDamaged},
-	{"remember without end", repeated(cfaRememberState, maxRemembered+1), 0, "", ErrDamaged},
-	{"remember to the bound", repeated(cfaRememberState, maxRemembered), 0, "r7+8 16=c-8", nil},
-	{"number without end", append([]byte{cfaDefCFAOffset}, repeated(0x80, 20)...), 0, "", ErrDamaged},
+	{"remember without end", repeatOp(cfaRememberState, maxRemembered+1), 0, "", ErrDamaged},
+	{"remember to the bound", repeatOp(cfaRememberState, maxRemembered), 0, "r7+8 16=c-8", nil},
+	{"number without end", append([]byte{cfaDefCFAOffset}, repeatOp(0x80, 20)...), 0, "", ErrDamaged},
 	{"expression longer than the entry", []byte{cfaExpression, 3, 9, opLit0}, 0, "", ErrDamaged},
 	{"no return address", []byte{cfaSameValue, 16}, 0, "", ErrDamaged},
 	{"cfa from a vector register", []byte{cfaDefCFARegister, 40}, 0, "", ErrDamaged},
@@ -88,7 +88,7 @@ func TestInstructions(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			common := &cie{codeAlign: 1, dataAlign: -8, ra: 16, insts: buf{b: start}}
 			f := fde{cie: common, low: 0x1000, high: 0x2000, insts: buf{b: c.insts}}
-			r, err := f.row(0x1000+c.pc, callbacks.ArchX86_64)
+			r, err := f.makeRow(0x1000+c.pc, callbacks.ArchX86_64)
 			if !errors.Is(err, c.err) {
 				t.Fatalf("error %v, want %v", err, c.err)
 			}
@@ -102,7 +102,7 @@ func TestInstructions(t *testing.T) {
 func TestReturnAddressInLinkRegister(t *testing.T) {
 	common := &cie{codeAlign: 4, dataAlign: -8, ra: 30, insts: buf{b: []byte{cfaDefCFA, 31, 0}}}
 	f := fde{cie: common, low: 0x1000, high: 0x2000}
-	r, err := f.row(0x1000, callbacks.ArchAArch64)
+	r, err := f.makeRow(0x1000, callbacks.ArchAArch64)
 	if err != nil {
 		t.Fatal(err)
 	}

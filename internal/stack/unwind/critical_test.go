@@ -13,8 +13,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// calledFunction is the address that the call before the return address ret
-// goes to, through a PLT or a slot.
+// calledFunction returns the address that the call before the return address ret reaches, through a
+// PLT or a slot.
 func (o *opened) calledFunction(ret uint64) uint64 {
 	c, ok := arch.CallBefore(o.Arch(), o, ret)
 	if !ok || c.Kind == arch.CallRegister {
@@ -33,9 +33,9 @@ func (o *opened) calledFunction(ret uint64) uint64 {
 	return callbacks.Word(p[:])
 }
 
-// criticals are the locks of the critical sections of an executable, by
-// address in the program.
-func (o *opened) criticals(t *testing.T) map[uint64]string {
+// criticalLocks returns the names of the locks of an executable's critical sections, by address in the
+// program.
+func (o *opened) criticalLocks(t *testing.T) map[uint64]string {
 	t.Helper()
 	f, err := elfx.Open(o.mods[0].Image)
 	if err != nil {
@@ -54,8 +54,8 @@ func (o *opened) criticals(t *testing.T) map[uint64]string {
 	return locks
 }
 
-// TestArgumentOfCall asserts that the lock that a thread waits for is found in
-// the code before its call of __kmpc_critical, however that was compiled.
+// TestArgumentOfCall checks that the lock of a waiting thread is found in the code before its call
+// of __kmpc_critical, for each way to compile it.
 func TestArgumentOfCall(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"O0": {"-O0"}, "O1": {"-O1"}, "O3": {"-O3", "-fomit-frame-pointer"}, "no-plt": {"-O2", "-fno-plt"},
@@ -70,9 +70,9 @@ func TestArgumentOfCall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			locks, found := o.criticals(t), map[string]bool{}
+			locks, found := o.criticalLocks(t), map[string]bool{}
 			for _, lwp := range o.lwps {
-				frames, _ := o.stack(t, lwp)
+				frames, _ := o.formatStack(t, lwp)
 				i := slices.IndexFunc(frames,
 					func(f unwind.Frame) bool { return o.calledFunction(f.PC) == entry.Offset })
 				if i < 0 {

@@ -9,8 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// oneFunction is a target that has one function, whose table is sound, and the
-// stack given.
+// oneFunction returns a target with one function, a valid table and the given stack.
 func oneFunction(t *testing.T, a callbacks.Arch, insts []byte, stack ...uint64) (*Unwinder, callbacks.Registers) {
 	t.Helper()
 	mem := &stackBytes{}
@@ -23,7 +22,7 @@ func oneFunction(t *testing.T, a callbacks.Arch, insts []byte, stack ...uint64) 
 	}
 	low, high := uint64(funcLow), uint64(funcLow+funcSize)
 	rules, err := (&fde{cie: &cie{codeAlign: 1, dataAlign: -8, ra: ra, insts: buf{b: insts}}, low: low,
-		high: high}).row(low, a)
+		high: high}).makeRow(low, a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +64,7 @@ func TestDamagedStacks(t *testing.T) {
 }
 
 func TestNotGrowing(t *testing.T) {
-	// The CFA is where rbp points, which stays what it is.
+	// The CFA is the value of rbp, which does not change.
 	insts := []byte{cfaDefCFA, 6, 16, cfaOffset | 16, 1, cfaSameValue, 6}
 	u, regs := oneFunction(t, callbacks.ArchX86_64, insts, 1, funcLow+8, 2, 3)
 	regs.Set(callbacks.X86RBP, stackAt)
@@ -75,8 +74,8 @@ func TestNotGrowing(t *testing.T) {
 	}
 }
 
-// TestSignedReturnAddress asserts that the authentication code is taken off, by
-// the target's mask or, if it tells none, by what a user address can be.
+// TestSignedReturnAddress checks that the authentication code is removed, with the target's mask,
+// or without one by the limits of a user address.
 func TestSignedReturnAddress(t *testing.T) {
 	const signature = 0x0051 << 48
 	insts := []byte{cfaDefCFA, 31, 16, cfaOffset | 30, 1, cfaOffset | 29, 2, cfaAArch64NegateRAState}
@@ -93,8 +92,8 @@ func TestSignedReturnAddress(t *testing.T) {
 	}
 }
 
-// TestLeafByLinkRegister asserts that the return address of a function without
-// frame is taken from the link register, once.
+// TestLeafByLinkRegister checks that the return address of a function without frame is taken from
+// the link register, once.
 func TestLeafByLinkRegister(t *testing.T) {
 	u, regs := oneFunction(t, callbacks.ArchAArch64, []byte{cfaDefCFA, 31, 0}, 0)
 	regs.Set(callbacks.AArch64LR, funcLow+12)

@@ -8,13 +8,13 @@ import (
 // largest libraries have a few 10 KB.
 const maxEntry = 1 << 18
 
-// cie is a common information entry: what the FDEs of many functions share.
+// cie is a common information entry: the data shared by the FDEs of many functions.
 type cie struct {
 	version   byte
 	augmented bool // FDEs have augmentation data, with a length
 	signal    bool // describes signal trampolines
 	ptrEnc    byte // of addresses in FDEs
-	lsdaEnc   byte // of the address of what is known of exceptions in FDEs
+	lsdaEnc   byte // of the address of exception tables in FDEs
 	addrSize  int
 	codeAlign uint64
 	dataAlign int64
@@ -22,12 +22,12 @@ type cie struct {
 	insts     buf
 }
 
-// fde is a frame description entry: the rules of one function, or one part of
-// it. Addresses are those of the file.
+// fde is a frame description entry: the rules of one function, or one part of it. Addresses are
+// those of the file.
 type fde struct {
 	*cie
 	low, high uint64
-	lsda      uint64 // of what is known of exceptions; 0 if there is nothing
+	lsda      uint64 // exception table; 0 without one
 	insts     buf
 }
 
@@ -36,23 +36,23 @@ type header struct {
 	isCIE bool
 	end   bool   // a zero length, which ends the table
 	cie   uint64 // of an FDE: address of its CIE
-	body  buf    // what follows
+	body  buf    // the rest of the entry
 	next  uint64 // address of the next entry
 }
 
-// header reads the start of the entry at addr and takes its bytes.
-func (t *table) header(addr uint64) (header, error) {
+// readHeader reads the start of the entry at addr and takes its bytes.
+func (t *table) readHeader(addr uint64) (header, error) {
 	h := header{}
 	b, err := t.read(addr, 4)
 	if err != nil {
 		return h, err
 	}
-	size, idSize, prefix := b.word(4), 4, uint64(4)
+	size, idSize, prefix := b.readWord(4), 4, uint64(4)
 	if size == 0xffffffff { // 64-bit DWARF
 		if b, err = t.read(addr+4, 8); err != nil {
 			return h, err
 		}
-		size, idSize, prefix = b.word(8), 8, 12
+		size, idSize, prefix = b.readWord(8), 8, 12
 	}
 	if size == 0 {
 		return header{end: true}, nil
@@ -65,7 +65,7 @@ func (t *table) header(addr uint64) (header, error) {
 		return h, err
 	}
 	at := h.body.addr
-	id := h.body.word(idSize)
+	id := h.body.readWord(idSize)
 	switch {
 	case !t.debugFrame:
 		h.isCIE, h.cie = id == 0, at-id
@@ -77,7 +77,7 @@ func (t *table) header(addr uint64) (header, error) {
 	return h, h.body.err
 }
 
-// cieAt returns the CIE at addr, which many FDEs ask for.
+// cieAt returns the CIE at addr. It caches CIEs, which many FDEs share.
 func (t *table) cieAt(addr uint64) (*cie, error) {
 	t.mu.Lock()
 	c := t.cies[addr]
@@ -85,7 +85,7 @@ func (t *table) cieAt(addr uint64) (*cie, error) {
 	if c != nil {
 		return c, nil
 	}
-	h, err := t.header(addr)
+	h, err := t.readHeader(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +104,7 @@ func (t *table) cieAt(addr uint64) (*cie, error) {
 	return c, nil
 }
 
-// maxCIEs bounds the CIEs that are kept of one table; linkers merge equal ones,
-// so that a table has a few.
+// maxCIEs bounds the cached CIEs of one table; linkers merge equal ones, so a table has a few.
 const maxCIEs = 4096
 
 func (t *table) parseCIE(b buf) (*cie, error) {
@@ -113,7 +112,7 @@ func (t *table) parseCIE(b buf) (*cie, error) {
 	if c.version != 1 && c.version != 3 && c.version != 4 {
 		return nil, fmt.Errorf("%w: version %d", ErrUnsupported, c.version)
 	}
-	augmentation := b.cstring()
+	augmentation := b.readCString()
 	if augmentation == "eh" { // GCC 2: a pointer to exception data
 		b.u64()
 		augmentation = ""
@@ -130,15 +129,15 @@ func (t *table) parseCIE(b buf) (*cie, error) {
 	} else {
 		c.ra = b.uleb()
 	}
-	if err := c.augment(augmentation, &b); err != nil {
+	if err := c.readAugmentation(augmentation, &b); err != nil {
 		return nil, err
 	}
 	c.insts = b
 	return c, b.err
 }
 
-// augment reads the augmentation string and its data.
-func (c *cie) augment(s string, b *buf) error {
+// readAugmentation reads the augmentation string and its data.
+func (c *cie) readAugmentation(s string, b *buf) error {
 	if s == "" {
 		return nil
 	}
@@ -147,7 +146,7 @@ func (c *cie) augment(s string, b *buf) error {
 	}
 	c.augmented = true
 	start := *b
-	data := buf{b: b.block()}
+	data := buf{b: b.takeBlock()}
 	if b.err != nil {
 		return b.err
 	}
@@ -158,13 +157,13 @@ func (c *cie) augment(s string, b *buf) error {
 		case 'R':
 			c.ptrEnc = data.u8()
 		case 'P':
-			data.pointer(data.u8(), bases{})
+			data.readPointer(data.u8(), bases{})
 		case 'L':
 			c.lsdaEnc = data.u8()
 		case 'S':
 			c.signal = true
 		case 'B', 'G': // aarch64: signed with key B; memory tags. No data.
-		default: // what follows cannot be told apart, but is skipped as a whole
+		default: // the rest is unknown, but can be skipped as a whole
 			return data.err
 		}
 	}
@@ -173,7 +172,7 @@ func (c *cie) augment(s string, b *buf) error {
 
 // fdeAt parses the FDE at addr.
 func (t *table) fdeAt(addr uint64) (*fde, error) {
-	h, err := t.header(addr)
+	h, err := t.readHeader(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -191,23 +190,23 @@ func (t *table) parseFDE(h *header) (*fde, error) {
 	f, b := &fde{cie: c}, h.body
 	size := uint64(0)
 	if t.debugFrame {
-		f.low, size = b.word(c.addrSize), b.word(c.addrSize)
+		f.low, size = b.readWord(c.addrSize), b.readWord(c.addrSize)
 	} else {
-		f.low = b.pointer(c.ptrEnc, t.bases)
+		f.low = b.readPointer(c.ptrEnc, t.bases)
 		if c.ptrEnc&peIndirect != 0 && b.err == nil {
-			if f.low, err = t.indirect(f.low); err != nil {
+			if f.low, err = t.readIndirect(f.low); err != nil {
 				return nil, err
 			}
 		}
-		size = b.plain(c.ptrEnc & peFormat)
+		size = b.readFormat(c.ptrEnc & peFormat)
 	}
 	f.high = f.low + size
 	if c.augmented {
 		start := b
-		data := buf{b: b.block()}
+		data := buf{b: b.takeBlock()}
 		start.uleb()
 		data.addr = start.addr
-		f.lsda = data.pointer(c.lsdaEnc, t.bases) // what cannot be read is not known
+		f.lsda = data.readPointer(c.lsdaEnc, t.bases) // an unreadable pointer counts as unknown
 	}
 	f.insts = b
 	if b.err == nil && f.high < f.low {

@@ -67,24 +67,24 @@ const (
 	maxExprStack = 64
 )
 
-// reader reads words of the target.
-type reader interface {
+// wordReader reads words of the target.
+type wordReader interface {
 	read(addr uint64, size int) (uint64, error)
 }
 
-// machine evaluates one DWARF expression. The first error stays.
+// machine evaluates one DWARF expression. It keeps the first error.
 type machine struct {
 	code  []byte
 	b     buf
 	stack [maxExprStack]uint64
 	n     int
 	regs  *callbacks.Registers
-	mem   reader
+	mem   wordReader
 }
 
-// evaluate runs the expression code for a frame with registers regs. If
-// hasCFA is set, the stack begins with cfa.
-func evaluate(code []byte, regs *callbacks.Registers, mem reader, cfa uint64, hasCFA bool) (uint64, error) {
+// evaluate runs the expression code for a frame with registers regs. If hasCFA is set, the stack
+// starts with cfa.
+func evaluate(code []byte, regs *callbacks.Registers, mem wordReader, cfa uint64, hasCFA bool) (uint64, error) {
 	m := machine{code: code, b: buf{b: code}, regs: regs, mem: mem}
 	if hasCFA {
 		m.push(cfa)
@@ -94,7 +94,7 @@ func evaluate(code []byte, regs *callbacks.Registers, mem reader, cfa uint64, ha
 			m.b.fail("expression does not end")
 			break
 		}
-		m.operation(m.b.u8())
+		m.execute(m.b.u8())
 	}
 	v := m.pop()
 	if m.b.err != nil {
@@ -121,22 +121,22 @@ func (m *machine) pop() uint64 {
 	return m.stack[m.n]
 }
 
-// operation executes one operation.
-func (m *machine) operation(op byte) {
+// execute executes one operation.
+func (m *machine) execute(op byte) {
 	switch {
 	case op >= opLit0 && op < opReg0:
 		m.push(uint64(op - opLit0))
 	case op >= opReg0 && op < opBreg0:
-		m.push(m.register(uint64(op - opReg0)))
+		m.push(m.readRegister(uint64(op - opReg0)))
 	case op >= opBreg0 && op < opRegx:
-		m.push(m.register(uint64(op-opBreg0)) + uint64(m.b.sleb()))
+		m.push(m.readRegister(uint64(op-opBreg0)) + uint64(m.b.sleb()))
 	case op == opRegx:
-		m.push(m.register(m.b.uleb()))
+		m.push(m.readRegister(m.b.uleb()))
 	case op == opBregx:
 		reg := m.b.uleb()
-		m.push(m.register(reg) + uint64(m.b.sleb()))
+		m.push(m.readRegister(reg) + uint64(m.b.sleb()))
 	case op == opAddr || op >= opConst1u && op <= opConsts:
-		m.push(m.constant(op))
+		m.push(m.readConstant(op))
 	case op == opDeref:
 		m.deref(8)
 	case op == opDerefSize:
@@ -146,16 +146,16 @@ func (m *machine) operation(op byte) {
 	case op == opBra || op == opSkip:
 		m.jump(op)
 	case op == opAbs || op == opNeg || op == opNot || op == opPlusUconst:
-		m.push(m.unary(op, m.pop()))
+		m.push(m.applyUnary(op, m.pop()))
 	case op >= opAnd && op <= opNe:
 		b := m.pop()
-		m.push(m.binary(op, m.pop(), b))
+		m.push(m.applyBinary(op, m.pop(), b))
 	case op != opNop:
 		m.b.err = fmt.Errorf("%w: operation %#x", ErrUnsupported, op)
 	}
 }
 
-func (m *machine) register(n uint64) uint64 {
+func (m *machine) readRegister(n uint64) uint64 {
 	v, ok := m.regs.Get(int(min(n, callbacks.MaxRegister)))
 	if !ok && m.b.err == nil {
 		m.b.err = fmt.Errorf("register %d is not known", n)
@@ -179,7 +179,7 @@ func (m *machine) deref(size int) {
 	m.push(v)
 }
 
-func (m *machine) constant(op byte) uint64 {
+func (m *machine) readConstant(op byte) uint64 {
 	switch op {
 	case opConst1u:
 		return uint64(m.b.u8())
@@ -201,7 +201,7 @@ func (m *machine) constant(op byte) uint64 {
 	return m.b.u64()
 }
 
-// shuffle executes the operations that copy or move what is on the stack.
+// shuffle executes the operations that copy or move stack entries.
 func (m *machine) shuffle(op byte) {
 	switch op {
 	case opDup:

@@ -1,7 +1,7 @@
 package unwind
 
-// unary executes the operations on one value.
-func (m *machine) unary(op byte, a uint64) uint64 {
+// applyUnary executes the operations on one value.
+func (m *machine) applyUnary(op byte, a uint64) uint64 {
 	switch op {
 	case opAbs:
 		if int64(a) < 0 {
@@ -17,8 +17,8 @@ func (m *machine) unary(op byte, a uint64) uint64 {
 	return a
 }
 
-// binary executes the operations on two values, of which b was on top.
-func (m *machine) binary(op byte, a, b uint64) uint64 {
+// applyBinary executes the operations on two values; b was on top.
+func (m *machine) applyBinary(op byte, a, b uint64) uint64 {
 	switch op {
 	case opAnd:
 		return a & b
@@ -41,7 +41,7 @@ func (m *machine) binary(op byte, a, b uint64) uint64 {
 	case opDiv, opMod:
 		return m.divide(op, a, b)
 	}
-	return compare(op, int64(a), int64(b))
+	return compareSigned(op, int64(a), int64(b))
 }
 
 func (m *machine) divide(op byte, a, b uint64) uint64 {
@@ -57,8 +57,8 @@ func (m *machine) divide(op byte, a, b uint64) uint64 {
 	return uint64(int64(a) / int64(b))
 }
 
-// compare executes the comparisons, which are signed.
-func compare(op byte, a, b int64) uint64 {
+// compareSigned executes the comparisons, which are signed.
+func compareSigned(op byte, a, b int64) uint64 {
 	holds := false
 	switch op {
 	case opEq:

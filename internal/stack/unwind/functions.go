@@ -2,7 +2,7 @@ package unwind
 
 import "github.com/ompd-inspect/ompd-inspect/callbacks"
 
-// Functions lists the functions, and parts of functions, that the unwind tables of a module
+// Functions returns the functions, and parts of functions, that the unwind tables of a module
 // describe, as [low, high) in the target, by address. It reads the whole table.
 func (u *Unwinder) Functions(mod *callbacks.Module) [][2]uint64 {
 	for _, m := range u.mods {

@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// TestFunctions lists the functions of the C library, and holds them against what is found for
-// an address in each.
+// TestFunctions lists the functions of the C library, and compares them with the lookup of an
+// address in each.
 func TestFunctions(t *testing.T) {
 	img, c, err := elfx.OpenFile(nil).Map("/lib/x86_64-linux-gnu/libc.so.6")
 	if err != nil {

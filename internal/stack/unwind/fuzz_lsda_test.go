@@ -2,7 +2,7 @@ package unwind
 
 import "testing"
 
-// FuzzCallSites reads bytes as the table of the calls of a function that may throw.
+// FuzzCallSites parses bytes as the call-site table of a function that may throw.
 func FuzzCallSites(f *testing.F) {
 	const low = 0x1000
 	f.Add([]byte{peOmit, peOmit, peULEB, 8, 0x10, 8, 0, 0, 0x20, 8, 0x60, 1, 0, 0, 0, 0}, uint64(0x24))

@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// FuzzTable reads bytes as tables of every kind: a row or an error, never both,
-// and never more than the bytes.
+// FuzzTable parses bytes as tables of every kind. The result is a row or an error, never both, and
+// never reads past the bytes.
 func FuzzTable(f *testing.F) {
 	for _, enc := range []byte{pePCRel | peSData4, peAbsolute, peULEB} {
 		frame := ehTable("zPR", []byte{peUData2, 1, 2, enc}, enc, enc == peAbsolute)
@@ -17,12 +17,12 @@ func FuzzTable(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, pc uint64) {
 		end := tableAt + uint64(len(data))
-		linear := newTable(slice{tableAt, data}, bases{data: tableAt})
+		linear := newTable(memorySlice{tableAt, data}, bases{data: tableAt})
 		linear.start, linear.end = tableAt, end
-		debug := newTable(slice{data: data}, bases{})
+		debug := newTable(memorySlice{data: data}, bases{})
 		debug.debugFrame, debug.end = true, uint64(len(data))
 		tables := []*table{linear, debug}
-		if t, err := ehFrame(slice{tableAt, data}, tableAt, uint64(len(data))); err == nil {
+		if t, err := ehFrame(memorySlice{tableAt, data}, tableAt, uint64(len(data))); err == nil {
 			t.end = end
 			tables = append(tables, t)
 		}
@@ -43,7 +43,7 @@ func FuzzTable(f *testing.F) {
 				if pc < fde.low || pc >= fde.high {
 					t.Fatalf("%#x is not in [%#x, %#x)", pc, fde.low, fde.high)
 				}
-				r, err := fde.row(pc, callbacks.ArchX86_64)
+				r, err := fde.makeRow(pc, callbacks.ArchX86_64)
 				if (r == nil) == (err == nil) {
 					t.Fatalf("%v and %v", r, err)
 				}
@@ -61,7 +61,7 @@ func FuzzInstructions(f *testing.F) {
 		for _, a := range []callbacks.Arch{callbacks.ArchX86_64, callbacks.ArchAArch64} {
 			common := &cie{codeAlign: 1, dataAlign: -8, ra: 16, insts: buf{b: start}}
 			fde := fde{cie: common, low: 0x1000, high: 0x2000, insts: buf{b: insts}}
-			r, err := fde.row(pc, a)
+			r, err := fde.makeRow(pc, a)
 			if (r == nil) == (err == nil) {
 				t.Fatalf("%v and %v", r, err)
 			}
@@ -81,7 +81,7 @@ func FuzzExpression(f *testing.F) {
 	})
 }
 
-// stackBytes is a stack of bytes at stackAt, and nothing else.
+// stackBytes is memory with only a stack of bytes at stackAt.
 type stackBytes struct {
 	b     []byte
 	reads int
@@ -99,7 +99,7 @@ func (m *stackBytes) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
-// FuzzStack walks bytes as a stack over one function whose table is sound.
+// FuzzStack walks bytes as a stack over one function with a valid table.
 func FuzzStack(f *testing.F) {
 	frame := ehTable("zR", []byte{peUData4}, peUData4, false)
 	good := make([]byte, 64)
@@ -112,7 +112,7 @@ func FuzzStack(f *testing.F) {
 			mem := &stackBytes{b: stack}
 			m := &module{Module: &callbacks.Module{Path: "m", Low: callbacks.At(funcLow),
 				High: callbacks.At(funcLow + funcSize)}, mem: mem}
-			m.eh = newTable(slice{tableAt, frame}, bases{})
+			m.eh = newTable(memorySlice{tableAt, frame}, bases{})
 			m.eh.start, m.eh.end = tableAt, tableAt+uint64(len(frame))
 			m.load.Do(func() {})
 			u := New(mem, a, nil)

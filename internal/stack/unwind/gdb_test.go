@@ -14,9 +14,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// walker prints the frames of every thread as gdb sees them. Inlined functions
-// and tail calls are no frames of the machine. A mark tells what is special:
-// s for a signal trampoline.
+// walker prints the frames of every thread as gdb sees them. Inlined functions and tail calls are
+// not frames of the machine. The mark s shows a signal trampoline.
 const walker = `
 import gdb
 for t in gdb.selected_inferior().threads():
@@ -30,7 +29,7 @@ for t in gdb.selected_inferior().threads():
     print("STACK", t.ptid[1], " ".join(out))
 `
 
-// gdbStacks are the stacks of a core by LWP, as gdb finds them.
+// gdbStacks returns the stacks of a core by LWP, as gdb finds them.
 func gdbStacks(t testing.TB, exe, core string) map[uint64]string {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "walk.py")
@@ -84,7 +83,7 @@ func open(t testing.TB, core string) *opened {
 	return &opened{c, unwind.New(c, c.Arch(), mods), mods, lwps}
 }
 
-func (o *opened) registers(t testing.TB, lwp callbacks.ThreadID) callbacks.Registers {
+func (o *opened) readRegisters(t testing.TB, lwp callbacks.ThreadID) callbacks.Registers {
 	t.Helper()
 	r, err := o.Registers(lwp)
 	if err != nil {
@@ -93,10 +92,10 @@ func (o *opened) registers(t testing.TB, lwp callbacks.ThreadID) callbacks.Regis
 	return r
 }
 
-// stack is a thread's stack in the notation of walker.
-func (o *opened) stack(t testing.TB, lwp callbacks.ThreadID) ([]unwind.Frame, string) {
+// formatStack returns a thread's stack in the notation of walker.
+func (o *opened) formatStack(t testing.TB, lwp callbacks.ThreadID) ([]unwind.Frame, string) {
 	t.Helper()
-	frames, err := o.u.Stack(o.registers(t, lwp), 0)
+	frames, err := o.u.Stack(o.readRegisters(t, lwp), 0)
 	var out []string
 	for _, f := range frames {
 		mark := ""
@@ -111,9 +110,8 @@ func (o *opened) stack(t testing.TB, lwp callbacks.ThreadID) ([]unwind.Frame, st
 	return frames, strings.Join(out, " ")
 }
 
-// compare asserts that every stack of the core is as gdb has it, and returns
-// the number of frames.
-func compare(t *testing.T, exe, core string) (frames int) {
+// compareWithGdb checks that every stack of the core equals gdb's, and returns the number of frames.
+func compareWithGdb(t *testing.T, exe, core string) (frames int) {
 	t.Helper()
 	o := open(t, core)
 	want := gdbStacks(t, exe, core)
@@ -121,9 +119,9 @@ func compare(t *testing.T, exe, core string) (frames int) {
 		t.Errorf("%d threads, gdb has %d", len(o.lwps), len(want))
 	}
 	for _, lwp := range o.lwps {
-		fs, got := o.stack(t, lwp)
+		fs, got := o.formatStack(t, lwp)
 		frames += len(fs)
-		// gdb does not see that a coroutine ends at its entry, and goes on to 0.
+		// gdb does not detect that a coroutine ends at its entry, and continues to 0.
 		if astray, ok := strings.CutSuffix(want[lwp.Value], " 0x0"); ok && len(fs) >= 3 &&
 			strings.HasPrefix(astray, got+" ") {
 			continue

@@ -9,36 +9,36 @@ import (
 )
 
 const (
-	// maxGuessedFrame bounds the distance from the stack pointer to a frame
-	// pointer that is believed. Larger frames exist (big arrays), but a
-	// register that happens to point into the stack is more likely.
+	// maxGuessedFrame bounds the distance from the stack pointer to an accepted frame pointer, in
+	// bytes. Larger frames exist (big arrays), but a register that happens to point into the stack
+	// is more likely.
 	maxGuessedFrame = 1 << 20
-	// maxLeaf bounds the distance from the start of a function, which a call
-	// names, to an instruction that is believed to belong to it.
+	// maxLeaf bounds the distance from the start of a function that a call names to an instruction
+	// that is assumed to belong to it, in bytes.
 	maxLeaf = 1 << 16
 )
 
-// trampoline reports whether the code at pc is a signal trampoline.
-func (w *walk) trampoline(pc uint64) bool {
+// isTrampoline reports whether the code at pc is a signal trampoline.
+func (w *walk) isTrampoline(pc uint64) bool {
 	return pc != 0 && arch.IsSigreturn(w.arch, w.mem, pc)
 }
 
-// withoutTable goes to the caller of a frame that no table covers.
+// withoutTable moves to the caller of a frame that no table covers.
 func (w *walk) withoutTable(f *Frame, r *row) (more bool, err error) {
-	if w.trampoline(f.PC) {
+	if w.isTrampoline(f.PC) {
 		f.Signal, f.Exact = true, true
 		return true, w.fromSignalFrame(f)
 	}
-	if w.depth == 1 && arch.IsNewThread(&f.Registers) { // nothing called it
+	if w.depth == 1 && arch.IsNewThread(&f.Registers) { // it has no caller
 		f.Outermost = true
 		return false, nil
 	}
-	if w.codeReturns(f) {
-		return true, w.moved(f.CFA, false, HowCode)
+	if w.followCode(f) {
+		return true, w.recordStep(f.CFA, false, HowCode)
 	}
-	strayed := w.exact && !w.executable(f.PC) // a call that changed nothing but the PC
-	if w.leaf(f, !strayed) || w.framePointer(f) || w.leaf(f, false) {
-		return true, w.moved(f.CFA, false, w.how)
+	strayed := w.exact && !w.isExecutable(f.PC) // a call that changed nothing but the PC
+	if w.tryLeaf(f, !strayed) || w.tryFramePointer(f) || w.tryLeaf(f, false) {
+		return true, w.recordStep(f.CFA, false, w.how)
 	}
 	if errors.Is(r.err, ErrNoUnwindInfo) {
 		return false, r.err
@@ -46,12 +46,12 @@ func (w *walk) withoutTable(f *Frame, r *row) (more bool, err error) {
 	return false, fmt.Errorf("%w: %w", ErrNoUnwindInfo, r.err)
 }
 
-// executable reports whether the target may run what is at pc. Where it does not
-// say, modules are taken for code and everything else for none.
-func (w *walk) executable(pc uint64) bool {
+// isExecutable reports whether the target may execute the code at pc. If the target does not report
+// permissions, modules count as code and everything else does not.
+func (w *walk) isExecutable(pc uint64) bool {
 	l, ok := w.mem.(callbacks.MappingLister)
 	if !ok {
-		return w.module(pc) != nil
+		return w.moduleAt(pc) != nil
 	}
 	for _, m := range l.Mappings() {
 		if pc >= m.Low.Offset && pc < m.High.Offset {
@@ -61,8 +61,8 @@ func (w *walk) executable(pc uint64) bool {
 	return false
 }
 
-// fromSignalFrame restores what the kernel saved. f.CFA is the interrupted
-// stack pointer.
+// fromSignalFrame restores the registers that the kernel saved. f.CFA is the interrupted stack
+// pointer.
 func (w *walk) fromSignalFrame(f *Frame) error {
 	sp := f.Registers.SP()
 	for _, s := range arch.SignalFrame(w.arch) {
@@ -73,13 +73,12 @@ func (w *walk) fromSignalFrame(f *Frame) error {
 		w.regs.Set(s.Register, v)
 	}
 	f.CFA = w.regs.SP()
-	return w.moved(f.CFA, true, HowSignal)
+	return w.recordStep(f.CFA, true, HowSignal)
 }
 
-// leaf takes the frame for one of a function that has not touched the stack, so
-// that the return address is on top of it (or in the link register). If strict
-// is set the call must be one of that function.
-func (w *walk) leaf(f *Frame, strict bool) bool {
+// tryLeaf assumes that the function has not touched the stack, so that the return address is on top of
+// it (or in the link register). If strict is set, the call must be one of that function.
+func (w *walk) tryLeaf(f *Frame, strict bool) bool {
 	if !f.Exact {
 		return false
 	}
@@ -96,7 +95,7 @@ func (w *walk) leaf(f *Frame, strict bool) bool {
 		cfa += 8
 	}
 	call, ok := arch.CallBefore(w.arch, w.mem, ret)
-	if !ok || strict && !w.goesTo(call, f.PC) {
+	if !ok || strict && !w.mayReach(call, f.PC) {
 		return false
 	}
 	w.regs.Valid &^= arch.CallerSaved(w.arch)
@@ -106,8 +105,8 @@ func (w *walk) leaf(f *Frame, strict bool) bool {
 	return true
 }
 
-// goesTo reports whether call may have led to the function that has pc.
-func (w *walk) goesTo(call arch.Call, pc uint64) bool {
+// mayReach reports whether call may have reached the function that contains pc.
+func (w *walk) mayReach(call arch.Call, pc uint64) bool {
 	target := call.Target
 	if call.Kind == arch.CallRegister {
 		return false
@@ -126,8 +125,8 @@ func (w *walk) goesTo(call arch.Call, pc uint64) bool {
 	return pc >= target && pc-target <= maxLeaf
 }
 
-// framePointer takes the frame pointer's word.
-func (w *walk) framePointer(f *Frame) bool {
+// tryFramePointer moves to the caller by the frame pointer.
+func (w *walk) tryFramePointer(f *Frame) bool {
 	fp, ok := f.Registers.Get(arch.FramePointer(w.arch))
 	low := max(f.Registers.SP(), w.lastCFA)
 	if !ok || fp%8 != 0 || fp < low || fp-low > maxGuessedFrame {
@@ -138,7 +137,7 @@ func (w *walk) framePointer(f *Frame) bool {
 		return false
 	}
 	ret, err := w.stack.read(fp+8, 8)
-	if err != nil || !w.plausible(ret&^f.Registers.PACMask) {
+	if err != nil || !w.isPlausible(ret&^f.Registers.PACMask) {
 		return false
 	}
 	// Other registers may have been saved anywhere.
@@ -146,24 +145,23 @@ func (w *walk) framePointer(f *Frame) bool {
 	w.regs.Set(arch.FramePointer(w.arch), older)
 	w.regs.SetPC(ret)
 	f.CFA = fp + 16
-	if w.arch == callbacks.ArchX86_64 { // elsewhere locals may lie above
+	if w.arch == callbacks.ArchX86_64 { // on other architectures locals may be above
 		w.regs.SetSP(f.CFA)
 	}
 	w.how = HowFramePointer
 	return true
 }
 
-// plausible reports whether ret looks like a return address: it stands behind a
-// call, at the entry of a coroutine or a signal trampoline, or in a module whose
-// code cannot be read.
-func (w *walk) plausible(ret uint64) bool {
-	if _, ok := arch.CallBefore(w.arch, w.mem, ret); ok || w.trampoline(ret) {
+// isPlausible reports whether ret looks like a return address: it follows a call, is the entry of a
+// coroutine or a signal trampoline, or is in a module whose code cannot be read.
+func (w *walk) isPlausible(ret uint64) bool {
+	if _, ok := arch.CallBefore(w.arch, w.mem, ret); ok || w.isTrampoline(ret) {
 		return true
 	}
-	if r := w.row(ret); r.err == nil && r.low == ret {
+	if r := w.rowAt(ret); r.err == nil && r.low == ret {
 		return true
 	}
 	var p [1]byte
-	m := w.module(ret)
+	m := w.moduleAt(ret)
 	return m != nil && m.Image == nil && w.mem.ReadMemory(callbacks.At(ret), p[:]) != nil
 }

@@ -1,32 +1,32 @@
 package unwind
 
-// Handling is what the code of a function does with an exception that comes to it.
+// Handling is the effect of a function's code on an exception that reaches it.
 type Handling uint8
 
-// What may be done with an exception.
+// Effects on an exception.
 const (
-	HandlingUnknown Handling = iota // its tables cannot be read
-	PassesOn                        // it goes on to the caller
-	Cleans                          // destructors of the function are called, then it goes on
+	HandlingUnknown Handling = iota // the tables cannot be read
+	PassesOn                        // it continues to the caller
+	Cleans                          // destructors of the function are called, then it continues
 	MayCatch                        // there is code that catches exceptions, maybe of another type
 	Ends                            // the function may not be left by an exception: it ends the program
 )
 
 const (
-	// maxCallSites bounds the table of the calls of a function that may throw, in bytes.
+	// maxCallSites bounds the call-site table of a function, in bytes.
 	maxCallSites = 1 << 20
-	// lsdaHeader is more than what is before that table.
+	// lsdaHeader is an upper bound of the bytes before that table.
 	lsdaHeader = 48
 )
 
-// Handling tells what the function around pc, an address within a call, does with an
-// exception that comes from that call.
-func (u *Unwinder) Handling(pc uint64) Handling {
-	m := u.module(pc)
+// HandlingAt returns what the function around pc, an address within a call, does with an exception
+// from that call.
+func (u *Unwinder) HandlingAt(pc uint64) Handling {
+	m := u.moduleAt(pc)
 	if m == nil {
 		return HandlingUnknown
 	}
-	f, _, err := m.fde(pc - m.Bias)
+	f, _, err := m.findFDE(pc - m.Bias)
 	if err != nil {
 		return HandlingUnknown
 	}
@@ -44,13 +44,13 @@ func (u *Unwinder) Handling(pc uint64) Handling {
 	return h
 }
 
-// callSite looks for pc in the table of calls of a function (.gcc_except_table).
+// callSite searches for pc in the call-site table of a function (.gcc_except_table).
 func callSite(src source, f *fde, pc uint64) (Handling, error) {
-	b, err := some(src, f.lsda, lsdaHeader)
+	b, err := readUpTo(src, f.lsda, lsdaHeader)
 	if err != nil {
 		return HandlingUnknown, err
 	}
-	b.pointer(b.u8(), bases{}) // where landing pads begin
+	b.readPointer(b.u8(), bases{}) // start of the landing pads
 	if types := b.u8(); types != peOmit {
 		b.uleb()
 	}
@@ -63,7 +63,7 @@ func callSite(src source, f *fde, pc uint64) (Handling, error) {
 		return HandlingUnknown, err
 	}
 	for t := (buf{b: p, addr: b.addr}); len(t.b) > 0 && t.err == nil; {
-		start, length, pad := t.plain(enc&peFormat), t.plain(enc&peFormat), t.plain(enc&peFormat)
+		start, length, pad := t.readFormat(enc&peFormat), t.readFormat(enc&peFormat), t.readFormat(enc&peFormat)
 		action := t.uleb()
 		switch at := pc - f.low; {
 		case t.err != nil:
@@ -80,8 +80,8 @@ func callSite(src source, f *fde, pc uint64) (Handling, error) {
 	return Ends, nil
 }
 
-// some reads up to n bytes, less where memory ends.
-func some(src source, addr uint64, n int) (buf, error) {
+// readUpTo reads up to n bytes, fewer at the end of memory.
+func readUpTo(src source, addr uint64, n int) (buf, error) {
 	for {
 		p, err := src.bytes(addr, n)
 		if err == nil || n < 4 {

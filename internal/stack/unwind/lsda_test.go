@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// bytesAt is memory at an address, for tables of exceptions.
+// bytesAt is memory at an address, for exception tables.
 type bytesAt struct {
 	low uint64
 	b   []byte
@@ -18,7 +18,7 @@ func (m bytesAt) bytes(vaddr uint64, n int) ([]byte, error) {
 	return m.b[vaddr-m.low:][:n], nil
 }
 
-// TestCallSites: what a function does with an exception, by its table of calls.
+// TestCallSites checks the handling of exceptions by a function's call-site table.
 func TestCallSites(t *testing.T) {
 	const low = 0x1000
 	table := func(entries ...byte) bytesAt {

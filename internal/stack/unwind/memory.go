@@ -5,8 +5,8 @@ import (
 )
 
 const (
-	// windowSize is how much of a stack is read at once. Ten frames of usual
-	// size fit; more would be copied from processes for nothing.
+	// windowSize is the size of one read of a stack, in bytes. Ten frames of usual size fit; a
+	// larger size would copy unused memory from processes.
 	windowSize = 1024
 	pageSize   = 4096 // the smallest; a mapping may end at each multiple
 )
@@ -53,7 +53,7 @@ func (s *stackReader) read(addr uint64, size int) (uint64, error) {
 	return callbacks.Word(w.buf[:size]), nil
 }
 
-// reset forgets what was read.
+// reset drops the cached memory.
 func (s *stackReader) reset(mem callbacks.Memory) {
 	s.mem, s.next = mem, 0
 	for i := range s.windows {

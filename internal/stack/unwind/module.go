@@ -12,15 +12,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/gocode"
 )
 
-// module is a module with its tables, which are found when they are first asked
-// for.
+// module is a module with its tables, which are found at their first use.
 type module struct {
 	*callbacks.Module
 	mem    callbacks.Memory
 	memory *budget.Ledger
 
 	load  sync.Once
-	eh    *table // nil if there is none
+	eh    *table // nil without one
 	debug *table
 	err   error // why there is no table
 
@@ -28,8 +27,8 @@ type module struct {
 	goInfo func() *gocode.Runtime
 }
 
-// fde returns the FDE of file address pc and the kind of its table.
-func (m *module) fde(pc uint64) (*fde, How, error) {
+// findFDE returns the FDE of file address pc and the kind of its table.
+func (m *module) findFDE(pc uint64) (*fde, How, error) {
 	m.load.Do(m.open)
 	var damage error
 	for _, c := range []struct {
@@ -47,11 +46,11 @@ func (m *module) fde(pc uint64) (*fde, How, error) {
 			damage = err
 		}
 	}
-	return nil, 0, cmpErr(damage, m.err, ErrNoUnwindInfo)
+	return nil, 0, firstError(damage, m.err, ErrNoUnwindInfo)
 }
 
-// cmpErr is the first of errs that is not nil.
-func cmpErr(errs ...error) error {
+// firstError returns the first non-nil error of errs.
+func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
 			return err
@@ -60,7 +59,7 @@ func cmpErr(errs ...error) error {
 	return nil
 }
 
-// open finds the tables, in the file or else in memory.
+// open finds the tables, in the file or otherwise in memory.
 func (m *module) open() {
 	if m.Image == nil {
 		m.err = m.openMemory()
@@ -76,13 +75,13 @@ func (m *module) open() {
 	}
 	m.openGo(f)
 	if data, h, err := f.Section(".debug_frame"); err == nil && h.Type != elf.SHT_NOBITS {
-		m.debug = newTable(slice{data: data}, bases{})
+		m.debug = newTable(memorySlice{data: data}, bases{})
 		m.debug.debugFrame, m.debug.end, m.debug.memory = true, uint64(len(data)), m.memory
 	}
 }
 
-// fileEHFrame finds the .eh_frame of an ELF file, by its program header, or if
-// that is missing or damaged by its section. It is nil if there is none.
+// fileEHFrame finds the .eh_frame of an ELF file, by its program header, or if that is missing or
+// damaged by its section. It returns nil without one.
 func fileEHFrame(f *elfx.File) (*table, error) {
 	t, err := segmentEHFrame(fileSource{f}, f.Progs())
 	if t != nil && t.index.n > 0 {
@@ -90,7 +89,7 @@ func fileEHFrame(f *elfx.File) (*table, error) {
 	}
 	data, h, serr := f.Section(".eh_frame")
 	if serr == nil {
-		t = newTable(slice{h.Addr, data}, bases{})
+		t = newTable(memorySlice{h.Addr, data}, bases{})
 		t.start, t.end = h.Addr, h.Addr+uint64(len(data))
 		return t, nil
 	}
@@ -100,8 +99,8 @@ func fileEHFrame(f *elfx.File) (*table, error) {
 	return t, serr
 }
 
-// segmentEHFrame finds .eh_frame through PT_GNU_EH_FRAME. It is nil without an
-// error if there is none.
+// segmentEHFrame finds .eh_frame through PT_GNU_EH_FRAME. It returns nil without an error if there
+// is none.
 func segmentEHFrame(src source, progs []elf.ProgHeader) (*table, error) {
 	for _, p := range progs {
 		if p.Type == elf.PT_GNU_EH_FRAME {
@@ -116,7 +115,7 @@ func segmentEHFrame(src source, progs []elf.ProgHeader) (*table, error) {
 	return nil, nil
 }
 
-// segmentEnd is the end of the PT_LOAD segment that has addr, or addr itself.
+// segmentEnd returns the end of the PT_LOAD segment that contains addr, or addr itself.
 func segmentEnd(progs []elf.ProgHeader, addr uint64) uint64 {
 	for _, p := range progs {
 		if p.Type == elf.PT_LOAD && addr >= p.Vaddr && addr-p.Vaddr < p.Filesz {
@@ -126,18 +125,18 @@ func segmentEnd(progs []elf.ProgHeader, addr uint64) uint64 {
 	return addr
 }
 
-// fileSource reads what a loader maps from the file.
+// fileSource reads the bytes that a loader maps from the file.
 type fileSource struct{ *elfx.File }
 
 func (s fileSource) bytes(vaddr uint64, n int) ([]byte, error) { return s.DataAt(vaddr, n) }
 
-// slice is a section in memory; addr is the virtual address of its first byte.
-type slice struct {
+// memorySlice is a section in memory; addr is the virtual address of its first byte.
+type memorySlice struct {
 	addr uint64
 	data []byte
 }
 
-func (s slice) bytes(vaddr uint64, n int) ([]byte, error) {
+func (s memorySlice) bytes(vaddr uint64, n int) ([]byte, error) {
 	off := vaddr - s.addr
 	if off > uint64(len(s.data)) || n < 0 || uint64(n) > uint64(len(s.data))-off {
 		return nil, fmt.Errorf("%w: %d bytes at %#x are outside of the section", ErrDamaged, n, vaddr)
@@ -169,37 +168,36 @@ const (
 	phdrSize      = 56
 )
 
-// openMemory finds the tables of a module whose file is not at hand, through
-// the ELF header at its start.
+// openMemory finds the tables of a module without a file, through the ELF header at its start.
 func (m *module) openMemory() error {
 	src := memSource{m.mem, m.Bias}
 	base := m.Low.Offset - m.Bias
 	p, err := src.bytes(base, ehdrSize)
 	if err != nil {
-		return m.missing(err)
+		return m.missingError(err)
 	}
 	if string(p[:4]) != elf.ELFMAG {
-		return m.missing(errors.New("no ELF header in memory"))
+		return m.missingError(errors.New("no ELF header in memory"))
 	}
 	h := buf{b: p[ehdrPhoff:]}
 	phoff := h.u64()
 	h = buf{b: p[ehdrPhentsize:]}
 	size, n := h.u16(), h.u16()
 	if size != phdrSize || n > maxPhdrs || phoff > m.High.Sub(m.Low) {
-		return m.missing(fmt.Errorf("%w: program headers in memory", ErrDamaged))
+		return m.missingError(fmt.Errorf("%w: program headers in memory", ErrDamaged))
 	}
 	if p, err = src.bytes(base+phoff, int(n)*phdrSize); err != nil {
-		return m.missing(err)
+		return m.missingError(err)
 	}
 	m.eh, err = segmentEHFrame(src, progHeaders(p))
 	if err != nil {
-		return m.missing(err)
+		return m.missingError(err)
 	}
 	return nil
 }
 
-// missing says that the module's file is needed.
-func (m *module) missing(err error) error {
+// missingError returns the error for a module whose file is needed.
+func (m *module) missingError(err error) error {
 	if m.Err != nil {
 		return fmt.Errorf("unwind information of %s: %w; not in memory either: %w", m.Path, m.Err, err)
 	}

@@ -12,8 +12,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestOpenMPAsGdb asserts that the stacks of OpenMP programs on stripped
-// runtimes are those that gdb finds.
+// TestOpenMPAsGdb checks that the stacks of OpenMP programs on stripped runtimes equal gdb's.
 func TestOpenMPAsGdb(t *testing.T) {
 	fast := []string{"-O3", "-fomit-frame-pointer"}
 	for _, c := range []struct {
@@ -39,26 +38,25 @@ func TestOpenMPAsGdb(t *testing.T) {
 		t.Run(c.program+" "+rt.Name+" "+string(c.mode), func(t *testing.T) {
 			exe := omptest.Compile(t, omptest.Build{Program: c.program, Flags: c.flags, Strip: true})
 			r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: rt, Mode: c.mode})
-			if n := compare(t, exe, r.Core); n < c.least {
+			if n := compareWithGdb(t, exe, r.Core); n < c.least {
 				t.Errorf("%d frames, want at least %d", n, c.least)
 			}
 		})
 	}
 }
 
-// TestSpinningSnapshots takes several cores of threads that run, so that they
-// are met at whatever instruction they are at.
+// TestSpinningSnapshots takes several cores of running threads, so that they stop at arbitrary
+// instructions.
 func TestSpinningSnapshots(t *testing.T) {
 	exe := compile(t, "clang-16", "spin.c", "-O2", "-fomit-frame-pointer", "-mavx2")
 	for range 2 {
-		dir := t.TempDir() // another directory is another run to the cache
+		dir := t.TempDir() // the cache takes another directory for another run
 		core := omptest.Dump(t, omptest.Run{Exe: exe, Mode: omptest.Gcore, Args: []string{dir}}).Core
-		compare(t, exe, core)
+		compareWithGdb(t, exe, core)
 	}
 }
 
-// withoutFile is a copy of mods in which the file of the module whose path
-// contains name is not at hand.
+// withoutFile returns a copy of mods without the file of the module whose path contains name.
 func withoutFile(t *testing.T, mods []*callbacks.Module, name string) []*callbacks.Module {
 	t.Helper()
 	i := slices.IndexFunc(mods, func(m *callbacks.Module) bool { return strings.Contains(m.Path, name) })
@@ -72,20 +70,19 @@ func withoutFile(t *testing.T, mods []*callbacks.Module, name string) []*callbac
 	return copied
 }
 
-// TestTablesFromMemory asserts that a module whose file is missing is unwound
-// from the tables in the target's memory, and without them by frame pointers
-// with an error that names the module.
+// TestTablesFromMemory checks that a module whose file is missing is unwound from the tables in the
+// target's memory, and without them by frame pointers, with an error that names the module.
 func TestTablesFromMemory(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "barrier", Flags: []string{"-O2"}})
 	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel})
 	o := open(t, r.Core)
-	// corefile serves pages of missing files too while it has the files, as
-	// if all had been dumped.
+	// corefile also serves pages of missing files while it has the files, as if all had been
+	// dumped.
 	u := unwind.New(o, o.Arch(), withoutFile(t, o.mods, "libomp"))
 	bare := unwind.New(onlyCaptured{o, o.mods}, o.Arch(), withoutFile(t, o.mods, "libomp"))
 	sawMissing := false
 	for _, lwp := range o.lwps {
-		regs := o.registers(t, lwp)
+		regs := o.readRegisters(t, lwp)
 		want, err := o.u.Stack(regs, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +92,7 @@ func TestTablesFromMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !slices.EqualFunc(got, want, samePlace) {
-			t.Errorf("%v: from memory %v, from the file %v", lwp, pcs(got), pcs(want))
+			t.Errorf("%v: from memory %v, from the file %v", lwp, listPCs(got), listPCs(want))
 		}
 		if _, err = bare.Stack(regs, 0); err != nil {
 			sawMissing = true
@@ -109,7 +106,7 @@ func TestTablesFromMemory(t *testing.T) {
 	}
 }
 
-// onlyCaptured is a core without the pages that come from libomp's file.
+// onlyCaptured is a core without the pages from libomp's file.
 type onlyCaptured struct {
 	callbacks.Memory
 	mods []*callbacks.Module
@@ -126,14 +123,14 @@ func (m onlyCaptured) ReadMemory(a callbacks.Address, p []byte) error {
 
 func samePlace(a, b unwind.Frame) bool { return a.PC == b.PC && a.CFA == b.CFA }
 
-func pcs(frames []unwind.Frame) (list []uint64) {
+func listPCs(frames []unwind.Frame) (list []uint64) {
 	for _, f := range frames {
 		list = append(list, f.PC)
 	}
 	return list
 }
 
-// TestConcurrentUse lets several goroutines meet the modules at once.
+// TestConcurrentUse opens the modules from several goroutines at once.
 func TestConcurrentUse(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "nested", Flags: []string{"-O2"}})
 	o := open(t, omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 19), Mode: omptest.Kernel}).Core)
@@ -141,7 +138,7 @@ func TestConcurrentUse(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		for _, lwp := range o.lwps {
-			regs := o.registers(t, lwp)
+			regs := o.readRegisters(t, lwp)
 			want, err := o.u.Stack(regs, 0)
 			if err != nil {
 				t.Fatal(err)
@@ -149,7 +146,7 @@ func TestConcurrentUse(t *testing.T) {
 			all.Go(func() {
 				got, err := shared.Stack(regs, 0)
 				if err != nil || !slices.EqualFunc(got, want, samePlace) {
-					t.Errorf("%v: %v, %v; want %v", lwp, pcs(got), err, pcs(want))
+					t.Errorf("%v: %v, %v; want %v", lwp, listPCs(got), err, listPCs(want))
 				}
 			})
 		}
@@ -157,14 +154,14 @@ func TestConcurrentUse(t *testing.T) {
 	all.Wait()
 }
 
-// TestFunctionBounds asserts that every frame lies in the function that the
-// tables have for it, and that addresses outside of modules have none.
+// TestFunctionBounds checks that every frame is within its function's range in the tables, and that
+// addresses outside of modules have no function.
 func TestFunctionBounds(t *testing.T) {
 	exe := compile(t, "gcc", "stacks.c", "-O2")
 	o := open(t, omptest.Dump(t, omptest.Run{Exe: exe, Mode: omptest.Kernel, Args: []string{"vdso"}}).Core)
 	seen := map[string]bool{}
 	for _, lwp := range o.lwps {
-		frames, _ := o.stack(t, lwp)
+		frames, _ := o.formatStack(t, lwp)
 		for _, f := range frames {
 			low, high, ok := o.u.FunctionBounds(f.LookupPC())
 			if !ok || f.LookupPC() < low || f.LookupPC() >= high || high-low > 1<<20 {
@@ -181,20 +178,19 @@ func TestFunctionBounds(t *testing.T) {
 	}
 }
 
-// TestFramePointers asserts that code without any table is crossed by frame
-// pointers, that such frames are marked as guessed, and that nothing below them
-// is taken for known that is not.
+// TestFramePointers checks that code without any table is unwound by frame pointers, that such
+// frames are marked as guessed, and that no register of an outer frame is wrongly known.
 func TestFramePointers(t *testing.T) {
 	for _, cc := range []string{"gcc", "clang-16"} {
 		t.Run(cc, func(t *testing.T) {
 			flags := []string{"-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-omit-frame-pointer", "-g0"}
 			exe := compile(t, cc, "stacks.c", append(flags, "-O1")...)
 			with := omptest.Dump(t, omptest.Run{Exe: exe, Mode: omptest.Kernel, Args: []string{"null"}})
-			compare(t, exe, with.Core)
+			compareWithGdb(t, exe, with.Core)
 			o := open(t, with.Core)
 			guessed := 0
 			for _, lwp := range o.lwps {
-				frames, _ := o.stack(t, lwp)
+				frames, _ := o.formatStack(t, lwp)
 				for _, f := range frames {
 					if f.How == unwind.HowFramePointer {
 						guessed++
@@ -211,14 +207,14 @@ func TestFramePointers(t *testing.T) {
 	}
 }
 
-// TestInterrupted asserts which program counters are return addresses.
+// TestInterrupted checks which program counters are return addresses.
 func TestInterrupted(t *testing.T) {
 	exe := compile(t, "gcc", "stacks.c", "-O2")
 	core := omptest.Dump(t, omptest.Run{Exe: exe, Mode: omptest.Kernel, Args: []string{"leaf"}}).Core
 	o := open(t, core)
 	signals := 0
 	for _, lwp := range o.lwps {
-		frames, _ := o.stack(t, lwp)
+		frames, _ := o.formatStack(t, lwp)
 		for i, f := range frames {
 			exact := i == 0 || frames[i-1].Signal || f.Signal || i > 2 && i == len(frames)-1 && f.Exact
 			if f.Exact != exact || f.LookupPC() != f.PC && exact || f.LookupPC() != f.PC-1 && !exact {

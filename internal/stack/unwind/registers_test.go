@@ -10,8 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// savedRegisters are those that functions keep for their callers, by DWARF
-// number.
+// savedRegisters are the registers that functions preserve for their callers, by DWARF number.
 var savedRegisters = map[string]int{"rbx": 3, "rbp": 6, "rsp": 7, "r12": 12, "r13": 13, "r14": 14, "r15": 15}
 
 // dumper prints those registers for every frame of every thread.
@@ -59,7 +58,7 @@ func compareRegisters(t *testing.T, o *opened, gdb string) (compared int) {
 		}
 	}
 	for _, lwp := range o.lwps {
-		frames, _ := o.stack(t, lwp)
+		frames, _ := o.formatStack(t, lwp)
 		for i, f := range frames {
 			for name, n := range savedRegisters {
 				v, known := f.Registers.Get(n)

@@ -6,12 +6,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// row is the rules of one code address, made ready for use. It is not changed
-// once it is made.
+// row is the decoded rules of one code address. It is immutable.
 type row struct {
 	module *callbacks.Module
 	how    How
-	err    error // there are no rules, and why
+	err    error // why there are no rules
 
 	low, high uint64 // the function, as addresses in the target
 
@@ -23,14 +22,14 @@ type row struct {
 	signed bool    // aarch64: the return address has an authentication code
 }
 
-// regRule is the rule of a register that has one.
+// regRule is the rule of one register.
 type regRule struct {
 	reg int
 	rule
 }
 
-// row runs the instructions of an FDE up to file address pc.
-func (f *fde) row(pc uint64, a callbacks.Arch) (*row, error) {
+// makeRow runs the instructions of an FDE up to file address pc.
+func (f *fde) makeRow(pc uint64, a callbacks.Arch) (*row, error) {
 	p := program{cie: f.cie, b: f.cie.insts}
 	if err := p.run(^uint64(0)); err != nil {
 		return nil, fmt.Errorf("rules at %#x: %w", pc, err)

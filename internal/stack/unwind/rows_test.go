@@ -24,8 +24,8 @@ var readelfNames = map[callbacks.Arch][]string{
 		"x28", "x29", "x30", "sp"},
 }
 
-// cell is a rule as readelf writes it in its table.
-func cell(r rule) string {
+// formatRule returns a rule in the notation of readelf.
+func formatRule(r rule) string {
 	switch r.kind {
 	case ruleUndefined:
 		return "u"
@@ -45,8 +45,7 @@ func cell(r rule) string {
 	return "u"
 }
 
-// TestRowsAsReadelf asserts that the rules of every row of real tables are
-// those that readelf prints.
+// TestRowsAsReadelf checks that the rules of every row of real tables equal readelf's.
 func TestRowsAsReadelf(t *testing.T) {
 	omptest.Needs(t, "readelf")
 	readelf, err := exec.LookPath("readelf")
@@ -69,7 +68,7 @@ func TestRowsAsReadelf(t *testing.T) {
 				t.Fatal(err)
 			}
 			n, bad := compareRows(t, path, out)
-			_ = cmd.Wait() // it fails for want of separate debug files too; rows are counted
+			_ = cmd.Wait() // it also fails without separate debug files; rows are counted
 			t.Logf("%d rows, %d differ", n, bad)
 			if n < 1000 {
 				t.Errorf("%d rows, want at least 1000", n)
@@ -78,7 +77,7 @@ func TestRowsAsReadelf(t *testing.T) {
 	}
 }
 
-// compareRows reads readelf's tables and asks for the rules of each row.
+// compareRows parses readelf's tables and compares the rules of each row.
 func compareRows(t *testing.T, path string, out io.Reader) (rows, bad int) {
 	f, closer, err := elfx.OpenPath(path)
 	if err != nil {
@@ -124,13 +123,13 @@ func readelfFields(line string) []string {
 	return slices.DeleteFunc(strings.Fields(line), func(s string) bool { return strings.HasPrefix(s, "(") })
 }
 
-// rowFields is the row at pc in readelf's notation.
+// rowFields returns the row at pc in readelf's notation.
 func rowFields(m *module, pc uint64, a callbacks.Arch, columns, names []string) string {
-	f, _, err := m.fde(pc)
+	f, _, err := m.findFDE(pc)
 	if err != nil {
 		return err.Error()
 	}
-	r, err := f.row(pc, a)
+	r, err := f.makeRow(pc, a)
 	if err != nil {
 		return err.Error()
 	}
@@ -146,7 +145,7 @@ func rowFields(m *module, pc uint64, a callbacks.Arch, columns, names []string) 
 		i := slices.IndexFunc(r.regs, func(u regRule) bool { return u.reg == n })
 		switch {
 		case i >= 0:
-			out = append(out, cell(r.regs[i].rule))
+			out = append(out, formatRule(r.regs[i].rule))
 		default:
 			out = append(out, "u")
 		}

@@ -10,19 +10,19 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 )
 
-// source gives the bytes of a module at virtual addresses of its file.
+// source reads the bytes of a module at virtual addresses of its file.
 type source interface {
 	bytes(vaddr uint64, n int) ([]byte, error)
 }
 
-// table is one .eh_frame or .debug_frame and the means to find an FDE in it.
+// table is one .eh_frame or .debug_frame with its index.
 type table struct {
 	src        source
 	debugFrame bool
 	bases      bases
 	memory     *budget.Ledger
-	start, end uint64 // of the entries; end may be past the last one
-	index      sorted // .eh_frame_hdr; or, if it has no entries, scanned
+	start, end uint64      // of the entries; end may be past the last one
+	index      searchTable // .eh_frame_hdr; or, if it has no entries, scanned
 
 	scan    sync.Once
 	scanned []span // ascending by low
@@ -35,11 +35,10 @@ type table struct {
 // span is the range of one FDE.
 type span struct{ low, high, addr uint64 }
 
-// maxFDEs bounds an index that is made by reading a whole table. Chromium's
-// has about 1,000,000.
+// maxFDEs bounds an index made by reading a whole table. Chromium's has about 1,000,000.
 const maxFDEs = 1 << 22
 
-// fdesCounted is how many entries of such an index are counted at once.
+// fdesCounted is the number of index entries that are charged to the ledger at once.
 const fdesCounted = 1 << 12
 
 // read returns n bytes at addr, bounded by the table's end.
@@ -51,8 +50,8 @@ func (t *table) read(addr uint64, n int) (buf, error) {
 	return buf{b: b, addr: addr}, err
 }
 
-// indirect reads the pointer at virtual address addr.
-func (t *table) indirect(addr uint64) (uint64, error) {
+// readIndirect reads the pointer at virtual address addr.
+func (t *table) readIndirect(addr uint64) (uint64, error) {
 	p, err := t.src.bytes(addr, 8)
 	if err != nil {
 		return 0, err
@@ -61,7 +60,7 @@ func (t *table) indirect(addr uint64) (uint64, error) {
 	return b.u64(), nil
 }
 
-// lookup returns the FDE of pc, or nil if there is none.
+// lookup returns the FDE of pc, or nil without one.
 func (t *table) lookup(pc uint64) (*fde, error) {
 	addr, ok := uint64(0), false
 	var err error
@@ -83,8 +82,7 @@ func (t *table) lookup(pc uint64) (*fde, error) {
 	return f, nil
 }
 
-// scanFor finds the FDE of pc in an index of the whole table, which it makes
-// when it is called first.
+// scanFor finds the FDE of pc in an index of the whole table, which the first call makes.
 func (t *table) scanFor(pc uint64) (addr uint64, ok bool, err error) {
 	t.readAll()
 	i, found := slices.BinarySearchFunc(t.scanned, pc, func(s span, pc uint64) int { return cmp.Compare(s.low, pc) })
@@ -100,13 +98,13 @@ func (t *table) scanFor(pc uint64) (addr uint64, ok bool, err error) {
 // readAll makes the index of the whole table, once.
 func (t *table) readAll() { t.scan.Do(func() { t.scanned, t.scanErr = t.scanAll() }) }
 
-// scanAll reads every entry. After a damaged one it keeps what came before.
+// scanAll reads every entry. It stops at a damaged entry and keeps the preceding ones.
 func (t *table) scanAll() ([]span, error) {
 	var all []span
 	var err error
 	for addr := t.start; addr < t.end && len(all) < maxFDEs; {
 		var h header
-		if h, err = t.header(addr); err != nil {
+		if h, err = t.readHeader(addr); err != nil {
 			break
 		}
 		if h.end {
@@ -116,13 +114,12 @@ func (t *table) scanAll() ([]span, error) {
 			break
 		}
 		if !h.isCIE {
-			// An entry that this package does not understand costs
-			// only its own function.
+			// An unsupported entry affects only its own function.
 			if f, err := t.parseFDE(&h); err == nil && f.low < f.high && f.low != 0 {
 				if len(all)%fdesCounted == 0 {
 					if t.memory.Take("index of unwind information",
 						2*fdesCounted*uint64(unsafe.Sizeof(span{}))) != nil {
-						break // what was read serves
+						break // use the entries read so far
 					}
 				}
 				all = append(all, span{f.low, f.high, addr})
@@ -134,8 +131,8 @@ func (t *table) scanAll() ([]span, error) {
 	return all, err
 }
 
-// sorted is the binary search table of .eh_frame_hdr.
-type sorted struct {
+// searchTable is the binary search table of .eh_frame_hdr.
+type searchTable struct {
 	entries uint64 // virtual address of the first
 	n       uint64
 	format  byte // of both fields of an entry, relative to base
@@ -143,7 +140,7 @@ type sorted struct {
 	base    uint64
 }
 
-// maxHeader is more than the fields of .eh_frame_hdr before its table.
+// maxHeader is an upper bound of the bytes of .eh_frame_hdr before its table.
 const maxHeader = 32
 
 // maxHeaderFDEs bounds the count in .eh_frame_hdr, whose search is logarithmic.
@@ -162,8 +159,8 @@ func ehFrame(src source, hdr, size uint64) (*table, error) {
 	}
 	framePtr, count, format := b.u8(), b.u8(), b.u8()
 	t := newTable(src, bases{data: hdr})
-	t.start = b.pointer(framePtr, t.bases)
-	n := b.pointer(count, t.bases)
+	t.start = b.readPointer(framePtr, t.bases)
+	n := b.readPointer(count, t.bases)
 	if b.err != nil {
 		return nil, fmt.Errorf(".eh_frame_hdr: %w", b.err)
 	}
@@ -174,7 +171,7 @@ func ehFrame(src source, hdr, size uint64) (*table, error) {
 	}
 	relative := format&peBase == peDataRel || format&peBase == peAbsolute
 	if format != peOmit && format&peIndirect == 0 && relative && n <= maxHeaderFDEs {
-		t.index = sorted{entries: b.addr, n: min(n, room), format: format & peFormat, size: width}
+		t.index = searchTable{entries: b.addr, n: min(n, room), format: format & peFormat, size: width}
 		if format&peBase == peDataRel {
 			t.index.base = hdr
 		}
@@ -186,7 +183,7 @@ func newTable(src source, rel bases) *table {
 	return &table{src: src, bases: rel, cies: map[uint64]*cie{}}
 }
 
-// formatSize is the size of a number of fixed size, or 0.
+// formatSize returns the size of a format of fixed size, or 0.
 func formatSize(format byte) int {
 	switch format {
 	case peUData2, peSData2:
@@ -199,13 +196,12 @@ func formatSize(format byte) int {
 	return 0
 }
 
-// search returns the address of the FDE with the highest begin that is not
-// above pc.
-func (s *sorted) search(src source, pc uint64) (addr uint64, ok bool, err error) {
-	low, high := uint64(0), s.n // entries below low begin at or below pc
+// search returns the address of the FDE with the highest start that is not above pc.
+func (s *searchTable) search(src source, pc uint64) (addr uint64, ok bool, err error) {
+	low, high := uint64(0), s.n // entries below low start at or below pc
 	for low < high {
 		mid := low + (high-low)/2
-		begin, a, err := s.entry(src, mid)
+		begin, a, err := s.readEntry(src, mid)
 		if err != nil {
 			return 0, false, err
 		}
@@ -218,13 +214,13 @@ func (s *sorted) search(src source, pc uint64) (addr uint64, ok bool, err error)
 	return addr, ok, nil
 }
 
-func (s *sorted) entry(src source, i uint64) (begin, addr uint64, err error) {
+func (s *searchTable) readEntry(src source, i uint64) (begin, addr uint64, err error) {
 	at := s.entries + i*uint64(2*s.size)
 	p, err := src.bytes(at, 2*s.size)
 	if err != nil {
 		return 0, 0, fmt.Errorf(".eh_frame_hdr: %w", err)
 	}
 	b := buf{b: p, addr: at}
-	begin, addr = s.base+b.plain(s.format), s.base+b.plain(s.format)
+	begin, addr = s.base+b.readFormat(s.format), s.base+b.readFormat(s.format)
 	return begin, addr, b.err
 }

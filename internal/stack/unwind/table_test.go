@@ -12,12 +12,12 @@ import (
 // writer builds tables.
 type writer struct{ b []byte }
 
-func (w *writer) u8(v ...byte)  { w.b = append(w.b, v...) }
-func (w *writer) u16(v uint16)  { w.b = binary.LittleEndian.AppendUint16(w.b, v) }
-func (w *writer) u32(v uint32)  { w.b = binary.LittleEndian.AppendUint32(w.b, v) }
-func (w *writer) u64(v uint64)  { w.b = binary.LittleEndian.AppendUint64(w.b, v) }
-func (w *writer) text(s string) { w.b = append(append(w.b, s...), 0) }
-func (w *writer) at() uint64    { return uint64(len(w.b)) }
+func (w *writer) u8(v ...byte)   { w.b = append(w.b, v...) }
+func (w *writer) u16(v uint16)   { w.b = binary.LittleEndian.AppendUint16(w.b, v) }
+func (w *writer) u32(v uint32)   { w.b = binary.LittleEndian.AppendUint32(w.b, v) }
+func (w *writer) u64(v uint64)   { w.b = binary.LittleEndian.AppendUint64(w.b, v) }
+func (w *writer) text(s string)  { w.b = append(append(w.b, s...), 0) }
+func (w *writer) offset() uint64 { return uint64(len(w.b)) }
 func (w *writer) number(f byte, v uint64) {
 	switch formatSize(f & peFormat) {
 	case 2:
@@ -31,7 +31,7 @@ func (w *writer) number(f byte, v uint64) {
 	}
 }
 
-// entry writes a length and what body writes.
+// entry writes a length and the output of body.
 func (w *writer) entry(wide bool, body func(w *writer)) {
 	if wide {
 		w.u32(0xffffffff)
@@ -39,27 +39,27 @@ func (w *writer) entry(wide bool, body func(w *writer)) {
 	} else {
 		w.u32(0)
 	}
-	begin := w.at()
+	begin := w.offset()
 	body(w)
-	for w.at()%8 != 0 {
+	for w.offset()%8 != 0 {
 		w.u8(cfaNop)
 	}
 	if wide {
-		binary.LittleEndian.PutUint64(w.b[begin-8:], w.at()-begin)
+		binary.LittleEndian.PutUint64(w.b[begin-8:], w.offset()-begin)
 	} else {
-		binary.LittleEndian.PutUint32(w.b[begin-4:], uint32(w.at()-begin))
+		binary.LittleEndian.PutUint32(w.b[begin-4:], uint32(w.offset()-begin))
 	}
 }
 
-// Where the tables of these tests are mapped, and what they describe.
+// Addresses and contents of the tables in these tests.
 const (
 	tableAt  = 0x10000
 	funcLow  = 0x4000
 	funcSize = 0x100
 )
 
-// ehTable is an .eh_frame with one function whose CIE has the augmentation and
-// data given. enc is how its addresses are written.
+// ehTable returns an .eh_frame with one function whose CIE has the given augmentation and data. enc
+// is the encoding of its addresses.
 func ehTable(augmentation string, data []byte, enc byte, wide bool) []byte {
 	w := &writer{}
 	id := func(w *writer, v uint64) {
@@ -84,11 +84,11 @@ func ehTable(augmentation string, data []byte, enc byte, wide bool) []byte {
 		w.u8(start...)
 	})
 	w.entry(wide, func(w *writer) {
-		id(w, w.at())
+		id(w, w.offset())
 		low := uint64(funcLow)
 		switch enc & peBase {
 		case pePCRel:
-			low -= tableAt + w.at()
+			low -= tableAt + w.offset()
 		case peDataRel:
 			low -= tableAt
 		}
@@ -128,14 +128,14 @@ func TestEncodings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			data := ehTable(c.augmentation, c.data, c.enc, c.wide)
-			tab := newTable(slice{tableAt, data}, bases{data: tableAt})
+			tab := newTable(memorySlice{tableAt, data}, bases{data: tableAt})
 			tab.start, tab.end = tableAt, tableAt+uint64(len(data))
 			checkFunction(t, tab)
 		})
 	}
 }
 
-// checkFunction asserts that tab has the one function of these tests.
+// checkFunction checks that tab has the one function of these tests.
 func checkFunction(t *testing.T, tab *table) {
 	t.Helper()
 	for pc, want := range map[uint64]string{
@@ -148,7 +148,7 @@ func checkFunction(t *testing.T, tab *table) {
 		}
 		got := ""
 		if f != nil {
-			r, err := f.row(pc, callbacks.ArchX86_64)
+			r, err := f.makeRow(pc, callbacks.ArchX86_64)
 			if err != nil {
 				t.Fatalf("%#x: %v", pc, err)
 			}
@@ -167,7 +167,7 @@ func TestIndirect(t *testing.T) {
 		fde--
 	}
 	binary.LittleEndian.PutUint64(data[fde:], tableAt+uint64(len(data)))
-	tab := newTable(slice{tableAt, binary.LittleEndian.AppendUint64(data, funcLow)}, bases{})
+	tab := newTable(memorySlice{tableAt, binary.LittleEndian.AppendUint64(data, funcLow)}, bases{})
 	tab.start, tab.end = tableAt, tableAt+uint64(len(data))
 	checkFunction(t, tab)
 }
@@ -199,15 +199,15 @@ func TestDebugFrame(t *testing.T) {
 					w.u64(funcSize)
 					w.u8(cfaAdvanceLoc|4, cfaDefCFAOffset, 16)
 				})
-				tab := newTable(slice{data: w.b}, bases{})
-				tab.debugFrame, tab.end = true, w.at()
+				tab := newTable(memorySlice{data: w.b}, bases{})
+				tab.debugFrame, tab.end = true, w.offset()
 				checkFunction(t, tab)
 			})
 		}
 	}
 }
 
-// ehHeader is an .eh_frame_hdr before frame whose table has entries in format.
+// ehHeader returns an .eh_frame_hdr before frame, whose table has entries in format.
 func ehHeader(frame []byte, format byte, more int) []byte {
 	const room = 256 // for the header
 	w := &writer{}
@@ -230,7 +230,7 @@ func ehHeader(frame []byte, format byte, more int) []byte {
 	for i := range more {
 		add(uint64(funcLow+funcSize*(i+1)), 0)
 	}
-	for w.at() < room {
+	for w.offset() < room {
 		w.u8(0)
 	}
 	return append(w.b, frame...)
@@ -246,7 +246,7 @@ func TestHeader(t *testing.T) {
 				data = ehHeader(frame, format|peULEB, 0)
 				data[3] = format
 			}
-			tab, err := ehFrame(slice{tableAt, data}, tableAt, 256)
+			tab, err := ehFrame(memorySlice{tableAt, data}, tableAt, 256)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -263,7 +263,7 @@ func TestHeaderLies(t *testing.T) {
 	frame := ehTable("zR", []byte{peUData4}, peUData4, false)
 	data := ehHeader(frame, peDataRel|peSData4, 0)
 	binary.LittleEndian.PutUint32(data[8:], 1<<31) // number of entries
-	tab, err := ehFrame(slice{tableAt, data}, tableAt, 256)
+	tab, err := ehFrame(memorySlice{tableAt, data}, tableAt, 256)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,10 +271,10 @@ func TestHeaderLies(t *testing.T) {
 		t.Errorf("%d entries in 256 bytes", tab.index.n)
 	}
 	data[0] = 2
-	if _, err = ehFrame(slice{tableAt, data}, tableAt, 256); !errors.Is(err, ErrUnsupported) {
+	if _, err = ehFrame(memorySlice{tableAt, data}, tableAt, 256); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("version 2: %v", err)
 	}
-	if _, err = ehFrame(slice{tableAt, data}, tableAt, 3); !errors.Is(err, ErrDamaged) &&
+	if _, err = ehFrame(memorySlice{tableAt, data}, tableAt, 3); !errors.Is(err, ErrDamaged) &&
 		!errors.Is(err, ErrUnsupported) {
 		t.Errorf("3 bytes: %v", err)
 	}

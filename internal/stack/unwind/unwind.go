@@ -1,11 +1,9 @@
-// Package unwind finds the native stacks of threads from the unwind tables of
-// their modules (.eh_frame, .debug_frame), without symbols or debug
-// information.
+// Package unwind finds the native stacks of threads from the unwind tables of their modules
+// (.eh_frame, .debug_frame), without symbols or debug information.
 //
-// Tables come from the module's file, or from the target's memory if no file is
-// at hand. Where there is no table the stack is continued by signal frames that
-// are recognised by their code, by frame pointers and by return addresses that
-// stand behind a call; such frames say so (How).
+// Tables come from the module's file, or without a file from the target's memory. Without a table,
+// the stack is continued by signal frames that are recognised by their code, by frame pointers, and
+// by return addresses that follow a call; Frame.How marks such frames.
 package unwind
 
 import (
@@ -18,35 +16,35 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 )
 
-// MaxFrames bounds the depth of a stack, whatever the caller asks for: an
-// endless recursion that filled an 8 MB stack is cut, not listed.
+// MaxFrames bounds the depth of a stack, whatever the caller requests: an endless recursion that
+// filled an 8 MB stack is cut.
 const MaxFrames = 1 << 14
 
-// maxSignals bounds the signal frames of one stack. They may lead to any
-// address, so that a damaged stack could go round through them.
+// maxSignals bounds the signal frames of one stack. They may lead to any address, so a damaged
+// stack could loop through them.
 const maxSignals = 64
 
-// maxRows bounds the cache of rules, at about 200 bytes each. A process that is
-// looked at for hours has no more program counters than this that matter.
+// maxRows bounds the cache of rules, at about 200 bytes each. A process has fewer relevant program
+// counters than this even over hours.
 const maxRows = 1 << 16
 
 // Reasons why a stack ends before its outermost frame. Test with errors.Is.
 var (
-	// ErrNoUnwindInfo says that no table covers the program counter and that
-	// nothing plausible could be guessed.
+	// ErrNoUnwindInfo means that no table covers the program counter and that nothing plausible
+	// could be guessed.
 	ErrNoUnwindInfo = errors.New("no unwind information, and no plausible return address")
-	// ErrNotGrowing says that the next frame would lie below the one before
-	// it: the stack is damaged, or the table is wrong.
+	// ErrNotGrowing means that the next frame would be below the previous one: the stack is
+	// damaged, or the table is wrong.
 	ErrNotGrowing = errors.New("stack does not grow towards its base")
-	// ErrTooDeep says that the stack has more frames than were asked for.
+	// ErrTooDeep means that the stack has more frames than requested.
 	ErrTooDeep = errors.New("the stack is deeper than it is followed: its outermost frames are missing")
-	// ErrDamaged says that a table has content that is not possible.
+	// ErrDamaged means that a table has impossible content.
 	ErrDamaged = errors.New("damaged unwind information")
-	// ErrUnsupported says that a table uses what this package does not know.
+	// ErrUnsupported means that a table uses a feature that this package does not implement.
 	ErrUnsupported = errors.New("unsupported unwind information")
 )
 
-// How tells what a frame was found by.
+// How is the way by which a frame was found.
 type How uint8
 
 // The ways of finding a frame.
@@ -54,7 +52,7 @@ const (
 	HowRegisters    How = iota // the registers of the thread: the innermost frame
 	HowEHFrame                 // .eh_frame of the frame before it
 	HowDebugFrame              // .debug_frame of the frame before it
-	HowSignal                  // what the kernel saved when it delivered a signal
+	HowSignal                  // the registers that the kernel saved for a signal
 	HowFramePointer            // guessed: the frame pointer of the frame before it
 	HowLeaf                    // guessed: a return address on top of the stack
 	HowGo                      // the Go runtime's own table, or the code of its functions that move stacks
@@ -64,7 +62,7 @@ const (
 var howNames = [...]string{"registers", "eh_frame", "debug_frame", "signal", "frame pointer", "leaf", "gopclntab",
 	"code"}
 
-// String names the way as the tool prints it.
+// String returns the name of the way, as the tool prints it.
 func (h How) String() string {
 	if int(h) < len(howNames) {
 		return howNames[h]
@@ -77,34 +75,32 @@ func (h How) Guessed() bool { return h == HowFramePointer || h == HowLeaf }
 
 // Frame is one native stack frame.
 type Frame struct {
-	// PC is the instruction that runs, was interrupted or is next (Exact),
-	// or the return address into this frame.
+	// PC is the current, interrupted or next instruction (Exact), or the return address into this
+	// frame.
 	PC uint64
-	// CFA is the frame's canonical address: the value of the stack pointer
-	// before the call that made the frame. It is 0 if it is not known.
+	// CFA is the frame's canonical address: the value of the stack pointer before the call that
+	// made the frame. It is 0 if unknown.
 	CFA uint64
-	// Registers are those of this frame: the thread's, then as restored
-	// from frame to frame. What a call may destroy is not known in the
-	// caller.
+	// Registers are the registers of this frame: the thread's, then as restored from frame to
+	// frame. Registers that a call may change are unknown in the caller.
 	Registers callbacks.Registers
-	// Exact tells that no call led away from PC: the frame is the innermost
-	// one, or was interrupted by a signal, or is a signal trampoline or the
-	// entry of a coroutine.
+	// Exact means that PC does not follow a call: the frame is the innermost one, or was
+	// interrupted by a signal, or is a signal trampoline or the entry of a coroutine.
 	Exact bool
-	// Signal tells that this is the kernel's trampoline, to which a signal
-	// handler returns; the next frame is the interrupted one.
+	// Signal means that this is the kernel's trampoline, to which a signal handler returns; the
+	// next frame is the interrupted one.
 	Signal bool
-	// Outermost tells that the tables say that nothing called this frame.
-	// A stack that ends with another one may lack its outer part.
+	// Outermost means that by the tables, this frame has no caller. A stack that ends with another
+	// frame may lack its outer part.
 	Outermost bool
-	// Module is what PC lies in, or nil.
+	// Module is the module that contains PC, or nil.
 	Module *callbacks.Module
-	// How tells what the frame was found by.
+	// How is the way by which the frame was found.
 	How How
-	// Go tells that PC is in code of a Go function.
+	// Go means that PC is in code of a Go function.
 	Go bool
-	// Goroutine is the number of the goroutine on whose stack the frame lies; 0
-	// if it lies on a thread's own, or the number cannot be read.
+	// Goroutine is the number of the goroutine on whose stack the frame is; 0 on a thread's own
+	// stack, or if it cannot be read.
 	Goroutine uint64
 }
 
@@ -119,8 +115,8 @@ func lookupPC(pc uint64, exact bool) uint64 {
 	return pc - 1
 }
 
-// Unwinder finds stacks in one target. It is safe for concurrent use; it keeps
-// the tables of modules and the rules of program counters that it has met.
+// Unwinder finds stacks in one target. It is safe for concurrent use. It caches the tables of
+// modules and the rules of program counters.
 type Unwinder struct {
 	mem  callbacks.Memory
 	arch callbacks.Arch
@@ -130,17 +126,17 @@ type Unwinder struct {
 	rows map[uint64]*row // by lookup address
 }
 
-// Within has what is made of the modules' files count for l, and end where that refuses
-// it. It is called before the first stack.
-func (u *Unwinder) Within(l callbacks.Ledger) *Unwinder {
+// WithMemory charges the memory made from the modules' files to l, and stops where l refuses it. Call
+// it before the first stack.
+func (u *Unwinder) WithMemory(l callbacks.Ledger) *Unwinder {
 	for _, m := range u.mods {
 		m.memory = budget.Of(l)
 	}
 	return u
 }
 
-// New returns an unwinder for a target whose memory is mem and whose modules
-// are mods. Modules are opened when a stack first meets them.
+// New returns an unwinder for a target with memory mem and modules mods. Modules are opened at
+// their first use.
 func New(mem callbacks.Memory, a callbacks.Arch, mods []*callbacks.Module) *Unwinder {
 	u := &Unwinder{mem: mem, arch: a, rows: map[uint64]*row{}}
 	for _, m := range mods {
@@ -150,16 +146,15 @@ func New(mem callbacks.Memory, a callbacks.Arch, mods []*callbacks.Module) *Unwi
 	return u
 }
 
-// Stack returns the frames of a thread with registers regs, innermost first, at
-// most max (MaxFrames if max is not positive). If the stack could not be
-// followed to its outermost frame, the error tells why; the frames up to there
-// are returned beside it.
+// Stack returns the frames of a thread with registers regs, innermost first, at most max (MaxFrames
+// if max is not positive). If the stack could not be followed to its outermost frame, Stack returns
+// the frames found so far and an error with the reason.
 func (u *Unwinder) Stack(regs callbacks.Registers, max int) ([]Frame, error) {
 	if max <= 0 || max > MaxFrames {
 		max = MaxFrames
 	}
 	w := newWalk(u, regs)
-	defer w.done()
+	defer w.release()
 	for more := true; more; {
 		if len(w.frames) == max {
 			return slices.Clone(w.frames), ErrTooDeep
@@ -176,19 +171,19 @@ func (u *Unwinder) Stack(regs callbacks.Registers, max int) ([]Frame, error) {
 // FunctionBounds returns the range [low, high) of the function, or the part of
 // a function, that the unwind tables describe around pc.
 func (u *Unwinder) FunctionBounds(pc uint64) (low, high uint64, ok bool) {
-	m := u.module(pc)
+	m := u.moduleAt(pc)
 	if m == nil {
 		return 0, 0, false
 	}
-	f, _, err := m.fde(pc - m.Bias)
+	f, _, err := m.findFDE(pc - m.Bias)
 	if err != nil {
 		return 0, 0, false
 	}
 	return f.low + m.Bias, f.high + m.Bias, true
 }
 
-// module returns the module that pc lies in, or nil.
-func (u *Unwinder) module(pc uint64) *module {
+// moduleAt returns the module that contains pc, or nil.
+func (u *Unwinder) moduleAt(pc uint64) *module {
 	i, found := slices.BinarySearchFunc(u.mods, pc,
 		func(m *module, pc uint64) int { return cmp.Compare(m.Low.Offset, pc) })
 	if !found {
@@ -200,9 +195,9 @@ func (u *Unwinder) module(pc uint64) *module {
 	return u.mods[i]
 }
 
-// row returns the rules at lookup address pc, from the cache if they are there.
-// The rules of an address without table have no kind; they are never nil.
-func (u *Unwinder) row(pc uint64) *row {
+// rowAt returns the rules at lookup address pc, from the cache if possible. It never returns nil; the
+// rules of an address without table have no kind.
+func (u *Unwinder) rowAt(pc uint64) *row {
 	u.mu.RLock()
 	r := u.rows[pc]
 	u.mu.RUnlock()
@@ -220,18 +215,18 @@ func (u *Unwinder) row(pc uint64) *row {
 }
 
 func (u *Unwinder) newRow(pc uint64) *row {
-	m := u.module(pc)
+	m := u.moduleAt(pc)
 	if m == nil {
 		return &row{err: ErrNoUnwindInfo}
 	}
 	if r := m.goRow(pc, u.arch); r != nil {
 		return r
 	}
-	f, how, err := m.fde(pc - m.Bias)
+	f, how, err := m.findFDE(pc - m.Bias)
 	if err != nil {
 		return &row{module: m.Module, err: err}
 	}
-	r, err := f.row(pc-m.Bias, u.arch)
+	r, err := f.makeRow(pc-m.Bias, u.arch)
 	if err != nil {
 		return &row{module: m.Module, err: err}
 	}

@@ -8,25 +8,24 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
-// walk is the way along one stack. Before a step it holds the registers of the
-// frame to come.
+// walk is the state of following one stack. Before a step it holds the registers of the next frame.
 type walk struct {
 	*Unwinder
 	stack   stackReader
-	frames  []Frame // those so far; kept for the next walk
+	frames  []Frame // frames so far; reused by the next walk
 	regs    callbacks.Registers
 	exact   bool
 	how     How
 	depth   int
-	lastCFA uint64 // of the frame before, 0 if it does not bind
+	lastCFA uint64 // of the previous frame; 0 if it sets no limit
 	signals int
 
-	stores    []arch.Store // what functions that move stacks would write
+	stores    []arch.Store // memory that emulated functions would write
 	goroutine uint64       // see Frame
 }
 
-// keptFrames is the length of a list of frames up to which it is kept for the
-// next walk. Usual stacks have 5 to 50.
+// keptFrames is the largest capacity of a list of frames that is reused for the next walk. Usual
+// stacks have 5 to 50.
 const keptFrames = 128
 
 var walks = sync.Pool{New: func() any { return new(walk) }}
@@ -39,7 +38,7 @@ func newWalk(u *Unwinder, regs callbacks.Registers) *walk {
 	return w
 }
 
-func (w *walk) done() {
+func (w *walk) release() {
 	w.Unwinder, w.stack.mem = nil, nil
 	clear(w.frames) // they point to modules
 	if w.frames = w.frames[:0]; cap(w.frames) > keptFrames {
@@ -48,11 +47,10 @@ func (w *walk) done() {
 	walks.Put(w)
 }
 
-// step completes f, the next frame, and goes to its caller. more reports whether
-// there is one.
+// step completes f, the next frame, and moves to its caller. more reports whether there is one.
 func (w *walk) step(f *Frame) (more bool, err error) {
 	f.PC, f.Exact, f.How, f.Registers = w.regs.PC(), w.exact, w.how, w.regs
-	r := w.rules(f.PC)
+	r := w.nextRow(f.PC)
 	f.Module = r.module
 	w.depth++
 	if r.gofn != nil {
@@ -65,9 +63,9 @@ func (w *walk) step(f *Frame) (more bool, err error) {
 	case r.err != nil:
 		more, err = w.withoutTable(f, r)
 	case r.low == f.PC && !f.Exact && !r.signal:
-		f.Exact = true // nothing called this function: it is the base of a coroutine
+		f.Exact = true // it has no caller: it is the base of a coroutine
 	default:
-		more, err = w.follow(f, r)
+		more, err = w.followRow(f, r)
 	}
 	if err != nil {
 		return false, fmt.Errorf("frame %d at %#x%s: %w", w.depth-1, f.PC, inModule(f.Module), err)
@@ -75,19 +73,18 @@ func (w *walk) step(f *Frame) (more bool, err error) {
 	return more && w.regs.PC() != 0, nil
 }
 
-// rules returns the rules for the next frame, whose program counter is pc.
-func (w *walk) rules(pc uint64) *row {
-	r := w.row(lookupPC(pc, w.exact))
+// nextRow returns the rules for the next frame, whose program counter is pc.
+func (w *walk) nextRow(pc uint64) *row {
+	r := w.rowAt(lookupPC(pc, w.exact))
 	if w.exact || r.err == nil && r.high != pc {
 		return r
 	}
-	// Before pc there is nothing, or another function. Either that ends
-	// with a call that does not return, or pc was made up: the entry of a
-	// coroutine, or a signal trampoline.
+	// Before pc is no code, or another function. Either that ends with a call that does not return,
+	// or pc was constructed: the entry of a coroutine, or a signal trampoline.
 	if _, call := arch.CallBefore(w.arch, w.mem, pc); call {
 		return r
 	}
-	if entry := w.row(pc); entry.err == nil && entry.low == pc || w.trampoline(pc) {
+	if entry := w.rowAt(pc); entry.err == nil && entry.low == pc || w.isTrampoline(pc) {
 		return entry
 	}
 	return r
@@ -100,9 +97,9 @@ func inModule(m *callbacks.Module) string {
 	return " in " + m.Path
 }
 
-// follow goes to the caller by the rules of r.
-func (w *walk) follow(f *Frame, r *row) (more bool, err error) {
-	cfa, err := w.cfa(&r.cfa, &f.Registers)
+// followRow moves to the caller by the rules of r.
+func (w *walk) followRow(f *Frame, r *row) (more bool, err error) {
+	cfa, err := w.computeCFA(&r.cfa, &f.Registers)
 	if err != nil {
 		return false, err
 	}
@@ -111,7 +108,7 @@ func (w *walk) follow(f *Frame, r *row) (more bool, err error) {
 		f.Outermost = true
 		return false, nil
 	}
-	pc, err := w.value(&r.ra, &f.Registers, cfa)
+	pc, err := w.computeRegister(&r.ra, &f.Registers, cfa)
 	if err != nil {
 		return false, fmt.Errorf("return address: %w", err)
 	}
@@ -125,9 +122,8 @@ func (w *walk) follow(f *Frame, r *row) (more bool, err error) {
 			w.regs.Values[u.reg], w.regs.Valid = f.Registers.Values[u.reg], w.regs.Valid|f.Registers.Valid&(1<<u.reg)
 			continue
 		}
-		// What cannot be read is not known; only the return address
-		// must be.
-		v, err := w.value(&u.rule, &f.Registers, cfa)
+		// Unreadable registers are unknown; only the return address is required.
+		v, err := w.computeRegister(&u.rule, &f.Registers, cfa)
 		if err != nil {
 			w.regs.Unset(u.reg)
 			continue
@@ -142,15 +138,15 @@ func (w *walk) follow(f *Frame, r *row) (more bool, err error) {
 	if r.signal {
 		how = HowSignal
 	}
-	return true, w.moved(cfa, r.signal, how)
+	return true, w.recordStep(cfa, r.signal, how)
 }
 
-// plainAddress are the bits of an aarch64 user address of 48 bits: what
-// remains of a signed one when the target does not tell the mask.
+// plainAddress is the mask of a 48-bit aarch64 user address, for a signed one when the target does
+// not report the mask.
 const plainAddress = 1<<48 - 1
 
-// moved notes how the next frame was found, and checks that the stack grows.
-func (w *walk) moved(cfa uint64, signal bool, how How) error {
+// recordStep records how the next frame was found, and checks that the stack grows.
+func (w *walk) recordStep(cfa uint64, signal bool, how How) error {
 	w.exact, w.how = signal, how
 	if signal {
 		w.signals++
@@ -167,8 +163,8 @@ func (w *walk) moved(cfa uint64, signal bool, how How) error {
 	return nil
 }
 
-// cfa computes the CFA of a frame with registers regs.
-func (w *walk) cfa(r *rule, regs *callbacks.Registers) (uint64, error) {
+// computeCFA computes the CFA of a frame with registers regs.
+func (w *walk) computeCFA(r *rule, regs *callbacks.Registers) (uint64, error) {
 	switch r.kind {
 	case ruleRegister:
 		v, ok := regs.Get(int(r.reg))
@@ -186,8 +182,8 @@ func (w *walk) cfa(r *rule, regs *callbacks.Registers) (uint64, error) {
 	return 0, fmt.Errorf("%w: no rule for the frame address", ErrDamaged)
 }
 
-// value computes a register of the caller. regs are those of the frame.
-func (w *walk) value(r *rule, regs *callbacks.Registers, cfa uint64) (uint64, error) {
+// computeRegister computes a register of the caller. regs are the registers of the frame.
+func (w *walk) computeRegister(r *rule, regs *callbacks.Registers, cfa uint64) (uint64, error) {
 	switch r.kind {
 	case ruleOffset:
 		return w.stack.read(cfa+uint64(r.offset), 8)

@@ -176,6 +176,8 @@ func (u *use) apply(s *symbolic.State, op *lift.Uop) (reads bool) {
 			return false
 		}
 		reads = a.IsGlobal(u.Address)
+	case lift.UopExchange:
+		reads = s.Value(op.A).IsGlobal(u.Address)
 	}
 	s.Apply(op)
 	return reads
@@ -225,7 +227,7 @@ func (x *explorer) firstCall(pc uint64) (Guard, bool) {
 			switch {
 			case u.Code == lift.UopCall || u.Code == lift.UopJump:
 				return Guard{PC: pc, Entry: u.A.Val, Jump: u.Code == lift.UopJump}, !u.A.IsReg()
-			case u.Code >= lift.UopSelect && u.Code <= lift.UopReturn || u.Code == lift.UopStop:
+			case u.Leaves() || u.Code == lift.UopStop:
 				return Guard{}, false
 			}
 		}
@@ -368,10 +370,10 @@ func (u *use) nextCall(pc uint64) (BodyCall, bool) {
 			switch {
 			case op.Code == lift.UopCall:
 				return BodyCall{s.PC, op.A.Val}, made && !op.A.IsReg()
-			case op.Code >= lift.UopSelect && op.Code <= lift.UopReturn || op.Code == lift.UopStop:
+			case op.Leaves() || op.Code == lift.UopStop:
 				return BodyCall{}, false
 			}
-			stores := op.Code == lift.UopStore && s.Value(op.A).IsGlobal(u.Address)
+			stores := op.Stores() && op.Code != lift.UopPush && s.Value(op.A).IsGlobal(u.Address)
 			u.apply(s, op)
 			made = made || stores || u.holders(s)[0] != 0
 		}

@@ -91,7 +91,7 @@ func (x *explorer) execute(s *symbolic.State, in lift.Instruction) (symbolic.End
 			return x.jump(s, s.Value(u.A))
 		case lift.UopCall:
 			s.Next = 0
-			return x.call(s, x.Target(s.Value(u.A)), in.TlsCall, next)
+			return x.call(s, x.Target(s.Value(u.A)), in.TLSCall, next)
 		case lift.UopReturn:
 			s.Next = 0
 			return x.leave(s)

@@ -316,7 +316,7 @@ func (g *graph) branchTarget(i int) (t symbolic.Target, ok bool) {
 		if leads(*u) {
 			return g.x.Target(s.Value(u.A)), true
 		}
-		if u.Code < lift.UopSelect || u.Code > lift.UopReturn {
+		if !u.Leaves() {
 			s.Apply(u)
 		}
 	}

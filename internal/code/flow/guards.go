@@ -158,7 +158,7 @@ func branchCondition(f *Function, s *symbolic.State, i int) (symbolic.Cond, bool
 		case u.Code == lift.UopBranch:
 			c := s.Cond(u.CC)
 			return c, c.Op != lift.CondUnknown
-		case u.Code < lift.UopSelect || u.Code > lift.UopReturn:
+		case !u.Leaves():
 			s.Apply(u)
 		}
 	}

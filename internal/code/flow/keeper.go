@@ -22,7 +22,7 @@ func starts(f *Function, b int) []int {
 	blk := &f.blocks[b]
 	for i := blk.last - 2; i >= blk.first; i-- {
 		if slices.ContainsFunc(f.insts[i].Uops, func(u lift.Uop) bool {
-			return u.Code == lift.UopCall || u.Code == lift.UopStore || u.Code == lift.UopPush
+			return u.Code == lift.UopCall || u.Stores()
 		}) {
 			return []int{i + 1, blk.first}
 		}
@@ -106,7 +106,7 @@ func (k *keeper) writes(i int, p valueName) bool {
 	for j := range f.insts[i].Uops {
 		u := &f.insts[i].Uops[j]
 		switch u.Code {
-		case lift.UopStore, lift.UopPush:
+		case lift.UopStore, lift.UopPush, lift.UopExchange:
 			if s == nil {
 				continue
 			}
@@ -154,7 +154,7 @@ func lowestGiven(f *Function) int64 {
 					for _, a := range f.argumentRegisters(s) {
 						give(a)
 					}
-				case lift.UopStore:
+				case lift.UopStore, lift.UopExchange:
 					give(s.Value(u.B))
 					if a := s.Value(u.A); a.Kind != symbolic.KindStack {
 						give(a)

@@ -128,11 +128,11 @@ func writesBeyond(f *Function, s *symbolic.State, i int) bool {
 	t := s.Fork() // what the instruction computes on the way
 	for k := range f.insts[i].Uops {
 		switch u := &f.insts[i].Uops[k]; {
-		case u.Code == lift.UopStore && t.Value(u.A).Kind != symbolic.KindStack:
+		case u.Stores() && u.Code != lift.UopPush && t.Value(u.A).Kind != symbolic.KindStack:
 			return true
 		case u.Code == lift.UopCall && !resultOf(f, f.x.Target(t.Value(u.A))).Pure:
 			return true
-		case u.Code < lift.UopSelect || u.Code > lift.UopReturn:
+		case !u.Leaves():
 			t.Apply(u)
 		}
 	}

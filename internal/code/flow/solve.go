@@ -368,7 +368,7 @@ func (f *Function) site(s *symbolic.State, i int) (CallSite, bool) {
 		}
 		t := s.Fork() // what the instruction computes on the way to the target
 		for _, v := range in.Uops[:k] {
-			if v.Code < lift.UopSelect || v.Code > lift.UopReturn {
+			if !v.Leaves() {
 				t.Apply(&v)
 			}
 		}

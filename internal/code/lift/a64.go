@@ -30,7 +30,7 @@ func (a64) Lift(code []byte, pc uint64) (Instruction, bool) {
 	if !l.lift() {
 		return Instruction{}, false
 	}
-	return Instruction{Length: 4, Uops: l.uops}, true
+	return Instruction{Length: 4, Uops: l.uops, Locked: l.locked}, true
 }
 
 // a64lift turns one instruction into micro-operations.
@@ -39,6 +39,8 @@ type a64lift struct {
 	pc   uint64
 	size uint8 // of the operation in bytes, by the top bit: where the instruction has that
 	uops []Uop
+
+	locked bool // see Instruction
 }
 
 // a64word is an instruction.

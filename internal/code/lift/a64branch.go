@@ -45,7 +45,7 @@ func (l *a64lift) branch() bool {
 			l.emit(Uop{Code: UopStop})
 			break
 		}
-		l.forget(0) // a system call
+		l.emit(Uop{Code: UopSyscall, Dst: 0})
 	default:
 		return false
 	}

@@ -168,7 +168,7 @@ func (l *a64lift) pair() {
 	}
 }
 
-// exclusive lifts the loads and stores that order others, and exclusive ones.
+// exclusive lifts the loads and stores that order others, exclusive ones, and comparing exchanges.
 func (l *a64lift) exclusive() {
 	size := uint8(1) << l.field(30, 2)
 	l.at(number(0))
@@ -177,24 +177,75 @@ func (l *a64lift) exclusive() {
 		l.load(l.rd(), size, false, 8)
 	case l.field(23, 1) == 1 && l.field(21, 1) == 0: // STLR
 		l.store(l.rd(), size)
-	case l.field(23, 1) == 0 && l.field(22, 1) == 1: // LDXR, LDXP
+	case l.field(23, 1) == 1:
+		l.compareExchange(size)
+	case l.field(21, 1) == 1 && l.field(31, 1) == 0:
+		l.compareExchangePair()
+	case l.field(22, 1) == 1: // LDXR, LDXP
 		l.load(l.rd(), size, false, 8)
 		if l.field(21, 1) == 1 {
 			l.forget(l.ra())
 		}
-	default: // STXR, CAS
-		l.unknownStore(size)
+	default: // STXR, STXP: whether they store is not known
+		l.locked = true
+		l.unknownStore(size << l.field(21, 1))
 		l.forget(l.rm())
 	}
 }
 
-// atomic lifts the instructions that change memory at once, and LDAPR.
+// compareExchange lifts CAS.
+func (l *a64lift) compareExchange(size uint8) {
+	l.locked = true
+	l.emit(Uop{Code: UopSet, Dst: temp1, A: read(l.rm()), Size: 8})
+	l.emit(Uop{Code: UopExchange, Dst: temp1, A: reg(Temp0), B: read(l.rd()), Size: size})
+	if l.rm() != a64SP {
+		l.emit(Uop{Code: UopSet, Dst: l.rm(), A: reg(temp1), Size: 8})
+	}
+}
+
+// compareExchangePair lifts CASP, whose results are not followed.
+func (l *a64lift) compareExchangePair() {
+	l.locked = true
+	l.unknownStore(8 << l.field(30, 1))
+	l.forget(l.rm())
+	l.forget(l.rm() + 1)
+}
+
+// a64Atomics are the operations of the instructions that combine a register with memory in one step.
+var a64Atomics = map[uint64]Operator{0: OpAdd, 1: OpAnd, 2: OpXor, 3: OpOr}
+
+// The other operations of that group: a plain exchange, and a load that orders others.
+const (
+	a64Swap  = 0b1000
+	a64LDAPR = 0b1100
+)
+
+// atomic lifts the instructions that change memory in one step, and LDAPR.
 func (l *a64lift) atomic() {
 	size := uint8(1) << l.field(30, 2)
 	l.at(number(0))
-	l.load(l.rd(), size, false, 8)
-	if l.field(12, 4) != 0b1100 { // not LDAPR
-		l.unknownStore(size)
+	kind := l.field(12, 4)
+	op, known := a64Atomics[kind]
+	if kind == a64LDAPR {
+		l.load(l.rd(), size, false, 8)
+		return
+	}
+	l.locked = true
+	l.emit(Uop{Code: UopLoad, Dst: temp1, A: reg(Temp0), Size: size})
+	switch {
+	case kind == a64Swap:
+		l.emit(Uop{Code: UopSet, Dst: temp2, A: read(l.rm()), Size: 8})
+	case known && op == OpAnd: // LDCLR clears the register's bits
+		l.compute8(OpXor, temp2, read(l.rm()), number(^uint64(0)))
+		l.compute8(op, temp2, reg(temp1), reg(temp2))
+	case known:
+		l.compute8(op, temp2, reg(temp1), read(l.rm()))
+	default: // the minimum and the maximum
+		l.forget(temp2)
+	}
+	l.emit(Uop{Code: UopStore, A: reg(Temp0), B: reg(temp2), Size: size})
+	if l.rd() != a64SP {
+		l.emit(Uop{Code: UopSet, Dst: l.rd(), A: reg(temp1), Size: 8})
 	}
 }
 

@@ -12,28 +12,30 @@ const (
 	noReg        Register = 0xff
 )
 
-// opcode is what a micro-operation does. An instruction is a short list of them.
+// opcode is the kind of a micro-operation. An instruction is a short list of them.
 type opcode uint8
 
 const (
-	UopSet     opcode = iota // dst = a, size bytes of it, zero- or sign-extended
-	UopInsert                // the low size bytes of dst = those of a
-	UopBinary                // dst = the low size bytes of (a op b), zero-extended
-	UopAddress               // dst = base + index*scale + displacement (+ thread pointer)
-	UopLoad                  // dst = size bytes at a
-	UopStore                 // size bytes at a = b
-	UopPush                  // as uStore, of a register that is restored later
-	UopFlags                 // the flags become those of kind flags for (a, b)
-	UopSetIf                 // dst = 1 if cond else 0
-	UopSelect                // dst = a if cond, else b; forks
-	UopSkip                  // leave out the next scale micro-operations if cond; forks
-	UopEnd                   // leave out the rest of the instruction
-	UopBranch                // continue at a if cond, else with the next instruction; forks
-	UopJump                  // continue at a
-	UopCall                  // call a
-	UopReturn                // return to the caller
-	UopForget                // dst becomes unknown
-	UopStop                  // the code cannot continue here
+	UopSet      opcode = iota // dst = a, size bytes of it, zero- or sign-extended
+	UopInsert                 // the low size bytes of dst = those of a
+	UopBinary                 // dst = the low size bytes of (a op b), zero-extended
+	UopAddress                // dst = base + index*scale + displacement (+ thread pointer)
+	UopLoad                   // dst = size bytes at a
+	UopStore                  // size bytes at a = b
+	UopPush                   // as UopStore, of a register that is restored later
+	UopExchange               // old = size bytes at a; if they equal dst, size bytes at a = b; dst = old
+	UopFlags                  // the flags become those of kind flags for (a, b)
+	UopSetIf                  // dst = 1 if cond else 0
+	UopSelect                 // dst = a if cond, else b; forks
+	UopSkip                   // leave out the next scale micro-operations if cond; forks
+	UopEnd                    // leave out the rest of the instruction
+	UopBranch                 // continue at a if cond, else with the next instruction; forks
+	UopJump                   // continue at a
+	UopCall                   // call a
+	UopReturn                 // return to the caller
+	UopForget                 // dst becomes unknown
+	UopSyscall                // call the kernel; dst becomes its result, which is unknown
+	UopStop                   // the code cannot continue here
 )
 
 // FlagKind tells how the flags were made, and so what a condition on them means.
@@ -87,11 +89,19 @@ type Condition struct {
 	Bit  bool // op compares the carry with 0
 }
 
+// Stores reports whether a micro-operation writes memory, or may: an exchange writes only on a match.
+func (u *Uop) Stores() bool { return u.Code == UopStore || u.Code == UopPush || u.Code == UopExchange }
+
+// Leaves reports whether a micro-operation decides where the code continues, or forks.
+func (u *Uop) Leaves() bool { return u.Code >= UopSelect && u.Code <= UopReturn }
+
 // Instruction is a decoded instruction.
 type Instruction struct {
-	Length  int
-	Uops    []Uop
-	TlsCall bool // the call of a general-dynamic sequence, by its prescribed encoding
+	Length   int
+	Uops     []Uop
+	TLSCall  bool // the call of a general-dynamic sequence, by its prescribed encoding
+	Locked   bool // it changes memory in one step: no other thread can write between its read and its write
+	Repeated bool // a string instruction with a repeat prefix: Uops has the effect of one round only
 }
 
 // Lifter turns machine code into micro-operations. It is the only part that

@@ -1,6 +1,10 @@
 package lift
 
-import "golang.org/x/arch/x86/x86asm"
+import (
+	"slices"
+
+	"golang.org/x/arch/x86/x86asm"
+)
 
 // x86-64 registers by their number in an instruction.
 const (
@@ -40,7 +44,31 @@ func (x86) Lift(code []byte, pc uint64) (Instruction, bool) {
 	}
 	l := x86lift{inst: inst, next: pc + uint64(inst.Len), uops: make([]Uop, 0, 4)}
 	l.lift()
-	return Instruction{Length: inst.Len, Uops: l.uops, TlsCall: inst.Op == x86asm.CALL && isTLSCall(code)}, true
+	return Instruction{
+		Length: inst.Len, Uops: l.uops, TLSCall: inst.Op == x86asm.CALL && isTLSCall(code),
+		Locked: isLocked(&inst), Repeated: isRepeated(&inst),
+	}, true
+}
+
+// isLocked reports whether the instruction reads and writes memory in one step: XCHG does so without a prefix.
+// CMPXCHG counts without it too, as code for one processor has it.
+func isLocked(in *x86asm.Inst) bool {
+	return in.Op == x86asm.XCHG || in.Op == x86asm.CMPXCHG || hasPrefix(in, x86asm.PrefixLOCK)
+}
+
+// isRepeated reports whether the instruction is a string instruction that repeats.
+func isRepeated(in *x86asm.Inst) bool {
+	switch in.Op {
+	case x86asm.MOVSB, x86asm.MOVSW, x86asm.MOVSD, x86asm.MOVSQ, x86asm.STOSB, x86asm.STOSW, x86asm.STOSD, x86asm.STOSQ,
+		x86asm.CMPSB, x86asm.CMPSW, x86asm.CMPSD, x86asm.CMPSQ, x86asm.SCASB, x86asm.SCASW, x86asm.SCASD, x86asm.SCASQ,
+		x86asm.LODSB, x86asm.LODSW, x86asm.LODSD, x86asm.LODSQ:
+		return hasPrefix(in, x86asm.PrefixREP) || hasPrefix(in, x86asm.PrefixREPN)
+	}
+	return false
+}
+
+func hasPrefix(in *x86asm.Inst, prefix x86asm.Prefix) bool {
+	return slices.ContainsFunc(in.Prefix[:], func(p x86asm.Prefix) bool { return p&0xff == prefix })
 }
 
 // isTLSCall reports whether the call's encoding is that of the general-dynamic

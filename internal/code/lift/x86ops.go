@@ -48,7 +48,7 @@ func (l *x86lift) lift() {
 		l.arithmetic(a.op, a.flags)
 		return
 	}
-	if !l.move() && !l.control() && !l.compare() {
+	if !l.move() && !l.control() && !l.compare() && !l.exchange() {
 		l.other()
 	}
 }
@@ -105,17 +105,6 @@ func (l *x86lift) move() bool {
 			l.address(Temp0, m)
 			l.write(0, reg(Temp0))
 		}
-	case x86asm.XCHG:
-		l.set(Temp0, l.read(0, Temp0))
-		l.set(temp1, l.read(1, temp1))
-		l.write(0, reg(temp1))
-		l.write(1, reg(Temp0))
-	case x86asm.XADD:
-		l.set(Temp0, l.read(0, Temp0))
-		l.binary(OpAdd, temp1, reg(Temp0), l.read(1, temp1), l.size(0))
-		l.flags(FlagsResult, reg(temp1), number(0), l.size(0))
-		l.write(0, reg(temp1))
-		l.write(1, reg(Temp0))
 	case x86asm.CDQE:
 		l.emit(Uop{Code: UopSet, Dst: rax, A: reg(rax), Size: 4, Signed: true})
 	case x86asm.CWDE:
@@ -152,9 +141,57 @@ func (l *x86lift) pop(dst Register) {
 	l.binary(OpAdd, rsp, reg(rsp), number(8), 8)
 }
 
-// control lifts jumps, calls and traps.
+// exchange lifts XCHG, XADD and the comparing exchange with an operand in memory.
+func (l *x86lift) exchange() bool {
+	switch l.inst.Op {
+	case x86asm.XCHG:
+		l.set(Temp0, l.read(0, Temp0))
+		l.set(temp1, l.read(1, temp1))
+		l.write(0, reg(temp1))
+		l.write(1, reg(Temp0))
+	case x86asm.XADD:
+		l.set(Temp0, l.read(0, Temp0))
+		l.binary(OpAdd, temp1, reg(Temp0), l.read(1, temp1), l.size(0))
+		l.flags(FlagsResult, reg(temp1), number(0), l.size(0))
+		l.write(0, reg(temp1))
+		l.write(1, reg(Temp0))
+	case x86asm.CMPXCHG:
+		return l.compareExchange()
+	default:
+		return false
+	}
+	return true
+}
+
+// compareExchange lifts CMPXCHG with an operand in memory: the low part of RAX is compared with it. Afterwards they
+// are equal, or RAX has the old content of memory, which is the same.
+func (l *x86lift) compareExchange() bool {
+	m, ok := l.inst.Args[0].(x86asm.Mem)
+	if !ok {
+		return false
+	}
+	size := l.size(0)
+	value := l.read(1, Temp0)
+	l.address(temp2, m)
+	l.set(temp1, reg(rax))
+	l.emit(Uop{Code: UopExchange, Dst: temp1, A: reg(temp2), B: value, Size: size})
+	l.flags(FlagsCompare, reg(rax), reg(temp1), size)
+	if size >= 4 {
+		l.set(rax, reg(temp1))
+	} else {
+		l.emit(Uop{Code: UopInsert, Dst: rax, A: reg(temp1), Size: size})
+	}
+	return true
+}
+
+// control lifts jumps, calls, system calls and traps.
 func (l *x86lift) control() bool {
 	switch l.inst.Op {
+	case x86asm.SYSCALL: // it leaves where to return to in RCX, and the flags in R11
+		l.emit(Uop{Code: UopSyscall, Dst: rax})
+		l.emit(Uop{Code: UopForget, Dst: rcx})
+		l.emit(Uop{Code: UopForget, Dst: 11})
+		l.flags(FlagsUnknown, number(0), number(0), 8)
 	case x86asm.JMP:
 		l.emit(Uop{Code: UopJump, A: l.read(0, Temp0)})
 	case x86asm.CALL:

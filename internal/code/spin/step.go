@@ -10,11 +10,11 @@ import (
 
 // step does one instruction.
 func (e *explorer) step(m *machine) error {
-	if done, err := e.exchange(m); done || err != nil {
-		return err
-	}
 	in, ok := e.cfg.Reader.Fetch(m.pc)
 	if !ok {
+		return errLeaves
+	}
+	if in.Repeated {
 		return errLeaves
 	}
 	at := m.pc
@@ -56,6 +56,8 @@ func (e *explorer) do(m *machine, u *lift.Uop, pc uint64) error {
 		return err
 	case lift.UopStore, lift.UopPush:
 		return e.store(m, m.operand(u.A), m.operand(u.B), u.Size, pc)
+	case lift.UopExchange:
+		return e.exchange(m, u, pc)
 	case lift.UopFlags:
 		m.flags = flags{u.Flags, u.Size, m.operand(u.A).extend(u.Size, false), m.operand(u.B).extend(u.Size, false)}
 	case lift.UopSetIf, lift.UopSelect:
@@ -75,6 +77,34 @@ func (e *explorer) do(m *machine, u *lift.Uop, pc uint64) error {
 		return errLeaves
 	}
 	return nil
+}
+
+// exchange does an exchange that depends on a comparison.
+func (e *explorer) exchange(m *machine, u *lift.Uop, pc uint64) error {
+	at, expected := m.operand(u.A), m.regs[u.Dst].extend(u.Size, false)
+	old, err := e.load(m, at, u.Size, pc)
+	if err != nil {
+		return err
+	}
+	f := flags{lift.FlagsCompare, u.Size, expected, old}
+	m.regs[u.Dst] = old
+	equal, known, words := f.decided(lift.Condition{Op: lift.EQ})
+	switch {
+	case !known && (e.dry || e.cfg.Own(at.v)):
+		m.regs[u.Dst].from = words
+		return e.store(m, at, value{}, u.Size, pc)
+	case !known:
+		return errLeaves
+	case equal:
+		return e.store(m, at, m.operand(u.B).extend(u.Size, false), u.Size, pc)
+	}
+	return nil
+}
+
+// locked reports whether the instruction at pc writes only what no other thread has written since it read it.
+func (e *explorer) locked(pc uint64) bool {
+	in, ok := e.cfg.Reader.Fetch(pc)
+	return ok && in.Locked
 }
 
 // choose is a value that depends on a condition.

@@ -18,11 +18,16 @@ func (s *State) Apply(u *lift.Uop) {
 		s.Regs[u.Dst] = s.load(s.Value(u.A), u.Size)
 	case lift.UopStore, lift.UopPush:
 		s.store(s.Value(u.A), Extend(s.Value(u.B), u.Size, false), u.Size, u.Code == lift.UopPush)
+	case lift.UopExchange: // neither what was there nor whether it is written is followed
+		addr := s.Value(u.A)
+		s.load(addr, u.Size)
+		s.store(addr, Leaf(KindUnknown, 0), u.Size, false)
+		s.Regs[u.Dst] = nil
 	case lift.UopFlags:
 		s.Flags = FlagState{u.Flags, u.Size, Extend(s.Value(u.A), u.Size, false), Extend(s.Value(u.B), u.Size, false)}
 	case lift.UopSetIf:
 		s.Regs[u.Dst] = Compare(s.Cond(u.CC))
-	case lift.UopForget:
+	case lift.UopForget, lift.UopSyscall:
 		s.Regs[u.Dst] = nil
 	}
 }

@@ -116,7 +116,7 @@ func (x *Reader) readStub(entry uint64) string {
 			switch {
 			case u.Code == lift.UopJump:
 				return x.Target(s.Value(u.A)).Name
-			case u.Code >= lift.UopSelect && u.Code <= lift.UopReturn:
+			case u.Leaves():
 				return ""
 			}
 			s.Apply(u)

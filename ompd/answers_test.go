@@ -9,7 +9,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 func TestLibraryLifetime(t *testing.T) {
@@ -64,7 +63,7 @@ func TestThreadIdentifiers(t *testing.T) {
 // TestThreadIdentifiersInPart has a target that cannot tell pthreads, and a
 // runtime with a thread that cannot be read.
 func TestThreadIdentifiersInPart(t *testing.T) {
-	p := newProcess(&fakeRuntime{broken: true}, fakeTarget{noPthreads: true})
+	p := NewProcess(&fakeRuntime{broken: true}, fakeTarget{noPthreads: true})
 	h, err := p.ThreadHandle(callbacks.Pthread(0xb00))
 	want(t, h, err, threadB)
 	_, err = p.ThreadHandle(callbacks.LWP(102))
@@ -116,23 +115,23 @@ func TestIdentifiersAsBytes(t *testing.T) {
 // value, while there is more.
 func TestEnumerations(t *testing.T) {
 	p := fake()
-	var states []rtl.State
-	for s, more := rtl.StateUndefined, true; more; states = append(states, s) {
+	var states []handles.State
+	for s, more := handles.StateUndefined, true; more; states = append(states, s) {
 		var err error
 		if s, more, err = p.NextState(s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !slices.Equal(states, rtl.States()) {
+	if !slices.Equal(states, handles.States()) {
 		t.Errorf("states %v", states)
 	}
 	_, _, err := p.NextState(0x9999)
 	wantRC(t, err, callbacks.BadInput)
 
-	var icvs []rtl.ICV
+	var icvs []handles.ICV
 	id := 0
 	for more := true; more; {
-		var icv rtl.ICV
+		var icv handles.ICV
 		if id, icv, more, err = p.NextICV(id); err != nil {
 			t.Fatal(err)
 		}
@@ -151,9 +150,10 @@ func TestEnumerations(t *testing.T) {
 
 func TestControlVariables(t *testing.T) {
 	p := fake()
-	ofTask, ofSpace := rtl.Subject{Scope: rtl.ScopeTask, Task: explicit}, rtl.Subject{Scope: rtl.ScopeAddressSpace}
+	ofTask, ofSpace := handles.Subject{Scope: handles.ScopeTask, Task: explicit},
+		handles.Subject{Scope: handles.ScopeAddressSpace}
 	for _, c := range []struct {
-		s    rtl.Subject
+		s    handles.Subject
 		id   int
 		val  int64
 		rc   callbacks.RC // of the integer
@@ -164,11 +164,11 @@ func TestControlVariables(t *testing.T) {
 		{ofTask, 2, 3, callbacks.Incomplete, "3,2", callbacks.OK},
 		{ofTask, 6, 0, callbacks.Incompatible, "monotonic:dynamic,8", callbacks.OK},
 		{ofTask, 1, 0, callbacks.Incompatible, "", callbacks.Incompatible}, // wrong scope
-		{rtl.Subject{Scope: rtl.ScopeImplicitTask, Task: explicit}, 2, 0, callbacks.Incompatible, "",
+		{handles.Subject{Scope: handles.ScopeImplicitTask, Task: explicit}, 2, 0, callbacks.Incompatible, "",
 			callbacks.Incompatible},
 		{ofTask, 0, 0, callbacks.BadInput, "", callbacks.BadInput},
 		{ofTask, 10, 0, callbacks.BadInput, "", callbacks.BadInput},
-		{rtl.Subject{Scope: 7}, 1, 0, callbacks.BadInput, "", callbacks.BadInput},
+		{handles.Subject{Scope: 7}, 1, 0, callbacks.BadInput, "", callbacks.BadInput},
 	} {
 		v, err := p.ICVFromScope(c.s, c.id)
 		wantRC(t, err, c.rc)
@@ -179,7 +179,7 @@ func TestControlVariables(t *testing.T) {
 	}
 	joined, err := p.ICV(2, ofTask)
 	want(t, joined, err, fakeValues["nthreads-var"])
-	_, err = p.ToolData(rtl.Subject{Scope: 0})
+	_, err = p.ToolData(handles.Subject{Scope: 0})
 	wantRC(t, err, callbacks.BadInput)
 	wantRC(t, p.ReleaseDisplayControlVars(nil), callbacks.BadInput)
 	lines, err := p.DisplayControlVars()
@@ -188,15 +188,15 @@ func TestControlVariables(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	p := fake()
-	st, err := p.State(threadA, &rtl.Evidence{})
-	want(t, st.State, err, rtl.StateWaitLock)
+	st, err := p.State(threadA, &handles.Evidence{})
+	want(t, st.State, err, handles.StateWaitLock)
 	_, err = p.State(threadA, nil)
 	wantRC(t, err, callbacks.NeedsStateTracking)
 	f, err := p.TaskFrame(explicit)
 	want(t, f.Exit, err, callbacks.At(0x7f00))
 	_, err = p.TaskFrame(initial)
 	wantRC(t, err, callbacks.NeedsStateTracking)
-	_, err = newProcess(&fakeRuntime{tracking: true}, fakeTarget{}).TaskFrame(initial)
+	_, err = NewProcess(&fakeRuntime{tracking: true}, fakeTarget{}).TaskFrame(initial)
 	wantRC(t, err, callbacks.OK)
 	_, err = p.TaskFunction(initial)
 	wantRC(t, err, callbacks.Unavailable)

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
@@ -12,10 +12,10 @@ import (
 func TestBreakpoints(t *testing.T) {
 	p, _ := openCore(t, "barrier", omptest.RuntimeOf(t, 16), "OMP_DEBUG=enabled")
 	all, err := p.Breakpoints()
-	if err != nil || len(all) != len(rtl.StandardBreakpoints()) {
+	if err != nil || len(all) != len(handles.StandardBreakpoints()) {
 		t.Fatalf("%d locations, %v", len(all), err)
 	}
-	at := map[string]rtl.Breakpoint{}
+	at := map[string]handles.Breakpoint{}
 	for _, b := range all {
 		at[b.Name] = b
 	}
@@ -44,7 +44,7 @@ func TestBreakpoints(t *testing.T) {
 
 // TestNoBreakpoints asks a runtime whose reader knows of none.
 func TestNoBreakpoints(t *testing.T) {
-	p := newProcess(&fakeRuntime{}, nil)
+	p := NewProcess(&fakeRuntime{}, nil)
 	_, err := p.Breakpoints()
 	wantRC(t, err, callbacks.Unsupported)
 	_, err = p.DraftBreakpoints()

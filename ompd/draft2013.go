@@ -9,7 +9,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // This file has the routines of the 2013 draft of OMPD that the standard dropped:
@@ -33,17 +32,17 @@ const (
 // AllThreads is ompd_get_threads (2013 draft, section 8.2.1): all threads that
 // the runtime knows. Threads that could not be read are errors, joined, beside
 // the others.
-func (d draft) AllThreads() ([]handles.Thread, error) {
-	return query(d.p, "ompd_get_threads", d.p, func(rtl.Runtime, *Process) ([]handles.Thread,
+func (p *Process) AllThreads() ([]handles.Thread, error) {
+	return query(p, "ompd_get_threads", p, func(handles.Runtime, *Process) ([]handles.Thread,
 		error) {
-		return collect(d.p.Threads())
+		return collect(p.Threads())
 	})
 }
 
 // ThreadsInParallel is ompd_get_thread_in_parallel of 2013 (section 8.2.1): all
 // threads of the region's team, by thread number.
-func (d draft) ThreadsInParallel(h handles.Parallel) ([]handles.Thread, error) {
-	return query(d.p, "ompd_get_thread_in_parallel", h, func(rt rtl.Runtime, h handles.Parallel) ([]handles.Thread,
+func (p *Process) ThreadsInParallel(h handles.Parallel) ([]handles.Thread, error) {
+	return query(p, "ompd_get_thread_in_parallel", h, func(rt handles.Runtime, h handles.Parallel) ([]handles.Thread,
 		error) {
 		return collect(members(rt, h, rt.ThreadInParallel))
 	})
@@ -51,15 +50,16 @@ func (d draft) ThreadsInParallel(h handles.Parallel) ([]handles.Thread, error) {
 
 // ImplicitTasks is ompd_get_implicit_task_in_parallel (2013 draft, section
 // 8.2.3): the implicit tasks of a region, by thread number.
-func (d draft) ImplicitTasks(h handles.Parallel) ([]handles.Task, error) {
-	return query(d.p, "ompd_get_implicit_task_in_parallel", h, func(rt rtl.Runtime, h handles.Parallel) ([]handles.Task,
+func (p *Process) ImplicitTasks(h handles.Parallel) ([]handles.Task, error) {
+	return query(p, "ompd_get_implicit_task_in_parallel", h, func(rt handles.Runtime,
+		h handles.Parallel) ([]handles.Task,
 		error) {
 		return collect(members(rt, h, rt.TaskInParallel))
 	})
 }
 
 // members yields what get answers for every thread number of the region.
-func members[T any](rt rtl.Runtime, h handles.Parallel, get func(handles.Parallel, int) (T, error)) iter.Seq2[T,
+func members[T any](rt handles.Runtime, h handles.Parallel, get func(handles.Parallel, int) (T, error)) iter.Seq2[T,
 	error] {
 	return func(yield func(T, error) bool) {
 		info, err := rt.Parallel(h)
@@ -96,10 +96,10 @@ func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 
 // NumProcs is ompd_get_num_procs (2013 draft, section 8.3): the processors that
 // the program could use, num-procs-var.
-func (d draft) NumProcs() (int64, error) {
-	return query(d.p, "ompd_get_num_procs", d.p, func(rt rtl.Runtime, _ *Process) (int64, error) {
-		v, err := namedICV(rt, "num-procs-var", func(s rtl.Scope) (rtl.Subject, error) {
-			return rtl.Subject{Scope: s},
+func (p *Process) NumProcs() (int64, error) {
+	return query(p, "ompd_get_num_procs", p, func(rt handles.Runtime, _ *Process) (int64, error) {
+		v, err := namedICV(rt, "num-procs-var", func(s handles.Scope) (handles.Subject, error) {
+			return handles.Subject{Scope: s},
 				nil
 		})
 		return v.Int, err
@@ -108,39 +108,39 @@ func (d draft) NumProcs() (int64, error) {
 
 // ThreadLimit is ompd_get_thread_limit (2013 draft, section 8.3): how many threads
 // the contention group of a task may have, thread-limit-var.
-func (d draft) ThreadLimit(h handles.Task) (int64, error) {
-	return d.intOf("ompd_get_thread_limit", h, "thread-limit-var")
+func (p *Process) ThreadLimit(h handles.Task) (int64, error) {
+	return p.intOf("ompd_get_thread_limit", h, "thread-limit-var")
 }
 
 // NumThreads is ompd_get_num_threads (2013 draft, section 8.4.1): the size of the
 // region's team.
-func (d draft) NumThreads(h handles.Parallel) (int, error) {
-	return ofParallel(d.p, "ompd_get_num_threads", h, func(i rtl.ParallelInfo) int { return i.TeamSize })
+func (p *Process) NumThreads(h handles.Parallel) (int, error) {
+	return ofParallel(p, "ompd_get_num_threads", h, func(i handles.ParallelInfo) int { return i.TeamSize })
 }
 
 // Level is ompd_get_level (2013 draft, section 8.4.1): the nesting depth of a
 // region, 0 for the implicit outermost one.
-func (d draft) Level(h handles.Parallel) (int, error) {
-	return ofParallel(d.p, "ompd_get_level", h, func(i rtl.ParallelInfo) int { return i.Level })
+func (p *Process) Level(h handles.Parallel) (int, error) {
+	return ofParallel(p, "ompd_get_level", h, func(i handles.ParallelInfo) int { return i.Level })
 }
 
 // ActiveLevel is ompd_get_active_level (2013 draft, section 8.4.1): how many of
 // the region and those around it have more than one thread.
-func (d draft) ActiveLevel(h handles.Parallel) (int, error) {
-	return ofParallel(d.p, "ompd_get_active_level", h, func(i rtl.ParallelInfo) int { return i.ActiveLevel })
+func (p *Process) ActiveLevel(h handles.Parallel) (int, error) {
+	return ofParallel(p, "ompd_get_active_level", h, func(i handles.ParallelInfo) int { return i.ActiveLevel })
 }
 
 // ParallelID is ompd_get_parallel_id (2013 draft, section 8.4.2): a name of the
 // region that stays the same for the region's life.
-func (d draft) ParallelID(h handles.Parallel) (string, error) {
-	return ofParallel(d.p, "ompd_get_parallel_id", h, func(rtl.ParallelInfo) string { return h.String() })
+func (p *Process) ParallelID(h handles.Parallel) (string, error) {
+	return ofParallel(p, "ompd_get_parallel_id", h, func(handles.ParallelInfo) string { return h.String() })
 }
 
 // ParallelFunction is ompd_get_parallel_function (2013 draft, section 8.4.2): the
 // entry of the outlined function that is the region's body. A region for which
 // the runtime keeps none is callbacks.Unavailable.
-func (d draft) ParallelFunction(h handles.Parallel) (callbacks.Address, error) {
-	return query(d.p, "ompd_get_parallel_function", h, func(rt rtl.Runtime, h handles.Parallel) (callbacks.Address,
+func (p *Process) ParallelFunction(h handles.Parallel) (callbacks.Address, error) {
+	return query(p, "ompd_get_parallel_function", h, func(rt handles.Runtime, h handles.Parallel) (callbacks.Address,
 		error) {
 		info, err := rt.Parallel(h)
 		if err == nil && info.Function.IsNull() {
@@ -150,8 +150,8 @@ func (d draft) ParallelFunction(h handles.Parallel) (callbacks.Address, error) {
 	})
 }
 
-func ofParallel[R any](p *Process, routine string, h handles.Parallel, get func(rtl.ParallelInfo) R) (R, error) {
-	return query(p, routine, h, func(rt rtl.Runtime, h handles.Parallel) (R, error) {
+func ofParallel[R any](p *Process, routine string, h handles.Parallel, get func(handles.ParallelInfo) R) (R, error) {
+	return query(p, routine, h, func(rt handles.Runtime, h handles.Parallel) (R, error) {
 		info, err := rt.Parallel(h)
 		return get(info), err
 	})
@@ -159,17 +159,17 @@ func ofParallel[R any](p *Process, routine string, h handles.Parallel, get func(
 
 // MaxThreads is ompd_get_max_threads (2013 draft, section 8.6.1): the team size of
 // the next region that the task begins, the first element of nthreads-var.
-func (d draft) MaxThreads(h handles.Task) (int64, error) {
-	return d.intOf("ompd_get_max_threads", h, "nthreads-var")
+func (p *Process) MaxThreads(h handles.Task) (int64, error) {
+	return p.intOf("ompd_get_max_threads", h, "nthreads-var")
 }
 
 // ThreadNum is ompd_get_thread_num (2013 draft, section 8.6.1): the number of the
 // thread that executes the task, in the team of the task's region.
-func (d draft) ThreadNum(h handles.Task) (int, error) {
-	return query(d.p, "ompd_get_thread_num", h, threadNum)
+func (p *Process) ThreadNum(h handles.Task) (int, error) {
+	return query(p, "ompd_get_thread_num", h, threadNum)
 }
 
-func threadNum(rt rtl.Runtime, h handles.Task) (int, error) {
+func threadNum(rt handles.Runtime, h handles.Task) (int, error) {
 	info, err := rt.Task(h)
 	switch {
 	case err != nil:
@@ -195,8 +195,8 @@ func threadNum(rt rtl.Runtime, h handles.Task) (int, error) {
 
 // InParallel is ompd_in_parallel (2013 draft, section 8.6.1): whether the task is
 // inside a region with more than one thread.
-func (d draft) InParallel(h handles.Task) (bool, error) {
-	return query(d.p, "ompd_in_parallel", h, func(rt rtl.Runtime, h handles.Task) (bool, error) {
+func (p *Process) InParallel(h handles.Task) (bool, error) {
+	return query(p, "ompd_in_parallel", h, func(rt handles.Runtime, h handles.Task) (bool, error) {
 		region, err := rt.TaskParallel(h)
 		if err != nil {
 			return false, err
@@ -207,29 +207,29 @@ func (d draft) InParallel(h handles.Task) (bool, error) {
 }
 
 // InFinal is ompd_in_final (2013 draft, section 8.6.1): whether the task is final.
-func (d draft) InFinal(h handles.Task) (bool, error) {
-	v, err := d.intOf("ompd_in_final", h, "final-task-var")
+func (p *Process) InFinal(h handles.Task) (bool, error) {
+	v, err := p.intOf("ompd_in_final", h, "final-task-var")
 	return v != 0, err
 }
 
 // Dynamic is ompd_get_dynamic (2013 draft, section 8.6.1): whether the runtime may
 // adjust the team size, dyn-var.
-func (d draft) Dynamic(h handles.Task) (bool, error) {
-	v, err := d.intOf("ompd_get_dynamic", h, "dyn-var")
+func (p *Process) Dynamic(h handles.Task) (bool, error) {
+	v, err := p.intOf("ompd_get_dynamic", h, "dyn-var")
 	return v != 0, err
 }
 
 // Nested is ompd_get_nested (2013 draft, section 8.6.1): whether nested regions
 // may be active, which since OpenMP 5.0 means that max-active-levels-var is more
 // than 1.
-func (d draft) Nested(h handles.Task) (bool, error) {
-	v, err := d.intOf("ompd_get_nested", h, "max-active-levels-var")
+func (p *Process) Nested(h handles.Task) (bool, error) {
+	v, err := p.intOf("ompd_get_nested", h, "max-active-levels-var")
 	return v > 1, err
 }
 
 // MaxActiveLevels is ompd_get_max_active_levels (2013 draft, section 8.6.1).
-func (d draft) MaxActiveLevels(h handles.Task) (int64, error) {
-	return d.intOf("ompd_get_max_active_levels", h, "max-active-levels-var")
+func (p *Process) MaxActiveLevels(h handles.Task) (int64, error) {
+	return p.intOf("ompd_get_max_active_levels", h, "max-active-levels-var")
 }
 
 // Schedule is a loop schedule (run-sched-var): the kind, such as "dynamic", and
@@ -242,8 +242,8 @@ type Schedule struct {
 
 // Schedule is ompd_get_schedule (2013 draft, section 8.6.1): how the task divides
 // loops with schedule(runtime).
-func (d draft) Schedule(h handles.Task) (Schedule, error) {
-	return query(d.p, "ompd_get_schedule", h, func(rt rtl.Runtime, h handles.Task) (Schedule, error) {
+func (p *Process) Schedule(h handles.Task) (Schedule, error) {
+	return query(p, "ompd_get_schedule", h, func(rt handles.Runtime, h handles.Task) (Schedule, error) {
 		v, err := icvOf(rt, h, "run-sched-var")
 		if err != nil {
 			return Schedule{}, err
@@ -273,8 +273,8 @@ func parseSchedule(text string) (Schedule, error) {
 
 // ProcBind is ompd_get_proc_bind (2013 draft, section 8.6.1): how the threads of
 // the task's next region are bound to places, such as "spread", bind-var.
-func (d draft) ProcBind(h handles.Task) (string, error) {
-	return query(d.p, "ompd_get_proc_bind", h, func(rt rtl.Runtime, h handles.Task) (string, error) {
+func (p *Process) ProcBind(h handles.Task) (string, error) {
+	return query(p, "ompd_get_proc_bind", h, func(rt handles.Runtime, h handles.Task) (string, error) {
 		v, err := icvOf(rt, h, "bind-var")
 		return v.Text, err
 	})
@@ -282,9 +282,9 @@ func (d draft) ProcBind(h handles.Task) (string, error) {
 
 // DisplayControlVarsText is ompd_display_control_vars (2013 draft, section 8.10):
 // the control variables as lines NAME=value, each ended by a newline.
-func (d draft) DisplayControlVarsText() (string, error) {
-	return query(d.p, "ompd_display_control_vars", d.p, func(rtl.Runtime, *Process) (string, error) {
-		lines, err := d.p.DisplayControlVars()
+func (p *Process) DisplayControlVarsText() (string, error) {
+	return query(p, "ompd_display_control_vars", p, func(handles.Runtime, *Process) (string, error) {
+		lines, err := p.DisplayControlVars()
 		var text strings.Builder
 		for _, l := range lines {
 			text.WriteString(l + "\n")
@@ -294,8 +294,8 @@ func (d draft) DisplayControlVarsText() (string, error) {
 }
 
 // intOf is the variable name, as an integer, for a task.
-func (d draft) intOf(routine string, h handles.Task, name string) (int64, error) {
-	return query(d.p, routine, h, func(rt rtl.Runtime, h handles.Task) (int64, error) {
+func (p *Process) intOf(routine string, h handles.Task, name string) (int64, error) {
+	return query(p, routine, h, func(rt handles.Runtime, h handles.Task) (int64, error) {
 		v, err := icvOf(rt, h, name)
 		return v.Int, err
 	})
@@ -303,20 +303,20 @@ func (d draft) intOf(routine string, h handles.Task, name string) (int64, error)
 
 // icvOf reads the variable name for a task: for the task itself, or for the
 // thread, region or address space that it is in, as the variable's scope is.
-func icvOf(rt rtl.Runtime, h handles.Task, name string) (rtl.ICVValue, error) {
-	return namedICV(rt, name, func(scope rtl.Scope) (rtl.Subject, error) {
-		s := rtl.Subject{Scope: scope}
+func icvOf(rt handles.Runtime, h handles.Task, name string) (handles.ICVValue, error) {
+	return namedICV(rt, name, func(scope handles.Scope) (handles.Subject, error) {
+		s := handles.Subject{Scope: scope}
 		var err error
 		switch scope {
-		case rtl.ScopeThread:
-			var info rtl.TaskInfo
+		case handles.ScopeThread:
+			var info handles.TaskInfo
 			info, err = rt.Task(h)
 			if s.Thread = info.Thread; err == nil && s.Thread.IsZero() {
 				err = fmt.Errorf("no thread executes the task: %w", callbacks.Unavailable)
 			}
-		case rtl.ScopeParallel:
+		case handles.ScopeParallel:
 			s.Parallel, err = rt.TaskParallel(h)
-		case rtl.ScopeImplicitTask, rtl.ScopeTask:
+		case handles.ScopeImplicitTask, handles.ScopeTask:
 			s.Task = h
 		}
 		return s, err
@@ -324,16 +324,17 @@ func icvOf(rt rtl.Runtime, h handles.Task, name string) (rtl.ICVValue, error) {
 }
 
 // namedICV reads the variable name for the subject that suits its scope.
-func namedICV(rt rtl.Runtime, name string, of func(rtl.Scope) (rtl.Subject, error)) (rtl.ICVValue, error) {
+func namedICV(rt handles.Runtime, name string, of func(handles.Scope) (handles.Subject, error)) (handles.ICVValue,
+	error) {
 	for i, v := range rt.ICVs() {
 		if v.Name != name {
 			continue
 		}
 		s, err := of(v.Scope)
 		if err != nil {
-			return rtl.ICVValue{}, err
+			return handles.ICVValue{}, err
 		}
 		return rt.ICV(i+1, s)
 	}
-	return rtl.ICVValue{}, fmt.Errorf("this runtime has no %s: %w", name, callbacks.Unsupported)
+	return handles.ICVValue{}, fmt.Errorf("this runtime has no %s: %w", name, callbacks.Unsupported)
 }

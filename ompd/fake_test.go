@@ -7,8 +7,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -34,19 +32,19 @@ var (
 )
 
 // icvs of the fake, with every scope and kind that matters.
-var fakeICVs = []rtl.ICV{
-	{Name: "num-procs-var", Scope: rtl.ScopeAddressSpace},
-	{Name: "nthreads-var", Scope: rtl.ScopeTask},
-	{Name: "thread-limit-var", Scope: rtl.ScopeTask},
-	{Name: "dyn-var", Scope: rtl.ScopeThread},
-	{Name: "max-active-levels-var", Scope: rtl.ScopeTask},
-	{Name: "run-sched-var", Scope: rtl.ScopeTask, Text: true},
-	{Name: "bind-var", Scope: rtl.ScopeTask},
-	{Name: "final-task-var", Scope: rtl.ScopeTask},
-	{Name: "levels-var", Scope: rtl.ScopeParallel},
+var fakeICVs = []handles.ICV{
+	{Name: "num-procs-var", Scope: handles.ScopeAddressSpace},
+	{Name: "nthreads-var", Scope: handles.ScopeTask},
+	{Name: "thread-limit-var", Scope: handles.ScopeTask},
+	{Name: "dyn-var", Scope: handles.ScopeThread},
+	{Name: "max-active-levels-var", Scope: handles.ScopeTask},
+	{Name: "run-sched-var", Scope: handles.ScopeTask, Text: true},
+	{Name: "bind-var", Scope: handles.ScopeTask},
+	{Name: "final-task-var", Scope: handles.ScopeTask},
+	{Name: "levels-var", Scope: handles.ScopeParallel},
 }
 
-var fakeValues = map[string]rtl.ICVValue{
+var fakeValues = map[string]handles.ICVValue{
 	"num-procs-var":         {Int: 2, Text: "2", Whole: true},
 	"nthreads-var":          {Int: 3, Text: "3,2"},
 	"thread-limit-var":      {Int: 99, Text: "99", Whole: true},
@@ -63,14 +61,13 @@ type fakeRuntime struct {
 	tracking bool
 }
 
-var _ rtl.Runtime = (*fakeRuntime)(nil)
+var _ handles.Runtime = (*fakeRuntime)(nil)
 
-func (f *fakeRuntime) Identity() rtl.Identity {
-	return rtl.Identity{Family: "fake", Name: "fake runtime", OMPVersion: 201611, Tracking: f.tracking}
+func (f *fakeRuntime) Identity() handles.Identity {
+	return handles.Identity{Family: "fake", Name: "fake runtime", OMPVersion: 201611, Tracking: f.tracking}
 }
-func (f *fakeRuntime) Layout() layout.Report { return layout.Report{} }
-func (f *fakeRuntime) Stamp() handles.Stamp  { return stamp }
-func (f *fakeRuntime) Owns(pc uint64) bool   { return pc == 0x42 }
+func (f *fakeRuntime) Stamp() handles.Stamp { return stamp }
+func (f *fakeRuntime) Owns(pc uint64) bool  { return pc == 0x42 }
 
 func (f *fakeRuntime) Threads() iter.Seq2[handles.Thread, error] {
 	return func(yield func(handles.Thread, error) bool) {
@@ -85,11 +82,11 @@ func (f *fakeRuntime) Threads() iter.Seq2[handles.Thread, error] {
 	}
 }
 
-func (f *fakeRuntime) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
+func (f *fakeRuntime) Thread(h handles.Thread) (handles.ThreadInfo, error) {
 	if h == unreadable {
-		return rtl.ThreadInfo{}, &callbacks.FaultError{Address: h.Info, Err: callbacks.ErrNotCaptured}
+		return handles.ThreadInfo{}, &callbacks.FaultError{Address: h.Info, Err: callbacks.ErrNotCaptured}
 	}
-	return rtl.ThreadInfo{Pthread: callbacks.Pthread(h.Info.Offset * 16)}, nil
+	return handles.ThreadInfo{Pthread: callbacks.Pthread(h.Info.Offset * 16)}, nil
 }
 
 func (f *fakeRuntime) CurrentParallel(h handles.Thread) (handles.Parallel, error) {
@@ -109,18 +106,18 @@ func (f *fakeRuntime) CurrentTask(h handles.Thread) (handles.Task, error) {
 	return handles.Task{}, fmt.Errorf("idle thread: %w", callbacks.Unavailable)
 }
 
-func (f *fakeRuntime) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
+func (f *fakeRuntime) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadState, error) {
 	if ev == nil && !f.tracking {
-		return rtl.ThreadState{State: rtl.StateUndefined}, nil
+		return handles.ThreadState{State: handles.StateUndefined}, nil
 	}
-	return rtl.ThreadState{State: rtl.StateWaitLock, WaitID: 0x77, Tracked: f.tracking}, nil
+	return handles.ThreadState{State: handles.StateWaitLock, WaitID: 0x77, Tracked: f.tracking}, nil
 }
 
-func (f *fakeRuntime) Parallel(h handles.Parallel) (rtl.ParallelInfo, error) {
+func (f *fakeRuntime) Parallel(h handles.Parallel) (handles.ParallelInfo, error) {
 	if h == region0 {
-		return rtl.ParallelInfo{TeamSize: 1}, nil
+		return handles.ParallelInfo{TeamSize: 1}, nil
 	}
-	return rtl.ParallelInfo{Level: 1, ActiveLevel: 1, TeamSize: 2, Function: callbacks.At(0x401000)}, nil
+	return handles.ParallelInfo{Level: 1, ActiveLevel: 1, TeamSize: 2, Function: callbacks.At(0x401000)}, nil
 }
 
 func (f *fakeRuntime) EnclosingParallel(h handles.Parallel) (handles.Parallel, error) {
@@ -155,16 +152,16 @@ func (f *fakeRuntime) ExplicitTasks(handles.Parallel) iter.Seq2[handles.Task, er
 	return func(yield func(handles.Task, error) bool) { yield(explicit, nil) }
 }
 
-func (f *fakeRuntime) Task(h handles.Task) (rtl.TaskInfo, error) {
+func (f *fakeRuntime) Task(h handles.Task) (handles.TaskInfo, error) {
 	switch h {
 	case initial:
-		return rtl.TaskInfo{Kind: picture.TaskInitial, ThreadNum: 0}, nil
+		return handles.TaskInfo{Kind: picture.TaskInitial, ThreadNum: 0}, nil
 	case explicit:
-		return rtl.TaskInfo{Kind: picture.TaskExplicit, Function: callbacks.At(0x402000), Thread: threadB,
+		return handles.TaskInfo{Kind: picture.TaskExplicit, Function: callbacks.At(0x402000), Thread: threadB,
 			ThreadNum: -1,
-			Frame:     rtl.TaskFrame{Exit: callbacks.At(0x7f00)}}, nil
+			Frame:     handles.TaskFrame{Exit: callbacks.At(0x7f00)}}, nil
 	}
-	return rtl.TaskInfo{Kind: picture.TaskImplicit, Function: callbacks.At(0x401000), ThreadNum: 1}, nil
+	return handles.TaskInfo{Kind: picture.TaskImplicit, Function: callbacks.At(0x401000), ThreadNum: 1}, nil
 }
 
 func (f *fakeRuntime) GeneratingTask(h handles.Task) (handles.Task, error) {
@@ -186,20 +183,20 @@ func (f *fakeRuntime) TaskParallel(h handles.Task) (handles.Parallel, error) {
 func (f *fakeRuntime) WaitsFor(handles.Task) ([]handles.Task, error) {
 	return []handles.Task{implicitB}, nil
 }
-func (f *fakeRuntime) ICVs() []rtl.ICV { return fakeICVs }
+func (f *fakeRuntime) ICVs() []handles.ICV { return fakeICVs }
 
-func (f *fakeRuntime) ICV(id int, s rtl.Subject) (rtl.ICVValue, error) {
+func (f *fakeRuntime) ICV(id int, s handles.Subject) (handles.ICVValue, error) {
 	if v := fakeICVs[id-1]; v.Scope != s.Scope {
-		return rtl.ICVValue{}, fmt.Errorf("asked for %s with scope %v", v.Name, s.Scope)
+		return handles.ICVValue{}, fmt.Errorf("asked for %s with scope %v", v.Name, s.Scope)
 	}
 	return fakeValues[fakeICVs[id-1].Name], nil
 }
 
-func (f *fakeRuntime) ControlVars() ([]rtl.ControlVar, error) {
-	return []rtl.ControlVar{{Name: "OMP_NUM_THREADS", Value: "3,2"}, {Name: "OMP_DYNAMIC", Value: "true"}}, nil
+func (f *fakeRuntime) ControlVars() ([]handles.ControlVar, error) {
+	return []handles.ControlVar{{Name: "OMP_NUM_THREADS", Value: "3,2"}, {Name: "OMP_DYNAMIC", Value: "true"}}, nil
 }
 
-func (f *fakeRuntime) ToolData(s rtl.Subject) (uint64, error) { return 0x1234, nil }
+func (f *fakeRuntime) ToolData(s handles.Subject) (uint64, error) { return 0x1234, nil }
 
 // fakeTarget has threads a, b, c and one that is not an OpenMP thread.
 type fakeTarget struct {
@@ -222,7 +219,7 @@ func (f fakeTarget) ThreadIDs(kind callbacks.IDKind) ([]callbacks.ThreadID, erro
 	return ids, nil
 }
 
-func fake() *Process { return newProcess(&fakeRuntime{}, fakeTarget{}) }
+func fake() *Process { return NewProcess(&fakeRuntime{}, fakeTarget{}) }
 
 // wantRC fails the test unless err has return code rc.
 func wantRC(t *testing.T, err error, rc callbacks.RC) {

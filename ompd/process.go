@@ -7,44 +7,28 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// Process is the address space of one OpenMP runtime in a target at one stop
-// (ompd_address_space_handle_t). It may be used by several goroutines at once.
+// Process is the address space of one OpenMP runtime in a target at one stop (ompd_address_space_handle_t). It may be
+// used by several goroutines at once.
 //
-// Its own methods are the standard's routines. It is an rtl.Runtime too, with the
-// joined information where the standard has one routine per value; it has the
-// routines of the 2013 draft that the standard dropped, and what readers of runtimes
-// know beyond OMPD.
+// Beside the standard's routines it has the routines of the 2013 draft that the standard dropped, and methods that
+// return all values of a thread, region, task or variable at once. It implements handles.Runtime.
 type Process struct {
-	joined
-	draft
-	beyond
-	rt       rtl.Runtime
+	rt       handles.Runtime
 	target   callbacks.Target
 	session  *session // nil if opened without a Library
 	released atomic.Bool
-	lwps     func() *targetThreads // made at its first use, as the next
-	native   func() *nativeThreads
+	lwps     func() *targetThreads // made at its first use
+	native   func() *nativeThreads // made at its first use
 }
 
-// joined asks an address space for what the runtime's reader has joined.
-type joined struct{ p *Process }
+var _ handles.Runtime = (*Process)(nil)
 
-// draft asks an address space the routines of the 2013 draft.
-type draft struct{ p *Process }
-
-// beyond asks an address space what OMPD has no routine for; a runtime may lack it.
-type beyond struct{ p *Process }
-
-var _ rtl.Runtime = (*Process)(nil)
-
-// newProcess makes the address space of rt in t.
-func newProcess(rt rtl.Runtime, t callbacks.Target) *Process {
+// NewProcess returns the address space of runtime rt in target t. Open does so for the runtimes that this module reads.
+func NewProcess(rt handles.Runtime, t callbacks.Target) *Process {
 	p := &Process{rt: rt, target: t}
-	p.joined, p.draft, p.beyond = joined{p}, draft{p}, beyond{p}
 	p.lwps = sync.OnceValue(func() *targetThreads { return listThreads(t) })
 	p.native = sync.OnceValue(func() *nativeThreads { return matchThreads(p.rt, p.lwps()) })
 	return p
@@ -54,7 +38,7 @@ func newProcess(rt rtl.Runtime, t callbacks.Target) *Process {
 // between two questions without saying so: handles of the one are handles of the
 // other, and what they stand for is looked up again.
 func (p *Process) Reread() (*Process, error) {
-	return query(p, "Reread", p, func(rt rtl.Runtime, _ *Process) (*Process, error) {
+	return query(p, "Reread", p, func(rt handles.Runtime, _ *Process) (*Process, error) {
 		r, ok := rt.(rtl.Rereader)
 		if !ok {
 			return nil, fmt.Errorf("%s cannot be read again: %w", rt.Identity().Name, callbacks.Unsupported)
@@ -63,7 +47,7 @@ func (p *Process) Reread() (*Process, error) {
 		if err != nil {
 			return nil, err
 		}
-		again := newProcess(now, p.target)
+		again := NewProcess(now, p.target)
 		again.session = p.session
 		return again, nil
 	})
@@ -78,21 +62,18 @@ func (p *Process) String() string {
 }
 
 // Identity names the runtime.
-func (j joined) Identity() rtl.Identity { return j.p.rt.Identity() }
-
-// Layout says where the runtime's fields and globals lie and who said so.
-func (j joined) Layout() layout.Report { return j.p.rt.Layout() }
+func (p *Process) Identity() handles.Identity { return p.rt.Identity() }
 
 // Stamp is the stamp that all handles of this address space carry.
-func (j joined) Stamp() handles.Stamp { return j.p.rt.Stamp() }
+func (p *Process) Stamp() handles.Stamp { return p.rt.Stamp() }
 
 // Owns reports whether the code address pc belongs to the runtime.
-func (j joined) Owns(pc uint64) bool { return j.p.rt.Owns(pc) }
+func (p *Process) Owns(pc uint64) bool { return p.rt.Owns(pc) }
 
 // Release is ompd_rel_address_space_handle. There is no memory to release; from
 // then on every routine answers callbacks.StaleHandle.
 func (p *Process) Release() error {
-	_, err := query(p, "ompd_rel_address_space_handle", p, func(rtl.Runtime, *Process) (bool, error) {
+	_, err := query(p, "ompd_rel_address_space_handle", p, func(handles.Runtime, *Process) (bool, error) {
 		return p.released.Swap(true), nil
 	})
 	return err
@@ -102,7 +83,7 @@ func (p *Process) Release() error {
 // is not the host. No device is supported: callbacks.Unsupported, or
 // callbacks.BadInput without an identifier.
 func (p *Process) DeviceInitialize(kind uint64, id []byte) (*Process, error) {
-	return query(p, "ompd_device_initialize", p, func(rtl.Runtime, *Process) (*Process, error) {
+	return query(p, "ompd_device_initialize", p, func(handles.Runtime, *Process) (*Process, error) {
 		if len(id) == 0 {
 			return nil, fmt.Errorf("no device identifier: %w", callbacks.BadInput)
 		}
@@ -113,7 +94,7 @@ func (p *Process) DeviceInitialize(kind uint64, id []byte) (*Process, error) {
 // ThreadDevice is ompd_get_device_from_thread: the address space that a thread
 // executes in, which is always this one, the host's.
 func (p *Process) ThreadDevice(h handles.Thread) (*Process, error) {
-	return query(p, "ompd_get_device_from_thread", h, func(rtl.Runtime, handles.Thread) (*Process, error) {
+	return query(p, "ompd_get_device_from_thread", h, func(handles.Runtime, handles.Thread) (*Process, error) {
 		return p,
 			nil
 	})
@@ -122,7 +103,7 @@ func (p *Process) ThreadDevice(h handles.Thread) (*Process, error) {
 // OMPVersion is ompd_get_omp_version: the version of the OpenMP API that the
 // runtime implements, in the form of the macro _OPENMP.
 func (p *Process) OMPVersion() (int64, error) {
-	return query(p, "ompd_get_omp_version", p, func(rt rtl.Runtime, _ *Process) (int64, error) {
+	return query(p, "ompd_get_omp_version", p, func(rt handles.Runtime, _ *Process) (int64, error) {
 		if v := rt.Identity().OMPVersion; v != 0 {
 			return v, nil
 		}
@@ -139,7 +120,7 @@ var specifications = map[int64]string{
 // OMPVersionString is ompd_get_omp_version_string, such as "OpenMP 5.0 preview 1
 // (201611)".
 func (p *Process) OMPVersionString() (string, error) {
-	return query(p, "ompd_get_omp_version_string", p, func(rtl.Runtime, *Process) (string, error) {
+	return query(p, "ompd_get_omp_version_string", p, func(handles.Runtime, *Process) (string, error) {
 		v, err := p.OMPVersion()
 		if err != nil {
 			return "", err

@@ -6,14 +6,13 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // query asks the runtime of p one question about h, which is checked here and
 // nowhere else. Every error names the routine and the handle. A value that comes
 // with an error (callbacks.Incomplete) is passed on beside it.
-func query[H fmt.Stringer, R any](p *Process, routine string, h H, ask func(rtl.Runtime, H) (R, error)) (R, error) {
-	if err := p.check(h); err != nil {
+func query[H fmt.Stringer, R any](p *Process, routine string, h H, ask func(handles.Runtime, H) (R, error)) (R, error) {
+	if err := p.Check(h); err != nil {
 		var none R
 		return none, fail(routine, h, err)
 	}
@@ -26,9 +25,9 @@ func query[H fmt.Stringer, R any](p *Process, routine string, h H, ask func(rtl.
 
 // walk is query for a question that is answered by a list.
 func walk[H fmt.Stringer, T any](p *Process, routine string, h H,
-	ask func(rtl.Runtime, H) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	ask func(handles.Runtime, H) iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		if err := p.check(h); err != nil {
+		if err := p.Check(h); err != nil {
 			var none T
 			yield(none, fail(routine, h, err))
 			return
@@ -44,8 +43,8 @@ func walk[H fmt.Stringer, T any](p *Process, routine string, h H,
 	}
 }
 
-// check reports whether h is a handle of p, and p one of a library in use.
-func (p *Process) check(h fmt.Stringer) error {
+// Check returns an error that is callbacks.StaleHandle unless h is a handle of p, and p one of a library in use.
+func (p *Process) Check(h fmt.Stringer) error {
 	switch {
 	case p == nil || p.rt == nil:
 		return fmt.Errorf("no address space: %w", callbacks.StaleHandle)
@@ -68,7 +67,7 @@ func (p *Process) check(h fmt.Stringer) error {
 		if err != nil {
 			return err
 		}
-		return p.check(of)
+		return p.Check(of)
 	}
 	return fmt.Errorf("%T is not a handle: %w", h, callbacks.BadInput)
 }
@@ -88,19 +87,19 @@ func (p *Process) checkHandle(s handles.Stamp, at callbacks.Address) error {
 	return nil
 }
 
-// subject is an rtl.Subject as the handle that it has.
-type subject rtl.Subject
+// subject is an handles.Subject as the handle that it has.
+type subject handles.Subject
 
 // handle is the one handle of the subject's scope.
 func (s subject) handle(p *Process) (fmt.Stringer, error) {
 	switch s.Scope {
-	case rtl.ScopeGlobal, rtl.ScopeAddressSpace:
+	case handles.ScopeGlobal, handles.ScopeAddressSpace:
 		return p, nil
-	case rtl.ScopeThread:
+	case handles.ScopeThread:
 		return s.Thread, nil
-	case rtl.ScopeParallel:
+	case handles.ScopeParallel:
 		return s.Parallel, nil
-	case rtl.ScopeImplicitTask, rtl.ScopeTask:
+	case handles.ScopeImplicitTask, handles.ScopeTask:
 		return s.Task, nil
 	}
 	return nil, fmt.Errorf("scope %d: %w", s.Scope, callbacks.BadInput)
@@ -109,11 +108,11 @@ func (s subject) handle(p *Process) (fmt.Stringer, error) {
 // String is the scope, and the handle where the scope has one.
 func (s subject) String() string {
 	switch s.Scope {
-	case rtl.ScopeThread:
+	case handles.ScopeThread:
 		return s.Thread.String()
-	case rtl.ScopeParallel:
+	case handles.ScopeParallel:
 		return s.Parallel.String()
-	case rtl.ScopeImplicitTask, rtl.ScopeTask:
+	case handles.ScopeImplicitTask, handles.ScopeTask:
 		return s.Task.String()
 	}
 	return s.Scope.String()

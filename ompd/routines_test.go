@@ -14,7 +14,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // specified are the routines of OpenMP 5.2, sections 20.5.1 to 20.5.10, in its
@@ -249,12 +248,12 @@ var calls = map[string]func(p *Process, x things) error{
 	},
 	"ompd_enumerate_states": func(p *Process, _ things) error {
 		_, _,
-			err := p.NextState(rtl.StateUndefined)
+			err := p.NextState(handles.StateUndefined)
 		return err
 	},
 	"ompd_get_state": func(p *Process, x things) error {
 		_,
-			err := p.State(x.thread, &rtl.Evidence{})
+			err := p.State(x.thread, &handles.Evidence{})
 		return err
 	},
 	"ompd_get_display_control_vars": func(p *Process, _ things) error {
@@ -268,15 +267,15 @@ var calls = map[string]func(p *Process, x things) error{
 	},
 	"ompd_enumerate_icvs": func(p *Process, _ things) error { _, _, _, err := p.NextICV(0); return err },
 	"ompd_get_icv_from_scope": func(p *Process, x things) error {
-		_, err := p.ICVFromScope(rtl.Subject{Scope: rtl.ScopeTask, Task: x.task}, 3)
+		_, err := p.ICVFromScope(handles.Subject{Scope: handles.ScopeTask, Task: x.task}, 3)
 		return err
 	},
 	"ompd_get_icv_string_from_scope": func(p *Process, x things) error {
-		_, err := p.ICVStringFromScope(rtl.Subject{Scope: rtl.ScopeParallel, Parallel: x.parallel}, 9)
+		_, err := p.ICVStringFromScope(handles.Subject{Scope: handles.ScopeParallel, Parallel: x.parallel}, 9)
 		return err
 	},
 	"ompd_get_tool_data": func(p *Process, x things) error {
-		_, err := p.ToolData(rtl.Subject{Scope: rtl.ScopeThread, Thread: x.thread})
+		_, err := p.ToolData(handles.Subject{Scope: handles.ScopeThread, Thread: x.thread})
 		return err
 	},
 	"ompd_rel_address_space_handle": func(p *Process, _ things) error { return p.Release() },

@@ -4,16 +4,16 @@ import (
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
 // NextState is ompd_enumerate_states: the state after current, and whether more
-// follow. The first call passes rtl.StateUndefined, later ones the state that
-// they got; the last state is rtl.StateUndefined itself. An unknown state is
+// follow. The first call passes handles.StateUndefined, later ones the state that
+// they got; the last state is handles.StateUndefined itself. An unknown state is
 // callbacks.BadInput.
-func (p *Process) NextState(current rtl.State) (next rtl.State, more bool, err error) {
-	next, err = query(p, "ompd_enumerate_states", p, func(rtl.Runtime, *Process) (next rtl.State, err error) {
-		next, more, err = rtl.NextState(current)
+func (p *Process) NextState(current handles.State) (next handles.State, more bool, err error) {
+	next, err = query(p, "ompd_enumerate_states", p, func(handles.Runtime, *Process) (next handles.State, err error) {
+		next, more, err = handles.NextState(current)
 		return next, err
 	})
 	return next, more, err
@@ -21,20 +21,20 @@ func (p *Process) NextState(current rtl.State) (next rtl.State, more bool, err e
 
 // ICVs lists the internal control variables; the number of each is its position,
 // from 1.
-func (j joined) ICVs() []rtl.ICV { return j.p.rt.ICVs() }
+func (p *Process) ICVs() []handles.ICV { return p.rt.ICVs() }
 
 // NextICV is ompd_enumerate_icvs: number, name and scope of the variable after
 // number current, and whether more follow. The first call passes 0, later ones
 // the number that they got. After the last variable comes number 0, with more
 // false. An unknown number is callbacks.BadInput.
-func (p *Process) NextICV(current int) (next int, icv rtl.ICV, more bool, err error) {
-	icv, err = query(p, "ompd_enumerate_icvs", p, func(rt rtl.Runtime, _ *Process) (rtl.ICV, error) {
+func (p *Process) NextICV(current int) (next int, icv handles.ICV, more bool, err error) {
+	icv, err = query(p, "ompd_enumerate_icvs", p, func(rt handles.Runtime, _ *Process) (handles.ICV, error) {
 		all := rt.ICVs()
 		switch {
 		case current < 0 || current > len(all):
-			return rtl.ICV{}, fmt.Errorf("variable number %d: %w", current, callbacks.BadInput)
+			return handles.ICV{}, fmt.Errorf("variable number %d: %w", current, callbacks.BadInput)
 		case current == len(all):
-			return rtl.ICV{}, nil
+			return handles.ICV{}, nil
 		}
 		next, more = current+1, current+1 < len(all)
 		return all[current], nil
@@ -45,8 +45,8 @@ func (p *Process) NextICV(current int) (next int, icv rtl.ICV, more bool, err er
 // ICV reads variable number id for a subject of the variable's own scope, in all
 // its forms. Another scope is callbacks.Incompatible, an unknown number
 // callbacks.BadInput.
-func (j joined) ICV(id int, s rtl.Subject) (rtl.ICVValue, error) {
-	return query(j.p, "ICV", subject(s), func(rt rtl.Runtime, s subject) (rtl.ICVValue,
+func (p *Process) ICV(id int, s handles.Subject) (handles.ICVValue, error) {
+	return query(p, "ICV", subject(s), func(rt handles.Runtime, s subject) (handles.ICVValue,
 		error) {
 		return readICV(rt, id, s)
 	})
@@ -55,8 +55,8 @@ func (j joined) ICV(id int, s rtl.Subject) (rtl.ICVValue, error) {
 // ICVFromScope is ompd_get_icv_from_scope: a variable as an integer. A variable
 // that is no integer is callbacks.Incompatible; of a list, the first element is
 // returned with callbacks.Incomplete.
-func (p *Process) ICVFromScope(s rtl.Subject, id int) (int64, error) {
-	return query(p, "ompd_get_icv_from_scope", subject(s), func(rt rtl.Runtime, s subject) (int64, error) {
+func (p *Process) ICVFromScope(s handles.Subject, id int) (int64, error) {
+	return query(p, "ompd_get_icv_from_scope", subject(s), func(rt handles.Runtime, s subject) (int64, error) {
 		v, err := readICV(rt, id, s)
 		switch {
 		case err != nil:
@@ -72,38 +72,38 @@ func (p *Process) ICVFromScope(s rtl.Subject, id int) (int64, error) {
 
 // ICVStringFromScope is ompd_get_icv_string_from_scope: a variable as people
 // write it.
-func (p *Process) ICVStringFromScope(s rtl.Subject, id int) (string, error) {
-	return query(p, "ompd_get_icv_string_from_scope", subject(s), func(rt rtl.Runtime, s subject) (string, error) {
+func (p *Process) ICVStringFromScope(s handles.Subject, id int) (string, error) {
+	return query(p, "ompd_get_icv_string_from_scope", subject(s), func(rt handles.Runtime, s subject) (string, error) {
 		v, err := readICV(rt, id, s)
 		return v.Text, err
 	})
 }
 
 // readICV reads a variable whose number and scope it checks.
-func readICV(rt rtl.Runtime, id int, s subject) (rtl.ICVValue, error) {
+func readICV(rt handles.Runtime, id int, s subject) (handles.ICVValue, error) {
 	all := rt.ICVs()
 	if id < 1 || id > len(all) {
-		return rtl.ICVValue{}, fmt.Errorf("variable number %d: %w", id, callbacks.BadInput)
+		return handles.ICVValue{}, fmt.Errorf("variable number %d: %w", id, callbacks.BadInput)
 	}
 	if v := all[id-1]; v.Scope != s.Scope {
-		return rtl.ICVValue{}, fmt.Errorf("%s has scope %v, not %v: %w", v.Name, v.Scope, s.Scope,
+		return handles.ICVValue{}, fmt.Errorf("%s has scope %v, not %v: %w", v.Name, v.Scope, s.Scope,
 			callbacks.Incompatible)
 	}
-	return rt.ICV(id, rtl.Subject(s))
+	return rt.ICV(id, handles.Subject(s))
 }
 
 // ToolData is ompd_get_tool_data: the word that an OMPT tool in the program left
 // for a thread, region or task; as a number and as a pointer it is the same word.
-func (p *Process) ToolData(s rtl.Subject) (uint64, error) {
-	return query(p, "ompd_get_tool_data", subject(s), func(rt rtl.Runtime, s subject) (uint64, error) {
-		return rt.ToolData(rtl.Subject(s))
+func (p *Process) ToolData(s handles.Subject) (uint64, error) {
+	return query(p, "ompd_get_tool_data", subject(s), func(rt handles.Runtime, s subject) (uint64, error) {
+		return rt.ToolData(handles.Subject(s))
 	})
 }
 
 // ControlVars are the control variables as they are in force, with where each was
 // read.
-func (j joined) ControlVars() ([]rtl.ControlVar, error) {
-	return query(j.p, "ControlVars", j.p, func(rt rtl.Runtime, _ *Process) ([]rtl.ControlVar,
+func (p *Process) ControlVars() ([]handles.ControlVar, error) {
+	return query(p, "ControlVars", p, func(rt handles.Runtime, _ *Process) ([]handles.ControlVar,
 		error) {
 		return rt.ControlVars()
 	})
@@ -112,7 +112,7 @@ func (j joined) ControlVars() ([]rtl.ControlVar, error) {
 // DisplayControlVars is ompd_get_display_control_vars: the control variables as
 // they are in force, each as NAME=value.
 func (p *Process) DisplayControlVars() ([]string, error) {
-	return query(p, "ompd_get_display_control_vars", p, func(rt rtl.Runtime, _ *Process) ([]string, error) {
+	return query(p, "ompd_get_display_control_vars", p, func(rt handles.Runtime, _ *Process) ([]string, error) {
 		vars, err := rt.ControlVars()
 		lines := make([]string, 0, len(vars))
 		for _, v := range vars {
@@ -125,7 +125,7 @@ func (p *Process) DisplayControlVars() ([]string, error) {
 // ReleaseDisplayControlVars is ompd_rel_display_control_vars. There is nothing to
 // release; a nil list is callbacks.BadInput.
 func (p *Process) ReleaseDisplayControlVars(vars []string) error {
-	_, err := query(p, "ompd_rel_display_control_vars", p, func(rtl.Runtime, *Process) (struct{}, error) {
+	_, err := query(p, "ompd_rel_display_control_vars", p, func(handles.Runtime, *Process) (struct{}, error) {
 		if vars == nil {
 			return struct{}{}, fmt.Errorf("no list: %w", callbacks.BadInput)
 		}

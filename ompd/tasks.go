@@ -5,36 +5,35 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // Task reads what the runtime keeps of a task.
-func (j joined) Task(h handles.Task) (rtl.TaskInfo, error) {
-	return query(j.p, "Task", h, rtl.Runtime.Task)
+func (p *Process) Task(h handles.Task) (handles.TaskInfo, error) {
+	return query(p, "Task", h, handles.Runtime.Task)
 }
 
 // CurrentTask is ompd_get_curr_task_handle: the task that a thread executes. An
 // idle thread has none: callbacks.Unavailable.
 func (p *Process) CurrentTask(h handles.Thread) (handles.Task, error) {
-	return query(p, "ompd_get_curr_task_handle", h, rtl.Runtime.CurrentTask)
+	return query(p, "ompd_get_curr_task_handle", h, handles.Runtime.CurrentTask)
 }
 
 // GeneratingTask is ompd_get_generating_task_handle: the task whose execution
 // created h. An initial task has none: callbacks.Unavailable.
 func (p *Process) GeneratingTask(h handles.Task) (handles.Task, error) {
-	return query(p, "ompd_get_generating_task_handle", h, rtl.Runtime.GeneratingTask)
+	return query(p, "ompd_get_generating_task_handle", h, handles.Runtime.GeneratingTask)
 }
 
 // SchedulingTask is ompd_get_scheduling_task_handle: the task that was suspended
 // on the thread to execute h; callbacks.Unavailable if there is none.
 func (p *Process) SchedulingTask(h handles.Task) (handles.Task, error) {
-	return query(p, "ompd_get_scheduling_task_handle", h, rtl.Runtime.SchedulingTask)
+	return query(p, "ompd_get_scheduling_task_handle", h, handles.Runtime.SchedulingTask)
 }
 
 // TaskInParallel is ompd_get_task_in_parallel: the implicit task of thread number
 // n. A number outside [0, team size) is callbacks.BadInput.
 func (p *Process) TaskInParallel(h handles.Parallel, n int) (handles.Task, error) {
-	return query(p, "ompd_get_task_in_parallel", h, func(rt rtl.Runtime, h handles.Parallel) (handles.Task, error) {
+	return query(p, "ompd_get_task_in_parallel", h, func(rt handles.Runtime, h handles.Parallel) (handles.Task, error) {
 		return rt.TaskInParallel(h, n)
 	})
 }
@@ -53,7 +52,7 @@ func (p *Process) ReleaseTask(h handles.Task) error { return release(p, "ompd_re
 // is the task's body. A task that has none of its own, such as an initial task,
 // is callbacks.Unavailable.
 func (p *Process) TaskFunction(h handles.Task) (callbacks.Address, error) {
-	return query(p, "ompd_get_task_function", h, func(rt rtl.Runtime, h handles.Task) (callbacks.Address, error) {
+	return query(p, "ompd_get_task_function", h, func(rt handles.Runtime, h handles.Task) (callbacks.Address, error) {
 		info, err := rt.Task(h)
 		if err == nil && info.Function.IsNull() {
 			err = fmt.Errorf("the runtime keeps no function for this %s task: %w", info.Kind, callbacks.Unavailable)
@@ -65,10 +64,10 @@ func (p *Process) TaskFunction(h handles.Task) (callbacks.Address, error) {
 // TaskFrame is ompd_get_task_frame: the frames by which the task was entered and
 // left. A runtime that was not started to keep them has none:
 // callbacks.NeedsStateTracking.
-func (p *Process) TaskFrame(h handles.Task) (rtl.TaskFrame, error) {
-	return query(p, "ompd_get_task_frame", h, func(rt rtl.Runtime, h handles.Task) (rtl.TaskFrame, error) {
+func (p *Process) TaskFrame(h handles.Task) (handles.TaskFrame, error) {
+	return query(p, "ompd_get_task_frame", h, func(rt handles.Runtime, h handles.Task) (handles.TaskFrame, error) {
 		info, err := rt.Task(h)
-		if err == nil && info.Frame == (rtl.TaskFrame{}) && !rt.Identity().Tracking {
+		if err == nil && info.Frame == (handles.TaskFrame{}) && !rt.Identity().Tracking {
 			err = fmt.Errorf("the runtime was not started with OMP_DEBUG=enabled: %w", callbacks.NeedsStateTracking)
 		}
 		return info.Frame, err
@@ -77,6 +76,6 @@ func (p *Process) TaskFrame(h handles.Task) (rtl.TaskFrame, error) {
 
 // WaitsFor returns the unfinished tasks that a task depends on. The standard has
 // no routine for it.
-func (j joined) WaitsFor(h handles.Task) ([]handles.Task, error) {
-	return query(j.p, "WaitsFor", h, rtl.Runtime.WaitsFor)
+func (p *Process) WaitsFor(h handles.Task) ([]handles.Task, error) {
+	return query(p, "WaitsFor", h, handles.Runtime.WaitsFor)
 }

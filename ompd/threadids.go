@@ -55,7 +55,7 @@ func checkID(kind callbacks.IDKind, size uint64) error {
 // ThreadIDKinds is ompd_get_device_thread_id_kinds: the kinds of identifiers by
 // which this target's threads can be found and named.
 func (p *Process) ThreadIDKinds() ([]ThreadIDKind, error) {
-	return query(p, "ompd_get_device_thread_id_kinds", p, func(rtl.Runtime, *Process) ([]ThreadIDKind, error) {
+	return query(p, "ompd_get_device_thread_id_kinds", p, func(handles.Runtime, *Process) ([]ThreadIDKind, error) {
 		kinds := []ThreadIDKind{{callbacks.ThreadIDPthread, idSizes[callbacks.ThreadIDPthread][0]}}
 		if p.lwps().lwpErr == nil {
 			kinds = append(kinds, ThreadIDKind{callbacks.ThreadIDLWP, idSizes[callbacks.ThreadIDLWP][0]})
@@ -68,7 +68,7 @@ func (p *Process) ThreadIDKinds() ([]ThreadIDKind, error) {
 // thread id. A thread that is not an OpenMP thread is callbacks.Unavailable, a
 // kind that the target cannot tell is callbacks.Unsupported.
 func (p *Process) ThreadHandle(id callbacks.ThreadID) (handles.Thread, error) {
-	return query(p, "ompd_get_thread_handle", p, func(rt rtl.Runtime, _ *Process) (handles.Thread, error) {
+	return query(p, "ompd_get_thread_handle", p, func(rt handles.Runtime, _ *Process) (handles.Thread, error) {
 		h, err := askThread(p, rt, id)
 		if err == nil || errors.Is(err, errDisagree) {
 			return h, err
@@ -82,7 +82,7 @@ var errDisagree = fmt.Errorf("the thread and the runtime disagree: %w", callback
 
 // askThread asks the native thread itself which OpenMP thread it is. The runtime's
 // own word for the thread must not say otherwise.
-func askThread(p *Process, rt rtl.Runtime, id callbacks.ThreadID) (handles.Thread, error) {
+func askThread(p *Process, rt handles.Runtime, id callbacks.ThreadID) (handles.Thread, error) {
 	r, ok := rt.(rtl.NativeReader)
 	if !ok {
 		return handles.Thread{}, callbacks.Unsupported
@@ -104,7 +104,7 @@ func askThread(p *Process, rt rtl.Runtime, id callbacks.ThreadID) (handles.Threa
 // ThreadID is ompd_get_thread_id: the native thread that is OpenMP thread h. A
 // kind that the target cannot tell is callbacks.Unsupported.
 func (p *Process) ThreadID(h handles.Thread, kind callbacks.IDKind) (callbacks.ThreadID, error) {
-	return query(p, "ompd_get_thread_id", h, func(rt rtl.Runtime, h handles.Thread) (callbacks.ThreadID, error) {
+	return query(p, "ompd_get_thread_id", h, func(rt handles.Runtime, h handles.Thread) (callbacks.ThreadID, error) {
 		info, err := rt.Thread(h)
 		if err != nil {
 			return callbacks.ThreadID{}, err
@@ -133,10 +133,10 @@ type nativeThreads struct {
 	err     error // of OpenMP threads that could not be read
 }
 
-func matchThreads(rt rtl.Runtime, of *targetThreads) *nativeThreads {
+func matchThreads(rt handles.Runtime, of *targetThreads) *nativeThreads {
 	n := &nativeThreads{targetThreads: of, handles: map[callbacks.ThreadID]handles.Thread{}}
 	for h, err := range rt.Threads() {
-		var info rtl.ThreadInfo
+		var info handles.ThreadInfo
 		if err == nil {
 			info, err = rt.Thread(h)
 		}
@@ -195,7 +195,7 @@ func (n *nativeThreads) find(id callbacks.ThreadID) (handles.Thread, error) {
 }
 
 // id is the native identifier of an OpenMP thread.
-func (n *targetThreads) id(info rtl.ThreadInfo, kind callbacks.IDKind) (callbacks.ThreadID, error) {
+func (n *targetThreads) id(info handles.ThreadInfo, kind callbacks.IDKind) (callbacks.ThreadID, error) {
 	switch kind {
 	case callbacks.ThreadIDPthread:
 		if info.Pthread.Value == 0 {

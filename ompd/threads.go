@@ -6,27 +6,27 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // Threads yields all threads that the runtime knows, idle ones too (2013 draft,
 // section 8.2.1). An error stands for a thread that could not be read.
-func (j joined) Threads() iter.Seq2[handles.Thread, error] {
-	return walk(j.p, "ompd_get_threads", j.p, func(rt rtl.Runtime, _ *Process) iter.Seq2[handles.Thread,
+func (p *Process) Threads() iter.Seq2[handles.Thread, error] {
+	return walk(p, "ompd_get_threads", p, func(rt handles.Runtime, _ *Process) iter.Seq2[handles.Thread,
 		error] {
 		return rt.Threads()
 	})
 }
 
 // Thread reads what the runtime keeps of a thread.
-func (j joined) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
-	return query(j.p, "Thread", h, rtl.Runtime.Thread)
+func (p *Process) Thread(h handles.Thread) (handles.ThreadInfo, error) {
+	return query(p, "Thread", h, handles.Runtime.Thread)
 }
 
 // ThreadInParallel is ompd_get_thread_in_parallel: thread number n of the team
 // that executes a region. A number outside [0, team size) is callbacks.BadInput.
 func (p *Process) ThreadInParallel(h handles.Parallel, n int) (handles.Thread, error) {
-	return query(p, "ompd_get_thread_in_parallel", h, func(rt rtl.Runtime, h handles.Parallel) (handles.Thread, error) {
+	return query(p, "ompd_get_thread_in_parallel", h, func(rt handles.Runtime, h handles.Parallel) (handles.Thread,
+		error) {
 		return rt.ThreadInParallel(h, n)
 	})
 }
@@ -47,10 +47,10 @@ func (p *Process) ReleaseThread(h handles.Thread) error {
 // the caller knows of the thread's registers and stack; nil if nothing. What a
 // runtime that keeps no states cannot tell without it is
 // callbacks.NeedsStateTracking.
-func (p *Process) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
-	return query(p, "ompd_get_state", h, func(rt rtl.Runtime, h handles.Thread) (rtl.ThreadState, error) {
+func (p *Process) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadState, error) {
+	return query(p, "ompd_get_state", h, func(rt handles.Runtime, h handles.Thread) (handles.ThreadState, error) {
 		s, err := rt.State(h, ev)
-		if err == nil && ev == nil && s.State == rtl.StateUndefined && !rt.Identity().Tracking {
+		if err == nil && ev == nil && s.State == handles.StateUndefined && !rt.Identity().Tracking {
 			err = fmt.Errorf("the runtime was not started with OMP_DEBUG=enabled: %w", callbacks.NeedsStateTracking)
 		}
 		return s, err
@@ -65,13 +65,13 @@ type ordered[H any] interface {
 
 // compare compares two handles, both checked.
 func compare[H ordered[H]](p *Process, routine string, a, b H) (int, error) {
-	return query(p, routine, a, func(rtl.Runtime, H) (int, error) {
-		return query(p, routine, b, func(rtl.Runtime, H) (int, error) { return a.Compare(b), nil })
+	return query(p, routine, a, func(handles.Runtime, H) (int, error) {
+		return query(p, routine, b, func(handles.Runtime, H) (int, error) { return a.Compare(b), nil })
 	})
 }
 
 // release checks a handle, as there is nothing else to do.
 func release[H ordered[H]](p *Process, routine string, h H) error {
-	_, err := query(p, routine, h, func(rtl.Runtime, H) (struct{}, error) { return struct{}{}, nil })
+	_, err := query(p, routine, h, func(handles.Runtime, H) (struct{}, error) { return struct{}{}, nil })
 	return err
 }

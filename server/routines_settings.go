@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
@@ -15,7 +15,7 @@ func (r *routines) EnumerateStates(ctx context.Context,
 	req *ompdv1.EnumerateStatesRequest) (*ompdv1.EnumerateStatesResponse, error) {
 	return ask(ctx, "ompd_enumerate_states", req.GetAddressSpaceHandle(), kindSpace,
 		func(s space, _ handle) (*ompdv1.EnumerateStatesResponse, error) {
-			next, more, err := s.NextState(rtl.State(req.GetCurrentState()))
+			next, more, err := s.NextState(handles.State(req.GetCurrentState()))
 			return &ompdv1.EnumerateStatesResponse{NextState: uint32(next), NextStateName: next.String(),
 					MoreEnums: more},
 				err
@@ -56,7 +56,7 @@ func (r *routines) EnumerateIcvs(ctx context.Context, req *ompdv1.EnumerateIcvsR
 func (r *routines) GetIcvFromScope(ctx context.Context,
 	req *ompdv1.GetIcvFromScopeRequest) (*ompdv1.GetIcvFromScopeResponse, error) {
 	return askScope(ctx, "ompd_get_icv_from_scope", req,
-		func(s space, sub rtl.Subject) (*ompdv1.GetIcvFromScopeResponse, error) {
+		func(s space, sub handles.Subject) (*ompdv1.GetIcvFromScopeResponse, error) {
 			v, err := s.ICVFromScope(sub, int(req.GetIcvId()))
 			if errors.Is(err, callbacks.Incomplete) {
 				return &ompdv1.GetIcvFromScopeResponse{IcvValue: v, Incomplete: true}, nil
@@ -69,7 +69,7 @@ func (r *routines) GetIcvFromScope(ctx context.Context,
 func (r *routines) GetIcvStringFromScope(ctx context.Context,
 	req *ompdv1.GetIcvStringFromScopeRequest) (*ompdv1.GetIcvStringFromScopeResponse, error) {
 	return askScope(ctx, "ompd_get_icv_string_from_scope", req,
-		func(s space, sub rtl.Subject) (*ompdv1.GetIcvStringFromScopeResponse, error) {
+		func(s space, sub handles.Subject) (*ompdv1.GetIcvStringFromScopeResponse, error) {
 			v, err := s.ICVStringFromScope(sub, int(req.GetIcvId()))
 			return &ompdv1.GetIcvStringFromScopeResponse{IcvString: v}, err
 		})
@@ -78,7 +78,7 @@ func (r *routines) GetIcvStringFromScope(ctx context.Context,
 // GetToolData is ompd_get_tool_data.
 func (r *routines) GetToolData(ctx context.Context, req *ompdv1.GetToolDataRequest) (*ompdv1.GetToolDataResponse,
 	error) {
-	return askScope(ctx, "ompd_get_tool_data", req, func(s space, sub rtl.Subject) (*ompdv1.GetToolDataResponse,
+	return askScope(ctx, "ompd_get_tool_data", req, func(s space, sub handles.Subject) (*ompdv1.GetToolDataResponse,
 		error) {
 		v, err := s.ToolData(sub)
 		return &ompdv1.GetToolDataResponse{Value: v, Ptr: v}, err
@@ -93,19 +93,19 @@ type scoped interface {
 
 // kindOfScope are the kinds of handles that scopes have. Where a scope has none
 // of its own, the handle is that of the address space.
-var kindOfScope = map[rtl.Scope]string{rtl.ScopeThread: kindThread, rtl.ScopeParallel: kindParallel,
-	rtl.ScopeImplicitTask: kindTask, rtl.ScopeTask: kindTask}
+var kindOfScope = map[handles.Scope]string{handles.ScopeThread: kindThread, handles.ScopeParallel: kindParallel,
+	handles.ScopeImplicitTask: kindTask, handles.ScopeTask: kindTask}
 
 // askScope is ask for the handle of a scope.
-func askScope[R any](ctx context.Context, routine string, req scoped, f func(space, rtl.Subject) (*R, error)) (*R,
+func askScope[R any](ctx context.Context, routine string, req scoped, f func(space, handles.Subject) (*R, error)) (*R,
 	error) {
-	scope := rtl.Scope(0) // of no handle
+	scope := handles.Scope(0) // of no handle
 	if ompdv1.Scope_name[int32(req.GetScope())] != "" {
-		scope = rtl.Scope(req.GetScope())
+		scope = handles.Scope(req.GetScope())
 	}
 	kind := cmp.Or(kindOfScope[scope], kindSpace)
 	return ask(ctx, routine, req.GetHandle(), kind, func(s space, h handle) (*R, error) {
-		sub := rtl.Subject{Scope: scope}
+		sub := handles.Subject{Scope: scope}
 		switch kind {
 		case kindThread:
 			sub.Thread = h.thread()

@@ -7,9 +7,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
-	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
 // known keeps what stays true from one pass of a look to the next, as long as the modules
@@ -17,7 +18,7 @@ import (
 type known struct {
 	mods []*callbacks.Module
 	sym  *symbolize.Symbolizer
-	code ompd.Kept
+	code layout.Kept
 
 	memory    *budget.Ledger // of the symbolizer
 	functions inspect.Functions
@@ -89,7 +90,7 @@ func sortErrors(errs ...error) (warnings []error, dormant []*rtl.Dormant) {
 		switch {
 		case errors.As(err, &d):
 			dormant = append(dormant, d)
-		case errors.Is(err, ompd.ErrNoRuntime): // the header says so
+		case errors.Is(err, readers.ErrNoRuntime): // the header says so
 		default:
 			warnings = append(warnings, err)
 		}

@@ -9,10 +9,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/extended"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
-	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
 // Look answers a question about one moment of the target. The answer must be closed
@@ -194,9 +196,9 @@ func (m *Moment) inspector(t callbacks.Target, o Options, only inspect.Only) (*i
 		return nil, err
 	}
 	unw := unwind.New(t, t.Arch(), mods).WithMemory(m.guard.kept)
-	procs, rtErr := ompd.Open(t, ompd.Options{
-		Sources: o.Sources, Kept: &m.known.code, Functions: unw.Functions,
-	})
+	procs, rtErr := extended.Open(t, readers.Options{Options: layout.Options{
+		Only: o.Sources, Kept: &m.known.code, Functions: unw.Functions,
+	}})
 	cfg := inspect.Config{
 		Target:     t,
 		Symbolizer: sym,
@@ -218,7 +220,7 @@ func (m *Moment) inspector(t callbacks.Target, o Options, only inspect.Only) (*i
 }
 
 // learn has the functions named of a runtime that is linked into an executable without symbols.
-func learn(sym *symbolize.Symbolizer, p *ompd.Process) {
+func learn(sym *symbolize.Symbolizer, p *extended.Process) {
 	var known []symbolize.Known
 	for _, f := range p.LinkedFunctions() {
 		known = append(known, symbolize.Known{Name: f.Name, Low: f.Address.Offset, Size: f.Size})

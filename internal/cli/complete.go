@@ -18,9 +18,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/sandbox"
 	"github.com/ompd-inspect/ompd-inspect/internal/mpi"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
 	"github.com/ompd-inspect/ompd-inspect/live"
-	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
 // isCompletion reports whether a command line is the question of a shell for completions.
@@ -245,10 +245,10 @@ func processesLike(typed string) (out []string) {
 
 // usesOpenMP classifies the modules of processes by whether they hold a runtime of OpenMP.
 func usesOpenMP(defines, contains func(string) bool) (family string, ok bool) {
-	if kind, ok := ompd.Recognize(defines, ""); ok {
+	if kind, ok := readers.Recognize(defines, ""); ok {
 		return kind.Family, true
 	}
-	kind, ok := ompd.RecognizeStripped(contains)
+	kind, ok := readers.RecognizeStripped(contains)
 	return kind.Family, ok
 }
 

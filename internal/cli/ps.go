@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/live"
-	"github.com/ompd-inspect/ompd-inspect/ompd"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -87,19 +87,19 @@ type moduleKinds map[string]func(path string) picture.ProcessCode
 // classify is live.Classify.
 func (k moduleKinds) classify(defines, contains func(string) bool) (string, bool) {
 	asked := map[string]bool{}
-	kind, ok := ompd.Recognize(func(name string) bool {
+	kind, ok := readers.Recognize(func(name string) bool {
 		asked[name] = defines(name)
 		return asked[name]
 	}, "")
 	key := kind.Family + " " + kind.Version
 	if ok {
 		k[key] = func(path string) picture.ProcessCode {
-			kind, _ := ompd.Recognize(func(name string) bool { return asked[name] }, path)
+			kind, _ := readers.Recognize(func(name string) bool { return asked[name] }, path)
 			return picture.ProcessCode{Family: kind.Family, Name: kind.Name, Version: kind.Version}
 		}
 		return key, true
 	}
-	if kind, ok = ompd.RecognizeStripped(contains); ok {
+	if kind, ok = readers.RecognizeStripped(contains); ok {
 		key = kind.Family + " stripped"
 		k[key] = func(string) picture.ProcessCode {
 			return picture.ProcessCode{Family: kind.Family, Name: kind.Name,

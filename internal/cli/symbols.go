@@ -17,8 +17,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/outfile"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/symfile"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
-	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
 // symbolsVerb writes a symbol file for a stripped runtime.
@@ -66,7 +66,7 @@ func (w symbolWriter) symbols(name string) (err error) {
 	switch {
 	case err == nil:
 		defer func() { err = errors.Join(err, img.Close()) }()
-		all, found := ompd.RecoverSymbols(img)
+		all, found := readers.RecoverSymbols(img)
 		return w.writeSymbols(all, found, false)
 	case errors.Is(err, budget.ErrMemory):
 		return fmt.Errorf("%w; --max-memory raises the limit", err)
@@ -78,10 +78,10 @@ func (w symbolWriter) symbols(name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	var all []ompd.ModuleSymbols
+	var all []rtl.ModuleSymbols
 	var found error
 	look := func(ct callbacks.Target) error {
-		all, found = ompd.RecoverSymbols(ct)
+		all, found = readers.RecoverSymbols(ct)
 		return nil
 	}
 	if err := t.Read(w.context(), look); err != nil {
@@ -92,7 +92,7 @@ func (w symbolWriter) symbols(name string) (err error) {
 
 // writeSymbols writes the symbol files of runtimes; err is what was wrong with
 // others. running reports whether they are somewhere in the memory of a program.
-func (w symbolWriter) writeSymbols(all []ompd.ModuleSymbols, err error, running bool) error {
+func (w symbolWriter) writeSymbols(all []rtl.ModuleSymbols, err error, running bool) error {
 	if len(all) == 0 {
 		return err
 	}
@@ -141,7 +141,7 @@ func writeFile(name string, content []byte, o outfile.Options) error {
 }
 
 // writeModule writes the symbol file of one runtime, and says what to do with it.
-func (w symbolWriter) writeModule(m ompd.ModuleSymbols, running bool) error {
+func (w symbolWriter) writeModule(m rtl.ModuleSymbols, running bool) error {
 	if m.Module.Image == nil {
 		return fmt.Errorf("symbols: %w", m.Module.Err)
 	}
@@ -178,7 +178,7 @@ func (w symbolWriter) writeModule(m ompd.ModuleSymbols, running bool) error {
 }
 
 // printModule writes the symbol file of one runtime to the standard output.
-func (w symbolWriter) printModule(m ompd.ModuleSymbols, f *elfx.File, running bool) error {
+func (w symbolWriter) printModule(m rtl.ModuleSymbols, f *elfx.File, running bool) error {
 	list := fileSymbols(m)
 	if err := symfile.Write(w.Stdout, f, list); err != nil {
 		return fmt.Errorf("%s: %w", m.Module.Path, err)
@@ -192,7 +192,7 @@ func (w symbolWriter) printModule(m ompd.ModuleSymbols, f *elfx.File, running bo
 
 // fileSymbols are the symbols that were found, at the addresses of the module's
 // file.
-func fileSymbols(m ompd.ModuleSymbols) []symfile.Symbol {
+func fileSymbols(m rtl.ModuleSymbols) []symfile.Symbol {
 	list := make([]symfile.Symbol, 0, len(m.Symbols))
 	for _, s := range m.Symbols {
 		if s.Err != nil {

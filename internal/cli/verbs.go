@@ -18,7 +18,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/sandbox"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
-	"github.com/ompd-inspect/ompd-inspect/ompd"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
@@ -227,7 +227,7 @@ func (a *app) versionVerb() *cobra.Command {
 				Go      string `json:"go"`
 				Schema  string `json:"schema"`
 				Reads   string `json:"reads"`
-			}{a.Version, a.Commit, "", picture.Schema, ompd.Reads()}
+			}{a.Version, a.Commit, "", picture.Schema, readers.Reads()}
 			if info, ok := debug.ReadBuildInfo(); ok {
 				v.Go = info.GoVersion
 			}

@@ -8,11 +8,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/extended"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
-	"github.com/ompd-inspect/ompd-inspect/ompd"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -48,7 +49,7 @@ func costOf(t *testing.T, n int) *counter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	procs, err := ompd.Open(c, ompd.Options{})
+	procs, err := extended.Open(c, readers.Options{})
 	if err != nil || len(procs) != 1 {
 		t.Fatalf("%d runtimes, %v", len(procs), err)
 	}

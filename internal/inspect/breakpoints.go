@@ -1,7 +1,7 @@
 package inspect
 
 import (
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -12,7 +12,7 @@ func (in *Inspector) Breakpoints() *picture.Breakpoints {
 		Schema: picture.BreakpointSchema, Target: p.Target, Runtimes: p.Runtimes, Locations: []picture.Breakpoint{},
 	}
 	for _, rt := range in.roster.runtimes {
-		r, ok := rt.Runtime.(rtl.BreakpointReader)
+		r, ok := rt.Runtime.(handles.BreakpointReader)
 		if !ok {
 			in.notes.warn("%s: breakpoint locations of this runtime are not known", rt.id)
 			continue
@@ -29,7 +29,7 @@ func (in *Inspector) Breakpoints() *picture.Breakpoints {
 	return out
 }
 
-func breakpointOf(rt *runtimeView, b rtl.Breakpoint) picture.Breakpoint {
+func breakpointOf(rt *runtimeView, b handles.Breakpoint) picture.Breakpoint {
 	out := picture.Breakpoint{
 		Name: b.Name, Former: b.Former, Since: b.Since, Runtime: rt.id, Address: picture.Address(b.Address.Offset),
 		Source: string(b.How), Function: b.Function, Evidence: b.Evidence, Active: b.Active,
@@ -46,7 +46,7 @@ func breakpointOf(rt *runtimeView, b rtl.Breakpoint) picture.Breakpoint {
 	return out
 }
 
-func entryOf(e rtl.BodyEntry) picture.BodyEntry {
+func entryOf(e handles.BodyEntry) picture.BodyEntry {
 	out := picture.BodyEntry{Function: e.Function, Address: picture.Hex(e.Address.Offset), Argument: e.Argument}
 	if e.Task {
 		offset := int(e.BodyOffset)

@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -285,7 +285,7 @@ func (c *codeNames) argument(ret uint64, n int, regs callbacks.Registers) (uint6
 
 // codeAt describes the outlined function at addr. The line that the compiler
 // left for the runtime is believed first, then debug information.
-func (c *codeNames) codeAt(addr callbacks.Address, src rtl.SourceLocation) *picture.Code {
+func (c *codeNames) codeAt(addr callbacks.Address, src handles.SourceLocation) *picture.Code {
 	code := &picture.Code{Address: picture.Address(addr.Offset), File: src.File, Line: src.Line}
 	if src.Line != 0 {
 		code.LineFrom = "runtime"

@@ -6,9 +6,10 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/extended"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
-	"github.com/ompd-inspect/ompd-inspect/ompd"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -22,7 +23,7 @@ func countedReport(t *testing.T, run omptest.Run, n int) (*picture.Picture, int)
 		Target: cfg.Target, RegisterReader: cfg.Target.(callbacks.RegisterReader),
 		ModuleLister: cfg.Target.(callbacks.ModuleLister),
 	}
-	procs, err := ompd.Open(c, ompd.Options{})
+	procs, err := extended.Open(c, readers.Options{})
 	if err != nil || len(procs) != 1 {
 		t.Fatalf("%d runtimes, %v", len(procs), err)
 	}

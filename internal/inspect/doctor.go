@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -176,7 +177,7 @@ func (d *doctor) checkStates(rt *runtimeView, r picture.Runtime) picture.Check {
 		}
 		all++
 		ts, err := d.states.stateOf(n)
-		if err == nil && ts.State != rtl.StateUndefined {
+		if err == nil && ts.State != handles.StateUndefined {
 			continue
 		}
 		if unread++; why == "" {

@@ -6,10 +6,11 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/extended"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
-	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
 // An Inspector on a target of one's own: session does this, and more, for cores, processes
@@ -26,7 +27,7 @@ func Example() {
 	}
 	defer core.Close()
 	modules, _ := core.Modules()
-	processes, err := ompd.Open(core, ompd.Options{})
+	processes, err := extended.Open(core, readers.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

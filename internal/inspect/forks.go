@@ -60,23 +60,23 @@ func firstOf(text string) string {
 }
 
 // readSetting reads a control variable as task has it, or the program.
-func readSetting(rt *runtimeView, name string, task handles.Task) (rtl.ICVValue, bool) {
+func readSetting(rt *runtimeView, name string, task handles.Task) (handles.ICVValue, bool) {
 	for i, d := range rt.ICVs() {
 		if d.Name != name {
 			continue
 		}
-		s := rtl.Subject{Scope: d.Scope}
+		s := handles.Subject{Scope: d.Scope}
 		switch d.Scope {
-		case rtl.ScopeTask, rtl.ScopeImplicitTask:
+		case handles.ScopeTask, handles.ScopeImplicitTask:
 			s.Task = task
-		case rtl.ScopeGlobal, rtl.ScopeAddressSpace:
+		case handles.ScopeGlobal, handles.ScopeAddressSpace:
 		default:
-			return rtl.ICVValue{}, false
+			return handles.ICVValue{}, false
 		}
 		v, err := rt.ICV(i+1, s)
 		return v, err == nil
 	}
-	return rtl.ICVValue{}, false
+	return handles.ICVValue{}, false
 }
 
 // forkClauses finds the clauses of the construct in the code that forked v.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -28,30 +27,30 @@ func (s *settings) icvs() []picture.ICV {
 func (s *settings) icvsOf(rt *runtimeView) []picture.ICV {
 	var out []picture.ICV
 	for i, d := range rt.ICVs() {
-		add := func(of rtl.Subject, where picture.ICV) {
+		add := func(of handles.Subject, where picture.ICV) {
 			where.Name, where.Scope, where.Runtime = d.Name, d.Scope.String(), rt.id
 			of.Scope = d.Scope
 			out = append(out, readICV(rt, i+1, of, where))
 		}
 		switch d.Scope {
-		case rtl.ScopeGlobal, rtl.ScopeAddressSpace:
-			add(rtl.Subject{}, picture.ICV{})
-		case rtl.ScopeThread:
-			s.eachThread(rt, func(n *native) { add(rtl.Subject{Thread: n.h}, picture.ICV{Thread: n.lwp}) })
-		case rtl.ScopeParallel:
+		case handles.ScopeGlobal, handles.ScopeAddressSpace:
+			add(handles.Subject{}, picture.ICV{})
+		case handles.ScopeThread:
+			s.eachThread(rt, func(n *native) { add(handles.Subject{Thread: n.h}, picture.ICV{Thread: n.lwp}) })
+		case handles.ScopeParallel:
 			for _, v := range s.regions.all() {
 				if v.rt == rt {
-					add(rtl.Subject{Parallel: v.h}, picture.ICV{Region: regionID(v.h)})
+					add(handles.Subject{Parallel: v.h}, picture.ICV{Region: regionID(v.h)})
 				}
 			}
-		case rtl.ScopeTask, rtl.ScopeImplicitTask:
-			s.eachTask(rt, func(h handles.Task) { add(rtl.Subject{Task: h}, picture.ICV{Task: taskID(h)}) })
+		case handles.ScopeTask, handles.ScopeImplicitTask:
+			s.eachTask(rt, func(h handles.Task) { add(handles.Subject{Task: h}, picture.ICV{Task: taskID(h)}) })
 		}
 	}
 	return out
 }
 
-func readICV(rt *runtimeView, id int, s rtl.Subject, where picture.ICV) picture.ICV {
+func readICV(rt *runtimeView, id int, s handles.Subject, where picture.ICV) picture.ICV {
 	v, err := rt.ICV(id, s)
 	if err != nil {
 		where.Error = reason(err, where.Name)

@@ -14,7 +14,7 @@ import (
 // offByOne is a runtime reader that has the size of teams from a wrong place.
 type offByOne struct{ rtl.Runtime }
 
-func (r offByOne) Parallel(p handles.Parallel) (rtl.ParallelInfo, error) {
+func (r offByOne) Parallel(p handles.Parallel) (handles.ParallelInfo, error) {
 	info, err := r.Runtime.Parallel(p)
 	info.TeamSize++
 	return info, err

@@ -9,11 +9,12 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/extended"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
-	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
 // TestLockQuestionsInAnyOrder asks all that can be asked of locks of the golden cores, in random
@@ -92,7 +93,7 @@ func goldenConfig(t *testing.T, name string) inspect.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	procs, err := ompd.Open(core, ompd.Options{})
+	procs, err := extended.Open(core, readers.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package inspect
 import (
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -175,7 +175,7 @@ func (u *userModel) findRegionCode(v *regionView) *picture.Code {
 
 // taskCode names a task's function and the source line of its construct; an
 // implicit task has those of its region.
-func (u *userModel) taskCode(v *regionView, info rtl.TaskInfo) *picture.Code {
+func (u *userModel) taskCode(v *regionView, info handles.TaskInfo) *picture.Code {
 	switch info.Kind {
 	case picture.TaskInitial:
 		return nil

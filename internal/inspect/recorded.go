@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -78,7 +79,7 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 		if t.Life != trace.Alive {
 			continue
 		}
-		one := picture.Recorded{Thread: int(t.LWP), State: rtl.State(t.State).Name()}
+		one := picture.Recorded{Thread: int(t.LWP), State: handles.State(t.State).Name()}
 		if t.Torn {
 			one.State = picture.StateUndefined
 		}

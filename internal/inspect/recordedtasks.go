@@ -1,7 +1,7 @@
 package inspect
 
 import (
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
@@ -31,7 +31,7 @@ func (r *recorded) stateIn(n *native, last picture.StateName) picture.StateName 
 	if err != nil {
 		return last
 	}
-	word, err := n.rt.ToolData(rtl.Subject{Scope: rtl.ScopeTask, Task: h})
+	word, err := n.rt.ToolData(handles.Subject{Scope: handles.ScopeTask, Task: h})
 	if err != nil {
 		return last
 	}
@@ -42,7 +42,7 @@ func (r *recorded) stateIn(n *native, last picture.StateName) picture.StateName 
 	}
 	for i := len(tasks) - 2; i >= 0; i-- {
 		if tasks[i].ID == word {
-			return rtl.State(tasks[i].State).Name()
+			return handles.State(tasks[i].State).Name()
 		}
 	}
 	// The recorder empties the word of an implicit task in a barrier, where it does not work.

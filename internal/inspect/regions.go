@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -30,7 +29,7 @@ type regionView struct {
 	h      handles.Parallel
 	id     picture.ID
 	parent handles.Parallel // zero for level 0
-	info   rtl.ParallelInfo
+	info   handles.ParallelInfo
 	err    error
 	code   *picture.Code // see regionCode; nil until it is asked for
 

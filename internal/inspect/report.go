@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
@@ -155,7 +156,7 @@ func runtimeOf(rt *runtimeView) picture.Runtime {
 	return r
 }
 
-func identityOf(id rtl.Identity) picture.Runtime {
+func identityOf(id handles.Identity) picture.Runtime {
 	r := picture.Runtime{Name: id.Name, Version: id.Version, VersionBy: id.VersionBy, OMPVersion: id.OMPVersion,
 		Tracking: id.Tracking}
 	if id.Module != nil {

@@ -8,11 +8,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/extended"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
-	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
 // restarted is a core whose threads that sleep are about to call the kernel again, as the next stop
@@ -74,7 +75,7 @@ func seenOf(t *testing.T, core *corefile.Core, target callbacks.Target) string {
 	if err != nil {
 		t.Log(err) // files that are not there
 	}
-	procs, err := ompd.Open(target, ompd.Options{})
+	procs, err := extended.Open(target, readers.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -296,19 +296,19 @@ type native struct {
 	blank   error // why its stack and thread-local data are missing; nil if they are there
 	rt      *runtimeView
 	h       handles.Thread
-	info    rtl.ThreadInfo
+	info    handles.ThreadInfo
 	infoErr error
 	chain   []handles.Parallel // regions, innermost first; empty for idle and foreign threads
 	around  *ancestry          // nil until it is asked for
 	stack   *stack
-	seen    *rtl.Evidence // nil until it is first gathered, or if there is none
-	state   *threadState  // nil until it is first asked for
+	seen    *handles.Evidence // nil until it is first gathered, or if there is none
+	state   *threadState      // nil until it is first asked for
 	errs    []error
 }
 
 // threadState is the answer of a thread's runtime.
 type threadState struct {
-	rtl.ThreadState
+	handles.ThreadState
 	err error
 }
 

@@ -24,7 +24,7 @@ type states struct {
 
 // evidence returns what the state of n can be inferred from, gathered at most
 // once.
-func (s *states) evidence(n *native) *rtl.Evidence {
+func (s *states) evidence(n *native) *handles.Evidence {
 	if n.seen == nil {
 		n.seen = s.gather(n)
 	}
@@ -32,19 +32,19 @@ func (s *states) evidence(n *native) *rtl.Evidence {
 }
 
 // evidenceOf is the evidence of the thread that a runtime calls h.
-func (s *states) evidenceOf(h handles.Thread) *rtl.Evidence {
+func (s *states) evidenceOf(h handles.Thread) *handles.Evidence {
 	if n := s.roster.byHandle[h]; n != nil {
 		return s.evidence(n)
 	}
 	return nil
 }
 
-func (s *states) gather(n *native) *rtl.Evidence {
+func (s *states) gather(n *native) *handles.Evidence {
 	regs := s.roster.registers(n)
 	if regs == nil {
 		return nil
 	}
-	ev := &rtl.Evidence{Registers: regs, Wakes: arch.IsFutexWake(regs)}
+	ev := &handles.Evidence{Registers: regs, Wakes: arch.IsFutexWake(regs)}
 	if regs.Syscall >= 0 {
 		ev.Syscall = arch.SyscallName(regs.Arch, regs.Syscall)
 	}
@@ -68,9 +68,9 @@ func (s *states) gather(n *native) *rtl.Evidence {
 	return ev
 }
 
-func (s *states) evidenceFrame(n *native, st *stack, i int) rtl.EvidenceFrame {
+func (s *states) evidenceFrame(n *native, st *stack, i int) handles.EvidenceFrame {
 	f := st.frames[i]
-	ef := rtl.EvidenceFrame{PC: f.PC, CFA: f.CFA, Between: s.code.kindOf(f) == kindSystem}
+	ef := handles.EvidenceFrame{PC: f.PC, CFA: f.CFA, Between: s.code.kindOf(f) == kindSystem}
 	if f.Module != nil {
 		ef.Module = filepath.Base(f.Module.Path)
 	}
@@ -85,9 +85,9 @@ func (s *states) evidenceFrame(n *native, st *stack, i int) rtl.EvidenceFrame {
 
 // entry describes the call by which frame user, the innermost one of user code,
 // entered the runtime.
-func (s *states) entry(st *stack, user int) *rtl.Entry {
+func (s *states) entry(st *stack, user int) *handles.Entry {
 	ret := st.frames[user].PC
-	e := &rtl.Entry{
+	e := &handles.Entry{
 		Return:    ret,
 		StackLow:  callbacks.At(st.frames[0].Registers.SP()),
 		StackHigh: callbacks.At(st.frames[user-1].CFA),
@@ -115,11 +115,11 @@ func (s *states) entry(st *stack, user int) *rtl.Entry {
 }
 
 // stateOf asks the runtime of n, at most once, what n does.
-func (s *states) stateOf(n *native) (rtl.ThreadState, error) {
+func (s *states) stateOf(n *native) (handles.ThreadState, error) {
 	if n.state == nil {
 		n.state = &threadState{}
 		if n.blank != nil {
-			n.state.State, n.state.Evidence = rtl.StateUndefined, strings.TrimPrefix(message(n.blank), blankDoes)
+			n.state.State, n.state.Evidence = handles.StateUndefined, strings.TrimPrefix(message(n.blank), blankDoes)
 			return n.state.ThreadState, nil
 		}
 		n.state.ThreadState, n.state.err = n.rt.State(n.h, s.evidence(n))
@@ -130,10 +130,10 @@ func (s *states) stateOf(n *native) (rtl.ThreadState, error) {
 
 // byVariable tells a critical section from a lock, where the runtime cannot, by the
 // name that compilers give to its variable.
-func (s *states) byVariable(st *rtl.ThreadState) {
+func (s *states) byVariable(st *handles.ThreadState) {
 	name := s.data.dataName(cmp.Or(st.WaitVariable, st.WaitID))
-	if _, critical := rtl.CriticalName(name); st.State == rtl.StateWaitMutex && critical {
-		st.State, st.WaitKind = rtl.StateWaitCritical, picture.WaitCritical
+	if _, critical := rtl.CriticalName(name); st.State == handles.StateWaitMutex && critical {
+		st.State, st.WaitKind = handles.StateWaitCritical, picture.WaitCritical
 		st.Evidence = rtl.JoinEvidence(st.Evidence, "its variable is named like that of a critical section")
 	}
 }

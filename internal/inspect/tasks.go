@@ -7,7 +7,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -38,7 +37,7 @@ type taskLister struct {
 	}
 	construct struct {
 		function callbacks.Address
-		source   rtl.SourceLocation
+		source   handles.SourceLocation
 		code     *picture.Code
 	}
 }
@@ -201,7 +200,7 @@ func (l *taskLister) parentID(h handles.Task) picture.ID {
 }
 
 // codeOf is the code of a task; the tasks of one construct may share it.
-func (l *taskLister) codeOf(v *regionView, info *rtl.TaskInfo) *picture.Code {
+func (l *taskLister) codeOf(v *regionView, info *handles.TaskInfo) *picture.Code {
 	if info.Kind == picture.TaskInitial || info.Kind == picture.TaskImplicit {
 		return l.model.taskCode(v, *info)
 	}

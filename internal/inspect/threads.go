@@ -8,7 +8,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -79,7 +78,7 @@ func (l *threadLister) thread(n *native, native bool) picture.Thread {
 		LWP: n.lwp, Pthread: picture.Address(n.pthread), Role: picture.RoleNone,
 		Crashed: n.lwp != 0 && n.lwp == l.about.CrashedLWP,
 	}
-	state := rtl.StateUndefined
+	state := handles.StateUndefined
 	if n.blank != nil {
 		t.Role = picture.RoleUnknown
 		n.errs = appendOnce(n.errs, n.blank)
@@ -117,7 +116,7 @@ func (l *threadLister) thread(n *native, native bool) picture.Thread {
 }
 
 // fillOpenMP adds what the runtime knows of the thread and returns its state.
-func (l *threadLister) fillOpenMP(t *picture.Thread, n *native) rtl.State {
+func (l *threadLister) fillOpenMP(t *picture.Thread, n *native) handles.State {
 	t.Runtime, t.Number, t.Hidden = n.rt.id, &n.info.Number, n.info.HiddenHelper
 	switch {
 	case n.infoErr != nil:
@@ -127,12 +126,12 @@ func (l *threadLister) fillOpenMP(t *picture.Thread, n *native) rtl.State {
 	}
 	l.fillPlace(t, n)
 	if n.lwp == 0 {
-		return rtl.StateUndefined // nothing tells what a thread does that is not there
+		return handles.StateUndefined // nothing tells what a thread does that is not there
 	}
 	ts, err := l.states.stateOf(n)
 	if err != nil {
 		n.errs = append(n.errs, err)
-		return rtl.StateUndefined
+		return handles.StateUndefined
 	}
 	t.State = &picture.State{Name: ts.State.Name(), Source: stateSource(ts.Tracked), Evidence: ts.Evidence}
 	if ts.Ending {

@@ -10,28 +10,28 @@ import (
 
 // pseudoFrames name what the runtime is doing, in the words of the collector
 // interface's user model where it has them.
-var pseudoFrames = map[rtl.State]string{
-	rtl.StateIdle:                         "<OMP-idle>",
-	rtl.StateOverhead:                     "<OMP-overhead>",
-	rtl.StateUndefined:                    "<OMP-overhead>",
-	rtl.StateWaitBarrier:                  "<OMP-barrier>",
-	rtl.StateWaitBarrierExplicit:          "<OMP-explicit_barrier>",
-	rtl.StateWaitBarrierImplicit:          "<OMP-implicit_barrier>",
-	rtl.StateWaitBarrierImplicitParallel:  "<OMP-implicit_barrier>",
-	rtl.StateWaitBarrierImplicitWorkshare: "<OMP-implicit_barrier>",
-	rtl.StateWaitBarrierImplementation:    "<OMP-implicit_barrier>",
-	rtl.StateWaitBarrierTeams:             "<OMP-implicit_barrier>",
-	rtl.StateWaitTaskwait:                 "<OMP-taskwait>",
-	rtl.StateWaitTaskgroup:                "<OMP-taskgroup_wait>",
-	rtl.StateWaitMutex:                    "<OMP-mutex_wait>",
-	rtl.StateWaitLock:                     "<OMP-lock_wait>",
-	rtl.StateWaitCritical:                 "<OMP-critical_section_wait>",
-	rtl.StateWaitAtomic:                   "<OMP-atomic_section_wait>",
-	rtl.StateWaitOrdered:                  "<OMP-ordered_section_wait>",
-	rtl.StateWorkReduction:                "<OMP-reduction>",
-	rtl.StateWaitTarget:                   "<OMP-target_wait>",
-	rtl.StateWaitTargetMap:                "<OMP-target_wait>",
-	rtl.StateWaitTargetUpdate:             "<OMP-target_wait>",
+var pseudoFrames = map[handles.State]string{
+	handles.StateIdle:                         "<OMP-idle>",
+	handles.StateOverhead:                     "<OMP-overhead>",
+	handles.StateUndefined:                    "<OMP-overhead>",
+	handles.StateWaitBarrier:                  "<OMP-barrier>",
+	handles.StateWaitBarrierExplicit:          "<OMP-explicit_barrier>",
+	handles.StateWaitBarrierImplicit:          "<OMP-implicit_barrier>",
+	handles.StateWaitBarrierImplicitParallel:  "<OMP-implicit_barrier>",
+	handles.StateWaitBarrierImplicitWorkshare: "<OMP-implicit_barrier>",
+	handles.StateWaitBarrierImplementation:    "<OMP-implicit_barrier>",
+	handles.StateWaitBarrierTeams:             "<OMP-implicit_barrier>",
+	handles.StateWaitTaskwait:                 "<OMP-taskwait>",
+	handles.StateWaitTaskgroup:                "<OMP-taskgroup_wait>",
+	handles.StateWaitMutex:                    "<OMP-mutex_wait>",
+	handles.StateWaitLock:                     "<OMP-lock_wait>",
+	handles.StateWaitCritical:                 "<OMP-critical_section_wait>",
+	handles.StateWaitAtomic:                   "<OMP-atomic_section_wait>",
+	handles.StateWaitOrdered:                  "<OMP-ordered_section_wait>",
+	handles.StateWorkReduction:                "<OMP-reduction>",
+	handles.StateWaitTarget:                   "<OMP-target_wait>",
+	handles.StateWaitTargetMap:                "<OMP-target_wait>",
+	handles.StateWaitTargetUpdate:             "<OMP-target_wait>",
 }
 
 // userModel shows stacks in the user's model of the program.
@@ -46,8 +46,8 @@ type userModel struct {
 // userStack is the stack of n in the user's model of the program: runtime frames
 // hidden and replaced by one pseudo-frame for what the runtime is doing, and a
 // worker's stack continued into the stack of the thread that forked its region.
-func (u *userModel) userStack(n *native, state rtl.State) []picture.Frame {
-	if state == rtl.StateIdle && !u.executes(n) {
+func (u *userModel) userStack(n *native, state handles.State) []picture.Frame {
+	if state == handles.StateIdle && !u.executes(n) {
 		return []picture.Frame{{Kind: picture.FramePseudo, Function: pseudoFrames[state]}}
 	}
 	st := u.stacks.stackOf(n)
@@ -246,7 +246,7 @@ func (u *userModel) tailCaller(n *native) []picture.Frame {
 		return nil
 	}
 	v := u.regions.get(n.rt, n.chain[0])
-	task := rtl.TaskInfo{Kind: picture.TaskImplicit, Function: v.info.Function}
+	task := handles.TaskInfo{Kind: picture.TaskImplicit, Function: v.info.Function}
 	if h, err := n.rt.CurrentTask(n.h); err == nil {
 		if info, err := n.rt.Task(h); err == nil && info.Kind == picture.TaskExplicit {
 			task = info

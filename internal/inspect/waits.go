@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
@@ -77,19 +78,19 @@ func shareVariables(waits []wait) {
 }
 
 // waitKinds are the kinds of waits by state.
-var waitKinds = map[rtl.State]picture.WaitKind{
-	rtl.StateWaitLock: picture.WaitLock, rtl.StateWaitCritical: picture.WaitCritical,
-	rtl.StateWaitAtomic:   picture.WaitAtomic,
-	rtl.StateWaitTaskwait: picture.WaitTaskwait, rtl.StateWaitTaskgroup: picture.WaitTaskgroup,
-	rtl.StateWaitOrdered: picture.WaitOrdered,
+var waitKinds = map[handles.State]picture.WaitKind{
+	handles.StateWaitLock: picture.WaitLock, handles.StateWaitCritical: picture.WaitCritical,
+	handles.StateWaitAtomic:   picture.WaitAtomic,
+	handles.StateWaitTaskwait: picture.WaitTaskwait, handles.StateWaitTaskgroup: picture.WaitTaskgroup,
+	handles.StateWaitOrdered: picture.WaitOrdered,
 }
 
 // kindOfWait is what a thread in a state waits for: at a barrier only if its state says so.
-func kindOfWait(ts rtl.ThreadState) picture.WaitKind {
+func kindOfWait(ts handles.ThreadState) picture.WaitKind {
 	if kind := cmp.Or(waitKinds[ts.State], ts.WaitKind); kind != "" {
 		return kind
 	}
-	if ts.State == rtl.StateWaitMutex {
+	if ts.State == handles.StateWaitMutex {
 		return picture.WaitLock // unknown which
 	}
 	return picture.WaitBarrier
@@ -112,7 +113,7 @@ func (wf *waitFinder) runtimeWait(n *native) (wait, bool) {
 	if ev := wf.states.evidence(n); ev != nil && ev.Entry != nil {
 		w.Call = ev.Entry.Function
 	}
-	w.EndOfRegion = w.Kind == picture.WaitBarrier && ts.State == rtl.StateWaitBarrierImplicitParallel
+	w.EndOfRegion = w.Kind == picture.WaitBarrier && ts.State == handles.StateWaitBarrierImplicitParallel
 	w.Region = regionID(n.chain[0])
 	if h, err := n.rt.CurrentTask(n.h); err == nil {
 		w.Task = taskID(h)

@@ -3,19 +3,19 @@ package inspect
 import (
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // TestStatesWait compares the states of runtime readers with their words: a thread waits by
 // both, or by none.
 func TestStatesWait(t *testing.T) {
-	for _, s := range rtl.States() {
+	for _, s := range handles.States() {
 		if got := s.Name().Waits(); got != s.Waiting() || s.String() != string(s.Name()) {
 			t.Errorf("state %v waits: %v, want %v", s, got, s.Waiting())
 		}
 	}
-	if got := rtl.State(0x7ff).Name(); got != picture.StateUndefined {
+	if got := handles.State(0x7ff).Name(); got != picture.StateUndefined {
 		t.Errorf("a state that the specification lacks is %s", got)
 	}
 }

@@ -3,6 +3,7 @@ package clib
 import (
 	"fmt"
 
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
@@ -19,7 +20,7 @@ var dormantRoutines = map[kind]func(*space, message, *rtl.Dormant) (result, erro
 		return text(ompd.Specification(v)), err
 	},
 	kindNextState: func(_ *space, m message, _ *rtl.Dormant) (result, error) {
-		return nextState(rtl.State(m.words[1]))
+		return nextState(handles.State(m.words[1]))
 	},
 	kindNextICV: func(sp *space, m message, d *rtl.Dormant) (result, error) {
 		return nextICV(variables(sp.version, d.ICVs), m.words[1])

@@ -6,16 +6,16 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
 // variable is a control variable as a tool knows it.
 type variable struct {
 	name    string
-	scope   rtl.Scope // that the tool asks with
-	own     rtl.Scope // in this module
-	id      int       // in this module
-	subject rtl.Subject
+	scope   handles.Scope // that the tool asks with
+	own     handles.Scope // in this module
+	id      int           // in this module
+	subject handles.Subject
 }
 
 // version50 is OpenMP 5.0's version of the interface.
@@ -52,7 +52,7 @@ func withChunk(schedule string) string {
 }
 
 // variables are those of a runtime as the version that the tool speaks has them.
-func variables(version int64, icvs []rtl.ICV) []variable {
+func variables(version int64, icvs []handles.ICV) []variable {
 	var all []variable
 	if version != version50 {
 		for i, v := range icvs {
@@ -66,13 +66,13 @@ func variables(version int64, icvs []rtl.ICV) []variable {
 		if !renamed {
 			ours = name
 		}
-		i := slices.IndexFunc(icvs, func(v rtl.ICV) bool { return v.Name == ours })
+		i := slices.IndexFunc(icvs, func(v handles.ICV) bool { return v.Name == ours })
 		if i < 0 {
 			continue
 		}
 		v := variable{name: name, scope: icvs[i].Scope, own: icvs[i].Scope, id: i + 1}
-		if ofThread && v.own == rtl.ScopeTask {
-			v.scope = rtl.ScopeThread
+		if ofThread && v.own == handles.ScopeTask {
+			v.scope = handles.ScopeThread
 		}
 		all = append(all, v)
 	}

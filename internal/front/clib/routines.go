@@ -6,7 +6,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
@@ -90,7 +89,7 @@ var routines = map[kind]func(query) (result, error){
 		f, err := q.TaskFrame(q.task())
 		return words(f.Exit.Offset, uint64(f.ExitFlags), f.Enter.Offset, uint64(f.EnterFlags)), err
 	},
-	kindNextState:   func(q query) (result, error) { return nextState(rtl.State(q.m.words[1])) },
+	kindNextState:   func(q query) (result, error) { return nextState(handles.State(q.m.words[1])) },
 	kindState:       threadState,
 	kindControlVars: controlVars,
 	kindNextICV: func(q query) (result, error) {
@@ -119,7 +118,7 @@ var routines = map[kind]func(query) (result, error){
 		return text(s), err
 	},
 	kindToolData: func(q query) (result, error) {
-		if q.scope() < rtl.ScopeThread {
+		if q.scope() < handles.ScopeThread {
 			return result{}, fmt.Errorf("tool data of scope %v: %w", q.scope(), callbacks.BadInput)
 		}
 		v, err := q.ToolData(q.subject(q.scope()))
@@ -127,8 +126,8 @@ var routines = map[kind]func(query) (result, error){
 	},
 }
 
-func nextState(current rtl.State) (result, error) {
-	next, more, err := rtl.NextState(current)
+func nextState(current handles.State) (result, error) {
+	next, more, err := handles.NextState(current)
 	return text("ompt_state_"+next.String(), uint64(next), flag(more)), err
 }
 
@@ -168,7 +167,7 @@ func threadID(q query) (result, error) {
 // where the runtime does not track it.
 func threadState(q query) (result, error) {
 	s, err := q.State(q.thread(), nil)
-	if err == nil && !s.Tracked && s.State < rtl.StateWaitBarrier && !q.Identity().Tracking {
+	if err == nil && !s.Tracked && s.State < handles.StateWaitBarrier && !q.Identity().Tracking {
 		err = fmt.Errorf("%v is not known to wait: %w", q.thread(), callbacks.NeedsStateTracking)
 	}
 	return words(uint64(s.State), s.WaitID), err
@@ -192,11 +191,11 @@ func controlVars(q query) (result, error) {
 	return r, err
 }
 
-func (q query) scope() rtl.Scope { return rtl.Scope(min(q.m.words[3], 255)) }
+func (q query) scope() handles.Scope { return handles.Scope(min(q.m.words[3], 255)) }
 
 // subject is the handle as one of a scope.
-func (q query) subject(scope rtl.Scope) rtl.Subject {
-	return rtl.Subject{Scope: scope, Thread: q.thread(), Parallel: q.parallel(), Task: q.task()}
+func (q query) subject(scope handles.Scope) handles.Subject {
+	return handles.Subject{Scope: scope, Thread: q.thread(), Parallel: q.parallel(), Task: q.task()}
 }
 
 // variable finds the variable and the handle that the routine asks for.
@@ -211,7 +210,7 @@ func (q query) variable() (variable, error) {
 		return v, fmt.Errorf("%s has scope %v, not %v: %w", v.name, v.scope, q.scope(), callbacks.Incompatible)
 	}
 	v.subject = q.subject(v.own)
-	if v.scope == rtl.ScopeThread && v.own == rtl.ScopeTask {
+	if v.scope == handles.ScopeThread && v.own == handles.ScopeTask {
 		task, err := q.CurrentTask(q.thread())
 		if err != nil {
 			return v, err

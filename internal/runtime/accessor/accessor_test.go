@@ -174,7 +174,7 @@ func TestReadersAgree(t *testing.T) {
 // lying is a reader that has a team's size from the wrong place.
 type lying struct{ rtl.Runtime }
 
-func (l lying) Parallel(p handles.Parallel) (rtl.ParallelInfo, error) {
+func (l lying) Parallel(p handles.Parallel) (handles.ParallelInfo, error) {
 	info, err := l.Runtime.Parallel(p)
 	info.TeamSize += 100
 	return info, err

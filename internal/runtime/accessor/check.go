@@ -68,7 +68,7 @@ type reading struct {
 	region handles.Parallel
 	task   handles.Task
 	noTask error
-	levels map[int]rtl.ParallelInfo
+	levels map[int]handles.ParallelInfo
 	level  int
 	icvs   map[string]int // ICV → number
 }
@@ -78,7 +78,8 @@ func newReading(rt rtl.Runtime, h handles.Thread) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{rt: rt, num: info.ThreadNum, thread: h, levels: map[int]rtl.ParallelInfo{}, icvs: map[string]int{}}
+	r := &reading{rt: rt, num: info.ThreadNum, thread: h, levels: map[int]handles.ParallelInfo{},
+		icvs: map[string]int{}}
 	if r.region, err = rt.CurrentParallel(h); err != nil {
 		return nil, err
 	}
@@ -138,8 +139,8 @@ func (r *reading) icv(name string) (v int, source string, ok bool) {
 	if id == 0 {
 		return 0, "", false
 	}
-	s := rtl.Subject{Scope: r.rt.ICVs()[id-1].Scope, Thread: r.thread, Parallel: r.region, Task: r.task}
-	if r.noTask != nil && (s.Scope == rtl.ScopeTask || s.Scope == rtl.ScopeImplicitTask) {
+	s := handles.Subject{Scope: r.rt.ICVs()[id-1].Scope, Thread: r.thread, Parallel: r.region, Task: r.task}
+	if r.noTask != nil && (s.Scope == handles.ScopeTask || s.Scope == handles.ScopeImplicitTask) {
 		return 0, "", false
 	}
 	value, err := r.rt.ICV(id, s)

@@ -48,7 +48,7 @@ const warning = "its structures are not known: numbers are what its own omp_get_
 type runtime struct {
 	target callbacks.Target
 	stamp  handles.Stamp
-	id     rtl.Identity
+	id     handles.Identity
 	call   *accessor.Caller
 	icvs   []accessor.Function // that tell control variables, and that the module exports
 	world  func() *world
@@ -76,7 +76,7 @@ func openRuntimes(t callbacks.Target, stamp handles.Stamp, known func(*callbacks
 			errs = append(errs, fmt.Errorf("%s: %w", mod.Path, err))
 			continue
 		}
-		id := rtl.Identity{Family: family, Name: name, Module: mod, Warnings: []string{warning}}
+		id := handles.Identity{Family: family, Name: name, Module: mod, Warnings: []string{warning}}
 		rt := &runtime{target: t, stamp: stamp, id: id, call: call}
 		rt.world = sync.OnceValue(rt.readWorld)
 		rt.icvs = variables(t, mod)
@@ -103,7 +103,7 @@ func exports(t callbacks.Target, mod *callbacks.Module) bool {
 }
 
 // Identity names the runtime.
-func (rt *runtime) Identity() rtl.Identity { return rt.id }
+func (rt *runtime) Identity() handles.Identity { return rt.id }
 
 // Layout is empty: nothing is read from fields.
 func (rt *runtime) Layout() layout.Report {

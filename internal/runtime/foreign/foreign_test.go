@@ -104,7 +104,7 @@ func (s *subject) checkThread(t *testing.T, h handles.Thread, want omptest.Threa
 	values := map[string]int{"nthreads-var": want.MaxThreads, "max-active-levels-var": want.MaxActiveLevels,
 		"thread-limit-var": want.ThreadLimit, "dyn-var": want.Dynamic}
 	for i, v := range s.ICVs() {
-		got, err := s.ICV(i+1, rtl.Subject{Scope: rtl.ScopeThread, Thread: h})
+		got, err := s.ICV(i+1, handles.Subject{Scope: handles.ScopeThread, Thread: h})
 		if n, known := values[v.Name]; err != nil || known && got.Int != int64(n) || got.Source == "" {
 			t.Errorf("LWP %d: %s is %+v, %v; the program was told %d", want.LWP, v.Name, got, err, n)
 		}

@@ -5,9 +5,9 @@ import (
 	"strconv"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/accessor"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // variables are the functions of a module that tell a control variable.
@@ -22,32 +22,32 @@ func variables(t callbacks.Target, mod *callbacks.Module) []accessor.Function {
 }
 
 // ICVs lists the control variables that functions of the standard tell a thread.
-func (rt *runtime) ICVs() []rtl.ICV {
-	var out []rtl.ICV
+func (rt *runtime) ICVs() []handles.ICV {
+	var out []handles.ICV
 	for _, f := range rt.icvs {
-		out = append(out, rtl.ICV{Name: f.ICV, Scope: rtl.ScopeThread})
+		out = append(out, handles.ICV{Name: f.ICV, Scope: handles.ScopeThread})
 	}
 	return out
 }
 
 // ICV is what a thread would be told of a variable, as a number.
-func (rt *runtime) ICV(id int, s rtl.Subject) (rtl.ICVValue, error) {
+func (rt *runtime) ICV(id int, s handles.Subject) (handles.ICVValue, error) {
 	if id < 1 || id > len(rt.icvs) {
-		return rtl.ICVValue{}, fmt.Errorf("internal control variable number %d of %d: %w", id, len(rt.icvs),
+		return handles.ICVValue{}, fmt.Errorf("internal control variable number %d of %d: %w", id, len(rt.icvs),
 			callbacks.BadInput)
 	}
 	f := rt.icvs[id-1]
-	if s.Scope != rtl.ScopeThread {
-		return rtl.ICVValue{}, fmt.Errorf("%s asked for scope %v, it is told to threads: %w", f.ICV, s.Scope,
+	if s.Scope != handles.ScopeThread {
+		return handles.ICVValue{}, fmt.Errorf("%s asked for scope %v, it is told to threads: %w", f.ICV, s.Scope,
 			callbacks.BadInput)
 	}
 	th, err := rt.thread(s.Thread)
 	if err != nil {
-		return rtl.ICVValue{}, err
+		return handles.ICVValue{}, err
 	}
 	v, err := rt.call.Int(th.tp, f.Name)
 	if err != nil {
-		return rtl.ICVValue{}, fmt.Errorf("%s: %w", f.ICV, err)
+		return handles.ICVValue{}, fmt.Errorf("%s: %w", f.ICV, err)
 	}
-	return rtl.ICVValue{Int: int64(v), Text: strconv.Itoa(v), Whole: true, Source: f.Name + "()"}, nil
+	return handles.ICVValue{Int: int64(v), Text: strconv.Itoa(v), Whole: true, Source: f.Name + "()"}, nil
 }

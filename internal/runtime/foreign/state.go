@@ -11,9 +11,9 @@ import (
 // not sleep in the C library, or that it waits for a lock, if it sleeps in a
 // function of the standard that takes one. Any other call of the runtime may do
 // anything, and may have left no frame, if it ended in a tail call to the C library.
-func (rt *runtime) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
+func (rt *runtime) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadState, error) {
 	_, err := rt.thread(h)
-	undefined := rtl.ThreadState{State: rtl.StateUndefined}
+	undefined := handles.ThreadState{State: handles.StateUndefined}
 	switch {
 	case err != nil || ev == nil:
 		return undefined, err
@@ -34,14 +34,16 @@ func (rt *runtime) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, e
 			"the runtime that ended in a tail call", ev.Futex)
 		return undefined, nil
 	}
-	return rtl.ThreadState{State: rtl.StateWorkParallel, Evidence: "no code of the runtime is between it and the " +
-		"program's code"}, nil
+	return handles.ThreadState{State: handles.StateWorkParallel,
+		Evidence: "no code of the runtime is between it and the " +
+			"program's code"}, nil
 }
 
 // within is the state of a thread in the runtime's code.
-func within(ev *rtl.Evidence) rtl.ThreadState {
-	st := rtl.ThreadState{State: rtl.StateUndefined, Evidence: "it is in code of the runtime, whose entry point is " +
-		"not known"}
+func within(ev *handles.Evidence) handles.ThreadState {
+	st := handles.ThreadState{State: handles.StateUndefined,
+		Evidence: "it is in code of the runtime, whose entry point is " +
+			"not known"}
 	if ev.Entry == nil {
 		return st
 	}
@@ -53,7 +55,7 @@ func within(ev *rtl.Evidence) rtl.ThreadState {
 	st.Evidence += fmt.Sprintf(", asleep on a futex at %v", ev.Futex)
 	switch call.Family {
 	case rtl.FamilyLock, rtl.FamilyNest:
-		st.State, st.WaitKind, st.WaitID = rtl.StateWaitLock, call.WaitKind(), ev.Futex.Offset
+		st.State, st.WaitKind, st.WaitID = handles.StateWaitLock, call.WaitKind(), ev.Futex.Offset
 		if v, ok := ev.Entry.Arg(call.Arg); ok {
 			st.WaitVariable = v
 		}

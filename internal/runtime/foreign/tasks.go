@@ -5,7 +5,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // Of tasks nothing is known.
@@ -26,7 +25,9 @@ func (rt *runtime) ExplicitTasks(handles.Parallel) iter.Seq2[handles.Task, error
 }
 
 // Task is not known.
-func (rt *runtime) Task(handles.Task) (rtl.TaskInfo, error) { return rtl.TaskInfo{}, errUnknown }
+func (rt *runtime) Task(handles.Task) (handles.TaskInfo, error) {
+	return handles.TaskInfo{}, errUnknown
+}
 
 // GeneratingTask is not known.
 func (rt *runtime) GeneratingTask(handles.Task) (handles.Task, error) {
@@ -47,7 +48,7 @@ func (rt *runtime) TaskParallel(handles.Task) (handles.Parallel, error) {
 func (rt *runtime) WaitsFor(handles.Task) ([]handles.Task, error) { return nil, errUnknown }
 
 // ToolData is not known.
-func (rt *runtime) ToolData(rtl.Subject) (uint64, error) { return 0, errUnknown }
+func (rt *runtime) ToolData(handles.Subject) (uint64, error) { return 0, errUnknown }
 
 // ControlVars are callbacks.Unavailable: none holds for the whole program.
-func (rt *runtime) ControlVars() ([]rtl.ControlVar, error) { return nil, callbacks.Unavailable }
+func (rt *runtime) ControlVars() ([]handles.ControlVar, error) { return nil, callbacks.Unavailable }

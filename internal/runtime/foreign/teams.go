@@ -5,7 +5,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // The members of a team are all told the same of its size and of what is around
@@ -79,12 +78,12 @@ func (rt *runtime) CurrentParallel(h handles.Thread) (handles.Parallel, error) {
 }
 
 // Parallel tells size and levels of a region.
-func (rt *runtime) Parallel(p handles.Parallel) (rtl.ParallelInfo, error) {
+func (rt *runtime) Parallel(p handles.Parallel) (handles.ParallelInfo, error) {
 	th, l, err := rt.region(p)
 	if err != nil {
-		return rtl.ParallelInfo{}, err
+		return handles.ParallelInfo{}, err
 	}
-	info := rtl.ParallelInfo{Level: l, ActiveLevel: th.active(l), TeamSize: th.levels[l].size, PrimaryNum: -1}
+	info := handles.ParallelInfo{Level: l, ActiveLevel: th.active(l), TeamSize: th.levels[l].size, PrimaryNum: -1}
 	info.Serialized = l > 0 && info.TeamSize == 1
 	if l > 0 {
 		info.PrimaryNum = th.levels[l-1].num

@@ -151,12 +151,12 @@ func (rt *runtime) thread(h handles.Thread) (*thread, error) {
 }
 
 // Thread tells a thread's number and role.
-func (rt *runtime) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
+func (rt *runtime) Thread(h handles.Thread) (handles.ThreadInfo, error) {
 	th, err := rt.thread(h)
 	if err != nil {
-		return rtl.ThreadInfo{}, err
+		return handles.ThreadInfo{}, err
 	}
-	info := rtl.ThreadInfo{Number: int64(th.number), Pthread: callbacks.Pthread(th.pthread), LWP: th.lwp,
+	info := handles.ThreadInfo{Number: int64(th.number), Pthread: callbacks.Pthread(th.pthread), LWP: th.lwp,
 		Role: picture.RoleWorker, ThreadNum: th.top().num}
 	switch {
 	case th.first(0):

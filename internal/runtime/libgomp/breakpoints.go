@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-var _ rtl.BreakpointReader = (*runtime)(nil)
+var _ handles.BreakpointReader = (*runtime)(nil)
 
 // equivalent is what stands for a location of the standard: functions that are all
 // the ways to the event.
@@ -43,13 +43,13 @@ func equivalents() map[string][]equivalent {
 
 // bodyEntries are the functions by which compilers hand the bodies of such regions or
 // tasks to the runtime, as their first argument.
-func (rt *base) bodyEntries(location string) []rtl.BodyEntry {
-	var out []rtl.BodyEntry
+func (rt *base) bodyEntries(location string) []handles.BodyEntry {
+	var out []handles.BodyEntry
 	for _, e := range equivalents()[location] {
 		for _, name := range e.functions {
 			if a, err := layout.SymbolIn(rt.target, rt.id.Module, name); err == nil &&
 				strings.HasPrefix(name, "GOMP_") {
-				out = append(out, rtl.BodyEntry{Function: name, Address: a})
+				out = append(out, handles.BodyEntry{Function: name, Address: a})
 			}
 		}
 	}
@@ -58,11 +58,11 @@ func (rt *base) bodyEntries(location string) []rtl.BodyEntry {
 
 // Breakpoints finds functions that stand for the locations, which this runtime has
 // none of.
-func (rt *base) Breakpoints() ([]rtl.Breakpoint, error) {
+func (rt *base) Breakpoints() ([]handles.Breakpoint, error) {
 	all := equivalents()
-	var out []rtl.Breakpoint
-	for _, name := range rtl.StandardBreakpoints() {
-		b := rtl.Breakpoint{BreakpointName: name, Entries: rt.bodyEntries(name.Name)}
+	var out []handles.Breakpoint
+	for _, name := range handles.StandardBreakpoints() {
+		b := handles.Breakpoint{BreakpointName: name, Entries: rt.bodyEntries(name.Name)}
 		for _, e := range all[name.Name] {
 			if rt.stopAt(&b, e) {
 				break
@@ -79,12 +79,13 @@ func (rt *base) Breakpoints() ([]rtl.Breakpoint, error) {
 
 // stopAt completes b by the functions of e that the runtime has; false if it has
 // not the first of them.
-func (rt *base) stopAt(b *rtl.Breakpoint, e equivalent) bool {
+func (rt *base) stopAt(b *handles.Breakpoint, e equivalent) bool {
 	first, err := layout.SymbolIn(rt.target, rt.id.Module, e.functions[0])
 	if err != nil {
 		return false
 	}
-	b.Address, b.How, b.Function, b.Evidence, b.Active = first, rtl.BreakpointEquivalent, e.functions[0], e.event, true
+	b.Address, b.How, b.Function, b.Evidence, b.Active = first, handles.BreakpointEquivalent, e.functions[0],
+		e.event, true
 	seen := map[callbacks.Address]bool{}
 	for _, name := range e.functions {
 		if a, err := layout.SymbolIn(rt.target, rt.id.Module, name); err == nil && !seen[a] {

@@ -36,12 +36,13 @@ type doacross struct {
 
 // WaitedIteration tells which iteration of a loop with dependences the thread waits for, if
 // nobody has posted it, nor a later one of the same thread.
-func (wr *waits) WaitedIteration(h handles.Thread, ev *rtl.Evidence) (rtl.Iteration, error) {
+func (wr *waits) WaitedIteration(h handles.Thread, ev *handles.Evidence) (rtl.Iteration, error) {
 	o, st, err := wr.states.stateOfHandle(h, ev)
 	if err != nil {
 		return rtl.Iteration{}, err
 	}
-	if st.State != rtl.StateWaitOrdered || !waitsForIteration(o.function()) || ev.Entry == nil || ev.Entry.Arg == nil {
+	if st.State != handles.StateWaitOrdered || !waitsForIteration(o.function()) || ev.Entry == nil ||
+		ev.Entry.Arg == nil {
 		return rtl.Iteration{}, fmt.Errorf("%v waits for no iteration: %w", h, callbacks.Unavailable)
 	}
 	first, ok := ev.Entry.Arg(0)

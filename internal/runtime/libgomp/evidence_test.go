@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
@@ -30,8 +30,8 @@ func TestBeginningMember(t *testing.T) {
 		}
 		workers++
 		regs.Syscall = -1
-		spins := rtl.Evidence{Registers: &regs, Frames: []rtl.EvidenceFrame{{PC: code.Offset + 1, Owned: true}}}
-		if st, err := s.State(h, &spins); err != nil || st.State != rtl.StateOverhead ||
+		spins := handles.Evidence{Registers: &regs, Frames: []handles.EvidenceFrame{{PC: code.Offset + 1, Owned: true}}}
+		if st, err := s.State(h, &spins); err != nil || st.State != handles.StateOverhead ||
 			!strings.Contains(st.Evidence, "no thread has arrived") {
 			t.Errorf("LWP %d: %+v, %v", lwp, st, err)
 		}

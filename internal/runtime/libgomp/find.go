@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // findModules returns the modules of t that hold GNU libgomp: those that define its entry
@@ -162,8 +162,8 @@ func versions(t callbacks.Target, mod *callbacks.Module) (r layout.Releases, by 
 const family, fullName = "libgomp", "GNU OpenMP runtime"
 
 // identify names the runtime.
-func identify(t callbacks.Target, mod *callbacks.Module, fp *fingerprint) rtl.Identity {
-	id := rtl.Identity{Family: family, Name: fullName, Module: mod}
+func identify(t callbacks.Target, mod *callbacks.Module, fp *fingerprint) handles.Identity {
+	id := handles.Identity{Family: family, Name: fullName, Module: mod}
 	var r layout.Releases
 	r, id.VersionBy = versions(t, mod)
 	if r.Low == 0 && len(fp.rows) > 0 {

@@ -8,7 +8,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/rtltest"
 )
@@ -30,15 +29,15 @@ func TestFormed(t *testing.T) {
 		}
 		checked++
 		team, f := th.frames[0].team, &rt.l.Team
-		for generation, want := range map[uint64]rtl.State{
-			barFirst: rtl.StateOverhead, barFirst | 1: rtl.StateOverhead,
-			2 * barFirst: rtl.StateWaitBarrierImplicitParallel,
+		for generation, want := range map[uint64]handles.State{
+			barFirst: handles.StateOverhead, barFirst | 1: handles.StateOverhead,
+			2 * barFirst: handles.StateWaitBarrierImplicitParallel,
 		} {
 			d := &rtltest.Damaged{Core: c}
 			d.Put(team.addr.Offset+uint64(f.Generation.Offset), generation, 4)
 			d.Put(team.addr.Offset+uint64(f.Awaited.Offset), uint64(team.nthreads), 4)
-			ev := &rtl.Evidence{Futex: team.addr.Add(f.Generation.Offset), Registers: &callbacks.Registers{},
-				Frames: []rtl.EvidenceFrame{{Owned: true}}, Entry: &rtl.Entry{Function: "GOMP_parallel"}}
+			ev := &handles.Evidence{Futex: team.addr.Add(f.Generation.Offset), Registers: &callbacks.Registers{},
+				Frames: []handles.EvidenceFrame{{Owned: true}}, Entry: &handles.Entry{Function: "GOMP_parallel"}}
 			changed, err := Open(d, handles.Stamp{Space: 1}, layout.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -46,7 +45,7 @@ func TestFormed(t *testing.T) {
 			again := changed[0].(*runtime)
 			i := slices.IndexFunc(again.world().threads, func(o *thread) bool { return o.addr == th.addr })
 			st := again.states.inferred(again.world().threads[i], ev)
-			if st.State != want || want == rtl.StateOverhead &&
+			if st.State != want || want == handles.StateOverhead &&
 				!strings.Contains(st.Evidence, "nested team that was formed") {
 				t.Errorf("generation %#x: %+v; want %v", generation, st, want)
 			}

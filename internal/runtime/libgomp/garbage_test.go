@@ -8,7 +8,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/rtltest"
 )
@@ -43,7 +42,7 @@ func TestGarbage(t *testing.T) {
 			}
 			rts, _ := Open(d, handles.Stamp{Space: 1}, layout.Options{})
 			for _, rt := range rts {
-				rtltest.Walk(t, rt, func(handles.Thread) *rtl.Evidence { return nil })
+				rtltest.Walk(t, rt, func(handles.Thread) *handles.Evidence { return nil })
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
@@ -68,38 +69,40 @@ var icvs = sync.OnceValue(func() rtl.ICVTable[*settings] {
 })
 
 // ICVs lists the internal control variables.
-func (st *settings) ICVs() []rtl.ICV { return icvs().ICVs() }
+func (st *settings) ICVs() []handles.ICV { return icvs().ICVs() }
 
 // ICV reads one variable.
-func (st *settings) ICV(id int, s rtl.Subject) (rtl.ICVValue, error) { return icvs().Value(st, id, s) }
+func (st *settings) ICV(id int, s handles.Subject) (handles.ICVValue, error) {
+	return icvs().Value(st, id, s)
+}
 
 // spaceValue is a variable of the address space.
-func spaceValue(name string, get func(*settings) (rtl.ICVValue, error)) icv {
-	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeAddressSpace},
-		Read: func(st *settings, _ rtl.Subject) (rtl.ICVValue, error) {
+func spaceValue(name string, get func(*settings) (handles.ICVValue, error)) icv {
+	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeAddressSpace},
+		Read: func(st *settings, _ handles.Subject) (handles.ICVValue, error) {
 			return get(st)
 		}}
 }
 
 // threadValue is a variable of a thread.
-func threadValue(name string, get func(*settings, *thread) (rtl.ICVValue, error)) icv {
-	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeThread}, Read: func(st *settings, s rtl.Subject) (rtl.ICVValue,
-		error) {
-		_, th, err := st.threads.regionOf(s.Thread)
-		if err != nil {
-			return rtl.ICVValue{}, err
-		}
-		return get(st, th)
-	}}
+func threadValue(name string, get func(*settings, *thread) (handles.ICVValue, error)) icv {
+	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeThread},
+		Read: func(st *settings, s handles.Subject) (handles.ICVValue, error) {
+			_, th, err := st.threads.regionOf(s.Thread)
+			if err != nil {
+				return handles.ICVValue{}, err
+			}
+			return get(st, th)
+		}}
 }
 
 // parallelValue is a variable of a region.
-func parallelValue(name string, get func(*settings, *region) (rtl.ICVValue, error)) icv {
-	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeParallel},
-		Read: func(st *settings, s rtl.Subject) (rtl.ICVValue, error) {
+func parallelValue(name string, get func(*settings, *region) (handles.ICVValue, error)) icv {
+	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeParallel},
+		Read: func(st *settings, s handles.Subject) (handles.ICVValue, error) {
 			r, err := st.threads.find(s.Parallel)
 			if err != nil {
-				return rtl.ICVValue{}, err
+				return handles.ICVValue{}, err
 			}
 			return get(st, r)
 		}}
@@ -107,24 +110,24 @@ func parallelValue(name string, get func(*settings, *region) (rtl.ICVValue, erro
 
 // taskValue is a variable of a task. A program whose threads have not used the runtime
 // has no initial task yet, but has its variables: they are those of no task.
-func taskValue(name string, get func(*settings, found) (rtl.ICVValue, error)) icv {
-	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeTask}, Read: func(st *settings, s rtl.Subject) (rtl.ICVValue,
-		error) {
-		if s.Task.IsZero() {
-			return get(st, found{region: &region{}})
-		}
-		fd, err := st.tasks.lookup(s.Task)
-		if err != nil {
-			return rtl.ICVValue{}, err
-		}
-		return get(st, fd)
-	}}
+func taskValue(name string, get func(*settings, found) (handles.ICVValue, error)) icv {
+	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeTask},
+		Read: func(st *settings, s handles.Subject) (handles.ICVValue, error) {
+			if s.Task.IsZero() {
+				return get(st, found{region: &region{}})
+			}
+			fd, err := st.tasks.lookup(s.Task)
+			if err != nil {
+				return handles.ICVValue{}, err
+			}
+			return get(st, fd)
+		}}
 }
 
 // globalICV is a variable that is one of the runtime's integers of size bytes.
 // text gives it the form that people write; nil is decimal.
 func globalICV(name, source string, size uint64, text func(int64) string, where func(*globals) layout.Global) icv {
-	return spaceValue(name, func(st *settings) (rtl.ICVValue, error) {
+	return spaceValue(name, func(st *settings) (handles.ICVValue, error) {
 		v, err := st.setting(where(&st.l.Globals), size)
 		return rtl.IntegerICV(v, text, source), err
 	})
@@ -141,7 +144,7 @@ func (rt *base) setting(g layout.Global, size uint64) (int64, error) {
 
 // taskICV is a variable that is an integer in a task's control variables.
 func taskICV(name, source string, text func(int64) string, where func(*Layout) layout.Field) icv {
-	return taskValue(name, func(st *settings, fd found) (rtl.ICVValue, error) {
+	return taskValue(name, func(st *settings, fd found) (handles.ICVValue, error) {
 		v, err := st.taskInt(fd, where(st.l))
 		return rtl.IntegerICV(v, text, source), err
 	})
@@ -169,7 +172,7 @@ func (rt *base) taskInt(fd found, f layout.Field) (int64, error) {
 
 // regionICV is a variable that follows from the region.
 func regionICV(name, source string, get func(*settings, *region) int64) icv {
-	return parallelValue(name, func(st *settings, r *region) (rtl.ICVValue, error) {
+	return parallelValue(name, func(st *settings, r *region) (handles.ICVValue, error) {
 		return rtl.IntegerICV(get(st, r), nil, source), nil
 	})
 }

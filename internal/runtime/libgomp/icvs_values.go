@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
@@ -33,11 +34,11 @@ const (
 
 // runSched is the schedule of loops with schedule(runtime), as OMP_SCHEDULE would
 // have it.
-func (st *settings) runSched(fd found) (rtl.ICVValue, error) {
+func (st *settings) runSched(fd found) (handles.ICVValue, error) {
 	f := &st.l.Task
 	kind, err := st.taskInt(fd, f.RunSched)
 	if err != nil {
-		return rtl.ICVValue{}, err
+		return handles.ICVValue{}, err
 	}
 	chunk, err := st.taskInt(fd, f.RunSchedChunk)
 	text := ""
@@ -49,11 +50,11 @@ func (st *settings) runSched(fd found) (rtl.ICVValue, error) {
 	if chunk > 0 && plain != schedAuto {
 		text += "," + strconv.FormatInt(chunk, 10)
 	}
-	return rtl.ICVValue{Int: kind, Text: text, Source: "icv.run_sched_var"}, err
+	return handles.ICVValue{Int: kind, Text: text, Source: "icv.run_sched_var"}, err
 }
 
 // threadLimit is omp_get_thread_limit.
-func (st *settings) threadLimit(fd found) (rtl.ICVValue, error) {
+func (st *settings) threadLimit(fd found) (handles.ICVValue, error) {
 	v, err := st.taskInt(fd, st.l.Task.ThreadLimit)
 	if v = int64(uint32(v)); v > math.MaxInt32 {
 		v = math.MaxInt32
@@ -62,7 +63,7 @@ func (st *settings) threadLimit(fd found) (rtl.ICVValue, error) {
 }
 
 // maxActiveLevels is omp_get_max_active_levels. Before GCC 11 it was one for all.
-func (st *settings) maxActiveLevels(fd found) (rtl.ICVValue, error) {
+func (st *settings) maxActiveLevels(fd found) (handles.ICVValue, error) {
 	f := st.l.Task.MaxActiveLevels
 	if !f.Known() {
 		v, err := st.setting(st.l.Globals.MaxActiveLevels, 4)
@@ -73,16 +74,16 @@ func (st *settings) maxActiveLevels(fd found) (rtl.ICVValue, error) {
 }
 
 // nestVar is omp_get_nested, which has a variable of its own before GCC 11.
-func (st *settings) nestVar(fd found) (rtl.ICVValue, error) {
+func (st *settings) nestVar(fd found) (handles.ICVValue, error) {
 	f := st.l.Task.Nest
 	if !f.Known() {
-		return rtl.ICVValue{}, fmt.Errorf("max-active-levels-var took its place: %w", callbacks.Unavailable)
+		return handles.ICVValue{}, fmt.Errorf("max-active-levels-var took its place: %w", callbacks.Unavailable)
 	}
 	v, err := st.taskInt(fd, f)
 	return rtl.IntegerICV(v, rtl.BoolText, "icv.nest_var"), err
 }
 
-func (st *settings) explicitVar(fd found) (rtl.ICVValue, error) {
+func (st *settings) explicitVar(fd found) (handles.ICVValue, error) {
 	v := int64(0)
 	if fd.task != nil && fd.explicit() {
 		v = 1
@@ -90,7 +91,7 @@ func (st *settings) explicitVar(fd found) (rtl.ICVValue, error) {
 	return rtl.IntegerICV(v, rtl.BoolText, "kind"), nil
 }
 
-func (st *settings) implicitVar(fd found) (rtl.ICVValue, error) {
+func (st *settings) implicitVar(fd found) (handles.ICVValue, error) {
 	v := int64(1)
 	if fd.task != nil && fd.explicit() {
 		v = 0
@@ -98,7 +99,7 @@ func (st *settings) implicitVar(fd found) (rtl.ICVValue, error) {
 	return rtl.IntegerICV(v, rtl.BoolText, "kind"), nil
 }
 
-func (st *settings) finalVar(fd found) (rtl.ICVValue, error) {
+func (st *settings) finalVar(fd found) (handles.ICVValue, error) {
 	if fd.task == nil {
 		return rtl.IntegerICV(0, rtl.BoolText, "task"), nil
 	}
@@ -136,10 +137,10 @@ func (rt *base) deeper(values, length layout.Global, size uint64, level int) (vs
 
 // nthreadsVar is the number of threads for the next level and the levels inside
 // it: the task has the first, a list of the runtime the others.
-func (st *settings) nthreadsVar(fd found) (rtl.ICVValue, error) {
+func (st *settings) nthreadsVar(fd found) (handles.ICVValue, error) {
 	first, err := st.taskInt(fd, st.l.Task.Nthreads)
 	if err != nil {
-		return rtl.ICVValue{}, err
+		return handles.ICVValue{}, err
 	}
 	g := &st.l.Globals
 	rest, known, err := st.deeper(g.NthreadsList, g.NthreadsListLen, 8, fd.region.level())
@@ -151,10 +152,10 @@ func (st *settings) nthreadsVar(fd found) (rtl.ICVValue, error) {
 }
 
 // bindVar is the binding policy for the next level and the levels inside it.
-func (st *settings) bindVar(fd found) (rtl.ICVValue, error) {
+func (st *settings) bindVar(fd found) (handles.ICVValue, error) {
 	first, err := st.taskInt(fd, st.l.Task.Bind)
 	if err != nil {
-		return rtl.ICVValue{}, err
+		return handles.ICVValue{}, err
 	}
 	g := &st.l.Globals
 	rest, known, err := st.deeper(g.BindList, g.BindListLen, 1, fd.region.level())
@@ -166,29 +167,29 @@ func (st *settings) bindVar(fd found) (rtl.ICVValue, error) {
 }
 
 // threadNum is omp_get_thread_num.
-func (st *settings) threadNum(th *thread) (rtl.ICVValue, error) {
+func (st *settings) threadNum(th *thread) (handles.ICVValue, error) {
 	return rtl.IntegerICV(int64(th.id), nil, "ts.team_id"), nil
 }
 
 // teamNum is omp_get_team_num.
-func (st *settings) teamNum(r *region) (rtl.ICVValue, error) {
+func (st *settings) teamNum(r *region) (handles.ICVValue, error) {
 	p := r.primary()
 	if p == nil {
-		return rtl.ICVValue{}, fmt.Errorf("the primary thread is unknown: %w", callbacks.Unavailable)
+		return handles.ICVValue{}, fmt.Errorf("the primary thread is unknown: %w", callbacks.Unavailable)
 	}
 	f := st.l.Thread.TeamNum
 	if !f.Known() {
-		return rtl.ICVValue{}, fmt.Errorf("%w: %w", f.Err(), callbacks.Unavailable)
+		return handles.ICVValue{}, fmt.Errorf("%w: %w", f.Err(), callbacks.Unavailable)
 	}
 	return rtl.IntegerICV(int64(p.rec.Uint(f)), nil, "team_num"), p.rec.Err()
 }
 
 // defAllocator is omp_get_default_allocator: that of the thread, or if it has set
 // none, that of the program.
-func (st *settings) defAllocator(th *thread) (rtl.ICVValue, error) {
+func (st *settings) defAllocator(th *thread) (handles.ICVValue, error) {
 	f := st.l.Thread.DefAllocator
 	if !f.Known() {
-		return rtl.ICVValue{}, fmt.Errorf("%w: %w", f.Err(), callbacks.Unavailable)
+		return handles.ICVValue{}, fmt.Errorf("%w: %w", f.Err(), callbacks.Unavailable)
 	}
 	if v := th.rec.Int(f); v != 0 || th.rec.Err() != nil {
 		return rtl.IntegerICV(v, rtl.AllocatorText, "ts.def_allocator"), th.rec.Err()
@@ -198,31 +199,31 @@ func (st *settings) defAllocator(th *thread) (rtl.ICVValue, error) {
 }
 
 // placeAssignment is omp_get_place_num. The runtime counts from 1.
-func (st *settings) placeAssignment(th *thread) (rtl.ICVValue, error) {
+func (st *settings) placeAssignment(th *thread) (handles.ICVValue, error) {
 	v := th.rec.Int(st.l.Thread.Place)
 	if th.rec.Err() == nil && v <= 0 {
-		return rtl.ICVValue{}, fmt.Errorf("the thread is bound to no place: %w", callbacks.Unavailable)
+		return handles.ICVValue{}, fmt.Errorf("the thread is bound to no place: %w", callbacks.Unavailable)
 	}
 	return rtl.IntegerICV(v-1, nil, "place"), th.rec.Err()
 }
 
 // placePartition is the range of places that the thread may use.
-func (st *settings) placePartition(th *thread) (rtl.ICVValue, error) {
+func (st *settings) placePartition(th *thread) (handles.ICVValue, error) {
 	f := &st.l.Thread
 	first, n := th.rec.Int(f.PlacePartitionOff), th.rec.Int(f.PlacePartitionLen)
 	if th.rec.Err() == nil && (n <= 0 || th.rec.Int(f.Place) <= 0) {
-		return rtl.ICVValue{}, fmt.Errorf("the thread has no partition: %w", callbacks.Unavailable)
+		return handles.ICVValue{}, fmt.Errorf("the thread has no partition: %w", callbacks.Unavailable)
 	}
-	return rtl.ICVValue{
+	return handles.ICVValue{
 		Int: first, Text: fmt.Sprintf("%d-%d", first, first+n-1), Whole: n == 1,
 		Source: "ts.place_partition_off, ts.place_partition_len",
 	}, th.rec.Err()
 }
 
 // affinityFormat is omp_get_affinity_format.
-func (st *settings) affinityFormat() (rtl.ICVValue, error) {
+func (st *settings) affinityFormat() (handles.ICVValue, error) {
 	p, err := st.setting(st.l.Globals.AffinityFormat, 8)
-	v := rtl.ICVValue{Whole: true, Source: "gomp_affinity_format_var"}
+	v := handles.ICVValue{Whole: true, Source: "gomp_affinity_format_var"}
 	if err == nil && p != 0 {
 		v.Text, err = layout.ReadString(st.mem, callbacks.At(uint64(p)), maxText)
 	}
@@ -234,7 +235,7 @@ func (st *settings) affinityFormat() (rtl.ICVValue, error) {
 const activeSpins = 1 << 30
 
 // waitPolicy is concluded from how long a waiting thread spins before it sleeps.
-func (st *settings) waitPolicy() (rtl.ICVValue, error) {
+func (st *settings) waitPolicy() (handles.ICVValue, error) {
 	v, err := st.setting(st.l.Globals.SpinCount, 8)
 	policy := int64(1)
 	if uint64(v) >= activeSpins {

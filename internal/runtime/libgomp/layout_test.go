@@ -9,7 +9,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/libomp"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
@@ -172,7 +171,7 @@ func TestStalePlaces(t *testing.T) {
 	if id := rt.Identity(); id.Family != "libgomp" || id.Version != "12" || id.Tracking || rt.Stamp().Epoch != 7 {
 		t.Errorf("identity %+v", id)
 	}
-	if !slices.ContainsFunc(rt.ICVs(), func(v rtl.ICV) bool { return v.Name == "nthreads-var" }) {
+	if !slices.ContainsFunc(rt.ICVs(), func(v handles.ICV) bool { return v.Name == "nthreads-var" }) {
 		t.Error("no nthreads-var")
 	}
 }

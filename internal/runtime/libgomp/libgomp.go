@@ -117,7 +117,7 @@ func (ths *threads) anyPointer() bool {
 }
 
 // Identity names the runtime.
-func (rt *base) Identity() rtl.Identity { return rt.id }
+func (rt *base) Identity() handles.Identity { return rt.id }
 
 // Layout says where each field lies and who said so.
 func (rt *base) Layout() layout.Report { return rt.rep }

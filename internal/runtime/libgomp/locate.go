@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
@@ -14,7 +15,7 @@ import (
 type Located struct {
 	Layout   Layout
 	Report   layout.Report
-	Identity rtl.Identity
+	Identity handles.Identity
 
 	linked *linked // nil if the runtime has symbols, or its functions were not found
 }

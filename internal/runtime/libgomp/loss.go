@@ -74,7 +74,7 @@ func (ths *threads) lossOf(w *world, pool callbacks.Address) loss {
 // LostThreads finds the threads that the runtime counts on: those that pools name and the process does not have, those
 // that forked a region and are not there any more, and those that are ending in a region that they forked. A thread
 // waits for them if it is at a barrier of a team that they are in, or where a team's threads come together first.
-func (s *states) LostThreads(of func(handles.Thread) *rtl.Evidence) rtl.Loss {
+func (s *states) LostThreads(of func(handles.Thread) *handles.Evidence) rtl.Loss {
 	w, out := s.threads.world(), rtl.Loss{}
 	var evidence []string
 	for pool, l := range w.lost {
@@ -118,7 +118,7 @@ func (s *states) LostThreads(of func(handles.Thread) *rtl.Evidence) rtl.Loss {
 }
 
 // waitsForLost reports whether a thread waits for threads that are lost.
-func (s *states) waitsForLost(th *thread, ev *rtl.Evidence) bool {
+func (s *states) waitsForLost(th *thread, ev *handles.Evidence) bool {
 	if ev != nil && !ev.Futex.IsNull() && ev.Futex == s.dock(th) {
 		return true
 	}

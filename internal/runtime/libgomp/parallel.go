@@ -5,18 +5,17 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // Parallel reads one region. The runtime keeps neither its function nor its place
 // in the source: the function is that of the call on the stack of the primary
 // thread which forked it.
-func (ths *threads) Parallel(h handles.Parallel) (rtl.ParallelInfo, error) {
+func (ths *threads) Parallel(h handles.Parallel) (handles.ParallelInfo, error) {
 	r, err := ths.find(h)
 	if err != nil {
-		return rtl.ParallelInfo{}, err
+		return handles.ParallelInfo{}, err
 	}
-	info := rtl.ParallelInfo{
+	info := handles.ParallelInfo{
 		Level: r.level(), ActiveLevel: r.active, TeamSize: r.size(), PrimaryNum: r.num,
 		Serialized: r.level() > 0 && r.size() == 1, League: ths.records.league(r),
 	}

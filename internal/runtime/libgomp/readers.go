@@ -28,7 +28,7 @@ type base struct {
 	stamp  handles.Stamp
 	l      *Layout
 	rep    layout.Report
-	id     rtl.Identity
+	id     handles.Identity
 	code   extent // of the runtime's functions
 	linked *linked
 }
@@ -102,7 +102,7 @@ type states struct {
 	forks   *forks
 	threads *threads
 	tasks   *tasks
-	known   rtl.Cache[observed, *rtl.ThreadState]
+	known   rtl.Cache[observed, *handles.ThreadState]
 }
 
 // waits finds what a thread waits for, and who has it or is missing.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
 // controls are the environment variables and the internal control variable that
@@ -26,27 +26,27 @@ func controls() [][2]string {
 // ControlVars are the control variables as they are in force: those of the
 // address space, and those of the initial task of the program's first thread.
 // Variables that cannot be read are left out; if none can, the error says why.
-func (st *settings) ControlVars() ([]rtl.ControlVar, error) {
+func (st *settings) ControlVars() ([]handles.ControlVar, error) {
 	subject, why := st.initial()
 	return icvs().ControlVars(st, subject, controls(), why)
 }
 
 // initial is the first thread of the program that is a root, its implicit region
 // and task.
-func (st *settings) initial() (rtl.Subject, error) {
+func (st *settings) initial() (handles.Subject, error) {
 	for _, th := range st.threads.world().threads {
 		if th.err != nil || th.idle != "" || !th.root() {
 			continue
 		}
 		r := st.threads.world().regions[regionKey{th.addr.Offset, 0}]
-		return rtl.Subject{Thread: st.threadHandle(th), Parallel: st.parallelHandle(r),
+		return handles.Subject{Thread: st.threadHandle(th), Parallel: st.parallelHandle(r),
 			Task: st.threads.implicitHandle(r, 0)}, nil
 	}
-	return rtl.Subject{}, fmt.Errorf("no initial thread has used the runtime: %w", callbacks.Unavailable)
+	return handles.Subject{}, fmt.Errorf("no initial thread has used the runtime: %w", callbacks.Unavailable)
 }
 
 // ToolData is ompd_get_tool_data. The runtime has no interface for tools.
-func (st *settings) ToolData(rtl.Subject) (uint64, error) {
+func (st *settings) ToolData(handles.Subject) (uint64, error) {
 	return 0, fmt.Errorf("this runtime has no interface for tools, and keeps no data for them: %w",
 		callbacks.Unsupported)
 }

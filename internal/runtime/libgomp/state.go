@@ -13,23 +13,23 @@ import (
 // State says what the thread does. The runtime keeps no state: it is inferred from
 // the word that the thread sleeps on, from the call that entered the runtime, and
 // from the counters and marks in team and task.
-func (s *states) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
+func (s *states) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadState, error) {
 	th, err := s.threads.byHandle(h)
 	if err == nil {
 		err = th.err
 	}
 	if err != nil {
-		return rtl.ThreadState{State: rtl.StateUndefined}, err
+		return handles.ThreadState{State: handles.StateUndefined}, err
 	}
 	if th.idle != "" {
-		return rtl.ThreadState{State: rtl.StateIdle, Evidence: rtl.JoinEvidence(s.docked(th, ev), th.idle)}, nil
+		return handles.ThreadState{State: handles.StateIdle, Evidence: rtl.JoinEvidence(s.docked(th, ev), th.idle)}, nil
 	}
 	return s.inferred(th, ev), nil
 }
 
 // inferred is what a thread in a region does, by the evidence of this stop. The barrier of
 // each waiter asks it of all members of its team.
-func (s *states) inferred(th *thread, ev *rtl.Evidence) rtl.ThreadState {
+func (s *states) inferred(th *thread, ev *handles.Evidence) handles.ThreadState {
 	key := observed{th, ev}
 	if st, ok := s.known.Get(key); ok {
 		return *st
@@ -42,11 +42,11 @@ func (s *states) inferred(th *thread, ev *rtl.Evidence) rtl.ThreadState {
 // observed is a thread, and what is known of it besides the runtime's own fields.
 type observed struct {
 	th *thread
-	ev *rtl.Evidence
+	ev *handles.Evidence
 }
 
 // docked reports whether a thread sleeps where a pool's idle workers do.
-func (s *states) docked(th *thread, ev *rtl.Evidence) string {
+func (s *states) docked(th *thread, ev *handles.Evidence) string {
 	if ev == nil || ev.Futex.IsNull() || ev.Futex != s.dock(th) {
 		return ""
 	}
@@ -68,13 +68,13 @@ type observer struct {
 	th     *thread
 	region *region
 	cur    *task // nil if there is none
-	ev     *rtl.Evidence
+	ev     *handles.Evidence
 	at     rtl.Place
 	kind   entryKind
 }
 
-func (s *states) observe(th *thread, ev *rtl.Evidence) *observer {
-	o := &observer{states: s, th: th, region: s.threads.world().at(th, 0), ev: ev, at: ev.Place()}
+func (s *states) observe(th *thread, ev *handles.Evidence) *observer {
+	o := &observer{states: s, th: th, region: s.threads.world().at(th, 0), ev: ev, at: rtl.PlaceOf(ev)}
 	if s.code == (extent{}) { // nothing tells the runtime's frames from the program's
 		o.at = rtl.PlaceUnknown
 	}
@@ -107,12 +107,13 @@ func (o *observer) function() string {
 }
 
 // infer says what the thread does.
-func (o *observer) infer() rtl.ThreadState {
+func (o *observer) infer() handles.ThreadState {
 	if why := o.states.threads.world().ending[o.th]; why != "" {
-		return rtl.ThreadState{State: rtl.StateOverhead, Ending: true, Evidence: rtl.JoinEvidence(why, o.sleeping())}
+		return handles.ThreadState{State: handles.StateOverhead, Ending: true, Evidence: rtl.JoinEvidence(why,
+			o.sleeping())}
 	}
 	if o.at == rtl.PlaceUser {
-		return o.working(o.ev.Working())
+		return o.working(rtl.Working(o.ev))
 	}
 	if st, ok := o.asleep(); ok {
 		return st
@@ -127,16 +128,16 @@ func (o *observer) infer() rtl.ThreadState {
 }
 
 // working is the state of a thread that executes the program's code.
-func (o *observer) working(why string) rtl.ThreadState {
-	s := rtl.StateWorkSerial
+func (o *observer) working(why string) handles.ThreadState {
+	s := handles.StateWorkSerial
 	if o.region != nil && o.region.level() > 0 {
-		s = rtl.StateWorkParallel
+		s = handles.StateWorkParallel
 	}
-	return rtl.ThreadState{State: s, Evidence: why}
+	return handles.ThreadState{State: s, Evidence: why}
 }
 
-func overhead(why ...string) rtl.ThreadState {
-	return rtl.ThreadState{State: rtl.StateOverhead, Evidence: rtl.JoinEvidence(why...)}
+func overhead(why ...string) handles.ThreadState {
+	return handles.ThreadState{State: handles.StateOverhead, Evidence: rtl.JoinEvidence(why...)}
 }
 
 // call tells which function of the runtime the thread is in, and how that is
@@ -169,9 +170,9 @@ func (o *observer) sleeping() string {
 
 // asleep decides by the word that the thread sleeps on, where the runtime's
 // structures have it.
-func (o *observer) asleep() (rtl.ThreadState, bool) {
+func (o *observer) asleep() (handles.ThreadState, bool) {
 	if o.ev == nil || o.ev.Futex.IsNull() {
-		return rtl.ThreadState{}, false
+		return handles.ThreadState{}, false
 	}
 	w, g := o.ev.Futex, &o.states.l.Globals
 	for _, f := range o.th.frames {
@@ -191,11 +192,11 @@ func (o *observer) asleep() (rtl.ThreadState, bool) {
 		return overhead("sleeps in the dock of its pool, and is a member of a team that is being formed", o.sleeping()),
 			true
 	case g.DefaultLock.Address:
-		return rtl.WaitingState(rtl.StateWaitCritical, picture.WaitCritical, w,
+		return rtl.WaitingState(handles.StateWaitCritical, picture.WaitCritical, w,
 			"the lock of unnamed critical sections "+
 				"(default_lock)", o.call(), o.sleeping()), true
 	case g.AtomicLock.Address:
-		return rtl.WaitingState(rtl.StateWaitAtomic, picture.WaitAtomic, w,
+		return rtl.WaitingState(handles.StateWaitAtomic, picture.WaitAtomic, w,
 			"the lock of atomic constructs (atomic_lock)",
 			o.call(), o.sleeping()), true
 	}
@@ -204,39 +205,39 @@ func (o *observer) asleep() (rtl.ThreadState, bool) {
 
 // marked decides by the marks that the runtime keeps while a thread waits in a
 // taskwait, or at the end of a taskgroup, and executes no other task.
-func (o *observer) marked() (rtl.ThreadState, bool) {
+func (o *observer) marked() (handles.ThreadState, bool) {
 	if o.cur == nil {
-		return rtl.ThreadState{}, false
+		return handles.ThreadState{}, false
 	}
 	if waits, depend := o.states.records.taskwait(o.cur); waits {
 		if depend {
 			return o.dependWait(), true
 		}
-		return rtl.WaitingState(rtl.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr,
+		return rtl.WaitingState(handles.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr,
 			"in_taskwait is set for its task",
 			o.call(), o.sleeping()), true
 	}
 	if group, waits := o.states.records.taskgroupWait(o.cur); waits {
 		f := o.states.l.Taskgroup.NumChildren
 		n := layout.Read(o.states.mem, group, f).Uint(f)
-		return rtl.WaitingState(rtl.StateWaitTaskgroup, picture.WaitTaskgroup, group,
+		return rtl.WaitingState(handles.StateWaitTaskgroup, picture.WaitTaskgroup, group,
 				fmt.Sprintf("in_taskgroup_wait is set, %d tasks of the taskgroup unfinished", n), o.call(),
 				o.sleeping()),
 			true
 	}
-	return rtl.ThreadState{}, false
+	return handles.ThreadState{}, false
 }
 
 // dependWait is the wait for the tasks that a task which must run at once, or a
 // taskwait, depends on.
-func (o *observer) dependWait() rtl.ThreadState {
+func (o *observer) dependWait() handles.ThreadState {
 	text := "in_depend_wait is set for its task: it waits for tasks that an undeferred task or a taskwait depends on"
-	return rtl.WaitingState(rtl.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr, text, o.call(), o.sleeping())
+	return rtl.WaitingState(handles.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr, text, o.call(), o.sleeping())
 }
 
 // inCall decides by the function of the runtime that user code called, for a
 // thread that does not sleep on a word that is known.
-func (o *observer) inCall() rtl.ThreadState {
+func (o *observer) inCall() handles.ThreadState {
 	var t *team
 	if len(o.th.frames) > 0 {
 		t = o.th.frames[0].team
@@ -261,12 +262,13 @@ func (o *observer) inCall() rtl.ThreadState {
 		if id.IsNull() {
 			id = o.ev.Futex
 		}
-		return rtl.WaitingState(rtl.StateWaitCritical, picture.WaitCritical, id, "unnamed critical section", o.call(),
+		return rtl.WaitingState(handles.StateWaitCritical, picture.WaitCritical, id, "unnamed critical section",
+			o.call(),
 			o.sleeping())
 	case entryCriticalName:
 		return o.lock(picture.WaitCritical)
 	case entryAtomic:
-		return rtl.WaitingState(rtl.StateWaitAtomic, picture.WaitAtomic, o.states.l.Globals.AtomicLock.Address,
+		return rtl.WaitingState(handles.StateWaitAtomic, picture.WaitAtomic, o.states.l.Globals.AtomicLock.Address,
 			o.call(),
 			o.sleeping())
 	case entryOrdered:
@@ -277,7 +279,7 @@ func (o *observer) inCall() rtl.ThreadState {
 
 // withoutCall is for a thread in the runtime below which no user code is: a worker
 // at the end of its region, or before its beginning.
-func (o *observer) withoutCall() rtl.ThreadState {
+func (o *observer) withoutCall() handles.ThreadState {
 	switch o.kind {
 	case entryLock, entryCriticalName:
 		return o.unknownLock()
@@ -297,17 +299,17 @@ func (o *observer) withoutCall() rtl.ThreadState {
 }
 
 // fieldsOnly decides without a stack.
-func (o *observer) fieldsOnly() rtl.ThreadState {
+func (o *observer) fieldsOnly() handles.ThreadState {
 	if st, ok := o.marked(); ok {
 		return st
 	}
 	if o.ev != nil && !o.ev.Futex.IsNull() {
-		return rtl.ThreadState{State: rtl.StateUndefined,
+		return handles.ThreadState{State: handles.StateUndefined,
 			Evidence: fmt.Sprintf("sleeps in futex at %v, which is no word that the runtime's structures have: a "+
 				"lock, of the runtime or the program", o.ev.Futex)}
 	}
 	if o.at == rtl.PlaceCut {
-		return rtl.ThreadState{State: rtl.StateUndefined, Evidence: rtl.JoinEvidence(
+		return handles.ThreadState{State: handles.StateUndefined, Evidence: rtl.JoinEvidence(
 			"in the runtime, its stack cannot be unwound to its caller, and no field says that it waits", o.sleeping())}
 	}
 	return o.working("nothing in the runtime's fields says that it waits")

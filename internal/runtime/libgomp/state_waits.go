@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -13,13 +14,13 @@ import (
 // barrier is the state of a thread at the barrier of team t. Which barrier of the
 // program it is, the call tells: that at the end of a region has none in the
 // region's function.
-func (o *observer) barrier(t *team) rtl.ThreadState {
+func (o *observer) barrier(t *team) handles.ThreadState {
 	f := &o.states.l.Team
 	r := layout.Read(o.states.mem, t.addr, f.Generation, f.Awaited, f.AwaitedFinal)
 	awaited, final := r.Uint(f.Awaited), r.Uint(f.AwaitedFinal)
 	n := uint64(t.nthreads)
 	id := t.addr.Add(f.Total.Offset)
-	state := func(s rtl.State, awaited uint64, why string) rtl.ThreadState {
+	state := func(s handles.State, awaited uint64, why string) handles.ThreadState {
 		text := ""
 		if r.Err() == nil && awaited <= n {
 			text = fmt.Sprintf("%d of %d threads arrived at the barrier", n-awaited, n)
@@ -28,13 +29,13 @@ func (o *observer) barrier(t *team) rtl.ThreadState {
 	}
 	switch o.kind {
 	case entryWorkshare:
-		return state(rtl.StateWaitBarrierImplicitWorkshare, awaited, "")
+		return state(handles.StateWaitBarrierImplicitWorkshare, awaited, "")
 	case entryBarrier:
 		if e := o.ev.Entry; e != nil && e.Shares != nil && !e.Shares() {
-			return state(rtl.StateWaitBarrierExplicit, awaited, "the function that called it has no worksharing "+
+			return state(handles.StateWaitBarrierExplicit, awaited, "the function that called it has no worksharing "+
 				"construct")
 		}
-		return state(rtl.StateWaitBarrier, awaited,
+		return state(handles.StateWaitBarrier, awaited,
 			"GCC calls GOMP_barrier for the explicit barrier and for the one at the end of a worksharing construct: "+
 				"unknown which")
 	case entryFork:
@@ -47,27 +48,27 @@ func (o *observer) barrier(t *team) rtl.ThreadState {
 				o.call(), o.sleeping())
 		}
 		if r.Err() == nil && final == n && awaited < n {
-			return state(rtl.StateWaitBarrier, awaited,
+			return state(handles.StateWaitBarrier, awaited,
 				"no thread has arrived at the end of the region: its function ended in a tail call to a barrier, "+
 					"unknown which")
 		}
-		return state(rtl.StateWaitBarrierImplicitParallel, final, "")
+		return state(handles.StateWaitBarrierImplicitParallel, final, "")
 	}
 	switch {
 	case o.blind() && (r.Err() != nil || final == n || awaited < n):
-		return state(rtl.StateWaitBarrier, awaited, "there is no stack to tell which barrier")
+		return state(handles.StateWaitBarrier, awaited, "there is no stack to tell which barrier")
 	case o.blind():
-		return state(rtl.StateWaitBarrierImplicitParallel, final, "no thread waits at another barrier of the team")
+		return state(handles.StateWaitBarrierImplicitParallel, final, "no thread waits at another barrier of the team")
 	case r.Err() == nil && final == n && awaited < n && o.region.level() > 1:
 		return overhead("waits for the other members of a nested team that is being formed", o.sleeping())
 	case r.Err() == nil && final == n && awaited < n:
-		return state(rtl.StateWaitBarrier, awaited, "tail-called from user code: unknown which barrier")
+		return state(handles.StateWaitBarrier, awaited, "tail-called from user code: unknown which barrier")
 	}
 	if r.Err() == nil && final == n && awaited == n && r.Uint(f.Generation)&barWaitingForTask == 0 {
 		return overhead("in the runtime, called by no user code, and no thread has arrived at a barrier of its team: "+
 			"it is about to start its part, or to leave", o.sleeping())
 	}
-	return state(rtl.StateWaitBarrierImplicitParallel, final, "in the runtime, called by no user code, while its "+
+	return state(handles.StateWaitBarrierImplicitParallel, final, "in the runtime, called by no user code, while its "+
 		"region is alive")
 }
 
@@ -79,7 +80,7 @@ func (o *observer) blind() bool {
 // forked tells the wait at the end of a region from its beginning: a thread that
 // makes a team has begun no wait. One that ends a nested team is in the region around
 // it before the others have left.
-func (o *observer) forked() rtl.ThreadState {
+func (o *observer) forked() handles.ThreadState {
 	if len(o.th.frames) == 0 {
 		return overhead(o.call(), "in no region: it forms a team or has ended one", o.sleeping())
 	}
@@ -101,7 +102,7 @@ func (o *observer) forked() rtl.ThreadState {
 
 // ordered is the wait for the turn in an ordered region. A thread is let in by its
 // own semaphore.
-func (o *observer) ordered() rtl.ThreadState {
+func (o *observer) ordered() handles.ThreadState {
 	id := o.th.addr.Add(o.states.l.Thread.Release.Offset)
 	if len(o.th.frames) > 0 {
 		if a, err := o.states.records.releaseOf(o.th.frames[0].team, o.th.id); err == nil {
@@ -114,7 +115,7 @@ func (o *observer) ordered() rtl.ThreadState {
 	if owner := int32(r.Uint(f)); r.Err() == nil && owner >= 0 && o.region != nil && int(owner) < o.region.size() {
 		text = fmt.Sprintf("thread number %d has the turn", owner)
 	}
-	return rtl.WaitingState(rtl.StateWaitOrdered, picture.WaitOrdered, id, text, o.call(), o.sleeping())
+	return rtl.WaitingState(handles.StateWaitOrdered, picture.WaitOrdered, id, text, o.call(), o.sleeping())
 }
 
 // lockWord is the word of the lock that the thread waits for: the one that it
@@ -133,10 +134,10 @@ func (o *observer) lockWord() callbacks.Address {
 
 // lock is the wait for a lock, or for a critical section with a name, whose lock
 // is the program's variable itself. Neither has an owner in memory.
-func (o *observer) lock(kind picture.WaitKind) rtl.ThreadState {
-	s := rtl.StateWaitLock
+func (o *observer) lock(kind picture.WaitKind) handles.ThreadState {
+	s := handles.StateWaitLock
 	if kind == picture.WaitCritical {
-		s = rtl.StateWaitCritical
+		s = handles.StateWaitCritical
 	}
 	a := o.lockWord()
 	st := rtl.WaitingState(s, kind, a, lockText(o.states.mem, a), o.call(), o.sleeping(), "the runtime keeps no owner")
@@ -161,13 +162,13 @@ const (
 )
 
 // nestLock is the wait for a nestable lock, which has its owner.
-func (o *observer) nestLock() rtl.ThreadState {
+func (o *observer) nestLock() handles.ThreadState {
 	a, variable := o.nestWord()
 	text := "its owner is unknown"
 	if own, err := o.states.nestLockAt(a); err == nil {
 		text = own.text
 	}
-	st := rtl.WaitingState(rtl.StateWaitLock, picture.WaitLock, a, text, o.call(), o.sleeping())
+	st := rtl.WaitingState(handles.StateWaitLock, picture.WaitLock, a, text, o.call(), o.sleeping())
 	st.WaitVariable = variable.Offset
 	return st
 }
@@ -251,9 +252,9 @@ func (o *observer) onMutex() bool {
 
 // unknownLock is the wait for a lock that user code entered by a jump as its last
 // act, so that only the word tells.
-func (o *observer) unknownLock() rtl.ThreadState {
+func (o *observer) unknownLock() handles.ThreadState {
 	a := o.lockWord()
-	st := rtl.WaitingState(rtl.StateWaitMutex, picture.WaitMutex, a,
+	st := rtl.WaitingState(handles.StateWaitMutex, picture.WaitMutex, a,
 		"tail-called from user code: a lock or a named critical "+
 			"section, unknown which",
 		lockText(o.states.mem, a), o.call(), o.sleeping())

@@ -219,12 +219,12 @@ func (ts *tasks) TaskParallel(h handles.Task) (handles.Parallel, error) {
 }
 
 // Task reads one task.
-func (ts *tasks) Task(h handles.Task) (rtl.TaskInfo, error) {
+func (ts *tasks) Task(h handles.Task) (handles.TaskInfo, error) {
 	fd, err := ts.lookup(h)
 	if err != nil {
-		return rtl.TaskInfo{}, err
+		return handles.TaskInfo{}, err
 	}
-	info := rtl.TaskInfo{Kind: ts.kindOf(fd), IncompleteChildren: -1, ThreadNum: fd.num, State: ts.stateOf(fd)}
+	info := handles.TaskInfo{Kind: ts.kindOf(fd), IncompleteChildren: -1, ThreadNum: fd.num, State: ts.stateOf(fd)}
 	if th := ts.executor(fd); th != nil {
 		info.Thread = ts.threadHandle(th)
 	}

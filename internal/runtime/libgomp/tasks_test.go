@@ -5,16 +5,15 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/rtltest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // tasksOf are the explicit tasks of the region that the threads of a program are in.
-func (s *subject) tasksOf(t *testing.T) map[handles.Task]rtl.TaskInfo {
+func (s *subject) tasksOf(t *testing.T) map[handles.Task]handles.TaskInfo {
 	t.Helper()
-	all := map[handles.Task]rtl.TaskInfo{}
+	all := map[handles.Task]handles.TaskInfo{}
 	for _, h := range s.ByLWP {
 		p, err := s.CurrentParallel(h)
 		if err != nil {

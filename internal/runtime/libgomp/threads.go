@@ -194,12 +194,12 @@ func (ths *threads) byHandle(h handles.Thread) (*thread, error) {
 }
 
 // Thread reads one thread.
-func (ths *threads) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
+func (ths *threads) Thread(h handles.Thread) (handles.ThreadInfo, error) {
 	th, err := ths.byHandle(h)
 	if err != nil {
-		return rtl.ThreadInfo{}, err
+		return handles.ThreadInfo{}, err
 	}
-	info := rtl.ThreadInfo{Number: int64(th.number), Pthread: callbacks.Pthread(th.pthread), LWP: th.lwp,
+	info := handles.ThreadInfo{Number: int64(th.number), Pthread: callbacks.Pthread(th.pthread), LWP: th.lwp,
 		Role: picture.RoleIdle, ThreadNum: -1}
 	switch {
 	case th.err != nil:

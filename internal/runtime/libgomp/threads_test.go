@@ -6,7 +6,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -38,7 +37,7 @@ func TestEndedThreads(t *testing.T) {
 				}
 				if strings.Contains(st.Evidence, "its last team is gone") {
 					gone++
-					if info.Role != picture.RoleIdle || st.State != rtl.StateIdle {
+					if info.Role != picture.RoleIdle || st.State != handles.StateIdle {
 						t.Errorf("LWP %d: %v, %v", info.LWP, info, st)
 					}
 				}

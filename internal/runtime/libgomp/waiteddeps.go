@@ -5,12 +5,11 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // WaitedDependences lists the children that the thread's task waits for since it
 // depends on them: the runtime marks them (parent_depends_on).
-func (wr *waits) WaitedDependences(h handles.Thread, _ *rtl.Evidence) ([]handles.Task, error) {
+func (wr *waits) WaitedDependences(h handles.Thread, _ *handles.Evidence) ([]handles.Task, error) {
 	r, th, err := wr.threads.regionOf(h)
 	if err != nil {
 		return nil, err

@@ -15,29 +15,29 @@ import (
 var _ rtl.WaitReader = (*runtime)(nil)
 
 // stateOfHandle is the state of the thread that h names, and what it was seen by.
-func (s *states) stateOfHandle(h handles.Thread, ev *rtl.Evidence) (*observer, rtl.ThreadState, error) {
+func (s *states) stateOfHandle(h handles.Thread, ev *handles.Evidence) (*observer, handles.ThreadState, error) {
 	_, th, err := s.threads.regionOf(h)
 	if err != nil {
-		return nil, rtl.ThreadState{}, err
+		return nil, handles.ThreadState{}, err
 	}
 	return s.observe(th, ev), s.inferred(th, ev), nil
 }
 
 // WaitedLock describes the lock that the thread waits for. All locks of the runtime
 // are words that threads sleep on; only a nestable one has its owner.
-func (wr *waits) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, error) {
+func (wr *waits) WaitedLock(h handles.Thread, ev *handles.Evidence) (rtl.LockInfo, error) {
 	o, st, err := wr.states.stateOfHandle(h, ev)
 	if err != nil {
 		return rtl.LockInfo{}, err
 	}
 	switch st.State {
-	case rtl.StateWaitOrdered:
+	case handles.StateWaitOrdered:
 		if strings.Contains(o.function(), "doacross") {
 			return rtl.LockInfo{}, fmt.Errorf("%v waits for iterations of a doacross loop: %w", h,
 				callbacks.Unsupported)
 		}
 		return wr.turn(o)
-	case rtl.StateWaitLock, rtl.StateWaitCritical, rtl.StateWaitAtomic, rtl.StateWaitMutex:
+	case handles.StateWaitLock, handles.StateWaitCritical, handles.StateWaitAtomic, handles.StateWaitMutex:
 	default:
 		return rtl.LockInfo{}, fmt.Errorf("%v waits for no lock: %w", h, callbacks.Unavailable)
 	}
@@ -84,7 +84,7 @@ const (
 
 // overwritten reports whether something else than a lock is at a, where a thread sleeps
 // until its word is not what it is while threads sleep on it.
-func overwritten(ev *rtl.Evidence, a callbacks.Address, word uint64) bool {
+func overwritten(ev *handles.Evidence, a callbacks.Address, word uint64) bool {
 	if ev == nil || ev.Futex != a || ev.Registers == nil || int32(ev.Registers.SyscallArgs[2]) != lockContended {
 		return false
 	}
@@ -107,7 +107,7 @@ const (
 // not which threads these are. They are those that sleep on the barrier's word, or
 // those that are in its code, if they are as many as are counted: whoever is counted
 // and not let go yet is there.
-func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Evidence) (rtl.BarrierInfo, error) {
+func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *handles.Evidence) (rtl.BarrierInfo, error) {
 	o, st, err := wr.states.stateOfHandle(h, of(h))
 	if err != nil {
 		return rtl.BarrierInfo{}, err
@@ -119,7 +119,7 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Ev
 	f := &wr.l.Team
 	rec := layout.Read(wr.mem, r.team.addr, f.Generation, f.Awaited, f.AwaitedFinal)
 	generation, awaited := rec.Uint(f.Generation), rec.Uint(f.Awaited)
-	if st.State == rtl.StateWaitBarrierImplicitParallel {
+	if st.State == handles.StateWaitBarrierImplicitParallel {
 		awaited = rec.Uint(f.AwaitedFinal)
 	}
 	n := r.size()
@@ -132,7 +132,7 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Ev
 		info.Evidence = fmt.Sprintf("the barrier's generation is %#x: all have arrived, tasks are left", generation)
 		return info, nil
 	}
-	s := wr.shareOut(r, st.State == rtl.StateWaitBarrierImplicitParallel, generation, of)
+	s := wr.shareOut(r, st.State == handles.StateWaitBarrierImplicitParallel, generation, of)
 	arrived := n - int(awaited)
 	info.Evidence = fmt.Sprintf("%d of %d counted, %d threads are in the barrier, %d of them sleep on its generation "+
 		"%#x", arrived, n, len(s.inside), len(s.asleep), generation)
@@ -166,7 +166,7 @@ type shares struct {
 
 // shareOut tells which members of a region are at its final barrier, or at another
 // one.
-func (wr *waits) shareOut(r *region, final bool, generation uint64, of func(handles.Thread) *rtl.Evidence) shares {
+func (wr *waits) shareOut(r *region, final bool, generation uint64, of func(handles.Thread) *handles.Evidence) shares {
 	s := shares{}
 	word := r.team.addr.Add(wr.l.Team.Generation.Offset)
 	for num, m := range r.members {
@@ -180,12 +180,13 @@ func (wr *waits) shareOut(r *region, final bool, generation uint64, of func(hand
 		st := wr.states.inferred(m, ev)
 		own := len(m.frames) > 0 && m.frames[0].team.addr == r.team.addr
 		switch {
-		case own && st.WaitKind == picture.WaitBarrier && (st.State == rtl.StateWaitBarrierImplicitParallel) == final:
+		case own && st.WaitKind == picture.WaitBarrier &&
+			(st.State == handles.StateWaitBarrierImplicitParallel) == final:
 			s.inside = append(s.inside, mh)
 			if sleepsAt(ev, word, generation) {
 				s.asleep = append(s.asleep, mh)
 			}
-		case wr.states.observe(m, ev).blind(), st.State == rtl.StateUndefined,
+		case wr.states.observe(m, ev).blind(), st.State == handles.StateUndefined,
 			wr.records.taskIn(m, r) != wr.records.implicit(r.team, num):
 			s.elsewhere = true
 		}
@@ -196,7 +197,7 @@ func (wr *waits) shareOut(r *region, final bool, generation uint64, of func(hand
 // sleepsAt reports whether a thread sleeps on a barrier's word until its generation
 // is over. One that sleeps for an earlier generation has been woken, and is leaving
 // the barrier before.
-func sleepsAt(ev *rtl.Evidence, word callbacks.Address, generation uint64) bool {
+func sleepsAt(ev *handles.Evidence, word callbacks.Address, generation uint64) bool {
 	return ev != nil && ev.Futex == word && ev.Registers != nil &&
 		uint32(ev.Registers.SyscallArgs[2])&^barFlags == uint32(generation)&^barFlags
 }

@@ -70,7 +70,7 @@ func TestWaitedBarrier(t *testing.T) {
 			for _, th := range s.Truth.Threads {
 				h := s.ByLWP[th.LWP]
 				info, err := s.Runtime.(rtl.WaitReader).WaitedBarrier(h,
-					func(h handles.Thread) *rtl.Evidence { return s.Evidence(t, s.lwp(h)) })
+					func(h handles.Thread) *handles.Evidence { return s.Evidence(t, s.lwp(h)) })
 				if th.State == "work_parallel" {
 					if rtltest.RC(err) != callbacks.Unavailable {
 						t.Errorf("LWP %d works: %+v, %v", th.LWP, info, err)
@@ -143,8 +143,8 @@ func TestWaitedGroup(t *testing.T) {
 // TestBreakpoints finds functions that stand for the locations of the standard.
 func TestBreakpoints(t *testing.T) {
 	s := openProgram(t, "barrier")
-	list, err := s.Runtime.(rtl.BreakpointReader).Breakpoints()
-	if err != nil || len(list) != len(rtl.StandardBreakpoints()) {
+	list, err := s.Runtime.(handles.BreakpointReader).Breakpoints()
+	if err != nil || len(list) != len(handles.StandardBreakpoints()) {
 		t.Fatalf("%d locations, %v", len(list), err)
 	}
 	found := 0

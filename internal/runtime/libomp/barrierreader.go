@@ -26,7 +26,7 @@ const counterStep = 4
 // leaving the barrier before; what the thread does tells.
 
 // WaitedBarrier describes the barrier that the thread waits at.
-func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Evidence) (rtl.BarrierInfo, error) {
+func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *handles.Evidence) (rtl.BarrierInfo, error) {
 	o, in, err := wr.lookAt(h, of(h))
 	if err != nil {
 		return rtl.BarrierInfo{}, err

@@ -7,7 +7,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/libomp"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/rtltest"
 )
@@ -72,11 +71,11 @@ func TestDamage(t *testing.T) {
 			exe := omptest.Compile(t, omptest.Build{Program: program})
 			s := openCore(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 19), Mode: omptest.Kernel,
 				Env: []string{"OMP_DEBUG=enabled"}})
-			seen := map[handles.Thread]*rtl.Evidence{}
+			seen := map[handles.Thread]*handles.Evidence{}
 			for lwp, h := range s.ByLWP {
 				seen[h] = s.Evidence(t, lwp)
 			}
-			evidence := func(h handles.Thread) *rtl.Evidence { return seen[h] }
+			evidence := func(h handles.Thread) *handles.Evidence { return seen[h] }
 			if n := rtltest.Walk(t, s.Runtime, evidence); n < len(s.ByLWP) {
 				t.Errorf("%d of %d threads answer without damage", n, len(s.ByLWP))
 			}
@@ -85,7 +84,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-func (s *subject) damageAll(t *testing.T, evidence func(handles.Thread) *rtl.Evidence, values []uint64) {
+func (s *subject) damageAll(t *testing.T, evidence func(handles.Thread) *handles.Evidence, values []uint64) {
 	at := s.instances(t)
 	team, task := at["kmp_base_team_t"][0], at["kmp_taskdata_t"][0]
 	walks := 0

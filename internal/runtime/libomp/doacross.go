@@ -27,12 +27,12 @@ const (
 
 // WaitedIteration tells which iteration of a loop with dependences the thread waits for, if
 // nobody has posted it.
-func (wr *waits) WaitedIteration(h handles.Thread, ev *rtl.Evidence) (rtl.Iteration, error) {
+func (wr *waits) WaitedIteration(h handles.Thread, ev *handles.Evidence) (rtl.Iteration, error) {
 	o, in, err := wr.lookAt(h, ev)
 	if err != nil {
 		return rtl.Iteration{}, err
 	}
-	if in.State != rtl.StateWaitOrdered || ev == nil || ev.Entry == nil || ev.Entry.Arg == nil ||
+	if in.State != handles.StateWaitOrdered || ev == nil || ev.Entry == nil || ev.Entry.Arg == nil ||
 		ev.Entry.Function != "__kmpc_doacross_wait" {
 		return rtl.Iteration{}, fmt.Errorf("%v waits for no iteration: %w", h, callbacks.Unavailable)
 	}

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/libomp/locate"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
@@ -93,54 +94,58 @@ var icvs = sync.OnceValue(func() rtl.ICVTable[*settings] {
 })
 
 // ICVs lists the internal control variables.
-func (se *settings) ICVs() []rtl.ICV { return icvs().ICVs() }
+func (se *settings) ICVs() []handles.ICV { return icvs().ICVs() }
 
 // ICV reads one variable.
-func (se *settings) ICV(id int, s rtl.Subject) (rtl.ICVValue, error) { return icvs().Value(se, id, s) }
+func (se *settings) ICV(id int, s handles.Subject) (handles.ICVValue, error) {
+	return icvs().Value(se, id, s)
+}
 
 // spaceValue is a variable of the address space.
-func spaceValue(name string, get func(*settings) (rtl.ICVValue, error)) icv {
-	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeAddressSpace},
-		Read: func(se *settings, _ rtl.Subject) (rtl.ICVValue, error) {
+func spaceValue(name string, get func(*settings) (handles.ICVValue, error)) icv {
+	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeAddressSpace},
+		Read: func(se *settings, _ handles.Subject) (handles.ICVValue, error) {
 			return get(se)
 		}}
 }
 
 // threadValue is a variable of a thread, in the regions that it is in.
-func threadValue(name string, get func(*settings, *thread, []region) (rtl.ICVValue, error)) icv {
-	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeThread}, Read: func(se *settings, s rtl.Subject) (rtl.ICVValue,
+func threadValue(name string, get func(*settings, *thread, []region) (handles.ICVValue, error)) icv {
+	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeThread}, Read: func(se *settings,
+		s handles.Subject) (handles.ICVValue,
 		error) {
 		th, err := se.threads.byHandle(s.Thread)
 		if err != nil {
-			return rtl.ICVValue{}, err
+			return handles.ICVValue{}, err
 		}
 		gs, err := se.regions.of(th)
 		if err != nil {
-			return rtl.ICVValue{}, err
+			return handles.ICVValue{}, err
 		}
 		return get(se, th, gs)
 	}}
 }
 
 // parallelValue is a variable of a region.
-func parallelValue(name string, get func(*settings, []region) (rtl.ICVValue, error)) icv {
-	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeParallel},
-		Read: func(se *settings, s rtl.Subject) (rtl.ICVValue, error) {
+func parallelValue(name string, get func(*settings, []region) (handles.ICVValue, error)) icv {
+	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeParallel},
+		Read: func(se *settings, s handles.Subject) (handles.ICVValue, error) {
 			gs, err := se.regions.find(s.Parallel)
 			if err != nil {
-				return rtl.ICVValue{}, err
+				return handles.ICVValue{}, err
 			}
 			return get(se, gs)
 		}}
 }
 
 // taskValue is a variable of a task.
-func taskValue(name string, get func(*settings, found) (rtl.ICVValue, error)) icv {
-	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeTask}, Read: func(se *settings, s rtl.Subject) (rtl.ICVValue,
+func taskValue(name string, get func(*settings, found) (handles.ICVValue, error)) icv {
+	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeTask}, Read: func(se *settings,
+		s handles.Subject) (handles.ICVValue,
 		error) {
 		fd, err := se.tasks.lookup(s.Task)
 		if err != nil {
-			return rtl.ICVValue{}, err
+			return handles.ICVValue{}, err
 		}
 		return get(se, fd)
 	}}
@@ -149,7 +154,7 @@ func taskValue(name string, get func(*settings, found) (rtl.ICVValue, error)) ic
 // globalICV is a variable that is one of the runtime's integers of size bytes.
 // text gives it the form that people write; nil is decimal.
 func globalICV(name, source string, size uint64, text func(int64) string, where func(*base) layout.Global) icv {
-	return spaceValue(name, func(se *settings) (rtl.ICVValue, error) {
+	return spaceValue(name, func(se *settings) (handles.ICVValue, error) {
 		v, err := layout.ReadGlobal(se.mem, where(se.base), size)
 		return rtl.IntegerICV(v, text, source), err
 	})
@@ -161,9 +166,9 @@ const maxText = 64 << 10
 // stringICV is a variable that is one of the runtime's strings; a null pointer is
 // the empty string.
 func stringICV(name, source string, where func(*base) layout.Global) icv {
-	return spaceValue(name, func(se *settings) (rtl.ICVValue, error) {
+	return spaceValue(name, func(se *settings) (handles.ICVValue, error) {
 		p, err := layout.ReadGlobal(se.mem, where(se.base), 8)
-		v := rtl.ICVValue{Whole: true, Source: source}
+		v := handles.ICVValue{Whole: true, Source: source}
 		if err == nil && p != 0 {
 			v.Text, err = layout.ReadString(se.mem, callbacks.At(uint64(p)), maxText)
 		}
@@ -173,7 +178,7 @@ func stringICV(name, source string, where func(*base) layout.Global) icv {
 
 // taskICV is a variable that is an integer field of a task.
 func taskICV(name, source string, text func(int64) string, where func(*locate.Layout) layout.Field) icv {
-	return taskValue(name, func(se *settings, fd found) (rtl.ICVValue, error) {
+	return taskValue(name, func(se *settings, fd found) (handles.ICVValue, error) {
 		r := fd.rec()
 		v := r.Int(where(se.l))
 		return rtl.IntegerICV(v, text, source), r.Err()
@@ -182,7 +187,7 @@ func taskICV(name, source string, text func(int64) string, where func(*locate.La
 
 // regionICV is a variable that follows from the region.
 func regionICV(name string, get func(*settings, []region) (int64, string)) icv {
-	return parallelValue(name, func(se *settings, gs []region) (rtl.ICVValue, error) {
+	return parallelValue(name, func(se *settings, gs []region) (handles.ICVValue, error) {
 		v, source := get(se, gs)
 		return rtl.IntegerICV(v, nil, source), nil
 	})

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
@@ -29,7 +30,7 @@ func bindText(v int64) string {
 const infiniteBlocktime = 1<<31 - 1
 
 // blocktime is how long a waiting thread of the task spins before it sleeps.
-func (se *settings) blocktime(fd found) (rtl.ICVValue, error) {
+func (se *settings) blocktime(fd found) (handles.ICVValue, error) {
 	r := fd.rec()
 	v := r.Int(se.l.Taskdata.IcvBlocktime)
 	// Since LLVM 19 the field is in microseconds. Before that, it is in milliseconds.
@@ -41,7 +42,7 @@ func (se *settings) blocktime(fd found) (rtl.ICVValue, error) {
 	if v == infiniteBlocktime {
 		text = "infinite"
 	}
-	return rtl.ICVValue{Int: v, Text: text, Whole: true, Source: "td_icvs.blocktime"}, r.Err()
+	return handles.ICVValue{Int: v, Text: text, Whole: true, Source: "td_icvs.blocktime"}, r.Err()
 }
 
 // deeper reads the elements behind that of the given level of a list with one
@@ -72,11 +73,11 @@ func (rt *base) deeper(a callbacks.Address, values, used layout.Field, level int
 
 // nthreadsVar is the number of threads for the next level and the levels inside
 // it: the task has the first, a list of the runtime the others.
-func (se *settings) nthreadsVar(fd found) (rtl.ICVValue, error) {
+func (se *settings) nthreadsVar(fd found) (handles.ICVValue, error) {
 	r := fd.rec()
 	first := r.Int(se.l.Taskdata.IcvNproc)
 	if err := r.Err(); err != nil {
-		return rtl.ICVValue{}, err
+		return handles.ICVValue{}, err
 	}
 	g := fd.regions[0]
 	// Since LLVM 19 the team points to its list. Before that, there is one for all.
@@ -97,11 +98,11 @@ func (se *settings) nthreadsVar(fd found) (rtl.ICVValue, error) {
 }
 
 // bindVar is the binding policy for the next level and the levels inside it.
-func (se *settings) bindVar(fd found) (rtl.ICVValue, error) {
+func (se *settings) bindVar(fd found) (handles.ICVValue, error) {
 	r := fd.rec()
 	first := r.Int(se.l.Taskdata.IcvProcBind)
 	if err := r.Err(); err != nil {
-		return rtl.ICVValue{}, err
+		return handles.ICVValue{}, err
 	}
 	g := se.vars().NestedProcBind
 	if !g.Known() {
@@ -124,10 +125,10 @@ const (
 
 // runSched is the schedule of loops with schedule(runtime), as OMP_SCHEDULE
 // would have it.
-func (se *settings) runSched(fd found) (rtl.ICVValue, error) {
+func (se *settings) runSched(fd found) (handles.ICVValue, error) {
 	f, r := &se.l.Taskdata, fd.rec()
 	kind, chunk := r.Int(f.IcvSchedType), r.Int(f.IcvSchedChunk)
-	return rtl.ICVValue{Int: kind, Text: schedule(kind, chunk), Source: "td_icvs.sched"}, r.Err()
+	return handles.ICVValue{Int: kind, Text: schedule(kind, chunk), Source: "td_icvs.sched"}, r.Err()
 }
 
 // schedule is the text of an enum sched_type and its chunk size, which is below 1
@@ -164,7 +165,7 @@ func schedule(kind, chunk int64) string {
 }
 
 // threadLimit is omp_get_thread_limit.
-func (se *settings) threadLimit(fd found) (rtl.ICVValue, error) {
+func (se *settings) threadLimit(fd found) (handles.ICVValue, error) {
 	f, r := &se.l.Taskdata, fd.rec()
 	if f.IcvTaskThreadLimit.Known() {
 		if v := r.Int(f.IcvTaskThreadLimit); v > 0 {
@@ -175,7 +176,7 @@ func (se *settings) threadLimit(fd found) (rtl.ICVValue, error) {
 	return rtl.IntegerICV(v, nil, "td_icvs.thread_limit"), r.Err()
 }
 
-func (se *settings) implicitVar(fd found) (rtl.ICVValue, error) {
+func (se *settings) implicitVar(fd found) (handles.ICVValue, error) {
 	v := int64(0)
 	if !fd.explicit {
 		v = 1
@@ -184,25 +185,25 @@ func (se *settings) implicitVar(fd found) (rtl.ICVValue, error) {
 }
 
 // threadNum is omp_get_thread_num.
-func (se *settings) threadNum(th *thread, gs []region) (rtl.ICVValue, error) {
+func (se *settings) threadNum(th *thread, gs []region) (handles.ICVValue, error) {
 	if len(gs) == 0 {
-		return rtl.ICVValue{}, fmt.Errorf("the thread is idle: %w", callbacks.Unavailable)
+		return handles.ICVValue{}, fmt.Errorf("the thread is idle: %w", callbacks.Unavailable)
 	}
 	return rtl.IntegerICV(int64(th.tid), nil, "ds_tid"), nil
 }
 
-func (se *settings) defAllocator(th *thread, _ []region) (rtl.ICVValue, error) {
+func (se *settings) defAllocator(th *thread, _ []region) (handles.ICVValue, error) {
 	r := layout.ReadSize(se.mem, th.addr, se.l.Thread.Size.Size)
 	v := r.Int(se.l.Thread.DefAllocator)
 	return rtl.IntegerICV(v, rtl.AllocatorText, "th_def_allocator"), r.Err()
 }
 
 // placeAssignment is omp_get_place_num; below 0 the thread is bound to no place.
-func (se *settings) placeAssignment(th *thread, _ []region) (rtl.ICVValue, error) {
+func (se *settings) placeAssignment(th *thread, _ []region) (handles.ICVValue, error) {
 	r := layout.ReadSize(se.mem, th.addr, se.l.Thread.Size.Size)
 	v := r.Int(se.l.Thread.CurrentPlace)
 	if r.Err() == nil && v < 0 {
-		return rtl.ICVValue{}, fmt.Errorf("the thread is bound to no place (th_current_place is %d): %w", v,
+		return handles.ICVValue{}, fmt.Errorf("the thread is bound to no place (th_current_place is %d): %w", v,
 			callbacks.Unavailable)
 	}
 	return rtl.IntegerICV(v, nil, "th_current_place"), r.Err()
@@ -210,14 +211,14 @@ func (se *settings) placeAssignment(th *thread, _ []region) (rtl.ICVValue, error
 
 // placePartition is the range of places that the thread may use. Behind the last
 // place comes the first.
-func (se *settings) placePartition(th *thread, _ []region) (rtl.ICVValue, error) {
+func (se *settings) placePartition(th *thread, _ []region) (handles.ICVValue, error) {
 	r := layout.ReadSize(se.mem, th.addr, se.l.Thread.Size.Size)
 	first, last := r.Int(se.l.Thread.FirstPlace), r.Int(se.l.Thread.LastPlace)
 	if r.Err() == nil && (first < 0 || last < 0) {
-		return rtl.ICVValue{}, fmt.Errorf("the thread has no partition (th_first_place is %d): %w", first,
+		return handles.ICVValue{}, fmt.Errorf("the thread has no partition (th_first_place is %d): %w", first,
 			callbacks.Unavailable)
 	}
-	return rtl.ICVValue{
+	return handles.ICVValue{
 		Int: first, Text: fmt.Sprintf("%d-%d", first, last), Whole: first == last,
 		Source: "th_first_place, th_last_place",
 	}, r.Err()

@@ -13,16 +13,17 @@ import (
 var _ rtl.WaitReader = (*runtime)(nil)
 
 // lockStates are the states in which a thread waits for a lock of the runtime.
-var lockStates = map[rtl.State]bool{rtl.StateWaitLock: true, rtl.StateWaitCritical: true, rtl.StateWaitAtomic: true,
-	rtl.StateWaitMutex: true}
+var lockStates = map[handles.State]bool{handles.StateWaitLock: true, handles.StateWaitCritical: true,
+	handles.StateWaitAtomic: true,
+	handles.StateWaitMutex:  true}
 
 // WaitedLock describes the lock that the thread waits for.
-func (wr *waits) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, error) {
+func (wr *waits) WaitedLock(h handles.Thread, ev *handles.Evidence) (rtl.LockInfo, error) {
 	o, in, err := wr.lookAt(h, ev)
 	if err != nil {
 		return rtl.LockInfo{}, err
 	}
-	if in.State == rtl.StateWaitOrdered && !strings.Contains(o.name, "doacross") {
+	if in.State == handles.StateWaitOrdered && !strings.Contains(o.name, "doacross") {
 		return wr.turn(o)
 	}
 	if !lockStates[in.State] {
@@ -49,7 +50,7 @@ func (wr *waits) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, e
 }
 
 // lookAt is what is known of the thread that h names, and its state.
-func (wr *waits) lookAt(h handles.Thread, ev *rtl.Evidence) (*observer, inference, error) {
+func (wr *waits) lookAt(h handles.Thread, ev *handles.Evidence) (*observer, inference, error) {
 	th, err := wr.threads.byHandle(h)
 	if err != nil {
 		return nil, inference{}, err

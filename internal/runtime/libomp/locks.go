@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // lockWait is the lock that a thread waits for.
@@ -18,7 +18,7 @@ type lockWait struct {
 
 // findLock finds the lock that th waits for: among the words that the runtime's
 // frames of its waiting call hold, and in the arguments of that call.
-func (lk *locks) findLock(th *thread, ev *rtl.Evidence, kind entryKind) (lockWait, bool) {
+func (lk *locks) findLock(th *thread, ev *handles.Evidence, kind entryKind) (lockWait, bool) {
 	clues := lk.clues(ev)
 	arg := lockArgument(th, ev, kind)
 	if arg != 0 {
@@ -61,7 +61,7 @@ func (lk *locks) isNested(a uint64) bool {
 // lockArgument is the argument of the waiting call that is the program's variable;
 // 0 if it is not known. omp_set_lock(&lock) ends in __kmpc_set_lock(&loc, gtid, &lock), whose
 // name may be all that shows: then the arguments tell.
-func lockArgument(th *thread, ev *rtl.Evidence, kind entryKind) uint64 {
+func lockArgument(th *thread, ev *handles.Evidence, kind entryKind) uint64 {
 	if ev == nil || ev.Entry == nil || ev.Entry.Arg == nil {
 		return 0
 	}

@@ -47,7 +47,7 @@ func Open(t callbacks.Target, stamp handles.Stamp, o layout.Options) ([]rtl.Runt
 		rt, err := open(t, mod, stamp, o)
 		switch {
 		case errors.Is(err, locate.ErrNotInitialized):
-			id := rtl.Identity{Family: locate.Family, Name: locate.FullName, Module: mod,
+			id := handles.Identity{Family: locate.Family, Name: locate.FullName, Module: mod,
 				OMPVersion: locate.OpenMPVersion(t, mod)}
 			errs = append(errs, &rtl.Dormant{Identity: id, ICVs: icvs().ICVs()})
 			continue
@@ -130,7 +130,7 @@ func (rt *base) identify() {
 }
 
 // Identity names the runtime.
-func (rt *base) Identity() rtl.Identity { return rt.id }
+func (rt *base) Identity() handles.Identity { return rt.id }
 
 // Layout says where each field lies and who said so.
 func (rt *base) Layout() layout.Report { return rt.rep }

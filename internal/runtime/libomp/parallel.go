@@ -8,17 +8,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // Parallel reads one region.
-func (rg *regions) Parallel(h handles.Parallel) (rtl.ParallelInfo, error) {
+func (rg *regions) Parallel(h handles.Parallel) (handles.ParallelInfo, error) {
 	gs, err := rg.find(h)
 	if err != nil {
-		return rtl.ParallelInfo{}, err
+		return handles.ParallelInfo{}, err
 	}
 	g := gs[0]
-	info := rtl.ParallelInfo{
+	info := handles.ParallelInfo{
 		Level:       g.level,
 		ActiveLevel: g.activeLevel(),
 		TeamSize:    g.size(),
@@ -40,7 +39,7 @@ func (rg *regions) Parallel(h handles.Parallel) (rtl.ParallelInfo, error) {
 // outerInfo adds what is kept of a region whose team serves a region inside it
 // too: of the region of a league's team the function, and of a serialized one the
 // return address if the runtime keeps states.
-func (rg *regions) outerInfo(info *rtl.ParallelInfo, g region) {
+func (rg *regions) outerInfo(info *handles.ParallelInfo, g region) {
 	if g.initial && g.league > 0 {
 		if th, err := rg.threads.member(g.team, 0); err == nil {
 			info.Function = th.microtask
@@ -154,10 +153,10 @@ const maxSource = 16 << 10
 
 // source reads the place in the source that the ident_t at a tells. What is not
 // told, or cannot be read, is empty.
-func (rs *records) source(a callbacks.Address) rtl.SourceLocation {
+func (rs *records) source(a callbacks.Address) handles.SourceLocation {
 	f := &rs.l.Ident
 	if a.IsNull() || !f.Psource.Known() {
-		return rtl.SourceLocation{}
+		return handles.SourceLocation{}
 	}
 	if known, ok := rs.idents.Get(a.Offset); ok {
 		return known
@@ -165,7 +164,7 @@ func (rs *records) source(a callbacks.Address) rtl.SourceLocation {
 	r := layout.Read(rs.mem, a, f.Psource)
 	text, err := layout.ReadString(rs.mem, r.Address(f.Psource), maxSource)
 	if r.Err() != nil || err != nil {
-		return rtl.SourceLocation{}
+		return handles.SourceLocation{}
 	}
 	s := parseSource(text)
 	rs.idents.Put(a.Offset, s)
@@ -177,12 +176,12 @@ const flangModule = "FIRModule"
 
 // parseSource splits ";file;function;line;column;;". The compiler writes
 // "unknown" and 0 for what it does not know.
-func parseSource(text string) rtl.SourceLocation {
+func parseSource(text string) handles.SourceLocation {
 	parts := strings.Split(text, ";")
 	if len(parts) < 5 || parts[0] != "" {
-		return rtl.SourceLocation{}
+		return handles.SourceLocation{}
 	}
-	var s rtl.SourceLocation
+	var s handles.SourceLocation
 	if line, err := strconv.Atoi(parts[3]); err == nil && line > 0 {
 		s.Line = line
 	}

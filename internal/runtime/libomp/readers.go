@@ -30,7 +30,7 @@ type base struct {
 	l          *locate.Layout
 	vars       func() *locate.Settings // found when they are asked for
 	rep        layout.Report
-	id         rtl.Identity
+	id         handles.Identity
 	keepsWords wordsKept
 }
 
@@ -48,8 +48,8 @@ type threads struct {
 type records struct {
 	*base
 	tasks    rtl.Recent[uint64, *task]
-	idents   rtl.Cache[uint64, rtl.SourceLocation] // by ident_t
-	bindings rtl.Cache[uint64, binding]            // of tasks around target tasks
+	idents   rtl.Cache[uint64, handles.SourceLocation] // by ident_t
+	bindings rtl.Cache[uint64, binding]                // of tasks around target tasks
 }
 
 // regions finds the parallel regions that threads are in.

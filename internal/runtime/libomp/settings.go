@@ -7,7 +7,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // controls are the environment variables and the internal control variable that
@@ -30,7 +29,7 @@ var controls = [][2]string{
 // ControlVars are the control variables as they are in force: those of the
 // address space, and those of the initial task of the program's first thread.
 // Variables that cannot be read are left out; if none can, the error says why.
-func (se *settings) ControlVars() ([]rtl.ControlVar, error) {
+func (se *settings) ControlVars() ([]handles.ControlVar, error) {
 	subject, why := se.initial()
 	vars, err := icvs().ControlVars(se, subject, controls, why)
 	for i := range vars {
@@ -42,11 +41,11 @@ func (se *settings) ControlVars() ([]rtl.ControlVar, error) {
 }
 
 // initial is the first thread of the program, its implicit region and task.
-func (se *settings) initial() (rtl.Subject, error) {
+func (se *settings) initial() (handles.Subject, error) {
 	if len(se.threads.slots) == 0 || se.threads.slots[0].IsNull() {
-		return rtl.Subject{}, fmt.Errorf("the initial thread has ended: %w", callbacks.Unavailable)
+		return handles.Subject{}, fmt.Errorf("the initial thread has ended: %w", callbacks.Unavailable)
 	}
-	s := rtl.Subject{Thread: handles.Thread{Stamp: se.stamp, Info: se.threads.slots[0]}}
+	s := handles.Subject{Thread: handles.Thread{Stamp: se.stamp, Info: se.threads.slots[0]}}
 	gs, err := se.regions.ofHandle(s.Thread)
 	if err != nil {
 		return s, err
@@ -77,25 +76,25 @@ func (rt *base) EnvBlock() ([]string, error) {
 
 // ToolData is ompd_get_tool_data. Without a tool the runtime leaves the words of tasks as
 // they are, so that nothing is read of them before it is known that there is one.
-func (se *settings) ToolData(s rtl.Subject) (uint64, error) {
+func (se *settings) ToolData(s handles.Subject) (uint64, error) {
 	if !se.id.Tracking && !se.tooled() {
 		return 0, fmt.Errorf("no tool is active in the program: %w", callbacks.Unavailable)
 	}
 	switch s.Scope {
-	case rtl.ScopeThread:
+	case handles.ScopeThread:
 		th, err := se.threads.byHandle(s.Thread)
 		if err != nil {
 			return 0, err
 		}
 		r := layout.Read(se.mem, th.addr, se.l.Thread.OmptThreadData)
 		return r.Uint(se.l.Thread.OmptThreadData), r.Err()
-	case rtl.ScopeParallel:
+	case handles.ScopeParallel:
 		gs, err := se.regions.find(s.Parallel)
 		if err != nil {
 			return 0, err
 		}
 		return se.parallelData(gs[0])
-	case rtl.ScopeTask, rtl.ScopeImplicitTask:
+	case handles.ScopeTask, handles.ScopeImplicitTask:
 		fd, err := se.tasks.lookup(s.Task)
 		if err != nil {
 			return 0, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
@@ -14,7 +15,7 @@ const maxStackWords = 2 << 10
 
 // runtimeStack is the stack memory of the runtime's innermost frames: those below
 // the call of user code, or if there is none, all of them.
-func runtimeStack(ev *rtl.Evidence) (low, high callbacks.Address) {
+func runtimeStack(ev *handles.Evidence) (low, high callbacks.Address) {
 	switch {
 	case ev == nil:
 		return
@@ -27,7 +28,7 @@ func runtimeStack(ev *rtl.Evidence) (low, high callbacks.Address) {
 	for _, f := range ev.Frames {
 		if f.Owned {
 			high = callbacks.At(f.CFA)
-		} else if !f.System() {
+		} else if !rtl.IsSystem(f) {
 			break
 		}
 	}
@@ -55,7 +56,7 @@ func (rt *base) words(low, high callbacks.Address) []uint64 {
 
 // clues are the words that the runtime's frames and the registers hold, without
 // small numbers, each once.
-func (rt *base) clues(ev *rtl.Evidence) []uint64 {
+func (rt *base) clues(ev *handles.Evidence) []uint64 {
 	low, high := runtimeStack(ev)
 	ws := rt.words(low, high)
 	if ev != nil && ev.Registers != nil {

@@ -16,13 +16,13 @@ import (
 // came from) and leaves out much (taskwait, taskgroup, reductions; a wait for a
 // critical section shows as one for a lock), so it is held against what the
 // fields and the stack say.
-func (sr *states) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
+func (sr *states) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadState, error) {
 	if ev == nil && sr.id.Tracking {
 		if st, ok := sr.told(h); ok {
 			return st, nil
 		}
 	}
-	undefined := rtl.ThreadState{State: rtl.StateUndefined}
+	undefined := handles.ThreadState{State: handles.StateUndefined}
 	th, err := sr.threads.byHandle(h)
 	if err != nil {
 		return undefined, err
@@ -36,7 +36,7 @@ func (sr *states) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, er
 	}
 	var in inference
 	if len(gs) == 0 {
-		in = inference{rtl.ThreadState{State: rtl.StateIdle, Evidence: sr.idleText(th)}, true}
+		in = inference{handles.ThreadState{State: handles.StateIdle, Evidence: sr.idleText(th)}, true}
 	} else {
 		in = sr.observe(th, gs, ev).infer()
 	}
@@ -53,10 +53,10 @@ func (sr *states) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, er
 // nameBarrier gives a thread of which only the state word tells that it is at a barrier
 // the identifier that the others have who wait there. The states that are not listed
 // do not tell which of the team's barriers it is.
-func (sr *states) nameBarrier(st *rtl.ThreadState, t *team) {
-	kinds := map[rtl.State]barrierKind{
-		rtl.StateWaitBarrierExplicit: plainBarrier, rtl.StateWaitBarrierImplicitWorkshare: plainBarrier,
-		rtl.StateWaitBarrierImplicitParallel: forkjoinBarrier, rtl.StateWaitBarrierTeams: forkjoinBarrier,
+func (sr *states) nameBarrier(st *handles.ThreadState, t *team) {
+	kinds := map[handles.State]barrierKind{
+		handles.StateWaitBarrierExplicit: plainBarrier, handles.StateWaitBarrierImplicitWorkshare: plainBarrier,
+		handles.StateWaitBarrierImplicitParallel: forkjoinBarrier, handles.StateWaitBarrierTeams: forkjoinBarrier,
 	}
 	kind, ok := kinds[st.State]
 	if !ok || st.WaitID != 0 || !sr.barriers.counted() {
@@ -79,10 +79,10 @@ func (sr *states) idleText(th *thread) string {
 }
 
 // crossCheck holds the runtime's own state word against the inference.
-func (sr *states) crossCheck(th *thread, in inference) rtl.ThreadState {
+func (sr *states) crossCheck(th *thread, in inference) handles.ThreadState {
 	f := &sr.l.Thread
 	r := layout.Read(sr.mem, th.addr, f.OmptState, f.OmptWaitId)
-	word, wait := rtl.State(r.Uint(f.OmptState)), r.Uint(f.OmptWaitId)
+	word, wait := handles.State(r.Uint(f.OmptState)), r.Uint(f.OmptWaitId)
 	if r.Err() != nil {
 		return in.ThreadState
 	}
@@ -94,14 +94,14 @@ func (sr *states) crossCheck(th *thread, in inference) rtl.ThreadState {
 		if st.WaitID == 0 && word.Waiting() && wait != 0 {
 			st.WaitID, st.WaitKind = wait, waitKind(word)
 		}
-	case in.State == rtl.StateWaitMutex && lockStates[word]:
+	case in.State == handles.StateWaitMutex && lockStates[word]:
 		st.State, st.Tracked, st.WaitKind = word, true, waitKind(word)
 		if st.WaitID == 0 {
 			st.WaitID = wait
 		}
 		st.Evidence = rtl.JoinEvidence(fmt.Sprintf("the runtime's state word says %v", word), st.Evidence)
 	case !in.sure && word.Known():
-		st = rtl.ThreadState{State: word, Tracked: true, Evidence: fmt.Sprintf("the runtime's state word says %v",
+		st = handles.ThreadState{State: word, Tracked: true, Evidence: fmt.Sprintf("the runtime's state word says %v",
 			word)}
 		if word.Waiting() && wait != 0 {
 			st.WaitID, st.WaitKind = wait, waitKind(word)
@@ -109,7 +109,7 @@ func (sr *states) crossCheck(th *thread, in inference) rtl.ThreadState {
 	default:
 		st.Evidence = rtl.JoinEvidence(st.Evidence, fmt.Sprintf("the runtime's state word says %v, which is stale or "+
 			"not kept for this wait", word))
-		if word == rtl.StateWaitLock && st.WaitID == 0 && st.State.Waiting() && wait != 0 {
+		if word == handles.StateWaitLock && st.WaitID == 0 && st.State.Waiting() && wait != 0 {
 			st.WaitID, st.WaitKind = wait, waitKind(st.State)
 		}
 	}
@@ -118,31 +118,31 @@ func (sr *states) crossCheck(th *thread, in inference) rtl.ThreadState {
 
 // generalizes reports whether word is a name, obsolete since OpenMP 5.1, for a group
 // of states that s is one of.
-func generalizes(word, s rtl.State) bool {
-	implicit := s == rtl.StateWaitBarrierImplicitParallel || s == rtl.StateWaitBarrierImplicitWorkshare
+func generalizes(word, s handles.State) bool {
+	implicit := s == handles.StateWaitBarrierImplicitParallel || s == handles.StateWaitBarrierImplicitWorkshare
 	switch word {
-	case rtl.StateWaitBarrier:
-		return implicit || s == rtl.StateWaitBarrierExplicit || s == rtl.StateWaitBarrierImplementation
-	case rtl.StateWaitBarrierImplicit:
+	case handles.StateWaitBarrier:
+		return implicit || s == handles.StateWaitBarrierExplicit || s == handles.StateWaitBarrierImplementation
+	case handles.StateWaitBarrierImplicit:
 		return implicit
 	}
 	return false
 }
 
 // waitKind says what a thread in state s waits for.
-func waitKind(s rtl.State) picture.WaitKind {
+func waitKind(s handles.State) picture.WaitKind {
 	switch {
-	case s == rtl.StateWaitCritical:
+	case s == handles.StateWaitCritical:
 		return picture.WaitCritical
-	case s == rtl.StateWaitOrdered:
+	case s == handles.StateWaitOrdered:
 		return picture.WaitOrdered
-	case s == rtl.StateWaitAtomic:
+	case s == handles.StateWaitAtomic:
 		return picture.WaitAtomic
-	case s == rtl.StateWaitLock, s == rtl.StateWaitMutex:
+	case s == handles.StateWaitLock, s == handles.StateWaitMutex:
 		return picture.WaitLock
-	case s == rtl.StateWaitTaskwait:
+	case s == handles.StateWaitTaskwait:
 		return picture.WaitTaskwait
-	case s == rtl.StateWaitTaskgroup:
+	case s == handles.StateWaitTaskgroup:
 		return picture.WaitTaskgroup
 	}
 	return picture.WaitBarrier

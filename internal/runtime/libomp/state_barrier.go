@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // barrierKind is an index of th_bar and t_bar (enum barrier_type).
@@ -94,7 +94,7 @@ func (bs *barriers) counterOf(team callbacks.Address, b barrierKind) callbacks.A
 // for its own b_go, and for the b_arrived of others in its team. Other flags are of those
 // that it releases, or has waited on before, which its stack may still have. inside
 // tells that it is inside its region, and does not wait at the end.
-func (bs *barriers) waitFlag(th *thread, ev *rtl.Evidence, inside bool) (barrierKind, string, bool) {
+func (bs *barriers) waitFlag(th *thread, ev *handles.Evidence, inside bool) (barrierKind, string, bool) {
 	f := bs.l.Thread.SleepLoc
 	r := layout.Read(bs.mem, th.addr, f)
 	if loc := r.Address(f); r.Err() == nil && !loc.IsNull() {
@@ -171,20 +171,20 @@ const (
 
 // barrierState is the state of a thread at the plain barrier that its th_ident
 // tells of.
-func (bs *barriers) barrierState(th *thread) (rtl.State, string) {
+func (bs *barriers) barrierState(th *thread) (handles.State, string) {
 	tf, f := bs.l.Thread.Ident, bs.l.Ident.Flags
 	r := layout.Read(bs.mem, th.addr, tf)
 	ir := layout.Read(bs.mem, r.Address(tf), f)
 	flags := ir.Uint(f)
 	if r.Err() != nil || ir.Err() != nil {
-		return rtl.StateWaitBarrierImplementation, "th_ident cannot be read"
+		return handles.StateWaitBarrierImplementation, "th_ident cannot be read"
 	}
 	text := fmt.Sprintf("th_ident->flags %#x", flags)
 	switch {
 	case flags&identExplicit != 0:
-		return rtl.StateWaitBarrierExplicit, text
+		return handles.StateWaitBarrierExplicit, text
 	case flags&identImplicit != 0:
-		return rtl.StateWaitBarrierImplicitWorkshare, text
+		return handles.StateWaitBarrierImplicitWorkshare, text
 	}
-	return rtl.StateWaitBarrierImplementation, text
+	return handles.StateWaitBarrierImplementation, text
 }

@@ -3,6 +3,7 @@ package libomp
 import (
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
@@ -76,7 +77,7 @@ func kindOfEntry(name string) entryKind {
 // one in which threads wait, or else the one that user code called. They differ
 // where user code ended in a tail call to a function, which has no return address in
 // user code then.
-func entered(ev *rtl.Evidence) (entryKind, string) {
+func entered(ev *handles.Evidence) (entryKind, string) {
 	for _, f := range ev.Frames {
 		if k := kindOfEntry(f.Symbol); f.Owned && k != entryOther {
 			if ev.Entry != nil && ev.Entry.Function == f.Symbol {
@@ -84,7 +85,7 @@ func entered(ev *rtl.Evidence) (entryKind, string) {
 			}
 			return k, f.Symbol + " (symbol of the frame)"
 		}
-		if !f.Owned && !f.System() {
+		if !f.Owned && !rtl.IsSystem(f) {
 			break
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -13,7 +14,7 @@ import (
 
 // inference is what the runtime's fields and the thread's stack say.
 type inference struct {
-	rtl.ThreadState
+	handles.ThreadState
 	// sure tells that it follows from what was seen, not from the absence of
 	// signs.
 	sure bool
@@ -25,14 +26,14 @@ type observer struct {
 	th     *thread
 	gs     []region
 	cur    *task // nil if it cannot be read
-	ev     *rtl.Evidence
+	ev     *handles.Evidence
 	at     rtl.Place
 	kind   entryKind
 	name   string // of the function of the runtime that was called, and how that is known
 }
 
-func (sr *states) observe(th *thread, gs []region, ev *rtl.Evidence) *observer {
-	o := &observer{states: sr, th: th, gs: gs, ev: ev, at: ev.Place()}
+func (sr *states) observe(th *thread, gs []region, ev *handles.Evidence) *observer {
+	o := &observer{states: sr, th: th, gs: gs, ev: ev, at: rtl.PlaceOf(ev)}
 	if t, err := sr.records.task(th.task); err == nil {
 		o.cur = t
 	}
@@ -52,7 +53,7 @@ func (o *observer) infer() inference {
 	case rtl.PlaceOutside:
 		return o.overhead("the C library is starting or ending the thread", true)
 	case rtl.PlaceUser:
-		return o.working(o.ev.Working(), true)
+		return o.working(rtl.Working(o.ev), true)
 	case rtl.PlaceEntry:
 		return o.inCall()
 	case rtl.PlaceRuntime:
@@ -66,18 +67,18 @@ func (o *observer) infer() inference {
 
 // working is the state of a thread that executes the program's code.
 func (o *observer) working(why string, sure bool) inference {
-	s := rtl.StateWorkSerial
+	s := handles.StateWorkSerial
 	if o.gs[0].level > 0 {
-		s = rtl.StateWorkParallel
+		s = handles.StateWorkParallel
 	}
-	return inference{rtl.ThreadState{State: s, Evidence: why}, sure}
+	return inference{handles.ThreadState{State: s, Evidence: why}, sure}
 }
 
 func (o *observer) overhead(why string, sure bool) inference {
-	return inference{rtl.ThreadState{State: rtl.StateOverhead, Evidence: why}, sure}
+	return inference{handles.ThreadState{State: handles.StateOverhead, Evidence: why}, sure}
 }
 
-func waiting(s rtl.State, kind picture.WaitKind, id callbacks.Address, evidence ...string) inference {
+func waiting(s handles.State, kind picture.WaitKind, id callbacks.Address, evidence ...string) inference {
 	return inference{rtl.WaitingState(s, kind, id, evidence...), true}
 }
 
@@ -120,10 +121,10 @@ func (o *observer) marked() (inference, bool) {
 	}
 	// A taskwait would be over if no child is unfinished.
 	if o.kind == entryTaskgroup || o.kind == entryOther && children == 0 && count > 0 {
-		return waiting(rtl.StateWaitTaskgroup, picture.WaitTaskgroup, group,
+		return waiting(handles.StateWaitTaskgroup, picture.WaitTaskgroup, group,
 			text, fmt.Sprintf("%d tasks of the taskgroup unfinished", count), o.call()), true
 	}
-	return waiting(rtl.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr, text,
+	return waiting(handles.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr, text,
 		fmt.Sprintf("%d children unfinished", children),
 		o.call()), true
 }
@@ -144,9 +145,9 @@ func (o *observer) unmarkedWait() inference {
 			"the call begins or ends, or a task that is executed in it"), true)
 	}
 	if o.kind == entryTaskgroup {
-		return waiting(rtl.StateWaitTaskgroup, "", callbacks.Address{}, o.call(), o.sleeping())
+		return waiting(handles.StateWaitTaskgroup, "", callbacks.Address{}, o.call(), o.sleeping())
 	}
-	return waiting(rtl.StateWaitTaskwait, picture.WaitTaskwait, o.curAddr(), o.call(), o.sleeping())
+	return waiting(handles.StateWaitTaskwait, picture.WaitTaskwait, o.curAddr(), o.call(), o.sleeping())
 }
 
 // group is the taskgroup of the current task and the number of its unfinished
@@ -167,25 +168,25 @@ func (o *observer) inCall() inference {
 		s, why := o.states.barriers.barrierState(o.th)
 		return o.barrier(s, plainBarrier, why)
 	case entryExplicit:
-		return o.barrier(rtl.StateWaitBarrierExplicit, plainBarrier)
+		return o.barrier(handles.StateWaitBarrierExplicit, plainBarrier)
 	case entryWorkshare:
-		return o.barrier(rtl.StateWaitBarrierImplicitWorkshare, plainBarrier)
+		return o.barrier(handles.StateWaitBarrierImplicitWorkshare, plainBarrier)
 	case entryReduce:
 		return o.reduction()
 	case entryFork:
-		return o.forked(rtl.StateWaitBarrierImplicitParallel)
+		return o.forked(handles.StateWaitBarrierImplicitParallel)
 	case entryTeams:
-		return o.forked(rtl.StateWaitBarrierTeams)
+		return o.forked(handles.StateWaitBarrierTeams)
 	case entryTaskwait, entryTaskgroup:
 		return o.unmarkedWait()
 	case entryLock:
-		return o.locked(rtl.StateWaitLock, picture.WaitLock)
+		return o.locked(handles.StateWaitLock, picture.WaitLock)
 	case entryCritical:
-		return o.locked(rtl.StateWaitCritical, picture.WaitCritical)
+		return o.locked(handles.StateWaitCritical, picture.WaitCritical)
 	case entryAtomic:
-		return o.locked(rtl.StateWaitAtomic, picture.WaitAtomic)
+		return o.locked(handles.StateWaitAtomic, picture.WaitAtomic)
 	case entryOrdered:
-		return waiting(rtl.StateWaitOrdered, picture.WaitOrdered, o.orderedID(), o.call(), o.sleeping())
+		return waiting(handles.StateWaitOrdered, picture.WaitOrdered, o.orderedID(), o.call(), o.sleeping())
 	}
 	return o.overhead(o.call(), true)
 }
@@ -198,7 +199,7 @@ func (o *observer) curAddr() callbacks.Address {
 }
 
 // barrier is the state s at the barrier of kind b, with what the counters say.
-func (o *observer) barrier(s rtl.State, b barrierKind, why ...string) inference {
+func (o *observer) barrier(s handles.State, b barrierKind, why ...string) inference {
 	a, err := o.states.barriers.arrival(o.th, o.gs[0].team, b)
 	if err != nil {
 		return waiting(s, "", callbacks.Address{}, append(why, o.call(), o.sleeping())...)
@@ -210,12 +211,12 @@ func (o *observer) barrier(s rtl.State, b barrierKind, why ...string) inference 
 // reduction tells a wait for the lock of a reduction from a wait at its barrier.
 func (o *observer) reduction() inference {
 	if o.spins() {
-		return o.locked(rtl.StateWaitCritical, picture.WaitReduction)
+		return o.locked(handles.StateWaitCritical, picture.WaitReduction)
 	}
-	if in, ok := o.atFlag(rtl.StateWaitBarrierImplicitParallel); ok {
+	if in, ok := o.atFlag(handles.StateWaitBarrierImplicitParallel); ok {
 		return in
 	}
-	if in := o.locked(rtl.StateWaitCritical, picture.WaitReduction); in.WaitID != 0 {
+	if in := o.locked(handles.StateWaitCritical, picture.WaitReduction); in.WaitID != 0 {
 		return in
 	}
 	return o.overhead(rtl.JoinEvidence(o.call(), "in no queue of a lock, at no barrier that is known"), false)
@@ -230,7 +231,7 @@ func (o *observer) spins() bool {
 
 // forked tells the wait at the end of a region from its beginning. The runtime
 // keeps in th_ident the place of the construct that the thread called it for.
-func (o *observer) forked(s rtl.State) inference {
+func (o *observer) forked(s handles.State) inference {
 	if o.ev.Wakes {
 		// th_ident may still be that of the same construct, which was executed before, and so may
 		// be what lies on the stack.
@@ -264,15 +265,16 @@ func (o *observer) handlesTeams() bool {
 	if o.at != rtl.PlaceEntry {
 		return false
 	}
-	return slices.ContainsFunc(o.ev.Frames, func(f rtl.EvidenceFrame) bool { return f.Symbol == "__kmp_fork_call" }) ||
-		slices.ContainsFunc(o.ev.Frames[max(0, len(o.ev.Frames)-2-ownLockCalls):], func(f rtl.EvidenceFrame) bool {
+	return slices.ContainsFunc(o.ev.Frames,
+		func(f handles.EvidenceFrame) bool { return f.Symbol == "__kmp_fork_call" }) ||
+		slices.ContainsFunc(o.ev.Frames[max(0, len(o.ev.Frames)-2-ownLockCalls):], func(f handles.EvidenceFrame) bool {
 			return f.Symbol == "__kmp_acquire_ticket_lock"
 		})
 }
 
 // atFlag decides by the flag that the thread waits on, if it is known. end is the
 // state at the end of a region.
-func (o *observer) atFlag(end rtl.State) (inference, bool) {
+func (o *observer) atFlag(end handles.State) (inference, bool) {
 	b, why, ok := o.states.barriers.waitFlag(o.th, o.ev, o.kind == entryReduce && o.at == rtl.PlaceEntry)
 	switch {
 	case !ok:
@@ -280,14 +282,14 @@ func (o *observer) atFlag(end rtl.State) (inference, bool) {
 	case b == forkjoinBarrier:
 		return o.barrier(end, b, why), true
 	case b == reductionBarrier:
-		return o.barrier(rtl.StateWaitBarrierImplementation, b, why), true
+		return o.barrier(handles.StateWaitBarrierImplementation, b, why), true
 	}
 	s, text := o.states.barriers.barrierState(o.th)
 	return o.barrier(s, b, why, text), true
 }
 
 // locked is the state s of a thread that waits for a lock, which is looked for.
-func (o *observer) locked(s rtl.State, kind picture.WaitKind) inference {
+func (o *observer) locked(s handles.State, kind picture.WaitKind) inference {
 	w, ok := o.states.locks.findLock(o.th, o.ev, o.kind)
 	if !ok {
 		in := waiting(s, "", callbacks.Address{}, o.call(), o.sleeping(), "the lock was not found")
@@ -316,12 +318,12 @@ func (o *observer) withoutCall() inference {
 	if o.th.tid == 0 && o.gs[0].league == 0 {
 		return o.overhead("in the runtime, called by no user code", false)
 	}
-	s := rtl.StateWaitBarrierImplicitParallel
+	s := handles.StateWaitBarrierImplicitParallel
 	if o.gs[0].bridge || o.gs[0].initial {
-		s = rtl.StateWaitBarrierTeams
+		s = handles.StateWaitBarrierTeams
 	}
 	if o.spins() {
-		return o.locked(rtl.StateWaitMutex, picture.WaitMutex)
+		return o.locked(handles.StateWaitMutex, picture.WaitMutex)
 	}
 	if in, ok := o.atFlag(s); ok {
 		return in
@@ -332,7 +334,7 @@ func (o *observer) withoutCall() inference {
 // fieldsOnly decides without a stack.
 func (o *observer) fieldsOnly() inference {
 	if o.spins() {
-		in := o.locked(rtl.StateWaitMutex, picture.WaitMutex)
+		in := o.locked(handles.StateWaitMutex, picture.WaitMutex)
 		in.Evidence = rtl.JoinEvidence("th_spin_here is set: the thread is in the queue of a lock or of a critical "+
 			"section, unknown which", in.Evidence)
 		return in
@@ -343,7 +345,7 @@ func (o *observer) fieldsOnly() inference {
 	if o.gs[0].team.serialized > 0 {
 		return o.unmarked()
 	}
-	if in, ok := o.atFlag(rtl.StateWaitBarrierImplicitParallel); ok {
+	if in, ok := o.atFlag(handles.StateWaitBarrierImplicitParallel); ok {
 		return in
 	}
 	list, err := o.states.barriers.arrivals(o.th, o.gs[0].team)
@@ -351,9 +353,9 @@ func (o *observer) fieldsOnly() inference {
 		switch {
 		case err != nil || !a.waits():
 		case a.kind == forkjoinBarrier:
-			return o.barrier(rtl.StateWaitBarrierImplicitParallel, a.kind)
+			return o.barrier(handles.StateWaitBarrierImplicitParallel, a.kind)
 		case a.kind == reductionBarrier:
-			return o.barrier(rtl.StateWaitBarrierImplementation, a.kind)
+			return o.barrier(handles.StateWaitBarrierImplementation, a.kind)
 		default:
 			s, text := o.states.barriers.barrierState(o.th)
 			return o.barrier(s, a.kind, text)
@@ -366,7 +368,7 @@ func (o *observer) fieldsOnly() inference {
 // runtime, called by nobody knows whom, is unknown.
 func (o *observer) unmarked() inference {
 	if o.at == rtl.PlaceCut {
-		return inference{rtl.ThreadState{State: rtl.StateUndefined, Evidence: rtl.JoinEvidence(
+		return inference{handles.ThreadState{State: handles.StateUndefined, Evidence: rtl.JoinEvidence(
 			"in the runtime, its stack cannot be unwound to its caller, and no field says that it waits",
 			o.sleeping())}, false}
 	}

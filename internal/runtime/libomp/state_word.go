@@ -6,20 +6,19 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // exactWords are states whose word is never stale, with their barriers. A thread that is idle came from the barrier
 // at the end of its region, whose word it may have kept; and the code of a task that is executed in a barrier has a
 // word of its own.
-var exactWords = map[rtl.State]barrierKind{
-	rtl.StateWaitBarrierExplicit:          plainBarrier,
-	rtl.StateWaitBarrierImplicitWorkshare: plainBarrier,
+var exactWords = map[handles.State]barrierKind{
+	handles.StateWaitBarrierExplicit:          plainBarrier,
+	handles.StateWaitBarrierImplicitWorkshare: plainBarrier,
 }
 
 // workWords are the states of a thread that executes the program's code. The runtime keeps their word in a taskwait, at
 // the end of a taskgroup and in the queue of a lock that a reduction takes.
-var workWords = map[rtl.State]bool{rtl.StateWorkParallel: true, rtl.StateWorkSerial: true}
+var workWords = map[handles.State]bool{handles.StateWorkParallel: true, handles.StateWorkSerial: true}
 
 // wordsKept says which state words are known to be kept up to date.
 type wordsKept uint8
@@ -35,50 +34,52 @@ const (
 )
 
 // has reports whether a word of a state is kept. Memory that nobody has written is work_serial.
-func (k wordsKept) has(word rtl.State) bool {
-	return k == allWords || k == writtenWords && word != rtl.StateWorkSerial
+func (k wordsKept) has(word handles.State) bool {
+	return k == allWords || k == writtenWords && word != handles.StateWorkSerial
 }
 
 // told is the state that the runtime's word alone tells, where nothing else is known of the thread and what could
 // contradict the word is soon ruled out: it asks for a tenth of what a conclusion from all fields needs. False says
 // that such a conclusion is needed.
-func (sr *states) told(h handles.Thread) (rtl.ThreadState, bool) {
+func (sr *states) told(h handles.Thread) (handles.ThreadState, bool) {
 	gtid, ok := sr.threads.gtids[h.Info.Offset]
 	if !ok || h.Stamp != sr.stamp || sr.keepsWords == noWords {
-		return rtl.ThreadState{}, false
+		return handles.ThreadState{}, false
 	}
 	sr.foresee(gtid)
 	word, ok := sr.word(h.Info)
 	barrier, exact := exactWords[word]
 	switch {
 	case !ok || !sr.keepsWords.has(word) || !exact && !workWords[word]:
-		return rtl.ThreadState{}, false
+		return handles.ThreadState{}, false
 	case exact:
 		return sr.toldBarrier(h.Info, word, barrier)
 	}
 	if waits, err := sr.marked(h.Info, gtid); err != nil || waits {
-		return rtl.ThreadState{}, false
+		return handles.ThreadState{}, false
 	}
-	return rtl.ThreadState{State: word, Tracked: true, Evidence: fmt.Sprintf("the runtime's state word says %v, and "+
-		"the thread is in no taskwait and in no queue", word)}, true
+	return handles.ThreadState{State: word, Tracked: true,
+		Evidence: fmt.Sprintf("the runtime's state word says %v, and "+
+			"the thread is in no taskwait and in no queue", word)}, true
 }
 
 // word is the state word of the thread at a.
-func (sr *states) word(a callbacks.Address) (rtl.State, bool) {
+func (sr *states) word(a callbacks.Address) (handles.State, bool) {
 	f := sr.l.Thread.OmptState
 	r := layout.Read(sr.mem, a, f)
-	return rtl.State(r.Uint(f)), r.Err() == nil
+	return handles.State(r.Uint(f)), r.Err() == nil
 }
 
 // toldBarrier is the state of a thread that waits at a barrier of its team.
-func (sr *states) toldBarrier(a callbacks.Address, word rtl.State, barrier barrierKind) (rtl.ThreadState, bool) {
+func (sr *states) toldBarrier(a callbacks.Address, word handles.State, barrier barrierKind) (handles.ThreadState,
+	bool) {
 	f := sr.l.Thread.Team
 	r := layout.Read(sr.mem, a, f)
 	team := r.Address(f)
 	if r.Err() != nil || team.IsNull() || !sr.barriers.counted() {
-		return rtl.ThreadState{}, false
+		return handles.ThreadState{}, false
 	}
-	return rtl.ThreadState{State: word, Tracked: true, WaitKind: waitKind(word),
+	return handles.ThreadState{State: word, Tracked: true, WaitKind: waitKind(word),
 		WaitID: sr.barriers.counterOf(team, barrier).Offset, Evidence: fmt.Sprintf("the runtime's state word says %v, "+
 			"which it keeps in this barrier only", word)}, true
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/libomp"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
@@ -67,7 +68,7 @@ func TestStateWords(t *testing.T) {
 }
 
 // states are those of all threads of a runtime in some memory.
-func states(t *testing.T, rt rtl.Runtime, mem *dear, words bool) (all []rtl.ThreadState, n int) {
+func states(t *testing.T, rt rtl.Runtime, mem *dear, words bool) (all []handles.ThreadState, n int) {
 	t.Helper()
 	again, err := libomp.Reopen(rt, mem)
 	if err != nil {

@@ -244,13 +244,13 @@ func (tk *tasks) TaskParallel(h handles.Task) (handles.Parallel, error) {
 }
 
 // Task reads one task.
-func (tk *tasks) Task(h handles.Task) (rtl.TaskInfo, error) {
+func (tk *tasks) Task(h handles.Task) (handles.TaskInfo, error) {
 	fd, err := tk.lookup(h)
 	if err != nil {
-		return rtl.TaskInfo{}, err
+		return handles.TaskInfo{}, err
 	}
 	f, r := &tk.l.Taskdata, fd.rec()
-	info := rtl.TaskInfo{
+	info := handles.TaskInfo{
 		Kind:               tk.kind(fd),
 		Flags:              tk.records.flags(fd.task),
 		Source:             tk.records.source(r.Address(f.Ident)),
@@ -264,7 +264,7 @@ func (tk *tasks) Task(h handles.Task) (rtl.TaskInfo, error) {
 	if fd.explicit {
 		info.Priority = tk.records.priority(fd.task)
 	} else {
-		info.Source = rtl.SourceLocation{}
+		info.Source = handles.SourceLocation{}
 		if g := fd.regions[0]; g.innermost() && !g.initial {
 			info.Source = tk.records.source(g.team.ident)
 		}
@@ -363,9 +363,9 @@ const (
 
 // frame is where the task was entered and left. The runtime keeps it only if it
 // keeps states; otherwise the fields hold what was in the memory before.
-func (tk *tasks) frame(fd found) rtl.TaskFrame {
+func (tk *tasks) frame(fd found) handles.TaskFrame {
 	if !tk.id.Tracking {
-		return rtl.TaskFrame{}
+		return handles.TaskFrame{}
 	}
 	f := &tk.l.Taskdata
 	exit, enter, exitFlags, enterFlags := f.OmptExitFrame, f.OmptEnterFrame, f.OmptExitFrameFlags, f.OmptEnterFrameFlags
@@ -373,13 +373,13 @@ func (tk *tasks) frame(fd found) rtl.TaskFrame {
 	if g := fd.regions[0]; !fd.explicit && !g.innermost() {
 		lwt, err := tk.lightweight(g)
 		if err != nil {
-			return rtl.TaskFrame{}
+			return handles.TaskFrame{}
 		}
 		l := &tk.l.Lwt
 		r, exit, enter, exitFlags, enterFlags = *lwt, l.OmptExitFrame, l.OmptEnterFrame, l.OmptExitFrameFlags,
 			l.OmptEnterFrameFlags
 	}
-	fr := rtl.TaskFrame{
+	fr := handles.TaskFrame{
 		Exit: r.Address(exit), Enter: r.Address(enter),
 		ExitFlags: uint32(r.Uint(exitFlags)), EnterFlags: uint32(r.Uint(enterFlags)),
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/libomp/locate"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -231,14 +230,14 @@ func (ths *threads) NativeThread(t callbacks.Symbols, id callbacks.ThreadID) (ha
 }
 
 // Thread reads one thread.
-func (rg *regions) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
+func (rg *regions) Thread(h handles.Thread) (handles.ThreadInfo, error) {
 	th, err := rg.threads.byHandle(h)
 	if err != nil {
-		return rtl.ThreadInfo{}, err
+		return handles.ThreadInfo{}, err
 	}
 	f := &rg.l.Thread
 	r := layout.Read(rg.mem, th.addr, f.Pthread, f.Stackbase, f.Stacksize)
-	info := rtl.ThreadInfo{
+	info := handles.ThreadInfo{
 		Number:    int64(th.gtid),
 		Pthread:   callbacks.Pthread(r.Uint(f.Pthread)),
 		Role:      picture.RoleIdle,
@@ -247,7 +246,7 @@ func (rg *regions) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
 		StackSize: known(r, f.Stacksize).Offset,
 	}
 	if err := r.Err(); err != nil {
-		return rtl.ThreadInfo{}, err
+		return handles.ThreadInfo{}, err
 	}
 	gs, err := rg.of(th)
 	info.HiddenHelper = rg.threads.hiddenHelper(th, gs)

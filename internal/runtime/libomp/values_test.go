@@ -4,11 +4,11 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
 func TestParseSource(t *testing.T) {
-	for text, want := range map[string]rtl.SourceLocation{
+	for text, want := range map[string]handles.SourceLocation{
 		";a.c;main;12;3;;":             {File: "a.c", Function: "main", Line: 12},
 		";unknown;unknown;0;0;;":       {},
 		";FIRModule;solve;6;11;;":      {Function: "solve", Line: 6},
@@ -73,8 +73,8 @@ func TestKindOfEntry(t *testing.T) {
 // TestEntered takes the innermost function in which threads wait: one that was
 // reached by a jump lies below the call that is in user code.
 func TestEntered(t *testing.T) {
-	frame := func(symbol string) rtl.EvidenceFrame {
-		return rtl.EvidenceFrame{Symbol: symbol, Module: "libomp.so.5", Owned: true}
+	frame := func(symbol string) handles.EvidenceFrame {
+		return handles.EvidenceFrame{Symbol: symbol, Module: "libomp.so.5", Owned: true}
 	}
 	for _, c := range []struct {
 		frames []string
@@ -89,12 +89,12 @@ func TestEntered(t *testing.T) {
 		{[]string{"", "__kmpc_omp_taskwait"}, "", entryTaskwait, "__kmpc_omp_taskwait (symbol of the frame)"},
 		{[]string{""}, "", entryOther, ""},
 	} {
-		ev := &rtl.Evidence{}
+		ev := &handles.Evidence{}
 		for _, s := range c.frames {
 			ev.Frames = append(ev.Frames, frame(s))
 		}
 		if c.entry != "" {
-			ev.Entry = &rtl.Entry{Function: c.entry, By: "call"}
+			ev.Entry = &handles.Entry{Function: c.entry, By: "call"}
 		}
 		if kind, name := entered(ev); kind != c.kind || name != c.name {
 			t.Errorf("%v, %s: %d %q, want %d %q", c.frames, c.entry, kind, name, c.kind, c.name)
@@ -104,14 +104,14 @@ func TestEntered(t *testing.T) {
 
 func TestGeneralizes(t *testing.T) {
 	for _, c := range []struct {
-		word, state rtl.State
+		word, state handles.State
 		want        bool
 	}{
-		{rtl.StateWaitBarrier, rtl.StateWaitBarrierExplicit, true},
-		{rtl.StateWaitBarrierImplicit, rtl.StateWaitBarrierImplicitParallel, true},
-		{rtl.StateWaitBarrierImplicit, rtl.StateWaitBarrierExplicit, false},
-		{rtl.StateWaitLock, rtl.StateWaitCritical, false},
-		{rtl.StateWaitBarrier, rtl.StateIdle, false},
+		{handles.StateWaitBarrier, handles.StateWaitBarrierExplicit, true},
+		{handles.StateWaitBarrierImplicit, handles.StateWaitBarrierImplicitParallel, true},
+		{handles.StateWaitBarrierImplicit, handles.StateWaitBarrierExplicit, false},
+		{handles.StateWaitLock, handles.StateWaitCritical, false},
+		{handles.StateWaitBarrier, handles.StateIdle, false},
 	} {
 		if got := generalizes(c.word, c.state); got != c.want {
 			t.Errorf("%v for %v: %t", c.word, c.state, got)

@@ -6,18 +6,17 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // WaitedDependences lists the tasks that the thread waits for since it depends on
 // them: those that have among their successors a dependence node on the thread's
 // own stack, which stands for the wait.
-func (wr *waits) WaitedDependences(h handles.Thread, ev *rtl.Evidence) ([]handles.Task, error) {
+func (wr *waits) WaitedDependences(h handles.Thread, ev *handles.Evidence) ([]handles.Task, error) {
 	o, in, err := wr.lookAt(h, ev)
 	if err != nil {
 		return nil, err
 	}
-	if in.State != rtl.StateWaitTaskwait || !strings.Contains(o.name, "deps") {
+	if in.State != handles.StateWaitTaskwait || !strings.Contains(o.name, "deps") {
 		return nil, fmt.Errorf("%v waits for no dependences: %w", h, callbacks.Unavailable)
 	}
 	low, high := runtimeStack(ev)

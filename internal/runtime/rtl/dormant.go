@@ -1,13 +1,16 @@
 package rtl
 
-import "github.com/ompd-inspect/ompd-inspect/callbacks"
+import (
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+)
 
 // Dormant is the error of opening a runtime that is loaded, but that the program
 // has not called yet: there is nothing to read in it. It is
 // callbacks.Unavailable.
 type Dormant struct {
-	Identity Identity // family, name, module, and the version of OpenMP if it is known
-	ICVs     []ICV    // the variables that can be asked for when it is used
+	Identity handles.Identity // family, name, module, and the version of OpenMP if it is known
+	ICVs     []handles.ICV    // the variables that can be asked for when it is used
 }
 
 // Error says what is loaded, and that it is not used yet.

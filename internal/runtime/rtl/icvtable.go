@@ -5,14 +5,15 @@ import (
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
 // ICVReading is an internal control variable and how R, a reader of a runtime, reads it.
 type ICVReading[R any] struct {
-	ICV
+	handles.ICV
 	// Read is nil for a variable that the runtime does not keep where it can be read;
 	// Missing then says why.
-	Read    func(R, Subject) (ICVValue, error)
+	Read    func(R, handles.Subject) (handles.ICVValue, error)
 	Missing string
 }
 
@@ -23,24 +24,24 @@ func (v ICVReading[R]) AsText() ICVReading[R] {
 }
 
 // value reads the variable.
-func (v ICVReading[R]) value(r R, s Subject) (ICVValue, error) {
+func (v ICVReading[R]) value(r R, s handles.Subject) (handles.ICVValue, error) {
 	if v.Read == nil {
-		return ICVValue{}, fmt.Errorf("%s: %w", v.Missing, callbacks.Unavailable)
+		return handles.ICVValue{}, fmt.Errorf("%s: %w", v.Missing, callbacks.Unavailable)
 	}
 	return v.Read(r, s)
 }
 
 // MissingICV is a variable that a runtime does not keep where it can be read.
 func MissingICV[R any](name, why string) ICVReading[R] {
-	return ICVReading[R]{ICV: ICV{Name: name, Scope: ScopeAddressSpace}, Missing: why}
+	return ICVReading[R]{ICV: handles.ICV{Name: name, Scope: handles.ScopeAddressSpace}, Missing: why}
 }
 
 // ICVTable has the variables of a runtime; their numbers begin with 1.
 type ICVTable[R any] []ICVReading[R]
 
 // ICVs lists the variables.
-func (t ICVTable[R]) ICVs() []ICV {
-	list := make([]ICV, len(t))
+func (t ICVTable[R]) ICVs() []handles.ICV {
+	list := make([]handles.ICV, len(t))
 	for i, v := range t {
 		list[i] = v.ICV
 	}
@@ -48,18 +49,19 @@ func (t ICVTable[R]) ICVs() []ICV {
 }
 
 // Value reads variable number id, which must have the scope of s.
-func (t ICVTable[R]) Value(r R, id int, s Subject) (ICVValue, error) {
+func (t ICVTable[R]) Value(r R, id int, s handles.Subject) (handles.ICVValue, error) {
 	if id < 1 || id > len(t) {
-		return ICVValue{}, fmt.Errorf("internal control variable number %d of %d: %w", id, len(t), callbacks.BadInput)
+		return handles.ICVValue{}, fmt.Errorf("internal control variable number %d of %d: %w", id, len(t),
+			callbacks.BadInput)
 	}
 	v := t[id-1]
 	if s.Scope != v.Scope {
-		return ICVValue{}, fmt.Errorf("%s asked for scope %v, it has scope %v: %w", v.Name, s.Scope, v.Scope,
+		return handles.ICVValue{}, fmt.Errorf("%s asked for scope %v, it has scope %v: %w", v.Name, s.Scope, v.Scope,
 			callbacks.BadInput)
 	}
 	value, err := v.value(r, s)
 	if err != nil {
-		return ICVValue{}, fmt.Errorf("%s: %w", v.Name, err)
+		return handles.ICVValue{}, fmt.Errorf("%s: %w", v.Name, err)
 	}
 	return value, nil
 }
@@ -67,12 +69,12 @@ func (t ICVTable[R]) Value(r R, id int, s Subject) (ICVValue, error) {
 // ControlVars reads the variables that names has, each as the environment variable that
 // sets it and its own name, for the subject s. Those that cannot be read are left out; if
 // none can, the error says why, after the reason that there is already.
-func (t ICVTable[R]) ControlVars(r R, s Subject, names [][2]string, why error) ([]ControlVar, error) {
+func (t ICVTable[R]) ControlVars(r R, s handles.Subject, names [][2]string, why error) ([]handles.ControlVar, error) {
 	byName := make(map[string]ICVReading[R], len(t))
 	for _, v := range t {
 		byName[v.Name] = v
 	}
-	var vars []ControlVar
+	var vars []handles.ControlVar
 	for _, n := range names {
 		v := byName[n[1]]
 		s.Scope = v.Scope
@@ -81,7 +83,7 @@ func (t ICVTable[R]) ControlVars(r R, s Subject, names [][2]string, why error) (
 			why = errors.Join(why, fmt.Errorf("%s: %w", n[0], err))
 			continue
 		}
-		vars = append(vars, ControlVar{Name: n[0], Value: value.Text, Source: value.Source})
+		vars = append(vars, handles.ControlVar{Name: n[0], Value: value.Text, Source: value.Source})
 	}
 	if len(vars) == 0 {
 		return nil, why

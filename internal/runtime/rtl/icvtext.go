@@ -4,18 +4,20 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
 // IntegerICV is a value that is an integer. text gives it the form that people write;
 // nil is decimal.
-func IntegerICV(v int64, text func(int64) string, source string) ICVValue {
+func IntegerICV(v int64, text func(int64) string, source string) handles.ICVValue {
 	return ListICV(v, nil, true, text, source)
 }
 
 // ListICV is a value that has one element for the current nesting level and one for
 // each deeper one, in the form of IntegerICV. whole tells that all of the deeper ones
 // are known.
-func ListICV(first int64, rest []int64, whole bool, text func(int64) string, source string) ICVValue {
+func ListICV(first int64, rest []int64, whole bool, text func(int64) string, source string) handles.ICVValue {
 	if text == nil {
 		text = func(v int64) string { return NameOf(v) }
 	}
@@ -23,7 +25,7 @@ func ListICV(first int64, rest []int64, whole bool, text func(int64) string, sou
 	for _, v := range rest {
 		parts = append(parts, text(v))
 	}
-	return ICVValue{Int: first, Text: strings.Join(parts, ","), Whole: whole && len(rest) == 0, Source: source}
+	return handles.ICVValue{Int: first, Text: strings.Join(parts, ","), Whole: whole && len(rest) == 0, Source: source}
 }
 
 // NameOf is name number v of names, or v in decimal if it has none.

@@ -1,6 +1,8 @@
 package rtl
 
-import "github.com/ompd-inspect/ompd-inspect/handles"
+import (
+	"github.com/ompd-inspect/ompd-inspect/handles"
+)
 
 // LossReader is a runtime that keeps its threads in a list of its own, which may
 // name threads that the process does not have: a child after fork has only the
@@ -9,7 +11,7 @@ import "github.com/ompd-inspect/ompd-inspect/handles"
 type LossReader interface {
 	// LostThreads finds the threads that the runtime counts on and that are not there, or are ending.
 	// of gives what is known of a thread.
-	LostThreads(of func(handles.Thread) *Evidence) Loss
+	LostThreads(of func(handles.Thread) *handles.Evidence) Loss
 }
 
 // Loss is what a runtime counts on and the process does not have, or will not have: threads that have ended, and

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -23,8 +24,8 @@ const (
 	PlaceOutside              // in the C library alone: being started, or ended
 )
 
-// Place tells where the stack says that the thread is; PlaceUnknown of no evidence.
-func (ev *Evidence) Place() Place {
+// PlaceOf returns the place of a thread by its stack, PlaceUnknown without evidence.
+func PlaceOf(ev *handles.Evidence) Place {
 	switch {
 	case ev == nil:
 		return PlaceUnknown
@@ -41,7 +42,7 @@ func (ev *Evidence) Place() Place {
 			return PlaceCut
 		case f.Owned:
 			return PlaceRuntime
-		case !f.System():
+		case !IsSystem(f):
 			return PlaceUser
 		}
 	}
@@ -64,8 +65,8 @@ var programCalls = []string{
 // runtime below it.
 func ProgramCall(name string) bool { return slices.Contains(programCalls, name) }
 
-// Working says why a thread at PlaceUser executes the program's code.
-func (ev *Evidence) Working() string {
+// Working explains why a thread at PlaceUser executes the program's code.
+func Working(ev *handles.Evidence) string {
 	switch {
 	case ev.TailCalled && ProgramCall(ev.Syscall):
 		return fmt.Sprintf("in system call %s, which no OpenMP runtime makes: the function of its region or task "+
@@ -77,13 +78,14 @@ func (ev *Evidence) Working() string {
 	return "its innermost frame is user code"
 }
 
-// System reports whether the frame is the C library's or the kernel's, or stands before it.
-func (f EvidenceFrame) System() bool { return f.Between || libc.IsSystem(f.Module) }
+// IsSystem reports whether the frame is the C library's or the kernel's, or stands before it.
+func IsSystem(f handles.EvidenceFrame) bool { return f.Between || libc.IsSystem(f.Module) }
 
 // WaitingState is the inferred state of a thread that waits for what is at id, a kind
 // of thing that the words of kind say. A null id is unknown.
-func WaitingState(s State, kind picture.WaitKind, id callbacks.Address, evidence ...string) ThreadState {
-	st := ThreadState{State: s, Evidence: JoinEvidence(evidence...)}
+func WaitingState(s handles.State, kind picture.WaitKind, id callbacks.Address,
+	evidence ...string) handles.ThreadState {
+	st := handles.ThreadState{State: s, Evidence: JoinEvidence(evidence...)}
 	if !id.IsNull() {
 		st.WaitID, st.WaitKind = id.Offset, kind
 	}

@@ -15,10 +15,10 @@ import (
 type WaitReader interface {
 	// WaitedLock describes the lock, critical section or atomic section that
 	// the thread waits for, or the turn in an ordered loop.
-	WaitedLock(h handles.Thread, ev *Evidence) (LockInfo, error)
+	WaitedLock(h handles.Thread, ev *handles.Evidence) (LockInfo, error)
 	// WaitedBarrier describes the barrier that the thread waits at. of gives
 	// what is known of it, and of the other members of its team.
-	WaitedBarrier(h handles.Thread, of func(handles.Thread) *Evidence) (BarrierInfo, error)
+	WaitedBarrier(h handles.Thread, of func(handles.Thread) *handles.Evidence) (BarrierInfo, error)
 	// WaitedGroup lists the unfinished tasks of the taskgroup at whose end
 	// the thread waits, as far as they are known, and says whether they are
 	// all.
@@ -27,10 +27,10 @@ type WaitReader interface {
 	// since a taskwait with dependences, or a task that it must execute at
 	// once, depends on them. It is callbacks.Unavailable for a thread that
 	// waits for all of its task's children.
-	WaitedDependences(h handles.Thread, ev *Evidence) ([]handles.Task, error)
+	WaitedDependences(h handles.Thread, ev *handles.Evidence) ([]handles.Task, error)
 	// WaitedIteration tells which iteration of a loop with dependences
 	// (depend(sink) or doacross) the thread waits for, if nobody has posted it.
-	WaitedIteration(h handles.Thread, ev *Evidence) (Iteration, error)
+	WaitedIteration(h handles.Thread, ev *handles.Evidence) (Iteration, error)
 }
 
 // LockInfo is what a runtime keeps of a lock.

@@ -13,6 +13,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks/callbackstest"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/extended"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
@@ -109,7 +111,7 @@ func TestLaws(t *testing.T) {
 func look(t testing.TB, tg callbacks.Target) *picture.Picture {
 	t.Helper()
 	mods, _ := tg.(callbacks.ModuleLister).Modules()
-	spaces, err := ompd.Open(tg, ompd.Options{})
+	spaces, err := extended.Open(tg, readers.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,10 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/extended"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
-	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
 // kind is what a place belongs to.
@@ -189,7 +190,7 @@ func (s *subject) runtimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	procs, _ := ompd.Open(c, ompd.Options{})
+	procs, _ := extended.Open(c, readers.Options{})
 	for _, p := range procs {
 		rt := rtl.Runtime(p)
 		bases := structures(rt)

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/live"
@@ -128,7 +130,7 @@ func lookAt(t testing.TB, p *omptest.Process, say func(string, ...any)) {
 
 // lookForLLVM says what LLVM's library asks for.
 func lookForLLVM(target callbacks.Target, add func(string, ...any)) error {
-	all, err := ompd.RecoverSymbols(target)
+	all, err := readers.RecoverSymbols(target)
 	if err != nil {
 		return err
 	}
@@ -157,7 +159,7 @@ func lookForLLVM(target callbacks.Target, add func(string, ...any)) error {
 
 // stateOf is the value of a state's name, -1 if it is not determined.
 func stateOf(name string) int {
-	for _, s := range rtl.States() {
+	for _, s := range handles.States() {
 		if s.String() == name && name != "" {
 			return int(s)
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
@@ -45,7 +44,7 @@ type library interface {
 type icv struct {
 	name  string
 	id    int
-	scope rtl.Scope
+	scope handles.Scope
 }
 
 // ours is this module's library.
@@ -79,7 +78,7 @@ func (o ours) ask(routine string, h any, n int64) answer {
 		v, err := o.p.OMPVersion()
 		return result(v, nil, err)
 	case "ompd_enumerate_states":
-		s, more, err := o.p.NextState(rtl.State(n))
+		s, more, err := o.p.NextState(handles.State(n))
 		return result(fmt.Sprintf("ompt_state_%v %v", s, more), int64(s), err)
 	case "ompd_get_display_control_vars":
 		lines, err := o.p.DisplayControlVars()
@@ -101,7 +100,7 @@ func (o ours) askThread(routine string, h handles.Thread, n int64) answer {
 		s, err := o.p.State(h, nil)
 		return result(fmt.Sprintf("%v wait %#x", s.State, s.WaitID), nil, err)
 	}
-	v, err := o.p.ToolData(rtl.Subject{Scope: rtl.ScopeThread, Thread: h})
+	v, err := o.p.ToolData(handles.Subject{Scope: handles.ScopeThread, Thread: h})
 	return result(fmt.Sprintf("%#x", v), nil, err)
 }
 
@@ -114,7 +113,7 @@ func (o ours) askParallel(routine string, h handles.Parallel, n int64) answer {
 	case "ompd_get_task_in_parallel":
 		return ofTask(o.p.TaskInParallel(h, int(n)))
 	}
-	v, err := o.p.ToolData(rtl.Subject{Scope: rtl.ScopeParallel, Parallel: h})
+	v, err := o.p.ToolData(handles.Subject{Scope: handles.ScopeParallel, Parallel: h})
 	return result(fmt.Sprintf("%#x", v), nil, err)
 }
 
@@ -133,7 +132,7 @@ func (o ours) askTask(routine string, h handles.Task) answer {
 		f, err := o.p.TaskFrame(h)
 		return result(fmt.Sprintf("exit %v enter %v", f.Exit, f.Enter), nil, err)
 	}
-	v, err := o.p.ToolData(rtl.Subject{Scope: rtl.ScopeTask, Task: h})
+	v, err := o.p.ToolData(handles.Subject{Scope: handles.ScopeTask, Task: h})
 	return result(fmt.Sprintf("%#x", v), nil, err)
 }
 
@@ -146,7 +145,7 @@ func (o ours) icvs() []icv {
 }
 
 func (o ours) icv(v icv, h any, text bool) answer {
-	s := rtl.Subject{Scope: v.scope}
+	s := handles.Subject{Scope: v.scope}
 	switch h := h.(type) {
 	case handles.Thread:
 		s.Thread = h
@@ -228,7 +227,7 @@ func (p *peer) askValue(routine string, of uint64, n int64) answer {
 		return show(func() string { return fmt.Sprintf("%#x", word(0)) })
 	case "ompd_get_state":
 		rc, res = p.call(routine, of, out, out)
-		return show(func() string { return fmt.Sprintf("%v wait %#x", rtl.State(word(0)), word(1)) })
+		return show(func() string { return fmt.Sprintf("%v wait %#x", handles.State(word(0)), word(1)) })
 	case "ompd_get_task_function":
 		rc, res = p.call(routine, of, make([]byte, 16))
 		return show(func() string { return fmt.Sprintf("%#x", callbacks.Word(res[0][8:])) })
@@ -275,7 +274,7 @@ func (p *peer) icvs() []icv {
 			p.t.Fatalf("ompd_enumerate_icvs(%d): %v", id, rc)
 		}
 		id, more = callbacks.Word(res[0]), callbacks.Word(res[3]) != 0
-		all = append(all, icv{p.text(callbacks.Word(res[1])), int(id), rtl.Scope(callbacks.Word(res[2]))})
+		all = append(all, icv{p.text(callbacks.Word(res[1])), int(id), handles.Scope(callbacks.Word(res[2]))})
 	}
 	return all
 }

@@ -9,8 +9,9 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/extended"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
-	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
 // openPeer initialises LLVM's library for a core.
@@ -40,7 +41,7 @@ func pictures(t *testing.T, host string, r *omptest.Result) (theirs, own picture
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { core.Close() })
-	ps, err := ompd.Open(core, ompd.Options{Epoch: 1})
+	ps, err := extended.Open(core, readers.Options{Epoch: 1})
 	if err != nil || len(ps) != 1 {
 		t.Fatalf("%d runtimes, want 1: %v", len(ps), err)
 	}
@@ -49,7 +50,7 @@ func pictures(t *testing.T, host string, r *omptest.Result) (theirs, own picture
 		t.Fatal(err)
 	}
 	s := newServer(t, core, ps[0].Identity().Module, ps[0].Layout().All())
-	return look(openPeer(t, host, r.Runtime, s), lwps), look(ours{ps[0]}, lwps)
+	return look(openPeer(t, host, r.Runtime, s), lwps), look(ours{ps[0].Process}, lwps)
 }
 
 // TestAgainstLibompd asks both libraries the same questions. Answers are equal, or

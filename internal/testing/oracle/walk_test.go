@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
 // maxChain bounds the walks outwards from a thread, of either library.
@@ -31,7 +31,7 @@ func look(lib library, lwps []callbacks.ThreadID) picture {
 	}
 	p.ask(lib, "space", "ompd_get_omp_version", nil, 0)
 	p.ask(lib, "space", "ompd_get_display_control_vars", nil, 0)
-	p.variables(lib, variables, "space", rtl.ScopeAddressSpace, nil)
+	p.variables(lib, variables, "space", handles.ScopeAddressSpace, nil)
 	p.states(lib)
 	p.misuse(lib, variables, lwps)
 	for i, lwp := range lwps {
@@ -44,8 +44,8 @@ func look(lib library, lwps []callbacks.ThreadID) picture {
 			p.ask(lib, of, "ompd_get_thread_id", h, int64(kind))
 		}
 		p.ask(lib, of, "ompd_get_state", h, 0)
-		p.ask(lib, of, "ompd_get_tool_data", h, int64(rtl.ScopeThread))
-		p.variables(lib, variables, of, rtl.ScopeThread, h)
+		p.ask(lib, of, "ompd_get_tool_data", h, int64(handles.ScopeThread))
+		p.variables(lib, variables, of, handles.ScopeThread, h)
 		p.chains(lib, variables, of, h)
 	}
 	return p
@@ -59,12 +59,12 @@ func (p picture) misuse(lib library, variables []icv, lwps []callbacks.ThreadID)
 	h := lib.ask("ompd_get_thread_handle", nil, int64(lwps[0].Value)).handle
 	for _, v := range variables {
 		if v.name == "levels-var" {
-			v.scope = rtl.ScopeThread
+			v.scope = handles.ScopeThread
 			p["misuse/levels-var of a thread"] = lib.icv(v, h, false)
 			p["misuse/levels-var of a thread text"] = lib.icv(v, h, true)
 		}
 	}
-	v := icv{id: unknown, scope: rtl.ScopeAddressSpace}
+	v := icv{id: unknown, scope: handles.ScopeAddressSpace}
 	p["misuse/unknown-var"] = lib.icv(v, nil, false)
 	p["misuse/unknown-var text"] = lib.icv(v, nil, true)
 }
@@ -123,8 +123,8 @@ func (p picture) ask(lib library, of, routine string, h any, n int64) any {
 // region asks everything about a region and returns the enclosing one.
 func (p picture) region(lib library, variables []icv, of string, h any) any {
 	of = p.unique(fmt.Sprintf("%s/region of level %s", of, level(lib, variables, h)))
-	p.variables(lib, variables, of, rtl.ScopeParallel, h)
-	p.ask(lib, of, "ompd_get_tool_data", h, int64(rtl.ScopeParallel))
+	p.variables(lib, variables, of, handles.ScopeParallel, h)
+	p.ask(lib, of, "ompd_get_tool_data", h, int64(handles.ScopeParallel))
 	size := 0
 	fmt.Sscan(p[of+"/team-size-var"].value, &size)
 	for _, n := range []int{-1, size} { // out of range
@@ -140,8 +140,8 @@ func (p picture) region(lib library, variables []icv, of string, h any) any {
 
 // task asks everything about a task and returns the one that generated it.
 func (p picture) task(lib library, variables []icv, of string, h any) any {
-	p.variables(lib, variables, of, rtl.ScopeTask, h)
-	p.ask(lib, of, "ompd_get_tool_data", h, int64(rtl.ScopeTask))
+	p.variables(lib, variables, of, handles.ScopeTask, h)
+	p.ask(lib, of, "ompd_get_tool_data", h, int64(handles.ScopeTask))
 	for _, routine := range []string{"ompd_get_task_parallel_handle", "ompd_get_scheduling_task_handle",
 		"ompd_get_task_function", "ompd_get_task_frame"} {
 		p.ask(lib, of, routine, h, 0)
@@ -157,7 +157,7 @@ func (p picture) currentTask(lib library, variables []icv, of string, thread, ta
 			continue
 		}
 		h := task
-		if v.scope == rtl.ScopeThread {
+		if v.scope == handles.ScopeThread {
 			h = thread
 		}
 		p[of+"/"+v.name] = lib.icv(v, h, false)
@@ -166,7 +166,7 @@ func (p picture) currentTask(lib library, variables []icv, of string, thread, ta
 }
 
 // variables asks all variables of a scope, as integers and as text.
-func (p picture) variables(lib library, all []icv, of string, scope rtl.Scope, h any) {
+func (p picture) variables(lib library, all []icv, of string, scope handles.Scope, h any) {
 	for _, v := range all {
 		if v.scope == scope && !slices.Contains(strings.Fields(ofCurrentTask), v.name) {
 			p[of+"/"+v.name] = lib.icv(v, h, false)
@@ -181,8 +181,8 @@ const ofCurrentTask = "dyn-var nthreads-var default-device-var"
 
 // states enumerates the states.
 func (p picture) states(lib library) {
-	at := int64(rtl.StateUndefined)
-	for n := 0; n < len(rtl.States()); n++ {
+	at := int64(handles.StateUndefined)
+	for n := 0; n < len(handles.States()); n++ {
 		a := lib.ask("ompd_enumerate_states", nil, at)
 		next, ok := a.handle.(int64)
 		name, more, _ := strings.Cut(a.value, " ")

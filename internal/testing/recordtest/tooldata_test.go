@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
@@ -36,12 +36,12 @@ func TestToolData(t *testing.T) {
 				}
 				in := g.Tasks[len(g.Tasks)-1]
 				for _, c := range []struct {
-					subject rtl.Subject
+					subject handles.Subject
 					want    uint64
 				}{
-					{rtl.Subject{Scope: rtl.ScopeThread, Thread: thread}, g.ID},
-					{rtl.Subject{Scope: rtl.ScopeParallel, Parallel: parallel}, in.Region},
-					{rtl.Subject{Scope: rtl.ScopeImplicitTask, Task: task}, in.ID},
+					{handles.Subject{Scope: handles.ScopeThread, Thread: thread}, g.ID},
+					{handles.Subject{Scope: handles.ScopeParallel, Parallel: parallel}, in.Region},
+					{handles.Subject{Scope: handles.ScopeImplicitTask, Task: task}, in.ID},
 				} {
 					got, err := process.ToolData(c.subject)
 					if err != nil || got != c.want || got == 0 {
@@ -64,7 +64,7 @@ func TestNoToolData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := process.ToolData(rtl.Subject{Scope: rtl.ScopeThread, Thread: thread})
+	v, err := process.ToolData(handles.Subject{Scope: handles.ScopeThread, Thread: thread})
 	if !errors.Is(err, callbacks.Unavailable) {
 		t.Errorf("%#x, %v", v, err)
 	}

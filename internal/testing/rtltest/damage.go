@@ -52,7 +52,7 @@ const maxWalk = 200_000
 
 // Walk asks everything of everything that the runtime lists, and returns how
 // many threads answered without an error.
-func Walk(t *testing.T, rt rtl.Runtime, evidence func(handles.Thread) *rtl.Evidence) (whole int) {
+func Walk(t *testing.T, rt rtl.Runtime, evidence func(handles.Thread) *handles.Evidence) (whole int) {
 	t.Helper()
 	regions := map[handles.Parallel]bool{}
 	for h, err := range rt.Threads() {
@@ -70,7 +70,7 @@ func Walk(t *testing.T, rt rtl.Runtime, evidence func(handles.Thread) *rtl.Evide
 		}
 		task, taskErr := rt.CurrentTask(h)
 		walkTasks(t, rt, task, taskErr)
-		askICVs(rt, rtl.Subject{Thread: h})
+		askICVs(rt, handles.Subject{Thread: h})
 		if errors.Join(err, stateErr, bareErr) == nil {
 			whole++
 		}
@@ -93,7 +93,7 @@ func walkRegion(t *testing.T, rt rtl.Runtime, p handles.Parallel) {
 		task, err := rt.TaskInParallel(p, n)
 		walkTasks(t, rt, task, err)
 	}
-	askICVs(rt, rtl.Subject{Parallel: p})
+	askICVs(rt, handles.Subject{Parallel: p})
 	count := 0
 	for task, err := range rt.ExplicitTasks(p) {
 		if count++; count > maxWalk {
@@ -112,7 +112,7 @@ func walkTasks(t *testing.T, rt rtl.Runtime, task handles.Task, err error) {
 		_, _ = rt.SchedulingTask(task)
 		_, _ = rt.TaskParallel(task)
 		_, _ = rt.WaitsFor(task)
-		askICVs(rt, rtl.Subject{Task: task})
+		askICVs(rt, handles.Subject{Task: task})
 		if n++; n > 100 { // a circle that the one who asks must see
 			return
 		}
@@ -120,7 +120,7 @@ func walkTasks(t *testing.T, rt rtl.Runtime, task handles.Task, err error) {
 }
 
 // askICVs reads all variables of the scopes that s names.
-func askICVs(rt rtl.Runtime, s rtl.Subject) {
+func askICVs(rt rtl.Runtime, s handles.Subject) {
 	for i, v := range rt.ICVs() {
 		s.Scope = v.Scope
 		_, _ = rt.ICV(i+1, s)

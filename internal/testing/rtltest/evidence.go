@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 )
 
@@ -16,13 +16,13 @@ func system(f unwind.Frame) bool {
 }
 
 // Evidence is what is known of the thread with an LWP.
-func (s *Subject) Evidence(t *testing.T, lwp int) *rtl.Evidence {
+func (s *Subject) Evidence(t *testing.T, lwp int) *handles.Evidence {
 	t.Helper()
 	regs, err := s.Core.Registers(callbacks.LWP(uint64(lwp)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ev := &rtl.Evidence{Registers: &regs, Syscall: arch.SyscallName(regs.Arch, regs.Syscall),
+	ev := &handles.Evidence{Registers: &regs, Syscall: arch.SyscallName(regs.Arch, regs.Syscall),
 		Wakes: arch.IsFutexWake(&regs)}
 	if word, ok := arch.IsFutexWait(&regs); ok {
 		ev.Futex = word
@@ -32,7 +32,7 @@ func (s *Subject) Evidence(t *testing.T, lwp int) *rtl.Evidence {
 		t.Fatalf("LWP %d: %v", lwp, err)
 	}
 	for i, f := range frames {
-		ef := rtl.EvidenceFrame{PC: f.PC, CFA: f.CFA, Owned: s.Owns(f.LookupPC())}
+		ef := handles.EvidenceFrame{PC: f.PC, CFA: f.CFA, Owned: s.Owns(f.LookupPC())}
 		if f.Module != nil {
 			ef.Module = filepath.Base(f.Module.Path)
 		}
@@ -51,14 +51,14 @@ func (s *Subject) Evidence(t *testing.T, lwp int) *rtl.Evidence {
 }
 
 // entry is the call that frame i made.
-func (s *Subject) entry(frames []unwind.Frame, i int) *rtl.Entry {
+func (s *Subject) entry(frames []unwind.Frame, i int) *handles.Entry {
 	name, by := s.called(frames[i].PC), "call instruction"
 	if name == "" {
 		name, _, _ = s.Names.Exported(frames[i-1].LookupPC())
 		by = "symbol of the frame"
 	}
 	regs := frames[i].Registers
-	return &rtl.Entry{
+	return &handles.Entry{
 		Function: name, By: by, Return: frames[i].PC,
 		StackLow: callbacks.At(frames[0].Registers.SP()), StackHigh: callbacks.At(frames[i-1].CFA),
 		Arg: func(n int) (uint64, bool) {

@@ -8,22 +8,21 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // icv reads a variable by its name for the thread h, its region or its task.
-func (s *Subject) icv(name string, h handles.Thread) (rtl.ICVValue, error) {
+func (s *Subject) icv(name string, h handles.Thread) (handles.ICVValue, error) {
 	for i, v := range s.ICVs() {
 		if v.Name != name {
 			continue
 		}
-		subject := rtl.Subject{Scope: v.Scope, Thread: h}
+		subject := handles.Subject{Scope: v.Scope, Thread: h}
 		subject.Parallel, _ = s.CurrentParallel(h)
 		subject.Task, _ = s.CurrentTask(h)
 		return s.ICV(i+1, subject)
 	}
-	return rtl.ICVValue{}, fmt.Errorf("no variable %s: %w", name, callbacks.Unsupported)
+	return handles.ICVValue{}, fmt.Errorf("no variable %s: %w", name, callbacks.Unsupported)
 }
 
 // scheduleText is the text of an omp_sched_t.
@@ -103,16 +102,16 @@ func (s *Subject) CheckControls(t *testing.T, env []string) {
 func (s *Subject) CheckBadQuestions(t *testing.T) {
 	t.Helper()
 	for _, id := range []int{-1, 0, len(s.ICVs()) + 1} {
-		if _, err := s.ICV(id, rtl.Subject{Scope: rtl.ScopeAddressSpace}); RC(err) != callbacks.BadInput {
+		if _, err := s.ICV(id, handles.Subject{Scope: handles.ScopeAddressSpace}); RC(err) != callbacks.BadInput {
 			t.Errorf("variable %d: %v", id, err)
 		}
 	}
 	for i, v := range s.ICVs() {
-		wrong := rtl.ScopeTask
-		if v.Scope == rtl.ScopeTask {
-			wrong = rtl.ScopeThread
+		wrong := handles.ScopeTask
+		if v.Scope == handles.ScopeTask {
+			wrong = handles.ScopeThread
 		}
-		if _, err := s.ICV(i+1, rtl.Subject{Scope: wrong}); RC(err) != callbacks.BadInput {
+		if _, err := s.ICV(i+1, handles.Subject{Scope: wrong}); RC(err) != callbacks.BadInput {
 			t.Errorf("%s in scope %v: %v", v.Name, wrong, err)
 		}
 	}

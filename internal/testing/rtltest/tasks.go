@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -91,11 +90,11 @@ func (s *Subject) checkStates(t *testing.T) {
 }
 
 // fits reports whether a state is as much of the wanted one as can be told.
-func (s *Subject) fits(got rtl.State, want string) bool {
+func (s *Subject) fits(got handles.State, want string) bool {
 	switch {
 	case got.String() == want:
 		return true
-	case s.Expect.Nameless && got == rtl.StateUndefined &&
+	case s.Expect.Nameless && got == handles.StateUndefined &&
 		slices.Contains([]string{"wait_critical", "wait_lock", "wait_ordered"}, want):
 		return true
 	}

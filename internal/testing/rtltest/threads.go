@@ -5,7 +5,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -47,8 +46,8 @@ func (s *Subject) checkThread(t *testing.T, h handles.Thread, want omptest.Threa
 			info.Role, info.ThreadNum, info.HiddenHelper, want.Role, want.ThreadNum)
 	}
 	hs := s.Regions(t, h)
-	levels := map[int]rtl.ParallelInfo{}
-	top := rtl.ParallelInfo{}
+	levels := map[int]handles.ParallelInfo{}
+	top := handles.ParallelInfo{}
 	for _, p := range hs {
 		top, err = s.Parallel(p)
 		if err != nil {
@@ -78,7 +77,7 @@ func (s *Subject) checkThread(t *testing.T, h handles.Thread, want omptest.Threa
 
 // checkFunction holds a region's function and its place in the source against the
 // construct, which is on a line of the source.
-func (s *Subject) checkFunction(t *testing.T, want omptest.ThreadTruth, p rtl.ParallelInfo, line int) {
+func (s *Subject) checkFunction(t *testing.T, want omptest.ThreadTruth, p handles.ParallelInfo, line int) {
 	switch {
 	case p.Level == 0 || want.Role == "helper":
 	case s.Expect.Sources:
@@ -103,7 +102,7 @@ func (s *Subject) checkFunction(t *testing.T, want omptest.ThreadTruth, p rtl.Pa
 }
 
 // checkMembership goes from the region back to the thread and its tasks.
-func (s *Subject) checkMembership(t *testing.T, h handles.Thread, p handles.Parallel, info rtl.ThreadInfo) {
+func (s *Subject) checkMembership(t *testing.T, h handles.Thread, p handles.Parallel, info handles.ThreadInfo) {
 	back, err := s.ThreadInParallel(p, info.ThreadNum)
 	if err != nil || back != h {
 		t.Errorf("thread %d of %v is %v (%v), want %v", info.ThreadNum, p, back, err, h)

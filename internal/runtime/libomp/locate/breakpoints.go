@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // equivalents are exported functions that stand for a location where the runtime
@@ -32,12 +32,12 @@ func NewLocations(mem callbacks.Memory, mod *callbacks.Module, g *Globals) *Loca
 
 // Breakpoints finds the locations by their symbols and by the code that calls
 // them. Where both are there, they have to agree.
-func (ls *Locations) Breakpoints() ([]rtl.Breakpoint, error) {
+func (ls *Locations) Breakpoints() ([]handles.Breakpoint, error) {
 	proofs, codeErr := ls.provenStubs()
 	tracing, _ := layout.ReadGlobal(ls.mem, ls.globals.OmpdState, 8)
-	var out []rtl.Breakpoint
-	for _, name := range rtl.StandardBreakpoints() {
-		b := rtl.Breakpoint{BreakpointName: name}
+	var out []handles.Breakpoint
+	for _, name := range handles.StandardBreakpoints() {
+		b := handles.Breakpoint{BreakpointName: name}
 		symbol, a := ls.breakpointSymbol(name.Name)
 		proof, proven := proofs[name.Name]
 		b.Sites, b.Entries = proof.sites, ls.bodyEntries(name.Name)
@@ -47,17 +47,17 @@ func (ls *Locations) Breakpoints() ([]rtl.Breakpoint, error) {
 				callbacks.Incompatible)
 			b.Sites = nil
 		case symbol != "":
-			b.Address, b.How, b.Function, b.Evidence = a, rtl.BreakpointSymbol, symbol, "symbol of the runtime"
+			b.Address, b.How, b.Function, b.Evidence = a, handles.BreakpointSymbol, symbol, "symbol of the runtime"
 			if proven && proof.err == nil {
 				b.Evidence += "; the code agrees: " + proof.evidence
 			}
 		case proven && proof.err == nil:
-			b.Address, b.How, b.Evidence = proof.entry, rtl.BreakpointCode, proof.evidence
+			b.Address, b.How, b.Evidence = proof.entry, handles.BreakpointCode, proof.evidence
 		default:
 			b = ls.equivalent(b, notFound(name.Name, proven, proof.err, codeErr))
 		}
 		b.Active = b.Address != (callbacks.Address{}) &&
-			(b.How == rtl.BreakpointEquivalent || tracing&1 != 0 || name.Name == validLocations)
+			(b.How == handles.BreakpointEquivalent || tracing&1 != 0 || name.Name == validLocations)
 		out = append(out, b)
 	}
 	return out, nil
@@ -75,7 +75,7 @@ func notFound(name string, looked bool, err, codeErr error) error {
 }
 
 // equivalent completes b by an exported function, if there is one.
-func (ls *Locations) equivalent(b rtl.Breakpoint, why error) rtl.Breakpoint {
+func (ls *Locations) equivalent(b handles.Breakpoint, why error) handles.Breakpoint {
 	b.Err = why
 	e, ok := equivalents[b.Name]
 	if !ok {
@@ -85,7 +85,7 @@ func (ls *Locations) equivalent(b rtl.Breakpoint, why error) rtl.Breakpoint {
 	if err != nil {
 		return b
 	}
-	b.Address, b.How, b.Function, b.Evidence, b.Sites = a, rtl.BreakpointEquivalent, e.function, e.event,
+	b.Address, b.How, b.Function, b.Evidence, b.Sites = a, handles.BreakpointEquivalent, e.function, e.event,
 		[]callbacks.Address{a}
 	return b
 }

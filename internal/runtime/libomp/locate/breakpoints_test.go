@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
@@ -20,7 +20,7 @@ var sourceOrder = []string{
 }
 
 // locationsOf gives the locations of a target's one runtime by name.
-func locationsOf(tb testing.TB, t callbacks.Target) map[string]rtl.Breakpoint {
+func locationsOf(tb testing.TB, t callbacks.Target) map[string]handles.Breakpoint {
 	tb.Helper()
 	mods, err := Find(t)
 	if err != nil || len(mods) != 1 {
@@ -30,7 +30,7 @@ func locationsOf(tb testing.TB, t callbacks.Target) map[string]rtl.Breakpoint {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	all := map[string]rtl.Breakpoint{}
+	all := map[string]handles.Breakpoint{}
 	list, err := NewLocations(t, mods[0], &loc.Layout.Globals).Breakpoints()
 	if err != nil {
 		tb.Fatal(err)
@@ -38,7 +38,7 @@ func locationsOf(tb testing.TB, t callbacks.Target) map[string]rtl.Breakpoint {
 	for _, b := range list {
 		all[b.Name] = b
 	}
-	if len(all) != len(list) || len(list) != len(rtl.StandardBreakpoints()) {
+	if len(all) != len(list) || len(list) != len(handles.StandardBreakpoints()) {
 		tb.Fatalf("%d locations, %d names", len(list), len(all))
 	}
 	return all
@@ -54,7 +54,7 @@ func TestProvenLocations(t *testing.T) {
 			last := uint64(0)
 			for _, name := range sourceOrder {
 				b := all[name]
-				if b.How != rtl.BreakpointCode || b.Err != nil || len(b.Sites) == 0 || b.Evidence == "" ||
+				if b.How != handles.BreakpointCode || b.Err != nil || len(b.Sites) == 0 || b.Evidence == "" ||
 					b.Address.Offset <= last {
 					t.Errorf("%s: %+v, behind %#x", name, b, last)
 				}
@@ -69,7 +69,7 @@ func TestProvenLocations(t *testing.T) {
 				}
 			}
 			checkEntries(t, all)
-			if b := all["ompd_bp_teams_begin"]; b.How != rtl.BreakpointEquivalent ||
+			if b := all["ompd_bp_teams_begin"]; b.How != handles.BreakpointEquivalent ||
 				b.Function != "__kmpc_fork_teams" || b.Err == nil {
 				t.Errorf("teams: %+v", b)
 			}
@@ -78,9 +78,9 @@ func TestProvenLocations(t *testing.T) {
 }
 
 // checkEntries looks for the functions that get bodies.
-func checkEntries(t *testing.T, all map[string]rtl.Breakpoint) {
+func checkEntries(t *testing.T, all map[string]handles.Breakpoint) {
 	t.Helper()
-	for name, want := range map[string]rtl.BodyEntry{
+	for name, want := range map[string]handles.BodyEntry{
 		"ompd_bp_parallel_begin": {Function: "__kmpc_fork_call", Argument: 2},
 		"ompd_bp_task_begin": {Function: "__kmpc_omp_task", Argument: 2, Task: true, BodyOffset: 8,
 			TaskArgument: 1},
@@ -116,12 +116,12 @@ func TestNamedLocations(t *testing.T) {
 	}})
 	for name, symbol := range map[string]string{task: task, thread: "_Z20ompd_bp_thread_beginv",
 		validLocations: "_Z24ompd_dll_locations_validv"} {
-		if b := named[name]; b.How != rtl.BreakpointSymbol || b.Function != symbol ||
+		if b := named[name]; b.How != handles.BreakpointSymbol || b.Function != symbol ||
 			b.Address != proven[name].Address || !strings.Contains(b.Evidence, "code agrees") {
 			t.Errorf("%s: %+v", name, b)
 		}
 	}
-	if b := named["ompd_bp_device_begin"]; b.How != rtl.BreakpointSymbol || b.Address.IsNull() {
+	if b := named["ompd_bp_device_begin"]; b.How != handles.BreakpointSymbol || b.Address.IsNull() {
 		t.Errorf("device: %+v", b)
 	}
 	if b := named[parallel]; !b.Address.IsNull() || !errors.Is(b.Err, callbacks.Incompatible) {
@@ -154,7 +154,7 @@ func TestFoldedLocations(t *testing.T) {
 		folded.poke(proven[name].Address, 0x0b0f, 2) // ud2
 	}
 	all = locationsOf(t, folded)
-	if b := all["ompd_bp_parallel_begin"]; b.How != rtl.BreakpointEquivalent || b.Function != "__kmp_fork_call" ||
+	if b := all["ompd_bp_parallel_begin"]; b.How != handles.BreakpointEquivalent || b.Function != "__kmp_fork_call" ||
 		!b.Active || !mod.Contains(b.Address) {
 		t.Errorf("equivalent: %+v", b)
 	}

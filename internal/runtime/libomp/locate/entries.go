@@ -1,6 +1,8 @@
 package locate
 
-import "github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+import (
+	"github.com/ompd-inspect/ompd-inspect/handles"
+)
 
 // Where compilers and the runtime agreed that things are: a task is a kmp_task_t,
 // which begins with its shared variables and its body (kmp.h), and bodies are
@@ -13,7 +15,7 @@ const (
 // entries are the functions that get bodies: those of LLVM's compilers, those of
 // GCC, whose programs this runtime executes too, and the one that calls the body in
 // each thread.
-var entries = map[string][]rtl.BodyEntry{
+var entries = map[string][]handles.BodyEntry{
 	"ompd_bp_parallel_begin": {
 		{Function: "__kmpc_fork_call", Argument: 2}, {Function: "__kmpc_fork_call_if", Argument: 2},
 		{Function: "__kmp_invoke_microtask"},
@@ -30,14 +32,14 @@ var entries = map[string][]rtl.BodyEntry{
 }
 
 // taskEntry is a function that gets a task.
-func taskEntry(function string, taskArgument int) rtl.BodyEntry {
-	return rtl.BodyEntry{Function: function, Argument: 2, Task: true, BodyOffset: taskBodyOffset,
+func taskEntry(function string, taskArgument int) handles.BodyEntry {
+	return handles.BodyEntry{Function: function, Argument: 2, Task: true, BodyOffset: taskBodyOffset,
 		TaskArgument: taskArgument}
 }
 
 // bodyEntries are those entries of a location that this runtime has.
-func (ls *Locations) bodyEntries(location string) []rtl.BodyEntry {
-	var out []rtl.BodyEntry
+func (ls *Locations) bodyEntries(location string) []handles.BodyEntry {
+	var out []handles.BodyEntry
 	for _, e := range entries[location] {
 		if a, err := ls.exportedFunction(e.Function); err == nil {
 			e.Address = a

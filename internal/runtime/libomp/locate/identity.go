@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // marker is a function that the runtime exports since a release.
@@ -69,8 +69,8 @@ const Family, FullName = "libomp", "LLVM OpenMP runtime"
 
 // identify names the runtime. The release is concluded from what it exports;
 // where that leaves several, from its path, and then from the layouts that fit.
-func identify(t callbacks.Target, mod *callbacks.Module, fp *fingerprint) rtl.Identity {
-	id := rtl.Identity{Family: Family, Name: FullName, Module: mod}
+func identify(t callbacks.Target, mod *callbacks.Module, fp *fingerprint) handles.Identity {
+	id := handles.Identity{Family: Family, Name: FullName, Module: mod}
 	s := exported(t, mod)
 	if s != (layout.Releases{}) {
 		id.VersionBy = "exported functions"

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
@@ -16,7 +17,7 @@ type Located struct {
 	Layout   Layout
 	Report   layout.Report // of Layout, and late of Settings
 	Settings func() *Settings
-	Identity rtl.Identity // without what the runtime's own variables say
+	Identity handles.Identity // without what the runtime's own variables say
 }
 
 // Locate finds out where the fields and globals of the runtime in mod lie. A

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
@@ -113,7 +114,7 @@ func (r *recovery) breakpoints() error {
 		case b.Address.IsNull() && !isStub(b.Name):
 		case b.Address.IsNull():
 			r.fail(b.Name, b.Err)
-		case b.How != rtl.BreakpointEquivalent:
+		case b.How != handles.BreakpointEquivalent:
 			r.add(rtl.Symbol{Name: b.Name, Address: b.Address, Size: 1, Kind: rtl.SymbolFunction, Evidence: b.Evidence})
 		}
 	}

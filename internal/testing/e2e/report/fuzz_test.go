@@ -12,12 +12,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/extended"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
-	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
 // Mutations of a core that the fuzzer makes: up to maxMutations of mutationSize
@@ -67,7 +68,7 @@ func newPatient(f *testing.F, r *omptest.Result) *patient {
 	}
 	defer core.Close()
 	tr := &tracer{core, map[uint64]bool{}}
-	procs, err := ompd.Open(tr, ompd.Options{})
+	procs, err := extended.Open(tr, readers.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}

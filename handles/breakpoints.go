@@ -1,4 +1,4 @@
-package rtl
+package handles
 
 import (
 	"slices"

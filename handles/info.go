@@ -1,8 +1,7 @@
-package rtl
+package handles
 
 import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -51,8 +50,8 @@ type TaskInfo struct {
 	Function           callbacks.Address // outlined function; null if none is kept
 	Source             SourceLocation    // of the construct, as the compiler told the runtime
 	IncompleteChildren int               // children that are not finished; -1 if the runtime does not keep the number
-	Generating         handles.Task      // the task that generated it; zero if there is none, or it is not known
-	Thread             handles.Thread    // the thread that executes it or has it suspended; zero if none or unknown
+	Generating         Task              // the task that generated it; zero if there is none, or it is not known
+	Thread             Thread            // the thread that executes it or has it suspended; zero if none or unknown
 	ThreadNum          int               // of an implicit task; -1 otherwise
 	Predecessors       int               // unfinished predecessors in the dependence graph; 0 if none
 	Priority           int
@@ -102,9 +101,9 @@ func (s Scope) String() string {
 // Subject is what a variable is asked of: an address space, or one handle.
 type Subject struct {
 	Scope    Scope
-	Thread   handles.Thread   // for ScopeThread
-	Parallel handles.Parallel // for ScopeParallel
-	Task     handles.Task     // for ScopeTask and ScopeImplicitTask
+	Thread   Thread   // for ScopeThread
+	Parallel Parallel // for ScopeParallel
+	Task     Task     // for ScopeTask and ScopeImplicitTask
 }
 
 // ICV describes an internal control variable.

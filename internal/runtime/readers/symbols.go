@@ -1,4 +1,4 @@
-package ompd
+package readers
 
 import (
 	"errors"
@@ -8,17 +8,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// ModuleSymbols are the symbols of the runtime in one module, by name. Those that
-// were not found say why.
-type ModuleSymbols = rtl.ModuleSymbols
-
 // RecoverSymbols lists, for every runtime in t that describes itself to OMPD, the
 // symbols that OMPD libraries and debuggers ask for, whether its file is stripped
 // or not. The program need not have used the runtime yet. A target of which
 // nothing can be told is callbacks.Incompatible, a runtime that has nothing of
 // the kind callbacks.Unsupported.
-func RecoverSymbols(t callbacks.Target) ([]ModuleSymbols, error) {
-	var all []ModuleSymbols
+func RecoverSymbols(t callbacks.Target) ([]rtl.ModuleSymbols, error) {
+	var all []rtl.ModuleSymbols
 	var errs []error
 	for _, d := range drivers() {
 		if d.Symbols == nil {
@@ -35,5 +31,5 @@ func RecoverSymbols(t callbacks.Target) ([]ModuleSymbols, error) {
 	if err == nil && len(all) == 0 {
 		err = ErrNoRuntime
 	}
-	return all, fail("RecoverSymbols", nil, err)
+	return all, err
 }

@@ -1,6 +1,8 @@
-package rtl
+package handles
 
-import "github.com/ompd-inspect/ompd-inspect/callbacks"
+import (
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
 
 // Evidence is what the layer above a runtime reader knows of a thread: its
 // registers and its native stack, with names where there are any. A runtime

@@ -1,7 +1,8 @@
-package ompd
+// Package readers lists the readers of OpenMP runtimes and opens with them the runtimes of a target. It is the only
+// package that names them.
+package readers
 
 import (
-	"debug/dwarf"
 	"errors"
 	"fmt"
 	"path"
@@ -17,38 +18,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// This file is the only one that names runtimes.
-
-// Options say how to open the runtimes of a target. The zero value suits a core.
+// Options control how the runtimes of a target are opened. The zero value suits a core.
 type Options struct {
-	// Epoch is the number of the target's stop; handles of another are stale.
+	layout.Options
+	// Epoch is the number of the target's stop. Handles of another stop are stale.
 	Epoch uint32
-	// Sources names the layout sources that may answer: symbols, memory,
-	// debuginfo, code, table. Empty means all.
-	Sources []string
-	// Without names releases whose rows in the tables of layouts do not count.
-	Without []string
-	// Debug gives the debug information of a module, if there is any. It is
-	// called at most once for each, and only if something is asked of it; nil
-	// means that there is none.
-	Debug func(*callbacks.Module) (*dwarf.Data, error)
-	// Kept has what was found out about runtimes when the same process was opened
-	// before; nil keeps nothing.
-	Kept *Kept
-	// Functions lists where the functions of a module begin and end, by address; nil stands
-	// for none. It is asked for executables without symbols.
-	Functions func(*callbacks.Module) [][2]uint64
 }
-
-func (o Options) layout() layout.Options {
-	return layout.Options{
-		Only: o.Sources, Without: o.Without, Debug: o.Debug, Kept: o.Kept, Functions: o.Functions,
-	}
-}
-
-// Kept keeps what was found out about runtimes, from one Open to the next of the same
-// process. The zero value is empty. It is not for concurrent use.
-type Kept = layout.Kept
 
 // drivers are the readers of runtimes that this library knows. A module that several
 // recognise is read by the first; the last takes whatever else answers the functions
@@ -70,12 +45,11 @@ func Reads() string {
 // It is callbacks.Incompatible.
 var ErrNoRuntime = fmt.Errorf("no OpenMP runtime in this target: %w", callbacks.Incompatible)
 
-// Open finds every OpenMP runtime in target t and makes one address space of
-// each. Errors of runtimes that are there but cannot be read, or that the program
-// has not used yet (callbacks.Unavailable), are joined beside those that can. A
-// target without any runtime is callbacks.Incompatible.
-func Open(t callbacks.Target, o Options) ([]*Process, error) {
-	var ps []*Process
+// Open opens every OpenMP runtime in target t. The error joins those of the runtimes that cannot be read, or that the
+// program has not used yet (*rtl.Dormant, which is callbacks.Unavailable). It is ErrNoRuntime for a target without any
+// runtime.
+func Open(t callbacks.Target, o Options) ([]rtl.Runtime, error) {
+	var opened []rtl.Runtime
 	var errs []error
 	all := drivers()
 	for i, d := range all {
@@ -84,21 +58,19 @@ func Open(t callbacks.Target, o Options) ([]*Process, error) {
 				_, err := layout.SymbolIn(t, mod, symbol)
 				return err == nil
 			}, mod.Path)
-			return ok && !refused(mod, ps, errs)
+			return ok && !refused(mod, opened, errs)
 		}
-		first := handles.Stamp{Space: uint16(len(ps) + 1), Epoch: o.Epoch}
-		rts, err := d.Open(t, first, rtl.Options{Options: o.layout(), Taken: taken})
-		for _, rt := range rts {
-			ps = append(ps, newProcess(rt, t))
-		}
+		first := handles.Stamp{Space: uint16(len(opened) + 1), Epoch: o.Epoch}
+		rts, err := d.Open(t, first, rtl.Options{Options: o.Options, Taken: taken})
+		opened = append(opened, rts...)
 		errs = append(errs, err)
 	}
-	errs = append(errs, lost(t, ps, errs)...)
+	errs = append(errs, lost(t, opened, errs)...)
 	err := errors.Join(errs...)
-	if err == nil && len(ps) == 0 {
+	if err == nil && len(opened) == 0 {
 		err = ErrNoRuntime
 	}
-	return ps, err
+	return opened, err
 }
 
 // errLost is why a runtime whose file is not at hand could not be read.
@@ -107,7 +79,7 @@ var errLost = fmt.Errorf("the file is not at hand, and the memory alone does not
 
 // lost are the errors of runtimes that only the names of their files tell: these are not at hand,
 // and nothing in memory shows what is in them.
-func lost(t callbacks.Target, ps []*Process, errs []error) []error {
+func lost(t callbacks.Target, opened []rtl.Runtime, errs []error) []error {
 	lister, ok := t.(callbacks.ModuleLister)
 	if !ok {
 		return nil
@@ -115,7 +87,7 @@ func lost(t callbacks.Target, ps []*Process, errs []error) []error {
 	mods, _ := lister.Modules() // what is wrong with them was told
 	var out []error
 	for _, mod := range mods {
-		if mod.Image != nil || !isRuntimeFile(path.Base(mod.Path)) || isKnown(mod, ps, errs) {
+		if mod.Image != nil || !isRuntimeFile(path.Base(mod.Path)) || isKnown(mod, opened, errs) {
 			continue
 		}
 		out = append(out, fmt.Errorf("OpenMP runtime in %s: %w", mod.Path, &rtl.Unread{Module: mod, Err: errLost}))
@@ -131,23 +103,23 @@ func isRuntimeFile(name string) bool {
 }
 
 // isKnown reports whether the runtime in a module was opened, or there is an error of it.
-func isKnown(mod *callbacks.Module, ps []*Process, errs []error) bool {
-	for _, p := range ps {
-		if m := p.rt.Identity().Module; m != nil && m.Low == mod.Low {
+func isKnown(mod *callbacks.Module, opened []rtl.Runtime, errs []error) bool {
+	for _, rt := range opened {
+		if m := rt.Identity().Module; m != nil && m.Low == mod.Low {
 			return true
 		}
 	}
 	return slices.ContainsFunc(errs, func(err error) bool {
 		var d *rtl.Dormant
 		return errors.As(err, &d) && d.Identity.Module != nil && d.Identity.Module.Low == mod.Low
-	}) || refused(mod, ps, errs)
+	}) || refused(mod, opened, errs)
 }
 
 // refused reports whether the driver that recognizes a module could not read it: its
 // layout is not known. What its own functions tell is then better than nothing.
-func refused(mod *callbacks.Module, ps []*Process, errs []error) bool {
-	for _, p := range ps {
-		if m := p.rt.Identity().Module; m != nil && m.Low == mod.Low {
+func refused(mod *callbacks.Module, opened []rtl.Runtime, errs []error) bool {
+	for _, rt := range opened {
+		if m := rt.Identity().Module; m != nil && m.Low == mod.Low {
 			return false
 		}
 	}

@@ -1,0 +1,113 @@
+package handles
+
+import (
+	"iter"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// Runtime is one OpenMP runtime in a target at one stop: the questions that package ompd asks of a reader of runtimes.
+// It may be used by several goroutines at once.
+//
+// A new question belongs in the interface of its subject. Every runtime implements it, with an error that is
+// callbacks.Unsupported where the question makes no sense.
+type Runtime interface {
+	Describer
+	ThreadReader
+	ParallelReader
+	TaskReader
+	SettingsReader
+}
+
+// Describer describes a runtime.
+type Describer interface {
+	// Identity returns the runtime's name, version and module.
+	Identity() Identity
+	// Stamp returns the stamp that all handles of this runtime carry.
+	Stamp() Stamp
+	// Owns reports whether the code address pc belongs to this runtime.
+	Owns(pc uint64) bool
+}
+
+// Identity names a runtime.
+type Identity struct {
+	Family     string            // one word: the base name of its library
+	Name       string            // for people
+	Version    string            // "16", or "14-15" where what was found does not tell apart; empty if unknown
+	VersionBy  string            // what the version was concluded from
+	OMPVersion int64             // _OPENMP of the runtime, such as 201611; 0 if unknown
+	Module     *callbacks.Module // where its code lies (the executable if it is linked statically)
+	Tracking   bool              // the runtime keeps states (OMP_DEBUG=enabled or a tool)
+	Warnings   []string          // what could not be read of the runtime as a whole, and why
+}
+
+// ThreadReader answers questions about threads.
+type ThreadReader interface {
+	// Threads yields all threads that the runtime knows, idle ones too. An
+	// error stands for a thread that could not be read; the walk goes on if
+	// it can.
+	Threads() iter.Seq2[Thread, error]
+	// Thread reads one thread.
+	Thread(Thread) (ThreadInfo, error)
+	// CurrentParallel is ompd_get_curr_parallel_handle; idle threads have
+	// none (callbacks.Unavailable).
+	CurrentParallel(Thread) (Parallel, error)
+	// CurrentTask is ompd_get_curr_task_handle; idle threads have none.
+	CurrentTask(Thread) (Task, error)
+	// State says what the thread does. ev is what the layer above knows of
+	// the thread; nil means that it knows nothing.
+	State(h Thread, ev *Evidence) (ThreadState, error)
+}
+
+// ParallelReader answers questions about parallel regions.
+type ParallelReader interface {
+	// Parallel reads one region.
+	Parallel(Parallel) (ParallelInfo, error)
+	// EnclosingParallel is ompd_get_enclosing_parallel_handle; the region of
+	// level 0 has none (callbacks.Unavailable).
+	EnclosingParallel(Parallel) (Parallel, error)
+	// ThreadInParallel is ompd_get_thread_in_parallel; n is a thread number
+	// in [0, team size).
+	ThreadInParallel(p Parallel, n int) (Thread, error)
+	// TaskInParallel is ompd_get_task_in_parallel: the implicit task of
+	// thread number n.
+	TaskInParallel(p Parallel, n int) (Task, error)
+	// ExplicitTasks yields the explicit tasks of the region's team that the
+	// runtime has a record of and that are not finished: queued ones, ones
+	// blocked on a dependence, and ones that a thread of the team runs or
+	// has suspended. The walk is bounded; a bound that was hit is an error
+	// at the end.
+	ExplicitTasks(Parallel) iter.Seq2[Task, error]
+}
+
+// TaskReader answers questions about tasks.
+type TaskReader interface {
+	// Task reads one task.
+	Task(Task) (TaskInfo, error)
+	// GeneratingTask is ompd_get_generating_task_handle; an initial task has
+	// none (callbacks.Unavailable).
+	GeneratingTask(Task) (Task, error)
+	// SchedulingTask is ompd_get_scheduling_task_handle.
+	SchedulingTask(Task) (Task, error)
+	// TaskParallel is ompd_get_task_parallel_handle.
+	TaskParallel(Task) (Parallel, error)
+	// WaitsFor returns the unfinished tasks that t depends on, as far as the
+	// runtime keeps them.
+	WaitsFor(t Task) ([]Task, error)
+}
+
+// SettingsReader answers questions about control variables and tool data.
+type SettingsReader interface {
+	// ICVs lists the internal control variables of the standard and this
+	// runtime's own, in a fixed order; an ICV's number is its position, from
+	// 1.
+	ICVs() []ICV
+	// ICV reads one variable for a subject whose scope is the variable's.
+	ICV(id int, s Subject) (ICVValue, error)
+	// ControlVars are the control variables as they are in force now, as
+	// NAME=value pairs in the specification's sense.
+	ControlVars() ([]ControlVar, error)
+	// ToolData is ompd_get_tool_data: the data word that a tool of the
+	// program left for the subject.
+	ToolData(Subject) (value uint64, err error)
+}

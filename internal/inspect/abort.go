@@ -10,6 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
@@ -34,38 +35,37 @@ type crash struct {
 	target callbacks.Target
 	about  *picture.Target
 	roster *roster
-	code   *codeNames
-	stacks *stacks
-	data   *dataNames
+	code   *stacks.Code
+	data   *stacks.Data
 }
 
 // abort describes how the program was ended by abort, called by the C library, the
 // C++ library, an OpenMP runtime or the program itself; not ok if it was not.
 func (c *crash) abort() (picture.Abort, bool) {
 	n := c.roster.byLWP[c.about.CrashedLWP]
-	if n == nil || c.about.Signal != "SIGABRT" || !c.stacks.called(n, "abort") {
+	if n == nil || c.about.Signal != "SIGABRT" || !n.InFunction("abort") {
 		return picture.Abort{}, false
 	}
-	st := c.stacks.stackOf(n)
+	st := n.Stack()
 	caller := outsideLibrary(st, 0)
 	if caller < 0 {
 		return c.alone(n, st)
 	}
-	a := picture.Abort{Thread: n.lwp, Caller: *c.code.innermost(st.frames[caller], st.kinds[caller])}
+	a := picture.Abort{Thread: n.LWP, Caller: *c.code.InnermostFrame(st.Frames[caller], st.Kinds[caller])}
 	c.inHandler(st, caller, &a)
 	if a.Message = c.libraryMessage(); a.Message != "" {
 		a.Component, a.MessageSource = "the C library", "its variable __abort_msg"
 		return a, true
 	}
-	if st.kinds[caller] == kindUser {
-		if m := st.frames[caller].Module; m != nil && isCXXLibrary(m) {
+	if st.Kinds[caller] == stacks.KindUser {
+		if m := st.Frames[caller].Module; m != nil && isCXXLibrary(m) {
 			a.Component = cxxLibrary
 			c.cxxCall(st, &a)
 		}
 		return a, true
 	}
 	for _, rt := range c.roster.runtimes {
-		if !rt.Owns(st.frames[caller].LookupPC()) {
+		if !rt.Owns(st.Frames[caller].LookupPC()) {
 			continue
 		}
 		a.Component = "the " + rt.Identity().Name
@@ -80,10 +80,10 @@ func (c *crash) abort() (picture.Abort, bool) {
 }
 
 // alone is an abort of the C library where nothing else is on the stack, as where a thread ends.
-func (c *crash) alone(n *native, st *stack) (picture.Abort, bool) {
-	a := picture.Abort{Thread: n.lwp, Component: "the C library", MessageSource: "its variable __abort_msg"}
+func (c *crash) alone(n *native, st *stacks.Stack) (picture.Abort, bool) {
+	a := picture.Abort{Thread: n.LWP, Component: "the C library", MessageSource: "its variable __abort_msg"}
 	a.Message = c.libraryMessage()
-	if m := st.frames[0].Module; m != nil {
+	if m := st.Frames[0].Module; m != nil {
 		a.Caller = picture.Frame{Kind: picture.FrameSystem, Module: filepath.Base(m.Path)}
 	}
 	return a, a.Message != ""
@@ -91,9 +91,9 @@ func (c *crash) alone(n *native, st *stack) (picture.Abort, bool) {
 
 // outsideLibrary is the number of the first frame from number from on that is not the C
 // library's, or -1.
-func outsideLibrary(st *stack, from int) int {
-	for i := from; i < len(st.frames); i++ {
-		if m := st.frames[i].Module; !st.frames[i].Signal && (m == nil || !libc.IsSystem(m.Path)) {
+func outsideLibrary(st *stacks.Stack, from int) int {
+	for i := from; i < len(st.Frames); i++ {
+		if m := st.Frames[i].Module; !st.Frames[i].Signal && (m == nil || !libc.IsSystem(m.Path)) {
 			return i
 		}
 	}
@@ -102,47 +102,47 @@ func outsideLibrary(st *stack, from int) int {
 
 // inHandler says of an abort by the handler of a signal, which frame number caller is in or was
 // called by, whose signal that was: the program called abort before, or it was sent.
-func (c *crash) inHandler(st *stack, caller int, a *picture.Abort) {
-	i := slices.IndexFunc(st.frames, func(f unwind.Frame) bool { return f.Signal })
-	if i < caller || i+1 >= len(st.frames) || c.code.sym == nil {
+func (c *crash) inHandler(st *stacks.Stack, caller int, a *picture.Abort) {
+	i := slices.IndexFunc(st.Frames, func(f unwind.Frame) bool { return f.Signal })
+	if i < caller || i+1 >= len(st.Frames) || c.code.Symbols == nil {
 		return
 	}
 	before := outsideLibrary(st, i+1)
-	for _, f := range st.frames[i+1 : max(before, i+1)] {
-		if name, _, ok := c.code.sym.Exported(f.LookupPC()); ok && name == "abort" {
-			a.Caller = *c.code.innermost(st.frames[before], st.kinds[before])
+	for _, f := range st.Frames[i+1 : max(before, i+1)] {
+		if name, _, ok := c.code.Symbols.Exported(f.LookupPC()); ok && name == "abort" {
+			a.Caller = *c.code.InnermostFrame(st.Frames[before], st.Kinds[before])
 			return
 		}
 	}
 	a.Handler = &picture.SignalHandler{}
 	if before >= 0 {
-		a.Handler.Interrupted = c.code.innermost(st.frames[before], st.kinds[before])
+		a.Handler.Interrupted = c.code.InnermostFrame(st.Frames[before], st.Kinds[before])
 	}
-	info, ok := arch.SavedSignal(c.target.Arch(), c.readable(st.frames[i].Registers.SP(), arch.SavedSize))
+	info, ok := arch.SavedSignal(c.target.Arch(), c.readable(st.Frames[i].Registers.SP(), arch.SavedSize))
 	if ok && info.Sender > 0 { // the handler asked for it
 		a.Handler.Signal, a.Handler.Sender = info.Signal, info.Sender
 	}
 }
 
 // cxxCall says by which call of the program the C++ library came to end it.
-func (c *crash) cxxCall(st *stack, a *picture.Abort) {
-	for i, f := range st.frames {
+func (c *crash) cxxCall(st *stacks.Stack, a *picture.Abort) {
+	for i, f := range st.Frames {
 		m := f.Module
 		if m == nil || libc.IsSystem(m.Path) {
 			continue
 		}
-		name := c.code.callTarget(f.PC)
+		name := c.code.CallTarget(f.PC)
 		switch {
 		case name == "_Unwind_ForcedUnwind":
 			a.Call = "pthread_exit"
-		case i+1 < len(st.frames) && c.code.callTarget(st.frames[i+1].PC) == clangTerminates:
+		case i+1 < len(st.Frames) && c.code.CallTarget(st.Frames[i+1].PC) == clangTerminates:
 			a.Call = clangTerminates // no exception of C++, or it would have been found
 		case !libc.IsLanguage(m.Path):
 			if name == "" && i > 0 { // a call through a pointer
-				name, _, _ = c.code.sym.Exported(st.frames[i-1].LookupPC())
+				name, _, _ = c.code.Symbols.Exported(st.Frames[i-1].LookupPC())
 			}
-			fs := c.code.frames(f, st.kinds[i])
-			a.Caller = *peoplesCode(fs)
+			fs := c.code.Frames(f, st.Kinds[i])
+			a.Caller = *stacks.ProgramCode(fs)
 			if a.Call = cmp.Or(a.Call, symbolize.Demangle(name)); unjoined(fs) {
 				a.Call = "std::thread::~thread"
 			}
@@ -191,10 +191,10 @@ func (c *crash) libraryMessage() string {
 
 // leftovers is the memory of n's stack from where functions were that have
 // returned to the end of the runtime's frames from caller on.
-func (c *crash) leftovers(n *native, st *stack, caller int) []byte {
-	sp, end := c.roster.registers(n).SP(), uint64(0)
-	for i := caller; i < len(st.frames) && st.kinds[i] == kindRuntime; i++ {
-		end = st.frames[i].CFA
+func (c *crash) leftovers(n *native, st *stacks.Stack, caller int) []byte {
+	sp, end := n.Registers().SP(), uint64(0)
+	for i := caller; i < len(st.Frames) && st.Kinds[i] == stacks.KindRuntime; i++ {
+		end = st.Frames[i].CFA
 	}
 	if end <= sp {
 		return nil

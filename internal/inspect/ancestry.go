@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -121,8 +122,8 @@ func (u *userModel) matchForks(p *native, first int) []fork {
 	if fs, ok := a.forks[first]; ok {
 		return fs
 	}
-	st := u.stacks.stackOf(p)
-	next := len(st.frames) - 1
+	st := p.Stack()
+	next := len(st.Frames) - 1
 	var fs []fork
 	missing := map[uint64]bool{} // functions that have no frame further in
 	for i := first; i >= 0; i-- {
@@ -164,12 +165,12 @@ func (u *userModel) forkCalls(p *native) []int {
 		return a.calls
 	}
 	a.counted = true
-	st := u.stacks.stackOf(p)
-	for i := 1; i < len(st.kinds); i++ {
-		if st.kinds[i] != kindUser || st.kinds[i-1] != kindRuntime {
+	st := p.Stack()
+	for i := 1; i < len(st.Kinds); i++ {
+		if st.Kinds[i] != stacks.KindUser || st.Kinds[i-1] != stacks.KindRuntime {
 			continue
 		}
-		if kind, _ := rtl.ForkCallOf(u.code.callTarget(st.frames[i].PC)); kind == rtl.ForkMakes {
+		if kind, _ := rtl.ForkCallOf(u.code.CallTarget(st.Frames[i].PC)); kind == rtl.ForkMakes {
 			a.calls = append(a.calls, i)
 		}
 	}
@@ -185,7 +186,7 @@ func (u *userModel) outlinedCode(p *native, end int) []picture.Code {
 		return a.outlined
 	}
 	a.named = true
-	fs := u.mergeOutlined(u.userFrames(u.stacks.stackOf(p), 0))
+	fs := u.mergeOutlined(u.userFrames(p.Stack(), 0))
 	for i, f := range fs {
 		if f.Construct != symbolize.ConstructParallel {
 			continue
@@ -219,7 +220,7 @@ func (u *userModel) outerFrames(p *native, v *regionView, user int) []picture.Fr
 	forks[user] = v
 	fs := u.modelFrames(p, user, forks)
 	if len(fs) > 0 {
-		fs[0].LWP = p.lwp
+		fs[0].LWP = p.LWP
 	}
 	outer[v.h] = fs
 	return fs

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -14,12 +15,12 @@ func (in *Inspector) Breakpoints() *picture.Breakpoints {
 	for _, rt := range in.roster.runtimes {
 		r, ok := rt.Runtime.(handles.BreakpointReader)
 		if !ok {
-			in.notes.warn("%s: breakpoint locations of this runtime are not known", rt.id)
+			in.notes.Warn("%s: breakpoint locations of this runtime are not known", rt.id)
 			continue
 		}
 		list, err := r.Breakpoints()
 		if err != nil {
-			in.notes.warn("%s: %s", rt.id, message(err))
+			in.notes.Warn("%s: %s", rt.id, stacks.Message(err))
 		}
 		for _, b := range list {
 			out.Locations = append(out.Locations, breakpointOf(rt, b))
@@ -41,7 +42,7 @@ func breakpointOf(rt *runtimeView, b handles.Breakpoint) picture.Breakpoint {
 		out.Entries = append(out.Entries, entryOf(e))
 	}
 	if b.Err != nil {
-		out.Error = reason(b.Err, b.Name)
+		out.Error = stacks.Reason(b.Err, b.Name)
 	}
 	return out
 }

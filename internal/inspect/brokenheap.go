@@ -3,6 +3,7 @@ package inspect
 import (
 	"slices"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -16,11 +17,11 @@ var allocators = []string{
 // changes it.
 func (c *crash) heap() *picture.BrokenHeap {
 	for _, n := range c.roster.natives {
-		if n.lwp != 0 && n.lwp != c.about.CrashedLWP && c.allocates(n) {
+		if n.LWP != 0 && n.LWP != c.about.CrashedLWP && c.allocates(n) {
 			return nil
 		}
 	}
-	b, err := c.data.library().BrokenHeap()
+	b, err := c.data.Library().BrokenHeap()
 	if err != nil || b == nil {
 		return nil
 	}
@@ -29,16 +30,16 @@ func (c *crash) heap() *picture.BrokenHeap {
 
 // allocates reports whether a thread is in a function that changes the heap.
 func (c *crash) allocates(n *native) bool {
-	return slices.ContainsFunc(allocators, func(name string) bool { return c.stacks.called(n, name) })
+	return slices.ContainsFunc(allocators, func(name string) bool { return n.InFunction(name) })
 }
 
 // largest is the largest variable of the function in which a stack ended.
-func (c *crash) largest(st *stack, from int) *picture.Local {
-	for i := from; i < len(st.frames); i++ {
-		if st.kinds[i] != kindUser {
+func (c *crash) largest(st *stacks.Stack, from int) *picture.Local {
+	for i := from; i < len(st.Frames); i++ {
+		if st.Kinds[i] != stacks.KindUser {
 			continue
 		}
-		v, ok := c.code.sym.LargestLocal(st.frames[i].LookupPC())
+		v, ok := c.code.Symbols.LargestLocal(st.Frames[i].LookupPC())
 		if !ok {
 			return nil
 		}

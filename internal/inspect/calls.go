@@ -23,7 +23,7 @@ var outsideCalls = map[string]bool{
 // process: the kernel was interrupted in it, and would begin it again.
 func (nw *nativeWaits) inCall(n *native, regs *callbacks.Registers) (wait, bool) {
 	name := arch.SyscallName(regs.Arch, regs.Syscall)
-	if arch.Restarts(regs) && nw.stacks.called(n, "poll") { // the arguments are those of the call before
+	if arch.Restarts(regs) && n.InFunction("poll") { // the arguments are those of the call before
 		name = "poll"
 	}
 	descriptor, ok := outsideCalls[name]

@@ -1,8 +1,9 @@
 package inspect
 
 import (
-	"github.com/ompd-inspect/ompd-inspect/picture"
 	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // TestCommon finds the function that people see as the place of two calls, of which

@@ -35,7 +35,7 @@ func (a *mpiArgs) communicator(v, world uint64, open bool) {
 		a.call.Communicator = worldComm
 		return
 	}
-	c := openMPIComm{target: a.target, world: world, rank: (&environment{a.target, a.code.sym}).rank()}
+	c := openMPIComm{target: a.target, world: world, rank: (&environment{a.target, a.code.Symbols}).rank()}
 	a.call.Communicator, a.call.Size = c.name(v), c.size(v)
 	if a.call.Communicator == "" {
 		a.call.Lost = append(a.call.Lost, "communicator")

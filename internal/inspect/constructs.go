@@ -5,6 +5,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -22,28 +23,28 @@ const (
 
 // constructs finds barriers in constructs that may have none.
 type constructs struct {
-	code  *codeNames
-	flows *flows
+	code  *stacks.Code
+	flows *stacks.Flow
 	known map[loopPlace]*picture.Construct
 	leads map[uint64]*picture.Frame // to which barrier a function leads, by its entry
 }
 
-func newConstructs(code *codeNames, fl *flows) *constructs {
+func newConstructs(code *stacks.Code, fl *stacks.Flow) *constructs {
 	return &constructs{code, fl, map[loopPlace]*picture.Construct{}, map[uint64]*picture.Frame{}}
 }
 
 // around is the construct in which n called what waits at a barrier now, nil if none is
 // known.
-func (c *constructs) around(st *stack) *picture.Construct {
-	for i := st.topSegment(); i < len(st.frames) && st.kinds[i] != kindRuntime; i++ {
-		if st.kinds[i] != kindUser {
+func (c *constructs) around(st *stacks.Stack) *picture.Construct {
+	for i := st.RuntimeFrames(); i < len(st.Frames) && st.Kinds[i] != stacks.KindRuntime; i++ {
+		if st.Kinds[i] != stacks.KindUser {
 			continue
 		}
-		f := st.frames[i]
+		f := st.Frames[i]
 		at := loopPlace{f.PC, f.Exact}
 		out, known := c.known[at]
 		if !known {
-			out = c.atPlace(c.flows.flowAt(f.LookupPC()), flow.Point{PC: f.PC, Exact: f.Exact}, f.Module)
+			out = c.atPlace(c.flows.FunctionAt(f.LookupPC()), flow.Point{PC: f.PC, Exact: f.Exact}, f.Module)
 			c.known[at] = out
 		}
 		if out != nil {
@@ -157,7 +158,7 @@ func (c *constructs) siteFrames(s flow.CallSite, mod *callbacks.Module) []pictur
 	if s.Return != 0 {
 		f = unwind.Frame{PC: s.Return, Module: mod}
 	}
-	return c.code.frames(f, kindUser)
+	return c.code.Frames(f, stacks.KindUser)
 }
 
 // misplaced lists calls in the code of a region, and of what it calls, that lead to a barrier
@@ -165,11 +166,11 @@ func (c *constructs) siteFrames(s flow.CallSite, mod *callbacks.Module) []pictur
 func (c *constructs) misplaced(entry uint64) []picture.Misplaced {
 	var out []picture.Misplaced
 	for _, f := range c.reachable(entry) {
-		code := c.flows.flowAt(f)
+		code := c.flows.FunctionAt(f)
 		if code == nil || !code.MayCall(inConstruct) {
 			continue
 		}
-		mod := c.code.moduleOf(f)
+		mod := c.code.ModuleOf(f)
 		for _, s := range code.Sites() {
 			barrier := c.barrierOf(s, mod)
 			if barrier == nil {
@@ -200,13 +201,13 @@ func (c *constructs) barrierOf(s flow.CallSite, mod *callbacks.Module) *picture.
 // firstBarrier is a barrier in the function at entry, or in what it calls.
 func (c *constructs) firstBarrier(entry uint64) *picture.Frame {
 	for _, f := range c.reachable(entry) {
-		code := c.flows.flowAt(f)
+		code := c.flows.FunctionAt(f)
 		if code == nil || !code.MayCall(rtl.OfBarrier) {
 			continue
 		}
 		for _, s := range code.Sites() {
 			if rtl.OfBarrier(s.Name) {
-				return &c.siteFrames(s, c.code.moduleOf(f))[0]
+				return &c.siteFrames(s, c.code.ModuleOf(f))[0]
 			}
 		}
 	}
@@ -215,8 +216,8 @@ func (c *constructs) firstBarrier(entry uint64) *picture.Frame {
 
 // callee is the function of the program that a call leads to, 0 if that is none.
 func (c *constructs) callee(s flow.CallSite) uint64 {
-	entry := c.flows.program.Entry(s)
-	if entry == 0 || !c.flows.program.BeginsFunction(entry) {
+	entry := c.flows.Program.Entry(s)
+	if entry == 0 || !c.flows.Program.BeginsFunction(entry) {
 		return 0
 	}
 	return entry
@@ -229,7 +230,7 @@ func (c *constructs) reachable(entry uint64) []uint64 {
 	}
 	out := []uint64{entry}
 	for i := 0; i < len(out) && len(out) < maxCalled; i++ {
-		code := c.flows.flowAt(out[i])
+		code := c.flows.FunctionAt(out[i])
 		if code == nil {
 			continue
 		}

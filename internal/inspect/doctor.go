@@ -8,6 +8,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -18,8 +19,7 @@ type doctor struct {
 	about   *picture.Target
 	dormant []*rtl.Dormant
 	roster  *roster
-	code    *codeNames
-	stacks  *stacks
+	code    *stacks.Code
 	states  *states
 	unread  []unreadRuntime
 }
@@ -27,7 +27,7 @@ type doctor struct {
 // Doctor says what this target allows, and for what is missing the cause and the
 // fix.
 func (in *Inspector) Doctor() []picture.Check {
-	d := &doctor{in.cfg.Target, &in.cfg.About, in.cfg.Dormant, in.roster, in.code, in.stacks, in.threads.states,
+	d := &doctor{in.cfg.Target, &in.cfg.About, in.cfg.Dormant, in.roster, in.code, in.threads.states,
 		in.threads.unread()}
 	return slices.Concat([]picture.Check{d.checkThreads()}, d.checkModules(), d.checkRuntimes(),
 		[]picture.Check{d.checkStacks(), d.checkLines()})
@@ -36,7 +36,7 @@ func (in *Inspector) Doctor() []picture.Check {
 func (d *doctor) checkThreads() picture.Check {
 	with := 0
 	for _, n := range d.roster.natives {
-		if d.roster.registers(n) != nil {
+		if n.Registers() != nil {
 			with++
 		}
 	}
@@ -58,7 +58,7 @@ func (d *doctor) checkModules() []picture.Check {
 	}
 	mods, err := lister.Modules()
 	if err != nil {
-		return []picture.Check{{Name: "files", Status: picture.CheckPartly, Detail: message(err)}}
+		return []picture.Check{{Name: "files", Status: picture.CheckPartly, Detail: stacks.Message(err)}}
 	}
 	var out []picture.Check
 	have := 0
@@ -172,7 +172,7 @@ func (d *doctor) checkStates(rt *runtimeView, r picture.Runtime) picture.Check {
 	}
 	all, unread, why := 0, 0, ""
 	for _, n := range d.roster.natives {
-		if n.rt != rt && (n.rt != nil || n.blank == nil) || n.lwp == 0 { // a blank one may be of any runtime
+		if n.rt != rt && (n.rt != nil || n.blank == nil) || n.LWP == 0 { // a blank one may be of any runtime
 			continue
 		}
 		all++
@@ -183,7 +183,7 @@ func (d *doctor) checkStates(rt *runtimeView, r picture.Runtime) picture.Check {
 		if unread++; why == "" {
 			why = strings.TrimPrefix(ts.Evidence, picture.UnreadText)
 			if err != nil {
-				why = message(err)
+				why = stacks.Message(err)
 			}
 		}
 	}
@@ -201,8 +201,8 @@ func (d *doctor) checkStates(rt *runtimeView, r picture.Runtime) picture.Check {
 func (d *doctor) checkStacks() picture.Check {
 	whole := 0
 	for _, n := range d.roster.natives {
-		st := d.stacks.stackOf(n)
-		if len(st.frames) > 0 && st.err == nil && n.blank == nil {
+		st := n.Stack()
+		if len(st.Frames) > 0 && st.Err == nil && n.blank == nil {
 			whole++
 		}
 	}
@@ -219,13 +219,13 @@ func (d *doctor) checkStacks() picture.Check {
 func (d *doctor) checkLines() picture.Check {
 	user, lines := 0, 0
 	for _, n := range d.roster.natives {
-		st := d.stacks.stackOf(n)
-		for i, f := range st.frames {
-			if st.kinds[i] != kindUser {
+		st := n.Stack()
+		for i, f := range st.Frames {
+			if st.Kinds[i] != stacks.KindUser {
 				continue
 			}
 			user++
-			if fs := d.code.frames(f, kindUser); fs[0].Line != 0 {
+			if fs := d.code.Frames(f, stacks.KindUser); fs[0].Line != 0 {
 				lines++
 			}
 		}

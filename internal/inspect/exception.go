@@ -8,6 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/accesspath"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/cxxabi"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/accessor"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
@@ -27,7 +28,7 @@ const (
 type exceptions struct {
 	*crash
 	regions *regionTable
-	flows   *flows
+	flows   *stacks.Flow
 }
 
 // find adds the exception that nobody caught to how the program was ended, if there is one.
@@ -37,7 +38,7 @@ func (x *exceptions) find(how **picture.Abort) {
 	if n == nil || x.about.Signal != "SIGABRT" || a != nil && a.Component != cxxLibrary || a == nil && !x.unnamed() {
 		return
 	}
-	st := x.stacks.stackOf(n)
+	st := n.Stack()
 	if a != nil && x.ownTermination(st) {
 		return
 	}
@@ -46,7 +47,7 @@ func (x *exceptions) find(how **picture.Abort) {
 		return
 	}
 	if a == nil {
-		a = &picture.Abort{Thread: n.lwp, Component: cxxLibrary}
+		a = &picture.Abort{Thread: n.LWP, Component: cxxLibrary}
 		*how = a
 	}
 	out := &picture.Exception{}
@@ -60,10 +61,10 @@ func (x *exceptions) find(how **picture.Abort) {
 // unnamed reports whether the program is linked statically and has no symbols, so that
 // nothing tells its C++ library from itself.
 func (x *exceptions) unnamed() bool {
-	if x.code.sym == nil {
+	if x.code.Symbols == nil {
 		return false
 	}
-	_, known := x.code.sym.Lookup("abort", "")
+	_, known := x.code.Symbols.Lookup("abort", "")
 	return !known
 }
 
@@ -72,10 +73,10 @@ func (x *exceptions) unnamed() bool {
 var terminators = []string{"_ZSt9terminatev", "__cxa_call_terminate", clangTerminates}
 
 // ownTermination reports whether the program called std::terminate by itself.
-func (x *exceptions) ownTermination(st *stack) bool {
-	for i, f := range st.frames {
-		if st.kinds[i] == kindUser && f.Module != nil && !libc.IsLanguage(f.Module.Path) {
-			return x.code.callTarget(f.PC) == terminators[0] && !x.endsExceptions(f.LookupPC())
+func (x *exceptions) ownTermination(st *stacks.Stack) bool {
+	for i, f := range st.Frames {
+		if st.Kinds[i] == stacks.KindUser && f.Module != nil && !libc.IsLanguage(f.Module.Path) {
+			return x.code.CallTarget(f.PC) == terminators[0] && !x.endsExceptions(f.LookupPC())
 		}
 	}
 	return false
@@ -84,7 +85,7 @@ func (x *exceptions) ownTermination(st *stack) bool {
 // endsExceptions reports whether the function around pc is what clang calls where an
 // exception may not go on: it takes the exception and terminates.
 func (x *exceptions) endsExceptions(pc uint64) bool {
-	code := x.flows.flowAt(pc)
+	code := x.flows.FunctionAt(pc)
 	if code == nil {
 		return false
 	}
@@ -94,17 +95,17 @@ func (x *exceptions) endsExceptions(pc uint64) bool {
 
 // inFlight finds the exception: what the C++ library keeps for the thread, else what the
 // thread's stack points to.
-func (x *exceptions) inFlight(n *native, st *stack) (cxxabi.Exception, bool) {
+func (x *exceptions) inFlight(n *native, st *stacks.Stack) (cxxabi.Exception, bool) {
 	if e, ok := x.caught(n); ok {
 		return e, true
 	}
-	regs := x.roster.registers(n)
+	regs := n.Registers()
 	if regs == nil {
 		return cxxabi.Exception{}, false
 	}
 	end := regs.SP() + maxThrowStack
-	if last := len(st.frames) - 1; last >= 0 && st.frames[last].CFA > regs.SP() {
-		end = min(end, st.frames[last].CFA)
+	if last := len(st.Frames) - 1; last >= 0 && st.Frames[last].CFA > regs.SP() {
+		end = min(end, st.Frames[last].CFA)
 	}
 	low := regs.SP() - min(regs.SP(), deadStack)
 	words := x.readable(low, end-low)
@@ -117,7 +118,7 @@ func (x *exceptions) inFlight(n *native, st *stack) (cxxabi.Exception, bool) {
 }
 
 // plausible reports whether memory that looks like an exception is one of the thread's.
-func (x *exceptions) plausible(e cxxabi.Exception, sp uint64, st *stack) bool {
+func (x *exceptions) plausible(e cxxabi.Exception, sp uint64, st *stacks.Stack) bool {
 	if e.Stop != 0 && x.stop(st, e) < 0 {
 		return false
 	}
@@ -132,14 +133,14 @@ func (x *exceptions) plausible(e cxxabi.Exception, sp uint64, st *stack) bool {
 // caught: it counts a termination as that.
 func (x *exceptions) caught(n *native) (cxxabi.Exception, bool) {
 	in, err := accesspath.NewInterpreter(x.target.Arch(), x.target)
-	if err != nil || x.code.sym == nil {
+	if err != nil || x.code.Symbols == nil {
 		return cxxabi.Exception{}, false
 	}
-	entry, ok := x.code.sym.Lookup("__cxa_get_globals_fast", "")
+	entry, ok := x.code.Symbols.Lookup("__cxa_get_globals_fast", "")
 	if !ok {
 		return cxxabi.Exception{}, false
 	}
-	out, err := in.Call(entry, accessor.ThreadPointer(x.target, uint64(n.lwp), n.pthread), nil, 0)
+	out, err := in.Call(entry, accessor.ThreadPointer(x.target, uint64(n.LWP), n.Pthread), nil, 0)
 	if err != nil {
 		return cxxabi.Exception{}, false
 	}
@@ -190,10 +191,10 @@ func (x *exceptions) what(n *native, object uint64) string {
 		return ""
 	}
 	entry, err := cxxabi.Virtual(x.target, object, whatFunction)
-	if err != nil || x.code.moduleOf(entry) == nil {
+	if err != nil || x.code.ModuleOf(entry) == nil {
 		return ""
 	}
-	tp := accessor.ThreadPointer(x.target, uint64(n.lwp), n.pthread)
+	tp := accessor.ThreadPointer(x.target, uint64(n.LWP), n.Pthread)
 	out, err := in.Call(entry, tp, []uint64{object}, 0)
 	if err != nil {
 		return ""
@@ -222,8 +223,8 @@ func (x *exceptions) textAt(addr uint64) string {
 func oneLine(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "; ") }
 
 // stop is the number of the frame that the exception may not leave, or -1.
-func (x *exceptions) stop(st *stack, e cxxabi.Exception) int {
-	return slices.IndexFunc(st.frames, func(f frame) bool {
+func (x *exceptions) stop(st *stacks.Stack, e cxxabi.Exception) int {
+	return slices.IndexFunc(st.Frames, func(f frame) bool {
 		return f.CFA != 0 && f.Registers.SP() <= e.Stop && e.Stop < f.CFA
 	})
 }
@@ -231,28 +232,28 @@ func (x *exceptions) stop(st *stack, e cxxabi.Exception) int {
 // boundary is the number of the frame that the exception may not leave, or -1: the one
 // that ends the program by a call that compilers make for that; the one in which the search
 // for a handler ended; or, from where it was thrown outwards, the first whose tables say so.
-func (x *exceptions) boundary(n *native, st *stack, e cxxabi.Exception, out *picture.Exception) int {
-	for i, f := range st.frames {
-		if name := x.code.callTarget(f.PC); slices.Contains(terminators[1:], name) && !x.ofLanguage(f) {
+func (x *exceptions) boundary(n *native, st *stacks.Stack, e cxxabi.Exception, out *picture.Exception) int {
+	for i, f := range st.Frames {
+		if name := x.code.CallTarget(f.PC); slices.Contains(terminators[1:], name) && !x.ofLanguage(f) {
 			out.Boundary.Source = "it called " + name
 			return i
 		}
 	}
-	if i := x.stop(st, e); i >= 0 && !x.ofLanguage(st.frames[i]) && !x.unnamed() {
+	if i := x.stop(st, e); i >= 0 && !x.ofLanguage(st.Frames[i]) && !x.unnamed() {
 		out.Boundary.Source = "the search for a handler ended there"
 		return i
 	}
 	from := x.onItsWay(st)
 	if from < 0 {
-		if i := x.regionFrame(n, st); i >= 0 && x.code.unw.HandlingAt(st.frames[i].LookupPC()) == unwind.Ends {
+		if i := x.regionFrame(n, st); i >= 0 && x.code.Unwinder.HandlingAt(st.Frames[i].LookupPC()) == unwind.Ends {
 			out.Boundary.Source,
 				out.Boundary.Uncertain = "its tables say so; which functions further in were left is not known", true
 			return i
 		}
 		return -1
 	}
-	for i := from; i < len(st.frames); i++ {
-		switch x.code.unw.HandlingAt(st.frames[i].LookupPC()) {
+	for i := from; i < len(st.Frames); i++ {
+		switch x.code.Unwinder.HandlingAt(st.Frames[i].LookupPC()) {
 		case unwind.Ends:
 			out.Boundary.Source = "its tables say that no exception may leave it there"
 			return i
@@ -266,8 +267,8 @@ func (x *exceptions) boundary(n *native, st *stack, e cxxabi.Exception, out *pic
 
 // onItsWay is the number of the frame that an exception was thrown in, or has come to; -1 if
 // the stack does not tell.
-func (x *exceptions) onItsWay(st *stack) int {
-	if i := slices.IndexFunc(st.frames, func(f frame) bool { return x.code.callTarget(f.PC) == passing }); i >= 0 {
+func (x *exceptions) onItsWay(st *stacks.Stack) int {
+	if i := slices.IndexFunc(st.Frames, func(f frame) bool { return x.code.CallTarget(f.PC) == passing }); i >= 0 {
 		return i
 	}
 	i, _ := x.thrower(st, -1)
@@ -275,22 +276,22 @@ func (x *exceptions) onItsWay(st *stack) int {
 }
 
 // regionFrame is the number of the frame of the innermost region's function, or -1.
-func (x *exceptions) regionFrame(n *native, st *stack) int {
+func (x *exceptions) regionFrame(n *native, st *stacks.Stack) int {
 	if n.rt == nil || len(n.chain) == 0 {
 		return -1
 	}
 	fn := x.regions.get(n.rt, n.chain[0]).info.Function
-	return slices.IndexFunc(st.frames, func(f frame) bool {
-		return !fn.IsNull() && x.code.functionEntry(f) == fn.Offset
+	return slices.IndexFunc(st.Frames, func(f frame) bool {
+		return !fn.IsNull() && x.code.FunctionEntry(f) == fn.Offset
 	})
 }
 
 // left says which function, region and task the exception would have left, if it had
 // left frame number i; those that the thread is in if no function stops it.
-func (x *exceptions) left(n *native, st *stack, i int, out *picture.Exception) {
+func (x *exceptions) left(n *native, st *stacks.Stack, i int, out *picture.Exception) {
 	if i >= 0 {
-		out.Boundary.Frame = x.code.innermost(st.frames[i], st.kinds[i])
-		out.Boundary.Construct = x.callsRuntime(st.frames[i].LookupPC())
+		out.Boundary.Frame = x.code.InnermostFrame(st.Frames[i], st.Kinds[i])
+		out.Boundary.Construct = x.callsRuntime(st.Frames[i].LookupPC())
 		if f := out.Boundary.Frame; f.Inlined && strings.Contains(f.Function, "~") {
 			out.Boundary.Source += "; its code is a part of another function's, and destructors are noexcept"
 			out.Boundary.Uncertain, out.Boundary.Construct = true, false
@@ -301,12 +302,12 @@ func (x *exceptions) left(n *native, st *stack, i int, out *picture.Exception) {
 		return
 	}
 	j := i // of the function that the runtime called
-	if i >= 0 && i+1 < len(st.frames) && out.Boundary.Frame.Construct != "" && st.kinds[i+1] == kindUser {
+	if i >= 0 && i+1 < len(st.Frames) && out.Boundary.Frame.Construct != "" && st.Kinds[i+1] == stacks.KindUser {
 		j++ // clang's calls another that has the construct's code
 	}
 	calledBack := func(entry callbacks.Address) bool {
-		return i < 0 || j+1 < len(st.frames) && st.kinds[j+1] == kindRuntime ||
-			x.code.functionEntry(st.frames[j]) == entry.Offset
+		return i < 0 || j+1 < len(st.Frames) && st.Kinds[j+1] == stacks.KindRuntime ||
+			x.code.FunctionEntry(st.Frames[j]) == entry.Offset
 	}
 	if h, err := n.rt.CurrentTask(n.h); err == nil {
 		if info, err := n.rt.Task(h); err == nil && info.Kind == picture.TaskExplicit && calledBack(info.Function) {
@@ -320,7 +321,7 @@ func (x *exceptions) left(n *native, st *stack, i int, out *picture.Exception) {
 
 // callsRuntime reports whether the function around pc calls an OpenMP runtime.
 func (x *exceptions) callsRuntime(pc uint64) bool {
-	code := x.flows.flowAt(pc)
+	code := x.flows.FunctionAt(pc)
 	return code != nil && slices.ContainsFunc(code.Sites(), func(s callSite) bool {
 		return rtl.OfConstruct(s.Name)
 	})

@@ -14,14 +14,14 @@ func LockQuestions(in *Inspector) map[string]func() string {
 	for _, w := range in.facts.waits.all() {
 		addresses[w.variable], addresses[w.address] = true, true
 	}
-	flows, out := in.facts.waits.holders.flows, map[string]func() string{}
+	holders, out := in.facts.waits.holders, map[string]func() string{}
 	for _, family := range []string{rtl.FamilyLock, rtl.FamilyNest, rtl.FamilyCritical, rtl.FamilyMutex,
 		rtl.FamilyAtomic, rtl.FamilyReduction, rtl.FamilyCondition, rtl.FamilyEvent, rtl.FamilyReadWrite} {
 		for a := range addresses {
 			lock := lockflow.Lock{Family: family, Address: a}
-			out[fmt.Sprintf("holders of %s %#x", family, a)] = func() string { return holdersOf(flows, lock) }
+			out[fmt.Sprintf("holders of %s %#x", family, a)] = func() string { return holdersOf(holders, lock) }
 			out[fmt.Sprintf("departures of %s %#x", family, a)] = func() string {
-				return fmt.Sprintf("%+v", flows.look.Departures(lock, flows.holding()))
+				return fmt.Sprintf("%+v", holders.look.Departures(lock, holders.holding()))
 			}
 		}
 		out["releasers of "+family] = func() string { return fmt.Sprint(in.facts.reach.threads(family)) }
@@ -29,9 +29,9 @@ func LockQuestions(in *Inspector) map[string]func() string {
 	return out
 }
 
-func holdersOf(flows *flows, lock lockflow.Lock) string {
+func holdersOf(lh *lockHolders, lock lockflow.Lock) string {
 	out := ""
-	for _, h := range flows.look.Holders(lock) {
+	for _, h := range lh.look.Holders(lock) {
 		out += fmt.Sprintf("LWP %d, frame %d, %d:", h.Thread.ID, h.Frame, h.Certainty)
 		for _, s := range h.Taken {
 			out += fmt.Sprintf(" %#x", s.PC)

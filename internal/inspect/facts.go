@@ -93,7 +93,7 @@ func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 func (g *gatherer) wait(w *wait) picture.Wait {
 	out := w.Wait
 	out.Address, out.Variable = picture.Address(w.address), picture.Address(w.variable)
-	out.Asleep = g.from.roster.onFutex(w.n) && !w.timed
+	out.Asleep = w.n.OnFutex() && !w.timed
 	switch w.Kind.Traits().Need {
 	case picture.NeedWrite:
 		out.Lock = g.signalled(w)
@@ -363,9 +363,9 @@ func (g *gatherer) processors() *picture.Processors {
 	p := &picture.Processors{}
 	ask := map[int]bool{}
 	for _, n := range g.from.roster.natives {
-		if n.lwp != 0 && !g.from.roster.asleep(n.lwp) {
-			p.Running = append(p.Running, n.lwp)
-			ask[n.lwp] = true
+		if n.LWP != 0 && !g.from.roster.asleep(n.LWP) {
+			p.Running = append(p.Running, n.LWP)
+			ask[n.LWP] = true
 		}
 	}
 	slices.Sort(p.Running)

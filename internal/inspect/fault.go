@@ -6,6 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -28,17 +29,17 @@ func (c *crash) fault() *picture.Fault {
 	if n == nil {
 		return nil
 	}
-	f := &picture.Fault{Thread: n.lwp, Stack: &picture.FaultStack{Initial: n.lwp == c.about.PID}}
-	st, from := c.stacks.stackOf(n), 0
+	f := &picture.Fault{Thread: n.LWP, Stack: &picture.FaultStack{Initial: n.LWP == c.about.PID}}
+	st, from := n.Stack(), 0
 	if !c.raised(f) {
 		ok := false
 		if from, ok = c.handled(n, f); !ok {
 			return nil
 		}
 	}
-	regs := c.roster.registers(n)
+	regs := n.Registers()
 	if from > 0 {
-		regs = &st.frames[from].Registers
+		regs = &st.Frames[from].Registers
 	}
 	if regs != nil {
 		pc := picture.Hex(regs.PC())
@@ -50,7 +51,7 @@ func (c *crash) fault() *picture.Fault {
 	c.surround(f)
 	c.repeats(st, from, f)
 	c.called(st, from, f)
-	if c.code.sym != nil && f.Signal == "SIGSEGV" && !f.NullPointer {
+	if c.code.Symbols != nil && f.Signal == "SIGSEGV" && !f.NullPointer {
 		f.Stack.Largest = c.largest(st, from)
 	}
 	return f
@@ -86,15 +87,15 @@ func (c *crash) raised(f *picture.Fault) bool {
 // after it had sent the signal again. from is the number of the frame in which the
 // fault was.
 func (c *crash) handled(n *native, f *picture.Fault) (from int, ok bool) {
-	st, regs := c.stacks.stackOf(n), c.roster.registers(n)
+	st, regs := n.Stack(), n.Registers()
 	if regs == nil {
 		return 0, false
 	}
 	var saved []byte
-	i := slices.IndexFunc(st.frames, func(fr unwind.Frame) bool { return fr.Signal })
-	if i >= 0 && i+1 < len(st.frames) {
+	i := slices.IndexFunc(st.Frames, func(fr unwind.Frame) bool { return fr.Signal })
+	if i >= 0 && i+1 < len(st.Frames) {
 		from = i + 1
-		saved, regs = c.readable(st.frames[i].Registers.SP(), arch.SavedSize), &st.frames[from].Registers
+		saved, regs = c.readable(st.Frames[i].Registers.SP(), arch.SavedSize), &st.Frames[from].Registers
 	} else if sp := regs.SP(); sp > arch.SavedSpace {
 		saved, _ = arch.Returned(regs, c.readable(sp-arch.SavedSpace, arch.SavedSpace))
 	}
@@ -127,15 +128,15 @@ func (c *crash) stackBounds(n *native, f *picture.Fault, from int) {
 		return
 	}
 	accessed := number(f.Address)
-	for _, m := range mappingsOf(c.target) {
+	for _, m := range stacks.MappingsOf(c.target) {
 		if m.Perm&callbacks.PermWrite == 0 || m.High.Offset <= number(st.SP) {
 			continue
 		}
 		bound(m.Low.Offset, m.High.Offset, "the memory mapping above its stack pointer")
-		if low := accessed | (guardPage - 1); m.Low.Offset <= accessed && low < n.pthread && n.pthread < m.High.Offset {
+		if low := accessed | (guardPage - 1); m.Low.Offset <= accessed && low < n.Pthread && n.Pthread < m.High.Offset {
 			// glibc since 2.42 has the guard page within the mapping, and
 			// the block of the thread at the upper end of its stack.
-			bound(low+1, min(m.High.Offset, libc.BlockEnd(n.pthread)&^(guardPage-1)),
+			bound(low+1, min(m.High.Offset, libc.BlockEnd(n.Pthread)&^(guardPage-1)),
 				"the page that it accessed, a guard within writable memory, and its thread block")
 		}
 		return
@@ -147,24 +148,16 @@ func (c *crash) stackBounds(n *native, f *picture.Fault, from int) {
 // end, and a frame begins in it, from which those further in, up to that whose number is from, are
 // below it.
 func (c *crash) leftBelow(n *native, sp uint64, from int) (low, high uint64, ok bool) {
-	for _, m := range mappingsOf(c.target) {
-		if m.Low.Offset > n.pthread || n.pthread >= m.High.Offset || m.Perm&callbacks.PermWrite == 0 {
+	for _, m := range stacks.MappingsOf(c.target) {
+		if m.Low.Offset > n.Pthread || n.Pthread >= m.High.Offset || m.Perm&callbacks.PermWrite == 0 {
 			continue
 		}
-		low, high = m.Low.Offset, min(m.High.Offset, libc.BlockEnd(n.pthread))
-		frames := c.stacks.stackOf(n).frames
+		low, high = m.Low.Offset, min(m.High.Offset, libc.BlockEnd(n.Pthread))
+		frames := n.Stack().Frames
 		i := slices.IndexFunc(frames[min(from, len(frames)):], func(f unwind.Frame) bool { return f.CFA > low })
 		return low, high, sp < low && i >= 0 && frames[from+i].CFA < high
 	}
 	return 0, 0, false
-}
-
-// mappingsOf lists a target's memory; none if that is not known.
-func mappingsOf(t callbacks.Target) []callbacks.Mapping {
-	if lister, ok := t.(callbacks.MappingLister); ok {
-		return lister.Mappings()
-	}
-	return nil
 }
 
 // surround finds the memory at the address and around it, and what lies there.
@@ -173,7 +166,7 @@ func (c *crash) surround(f *picture.Fault) {
 		return
 	}
 	near := picture.Nearby{}
-	for _, m := range mappingsOf(c.target) {
+	for _, m := range stacks.MappingsOf(c.target) {
 		at := &picture.Mapping{
 			Low: picture.Hex(m.Low.Offset), High: picture.Hex(m.High.Offset), Access: access(m.Perm), File: m.File,
 		}
@@ -187,7 +180,7 @@ func (c *crash) surround(f *picture.Fault) {
 		}
 	}
 	if near.Mapping != nil {
-		near.Description = c.data.placeName(uint64(*f.Address))
+		near.Description = c.data.PlaceName(uint64(*f.Address))
 	}
 	if near != (picture.Nearby{}) {
 		f.Memory = &near
@@ -212,36 +205,36 @@ func jumped(f *picture.Fault) bool {
 
 // repeats counts the function that the stack is full of, if it is, from the frame
 // of that number on.
-func (c *crash) repeats(st *stack, from int, f *picture.Fault) {
-	f.Stack.Truncated = len(st.frames) >= MaxFrames
+func (c *crash) repeats(st *stacks.Stack, from int, f *picture.Fault) {
+	f.Stack.Truncated = len(st.Frames) >= stacks.MaxFrames
 	f.Stack.FrameSize = frameSize(st, from, number(f.Stack.SP))
 	count := map[uint64]int{}
-	for i := from; i < len(st.frames); i++ {
-		if st.kinds[i] != kindUser {
+	for i := from; i < len(st.Frames); i++ {
+		if st.Kinds[i] != stacks.KindUser {
 			continue
 		}
-		fr := st.frames[i]
+		fr := st.Frames[i]
 		if f.Frame == nil && !(i == from && jumped(f)) {
-			f.Frame = c.code.innermost(fr, kindUser)
+			f.Frame = c.code.InnermostFrame(fr, stacks.KindUser)
 		}
-		low := c.code.functionEntry(fr)
+		low := c.code.FunctionEntry(fr)
 		if count[low]++; count[low] > f.Stack.Repeats {
 			f.Stack.Repeats = count[low]
-			f.Stack.Repeated = c.code.innermost(fr, kindUser)
+			f.Stack.Repeated = c.code.InnermostFrame(fr, stacks.KindUser)
 		}
 	}
 }
 
 // frameSize is the size of the innermost frame of user code from that of the number on, or of
 // that frame itself if there is none; 0 if it is not known.
-func frameSize(st *stack, from int, sp uint64) uint64 {
-	if from >= len(st.frames) {
+func frameSize(st *stacks.Stack, from int, sp uint64) uint64 {
+	if from >= len(st.Frames) {
 		return 0
 	}
-	i := max(slices.Index(st.kinds[from:], kindUser), 0) + from
+	i := max(slices.Index(st.Kinds[from:], stacks.KindUser), 0) + from
 	end := sp
 	if i > from {
-		end = st.frames[i-1].CFA
+		end = st.Frames[i-1].CFA
 	}
-	return st.frames[i].CFA - min(end, st.frames[i].CFA)
+	return st.Frames[i].CFA - min(end, st.Frames[i].CFA)
 }

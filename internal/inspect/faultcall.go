@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -15,27 +16,27 @@ const maxLibraryFrames = 64
 // called finds, of a fault in the code of a library or of one of its headers, where the program
 // had called it: from the frame of the number on. Code without lines is a library's, too, if it
 // was called by code with lines. If a function of the program ended in the call, it is on no stack.
-func (c *crash) called(st *stack, from int, f *picture.Fault) {
-	if c.code.rehearsing || from >= len(st.frames) || st.frames[from].Module == nil || jumped(f) {
+func (c *crash) called(st *stacks.Stack, from int, f *picture.Fault) {
+	if c.code.Rehearsing || from >= len(st.Frames) || st.Frames[from].Module == nil || jumped(f) {
 		return
 	}
-	if last := st.tailCalled - 1; from <= last {
-		fr := c.code.innermost(st.frames[last], st.kinds[last])
+	if last := st.TailCalled - 1; from <= last {
+		fr := c.code.InnermostFrame(st.Frames[last], st.Kinds[last])
 		f.Callee = &picture.Callee{Function: fr.Function, Module: fr.Module}
 		return
 	}
 	var inner *picture.Frame // inlined into the next, or called by it
-	for i := from; i < min(len(st.frames), from+maxLibraryFrames); i++ {
-		fr, kind := st.frames[i], st.kinds[i]
-		if fr.Signal || kind == kindGlue {
+	for i := from; i < min(len(st.Frames), from+maxLibraryFrames); i++ {
+		fr, kind := st.Frames[i], st.Kinds[i]
+		if fr.Signal || kind == stacks.KindGlue {
 			return
 		}
-		if inner != nil && c.code.isRecorder(&fr) {
+		if inner != nil && c.code.IsRecorder(&fr) {
 			continue
 		}
-		fs := c.code.placed(fr, kind)
+		fs := c.code.FramesWithConstruct(fr, kind)
 		for j := range fs {
-			own := kind == kindUser && !ofHeader(fs[j]) && !libc.IsLanguage(fr.Module.Path)
+			own := kind == stacks.KindUser && !stacks.InLibraryHeader(fs[j]) && !libc.IsLanguage(fr.Module.Path)
 			lines := fs[j].Line != 0
 			if own && inner != nil && (lines || f.Caller == nil) {
 				f.Caller, f.Callee = &fs[j], c.callee(fr, j == 0, inner)
@@ -57,13 +58,13 @@ func (c *crash) callee(fr unwind.Frame, calls bool, inner *picture.Frame) *pictu
 	}
 	name := ""
 	if calls {
-		name = c.code.callTarget(fr.PC)
+		name = c.code.CallTarget(fr.PC)
 	}
 	if name == "" || inner.Kind == picture.FrameUser && inner.Function != "" {
 		return out
 	}
 	out.Function = symbolize.Demangle(name) // the C library's own names say less
-	if c.code.callsProgram(fr.PC) {         // which has jumped to the library
+	if c.code.CallsProgram(fr.PC) {         // which has jumped to the library
 		out.Module = ""
 	}
 	return out

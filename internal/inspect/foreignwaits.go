@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -11,13 +12,13 @@ import (
 
 // awaitsCondition is the wait of n on a condition variable. Which one, the call tells.
 func (nw *nativeWaits) awaitsCondition(n *native, futex uint64, word uint32) (wait, bool) {
-	called := func(name string) bool { return nw.stacks.called(n, name) }
+	called := func(name string) bool { return n.InFunction(name) }
 	if !slices.ContainsFunc([]string{"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait"}, called) {
 		return wait{}, false
 	}
 	w := wait{Wait: picture.Wait{Kind: picture.WaitCondition}, timed: nw.timed(n, word)}
-	if cond, ok := nw.topArgument(n, 0); ok && nw.data.library().InCondition(cond, futex) {
-		w.address, w.variable, w.Name = cond, cond, nw.data.placeName(cond)
+	if cond, ok := nw.topArgument(n, 0); ok && nw.data.Library().InCondition(cond, futex) {
+		w.address, w.variable, w.Name = cond, cond, nw.data.PlaceName(cond)
 	}
 	return w, true
 }
@@ -25,15 +26,15 @@ func (nw *nativeWaits) awaitsCondition(n *native, futex uint64, word uint32) (wa
 // topArgument is integer argument i of the call by which n's innermost frame that
 // is neither the C library's nor a runtime's went to wait.
 func (nw *nativeWaits) topArgument(n *native, i int) (uint64, bool) {
-	st := nw.stacks.stackOf(n)
-	top := slices.Index(st.kinds, kindUser)
+	st := n.Stack()
+	top := slices.Index(st.Kinds, stacks.KindUser)
 	if top < 1 {
 		return 0, false
 	}
-	if v, ok := nw.code.argument(st.frames[top].PC, i, st.frames[top].Registers); ok {
+	if v, ok := nw.code.Argument(st.Frames[top].PC, i, st.Frames[top].Registers); ok {
 		return v, true
 	}
-	return nw.flows.flowArgument(st, top, i)
+	return nw.flows.Argument(st, top, i)
 }
 
 // callsLock is the wait of n, of which no runtime knows, for a lock of one: a thread
@@ -51,7 +52,7 @@ func (nw *nativeWaits) callsLock(n *native, futex uint64, _ uint32) (wait, bool)
 		}
 		w.variable = futex
 	}
-	w.Name = nw.data.waitName(w)
+	w.Name = w.nameBy(nw.data)
 	return w, true
 }
 
@@ -70,19 +71,19 @@ func (nw *nativeWaits) spinsForLock(n *native, regs *callbacks.Registers) (wait,
 		return wait{}, false
 	}
 	w.address, w.variable = lock, lock
-	w.Name = nw.data.waitName(w)
+	w.Name = w.nameBy(nw.data)
 	return w, true
 }
 
 // lockCall is the call by which n, of which no runtime knows, went to acquire a lock of one.
 func (nw *nativeWaits) lockCall(n *native) (rtl.LockCall, wait, bool) {
-	st := nw.stacks.stackOf(n)
-	top := st.topSegment()
-	if n.rt != nil || top == 0 || top >= len(st.kinds) || st.kinds[top] != kindUser {
+	st := n.Stack()
+	top := st.RuntimeFrames()
+	if n.rt != nil || top == 0 || top >= len(st.Kinds) || st.Kinds[top] != stacks.KindUser {
 		return rtl.LockCall{}, wait{}, false
 	}
 	var w wait
-	w.Call, _ = nw.stacks.calledFunction(st, top)
+	w.Call, _ = st.CalledFunction(top)
 	c, ok := rtl.LockCallOf(w.Call)
 	w.Kind = c.WaitKind()
 	return c, w, ok && c.Set && w.Kind != ""

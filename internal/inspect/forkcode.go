@@ -3,17 +3,21 @@ package inspect
 import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
+// forkCode reads from code what a fork asks for.
+type forkCode struct{ *stacks.Flow }
+
 // sizeArgument is the number of threads that the call by which frame i forked a
 // region asks for, if that is an argument of the call.
-func (f *flows) sizeArgument(st *stack, i int) (v uint64, known, found bool) {
-	code := f.flowAt(st.frames[i].LookupPC())
+func (f forkCode) sizeArgument(st *stacks.Stack, i int) (v uint64, known, found bool) {
+	code := f.FunctionAt(st.Frames[i].LookupPC())
 	if code == nil {
 		return 0, false, false
 	}
-	at := f.point(st, i)
+	at := f.PointIn(st, i)
 	call, ok := code.SiteAt(at)
 	arg, has := rtl.ForkSize(call.Name)
 	if !ok || !has || arg >= len(call.Args) {
@@ -25,12 +29,12 @@ func (f *flows) sizeArgument(st *stack, i int) (v uint64, known, found bool) {
 
 // between looks for a call that is behind the frame, and not undone since, and
 // gives one of its arguments.
-func (f *flows) between(st *stack, i int, kind rtl.ForkCall, arg int) (v uint64, known, found bool) {
-	code := f.flowAt(st.frames[i].LookupPC())
+func (f forkCode) between(st *stacks.Stack, i int, kind rtl.ForkCall, arg int) (v uint64, known, found bool) {
+	code := f.FunctionAt(st.Frames[i].LookupPC())
 	if code == nil {
 		return 0, false, false
 	}
-	at := f.point(st, i)
+	at := f.PointIn(st, i)
 	fact, by := code.Holds(at, forkEffect(kind, at.PC))
 	if fact != flow.Yes || len(by) == 0 || arg >= len(by[0].Args) {
 		return 0, false, false
@@ -42,18 +46,18 @@ func (f *flows) between(st *stack, i int, kind rtl.ForkCall, arg int) (v uint64,
 // beforeTail looks for the number of threads that was asked for by a function
 // that has no frame: frame i called it, and its last call was the fork. orIf tells
 // that 1 may also stand for an if clause.
-func (f *flows) beforeTail(st *stack, i int) (v uint64, known, found, orIf bool) {
-	code := f.flowAt(st.frames[i].LookupPC())
+func (f forkCode) beforeTail(st *stacks.Stack, i int) (v uint64, known, found, orIf bool) {
+	code := f.FunctionAt(st.Frames[i].LookupPC())
 	if code == nil {
 		return 0, false, false, false
 	}
-	at := f.point(st, i)
+	at := f.PointIn(st, i)
 	call, ok := code.SiteAt(at)
-	entry := f.program.Entry(call)
-	if !ok || !f.program.BeginsFunction(entry) {
+	entry := f.Program.Entry(call)
+	if !ok || !f.Program.BeginsFunction(entry) {
 		return 0, false, false, false
 	}
-	callee := f.flowAt(entry)
+	callee := f.FunctionAt(entry)
 	if callee == nil {
 		return 0, false, false, false
 	}

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
@@ -13,7 +14,7 @@ import (
 // whose caller is the runtime. A serialized region may have no such frame, and a
 // region whose function tail-called the fork has none either.
 func (u *userModel) forkPoint(p *native, v *regionView) (int, bool) {
-	st := u.stacks.stackOf(p)
+	st := p.Stack()
 	at := p.indexOf(v.h)
 	if at < 0 {
 		return 0, false
@@ -27,7 +28,7 @@ func (u *userModel) forkPoint(p *native, v *regionView) (int, bool) {
 	}
 	// A fork further in is found where the function of v itself tail-called the fork of
 	// that region.
-	f, next, ok := forkOf(u.matchForks(p, first), at, len(st.frames)-1)
+	f, next, ok := forkOf(u.matchForks(p, first), at, len(st.Frames)-1)
 	switch {
 	case ok:
 		return f.caller, true
@@ -46,9 +47,9 @@ func (u *userModel) forkByCount(p *native, at int) (int, bool) {
 	if own < 0 {
 		own = len(p.chain) - 1 // the one around all is forked by none
 	}
-	st := u.stacks.stackOf(p)
+	st := p.Stack()
 	calls := u.forkCalls(p)
-	if len(calls) == own+1 && calls[0] == st.topSegment() { // it forms one more team, or takes one apart
+	if len(calls) == own+1 && calls[0] == st.RuntimeFrames() { // it forms one more team, or takes one apart
 		calls = calls[1:]
 	}
 	if at >= own || len(calls) != own {
@@ -60,13 +61,13 @@ func (u *userModel) forkByCount(p *native, at int) (int, bool) {
 // lastFork is the frame of a call that forked a region whose outlined function has
 // no frame: it has returned, and the thread waits at the region's end, or it ended
 // in a tail call. Only frames up to number last are looked at.
-func (u *userModel) lastFork(st *stack, last int) (int, bool) {
-	top := st.topSegment()
+func (u *userModel) lastFork(st *stacks.Stack, last int) (int, bool) {
+	top := st.RuntimeFrames()
 	for i := max(top, 1); i <= last; i++ {
-		if st.kinds[i] != kindUser || st.kinds[i-1] != kindRuntime {
+		if st.Kinds[i] != stacks.KindUser || st.Kinds[i-1] != stacks.KindRuntime {
 			continue
 		}
-		name := u.code.callTarget(st.frames[i].PC)
+		name := u.code.CallTarget(st.Frames[i].PC)
 		if kind, _ := rtl.ForkCallOf(name); kind == rtl.ForkMakes || name == "" && i == top {
 			return i, true
 		}
@@ -77,14 +78,14 @@ func (u *userModel) lastFork(st *stack, last int) (int, bool) {
 // findFork looks, from frame number from inwards, for a frame of the function at
 // entry that was called by a runtime. It returns the frame's number and that of
 // the frame which called the runtime.
-func (u *userModel) findFork(st *stack, from int, entry uint64) (outlined, caller int, ok bool) {
+func (u *userModel) findFork(st *stacks.Stack, from int, entry uint64) (outlined, caller int, ok bool) {
 	for i := from; i >= 0; i-- {
-		called := i+1 < len(st.kinds) && st.kinds[i] == kindUser && st.kinds[i+1] == kindRuntime
-		if !called || u.code.functionEntry(st.frames[i]) != entry {
+		called := i+1 < len(st.Kinds) && st.Kinds[i] == stacks.KindUser && st.Kinds[i+1] == stacks.KindRuntime
+		if !called || u.code.FunctionEntry(st.Frames[i]) != entry {
 			continue
 		}
 		caller = i + 1
-		for caller < len(st.kinds) && st.kinds[caller] == kindRuntime {
+		for caller < len(st.Kinds) && st.Kinds[caller] == stacks.KindRuntime {
 			caller++
 		}
 		return i, caller, true

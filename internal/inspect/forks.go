@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -13,9 +14,8 @@ import (
 // forkFinder finds what decided on the sizes of regions.
 type forkFinder struct {
 	regions *regionTable
-	code    *codeNames
-	stacks  *stacks
-	flows   *flows
+	code    *stacks.Code
+	flows   forkCode
 	model   *userModel
 }
 
@@ -85,9 +85,9 @@ func (ff *forkFinder) forkClauses(v *regionView, f *picture.Fork) {
 	if p == nil {
 		return
 	}
-	st := ff.stacks.stackOf(p)
-	if at, ok := ff.model.forkPoint(p, v); ok && at < len(st.frames) && st.kinds[at] == kindUser {
-		fr := *ff.code.innermost(st.frames[at], kindUser)
+	st := p.Stack()
+	if at, ok := ff.model.forkPoint(p, v); ok && at < len(st.Frames) && st.Kinds[at] == stacks.KindUser {
+		fr := *ff.code.InnermostFrame(st.Frames[at], stacks.KindUser)
 		f.Frame = &fr
 		n, known, found := ff.flows.sizeArgument(st, at)
 		f.MaybeIf = found
@@ -111,10 +111,10 @@ func (ff *forkFinder) forkClauses(v *regionView, f *picture.Fork) {
 // was false: code for that calls the outlined function itself. Regions and frames
 // are matched only if there are as many of the one as of the other.
 func (ff *forkFinder) serializedByIf(p *native, v *regionView, f *picture.Fork) {
-	st := ff.stacks.stackOf(p)
+	st := p.Stack()
 	var calls []int
-	for i := range st.frames {
-		if st.kinds[i] == kindUser {
+	for i := range st.Frames {
+		if st.Kinds[i] == stacks.KindUser {
 			if _, _, ok := ff.flows.between(st, i, rtl.ForkSerial, 0); ok {
 				calls = append(calls, i)
 			}
@@ -131,7 +131,7 @@ func (ff *forkFinder) serializedByIf(p *native, v *regionView, f *picture.Fork) 
 	if n < 0 || len(serial) != len(calls) {
 		return
 	}
-	fr := *ff.code.innermost(st.frames[calls[n]], kindUser)
+	fr := *ff.code.InnermostFrame(st.Frames[calls[n]], stacks.KindUser)
 	f.Frame, f.IfFalse = &fr, true
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -58,10 +59,10 @@ func digest(b []byte) string {
 }
 
 // frameOf returns the number of the frame of the function around pc, from frame i on; i if there is none.
-func (tr *tracer) frameOf(st *stack, pc uint64, i int) int {
-	entry := tr.code.functionEntry(unwind.Frame{PC: pc, Exact: true})
-	for k := i; k < len(st.frames) && k <= i+maxOuter; k++ {
-		if tr.code.functionEntry(st.frames[k]) == entry {
+func (tr *tracer) frameOf(st *stacks.Stack, pc uint64, i int) int {
+	entry := tr.code.FunctionEntry(unwind.Frame{PC: pc, Exact: true})
+	for k := i; k < len(st.Frames) && k <= i+maxOuter; k++ {
+		if tr.code.FunctionEntry(st.Frames[k]) == entry {
 			return k
 		}
 	}
@@ -70,7 +71,7 @@ func (tr *tracer) frameOf(st *stack, pc uint64, i int) int {
 
 // spinTrace returns what a loop waits for, and what the function of frame i, which has it, keeps meanwhile. It is nil
 // if the loop writes what another one waits for.
-func (tr *tracer) spinTrace(st *stack, i int, loop *spin.Loop, words loopWords) *picture.SpinTrace {
+func (tr *tracer) spinTrace(st *stacks.Stack, i int, loop *spin.Loop, words loopWords) *picture.SpinTrace {
 	for _, w := range loop.Written {
 		if slices.ContainsFunc(words.awaited, func(o spin.Word) bool { return o.Overlaps(w) }) {
 			return nil
@@ -85,7 +86,7 @@ func (tr *tracer) spinTrace(st *stack, i int, loop *spin.Loop, words loopWords) 
 	}
 	low := uint64(0)
 	if i == 0 && !loop.Calls {
-		low = st.frames[0].Registers.SP() - redZone
+		low = st.Frames[0].Registers.SP() - redZone
 	}
 	out.Kept = tr.words(st, i, low, words.written, loop.Writes)
 	return out
@@ -104,28 +105,28 @@ func (tr *tracer) values(words []spin.Word) (text string) {
 }
 
 // callerText returns the registers and the words of the program's frame i, which has called what the thread is in.
-func (tr *tracer) callerText(st *stack, i int, words loopWords) string {
+func (tr *tracer) callerText(st *stacks.Stack, i int, words loopWords) string {
 	return tr.callerRegisters(st, i) + tr.frameWords(st, i, 0, words.written)
 }
 
 // callerRegisters returns the registers of frame i.
-func (tr *tracer) callerRegisters(st *stack, i int) string {
-	if i >= len(st.frames) {
+func (tr *tracer) callerRegisters(st *stacks.Stack, i int) string {
+	if i >= len(st.Frames) {
 		return ""
 	}
-	return ownRegisters(st.registersOf(i))
+	return ownRegisters(st.RegistersOf(i))
 }
 
 // frameWords returns the words of the frames up to frame i from address low on, or those of frame i if that is 0, but
 // for some that loops write.
-func (tr *tracer) frameWords(st *stack, i int, low uint64, written []spin.Word) string {
+func (tr *tracer) frameWords(st *stacks.Stack, i int, low uint64, written []spin.Word) string {
 	return tr.words(st, i, low, written, func(uint64) bool { return false })
 }
 
 // outerWords returns the words of the program's frames outside of frame i.
-func (tr *tracer) outerWords(st *stack, i int, words loopWords) (text string) {
-	for k, left := i+1, maxOuter; k < len(st.frames) && left > 0; k++ {
-		if st.kinds[k] == kindUser {
+func (tr *tracer) outerWords(st *stacks.Stack, i int, words loopWords) (text string) {
+	for k, left := i+1, maxOuter; k < len(st.Frames) && left > 0; k++ {
+		if st.Kinds[k] == stacks.KindUser {
 			text += tr.frameWords(st, k, 0, words.written)
 			left--
 		}
@@ -134,14 +135,14 @@ func (tr *tracer) outerWords(st *stack, i int, words loopWords) (text string) {
 }
 
 // words is frameWords with a function that reports whether a byte does not count.
-func (tr *tracer) words(st *stack, i int, low uint64, written []spin.Word, skip func(addr uint64) bool) string {
-	if i >= len(st.frames) || st.frames[i].CFA == 0 {
+func (tr *tracer) words(st *stacks.Stack, i int, low uint64, written []spin.Word, skip func(addr uint64) bool) string {
+	if i >= len(st.Frames) || st.Frames[i].CFA == 0 {
 		return ""
 	}
 	if low == 0 {
-		low = st.frames[i].Registers.SP()
+		low = st.Frames[i].Registers.SP()
 	}
-	high := min(st.frames[i].CFA, low+maxFrame)
+	high := min(st.Frames[i].CFA, low+maxFrame)
 	if low == 0 || high <= low {
 		return ""
 	}
@@ -168,7 +169,7 @@ func (tr *tracer) vectors(n *native) string {
 	if !ok {
 		return ""
 	}
-	b, err := v.VectorRegisters(callbacks.LWP(uint64(n.lwp)))
+	b, err := v.VectorRegisters(callbacks.LWP(uint64(n.LWP)))
 	if err != nil {
 		return ""
 	}

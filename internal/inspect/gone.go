@@ -5,6 +5,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -16,8 +17,7 @@ type reclaimed struct {
 	about   *picture.Target
 	target  callbacks.Target
 	roster  *roster
-	code    *codeNames
-	stacks  *stacks
+	code    *stacks.Code
 	library func() *libc.Library
 	known   map[uint64]string // what was said of an address
 }
@@ -27,7 +27,7 @@ type reclaimed struct {
 // read: of the mappings, of the stack pointers and control blocks of the threads, or
 // of what glibc's malloc keeps of free memory.
 func (f *reclaimed) FreedReason(addr uint64) string {
-	if addr == 0 || f.code.moduleOf(addr) != nil {
+	if addr == 0 || f.code.ModuleOf(addr) != nil {
 		return ""
 	}
 	why, ok := f.known[addr]
@@ -39,7 +39,7 @@ func (f *reclaimed) FreedReason(addr uint64) string {
 }
 
 func (f *reclaimed) reason(addr uint64) string {
-	maps := mappingsOf(f.target)
+	maps := stacks.MappingsOf(f.target)
 	m := libc.MappingAt(maps, addr)
 	switch {
 	case m == nil && len(maps) > 0 && f.allMapped():
@@ -101,16 +101,16 @@ func (f *reclaimed) belowStackPointer(s libc.Stack, addr uint64) string {
 	if n == nil {
 		return ""
 	}
-	regs := f.roster.registers(n)
+	regs := n.Registers()
 	if regs == nil || regs.SP() < s.Low || regs.SP() >= s.High || addr >= regs.SP()-redZone {
 		return ""
 	}
-	for _, f := range f.stacks.stackOf(n).frames {
+	for _, f := range n.Stack().Frames {
 		if f.CFA != 0 && f.CFA < regs.SP() {
 			return ""
 		}
 	}
 	const words = "it lies in the stack of LWP %d, %d bytes below its stack pointer: " +
 		"the function that had it there has returned"
-	return fmt.Sprintf(words, n.lwp, regs.SP()-addr)
+	return fmt.Sprintf(words, n.LWP, regs.SP()-addr)
 }

@@ -3,8 +3,8 @@ package inspect
 import (
 	"slices"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
-	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -52,23 +52,24 @@ func (g *gatherer) handovers() {
 // handsOver reports whether the code of a function that threads are in, or have handed to the runtime, releases a lock
 // without acquiring it before, on some path from its beginning.
 func (g *gatherer) handsOver(lock lockflow.Lock) bool {
-	flows := g.from.waits.holders.flows
+	lh := g.from.waits.holders
+	flows := lh.flows
 	if slices.ContainsFunc(g.regionFunctions(), func(entry uint64) bool {
-		_, ok := flows.program.FunctionReleases(entry, lock)
+		_, ok := flows.Program.FunctionReleases(entry, lock)
 		return ok
 	}) {
 		return true
 	}
 	if g.entered == nil {
 		g.entered = []uint64{}
-		for _, t := range flows.holding() {
-			g.entered = append(g.entered, flows.program.Entered(t)...)
+		for _, t := range lh.holding() {
+			g.entered = append(g.entered, flows.Program.Entered(t)...)
 		}
 		slices.Sort(g.entered)
 		g.entered = slices.Compact(g.entered)
 	}
 	return slices.ContainsFunc(g.entered, func(entry uint64) bool {
-		r, ok := flows.program.FunctionReleases(entry, lock)
+		r, ok := flows.Program.FunctionReleases(entry, lock)
 		return ok && r.Known
 	})
 }
@@ -76,7 +77,7 @@ func (g *gatherer) handsOver(lock lockflow.Lock) bool {
 // acquiring are the threads in a call that acquires a lock which do not wait for anything that is known.
 func (g *gatherer) acquiring(lock lockflow.Lock, waits map[int]*picture.Wait) []int {
 	var out []int
-	for _, t := range g.from.waits.holders.flows.look.Acquiring(lock) {
+	for _, t := range g.from.waits.holders.look.Acquiring(lock) {
 		if w := waits[t.ID]; w == nil || w.Lock == "" {
 			out = append(out, t.ID)
 		}
@@ -108,7 +109,7 @@ func (g *gatherer) releases(
 ) []picture.Release {
 	var out, waiting []releaseCandidate
 	lh := g.from.waits.holders
-	for _, r := range lh.flows.look.Releases(lock) {
+	for _, r := range lh.look.Releases(lock) {
 		lwp := r.Thread.ID
 		switch c := (releaseCandidate{r, lwp, ""}); {
 		case waitsForIt(lwp):
@@ -123,7 +124,7 @@ func (g *gatherer) releases(
 		if !t.Pending() || t.Function == nil || t.Function.Address == nil {
 			continue
 		}
-		if r, ok := lh.flows.program.FunctionReleases(uint64(*t.Function.Address), lock); ok {
+		if r, ok := lh.flows.Program.FunctionReleases(uint64(*t.Function.Address), lock); ok {
 			out = append(out, releaseCandidate{r, 0, t.ID})
 		}
 	}
@@ -138,7 +139,7 @@ func (g *gatherer) releases(
 // known: as the thread begins in a moment, it is taken for this one.
 func (g *gatherer) joining(lock lockflow.Lock) []releaseCandidate {
 	for _, entry := range g.regionFunctions() {
-		if r, ok := g.from.waits.holders.flows.program.FunctionReleases(entry, lock); ok {
+		if r, ok := g.from.waits.holders.flows.Program.FunctionReleases(entry, lock); ok {
 			r.Known = true
 			return []releaseCandidate{{Release: r}}
 		}
@@ -167,9 +168,9 @@ func (lh *lockHolders) listed(all []releaseCandidate) []picture.Release {
 func (g *gatherer) regionFunctions() []uint64 {
 	if g.handed == nil {
 		g.handed = []uint64{}
-		flows := g.from.waits.holders.flows
-		for _, t := range flows.holding() {
-			g.handed = append(g.handed, flows.program.Handed(t)...)
+		lh := g.from.waits.holders
+		for _, t := range lh.holding() {
+			g.handed = append(g.handed, lh.flows.Program.Handed(t)...)
 		}
 		slices.Sort(g.handed)
 		g.handed = slices.Compact(g.handed)
@@ -187,7 +188,7 @@ func (g *gatherer) joins(waits map[int]*picture.Wait) bool {
 // joiningMayRelease reports whether a thread that joins a team may release a lock of a family.
 func (g *gatherer) joiningMayRelease(family string) bool {
 	return g.joins(g.waitsByThread()) && slices.ContainsFunc(g.regionFunctions(), func(entry uint64) bool {
-		return g.from.waits.holders.flows.program.FunctionMayRelease(entry, family)
+		return g.from.waits.holders.flows.Program.FunctionMayRelease(entry, family)
 	})
 }
 
@@ -227,7 +228,7 @@ func (g *gatherer) begins(t *picture.Task, waits map[int]*picture.Wait) bool {
 		})) {
 		return false
 	}
-	return !slices.Contains(g.from.reach.stacks.stackOf(n).kinds, kindUser)
+	return !slices.Contains(n.Stack().Kinds, stacks.KindUser)
 }
 
 // release is a call by which a thread or a task may release a lock.
@@ -237,9 +238,9 @@ func (lh *lockHolders) release(r lockflow.Release, lwp int, task picture.ID) pic
 		out.Certainty = picture.Likely
 	}
 	for i, pc := range r.Calls {
-		fs := lh.code.placed(unwind.Frame{PC: pc, Exact: true, Module: lh.code.moduleOf(pc)}, kindUser)
-		f := fs[ownOf(fs)]
-		if out.Frame = &f; ofPeople(f) || i == len(r.Calls)-1 {
+		fs := lh.code.FramesAt(pc, true)
+		f := fs[stacks.ProgramFrame(fs)]
+		if out.Frame = &f; stacks.HasProgramLine(f) || i == len(r.Calls)-1 {
 			break
 		}
 	}

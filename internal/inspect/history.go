@@ -56,7 +56,7 @@ func most[T any](list []T, number func(T) int64) []T {
 // onlyTests reports whether the call that returns to pc is one that does not wait. LLVM's
 // runtime before 19 tells of it as of one that does.
 func (r *recorded) onlyTests(pc uint64) bool {
-	return lockCallOf(r.code.callTarget(pc)) == LockCallTests
+	return lockCallOf(r.code.CallTarget(pc)) == LockCallTests
 }
 
 // imbalance is how long, in nanoseconds, threads waited for the last one by a row of statistics, -1 of a row without

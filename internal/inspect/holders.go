@@ -7,6 +7,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
@@ -23,9 +24,28 @@ var certainties = [...]picture.Certainty{lockflow.Certain: picture.Certain, lock
 // lockHolders finds who has locks that name no owner.
 type lockHolders struct {
 	roster *roster
-	code   *codeNames
-	stacks *stacks
-	flows  *flows
+	code   *stacks.Code
+	flows  *stacks.Flow
+	look   *lockflow.Look
+	known  map[lockflow.Lock][]picture.Holder
+}
+
+// newLockHolders returns what finds holders.
+func newLockHolders(r *roster, code *stacks.Code, fl *stacks.Flow) *lockHolders {
+	lh := &lockHolders{roster: r, code: code, flows: fl, known: map[lockflow.Lock][]picture.Holder{}}
+	lh.look = lockflow.NewLook(fl.Program, lh.holding)
+	return lh
+}
+
+// holding lists the threads that may have locks, in the order of the picture.
+func (lh *lockHolders) holding() []*lockflow.Thread {
+	var out []*lockflow.Thread
+	for _, n := range lh.roster.sorted() {
+		if n.LWP != 0 && n.info.Role != picture.RoleIdle {
+			out = append(out, lh.flows.Thread(&n.Thread))
+		}
+	}
+	return out
 }
 
 // find finds the threads that have the lock that w waits for, the best first. It is the
@@ -36,16 +56,16 @@ func (lh *lockHolders) find(w wait, l picture.Lock) []picture.Holder {
 		return nil
 	}
 	lock := lockflow.Lock{Family: family, Address: w.variable}
-	out, known := lh.flows.holders[lock]
+	out, known := lh.known[lock]
 	if known {
 		return out
 	}
-	for _, h := range lh.flows.look.Holders(lock) {
+	for _, h := range lh.look.Holders(lock) {
 		if len(out) < maxHolders {
 			out = append(out, lh.holder(h))
 		}
 	}
-	lh.flows.holders[lock] = slices.Clip(out)
+	lh.known[lock] = slices.Clip(out)
 	return out
 }
 
@@ -92,7 +112,7 @@ func lockFamily(w wait, l picture.Lock) (string, bool) {
 
 // holder says of a thread what it has, and how that is known.
 func (lh *lockHolders) holder(h lockflow.Holder) picture.Holder {
-	f := lh.stacks.stackOf(lh.roster.byLWP[h.Thread.ID]).frames[h.Frame]
+	f := lh.roster.byLWP[h.Thread.ID].Stack().Frames[h.Frame]
 	out := picture.Holder{Thread: h.Thread.ID, Certainty: certainties[h.Certainty]}
 	out.SuspendedAt, out.SuspendedIn = lh.suspended(h)
 	taken := lh.takenAt(h.Taken, f.Module)
@@ -101,29 +121,24 @@ func (lh *lockHolders) holder(h lockflow.Holder) picture.Holder {
 		call = lh.siteName(h.Taken[0])
 	}
 	if taken != nil && !callsBody(taken[0], call) {
-		out.AcquiredAt = &taken[ownOf(taken)]
+		out.AcquiredAt = &taken[stacks.ProgramFrame(taken)]
 	}
-	out.Evidence = holderEvidence(out, call, taken, lh.code.placed(f, kindUser))
+	out.Evidence = holderEvidence(out, call, taken, lh.code.FramesWithConstruct(f, stacks.KindUser))
 	return out
-}
-
-// ownOf is the innermost of some functions, inlined into one another, that is the program's own; the first if
-// all are those of headers of C++'s library.
-func ownOf(fs []picture.Frame) int {
-	return max(0, slices.IndexFunc(fs, ofPeople))
 }
 
 // suspended is where a holder was given another task to execute while it had the lock, and the
 // construct there; nil if it executes the task that took it.
 func (lh *lockHolders) suspended(h lockflow.Holder) (at *picture.Frame, construct string) {
-	st := lh.stacks.stackOf(lh.roster.byLWP[h.Thread.ID])
-	for i := min(h.Frame, len(st.kinds)-1); i > 1; i-- {
-		if st.kinds[i] != kindUser || st.kinds[i-1] != kindRuntime || !slices.Contains(st.kinds[:i-1], kindUser) {
+	st := lh.roster.byLWP[h.Thread.ID].Stack()
+	for i := min(h.Frame, len(st.Kinds)-1); i > 1; i-- {
+		if st.Kinds[i] != stacks.KindUser || st.Kinds[i-1] != stacks.KindRuntime ||
+			!slices.Contains(st.Kinds[:i-1], stacks.KindUser) {
 			continue
 		}
-		name, _ := lh.stacks.calledFunction(st, i)
+		name, _ := st.CalledFunction(i)
 		if construct = rtl.SchedulingPoint(name); construct != "" {
-			return lh.code.innermost(st.frames[i], kindUser), construct
+			return lh.code.InnermostFrame(st.Frames[i], stacks.KindUser), construct
 		}
 	}
 	return nil, ""
@@ -136,7 +151,7 @@ func (lh *lockHolders) takenAt(by []flow.CallSite, mod *callbacks.Module) (at []
 		if s.Return == 0 {
 			return nil
 		}
-		fs := lh.code.placed(unwind.Frame{PC: s.Return, Module: mod}, kindUser)
+		fs := lh.code.FramesWithConstruct(unwind.Frame{PC: s.Return, Module: mod}, stacks.KindUser)
 		if at != nil && (fs[0].Line == 0 || fs[0].Line != at[0].Line || fs[0].File != at[0].File ||
 			fs[0].Function != at[0].Function) {
 			return nil
@@ -150,8 +165,8 @@ func (lh *lockHolders) takenAt(by []flow.CallSite, mod *callbacks.Module) (at []
 
 // siteName is what people call the function that a call leads to.
 func (lh *lockHolders) siteName(s flow.CallSite) string {
-	if entry := lh.flows.program.Entry(s); entry != 0 && lh.code.sym != nil {
-		if f, err := lh.code.sym.Function(entry); err == nil && f.Low == entry && f.Function != "" {
+	if entry := lh.flows.Program.Entry(s); entry != 0 && lh.code.Symbols != nil {
+		if f, err := lh.code.Symbols.Function(entry); err == nil && f.Low == entry && f.Function != "" {
 			return f.Function
 		}
 	}

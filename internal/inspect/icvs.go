@@ -5,6 +5,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -12,7 +13,7 @@ import (
 type settings struct {
 	roster  *roster
 	regions *regionTable
-	notes   *notes
+	notes   *stacks.Notes
 }
 
 // icvs are the control variables at every place that has them.
@@ -36,7 +37,7 @@ func (s *settings) icvsOf(rt *runtimeView) []picture.ICV {
 		case handles.ScopeGlobal, handles.ScopeAddressSpace:
 			add(handles.Subject{}, picture.ICV{})
 		case handles.ScopeThread:
-			s.eachThread(rt, func(n *native) { add(handles.Subject{Thread: n.h}, picture.ICV{Thread: n.lwp}) })
+			s.eachThread(rt, func(n *native) { add(handles.Subject{Thread: n.h}, picture.ICV{Thread: n.LWP}) })
 		case handles.ScopeParallel:
 			for _, v := range s.regions.all() {
 				if v.rt == rt {
@@ -53,7 +54,7 @@ func (s *settings) icvsOf(rt *runtimeView) []picture.ICV {
 func readICV(rt *runtimeView, id int, s handles.Subject, where picture.ICV) picture.ICV {
 	v, err := rt.ICV(id, s)
 	if err != nil {
-		where.Error = reason(err, where.Name)
+		where.Error = stacks.Reason(err, where.Name)
 		return where
 	}
 	where.Value, where.Source = v.Text, v.Source
@@ -88,7 +89,7 @@ func (s *settings) controlVars() []picture.ControlVar {
 	for _, rt := range s.roster.runtimes {
 		vars, err := rt.ControlVars()
 		if err != nil && !errors.Is(err, callbacks.Unavailable) {
-			s.notes.warn("%s: control variables: %v", rt.id, err)
+			s.notes.Warn("%s: control variables: %v", rt.id, err)
 		}
 		for _, v := range vars {
 			out = append(out, picture.ControlVar{Name: v.Name, Value: v.Value, Source: v.Source})

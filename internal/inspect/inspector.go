@@ -7,6 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
@@ -16,8 +17,6 @@ import (
 // Bounds on what one picture holds. They keep the cost of a damaged target
 // finite; real programs stay far below them, but for MaxTasks.
 const (
-	// MaxFrames bounds a native stack.
-	MaxFrames = 512
 	// MaxThreads bounds the threads of a target; a Linux process cannot have
 	// more than /proc/sys/kernel/threads-max, about 4 million, and a core
 	// with 100,000 is already several hundred megabytes.
@@ -58,6 +57,9 @@ type Only struct {
 // All reports whether all is asked for.
 func (o Only) All() bool { return o == Only{} }
 
+// Functions keeps what the code of functions showed from one Inspector of a process to the next.
+type Functions = stacks.Functions
+
 // Config is what an Inspector works on.
 type Config struct {
 	// About describes the target; the Inspector completes it.
@@ -76,12 +78,12 @@ type Config struct {
 	Unwinder *unwind.Unwinder
 	// Functions has what the code of functions showed an Inspector of the same process
 	// before, which is not used any more; nil keeps nothing.
-	Functions *Functions
+	Functions *stacks.Functions
 	// Only is what is asked for; the zero Only is all.
 	Only Only
 	// Budget bounds the work; nil has no bound. What is not reached is left out, and said
 	// in one warning.
-	Budget Budget
+	Budget stacks.Budget
 	// Monotonic is the present by the target's CLOCK_MONOTONIC, in nanoseconds; nil for a
 	// target that stands, or is of another machine.
 	Monotonic func() int64
@@ -102,10 +104,9 @@ type Clock func(number int) (nanoseconds int64, ok bool)
 // remembers what it read. It is for one goroutine at a time.
 type Inspector struct {
 	cfg        Config
-	notes      *notes
+	notes      *stacks.Notes
 	roster     *roster
-	code       *codeNames
-	stacks     *stacks
+	code       *stacks.Code
 	regions    *regionTable
 	model      *userModel
 	settings   *settings
@@ -121,27 +122,19 @@ type Inspector struct {
 // cannot be listed.
 func New(cfg Config) (*Inspector, error) {
 	in := &Inspector{
-		cfg: cfg, notes: &notes{said: map[string]bool{}, budget: cfg.Budget},
+		cfg: cfg, notes: stacks.NewNotes(cfg.Budget),
 	}
 	for _, err := range cfg.Warnings {
-		in.notes.warn("%s", message(err))
+		in.notes.Warn("%s", stacks.Message(err))
 	}
 	var err error
-	in.roster, err = newRoster(cfg, &in.cfg.About, in.notes)
+	in.code = stacks.NewCode(cfg.Target, cfg.Symbolizer, cfg.Unwinder, cfg.Runtimes)
+	in.roster, err = newRoster(cfg, &in.cfg.About, in.notes, stacks.NewReader(in.code, in.notes))
 	if err != nil {
 		return nil, err
 	}
-	in.code = &codeNames{
-		between: map[uint64]bool{}, linked: sync.OnceValue(func() bool {
-			return libc.New(libc.Config{Target: cfg.Target}).Kind() == libc.Unknown
-		}),
-		target: cfg.Target, sym: cfg.Symbolizer, unw: cfg.Unwinder, openmp: in.roster.runtimes,
-		known: map[uint64][]symbolize.Frame{}, calls: map[uint64]string{}, args: map[callArg]codeWord{},
-		within: map[uint64]construct{},
-	}
-	in.stacks = &stacks{in.roster, in.code}
 	in.regions = newRegionTable(in.roster)
-	in.model = &userModel{roster: in.roster, regions: in.regions, code: in.code, stacks: in.stacks}
+	in.model = &userModel{roster: in.roster, regions: in.regions, code: in.code}
 	in.settings = &settings{in.roster, in.regions, in.notes}
 	in.regionList = &regionLister{notes: in.notes, regions: in.regions, model: in.model}
 	in.tasks = &taskLister{notes: in.notes, roster: in.roster, regions: in.regions, model: in.model}
@@ -152,18 +145,15 @@ func New(cfg Config) (*Inspector, error) {
 // readThreads makes the parts that tell what threads do.
 func (in *Inspector) readThreads() {
 	target, about, library := in.cfg.Target, &in.cfg.About, sync.OnceValue(in.libraryOf) // when About is complete
-	flows := newFlows(target, in.roster, in.code, in.stacks, in.cfg.Functions, in.cfg.Budget)
-	data := &dataNames{
-		target: target, code: in.code, stacks: in.stacks, roster: in.roster, library: library,
-		locals: map[uint64]string{}, modules: modulesOf(target),
-	}
+	flows := stacks.NewFlow(in.code, in.cfg.Functions, in.cfg.Budget)
+	data := stacks.NewData(in.code, in.roster.ordered, library)
 	memory := &reclaimed{
-		about: about, target: target, roster: in.roster, code: in.code, stacks: in.stacks,
+		about: about, target: target, roster: in.roster, code: in.code,
 		library: library, known: map[uint64]string{},
 	}
-	states := &states{in.roster, in.code, in.stacks, data, flows}
+	states := &states{in.roster, in.code, data, flows}
 	spins := &spins{
-		target: target, code: in.code, stacks: in.stacks, data: data, loops: map[*native]*spin.Loop{},
+		target: target, code: in.code, data: data, loops: map[*native]*spin.Loop{},
 	}
 	recorded := &recorded{target: target, rings: in.cfg.Rings, monotonic: in.cfg.Monotonic, about: about,
 		notes: in.notes, code: in.code, data: data, criticals: Criticals{Memory: target, Symbols: in.cfg.Symbolizer},
@@ -171,23 +161,23 @@ func (in *Inspector) readThreads() {
 	waits := &waitFinder{
 		in.roster, states, data,
 		&nativeWaits{
-			target, in.notes, in.roster, in.code, in.stacks, flows, data, memory, spins, map[*native]nativeState{},
+			target, in.notes, in.roster, in.code, flows, data, memory, spins, map[*native]nativeState{},
 			map[uint64][]onceCall{}, in.cfg.Clock,
 		},
-		memory, &lockHolders{in.roster, in.code, in.stacks, flows}, &recorded.locks,
+		memory, newLockHolders(in.roster, in.code, flows), &recorded.locks,
 	}
 	in.threads = &threadLister{
-		about, in.notes, in.roster, in.code, in.stacks, in.regions, in.model, states,
-		&loops{in.code, in.stacks, flows}, waits, &mpiCalls{target, in.code, in.stacks, flows},
+		about, in.notes, in.roster, in.code, in.regions, in.model, states,
+		newLoops(in.code, flows), waits, &mpiCalls{target, in.code, flows},
 		sync.OnceValue(in.unread),
 	}
-	reach := &reach{in.roster, in.stacks, flows}
-	in.tracer = &tracer{roster: in.roster, code: in.code, stacks: in.stacks, waits: waits.native, reach: reach,
+	reach := &reach{in.roster, in.code, flows}
+	in.tracer = &tracer{roster: in.roster, code: in.code, waits: waits.native, reach: reach,
 		states: states}
-	crash := &crash{target, about, in.roster, in.code, in.stacks, data}
+	crash := &crash{target, about, in.roster, in.code, data}
 	in.facts = &factParts{
 		in.roster, states, waits, reach,
-		&forkFinder{in.regions, in.code, in.stacks, flows, in.model},
+		&forkFinder{in.regions, in.code, forkCode{flows}, in.model},
 		newConstructs(in.code, flows),
 		crash, &exceptions{crash: crash, regions: in.regions, flows: flows},
 		in.settings, &environment{target, in.cfg.Symbolizer}, &processors{target},
@@ -199,7 +189,7 @@ func (in *Inspector) readThreads() {
 func (in *Inspector) libraryOf() *libc.Library {
 	c := libc.Config{Target: in.cfg.Target, PID: uint64(in.cfg.About.PID)}
 	for _, n := range in.roster.natives {
-		c.Threads = append(c.Threads, libc.Thread{Pthread: n.pthread, LWP: uint64(n.lwp)})
+		c.Threads = append(c.Threads, libc.Thread{Pthread: n.Pthread, LWP: uint64(n.LWP)})
 	}
 	return libc.New(c)
 }
@@ -212,12 +202,12 @@ func (in *Inspector) Describe(about picture.Target, warnings ...error) {
 	in.cfg.About = about
 	in.roster.findOverrun()
 	for _, err := range warnings {
-		in.notes.warn("%s", message(err))
+		in.notes.Warn("%s", stacks.Message(err))
 	}
 }
 
 // LeaveOut says that a part of a picture is not complete, if the budget is spent.
-func (in *Inspector) LeaveOut(what string) { in.notes.over(what) }
+func (in *Inspector) LeaveOut(what string) { in.notes.Exceeded(what) }
 
 // Threads returns all threads, the crashed one first.
 func (in *Inspector) Threads(native bool) []picture.Thread { return in.threads.list(native) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -29,13 +30,13 @@ var gilWaits = []string{"pthread_cond_timedwait", "pthread_cond_clockwait"}
 // variable, again and again, until it has it. Who has it is read around that variable; where what is there does not
 // agree, it is a wait on a condition variable like any other.
 func (nw *nativeWaits) awaitsInterpreter(n *native, _ uint64, _ uint32) (wait, bool) {
-	if !slices.ContainsFunc(gilWaits, func(name string) bool { return nw.stacks.called(n, name) }) {
+	if !slices.ContainsFunc(gilWaits, func(name string) bool { return n.InFunction(name) }) {
 		return wait{}, false
 	}
-	st := nw.stacks.stackOf(n)
-	top := slices.Index(st.kinds, kindUser)
-	entry, ok := programCode{nw.code}.Lookup("PyEval_RestoreThread")
-	if top < 0 || !ok || nw.code.moduleOf(entry) != nw.code.moduleOf(st.frames[top].PC) {
+	st := n.Stack()
+	top := slices.Index(st.Kinds, stacks.KindUser)
+	entry, ok := nw.code.Lookup("PyEval_RestoreThread")
+	if top < 0 || !ok || nw.code.ModuleOf(entry) != nw.code.ModuleOf(st.Frames[top].PC) {
 		return wait{}, false
 	}
 	cond, ok := nw.topArgument(n, 0)
@@ -47,7 +48,7 @@ func (nw *nativeWaits) awaitsInterpreter(n *native, _ uint64, _ uint32) (wait, b
 		return wait{}, false
 	}
 	w := wait{address: cond, variable: cond, interpreter: true}
-	w.Kind, w.Name, w.WaitOn = picture.WaitMutex, picture.InterpreterLock, holder.lwp
+	w.Kind, w.Name, w.WaitOn = picture.WaitMutex, picture.InterpreterLock, holder.LWP
 	const words = "Python's record of the lock around %v (last_holder, locked) has the thread of LWP %d"
 	w.Evidence = fmt.Sprintf(words, picture.Hex(cond), w.WaitOn)
 	return w, true
@@ -76,7 +77,7 @@ func (nw *nativeWaits) interpreterHolder(cond uint64) *native {
 	for at := 0; at < len(state); at += 8 {
 		n := nw.roster.byID[callbacks.Word(state[at:at+8])]
 		switch {
-		case n == nil || n.lwp == 0 || n == holder:
+		case n == nil || n.LWP == 0 || n == holder:
 		case holder != nil:
 			return nil
 		default:

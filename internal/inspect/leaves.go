@@ -3,9 +3,9 @@ package inspect
 import (
 	"cmp"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
-	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -14,13 +14,13 @@ import (
 func (lh *lockHolders) leaves(w wait, family string, waiting map[int]bool) []picture.Leak {
 	var waiters []*lockflow.Thread
 	for _, n := range lh.roster.sorted() {
-		if waiting[n.lwp] {
-			waiters = append(waiters, lh.flows.thread(n))
+		if waiting[n.LWP] {
+			waiters = append(waiters, lh.flows.Thread(&n.Thread))
 		}
 	}
 	var out []picture.Leak
 	seen := map[picture.Frame]bool{}
-	for _, d := range lh.flows.look.Departures(lockflow.Lock{Family: family, Address: w.variable}, waiters) {
+	for _, d := range lh.look.Departures(lockflow.Lock{Family: family, Address: w.variable}, waiters) {
 		l := picture.Leak{Frame: lh.departure(d), ExitCall: symbolize.Demangle(d.Throws)}
 		if key := (picture.Frame{File: l.Frame.File, Line: l.Frame.Line}); l.Frame.Line != 0 && !seen[key] {
 			seen[key] = true
@@ -34,8 +34,8 @@ func (lh *lockHolders) leaves(w wait, family string, waiting map[int]bool) []pic
 // leads, if nothing else leads there, else that of the branch.
 func (lh *lockHolders) departure(d lockflow.Departure) picture.Frame {
 	at := func(pc uint64, exact bool) picture.Frame {
-		fs := lh.code.placed(unwind.Frame{PC: pc, Exact: exact, Module: lh.code.moduleOf(pc)}, kindUser)
-		return fs[ownOf(fs)]
+		fs := lh.code.FramesAt(pc, exact)
+		return fs[stacks.ProgramFrame(fs)]
 	}
 	if d.Call != 0 {
 		return at(d.Call, false)

@@ -34,10 +34,11 @@ func (in *Inspector) interrupted(pc uint64) bool {
 	if in.exact == nil {
 		in.exact = map[uint64]bool{}
 		for _, n := range in.roster.natives {
-			if n.stack == nil {
+			st, known := n.KnownStack()
+			if !known {
 				continue
 			}
-			for _, f := range n.stack.frames {
+			for _, f := range st.Frames {
 				if f.Exact {
 					in.exact[f.PC] = true
 				}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 )
 
@@ -19,7 +20,7 @@ const (
 
 // LockCallBefore is what the call does that returns to an address.
 func LockCallBefore(target callbacks.Target, sym *symbolize.Symbolizer, ret uint64) LockCall {
-	return lockCallOf(calledBefore(target, sym, ret))
+	return lockCallOf(stacks.CallTargetBefore(target, sym, ret))
 }
 
 // lockCallOf is what a function of the standard does, in C or in Fortran.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
@@ -13,9 +14,13 @@ import (
 
 // loops finds the worksharing loops that threads are in.
 type loops struct {
-	code   *codeNames
-	stacks *stacks
-	flows  *flows
+	code   *stacks.Code
+	flows  forkCode
+	places map[loopPlace]loopPoint
+}
+
+func newLoops(code *stacks.Code, fl *stacks.Flow) *loops {
+	return &loops{code, forkCode{fl}, map[loopPlace]loopPoint{}}
 }
 
 // of is the worksharing loop that n is in; nil if nothing tells of one.
@@ -40,12 +45,12 @@ func (l *loops) of(n *native) *picture.Loop {
 // is in, nil if nothing. Only frames of the innermost region count: those up to the
 // runtime that called them.
 func (l *loops) loopCode(n *native) *rtl.LoopCode {
-	st := l.stacks.stackOf(n)
-	for i := st.topSegment(); i < len(st.frames) && st.kinds[i] != kindRuntime; i++ {
-		if st.kinds[i] != kindUser {
+	st := n.Stack()
+	for i := st.RuntimeFrames(); i < len(st.Frames) && st.Kinds[i] != stacks.KindRuntime; i++ {
+		if st.Kinds[i] != stacks.KindUser {
 			continue
 		}
-		code := l.flows.flowAt(st.frames[i].LookupPC())
+		code := l.flows.FunctionAt(st.Frames[i].LookupPC())
 		if code == nil {
 			return nil
 		}
@@ -73,19 +78,19 @@ type loopPoint struct {
 }
 
 // loopPoint asks the code where frame i is, once for each place.
-func (l *loops) loopPoint(st *stack, i int, code *flow.Function) loopPoint {
-	at := loopPlace{st.frames[i].PC, st.frames[i].Exact}
-	p, ok := l.flows.loops[at]
+func (l *loops) loopPoint(st *stacks.Stack, i int, code *flow.Function) loopPoint {
+	at := loopPlace{st.Frames[i].PC, st.Frames[i].Exact}
+	p, ok := l.places[at]
 	switch {
 	case ok:
 		return p
 	case code.MayCallNamed(isLoopCall):
-		p.fact, p.by = code.Holds(l.flows.point(st, i), loopEffect)
+		p.fact, p.by = code.Holds(l.flows.PointIn(st, i), loopEffect)
 		_, _, p.serial = l.flows.between(st, i, rtl.ForkSerial, 0)
 	default:
 		p.fact = flow.No
 	}
-	l.flows.loops[at] = p
+	l.places[at] = p
 	return p
 }
 
@@ -108,8 +113,8 @@ func loopEffect(s flow.CallSite) flow.Effect {
 
 // frameLoop is the construct that frame i is in since one of the calls by, which are
 // of one construct if they put the range of the thread at one place.
-func (l *loops) frameLoop(st *stack, i int, code *flow.Function, by []flow.CallSite) *rtl.LoopCode {
-	f, at := st.frames[i], l.flows.point(st, i)
+func (l *loops) frameLoop(st *stacks.Stack, i int, code *flow.Function, by []flow.CallSite) *rtl.LoopCode {
+	f, at := st.Frames[i], l.flows.PointIn(st, i)
 	var out *rtl.LoopCode
 	for _, s := range by {
 		call := rtl.LoopCallOf(s.Name)
@@ -146,7 +151,7 @@ func (l *loops) frameLoop(st *stack, i int, code *flow.Function, by []flow.CallS
 			out.Counter = l.counter(f)
 		}
 		out.Function, _, _ = strings.Cut(out.Function, "@")
-		out.Where = l.code.innermost(f, kindUser).Called()
+		out.Where = l.code.InnermostFrame(f, stacks.KindUser).Called()
 		if code.Indirect {
 			out.Where += " (which has jumps through tables)"
 		}
@@ -157,17 +162,17 @@ func (l *loops) frameLoop(st *stack, i int, code *flow.Function, by []flow.CallS
 // counter is the value of the counter that a compiler made for the loop that frame f
 // is in, nil if debug information does not tell.
 func (l *loops) counter(f unwind.Frame) *int64 {
-	if l.code.sym == nil {
+	if l.code.Symbols == nil {
 		return nil
 	}
 	at := symbolize.Activation{PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get}
 	read := func(addr uint64, size int) (uint64, bool) {
 		var b [8]byte
-		err := l.code.target.ReadMemory(callbacks.At(addr), b[:size])
+		err := l.code.Target.ReadMemory(callbacks.At(addr), b[:size])
 		return callbacks.Word(b[:size]), err == nil
 	}
 	for _, name := range rtl.LoopCounters() {
-		if v, ok := l.code.sym.LocalValue(at, name, read); ok {
+		if v, ok := l.code.Symbols.LocalValue(at, name, read); ok {
 			return &v
 		}
 	}
@@ -178,7 +183,7 @@ func (l *loops) counter(f unwind.Frame) *int64 {
 func (l *loops) loopValue(call rtl.LoopCall, arg func(int) (uint64, bool), n int) *int64 {
 	addr, ok := arg(n)
 	var b [8]byte
-	if !ok || l.code.target.ReadMemory(callbacks.At(addr), b[:call.Size]) != nil {
+	if !ok || l.code.Target.ReadMemory(callbacks.At(addr), b[:call.Size]) != nil {
 		return nil
 	}
 	v := int64(callbacks.Word(b[:call.Size]))

@@ -35,7 +35,7 @@ func (g *gatherer) misplaced() {
 
 // waitsWithin adds the construct that a thread waits in to what is known of its barrier.
 func (g *gatherer) waitsWithin(w wait, b *picture.Barrier) {
-	if in := g.from.constructs.around(g.from.states.stacks.stackOf(w.n)); in != nil {
+	if in := g.from.constructs.around(w.n.Stack()); in != nil {
 		b.Misplaced = append(b.Misplaced, picture.Misplaced{Thread: w.Thread, Construct: *in})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/mpi"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
@@ -14,30 +15,29 @@ import (
 // mpiCalls reads the calls of MPI that threads wait in.
 type mpiCalls struct {
 	target callbacks.Target
-	code   *codeNames
-	stacks *stacks
-	flows  *flows
+	code   *stacks.Code
+	flows  *stacks.Flow
 }
 
 // find is the call of MPI that n waits in: the routine, the frame that the program called it
 // from, and the frame of the C routine, which may be one that a Fortran routine called; -1 if
 // that is not on the stack.
 func (m *mpiCalls) find(n *native) (routine string, outer, inner int, ok bool) {
-	st := m.stacks.stackOf(n)
+	st := n.Stack()
 	inner = -1
 	opaque := false
-	for i, f := range st.frames {
+	for i, f := range st.Frames {
 		switch {
 		case f.Module != nil && rtl.OpaqueModule(filepath.Base(f.Module.Path)):
 			opaque = true
-			if inner < 0 && i > 0 && mpi.IsC(m.code.callTarget(f.PC)) {
+			if inner < 0 && i > 0 && mpi.IsC(m.code.CallTarget(f.PC)) {
 				inner = i - 1
 			}
-		case st.kinds[i] == kindSystem:
-		case st.kinds[i] != kindUser || !opaque:
+		case st.Kinds[i] == stacks.KindSystem:
+		case st.Kinds[i] != stacks.KindUser || !opaque:
 			return "", 0, 0, false
 		default:
-			symbol := m.code.callTarget(f.PC)
+			symbol := m.code.CallTarget(f.PC)
 			name, blocks := rtl.BlockingMPI(symbol)
 			if inner < 0 && mpi.IsC(symbol) {
 				inner = i - 1
@@ -54,9 +54,9 @@ func (m *mpiCalls) call(n *native) *picture.MPICall {
 	if !ok {
 		return nil
 	}
-	st := m.stacks.stackOf(n)
+	st := n.Stack()
 	c := &picture.MPICall{
-		Routine: routine, From: picture.Address(st.frames[outer].PC),
+		Routine: routine, From: picture.Address(st.Frames[outer].PC),
 		Evidence: "its stack is in MPI, in a call of " + routine,
 	}
 	if inner < 0 {
@@ -74,7 +74,7 @@ func (m *mpiCalls) call(n *native) *picture.MPICall {
 // mpiArgs reads the arguments of one call.
 type mpiArgs struct {
 	*mpiCalls
-	st    *stack
+	st    *stacks.Stack
 	frame int // of the C routine
 	call  *picture.MPICall
 	sig   mpi.Signature
@@ -91,9 +91,9 @@ func (a *mpiArgs) value(arg mpi.Arg, what string) (uint64, bool) {
 	v, ok := uint64(0), false
 	if n := int(arg) - 1; n >= inRegisters {
 		v, ok = a.onStack(n - inRegisters)
-	} else if v, ok = a.flows.enteredWith(a.st, a.frame, n); !ok {
-		if v, ok = a.code.argument(a.st.frames[a.frame+1].PC, n, a.st.frames[a.frame+1].Registers); !ok {
-			v, ok = a.flows.flowArgument(a.st, a.frame+1, n)
+	} else if v, ok = a.flows.EnteredWith(a.st, a.frame, n); !ok {
+		if v, ok = a.code.Argument(a.st.Frames[a.frame+1].PC, n, a.st.Frames[a.frame+1].Registers); !ok {
+			v, ok = a.flows.Argument(a.st, a.frame+1, n)
 		}
 	}
 	if !ok {
@@ -105,7 +105,7 @@ func (a *mpiArgs) value(arg mpi.Arg, what string) (uint64, bool) {
 
 // onStack is argument n of those that the caller put on the stack.
 func (a *mpiArgs) onStack(n int) (uint64, bool) {
-	cfa := a.st.frames[a.frame].CFA
+	cfa := a.st.Frames[a.frame].CFA
 	if cfa == 0 {
 		return 0, false
 	}
@@ -116,8 +116,8 @@ func (a *mpiArgs) onStack(n int) (uint64, bool) {
 // read reads all arguments that the routine has.
 func (a *mpiArgs) read() {
 	world, open := uint64(0), false
-	if a.code.sym != nil {
-		world, open = a.code.sym.Lookup(mpi.OpenMPIWorld, "")
+	if a.code.Symbols != nil {
+		world, open = a.code.Symbols.Lookup(mpi.OpenMPIWorld, "")
 	}
 	if v, ok := a.value(a.sig.Comm, "communicator"); ok {
 		a.communicator(v, world, open)
@@ -177,7 +177,7 @@ func (a *mpiArgs) named(v uint64, open bool, what string, mpich func(uint32) str
 
 // exportedData is the name of the object at an address, as its module exports it.
 func (a *mpiArgs) exportedData(addr uint64) (string, bool) {
-	s, ok := a.code.sym.Data(addr)
+	s, ok := a.code.Symbols.Data(addr)
 	return s.Name, ok && s.Offset == 0
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -14,12 +15,11 @@ import (
 // library keeps, and locks of a runtime that threads of the program's own take.
 type nativeWaits struct {
 	target callbacks.Target
-	notes  *notes
+	notes  *stacks.Notes
 	roster *roster
-	code   *codeNames
-	stacks *stacks
-	flows  *flows
-	data   *dataNames
+	code   *stacks.Code
+	flows  *stacks.Flow
+	data   *stacks.Data
 	memory *reclaimed
 	spins  *spins
 	known  map[*native]nativeState
@@ -47,7 +47,7 @@ type nativeState struct {
 // inLibrary is what n waits for in the C library: a mutex, a condition variable, a semaphore,
 // or the end of a thread. They are known from the futex word that it sleeps on.
 func (nw *nativeWaits) inLibrary(n *native) (wait, bool) {
-	regs := nw.roster.registers(n)
+	regs := n.Registers()
 	if regs == nil {
 		return wait{}, false
 	}
@@ -75,10 +75,10 @@ func (nw *nativeWaits) inLibrary(n *native) (wait, bool) {
 		nw.callsLock, nw.locksStream, nw.posts, nw.meets, nw.initializes, nw.runsOnce,
 		nw.onWord,
 	}
-	if err := nw.data.library().Supported("mutexes and thread control blocks"); err != nil {
+	if err := nw.data.Library().Supported("mutexes and thread control blocks"); err != nil {
 		finders = finders[3:]
-		if nw.stacks.stackOf(n).topSegment() == 0 { // no runtime called the C library
-			nw.notes.warn("what threads wait for in the C library is not known: %v", err)
+		if n.Stack().RuntimeFrames() == 0 { // no runtime called the C library
+			nw.notes.Warn("what threads wait for in the C library is not known: %v", err)
 		}
 	}
 	word, err := layout.ReadUint(nw.target, futex, 4)
@@ -97,8 +97,8 @@ func (nw *nativeWaits) inLibrary(n *native) (wait, bool) {
 // thread's own control block. Until glibc 2.41 the word is its LWP, which the kernel
 // clears at the end; since then it is one that only pthread_join waits on.
 func (nw *nativeWaits) joins(n *native, futex uint64, word uint32) (wait, bool) {
-	t, ok := nw.data.library().ThreadAt(futex)
-	if !ok || t.LWP == 0 || int(t.LWP) == n.lwp {
+	t, ok := nw.data.Library().ThreadAt(futex)
+	if !ok || t.LWP == 0 || int(t.LWP) == n.LWP {
 		return wait{}, false
 	}
 	lwp := int(t.LWP)
@@ -107,10 +107,10 @@ func (nw *nativeWaits) joins(n *native, futex uint64, word uint32) (wait, bool) 
 	switch {
 	case int(word) == lwp:
 		w.Evidence = fmt.Sprintf("it sleeps until the thread id %d at %v is cleared", word, picture.Hex(futex))
-	case nw.stacks.called(n, "pthread_join"):
+	case n.InFunction("pthread_join"):
 		const words = "it called pthread_join and sleeps on the word at %v, in that thread's control block"
 		w.Evidence = fmt.Sprintf(words, picture.Hex(futex))
-	case nw.stacks.fromProgram(n) && asShared(nw.roster.registers(n)): // pthread_join as a tail call
+	case n.CalledByProgram() && asShared(n.Registers()): // pthread_join as a tail call
 		const words = "it sleeps on the word at %v, in that thread's control block, as only pthread_join does"
 		w.Evidence = fmt.Sprintf(words, picture.Hex(futex))
 	default:
@@ -127,17 +127,17 @@ func asShared(regs *callbacks.Registers) bool {
 // locksMutex is the wait of n for a pthread mutex, which begins with its futex word
 // and has its owner. What is in memory that was freed does not count.
 func (nw *nativeWaits) locksMutex(n *native, futex uint64, _ uint32) (wait, bool) {
-	m, err := nw.data.library().Mutex(futex)
+	m, err := nw.data.Library().Mutex(futex)
 	sound := err == nil && m.Contended
 	shown := sound && nw.linkedIn(n) && nw.roster.byLWP[int(m.Owner)] != nil
-	if !shown && !nw.stacks.called(n, "pthread_mutex_lock") {
+	if !shown && !n.InFunction("pthread_mutex_lock") {
 		return wait{}, false
 	}
 	if !sound && nw.memory.FreedReason(futex) == "" {
 		return wait{}, false
 	}
 	w := wait{
-		Wait:    picture.Wait{Kind: picture.WaitMutex, Name: nw.data.placeName(futex)},
+		Wait:    picture.Wait{Kind: picture.WaitMutex, Name: nw.data.PlaceName(futex)},
 		address: futex, variable: futex,
 	}
 	if sound && nw.roster.byLWP[int(m.Owner)] != nil {
@@ -151,9 +151,9 @@ func (nw *nativeWaits) locksMutex(n *native, futex uint64, _ uint32) (wait, bool
 // have no names, and n did not come to wait by a runtime: what the word that it sleeps on is,
 // the memory around it tells then.
 func (nw *nativeWaits) linkedIn(n *native) bool {
-	st := nw.stacks.stackOf(n)
-	return nw.data.library().Kind() == libc.Unknown && len(st.frames) > 0 && st.frames[0].Module != nil &&
-		st.frames[0].Module.Main && st.topSegment() == 0
+	st := n.Stack()
+	return nw.data.Library().Kind() == libc.Unknown && len(st.Frames) > 0 && st.Frames[0].Module != nil &&
+		st.Frames[0].Module.Main && st.RuntimeFrames() == 0
 }
 
 // mutex is what is known of the mutex that w waits for. Its owner is gone if the
@@ -161,7 +161,7 @@ func (nw *nativeWaits) linkedIn(n *native) bool {
 // in a container it may not.
 func (nw *nativeWaits) mutex(w wait) picture.Lock {
 	l := picture.Lock{Implementation: "mutex", Held: true, Owner: w.WaitOn, Evidence: w.Evidence}
-	m, err := nw.data.library().Mutex(w.address)
+	m, err := nw.data.Library().Mutex(w.address)
 	if err != nil || w.WaitOn != 0 || m.Owner == 0 || m.Shared || !nw.ownNumber(w.n) {
 		return l
 	}
@@ -173,9 +173,9 @@ func (nw *nativeWaits) mutex(w wait) picture.Lock {
 // ownNumber reports whether the C library has the number of a thread by which the
 // target calls it.
 func (nw *nativeWaits) ownNumber(n *native) bool {
-	if n == nil || n.pthread == 0 {
+	if n == nil || n.Pthread == 0 {
 		return false
 	}
-	tid, err := nw.data.library().ThreadID(n.pthread)
-	return err == nil && int(tid) == n.lwp
+	tid, err := nw.data.Library().ThreadID(n.Pthread)
+	return err == nil && int(tid) == n.LWP
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/accessor"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -25,7 +26,7 @@ func (d *doctor) checkNumbers(rt *runtimeView) picture.Check {
 	}
 	call, err := accessor.New(d.target, rt.Identity().Module)
 	if err != nil {
-		c.Detail = message(err)
+		c.Detail = stacks.Message(err)
 		return c
 	}
 	same, asked := 0, 0
@@ -35,7 +36,7 @@ func (d *doctor) checkNumbers(rt *runtimeView) picture.Check {
 		if n.rt != rt || len(n.chain) == 0 || n.info.HiddenHelper || asked >= maxAsked {
 			continue
 		}
-		tp := accessor.ThreadPointer(d.target, uint64(n.lwp), n.pthread)
+		tp := accessor.ThreadPointer(d.target, uint64(n.LWP), n.Pthread)
 		got, err := call.Check(rt, n.h, tp)
 		if err != nil {
 			failed = cmp.Or(failed, err)
@@ -44,7 +45,7 @@ func (d *doctor) checkNumbers(rt *runtimeView) picture.Check {
 		asked++
 		same += got.Same
 		for _, d := range got.Differ {
-			differ = append(differ, fmt.Sprintf("thread %d: %v", n.lwp, d))
+			differ = append(differ, fmt.Sprintf("thread %d: %v", n.LWP, d))
 		}
 		if len(got.Unasked) > 0 {
 			failed = cmp.Or(failed, got.Unasked[0])
@@ -60,7 +61,7 @@ func (d *doctor) checkNumbers(rt *runtimeView) picture.Check {
 		c.Status = picture.CheckOK
 		c.Detail = fmt.Sprintf("%d numbers of %d threads are what omp_get_* would return to them", same, asked)
 	case failed != nil:
-		c.Detail = "omp_get_* could not be evaluated: " + message(failed)
+		c.Detail = "omp_get_* could not be evaluated: " + stacks.Message(failed)
 	case asked > 0:
 		c.Detail = "the code of omp_get_*, to compare them with, is not at hand"
 	}

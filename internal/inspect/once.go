@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -30,11 +31,11 @@ type onceCall struct {
 // of a process which forked, no more is known than of other words.
 func (nw *nativeWaits) runsOnce(n *native, futex uint64, word uint32) (wait, bool) {
 	running := word&onceBits == onceRunning || word&(onceWatched|onceBits) == onceWatched
-	if !running || !nw.stacks.fromProgram(n) || len(nw.onceCalls(futex)) == 0 {
+	if !running || !n.CalledByProgram() || len(nw.onceCalls(futex)) == 0 {
 		return wait{}, false
 	}
 	return wait{
-		Wait:    picture.Wait{Kind: picture.WaitOnce, Name: nw.data.placeName(futex)},
+		Wait:    picture.Wait{Kind: picture.WaitOnce, Name: nw.data.PlaceName(futex)},
 		address: futex, variable: futex,
 	}, true
 }
@@ -46,7 +47,7 @@ func (nw *nativeWaits) onceCalls(flag uint64) []onceCall {
 		return calls
 	}
 	for _, n := range nw.roster.sorted() {
-		if n.lwp == 0 {
+		if n.LWP == 0 {
 			continue
 		}
 		if i, ok := nw.onceFrame(n, flag); ok {
@@ -60,13 +61,13 @@ func (nw *nativeWaits) onceCalls(flag uint64) []onceCall {
 // onceFrame is the frame of n in which it executes the function of a flag: with other code than the C library's
 // further in, which the function of the flag has called if it is not there itself.
 func (nw *nativeWaits) onceFrame(n *native, flag uint64) (int, bool) {
-	st := nw.stacks.stackOf(n)
-	other := slices.IndexFunc(st.frames, func(f unwind.Frame) bool {
-		_, system := nw.code.systemFunction(f)
+	st := n.Stack()
+	other := slices.IndexFunc(st.Frames, func(f unwind.Frame) bool {
+		_, system := nw.code.SystemFunction(f)
 		return !system
 	})
-	for i := other + 1; other >= 0 && i < len(st.frames); i++ {
-		if f := st.frames[i]; f.Exact || f.Signal {
+	for i := other + 1; other >= 0 && i < len(st.Frames); i++ {
+		if f := st.Frames[i]; f.Exact || f.Signal {
 			continue
 		}
 		if v, ok := nw.onceFlag(st, i); ok && v == flag {
@@ -77,23 +78,23 @@ func (nw *nativeWaits) onceFrame(n *native, flag uint64) (int, bool) {
 }
 
 // onceFlag is the flag of the call that frame i makes, or is in, if that executes a flag's function.
-func (nw *nativeWaits) onceFlag(st *stack, i int) (uint64, bool) {
-	f := st.frames[i]
+func (nw *nativeWaits) onceFlag(st *stacks.Stack, i int) (uint64, bool) {
+	f := st.Frames[i]
 	switch {
-	case st.kinds[i] == kindUser && callsOnce(nw.code.callTarget(f.PC)):
-		if v, ok := nw.code.argument(f.PC, 0, f.Registers); ok {
+	case st.Kinds[i] == stacks.KindUser && callsOnce(nw.code.CallTarget(f.PC)):
+		if v, ok := nw.code.Argument(f.PC, 0, f.Registers); ok {
 			return v, true
 		}
-		return nw.flows.flowArgument(st, i, 0)
-	case st.kinds[i] != kindUser && nw.inOnce(f):
-		return nw.flows.enteredWith(st, i, 0)
+		return nw.flows.Argument(st, i, 0)
+	case st.Kinds[i] != stacks.KindUser && nw.inOnce(f):
+		return nw.flows.EnteredWith(st, i, 0)
 	}
 	return 0, false
 }
 
 // inOnce reports whether a frame is of the function of the C library that executes a flag's.
 func (nw *nativeWaits) inOnce(f unwind.Frame) bool {
-	name, system := nw.code.systemFunction(f)
+	name, system := nw.code.SystemFunction(f)
 	return system && f.Module != nil && libc.IsSystem(f.Module.Path) && (name == "" || callsOnce(name))
 }
 
@@ -109,7 +110,7 @@ func (wf *waitFinder) once(w wait) picture.Lock {
 	l := picture.Lock{Implementation: "once", Held: true}
 	l.Evidence = fmt.Sprintf("the flag at %v says that its function is executed", picture.Hex(w.address))
 	for _, c := range nw.onceCalls(w.address) {
-		h := picture.Holder{Thread: c.n.lwp, Certainty: picture.Certain, AcquiredAt: nw.onceFrom(c)}
+		h := picture.Holder{Thread: c.n.LWP, Certainty: picture.Certain, AcquiredAt: nw.onceFrom(c)}
 		h.Evidence = "it is in the function that is executed once"
 		if at := h.AcquiredAt; at != nil {
 			h.Evidence += fmt.Sprintf(", called in %s at %s", at.Called(), at.Place())
@@ -121,13 +122,13 @@ func (wf *waitFinder) once(w wait) picture.Lock {
 
 // onceFrom is where the program makes a call, outside of the C++ library's headers.
 func (nw *nativeWaits) onceFrom(c onceCall) *picture.Frame {
-	st := nw.stacks.stackOf(c.n)
-	for i := c.frame; i < len(st.frames); i++ {
-		if st.kinds[i] != kindUser {
+	st := c.n.Stack()
+	for i := c.frame; i < len(st.Frames); i++ {
+		if st.Kinds[i] != stacks.KindUser {
 			continue
 		}
-		for _, f := range nw.code.placed(st.frames[i], kindUser) {
-			if ofPeople(f) {
+		for _, f := range nw.code.FramesWithConstruct(st.Frames[i], stacks.KindUser) {
+			if stacks.HasProgramLine(f) {
 				return &f
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -30,15 +31,15 @@ func (u *userModel) mergeOutlined(fs []picture.Frame) []picture.Frame {
 		if f.Construct == "" {
 			continue
 		}
-		var known construct
+		var known stacks.Construct
 		if f.Entry != nil {
 			known = u.constructs()[uint64(*f.Entry)]
 		}
-		if f.Construct == symbolize.ConstructOutlined && known.kind != "" {
-			f.Construct = known.kind
+		if f.Construct == symbolize.ConstructOutlined && known.Kind != "" {
+			f.Construct = known.Kind
 		}
 		if f.In == "" {
-			f.In = known.in
+			f.In = known.Function
 		}
 		if f.In == "" && f.Construct == symbolize.ConstructParallel && i+1 < len(out) &&
 			out[i+1].Kind == picture.FrameUser {
@@ -46,29 +47,23 @@ func (u *userModel) mergeOutlined(fs []picture.Frame) []picture.Frame {
 				f.In = out[i+1].Function
 			}
 		}
-		u.code.standsIn(construct{kind: f.Construct, in: f.In}, f.Entry, bodies[i])
+		u.code.NoteConstruct(stacks.Construct{Kind: f.Construct, Function: f.In}, f.Entry, bodies[i])
 	}
 	return out
 }
 
-// construct is what the runtime knows of an outlined function.
-type construct struct {
-	kind string // parallel or task
-	in   string // the function of the program that has it, as the compiler told the runtime; or empty
-}
-
 // constructs has, by the entry of an outlined function, its construct: of all regions,
 // and of the tasks that threads have begun.
-func (u *userModel) constructs() map[uint64]construct {
+func (u *userModel) constructs() map[uint64]stacks.Construct {
 	if u.constructOf != nil {
 		return u.constructOf
 	}
-	u.constructOf = map[uint64]construct{}
+	u.constructOf = map[uint64]stacks.Construct{}
 	for _, v := range u.regions.all() {
 		if fn := v.info.Function; !fn.IsNull() {
-			c := construct{in: v.info.Source.Function}
+			c := stacks.Construct{Function: v.info.Source.Function}
 			if v.info.League == 0 { // the league itself is of a teams construct
-				c.kind = symbolize.ConstructParallel
+				c.Kind = symbolize.ConstructParallel
 			}
 			u.constructOf[fn.Offset] = c
 		}
@@ -91,9 +86,9 @@ func (u *userModel) addTasks(n *native) {
 			return
 		}
 		if fn := info.Function; !fn.IsNull() {
-			c := construct{symbolize.ConstructTask, info.Source.Function}
-			if known, ok := u.constructOf[fn.Offset]; ok && known.kind != symbolize.ConstructTask {
-				c.kind = "" // compilers make one function of two that are the same
+			c := stacks.Construct{Kind: symbolize.ConstructTask, Function: info.Source.Function}
+			if known, ok := u.constructOf[fn.Offset]; ok && known.Kind != symbolize.ConstructTask {
+				c.Kind = "" // compilers make one function of two that are the same
 			}
 			u.constructOf[fn.Offset] = c
 		}
@@ -161,7 +156,7 @@ func (u *userModel) regionCode(v *regionView) *picture.Code {
 }
 
 func (u *userModel) findRegionCode(v *regionView) *picture.Code {
-	c := u.code.codeAt(v.info.Function, v.info.Source)
+	c := u.code.CodeAt(v.info.Function, v.info.Source)
 	if c.Line == 0 {
 		if f, ok := u.forkFrame(v); ok {
 			c.File, c.Line, c.LineFrom = f.File, f.Line, "call site"
@@ -182,7 +177,7 @@ func (u *userModel) taskCode(v *regionView, info handles.TaskInfo) *picture.Code
 	case picture.TaskImplicit:
 		return u.regionCode(v)
 	}
-	c := u.code.codeAt(info.Function, info.Source)
+	c := u.code.CodeAt(info.Function, info.Source)
 	if c.Address == nil && c.Line == 0 {
 		return nil
 	}
@@ -196,10 +191,10 @@ func (u *userModel) forkFrame(v *regionView) (picture.Frame, bool) {
 		return picture.Frame{}, false
 	}
 	user, ok := u.forkPoint(p, v)
-	st := u.stacks.stackOf(p)
-	if !ok || user >= len(st.kinds) || st.kinds[user] != kindUser {
+	st := p.Stack()
+	if !ok || user >= len(st.Kinds) || st.Kinds[user] != stacks.KindUser {
 		return picture.Frame{}, false
 	}
-	fs := u.code.frames(st.frames[user], kindUser)
+	fs := u.code.Frames(st.Frames[user], stacks.KindUser)
 	return fs[0], fs[0].Line != 0
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -14,27 +15,27 @@ import (
 
 // posts is the wait of n on a semaphore, which begins with its futex word.
 func (nw *nativeWaits) posts(n *native, futex uint64, word uint32) (wait, bool) {
-	called := func(name string) bool { return nw.stacks.called(n, name) }
+	called := func(name string) bool { return n.InFunction(name) }
 	if !slices.ContainsFunc([]string{"sem_wait", "sem_timedwait", "sem_clockwait"}, called) {
 		return wait{}, false
 	}
 	return wait{
-		Wait:    picture.Wait{Kind: picture.WaitSemaphore, Name: nw.data.placeName(futex)},
+		Wait:    picture.Wait{Kind: picture.WaitSemaphore, Name: nw.data.PlaceName(futex)},
 		address: futex, variable: futex, timed: nw.timed(n, word),
 	}, true
 }
 
 // meets is the wait of n at a barrier of the C library, which the program's code called.
 func (nw *nativeWaits) meets(n *native, futex uint64, word uint32) (wait, bool) {
-	if !nw.stacks.fromProgram(n) || !nw.stacks.called(n, "pthread_barrier_wait") {
+	if !n.CalledByProgram() || !n.InFunction("pthread_barrier_wait") {
 		return wait{}, false
 	}
-	b, err := nw.data.library().Barrier(futex)
+	b, err := nw.data.Library().Barrier(futex)
 	if err != nil {
 		return wait{}, false
 	}
 	w := wait{
-		Wait:    picture.Wait{Kind: picture.WaitThreads, Name: nw.data.placeName(b.Address)},
+		Wait:    picture.Wait{Kind: picture.WaitThreads, Name: nw.data.PlaceName(b.Address)},
 		address: b.Address, variable: b.Address, timed: nw.timed(n, word),
 	}
 	const words = "%d of the %d threads came to it that the barrier at %v takes"
@@ -61,13 +62,13 @@ func (nw *nativeWaits) streamName(addr uint64) string {
 
 // locksStream is the wait of n for a stream of stdio, whose lock names the thread that has it.
 func (nw *nativeWaits) locksStream(n *native, futex uint64, _ uint32) (wait, bool) {
-	pthread, err := nw.data.library().StreamOwner(futex)
+	pthread, err := nw.data.Library().StreamOwner(futex)
 	owner := nw.roster.byID[pthread]
-	if err != nil || owner == nil || owner == n || owner.lwp == 0 || nw.stacks.called(n, "syscall") {
+	if err != nil || owner == nil || owner == n || owner.LWP == 0 || n.InFunction("syscall") {
 		return wait{}, false
 	}
 	w := wait{address: futex, variable: futex}
-	w.Kind, w.Name, w.WaitOn = picture.WaitMutex, nw.streamName(futex), owner.lwp
+	w.Kind, w.Name, w.WaitOn = picture.WaitMutex, nw.streamName(futex), owner.LWP
 	w.Evidence = fmt.Sprintf("the owner of the stream's lock at %v is the thread of LWP %d", picture.Hex(futex),
 		w.WaitOn)
 	return w, true
@@ -83,13 +84,13 @@ const (
 // initializes is the wait of n for another thread, or for itself, to end the initialization of
 // a static variable of a function: it sleeps on the word that GNU's C++ library has for it.
 func (nw *nativeWaits) initializes(n *native, futex uint64, word uint32) (wait, bool) {
-	if !nw.stacks.sleepsIn(n, "__cxa_guard_acquire") || word&^(guardPending|guardWaiting) != 0 ||
+	if !n.InnermostIs("__cxa_guard_acquire") || word&^(guardPending|guardWaiting) != 0 ||
 		word&guardPending == 0 {
 		return wait{}, false
 	}
 	const prefix = "guard variable for "
 	return wait{
-		Wait:    picture.Wait{Kind: picture.WaitStatic, Name: strings.TrimPrefix(nw.data.placeName(futex), prefix)},
+		Wait:    picture.Wait{Kind: picture.WaitStatic, Name: strings.TrimPrefix(nw.data.PlaceName(futex), prefix)},
 		address: futex, variable: futex,
 	}, true
 }
@@ -105,11 +106,11 @@ func (wf *waitFinder) initialization(w wait) picture.Lock {
 // onWord is the wait of n on a futex word that it came to from the program's code, of which
 // no more is known.
 func (nw *nativeWaits) onWord(n *native, futex uint64, word uint32) (wait, bool) {
-	if !nw.stacks.fromProgram(n) {
+	if !n.CalledByProgram() {
 		return wait{}, false
 	}
 	return wait{
-		Wait:    picture.Wait{Kind: picture.WaitFutex, Name: nw.data.placeName(futex)},
+		Wait:    picture.Wait{Kind: picture.WaitFutex, Name: nw.data.PlaceName(futex)},
 		address: futex, variable: futex, timed: nw.timed(n, word) && !nw.atLatch(n, word),
 	}, true
 }
@@ -117,19 +118,19 @@ func (nw *nativeWaits) onWord(n *native, futex uint64, word uint32) (wait, bool)
 // atLatch reports whether n sleeps at a latch of GNU's C++ library that is not at zero: it may have been counted
 // down since, for which nobody is woken.
 func (nw *nativeWaits) atLatch(n *native, word uint32) bool {
-	regs := nw.roster.registers(n)
+	regs := n.Registers()
 	slept := uint32(regs.SyscallArgs[2])
 	if int32(word) <= 0 || word >= slept || nw.timed(n, slept) {
 		return false
 	}
-	st := nw.stacks.stackOf(n)
-	for i := range st.frames {
-		if st.kinds[i] == kindSystem {
+	st := n.Stack()
+	for i := range st.Frames {
+		if st.Kinds[i] == stacks.KindSystem {
 			continue
 		}
-		for _, f := range nw.code.placed(st.frames[i], st.kinds[i]) {
+		for _, f := range nw.code.FramesWithConstruct(st.Frames[i], st.Kinds[i]) {
 			switch {
-			case !ofHeader(f):
+			case !stacks.InLibraryHeader(f):
 				return false
 			case filepath.Base(f.File) == "latch", strings.Contains(f.Function, "std::latch::"):
 				return true
@@ -143,24 +144,24 @@ func (nw *nativeWaits) atLatch(n *native, word uint32) bool {
 // more: there is a time limit, or the word on which it sleeps has changed, as it does before
 // a thread is woken.
 func (nw *nativeWaits) timed(n *native, word uint32) bool {
-	regs := nw.roster.registers(n)
+	regs := n.Registers()
 	private := !nw.spins.shared(regs.SyscallArgs[0])
 	return !arch.EndlessWait(regs, private) || uint32(regs.SyscallArgs[2]) != word
 }
 
 // inMPI is the wait of n in a function of MPI, which says when it returns.
 func (nw *nativeWaits) inMPI(n *native) (wait, bool) {
-	st := nw.stacks.stackOf(n)
+	st := n.Stack()
 	inside := false
-	for i, f := range st.frames {
+	for i, f := range st.Frames {
 		switch {
 		case f.Module != nil && rtl.OpaqueModule(filepath.Base(f.Module.Path)):
 			inside = true
-		case st.kinds[i] == kindSystem:
-		case st.kinds[i] != kindUser || !inside:
+		case st.Kinds[i] == stacks.KindSystem:
+		case st.Kinds[i] != stacks.KindUser || !inside:
 			return wait{}, false
 		default:
-			name, ok := rtl.BlockingMPI(nw.code.callTarget(f.PC))
+			name, ok := rtl.BlockingMPI(nw.code.CallTarget(f.PC))
 			return wait{Wait: picture.Wait{Kind: picture.WaitMPI, Name: name}}, ok
 		}
 	}

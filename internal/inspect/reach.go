@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -15,8 +16,8 @@ import (
 // reach tells what the code of threads may come to.
 type reach struct {
 	roster *roster
-	stacks *stacks
-	flows  *flows
+	code   *stacks.Code
+	flows  *stacks.Flow
 }
 
 // mayWake lists the LWPs of the threads that may wake those that wait on a
@@ -32,13 +33,13 @@ func (r *reach) mayFulfil() []int { return r.threads(rtl.FamilyEvent) }
 // detached tasks.
 func (r *reach) makesEvents(lwp int) bool {
 	n := r.roster.byLWP[lwp]
-	return n != nil && r.flows.program.MakesEvents(r.flows.thread(n))
+	return n != nil && r.flows.Program.MakesEvents(r.flows.Thread(&n.Thread))
 }
 
 // taskMay reports whether a task may give back something of a family when it is executed: fulfil an event, say.
 func (r *reach) taskMay(t *picture.Task, family string) bool {
 	return t.Function == nil || t.Function.Address == nil ||
-		r.flows.program.FunctionMayRelease(uint64(*t.Function.Address), family)
+		r.flows.Program.FunctionMayRelease(uint64(*t.Function.Address), family)
 }
 
 // threads lists the LWPs of the threads whose code may come to a call that gives
@@ -46,11 +47,11 @@ func (r *reach) taskMay(t *picture.Task, family string) bool {
 func (r *reach) threads(family string) []int {
 	var out []int
 	for _, n := range r.roster.natives {
-		if n.lwp == 0 || n.info.Role == picture.RoleIdle || n.info.HiddenHelper {
+		if n.LWP == 0 || n.info.Role == picture.RoleIdle || n.info.HiddenHelper {
 			continue
 		}
-		if n.blank != nil || r.flows.program.MayRelease(r.flows.thread(n), family) {
-			out = append(out, n.lwp)
+		if n.blank != nil || r.flows.Program.MayRelease(r.flows.Thread(&n.Thread), family) {
+			out = append(out, n.LWP)
 		}
 	}
 	return out
@@ -78,9 +79,9 @@ func (r *reach) handlers(with string) bool {
 	}
 	seen := map[*callbacks.Module]bool{}
 	for _, n := range r.roster.natives {
-		st := r.stacks.stackOf(n)
-		for i, f := range st.frames {
-			if st.kinds[i] != kindUser || f.Module == nil || seen[f.Module] {
+		st := n.Stack()
+		for i, f := range st.Frames {
+			if st.Kinds[i] != stacks.KindUser || f.Module == nil || seen[f.Module] {
 				continue
 			}
 			seen[f.Module] = true
@@ -95,10 +96,10 @@ func (r *reach) handlers(with string) bool {
 
 // mayBind reports whether the module around pc is linked with a function, or may be.
 func (r *reach) mayBind(pc uint64, name string) bool {
-	if r.stacks.code.sym == nil {
+	if r.code.Symbols == nil {
 		return true
 	}
-	binds, known := r.stacks.code.sym.Binds(pc, name)
+	binds, known := r.code.Symbols.Binds(pc, name)
 	return binds || !known
 }
 
@@ -106,6 +107,6 @@ func (r *reach) mayBind(pc uint64, name string) bool {
 // none of them shows is not there.
 func (r *reach) allStacks() bool {
 	return !slices.ContainsFunc(r.roster.natives, func(n *native) bool {
-		return n.blank != nil || n.lwp != 0 && n.info.Role != picture.RoleIdle && !r.stacks.whole(r.stacks.stackOf(n))
+		return n.blank != nil || n.LWP != 0 && n.info.Role != picture.RoleIdle && !n.Stack().Complete()
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -20,9 +21,9 @@ type recorded struct {
 	rings     callbacks.Memory // as Config has it
 	monotonic func() int64     // the present by CLOCK_MONOTONIC; nil for a target that stands
 	about     *picture.Target
-	notes     *notes
-	code      *codeNames
-	data      *dataNames
+	notes     *stacks.Notes
+	code      *stacks.Code
+	data      *stacks.Data
 	locks     recordedLocks
 	criticals Criticals
 	tasks     map[int][]trace.Task // that each thread is in, by LWP; nil if their ids are not the recorder's
@@ -56,7 +57,7 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 		rec, err = reader.Doing()
 	}
 	if err != nil {
-		r.notes.warn("what was recorded cannot be read: %s", message(err))
+		r.notes.Warn("what was recorded cannot be read: %s", stacks.Message(err))
 		return nil, nil
 	}
 	beside, err := r.beside()
@@ -69,7 +70,7 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 	}
 	recent, err := beside.Recent(historyEach, historyAll)
 	if err != nil {
-		r.notes.warn("what was recorded cannot be read: %s", message(err))
+		r.notes.Warn("what was recorded cannot be read: %s", stacks.Message(err))
 		recent = &trace.Recording{}
 	}
 	r.locks.begin(rec, recent)
@@ -169,7 +170,7 @@ func (r *recorded) lock(id uint64) string {
 
 // lockName finds the name of a lock.
 func (r *recorded) lockName(id uint64) string {
-	name := r.data.placeName(id)
+	name := r.data.PlaceName(id)
 	if critical, ok := rtl.CriticalName(name); ok {
 		return cmp.Or(critical, picture.Unnamed)
 	}
@@ -197,12 +198,12 @@ func (w *recordedWords) event(e *trace.Event) picture.PastEvent {
 
 // place is where the call of the program is that returns to pc, nil if that is not known.
 func (w *recordedWords) place(pc uint64) *picture.Frame {
-	if pc == 0 || w.code.owned(pc) {
+	if pc == 0 || w.code.InRuntime(pc) {
 		return nil
 	}
-	f := unwind.Frame{PC: pc, Module: w.code.moduleOf(pc)}
-	if w.code.isRecorder(&f) { // a function that ends in the call was left by a jump
+	f := unwind.Frame{PC: pc, Module: w.code.ModuleOf(pc)}
+	if w.code.IsRecorder(&f) { // a function that ends in the call was left by a jump
 		return nil
 	}
-	return w.code.innermost(f, kindUser)
+	return w.code.InnermostFrame(f, stacks.KindUser)
 }

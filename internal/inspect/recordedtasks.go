@@ -24,7 +24,7 @@ func (r *recorded) keepTasks(rec *trace.Recording) {
 // LLVM's runtime tells no end of the last part of an untied task while another thread is on its way
 // out of the part before: by the events alone the thread is in that task until the next of them.
 func (r *recorded) stateIn(n *native, last picture.StateName) picture.StateName {
-	if n == nil || n.rt == nil || len(r.tasks[n.lwp]) < 2 {
+	if n == nil || n.rt == nil || len(r.tasks[n.LWP]) < 2 {
 		return last
 	}
 	h, err := n.rt.CurrentTask(n.h)
@@ -35,7 +35,7 @@ func (r *recorded) stateIn(n *native, last picture.StateName) picture.StateName 
 	if err != nil {
 		return last
 	}
-	tasks := r.tasks[n.lwp]
+	tasks := r.tasks[n.LWP]
 	current := &tasks[len(tasks)-1]
 	if word == current.ID {
 		return last

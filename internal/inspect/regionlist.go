@@ -1,12 +1,15 @@
 package inspect
 
-import "unsafe"
+import (
+	"unsafe"
 
-import "github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
 
 // regionLister makes the regions of a picture.
 type regionLister struct {
-	notes   *notes
+	notes   *stacks.Notes
 	regions *regionTable
 	model   *userModel
 	only    func(*regionView) bool // those that are asked for; nil for all
@@ -19,11 +22,11 @@ func (l *regionLister) list() []picture.Region {
 		if l.only != nil && !l.only(v) {
 			continue
 		}
-		if l.notes.over("regions") {
+		if l.notes.Exceeded("regions") {
 			break
 		}
 		r := l.region(v)
-		l.notes.hold("regions", 2*(unsafe.Sizeof(r)+uintptr(len(r.Threads))*unsafe.Sizeof(0)))
+		l.notes.Hold("regions", 2*(unsafe.Sizeof(r)+uintptr(len(r.Threads))*unsafe.Sizeof(0)))
 		out = append(out, r)
 	}
 	return out
@@ -37,17 +40,17 @@ func (l *regionLister) region(v *regionView) picture.Region {
 		Threads: []int{},
 	}
 	if v.err != nil {
-		if !l.notes.beyond(v.err, "regions") {
-			r.Errors = append(r.Errors, message(v.err))
+		if !l.notes.IsLimit(v.err, "regions") {
+			r.Errors = append(r.Errors, stacks.Message(v.err))
 		}
 		return r
 	}
 	for _, m := range l.regions.present(v) {
-		r.Threads = append(r.Threads, m.lwp)
+		r.Threads = append(r.Threads, m.LWP)
 	}
 	for _, err := range v.memberErrs {
-		if !l.notes.beyond(err, "regions") {
-			r.Errors = append(r.Errors, message(err))
+		if !l.notes.IsLimit(err, "regions") {
+			r.Errors = append(r.Errors, stacks.Message(err))
 		}
 	}
 	if v.h.Level > 0 {

@@ -98,7 +98,7 @@ func (t *regionTable) threads(v *regionView) []*native {
 // present are the members of the region that are there, and in it.
 func (t *regionTable) present(v *regionView) []*native {
 	return slices.DeleteFunc(slices.Clone(t.threads(v)), func(m *native) bool {
-		return m == nil || m.lwp == 0 || m.indexOf(v.h) < 0
+		return m == nil || m.LWP == 0 || m.indexOf(v.h) < 0
 	})
 }
 

@@ -7,10 +7,9 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
-	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
-	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -35,11 +34,7 @@ func (in *Inspector) Picture(want Parts) *picture.Picture {
 			p.Runtimes = append(p.Runtimes, picture.NotRead(u.mod.Path, strings.TrimPrefix(u.why, picture.UnreadText)))
 		}
 	}
-	if in.code.values = nil; want.Values && in.cfg.Only.LWP != 0 {
-		in.code.values = &values{
-			in.cfg.Target, in.cfg.Symbolizer, maxValued, map[valuedFrame][][]symbolize.Value{},
-		}
-	}
+	in.code.ReadValues(want.Values && in.cfg.Only.LWP != 0)
 	if want.Threads || want.Stacks {
 		p.Threads = in.Threads(want.Native)
 		in.completeTarget(p)
@@ -54,7 +49,7 @@ func (in *Inspector) Picture(want Parts) *picture.Picture {
 		p.ICVs, p.ControlVars = in.ICVs(), in.ControlVars()
 	}
 	if want.Stacks {
-		p.Stacks = mergeStacks(p.Threads)
+		p.Stacks = stacks.Merge(p.Threads)
 	}
 	if !want.Threads {
 		p.Threads = nil
@@ -87,7 +82,7 @@ func (in *Inspector) Diagnosed(want Parts, run func(*picture.Picture) []picture.
 // the target cost, and the warnings since.
 func (in *Inspector) Complete(p *picture.Picture) {
 	p.Target.Pause = in.cfg.About.Pause
-	p.Warnings, p.Incomplete = in.Warnings(), slices.Clone(in.notes.unreached)
+	p.Warnings, p.Incomplete = in.Warnings(), in.notes.Incomplete()
 }
 
 // someTasks are the first MaxTasks tasks.
@@ -95,7 +90,7 @@ func (in *Inspector) someTasks() []picture.Task {
 	var out []picture.Task
 	for t := range in.Tasks() {
 		if len(out) == MaxTasks {
-			in.notes.warn("more than %d tasks, the rest is left out here: `ompd-inspect tasks` lists all", MaxTasks)
+			in.notes.Warn("more than %d tasks, the rest is left out here: `ompd-inspect tasks` lists all", MaxTasks)
 			return out
 		}
 		out = append(out, t)
@@ -128,7 +123,7 @@ func (in *Inspector) completeTarget(p *picture.Picture) {
 
 // Warnings are what could not be read, and why; each once.
 func (in *Inspector) Warnings() []string {
-	out := append(in.notes.limits(), in.notes.list...)
+	out := in.notes.Warnings()
 	if why := in.roster.zeroed(); why != "" {
 		out = append(out, why)
 	}
@@ -202,15 +197,6 @@ func layoutLine(rep layout.Report) string {
 		line += fmt.Sprintf("; %d refused, sources differ", refused)
 	}
 	return line
-}
-
-// howGuessed says by what a frame was guessed; "" for a frame that unwind tables
-// gave.
-func howGuessed(h unwind.How) string {
-	if h.Guessed() {
-		return h.String()
-	}
-	return ""
 }
 
 var _ rtl.Runtime = runtimeView{}

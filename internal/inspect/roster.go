@@ -10,6 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -19,7 +20,8 @@ type roster struct {
 	target   callbacks.Target
 	about    *picture.Target
 	runtimes []*runtimeView
-	notes    *notes
+	notes    *stacks.Notes
+	stacks   *stacks.Reader
 	natives  []*native
 	byLWP    map[int]*native
 	byHandle map[handles.Thread]*native
@@ -36,9 +38,9 @@ var ErrNoThread = errors.New("the target has no thread of this number; `ompd-ins
 var errNotThere = errors.New("it is not among the threads of the target: not yet started, ended, or not dumped")
 
 // newRoster lists the threads. Its error is of the target as a whole.
-func newRoster(cfg Config, about *picture.Target, notes *notes) (*roster, error) {
+func newRoster(cfg Config, about *picture.Target, notes *stacks.Notes, st *stacks.Reader) (*roster, error) {
 	r := &roster{
-		target: cfg.Target, about: about, runtimes: nameRuntimes(cfg.Runtimes), notes: notes,
+		target: cfg.Target, about: about, runtimes: nameRuntimes(cfg.Runtimes), notes: notes, stacks: st,
 		byLWP: map[int]*native{}, byHandle: map[handles.Thread]*native{}, byID: map[uint64]*native{},
 	}
 	if err := r.listNatives(); err != nil {
@@ -64,22 +66,23 @@ func (r *roster) listNatives() error {
 		return fmt.Errorf("list threads: %w", err)
 	}
 	if len(lwps) > MaxThreads {
-		r.notes.warn("%d threads, only the first %d are shown", len(lwps), MaxThreads)
+		r.notes.Warn("%d threads, only the first %d are shown", len(lwps), MaxThreads)
 		lwps = lwps[:MaxThreads]
 	}
 	pthreads, err := r.target.ThreadIDs(callbacks.ThreadIDPthread)
 	if err != nil && !errors.Is(err, callbacks.ErrUnsupportedKind) {
-		r.notes.warn("threads have no pthread_t: %v", err)
+		r.notes.Warn("threads have no pthread_t: %v", err)
 	}
 	for i, id := range lwps {
-		n := &native{lwp: int(id.Value)}
+		pthread := uint64(0)
 		if i < len(pthreads) {
-			n.pthread = pthreads[i].Value
+			pthread = pthreads[i].Value
 		}
+		n := &native{Thread: r.stacks.NewThread(int(id.Value), pthread)}
 		r.natives = append(r.natives, n)
-		r.byLWP[n.lwp] = n
-		if n.pthread != 0 {
-			r.byID[n.pthread] = n
+		r.byLWP[n.LWP] = n
+		if n.Pthread != 0 {
+			r.byID[n.Pthread] = n
 		}
 	}
 	return nil
@@ -95,10 +98,10 @@ type finder interface {
 func (r *roster) matchOne() bool {
 	for _, rt := range r.runtimes {
 		f, ok := rt.Runtime.(finder)
-		if !ok || r.only.pthread == 0 {
+		if !ok || r.only.Pthread == 0 {
 			return false
 		}
-		h, err := f.ThreadHandle(callbacks.Pthread(r.only.pthread))
+		h, err := f.ThreadHandle(callbacks.Pthread(r.only.Pthread))
 		switch {
 		case err == nil:
 			r.matchThread(rt, h)
@@ -136,11 +139,11 @@ func (r *roster) thread(rt *runtimeView, h handles.Thread) *native {
 func (r *roster) matchThreads() {
 	for _, rt := range r.runtimes {
 		for h, err := range rt.Threads() {
-			if r.notes.over("threads") {
+			if r.notes.Exceeded("threads") {
 				return
 			}
 			if err != nil {
-				r.notes.warn("%s: a thread could not be read: %v", rt.id, err)
+				r.notes.Warn("%s: a thread could not be read: %v", rt.id, err)
 				continue
 			}
 			r.matchThread(rt, h)
@@ -153,11 +156,11 @@ func (r *roster) matchThread(rt *runtimeView, h handles.Thread) {
 	n := r.byID[info.Pthread.Value]
 	switch {
 	case n == nil:
-		n = &native{pthread: info.Pthread.Value}
-		n.errs = append(n.errs, errNotThere)
+		n = &native{Thread: r.stacks.NewThread(0, info.Pthread.Value)}
+		n.Errs = append(n.Errs, errNotThere)
 		r.natives = append(r.natives, n)
 	case n.rt == rt:
-		r.notes.warn("%s: threads %d and %d both claim pthread %#x", rt.id, n.info.Number, info.Number, n.pthread)
+		r.notes.Warn("%s: threads %d and %d both claim pthread %#x", rt.id, n.info.Number, info.Number, n.Pthread)
 		return
 	case n.rt != nil:
 		// A thread can be known to two runtimes; it shows the one in which it
@@ -170,7 +173,7 @@ func (r *roster) matchThread(rt *runtimeView, h handles.Thread) {
 	n.rt, n.h, n.info, n.infoErr = rt, h, info, err
 	r.byHandle[h] = n
 	if err != nil {
-		n.errs = append(n.errs, err)
+		n.Errs = append(n.Errs, err)
 		return
 	}
 	n.chain = r.chainOf(n)
@@ -192,7 +195,7 @@ func (r *roster) chainOf(n *native) []handles.Parallel {
 	seen := map[handles.Parallel]bool{}
 	for err == nil {
 		if seen[p] || len(chain) >= MaxLevels {
-			n.errs = append(n.errs, fmt.Errorf("enclosing regions of %v do not end", p))
+			n.Errs = append(n.Errs, fmt.Errorf("enclosing regions of %v do not end", p))
 			return chain
 		}
 		seen[p] = true
@@ -200,52 +203,20 @@ func (r *roster) chainOf(n *native) []handles.Parallel {
 		p, err = n.rt.EnclosingParallel(p)
 	}
 	if !errors.Is(err, callbacks.Unavailable) {
-		n.errs = append(n.errs, err)
+		n.Errs = append(n.Errs, err)
 	}
 	return chain
-}
-
-// registers returns the registers of n, or nil.
-func (r *roster) registers(n *native) *callbacks.Registers {
-	if n.asked || n.lwp == 0 {
-		return n.regs
-	}
-	n.asked = true
-	rr, ok := r.target.(callbacks.RegisterReader)
-	if !ok {
-		return nil
-	}
-	regs, err := rr.Registers(callbacks.LWP(uint64(n.lwp)))
-	if err != nil {
-		n.errs = append(n.errs, err)
-		return nil
-	}
-	if in, ok := arch.FutexCall(&regs, r.target); ok {
-		regs = in // it can do nothing before it sleeps
-	}
-	n.regs = &regs
-	return n.regs
 }
 
 // lwps are the numbers of those of some threads of a runtime that are there.
 func (r *roster) lwps(hs []handles.Thread) []int {
 	var out []int
 	for _, h := range hs {
-		if n := r.byHandle[h]; n != nil && n.lwp != 0 {
-			out = append(out, n.lwp)
+		if n := r.byHandle[h]; n != nil && n.LWP != 0 {
+			out = append(out, n.LWP)
 		}
 	}
 	return out
-}
-
-// onFutex reports whether a thread is known to sleep on a futex.
-func (r *roster) onFutex(n *native) bool {
-	regs := r.registers(n)
-	if regs == nil {
-		return false
-	}
-	_, asleep := arch.IsFutexWait(regs)
-	return asleep
 }
 
 // asleep reports whether a thread is inside of a system call in which it waits, and
@@ -255,7 +226,7 @@ func (r *roster) asleep(lwp int) bool {
 	if n == nil {
 		return true
 	}
-	regs := r.registers(n)
+	regs := n.Registers()
 	return regs == nil || regs.Syscall >= 0 && arch.SyscallName(regs.Arch, regs.Syscall) != "sched_yield"
 }
 
@@ -265,13 +236,22 @@ func (r *roster) sorted() []*native {
 	out := slices.Clone(r.wanted())
 	slices.SortStableFunc(out, func(a, b *native) int {
 		return cmp.Or(
-			-compareBool(a.lwp != 0 && a.lwp == r.about.CrashedLWP, b.lwp != 0 && b.lwp == r.about.CrashedLWP),
+			-compareBool(a.LWP != 0 && a.LWP == r.about.CrashedLWP, b.LWP != 0 && b.LWP == r.about.CrashedLWP),
 			cmp.Compare(roleRank[a.info.Role], roleRank[b.info.Role]),
 			cmp.Compare(a.info.Number, b.info.Number),
-			cmp.Compare(a.lwp, b.lwp),
+			cmp.Compare(a.LWP, b.LWP),
 		)
 	})
 	return out
+}
+
+// ordered yields the threads in the order of the picture.
+func (r *roster) ordered(yield func(*stacks.Thread) bool) {
+	for _, n := range r.sorted() {
+		if !yield(&n.Thread) {
+			return
+		}
+	}
 }
 
 // runtimeView is a runtime with the name that the picture gives it.
@@ -289,10 +269,7 @@ func (rt *runtimeView) apiOnly() bool { return rt.Layout().Instead != "" }
 
 // native is one thread of the target, and what a runtime knows of it.
 type native struct {
-	lwp     int
-	pthread uint64
-	regs    *callbacks.Registers
-	asked   bool  // for the registers
+	stacks.Thread
 	blank   error // why its stack and thread-local data are missing; nil if they are there
 	rt      *runtimeView
 	h       handles.Thread
@@ -300,10 +277,8 @@ type native struct {
 	infoErr error
 	chain   []handles.Parallel // regions, innermost first; empty for idle and foreign threads
 	around  *ancestry          // nil until it is asked for
-	stack   *stack
-	seen    *handles.Evidence // nil until it is first gathered, or if there is none
-	state   *threadState      // nil until it is first asked for
-	errs    []error
+	seen    *handles.Evidence  // nil until it is first gathered, or if there is none
+	state   *threadState       // nil until it is first asked for
 }
 
 // threadState is the answer of a thread's runtime.
@@ -336,7 +311,7 @@ func damageOf(rt rtl.Runtime) []string {
 	}
 	var out []string
 	for _, why := range d.Damage() {
-		out = append(out, returnCode().ReplaceAllString(why, ""))
+		out = append(out, stacks.PlainText(why))
 	}
 	return out
 }

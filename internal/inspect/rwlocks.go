@@ -14,7 +14,7 @@ func (nw *nativeWaits) locksReadWrite(n *native, futex uint64, word uint32) (wai
 	call := ""
 	for _, name := range []string{"pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timedrdlock",
 		"pthread_rwlock_timedwrlock", "pthread_rwlock_clockrdlock", "pthread_rwlock_clockwrlock"} {
-		if nw.stacks.called(n, name) {
+		if n.InFunction(name) {
 			call = name
 			break
 		}
@@ -23,12 +23,12 @@ func (nw *nativeWaits) locksReadWrite(n *native, futex uint64, word uint32) (wai
 		return wait{}, false
 	}
 	addr, _ := nw.topArgument(n, 0)
-	rw, err := nw.data.library().ReadWriteLock(futex, addr)
+	rw, err := nw.data.Library().ReadWriteLock(futex, addr)
 	if err != nil {
 		return wait{}, false
 	}
 	w := wait{
-		Wait:    picture.Wait{Kind: picture.WaitReadWrite, Name: nw.data.placeName(rw.Address), Call: call},
+		Wait:    picture.Wait{Kind: picture.WaitReadWrite, Name: nw.data.PlaceName(rw.Address), Call: call},
 		address: rw.Address, variable: rw.Address, timed: nw.timed(n, word),
 	}
 	if rw.Writer != 0 && nw.roster.byLWP[int(rw.Writer)] != nil {
@@ -42,7 +42,7 @@ func (nw *nativeWaits) locksReadWrite(n *native, futex uint64, word uint32) (wai
 // record, else who reads, by their code.
 func (wf *waitFinder) readWriteLock(w wait) (picture.Lock, error) {
 	nw := wf.native
-	rw, err := nw.data.library().ReadWriteLock(w.address, w.address)
+	rw, err := nw.data.Library().ReadWriteLock(w.address, w.address)
 	if err != nil {
 		return picture.Lock{}, err
 	}
@@ -76,7 +76,7 @@ func (g *gatherer) countReaders(w *wait, l *picture.Lock, same map[int]bool) {
 	if slices.ContainsFunc(l.MayRelease.Threads, other) || slices.ContainsFunc(l.Leaks, strong) {
 		return
 	}
-	rw, err := g.from.waits.native.data.library().ReadWriteLock(w.address, w.address)
+	rw, err := g.from.waits.native.data.Library().ReadWriteLock(w.address, w.address)
 	if err != nil || rw.Writer != 0 || rw.Readers != len(l.Holders) {
 		return
 	}

@@ -25,7 +25,7 @@ const (
 // sleeps finds the call of the program by which n sleeps: it waits for time to pass, or for a signal.
 func (nw *nativeWaits) sleeps(n *native, regs *callbacks.Registers) (wait, bool) {
 	call, ok := arch.FindSleep(regs, nw.target)
-	if !ok || !nw.stacks.fromProgram(n) {
+	if !ok || !n.CalledByProgram() {
 		return wait{}, false
 	}
 	w := wait{Wait: picture.Wait{Kind: picture.WaitSleep, Name: nw.sleepName(n, call.Name), Sleep: nw.sleepTime(call)}}
@@ -46,17 +46,17 @@ func (nw *nativeWaits) sleeps(n *native, regs *callbacks.Registers) (wait, bool)
 // sleepName names the function that the program called to sleep: the outermost of the C library's, or the
 // one of C++'s library that called it. It is the system call if no function has a name.
 func (nw *nativeWaits) sleepName(n *native, call string) string {
-	if nw.code.sym == nil {
+	if nw.code.Symbols == nil {
 		return call
 	}
-	st, name := nw.stacks.stackOf(n), ""
-	for i, f := range st.frames {
-		function, system := nw.code.systemFunction(f)
+	st, name := n.Stack(), ""
+	for i, f := range st.Frames {
+		function, system := nw.code.SystemFunction(f)
 		if system {
 			name = cmp.Or(function, name)
 			continue
 		}
-		for _, at := range nw.code.frames(f, st.kinds[i]) {
+		for _, at := range nw.code.Frames(f, st.Kinds[i]) {
 			plain, _, _ := strings.Cut(at.Function, "<")
 			if plain = plain[strings.LastIndexByte(plain, ' ')+1:]; slices.Contains(cxxSleeps, plain) {
 				return strings.Replace(plain, "::__1::", "::", 1)

@@ -10,6 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
@@ -20,9 +21,8 @@ import (
 // it: their code is followed, with the memory as it is.
 type spins struct {
 	target callbacks.Target
-	code   *codeNames
-	stacks *stacks
-	data   *dataNames
+	code   *stacks.Code
+	data   *stacks.Data
 	reader *symbolic.Reader       // nil until it is needed
 	known  map[uint64]string      // names of functions, by where they begin
 	loops  map[*native]*spin.Loop // those that were found
@@ -38,7 +38,7 @@ const (
 
 // on is the wait of n for a word of memory to change, if it spins on one.
 func (s *spins) on(n *native) (wait, bool) {
-	st := s.stacks.stackOf(n)
+	st := n.Stack()
 	regs, tries, ok := s.start(n, st)
 	if !ok || !s.ready() {
 		return wait{}, false
@@ -67,7 +67,7 @@ func (s *spins) on(n *native) (wait, bool) {
 		return s.constant(w.Address) || s.shadows(w, loop.Words)
 	})
 	i := slices.IndexFunc(words, func(w spin.Word) bool {
-		return s.code.kindOf(s.frame(w.Read)) == kindUser
+		return s.code.KindOf(s.frame(w.Read)) == stacks.KindUser
 	})
 	if i < 0 {
 		return wait{}, false
@@ -87,16 +87,16 @@ func (s *spins) on(n *native) (wait, bool) {
 // inRuntime returns the loop of the runtime's code in which n waits for memory to change, nil if it may do more
 // than that.
 func (s *spins) inRuntime(n *native) *spin.Loop {
-	st := s.stacks.stackOf(n)
-	if st.topSegment() == 0 || !s.ready() {
+	st := n.Stack()
+	if st.RuntimeFrames() == 0 || !s.ready() {
 		return nil
 	}
-	regs := st.frames[0].Registers
-	name, system := s.code.systemFunction(st.frames[0])
+	regs := st.Frames[0].Registers
+	name, system := s.code.SystemFunction(st.Frames[0])
 	switch {
-	case system && rtl.LetsTimePass(name) && len(st.frames) > 1: // it yields the processor
+	case system && rtl.LetsTimePass(name) && len(st.Frames) > 1: // it yields the processor
 		pointer := regs.ThreadPointer
-		regs = st.frames[1].Registers
+		regs = st.Frames[1].Registers
 		regs.ThreadPointer, regs.Flags = pointer, 0
 		regs.Set(0, 0) // what the call returns
 	case regs.Syscall >= 0:
@@ -113,7 +113,7 @@ func (s *spins) inRuntime(n *native) *spin.Loop {
 
 // ofKernel reports whether the kernel writes a word: the time of day.
 func (s *spins) ofKernel(w spin.Word) bool {
-	m := libc.MappingAt(mappingsOf(s.target), w.Address)
+	m := libc.MappingAt(stacks.MappingsOf(s.target), w.Address)
 	return m != nil && strings.HasPrefix(m.File, "[vvar")
 }
 
@@ -123,7 +123,7 @@ func (s *spins) tried(w spin.Word) (string, bool) {
 	if !w.Given || !ok {
 		return "", false
 	}
-	name := s.code.callTarget(w.Read + uint64(in.Length))
+	name := s.code.CallTarget(w.Read + uint64(in.Length))
 	c, listed := rtl.LockCallOf(name)
 	return name, listed && c.Try && c.Arg == 0
 }
@@ -131,7 +131,7 @@ func (s *spins) tried(w spin.Word) (string, bool) {
 // endless is the wait for nothing, in a loop that has no way out.
 func (s *spins) endless(loop uint64) (wait, bool) {
 	at := s.frame(loop)
-	if s.code.kindOf(at) != kindUser {
+	if s.code.KindOf(at) != stacks.KindUser {
 		return wait{}, false
 	}
 	w := wait{Wait: picture.Wait{Kind: picture.WaitNothing, Awaited: s.loopAt(at)}}
@@ -140,8 +140,8 @@ func (s *spins) endless(loop uint64) (wait, bool) {
 }
 
 // config is how the code of a thread is followed.
-func (s *spins) config(regs *callbacks.Registers, st *stack) *spin.Config {
-	low, high := regs.SP()-belowSP, st.frames[len(st.frames)-1].CFA
+func (s *spins) config(regs *callbacks.Registers, st *stacks.Stack) *spin.Config {
+	low, high := regs.SP()-belowSP, st.Frames[len(st.Frames)-1].CFA
 	tp := regs.ThreadPointer
 	return &spin.Config{
 		Reader: s.reader, Mem: s.target, Name: s.name, Passes: rtl.LetsTimePass, Pure: rtl.ChangesNothing,
@@ -155,39 +155,39 @@ func (s *spins) config(regs *callbacks.Registers, st *stack) *spin.Config {
 // looksAgain reports whether n, which runs in the runtime's code, is about to read the word of a
 // lock: it has not acquired it.
 func (s *spins) looksAgain(n *native, word uint64) bool {
-	st := s.stacks.stackOf(n)
-	if len(st.frames) == 0 || !s.ready() {
+	st := n.Stack()
+	if len(st.Frames) == 0 || !s.ready() {
 		return false
 	}
-	regs := st.frames[0].Registers
+	regs := st.Frames[0].Registers
 	return regs.Syscall < 0 && spin.ReadsAgain(s.config(&regs, st), &regs, word)
 }
 
 // start is where the code of n is followed from: where it is, or where it comes back to from a
 // call that lets time pass. Only code of the program is followed, and that of a call which tries to
 // acquire a lock.
-func (s *spins) start(n *native, st *stack) (regs callbacks.Registers, tries, ok bool) {
-	top := slices.Index(st.kinds, kindUser)
-	if top < 0 || st.tailCalled > 0 {
+func (s *spins) start(n *native, st *stacks.Stack) (regs callbacks.Registers, tries, ok bool) {
+	top := slices.Index(st.Kinds, stacks.KindUser)
+	if top < 0 || st.TailCalled > 0 {
 		return regs, false, false
 	}
-	if regs = st.frames[top].Registers; regs.ThreadPointer == 0 {
-		regs.ThreadPointer = st.frames[0].Registers.ThreadPointer
+	if regs = st.Frames[top].Registers; regs.ThreadPointer == 0 {
+		regs.ThreadPointer = st.Frames[0].Registers.ThreadPointer
 	}
 	if top == 0 {
 		return regs, false, regs.Syscall < 0
 	}
 	regs.Flags = 0
-	name, _ := s.stacks.calledFunction(st, top)
+	name, _ := st.CalledFunction(top)
 	if c, ok := rtl.LockCallOf(name); ok && c.Try { // what it does is followed
-		inner := st.frames[0].Registers
+		inner := st.Frames[0].Registers
 		return inner, true, inner.Syscall < 0
 	}
 	switch {
 	case rtl.LetsTimePass(name):
 		regs.Set(0, 0) // what it returns
 	case rtl.ReadsFor(name) != 0:
-		v, ok := s.readFor(st.frames[top], rtl.ReadsFor(name))
+		v, ok := s.readFor(st.Frames[top], rtl.ReadsFor(name))
 		if !ok {
 			return regs, false, false
 		}
@@ -200,7 +200,7 @@ func (s *spins) start(n *native, st *stack) (regs callbacks.Registers, tries, ok
 
 // readFor is what the function reads, and returns, that a frame has called with its address.
 func (s *spins) readFor(f unwind.Frame, size uint8) (uint64, bool) {
-	at, ok := s.code.argument(f.PC, 0, f.Registers)
+	at, ok := s.code.Argument(f.PC, 0, f.Registers)
 	if !ok {
 		return 0, false
 	}
@@ -210,11 +210,11 @@ func (s *spins) readFor(f unwind.Frame, size uint8) (uint64, bool) {
 
 // ready makes the reader of code.
 func (s *spins) ready() bool {
-	if s.code.sym == nil {
+	if s.code.Symbols == nil {
 		return false
 	}
 	if s.reader == nil {
-		r, err := symbolic.NewReader(s.target.Arch(), s.target, programCode{s.code}.Resolve)
+		r, err := symbolic.NewReader(s.target.Arch(), s.target, s.code.Resolve)
 		if err != nil {
 			return false
 		}
@@ -227,7 +227,7 @@ func (s *spins) ready() bool {
 func (s *spins) name(entry uint64) string {
 	name, ok := s.known[entry]
 	if !ok {
-		if name = entryName(s.code.sym, entry); name == "" {
+		if name = stacks.EntryName(s.code.Symbols, entry); name == "" {
 			name = s.reader.Stub(symbolic.Target{Entry: entry})
 		}
 		s.known[entry] = name
@@ -251,16 +251,16 @@ func (s *spins) shadows(w spin.Word, words []spin.Word) bool {
 
 // constant reports whether no thread may write an address.
 func (s *spins) constant(addr uint64) bool {
-	m := libc.MappingAt(mappingsOf(s.target), addr)
+	m := libc.MappingAt(stacks.MappingsOf(s.target), addr)
 	return m != nil && m.Perm&callbacks.PermWrite == 0
 }
 
 // shared reports whether another process may write an address: it is in memory that has a file
 // and is not a module's data.
 func (s *spins) shared(addr uint64) bool {
-	for _, m := range mappingsOf(s.target) {
+	for _, m := range stacks.MappingsOf(s.target) {
 		if addr >= m.Low.Offset && addr < m.High.Offset {
-			return m.File != "" && !strings.HasPrefix(m.File, "[") && s.code.moduleOf(addr) == nil
+			return m.File != "" && !strings.HasPrefix(m.File, "[") && s.code.ModuleOf(addr) == nil
 		}
 	}
 	return true
@@ -268,12 +268,12 @@ func (s *spins) shared(addr uint64) bool {
 
 // frame is the code at pc as a frame.
 func (s *spins) frame(pc uint64) unwind.Frame {
-	return unwind.Frame{PC: pc, Exact: true, Module: s.code.moduleOf(pc)}
+	return unwind.Frame{PC: pc, Exact: true, Module: s.code.ModuleOf(pc)}
 }
 
 // loopAt is the place of a loop in the program, by one of its instructions; nil if it is not known.
 func (s *spins) loopAt(f unwind.Frame) *picture.Awaited {
-	at := s.code.frames(f, kindUser)
+	at := s.code.Frames(f, stacks.KindUser)
 	if len(at) == 0 {
 		return nil
 	}
@@ -299,7 +299,7 @@ func (s *spins) wait(words []spin.Word, first spin.Word, written []spin.Word) wa
 func (s *spins) names(words []spin.Word, alone bool) string {
 	var names []string
 	for _, w := range words[:min(len(words), maxFlags)] {
-		name := s.data.placeName(w.Address)
+		name := s.data.PlaceName(w.Address)
 		if name == "" && (len(words) > 1 || !alone) {
 			name = "the word at " + picture.Hex(w.Address).String()
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -16,10 +17,9 @@ import (
 // states tells what threads do: it gathers the evidence, and asks their runtimes.
 type states struct {
 	roster *roster
-	code   *codeNames
-	stacks *stacks
-	data   *dataNames
-	flows  *flows
+	code   *stacks.Code
+	data   *stacks.Data
+	flows  *stacks.Flow
 }
 
 // evidence returns what the state of n can be inferred from, gathered at most
@@ -40,7 +40,7 @@ func (s *states) evidenceOf(h handles.Thread) *handles.Evidence {
 }
 
 func (s *states) gather(n *native) *handles.Evidence {
-	regs := s.roster.registers(n)
+	regs := n.Registers()
 	if regs == nil {
 		return nil
 	}
@@ -51,32 +51,32 @@ func (s *states) gather(n *native) *handles.Evidence {
 	if w, ok := arch.IsFutexWait(regs); ok {
 		ev.Futex = w
 	}
-	st := s.stacks.stackOf(n)
-	top := st.topSegment()
-	ev.Outside = len(st.kinds) > 0 && !slices.ContainsFunc(st.kinds, frameKind.inside)
-	for i := range st.frames {
+	st := n.Stack()
+	top := st.RuntimeFrames()
+	ev.Outside = len(st.Kinds) > 0 && !slices.ContainsFunc(st.Kinds, stacks.Kind.InProcess)
+	for i := range st.Frames {
 		ev.Frames = append(ev.Frames, s.evidenceFrame(n, st, i))
-		if st.kinds[i] == kindUser {
+		if st.Kinds[i] == stacks.KindUser {
 			break
 		}
 	}
-	ev.TailCalled = st.tailCalled > 0
-	ev.Cut = st.err != nil && !slices.Contains(st.kinds, kindUser)
-	if top > 0 && top < len(st.frames) && st.kinds[top] == kindUser {
+	ev.TailCalled = st.TailCalled > 0
+	ev.Cut = st.Err != nil && !slices.Contains(st.Kinds, stacks.KindUser)
+	if top > 0 && top < len(st.Frames) && st.Kinds[top] == stacks.KindUser {
 		ev.Entry = s.entry(st, top)
 	}
 	return ev
 }
 
-func (s *states) evidenceFrame(n *native, st *stack, i int) handles.EvidenceFrame {
-	f := st.frames[i]
-	ef := handles.EvidenceFrame{PC: f.PC, CFA: f.CFA, Between: s.code.kindOf(f) == kindSystem}
+func (s *states) evidenceFrame(n *native, st *stacks.Stack, i int) handles.EvidenceFrame {
+	f := st.Frames[i]
+	ef := handles.EvidenceFrame{PC: f.PC, CFA: f.CFA, Between: s.code.KindOf(f) == stacks.KindSystem}
 	if f.Module != nil {
 		ef.Module = filepath.Base(f.Module.Path)
 	}
 	ef.Owned = n.rt != nil && n.rt.Owns(f.LookupPC())
-	if s.code.sym != nil && ef.Owned {
-		if name, low, ok := s.code.sym.Exported(f.LookupPC()); ok {
+	if s.code.Symbols != nil && ef.Owned {
+		if name, low, ok := s.code.Symbols.Exported(f.LookupPC()); ok {
 			ef.Symbol, ef.Low = name, low
 		}
 	}
@@ -85,30 +85,30 @@ func (s *states) evidenceFrame(n *native, st *stack, i int) handles.EvidenceFram
 
 // entry describes the call by which frame user, the innermost one of user code,
 // entered the runtime.
-func (s *states) entry(st *stack, user int) *handles.Entry {
-	ret := st.frames[user].PC
+func (s *states) entry(st *stacks.Stack, user int) *handles.Entry {
+	ret := st.Frames[user].PC
 	e := &handles.Entry{
 		Return:    ret,
-		StackLow:  callbacks.At(st.frames[0].Registers.SP()),
-		StackHigh: callbacks.At(st.frames[user-1].CFA),
+		StackLow:  callbacks.At(st.Frames[0].Registers.SP()),
+		StackHigh: callbacks.At(st.Frames[user-1].CFA),
 	}
-	e.Function, e.By = s.stacks.calledFunction(st, user)
-	regs := st.frames[user].Registers
+	e.Function, e.By = st.CalledFunction(user)
+	regs := st.Frames[user].Registers
 	e.Arg = func(n int) (uint64, bool) {
-		if v, ok := s.code.argument(ret, n, regs); ok {
+		if v, ok := s.code.Argument(ret, n, regs); ok {
 			return v, true
 		}
-		return s.flows.flowArgument(st, user, n)
+		return s.flows.Argument(st, user, n)
 	}
-	if s.code.callsProgram(ret) { // which ended in a call of the runtime, with arguments of its own
-		c, ok := s.flows.tailCall(st, user)
+	if s.code.CallsProgram(ret) { // which ended in a call of the runtime, with arguments of its own
+		c, ok := s.flows.TailCall(st, user)
 		if ok {
 			e.Function, e.By = c.Name, "tail call of the function that was called"
 		}
 		e.Arg = c.Arg
 	}
 	e.Shares = func() bool {
-		code := s.flows.flowAt(st.frames[user].LookupPC())
+		code := s.flows.FunctionAt(st.Frames[user].LookupPC())
 		return code == nil || code.MayCall(rtl.SharesWork)
 	}
 	return e
@@ -119,7 +119,7 @@ func (s *states) stateOf(n *native) (handles.ThreadState, error) {
 	if n.state == nil {
 		n.state = &threadState{}
 		if n.blank != nil {
-			n.state.State, n.state.Evidence = handles.StateUndefined, strings.TrimPrefix(message(n.blank), blankDoes)
+			n.state.State, n.state.Evidence = handles.StateUndefined, strings.TrimPrefix(stacks.Message(n.blank), blankDoes)
 			return n.state.ThreadState, nil
 		}
 		n.state.ThreadState, n.state.err = n.rt.State(n.h, s.evidence(n))
@@ -131,7 +131,7 @@ func (s *states) stateOf(n *native) (handles.ThreadState, error) {
 // byVariable tells a critical section from a lock, where the runtime cannot, by the
 // name that compilers give to its variable.
 func (s *states) byVariable(st *handles.ThreadState) {
-	name := s.data.dataName(cmp.Or(st.WaitVariable, st.WaitID))
+	name := s.data.SymbolName(cmp.Or(st.WaitVariable, st.WaitID))
 	if _, critical := rtl.CriticalName(name); st.State == handles.StateWaitMutex && critical {
 		st.State, st.WaitKind = handles.StateWaitCritical, picture.WaitCritical
 		st.Evidence = rtl.JoinEvidence(st.Evidence, "its variable is named like that of a critical section")

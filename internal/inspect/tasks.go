@@ -7,6 +7,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -23,7 +24,7 @@ func taskID(h handles.Task) picture.ID {
 
 // taskLister makes the tasks of a picture.
 type taskLister struct {
-	notes   *notes
+	notes   *stacks.Notes
 	roster  *roster
 	regions *regionTable
 	model   *userModel
@@ -58,7 +59,7 @@ func (l *taskLister) all() iter.Seq[picture.Task] {
 				tasks = l.one
 			}
 			for h := range tasks {
-				if l.notes.over("tasks") || !yield(l.task(v, h)) {
+				if l.notes.Exceeded("tasks") || !yield(l.task(v, h)) {
 					return
 				}
 			}
@@ -125,7 +126,7 @@ func (l *taskLister) tasksOf(v *regionView, seen seenTasks) iter.Seq[handles.Tas
 			return
 		}
 		for i := range min(v.info.TeamSize, maxTeam) {
-			if l.notes.over("tasks") {
+			if l.notes.Exceeded("tasks") {
 				return
 			}
 			h, err := v.rt.TaskInParallel(v.h, i)
@@ -134,7 +135,7 @@ func (l *taskLister) tasksOf(v *regionView, seen seenTasks) iter.Seq[handles.Tas
 				return
 			}
 			if err != nil {
-				l.notes.warn("implicit task %d of region %s: %v", i, regionID(v.h), err)
+				l.notes.Warn("implicit task %d of region %s: %v", i, regionID(v.h), err)
 				continue
 			}
 			if _, dup := seen.implicit[h]; dup {
@@ -146,11 +147,11 @@ func (l *taskLister) tasksOf(v *regionView, seen seenTasks) iter.Seq[handles.Tas
 			}
 		}
 		for h, err := range v.rt.ExplicitTasks(v.h) {
-			if l.notes.over("tasks") {
+			if l.notes.Exceeded("tasks") {
 				return
 			}
 			if err != nil {
-				l.notes.warn("explicit tasks of region %s: %v", regionID(v.h), err)
+				l.notes.Warn("explicit tasks of region %s: %v", regionID(v.h), err)
 				continue
 			}
 			if seen.explicit.add(h.Data.Offset) && !yield(h) {
@@ -164,8 +165,8 @@ func (l *taskLister) task(v *regionView, h handles.Task) picture.Task {
 	t := picture.Task{ID: taskID(h), Runtime: v.rt.id, Region: v.id}
 	info, err := v.rt.Task(h)
 	if err != nil {
-		if !l.notes.beyond(err, "tasks") {
-			t.Errors = append(t.Errors, message(err))
+		if !l.notes.IsLimit(err, "tasks") {
+			t.Errors = append(t.Errors, stacks.Message(err))
 		}
 		return t
 	}
@@ -173,7 +174,7 @@ func (l *taskLister) task(v *regionView, h handles.Task) picture.Task {
 	t.Predecessors = info.Predecessors
 	t.IncompleteChildren, t.ThreadNum = known(info.IncompleteChildren), known(info.ThreadNum)
 	if n := l.roster.thread(v.rt, info.Thread); n != nil {
-		t.Thread = n.lwp
+		t.Thread = n.LWP
 	}
 	t.Parent = l.parentID(info.Generating)
 	t.Function = l.codeOf(v, &info)
@@ -220,6 +221,6 @@ func (l *taskLister) fillWaits(t *picture.Task, rt *runtimeView, h handles.Task)
 		}
 	}
 	if err != nil {
-		t.Errors = append(t.Errors, message(err))
+		t.Errors = append(t.Errors, stacks.Message(err))
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -45,10 +46,9 @@ const frameCost = 3 * unsafe.Sizeof(picture.Frame{})
 // threadLister makes the threads of a picture.
 type threadLister struct {
 	about   *picture.Target
-	notes   *notes
+	notes   *stacks.Notes
 	roster  *roster
-	code    *codeNames
-	stacks  *stacks
+	code    *stacks.Code
 	regions *regionTable
 	model   *userModel
 	states  *states
@@ -62,12 +62,12 @@ type threadLister struct {
 func (l *threadLister) list(native bool) []picture.Thread {
 	var out []picture.Thread
 	for _, n := range l.roster.sorted() {
-		if l.notes.over("threads") {
-			out = append(out, picture.Thread{LWP: n.lwp, Pthread: picture.Address(n.pthread), Role: picture.RoleNone})
+		if l.notes.Exceeded("threads") {
+			out = append(out, picture.Thread{LWP: n.LWP, Pthread: picture.Address(n.Pthread), Role: picture.RoleNone})
 			continue
 		}
 		t := l.thread(n, native)
-		l.notes.hold("threads", unsafe.Sizeof(t)+uintptr(len(t.UserStack)+len(t.Stack))*frameCost)
+		l.notes.Hold("threads", unsafe.Sizeof(t)+uintptr(len(t.UserStack)+len(t.Stack))*frameCost)
 		out = append(out, t)
 	}
 	return out
@@ -75,41 +75,39 @@ func (l *threadLister) list(native bool) []picture.Thread {
 
 func (l *threadLister) thread(n *native, native bool) picture.Thread {
 	t := picture.Thread{
-		LWP: n.lwp, Pthread: picture.Address(n.pthread), Role: picture.RoleNone,
-		Crashed: n.lwp != 0 && n.lwp == l.about.CrashedLWP,
+		LWP: n.LWP, Pthread: picture.Address(n.Pthread), Role: picture.RoleNone,
+		Crashed: n.LWP != 0 && n.LWP == l.about.CrashedLWP,
 	}
 	state := handles.StateUndefined
 	if n.blank != nil {
 		t.Role = picture.RoleUnknown
-		n.errs = appendOnce(n.errs, n.blank)
+		n.Errs = appendOnce(n.Errs, n.blank)
 	}
 	if why := l.unreadable(n); why != "" {
 		t.Role = picture.RoleUnknown
-		n.errs = appendOnce(n.errs, errors.New("what it is to OpenMP "+why))
+		n.Errs = appendOnce(n.Errs, errors.New("what it is to OpenMP "+why))
 	}
 	switch {
 	case l.overwritten(n):
 		t.Runtime, t.Role = n.rt.id, picture.RoleUnknown
-		n.errs = []error{errOverwritten}
+		n.Errs = []error{errOverwritten}
 	case n.rt != nil:
 		state = l.fillOpenMP(&t, n)
 	}
-	if n.lwp != 0 && n.blank == nil {
+	if n.LWP != 0 && n.blank == nil {
 		t.UserStack = l.model.userStack(n, state)
-		t.Goroutine = l.stacks.stackOf(n).goroutine()
+		t.Goroutine = n.Stack().Goroutine()
 		t.MPI = l.mpi.call(n)
 	}
 	if native {
-		st := l.stacks.stackOf(n)
-		for i, f := range st.frames {
-			frames := named(f, st.kinds[i], l.code.lookupNative(f.LookupPC(), st.kinds[i]))
-			l.code.values.add(f, st.kinds[i], frames)
-			t.Stack = append(t.Stack, frames...)
+		st := n.Stack()
+		for i, f := range st.Frames {
+			t.Stack = append(t.Stack, l.code.NativeFrames(f, st.Kinds[i])...)
 		}
 	}
-	for _, err := range n.errs {
-		if !l.notes.beyond(err, "threads") {
-			t.Errors = append(t.Errors, message(err))
+	for _, err := range n.Errs {
+		if !l.notes.IsLimit(err, "threads") {
+			t.Errors = append(t.Errors, stacks.Message(err))
 		}
 	}
 	return t
@@ -125,12 +123,12 @@ func (l *threadLister) fillOpenMP(t *picture.Thread, n *native) handles.State {
 		t.Role = n.info.Role
 	}
 	l.fillPlace(t, n)
-	if n.lwp == 0 {
+	if n.LWP == 0 {
 		return handles.StateUndefined // nothing tells what a thread does that is not there
 	}
 	ts, err := l.states.stateOf(n)
 	if err != nil {
-		n.errs = append(n.errs, err)
+		n.Errs = append(n.Errs, err)
 		return handles.StateUndefined
 	}
 	t.State = &picture.State{Name: ts.State.Name(), Source: stateSource(ts.Tracked), Evidence: ts.Evidence}
@@ -156,7 +154,7 @@ func (l *threadLister) fillPlace(t *picture.Thread, n *native) {
 	if h, err := n.rt.CurrentTask(n.h); err == nil {
 		t.Task = taskID(h)
 	} else if !errors.Is(err, callbacks.Unavailable) && !errors.Is(err, callbacks.Unsupported) {
-		n.errs = append(n.errs, err)
+		n.Errs = append(n.Errs, err)
 	}
 	// In a league, the initial task of each team starts a new level 0: what is
 	// further out is the region that encloses the league.
@@ -176,7 +174,7 @@ func (l *threadLister) levelInfo(n *native, h handles.Parallel) picture.LevelInf
 	out := picture.LevelInfo{Level: int(h.Level), Region: regionID(h)}
 	v := l.regions.get(n.rt, h)
 	if v.err != nil {
-		n.errs = append(n.errs, v.err)
+		n.Errs = append(n.Errs, v.err)
 		return out
 	}
 	out.TeamSize = &v.info.TeamSize

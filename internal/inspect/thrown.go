@@ -8,6 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/cxxabi"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -32,13 +33,13 @@ const passing = "_Unwind_Resume"
 // thrown says where the exception was thrown: by the stack, if the thrower is still on
 // it, by what is left of its frame, or by the code of the function that the exception
 // may not leave.
-func (x *exceptions) thrown(n *native, st *stack, e cxxabi.Exception, left int, out *picture.Thrown) {
+func (x *exceptions) thrown(n *native, st *stacks.Stack, e cxxabi.Exception, left int, out *picture.Thrown) {
 	if i, by := x.thrower(st, left); i >= 0 {
-		out.Frame, out.Source, out.Rethrown = x.programFrame(st.frames[i], st.kinds[i]), by+" is on the stack",
+		out.Frame, out.Source, out.Rethrown = x.programFrame(st.Frames[i], st.Kinds[i]), by+" is on the stack",
 			throwers[by]
 	}
-	if i := slices.IndexFunc(st.frames, func(f frame) bool { return x.code.callTarget(f.PC) == passing }); i >= 0 {
-		out.Unwound = x.programFrame(st.frames[i], st.kinds[i])
+	if i := slices.IndexFunc(st.Frames, func(f frame) bool { return x.code.CallTarget(f.PC) == passing }); i >= 0 {
+		out.Unwound = x.programFrame(st.Frames[i], st.Kinds[i])
 	}
 	if out.Frame != nil {
 		return
@@ -50,9 +51,9 @@ func (x *exceptions) thrown(n *native, st *stack, e cxxabi.Exception, left int, 
 	if left < 0 {
 		return
 	}
-	from := st.frames[left]
-	if i := slices.IndexFunc(st.frames, func(f frame) bool { return x.code.callTarget(f.PC) == passing }); i >= 0 {
-		from = st.frames[i]
+	from := st.Frames[left]
+	if i := slices.IndexFunc(st.Frames, func(f frame) bool { return x.code.CallTarget(f.PC) == passing }); i >= 0 {
+		from = st.Frames[i]
 	}
 	switch found := x.places(from.LookupPC(), e); len(found) {
 	case 0:
@@ -68,18 +69,18 @@ func (x *exceptions) thrown(n *native, st *stack, e cxxabi.Exception, left int, 
 // thrower is the number of the program's frame that threw, or called a function of a
 // language's library that did, and what threw; -1 if it is gone. Further out than left,
 // nothing is looked for.
-func (x *exceptions) thrower(st *stack, left int) (i int, by string) {
+func (x *exceptions) thrower(st *stacks.Stack, left int) (i int, by string) {
 	i = -1
-	for j, f := range st.frames {
-		name := x.code.callTarget(f.PC)
-		if _, throws := throwers[name]; throws && (i < 0 || x.ofLanguage(st.frames[i])) {
+	for j, f := range st.Frames {
+		name := x.code.CallTarget(f.PC)
+		if _, throws := throwers[name]; throws && (i < 0 || x.ofLanguage(st.Frames[i])) {
 			i, by = j, name
 		}
 		if j == left {
 			break
 		}
 	}
-	for i >= 0 && i < len(st.frames)-1 && x.ofLanguage(st.frames[i]) {
+	for i >= 0 && i < len(st.Frames)-1 && x.ofLanguage(st.Frames[i]) {
 		i++
 	}
 	return x.outOfHeaders(st, i, left), by
@@ -87,13 +88,13 @@ func (x *exceptions) thrower(st *stack, left int) (i int, by string) {
 
 // outOfHeaders is the first frame from number i on, no further out than left, that has code of the program which
 // is in no header of the C++ library; i if there is none.
-func (x *exceptions) outOfHeaders(st *stack, i, left int) int {
-	for j := max(i, 0); j < len(st.frames) && st.kinds[j] == kindUser; j++ {
-		fs := x.code.frames(st.frames[j], kindUser)
+func (x *exceptions) outOfHeaders(st *stacks.Stack, i, left int) int {
+	for j := max(i, 0); j < len(st.Frames) && st.Kinds[j] == stacks.KindUser; j++ {
+		fs := x.code.Frames(st.Frames[j], stacks.KindUser)
 		switch {
-		case slices.ContainsFunc(fs, ofPeople):
+		case slices.ContainsFunc(fs, stacks.HasProgramLine):
 			return j
-		case !slices.ContainsFunc(fs, ofHeader) || j == left:
+		case !slices.ContainsFunc(fs, stacks.InLibraryHeader) || j == left:
 			return i
 		}
 	}
@@ -106,33 +107,24 @@ func (x *exceptions) ofLanguage(f frame) bool {
 	if f.Module != nil && libc.IsLanguage(f.Module.Path) {
 		return true
 	}
-	fs := x.code.lookupNative(f.LookupPC(), kindUser)
+	fs := x.code.NativeNames(f.LookupPC(), stacks.KindUser)
 	return len(fs) > 0 && fs[0].File == "" && strings.HasPrefix(fs[len(fs)-1].Linkage, "_ZSt")
 }
 
 // programFrame is the frame of people's code that is shown for f.
-func (x *exceptions) programFrame(f frame, kind frameKind) *picture.Frame {
-	return peoplesCode(x.code.placed(f, kind))
+func (x *exceptions) programFrame(f frame, kind stacks.Kind) *picture.Frame {
+	return stacks.ProgramCode(x.code.FramesWithConstruct(f, kind))
 }
-
-// peoplesCode is, of a frame and what is inlined in it, the first that is no header of the
-// C++ library.
-func peoplesCode(fs []picture.Frame) *picture.Frame {
-	return &fs[ownOf(fs)]
-}
-
-// ofPeople reports whether a frame has a line, which is in no header of the C++ library.
-func ofPeople(f picture.Frame) bool { return f.Line != 0 && !ofHeader(f) }
 
 // remains finds the call that threw in the memory of frames that are gone.
-func (x *exceptions) remains(n *native, st *stack, e cxxabi.Exception, left int) (*picture.Frame, bool) {
-	regs := x.roster.registers(n)
+func (x *exceptions) remains(n *native, st *stacks.Stack, e cxxabi.Exception, left int) (*picture.Frame, bool) {
+	regs := n.Registers()
 	if regs == nil || e.Foreign {
 		return nil, false
 	}
 	end := regs.SP() + maxThrowStack
 	if left >= 0 {
-		end = min(end, st.frames[left].Registers.SP())
+		end = min(end, st.Frames[left].Registers.SP())
 	}
 	low := regs.SP() - min(regs.SP(), deadStack)
 	if end <= low {
@@ -142,7 +134,7 @@ func (x *exceptions) remains(n *native, st *stack, e cxxabi.Exception, left int)
 	var found []uint64
 	for i := 0; i+8 <= len(words); i += 8 {
 		pc := callbacks.Word(words[i : i+8])
-		if x.ofProgram(pc) && !slices.Contains(found, pc) && x.code.callTarget(pc) == "__cxa_throw" &&
+		if x.ofProgram(pc) && !slices.Contains(found, pc) && x.code.CallTarget(pc) == "__cxa_throw" &&
 			x.throwsType(pc, e) {
 			found = append(found, pc)
 		}
@@ -150,34 +142,28 @@ func (x *exceptions) remains(n *native, st *stack, e cxxabi.Exception, left int)
 	if len(found) != 1 {
 		return nil, false
 	}
-	f := frame{PC: found[0], Module: x.code.moduleOf(found[0])}
-	return x.programFrame(f, kindUser), true
+	f := frame{PC: found[0], Module: x.code.ModuleOf(found[0])}
+	return x.programFrame(f, stacks.KindUser), true
 }
 
 // throwsType reports whether the call that returns to pc throws an exception of e's type,
 // as far as its code tells.
 func (x *exceptions) throwsType(pc uint64, e cxxabi.Exception) bool {
 	const typeArgument = 1
-	t, known := x.code.argument(pc, typeArgument, callbacks.Registers{})
+	t, known := x.code.Argument(pc, typeArgument, callbacks.Registers{})
 	return !known || t == e.Type
-}
-
-// ofHeader reports whether code is a template of the C++ library.
-func ofHeader(f picture.Frame) bool {
-	return strings.Contains(f.File, "/include/") && strings.Contains(f.File, "/c++/") ||
-		strings.HasPrefix(f.Function, "std::")
 }
 
 // parts are addresses in the function around pc: in the part that the compiler laid elsewhere,
 // since it is seldom executed, and in the other.
 func (x *exceptions) parts(pc uint64) []uint64 {
 	out := []uint64{pc}
-	if x.code.sym == nil {
+	if x.code.Symbols == nil {
 		return out
 	}
-	f, err := x.code.sym.Function(pc)
+	f, err := x.code.Symbols.Function(pc)
 	if whole, _, cold := strings.Cut(f.Linkage, ".cold"); err == nil && cold {
-		if entry, ok := x.code.sym.Lookup(whole, ""); ok {
+		if entry, ok := x.code.Symbols.Lookup(whole, ""); ok {
 			out = append(out, entry)
 		}
 	}
@@ -187,8 +173,8 @@ func (x *exceptions) parts(pc uint64) []uint64 {
 // ofProgram reports whether the code at pc is neither a library's that comes with the system
 // or a compiler, nor a runtime's.
 func (x *exceptions) ofProgram(pc uint64) bool {
-	m := x.code.moduleOf(pc)
-	return m != nil && !libc.IsSystem(m.Path) && !libc.IsLanguage(m.Path) && !x.code.owned(pc)
+	m := x.code.ModuleOf(pc)
+	return m != nil && !libc.IsSystem(m.Path) && !libc.IsLanguage(m.Path) && !x.code.InRuntime(pc)
 }
 
 // throwsSuch reports whether a call throws an exception of e's type: by itself, or by a

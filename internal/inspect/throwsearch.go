@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/image/cxxabi"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -36,7 +37,7 @@ func (x *exceptions) places(pc uint64, e cxxabi.Exception) []picture.Frame {
 	}
 	var own, led []picture.Frame
 	for _, c := range s.found {
-		if f := s.frame(c); !ofHeader(f) {
+		if f := s.frame(c); !stacks.InLibraryHeader(f) {
 			own = withPlace(own, f)
 		} else if len(led) <= maxPlaces {
 			led = s.from(c, led, map[uint64]bool{})
@@ -55,7 +56,7 @@ func (x *exceptions) places(pc uint64, e cxxabi.Exception) []picture.Frame {
 func (s *throwSearch) look(pc uint64, e cxxabi.Exception) (ok bool) {
 	x, seen := s.x, map[uint64]bool{}
 	for queue := x.parts(pc); len(queue) > 0; queue = queue[1:] {
-		code := x.flows.flowAt(queue[0])
+		code := x.flows.FunctionAt(queue[0])
 		if code == nil {
 			continue
 		}
@@ -64,8 +65,8 @@ func (s *throwSearch) look(pc uint64, e cxxabi.Exception) (ok bool) {
 			if site.Return != 0 && x.throwsSuch(site, e) {
 				s.found = append(s.found, at)
 			}
-			entry := x.flows.program.Entry(site)
-			low, _, ok := x.code.unw.FunctionBounds(entry) // a jump may lead into a part that lies elsewhere
+			entry := x.flows.Program.Entry(site)
+			low, _, ok := x.code.Unwinder.FunctionBounds(entry) // a jump may lead into a part that lies elsewhere
 			if entry == 0 || !ok || !x.ofProgram(entry) {
 				continue
 			}
@@ -87,7 +88,7 @@ func (s *throwSearch) look(pc uint64, e cxxabi.Exception) (ok bool) {
 // from adds the calls of the program's own code that lead to one in a header, or that call itself if none does.
 func (s *throwSearch) from(c callIn, out []picture.Frame, seen map[uint64]bool) []picture.Frame {
 	f := s.frame(c)
-	if !ofHeader(f) || len(s.callers[c.entry]) == 0 {
+	if !stacks.InLibraryHeader(f) || len(s.callers[c.entry]) == 0 {
 		return withPlace(out, f)
 	}
 	if seen[c.entry] || len(out) > maxPlaces {
@@ -101,7 +102,7 @@ func (s *throwSearch) from(c callIn, out []picture.Frame, seen map[uint64]bool) 
 }
 
 func (s *throwSearch) frame(c callIn) picture.Frame {
-	return *s.x.programFrame(frame{PC: c.ret, Module: s.x.code.moduleOf(c.ret)}, kindUser)
+	return *s.x.programFrame(frame{PC: c.ret, Module: s.x.code.ModuleOf(c.ret)}, stacks.KindUser)
 }
 
 // withPlace adds a frame to a list that has none with its line.

@@ -11,6 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -48,8 +49,7 @@ func (in *Inspector) Trace(p *picture.Picture) *picture.Trace {
 // tracer finds where threads are, to compare with another time.
 type tracer struct {
 	roster *roster
-	code   *codeNames
-	stacks *stacks
+	code   *stacks.Code
 	waits  *nativeWaits
 	reach  *reach
 	states *states
@@ -72,9 +72,9 @@ type traced struct {
 
 // find finds the loop that a thread is in.
 func (tr *tracer) find(t *picture.Thread, n *native) traced {
-	st := tr.stacks.stackOf(n)
+	st := n.Stack()
 	idle := t.Role == picture.RoleIdle || t.Hidden
-	out := traced{picture: t, n: n, inside: idle || slices.Contains(st.kinds[:st.topSegment()], kindRuntime)}
+	out := traced{picture: t, n: n, inside: idle || slices.Contains(st.Kinds[:st.RuntimeFrames()], stacks.KindRuntime)}
 	w, _ := tr.waits.nativeWait(n)
 	switch loop := tr.waits.spins.loops[n]; {
 	case idle:
@@ -82,7 +82,7 @@ func (tr *tracer) find(t *picture.Thread, n *native) traced {
 		if t.State == nil || !t.State.Name.Waits() {
 			break
 		}
-		if t.State.Name.Counted() && !tr.roster.asleep(n.lwp) {
+		if t.State.Name.Counted() && !tr.roster.asleep(n.LWP) {
 			tr.followed++
 		}
 		if tr.followed <= maxFollowed || !t.State.Name.Counted() {
@@ -105,7 +105,7 @@ func (tr *tracer) thread(x *traced, words loopWords) picture.ThreadTrace {
 	if t.State != nil {
 		p.State = cmp.Or(t.State.Standard, t.State.Name) // what it calls in turn is one state
 	}
-	if regs := tr.roster.registers(n); regs != nil {
+	if regs := n.Registers(); regs != nil {
 		p.Known = true
 		p.Outside = tr.outside(n, regs)
 		p.Sleeps, p.Woken = tr.asleep(n, regs)
@@ -113,7 +113,7 @@ func (tr *tracer) thread(x *traced, words loopWords) picture.ThreadTrace {
 		p.Lock = tr.lockText(t, n)
 		tr.place(&p, x, regs, words)
 	} else if v, ok := tr.roster.target.(callbacks.VectorReader); ok {
-		_, _ = v.VectorRegisters(callbacks.LWP(uint64(n.lwp))) // the stop that follows is to copy them
+		_, _ = v.VectorRegisters(callbacks.LWP(uint64(n.LWP))) // the stop that follows is to copy them
 	}
 	if n.rt != nil {
 		if r, ok := n.rt.Runtime.(rtl.ProgressReader); ok {
@@ -145,8 +145,8 @@ func iterations(l *picture.Loop) (out []picture.Counter) {
 //
 // What a thread waits for with a time limit keeps the limit in memory, and MPI polls: neither is progress.
 func (tr *tracer) place(p *picture.ThreadTrace, x *traced, regs *callbacks.Registers, words loopWords) {
-	n, st := x.n, tr.stacks.stackOf(x.n)
-	user := max(slices.Index(st.kinds, kindUser), 0)
+	n, st := x.n, x.n.Stack()
+	user := max(slices.Index(st.Kinds, stacks.KindUser), 0)
 	mpi := tr.mpiCaller(n)
 	w, waits := tr.waits.nativeWait(n)
 	if x.spins != nil {
@@ -178,7 +178,7 @@ func (tr *tracer) place(p *picture.ThreadTrace, x *traced, regs *callbacks.Regis
 		p.Timed, p.Registers = true, tr.callerText(st, user, words)
 	case waits && w.timed, arch.Restarts(regs), arch.HasLimit(regs): // the time limit is in memory, too
 		p.Timed, p.Registers = true, tr.callerRegisters(st, user)
-	case regs.Syscall >= 0 && len(st.kinds) > 0 && st.kinds[0] == kindSystem:
+	case regs.Syscall >= 0 && len(st.Kinds) > 0 && st.Kinds[0] == stacks.KindSystem:
 		// What the C library leaves on the stack says nothing.
 		p.Registers = tr.callerText(st, user, words)
 	default:
@@ -191,12 +191,12 @@ func (tr *tracer) place(p *picture.ThreadTrace, x *traced, regs *callbacks.Regis
 }
 
 // sleeps reports whether the program has called a function that lets time pass.
-func (tr *tracer) sleeps(st *stack) bool {
-	i := slices.Index(st.kinds, kindUser)
+func (tr *tracer) sleeps(st *stacks.Stack) bool {
+	i := slices.Index(st.Kinds, stacks.KindUser)
 	if i < 1 {
 		return false
 	}
-	name, _ := tr.stacks.calledFunction(st, i)
+	name, _ := st.CalledFunction(i)
 	return rtl.LetsTimePass(name)
 }
 
@@ -207,7 +207,7 @@ func (tr *tracer) mpiCaller(n *native) int {
 	if !known || w.Kind != picture.WaitMPI {
 		return -1
 	}
-	return slices.IndexFunc(tr.stacks.stackOf(n).frames, func(f unwind.Frame) bool {
+	return slices.IndexFunc(n.Stack().Frames, func(f unwind.Frame) bool {
 		return f.Module != nil && !libc.IsSystem(f.Module.Path) && !rtl.OpaqueModule(filepath.Base(f.Module.Path))
 	})
 }
@@ -228,34 +228,22 @@ func (tr *tracer) outside(n *native, regs *callbacks.Registers) bool {
 	return arch.EndsOutside(regs)
 }
 
-// registersOf are the registers of frame i, as far as they are known.
-func (st *stack) registersOf(i int) callbacks.Registers {
-	known := st.frames[i].Registers
-	out := callbacks.Registers{Arch: known.Arch, Syscall: -1}
-	for n, v := range known.Values {
-		if known.Valid>>n&1 != 0 {
-			out.Set(n, v)
-		}
-	}
-	return out
-}
-
 // ownStack names the program's frames on a thread's stack: each by its function,
 // and but for the innermost also by its call, unless that is one into the C library.
 func (tr *tracer) ownStack(n *native) string {
-	return tr.ownStackFrom(tr.stacks.stackOf(n), 0)
+	return tr.ownStackFrom(n.Stack(), 0)
 }
 
 // ownStackFrom is ownStack from frame number from on.
-func (tr *tracer) ownStackFrom(st *stack, from int) string {
+func (tr *tracer) ownStackFrom(st *stacks.Stack, from int) string {
 	var b strings.Builder
-	for i, f := range st.frames {
-		if st.kinds[i] != kindUser || i < from {
+	for i, f := range st.Frames {
+		if st.Kinds[i] != stacks.KindUser || i < from {
 			continue
 		}
 		pc := f.PC
-		if !slices.ContainsFunc(st.kinds[:i], frameKind.inside) {
-			pc = tr.code.functionEntry(f)
+		if !slices.ContainsFunc(st.Kinds[:i], stacks.Kind.InProcess) {
+			pc = tr.code.FunctionEntry(f)
 		}
 		fmt.Fprintf(&b, "%x ", pc)
 	}

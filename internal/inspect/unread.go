@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -24,7 +25,7 @@ func (in *Inspector) unread() []unreadRuntime {
 	for _, err := range in.cfg.Warnings {
 		var u *rtl.Unread
 		if errors.As(err, &u) && u.Module != nil {
-			out = append(out, unreadRuntime{u.Module, picture.UnreadText + message(err), true})
+			out = append(out, unreadRuntime{u.Module, picture.UnreadText + stacks.Message(err), true})
 		}
 	}
 	for _, d := range in.cfg.Dormant {
@@ -40,7 +41,7 @@ func (in *Inspector) unread() []unreadRuntime {
 func (in *Inspector) inUse(d *rtl.Dormant) string {
 	n := 0
 	for _, nat := range in.roster.natives {
-		if d.Identity.Module != nil && nat.lwp != 0 && in.stacks.stackOf(nat).isIn(d.Identity.Module) {
+		if d.Identity.Module != nil && nat.LWP != 0 && nat.Stack().InModule(d.Identity.Module) {
 			n++
 		}
 	}
@@ -55,24 +56,14 @@ func (in *Inspector) inUse(d *rtl.Dormant) string {
 		"damaged or missing", threads(n), verb)
 }
 
-// isIn reports whether one of the frames is in a module.
-func (st *stack) isIn(mod *callbacks.Module) bool {
-	for i := range st.frames {
-		if mod.Contains(callbacks.At(st.frames[i].LookupPC())) {
-			return true
-		}
-	}
-	return false
-}
-
 // unreadable says why it could not be read what a thread without a runtime is to OpenMP; empty
 // if nothing is missing.
 func (l *threadLister) unreadable(n *native) string {
-	if n.rt != nil || n.lwp == 0 {
+	if n.rt != nil || n.LWP == 0 {
 		return ""
 	}
 	for _, u := range l.unread() {
-		if u.all || l.stacks.stackOf(n).isIn(u.mod) {
+		if u.all || n.Stack().InModule(u.mod) {
 			return u.why
 		}
 	}

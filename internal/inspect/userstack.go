@@ -3,6 +3,7 @@ package inspect
 import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -38,9 +39,8 @@ var pseudoFrames = map[handles.State]string{
 type userModel struct {
 	roster      *roster
 	regions     *regionTable
-	code        *codeNames
-	stacks      *stacks
-	constructOf map[uint64]construct // nil until they are asked for
+	code        *stacks.Code
+	constructOf map[uint64]stacks.Construct // nil until they are asked for
 }
 
 // userStack is the stack of n in the user's model of the program: runtime frames
@@ -50,23 +50,23 @@ func (u *userModel) userStack(n *native, state handles.State) []picture.Frame {
 	if state == handles.StateIdle && !u.executes(n) {
 		return []picture.Frame{{Kind: picture.FramePseudo, Function: pseudoFrames[state]}}
 	}
-	st := u.stacks.stackOf(n)
+	st := n.Stack()
 	var out []picture.Frame
-	if name := pseudoFrames[state]; name != "" && st.topSegment() > 0 {
+	if name := pseudoFrames[state]; name != "" && st.RuntimeFrames() > 0 {
 		out = append(out, picture.Frame{Kind: picture.FramePseudo, Function: name})
 	}
-	for i := range st.tailCalled {
-		out = append(out, u.code.frames(st.frames[i], st.kinds[i])...)
+	for i := range st.TailCalled {
+		out = append(out, u.code.Frames(st.Frames[i], st.Kinds[i])...)
 	}
 	out = append(trimLibcInternals(out), u.tailCaller(n)...)
-	out = append(out, trimLibcInternals(u.modelFrames(n, st.tailCalled, u.forks(n)))...)
+	out = append(out, trimLibcInternals(u.modelFrames(n, st.TailCalled, u.forks(n)))...)
 	return u.mergeOutlined(u.continueInForker(n, n.chain, out))
 }
 
 // executes reports whether a thread that its runtime calls idle died in code of the program:
 // what the runtime keeps of it is not true then.
 func (u *userModel) executes(n *native) bool {
-	return n.lwp != 0 && n.lwp == u.roster.about.CrashedLWP && u.stacks.stackOf(n).lastUser() >= 0
+	return n.LWP != 0 && n.LWP == u.roster.about.CrashedLWP && n.Stack().OutermostUser() >= 0
 }
 
 // trimLibcInternals leaves out the functions without a name with which the C library
@@ -79,22 +79,13 @@ func trimLibcInternals(fs []picture.Frame) []picture.Frame {
 	return fs
 }
 
-// lastUser returns the number of the outermost frame of user code, or -1.
-func (st *stack) lastUser() int {
-	last := len(st.kinds) - 1
-	for last >= 0 && st.kinds[last] != kindUser {
-		last--
-	}
-	return last
-}
-
 // userFrames are the frames of st from frame number from on, without those of
 // runtimes and of thread starts.
-func (u *userModel) userFrames(st *stack, from int) []picture.Frame {
+func (u *userModel) userFrames(st *stacks.Stack, from int) []picture.Frame {
 	var out []picture.Frame
-	for i := from; i <= st.lastUser(); i++ {
-		if st.kinds[i] != kindRuntime && st.kinds[i] != kindGlue {
-			out = append(out, u.code.frames(st.frames[i], st.kinds[i])...)
+	for i := from; i <= st.OutermostUser(); i++ {
+		if st.Kinds[i] != stacks.KindRuntime && st.Kinds[i] != stacks.KindGlue {
+			out = append(out, u.code.Frames(st.Frames[i], st.Kinds[i])...)
 		}
 	}
 	return out
@@ -111,10 +102,10 @@ func (u *userModel) continueInForker(n *native, chain []handles.Parallel, out []
 		}
 		user, ok := u.forkPoint(p, v)
 		if !ok {
-			known := len(u.stacks.stackOf(p).frames) > 0
+			known := len(p.Stack().Frames) > 0
 			// A team of the runtime's own was forked by no user code.
 			if known && !n.rt.apiOnly() && !n.rt.Owns(v.info.Function.Offset) {
-				n.errs = appendOnce(n.errs, errNoForkFrame)
+				n.Errs = appendOnce(n.Errs, errNoForkFrame)
 			}
 			return out
 		}
@@ -173,11 +164,11 @@ func (u *userModel) forks(p *native) map[int]*regionView {
 // those that are missing there where a region was forked by a tail call, or what forked it
 // was called by one.
 func (u *userModel) modelFrames(p *native, from int, forks map[int]*regionView) []picture.Frame {
-	st := u.stacks.stackOf(p)
-	last := st.lastUser()
+	st := p.Stack()
+	last := st.OutermostUser()
 	var out, callers []picture.Frame
-	for i := from; i < len(st.kinds); i++ {
-		if st.kinds[i] == kindRuntime {
+	for i := from; i < len(st.Kinds); i++ {
+		if st.Kinds[i] == stacks.KindRuntime {
 			out, callers = append(out, callers...), nil
 		}
 		v := forks[i]
@@ -189,8 +180,8 @@ func (u *userModel) modelFrames(p *native, from int, forks map[int]*regionView) 
 		default:
 			out = append(out, u.tailCallers(p, v, i)...)
 		}
-		if i <= last && st.kinds[i] != kindRuntime && st.kinds[i] != kindGlue {
-			fs := u.code.frames(st.frames[i], st.kinds[i])
+		if i <= last && st.Kinds[i] != stacks.KindRuntime && st.Kinds[i] != stacks.KindGlue {
+			fs := u.code.Frames(st.Frames[i], st.Kinds[i])
 			u.forkLine(&fs[0], made)
 			out = append(out, fs...)
 		}
@@ -204,15 +195,15 @@ const forkedFunction = 2
 
 // forkedBy is the region that the call which frame i makes forked, by the function that it
 // passes to the runtime; nil if that is not known.
-func (u *userModel) forkedBy(p *native, st *stack, i int) *regionView {
-	if st.kinds[i] != kindUser || i == 0 || st.kinds[i-1] != kindRuntime {
+func (u *userModel) forkedBy(p *native, st *stacks.Stack, i int) *regionView {
+	if st.Kinds[i] != stacks.KindUser || i == 0 || st.Kinds[i-1] != stacks.KindRuntime {
 		return nil
 	}
-	f := st.frames[i]
-	if kind, _ := rtl.ForkCallOf(u.code.callTarget(f.PC)); kind != rtl.ForkMakes {
+	f := st.Frames[i]
+	if kind, _ := rtl.ForkCallOf(u.code.CallTarget(f.PC)); kind != rtl.ForkMakes {
 		return nil
 	}
-	fn, ok := u.code.argument(f.PC, forkedFunction, f.Registers)
+	fn, ok := u.code.Argument(f.PC, forkedFunction, f.Registers)
 	for _, h := range p.chain {
 		if v := u.regions.get(p.rt, h); ok && fn != 0 && v.info.Function.Offset == fn {
 			return v
@@ -241,8 +232,8 @@ const (
 // tailCaller is the function of the region or the task that tail-called the function of
 // the C library in which a thread is, if it is known.
 func (u *userModel) tailCaller(n *native) []picture.Frame {
-	st := u.stacks.stackOf(n)
-	if st.tailCalled == 0 || len(n.chain) == 0 {
+	st := n.Stack()
+	if st.TailCalled == 0 || len(n.chain) == 0 {
 		return nil
 	}
 	v := u.regions.get(n.rt, n.chain[0])
@@ -253,7 +244,7 @@ func (u *userModel) tailCaller(n *native) []picture.Frame {
 		}
 	}
 	fn := task.Function
-	if fn.IsNull() || u.code.owned(fn.Offset) || u.hasFunction(st, st.tailCalled, fn.Offset) {
+	if fn.IsNull() || u.code.InRuntime(fn.Offset) || u.hasFunction(st, st.TailCalled, fn.Offset) {
 		return nil
 	}
 	return []picture.Frame{u.endedFrame(fn, u.taskCode(v, task), howTailCall)}
@@ -273,7 +264,7 @@ func (u *userModel) endedFrame(fn callbacks.Address, c *picture.Code, how string
 // stack and have no frame there, since their last call, the fork, was a tail call.
 func (u *userModel) tailCallers(p *native, v *regionView, user int) []picture.Frame {
 	var out []picture.Frame
-	st := u.stacks.stackOf(p)
+	st := p.Stack()
 	last := len(p.chain)
 	if own := u.regions.ownRegion(p, p.chain); own >= 0 {
 		last = own + 1
@@ -291,9 +282,9 @@ func (u *userModel) tailCallers(p *native, v *regionView, user int) []picture.Fr
 
 // hasFunction reports whether a frame of st from number from on is of the function
 // at entry.
-func (u *userModel) hasFunction(st *stack, from int, entry uint64) bool {
-	for i := from; i < len(st.frames); i++ {
-		if st.kinds[i] == kindUser && u.code.functionEntry(st.frames[i]) == entry {
+func (u *userModel) hasFunction(st *stacks.Stack, from int, entry uint64) bool {
+	for i := from; i < len(st.Frames); i++ {
+		if st.Kinds[i] == stacks.KindUser && u.code.FunctionEntry(st.Frames[i]) == entry {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -34,7 +35,7 @@ type wait struct {
 type waitFinder struct {
 	roster   *roster
 	states   *states
-	data     *dataNames
+	data     *stacks.Data
 	native   *nativeWaits
 	memory   *reclaimed
 	holders  *lockHolders
@@ -51,7 +52,7 @@ func (wf *waitFinder) all() []wait {
 			w, ok = wf.native.nativeWait(n)
 		}
 		if ok {
-			w.Thread, w.n = n.lwp, n
+			w.Thread, w.n = n.LWP, n
 			out = append(out, w)
 		}
 	}
@@ -98,7 +99,7 @@ func kindOfWait(ts handles.ThreadState) picture.WaitKind {
 
 // runtimeWait is what n waits for in an OpenMP runtime.
 func (wf *waitFinder) runtimeWait(n *native) (wait, bool) {
-	if n.rt == nil || n.lwp == 0 || len(n.chain) == 0 {
+	if n.rt == nil || n.LWP == 0 || len(n.chain) == 0 {
 		return wait{}, false
 	}
 	ts, err := wf.states.stateOf(n)
@@ -119,7 +120,7 @@ func (wf *waitFinder) runtimeWait(n *native) (wait, bool) {
 		w.Task = taskID(h)
 	}
 	if w.Kind != picture.WaitBarrier && w.Kind != picture.WaitTaskwait {
-		w.Name = wf.data.waitName(w)
+		w.Name = w.nameBy(wf.data)
 	}
 	return w, true
 }
@@ -177,13 +178,13 @@ func (wf *waitFinder) lockOf(w wait) (picture.Lock, error) {
 	}
 	for _, h := range info.Waiters {
 		if n := wf.roster.byHandle[h]; n != nil {
-			l.Waiters = append(l.Waiters, n.lwp)
+			l.Waiters = append(l.Waiters, n.LWP)
 		}
 	}
 	owner := wf.roster.byHandle[info.Owner]
 	switch {
-	case owner != nil && owner.lwp != 0:
-		l.Owner = owner.lwp
+	case owner != nil && owner.LWP != 0:
+		l.Owner = owner.LWP
 	case info.OwnerNumber >= 0:
 		l.OwnerEnded = true
 	case info.Held:
@@ -195,7 +196,7 @@ func (wf *waitFinder) lockOf(w wait) (picture.Lock, error) {
 // lockHolders are the threads that have the lock that w waits for: as was recorded, or as their
 // code shows.
 func (wf *waitFinder) lockHolders(w wait, l picture.Lock) []picture.Holder {
-	if h, ok := wf.recorded.holder(w, wf.roster.onFutex(w.n) && !w.timed); ok {
+	if h, ok := wf.recorded.holder(w, w.n.OnFutex() && !w.timed); ok {
 		return []picture.Holder{h}
 	}
 	return wf.recorded.without(w, wf.holders.find(w, l))
@@ -218,14 +219,14 @@ var errNoWaits = errors.New("who holds what threads wait for is not read from th
 // interrupted is where the program was interrupted by the signal in whose handler n is; nil if it is
 // in none.
 func (wf *waitFinder) interrupted(n *native) *picture.Frame {
-	st := wf.states.stacks.stackOf(n)
-	at := slices.IndexFunc(st.frames, func(f unwind.Frame) bool { return f.Signal })
-	if at < 0 || !slices.Contains(st.kinds[:at], kindUser) {
+	st := n.Stack()
+	at := slices.IndexFunc(st.Frames, func(f unwind.Frame) bool { return f.Signal })
+	if at < 0 || !slices.Contains(st.Kinds[:at], stacks.KindUser) {
 		return nil
 	}
-	for i := at + 1; i < len(st.frames); i++ {
-		if st.kinds[i] == kindUser {
-			return wf.states.code.innermost(st.frames[i], kindUser)
+	for i := at + 1; i < len(st.Frames); i++ {
+		if st.Kinds[i] == stacks.KindUser {
+			return wf.states.code.InnermostFrame(st.Frames[i], stacks.KindUser)
 		}
 	}
 	return nil
@@ -284,4 +285,18 @@ func (wf *waitFinder) groupTasks(w wait) (tasks []picture.ID, all bool) {
 		tasks = append(tasks, taskID(h))
 	}
 	return tasks, all && err == nil
+}
+
+// nameOf is what the program calls the thing that w waits for: a variable, or
+// the name of a critical section.
+func (w wait) nameBy(d *stacks.Data) string {
+	name := d.PlaceName(w.address)
+	critical, ok := rtl.CriticalName(name)
+	switch {
+	case ok && critical != "":
+		return critical
+	case ok, w.Kind == picture.WaitCritical && w.only():
+		return picture.Unnamed
+	}
+	return name
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -21,7 +22,7 @@ var errBlank = errors.New(blankDoes + picture.UnreadText + "its stack and thread
 func (r *roster) findZeroed() {
 	lib := libc.New(libc.Config{Target: r.target})
 	for _, n := range r.wanted() {
-		if lib.Zeroed(n.pthread) {
+		if lib.Zeroed(n.Pthread) {
 			n.blank = errBlank
 		}
 	}
@@ -42,7 +43,7 @@ func (r *roster) zeroed() string {
 	var lwps []int
 	for _, n := range r.wanted() {
 		if errors.Is(n.blank, errBlank) {
-			lwps = append(lwps, n.lwp)
+			lwps = append(lwps, n.LWP)
 		}
 	}
 	if len(lwps) == 0 {
@@ -59,13 +60,13 @@ func (r *roster) crashedIn(n *native) bool {
 	if crashed == nil {
 		return false
 	}
-	regs := r.registers(crashed)
+	regs := crashed.Registers()
 	if regs == nil {
 		return false
 	}
-	i := slices.IndexFunc(mappingsOf(r.target), func(m callbacks.Mapping) bool {
+	i := slices.IndexFunc(stacks.MappingsOf(r.target), func(m callbacks.Mapping) bool {
 		in := func(addr uint64) bool { return m.Low.Offset <= addr && addr < m.High.Offset }
-		return in(n.pthread) && in(regs.SP()) && !in(crashed.pthread)
+		return in(n.Pthread) && in(regs.SP()) && !in(crashed.Pthread)
 	})
 	return i >= 0
 }

@@ -112,10 +112,15 @@ var imports = map[string][]string{
 	"internal/image/unxz":    {"internal/guard/budget"},
 	"internal/inspect": {
 		"callbacks", "handles", "internal/code/accesspath", "internal/code/arch", "internal/code/flow",
-		"internal/code/spin", "internal/code/symbolic", "internal/guard/budget", "internal/image/cxxabi",
-		"internal/image/libc", "internal/lockflow", "internal/mpi", "internal/runtime/accessor",
+		"internal/code/spin", "internal/code/symbolic", "internal/image/cxxabi", "internal/image/libc",
+		"internal/inspect/stacks", "internal/lockflow", "internal/mpi", "internal/runtime/accessor",
 		"internal/runtime/layout", "internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind",
 		"internal/trace/analyze", "picture", "trace",
+	},
+	"internal/inspect/stacks": {
+		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/symbolic",
+		"internal/guard/budget", "internal/image/libc", "internal/lockflow", "internal/runtime/layout",
+		"internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind", "picture",
 	},
 	"internal/jobs": {
 		"callbacks", "diagnose", "internal/inspect", "internal/jobs/job", "internal/mpi", "internal/phrase",

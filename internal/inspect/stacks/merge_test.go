@@ -1,9 +1,10 @@
-package inspect
+package stacks
 
 import (
-	"github.com/ompd-inspect/ompd-inspect/picture"
 	"slices"
 	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 func at(pc, entry picture.Hex) picture.Frame {
@@ -46,7 +47,7 @@ func TestMergeStacks(t *testing.T) {
 			for i, s := range tt.stacks {
 				threads = append(threads, picture.Thread{LWP: i + 1, UserStack: s})
 			}
-			got := mergeStacks(threads)
+			got := Merge(threads)
 			if !slices.EqualFunc(got, tt.want, func(s picture.MergedStack, want []int) bool {
 				return s.Count == len(want) && slices.Equal(s.Threads, want)
 			}) {
@@ -58,14 +59,14 @@ func TestMergeStacks(t *testing.T) {
 
 // TestMergedFrames: a merged frame has what all its threads have, and no more.
 func TestMergedFrames(t *testing.T) {
-	same := mergeStacks([]picture.Thread{{LWP: 1, UserStack: []picture.Frame{at(0x11, 0x10)}},
+	same := Merge([]picture.Thread{{LWP: 1, UserStack: []picture.Frame{at(0x11, 0x10)}},
 		{LWP: 2, UserStack: []picture.Frame{at(0x11, 0x10)}}})
 	if f := same[0].Frames[0]; f.PC == nil || *f.PC != 0x11 || *f.Entry != 0x10 {
 		t.Errorf("at one instruction: %+v", f)
 	}
 	apart := []picture.Thread{{LWP: 1, UserStack: []picture.Frame{at(0x11, 0x10)}},
 		{LWP: 2, UserStack: []picture.Frame{at(0x12, 0x10)}}}
-	merged := mergeStacks(apart)
+	merged := Merge(apart)
 	if f := merged[0].Frames[0]; f.PC != nil || *f.Entry != 0x10 {
 		t.Errorf("at two instructions: %+v", f)
 	}

@@ -1,4 +1,4 @@
-package inspect
+package stacks
 
 import (
 	"cmp"
@@ -10,9 +10,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// mergeStacks groups threads with the same user-model stack. The crashed
-// thread's group comes first, then the larger ones, idle threads last.
-func mergeStacks(threads []picture.Thread) []picture.MergedStack {
+// Merge groups threads with equal user-model stacks. The crashed thread's group comes first, then larger
+// groups, idle threads last.
+func Merge(threads []picture.Thread) []picture.MergedStack {
 	groups := map[string]*picture.MergedStack{}
 	var order []*picture.MergedStack
 	rank := map[*picture.MergedStack]int{}
@@ -23,7 +23,7 @@ func mergeStacks(threads []picture.Thread) []picture.MergedStack {
 		key := stackKey(t.UserStack)
 		g := groups[key]
 		if g == nil {
-			g = &picture.MergedStack{Frames: shared(t.UserStack)}
+			g = &picture.MergedStack{Frames: withoutThreads(t.UserStack)}
 			groups[key] = g
 			order = append(order, g)
 			rank[g] = 1
@@ -31,7 +31,7 @@ func mergeStacks(threads []picture.Thread) []picture.MergedStack {
 		g.Count++
 		g.Threads = append(g.Threads, t.LWP)
 		for i := range g.Frames {
-			keepShared(&g.Frames[i], t.UserStack[i])
+			dropDifferent(&g.Frames[i], t.UserStack[i])
 		}
 		switch {
 		case t.Crashed:
@@ -50,9 +50,8 @@ func mergeStacks(threads []picture.Thread) []picture.MergedStack {
 	return out
 }
 
-// stackKey is equal for stacks that people would call the same: those of the same
-// functions at the same lines. A function without a name is known by its entry, as
-// threads at different instructions of it would be at one line, if there were lines.
+// stackKey is equal for stacks of the same functions at the same lines. A function without a name is identified
+// by its entry, since threads at several instructions of it may be at one line.
 func stackKey(fs []picture.Frame) string {
 	var b strings.Builder
 	for _, f := range fs {
@@ -70,9 +69,9 @@ func stackKey(fs []picture.Frame) string {
 	return b.String()
 }
 
-// keepShared takes from f, a frame of a merged stack, what the same frame of another
-// thread does not have: its goroutine, and where it is in a function without a name.
-func keepShared(f *picture.Frame, other picture.Frame) {
+// dropDifferent removes from f, a frame of a merged stack, the parts in which another thread's frame differs:
+// its goroutine, and the address in a function without a name.
+func dropDifferent(f *picture.Frame, other picture.Frame) {
 	if f.Goroutine != other.Goroutine {
 		f.Goroutine = 0
 	}
@@ -82,10 +81,9 @@ func keepShared(f *picture.Frame, other picture.Frame) {
 	}
 }
 
-// shared is a stack without what belongs to one thread only: the thread that
-// forked the region is the same for all members of a team, but not for its
-// primary.
-func shared(fs []picture.Frame) []picture.Frame {
+// withoutThreads returns a stack without the LWPs of frames: all members of a team but its primary thread have
+// the forking thread there.
+func withoutThreads(fs []picture.Frame) []picture.Frame {
 	out := slices.Clone(fs)
 	for i := range out {
 		out[i].LWP = 0

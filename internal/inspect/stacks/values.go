@@ -1,4 +1,4 @@
-package inspect
+package stacks
 
 import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// maxValued bounds the native frames of which variables are read: to find the variables of
-// a function, the debug information of its file is read up to it.
+// maxValued bounds the native frames whose variables are read: finding the variables of a function reads the
+// debug information of its file up to that function.
 const maxValued = 256
 
 // values reads the variables and registers of frames.
@@ -20,18 +20,25 @@ type values struct {
 	known  map[valuedFrame][][]symbolize.Value
 }
 
-// valuedFrame tells one frame from another.
+// valuedFrame identifies a native frame.
 type valuedFrame struct{ pc, cfa uint64 }
 
-// add gives frames, which are one native frame with what is inlined in it, innermost first,
-// their values.
-func (v *values) add(f unwind.Frame, kind frameKind, frames []picture.Frame) {
+// ReadValues sets whether frames from now on include their variables and registers.
+func (c *Code) ReadValues(with bool) {
+	c.values = nil
+	if with {
+		c.values = &values{c.Target, c.Symbols, maxValued, map[valuedFrame][][]symbolize.Value{}}
+	}
+}
+
+// addTo adds values to the frames of one native frame, the inlined functions first.
+func (v *values) addTo(f unwind.Frame, kind Kind, frames []picture.Frame) {
 	if v == nil {
 		return
 	}
 	registers := v.registers(&f.Registers)
 	var functions [][]symbolize.Value
-	if kind == kindUser {
+	if kind == KindUser {
 		functions = v.variables(f)
 	}
 	for i := range frames {
@@ -43,7 +50,7 @@ func (v *values) add(f unwind.Frame, kind frameKind, frames []picture.Frame) {
 	}
 }
 
-// variables are the variables of a native frame, function by function, outer ones first.
+// variables returns the variables of a native frame by function, outermost first.
 func (v *values) variables(f unwind.Frame) [][]symbolize.Value {
 	key := valuedFrame{f.PC, f.CFA}
 	out, ok := v.known[key]
@@ -57,7 +64,7 @@ func (v *values) variables(f unwind.Frame) [][]symbolize.Value {
 	return out
 }
 
-// registers are those that are known.
+// registers returns the known registers.
 func (v *values) registers(r *callbacks.Registers) []picture.Register {
 	var out []picture.Register
 	for n, name := range arch.RegisterNames(v.target.Arch()) {
@@ -68,7 +75,7 @@ func (v *values) registers(r *callbacks.Registers) []picture.Register {
 	return out
 }
 
-// pictured are values as a picture has them.
+// pictured converts values to those of a picture.
 func pictured(list []symbolize.Value) []picture.Value {
 	var out []picture.Value
 	for _, v := range list {

@@ -1,0 +1,173 @@
+package stacks
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+)
+
+// Functions keeps the results of analysing functions from one Inspector of a process to the next, as long as
+// its modules are the same. The zero value is empty. It is not for concurrent use.
+type Functions struct {
+	program  *lockflow.Program
+	runtimes string // of program
+}
+
+// identifyRuntimes returns a text that changes when the analysis of code does: a runtime in an executable
+// changes the owner of code and the names of calls once it is found.
+func identifyRuntimes(runtimes []rtl.Runtime) string {
+	var out strings.Builder
+	for _, rt := range runtimes {
+		id := rt.Identity()
+		fmt.Fprintf(&out, "%s %p\n", id.Family, id.Module)
+		linked, ok := rt.(rtl.LinkedReader)
+		if !ok {
+			continue
+		}
+		for _, f := range linked.LinkedFunctions() {
+			fmt.Fprintf(&out, "%s %x\n", f.Name, f.Address.Offset)
+		}
+	}
+	return out.String()
+}
+
+// Flow analyses the code of the functions on the stacks.
+type Flow struct {
+	Program *lockflow.Program
+	threads map[*Stack]*lockflow.Thread
+}
+
+// NewFlow continues with the results in known, which may be nil.
+func NewFlow(code *Code, known *Functions, b Budget) *Flow {
+	if known == nil {
+		known = &Functions{}
+	}
+	t := code.Target
+	cfg := lockflow.Config{Arch: t.Arch(), Mem: t, Code: code, Apart: newLinkage(code).isApart}
+	if b != nil {
+		cfg.Meter = budgetMeter{b}
+	}
+	if now := identifyRuntimes(code.runtimes); known.program == nil || known.runtimes != now {
+		known.program, known.runtimes = lockflow.NewProgram(cfg), now
+	} else {
+		known.program.Retarget(cfg)
+	}
+	return &Flow{Program: known.program, threads: map[*Stack]*lockflow.Thread{}}
+}
+
+// codeUnit is the number of bytes of code that cost as much as reading one structure.
+const codeUnit = 64
+
+// budgetMeter counts work in bytes of code.
+type budgetMeter struct{ budget Budget }
+
+// Spend counts bytes of code.
+func (m budgetMeter) Spend(work int) error { return m.budget.Spend((work + codeUnit - 1) / codeUnit) }
+
+// Thread returns the stack of n for package lockflow.
+func (f *Flow) Thread(n *Thread) *lockflow.Thread {
+	t := f.ThreadOf(n.Stack())
+	t.ID = n.LWP
+	return t
+}
+
+// ThreadOf returns a stack for package lockflow.
+func (f *Flow) ThreadOf(st *Stack) *lockflow.Thread {
+	if t := f.threads[st]; t != nil {
+		return t
+	}
+	t := &lockflow.Thread{Whole: st.Complete(), Frames: make([]lockflow.Frame, len(st.Frames))}
+	for i := range st.Frames {
+		fr := &st.Frames[i]
+		t.Frames[i] = lockflow.Frame{
+			PC: fr.PC, Exact: fr.Exact, CFA: fr.CFA, Registers: &fr.Registers, User: st.Kinds[i] == KindUser,
+		}
+	}
+	f.threads[st] = t
+	return t
+}
+
+// FunctionAt returns the control-flow graph of the function around pc, nil if its code cannot be read.
+func (f *Flow) FunctionAt(pc uint64) *flow.Function { return f.Program.FlowAt(pc) }
+
+// PointIn returns the position of frame i in its function.
+func (f *Flow) PointIn(st *Stack, i int) flow.Point {
+	return f.Program.PointOf(f.ThreadOf(st), i)
+}
+
+// Argument returns integer argument n of the call that frame i makes. It follows values through the function
+// and its callers.
+func (f *Flow) Argument(st *Stack, i, n int) (uint64, bool) {
+	return f.Program.Argument(f.ThreadOf(st), i, n)
+}
+
+// TailCall returns the tail call that ended the function which frame i called: that function has no frame.
+func (f *Flow) TailCall(st *Stack, i int) (lockflow.TailCall, bool) {
+	return f.Program.TailCall(f.ThreadOf(st), i)
+}
+
+// Bounds returns the function around pc.
+func (c *Code) Bounds(pc uint64) (low, high uint64, ok bool) {
+	if c.Unwinder == nil {
+		return 0, 0, false
+	}
+	return c.Unwinder.FunctionBounds(pc)
+}
+
+// Resolve names the function that starts at addr, or the function that the pointer at addr points to.
+func (c *Code) Resolve(addr uint64) (symbolic.Target, bool) {
+	sym := c.Symbols
+	if sym == nil {
+		return symbolic.Target{}, false
+	}
+	if name, ok := sym.SlotSymbol(addr); ok {
+		return symbolic.Target{Name: name}, true
+	}
+	name := EntryName(sym, addr)
+	return symbolic.Target{Name: name}, name != ""
+}
+
+// Lookup finds a function by name.
+func (c *Code) Lookup(name string) (entry uint64, ok bool) {
+	if c.Symbols == nil {
+		return 0, false
+	}
+	return c.Symbols.Lookup(name, "")
+}
+
+// Class classifies the code at pc by its owner.
+func (c *Code) Class(pc uint64) lockflow.Class {
+	mod := c.ModuleOf(pc)
+	switch {
+	case c.InRuntime(pc):
+		return lockflow.System
+	case mod == nil:
+		return lockflow.Unmapped
+	case libc.IsLanguage(mod.Path), c.KindOf(unwind.Frame{PC: pc, Exact: true, Module: mod}) != KindUser:
+		return lockflow.System
+	case rtl.OpaqueModule(filepath.Base(mod.Path)):
+		return lockflow.Opaque
+	}
+	return lockflow.User
+}
+
+// Extent finds the local variable of a frame around addr.
+func (c *Code) Extent(fr flow.Frame, addr uint64) (low, high uint64, ok bool) {
+	if c.Symbols == nil {
+		return 0, 0, false
+	}
+	return c.Symbols.Extent(symbolize.Activation{PC: fr.PC, CFA: fr.CFA, Register: fr.Register}, addr)
+}
+
+// EnteredWith returns integer argument n with which the function of frame i was called.
+func (f *Flow) EnteredWith(st *Stack, i, n int) (uint64, bool) {
+	return f.Program.EnteredWith(f.ThreadOf(st), i, n)
+}

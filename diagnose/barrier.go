@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -9,15 +8,96 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// maxNamed bounds the threads, or the steps of a cycle, that one sentence names.
-const maxNamed = 4
+// group is the threads that wait at one barrier.
+type group struct {
+	waits   []*picture.Wait
+	views   map[picture.ID]*view // the known views of its threads
+	order   []*view
+	missing []int // members that have not arrived; by the first view that contains some
+	size    int
+}
 
-// barriers tells, of each barrier that waits for members of its team, who is
-// missing and where it is. That is information: a member may only be slow. It is
-// part of a hang if the missing one can never proceed.
-func barriers(d *drawer) []picture.Verdict {
+// view is a barrier in the view of some of its threads.
+type view struct {
+	*picture.Barrier
+	arrived map[int]bool
+}
+
+// groupBarriers groups the threads that wait at barriers.
+func groupBarriers(x *index) []*group {
+	type barrier struct {
+		address picture.Hex
+		end     bool
+	}
+	views := map[picture.ID]*picture.Barrier{}
+	for i := range x.facts.Barriers {
+		views[x.facts.Barriers[i].ID] = &x.facts.Barriers[i]
+	}
+	var out []*group
+	by := map[barrier]*group{}
+	for _, lwp := range x.order {
+		w := x.waits[lwp]
+		if w.Kind != picture.WaitBarrier || w.Address == nil {
+			continue
+		}
+		at := barrier{*w.Address, w.EndOfRegion}
+		g := by[at]
+		if g == nil {
+			g = &group{views: map[picture.ID]*view{}}
+			by[at] = g
+			out = append(out, g)
+		}
+		g.waits = append(g.waits, w)
+		if b := views[w.Barrier]; b != nil && g.views[b.ID] == nil {
+			g.addView(b)
+		}
+	}
+	for _, g := range out {
+		g.findMissing()
+	}
+	return out
+}
+
+func (g *group) addView(b *picture.Barrier) {
+	v := &view{Barrier: b, arrived: map[int]bool{}}
+	for _, lwp := range b.Arrived {
+		v.arrived[lwp] = true
+	}
+	g.views[b.ID] = v
+	g.order = append(g.order, v)
+	g.size = b.TeamSize
+}
+
+// findMissing sets the missing members by the first view that contains some. A member that waits at the barrier has
+// arrived, even if it is not counted yet.
+func (g *group) findMissing() {
+	here := map[int]bool{}
+	for _, w := range g.waits {
+		here[w.Thread] = true
+	}
+	for _, v := range g.order {
+		for _, lwp := range v.Missing {
+			if !here[lwp] {
+				g.missing = append(g.missing, lwp)
+			}
+		}
+		if g.missing != nil {
+			return
+		}
+	}
+}
+
+// barriers draws the verdicts on barriers that wait for members of their team.
+type barriers struct {
+	*dependencies
+	atEnded map[int]bool // threads that wait for one that ended in its region
+}
+
+// find returns a verdict for each barrier, with the missing members and their places. That is information, as a member
+// may only be slow, and part of a hang if a missing member can never proceed.
+func (d *barriers) find(groups []*group) []picture.Verdict {
 	var out []picture.Verdict
-	for _, b := range d.groups {
+	for _, b := range groups {
 		if len(b.missing) == 0 || b.size == 0 {
 			continue
 		}
@@ -25,7 +105,7 @@ func barriers(d *drawer) []picture.Verdict {
 		if d.atEnded[b.waits[0].Thread] && !slices.ContainsFunc(b.missing, working) {
 			continue // the verdict on the thread that ended names all of them
 		}
-		out = append(out, d.barrier(b))
+		out = append(out, d.explain(b))
 		if v, ok := d.divergent(b); ok {
 			out = append(out, v)
 		}
@@ -33,21 +113,21 @@ func barriers(d *drawer) []picture.Verdict {
 	return out
 }
 
-// oneTeam reports whether a cycle is of members of one team that all wait at
-// barriers: at different ones, or they would be together.
-func (x *index) oneTeam(cycle []picture.CycleStep) bool {
+// isTeamAtBarriers reports whether the threads of a cycle are members of one team that all wait at barriers: at
+// different ones, or none would wait for another.
+func isTeamAtBarriers(x *index, cycle []picture.CycleStep) bool {
 	return !slices.ContainsFunc(cycle, func(s picture.CycleStep) bool {
 		return s.WaitsFor.Kind != picture.WaitBarrier || x.waits[s.Thread].Region != x.waits[cycle[0].Thread].Region
 	})
 }
 
-// tellDivergent writes the verdict on members of a team that wait for each other
-// at different barriers.
-func (d *drawer) tellDivergent(v *picture.Verdict) {
+// explainDivergent changes the verdict on a cycle to one on members of a team that wait for each other at different
+// barriers.
+func explainDivergent(x *index, v *picture.Verdict) {
 	v.Kind = picture.VerdictBarrierDivergent
-	v.Region = d.waits[v.Threads[0]].Region
-	at := few(v.Cycle, func(s picture.CycleStep) string {
-		return fmt.Sprintf("%s waits %s", d.who(s.Thread), d.whichBarrier(s.Thread))
+	v.Region = x.waits[v.Threads[0]].Region
+	at := firstSteps(v.Cycle, func(s picture.CycleStep) string {
+		return fmt.Sprintf("%s waits %s", x.threadName(s.Thread), barrierName(x, s.Thread))
 	})
 	v.Summary = "members of one team wait for each other at different barriers and can never proceed"
 	v.Explanation = at + ". All threads of a team must encounter the same barriers in the same order."
@@ -55,8 +135,8 @@ func (d *drawer) tellDivergent(v *picture.Verdict) {
 		"threads leave early)"
 }
 
-// whichBarrier says at which barrier a thread waits.
-func (x *index) whichBarrier(lwp int) string {
+// barrierName returns "at the barrier at x.c:12", for the barrier that a thread waits at.
+func barrierName(x *index, lwp int) string {
 	t := x.threads[lwp]
 	if t == nil || t.State == nil {
 		return "at a barrier"
@@ -66,17 +146,16 @@ func (x *index) whichBarrier(lwp int) string {
 	case t.State.Name == picture.StateBarrierParallel:
 		return "at the end of the parallel region"
 	case ok && f.Line != 0 && t.State.Name == picture.StateBarrierWorkshare:
-		return "at the end of the worksharing construct at " + sourcePlace(t.UserStack)
+		return "at the end of the worksharing construct at " + sourceLine(t.UserStack)
 	case ok && f.Line != 0:
-		return "at the barrier at " + sourcePlace(t.UserStack)
+		return "at the barrier at " + sourceLine(t.UserStack)
 	}
 	return "at a barrier"
 }
 
-// divergent reports whether threads that the runtime takes to be at one barrier
-// are at several of the program's. That breaks a rule of OpenMP, although nothing
-// needs to hang.
-func (d *drawer) divergent(b *group) (picture.Verdict, bool) {
+// divergent returns the verdict on threads that are at one barrier for the runtime, and at several of the program. That
+// breaks a rule of OpenMP, although the program need not hang.
+func (d *barriers) divergent(b *group) (picture.Verdict, bool) {
 	at := map[string][]int{}
 	var order []string
 	for _, w := range b.waits {
@@ -84,8 +163,8 @@ func (d *drawer) divergent(b *group) (picture.Verdict, bool) {
 			continue
 		}
 		f, ok := innermost(d.frames(w.Thread))
-		p := d.whichBarrier(w.Thread)
-		if !ok || f.Line == 0 || p == "at the end of the parallel region" || d.atFork(w.Region, f) {
+		p := barrierName(d.index, w.Thread)
+		if !ok || f.Line == 0 || p == "at the end of the parallel region" || isForkFrame(d.index, w.Region, f) {
 			continue
 		}
 		if at[p] == nil {
@@ -96,35 +175,32 @@ func (d *drawer) divergent(b *group) (picture.Verdict, bool) {
 	if len(order) < 2 {
 		return picture.Verdict{}, false
 	}
-	v := picture.Verdict{
-		Kind: picture.VerdictBarrierDivergent, Severity: picture.SeverityWarning, Certainty: picture.Certain,
-		Region:  b.waits[0].Region,
-		Summary: "members of one team wait at different barriers, which the runtime treats as one",
-		Explanation: "The runtime only counts arrivals: it releases the threads once all have arrived at any " +
-			"barrier, so what one side does before its barrier may be unfinished when the other side proceeds. All " +
-			"threads of a team must encounter the same barriers in the same order.",
-		Fix: "move the barriers out of code that only some threads execute (if, single, master)",
-	}
+	v := newVerdict(picture.VerdictBarrierDivergent, picture.Certain)
+	v.Severity, v.Region = picture.SeverityWarning, b.waits[0].Region
+	v.Summary = "members of one team wait at different barriers, which the runtime treats as one"
+	v.Explanation = "The runtime only counts arrivals: it releases the threads once all have arrived at any " +
+		"barrier, so what one side does before its barrier may be unfinished when the other side proceeds. All " +
+		"threads of a team must encounter the same barriers in the same order."
 	for _, p := range order {
-		v.Evidence = append(v.Evidence, fmt.Sprintf("%s %s", d.wait(at[p]), p))
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%s %s", d.threadsWait(at[p]), p))
 		v.Threads = append(v.Threads, at[p]...)
 	}
 	return v, true
 }
 
-// atFork reports whether a frame is where a region was forked: the innermost one of a thread of the
-// region whose own frame is gone, since its call of the barrier was a tail call.
-func (x *index) atFork(region picture.ID, f picture.Frame) bool {
+// isForkFrame reports whether a frame is the one that forked a region. It is the innermost frame of a thread of the
+// region if the region's own frame is gone, since its call of the barrier was a tail call.
+func isForkFrame(x *index, region picture.ID, f picture.Frame) bool {
 	k := x.forks[region]
 	return k != nil && k.Frame != nil && k.Frame.PC != nil && f.PC != nil && *k.Frame.PC == *f.PC
 }
 
-func (d *drawer) barrier(b *group) picture.Verdict {
+// explain returns the verdict on an incomplete barrier.
+func (d *barriers) explain(b *group) picture.Verdict {
 	arrived, size := b.size-len(b.missing), b.size
-	v := picture.Verdict{
-		Kind: picture.VerdictBarrierMissing, Severity: picture.SeverityInfo, Certainty: picture.Possible,
-		Arrived: &arrived, TeamSize: &size, Region: b.waits[0].Region,
-	}
+	v := newVerdict(picture.VerdictBarrierMissing, picture.Possible)
+	v.Severity, v.Region = picture.SeverityInfo, b.waits[0].Region
+	v.Arrived, v.TeamSize = &arrived, &size
 	for _, w := range b.waits {
 		v.Threads = append(v.Threads, w.Thread)
 		if info := b.views[w.Barrier]; info != nil && len(info.Missing) > 0 && v.Evidence == nil {
@@ -141,7 +217,7 @@ func (d *drawer) barrier(b *group) picture.Verdict {
 				m.State = t.State.Name
 			}
 			if f, ok := innermost(t.UserStack); ok {
-				m.Frame, where = &f, " is "+d.doing(lwp)+"in "+place(f)
+				m.Frame, where = &f, " is "+waitClause(d.index, lwp)+"in "+place(f)
 			}
 		}
 		if d.isStuck(lwp) {
@@ -149,10 +225,10 @@ func (d *drawer) barrier(b *group) picture.Verdict {
 		}
 		v.Missing = append(v.Missing, m)
 		if len(named) < maxNamed {
-			named = append(named, d.who(lwp)+where)
+			named = append(named, d.threadName(lwp)+where)
 		}
 	}
-	v.Summary = fmt.Sprintf("%d of %d arrived at a barrier%s: %s", arrived, size, d.barrierPlace(b),
+	v.Summary = fmt.Sprintf("%d of %d arrived at a barrier%s: %s", arrived, size, barrierPlace(d.index, b),
 		phrase.Some(named, maxNamed, len(b.missing)))
 	v.Explanation = "The others wait until all have arrived. That is normal while the missing threads work; it is " +
 		"a hang only if they never arrive."
@@ -160,41 +236,26 @@ func (d *drawer) barrier(b *group) picture.Verdict {
 		v.Explanation = "The others wait until all have arrived, which cannot happen: another verdict says what " +
 			"blocks the missing threads."
 		v.Severity = picture.SeverityHang
-		v.Certainty = d.certaintyOf(b.missing)
+		v.Certainty = d.certaintyOfAny(b.missing)
 	}
 	return v
 }
 
-// certaintyOf is how sure it is that one of the threads can never proceed.
-func (d *drawer) certaintyOf(lwps []int) picture.Certainty {
-	best := picture.Possible
-	for _, lwp := range lwps {
-		if !d.isStuck(lwp) {
-			continue
-		}
-		c := d.weakest(node{lwp: lwp})
-		if c.Rank() < best.Rank() {
-			best = c
-		}
-	}
-	return best
-}
-
-// doing says how a thread is kept, if it is.
-func (x *index) doing(lwp int) string {
+// waitClause returns "waiting for lock table ", for a thread that waits; "" for any other one.
+func waitClause(x *index, lwp int) string {
 	w, ok := x.waits[lwp]
 	switch {
 	case ok && w.Kind == picture.WaitBarrier:
 		return "at another barrier, "
 	case ok:
-		return "waiting for " + phrase.Awaited(x.target(w)) + " "
+		return "waiting for " + phrase.Awaited(x.waitTarget(w)) + " "
 	}
 	return ""
 }
 
-// barrierPlace is where the barrier stands in the source, if its threads say so
-// with one voice.
-func (x *index) barrierPlace(b *group) string {
+// barrierPlace returns the source line of a barrier, if all of its threads have the same, or else the place of its
+// parallel region; "" if neither is known.
+func barrierPlace(x *index, b *group) string {
 	var at []string
 	for _, w := range b.waits {
 		t := x.threads[w.Thread]
@@ -211,49 +272,9 @@ func (x *index) barrierPlace(b *group) string {
 	case len(at) == 1:
 		return " (" + at[0] + ")"
 	case len(at) == 0:
-		if r := x.regions[b.waits[0].Region]; r != nil && r.Function != nil && r.Function.Line != 0 {
-			return fmt.Sprintf(" (of the parallel region at %s:%d)", base(r.Function.File), r.Function.Line)
+		if r := x.regions[b.waits[0].Region]; r != nil && hasLine(r.Function) {
+			return fmt.Sprintf(" (of the parallel region at %s)", codePlace(r.Function))
 		}
 	}
 	return ""
-}
-
-// sourcePlace is the line of the innermost frame of the program's own code; if that is inlined
-// from another file, as from a header, also the line into which it is.
-func sourcePlace(fs []picture.Frame) string {
-	f, _ := innermost(fs)
-	text := f.Place()
-	if !f.Inlined {
-		return text
-	}
-	own := slices.IndexFunc(fs, func(o picture.Frame) bool { return o.Kind == picture.FrameUser && !o.Inlined })
-	if own < 0 || fs[own].Line == 0 || fs[own].File == f.File {
-		return text
-	}
-	return fmt.Sprintf("%s (inlined at %s)", text, fs[own].Place())
-}
-
-// innermost is the innermost frame of the program's own code; in a module whose functions have
-// no names, the first behind it there that has one.
-func innermost(fs []picture.Frame) (picture.Frame, bool) {
-	i := picture.InnermostUser(fs)
-	if i < 0 {
-		return picture.Frame{}, false
-	}
-	return fs[i], true
-}
-
-// place is "foo x.c:12".
-func place(f picture.Frame) string {
-	name := phrase.WithoutParameters(cmp.Or(f.In, f.Function))
-	switch {
-	case f.In == "" && f.Construct != "":
-		name = f.Called() // the compiler's name says nothing
-	case name == "":
-		name = f.Spot()
-	}
-	if f.Line != 0 {
-		name += " " + f.Place()
-	}
-	return name
 }

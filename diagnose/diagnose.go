@@ -1,13 +1,14 @@
-// Package diagnose draws conclusions from a picture: why the program hangs, why
-// it died, why only one thread works. docs/verdicts.md says what each verdict
-// means, how it is known, and when it is not given.
+// Package diagnose draws verdicts from a picture: why the program hangs, why it crashed, why only one thread works.
+// docs/verdicts.md has a row for each kind: its meaning, its evidence, and when it is not reported.
 //
-// Verdicts follow from the picture alone, with its facts: it may be one that was saved.
+// Verdicts follow from the picture and its facts alone, so that a saved picture can be diagnosed again.
 //
-// A verdict is a fact about the one moment that the picture shows, or says how
-// likely it is. What is only unusual is information and no verdict of a hang: a
-// program that is slow looks like one that hangs, but is not told to. What is not known
-// leads to no verdict of a hang.
+// A verdict states a fact about the snapshot, or how likely it is. Unusual is not wrong: a slow program looks like one
+// that hangs, and must not be reported as a hang; such a fact has the severity info. Unknown facts never make a hang.
+//
+// Run goes through the families of verdicts. Each is one file with a type or a few functions over two things: the
+// index, which finds the parts of a picture by their keys, and the wait-for graph (graph.go; needs.go builds it). A
+// family leaves out the threads that an earlier one has covered; the value covered passes that on.
 package diagnose
 
 import (
@@ -17,55 +18,108 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Run returns the verdicts on a picture that has threads, regions, tasks and facts, the
-// worst first. Of a picture without facts there are few.
+// Run returns the verdicts on a picture with threads, regions, tasks and facts, the worst first. It returns few for a
+// picture without facts.
 func Run(pic *picture.Picture) []picture.Verdict {
-	d := newDrawer(pic)
-	var out []picture.Verdict
-	for _, k := range Kinds() {
-		if k.draw != nil {
-			out = append(out, k.draw(d)...)
-		}
+	x := newIndex(pic)
+	groups := groupBarriers(x)
+	d := &dependencies{x, newWaitGraph(x, groups)}
+	r := report{}
+
+	r.add(findCrash(d))
+	r.add(findOverwrittenMemory(x))
+
+	c := newCovered()
+	r.add(findStuckDoacross(d, c))
+	r.add((&deadlocks{d, c}).find())
+	r.add((&selfDeadlocks{d}).find())
+	r.add(findFreedLocks(d))
+	r.add((&orphans{d, c}).find())
+	r.add(findNeverWoken(d, c))
+	r.add(findSpinning(d, c))
+	r.add((&illegalBarriers{d, groups, c}).find())
+	r.add(findStarvedTasks(d, c))
+	ended := r.add(findEndedThreads(x, groups))
+	r.add((&barriers{d, threadsOf(ended)}).find(groups))
+	r.add(findBlockedOutside(d))
+	r.add(findHandedOverLocks(d))
+
+	r.add((&teamSizes{x}).find())
+	r.add(findTwoRuntimes(pic))
+	r.add(findForkedChild(x, threadsOf(ended)))
+	shared := r.add(findSharedProcessors(d))
+	r.add((&processors{d, threadsOf(shared)}).findOversubscription())
+
+	r.add(findInHistory(d))
+
+	r.add((&selfDeadlocks{d}).findRemaining(r.verdicts))
+	r.add(findSelfAbort(d, r.verdicts))
+	for i := range r.verdicts {
+		addRecorded(&r.verdicts[i], x.facts.Recorded)
 	}
-	out = append(out, untoldSelfDeadlocks(d, out)...)
-	out = append(out, d.called(out)...)
-	for i := range out {
-		if pic.Facts != nil && !isHistory(out[i].Kind) {
-			withRecorded(&out[i], pic.Facts.Recorded)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b picture.Verdict) int {
+	slices.SortStableFunc(r.verdicts, func(a, b picture.Verdict) int {
 		return cmp.Or(cmp.Compare(a.Severity.Rank(), b.Severity.Rank()),
 			cmp.Compare(a.Certainty.Rank(), b.Certainty.Rank()))
 	})
+	return r.verdicts
+}
+
+// report is the verdicts drawn so far.
+type report struct{ verdicts []picture.Verdict }
+
+// add appends verdicts and returns them.
+func (r *report) add(vs []picture.Verdict) []picture.Verdict {
+	r.verdicts = append(r.verdicts, vs...)
+	return vs
+}
+
+// covered is the part of a hang that verdicts already explain. Each family adds to it and leaves out what it contains,
+// so that one hang has one verdict.
+type covered struct {
+	threads  map[int]bool        // LWPs in a ring of waits, or waiting for a lock that no thread will release
+	sleepers map[int]bool        // LWPs that sleep until a thread wakes them that waits for such a lock
+	regions  map[picture.ID]bool // regions with a barrier in an explicit task
+}
+
+func newCovered() *covered {
+	return &covered{threads: map[int]bool{}, sleepers: map[int]bool{}, regions: map[picture.ID]bool{}}
+}
+
+// addRing covers the threads of a ring.
+func (c *covered) addRing(r *ring) {
+	for _, n := range r.nodes {
+		c.threads[n.lwp] = true
+	}
+}
+
+// withDependents returns the covered nodes, and those that wait for the covered threads.
+func (c *covered) withDependents(g *waitGraph) map[node]bool {
+	var threads []node
+	for lwp := range c.threads {
+		threads = append(threads, node{lwp: lwp})
+	}
+	out := g.dependents(threads...)
+	for _, n := range threads {
+		out[n] = true
+	}
+	for lwp := range c.sleepers {
+		out[node{lwp: lwp}] = true
+	}
 	return out
 }
 
-// drawer draws verdicts.
-type drawer struct {
-	*index
-	*graph
-	groups   []*group
-	sharing  map[int]int         // LWP → the processor that a verdict says it shares
-	reported map[int]bool        // threads of rings that a verdict is on
-	atEnded  map[int]bool        // threads that wait for one that ended in its region
-	behind   map[int]bool        // threads that sleep while those do not proceed who wait for a lock that was left
-	inTasks  map[picture.ID]bool // regions of which a verdict tells that a barrier is in an explicit task
+// threadsOf returns the LWPs of the threads that verdicts are about.
+func threadsOf(vs []picture.Verdict) map[int]bool {
+	out := map[int]bool{}
+	for _, v := range vs {
+		for _, lwp := range v.Threads {
+			out[lwp] = true
+		}
+	}
+	return out
 }
 
-func newDrawer(pic *picture.Picture) *drawer {
-	x := newIndex(pic)
-	groups := x.barrierGroups()
-	return &drawer{index: x, graph: graphOf(x, groups), groups: groups,
-		sharing: map[int]int{}, reported: map[int]bool{}, atEnded: map[int]bool{},
-		behind: map[int]bool{}, inTasks: map[picture.ID]bool{}}
-}
-
-// isStuck reports whether a thread can never proceed.
-func (d *drawer) isStuck(lwp int) bool { return d.stuck[node{lwp: lwp}] }
-
-// Hangs reports whether a verdict says that the program hangs, and is more than a
-// possibility.
+// Hangs reports whether a verdict is one of a hang that is more than a possibility.
 func Hangs(v picture.Verdict) bool {
 	return v.Severity == picture.SeverityHang && v.Certainty != picture.Possible
 }

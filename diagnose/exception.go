@@ -7,12 +7,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// escaped is the verdict on a program that an exception has ended, since nothing caught it.
-func (d *drawer) escaped(lwp int, e *picture.Exception) picture.Verdict {
-	v := picture.Verdict{
-		Kind: picture.VerdictCrash, Severity: picture.SeverityCrash, Certainty: picture.Certain,
-		Threads: []int{lwp}, Region: e.Boundary.Region,
-	}
+// explainException returns the verdict on a program that an uncaught exception has ended.
+func explainException(x *index, lwp int, e *picture.Exception) picture.Verdict {
+	v := newVerdict(picture.VerdictCrash, picture.Certain)
+	v.Threads, v.Region = []int{lwp}, e.Boundary.Region
 	if e.Boundary.Uncertain {
 		v.Certainty = picture.Likely
 	}
@@ -33,11 +31,11 @@ func (d *drawer) escaped(lwp int, e *picture.Exception) picture.Verdict {
 		from = ", which came through " + place(*e.Thrown.Unwound) + ","
 	}
 	var left string
-	left, v.Fix = d.whatItLeft(e)
+	left, v.Fix = explainBoundary(x, e)
 	if e.Boundary.Task != "" {
 		v.Tasks = []picture.ID{e.Boundary.Task}
 	}
-	v.Summary = fmt.Sprintf("%s: %s%s left %s", d.who(lwp), what, from, left)
+	v.Summary = fmt.Sprintf("%s: %s%s left %s", x.threadName(lwp), what, from, left)
 	if e.What != "" {
 		v.Explanation = fmt.Sprintf("It says: %s. ", e.What)
 		v.Evidence = append(v.Evidence, "what it says: "+e.WhatSource)
@@ -54,7 +52,7 @@ func (d *drawer) escaped(lwp int, e *picture.Exception) picture.Verdict {
 	return v
 }
 
-// exceptionEvidence says how it is known where an exception comes from and what stops it.
+// exceptionEvidence returns the evidence for the place where an exception was thrown and for its boundary.
 func exceptionEvidence(e *picture.Exception) []string {
 	var out []string
 	if e.Thrown.Source != "" {
@@ -77,20 +75,20 @@ func exceptionEvidence(e *picture.Exception) []string {
 	return out
 }
 
-// whatItLeft says what an exception may not leave, and what to change.
-func (d *drawer) whatItLeft(e *picture.Exception) (left, fix string) {
+// explainBoundary names the construct or function that an exception must not leave, and the fix.
+func explainBoundary(x *index, e *picture.Exception) (left, fix string) {
 	const catch = "catch it inside of %s; keep it in a std::exception_ptr to throw it again behind that"
 	switch {
 	case e.Boundary.Task != "":
 		left = "the explicit task"
-		if at := d.madeAt(e.Boundary.Task); at != "" {
+		if at := x.taskPlace(e.Boundary.Task); at != "" {
 			left += " " + at
 		}
 		return left, fmt.Sprintf(catch, "the task")
 	case e.Boundary.Region != "":
 		left = "the parallel region"
-		if r := d.regions[e.Boundary.Region]; r != nil && r.Function != nil && r.Function.Line != 0 {
-			left += fmt.Sprintf(" at %s:%d", base(r.Function.File), r.Function.Line)
+		if r := x.regions[e.Boundary.Region]; r != nil && hasLine(r.Function) {
+			left += " at " + codePlace(r.Function)
 		}
 		return left, fmt.Sprintf(catch, "the region")
 	case e.Boundary.Frame != nil && e.Boundary.Construct:
@@ -107,10 +105,9 @@ func (d *drawer) whatItLeft(e *picture.Exception) (left, fix string) {
 	return left, "catch it in the construct, the function or the thread in which it is thrown"
 }
 
-// terminated is the verdict on a program that the C++ library has ended, without an exception
-// that nobody caught.
-func (d *drawer) terminated(a *picture.Abort, v picture.Verdict) picture.Verdict {
-	v.Summary = fmt.Sprintf("%s: the C++ library ended the program, called by %s in %s", d.who(a.Thread), a.Call,
+// explainTerminate completes the verdict on a program that the C++ library has ended without an uncaught exception.
+func explainTerminate(x *index, a *picture.Abort, v picture.Verdict) picture.Verdict {
+	v.Summary = fmt.Sprintf("%s: the C++ library ended the program, called by %s in %s", x.threadName(a.Thread), a.Call,
 		place(a.Caller))
 	switch {
 	case strings.HasPrefix(a.Call, "std::thread::"):
@@ -132,7 +129,7 @@ func (d *drawer) terminated(a *picture.Abort, v picture.Verdict) picture.Verdict
 	return v
 }
 
-// exceptionTitle is the heading of a crash by an exception that left a construct, or empty.
+// exceptionTitle returns the heading of a crash by an exception that left a construct, "" for other verdicts.
 func exceptionTitle(v *picture.Verdict) string {
 	switch {
 	case v.Kind != picture.VerdictCrash:

@@ -1,24 +1,223 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
+	"path/filepath"
+	"strconv"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Values of si_code (siginfo.h) that say more than their signal.
+// Sizes of stacks, in bytes.
 const (
-	codeKernel    = 0x80    // a fault of which the processor gave no address
+	// nearStack is the distance below its stack pointer at which a function may access its stack before it moves the
+	// pointer: by calls, in the red zone, and by probes.
+	nearStack = 64 << 10
+	// handlerRoom is the size that the kernel needs on a stack to call a signal's handler: the registers of x86-64 with
+	// all extensions take 11 KiB.
+	handlerRoom = 12 << 10
+	// hugeFrame is the size of a frame that is reported as the cause of an overflow.
+	hugeFrame = 256 << 10
+)
+
+// minRecursion is the number of a function's frames on a stack that counts as endless recursion.
+const minRecursion = 50
+
+// explainFault returns the verdict on a program that a fault has ended.
+func explainFault(x *index, f *fault) picture.Verdict {
+	switch {
+	case isOverflow(f):
+		return explainOverflow(x, f)
+	case f.NullPointer:
+		return explainNullPointer(x, f)
+	}
+	return explainSignal(x, f)
+}
+
+// isOverflow reports whether a thread has used up its stack: the access was below its end, where the thread's own
+// frames are or were about to be.
+func isOverflow(f *fault) bool {
+	if !f.hasAddress { // the kernel found no room for the frame of a signal's handler
+		return f.Signal == "SIGSEGV" && f.Code == codeKernel && f.low != 0 && f.sp != 0 && f.sp < f.low+handlerRoom
+	}
+	return f.low != 0 && f.sp != 0 && f.address < f.low && f.address+nearStack >= f.sp && f.sp < f.low+nearStack
+}
+
+// explainOverflow returns the verdict on a thread that has used up its stack.
+func explainOverflow(x *index, f *fault) picture.Verdict {
+	v := newVerdict(picture.VerdictStackOverflow, picture.Certain)
+	v.Threads = []int{f.Thread}
+	v.Summary = fmt.Sprintf("%s overflowed its stack of %s", x.threadName(f.Thread), sizeText(f.stackSize()))
+	v.Evidence = []string{overflowEvidence(f), fmt.Sprintf("its stack pointer is %v", picture.Hex(f.sp))}
+	if !f.hasAddress && f.sp >= f.low {
+		v.Certainty = picture.Likely
+	}
+	if f.Frame != nil && f.Repeats < minRecursion {
+		v.Summary += " in " + place(*f.Frame)
+	}
+	more := sizeText(4 * f.stackSize())
+	switch {
+	case f.Repeats >= minRecursion:
+		n := fmt.Sprint(f.Repeats)
+		if f.Truncated {
+			n = "more than " + n
+		}
+		v.Explanation = fmt.Sprintf("%s is on the stack %s times: the recursion is endless, or deeper than the "+
+			"stack allows.", place(*f.Repeated), n)
+	case f.FrameSize >= min(hugeFrame, f.stackSize()):
+		at := ""
+		if f.Frame != nil {
+			at = " of " + place(*f.Frame)
+		}
+		v.Explanation = fmt.Sprintf("The frame%s alone takes %s: %s.", at, sizeText(f.FrameSize), f.largeArrays())
+		more = sizeText(2 * max(f.FrameSize, f.stackSize()))
+	default:
+		v.Explanation = "Its functions need more stack than it has: large local arrays, private copies of arrays, " +
+			"or deep recursion."
+	}
+	raise := fmt.Sprintf("set OMP_STACKSIZE=%s (worker threads have %s now)", more, sizeText(f.stackSize()))
+	if f.Initial {
+		raise = "raise the stack limit of the process (ulimit -s unlimited; OMP_STACKSIZE applies to worker " +
+			"threads only)"
+	}
+	v.Fix = raise + ", or put large arrays on the heap"
+	if f.Repeats >= minRecursion {
+		v.Fix = "look at what ends the recursion; if it is meant to be as deep, " + raise
+	}
+	return v
+}
+
+// largeArrays names the cause of a large frame.
+func (f *fault) largeArrays() string {
+	const most = 2 // a variable takes at least half of it
+	if l := f.Largest; l != nil && l.Size >= f.FrameSize/most {
+		s := fmt.Sprintf("its variable %s takes %s", l.Name, sizeText(l.Size))
+		if l.Line != 0 {
+			s += fmt.Sprintf(" (%s:%d)", filepath.Base(l.File), l.Line)
+		}
+		return s
+	}
+	return "it has large arrays on the stack"
+}
+
+// place returns " in foo x.c:12", the place of a fault: in the program's own code, or in a function that it called.
+func (f *fault) place() string {
+	switch {
+	case f.Callee != nil && f.Caller != nil:
+		return " in " + calleeName(f.Callee) + ", called at " + place(*f.Caller)
+	case f.Callee != nil:
+		return " in " + calleeName(f.Callee) + ", called at the end of a function (a tail call)"
+	case f.Frame != nil:
+		return " in " + place(*f.Frame)
+	}
+	return ""
+}
+
+// calleeName names a function outside of the program, with its module.
+func calleeName(c *picture.Callee) string {
+	name, module := phrase.WithoutParameters(c.Function), c.Module
+	if name != "" && module != "" {
+		module = " (" + module + ")"
+	}
+	return cmp.Or(name+module, "a function")
+}
+
+// overflowEvidence returns the evidence for a stack that is used up.
+func overflowEvidence(f *fault) string {
+	stack := fmt.Sprintf("its stack [%v, %v), taken from %s", picture.Hex(f.low), picture.Hex(f.high), f.Source)
+	switch {
+	case f.hasAddress:
+		return fmt.Sprintf("it accessed %v, %s below the end of %s", picture.Hex(f.address),
+			sizeText(f.low-f.address), stack)
+	case f.sp >= f.low:
+		return fmt.Sprintf("only %s are left of %s: the kernel had no room to call the handler of SIGSEGV",
+			sizeText(f.sp-f.low), stack)
+	}
+	return fmt.Sprintf("it is %s below the end of %s: the kernel had no room to call the handler of SIGSEGV",
+		sizeText(f.low-f.sp), stack)
+}
+
+// explainNullPointer returns the verdict on an access through a null pointer.
+func explainNullPointer(x *index, f *fault) picture.Verdict {
+	v := newVerdict(picture.VerdictCrash, picture.Certain)
+	v.Threads = []int{f.Thread}
+	v.Summary = fmt.Sprintf("%s dereferenced a null pointer", x.threadName(f.Thread)) + f.place()
+	v.Evidence = []string{fmt.Sprintf("it accessed address %v; nothing is mapped there", picture.Hex(f.address))}
+	if f.address != 0 {
+		v.Explanation = fmt.Sprintf("It accessed offset %d of an object whose address is null.", f.address)
+	}
+	return v
+}
+
+// sizeText formats a size as in OMP_STACKSIZE: 4M, 64K, 100B. It is rounded to a size that a user may have requested:
+// runtimes add a little to a stack.
+func sizeText(n uint64) string {
+	for _, u := range []struct {
+		size uint64
+		name string
+	}{{1 << 30, "G"}, {1 << 20, "M"}, {1 << 10, "K"}} {
+		if whole := n / u.size; whole > 0 && (n%u.size < n/64 || whole >= 10) {
+			return strconv.FormatUint(whole, 10) + u.name
+		}
+	}
+	return strconv.FormatUint(n, 10) + "B"
+}
+
+// stackSize returns the size of the stack without the part that a runtime adds to the requested size: each further
+// stack may be a little larger than the previous one.
+func (f *fault) stackSize() uint64 {
+	size := f.high - f.low
+	for unit := uint64(1) << 62; unit >= 1<<10; unit >>= 1 {
+		if unit <= size && size%unit < size/16 {
+			return size - size%unit
+		}
+	}
+	return size
+}
+
+// fault is a fault with its addresses as numbers, 0 if they are unknown.
+type fault struct {
+	*picture.Fault
+	*picture.FaultStack
+	*picture.Nearby
+	address, pc, sp uint64
+	low, high       uint64 // of the stack
+	hasAddress      bool
+}
+
+func newFault(f *picture.Fault) *fault {
+	number := func(h *picture.Hex) uint64 {
+		if h == nil {
+			return 0
+		}
+		return uint64(*h)
+	}
+	out := &fault{Fault: f, FaultStack: f.Stack, Nearby: f.Memory, address: number(f.Address), pc: number(f.PC),
+		hasAddress: f.Address != nil}
+	if out.FaultStack == nil {
+		out.FaultStack = &picture.FaultStack{}
+	}
+	if out.Nearby == nil {
+		out.Nearby = &picture.Nearby{}
+	}
+	out.sp, out.low, out.high = number(out.SP), number(out.Low), number(out.High)
+	return out
+}
+
+// Values of si_code (siginfo.h) that distinguish the causes of a signal.
+const (
+	codeKernel    = 0x80    // the processor gave no address
 	segvAccess    = 2       // SEGV_ACCERR
 	busAlign      = 1       // BUS_ADRALN
 	busAddress    = 2       // BUS_ADRERR
 	busMemory     = 4       // BUS_MCEERR_AR, and 5 for _AO
-	maxNearMemory = 1 << 20 // farther memory says nothing about an address, in bytes
+	maxNearMemory = 1 << 20 // memory farther from an address is not reported, in bytes
 )
 
-// floatFaults are what the codes of SIGFPE from 2 on say.
+// floatFaults are the operations by the codes of SIGFPE from 2 on.
 var floatFaults = map[int]string{
 	2: "overflowed an integer", 3: "divided a floating-point number by zero", 4: "overflowed a floating-point number",
 	5: "underflowed a floating-point number", 6: "got an inexact floating-point number",
@@ -26,17 +225,16 @@ var floatFaults = map[int]string{
 	8: "used a subscript out of range", 14: "performed a floating-point operation that traps",
 }
 
-// fault is the verdict on a fault that is neither a null pointer nor a stack that
-// is used up.
-func (d *drawer) fault(f *fault) picture.Verdict {
-	v := picture.Verdict{Kind: picture.VerdictCrash, Severity: picture.SeverityCrash, Certainty: picture.Certain,
-		Threads: []int{f.Thread}}
+// explainSignal returns the verdict on a fault that is neither a null pointer nor a stack that is used up.
+func explainSignal(x *index, f *fault) picture.Verdict {
+	v := newVerdict(picture.VerdictCrash, picture.Certain)
+	v.Threads = []int{f.Thread}
 	did := ""
 	switch f.Signal {
 	case "SIGSEGV":
-		did = d.access(f, &v)
+		did = explainAccess(f, &v)
 	case "SIGBUS":
-		did = d.bus(f, &v)
+		did = explainBusError(f, &v)
 	case "SIGFPE":
 		if did = floatFaults[f.Code]; did != "" {
 			v.Explanation = "Such operations raise SIGFPE only where trapping was enabled: feenableexcept, " +
@@ -61,21 +259,21 @@ func (d *drawer) fault(f *fault) picture.Verdict {
 		did, v.Explanation = "made a system call that is forbidden",
 			"A system-call filter (seccomp) killed it: that of a container, or of a service."
 	}
-	v.Summary = d.who(f.Thread) + " " + did
-	v.Summary += f.where()
+	v.Summary = x.threadName(f.Thread) + " " + did
+	v.Summary += f.place()
 	v.Evidence = append([]string{fmt.Sprintf("signal %s, si_code %d, at the instruction at %v", f.Signal, f.Code,
 		picture.Hex(f.pc))}, v.Evidence...)
 	return v
 }
 
-// access says what was wrong with an access that ended in SIGSEGV.
-func (d *drawer) access(f *fault, v *picture.Verdict) string {
+// explainAccess returns the predicate on an access that ended in SIGSEGV, and adds its explanation.
+func explainAccess(f *fault, v *picture.Verdict) string {
 	if !f.hasAddress {
 		v.Explanation = "The processor does not report the address: either it is not canonical (a pointer that was " +
 			"overwritten, or never set), or the data is not aligned as the instruction requires."
 		return "used an invalid address"
 	}
-	v.Evidence = append(v.Evidence, around(f))
+	v.Evidence = append(v.Evidence, nearbyMemory(f))
 	jumped := f.pc == f.address
 	switch m := f.Mapping; {
 	case m == nil && jumped:
@@ -101,10 +299,10 @@ func (d *drawer) access(f *fault, v *picture.Verdict) string {
 	return "accessed memory in a way that its protection forbids"
 }
 
-// bus says what was wrong with an access that ended in SIGBUS.
-func (d *drawer) bus(f *fault, v *picture.Verdict) string {
+// explainBusError returns the predicate on an access that ended in SIGBUS, and adds its explanation.
+func explainBusError(f *fault, v *picture.Verdict) string {
 	if f.hasAddress {
-		v.Evidence = append(v.Evidence, around(f))
+		v.Evidence = append(v.Evidence, nearbyMemory(f))
 	}
 	switch {
 	case f.Code == busAlign:
@@ -121,17 +319,17 @@ func (d *drawer) bus(f *fault, v *picture.Verdict) string {
 	return "accessed memory that does not exist"
 }
 
-// around says what lies at the address of an access, or near it.
-func around(f *fault) string {
+// nearbyMemory describes the memory at the address of an access, or near it.
+func nearbyMemory(f *fault) string {
 	s := fmt.Sprintf("it accessed address %v", picture.Hex(f.address))
 	near := func(m *picture.Mapping, distance uint64, where string) string {
 		if m == nil || distance >= maxNearMemory {
 			return ""
 		}
-		return fmt.Sprintf(", %s %s %s", bytes(distance), where, mapping(*m))
+		return fmt.Sprintf(", %s %s %s", sizeText(distance), where, mappingText(*m))
 	}
 	if m := f.Mapping; m != nil {
-		if s += ", in " + mapping(*m); f.Description != "" {
+		if s += ", in " + mappingText(*m); f.Description != "" {
 			s += ": " + f.Description
 		}
 		return s
@@ -146,69 +344,11 @@ func around(f *fault) string {
 	return s
 }
 
-// mapping describes memory: [low, high) r-x of a file.
-func mapping(m picture.Mapping) string {
+// mappingText describes memory: [low, high) r-x of a file.
+func mappingText(m picture.Mapping) string {
 	s := fmt.Sprintf("[%v, %v) %s", picture.Hex(m.Low), picture.Hex(m.High), m.Access)
 	if m.File != "" {
 		s += " of " + m.File
 	}
 	return s
-}
-
-// called is the verdict on a program that ended itself by abort. It is information
-// where the program hung: something in it had noticed that.
-func (d *drawer) called(found []picture.Verdict) []picture.Verdict {
-	a := d.facts.Abort
-	if a == nil || d.facts.Fault != nil || a.Component != "" {
-		return nil
-	}
-	v := picture.Verdict{
-		Kind: picture.VerdictCrash, Severity: picture.SeverityCrash, Certainty: picture.Certain,
-		Threads:  []int{a.Thread},
-		Summary:  fmt.Sprintf("%s called abort in %s", d.who(a.Thread), place(a.Caller)),
-		Evidence: []string{"signal SIGABRT; abort is on the stack, called by the program itself"},
-	}
-	if slices.ContainsFunc(found, Hangs) {
-		v.Severity = picture.SeverityInfo
-	}
-	if a.Handler != nil {
-		d.sent(&v, a)
-		return []picture.Verdict{v}
-	}
-	d.openMPPlace(&v)
-	d.holdsUp(&v)
-	return []picture.Verdict{v}
-}
-
-// sent says of a program that was ended by a signal from outside, whose handler called abort,
-// that it did nothing wrong.
-func (d *drawer) sent(v *picture.Verdict, a *picture.Abort) {
-	v.Severity = picture.SeverityInfo
-	v.Summary = fmt.Sprintf("a signal that was sent to the program ended it: its handler, in %s, called abort",
-		place(a.Caller))
-	v.Evidence = []string{"the call of abort is further in than the frame of a signal's handler, and no other is " +
-		"further out"}
-	if h := a.Handler; h.Sender != 0 {
-		v.Evidence = append(v.Evidence, fmt.Sprintf("signal %d was sent by process %d", h.Signal, h.Sender))
-	}
-	if f := a.Handler.Interrupted; f != nil {
-		v.Explanation = fmt.Sprintf("%s was in %s when the signal came: what the program did then is no cause.",
-			d.who(a.Thread), place(*f))
-	}
-}
-
-// openMPPlace adds to a crash where its thread was in OpenMP terms.
-func (x *index) openMPPlace(v *picture.Verdict) {
-	t := x.threads[v.Threads[0]]
-	if t == nil || t.Level == nil || *t.Level == 0 || t.ThreadNum == nil || t.TeamSize == nil {
-		return
-	}
-	s := fmt.Sprintf("it was thread %d of %d of the parallel region", *t.ThreadNum, *t.TeamSize)
-	if r := x.regions[t.Region]; r != nil && r.Function != nil && r.Function.Line != 0 {
-		s += fmt.Sprintf(" at %s:%d", base(r.Function.File), r.Function.Line)
-	}
-	if k := x.tasks[t.Task]; k != nil && k.Kind == picture.TaskExplicit {
-		s += ", in an explicit task " + x.madeAt(k.ID)
-	}
-	v.Evidence = append(v.Evidence, strings.TrimSpace(s))
 }

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -9,26 +10,12 @@ import (
 // unknown is a number that could not be read.
 const unknown = -1
 
-// target is what threads wait for.
-type target struct {
-	kind    picture.WaitKind
-	address picture.Hex
-}
-
-func targetOf(w *picture.Wait) target { return target{w.Kind, address(w)} }
-
-// address is that of what is waited for, 0 if it is not known.
-func address(w *picture.Wait) picture.Hex {
-	if w.Address == nil {
-		return 0
-	}
-	return *w.Address
-}
-
-// index finds the parts of a picture and its facts by what they are called.
+// index finds the parts of a picture and its facts by their keys. It is read-only, but for the holder of a lock that
+// the wait-for graph finds by exclusion.
 type index struct {
 	pic      *picture.Picture
 	facts    *picture.Facts
+	settings settings
 	threads  map[int]*picture.Thread
 	regions  map[picture.ID]*picture.Region
 	tasks    map[picture.ID]*picture.Task
@@ -37,12 +24,28 @@ type index struct {
 	waits    map[int]*picture.Wait
 	order    []int                 // LWPs of waits
 	sleeping []*picture.Wait       // threads that only wait for time to pass
-	locks    map[int]*picture.Lock // by the LWP of a waiter, as it sees the lock
-	waiting  map[target][]int
+	locks    map[int]*picture.Lock // by the LWP of a waiter, in its view
+	waiting  map[waitKey][]int
 	forks    map[picture.ID]*fork
 	masks    map[int][]int // processors by LWP
 	running  map[int]bool
-	atWork   map[picture.ID]int // members of a region that wait for nothing
+	atWork   map[picture.ID]int // the number of a region's members that wait for nothing
+}
+
+// waitKey identifies the object that threads wait for.
+type waitKey struct {
+	kind    picture.WaitKind
+	address picture.Hex
+}
+
+func keyOf(w *picture.Wait) waitKey { return waitKey{w.Kind, waitAddress(w)} }
+
+// waitAddress returns the address of the object that a thread waits for, 0 if it is unknown.
+func waitAddress(w *picture.Wait) picture.Hex {
+	if w.Address == nil {
+		return 0
+	}
+	return *w.Address
 }
 
 func newIndex(pic *picture.Picture) *index {
@@ -52,13 +55,14 @@ func newIndex(pic *picture.Picture) *index {
 		tasks: map[picture.ID]*picture.Task{}, children: map[picture.ID][]*picture.Task{},
 		explicit: map[picture.ID]census{},
 		waits:    map[int]*picture.Wait{},
-		locks:    map[int]*picture.Lock{}, waiting: map[target][]int{},
+		locks:    map[int]*picture.Lock{}, waiting: map[waitKey][]int{},
 		forks: map[picture.ID]*fork{}, masks: map[int][]int{},
 		running: map[int]bool{}, atWork: map[picture.ID]int{},
 	}
 	if x.facts == nil {
 		x.facts = &picture.Facts{}
 	}
+	x.settings = settings{x.facts}
 	for i := range pic.Threads {
 		x.threads[pic.Threads[i].LWP] = &pic.Threads[i]
 	}
@@ -84,13 +88,12 @@ func newIndex(pic *picture.Picture) *index {
 	}
 	for i := range x.facts.Forks {
 		f := &x.facts.Forks[i]
-		x.forks[f.Region] = forkOf(f)
+		x.forks[f.Region] = newFork(f)
 	}
 	x.addProcessors()
 	return x
 }
 
-// addWaits enters what threads wait for.
 func (x *index) addWaits() {
 	locks := map[picture.ID]*picture.Lock{}
 	for i := range x.facts.Locks {
@@ -104,18 +107,18 @@ func (x *index) addWaits() {
 		}
 		x.waits[w.Thread] = w
 		x.order = append(x.order, w.Thread)
-		x.waiting[targetOf(w)] = append(x.waiting[targetOf(w)], w.Thread)
+		x.waiting[keyOf(w)] = append(x.waiting[keyOf(w)], w.Thread)
 		if l := locks[w.Lock]; l != nil {
-			x.locks[w.Thread] = asSeenBy(w, l)
+			x.locks[w.Thread] = viewOfWaiter(w, l)
 		}
 	}
 }
 
-// asSeenBy is a lock as one that waits for it sees it. Its owner may have just acquired it,
-// or acquire a nestable one again, unless it is known to sleep: then only its code tells
-// whether it holds the lock. A turn in an ordered loop is given by others: one who sleeps may
-// just have got it.
-func asSeenBy(w *picture.Wait, l *picture.Lock) *picture.Lock {
+// viewOfWaiter returns a lock in the view of a thread that waits for it. If the runtime names that thread as the
+// owner, it may have just acquired the lock, or acquire a nestable one again, unless it is known to sleep: then only
+// its code shows whether it holds the lock. The turn in an ordered loop is passed on by other threads: a thread that
+// sleeps may have just received it.
+func viewOfWaiter(w *picture.Wait, l *picture.Lock) *picture.Lock {
 	if l.Owner != w.Thread || w.Asleep && w.Kind != picture.WaitOrdered {
 		return l
 	}
@@ -144,31 +147,85 @@ func (x *index) addProcessors() {
 	}
 }
 
-// waitsAs is the kind of a thread's wait, empty if it waits for nothing that is known.
-func (x *index) waitsAs(lwp int) picture.WaitKind {
+// fork is the call that forked a region and the settings that decided on its size, with unknown for numbers that could
+// not be read.
+type fork struct {
+	*picture.Fork
+	clause   int // 0 if the construct has none
+	nthreads int
+	maxLevel int
+	limit    int
+	procs    int
+}
+
+func newFork(f *picture.Fork) *fork {
+	number := func(n *int) int {
+		if n == nil {
+			return unknown
+		}
+		return *n
+	}
+	out := &fork{Fork: f, nthreads: number(f.NThreads), maxLevel: number(f.MaxActiveLevels),
+		limit: number(f.ThreadLimit), procs: number(f.NumProcs)}
+	if f.Clause {
+		out.clause = number(f.ClauseValue)
+	}
+	return out
+}
+
+// waitKind returns the kind of a thread's wait, "" if no wait is known.
+func (x *index) waitKind(lwp int) picture.WaitKind {
 	if w := x.waits[lwp]; w != nil {
 		return w.Kind
 	}
 	return ""
 }
 
-// sameTarget are the threads that wait for the same as w.
-func (x *index) sameTarget(w *picture.Wait) []int { return x.waiting[targetOf(w)] }
+// waitTarget returns the object that a thread waits for.
+func (x *index) waitTarget(w *picture.Wait) picture.WaitTarget {
+	t := picture.WaitTarget{Kind: w.Kind, Name: w.Name}
+	if l := x.locks[w.Thread]; l != nil && l.Nested && w.Kind == picture.WaitLock {
+		t.Kind = picture.WaitNestLock
+	}
+	if len(awaitedIteration(w)) > 0 {
+		t.Name = "iteration " + iteration(w)
+	}
+	t.Address = w.Address
+	return t
+}
 
-// quiet reports whether all members of a region wait, so that no task is just being made,
-// begun or ended.
-func (x *index) quiet(id picture.ID) bool {
+// waitersFor returns the threads that wait for the same object as w, with that of w.
+func (x *index) waitersFor(w *picture.Wait) []int { return x.waiting[keyOf(w)] }
+
+// isLoop reports whether a kind of wait is a loop of the program itself.
+func isLoop(k picture.WaitKind) bool { return k == picture.WaitFlag || k == picture.WaitNothing }
+
+// allMembersWait reports whether all members of a region wait, so that no task is just being created, started or
+// finished.
+func (x *index) allMembersWait(id picture.ID) bool {
 	r := x.regions[id]
 	return r != nil && len(r.Threads) >= r.TeamSize && x.atWork[id] == 0
 }
 
-// isQueued reports whether n is a task that waits to be run.
+// isInRegion reports whether a thread is in a parallel region.
+func (x *index) isInRegion(lwp int) bool {
+	t := x.threads[lwp]
+	return t != nil && t.Level != nil && *t.Level > 0
+}
+
+// isEnding reports whether a thread is ending in a region.
+func (x *index) isEnding(lwp int) bool {
+	return slices.ContainsFunc(x.facts.LostThreads,
+		func(l picture.LostThreads) bool { return slices.Contains(l.Ending, lwp) })
+}
+
+// isQueued reports whether a node is a task that waits to be executed.
 func (x *index) isQueued(n node) bool {
 	t := x.tasks[n.task]
 	return t != nil && t.State == picture.TaskQueued
 }
 
-// frames is the user stack of a thread.
+// frames returns the user-model stack of a thread.
 func (x *index) frames(lwp int) []picture.Frame {
 	if t := x.threads[lwp]; t != nil {
 		return t.UserStack
@@ -176,42 +233,14 @@ func (x *index) frames(lwp int) []picture.Frame {
 	return nil
 }
 
-// variables are the variables of the environment for some purpose that are set, as
-// NAME=value, and whether one of them has a value that means always.
-func (x *index) variables(purpose picture.VariablePurpose) (set []string, always bool) {
-	for _, v := range x.facts.Environment {
-		if v.Purpose == purpose && v.State == picture.VariableSet {
-			set = append(set, v.Name+"="+v.Value)
-			always = always || v.AlwaysSpins
-		}
-	}
-	return set, always
+// hasCrashed reports whether the program died of a fault or was ended by a library.
+func (x *index) hasCrashed() bool {
+	a := x.facts.Abort
+	return x.facts.Fault != nil || a != nil && (a.Exception != nil || a.Component != "")
 }
 
-// environment is a variable of the environment; known reports whether the environment
-// could be read.
-func (x *index) environment(name string) (value string, set, known bool) {
-	for _, v := range x.facts.Environment {
-		if v.Name == name {
-			return v.Value, v.State == picture.VariableSet, v.State == picture.VariableSet ||
-				v.State == picture.VariableUnset
-		}
-	}
-	return "", false, false
-}
-
-// setting is a control variable of a runtime; empty if it is not known.
-func (x *index) setting(name string) string {
-	for _, s := range x.facts.Settings {
-		if s.Name == name {
-			return s.Value
-		}
-	}
-	return ""
-}
-
-// who names a thread: "thread 1 (LWP 4712)".
-func (x *index) who(lwp int) string {
+// threadName returns "thread 1 (LWP 4712)", or "LWP 4712" outside of parallel regions.
+func (x *index) threadName(lwp int) string {
 	t := x.threads[lwp]
 	if t == nil || t.ThreadNum == nil || t.Level == nil || *t.Level == 0 {
 		return fmt.Sprintf("LWP %d", lwp)
@@ -219,10 +248,18 @@ func (x *index) who(lwp int) string {
 	return fmt.Sprintf("thread %d (LWP %d)", *t.ThreadNum, lwp)
 }
 
-// wait is "2 threads wait", or the one thread that does.
-func (x *index) wait(lwps []int) string {
+// threadsWait returns "2 threads wait", or "thread 1 (LWP 4712) waits" for a single one.
+func (x *index) threadsWait(lwps []int) string {
 	if len(lwps) == 1 {
-		return x.who(lwps[0]) + " waits"
+		return x.threadName(lwps[0]) + " waits"
 	}
 	return fmt.Sprintf("%d threads wait", len(lwps))
+}
+
+// taskPlace returns the place of a task's construct: "at x.c:12 ", "" if it is unknown.
+func (x *index) taskPlace(id picture.ID) string {
+	if t := x.tasks[id]; t != nil && hasLine(t.Function) {
+		return fmt.Sprintf("at %s ", codePlace(t.Function))
+	}
+	return ""
 }

@@ -7,67 +7,146 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Kind is a kind of verdicts.
+// Kind is a row of the table of verdicts. docs/verdicts.md has a row of the same name.
 type Kind struct {
 	Name     picture.VerdictKind
 	Title    string           // the heading of such verdicts
-	Severity picture.Severity // at worst
-	// draw finds such verdicts, and those of the kinds after it that have none of their own.
-	draw func(*drawer) []picture.Verdict
+	Severity picture.Severity // the worst
+	// Fix is what to change. A family replaces it where the fix depends on what was found, and adds it where the
+	// table has none.
+	Fix string
+	// Recorded is set if such verdicts follow from a recorder's history alone.
+	Recorded bool
 }
 
-// Kinds are all kinds of verdicts, in the order in which they are looked for: what one
-// finds, a later one may leave out.
-func Kinds() []Kind {
-	return []Kind{
-		{picture.VerdictCrash, "CRASH", picture.SeverityCrash, crashes},
-		{picture.VerdictStackOverflow, "STACK OVERFLOW", picture.SeverityCrash, nil},
-		{picture.VerdictOverwritten, "MEMORY OVERWRITTEN", picture.SeverityCrash, overwritten},
-		{picture.VerdictDoacrossStuck, "DOACROSS STUCK", picture.SeverityHang, doacrossStuck},
-		{picture.VerdictDeadlock, "DEADLOCK", picture.SeverityHang, deadlocks},
-		{picture.VerdictSelfDeadlock, "SELF-DEADLOCK", picture.SeverityHang, selfDeadlocks},
-		{picture.VerdictLockFreed, "FREED LOCK", picture.SeverityHang, freedLocks},
-		{picture.VerdictLockOrphaned, "ORPHANED LOCK", picture.SeverityHang, orphans},
-		{picture.VerdictNeverWoken, "NEVER WOKEN", picture.SeverityHang, neverWoken},
-		{picture.VerdictSpinning, "SPINNING ON A FLAG", picture.SeverityHang, spinning},
-		{picture.VerdictIllegalBarrier, "ILLEGAL BARRIER", picture.SeverityHang, illegalBarriers},
-		{picture.VerdictTaskStarved, "STARVED TASKS", picture.SeverityHang, starved},
-		{picture.VerdictThreadEnded, "ENDED THREAD", picture.SeverityHang, endedMembers},
-		{picture.VerdictBarrierMissing, "INCOMPLETE BARRIER", picture.SeverityHang, barriers},
-		{picture.VerdictBarrierDivergent, "DIVERGENT BARRIERS", picture.SeverityHang, nil},
-		{picture.VerdictBlockedOutside, "BLOCKED OUTSIDE OF OPENMP", picture.SeverityInfo, blockedOutside},
-		{picture.VerdictLockHandedOver, "LOCK HANDED OVER", picture.SeverityInfo, handedOver},
-		{picture.VerdictOneThread, "FEWER THREADS THAN REQUESTED", picture.SeverityWarning, fewer},
-		{picture.VerdictTwoRuntimes, "TWO OPENMP RUNTIMES", picture.SeverityWarning, runtimesLoaded},
-		{picture.VerdictForkChild, "FORKED CHILD", picture.SeverityHang, forked},
-		{picture.VerdictSharedProcessor, "SPINNING ON A SHARED CPU", picture.SeverityWarning, sharedProcessors},
-		{picture.VerdictOversubscribed, "OVERSUBSCRIBED", picture.SeverityWarning, oversubscribed},
-		{picture.VerdictLockOrder, "LOCK ORDER", picture.SeverityWarning, lockOrders},
-		{picture.VerdictContention, "CONTENTION", picture.SeverityWarning, contentions},
-		{picture.VerdictImbalance, "IMBALANCE", picture.SeverityWarning, imbalances},
-		{picture.VerdictTinyTasks, "TINY TASKS", picture.SeverityWarning, tinyTasks},
+// Kinds returns the table of verdicts.
+func Kinds() []Kind { return slices.Clone(kinds) }
+
+var kinds = []Kind{
+	{Name: picture.VerdictCrash, Title: "CRASH", Severity: picture.SeverityCrash},
+	{Name: picture.VerdictStackOverflow, Title: "STACK OVERFLOW", Severity: picture.SeverityCrash},
+	{
+		Name: picture.VerdictOverwritten, Title: "MEMORY OVERWRITTEN", Severity: picture.SeverityCrash,
+		Fix: "build the program with -fsanitize=address, or run it in valgrind, to find the first write that is " +
+			"out of bounds",
+	},
+	{
+		Name: picture.VerdictDoacrossStuck, Title: "DOACROSS STUCK", Severity: picture.SeverityHang,
+		Fix: "post every iteration on every path through it, also where it has nothing to do: ordered " +
+			"depend(source) (doacross(source:)); wait for iterations only that come before the own one",
+	},
+	{
+		Name: picture.VerdictDeadlock, Title: "DEADLOCK", Severity: picture.SeverityHang,
+		Fix: "hold no lock while waiting for tasks or threads that need the same lock",
+	},
+	{Name: picture.VerdictSelfDeadlock, Title: "SELF-DEADLOCK", Severity: picture.SeverityHang},
+	{
+		Name: picture.VerdictLockFreed, Title: "FREED LOCK", Severity: picture.SeverityHang,
+		Fix: "destroy a lock, or free its memory, only when no thread uses it any more: wait for the " +
+			"threads first (a barrier, a taskwait, a join)",
+	},
+	{
+		Name: picture.VerdictLockOrphaned, Title: "ORPHANED LOCK", Severity: picture.SeverityHang,
+		Fix: "release the lock on every path out of the code that acquires it, also before a thread ends",
+	},
+	{Name: picture.VerdictNeverWoken, Title: "NEVER WOKEN", Severity: picture.SeverityHang},
+	{
+		Name: picture.VerdictSpinning, Title: "SPINNING ON A FLAG", Severity: picture.SeverityHang,
+		Fix: "change it, by an atomic write, on every path that lets the others wait for it; or use what OpenMP has " +
+			"for waiting: a barrier, a taskwait, depend clauses",
+	},
+	{
+		Name: picture.VerdictIllegalBarrier, Title: "ILLEGAL BARRIER", Severity: picture.SeverityHang,
+		Fix: "move the barrier, or the call of the function that has it, out of the construct, to where all threads " +
+			"of the team come",
+	},
+	{
+		Name: picture.VerdictTaskStarved, Title: "STARVED TASKS", Severity: picture.SeverityHang,
+		Fix: "make the task a child of the task that waits for it, wait outside of tied tasks, or use one more thread",
+	},
+	{
+		Name: picture.VerdictThreadEnded, Title: "ENDED THREAD", Severity: picture.SeverityHang,
+		Fix: "let each thread of a team reach the end of its region: no pthread_exit, thrd_exit or pthread_cancel " +
+			"(also by a library, or a signal handler) on a thread of OpenMP's",
+	},
+	{Name: picture.VerdictBarrierMissing, Title: "INCOMPLETE BARRIER", Severity: picture.SeverityHang},
+	{
+		Name: picture.VerdictBarrierDivergent, Title: "DIVERGENT BARRIERS", Severity: picture.SeverityHang,
+		Fix: "move the barriers out of code that only some threads execute (if, single, master)",
+	},
+	{
+		Name: picture.VerdictBlockedOutside, Title: "BLOCKED OUTSIDE OF OPENMP", Severity: picture.SeverityInfo,
+		Fix: "find out why what it waits for does not come; hold no lock, and be in no critical section, during a " +
+			"call that may take long",
+	},
+	{
+		Name: picture.VerdictLockHandedOver, Title: "LOCK HANDED OVER", Severity: picture.SeverityInfo,
+		Fix: "hand over from thread to thread by task dependences, a semaphore (sem_post) or a condition variable, " +
+			"and let each thread release the locks that it has acquired",
+	},
+	{Name: picture.VerdictOneThread, Title: "FEWER THREADS THAN REQUESTED", Severity: picture.SeverityWarning},
+	{
+		Name: picture.VerdictTwoRuntimes, Title: "TWO OPENMP RUNTIMES", Severity: picture.SeverityWarning,
+		Fix: "build everything with one compiler's OpenMP, or link everything against one runtime (LLVM's " +
+			"also runs code built by GCC)",
+	},
+	{
+		Name: picture.VerdictForkChild, Title: "FORKED CHILD", Severity: picture.SeverityHang,
+		Fix: "call fork before the first parallel region, or exec in the child; in Python, use the " +
+			"start method spawn or forkserver",
+	},
+	{Name: picture.VerdictSharedProcessor, Title: "SPINNING ON A SHARED CPU", Severity: picture.SeverityWarning},
+	{Name: picture.VerdictOversubscribed, Title: "OVERSUBSCRIBED", Severity: picture.SeverityWarning},
+	{
+		Name: picture.VerdictLockOrder, Title: "LOCK ORDER", Severity: picture.SeverityWarning, Recorded: true,
+		Fix: "acquire them in the same order everywhere, such as by their addresses, or one lock around both",
+	},
+	{
+		Name: picture.VerdictContention, Title: "CONTENTION", Severity: picture.SeverityWarning, Recorded: true,
+		Fix: "hold it for shorter: only around what must be; a reduction or atomic in place of it; or one " +
+			"lock for each part of the data",
+	},
+	{
+		Name: picture.VerdictImbalance, Title: "IMBALANCE", Severity: picture.SeverityWarning, Recorded: true,
+		Fix: "divide the work evenly: schedule(dynamic) or schedule(guided), smaller chunks, collapse, " +
+			"or tasks",
+	},
+	{
+		Name: picture.VerdictTinyTasks, Title: "TINY TASKS", Severity: picture.SeverityWarning, Recorded: true,
+		Fix: "make fewer and larger tasks: taskloop with grainsize, or no tasks below some size " +
+			"(if or final clause)",
+	},
+}
+
+// kindOf returns the row of a kind; that of an unknown one has its name alone.
+func kindOf(name picture.VerdictKind) Kind {
+	for _, k := range kinds {
+		if k.Name == name {
+			return k
+		}
 	}
+	return Kind{Name: name}
 }
 
-// Names returns the names of the kinds, in the same order.
+// newVerdict returns a verdict with the severity and the fix that the table has for its kind.
+func newVerdict(kind picture.VerdictKind, certainty picture.Certainty) picture.Verdict {
+	k := kindOf(kind)
+	return picture.Verdict{Kind: kind, Severity: k.Severity, Certainty: certainty, Fix: k.Fix}
+}
+
+// Names returns the names of the kinds, in the order of the table.
 func Names() []string {
 	var out []string
-	for _, k := range Kinds() {
+	for _, k := range kinds {
 		out = append(out, string(k.Name))
 	}
 	return out
 }
 
-// Heading returns the heading of a verdict: that of its kind, or one that says more.
+// Heading returns the heading of a verdict: the title of its kind, or a more specific one.
 func Heading(v *picture.Verdict) string {
-	return cmp.Or(exceptionTitle(v), sizeTitle(v), Title(v.Kind))
+	return cmp.Or(exceptionTitle(v), teamSizeTitle(v), Title(v.Kind))
 }
 
-// Title returns the heading of verdicts of a kind, empty for one that is not known.
-func Title(name picture.VerdictKind) string {
-	kinds := Kinds()
-	if i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name }); i >= 0 {
-		return kinds[i].Title
-	}
-	return ""
-}
+// Title returns the heading of verdicts of a kind, "" for an unknown one.
+func Title(name picture.VerdictKind) string { return kindOf(name).Title }

@@ -7,32 +7,32 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// builder finds what threads and tasks need to proceed, and makes the graph of it.
-type builder struct {
+// graphBuilder finds the needs of threads and tasks, and builds the wait-for graph of them.
+type graphBuilder struct {
 	*index
-	groups map[int]*group // LWP → the barrier that it waits at
-	views  map[picture.ID]*bundle
-	teams  map[picture.ID]*team
-	begun  map[picture.ID]*bundle // explicit tasks of a region that threads have
-	wakers [2]*bundle             // for those that are not among the wakers themselves, and for those that are
-	fulfil *bundle
-	free   map[*picture.Lock]*bundle // those who may release a lock; nil if they are not known
-	shared map[string]*bundle        // the same, by their names
+	groups    map[int]*group         // the barrier that a thread waits at, by LWP
+	missing   map[picture.ID]*bundle // the members that have not arrived, by the view of a barrier
+	teams     map[picture.ID]*team
+	started   map[picture.ID]*bundle // explicit tasks of a region that threads execute or that wait for their event
+	wakers    [2]*bundle             // for threads that are no wakers themselves, and for those that are
+	fulfil    *bundle
+	releasers map[*picture.Lock]*bundle // nil if they are unknown
+	shared    map[string]*bundle        // bundles of releasers, by their members
 }
 
-// graphOf is the wait-for graph of a picture, reduced.
-func graphOf(x *index, groups []*group) *graph {
-	b := &builder{
-		index: x, groups: map[int]*group{}, views: map[picture.ID]*bundle{}, teams: map[picture.ID]*team{},
-		free: map[*picture.Lock]*bundle{}, shared: map[string]*bundle{},
+// newWaitGraph returns the wait-for graph of a picture, reduced.
+func newWaitGraph(x *index, groups []*group) *waitGraph {
+	b := &graphBuilder{
+		index: x, groups: map[int]*group{}, missing: map[picture.ID]*bundle{}, teams: map[picture.ID]*team{},
+		releasers: map[*picture.Lock]*bundle{}, shared: map[string]*bundle{},
 	}
 	for _, gr := range groups {
 		for _, w := range gr.waits {
 			b.groups[w.Thread] = gr
 		}
 	}
-	b.tasksBegun()
-	b.signallers()
+	b.addStartedTasks()
+	b.addSignallers()
 	g := newGraph()
 	var start []node
 	for _, lwp := range x.order {
@@ -46,58 +46,58 @@ func graphOf(x *index, groups []*group) *graph {
 			}
 		}
 	}
-	g.enter(b.needs, start...)
+	g.addNodes(b.needsOf, start...)
 	g.reduce()
 	return g
 }
 
-// needs are what a node needs.
-func (b *builder) needs(n node) *needs {
+// needsOf returns the needs of a node.
+func (b *graphBuilder) needsOf(n node) *needs {
 	x := &needs{}
 	if n.isThread() {
-		b.threadNeeds(n.lwp, x)
+		b.addThreadNeeds(n.lwp, x)
 	} else {
-		b.taskNeeds(n.task, x)
+		b.addTaskNeeds(n.task, x)
 	}
 	return x
 }
 
-func (b *builder) threadNeeds(lwp int, x *needs) {
+func (b *graphBuilder) addThreadNeeds(lwp int, x *needs) {
 	w := b.waits[lwp]
 	if w == nil || b.takesTask(w) {
 		return
 	}
 	switch w.Kind.Traits().Need {
 	case picture.NeedTeam:
-		b.barrierNeeds(w, x)
+		b.addBarrierNeeds(w, x)
 	case picture.NeedChildren:
-		b.taskwaitNeeds(w, x)
+		b.addTaskwaitNeeds(w, x)
 	case picture.NeedGroup:
 		if w.Awaited != nil {
-			x.add(tasksBundle(w.Awaited.Tasks))
+			x.add(newTaskBundle(w.Awaited.Tasks))
 		}
-		b.unlistedNeeds(w, x)
+		b.addUnlistedTasks(w, x)
 	case picture.NeedSignal:
-		b.conditionNeeds(w, x)
+		b.addConditionNeeds(w, x)
 	case picture.NeedThread:
-		x.one(edge{to: node{lwp: w.WaitOn}, certainty: picture.Certain, evidence: w.Evidence})
-	case picture.NeedWrite, picture.NeedOther: // see neverWoken, spinning and blockedOutside
+		x.addEdge(edge{to: node{lwp: w.WaitOn}, certainty: picture.Certain, evidence: w.Evidence})
+	case picture.NeedWrite, picture.NeedOther: // see findNeverWoken, findSpinning and findBlockedOutside
 	default:
-		if len(awaited(w)) > 0 {
-			b.doacrossNeeds(w, x)
+		if len(awaitedIteration(w)) > 0 {
+			b.addDoacrossNeeds(w, x)
 			return
 		}
-		b.lockNeeds(w, x)
+		b.addLockNeeds(w, x)
 	}
 }
 
-func (b *builder) taskwaitNeeds(w *picture.Wait, x *needs) {
+func (b *graphBuilder) addTaskwaitNeeds(w *picture.Wait, x *needs) {
 	if w.Awaited != nil {
-		if x.add(tasksBundle(w.Awaited.Tasks)); w.Awaited.OnlyThese {
+		if x.add(newTaskBundle(w.Awaited.Tasks)); w.Awaited.OnlyThese {
 			return
 		}
 	}
-	if b.unlistedNeeds(w, x) || w.Task == "" {
+	if b.addUnlistedTasks(w, x) || w.Task == "" {
 		return
 	}
 	var ids []picture.ID
@@ -106,18 +106,18 @@ func (b *builder) taskwaitNeeds(w *picture.Wait, x *needs) {
 			ids = append(ids, t.ID)
 		}
 	}
-	x.add(tasksBundle(ids))
+	x.add(newTaskBundle(ids))
 }
 
-// unlistedNeeds adds what the events of detached tasks need that w waits for and that the
-// runtime only counts, if there are such tasks: somebody who fulfils them.
-func (b *builder) unlistedNeeds(w *picture.Wait, x *needs) bool {
-	d, ok := b.detachedTasks(w)
+// addUnlistedTasks adds the needs of detached tasks that w waits for and that the runtime only counts: a thread or a
+// task that fulfils their events. It reports whether there are such tasks.
+func (b *graphBuilder) addUnlistedTasks(w *picture.Wait, x *needs) bool {
+	d, ok := detachedTasks(b.index, w)
 	if !ok || !d.unlisted {
 		return false
 	}
 	if d.sure {
-		b.eventNeeds(w.Thread, x)
+		b.addEventNeeds(w.Thread, x)
 	}
 	return true
 }
@@ -126,7 +126,7 @@ func taskEdge(id picture.ID) edge {
 	return edge{to: node{task: id}, certainty: picture.Certain, evidence: "the task is not finished"}
 }
 
-func tasksBundle(ids []picture.ID) *bundle {
+func newTaskBundle(ids []picture.ID) *bundle {
 	b := &bundle{}
 	for _, id := range ids {
 		b.edges = append(b.edges, taskEdge(id))
@@ -134,9 +134,8 @@ func tasksBundle(ids []picture.ID) *bundle {
 	return b
 }
 
-// signallers makes the bundles of the threads and tasks that may wake others or fulfil
-// events.
-func (b *builder) signallers() {
+// addSignallers creates the bundles of the threads and tasks that may wake others or fulfil events.
+func (b *graphBuilder) addSignallers() {
 	if c := b.facts.Wakers; c != nil {
 		for among := range b.wakers {
 			others := len(c.Threads) - among
@@ -172,9 +171,8 @@ func (b *builder) signallers() {
 	}
 }
 
-// conditionNeeds adds the threads of which one must come to wake the waiter: those whose
-// code may do so, or tasks of which one must be executed.
-func (b *builder) conditionNeeds(w *picture.Wait, x *needs) {
+// addConditionNeeds adds the threads and the tasks whose code may wake the waiter: one of them must.
+func (b *graphBuilder) addConditionNeeds(w *picture.Wait, x *needs) {
 	c := b.facts.Wakers
 	if !w.Asleep || w.Address == nil || c == nil || b.facts.TasksTruncated {
 		return
@@ -188,9 +186,8 @@ func (b *builder) conditionNeeds(w *picture.Wait, x *needs) {
 	}
 }
 
-// barrierNeeds adds the members that have not arrived, and the tasks that the barrier waits
-// for.
-func (b *builder) barrierNeeds(w *picture.Wait, x *needs) {
+// addBarrierNeeds adds the members that have not arrived, and the tasks that the barrier waits for.
+func (b *graphBuilder) addBarrierNeeds(w *picture.Wait, x *needs) {
 	gr := b.groups[w.Thread]
 	if gr == nil {
 		return
@@ -199,112 +196,57 @@ func (b *builder) barrierNeeds(w *picture.Wait, x *needs) {
 	if v == nil {
 		return
 	}
-	if b.views[w.Barrier] == nil {
+	if b.missing[w.Barrier] == nil {
 		missing := &bundle{}
 		for _, lwp := range v.Missing {
-			if b.groups[lwp] != gr { // else it has arrived too, and is not counted yet
+			if b.groups[lwp] != gr { // else it has arrived, too, and is not counted yet
 				missing.edges = append(missing.edges,
 					edge{to: node{lwp: lwp}, certainty: picture.Certain, evidence: "it has not arrived: " + v.Evidence})
 			}
 		}
-		b.views[w.Barrier] = missing
+		b.missing[w.Barrier] = missing
 	}
-	x.add(b.views[w.Barrier])
+	x.add(b.missing[w.Barrier])
 	if !v.WaitsForTasks {
 		return
 	}
-	tasks := b.begun[w.Region]
+	tasks := b.started[w.Region]
 	own := func(e edge) bool { return b.tasks[e.to.task].Thread == w.Thread }
 	if tasks != nil && slices.ContainsFunc(tasks.edges, own) {
 		tasks = &bundle{edges: slices.DeleteFunc(slices.Clone(tasks.edges), own)}
 	}
 	x.add(tasks)
-	b.unlistedNeeds(w, x)
+	b.addUnlistedTasks(w, x)
 }
 
-// tasksBegun lists the explicit tasks that threads have, or that wait for their event, by
-// region.
-func (b *builder) tasksBegun() {
-	b.begun = map[picture.ID]*bundle{}
+// addStartedTasks lists the explicit tasks that threads execute, or that wait for their event, by region.
+func (b *graphBuilder) addStartedTasks() {
+	b.started = map[picture.ID]*bundle{}
 	for i := range b.pic.Tasks {
 		t := &b.pic.Tasks[i]
 		if t.Kind != picture.TaskExplicit || t.Thread == 0 && !t.AwaitsEvent() {
 			continue
 		}
-		if b.begun[t.Region] == nil {
-			b.begun[t.Region] = &bundle{}
+		if b.started[t.Region] == nil {
+			b.started[t.Region] = &bundle{}
 		}
-		b.begun[t.Region].edges = append(b.begun[t.Region].edges, taskEdge(t.ID))
+		b.started[t.Region].edges = append(b.started[t.Region].edges, taskEdge(t.ID))
 	}
 }
 
-// lockNeeds adds the thread that holds a lock or a mutex, or those who may release it.
-func (b *builder) lockNeeds(w *picture.Wait, x *needs) {
-	l := b.locks[w.Thread]
-	switch {
-	case l != nil && l.InvalidReason != "":
-		switch h, known := b.holderOfGone(w, l); {
-		case !known:
-		case h == 0 || h == w.Thread:
-			x.never = true
-		default:
-			x.one(edge{to: node{lwp: h}, certainty: picture.Likely,
-				evidence: "it held the lock before " + l.InvalidReason})
-		}
-	case l == nil || !l.Held:
-	case l.OwnerEnded:
-		x.never = true
-	case l.Owner == w.Thread:
-		x.never = true
-	case l.Owner != 0:
-		x.one(edge{to: node{lwp: l.Owner}, certainty: picture.Certain, evidence: l.Evidence})
-	case w.Kind == picture.WaitOrdered:
-		b.turnNeeds(w, l, x)
-	case w.Kind == picture.WaitReadWrite && len(sureHolders(l.Holders)) > 0:
-		readersNeed(w, l, x)
-	default:
-		h, ok := oneHolder(l.Holders)
-		switch {
-		case !ok:
-			b.releaserNeeds(w, l, x)
-		case l.HandedOver && b.anyHasIt(w, l):
-		case h.Thread == w.Thread:
-			x.never = true
-		default:
-			x.one(heldBy(h))
-		}
+// takesTask reports whether a thread at a barrier of its own has taken a task there: it is about to execute the task,
+// or has just done so, and proceeds by itself.
+func (x *index) takesTask(w *picture.Wait) bool {
+	t := x.tasks[w.Task]
+	if w.Kind != picture.WaitBarrier || w.Asleep || t == nil || t.Kind != picture.TaskExplicit || t.Thread != w.Thread {
+		return false
 	}
-	if l != nil && l.Held && !l.OwnerEnded && l.InvalidReason == "" {
-		b.addHelpers(w, l, x)
-	}
+	_, in := x.taskAtBarrier(w)
+	return !in
 }
 
-// heldBy is the edge to a thread that holds a lock, as its code shows.
-func heldBy(h picture.Holder) edge {
-	return edge{to: node{lwp: h.Thread}, certainty: h.Certainty, evidence: h.Evidence, taken: h.AcquiredAt}
-}
-
-// turnNeeds adds the members of the team of whom one must come to have the turn in an ordered
-// loop: none that is in the loop has it. Those that wait for theirs there do not come to have it
-// before, as the iterations of a thread are in order; if all do, they wait for each other.
-func (b *builder) turnNeeds(w *picture.Wait, l *picture.Lock, x *needs) {
-	r := b.regions[w.Region]
-	if r == nil || len(r.Threads) < r.TeamSize {
-		return
-	}
-	turn := map[int]bool{}
-	for _, lwp := range b.sameTarget(w) {
-		turn[lwp] = true
-	}
-	come := slices.DeleteFunc(slices.Clone(r.Threads), func(lwp int) bool { return turn[lwp] })
-	if len(come) == 0 {
-		come = r.Threads
-	}
-	b.othersNeed(come, w.Thread, l.Evidence, x)
-}
-
-// othersNeed adds the others of some threads than the one that waits, of whom one must proceed.
-func (b *builder) othersNeed(threads []int, waiter int, evidence string, x *needs) {
+// addOneOf adds threads other than the waiter: one of them must proceed.
+func (b *graphBuilder) addOneOf(threads []int, waiter int, evidence string, x *needs) {
 	others := &bundle{any: true}
 	for _, lwp := range threads {
 		if lwp != waiter {
@@ -315,29 +257,136 @@ func (b *builder) othersNeed(threads []int, waiter int, evidence string, x *need
 	x.add(others)
 }
 
-// oneHolder picks the thread that holds a lock, if the code shows one and no second one as
-// surely.
-func oneHolder(hs []picture.Holder) (picture.Holder, bool) {
-	if len(hs) == 0 || hs[0].Certainty == picture.Possible {
-		return picture.Holder{}, false
+// addDoacrossNeeds adds the other members of the team: one of them must post the iteration that the waiter waits for.
+func (b *graphBuilder) addDoacrossNeeds(w *picture.Wait, x *needs) {
+	r := b.regions[w.Region]
+	if r == nil || len(r.Threads) < r.TeamSize {
+		return
 	}
-	return hs[0], len(hs) == 1 || hs[1].Certainty != hs[0].Certainty
+	if len(r.Threads) == 1 {
+		x.never = true
+		return
+	}
+	b.addOneOf(r.Threads, w.Thread, w.Evidence, x)
 }
 
-// readersNeed adds those who have a read-write lock for reading: all of them must release it.
-func readersNeed(w *picture.Wait, l *picture.Lock, x *needs) {
-	all := &bundle{}
-	for _, h := range sureHolders(l.Holders) {
-		if h.Thread == w.Thread {
-			x.never = true
-			return
+// addTaskNeeds adds the needs of a task until it is finished.
+func (b *graphBuilder) addTaskNeeds(id picture.ID, x *needs) {
+	t := b.tasks[id]
+	if t == nil {
+		return
+	}
+	switch {
+	case t.AwaitsEvent():
+		b.addEventNeeds(0, x)
+	case t.State == picture.TaskBlocked:
+		for _, p := range t.WaitsFor {
+			x.addEdge(edge{
+				to: node{task: p}, certainty: picture.Certain,
+				evidence: "a task that it depends on is not finished",
+			})
 		}
-		all.edges = append(all.edges, heldBy(h))
+	case (t.State == picture.TaskRunning || t.State == picture.TaskWaiting) && t.Thread != 0:
+		x.addEdge(edge{to: node{lwp: t.Thread}, certainty: picture.Certain, evidence: "it runs the task"})
+	case t.State == picture.TaskQueued:
+		b.addQueuedNeeds(t, x)
 	}
-	x.add(all)
 }
 
-// sureHolders are the holders that are more than a possibility.
-func sureHolders(hs []picture.Holder) []picture.Holder {
-	return slices.DeleteFunc(slices.Clone(hs), func(h picture.Holder) bool { return h.Certainty == picture.Possible })
+func isUntied(t *picture.Task) bool { return slices.Contains(t.Flags, picture.FlagUntied) }
+
+// team is a team whose members all wait, and the queued tasks that they may execute.
+type team struct {
+	// members has an edge to each member: one of them must proceed first. It is nil if a member may execute any task.
+	members *bundle
+	// awaited are the tasks in which members wait for other tasks: they may execute descendants of these.
+	awaited map[picture.ID]bool
+	mayRun  map[picture.ID]bool // whether a member may execute the task, for the tasks that were looked up
+}
+
+// addQueuedNeeds adds the team of a queued task: one of its members must come to execute it, unless one waits where it
+// may do so.
+func (b *graphBuilder) addQueuedNeeds(t *picture.Task, x *needs) {
+	if t.Kind != picture.TaskExplicit || b.facts.TasksTruncated {
+		return
+	}
+	m, ok := b.teams[t.Region]
+	if !ok {
+		m = b.newTeam(t.Region)
+		b.teams[t.Region] = m
+	}
+	if m.members != nil && (len(m.awaited) == 0 || !isUntied(t) && !b.descends(t, m)) {
+		x.add(m.members)
+	}
+}
+
+// newTeam returns the team of a region by the waits of its members.
+func (b *graphBuilder) newTeam(id picture.ID) *team {
+	m := &team{awaited: map[picture.ID]bool{}, mayRun: map[picture.ID]bool{}}
+	r := b.regions[id]
+	if r == nil || len(r.Threads) < r.TeamSize {
+		return m
+	}
+	members := &bundle{any: true}
+	for _, lwp := range r.Threads {
+		how := "it may run the task"
+		switch b.waitKind(lwp) {
+		case picture.WaitBarrier, "":
+			return m
+		case picture.WaitTaskwait, picture.WaitTaskgroup:
+			if b.waits[lwp].Task == "" { // it is unknown which tasks it may execute
+				return m
+			}
+			m.awaited[b.waits[lwp].Task] = true
+			how = "it waits in a task that is no ancestor of the queued one, and may not run it"
+		}
+		members.edges = append(members.edges, edge{to: node{lwp: lwp}, certainty: picture.Certain, evidence: how})
+	}
+	m.members = members
+	return m
+}
+
+// descends reports whether t descends from a task that a member waits in, or may do so: that member may execute t
+// meanwhile (the task scheduling constraints of OpenMP).
+func (b *graphBuilder) descends(t *picture.Task, m *team) bool {
+	var path []picture.ID
+	may := true // in a circle of parents, which is damaged
+	for {
+		if known, ok := m.mayRun[t.ID]; ok {
+			may = known
+			break
+		}
+		m.mayRun[t.ID] = true // until the answer is known
+		path = append(path, t.ID)
+		if m.awaited[t.Parent] {
+			break
+		}
+		p := b.tasks[t.Parent]
+		if p == nil {
+			may = t.Kind == picture.TaskExplicit // its parent is finished, and therefore unknown
+			break
+		}
+		t = p
+	}
+	for _, id := range path {
+		m.mayRun[id] = may
+	}
+	return may
+}
+
+// addEventNeeds adds the threads and the tasks whose code may fulfil the event of a detached task: one of them must.
+// waiter is a thread that cannot, 0 for none.
+func (b *graphBuilder) addEventNeeds(waiter int, x *needs) {
+	if b.fulfil == nil { // the code is unknown
+		return
+	}
+	others := len(b.fulfil.edges)
+	if waiter != 0 && slices.ContainsFunc(b.fulfil.edges, func(e edge) bool { return e.to.lwp == waiter }) {
+		others--
+	}
+	if others > 0 {
+		x.add(b.fulfil)
+		return
+	}
+	x.never = !b.facts.TasksTruncated
 }

@@ -1,19 +1,21 @@
 package diagnose
 
-import "github.com/ompd-inspect/ompd-inspect/picture"
+import (
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
 
-// ring is a strongly connected component of the stuck nodes: all of them wait for each
-// other, directly or not, or it is one node alone.
+// ring is a strongly connected component of the stuck nodes: all of them wait for each other, directly or not, or it is
+// a single node.
 type ring struct {
 	nodes []node
-	// own is the least sure of the edges to stuck nodes that begin in the ring.
+	// own is the certainty of the least certain edge from the ring to a stuck node.
 	own picture.Certainty
-	// weakest is the least sure of the edges that can be reached from the ring.
+	// weakest is the certainty of the least certain edge that can be reached from the ring.
 	weakest picture.Certainty
 }
 
-// vertex is a node or a bundle: bundles are vertices of their own while rings are looked
-// for, so that no pair of nodes is visited for each bundle that they share.
+// vertex is a node or a bundle: in the search for rings, bundles are vertices of their own, so that no pair of nodes is
+// visited for each bundle that they share.
 type vertex struct {
 	node   node
 	bundle *bundle
@@ -21,11 +23,11 @@ type vertex struct {
 
 // tarjan is one run of Tarjan's algorithm, without recursion: chains of tasks are long.
 type tarjan struct {
-	*graph
+	*waitGraph
 	index, low map[vertex]int
-	on         map[vertex]bool // on the stack of vertices whose component is not complete
-	stack      []vertex
-	of         map[vertex]*ring
+	onStack    map[vertex]bool
+	stack      []vertex // vertices whose component is not complete
+	ringOf     map[vertex]*ring
 	rings      map[node]*ring
 	counts     func(*bundle) bool // the bundles that count
 }
@@ -36,23 +38,22 @@ type visit struct {
 	next int
 }
 
-// findRings finds the strongly connected components of the stuck nodes by the bundles that count.
-func (g *graph) findRings(counts func(*bundle) bool) map[node]*ring {
-	t := &tarjan{graph: g, index: map[vertex]int{}, low: map[vertex]int{}, on: map[vertex]bool{},
-		of: map[vertex]*ring{}, rings: map[node]*ring{}, counts: counts}
-	for _, n := range g.entered {
-		if v := (vertex{node: n}); g.stuck[n] && t.of[v] == nil {
+// findRings returns the ring of each stuck node by the bundles that count.
+func (g *waitGraph) findRings(counts func(*bundle) bool) map[node]*ring {
+	t := &tarjan{waitGraph: g, index: map[vertex]int{}, low: map[vertex]int{}, onStack: map[vertex]bool{},
+		ringOf: map[vertex]*ring{}, rings: map[node]*ring{}, counts: counts}
+	for _, n := range g.inOrder {
+		if v := (vertex{node: n}); g.stuck[n] && t.ringOf[v] == nil {
 			t.search(v)
 		}
 	}
 	return t.rings
 }
 
-// successor is the i-th successor of a vertex; not ok if it has no more, skip if it does
-// not count.
+// successor returns the i-th successor of a vertex, and skip if that does not count; not ok after the last one.
 func (t *tarjan) successor(v vertex, i int) (to vertex, skip, ok bool) {
 	if v.bundle == nil {
-		bs := t.nodes[v.node].all()
+		bs := t.nodes[v.node].allBundles()
 		if i == len(bs) {
 			return vertex{}, false, false
 		}
@@ -65,6 +66,7 @@ func (t *tarjan) successor(v vertex, i int) (to vertex, skip, ok bool) {
 	return vertex{node: n}, !t.stuck[n], true
 }
 
+// search finds the components that can be reached from a vertex.
 func (t *tarjan) search(start vertex) {
 	path := []visit{{v: t.open(start)}}
 	for len(path) > 0 {
@@ -84,22 +86,21 @@ func (t *tarjan) search(start vertex) {
 		case skip:
 		case t.index[to] == 0:
 			path = append(path, visit{v: t.open(to)})
-		case t.on[to]:
+		case t.onStack[to]:
 			t.low[at.v] = min(t.low[at.v], t.index[to])
 		}
 	}
 }
 
-// open numbers a vertex, from 1, and puts it on the stack.
+// open numbers a vertex, from 1, and pushes it on the stack.
 func (t *tarjan) open(v vertex) vertex {
 	t.index[v] = len(t.index) + 1
 	t.low[v] = t.index[v]
-	t.stack, t.on[v] = append(t.stack, v), true
+	t.stack, t.onStack[v] = append(t.stack, v), true
 	return v
 }
 
-// close makes a ring of the stack down to root. All that can be reached from it is closed
-// already.
+// close makes a ring of the stack down to root. The components that can be reached from it are closed already.
 func (t *tarjan) close(root vertex) {
 	r := &ring{own: picture.Certain, weakest: picture.Certain}
 	at := len(t.stack) - 1
@@ -108,7 +109,7 @@ func (t *tarjan) close(root vertex) {
 	}
 	members := t.stack[at:]
 	for _, v := range members {
-		t.on[v], t.of[v] = false, r
+		t.onStack[v], t.ringOf[v] = false, r
 	}
 	for _, v := range members {
 		if v.bundle == nil {
@@ -117,11 +118,11 @@ func (t *tarjan) close(root vertex) {
 			if c := t.nodes[v.node].verdict; c != "" {
 				r.own, r.weakest = r.own.Weaker(c), r.weakest.Weaker(c)
 			}
-			if t.doubt[v.node] {
+			if t.doubtful[v.node] {
 				r.own, r.weakest = picture.Possible, picture.Possible
 			}
-			for _, b := range t.nodes[v.node].all() {
-				if o := t.of[vertex{bundle: b}]; o != nil && o != r {
+			for _, b := range t.nodes[v.node].allBundles() {
+				if o := t.ringOf[vertex{bundle: b}]; o != nil && o != r {
 					r.own, r.weakest = r.own.Weaker(o.own), r.weakest.Weaker(o.weakest)
 				}
 			}
@@ -132,7 +133,7 @@ func (t *tarjan) close(root vertex) {
 				continue
 			}
 			r.own, r.weakest = r.own.Weaker(e.certainty), r.weakest.Weaker(e.certainty)
-			if o := t.of[vertex{node: e.to}]; o != r {
+			if o := t.ringOf[vertex{node: e.to}]; o != r {
 				r.weakest = r.weakest.Weaker(o.weakest)
 			}
 		}

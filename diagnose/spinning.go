@@ -10,79 +10,76 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// spinning finds threads of parallel regions that are in a loop of the program until a word
-// of memory changes. It is a hang if all other threads wait for one of them, or do the same;
-// else it is not known who may change it.
-func spinning(d *drawer) []picture.Verdict {
+// findSpinning finds threads of parallel regions that are in a loop of the program until a word of memory changes. That
+// is a hang if all other threads wait for one of them, or do the same; else it is unknown which thread may change it.
+func findSpinning(d *dependencies, c *covered) []picture.Verdict {
 	var out []picture.Verdict
 	var stuck []int
-	told := map[target]bool{}
-	_, after, known := sleepers(d)
+	seen := map[waitKey]bool{}
+	s := findSleepers(d)
 	for _, lwp := range d.order {
 		w := d.waits[lwp]
-		spins := w.Kind == picture.WaitFlag || w.Kind == picture.WaitNothing
-		if !spins || told[targetOf(w)] || d.behind[lwp] {
+		if !isLoop(w.Kind) || seen[keyOf(w)] || c.sleepers[lwp] {
 			continue
 		}
-		told[targetOf(w)] = true
-		lwps := slices.Clone(d.sameTarget(w))
-		if !slices.ContainsFunc(lwps, d.inRegion) {
+		seen[keyOf(w)] = true
+		lwps := slices.Clone(d.waitersFor(w))
+		if !slices.ContainsFunc(lwps, d.isInRegion) {
 			continue
 		}
-		hangs := known && d.nobodyWakes(w, after) || endless(d, w)
-		out = append(out, tellSpinning(d, w, lwps, hangs))
+		hangs := s.known && s.isNeverWoken(w) || isEndless(d.index, w)
+		out = append(out, explainSpinning(d, w, lwps, hangs))
 		if hangs {
 			stuck = append(stuck, lwps...)
 		}
 	}
-	d.never(picture.Likely, stuck)
+	d.markStuck(picture.Likely, stuck)
 	for i := range out {
 		if out[i].Severity == picture.SeverityHang {
 			d.addBlocked(&out[i])
-			tellUnheld(d, &out[i])
+			explainUnheld(d.index, &out[i])
 		}
 	}
 	return out
 }
 
-// tellUnheld names the locks that threads behind a verdict wait for and nobody is known to hold: one that
-// was left without a release may be the cause of all.
-func tellUnheld(d *drawer, v *picture.Verdict) {
-	told := map[target]bool{}
+// explainUnheld names the locks without a known holder that threads behind a verdict wait for: a lock that was left
+// without a release may be the cause of all.
+func explainUnheld(x *index, v *picture.Verdict) {
+	seen := map[waitKey]bool{}
 	for _, lwp := range v.Waiting {
-		w, l := d.waits[lwp], d.locks[lwp]
-		if w == nil || l == nil || !l.Held || told[targetOf(w)] {
+		w, l := x.waits[lwp], x.locks[lwp]
+		if w == nil || l == nil || !l.Held || seen[keyOf(w)] {
 			continue
 		}
-		told[targetOf(w)] = true
+		seen[keyOf(w)] = true
 		if _, known := oneHolder(l.Holders); known {
 			continue
 		}
 		v.Explanation += fmt.Sprintf(" Or the cause is %s, which %s for: who holds it is not known, and it may have "+
-			"been left without a release.", phrase.Awaited(d.target(w)), d.wait(d.sameTarget(w)))
+			"been left without a release.", phrase.Awaited(x.waitTarget(w)), x.threadsWait(x.waitersFor(w)))
 	}
 }
 
-// endless reports whether a thread is in a loop that has no way out, and no signal takes it out.
-func endless(d *drawer, w *picture.Wait) bool {
-	l := d.locks[w.Thread]
+// isEndless reports whether a thread is in a loop that has no way out, and that no signal ends.
+func isEndless(x *index, w *picture.Wait) bool {
+	l := x.locks[w.Thread]
 	return w.Kind == picture.WaitNothing && l != nil && l.MayRelease != nil && !l.MayRelease.Incomplete
 }
 
-// tellSpinning makes the verdict on threads that wait for the same word.
-func tellSpinning(d *drawer, w *picture.Wait, lwps []int, hangs bool) picture.Verdict {
-	v := picture.Verdict{
-		Kind: picture.VerdictSpinning, Severity: picture.SeverityInfo, Certainty: picture.Certain, Threads: lwps,
-	}
+// explainSpinning returns the verdict on threads that wait for the same word.
+func explainSpinning(d *dependencies, w *picture.Wait, lwps []int, hangs bool) picture.Verdict {
+	v := newVerdict(picture.VerdictSpinning, picture.Likely)
+	v.Threads = lwps
 	at := ""
-	if f, ok := loopAt(d, w); ok {
+	if f, ok := loopFrame(d.index, w); ok {
 		at = " in " + place(f)
 	}
 	who, verb := fmt.Sprintf("%d threads", len(lwps)), "spin"
 	if len(lwps) == 1 {
-		who, verb = d.who(lwps[0]), "spins"
+		who, verb = d.threadName(lwps[0]), "spins"
 	}
-	v.Summary = fmt.Sprintf("%s %s%s until %s changes", who, verb, at, flagName(d.target(w)))
+	v.Summary = fmt.Sprintf("%s %s%s until %s changes", who, verb, at, flagName(d.waitTarget(w)))
 	if w.Kind == picture.WaitNothing {
 		v.Summary = fmt.Sprintf("%s %s%s in a loop that reads no variable and has no way out", who, verb, at)
 	}
@@ -90,14 +87,14 @@ func tellSpinning(d *drawer, w *picture.Wait, lwps []int, hangs bool) picture.Ve
 		v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", lwp, d.waits[lwp].Evidence))
 	}
 	if !hangs {
+		v.Severity, v.Certainty, v.Fix = picture.SeverityInfo, picture.Certain, ""
 		return v
 	}
-	v.Severity, v.Certainty = picture.SeverityHang, picture.Likely
 	if w.Kind == picture.WaitNothing {
 		v.Explanation = "Nothing that another thread does ends the loop. Where the source has a condition, the " +
 			"compiler tested it once, before the loop: it may do so if the variable is not atomic."
 		read := "#pragma omp atomic read, std::atomic"
-		if f, ok := loopAt(d, w); ok && inFortran(f.File) {
+		if f, ok := loopFrame(d.index, w); ok && isFortran(f.File) {
 			read = "!$omp atomic read"
 		}
 		v.Fix = "read the variable atomically in the loop (" + read + "), and write it so; " +
@@ -108,14 +105,12 @@ func tellSpinning(d *drawer, w *picture.Wait, lwps []int, hangs bool) picture.Ve
 	v.Explanation = "With the memory as it is, the loop has no end. Every other thread is in such a loop, too, " +
 		"or waits for one that is."
 	v.Evidence = append(v.Evidence, "no other thread of the process is at work")
-	v.Fix = "change it, by an atomic write, on every path that lets the others wait for it; or use what OpenMP has " +
-		"for waiting: a barrier, a taskwait, depend clauses"
-	tellPolled(d, &v, w)
+	explainPolled(d.index, &v, w)
 	return v
 }
 
-// inFortran reports whether a source file is one of Fortran, by its name, as gfortran and flang do.
-func inFortran(file string) bool {
+// isFortran reports whether a source file is a Fortran file by its extension, as gfortran and flang do.
+func isFortran(file string) bool {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case ".f", ".for", ".ftn", ".f77", ".f90", ".f95", ".f03", ".f08", ".f18", ".fpp":
 		return true
@@ -123,33 +118,33 @@ func inFortran(file string) bool {
 	return false
 }
 
-// tellPolled says of threads that try to acquire a lock in a loop who has it, or where it was left.
-func tellPolled(d *drawer, v *picture.Verdict, w *picture.Wait) {
+// explainPolled adds the holder of a lock that threads try to acquire in a loop, or the place where it was left.
+func explainPolled(x *index, v *picture.Verdict, w *picture.Wait) {
 	if w.Call == "" {
 		return
 	}
 	v.Evidence = append(v.Evidence, fmt.Sprintf("the loop calls %s, which does not get %s", w.Call,
-		flagName(d.target(w))))
+		flagName(x.waitTarget(w))))
 	v.Fix = "release it on every path out of the code that acquires it, and hold it over no wait for those who need it"
-	l := d.locks[w.Thread]
+	l := x.locks[w.Thread]
 	if l == nil {
 		return
 	}
 	h, held := oneHolder(l.Holders)
 	switch {
 	case held && h.Thread == w.Thread:
-		v.Explanation = fmt.Sprintf("%s holds it itself: no try can succeed.", d.who(h.Thread))
+		v.Explanation = fmt.Sprintf("%s holds it itself: no try can succeed.", x.threadName(h.Thread))
 		v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", h.Thread, h.Evidence))
 	case held:
 		v.Explanation = fmt.Sprintf("%s holds it, and cannot proceed before one of the threads that try.",
-			d.who(h.Thread))
+			x.threadName(h.Thread))
 		v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", h.Thread, h.Evidence))
 	default:
-		v.Explanation += goesOn(l, "it")
+		v.Explanation += leakSentence(l, "it")
 	}
 }
 
-// flagName is what a loop reads.
+// flagName names the word that a loop reads.
 func flagName(t picture.WaitTarget) string {
 	if t.Name == "" && t.Address != nil {
 		return "the word at " + t.Address.String()
@@ -157,13 +152,13 @@ func flagName(t picture.WaitTarget) string {
 	return t.Name
 }
 
-// loopAt is where a thread waits for a flag, in a function as its stack calls it.
-func loopAt(d *drawer, w *picture.Wait) (picture.Frame, bool) {
+// loopFrame returns the frame of the loop in which a thread waits, with the function's name that its stack has.
+func loopFrame(x *index, w *picture.Wait) (picture.Frame, bool) {
 	if w.Awaited == nil || w.Awaited.Loop == nil {
 		return picture.Frame{}, false
 	}
 	at := *w.Awaited.Loop
-	for _, f := range d.frames(w.Thread) {
+	for _, f := range x.frames(w.Thread) {
 		if f.Kind == picture.FrameUser && f.Construct != "" && f.File == at.File && f.Line == at.Line {
 			return f, true
 		}

@@ -9,49 +9,41 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// starved finds threads that wait for detached tasks which have run, and whose
-// event nobody has fulfilled. Those that wait at one barrier do so together. A task that is
-// only counted is told of where the code that waits makes detached ones: one that is about to
-// begin, or has just ended, is counted as well.
-func starved(d *drawer) []picture.Verdict {
+// findStarvedTasks finds threads that wait for detached tasks which have been executed, and whose event is not
+// fulfilled. Threads that wait at one barrier have one verdict. Tasks that are only counted are reported where the
+// waiting code creates detached ones: a task that is about to start, or has just ended, is counted as well.
+func findStarvedTasks(d *dependencies, c *covered) []picture.Verdict {
 	var out []picture.Verdict
-	told := map[picture.ID]bool{}
+	seen := map[picture.ID]bool{}
 	for _, lwp := range d.order {
 		w := d.waits[lwp]
-		if d.reported[lwp] || w.Kind == picture.WaitBarrier && told[w.Region] {
+		if c.threads[lwp] || w.Kind == picture.WaitBarrier && seen[w.Region] {
 			continue
 		}
-		if c, ok := d.detachedTasks(w); ok && (c.sure || !c.unlisted) {
-			told[w.Region] = told[w.Region] || w.Kind == picture.WaitBarrier
-			out = append(out, d.onDetached(w, c))
+		if t, ok := detachedTasks(d.index, w); ok && (t.sure || !t.unlisted) {
+			seen[w.Region] = seen[w.Region] || w.Kind == picture.WaitBarrier
+			out = append(out, explainDetached(d, w, t))
 		}
 	}
 	return out
 }
 
-// detached are tasks that have run and wait for their event.
+// detached are tasks that have been executed and wait for their event.
 type detached struct {
-	count int
-	how   string
-	// unlisted tells that the runtime only counts them, and has no list that
-	// they are in: a task that a thread is just about to begin looks the same.
-	// sure tells that the code that waits makes detached tasks.
-	unlisted, sure bool
+	count    int
+	evidence string
+	// unlisted is set if the runtime only counts the tasks and no list contains them: a task that a thread is about to
+	// start looks the same.
+	unlisted bool
+	// sure is set if the waiting code creates detached tasks.
+	sure bool
 }
 
-func unfinished(n int) string {
-	if n == 1 {
-		return "1 unfinished child"
-	}
-	return fmt.Sprintf("%d unfinished children", n)
-}
-
-// detachedTasks reports whether w waits for tasks that have run, and wait for their
-// event, and for no others: those that the runtime keeps as such, or that it counts and
-// that no thread has and no queue. In a taskwait these are children of the task that
-// waits; a taskgroup and a barrier wait for others of the region too.
-func (x *index) detachedTasks(w *picture.Wait) (detached, bool) {
-	if x.facts.TasksTruncated || !x.quiet(w.Region) {
+// detachedTasks returns the detached tasks that w waits for; not ok if it waits for none, or also for other tasks. The
+// runtime keeps them as such, or counts them, and no thread or queue contains them. A taskwait waits for children of
+// the waiting task; a taskgroup and a barrier wait for other tasks of the region, too.
+func detachedTasks(x *index, w *picture.Wait) (detached, bool) {
+	if x.facts.TasksTruncated || !x.allMembersWait(w.Region) {
 		return detached{}, false
 	}
 	var c census
@@ -68,26 +60,26 @@ func (x *index) detachedTasks(w *picture.Wait) (detached, bool) {
 	case picture.WaitTaskgroup:
 		c = x.explicit[w.Region]
 	case picture.WaitBarrier:
-		if !leftTasks(x.facts.Barriers, w.Barrier) {
+		if !waitsForTasks(x.facts.Barriers, w.Barrier) {
 			return detached{}, false
 		}
 		c, counted = x.explicit[w.Region], x.regions[w.Region].Threads
 	default:
 		return detached{}, false
 	}
-	d := detached{count: c.events}
-	d.how = fmt.Sprintf("the runtime keeps %d unfinished %s as detached: executed, and in no queue", c.events, listed)
+	t := detached{count: c.events}
+	t.evidence = fmt.Sprintf("the runtime keeps %d unfinished %s as detached: executed, and in no queue", c.events,
+		listed)
 	if c.events == 0 {
-		d = unlisted(x, counted)
+		t = unlistedTasks(x, counted)
 	}
-	if d.unlisted && !d.sure && someInTask(x, w.Region) { // tasks suspended there are in no list
+	if t.unlisted && !t.sure && anyAtBarrierInTask(x, w.Region) { // no list contains tasks that are suspended there
 		return detached{}, false
 	}
-	return d, d.count > 0 && c.others == 0
+	return t, t.count > 0 && c.others == 0
 }
 
-// census counts unfinished tasks: those that have run and wait for their event, and the
-// others.
+// census counts unfinished tasks: those that have been executed and wait for their event, and the others.
 type census struct{ events, others int }
 
 func (c *census) add(t *picture.Task) {
@@ -100,10 +92,9 @@ func (c *census) add(t *picture.Task) {
 	}
 }
 
-// unlisted counts the children of the tasks that threads wait in, of which the runtime
-// lists none.
-func unlisted(x *index, lwps []int) detached {
-	d := detached{unlisted: true, sure: true}
+// unlistedTasks counts the children of the tasks that threads wait in, none of which the runtime lists.
+func unlistedTasks(x *index, lwps []int) detached {
+	t := detached{unlisted: true, sure: true}
 	whose := "its task has"
 	if len(lwps) > 1 {
 		whose = "tasks of the region have"
@@ -114,59 +105,63 @@ func unlisted(x *index, lwps []int) detached {
 			continue
 		}
 		if n := x.tasks[w.Task].IncompleteChildren; n != nil && *n > 0 {
-			d.count += *n
-			d.sure = d.sure && slices.Contains(x.facts.EventMakers, lwp)
+			t.count += *n
+			t.sure = t.sure && slices.Contains(x.facts.EventMakers, lwp)
 		}
 	}
-	d.how = fmt.Sprintf("%s %s; none is queued, waits for another task, or is on the stack of a thread",
-		whose, unfinished(d.count))
-	return d
+	t.evidence = fmt.Sprintf("%s %s; none is queued, waits for another task, or is on the stack of a thread",
+		whose, unfinishedChildren(t.count))
+	return t
 }
 
-// leftTasks reports whether all have arrived at a barrier, and tasks are left.
-func leftTasks(barriers []picture.Barrier, id picture.ID) bool {
+func unfinishedChildren(n int) string {
+	if n == 1 {
+		return "1 unfinished child"
+	}
+	return fmt.Sprintf("%d unfinished children", n)
+}
+
+// waitsForTasks reports whether all have arrived at a barrier, and tasks are left.
+func waitsForTasks(barriers []picture.Barrier, id picture.ID) bool {
 	return slices.ContainsFunc(barriers, func(b picture.Barrier) bool {
 		return b.ID == id && b.WaitsForTasks
 	})
 }
 
-// onDetached is the verdict on a thread that waits for detached tasks, or on all that wait
-// for them at a barrier. It is one of a hang if nobody can come to fulfil their events.
-func (d *drawer) onDetached(w *picture.Wait, c detached) picture.Verdict {
-	v := picture.Verdict{
-		Kind: picture.VerdictTaskStarved, Severity: picture.SeverityInfo, Certainty: picture.Possible,
-		Threads: []int{w.Thread}, Tasks: []picture.ID{w.Task},
-		Evidence:    []string{c.how, "all other threads of its team wait"},
-		Explanation: "A task with a detach clause completes when its event is fulfilled, not when its code ends.",
-		Fix: "call omp_fulfill_event for every detached task, also where the operation that it represents " +
-			"fails",
-	}
+// explainDetached returns the verdict on a thread that waits for detached tasks, or on all that wait for them at a
+// barrier. It is a hang if no thread or task can fulfil their events.
+func explainDetached(d *dependencies, w *picture.Wait, t detached) picture.Verdict {
+	v := newVerdict(picture.VerdictTaskStarved, picture.Likely)
+	v.Threads, v.Tasks = []int{w.Thread}, []picture.ID{w.Task}
+	v.Evidence = []string{t.evidence, "all other threads of its team wait"}
+	v.Explanation = "A task with a detach clause completes when its event is fulfilled, not when its code ends."
+	v.Fix = "call omp_fulfill_event for every detached task, also where the operation that it represents fails"
 	where := map[picture.WaitKind]string{
 		picture.WaitTaskwait: "waits in a taskwait", picture.WaitTaskgroup: "waits at the end of a taskgroup",
 	}[w.Kind]
-	who := d.who(w.Thread) + " " + where
+	who := d.threadName(w.Thread) + " " + where
 	if w.Kind == picture.WaitBarrier {
-		v.Threads, v.Tasks = d.sameTarget(w), []picture.ID{}
+		v.Threads, v.Tasks = d.waitersFor(w), []picture.ID{}
 		v.Evidence[1] = "all threads of its team wait there"
-		who = d.wait(v.Threads) + " at a barrier"
+		who = d.threadsWait(v.Threads) + " at a barrier"
 	}
-	which := fmt.Sprintf("%d detached tasks that have been executed and whose event is not fulfilled", c.count)
-	if c.count == 1 {
+	which := fmt.Sprintf("%d detached tasks that have been executed and whose event is not fulfilled", t.count)
+	if t.count == 1 {
 		which = "a detached task that has been executed and whose event is not fulfilled"
 	}
 	v.Summary = fmt.Sprintf("%s for %s", who, which)
-	if d.isStuck(w.Thread) {
-		v.Severity, v.Certainty = picture.SeverityHang, picture.Likely
-		v.Evidence = append(v.Evidence, "no code that a thread or a task may still reach calls omp_fulfill_event")
-		d.addBlocked(&v)
+	if !d.isStuck(w.Thread) {
+		v.Severity, v.Certainty = picture.SeverityInfo, picture.Possible
+		return v
 	}
+	v.Evidence = append(v.Evidence, "no code that a thread or a task may still reach calls omp_fulfill_event")
+	d.addBlocked(&v)
 	return v
 }
 
-// queuedForever is the verdict on a ring of threads that wait for what a queued
-// task would do, which none of them may run.
-func (d *drawer) queuedForever(r *ring) picture.Verdict {
-	v := picture.Verdict{Kind: picture.VerdictTaskStarved, Severity: picture.SeverityHang, Certainty: r.own}
+// explainQueued returns the verdict on a ring of threads that depend on a queued task which none of them may execute.
+func explainQueued(d *dependencies, r *ring) picture.Verdict {
+	v := newVerdict(picture.VerdictTaskStarved, r.own)
 	for _, n := range r.nodes {
 		switch {
 		case n.isThread():
@@ -179,61 +174,51 @@ func (d *drawer) queuedForever(r *ring) picture.Verdict {
 	slices.Sort(v.Tasks)
 	d.addBlocked(&v)
 	if slices.ContainsFunc(v.Threads, func(lwp int) bool { return d.waits[lwp].Kind == picture.WaitCondition }) {
-		unsignalled(d, &v)
+		explainUnsignalled(d.index, &v)
 		return v
 	}
 	for _, id := range v.Tasks {
 		v.Evidence = append(v.Evidence, fmt.Sprintf("the task %sis queued; it is tied and descends from no task "+
-			"that one of these threads waits in", d.madeAt(id)))
+			"that one of these threads waits in", d.taskPlace(id)))
 	}
 	for _, lwp := range v.Threads {
 		w := d.waits[lwp]
-		v.Evidence = append(v.Evidence, fmt.Sprintf("%s waits for %s: %s", d.who(lwp), phrase.Awaited(d.target(w)),
-			d.childrenOf(w)))
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%s waits for %s: %s", d.threadName(lwp),
+			phrase.Awaited(d.waitTarget(w)), childrenText(d.index, w)))
 	}
-	v.Summary = fmt.Sprintf("%s for work that depends on a queued task, and may not run it", d.wait(v.Threads))
+	v.Summary = fmt.Sprintf("%s for work that depends on a queued task, and may not run it", d.threadsWait(v.Threads))
 	if len(v.Threads) > 1 {
 		v.Summary = fmt.Sprintf("%s for work that depends on a queued task, and none of them may run it",
-			d.wait(v.Threads))
+			d.threadsWait(v.Threads))
 	}
 	v.Explanation = "A thread that waits in a tied task may run only descendants of that task (the task scheduling " +
 		"constraint). All threads of the team wait in such tasks."
-	v.Fix = "make the task a child of the task that waits for it, wait outside of tied tasks, or use one more thread"
 	return v
 }
 
-// unsignalled tells of threads that wait on condition variables, which a queued task would signal.
-func unsignalled(d *drawer, v *picture.Verdict) {
-	v.Certainty = picture.Likely // that it would is known from its code
+// explainUnsignalled explains threads that wait on condition variables which a queued task would signal.
+func explainUnsignalled(x *index, v *picture.Verdict) {
+	v.Certainty = picture.Likely // its code shows that it signals
 	for _, id := range v.Tasks {
 		v.Evidence = append(v.Evidence, fmt.Sprintf("the task %sis queued, its code may signal a condition variable, "+
-			"and no thread of its team is free to execute it", d.madeAt(id)))
+			"and no thread of its team is free to execute it", x.taskPlace(id)))
 	}
 	for _, lwp := range v.Threads {
-		v.Evidence = append(v.Evidence, fmt.Sprintf("%s waits for %s%s", d.who(lwp),
-			phrase.Awaited(d.target(d.waits[lwp])),
-			inPlace(d.index, lwp)))
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%s waits for %s%s", x.threadName(lwp),
+			phrase.Awaited(x.waitTarget(x.waits[lwp])), innermostLine(x.frames(lwp))))
 	}
-	v.Summary = d.wait(v.Threads) + " for what a queued task would signal, and no thread is left that could execute it"
+	v.Summary = x.threadsWait(v.Threads) + " for what a queued task would signal, and no thread is left that could " +
+		"execute it"
 	v.Explanation = "A thread that waits on a condition variable executes no tasks meanwhile. All threads of the " +
 		"team wait."
 	v.Fix = "execute the task that signals before threads wait for it, or let tasks wait for each other by " +
 		"dependences (depend(out: x), depend(in: x)), which occupy no thread"
 }
 
-// madeAt is where the construct of a task stands: "at x.c:12 ".
-func (x *index) madeAt(id picture.ID) string {
-	if t := x.tasks[id]; t != nil && t.Function != nil && t.Function.Line != 0 {
-		return fmt.Sprintf("at %s:%d ", base(t.Function.File), t.Function.Line)
-	}
-	return ""
-}
-
-// childrenOf counts the unfinished children of the task that waits, by construct and
-// state.
-func (x *index) childrenOf(w *picture.Wait) string {
-	if c, ok := x.detachedTasks(w); ok {
-		return c.how
+// childrenText counts the unfinished children of the waiting task, by construct and state.
+func childrenText(x *index, w *picture.Wait) string {
+	if t, ok := detachedTasks(x, w); ok {
+		return t.evidence
 	}
 	counts := map[string]int{}
 	var order []string
@@ -241,7 +226,7 @@ func (x *index) childrenOf(w *picture.Wait) string {
 		if !t.Unfinished() {
 			continue
 		}
-		what := x.madeAt(t.ID) + string(t.State)
+		what := x.taskPlace(t.ID) + string(t.State)
 		if counts[what]++; counts[what] == 1 {
 			order = append(order, what)
 		}

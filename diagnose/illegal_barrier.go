@@ -1,0 +1,295 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// The explanation and the fix of a barrier in an explicit task.
+const (
+	noBarrierInTask = "OpenMP allows no barrier in an explicit task: the threads of the team do not all execute it, " +
+		"and the barrier at which they wait themselves is complete only when the task is finished."
+	barrierOutOfTask = "wait for tasks with taskwait or taskgroup, and move the barrier out of the task: only the " +
+		"threads of the team themselves may encounter one, each outside of explicit tasks"
+)
+
+// illegalBarriers draws the verdicts on threads that wait at a barrier where OpenMP allows none.
+type illegalBarriers struct {
+	*dependencies
+	groups  []*group
+	covered *covered
+}
+
+// find returns the verdicts on barriers in explicit tasks, where the other members of the team need not come and whose
+// end their own barriers wait for, and on barriers in constructs that must not contain one.
+func (d *illegalBarriers) find() []picture.Verdict {
+	var out []picture.Verdict
+	for _, lwp := range d.order {
+		w := d.waits[lwp]
+		if _, ok := d.taskAtBarrier(w); !ok || d.covered.regions[w.Region] {
+			continue
+		}
+		d.covered.regions[w.Region] = true
+		out = append(out, d.explain(w))
+	}
+	return append(out, d.findMisplaced()...)
+}
+
+// taskAtBarrier returns the explicit task in whose code a thread waits at a barrier.
+func (x *index) taskAtBarrier(w *picture.Wait) (*picture.Task, bool) {
+	t := x.tasks[w.Task]
+	if w.Kind != picture.WaitBarrier || t == nil || t.Kind != picture.TaskExplicit || t.Thread != w.Thread {
+		return nil, false
+	}
+	// A thread that takes tasks while it is at a barrier of its own has that barrier's frame
+	// first, between two tasks.
+	for _, f := range x.frames(w.Thread) {
+		switch {
+		case f.Kind != picture.FrameUser:
+		case t.Function != nil && t.Function.Address != nil && f.Entry != nil && *f.Entry == *t.Function.Address,
+			f.Construct == "task":
+			return t, true
+		case f.Construct != "":
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+// explain returns the verdict on the barriers in tasks of one region. It is a hang if all members wait, as none of them
+// can finish the task then.
+func (d *illegalBarriers) explain(first *picture.Wait) picture.Verdict {
+	v := newVerdict(picture.VerdictIllegalBarrier, picture.Certain)
+	v.Severity, v.Region, v.Fix = picture.SeverityWarning, first.Region, barrierOutOfTask
+	for _, lwp := range d.order {
+		w := d.waits[lwp]
+		t, ok := d.taskAtBarrier(w)
+		if !ok || w.Region != first.Region {
+			continue
+		}
+		v.Threads, v.Tasks = append(v.Threads, lwp), append(v.Tasks, t.ID)
+		v.Evidence = append(v.Evidence, waitInTask(d.index, w, t))
+	}
+	v.Summary = phrase.Clauses(v.Evidence, 1, len(v.Threads))
+	v.Explanation = noBarrierInTask
+	if how := d.standstill(first.Region); how != "" {
+		v.Severity, v.Certainty = picture.SeverityHang, picture.Likely
+		v.Explanation += how
+		d.markStuck(v.Certainty, v.Threads)
+		d.addBlocked(&v)
+	}
+	return v
+}
+
+// waitInTask returns the clause on a thread that waits at a barrier in an explicit task.
+func waitInTask(x *index, w *picture.Wait, t *picture.Task) string {
+	at := "at a barrier"
+	if !w.EndOfRegion { // else a tail call hides where it is
+		at = barrierName(x, w.Thread)
+	}
+	text := fmt.Sprintf("%s waits %s, in the explicit task", x.threadName(w.Thread), at)
+	if hasLine(t.Function) {
+		text += " of " + codePlace(t.Function)
+	}
+	return text
+}
+
+// explainBarrierInTask changes the verdict on members of a team at different barriers to one on a barrier in an
+// explicit task, if one of them waits in such a task. It returns the region.
+func explainBarrierInTask(x *index, v *picture.Verdict) (region picture.ID, ok bool) {
+	for _, s := range v.Cycle {
+		w := x.waits[s.Thread]
+		t, ok := x.taskAtBarrier(w)
+		if !ok {
+			continue
+		}
+		v.Kind, v.Summary, v.Fix = picture.VerdictIllegalBarrier, waitInTask(x, w, t), barrierOutOfTask
+		v.Explanation = noBarrierInTask
+		return w.Region, true
+	}
+	return "", false
+}
+
+// standstill returns a sentence on the members of a region if none of them can finish the task with the barrier: each
+// sleeps at a barrier, is at an incomplete one, or waits for tasks, and no task is about to be executed. It returns ""
+// otherwise.
+func (d *illegalBarriers) standstill(id picture.ID) string {
+	r := d.regions[id]
+	unbegun := func(t picture.Task) bool { return t.Unbegun() && t.Region == id }
+	if r == nil || len(r.Threads) < r.TeamSize || d.facts.TasksTruncated || slices.ContainsFunc(d.pic.Tasks, unbegun) {
+		return ""
+	}
+	how := " All threads of the team sleep at barriers, and none of them can finish it."
+	for _, lwp := range r.Threads {
+		w := d.waits[lwp]
+		switch {
+		case w == nil:
+			return ""
+		case w.Kind == picture.WaitBarrier && (w.Asleep || d.isIncomplete(w)):
+		case w.Kind == picture.WaitTaskgroup, w.Kind == picture.WaitTaskwait && hasUnfinished(d.index, w.Task):
+			how = " All threads of the team are at barriers, or wait for tasks that were begun, and none of them can " +
+				"finish it."
+		default:
+			return ""
+		}
+	}
+	return how
+}
+
+// isIncomplete reports whether members of the team have not arrived at the barrier of w.
+func (d *illegalBarriers) isIncomplete(w *picture.Wait) bool {
+	return slices.ContainsFunc(d.groups, func(b *group) bool {
+		return slices.Contains(b.waits, w) && len(b.missing) > 0
+	})
+}
+
+// hasUnfinished reports whether the runtime counts unfinished children of a task.
+func hasUnfinished(x *index, id picture.ID) bool {
+	t := x.tasks[id]
+	return t != nil && t.IncompleteChildren != nil && *t.IncompleteChildren > 0
+}
+
+// anyAtBarrierInTask reports whether a member of a region waits at a barrier in an explicit task.
+func anyAtBarrierInTask(x *index, id picture.ID) bool {
+	return slices.ContainsFunc(x.regions[id].Threads, func(lwp int) bool {
+		w := x.waits[lwp]
+		if w == nil {
+			return false
+		}
+		_, ok := x.taskAtBarrier(w)
+		return ok
+	})
+}
+
+// findMisplaced finds threads that wait at a barrier in a construct that must not contain one, and that no verdict of a
+// hang covers.
+func (d *illegalBarriers) findMisplaced() []picture.Verdict {
+	var out []picture.Verdict
+	seen := map[picture.ID]bool{}
+	for _, lwp := range d.order {
+		w := d.waits[lwp]
+		in := misplacedIn(d.index, w)
+		if in == nil || in.Uncertain || d.covered.threads[lwp] || seen[w.Region] {
+			continue
+		}
+		seen[w.Region] = true
+		v := newVerdict(picture.VerdictIllegalBarrier, picture.Certain)
+		v.Severity, v.Threads, v.Region = picture.SeverityWarning, []int{lwp}, w.Region
+		explainMisplaced(&v, waitInConstruct(d.index, w, in))
+		v.Evidence = []string{"by the code on the thread's stack"}
+		out = append(out, v)
+	}
+	return out
+}
+
+// barrierOf returns the barrier that a thread waits at, nil if it is unknown.
+func barrierOf(x *index, w *picture.Wait) *picture.Barrier {
+	i := slices.IndexFunc(x.facts.Barriers, func(b picture.Barrier) bool { return b.ID == w.Barrier })
+	if i < 0 {
+		return nil
+	}
+	return &x.facts.Barriers[i]
+}
+
+// misplacedIn returns the construct in which a thread waits at a barrier, if the construct must not contain one; nil
+// otherwise.
+func misplacedIn(x *index, w *picture.Wait) *picture.Construct {
+	b := barrierOf(x, w)
+	if b == nil {
+		return nil
+	}
+	i := slices.IndexFunc(b.Misplaced, func(m picture.Misplaced) bool { return m.Thread == w.Thread })
+	if i < 0 {
+		return nil
+	}
+	return &b.Misplaced[i].Construct
+}
+
+// explainIfMisplaced changes a verdict on a cycle to one on a barrier in a construct that must not contain one: the
+// construct in which a thread of the cycle waits, or, for members of one team at different barriers, one in the code of
+// their region.
+func explainIfMisplaced(x *index, v *picture.Verdict) {
+	team := isTeamAtBarriers(x, v.Cycle)
+	for _, s := range v.Cycle {
+		w := x.waits[s.Thread]
+		if in := misplacedIn(x, w); in != nil && (team || !in.Uncertain) {
+			v.Region = w.Region
+			explainMisplaced(v, waitInConstruct(x, w, in))
+			return
+		}
+	}
+	atExplicit := func(s picture.CycleStep) bool {
+		t := x.threads[s.Thread]
+		return t != nil && t.State != nil && t.State.Name == picture.StateBarrierExplicit
+	}
+	if team && !slices.ContainsFunc(v.Cycle, atExplicit) { // else its place is the mistake
+		explainMisplacedInCode(x, v)
+	}
+}
+
+// waitInConstruct returns the clause on a thread that waits at a barrier in a construct.
+func waitInConstruct(x *index, w *picture.Wait, in *picture.Construct) string {
+	return fmt.Sprintf("%s waits %s, in %s", x.threadName(w.Thread), barrierName(x, w.Thread), constructText(in))
+}
+
+// explainMisplacedInCode changes a verdict on members of one team at different barriers to one on the barriers in
+// constructs in the code of their region.
+func explainMisplacedInCode(x *index, v *picture.Verdict) {
+	var what []string
+	for _, s := range v.Cycle {
+		b := barrierOf(x, x.waits[s.Thread])
+		if b == nil {
+			continue
+		}
+		for _, m := range b.Misplaced {
+			text := "a barrier is in " + constructText(&m.Construct)
+			if m.Frame != nil && m.Frame.Line != 0 {
+				text = fmt.Sprintf("the barrier at %s is in ", m.Frame.Place())
+				text += constructText(&m.Construct)
+			}
+			if m.Thread == 0 && !isAwaitedBarrier(x, v, m.Frame) && !slices.Contains(what, text) {
+				what = append(what, text)
+			}
+		}
+	}
+	if len(what) > 0 {
+		v.Region, v.Evidence = x.waits[v.Threads[0]].Region, append(what, v.Evidence...)
+		explainMisplaced(v, v.Summary+": "+phrase.Clauses(what, maxNamed, len(what)))
+	}
+}
+
+// isAwaitedBarrier reports whether a thread of the cycle, which is in no construct, waits at a barrier that is also
+// called from one: its place does not show which call it made.
+func isAwaitedBarrier(x *index, v *picture.Verdict, barrier *picture.Frame) bool {
+	return barrier != nil && barrier.Line != 0 && slices.ContainsFunc(v.Cycle, func(s picture.CycleStep) bool {
+		f, ok := innermost(x.frames(s.Thread))
+		return ok && f.File == barrier.File && f.Line == barrier.Line
+	})
+}
+
+// explainMisplaced sets the kind, the texts and the fix of a verdict on a barrier in a construct.
+func explainMisplaced(v *picture.Verdict, summary string) {
+	v.Kind, v.Summary = picture.VerdictIllegalBarrier, summary
+	v.Explanation = strings.TrimSpace("OpenMP allows no barrier there: the threads of the team do not all come to " +
+		"it, or not equally often. " + v.Explanation)
+	v.Fix = kindOf(v.Kind).Fix
+}
+
+// constructText returns "the critical construct at x.c:12, by the call at x.c:14".
+func constructText(c *picture.Construct) string {
+	name := "the " + c.Name + " construct"
+	if c.Uncertain {
+		name = "code for thread 0 alone (a master construct, or a condition on omp_get_thread_num())"
+	}
+	if c.Frame != nil && c.Frame.Line != 0 {
+		name += " at " + c.Frame.Place()
+	}
+	if c.Call != nil && c.Call.Line != 0 {
+		name += ", by the call at " + c.Call.Place()
+	}
+	return name
+}

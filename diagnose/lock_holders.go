@@ -1,0 +1,88 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// oneHolder returns the thread that holds a lock, if the code shows one and no second one with the same certainty.
+func oneHolder(hs []picture.Holder) (picture.Holder, bool) {
+	if len(hs) == 0 || hs[0].Certainty == picture.Possible {
+		return picture.Holder{}, false
+	}
+	return hs[0], len(hs) == 1 || hs[1].Certainty != hs[0].Certainty
+}
+
+// sureHolders returns the holders that are more than a possibility.
+func sureHolders(hs []picture.Holder) []picture.Holder {
+	return slices.DeleteFunc(slices.Clone(hs), func(h picture.Holder) bool { return h.Certainty == picture.Possible })
+}
+
+// holderOf returns the entry of a thread among the holders of a lock, nil if there is none.
+func holderOf(hs []picture.Holder, lwp int) *picture.Holder {
+	i := slices.IndexFunc(hs, func(h picture.Holder) bool { return h.Thread == lwp })
+	if i < 0 {
+		return nil
+	}
+	return &hs[i]
+}
+
+// holderOfInvalid returns the thread that holds a lock that no longer exists; 0 if no thread does, as the lock was
+// destroyed, or as no stack shows a holder. It is unknown if a thread may hold the lock.
+func (x *index) holderOfInvalid(w *picture.Wait, l *picture.Lock) (lwp int, known bool) {
+	if l.Destroyed || l.Owner != 0 {
+		return l.Owner, true
+	}
+	if h, ok := oneHolder(l.Holders); ok {
+		return h.Thread, true
+	}
+	return 0, len(x.otherHolders(w, l)) == 0 && x.facts.StacksComplete
+}
+
+// otherHolders returns the threads that may hold the lock that w waits for, and do not wait for it themselves.
+func (x *index) otherHolders(w *picture.Wait, l *picture.Lock) []picture.Holder {
+	waiting := x.waitersFor(w)
+	return slices.DeleteFunc(slices.Clone(l.Holders),
+		func(h picture.Holder) bool { return slices.Contains(waiting, h.Thread) })
+}
+
+// leakSentence returns the sentence on code that leaves a lock without a release; "" if no such code is known.
+func leakSentence(l *picture.Lock, lock string) string {
+	at := leakPlaces(l)
+	if at == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Some code that acquires %s goes on without releasing it%s.", lock, at)
+}
+
+// leakPlaces names the places at which the code that acquires a lock leaves without a release; "" if none is known.
+func leakPlaces(l *picture.Lock) string {
+	var at []string
+	for _, w := range l.Leaks {
+		text := place(w.Frame)
+		if w.ExitCall != "" {
+			text = fmt.Sprintf("%s out of the call at %s", exitWords(w.ExitCall), text)
+		}
+		at = append(at, text)
+	}
+	if len(at) == 0 {
+		return ""
+	}
+	return ": by " + strings.Join(at, ", or by ")
+}
+
+// exitWords names the way by which a call of a function that does not return leaves its caller.
+func exitWords(function string) string {
+	how := "an exception"
+	switch {
+	case strings.HasSuffix(function, "_exit"): // pthread_exit, thrd_exit
+		how = "the end of the thread"
+	case strings.Contains(function, "longjmp"):
+		how = "a jump"
+	}
+	name, _, _ := strings.Cut(function, "(")
+	return fmt.Sprintf("%s (%s)", how, name)
+}

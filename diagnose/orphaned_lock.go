@@ -1,0 +1,284 @@
+package diagnose
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// orphans draws the verdicts on locks that no thread will release: their owner has ended, or no code that may still be
+// executed releases them.
+type orphans struct {
+	*dependencies
+	covered *covered
+}
+
+// orphan is a lock that no thread will release, or several that were left in the same way.
+type orphan struct {
+	waits   []*picture.Wait // of one thread for each lock
+	locks   []*picture.Lock
+	targets []picture.WaitTarget
+	threads []int // all that wait
+}
+
+// find returns one verdict for each group of orphaned locks, and covers the threads that wait for them.
+func (d *orphans) find() []picture.Verdict {
+	var gone, left []*orphan
+	seen := map[waitKey]bool{}
+	unreleased := d.unreleased()
+	for _, lwp := range d.order {
+		w, l := d.waits[lwp], d.locks[lwp]
+		if l == nil || !l.Held || l.InvalidReason != "" || seen[keyOf(w)] {
+			continue
+		}
+		o := &orphan{
+			waits: []*picture.Wait{w}, locks: []*picture.Lock{l}, targets: []picture.WaitTarget{d.waitTarget(w)},
+			threads: slices.Clone(d.waitersFor(w)),
+		}
+		switch {
+		case l.OwnerEnded:
+			gone = append(gone, o)
+		case unreleased[lwp]:
+			left = addOrphan(left, o)
+		default:
+			continue
+		}
+		seen[keyOf(w)] = true
+	}
+	var out []picture.Verdict
+	for _, o := range gone {
+		out = append(out, d.explainEndedOwner(o))
+	}
+	shown := slices.ContainsFunc(left, func(o *orphan) bool { return leakPlaces(o.locks[0]) != "" })
+	for _, o := range left {
+		if threads, evidence, ok := d.entangled(o); ok && !shown {
+			out = append(out, d.explainEntangled(o, threads, evidence))
+		} else {
+			out = append(out, d.explainLeft(o))
+		}
+	}
+	return out
+}
+
+// addOrphan adds an orphan to a list, or its locks to an orphan of the same kind that was left at the same places.
+func addOrphan(list []*orphan, o *orphan) []*orphan {
+	i := slices.IndexFunc(list, func(p *orphan) bool {
+		return p.targets[0].Kind == o.targets[0].Kind && leakPlaces(p.locks[0]) == leakPlaces(o.locks[0])
+	})
+	if i < 0 {
+		return append(list, o)
+	}
+	list[i].waits = append(list[i].waits, o.waits...)
+	list[i].locks = append(list[i].locks, o.locks...)
+	list[i].targets = append(list[i].targets, o.targets...)
+	list[i].threads = append(list[i].threads, o.threads...)
+	return list
+}
+
+// unreleased returns the threads that wait for a lock which none of its releasers will release, even if all threads did
+// proceed that other verdicts explain. A releaser may also sleep until another thread comes to a barrier of the C
+// library, or, if the code shows where the lock was left, until another thread wakes it: while the threads that wait
+// for the lock do not, no thread will. Such sleepers are covered.
+func (d *orphans) unreleased() map[int]bool {
+	explained := func(n node) bool {
+		return d.covered.threads[n.lwp] || d.nodes[n].never && !(n.isThread() && d.isHelped(n.lwp))
+	}
+	awaitsRelease := func(stuck map[node]bool, lwp int) bool {
+		return stuck[node{lwp: lwp}] && slices.ContainsFunc(d.nodes[node{lwp: lwp}].bundles, func(b *bundle) bool {
+			return b.may
+		})
+	}
+	out := map[int]bool{}
+	stuck := d.fixpoint(nil, explained, knownHelp)
+	for _, lwp := range d.order {
+		if awaitsRelease(stuck, lwp) {
+			out[lwp] = true
+		}
+	}
+	meeting, asleep := unwokenSleepers(d.dependencies)
+	for _, sleeping := range [][]node{meeting, asleep} {
+		stuck := d.fixpoint(setOf(sleeping), explained, knownHelp)
+		for _, lwp := range d.order {
+			l := d.locks[lwp]
+			if out[lwp] || !awaitsRelease(stuck, lwp) || len(sleeping) > len(meeting) && len(l.Leaks) == 0 {
+				continue
+			}
+			out[lwp] = true
+			for _, n := range sleeping {
+				d.covered.sleepers[n.lwp] = true
+			}
+		}
+	}
+	if len(d.covered.sleepers) > 0 {
+		d.markStuck(picture.Likely, slices.Sorted(maps.Keys(d.covered.sleepers)))
+	}
+	return out
+}
+
+// unwokenSleepers returns the sleepers that no thread wakes, as long as the threads that cannot proceed without them do
+// not either: those at barriers of the C library, and all. It returns none if one of them may be woken.
+func unwokenSleepers(d *dependencies) (meeting, all []node) {
+	s := findSleepers(d)
+	for _, n := range s.nodes {
+		w := d.waits[n.lwp]
+		if !s.known || !s.isNeverWoken(w) {
+			return nil, nil
+		}
+		if w.Kind == picture.WaitThreads {
+			meeting = append(meeting, n)
+		}
+	}
+	return meeting, s.nodes
+}
+
+// explainEndedOwner returns the verdict on a lock whose owner has ended.
+func (d *orphans) explainEndedOwner(o *orphan) picture.Verdict {
+	v := d.newVerdict(o, picture.Certain)
+	v.Explanation = fmt.Sprintf("The thread that acquired %s ended without releasing it, and no other thread can.",
+		phrase.Awaited(o.targets[0]))
+	v.Evidence = []string{o.locks[0].Evidence}
+	if o.waits[0].Kind != picture.WaitMutex {
+		v.Evidence = append(v.Evidence, "the runtime has no thread with that number")
+	}
+	return v
+}
+
+// explainLeft returns the verdict on locks that were left without a release.
+func (d *orphans) explainLeft(o *orphan) picture.Verdict {
+	v := d.newVerdict(o, d.certaintyOfAny(o.threads))
+	v.Explanation = fmt.Sprintf("Some thread acquired %s earlier, and left the code that acquires it without "+
+		"releasing it%s.", phrase.Awaited(o.targets[0]), leakPlaces(o.locks[0]))
+	if n := len(o.targets); n > 1 {
+		v.Explanation = fmt.Sprintf("Threads acquired these %d earlier, and left the code that acquires them "+
+			"without releasing them%s.", n, leakPlaces(o.locks[0]))
+	}
+	others := slices.DeleteFunc(slices.Clone(o.locks[0].MayRelease.Threads), func(lwp int) bool {
+		return slices.Contains(o.threads, lwp)
+	})
+	switch {
+	case leakPlaces(o.locks[0]) != "" && !anyMayHold(o.locks[0], others):
+	case len(others) > 0:
+		d.explainOthers(&v, o, others)
+	case o.targets[0].Kind == picture.WaitLock && o.locks[0].Implementation == "futex":
+		where := "where"
+		if len(o.locks[0].Holders) > 0 {
+			where = "on which path"
+		}
+		v.Explanation += " The code does not show " + where + "; memory that was never initialized as a lock looks " +
+			"the same, and so does a lock of GNU's runtime that was destroyed while others waited."
+		v.Fix += ", and initialize each lock (omp_init_lock) before its first use"
+	}
+	why := "no code that a thread may still reach releases it, except after acquiring it"
+	if len(others) > 0 {
+		why = "each thread whose code may still reach a release waits for what none of them will release"
+	}
+	if o.locks[0].Evidence != "" { // a futex that no runtime knows has none of its own
+		v.Evidence = append(v.Evidence, o.locks[0].Evidence)
+	}
+	v.Evidence = append(v.Evidence, o.holdersEvidence(), why)
+	return v
+}
+
+// explainOthers explains the waits of the threads whose code may still release a lock. One of them may hold it: the
+// frame that acquired it is gone if it ended in a tail call.
+func (d *orphans) explainOthers(v *picture.Verdict, o *orphan, others []int) {
+	v.Explanation = fmt.Sprintf("By the code of all threads, only these may still release %s, and none of them can "+
+		"proceed before that: %s.", phrase.Awaited(o.targets[0]), d.waitsText(others, ", which waits for "))
+	v.Fix = "acquire locks in the same order everywhere, hold none while waiting for others, and release each on " +
+		"every path out of the code that acquires it"
+	if goes := leakSentence(o.locks[0], phrase.Awaited(o.targets[0])); goes != "" {
+		v.Explanation = strings.TrimSpace(goes) + " " + v.Explanation
+		v.Fix = "release the lock on every path out of the code that acquires it; also acquire locks in the same " +
+			"order everywhere, and hold none while waiting for others"
+	}
+}
+
+// anyMayHold reports whether one of some threads may hold a lock by its code.
+func anyMayHold(l *picture.Lock, lwps []int) bool {
+	return slices.ContainsFunc(l.Holders, func(h picture.Holder) bool { return slices.Contains(lwps, h.Thread) })
+}
+
+// newVerdict returns the common part of the verdicts on orphaned locks, and covers the threads that wait.
+func (d *orphans) newVerdict(o *orphan, c picture.Certainty) picture.Verdict {
+	v := newVerdict(picture.VerdictLockOrphaned, c)
+	v.Threads = o.threads
+	v.Summary = fmt.Sprintf("%s for %s, which nobody will release", d.threadsWait(o.threads), firstTargets(o.targets))
+	for _, lwp := range o.threads {
+		d.covered.threads[lwp] = true
+	}
+	d.addBlocked(&v)
+	for _, lwp := range d.order {
+		if d.covered.sleepers[lwp] && !slices.Contains(v.Waiting, lwp) {
+			v.Waiting = append(v.Waiting, lwp)
+		}
+	}
+	slices.Sort(v.Waiting)
+	return v
+}
+
+// holdersEvidence names the threads that hold an orphaned lock by their code, or may.
+func (o *orphan) holdersEvidence() string {
+	l := o.locks[0]
+	if len(l.Holders) == 0 {
+		return "no frame of any thread is between a call that acquires it and one that releases it"
+	}
+	goes := func(h picture.Holder) bool { // it may continue, but reaches no release any more
+		return !slices.Contains(o.threads, h.Thread) && !slices.Contains(l.MayRelease.Threads, h.Thread)
+	}
+	some := l.MayRelease != nil && slices.ContainsFunc(l.Holders, goes)
+	first := l.Holders[0]
+	one := fmt.Sprintf("LWP %d: %s", first.Thread, first.Evidence)
+	if at := first.AcquiredAt; at != nil && at.Line != 0 {
+		one += " (" + at.Place() + ")"
+	}
+	switch many := threadCount(len(l.Holders)); {
+	case len(l.Holders) == 1 && some:
+		return "one thread may hold it, from earlier in the same code, and comes to no release any more; " + one
+	case len(l.Holders) == 1:
+		return "one thread may hold it, from earlier in the same code, and cannot go on before it is released; " + one
+	case some:
+		return many + " may hold it, from earlier in the same code, and each of them waits for it or comes to no " +
+			"release any more; " + one
+	default:
+		return many + " may hold it, from earlier in the same code, and none of them can go on before it is " +
+			"released, whichever does; " + one
+	}
+}
+
+// entangled finds threads that wait for each other's locks. By the code, each of the locks may be held by a thread that
+// waits for another of them, and no code leaves one: they are acquired in a loop, say, by addresses that the frames do
+// not keep. A lock that was left would need a second mistake. It is not ok if none of the threads may hold some lock.
+func (d *orphans) entangled(o *orphan) (threads []int, evidence []string, ok bool) {
+	threads = slices.Clone(o.threads)
+	for i, l := range o.locks {
+		waiters := d.waitersFor(o.waits[i])
+		n := slices.IndexFunc(l.Holders, func(h picture.Holder) bool {
+			return !slices.Contains(waiters, h.Thread) && d.locks[h.Thread] != nil && d.waits[h.Thread].Kind.Exclusive()
+		})
+		if n < 0 || len(l.Leaks) > 0 {
+			return nil, nil, false
+		}
+		h := l.Holders[n]
+		threads = append(threads, h.Thread)
+		evidence = append(evidence, fmt.Sprintf("%s: LWP %d: %s", phrase.Awaited(o.targets[i]), h.Thread, h.Evidence))
+	}
+	slices.Sort(threads)
+	return slices.Compact(threads), evidence[:min(len(evidence), maxNamed)], true
+}
+
+// explainEntangled returns the verdict on such threads.
+func (d *orphans) explainEntangled(o *orphan, threads []int, evidence []string) picture.Verdict {
+	o.threads = threads
+	v := d.newVerdict(o, picture.Likely)
+	v.Kind = picture.VerdictDeadlock
+	v.Summary = fmt.Sprintf("%d threads wait for each other and can never proceed", len(threads))
+	v.Explanation = d.waitsText(threads, " waits for ") + ". All of these locks are held, by the code " +
+		"only by threads that wait for another of them; which of them holds which is not known."
+	v.Fix = locksFix
+	v.Evidence = append(evidence, "all threads whose code may still release these locks wait for others of them")
+	return v
+}

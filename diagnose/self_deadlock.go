@@ -1,0 +1,198 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// selfDeadlocks draws the verdicts on threads that wait for a lock that they hold themselves.
+type selfDeadlocks struct{ *dependencies }
+
+// find returns the verdicts on threads whose lock no other code may release.
+func (d *selfDeadlocks) find() []picture.Verdict {
+	var out []picture.Verdict
+	for _, lwp := range d.order {
+		if d.isHelped(lwp) || d.isFreed(lwp) {
+			continue // another verdict explains why the threads that may release it do not
+		}
+		if v, ok := d.explain(lwp); ok {
+			out = append(out, v)
+		}
+	}
+	return joinUpgrades(d.index, out)
+}
+
+// findRemaining returns the verdicts on threads whose lock others may release that have not acquired it, and that
+// cannot proceed for a reason which no verdict explains.
+func (d *selfDeadlocks) findRemaining(all []picture.Verdict) []picture.Verdict {
+	explained := map[int]bool{}
+	for _, v := range all {
+		if v.Severity == picture.SeverityHang {
+			for _, lwp := range slices.Concat(v.Threads, v.Waiting) {
+				explained[lwp] = true
+			}
+		}
+	}
+	var out []picture.Verdict
+	for _, lwp := range d.order {
+		if explained[lwp] || !d.isHelped(lwp) || !d.isStuck(lwp) {
+			continue
+		}
+		if v, ok := d.explain(lwp); ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// explain returns the verdict on a thread that waits for a lock that it holds itself; not ok for any other thread.
+func (d *selfDeadlocks) explain(lwp int) (picture.Verdict, bool) {
+	w, l := d.waits[lwp], d.locks[lwp]
+	if l == nil || !l.Held || l.InvalidReason != "" {
+		return picture.Verdict{}, false
+	}
+	v := newVerdict(picture.VerdictSelfDeadlock, "")
+	v.Threads = []int{lwp}
+	step := d.step(lwp, lwp, nil)
+	h, ok := oneHolder(l.Holders)
+	if w.Kind == picture.WaitReadWrite { // others may hold it, too
+		own := holderOf(sureHolders(l.Holders), lwp)
+		if ok = own != nil; ok {
+			h = *own
+		}
+	}
+	switch {
+	case l.Owner == lwp:
+		v.Certainty, step.HeldEvidence = picture.Certain, l.Evidence
+	case l.Owner == 0 && !l.OwnerEnded && ok && h.Thread == lwp:
+		v.Certainty, step.HeldEvidence, step.HeldAt = h.Certainty, h.Evidence, h.AcquiredAt
+	default:
+		return picture.Verdict{}, false
+	}
+	if d.doubtful[node{lwp: lwp}] {
+		v.Certainty = picture.Possible
+	}
+	v.Cycle = []picture.CycleStep{step}
+	v.Evidence = []string{step.HeldEvidence}
+	what := phrase.Awaited(step.WaitsFor)
+	v.Summary = fmt.Sprintf("%s waits for %s, which it holds itself", d.threadName(lwp), what)
+	v.Explanation = fmt.Sprintf("%s acquired %s, has not released it, and now waits for its release%s, which "+
+		"only this thread could do.", d.threadName(lwp), what, innermostLine(d.frames(lwp)))
+	if w.Kind == picture.WaitStatic {
+		v.Summary = fmt.Sprintf("%s waits for %s, which it is in itself", d.threadName(lwp), what)
+		v.Explanation = fmt.Sprintf("%s is in %s, and came to the same variable again, perhaps in a "+
+			"parallel region: it waits until the variable is initialized, which only this thread could do.",
+			d.threadName(lwp), what)
+	}
+	if w.Kind == picture.WaitOnce {
+		explainOnce(d.index, &v, what)
+	}
+	v.Fix = cmp.Or(w.Kind.Traits().AgainFix, picture.WaitLock.Traits().AgainFix)
+	if len(d.waitersFor(w)) > 1 && w.Kind == picture.WaitMutex {
+		v.Fix = "unlock the mutex on every path before it is locked again, and before a parallel region " +
+			"whose threads lock it: a recursive mutex would let this thread go on, not the others that wait"
+	}
+	if isUpgrade(w, l) {
+		explainUpgrade(d.index, &v, what)
+	}
+	if h := holderOf(l.Holders, lwp); h != nil && h.SuspendedAt != nil {
+		explainAcrossTasks(d.index, &v, h, what)
+	}
+	explainHandler(&v, w, what)
+	explainLeak(d.index, &v)
+	d.addBlocked(&v)
+	return v, true
+}
+
+// explainHandler adds to a verdict where a signal's handler interrupted the thread that waits in it: only the code
+// there may release the object of the wait, and it continues when the handler has returned.
+func explainHandler(v *picture.Verdict, w *picture.Wait, what string) {
+	if w.Awaited == nil || w.Awaited.Interrupted == nil {
+		return
+	}
+	at := place(*w.Awaited.Interrupted)
+	v.Explanation += fmt.Sprintf(" It waits in a handler of a signal, which interrupted %s: that code goes on only "+
+		"when the handler has returned.", at)
+	v.Evidence = append(v.Evidence, "there is a signal's frame on its stack, between the handler and "+at)
+	v.Fix = fmt.Sprintf("a handler must not wait for %s, which the code that it interrupts may have: let it only set "+
+		"a flag (volatile sig_atomic_t) or write to a pipe, and do the work elsewhere, or block the signal "+
+		"(pthread_sigmask) where it is held", what)
+}
+
+// explainAcrossTasks explains a thread that acquired a lock in one task and waits for it in another one, which it was
+// given meanwhile: a nestable lock belongs to a task, and would not help.
+func explainAcrossTasks(x *index, v *picture.Verdict, h *picture.Holder, what string) {
+	in := place(*h.SuspendedAt)
+	v.Explanation = fmt.Sprintf("%s acquired %s in one task, came to the %s in %s while it had it, and was given "+
+		"another task there, which now waits for its release.", x.threadName(h.Thread), what, h.SuspendedIn, in)
+	v.Fix = fmt.Sprintf("release it before the %s in %s, where other tasks may be executed; a nestable lock would "+
+		"hang as well, as it belongs to a task", h.SuspendedIn, in)
+}
+
+// explainOnce explains a thread that is in a function which is executed once, and waits for the end of that function.
+func explainOnce(x *index, v *picture.Verdict, what string) {
+	step := &v.Cycle[0]
+	v.Summary = fmt.Sprintf("%s waits for %s, which it is in itself", x.threadName(step.Thread), what)
+	v.Explanation = fmt.Sprintf("%s is in %s%s, and came to a call for the same flag again%s: it waits until that "+
+		"function has returned, which only this thread could do.", x.threadName(step.Thread), what,
+		placeAfter(", called in ", step.HeldAt), innermostLine(x.frames(step.Thread)))
+}
+
+// isUpgrade reports whether a holder of a read-write lock waits for it for writing and no thread writes: it holds the
+// lock for reading.
+func isUpgrade(w *picture.Wait, l *picture.Lock) bool {
+	return w.Kind == picture.WaitReadWrite && l.Owner == 0 && strings.HasSuffix(w.Call, "wrlock")
+}
+
+// explainUpgrade explains a thread that holds a read-write lock for reading and waits for it for writing.
+func explainUpgrade(x *index, v *picture.Verdict, what string) {
+	step := &v.Cycle[0]
+	v.Summary = fmt.Sprintf("%s waits for %s for writing, which it has for reading itself", x.threadName(step.Thread),
+		what)
+	v.Explanation = fmt.Sprintf("%s acquired %s for reading%s, has not released it, and now waits to acquire it for "+
+		"writing%s: nobody writes before all who read have released it, this thread too.", x.threadName(step.Thread),
+		what, placeAfter(" in ", step.HeldAt), innermostLine(x.frames(step.Thread)))
+	v.Fix = upgradeFix
+}
+
+// upgradeFix is the fix for a thread that acquires a lock for writing while it holds it for reading.
+const upgradeFix = "release it for reading first (unlock, or end the shared_lock's scope), acquire it for writing, " +
+	"and test again what was read: another thread may have written in between; or acquire it for writing at once"
+
+// joinUpgrades joins the verdicts on upgrades of the same lock at the same places.
+func joinUpgrades(x *index, all []picture.Verdict) []picture.Verdict {
+	same := func(a, b *picture.CycleStep) bool {
+		at, bt := a.HeldAt, b.HeldAt
+		return at != nil && bt != nil && at.Line == bt.Line && at.File == bt.File && at.Function == bt.Function &&
+			innermostLine(x.frames(a.Thread)) == innermostLine(x.frames(b.Thread)) &&
+			keyOf(x.waits[a.Thread]) == keyOf(x.waits[b.Thread])
+	}
+	var out []picture.Verdict
+	for i := range all {
+		v := &all[i]
+		k := slices.IndexFunc(out, func(o picture.Verdict) bool {
+			return v.Fix == upgradeFix && o.Fix == upgradeFix && same(&o.Cycle[0], &v.Cycle[0])
+		})
+		if k < 0 {
+			out = append(out, *v)
+			continue
+		}
+		o := &out[k]
+		o.Threads, o.Certainty = append(o.Threads, v.Threads...), o.Certainty.Weaker(v.Certainty)
+	}
+	for i := range out {
+		o := &out[i]
+		if len(o.Threads) < 2 {
+			continue
+		}
+		o.Summary = fmt.Sprintf("%d threads wait for %s for writing, which each of them has for reading itself",
+			len(o.Threads), phrase.Awaited(o.Cycle[0].WaitsFor))
+		o.Waiting = slices.DeleteFunc(o.Waiting, func(lwp int) bool { return slices.Contains(o.Threads, lwp) })
+	}
+	return out
+}

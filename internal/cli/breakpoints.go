@@ -6,19 +6,20 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// breakpointsVerb lists the standard's breakpoint locations.
+// breakpointsVerb returns the verb breakpoints.
 func (a *app) breakpointsVerb() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "breakpoints CORE|PID", Short: "Where a debugger can stop the runtime, by the standard's names",
-		Long: `The breakpoint locations of the runtime by the standard's names, such as
-ompd_bp_parallel_begin, with the address and how it was found: by its symbol, by
-the code of a stripped runtime, or an equivalent that all such events pass.
+		Use: "breakpoints CORE|PID", Short: "List the standard's breakpoint locations in the runtime",
+		Long: `Lists the breakpoint locations that OpenMP's standard defines, such as
+ompd_bp_parallel_begin, each with its address and the source of that address: the
+symbol, the code of a stripped runtime, or an equivalent location that every such
+event passes.
 
-Runtimes reach most of them only in programs that were started with
-OMP_DEBUG=enabled. The sites, where they decide whether to do that, are passed at
-every event.`,
+Runtimes reach most of these locations only in programs that were started with
+OMP_DEBUG=enabled. --sites adds the places in the runtime where it checks that
+setting; every event passes them.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.see(args[0], session.Question{Breakpoints: true}, func(answer *session.Answer) error {
+			return a.ask(args[0], session.Question{Breakpoints: true}, func(answer *session.Answer) error {
 				p, err := a.printer(a.Stdout)
 				if err != nil {
 					return err
@@ -27,6 +28,7 @@ every event.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&a.sites, "sites", false, "also where the runtime decides whether to reach each location")
+	cmd.Flags().BoolVar(&a.sites, "sites", false, "also list the places where the runtime decides whether to reach "+
+		"each location")
 	return a.targeted(cmd)
 }

@@ -1,5 +1,5 @@
-// Package cli is the command line of ompd-inspect: its verbs, their flags and the exit
-// status. It only parses, asks and prints.
+// Package cli implements the command line of ompd-inspect: its verbs, their flags and the exit status. It
+// parses the command line, asks a target, and prints the answer.
 package cli
 
 import (
@@ -22,11 +22,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
 )
 
-// Command is the tool as it was started: its version, the commit that was built, and its three files.
+// Command is one start of the tool: its version, the commit it was built from, and its standard files.
 type Command struct {
 	Version, Commit       string
 	Stdin, Stdout, Stderr *os.File
-	// Alone says that the process ends with the command, so that it may give up rights.
+	// Alone reports whether the process ends with the command, so that it may give up rights.
 	Alone bool
 }
 
@@ -36,7 +36,7 @@ type usageError struct{ err error }
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
-// Run executes one command line and returns the exit status. It ends early when ctx does.
+// Run executes one command line and returns the exit status. It ends early when ctx is canceled.
 func (c Command) Run(ctx context.Context, args []string) int {
 	return (&app{Command: c, ctx: ctx}).run(args)
 }
@@ -45,10 +45,10 @@ func (c Command) Run(ctx context.Context, args []string) int {
 func (a *app) run(args []string) int {
 	root := a.command()
 	if isCompletion(args) {
-		args = a.completing(root, args)
+		args = a.prepareCompletion(root, args)
 	}
 	root.SetArgs(withDefaultVerb(root, args))
-	help := &remembering{Writer: a.Stdout}
+	help := &errorWriter{Writer: a.Stdout}
 	root.SetOut(help)
 	root.SetErr(a.Stderr)
 	checkCompletion(root)
@@ -60,7 +60,7 @@ func (a *app) run(args []string) int {
 		fmt.Fprintf(a.Stderr, "ompd-inspect: %v\n", err)
 		return ExitError
 	}
-	err := mapped(func() error { return root.ExecuteContext(a.ctx) })
+	err := recoverMapped(func() error { return root.ExecuteContext(a.ctx) })
 	if err == nil {
 		err = help.err
 	}
@@ -86,7 +86,7 @@ func (a *app) run(args []string) int {
 	if !errors.Is(err, errReported) {
 		fmt.Fprintf(a.Stderr, "ompd-inspect: %v\n", err)
 	}
-	if wrong || errors.Is(err, fs.ErrNotExist) { // a verb that is spelled wrongly looks like a core that is not there
+	if wrong || errors.Is(err, fs.ErrNotExist) { // a misspelled verb is read as a missing core
 		fmt.Fprintln(a.Stderr, "`ompd-inspect --help` shows the verbs and flags")
 	}
 	if wrong {
@@ -95,27 +95,27 @@ func (a *app) run(args []string) int {
 	return ExitError
 }
 
-// canceled reports whether a look ended because its context did, here or at a server.
+// canceled reports whether an operation ended because its context was canceled, here or on a server.
 func canceled(err error) bool {
 	var e *client.Error
 	return errors.Is(err, context.Canceled) || errors.As(err, &e) && e.Code == codes.Canceled
 }
 
-// remembering is a writer that remembers an error: who prints the help does not.
-type remembering struct {
+// errorWriter is a writer that keeps the first error, because cobra ignores errors when it prints the help.
+type errorWriter struct {
 	io.Writer
 	err error
 }
 
 // Write implements io.Writer.
-func (r *remembering) Write(p []byte) (int, error) {
+func (r *errorWriter) Write(p []byte) (int, error) {
 	n, err := r.Writer.Write(p)
 	r.err = cmp.Or(r.err, err)
 	return n, err
 }
 
-// outputError is why writing to a file failed, nil if that is not what err says. A pipe
-// that nobody reads ends the process by SIGPIPE, as it does with other tools.
+// outputError returns the cause of a failed write to out. It returns nil if err is another error. A closed pipe
+// ends the process by SIGPIPE, as with other tools.
 func outputError(err error, out *os.File) error {
 	var e *fs.PathError
 	if errors.As(err, &e) && e.Op == "write" && e.Path == out.Name() {
@@ -124,9 +124,9 @@ func outputError(err error, out *os.File) error {
 	return nil
 }
 
-// mapped runs f, in which it is an error that a file is cut short while it is mapped, as
-// by a linker that writes an executable anew.
-func mapped(f func() error) (err error) {
+// recoverMapped runs f. It returns an error if a mapped file is truncated while f reads it, for example by a
+// linker that overwrites an executable.
+func recoverMapped(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		switch p := recover(); {
@@ -140,8 +140,7 @@ func mapped(f func() error) (err error) {
 	return f()
 }
 
-// checkCompletion makes an error of a shell that is missing, or that there is no
-// completion for.
+// checkCompletion makes `completion` without a shell, or with an unknown one, a usage error.
 func checkCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -153,13 +152,13 @@ func checkCompletion(root *cobra.Command) {
 			shells = append(shells, shell.Name())
 		}
 		c.RunE = func(*cobra.Command, []string) error {
-			return usageError{fmt.Errorf("completion: for which shell? It is there for %s", strings.Join(shells, ", "))}
+			return usageError{fmt.Errorf("completion: which shell? It supports %s", strings.Join(shells, ", "))}
 		}
 	}
 }
 
-// checkHelp makes help for a verb that does not exist a usage error: cobra prints the help of root, as
-// root takes any arguments.
+// checkHelp makes help for a verb that does not exist a usage error: cobra would print the help of root, as
+// root accepts any arguments.
 func checkHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {
@@ -180,15 +179,15 @@ func checkHelp(root *cobra.Command) {
 	}
 }
 
-// words is a command line as far as it shows which verb is meant.
+// words describes the start of a command line: whether it names a verb or a target.
 type words struct {
-	verb   bool // it has one
-	target bool // without a verb, it has a word or a flag that names a target
-	others bool // without a verb, it has a flag that root does not have
+	verb   bool // it has a verb
+	target bool // it has no verb, but a word or a flag that names a target
+	others bool // it has no verb, but a flag that root does not have
 }
 
-// wordsOf reads a command line up to its first verb or target.
-func wordsOf(root *cobra.Command, args []string) (w words) {
+// parseWords reads a command line up to its first verb or target.
+func parseWords(root *cobra.Command, args []string) (w words) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		if !strings.HasPrefix(arg, "-") || arg == standardStream {
@@ -208,7 +207,7 @@ func wordsOf(root *cobra.Command, args []string) (w words) {
 			w.target = true
 		}
 		if apart {
-			i++ // the flag's value is the next word: it is not a verb
+			i++ // the next word is the flag's value, not a verb
 		}
 	}
 	return w
@@ -221,8 +220,8 @@ func isVerb(root *cobra.Command, word string) bool {
 	})
 }
 
-// flagOf returns the flag of root that a word is, nil if root has none of that name. apart reports
-// whether its value is the next word.
+// flagOf returns the flag of root that a word names, or nil. apart reports whether the flag's value is the next
+// word.
 func flagOf(root *cobra.Command, word string) (f *pflag.Flag, apart bool) {
 	name, long := strings.CutPrefix(word, "--")
 	name, _, given := strings.Cut(strings.TrimLeft(name, "-"), "=")
@@ -242,15 +241,15 @@ func flagOf(root *cobra.Command, word string) (f *pflag.Flag, apart bool) {
 	return nil, false
 }
 
-// withDefaultVerb makes `ompd-inspect core.1234` mean `ompd-inspect report
+// withDefaultVerb adds the verb report to a command line that has a target and no verb, such as `ompd-inspect
 // core.1234`.
 func withDefaultVerb(root *cobra.Command, args []string) []string {
-	if w := wordsOf(root, args); !w.verb && w.target {
+	if w := parseWords(root, args); !w.verb && w.target {
 		return append([]string{"report"}, args...)
 	}
 	return args
 }
 
-// builtin are the verbs that cobra adds when it executes.
+// builtin lists the verbs that cobra adds when it executes.
 var builtin = []*cobra.Command{{Use: "help"}, {Use: "completion"}, {Use: cobra.ShellCompRequestCmd},
 	{Use: cobra.ShellCompNoDescRequestCmd}}

@@ -2,8 +2,8 @@ package cli
 
 import "testing"
 
-// A heap that was collected grows to the same size again, whatever stayed in use, and one
-// that is larger already by half.
+// TestGrowth checks that a collected heap may grow to the same size again, and that a larger heap may grow by
+// half.
 func TestGrowth(t *testing.T) {
 	for _, tt := range []struct {
 		used uint64

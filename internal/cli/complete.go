@@ -23,19 +23,19 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/live"
 )
 
-// isCompletion reports whether a command line is the question of a shell for completions.
+// isCompletion reports whether a command line is a shell's request for completions.
 func isCompletion(args []string) bool {
 	return len(args) > 1 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
-// completing prepares root for a shell's question, and returns the question with the verb that a
-// command line without one means: `ompd-inspect core.1234 --<TAB>` has the flags of report.
-func (a *app) completing(root *cobra.Command, args []string) []string {
+// prepareCompletion prepares root for a shell's request. It returns the request with the default verb added, so
+// that `ompd-inspect core.1234 --<TAB>` completes the flags of report.
+func (a *app) prepareCompletion(root *cobra.Command, args []string) []string {
 	a.registerCompletions(root)
 	request, typed := args[0], args[1:]
 	before, last := typed[:len(typed)-1], typed[len(typed)-1]
-	w := wordsOf(root, before)
-	// All flags but --version are those of report.
+	w := parseWords(root, before)
+	// report has all flags but --version
 	flag := strings.HasPrefix(last, "-") && !strings.HasPrefix(last, "--v")
 	if !w.verb && (w.target || w.others || flag) {
 		typed = append([]string{"report"}, typed...)
@@ -43,8 +43,8 @@ func (a *app) completing(root *cobra.Command, args []string) []string {
 	return append([]string{request}, typed...)
 }
 
-// flagWords are the values of flags that take one of a few words, by the flag's name. A word may
-// have a description behind a tab.
+// flagWords lists the values of flags that accept one of a few words, by the flag's name. A tab separates a
+// word from its description.
 var flagWords = map[string][]string{
 	"color":   {"auto\tcolors on a terminal", "always", "never"},
 	"sandbox": {string(sandbox.Auto) + "\tas far as the kernel can", string(sandbox.Require), string(sandbox.Off)},
@@ -52,31 +52,31 @@ var flagWords = map[string][]string{
 	"source":  layoutSources,
 }
 
-// flagLists are the values of flags that take a list of words, separated by commas.
+// flagLists lists the values of flags that accept a list of words, separated by commas.
 var flagLists = map[string][]string{
 	"fail-on": append([]string{failOnHang, failOnNothing}, diagnose.Names()...),
 	"events":  recordedEvents(),
 }
 
-// Flags by the kind of their values, beside those of a few words. All others name a file.
+// The other flags, by the kind of their values. A flag in none of these lists names a file.
 var (
 	directoryFlags = []string{"sysroot", "debug-dir", "allow-dir", "per-rank"}
-	// freeFlags have values that nothing here can list.
+	// freeFlags lists flags whose values cannot be listed.
 	freeFlags = []string{
 		"server", "listen", "connect", "hosts", "pods", "job", "slurm", "via", "region", "task", "detail",
 	}
-	// freeTypes are types of values that nothing here can list: numbers, times, sizes.
+	// freeTypes lists types of values that cannot be listed: numbers, times, sizes.
 	freeTypes = []string{"int", "intSlice", "duration", "size"}
-	// programVerbs take a program with its arguments, which the shell completes as files.
+	// programVerbs lists the verbs with a program and its arguments, which the shell completes as files.
 	programVerbs = []string{"run", "record", "dap", "dlv"}
 )
 
-// registerCompletions says for each flag and verb how its value is completed.
+// registerCompletions registers the completion of the values of each flag and the arguments of each verb.
 func (a *app) registerCompletions(cmd *cobra.Command) {
 	for _, flags := range []*pflag.FlagSet{cmd.PersistentFlags(), cmd.Flags()} {
 		flags.VisitAll(func(f *pflag.Flag) {
 			if complete := a.flagCompletion(f); complete != nil {
-				_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // an error if it is done already
+				_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // returns an error if it was registered before
 			}
 		})
 	}
@@ -88,7 +88,7 @@ func (a *app) registerCompletions(cmd *cobra.Command) {
 	}
 }
 
-// flagCompletion returns how the value of a flag is completed; nil for a file.
+// flagCompletion returns the completion of a flag's value; nil for a file.
 func (a *app) flagCompletion(f *pflag.Flag) cobra.CompletionFunc {
 	switch words, list := flagWords[f.Name], flagLists[f.Name]; {
 	case f.Name == pidFlag:
@@ -119,8 +119,8 @@ func (a *app) flagCompletion(f *pflag.Flag) cobra.CompletionFunc {
 	return nil
 }
 
-// completeList completes the last word of a list. Words that start with a sign are listed once
-// that is typed.
+// completeList completes the last word of a list. Words that start with a sign are listed only after the sign
+// is typed.
 func completeList(words []string, typed string) (out []string) {
 	comma := strings.LastIndexByte(typed, ',') + 1
 	head, last := typed[:comma], typed[comma:]
@@ -133,7 +133,7 @@ func completeList(words []string, typed string) (out []string) {
 	return out
 }
 
-// recordedEvents are the words of record --events.
+// recordedEvents returns the words of record --events.
 func recordedEvents() []string {
 	out := slices.Clone(eventSets)
 	for _, name := range eventNames {
@@ -142,7 +142,7 @@ func recordedEvents() []string {
 	return out
 }
 
-// completeFormat completes the formats that a verb has.
+// completeFormat completes the formats of a verb.
 func (a *app) completeFormat(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	about := map[report.Format]string{
 		report.Text: "for people", report.JSON: "for programs", report.HTML: "a page for a browser",
@@ -166,8 +166,8 @@ func (a *app) completeFormat(cmd *cobra.Command, _ []string, _ string) ([]string
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeTarget completes what a verb takes as its target, as its usage says: processes that use
-// OpenMP, cores, pictures, libraries. Where none matches, the shell completes files.
+// completeTarget completes the target of a verb, by its usage: processes that use OpenMP, cores, pictures,
+// libraries. If there is no match, the shell completes files.
 func (a *app) completeTarget(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 || a.pid != 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -192,13 +192,13 @@ func completeTargetFlag(_ *cobra.Command, _ []string, typed string) ([]string, c
 	return targetsLike(typed, isCore)
 }
 
-// targetsLike lists the processes that use OpenMP, the directories, and the files that takes reports,
-// whose names start as typed.
+// targetsLike lists the matches for typed: processes that use OpenMP, directories, and the files for which
+// takes returns true.
 func targetsLike(typed string, takes func(path string) bool) ([]string, cobra.ShellCompDirective) {
 	files := filesLike(typed, takes)
 	out := append(processesLike(typed), files...)
 	if len(files) > 0 && !slices.ContainsFunc(out, func(s string) bool { return !strings.HasSuffix(s, "/") }) {
-		return out, cobra.ShellCompDirectiveNoSpace // a path goes on
+		return out, cobra.ShellCompDirectiveNoSpace // the user may continue the path
 	}
 	return out, cobra.ShellCompDirectiveDefault
 }
@@ -211,12 +211,12 @@ func completeCores(_ *cobra.Command, _ []string, typed string) ([]string, cobra.
 // isCore reports whether a file is a core.
 func isCore(path string) bool { return probe(path) == coreFile }
 
-// completePID completes processes that use OpenMP.
+// completePID completes the number of a process that uses OpenMP.
 func completePID(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return processesLike(typed), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeLauncher completes processes that start ranks of MPI.
+// completeLauncher completes the number of a process that starts MPI ranks.
 func completeLauncher(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	for _, p := range live.List() {
@@ -228,13 +228,13 @@ func completeLauncher(_ *cobra.Command, _ []string, typed string) ([]string, cob
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// processesLike lists the processes with an OpenMP runtime whose number starts as typed, with
-// their command lines.
+// processesLike lists the processes with an OpenMP runtime whose number starts as typed, with their command
+// lines.
 func processesLike(typed string) (out []string) {
 	if strings.ContainsFunc(typed, func(r rune) bool { return r < '0' || r > '9' }) {
 		return nil
 	}
-	list, _, _ := live.Processes(context.Background(), usesOpenMP, 0) // none without /proc
+	list, _, _ := live.Processes(context.Background(), usesOpenMP, 0) // the list is empty without /proc
 	for _, p := range list {
 		if pid := strconv.Itoa(p.PID); strings.HasPrefix(pid, typed) {
 			out = append(out, cobra.CompletionWithDesc(pid, describeProgram(p.Executable, p.Command)))
@@ -243,7 +243,7 @@ func processesLike(typed string) (out []string) {
 	return out
 }
 
-// usesOpenMP classifies the modules of processes by whether they hold a runtime of OpenMP.
+// usesOpenMP classifies the modules of processes by whether they contain an OpenMP runtime.
 func usesOpenMP(defines, contains func(string) bool) (family string, ok bool) {
 	if kind, ok := readers.Recognize(defines, ""); ok {
 		return kind.Family, true
@@ -252,10 +252,10 @@ func usesOpenMP(defines, contains func(string) bool) (family string, ok bool) {
 	return kind.Family, ok
 }
 
-// maxDescription is how many letters of a command line describe a process.
+// maxDescription is the longest description of a process, in characters.
 const maxDescription = 60
 
-// describeProgram returns the command line of a process in one short line of printable letters.
+// describeProgram returns the command line of a process in one short line of printable characters.
 func describeProgram(executable string, command []string) string {
 	words := []string{filepath.Base(executable)}
 	if len(command) > 1 {
@@ -273,25 +273,25 @@ func describeProgram(executable string, command []string) string {
 	return string(line)
 }
 
-// Limits of the directory that is searched for cores: entries that are read, and files of these
-// that are opened to see what they are.
+// Limits of the search for cores in a directory: the number of entries, and the number of files that are opened
+// to find their kind.
 const (
 	maxListed = 20_000
 	maxProbed = 2_000
 )
 
-// filesLike lists the directories and the files that a verb takes whose path starts as typed.
+// filesLike lists the directories, and the files for which takes returns true, whose path starts as typed.
 func filesLike(typed string, takes func(path string) bool) (out []string) {
 	dir, prefix := filepath.Split(typed)
 	probed := 0
-	for _, e := range entries(dir) {
+	for _, e := range readEntries(dir) {
 		name := e.Name()
 		if !strings.HasPrefix(name, prefix) || strings.HasPrefix(name, ".") && prefix == "" ||
 			strings.ContainsFunc(name, unicode.IsControl) || name != strings.TrimSpace(name) {
 			continue
 		}
 		path := dir + name
-		if !e.Type().IsRegular() { // a link may be one to a core
+		if !e.Type().IsRegular() { // a link may lead to a core
 			info, err := os.Stat(path)
 			if err == nil && info.IsDir() {
 				out = append(out, path+"/")
@@ -311,8 +311,8 @@ func filesLike(typed string, takes func(path string) bool) (out []string) {
 	return out
 }
 
-// entries reads a directory, up to maxListed entries; none if it cannot be read.
-func entries(dir string) []os.DirEntry {
+// readEntries returns up to maxListed entries of a directory; none if it cannot be read.
+func readEntries(dir string) []os.DirEntry {
 	if dir == "" {
 		dir = "."
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// repeat repeats the lines that a client sends, but for one.
-func repeat(ctx context.Context, conn net.Conn) {
+// echoLines repeats the lines of a client. It panics at one of them.
+func echoLines(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	in := bufio.NewReader(conn)
@@ -29,9 +29,9 @@ func repeat(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// TestConnectionsApart has a defect panic in what is done for one connection: it is closed, the
-// log says where, and another one that is open meanwhile goes on, as do new ones. The debug
-// adapter and the proxy before Delve take their connections so.
+// TestConnectionsApart makes the code that serves one connection panic. That connection is closed and the log
+// names the place; another open connection and new ones continue. The debug adapter and the proxy for Delve
+// accept their connections in this way.
 func TestConnectionsApart(t *testing.T) {
 	printed, stdout, err := os.Pipe()
 	if err != nil {
@@ -47,7 +47,7 @@ func TestConnectionsApart(t *testing.T) {
 	e := editors{&app{Command: Command{Stdout: stdout, Stderr: stderr}}}
 	done := make(chan error, 1)
 	go func() {
-		done <- e.accept(ctx, "127.0.0.1:0", false, repeat)
+		done <- e.accept(ctx, "127.0.0.1:0", false, echoLines)
 		stdout.Close()
 		stderr.Close()
 	}()

@@ -14,19 +14,19 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// pair is one session with the proxy before gdb's adapter, and one without.
+// pair is one session with the proxy for gdb's adapter, and one without.
 type pair struct{ through, direct *daptest.Client }
 
-// pairOf starts both.
-func pairOf(b *testing.B) pair {
+// startPair starts both sessions.
+func startPair(b *testing.B) pair {
 	b.Helper()
 	line := []string{omptest.GdbOf(b, "sid"), "-nx", "-q", "-i", "dap"}
-	through, _ := proxied(b, buildTool(b), append([]string{"--"}, line...)...)
-	return pair{through, alone(b, line)}
+	through, _ := startProxy(b, buildTool(b), append([]string{"--"}, line...)...)
+	return pair{through, startAlone(b, line)}
 }
 
-// times measures the same on both sides in turn, and reports the medians and that of the differences.
-func (p pair) times(b *testing.B, do func(c *daptest.Client, i int)) {
+// compare runs the same on both sides in turn, and reports the medians and the median of the differences.
+func (p pair) compare(b *testing.B, do func(c *daptest.Client, i int)) {
 	b.Helper()
 	var through, direct, more []float64
 	for i := range b.N {
@@ -45,33 +45,33 @@ func (p pair) times(b *testing.B, do func(c *daptest.Client, i int)) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkProxyThreads is what an editor waits for at a core of 256 threads with the proxy before gdb, when the
-// look is done, and with gdb alone: for the list of threads, and for each stack.
+// BenchmarkProxyThreads measures how long an editor waits for a core of 256 threads, with the proxy for gdb
+// after its first snapshot, and with gdb alone: for the list of threads, and for each stack.
 func BenchmarkProxyThreads(b *testing.B) {
 	exe := omptest.Compile(b, omptest.Build{Program: "mixed"})
 	run := omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(b, 19), Mode: omptest.Gcore, Args: []string{"256"}}
 	core := omptest.Dump(b, run)
-	p := pairOf(b)
+	p := startPair(b)
 	var all []godap.Thread
 	for _, c := range []*daptest.Client{p.through, p.direct} {
-		begin(b, c, "attach", object{"coreFile": core.Core, "program": core.Exe})
+		openProgram(b, c, "attach", object{"coreFile": core.Core, "program": core.Exe})
 		if c == p.through {
 			c.Event("ompd/changed")
 		}
 		all = daptest.Ask[godap.ThreadsResponseBody](c, "threads", nil).Threads
 	}
 	b.Run("threads", func(b *testing.B) {
-		p.times(b, func(c *daptest.Client, _ int) { daptest.Ask[any](c, "threads", nil) })
+		p.compare(b, func(c *daptest.Client, _ int) { daptest.Ask[any](c, "threads", nil) })
 	})
 	b.Run("stackTrace", func(b *testing.B) {
-		p.times(b, func(c *daptest.Client, i int) {
+		p.compare(b, func(c *daptest.Client, i int) {
 			which := object{"threadId": all[i%len(all)].Id, "startFrame": 0, "levels": 20}
 			daptest.Ask[any](c, "stackTrace", which)
 		})
 	})
 }
 
-// stepped is a program that can be stepped in for ever while three of its team of four wait.
+// stepped is a program in which one thread can be stepped without end while the other three of its team wait.
 const stepped = `
 volatile long sum;
 void work(void) {
@@ -89,8 +89,8 @@ int main(void) {
 }
 `
 
-// BenchmarkProxyStep is a step in gdb with the proxy before it, and without, as an editor makes it that asks for
-// the threads and the stack at each stop.
+// BenchmarkProxyStep measures a step in gdb with and without the proxy, for an editor that requests the threads
+// and the stack at each stop.
 func BenchmarkProxyStep(b *testing.B) {
 	omptest.Needs(b, "a compiler")
 	dir := b.TempDir()
@@ -101,7 +101,7 @@ func BenchmarkProxyStep(b *testing.B) {
 	if out, err := exec.Command("gcc", "-g", "-fopenmp", source, "-o", exe).CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
-	p := pairOf(b)
+	p := startPair(b)
 	thread := map[*daptest.Client]int{}
 	stopped := func(c *daptest.Client) {
 		at := daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped")).ThreadId
@@ -119,7 +119,7 @@ func BenchmarkProxyStep(b *testing.B) {
 		stopped(c)
 		daptest.Ask[any](c, "setFunctionBreakpoints", object{"breakpoints": []object{}})
 	}
-	p.times(b, func(c *daptest.Client, _ int) {
+	p.compare(b, func(c *daptest.Client, _ int) {
 		daptest.Ask[any](c, "next", object{"threadId": thread[c]})
 		stopped(c)
 	})

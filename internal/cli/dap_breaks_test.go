@@ -16,14 +16,14 @@ import (
 // secondRegion is the line of the second parallel region of places.c.
 const secondRegion = 16
 
-// TestProxyBreaks has real debuggers stop where a region begins. With LLVM's runtime it is the second one, which is
-// asked for by a filter of exceptions with a place: of the stop at the first one the client hears nothing.
+// TestProxyBreaks makes real debuggers stop at the start of a region. With LLVM's runtime it is the second
+// region, selected by an exception filter with a place; the client gets no event for the stop at the first one.
 func TestProxyBreaks(t *testing.T) {
 	tool := buildTool(t)
 	t.Run("llvm", func(t *testing.T) {
 		run := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "places"}), Runtime: omptest.RuntimeOf(t, 16)}
 		option := object{"filterId": "ompd/parallel begin", "condition": "places.c:16"}
-		c, thread := brokenAt(t, tool, "sid", run, option)
+		c, thread := stopAtConstruct(t, tool, "sid", run, option)
 		stack := daptest.Ask[godap.StackTraceResponseBody](c, "stackTrace", object{"threadId": thread}).StackFrames
 		if !slices.ContainsFunc(stack, func(f godap.StackFrame) bool { return f.Line == secondRegion }) {
 			t.Errorf("it has stopped at %+v", stack)
@@ -33,18 +33,18 @@ func TestProxyBreaks(t *testing.T) {
 	t.Run("gnu", func(t *testing.T) {
 		exe := omptest.Compile(t, omptest.Build{Program: "places", Compiler: omptest.GCC})
 		run := omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t)}
-		c, thread := brokenAt(t, tool, "trixie", run, nil, "omp parallel begin", "omp parallel at places.c:16")
+		c, thread := stopAtConstruct(t, tool, "trixie", run, nil, "omp parallel begin", "omp parallel at places.c:16")
 		stack := daptest.Ask[godap.StackTraceResponseBody](c, "stackTrace", object{"threadId": thread}).StackFrames
 		if !slices.ContainsFunc(stack, func(f godap.StackFrame) bool { return f.Name == "main" }) {
 			t.Errorf("it has stopped at %+v", stack)
 		}
-		if !saidEvent(c, "breakpoint", "leave the place out") {
-			t.Error("it is not said that a place cannot be told")
+		if !awaitEvent(c, "breakpoint", "leave the place out") {
+			t.Error("no message says that a place is not supported")
 		}
 		daptest.Ask[any](c, "disconnect", object{"terminateDebuggee": true})
 	})
 	t.Run("lldb", func(t *testing.T) {
-		c, _ := proxied(t, tool, "--", omptest.Lldb(t, 19))
+		c, _ := startProxy(t, tool, "--", omptest.Lldb(t, 19))
 		daptest.Ask[any](c, "initialize", object{"adapterID": "x"})
 		set := daptest.Ask[godap.SetFunctionBreakpointsResponseBody](c, "setFunctionBreakpoints", object{
 			"breakpoints": []object{{"name": "omp parallel"}},
@@ -56,8 +56,9 @@ func TestProxyBreaks(t *testing.T) {
 	})
 }
 
-// TestProxyBreaksDelve has Delve stop where a region begins, by a breakpoint at an instruction of the runtime. LLVM's
-// is not at work before the program calls it: the breakpoint is set at the first stop behind that.
+// TestProxyBreaksDelve makes Delve stop at the start of a region, by a breakpoint at an instruction of the
+// runtime. LLVM's runtime is loaded but not initialized before the program calls it: the breakpoint is set at
+// the first stop after that.
 func TestProxyBreaksDelve(t *testing.T) {
 	tool := buildTool(t)
 	for name, run := range goPrograms(t) {
@@ -65,7 +66,7 @@ func TestProxyBreaksDelve(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			c, _ := proxied(t, tool, "--", omptest.Delve(t), "dap", "--check-go-version=false")
+			c, _ := startProxy(t, tool, "--", omptest.Delve(t), "dap", "--check-go-version=false")
 			daptest.Ask[any](c, "initialize", object{
 				"adapterID": "go", "linesStartAt1": true, "pathFormat": "path", "supportsInvalidatedEvent": true,
 			})
@@ -93,13 +94,13 @@ func TestProxyBreaksDelve(t *testing.T) {
 				}
 				daptest.Ask[any](c, "continue", object{"threadId": 1})
 			}
-			verifiedBreak(c)
+			awaitVerified(c)
 			if name == "gnu" {
 				daptest.Ask[any](c, "continue", object{"threadId": 1})
 				c.Event("stopped")
 				c.Event("ompd/changed")
-				if !saidEvent(c, "output", "OpenMP parallel begin") {
-					t.Error("it is not said at which event it has stopped")
+				if !awaitEvent(c, "output", "OpenMP parallel begin") {
+					t.Error("no message names the event of the stop")
 				}
 			}
 			daptest.Ask[any](c, "disconnect", object{"terminateDebuggee": true})
@@ -107,13 +108,13 @@ func TestProxyBreaksDelve(t *testing.T) {
 	}
 }
 
-// brokenAt starts a program under gdb, which stops in main; then breakpoints on constructs are set there, and it goes
-// on to one of them, in the thread that is returned.
-func brokenAt(
+// stopAtConstruct starts a program under gdb, which stops in main. It sets breakpoints on constructs and
+// continues to one of them, in the returned thread.
+func stopAtConstruct(
 	t *testing.T, tool, suite string, run omptest.Run, option object, names ...string,
 ) (c *daptest.Client, thread int) {
 	t.Helper()
-	c, _ = proxied(t, tool, "--", omptest.GdbOf(t, suite), "-nx", "-q", "-i", "dap")
+	c, _ = startProxy(t, tool, "--", omptest.GdbOf(t, suite), "-nx", "-q", "-i", "dap")
 	daptest.Ask[any](c, "initialize", object{"adapterID": "x", "supportsInvalidatedEvent": true})
 	environment := object{"LD_LIBRARY_PATH": filepath.Dir(run.Runtime.Lib)}
 	begun := c.Send("launch", object{"program": run.Exe, "env": environment})
@@ -136,25 +137,25 @@ func brokenAt(
 		t.Fatalf("launch: %s", m.Text)
 	}
 	at := daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
-	verifiedBreak(c)
+	awaitVerified(c)
 	daptest.Ask[any](c, "continue", object{"threadId": at.ThreadId})
 	at = daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
 	c.Event("ompd/changed")
-	if !saidEvent(c, "output", "OpenMP parallel begin") {
-		t.Error("it is not said at which event it has stopped")
+	if !awaitEvent(c, "output", "OpenMP parallel begin") {
+		t.Error("no message names the event of the stop")
 	}
 	return c, at.ThreadId
 }
 
-// saidEvent reports whether an event with a text has come.
-func saidEvent(c *daptest.Client, name, text string) bool {
+// awaitEvent reports whether an event with a text arrives.
+func awaitEvent(c *daptest.Client, name, text string) bool {
 	return slices.ContainsFunc(c.All(), func(m daptest.Message) bool {
 		return m.Event == name && strings.Contains(string(m.Body), text)
 	})
 }
 
-// verifiedBreak waits until a breakpoint of the proxy's is set.
-func verifiedBreak(c *daptest.Client) {
+// awaitVerified waits until a breakpoint of the proxy is set.
+func awaitVerified(c *daptest.Client) {
 	for {
 		var e godap.BreakpointEventBody
 		_ = json.Unmarshal(c.Event("breakpoint").Body, &e)

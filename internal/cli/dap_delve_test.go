@@ -10,15 +10,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestDapDelve looks at a Go program that Delve holds: its stacks have the goroutines, and as
-// it cannot be held here, pause only looks again and says so.
+// TestDapDelve inspects a Go program under Delve. Its stacks contain the goroutines. The adapter cannot stop
+// the program, so pause only takes a new snapshot and says so.
 func TestDapDelve(t *testing.T) {
 	omptest.Needs(t, "Delve")
 	h := omptest.StartUnderDelve(t, omptest.Run{
 		Exe: omptest.CompileGo(t, omptest.GCC), Runtime: omptest.Libgomp(t), Mode: omptest.Live,
 	})
-	c, _ := adapter(t)
-	ready(c)
+	c, _ := startAdapter(t)
+	initialize(c)
 	daptest.Ask[any](c, "attach", map[string]any{"target": "delve://" + h.Socket})
 	c.Event("stopped")
 	team, goroutines := 0, 0
@@ -38,7 +38,7 @@ func TestDapDelve(t *testing.T) {
 	}
 	daptest.Ask[any](c, "pause", map[string]any{"threadId": 0})
 	told := ""
-	for !strings.Contains(told, "not held") {
+	for !strings.Contains(told, "without stopping") {
 		told = daptest.BodyOf[godap.OutputEventBody](c, c.Event("output")).Output
 	}
 	c.Event("stopped")

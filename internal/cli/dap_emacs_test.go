@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// dapeScript attaches with a configuration, waits for the stop, and prints threads and the stack.
+// dapeScript attaches with a configuration, waits for the stop, and prints the threads and the stack.
 const dapeScript = `(require 'dape)
 (setq dape-request-timeout 600)
 (remove-hook 'dape-start-hook 'dape-info)
@@ -41,7 +41,7 @@ func TestDape(t *testing.T) {
 		t.Fatal(err)
 	}
 	arguments := fmt.Sprintf(":target %q :exe %q :sysroot %q", core, g.Exe, g.Sysroot)
-	printed := dape(t, emacs, []string{filepath.Dir(tool)}, fmt.Sprintf(dapeScript, "ompd", arguments))
+	printed := runDape(t, emacs, []string{filepath.Dir(tool)}, fmt.Sprintf(dapeScript, "ompd", arguments))
 	for _, want := range []string{
 		"THREAD OMP 0/3 wait_lock second", "THREAD OMP 2/3 work_parallel", "FRAME <OMP-lock_wait>",
 		"DEADLOCK: threads 0 and 1",
@@ -52,8 +52,8 @@ func TestDape(t *testing.T) {
 	}
 }
 
-// dape runs a script in Emacs, with the configurations of docs/dap.md, and returns what it prints.
-func dape(t *testing.T, emacs string, path []string, script string) string {
+// runDape runs a script in Emacs, with the configurations of docs/dap.md, and returns its output.
+func runDape(t *testing.T, emacs string, path []string, script string) string {
 	t.Helper()
 	doc, err := os.ReadFile("../../docs/dap.md")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestProxyLastEvents has gdb hold a deadlock of a program with the recorder: the scopes of
-// both threads have what they did last, which no debugger knows.
+// TestProxyLastEvents makes gdb stop a deadlocked program with the recorder: the scopes of both threads contain
+// their last events, which no debugger knows.
 func TestProxyLastEvents(t *testing.T) {
 	tool := buildTool(t)
 	for name, run := range deadlocks(t, omptest.Live) {
@@ -21,8 +21,8 @@ func TestProxyLastEvents(t *testing.T) {
 				load = "LD_PRELOAD="
 			}
 			run.Env = []string{load + omptest.Recorder(t)}
-			c, status := proxied(t, tool, "--", omptest.GdbOf(t, "sid"), "-nx", "-q", "-i", "dap")
-			begin(t, c, "attach", object{"pid": omptest.Start(t, run).PID})
+			c, status := startProxy(t, tool, "--", omptest.GdbOf(t, "sid"), "-nx", "-q", "-i", "dap")
+			openProgram(t, c, "attach", object{"pid": omptest.Start(t, run).PID})
 			c.Event("ompd/changed")
 			found := map[string]bool{}
 			for _, th := range daptest.Ask[godap.ThreadsResponseBody](c, "threads", nil).Threads {
@@ -38,7 +38,7 @@ func TestProxyLastEvents(t *testing.T) {
 	}
 }
 
-// newestEvent is what a thread did last, without the line.
+// newestEvent returns the last event of a thread, without the line.
 func newestEvent(c *daptest.Client, thread int) string {
 	which := object{"threadId": thread, "levels": 1}
 	f := daptest.Ask[godap.StackTraceResponseBody](c, "stackTrace", which).StackFrames[0]

@@ -22,31 +22,31 @@ type launched struct {
 	*runner
 	events chan dap.Event
 	cancel context.CancelFunc
-	copied sync.WaitGroup // what it writes
-	over   chan struct{}  // closed when it has ended
+	copied sync.WaitGroup // copies the program's output
+	over   chan struct{}  // closed after the program has ended
 
 	mu    sync.Mutex
-	death *live.Event // the process that stands still before it dies; nil if none does
+	death *live.Event // the process that is stopped before it dies; nil if there is none
 }
 
 // launch starts a program for a client of the adapter.
 func (e editors) launch(c dap.Launch, stdout, stderr func(string)) (dap.Program, error) {
 	after := time.Duration(c.HangAfter)
 	if after != 0 && after < minHang {
-		return nil, fmt.Errorf("hangAfter %v: it is at least %v, or 0 for never", after, minHang)
+		return nil, fmt.Errorf("hangAfter %v: it must be at least %v, or 0 for never", after, minHang)
 	}
-	r := &runner{app: e.one(c.Attach), hangAfter: after, ended: map[int]bool{}}
+	r := &runner{app: e.runFor(c.Attach), hangAfter: after, ended: map[int]bool{}}
 	l := &launched{runner: r, events: make(chan dap.Event), over: make(chan struct{})}
-	start, ends, err := l.files(stdout, stderr)
+	start, ends, err := l.makeFiles(stdout, stderr)
 	if err == nil {
-		start.Argv, start.Env, start.Dir = append([]string{c.Program}, c.Args...), environment(c.Env), c.Cwd
+		start.Argv, start.Env, start.Dir = append([]string{c.Program}, c.Args...), changedEnviron(c.Env), c.Cwd
 		if strings.Contains(c.Program, "/") && !filepath.IsAbs(c.Program) {
 			start.Argv[0] = filepath.Join(c.Cwd, c.Program)
 		}
 		r.program, err = start.Start()
 	}
 	for _, f := range start.Files {
-		f.Close() // the program has its own
+		f.Close() // the program has its own copy
 	}
 	if err != nil {
 		closeFiles(ends)
@@ -56,14 +56,14 @@ func (e editors) launch(c dap.Launch, stdout, stderr func(string)) (dap.Program,
 	ctx, l.cancel = context.WithCancel(context.Background())
 	r.pulse = &pulse{app: r.app, program: r.program, after: after, hung: make(chan []hang)}
 	if after > 0 {
-		go func() { noted(r.Stderr, contain.Run(func() error { r.pulse.watch(ctx); return nil })) }()
+		go func() { logPanic(r.Stderr, contain.Run(func() error { r.pulse.watch(ctx); return nil })) }()
 	}
-	go func() { noted(r.Stderr, contain.Run(func() error { l.watch(ctx, ends); return nil })) }()
+	go func() { logPanic(r.Stderr, contain.Run(func() error { l.watch(ctx, ends); return nil })) }()
 	return l, nil
 }
 
-// environment is that of this process, changed.
-func environment(changes map[string]*string) []string {
+// changedEnviron returns the environment of this process with changes applied. A nil value removes a variable.
+func changedEnviron(changes map[string]*string) []string {
 	var out []string
 	for _, e := range os.Environ() {
 		name, _, _ := strings.Cut(e, "=")
@@ -79,8 +79,8 @@ func environment(changes map[string]*string) []string {
 	return out
 }
 
-// files makes the standard files of the program, of which the ends are read here.
-func (l *launched) files(stdout, stderr func(string)) (start live.Launch, ends []*os.File, err error) {
+// makeFiles creates the standard files of the program. ends are the read ends of its outputs.
+func (l *launched) makeFiles(stdout, stderr func(string)) (start live.Launch, ends []*os.File, err error) {
 	if start.Files[0], err = os.Open(os.DevNull); err != nil {
 		return start, nil, err
 	}
@@ -95,7 +95,7 @@ func (l *launched) files(stdout, stderr func(string)) (start live.Launch, ends [
 	return start, ends, nil
 }
 
-// copyText gives what is read of a file to a function, until it ends.
+// copyText passes the text from a file to a function until the end of the file.
 func copyText(from *os.File, to func(string)) {
 	b := make([]byte, 4<<10)
 	for {
@@ -109,25 +109,25 @@ func copyText(from *os.File, to func(string)) {
 	}
 }
 
-// lastWords is how long is waited for what a program wrote before its end: it is there
-// already, but processes that it leaves behind may keep its files open.
-const lastWords = 100 * time.Millisecond
+// outputWait is the time to wait for the program's last output. The output is already in the pipe, but
+// processes that the program leaves may keep the pipe open.
+const outputWait = 100 * time.Millisecond
 
-// closeFiles ends the reading of files.
+// closeFiles closes files, which ends the reading of them.
 func closeFiles(list []*os.File) {
 	for _, f := range list {
 		f.Close()
 	}
 }
 
-// watch tells what becomes of the program.
+// watch reports the events of the program until its end.
 func (l *launched) watch(ctx context.Context, ends []*os.File) {
 	defer close(l.over)
 	defer l.cancel()
 	for {
 		select {
 		case list := <-l.pulse.hung:
-			if list = l.ordered(list); len(list) > 0 {
+			if list = l.reportOrder(list); len(list) > 0 {
 				l.pulse.reset()
 				l.inform(ctx, dap.Event{PID: list[0].pid, Hung: l.hangAfter})
 			}
@@ -135,21 +135,21 @@ func (l *launched) watch(ctx context.Context, ends []*os.File) {
 			switch {
 			case e.Ended:
 				for _, f := range ends {
-					_ = f.SetReadDeadline(time.Now().Add(lastWords))
+					_ = f.SetReadDeadline(time.Now().Add(outputWait))
 				}
 				l.copied.Wait()
 				closeFiles(ends)
 				l.inform(ctx, dap.Event{PID: e.PID, Ended: true, Status: shellStatus(e.Status)})
 				return
-			case e.Stopped: // by job control, which goes on by itself
+			case e.Stopped: // stopped by job control, which also continues it
 			default:
-				l.dies(ctx, e)
+				l.reportDeath(ctx, e)
 			}
 		}
 	}
 }
 
-// inform tells of an event, unless nobody listens any more.
+// inform sends an event to the client. It returns false if the client has disconnected.
 func (l *launched) inform(ctx context.Context, e dap.Event) bool {
 	select {
 	case l.events <- e:
@@ -159,8 +159,8 @@ func (l *launched) inform(ctx context.Context, e dap.Event) bool {
 	}
 }
 
-// dies tells of a process that is about to die, and waits until it may.
-func (l *launched) dies(ctx context.Context, e live.Event) {
+// reportDeath reports a process that is about to die, and waits until it is continued.
+func (l *launched) reportDeath(ctx context.Context, e live.Event) {
 	l.setDeath(&e)
 	may := make(chan struct{})
 	proceed := sync.OnceFunc(func() { close(may) })
@@ -181,7 +181,7 @@ func (l *launched) setDeath(e *live.Event) {
 	l.death = e
 }
 
-// shellStatus is how a program ended, as a shell has it.
+// shellStatus returns the exit status of a program as a shell reports it.
 func shellStatus(s unix.WaitStatus) int {
 	if s.Signaled() {
 		return ExitSignal + int(s.Signal())
@@ -189,15 +189,15 @@ func shellStatus(s unix.WaitStatus) int {
 	return s.ExitStatus()
 }
 
-// PID is the program's number.
+// PID returns the program's number.
 func (l *launched) PID() int { return l.program.PID() }
 
-// Events tells what becomes of it.
+// Events returns the channel of the program's events.
 func (l *launched) Events() <-chan dap.Event { return l.events }
 
-// Open opens a process of it.
+// Open opens a process of the program as a target.
 func (l *launched) Open(pid int) (*session.Target, error) {
-	o := l.open.session()
+	o := l.open.sessionOptions()
 	p, err := l.program.Open(pid, o.Live())
 	if err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func (l *launched) Open(pid int) (*session.Target, error) {
 	return session.OfProcess(p, death, o), nil
 }
 
-// Signal asks it to end, or ends it.
+// Signal asks the program to end; with force, it kills it.
 func (l *launched) Signal(force bool) {
 	if !force {
 		_ = unix.Kill(l.program.PID(), unix.SIGTERM)
@@ -222,7 +222,7 @@ func (l *launched) Signal(force bool) {
 	}
 }
 
-// Close ends it with all that it has started.
+// Close ends the program and all processes that it started.
 func (l *launched) Close() error {
 	l.cancel()
 	l.Signal(true)

@@ -16,25 +16,25 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// ready is a client that is ready for a stop.
-func ready(c *daptest.Client) {
+// initialize prepares a client for a stop.
+func initialize(c *daptest.Client) {
 	daptest.Ask[any](c, "initialize", map[string]any{"adapterID": "ompd"})
 	daptest.Ask[any](c, "configurationDone", nil)
 }
 
-// launch has the adapter start a program of a deadlock, and returns its number.
+// launch makes the adapter start a program with a deadlock, and returns its process ID.
 func launch(t *testing.T, c *daptest.Client, how map[string]any) int {
 	t.Helper()
 	rt := omptest.RuntimeOf(t, 16)
 	how["program"] = omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
 	how["env"] = map[string]any{"LD_LIBRARY_PATH": rt.Dir, "OMPD_TRUTH": nil}
-	ready(c)
+	initialize(c)
 	daptest.Ask[any](c, "launch", how)
 	return daptest.BodyOf[godap.ProcessEventBody](c, c.Event("process")).SystemProcessId
 }
 
-// said waits until the program has written a text.
-func said(c *daptest.Client, text string) {
+// awaitOutput waits until the program has written a text.
+func awaitOutput(c *daptest.Client, text string) {
 	all := ""
 	for !strings.Contains(all, text) {
 		if body := daptest.BodyOf[godap.OutputEventBody](c, c.Event("output")); body.Category == "stdout" {
@@ -43,13 +43,13 @@ func said(c *daptest.Client, text string) {
 	}
 }
 
-// gone reports whether there is no process of a number any more.
-func gone(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
+// isGone reports whether a process no longer exists.
+func isGone(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
 
-// TestDapLaunchCrash stops where the program is about to die, and lets it.
+// TestDapLaunchCrash stops a program that is about to die, and lets it die.
 func TestDapLaunchCrash(t *testing.T) {
 	omptest.Needs(t, "a compiler")
-	c, _ := adapter(t)
+	c, _ := startAdapter(t)
 	pid := launch(t, c, map[string]any{"args": []string{"abort"}})
 	stop := daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
 	omptest.Equal(t, "the stop", stop.Text, "DEADLOCK: threads 0 and 1")
@@ -57,7 +57,7 @@ func TestDapLaunchCrash(t *testing.T) {
 	if !strings.Contains(list[0].Name+list[1].Name+list[2].Name, "SIGABRT") {
 		t.Errorf("no thread got the signal: %+v", list)
 	}
-	omptest.Equal(t, "it is gone before it may", gone(pid), false)
+	omptest.Equal(t, "it died before it was continued", isGone(pid), false)
 	daptest.Ask[any](c, "continue", map[string]any{"threadId": 0})
 	omptest.Equal(t, "exit status", daptest.BodyOf[godap.ExitedEventBody](c, c.Event("exited")).ExitCode, 134)
 	c.Event("terminated")
@@ -67,23 +67,23 @@ func TestDapLaunchCrash(t *testing.T) {
 // TestDapLaunchHang stops a program that makes no progress, and ends it with the session.
 func TestDapLaunchHang(t *testing.T) {
 	omptest.Needs(t, "a compiler")
-	c, status := adapter(t)
+	c, status := startAdapter(t)
 	pid := launch(t, c, map[string]any{"args": []string{"wait"}, "hangAfter": minHang.String()})
 	stop := daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
 	omptest.Equal(t, "the stop", stop.Text, "DEADLOCK: threads 0 and 1")
-	c.CloseWrite() // the editor disappears
+	c.CloseWrite() // the editor disconnects
 	omptest.Equal(t, "exit status", <-status, ExitOK)
-	omptest.Equal(t, "the program is gone", gone(pid), true)
+	omptest.Equal(t, "the program is gone", isGone(pid), true)
 }
 
-// TestDapLaunchPause holds a program that runs, lets it go on, and has it end.
+// TestDapLaunchPause stops a running program, continues it, and ends it.
 func TestDapLaunchPause(t *testing.T) {
 	omptest.Needs(t, "a compiler")
-	c, _ := adapter(t)
+	c, _ := startAdapter(t)
 	launch(t, c, map[string]any{"args": []string{"wait"}})
 	list := daptest.Ask[godap.ThreadsResponseBody](c, "threads", nil).Threads
 	omptest.Equal(t, "threads of a running program", len(list), 1)
-	said(c, `"function"`) // its threads are in their places
+	awaitOutput(c, `"function"`) // its threads have reached their places
 	for range 2 {
 		daptest.Ask[any](c, "pause", map[string]any{"threadId": 0})
 		stop := daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
@@ -95,11 +95,11 @@ func TestDapLaunchPause(t *testing.T) {
 	c.Event("terminated")
 }
 
-// TestDapLaunchEnds runs a program that ends by itself: it has the environment and the
-// directory that it was given, and all that it wrote has come before its end.
+// TestDapLaunchEnds runs a program that ends normally. The program has the requested environment and directory,
+// and all of its output arrives before the event of its end.
 func TestDapLaunchEnds(t *testing.T) {
-	c, _ := adapter(t)
-	ready(c)
+	c, _ := startAdapter(t)
+	initialize(c)
 	dir := t.TempDir()
 	text := c.Refused("launch", map[string]any{"program": "/nowhere/program"})
 	if !strings.Contains(text, "no such file") {
@@ -125,7 +125,7 @@ func TestDapLaunchEnds(t *testing.T) {
 	omptest.Equal(t, "standard error", written["stderr"], "hello\n")
 }
 
-// TestDapListen serves two editors at a time on a port, and others after them.
+// TestDapListen serves two editors in parallel on a port, and others after them.
 func TestDapListen(t *testing.T) {
 	g, err := omptest.UnpackGolden("../../testdata/golden", "gnu-deadlock", t.TempDir())
 	if err != nil {
@@ -154,7 +154,7 @@ func TestDapListen(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := daptest.New(t, conn, conn)
-		ready(c)
+		initialize(c)
 		daptest.Ask[any](c, "attach", map[string]any{"target": g.Core, "exe": g.Exe, "sysroot": g.Sysroot})
 		return c
 	}
@@ -171,7 +171,7 @@ func TestDapListen(t *testing.T) {
 	third.Await()
 }
 
-// TestDapListenRefused listens for other machines only if that is asked for.
+// TestDapListenRefused checks that the adapter listens for other machines only on request.
 func TestDapListenRefused(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:4711", "example:4711", "4711"} {
 		c := Command{Version: "test", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
@@ -179,8 +179,8 @@ func TestDapListenRefused(t *testing.T) {
 	}
 }
 
-// TestSameUser knows the user of a connection by the kernel's table, and refuses what is not
-// in it.
+// TestSameUser checks that the user of a connection is found in the kernel's table, and that a connection that
+// is not listed there is refused.
 func TestSameUser(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
 		l, err := net.Listen("tcp", address)
@@ -206,8 +206,8 @@ func TestSameUser(t *testing.T) {
 	}
 }
 
-// elsewhere is a connection to another port than it has.
+// elsewhere is a connection with a wrong remote port.
 type elsewhere struct{ net.Conn }
 
-// RemoteAddr is a port that nobody has.
+// RemoteAddr returns an unused port.
 func (elsewhere) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }

@@ -18,16 +18,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
 )
 
-// maxEditors is how many sessions there are at a time; more connections wait.
+// maxEditors is the limit of sessions at a time; more connections wait.
 const maxEditors = 16
 
-// listen serves editors that connect, until a signal comes.
+// listen serves editors until a signal arrives.
 func (e editors) listen(ctx context.Context, address string, remote bool) error {
 	return e.accept(ctx, address, remote, func(ctx context.Context, conn net.Conn) { e.session(ctx, conn, remote) })
 }
 
-// accept calls serve, in a goroutine of its own, with each connection to an address, until a
-// signal comes; serve closes it.
+// accept calls serve for each connection to an address, in a goroutine of its own, until a signal arrives.
+// serve closes the connection.
 func (e editors) accept(ctx context.Context, address string, remote bool, serve func(context.Context, net.Conn)) error {
 	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM)
 	defer stop()
@@ -54,36 +54,37 @@ func (e editors) accept(ctx context.Context, address string, remote bool, serve 
 		}
 		sessions.Go(func() {
 			defer func() { <-places }()
-			noted(e.Stderr, contain.Run(func() error { serve(ctx, conn); return nil }))
+			logPanic(e.Stderr, contain.Run(func() error { serve(ctx, conn); return nil }))
 		})
 	}
 }
 
-// noted writes to a log where a panic was that ended what was done for one client.
-func noted(log io.Writer, err error) {
+// logPanic writes the stack of a panic that ended the work for one client to a log.
+func logPanic(log io.Writer, err error) {
 	var p *contain.Panic
 	if errors.As(err, &p) {
 		fmt.Fprintf(log, "ompd-inspect: %v\n%s\n", p, p.Stack)
 	}
 }
 
-// listenFor listens on an address, which is of the loopback interface unless others may
-// connect.
+// listenFor listens on an address. Unless remote is set, it must be an address of the loopback interface.
 func listenFor(address string, remote bool) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--listen %q: %w", address, err)}
 	}
 	if ip, err := netip.ParseAddr(host); !remote && host != "localhost" && (err != nil || !ip.IsLoopback()) {
-		const why = "who connects can look at your processes and start programs; --allow-remote lets other machines in"
+		const why = "a client can inspect your processes and start programs; --allow-remote accepts clients of " +
+			"other machines"
 		return nil, usageError{fmt.Errorf("--listen %s: %s", address, why)}
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	if a, ok := l.Addr().(*net.TCPAddr); !remote && (!ok || !a.IP.IsLoopback()) { // localhost is a name like others
-		return nil, errors.Join(fmt.Errorf("listen: %s is %v here, which is no loopback address", host, l.Addr()),
+	// localhost may be mapped to any address
+	if a, ok := l.Addr().(*net.TCPAddr); !remote && (!ok || !a.IP.IsLoopback()) {
+		return nil, errors.Join(fmt.Errorf("listen: %s is %v here, which is not a loopback address", host, l.Addr()),
 			l.Close())
 	}
 	return l, nil
@@ -95,7 +96,7 @@ func (e editors) session(ctx context.Context, conn net.Conn, remote bool) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if !remote {
 		if err := sameUser(conn); err != nil {
-			fmt.Fprintf(e.Stderr, "ompd-inspect: a connection of %v is refused: %v\n", conn.RemoteAddr(), err)
+			fmt.Fprintf(e.Stderr, "ompd-inspect: refused a connection from %v: %v\n", conn.RemoteAddr(), err)
 			return
 		}
 	}
@@ -105,8 +106,8 @@ func (e editors) session(ctx context.Context, conn net.Conn, remote bool) {
 	}
 }
 
-// unhurried takes back what main sets for a process that ends soon.
-func unhurried() {
+// restoreGC restores the garbage collector's settings that main changes for a process that ends soon.
+func restoreGC() {
 	debug.SetMemoryLimit(math.MaxInt64)
 	debug.SetGCPercent(100)
 }

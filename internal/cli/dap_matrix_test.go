@@ -14,16 +14,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// lane is a debug adapter, and how it is asked to hold a program.
+// lane is a debug adapter, and the arguments with which it opens a program.
 type lane struct {
 	name    string
-	line    func(t testing.TB) []string // starts it behind the proxy; nil for our own
+	line    func(t testing.TB) []string // starts the adapter for the proxy; nil for our own
 	process func(p *omptest.Process) object
 	core    func(core, exe string) object
-	noCore  string // why it opens no core, as it is said
+	noCore  string // the message if it opens no core
 }
 
-// lanes are the adapters for C: our own, and those that the proxy stands before.
+// lanes returns the adapters for C: our own, and those that the proxy relays to.
 func lanes() []lane {
 	gdb := func(suite string) func(t testing.TB) []string {
 		return func(t testing.TB) []string { return []string{omptest.GdbOf(t, suite), "-nx", "-q", "-i", "dap"} }
@@ -50,9 +50,10 @@ func lanes() []lane {
 	}
 }
 
-// TestAdapters shows a deadlock on both runtimes, as a core and as a process, through our own adapter and through each
-// debugger's behind the proxy: the threads' names, their stacks, the scopes of each frame, the verdict, and the verbs
-// in the console. What the proxy adds to a debugger's messages is taken out again.
+// TestAdapters shows a deadlock on both runtimes, as a core and as a process, through our own adapter and
+// through each debugger's adapter with the proxy. It checks the threads' names, their stacks, the scopes of
+// each frame, the verdict, and the verbs in the console. Without the additions of the proxy, the debugger's
+// messages are unchanged.
 func TestAdapters(t *testing.T) {
 	tool := buildTool(t)
 	for _, l := range lanes() {
@@ -68,10 +69,10 @@ func TestAdapters(t *testing.T) {
 	}
 }
 
-// check has the adapter hold a deadlock, and looks at what it shows.
+// check makes the adapter open a deadlock, and checks what it shows.
 func (l lane) check(t *testing.T, tool string, run omptest.Run) {
 	c, end, above := l.start(t, tool)
-	arguments, refused := l.hold(t, run)
+	arguments, refused := l.prepare(t, run)
 	if refused != "" {
 		daptest.Ask[any](c, "initialize", object{"adapterID": "x"})
 		attach := c.Send("attach", arguments)
@@ -83,13 +84,14 @@ func (l lane) check(t *testing.T, tool string, run omptest.Run) {
 		end()
 		return
 	}
-	begin(t, c, "attach", arguments)
+	openProgram(t, c, "attach", arguments)
 	checkShown(t, c, above)
 	end()
 }
 
-// hold makes a program, and what the adapter is asked to hold it with; refused is why it cannot.
-func (l lane) hold(t testing.TB, run omptest.Run) (arguments object, refused string) {
+// prepare builds a program and returns the arguments with which the adapter opens it; refused is the expected
+// error.
+func (l lane) prepare(t testing.TB, run omptest.Run) (arguments object, refused string) {
 	if run.Mode == omptest.Live {
 		return l.process(omptest.Start(t, run)), ""
 	}
@@ -97,21 +99,22 @@ func (l lane) hold(t testing.TB, run omptest.Run) (arguments object, refused str
 	return l.core(core.Core, core.Exe), l.noCore
 }
 
-// start starts the adapter. Numbers above one are ours; end ends the session, and looks at its records.
+// start starts the adapter. Numbers above the returned one are ours. end ends the session and checks the
+// recorded messages.
 func (l lane) start(t *testing.T, tool string) (c *daptest.Client, end func(), above int) {
 	if l.line == nil {
-		c, status := adapter(t, "--no-debuginfod")
+		c, status := startAdapter(t, "--no-debuginfod")
 		return c, func() { disconnect(t, c, status) }, 0
 	}
 	r := record(t, l.line(t))
-	c, status := proxied(t, tool, append([]string{"--"}, r.line...)...)
+	c, status := startProxy(t, tool, append([]string{"--"}, r.line...)...)
 	return c, func() {
 		disconnect(t, c, status)
 		r.check(t, c)
 	}, ownIDs
 }
 
-// disconnect ends a session well.
+// disconnect ends a session without an error.
 func disconnect(t *testing.T, c *daptest.Client, status <-chan int) {
 	t.Helper()
 	daptest.Ask[any](c, "disconnect", object{"terminateDebuggee": false})
@@ -120,8 +123,8 @@ func disconnect(t *testing.T, c *daptest.Client, status <-chan int) {
 	c.Await()
 }
 
-// TestProxySame asks each debugger's adapter the same of the same program twice, with the proxy and without: without
-// what the proxy adds the answers are the same, byte for byte.
+// TestProxySame sends the same requests for the same program to each debugger's adapter, with and without the
+// proxy. Without the additions of the proxy, the answers are equal byte for byte.
 func TestProxySame(t *testing.T) {
 	tool := buildTool(t)
 	for _, l := range lanes()[1:] {
@@ -133,14 +136,14 @@ func TestProxySame(t *testing.T) {
 			if l.noCore != "" {
 				mode = omptest.Live
 			}
-			arguments, _ := l.hold(t, deadlocks(t, mode)["llvm"])
-			c, status := proxied(t, tool, append([]string{"--runtime-frames", "--"}, l.line(t)...)...)
-			through := l.questions(t, c, arguments)
+			arguments, _ := l.prepare(t, deadlocks(t, mode)["llvm"])
+			c, status := startProxy(t, tool, append([]string{"--runtime-frames", "--"}, l.line(t)...)...)
+			through := l.collect(t, c, arguments)
 			disconnect(t, c, status)
-			direct := l.questions(t, alone(t, l.line(t)), arguments)
+			direct := l.collect(t, startAlone(t, l.line(t)), arguments)
 			omptest.Equal(t, "answers", len(through), len(direct))
 			for i, m := range through[:min(len(through), len(direct))] {
-				got, want := unnumbered(daptest.Undone(m.Raw, ownIDs)), unnumbered(direct[i].Raw)
+				got, want := withoutNumber(daptest.Undone(m.Raw, ownIDs)), withoutNumber(direct[i].Raw)
 				if got != want {
 					const what = "%s is answered by\n%s\nwithout additions\n%s\nwithout the proxy\n%s"
 					t.Errorf(what, m.Command, m.Raw, got, want)
@@ -150,11 +153,11 @@ func TestProxySame(t *testing.T) {
 	}
 }
 
-// questions asks about all threads, and returns the answers. The numbers of a debugger's threads, frames and variables
-// are below ours.
-func (l lane) questions(t *testing.T, c *daptest.Client, arguments object) (answers []daptest.Message) {
+// collect requests the state of all threads and returns the answers. The debugger's numbers of threads, frames
+// and variables are below ours.
+func (l lane) collect(t *testing.T, c *daptest.Client, arguments object) (answers []daptest.Message) {
 	t.Helper()
-	begin(t, c, "attach", arguments)
+	openProgram(t, c, "attach", arguments)
 	c.Event("stopped")
 	ask := func(command string, arguments object) daptest.Message {
 		m := c.Response(c.Send(command, arguments))
@@ -178,8 +181,8 @@ func (l lane) questions(t *testing.T, c *daptest.Client, arguments object) (answ
 	return answers
 }
 
-// TestProxyRemote debugs a process behind a gdbserver, of which gdb tells no process of this machine: what is shown
-// comes by gdb's own script.
+// TestProxyRemote debugs a process of a gdbserver. gdb reports no process of this machine for it, so OpenMP's
+// state is read by gdb's own script.
 func TestProxyRemote(t *testing.T) {
 	tool := buildTool(t)
 	for name, run := range deadlocks(t, omptest.Live) {
@@ -190,8 +193,8 @@ func TestProxyRemote(t *testing.T) {
 			t.Run(name+"/"+suite, func(t *testing.T) {
 				p := omptest.Start(t, run)
 				r := record(t, []string{omptest.GdbOf(t, suite), "-nx", "-q", "-i", "dap"})
-				c, status := proxied(t, tool, append([]string{"--"}, r.line...)...)
-				begin(t, c, "attach", object{"program": p.Exe, "target": gdbserver(t, p)})
+				c, status := startProxy(t, tool, append([]string{"--"}, r.line...)...)
+				openProgram(t, c, "attach", object{"program": p.Exe, "target": startGdbserver(t, p)})
 				checkShown(t, c, ownIDs)
 				disconnect(t, c, status)
 				r.check(t, c)
@@ -200,8 +203,8 @@ func TestProxyRemote(t *testing.T) {
 	}
 }
 
-// gdbserver has a gdbserver hold a process, and returns where it waits for gdb.
-func gdbserver(t *testing.T, p *omptest.Process) (address string) {
+// startGdbserver attaches a gdbserver to a process, and returns its address for gdb.
+func startGdbserver(t *testing.T, p *omptest.Process) (address string) {
 	t.Helper()
 	cmd := exec.Command(omptest.Program(t, "gdbserver"), "--once", "--attach", "127.0.0.1:0", strconv.Itoa(p.PID))
 	told, err := cmd.StderrPipe()

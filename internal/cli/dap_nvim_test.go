@@ -12,10 +12,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// nvimScript attaches, waits for the stop, and prints threads, the stack, what the console shows for a verb, and what
-// is asked beyond the protocol. A configuration of type ompd is the first one of docs/dap.md, with CONFIGURATION's
-// values.
-// A question to the user, which nobody would answer here, is an error.
+// nvimScript attaches, waits for the stop, and prints the threads, the stack, the console's output for a verb,
+// and a request beyond the protocol. A configuration of type ompd is the first one of docs/dap.md, with
+// CONFIGURATION's values. A question to the user is an error, because no user is there to answer.
 const nvimScript = `
 vim.opt.runtimepath:prepend(vim.env.NVIM_DAP)
 local function say(kind, text) io.stdout:write(kind, ' ', tostring(text), '\n') end
@@ -78,8 +77,8 @@ if not ok then say('ERROR', err) end
 finish(ok and 0 or 1)
 `
 
-// nvimDap is where the plugin nvim-dap is, which is in no package of Debian.
-func nvimDap(t *testing.T) string {
+// findNvimDap returns the path of the plugin nvim-dap, which is in no package of Debian.
+func findNvimDap(t *testing.T) string {
 	t.Helper()
 	plugin := os.Getenv("OMPD_NVIM_DAP")
 	if plugin == "" {
@@ -88,9 +87,9 @@ func nvimDap(t *testing.T) string {
 	return plugin
 }
 
-// TestNvim opens a core and looks at a process in Neovim with the first configuration of docs/dap.md.
+// TestNvim inspects a core and a process in Neovim with the first configuration of docs/dap.md.
 func TestNvim(t *testing.T) {
-	plugin := nvimDap(t)
+	plugin := findNvimDap(t)
 	path := filepath.Dir(buildTool(t))
 	t.Run("core", func(t *testing.T) {
 		g, err := omptest.UnpackGolden("../../testdata/golden", "llvm-deadlock", t.TempDir())
@@ -101,18 +100,19 @@ func TestNvim(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		nvim(t, plugin, path, object{"type": "ompd", "target": core, "exe": g.Exe, "sysroot": g.Sysroot})
+		checkNvim(t, plugin, path, object{"type": "ompd", "target": core, "exe": g.Exe, "sysroot": g.Sysroot})
 	})
 	for name, run := range deadlocks(t, omptest.Live) {
 		t.Run("process/"+name, func(t *testing.T) {
-			nvim(t, plugin, path, object{"type": "ompd", "target": omptest.Start(t, run).PID})
+			checkNvim(t, plugin, path, object{"type": "ompd", "target": omptest.Start(t, run).PID})
 		})
 	}
 }
 
-// TestNvimProxy debugs cores and processes in Neovim by gdb's own adapter behind the proxy, as docs/dap.md says.
+// TestNvimProxy debugs cores and processes in Neovim by gdb's own adapter through the proxy, as docs/dap.md
+// describes.
 func TestNvimProxy(t *testing.T) {
-	plugin := nvimDap(t)
+	plugin := findNvimDap(t)
 	tool := buildTool(t)
 	for _, suite := range omptest.GdbSuites {
 		dir := t.TempDir()
@@ -127,7 +127,7 @@ func TestNvimProxy(t *testing.T) {
 		for name, run := range deadlocks(t, omptest.Live) {
 			t.Run(suite+"/process/"+name, func(t *testing.T) {
 				p := omptest.Start(t, run)
-				nvim(t, plugin, path, attach(p.Exe, "pid", p.PID))
+				checkNvim(t, plugin, path, attach(p.Exe, "pid", p.PID))
 			})
 		}
 		for name, run := range deadlocks(t, omptest.Gcore) {
@@ -136,14 +136,15 @@ func TestNvimProxy(t *testing.T) {
 			}
 			t.Run(suite+"/core/"+name, func(t *testing.T) {
 				core := omptest.Dump(t, run)
-				nvim(t, plugin, path, attach(core.Exe, "coreFile", core.Core))
+				checkNvim(t, plugin, path, attach(core.Exe, "coreFile", core.Core))
 			})
 		}
 	}
 }
 
-// nvim runs the script in Neovim, with what docs/dap.md configures, on a deadlock, and holds what it prints against it.
-func nvim(t *testing.T, plugin, path string, configuration object) {
+// checkNvim runs the script in Neovim on a deadlock, with the configuration of docs/dap.md, and checks its
+// output.
+func checkNvim(t *testing.T, plugin, path string, configuration object) {
 	t.Helper()
 	doc, err1 := os.ReadFile("../../docs/dap.md")
 	arguments, err2 := json.Marshal(configuration)

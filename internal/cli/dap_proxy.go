@@ -20,7 +20,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// proxyFlags say what is behind a proxy.
+// proxyFlags contains the flags that name the adapter of a proxy.
 type proxyFlags struct {
 	proxy         bool
 	connect       string
@@ -28,10 +28,11 @@ type proxyFlags struct {
 	runtimeFrames bool
 }
 
-// proxy stands between the client and the adapter that argv starts, or that waits at an address.
+// proxy relays between the client and an adapter: the one that argv starts, or the one that listens at an
+// address.
 func (e editors) proxy(ctx context.Context, f proxyFlags, argv []string) error {
 	c := dap.ProxyConfig{
-		Config: e.config(), OpenHeld: e.held,
+		Config: e.config(), OpenHeld: e.openHeld,
 		Attach: dap.Attach{
 			Target: dap.Name(f.target), RuntimeFrames: f.runtimeFrames, Exe: e.open.exe, Sysroot: e.open.sysroot,
 		},
@@ -41,7 +42,7 @@ func (e editors) proxy(ctx context.Context, f proxyFlags, argv []string) error {
 	end := func() {}
 	switch {
 	case f.connect != "" && len(argv) > 0:
-		return usageError{errors.New("dap --proxy: either -- ADAPTER ARGS starts an adapter or --connect names one")}
+		return usageError{errors.New("dap --proxy: use either -- ADAPTER ARGS or --connect")}
 	case f.connect != "":
 		c.Debugger = dap.Delve()
 		if c.Attach.Target == "" {
@@ -53,7 +54,7 @@ func (e editors) proxy(ctx context.Context, f proxyFlags, argv []string) error {
 	default:
 		c.Debugger = dap.DebuggerOf(argv)
 		var done func()
-		argv, done, err = e.scripted(c.Debugger, argv)
+		argv, done, err = e.withScript(c.Debugger, argv)
 		defer done()
 		if err == nil {
 			link, end, err = e.startAdapter(ctx, c.Debugger, argv)
@@ -66,9 +67,9 @@ func (e editors) proxy(ctx context.Context, f proxyFlags, argv []string) error {
 	return dap.Proxy(ctx, e.Stdin, e.Stdout, link, c)
 }
 
-// held opens a process that a debugger holds.
-func (e editors) held(pid int, registers func() map[int]map[string]uint64) (*session.Target, error) {
-	o := e.open.session()
+// openHeld opens a process that a debugger controls.
+func (e editors) openHeld(pid int, registers func() map[int]map[string]uint64) (*session.Target, error) {
+	o := e.open.sessionOptions()
 	o.NoStop = true
 	options := o.Live()
 	options.Registers = registers
@@ -79,8 +80,8 @@ func (e editors) held(pid int, registers func() map[int]map[string]uint64) (*ses
 	return session.OfProcess(p, nil, o), nil
 }
 
-// scripted adds gdb's OpenMP commands to gdb's command line; done removes their files.
-func (e editors) scripted(d dap.Debugger, argv []string) (with []string, done func(), err error) {
+// withScript adds gdb's OpenMP commands to gdb's command line. done removes their files.
+func (e editors) withScript(d dap.Debugger, argv []string) (with []string, done func(), err error) {
 	done = func() {}
 	if d.Name != "gdb" {
 		return argv, done, nil
@@ -107,18 +108,18 @@ func (e editors) scripted(d dap.Debugger, argv []string) (with []string, done fu
 	return append(with, argv[1:]...), done, nil
 }
 
-// adapterEnd is how long an adapter has to end after the client has gone, before it is killed.
+// adapterEnd is the time that an adapter has to exit after the client has disconnected, before it is killed.
 const adapterEnd = 3 * time.Second
 
 // child is an adapter that was started.
 type child struct {
 	cmd    *exec.Cmd
 	exited chan struct{}
-	how    string // it ended, if not well; valid when exited is closed
+	how    string // how it ended, if it failed; valid after exited is closed
 }
 
-// startChild starts an adapter in a process group of its own, so that it can be ended with all that it starts for
-// itself.
+// startChild starts an adapter in a process group of its own, so that the processes it starts can be ended with
+// it.
 func startChild(cmd *exec.Cmd) (*child, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -136,7 +137,8 @@ func startChild(cmd *exec.Cmd) (*child, error) {
 	return c, nil
 }
 
-// end waits for the end of the adapter, ends it if it does not end by itself, and says how it ended.
+// end waits for the adapter to exit, and kills it after adapterEnd. It returns a description of the failure, or
+// "".
 func (c *child) end() string {
 	select {
 	case <-c.exited:
@@ -148,7 +150,7 @@ func (c *child) end() string {
 	return fmt.Sprintf("it did not end by itself within %v", adapterEnd)
 }
 
-// startAdapter starts an adapter. end waits for its end.
+// startAdapter starts an adapter. end waits for its exit.
 func (e editors) startAdapter(
 	ctx context.Context, d dap.Debugger, argv []string,
 ) (link dap.Link, end func(), err error) {
@@ -170,12 +172,12 @@ func (e editors) startAdapter(
 	return link, func() { _ = link.Close(); c.end() }, nil
 }
 
-// startDelve starts `dlv dap`, which speaks on a connection that it makes to us.
+// startDelve starts `dlv dap`, which connects to a listener of this process.
 func (e editors) startDelve(ctx context.Context, argv []string) (link dap.Link, end func(), err error) {
 	for _, a := range argv[1:] {
 		if a == "-l" || strings.HasPrefix(a, "--listen") || a == "--headless" {
 			return link, nil, usageError{errors.New(
-				"dap --proxy: `dlv dap` is given no address; --connect HOST:PORT speaks to a Delve that listens")}
+				"dap --proxy: leave out the address of `dlv dap`; --connect HOST:PORT uses a Delve that listens")}
 		}
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -194,7 +196,7 @@ func (e editors) startDelve(ctx context.Context, argv []string) (link dap.Link, 
 		<-c.exited
 		l.Close()
 	}()
-	conn, err := ownListener{l}.Accept() // another user may be faster than Delve
+	conn, err := ownListener{l}.Accept() // another user's connection may arrive before Delve's
 	if err != nil {
 		c.end()
 		return link, nil, fmt.Errorf("the debug adapter ended before it connected: %s", c.how)

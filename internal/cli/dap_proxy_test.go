@@ -19,7 +19,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// ownIDs begins the numbers that a proxy adds.
+// ownIDs is the first number that a proxy adds.
 const ownIDs = 1 << 30
 
 // object is a JSON object.
@@ -48,8 +48,8 @@ func buildTool(t testing.TB) (path string) {
 	return filepath.Join(b.dir, "ompd-inspect")
 }
 
-// proxied starts `ompd-inspect dap --proxy`, and is a client of it; status gives its exit status.
-func proxied(t testing.TB, tool string, words ...string) (*daptest.Client, <-chan int) {
+// startProxy starts `ompd-inspect dap --proxy` and returns a client of it. status receives its exit status.
+func startProxy(t testing.TB, tool string, words ...string) (*daptest.Client, <-chan int) {
 	t.Helper()
 	in, toProxy, err1 := os.Pipe()
 	fromProxy, out, err2 := os.Pipe()
@@ -78,7 +78,7 @@ func proxied(t testing.TB, tool string, words ...string) (*daptest.Client, <-cha
 	return c, status
 }
 
-// deadlocks are runs of a deadlock on both runtimes.
+// deadlocks returns runs of a deadlock on both runtimes.
 func deadlocks(t testing.TB, mode omptest.Mode) map[string]omptest.Run {
 	t.Helper()
 	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
@@ -89,8 +89,8 @@ func deadlocks(t testing.TB, mode omptest.Mode) map[string]omptest.Run {
 	}
 }
 
-// begin has an adapter begin to hold a program; its own order of messages is followed.
-func begin(t testing.TB, c *daptest.Client, how string, what object) {
+// openProgram makes an adapter open a program, in the adapter's own order of messages.
+func openProgram(t testing.TB, c *daptest.Client, how string, what object) {
 	t.Helper()
 	daptest.Ask[any](c, "initialize", object{"adapterID": "x", "linesStartAt1": true, "supportsInvalidatedEvent": true})
 	attach := c.Send(how, what)
@@ -101,7 +101,7 @@ func begin(t testing.TB, c *daptest.Client, how string, what object) {
 	}
 }
 
-// checkShown holds what is shown of a deadlock against what it is. Numbers above one are ours.
+// checkShown checks the display of a deadlock. Numbers above the given one are ours.
 func checkShown(t *testing.T, c *daptest.Client, above int) {
 	t.Helper()
 	c.Event("ompd/changed")
@@ -110,7 +110,7 @@ func checkShown(t *testing.T, c *daptest.Client, above int) {
 	checkVerdict(t, c)
 }
 
-// checkVerdict looks for the verdict wherever it is told.
+// checkVerdict looks for the verdict in all places that show it.
 func checkVerdict(t *testing.T, c *daptest.Client) {
 	t.Helper()
 	pic := daptest.Ask[picture.Picture](c, "ompd/picture", nil)
@@ -128,11 +128,11 @@ func checkVerdict(t *testing.T, c *daptest.Client) {
 		told = told || m.Event == "output" && strings.Contains(string(m.Body), "DEADLOCK")
 	}
 	if !told {
-		t.Error("the verdict was not told")
+		t.Error("no event contains the verdict")
 	}
 }
 
-// ompName is how a proxy names threads of a team of three.
+// ompName matches the proxy's names of threads of a team of three.
 var ompName = regexp.MustCompile(`^OMP ([012])/3 (wait_lock|work_parallel) `)
 
 // checkNames looks for the names of the team's threads.
@@ -150,8 +150,8 @@ func checkNames(t *testing.T, c *daptest.Client) {
 	}
 }
 
-// ofRuntime are functions of runtimes.
-var ofRuntime = regexp.MustCompile(`__kmp|GOMP_|gomp_|omp_set_lock|start_thread`)
+// runtimeFunction matches functions of runtimes.
+var runtimeFunction = regexp.MustCompile(`__kmp|GOMP_|gomp_|omp_set_lock|start_thread`)
 
 // checkStacks looks for the user's model in the stacks, page by page and at once.
 func checkStacks(t *testing.T, c *daptest.Client, above int) {
@@ -168,7 +168,7 @@ func checkStacks(t *testing.T, c *daptest.Client, above int) {
 			if i >= len(pages) || pages[i].Name != f.Name {
 				t.Errorf("%s: frame %d is %+v, alone it is %+v", th.Name, i, f, pages)
 			}
-			if ofRuntime.MatchString(f.Name) && f.InstructionPointerReference != "" {
+			if runtimeFunction.MatchString(f.Name) && f.InstructionPointerReference != "" {
 				t.Errorf("%s: a frame of the runtime: %+v", th.Name, f)
 			}
 			seen[f.Name] = true
@@ -180,7 +180,7 @@ func checkStacks(t *testing.T, c *daptest.Client, above int) {
 	for _, want := range []string{"deposit", "withdraw", "main", "<OMP-lock_wait>"} {
 		found := false
 		for name := range seen {
-			found = found || name == want || strings.HasPrefix(name, want+"(") // lldb has arguments
+			found = found || name == want || strings.HasPrefix(name, want+"(") // lldb adds arguments
 		}
 		if !found {
 			t.Errorf("no stack has %s: %v", want, seen)
@@ -188,7 +188,8 @@ func checkStacks(t *testing.T, c *daptest.Client, above int) {
 	}
 }
 
-// checkScopes looks for what is known of the thread in the scopes of a frame, beside the debugger's own.
+// checkScopes looks for the thread's OpenMP state in the scopes of a frame, in addition to the debugger's own
+// scopes.
 func checkScopes(t *testing.T, c *daptest.Client, f godap.StackFrame, above int) {
 	t.Helper()
 	theirs, ours := 0, map[string]int{}
@@ -209,8 +210,8 @@ func checkScopes(t *testing.T, c *daptest.Client, f godap.StackFrame, above int)
 	}
 }
 
-// TestProxyDelve puts the proxy before a Delve that listens, and before one that it starts, on a process and on a core:
-// threads of C that Delve does not list are there, and goroutines have their place in the team.
+// TestProxyDelve connects the proxy to a Delve that listens, and to one that it starts, for a process and for a
+// core. C threads that Delve does not list are added, and goroutines have their place in the team.
 func TestProxyDelve(t *testing.T) {
 	tool := buildTool(t)
 	for name, run := range goPrograms(t) {
@@ -234,7 +235,7 @@ func TestProxyDelve(t *testing.T) {
 					request = "launch"
 					arguments = object{"mode": "core", "program": core.Exe, "coreFilePath": core.Core}
 				}
-				c, status := proxied(t, tool, line...)
+				c, status := startProxy(t, tool, line...)
 				daptest.Ask[any](c, "initialize", object{
 					"adapterID": "go", "linesStartAt1": true, "pathFormat": "path",
 				})
@@ -253,7 +254,7 @@ func TestProxyDelve(t *testing.T) {
 	}
 }
 
-// goPrograms are runs of the Go program on both runtimes.
+// goPrograms returns runs of the Go program on both runtimes.
 func goPrograms(t testing.TB) map[string]omptest.Run {
 	t.Helper()
 	return map[string]omptest.Run{
@@ -262,7 +263,7 @@ func goPrograms(t testing.TB) map[string]omptest.Run {
 	}
 }
 
-// checkGo looks for the team of a Go program's C side.
+// checkGo looks for the team of a Go program's C code.
 func checkGo(t *testing.T, c *daptest.Client, whole bool) {
 	t.Helper()
 	c.Event("ompd/changed")
@@ -288,17 +289,17 @@ func checkGo(t *testing.T, c *daptest.Client, whole bool) {
 	}
 }
 
-// TestProxyProcess has adapters end and not end: nothing is left behind.
+// TestProxyProcess runs adapters that exit and adapters that do not: no process is left.
 func TestProxyProcess(t *testing.T) {
 	tool := buildTool(t)
 	t.Run("dies", func(t *testing.T) {
-		c, status := proxied(t, tool, "--", "/bin/sh", "-c", "read x; kill -9 $$")
+		c, status := startProxy(t, tool, "--", "/bin/sh", "-c", "read x; kill -9 $$")
 		m := c.Response(c.Send("initialize", nil))
 		if m.Success || !strings.Contains(m.Text, "has ended") {
 			t.Errorf("initialize is answered by %+v", m)
 		}
 		if told := string(c.Event("output").Body); !strings.Contains(told, "signal: killed") {
-			t.Errorf("the client is told %s", told)
+			t.Errorf("the client gets %s", told)
 		}
 		c.Event("terminated")
 		omptest.Equal(t, "exit status", <-status, ExitError)
@@ -308,8 +309,8 @@ func TestProxyProcess(t *testing.T) {
 		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, status := proxied(t, tool, "--", "/bin/sh", "-c", "exec 3>"+pipe+"; sleep 1000")
-		alive, err := os.Open(pipe) // open as long as the shell or what it has started is there
+		c, status := startProxy(t, tool, "--", "/bin/sh", "-c", "exec 3>"+pipe+"; sleep 1000")
+		alive, err := os.Open(pipe) // open as long as the shell or a child of it exists
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -317,11 +318,11 @@ func TestProxyProcess(t *testing.T) {
 		c.CloseWrite()
 		<-status
 		if _, err := alive.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-			t.Errorf("the adapter is left behind: %v", err)
+			t.Errorf("the adapter still runs: %v", err)
 		}
 	})
 	t.Run("missing", func(t *testing.T) {
-		_, status := proxied(t, tool, "--", "/no/such/adapter")
+		_, status := startProxy(t, tool, "--", "/no/such/adapter")
 		omptest.Equal(t, "exit status", <-status, ExitError)
 	})
 }

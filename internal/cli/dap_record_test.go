@@ -20,14 +20,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
 )
 
-// recorded is an adapter of which both sides' words are kept, between the proxy and the adapter.
+// recorded is an adapter whose messages to and from the proxy are recorded.
 type recorded struct {
 	line    []string // starts it
-	in, out string   // files of what it was told and of what it said
-	done    func()   // waits until they are complete; nil if they are when the proxy has ended
+	in, out string   // files with the messages to the adapter and from it
+	done    func()   // waits until the files are complete; nil if they are complete when the proxy has ended
 }
 
-// record puts tee before and behind an adapter.
+// record puts tee before and after an adapter.
 func record(t testing.TB, line []string) recorded {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,8 +42,8 @@ func record(t testing.TB, line []string) recorded {
 	return r
 }
 
-// recordSocket stands before a Delve that listens, and keeps what is said by a client of the protocol; others, which
-// speak Delve's own, pass.
+// recordSocket relays to a Delve that listens, and records the messages of clients that use the debug adapter
+// protocol. Clients of Delve's own protocol pass unrecorded.
 func recordSocket(t testing.TB, socket string) recorded {
 	t.Helper()
 	dir := t.TempDir()
@@ -68,7 +68,7 @@ func recordSocket(t testing.TB, socket string) recorded {
 	return r
 }
 
-// pass passes what is said on one connection.
+// pass passes the messages of one connection.
 func (r recorded) pass(client net.Conn, socket string) {
 	defer client.Close()
 	server, err := net.Dial("unix", socket)
@@ -96,8 +96,8 @@ func (r recorded) pass(client net.Conn, socket string) {
 	_, _ = io.Copy(io.MultiWriter(client, out), server)
 }
 
-// alone starts an adapter without the proxy, and is a client of it.
-func alone(t testing.TB, line []string) *daptest.Client {
+// startAlone starts an adapter without the proxy, and returns a client of it.
+func startAlone(t testing.TB, line []string) *daptest.Client {
 	t.Helper()
 	cmd := exec.Command(line[0], line[1:]...)
 	in, err1 := cmd.StdinPipe()
@@ -109,8 +109,8 @@ func alone(t testing.TB, line []string) *daptest.Client {
 	return daptest.NewProxied(t, out, in, ownIDs)
 }
 
-// messages are those of a record.
-func messages(t *testing.T, file string) (all []daptest.Message) {
+// readMessages returns the messages in a file.
+func readMessages(t *testing.T, file string) (all []daptest.Message) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -129,9 +129,9 @@ func messages(t *testing.T, file string) (all []daptest.Message) {
 	}
 }
 
-// check holds what the client said and got against what the adapter was told and said: without the proxy's own
-// messages and what it has added, they are the same, byte for byte, but for frames of runtimes that are left out, and
-// the parts of stacks that the adapter is asked for.
+// check compares the client's messages with those of the adapter. Without the proxy's own messages and
+// additions they are equal byte for byte, except for frames of runtimes that are left out, and the parts of
+// stacks that the proxy requests.
 func (r recorded) check(t *testing.T, c *daptest.Client) {
 	t.Helper()
 	if r.done != nil {
@@ -151,7 +151,7 @@ func (r recorded) check(t *testing.T, c *daptest.Client) {
 		}
 	}
 	changed, gone := 0, false
-	for _, m := range messages(t, r.out) {
+	for _, m := range readMessages(t, r.out) {
 		shown, ok := got[m.RequestSeq]
 		if gone && m.Type == "event" && len(events) == 0 {
 			continue // the client did not wait for it
@@ -164,7 +164,7 @@ func (r recorded) check(t *testing.T, c *daptest.Client) {
 		case len(events) > 0:
 			shown, events, ok = events[0], events[1:], true
 		}
-		if !ok || !unchanged(m.Raw, daptest.Undone(shown.Raw, ownIDs), m.Command) {
+		if !ok || !isUnchanged(m.Raw, daptest.Undone(shown.Raw, ownIDs), m.Command) {
 			t.Errorf("the adapter says\n%s\nthe client gets\n%s", m.Raw, shown.Raw)
 		}
 		if !bytes.Equal(m.Raw, shown.Raw) {
@@ -175,9 +175,9 @@ func (r recorded) check(t *testing.T, c *daptest.Client) {
 		t.Error("nothing was added")
 	}
 	if len(events) > 0 {
-		t.Errorf("the client gets what the adapter does not say: %+v", events)
+		t.Errorf("the client gets messages that the adapter did not send: %+v", events)
 	}
-	told := messages(t, r.in)
+	told := readMessages(t, r.in)
 	for i, raw := range c.Sent() {
 		if answered[i+1] {
 			continue
@@ -186,15 +186,15 @@ func (r recorded) check(t *testing.T, c *daptest.Client) {
 			told = told[1:]
 		}
 		if len(told) == 0 || !bytes.Equal(told[0].Raw, raw) && !strings.Contains(string(raw), `"startFrame"`) {
-			t.Errorf("the client says\n%s\nthe adapter gets\n%+v", raw, told)
+			t.Errorf("the client sends\n%s\nthe adapter gets\n%+v", raw, told)
 			return
 		}
 		told = told[1:]
 	}
 }
 
-// unchanged reports whether a message is the adapter's, of which frames may be left out.
-func unchanged(sent, undone []byte, command string) bool {
+// isUnchanged reports whether a message is the adapter's; frames may be left out.
+func isUnchanged(sent, undone []byte, command string) bool {
 	if command != "stackTrace" {
 		return bytes.Equal(sent, undone)
 	}
@@ -208,7 +208,7 @@ func unchanged(sent, undone []byte, command string) bool {
 	return theirs == ours && len(framesLeft) == 0
 }
 
-// withoutFrames is a stack's message without its frames, and these.
+// withoutFrames splits the frames from a message with a stack.
 func withoutFrames(text []byte) (rest string, frames []json.RawMessage) {
 	var m struct {
 		Body struct{ StackFrames json.RawMessage }
@@ -219,8 +219,8 @@ func withoutFrames(text []byte) (rest string, frames []json.RawMessage) {
 	return strings.Replace(string(text), string(m.Body.StackFrames), "[]", 1), frames
 }
 
-// number is a message's own.
+// number matches a message's sequence number.
 var number = regexp.MustCompile(`"seq":\s*\d+`)
 
-// unnumbered is a message without its own number, which counts those that the proxy asks for, too.
-func unnumbered(text []byte) string { return number.ReplaceAllString(string(text), `"seq":`) }
+// withoutNumber removes a message's sequence number, because the proxy's own requests are counted, too.
+func withoutNumber(text []byte) string { return number.ReplaceAllString(string(text), `"seq":`) }

@@ -14,8 +14,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestDapServer looks at a core that a server opens: what pictures have is shown, and what
-// only the target has is refused with the reason.
+// TestDapServer inspects a core that a server opens. The adapter shows all that a picture contains, and refuses
+// requests that need the target, with the reason.
 func TestDapServer(t *testing.T) {
 	g, err := omptest.UnpackGolden("../../testdata/golden", "llvm-deadlock", t.TempDir())
 	if err != nil {
@@ -25,7 +25,7 @@ func TestDapServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "dap") // the path of a socket is short
+	dir, err := os.MkdirTemp("", "dap") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +50,8 @@ func TestDapServer(t *testing.T) {
 	if line, err := bufio.NewReader(printed).ReadString('\n'); err != nil {
 		t.Fatalf("%q, %v", line, err)
 	}
-	c, _ := adapter(t, "--no-debuginfod")
-	ready(c)
+	c, _ := startAdapter(t, "--no-debuginfod")
+	initialize(c)
 	daptest.Ask[any](c, "attach", map[string]any{"target": core, "exe": g.Exe, "sysroot": g.Sysroot, "server": socket})
 	stop := daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
 	omptest.Equal(t, "the stop", stop.Text, "DEADLOCK: threads 0 and 1")

@@ -11,8 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// adapter starts `ompd-inspect dap`, and is a client of it; status gives its exit status.
-func adapter(t *testing.T, flags ...string) (*daptest.Client, <-chan int) {
+// startAdapter starts `ompd-inspect dap` and returns a client of it. status receives its exit status.
+func startAdapter(t *testing.T, flags ...string) (*daptest.Client, <-chan int) {
 	t.Helper()
 	in, toAdapter, err := os.Pipe()
 	if err != nil {
@@ -35,13 +35,13 @@ func adapter(t *testing.T, flags ...string) (*daptest.Client, <-chan int) {
 	return c, status
 }
 
-// TestDap looks at a core through the adapter, and types each verb of the console.
+// TestDap inspects a core through the adapter, and runs each verb of the console.
 func TestDap(t *testing.T) {
 	g, err := omptest.UnpackGolden("../../testdata/golden", "llvm-deadlock", t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, status := adapter(t, "--no-debuginfod")
+	c, status := startAdapter(t, "--no-debuginfod")
 	daptest.Ask[any](c, "initialize", map[string]any{"adapterID": "ompd"})
 	daptest.Ask[any](c, "configurationDone", nil)
 	daptest.Ask[any](c, "attach", map[string]any{
@@ -73,9 +73,9 @@ func TestDap(t *testing.T) {
 	omptest.Equal(t, "exit status", <-status, ExitOK)
 }
 
-// TestDapGarbage ends with an error for what is no protocol.
+// TestDapGarbage checks that input of another protocol ends the adapter with an error.
 func TestDapGarbage(t *testing.T) {
-	c, status := adapter(t)
+	c, status := startAdapter(t)
 	c.Write("GET / HTTP/1.1\r\n\r\n")
 	omptest.Equal(t, "exit status", <-status, ExitError)
 	c.Event("terminated")

@@ -16,7 +16,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// delveTarget is a program that a headless Delve holds.
+// delveTarget is a program under a headless Delve.
 type delveTarget struct {
 	*delve.Process
 	app   *app
@@ -25,7 +25,7 @@ type delveTarget struct {
 	pause delve.Pause
 }
 
-// openDelve connects to the Delve that name names, if it names one.
+// openDelve connects to the Delve at the address name. It returns nil if name is not such an address.
 func (a *app) openDelve(ctx context.Context, name string, o session.Options) (*session.Target, error) {
 	if !strings.HasPrefix(name, delve.Scheme) {
 		return nil, nil
@@ -60,13 +60,13 @@ func (d *delveTarget) Look(ctx context.Context, _, f func(callbacks.Target) erro
 	return err
 }
 
-// Living is true: the program may run on.
+// Living returns true: the program may run again.
 func (d *delveTarget) Living() bool { return true }
 
-// Warnings are none.
+// Warnings returns none.
 func (d *delveTarget) Warnings() []error { return nil }
 
-// About describes the program, and what the last look cost it.
+// About describes the program and the cost of the last snapshot.
 func (d *delveTarget) About() picture.Target {
 	info := d.Info()
 	t := picture.Target{Kind: picture.TargetProcess, Path: d.name, PID: info.PID, Executable: info.Executable,

@@ -15,7 +15,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// errFound is the reason of ExitFound; what was found is already printed.
+// errFound is the error of a run that found a verdict; the verdict is already printed.
 var errFound = errors.New("a verdict was found")
 
 // failOnHang is the value of --fail-on that means every verdict of a hang.
@@ -24,40 +24,41 @@ const failOnHang = "hang"
 // failOnNothing is the value of --fail-on that means no verdict.
 const failOnNothing = "none"
 
-// reportVerb shows everything, the verdicts first.
+// reportVerb returns the verb report.
 func (a *app) reportVerb() *cobra.Command {
-	return a.pictureVerb("report", "What is wrong, threads, regions, tasks and stacks (the default)", session.Report(),
+	return a.pictureVerb("report", "Show the verdicts, threads, regions, tasks and stacks (the default "+
+		"verb)", session.Report(),
 		report.Whole)
 }
 
-// diagnoseVerb prints only the verdicts and tells by the exit status whether
-// there is one.
+// diagnoseVerb returns the verb diagnose, which prints only the verdicts. Its exit status is ExitFound if there
+// is one.
 func (a *app) diagnoseVerb() *cobra.Command {
 	var failOn []string
 	cmd := &cobra.Command{
-		Use: "diagnose CORE|PID|PICTURE.json", Short: "Only what is wrong: deadlocks, who is missing at a barrier, " +
-			"why it died",
+		Use: "diagnose CORE|PID|PICTURE.json", Short: "Show only the verdicts: deadlocks, missing threads at a " +
+			"barrier, the cause of a crash",
 	}
-	cmd.Long = `Prints only the verdicts: what blocks the program, or killed it,
-and how that is known. docs/verdicts.md says what each kind means. Of a picture that
-"ompd-inspect report --json" saved as a file *.json, the verdicts are drawn anew.
+	cmd.Long = `Prints only the verdicts: the cause of a hang or a crash, with the evidence.
+docs/verdicts.md explains each kind. A picture that "ompd-inspect report --json" saved
+in a file *.json is diagnosed again, by the rules of this version.
 
 Exit status: 0 nothing found, 3 a verdict of the kinds of --fail-on was found (with
-certainty certain or likely), 1 the target could not be read, or not enough of it to
-tell, 2 wrong usage.`
+certainty certain or likely), 1 the target could not be read, or too little of it to
+exclude a hang, 2 wrong usage.`
 	cmd.Flags().StringSliceVar(&failOn, "fail-on", []string{failOnHang},
-		"exit with status 3 on verdicts of these kinds: hang for all that say so, or "+
+		"exit with status 3 on verdicts of these kinds: hang (all verdicts of a hang), "+
 			strings.Join(diagnose.Names(), ", ")+", or none")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		for _, k := range failOn {
 			if k != failOnHang && k != failOnNothing && !slices.Contains(diagnose.Names(), k) {
-				return usageError{fmt.Errorf("--fail-on %q: it is hang, none, or one of %s", k,
+				return usageError{fmt.Errorf("--fail-on %q: it must be hang, none, or one of %s", k,
 					strings.Join(diagnose.Names(), ", "))}
 			}
 		}
-		// Whether the threads could be read says what it means that there is no verdict.
+		// Without the threads, a missing verdict means nothing.
 		question := session.Question{Parts: inspect.Parts{Threads: true}, Verdicts: true}
-		return a.seePicture(args[0], question, func(pic *picture.Picture) error {
+		return a.askPicture(args[0], question, func(pic *picture.Picture) error {
 			err := a.print(pic, report.Verdicts)
 			if err == nil {
 				err = judge(pic, failOn)
@@ -65,23 +66,23 @@ tell, 2 wrong usage.`
 			return err
 		})
 	}
-	a.show(cmd.Name(), report.Verdicts)
+	a.setView(cmd.Name(), report.Verdicts)
 	return a.targeted(cmd)
 }
 
-// judge is errFound if a picture has a verdict that --fail-on names. That there is none
-// means nothing if the picture does not tell.
+// judge returns errFound if a picture has a verdict that --fail-on names. It returns another error if there is
+// none and too little could be read to exclude one.
 func judge(pic *picture.Picture, failOn []string) error {
 	if slices.ContainsFunc(pic.Verdicts, func(v picture.Verdict) bool { return fails(v, failOn) }) {
 		return errFound
 	}
 	if why := pic.Undecided(); why != "" {
-		return fmt.Errorf("not known whether it hangs: %s (`ompd-inspect doctor` says what is missing)", why)
+		return fmt.Errorf("not known whether it hangs: %s (`ompd-inspect doctor` shows the missing parts)", why)
 	}
 	return nil
 }
 
-// fails reports whether v is one of the verdicts that --fail-on names.
+// fails reports whether --fail-on names the verdict v.
 func fails(v picture.Verdict, failOn []string) bool {
 	return slices.Contains(failOn, failOnHang) && diagnose.Hangs(v) ||
 		slices.Contains(failOn, string(v.Kind)) && v.Certainty != picture.Possible

@@ -31,45 +31,46 @@ func oneServer(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// dlvVerb is a proxy before a headless Delve.
+// dlvVerb returns the verb dlv, a proxy for a headless Delve.
 func dlvVerb(a *app) *cobra.Command {
 	var listen string
 	var remote bool
 	cmd := &cobra.Command{
 		Use:   "dlv --listen ADDRESS delve://HOST:PORT",
-		Short: "Before a headless Delve: OpenMP in dlv, GoLand, vim and Gdlv", Args: oneServer,
-		Long: `Stands between a headless Delve and its clients (dlv connect, GoLand, vim-go, Gdlv): all
-that they say passes, goroutines have labels with their place in OpenMP's teams, threads of
-C their OpenMP name, and the expression "omp VERB" is what ompd-inspect prints for the verb.
-delve/omp.star makes that the command omp of dlv's terminal. docs/delve.md.`,
+		Short: "Run a proxy for a headless Delve: show OpenMP in dlv, GoLand, vim and Gdlv", Args: oneServer,
+		Long: `Relays between a headless Delve and its clients (dlv connect, GoLand, vim-go, Gdlv), and
+adds OpenMP: goroutines get labels with their team and thread number, C threads get their
+OpenMP name, and the expression "omp VERB" evaluates to the output of that verb of
+ompd-inspect. delve/omp.star adds the command omp to dlv's terminal. See docs/delve.md.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.here("dlv"); err != nil {
+			if err := a.refuseRemote("dlv"); err != nil {
 				return err
 			}
 			if listen == "" {
-				return usageError{errors.New("dlv: where? --listen 127.0.0.1:4712")}
+				return usageError{errors.New("dlv: which address? --listen 127.0.0.1:4712")}
 			}
 			address, err := delve.ParseAddress(args[0])
 			if err != nil {
 				return usageError{err}
 			}
-			unhurried()
+			restoreGC()
 			return delves{editors{a}, args[0], address}.listen(cmd.Context(), listen, remote)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "", "TCP address to wait on for clients: 127.0.0.1:4712; port 0 is any")
-	cmd.Flags().BoolVar(&remote, "allow-remote", false, "let every user and other machines connect")
+	cmd.Flags().StringVar(&listen, "listen", "", "TCP address to listen on for clients, such as 127.0.0.1:4712; "+
+		"port 0 picks a free one")
+	cmd.Flags().BoolVar(&remote, "allow-remote", false, "let other users and other machines connect")
 	return cmd
 }
 
-// delves stands before one Delve.
+// delves is a proxy for one Delve.
 type delves struct {
 	editors
-	name    string // delve://…
+	name    string // address, as delve://…
 	address string
 }
 
-// listen serves clients until a signal comes.
+// listen serves clients until a signal arrives.
 func (d delves) listen(ctx context.Context, address string, remote bool) error {
 	return d.accept(ctx, address, remote, func(ctx context.Context, conn net.Conn) {
 		defer conn.Close()
@@ -81,7 +82,8 @@ func (d delves) listen(ctx context.Context, address string, remote bool) error {
 	})
 }
 
-// serve serves one client: one that speaks the Debug Adapter Protocol, too, as Delve does on the same port.
+// serve serves one client. Delve also accepts the Debug Adapter Protocol on the same port, so the first byte
+// selects the protocol.
 func (d delves) serve(ctx context.Context, conn net.Conn, remote bool) error {
 	if !remote {
 		if err := sameUser(conn); err != nil {
@@ -91,7 +93,7 @@ func (d delves) serve(ctx context.Context, conn net.Conn, remote bool) error {
 	in := bufio.NewReader(conn)
 	first, err := in.Peek(1)
 	if err != nil {
-		return nil // it has closed without a word
+		return nil // the client closed the connection without a request
 	}
 	link, err := connectAdapter(ctx, d.address)
 	if err != nil {
@@ -107,35 +109,35 @@ func (d delves) serve(ctx context.Context, conn net.Conn, remote bool) error {
 	return s.relay(in)
 }
 
-// delveSession is one client of Delve's JSON-RPC, of version 2 of its service.
+// delveSession is one client of Delve's JSON-RPC, version 2 of its service.
 type delveSession struct {
 	delves
 	ctx    context.Context
 	client io.Writer
 	server dap.Link
 
-	mu      sync.Mutex        // guards what follows, and writing to the client
-	methods map[string]string // of the requests that are not answered and that matter, by their ids
-	look    *delveLook        // of the present stop; nil if there is none yet
+	mu      sync.Mutex        // guards the fields below, and writing to the client
+	methods map[string]string // methods of the unanswered requests that this proxy changes, by request ID
+	look    *delveLook        // snapshot of the current stop; nil if there is none yet
 
 	looking sync.Mutex
 	target  *session.Target
 }
 
-// delveLook is a look at one stop.
+// delveLook is a snapshot of one stop.
 type delveLook struct {
 	done chan struct{}
 	pic  *picture.Picture // nil if there is none
 }
 
-// call is what is looked at of a request.
+// call contains the parts of a request that this proxy reads.
 type call struct {
 	Method string            `json:"method"`
 	Params []json.RawMessage `json:"params"`
 	ID     json.RawMessage   `json:"id"`
 }
 
-// relay passes what both sides say, until one of them ends.
+// relay passes the messages of both sides until one of them closes its connection.
 func (s *delveSession) relay(in io.Reader) error {
 	back := make(chan error, 1)
 	go func() {
@@ -175,14 +177,14 @@ func eachValue(from io.Reader, f func(json.RawMessage) error) error {
 	}
 }
 
-// Methods of Delve's service that are looked at.
+// Methods of Delve's service that this proxy changes or observes.
 const (
 	listGoroutines = "RPCServer.ListGoroutines"
 	listThreads    = "RPCServer.ListThreads"
 	evalMethod     = "RPCServer.Eval"
 )
 
-// fromClient passes a request on, or answers it.
+// fromClient passes a request to Delve, or answers it.
 func (s *delveSession) fromClient(v json.RawMessage) error {
 	var c call
 	if json.Unmarshal(v, &c) != nil {
@@ -197,7 +199,7 @@ func (s *delveSession) fromClient(v json.RawMessage) error {
 		var p struct{ Expr string }
 		if len(c.Params) > 0 && json.Unmarshal(c.Params[0], &p) == nil && strings.HasPrefix(p.Expr, "omp ") {
 			go func() {
-				noted(s.Stderr, contain.Run(func() error { return s.verbFor(c.ID, strings.Fields(p.Expr)[1:]) }))
+				logPanic(s.Stderr, contain.Run(func() error { return s.answerVerb(c.ID, strings.Fields(p.Expr)[1:]) }))
 			}()
 			return nil
 		}
@@ -219,7 +221,7 @@ func (s *delveSession) send(to io.Writer, v json.RawMessage) error {
 	return err
 }
 
-// fromDelve passes a reply on, with what is known of OpenMP.
+// fromDelve passes a reply to the client, with OpenMP's state added.
 func (s *delveSession) fromDelve(v json.RawMessage) error {
 	var r struct {
 		ID     json.RawMessage            `json:"id"`
@@ -236,9 +238,9 @@ func (s *delveSession) fromDelve(v json.RawMessage) error {
 	if method == "" || r.Error != nil {
 		return s.send(s.client, v)
 	}
-	go func() { // others may be answered meanwhile: replies go by their ids
+	go func() { // other replies may overtake this one: clients match replies by ID
 		if pic := s.picture(); pic != nil {
-			noted(s.Stderr, contain.Run(func() error {
+			logPanic(s.Stderr, contain.Run(func() error {
 				enrich(method, r.Result, pic)
 				if text, err := json.Marshal(r); err == nil {
 					v = text
@@ -251,10 +253,11 @@ func (s *delveSession) fromDelve(v json.RawMessage) error {
 	return nil
 }
 
-// delvePatience is how long a list waits for a look, before it is passed as it is.
+// delvePatience is the longest time that a list waits for a snapshot. After that, the list is passed unchanged.
 const delvePatience = 2 * time.Second
 
-// picture looks at the program, which stands still, once a stop; nil if that fails or takes too long.
+// picture returns the picture of the stopped program, made once per stop. It returns nil if that fails or takes
+// longer than delvePatience.
 func (s *delveSession) picture() *picture.Picture {
 	s.mu.Lock()
 	l := s.look
@@ -263,7 +266,7 @@ func (s *delveSession) picture() *picture.Picture {
 		s.look = l
 		go func() {
 			defer close(l.done)
-			noted(s.Stderr, contain.Run(func() error {
+			logPanic(s.Stderr, contain.Run(func() error {
 				return s.withTarget(func(t *session.Target) error {
 					answer, err := t.Look(s.ctx, session.Report())
 					if err != nil {
@@ -286,7 +289,7 @@ func (s *delveSession) picture() *picture.Picture {
 	}
 }
 
-// withTarget calls f with the program that Delve holds, which is opened once, and is looked at by one at a time.
+// withTarget calls f with the program under Delve. It opens the program once, and runs one f at a time.
 func (s *delveSession) withTarget(f func(t *session.Target) error) (err error) {
 	s.looking.Lock()
 	defer s.looking.Unlock()
@@ -298,7 +301,7 @@ func (s *delveSession) withTarget(f func(t *session.Target) error) (err error) {
 	return f(s.target)
 }
 
-// close ends the use of the program.
+// close closes the program.
 func (s *delveSession) close() {
 	s.looking.Lock()
 	defer s.looking.Unlock()
@@ -307,20 +310,20 @@ func (s *delveSession) close() {
 	}
 }
 
-// verbFor answers an evaluation with what a verb prints, as a string variable.
-func (s *delveSession) verbFor(id json.RawMessage, words []string) error {
+// answerVerb answers an evaluation with the output of a verb, as a string variable.
+func (s *delveSession) answerVerb(id json.RawMessage, words []string) error {
 	if len(words) == 0 {
 		words = []string{"report"}
 	}
-	text := fmt.Sprintf("omp %s: it is one of %s\n", words[0], strings.Join(consoleVerbs, ", "))
+	text := fmt.Sprintf("omp %s: it must be one of %s\n", words[0], strings.Join(consoleVerbs, ", "))
 	if slices.Contains(consoleVerbs, words[0]) {
 		err := contain.Run(func() error {
 			return s.withTarget(func(t *session.Target) error {
-				text = s.verb(s.ctx, t, words)
+				text = s.runVerb(s.ctx, t, words)
 				return nil
 			})
 		})
-		if noted(s.Stderr, err); err != nil {
+		if logPanic(s.Stderr, err); err != nil {
 			text = err.Error()
 		}
 	}

@@ -16,17 +16,18 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// delveHeld is a Go program in a team of four that Delve holds, and where the proxy before that Delve listens.
-func delveHeld(t *testing.T) (socket, address string) {
+// startHeld starts a Go program in a team of four under Delve, and a proxy for that Delve. It returns their
+// addresses.
+func startHeld(t *testing.T) (socket, address string) {
 	t.Helper()
 	omptest.Needs(t, "Delve")
 	run := omptest.Run{Exe: omptest.CompileGo(t, omptest.GCC), Runtime: omptest.Libgomp(t), Mode: omptest.Live}
 	socket = omptest.AttachDelve(t, omptest.Start(t, run), "--accept-multiclient")
-	return socket, delveProxy(t, socket)
+	return socket, startDelveProxy(t, socket)
 }
 
-// delveCalls are calls of Delve's service as front ends make them, with the parameters of version 2. GoLand's are
-// among them, as far as they are known: its source is closed.
+// delveCalls lists calls of Delve's service by its front ends, with the parameters of version 2. GoLand's calls
+// are included as far as they are known, because its source is closed.
 var delveCalls = []struct {
 	method     string
 	parameters object
@@ -47,8 +48,9 @@ var delveCalls = []struct {
 	{"ClearBreakpoint", object{"Name": "ours"}}, {"NoSuchMethod", object{}},
 }
 
-// calledOn makes all calls on one connection, one after the other or at once, and returns the answers by their ids.
-func calledOn(t *testing.T, network, address string, atOnce bool) map[int]map[string]any {
+// callAll makes all calls on one connection, one after the other or at once, and returns the answers by their
+// IDs.
+func callAll(t *testing.T, network, address string, atOnce bool) map[int]map[string]any {
 	t.Helper()
 	c, err := net.Dial(network, address)
 	if err != nil {
@@ -81,37 +83,37 @@ func calledOn(t *testing.T, network, address string, atOnce bool) map[int]map[st
 	return answers
 }
 
-// TestDlvPasses makes the calls of front ends through the proxy and without it: the answers are the same but for what
-// is added to goroutines and threads, also to a client that does not wait for one before it makes the next.
+// TestDlvPasses makes the calls of front ends with and without the proxy. The answers are equal except for the
+// additions to goroutines and threads, also for a client that does not wait between calls.
 func TestDlvPasses(t *testing.T) {
-	socket, address := delveHeld(t)
-	direct := calledOn(t, "unix", socket, false)
-	through := calledOn(t, "tcp", address, false)
+	socket, address := startHeld(t)
+	direct := callAll(t, "unix", socket, false)
+	through := callAll(t, "tcp", address, false)
 	labels, names := 0, 0
 	for i, call := range delveCalls {
 		labels += plainGoroutines(through[i])
 		names += plainThreads(through[i])
 		plainGoroutines(direct[i])
-		if got, want := sorted(through[i]), sorted(direct[i]); got != want {
+		if got, want := sortedAnswer(through[i]), sortedAnswer(direct[i]); got != want {
 			t.Errorf("%s is answered by\n%s\nwithout the proxy\n%s", call.method, got, want)
 		}
 	}
 	if labels < 2 || names < 4 {
 		t.Errorf("%d goroutines have labels, %d threads have names", labels, names)
 	}
-	if n := len(calledOn(t, "tcp", address, true)); n != len(delveCalls) {
+	if n := len(callAll(t, "tcp", address, true)); n != len(delveCalls) {
 		t.Errorf("%d answers to %d calls", n, len(delveCalls))
 	}
 }
 
-// listIn is a list in an answer.
+// listIn returns a list in an answer.
 func listIn(answer map[string]any, name string) []any {
 	result, _ := answer["result"].(map[string]any)
 	list, _ := result[name].([]any)
 	return list
 }
 
-// plainGoroutines takes out labels that were added, and counts the goroutines that have some.
+// plainGoroutines removes the added labels, and counts the goroutines with labels.
 func plainGoroutines(answer map[string]any) (labelled int) {
 	for _, g := range listIn(answer, "Goroutines") {
 		g := g.(map[string]any)
@@ -131,7 +133,7 @@ func plainGoroutines(answer map[string]any) (labelled int) {
 	return labelled
 }
 
-// plainThreads takes out names that were added, and counts them.
+// plainThreads removes the added names, and counts them.
 func plainThreads(answer map[string]any) (named int) {
 	for _, th := range listIn(answer, "Threads") {
 		function, _ := th.(map[string]any)["function"].(map[string]any)
@@ -144,9 +146,9 @@ func plainThreads(answer map[string]any) (named int) {
 	return named
 }
 
-// sorted is an answer with the lists of threads and breakpoints, which have no order in Delve, in one, and without the
-// numbers of breakpoints, which count.
-func sorted(answer map[string]any) string {
+// sortedAnswer returns an answer with its lists of threads and breakpoints sorted, because Delve returns them
+// in any order, and without the numbers of breakpoints, which are consecutive.
+func sortedAnswer(answer map[string]any) string {
 	result, _ := answer["result"].(map[string]any)
 	if b, ok := result["Breakpoint"].(map[string]any); ok {
 		delete(b, "id")
@@ -161,7 +163,7 @@ func sorted(answer map[string]any) string {
 	return fmt.Sprint(answer)
 }
 
-// vimScript connects with vim-go, lets the program run and halts it, and writes what the windows show.
+// vimScript connects with vim-go, lets the program run and halts it, and writes the content of the windows.
 const vimScript = `
 set nocompatible nomore
 exe 'set runtimepath^=' . $VIM_GO
@@ -197,18 +199,18 @@ call Say('PRINTED', g:printed)
 qa!
 `
 
-// TestVimGo debugs a Go program in Vim with vim-go through the proxy before Delve.
+// TestVimGo debugs a Go program in Vim with vim-go through the proxy for Delve.
 func TestVimGo(t *testing.T) {
 	plugin := os.Getenv("OMPD_VIM_GO")
 	if plugin == "" {
 		t.Skip("no vim-go: `make editor-test VIM_GO=DIR` runs this")
 	}
-	_, address := delveHeld(t)
+	_, address := startHeld(t)
 	dir := t.TempDir()
 	script, said := filepath.Join(dir, "script.vim"), filepath.Join(dir, "said")
 	source, err1 := filepath.Abs("../../testdata/programs/cgo/main.go")
 	err2 := os.WriteFile(script, []byte(vimScript), 0o600)
-	err3 := os.Symlink(omptest.Delve(t), filepath.Join(dir, "dlv")) // vim-go wants one to be there
+	err3 := os.Symlink(omptest.Delve(t), filepath.Join(dir, "dlv")) // vim-go requires a dlv in the path
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}

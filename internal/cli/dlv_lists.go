@@ -9,7 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// enrich adds what a picture tells to a list of goroutines or threads.
+// enrich adds OpenMP's state to a list of goroutines or threads.
 func enrich(method string, result map[string]json.RawMessage, pic *picture.Picture) {
 	key, add := "Threads", nameThread
 	if method == listGoroutines {
@@ -28,15 +28,15 @@ func enrich(method string, result map[string]json.RawMessage, pic *picture.Pictu
 	}
 }
 
-// intOf is a number of an object, 0 if it has none.
-func intOf(o map[string]json.RawMessage, name string) (n int) {
+// intField returns a number of a JSON object; 0 if it is missing.
+func intField(o map[string]json.RawMessage, name string) (n int) {
 	_ = json.Unmarshal(o[name], &n)
 	return n
 }
 
-// labelGoroutine labels a goroutine with its thread's place in OpenMP.
+// labelGoroutine adds labels with the team and number of its thread to a goroutine.
 func labelGoroutine(g map[string]json.RawMessage, names map[int]string, pic *picture.Picture) {
-	id := intOf(g, "id")
+	id := intField(g, "id")
 	for _, t := range pic.Threads {
 		if t.Goroutine != int64(id) || id == 0 || t.Role == picture.RoleNone {
 			continue
@@ -62,9 +62,9 @@ func labelGoroutine(g map[string]json.RawMessage, names map[int]string, pic *pic
 	}
 }
 
-// nameThread puts the OpenMP name of a thread before the function that Delve shows of it.
+// nameThread adds the OpenMP name of a thread to the function that Delve shows for it.
 func nameThread(th map[string]json.RawMessage, names map[int]string, _ *picture.Picture) {
-	name := names[intOf(th, "id")]
+	name := names[intField(th, "id")]
 	if !strings.HasPrefix(name, "OMP ") {
 		return
 	}

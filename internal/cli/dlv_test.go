@@ -12,8 +12,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// delveProxy starts `ompd-inspect dlv` before a Delve, and returns where it listens.
-func delveProxy(t *testing.T, socket string) (address string) {
+// startDelveProxy starts `ompd-inspect dlv` for a Delve, and returns its address.
+func startDelveProxy(t *testing.T, socket string) (address string) {
 	t.Helper()
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -34,13 +34,13 @@ func delveProxy(t *testing.T, socket string) (address string) {
 	return address
 }
 
-// TestDlv connects dlv's own terminal through the proxy: goroutines have labels, threads of C names, and the script
-// makes the command omp.
+// TestDlv connects dlv's own terminal through the proxy: goroutines have labels, C threads have names, and the
+// script adds the command omp.
 func TestDlv(t *testing.T) {
 	omptest.Needs(t, "Delve")
 	run := omptest.Run{Exe: omptest.CompileGo(t, omptest.GCC), Runtime: omptest.Libgomp(t), Mode: omptest.Live}
 	p := omptest.Start(t, run)
-	address := delveProxy(t, omptest.AttachDelve(t, p, "--accept-multiclient"))
+	address := startDelveProxy(t, omptest.AttachDelve(t, p, "--accept-multiclient"))
 	script := filepath.Join(t.TempDir(), "script")
 	star, err := filepath.Abs("../../delve/omp.star")
 	if err != nil {

@@ -13,31 +13,28 @@ const (
 	ExitUsage = 2 // the command line is wrong
 )
 
-// ExitFound is the exit status of diagnose if there is a verdict of the kinds
-// that --fail-on names.
+// ExitFound is the exit status of diagnose if there is a verdict of the kinds that --fail-on names.
 const ExitFound = 3
 
-// Exit statuses of watch beside those of all verbs.
+// Further exit statuses of watch.
 const (
 	ExitStuck    = 3 // no progress
 	ExitSpinning = 4
 	ExitUnknown  = 5
 )
 
-// ExitOutput is the exit status of a verb whose output could not be written: EX_IOERR of
-// sysexits.h.
+// ExitOutput is the exit status of a verb whose output could not be written: EX_IOERR of sysexits.h.
 const ExitOutput = 74
 
-// ExitInterrupted is the exit status of a verb that Ctrl-C ended: that of a program which
-// SIGINT killed, as a shell gives it.
+// ExitInterrupted is the exit status of a verb that Ctrl-C ended. A shell reports the same status for a program
+// that SIGINT killed.
 const ExitInterrupted = ExitSignal + int(unix.SIGINT)
 
-// Exit statuses of run beside those of the program. They are those of timeout(1),
-// env(1) and their like, which programs do not use.
+// Further exit statuses of run. They are those of timeout(1) and env(1), which programs do not use.
 const (
-	ExitHang     = 124 // the program made no progress, and was ended
+	ExitHang     = 124 // the program made no progress and was ended
 	ExitOwn      = 125 // run itself failed
-	ExitNoExec   = 126 // the program is there and cannot be run
+	ExitNoExec   = 126 // the program exists and cannot be executed
 	ExitNotFound = 127
 	ExitSignal   = 128 // plus the number of the signal that ended the program
 )

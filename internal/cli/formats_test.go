@@ -9,8 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 )
 
-// ran runs a command line and returns its exit status and what it said on its standard error.
-func ran(t *testing.T, args ...string) (int, string) {
+// runTool runs a command line and returns its exit status and its standard error.
+func runTool(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	msg, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	if err != nil {
@@ -32,17 +32,16 @@ func ran(t *testing.T, args ...string) (int, string) {
 
 const savedDeadlock = "../../testdata/golden/llvm-deadlock/picture.json"
 
-// TestOutput: each format goes to a file, a file that the tool wrote is replaced, and
-// another is not.
+// TestOutput writes each format to a file. A file that the tool wrote is replaced, another file is not.
 func TestOutput(t *testing.T) {
 	for _, f := range report.Formats() {
 		out := filepath.Join(t.TempDir(), "out")
-		for range 2 { // the second time, the first's file is there
+		for range 2 { // in the second round, the file of the first exists
 			args := []string{"report", savedDeadlock, "--format", string(f), "-o", out}
 			if f == report.Text || f == report.Folded {
 				args = append(args, "--force")
 			}
-			if status, msg := ran(t, args...); status != ExitOK {
+			if status, msg := runTool(t, args...); status != ExitOK {
 				t.Errorf("%s: exit status %d, %s", f, status, msg)
 			}
 		}
@@ -54,13 +53,13 @@ func TestOutput(t *testing.T) {
 	if err := os.WriteFile(foreign, []byte("# ompd-inspect\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if status, msg := ran(t, "report", savedDeadlock, "-o", foreign); status != ExitError ||
+	if status, msg := runTool(t, "report", savedDeadlock, "-o", foreign); status != ExitError ||
 		!strings.Contains(msg, "--force") {
 		t.Errorf("a file of others: exit status %d, %s", status, msg)
 	}
 }
 
-// TestFormatErrors: a format that cannot show what was asked for says which verb it is for.
+// TestFormatErrors checks that the error for a format that a verb does not have names the verb that has it.
 func TestFormatErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"report --format pdf":           "one of text, json, html, dot",
@@ -68,7 +67,7 @@ func TestFormatErrors(t *testing.T) {
 		"icvs --format folded":          "`ompd-inspect stacks --format folded`",
 		"report --json --format folded": "one format at a time",
 	} {
-		status, msg := ran(t, append(strings.Fields(args), savedDeadlock)...)
+		status, msg := runTool(t, append(strings.Fields(args), savedDeadlock)...)
 		if status != ExitUsage || !strings.Contains(msg, want) {
 			t.Errorf("%s: exit status %d, %s", args, status, msg)
 		}

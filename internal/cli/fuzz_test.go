@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzSaved takes bytes for a saved picture: it is refused, or verdicts are drawn from it
-// and it is printed, for people and as JSON.
+// FuzzSaved reads bytes as a saved picture. They are refused, or verdicts are drawn from them and they are
+// printed, as text and as JSON.
 func FuzzSaved(f *testing.F) {
 	saved, err := filepath.Glob(filepath.Join("..", "..", "testdata", "golden", "*", "picture.json"))
 	if err != nil || len(saved) < 20 {
@@ -21,7 +21,8 @@ func FuzzSaved(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(b, byte(1))
-		f.Add(bytes.ReplaceAll(b, []byte("/"), []byte(`/\u001b[`)), byte(2)) // files whose names control a terminal
+		// file names that contain control sequences of a terminal
+		f.Add(bytes.ReplaceAll(b, []byte("/"), []byte(`/\u001b[`)), byte(2))
 	}
 	f.Add([]byte(`{"schema":"ompd-inspect/picture/3.0","threads":[{},{}],"facts":{}}`), byte(0))
 	f.Add([]byte(`{"schema":"ompd-inspect/picture/3.0","threads":[],"facts":{"locks":[{}]},"regions":[{}],

@@ -16,16 +16,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// killAfter is the time that a process has to end on SIGTERM.
+// killAfter is the time that a process has to exit after SIGTERM.
 const killAfter = 5 * time.Second
 
-// hang reports processes that hang, and ends them. It reports whether there were any.
-func (r *runner) hang(ctx context.Context, list []hang) bool {
-	list = r.ordered(list)
+// handleHang reports processes that hang, and ends them. It reports whether there were any.
+func (r *runner) handleHang(ctx context.Context, list []hang) bool {
+	list = r.reportOrder(list)
 	for _, h := range list {
 		r.ended[h.pid] = true
 		fmt.Fprintf(r.Stderr, "ompd-inspect: process %d made no progress for %v\n", h.pid, r.hangAfter)
-		r.tell(ctx, h.pid, nil, h.still)
+		r.writeReport(ctx, h.pid, nil, h.still)
 	}
 	if len(list) > 0 {
 		go r.end(list)
@@ -33,9 +33,9 @@ func (r *runner) hang(ctx context.Context, list []hang) bool {
 	return len(list) > 0
 }
 
-// ordered returns those of some processes that are not ended yet, in the order in which they are reported: those that
-// have a verdict first, children before their parents.
-func (r *runner) ordered(list []hang) []hang {
+// reportOrder returns the processes that are not ended yet, in the order of their reports: those with a verdict
+// first, children before their parents.
+func (r *runner) reportOrder(list []hang) []hang {
 	list = slices.DeleteFunc(list, func(h hang) bool { return r.ended[h.pid] })
 	generation := generations(list)
 	slices.SortFunc(list, func(a, b hang) int {
@@ -51,7 +51,7 @@ func rank(is bool) int {
 	return 0
 }
 
-// generations counts the ancestors of each process that are in the list, too.
+// generations counts the ancestors of each process that are also in the list.
 func generations(list []hang) map[int]int {
 	parent := map[int]int{}
 	for _, s := range list {
@@ -66,8 +66,8 @@ func generations(list []hang) map[int]int {
 	return out
 }
 
-// end ends processes, those first that have the most ancestors among them: a process may
-// end, and the program with it, when the ones that it waits for have.
+// end ends processes, those with the most ancestors in the list first. A process may exit, and the program with
+// it, when its children have.
 func (r *runner) end(list []hang) {
 	generation := generations(list)
 	for g := slices.Max(slices.Collect(maps.Values(generation))); g >= 0; g-- {
@@ -81,7 +81,7 @@ func (r *runner) end(list []hang) {
 	}
 }
 
-// endAll ends processes, by SIGKILL if they do not end on SIGTERM.
+// endAll ends processes by SIGTERM, and by SIGKILL after killAfter.
 func (r *runner) endAll(pids []int) {
 	left := func() []int {
 		held := r.program.Processes()
@@ -97,13 +97,13 @@ func (r *runner) endAll(pids []int) {
 	}
 }
 
-// endNap is the time between two looks whether a process has ended.
+// endNap is the time between two checks whether a process has exited.
 const endNap = 10 * time.Millisecond
 
-// tell prints the report of a process, and writes its core, while it stands still. What goes
-// wrong is told and does not end the program.
-func (r *runner) tell(ctx context.Context, pid int, d *live.Death, why *picture.Standstill) {
-	err := r.look(ctx, pid, d, true, func(p *live.Process, pic *picture.Picture) error {
+// writeReport prints the report of a process and writes its core while the process is stopped. Errors are
+// logged; the program continues.
+func (r *runner) writeReport(ctx context.Context, pid int, d *live.Death, why *picture.Standstill) {
+	err := r.inspectProcess(ctx, pid, d, true, func(p *live.Process, pic *picture.Picture) error {
 		if pic.Target.Pause != nil {
 			pic.Target.Pause.Standstill = why
 		}
@@ -114,12 +114,12 @@ func (r *runner) tell(ctx context.Context, pid int, d *live.Death, why *picture.
 	}
 }
 
-// look looks at a process, and does something with what it finds. With hold, the process
-// stands still until that is done; only one can at a time.
-func (r *runner) look(
+// inspectProcess takes a snapshot of a process and passes it to a function. With hold, the process stays
+// stopped until the function returns, and only one such call runs at a time.
+func (r *runner) inspectProcess(
 	ctx context.Context, pid int, d *live.Death, hold bool, do func(*live.Process, *picture.Picture) error,
 ) (err error) {
-	o := r.open.session()
+	o := r.open.sessionOptions()
 	p, err := r.program.Open(pid, o.Live())
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (r *runner) look(
 	t := session.OfProcess(p, d, o)
 	defer func() { err = errors.Join(err, t.Close()) }()
 	if hold {
-		if err := t.Stop(ctx); err != nil && !errors.Is(err, live.ErrStranded) { // which the report says
+		if err := t.Stop(ctx); err != nil && !errors.Is(err, live.ErrStranded) { // the report contains this error
 			return err
 		}
 	}

@@ -5,19 +5,19 @@ import (
 	"runtime/debug"
 )
 
-// worthCollecting is from how many bytes on a heap takes less time to collect than as much
-// new memory: the kernel clears each page of that.
+// worthCollecting is the smallest heap, in bytes, that is collected before the answer is made. A smaller heap
+// takes more time to collect than the kernel needs to clear as much new memory.
 const worthCollecting = 20 << 20
 
-// answerHeap is what the heap may grow to, in bytes, while the answer is made, before memory
-// is collected again: of 1,024 threads half of it is garbage by then.
+// answerHeap is the heap size, in bytes, up to which no memory is collected while the answer is made. For 1,024
+// threads half of it is garbage by then.
 const answerHeap = 34 << 20
 
-// leastHeap is what the heap of a Go program may grow to at 100 %, whatever is in use.
+// leastHeap is the heap size, in bytes, up to which Go's runtime does not collect at 100 %.
 const leastHeap = 4 << 20
 
-// collect collects the garbage of a rehearsal, so that the answer is made in its place. No
-// collection is begun while a process stands still for a look, then.
+// collect collects the garbage of a rehearsal, so that the answer reuses its memory. Then no collection starts
+// while a process is stopped for a snapshot.
 func collect() {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -30,15 +30,15 @@ func collect() {
 	debug.SetGCPercent(growth(m.HeapAlloc))
 }
 
-// limitAfter is what this process may take while the answer is made, in bytes, before memory is
-// collected whatever that costs, if a rehearsal that reads the same left so many on the heap.
+// limitAfter returns the memory limit of this process while the answer is made, in bytes. rehearsal is the heap
+// size after a rehearsal that reads the same.
 func limitAfter(rehearsal uint64) int64 {
 	const least = 30 << 20
 	return int64(max(least+rehearsal*6/10, rehearsal*13/10))
 }
 
-// growth is by how many percent a heap of which so many bytes are in use may grow to be
-// as large as answerHeap: at least by half.
+// growth returns the percentage by which a heap with so many bytes in use may grow to reach answerHeap, and at
+// least 50.
 func growth(used uint64) int {
 	if used >= answerHeap {
 		return 50

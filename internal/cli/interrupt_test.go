@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestInterrupted runs verbs that Ctrl-C has ended: they say one line, and their status is
-// that of a program which SIGINT killed.
+// TestInterrupted runs verbs whose context is canceled, as by Ctrl-C. They print one line, and their exit
+// status is that of a program that SIGINT killed.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

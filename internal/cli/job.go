@@ -21,18 +21,18 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Times of a job: when people are told how far it is, and when they get what is there.
+// Time limits of a job: the first sign of progress, and the page of the ranks that have answered.
 const (
 	jobPartial = 5 * time.Second
 	jobTimeout = 10 * time.Second
-	// rankTimeout is how long one look at one rank may take.
+	// limit of one snapshot of one rank
 	rankTimeout = 5 * time.Second
 )
 
-// defaultVia reaches a host.
+// defaultVia is the command that reaches a host.
 const defaultVia = "ssh -o BatchMode=yes {host}"
 
-// jobPlaces are the flags that say where ranks are.
+// jobPlaces contains the flags that name the places of ranks.
 type jobPlaces struct {
 	mpirun   int
 	hosts    []string
@@ -44,50 +44,50 @@ type jobPlaces struct {
 	send     bool
 }
 
-// jobOptions are the flags of job.
+// jobOptions contains the flags of job.
 type jobOptions struct {
 	jobPlaces
 	timeout  time.Duration
-	early    time.Duration // when to show what has come, beside the page
-	limit    time.Duration // for one look at one rank
+	early    time.Duration // when to show an interim page on the standard error
+	limit    time.Duration // limit of one snapshot of one rank
 	interval time.Duration
 	jobs     int
 	sample   int
 	rank     int
 	perRank  string
-	watch    bool // show who made progress
+	watch    bool // show which ranks made progress
 }
 
 // jobRun is one run of job or job-node.
 type jobRun struct{ *app }
 
-// jobVerb shows a job of many ranks on one page.
+// jobVerb returns the verb job.
 func jobVerb(a *app) *cobra.Command {
 	o := &jobOptions{rank: -1}
 	cmd := &cobra.Command{
 		Use:   "job SLURM-JOB | job CORE... | job --mpirun PID | job --hosts A,B | job --pods SELECTOR",
-		Short: "A job of many ranks of MPI on one page: who is different, and who waits for whom",
-		Long: `Looks at all ranks of an MPI job, or at cores of its ranks, and shows one page: verdicts
-over ranks, and classes of ranks and threads that are at the same place. Ranks are
-looked at twice, so that those that make progress are known, and a few of them a third
-time in detail. Nothing is installed: srun, ssh, clush or kubectl run this program on
-the nodes (docs/jobs.md).
+		Short: "Summarize an MPI job: outlier ranks, and waits across ranks",
+		Long: `Inspects all ranks of an MPI job, or core files of its ranks, and shows one page: verdicts
+across ranks, and groups of ranks and threads that are at the same place. Each rank is
+inspected twice, to find the ranks that make progress; a few of them a third time, in detail.
+Nothing is installed on the nodes: srun, ssh, clush or kubectl run this program there
+(docs/jobs.md).
 
-  ompd-inspect job 123456               a job of Slurm, from where srun works
-  ompd-inspect job --mpirun PID         what an mpirun or mpiexec on this machine started
+  ompd-inspect job 123456               a Slurm job, on a machine where srun works
+  ompd-inspect job --mpirun PID         the ranks that an mpirun or mpiexec on this machine started
   ompd-inspect job --hosts n1,n2        all ranks of this user on these hosts
-  ompd-inspect job --pods app=solver    the same of pods, by their labels
-  ompd-inspect job core.*               cores of ranks
+  ompd-inspect job --pods app=solver    all ranks in the pods with this label
+  ompd-inspect job core.*               core files of ranks
   ompd-inspect job 123456 --rank 4217   the report of one rank
-  ompd-inspect job watch 123456         which ranks make progress
+  ompd-inspect job watch 123456         the ranks that make progress, and the others
 
 Exit status: 0 no hang was found, 3 a hang or a crash, 1 no rank could be read, 2 wrong usage.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return (&jobRun{a}).job(cmd.Context(), args, o) },
 	}
 	cmd.ValidArgsFunction = completeCores
-	o.flags(cmd)
+	o.addFlags(cmd)
 	f := cmd.Flags()
-	f.IntVar(&o.sample, "sample", 0, "look at so many cores only, evenly chosen; 0 for all")
+	f.IntVar(&o.sample, "sample", 0, "number of cores to inspect, evenly chosen (0: all)")
 	f.IntVar(&o.rank, "rank", -1, "show the report of this rank")
 	f.StringVar(&o.perRank, "per-rank", "",
 		"also write the picture of each rank into this directory, as JSON")
@@ -97,32 +97,34 @@ Exit status: 0 no hang was found, 3 a hang or a crash, 1 no rank could be read, 
 	return cmd
 }
 
-// flags adds the flags that say where the ranks are and how they are looked at.
-func (o *jobOptions) flags(cmd *cobra.Command) {
+// addFlags adds the flags that name the ranks and the way to inspect them.
+func (o *jobOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&o.mpirun, "mpirun", 0, "the job that this process of mpirun or mpiexec started")
-	f.StringSliceVar(&o.hosts, "hosts", nil, "hosts to look at, separated by commas")
-	f.StringVar(&o.hostfile, "hostfile", "", "file with a host on each line; what follows the name is ignored")
-	f.StringVar(&o.pods, "pods", "", "label selector of the pods to look at")
-	f.StringVar(&o.job, "job", "", "of hosts and pods: only the job that its launcher calls so")
-	f.StringVar(&o.via, "via", "", "command that runs another on {host}; without it "+defaultVia)
-	f.StringVar(&o.tool, "tool", "", "path of this program on the nodes; without it, its path here")
-	f.BoolVar(&o.send, "send", false, "send this program to the nodes (pods get it always)")
-	f.DurationVar(&o.timeout, "timeout", jobTimeout, "when to show what has come by then; 0 to wait for all")
+	f.IntVar(&o.mpirun, "mpirun", 0, "inspect the ranks that this mpirun or mpiexec process started")
+	f.StringSliceVar(&o.hosts, "hosts", nil, "inspect the ranks on these hosts, separated by commas")
+	f.StringVar(&o.hostfile, "hostfile", "", "file with one host per line; text after the name is ignored")
+	f.StringVar(&o.pods, "pods", "", "inspect the ranks in the pods that match this label selector")
+	f.StringVar(&o.job, "job", "", "with --hosts or --pods: only ranks of the job with this name of its launcher")
+	f.StringVar(&o.via, "via", "", "command that runs another command on {host}; default: "+defaultVia)
+	f.StringVar(&o.tool, "tool", "", "path of this program on the nodes; default: its path on this machine")
+	f.BoolVar(&o.send, "send", false, "copy this program to the nodes first (always done for pods)")
+	f.DurationVar(&o.timeout, "timeout", jobTimeout, "time after which the page is shown, without the ranks that "+
+		"have not answered (0: wait for all)")
 	f.DurationVar(&o.early, "early", jobPartial,
-		"when to show on the standard error the page of what has come by then; 0 for never")
-	f.DurationVar(&o.limit, "rank-timeout", rankTimeout, "how long one look at one rank may take; 0 for any time")
-	f.DurationVar(&o.interval, "interval", time.Second, "time between the two looks at each rank, 0 for one look")
+		"time after which an interim page is shown on the standard error (0: never)")
+	f.DurationVar(&o.limit, "rank-timeout", rankTimeout, "time limit of one snapshot of one rank (0: none)")
+	f.DurationVar(&o.interval, "interval", time.Second, "time between the two snapshots of each rank (0: one "+
+		"snapshot only)")
 	f.IntVarP(&o.jobs, "jobs", "j", runtime.GOMAXPROCS(0),
-		"ranks or cores of one machine that are looked at at a time")
+		"number of ranks or cores of one machine that are inspected in parallel")
 }
 
-// jobName matches the name of a job of Slurm, or of a step of one.
+// jobName matches the name of a Slurm job or job step.
 var jobName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`) })
 
 // job shows a job.
 func (a *jobRun) job(ctx context.Context, args []string, o *jobOptions) error {
-	if err := a.here("job"); err != nil {
+	if err := a.refuseRemote("job"); err != nil {
 		return err
 	}
 	s, err := a.jobSource(args, o)
@@ -153,7 +155,7 @@ func (a *jobRun) job(ctx context.Context, args []string, o *jobOptions) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	g.resolve(a.open.session())
+	g.resolve(a.open.sessionOptions())
 	if list := g.report("").Shown; look.Err() == nil && !o.watch {
 		s.detail(look, a, o, g, list[:min(len(list), jobs.MaxDetail)])
 	}
@@ -166,12 +168,12 @@ func (a *jobRun) job(ctx context.Context, args []string, o *jobOptions) error {
 		r.Missing = append(r.Missing, job.Lost{Reason: err.Error()})
 	}
 	if o.watch {
-		return a.printProgress(r, s.next())
+		return a.printProgress(r, s.arguments())
 	}
-	return a.printJob(r, s.next())
+	return a.printJob(r, s.arguments())
 }
 
-// noRank is the error of a job of which nothing could be read.
+// noRank returns the error of a job without a readable rank.
 func noRank(s jobSource, r *job.Report, err error) error {
 	switch {
 	case err != nil:
@@ -184,7 +186,7 @@ func noRank(s jobSource, r *job.Report, err error) error {
 		"environment, such as PMI_RANK; `ompd-inspect ps` shows the processes of this machine", s.name())
 }
 
-// printJob prints the page, and ends with its exit status.
+// printJob prints the page and returns the exit status for it.
 func (a *jobRun) printJob(r *job.Report, next string) error {
 	err := a.printWith(a.Stdout, func(p report.Printer) error { return p.Job(r, next) })
 	if err != nil {
@@ -198,10 +200,10 @@ func (a *jobRun) printJob(r *job.Report, next string) error {
 	return nil
 }
 
-// jobLook are the options of looks at ranks.
-func (a *jobRun) jobLook(o *jobOptions) jobs.Options {
+// lookOptions returns the options of snapshots of ranks.
+func (a *jobRun) lookOptions(o *jobOptions) jobs.Options {
 	look := jobs.Options{
-		Open: a.open.session(), Budget: a.budget, Interval: o.interval, Jobs: o.jobs, Limit: o.limit,
+		Open: a.open.sessionOptions(), Budget: a.budget, Interval: o.interval, Jobs: o.jobs, Limit: o.limit,
 	}
 	if o.perRank != "" {
 		look.Picture = func(rank int, pic *picture.Picture) {
@@ -213,8 +215,8 @@ func (a *jobRun) jobLook(o *jobOptions) jobs.Options {
 	return look
 }
 
-// withoutPictures is what a node sent without the pictures of ranks in it, which are written if
-// the user asked for them.
+// withoutPictures removes the pictures of ranks from a node's message. It writes them to files if the user
+// asked for them.
 func (a *jobRun) withoutPictures(o *jobOptions, p *job.Part) *job.Part {
 	for rank, text := range p.TakePictures() {
 		if o.perRank == "" {

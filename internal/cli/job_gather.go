@@ -12,14 +12,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// gathering is a job while its parts come.
+// gathering collects the parts of a job.
 type gathering struct {
 	mu   sync.Mutex
 	all  *job.Part
 	from map[string]job.Set // ranks by the host whose errand brought them
 }
 
-// newGathering is a job of which nothing has come.
+// newGathering returns a gathering without parts.
 func newGathering() *gathering { return &gathering{all: job.NewPart(), from: map[string]job.Set{}} }
 
 // add adds a part.
@@ -29,7 +29,7 @@ func (g *gathering) add(p *job.Part) {
 	g.all.Merge(p)
 }
 
-// addFrom adds a part that an errand to a host brought.
+// addFrom adds a part from an errand to a host.
 func (g *gathering) addFrom(host string, p *job.Part) {
 	g.add(p)
 	g.mu.Lock()
@@ -37,15 +37,15 @@ func (g *gathering) addFrom(host string, p *job.Part) {
 	g.from[host] = g.from[host].Or(p.Ranks())
 }
 
-// heard reports whether a host answered.
-func (g *gathering) heard(host string) bool {
+// hasAnswered reports whether a host answered.
+func (g *gathering) hasAnswered(host string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.all.Heard(host)
 }
 
-// whoBrought are the hosts whose errands brought some ranks.
-func (g *gathering) whoBrought(ranks job.Set) (hosts []string) {
+// hostsOf returns the hosts whose errands brought some ranks.
+func (g *gathering) hostsOf(ranks job.Set) (hosts []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for host, has := range g.from {
@@ -57,30 +57,30 @@ func (g *gathering) whoBrought(ranks job.Set) (hosts []string) {
 	return hosts
 }
 
-// resolve names places by the files of this machine.
+// resolve adds functions and lines to places, from the files of this machine.
 func (g *gathering) resolve(o session.Options) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	jobs.Resolve(g.all, o)
 }
 
-// lose notes that a host did not answer.
+// lose records that a host did not answer.
 func (g *gathering) lose(host, why string) {
 	p := job.NewPart()
 	p.Lose(host, why)
 	g.add(p)
 }
 
-// report is the page of what has come.
+// report returns the page of the collected parts.
 func (g *gathering) report(name string) *job.Report {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.all.Report(name)
 }
 
-// showEarly prints on the standard error, for people, the page of what has come so far.
+// showEarly prints an interim page of the collected parts on the standard error.
 func (a *jobRun) showEarly(g *gathering, s jobSource, after time.Duration) {
-	g.resolve(a.open.session())
+	g.resolve(a.open.sessionOptions())
 	r := g.report(s.name())
 	r.Seconds, r.Partial = after.Seconds(), true
 	if r.Answered.Len() == 0 {
@@ -95,6 +95,6 @@ func (a *jobRun) showEarly(g *gathering, s jobSource, after time.Duration) {
 	if err != nil {
 		return
 	}
-	_ = p.Job(r, s.next()) // the page that counts is still to come
+	_ = p.Job(r, s.arguments()) // the final page follows
 	fmt.Fprintln(a.Stderr)
 }

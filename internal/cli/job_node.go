@@ -25,10 +25,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// linesPerLook is in how many lines a node tells of one look at its ranks.
+// linesPerLook is the number of lines in which a node sends one snapshot of its ranks.
 const linesPerLook = 4
 
-// halfOfProcessors leaves the other half to the ranks.
+// halfOfProcessors returns half the number of processors. The other half remains for the ranks.
 func halfOfProcessors() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 // nodeParts writes parts as lines, several ranks in each.
@@ -36,12 +36,12 @@ type nodeParts struct {
 	out     io.Writer
 	waiting *job.Part
 	count   int
-	every   int        // ranks in a line
-	mu      sync.Mutex // of what follows, and the order of lines
+	every   int        // ranks per line
+	mu      sync.Mutex // guards the fields below, and the order of lines
 	err     error
 }
 
-// add takes a part, and writes a line now and then.
+// add adds a part, and writes a line after every n.every ranks.
 func (n *nodeParts) add(p *job.Part) {
 	n.waiting.Merge(p)
 	if n.count++; n.count%n.every == 0 {
@@ -49,7 +49,7 @@ func (n *nodeParts) add(p *job.Part) {
 	}
 }
 
-// flush writes what was not written yet.
+// flush writes the parts that are not yet written.
 func (n *nodeParts) flush() {
 	n.write(n.waiting)
 	n.waiting = job.NewPart()
@@ -58,7 +58,7 @@ func (n *nodeParts) flush() {
 // write writes a part as a line.
 func (n *nodeParts) write(p *job.Part) { n.line(p.Encode()) }
 
-// line writes a line, unless there was an error.
+// line writes a line, unless a previous write failed.
 func (n *nodeParts) line(line []byte, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -70,7 +70,7 @@ func (n *nodeParts) line(line []byte, err error) {
 	}
 }
 
-// picture writes the picture of a rank, in a line of its own: several goroutines call it.
+// picture writes the picture of a rank, in a line of its own. Several goroutines may call it.
 func (n *nodeParts) picture(rank int, pic *picture.Picture) {
 	p := job.NewPart()
 	text, err := json.Marshal(pic)
@@ -83,12 +83,12 @@ func (n *nodeParts) picture(rank int, pic *picture.Picture) {
 		n.line(line, nil)
 		return
 	}
-	lost := job.NewPart() // the rank is on the page without it
+	lost := job.NewPart() // the page lists the rank without its picture
 	lost.Lose(nodeName(), fmt.Sprintf("it answered, but could not send the picture of rank %d: %v", rank, err))
 	n.write(lost)
 }
 
-// nodeOptions are the flags of job-node.
+// nodeOptions contains the flags of job-node.
 type nodeOptions struct {
 	jobOptions
 	filter jobs.Filter
@@ -97,44 +97,45 @@ type nodeOptions struct {
 	show   bool // send the picture of each rank, too
 }
 
-// jobNodeVerb looks at the ranks of this node for job.
+// jobNodeVerb returns the hidden verb job-node, which job runs on each node.
 func jobNodeVerb(a *app) *cobra.Command {
 	o := &nodeOptions{jobOptions: jobOptions{rank: -1}}
 	cmd := &cobra.Command{
-		Use: "job-node", Short: "What job runs on each node: looks at its ranks, and writes what it finds as lines",
+		Use: "job-node", Short: "Inspect the ranks of this node for `ompd-inspect job`, and write the results as lines",
 		Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return (&jobRun{a}).jobNode(cmd.Context(), o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.filter.Slurm, "slurm", "", "ranks of this job of Slurm")
-	f.StringVar(&o.filter.Job, "job", "", "ranks of the job that its launcher calls so")
-	f.DurationVar(&o.interval, "interval", 0, "time between the two looks at each rank")
-	f.IntVarP(&o.jobs, "jobs", "j", 0, "ranks that are looked at at a time; 0 for half of the processors")
-	f.DurationVar(&o.timeout, "timeout", nodeTimeout, "when to end; 0 for never")
-	f.DurationVar(&o.limit, "rank-timeout", rankTimeout, "how long one look at one rank may take; 0 for any time")
+	f.StringVar(&o.filter.Slurm, "slurm", "", "only ranks of this Slurm job")
+	f.StringVar(&o.filter.Job, "job", "", "only ranks of the job with this name of its launcher")
+	f.DurationVar(&o.interval, "interval", 0, "time between the two snapshots of each rank")
+	f.IntVarP(&o.jobs, "jobs", "j", 0, "number of ranks that are inspected in parallel (0: half of the processors)")
+	f.DurationVar(&o.timeout, "timeout", nodeTimeout, "time limit (0: none)")
+	f.DurationVar(&o.limit, "rank-timeout", rankTimeout, "time limit of one snapshot of one rank (0: none)")
 	f.IntVar(&o.rank, "rank", -1, "print the report of this rank")
-	f.TextVar(&o.detail, "detail", job.Set{}, "look at these ranks only, with all debug information")
-	f.BoolVar(&o.show, "pictures", false, "send the picture of each rank, too")
-	f.BoolVar(&o.sent, "sent", false, "this program's file was sent for this one run: remove it")
+	f.TextVar(&o.detail, "detail", job.Set{}, "inspect only these ranks, with all debug information")
+	f.BoolVar(&o.show, "pictures", false, "also send the picture of each rank")
+	f.BoolVar(&o.sent, "sent", false, "remove the file of this program, which was copied for this run")
 	return cmd
 }
 
-// politeness is the priority of looks on nodes: the job's work comes first. But ranks that wait in
-// MPI keep all processors of a node busy, and a look has to end in seconds beside them.
-const politeness = 5
+// niceness is the scheduling priority of this process on nodes: the job's work comes first. It is not lower,
+// because ranks that wait in MPI keep all processors of a node busy, and a snapshot must finish in seconds next
+// to them.
+const niceness = 5
 
-// bePolite gives all threads of this process a low priority, which those that begin later have
-// from them.
-func bePolite() {
+// lowerPriority sets the priority of all threads of this process to niceness. Threads that start later inherit
+// it.
+func lowerPriority() {
 	tasks, _ := os.ReadDir("/proc/self/task")
 	for _, t := range tasks {
 		if tid, err := strconv.Atoi(t.Name()); err == nil {
-			_ = unix.Setpriority(unix.PRIO_PROCESS, tid, politeness)
+			_ = unix.Setpriority(unix.PRIO_PROCESS, tid, niceness)
 		}
 	}
 }
 
-// removeSelf removes the file of this program, if it is one that job has sent.
+// removeSelf removes the file of this program, if job has sent it.
 func removeSelf() {
 	path, err := toolPath()
 	if err == nil && strings.HasPrefix(path, filepath.Join(jobs.SentDir, jobs.SentName)) {
@@ -142,24 +143,24 @@ func removeSelf() {
 	}
 }
 
-// nodeName is what this node is called: by Slurm, or by itself.
+// nodeName returns the name of this node: that of Slurm, else the host name.
 func nodeName() string {
 	host, _ := os.Hostname()
 	return cmp.Or(os.Getenv("SLURMD_NODENAME"), host)
 }
 
-// jobNode looks at the ranks of this machine and writes parts as lines.
+// jobNode inspects the ranks of this machine and writes parts as lines.
 func (a *jobRun) jobNode(ctx context.Context, o *nodeOptions) error {
-	bePolite()
+	lowerPriority()
 	if o.sent {
 		removeSelf()
 	}
-	a.open.noDebuginfod = true // a thousand nodes would ask at once
+	a.open.noDebuginfod = true // a thousand nodes would query the server at once
 	list := jobs.Find(o.filter)
 	if o.rank >= 0 {
 		for _, p := range list {
 			if p.Rank.Rank == o.rank {
-				return a.see(strconv.Itoa(p.PID), session.Report(), a.showWhole)
+				return a.ask(strconv.Itoa(p.PID), session.Report(), a.printReport)
 			}
 		}
 		return nil
@@ -177,7 +178,7 @@ func (a *jobRun) jobNode(ctx context.Context, o *nodeOptions) error {
 		list = nil
 	}
 	n.flush() // a node without ranks answers, too
-	look := a.jobLook(&o.jobOptions)
+	look := a.lookOptions(&o.jobOptions)
 	look.Jobs = cmp.Or(o.jobs, halfOfProcessors())
 	if o.show {
 		look.Picture = n.picture
@@ -192,15 +193,15 @@ func (a *jobRun) jobNode(ctx context.Context, o *nodeOptions) error {
 	return n.err
 }
 
-// showWhole shows the whole report.
-func (a *jobRun) showWhole(answer *session.Answer) error {
+// printReport prints the whole report.
+func (a *jobRun) printReport(answer *session.Answer) error {
 	return a.print(answer.Picture, report.Whole)
 }
 
-// nodeTimeout is what a node may take for its ranks, if nobody waits longer.
+// nodeTimeout is the time that a node may take for its ranks if --timeout is unset.
 const nodeTimeout = 30 * time.Second
 
-// nodeTimeout is what the nodes may take for their ranks.
+// nodeTimeout returns the time that the nodes may take for their ranks.
 func (o *jobOptions) nodeTimeout() time.Duration {
 	if o.timeout == 0 {
 		return 0

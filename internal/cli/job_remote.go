@@ -15,29 +15,29 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
 )
 
-// remoteJob are ranks on nodes, which somebody else's command reaches.
+// remoteJob is a job on other nodes, which an external command reaches.
 type remoteJob struct {
 	asked    string
-	again    string // what to type to ask the same
+	args     string // arguments that name the same job
 	nodes    []jobs.Node
-	slurm    string // job of Slurm, whose nodes are asked for first
-	pods     string // label selector, likewise
-	launcher string // name of the job as its launcher has it; empty for any
+	slurm    string // Slurm job whose nodes are listed first
+	pods     string // label selector of the pods, which are listed first
+	launcher string // name of the job for its launcher; empty for any
 }
 
-func (r remoteJob) name() string  { return r.asked }
-func (r remoteJob) next() string  { return r.again }
-func (r remoteJob) hurries() bool { return true }
+func (r remoteJob) name() string      { return r.asked }
+func (r remoteJob) arguments() string { return r.args }
+func (r remoteJob) hurries() bool     { return true }
 
-// atOnce is how many commands for hosts run at a time.
+// atOnce is the number of commands for hosts that run in parallel.
 const atOnce = 64
 
 func (r remoteJob) gather(ctx context.Context, a *jobRun, o *jobOptions, g *gathering) error {
-	nodes, err := r.alive(ctx, g)
+	nodes, err := r.liveNodes(ctx, g)
 	if err != nil {
 		return err
 	}
-	remote, err := r.words(a, o)
+	remote, err := r.command(a, o)
 	if err != nil {
 		return err
 	}
@@ -51,11 +51,11 @@ func (r remoteJob) gather(ctx context.Context, a *jobRun, o *jobOptions, g *gath
 			g.lose(e.Host, err.Error())
 		}
 	})
-	r.absent(g)
+	r.recordAbsent(g)
 	return nil
 }
 
-// runAll runs errands, some at a time.
+// runAll runs errands, atOnce in parallel.
 func runAll(list []jobs.Errand, run func(jobs.Errand)) {
 	slots := make(chan struct{}, atOnce)
 	var group sync.WaitGroup
@@ -69,33 +69,33 @@ func runAll(list []jobs.Errand, run func(jobs.Errand)) {
 	group.Wait()
 }
 
-// blame notes the nodes that did not answer, of an errand to many that failed, and reports
-// whether there are some: nodes say their names.
+// blame records the nodes of a failed errand that did not answer, and reports whether there are any. Nodes that
+// answered have sent their names.
 func (r remoteJob) blame(g *gathering, nodes []string, err error) bool {
 	if r.slurm == "" {
 		return false
 	}
-	silent := slices.DeleteFunc(slices.Clone(nodes), g.heard)
+	silent := slices.DeleteFunc(slices.Clone(nodes), g.hasAnswered)
 	for _, n := range silent {
 		g.lose(n, err.Error())
 	}
 	return len(silent) > 0
 }
 
-// detail implements jobSource: of the hosts whose errands brought the ranks.
+// detail implements jobSource. It asks the hosts whose errands brought the ranks.
 func (r remoteJob) detail(ctx context.Context, a *jobRun, o *jobOptions, g *gathering, list []job.Where) {
 	var ranks job.Set
 	var nodes []string
 	for _, w := range list {
 		ranks.Add(w.Rank)
-		if r.slurm != "" && !slices.Contains(nodes, w.Host) && g.heard(w.Host) {
+		if r.slurm != "" && !slices.Contains(nodes, w.Host) && g.hasAnswered(w.Host) {
 			nodes = append(nodes, w.Host)
 		}
 	}
 	if r.slurm == "" {
-		nodes = g.whoBrought(ranks)
+		nodes = g.hostsOf(ranks)
 	}
-	remote, err := r.words(a, o)
+	remote, err := r.command(a, o)
 	if err != nil || len(nodes) == 0 {
 		return
 	}
@@ -104,17 +104,17 @@ func (r remoteJob) detail(ctx context.Context, a *jobRun, o *jobOptions, g *gath
 	if err != nil {
 		return
 	}
-	// Who does not answer now has answered before: that stands.
+	// a host that does not answer now has answered before, which still counts
 	runAll(errands, func(e jobs.Errand) {
 		_ = e.Run(ctx, func(p *job.Part) { g.add(a.withoutPictures(o, p)) })
 	})
 }
 
-// absent notes the ranks that no node has: they are gone, if all nodes answered.
-func (r remoteJob) absent(g *gathering) {
+// recordAbsent records the ranks that no node has. They are gone if all nodes answered.
+func (r remoteJob) recordAbsent(g *gathering) {
 	rep := g.report("")
 	p := job.NewPart()
-	k := job.Kind{Condition: job.Gone, Why: "no process of it was found on any node"}
+	k := job.Kind{Condition: job.Gone, Why: "it has no process on any node"}
 	if len(rep.Missing) > 0 {
 		k = job.Kind{Condition: job.Silent, Why: "no node that answered has it"}
 		if len(rep.Missing) == 1 && rep.Missing[0].Host != "" {
@@ -129,8 +129,8 @@ func (r remoteJob) absent(g *gathering) {
 	g.add(p)
 }
 
-// alive are the nodes that can be asked; who cannot is noted.
-func (r remoteJob) alive(ctx context.Context, g *gathering) (alive []string, err error) {
+// liveNodes returns the nodes that can be asked, and records the others as lost.
+func (r remoteJob) liveNodes(ctx context.Context, g *gathering) (liveNodes []string, err error) {
 	nodes := r.nodes
 	switch {
 	case r.slurm != "":
@@ -146,15 +146,15 @@ func (r remoteJob) alive(ctx context.Context, g *gathering) (alive []string, err
 			g.lose(n.Name, n.Dead)
 			continue
 		}
-		alive = append(alive, n.Name)
+		liveNodes = append(liveNodes, n.Name)
 	}
-	if len(alive) == 0 {
+	if len(liveNodes) == 0 {
 		return nil, errors.New("no node of " + r.asked + " can be asked: " + nodes[0].Name + ": " + nodes[0].Dead)
 	}
-	return alive, nil
+	return liveNodes, nil
 }
 
-// errands are the commands that run something on nodes.
+// errands returns the commands that run something on nodes.
 func (r remoteJob) errands(nodes []string, o *jobOptions, remote jobs.Remote) (list []jobs.Errand, err error) {
 	if r.slurm != "" && o.via == "" {
 		return []jobs.Errand{jobs.Srun(r.slurm, nodes, remote)}, nil
@@ -173,8 +173,8 @@ func (r remoteJob) errands(nodes []string, o *jobOptions, remote jobs.Remote) (l
 	return list, nil
 }
 
-// words are what is to run on the nodes.
-func (r remoteJob) words(a *jobRun, o *jobOptions) (jobs.Remote, error) {
+// command returns the command to run on the nodes.
+func (r remoteJob) command(a *jobRun, o *jobOptions) (jobs.Remote, error) {
 	own, err := toolPath()
 	if err != nil {
 		return jobs.Remote{}, err
@@ -199,7 +199,7 @@ func (r remoteJob) words(a *jobRun, o *jobOptions) (jobs.Remote, error) {
 		}
 	}
 	if o.send && r.slurm != "" && o.via == "" {
-		args = append(args, "--sent") // srun leaves it there
+		args = append(args, "--sent") // srun leaves the file there
 	}
 	remote := jobs.Remote{Tool: cmp.Or(o.tool, own), Args: args}
 	if o.send || r.pods != "" && o.tool == "" {
@@ -208,13 +208,13 @@ func (r remoteJob) words(a *jobRun, o *jobOptions) (jobs.Remote, error) {
 	return remote, nil
 }
 
-// showRank has the node of one rank print its report.
+// showRank makes the node of one rank print its report.
 func (r remoteJob) showRank(ctx context.Context, a *jobRun, o *jobOptions) error {
-	nodes, err := r.alive(ctx, newGathering())
+	nodes, err := r.liveNodes(ctx, newGathering())
 	if err != nil {
 		return err
 	}
-	remote, err := r.words(a, o)
+	remote, err := r.command(a, o)
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (r remoteJob) showRank(ctx context.Context, a *jobRun, o *jobOptions) error
 	return errors.Join(fmt.Errorf("rank %d of %s was not found", o.rank, r.asked), last)
 }
 
-// counter counts what is written.
+// counter counts the bytes written to it.
 type counter struct {
 	to *os.File
 	n  int

@@ -17,18 +17,18 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// jobSource is where the ranks of a job are.
+// jobSource finds and inspects the ranks of a job.
 type jobSource interface {
-	name() string  // what was asked for
-	next() string  // what to type behind `job` to ask the same
-	hurries() bool // it has a time limit
-	// gather looks at all ranks; what it found before an error counts.
+	name() string      // name of the job in messages
+	arguments() string // arguments of `job` that name the same job
+	hurries() bool     // it has a time limit
+	// gather inspects all ranks. Parts found before an error count.
 	gather(ctx context.Context, a *jobRun, o *jobOptions, g *gathering) error
-	// detail looks at a few ranks again, with all debug information that is where they are.
+	// detail inspects a few ranks again, with all debug information on their nodes.
 	detail(ctx context.Context, a *jobRun, o *jobOptions, g *gathering, list []job.Where)
 }
 
-// jobSource chooses the source by the command line.
+// jobSource returns the source that the command line names.
 func (a *jobRun) jobSource(args []string, o *jobOptions) (jobSource, error) {
 	var hosts []string
 	if len(o.hosts) > 0 || o.hostfile != "" {
@@ -44,37 +44,38 @@ func (a *jobRun) jobSource(args []string, o *jobOptions) (jobSource, error) {
 		}
 	}
 	if given != 1 {
-		const words = "job: which one? A Slurm job by its number, cores, --mpirun PID, --hosts A,B or --pods SELECTOR"
+		const words = "job: which job? A Slurm job by its number, cores, --mpirun PID, --hosts A,B or --pods SELECTOR"
 		return nil, usageError{errors.New(words)}
 	}
 	switch {
 	case o.mpirun != 0:
 		return launchedJob{o.mpirun}, nil
 	case len(hosts) > 0:
-		return remoteJob{asked: hostsWord(hosts), again: o.again(), nodes: nodesOf(hosts)}, nil
+		return remoteJob{asked: describeHosts(hosts), args: o.arguments(), nodes: nodesOf(hosts)}, nil
 	case o.pods != "":
-		return remoteJob{asked: "--pods " + o.pods, again: o.again(), pods: o.pods}, nil
+		return remoteJob{asked: "--pods " + o.pods, args: o.arguments(), pods: o.pods}, nil
 	case len(args) == 1 && jobName().MatchString(args[0]):
 		if _, err := os.Stat(args[0]); err != nil {
-			return remoteJob{asked: args[0], again: strings.TrimSpace(args[0] + " " + o.again()), slurm: args[0]}, nil
+			again := strings.TrimSpace(args[0] + " " + o.arguments())
+			return remoteJob{asked: args[0], args: again, slurm: args[0]}, nil
 		}
 	}
 	return coreJob(args), nil
 }
 
-// maxHostsNamed is how many hosts a page names.
+// maxHostsNamed is the number of hosts that a page lists.
 const maxHostsNamed = 4
 
-// hostsWord names hosts: all of a few, else the first and their number.
-func hostsWord(hosts []string) string {
+// describeHosts lists up to maxHostsNamed hosts; for more, it returns the first and their number.
+func describeHosts(hosts []string) string {
 	if len(hosts) <= maxHostsNamed {
 		return "--hosts " + strings.Join(hosts, ",")
 	}
 	return fmt.Sprintf("of %d hosts (%s, …)", len(hosts), hosts[0])
 }
 
-// again are the flags that ask the same places once more.
-func (o *jobPlaces) again() string {
+// arguments returns the flags that name the same places.
+func (o *jobPlaces) arguments() string {
 	var out []string
 	if len(o.hosts) > maxHostsNamed {
 		out = append(out, "--hosts "+strings.Join(o.hosts[:maxHostsNamed], ",")+",…")
@@ -104,7 +105,7 @@ func nodesOf(hosts []string) (list []jobs.Node) {
 	return list
 }
 
-// allHosts are the hosts of the command line and of the file.
+// allHosts returns the hosts of the command line and of the file.
 func (o *jobOptions) allHosts() ([]string, error) {
 	hosts := o.hosts
 	if o.hostfile != "" {
@@ -121,13 +122,13 @@ func (o *jobOptions) allHosts() ([]string, error) {
 		}
 	}
 	if len(hosts) == 0 {
-		return nil, usageError{fmt.Errorf("--hostfile %s: it names no host", o.hostfile)}
+		return nil, usageError{fmt.Errorf("--hostfile %s: it contains no host", o.hostfile)}
 	}
 	slices.Sort(hosts)
 	return slices.Compact(hosts), nil
 }
 
-// coreJob are cores of ranks.
+// coreJob is a job of core files, one per rank.
 type coreJob []string
 
 func (c coreJob) name() string {
@@ -137,8 +138,8 @@ func (c coreJob) name() string {
 	return fmt.Sprintf("of %d cores, %s", len(c), c[0])
 }
 
-func (c coreJob) next() string  { return strings.Join(c[:min(len(c), 1)], " ") + moreCores(len(c)) }
-func (c coreJob) hurries() bool { return false }
+func (c coreJob) arguments() string { return strings.Join(c[:min(len(c), 1)], " ") + moreCores(len(c)) }
+func (c coreJob) hurries() bool     { return false }
 
 func moreCores(n int) string {
 	if n > 1 {
@@ -155,7 +156,7 @@ func (c coreJob) gather(ctx context.Context, a *jobRun, o *jobOptions, g *gather
 	}
 	paths := jobs.Sample(c, o.sample)
 	done, progress := int64(0), a.progress(fmt.Sprintf("of %d cores", len(paths)), "looked at", 1)
-	jobs.Cores(ctx, paths, a.jobLook(o), func(p *job.Part) {
+	jobs.Cores(ctx, paths, a.lookOptions(o), func(p *job.Part) {
 		g.add(p)
 		done++
 		progress(done)
@@ -168,32 +169,32 @@ func (c coreJob) detail(ctx context.Context, a *jobRun, o *jobOptions, g *gather
 	for _, w := range list {
 		paths = append(paths, w.Path)
 	}
-	jobs.DetailCores(ctx, paths, a.jobLook(o), g.add)
+	jobs.DetailCores(ctx, paths, a.lookOptions(o), g.add)
 }
 
-// launchedJob is what an mpirun on this machine started: process number pid.
+// launchedJob is a job that an mpirun on this machine started. pid is the process of mpirun.
 type launchedJob struct{ pid int }
 
-func (l launchedJob) name() string  { return fmt.Sprintf("of mpirun %d", l.pid) }
-func (l launchedJob) next() string  { return fmt.Sprintf("--mpirun %d", l.pid) }
-func (l launchedJob) hurries() bool { return true }
+func (l launchedJob) name() string      { return fmt.Sprintf("of mpirun %d", l.pid) }
+func (l launchedJob) arguments() string { return fmt.Sprintf("--mpirun %d", l.pid) }
+func (l launchedJob) hurries() bool     { return true }
 
 func (l launchedJob) gather(ctx context.Context, a *jobRun, o *jobOptions, g *gathering) error {
 	if _, err := os.Stat(fmt.Sprintf("/proc/%d", l.pid)); err != nil {
-		return fmt.Errorf("--mpirun %d: there is no such process: `pgrep -a mpi` lists some", l.pid)
+		return fmt.Errorf("--mpirun %d: there is no such process; `pgrep -a mpi` lists MPI processes", l.pid)
 	}
 	list := jobs.Find(jobs.Filter{Under: l.pid})
-	table, err := jobs.Table(ctx, l.pid, a.open.session())
+	table, err := jobs.Table(ctx, l.pid, a.open.sessionOptions())
 	if err != nil && len(list) == 0 {
 		return err
 	}
-	g.add(expected(list, table))
+	g.add(expectedRanks(list, table))
 	var others sync.WaitGroup
 	if hosts := otherHosts(list, table); len(hosts) > 0 && len(list) > 0 {
 		r := remoteJob{nodes: nodesOf(hosts), launcher: list[0].Job}
 		others.Go(func() { err = errors.Join(err, r.gather(ctx, a, o, g)) })
 	}
-	jobs.Look(ctx, list, a.jobLook(o), g.add)
+	jobs.Look(ctx, list, a.lookOptions(o), g.add)
 	others.Wait()
 	return nil
 }
@@ -210,13 +211,13 @@ func (l launchedJob) detail(ctx context.Context, a *jobRun, o *jobOptions, g *ga
 		r := remoteJob{launcher: here[0].Job}
 		others.Go(func() { r.detail(ctx, a, o, g, list) })
 	}
-	jobs.Detail(ctx, here, a.jobLook(o), g.add)
+	jobs.Detail(ctx, here, a.lookOptions(o), g.add)
 	others.Wait()
 }
 
-// expected are the ranks that there should be: those of a launcher's table, and as many as
-// one of them says. Those of which nobody answers are gone, if all ranks are of this machine.
-func expected(list []jobs.Process, table []jobs.Entry) *job.Part {
+// expectedRanks returns the ranks that should exist: those of a launcher's table, and the number that a rank's
+// environment gives. If all ranks are on this machine, the ranks without a process are gone.
+func expectedRanks(list []jobs.Process, table []jobs.Entry) *job.Part {
 	p := job.NewPart()
 	for rank, e := range table {
 		k := job.Kind{Condition: job.Silent, Why: "no answer"}
@@ -240,8 +241,8 @@ func expected(list []jobs.Process, table []jobs.Entry) *job.Part {
 	return p
 }
 
-// otherHosts are the hosts of a launcher's table that are not this one: those whose ranks are
-// not among the processes here.
+// otherHosts returns the other hosts of a launcher's table: those whose ranks are not among the processes of
+// this machine.
 func otherHosts(list []jobs.Process, table []jobs.Entry) (hosts []string) {
 	here := map[string]bool{}
 	for _, e := range table {
@@ -280,12 +281,12 @@ func (a *jobRun) jobRank(ctx context.Context, s jobSource, o *jobOptions) error 
 	if target == "" {
 		return fmt.Errorf("rank %d of %s was not found", o.rank, s.name())
 	}
-	return a.see(target, session.Report(), a.showWhole)
+	return a.ask(target, session.Report(), a.printReport)
 }
 
-// rankOfCore is the rank of a core, -1 if it has none.
+// rankOfCore returns the rank of a core, -1 if it is unknown.
 func (a *jobRun) rankOfCore(ctx context.Context, path string) int {
-	t, err := session.Open(ctx, path, a.open.session())
+	t, err := session.Open(ctx, path, a.open.sessionOptions())
 	if err != nil {
 		return -1
 	}
@@ -301,7 +302,7 @@ func (a *jobRun) rankOfCore(ctx context.Context, path string) int {
 	return -1
 }
 
-// toolPath is where this program lies.
+// toolPath returns the path of this program.
 func toolPath() (string, error) {
 	path, err := os.Executable()
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/front/clib"
 )
 
-// libompdVerb serves the C library libompd.so, which starts it with one socket as
-// its standard input, for both directions.
+// libompdVerb returns the hidden verb libompd. It serves the C library libompd.so, which starts it with one
+// socket as its standard input, for both directions.
 func (a *app) libompdVerb() *cobra.Command {
 	return &cobra.Command{
-		Use: "libompd", Short: "Serve libompd.so, which starts this by itself", Args: cobra.NoArgs, Hidden: true,
+		Use: "libompd", Short: "Serve libompd.so, which starts this command itself", Args: cobra.NoArgs, Hidden: true,
 		RunE: func(*cobra.Command, []string) error { return clib.Serve(a.Stdin, "ompd-inspect "+a.Version) },
 	}
 }

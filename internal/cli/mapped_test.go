@@ -8,20 +8,20 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestCutShort cuts a file short that is mapped, and reads on; other panics and errors
-// stay what they are.
+// TestCutShort truncates a file while it is mapped, and continues to read it. Other panics and errors are
+// unchanged.
 func TestCutShort(t *testing.T) {
 	b := omptest.CutShort(t)
 	sum := byte(0)
-	err := mapped(func() error {
+	err := recoverMapped(func() error {
 		sum += b[0]
 		return nil
 	})
 	if err == nil || !strings.Contains(err.Error(), "cut short") {
-		t.Errorf("a file that is cut short: %v", err)
+		t.Errorf("a truncated file: %v", err)
 	}
 	want := errors.New("of its own")
-	if err := mapped(func() error { return want }); !errors.Is(err, want) {
+	if err := recoverMapped(func() error { return want }); !errors.Is(err, want) {
 		t.Errorf("%v, want %v", err, want)
 	}
 	defer func() {
@@ -29,6 +29,6 @@ func TestCutShort(t *testing.T) {
 			t.Errorf("recovered %v", p)
 		}
 	}()
-	_ = mapped(func() error { panic("a panic") })
+	_ = recoverMapped(func() error { panic("a panic") })
 	t.Errorf("the panic is lost, sum %d", sum)
 }

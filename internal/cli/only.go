@@ -12,17 +12,17 @@ import (
 // onlyFlags adds the flags that name one thread, one region or one task.
 func onlyFlags(cmd *cobra.Command, o *inspect.Only) {
 	f := cmd.Flags()
-	f.IntVar(&o.LWP, "lwp", 0, "show only this thread, and read only what that needs")
-	f.StringVar((*string)(&o.Region), "region", "", "show only the region by this ID (regions --all shows them), its "+
-		"threads and tasks")
-	f.StringVar((*string)(&o.Task), "task", "", "show only the task by this ID (tasks --all shows them), its region "+
-		"and the thread that executes it")
+	f.IntVar(&o.LWP, "lwp", 0, "show only this thread (fast: reads only its data)")
+	f.StringVar((*string)(&o.Region), "region", "", "show only the region with this ID, its threads and tasks "+
+		"(regions --all lists the IDs)")
+	f.StringVar((*string)(&o.Task), "task", "", "show only the task with this ID, its region and the thread that "+
+		"executes it (tasks --all lists the IDs)")
 }
 
-// errTwoParts says that two parts of a target were named.
+// errTwoParts is the error of a command line that names two parts of a target.
 var errTwoParts = errors.New("one of --lwp, --region and --task at a time")
 
-// checkOnly checks that one part of a target is named at most.
+// checkOnly checks that at most one part of a target is named.
 func checkOnly(o inspect.Only) error {
 	if o != (inspect.Only{LWP: o.LWP}) && o != (inspect.Only{Region: o.Region}) && o != (inspect.Only{Task: o.Task}) {
 		return usageError{errTwoParts}
@@ -30,9 +30,9 @@ func checkOnly(o inspect.Only) error {
 	return nil
 }
 
-// ofOne makes of a question that for what o names. Regions are asked for with the threads
-// only if they are shown too: they name all threads of their teams.
-func ofOne(q session.Question, o inspect.Only, regions bool) (session.Question, error) {
+// restrict restricts a question to the part that o names. With regions unset, the regions of a thread are not
+// asked for, because they name all threads of their teams.
+func restrict(q session.Question, o inspect.Only, regions bool) (session.Question, error) {
 	if q.Only = o; !o.All() && q.Threads && !regions {
 		q.Regions = false
 	}

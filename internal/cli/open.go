@@ -14,7 +14,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// openOptions are the flags that say how a target is opened.
+// openOptions contains the flags that control how a target is opened.
 type openOptions struct {
 	exe, sysroot string
 	debugDirs    []string
@@ -24,8 +24,8 @@ type openOptions struct {
 	maxMemory    sizeValue
 }
 
-// session are the flags as package session has them.
-func (o openOptions) session() session.Options {
+// sessionOptions returns the flags as options of package session.
+func (o openOptions) sessionOptions() session.Options {
 	out := session.Options{
 		Exe: o.exe, Sysroot: o.sysroot, DebugDirs: o.debugDirs, NoStop: o.noStop, Sources: o.sources,
 		MaxMemory: o.maxMemory.within(addressSpace()),
@@ -36,7 +36,7 @@ func (o openOptions) session() session.Options {
 	return out
 }
 
-// context ends when the run of the tool is to end.
+// context returns a context that is canceled when the tool should end.
 func (a *app) context() context.Context {
 	if a.ctx == nil {
 		return context.Background()
@@ -44,10 +44,10 @@ func (a *app) context() context.Context {
 	return a.ctx
 }
 
-// openTarget opens what the command line names: a process by its number, a program
-// that Delve holds by Delve's address, a core by its path; or any of a server.
+// openTarget opens the target on the command line: a process by its number, a program under Delve by its
+// address, a core by its path; or any of these on a server.
 func (a *app) openTarget(ctx context.Context, name string) (*session.Target, error) {
-	o := a.open.session()
+	o := a.open.sessionOptions()
 	o.Work = a.budget
 	o.Unpacking = a.progress("unpacking "+name, "MiB", 1<<20)
 	o.Openers = []session.Opener{a.openInput, a.openLent, a.openRemote, a.openDelve}
@@ -58,9 +58,8 @@ func (a *app) openTarget(ctx context.Context, name string) (*session.Target, err
 	return t, err
 }
 
-// see asks a question about the target that name names, here or at a server, and shows
-// the answer.
-func (a *app) see(name string, q session.Question, show func(*session.Answer) error) (err error) {
+// ask asks a question about a target, here or on a server, and shows the answer.
+func (a *app) ask(name string, q session.Question, show func(*session.Answer) error) (err error) {
 	ctx, cancel := context.WithCancel(a.context())
 	defer cancel()
 	if err := a.enterSandbox(name); err != nil {
@@ -68,7 +67,7 @@ func (a *app) see(name string, q session.Question, show func(*session.Answer) er
 	}
 	if a.Alone {
 		live.Quiet() // it starts no program
-		// A look is one goroutine: collections on other processors, and threads that search for
+		// A snapshot is made by one goroutine. Collections on other processors, and threads that search for
 		// goroutines, take more time than they save.
 		runtime.GOMAXPROCS(1)
 	}
@@ -89,8 +88,8 @@ func (a *app) see(name string, q session.Question, show func(*session.Answer) er
 	return show(answer)
 }
 
-// seePicture is see for verbs that only show the picture.
-func (a *app) seePicture(name string, q session.Question, show func(*picture.Picture) error) error {
+// askPicture asks like ask, for verbs that only show the picture.
+func (a *app) askPicture(name string, q session.Question, show func(*picture.Picture) error) error {
 	if isSaved(name) && q.Verdicts && !a.remote() {
 		pic, err := readSaved(name, q)
 		if err != nil {
@@ -98,12 +97,11 @@ func (a *app) seePicture(name string, q session.Question, show func(*picture.Pic
 		}
 		return show(pic)
 	}
-	return a.see(name, q, func(answer *session.Answer) error { return show(answer.Picture) })
+	return a.ask(name, q, func(answer *session.Answer) error { return show(answer.Picture) })
 }
 
-// progress returns a function that tells on the standard error how far a long
-// step is, once a second from its second second on: done counts steps of which
-// per make a unit.
+// progress returns a function that reports the progress of a long step on the standard error, once per second
+// from the second second on. done is the number of finished steps; per steps are one unit.
 func (c Command) progress(what, unit string, per int64) func(done int64) {
 	start, last := time.Now(), time.Time{}
 	return func(done int64) {

@@ -20,19 +20,19 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// floodEnv makes this program a client that floods the address in it, as TestMain has it.
+// floodEnv makes this program a client that floods the address in the variable (see TestMain).
 const floodEnv = "OMPD_TEST_FLOOD"
 
-// nobody is the user without rights of most systems.
+// nobody is the unprivileged user of most systems.
 const nobody = 65534
 
-// bursts and burst are how many connections a flood makes: some hundred at once.
+// bursts and burst are the number of connections of a flood: some hundred at once.
 const (
 	bursts = 3
 	burst  = 100
 )
 
-// flood connects, sends and closes, in bursts, and prints how many connections it made.
+// flood connects, sends and closes, in bursts, and prints the number of connections.
 func flood(address, text string) int {
 	made := 0
 	for range bursts {
@@ -44,8 +44,8 @@ func flood(address, text string) int {
 				continue
 			}
 			made++
-			_, _ = io.WriteString(conn, text)        // fails if it is refused already
-			if open = append(open, conn); n%2 == 0 { // half of them are closed at once, half together
+			_, _ = io.WriteString(conn, text)        // fails if the connection is already refused
+			if open = append(open, conn); n%2 == 0 { // half of them are closed at once, the others together
 				conn.Close()
 			}
 		}
@@ -57,7 +57,7 @@ func flood(address, text string) int {
 	return 0
 }
 
-// floodAsNobody floods an address as another user, and returns the number of connections when all is sent and closed.
+// floodAsNobody floods an address as another user, and returns the number of connections after all are closed.
 func floodAsNobody(t *testing.T, address, text string) (made int) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
@@ -83,8 +83,8 @@ func needsRoot(t *testing.T) {
 	}
 }
 
-// listening starts a verb that listens, and returns its address and the file of what it logs.
-func listening(t *testing.T, args ...string) (address, log string) {
+// startListening starts a verb that listens, and returns its address and its log file.
+func startListening(t *testing.T, args ...string) (address, log string) {
 	t.Helper()
 	says, theirs, err := os.Pipe()
 	if err != nil {
@@ -116,8 +116,8 @@ func listening(t *testing.T, args ...string) (address, log string) {
 	return address, log
 }
 
-// connected returns a connection of this user.
-func connected(t *testing.T, address string) net.Conn {
+// connect returns a connection of this user.
+func connect(t *testing.T, address string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -127,22 +127,21 @@ func connected(t *testing.T, address string) net.Conn {
 	return conn
 }
 
-// flooded has another user flood a listener that serves maxEditors clients at a time, while it
-// has as many of this user's, so that sockets are closed before they are looked at. Then as
-// many clients of this user have a request answered, which means that nothing of the flood is
-// left: all of it must have been refused.
-func flooded(t *testing.T, address, log, text string, ask func(net.Conn)) {
+// checkFlood makes another user flood a listener that serves maxEditors clients at a time, while it has as many
+// of this user's. So sockets are closed before the listener checks them. Then as many clients of this user get
+// an answer, which means that all connections of the flood were refused.
+func checkFlood(t *testing.T, address, log, text string, ask func(net.Conn)) {
 	t.Helper()
 	var first []net.Conn
 	for range maxEditors {
-		first = append(first, connected(t, address))
+		first = append(first, connect(t, address))
 	}
 	made := floodAsNobody(t, address, text)
 	for _, conn := range first {
 		conn.Close()
 	}
 	for range maxEditors {
-		ask(connected(t, address))
+		ask(connect(t, address))
 	}
 	b, err := os.ReadFile(log)
 	refused := strings.Count(string(b), errOtherUser.Error())
@@ -152,8 +151,8 @@ func flooded(t *testing.T, address, log, text string, ask func(net.Conn)) {
 	}
 }
 
-// TestOtherUserDlv has another user flood `dlv --listen` with requests that would run code: none reaches Delve, before
-// which it stands. This user's own requests do.
+// TestOtherUserDlv makes another user flood `dlv --listen` with requests that would run code: none reaches
+// Delve. This user's own requests do.
 func TestOtherUserDlv(t *testing.T) {
 	needsRoot(t)
 	backend, err := net.Listen("tcp", "127.0.0.1:0")
@@ -180,9 +179,9 @@ func TestOtherUserDlv(t *testing.T) {
 			}()
 		}
 	}()
-	address, log := listening(t, "dlv", "--listen", "127.0.0.1:0", "delve://"+backend.Addr().String())
+	address, log := startListening(t, "dlv", "--listen", "127.0.0.1:0", "delve://"+backend.Addr().String())
 	text := `{"method":"RPCServer.Command","params":[{"name":"call","expr":"evil()"}],"id":1}` + "\n"
-	flooded(t, address, log, text, func(conn net.Conn) {
+	checkFlood(t, address, log, text, func(conn net.Conn) {
 		_, _ = io.WriteString(conn, `{"method":"RPCServer.State","params":[{}],"id":1}`+"\n")
 		if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, `"result"`) {
 			t.Errorf("this user's own request: %q, %v", line, err)
@@ -192,32 +191,33 @@ func TestOtherUserDlv(t *testing.T) {
 	omptest.Equal(t, "requests of this user that reached Delve", own.Load(), int64(maxEditors))
 }
 
-// TestOtherUserDap has another user flood `dap --listen` with requests: no session begins. This user's own do.
+// TestOtherUserDap makes another user flood `dap --listen` with requests: no session starts. This user's own
+// sessions do.
 func TestOtherUserDap(t *testing.T) {
 	needsRoot(t)
-	address, log := listening(t, "dap", "--listen", "127.0.0.1:0")
+	address, log := startListening(t, "dap", "--listen", "127.0.0.1:0")
 	const text = `{"seq":1,"type":"request","command":"initialize","arguments":{"adapterID":"x"}}`
-	flooded(t, address, log, fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(text), text), func(conn net.Conn) {
-		ready(daptest.New(t, conn, conn))
+	checkFlood(t, address, log, fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(text), text), func(conn net.Conn) {
+		initialize(daptest.New(t, conn, conn))
 	})
 }
 
-// TestOtherUserView has another user, who even knows the address that is for one use, flood the page of `view`: it is
-// never used. This user's own browser gets the page.
+// TestOtherUserView makes another user, who knows the address of `view`, flood its page: the token is not used
+// up. This user's own browser gets the page.
 func TestOtherUserView(t *testing.T) {
 	needsRoot(t)
-	s, looks, _ := served(t, io.Discard)
+	s, looks, _ := startPages(t, io.Discard)
 	floodAsNobody(t, s.address, "GET "+strings.TrimPrefix(s.invitation(), "http://"+s.address)+" HTTP/1.1\r\nHost: "+
 		s.address+"\r\n\r\n")
-	// The server accepts in order, so that all of the flood is refused or served before this.
-	if status, body := fetched(t, browser(t), "GET", s.invitation(), ""); status != http.StatusOK || body != "look" {
+	// The server accepts connections in order, so that the whole flood is refused or served before this one.
+	if status, body := fetch(t, newBrowser(t), "GET", s.invitation(), ""); status != http.StatusOK || body != "look" {
 		t.Errorf("this user's own browser: status %d, %s", status, body)
 	}
 	omptest.Equal(t, "looks", *looks, 1)
 }
 
-// TestOwnedBy connects as root to itself, which is let in as root and as no other user, and never when its end is
-// closed: not half, nor in full.
+// TestOwnedBy connects as root to itself. The connection is accepted as root's and as no other user's, and
+// never after its end is closed, half or fully.
 func TestOwnedBy(t *testing.T) {
 	for _, c := range []struct {
 		what  string
@@ -255,12 +255,13 @@ func TestOwnedBy(t *testing.T) {
 	}
 }
 
-// TestOwnedByAnother resets a connection while it waits to be accepted, and connects again from the same port: the
-// kernel lists an established socket of this user there, which is not the other end of the first connection.
+// TestOwnedByAnother resets a connection while it waits to be accepted, and connects again from the same port.
+// The kernel lists an established socket of this user there, but it is not the other end of the first
+// connection.
 func TestOwnedByAnother(t *testing.T) {
-	l, second := resetAndAgain(t)
-	for l == nil { // another program took the port
-		l, second = resetAndAgain(t)
+	l, second := resetAndReconnect(t)
+	for l == nil { // another program has taken the port
+		l, second = resetAndReconnect(t)
 	}
 	for _, want := range []bool{false, true} {
 		near, err := l.Accept()
@@ -273,9 +274,9 @@ func TestOwnedByAnother(t *testing.T) {
 	}
 }
 
-// resetAndAgain returns a listener to which two connections were made from one port, of which the first was reset, and
-// the second. The listener is nil where somebody else had the port in between.
-func resetAndAgain(t *testing.T) (net.Listener, net.Conn) {
+// resetAndReconnect makes two connections to a listener from one port, and resets the first. It returns the
+// listener and the second connection. The listener is nil if another program took the port in between.
+func resetAndReconnect(t *testing.T) (net.Listener, net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -287,7 +288,8 @@ func resetAndAgain(t *testing.T) (net.Listener, net.Conn) {
 		t.Fatal(err)
 	}
 	_, err1 := io.WriteString(first, "evil")
-	if err := errors.Join(err1, first.(*net.TCPConn).SetLinger(0), first.Close()); err != nil { // which resets it
+	// SetLinger(0) makes Close reset the connection
+	if err := errors.Join(err1, first.(*net.TCPConn).SetLinger(0), first.Close()); err != nil {
 		t.Fatal(err)
 	}
 	again := net.Dialer{LocalAddr: first.LocalAddr()}

@@ -16,38 +16,38 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// outputFlags adds the flags of a verb that may write what it prints to a file.
+// outputFlags adds the flags of a verb that can write its output to a file.
 func (a *app) outputFlags(cmd *cobra.Command) {
-	const usage = "file to write, as a whole or not at all, instead of the standard output (-)"
+	const usage = "output file, in place of the standard output (-); it is written completely or not at all"
 	cmd.Flags().StringVarP(&a.out, "output", "o", "", usage)
 	a.forceFlag(cmd)
 }
 
 // forceFlag adds --force to a verb that writes files.
 func (a *app) forceFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.force, "force", false, "replace files that ompd-inspect did not write")
+	cmd.Flags().BoolVar(&a.force, "force", false, "also replace files that ompd-inspect did not write")
 }
 
 // htmlFlag adds the flag that writes a page.
 func (s *style) htmlFlag(cmd *cobra.Command) {
-	page := cmd.Flags().String("html", "", "write one page of HTML to this file (-: the standard output): as "+
+	page := cmd.Flags().String("html", "", "write one HTML page to this file (-: the standard output); same as "+
 		"--format html --output FILE")
-	cmd.Flags().IntVar(&s.refresh, "refresh", 0, "seconds after which the page asks who serves it for a new look")
-	_ = cmd.Flags().MarkHidden("refresh") // for view
+	cmd.Flags().IntVar(&s.refresh, "refresh", 0, "seconds after which the page asks its server for a new snapshot")
+	_ = cmd.Flags().MarkHidden("refresh") // the verb view sets it
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		switch {
 		case *page == "":
 			return nil
 		case s.json || s.form != "" || s.out != "":
-			return usageError{errors.New("--html FILE says format and output: leave --format, --json and --output out")}
+			return usageError{errors.New("--html FILE sets the format and the output: leave out --format, --json " +
+				"and --output")}
 		}
 		s.form, s.out = string(report.HTML), *page
 		return nil
 	}
 }
 
-// openSource opens a source file of this machine. What is no regular file is refused: it
-// might never end.
+// openSource opens a source file of this machine. It refuses all but regular files: others might never end.
 func openSource(name string) (io.ReadCloser, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -61,7 +61,7 @@ func openSource(name string) (io.ReadCloser, error) {
 
 var errNoSource = errors.New("no regular file")
 
-// format is the format of output.
+// format returns the output format.
 func (s *style) format() (report.Format, error) {
 	f := report.Format(cmp.Or(s.form, string(report.Text)))
 	switch {
@@ -76,14 +76,13 @@ func (s *style) format() (report.Format, error) {
 	return f, nil
 }
 
-// isJSON reports whether JSON is to be printed.
+// isJSON reports whether the output is JSON.
 func (s *style) isJSON() bool {
 	f, err := s.format()
 	return err == nil && f == report.JSON
 }
 
-// checkOutput says before a look what would keep the part of a picture that v names from
-// being printed, as far as that can be told.
+// checkOutput returns an error if a view cannot be printed, as far as that is known before the target is read.
 func (s *style) checkOutput(v report.View) error {
 	f, err := s.format()
 	if err != nil {
@@ -98,15 +97,15 @@ func (s *style) checkOutput(v report.View) error {
 	return outfile.Check(s.out, s.outputOptions())
 }
 
-// toFile reports whether output goes to a file that the user named.
+// toFile reports whether the output is a file that the user named.
 func (s *style) toFile() bool { return s.out != "" && s.out != standardStream }
 
-// outputOptions say how the file of the output is made.
+// outputOptions returns the options of the output file.
 func (s *style) outputOptions() outfile.Options {
 	return outfile.Options{Mode: 0o644, Force: s.force, Ours: func(f *os.File) bool { return report.Ours(f) }}
 }
 
-// print prints a picture, for people the part that v names.
+// print prints a picture; as text, only the view v of it.
 func (a *app) print(pic *picture.Picture, v report.View) error {
 	return a.printWith(a.Stdout, func(p report.Printer) error { return p.Picture(pic, v) })
 }

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// TestFullOutput writes to a device that is always full: one line says so, and the exit
-// status is that of nothing else.
+// TestFullOutput writes to a device that is always full. The error is one line, and the exit status is that of
+// an unwritable output.
 func TestFullOutput(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
-		t.Fatal(err) // each Linux has it
+		t.Fatal(err) // Linux always has this file
 	}
 	defer full.Close()
 	cores, err := filepath.Glob("../../testdata/golden/*/*.zst")
@@ -34,7 +34,7 @@ func TestFullOutput(t *testing.T) {
 		said, _ := io.ReadAll(r)
 		var lines []string
 		for line := range strings.Lines(string(said)) {
-			if !strings.Contains(line, ": unpacking ") { // printed where that takes long
+			if !strings.Contains(line, ": unpacking ") { // printed if it takes long
 				lines = append(lines, line)
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestProgress asks for signs of life on the standard error from the second
-// second of a long step on, and for none before.
+// TestProgress checks that a long step prints its progress on the standard error from the second second on, and
+// not before.
 func TestProgress(t *testing.T) {
 	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	if err != nil {
@@ -18,7 +18,7 @@ func TestProgress(t *testing.T) {
 	defer stderr.Close()
 	synctest.Test(t, func(*testing.T) {
 		tell := (&app{Command: Command{Stderr: stderr}}).progress("unpacking core.zst", "MiB", 1<<20)
-		for i := range 26 { // every tenth of a second
+		for i := range 26 { // each tenth of a second
 			tell(int64(i) << 20)
 			<-time.After(time.Second / 10)
 		}

@@ -14,26 +14,25 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// defaultSample is how long the use of processors is measured: the kernel counts
-// in steps of 10 ms.
+// defaultSample is the time for which CPU use is measured. The kernel counts it in steps of 10 ms.
 const defaultSample = 200 * time.Millisecond
 
-// psVerb lists the processes that can be inspected.
+// psVerb returns the verb ps.
 func (a *app) psVerb() *cobra.Command {
 	sample := defaultSample
 	cmd := &cobra.Command{
-		Use: "ps", Short: "The processes of this machine that use OpenMP (the default without a target)",
+		Use: "ps", Short: "List the processes of this machine that use OpenMP (the default without a target)",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.ps(cmd.Context(), sample) },
 	}
-	cmd.Flags().DurationVar(&sample, "sample", defaultSample, "time to measure processor use for; 0 gives the "+
-		"average since each process started")
+	cmd.Flags().DurationVar(&sample, "sample", defaultSample, "time to measure CPU use for (0: show the average since "+
+		"the start of each process)")
 	return cmd
 }
 
 func (a *app) ps(ctx context.Context, sample time.Duration) (err error) {
 	if sample < 0 {
-		return usageError{fmt.Errorf("--sample %v: it is a time of 0 or more", sample)}
+		return usageError{fmt.Errorf("--sample %v: it must not be negative", sample)}
 	}
 	find := processes
 	if a.remote() {
@@ -55,7 +54,7 @@ func (a *app) ps(ctx context.Context, sample time.Duration) (err error) {
 	return p.Processes(list)
 }
 
-// processes finds the processes of this machine that use OpenMP.
+// processes returns the processes of this machine that use OpenMP.
 func processes(ctx context.Context, sample time.Duration) (*picture.Processes, error) {
 	known := moduleKinds{}
 	found, hidden, err := live.Processes(ctx, known.classify, sample)
@@ -67,24 +66,23 @@ func processes(ctx context.Context, sample time.Duration) (*picture.Processes, e
 		list.HiddenReason = hidden.Err.Error()
 	}
 	for _, c := range found {
-		list.Processes = append(list.Processes, known.process(c))
+		list.Processes = append(list.Processes, known.describe(c))
 	}
 	return list, nil
 }
 
-// here refuses what a server is not asked for.
-func (a *app) here(verb string) error {
+// refuseRemote returns an error if a server is named, for a verb that works on this machine only.
+func (a *app) refuseRemote(verb string) error {
 	if a.remote() {
-		return usageError{fmt.Errorf("%s looks at this machine only: run it where the server is", verb)}
+		return usageError{fmt.Errorf("%s works on this machine only: run it on the server's machine", verb)}
 	}
 	return nil
 }
 
-// moduleKinds has, by what live.Classify calls it, what a module of each kind is if it
-// lies at a path.
+// moduleKinds maps the keys that classify returns to functions that describe a module of that kind at a path.
 type moduleKinds map[string]func(path string) picture.ProcessCode
 
-// classify is live.Classify.
+// classify classifies a module by its symbols and texts. It is an argument of live.Processes.
 func (k moduleKinds) classify(defines, contains func(string) bool) (string, bool) {
 	asked := map[string]bool{}
 	kind, ok := readers.Recognize(func(name string) bool {
@@ -109,8 +107,8 @@ func (k moduleKinds) classify(defines, contains func(string) bool) (string, bool
 	return key, ok
 }
 
-// process describes a candidate.
-func (k moduleKinds) process(c live.Candidate) picture.Process {
+// describe describes a candidate.
+func (k moduleKinds) describe(c live.Candidate) picture.Process {
 	p := picture.Process{
 		PID: c.PID, User: c.User, Executable: c.Executable, Command: c.Command, State: processState(c.State),
 		Threads: c.Threads,
@@ -124,7 +122,7 @@ func (k moduleKinds) process(c live.Candidate) picture.Process {
 	return p
 }
 
-// processState is a state of ps(1) in a word.
+// processState returns the word for a state of ps(1).
 func processState(s byte) string {
 	words := map[byte]string{
 		'R': "running", 'S': "sleeping", 'D': "waiting for I/O", 'T': "stopped", 't': "held by a debugger",

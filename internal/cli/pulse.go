@@ -17,24 +17,24 @@ import (
 )
 
 const (
-	// looksPerHang is how many looks --hang-after has: a hang is told at most
-	// one of their intervals late.
+	// looksPerHang is the number of snapshots during --hang-after. A hang is reported at most one interval
+	// between them late.
 	looksPerHang = 4
-	// minHang is the least time of --hang-after.
+	// minHang is the smallest time of --hang-after.
 	minHang = looksPerHang * watch.Interval
-	// spunShare is the part of the time that a thread must have used to be told of as
-	// one that spun.
+	// spunShare is the smallest share of CPU time that marks a thread as spinning in the report.
 	spunShare = 0.01
-	// maxPulse is the longest time between two looks.
+	// maxPulse is the longest time between two snapshots.
 	maxPulse = 10 * time.Second
-	// confirmations is how many looks in a row, after the first one, must show a hang before a process is ended, and
-	// confirmNap the time between two of them: threads that hand something over are not seen doing that so often.
+	// confirmations is the number of snapshots in a row, after the first one, that must show a hang before a
+	// process is ended. confirmNap is the time between two of them: threads that hand over a lock are unlikely
+	// to be caught in that moment so often.
 	confirmations = 2
 	confirmNap    = 5 * time.Millisecond
 )
 
-// pulse looks at the processes of a program now and then, and tells which make no
-// progress for a time.
+// pulse takes snapshots of the processes of a program at intervals, and reports those that make no progress for
+// a time.
 type pulse struct {
 	*app
 	program *live.Program
@@ -43,35 +43,35 @@ type pulse struct {
 
 	mu     sync.Mutex
 	beats  map[int]*beat
-	round  time.Time // when the present looks began: to all that is compared, they are of one time
+	round  time.Time // start of the current round of snapshots; comparisons use it as the time of all of them
 	resets int
 }
 
-// hang is a process that makes no progress, and cannot make any.
+// hang is a process that makes no progress and cannot make any.
 type hang struct {
 	pid    int
-	parent int // the process that started it
+	parent int // parent process
 	still  *picture.Standstill
-	found  bool // a verdict says that it hangs
+	found  bool // a verdict reports the hang
 }
 
-// beat is the last look at a process.
+// beat is the last snapshot of a process.
 type beat struct {
-	process *session.Target // until usage is known
-	parent  int             // the process that started it
+	process *session.Target // nil after the usage is known
+	parent  int             // parent process
 	trace   *picture.Trace
-	usage   []watch.Use // some time after it
+	usage   []watch.Use // CPU time, read some time after the snapshot
 	at      time.Time
-	round   time.Time       // of all looks that were made with it
-	since   time.Time       // of the first looks since which there was no progress
-	spun    map[int]float64 // processor time since then of threads that came nowhere, in seconds
-	outside bool            // since then, it has waited for what another process may do
-	found   bool            // a verdict says that it hangs; only if it was to be looked for
-	held    bool            // the same, or nothing in it can change
-	stops   int             // of job control so far
+	round   time.Time       // start of the round of this snapshot
+	since   time.Time       // start of the first round since which there was no progress
+	spun    map[int]float64 // CPU time since then, in seconds, of threads without progress
+	outside bool            // since then, it has waited for an event that another process can cause
+	found   bool            // a verdict reports a hang; set only if verdicts were asked for
+	held    bool            // found, or nothing in the process can change
+	stops   int             // stops by job control so far
 }
 
-// watch looks until ctx is done.
+// watch takes snapshots until ctx is canceled.
 func (p *pulse) watch(ctx context.Context) {
 	p.reset()
 	interval := min(p.after/looksPerHang, maxPulse)
@@ -90,7 +90,7 @@ func (p *pulse) watch(ctx context.Context) {
 	}
 }
 
-// reset forgets what was seen before: processes stood still for a report.
+// reset forgets earlier snapshots, because processes were stopped for a report.
 func (p *pulse) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,14 +99,14 @@ func (p *pulse) reset() {
 	p.resets++
 }
 
-// closeAll ends the use of processes.
+// closeAll closes the processes of beats.
 func closeAll(beats map[int]*beat) {
 	for _, b := range beats {
 		b.process.Close()
 	}
 }
 
-// look looks at all processes and returns those that hang.
+// look takes a snapshot of all processes and returns those that hang.
 func (p *pulse) look(ctx context.Context) []hang {
 	p.mu.Lock()
 	before, resets := p.beats, p.resets
@@ -115,7 +115,8 @@ func (p *pulse) look(ctx context.Context) []hang {
 	beats := map[int]*beat{}
 	for _, pid := range p.program.Processes() {
 		b, err := p.beat(ctx, pid, before[pid])
-		if err != nil || b.trace == nil { // it has ended, is stopped, became another program, or has no runtime
+		// it has ended, is stopped, executed another program, or has no OpenMP runtime
+		if err != nil || b.trace == nil {
 			continue
 		}
 		beats[pid] = b
@@ -131,7 +132,7 @@ func (p *pulse) look(ctx context.Context) []hang {
 	return list
 }
 
-// hangs lists the processes that made no progress for the time of --hang-after, and cannot make any.
+// hangs returns the processes that made no progress for the time of --hang-after, and cannot make any.
 func (p *pulse) hangs(ctx context.Context, beats map[int]*beat) (list []hang) {
 	for pid, b := range beats {
 		d := p.round.Sub(b.since)
@@ -145,8 +146,8 @@ func (p *pulse) hangs(ctx context.Context, beats map[int]*beat) (list []hang) {
 	return list
 }
 
-// confirm looks at a process that seems to hang several times more, and reports whether each look shows that, and none
-// that a thread made progress. found reports whether the last one has a verdict that says so.
+// confirm takes further snapshots of a process that seems to hang. ok reports whether each of them shows that,
+// without progress of a thread. found reports whether the last one has a verdict of a hang.
 func (p *pulse) confirm(ctx context.Context, b *beat) (found, ok bool) {
 	last := b.trace
 	if !b.held {
@@ -156,7 +157,7 @@ func (p *pulse) confirm(ctx context.Context, b *beat) (found, ok bool) {
 		if !pause(ctx, confirmNap) {
 			return false, false
 		}
-		trace, found, held, err := p.judged(ctx, b.process)
+		trace, found, held, err := p.judge(ctx, b.process)
 		if err != nil || !held || watch.Since(last, trace, confirmNap, nil).Verdict == watch.Progress {
 			return false, false
 		}
@@ -165,9 +166,9 @@ func (p *pulse) confirm(ctx context.Context, b *beat) (found, ok bool) {
 	return b.found, true
 }
 
-// judged looks at a process. found reports whether a verdict says that it hangs, and held whether that, or what its
-// threads wait for, shows it.
-func (p *pulse) judged(ctx context.Context, t *session.Target) (trace *picture.Trace, found, held bool, err error) {
+// judge takes a snapshot of a process. found reports whether a verdict says that it hangs. held reports whether
+// that verdict, or the waits of its threads, show that nothing in it can change.
+func (p *pulse) judge(ctx context.Context, t *session.Target) (trace *picture.Trace, found, held bool, err error) {
 	q := session.Report()
 	q.Trace, q.Budget = true, p.budget
 	answer, err := t.Look(ctx, q)
@@ -178,18 +179,18 @@ func (p *pulse) judged(ctx context.Context, t *session.Target) (trace *picture.T
 		trace = nil
 	} else {
 		found = slices.ContainsFunc(answer.Picture.Verdicts, diagnose.Hangs)
-		held = found || standsForEver(trace)
+		held = found || waitsForever(trace)
 	}
 	return trace, found, held, answer.Close()
 }
 
-// standsForEver reports whether each thread that has something to do sleeps until another thread of the process
+// waitsForever reports whether each thread that has something to do sleeps until another thread of the process
 // wakes it, or is in a loop that ends only when another thread writes memory.
-func standsForEver(t *picture.Trace) bool {
+func waitsForever(t *picture.Trace) bool {
 	held := 0
 	for _, th := range t.Threads {
 		switch {
-		case th.Role == picture.RoleIdle || th.Hidden: // it waits for work that another thread gives it
+		case th.Role == picture.RoleIdle || th.Hidden: // it waits for work from another thread
 		case th.Sleeps && !t.Posted:
 			held++
 		case th.Spins != nil && !th.Outside && (th.Inside || !t.Handled):
@@ -201,22 +202,22 @@ func standsForEver(t *picture.Trace) bool {
 	return held > 0
 }
 
-// standstill is what the threads did since there was no progress.
+// standstill returns the activity of the threads since the last progress.
 func (b *beat) standstill(d time.Duration) *picture.Standstill {
 	s := &picture.Standstill{Seconds: d.Seconds(), WaitsOutside: b.outside}
 	for _, lwp := range slices.Sorted(maps.Keys(b.spun)) {
 		if b.spun[lwp] < spunShare*s.Seconds {
-			continue // it looked now and then whether it may go on
+			continue // it only checked at intervals whether it can continue
 		}
 		s.Spinning = append(s.Spinning, picture.Spin{LWP: lwp, CPUSeconds: b.spun[lwp]})
 	}
 	return s
 }
 
-// errStopped says that a process was stopped by job control.
+// errStopped is the error of a process that job control has stopped.
 var errStopped = errors.New("it is stopped")
 
-// beat looks at one process. It has no trace if it has no OpenMP runtime.
+// beat takes a snapshot of one process. The result has no trace if the process has no OpenMP runtime.
 func (p *pulse) beat(ctx context.Context, pid int, before *beat) (b *beat, err error) {
 	b = &beat{round: p.round}
 	stopped, stops := p.program.JobStops(pid)
@@ -224,7 +225,7 @@ func (p *pulse) beat(ctx context.Context, pid int, before *beat) (b *beat, err e
 		return nil, errStopped
 	}
 	b.stops = stops
-	o := p.open.session()
+	o := p.open.sessionOptions()
 	process, err := p.program.Open(pid, o.Live())
 	if err != nil {
 		return nil, err
@@ -242,9 +243,9 @@ func (p *pulse) beat(ctx context.Context, pid int, before *beat) (b *beat, err e
 	}
 	var trace *picture.Trace
 	if before != nil && p.round.Sub(before.since) >= p.after {
-		trace, b.found, b.held, err = p.judged(ctx, b.process)
+		trace, b.found, b.held, err = p.judge(ctx, b.process)
 	} else {
-		trace, err = p.seen(ctx, b.process)
+		trace, err = p.traceProcess(ctx, b.process)
 	}
 	if err == nil && trace != nil {
 		b.add(before, trace, use)
@@ -252,8 +253,8 @@ func (p *pulse) beat(ctx context.Context, pid int, before *beat) (b *beat, err e
 	return b, err
 }
 
-// seen looks at a process. There is no trace if it has no OpenMP runtime.
-func (p *pulse) seen(ctx context.Context, t *session.Target) (*picture.Trace, error) {
+// traceProcess takes a snapshot of a process. It returns nil if the process has no OpenMP runtime.
+func (p *pulse) traceProcess(ctx context.Context, t *session.Target) (*picture.Trace, error) {
 	answer, err := t.Look(ctx, session.Question{Parts: inspect.ReportParts(), Trace: true, Budget: p.budget})
 	if err != nil {
 		return nil, err
@@ -264,7 +265,7 @@ func (p *pulse) seen(ctx context.Context, t *session.Target) (*picture.Trace, er
 	return answer.Trace, answer.Close()
 }
 
-// add makes the beat of a look, the next one after before, if there is one.
+// add fills a beat from a snapshot, and compares it with the one before, if there is one.
 func (b *beat) add(before *beat, trace *picture.Trace, use []watch.Use) {
 	b.trace, b.at, b.spun = trace, time.Now(), map[int]float64{}
 	b.since = b.round
@@ -279,7 +280,7 @@ func (b *beat) add(before *beat, trace *picture.Trace, use []watch.Use) {
 		return
 	}
 	b.since, b.spun = before.since, before.spun
-	b.outside = b.outside || before.outside // it may have been woken, and not have got on yet
+	b.outside = b.outside || before.outside // it may have been woken and not yet have continued
 	for _, t := range c.Threads {
 		if t.Activity == watch.Spun && !t.Ignored {
 			b.spun[t.LWP] += t.CPU
@@ -287,7 +288,7 @@ func (b *beat) add(before *beat, trace *picture.Trace, use []watch.Use) {
 	}
 }
 
-// count notes what the threads have used when they are back from the looks.
+// count records the CPU time of the threads some time after the snapshots, when they run again.
 func (p *pulse) count() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -297,7 +298,7 @@ func (p *pulse) count() {
 	closeAll(p.beats)
 }
 
-// pause lets time pass; false if ctx ended it.
+// pause waits for a time. It returns false if ctx is canceled first.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

@@ -9,8 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestReadmeSample holds the sample of README.md against what the tool prints of the core
-// that it is of.
+// TestReadmeSample compares the sample in README.md with the tool's output for the same core.
 func TestReadmeSample(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

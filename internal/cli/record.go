@@ -22,25 +22,26 @@ import (
 // recorderLibrary is the file name of the recorder.
 const recorderLibrary = "libompd-recorder.so"
 
-// recorderVariable names the environment variable with the path of the recorder.
+// recorderVariable is the environment variable with the path of the recorder.
 const recorderVariable = "OMPD_RECORDER_LIBRARY"
 
-// recorderPlaces are the directories of the recorder, from that of the executable: a build, and an installation.
+// recorderPlaces lists the directories of the recorder relative to the executable: that of a build, and that of
+// an installation.
 var recorderPlaces = []string{".", "../lib/ompd-inspect"}
 
-// leastRecorded is the least memory for rings, in bytes (MEMORY_MIN of recorder/recorder.c).
+// leastRecorded is the smallest memory for rings, in bytes (MEMORY_MIN of recorder/recorder.c).
 const leastRecorded = 256 << 10
 
-// recordFlags are the flags of record, beside those of run.
+// recordFlags contains the flags of record that run does not have.
 type recordFlags struct {
 	memory  sizeValue
 	events  string
 	library string
 	runtime string
-	version string // of the tool
+	version string // version of the tool
 }
 
-// recordVerb runs a program with the recorder.
+// recordVerb returns the verb record.
 func (a *app) recordVerb() *cobra.Command {
 	r := &runner{app: a, ended: map[int]bool{}, kept: map[int]bool{}}
 	rec := &recordFlags{memory: 64 << 20, version: a.Version}
@@ -48,31 +49,32 @@ func (a *app) recordVerb() *cobra.Command {
 		Use: "record [flags] -- PROGRAM [ARG...]", Short: "Run a program, and keep its last OpenMP events in its " +
 			"memory",
 		Long: `Runs a program with the recorder: a library that keeps the last OpenMP events of each
-thread in the program's memory, with what each thread is doing and which locks it has.
-They are read from outside, in a core of it or while it runs.
+thread in the program's memory, with the thread's current activity and the locks it holds.
+ompd-inspect reads them from a core file or from the running program.
 
-The program takes the place of this command, in the same process, so that its signals and
-its exit status are its own, and gdb, strace or ` + "`ompd-inspect PID`" + ` can attach to it. With
---save, --core, --report or --hang-after, this command stays and holds the program, as run
+The program replaces this command in the same process. Therefore its signals and its exit
+status are its own, and gdb, strace or ` + "`ompd-inspect PID`" + ` can attach to it. With
+--save, --core, --report or --hang-after, this command stays and traces the program, as run
 does: it reports crashes and hangs, and no other debugger can attach.
 
-Programs of LLVM's runtime load the library as a tool (OMP_TOOL_LIBRARIES); another tool
-that is named there sees all events after it. For programs of GCC it is preloaded
-(LD_PRELOAD), and takes the calls of libgomp's functions. A program that was linked with
--static is not recorded. Both hold for the processes that the program starts, too.
+In programs that use LLVM's runtime, the recorder is loaded as an OMPT tool
+(OMP_TOOL_LIBRARIES); another tool in that variable gets all events after it. In programs
+that use GCC's runtime, the recorder is preloaded (LD_PRELOAD) and intercepts the calls to
+libgomp. A program that was linked with -static is not recorded. Processes that the program
+starts are recorded in the same way.
 
---runtime=libomp runs a program of GCC on LLVM's runtime in place of GNU's, which tells its
-events itself: of barriers, tasks and loops more than calls show. It is refused if LLVM's
-runtime lacks a function that the program calls, with the version that it wants.
+--runtime=libomp runs a program of GCC on LLVM's runtime in place of GNU's. LLVM's runtime
+reports its events itself, with more detail about barriers, tasks and loops. This is refused
+if LLVM's runtime lacks a function that the program calls, in the version that it needs.
 
---save FILE writes what was recorded, to be read by ` + "`ompd-inspect trace FILE`" + `: as a
-process ends, is about to die of a signal but SIGKILL, or makes no progress for the time
-of --hang-after; of further processes into FILE.PID. It is a small core file, with the
-memory of the recorder alone.
+--save FILE writes the recorded events when a process ends, is about to die of a signal
+(except SIGKILL), or makes no progress for the time of --hang-after. Further processes
+write to FILE.PID. ` + "`ompd-inspect trace FILE`" + ` reads it. FILE is a small core file that
+contains only the memory of the recorder.
 
-The library is ` + recorderLibrary + `: that of --library, else of ` + recorderVariable + `,
-else the one beside this command or in ../lib/ompd-inspect from there. If there is none,
-this command builds it once, with the C compiler cc, in the user's cache.
+The library is ` + recorderLibrary + `: the file of --library, else of ` + recorderVariable + `,
+else the one in the directory of this command or in ../lib/ompd-inspect relative to it. If
+there is none, this command builds it once, with the C compiler cc, in the user's cache.
 
 Exit status: the program's own, or that of run if this command stays; 125, 126 and 127 as
 those of run.`,
@@ -87,7 +89,7 @@ those of run.`,
 				return err
 			}
 			if rec.memory < leastRecorded {
-				return usageError{fmt.Errorf("--memory %v: it is at least %d KB", &rec.memory, leastRecorded>>10)}
+				return usageError{fmt.Errorf("--memory %v: it must be at least %d KB", &rec.memory, leastRecorded>>10)}
 			}
 			if err := checkEvents(rec.events); err != nil {
 				return usageError{err}
@@ -104,25 +106,25 @@ those of run.`,
 			return r.run(context.WithoutCancel(cmd.Context()), args) // signals are the program's
 		},
 	}
-	r.flags(cmd)
-	rec.flags(cmd, &r.save)
+	r.addFlags(cmd)
+	rec.addFlags(cmd, &r.save)
 	return cmd
 }
 
-// holds reports whether flags ask for what only a tracer of the program sees: its end, its
-// deadly signals, and its hangs.
+// holds reports whether the flags need a tracer of the program: to see its end, its deadly signals, and its
+// hangs.
 func (r *runner) holds() bool {
 	return r.save != "" || r.core != "" || r.report != "" || r.hangAfter != 0
 }
 
-// replace executes the program in place of this process. So it has no part in what becomes of
-// the program: its signals, job control and exit status are its own, and debuggers can attach.
+// replace executes the program in place of this process. The program then handles its signals and job control
+// itself, has its own exit status, and debuggers can attach to it.
 func (r *runner) replace(ctx context.Context, argv []string) error {
 	if !r.Alone {
 		return errors.New("record: the program would replace a process that does more")
 	}
 	signal.Reset(os.Interrupt)
-	if err := ctx.Err(); err != nil { // Ctrl-C came before
+	if err := ctx.Err(); err != nil { // Ctrl-C came before the program started
 		return err
 	}
 	path, err := exec.LookPath(argv[0])
@@ -133,20 +135,21 @@ func (r *runner) replace(ctx context.Context, argv []string) error {
 	return startStatus(err)
 }
 
-// flags are those that run does not have.
-func (rec *recordFlags) flags(cmd *cobra.Command, save *string) {
-	cmd.Flags().Var(&rec.memory, "memory", "limit of the memory for events, in each process")
+// addFlags adds the flags that run does not have.
+func (rec *recordFlags) addFlags(cmd *cobra.Command, save *string) {
+	cmd.Flags().Var(&rec.memory, "memory", "limit of the memory for events in each process")
 	cmd.Flags().StringVar(&rec.events, "events", "default",
-		"default, all, locks, tasks or none, and OMPT's callbacks to add or leave out, such as default,+dispatch,-work")
+		"events to record: default, all, locks, tasks or none, then OMPT callbacks to add or remove, such as "+
+			"default,+dispatch,-work")
 	cmd.Flags().StringVar(&rec.library, "library", "", "the recorder, in place of the installed "+
 		recorderLibrary)
 	cmd.Flags().StringVar(&rec.runtime, "runtime", "",
-		"libomp, or its file: run a program of GCC on LLVM's runtime, if that has all that it calls")
+		"libomp, or its file: run a program of GCC on LLVM's runtime")
 	cmd.Flags().StringVar(save, "save", "",
-		"write what was recorded to this file when a process ends, dies or hangs")
+		"write the recorded events to this file when a process ends, dies or hangs")
 }
 
-// eventSets and eventNames are what OMPD_RECORDER takes (recorder/selection.c).
+// eventSets and eventNames list the words that OMPD_RECORDER accepts (recorder/selection.c).
 var (
 	eventSets  = []string{"default", "all", "locks", "tasks", "none"}
 	eventNames = []string{
@@ -159,19 +162,19 @@ var (
 	}
 )
 
-// checkEvents refuses names of events that the recorder does not know.
+// checkEvents returns an error for names of events that the recorder does not know.
 func checkEvents(list string) error {
 	for word := range strings.SplitSeq(list, ",") {
 		name := strings.TrimLeft(word, "+-")
 		if len(word)-len(name) > 1 || !slices.Contains(eventSets, name) && !slices.Contains(eventNames, name) {
-			return fmt.Errorf("--events: %q is none of %s, nor a name of OMPT such as dispatch, behind + or -",
+			return fmt.Errorf("--events: %q is neither one of %s nor + or - and a name of OMPT, such as +dispatch",
 				word, strings.Join(eventSets, ", "))
 		}
 	}
 	return nil
 }
 
-// environment is the environment for a program that is recorded.
+// environment returns the environment for a program that is recorded.
 func (rec *recordFlags) environment(program string, old []string) ([]string, error) {
 	library, err := rec.find()
 	if err != nil {
@@ -182,7 +185,7 @@ func (rec *recordFlags) environment(program string, old []string) ([]string, err
 		return nil, errors.New("OMP_TOOL=disabled is set: the runtime would load no tool; unset OMP_TOOL")
 	}
 	tools := slices.DeleteFunc(strings.Split(env.get("OMP_TOOL_LIBRARIES"), ":"), func(path string) bool {
-		return path == "" || path == library // of a record around this one
+		return path == "" || path == library // set by an outer `ompd-inspect record`
 	})
 	if len(tools) > 0 {
 		env.set("OMPD_RECORDER_NEXT", strings.Join(tools, ":"))
@@ -191,7 +194,7 @@ func (rec *recordFlags) environment(program string, old []string) ([]string, err
 	env.set("OMPD_RECORDER", rec.events)
 	env.set("OMPD_RECORDER_MEMORY", fmt.Sprint(int64(rec.memory)))
 	if rec.runtime != "" {
-		return rec.onLLVM(program, env)
+		return rec.withLLVM(program, env)
 	}
 	if !onlyLLVM(program) {
 		env.set("LD_PRELOAD", strings.TrimSuffix(library+":"+env.get("LD_PRELOAD"), ":"))
@@ -219,8 +222,9 @@ func (rec *recordFlags) find() (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("the recorder: %w; --library or "+recorderVariable+" names one", err)
 	case strings.ContainsAny(path, ": "):
-		return "", fmt.Errorf("the recorder: %s: the loader takes no path with a space or a colon; copy it, and name "+
-			"it by --library", path)
+		return "", fmt.Errorf("the recorder: %s: the loader accepts no path with a space or a colon; copy the file "+
+			"and name "+
+			"the copy by --library", path)
 	}
 	return path, nil
 }
@@ -242,8 +246,8 @@ func installedRecorder() (string, error) {
 	return "", missing
 }
 
-// onlyLLVM reports whether a program is linked with LLVM's runtime and not with GNU's. Of a
-// script, or a program that loads a runtime later, nothing is known.
+// onlyLLVM reports whether a program is linked with LLVM's runtime and not with GNU's. It returns false for a
+// script and for a program that loads a runtime later.
 func onlyLLVM(program string) bool {
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -260,7 +264,7 @@ func onlyLLVM(program string) bool {
 	return (needs("libomp.so") || needs("libiomp5.so")) && !needs("libgomp.so")
 }
 
-// environ is an environment, as NAME=value each.
+// environ is an environment, as a list of NAME=value.
 type environ []string
 
 func (e environ) get(name string) string {

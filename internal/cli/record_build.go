@@ -18,21 +18,22 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/recorder"
 )
 
-// recorderCompilers are the compilers that can build the recorder, best first.
+// recorderCompilers lists the compilers that can build the recorder, best first.
 var recorderCompilers = []string{"cc", "gcc", "clang"}
 
-// The flags by which the Makefile builds the recorder, but for those of warnings and debug information.
+// The flags with which the Makefile builds the recorder, without those for warnings and debug information.
 var (
 	recorderFlags = strings.Fields("-std=gnu11 -D_GNU_SOURCE -O2 -fPIC -fvisibility=hidden " +
 		"-fno-tree-loop-distribute-patterns -fno-stack-protector -shared")
 	recorderLinking = strings.Fields("-Wl,-soname," + recorderLibrary + " -Wl,-z,defs,-z,now")
 )
 
-// privateMode are the rights of the directory of compiled recorders: what is in it is loaded into programs.
+// privateMode is the mode of the directory of compiled recorders. It is private because its files are loaded
+// into programs.
 const privateMode = 0o700
 
-// buildRecorder returns the path of a recorder of the sources in this executable. It compiles them if the user's cache
-// has none by the same compiler.
+// buildRecorder returns the path of a recorder that is built from the sources in this executable. It compiles
+// them unless the user's cache has a recorder of the same compiler.
 func buildRecorder(version string) (string, error) {
 	compiler, err := findCompiler()
 	if err != nil {
@@ -54,7 +55,7 @@ func buildRecorder(version string) (string, error) {
 	if err := makePrivate(dir); err != nil {
 		return "", err
 	}
-	// The name of the library is what readers know the recorder by, so the key is that of its directory.
+	// Readers recognize the recorder by the name of the library, so the key names its directory.
 	path := filepath.Join(dir, key, recorderLibrary)
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
@@ -85,7 +86,7 @@ func recorderSources() ([]string, error) {
 	return names, err
 }
 
-// recorderKey returns a name for the recorder that a compiler makes of the sources.
+// recorderKey returns a name for the recorder that a compiler builds from the sources.
 func recorderKey(compiler, version string, sources []string) (string, error) {
 	h := sha256.New()
 	out, err := exec.Command(compiler, "--version").Output()
@@ -104,7 +105,7 @@ func recorderKey(compiler, version string, sources []string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// makePrivate makes a directory into which nobody but this user can write, or checks that it is one.
+// makePrivate creates a directory that only this user can write to, or checks that an existing one is.
 func makePrivate(dir string) error {
 	if err := os.MkdirAll(dir, privateMode); err != nil {
 		return err
@@ -114,12 +115,12 @@ func makePrivate(dir string) error {
 		return &fs.PathError{Op: "lstat", Path: dir, Err: err}
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
-		return fmt.Errorf("%s: others can write to it, or it is not this user's own: remove it", dir)
+		return fmt.Errorf("%s: others can write to it, or another user owns it: remove it", dir)
 	}
 	return nil
 }
 
-// compileRecorder makes a directory with the recorder, which is there as a whole or not at all.
+// compileRecorder creates a directory with the recorder. The directory appears completely or not at all.
 func compileRecorder(compiler, version string, sources []string, dir string) error {
 	temp, err := os.MkdirTemp(filepath.Dir(dir), "build-")
 	if err != nil {
@@ -148,7 +149,7 @@ func compileRecorder(compiler, version string, sources []string, dir string) err
 	if err := os.RemoveAll(directory); err != nil {
 		return err
 	}
-	// Another process may have been first: its recorder is the same.
+	// If another process was faster, its recorder is the same.
 	if err := os.Rename(temp, dir); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}

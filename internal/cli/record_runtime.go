@@ -12,15 +12,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// llvmRuntimes are where LLVM's runtime lies, the last name first: Debian's packages and others.
+// llvmRuntimes lists the paths of LLVM's runtime; Debian's packages come last.
 var llvmRuntimes = []string{
 	"/usr/lib/llvm-*/lib/libomp.so.5", "/usr/lib/*-linux-gnu/libomp.so.5", "/usr/lib64/libomp.so",
 	"/usr/lib/libomp.so",
 }
 
-// onLLVM is the environment in which a program of GCC runs on LLVM's runtime, which stands
-// before GNU's and has its functions. Nothing is done if it lacks one that the program calls.
-func (rec *recordFlags) onLLVM(program string, env environ) (environ, error) {
+// withLLVM returns the environment in which a program of GCC runs on LLVM's runtime. LLVM's runtime is
+// preloaded and provides GNU's functions. withLLVM returns an error if it lacks one that the program calls.
+func (rec *recordFlags) withLLVM(program string, env environ) (environ, error) {
 	library, err := rec.llvmRuntime()
 	if err != nil {
 		return nil, err
@@ -30,20 +30,20 @@ func (rec *recordFlags) onLLVM(program string, env environ) (environ, error) {
 		return nil, fmt.Errorf("--runtime: %w", err)
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("--runtime: %s lacks what %s calls: %s; leave --runtime out", library, program,
+		return nil, fmt.Errorf("--runtime: %s lacks functions that %s calls: %s; leave out --runtime", library, program,
 			strings.Join(missing[:min(len(missing), missingShown)], ", "))
 	}
 	env.set("LD_PRELOAD", strings.TrimSuffix(library+":"+env.get("LD_PRELOAD"), ":"))
 	return env, nil
 }
 
-// ownRuntime is the value of --runtime that means LLVM's runtime, wherever it is.
+// ownRuntime is the value of --runtime that means the installed LLVM runtime.
 const ownRuntime = "libomp"
 
-// missingShown bounds the functions that an error names.
+// missingShown is the number of functions that an error lists.
 const missingShown = 8
 
-// llvmRuntime is the file of LLVM's runtime.
+// llvmRuntime returns the path of LLVM's runtime.
 func (rec *recordFlags) llvmRuntime() (string, error) {
 	if rec.runtime != ownRuntime {
 		path, err := filepath.Abs(rec.runtime)
@@ -60,12 +60,12 @@ func (rec *recordFlags) llvmRuntime() (string, error) {
 			return slices.Max(found), nil
 		}
 	}
-	return "", errors.New("--runtime: there is no libomp.so.5: install libomp5, or name the file, " +
+	return "", errors.New("--runtime: libomp.so.5 was not found: install libomp5, or name the file, " +
 		"--runtime=/path/libomp.so.5")
 }
 
-// missingFunctions are the functions of OpenMP that a program of GNU's runtime calls and
-// that a library does not have, with the same version.
+// missingFunctions returns the functions of OpenMP that a program of GNU's runtime calls and a library lacks,
+// in the same version.
 func missingFunctions(program, library string) ([]string, error) {
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -77,7 +77,7 @@ func missingFunctions(program, library string) ([]string, error) {
 	}
 	defer closer.Close()
 	if !slices.Contains(needs.Needed(), "libgomp.so.1") {
-		return nil, fmt.Errorf("%s does not use GNU's runtime: leave --runtime out", path)
+		return nil, fmt.Errorf("%s does not use GNU's runtime: leave out --runtime", path)
 	}
 	has, closerOfHas, err := elfx.OpenPath(library)
 	if err != nil {
@@ -110,7 +110,7 @@ func missingFunctions(program, library string) ([]string, error) {
 	return slices.Compact(missing), nil
 }
 
-// isOpenMP reports whether a function is one that libgomp has.
+// isOpenMP reports whether a function belongs to libgomp's interface.
 func isOpenMP(name string) bool {
 	return strings.HasPrefix(name, "GOMP_") || strings.HasPrefix(name, "omp_") || strings.HasPrefix(name, "GOACC_")
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// keep writes what was recorded of a process that is about to end.
+// keep writes the recorded events of a process that is about to exit.
 func (r *runner) keep(pid int) {
 	if r.kept[pid] {
-		return // it was written when it was reported
+		return // written when the process was reported
 	}
 	err := r.keepOnce(pid)
-	// The thread that ends the process stands, but the others die meanwhile, the first one
-	// among them: what was read of one that has no memory any more is read of another.
+	// The thread that ends the process is stopped, but the other threads die meanwhile, possibly the first one
+	// included. The memory is then read through another thread.
 	for range keepTries {
 		if !errors.Is(err, live.ErrExited) {
 			break
@@ -33,18 +33,19 @@ func (r *runner) keep(pid int) {
 	}
 }
 
-// leftTold bounds the processes left behind that are told one by one.
+// leftTold is the number of remaining processes that are reported one by one.
 const leftTold = 16
 
-// unsaved tells why there is no file of what was recorded, though one is wanted: no process that ended had
-// recorded anything, or those that have go on.
-func (r *runner) unsaved(left []int) {
+// reportUnsaved reports why no file of recorded events was written: no process that ended had recorded an
+// event, or the processes with events continue.
+func (r *runner) reportUnsaved(left []int) {
 	if r.save == "" {
 		return
 	}
 	if r.saves == 0 && !r.lost {
-		fmt.Fprintf(r.Stderr, "ompd-inspect: %s was not written: no process recorded an event before it ended (one "+
-			"that SIGKILL ends leaves nothing)\n", r.save)
+		fmt.Fprintf(r.Stderr, "ompd-inspect: %s was not written: no process recorded an event before it ended (a "+
+			"process "+
+			"that SIGKILL ends leaves no events)\n", r.save)
 	}
 	for _, pid := range left[:min(len(left), leftTold)] {
 		p, err := live.Open(pid, live.Options{})
@@ -52,14 +53,15 @@ func (r *runner) unsaved(left []int) {
 			continue // it has ended
 		}
 		if _, err := trace.OpenNamed(p, p.Mappings(), pid); err == nil {
-			fmt.Fprintf(r.Stderr, "ompd-inspect: process %d goes on and is no longer watched: `ompd-inspect trace %d` "+
+			fmt.Fprintf(r.Stderr, "ompd-inspect: process %d continues and is no longer watched: `ompd-inspect trace "+
+				"%d` "+
 				"shows what it records\n", pid, pid)
 		}
 		_ = p.Close()
 	}
 }
 
-// keepTries is how often one tries again.
+// keepTries is the number of attempts to read the events of a process.
 const keepTries = 100
 
 func (r *runner) keepOnce(pid int) (err error) {
@@ -71,8 +73,8 @@ func (r *runner) keepOnce(pid int) (err error) {
 	return r.writeRecording(p)
 }
 
-// writeRecording writes what was recorded of a process, if that is wanted and if anything was:
-// the first into the file of that name, those of others with their numbers behind it.
+// writeRecording writes the recorded events of a process, if --save is set and there are any. The first process
+// writes to the file of --save, others append their number to the name.
 func (r *runner) writeRecording(p *live.Process) error {
 	pid := p.Info().PID
 	if r.save == "" || r.kept[pid] {
@@ -87,12 +89,12 @@ func (r *runner) writeRecording(p *live.Process) error {
 		ranges, err = reader.Ranges()
 	}
 	if err != nil {
-		return fmt.Errorf("what was recorded: %w", err)
+		return fmt.Errorf("recorded events: %w", err)
 	}
 	if len(ranges) == 0 {
-		return nil // no thread of it made an event
+		return nil // no thread of it recorded an event
 	}
-	if h, err := session.OfProcess(p, nil, r.open.session()).History(); err == nil {
+	if h, err := session.OfProcess(p, nil, r.open.sessionOptions()).History(); err == nil {
 		ranges = append(ranges, h.Named()...)
 		_ = h.Close()
 	}
@@ -106,10 +108,10 @@ func (r *runner) writeRecording(p *live.Process) error {
 	}
 	f, err := outfile.Create(name, r.coreOptions())
 	if err != nil {
-		return fmt.Errorf("what was recorded: %w", err)
+		return fmt.Errorf("recorded events: %w", err)
 	}
 	if err := live.WriteParts(p, f.File, parts); err != nil {
-		return fmt.Errorf("what was recorded: %w", errors.Join(err, f.Discard()))
+		return fmt.Errorf("recorded events: %w", errors.Join(err, f.Discard()))
 	}
 	r.kept[pid] = true
 	r.saves++

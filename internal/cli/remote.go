@@ -20,31 +20,32 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// beyond are the targets that are not looked at by this process itself.
+// beyond contains the targets that this process does not read itself.
 type beyond struct {
 	server serverOptions
-	at     *client.Client  // a connection that is there already; nil without
-	lent   *session.Target // a target that is open already, the only one then; nil without
+	at     *client.Client  // an existing connection; nil if there is none
+	lent   *session.Target // an open target, which is then the only one; nil if there is none
 }
 
-// flags adds the flags that name a server.
-func (b *beyond) flags(root *cobra.Command) { b.server.flags(root) }
+// addFlags adds the flags that name a server.
+func (b *beyond) addFlags(root *cobra.Command) { b.server.addFlags(root) }
 
-// remote reports whether verbs look at targets of a server.
+// remote reports whether verbs inspect targets of a server.
 func (b *beyond) remote() bool { return b.at != nil || b.server.address != "" }
 
-// has reports whether a target is one of them.
-func (b *beyond) has(name string) bool { return b.remote() || strings.HasPrefix(name, delve.Scheme) }
+// contains reports whether a target is read by a server or by Delve.
+func (b *beyond) contains(name string) bool {
+	return b.remote() || strings.HasPrefix(name, delve.Scheme)
+}
 
-// remoteTarget is a target of a server. It answers by itself.
+// remoteTarget is a target of a server, which answers the questions.
 type remoteTarget struct {
 	*client.Target
-	ctx   context.Context // of the whole use of the target
+	ctx   context.Context // valid while the target is open
 	close func() error
 }
 
-// openRemote opens a target at the server that the flags name. It opens none if they
-// name no server.
+// openRemote opens a target on the server that the flags name. It returns nil if they name none.
 func (a *app) openRemote(ctx context.Context, name string, _ session.Options) (*session.Target, error) {
 	if !a.remote() {
 		return nil, nil
@@ -56,7 +57,7 @@ func (a *app) openRemote(ctx context.Context, name string, _ session.Options) (*
 	return session.OfAsker(r), nil
 }
 
-// openServed opens a target at the server that the flags name.
+// openServed opens a target on the server that the flags name.
 func openServed(ctx context.Context, a *app, name string) (*remoteTarget, error) {
 	c, done, err := a.client()
 	if err != nil {
@@ -68,10 +69,10 @@ func openServed(ctx context.Context, a *app, name string) (*remoteTarget, error)
 	}
 	t, err := c.Open(ctx, spec)
 	if err != nil {
-		return nil, errors.Join(a.server.unreached(err), done())
+		return nil, errors.Join(a.server.explainUnreached(err), done())
 	}
 	r := &remoteTarget{t, ctx, done}
-	if a.at != nil && spec.GetDebugger() == "" { // the connection goes on
+	if a.at != nil && spec.GetDebugger() == "" { // the connection stays open
 		r.close = func() error { return t.Close(context.WithoutCancel(ctx)) }
 	}
 	return r, nil
@@ -82,15 +83,15 @@ func (r *remoteTarget) Ask(ctx context.Context, q session.Question) (*session.An
 	if q.Breakpoints {
 		return r.breakpoints(ctx)
 	}
-	pic, err := r.Picture(ctx, parts(wider(q))...)
+	pic, err := r.Picture(ctx, pictureParts(widen(q))...)
 	if err != nil {
 		return nil, err
 	}
-	keep, err := kept(pic, q)
+	keep, err := selectOnly(pic, q)
 	if err != nil {
 		return nil, err
 	}
-	keep.leave(pic, q)
+	keep.reduce(pic, q)
 	var taskErr error
 	tasks := func(yield func(picture.Task) bool) {
 		for task, err := range r.Tasks(ctx, nil) {
@@ -127,16 +128,16 @@ func (r *remoteTarget) breakpoints(ctx context.Context) (*session.Answer, error)
 	return answer, nil
 }
 
-// Watch looks several times.
+// Watch takes several snapshots.
 func (r *remoteTarget) Watch(ctx context.Context, interval time.Duration, count int) session.Looks {
 	return r.Looks(ctx, interval, count)
 }
 
-// Close ends the use of the target.
+// Close closes the target.
 func (r *remoteTarget) Close() error { return r.close() }
 
-// parts are the parts of a picture that a question asks for, in the words of the API.
-func parts(q session.Question) []ompdv1.PicturePart {
+// pictureParts returns the parts of a picture that a question asks for, as values of the API.
+func pictureParts(q session.Question) []ompdv1.PicturePart {
 	out := []ompdv1.PicturePart{ompdv1.PicturePart_PICTURE_PART_HEADER}
 	for _, p := range []struct {
 		wanted bool
@@ -155,7 +156,7 @@ func parts(q session.Question) []ompdv1.PicturePart {
 	return out
 }
 
-// client is the connection to the server; done ends it, if it is for one verb.
+// client returns the connection to the server. done closes it if it is used by one verb only.
 func (a *app) client() (c *client.Client, done func() error, err error) {
 	if a.at != nil {
 		return a.at, func() error { return nil }, nil
@@ -166,22 +167,22 @@ func (a *app) client() (c *client.Client, done func() error, err error) {
 	return c, c.Close, nil
 }
 
-// unreached says what may be the cause if a server cannot be talked to by TLS. It
-// breaks connections whose certificate it does not take, at times before it says so.
-func (o serverOptions) unreached(err error) error {
+// explainUnreached adds a possible cause to an error of a TLS connection. A server closes connections with a
+// certificate that it does not accept, sometimes before it sends the reason.
+func (o serverOptions) explainUnreached(err error) error {
 	var e *client.Error
 	if o.ca != "" && errors.As(err, &e) && e.Code == codes.Unavailable {
-		return fmt.Errorf("%w: if the server is there, it may want another certificate than that of --server-cert", err)
+		return fmt.Errorf("%w: if the server runs, it may need another certificate than that of --server-cert", err)
 	}
 	return err
 }
 
-// serverOptions are the flags that say how to reach a server.
+// serverOptions contains the flags that control the connection to a server.
 type serverOptions struct {
 	address, tokenFile, ca, cert, key string
 }
 
-// dial prepares the connection to the server.
+// dial returns a client for the server.
 func (o serverOptions) dial() (*client.Client, error) {
 	token, err := readToken(o.tokenFile)
 	if err != nil {
@@ -194,18 +195,17 @@ func (o serverOptions) dial() (*client.Client, error) {
 	return client.Dial(o.address, client.Options{Token: token, TLS: config})
 }
 
-// lentPrefix begins the name of a target that a debugger lends to the server, on
-// the command line.
+// lentPrefix is the prefix of the name, on the command line, of a target that a debugger lends to the server.
 const lentPrefix = "debugger:"
 
-// spec says to a server what name and the flags mean on this command line.
+// spec returns the target specification for a server, from a name and the flags of this command line.
 func (o openOptions) spec(name string) (*ompdv1.TargetSpec, error) {
 	if strings.HasPrefix(name, delve.Scheme) {
-		return nil, usageError{fmt.Errorf("%s: a server connects to no Delve: leave --server out", name)}
+		return nil, usageError{fmt.Errorf("%s: a server cannot connect to Delve: leave out --server", name)}
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return nil, fmt.Errorf("which directory is %s in: %w", name, err)
+		return nil, fmt.Errorf("directory of %s: %w", name, err)
 	}
 	spec := &ompdv1.TargetSpec{
 		Directory: dir, Exe: o.exe, Sysroot: o.sysroot, NoDebuginfod: o.noDebuginfod, NoStop: o.noStop,

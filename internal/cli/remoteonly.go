@@ -9,11 +9,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// A server makes the picture of all; what is of the one thread, region or task that is
-// asked for is left of it here.
+// A server makes the whole picture. The functions of this file reduce it to the one thread, region or task of a
+// question.
 
-// wider has the parts that it takes to find what q names.
-func wider(q session.Question) session.Question {
+// widen returns a question with the parts that are needed to find the item that q names.
+func widen(q session.Question) session.Question {
 	if !q.All() {
 		q.Verdicts = false
 	}
@@ -23,8 +23,8 @@ func wider(q session.Question) session.Question {
 	return q
 }
 
-// leave leaves in a picture what is selected, of the parts that q asks for.
-func (s selection) leave(pic *picture.Picture, q session.Question) {
+// reduce removes all but the selected items from a picture, and all parts that q does not ask for.
+func (s selection) reduce(pic *picture.Picture, q session.Question) {
 	if q.All() {
 		return
 	}
@@ -48,7 +48,7 @@ func (s selection) leave(pic *picture.Picture, q session.Question) {
 	}
 }
 
-// selection is what is left of a picture.
+// selection contains the items of a picture that are kept.
 type selection struct {
 	only    inspect.Only
 	lwps    []int
@@ -71,8 +71,8 @@ func (s selection) task(t *picture.Task) bool {
 	}
 }
 
-// kept are the threads and regions of the one that q names.
-func kept(pic *picture.Picture, q session.Question) (s selection, err error) {
+// selectOnly returns the threads and regions of the item that q names.
+func selectOnly(pic *picture.Picture, q session.Question) (s selection, err error) {
 	s.only = q.Only
 	switch {
 	case q.LWP != 0:

@@ -23,34 +23,34 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// runVerb runs a program and reports when it crashes or hangs.
+// runVerb returns the verb run.
 func (a *app) runVerb() *cobra.Command {
 	r := &runner{app: a, ended: map[int]bool{}}
 	cmd := &cobra.Command{
 		Use: "run [flags] -- PROGRAM [ARG...]", Short: "Run a program; report when it crashes or hangs",
-		Long: `Runs a program and prints the report when it, or a process that it starts, is about
-to die of a signal that dumps core (SIGSEGV, SIGABRT, SIGQUIT, ...), or when it makes
-no progress for the time of --hang-after and cannot make any. A program that ends by itself is not
-disturbed, and nothing is printed.
+		Long: `Runs a program and prints the report when the program, or a process that it starts, is
+about to die of a signal that dumps core (SIGSEGV, SIGABRT, SIGQUIT, ...), or when it makes
+no progress for the time of --hang-after and cannot make any. A program that ends normally
+is not disturbed, and nothing is printed.
 
 The program has the terminal and the standard files of this command. Ctrl-C, Ctrl-\
-and Ctrl-Z reach it, and SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and
-SIGTSTP that are sent to this command are passed on: Ctrl-\ gives a report of a
-program that hangs. This command stops and goes on with the program.
+and Ctrl-Z reach it. This command passes SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2
+and SIGTSTP to the program: Ctrl-\ prints a report of a program that hangs. This command
+stops and continues together with the program.
 
-A process makes no progress if between looks no thread passed a barrier, changed its
-task, region, stack, registers or the words of its frames, or recorded more than
-attempts to acquire a lock. It is ended if it also cannot make any, which several
-looks in a row must show: a verdict says that it hangs; or each thread sleeps until
-another thread of the process wakes it, or is in a loop whose code ends only when
-another thread writes memory. A thread that computes, sleeps for a time, or waits for
-input, a signal or another process keeps the process from being ended, unless a
-verdict says that it hangs. Processes without an OpenMP runtime are not judged. After
-the report the process gets SIGTERM, and SIGKILL if it does not end.
+A process makes no progress if between snapshots no thread passed a barrier, changed its
+task, region, stack, registers or the words of its frames, or recorded more than attempts
+to acquire a lock. It is ended only if it also cannot make progress, which several snapshots
+in a row must show: a verdict reports a hang; or each thread sleeps until another thread of
+the process wakes it, or is in a loop that ends only when another thread writes memory. A
+process is not ended while a thread computes, sleeps for a time, or waits for input, a
+signal or another process, unless a verdict reports a hang. Processes without an OpenMP
+runtime are not judged. After the report the process gets SIGTERM, and SIGKILL if it does
+not end.
 
-The report comes after what the program wrote, on the standard error, or in the
-file of --report. With --core, the process is also written to a core file, as it was
-at that moment.
+The report is printed after the program's output, on the standard error or in the file of
+--report. With --core, the process is also written to a core file, in the state that the
+report shows.
 
 Exit status: the program's own; 128 plus the number of the signal that ended it;
 124 it, or a process that it started, made no progress and was ended; 125 this
@@ -68,50 +68,50 @@ command failed, 126 the program cannot be run, 127 it was not found.`,
 			return r.run(context.WithoutCancel(cmd.Context()), args) // signals are the program's
 		},
 	}
-	r.flags(cmd)
+	r.addFlags(cmd)
 	return cmd
 }
 
-// usable reports what is wrong with the flags, and whether the verb works here at all.
+// usable returns an error if the flags are wrong, or if the verb does not work on this machine.
 func (r *runner) usable(verb string) error {
-	switch err := r.here(verb); {
+	switch err := r.refuseRemote(verb); {
 	case err != nil:
 		return err
 	case r.open.noStop:
 		return usageError{errors.New("--no-stop: a program that is about to die is always stopped")}
 	case r.hangAfter != 0 && r.hangAfter < minHang:
-		return usageError{fmt.Errorf("--hang-after %v: it is at least %v, or 0 for never", r.hangAfter, minHang)}
+		return usageError{fmt.Errorf("--hang-after %v: it must be at least %v, or 0 for never", r.hangAfter, minHang)}
 	}
 	return nil
 }
 
-// flags are the flags of run.
-func (r *runner) flags(cmd *cobra.Command) {
+// addFlags adds the flags of run.
+func (r *runner) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SetInterspersed(false)
 	f.DurationVar(&r.hangAfter, "hang-after", 0, "report and end a process that hangs: it made no progress for "+
-		"this time, such as 30s, and cannot make any; 0: never")
-	f.StringVar(&r.core, "core", "", "write the process that is reported to this core file, too")
-	f.StringVar(&r.report, "report", "", "file for the report, in place of the standard error")
+		"this time, such as 30s, and cannot make any (0: never)")
+	f.StringVar(&r.core, "core", "", "also write the reported process to this core file")
+	f.StringVar(&r.report, "report", "", "write the report to this file, in place of the standard error")
 	r.forceFlag(cmd)
 }
 
 // runner is one run of run or record.
 type runner struct {
 	*app
-	env       []string // of the program; this process's if it is nil
+	env       []string // of the program; nil for that of this process
 	report    string
 	core      string
-	cores     int    // that were written
-	save      string // for what was recorded
+	cores     int    // number of cores written
+	save      string // file for recorded events
 	saves     int
-	kept      map[int]bool // processes of which it was written
-	lost      bool         // it could not be written of a process, which was told
+	kept      map[int]bool // processes whose events were written
+	lost      bool         // writing the events of a process failed, which was reported
 	hangAfter time.Duration
 	program   *live.Program
 	pulse     *pulse
-	written   []byte       // what is in the file of reports
-	ended     map[int]bool // processes that were ended as they made no progress
+	written   []byte       // content of the file of reports
+	ended     map[int]bool // processes that were ended because they made no progress
 }
 
 // run starts the program and waits for its end.
@@ -120,7 +120,7 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 		fmt.Fprintf(r.Stderr, "ompd-inspect: %v\n", err)
 		return statusError(ExitOwn)
 	}
-	signals := heed()
+	signals := catchSignals()
 	defer signal.Stop(signals)
 	var err error
 	if r.program, err = (live.Launch{Argv: argv, Env: r.env, Exits: r.save != ""}).Start(); err != nil {
@@ -136,15 +136,15 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 	for {
 		select {
 		case s := <-signals:
-			r.heard(s.(unix.Signal))
+			r.handleSignal(s.(unix.Signal))
 		case list := <-r.pulse.hung:
-			if r.hang(ctx, list) {
+			if r.handleHang(ctx, list) {
 				r.pulse.reset()
 			}
 		case e := <-r.program.Events():
 			switch {
 			case e.Ended:
-				r.unsaved(e.Left)
+				r.reportUnsaved(e.Left)
 				return r.endStatus(e.Status)
 			case e.Stopped:
 				r.suspend()
@@ -154,19 +154,19 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 				e.Proceed()
 				continue
 			}
-			r.tell(ctx, e.PID, e.Death, nil)
+			r.writeReport(ctx, e.PID, e.Death, nil)
 			e.Proceed()
 			r.pulse.reset()
 		}
 	}
 }
 
-// heard does what a signal to this command asks for.
-func (r *runner) heard(s unix.Signal) {
+// handleSignal handles a signal to this command.
+func (r *runner) handleSignal(s unix.Signal) {
 	switch s {
-	case unix.SIGPIPE: // it only must not end this command before the program
+	case unix.SIGPIPE: // ignored, but this command must not end before the program
 		return
-	case unix.SIGTTIN, unix.SIGTTOU: // the program got one, too: it has used the terminal
+	case unix.SIGTTIN, unix.SIGTTOU: // the program got the signal too, because it has used the terminal
 	default:
 		r.program.Pass(s)
 	}
@@ -175,23 +175,22 @@ func (r *runner) heard(s unix.Signal) {
 	}
 }
 
-// isStop tells the signals by which a terminal stops programs.
+// isStop reports whether a signal is one with which a terminal stops programs.
 func isStop(s os.Signal) bool { return s == unix.SIGTSTP || s == unix.SIGTTIN || s == unix.SIGTTOU }
 
-// suspend stops this command as it was told to and the program has stopped, so that
-// a shell gets the terminal back. It returns when both are continued. A program that
-// was stopped alone is continued alone.
+// suspend stops this command after a signal has stopped both it and the program, so that the shell gets the
+// terminal back. It returns when both are continued. A program that was stopped alone is continued alone.
 func (r *runner) suspend() {
 	r.pulse.reset()
 	runtime.LockOSThread()
-	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGSTOP) // returns when it is continued
+	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGSTOP) // returns when this command is continued
 	runtime.UnlockOSThread()
 	r.program.Continue()
 }
 
-// heed takes over the signals that are meant for the program. What this command was
-// told to ignore, the program ignores too.
-func heed() chan os.Signal {
+// catchSignals catches the signals that are meant for the program. The program inherits the signals that this
+// command ignores.
+func catchSignals() chan os.Signal {
 	signals := make(chan os.Signal, 8)
 	for _, s := range []os.Signal{
 		unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGPIPE,
@@ -204,7 +203,7 @@ func heed() chan os.Signal {
 	return signals
 }
 
-// startStatus is the exit status for a program that did not start.
+// startStatus returns the exit status for a program that could not be started.
 func startStatus(err error) error {
 	switch {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
@@ -215,7 +214,7 @@ func startStatus(err error) error {
 	return statusError(ExitOwn)
 }
 
-// endStatus is the exit status for a program that has ended, as a shell gives it.
+// endStatus returns the exit status for a program that has ended, as a shell reports it.
 func (r *runner) endStatus(s unix.WaitStatus) error {
 	switch {
 	case len(r.ended) > 0:
@@ -226,8 +225,8 @@ func (r *runner) endStatus(s unix.WaitStatus) error {
 	return statusError(shellStatus(s))
 }
 
-// writeCore writes the core of a process, if one is wanted: the first into the file
-// of that name, those of other processes with their numbers behind it.
+// writeCore writes the core of a process if --core is set. The first goes to that file, those of other
+// processes append their number to the name.
 func (r *runner) writeCore(p *live.Process, d *live.Death) (err error) {
 	if r.core == "" {
 		return nil
@@ -246,18 +245,18 @@ func (r *runner) writeCore(p *live.Process, d *live.Death) (err error) {
 	return f.Commit()
 }
 
-// coreOptions are those of a core: only its owner may read it, as it has all that the
-// program knows, and one of another run is replaced.
+// coreOptions returns the options of core files. Only the owner may read them, because they contain the
+// program's data. A core of an earlier run is replaced.
 func (r *runner) coreOptions() outfile.Options {
 	return outfile.Options{Mode: 0o600, Force: r.force, Ours: corefile.IsOwn}
 }
 
-// reportOptions are those of the file for reports.
+// reportOptions returns the options of the file of reports.
 func (r *runner) reportOptions() outfile.Options {
 	return outfile.Options{Mode: 0o666, Force: r.force, Ours: ourReport}
 }
 
-// ourReport reports whether a file begins as reports do, in text or in JSON.
+// ourReport reports whether a file starts like a report, in text or in JSON.
 func ourReport(f *os.File) bool {
 	b := make([]byte, 64)
 	n, _ := f.ReadAt(b, 0)
@@ -265,7 +264,7 @@ func ourReport(f *os.File) bool {
 		bytes.Contains(b[:n], []byte(`"schema": "`+picture.SchemaName+"/"))
 }
 
-// check says at the start what of a report could not be written at its end.
+// check returns an error if an output file could not be written later.
 func (r *runner) check() error {
 	var errs []error
 	if r.report != "" {
@@ -280,8 +279,8 @@ func (r *runner) check() error {
 	return errors.Join(errs...)
 }
 
-// write writes a report to where it belongs: the standard error, also if its file cannot
-// be written.
+// write writes a report to the file of --report, or to the standard error if that is unset or cannot be
+// written.
 func (r *runner) write(pic *picture.Picture) error {
 	out := *r.app
 	out.Stdout = r.Stderr
@@ -295,11 +294,11 @@ func (r *runner) write(pic *picture.Picture) error {
 	return errors.Join(fmt.Errorf("report: %w; it follows here", err), out.print(pic, report.Whole))
 }
 
-// addReport writes a report into its file, behind those that this run wrote before.
+// addReport writes a report into its file, after those that this run wrote before.
 func (r *runner) addReport(pic *picture.Picture) error {
 	o := r.reportOptions()
 	if r.written != nil {
-		o.Force = true // what is there is ours
+		o.Force = true // the existing file is ours
 	}
 	f, err := outfile.Create(r.report, o)
 	if err != nil {
@@ -318,5 +317,5 @@ func (r *runner) addReport(pic *picture.Picture) error {
 	return err
 }
 
-// maxReports bounds what of the reports of one run is kept, in bytes.
+// maxReports bounds the kept reports of one run, in bytes.
 const maxReports = 256 << 20

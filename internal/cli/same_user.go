@@ -15,22 +15,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errOtherUser is the error of a connection that is not proved to be of this user.
+// errOtherUser is the error of a connection that is not proved to belong to this user.
 var errOtherUser = errors.New("it is not of this user")
 
-// sameUser returns an error unless the other end of a connection is a socket of this user, on
-// a loopback address of this machine.
+// sameUser returns an error unless the other end of a connection is a socket of this user, on a loopback
+// address of this machine.
 func sameUser(conn net.Conn) error { return ownedBy(conn, os.Getuid()) }
 
-// ownedBy returns an error unless the kernel lists the other end of a connection as an
-// established socket of a user. Root is a user like others: the kernel lists user 0, too, for
-// a socket that its process has closed, whoever that was.
+// ownedBy returns an error unless the kernel lists the other end of a connection as an established socket of a
+// user. Root gets no exception: the kernel also lists user 0 for a socket that its process has closed.
 //
-// The kernel reads the state of a socket before its user, and the process may close it in
-// between. So the socket must be listed twice: one that is still established the second time
-// had its user when that was read the first time, as no closed socket is established again.
-// And this end must be established after that: if the other end of a connection is closed while
-// the connection waits to be accepted, a socket of another user may get the same port.
+// The kernel reads the state of a socket before its user, and the process may close it in between. So the
+// socket must be listed twice: if it is still established the second time, the user of the first time was its
+// user, because a closed socket is never established again. This end must be established after that. If the
+// other end of a connection is closed while the connection waits to be accepted, a socket of another user may
+// get the same port.
 func ownedBy(conn net.Conn, uid int) error {
 	local, err1 := netip.ParseAddrPort(conn.LocalAddr().String())
 	far, err2 := netip.ParseAddrPort(conn.RemoteAddr().String())
@@ -54,12 +53,12 @@ func ownedBy(conn net.Conn, uid int) error {
 	return stillOpen(conn)
 }
 
-// stillOpen returns an error unless a connection is established at this end: neither closed nor
-// reset by the other one.
+// stillOpen returns an error unless a connection is established at this end: neither end has closed it or reset
+// it.
 func stillOpen(conn net.Conn) error {
 	c, ok := conn.(syscall.Conn)
 	if !ok {
-		return fmt.Errorf("%w: it is no socket", errOtherUser)
+		return fmt.Errorf("%w: it is not a socket", errOtherUser)
 	}
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -77,8 +76,8 @@ func stillOpen(conn net.Conn) error {
 	return nil
 }
 
-// establishedOwner returns the user of the established socket from one address to another.
-// The error is fs.ErrNotExist if the kernel lists none.
+// establishedOwner returns the user of the established socket from one address to another. It returns
+// fs.ErrNotExist if the kernel lists none.
 func establishedOwner(from, to netip.AddrPort) (uid int, err error) {
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		if uid, err = ownerIn(table, from, to); !errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +90,7 @@ func establishedOwner(from, to netip.AddrPort) (uid int, err error) {
 // established is TCP_ESTABLISHED in the kernel's tables of sockets.
 const established = "01"
 
-// ownerIn is establishedOwner for one table of the kernel.
+// ownerIn implements establishedOwner for one table of the kernel.
 func ownerIn(table string, from, to netip.AddrPort) (uid int, err error) {
 	f, err := os.Open(table)
 	if err != nil {
@@ -113,8 +112,8 @@ func ownerIn(table string, from, to netip.AddrPort) (uid int, err error) {
 	return 0, fs.ErrNotExist
 }
 
-// isAddress reports whether the kernel's form of an address, words of the machine's byte
-// order in hexadecimal and the port, is that of an address.
+// isAddress reports whether text is the address a in the kernel's form: words of the machine's byte order in
+// hexadecimal, and the port.
 func isAddress(text string, a netip.AddrPort) bool {
 	words, port, _ := strings.Cut(text, ":")
 	if n, err := strconv.ParseUint(port, 16, 16); err != nil || uint16(n) != a.Port() {

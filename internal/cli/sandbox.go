@@ -12,21 +12,22 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// enterSandbox takes away what reading a core needs no more, before it is opened. A
-// process is looked at with what a sandbox takes away, and a process of this tool that
-// does more than one verb must keep it.
+// enterSandbox gives up the rights that reading a core does not need, before it is opened. It does nothing for
+// a process, because reading one needs these rights, and for a process of this tool that runs more than one
+// verb.
 func (a *app) enterSandbox(name string) error {
 	mode, err := sandbox.ParseMode(a.sandboxMode)
 	if err != nil {
 		return usageError{err}
 	}
 	_, numberErr := strconv.Atoi(name)
-	if !a.Alone || a.has(name) || numberErr == nil {
+	if !a.Alone || a.contains(name) || numberErr == nil {
 		return nil
 	}
-	network := len(a.open.session().Debuginfod) > 0
+	network := len(a.open.sessionOptions().Debuginfod) > 0
 	var write []string
-	if network || name == standardStream || corefile.Compressed(name) { // files are downloaded or unpacked there
+	// downloaded and unpacked files are written there
+	if network || name == standardStream || corefile.Compressed(name) {
 		write = append(write, os.TempDir())
 	}
 	if a.toFile() {
@@ -37,10 +38,10 @@ func (a *app) enterSandbox(name string) error {
 	return err
 }
 
-// sandboxCheck says for doctor which rights the process gave up.
+// sandboxCheck returns the check of doctor that lists the rights this process gave up.
 func sandboxCheck(r sandbox.Report) picture.Check {
 	c := picture.Check{Name: "sandbox", Status: picture.CheckOK,
-		Detail: "this process can write no files but temporary ones, start no program and reach nobody",
+		Detail: "this process can write only temporary files, and can neither start programs nor use the network",
 	}
 	switch {
 	case r.Missing == nil:
@@ -51,12 +52,12 @@ func sandboxCheck(r sandbox.Report) picture.Check {
 		c.Status = picture.CheckMissing
 	}
 	if errors.Is(r.Missing, sandbox.ErrOff) {
-		c.Detail, c.Fix = "this process kept its rights: --sandbox=off", "leave --sandbox=off out"
+		c.Detail, c.Fix = "this process kept its rights: --sandbox=off", "leave out --sandbox=off"
 		return c
 	}
 	c.Detail = "not all rights were given up that reading a core does not need; " +
 		strings.ReplaceAll(r.Missing.Error(), "\n", "; ")
-	c.Fix = "look at cores that nobody vouches for as a user who may do little, or in a container; --sandbox=require " +
-		"refuses to go on without"
+	c.Fix = "inspect cores of unknown origin as an unprivileged user or in a container; --sandbox=require refuses " +
+		"to run without the sandbox"
 	return c
 }

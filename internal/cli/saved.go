@@ -12,14 +12,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// maxSaved bounds the file of a saved picture, in bytes: one of a hundred thousand threads
-// with all of their stacks is smaller.
+// maxSaved bounds the file of a saved picture, in bytes. A picture of a hundred thousand threads with all of
+// their stacks is smaller.
 const maxSaved = 1 << 30
 
 // isSaved reports whether a name is that of a saved picture, as `report --json` writes it.
 func isSaved(name string) bool { return strings.HasSuffix(name, ".json") }
 
-// readSaved reads a saved picture, and answers q from it: the verdicts are drawn anew.
+// readSaved reads a saved picture and answers q from it. The verdicts are drawn again from its facts.
 func readSaved(name string, q session.Question) (*picture.Picture, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -31,11 +31,11 @@ func readSaved(name string, q session.Question) (*picture.Picture, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(b) > maxSaved {
-		return nil, fmt.Errorf("%s: more than %d bytes: it is no picture", name, maxSaved)
+		return nil, fmt.Errorf("%s: more than %d bytes: it is not a picture", name, maxSaved)
 	}
 	pic := new(picture.Picture)
 	if err := json.Unmarshal(b, pic); err != nil {
-		return nil, fmt.Errorf("%s is no picture: %w", name, err)
+		return nil, fmt.Errorf("%s is not a picture: %w", name, err)
 	}
 	switch {
 	case pic.Schema != picture.Schema:

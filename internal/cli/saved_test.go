@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// TestReadSaved draws verdicts from a saved picture, and keeps the parts that are asked for.
+// TestReadSaved draws verdicts from a saved picture, and checks the parts of the answer.
 func TestReadSaved(t *testing.T) {
 	const name = "../../testdata/golden/gnu-deadlock/picture.json"
 	pic, err := readSaved(name, session.Question{Verdicts: true})
@@ -29,14 +29,15 @@ func TestReadSaved(t *testing.T) {
 	}
 }
 
-// TestReadSavedRefuses refuses what is no picture, one of another version, and one without facts.
+// TestReadSavedRefuses checks the errors for a file that is not a picture, for another version, and for a
+// picture without facts.
 func TestReadSavedRefuses(t *testing.T) {
 	bare, err := json.Marshal(picture.Picture{Schema: picture.Schema})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"x":                       "is no picture",
+		"x":                       "is not a picture",
 		`{"schema": "other/1.0"}`: "this version reads " + picture.Schema,
 		string(bare):              "lacks threads or facts",
 	} {

@@ -14,35 +14,34 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestMain runs the tool where a script starts it, else the tests; then it removes what buildTool
-// has built.
+// TestMain runs the tool if a script starts it, else the tests. At the end it removes the binary of buildTool.
 func TestMain(m *testing.M) {
 	if address, text, ok := strings.Cut(os.Getenv(floodEnv), " "); ok {
 		os.Exit(flood(address, text))
 	}
-	testscript.Main(tidy{m}, map[string]func(){"ompd-inspect": tool})
+	testscript.Main(tidy{m}, map[string]func(){"ompd-inspect": runMain})
 }
 
-// tool is the tool as its main function is.
-func tool() {
+// runMain runs the tool as its main function does.
+func runMain() {
 	c := Command{Version: "0.0.0-test", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Alone: true}
 	os.Exit(c.Run(context.Background(), os.Args[1:]))
 }
 
-// tidy removes what buildTool has built when the tests are done.
+// tidy removes the binary of buildTool after the tests.
 type tidy struct{ *testing.M }
 
 // Run runs the tests.
 func (t tidy) Run() int {
-	defer func() { os.RemoveAll(builtTool.dir) }() // nothing for ""
+	defer func() { os.RemoveAll(builtTool.dir) }() // no effect for ""
 	return t.M.Run()
 }
 
-// TestScripts runs the command lines of testdata/script, which need nothing but Go, on a golden core.
-// Set UPDATE=1 to take what the tool prints as what it should print.
+// TestScripts runs the command lines of testdata/script, which need nothing but Go, on a golden core. With
+// UPDATE=1, the scripts are updated to the tool's output.
 func TestScripts(t *testing.T) {
-	core := unpackedCore(t, "llvm-deadlock")
-	healthy, crash := golden(t, "llvm-healthy"), golden(t, "llvm-crash")
+	core := unpackCore(t, "llvm-deadlock")
+	healthy, crash := unpackGolden(t, "llvm-healthy"), unpackGolden(t, "llvm-crash")
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: os.Getenv("UPDATE") != "",
@@ -61,8 +60,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// helps is a command of scripts. It compares the verbs in a file, one a line, with those of the tool,
-// and requires that each of them prints its help, by --help and by help:
+// helps is a command of scripts. It compares the verbs in a file, one per line, with those of the tool, and
+// requires that each of them prints its help, by --help and by help:
 //
 //	helps FILE
 func helps(ts *testscript.TestScript, neg bool, args []string) {
@@ -96,7 +95,7 @@ func helps(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// visible returns the verbs below c that its help lists, with those below them.
+// visible returns the verbs below c that its help lists, with the verbs below them.
 func visible(c *cobra.Command) (names []string) {
 	for _, verb := range c.Commands() {
 		if !verb.IsAvailableCommand() && verb.Name() != "help" {
@@ -110,14 +109,14 @@ func visible(c *cobra.Command) (names []string) {
 	return names
 }
 
-// goldenCore is a golden core as it is, and as the repository has it, compressed.
+// goldenCore is a golden core, unpacked and as compressed in the repository.
 type goldenCore struct {
 	omptest.Golden
 	packed string
 }
 
-// golden unpacks the files of a golden core, which stays as it is.
-func golden(t *testing.T, name string) omptest.Golden {
+// unpackGolden unpacks the files of a golden core once for all tests.
+func unpackGolden(t *testing.T, name string) omptest.Golden {
 	t.Helper()
 	dir, err := filepath.Abs("../../testdata/golden")
 	if err != nil {
@@ -130,10 +129,10 @@ func golden(t *testing.T, name string) omptest.Golden {
 	return g
 }
 
-// unpackedCore unpacks a golden core with its files.
-func unpackedCore(t *testing.T, name string) goldenCore {
+// unpackCore unpacks a golden core with its files.
+func unpackCore(t *testing.T, name string) goldenCore {
 	t.Helper()
-	g := golden(t, name)
+	g := unpackGolden(t, name)
 	core := goldenCore{g, g.Core}
 	core.Core = filepath.Join(t.TempDir(), "core.5607")
 	if err := omptest.Unpack(core.packed, core.Core); err != nil {

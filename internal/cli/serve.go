@@ -21,7 +21,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// serveOptions are the flags of serve.
+// serveOptions contains the flags of serve.
 type serveOptions struct {
 	listen                         string
 	dirs                           []string
@@ -33,31 +33,32 @@ type serveOptions struct {
 	each                           servedTarget
 }
 
-// grace is how long calls under way may take to end after a signal.
+// grace is the time that calls in progress may take to end after a signal.
 const grace = 5 * time.Second
 
-// serveVerb serves the gRPC API.
+// serveVerb returns the verb serve, the gRPC server.
 func (a *app) serveVerb() *cobra.Command {
 	o := &serveOptions{}
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the gRPC API to debuggers, IDEs and `ompd-inspect --server`", Args: cobra.NoArgs,
 		Long: `Serves the gRPC API (proto/ompd/v1) until SIGINT or SIGTERM: pictures of cores and
-processes, the routines of OMPD, and targets that debuggers lend.
+processes, the routines of OMPD, and programs that debuggers provide.
 
 Without --listen, it listens on a unix socket that only this user can connect to:
 $XDG_RUNTIME_DIR/ompd-inspect.sock, or /tmp/ompd-inspect-UID/ompd-inspect.sock.
-Over TCP it listens only if told to, and only for clients that show a token
-(--token-file) or a certificate (--tls-client-ca); on an address that is not of the
-loopback interface only with --tls-cert and --tls-key.
+With --listen tcp://HOST:PORT, clients must show a token (--token-file) or a certificate
+(--tls-client-ca). An address other than a loopback address also needs --tls-cert and
+--tls-key.
 
-Everything only reads. Over TCP, no core can be opened unless --allow-dir says from
-where, and no process unless --allow-uid says whose.
+The server only reads. Clients over TCP can open cores only below the directories of
+--allow-dir, and processes only of the users of --allow-uid.
 
---allow-dir holds for every file that is opened for a client, also for those that a
-core, a debugger's program or its loader names: what is not below these directories is
-not found, whether it exists or not, and links out of them lead nowhere. Beside them are
-read the system's own libraries and debug information, below ` + strings.Join(files.System(), ", ") + `,
-and the files that a process which may be looked at has mapped.`,
+--allow-dir holds for every file that the server opens for a client, including files that a
+core, a debugger's program or its loader names. A file outside these directories is
+reported as not found, whether it exists or not; links that lead outside are not followed.
+In addition the server reads the system's own libraries and debug information, below
+` + strings.Join(files.System(), ", ") + `,
+and the files that an allowed process has mapped.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.each.maxMemory = a.open.maxMemory
 			if o.stdio {
@@ -67,32 +68,34 @@ and the files that a process which may be looked at has mapped.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", server.DefaultAddress(), "unix:///path or tcp://host:port")
-	f.StringArrayVar(&o.dirs, "allow-dir", nil, "directory below which files may be opened for clients: cores, "+
-		"programs, debug files (may be repeated; unix socket: default /)")
-	f.IntSliceVar(&o.uids, "allow-uid", nil, "users who may connect to the unix socket, and whose processes may be "+
-		"looked at (unix socket: default this user)")
+	f.StringVar(&o.listen, "listen", server.DefaultAddress(), "address: unix:///path or tcp://host:port")
+	f.StringArrayVar(&o.dirs, "allow-dir", nil, "directory of files that the server may open for clients: cores, "+
+		"programs, debug files (may be repeated; default for a unix socket: /)")
+	f.IntSliceVar(&o.uids, "allow-uid", nil, "users who may connect to the unix socket, and whose processes clients "+
+		"may "+
+		"inspect (default for a unix socket: this user)")
 	f.BoolVar(&o.memory, "allow-memory", false, "let clients read any memory of their targets")
-	f.StringVar(&o.tokenFile, "token-file", "", "file with the token that clients must show")
-	f.StringVar(&o.cert, "tls-cert", "", "file with the server's certificate, PEM")
-	f.StringVar(&o.key, "tls-key", "", "file with its key, PEM")
-	f.StringVar(&o.clientCA, "tls-client-ca", "", "file with the authorities whose certificates clients must show, PEM")
-	f.BoolVar(&o.stdio, "stdio", false, "serve only the process that started this one, over its pipes, in frames of "+
+	f.StringVar(&o.tokenFile, "token-file", "", "file with the token that clients must send")
+	f.StringVar(&o.cert, "tls-cert", "", "file with the server's certificate (PEM)")
+	f.StringVar(&o.key, "tls-key", "", "file with the key of the server's certificate (PEM)")
+	f.StringVar(&o.clientCA, "tls-client-ca", "", "file with the CA certificates that clients' certificates must be "+
+		"signed by (PEM)")
+	f.BoolVar(&o.stdio, "stdio", false, "serve only the parent process, over its pipes, in frames of "+
 		"JSON (gdb/ompd_inspect.py)")
-	f.BoolVar(&o.logJSON, "log-json", false, "log JSON, not text")
-	f.IntVar(&o.limits.Connections, "max-connections", 0, "connections at a time; more wait (default 1024)")
-	f.IntVar(&o.limits.Targets, "max-targets", 0, "targets that one connection may have open (default 32)")
-	f.DurationVar(&o.limits.Call, "max-call", 0, "time that one call may take (default 2m)")
-	f.DurationVar(&o.limits.Idle, "max-idle", 0, "time after which a target that nobody asks for is freed (default 1h)")
+	f.BoolVar(&o.logJSON, "log-json", false, "log as JSON")
+	f.IntVar(&o.limits.Connections, "max-connections", 0, "limit of open connections; more wait (default 1024)")
+	f.IntVar(&o.limits.Targets, "max-targets", 0, "limit of open targets of one connection (default 32)")
+	f.DurationVar(&o.limits.Call, "max-call", 0, "time limit of one call (default 2m)")
+	f.DurationVar(&o.limits.Idle, "max-idle", 0, "time after which an unused target is closed (default 1h)")
 	return cmd
 }
 
-// serve listens and serves until a signal comes.
+// serve listens and serves until a signal arrives.
 func (c Command) serve(ctx context.Context, o *serveOptions) error {
 	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM)
 	defer stop()
-	unhurried()
-	bounded(o.each.maxMemory)
+	restoreGC()
+	limitHeap(o.each.maxMemory)
 	cfg, err := c.serverConfig(o)
 	if err != nil {
 		return err
@@ -122,15 +125,15 @@ func (c Command) serve(ctx context.Context, o *serveOptions) error {
 	return err
 }
 
-// bounded has a server that may hold so much of targets collect memory in time: of what
-// it holds, half as much again is not used any more at most, or what its clients send.
-func bounded(memory sizeValue) {
+// limitHeap makes the garbage collector of a server run early enough that garbage stays below half of the
+// memory its targets may use.
+func limitHeap(memory sizeValue) {
 	if memory > 0 {
 		debug.SetMemoryLimit(int64(memory) + int64(memory)/2)
 	}
 }
 
-// connectUIDs are the users who may connect to a unix socket.
+// connectUIDs returns the users who may connect to a unix socket.
 func (o *serveOptions) connectUIDs() []int {
 	if o.uids == nil {
 		return []int{os.Getuid()}
@@ -138,7 +141,7 @@ func (o *serveOptions) connectUIDs() []int {
 	return o.uids
 }
 
-// serverConfig checks the flags that go together.
+// serverConfig checks the flags and returns the configuration of the server.
 func (c Command) serverConfig(o *serveOptions) (*server.Config, error) {
 	cfg := &server.Config{
 		Open: o.each.open, Lend: o.each.lend, Processes: processes, Limits: o.limits, Memory: uint64(o.each.maxMemory),
@@ -167,7 +170,7 @@ func (c Command) serverConfig(o *serveOptions) (*server.Config, error) {
 		}
 		return cfg, nil
 	}
-	// Who can connect is this user, or trusted by it.
+	// The clients of a unix socket are this user, or trusted by this user.
 	if o.dirs == nil {
 		cfg.Policy.Dirs = []string{"/"}
 	}
@@ -175,9 +178,9 @@ func (c Command) serverConfig(o *serveOptions) (*server.Config, error) {
 	return cfg, nil
 }
 
-// servedTarget is how each target of a server is opened.
+// servedTarget contains the options with which a server opens targets.
 type servedTarget struct {
-	maxMemory sizeValue // that one may make the server hold
+	maxMemory sizeValue // limit of the memory that one target uses in the server
 }
 
 // open opens a target for a client of the server.
@@ -186,7 +189,7 @@ func (l servedTarget) open(ctx context.Context, spec *ompdv1.TargetSpec, means s
 	if pid := spec.GetPid(); pid != 0 {
 		name = fmt.Sprint(pid)
 	}
-	o := l.optionsOf(spec)
+	o := l.sessionOptions(spec)
 	o.Open, o.Memory = means.Open, means.Memory
 	t, err := session.Open(ctx, name, o)
 	if err != nil {
@@ -195,14 +198,14 @@ func (l servedTarget) open(ctx context.Context, spec *ompdv1.TargetSpec, means s
 	return t, nil
 }
 
-// optionsOf are the flags that a client gave, within the limit of memory of the server.
-func (l servedTarget) optionsOf(spec *ompdv1.TargetSpec) session.Options {
+// sessionOptions returns the options that a client sent, within the memory limit of the server.
+func (l servedTarget) sessionOptions(spec *ompdv1.TargetSpec) session.Options {
 	o := openOptions{
 		exe: spec.GetExe(), sysroot: spec.GetSysroot(), debugDirs: spec.GetDebugDirs(),
 		noDebuginfod: spec.GetNoDebuginfod(),
 		sources:      spec.GetSources(), noStop: spec.GetNoStop(),
 		maxMemory: l.maxMemory,
-	}.session()
+	}.sessionOptions()
 	o.Label, o.Work = spec.GetLabel(), session.DefaultBudget
 	return o
 }

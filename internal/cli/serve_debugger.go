@@ -14,31 +14,31 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// lentSource is a program that a debugger holds and lends.
+// lentSource is a stopped program that a debugger provides.
 type lentSource struct{ *remote.Target }
 
-// About is what the debugger said of the program.
+// About returns the debugger's description of the program.
 func (l lentSource) About() picture.Target {
 	var t picture.Target
 	if err := wire.Unpack(l.Target.About(), &t); err != nil {
-		return picture.Target{Kind: picture.TargetDebugger} // the words differ, which a test finds
+		return picture.Target{Kind: picture.TargetDebugger} // a test finds differences between the two structs
 	}
 	t.Kind = cmp.Or(t.Kind, picture.TargetDebugger)
 	return t
 }
 
-// Warnings are none.
+// Warnings returns none.
 func (l lentSource) Warnings() []error { return nil }
 
-// Living is false: the program stands still, until the debugger says otherwise.
+// Living returns false: the program is stopped until the debugger resumes it.
 func (l lentSource) Living() bool { return false }
 
-// Look calls f with the program at its present stop.
+// Look calls f with the program at its current stop.
 func (l lentSource) Look(ctx context.Context, _, f func(callbacks.Target) error) error {
 	return f(l.At(ctx))
 }
 
-// servedLent is such a program, lent to a server.
+// servedLent is a program of a debugger, as a target of a server.
 type servedLent struct {
 	*session.Target
 	lent *remote.Target
@@ -46,18 +46,18 @@ type servedLent struct {
 
 var _ server.Lent = servedLent{}
 
-// Living is true: it is at another stop when the debugger says so.
+// Living returns true: the debugger may resume the program and stop it again.
 func (s servedLent) Living() bool { return true }
 
-// Stopped forgets what was known of the stop before.
+// Stopped forgets the state of the previous stop.
 func (s servedLent) Stopped(about *ompdv1.Target) error { return s.lent.Stopped(about) }
 
-// RoundTrips is how often the debugger was asked.
+// RoundTrips returns the number of requests to the debugger.
 func (s servedLent) RoundTrips() uint64 { return s.lent.RoundTrips() }
 
-// lend opens what a debugger lends to the server.
+// lend opens the program that a debugger lends to the server.
 func (l servedTarget) lend(hello *ompdv1.Hello, ask remote.Asker, means server.Means) (server.Lent, error) {
-	o := l.optionsOf(hello.GetSpec())
+	o := l.sessionOptions(hello.GetSpec())
 	o.Open, o.Memory = means.Open, means.Memory
 	files := remote.Options{Exe: o.Exe, Sysroot: o.Sysroot, DebugDirs: o.DebugDirs, Open: o.Open, Memory: o.Ledger()}
 	t, err := remote.New(hello, ask, files)

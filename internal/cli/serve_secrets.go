@@ -11,20 +11,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// flags adds the flags that say how to reach a server.
-func (o *serverOptions) flags(root *cobra.Command) {
+// addFlags adds the flags that name a server.
+func (o *serverOptions) addFlags(root *cobra.Command) {
 	f := root.PersistentFlags()
-	f.StringVar(&o.address, "server", "", "run the verb at a server: unix:///path or tcp://host:port (see serve)")
-	f.StringVar(&o.tokenFile, "server-token-file", "", "file with the token that the server wants")
-	f.StringVar(&o.ca, "server-ca", "", "file with the authorities that must have signed the server's certificate, PEM")
-	f.StringVar(&o.cert, "server-cert", "", "file with the certificate to show to the server, PEM")
-	f.StringVar(&o.key, "server-key", "", "file with its key, PEM")
+	f.StringVar(&o.address, "server", "", "run the verb on a server: unix:///path or tcp://host:port (see serve)")
+	f.StringVar(&o.tokenFile, "server-token-file", "", "file with the token for the server")
+	f.StringVar(&o.ca, "server-ca", "", "file with the CA certificates that the server's certificate must be signed "+
+		"by (PEM)")
+	f.StringVar(&o.cert, "server-cert", "", "file with the client certificate for the server (PEM)")
+	f.StringVar(&o.key, "server-key", "", "file with the key of the client certificate (PEM)")
 }
 
 func isTCP(address string) bool { return strings.HasPrefix(address, "tcp://") }
 
-// minToken is the shortest token that is taken: 16 characters of a random one
-// cannot be guessed.
+// minToken is the length of the shortest accepted token: 16 random characters cannot be guessed.
 const minToken = 16
 
 // readToken reads a token from a file that only its owner can read.
@@ -51,8 +51,8 @@ func readToken(name string) (string, error) {
 	return token, nil
 }
 
-// authorities reads certificates that others must be signed by.
-func authorities(name string) (*x509.CertPool, error) {
+// readAuthorities reads a file of CA certificates.
+func readAuthorities(name string) (*x509.CertPool, error) {
 	b, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func authorities(name string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// serverTLS is how serve encrypts; nil if it does not.
+// serverTLS returns the TLS configuration of serve; nil if connections are not encrypted.
 func serverTLS(o *serveOptions) (*tls.Config, error) {
 	if o.cert == "" && o.key == "" && o.clientCA == "" {
 		return nil, nil
@@ -80,14 +80,14 @@ func serverTLS(o *serveOptions) (*tls.Config, error) {
 	config := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}
 	if o.clientCA != "" {
 		config.ClientAuth = tls.RequireAndVerifyClientCert
-		if config.ClientCAs, err = authorities(o.clientCA); err != nil {
+		if config.ClientCAs, err = readAuthorities(o.clientCA); err != nil {
 			return nil, fmt.Errorf("--tls-client-ca: %w", err)
 		}
 	}
 	return config, nil
 }
 
-// clientTLS is how a server is talked to; nil if its connection is not encrypted.
+// clientTLS returns the TLS configuration for a server; nil if the connection is not encrypted.
 func clientTLS(o serverOptions) (*tls.Config, error) {
 	if o.ca == "" && o.cert == "" && o.key == "" {
 		return nil, nil
@@ -95,7 +95,7 @@ func clientTLS(o serverOptions) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS13}
 	var err error
 	if o.ca != "" {
-		if config.RootCAs, err = authorities(o.ca); err != nil {
+		if config.RootCAs, err = readAuthorities(o.ca); err != nil {
 			return nil, fmt.Errorf("--server-ca: %w", err)
 		}
 	}

@@ -20,15 +20,15 @@ import (
 // forever is longer than any debugger waits.
 const forever = 365 * 24 * time.Hour
 
-// serveStdio serves the process that started this one, over the pipes that are
-// its standard input and output, until it closes them.
+// serveStdio serves the parent process over the pipes on its standard input and output, until the parent closes
+// them.
 func (c Command) serveStdio(ctx context.Context, each servedTarget) (err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	near, err1 := connOf(fds[0])
-	far, err2 := connOf(fds[1])
+	near, err1 := socketConn(fds[0])
+	far, err2 := socketConn(fds[1])
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
@@ -51,28 +51,28 @@ func (c Command) serveStdio(ctx context.Context, each servedTarget) (err error) 
 	err = piped.Serve(ctx, c.Stdin, c.Stdout, piped.Config{Conn: conn.Conn(), Verb: verbAt(conn, c.Version),
 		Version: c.Version})
 	ending, cancel := context.WithCancel(context.Background())
-	cancel() // nobody waits for what is under way
+	cancel() // the clients of calls in progress are gone
 	err = errors.Join(err, conn.Close())
-	near.Close() // it may never have been dialed, and its handshake would be waited for
+	near.Close() // if it was never dialed, its handshake would block
 	s.Shutdown(ending)
 	return errors.Join(err, <-served)
 }
 
-// connOf is a socket as a connection.
-func connOf(fd int) (net.Conn, error) {
+// socketConn returns a socket as a connection.
+func socketConn(fd int) (net.Conn, error) {
 	f := os.NewFile(uintptr(fd), "socket")
 	defer f.Close()
 	return net.FileConn(f)
 }
 
-// oneConn is a listener to which one connection comes.
+// oneConn is a listener that accepts one connection.
 type oneConn struct {
 	conn   chan net.Conn
 	once   sync.Once
 	closed chan struct{}
 }
 
-// Accept gives the connection, and then waits for Close.
+// Accept returns the connection; the second call blocks until Close.
 func (l *oneConn) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.conn:
@@ -88,10 +88,10 @@ func (l *oneConn) Close() error {
 	return nil
 }
 
-// Addr names the kind of listener.
+// Addr returns the kind of the listener.
 func (l *oneConn) Addr() net.Addr { return &net.UnixAddr{Name: "stdio", Net: "unix"} }
 
-// verbAt runs verbs at the server of a connection.
+// verbAt returns a function that runs verbs on the server of a connection.
 func verbAt(c *client.Client, version string) piped.Verb {
 	return func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		out, outDone, err1 := fileTo(stdout)
@@ -107,7 +107,7 @@ func verbAt(c *client.Client, version string) piped.Verb {
 	}
 }
 
-// fileTo is a file whose content goes to w; done waits until all has.
+// fileTo returns a file whose content is copied to w. done waits until all of it is copied.
 func fileTo(w io.Writer) (f *os.File, done func(), err error) {
 	r, f, err := os.Pipe()
 	if err != nil {
@@ -116,7 +116,7 @@ func fileTo(w io.Writer) (f *os.File, done func(), err error) {
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		_, _ = io.Copy(w, r) // an error is that of a debugger which is gone
+		_, _ = io.Copy(w, r) // an error means that the debugger is gone
 		r.Close()
 	}()
 	return f, func() {

@@ -19,7 +19,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// completed are command lines as they are typed, with the last word that a TAB makes of each.
+// completed lists typed command lines, with the last word after a TAB.
 var completed = []struct{ typed, word string }{
 	{"ompd-inspect core.5", "core.5607"},
 	{"ompd-inspect core.", "core.5607"},
@@ -41,14 +41,14 @@ var completed = []struct{ typed, word string }{
 	{"ompd-inspect core.5607 --exe prog", "program"},
 	{"ompd-inspect --sysroot su", "sub/"},
 	{"ompd-inspect run -- ./prog", "./program"},
-	{"ompd-inspect pag", "page.html"}, // nothing that is a target: a file
+	{"ompd-inspect pag", "page.html"}, // no target matches: a file
 }
 
-// completionPlace is a directory with a core of each kind, and files that are none.
+// completionPlace creates a directory with a core of each kind, and other files.
 func completionPlace(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	core := unpackedCore(t, "llvm-deadlock")
+	core := unpackCore(t, "llvm-deadlock")
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func completionPlace(t *testing.T) (dir string) {
 	return dir
 }
 
-// needsShell skips a test without a shell.
+// needsShell skips a test if a shell is missing.
 func needsShell(t *testing.T, name string, files ...string) {
 	t.Helper()
 	omptest.Needs(t, name)
@@ -99,7 +99,7 @@ func TestZsh(t *testing.T) {
 	s := startTerminal(t, completionPlace(t), "zsh", "-f", "-i")
 	s.run("bindkey -e; unset zle_bracketed_paste; unsetopt prompt_sp; autoload -U compinit && compinit -u -D && " +
 		". <(ompd-inspect completion zsh)")
-	for _, c := range completed { // zsh removes the slash behind a directory when a space follows
+	for _, c := range completed { // zsh removes the slash after a directory when a space follows
 		omptest.Equal(t, c.typed+"<TAB>", strings.TrimSuffix(s.complete(c.typed), "/"), strings.TrimSuffix(c.word, "/"))
 	}
 }
@@ -135,8 +135,8 @@ func TestFish(t *testing.T) {
 	}
 }
 
-// TestCompletedProcesses completes the number of a process that uses OpenMP, with its name, in bash,
-// as the word that is a target and as the value of -p.
+// TestCompletedProcesses completes the number of a process that uses OpenMP, with its name, in bash, as the
+// target and as the value of -p.
 func TestCompletedProcesses(t *testing.T) {
 	needsShell(t, "bash", bashCompletion)
 	exe := omptest.Compile(t, omptest.Build{Program: "nested", Compiler: omptest.GCC})
@@ -159,7 +159,7 @@ done`
 	for i, answer := range answers {
 		want, alone := "REPLY["+strconv.Itoa(p.PID)+"  ", "REPLY["+strconv.Itoa(p.PID)+"]"
 		at := strings.Index(answer, want)
-		if at < 0 && strings.Contains(answer, alone) { // the only one has no description
+		if at < 0 && strings.Contains(answer, alone) { // a single match has no description
 			continue
 		}
 		line, _, _ := strings.Cut(answer[max(at, 0):], "\n")
@@ -169,7 +169,7 @@ done`
 	}
 }
 
-// TestFlagKinds finds flags with values that nobody has said how to complete.
+// TestFlagKinds finds flags without a registered completion of their values.
 func TestFlagKinds(t *testing.T) {
 	files := []string{
 		"exe", "html", "output", "core", "report", "save", "library", "hostfile", "tool", "server-token-file",
@@ -218,7 +218,7 @@ func allFlags(cmd *cobra.Command, f func(*pflag.Flag)) {
 	cmd.Flags().VisitAll(f)
 }
 
-// shellCommand is a shell that has the tool in its path, and nothing of this user's.
+// shellCommand returns a shell with the tool in its path, and without this user's configuration.
 func shellCommand(t *testing.T, dir, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -262,16 +262,16 @@ func startTerminal(t *testing.T, dir, name string, args ...string) *terminal {
 	return s
 }
 
-// key types into the terminal.
-func (s *terminal) key(text string) {
+// typeText types into the terminal.
+func (s *terminal) typeText(text string) {
 	s.t.Helper()
 	if _, err := s.keys.WriteString(text); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-// until reads lines up to one that is exactly want, and returns those before.
-func (s *terminal) until(want string) (lines []string) {
+// readUntil reads lines up to one that is exactly want, and returns the lines before it.
+func (s *terminal) readUntil(want string) (lines []string) {
 	s.t.Helper()
 	for {
 		line, err := s.out.ReadString('\n')
@@ -285,20 +285,20 @@ func (s *terminal) until(want string) (lines []string) {
 	}
 }
 
-// run runs a command, and waits for its end.
+// run runs a command and waits for its end.
 func (s *terminal) run(command string) {
 	s.t.Helper()
-	s.key(command + "; printf 'WORD[%s]\\n' STATUS-$? \n")
-	s.until("WORD[STATUS-0]")
+	s.typeText(command + "; printf 'WORD[%s]\\n' STATUS-$? \n")
+	s.readUntil("WORD[STATUS-0]")
 }
 
-// complete types a command line and a TAB, and returns the last word that is there then.
+// complete types a command line and a TAB, and returns the last word of the resulting line.
 func (s *terminal) complete(typed string) string {
 	s.t.Helper()
 	const first, last = "\x01", "\x05" // the keys for the ends of the line
-	s.key(typed + "\t" + first + "printf 'WORD[%s]\\n' " + last + " END\n")
+	s.typeText(typed + "\t" + first + "printf 'WORD[%s]\\n' " + last + " END\n")
 	word := ""
-	for _, line := range s.until("WORD[END]") {
+	for _, line := range s.readUntil("WORD[END]") {
 		if w, ok := strings.CutPrefix(line, "WORD["); ok {
 			word = strings.TrimSuffix(w, "]")
 		}

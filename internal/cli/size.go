@@ -9,17 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sizeValue is a flag for a number of bytes: 512MB, 2GB, or plain bytes; 0 is any.
+// sizeValue is a flag for a number of bytes: 512MB, 2GB, or plain bytes; 0 means unlimited.
 type sizeValue int64
 
-// sizeUnits are what a size may end with. As tools of this field do, it counts in powers of
-// two.
+// sizeUnits lists the suffixes of a size. They are powers of two, as in other tools of this field.
 var sizeUnits = []struct {
 	name  string
 	shift int
 }{{"GIB", 30}, {"GB", 30}, {"G", 30}, {"MIB", 20}, {"MB", 20}, {"M", 20}, {"KIB", 10}, {"KB", 10}, {"K", 10}}
 
-// String gives the size as it can be typed.
+// String returns the size as it can be typed.
 func (v *sizeValue) String() string {
 	switch n := int64(*v); {
 	case n > 0 && n%(1<<30) == 0:
@@ -30,7 +29,7 @@ func (v *sizeValue) String() string {
 	return strconv.FormatInt(int64(*v), 10)
 }
 
-// Set takes a size.
+// Set parses a size.
 func (v *sizeValue) Set(s string) error {
 	number, shift := strings.ToUpper(s), 0
 	for _, u := range sizeUnits {
@@ -41,16 +40,16 @@ func (v *sizeValue) Set(s string) error {
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64>>shift {
-		return fmt.Errorf("%q is no size: type it as 512MB or 2GB", s)
+		return fmt.Errorf("%q is not a size, such as 512MB or 2GB", s)
 	}
 	*v = sizeValue(n << shift)
 	return nil
 }
 
-// Type is the word for it in the help.
+// Type returns the word for the value in the help.
 func (v *sizeValue) Type() string { return "size" }
 
-// limit is the size as package session has it, where 0 is the default.
+// limit returns the size for package session, in which 0 means the default.
 func (v sizeValue) limit() int64 {
 	if v == 0 {
 		return -1
@@ -58,15 +57,14 @@ func (v sizeValue) limit() int64 {
 	return int64(v)
 }
 
-// What the address space of this process is needed for, in bytes. The Go runtime reserves
-// the most of it before the first line of this program: with less it ends by itself.
+// Address space that this process needs, in bytes. The Go runtime reserves most of it before main starts, and
+// aborts if there is less.
 const (
 	reservedSpace = 704 << 20
-	leastMemory   = 96 << 20 // beside, with which most targets can be read
+	leastMemory   = 96 << 20 // the rest, with which most targets can be read
 )
 
-// addressSpace is what ulimit -v leaves for what targets need, in bytes; MaxInt64 without a
-// limit.
+// addressSpace returns the part of ulimit -v that is left for targets, in bytes; MaxInt64 without a limit.
 func addressSpace() int64 {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_AS, &l); err != nil || l.Cur > math.MaxInt64 {
@@ -75,7 +73,8 @@ func addressSpace() int64 {
 	return int64(l.Cur) - reservedSpace
 }
 
-// checkAddressSpace refuses to begin what would end in the middle.
+// checkAddressSpace returns an error if the address space is too small, so that the tool does not fail in the
+// middle.
 func (c Command) checkAddressSpace() error {
 	if left := addressSpace(); c.Alone && left < leastMemory {
 		return fmt.Errorf("the address space is limited to %d MiB (ulimit -v): this program needs %d; bound its "+
@@ -85,7 +84,7 @@ func (c Command) checkAddressSpace() error {
 	return nil
 }
 
-// within is limit in an address space.
+// within returns the limit, reduced to fit into an address space.
 func (v sizeValue) within(space int64) int64 {
 	if n := v.limit(); n >= 0 && n <= space || space == math.MaxInt64 {
 		return n

@@ -21,31 +21,32 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// symbolsVerb writes a symbol file for a stripped runtime.
+// symbolsVerb returns the verb symbols, which writes a symbol file for a stripped runtime.
 func (a *app) symbolsVerb() *cobra.Command {
 	out := ""
 	cmd := &cobra.Command{
 		Use: "symbols LIBRARY|CORE|PID", Short: "Write a symbol file that restores the OMPD symbols of a stripped " +
 			"runtime",
-		Long: `Finds the symbols that OMPD libraries and debuggers ask for in a stripped runtime
-(ompd_dll_locations, ompd_access__…, ompd_bp_…, __kmp_threads and more) and writes
-an ELF file with them, which debuggers take for the runtime's symbol table:
+		Long: `Finds the symbols that OMPD libraries and debuggers need in a stripped runtime
+(ompd_dll_locations, ompd_access__…, ompd_bp_…, __kmp_threads and more), and writes an
+ELF file with them. Debuggers use it as the runtime's symbol table:
 
   ompd-inspect symbols /usr/lib/x86_64-linux-gnu/libomp.so.5 -o /usr/lib/debug
       writes /usr/lib/debug/.build-id/xx/….debug, where debuggers find it by the
-      runtime's build ID; in gdb, "set debug-file-directory DIR" names other places
+      runtime's build ID; in gdb, "set debug-file-directory DIR" sets another directory
   ompd-inspect symbols core.1234 -o libomp.debug
-      in gdb: add-symbol-file libomp.debug -o ADDRESS, the one that this prints`,
+      in gdb: add-symbol-file libomp.debug -o ADDRESS, with the address that this prints`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if out == "" {
-				return usageError{errors.New("symbols: where to? -o FILE, or -o DIR for a directory of debug files")}
+				return usageError{errors.New("symbols: which output? -o FILE, or -o DIR for a directory of debug " +
+					"files")}
 			}
 			return symbolWriter{a, out}.symbols(args[0])
 		},
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (-: the standard output), or directory of "+
-		"debug files in which the build ID gives the name; a name without an extension is a directory, which is made "+
-		"if it is not there")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (-: the standard output), or a directory of debug "+
+		"files, in which the build ID gives the file's name; a name without an extension is a directory, which is "+
+		"created if it is missing")
 	a.forceFlag(cmd)
 	return a.targeted(cmd)
 }
@@ -56,12 +57,12 @@ type symbolWriter struct {
 	out string // a file, or a directory of debug files
 }
 
-// symbols writes the symbol file of the runtime in the target that name names.
+// symbols writes the symbol file of the runtime in the target with the given name.
 func (w symbolWriter) symbols(name string) (err error) {
 	if w.server.address != "" {
-		return usageError{errors.New("symbols: it runs here only, not at a server")}
+		return usageError{errors.New("symbols: it works on this machine only, not on a server")}
 	}
-	o := w.open.session()
+	o := w.open.sessionOptions()
 	img, err := symfile.Load(name, budget.Of(o.Ledger()), budget.New(w.context(), w.budget))
 	switch {
 	case err == nil:
@@ -90,8 +91,8 @@ func (w symbolWriter) symbols(name string) (err error) {
 	return w.writeSymbols(all, found, true)
 }
 
-// writeSymbols writes the symbol files of runtimes; err is what was wrong with
-// others. running reports whether they are somewhere in the memory of a program.
+// writeSymbols writes the symbol files of runtimes; err is the error of the other runtimes. running reports
+// whether the runtimes are loaded in a program.
 func (w symbolWriter) writeSymbols(all []rtl.ModuleSymbols, err error, running bool) error {
 	if len(all) == 0 {
 		return err
@@ -122,13 +123,13 @@ func (w symbolWriter) writeSymbols(all []rtl.ModuleSymbols, err error, running b
 	return nil
 }
 
-// isDirectory reports whether name is a directory that is there.
+// isDirectory reports whether name is an existing directory.
 func isDirectory(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()
 }
 
-// writeFile writes a file as a whole, or leaves what is there.
+// writeFile writes a file completely, or leaves the existing one unchanged.
 func writeFile(name string, content []byte, o outfile.Options) error {
 	f, err := outfile.Create(name, o)
 	if err != nil {
@@ -140,7 +141,7 @@ func writeFile(name string, content []byte, o outfile.Options) error {
 	return f.Commit()
 }
 
-// writeModule writes the symbol file of one runtime, and says what to do with it.
+// writeModule writes the symbol file of one runtime and prints how to use it.
 func (w symbolWriter) writeModule(m rtl.ModuleSymbols, running bool) error {
 	if m.Module.Image == nil {
 		return fmt.Errorf("symbols: %w", m.Module.Err)
@@ -190,8 +191,7 @@ func (w symbolWriter) printModule(m rtl.ModuleSymbols, f *elfx.File, running boo
 	return nil
 }
 
-// fileSymbols are the symbols that were found, at the addresses of the module's
-// file.
+// fileSymbols returns the found symbols, with the addresses of the module's file.
 func fileSymbols(m rtl.ModuleSymbols) []symfile.Symbol {
 	list := make([]symfile.Symbol, 0, len(m.Symbols))
 	for _, s := range m.Symbols {

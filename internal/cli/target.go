@@ -23,10 +23,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// pidFlag is the flag that names a process, as gdb, perf and strace have it.
+// pidFlag is the flag that names a process, as in gdb, perf and strace.
 const pidFlag = "pid"
 
-// processID is a flag for the number of a process; 0 if it is not given.
+// processID is a flag for the number of a process; 0 if unset.
 type processID int
 
 // String returns the number as it can be typed.
@@ -42,12 +42,12 @@ func (p *processID) Set(s string) error {
 	return nil
 }
 
-// Type is the word for the value in the help.
+// Type returns the word for the value in the help.
 func (p *processID) Type() string { return "PID" }
 
 // addPIDFlag adds --pid to a verb.
 func (a *app) addPIDFlag(cmd *cobra.Command) {
-	cmd.Flags().VarP(&a.pid, pidFlag, "p", "the process to look at, as PID alone")
+	cmd.Flags().VarP(&a.pid, pidFlag, "p", "inspect this process; same as PID as the only argument")
 }
 
 // targeted makes cmd a verb of one target: its only argument, or the process of --pid.
@@ -71,7 +71,7 @@ func (a *app) targeted(cmd *cobra.Command) *cobra.Command {
 		a.readsInput = true
 		// A sandbox hides other processes, so that they are listed before.
 		var running []live.Listed
-		if !a.has(args[0]) {
+		if !a.contains(args[0]) {
 			running = runningPrograms(args[0])
 		}
 		return explainTarget(cmd, args[0], running, look(cmd, args))
@@ -104,13 +104,13 @@ func oneTarget(cmd *cobra.Command, args []string) error {
 	return usageError{fmt.Errorf("%s: one target at a time, not %d", cmd.Name(), len(args))}
 }
 
-// didYouMean returns the end of a message: the verb below parent that word may be a misspelling
-// of, with what follows its name; "" if there is none.
+// didYouMean returns the end of a message: the verb below parent that word may be a misspelling of, with its
+// arguments. It returns "" if there is none.
 func didYouMean(parent *cobra.Command, word string) string {
 	if strings.ContainsAny(word, "./") {
 		return "" // a path
 	}
-	const unlike = 3 // letters of a word of which one may be wrong
+	const unlike = 3 // number of letters of a word per wrong letter
 	parent.SuggestionsMinimumDistance = max(1, min(2, len(word)/unlike))
 	for _, name := range parent.SuggestionsFor(word) {
 		for _, c := range parent.Commands() {
@@ -123,9 +123,9 @@ func didYouMean(parent *cobra.Command, word string) string {
 	return ""
 }
 
-// runningPrograms returns the processes that run the program of a name: that of the file, or if
-// there is no such file, programs that are called so. It lists none for a number, an address, and
-// a file that is not a program.
+// runningPrograms returns the processes that run a program: the one in the file of that name, or, if there is
+// no such file, programs with that name. It returns none for a number, an address, and a file that is not a
+// program.
 func runningPrograms(name string) (list []live.Listed) {
 	if _, err := strconv.Atoi(name); err == nil || name == standardStream || strings.Contains(name, ":") {
 		return nil
@@ -161,15 +161,15 @@ func programName(p live.Listed) string {
 	return filepath.Base(p.Command[0])
 }
 
-// fileKind is what the first bytes of a file show.
+// fileKind is the kind of a file by its first bytes.
 type fileKind int
 
 // Kinds of files.
 const (
 	otherFile fileKind = iota
 	coreFile
-	packedFile  // compressed, maybe a core
-	programFile // an executable or a script, maybe a shared library
+	packedFile  // compressed; it may contain a core
+	programFile // an executable, a script, or a shared library
 )
 
 // probe returns the kind of a file by its first bytes.
@@ -184,7 +184,7 @@ func probe(name string) fileKind {
 	}
 	const typeAt = elf.EI_NIDENT
 	var b [typeAt + 2]byte
-	n, _ := f.ReadAt(b[:], 0) // of a short file, zeros are compared
+	n, _ := f.ReadAt(b[:], 0) // zeros stay in b for a short file
 	switch head := string(b[:n]); {
 	case strings.HasPrefix(head, "#!"):
 		return programFile
@@ -206,13 +206,13 @@ func probe(name string) fileKind {
 	return otherFile
 }
 
-// isProgramError reports whether an error of a target says that it is a program.
+// isProgramError reports whether an error means that the target is a program.
 func isProgramError(err error) bool {
 	return errors.Is(err, corefile.ErrExecutable) || errors.Is(err, corefile.ErrScript)
 }
 
-// explainTarget adds the next command to an error of a target that is a program, or that is not
-// there and looks like something else: the name of a running program, or a misspelled verb.
+// explainTarget adds the next command to an error of a target. It does so for a program, and for a missing file
+// whose name is that of a running program or resembles a verb.
 func explainTarget(cmd *cobra.Command, name string, running []live.Listed, err error) error {
 	again := "ompd-inspect "
 	if cmd.Name() != "report" {
@@ -239,11 +239,11 @@ func explainTarget(cmd *cobra.Command, name string, running []live.Listed, err e
 	return err
 }
 
-// maxRunning is how many processes of a program a message names.
+// maxRunning is the number of processes of a program that a message lists.
 const maxRunning = 8
 
-// runsAs names the processes of a program, with the command that looks at the first, or at the
-// ranks that it started.
+// runsAs lists the processes of a program, with the command that inspects the first one, or the ranks that it
+// started.
 func runsAs(running []live.Listed, again string) string {
 	if mpi.Launcher(running[0].Executable, running[0].Command) != "" {
 		again = "ompd-inspect job --mpirun "
@@ -262,7 +262,7 @@ func runsAs(running []live.Listed, again string) string {
 	return fmt.Sprintf("%s%s: `%s%d`", noun, strings.Join(words, ", "), again, running[0].PID)
 }
 
-// asCommand returns a path as a shell takes it for a program.
+// asCommand returns a path, quoted as a shell needs it in a command.
 func asCommand(path string) string {
 	if !strings.Contains(path, "/") {
 		path = "./" + path
@@ -273,14 +273,14 @@ func asCommand(path string) string {
 	return path
 }
 
-// standardStream names the standard input as a target, and the standard output as a file.
+// standardStream is the name of the standard input as a target, and of the standard output as a file.
 const standardStream = "-"
 
-// maxInput bounds a core that is read from the standard input, in bytes. It is more than the
-// memory of all but the largest machines; a larger core can be given as a file.
+// maxInput bounds a core that is read from the standard input, in bytes. It exceeds the memory of all but the
+// largest machines; a larger core can be given as a file.
 const maxInput = 256 << 30
 
-// openInput opens the core that the standard input carries, if that is what name says.
+// openInput opens the core on the standard input if name is "-".
 func (a *app) openInput(ctx context.Context, name string, o session.Options) (*session.Target, error) {
 	switch {
 	case name != standardStream:

@@ -24,7 +24,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// tracing are the flags of trace.
+// tracing contains the flags of trace.
 type tracing struct {
 	*app
 	last   time.Duration
@@ -33,85 +33,85 @@ type tracing struct {
 	events int
 	follow bool
 	rate   int
-	named  bool // events are shown by the names of a document
+	named  bool // show events by the names of a document
 	names  legacy.Document
 }
 
-// document is a document by whose names events are shown, as a flag.
+// document is a flag for a document that names events.
 type document struct{ *legacy.Document }
 
-// Type is the word for it in the help.
+// Type returns the word for the value in the help.
 func (document) Type() string { return "document" }
 
 // Defaults of trace's flags.
 const (
-	eventsShown = 20   // of each thread
-	rateShown   = 2000 // lines a second
+	eventsShown = 20   // per thread
+	rateShown   = 2000 // lines per second
 )
 
-// traceVerb shows what a recorder has kept.
+// traceVerb returns the verb trace.
 func traceVerb(a *app) *cobra.Command {
 	t := &tracing{app: a, events: eventsShown, rate: rateShown}
 	cmd := &cobra.Command{
-		Use: "trace CORE|PID|FILE", Short: "The last OpenMP events of a program that is recorded",
+		Use: "trace CORE|PID|FILE", Short: "Show the last OpenMP events of a recorded program",
 		Long: `Shows the last events of each thread of a program that was started with
-` + "`ompd-inspect record`" + `, merged by time, with their places in the source: from a core of
-it, from a FILE of record --save, or while it runs. A process is not stopped.
+` + "`ompd-inspect record`" + `, merged by time, with their places in the source. It reads a core
+file, a FILE of record --save, or the running process, which is not stopped.
 
-The time is in seconds before now, in a FILE before it was written, in a core before the
-newest event. --last 5s shows all events of the last five seconds, in place of the last
-ones of each thread.
+Times are in seconds: for a process, before now; for a FILE, before it was written; for a
+core, before the newest event. --last 5s shows all events of the last five seconds instead
+of the last ones of each thread.
 
--o FILE writes a file in the format that its name asks for: .perfetto-trace (Perfetto),
-.json (Chrome's trace events), .pb.gz (a profile of waiting, for pprof), .jsonl or
-.ompt-records (OpenMP 5.1's trace records). It has all events that are there, or those of
---last. With -o -, --format names the format without the dot: -o - --format pb.gz | …`,
+-o FILE writes a file in the format of its extension: .perfetto-trace (Perfetto), .json
+(Chrome's trace events), .pb.gz (a profile of waiting, for pprof), .jsonl or .ompt-records
+(OpenMP 5.1's trace records). It contains all recorded events, or those of --last. With
+-o -, --format names the format, without the dot: -o - --format pb.gz | …`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.named = cmd.Flags().Changed("names")
 			if err := t.check(cmd); err != nil {
 				return err
 			}
 			if t.remote() {
-				return t.served(args[0], (*servedTrace).show)
+				return t.withServed(args[0], (*servedTrace).show)
 			}
 			return t.open(args[0], func(h *session.History) error {
 				switch {
 				case t.out != "":
 					return t.write(h)
 				case t.follow:
-					return t.followed(h)
+					return t.followEvents(h)
 				}
 				return t.show(h)
 			})
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&t.events, "events", t.events, "how many of the last events of each thread are shown, 0 for all")
-	f.BoolVar(&t.follow, "follow", false, "show events as they come, until Ctrl-C or the end of the process")
+	f.IntVar(&t.events, "events", t.events, "number of last events to show for each thread (0: all)")
+	f.BoolVar(&t.follow, "follow", false, "show new events until Ctrl-C or the end of the process")
 	f.IntVar(&t.rate, "rate", t.rate,
-		"with --follow, how many events a second are shown for people; others are counted; 0 for all")
-	f.Var(document{&t.names}, "names", "show events by the names that OMPT gave them in 2013, 2016 or 5.1")
-	f.IntVar(&t.thread, "thread", 0, "only the thread of this number (LWP)")
-	f.StringVar(&t.region, "region", "", "only what happened in the region of this id, such as 0.7")
+		"with --follow: limit of events per second in the text; the others are counted (0: none)")
+	f.Var(document{&t.names}, "names", "show events by the names of OMPT in 2013, 2016 or 5.1")
+	f.IntVar(&t.thread, "thread", 0, "show only the thread with this number (LWP)")
+	f.StringVar(&t.region, "region", "", "show only events in the region with this ID, such as 0.7")
 	a.outputFlags(cmd)
-	f.Lookup("force").Usage = "replace a file that is there"
-	cmd.PersistentFlags().DurationVar(&t.last, "last", 0, "only events of so long a time before now, such as 5s")
+	f.Lookup("force").Usage = "replace an existing file"
+	cmd.PersistentFlags().DurationVar(&t.last, "last", 0, "show only events of this last time, such as 5s")
 	cmd.AddCommand(t.statsVerb())
 	return a.targeted(cmd)
 }
 
-// statsVerb shows statistics of what was recorded.
+// statsVerb returns the verb `trace stats`.
 func (t *tracing) statsVerb() *cobra.Command {
 	return t.targeted(&cobra.Command{
-		Use: "stats CORE|PID|FILE", Short: "Time, waiting, imbalance and contention of each construct",
-		Long: `Shows for each construct and place in the source how often it was executed and how long
-that took: of barriers how uneven threads arrived, and who was the last; of locks how
-long threads waited that another thread had it, and where that one acquired it; of tasks
-how long they took without the tasks in them. Then the locks that threads acquired in
-different orders, so that they might have waited for each other for ever.`,
+		Use: "stats CORE|PID|FILE", Short: "Show time, waiting, imbalance and contention of each construct",
+		Long: `Shows statistics for each construct and place in the source: how often it was executed and
+how long that took. For barriers: how unevenly threads arrived, and which thread was the
+last. For locks: how long threads waited while another thread held the lock, and where that
+thread acquired it. For tasks: the time without the tasks in them. At the end it lists locks
+that threads acquired in different orders, which can cause a deadlock.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if t.remote() {
-				return t.served(args[0], (*servedTrace).statistics)
+				return t.withServed(args[0], (*servedTrace).statistics)
 			}
 			return t.open(args[0], func(h *session.History) error {
 				rec, err := h.Read()
@@ -124,28 +124,30 @@ different orders, so that they might have waited for each other for ever.`,
 	})
 }
 
-// regionID is how trace writes ids: the thread that made it and a number, or the runtime's own.
+// regionID matches IDs as trace prints them: the thread that created the region and a number, or the runtime's
+// own ID.
 var regionID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(\d+\.\d+|0x[0-9a-f]+)$`)
 })
 
-// check refuses flags that do not go together.
+// check returns an error for flags that exclude each other.
 func (t *tracing) check(cmd *cobra.Command) error {
 	set := cmd.Flags().Changed
 	switch {
 	case t.follow && t.out != "":
-		return usageError{errors.New("--follow writes no file: leave -o out, or take --json with a redirection")}
+		return usageError{errors.New("--follow writes no file: leave out -o, or use --json with a redirection")}
 	case t.follow && (set("last") || set("events")):
-		return usageError{errors.New("--follow shows events from now on: leave --last and --events out")}
+		return usageError{errors.New("--follow shows new events only: leave out --last and --events")}
 	case t.out != "" && (set("thread") || set("region") || set("events")):
-		return usageError{errors.New("-o writes the events of all threads and regions: leave --thread, --region and " +
-			"--events out, or take --json with a redirection")}
+		return usageError{errors.New("-o writes the events of all threads and regions: leave out --thread, --region " +
+			"and " +
+			"--events, or use --json with a redirection")}
 	case t.last < 0 || t.events < 0 || t.rate < 0:
-		return usageError{errors.New("--last, --events and --rate are not negative")}
+		return usageError{errors.New("--last, --events and --rate must not be negative")}
 	case set("thread") && t.thread <= 0:
-		return usageError{fmt.Errorf("--thread: %d is no number of a thread (LWP)", t.thread)}
+		return usageError{fmt.Errorf("--thread: %d is not the number of a thread (LWP)", t.thread)}
 	case t.region != "" && !regionID().MatchString(t.region):
-		return usageError{fmt.Errorf("--region: %q is no id of a region as events have it, such as 0.7 or 0x1f40",
+		return usageError{fmt.Errorf("--region: %q is not the ID of a region in a trace, such as 0.7 or 0x1f40",
 			t.region)}
 	case t.last > 0 && !set("events"):
 		t.events = 0
@@ -180,31 +182,31 @@ func (t *tracing) open(name string, f func(*session.History) error) (err error) 
 	return f(h)
 }
 
-// since is the time of the first event that is wanted.
-func (t *tracing) since(h *session.History, rec *trace.Recording) uint64 {
+// firstTime returns the time of the first wanted event.
+func (t *tracing) firstTime(h *session.History, rec *trace.Recording) uint64 {
 	if t.last == 0 {
 		return 0
 	}
 	return rec.Clock.Before(h.Now(rec), t.last)
 }
 
-// window is the time that is wanted.
+// window returns the wanted time range.
 func (t *tracing) window(h *session.History, rec *trace.Recording) analyze.Window {
-	return analyze.Window{Since: t.since(h, rec), Until: h.Now(rec)}
+	return analyze.Window{Since: t.firstTime(h, rec), Until: h.Now(rec)}
 }
 
-// options are those of exports.
-func (t *tracing) options(h *session.History, rec *trace.Recording) export.Options {
+// exportOptions returns the options of exports.
+func (t *tracing) exportOptions(h *session.History, rec *trace.Recording) export.Options {
 	return export.Options{Window: t.window(h, rec), Program: h.Program(), Names: h.Names(), Name: t.eventName}
 }
 
-// eventName is the name that the chosen document gives to an event.
+// eventName returns the name of an event in the chosen document.
 func (t *tracing) eventName(e *trace.Event) string {
 	return t.nameOf(legacy.Event{Code: uint8(e.Code), Kind: e.Kind, Endpoint: uint8(e.Endpoint)})
 }
 
-// nameOf is the name that the chosen document gives to an event; in parentheses, OpenMP 5.1's
-// where it gives none; or its number.
+// nameOf returns the name of an event in the chosen document; if it has none, OpenMP 5.1's name in parentheses;
+// else its number.
 func (t *tracing) nameOf(key legacy.Event) string {
 	if name := t.names.Name(key); name != "" {
 		return name
@@ -225,10 +227,10 @@ func (t *tracing) write(h *session.History) error {
 	if err != nil {
 		return err
 	}
-	return t.save(func(w io.Writer) error { return write(w, rec, t.options(h, rec)) })
+	return t.save(func(w io.Writer) error { return write(w, rec, t.exportOptions(h, rec)) })
 }
 
-// exportName is a name whose end says in which format -o writes.
+// exportName returns a file name whose extension is the format of -o.
 func (t *tracing) exportName() string {
 	if t.out == standardStream {
 		return "." + t.form
@@ -245,7 +247,8 @@ func (t *tracing) writer() (func(io.Writer, *trace.Recording, export.Options) er
 	return write, err
 }
 
-// save makes the file of -o of what write writes, or none; or writes to the standard output.
+// save creates the file of -o from the output of write, completely or not at all. For -o - it writes to the
+// standard output.
 func (t *tracing) save(write func(io.Writer) error) error {
 	if !t.toFile() {
 		return write(t.Stdout)
@@ -260,7 +263,7 @@ func (t *tracing) save(write func(io.Writer) error) error {
 	return f.Commit()
 }
 
-// interrupted returns a context that ends with Ctrl-C.
-func (t *tracing) interrupted() (context.Context, context.CancelFunc) {
+// interruptible returns a context that Ctrl-C cancels.
+func (t *tracing) interruptible() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(t.context(), unix.SIGINT, unix.SIGTERM, os.Interrupt)
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// servedTrace shows what the recorder of a target of a server has kept.
+// servedTrace shows the recorded events of a target of a server.
 type servedTrace struct {
 	*tracing
 	ctx    context.Context
@@ -33,12 +33,12 @@ type servedTrace struct {
 	places map[uint64]picture.Frame // by code address
 }
 
-// place is where an event was, as the server says.
+// place returns the place of an event, from the server's answers.
 func (s *servedTrace) place(pc uint64) picture.Frame { return s.places[pc] }
 
-// served calls f with a target of the server that the flags name.
-func (t *tracing) served(name string, f func(*servedTrace) error) (err error) {
-	ctx, stop := t.interrupted()
+// withServed calls f with a target of the server that the flags name.
+func (t *tracing) withServed(name string, f func(*servedTrace) error) (err error) {
+	ctx, stop := t.interruptible()
 	defer stop()
 	target, err := openServed(ctx, t.app, name)
 	if err != nil {
@@ -61,7 +61,7 @@ func (t *tracing) served(name string, f func(*servedTrace) error) (err error) {
 	return err
 }
 
-// each calls f with what a stream sends, until its end.
+// each calls f with each message of a stream, until its end.
 func each[R any](stream grpc.ServerStreamingClient[R], err error, f func(*R) error) error {
 	for err == nil {
 		var r *R
@@ -75,15 +75,15 @@ func each[R any](stream grpc.ServerStreamingClient[R], err error, f func(*R) err
 	return err
 }
 
-// duration is a flag as a message, nil if it is not set.
-func (s *servedTrace) duration() *durationpb.Duration {
+// lastDuration returns the value of --last as a message; nil if it is unset.
+func (s *servedTrace) lastDuration() *durationpb.Duration {
 	if s.last == 0 {
 		return nil
 	}
 	return durationpb.New(s.last)
 }
 
-// filter is what --thread and --region select.
+// filter returns the filter that --thread and --region select.
 func (s *servedTrace) filter() *ompdv1.EventFilter {
 	f := &ompdv1.EventFilter{Region: s.region}
 	if s.thread != 0 {
@@ -98,10 +98,10 @@ func (s *servedTrace) show() error {
 	case s.out != "":
 		return s.save(s.export)
 	case s.follow:
-		return s.followed()
+		return s.followEvents()
 	}
 	req := &ompdv1.GetEventsRequest{
-		Target: s.target, Filter: s.filter(), Last: s.duration(), PerThread: int64(s.events),
+		Target: s.target, Filter: s.filter(), Last: s.lastDuration(), PerThread: int64(s.events),
 	}
 	shown := 0
 	stream, err := s.trace.GetEvents(s.ctx, req)
@@ -158,7 +158,7 @@ func (s *servedTrace) print(list []*ompdv1.Event) error {
 	return s.p.Err()
 }
 
-// lineOf is an event as a line of JSON.
+// lineOf returns an event as a line of JSON.
 func lineOf(e *picture.Event) export.Line {
 	out := export.Line{
 		Time: e.Time, LWP: uint32(e.LWP), Name: e.Name, Text: e.Text, Kind: uint8(e.Kind),
@@ -178,10 +178,10 @@ func lineOf(e *picture.Event) export.Line {
 	return out
 }
 
-// followed shows events as they come.
-func (s *servedTrace) followed() error {
+// followEvents shows new events as they arrive.
+func (s *servedTrace) followEvents() error {
 	req := &ompdv1.FollowEventsRequest{Target: s.target, Filter: s.filter(), Rate: int64(s.rate)}
-	if s.most() == 0 {
+	if s.maxShown() == 0 {
 		req.Rate = math.MaxInt64 // as many as the server sends
 	}
 	stream, err := s.trace.FollowEvents(s.ctx, req)
@@ -202,7 +202,7 @@ func (s *servedTrace) followed() error {
 func (s *servedTrace) statistics() error {
 	about, whole := new(picture.Recording), new(picture.Statistics)
 	whole.Rows = []picture.Statistic{}
-	stream, err := s.trace.GetStatistics(s.ctx, &ompdv1.GetStatisticsRequest{Target: s.target, Last: s.duration()})
+	stream, err := s.trace.GetStatistics(s.ctx, &ompdv1.GetStatisticsRequest{Target: s.target, Last: s.lastDuration()})
 	err = each(stream, err, func(r *ompdv1.GetStatisticsResponse) error {
 		if m := r.GetRecording(); m != nil {
 			if err := wire.Unpack(m, about); err != nil {
@@ -226,12 +226,12 @@ func (s *servedTrace) statistics() error {
 	return s.showStatistics(about, whole)
 }
 
-// export writes a file in the format that its name asks for.
+// export writes a file in the format of its extension.
 func (s *servedTrace) export(w io.Writer) error {
 	if s.names != 0 {
-		return usageError{errors.New("a server names events as OpenMP 5.1 does: leave --names out, or take --json")}
+		return usageError{errors.New("a server names events as OpenMP 5.1 does: leave out --names, or use --json")}
 	}
-	req := &ompdv1.ExportEventsRequest{Target: s.target, Last: s.duration(), Format: wire.FormatOf(s.exportName())}
+	req := &ompdv1.ExportEventsRequest{Target: s.target, Last: s.lastDuration(), Format: wire.FormatOf(s.exportName())}
 	stream, err := s.trace.ExportEvents(s.ctx, req)
 	return each(stream, err, func(r *ompdv1.ExportEventsResponse) error {
 		_, err := w.Write(r.GetData())

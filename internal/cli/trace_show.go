@@ -16,16 +16,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// What is said of events that are not shown, behind their number, and at the end.
+// Messages about events that are not shown. Some of them follow a number.
 const (
-	noEvent      = "no event is of this thread, region and time: leave --thread, --region or --last out"
+	noEvent      = "no event matches this thread, region and time: leave out --thread, --region or --last"
 	overwritten  = "records were overwritten before they could be read"
 	rateLimited  = "events are not shown: --rate"
 	processEnded = "ompd-inspect: the process has ended"
 )
 
-// textPrinter prints for people, on w, which leads to the standard output. place says where
-// the call is that returns to a code address.
+// textPrinter returns a printer of text on w, which writes to the standard output. place returns the place of
+// the call that returns to a code address.
 func (t *tracing) textPrinter(w io.Writer, place func(uint64) picture.Frame) (*text.Events, error) {
 	if f, err := t.format(); err != nil || f != report.Text {
 		return nil, errors.Join(err,
@@ -42,8 +42,8 @@ func (t *tracing) textPrinter(w io.Writer, place func(uint64) picture.Frame) (*t
 	return p, nil
 }
 
-// chosen selects the events of the thread and region that were asked for.
-func (t *tracing) chosen(rec *trace.Recording) *trace.Filter {
+// filter returns the filter for the thread and region of the command line.
+func (t *tracing) filter(rec *trace.Recording) *trace.Filter {
 	f := &trace.Filter{Region: t.region, Words: rec.Words(nil)}
 	if t.thread != 0 {
 		f.LWPs = []uint32{uint32(t.thread)}
@@ -57,13 +57,13 @@ func (t *tracing) show(h *session.History) error {
 	if err != nil {
 		return err
 	}
-	if err := t.chosen(rec).Check(rec); err != nil {
+	if err := t.filter(rec).Check(rec); err != nil {
 		return err
 	}
-	since := t.since(h, rec)
+	since := t.firstTime(h, rec)
 	skip := map[uint32]int{} // events of a ring that are too old
 	if t.events > 0 {
-		choose := t.chosen(rec)
+		choose := t.filter(rec)
 		for _, th := range rec.Threads {
 			for e := range th.Events(since) {
 				if choose.Has(th, e) {
@@ -81,7 +81,7 @@ func (t *tracing) show(h *session.History) error {
 		out.p.Recorded(h.About(rec))
 		out.p.EventHeading()
 	}
-	choose, shown := t.chosen(rec), 0
+	choose, shown := t.filter(rec), 0
 	for th, e := range rec.Events(since) {
 		if !choose.Has(th, e) {
 			continue
@@ -100,14 +100,14 @@ func (t *tracing) show(h *session.History) error {
 	return out.flush()
 }
 
-// printing prints events, for people or as lines of JSON.
+// printing prints events, as text or as lines of JSON.
 type printing struct {
 	*tracing
 	w     *bufio.Writer
 	h     *session.History
 	rec   *trace.Recording
 	words trace.Words
-	says  []byte // of the event before
+	says  []byte // words of the previous event
 	now   uint64
 	p     *text.Events // nil for JSON
 	liner *export.Liner
@@ -119,7 +119,7 @@ func (t *tracing) printing(h *session.History, rec *trace.Recording) (*printing,
 	out := &printing{tracing: t, h: h, rec: rec, words: rec.Words(h.Lock), now: h.Now(rec)}
 	out.w = bufio.NewWriterSize(t.Stdout, outputBlock)
 	if t.isJSON() {
-		out.liner, out.json = export.NewLiner(rec, t.options(h, rec)), json.NewEncoder(out.w)
+		out.liner, out.json = export.NewLiner(rec, t.exportOptions(h, rec)), json.NewEncoder(out.w)
 		return out, nil
 	}
 	var err error
@@ -127,11 +127,11 @@ func (t *tracing) printing(h *session.History, rec *trace.Recording) (*printing,
 	return out, err
 }
 
-// outputBlock is how many bytes are written at once: a thread that is recorded makes more
-// events than lines can be written one by one.
+// outputBlock is the number of bytes that are written at once. A recorded thread makes more events than lines
+// can be written one by one.
 const outputBlock = 64 << 10
 
-// flush writes what is still kept; its error is that of the output.
+// flush writes the remaining output. Its error is that of the output.
 func (o *printing) flush() error {
 	if o.err == nil {
 		o.err = o.w.Flush()
@@ -139,7 +139,7 @@ func (o *printing) flush() error {
 	return o.err
 }
 
-// event prints one event; its error is that of the output.
+// event prints one event. Its error is that of the output.
 func (o *printing) event(th *trace.Thread, e *trace.Event) error {
 	if o.p == nil {
 		o.err = o.json.Encode(o.liner.Line(th, e))
@@ -155,22 +155,22 @@ func (o *printing) event(th *trace.Thread, e *trace.Event) error {
 	return o.err
 }
 
-// followInterval is the time between two copies of the rings: a ring of 32,768 records
-// that a thread writes a million records a second into is full after 33 ms.
+// followInterval is the time between two copies of the rings. A thread that makes a million events per second
+// fills a ring of 32,768 records in 33 ms.
 const followInterval = 20 * time.Millisecond
 
-// followed shows events as they come.
-func (t *tracing) followed(h *session.History) error {
+// followEvents shows new events as they arrive.
+func (t *tracing) followEvents(h *session.History) error {
 	if !h.Living() {
 		return usageError{errors.New("--follow is for processes that run: leave it out")}
 	}
-	ctx, stop := t.interrupted()
+	ctx, stop := t.interruptible()
 	defer stop()
-	rec, err := h.Latest(0) // what is there already
+	rec, err := h.Latest(0) // the events that exist already
 	if err != nil {
 		return err
 	}
-	if err := (&trace.Filter{LWPs: t.chosen(rec).LWPs}).Check(rec); err != nil { // it may still come
+	if err := (&trace.Filter{LWPs: t.filter(rec).LWPs}).Check(rec); err != nil { // it may still arrive
 		fmt.Fprintf(t.Stderr, "ompd-inspect: %v; waits for it\n", err)
 	}
 	tick := time.NewTicker(followInterval)
@@ -196,32 +196,32 @@ func (t *tracing) followed(h *session.History) error {
 			}
 		}
 		out.rec, out.now = rec, h.Now(rec)
-		if err := out.some(); err != nil {
+		if err := out.showNewest(); err != nil {
 			return err
 		}
 	}
 }
 
-// most is how many events of one copy are shown, 0 for all.
-func (t *tracing) most() int {
+// maxShown returns the number of events of one copy that are shown, 0 for all.
+func (t *tracing) maxShown() int {
 	if t.isJSON() || t.thread != 0 || t.region != "" {
 		return 0
 	}
 	return int(time.Duration(t.rate) * followInterval / time.Second)
 }
 
-// newest copies the events that may be shown; the others are only counted.
+// newest copies the events that may be shown; it only counts the others.
 func (t *tracing) newest(h *session.History) (*trace.Recording, error) {
-	if most := t.most(); most > 0 {
+	if most := t.maxShown(); most > 0 {
 		return h.Latest(uint64(most))
 	}
 	return h.New()
 }
 
-// some shows the newest of the events, as many as may be shown, and counts the others.
-func (o *printing) some() error {
-	since, skipped := o.since()
-	choose := o.chosen(o.rec)
+// showNewest shows the newest events, as many as may be shown, and counts the others.
+func (o *printing) showNewest() error {
+	since, skipped := o.shownSince()
+	choose := o.filter(o.rec)
 	lost, _ := o.rec.Lost()
 	if o.p != nil {
 		o.p.Skipped(lost, overwritten)
@@ -235,10 +235,10 @@ func (o *printing) some() error {
 	return o.flush()
 }
 
-// since is the time since which there are as many events as may be shown, or a few less,
-// and how many records there are before.
-func (o *printing) since() (since, skipped uint64) {
-	most, all := o.most(), uint64(0)
+// shownSince returns a time since which there are at most as many events as may be shown, and the number of
+// records before it.
+func (o *printing) shownSince() (shownSince, skipped uint64) {
+	most, all := o.maxShown(), uint64(0)
 	if most == 0 {
 		return 0, 0
 	}
@@ -250,17 +250,17 @@ func (o *printing) since() (since, skipped uint64) {
 	}
 	for _, th := range o.rec.Threads {
 		if e, ok := th.Main.Back(max(most/len(o.rec.Threads), 1)); ok {
-			since = max(since, e.Time)
+			shownSince = max(shownSince, e.Time)
 		}
 	}
 	kept := uint64(0)
-	for range o.rec.Events(since) {
+	for range o.rec.Events(shownSince) {
 		kept++
 	}
-	return since, all - min(kept, all)
+	return shownSince, all - min(kept, all)
 }
 
-// showStatistics shows statistics and what they are of.
+// showStatistics shows statistics and a description of the recording.
 func (t *tracing) showStatistics(r *picture.Recording, s *picture.Statistics) error {
 	if t.isJSON() {
 		return report.WriteJSON(t.Stdout, s)

@@ -26,7 +26,7 @@ import (
 // errReported is an error whose message is already printed.
 var errReported = errors.New("already reported")
 
-// ownWidth as width is that of the terminal.
+// ownWidth is the value of --width that means the terminal's width.
 const ownWidth = -1
 
 // app is one run of the tool: how it was started and the values of its flags.
@@ -38,20 +38,20 @@ type app struct {
 	locked      *sandbox.Report // nil if the process did not give up rights
 	budget      time.Duration
 	only        inspect.Only           // the one thread, region or task to show
-	pid         processID              // of --pid; 0 without
-	readsInput  bool                   // a core may come from the standard input
-	views       map[string]report.View // by the verb that prints it
+	pid         processID              // value of --pid; 0 if unset
+	readsInput  bool                   // a core may be read from the standard input
+	views       map[string]report.View // by the name of the verb
 	beyond
-	ctx context.Context // ends what is under way; nil means never
+	ctx context.Context // canceled to end the current operation; nil means never
 }
 
-// style are the flags that say how answers are shown.
+// style contains the flags that select the form of the output.
 type style struct {
 	json    bool
-	form    string // the format; empty for that of people
-	out     string // file to write; empty for the standard output
-	force   bool   // files that others made may be replaced
-	refresh int    // seconds after which a page that is served asks for a new look
+	form    string // name of the format; empty for text
+	out     string // path of the output file; empty for the standard output
+	force   bool   // files of other programs may be replaced
+	refresh int    // seconds after which a served page asks for a new snapshot
 	color   string
 	width   int
 	native  bool
@@ -66,16 +66,16 @@ func (a *app) command() *cobra.Command {
 		Use:   "ompd-inspect [verb] CORE|PID",
 		Short: "See what an OpenMP program is doing, from the outside",
 		Long: `ompd-inspect shows the threads, parallel regions, tasks, control variables and
-stacks of an OpenMP program from its core file, or while it runs: on the runtime
-as distributions ship it, without debug packages and without having prepared the
-program. A running program is stopped for a moment only.
+stacks of an OpenMP program, from its core file or while it runs. It works with the
+runtime that the distribution ships: it needs no debug packages, and the program
+needs no preparation. A running program is stopped for a moment only.
 
-  ompd-inspect                      the processes that can be inspected
-  ompd-inspect core.1234            the whole report of a core
-  ompd-inspect 1234                 the same of a running process (or -p 1234)
-  … | ompd-inspect -                the same of a core from a pipe
-  ompd-inspect delve://HOST:PORT    the same of what a headless Delve holds
-  ompd-inspect threads core.1234    one part of it
+  ompd-inspect                      list the processes that can be inspected
+  ompd-inspect core.1234            report on a core file
+  ompd-inspect 1234                 report on a running process (or -p 1234)
+  … | ompd-inspect -                report on a core file that is read from a pipe
+  ompd-inspect delve://HOST:PORT    report on a program under a headless Delve
+  ompd-inspect threads core.1234    show one part of the report
   ompd-inspect run -- ./program     run a program; report when it crashes or hangs
 
 Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage, 74 the output could not be written,
@@ -87,29 +87,31 @@ Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage, 74 th
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.ValidArgsFunction = a.completeTarget
-	a.addPIDFlag(root) // for the help; report has it too
+	a.addPIDFlag(root) // for the help; report has the flag too
 	f := root.PersistentFlags()
-	f.StringVar(&a.open.exe, "exe", "", "the program's executable, if it is not where the core says")
-	f.StringVar(&a.open.sysroot, "sysroot", "", "directory below which the files of the core's machine lie")
+	f.StringVar(&a.open.exe, "exe", "", "the program's executable, if it is not at the path that the core names")
+	f.StringVar(&a.open.sysroot, "sysroot", "", "directory that holds the file system of the core's machine")
 	f.StringArrayVar(&a.open.debugDirs, "debug-dir", []string{"/usr/lib/debug"},
 		"directory of separate debug files (may be repeated)")
-	f.BoolVar(&a.open.noDebuginfod, "no-debuginfod", false, "ask no debuginfod server, even if DEBUGINFOD_URLS is set")
-	f.BoolVar(&a.open.noStop, "no-stop", false, "stop no thread of a process; what changes meanwhile is said to be "+
-		"unsettled")
-	f.DurationVar(&a.budget, "budget", session.DefaultBudget, "processor time that a look may take, 0 for any; what "+
-		"was not reached is said (a server has its own)")
+	f.BoolVar(&a.open.noDebuginfod, "no-debuginfod", false, "do not query debuginfod servers, even if "+
+		"DEBUGINFOD_URLS is set")
+	f.BoolVar(&a.open.noStop, "no-stop", false, "do not stop the process; values that changed while they were read "+
+		"are "+
+		"marked \"unsettled\"")
+	f.DurationVar(&a.budget, "budget", session.DefaultBudget, "CPU time limit (0: none); parts that were skipped are "+
+		"listed (a server has its own limit)")
 	a.open.maxMemory = budget.DefaultMemory
-	f.Var(&a.open.maxMemory, "max-memory", "memory that a target may make this process hold, 0 for any; what was "+
-		"left out is said (a server has its own: for all targets of one user)")
-	f.StringVar(&a.sandboxMode, "sandbox", string(sandbox.Auto), "auto, require or off: give up all rights that "+
-		"reading a core does not need")
-	f.BoolVar(&a.json, "json", false, "print JSON (proto/picture.schema.json): as --format json")
+	f.Var(&a.open.maxMemory, "max-memory", "limit of the memory that this command uses for a target (0: none); parts "+
+		"that were skipped are listed (a server has its own limit for all targets of a user)")
+	f.StringVar(&a.sandboxMode, "sandbox", string(sandbox.Auto), "auto, require or off: drop all rights that "+
+		"reading a "+
+		"core does not need")
+	f.BoolVar(&a.json, "json", false, "print JSON (proto/picture.schema.json); same as --format json")
 	f.StringVar(&a.form, "format", "", "text, json, html (a page), dot (the wait-for graph), folded or speedscope "+
 		"(the merged stacks)")
-	f.StringVar(&a.color, "color", "auto", "auto, always or never")
-	f.IntVar(&a.width, "width", ownWidth, "columns that the output fits in, 0 for any; without it, those of the "+
-		"terminal")
-	a.beyond.flags(root)
+	f.StringVar(&a.color, "color", "auto", "color the output: auto, always or never")
+	f.IntVar(&a.width, "width", ownWidth, "output width in columns (0: unlimited; default: the terminal's)")
+	a.beyond.addFlags(root)
 	for _, v := range a.verbs() {
 		v.Example = cmp.Or(v.Example, examples[v.Name()])
 		root.AddCommand(v)
@@ -117,27 +119,30 @@ Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage, 74 th
 	return root
 }
 
-// verbs are the verbs in the order of the help text.
+// verbs returns the verbs in the order of the help text.
 func (a *app) verbs() []*cobra.Command {
 	whole := a.reportVerb()
-	whole.Flags().BoolVar(&a.native, "native", false, "show native stacks, runtime frames too")
+	whole.Flags().BoolVar(&a.native, "native", false, "show native stacks, with the runtime's frames")
 	a.htmlFlag(whole)
-	regions := a.verb("regions", "The tree of parallel regions", inspect.Parts{Regions: true}, report.Regions)
-	threads := a.pictureVerb("threads", "The threads: role, number and team, state, what they wait on and hold",
+	regions := a.verb("regions", "Show the tree of parallel regions", inspect.Parts{Regions: true}, report.Regions)
+	threads := a.pictureVerb("threads", "List the threads: role, number, team, state, and the locks they wait for "+
+		"and hold",
 		session.Question{Parts: inspect.Parts{Threads: true, Regions: true}, Verdicts: true}, report.Threads)
 	for _, v := range []*cobra.Command{threads, regions} {
 		v.Flags().BoolVar(&a.numbers, "numbers", false, "number the regions, and name threads by region and number, "+
 			"such as 2.1")
 	}
-	stacks := a.verb("stacks", "User-model stacks, merged", inspect.Parts{Threads: true, Stacks: true}, report.Stacks)
-	stacks.Flags().BoolVar(&a.native, "native", false, "show native stacks, runtime frames too")
+	stacks := a.verb("stacks", "Show the stacks in the user's model, "+
+		"merged", inspect.Parts{Threads: true, Stacks: true}, report.Stacks)
+	stacks.Flags().BoolVar(&a.native, "native", false, "show native stacks, with the runtime's frames")
 	for _, v := range []*cobra.Command{whole, stacks} {
 		a.outputFlags(v)
 	}
 	for _, v := range []*cobra.Command{whole, threads, regions, stacks} {
 		onlyFlags(v, &a.only)
-		v.Flags().BoolVar(&a.all, "all", false, "fold nothing: one line for each thread, task and frame, also where "+
-			"many are alike")
+		v.Flags().BoolVar(&a.all, "all", false, "print one line for each thread, task and frame; do not merge those "+
+			"that "+
+			"are alike")
 	}
 	return []*cobra.Command{
 		whole, a.diagnoseVerb(), threads, regions, a.tasksVerb(), a.icvsVerb(), stacks,
@@ -147,18 +152,18 @@ func (a *app) verbs() []*cobra.Command {
 	}
 }
 
-// verb makes a verb that prints parts of a picture of one target.
+// verb returns a verb that prints parts of a picture of one target.
 func (a *app) verb(name, short string, want inspect.Parts, v report.View) *cobra.Command {
 	return a.pictureVerb(name, short, session.Question{Parts: want}, v)
 }
 
-// pictureVerb makes a verb that makes a picture and prints it.
+// pictureVerb returns a verb that makes a picture and prints the given view of it.
 func (a *app) pictureVerb(name, short string, want session.Question, v report.View) *cobra.Command {
-	a.show(name, v)
+	a.setView(name, v)
 	return a.targeted(&cobra.Command{
 		Use: name + " CORE|PID", Short: short,
 		RunE: func(_ *cobra.Command, args []string) error {
-			q, err := ofOne(a.withNative(want), a.only, v == report.Whole || a.numbers)
+			q, err := restrict(a.withNative(want), a.only, v == report.Whole || a.numbers)
 			if err != nil {
 				return err
 			}
@@ -168,28 +173,28 @@ func (a *app) pictureVerb(name, short string, want session.Question, v report.Vi
 			if err := a.checkOutput(v); err != nil {
 				return err
 			}
-			return a.seePicture(args[0], q, func(pic *picture.Picture) error { return a.print(pic, v) })
+			return a.askPicture(args[0], q, func(pic *picture.Picture) error { return a.print(pic, v) })
 		},
 	})
 }
 
-// show notes which part of a picture a verb prints.
-func (a *app) show(verb string, v report.View) {
+// setView records the view that a verb prints.
+func (a *app) setView(verb string, v report.View) {
 	if a.views == nil {
 		a.views = map[string]report.View{}
 	}
 	a.views[verb] = v
 }
 
-// withNative adds native stacks to what is wanted, if threads are: people ask for
-// them, programs take what they need.
+// withNative adds native stacks to a question about threads. JSON and the other formats for programs contain
+// them only on request.
 func (s *style) withNative(want session.Question) session.Question {
 	want.Native = want.Threads && (s.native || s.isJSON())
 	return want
 }
 
 func (a *app) icvsVerb() *cobra.Command {
-	return a.pictureVerb("icvs", "Every internal control variable, by scope, and where it was read",
+	return a.pictureVerb("icvs", "List the internal control variables by scope, with the source of each value",
 		session.Question{Parts: inspect.Parts{ICVs: true}}, report.ICVs)
 }
 
@@ -197,14 +202,15 @@ func (a *app) icvsVerb() *cobra.Command {
 var layoutSources = []string{"symbols", "memory", "debuginfo", "code", "table"}
 
 func (a *app) layoutVerb() *cobra.Command {
-	cmd := a.pictureVerb("layout", "Where every field lies, which source gave it and which agreed",
+	cmd := a.pictureVerb("layout", "List the offset of each field of the runtime, its source, and the sources that "+
+		"agree",
 		session.Question{Layout: true}, report.Layout)
 	list := strings.Join(layoutSources, ", ")
 	cmd.Flags().StringArrayVar(&a.open.sources, "source", nil, "use only this source: "+list+" (may be repeated)")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		for _, s := range a.open.sources {
 			if !slices.Contains(layoutSources, s) {
-				return usageError{fmt.Errorf("--source %q: it is one of %s", s, list)}
+				return usageError{fmt.Errorf("--source %q: it must be one of %s", s, list)}
 			}
 		}
 		return nil
@@ -213,13 +219,14 @@ func (a *app) layoutVerb() *cobra.Command {
 }
 
 func (a *app) doctorVerb() *cobra.Command {
-	return a.pictureVerb("doctor", "What this target allows; for what is missing, the cause and the fix",
+	return a.pictureVerb("doctor", "Check what can be read of a target; for each missing part, show the cause and "+
+		"the fix",
 		session.Question{Checks: true}, report.Doctor)
 }
 
 func (a *app) versionVerb() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "The version of this tool, and what it reads", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version of this tool, and the runtimes it reads", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := struct {
 				Version string `json:"version"`
@@ -241,8 +248,7 @@ func (a *app) versionVerb() *cobra.Command {
 	}
 }
 
-// printer returns a printer on out, in the format that was asked for
-// and as people can see it there.
+// printer returns a printer on out, in the chosen format and with the width and color of that output.
 func (s *style) printer(out *os.File) (report.Printer, error) {
 	format, err := s.format()
 	if err != nil {
@@ -255,7 +261,7 @@ func (s *style) printer(out *os.File) (report.Printer, error) {
 	return report.New(format, out, o)
 }
 
-// printerOptions say how people can see what is printed on out.
+// printerOptions returns the width, color and links for the output out.
 func (s *style) printerOptions(out *os.File) (report.Options, error) {
 	o := report.Options{
 		All: s.all, Native: s.native, Numbers: s.numbers, Sites: s.sites, Source: openSource, Refresh: s.refresh,
@@ -276,7 +282,7 @@ func (s *style) printerOptions(out *os.File) (report.Options, error) {
 		o.Color = true
 	case "never":
 	default:
-		return o, usageError{fmt.Errorf("--color %q: it is auto, always or never", s.color)}
+		return o, usageError{fmt.Errorf("--color %q: it must be auto, always or never", s.color)}
 	}
 	return o, nil
 }

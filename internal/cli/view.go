@@ -20,30 +20,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// viewing are the flags of view.
+// viewing contains the flags of view.
 type viewing struct {
 	listen    string
 	noBrowser bool
 	interval  time.Duration
 }
 
-// minInterval is the least time between two looks at a process for a page.
+// minInterval is the shortest time between two snapshots of a process for a page.
 const minInterval = time.Second
 
-// viewVerb shows a target's page in a browser.
+// viewVerb returns the verb view.
 func viewVerb(a *app) *cobra.Command {
 	v := viewing{listen: "127.0.0.1:0", interval: 5 * time.Second}
 	cmd := &cobra.Command{
 		Use:   "view CORE|PID",
-		Short: "The report as a page in the browser; of a process it is looked at again and again",
+		Short: "Open the report in the browser; for a process, the page refreshes",
 		Long: `Serves the page that "ompd-inspect report --html FILE" writes, on this machine only, and opens it
-in the browser (BROWSER, or xdg-open). The address that it prints is for one use: the first who
-opens it is let in, if it is the same user. Ctrl-C ends it.
+in the browser (BROWSER, or xdg-open). It prints an address that works once: only the browser that
+opens it first, as the same user, gets the page. Ctrl-C ends the server.
 
-Of a process, the page looks again every --interval while it is open and in sight.`,
+For a process, the page takes a new snapshot every --interval while it is open and visible.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if v.interval != 0 && v.interval < minInterval {
-				const wrong = "--interval %v: it is at least %v, or 0 for one look"
+				const wrong = "--interval %v: it must be at least %v, or 0 for one snapshot"
 				return usageError{fmt.Errorf(wrong, v.interval, minInterval)}
 			}
 			look, err := newLooker(cmd, a.Stdin, args[0], v.interval)
@@ -54,13 +54,13 @@ Of a process, the page looks again every --interval while it is open and in sigh
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&v.listen, "listen", v.listen, "loopback address and port; port 0 is one that is free")
+	f.StringVar(&v.listen, "listen", v.listen, "loopback address and port; port 0 picks a free one")
 	f.BoolVar(&v.noBrowser, "no-browser", false, "only print the address")
-	f.DurationVar(&v.interval, "interval", v.interval, "time between two looks at a process, 0 for one look")
+	f.DurationVar(&v.interval, "interval", v.interval, "time between two snapshots of a process (0: one snapshot only)")
 	return a.targeted(cmd)
 }
 
-// view serves the page until a signal comes.
+// view serves the page until a signal arrives.
 func (a *app) view(ctx context.Context, v viewing, look *looker) error {
 	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM)
 	defer stop()
@@ -68,7 +68,7 @@ func (a *app) view(ctx context.Context, v viewing, look *looker) error {
 	if err != nil {
 		return err
 	}
-	if _, err := look.page(ctx); err != nil { // what cannot be looked at opens no browser
+	if _, err := look.page(ctx); err != nil { // a target that cannot be read opens no browser
 		return errors.Join(err, l.Close())
 	}
 	s := newPageServer(l.Addr().String(), look.page)
@@ -84,7 +84,7 @@ func (a *app) view(ctx context.Context, v viewing, look *looker) error {
 	return s.serve(ctx, l)
 }
 
-// openBrowser opens an address in the user's browser, and does not wait for it.
+// openBrowser opens an address in the user's browser, without waiting for it.
 func openBrowser(address string) error {
 	name := "xdg-open"
 	if b, _, _ := strings.Cut(os.Getenv("BROWSER"), ":"); b != "" {
@@ -94,24 +94,24 @@ func openBrowser(address string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	go func() { _ = cmd.Wait() }() // whatever it says, the address is printed
+	go func() { _ = cmd.Wait() }() // a failure does not matter, because the address is printed
 	return nil
 }
 
-// looker makes pages of a target. Each look is a process of its own: it gives up its rights
-// before it reads a core, which a server of pages cannot.
+// looker makes pages of a target. Each snapshot is a process of its own, because it gives up its rights before
+// it reads a core, and a server of pages cannot do that.
 type looker struct {
 	command []string
-	input   *os.File // the standard input of a look; nil for none
-	again   bool     // each page is a new look
+	input   *os.File // standard input of a snapshot; nil for none
+	again   bool     // each page is a new snapshot
 
 	mu    sync.Mutex
 	last  []byte
-	since time.Time // when it was made
+	since time.Time // time at which page was made
 }
 
-// newLooker makes the looker for a target, with the flags of a command line. A core that stdin
-// carries is read by the only look at it.
+// newLooker returns the looker for a target, with the flags of a command line. A core on stdin is read by the
+// only snapshot of it.
 func newLooker(cmd *cobra.Command, stdin *os.File, name string, interval time.Duration) (*looker, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -142,7 +142,7 @@ func newLooker(cmd *cobra.Command, stdin *os.File, name string, interval time.Du
 	return l, nil
 }
 
-// page is the page of the target. One that is a moment old is given again.
+// page returns the page of the target. A page that is younger than minInterval is returned again.
 func (l *looker) page(ctx context.Context) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,30 +18,30 @@ import (
 type pageServer struct {
 	address string // host and port
 	page    func(context.Context) ([]byte, error)
-	token   string      // lets a browser in, once
-	used    atomic.Bool // the token
-	secret  string      // what the browser shows from then on
-	log     *log.Logger // of what goes wrong; a page that panics ends its connection
+	token   string      // admits a browser, once
+	used    atomic.Bool // whether the token was used
+	secret  string      // the browser's cookie from then on
+	log     *log.Logger // errors; a page that panics ends its connection
 }
 
-// newPageServer makes the server of a page at an address.
+// newPageServer returns the server of a page at an address.
 func newPageServer(address string, page func(context.Context) ([]byte, error)) *pageServer {
 	return &pageServer{address: address, page: page, token: rand.Text(), secret: rand.Text()}
 }
 
-// invitation is the address to open.
+// invitation returns the URL to open.
 func (s *pageServer) invitation() string {
 	u := url.URL{Scheme: "http", Host: s.address, Path: "/", RawQuery: url.Values{"token": {s.token}}.Encode()}
 	return u.String()
 }
 
-// Bounds of what a browser may ask, and for how long.
+// Limits of a browser's requests.
 const (
 	maxPageHeader  = 16 << 10
 	pageHeaderTime = 10 * time.Second
 )
 
-// serve serves until ctx ends.
+// serve serves until ctx is canceled.
 func (s *pageServer) serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler: s, MaxHeaderBytes: maxPageHeader, ReadHeaderTimeout: pageHeaderTime,
@@ -77,33 +77,35 @@ func (s *pageServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	switch {
-	case r.Host != s.address: // a name of somebody else's that leads here
+	case r.Host != s.address: // a foreign host name that resolves to this address
 		http.Error(w, "this is not "+s.address, http.StatusMisdirectedRequest)
 	case r.URL.Path != "/":
 		http.NotFound(w, r)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		http.Error(w, "the page can only be read", http.StatusMethodNotAllowed)
+		http.Error(w, "this page is read-only", http.StatusMethodNotAllowed)
 	case r.URL.Query().Has("token"):
 		s.admit(w, r)
-	case !s.knows(r):
-		http.Error(w, "this address lets nobody in: start `ompd-inspect view` again, and open what it prints",
+	case !s.isAdmitted(r):
+		http.Error(w, "this address has no valid token: start `ompd-inspect view` again, and open the address that "+
+			"it prints",
 			http.StatusForbidden)
 	default:
 		s.show(w, r)
 	}
 }
 
-// cookie is the name of what the browser shows. Cookies know no ports, so it has that.
+// cookie returns the name of the browser's cookie. It contains the port, because cookies are shared between
+// ports.
 func (s *pageServer) cookie() string {
 	_, port, _ := net.SplitHostPort(s.address)
 	return "ompd_view_" + port
 }
 
-// admit lets the first in who has the token.
+// admit admits the first browser with the token.
 func (s *pageServer) admit(w http.ResponseWriter, r *http.Request) {
 	given := r.URL.Query().Get("token")
 	if !same(given, s.token) || s.used.Swap(true) {
-		http.Error(w, "this address was for one use: start `ompd-inspect view` again", http.StatusForbidden)
+		http.Error(w, "this address works only once: start `ompd-inspect view` again", http.StatusForbidden)
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
@@ -112,15 +114,15 @@ func (s *pageServer) admit(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// knows reports whether a request is of the browser that was let in.
-func (s *pageServer) knows(r *http.Request) bool {
+// isAdmitted reports whether a request is from the admitted browser.
+func (s *pageServer) isAdmitted(r *http.Request) bool {
 	c, err := r.Cookie(s.cookie())
 	return err == nil && same(c.Value, s.secret)
 }
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// show shows the page, or why there is none.
+// show shows the page, or the reason why there is none.
 func (s *pageServer) show(w http.ResponseWriter, r *http.Request) {
 	page, err := s.page(r.Context())
 	if err != nil {
@@ -128,5 +130,5 @@ func (s *pageServer) show(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(page) // who has gone needs no page
+	_, _ = w.Write(page) // the browser may have disconnected
 }

@@ -13,8 +13,9 @@ import (
 	"testing"
 )
 
-// served is a server of pages that are numbers of looks, and what ends it.
-func served(t *testing.T, says io.Writer) (s *pageServer, looks *int, ends func()) {
+// startPages starts a server whose pages are the numbers of snapshots. It returns the count and a function that
+// stops the server.
+func startPages(t *testing.T, says io.Writer) (s *pageServer, looks *int, ends func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -41,8 +42,8 @@ func served(t *testing.T, says io.Writer) (s *pageServer, looks *int, ends func(
 	return s, &n, ends
 }
 
-// fetched is what a browser gets.
-func fetched(t *testing.T, c *http.Client, method, address, host string) (int, string) {
+// fetch returns the status and the body of a page.
+func fetch(t *testing.T, c *http.Client, method, address, host string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, address, nil)
 	if err != nil {
@@ -64,8 +65,8 @@ func fetched(t *testing.T, c *http.Client, method, address, host string) (int, s
 	return answer.StatusCode, string(b)
 }
 
-// browser is a browser that keeps cookies.
-func browser(t *testing.T) *http.Client {
+// newBrowser returns a client that keeps cookies.
+func newBrowser(t *testing.T) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -74,21 +75,21 @@ func browser(t *testing.T) *http.Client {
 	return &http.Client{Jar: jar}
 }
 
-// TestViewServer lets one browser in, once, and shows a page a look; then why there is none.
+// TestViewServer admits one browser, once, and shows one page per snapshot; then the reason why there is none.
 func TestViewServer(t *testing.T) {
-	s, looks, _ := served(t, io.Discard)
-	first, second := browser(t), browser(t)
+	s, looks, _ := startPages(t, io.Discard)
+	first, second := newBrowser(t), newBrowser(t)
 	page := "http://" + s.address + "/"
 	refuse := func(what string, c *http.Client, method, address, host string, want int) {
 		t.Helper()
-		if status, body := fetched(t, c, method, address, host); status != want {
+		if status, body := fetch(t, c, method, address, host); status != want {
 			t.Errorf("%s: status %d, want %d: %s", what, status, want, body)
 		}
 	}
 	refuse("no token", first, "GET", page, "", http.StatusForbidden)
 	refuse("another token", first, "GET", page+"?token=x", "", http.StatusForbidden)
 	refuse("another name", first, "GET", s.invitation(), "evil.example", http.StatusMisdirectedRequest)
-	if status, body := fetched(t, first, "GET", s.invitation(), ""); status != http.StatusOK || body != "look" {
+	if status, body := fetch(t, first, "GET", s.invitation(), ""); status != http.StatusOK || body != "look" {
 		t.Fatalf("the first: status %d, %s", status, body)
 	}
 	refuse("the token again", second, "GET", s.invitation(), "", http.StatusForbidden)
@@ -99,21 +100,21 @@ func TestViewServer(t *testing.T) {
 		t.Errorf("%d looks for one page", *looks)
 	}
 	refuse("the second page", first, "GET", page, "", http.StatusOK)
-	status, body := fetched(t, first, "GET", page, "")
+	status, body := fetch(t, first, "GET", page, "")
 	if status != http.StatusBadGateway || !strings.Contains(body, "has ended") {
 		t.Errorf("a process that has ended: status %d, %s", status, body)
 	}
 }
 
-// TestViewErrors: what cannot be served is said before anything is looked at, and what
-// cannot be looked at opens nothing.
+// TestViewErrors checks that wrong arguments are reported before a snapshot, and that an unreadable target
+// opens no browser.
 func TestViewErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"view":                            "which core or process",
 		"view core --interval 10ms":       "at least 1s",
 		"view core --listen 0.0.0.0:4711": "--listen 0.0.0.0:4711",
 	} {
-		status, msg := ran(t, strings.Fields(args)...)
+		status, msg := runTool(t, strings.Fields(args)...)
 		if status == ExitOK || !strings.Contains(msg, want) {
 			t.Errorf("%s: exit status %d, %s", args, status, msg)
 		}
@@ -123,7 +124,7 @@ func TestViewErrors(t *testing.T) {
 // TestViewDefect makes a page panic: the next one is served.
 func TestViewDefect(t *testing.T) {
 	var text strings.Builder
-	s, looks, ends := served(t, &text)
+	s, looks, ends := startPages(t, &text)
 	page := s.page
 	s.page = func(ctx context.Context) ([]byte, error) {
 		if *looks == 1 {
@@ -132,9 +133,10 @@ func TestViewDefect(t *testing.T) {
 		}
 		return page(ctx)
 	}
-	b := browser(t)
-	b.Transport = &http.Transport{DisableKeepAlives: true} // on one that is kept, a client asks again by itself
-	if status, body := fetched(t, b, "GET", s.invitation(), ""); status != http.StatusOK || body != "look" {
+	b := newBrowser(t)
+	// on a kept connection, a client would repeat the request itself
+	b.Transport = &http.Transport{DisableKeepAlives: true}
+	if status, body := fetch(t, b, "GET", s.invitation(), ""); status != http.StatusOK || body != "look" {
 		t.Fatalf("the first: status %d, %s", status, body)
 	}
 	r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+s.address+"/", nil)
@@ -145,10 +147,10 @@ func TestViewDefect(t *testing.T) {
 		answer.Body.Close()
 		t.Errorf("a page that panics: %s", answer.Status)
 	}
-	if status, body := fetched(t, b, "GET", "http://"+s.address+"/", ""); status != http.StatusOK || body != "look" {
+	if status, body := fetch(t, b, "GET", "http://"+s.address+"/", ""); status != http.StatusOK || body != "look" {
 		t.Errorf("the next: status %d, %s", status, body)
 	}
-	ends() // and with it what writes the log
+	ends() // stops the writer of the log, too
 	if !strings.Contains(text.String(), "a defect") || !strings.Contains(text.String(), "view_test.go") {
 		t.Errorf("the log does not say where it was: %s", &text)
 	}

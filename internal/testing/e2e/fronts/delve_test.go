@@ -209,7 +209,7 @@ func TestDelveRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) { e2e.CheckRefused(t, e2e.Process(delve.Scheme+tt.target), tt.words...) })
 	}
 	if a := e2e.OutputInTime(t, "--server", "unix:///nowhere", "delve://127.0.0.1:2345"); a.Status != cli.ExitUsage ||
-		!strings.Contains(a.Errs, "leave --server out") {
+		!strings.Contains(a.Errs, "leave out --server") {
 		t.Errorf("at a server: status %d: %s", a.Status, a.Errs)
 	}
 	for _, bad := range []string{"delve://", "delve://host", "delve://host:"} {

@@ -107,7 +107,7 @@ func TestRecordSaveNothing(t *testing.T) {
 		if goes != (program == exe) {
 			t.Errorf("%s: printed %q", program, errs)
 		} else if goes {
-			if _, err := fmt.Sscanf(left, "%d goes on and is no longer watched: ", &pid); err != nil {
+			if _, err := fmt.Sscanf(left, "%d continues and is no longer watched: ", &pid); err != nil {
 				t.Fatalf("%q: %v", left, err)
 			}
 			status, out, errs := e2e.Output(t, "trace", strconv.Itoa(pid))

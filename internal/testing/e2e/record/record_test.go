@@ -121,8 +121,8 @@ func checkNone(t *testing.T, core string) {
 		{[]string{"--thread", "1"}, cli.ExitError, "no event of thread 1 was recorded, only of "},
 		{[]string{"--thread", "1", "--last", "1s", "--json"}, cli.ExitError, "no event of thread 1 was recorded"},
 		{[]string{"--region", "77.7"}, cli.ExitError, "no event of region 77.7 is there"},
-		{[]string{"--thread", "0"}, cli.ExitUsage, "--thread: 0 is no number of a thread"},
-		{[]string{"--thread", "1", "-o", filepath.Join(t.TempDir(), "x.json")}, cli.ExitUsage, "leave --thread, "},
+		{[]string{"--thread", "0"}, cli.ExitUsage, "--thread: 0 is not the number of a thread"},
+		{[]string{"--thread", "1", "-o", filepath.Join(t.TempDir(), "x.json")}, cli.ExitUsage, "leave out --thread, "},
 	} {
 		status, out, errs := e2e.Output(t, append(append([]string{"trace"}, c.line...), core)...)
 		if status != c.status || out != "" || !strings.Contains(errs, c.says) {
@@ -299,7 +299,7 @@ func TestRecordRuntime(t *testing.T) {
 		t.Errorf("trace: exit status %d, printed %.3000q and %q", status, out, errs)
 	}
 	for program, says := range map[string]string{
-		exe:    "libompd-recorder.so lacks what " + exe + " calls: ",
+		exe:    "libompd-recorder.so lacks functions that " + exe + " calls: ",
 		"true": "does not use GNU's runtime",
 	} {
 		status, out, errs := e2e.Output(t, "record", "--library", library, "--runtime", library, "--", program, "0")
@@ -376,7 +376,7 @@ func TestRecordErrors(t *testing.T) {
 		{cli.ExitUsage, "at least 256 KB", []string{"--memory", "1K", "--", "true"}},
 		{cli.ExitOwn, "--library or OMPD_RECORDER_LIBRARY names one",
 			[]string{"--library", library + "x", "--", "true"}},
-		{cli.ExitOwn, "takes no path with a space", []string{"--library", library, "--", "true"}},
+		{cli.ExitOwn, "accepts no path with a space", []string{"--library", library, "--", "true"}},
 	} {
 		status, out, errs := e2e.Output(t, append([]string{"record"}, c.args...)...)
 		if status != c.status || out != "" || !strings.Contains(errs, c.says) {

@@ -15,25 +15,25 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// Config is what the adapter needs of the world around it.
+// Config contains the functions that the adapter needs from its caller.
 type Config struct {
 	// Open opens a target.
 	Open func(ctx context.Context, a Attach) (*session.Target, error)
-	// Verb runs a verb of the command line on a target that is open, and returns what it
-	// prints, its errors too. Verbs are the names of those that can be run.
+	// Verb runs a verb of the command line on an open target, and returns its output and errors. Verbs lists
+	// the names of the verbs.
 	Verb  func(ctx context.Context, t *session.Target, args []string) string
 	Verbs []string
-	// Launch starts a program. What it writes is given to stdout and stderr, by other
-	// goroutines. It is nil where no programs are started.
+	// Launch starts a program. It passes the program's output to stdout and stderr, which other goroutines
+	// call. It is nil if the adapter starts no programs.
 	Launch func(l Launch, stdout, stderr func(text string)) (Program, error)
-	// Log is given what the maintainers of this program need to know: where a panic was. It
-	// may be nil, and is called by several goroutines.
+	// Log receives reports for the developers of this program: the place of a panic. It may be nil, and several
+	// goroutines call it.
 	Log func(text string)
 }
 
-// noted has the log say where a panic was, and returns what the client is told of it, which is
-// no panic any more. Another error stays what it is.
-func (c Config) noted(err error) error {
+// logPanic logs the place of a panic, and returns an error for the client that is not a contain.Panic. It
+// returns any other error unchanged.
+func (c Config) logPanic(err error) error {
 	var p *contain.Panic
 	if !errors.As(err, &p) {
 		return err
@@ -45,7 +45,7 @@ func (c Config) noted(err error) error {
 	return fmt.Errorf(text, p.Value)
 }
 
-// request is what a client asks for.
+// request is a request of a client.
 type request struct {
 	Seq       int             `json:"seq"`
 	Type      string          `json:"type"`
@@ -57,15 +57,15 @@ type request struct {
 	dropped atomic.Bool // the client has cancelled it
 }
 
-// adapter serves one client. All but the reading is done by one goroutine.
+// adapter serves one client. One goroutine reads the requests; another one does everything else.
 type adapter struct {
 	*wire
 	config Config
 	client greeting
 	phase  phase
 	ready  bool     // the client has sent configurationDone
-	begun  bool     // the client was told of the stop
-	after  []func() // what is to be done when the present request is answered
+	begun  bool     // the client got the event of the stop
+	after  []func() // functions to call after the answer to the current request
 	ended  bool     // the client has disconnected
 
 	debuggee
@@ -74,25 +74,25 @@ type adapter struct {
 
 	life    context.Context // of the session
 	waiting sync.Mutex
-	pending map[int]*request // those that are not answered
+	pending map[int]*request // requests without an answer
 }
 
-// phase is how far a client has come.
+// phase is the progress of a client through the start of a session.
 type phase int
 
 const (
-	fresh       phase = iota // it has not sent initialize
-	initialized              // it has not attached
-	attached
+	fresh       phase = iota // before initialize
+	initialized              // initialize was answered, nothing is attached
+	attach
 )
 
-// maxQueued is how many requests of a client may wait for their answers; then no more are
-// read. Editors ask for the stacks of all threads at once.
+// maxQueued is the number of a client's requests that may wait for an answer; after that, no more are read.
+// Editors request the stacks of all threads at once.
 const maxQueued = 256
 
-// Serve answers one client until it disconnects, closes its end or ctx ends. Its error says
-// what was wrong with what came from the client. A panic ends the answer to one request, or this
-// session, and not the process: there may be others.
+// Serve serves one client until it disconnects, closes its end, or ctx is canceled. It returns an error if the
+// client's input is invalid. A panic ends only the answer to one request, or this session: other sessions in
+// the process continue.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, c Config) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -102,20 +102,20 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, c Config) (err erro
 	var broken error
 	go func() {
 		defer close(requests)
-		broken = c.noted(contain.Run(func() error { return a.listen(ctx, requests) }))
+		broken = c.logPanic(contain.Run(func() error { return a.listen(ctx, requests) }))
 	}()
 	err = contain.Run(func() error { return a.handle(ctx, requests, &broken) })
-	return c.noted(err)
+	return c.logPanic(err)
 }
 
-// handle answers requests until there are no more; then broken says why.
+// handle answers requests until there are no more; then broken is the reason.
 func (a *adapter) handle(ctx context.Context, requests <-chan *request, broken *error) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case e := <-a.events():
-			if !a.attempt(func() { a.became(e) }) && a.dying != nil {
+		case e := <-a.programEvents():
+			if !a.attempt(func() { a.handleEvent(e) }) && a.dying != nil {
 				a.proceed()
 			}
 		case r, more := <-requests:
@@ -123,19 +123,19 @@ func (a *adapter) handle(ctx context.Context, requests <-chan *request, broken *
 			case !more && errors.Is(*broken, io.EOF):
 				return nil
 			case !more:
-				a.say(important, (*broken).Error())
-				a.tell("terminated", nil)
+				a.print(important, (*broken).Error())
+				a.sendEvent("terminated", nil)
 				return *broken
 			}
 			a.serve(r)
-			if err := a.failed(); err != nil || a.ended {
+			if err := a.writeError(); err != nil || a.ended {
 				return err
 			}
 		}
 	}
 }
 
-// listen reads requests until the client closes its end, or sends what cannot be read.
+// listen reads requests until the client closes its end or sends invalid input.
 func (a *adapter) listen(ctx context.Context, to chan<- *request) error {
 	for {
 		content, err := a.wire.read()
@@ -144,13 +144,13 @@ func (a *adapter) listen(ctx context.Context, to chan<- *request) error {
 		}
 		r := &request{}
 		if err := json.Unmarshal(content, r); err != nil || r.Type != "request" {
-			if r.Type != "response" { // which nobody waits for
-				a.say("stderr", fmt.Sprintf("a message that is no request was left out: %.80q", content))
+			if r.Type != "response" { // no request of the adapter waits for a response
+				a.print("stderr", fmt.Sprintf("ignored a message that is not a request: %.80q", content))
 			}
 			continue
 		}
 		r.ctx, r.cancel = context.WithCancel(ctx)
-		a.wait(r)
+		a.enqueue(r)
 		select {
 		case to <- r:
 		case <-ctx.Done():
@@ -159,9 +159,9 @@ func (a *adapter) listen(ctx context.Context, to chan<- *request) error {
 	}
 }
 
-// wait notes a request that is to be answered. What ends others, or the looks that they
-// make, does so at once.
-func (a *adapter) wait(r *request) {
+// enqueue records a request before it is answered. A cancel request takes effect immediately, also for a
+// snapshot in progress.
+func (a *adapter) enqueue(r *request) {
 	a.waiting.Lock()
 	defer a.waiting.Unlock()
 	a.pending[r.Seq] = r
@@ -181,13 +181,13 @@ func (a *adapter) wait(r *request) {
 	}
 }
 
-// errCancelled is the answer to a request that was cancelled, in the protocol's word.
+// errCancelled is the answer to a cancelled request, in the protocol's word.
 var errCancelled = errors.New("cancelled")
 
 // serve answers one request.
 func (a *adapter) serve(r *request) {
 	var body any
-	err := a.contained(func() (err error) {
+	err := a.contain(func() (err error) {
 		body, err = a.answer(r)
 		return err
 	})
@@ -208,22 +208,22 @@ func (a *adapter) serve(r *request) {
 	}
 }
 
-// contained does what a client has asked for. A panic is an error, and has been noted.
-func (a *adapter) contained(f func() error) error { return a.config.noted(contain.Run(f)) }
+// contain calls f for a client's request. It turns a panic into an error and logs it.
+func (a *adapter) contain(f func() error) error { return a.config.logPanic(contain.Run(f)) }
 
-// attempt does what no request waits for; the client is told of a panic.
+// attempt calls f for an event without a request. The client gets a message about a panic.
 func (a *adapter) attempt(f func()) (ok bool) {
-	err := a.contained(func() error { f(); return nil })
+	err := a.contain(func() error { f(); return nil })
 	if err != nil {
-		a.say(important, err.Error())
+		a.print(important, err.Error())
 	}
 	return err == nil
 }
 
-// later has f done after the answer to the present request.
-func (a *adapter) later(f func()) { a.after = append(a.after, f) }
+// addDeferred defers f until the current request is answered.
+func (a *adapter) addDeferred(f func()) { a.after = append(a.after, f) }
 
-// answer is the body of the answer to a request.
+// answer returns the body of the answer to a request.
 func (a *adapter) answer(r *request) (any, error) {
 	h, ok := handlers()[r.Command]
 	switch {
@@ -232,24 +232,24 @@ func (a *adapter) answer(r *request) (any, error) {
 	case r.dropped.Load():
 		return nil, errCancelled
 	case a.phase < h.needs && a.phase == fresh:
-		return nil, fmt.Errorf("%s: initialize comes first", r.Command)
+		return nil, fmt.Errorf("%s: initialize must come first", r.Command)
 	case a.phase < h.needs:
-		return nil, fmt.Errorf("%s: nothing is attached: attach or launch comes first", r.Command)
+		return nil, fmt.Errorf("%s: nothing is attached: attach or launch must come first", r.Command)
 	}
 	return h.answer(a, r)
 }
 
 // handler answers the requests of one command.
 type handler struct {
-	needs  phase // that the client must have come to
+	needs  phase // phase that the client must have reached
 	answer func(a *adapter, r *request) (any, error)
 }
 
-// emptyList is how some clients write arguments that have nothing in them.
+// emptyList is the JSON that some clients send for arguments without members.
 const emptyList = "[]"
 
-// on makes a handler of a method with the types of the protocol.
-func on[A, B any](needs phase, f func(*adapter, context.Context, A) (B, error)) handler {
+// newHandler returns a handler that calls a method with arguments of the protocol's types.
+func newHandler[A, B any](needs phase, f func(*adapter, context.Context, A) (B, error)) handler {
 	return handler{needs, func(a *adapter, r *request) (any, error) {
 		var args A
 		if len(r.Arguments) > 0 && string(r.Arguments) != emptyList {
@@ -265,15 +265,15 @@ func on[A, B any](needs phase, f func(*adapter, context.Context, A) (B, error)) 
 	}}
 }
 
-// shown makes a handler of a method that needs only what the last look showed.
-func shown[A, B any](f func(*view, context.Context, A) (B, error)) handler {
-	return on(attached, func(a *adapter, ctx context.Context, args A) (B, error) { return f(a.view, ctx, args) })
+// viewHandler returns a handler for a method that needs only the view of the last snapshot.
+func viewHandler[A, B any](f func(*view, context.Context, A) (B, error)) handler {
+	return newHandler(attach, func(a *adapter, ctx context.Context, args A) (B, error) { return f(a.view, ctx, args) })
 }
 
-// nothing stands for arguments that are not looked at; nil of it is an answer without a body.
+// nothing is the type of ignored arguments. A nil *nothing is an answer without a body.
 type nothing struct{}
 
-// UnmarshalJSON takes whatever arguments there are.
+// UnmarshalJSON accepts any arguments.
 func (*nothing) UnmarshalJSON([]byte) error { return nil }
 
 // Categories of output events.
@@ -282,7 +282,7 @@ const (
 	console   = "console"
 )
 
-// say shows a text to the user.
-func (a *adapter) say(category, text string) {
-	a.tell("output", godap.OutputEventBody{Category: category, Output: text + "\n"})
+// print sends a text to the user.
+func (a *adapter) print(category, text string) {
+	a.sendEvent("output", godap.OutputEventBody{Category: category, Output: text + "\n"})
 }

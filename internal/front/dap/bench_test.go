@@ -9,8 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// BenchmarkManyThreads is what an editor waits for at a core of 256 threads: for the list of
-// threads, and for each stack.
+// BenchmarkManyThreads measures how long an editor waits for a core of 256 threads: for the list of threads,
+// and for each stack.
 func BenchmarkManyThreads(b *testing.B) {
 	for name, run := range map[string]omptest.Run{
 		"libomp": {Exe: omptest.Compile(b, omptest.Build{Program: "mixed"}), Runtime: omptest.RuntimeOf(b, 19)},
@@ -23,10 +23,10 @@ func BenchmarkManyThreads(b *testing.B) {
 		core := omptest.Dump(b, run).Core
 		b.Run(name+"/attach", func(b *testing.B) {
 			for range b.N {
-				attached(b, args{"target": core})
+				attach(b, args{"target": core})
 			}
 		})
-		c, _ := attached(b, args{"target": core})
+		c, _ := attach(b, args{"target": core})
 		all := threads(c)
 		b.Run(name+"/threads", func(b *testing.B) {
 			for range b.N {

@@ -12,7 +12,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestCores looks at hanging programs of both runtimes as an editor does.
+// TestCores inspects hanging programs of both runtimes as an editor does.
 func TestCores(t *testing.T) {
 	for _, want := range []struct {
 		core, first, second string
@@ -34,7 +34,7 @@ func TestCores(t *testing.T) {
 		},
 	} {
 		t.Run(want.core, func(t *testing.T) {
-			c, stop := attached(t, golden(t, want.core))
+			c, stop := attach(t, golden(t, want.core))
 			omptest.Equal(t, "reason", stop.Reason, "exception")
 			omptest.Equal(t, "description", stop.Description, "DEADLOCK")
 			omptest.Equal(t, "text", stop.Text, "DEADLOCK: threads 0 and 1")
@@ -60,9 +60,9 @@ func TestCores(t *testing.T) {
 	}
 }
 
-// TestVerdictIsTold shows the verdict before the stop, and its evidence when asked.
-func TestVerdictIsTold(t *testing.T) {
-	c, stop := attached(t, golden(t, "llvm-deadlock"))
+// TestVerdictShown checks that the verdict is printed before the stop, and that its evidence is available.
+func TestVerdictShown(t *testing.T) {
+	c, stop := attach(t, golden(t, "llvm-deadlock"))
 	told := ""
 	for _, m := range c.All() {
 		if m.Event == "output" {
@@ -82,9 +82,9 @@ func TestVerdictIsTold(t *testing.T) {
 	}
 }
 
-// TestHealthy stops at a program that does not hang, for no reason but that it was asked to.
+// TestHealthy checks that a program without a hang has no reason to stop other than the request.
 func TestHealthy(t *testing.T) {
-	c, stop := attached(t, golden(t, "llvm-healthy"))
+	c, stop := attach(t, golden(t, "llvm-healthy"))
 	if stop.Text != "" && !strings.HasPrefix(stop.Text, "SIG") {
 		t.Errorf("a healthy program stops with %q", stop.Text)
 	}
@@ -95,9 +95,9 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
-// TestPages asks for a stack in parts, and gets the same as at once.
+// TestPages requests a stack in parts and at once, and compares them.
 func TestPages(t *testing.T) {
-	c, _ := attached(t, golden(t, "llvm-deadlock"))
+	c, _ := attach(t, golden(t, "llvm-deadlock"))
 	id := threads(c)[1].Id
 	whole := stack(c, id)
 	for i := range whole {
@@ -110,10 +110,10 @@ func TestPages(t *testing.T) {
 	omptest.Equal(t, "frames past the last", len(past.StackFrames), 0)
 }
 
-// TestNested names threads of nested regions by their numbers at each level, in the order of
-// regions, and says which thread forked which.
+// TestNested checks the names of threads in nested regions: their numbers at each level, in the order of
+// regions. The stacks name the threads that forked the regions.
 func TestNested(t *testing.T) {
-	c, _ := attached(t, golden(t, "llvm-nested"))
+	c, _ := attach(t, golden(t, "llvm-nested"))
 	var names []string
 	labels := map[string]bool{}
 	for _, th := range threads(c) {
@@ -134,11 +134,11 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// TestRuntimeFrames shows the frames of the runtime to who asks for them.
+// TestRuntimeFrames shows the frames of the runtime on request.
 func TestRuntimeFrames(t *testing.T) {
 	how := golden(t, "llvm-deadlock")
 	how["runtimeFrames"] = true
-	c, stop := attached(t, how)
+	c, stop := attach(t, how)
 	subtle, user := 0, 0
 	for _, f := range stack(c, stop.ThreadId) {
 		switch {
@@ -153,7 +153,7 @@ func TestRuntimeFrames(t *testing.T) {
 	}
 }
 
-// TestSources maps paths of the machine where the program was built.
+// TestSources maps paths of the machine on which the program was built.
 func TestSources(t *testing.T) {
 	dir, err := filepath.Abs("../../../testdata/programs")
 	if err != nil {
@@ -161,11 +161,11 @@ func TestSources(t *testing.T) {
 	}
 	how := golden(t, "llvm-deadlock")
 	how["sourceMap"] = map[string]string{"/src": dir, "/sr": "/nowhere"}
-	c, stop := attached(t, how)
+	c, stop := attach(t, how)
 	s := stack(c, stop.ThreadId)[1].Source
 	omptest.Equal(t, "path", s.Path, filepath.Join(dir, "lock_cycle.c"))
 	omptest.Equal(t, "origin", s.Origin, "")
-	plain, stop := attached(t, golden(t, "llvm-deadlock"))
+	plain, stop := attach(t, golden(t, "llvm-deadlock"))
 	s = stack(plain, stop.ThreadId)[1].Source
 	omptest.Equal(t, "path without a map", s.Path, "/src/lock_cycle.c")
 	omptest.Equal(t, "its hint", s.PresentationHint, "deemphasize")
@@ -178,9 +178,9 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestConsole types in the console.
+// TestConsole evaluates expressions in the console.
 func TestConsole(t *testing.T) {
-	c, _ := attached(t, golden(t, "llvm-deadlock"))
+	c, _ := attach(t, golden(t, "llvm-deadlock"))
 	frames := stack(c, threads(c)[1].Id)
 	evaluate := func(expression string, frame int) string {
 		a := args{"expression": expression, "frameId": frame, "context": "repl"}
@@ -198,7 +198,7 @@ func TestConsole(t *testing.T) {
 	second := parts(c, levels.VariablesReference)["[1]"]
 	omptest.Equal(t, "an element", parts(c, second.VariablesReference)["team_size"].Value, "3")
 	for expression, text := range map[string]string{
-		"omp swim": "it is one of regions, report", "$omp.nothing": "the thread has no $omp.nothing",
+		"omp swim": "it must be one of regions, report", "$omp.nothing": "the thread has no $omp.nothing",
 		"1 + 1": "`omp help`",
 	} {
 		if got := c.Refused("evaluate", args{"expression": expression}); !strings.Contains(got, text) {
@@ -217,9 +217,9 @@ func TestConsole(t *testing.T) {
 	omptest.Equal(t, "the command", strings.Join(complete("o"), " "), "omp")
 }
 
-// TestMemory reads and disassembles code at a frame, and what is not there.
+// TestMemory reads and disassembles code at a frame, and at addresses that cannot be read.
 func TestMemory(t *testing.T) {
-	c, stop := attached(t, golden(t, "llvm-deadlock"))
+	c, stop := attach(t, golden(t, "llvm-deadlock"))
 	pc := stack(c, stop.ThreadId)[1].InstructionPointerReference
 	call := args{"memoryReference": pc, "offset": -5, "count": 8}
 	memory := daptest.Ask[godap.ReadMemoryResponseBody](c, "readMemory", call)
@@ -251,9 +251,9 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestModules lists modules by the names that frames have.
+// TestModules lists modules by the names that frames use.
 func TestModules(t *testing.T) {
-	c, stop := attached(t, golden(t, "llvm-deadlock"))
+	c, stop := attach(t, golden(t, "llvm-deadlock"))
 	frame := stack(c, stop.ThreadId)[1]
 	all := daptest.Ask[godap.ModulesResponseBody](c, "modules", nil)
 	found := map[any]godap.Module{}

@@ -6,8 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// The requests and the event that the protocol does not have. Their names and bodies are a
-// contract: docs/dap.md.
+// Requests and an event that the protocol does not define. Their names and bodies are a contract: docs/dap.md.
 const (
 	requestPicture   = "ompd/picture"
 	requestRegions   = "ompd/regions"
@@ -16,15 +15,15 @@ const (
 	eventChanged     = "ompd/changed"
 )
 
-// changed says that there is a new look.
+// changed is the event after a new snapshot.
 type changed struct {
-	Look     int                   `json:"look"` // how many there were
+	Look     int                   `json:"look"` // number of snapshots so far
 	Kind     picture.TargetKind    `json:"kind"` // of the target: core, process
-	Held     bool                  `json:"held"` // a process that stands still until it is continued
+	Held     bool                  `json:"held"` // the process is stopped until it is continued
 	Verdicts []picture.VerdictKind `json:"verdicts"`
 }
 
-// changed describes the present look.
+// changed returns the event for the current snapshot.
 func (a *adapter) changed() changed {
 	c := changed{Look: a.looks, Kind: a.view.pic.Target.Kind, Held: a.held, Verdicts: []picture.VerdictKind{}}
 	for _, v := range a.view.pic.Verdicts {
@@ -33,13 +32,13 @@ func (a *adapter) changed() changed {
 	return c
 }
 
-// picture gives the whole picture, in its own form.
+// picture returns the whole picture, in its own form.
 func (v *view) picture(context.Context, nothing) (*picture.Picture, error) { return v.pic, nil }
 
-// regions are the regions with the threads that the client knows.
+// regions contains the regions with their threads, as known to the client.
 type regions struct {
 	Regions []region `json:"regions"`
-	// Others are threads of no region.
+	// Others lists the threads outside of all regions.
 	Others []member `json:"others"`
 }
 
@@ -49,7 +48,7 @@ type region struct {
 	Members []member `json:"members"`
 }
 
-// member is a thread as the client knows it.
+// member is a thread with the client's number and name.
 type member struct {
 	ThreadID  int               `json:"threadId"`
 	Name      string            `json:"name"`
@@ -58,18 +57,18 @@ type member struct {
 	State     picture.StateName `json:"state,omitempty"`
 }
 
-// regions lists regions, outer ones first, with the threads whose innermost region each is.
+// regions returns the regions, outer ones first. A thread is listed in its innermost region.
 func (v *view) regions(context.Context, nothing) (regions, error) {
 	out := regions{Regions: make([]region, len(v.pic.Regions)), Others: []member{}}
 	for i, r := range v.pic.Regions {
 		out.Regions[i] = region{r, []member{}}
 	}
 	for _, t := range v.order {
-		m := member{ThreadID: t.id, Name: v.nameOf(t), LWP: t.LWP, ThreadNum: t.ThreadNum}
+		m := member{ThreadID: t.id, Name: v.threadName(t), LWP: t.LWP, ThreadNum: t.ThreadNum}
 		if t.State != nil {
 			m.State = t.State.Name
 		}
-		if i := v.regionAt(t.Region); i >= 0 && t.ThreadNum != nil {
+		if i := v.regionIndex(t.Region); i >= 0 && t.ThreadNum != nil {
 			out.Regions[i].Members = append(out.Regions[i].Members, m)
 			continue
 		}

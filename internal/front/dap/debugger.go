@@ -10,24 +10,26 @@ import (
 	"strings"
 )
 
-// Debugger is what is known of an adapter behind a proxy, by the debugger that it is of.
+// Debugger describes the adapter of a known debugger.
 type Debugger struct {
 	Name string
-	// console begins a command of the debugger in its console.
+	// console is the prefix of the debugger's commands in its console.
 	console string
-	// registers is a command that prints those of all threads: see parseRegisters.
+	// registers is a command that prints the registers of all threads: see parseRegisters.
 	registers string
-	// report is a command that prints the picture as JSON: of a debugger that lends us the program.
+	// report is a command that prints the picture as JSON. It is set for a debugger that lends its program to
+	// ompd-inspect.
 	report string
-	// ownVerbs says that its console has the omp commands itself.
+	// ownVerbs reports whether the debugger's console has the omp commands itself.
 	ownVerbs bool
-	// threads finds the LWP in the name of a thread; nil if their numbers are LWPs, or registers tells them.
+	// threads matches the LWP in the name of a thread; nil if the numbers of threads are LWPs, or registers
+	// prints them.
 	threads *regexp.Regexp
-	// missing says that it lists no threads but its own language's.
+	// missing reports whether the debugger lists only the threads of its own language.
 	missing bool
 }
 
-// gdbRegisters prints registers in gdb, whatever its version; it selects again what was selected.
+// gdbRegisters prints registers in gdb of any version. It restores the selected thread and frame.
 const gdbRegisters = `python exec("""import gdb
 _t, _f = gdb.selected_thread(), None
 try:
@@ -55,7 +57,7 @@ if _f is not None and _f.is_valid():
 const lldbRegisters = `script print("\n".join("omp-registers %d %d " % (t.id, t.id) + ` +
 	`" ".join("%s=%s" % (r.name, r.value) for r in t.GetFrameAtIndex(0).registers[0]) for t in lldb.process))`
 
-// oneLine is a script as one command.
+// oneLine returns a script as one command.
 func oneLine(script string) string {
 	const quotes = `"""`
 	before, rest, _ := strings.Cut(script, quotes)
@@ -63,7 +65,7 @@ func oneLine(script string) string {
 	return before + strconv.Quote(inner) + after
 }
 
-// debuggers are those that are known, by the programs that their adapters are.
+// debuggers returns the known debuggers by the program name of their adapter.
 func debuggers() map[string]Debugger {
 	gdb := Debugger{Name: "gdb", registers: oneLine(gdbRegisters), report: "omp report --json", ownVerbs: true}
 	cppdbg := gdb
@@ -75,8 +77,8 @@ func debuggers() map[string]Debugger {
 	}
 }
 
-// DebuggerOf is what is known of the adapter that a command line starts. Of others than gdb, LLVM's, Delve
-// and that of the C++ extension nothing is: their threads have to have the numbers of LWPs.
+// DebuggerOf returns the debugger of the adapter that a command line starts. It knows gdb, LLVM's adapter,
+// Delve and that of the C++ extension. Other adapters must use LWPs as the numbers of threads.
 func DebuggerOf(argv []string) Debugger {
 	if len(argv) == 0 {
 		return Debugger{}
@@ -97,14 +99,14 @@ func DebuggerOf(argv []string) Debugger {
 	return Debugger{Name: name}
 }
 
-// Delve is what is known of a headless Delve.
+// Delve returns the description of a headless Delve.
 func Delve() Debugger { return debuggers()["dlv"] }
 
-// maxThreads bounds the threads whose registers a debugger tells: the kernel has no more numbers.
+// maxThreads bounds the threads whose registers a debugger prints: the kernel has no more thread IDs.
 const maxThreads = 4 << 20
 
-// parseRegisters reads what a debugger prints of registers: lines "omp-registers ID LWP NAME=VALUE…", where
-// ID is the debugger's number of the thread.
+// parseRegisters parses a debugger's output of registers: lines "omp-registers ID LWP NAME=VALUE…", where ID is
+// the debugger's number of the thread.
 func parseRegisters(text string) (registers map[int]map[string]uint64, lwps map[int]int) {
 	registers, lwps = map[int]map[string]uint64{}, map[int]int{}
 	for line := range strings.Lines(text) {
@@ -130,8 +132,8 @@ func parseRegisters(text string) (registers map[int]map[string]uint64, lwps map[
 	return registers, lwps
 }
 
-// coreOf is the core that the arguments of launch or attach name; empty if they name none.
-func coreOf(arguments json.RawMessage) string {
+// corePath returns the core in the arguments of launch or attach; "" if there is none.
+func corePath(arguments json.RawMessage) string {
 	var a struct {
 		CoreFile     string `json:"coreFile"`     // gdb, lldb-dap
 		CoreFilePath string `json:"coreFilePath"` // Delve
@@ -146,8 +148,8 @@ func coreOf(arguments json.RawMessage) string {
 	return ""
 }
 
-// pidOf is the process that the arguments of attach name; 0 if they name none.
-func pidOf(arguments json.RawMessage) int {
+// processID returns the process in the arguments of attach; 0 if there is none.
+func processID(arguments json.RawMessage) int {
 	var a struct {
 		PID       Name `json:"pid"`       // gdb, lldb-dap
 		ProcessID Name `json:"processId"` // Delve, cppdbg
@@ -161,12 +163,12 @@ func pidOf(arguments json.RawMessage) int {
 	return 0
 }
 
-// run is the request that runs a command in the debugger's console.
-func (d Debugger) run(command string) map[string]any {
+// consoleCommand returns the arguments of a request that runs a command in the debugger's console.
+func (d Debugger) consoleCommand(command string) map[string]any {
 	return map[string]any{"expression": d.console + command, "context": "repl"}
 }
 
-// errNoResult says that a command of the debugger was not answered as it should be.
+// errNoResult returns the error for an unexpected answer to a command of the debugger.
 func errNoResult(what string, text string) error {
 	const most = 200
 	if len(text) > most {

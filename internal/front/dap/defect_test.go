@@ -15,10 +15,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// defect is a defect that panics.
+// defect panics.
 func defect() { panic("this was not thought of") }
 
-// log is what the adapter logs.
+// log collects the texts that the adapter logs.
 type log struct {
 	mu   sync.Mutex
 	text []string
@@ -30,8 +30,8 @@ func (l *log) add(text string) {
 	l.text = append(l.text, text)
 }
 
-// shows are the texts of the log, each of which must say where the panic was.
-func (l *log) shows(t *testing.T, want int) {
+// check checks the number of texts, and that each of them names the place of the panic.
+func (l *log) check(t *testing.T, want int) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,8 +45,7 @@ func (l *log) shows(t *testing.T, want int) {
 	}
 }
 
-// TestDefect makes requests panic: their answers are errors, the session goes on, and so does
-// another one, which is in the middle of its work.
+// TestDefect makes requests panic: their answers are errors, and both this session and another one continue.
 func TestDefect(t *testing.T) {
 	core := golden(t, "llvm-deadlock")
 	var l log
@@ -67,7 +66,7 @@ func TestDefect(t *testing.T) {
 		}
 		return verb(ctx, t, words)
 	}
-	other, _ := attached(t, core)
+	other, _ := attach(t, core)
 	broken, ended := serve(t, c)
 	daptest.Ask[any](broken, "initialize", args{"adapterID": "ompd"})
 	daptest.Ask[any](broken, "configurationDone", nil)
@@ -90,7 +89,7 @@ func TestDefect(t *testing.T) {
 	}
 	daptest.Ask[any](broken, "disconnect", nil)
 	omptest.Equal(t, "the session's end", <-ended, nil)
-	l.shows(t, 2)
+	l.check(t, 2)
 }
 
 // dying is a program that is about to die, and cannot be opened.
@@ -105,7 +104,7 @@ func (dying) Open(int) (*session.Target, error) { defect(); return nil, nil }
 func (dying) Signal(bool)                       {}
 func (dying) Close() error                      { return nil }
 
-// TestDefectOfEvent has the adapter panic where its program dies: the program may go on.
+// TestDefectOfEvent makes the adapter panic when its program dies: the program continues.
 func TestDefectOfEvent(t *testing.T) {
 	var l log
 	d := dying{make(chan dap.Event, 2), make(chan struct{})}
@@ -122,21 +121,21 @@ func TestDefectOfEvent(t *testing.T) {
 	omptest.Equal(t, "status", daptest.BodyOf[godap.ExitedEventBody](client, client.Event("exited")).ExitCode, 3)
 	client.CloseWrite()
 	omptest.Equal(t, "the session's end", <-ended, nil)
-	l.shows(t, 1)
+	l.check(t, 1)
 }
 
-// TestProxyDefect has the look of a proxy panic: what the debugger says passes as it is, and the
-// user is told once.
+// TestProxyDefect makes the snapshot of a proxy panic: the debugger's messages pass unchanged, and the user
+// gets one message.
 func TestProxyDefect(t *testing.T) {
 	var l log
 	c := dap.ProxyConfig{Attach: dap.Attach{Target: "core"}}
 	c.Log = l.add
 	c.Open = func(context.Context, dap.Attach) (*session.Target, error) { defect(); return nil, nil }
-	e := between(t, c)
+	e := startProxy(t, c)
 	e.greet(`{}`)
 	stopped := frame(`{"seq":0,"type":"event","event":"stopped","body":{"reason":"pause","allThreadsStopped":true}}`)
 	e.send(e.adapter, stopped)
-	e.exactly(e.toUser, stopped)
+	e.expect(e.toUser, stopped)
 	for _, want := range []string{"a defect of ompd-inspect", "OpenMP's state cannot be shown"} {
 		if _, m := e.next(e.toUser); m.Event != "output" || !strings.Contains(string(m.Body), want) {
 			t.Errorf("no %q in %+v", want, m)
@@ -150,5 +149,5 @@ func TestProxyDefect(t *testing.T) {
 			t.Errorf("what the proxy has to answer: %+v", m)
 		}
 	}
-	l.shows(t, 1)
+	l.check(t, 1)
 }

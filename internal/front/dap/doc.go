@@ -1,9 +1,9 @@
-// Package dap is a debug adapter: it shows cores, processes and whatever else session
-// opens in every editor that speaks the Debug Adapter Protocol, without a debugger.
+// Package dap is a debug adapter: it shows cores, processes and all other targets of package
+// session in every editor that speaks the Debug Adapter Protocol, without a debugger.
 //
-// Serve talks to one client; what it needs of the world around it, Config lends. It only
-// presents a picture.Picture: threads by region and number, user-model stacks, scopes, and
-// the verdict as the reason of the stop. It holds no OpenMP logic.
+// Serve serves one client, with the functions in Config. It only presents a picture.Picture:
+// threads by region and number, user-model stacks, scopes, and the verdict as the reason of
+// the stop. It contains no OpenMP logic.
 //
 //	wire        messages: framed, bounded, numbered
 //	adapter     one client: what it asks for, in its order, and what is open for it

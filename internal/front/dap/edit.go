@@ -11,17 +11,17 @@ import (
 // span is a part of a text.
 type span struct{ from, to int }
 
-// of is the text of the part.
-func (s span) of(text []byte) []byte { return text[s.from:s.to] }
+// slice returns the text of the part.
+func (s span) slice(text []byte) []byte { return text[s.from:s.to] }
 
-// edit replaces a part of a text. All that is not in a part stays as it is, byte for byte.
+// edit replaces a part of a text. All other parts stay unchanged, byte for byte.
 type edit struct {
 	span
 	text []byte
 }
 
-// edited is a text with edits that do not overlap.
-func edited(text []byte, edits []edit) []byte {
+// applyEdits returns a text with edits applied. They must not overlap.
+func applyEdits(text []byte, edits []edit) []byte {
 	if len(edits) == 0 {
 		return text
 	}
@@ -35,9 +35,9 @@ func edited(text []byte, edits []edit) []byte {
 	return append(out, text[at:]...)
 }
 
-// members are where the values of an object of a JSON text are, by name; nil if the part is none.
-func members(text []byte, object span) map[string]span {
-	d := json.NewDecoder(bytes.NewReader(object.of(text)))
+// findMembers returns the places of the values of a JSON object, by name; nil if the part is not an object.
+func findMembers(text []byte, object span) map[string]span {
+	d := json.NewDecoder(bytes.NewReader(object.slice(text)))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil
 	}
@@ -48,7 +48,7 @@ func members(text []byte, object span) map[string]span {
 			return nil
 		}
 		name, _ := key.(string)
-		value, ok := next(d, text, object.from)
+		value, ok := nextValue(d, text, object.from)
 		if !ok {
 			return nil
 		}
@@ -57,15 +57,15 @@ func members(text []byte, object span) map[string]span {
 	return out
 }
 
-// items are where the elements of a list of a JSON text are; nil if the part is none.
-func items(text []byte, list span) []span {
-	d := json.NewDecoder(bytes.NewReader(list.of(text)))
+// findItems returns the places of the elements of a JSON list; nil if the part is not a list.
+func findItems(text []byte, list span) []span {
+	d := json.NewDecoder(bytes.NewReader(list.slice(text)))
 	if t, err := d.Token(); err != nil || t != json.Delim('[') {
 		return nil
 	}
 	out := []span{}
 	for d.More() {
-		value, ok := next(d, text, list.from)
+		value, ok := nextValue(d, text, list.from)
 		if !ok {
 			return nil
 		}
@@ -74,76 +74,76 @@ func items(text []byte, list span) []span {
 	return out
 }
 
-// next is where the next value is that a decoder of the text from an offset on reads.
-func next(d *json.Decoder, text []byte, offset int) (span, bool) {
+// nextValue returns the place of the next value that the decoder reads. offset is the start of its text.
+func nextValue(d *json.Decoder, text []byte, offset int) (span, bool) {
 	var raw json.RawMessage
 	if d.Decode(&raw) != nil {
 		return span{}, false
 	}
 	end := offset + int(d.InputOffset())
 	s := span{end - len(raw), end}
-	return s, bytes.Equal(s.of(text), raw)
+	return s, bytes.Equal(s.slice(text), raw)
 }
 
-// within is where a value is that names lead to, from the whole text on.
-func within(text []byte, names ...string) (span, bool) {
+// findValue returns the place of the value at a path of names, from the root of the text.
+func findValue(text []byte, names ...string) (span, bool) {
 	at := span{0, len(text)}
 	for _, name := range names {
 		var ok bool
-		if at, ok = members(text, at)[name]; !ok {
+		if at, ok = findMembers(text, at)[name]; !ok {
 			return at, false
 		}
 	}
 	return at, true
 }
 
-// valueOf decodes the value at a part; the zero value if it is of another type.
-func valueOf[T any](text []byte, at span) (v T) {
-	if json.Unmarshal(at.of(text), &v) != nil {
+// decodeAt decodes the value at a part; it returns the zero value if the type differs.
+func decodeAt[T any](text []byte, at span) (v T) {
+	if json.Unmarshal(at.slice(text), &v) != nil {
 		var zero T
 		return zero
 	}
 	return v
 }
 
-// with adds members, such as `"a":1,"b":2`, to an object.
-func with(text []byte, object span, more []byte) edit {
+// addMembers returns the edit that adds members, such as `"a":1,"b":2`, to an object.
+func addMembers(text []byte, object span, more []byte) edit {
 	at := object.from + 1
-	if len(members(text, object)) > 0 {
+	if len(findMembers(text, object)) > 0 {
 		more = append(slices.Clip(more), ',')
 	}
 	return edit{span{at, at}, more}
 }
 
-// listed is a list of values that are JSON already.
-func listed(values [][]byte) []byte {
+// encodeList returns a JSON list of values that are JSON already.
+func encodeList(values [][]byte) []byte {
 	return slices.Concat([]byte("["), bytes.Join(values, []byte(",")), []byte("]"))
 }
 
-// element is one of a list that is shown: of the list that came, or added to it.
+// element is an element of a list for the client: one of the received list, or an added one.
 type element struct {
 	text []byte
-	at   int // its place in the list that came; added for one that is not of it
+	at   int // index in the received list, or added
 }
 
-// added is the place of an element that the adapter does not have.
+// added is the index of an element that the adapter does not have.
 const added = -1
 
-// came are the elements of a list as they came.
-func came(text []byte, list []span) []element {
+// receivedElements returns the elements of a received list.
+func receivedElements(text []byte, list []span) []element {
 	out := make([]element, len(list))
 	for i, s := range list {
-		out[i] = element{s.of(text), i}
+		out[i] = element{s.slice(text), i}
 	}
 	return out
 }
 
-// addition is an element that is added.
-func addition(v any) element { return element{encoded(v), added} }
+// addition returns an element that is added.
+func addition(v any) element { return element{encode(v), added} }
 
-// relisted replaces the elements of a list. What stands between those that came, and around them, stays as it is:
-// whoever takes the additions out, each with a comma, has the list as it came.
-func relisted(text []byte, at span, list []span, shown []element) edit {
+// replaceList returns the edit that replaces the elements of a list. The text between and around the received
+// elements stays unchanged. Removing the additions, each with a comma, gives the received list.
+func replaceList(text []byte, at span, list []span, shown []element) edit {
 	head, tail := at.to-1, at.to-1
 	if len(list) > 0 {
 		head, tail = list[0].from, list[len(list)-1].to
@@ -164,21 +164,21 @@ func relisted(text []byte, at span, list []span, shown []element) edit {
 	return edit{at, append(out, text[tail:at.to]...)}
 }
 
-// formerPrefix begins the name of a member that has the value of the member before it as the debugger gave it.
+// formerPrefix is the prefix of the member that keeps the debugger's value of the member before it.
 const formerPrefix = "ompd/"
 
-// replaced gives a member of an object another value, and keeps the former.
-func replaced(text []byte, at span, member string, value any) edit {
-	return edit{at, slices.Concat(encoded(value), []byte(`,"`+formerPrefix+member+`":`), at.of(text))}
+// replaceValue returns the edit that changes the value of a member and keeps the former one.
+func replaceValue(text []byte, at span, member string, value any) edit {
+	return edit{at, slices.Concat(encode(value), []byte(`,"`+formerPrefix+member+`":`), at.slice(text))}
 }
 
-// newMember is a member that an object does not have, with null as its former value.
+// newMember returns a member that is added to an object, with null as its former value.
 func newMember(name string, value any) []byte {
-	return fmt.Appendf(nil, `%q:%s,"%s%s":null`, name, encoded(value), formerPrefix, name)
+	return fmt.Appendf(nil, `%q:%s,"%s%s":null`, name, encode(value), formerPrefix, name)
 }
 
-// encoded is a value of ours as JSON: one that can always be.
-func encoded(v any) []byte {
+// encode returns a value as JSON. It must be encodable.
+func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return []byte("null")

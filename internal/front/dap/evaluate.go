@@ -9,13 +9,13 @@ import (
 	godap "github.com/google/go-dap"
 )
 
-// omp begins the names of what can be asked for of a thread: $omp.thread_num.
+// omp is the prefix of the names of a thread's data: $omp.thread_num.
 const omp = "$omp."
 
-// command begins what is a verb of the command line in the console.
+// command is the first word of a verb of the command line in the console.
 const command = "omp"
 
-// evaluate answers what is typed in the console, watched or pointed at.
+// evaluate evaluates an expression of the console, of a watch, or under the pointer.
 func (a *adapter) evaluate(
 	ctx context.Context, args godap.EvaluateArguments,
 ) (body godap.EvaluateResponseBody, err error) {
@@ -24,10 +24,10 @@ func (a *adapter) evaluate(
 	case len(words) == 0:
 		return body, nil
 	case words[0] == command:
-		body.Result, err = a.run(ctx, words[1:])
+		body.Result, err = a.runVerb(ctx, words[1:])
 		return body, err
 	}
-	n, err := a.named(ctx, strings.TrimSpace(args.Expression), args.FrameId)
+	n, err := a.find(ctx, strings.TrimSpace(args.Expression), args.FrameId)
 	if err != nil {
 		return body, err
 	}
@@ -38,8 +38,8 @@ func (a *adapter) evaluate(
 	}, nil
 }
 
-// run runs a verb on the target.
-func (a *adapter) run(ctx context.Context, words []string) (string, error) {
+// runVerb runs a verb on the target.
+func (a *adapter) runVerb(ctx context.Context, words []string) (string, error) {
 	if len(words) == 0 {
 		words = []string{"report"}
 	}
@@ -47,7 +47,7 @@ func (a *adapter) run(ctx context.Context, words []string) (string, error) {
 		return help(a.config.Verbs), nil
 	}
 	if !slices.Contains(a.config.Verbs, words[0]) {
-		return "", fmt.Errorf("omp %s: it is one of %s", words[0], strings.Join(a.config.Verbs, ", "))
+		return "", fmt.Errorf("omp %s: it must be one of %s", words[0], strings.Join(a.config.Verbs, ", "))
 	}
 	t, err := a.opened()
 	if err != nil {
@@ -57,17 +57,16 @@ func (a *adapter) run(ctx context.Context, words []string) (string, error) {
 	return strings.TrimRight(out, "\n"), ctx.Err()
 }
 
-// help says what can be typed.
+// help returns the text that lists the possible expressions.
 func help(verbs []string) string {
 	return "omp VERB [FLAGS]: " + strings.Join(verbs, ", ") + "\n" +
-		omp + "NAME: what is known of the selected thread, such as " + omp + "thread_num\n" +
+		omp + "NAME: data of the selected thread, such as " + omp + "thread_num\n" +
 		"anything else: a variable of the selected frame"
 }
 
-// named finds what an expression names, seen from a frame; without one, from the thread that
-// is shown first.
-func (a *adapter) named(ctx context.Context, expression string, frameID int) (node, error) {
-	t, f := a.view.byID[a.view.first()], a.view.shown[frameID]
+// find finds the value of an expression in a frame; without a frame, in the first thread.
+func (a *adapter) find(ctx context.Context, expression string, frameID int) (node, error) {
+	t, f := a.view.byID[a.view.firstThread()], a.view.shown[frameID]
 	if frameID != 0 {
 		if f == nil {
 			return node{}, errOld("frame", frameID)
@@ -83,21 +82,21 @@ func (a *adapter) named(ctx context.Context, expression string, frameID int) (no
 		return node{}, fmt.Errorf("the thread has no %s", expression)
 	}
 	if f != nil && f.PC != nil {
-		return a.variableOf(ctx, expression, f)
+		return a.findVariable(ctx, expression, f)
 	}
-	return node{}, fmt.Errorf("%q is not known here; `omp help` says what is", expression)
+	return node{}, fmt.Errorf("%q is unknown here; `omp help` lists the possible expressions", expression)
 }
 
-// facts are what can be asked for of a thread by name.
+// facts returns the named data of a thread.
 func (v *view) facts(t *thread) []node { return fields(t.Thread, omp, "stack", "user_stack") }
 
-// completions completes what is being typed in the console.
+// completions completes a partial expression in the console.
 func (a *adapter) completions(
 	_ context.Context, args godap.CompletionsArguments,
 ) (body godap.CompletionsResponseBody, err error) {
 	typed := []rune(args.Text)
 	column := args.Column
-	if a.client.LinesStartAt1 { // columns go with lines
+	if a.client.LinesStartAt1 { // columns are counted like lines
 		column--
 	}
 	typed = typed[:min(max(column, 0), len(typed))]
@@ -117,7 +116,7 @@ func (a *adapter) completions(
 	return body, nil
 }
 
-// words are what may come after a text.
+// words returns the possible continuations of a text.
 func (a *adapter) words(before string, frameID int) []string {
 	switch before {
 	case command:
@@ -127,7 +126,7 @@ func (a *adapter) words(before string, frameID int) []string {
 		return nil
 	}
 	out := []string{command}
-	t := a.view.byID[a.view.first()]
+	t := a.view.byID[a.view.firstThread()]
 	if f := a.view.shown[frameID]; f != nil {
 		t = f.thread
 	}

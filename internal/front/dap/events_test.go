@@ -10,8 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestLastEvents looks at a deadlock of a program with the recorder: each of the two threads
-// acquired a lock and then asked for another's, and that is what its scope begins with.
+// TestLastEvents inspects a deadlock of a program with the recorder: each of two threads acquired a lock and
+// then asked for the other's. These are the newest events in its scope.
 func TestLastEvents(t *testing.T) {
 	for _, rt := range []omptest.Runtime{omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
 		t.Run(rt.Name, func(t *testing.T) {
@@ -28,20 +28,20 @@ func TestLastEvents(t *testing.T) {
 			checkLastEvents(t, omptest.Start(t, run).PID)
 		})
 	}
-	c, _ := attached(t, golden(t, "llvm-deadlock"))
-	for _, s := range scopes(c, stack(c, threads(c)[0].Id)[0].Id) {
+	c, _ := attach(t, golden(t, "llvm-deadlock"))
+	for _, s := range frameScopes(c, stack(c, threads(c)[0].Id)[0].Id) {
 		if s.Name == lastEventsScope {
 			t.Error("a program without a recorder has events")
 		}
 	}
 }
 
-// checkLastEvents holds the last events of the two threads against what they did.
+// checkLastEvents checks the last events of the two threads.
 func checkLastEvents(t *testing.T, target any) {
 	t.Helper()
-	c, _ := attached(t, args{"target": target})
+	c, _ := attach(t, args{"target": target})
 	for _, w := range [][3]string{{"deposit", "first", "second"}, {"withdraw", "second", "first"}} {
-		events := lastEvents(t, c, frameOfAny(t, c, w[0]))
+		events := lastEvents(t, c, findFrame(t, c, w[0]))
 		if len(events) < 4 {
 			t.Fatalf("events of %s: %+v", w[0], events)
 		}
@@ -58,11 +58,11 @@ func checkLastEvents(t *testing.T, target any) {
 	}
 }
 
-// lastEventsScope is the scope of the events of a thread.
+// lastEventsScope is the name of the scope with the events of a thread.
 const lastEventsScope = "Last events"
 
-// frameOfAny is the frame of a function in whichever thread has one.
-func frameOfAny(t *testing.T, c *daptest.Client, function string) godap.StackFrame {
+// findFrame returns the frame of a function in any thread.
+func findFrame(t *testing.T, c *daptest.Client, function string) godap.StackFrame {
 	t.Helper()
 	for _, th := range threads(c) {
 		for _, f := range stack(c, th.Id) {
@@ -75,15 +75,15 @@ func frameOfAny(t *testing.T, c *daptest.Client, function string) godap.StackFra
 	return godap.StackFrame{}
 }
 
-// scopes are the scopes of a frame.
-func scopes(c *daptest.Client, frame int) []godap.Scope {
+// frameScopes returns the scopes of a frame.
+func frameScopes(c *daptest.Client, frame int) []godap.Scope {
 	return daptest.Ask[godap.ScopesResponseBody](c, "scopes", args{"frameId": frame}).Scopes
 }
 
-// lastEvents are the last events of a frame's thread, in their order.
+// lastEvents returns the last events of a frame's thread, in their order.
 func lastEvents(t *testing.T, c *daptest.Client, f godap.StackFrame) []godap.Variable {
 	t.Helper()
-	for _, s := range scopes(c, f.Id) {
+	for _, s := range frameScopes(c, f.Id) {
 		if s.Name == lastEventsScope {
 			return daptest.Ask[godap.VariablesResponseBody](c, "variables",
 				args{"variablesReference": s.VariablesReference}).Variables

@@ -12,17 +12,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
 )
 
-// FuzzProxy is a debug adapter that says anything, behind the answers of a sound one about a
-// program that stands: the proxy passes on what it is, adds what it can, does not panic, and ends
-// with the adapter.
+// FuzzProxy plays a debug adapter that gives valid answers about a stopped program, and then sends any bytes.
+// The proxy passes valid messages, adds what it can, does not panic, and ends with the adapter.
 func FuzzProxy(f *testing.F) {
 	sound := goldenConfig(f)
-	asks := framed("initialize", `{"adapterID":"x","supportsInvalidatedEvent":true}`)
+	asks := frameRequest("initialize", `{"adapterID":"x","supportsInvalidatedEvent":true}`)
 	const last = "setExceptionBreakpoints"
-	// Numbers of one digit, so that the length stays.
+	// Numbers of one digit keep the length constant.
 	for i, command := range []string{"threads", "stackTrace", "scopes", "setFunctionBreakpoints", last} {
 		const arguments = `{"threadId":1,"frameId":1,"breakpoints":[{"name":"omp parallel"}],"filters":["omp"]}`
-		asks += strings.Replace(framed(command, arguments), `"seq":7`, fmt.Sprintf(`"seq":%d`, 1+i), 1)
+		asks += strings.Replace(frameRequest(command, arguments), `"seq":7`, fmt.Sprintf(`"seq":%d`, 1+i), 1)
 	}
 	const stopped = `{"type":"event","event":"stopped","body":{"reason":"pause","threadId":1}}`
 	for _, text := range []string{
@@ -54,7 +53,7 @@ func FuzzProxy(f *testing.F) {
 	})
 }
 
-// response is that of an adapter to a request.
+// response returns an adapter's response to a request.
 func response(seq int, body string) string {
 	return fmt.Sprintf(`{"type":"response","request_seq":%d,"success":true,"body":%s}`, seq, body)
 }
@@ -71,7 +70,7 @@ func (a *after) Read(p []byte) (int, error) {
 	return a.Reader.Read(p)
 }
 
-// upTo calls f when a text was written.
+// upTo is a writer that calls f after a text was written.
 type upTo struct {
 	text string
 	f    func()

@@ -14,12 +14,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// FuzzServe sends a client's bytes as they are, behind an attach to a core: the adapter ends
-// with them, answers what can be answered, and does not panic.
+// FuzzServe sends any bytes after an attach to a core. The adapter ends with its input, answers the valid
+// requests, and does not panic.
 func FuzzServe(f *testing.F) {
 	c := goldenConfig(f)
-	head := framed("initialize", `{"adapterID":"x","supportsInvalidatedEvent":true}`) +
-		framed("configurationDone", "{}") + framed("attach", `{"target":"core"}`) + framed("threads", "{}")
+	head := frameRequest("initialize", `{"adapterID":"x","supportsInvalidatedEvent":true}`) +
+		frameRequest("configurationDone", "{}") + frameRequest("attach", `{"target":"core"}`) +
+		frameRequest("threads", "{}")
 	for command, arguments := range map[string]string{
 		"stackTrace": `{"threadId":5502,"startFrame":-1,"levels":9999999999}`, "scopes": `{"frameId":1}`,
 		"variables": `{"variablesReference":-1,"start":-5,"count":-5}`, "modules": `{"startModule":-1}`,
@@ -28,7 +29,7 @@ func FuzzServe(f *testing.F) {
 		"disassemble": `{"memoryReference":"-1","instructionOffset":-9,"instructionCount":4}`, "disconnect": "{}",
 		"exceptionInfo": `{"threadId":-1}`, "pause": "[]", "ompd/waitGraph": "null", "cancel": `{"requestId":1}`,
 	} {
-		f.Add(framed(command, arguments))
+		f.Add(frameRequest(command, arguments))
 	}
 	f.Add("Content-Length: 18446744073709551615\r\n\r\n")
 	f.Fuzz(func(t *testing.T, tail string) {
@@ -42,7 +43,7 @@ func FuzzServe(f *testing.F) {
 	})
 }
 
-// goldenConfig opens a golden core, whatever is asked for.
+// goldenConfig returns a configuration that opens a golden core for every target.
 func goldenConfig(f *testing.F) dap.Config {
 	f.Helper()
 	dir, err := os.MkdirTemp("", "fuzz")
@@ -61,8 +62,8 @@ func goldenConfig(f *testing.F) dap.Config {
 	return c
 }
 
-// framed is a request as it is sent.
-func framed(command, arguments string) string {
+// frameRequest returns the bytes of a request.
+func frameRequest(command, arguments string) string {
 	name, _ := json.Marshal(command)
 	content := fmt.Sprintf(`{"seq":7,"type":"request","command":%s,"arguments":%s}`, name, arguments)
 	return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(content), content)

@@ -15,10 +15,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// args are arguments of a request.
+// args contains the arguments of a request.
 type args = map[string]any
 
-// config opens targets as the command line does, and has a verb that repeats its words.
+// config returns a configuration that opens targets as the command line does. Its verb repeats its words.
 func config() dap.Config {
 	return dap.Config{
 		Open: func(ctx context.Context, a dap.Attach) (*session.Target, error) {
@@ -32,7 +32,7 @@ func config() dap.Config {
 	}
 }
 
-// serve starts an adapter, and is a client of it. ended gives the error that Serve returns.
+// serve starts an adapter and returns its client. ended receives the error of Serve.
 func serve(t testing.TB, c dap.Config) (client *daptest.Client, ended <-chan error) {
 	t.Helper()
 	fromClient, toAdapter := io.Pipe()
@@ -47,7 +47,7 @@ func serve(t testing.TB, c dap.Config) (client *daptest.Client, ended <-chan err
 	return daptest.New(t, fromAdapter, toAdapter), done
 }
 
-// golden unpacks a golden core, and returns how to attach to it.
+// golden unpacks a golden core, and returns the arguments that attach to it.
 func golden(t *testing.T, name string) args {
 	t.Helper()
 	g, err := omptest.UnpackGolden("../../../testdata/golden", name, t.TempDir())
@@ -57,8 +57,8 @@ func golden(t *testing.T, name string) args {
 	return args{"target": g.Core, "exe": g.Exe, "sysroot": g.Sysroot}
 }
 
-// attached is a client that has attached, and the event of the stop.
-func attached(t testing.TB, arguments args) (*daptest.Client, godap.StoppedEventBody) {
+// attach returns a client that has attached, and the event of the stop.
+func attach(t testing.TB, arguments args) (*daptest.Client, godap.StoppedEventBody) {
 	t.Helper()
 	c, _ := serve(t, config())
 	daptest.Ask[godap.Capabilities](c, "initialize", args{"adapterID": "ompd"})
@@ -71,22 +71,22 @@ func attached(t testing.TB, arguments args) (*daptest.Client, godap.StoppedEvent
 	return c, daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
 }
 
-// threads are the names of the threads by number.
+// threads returns the threads of the target.
 func threads(c *daptest.Client) []godap.Thread {
 	return daptest.Ask[godap.ThreadsResponseBody](c, "threads", nil).Threads
 }
 
-// stack is a thread's whole stack.
+// stack returns a thread's whole stack.
 func stack(c *daptest.Client, id int) []godap.StackFrame {
 	return frames(c, args{"threadId": id}).StackFrames
 }
 
-// frames are a part of a thread's stack.
+// frames returns a part of a thread's stack.
 func frames(c *daptest.Client, which args) godap.StackTraceResponseBody {
 	return daptest.Ask[godap.StackTraceResponseBody](c, "stackTrace", which)
 }
 
-// scope is what is in the scope of a frame with the given name, by name.
+// scope returns the variables in a frame's scope with the given name, by name.
 func scope(t testing.TB, c *daptest.Client, frame int, name string) map[string]godap.Variable {
 	t.Helper()
 	for _, s := range daptest.Ask[godap.ScopesResponseBody](c, "scopes", args{"frameId": frame}).Scopes {
@@ -98,7 +98,7 @@ func scope(t testing.TB, c *daptest.Client, frame int, name string) map[string]g
 	return nil
 }
 
-// parts are the parts of a variable, by name.
+// parts returns the parts of a variable, by name.
 func parts(c *daptest.Client, reference int) map[string]godap.Variable {
 	out := map[string]godap.Variable{}
 	which := args{"variablesReference": reference}

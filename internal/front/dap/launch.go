@@ -13,25 +13,24 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// Launch is the configuration with which a client starts a program. What it has of Attach
-// says where files are, and what is shown.
+// Launch is the configuration with which a client starts a program. The embedded Attach contains the places of
+// files and the options of the display.
 type Launch struct {
 	Attach
 	Program string   `json:"program"`
 	Args    []string `json:"args"`
-	// Cwd is the working directory; the adapter's if it is empty.
+	// Cwd is the working directory; "" means that of the adapter.
 	Cwd string `json:"cwd"`
-	// Env are variables of the environment beside the adapter's; null takes one away.
+	// Env contains changes to the adapter's environment; null removes a variable.
 	Env map[string]*string `json:"env"`
-	// HangAfter is for how long a process may make no progress before it is stopped, such as
-	// "30s"; for ever without.
+	// HangAfter is the time without progress after which a process is stopped, such as "30s"; 0 means never.
 	HangAfter Duration `json:"hangAfter"`
 }
 
-// Duration is a time, which JSON has as a text such as "30s", or in seconds.
+// Duration is a time. Its JSON form is a text such as "30s", or a number of seconds.
 type Duration time.Duration
 
-// UnmarshalJSON takes a text or a number.
+// UnmarshalJSON parses a text or a number.
 func (d *Duration) UnmarshalJSON(b []byte) error {
 	var n Name
 	if err := n.UnmarshalJSON(b); err != nil {
@@ -46,30 +45,30 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Program is a program that was started for a client, with what it starts itself.
+// Program is a program that was started for a client, with the processes that it starts.
 type Program interface {
-	// PID is its number.
+	// PID returns the number of the process.
 	PID() int
-	// Events tells what becomes of it. Each is to be heard before there is another.
+	// Events returns the channel of events. Each event must be received before the next one is sent.
 	Events() <-chan Event
 	// Open opens the program, or a process that it has started.
 	Open(pid int) (*session.Target, error)
-	// Signal asks it to end, or, with force, ends it, with all that it has started.
+	// Signal asks the program to end; with force, it kills the program and all processes that it started.
 	Signal(force bool)
-	// Close ends what is left of it, and waits for that.
+	// Close ends the remaining processes and waits for their end.
 	Close() error
 }
 
-// Event is something that became of a program.
+// Event is an event of a program.
 type Event struct {
 	PID int
-	// Death is set for a process that is about to die, and stands still; it is not open yet.
-	// Open has it as a process that does. Proceed lets it die.
+	// Death is set for a process that is about to die and is stopped. It is not open yet: Open opens it in this
+	// state. Proceed lets it die.
 	Death   bool
 	Proceed func()
-	// Hung is how long a process has made no progress.
+	// Hung is the time for which a process has made no progress.
 	Hung time.Duration
-	// Ended tells that the program has ended, with Status, as a shell has it.
+	// Ended reports whether the program has ended; Status is its exit status as a shell reports it.
 	Ended  bool
 	Status int
 }
@@ -77,7 +76,7 @@ type Event struct {
 // launch starts a program.
 func (a *adapter) launch(_ context.Context, args Launch) (_ *nothing, err error) {
 	switch {
-	case a.phase == attached:
+	case a.phase == attach:
 		return nil, errors.New("launch: a target is open; one session has one")
 	case a.config.Launch == nil:
 		return nil, errors.New("launch: no programs are started here: start it, and attach to it")
@@ -85,7 +84,7 @@ func (a *adapter) launch(_ context.Context, args Launch) (_ *nothing, err error)
 		return nil, errors.New(`launch: which program? "program" is its path`)
 	}
 	output := func(category string) func(string) {
-		return func(text string) { a.tell("output", godap.OutputEventBody{Category: category, Output: text}) }
+		return func(text string) { a.sendEvent("output", godap.OutputEventBody{Category: category, Output: text}) }
 	}
 	a.program, err = a.config.Launch(args, output("stdout"), output("stderr"))
 	if err != nil {
@@ -97,45 +96,45 @@ func (a *adapter) launch(_ context.Context, args Launch) (_ *nothing, err error)
 	}}
 	pic.Threads = []picture.Thread{{LWP: pic.Target.PID, Role: picture.RoleNone}}
 	a.view = newView(pic, a.attachment, a.client, &a.ids)
-	a.phase = attached
-	a.later(a.begin)
+	a.phase = attach
+	a.addDeferred(a.begin)
 	return nil, nil
 }
 
-// events are those of the program that the client has to hear of; none before it is ready,
-// or without a program.
-func (a *adapter) events() <-chan Event {
+// programEvents returns the channel of the program's events; nil before the client is ready, or without a
+// program.
+func (a *adapter) programEvents() <-chan Event {
 	if a.program == nil || !a.begun || a.dying != nil {
 		return nil
 	}
 	return a.program.Events()
 }
 
-// became tells the client what became of its program.
-func (a *adapter) became(e Event) {
+// handleEvent handles an event of the program and informs the client.
+func (a *adapter) handleEvent(e Event) {
 	if e.Ended {
-		a.tell("exited", godap.ExitedEventBody{ExitCode: e.Status})
-		a.tell("terminated", nil)
+		a.sendEvent("exited", godap.ExitedEventBody{ExitCode: e.Status})
+		a.sendEvent("terminated", nil)
 		a.program = nil
 		return
 	}
 	a.dying = e.Proceed
 	if err := a.show(e.PID); err != nil {
-		a.say(important, fmt.Sprintf("process %d: %v", e.PID, err))
+		a.print(important, fmt.Sprintf("process %d: %v", e.PID, err))
 		a.proceed()
 		return
 	}
 	if e.Hung > 0 {
-		a.say(important, fmt.Sprintf("process %d made no progress for %v", e.PID, e.Hung))
+		a.print(important, fmt.Sprintf("process %d made no progress for %v", e.PID, e.Hung))
 	}
-	a.tell(eventChanged, a.changed())
-	a.stopped()
+	a.sendEvent(eventChanged, a.changed())
+	a.sendStopped()
 	if _, told := a.view.reason(); e.Hung > 0 && !told {
-		a.say(console, "no verdict is drawn: what its threads wait for is in their names")
+		a.print(console, "there is no verdict: the names of the threads show the waits")
 	}
 }
 
-// show holds a process of the program and looks at it.
+// show stops a process of the program and takes a snapshot of it.
 func (a *adapter) show(pid int) error {
 	if err := a.choose(pid); err != nil {
 		return err
@@ -157,7 +156,7 @@ func (d *debuggee) choose(pid int) error {
 	return err
 }
 
-// opened is the target, which of a program that runs is opened when it is first asked for.
+// opened returns the target. A running program is opened on first use.
 func (d *debuggee) opened() (*session.Target, error) {
 	if d.target == nil && d.program == nil {
 		return nil, errors.New("the program has ended")
@@ -170,8 +169,8 @@ func (d *debuggee) opened() (*session.Target, error) {
 	return d.target, nil
 }
 
-// reading calls f with the target, for what pictures do not have.
-func (d *debuggee) reading(ctx context.Context, f func(callbacks.Target) error) error {
+// withTarget calls f with the target, for data that pictures do not contain.
+func (d *debuggee) withTarget(ctx context.Context, f func(callbacks.Target) error) error {
 	t, err := d.opened()
 	if err != nil {
 		return err
@@ -179,7 +178,7 @@ func (d *debuggee) reading(ctx context.Context, f func(callbacks.Target) error) 
 	return t.Read(ctx, f)
 }
 
-// proceed lets a process that is about to die do so.
+// proceed lets a process die that is about to.
 func (d *debuggee) proceed() {
 	if d.dying != nil {
 		d.dying()
@@ -192,13 +191,13 @@ func (a *adapter) terminate(context.Context, nothing) (*nothing, error) {
 	if a.program == nil {
 		return nil, errors.New("terminate: no program was launched")
 	}
-	err := a.goFree()
+	err := a.resume()
 	a.program.Signal(false)
 	return nil, err
 }
 
-// goFree lets what stands still go on.
-func (d *debuggee) goFree() error {
+// resume continues the stopped target.
+func (d *debuggee) resume() error {
 	err := d.release()
 	d.proceed()
 	return err

@@ -11,44 +11,44 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// errStands says that what cannot run cannot go on.
+// errStands is the error of continuing a core.
 var errStands = errors.New("a core stands still: it cannot go on")
 
-// runs reports whether the target is one that may run on by itself.
-func (a *adapter) runs() bool { return a.view.pic.Target.Kind != picture.TargetCore }
+// isLive reports whether the target can run.
+func (a *adapter) isLive() bool { return a.view.pic.Target.Kind != picture.TargetCore }
 
-// pause holds a process, and looks at it again. What cannot be held is only looked at.
+// pause stops a process and takes a new snapshot. If the target cannot be stopped, it only takes the snapshot.
 func (a *adapter) pause(ctx context.Context, _ nothing) (*nothing, error) {
 	if a.program != nil && !a.held {
 		if err := a.choose(a.program.PID()); err != nil {
 			return nil, err
 		}
 	}
-	if a.runs() && !a.held {
+	if a.isLive() && !a.held {
 		err := a.target.Stop(ctx)
 		if a.held = err == nil; err != nil && ctx.Err() != nil {
 			return nil, err
 		}
 		if err != nil {
-			a.later(func() { a.say(console, fmt.Sprintf("! it is looked at, and not held: %v", err)) })
+			a.addDeferred(func() { a.print(console, fmt.Sprintf("! took a snapshot without stopping it: %v", err)) })
 		}
 	}
-	if err := a.again(ctx); err != nil {
+	if err := a.refresh(ctx); err != nil {
 		return nil, err
 	}
-	a.later(a.stopped)
+	a.addDeferred(a.sendStopped)
 	return nil, nil
 }
 
-// goOn lets a process that is held go on.
-func (a *adapter) goOn(context.Context, nothing) (body godap.ContinueResponseBody, err error) {
-	if !a.runs() {
+// continueProcess continues a stopped process.
+func (a *adapter) continueProcess(context.Context, nothing) (body godap.ContinueResponseBody, err error) {
+	if !a.isLive() {
 		return body, errStands
 	}
-	return godap.ContinueResponseBody{AllThreadsContinued: true}, a.goFree()
+	return godap.ContinueResponseBody{AllThreadsContinued: true}, a.resume()
 }
 
-// release ends the hold of a process.
+// release ends the stop of a process.
 func (d *debuggee) release() error {
 	if !d.held {
 		return nil
@@ -57,29 +57,29 @@ func (d *debuggee) release() error {
 	return d.target.Resume()
 }
 
-// lookAgain looks at the target anew, and holds nothing.
+// lookAgain takes a new snapshot without stopping the process.
 func (a *adapter) lookAgain(ctx context.Context, _ nothing) (changed, error) {
-	if err := a.again(ctx); err != nil {
+	if err := a.refresh(ctx); err != nil {
 		return changed{}, err
 	}
 	return a.changed(), nil
 }
 
-// again looks anew, and has the client forget what it knows. A process that has ended ends
-// the session.
-func (a *adapter) again(ctx context.Context) error {
+// refresh takes a new snapshot and invalidates the client's state. It ends the session if the process has
+// ended.
+func (a *adapter) refresh(ctx context.Context) error {
 	err := a.look(ctx)
-	if errors.Is(err, session.ErrExited) && a.program == nil { // else its end is told
-		a.later(func() { a.tell("terminated", nil) })
+	if errors.Is(err, session.ErrExited) && a.program == nil { // otherwise the event of its end follows
+		a.addDeferred(func() { a.sendEvent("terminated", nil) })
 	}
 	if err != nil {
 		return err
 	}
-	a.later(func() {
+	a.addDeferred(func() {
 		if a.client.SupportsInvalidatedEvent {
-			a.tell("invalidated", godap.InvalidatedEventBody{Areas: []godap.InvalidatedAreas{"all"}})
+			a.sendEvent("invalidated", godap.InvalidatedEventBody{Areas: []godap.InvalidatedAreas{"all"}})
 		}
-		a.tell(eventChanged, a.changed())
+		a.sendEvent(eventChanged, a.changed())
 	})
 	return nil
 }

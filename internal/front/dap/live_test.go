@@ -14,8 +14,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// runs are a deadlock on both runtimes.
-func runs(t *testing.T) map[string]omptest.Run {
+// deadlocks returns runs of a deadlock on both runtimes.
+func deadlocks(t *testing.T) map[string]omptest.Run {
 	return map[string]omptest.Run{
 		"libomp": {
 			Exe:     omptest.Compile(t, omptest.Build{Program: "lock_cycle"}),
@@ -28,8 +28,8 @@ func runs(t *testing.T) map[string]omptest.Run {
 	}
 }
 
-// held reports whether a thread of this process holds a process.
-func held(t *testing.T, p *omptest.Process) bool {
+// isTraced reports whether a thread of this process traces a process.
+func isTraced(t *testing.T, p *omptest.Process) bool {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID))
 	if err != nil {
@@ -41,11 +41,11 @@ func held(t *testing.T, p *omptest.Process) bool {
 	return err == nil
 }
 
-// TestProcess looks at processes as an editor does: a look lets them run, pause holds them,
-// continue lets them go, and what was of an earlier look is refused.
+// TestProcess inspects processes as an editor does: a snapshot leaves them running, pause stops them, continue
+// resumes them, and numbers of an earlier snapshot are refused.
 func TestProcess(t *testing.T) {
 	omptest.Needs(t, "a compiler")
-	for name, run := range runs(t) {
+	for name, run := range deadlocks(t) {
 		t.Run(name, func(t *testing.T) {
 			p := omptest.Start(t, run)
 			c, ended := serve(t, config())
@@ -54,7 +54,7 @@ func TestProcess(t *testing.T) {
 			daptest.Ask[any](c, "attach", args{"target": p.PID})
 			stop := daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
 			omptest.Equal(t, "the stop", stop.Text, "DEADLOCK: threads 0 and 1")
-			omptest.Equal(t, "held after the look", held(t, p), false)
+			omptest.Equal(t, "held after the look", isTraced(t, p), false)
 			old := stack(c, stop.ThreadId)[1]
 
 			daptest.Ask[any](c, "pause", args{"threadId": 0})
@@ -64,8 +64,8 @@ func TestProcess(t *testing.T) {
 			omptest.Equal(t, "held", fmt.Sprint(changed["held"]), "true")
 			again := daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
 			omptest.Equal(t, "the second stop", again.Text, stop.Text)
-			omptest.Equal(t, "held after pause", held(t, p), true)
-			if text := c.Refused("scopes", args{"frameId": old.Id}); !strings.Contains(text, "earlier look") {
+			omptest.Equal(t, "held after pause", isTraced(t, p), true)
+			if text := c.Refused("scopes", args{"frameId": old.Id}); !strings.Contains(text, "earlier snapshot") {
 				t.Errorf("a frame of the first look: %q", text)
 			}
 			frame := stack(c, again.ThreadId)[1]
@@ -76,14 +76,14 @@ func TestProcess(t *testing.T) {
 			omptest.Equal(t, "unreadable bytes", memory.UnreadableBytes, 0)
 
 			daptest.Ask[any](c, "continue", args{"threadId": 0})
-			omptest.Equal(t, "held after continue", held(t, p), false)
+			omptest.Equal(t, "held after continue", isTraced(t, p), false)
 			daptest.Ask[any](c, "pause", args{"threadId": 0})
 			c.Event("stopped")
-			c.CloseWrite() // the client disappears
+			c.CloseWrite() // the client disconnects
 			if err := <-ended; err != nil {
 				t.Errorf("the session ends with %v", err)
 			}
-			omptest.Equal(t, "held when the client is gone", held(t, p), false)
+			omptest.Equal(t, "held when the client is gone", isTraced(t, p), false)
 		})
 	}
 }
@@ -91,8 +91,8 @@ func TestProcess(t *testing.T) {
 // TestProcessEnds pauses a process that has ended.
 func TestProcessEnds(t *testing.T) {
 	omptest.Needs(t, "a compiler")
-	p := omptest.Start(t, runs(t)["libomp"])
-	c, _ := attached(t, args{"target": fmt.Sprint(p.PID)})
+	p := omptest.Start(t, deadlocks(t)["libomp"])
+	c, _ := attach(t, args{"target": fmt.Sprint(p.PID)})
 	p.Stop()
 	if text := c.Refused("pause", args{"threadId": 0}); !strings.Contains(text, "ended") {
 		t.Errorf("a process that is gone: %q", text)
@@ -100,9 +100,9 @@ func TestProcessEnds(t *testing.T) {
 	c.Event("terminated")
 }
 
-// TestCoreStands neither pauses nor continues a core, but shows it again.
+// TestCoreStands refuses to continue a core; pause shows it again.
 func TestCoreStands(t *testing.T) {
-	c, _ := attached(t, golden(t, "llvm-deadlock"))
+	c, _ := attach(t, golden(t, "llvm-deadlock"))
 	if text := c.Refused("continue", args{"threadId": 0}); !strings.Contains(text, "a core stands still") {
 		t.Errorf("continue: %q", text)
 	}
@@ -110,9 +110,9 @@ func TestCoreStands(t *testing.T) {
 	c.Event("stopped")
 }
 
-// TestCustom asks for what the protocol does not have.
+// TestCustom sends requests that the protocol does not define.
 func TestCustom(t *testing.T) {
-	c, _ := attached(t, golden(t, "llvm-deadlock"))
+	c, _ := attach(t, golden(t, "llvm-deadlock"))
 	pic := daptest.Ask[picture.Picture](c, "ompd/picture", nil)
 	omptest.Equal(t, "schema", pic.Schema, picture.Schema)
 	omptest.Equal(t, "verdict", string(pic.Verdicts[0].Kind), "deadlock")

@@ -11,24 +11,24 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Reasons why a frame has no variables to show.
+// Reasons why a frame has no variables.
 var (
-	errRuns     = errors.New("it runs on, and what its stacks hold changes: `pause` holds it")
+	errRuns     = errors.New("the program is running, and its stacks change: `pause` stops it")
 	errNoValues = errors.New("variables and registers of this target are not read here")
 	errNoFrame  = errors.New("it has no frame on the stack any more")
-	errMoved    = errors.New("the stack is not the one that was shown: `pause` looks again")
+	errMoved    = errors.New("the stack has changed since it was shown: `pause` takes a new snapshot")
 )
 
-// valuesOf are the variables and registers of a frame. They are read for all frames of its
-// thread at once, when the first is asked for.
-func (a *adapter) valuesOf(ctx context.Context, f *frame) (*picture.Values, error) {
-	if a.runs() && !a.held {
+// frameValues returns the variables and registers of a frame. They are read for all frames of its thread on the
+// first request.
+func (a *adapter) frameValues(ctx context.Context, f *frame) (*picture.Values, error) {
+	if a.isLive() && !a.held {
 		return nil, errRuns
 	}
 	t := f.thread
 	if t.valued == nil {
 		parts := inspect.Parts{Threads: true, Native: a.attachment.RuntimeFrames, Values: true}
-		pic, err := a.ask(ctx, only(t.LWP, parts))
+		pic, err := a.ask(ctx, threadQuestion(t.LWP, parts))
 		if err != nil {
 			return nil, err
 		}
@@ -38,7 +38,7 @@ func (a *adapter) valuesOf(ctx context.Context, f *frame) (*picture.Values, erro
 			}
 		}
 	}
-	if f.index >= len(t.valued) || !same(&t.valued[f.index], &f.Frame) {
+	if f.index >= len(t.valued) || !isSamePlace(&t.valued[f.index], &f.Frame) {
 		return nil, errMoved
 	}
 	if v := t.valued[f.index].Values(); v != nil {
@@ -50,19 +50,19 @@ func (a *adapter) valuesOf(ctx context.Context, f *frame) (*picture.Values, erro
 	return nil, errNoValues
 }
 
-// same reports whether two frames are at the same place.
-func same(x, y *picture.Frame) bool {
+// isSamePlace reports whether two frames are at the same place.
+func isSamePlace(x, y *picture.Frame) bool {
 	return x.Function == y.Function && (x.PC == nil) == (y.PC == nil) && (x.PC == nil || *x.PC == *y.PC)
 }
 
-// localScopes are the scopes of the frame itself: before and after those of its thread.
+// localScopes returns the scopes of the frame itself, before and after those of its thread.
 func (a *adapter) localScopes(f *frame) (before, after []node) {
 	if f.PC == nil {
 		return nil, nil
 	}
 	scope := func(name, kind string, parts func(*picture.Values) []node) node {
 		return node{name: name, kind: kind, parts: func() ([]node, error) {
-			v, err := a.valuesOf(a.life, f)
+			v, err := a.frameValues(a.life, f)
 			if err != nil {
 				return []node{{name: "not shown", value: err.Error()}}, nil
 			}
@@ -75,10 +75,10 @@ func (a *adapter) localScopes(f *frame) (before, after []node) {
 	return before, []node{scope("Registers", "registers", registers)}
 }
 
-// locals are the variables of a frame.
+// locals returns the variables of a frame.
 func locals(v *picture.Values) []node { return values(v.Variables, "", "") }
 
-// registers are the registers of a frame.
+// registers returns the registers of a frame.
 func registers(v *picture.Values) []node {
 	var out []node
 	for _, r := range v.Registers {
@@ -87,8 +87,8 @@ func registers(v *picture.Values) []node {
 	return out
 }
 
-// values are variables, or the parts of one: base is what to type for the whole, and sep
-// what comes before the name of a member.
+// values returns nodes for variables, or for the parts of one. base is the expression for the whole, and sep
+// the text before the name of a member.
 func values(list []picture.Value, base, sep string) []node {
 	var out []node
 	for i := range list {
@@ -97,7 +97,7 @@ func values(list []picture.Value, base, sep string) []node {
 	return out
 }
 
-// valueNode is a variable, or a part of one.
+// valueNode returns the node of a variable, or of a part of one.
 func valueNode(v *picture.Value, base, sep string) node {
 	n := node{name: v.Name, value: v.Text, typ: v.Type, eval: base + sep + v.Name}
 	inner, member := n.eval, "."
@@ -127,7 +127,7 @@ func valueNode(v *picture.Value, base, sep string) node {
 	return n
 }
 
-// summary is a value that only has parts in one line.
+// summary returns a value that has only parts, in one line.
 func summary(v *picture.Value) string {
 	var parts []string
 	list := strings.HasPrefix(v.Parts[0].Name, "[") || strings.HasPrefix(v.Parts[0].Name, "(")
@@ -155,22 +155,23 @@ func summary(v *picture.Value) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// variable finds a variable of a frame, or a part of one, by what is typed for it:
-// accts[1].lock, *p, p->next, $rip.
-func (a *adapter) variableOf(ctx context.Context, expression string, f *frame) (node, error) {
-	v, err := a.valuesOf(ctx, f)
+// findVariable finds a variable of a frame, or a part of one, by its expression: accts[1].lock, *p, p->next,
+// $rip.
+func (a *adapter) findVariable(ctx context.Context, expression string, f *frame) (node, error) {
+	v, err := a.frameValues(ctx, f)
 	if err != nil {
 		return node{}, err
 	}
 	found := search(append(locals(v), registers(v)...), strings.ReplaceAll(expression, " ", ""))
 	if found == nil {
-		return node{}, fmt.Errorf("%q is no variable of this frame; `omp help` says what can be typed", expression)
+		return node{}, fmt.Errorf("%q is not a variable of this frame; `omp help` lists the possible "+
+			"expressions", expression)
 	}
 	return *found, nil
 }
 
-// search finds the last of the variables, or the part of one, for which an expression is
-// typed: an inner block's comes after that of the block around it.
+// search returns the last variable, or part of one, with an expression: an inner block's variable comes after
+// that of the enclosing block.
 func search(list []node, expression string) *node {
 	for i := len(list) - 1; i >= 0; i-- {
 		n := &list[i]

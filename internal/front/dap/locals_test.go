@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// variables are what the variables of function hold have to be, by what is typed for them.
+// variables maps expressions to the values of the variables of function hold.
 var variables = map[string]string{
 	"number": "1", "scale": "1.5", "product": "1000", "letter": `113 'q'`, "first": "false",
 	"inner": "43", "kept": "42",
@@ -20,8 +20,8 @@ var variables = map[string]string{
 	"shape->u.whole": "9", "shape->next->name": `"dot"`, "shape->next->color": "RED (0)",
 }
 
-// TestValues reads the variables of a program of both compilers, without and with
-// optimization: what is not optimized is all there, and what is has the same values, or none.
+// TestValues reads the variables of a program of both compilers, with and without optimization. Without
+// optimization all are present; with it, they have the same values or none.
 func TestValues(t *testing.T) {
 	omptest.Needs(t, "a compiler")
 	for _, b := range []omptest.Build{
@@ -35,7 +35,7 @@ func TestValues(t *testing.T) {
 				rt = omptest.Libgomp(t)
 			}
 			r := omptest.Dump(t, omptest.Run{Exe: omptest.Compile(t, b), Runtime: rt, Mode: omptest.Gcore})
-			c, _ := attached(t, args{"target": r.Core})
+			c, _ := attach(t, args{"target": r.Core})
 			frames := stack(c, threads(c)[1].Id)
 			whole := b.Flags[0] == "-O0"
 			f := frameNamed(t, frames, "hold")
@@ -59,7 +59,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// frameNamed is the frame of a function.
+// frameNamed returns the frame of a function.
 func frameNamed(t *testing.T, frames []godap.StackFrame, name string) godap.StackFrame {
 	t.Helper()
 	for _, f := range frames {
@@ -71,7 +71,7 @@ func frameNamed(t *testing.T, frames []godap.StackFrame, name string) godap.Stac
 	return godap.StackFrame{}
 }
 
-// value is what is answered to what is typed; an error begins with "!".
+// value returns the result of an expression. An error starts with "!".
 func value(c *daptest.Client, f godap.StackFrame, expression string) string {
 	m := c.Response(c.Send("evaluate", args{"expression": expression, "frameId": f.Id}))
 	if !m.Success {
@@ -80,7 +80,7 @@ func value(c *daptest.Client, f godap.StackFrame, expression string) string {
 	return daptest.BodyOf[godap.EvaluateResponseBody](c, m).Result
 }
 
-// checkVariable: the variable has the value, or, if the code is optimized, none.
+// checkVariable checks the value of a variable. If the code is optimized, it may be missing.
 func checkVariable(t *testing.T, c *daptest.Client, f godap.StackFrame, expression, want string, whole bool) {
 	t.Helper()
 	got := value(c, f, expression)
@@ -90,9 +90,9 @@ func checkVariable(t *testing.T, c *daptest.Client, f godap.StackFrame, expressi
 	t.Errorf("%s in %s is %s, want %s", expression, f.Name, got, want)
 }
 
-// TestLocalsScope shows the variables of a frame in its first scope, with their parts.
+// TestLocalsScope checks that the first scope of a frame contains its variables, with their parts.
 func TestLocalsScope(t *testing.T) {
-	c, _ := attached(t, golden(t, "llvm-deadlock"))
+	c, _ := attach(t, golden(t, "llvm-deadlock"))
 	frames := stack(c, threads(c)[1].Id)
 	main := frames[len(frames)-1]
 	scopes := daptest.Ask[godap.ScopesResponseBody](c, "scopes", args{"frameId": main.Id}).Scopes
@@ -107,14 +107,14 @@ func TestLocalsScope(t *testing.T) {
 	}
 	for _, s := range daptest.Ask[godap.ScopesResponseBody](c, "scopes", args{"frameId": frames[0].Id}).Scopes {
 		if s.PresentationHint == "locals" {
-			t.Error("a frame that stands for what the runtime does has variables")
+			t.Error("a frame that represents the runtime's work has variables")
 		}
 	}
 }
 
-// TestNoFrame says of a function that has no frame any more that it has no variables.
+// TestNoFrame checks that a function without a frame on the stack has no variables.
 func TestNoFrame(t *testing.T) {
-	c, _ := attached(t, golden(t, "llvm-nested"))
+	c, _ := attach(t, golden(t, "llvm-nested"))
 	for _, f := range stack(c, threads(c)[0].Id) {
 		if strings.Contains(f.Name, "tail-called") {
 			v := scope(t, c, f.Id, "Locals")["not shown"]

@@ -16,26 +16,26 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// Attach is the configuration with which a client attaches. docs/dap.md has its form.
+// Attach is the configuration with which a client attaches. docs/dap.md describes its form.
 type Attach struct {
-	// Target is a core, the number of a process, or what else can be opened.
+	// Target is a core, the number of a process, or another name that Config.Open accepts.
 	Target Name `json:"target"`
-	// Exe, Sysroot and DebugDirs say where the files of the target's machine are.
+	// Exe, Sysroot and DebugDirs name the files of the target's machine.
 	Exe       string   `json:"exe"`
 	Sysroot   string   `json:"sysroot"`
 	DebugDirs []string `json:"debugDirs"`
 	// Server is the address of a server that opens the target.
 	Server string `json:"server"`
-	// SourceMap says where source files are: a path that begins with a key is below its value.
+	// SourceMap maps prefixes of source paths to directories.
 	SourceMap map[string]string `json:"sourceMap"`
 	// RuntimeFrames asks for the frames of runtimes, too.
 	RuntimeFrames bool `json:"runtimeFrames"`
 }
 
-// Name is the name of a target, which JSON may have as a number.
+// Name is the name of a target. Its JSON form may be a number.
 type Name string
 
-// UnmarshalJSON takes a string or a number.
+// UnmarshalJSON parses a string or a number.
 func (n *Name) UnmarshalJSON(b []byte) error {
 	var number json.Number
 	if json.Unmarshal(b, &number) == nil {
@@ -45,17 +45,17 @@ func (n *Name) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*string)(n))
 }
 
-// debuggee is what is open for a client.
+// debuggee is the open target of a client.
 type debuggee struct {
 	attachment Attach
 	target     *session.Target
-	held       bool // a process that stands still until it is let go on
+	held       bool // the process is stopped until it is continued
 	looks      int
-	program    Program // that was started for the client; nil without
-	dying      func()  // lets a process of it die that is about to; nil without
+	program    Program // started for the client; nil if there is none
+	dying      func()  // lets a process die that is about to; nil if there is none
 }
 
-// close ends the use of the target, and the program that was started.
+// close closes the target and ends the started program.
 func (d *debuggee) close() error {
 	err := d.closeTarget()
 	d.proceed()
@@ -66,7 +66,7 @@ func (d *debuggee) close() error {
 	return err
 }
 
-// closeTarget ends the use of the target, which runs on if it can.
+// closeTarget closes the target, which continues if it can.
 func (d *debuggee) closeTarget() error {
 	if d.target == nil {
 		return nil
@@ -80,10 +80,10 @@ func (d *debuggee) closeTarget() error {
 	return err
 }
 
-// attach opens the target and looks at it.
+// attach opens the target and takes a snapshot.
 func (a *adapter) attach(ctx context.Context, args Attach) (_ *nothing, err error) {
 	switch {
-	case a.phase == attached:
+	case a.phase == attach:
 		return nil, errors.New("attach: a target is open; one session has one")
 	case args.Target == "":
 		return nil, errors.New(`attach: which target? "target" is a core file or the number of a process`)
@@ -95,21 +95,21 @@ func (a *adapter) attach(ctx context.Context, args Attach) (_ *nothing, err erro
 	if err := a.look(ctx); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	a.phase = attached
-	a.later(a.begin)
+	a.phase = attach
+	a.addDeferred(a.begin)
 	return nil, nil
 }
 
-// whole is what a look asks for.
-func whole() session.Question {
+// snapshotQuestion returns the question of a snapshot.
+func snapshotQuestion() session.Question {
 	q := session.Report()
 	q.Native, q.ICVs = true, true
 	return q
 }
 
-// look looks at the target; what was shown before is not valid any more.
+// look takes a snapshot of the target and invalidates the previous one.
 func (a *adapter) look(ctx context.Context) error {
-	pic, err := a.ask(ctx, whole())
+	pic, err := a.ask(ctx, snapshotQuestion())
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (a *adapter) look(ctx context.Context) error {
 	return nil
 }
 
-// ask asks the target a question of its own.
+// ask asks the target a question.
 func (a *adapter) ask(ctx context.Context, q session.Question) (*picture.Picture, error) {
 	t, err := a.opened()
 	if err != nil {
@@ -132,15 +132,15 @@ func (a *adapter) ask(ctx context.Context, q session.Question) (*picture.Picture
 	return answer.Picture, answer.Close()
 }
 
-// only is the question for parts of one thread.
-func only(lwp int, parts inspect.Parts) session.Question {
+// threadQuestion returns the question for parts of one thread.
+func threadQuestion(lwp int, parts inspect.Parts) session.Question {
 	return session.Question{Parts: parts, Only: inspect.Only{LWP: lwp}, Budget: session.DefaultBudget}
 }
 
-// begin tells the client what there is to see, once it is attached and has said that it is
-// ready. Which of the two comes first is the client's choice.
+// begin sends the client the first stop when it is attached and has sent configurationDone. Clients send these
+// in either order.
 func (a *adapter) begin() {
-	if a.begun || !a.ready || a.phase != attached {
+	if a.begun || !a.ready || a.phase != attach {
 		return
 	}
 	a.begun = true
@@ -149,49 +149,49 @@ func (a *adapter) begin() {
 	if a.program != nil {
 		method = "launch"
 	}
-	a.tell("process", godap.ProcessEventBody{
+	a.sendEvent("process", godap.ProcessEventBody{
 		Name: cmp.Or(about.Executable, about.Name()), SystemProcessId: about.PID,
 		IsLocalProcess: about.Kind == picture.TargetProcess, StartMethod: method, PointerSize: pointerBits,
 	})
 	if a.program != nil {
 		return
 	}
-	a.tell(eventChanged, a.changed())
-	a.stopped()
+	a.sendEvent(eventChanged, a.changed())
+	a.sendStopped()
 }
 
-// pointerBits is the size of an address of all architectures that can be looked at.
+// pointerBits is the size of an address on all supported architectures.
 const pointerBits = 64
 
-// stopped tells the client that the target stands still for it, and why.
-func (a *adapter) stopped() {
+// sendStopped sends the client the event of the stop, with its reason.
+func (a *adapter) sendStopped() {
 	v := a.view
-	a.say(console, v.header())
-	if a.runs() && !a.held {
-		a.say(console, "it runs on: what is shown is of one moment. `pause` looks again and holds it")
+	a.print(console, v.header())
+	if a.isLive() && !a.held {
+		a.print(console, "the process is running: this is a snapshot. `pause` stops it and takes a new one")
 	}
 	body := godap.StoppedEventBody{
-		Reason: "pause", AllThreadsStopped: true, ThreadId: v.first(), Description: v.header(),
+		Reason: "pause", AllThreadsStopped: true, ThreadId: v.firstThread(), Description: v.header(),
 	}
 	if reason, ok := v.reason(); ok {
-		a.say(important, reason.output())
+		a.print(important, reason.output())
 		body.Reason, body.Description, body.Text = "exception", reason.title, reason.text
 	}
 	for _, w := range v.pic.Warnings {
-		a.say(console, "! "+w)
+		a.print(console, "! "+w)
 	}
-	a.tell("stopped", body)
+	a.sendEvent("stopped", body)
 }
 
-// reason is why a target stands still, in the words for a person.
+// reason is the reason of a stop, in words for the user.
 type reason struct {
 	id      string // the kind of the verdict, or the signal
 	title   string // such as DEADLOCK
-	text    string // with whom it is about: "DEADLOCK: threads 0 and 1"
+	text    string // with the threads: "DEADLOCK: threads 0 and 1"
 	verdict *picture.Verdict
 }
 
-// output is the reason as the console shows it.
+// output returns the reason as the console shows it.
 func (r *reason) output() string {
 	if r.verdict == nil {
 		return r.text
@@ -204,45 +204,44 @@ func (r *reason) output() string {
 	if v.Fix != "" {
 		lines = append(lines, "fix: "+v.Fix)
 	}
-	return strings.Join(append(lines, "`omp report` shows all"), "\n")
+	return strings.Join(append(lines, "`omp report` shows everything"), "\n")
 }
 
-// reason is the worst verdict of a hang or a crash, or else the signal that ended the
-// program.
+// reason returns the worst verdict of a hang or a crash, or else the signal that ended the program.
 func (v *view) reason() (*reason, bool) {
 	for i := range v.pic.Verdicts {
 		if w := &v.pic.Verdicts[i]; w.Severity == picture.SeverityCrash || diagnose.Hangs(*w) {
-			return v.reasonOf(w), true
+			return v.verdictReason(w), true
 		}
 	}
 	if t := v.pic.Target; t.Signal != "" {
 		text := t.Signal
 		if t.CrashedLWP != 0 {
-			text += ": " + v.who([]int{t.CrashedLWP})
+			text += ": " + v.describeThreads([]int{t.CrashedLWP})
 		}
 		return &reason{id: t.Signal, title: t.Signal, text: text}, true
 	}
 	return nil, false
 }
 
-// reasonOf is a verdict as a reason.
-func (v *view) reasonOf(w *picture.Verdict) *reason {
+// verdictReason returns a verdict as a reason.
+func (v *view) verdictReason(w *picture.Verdict) *reason {
 	title := cmp.Or(diagnose.Heading(w), strings.ToUpper(string(w.Kind)))
 	text := title
 	if len(w.Threads) > 0 {
-		text += ": " + v.who(w.Threads)
+		text += ": " + v.describeThreads(w.Threads)
 	}
 	return &reason{id: string(w.Kind), title: title, text: text, verdict: w}
 }
 
-// exceptionInfo says why it stands still: of the verdicts on a thread the worst, or what
-// the whole stands still for.
+// exceptionInfo returns the reason of the stop: the worst of the verdicts on a thread, or that of the whole
+// target.
 func (v *view) exceptionInfo(
 	_ context.Context, args godap.ExceptionInfoArguments,
 ) (body godap.ExceptionInfoResponseBody, err error) {
-	r, ok := v.reasonFor(args.ThreadId)
+	r, ok := v.threadReason(args.ThreadId)
 	if !ok {
-		return body, errors.New("nothing is wrong that could be told")
+		return body, errors.New("there is no verdict")
 	}
 	body = godap.ExceptionInfoResponseBody{ExceptionId: r.id, Description: r.text, BreakMode: "always"}
 	if w := r.verdict; w != nil {
@@ -256,7 +255,7 @@ func (v *view) exceptionInfo(
 	return body, nil
 }
 
-// evidence is what a verdict follows from, one line each.
+// evidence returns the evidence of a verdict, one line each.
 func evidence(w *picture.Verdict) []string {
 	lines := append([]string(nil), w.Evidence...)
 	for _, s := range w.Cycle {
@@ -266,14 +265,14 @@ func evidence(w *picture.Verdict) []string {
 	return lines
 }
 
-// reasonFor is the reason for one thread.
-func (v *view) reasonFor(id int) (*reason, bool) {
+// threadReason returns the reason for one thread.
+func (v *view) threadReason(id int) (*reason, bool) {
 	t := v.byID[id]
 	for i := range v.pic.Verdicts {
 		w := &v.pic.Verdicts[i]
 		for _, lwp := range w.Threads {
 			if t != nil && t.LWP == lwp && w.Severity.Rank() <= picture.SeverityHang.Rank() {
-				return v.reasonOf(w), true
+				return v.verdictReason(w), true
 			}
 		}
 	}

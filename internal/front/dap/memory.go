@@ -19,35 +19,35 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Bounds on one request for memory or code.
+// Limits of one request for memory or code.
 const (
 	maxMemory       = 1 << 20 // bytes
 	maxInstructions = 1 << 12
 )
 
-// address reads a reference that a client got from this adapter, or that the user typed.
-func address(reference string, offset int) (uint64, error) {
+// parseAddress parses a reference that this adapter sent or the user typed.
+func parseAddress(reference string, offset int) (uint64, error) {
 	n, err := strconv.ParseUint(strings.TrimSpace(reference), 0, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no address", reference)
+		return 0, fmt.Errorf("%q is not an address", reference)
 	}
 	return n + uint64(offset), nil
 }
 
-// readMemory reads memory as far as there is some.
+// readMemory reads memory up to the first byte that cannot be read.
 func (a *adapter) readMemory(
 	ctx context.Context, args godap.ReadMemoryArguments,
 ) (body godap.ReadMemoryResponseBody, err error) {
-	at, err := address(args.MemoryReference, args.Offset)
+	at, err := parseAddress(args.MemoryReference, args.Offset)
 	if err != nil {
 		return body, err
 	}
 	if args.Count < 0 || args.Count > maxMemory {
-		return body, fmt.Errorf("%d bytes: it is 0 to %d", args.Count, maxMemory)
+		return body, fmt.Errorf("%d bytes: it must be 0 to %d", args.Count, maxMemory)
 	}
 	var data []byte
-	err = a.reading(ctx, func(t callbacks.Target) error {
-		data = readable(t, at, args.Count)
+	err = a.withTarget(ctx, func(t callbacks.Target) error {
+		data = readPages(t, at, args.Count)
 		return nil
 	})
 	body.Address, body.Data = picture.Hex(at).String(), base64.StdEncoding.EncodeToString(data)
@@ -55,12 +55,11 @@ func (a *adapter) readMemory(
 	return body, err
 }
 
-// pageSize is the size in which memory is mapped, or a part of it.
+// pageSize is the size of a page, or a fraction of it.
 const pageSize = 4 << 10
 
-// readable reads up to n bytes, page by page, and returns those before the first that cannot
-// be read.
-func readable(mem callbacks.Memory, at uint64, n int) []byte {
+// readPages reads up to n bytes, page by page, and returns those before the first page that cannot be read.
+func readPages(mem callbacks.Memory, at uint64, n int) []byte {
 	data := make([]byte, n)
 	done := 0
 	for done < n {
@@ -82,30 +81,31 @@ func readable(mem callbacks.Memory, at uint64, n int) []byte {
 	return data[:done]
 }
 
-// disassemble decodes code. The protocol asks for exactly as many instructions as are named,
-// some of them maybe before the address.
+// disassemble decodes code. The protocol requires exactly as many instructions as requested; some of them may
+// be before the address.
 func (a *adapter) disassemble(
 	ctx context.Context, args godap.DisassembleArguments,
 ) (body godap.DisassembleResponseBody, err error) {
-	at, err := address(args.MemoryReference, args.Offset)
+	at, err := parseAddress(args.MemoryReference, args.Offset)
 	if err != nil {
 		return body, err
 	}
 	skip := args.InstructionOffset
 	if args.InstructionCount < 0 || args.InstructionCount > maxInstructions || max(skip, -skip) > maxInstructions {
-		return body, fmt.Errorf("%d instructions, %d on: %d is the most", args.InstructionCount, skip, maxInstructions)
+		return body, fmt.Errorf("%d instructions from offset %d: the limit is %d", args.InstructionCount, skip,
+			maxInstructions)
 	}
-	err = a.reading(ctx, func(t callbacks.Target) error {
-		d := disassembler{arch: t.Arch(), mem: t, starts: a.view.codeBefore(at)}
+	err = a.withTarget(ctx, func(t callbacks.Target) error {
+		d := disassembler{arch: t.Arch(), mem: t, starts: a.view.codeStarts(at)}
 		body.Instructions = d.list(at, skip, args.InstructionCount)
 		return nil
 	})
 	return body, err
 }
 
-// codeBefore are addresses before at where instructions are known to begin: entries of
-// functions, and places on stacks; descending.
-func (v *view) codeBefore(at uint64) []uint64 {
+// codeStarts returns addresses before at that are known starts of instructions: entries of functions, and
+// return addresses on stacks; in descending order.
+func (v *view) codeStarts(at uint64) []uint64 {
 	var out []uint64
 	add := func(h *picture.Hex) {
 		if h != nil && uint64(*h) <= at {
@@ -126,13 +126,13 @@ func (v *view) codeBefore(at uint64) []uint64 {
 type disassembler struct {
 	arch   callbacks.Arch
 	mem    callbacks.Memory
-	starts []uint64 // where instructions begin, descending
+	starts []uint64 // starts of instructions, descending
 }
 
-// longest is the length of the longest instruction in bytes.
+// longest is the length of the longest instruction, in bytes.
 const longest = 15
 
-// list is n instructions, the first of them skip after that at an address.
+// list returns n instructions, of which the first is skip instructions after an address.
 func (d *disassembler) list(at uint64, skip, n int) []godap.DisassembledInstruction {
 	out := []godap.DisassembledInstruction{}
 	if skip < 0 {
@@ -150,8 +150,8 @@ func (d *disassembler) list(at uint64, skip, n int) []godap.DisassembledInstruct
 	return out
 }
 
-// before are the n instructions before an address. Where the code is not known to begin they
-// are told to be none.
+// before returns the n instructions before an address. If no start of an instruction is known there, they are
+// marked invalid.
 func (d *disassembler) before(at uint64, n int) []godap.DisassembledInstruction {
 	var list []godap.DisassembledInstruction
 	for _, start := range d.starts {
@@ -179,10 +179,10 @@ func (d *disassembler) before(at uint64, n int) []godap.DisassembledInstruction 
 	return append(missing, list...)
 }
 
-// decode decodes an instruction; size is where the next begins.
+// decode decodes an instruction. size is its length.
 func (d *disassembler) decode(at uint64) (out godap.DisassembledInstruction, size int) {
 	out.Address = picture.Hex(at).String()
-	code := readable(d.mem, at, longest)
+	code := readPages(d.mem, at, longest)
 	if len(code) == 0 {
 		out.Instruction = "(not readable)"
 		return out, 1
@@ -193,7 +193,7 @@ func (d *disassembler) decode(at uint64) (out godap.DisassembledInstruction, siz
 	return out, size
 }
 
-// text is an instruction as assemblers write it.
+// text returns an instruction in assembler syntax.
 func (d *disassembler) text(code []byte, at uint64) (string, int) {
 	if d.arch == callbacks.ArchAArch64 {
 		if inst, err := arm64asm.Decode(code); err == nil {

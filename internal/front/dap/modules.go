@@ -15,12 +15,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// modules lists the executable and the libraries of the target.
+// modules returns the executable and the libraries of the target.
 func (a *adapter) modules(
 	ctx context.Context, args godap.ModulesArguments,
 ) (body godap.ModulesResponseBody, err error) {
 	all := []godap.Module{}
-	err = a.reading(ctx, func(t callbacks.Target) error {
+	err = a.withTarget(ctx, func(t callbacks.Target) error {
 		l, ok := t.(callbacks.ModuleLister)
 		if !ok {
 			return session.ErrNoMemory
@@ -46,7 +46,7 @@ func (a *adapter) modules(
 	return godap.ModulesResponseBody{Modules: all[from:to], TotalModules: len(all)}, err
 }
 
-// module is a module as the client sees it. Frames name modules by their base names.
+// module returns a module in the protocol's form. Frames name modules by their base names.
 func (v *view) module(m *callbacks.Module) godap.Module {
 	out := godap.Module{
 		Id: filepath.Base(m.Path), Name: filepath.Base(m.Path), Path: m.Path, IsUserCode: m.Main,
@@ -69,7 +69,7 @@ func (v *view) module(m *callbacks.Module) godap.Module {
 	return out
 }
 
-// runtimes are the modules that the picture has, for a target that is read elsewhere.
+// runtimes returns the modules of the picture, for a target that a server or a debugger reads.
 func (v *view) runtimes() []godap.Module {
 	out := []godap.Module{}
 	for _, r := range v.pic.Runtimes {
@@ -79,7 +79,7 @@ func (v *view) runtimes() []godap.Module {
 	return out
 }
 
-// loadedSources lists the source files of which there are frames.
+// loadedSources returns the source files of all frames.
 func (v *view) loadedSources(context.Context, nothing) (godap.LoadedSourcesResponseBody, error) {
 	var files []string
 	note := func(fs []picture.Frame) {

@@ -12,18 +12,18 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// node is a variable as the client sees it: a value, and maybe parts.
+// node is a variable in the client's form: a value, and possibly parts.
 type node struct {
 	name, value string
 	typ         string
-	eval        string // what to type for it, if it can be asked for
-	memory      string // its address
-	kind        string // of the protocol's kinds of variables, if it is one of these
+	eval        string // expression for the value, if there is one
+	memory      string // address
+	kind        string // one of the protocol's kinds of variables, or empty
 	parts       func() ([]node, error)
-	count       int // of parts, if it is known and they are numbered
+	count       int // number of parts, if it is known and they are numbered
 }
 
-// variable tells the client of a node.
+// variable returns a node as a variable of the protocol.
 func (v *view) variable(n node) godap.Variable {
 	out := godap.Variable{
 		Name: n.name, Value: n.value, Type: n.typ, EvaluateName: n.eval, MemoryReference: n.memory,
@@ -34,31 +34,29 @@ func (v *view) variable(n node) godap.Variable {
 	return out
 }
 
-// these are parts that are there.
-func these(list []node) func() ([]node, error) {
+// fixedParts returns a function that returns existing parts.
+func fixedParts(list []node) func() ([]node, error) {
 	return func() ([]node, error) { return list, nil }
 }
 
-// maxNodes bounds the variables with parts that a client may ask for.
+// maxNodes bounds the variables with parts that a client may request.
 const maxNodes = 1 << 18
 
-// refer gives a node with parts the number by which the client asks for them; 0 for one
-// without.
+// refer assigns a node with parts the number with which the client requests them; 0 for a node without parts.
 func (v *view) refer(n node) int {
 	if n.parts == nil {
 		return 0
 	}
 	if len(v.nodes) == maxNodes {
-		clear(v.nodes) // who has asked for so many knows none of them any more
+		clear(v.nodes) // a client that requested so many does not know them any more
 	}
 	id := v.ids.next()
 	v.nodes[id] = n
 	return id
 }
 
-// fields are the parts of a structure of a picture, by the names of its JSON form; those in
-// skip are left out. What is missing in the picture is missing here. prefix is what to type
-// before the name of one.
+// fields returns the members of a structure of a picture, by their names in JSON, without those in skip.
+// Members that are unset in the picture are left out. prefix is the prefix of the expression for a member.
 func fields(x any, prefix string, skip ...string) []node {
 	s := reflect.ValueOf(x)
 	for s.Kind() == reflect.Pointer {
@@ -83,7 +81,7 @@ func fields(x any, prefix string, skip ...string) []node {
 	return out
 }
 
-// nodeOf is a value of a picture.
+// nodeOf returns the node of a value of a picture.
 func nodeOf(name string, v reflect.Value) node {
 	n := node{name: name}
 	if v.Kind() == reflect.Pointer && !v.IsNil() {
@@ -100,7 +98,7 @@ func nodeOf(name string, v reflect.Value) node {
 	case picture.Code:
 		n.value = codeText(x)
 	default:
-		n.value = text(v)
+		n.value = valueText(v)
 	}
 	switch v.Kind() {
 	case reflect.Struct:
@@ -113,7 +111,7 @@ func nodeOf(name string, v reflect.Value) node {
 	return n
 }
 
-// elements are the parts of a list.
+// elements returns the elements of a list.
 func elements(v reflect.Value) []node {
 	out := make([]node, v.Len())
 	for i := range out {
@@ -122,11 +120,11 @@ func elements(v reflect.Value) []node {
 	return out
 }
 
-// maxText is how many elements of a list its value shows.
+// maxText is the number of elements in the value of a list.
 const maxText = 8
 
-// text is a value in one line.
-func text(v reflect.Value) string {
+// valueText returns a value in one line.
+func valueText(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Struct:
 		return "{…}"
@@ -136,7 +134,7 @@ func text(v reflect.Value) string {
 		}
 		var parts []string
 		for i := range min(v.Len(), maxText) {
-			parts = append(parts, text(v.Index(i)))
+			parts = append(parts, valueText(v.Index(i)))
 		}
 		if v.Len() > maxText {
 			parts = append(parts, "…")
@@ -148,7 +146,7 @@ func text(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// codeText is a function of the program with its construct's line.
+// codeText returns a function of the program with the line of its construct.
 func codeText(c picture.Code) string {
 	s := c.Name
 	if s == "" && c.Address != nil {
@@ -160,7 +158,7 @@ func codeText(c picture.Code) string {
 	return strings.TrimSpace(s)
 }
 
-// frameText is a frame in one line.
+// frameText returns a frame in one line.
 func frameText(p picture.Frame) string {
 	f := frame{Frame: p}
 	s := f.name()

@@ -15,8 +15,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// TestOrder attaches in each order that clients have: the stop comes after both the attach
-// and configurationDone, whichever is first.
+// TestOrder attaches in each order that clients use: the stop follows both the answer to attach and
+// configurationDone.
 func TestOrder(t *testing.T) {
 	for _, order := range [][]string{{"attach", "configurationDone"}, {"configurationDone", "attach"}} {
 		c, ended := serve(t, config())
@@ -50,7 +50,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestRefusals answers what cannot be done with a reason, and goes on.
+// TestRefusals checks the reasons of refused requests; the session continues.
 func TestRefusals(t *testing.T) {
 	c, _ := serve(t, config())
 	refused := func(command string, how any, text string) {
@@ -59,7 +59,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %q, want %q", command, got, text)
 		}
 	}
-	refused("threads", nil, "initialize comes first")
+	refused("threads", nil, "initialize must come first")
 	daptest.Ask[any](c, "initialize", args{"adapterID": "ompd"})
 	refused("initialize", args{"adapterID": "ompd"}, "came before")
 	refused("threads", nil, "nothing is attached")
@@ -73,8 +73,8 @@ func TestRefusals(t *testing.T) {
 	c.Event("stopped")
 	refused("attach", golden(t, "gnu-barrier"), "a target is open")
 	refused("stackTrace", args{"threadId": 1}, "no thread 1")
-	refused("scopes", args{"frameId": 12345}, "earlier look")
-	refused("variables", args{"variablesReference": 12345}, "earlier look")
+	refused("scopes", args{"frameId": 12345}, "earlier snapshot")
+	refused("variables", args{"variablesReference": 12345}, "earlier snapshot")
 	refused("next", args{"threadId": 1}, "a debugger does")
 	b := daptest.Ask[godap.SetBreakpointsResponseBody](c, "setBreakpoints", args{
 		"source": args{"path": "/src/a.c"}, "breakpoints": []args{{"line": 1}, {"line": 2}},
@@ -92,7 +92,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestEmptyLists takes arguments of clients that write nothing as a list.
+// TestEmptyLists accepts the arguments of clients that send an empty list for no arguments.
 func TestEmptyLists(t *testing.T) {
 	c, _ := serve(t, config())
 	daptest.Ask[any](c, "initialize", []int{})
@@ -114,8 +114,7 @@ func TestLines(t *testing.T) {
 	omptest.Equal(t, "column, counted from 0", f.Column, 0)
 }
 
-// TestGarbage sends what is no protocol: the session ends with the reason, told to the client
-// as far as it can be, and the adapter is gone.
+// TestGarbage sends invalid input: the session ends with the reason, which is sent to the client if possible.
 func TestGarbage(t *testing.T) {
 	head := func(n int) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n", n) }
 	for name, bad := range map[string]struct{ bytes, text string }{
@@ -124,7 +123,7 @@ func TestGarbage(t *testing.T) {
 		"negative":        {"Content-Length: -5\r\n\r\n{}", `Content-Length " -5"`},
 		"endless line":    {strings.Repeat("x", 1<<16), "a line of more than"},
 		"endless headers": {strings.Repeat("A: b\r\n", 100), "more than 16 lines"},
-		"100 MB":          {head(100 << 20), "a message of 104857600 bytes: 1048576 is the most"},
+		"100 MB":          {head(100 << 20), "a message of 104857600 bytes: 1048576 is the limit"},
 		"half a message":  {head(100) + `{"seq":`, "within a message of 100 bytes"},
 		"half a header":   {"Content-Le", "before a message"},
 	} {
@@ -145,7 +144,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestNoRequest leaves out what is framed and no request, and goes on.
+// TestNoRequest ignores messages that are not requests; the session continues.
 func TestNoRequest(t *testing.T) {
 	for _, content := range []string{
 		"{", "[]", `"x"`, "{}", `{"type":"event","event":"x"}`, `{"seq":"one","type":"request"}`,
@@ -160,7 +159,7 @@ func TestNoRequest(t *testing.T) {
 	}
 }
 
-// TestGone has the client disappear while the adapter answers: it ends.
+// TestGone makes the client disappear while the adapter answers: the adapter ends.
 func TestGone(t *testing.T) {
 	in, toAdapter := io.Pipe()
 	fromAdapter, out := io.Pipe()
@@ -177,7 +176,7 @@ func TestGone(t *testing.T) {
 	toAdapter.Close()
 }
 
-// TestClosed answers all that was asked before the client closed its end.
+// TestClosed answers all requests that were sent before the client closed its end.
 func TestClosed(t *testing.T) {
 	c, ended := serve(t, config())
 	c.Send("initialize", args{"adapterID": "ompd"})
@@ -193,8 +192,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestCancel cancels a request that waits behind another: it is answered as the protocol
-// says, and the one after it as ever.
+// TestCancel cancels a request that waits for another one. It is answered as the protocol requires, and the one
+// after it normally.
 func TestCancel(t *testing.T) {
 	entered := make(chan struct{})
 	slow := config()

@@ -14,16 +14,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// ProxyConfig is what a proxy needs of the world around it.
+// ProxyConfig contains the functions and options that a proxy needs from its caller.
 type ProxyConfig struct {
 	Config
-	// Debugger is what is known of the adapter behind the proxy.
+	// Debugger describes the adapter.
 	Debugger Debugger
-	// OpenHeld opens a process that the debugger holds; registers asks the debugger for those of its
-	// threads, by LWP and name.
+	// OpenHeld opens a process that the debugger controls. registers requests the registers of its threads from
+	// the debugger, by LWP and name.
 	OpenHeld func(pid int, registers func() map[int]map[string]uint64) (*session.Target, error)
-	// Attach has how targets are opened, and what is shown. Its target is what to look at instead of the
-	// process of the debugger; empty for that.
+	// Attach contains the options of opening and displaying targets. Its target replaces the process of the
+	// debugger if it is set.
 	Attach Attach
 }
 
@@ -31,60 +31,60 @@ type ProxyConfig struct {
 type Link struct {
 	io.Reader
 	io.Writer
-	// Close tells the adapter that no more comes.
+	// Close closes the adapter's input.
 	Close func() error
-	// Ended waits until it has ended, and says how; nil where nobody can know.
+	// Ended waits until the adapter has ended, and returns how; nil if that is not known.
 	Ended func() string
 }
 
-// proxy is between one client and one adapter. One goroutine reads what the client sends, one what the
-// adapter sends; looks have their own.
+// proxy relays between one client and one adapter. One goroutine reads the client's messages, one the
+// adapter's; snapshots have their own.
 type proxy struct {
 	front
 	config  ProxyConfig
 	adapter *outlet
 	life    context.Context // of the session
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	hello   greeting
-	can     map[string]bool // what the adapter can do, by the protocol's names
-	greeted bool            // the adapter has said it
-	asked   map[int]*asked  // requests of the client that are not answered
+	can     map[string]bool // capabilities of the adapter, by the protocol's names
+	greeted bool            // the adapter has sent its capabilities
+	asked   map[int]*asked  // the client's requests without an answer
 	calls   calls
-	stop    *stop // the present one; nil while the program runs
+	stop    *stop // the current stop; nil while the program runs
 	ids     ids
 	told    told
 	breaks  *breaks
 	held
 }
 
-// calls are the requests of the proxy's own that are not answered, by their numbers.
+// calls contains the proxy's own requests without an answer, by their numbers.
 type calls struct {
 	waiting map[int]chan reply
 	last    int
 }
 
-// told is what the client was told.
+// told contains the state that was sent to the client.
 type told struct {
 	looks   int
 	verdict string // the last one
 }
 
-// held is what the debugger holds, as far as it is known, and what is looked at for it.
+// held is the program of the debugger, as far as it is known, and its target.
 type held struct {
 	core  string
 	pid   int
-	local bool // pid is of this machine
+	local bool // pid is a process of this machine
 
 	looking sync.Mutex // guards target
 	target  *session.Target
 }
 
-// asked is a request of the client that is with the adapter.
+// asked is a request of the client that the adapter has not answered.
 type asked struct {
 	packet
-	answer func(text []byte, body span) []edit // changes its answer; nil passes it as it is
-	stop   *stop                               // at which it was asked
+	answer func(text []byte, body span) []edit // edits the answer; nil passes it unchanged
+	stop   *stop                               // stop at the time of the request
 }
 
 // reply is the answer to a request of the proxy's own.
@@ -93,16 +93,16 @@ type reply struct {
 	err  error
 }
 
-// errNoAdapter is the answer to what was asked when the adapter ended.
+// errNoAdapter is the answer to a request if the adapter has ended.
 var errNoAdapter = errors.New("the debug adapter has ended")
 
-// Proxy passes messages between a client and an adapter, byte for byte, and adds what is known of OpenMP,
-// until one of them ends. Its error says what was wrong.
+// Proxy relays messages between a client and an adapter, byte for byte, and adds OpenMP's state, until one of
+// them ends. It returns an error if the input of one of them is invalid.
 func Proxy(ctx context.Context, in io.Reader, out io.Writer, adapter Link, c ProxyConfig) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := &proxy{
-		front: front{client: &outlet{w: out}, noted: c.noted}, config: c,
+		front: front{client: &outlet{w: out}, logPanic: c.logPanic}, config: c,
 		adapter: &outlet{w: adapter.Writer}, life: ctx, asked: map[int]*asked{},
 		calls: calls{waiting: map[int]chan reply{}}, can: map[string]bool{}, ids: ids{last: ownIDs},
 		held: held{core: string(c.Attach.Target)},
@@ -112,41 +112,41 @@ func Proxy(ctx context.Context, in io.Reader, out io.Writer, adapter Link, c Pro
 	client, server := make(chan error, 1), make(chan error, 1)
 	go func() {
 		from := newRawReader("the client", in)
-		client <- p.contained(func() error { return p.relay(from, p.adapter, p.fromClient) })
+		client <- p.contain(func() error { return p.relay(from, p.adapter, p.fromClient) })
 	}()
 	go func() {
 		from := newRawReader("the debug adapter", adapter)
-		server <- p.contained(func() error { return p.relay(from, p.client, p.fromAdapter) })
+		server <- p.contain(func() error { return p.relay(from, p.client, p.fromAdapter) })
 	}()
 	select {
 	case err := <-client:
-		// What the client asked before it closed its end is still answered, as far as the adapter does.
-		err = errors.Join(noEnd(err), adapter.Close())
+		// Requests that the client sent before it closed its end are still answered, if the adapter does so.
+		err = errors.Join(ignoreEnd(err), adapter.Close())
 		select {
 		case <-server:
 		case <-time.After(lastAnswers):
 		}
 		return err
 	case err := <-server:
-		return p.lost(noEnd(err), adapter)
+		return p.reportEnd(ignoreEnd(err), adapter)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// lastAnswers is how long is waited for an adapter to end whose client has gone.
+// lastAnswers is the time to wait for the end of an adapter after its client has disconnected.
 const lastAnswers = 5 * time.Second
 
-// noEnd takes the end of a connection between two messages for no error.
-func noEnd(err error) error {
+// ignoreEnd returns nil for the end of a connection between two messages.
+func ignoreEnd(err error) error {
 	if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
 	}
 	return err
 }
 
-// lost tells the client that the adapter has ended.
-func (p *proxy) lost(err error, adapter Link) error {
+// reportEnd informs the client that the adapter has ended.
+func (p *proxy) reportEnd(err error, adapter Link) error {
 	how := ""
 	if closeErr := adapter.Close(); adapter.Ended != nil && closeErr == nil {
 		how = adapter.Ended()
@@ -168,12 +168,12 @@ func (p *proxy) lost(err error, adapter Link) error {
 	if err != nil {
 		text += ": " + err.Error()
 	}
-	p.client.say(important, text)
-	p.client.tell("terminated", nil)
+	p.client.print(important, text)
+	p.client.sendEvent("terminated", nil)
 	return errors.New(text)
 }
 
-// close ends what the proxy has begun.
+// close ends the goroutines of the proxy.
 func (p *proxy) close() {
 	p.mu.Lock()
 	p.leave()
@@ -186,7 +186,7 @@ func (p *proxy) close() {
 	}
 }
 
-// packet is what is looked at of each request.
+// packet contains the parsed members of a request.
 type packet struct {
 	Seq       int             `json:"seq"`
 	Type      string          `json:"type"`
@@ -194,7 +194,7 @@ type packet struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// message is what is looked at of each message.
+// message contains the parsed members of any message.
 type message struct {
 	packet
 	Event      string `json:"event"`
@@ -202,7 +202,7 @@ type message struct {
 	Success    bool   `json:"success"`
 }
 
-// relay passes messages on until there are no more. handle changes one, or takes it: then it is nil.
+// relay passes messages until there are no more. handle returns the changed message, or nil to drop it.
 func (p *proxy) relay(from *rawReader, to *outlet, handle func(m *message, text []byte) []byte) error {
 	for {
 		r, err := from.read()
@@ -217,7 +217,7 @@ func (p *proxy) relay(from *rawReader, to *outlet, handle func(m *message, text 
 			continue
 		}
 		text := r.content
-		_ = p.contained(func() error { // what it cannot change passes as it is
+		_ = p.contain(func() error { // a message that cannot be changed passes unchanged
 			text = handle(&m, r.content)
 			return nil
 		})
@@ -234,7 +234,7 @@ func (p *proxy) relay(from *rawReader, to *outlet, handle func(m *message, text 
 	}
 }
 
-// call asks the adapter something of the proxy's own, and waits for the answer.
+// call sends the adapter a request of the proxy's own, and waits for the answer.
 func (p *proxy) call(ctx context.Context, command string, arguments any) ([]byte, error) {
 	answer := make(chan reply, 1)
 	p.mu.Lock()
@@ -242,7 +242,7 @@ func (p *proxy) call(ctx context.Context, command string, arguments any) ([]byte
 	seq := ownIDs + p.calls.last
 	p.calls.waiting[seq] = answer
 	p.mu.Unlock()
-	p.adapter.put(encoded(map[string]any{"seq": seq, "type": "request", "command": command, "arguments": arguments}))
+	p.adapter.put(encode(map[string]any{"seq": seq, "type": "request", "command": command, "arguments": arguments}))
 	select {
 	case r := <-answer:
 		return r.text, r.err

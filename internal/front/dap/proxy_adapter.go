@@ -16,15 +16,15 @@ import (
 func (p *proxy) fromAdapter(m *message, text []byte) []byte {
 	switch m.Type {
 	case "event":
-		return p.event(m.Event, text)
+		return p.handleEvent(m.Event, text)
 	case "response":
-		return p.replied(m, text)
+		return p.handleReply(m, text)
 	}
 	return text
 }
 
-// replied handles an answer of the adapter.
-func (p *proxy) replied(m *message, text []byte) []byte {
+// handleReply handles an answer of the adapter.
+func (p *proxy) handleReply(m *message, text []byte) []byte {
 	p.mu.Lock()
 	if answer, ours := p.calls.waiting[m.RequestSeq]; ours {
 		delete(p.calls.waiting, m.RequestSeq)
@@ -40,52 +40,52 @@ func (p *proxy) replied(m *message, text []byte) []byte {
 	delete(p.asked, m.RequestSeq)
 	defer p.mu.Unlock()
 	if p.stop != nil {
-		p.stop.wait()
+		p.stop.postpone()
 	}
 	switch {
 	case q == nil:
 		return text
 	case !m.Success:
 		if slices.Contains(resumes, q.Command) && q.stop != nil && p.stop == nil {
-			p.halted() // it stands as before
+			p.handleHalt() // it is stopped as before
 		}
 		return text
 	case q.answer == nil:
 		return text
 	}
-	if s := q.stop; s != nil && s == p.stop && !s.over() {
-		if s.eager || s.begun() {
-			p.begin(func() { p.late(q, text) })
+	if s := q.stop; s != nil && s == p.stop && !s.isOver() {
+		if s.eager || s.hasBegun() {
+			p.spawn(func() { p.answerLate(q, text) })
 			return nil
 		}
 		s.plain = true
 	}
-	return p.changed(q, text)
+	return p.editAnswer(q, text)
 }
 
-// changed is an answer with what is added. The caller holds mu.
-func (p *proxy) changed(q *asked, text []byte) []byte {
-	body, ok := within(text, "body")
+// editAnswer returns an answer with the additions. The caller holds mu.
+func (p *proxy) editAnswer(q *asked, text []byte) []byte {
+	body, ok := findValue(text, "body")
 	if !ok {
 		return text
 	}
 	better := text
-	_ = p.contained(func() error { // an answer that cannot be changed passes as it is
-		better = edited(text, q.answer(text, body))
+	_ = p.contain(func() error { // an answer that cannot be changed passes unchanged
+		better = applyEdits(text, q.answer(text, body))
 		return nil
 	})
 	return better
 }
 
-// Patience with looks that are not done yet when a client asks: for a client that can be told later to ask
-// again, and for one that cannot.
+// Time to wait for a snapshot in progress when a client sends a request: for a client that can be asked later
+// to refresh, and for one that cannot.
 const (
 	patience     = 8 * time.Millisecond
 	longPatience = 2 * time.Second
 )
 
-// late gives an answer when the look is done, or as it is if that takes too long.
-func (p *proxy) late(q *asked, text []byte) {
+// answerLate sends an answer when the snapshot is done, or unchanged if that takes too long.
+func (p *proxy) answerLate(q *asked, text []byte) {
 	p.mu.Lock()
 	wait := longPatience
 	if p.hello.SupportsInvalidatedEvent {
@@ -101,60 +101,60 @@ func (p *proxy) late(q *asked, text []byte) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !q.stop.over() {
+	if !q.stop.isOver() {
 		q.stop.plain = true
 	}
-	p.client.put(p.changed(q, text))
+	p.client.put(p.editAnswer(q, text))
 }
 
-// event handles an event of the adapter.
-func (p *proxy) event(name string, text []byte) []byte {
+// handleEvent handles an event of the adapter.
+func (p *proxy) handleEvent(name string, text []byte) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	body, _ := within(text, "body")
+	body, _ := findValue(text, "body")
 	switch name {
 	case "process":
-		e := valueOf[godap.ProcessEventBody](text, body)
+		e := decodeAt[godap.ProcessEventBody](text, body)
 		p.local = e.SystemProcessId != 0
 		if p.local {
 			p.pid = e.SystemProcessId
 		}
 		p.breaks.stale = true
 	case "capabilities":
-		at, _ := within(text, "body", "capabilities")
+		at, _ := findValue(text, "body", "capabilities")
 		p.learn(text, at)
 	case "stopped":
-		return p.stoppedAt(text, body)
+		return p.handleStopped(text, body)
 	case "continued", "exited", "terminated":
 		p.leave()
 	}
 	return text
 }
 
-// stoppedAt passes the event of a stop, and begins to look. Each thread may have one of its own.
-func (p *proxy) stoppedAt(text []byte, body span) []byte {
-	e := valueOf[godap.StoppedEventBody](text, body)
+// handleStopped passes the event of a stop, and starts a snapshot. Each thread may have an event of its own.
+func (p *proxy) handleStopped(text []byte, body span) []byte {
+	e := decodeAt[godap.StoppedEventBody](text, body)
 	if p.stop != nil && p.stop.kept != nil { // of another thread, at the same stop
 		p.stop.kept = append(p.stop.kept, text)
 		return nil
 	}
-	if at := p.breaks.placed(e.HitBreakpointIds); at != nil && p.stop == nil && e.AllThreadsStopped {
+	if at := p.breaks.placedConstructs(e.HitBreakpointIds); at != nil && p.stop == nil && e.AllThreadsStopped {
 		p.breaks.consider(text, e, at)
 		return nil
 	}
 	if hit := p.breaks.hitText(e.HitBreakpointIds); hit != "" {
-		p.client.say(console, hit)
+		p.client.print(console, hit)
 	}
 	if e.AllThreadsStopped || p.core != "" {
-		p.halted()
+		p.handleHalt()
 	}
 	return text
 }
 
-// learn notes what the adapter can do.
+// learn records the capabilities of the adapter.
 func (p *proxy) learn(text []byte, object span) {
-	for name, at := range members(text, object) {
-		if v := valueOf[any](text, at); v != nil {
+	for name, at := range findMembers(text, object) {
+		if v := decodeAt[any](text, at); v != nil {
 			b, isBool := v.(bool)
 			p.can[name] = b || !isBool
 		}
@@ -162,51 +162,51 @@ func (p *proxy) learn(text []byte, object span) {
 	p.greeted = true
 }
 
-// initialized adds what the proxy can do to what the adapter can.
-func (p *proxy) initialized(text []byte, body span) []edit {
+// addCapabilities adds the proxy's capabilities to those of the adapter.
+func (p *proxy) addCapabilities(text []byte, body span) []edit {
 	p.learn(text, body)
 	if !p.can["supportsInstructionBreakpoints"] {
 		return nil
 	}
 	var more [][]byte
 	var edits []edit
-	can := members(text, body)
+	can := findMembers(text, body)
 	if at, ok := can["supportsFunctionBreakpoints"]; !ok {
 		more = append(more, newMember("supportsFunctionBreakpoints", true))
 	} else if !p.can["supportsFunctionBreakpoints"] {
-		edits = append(edits, replaced(text, at, "supportsFunctionBreakpoints", true))
+		edits = append(edits, replaceValue(text, at, "supportsFunctionBreakpoints", true))
 	}
 	at, ok := can["exceptionBreakpointFilters"]
-	list := items(text, at)
+	list := findItems(text, at)
 	if !ok || list == nil {
 		more = append(more, newMember("exceptionBreakpointFilters", constructFilters()))
 	} else {
-		all := came(text, list)
+		all := receivedElements(text, list)
 		for _, f := range constructFilters() {
 			all = append(all, addition(f))
 		}
 		p.breaks.filters = true
-		edits = append(edits, relisted(text, at, list, all))
+		edits = append(edits, replaceList(text, at, list, all))
 	}
 	if more != nil {
-		edits = append(edits, with(text, body, bytes.Join(more, []byte(","))))
+		edits = append(edits, addMembers(text, body, bytes.Join(more, []byte(","))))
 	}
 	return edits
 }
 
 // nameThreads names the threads, and adds those that the debugger does not list.
 func (p *proxy) nameThreads(text []byte, body span) (edits []edit) {
-	v := p.shownNow()
+	v := p.currentView()
 	if v == nil {
 		return nil
 	}
-	at := members(text, body)["threads"]
-	list := items(text, at)
+	at := findMembers(text, body)["threads"]
+	list := findItems(text, at)
 	listedThreads := map[*thread]bool{}
-	all := came(text, list)
+	all := receivedElements(text, list)
 	for i, element := range list {
-		object := members(text, element)
-		id, name := valueOf[int](text, object["id"]), valueOf[string](text, object["name"])
+		object := findMembers(text, element)
+		id, name := decodeAt[int](text, object["id"]), decodeAt[string](text, object["name"])
 		if m := p.config.Debugger.threads; m != nil {
 			if found := m.FindStringSubmatch(name); found != nil {
 				lwp, _ := strconv.Atoi(found[1])
@@ -219,13 +219,13 @@ func (p *proxy) nameThreads(text []byte, body span) (edits []edit) {
 			continue
 		}
 		listedThreads[t] = true
-		better := v.nameOf(t)
+		better := v.threadName(t)
 		if p.config.Debugger.missing {
 			better += " · " + name
 		}
-		e := replaced(text, object["name"], "name", better)
+		e := replaceValue(text, object["name"], "name", better)
 		e.from, e.to = e.from-element.from, e.to-element.from
-		all[i].text = edited(element.of(text), []edit{e})
+		all[i].text = applyEdits(element.slice(text), []edit{e})
 	}
 	if list == nil {
 		return nil
@@ -235,18 +235,18 @@ func (p *proxy) nameThreads(text []byte, body span) (edits []edit) {
 			if !listedThreads[t] && t.LWP != 0 && t.Role != picture.RoleNone {
 				t.id = ownIDs + t.LWP
 				v.byID[t.id] = t
-				all = append(all, addition(godap.Thread{Id: t.id, Name: v.nameOf(t)}))
+				all = append(all, addition(godap.Thread{Id: t.id, Name: v.threadName(t)}))
 			}
 		}
 	}
-	return []edit{relisted(text, at, list, all)}
+	return []edit{replaceList(text, at, list, all)}
 }
 
-// addScopes adds what is known of a frame's thread to the scopes of a frame.
+// addScopes adds OpenMP's scopes of a frame's thread to the scopes of a frame.
 func (p *proxy) addScopes(frame int, text []byte, body span) []edit {
-	v := p.shownNow()
-	at := members(text, body)["scopes"]
-	list := items(text, at)
+	v := p.currentView()
+	at := findMembers(text, body)["scopes"]
+	list := findItems(text, at)
 	if v == nil || list == nil {
 		return nil
 	}
@@ -254,32 +254,32 @@ func (p *proxy) addScopes(frame int, text []byte, body span) []edit {
 	if t == nil {
 		return nil
 	}
-	all := came(text, list)
-	for _, s := range v.scopesOf(t) {
-		all = append(all, addition(scopeOf(v, s)))
+	all := receivedElements(text, list)
+	for _, s := range v.threadScopes(t) {
+		all = append(all, addition(newScope(v, s)))
 	}
-	return []edit{relisted(text, at, list, all)}
+	return []edit{replaceList(text, at, list, all)}
 }
 
-// scopeOf tells the client of a scope.
-func scopeOf(v *view, s node) godap.Scope {
+// newScope returns a scope in the protocol's form.
+func newScope(v *view, s node) godap.Scope {
 	return godap.Scope{Name: s.name, VariablesReference: v.refer(s), PresentationHint: s.kind}
 }
 
-// scopesHere are the scopes of a frame that the debugger does not know.
-func (p *proxy) scopesHere(v *view, frame int) (body godap.ScopesResponseBody, err error) {
+// ownScopes returns the scopes of a frame that the debugger does not have.
+func (p *proxy) ownScopes(v *view, frame int) (body godap.ScopesResponseBody, err error) {
 	f := v.shown[frame]
 	if f == nil {
 		return body, errOld("frame", frame)
 	}
 	body.Scopes = []godap.Scope{}
-	for _, s := range v.scopesOf(f.thread) {
-		body.Scopes = append(body.Scopes, scopeOf(v, s))
+	for _, s := range v.threadScopes(f.thread) {
+		body.Scopes = append(body.Scopes, newScope(v, s))
 	}
 	return body, nil
 }
 
-// threadOf is the thread of a frame, nil if that is not known.
+// threadOf returns the thread of a frame; nil if it is not known.
 func (p *proxy) threadOf(v *view, frame int) *thread {
 	if f := v.shown[frame]; f != nil {
 		return f.thread
@@ -290,22 +290,22 @@ func (p *proxy) threadOf(v *view, frame int) *thread {
 	return nil
 }
 
-// shownNow is what the last look showed, if it is of the present stop.
-func (p *proxy) shownNow() *view {
+// currentView returns the view of the last snapshot, if it is one of the current stop.
+func (p *proxy) currentView() *view {
 	if p.stop == nil {
 		return nil
 	}
 	return p.stop.view
 }
 
-// resultOf is what a command in the debugger's console printed.
+// resultOf returns the output of a command in the debugger's console.
 func resultOf(text []byte) string {
-	at, _ := within(text, "body", "result")
-	return valueOf[string](text, at)
+	at, _ := findValue(text, "body", "result")
+	return decodeAt[string](text, at)
 }
 
-// pictureOf is a picture out of what a debugger's script printed.
-func pictureOf(text []byte, into any) error {
+// parsePicture parses a picture from the output of a debugger's script.
+func parsePicture(text []byte, into any) error {
 	s := resultOf(text)
 	if err := json.Unmarshal([]byte(s), into); err != nil {
 		return errNoResult("report", s)

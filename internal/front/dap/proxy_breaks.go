@@ -15,15 +15,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// breaks are the breakpoints on constructs: they are set by the debugger as breakpoints at instructions, beside
-// those that the client sets there itself.
+// breaks contains the breakpoints on constructs. The debugger sets them as instruction breakpoints, together
+// with those that the client sets itself.
 type breaks struct {
 	p         *proxy
 	filters   bool                // the debugger has filters of its own
-	functions []construct         // asked for by name
-	checked   []construct         // asked for by filters
-	client    []json.RawMessage   // the client's own breakpoints at instructions
-	stale     bool                // they are to be set, anew or for the first time
+	functions []construct         // requested by name
+	checked   []construct         // requested by filters
+	client    []json.RawMessage   // the client's own instruction breakpoints
+	stale     bool                // they must be set (again)
 	set       map[int][]construct // by the debugger's numbers
 	last      int
 }
@@ -36,21 +36,21 @@ type construct struct {
 	id    int // for the client
 }
 
-// constructEvents are the events, by the names of the standard.
+// constructEvents returns the events, by the names of the standard.
 func constructEvents() []string {
 	return []string{"parallel begin", "parallel end", "task begin", "task end", "thread begin", "thread end"}
 }
 
-// when says when the debugger is to stop there, as it understands it.
+// when contains the conditions of a breakpoint, in the debugger's syntax.
 type when struct {
 	Condition    string `json:"condition"`
 	HitCondition string `json:"hitCondition"`
 }
 
-// filterPrefix begins the names of filters that are constructs.
+// filterPrefix is the prefix of the names of filters for constructs.
 const filterPrefix = "ompd/"
 
-// constructFilters offers the events as filters.
+// constructFilters returns the events as filters.
 func constructFilters() []godap.ExceptionBreakpointsFilter {
 	var out []godap.ExceptionBreakpointsFilter
 	for _, e := range constructEvents() {
@@ -63,8 +63,8 @@ func constructFilters() []godap.ExceptionBreakpointsFilter {
 	return out
 }
 
-// parseConstruct reads the name of a breakpoint: "omp parallel", "omp task end at solve.c:31". The error says what it
-// should be.
+// parseConstruct parses the name of a breakpoint: "omp parallel", "omp task end at solve.c:31". The error
+// describes the syntax.
 func parseConstruct(name string) (c construct, ours bool, err error) {
 	what, where, placed := strings.Cut(name, " at ")
 	words := strings.Fields(what)
@@ -76,7 +76,8 @@ func parseConstruct(name string) (c construct, ours bool, err error) {
 		c.event += " begin"
 	}
 	if !slices.Contains(constructEvents(), c.event) {
-		return c, true, fmt.Errorf("%s: it is omp parallel, task or thread, with begin or end, and at FILE:LINE", name)
+		return c, true, fmt.Errorf("%s: it must be omp parallel, task or thread, then begin or end, then at "+
+			"FILE:LINE", name)
 	}
 	if placed {
 		c.at, err = parsePlace(c.event, where)
@@ -84,28 +85,28 @@ func parseConstruct(name string) (c construct, ours bool, err error) {
 	return c, true, err
 }
 
-// errNoInstructions says why there are no breakpoints on constructs.
-var errNoInstructions = errors.New("the debugger sets no breakpoints at instructions, as those on constructs are")
+// errNoInstructions is the error of breakpoints on constructs in a debugger that lacks instruction breakpoints.
+var errNoInstructions = errors.New("breakpoints on constructs need instruction breakpoints, which the debugger lacks")
 
-// request takes what is about constructs out of a request that sets breakpoints, and puts it into the answer.
-// nil says that nothing is left for the debugger, and the request is answered. The caller holds mu.
+// request removes the breakpoints on constructs from a request, and adds them to the answer. It returns nil if
+// nothing is left for the debugger, and answers the request itself. The caller holds mu.
 func (b *breaks) request(q *asked, text []byte) []byte {
 	switch q.Command {
 	case "setInstructionBreakpoints":
-		return b.instructions(q, text)
+		return b.addInstructions(q, text)
 	case "setExceptionBreakpoints":
-		return b.filtered(q, text)
+		return b.removeFilters(q, text)
 	}
-	at, _ := within(text, "arguments", "breakpoints")
-	list := items(text, at)
+	at, _ := findValue(text, "arguments", "breakpoints")
+	list := findItems(text, at)
 	var left [][]byte
 	ours := make([]*godap.Breakpoint, len(list))
 	b.functions = nil
 	for i, element := range list {
-		name := valueOf[string](text, members(text, element)["name"])
+		name := decodeAt[string](text, findMembers(text, element)["name"])
 		c, isOurs, err := parseConstruct(name)
 		if !isOurs {
-			left = append(left, element.of(text))
+			left = append(left, element.slice(text))
 			continue
 		}
 		ours[i] = &godap.Breakpoint{}
@@ -116,31 +117,31 @@ func (b *breaks) request(q *asked, text []byte) []byte {
 			ours[i].Message = err.Error()
 			continue
 		}
-		c = b.numbered(c)
-		c.when = valueOf[when](text, element)
+		c = b.assignID(c)
+		c.when = decodeAt[when](text, element)
 		b.functions = append(b.functions, c)
-		ours[i].Id, ours[i].Message = c.id, "it is set when the program stops with its OpenMP runtime loaded"
+		ours[i].Id, ours[i].Message = c.id, "it will be set when the program stops with its OpenMP runtime loaded"
 	}
-	b.changed()
+	b.update()
 	if !b.p.can["supportsFunctionBreakpoints"] {
 		for i := range ours {
 			if ours[i] == nil {
 				ours[i] = &godap.Breakpoint{Message: "the debugger has no breakpoints on functions"}
 			}
 		}
-		body := godap.SetFunctionBreakpointsResponseBody{Breakpoints: plainList(ours)}
+		body := godap.SetFunctionBreakpointsResponseBody{Breakpoints: compactList(ours)}
 		b.p.client.respond(q.Seq, q.Command, body, nil)
 		return nil
 	}
 	if len(left) == len(list) {
 		return text
 	}
-	q.answer = func(text []byte, body span) []edit { return merged(text, body, ours) }
-	return edited(text, []edit{{at, listed(left)}})
+	q.answer = func(text []byte, body span) []edit { return mergeBreakpoints(text, body, ours) }
+	return applyEdits(text, []edit{{at, encodeList(left)}})
 }
 
-// plainList is a list without gaps.
-func plainList(list []*godap.Breakpoint) []godap.Breakpoint {
+// compactList returns a list without nil elements.
+func compactList(list []*godap.Breakpoint) []godap.Breakpoint {
 	out := make([]godap.Breakpoint, len(list))
 	for i, b := range list {
 		out[i] = *b
@@ -148,14 +149,14 @@ func plainList(list []*godap.Breakpoint) []godap.Breakpoint {
 	return out
 }
 
-// merged puts breakpoints of the proxy's where the client asked for them.
-func merged(text []byte, body span, ours []*godap.Breakpoint) []edit {
-	at, ok := members(text, body)["breakpoints"]
-	list := items(text, at)
+// mergeBreakpoints returns the edits that insert the proxy's breakpoints at their places in the client's list.
+func mergeBreakpoints(text []byte, body span, ours []*godap.Breakpoint) []edit {
+	at, ok := findMembers(text, body)["breakpoints"]
+	list := findItems(text, at)
 	if !ok {
 		return nil
 	}
-	theirs := came(text, list)
+	theirs := receivedElements(text, list)
 	var all []element
 	for _, b := range ours {
 		switch {
@@ -165,53 +166,54 @@ func merged(text []byte, body span, ours []*godap.Breakpoint) []edit {
 			all, theirs = append(all, theirs[0]), theirs[1:]
 		}
 	}
-	return []edit{relisted(text, at, list, all)}
+	return []edit{replaceList(text, at, list, all)}
 }
 
-// numbered gives a breakpoint the number by which the client knows it.
-func (b *breaks) numbered(c construct) construct {
+// assignID assigns a breakpoint the number for the client.
+func (b *breaks) assignID(c construct) construct {
 	b.last++
 	c.id = ownIDs + b.last
 	return c
 }
 
-// filtered takes filters of constructs out of a request: those by name, and those with a condition, which is a place.
-func (b *breaks) filtered(q *asked, text []byte) []byte {
+// removeFilters removes filters of constructs from a request: those by name, and those with a condition, which
+// is a place.
+func (b *breaks) removeFilters(q *asked, text []byte) []byte {
 	var edits []edit
 	var ours []*godap.Breakpoint
 	b.checked = nil
 	for _, key := range []string{"filters", "filterOptions"} {
-		at, _ := within(text, "arguments", key)
+		at, _ := findValue(text, "arguments", key)
 		var left [][]byte
-		list := items(text, at)
+		list := findItems(text, at)
 		for _, e := range list {
-			option := godap.ExceptionFilterOptions{FilterId: valueOf[string](text, e)}
+			option := godap.ExceptionFilterOptions{FilterId: decodeAt[string](text, e)}
 			if key == "filterOptions" {
-				option = valueOf[godap.ExceptionFilterOptions](text, e)
+				option = decodeAt[godap.ExceptionFilterOptions](text, e)
 			}
-			one, isOurs := b.filter(option)
+			one, isOurs := b.addFilter(option)
 			if ours = append(ours, one); !isOurs {
-				left = append(left, e.of(text))
+				left = append(left, e.slice(text))
 			}
 		}
 		if len(left) < len(list) {
-			edits = append(edits, edit{at, listed(left)})
+			edits = append(edits, edit{at, encodeList(left)})
 		}
 	}
-	b.changed()
+	b.update()
 	if !b.filters && b.p.can["supportsInstructionBreakpoints"] {
-		b.p.client.respond(q.Seq, q.Command, nil, nil) // the debugger has none: it may not know the request
+		b.p.client.respond(q.Seq, q.Command, nil, nil) // the debugger has no filters: it may not know the request
 		return nil
 	}
 	if len(edits) == 0 {
 		return text
 	}
-	q.answer = func(text []byte, body span) []edit { return merged(text, body, ours) }
-	return edited(text, edits)
+	q.answer = func(text []byte, body span) []edit { return mergeBreakpoints(text, body, ours) }
+	return applyEdits(text, edits)
 }
 
-// filter takes a filter of a construct, and reports whether it is one.
-func (b *breaks) filter(o godap.ExceptionFilterOptions) (*godap.Breakpoint, bool) {
+// addFilter adds a filter of a construct, and reports whether it is one.
+func (b *breaks) addFilter(o godap.ExceptionFilterOptions) (*godap.Breakpoint, bool) {
 	event, isOurs := strings.CutPrefix(o.FilterId, filterPrefix)
 	if !isOurs {
 		return nil, false
@@ -223,31 +225,31 @@ func (b *breaks) filter(o godap.ExceptionFilterOptions) (*godap.Breakpoint, bool
 			return &godap.Breakpoint{Message: err.Error()}, true
 		}
 	}
-	c = b.numbered(c)
+	c = b.assignID(c)
 	b.checked = append(b.checked, c)
-	return &godap.Breakpoint{Id: c.id, Message: "it is set at the next stop"}, true
+	return &godap.Breakpoint{Id: c.id, Message: "it will be set at the next stop"}, true
 }
 
-// instructions adds the breakpoints on constructs to those that the client sets at instructions.
-func (b *breaks) instructions(q *asked, text []byte) []byte {
-	at, _ := within(text, "arguments", "breakpoints")
+// addInstructions adds the breakpoints on constructs to the client's instruction breakpoints.
+func (b *breaks) addInstructions(q *asked, text []byte) []byte {
+	at, _ := findValue(text, "arguments", "breakpoints")
 	b.client = nil
-	for _, element := range items(text, at) {
-		b.client = append(b.client, element.of(text))
+	for _, element := range findItems(text, at) {
+		b.client = append(b.client, element.slice(text))
 	}
-	b.changed()
+	b.update()
 	return text
 }
 
-// changed has the breakpoints set at the present stop, or at the next. The caller holds mu.
-func (b *breaks) changed() {
+// update makes the debugger set the breakpoints at the current stop, or at the next. The caller holds mu.
+func (b *breaks) update() {
 	b.stale = b.stale || len(b.functions)+len(b.checked)+len(b.set) > 0
-	if s := b.p.stop; s != nil && s.over() && b.stale {
-		b.p.begin(func() { b.apply(s) })
+	if s := b.p.stop; s != nil && s.isOver() && b.stale {
+		b.p.spawn(func() { b.apply(s) })
 	}
 }
 
-// apply has the debugger set the breakpoints on constructs.
+// apply makes the debugger set the breakpoints on constructs.
 func (b *breaks) apply(s *stop) {
 	b.p.mu.Lock()
 	wanted := append(append([]construct(nil), b.functions...), b.checked...)
@@ -267,42 +269,43 @@ func (b *breaks) apply(s *stop) {
 			why = err.Error()
 		}
 		for _, a := range addresses {
-			all = append(all, encoded(godap.InstructionBreakpoint{
+			all = append(all, encode(godap.InstructionBreakpoint{
 				InstructionReference: a.String(), Condition: c.when.Condition, HitCondition: c.when.HitCondition,
 			}))
 			of = append(of, c)
 		}
 		if len(addresses) == 0 {
-			b.p.client.tell("breakpoint", godap.BreakpointEventBody{
+			b.p.client.sendEvent("breakpoint", godap.BreakpointEventBody{
 				Reason: "changed", Breakpoint: godap.Breakpoint{Id: c.id, Message: why},
 			})
 		}
 	}
 	if err == nil && len(wanted) > 0 && (found == nil || len(found.Locations) == 0) {
-		b.later()
+		b.retry()
 	}
 	if all == nil {
 		all = []json.RawMessage{}
 	}
 	text, err := b.p.call(s.ctx, "setInstructionBreakpoints", map[string]any{"breakpoints": all})
 	if err != nil {
-		b.p.client.say(console, "breakpoints on OpenMP's constructs: "+err.Error())
+		b.p.client.print(console, "breakpoints on OpenMP's constructs: "+err.Error())
 		return
 	}
 	b.note(text, of)
 }
 
-// later has the breakpoints set at the next stop, too: the program has no runtime yet, or one that was not called.
-func (b *breaks) later() {
+// retry makes the debugger set the breakpoints at the next stop again: the program has no runtime yet, or one
+// that was not called.
+func (b *breaks) retry() {
 	b.p.mu.Lock()
 	defer b.p.mu.Unlock()
 	b.stale = true
 }
 
-// note notes the numbers that the debugger gave the last of its breakpoints at instructions.
+// note records the numbers that the debugger gave the last of its instruction breakpoints.
 func (b *breaks) note(text []byte, of []construct) {
-	at, _ := within(text, "body", "breakpoints")
-	list := valueOf[[]godap.Breakpoint](text, at)
+	at, _ := findValue(text, "body", "breakpoints")
+	list := decodeAt[[]godap.Breakpoint](text, at)
 	if len(list) < len(of) {
 		return
 	}
@@ -313,17 +316,17 @@ func (b *breaks) note(text []byte, of []construct) {
 	told := map[int]bool{}
 	for i, c := range of {
 		b.set[list[i].Id] = append(b.set[list[i].Id], c)
-		if told[c.id] { // an event may pass several places
+		if told[c.id] { // an event may have several addresses
 			continue
 		}
 		told[c.id] = true
 		now := list[i]
 		now.Id = c.id
-		b.p.client.tell("breakpoint", godap.BreakpointEventBody{Reason: "changed", Breakpoint: now})
+		b.p.client.sendEvent("breakpoint", godap.BreakpointEventBody{Reason: "changed", Breakpoint: now})
 	}
 }
 
-// locations are where runtimes pass the events.
+// locations returns the addresses at which runtimes pass the events.
 func (b *breaks) locations(s *stop, wanted bool) (*picture.Breakpoints, error) {
 	if !wanted {
 		return nil, nil
@@ -334,11 +337,11 @@ func (b *breaks) locations(s *stop, wanted bool) (*picture.Breakpoints, error) {
 	if err != nil {
 		return nil, err
 	}
-	return breakpointsOf(s.ctx, t)
+	return requestBreakpoints(s.ctx, t)
 }
 
-// breakpointsOf asks a target where its runtimes can be stopped.
-func breakpointsOf(ctx context.Context, t *session.Target) (*picture.Breakpoints, error) {
+// requestBreakpoints asks a target for the breakpoint locations of its runtimes.
+func requestBreakpoints(ctx context.Context, t *session.Target) (*picture.Breakpoints, error) {
 	q := session.Question{Breakpoints: true, Parts: inspect.Parts{}, Budget: session.DefaultBudget}
 	answer, err := t.Look(ctx, q)
 	if err != nil {
@@ -347,8 +350,8 @@ func breakpointsOf(ctx context.Context, t *session.Target) (*picture.Breakpoints
 	return answer.Breakpoints, answer.Close()
 }
 
-// sites are the addresses that an event passes, and why there are none. What stands for an event in GNU's runtime is a
-// function that the program calls, and GCC gives these calls no line of the construct.
+// sites returns the addresses that an event passes, or the reason why there are none. In GNU's runtime an event
+// is represented by a function that the program calls, and GCC gives these calls no line of the construct.
 func sites(found *picture.Breakpoints, c construct) (addresses []picture.Hex, why string) {
 	why = "the program has no OpenMP runtime yet"
 	if found == nil {
@@ -359,7 +362,7 @@ func sites(found *picture.Breakpoints, c construct) (addresses []picture.Hex, wh
 		switch {
 		case l.Name != name:
 		case l.Source == "equivalent" && c.at != nil:
-			why = "GCC's debug information does not tell which construct calls GNU's runtime: leave the place out"
+			why = "GCC's debug information does not link calls of GNU's runtime to constructs: leave out the place"
 		case len(l.Sites) > 0:
 			addresses = append(addresses, l.Sites...)
 		case l.Active && l.Address != nil:
@@ -373,7 +376,7 @@ func sites(found *picture.Breakpoints, c construct) (addresses []picture.Hex, wh
 	return addresses, why
 }
 
-// hitText says which events a stop is at; empty for none.
+// hitText returns the events of a stop; "" if there are none.
 func (b *breaks) hitText(ids []int) string {
 	for _, id := range ids {
 		for _, c := range b.set[id] {

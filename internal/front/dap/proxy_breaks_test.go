@@ -14,10 +14,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestProxyBreaks turns breakpoints on constructs into such at instructions, beside the client's own.
+// TestProxyBreaks sets breakpoints on constructs as instruction breakpoints, together with the client's own.
 func TestProxyBreaks(t *testing.T) {
-	core, _ := lookedAt(t, "llvm-deadlock")
-	e := between(t, dap.ProxyConfig{
+	core, _ := goldenPicture(t, "llvm-deadlock")
+	e := startProxy(t, dap.ProxyConfig{
 		Attach: dap.Attach{
 			Target: dap.Name(core["target"].(string)), Exe: core["exe"].(string), Sysroot: core["sysroot"].(string),
 		},
@@ -71,10 +71,10 @@ func TestProxyBreaks(t *testing.T) {
 	}
 }
 
-// TestProxyFilters takes filters of constructs out of both lists that clients send, with their places, and leaves the
-// debugger its own.
+// TestProxyFilters removes filters of constructs from both lists that clients send, with their places, and
+// leaves the debugger's own filters.
 func TestProxyFilters(t *testing.T) {
-	e := between(t, dap.ProxyConfig{})
+	e := startProxy(t, dap.ProxyConfig{})
 	const theirs = `{"supportsInstructionBreakpoints":true,"supportsExceptionFilterOptions":true, ` +
 		`"exceptionBreakpointFilters": [ {"filter":"throw","label":"Throw"} ] }`
 	offered := e.greet(theirs)

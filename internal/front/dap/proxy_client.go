@@ -12,8 +12,8 @@ import (
 	godap "github.com/google/go-dap"
 )
 
-// needs are requests of the protocol that an adapter need not know, with what it says if it does. One that it
-// has not said is not sent: there are adapters that end of a request that they do not know.
+// needs maps optional requests of the protocol to the capability that an adapter announces for them. A request
+// without its capability is not sent, because some adapters end after a request that they do not know.
 func needs() map[string]string {
 	return map[string]string{
 		"breakpointLocations": "supportsBreakpointLocationsRequest", "cancel": "supportsCancelRequest",
@@ -32,13 +32,13 @@ func needs() map[string]string {
 	}
 }
 
-// resumes are the requests after which the program runs.
+// resumes lists the requests after which the program runs.
 var resumes = []string{
 	"continue", "next", "stepIn", "stepOut", "stepBack", "reverseContinue", "goto", "restart", "restartFrame",
 	"disconnect", "terminate",
 }
 
-// subject is what a request is about.
+// subject contains the numbers in a request.
 type subject struct {
 	ThreadID           int    `json:"threadId"`
 	FrameID            int    `json:"frameId"`
@@ -47,8 +47,8 @@ type subject struct {
 	Context            string `json:"context"`
 }
 
-// own reports whether it is about something that only the proxy knows.
-func (s subject) own() bool {
+// isOwn reports whether a number belongs to the proxy.
+func (s subject) isOwn() bool {
 	return s.ThreadID >= ownIDs || s.FrameID >= ownIDs || s.VariablesReference >= ownIDs
 }
 
@@ -59,7 +59,7 @@ func (p *proxy) fromClient(m *message, text []byte) []byte {
 	}
 	var about subject
 	_ = json.Unmarshal(m.Arguments, &about)
-	if p.answered(&m.packet, about) {
+	if p.answerOwn(&m.packet, about) {
 		return nil
 	}
 	p.mu.Lock()
@@ -69,7 +69,7 @@ func (p *proxy) fromClient(m *message, text []byte) []byte {
 		return nil
 	}
 	if p.stop != nil {
-		p.stop.wait()
+		p.stop.postpone()
 		p.stop.wanted = p.stop.wanted || m.Command == "pause"
 	}
 	q := &asked{packet: m.packet, stop: p.stop}
@@ -84,16 +84,16 @@ func (p *proxy) fromClient(m *message, text []byte) []byte {
 	return text
 }
 
-// prepare says how the answer to a request is changed, and changes the request where that needs it. nil says
-// that it is answered and not passed on. The caller holds mu.
+// prepare sets the edits of the answer to a request, and changes the request if necessary. It returns nil if
+// the request is answered and not passed. The caller holds mu.
 func (p *proxy) prepare(q *asked, about subject, text []byte) []byte {
 	switch q.Command {
 	case "initialize":
 		p.hello = greeting{LinesStartAt1: true}
 		_ = json.Unmarshal(q.Arguments, &p.hello)
-		q.answer = p.initialized
+		q.answer = p.addCapabilities
 	case "launch", "attach":
-		p.core, p.pid = cmp.Or(p.core, coreOf(q.Arguments)), cmp.Or(pidOf(q.Arguments), p.pid)
+		p.core, p.pid = cmp.Or(p.core, corePath(q.Arguments)), cmp.Or(processID(q.Arguments), p.pid)
 	case "threads":
 		q.answer = p.nameThreads
 	case "stackTrace":
@@ -106,21 +106,21 @@ func (p *proxy) prepare(q *asked, about subject, text []byte) []byte {
 	return text
 }
 
-// answered answers a request that is the proxy's, and reports whether it is.
-func (p *proxy) answered(r *packet, about subject) bool {
+// answerOwn answers a request for the proxy, and reports whether it is one.
+func (p *proxy) answerOwn(r *packet, about subject) bool {
 	words := strings.Fields(about.Expression)
 	console := r.Command == "evaluate" && len(words) > 0 && words[0] == command && p.verbIsOurs(words[1:])
 	switch {
 	case strings.HasPrefix(r.Command, "ompd/"):
 	case console, r.Command == "evaluate" && strings.HasPrefix(about.Expression, omp):
-	case about.own():
+	case about.isOwn():
 	default:
 		return false
 	}
 	seq, name, arguments := r.Seq, r.Command, r.Arguments
-	p.begin(func() {
+	p.spawn(func() {
 		var body any
-		err := p.contained(func() (err error) {
+		err := p.contain(func() (err error) {
 			if console {
 				body, err = p.console(p.life, words[1:])
 			} else {
@@ -136,7 +136,7 @@ func (p *proxy) answered(r *packet, about subject) bool {
 	return true
 }
 
-// verbIsOurs reports whether the words after omp are answered here and not by the debugger.
+// verbIsOurs reports whether the words after omp are answered by the proxy and not by the debugger.
 func (p *proxy) verbIsOurs(words []string) bool {
 	if !p.config.Debugger.ownVerbs {
 		return true
@@ -147,7 +147,7 @@ func (p *proxy) verbIsOurs(words []string) bool {
 	return here && len(words) > 0 && slices.Contains(p.config.Verbs, words[0])
 }
 
-// console runs a verb on what the debugger holds.
+// console runs a verb on the debugger's program.
 func (p *proxy) console(ctx context.Context, words []string) (body godap.EvaluateResponseBody, err error) {
 	if len(words) == 0 {
 		words = []string{"report"}
@@ -157,7 +157,7 @@ func (p *proxy) console(ctx context.Context, words []string) (body godap.Evaluat
 		return body, nil
 	}
 	if !slices.Contains(p.config.Verbs, words[0]) {
-		return body, fmt.Errorf("omp %s: it is one of %s", words[0], strings.Join(p.config.Verbs, ", "))
+		return body, fmt.Errorf("omp %s: it must be one of %s", words[0], strings.Join(p.config.Verbs, ", "))
 	}
 	s := p.present()
 	if s == nil {
@@ -173,7 +173,7 @@ func (p *proxy) console(ctx context.Context, words []string) (body godap.Evaluat
 	return body, ctx.Err()
 }
 
-// errNotHeld says that there is nothing to be looked at.
+// errNotHeld is the error of a request that needs a stopped program.
 var errNotHeld = errors.New("the program is running, or there is none: OpenMP's state is shown when it stops")
 
 // answer answers a request that only the proxy can answer.
@@ -204,19 +204,19 @@ func (p *proxy) answer(ctx context.Context, name string, arguments json.RawMessa
 	case requestWaitGraph:
 		return v.waitGraph(ctx, nothing{})
 	case "scopes":
-		return p.scopesHere(v, about.FrameID)
+		return p.ownScopes(v, about.FrameID)
 	case "variables":
-		return decoded(ctx, arguments, v.variables)
+		return callView(ctx, arguments, v.variables)
 	case "stackTrace":
-		return decoded(ctx, arguments, v.stackTrace)
+		return callView(ctx, arguments, v.stackTrace)
 	case "evaluate":
 		return p.fact(v, about)
 	}
-	return nil, fmt.Errorf("%s: this is shown by ompd-inspect and not of the debugger", name)
+	return nil, fmt.Errorf("%s: this item is ompd-inspect's, not the debugger's", name)
 }
 
-// decoded calls a method of a view with arguments of the protocol.
-func decoded[A, B any](
+// callView calls a method of a view with arguments of the protocol.
+func callView[A, B any](
 	ctx context.Context, arguments json.RawMessage, f func(context.Context, A) (B, error),
 ) (body B, err error) {
 	var a A
@@ -226,7 +226,7 @@ func decoded[A, B any](
 	return f(ctx, a)
 }
 
-// fact is what is known of a thread by name.
+// fact returns the named data of a thread.
 func (p *proxy) fact(v *view, about subject) (body godap.EvaluateResponseBody, err error) {
 	name, ok := strings.CutPrefix(strings.TrimSpace(about.Expression), omp)
 	if !ok {
@@ -234,7 +234,7 @@ func (p *proxy) fact(v *view, about subject) (body godap.EvaluateResponseBody, e
 	}
 	t := p.threadOf(v, about.FrameID)
 	if t == nil {
-		t = v.byID[v.first()]
+		t = v.byID[v.firstThread()]
 	}
 	if t == nil {
 		return body, errors.New("there is no thread")

@@ -7,25 +7,25 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
 )
 
-// front is the client of a proxy, which is told of what goes wrong in the proxy itself.
+// front is the client of a proxy. It gets the errors of the proxy itself.
 type front struct {
-	client *outlet
-	noted  func(error) error // see Config.noted
-	sorry  sync.Once         // the user was told of a panic
+	client   *outlet
+	logPanic func(error) error // see Config.logPanic
+	sorry    sync.Once         // the user was informed of a panic
 }
 
-// contained does what belongs to the proxy and not to the debugger. A panic is an error, which
-// has been noted; the first one is said to the user.
-func (f *front) contained(do func() error) error {
+// contain calls do, for the proxy's own work. It turns a panic into an error and logs it; the user is informed
+// of the first one.
+func (f *front) contain(do func() error) error {
 	err := contain.Run(do)
 	if errors.As(err, new(*contain.Panic)) {
-		err = f.noted(err)
-		f.sorry.Do(func() { f.client.say(important, err.Error()) })
+		err = f.logPanic(err)
+		f.sorry.Do(func() { f.client.print(important, err.Error()) })
 	}
 	return err
 }
 
-// begin calls do in a goroutine of its own.
-func (f *front) begin(do func()) {
-	go func() { _ = f.contained(func() error { do(); return nil }) }()
+// spawn calls do in a goroutine of its own.
+func (f *front) spawn(do func()) {
+	go func() { _ = f.contain(func() error { do(); return nil }) }()
 }

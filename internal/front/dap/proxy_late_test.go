@@ -9,8 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// TestProxyLate asks for the threads while a look is under way that does not end: the answer is the debugger's, and
-// when the look is done the client is told to ask again.
+// TestProxyLate requests the threads during a snapshot that does not end. The answer is the debugger's, and
+// after the snapshot the client is asked to refresh.
 func TestProxyLate(t *testing.T) {
 	core := golden(t, "llvm-deadlock")
 	o := session.Options{Exe: core["exe"].(string), Sysroot: core["sysroot"].(string)}
@@ -19,7 +19,7 @@ func TestProxyLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	opened, release := make(chan int), make(chan bool)
-	e := between(t, dap.ProxyConfig{
+	e := startProxy(t, dap.ProxyConfig{
 		OpenHeld: func(pid int, _ func() map[int]map[string]uint64) (*session.Target, error) {
 			opened <- pid
 			<-release
@@ -29,21 +29,21 @@ func TestProxyLate(t *testing.T) {
 	e.greet(`{}`)
 	attach := frame(`{"seq":2,"type":"request","command":"attach","arguments":{"pid":4711}}`)
 	e.send(e.client, attach)
-	e.exactly(e.fromUs, attach)
+	e.expect(e.fromUs, attach)
 	stopped := frame(`{"seq":0,"type":"event","event":"stopped","body":{"reason":"attach","allThreadsStopped":true}}`)
 	e.send(e.adapter, stopped)
-	e.exactly(e.toUser, stopped)
+	e.expect(e.toUser, stopped)
 	if pid := <-opened; pid != 4711 {
 		t.Errorf("the process %d is looked at", pid)
 	}
-	list := fmt.Sprintf(`{"threads":[{"id":%d,"name":"solver"}]}`, threadOf(t, core))
+	list := fmt.Sprintf(`{"threads":[{"id":%d,"name":"solver"}]}`, firstThread(t, core))
 	ask := frame(`{"seq":8,"type":"request","command":"threads"}`)
 	const response = `{"seq":0,"type":"response","request_seq":8,"success":true,"command":"threads","body":%s}`
 	answer := frame(fmt.Sprintf(response, list))
 	e.send(e.client, ask)
-	e.exactly(e.fromUs, ask)
+	e.expect(e.fromUs, ask)
 	e.send(e.adapter, answer)
-	e.exactly(e.toUser, answer)
+	e.expect(e.toUser, answer)
 	close(release)
 	for _, want := range []string{"output", "invalidated", "ompd/changed"} {
 		if text, m := e.next(e.toUser); m.Event != want {
@@ -55,9 +55,9 @@ func TestProxyLate(t *testing.T) {
 	}
 }
 
-// threadOf is the first thread of a core.
-func threadOf(t *testing.T, core args) int {
+// firstThread returns the first thread of a core.
+func firstThread(t *testing.T, core args) int {
 	t.Helper()
-	c, _ := attached(t, core)
+	c, _ := attach(t, core)
 	return threads(c)[0].Id
 }

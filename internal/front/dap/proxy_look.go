@@ -12,29 +12,29 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// stop is one stop of the program, from its event to what lets the program run on.
+// stop is one stop of the program, from its event until the program may run again.
 type stop struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	began  chan struct{} // closed when the look begins
-	looked chan struct{} // closed when the look is done, or was given up
-	again  *time.Timer   // begins the look when it is time for it
-	eager  bool          // the look begins at once
+	began  chan struct{} // closed when the snapshot starts
+	looked chan struct{} // closed when the snapshot is done or has been given up
+	again  *time.Timer   // starts the snapshot
+	eager  bool          // the snapshot starts immediately
 
-	// What follows is guarded by the proxy's mu.
-	view   *view // nil until the look is done
-	failed error // why there is none
-	plain  bool  // something was answered before the look was done
+	// The fields below are guarded by the proxy's mu.
+	view   *view // nil until the snapshot is done
+	failed error // the reason if there is no view
+	plain  bool  // an answer was sent before the snapshot was done
 	lwps   map[int]int
 	frames map[int]*thread // of the debugger's frames
 	kept   [][]byte        // events of the stop that the client may not get; nil if it got them
-	wanted bool            // the client has asked for a stop meanwhile
+	wanted bool            // the client has requested a stop meanwhile
 
 	registers func() map[int]map[string]uint64
 }
 
-// over reports whether the look is done or the stop has passed.
-func (s *stop) over() bool {
+// isOver reports whether the snapshot is done or the stop has ended.
+func (s *stop) isOver() bool {
 	select {
 	case <-s.looked:
 		return true
@@ -45,57 +45,58 @@ func (s *stop) over() bool {
 	}
 }
 
-// When a look begins after a stop. A debugger is asked for the registers of all threads, and answers nothing else
-// meanwhile: so the client's own questions come first, and who steps on gets no look in between. A core needs no
-// answer of the debugger, and a client that cannot be told to ask again has to wait for the look anyhow.
+// Delays of the snapshot after a stop. A debugger answers nothing else while it prints the registers of all
+// threads. So the client's own requests come first, and a user who steps on gets no snapshot in between. A core
+// needs no answer of the debugger, and a client that cannot be asked to refresh must wait for the snapshot
+// anyway.
 const (
-	settle = 2 * time.Millisecond  // from the first event of a stop to the last: some tell each thread's
-	quiet  = 40 * time.Millisecond // since the client was answered last
+	settle = 2 * time.Millisecond  // from the first event of a stop to the last: some debuggers send one per thread
+	quiet  = 40 * time.Millisecond // since the last answer to the client
 
 	never = 1000 * time.Hour // until the timer is set
 )
 
-// halted notes that the program stands still, and begins a look. The caller holds mu.
-func (p *proxy) halted() {
+// handleHalt records that the program is stopped, and starts a snapshot. The caller holds mu.
+func (p *proxy) handleHalt() {
 	if p.stop != nil {
-		p.stop.wait()
+		p.stop.postpone()
 		return
 	}
 	p.stop = newStop(p)
-	p.stop.again.Reset(p.stop.pause())
+	p.stop.again.Reset(p.stop.delay())
 }
 
-// newStop is a stop, at which the look does not begin by itself. The caller holds mu.
+// newStop returns a stop whose snapshot does not start by itself. The caller holds mu.
 func newStop(p *proxy) *stop {
 	s := &stop{began: make(chan struct{}), looked: make(chan struct{}), lwps: map[int]int{}, frames: map[int]*thread{}}
 	s.ctx, s.cancel = context.WithCancel(p.life)
 	s.registers = sync.OnceValue(func() map[int]map[string]uint64 { return p.askRegisters(s) })
 	begin := sync.OnceFunc(func() {
 		close(s.began)
-		p.begin(func() { p.look(s) })
+		p.spawn(func() { p.look(s) })
 	})
 	s.eager = p.core != "" || !p.hello.SupportsInvalidatedEvent
 	s.again = time.AfterFunc(never, begin)
 	return s
 }
 
-// pause is how long the look waits since what happened last.
-func (s *stop) pause() time.Duration {
+// delay returns how long the snapshot waits after the last message.
+func (s *stop) delay() time.Duration {
 	if s.eager {
 		return settle
 	}
 	return quiet
 }
 
-// wait puts the look off, if it has not begun: something has happened. The caller holds the proxy's mu.
-func (s *stop) wait() {
-	if !s.begun() && s.kept == nil {
-		s.again.Reset(s.pause())
+// postpone postpones the snapshot if it has not started, after a message. The caller holds the proxy's mu.
+func (s *stop) postpone() {
+	if !s.hasBegun() && s.kept == nil {
+		s.again.Reset(s.delay())
 	}
 }
 
-// begun reports whether the look has begun.
-func (s *stop) begun() bool {
+// hasBegun reports whether the snapshot has started.
+func (s *stop) hasBegun() bool {
 	select {
 	case <-s.began:
 		return true
@@ -104,7 +105,7 @@ func (s *stop) begun() bool {
 	}
 }
 
-// leave notes that the program may run: what was shown is not valid any more. The caller holds mu.
+// leave records that the program may run: the view is not valid any more. The caller holds mu.
 func (p *proxy) leave() {
 	if p.stop != nil {
 		p.stop.again.Stop()
@@ -113,17 +114,17 @@ func (p *proxy) leave() {
 	}
 }
 
-// present is the present stop; nil if the program runs.
+// present returns the current stop; nil if the program runs.
 func (p *proxy) present() *stop {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stop
 }
 
-// look looks at the program that stands still, and tells the client.
+// look takes a snapshot of the stopped program and informs the client.
 func (p *proxy) look(s *stop) {
 	var pic *picture.Picture
-	err := p.contained(func() (err error) {
+	err := p.contain(func() (err error) {
 		pic, err = p.picture(s)
 		return err
 	})
@@ -134,15 +135,15 @@ func (p *proxy) look(s *stop) {
 		return
 	}
 	if err == nil {
-		err = p.contained(func() error { p.show(s, pic); return nil })
+		err = p.contain(func() error { p.show(s, pic); return nil })
 	}
 	if err != nil {
 		s.failed = err
-		p.client.say(console, "OpenMP's state cannot be shown: "+err.Error())
+		p.client.print(console, "OpenMP's state cannot be shown: "+err.Error())
 		return
 	}
-	p.tellLook(s)
-	p.begin(func() { p.breaks.apply(s) })
+	p.announce(s)
+	p.spawn(func() { p.breaks.apply(s) })
 }
 
 // show makes the view of a picture.
@@ -153,10 +154,10 @@ func (p *proxy) show(s *stop, pic *picture.Picture) {
 	p.assign(s.view)
 }
 
-// assign gives the threads of a view the numbers that the debugger knows them by.
+// assign sets the debugger's numbers of the threads in a view.
 func (p *proxy) assign(v *view) {
 	if len(p.stop.lwps) == 0 {
-		return // they are LWPs
+		return // the debugger's numbers are LWPs
 	}
 	v.byID = map[int]*thread{}
 	for id, lwp := range p.stop.lwps {
@@ -167,27 +168,27 @@ func (p *proxy) assign(v *view) {
 	}
 }
 
-// tellLook tells the client of a look.
-func (p *proxy) tellLook(s *stop) {
+// announce informs the client of a snapshot.
+func (p *proxy) announce(s *stop) {
 	r, ok := s.view.reason()
 	if ok && r.verdict != nil && r.output() != p.told.verdict {
-		p.client.say(important, r.output())
+		p.client.print(important, r.output())
 		p.told.verdict = r.output()
 	}
 	if !ok {
 		p.told.verdict = ""
 	}
 	if s.plain && p.hello.SupportsInvalidatedEvent {
-		p.client.tell("invalidated", map[string]any{"areas": []string{"threads", "stacks", "variables"}})
+		p.client.sendEvent("invalidated", map[string]any{"areas": []string{"threads", "stacks", "variables"}})
 	}
-	p.client.tell(eventChanged, p.change(s.view))
+	p.client.sendEvent(eventChanged, p.change(s.view))
 }
 
-// errLooking says that the target is in use for a look.
-var errLooking = errors.New("the program is looked at just now: ask again")
+// errLooking is the error of a target that is in use for a snapshot.
+var errLooking = errors.New("a snapshot of the program is in progress: try again")
 
-// lastEvents are the last events of a thread that the recorder has kept. The caller holds mu,
-// for which a look may wait: so this waits for none.
+// lastEvents returns the last recorded events of a thread. The caller holds mu, for which a snapshot may wait,
+// so it does not wait for a snapshot.
 func lastEvents(p *proxy, lwp, n int) ([]picture.Event, error) {
 	if !p.looking.TryLock() {
 		return nil, errLooking
@@ -199,7 +200,7 @@ func lastEvents(p *proxy, lwp, n int) ([]picture.Event, error) {
 	return p.target.LastEvents(lwp, n)
 }
 
-// change describes the present look.
+// change returns the event for the current snapshot.
 func (p *proxy) change(v *view) changed {
 	c := changed{Look: p.told.looks, Kind: v.pic.Target.Kind, Held: true, Verdicts: []picture.VerdictKind{}}
 	for _, w := range v.pic.Verdicts {
@@ -208,7 +209,7 @@ func (p *proxy) change(v *view) changed {
 	return c
 }
 
-// lookNow looks again at the same stop.
+// lookNow takes another snapshot at the same stop.
 func (p *proxy) lookNow(ctx context.Context, s *stop) (any, error) {
 	pic, err := p.picture(s)
 	if err != nil {
@@ -221,62 +222,62 @@ func (p *proxy) lookNow(ctx context.Context, s *stop) (any, error) {
 	}
 	p.show(s, pic)
 	s.plain = true
-	p.tellLook(s)
+	p.announce(s)
 	return p.change(s.view), nil
 }
 
-// errNoWay says that there is no way to what the debugger holds.
+// errNoWay is the error of a program that cannot be opened.
 var errNoWay = errors.New(
-	"the debugger tells neither a process of this machine nor a core; --target names what to look at")
+	"the debugger names neither a process of this machine nor a core: name the target by --target")
 
-// picture looks at what the debugger holds.
+// picture takes a snapshot of the debugger's program.
 func (p *proxy) picture(s *stop) (*picture.Picture, error) {
 	p.looking.Lock()
 	defer p.looking.Unlock()
 	t, err := p.open(s.ctx, s)
 	if err == nil {
 		var pic *picture.Picture
-		if pic, err = ask(s.ctx, t); err == nil || s.ctx.Err() != nil {
+		if pic, err = askPicture(s.ctx, t); err == nil || s.ctx.Err() != nil {
 			return pic, err
 		}
-		_ = t.Close() // the program may be another one: the next look opens it again
+		_ = t.Close() // the program may have changed: the next snapshot opens it again
 		p.target = nil
 	}
 	if report := p.config.Debugger.report; report != "" {
-		return p.lent(s, report)
+		return p.askScript(s, report)
 	}
 	return nil, err
 }
 
-// ask asks a target for all that is shown.
-func ask(ctx context.Context, t *session.Target) (*picture.Picture, error) {
-	answer, err := t.Look(ctx, whole())
+// askPicture asks a target for the picture of a snapshot.
+func askPicture(ctx context.Context, t *session.Target) (*picture.Picture, error) {
+	answer, err := t.Look(ctx, snapshotQuestion())
 	if err != nil {
 		return nil, err
 	}
 	return answer.Picture, answer.Close()
 }
 
-// lent has the debugger's script look, and asks for the numbers of its threads.
-func (p *proxy) lent(s *stop, report string) (*picture.Picture, error) {
-	text, err := p.call(s.ctx, "evaluate", p.config.Debugger.run(report))
+// askScript makes the debugger's script take a snapshot, and requests the numbers of its threads.
+func (p *proxy) askScript(s *stop, report string) (*picture.Picture, error) {
+	text, err := p.call(s.ctx, "evaluate", p.config.Debugger.consoleCommand(report))
 	if err != nil {
 		return nil, err
 	}
 	pic := &picture.Picture{}
-	if err := pictureOf(text, pic); err != nil {
+	if err := parsePicture(text, pic); err != nil {
 		return nil, err
 	}
 	s.registers()
 	return pic, nil
 }
 
-// open opens what the debugger holds, once. The caller holds looking.
+// open opens the debugger's program, once. The caller holds looking.
 func (p *proxy) open(ctx context.Context, s *stop) (*session.Target, error) {
 	p.mu.Lock()
 	core, pid := p.core, p.pid
 	if !p.local && p.config.Debugger.Name == "gdb" {
-		pid = 0 // it may be another machine's
+		pid = 0 // it may be a process of another machine
 	}
 	p.mu.Unlock()
 	var err error
@@ -292,7 +293,7 @@ func (p *proxy) open(ctx context.Context, s *stop) (*session.Target, error) {
 		err = errNoWay
 	}
 	if err == nil && core != "" {
-		s.registers() // tells the debugger's numbers of threads
+		s.registers() // sets the debugger's numbers of threads
 	}
 	if err == nil && ctx.Err() != nil {
 		err = ctx.Err()
@@ -300,7 +301,7 @@ func (p *proxy) open(ctx context.Context, s *stop) (*session.Target, error) {
 	return p.target, err
 }
 
-// registersNow are the registers at the present stop.
+// registersNow returns the registers at the current stop.
 func (p *proxy) registersNow() map[int]map[string]uint64 {
 	s := p.present()
 	if s == nil {
@@ -309,13 +310,13 @@ func (p *proxy) registersNow() map[int]map[string]uint64 {
 	return s.registers()
 }
 
-// askRegisters asks the debugger for the registers of all threads, and for its numbers of them.
+// askRegisters requests the registers of all threads from the debugger, and its numbers of them.
 func (p *proxy) askRegisters(s *stop) map[int]map[string]uint64 {
 	d := p.config.Debugger
 	if d.registers == "" {
 		return nil
 	}
-	text, err := p.call(s.ctx, "evaluate", d.run(d.registers))
+	text, err := p.call(s.ctx, "evaluate", d.consoleCommand(d.registers))
 	if err != nil {
 		return nil
 	}
@@ -323,7 +324,7 @@ func (p *proxy) askRegisters(s *stop) map[int]map[string]uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(registers) == 0 && s.ctx.Err() == nil {
-		p.client.say(console, fmt.Sprintf("the debugger does not tell the registers: %.200q", resultOf(text)))
+		p.client.print(console, fmt.Sprintf("the debugger does not print the registers: %.200q", resultOf(text)))
 	}
 	for id, lwp := range lwps {
 		s.lwps[id] = lwp

@@ -11,11 +11,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
 )
 
-// TestProxyPlace keeps stops at constructs in other lines from the client, and lets the program run on from them; a
-// stop at the right line is told, with those of other threads at the same stop.
+// TestProxyPlace holds back stops at constructs in other lines, and continues the program. A stop at the right
+// line is sent, with those of other threads at the same stop.
 func TestProxyPlace(t *testing.T) {
-	core, pic := lookedAt(t, "llvm-deadlock")
-	e := between(t, dap.ProxyConfig{
+	core, pic := goldenPicture(t, "llvm-deadlock")
+	e := startProxy(t, dap.ProxyConfig{
 		Attach: dap.Attach{
 			Target: dap.Name(core["target"].(string)), Exe: core["exe"].(string), Sysroot: core["sysroot"].(string),
 		},
@@ -45,7 +45,7 @@ func TestProxyPlace(t *testing.T) {
 	if _, m = e.next(e.toUser); m.Event != "breakpoint" {
 		t.Errorf("the client gets %+v", m)
 	}
-	e.passes(`{"seq":5,"type":"request","command":"continue","arguments":{"threadId":1}}`)
+	e.checkPasses(`{"seq":5,"type":"request","command":"continue","arguments":{"threadId":1}}`)
 	stopped := func(lwp int, hit string) string {
 		return fmt.Sprintf(`{"seq":0,"type":"event","event":"stopped","body":`+
 			`{"threadId":%d,"allThreadsStopped":true%s}}`, lwp, hit)
@@ -61,12 +61,12 @@ func TestProxyPlace(t *testing.T) {
 	if _, m = e.next(e.toUser); m.Event != "output" || !strings.Contains(string(m.Body), "OpenMP parallel begin") {
 		t.Errorf("the client gets %+v", m)
 	}
-	e.exactly(e.toUser, frame(stopped(pic.Threads[0].LWP, hit))+frame(stopped(pic.Threads[1].LWP, "")))
+	e.expect(e.toUser, frame(stopped(pic.Threads[0].LWP, hit))+frame(stopped(pic.Threads[1].LWP, "")))
 }
 
-// passes sends a request of the client's, which the adapter must get as it is.
-func (e *ends) passes(content string) {
+// checkPasses sends a request of the client's, which the adapter must get unchanged.
+func (e *ends) checkPasses(content string) {
 	e.t.Helper()
 	e.send(e.client, frame(content))
-	e.exactly(e.fromUs, frame(content))
+	e.expect(e.fromUs, frame(content))
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// hiddenFrames is how many frames more than the client wants the debugger is asked for, as those of runtimes are
-// left out: between two of the program's there are fewer.
+// hiddenFrames is the number of additional frames that are requested from the debugger, because those of
+// runtimes are left out: between two frames of the program there are fewer.
 const hiddenFrames = 64
 
-// widen asks the debugger for a stack from its innermost frame on, if the client wants a part of it: which frames
-// of the user's model these are depends on those before. The caller holds mu.
+// widen requests a stack from its innermost frame on if the client wants a part of it, because the frames of
+// the user's model depend on those before. The caller holds mu.
 func (p *proxy) widen(q *asked, about subject, text []byte) []byte {
 	var args godap.StackTraceArguments
 	_ = json.Unmarshal(q.Arguments, &args)
 	from, levels := max(args.StartFrame, 0), max(args.Levels, 0)
-	v := p.shownNow()
+	v := p.currentView()
 	if v == nil || v.byID[about.ThreadID] == nil || from == 0 && levels == 0 {
 		q.answer = func(text []byte, body span) []edit {
 			if from > 0 {
-				return nil // a part of the debugger's own stack, of which the parts before were shown
+				return nil // a further part of the debugger's own stack
 			}
 			return p.joinStack(about.ThreadID, page{levels: levels, asked: levels}, text, body)
 		}
@@ -35,35 +35,35 @@ func (p *proxy) widen(q *asked, about subject, text []byte) []byte {
 	if levels > 0 {
 		wide.asked = from + levels + hiddenFrames
 	}
-	at, _ := within(text, "arguments")
+	at, _ := findValue(text, "arguments")
 	var edits []edit
 	for name, value := range map[string]int{"startFrame": 0, "levels": wide.asked} {
-		if place, ok := members(text, at)[name]; ok {
+		if place, ok := findMembers(text, at)[name]; ok {
 			edits = append(edits, edit{place, []byte(strconv.Itoa(value))})
 		}
 	}
 	q.answer = func(text []byte, body span) []edit { return p.joinStack(about.ThreadID, wide, text, body) }
-	return edited(text, edits)
+	return applyEdits(text, edits)
 }
 
-// page is a part of a stack that a client wants.
+// page is the part of a stack that a client wants.
 type page struct {
 	from, levels int // levels is 0 for all
-	asked        int // frames that the debugger was asked for, 0 for all
+	asked        int // number of frames requested from the debugger, 0 for all
 }
 
-// joinStack makes the stack that a debugger tells that of the user's model. The caller holds mu.
+// joinStack turns the debugger's stack into that of the user's model. The caller holds mu.
 func (p *proxy) joinStack(id int, want page, text []byte, body span) []edit {
-	v := p.shownNow()
-	in := members(text, body)
-	list := items(text, in["stackFrames"])
+	v := p.currentView()
+	in := findMembers(text, body)
+	list := findItems(text, in["stackFrames"])
 	if v == nil || v.byID[id] == nil || list == nil {
 		return nil
 	}
 	t := v.byID[id]
 	j := newJoin(v, t, text, list)
 	j.complete = want.asked == 0 || len(list) < want.asked
-	if n, ok := in["totalFrames"]; ok && valueOf[int](text, n) <= len(list) {
+	if n, ok := in["totalFrames"]; ok && decodeAt[int](text, n) <= len(list) {
 		j.complete = true
 	}
 	for _, f := range j.native {
@@ -74,44 +74,45 @@ func (p *proxy) joinStack(id int, want page, text []byte, body span) []edit {
 	if want.levels > 0 {
 		shown = shown[:min(want.levels, len(shown))]
 	}
-	edits := []edit{relisted(text, in["stackFrames"], list, shown)}
+	edits := []edit{replaceList(text, in["stackFrames"], list, shown)}
 	if n, ok := in["totalFrames"]; ok {
 		total := len(all)
 		if !j.complete {
-			total += max(valueOf[int](text, n)-len(list), 0)
+			total += max(decodeAt[int](text, n)-len(list), 0)
 		}
-		edits = append(edits, replaced(text, n, "totalFrames", total))
+		edits = append(edits, replaceValue(text, n, "totalFrames", total))
 	}
 	return edits
 }
 
-// nativeFrame is a frame as the debugger tells it.
+// nativeFrame is a frame of the debugger.
 type nativeFrame struct {
 	element
 	id   int
 	pc   uint64
-	name span // in text; empty if it has none
+	name span // in text; empty if it is missing
 }
 
-// join joins the debugger's frames of a thread with those of the user's model, by their addresses. The debugger's
-// keep their numbers, so that it knows them; those of runtimes are left out, and what it does not have is added.
+// join joins the debugger's frames of a thread with those of the user's model, by their addresses. The
+// debugger's frames keep their numbers, so that it recognizes them. Frames of runtimes are left out, and frames
+// that it lacks are added.
 type join struct {
 	v        *view
 	native   []nativeFrame
-	at       int // of native, those that are done
+	at       int // number of finished frames of native
 	model    []*frame
 	kinds    map[uint64]picture.FrameKind // of the thread's own frames, by address
-	complete bool                         // native goes to the outermost frame
+	complete bool                         // native ends with the outermost frame
 	out      []element
 }
 
 func newJoin(v *view, t *thread, text []byte, list []span) *join {
-	j := &join{v: v, model: v.stackOf(t), kinds: map[uint64]picture.FrameKind{}}
-	for _, e := range came(text, list) {
+	j := &join{v: v, model: v.buildStack(t), kinds: map[uint64]picture.FrameKind{}}
+	for _, e := range receivedElements(text, list) {
 		f := nativeFrame{element: e}
-		object := members(f.text, span{0, len(f.text)})
-		f.id, f.name = valueOf[int](f.text, object["id"]), object["name"]
-		pc := valueOf[string](f.text, object["instructionPointerReference"])
+		object := findMembers(f.text, span{0, len(f.text)})
+		f.id, f.name = decodeAt[int](f.text, object["id"]), object["name"]
+		pc := decodeAt[string](f.text, object["instructionPointerReference"])
 		f.pc, _ = strconv.ParseUint(strings.ToLower(pc), 0, 64)
 		j.native = append(j.native, f)
 	}
@@ -128,10 +129,10 @@ func newJoin(v *view, t *thread, text []byte, list []span) *join {
 	return j
 }
 
-// join makes the stack.
+// join returns the elements of the joined stack.
 func (j *join) join() []element {
 	if !slices.ContainsFunc(j.native, func(f nativeFrame) bool { return f.pc != 0 }) {
-		return j.around()
+		return j.surround()
 	}
 	for i := 0; i < len(j.model); i++ {
 		f := j.model[i]
@@ -139,7 +140,7 @@ func (j *join) join() []element {
 			if !j.complete {
 				break
 			}
-			j.rest()
+			j.passRest()
 			j.add(f)
 			continue
 		}
@@ -147,7 +148,7 @@ func (j *join) join() []element {
 			j.add(f)
 			continue
 		}
-		same := 1 // inlined functions have the address of the frame that they are in
+		same := 1 // inlined functions have the address of the frame around them
 		for i+same < len(j.model) && j.model[i+same].label == "" && j.model[i+same].PC != nil &&
 			*j.model[i+same].PC == *f.PC && j.model[i+same-1].Inlined {
 			same++
@@ -155,7 +156,7 @@ func (j *join) join() []element {
 		k := j.find(uint64(*f.PC))
 		switch {
 		case k >= 0:
-			j.until(k)
+			j.passUntil(k)
 			after := i + same
 			j.take(j.model[i:after], after < len(j.model) && j.model[after].PC != nil && *j.model[after].PC == *f.PC)
 		case !j.complete:
@@ -168,16 +169,16 @@ func (j *join) join() []element {
 		}
 		i += same - 1
 	}
-	j.rest()
+	j.passRest()
 	return j.out
 }
 
-// around puts what the debugger does not have before and after its frames, of which it tells no addresses.
-func (j *join) around() []element {
+// surround returns the debugger's frames, without addresses, between the added ones before and after them.
+func (j *join) surround() []element {
 	if len(j.model) > 0 && j.model[0].Kind == picture.FramePseudo {
 		j.add(j.model[0])
 	}
-	j.rest()
+	j.passRest()
 	theirs := false
 	for _, f := range j.model {
 		if theirs = theirs || f.label != ""; theirs && j.complete {
@@ -187,7 +188,7 @@ func (j *join) around() []element {
 	return j.out
 }
 
-// find is which of the debugger's next frames is at an address, -1 for none.
+// find returns the index of the debugger's next frame at an address, or -1.
 func (j *join) find(pc uint64) int {
 	for k := j.at; k < len(j.native); k++ {
 		if j.native[k].pc == pc {
@@ -197,26 +198,27 @@ func (j *join) find(pc uint64) int {
 	return -1
 }
 
-// until passes the debugger's frames before one: those that are known to be a runtime's are left out.
-func (j *join) until(k int) {
+// passUntil passes the debugger's frames before index k, without those known to be a runtime's.
+func (j *join) passUntil(k int) {
 	for ; j.at < k; j.at++ {
-		if f := j.native[j.at]; !j.hidden(f) {
+		if f := j.native[j.at]; !j.isHidden(f) {
 			j.out = append(j.out, f.element)
 		}
 	}
 }
 
-// rest passes the debugger's frames that are left.
-func (j *join) rest() { j.until(len(j.native)) }
+// passRest passes the remaining frames of the debugger.
+func (j *join) passRest() { j.passUntil(len(j.native)) }
 
-// hidden reports whether a frame of the debugger's is known not to be the program's.
-func (j *join) hidden(f nativeFrame) bool {
+// isHidden reports whether a frame of the debugger is known not to be the program's.
+func (j *join) isHidden(f nativeFrame) bool {
 	kind, known := j.kinds[f.pc]
 	return known && kind != picture.FrameUser && !j.v.config.RuntimeFrames
 }
 
-// take passes the debugger's frames at an address, of which the model has some; one that the model names after its
-// construct gets that name. What the debugger has more there called the body of the construct for the runtime.
+// take passes the debugger's frames at an address of the model. A frame that the model names after its
+// construct gets that name. Further frames of the debugger at that address called the body of the construct for
+// the runtime, and are left out.
 func (j *join) take(model []*frame, more bool) {
 	pc, last := j.native[j.at].pc, model[len(model)-1]
 	for n := 0; j.at < len(j.native) && j.native[j.at].pc == pc; n++ {
@@ -224,17 +226,17 @@ func (j *join) take(model []*frame, more bool) {
 			return
 		}
 		if n < len(model) {
-			j.out = append(j.out, named(j.native[j.at], model[n]))
+			j.out = append(j.out, renameFrame(j.native[j.at], model[n]))
 		}
 		j.at++
 	}
 }
 
-// named is a frame of the debugger's with the name that the model has for a construct.
-func named(native nativeFrame, f *frame) element {
+// renameFrame returns a frame of the debugger with the model's name of a construct.
+func renameFrame(native nativeFrame, f *frame) element {
 	e := native.element
 	if f.Construct != "" && native.name != (span{}) {
-		e.text = edited(e.text, []edit{replaced(e.text, native.name, "name", f.name())})
+		e.text = applyEdits(e.text, []edit{replaceValue(e.text, native.name, "name", f.name())})
 	}
 	return e
 }

@@ -20,10 +20,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// ownIDs begins the numbers that a proxy adds.
+// ownIDs is the first number that a proxy adds.
 const ownIDs = 1 << 30
 
-// ends are both ends of a proxy: the client's and the adapter's, as bytes.
+// ends contains both ends of a proxy, the client's and the adapter's, as streams of bytes.
 type ends struct {
 	t       *testing.T
 	client  io.WriteCloser
@@ -34,8 +34,8 @@ type ends struct {
 	whole   bool // no frame is left out
 }
 
-// between starts a proxy. The test is its client and its adapter.
-func between(t *testing.T, c dap.ProxyConfig) *ends {
+// startProxy starts a proxy. The test is its client and its adapter.
+func startProxy(t *testing.T, c dap.ProxyConfig) *ends {
 	t.Helper()
 	in, client := io.Pipe()
 	toUser, out := io.Pipe()
@@ -65,13 +65,13 @@ func between(t *testing.T, c dap.ProxyConfig) *ends {
 	return e
 }
 
-// framed is a message as it is sent.
+// frame returns the bytes of a message.
 func frame(content string) string {
 	return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(content), content)
 }
 
-// exactly reads bytes that must come.
-func (e *ends) exactly(from *bufio.Reader, want string) {
+// expect reads bytes, which must be want.
+func (e *ends) expect(from *bufio.Reader, want string) {
 	e.t.Helper()
 	got := make([]byte, len(want))
 	if _, err := io.ReadFull(from, got); err != nil || string(got) != want {
@@ -84,7 +84,7 @@ func (e *ends) send(to io.Writer, text string) {
 	go func() { _, _ = io.WriteString(to, text) }()
 }
 
-// next is the next message.
+// next reads the next message.
 func (e *ends) next(from *bufio.Reader) (text []byte, m message) {
 	e.t.Helper()
 	text, err := godap.ReadBaseMessage(from)
@@ -97,7 +97,7 @@ func (e *ends) next(from *bufio.Reader) (text []byte, m message) {
 	return text, m
 }
 
-// message is what the tests look at.
+// message contains the members that the tests read.
 type message struct {
 	Seq        int
 	Type       string
@@ -110,12 +110,12 @@ type message struct {
 	Body       json.RawMessage
 }
 
-// TestProxyPasses passes whatever is not about OpenMP byte for byte, headers and spaces and fields that nobody knows
-// among them, both ways.
+// TestProxyPasses checks that messages that have nothing to do with OpenMP pass byte for byte in both
+// directions, with unknown headers, spaces and fields.
 func TestProxyPasses(t *testing.T) {
-	e := between(t, dap.ProxyConfig{})
+	e := startProxy(t, dap.ProxyConfig{})
 	for _, content := range []string{
-		`{"seq":0,"type":"event","event":"output","body":{"output":"\u00e9 é","x":[1.0,1e3,0x]}}`, // no JSON
+		`{"seq":0,"type":"event","event":"output","body":{"output":"\u00e9 é","x":[1.0,1e3,0x]}}`, // not JSON
 		`{ "seq" : 0 , "type":"event", "event":"__lldb", "body": {"$__lldb_extensions": {"a": 1.50}} }`,
 		"{\n\t\"type\": \"response\",\n\t\"request_seq\": 77, \"command\": \"x\", \"success\": true }",
 		`{"seq":5,"type":"request","command":"runInTerminal","arguments":{"args":[]}}`,
@@ -124,14 +124,14 @@ func TestProxyPasses(t *testing.T) {
 	} {
 		text := frame(content)
 		e.send(e.adapter, text)
-		e.exactly(e.toUser, text)
+		e.expect(e.toUser, text)
 		odd := strings.Replace(text, "Content-Length: ", "X-Other: y\r\ncontent-length:", 1)
 		e.send(e.client, odd)
-		e.exactly(e.fromUs, odd)
+		e.expect(e.fromUs, odd)
 	}
 	long := frame(`{"seq":9,"type":"event","event":"memory","body":"` + strings.Repeat("x", 20<<20) + `"}`)
 	e.send(e.adapter, long)
-	e.exactly(e.toUser, long)
+	e.expect(e.toUser, long)
 	e.client.Close()
 	if left, err := io.ReadAll(e.fromUs); err != nil || len(left) > 0 {
 		t.Errorf("the adapter gets %q, %v when the client has gone", left, err)
@@ -142,7 +142,8 @@ func TestProxyPasses(t *testing.T) {
 	}
 }
 
-// TestProxyEnds has adapters end in all ways: the client is told why, what it asked is answered, and nothing hangs.
+// TestProxyEnds ends adapters in all ways: the client gets the reason, its requests are answered, and nothing
+// hangs.
 func TestProxyEnds(t *testing.T) {
 	for name, bad := range map[string]struct{ bytes, text string }{
 		"dead":           {"", "the debug adapter has ended: status 9"},
@@ -155,16 +156,16 @@ func TestProxyEnds(t *testing.T) {
 		"endless line":   {strings.Repeat("x", 1<<12) + "\n", "a line of more than"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := between(t, dap.ProxyConfig{})
+			e := startProxy(t, dap.ProxyConfig{})
 			ask := frame(`{"seq":3,"type":"request","command":"threads"}`)
 			e.send(e.client, ask)
-			e.exactly(e.fromUs, ask)
+			e.expect(e.fromUs, ask)
 			go func() {
 				_, _ = io.WriteString(e.adapter, bad.bytes)
 				e.adapter.Close()
 			}()
-			if strings.HasPrefix(name, "long") { // to a client in the middle of it nothing can be said
-				e.exactly(e.toUser, bad.bytes)
+			if strings.HasPrefix(name, "long") { // no message can be sent within another one
+				e.expect(e.toUser, bad.bytes)
 				if err := <-e.ended; err == nil || !strings.Contains(err.Error(), bad.text) {
 					t.Errorf("the session ends with %v, want %q", err, bad.text)
 				}
@@ -188,9 +189,9 @@ func TestProxyEnds(t *testing.T) {
 	}
 }
 
-// TestProxyKnows answers by itself what the adapter has not said to know, and sends it nothing.
+// TestProxyKnows checks that the proxy itself answers requests whose capability the adapter has not announced.
 func TestProxyKnows(t *testing.T) {
-	e := between(t, dap.ProxyConfig{})
+	e := startProxy(t, dap.ProxyConfig{})
 	e.greet(`{"supportsModulesRequest":true}`)
 	for _, command := range []string{"readMemory", "exceptionInfo", "ompd/regions", "setInstructionBreakpoints"} {
 		e.send(e.client, frame(`{"seq":4,"type":"request","command":"`+command+`"}`))
@@ -200,23 +201,23 @@ func TestProxyKnows(t *testing.T) {
 	}
 	known := frame(`{"seq":5,"type":"request","command":"modules"}`)
 	e.send(e.client, known)
-	e.exactly(e.fromUs, known)
+	e.expect(e.fromUs, known)
 }
 
-// greet initializes, and returns what the client gets of the adapter's abilities.
+// greet initializes the session, and returns the capabilities that the client gets.
 func (e *ends) greet(abilities string) (body json.RawMessage) {
 	e.t.Helper()
 	hello := frame(`{"seq":1,"type":"request","command":"initialize","arguments":{"supportsInvalidatedEvent":true}}`)
 	e.send(e.client, hello)
-	e.exactly(e.fromUs, hello)
+	e.expect(e.fromUs, hello)
 	e.send(e.adapter, frame(
 		`{"seq":1,"type":"response","request_seq":1,"command":"initialize","success":true,"body":`+abilities+`}`))
 	_, m := e.next(e.toUser)
 	return m.Body
 }
 
-// lookedAt is a picture of a golden core, for adapters that pretend to hold it.
-func lookedAt(t *testing.T, name string) (args, *picture.Picture) {
+// goldenPicture returns a picture of a golden core, for adapters that pretend to have opened it.
+func goldenPicture(t *testing.T, name string) (args, *picture.Picture) {
 	t.Helper()
 	core := golden(t, name)
 	o := session.Options{Exe: core["exe"].(string), Sysroot: core["sysroot"].(string)}
@@ -234,17 +235,17 @@ func lookedAt(t *testing.T, name string) (args, *picture.Picture) {
 	return core, answer.Picture
 }
 
-// TestProxyAdds has an adapter hold a core, and takes out what the proxy adds to its threads, stacks and scopes:
-// what is left are the adapter's own bytes, but for frames of runtimes where these are hidden.
+// TestProxyAdds plays an adapter with a core, and removes the proxy's additions from its threads, stacks and
+// scopes. The rest must be the adapter's own bytes, except for frames of runtimes if these are hidden.
 func TestProxyAdds(t *testing.T) {
-	core, pic := lookedAt(t, "llvm-deadlock")
+	core, pic := goldenPicture(t, "llvm-deadlock")
 	for _, whole := range []bool{false, true} {
 		t.Run(fmt.Sprintf("runtime frames %t", whole), func(t *testing.T) { checkAdds(t, core, pic, whole) })
 	}
 }
 
 func checkAdds(t *testing.T, core args, pic *picture.Picture, whole bool) {
-	e := between(t, dap.ProxyConfig{
+	e := startProxy(t, dap.ProxyConfig{
 		Attach: dap.Attach{Exe: core["exe"].(string), Sysroot: core["sysroot"].(string), RuntimeFrames: whole},
 	})
 	e.whole = whole
@@ -252,10 +253,10 @@ func checkAdds(t *testing.T, core args, pic *picture.Picture, whole bool) {
 	attach := frame(fmt.Sprintf(
 		`{"seq":2,"type":"request","command":"attach","arguments":{"coreFile":%q}}`, core["target"]))
 	e.send(e.client, attach)
-	e.exactly(e.fromUs, attach)
+	e.expect(e.fromUs, attach)
 	stopped := frame(`{"seq":0,"type":"event","event":"stopped","body":{"reason":"attach","allThreadsStopped":true}}`)
 	e.send(e.adapter, stopped)
-	e.exactly(e.toUser, stopped)
+	e.expect(e.toUser, stopped)
 	if _, m := e.next(e.toUser); m.Event != "output" || !strings.Contains(string(m.Body), "DEADLOCK") {
 		t.Errorf("the verdict is told by %+v", m)
 	}
@@ -267,13 +268,13 @@ func checkAdds(t *testing.T, core args, pic *picture.Picture, whole bool) {
 		list = append(list, fmt.Sprintf(`{ "odd": 1.50, "id":%d,"name" : "lock_cycle" }`, th.LWP))
 	}
 	got := e.ask("threads", `{}`, `{"threads":[`+strings.Join(list, " ,\n")+`]}`)
-	e.undone("threads", got, "threads", list)
+	e.removeAdditions("threads", got, "threads", list)
 	for _, th := range pic.Threads {
 		e.checkStack(th)
 	}
 }
 
-// ask asks what the adapter answers with a body, and returns the body that the client gets.
+// ask sends a request that the adapter answers with a body, and returns the body that the client gets.
 func (e *ends) ask(command, arguments, body string) json.RawMessage {
 	e.t.Helper()
 	e.send(e.client, frame(fmt.Sprintf(`{"seq":8,"type":"request","command":%q,"arguments":%s}`, command, arguments)))
@@ -289,9 +290,9 @@ func (e *ends) ask(command, arguments, body string) json.RawMessage {
 	return m.Body
 }
 
-// undone takes out of a list what the proxy has added, and compares what is left with what the adapter sent, of which
-// those whose index is in hidden are left out.
-func (e *ends) undone(what string, body json.RawMessage, key string, sent []string) (added int) {
+// removeAdditions removes the proxy's additions from a list, and compares the rest with the elements that the
+// adapter sent.
+func (e *ends) removeAdditions(what string, body json.RawMessage, key string, sent []string) (added int) {
 	e.t.Helper()
 	var got map[string]json.RawMessage
 	var list []json.RawMessage
@@ -319,7 +320,7 @@ func (e *ends) undone(what string, body json.RawMessage, key string, sent []stri
 	return added
 }
 
-// former is a thread or frame with the name that the adapter gave it.
+// former returns a thread or frame with the adapter's name.
 func former(raw []byte) []byte {
 	const mark = `,"ompd/name":`
 	at := bytes.Index(raw, []byte(mark))
@@ -330,7 +331,7 @@ func former(raw []byte) []byte {
 	return append(append([]byte(nil), raw[:begin]...), raw[at+len(mark):]...)
 }
 
-// checkStack has the adapter tell a thread's native stack.
+// checkStack plays an adapter with a thread's native stack.
 func (e *ends) checkStack(th picture.Thread) {
 	e.t.Helper()
 	var frames []string
@@ -342,7 +343,7 @@ func (e *ends) checkStack(th picture.Thread) {
 	body := fmt.Sprintf(`{"stackFrames":[%s] , "totalFrames": %d}`, strings.Join(frames, ","), len(frames))
 	which := fmt.Sprintf(`{"threadId":%d}`, th.LWP)
 	got := e.ask("stackTrace", which, body)
-	added := e.undone("stackTrace", got, "stackFrames", frames)
+	added := e.removeAdditions("stackTrace", got, "stackFrames", frames)
 	var shown struct{ StackFrames []godap.StackFrame }
 	_ = json.Unmarshal(got, &shown)
 	labels := 0
@@ -360,7 +361,7 @@ func (e *ends) checkStack(th picture.Thread) {
 		}
 		scopes := []string{`{"name":"Locals","variablesReference": 1,"expensive":false}`}
 		got := e.ask("scopes", fmt.Sprintf(`{"frameId":%d}`, f.Id), `{"scopes":[`+scopes[0]+`]}`)
-		if added := e.undone("scopes", got, "scopes", scopes); added < 3 {
+		if added := e.removeAdditions("scopes", got, "scopes", scopes); added < 3 {
 			e.t.Errorf("frame %d has %s", f.Id, got)
 		}
 	}

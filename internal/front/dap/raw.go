@@ -13,20 +13,20 @@ import (
 	godap "github.com/google/go-dap"
 )
 
-// maxLooked bounds the messages that a proxy looks into, in bytes. Longer ones, such as large parts of
-// memory, pass as they come, and take no memory here.
+// maxLooked bounds the messages that a proxy parses, in bytes. Longer ones, such as large parts of memory, are
+// copied without being kept.
 const maxLooked = 16 << 20
 
-// raw is a message as it came.
+// raw is a received message.
 type raw struct {
-	head    []byte // the lines before it, with the empty one
-	content []byte // nil if the message is too long to be looked into
+	head    []byte // the lines before the content, with the empty one
+	content []byte // nil if the message is too long to be parsed
 	size    int64
 }
 
-// rawReader reads messages as they are.
+// rawReader reads messages without changing them.
 type rawReader struct {
-	who string // whose they are, for errors
+	who string // name of the sender, for errors
 	in  *bufio.Reader
 }
 
@@ -34,8 +34,8 @@ func newRawReader(who string, in io.Reader) *rawReader {
 	return &rawReader{who, bufio.NewReaderSize(in, 64<<10)}
 }
 
-// read reads a message. io.EOF says that there is no more. The content of one that is too long is still
-// to be read.
+// read reads a message. It returns io.EOF if there is no more. The content of a message that is too long is not
+// read yet.
 func (r *rawReader) read() (*raw, error) {
 	m := &raw{size: -1}
 	for range maxHeaders {
@@ -83,18 +83,18 @@ func (r *rawReader) fill(m *raw) error {
 	return nil
 }
 
-// ownIDs begins the numbers of a proxy: of its messages, and of what it adds.
+// ownIDs is the first number of a proxy's own messages and additions.
 const ownIDs = 1 << 30
 
-// outlet is where messages go. Any goroutine may write.
+// outlet is the destination of messages. Any goroutine may write.
 type outlet struct {
 	mu   sync.Mutex
 	w    io.Writer
-	seq  int // of the last message of the proxy's own
+	seq  int // number of the last message of the proxy's own
 	fail error
 }
 
-// pass writes a message as it came; what is not read of it yet comes from r.
+// pass writes a received message. Its unread part is copied from r.
 func (o *outlet) pass(m *raw, r *rawReader) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -115,14 +115,14 @@ func (o *outlet) pass(m *raw, r *rawReader) error {
 	return nil
 }
 
-// put writes a message with another content than it came with.
+// put writes a message with a changed content.
 func (o *outlet) put(content []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.write(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n", len(content)), content)
 }
 
-// write writes at once; after the first error nothing is written.
+// write writes immediately; after the first error it writes nothing.
 func (o *outlet) write(parts ...[]byte) {
 	if o.fail == nil {
 		_, o.fail = o.w.Write(bytes.Join(parts, nil))
@@ -135,20 +135,20 @@ func (o *outlet) send(m godap.Message, number *godap.ProtocolMessage) {
 	defer o.mu.Unlock()
 	o.seq++
 	number.Seq = ownIDs + o.seq
-	content := encoded(m)
+	content := encode(m)
 	o.write(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n", len(content)), content)
 }
 
-// tell sends an event.
-func (o *outlet) tell(name string, body any) {
+// sendEvent sends an event.
+func (o *outlet) sendEvent(name string, body any) {
 	m := &event{Body: body}
 	m.Type, m.Event.Event = "event", name
 	o.send(m, &m.ProtocolMessage)
 }
 
-// say shows a text to the user.
-func (o *outlet) say(category, text string) {
-	o.tell("output", godap.OutputEventBody{Category: category, Output: text + "\n"})
+// print sends a text to the user.
+func (o *outlet) print(category, text string) {
+	o.sendEvent("output", godap.OutputEventBody{Category: category, Output: text + "\n"})
 }
 
 // respond answers a request: with body, or with err.

@@ -9,48 +9,48 @@ import (
 	godap "github.com/google/go-dap"
 )
 
-// handlers are all requests that are known. Those that a client may send without having
-// asked for what this adapter can do are answered, too: that breakpoints are not set, say.
+// handlers maps commands to their handlers. Clients may send some requests without checking the adapter's
+// capabilities, such as those for breakpoints: these are answered, too.
 var handlers = sync.OnceValue(func() map[string]handler {
 	return map[string]handler{
-		"initialize":              on(fresh, (*adapter).initialize),
-		"attach":                  on(initialized, (*adapter).attach),
-		"launch":                  on(initialized, (*adapter).launch),
-		"terminate":               on(attached, (*adapter).terminate),
-		"configurationDone":       on(initialized, (*adapter).configurationDone),
-		"disconnect":              on(fresh, (*adapter).disconnect),
-		"cancel":                  on(fresh, cancelled),
-		"setBreakpoints":          on(initialized, setBreakpoints),
-		"setFunctionBreakpoints":  on(initialized, setFunctionBreakpoints),
-		"setExceptionBreakpoints": on(initialized, setExceptionBreakpoints),
+		"initialize":              newHandler(fresh, (*adapter).initialize),
+		"attach":                  newHandler(initialized, (*adapter).attach),
+		"launch":                  newHandler(initialized, (*adapter).launch),
+		"terminate":               newHandler(attach, (*adapter).terminate),
+		"configurationDone":       newHandler(initialized, (*adapter).configurationDone),
+		"disconnect":              newHandler(fresh, (*adapter).disconnect),
+		"cancel":                  newHandler(fresh, answerCancel),
+		"setBreakpoints":          newHandler(initialized, setBreakpoints),
+		"setFunctionBreakpoints":  newHandler(initialized, setFunctionBreakpoints),
+		"setExceptionBreakpoints": newHandler(initialized, setExceptionBreakpoints),
 
-		"threads":       shown((*view).threads),
-		"stackTrace":    shown((*view).stackTrace),
-		"scopes":        on(attached, (*adapter).scopes),
-		"variables":     shown((*view).variables),
-		"exceptionInfo": shown((*view).exceptionInfo),
-		"evaluate":      on(attached, (*adapter).evaluate),
-		"completions":   on(attached, (*adapter).completions),
-		"loadedSources": shown((*view).loadedSources),
-		"modules":       on(attached, (*adapter).modules),
-		"readMemory":    on(attached, (*adapter).readMemory),
-		"disassemble":   on(attached, (*adapter).disassemble),
+		"threads":       viewHandler((*view).threads),
+		"stackTrace":    viewHandler((*view).stackTrace),
+		"scopes":        newHandler(attach, (*adapter).scopes),
+		"variables":     viewHandler((*view).variables),
+		"exceptionInfo": viewHandler((*view).exceptionInfo),
+		"evaluate":      newHandler(attach, (*adapter).evaluate),
+		"completions":   newHandler(attach, (*adapter).completions),
+		"loadedSources": viewHandler((*view).loadedSources),
+		"modules":       newHandler(attach, (*adapter).modules),
+		"readMemory":    newHandler(attach, (*adapter).readMemory),
+		"disassemble":   newHandler(attach, (*adapter).disassemble),
 
-		"pause":          on(attached, (*adapter).pause),
-		"continue":       on(attached, (*adapter).goOn),
-		requestLook:      on(attached, (*adapter).lookAgain),
-		requestPicture:   shown((*view).picture),
-		requestRegions:   shown((*view).regions),
-		requestWaitGraph: shown((*view).waitGraph),
+		"pause":          newHandler(attach, (*adapter).pause),
+		"continue":       newHandler(attach, (*adapter).continueProcess),
+		requestLook:      newHandler(attach, (*adapter).lookAgain),
+		requestPicture:   viewHandler((*view).picture),
+		requestRegions:   viewHandler((*view).regions),
+		requestWaitGraph: viewHandler((*view).waitGraph),
 
-		"next":     on(attached, looksOnly),
-		"stepIn":   on(attached, looksOnly),
-		"stepOut":  on(attached, looksOnly),
-		"stepBack": on(attached, looksOnly),
+		"next":     newHandler(attach, refuseStep),
+		"stepIn":   newHandler(attach, refuseStep),
+		"stepOut":  newHandler(attach, refuseStep),
+		"stepBack": newHandler(attach, refuseStep),
 	}
 })
 
-// greeting is what a client says of itself.
+// greeting contains the client's arguments of initialize.
 type greeting struct {
 	LinesStartAt1            bool `json:"linesStartAt1"`
 	SupportsInvalidatedEvent bool `json:"supportsInvalidatedEvent"`
@@ -58,7 +58,7 @@ type greeting struct {
 	SupportsMemoryReferences bool `json:"supportsMemoryReferences"`
 }
 
-// UnmarshalJSON gives what is not said its default.
+// UnmarshalJSON sets the defaults of missing members.
 func (g *greeting) UnmarshalJSON(b []byte) error {
 	type plain greeting
 	p := plain{LinesStartAt1: true}
@@ -67,13 +67,13 @@ func (g *greeting) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// initialize tells the client what this adapter can do.
+// initialize returns the capabilities of this adapter.
 func (a *adapter) initialize(_ context.Context, c greeting) (godap.Capabilities, error) {
 	if a.phase != fresh {
-		return godap.Capabilities{}, errors.New("initialize came before")
+		return godap.Capabilities{}, errors.New("initialize was sent before")
 	}
 	a.client, a.phase = c, initialized
-	a.later(func() { a.tell("initialized", nil) })
+	a.addDeferred(func() { a.sendEvent("initialized", nil) })
 	return godap.Capabilities{
 		SupportsConfigurationDoneRequest: true,
 		SupportsEvaluateForHovers:        true,
@@ -90,10 +90,10 @@ func (a *adapter) initialize(_ context.Context, c greeting) (godap.Capabilities,
 	}, nil
 }
 
-// configurationDone begins the session, if there is a target by then.
+// configurationDone starts the session if there is a target.
 func (a *adapter) configurationDone(context.Context, nothing) (*nothing, error) {
 	a.ready = true
-	a.later(a.begin)
+	a.addDeferred(a.begin)
 	return nil, nil
 }
 
@@ -103,16 +103,16 @@ func (a *adapter) disconnect(context.Context, godap.DisconnectArguments) (*nothi
 	return nil, nil
 }
 
-// cancelled answers a cancel, which was heeded when it came (adapter.wait).
-func cancelled(*adapter, context.Context, godap.CancelArguments) (*nothing, error) {
+// answerCancel answers a cancel request, which took effect in adapter.enqueue.
+func answerCancel(*adapter, context.Context, godap.CancelArguments) (*nothing, error) {
 	return nil, nil
 }
 
-// notSet is what is said of breakpoints.
+// notSet is the message of a breakpoint that is not set.
 const notSet = "ompd-inspect looks at programs and does not stop them: a debugger sets breakpoints"
 
-// unset are breakpoints that are not set.
-func unset(n int) []godap.Breakpoint {
+// unsetBreakpoints returns n breakpoints that are not set.
+func unsetBreakpoints(n int) []godap.Breakpoint {
 	list := make([]godap.Breakpoint, n)
 	for i := range list {
 		list[i].Message = notSet
@@ -123,22 +123,22 @@ func unset(n int) []godap.Breakpoint {
 func setBreakpoints(
 	_ *adapter, _ context.Context, args godap.SetBreakpointsArguments,
 ) (b godap.SetBreakpointsResponseBody, _ error) {
-	b.Breakpoints = unset(max(len(args.Breakpoints), len(args.Lines)))
+	b.Breakpoints = unsetBreakpoints(max(len(args.Breakpoints), len(args.Lines)))
 	return b, nil
 }
 
 func setFunctionBreakpoints(
 	_ *adapter, _ context.Context, args godap.SetFunctionBreakpointsArguments,
 ) (b godap.SetFunctionBreakpointsResponseBody, _ error) {
-	b.Breakpoints = unset(len(args.Breakpoints))
+	b.Breakpoints = unsetBreakpoints(len(args.Breakpoints))
 	return b, nil
 }
 
-// setExceptionBreakpoints takes what an editor sends without filters: there are none.
+// setExceptionBreakpoints accepts the request of editors that have no filters to set.
 func setExceptionBreakpoints(*adapter, context.Context, nothing) (*nothing, error) {
 	return nil, nil
 }
 
-func looksOnly(*adapter, context.Context, nothing) (*nothing, error) {
+func refuseStep(*adapter, context.Context, nothing) (*nothing, error) {
 	return nil, errors.New("ompd-inspect looks at programs and does not step through them: a debugger does")
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// errOld says that a number is not one of the present look.
+// errOld returns the error for a number that is not one of the current snapshot.
 func errOld(what string, id int) error {
-	return fmt.Errorf("there is no %s %d: it may be of an earlier look", what, id)
+	return fmt.Errorf("there is no %s %d: it may be from an earlier snapshot", what, id)
 }
 
-// scopes lists what can be seen of a frame and of its thread. What is not there has no scope.
+// scopes returns the scopes of a frame and of its thread. Scopes without content are left out.
 func (a *adapter) scopes(_ context.Context, args godap.ScopesArguments) (body godap.ScopesResponseBody, err error) {
 	f := a.view.shown[args.FrameId]
 	if f == nil {
@@ -25,7 +25,7 @@ func (a *adapter) scopes(_ context.Context, args godap.ScopesArguments) (body go
 	}
 	body.Scopes = []godap.Scope{}
 	before, after := a.localScopes(f)
-	for _, s := range slices.Concat(before, a.view.scopesOf(f.thread), after) {
+	for _, s := range slices.Concat(before, a.view.threadScopes(f.thread), after) {
 		body.Scopes = append(body.Scopes, godap.Scope{
 			Name: s.name, VariablesReference: a.view.refer(s), PresentationHint: s.kind,
 		})
@@ -33,12 +33,12 @@ func (a *adapter) scopes(_ context.Context, args godap.ScopesArguments) (body go
 	return body, nil
 }
 
-// scopesOf are the scopes that all frames of a thread have.
-func (v *view) scopesOf(t *thread) []node {
+// threadScopes returns the scopes that all frames of a thread have.
+func (v *view) threadScopes(t *thread) []node {
 	var out []node
 	add := func(name string, parts []node) {
 		if len(parts) > 0 {
-			out = append(out, node{name: name, parts: these(parts)})
+			out = append(out, node{name: name, parts: fixedParts(parts)})
 		}
 	}
 	name := "Thread"
@@ -46,10 +46,10 @@ func (v *view) scopesOf(t *thread) []node {
 		name = "OpenMP thread"
 	}
 	add(name, fields(t.Thread, omp, "stack", "user_stack", "loop"))
-	if i := v.regionAt(t.Region); i >= 0 {
+	if i := v.regionIndex(t.Region); i >= 0 {
 		add("Region", v.region(i))
 	}
-	if i := v.taskAt(t.Task); i >= 0 {
+	if i := v.taskIndex(t.Task); i >= 0 {
 		add("Task", v.task(i))
 	}
 	add("ICVs", v.icvs(t))
@@ -64,11 +64,11 @@ func (v *view) scopesOf(t *thread) []node {
 	return out
 }
 
-// eventsShown is how many events of a thread are shown.
+// eventsShown is the number of shown events of a thread.
 const eventsShown = 50
 
-// events are the last events of a thread, the newest first, by how long before now they were,
-// or before the newest event of a core.
+// events returns the last events of a thread, the newest first, by their time before now, or before the newest
+// event of a core.
 func (v *view) events(lwp int) []node {
 	list, err := v.recorded(lwp, eventsShown)
 	if err != nil {
@@ -82,42 +82,43 @@ func (v *view) events(lwp int) []node {
 			value += " in " + frameText(*e.Frame)
 		}
 		ago := trace.Elapsed(time.Duration(e.Ago))
-		out[i] = node{name: fmt.Sprintf("[%d] -%v", i, ago), value: value, typ: e.Name, parts: these(fields(e, ""))}
+		out[i] = node{name: fmt.Sprintf("[%d] -%v", i, ago), value: value, typ: e.Name,
+			parts: fixedParts(fields(e, ""))}
 	}
 	return out
 }
 
-// regionAt is which of the regions has an ID, -1 for none.
-func (v *view) regionAt(id picture.ID) int {
+// regionIndex returns the index of the region with an ID, or -1.
+func (v *view) regionIndex(id picture.ID) int {
 	return slices.IndexFunc(v.pic.Regions, func(r picture.Region) bool { return r.ID == id && id != "" })
 }
 
-// taskAt is which of the tasks has an ID, -1 for none.
-func (v *view) taskAt(id picture.ID) int {
+// taskIndex returns the index of the task with an ID, or -1.
+func (v *view) taskIndex(id picture.ID) int {
 	return slices.IndexFunc(v.pic.Tasks, func(t picture.Task) bool { return t.ID == id && id != "" })
 }
 
-// region are the parts of a region, that around it among them.
+// region returns the members of a region, including the enclosing region.
 func (v *view) region(i int) []node {
 	r := &v.pic.Regions[i]
 	out := fields(r, "")
-	if at := v.regionAt(r.Parent); at >= 0 {
+	if at := v.regionIndex(r.Parent); at >= 0 {
 		v.link(out, "parent", func() []node { return v.region(at) })
 	}
 	return out
 }
 
-// task are the parts of a task, the one that generated it among them.
+// task returns the members of a task, including the task that generated it.
 func (v *view) task(i int) []node {
 	t := &v.pic.Tasks[i]
 	out := fields(t, "")
-	if at := v.taskAt(t.Parent); at >= 0 {
+	if at := v.taskIndex(t.Parent); at >= 0 {
 		v.link(out, "parent", func() []node { return v.task(at) })
 	}
 	return out
 }
 
-// link has a part that names something else lead to it.
+// link sets the parts of the member that names another item.
 func (v *view) link(parts []node, name string, to func() []node) {
 	for i := range parts {
 		if parts[i].name == name {
@@ -126,8 +127,8 @@ func (v *view) link(parts []node, name string, to func() []node) {
 	}
 }
 
-// icvs are the internal control variables that hold for a thread, each of the innermost
-// scope that has it.
+// icvs returns the internal control variables that apply to a thread, each from the innermost scope that has
+// it.
 func (v *view) icvs(t *thread) []node {
 	at := map[string]int{}
 	var out []node
@@ -137,7 +138,7 @@ func (v *view) icvs(t *thread) []node {
 		if other || t.Runtime == "" {
 			continue
 		}
-		n := node{name: c.Name, value: c.Value, typ: c.Scope, parts: these(fields(c, ""))}
+		n := node{name: c.Name, value: c.Value, typ: c.Scope, parts: fixedParts(fields(c, ""))}
 		if c.Error != "" {
 			n.value = "not known: " + c.Error
 		}
@@ -151,7 +152,7 @@ func (v *view) icvs(t *thread) []node {
 	return out
 }
 
-// locks are what a thread waits for, and what it holds of the locks that threads wait for.
+// locks returns the lock that a thread waits for, and the locks it holds that threads wait for.
 func (v *view) locks(t *thread) (out []node) {
 	if v.pic.Facts == nil || t.LWP == 0 {
 		return nil
@@ -162,11 +163,11 @@ func (v *view) locks(t *thread) (out []node) {
 			named[w.Lock] = w.Name
 		}
 		if w.Thread == t.LWP {
-			out = append(out, node{name: "waits for", value: waitText(w), parts: these(fields(w, ""))})
+			out = append(out, node{name: "waits for", value: waitText(w), parts: fixedParts(fields(w, ""))})
 		}
 	}
 	for _, l := range v.pic.Facts.Locks {
-		h, holds := holder(l, t.LWP)
+		h, holds := findHolder(l, t.LWP)
 		if !holds {
 			continue
 		}
@@ -177,13 +178,13 @@ func (v *view) locks(t *thread) (out []node) {
 		if h.AcquiredAt != nil {
 			value += " acquired in " + frameText(*h.AcquiredAt)
 		}
-		out = append(out, node{name: "holds", value: value, parts: these(fields(l, ""))})
+		out = append(out, node{name: "holds", value: value, parts: fixedParts(fields(l, ""))})
 	}
 	return out
 }
 
-// holder is what makes a thread the holder of a lock, if it is one.
-func holder(l picture.Lock, lwp int) (picture.Holder, bool) {
+// findHolder returns the entry of a thread in the holders of a lock, if it is one.
+func findHolder(l picture.Lock, lwp int) (picture.Holder, bool) {
 	for _, h := range l.Holders {
 		if h.Thread == lwp {
 			return h, true
@@ -192,7 +193,7 @@ func holder(l picture.Lock, lwp int) (picture.Holder, bool) {
 	return picture.Holder{}, l.Owner == lwp && lwp != 0
 }
 
-// waitText is what a thread waits for in a line.
+// waitText describes a thread's wait in one line.
 func waitText(w picture.Wait) string {
 	s := string(w.Kind)
 	if w.Name != "" {
@@ -207,10 +208,10 @@ func waitText(w picture.Wait) string {
 	return s
 }
 
-// maxVariables is how many parts of a variable a client gets at once.
+// maxVariables is the number of parts of a variable that a client gets at once.
 const maxVariables = 10000
 
-// variables lists the parts of a scope or a variable.
+// variables returns the parts of a scope or a variable.
 func (v *view) variables(
 	_ context.Context, args godap.VariablesArguments,
 ) (body godap.VariablesResponseBody, err error) {

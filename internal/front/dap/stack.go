@@ -12,19 +12,19 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// frame is a line of a thread's stack as the client sees it.
+// frame is a line of a thread's stack as the client shows it.
 type frame struct {
 	picture.Frame
 	thread *thread
-	label  string // of a line that is no frame: that the stack goes on in another thread's
+	label  string // text of a line that is not a frame: the stack continues in that of another thread
 	index  int    // among the frames of the stack, without labels
-	id     int    // 0 until the client was told of it
+	id     int    // 0 until it was sent to the client
 }
 
-// maxPage is how many frames a client gets that does not say how many it wants.
+// maxPage is the number of frames for a client that does not request a number.
 const maxPage = 1000
 
-// stackTrace gives a part of a stack.
+// stackTrace returns a part of a stack.
 func (v *view) stackTrace(
 	_ context.Context, args godap.StackTraceArguments,
 ) (body godap.StackTraceResponseBody, err error) {
@@ -32,7 +32,7 @@ func (v *view) stackTrace(
 	if t == nil {
 		return body, fmt.Errorf("there is no thread %d", args.ThreadId)
 	}
-	all := v.stackOf(t)
+	all := v.buildStack(t)
 	from := min(max(args.StartFrame, 0), len(all))
 	levels := args.Levels
 	if levels <= 0 {
@@ -45,8 +45,8 @@ func (v *view) stackTrace(
 	return body, nil
 }
 
-// stackOf makes the lines of a thread's stack, innermost first.
-func (v *view) stackOf(t *thread) []*frame {
+// buildStack returns the lines of a thread's stack, innermost first.
+func (v *view) buildStack(t *thread) []*frame {
 	if t.stack != nil {
 		return t.stack
 	}
@@ -54,7 +54,7 @@ func (v *view) stackOf(t *thread) []*frame {
 	for i, f := range v.framesOf(t.Thread) {
 		if f.LWP != 0 && f.LWP != owner {
 			var text string
-			text, level = v.forked(t, f.LWP, level)
+			text, level = v.forkLabel(t, f.LWP, level)
 			owner = f.LWP
 			t.stack = append(t.stack, &frame{thread: t, label: text})
 		}
@@ -63,8 +63,8 @@ func (v *view) stackOf(t *thread) []*frame {
 	return t.stack
 }
 
-// framesOf are the frames of a thread's stack: those of the user's model, or, if the
-// runtimes' are asked for, the thread's native ones before those of other threads.
+// framesOf returns the frames of a thread's stack: those of the user's model. With runtime frames, it returns
+// the thread's native frames, then those of other threads.
 func (v *view) framesOf(t *picture.Thread) []picture.Frame {
 	if !v.config.RuntimeFrames || len(t.Stack) == 0 {
 		return t.UserStack
@@ -82,13 +82,13 @@ func (v *view) framesOf(t *picture.Thread) []picture.Frame {
 	return out
 }
 
-// forked says that a stack goes on in that of thread lwp, which forked a region of t at
-// most as deep as level; and how deep the thread was that did.
-func (v *view) forked(t *thread, lwp, level int) (text string, outer int) {
+// forkLabel returns the line after which a stack continues in that of thread lwp, which forked a region of t at
+// most as deep as level. outer is the level of the forking thread.
+func (v *view) forkLabel(t *thread, lwp, level int) (text string, outer int) {
 	p := v.lwps[lwp]
 	for ; p != nil && level > 0; level-- {
 		if level >= len(p.Levels) || p.Levels[level].Region != t.Levels[level].Region ||
-			number(p.Levels[level].ThreadNum) != 0 {
+			sortKey(p.Levels[level].ThreadNum) != 0 {
 			continue
 		}
 		if n := t.Levels[level-1].ThreadNum; n != nil {
@@ -98,7 +98,7 @@ func (v *view) forked(t *thread, lwp, level int) (text string, outer int) {
 	return fmt.Sprintf("forked by LWP %d", lwp), level
 }
 
-// show tells the client of a frame.
+// show returns a frame in the protocol's form.
 func (v *view) show(f *frame) godap.StackFrame {
 	if f.id == 0 {
 		f.id = v.ids.next()
@@ -123,7 +123,7 @@ func (v *view) show(f *frame) godap.StackFrame {
 	return out
 }
 
-// line is a line as the client counts them.
+// line returns a line number as the client counts.
 func (v *view) line(n int) int {
 	if !v.client.LinesStartAt1 && n > 0 {
 		return n - 1
@@ -131,7 +131,7 @@ func (v *view) line(n int) int {
 	return n
 }
 
-// name is the function of a frame as the program's author knows it.
+// name returns the function of a frame as the program's author knows it.
 func (f *frame) name() string {
 	name := f.Function
 	switch {
@@ -151,7 +151,7 @@ func (f *frame) name() string {
 	return name
 }
 
-// source is a source file as the client can open it; nil if it is not known.
+// source returns a source file in the protocol's form; nil if it is not known.
 func (v *view) source(file string) *godap.Source {
 	if file == "" {
 		return nil
@@ -159,17 +159,17 @@ func (v *view) source(file string) *godap.Source {
 	if s := v.sources[file]; s != nil {
 		return s
 	}
-	s := &godap.Source{Name: filepath.Base(file), Path: v.mapped(file)}
+	s := &godap.Source{Name: filepath.Base(file), Path: v.mapPath(file)}
 	v.sources[file] = s
 	if !exists(s.Path) {
-		s.Origin, s.PresentationHint = "not on this machine: sourceMap says where it is", "deemphasize"
+		s.Origin, s.PresentationHint = "not on this machine: set its directory by sourceMap", "deemphasize"
 	}
 	return s
 }
 
-// mapped is where a source file is on this machine: the longest prefix that fits counts,
-// then the target's root.
-func (v *view) mapped(file string) string {
+// mapPath returns the path of a source file on this machine: by the longest matching prefix, then below the
+// target's root.
+func (v *view) mapPath(file string) string {
 	best, to := "", ""
 	for from, place := range v.config.SourceMap {
 		if len(from) > len(best) && (file == from || strings.HasPrefix(file, strings.TrimRight(from, "/")+"/")) {

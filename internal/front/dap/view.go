@@ -13,24 +13,24 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// view is what one look showed, with the numbers by which the client knows it.
+// view contains the result of one snapshot, with the client's numbers.
 type view struct {
 	pic     *picture.Picture
 	config  Attach
 	client  greeting
 	ids     *ids
-	order   []*thread       // as the client lists them
+	order   []*thread       // in the client's order
 	byID    map[int]*thread // by the client's number
 	lwps    map[int]*thread
-	shown   map[int]*frame // frames that the client was told of
-	nodes   map[int]node   // those with parts, that the client was told of
+	shown   map[int]*frame // frames that were sent to the client
+	nodes   map[int]node   // nodes with parts that were sent to the client
 	sources map[string]*godap.Source
-	// recorded are the newest events that the recorder kept of a thread, the newest first.
+	// recorded returns the newest n recorded events of a thread, the newest first.
 	recorded func(lwp, n int) ([]picture.Event, error)
 }
 
-// ids counts frames and variables. No number is used twice in a session, so that one of an
-// earlier look is known to be one.
+// ids counts frames and variables. No number is used twice in a session, so that numbers of an earlier snapshot
+// are recognized.
 type ids struct{ last int }
 
 func (i *ids) next() int {
@@ -38,15 +38,15 @@ func (i *ids) next() int {
 	return i.last
 }
 
-// goneThreads begins the numbers of threads that only the runtime knows: they have no LWP.
+// goneThreads is the first number of threads that only the runtime knows: they have no LWP.
 const goneThreads = 1 << 30
 
-// thread is a thread as the client sees it.
+// thread is a thread as the client shows it.
 type thread struct {
 	*picture.Thread
 	id    int
-	stack []*frame // nil until it is asked for
-	// valued are its frames with their values; nil until one of them is asked for.
+	stack []*frame // nil until it is requested
+	// valued contains its frames with their values; nil until one of them is requested.
 	valued []picture.Frame
 }
 
@@ -69,8 +69,8 @@ func newView(pic *picture.Picture, c Attach, client greeting, counter *ids) *vie
 	return v
 }
 
-// sort puts threads in the order of regions, outer ones first, and of their numbers there;
-// those of no region come last.
+// sort sorts the threads by region, outer ones first, and by their numbers there. Threads outside of all
+// regions come last.
 func (v *view) sort() {
 	place := map[picture.ID]int{}
 	for i, r := range v.pic.Regions {
@@ -88,22 +88,22 @@ func (v *view) sort() {
 	slices.SortStableFunc(v.order, func(x, y *thread) int {
 		return cmp.Or(
 			cmp.Compare(region(x), region(y)),
-			cmp.Compare(number(x.ThreadNum), number(y.ThreadNum)), cmp.Compare(x.id, y.id),
+			cmp.Compare(sortKey(x.ThreadNum), sortKey(y.ThreadNum)), cmp.Compare(x.id, y.id),
 		)
 	})
 }
 
-// number is a number that may be missing; one that is comes first.
-func number(n *int) int {
+// sortKey returns a number that may be missing; missing ones come first.
+func sortKey(n *int) int {
 	if n == nil {
 		return -1
 	}
 	return *n
 }
 
-// first is the thread that the client should show: that which crashed, or the first that the
-// worst verdict is about.
-func (v *view) first() int {
+// firstThread returns the thread that the client should show: the one that crashed, or the first of the worst
+// verdict.
+func (v *view) firstThread() int {
 	if t := v.lwps[v.pic.Target.CrashedLWP]; t != nil && t.LWP != 0 {
 		return t.id
 	}
@@ -118,7 +118,7 @@ func (v *view) first() int {
 	return 0
 }
 
-// header says in a line what is looked at.
+// header describes the target in one line.
 func (v *view) header() string {
 	t := v.pic.Target
 	s := fmt.Sprintf("%s %s", t.Kind, t.Name())
@@ -131,17 +131,17 @@ func (v *view) header() string {
 	return fmt.Sprintf("%s, %d threads", s, t.Threads)
 }
 
-// threads lists the threads.
+// threads returns the threads in the protocol's form.
 func (v *view) threads(context.Context, nothing) (godap.ThreadsResponseBody, error) {
 	body := godap.ThreadsResponseBody{Threads: make([]godap.Thread, len(v.order))}
 	for i, t := range v.order {
-		body.Threads[i] = godap.Thread{Id: t.id, Name: v.nameOf(t)}
+		body.Threads[i] = godap.Thread{Id: t.id, Name: v.threadName(t)}
 	}
 	return body, nil
 }
 
-// nameOf is what the client shows of a thread: "OMP 2/4 wait_lock journal · hang.c:10".
-func (v *view) nameOf(t *thread) string {
+// threadName returns the client's name of a thread: "OMP 2/4 wait_lock journal · hang.c:10".
+func (v *view) threadName(t *thread) string {
 	s := "LWP " + strconv.Itoa(t.LWP)
 	switch {
 	case t.LWP == 0:
@@ -169,7 +169,7 @@ func (v *view) nameOf(t *thread) string {
 	return s
 }
 
-// numbers are the thread's number and the size of its team at each level: "0/2 > 1/3".
+// numbers returns the thread's number and the size of its team at each level: "0/2 > 1/3".
 func (t *thread) numbers() string {
 	var parts []string
 	for _, l := range t.Levels {
@@ -187,9 +187,9 @@ func (t *thread) numbers() string {
 	return s
 }
 
-// place is where the thread is in the program: "hang.c:10", or the function.
+// place returns the thread's place in the program: "hang.c:10", or the function.
 func (t *thread) place() string {
-	if f := t.innermost(); f != nil && f.File != "" && f.Line != 0 {
+	if f := t.innermostFrame(); f != nil && f.File != "" && f.Line != 0 {
 		return f.Place()
 	} else if f != nil {
 		return f.Function
@@ -202,8 +202,8 @@ func (t *thread) place() string {
 	return ""
 }
 
-// innermost is the thread's innermost frame in the program's own code, nil if it has none.
-func (t *thread) innermost() *picture.Frame {
+// innermostFrame returns the thread's innermost frame in the program's own code; nil if there is none.
+func (t *thread) innermostFrame() *picture.Frame {
 	for i := range t.UserStack {
 		if t.UserStack[i].Kind == picture.FrameUser {
 			return &t.UserStack[i]
@@ -212,8 +212,8 @@ func (t *thread) innermost() *picture.Frame {
 	return nil
 }
 
-// who names threads: "threads 0 and 1" if they are of one team, else "LWP 455, 458".
-func (v *view) who(lwps []int) string {
+// describeThreads names threads: "threads 0 and 1" if they belong to one team, else "LWP 455, 458".
+func (v *view) describeThreads(lwps []int) string {
 	var nums, ids []string
 	var region picture.ID
 	for i, lwp := range lwps {
@@ -229,18 +229,18 @@ func (v *view) who(lwps []int) string {
 	case len(nums) < len(lwps) && len(lwps) == 1:
 		return "LWP " + ids[0]
 	case len(nums) < len(lwps):
-		return "LWPs " + list(ids)
+		return "LWPs " + joinWords(ids)
 	case len(nums) == 1:
 		return "thread " + nums[0]
 	}
-	return "threads " + list(nums)
+	return "threads " + joinWords(nums)
 }
 
-// maxListed is how many threads one line names.
+// maxListed is the number of threads that one line lists.
 const maxListed = 8
 
-// list is "0, 1 and 2".
-func list(words []string) string {
+// joinWords returns a list such as "0, 1 and 2".
+func joinWords(words []string) string {
 	if more := len(words) - maxListed; more > 0 {
 		words = append(slices.Clone(words[:maxListed]), fmt.Sprintf("%d more", more))
 	}
@@ -250,12 +250,12 @@ func list(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// ThreadNames are the names of the threads of a picture as editors show them, by LWP.
+// ThreadNames returns the names of a picture's threads as editors show them, by LWP.
 func ThreadNames(pic *picture.Picture) map[int]string {
 	v := newView(pic, Attach{}, greeting{}, &ids{})
 	out := map[int]string{}
 	for _, t := range v.order {
-		out[t.LWP] = v.nameOf(t)
+		out[t.LWP] = v.threadName(t)
 	}
 	return out
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// waitGraph says who waits for whom, by the facts of the picture: threads, and what they
-// wait for, with an edge to what must make progress first.
+// waitGraph is the wait-for graph of a picture: threads, and the items they wait for, with edges to those that
+// must make progress first.
 type waitGraph struct {
 	Nodes []graphNode `json:"nodes"`
 	Edges []graphEdge `json:"edges"`
-	// Cycles are those that a verdict of a deadlock is on: threads, each of which waits for
-	// the next, and the last for the first.
+	// Cycles lists those of a verdict of a deadlock: threads, each of which waits for the next, and the last
+	// for the first.
 	Cycles [][]string `json:"cycles"`
 }
 
@@ -23,24 +23,24 @@ type graphNode struct {
 	ID       string             `json:"id"`
 	Kind     waitgraph.Kind     `json:"kind"` // thread, lock, barrier, other
 	Name     string             `json:"name"`
-	ThreadID int                `json:"threadId,omitempty"` // of a thread, as `threads` has it
+	ThreadID int                `json:"threadId,omitempty"` // number of a thread in the answer to `threads`
 	WaitKind picture.WaitKind   `json:"waitKind,omitempty"` // of a lock
 	Address  *picture.Hex       `json:"address,omitempty"`
-	Frame    *picture.Frame     `json:"frame,omitempty"` // where the thread is in the program
+	Frame    *picture.Frame     `json:"frame,omitempty"` // the thread's place in the program
 	State    *picture.StateName `json:"state,omitempty"`
 }
 
-// graphEdge is from what waits to what must make progress first.
+// graphEdge leads from a waiting node to the one that must make progress first.
 type graphEdge struct {
 	From      string             `json:"from"`
 	To        string             `json:"to"`
 	Kind      waitgraph.Relation `json:"kind"` // waits for, held by, lacks, depends on
 	Certainty picture.Certainty  `json:"certainty,omitempty"`
 	Evidence  string             `json:"evidence,omitempty"`
-	Frame     *picture.Frame     `json:"frame,omitempty"` // where the holder acquired it
+	Frame     *picture.Frame     `json:"frame,omitempty"` // place at which the holder acquired the lock
 }
 
-// waitGraph is the graph of the picture, as clients get it.
+// waitGraph returns the graph of the picture in the client's form.
 func (v *view) waitGraph(context.Context, nothing) (waitGraph, error) {
 	g := waitgraph.Of(v.pic)
 	out := waitGraph{Nodes: []graphNode{}, Edges: []graphEdge{}, Cycles: [][]string{}}
@@ -60,7 +60,7 @@ func (v *view) waitGraph(context.Context, nothing) (waitGraph, error) {
 	return out, nil
 }
 
-// graphNode is a node with the names by which the client knows it.
+// graphNode returns a node with the client's names.
 func (v *view) graphNode(n waitgraph.Node) graphNode {
 	if n.Kind != waitgraph.Thread {
 		name := n.Target.Name
@@ -71,7 +71,7 @@ func (v *view) graphNode(n waitgraph.Node) graphNode {
 	}
 	out := graphNode{ID: n.ID, Kind: n.Kind, Name: fmt.Sprintf("LWP %d", n.LWP)}
 	if t := v.lwps[n.LWP]; t != nil {
-		out.ThreadID, out.Name, out.Frame = t.id, v.nameOf(t), t.innermost()
+		out.ThreadID, out.Name, out.Frame = t.id, v.threadName(t), t.innermostFrame()
 		if t.State != nil {
 			out.State = &t.State.Name
 		}

@@ -13,16 +13,15 @@ import (
 	godap "github.com/google/go-dap"
 )
 
-// Bounds on what a client sends. The largest messages of editors name some hundred
-// breakpoints, in a few kilobytes.
+// Limits of a client's messages. The largest messages of editors name some hundred breakpoints, in a few
+// kilobytes.
 const (
 	maxMessage = 1 << 20
-	maxHeader  = 1 << 10 // bytes of a line of a header
-	maxHeaders = 16      // lines before a message
+	maxHeader  = 1 << 10 // bytes of a header line
+	maxHeaders = 16      // header lines before a message
 )
 
-// errFraming says that what comes is no sequence of messages: nothing after it can be
-// understood.
+// errFraming is the error of input that is not a sequence of messages: the rest of it cannot be parsed either.
 var errFraming = errors.New("this is not the Debug Adapter Protocol")
 
 // wire is the connection to a client. One goroutine reads; any may write.
@@ -32,14 +31,14 @@ type wire struct {
 	mu  sync.Mutex
 	out io.Writer
 	seq int
-	err error // of the first write that failed
+	err error // of the first failed write
 }
 
 func newWire(in io.Reader, out io.Writer) *wire {
 	return &wire{in: bufio.NewReaderSize(in, maxHeader), out: out}
 }
 
-// read reads the content of one message. io.EOF says that the client has closed its end.
+// read reads the content of one message. It returns io.EOF if the client has closed its end.
 func (w *wire) read() ([]byte, error) {
 	size, err := w.header()
 	if err != nil {
@@ -52,7 +51,7 @@ func (w *wire) read() ([]byte, error) {
 	return content, nil
 }
 
-// noEOF makes an end that comes too early an error.
+// noEOF turns an early end of the input into an error.
 func noEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -60,7 +59,7 @@ func noEOF(err error) error {
 	return err
 }
 
-// header reads the lines before a message, and returns the length of that.
+// header reads the header of a message and returns the length of the content.
 func (w *wire) header() (int, error) {
 	size := -1
 	for n := range maxHeaders {
@@ -92,7 +91,7 @@ func (w *wire) header() (int, error) {
 			return 0, fmt.Errorf("%w: Content-Length %q", errFraming, value)
 		}
 		if length > maxMessage {
-			return 0, fmt.Errorf("a message of %d bytes: %d is the most that this adapter takes", length, maxMessage)
+			return 0, fmt.Errorf("a message of %d bytes: %d is the limit of this adapter", length, maxMessage)
 		}
 		size = int(length)
 	}
@@ -116,8 +115,8 @@ func (w *wire) send(m godap.Message, number *godap.ProtocolMessage) {
 	w.err = godap.WriteBaseMessage(w.out, content)
 }
 
-// failed is why the client cannot be written to; nil if it can.
-func (w *wire) failed() error {
+// writeError returns the error of a failed write; nil if there was none.
+func (w *wire) writeError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
@@ -140,24 +139,24 @@ func (w *wire) respond(r *request, body any, err error) {
 	w.send(m, &m.ProtocolMessage)
 }
 
-// errorBody is an error as the body of an answer.
+// errorBody returns an error as the body of an answer.
 func errorBody(err error) godap.ErrorResponseBody {
 	return godap.ErrorResponseBody{Error: &godap.ErrorMessage{
 		Id: errorID, Format: "{reason}", Variables: map[string]string{"reason": err.Error()}, ShowUser: true,
 	}}
 }
 
-// errorID is the number of all errors: they are told apart by their text.
+// errorID is the number of all errors: they differ by their text.
 const errorID = 1
 
-// event is a message that nobody asked for.
+// event is a message without a request.
 type event struct {
 	godap.Event
 	Body any `json:"body,omitempty"`
 }
 
-// tell sends an event.
-func (w *wire) tell(name string, body any) {
+// sendEvent sends an event.
+func (w *wire) sendEvent(name string, body any) {
 	m := &event{Body: body}
 	m.Type, m.Event.Event = "event", name
 	w.send(m, &m.ProtocolMessage)

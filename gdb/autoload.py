@@ -1,7 +1,7 @@
-"""Loads the OpenMP commands when gdb loads a runtime: links below gdb's auto-load directory name this file.
+"""Loads the OpenMP commands when gdb loads a runtime: links in gdb's auto-load directory point to this file.
 
-A stop costs nothing more than without the commands: the settings that look at each stop are off. A script that was
-sourced before, as in ~/.gdbinit, stays as it is.
+The commands do not slow down stops: the settings that take a snapshot at each stop are off. If the script was sourced
+before, as in ~/.gdbinit, its settings are kept.
 """
 
 import os

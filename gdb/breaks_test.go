@@ -141,7 +141,7 @@ func checkWrong(t *testing.T, e *events) {
 	want := map[string]string{
 		"omp break": usage, "omp break task begin end": usage, "omp step x": "Usage: omp step",
 		"omp break parallel at nowhere.c:1": "omp break: No source file named nowhere.c.",
-		"omp break parallel at 7":           "omp break: 7: a place is FILE:LINE",
+		"omp break parallel at 7":           "omp break: 7: expected FILE:LINE",
 		"omp break thread at events.c:22":   "omp break: threads do not begin and end at lines of the program",
 	}
 	if !maps.Equal(e.Wrong, want) {

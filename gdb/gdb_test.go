@@ -64,7 +64,7 @@ func script(t testing.TB, args []string, commands ...string) string {
 	cmd.Stdout, cmd.Stderr = &out, &out
 	_ = cmd.Run() // a command that failed is seen in the output
 	text := out.String()
-	for _, bad := range []string{"Traceback", "Python Exception", "a defect of this script", "Fatal signal",
+	for _, bad := range []string{"Traceback", "Python Exception", "a defect in this script", "Fatal signal",
 		"internal-error"} {
 		if strings.Contains(text, bad) {
 			t.Errorf("gdb says %q:\n%s", bad, text)

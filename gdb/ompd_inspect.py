@@ -1,7 +1,7 @@
 """OpenMP commands for gdb: `source ompd_inspect.py`, then `help omp`.
 
-It starts ompd-inspect as a child and lends it gdb's callbacks, so that it works for
-whatever gdb can debug. Nothing but gdb's own Python is needed.
+It starts ompd-inspect as a child process and provides gdb's callbacks to it, so it
+works for all programs that gdb can debug. It needs only gdb's own Python.
 """
 
 import os
@@ -11,7 +11,7 @@ import gdb
 
 
 def _load():
-    """Loads the modules beside this file, anew if they were loaded before."""
+    """Loads the modules next to this file, again if they were loaded before."""
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)))
     before = sys.modules.get("ompd_gdb")
     if before is not None:

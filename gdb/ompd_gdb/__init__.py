@@ -1,11 +1,11 @@
-"""The parts of ompd_inspect.py, and what joins them."""
+"""Loads and unloads the parts of ompd_inspect.py."""
 
 from . import breaks, commands, dap, follow, frames, session, settings, step
 
 
 def load(folder):
-    """Makes the commands; folder has ompd_inspect.py."""
-    settings.register(folder, session.close, follow.changed)
+    """Makes the commands. folder contains ompd_inspect.py."""
+    settings.register(folder, session.close, follow.apply_settings)
     commands.register()
     frames.register()
     breaks.register()

@@ -8,11 +8,11 @@ from . import session
 
 KINDS = ("parallel", "task", "thread")
 EDGES = ("begin", "end")
-MAX_FRAMES = 64  # of the runtime, on the way out of it
+MAX_FRAMES = 64  # of the runtime, in the search for its caller
 
 
-def found(s, kind, edge):
-    """The locations of an event, one for each runtime that has it."""
+def find_locations(s, kind, edge):
+    """Returns the locations of an event, one for each runtime that has it."""
     name = "ompd_bp_%s_%s" % (kind, edge)
     all_of = [l for l in s.picture("breakpoints").get("locations", []) if l["name"] == name]
     usable = [l for l in all_of if l.get("sites") or l.get("active")]
@@ -22,54 +22,56 @@ def found(s, kind, edge):
         raise gdb.GdbError("omp break: the program has no OpenMP runtime yet: `start` it, or let it load its libraries")
     for l in all_of:
         if l.get("address"):
-            raise gdb.GdbError("omp break: threads come to %s only in programs that were started with OMP_DEBUG=enabled: "
+            raise gdb.GdbError("omp break: only programs that were started with OMP_DEBUG=enabled reach %s: "
                                "`set environment OMP_DEBUG enabled`" % name)
     raise gdb.GdbError("omp break: " + "; ".join("%s: %s" % (name, l.get("error", "not found")) for l in all_of))
 
 
 class Line:
-    """FILE:LINE as the user wrote it."""
+    """A FILE:LINE of the user."""
 
     def __init__(self, text):
         path, _, line = text.rpartition(":")
         if not path or not line.isdigit():
-            raise gdb.GdbError("omp break: %s: a place is FILE:LINE" % text)
+            raise gdb.GdbError("omp break: %s: expected FILE:LINE" % text)
         try:
             gdb.decode_line(text)
         except gdb.error as e:
             raise gdb.GdbError("omp break: %s" % e)
         self.text, self.path, self.line = text, path.split("/"), int(line)
 
-    def same(self, path, line):
-        """Whether that is this line."""
-        return line == self.line and path is not None and os.path.normpath(path).split("/")[-len(self.path):] == self.path
+    def matches(self, path, line):
+        """Reports whether this is the line."""
+        if line != self.line or path is None:
+            return False
+        return os.path.normpath(path).split("/")[-len(self.path):] == self.path
 
 
-class At(gdb.Breakpoint):
-    """A place that every such event passes."""
+class EventBreakpoint(gdb.Breakpoint):
+    """A breakpoint at an address that every such event reaches."""
 
     def __init__(self, address, event, made, line):
         super().__init__("*" + address)
         self.event, self.made, self.only = event, made, line
 
     def stop(self):
-        """Whether it is an event of that line."""
+        """Reports whether to stop: whether the event belongs to the line."""
         if self.only is None:
             return True
         try:
-            return self.only.same(*self.place())
-        except Exception as e:  # rather one stop too many
-            gdb.write("omp break: where breakpoint %d is cannot be told: %s\n" % (self.number, e), gdb.STDERR)
+            return self.only.matches(*self.place())
+        except Exception as e:  # an unwanted stop is better than a missed one
+            gdb.write("omp break: the place of breakpoint %d is unknown: %s\n" % (self.number, e), gdb.STDERR)
             return True
 
     def place(self):
-        """File and line of the construct that the selected thread is at. A task that
-        was made before tells itself; all else was called at the construct."""
-        return of_task() if self.made else of_call()
+        """Returns file and line of the construct of the selected thread. A task that was made
+        before has them itself; for other events they are those of the call of the runtime."""
+        return task_place() if self.made else call_place()
 
 
-def of_task():
-    """Where the selected thread's task is in the source."""
+def task_place():
+    """Returns file and line of the selected thread's task."""
     s = session.current()
     for t in s.picture("threads").get("threads", []):
         if t.get("lwp") == gdb.selected_thread().ptid[1]:
@@ -80,9 +82,9 @@ def of_task():
     return None, None
 
 
-def caller():
-    """The frame that called the runtime in which the selected thread is. A runtime that
-    is a part of the program is told from the rest by having no lines."""
+def find_caller():
+    """Returns the frame that called the runtime in which the selected thread is. A runtime that is
+    linked into the program is recognized by its missing lines."""
     frame = gdb.newest_frame()
     runtime = gdb.solib_name(frame.pc())
     for _ in range(MAX_FRAMES):
@@ -92,9 +94,9 @@ def caller():
     return None
 
 
-def of_call():
-    """Where the program called the runtime."""
-    frame = caller()
+def call_place():
+    """Returns file and line of the program's call of the runtime."""
+    frame = find_caller()
     sal = frame.find_sal() if frame is not None else None
     if sal is None or sal.symtab is None:
         return None, None
@@ -106,12 +108,12 @@ class Break(gdb.Command):
 
 Usage: omp break parallel|task|thread [begin|end] [at FILE:LINE]
 
-It sets breakpoints at the places in the runtime that every such event passes,
-whether the program was started for debugging or not. They are breakpoints like all
-others: `info breakpoints`, `delete`, `condition`, `ignore` and `commands` work.
+It sets breakpoints in the runtime at the addresses that every such event reaches,
+whether the program was started for debugging or not. They are normal breakpoints:
+`info breakpoints`, `delete`, `condition`, `ignore` and `commands` work.
 
 With `at FILE:LINE`, only regions or tasks of the construct in that line stop.
-GNU's runtime tells of tasks when they are made."""
+With GNU's runtime, tasks stop when they are created."""
 
     def __init__(self):
         super().__init__("omp break", gdb.COMMAND_BREAKPOINTS)
@@ -119,19 +121,21 @@ GNU's runtime tells of tasks when they are made."""
     @session.guarded
     def invoke(self, arg, _):
         """Sets the breakpoints."""
-        kind, edge, line = parse(gdb.string_to_argv(arg))
+        kind, edge, line = parse_words(gdb.string_to_argv(arg))
         event = "%s %s" % (kind, edge)
         s = session.current()
-        for l in found(s, kind, edge):
+        for l in find_locations(s, kind, edge):
             made = kind == "task" and l.get("how") != "equivalent"
-            numbers = [At(a, event, made, line).number for a in l.get("sites") or [l["address"]]]
-            several = "breakpoint %d" % numbers[0] if len(numbers) == 1 else "breakpoints %d-%d" % (numbers[0], numbers[-1])
-            gdb.write("OpenMP %s%s: %s\n" % (event, " at " + line.text if line else "", several))
+            numbers = [EventBreakpoint(a, event, made, line).number for a in l.get("sites") or [l["address"]]]
+            text = "breakpoint %d" % numbers[0]
+            if len(numbers) > 1:
+                text = "breakpoints %d-%d" % (numbers[0], numbers[-1])
+            gdb.write("OpenMP %s%s: %s\n" % (event, " at " + line.text if line else "", text))
             if l.get("how") == "equivalent":
                 gdb.write("  %s: %s\n" % (l["function"], l["evidence"]))
 
     def complete(self, text, word):
-        """The words that may come next."""
+        """Returns the words that may come next."""
         words = text.split()
         before = words if not text or text[-1].isspace() else words[:-1]
         if before and before[-1] == "at":
@@ -147,8 +151,8 @@ GNU's runtime tells of tasks when they are made."""
         return [n for n in names if n.startswith(word or "")]
 
 
-def parse(words):
-    """Kind, edge and line of the command's words."""
+def parse_words(words):
+    """Returns kind, edge and line of the command's words."""
     usage = gdb.GdbError("Usage: omp break parallel|task|thread [begin|end] [at FILE:LINE]")
     if not words or words[0] not in KINDS:
         raise usage
@@ -164,24 +168,24 @@ def parse(words):
     return kind, edge, line
 
 
-def told(event):
-    """Tells which event stopped the program."""
+def print_event(event):
+    """Prints the event that stopped the program."""
     try:
         for b in getattr(event, "breakpoints", []):
-            if isinstance(b, At):
+            if isinstance(b, EventBreakpoint):
                 path, line = b.place() if b.event.split()[0] != "thread" else (None, None)
                 gdb.write("OpenMP %s%s\n" % (b.event, ", %s:%d" % (os.path.basename(path), line) if path else ""))
                 return
-    except Exception:  # the stop itself says enough
+    except Exception:  # the stop itself is enough
         pass
 
 
 def register():
     """Makes the command."""
     Break()
-    gdb.events.stop.connect(told)
+    gdb.events.stop.connect(print_event)
 
 
 def unregister():
     """Stops listening."""
-    gdb.events.stop.disconnect(told)
+    gdb.events.stop.disconnect(print_event)

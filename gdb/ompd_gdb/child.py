@@ -1,4 +1,4 @@
-"""ompd-inspect as a child, and the frames by which calls travel to it.
+"""ompd-inspect as a child process, and the frames of their protocol.
 
 A frame is the length of its payload (4 bytes, big endian), the number of a call (4
 bytes), a kind (1 byte) and the payload; internal/front/piped describes the kinds.
@@ -16,8 +16,8 @@ from . import wire
 
 HEADER = struct.Struct(">IIc")
 PROTOCOL = 1
-MAX_PAYLOAD = 16 << 20  # as internal/front/piped has it
-MAX_LOG = 2000  # bytes of a dead child's log that are shown
+MAX_PAYLOAD = 16 << 20  # the limit of internal/front/piped
+MAX_LOG = 2000  # bytes of the log of a child that ended
 
 
 class CallError(Exception):
@@ -29,12 +29,12 @@ class CallError(Exception):
 
 
 class Child:
-    """One ompd-inspect."""
+    """A running ompd-inspect."""
 
     def __init__(self, program):
         self.streams = {}  # the sessions, by the numbers of their calls
         self.last = 0
-        self.broken = False  # an exchange was given up in the middle: no more can be asked
+        self.broken = False  # an exchange was interrupted: no more calls are possible
         self.trips = self.asked = 0
         self.log = tempfile.TemporaryFile()
         try:
@@ -48,7 +48,7 @@ class Child:
         hello = json.loads(payload.decode()) if kind == b"H" and at == 0 else {}
         if hello.get("protocol") != PROTOCOL:
             self.close()
-            raise gdb.GdbError("omp: %s is of another version than this script: `set omp program PATH`" % program)
+            raise gdb.GdbError("omp: %s and this script have different versions: `set omp program PATH`" % program)
 
     def close(self):
         """Ends the child."""
@@ -65,7 +65,7 @@ class Child:
         self.log.close()
 
     def read(self):
-        """The next frame: number, kind, payload."""
+        """Returns the next frame: number, kind, payload."""
         head = self.process.stdout.read(HEADER.size)
         if len(head) == HEADER.size:
             size, at, kind = HEADER.unpack(head)
@@ -75,7 +75,7 @@ class Child:
         raise ConnectionError(self.last_words())
 
     def last_words(self):
-        """What a dead child said."""
+        """Returns an error text with the last output of a child that ended."""
         self.log.seek(0, os.SEEK_END)
         self.log.seek(max(0, self.log.tell() - MAX_LOG))
         text = self.log.read().decode(errors="replace").strip()
@@ -93,23 +93,22 @@ class Child:
         """Sends a message of a call."""
         self.send(at, b"M", wire.text(message))
 
-    def begin(self, kind, payload, session=None):
-        """Begins a call or a verb; what comes for it goes to session."""
+    def start(self, kind, payload, session=None):
+        """Starts a call or a verb. session gets its frames."""
         self.last += 1
         if session is not None:
             self.streams[self.last] = session
         self.send(self.last, kind, payload.encode())
         return self.last
 
-    def until(self, done):
-        """Serves what the child asks for until done gives something else than None
-        for a frame."""
+    def serve_until(self, done):
+        """Serves the child's requests until done returns a result other than None for a frame."""
         try:
             while True:
                 at, kind, payload = self.read()
                 session = self.streams.get(at)
                 if session is not None:
-                    session.take(kind, payload)
+                    session.handle(kind, payload)
                     if kind == b"S":
                         del self.streams[at]
                 result = done(at, kind, payload)
@@ -122,8 +121,8 @@ class Child:
             raise
 
     def call(self, method, request):
-        """Makes a call with one request and one response."""
-        number = self.begin(b"C", method)
+        """Makes a call with one request and returns its response."""
+        number = self.start(b"C", method)
         self.send_json(number, request)
         self.send(number, b"E")
         response = {}
@@ -139,12 +138,12 @@ class Child:
                 raise CallError(status)
             return response
 
-        return self.until(done)
+        return self.serve_until(done)
 
     def verb(self, words, write):
-        """Runs a verb of the command line; write gets what it prints. The result is
-        its exit status and what it said of errors."""
-        number = self.begin(b"V", json.dumps(words))
+        """Runs a verb of the command line. write gets its output. Returns its exit status and its
+        error text."""
+        number = self.start(b"V", json.dumps(words))
         errors = []
 
         def done(at, kind, payload):
@@ -161,4 +160,4 @@ class Child:
                 return status["exit"], b"".join(errors).decode(errors="replace")
             return None
 
-        return self.until(done)
+        return self.serve_until(done)

@@ -9,17 +9,17 @@ from . import follow, session
 
 FOUND = 3  # the exit status of diagnose for a hang
 
-# Verbs of ompd-inspect: name, what it shows, and its flags.
+# Verbs of ompd-inspect: name, description and flags.
 VERBS = (
-    ("report", "What is wrong, threads, regions, tasks and stacks of the OpenMP program.", ("--native", "--all")),
-    ("diagnose", "Only what is wrong: deadlocks, who is missing at a barrier, why it died.", ()),
-    ("threads", "The OpenMP threads: role, number and team, state, what they wait on.", ("--numbers", "--all")),
-    ("regions", "The tree of parallel regions. Their numbers are those that `omp thread` takes.", ("--numbers", "--all")),
+    ("report", "The verdicts, threads, regions, tasks and stacks of the OpenMP program.", ("--native", "--all")),
+    ("diagnose", "The verdicts only: deadlocks, threads missing at a barrier, the cause of a crash.", ()),
+    ("threads", "The OpenMP threads: role, number and team, state, and what each waits for.", ("--numbers", "--all")),
+    ("regions", "The tree of parallel regions, with the numbers that `omp thread` takes.", ("--numbers", "--all")),
     ("tasks", "The tasks: running, waiting, queued, blocked on a dependence.", ("--all",)),
-    ("icvs", "Every internal control variable, by scope, and where it was read.", ()),
-    ("stacks", "User-model stacks of all threads, merged. `omp bt` has that of one thread.", ("--native", "--all")),
-    ("layout", "Where every field of the runtime lies, and which source said so.", ("--source",)),
-    ("doctor", "What can be read of this program; for what is missing, the cause and the fix.", ()),
+    ("icvs", "Every internal control variable by scope, with the source of its value.", ()),
+    ("stacks", "User-model stacks of all threads, merged. `omp bt` prints that of one thread.", ("--native", "--all")),
+    ("layout", "The offset of every field of the runtime, with its source.", ("--source",)),
+    ("doctor", "The readable parts of this program; for missing parts, the cause and the fix.", ()),
 )
 SOURCES = ("symbols", "memory", "debuginfo", "code", "table")
 
@@ -34,47 +34,49 @@ runtimes as distributions ship them."""
         super().__init__("omp", gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
 
     def invoke(self, arg, from_tty):
-        """`omp` alone is its help."""
+        """Prints the help."""
         if arg:
             raise gdb.GdbError('Undefined omp command: "%s". Try "help omp".' % arg)
         gdb.execute("help omp", from_tty)
 
 
 class Verb(gdb.Command):
-    """A verb of ompd-inspect on the program that gdb holds."""
+    """A verb of ompd-inspect on the program in gdb."""
 
     def __init__(self, name, doc, flags):
         self.verb, self.flags = name, ("--json",) + flags
-        self.__doc__ = "%s\n\nUsage: omp %s%s" % (doc, name, "".join(" [%s%s]" % (f, " SOURCE" if f == "--source" else "") for f in self.flags))
+        usage = "".join(" [%s%s]" % (f, " SOURCE" if f == "--source" else "") for f in self.flags)
+        self.__doc__ = "%s\n\nUsage: omp %s%s" % (doc, name, usage)
         super().__init__("omp " + name, gdb.COMMAND_DATA)
 
     @session.guarded
     def invoke(self, arg, _):
-        """Prints what the verb prints."""
+        """Prints the output of the verb."""
         words = gdb.string_to_argv(arg)
         for w in words:
-            if w.startswith("-") and w.split("=")[0] not in self.flags or not w.startswith("-") and self.verb != "layout":
+            known = w.split("=")[0] in self.flags if w.startswith("-") else self.verb == "layout"
+            if not known:
                 raise gdb.GdbError("omp %s: %s: its flags are %s" % (self.verb, w, ", ".join(self.flags)))
         s = session.current()
         if "--numbers" in self.flags and "--json" not in words:
             words.append("--numbers")
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        exit_status, errors = s.verb([self.verb] + words + looks(), lambda b: gdb.write(decoder.decode(b)))
+        exit_status, errors = s.verb([self.verb] + words + style_flags(), lambda b: gdb.write(decoder.decode(b)))
         if exit_status not in (0, FOUND):
-            raise gdb.GdbError(session.plain(errors))
+            raise gdb.GdbError(session.error_text(errors))
 
     def complete(self, text, word):
-        """Flags, and the sources of layout."""
+        """Returns flags, and the sources of layout."""
         before = text[:len(text) - len(word or "")].split()
         names = SOURCES if before and before[-1] == "--source" else self.flags
-        # gdb takes the part behind a dash for a word of its own.
+        # gdb treats the part after a dash as a separate word.
         typed = text.split()[-1] if text and not text[-1].isspace() else ""
         cut = len(typed) - len(word or "")
         return [n[cut:] for n in names if n.startswith(typed)]
 
 
-def looks():
-    """Flags for colour and width as gdb's own output has them."""
+def style_flags():
+    """Returns flags for the colour and width of gdb's own output."""
     color = "always" if gdb.parameter("style enabled") and sys.stdout.isatty() else "never"
     return ["--color", color, "--width", str(gdb.parameter("width") or 0)]
 
@@ -84,29 +86,29 @@ class Thread(gdb.Command):
 
 Usage: omp thread [REGION.NUM]
 
-REGION is a number of `omp regions`, or a region's whole ID of `omp regions --json`.
+REGION is a number of `omp regions`, or a complete ID of `omp regions --json`.
 NUM is the thread number there, as omp_get_thread_num or omp_get_ancestor_thread_num
-tell it. Without an argument, tells where the selected thread is."""
+returns it. Without an argument, print the region and number of the selected thread."""
 
     def __init__(self):
         super().__init__("omp thread", gdb.COMMAND_RUNNING)
 
     @session.guarded
     def invoke(self, arg, from_tty):
-        """Selects the thread, or tells which one is."""
+        """Selects the thread, or prints the name of the selected one."""
         s = session.current()
         places = follow.Places(s)
         if not arg.strip():
-            tell(places)
+            print_selected(places)
             return
         lwp = places.find(arg.strip())
         thread = s.lender.thread(lwp)
         if thread is None:
-            raise gdb.GdbError("omp thread: LWP %d is not there any more" % lwp)
+            raise gdb.GdbError("omp thread: LWP %d has ended" % lwp)
         gdb.execute("thread %d.%d" % (s.inferior.num, thread.num), from_tty)
 
     def complete(self, text, word):
-        """The names of all threads."""
+        """Returns the names of all threads."""
         try:
             names = follow.Places(session.current()).names()
         except (gdb.error, gdb.GdbError, session.child.CallError, ConnectionError):
@@ -116,8 +118,8 @@ tell it. Without an argument, tells where the selected thread is."""
         return [n[cut:] for n in names if n.startswith(typed)]
 
 
-def tell(places):
-    """Writes where the selected thread is."""
+def print_selected(places):
+    """Prints the region and number of the selected thread."""
     thread = gdb.selected_thread()
     if thread is None:
         raise gdb.GdbError("omp thread: no thread is selected")

@@ -1,5 +1,5 @@
-"""gdb as a debug adapter (`gdb -i dap`, gdb 14 and newer): threads have their names, and a client can
-ask for the picture. Stacks are those of `omp bt on`."""
+"""gdb as a debug adapter (`gdb -i dap`, gdb 14 and newer): threads have their names, and a client
+can request the picture. Stacks are those of `omp bt on`."""
 
 import sys
 
@@ -7,21 +7,22 @@ import gdb
 
 from . import follow, session
 
-_posted = []  # names that are to be given when gdb has time for it
+_posted = []  # not empty: give_names is scheduled
 
 
 def active():
-    """Whether this gdb is a debug adapter."""
+    """Reports whether this gdb is a debug adapter."""
     return "gdb.dap" in sys.modules
 
 
 def picture():
-    """The whole picture, as proto/picture.schema.json has it."""
+    """Returns the whole picture (proto/picture.schema.json)."""
     return session.current().picture("report")
 
 
 def regions():
-    """The regions with the threads that the client knows; others are threads of no region."""
+    """Returns the regions with their threads, by the client's numbers. others are threads outside
+    of regions."""
     s = session.current()
     pic = s.picture("report")
     numbers = {t.ptid[1]: (t.global_num, t.name) for t in s.lender.threads()}
@@ -46,8 +47,8 @@ def regions():
 REQUESTS = {"ompd/picture": picture, "ompd/regions": regions}
 
 
-def request_of(answer):
-    """A request as gdb wants them: it takes arguments by name."""
+def make_handler(answer):
+    """Returns a handler in gdb's form, which gets its arguments by name."""
     guarded = session.guarded_function(answer)
 
     def run(**_):
@@ -55,37 +56,39 @@ def request_of(answer):
     return run
 
 
-def offer():
-    """Makes the requests known to gdb. It has no stable way for that: one that does not know this way
-    has no such requests, and names and stacks all the same."""
+def register_requests():
+    """Registers the requests with gdb. gdb has no stable interface for this. A gdb without this one
+    lacks the requests, but has names and stacks."""
     server = sys.modules.get("gdb.dap.server")
     if server is None or not hasattr(server, "request"):
         return
     for name, answer in REQUESTS.items():
         try:
             getattr(server, "_commands", {}).pop(name, None)  # of this script, loaded before
-            server.request(name)(request_of(answer))
+            server.request(name)(make_handler(answer))
         except Exception as e:
-            gdb.write("omp: this gdb takes no request %s: %s %s\n" % (name, type(e).__name__, e), gdb.STDERR)
+            gdb.write("omp: this gdb does not support the request %s: %s %s\n" % (name, type(e).__name__, e),
+                      gdb.STDERR)
 
 
-@follow.quietly
+@follow.ignore_errors
 def give_names():
-    """Names the threads of a program that stands still."""
+    """Names the threads of a stopped program."""
     del _posted[:]
     if not any(t.is_running() for t in gdb.selected_inferior().threads()):
         follow.name_threads()
 
 
-@follow.quietly
+@follow.ignore_errors
 def on_stop(_):
-    """A new stop: the client asks for the threads after it."""
+    """Names the threads at a stop, before the client requests them."""
     follow.name_threads()
 
 
-@follow.quietly
+@follow.ignore_errors
 def on_thread(_):
-    """Threads come without a stop when a core is opened; they can be looked at when it is."""
+    """Schedules the naming of threads: when a core is opened, threads appear without a stop, and
+    are readable only afterwards."""
     if not _posted:
         _posted.append(True)
         gdb.post_event(give_names)
@@ -95,9 +98,9 @@ EVENTS = (("stop", on_stop), ("new_thread", on_thread))
 
 
 def register():
-    """Listens to gdb, if it is a debug adapter."""
+    """Registers with gdb, if it is a debug adapter."""
     if active():
-        offer()
+        register_requests()
         for name, handler in EVENTS:
             getattr(gdb.events, name).connect(handler)
 

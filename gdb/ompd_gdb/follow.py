@@ -1,11 +1,11 @@
-"""What follows the program from stop to stop: convenience variables, and the names
-that `info threads` shows."""
+"""The parts that are updated at each stop: convenience variables, and the names that `info threads`
+shows."""
 
 import gdb
 
 from . import session, settings
 
-# Convenience variables, and how they are read from a thread of the picture.
+# Convenience variables, with functions that read them from a thread of the picture.
 VARIABLES = (
     ("thread_num", lambda t, _: t.get("thread_num")),
     ("num_threads", lambda t, _: t.get("team_size")),
@@ -20,12 +20,12 @@ VARIABLES = (
 )
 NAMES = [name for name, _ in VARIABLES]
 
-_named = []  # threads that have a name of ours
-_seen = [None]  # stop and thread that the variables are of
+_named = []  # threads with a name that was set here
+_seen = [None]  # the stop and the thread of the variables
 
 
 class Places:
-    """Where the threads of a stop are."""
+    """The regions and numbers of the threads at a stop."""
 
     def __init__(self, s):
         self.threads = s.picture("threads").get("threads", [])
@@ -34,7 +34,7 @@ class Places:
         self.number = {r["id"]: n for n, r in enumerate(self.regions) if r.get("id")}
 
     def names(self):
-        """The names of all threads, REGION.NUM."""
+        """Returns the names of all threads, REGION.NUM."""
         out = []
         for t in self.threads:
             for at in t.get("levels", []):
@@ -43,22 +43,22 @@ class Places:
         return sorted(set(out), key=lambda n: [int(x) for x in n.split(".")])
 
     def find(self, name):
-        """The LWP of the thread with a name. A thread has one in each region that it
-        is in."""
+        """Returns the LWP of the thread with a name. A thread has one name in each of its regions."""
         region, _, num = name.rpartition(".")
         if not num.isdigit() or not region:
-            raise gdb.GdbError("omp thread: %s: a name is REGION.NUM, such as 1.0" % name)
+            raise gdb.GdbError("omp thread: %s: expected REGION.NUM, such as 1.0" % name)
         if region.isdigit():
             if int(region) >= len(self.regions):
                 raise gdb.GdbError("omp thread: there is no region %s: `omp regions` lists them" % region)
             region = self.regions[int(region)].get("id")
         for t in self.threads:
-            if any(at.get("region") == region and at.get("thread_num") == int(num) for at in t.get("levels", [])) and "lwp" in t:
-                return t["lwp"]
+            for at in t.get("levels", []):
+                if at.get("region") == region and at.get("thread_num") == int(num) and "lwp" in t:
+                    return t["lwp"]
         raise gdb.GdbError("omp thread: no thread %s is in that region: `omp threads` lists them" % name)
 
     def name(self, t):
-        """What `info threads` shows of a thread."""
+        """Returns the name that `info threads` shows for a thread."""
         words = ["omp"]
         if t.get("region") in self.number and "thread_num" in t:
             words.append("%d.%d" % (self.number[t["region"]], t["thread_num"]))
@@ -72,7 +72,7 @@ class Places:
 
 
 def uses_openmp():
-    """Whether the program has OpenMP, without a look at it."""
+    """Reports whether the program has OpenMP, without taking a snapshot."""
     try:
         gdb.parse_and_eval("&omp_get_thread_num")
         return True
@@ -80,25 +80,25 @@ def uses_openmp():
         return False
 
 
-def quietly(action):
-    """Makes an event's handler, which must not fail."""
+def ignore_errors(action):
+    """Makes a handler of events, which must not fail."""
     def run(*args):
         try:
             action(*args)
-        except (Exception, KeyboardInterrupt):  # the command that the user types next will tell
+        except (Exception, KeyboardInterrupt):  # the user's next command reports the error
             pass
     return run
 
 
 def clear():
-    """Makes the variables void."""
+    """Clears the variables."""
     _seen[0] = None
     for name in NAMES:
         gdb.set_convenience_variable("_omp_" + name, None)
 
 
 def update():
-    """Sets the variables to what the selected thread is now."""
+    """Sets the variables for the selected thread."""
     thread = gdb.selected_thread()
     if thread is None or not settings.value("follow") or not thread.is_stopped() or not uses_openmp():
         clear()
@@ -113,8 +113,8 @@ def update():
         gdb.set_convenience_variable("_omp_" + name, read(t, places))
 
 
-def forget_names():
-    """Takes back the names that were given: the threads go on."""
+def remove_names():
+    """Removes the names that were set here, because the threads resume."""
     for thread, name in _named:
         if thread.is_valid() and thread.name == name:
             thread.name = None
@@ -123,7 +123,7 @@ def forget_names():
 
 def name_threads():
     """Names the threads of the selected inferior."""
-    forget_names()
+    remove_names()
     if not settings.value("thread-names") or gdb.selected_inferior().pid == 0 or not uses_openmp():
         return
     s = session.current()
@@ -136,30 +136,30 @@ def name_threads():
             _named.append((thread, name))
 
 
-def changed():
-    """A setting was changed."""
-    forget_names()
-    quietly(update)()
+def apply_settings():
+    """Applies a changed setting."""
+    remove_names()
+    ignore_errors(update)()
 
 
-@quietly
+@ignore_errors
 def on_stop(event):
-    """A new stop."""
+    """Updates all at a new stop."""
     session.stopped(event)
-    forget_names()
+    remove_names()
     update()
 
 
-@quietly
+@ignore_errors
 def on_change(event=None):
-    """Memory or registers were written."""
-    session.changed()
+    """Marks the snapshot as stale after memory or registers were written."""
+    session.mark_stale()
 
 
-@quietly
+@ignore_errors
 def on_prompt():
-    """The user is asked: programs may have come and threads may have been selected
-    without an event."""
+    """Updates the variables before the prompt: programs may have appeared, and threads may have
+    been selected without an event."""
     thread = gdb.selected_thread()
     now = (thread.ptid, thread.num) if thread is not None else None
     if now != _seen[0]:
@@ -167,35 +167,35 @@ def on_prompt():
         _seen[0] = now
 
 
-@quietly
+@ignore_errors
 def before_info_threads():
-    """`info threads` comes."""
+    """Names the threads before `info threads`."""
     name_threads()
 
 
-@quietly
+@ignore_errors
 def after_selection():
-    """Another thread or program was selected."""
+    """Updates the variables after a thread or program was selected."""
     update()
 
 
 class Current(gdb.Function):
-    """$_omp("NAME"): what $_omp_NAME is for the thread that is looked at now.
+    """$_omp("NAME"): the value of $_omp_NAME for the current thread.
 
-Unlike the variables, which are set at each stop, it may stand in the condition of a
+Unlike the variables, which are set at each stop, it works in the condition of a
 breakpoint and in `thread apply`. NAME is thread_num, num_threads, level,
-active_level, region, task, role, state, wait_id or wait_kind. What the thread does
-not have is -1, or the empty string."""
+active_level, region, task, role, state, wait_id or wait_kind. Values that the
+thread lacks are -1, or the empty string."""
 
     def __init__(self):
         super().__init__("_omp")
 
     @session.guarded_function
     def invoke(self, name):
-        """The value."""
+        """Returns the value."""
         name = name.string()
         if name not in NAMES:
-            raise gdb.GdbError("$_omp(\"%s\"): it has %s" % (name, ", ".join(NAMES)))
+            raise gdb.GdbError("$_omp(\"%s\"): expected one of %s" % (name, ", ".join(NAMES)))
         places = Places(session.current())
         t = places.by_lwp.get(gdb.selected_thread().ptid[1], {})
         value = dict(VARIABLES)[name](t, places)
@@ -204,14 +204,14 @@ not have is -1, or the empty string."""
         return value
 
 
-EVENTS = (("stop", on_stop), ("memory_changed", on_change), ("register_changed", on_change), ("before_prompt", on_prompt),
-          ("inferior_call", on_change), ("exited", on_change))
+EVENTS = (("stop", on_stop), ("memory_changed", on_change), ("register_changed", on_change),
+          ("before_prompt", on_prompt), ("inferior_call", on_change), ("exited", on_change))
 HOOKS = (("info hook-threads", "before_info_threads"), ("hookpost-thread", "after_selection"),
          ("hookpost-inferior", "after_selection"), ("hookpost-core-file", "after_selection"))
 
 
 def register():
-    """Listens to gdb."""
+    """Registers with gdb."""
     Current()
     for name, handler in EVENTS:
         if hasattr(gdb.events, name):
@@ -226,4 +226,4 @@ def unregister():
     for name, handler in EVENTS:
         if hasattr(gdb.events, name):
             getattr(gdb.events, name).disconnect(handler)
-    forget_names()
+    remove_names()

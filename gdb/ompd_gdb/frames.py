@@ -1,4 +1,4 @@
-"""The user's model of a stack: `omp bt`, and a filter for gdb's own backtrace."""
+"""User-model stacks: `omp bt`, and a filter for gdb's own backtrace."""
 
 import gdb
 from gdb.FrameDecorator import FrameDecorator
@@ -9,26 +9,26 @@ FILTER = "omp"
 
 
 def user_stack(s, lwp):
-    """The thread with an LWP, with its user-model stack."""
+    """Returns the thread with an LWP, with its user-model stack."""
     for t in s.picture("threads").get("threads", []):
         if t.get("lwp") == lwp:
             return t
     return {}
 
 
-def call_of(frame):
-    """Name of a frame's function, as people know it."""
+def function_name(frame):
+    """Returns the name of a frame's function, for users."""
     name = frame.get("function") or frame.get("pc", "?")
     if frame.get("construct"):
         name = "%s [%s]" % (frame.get("in") or name, frame["construct"])
     return name
 
 
-def line_of(frame):
-    """A frame in gdb's words."""
+def frame_line(frame):
+    """Returns a frame in gdb's form."""
     if frame["kind"] == "pseudo":
         return frame["function"]
-    text = call_of(frame) + " ()"
+    text = function_name(frame) + " ()"
     if frame.get("line"):
         text += " at %s:%d" % (frame["file"], frame["line"])
     elif frame.get("module"):
@@ -43,11 +43,11 @@ class Backtrace(gdb.Command):
 
 Usage: omp bt [on|off]
 
-Frames of the runtime are left out; a line such as <OMP-barrier> says what it is
-doing. A worker's stack goes on in that of the thread that forked its region.
+Frames of the runtime are omitted; a line such as <OMP-barrier> shows its activity.
+A worker's stack continues in that of the thread that forked its region.
 
-`omp bt on` makes gdb's own backtrace like that, until `omp bt off`. It is the frame
-filter "omp": `bt -no-filters` is without it."""
+`omp bt on` changes gdb's own backtrace in the same way, until `omp bt off`. It is
+the frame filter "omp": `bt -no-filters` omits it."""
 
     def __init__(self):
         super().__init__("omp bt", gdb.COMMAND_STACK)
@@ -60,7 +60,7 @@ filter "omp": `bt -no-filters` is without it."""
             gdb.frame_filters[FILTER].enabled = word == "on"
             return
         if word:
-            raise gdb.GdbError("omp bt: %s: it takes on, off or nothing" % word)
+            raise gdb.GdbError("omp bt: %s: expected on, off or no argument" % word)
         thread = gdb.selected_thread()
         if thread is None:
             raise gdb.GdbError("omp bt: no thread is selected")
@@ -70,80 +70,80 @@ filter "omp": `bt -no-filters` is without it."""
         for n, f in enumerate(t["user_stack"]):
             if f.get("lwp"):
                 gdb.write("    -- in LWP %d, which forked the region --\n" % f["lwp"])
-            gdb.write("#%-2d %s\n" % (n, line_of(f)))
+            gdb.write("#%-2d %s\n" % (n, frame_line(f)))
 
     def complete(self, text, word):
-        """on and off."""
+        """Returns on and off."""
         return [w for w in ("on", "off") if w.startswith(word or "")]
 
 
-class Named(FrameDecorator):
-    """A frame of an outlined function, by the construct."""
+class OutlinedFrame(FrameDecorator):
+    """A frame of an outlined function, named by its construct."""
 
     def __init__(self, base, frame):
         super().__init__(base)
         self.frame = frame
 
     def function(self):
-        """The construct."""
-        return call_of(self.frame)
+        """Returns the construct."""
+        return function_name(self.frame)
 
     def frame_args(self):
-        """Those of outlined functions are the compiler's."""
+        """Returns no arguments: those of outlined functions are the compiler's."""
         return None
 
 
-class Stranger(Named):
-    """A frame that gdb's stack does not have: one of another thread, or what the
-    runtime is doing. It hangs on a frame of this stack."""
+class ExtraFrame(OutlinedFrame):
+    """A frame that gdb's stack lacks: one of another thread, or a pseudo frame. It is attached to a
+    frame of this stack."""
 
     def function(self):
-        """The frame's function."""
-        name = call_of(self.frame)
+        """Returns the frame's function."""
+        name = function_name(self.frame)
         if self.frame.get("lwp"):
             name += " [LWP %d]" % self.frame["lwp"]
         return name
 
     def address(self):
-        """The frame's address. Debug adapters need one: a line that stands for what the runtime does
-        has that of the frame that it hangs on there, and none in text."""
+        """Returns the frame's address. Debug adapters need one: there a pseudo frame has that of
+        the frame to which it is attached; in text it has none."""
         if "pc" in self.frame:
             return int(self.frame["pc"], 16)
         return super().address() if dap.active() else None
 
     def filename(self):
-        """The frame's file."""
+        """Returns the frame's file."""
         return self.frame.get("file") or self.frame.get("module")
 
     def line(self):
-        """The frame's line."""
+        """Returns the frame's line."""
         return self.frame.get("line")
 
     def frame_locals(self):
-        """Not those of the frame that it hangs on."""
+        """Returns no variables: those of the frame to which it is attached are not its own."""
         return None
 
 
 class Filter:
-    """Leaves out the runtime's frames and adds what the user's model has more."""
+    """Removes the runtime's frames and adds those that only the user-model stack has."""
 
     def __init__(self):
         self.name, self.priority, self.enabled = FILTER, 50, False
         gdb.frame_filters[FILTER] = self
 
     def filter(self, frames):
-        """The frames of the user's model; gdb's own where they are not known."""
+        """Returns the frames of the user-model stack, or gdb's own if that is unknown."""
         try:
             thread = gdb.selected_thread()
             model = user_stack(session.current(), thread.ptid[1]).get("user_stack", [])
         except (gdb.error, gdb.GdbError, session.child.CallError, ConnectionError) as e:
             gdb.write("omp bt: %s\n" % e, gdb.STDERR)
             model = []
-        return iter(list(joined(list(frames), model))) if model else frames
+        return iter(list(merge_frames(list(frames), model))) if model else frames
 
 
-def joined(frames, model):
-    """Joins gdb's frames with those of the model by address."""
+def merge_frames(frames, model):
+    """Merges gdb's frames with those of the model by address."""
     hook, own = frames[0], {}
     for d in frames:
         own.setdefault(d.inferior_frame().pc(), []).append(d)
@@ -154,21 +154,21 @@ def joined(frames, model):
             break
         mine = own.pop(int(f.get("pc", "0"), 16), []) if f["kind"] != "pseudo" and "how" not in f else []
         if not mine:
-            yield Stranger(hook, f)
+            yield ExtraFrame(hook, f)
             at += 1
             continue
-        # Inlined functions have the address of the frame that they are in.
+        # Inlined functions have the address of the frame that contains them.
         same = [f]
         while at + len(same) < len(model) and model[at + len(same)].get("pc") == f["pc"] and same[-1].get("inlined"):
             same.append(model[at + len(same)])
         for n, d in enumerate(mine):
             if n >= len(same) and same[-1].get("construct"):
-                break  # the function that the runtime called, of which the former is the body
+                break  # the function that the runtime called; the former is its body
             hook = d
-            yield Named(d, same[n]) if n < len(same) and same[n].get("construct") else d
+            yield OutlinedFrame(d, same[n]) if n < len(same) and same[n].get("construct") else d
         at += len(same)
     for f in model[at:]:
-        yield Stranger(hook, f)
+        yield ExtraFrame(hook, f)
 
 
 def register():

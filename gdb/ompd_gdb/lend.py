@@ -1,6 +1,6 @@
 """gdb's callbacks: answers to the questions of DebuggerService.
 
-Nothing here reads what gdb prints for people.
+They do not parse gdb's text output.
 """
 
 import contextlib
@@ -14,9 +14,9 @@ import gdb
 
 PAGE = 4096
 MASK = (1 << 64) - 1
-MAX_ANSWER = 2 << 20  # bytes of memory that one question gets; the child asks for less
-MAX_AUXV = 64  # entries; the kernel gives some twenty
-MAX_ARGS = 1 << 20  # words of arguments and environment, more than ARG_MAX has room for
+MAX_ANSWER = 2 << 20  # bytes of memory in one answer; the child requests less
+MAX_AUXV = 64  # entries; the kernel writes about twenty
+MAX_ARGS = 1 << 20  # words of arguments and environment, more than ARG_MAX allows
 MAX_MAIN_STACK = 16 << 20  # bytes of the initial stack that are searched for the vector
 
 # By gdb's name of the architecture: the API's name, registers by DWARF number, the
@@ -36,7 +36,7 @@ STOPS = ("SIGTRAP", "SIGSTOP", "SIGINT")
 
 
 class Unsupported(Exception):
-    """A program that cannot be looked at."""
+    """A program that cannot be inspected."""
 
 
 @contextlib.contextmanager
@@ -57,14 +57,14 @@ def selection():
                 frame.select()
 
 
-def kind_of(inferior):
-    """How gdb reaches the program: native, core, remote, extended-remote, …"""
+def target_kind(inferior):
+    """Returns how gdb accesses the program: native, core, remote, extended-remote, …"""
     connection = getattr(inferior, "connection", None)
     return connection.type if connection is not None else "native"
 
 
-def local(path):
-    """A path without the mark of remote files."""
+def local_path(path):
+    """Returns a path without the mark of remote files."""
     path = path or ""
     return path[len("target:"):] if path.startswith("target:") else path
 
@@ -76,22 +76,21 @@ class Lender:
         self.inferior = inferior
         name = inferior.architecture().name()
         if name not in ARCHITECTURES:
-            raise Unsupported("programs of architecture %s are not read, only x86-64 and aarch64" % name)
+            raise Unsupported("unsupported architecture %s: only x86-64 and aarch64 are supported" % name)
         self.arch, self.registers, self.pointer, self.syscall, self.mask, self.arguments = ARCHITECTURES[name]
         self.requests = self.bytes = 0
 
-    # What the program is.
+    # The program.
 
     def threads(self):
-        """The threads that are there, in gdb's order."""
+        """Returns the living threads, in gdb's order."""
         return sorted((t for t in self.inferior.threads() if t.is_valid() and not t.is_exited()), key=lambda t: t.num)
 
     def about(self, signaled=None):
-        """The picture's target; signaled is the event of a signal, if one stopped the
-        program."""
-        core = kind_of(self.inferior) == "core"
+        """Returns the picture's target. signaled is the thread that a signal stopped, if any."""
+        core = target_kind(self.inferior) == "core"
         about = {"kind": "TARGET_KIND_" + ("CORE" if core else "PROCESS"), "pid": self.inferior.pid, "arch": self.arch,
-                 "executable": local(self.inferior.progspace.filename)}
+                 "executable": local_path(self.inferior.progspace.filename)}
         if core:
             threads = self.threads()
             about.update(self.signal_of(threads[0]) if threads else {})
@@ -100,7 +99,7 @@ class Lender:
         return about
 
     def signal_of(self, thread):
-        """The signal that a thread got, in the picture's words."""
+        """Returns the signal of a thread, with the picture's keys."""
         with selection():
             thread.switch()
             try:
@@ -116,55 +115,55 @@ class Lender:
                 return {}
 
     def powers(self):
-        """What can be asked for besides memory, symbols and threads."""
+        """Returns the powers besides memory, symbols and threads."""
         out = ["POWER_REGISTERS"]
         if self.maps_file() is not None:
             out.append("POWER_MAPPINGS")
         return out
 
     def word(self, address):
-        """A word of memory."""
+        """Returns a word of memory."""
         return struct.unpack("<Q", self.read(address, 8))[0]
 
     def read(self, address, size):
-        """Memory, all of it or gdb.MemoryError."""
+        """Reads memory. Raises gdb.MemoryError if a part is missing."""
         self.requests += 1
         data = bytes(self.inferior.read_memory(address, size))
         self.bytes += len(data)
         return data
 
     def auxv(self):
-        """The auxiliary vector, as the kernel laid it on the initial stack."""
+        """Returns the auxiliary vector, which the kernel has written to the initial stack."""
         try:
             at = self.word(int(gdb.parse_and_eval("&__libc_stack_end")) & MASK)
-            found = self.vector_behind_environment(at)
+            found = self.vector_after_environment(at)
             if found:
                 return found
         except (gdb.error, ValueError):
             pass
         return self.vector_on_stack()
 
-    def vector_behind_environment(self, at):
-        """The vector, if a program's arguments begin at address at."""
+    def vector_after_environment(self, at):
+        """Returns the vector, if the program's arguments start at address at."""
         count = self.word(at)
         if not 0 < count < MAX_ARGS:
             return {}
         at += 8 * (count + 2)
         for _ in range(MAX_ARGS):
             if self.word(at) == 0:
-                return vector(self.some(at + 8, 16 * MAX_AUXV))
+                return parse_vector(self.read_partly(at + 8, 16 * MAX_AUXV))
             at += 8
         return {}
 
-    def some(self, address, size):
-        """As much of the memory as can be read."""
+    def read_partly(self, address, size):
+        """Reads memory up to the first unreadable byte."""
         try:
             return self.read(address, size)
         except gdb.MemoryError:
             return self.readable(address, size)
 
     def vector_on_stack(self):
-        """The vector, searched for on the stack of the initial thread."""
+        """Searches the stack of the initial thread for the vector."""
         for thread in self.threads():
             if thread.ptid[1] == self.inferior.pid:
                 break
@@ -176,7 +175,7 @@ class Lender:
         tail = b""
         for _ in range(MAX_MAIN_STACK // (16 * PAGE)):
             size = 16 * PAGE - at % PAGE
-            data = self.some(at, size)
+            data = self.read_partly(at, size)
             found = find_vector(tail + data)
             if found or len(data) < size:
                 return found
@@ -184,15 +183,15 @@ class Lender:
         return {}
 
     def maps_file(self):
-        """The kernel's list of mappings, None where it cannot be had."""
+        """Returns the kernel's list of mappings, or None if it is not available."""
         path = "/proc/%d/maps" % self.inferior.pid
-        kind = kind_of(self.inferior)
+        kind = target_kind(self.inferior)
         try:
             if kind == "native":
                 with open(path) as f:
                     return f.read()
             if kind in ("remote", "extended-remote"):
-                return fetched(path).decode(errors="replace")
+                return fetch_file(path).decode(errors="replace")
         except (OSError, gdb.error):
             pass
         return None
@@ -200,18 +199,18 @@ class Lender:
     # Answers.
 
     def answer(self, question):
-        """The answer to one question."""
+        """Returns the answer to one question."""
         for kind, by in (("memory", self.memory), ("symbol", self.symbol), ("threads", self.native_threads),
                          ("type", self.type), ("mappings", self.mappings)):
             if kind in question:
                 try:
                     return by(question[kind])
                 except gdb.error as e:
-                    return failed("ANSWER_CODE_UNSPECIFIED", str(e))
-        return failed("ANSWER_CODE_UNSUPPORTED", "this gdb cannot tell")
+                    return error_answer("ANSWER_CODE_UNSPECIFIED", str(e))
+        return error_answer("ANSWER_CODE_UNSUPPORTED", "this gdb does not support the question")
 
     def memory(self, q):
-        """As much as can be read from the beginning."""
+        """Reads as much as possible from the start."""
         address, size = int(q.get("address", 0)), min(int(q.get("size", 0)), MAX_ANSWER)
         answer = {}
         try:
@@ -223,18 +222,18 @@ class Lender:
         return {"memory": answer}
 
     def readable(self, address, size):
-        """The longest beginning of a piece of memory that can be read: whole pages,
-        and then what is there of the next."""
+        """Reads the longest readable prefix of a piece of memory: whole pages, and then a part of
+        the next one."""
         first = PAGE - address % PAGE
         good = self.longest(address, range(first, size, PAGE))
         rest = min(size - len(good), PAGE)
         return good + self.longest(address + len(good), range(1, rest))
 
     def longest(self, address, sizes):
-        """The memory of the largest of ascending sizes that can be read."""
+        """Reads the memory of the largest readable one of ascending sizes."""
         good, low, high = b"", 0, len(sizes)
         while low < high:
-            middle = (low + high) // 2 if low else 0  # often there is nothing at all
+            middle = (low + high) // 2 if low else 0  # often none is readable
             try:
                 good, low = self.read(address, sizes[middle]), middle + 1
             except (gdb.MemoryError, OverflowError):
@@ -242,35 +241,35 @@ class Lender:
         return good
 
     def symbol(self, q):
-        """The address of a symbol, for a thread's own instance with lwp."""
+        """Returns the address of a symbol; with lwp, that of the thread's own instance."""
         name, lwp = q["name"], int(q.get("lwp", 0))
         if not re.match(r"^[A-Za-z_.$][A-Za-z0-9_.$@]*$", name):
-            return failed("ANSWER_CODE_NO_SYMBOL", "not a name of the C language")
+            return error_answer("ANSWER_CODE_NO_SYMBOL", "not a name of the C language")
         with selection():
             if lwp:
                 thread = self.thread(lwp)
                 if thread is None:
-                    return failed("ANSWER_CODE_NO_THREAD", "no LWP %d" % lwp)
+                    return error_answer("ANSWER_CODE_NO_THREAD", "no LWP %d" % lwp)
                 thread.switch()
             try:
                 address = int(gdb.parse_and_eval("&'%s'" % name)) & MASK
             except gdb.error as e:
-                return failed("ANSWER_CODE_NO_SYMBOL", str(e))
+                return error_answer("ANSWER_CODE_NO_SYMBOL", str(e))
         if q.get("file") and not lwp and not self.in_file(address, q["file"]):
-            return failed("ANSWER_CODE_NO_SYMBOL", "gdb knows one in another module")
+            return error_answer("ANSWER_CODE_NO_SYMBOL", "the symbol is in another module")
         return {"symbol": {"address": address}}
 
     def in_file(self, address, path):
-        """Whether an address is in a module, by path or base name."""
+        """Reports whether an address is in a module, by path or base name."""
         name = gdb.solib_name(address) or self.inferior.progspace.filename
-        return os.path.basename(local(name)) == os.path.basename(path)
+        return os.path.basename(local_path(name)) == os.path.basename(path)
 
     def thread(self, lwp):
-        """The thread with an LWP."""
+        """Returns the thread with an LWP."""
         return next((t for t in self.threads() if t.ptid[1] == lwp), None)
 
     def native_threads(self, _):
-        """All threads with their registers."""
+        """Returns all threads with their registers."""
         out = []
         with selection():
             for t in self.threads():
@@ -279,12 +278,12 @@ class Lender:
                 try:
                     thread["registers"] = self.registers_of(gdb.newest_frame())
                 except gdb.error:
-                    pass  # it runs
+                    pass  # it is running
                 out.append(thread)
         return {"threads": {"threads": out}}
 
     def registers_of(self, frame):
-        """The registers of a thread, whose innermost frame is given."""
+        """Returns the registers of a thread by its innermost frame."""
         def value(name):
             try:
                 return int(frame.read_register(name)) & MASK if name else None
@@ -302,26 +301,26 @@ class Lender:
         return out
 
     def type(self, q):
-        """The size of a type, or size and place of a field."""
+        """Returns the size of a type, or the size and offset of a field."""
         try:
             found = gdb.lookup_type(q["type"]).strip_typedefs()
         except gdb.error as e:
-            return failed("ANSWER_CODE_NO_TYPE", str(e))
+            return error_answer("ANSWER_CODE_NO_TYPE", str(e))
         if not q.get("field"):
             return {"type": {"size": found.sizeof}}
         offset = 0
         for name in q["field"].split("."):
-            place = field_of(found, name)
+            place = find_field(found, name)
             if place is None:
-                return failed("ANSWER_CODE_NO_TYPE", "%s has no field %s" % (q["type"], q["field"]))
+                return error_answer("ANSWER_CODE_NO_TYPE", "%s has no field %s" % (q["type"], q["field"]))
             offset, found = offset + place[0], place[1]
         return {"type": {"size": found.sizeof, "offset": offset}}
 
     def mappings(self, _):
-        """The kernel's list of mappings."""
+        """Returns the kernel's list of mappings."""
         text = self.maps_file()
         if text is None:
-            return failed("ANSWER_CODE_UNSUPPORTED", "the list cannot be had")
+            return error_answer("ANSWER_CODE_UNSUPPORTED", "the list is not available")
         out = []
         for line in text.splitlines():
             words = line.split(None, 5)
@@ -334,13 +333,14 @@ class Lender:
         return {"mappings": {"mappings": out}}
 
 
-def failed(code, message):
-    """An answer that there is none."""
+def error_answer(code, message):
+    """Returns an answer with an error."""
     return {"error": {"code": code, "message": message}}
 
 
-def vector(data):
-    """The auxiliary vector that data begins with, empty if it does not end there."""
+def parse_vector(data):
+    """Parses the auxiliary vector at the start of data. Returns an empty one if it has no end
+    there."""
     out = {}
     for key, value in struct.iter_unpack("<QQ", data[:len(data) & ~15]):
         if key == 0:
@@ -350,8 +350,8 @@ def vector(data):
 
 
 def find_vector(data):
-    """The auxiliary vector in a piece of a stack: it has the size of pages (6, 4096 or
-    more), the size of program headers (4, 56) and their number (5)."""
+    """Finds the auxiliary vector in a piece of a stack. It contains the page size (6: 4096 or
+    more), the size of program headers (4: 56) and their number (5)."""
     mark = struct.pack("<QQ", 4, 56)
     at = data.find(mark)
     while at >= 0:
@@ -359,15 +359,15 @@ def find_vector(data):
             begin = at
             while begin >= 16 and struct.unpack_from("<Q", data, begin - 16)[0] in range(1, 64):
                 begin -= 16
-            found = vector(data[begin:])
+            found = parse_vector(data[begin:])
             if found.get(6, 0) >= PAGE and 5 in found and 3 in found:
                 return found
         at = data.find(mark, at + 1)
     return {}
 
 
-def fetched(path):
-    """A file of the machine that a gdbserver runs on."""
+def fetch_file(path):
+    """Reads a file of the machine of a gdbserver."""
     with tempfile.TemporaryDirectory() as folder:
         to = os.path.join(folder, "file")
         gdb.execute("remote get %s %s" % (path, to), to_string=True)
@@ -375,8 +375,8 @@ def fetched(path):
             return f.read()
 
 
-def field_of(type_, name):
-    """Place in bytes and type of a field, also of one in unnamed members."""
+def find_field(type_, name):
+    """Returns offset and type of a field, also of one in unnamed members."""
     if type_.code not in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
         return None
     for f in type_.fields():
@@ -386,7 +386,7 @@ def field_of(type_, name):
         if f.name == name:
             return f.bitpos // 8, inner
         if not f.name or f.is_base_class:
-            place = field_of(inner, name)
+            place = find_field(inner, name)
             if place is not None:
                 return f.bitpos // 8 + place[0], place[1]
     return None

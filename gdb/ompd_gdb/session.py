@@ -1,4 +1,4 @@
-"""The programs that are lent to the child, one session each."""
+"""The programs that are lent to the child, with one session each."""
 
 import json
 import os
@@ -14,7 +14,7 @@ _signaled = {}  # the thread that a signal stopped, by the number of the inferio
 
 
 class Session:
-    """One program, lent to the child for as long as it is the same."""
+    """One program, lent to the child until another program replaces it."""
 
     def __init__(self, the_child, inferior):
         self.child, self.inferior = the_child, inferior
@@ -22,30 +22,31 @@ class Session:
         self.program, self.auxv = self.identify(), self.lender.auxv()
         self.target = self.ended = None
         self.stale = False
-        self.kept = {}  # of this stop
-        self.number = the_child.begin(b"C", "ompd.v1.DebuggerService/Attach", self)
-        hello = {"about": self.about(), "powers": self.lender.powers(), "auxv": self.auxv, "spec": spec(inferior)}
+        self.kept = {}  # answers of this stop
+        self.number = the_child.start(b"C", "ompd.v1.DebuggerService/Attach", self)
+        hello = {"about": self.about(), "powers": self.lender.powers(), "auxv": self.auxv,
+                 "spec": file_settings(inferior)}
         the_child.send_json(self.number, {"hello": hello})
         self.await_target()
 
     def identify(self):
-        """What tells this program from the next in the same inferior, as far as gdb
-        knows it."""
-        return (self.inferior.pid, self.inferior.progspace.filename, lend.kind_of(self.inferior))
+        """Returns a key that distinguishes this program from the next one in the same inferior, as
+        far as gdb knows."""
+        return (self.inferior.pid, self.inferior.progspace.filename, lend.target_kind(self.inferior))
 
     def about(self):
-        """The program at this stop."""
+        """Describes the program at this stop."""
         return self.lender.about(_signaled.get(self.inferior.num))
 
     def await_target(self):
-        """Waits until the child knows the program at its present stop."""
+        """Waits until the child has read the program at its current stop."""
         self.target = None
-        self.child.until(lambda *_: self.target or self.ended)
+        self.child.serve_until(lambda *_: self.target or self.ended)
         if self.ended:
             raise child.CallError(self.ended)
 
-    def take(self, kind, payload):
-        """Takes a frame of the child: answers its questions."""
+    def handle(self, kind, payload):
+        """Handles a frame of the child: answers its questions."""
         message = json.loads(payload.decode())
         if kind == b"S":
             self.ended = message
@@ -63,7 +64,7 @@ class Session:
                 self.child.send_json(self.number, {"answers": {"id": questions["id"], "answers": answers}})
 
     def renew(self):
-        """Forgets the stop before, if the program has run. False says that this is
+        """Drops the answers of the last stop if the program has run since. Returns False if this is
         another program."""
         if self.ended or self.identify() != self.program:
             return False
@@ -77,7 +78,7 @@ class Session:
         return True
 
     def end(self):
-        """Tells the child that the program is lent no more."""
+        """Ends the loan of the program."""
         if not self.ended and not self.child.broken:
             self.child.send(self.number, b"E")
 
@@ -86,18 +87,18 @@ class Session:
         return self.child.verb(words + ["debugger:" + self.target], write)
 
     def picture(self, *words):
-        """What a verb says as JSON, asked once a stop."""
+        """Returns the JSON of a verb, which is read once per stop."""
         if words not in self.kept:
             out = []
             exit_status, errors = self.verb(list(words) + ["--json"], out.append)
             if exit_status != 0:
-                raise gdb.GdbError(plain(errors))
+                raise gdb.GdbError(error_text(errors))
             self.kept[words] = json.loads(b"".join(out).decode())
         return self.kept[words]
 
 
-def spec(inferior):
-    """Where files are, as gdb was told."""
+def file_settings(inferior):
+    """Returns gdb's settings for files."""
     out = {"debug_dirs": [d for d in (gdb.parameter("debug-file-directory") or "").split(":") if d]}
     executable = inferior.progspace.filename or ""
     if os.path.isfile(executable):
@@ -110,14 +111,16 @@ def spec(inferior):
     return out
 
 
-def plain(errors):
-    """What the child said of errors, without its name."""
+def error_text(errors):
+    """Returns the child's error text without its name."""
     lines = [line for line in errors.strip().splitlines() if "--help" not in line]
-    return "\n".join("omp: " + line.replace("ompd-inspect: ", "", 1) if i == 0 else line for i, line in enumerate(lines))
+    if lines:
+        lines[0] = "omp: " + lines[0].replace("ompd-inspect: ", "", 1)
+    return "\n".join(lines)
 
 
 def close():
-    """Ends the child; the next command starts another."""
+    """Ends the child; the next command starts another one."""
     global _child
     _sessions.clear()
     if _child is not None:
@@ -126,23 +129,23 @@ def close():
 
 
 def stopped(event=None):
-    """The program is at a new stop."""
+    """Marks all as stale at a new stop, and stores the signal that caused it."""
     inferior = gdb.selected_inferior()
     _signaled.pop(inferior.num, None)
     if isinstance(event, gdb.SignalEvent):
         _signaled[inferior.num] = event.inferior_thread or gdb.selected_thread()
-    changed()
+    mark_stale()
 
 
-def changed(_=None):
-    """What is known of the programs may be true no more."""
+def mark_stale(_=None):
+    """Marks the sessions as stale."""
     for s in _sessions.values():
         s.stale = True
 
 
-def held():
-    """Whether the selected thread stands although gdb says that it runs: it is at a
-    breakpoint, and gdb asks for a condition. The others may run."""
+def is_at_condition():
+    """Reports whether the selected thread is stopped although gdb marks it as running: it is at a
+    breakpoint, and gdb evaluates the condition. Other threads may run."""
     try:
         return gdb.newest_frame().is_valid()
     except gdb.error:
@@ -150,15 +153,15 @@ def held():
 
 
 def current():
-    """The session of the selected inferior, at its present stop."""
+    """Returns the session of the selected inferior, at its current stop."""
     global _child
     inferior = gdb.selected_inferior()
     if inferior.pid == 0 or not inferior.threads():
-        raise gdb.GdbError("omp: there is no program to look at: `run`, `attach PID` or `core-file CORE` first")
+        raise gdb.GdbError("omp: no program: use `run`, `attach PID` or `core-file CORE` first")
     if any(t.is_running() for t in inferior.threads()):
-        if not held():
+        if not is_at_condition():
             raise gdb.GdbError("omp: the program is running: `interrupt` it first")
-        changed()
+        mark_stale()
     if _child is not None and _child.broken:
         close()
     for number in [n for n, s in _sessions.items() if not s.inferior.is_valid() or s.inferior.pid == 0]:
@@ -179,7 +182,7 @@ def current():
 
 
 class Cost:
-    """What a command cost."""
+    """The cost of a command."""
 
     def __init__(self):
         self.began = time.monotonic()
@@ -187,13 +190,13 @@ class Cost:
 
     @staticmethod
     def counts():
-        """Round trips, questions, requests for memory, bytes."""
+        """Returns round trips, questions, requests for memory, bytes."""
         lenders = [s.lender for s in _sessions.values()]
         counts = (_child.trips, _child.asked) if _child is not None else (0, 0)
         return counts + (sum(x.requests for x in lenders), sum(x.bytes for x in lenders))
 
-    def tell(self):
-        """Writes it, if that is wanted."""
+    def print(self):
+        """Prints the cost, if `omp statistics` is on."""
         if settings.value("statistics"):
             seconds = time.monotonic() - self.began
             trips, asked, requests, size = (max(0, now - then) for now, then in zip(self.counts(), self.before))
@@ -202,18 +205,17 @@ class Cost:
 
 
 def guarded(command):
-    """Makes a command whose errors are gdb's, and never a traceback, and which tells
-    what it cost."""
+    """Makes a command whose errors are gdb's, without traceback, and which prints its cost."""
     def run(self, arg, from_tty):
         cost = Cost()
         guarded_function(command)(self, arg, from_tty)
-        cost.tell()
+        cost.print()
     run.__doc__ = command.__doc__
     return run
 
 
 def guarded_function(function):
-    """Makes a function whose errors are gdb's, and never a traceback."""
+    """Makes a function whose errors are gdb's, without traceback."""
     def run(*args):
         try:
             return function(*args)
@@ -224,14 +226,14 @@ def guarded_function(function):
         except (child.CallError, ConnectionError) as e:
             raise gdb.GdbError("omp: %s" % e)
         except Exception as e:  # a defect must not end in a traceback
-            raise gdb.GdbError("omp: a defect of this script, please report it: %s: %s%s"
-                               % (type(e).__name__, e, where(e)))
+            raise gdb.GdbError("omp: a defect in this script, please report it: %s: %s%s"
+                               % (type(e).__name__, e, raised_at(e)))
     run.__doc__ = function.__doc__
     return run
 
 
-def where(e):
-    """The line that raised e."""
+def raised_at(e):
+    """Returns the line that raised e."""
     trace = e.__traceback__
     while trace.tb_next is not None:
         trace = trace.tb_next

@@ -5,15 +5,15 @@ import shutil
 
 import gdb
 
-# What a setting has if nobody set it.
+# The default of `omp program`.
 PROGRAM = "ompd-inspect"
 
 _made = {}
-_folder = []  # where the script is
+_folder = []  # the directory of the script
 
 
 class Setting(gdb.Parameter):
-    """A setting that tells its value in a sentence."""
+    """A setting that is printed as a sentence."""
 
     def __init__(self, name, kind, value, doc, choices=None, changed=None):
         self.set_doc, self.show_doc, self.__doc__ = "Set " + doc[0], "Show " + doc[0], doc[1]
@@ -24,13 +24,13 @@ class Setting(gdb.Parameter):
         _made[name] = self
 
     def get_set_string(self):
-        """Called when it was set."""
+        """Applies a new value."""
         if self.changed is not None:
             self.changed()
         return ""
 
     def get_show_string(self, value):
-        """The sentence of `show`."""
+        """Returns the sentence of `show`."""
         return "%s is %s." % (self.name, value)
 
 
@@ -41,19 +41,19 @@ class Prefix(gdb.Command):
         super().__init__(verb + " omp", gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
 
     def invoke(self, arg, _):
-        """`show omp` and `set omp` alone: the list of settings."""
+        """Prints all settings."""
         for name in sorted(_made):
             gdb.execute("show " + name)
 
 
 def value(name):
-    """The value of a setting."""
+    """Returns the value of a setting."""
     return _made["omp " + name].value
 
 
 def program():
-    """The ompd-inspect to start: as it was set, as $OMPD_INSPECT says, as it lies
-    near the script, or the first on the PATH."""
+    """Returns the ompd-inspect to start: that of the setting, of $OMPD_INSPECT, near the script, or
+    the first in PATH."""
     chosen = value("program") or os.environ.get("OMPD_INSPECT")
     if chosen:
         return os.path.expanduser(chosen)
@@ -63,26 +63,26 @@ def program():
             return path
     found = shutil.which(PROGRAM)
     if found is None:
-        raise gdb.GdbError("omp: there is no ompd-inspect near the script or on the PATH: `set omp program PATH`")
+        raise gdb.GdbError("omp: no ompd-inspect near the script or in PATH: `set omp program PATH`")
     return found
 
 
 def register(folder, new_program, new_names):
-    """Makes the settings. folder has the script; the others are called when the program
-    to start was set, and when what follows the program was."""
+    """Makes the settings. folder contains the script. new_program is called when the program to
+    start changes, new_names when a setting of follow.py changes."""
     _folder[:] = [folder]
     for verb in ("set", "show"):
         Prefix(verb)
     Setting("omp program", gdb.PARAM_OPTIONAL_FILENAME, "", (
         "the ompd-inspect that OpenMP commands start.",
-        "Empty means: $OMPD_INSPECT, else the one near the script, else the first on the PATH."), changed=new_program)
+        "Empty means: $OMPD_INSPECT, else the one near the script, else the first in PATH."), changed=new_program)
     Setting("omp statistics", gdb.PARAM_BOOLEAN, False, (
-        "whether OpenMP commands tell what they cost.",
+        "whether OpenMP commands print their cost.",
         "After each command: round trips, questions, requests and bytes of memory, and the time."))
     Setting("omp follow", gdb.PARAM_BOOLEAN, True, (
-        "whether $_omp_… variables are set anew at each stop.",
+        "whether $_omp_… variables are updated at each stop.",
         "At each stop and when another thread is selected, if the program has an OpenMP\n"
         "runtime. A stop then costs what `omp threads` costs: see `set omp statistics`."), changed=new_names)
     Setting("omp thread-names", gdb.PARAM_BOOLEAN, True, (
         "whether `info threads` names threads by region and number.",
-        "The name is `omp REGION.NUM STATE`, as `omp thread` takes it."), changed=new_names)
+        "The name is `omp REGION.NUM STATE`; `omp thread` takes REGION.NUM."), changed=new_names)

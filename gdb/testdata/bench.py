@@ -30,7 +30,7 @@ def best(command, before=lambda: None):
 gdb.execute("set omp thread-names off")
 first, _ = timed("omp threads")
 before = session.Cost.counts()
-ours, text = best("omp threads --all", session.changed)
+ours, text = best("omp threads --all", session.mark_stale)
 trips, _, requests, size = ((b - a) / ROUNDS for a, b in zip(before, session.Cost.counts()))
 kept, _ = best("omp threads --all")
 gdb.execute("ompd init")

@@ -42,7 +42,7 @@ def counted(*breaks):
 
     def stop(event):
         for b in getattr(event, "breakpoints", []):
-            if isinstance(b, module.At):
+            if isinstance(b, module.EventBreakpoint):
                 path, line = b.place() if not b.event.startswith("thread") else (None, None)
                 heard.append("%s:%s" % (b.event, line))
 

@@ -1,30 +1,30 @@
 import * as cp from "node:child_process";
 import * as util from "node:util";
 import * as vscode from "vscode";
-import { isPicture, mapped, Picture, spots } from "./picture";
+import { isPicture, mapSources, Picture, spots } from "./picture";
 import { Follower } from "./follower";
 import { regions, tasks, Tree, verdicts } from "./trees";
 
 const run = util.promisify(cp.execFile);
 
-/** maxOutput bounds what a command of the tool prints, in bytes. */
+/** maxOutput is the limit of a command's output, in bytes. */
 const maxOutput = 64 << 20;
 
-/** command is the tool. */
+/** command returns the path of the tool. */
 const command = (): string => vscode.workspace.getConfiguration("ompd").get<string>("command") || "ompd-inspect";
 
-/** tool runs the tool and returns what it prints; what it says of an error is the error. */
-async function tool(...args: string[]): Promise<string> {
+/** runTool runs the tool and returns its output. It throws the tool's error text. */
+async function runTool(...args: string[]): Promise<string> {
   try {
     return (await run(command(), args, { maxBuffer: maxOutput })).stdout;
   } catch (err) {
     const { stderr, code } = err as { stderr?: string; code?: string };
-    if (code === "ENOENT") throw new Error(`${command()} is not there: set "ompd.command"`);
+    if (code === "ENOENT") throw new Error(`${command()} not found: set "ompd.command"`);
     throw new Error(stderr?.trim() || String(err));
   }
 }
 
-/** Shown is what the views show. */
+/** Shown is the content of the views. */
 class Shown {
   private readonly trees = { verdicts: new Tree(verdicts), regions: new Tree(regions), tasks: new Tree(tasks) };
   private readonly lines = vscode.languages.createDiagnosticCollection("ompd");
@@ -38,7 +38,7 @@ class Shown {
     context.subscriptions.push(this.lines);
   }
 
-  /** show shows the picture of a session in the trees, and the lines of its verdicts. */
+  /** show displays the picture of a session in the trees, and its verdicts as problems. */
   show(session: vscode.DebugSession | undefined, picture: Picture | undefined): void {
     this.session = session;
     this.picture = picture;
@@ -57,23 +57,23 @@ class Shown {
   }
 }
 
-/** openCore asks for a core and looks at it. */
+/** openCore lets the user choose a core file and opens it. */
 async function openCore(): Promise<void> {
   const files = await vscode.window.showOpenDialog({ title: "Open OpenMP core", canSelectMany: false });
-  if (files?.length) await look(files[0].fsPath);
+  if (files?.length) await attach(files[0].fsPath);
 }
 
-/** look starts a session that looks at a target. */
-async function look(target: string): Promise<void> {
+/** attach starts a session that attaches to a target. */
+async function attach(target: string): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.[0];
   await vscode.debug.startDebugging(folder, { type: "ompd", request: "attach", name: `OpenMP ${target}`, target });
 }
 
 interface Process { pid: number; executable?: string; command?: string[]; threads?: number }
 
-/** lookAtProcess lets a process be chosen, and looks at it. */
-async function lookAtProcess(): Promise<void> {
-  const list = JSON.parse(await tool("ps", "--json")) as { processes?: Process[] };
+/** inspectProcess lets the user choose a process and opens it. */
+async function inspectProcess(): Promise<void> {
+  const list = JSON.parse(await runTool("ps", "--json")) as { processes?: Process[] };
   const items = (list.processes ?? []).map((p) => ({
     label: String(p.pid), description: p.command?.join(" ") || p.executable || "", detail: p.threads ? `${p.threads} threads` : undefined,
   }));
@@ -82,10 +82,11 @@ async function lookAtProcess(): Promise<void> {
     return;
   }
   const chosen = await vscode.window.showQuickPick(items, { title: "Processes that use OpenMP", matchOnDescription: true });
-  if (chosen) await look(chosen.label);
+  if (chosen) await attach(chosen.label);
 }
 
-/** report shows the page of the target. The page has a policy of its own: no network. */
+/** report displays the HTML report of the target. The page has a content policy of its own: no
+ * network. */
 async function report(shown: Shown): Promise<void> {
   const target = shown.session?.configuration.target ?? shown.picture?.target.pid ?? shown.picture?.target.path;
   if (target === undefined) return;
@@ -95,14 +96,14 @@ async function report(shown: Shown): Promise<void> {
   if (c.sysroot) flags.push("--sysroot", String(c.sysroot));
   if (c.server) flags.push("--server", String(c.server));
   for (const dir of c.debugDirs ?? []) flags.push("--debug-dir", String(dir));
-  const page = await tool("report", "--format", "html", ...flags, "--", String(target));
+  const page = await runTool("report", "--format", "html", ...flags, "--", String(target));
   const panel = vscode.window.createWebviewPanel("ompd.report", "OpenMP report", vscode.ViewColumn.Active, { enableScripts: true });
   const kind = vscode.window.activeColorTheme.kind;
   const dark = kind === vscode.ColorThemeKind.Dark || kind === vscode.ColorThemeKind.HighContrast;
   panel.webview.html = page.replace("<html ", `<html data-theme="${dark ? "dark" : "light"}" `);
 }
 
-/** guarded shows an error of a command to the user. */
+/** guarded shows errors of a command to the user. */
 const guarded = (f: () => Promise<void>) => async (): Promise<void> => {
   try {
     await f();
@@ -111,21 +112,21 @@ const guarded = (f: () => Promise<void>) => async (): Promise<void> => {
   }
 };
 
-/** activate is called when a view, a command or a debug session of any type begins. */
+/** activate is called when a view, a command or a debug session of any type starts. */
 export function activate(context: vscode.ExtensionContext): void {
   const shown = new Shown(context);
   const follower = new Follower((session, body) => {
-    shown.show(session, isPicture(body) ? mapped(body, session?.configuration.sourceMap) : undefined);
+    shown.show(session, isPicture(body) ? mapSources(body, session?.configuration.sourceMap) : undefined);
   });
   context.subscriptions.push(
     vscode.debug.registerDebugAdapterDescriptorFactory("ompd", {
       createDebugAdapterDescriptor: () => new vscode.DebugAdapterExecutable(command(), ["dap"]),
     }),
     vscode.debug.registerDebugAdapterTrackerFactory("*", { createDebugAdapterTracker: (s) => follower.track(s) }),
-    vscode.debug.onDidChangeActiveDebugSession((s) => follower.active(s)),
-    vscode.debug.onDidTerminateDebugSession((s) => follower.ended(s)),
+    vscode.debug.onDidChangeActiveDebugSession((s) => follower.activate(s)),
+    vscode.debug.onDidTerminateDebugSession((s) => follower.forget(s)),
     vscode.commands.registerCommand("ompd.openCore", guarded(openCore)),
-    vscode.commands.registerCommand("ompd.lookAtProcess", guarded(lookAtProcess)),
+    vscode.commands.registerCommand("ompd.lookAtProcess", guarded(inspectProcess)),
     vscode.commands.registerCommand("ompd.lookAgain", guarded(async () => { await shown.session?.customRequest("ompd/look"); })),
     vscode.commands.registerCommand("ompd.report", guarded(() => report(shown))),
   );

@@ -1,4 +1,4 @@
-// The parts of a picture (proto/picture.schema.json) that are shown here.
+// The parts of a picture (proto/picture.schema.json) that the views show.
 
 export interface Frame {
   kind: string;
@@ -78,15 +78,15 @@ export interface Picture {
   tasks?: Task[];
 }
 
-/** schema is the version of pictures that is read here: the number before the point counts. */
+/** schema matches the supported versions of pictures: the number before the point counts. */
 const schema = /^ompd-inspect\/picture\/3\./;
 
-/** isPicture reports whether a body is a picture of a version that is read here. */
+/** isPicture reports whether a body is a picture of a supported version. */
 export function isPicture(body: unknown): body is Picture {
   return typeof body === "object" && body !== null && schema.test(String((body as Picture).schema));
 }
 
-/** Spot is a line in the sources that a verdict names, and what it says of it. */
+/** Spot is a source line that a verdict names, with a message. */
 export interface Spot {
   file: string;
   line: number;
@@ -96,17 +96,17 @@ export interface Spot {
 
 const base = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
-/** innermost is the innermost frame of the program's own code that has a line. */
-export function innermost(frames: Frame[] | undefined): Frame | undefined {
+/** innermostFrame returns the innermost frame of the program's own code that has a line. */
+export function innermostFrame(frames: Frame[] | undefined): Frame | undefined {
   return frames?.find((f) => f.kind === "user" && f.file && f.line);
 }
 
-/** place is "file.c:12". */
+/** place returns "file.c:12". */
 export function place(at: { file?: string; line?: number } | undefined): string {
   return at?.file ? base(at.file) + (at.line ? ":" + at.line : "") : "";
 }
 
-/** threadName is "thread 2 of 4 (LWP 455)". */
+/** threadName returns "thread 2 of 4 (LWP 455)". */
 export function threadName(picture: Picture, lwp: number): string {
   const t = picture.threads?.find((t) => t.lwp === lwp);
   return t?.thread_num !== undefined && (t.team_size ?? 1) > 1
@@ -114,12 +114,12 @@ export function threadName(picture: Picture, lwp: number): string {
     : `LWP ${lwp}`;
 }
 
-/** heading is the kind of a verdict as people read it. */
+/** heading returns the title of a verdict. */
 export function heading(v: Verdict): string {
   return v.kind.replace(/_/g, " ").toUpperCase();
 }
 
-/** spots are the lines that the verdicts name. */
+/** spots returns the lines that the verdicts name. */
 export function spots(picture: Picture): Spot[] {
   const out: Spot[] = [];
   for (const v of picture.verdicts ?? []) {
@@ -128,7 +128,7 @@ export function spots(picture: Picture): Spot[] {
     };
     for (const s of v.cycle ?? []) {
       const what = [s.waits_for.kind.replace(/_/g, " "), s.waits_for.name ?? ""].join(" ").trim();
-      add(innermost(s.frames), `${threadName(picture, s.thread)} waits here for ${what}; ${threadName(picture, s.held_by)}: ${s.held_evidence}`);
+      add(innermostFrame(s.frames), `${threadName(picture, s.thread)} waits here for ${what}; ${threadName(picture, s.held_by)}: ${s.held_evidence}`);
       add(s.held_at, `${threadName(picture, s.held_by)} acquired here what ${threadName(picture, s.thread)} waits for`);
     }
     for (const m of v.missing ?? []) {
@@ -137,16 +137,16 @@ export function spots(picture: Picture): Spot[] {
     if (!v.cycle?.length && !v.missing?.length && v.severity !== "info") {
       for (const lwp of (v.threads ?? []).slice(0, 16)) {
         const t = picture.threads?.find((t) => t.lwp === lwp);
-        add(innermost(t?.user_stack), v.summary);
+        add(innermostFrame(t?.user_stack), v.summary);
       }
     }
   }
   return out;
 }
 
-/** mapped is a picture with the files of sources where a map says that they are: the longest
- * prefix that fits counts. */
-export function mapped(picture: Picture, sourceMap: Record<string, string> | undefined): Picture {
+/** mapSources returns a picture whose source files are replaced by a map: the longest matching
+ * prefix counts. */
+export function mapSources(picture: Picture, sourceMap: Record<string, string> | undefined): Picture {
   const rules = Object.entries(sourceMap ?? {}).sort((a, b) => b[0].length - a[0].length);
   if (rules.length === 0) return picture;
   const path = (file: string): string => {

@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import { innermost, heading, place, threadName, Picture, Region, Task } from "./picture";
+import { innermostFrame, heading, place, threadName, Picture, Region, Task } from "./picture";
 
 /** Item is a line of a tree. */
 export interface Item {
@@ -13,7 +13,7 @@ export interface Item {
   open?: boolean;
 }
 
-/** Tree shows the items that are made of a picture. */
+/** Tree displays items that are made from a picture. */
 export class Tree implements vscode.TreeDataProvider<Item> {
   private items: Item[] = [];
   private readonly changed = new vscode.EventEmitter<void>();
@@ -21,7 +21,7 @@ export class Tree implements vscode.TreeDataProvider<Item> {
 
   constructor(private readonly make: (p: Picture) => Item[]) {}
 
-  /** show shows a picture; nothing without one. */
+  /** show displays a picture; without one the tree is empty. */
   show(p: Picture | undefined): void {
     this.items = p ? this.make(p) : [];
     this.changed.fire();
@@ -51,7 +51,7 @@ export class Tree implements vscode.TreeDataProvider<Item> {
 
 const severityIcons: Record<string, string> = { crash: "error", hang: "error", warning: "warning" };
 
-/** verdicts are what is wrong, with the threads and the evidence. */
+/** verdicts returns the verdicts with their threads and evidence. */
 export function verdicts(p: Picture): Item[] {
   const list = p.verdicts ?? [];
   if (list.length === 0) return [{ label: "No verdict", detail: "no cause of a hang or a crash was found", icon: "check" }];
@@ -59,7 +59,7 @@ export function verdicts(p: Picture): Item[] {
     const inner: Item[] = [];
     if (v.fix) inner.push({ label: "Fix", detail: v.fix, icon: "lightbulb" });
     for (const s of v.cycle ?? []) {
-      const at = innermost(s.frames);
+      const at = innermostFrame(s.frames);
       inner.push({
         label: threadName(p, s.thread), detail: `waits for ${s.waits_for.kind} ${s.waits_for.name ?? ""} · ${place(at)}`,
         tooltip: s.held_evidence, icon: "arrow-right", file: at?.file, line: at?.line,
@@ -82,7 +82,7 @@ export function verdicts(p: Picture): Item[] {
   });
 }
 
-/** regions is the tree of regions with their members. */
+/** regions returns the tree of regions with their members. */
 export function regions(p: Picture): Item[] {
   const byId = new Map((p.regions ?? []).map((r) => [r.id, r]));
   const inner = new Map<string, Region[]>();
@@ -98,11 +98,11 @@ export function regions(p: Picture): Item[] {
     inner: [
       ...r.threads.map((lwp): Item => {
         const t = threads.get(lwp);
-        const at = innermost(t?.user_stack);
+        const at = innermostFrame(t?.user_stack);
         const here = t?.region === r.id;
         return {
           label: here ? threadName(p, lwp) : `LWP ${lwp}`,
-          detail: here ? [t?.state?.name, t?.wait_name, place(at)].filter(Boolean).join(" · ") : "in a region within",
+          detail: here ? [t?.state?.name, t?.wait_name, place(at)].filter(Boolean).join(" · ") : "in an inner region",
           icon: here && t?.state?.name.startsWith("wait") ? "debug-pause" : "play", file: at?.file, line: at?.line,
         };
       }),
@@ -112,7 +112,7 @@ export function regions(p: Picture): Item[] {
   return (inner.get("") ?? []).map(line);
 }
 
-/** tasks is the tree of tasks; those that are alike, and of the same parents, are one. */
+/** tasks returns the tree of tasks. Tasks of the same place and parents are one item. */
 export function tasks(p: Picture): Item[] {
   interface Group { task: Task; count: number; states: Map<string, number>; waits: number; inner: Map<string, Group> }
   const byId = new Map((p.tasks ?? []).map((t) => [t.id, t]));

@@ -3,7 +3,7 @@
 const assert = require("node:assert");
 const { test } = require("node:test");
 const { DebugClient } = require("@vscode/debugadapter-testsupport");
-const { isPicture, mapped, spots } = require("../out/picture.js");
+const { isPicture, mapSources, spots } = require("../out/picture.js");
 
 const env = process.env;
 
@@ -26,7 +26,7 @@ test("a core is looked at", async () => {
     assert.ok(stackFrames.some((f) => f.name.includes("deposit") && f.line === 13));
     const { body: picture } = await client.customRequest("ompd/picture");
     assert.ok(isPicture(picture));
-    const lines = spots(mapped(picture, { "/src": "/elsewhere" }));
+    const lines = spots(mapSources(picture, { "/src": "/elsewhere" }));
     const waits = lines.find((s) => s.line === 13);
     assert.equal(waits.file, "/elsewhere/lock_cycle.c");
     assert.match(waits.message, /^DEADLOCK: thread 0 of 3 \(LWP \d+\) waits here for lock second/);

@@ -246,7 +246,7 @@ struct child {
     uint64_t offset; /* of the arguments, from the child's address */
 };
 
-/* birth contains what copy_child needs to make a child. */
+/* birth is the input of copy_child. */
 struct birth {
     struct child child;
     void (*copy)(void *, void *);
@@ -255,7 +255,7 @@ struct birth {
     bool detach;
 };
 
-/* copy_bytes copies arguments, most of which are words, without a call. */
+/* copy_bytes copies arguments, mostly words, without a call. */
 inlined void copy_bytes(char *to, const char *from, long n) {
     for (; n >= 8; n -= 8, to += 8, from += 8) __builtin_memcpy(to, from, 8);
     for (; n > 0; n--) *to++ = *from++;

@@ -25,7 +25,7 @@ enum { RECORDER_MEMORY_DEFAULT = 64 << 20 }; /* OMPD_RECORDER_MEMORY, bytes */
 hidden bool recorder_start(uint32_t source, unsigned omp_version, const char *runtime);
 /* recorder_selected returns the mask of codes that OMPD_RECORDER selects (selection.c). */
 hidden uint64_t recorder_selected(void);
-/* rings_prepare chooses the size of rings, of which memory bytes are for all; it reports success (ring.c). */
+/* rings_prepare chooses the size of a ring, given the memory for all rings in bytes. It reports success (ring.c). */
 hidden bool rings_prepare(uint64_t memory);
 /* recorder_register sets the callbacks of the events that are selected. */
 hidden void recorder_register(ompt_function_lookup_t lookup);

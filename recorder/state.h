@@ -19,14 +19,15 @@
 #define CODE(n) (UINT64_C(1) << (n))
 
 /* recorder_mine is the calling thread's ring, NULL before its first event. It is initial-exec, because each callback
- * reads it: 8 bytes of the static block, some of which the C library reserves for libraries that are loaded late. */
+ * reads it. It takes 8 bytes of the static block, where the C library reserves some bytes for libraries that are loaded
+ * late. */
 extern hidden __thread struct recorder_ring *recorder_mine __attribute__((tls_model("initial-exec")));
 extern hidden struct recorder_header *recorder_head;
 extern hidden uint32_t recorder_clock; /* enum recorder_clock */
 extern hidden uint32_t recorder_off;   /* not 0: recording is paused, or there is no header yet */
 
-/* recorder_upper is the first bit of a region's id that is stored beside a code address: 48 (RECORDER_ID_SHIFT), or 32
- * where the ids are not the recorder's. */
+/* recorder_upper is the first bit of the part of a region's id that is stored with a code address: 48
+ * (RECORDER_ID_SHIFT), or 32 where the ids are not the recorder's. */
 extern hidden uint32_t recorder_upper;
 /* recorder_given: the runtime has its own ids, which its events contain (legacy/version2.c). */
 extern hidden uint32_t recorder_given;

@@ -101,8 +101,8 @@ struct results {
     long held[ROUTINE_COUNT], failed[ROUTINE_COUNT];
 };
 
-/* A suite is what each part of the test is given. Each thread that calls the library has a suite of its own, with the
- * same library, tool, facts and results. */
+/* A suite is the argument of each part of the test. Each thread that calls the library has its own suite, with the same
+ * library, tool, facts and results. */
 struct suite {
     const struct api *api;
     struct tool *tool;

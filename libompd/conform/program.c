@@ -325,7 +325,7 @@ static void check_state(struct suite *s, const struct thread_fact *t, ompd_threa
     if (t->state < 0) return;
     about(s, "state of thread %ld", t->lwp);
     int rc = CALL(ompd_get_state, thread, &state, &wait);
-    if (!s->facts->tracking && rc == ompd_rc_needs_state_tracking) { /* without a stack, the library cannot tell */
+    if (!s->facts->tracking && rc == ompd_rc_needs_state_tracking) { /* without a stack, the library does not know it */
         expect_rc(s, ID_ompd_get_state, "the state", ompd_rc_needs_state_tracking, rc);
         return;
     }

@@ -11,7 +11,7 @@ static const char *const names[] = {
 #undef R
 };
 
-/* The signal handler finds the suite by these: that of its thread, and the results. */
+/* The signal handler needs the suite of its thread, and the results. */
 static _Thread_local struct suite *current;
 static struct results *counted;
 

@@ -278,7 +278,7 @@ static OMP_COLLECTORAPI_EC answer_state(struct entry *e, int32_t room) {
 static OMP_COLLECTORAPI_EC answer_current_region(struct entry *e, int32_t room) {
     struct recorder_ring *ring = recorder_mine;
     uint64_t id = 0;
-    if (recorder_chained) return OMP_ERRCODE_UNSUPPORTED; /* beside another tool, ids are used again */
+    if (recorder_chained) return OMP_ERRCODE_UNSUPPORTED; /* with another tool, ids are used again */
     if (ring != NULL && thread_state(ring) != THR_IDLE_STATE)
         id = is_forking(ring) ? forked_region(ring) : outer_region(ring);
     return write_answer(e, room, &id, sizeof id);

@@ -129,7 +129,7 @@ export function spots(picture: Picture): Spot[] {
     for (const s of v.cycle ?? []) {
       const what = [s.waits_for.kind.replace(/_/g, " "), s.waits_for.name ?? ""].join(" ").trim();
       add(innermostFrame(s.frames), `${threadName(picture, s.thread)} waits here for ${what}; ${threadName(picture, s.held_by)}: ${s.held_evidence}`);
-      add(s.held_at, `${threadName(picture, s.held_by)} acquired here what ${threadName(picture, s.thread)} waits for`);
+      add(s.held_at, `${threadName(picture, s.held_by)} acquired ${what} here; ${threadName(picture, s.thread)} waits for it`);
     }
     for (const m of v.missing ?? []) {
       add(m.frame, `${threadName(picture, m.thread)} is here, and not at the barrier`);

@@ -162,7 +162,7 @@ func (h *History) Lock(id uint64) string {
 }
 
 func (h *History) lock(id uint64) string {
-	if name, ok := h.sym.Variable(id); ok {
+	if name, ok := h.sym.VariableName(id); ok {
 		return name
 	}
 	s, ok := h.sym.Data(id)

@@ -221,9 +221,9 @@ func (m *Moment) inspector(t callbacks.Target, o Options, only inspect.Only) (*i
 
 // learn has the functions named of a runtime that is linked into an executable without symbols.
 func learn(sym *symbolize.Symbolizer, p *extended.Process) {
-	var known []symbolize.Known
+	var known []symbolize.KnownFunction
 	for _, f := range p.LinkedFunctions() {
-		known = append(known, symbolize.Known{Name: f.Name, Low: f.Address.Offset, Size: f.Size})
+		known = append(known, symbolize.KnownFunction{Name: f.Name, Low: f.Address.Offset, Size: f.Size})
 	}
 	sym.Learn(p.Identity().Module, known)
 }

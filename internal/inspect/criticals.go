@@ -17,7 +17,7 @@ type Criticals struct {
 	Memory  callbacks.Memory
 	Symbols *symbolize.Symbolizer // nil without
 
-	variables []symbolize.Named
+	variables []symbolize.NamedVariable
 	names     map[uint64]string // by wait id; nil until one is asked for
 	read      time.Time
 }
@@ -53,7 +53,7 @@ func (c *Criticals) Name(id uint64) string {
 
 // find finds the variables.
 func (c *Criticals) find() {
-	c.names, c.variables = map[uint64]string{}, c.Symbols.Named(rtl.CriticalPrefixes()...)
+	c.names, c.variables = map[uint64]string{}, c.Symbols.VariablesWithPrefix(rtl.CriticalPrefixes()...)
 }
 
 // wordsMax bounds the addresses that Words tells.

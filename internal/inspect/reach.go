@@ -99,7 +99,7 @@ func (r *reach) mayBind(pc uint64, name string) bool {
 	if r.code.Symbols == nil {
 		return true
 	}
-	binds, known := r.code.Symbols.Binds(pc, name)
+	binds, known := r.code.Symbols.IsLinkedWith(pc, name)
 	return binds || !known
 }
 

@@ -65,7 +65,7 @@ func (d *Data) fullName(addr uint64) string {
 	if addr == 0 || d.code.Symbols == nil || d.code.InRuntime(addr) {
 		return ""
 	}
-	if name, ok := d.code.Symbols.Variable(addr); ok {
+	if name, ok := d.code.Symbols.VariableName(addr); ok {
 		return name
 	}
 	s, ok := d.code.Symbols.Data(addr)
@@ -85,7 +85,7 @@ func (d *Data) heapName(addr uint64) string {
 		if addr < p.to || addr >= p.end {
 			continue
 		}
-		if name, ok := d.code.Symbols.Pointee(p.variable, addr-p.to); ok {
+		if name, ok := d.code.Symbols.PointeeName(p.variable, addr-p.to); ok {
 			return name
 		}
 	}
@@ -98,7 +98,7 @@ func (d *Data) arrayName(addr uint64) string {
 		return ""
 	}
 	for _, m := range d.programModules() {
-		if name, ok := d.code.Symbols.Allocated(m, addr, d.readPointer); ok {
+		if name, ok := d.code.Symbols.AllocatedName(m, addr, d.readPointer); ok {
 			return name
 		}
 	}
@@ -174,7 +174,7 @@ func (d *Data) findLocal(addr uint64) string {
 				return ""
 			}
 			at := symbolize.Activation{PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get}
-			if name, function, ok := d.code.Symbols.Local(at, addr); ok {
+			if name, function, ok := d.code.Symbols.LocalName(at, addr); ok {
 				return name + " in " + function
 			}
 			return ""

@@ -164,7 +164,7 @@ func (c *Code) Extent(fr flow.Frame, addr uint64) (low, high uint64, ok bool) {
 	if c.Symbols == nil {
 		return 0, 0, false
 	}
-	return c.Symbols.Extent(symbolize.Activation{PC: fr.PC, CFA: fr.CFA, Register: fr.Register}, addr)
+	return c.Symbols.LocalExtent(symbolize.Activation{PC: fr.PC, CFA: fr.CFA, Register: fr.Register}, addr)
 }
 
 // EnteredWith returns integer argument n with which the function of frame i was called.

@@ -71,7 +71,7 @@ func (l *linkage) linksOf(pc uint64) *links {
 	}
 	out := &links{}
 	l.links[mod] = out
-	names := l.code.Symbols.Bound(pc)
+	names := l.code.Symbols.LinkedNames(pc)
 	out.locks = len(names) == 0 ||
 		slices.ContainsFunc(l.code.runtimes, func(rt rtl.Runtime) bool { return rt.Identity().Module == mod })
 	seen := map[*callbacks.Module]bool{mod: true}

@@ -8,10 +8,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// cold measures the first question to a new symbolizer.
-func cold(b *testing.B, file string, ask func(*Symbolizer) error) {
+// benchmarkCold measures the first call of ask with a new symbolizer.
+func benchmarkCold(b *testing.B, file string, ask func(*Symbolizer) error) {
 	b.Helper()
-	mods := []*callbacks.Module{load(b, file, bias)}
+	mods := []*callbacks.Module{loadModule(b, file, bias)}
 	b.ReportAllocs()
 	for b.Loop() {
 		s := New(mods, Options{})
@@ -22,31 +22,31 @@ func cold(b *testing.B, file string, ask func(*Symbolizer) error) {
 	}
 }
 
-// BenchmarkColdLine is the first source line of a small program.
+// BenchmarkColdLine measures the first source line of a small program.
 func BenchmarkColdLine(b *testing.B) {
 	for _, compiler := range []string{"gcc", "clang-16"} {
 		b.Run(compiler, func(b *testing.B) {
 			file := compile(b, "constructs.c", compiler, "-g", "-O1")
-			pc := address(b, file, "main") + 4
-			cold(b, file, func(s *Symbolizer) error { _, _, err := s.Line(pc); return err })
+			pc := addressOf(b, file, "main") + 4
+			benchmarkCold(b, file, func(s *Symbolizer) error { _, _, err := s.Line(pc); return err })
 		})
 	}
 }
 
-// BenchmarkColdCode is the first frames of a small C program and of one of C++
-// with many headers.
+// BenchmarkColdCode measures the first frames of a small C program and of a C++ program with many
+// headers.
 func BenchmarkColdCode(b *testing.B) {
 	for _, source := range []string{"constructs.c", "shapes.cc"} {
 		b.Run(source, func(b *testing.B) {
 			file := compile(b, source, "clang++-16", "-g", "-O2", "-xc++")
-			pc := address(b, file, "main") + 4
-			cold(b, file, func(s *Symbolizer) error { _, err := s.Code(pc); return err })
+			pc := addressOf(b, file, "main") + 4
+			benchmarkCold(b, file, func(s *Symbolizer) error { _, err := s.Code(pc); return err })
 		})
 	}
 }
 
-// BenchmarkColdLarge is the first line and the first frames of a library of
-// many units, 80 of gcc, with .debug_aranges, or 80 of clang, without.
+// BenchmarkColdLarge measures the first line and frames of a library of many units: 80 of gcc, with
+// .debug_aranges, or 80 of clang, without.
 func BenchmarkColdLarge(b *testing.B) {
 	const units = 80
 	for _, compiler := range []string{"g++", "clang++-16"} {
@@ -55,40 +55,39 @@ func BenchmarkColdLarge(b *testing.B) {
 		link := []string{"-shared", "-Wl,--unresolved-symbols=ignore-all", "-o", lib}
 		for i := range units {
 			copied := fmt.Sprintf("%s.%d.o", object, i)
-			run(b, "objcopy", fmt.Sprintf("--prefix-symbols=unit%d_", i), object, copied)
+			runTool(b, "objcopy", fmt.Sprintf("--prefix-symbols=unit%d_", i), object, copied)
 			link = append(link, copied)
 		}
-		run(b, compiler, link...)
-		pc := text(b, lib, 2)[1] + bias
+		runTool(b, compiler, link...)
+		pc := codeAddresses(b, lib, 2)[1] + bias
 		b.Run(compiler+"/line", func(b *testing.B) {
-			cold(b, lib, func(s *Symbolizer) error { _, _, err := s.Line(pc); return err })
+			benchmarkCold(b, lib, func(s *Symbolizer) error { _, _, err := s.Line(pc); return err })
 		})
 		b.Run(compiler+"/code", func(b *testing.B) {
-			cold(b, lib, func(s *Symbolizer) error { _, err := s.Code(pc); return err })
+			benchmarkCold(b, lib, func(s *Symbolizer) error { _, err := s.Code(pc); return err })
 		})
 	}
 }
 
-// BenchmarkColdFunction is the first name in the C library and in the largest
-// one at hand.
+// BenchmarkColdFunction measures the first name in the C library and in the largest available
+// library.
 func BenchmarkColdFunction(b *testing.B) {
 	for _, lib := range []string{"libc.so.6", "libstdc++.so.6", "libLLVM-16.so.1"} {
 		b.Run(lib, func(b *testing.B) {
-			file := strings.TrimSpace(run(b, "gcc", "-print-file-name="+lib))
-			pc := text(b, file, 2)[1] + bias
-			cold(b, file, func(s *Symbolizer) error { _, err := s.Function(pc); return err })
+			file := strings.TrimSpace(runTool(b, "gcc", "-print-file-name="+lib))
+			pc := codeAddresses(b, file, 2)[1] + bias
+			benchmarkCold(b, file, func(s *Symbolizer) error { _, err := s.Function(pc); return err })
 		})
 	}
 }
 
-// BenchmarkWarm are repeated questions about addresses that were not asked for
-// before, and about the same.
+// BenchmarkWarm measures repeated questions about new addresses and about the same ones.
 func BenchmarkWarm(b *testing.B) {
 	file := compile(b, "shapes.cc", "clang++-16", "-g", "-O2")
-	pcs := text(b, file, 1000)
+	pcs := codeAddresses(b, file, 1000)
 	warm := func(name string, ask func(s *Symbolizer, pc uint64) error) {
 		b.Run(name, func(b *testing.B) {
-			s := open(b, file)
+			s := openSymbolizer(b, file)
 			if err := ask(s, pcs[0]+bias); err != nil {
 				b.Fatal(err)
 			}

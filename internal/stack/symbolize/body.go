@@ -6,19 +6,19 @@ import (
 )
 
 const (
-	// maxBody bounds the entries of one function that are kept, and maxBodies those of a module: an entry takes some
-	// 400 bytes, and functions with more than some hundred variables are rare.
+	// maxBody bounds the cached entries of one function, and maxBodies those of a module: an entry
+	// takes some 400 bytes, and functions with more than some hundred variables are rare.
 	maxBody   = 1 << 13
 	maxBodies = 1 << 14
 )
 
-// body is the entries of one function that have to do with its variables: the function, the blocks and inlined
-// functions in it, and their variables. A function is asked for the variables of many places in it.
+// body caches the entries of one function that concern its variables: the function, its blocks and
+// inlined functions, and their variables. Variables at many addresses in a function are looked up.
 type body struct {
 	list   []*dwarf.Entry
 	after  []int // by index: the entry after the children of the entry
 	ranges map[*dwarf.Entry][][2]uint64
-	sizes  map[*dwarf.Entry]uint64 // of variables; 0 if it is not known
+	sizes  map[*dwarf.Entry]uint64 // of variables; 0 if unknown
 }
 
 // cursor reads a body as a dwarf.Reader reads the file.
@@ -27,7 +27,7 @@ type cursor struct {
 	next int
 }
 
-// Next returns the next entry, nil at the end.
+// Next returns the next entry; nil at the end.
 func (c *cursor) Next() (*dwarf.Entry, error) {
 	if c.next == len(c.body.list) {
 		return nil, nil
@@ -39,13 +39,13 @@ func (c *cursor) Next() (*dwarf.Entry, error) {
 // SkipChildren skips the children of the entry that Next returned last.
 func (c *cursor) SkipChildren() { c.next = c.body.after[c.next-1] }
 
-// bodyAt returns the body of the function around a file address; nil if it is not known where the function's
-// entries are, or there are too many.
+// bodyAt returns the body of the function around a file address; nil if its entries were not found,
+// or are too many.
 func (m *module) bodyAt(vs *variables, pc uint64) (unit *dwarf.Entry, found *body) {
-	if !m.haveDWARF && (m.elf() == nil || !hasSection(m.elf(), ".debug_info")) {
-		return nil, nil // it would be searched for elsewhere
+	if !m.haveDWARF && (m.ownFile() == nil || !hasSection(m.ownFile(), ".debug_info")) {
+		return nil, nil // the whole unit is searched instead
 	}
-	u := m.unit(pc)
+	u := m.unitAt(pc)
 	if u == nil {
 		return nil, nil
 	}
@@ -78,7 +78,7 @@ func (m *module) bodyAt(vs *variables, pc uint64) (unit *dwarf.Entry, found *bod
 	return unit, b
 }
 
-// readBody reads the entry at r and those in it; nil if they cannot be read, or are too many.
+// readBody reads the entry at r and its descendants; nil if they cannot be read, or are too many.
 func readBody(r *dwarf.Reader) *body {
 	b := &body{ranges: map[*dwarf.Entry][][2]uint64{}, sizes: map[*dwarf.Entry]uint64{}}
 	var open []int // entries whose children are being read
@@ -120,11 +120,11 @@ func (b *body) covers(data *dwarf.Data, e *dwarf.Entry, pc uint64) bool {
 		ranges, _ = data.Ranges(e)
 		b.ranges[e] = ranges
 	}
-	return contains(ranges, pc)
+	return containsPC(ranges, pc)
 }
 
-// size is the size of the variable e; 0 if it is not known.
-func (b *body) size(l *locals, e *dwarf.Entry) uint64 {
+// sizeOf returns the size of the variable e; 0 if unknown.
+func (b *body) sizeOf(l *locals, e *dwarf.Entry) uint64 {
 	n, known := b.sizes[e]
 	if !known {
 		n = l.sizeOf(e)
@@ -133,7 +133,7 @@ func (b *body) size(l *locals, e *dwarf.Entry) uint64 {
 	return n
 }
 
-// contains reports whether an address is in one of some ranges.
-func contains(ranges [][2]uint64, pc uint64) bool {
+// containsPC reports whether an address is in one of the ranges.
+func containsPC(ranges [][2]uint64, pc uint64) bool {
 	return slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= pc && pc < r[1] })
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestExtentWork compares the work of finding a variable in a small program and in one with a hundred times as much
-// debug information around it, counted in allocations: that of the other functions is not read again.
+// TestExtentWork checks, in allocations, that finding a variable costs the same in a small program
+// and in one with a hundred times as much debug information: other functions are not read again.
 func TestExtentWork(t *testing.T) {
 	for _, compiler := range []string{"gcc", "clang-16"} {
 		t.Run(compiler, func(t *testing.T) {
@@ -33,14 +33,14 @@ func extentWork(t *testing.T, compiler string, n int) float64 {
 	if err := os.WriteFile(source, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run(t, compiler, "-g", "-O0", "-o", file, source)
-	s := open(t, file)
+	runTool(t, compiler, "-g", "-O0", "-o", file, source)
+	s := openSymbolizer(t, file)
 	const frame = 0x7ffc0000
-	f := Activation{PC: address(t, file, "last") + 8, CFA: frame,
+	f := Activation{PC: addressOf(t, file, "last") + 8, CFA: frame,
 		Register: func(int) (uint64, bool) { return frame - 16, true }}
 	find := func() (sizes int) {
 		for addr := uint64(frame - 256); addr < frame; addr += 4 {
-			if low, high, ok := s.Extent(f, addr); ok && high-low == 64 {
+			if low, high, ok := s.LocalExtent(f, addr); ok && high-low == 64 {
 				sizes++
 			}
 		}

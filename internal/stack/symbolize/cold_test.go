@@ -2,36 +2,36 @@ package symbolize
 
 import "testing"
 
-// TestColdPart asks about code that gcc moved away from its function: the frame
-// is that of the function, entered where that is entered.
+// TestColdPart checks code that gcc moved away from its function: the frame is that of the
+// function, with the function's entry.
 func TestColdPart(t *testing.T) {
 	for _, flag := range []string{"-g", "-g0"} {
 		file := compile(t, "shapes.cc", "g++", flag, "-O2")
-		cold := address(t, file, "main.cold")
-		f, err := open(t, file).Function(cold + 2)
+		cold := addressOf(t, file, "main.cold")
+		f, err := openSymbolizer(t, file).Function(cold + 2)
 		if err != nil || f.Function != "main" || f.Linkage != "main.cold" || f.Offset != 2 ||
-			f.Low != address(t, file, "main") {
+			f.Low != addressOf(t, file, "main") {
 			t.Errorf("%s: Function in main.cold: %+v, %v", flag, f, err)
 		}
-		frames, err := open(t, file).Code(cold + 2)
+		frames, err := openSymbolizer(t, file).Code(cold + 2)
 		if err != nil || len(frames) == 0 {
 			t.Fatal(frames, err)
 		}
 		last := frames[len(frames)-1]
-		if last.Function != "main" || last.Low != address(t, file, "main") || (last.Line != 0) != (flag == "-g") {
+		if last.Function != "main" || last.Low != addressOf(t, file, "main") || (last.Line != 0) != (flag == "-g") {
 			t.Errorf("%s: Code in main.cold: %+v", flag, last)
 		}
 	}
 }
 
-// TestNamesFromDWARF has debug information, but no symbol table at all.
+// TestNamesFromDWARF uses debug information without a symbol table.
 func TestNamesFromDWARF(t *testing.T) {
 	full := compile(t, "small.cc", "clang++-16", "-g", "-O1")
 	file := full + ".nosyms"
-	run(t, "objcopy", "--strip-all", "--keep-section=.debug_*", full, file)
-	want, s := open(t, full), open(t, file)
+	runTool(t, "objcopy", "--strip-all", "--keep-section=.debug_*", full, file)
+	want, s := openSymbolizer(t, full), openSymbolizer(t, file)
 	for _, name := range []string{"main", "c_name", "_ZL4failPKc", "_Z4walkPKii"} {
-		pc := address(t, full, name) + 3
+		pc := addressOf(t, full, name) + 3
 		w, _ := want.Code(pc)
 		got, err := s.Code(pc)
 		if err != nil || len(got) != len(w) {

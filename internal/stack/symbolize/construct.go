@@ -2,21 +2,20 @@ package symbolize
 
 import "strings"
 
-// taskEntry begins the names of the functions by which clang's tasks are called.
+// taskEntry is the prefix of the names of functions that call clang's tasks.
 const taskEntry = ".omp_task_entry."
 
-// Kinds of constructs, as far as the names of functions tell them.
+// Kinds of constructs, as far as names of functions show them.
 const (
 	ConstructParallel = "parallel"
 	ConstructTask     = "task"
-	ConstructOutlined = "outlined" // of which construct, the name does not tell
+	ConstructOutlined = "outlined" // the name does not show the construct
 )
 
-// constructs are the marks that compilers put into the names of functions that
-// they outline from OpenMP constructs.
+// constructs are the marks in the names of functions that compilers outline from OpenMP constructs.
 var constructs = [...]struct{ mark, kind string }{
 	{".omp_outlined", ConstructParallel},       // clang: parallel and teams
-	{taskEntry, ConstructTask},                 // clang: what the runtime calls
+	{taskEntry, ConstructTask},                 // clang: called by the runtime
 	{".omp_task_privates_map.", ConstructTask}, // clang: finds the data of a task
 	{"..omp_par", ConstructOutlined},           // flang: parallel and task
 	{"._omp_fn.", ConstructOutlined},           // gcc: parallel, task, target
@@ -26,10 +25,9 @@ var constructs = [...]struct{ mark, kind string }{
 	{".omp_combiner.", ConstructOutlined},      // clang: declare reduction
 }
 
-// Construct tells from its symbol whether a function was outlined from an OpenMP
-// construct. kind is one of the constants above; it is empty for any other function. parent is the function of
-// the user that has the construct, demangled, or empty if the name does not say
-// it.
+// Construct determines from a symbol whether a function was outlined from an OpenMP construct. kind
+// is one of the constants above; "" for any other function. parent is the demangled user function
+// that contains the construct; "" if the name does not contain it.
 func Construct(linkage string) (kind, parent string) {
 	first, last := len(linkage), -1
 	for _, c := range constructs {
@@ -50,14 +48,13 @@ func Construct(linkage string) (kind, parent string) {
 	return kind, Demangle(name)
 }
 
-// IsTaskEntry tells the functions that the runtime calls to execute one of clang's
-// tasks. Each has the task's body inlined, at every level of optimization, by a name
-// that parallel regions have, too (.omp_outlined.).
+// IsTaskEntry reports whether the runtime calls the function to execute one of clang's tasks. The
+// task's body is inlined in it, at every level of optimization, under a name that parallel regions
+// have, too (.omp_outlined.).
 func IsTaskEntry(linkage string) bool { return strings.HasPrefix(linkage, taskEntry) }
 
-// offloadParent takes the function out of the name of a target region,
-// __omp_offloading_<device>_<file>_<function>_l<line>; any other name it returns
-// as it is.
+// offloadParent returns the function in the name of a target region,
+// __omp_offloading_<device>_<file>_<function>_l<line>; it returns any other name unchanged.
 func offloadParent(name string) (parent string, ok bool) {
 	rest, ok := strings.CutPrefix(name, "__omp_offloading_")
 	if !ok {
@@ -74,8 +71,8 @@ func offloadParent(name string) (parent string, ok bool) {
 	return fields[2][:end], true
 }
 
-// isDebugTwin tells the functions that clang makes with -g for the body of a
-// parallel region: another function, which the runtime calls, calls them.
+// isDebugTwin reports whether clang made the function with -g for the body of a parallel region:
+// the runtime calls another function, which calls this one.
 func isDebugTwin(linkage string) bool {
 	return strings.Contains(linkage, ".omp_outlined") &&
 		strings.Contains(linkage[strings.LastIndex(linkage, ".omp_outlined"):], "_debug__")

@@ -11,27 +11,28 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// inMemory makes a module of the bytes of a file, as load does of a file.
+// inMemory makes a module of the bytes of a file.
 func inMemory(m *callbacks.Module, b []byte) *callbacks.Module {
 	c := *m
 	c.Image = memoryImage{bytes.NewReader(b), b}
 	return &c
 }
 
-// TestDamagedDWARF damages one byte after the other of each debug section: the
-// symbol table's name must be there all the same, and nothing may panic or hang.
+// TestDamagedDWARF damages single bytes of each debug section, and checks that the symbol table's
+// name is still found, without a panic or a hang.
 func TestDamagedDWARF(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, build := range [][]string{{"g++", "-gdwarf-5"}, {"g++", "-gdwarf-4"}, {"clang++-16", "-gdwarf-5"},
 		{"clang++-16", "-gdwarf-4", "-gdwarf-aranges"}} {
 		file := compile(t, "small.cc", build[0], append(build[1:], "-O2")...)
-		m := load(t, file, bias)
+		m := loadModule(t, file, bias)
 		good, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pcs := []uint64{address(t, file, "main") + 4, address(t, file, "c_name") + 3, address(t, file, "_Z4walkPKii") +
-			12}
+		pcs := []uint64{addressOf(t, file, "main") + 4, addressOf(t, file, "c_name") + 3,
+			addressOf(t, file, "_Z4walkPKii") +
+				12}
 		errors := 0
 		for _, s := range debugSections(t, file) {
 			step := max(1, s.Size/300)
@@ -60,7 +61,7 @@ func TestDamagedDWARF(t *testing.T) {
 	}
 }
 
-// debugSections are the sections with debug information of a file.
+// debugSections returns the sections of a file with debug information.
 func debugSections(t testing.TB, file string) []elf.SectionHeader {
 	t.Helper()
 	f, err := elf.Open(file)
@@ -77,15 +78,16 @@ func debugSections(t testing.TB, file string) []elf.SectionHeader {
 	return list
 }
 
-// TestTruncatedFile cuts the file anywhere: an answer or an error, no panic.
+// TestTruncatedFile cuts the file at several sizes, and checks for an answer or an error, without a
+// panic.
 func TestTruncatedFile(t *testing.T) {
 	file := compile(t, "small.cc", "gcc", "-g", "-O2")
-	m := load(t, file, bias)
+	m := loadModule(t, file, bias)
 	good, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pc := address(t, file, "c_name")
+	pc := addressOf(t, file, "c_name")
 	for n := 0; n < len(good); n += 61 {
 		s := New([]*callbacks.Module{inMemory(m, good[:n])}, Options{DebugDirs: []string{t.TempDir()}})
 		if frames, err := s.Code(pc); len(frames) == 0 || err == nil && frames[0].Function == "" &&
@@ -100,10 +102,10 @@ func TestTruncatedFile(t *testing.T) {
 	}
 }
 
-// TestDamageIsTold checks the words.
+// TestDamageIsTold checks the words of warnings about damage.
 func TestDamageIsTold(t *testing.T) {
 	file := compile(t, "small.cc", "gcc", "-g", "-O2")
-	m := load(t, file, bias)
+	m := loadModule(t, file, bias)
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -115,11 +117,11 @@ func TestDamageIsTold(t *testing.T) {
 	}
 	s := openWith(t, Options{DebugDirs: []string{t.TempDir()}}, inMemory(m, b))
 	const want = "small: debug information: .debug_line: unknown version 77 of the table at 0x0"
-	frames, err := s.Code(address(t, file, "c_name"))
+	frames, err := s.Code(addressOf(t, file, "c_name"))
 	if err == nil || err.Error() != want || frames[len(frames)-1].Function != "c_name" {
 		t.Errorf("%+v, %v; want c_name, %s", frames, err, want)
 	}
-	if _, _, err := s.Line(address(t, file, "c_name")); err == nil || err.Error() != want {
+	if _, _, err := s.Line(addressOf(t, file, "c_name")); err == nil || err.Error() != want {
 		t.Errorf("Line: %v, want %s", err, want)
 	}
 	wantWarning(t, s, "unknown version 77")

@@ -20,30 +20,28 @@ import (
 )
 
 const (
-	// maxDownload bounds a debug file from a server; the largest of a
-	// distribution (browsers, compilers) have some 2 GiB.
+	// maxDownload bounds a debug file from a server, in bytes; the largest of a distribution
+	// (browsers, compilers) have some 2 GiB.
 	maxDownload = 4 << 30
-	// defaultSilence is how long a server may be silent unless the caller
-	// says otherwise.
+	// defaultSilence is the default of Debuginfod.Timeout.
 	defaultSilence = 5 * time.Second
-	// defaultTotal is how long all downloads of a Symbolizer together may take unless
-	// the caller says otherwise: somebody waits for the answer.
+	// defaultTotal is the default of Debuginfod.Total; a user waits for the answer.
 	defaultTotal = 2 * time.Minute
 )
 
-// servers asks debuginfod servers. It is safe for concurrent use.
+// servers requests files from debuginfod servers. It is safe for concurrent use.
 type servers struct {
 	Debuginfod
 	memory    *budget.Ledger
-	transport http.RoundTripper // of tests; nil makes one for each question
+	transport http.RoundTripper // set by tests; nil makes one for each request
 
 	mu    sync.Mutex
-	down  map[string]bool // servers that did not answer once
+	down  map[string]bool // servers that failed to answer
 	spent time.Duration   // by all downloads
 	bytes int64           // of all downloads
 }
 
-// newServers fills in what the caller left open.
+// newServers applies the defaults to unset options.
 func newServers(d Debuginfod, l *budget.Ledger) *servers {
 	if d.Timeout <= 0 {
 		d.Timeout = defaultSilence
@@ -57,15 +55,14 @@ func newServers(d Debuginfod, l *budget.Ledger) *servers {
 	return &servers{Debuginfod: d, memory: l, down: map[string]bool{}}
 }
 
-// fetch returns the debug file with a build ID, from the cache or from a
-// server. Nil without an error says that no server has it, or that none is to
-// be asked.
+// fetch returns the debug file with a build ID, from the cache or from a server. It returns nil
+// without an error if no server has it, or if no server may be used.
 func (s *servers) fetch(id []byte) (*debugFile, error) {
 	if len(s.URLs) == 0 || len(id) < 2 {
 		return nil, nil
 	}
 	if s.CacheDir != "" {
-		if df, err := openDebug(nil, s.memory, s.cached(id), id, 0); err == nil {
+		if df, err := openDebug(nil, s.memory, s.cachePath(id), id, 0); err == nil {
 			return df, nil
 		}
 	}
@@ -85,42 +82,43 @@ func (s *servers) fetch(id []byte) (*debugFile, error) {
 	return nil, errors.Join(errs...)
 }
 
-// cached is where the cache keeps the debug file with a build ID.
-func (s *servers) cached(id []byte) string {
+// cachePath returns the path of the debug file with a build ID in the cache.
+func (s *servers) cachePath(id []byte) string {
 	return filepath.Join(s.CacheDir, hex.EncodeToString(id), "debuginfo")
 }
 
-// isDown reports whether a server did not answer once.
+// isDown reports whether a server failed to answer.
 func (s *servers) isDown(url string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.down[url]
 }
 
-// setDown keeps a server that does not answer from being asked again.
+// setDown marks a server as not to be used again.
 func (s *servers) setDown(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.down[url] = true
 }
 
-// left is what all downloads may still take.
-func (s *servers) left() (time.Duration, int64) {
+// remaining returns the remaining time and bytes of all downloads.
+func (s *servers) remaining() (time.Duration, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.Total - s.spent, maxDownload - s.bytes
 }
 
-// spend counts what a download took.
+// spend adds the time and bytes of a download.
 func (s *servers) spend(took time.Duration, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.spent, s.bytes = s.spent+took, s.bytes+n
 }
 
-// get asks one server; nil without an error says that it has no such file.
+// get requests a file from one server; it returns nil without an error if the server does not have
+// it.
 func (s *servers) get(url string, id []byte) (*debugFile, error) {
-	rest, most := s.left()
+	rest, most := s.remaining()
 	if rest <= 0 || most <= 0 {
 		return nil, fmt.Errorf("%s is not asked: downloading debug files took %v already; what arrived is in the "+
 			"cache, so repeat the command for more", url, s.Total)
@@ -133,7 +131,7 @@ func (s *servers) get(url string, id []byte) (*debugFile, error) {
 	return s.download(ctx, url, id, body, most)
 }
 
-// download asks one server and keeps what it sends, most bytes at most.
+// download requests a file from one server and stores the response, at most most bytes.
 func (s *servers) download(ctx context.Context, url string, id []byte, body *patient, most int64) (*debugFile, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -154,7 +152,7 @@ func (s *servers) download(ctx context.Context, url string, id []byte, body *pat
 	if err != nil {
 		s.setDown(url)
 		return nil, fmt.Errorf("%s does not answer (%w) and is not asked again; --no-debuginfod asks none", url,
-			because(ctx, err))
+			contextCause(ctx, err))
 	}
 	defer resp.Body.Close()
 	switch {
@@ -168,27 +166,27 @@ func (s *servers) download(ctx context.Context, url string, id []byte, body *pat
 	body.r, body.alive = resp.Body, func() { timer.Reset(s.Timeout) }
 	df, err := s.store(body, resp.ContentLength, most, id)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", full, because(ctx, err))
+		return nil, fmt.Errorf("%s: %w", full, contextCause(ctx, err))
 	}
 	return df, nil
 }
 
-// because is the cause of the end of a context, or err if it did not end.
-func because(ctx context.Context, err error) error {
+// contextCause returns the cause of the end of a context, or err if it did not end.
+func contextCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
 	return err
 }
 
-// patient calls alive whenever something was read, and counts it.
+// patient calls alive after each successful read, and counts bytes.
 type patient struct {
 	r     io.Reader
 	alive func()
 	n     int64
 }
 
-// Read reads, and tells that the server is alive if something came.
+// Read reads, and reports that the server is alive if it read anything.
 func (p *patient) Read(b []byte) (int, error) {
 	n, err := p.r.Read(b)
 	if p.n += int64(n); n > 0 {
@@ -197,19 +195,19 @@ func (p *patient) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// store writes a download to a file without a name, checks it, and then gives it its
-// name in the cache: nobody sees half a file there, and nothing is left of one when this
-// process is killed. Without a cache the file lives as long as it is open.
+// store writes a download to an unnamed file, checks it, and then links it into the cache. So the
+// cache never has a partial file, and no file remains if this process is killed. Without a cache
+// the file exists as long as it is open.
 func (s *servers) store(body io.Reader, length, most int64, id []byte) (*debugFile, error) {
 	var dir, final string
 	if s.CacheDir != "" {
-		final = s.cached(id)
+		final = s.cachePath(id)
 		dir = filepath.Dir(final)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
 		}
 	}
-	tmp, err := nameless(dir)
+	tmp, err := createUnnamed(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -230,10 +228,10 @@ func (s *servers) store(body io.Reader, length, most int64, id []byte) (*debugFi
 	}
 	if final != "" {
 		err := unix.Linkat(unix.AT_FDCWD, open, unix.AT_FDCWD, final, unix.AT_SYMLINK_FOLLOW)
-		if errors.Is(err, fs.ErrExist) && os.Remove(final) == nil { // it is damaged, or another came first
+		if errors.Is(err, fs.ErrExist) && os.Remove(final) == nil { // a damaged file, or another process was first
 			err = unix.Linkat(unix.AT_FDCWD, open, unix.AT_FDCWD, final, unix.AT_SYMLINK_FOLLOW)
 		}
-		if err != nil && !errors.Is(err, fs.ErrExist) { // as if there were no cache: the file serves once
+		if err != nil && !errors.Is(err, fs.ErrExist) { // use the file once, without the cache
 			return df, nil
 		}
 		df.path = final
@@ -241,8 +239,8 @@ func (s *servers) store(body io.Reader, length, most int64, id []byte) (*debugFi
 	return df, nil
 }
 
-// nameless makes a file without a name in a directory, or in that for temporary files.
-func nameless(dir string) (*os.File, error) {
+// createUnnamed creates a file without a name in a directory, or in that for temporary files.
+func createUnnamed(dir string) (*os.File, error) {
 	if dir == "" {
 		dir = os.TempDir()
 	}
@@ -250,7 +248,7 @@ func nameless(dir string) (*os.File, error) {
 	if err == nil {
 		return os.NewFile(uintptr(fd), dir), nil
 	}
-	f, err := os.CreateTemp(dir, "debuginfo-*.part") // the file system has no such files
+	f, err := os.CreateTemp(dir, "debuginfo-*.part") // the file system does not support O_TMPFILE
 	if err != nil {
 		return nil, err
 	}

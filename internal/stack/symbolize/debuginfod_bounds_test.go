@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestInside tells the addresses of this machine and of private networks from others, in
-// each way to write them.
+// TestInside distinguishes addresses of this machine and of private networks from others, in each
+// notation.
 func TestInside(t *testing.T) {
 	for address, want := range map[string]bool{
 		"127.0.0.1": true, "127.9.9.9": true, "::1": true, "::ffff:127.0.0.1": true, "0.0.0.0": true, "::": true,
@@ -25,14 +25,14 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// TestDebuginfodBytes has downloads whose sum is over the limit, though none is.
+// TestDebuginfodBytes has downloads whose sum is over the limit, while each is below it.
 func TestDebuginfodBytes(t *testing.T) {
 	full, stripped, debug := strippedAlone(t)
 	cache := t.TempDir()
-	url, asked := server(t, buildID(t, full), func(w http.ResponseWriter, r *http.Request) {
+	url, asked := startServer(t, buildID(t, full), func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFile(w, r, debug)
 	})
-	s := openWith(t, debuginfod(t, cache, url), load(t, stripped, bias))
+	s := openWith(t, serverOptions(t, cache, url), loadModule(t, stripped, bias))
 	s.finder.servers.bytes = maxDownload - 100 // of what came before
 	wantNothing(t, s, full)
 	wantWarning(t, s, "over the limit of 100")
@@ -41,12 +41,11 @@ func TestDebuginfodBytes(t *testing.T) {
 	}
 }
 
-// TestDebuginfodForgedCache has a file of another build under a name of the cache: it is
-// not taken.
+// TestDebuginfodForgedCache checks that a cached file of another build is not used.
 func TestDebuginfodForgedCache(t *testing.T) {
 	full, stripped, debug := strippedAlone(t)
 	id, cache := buildID(t, full), t.TempDir()
-	other, err := os.ReadFile(program(t, "-DOTHER", "-O2"))
+	other, err := os.ReadFile(compileProgram(t, "-DOTHER", "-O2"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,9 +56,9 @@ func TestDebuginfodForgedCache(t *testing.T) {
 	if err := os.WriteFile(kept, other, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	url, asked := server(t, id, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, debug) })
-	s := openWith(t, debuginfod(t, cache, url), load(t, stripped, bias))
-	sameFrames(t, full, s, open(t, full))
+	url, asked := startServer(t, id, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, debug) })
+	s := openWith(t, serverOptions(t, cache, url), loadModule(t, stripped, bias))
+	sameFrames(t, full, s, openSymbolizer(t, full))
 	if asked.Load() != 1 {
 		t.Errorf("the server was asked %d times, want once: what the cache had is of another build", asked.Load())
 	}

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// server answers /buildid/ID/debuginfo with handle and counts the questions.
-func server(t *testing.T, id string, handle http.HandlerFunc) (url string, asked *atomic.Int32) {
+// startServer starts a server that answers /buildid/ID/debuginfo with handle and counts the requests.
+func startServer(t *testing.T, id string, handle http.HandlerFunc) (url string, asked *atomic.Int32) {
 	t.Helper()
 	asked = new(atomic.Int32)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -31,8 +31,8 @@ func server(t *testing.T, id string, handle http.HandlerFunc) (url string, asked
 	return s.URL, asked
 }
 
-// debuginfod returns options that ask servers only.
-func debuginfod(t *testing.T, cache string, urls ...string) Options {
+// serverOptions returns options that use only servers.
+func serverOptions(t *testing.T, cache string, urls ...string) Options {
 	return Options{DebugDirs: []string{t.TempDir()}, Debuginfod: Debuginfod{URLs: urls, CacheDir: cache,
 		Timeout: time.Minute}}
 }
@@ -41,55 +41,55 @@ func debuginfod(t *testing.T, cache string, urls ...string) Options {
 // and its debug file.
 func strippedAlone(t *testing.T) (full, stripped, debug string) {
 	t.Helper()
-	full = program(t)
-	made, debug := split(t, full)
+	full = compileProgram(t)
+	made, debug := stripProgram(t, full)
 	return full, copyFile(t, made, filepath.Join(t.TempDir(), "small")), debug
 }
 
 func TestDebuginfod(t *testing.T) {
 	full, stripped, debug := strippedAlone(t)
 	id := buildID(t, full)
-	none, askedNone := server(t, id, http.NotFound)
-	url, asked := server(t, id, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, debug) })
+	none, askedNone := startServer(t, id, http.NotFound)
+	url, asked := startServer(t, id, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, debug) })
 	cache := t.TempDir()
-	o := debuginfod(t, cache, none, url+"/")
-	s := openWith(t, o, load(t, stripped, bias))
+	o := serverOptions(t, cache, none, url+"/")
+	s := openWith(t, o, loadModule(t, stripped, bias))
 	if asked.Load() != 0 {
 		t.Error("a server was asked before anything was needed")
 	}
-	sameFrames(t, full, s, open(t, full))
+	sameFrames(t, full, s, openSymbolizer(t, full))
 	noWarnings(t, s)
 	if asked.Load() != 1 || askedNone.Load() != 1 {
 		t.Errorf("the servers were asked %d and %d times, want once each", askedNone.Load(), asked.Load())
 	}
 	wantCache(t, cache, filepath.Join(id, "debuginfo"))
 
-	s = openWith(t, o, load(t, stripped, bias))
-	sameFrames(t, full, s, open(t, full))
+	s = openWith(t, o, loadModule(t, stripped, bias))
+	sameFrames(t, full, s, openSymbolizer(t, full))
 	if asked.Load() != 1 {
 		t.Error("the server was asked for what the cache has")
 	}
 
 	o.Debuginfod.Disabled = true
-	s = openWith(t, o, load(t, stripped, bias))
+	s = openWith(t, o, loadModule(t, stripped, bias))
 	wantNothing(t, s, full)
 
-	s = openWith(t, debuginfod(t, "", url), load(t, stripped, bias))
-	sameFrames(t, full, s, open(t, full))
+	s = openWith(t, serverOptions(t, "", url), loadModule(t, stripped, bias))
+	sameFrames(t, full, s, openSymbolizer(t, full))
 	if asked.Load() != 2 {
 		t.Errorf("without a cache the server was asked %d times, want 1", asked.Load()-1)
 	}
 }
 
-// TestDebuginfodForNames checks that servers are not asked for names that the
-// module exports, nor for symbols of any module.
+// TestDebuginfodForNames checks that servers are not used for names that the module exports, nor
+// for symbols of any module.
 func TestDebuginfodForNames(t *testing.T) {
 	lib := compile(t, "small.cc", "clang++-16", "-g", "-O1", "-shared", "-fPIC", "-Wl,--build-id=sha1")
-	made, _ := split(t, lib)
+	made, _ := stripProgram(t, lib)
 	stripped := copyFile(t, made, filepath.Join(t.TempDir(), "small"))
-	url, asked := server(t, buildID(t, lib), http.NotFound)
-	s := openWith(t, debuginfod(t, "", url), load(t, stripped, bias))
-	if f, err := s.Function(address(t, lib, "c_name") + 1); err != nil || f.Function != "c_name" ||
+	url, asked := startServer(t, buildID(t, lib), http.NotFound)
+	s := openWith(t, serverOptions(t, "", url), loadModule(t, stripped, bias))
+	if f, err := s.Function(addressOf(t, lib, "c_name") + 1); err != nil || f.Function != "c_name" ||
 		f.Source != SourceDynsym {
 		t.Errorf("c_name: %+v, %v", f, err)
 	}
@@ -107,7 +107,7 @@ func TestDebuginfodTroubles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := program(t, "-DOTHER", "-O2")
+	other := compileProgram(t, "-DOTHER", "-O2")
 	for name, tt := range map[string]struct {
 		handle  http.HandlerFunc
 		warning string
@@ -139,8 +139,8 @@ func TestDebuginfodTroubles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cache := t.TempDir()
-			url, _ := server(t, buildID(t, full), tt.handle)
-			s := openWith(t, debuginfod(t, cache, url), load(t, stripped, bias))
+			url, _ := startServer(t, buildID(t, full), tt.handle)
+			s := openWith(t, serverOptions(t, cache, url), loadModule(t, stripped, bias))
 			wantNothing(t, s, full)
 			wantWarning(t, s, tt.warning)
 			wantCache(t, cache)
@@ -162,22 +162,22 @@ func (c pipes) Accept() (net.Conn, error) {
 func (c pipes) Close() error   { close(c); return nil }
 func (c pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pipe"} }
 
-// dial is for the client's side.
+// dial connects the client.
 func (c pipes) dial(context.Context, string, string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	c <- theirs
 	return ours, nil
 }
 
-// TestDebuginfodSilence has servers that stop: before the answer, and within. Time
-// passes only when all wait.
+// TestDebuginfodSilence has servers that stop: before the answer, and within. Time passes only when
+// all goroutines wait.
 func TestDebuginfodSilence(t *testing.T) {
 	full, stripped, debug := strippedAlone(t)
 	b, err := os.ReadFile(debug)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, second := load(t, stripped, bias), load(t, stripped, 2*bias)
+	first, second := loadModule(t, stripped, bias), loadModule(t, stripped, 2*bias)
 	for name, head := range map[string]int{"at once": 0, "within": 1000} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -191,12 +191,12 @@ func TestDebuginfodSilence(t *testing.T) {
 					<-done
 				})}
 				go silent.Serve(near)
-				s := openWith(t, debuginfod(t, t.TempDir(), "http://silent"), first, second)
+				s := openWith(t, serverOptions(t, t.TempDir(), "http://silent"), first, second)
 				s.finder.servers.transport = &http.Transport{DialContext: near.dial, DisableKeepAlives: true}
 				wantNothing(t, s, full)
 				wantWarning(t, s, "silent for 1m0s")
 				if head == 0 {
-					s.Code(address(t, full, "main") + bias)
+					s.Code(addressOf(t, full, "main") + bias)
 					wantWarning(t, s, "is not asked again; --no-debuginfod asks none")
 				}
 				close(done)
@@ -209,10 +209,10 @@ func TestDebuginfodSilence(t *testing.T) {
 	}
 }
 
-// TestDebuginfodSlow has a server that is never silent and never done.
+// TestDebuginfodSlow has a server that always sends and never ends.
 func TestDebuginfodSlow(t *testing.T) {
 	full, stripped, _ := strippedAlone(t)
-	mod := load(t, stripped, bias)
+	mod := loadModule(t, stripped, bias)
 	synctest.Test(t, func(t *testing.T) {
 		near, began := make(pipes), time.Now()
 		slow := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -227,7 +227,7 @@ func TestDebuginfodSlow(t *testing.T) {
 		})}
 		go slow.Serve(near)
 		cache := t.TempDir()
-		s := openWith(t, debuginfod(t, cache, "http://slow"), mod)
+		s := openWith(t, serverOptions(t, cache, "http://slow"), mod)
 		s.finder.servers.transport = &http.Transport{DialContext: near.dial, DisableKeepAlives: true}
 		wantNothing(t, s, full)
 		wantWarning(t, s, "all downloads together took 2m0s, which is the limit")
@@ -239,7 +239,7 @@ func TestDebuginfodSlow(t *testing.T) {
 	})
 }
 
-// TestRedirects says where a server may send a question.
+// TestRedirects checks where a server may redirect a request.
 func TestRedirects(t *testing.T) {
 	request := func(url string) *http.Request {
 		r, err := http.NewRequest(http.MethodGet, url, nil)
@@ -266,13 +266,13 @@ func TestRedirects(t *testing.T) {
 	}
 	defer l.Close()
 	here := l.Addr().String()
-	if _, err := (&dialer{server: "debuginfod.example:443"}).dial(t.Context(), "tcp", here); !errors.Is(err,
+	if _, err := (&dialer{server: "debuginfod.example:443"}).connect(t.Context(), "tcp", here); !errors.Is(err,
 		errInside) {
 		t.Errorf("from a server elsewhere to this machine: %v", err)
 	}
 	own := &dialer{server: here}
 	for range 2 {
-		c, err := own.dial(t.Context(), "tcp", here)
+		c, err := own.connect(t.Context(), "tcp", here)
 		if err != nil {
 			t.Fatalf("to the server itself: %v", err)
 		}
@@ -285,12 +285,12 @@ func TestDebuginfodNobodyThere(t *testing.T) {
 	full, stripped, _ := strippedAlone(t)
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	s := openWith(t, debuginfod(t, "", gone.URL, "http://[bad"), load(t, stripped, bias))
+	s := openWith(t, serverOptions(t, "", gone.URL, "http://[bad"), loadModule(t, stripped, bias))
 	wantNothing(t, s, full)
 	wantWarning(t, s, "connection refused")
 }
 
-// wantCache checks which files a cache has, at the most one.
+// wantCache checks that a cache has exactly the given files, at most one.
 func wantCache(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	var got []string

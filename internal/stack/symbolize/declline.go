@@ -7,12 +7,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/dwarfx"
 )
 
-// maxWrapper bounds the code of a function that only passes its arguments on to
-// a debug twin; without optimization those have under 300 bytes.
+// maxWrapper bounds the code of a function that only passes its arguments to a debug twin, in
+// bytes; without optimization such functions have under 300 bytes.
 const maxWrapper = 1 << 12
 
-// declLine returns where the function that is entered at a file address stands
-// in the source, see Symbolizer.DeclLine.
+// declLine returns the source position of the function whose entry is at a file address, see
+// Symbolizer.DeclLine.
 func (m *module) declLine(addr uint64) (dwarfx.Position, error) {
 	m.wantLines = true
 	if p, ok := m.decls[addr]; ok {
@@ -20,7 +20,7 @@ func (m *module) declLine(addr uint64) (dwarfx.Position, error) {
 	}
 	p := m.findDecl(addr)
 	if p.Line == 0 {
-		return p, m.damage()
+		return p, m.damageError()
 	}
 	if m.decls == nil {
 		m.decls = map[uint64]dwarfx.Position{}
@@ -31,13 +31,13 @@ func (m *module) declLine(addr uint64) (dwarfx.Position, error) {
 
 // findDecl finds the line of a function's declaration.
 //
-// clang declares what it outlines (.omp_outlined., .omp_task_entry.) at the line
-// of the directive, but the debug twin of a parallel region at its block: then
-// the function that calls the twin has the line. gcc declares what it outlines
-// (_omp_fn) nowhere, but gives the directive's line to its first instruction.
-// flang does neither; there it is the first line that the code has.
+// clang declares outlined functions (.omp_outlined., .omp_task_entry.) at the line of the
+// directive, but the debug twin of a parallel region at its block; the function that calls the twin
+// has the line of the directive. gcc does not declare outlined functions (_omp_fn), but its first
+// instruction has the line of the directive. flang does neither; the first line of the code is
+// used.
 func (m *module) findDecl(addr uint64) dwarfx.Position {
-	u := m.unit(addr)
+	u := m.unitAt(addr)
 	if u == nil {
 		return dwarfx.Position{}
 	}
@@ -57,18 +57,17 @@ func (m *module) findDecl(addr uint64) dwarfx.Position {
 	return p
 }
 
-// arch is the instruction set of the module's file.
-func (m *module) arch() callbacks.Arch {
-	if f := m.elf(); f != nil {
+// fileArch returns the instruction set of the module's file.
+func (m *module) fileArch() callbacks.Arch {
+	if f := m.ownFile(); f != nil {
 		return f.Arch()
 	}
 	return callbacks.ArchUnknown
 }
 
-// text returns the code of a small function from the module's file; nil if it
-// is not at hand.
-func (m *module) text(low, high uint64) []byte {
-	f := m.elf()
+// readCode returns the code of a small function from the module's file; nil if the file is missing.
+func (m *module) readCode(low, high uint64) []byte {
+	f := m.ownFile()
 	if f == nil || high <= low || high-low > maxWrapper {
 		return nil
 	}
@@ -79,12 +78,12 @@ func (m *module) text(low, high uint64) []byte {
 	return b
 }
 
-// callerOfTwin returns the outlined function of a unit that calls or jumps to
-// the debug twin that is entered at addr.
+// callerOfTwin returns the outlined function of a unit that calls or jumps to the debug twin at
+// addr.
 func (m *module) callerOfTwin(u *dwarfx.Unit, addr uint64) (dwarfx.Func, bool) {
 	for f := range u.Funcs {
-		code := m.text(f.Low, f.High)
-		if code == nil || f.Low == addr || !calls(m.arch(), code, f.Low, addr) {
+		code := m.readCode(f.Low, f.High)
+		if code == nil || f.Low == addr || !hasCallTo(m.fileArch(), code, f.Low, addr) {
 			continue
 		}
 		name := f.Names().Name
@@ -95,9 +94,8 @@ func (m *module) callerOfTwin(u *dwarfx.Unit, addr uint64) (dwarfx.Func, bool) {
 	return dwarfx.Func{}, false
 }
 
-// calls reports whether code, which lies at low, has a direct call or jump to
-// target.
-func calls(arch callbacks.Arch, code []byte, low, target uint64) bool {
+// hasCallTo reports whether code at address low has a direct call or jump to target.
+func hasCallTo(arch callbacks.Arch, code []byte, low, target uint64) bool {
 	if arch == callbacks.ArchAArch64 {
 		for i := 0; i+4 <= len(code); i += 4 {
 			w := binary.LittleEndian.Uint32(code[i:])
@@ -109,14 +107,14 @@ func calls(arch callbacks.Arch, code []byte, low, target uint64) bool {
 		return false
 	}
 	for i := 0; i+5 <= len(code); i++ {
-		if code[i]&^1 == 0xe8 && relative(code, i+1, low) == target { // call, jmp
+		if code[i]&^1 == 0xe8 && relativeTarget(code, i+1, low) == target { // call, jmp
 			return true
 		}
 	}
 	return false
 }
 
-// relative is the address that the 4-byte distance at code[i] leads to.
-func relative(code []byte, i int, low uint64) uint64 {
+// relativeTarget returns the target of the 4-byte distance at code[i].
+func relativeTarget(code []byte, i int, low uint64) uint64 {
 	return low + uint64(i) + 4 + uint64(int64(int32(binary.LittleEndian.Uint32(code[i:]))))
 }

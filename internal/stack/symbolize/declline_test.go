@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// directives are the lines of testdata/constructs.c that have a directive from
-// which compilers outline a function.
-func directives(t *testing.T) map[int]string {
+// directiveLines returns the lines of testdata/constructs.c with a directive from which compilers
+// outline a function.
+func directiveLines(t *testing.T) map[int]string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", "constructs.c"))
 	if err != nil {
@@ -28,36 +28,36 @@ func directives(t *testing.T) map[int]string {
 	return lines
 }
 
-// TestDeclLine checks that for each outlined function, whatever made it, the
-// line of the directive is found, and that each directive has its function.
+// TestDeclLine checks for each compiler that each outlined function has the line of a directive,
+// and each directive a function.
 func TestDeclLine(t *testing.T) {
-	lines := directives(t)
+	lines := directiveLines(t)
 	for _, compiler := range []string{"clang-14", "clang-16", "clang-19", "gcc"} {
 		for _, flags := range []string{"-g -O0", "-g -O2", "-g -O2 -fPIC -gdwarf-4", "-g -O1 -fno-inline",
 			"-g -O0 -no-pie"} {
 			t.Run(compiler+flags, func(t *testing.T) {
-				checkDecls(t, openmp(t, compiler, strings.Fields(flags)...), lines)
+				checkDecls(t, compileOpenMP(t, compiler, strings.Fields(flags)...), lines)
 			})
 		}
 	}
 }
 
-// TestDeclLineAArch64 does the same for the other architecture.
+// TestDeclLineAArch64 does the same on the other architecture.
 func TestDeclLineAArch64(t *testing.T) {
 	for _, flags := range []string{"-g -O0", "-g -O2", "-g -O1 -fno-inline"} {
 		object := compile(t, "constructs.c", "clang-16", append(strings.Fields(flags), "--target=aarch64-linux-gnu",
 			"-fPIC", "-fopenmp", "-c")...)
 		file := filepath.Join(t.TempDir(), "constructs")
-		run(t, "ld.lld-16", "-shared", "-o", file, object)
-		checkDecls(t, file, directives(t))
+		runTool(t, "ld.lld-16", "-shared", "-o", file, object)
+		checkDecls(t, file, directiveLines(t))
 	}
 }
 
 func checkDecls(t *testing.T, file string, lines map[int]string) {
 	t.Helper()
-	s := open(t, file)
+	s := openSymbolizer(t, file)
 	found := map[int]int{}
-	for name, entry := range outlined(t, file) {
+	for name, entry := range outlinedFunctions(t, file) {
 		path, line, err := s.DeclLine(entry)
 		want := lines[line]
 		kind, parent := Construct(name)
@@ -71,9 +71,8 @@ func checkDecls(t *testing.T, file string, lines map[int]string) {
 	}
 }
 
-// openmp compiles testdata/constructs.c; the library is found by the one
-// compiler that this machine has a library for.
-func openmp(t *testing.T, compiler string, flags ...string) string {
+// compileOpenMP compiles testdata/constructs.c. A compiler without an OpenMP library uses that of another.
+func compileOpenMP(t *testing.T, compiler string, flags ...string) string {
 	t.Helper()
 	object := compile(t, "constructs.c", compiler, append(flags, "-fopenmp", "-c")...)
 	out := filepath.Join(t.TempDir(), "constructs")
@@ -87,12 +86,12 @@ func openmp(t *testing.T, compiler string, flags ...string) string {
 	if compiler == "gcc" {
 		linker = "gcc"
 	}
-	run(t, linker, link...)
+	runTool(t, linker, link...)
 	return out
 }
 
-// outlined returns the functions of a file that were outlined, by name.
-func outlined(t *testing.T, file string) map[string]uint64 {
+// outlinedFunctions returns the outlined functions of a file by name.
+func outlinedFunctions(t *testing.T, file string) map[string]uint64 {
 	t.Helper()
 	f, err := elf.Open(file)
 	if err != nil {
@@ -115,8 +114,8 @@ func outlined(t *testing.T, file string) map[string]uint64 {
 
 func TestDeclLineOfPlainFunction(t *testing.T) {
 	for _, compiler := range []string{"clang-16", "gcc"} {
-		file := openmp(t, compiler, "-g", "-O1")
-		if path, line, err := open(t, file).DeclLine(address(t, file, "main")); err != nil || line != 6 ||
+		file := compileOpenMP(t, compiler, "-g", "-O1")
+		if path, line, err := openSymbolizer(t, file).DeclLine(addressOf(t, file, "main")); err != nil || line != 6 ||
 			filepath.Base(path) != "constructs.c" {
 			t.Errorf("%s: main is declared at %s:%d, %v; want constructs.c:6", compiler, path, line, err)
 		}

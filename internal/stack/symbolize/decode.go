@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// decoder makes values of bytes, by their types.
+// decoder decodes bytes to values by their types.
 type decoder struct {
 	types
 	read func(addr uint64, p []byte) error
-	left int // values that may still be made
+	left int // remaining number of values
 }
 
-// bytes are the first n bytes at a place.
-func (d *decoder) bytes(p place, n uint64) ([]byte, bool) {
+// readBytes returns the first n bytes at a place.
+func (d *decoder) readBytes(p place, n uint64) ([]byte, bool) {
 	if p.data != nil {
 		return p.data[:min(n, uint64(len(p.data)))], n <= uint64(len(p.data))
 	}
@@ -30,51 +30,51 @@ func (d *decoder) bytes(p place, n uint64) ([]byte, bool) {
 	return b, d.read(p.addr, b) == nil
 }
 
-// fill gives v the value of a type at a place.
+// fill sets v to the value of a type at a place.
 func (d *decoder) fill(v *Value, typ dwarf.Offset, p place, depth, pointers int) {
 	v.Address = p.addr
 	if d.left--; d.left < 0 || depth > maxValueDepth {
 		v.Cut = true
 		return
 	}
-	e, in, _ := d.plain(typ)
+	e, in, _ := d.resolvePlain(typ)
 	if e == nil {
 		v.Missing = missingType
 		return
 	}
 	switch e.Tag {
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
-		d.members(v, in, p, depth, pointers)
+		d.fillMembers(v, in, p, depth, pointers)
 	case dwarf.TagArrayType:
-		d.array(v, e, in, p, depth, pointers)
+		d.fillArray(v, e, in, p, depth, pointers)
 	case dwarf.TagPointerType:
-		d.pointer(v, e, p, depth, pointers)
+		d.fillPointer(v, e, p, depth, pointers)
 	case dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
-		b, ok := d.bytes(p, 8)
+		b, ok := d.readBytes(p, 8)
 		if !ok {
 			v.Missing = missingMemory
 			return
 		}
 		d.fill(v, typeOf(e), place{addr: binary.LittleEndian.Uint64(b)}, depth+1, pointers)
 	default:
-		d.scalar(v, e, in, p)
+		d.fillScalar(v, e, in, p)
 	}
 }
 
-// scalar gives v the value of a plain type.
-func (d *decoder) scalar(v *Value, e *dwarf.Entry, in []*dwarf.Entry, p place) {
+// fillScalar sets v to the value of a plain type.
+func (d *decoder) fillScalar(v *Value, e *dwarf.Entry, in []*dwarf.Entry, p place) {
 	size, ok := e.Val(dwarf.AttrByteSize).(int64)
 	if !ok || size < 1 || size > 32 {
 		v.Missing = missingType
 		return
 	}
-	b, ok := d.bytes(p, uint64(size))
+	b, ok := d.readBytes(p, uint64(size))
 	if !ok {
 		v.Missing = missingMemory
 		return
 	}
 	if e.Tag == dwarf.TagEnumerationType {
-		v.Text = enumerator(in, integer(b, true))
+		v.Text = enumeratorName(in, parseInteger(b, true))
 		return
 	}
 	encoding, _ := e.Val(dwarf.AttrEncoding).(int64)
@@ -90,31 +90,31 @@ const (
 	ateUTF                                                 = 0x10
 )
 
-// plainText is a plain value for people; empty for an encoding that is not known.
+// plainText formats a plain value; it returns "" for an unknown encoding.
 func plainText(b []byte, encoding int64) string {
 	switch encoding {
 	case ateBoolean:
-		return strconv.FormatBool(integer(b, false) != 0)
+		return strconv.FormatBool(parseInteger(b, false) != 0)
 	case ateFloat:
-		return floating(b)
+		return formatFloat(b)
 	case ateComplex:
 		half := len(b) / 2
-		return "(" + floating(b[:half]) + ", " + floating(b[half:]) + ")"
+		return "(" + formatFloat(b[:half]) + ", " + formatFloat(b[half:]) + ")"
 	case ateSigned:
-		return strconv.FormatInt(integer(b, true), 10)
+		return strconv.FormatInt(parseInteger(b, true), 10)
 	case ateUnsigned:
-		return strconv.FormatUint(uint64(integer(b, false)), 10)
+		return strconv.FormatUint(uint64(parseInteger(b, false)), 10)
 	case ateSignedChar, ateUnsignedChar, ateUTF:
-		n := integer(b, encoding == ateSignedChar)
+		n := parseInteger(b, encoding == ateSignedChar)
 		return fmt.Sprintf("%d %q", n, rune(n))
 	case ateAddress:
-		return "0x" + strconv.FormatUint(uint64(integer(b, false)), 16)
+		return "0x" + strconv.FormatUint(uint64(parseInteger(b, false)), 16)
 	}
 	return ""
 }
 
-// integer is a little-endian number of up to 8 bytes.
-func integer(b []byte, signed bool) int64 {
+// parseInteger returns a little-endian number of up to 8 bytes.
+func parseInteger(b []byte, signed bool) int64 {
 	var w [8]byte
 	n := copy(w[:], b)
 	v := binary.LittleEndian.Uint64(w[:])
@@ -124,14 +124,14 @@ func integer(b []byte, signed bool) int64 {
 	return int64(v)
 }
 
-// floating is a number of 4, 8, or 10 bytes (in 16), for people.
-func floating(b []byte) string {
+// formatFloat formats a number of 4, 8, or 10 bytes (in 16).
+func formatFloat(b []byte) string {
 	switch len(b) {
 	case 4:
 		return strconv.FormatFloat(float64(math.Float32frombits(binary.LittleEndian.Uint32(b))), 'g', -1, 32)
 	case 8:
 		return strconv.FormatFloat(math.Float64frombits(binary.LittleEndian.Uint64(b)), 'g', -1, 64)
-	case 16: // the x87's: 64 bits of mantissa, 15 of exponent, a sign
+	case 16: // x87: 64 bits of mantissa, 15 of exponent, a sign
 		const bias, bits = 16383, 63
 		sign := binary.LittleEndian.Uint16(b[8:])
 		f := math.Ldexp(float64(binary.LittleEndian.Uint64(b)), int(sign&0x7fff)-bias-bits)
@@ -143,8 +143,8 @@ func floating(b []byte) string {
 	return ""
 }
 
-// enumerator is the name of a value, with the value.
-func enumerator(in []*dwarf.Entry, n int64) string {
+// enumeratorName returns the name of a value, with the value.
+func enumeratorName(in []*dwarf.Entry, n int64) string {
 	for _, e := range in {
 		if v, ok := e.Val(dwarf.AttrConstValue).(int64); ok && v == n && e.Tag == dwarf.TagEnumerator {
 			name, _ := e.Val(dwarf.AttrName).(string)
@@ -154,8 +154,8 @@ func enumerator(in []*dwarf.Entry, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// members gives v its members, those of its bases too.
-func (d *decoder) members(v *Value, in []*dwarf.Entry, p place, depth, pointers int) {
+// fillMembers adds the members to v, including those of base classes.
+func (d *decoder) fillMembers(v *Value, in []*dwarf.Entry, p place, depth, pointers int) {
 	for _, f := range in {
 		if f.Tag != dwarf.TagMember && f.Tag != dwarf.TagInheritance {
 			continue
@@ -167,11 +167,11 @@ func (d *decoder) members(v *Value, in []*dwarf.Entry, p place, depth, pointers 
 		}
 		m := Value{Name: cmp.Or(name, "(unnamed)"), Type: d.typeName(typeOf(f), 0)}
 		if bits, ok := f.Val(dwarf.AttrBitSize).(int64); ok {
-			d.bitField(&m, f, bits, p)
+			d.fillBitField(&m, f, bits, p)
 		} else if at < 0 {
 			m.Missing = missingPlace
 		} else {
-			d.fill(&m, typeOf(f), p.from(uint64(at)), depth+1, pointers)
+			d.fill(&m, typeOf(f), p.advance(uint64(at)), depth+1, pointers)
 		}
 		if v.Parts = append(v.Parts, m); d.left < 0 {
 			v.Cut = true
@@ -180,47 +180,47 @@ func (d *decoder) members(v *Value, in []*dwarf.Entry, p place, depth, pointers 
 	}
 }
 
-// bitField gives v the value of some bits of a structure.
-func (d *decoder) bitField(v *Value, f *dwarf.Entry, bits int64, p place) {
+// fillBitField sets v to the value of some bits of a structure.
+func (d *decoder) fillBitField(v *Value, f *dwarf.Entry, bits int64, p place) {
 	at, ok := d.firstBit(f, bits)
 	if !ok || at < 0 || bits < 1 || bits+at%8 > 64 {
 		v.Missing = missingPlace
 		return
 	}
-	b, ok := d.bytes(p.from(uint64(at/8)), uint64(at%8+bits+7)/8)
+	b, ok := d.readBytes(p.advance(uint64(at/8)), uint64(at%8+bits+7)/8)
 	if !ok {
 		v.Missing = missingMemory
 		return
 	}
-	n := uint64(integer(b, false)) >> (at % 8) << (64 - bits)
-	if d.signed(typeOf(f)) {
+	n := uint64(parseInteger(b, false)) >> (at % 8) << (64 - bits)
+	if d.isSigned(typeOf(f)) {
 		v.Text = strconv.FormatInt(int64(n)>>(64-bits), 10)
 		return
 	}
 	v.Text = strconv.FormatUint(n>>(64-bits), 10)
 }
 
-// firstBit is the number of the first bit of a bit field in its structure.
+// firstBit returns the number of the first bit of a bit field in its structure.
 func (d *decoder) firstBit(f *dwarf.Entry, bits int64) (int64, bool) {
 	if at, ok := f.Val(dwarf.AttrDataBitOffset).(int64); ok {
 		return at, true
 	}
-	// Since DWARF 4 a field has that. Before that, it has the distance from the highest bit
-	// of the unit of memory that it lies in.
+	// DWARF 4 and later give the bit offset. Earlier versions give the distance from the highest
+	// bit of the memory unit that contains the field.
 	at, ok := f.Val(dwarf.AttrDataMemberLoc).(int64)
 	down, ok1 := f.Val(dwarf.AttrBitOffset).(int64)
-	unit, ok2 := d.size(typeOf(f))
+	unit, ok2 := d.sizeInBytes(typeOf(f))
 	if size, own := f.Val(dwarf.AttrByteSize).(int64); own {
 		unit, ok2 = uint64(size), true
 	}
 	return 8*(at+int64(unit)) - down - bits, ok && ok1 && ok2
 }
 
-// array gives v its elements; of characters, the text.
-func (d *decoder) array(v *Value, e *dwarf.Entry, in []*dwarf.Entry, p place, depth, pointers int) {
-	dims := d.dimensions(in)
-	size, ok := d.size(typeOf(e))
-	if !ok || strided(e) || len(dims) == 0 {
+// fillArray adds the elements to v, or the text of an array of characters.
+func (d *decoder) fillArray(v *Value, e *dwarf.Entry, in []*dwarf.Entry, p place, depth, pointers int) {
+	dims := d.dimensionsOf(in)
+	size, ok := d.sizeInBytes(typeOf(e))
+	if !ok || isStrided(e) || len(dims) == 0 {
 		v.Missing = missingShape
 		return
 	}
@@ -232,18 +232,18 @@ func (d *decoder) array(v *Value, e *dwarf.Entry, in []*dwarf.Entry, p place, de
 		}
 		count *= n.count
 	}
-	if size == 1 && len(dims) == 1 && d.characters(typeOf(e)) {
-		b, ok := d.bytes(p, uint64(min(count, maxString)))
-		if v.Text = quoted(b); !ok {
+	if size == 1 && len(dims) == 1 && d.isCharacter(typeOf(e)) {
+		b, ok := d.readBytes(p, uint64(min(count, maxString)))
+		if v.Text = quoteText(b); !ok {
 			v.Text, v.Missing = "", missingMemory
 		}
 		return
 	}
 	v.Cut = count > maxElements
 	for i := range min(count, maxElements) {
-		name, _ := subscripts(dims, uint64(i), d.lang)
+		name, _ := formatSubscripts(dims, uint64(i), d.lang)
 		m := Value{Name: name}
-		d.fill(&m, typeOf(e), p.from(uint64(i)*size), depth+1, pointers)
+		d.fill(&m, typeOf(e), p.advance(uint64(i)*size), depth+1, pointers)
 		if v.Parts = append(v.Parts, m); d.left < 0 {
 			v.Cut = true
 			return
@@ -251,9 +251,9 @@ func (d *decoder) array(v *Value, e *dwarf.Entry, in []*dwarf.Entry, p place, de
 	}
 }
 
-// characters reports whether a type is that of characters.
-func (d *decoder) characters(typ dwarf.Offset) bool {
-	e, _, _ := d.plain(typ)
+// isCharacter reports whether a type is a character type.
+func (d *decoder) isCharacter(typ dwarf.Offset) bool {
+	e, _, _ := d.resolvePlain(typ)
 	if e == nil {
 		return false
 	}
@@ -261,8 +261,8 @@ func (d *decoder) characters(typ dwarf.Offset) bool {
 	return encoding == ateSignedChar || encoding == ateUnsignedChar
 }
 
-// quoted is text up to its end, with … if it goes on.
-func quoted(b []byte) string {
+// quoteText returns the text up to its NUL, with … if there is none.
+func quoteText(b []byte) string {
 	text, _, ends := bytes.Cut(b, []byte{0})
 	s := strconv.Quote(string(text))
 	if !ends && len(b) == maxString {
@@ -271,26 +271,26 @@ func quoted(b []byte) string {
 	return s
 }
 
-// pointer gives v the address, and what is there.
-func (d *decoder) pointer(v *Value, e *dwarf.Entry, p place, depth, pointers int) {
-	b, ok := d.bytes(p, 8)
+// fillPointer sets v to the address, and adds the value at that address.
+func (d *decoder) fillPointer(v *Value, e *dwarf.Entry, p place, depth, pointers int) {
+	b, ok := d.readBytes(p, 8)
 	if !ok {
 		v.Missing = missingMemory
 		return
 	}
 	to := binary.LittleEndian.Uint64(b)
 	v.Text = "0x" + strconv.FormatUint(to, 16)
-	target, _, _ := d.plain(typeOf(e))
+	target, _, _ := d.resolvePlain(typeOf(e))
 	if to == 0 || target == nil || pointers >= maxPointerDepth {
 		return
 	}
-	if d.characters(typeOf(e)) {
-		if text, ok := d.text(to); ok {
+	if d.isCharacter(typeOf(e)) {
+		if text, ok := d.readText(to); ok {
 			v.Text += " " + text
 		}
 		return
 	}
-	if _, sized := d.size(typeOf(e)); !sized {
+	if _, sized := d.sizeInBytes(typeOf(e)); !sized {
 		return
 	}
 	m := Value{Name: "*" + v.Name, Type: d.typeName(typeOf(e), 0)}
@@ -299,23 +299,23 @@ func (d *decoder) pointer(v *Value, e *dwarf.Entry, p place, depth, pointers int
 	}
 }
 
-// text is the text at an address, as far as it can be read.
-func (d *decoder) text(at uint64) (string, bool) {
+// readText returns the text at an address, as far as it can be read.
+func (d *decoder) readText(at uint64) (string, bool) {
 	for n := maxString; n > 0; n /= 2 {
 		b := make([]byte, n)
 		if d.read(at, b) == nil {
-			return quoted(b), true
+			return quoteText(b), true
 		}
 	}
 	return "", false
 }
 
-// typeName is the name of a type for people.
+// typeName returns the display name of a type.
 func (d *decoder) typeName(off dwarf.Offset, depth int) string {
 	if off == 0 {
 		return "void"
 	}
-	e, in := d.entry(off)
+	e, in := d.readEntry(off)
 	if e == nil || depth > maxTypeDepth {
 		return "?"
 	}
@@ -338,7 +338,7 @@ func (d *decoder) typeName(off dwarf.Offset, depth int) string {
 		return inner() + " ()"
 	case dwarf.TagArrayType:
 		var counts []string
-		for _, n := range d.dimensions(in) {
+		for _, n := range d.dimensionsOf(in) {
 			counts = append(counts, strconv.FormatInt(n.count, 10))
 		}
 		return inner() + " [" + strings.Join(counts, "][") + "]"

@@ -6,16 +6,16 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// maxMangled bounds the names that are demangled; what is longer is shown as it
-// is. Expression templates have symbols of some ten thousand bytes.
+// maxMangled bounds the names that are demangled, in bytes; longer ones are shown unchanged.
+// Symbols of expression templates have some ten thousand bytes.
 const maxMangled = 1 << 14
 
 // maxDemangledPow bounds the demangled name to 2 to that power bytes.
 const maxDemangledPow = 16
 
-// Demangle returns the name of a symbol for people: C++ and Rust names
-// demangled, without what the C++ library's templates have by default, and what
-// Fortran modules have as module::procedure. Any other name is returned as it is.
+// Demangle returns the display name of a symbol: C++ and Rust names demangled, without default
+// template arguments of the C++ library, and procedures of Fortran modules as module::procedure. It
+// returns any other name unchanged.
 func Demangle(name string) string {
 	if len(name) > maxMangled {
 		return name
@@ -29,7 +29,7 @@ func Demangle(name string) string {
 	return shortName(demangle.Filter(name, demangle.MaxLength(maxDemangledPow)))
 }
 
-// TypeName is the name for people of a type, of the name that its type_info has in C++.
+// TypeName returns the display name of a type from the name in its C++ type_info.
 func TypeName(mangled string) string {
 	const of = "typeinfo for "
 	name, ok := strings.CutPrefix(Demangle("_ZTI"+mangled), of)
@@ -39,8 +39,8 @@ func TypeName(mangled string) string {
 	return strings.Replace(name, "std::__cxx11::", "std::", 1)
 }
 
-// fortranName decodes the names of gfortran (__mod_MOD_proc, MAIN__) and of flang
-// (_QMmodPproc, _QMmodSsubFhostPproc, _QFhostPproc, _QPproc, _QMmodEvariable).
+// fortranName decodes the names of gfortran (__mod_MOD_proc, MAIN__) and of flang (_QMmodPproc,
+// _QMmodSsubFhostPproc, _QFhostPproc, _QPproc, _QMmodEvariable).
 func fortranName(name string) (string, bool) {
 	if rest, ok := strings.CutPrefix(name, "__"); ok {
 		if mod, proc, ok := strings.Cut(rest, "_MOD_"); ok && mod != "" && proc != "" {

@@ -72,7 +72,7 @@ func TestDemangle(t *testing.T) {
 	}
 }
 
-// TestShortName writes names of both C++ libraries as people do, and leaves what it cannot.
+// TestShortName shortens names of both C++ libraries, and leaves others unchanged.
 func TestShortName(t *testing.T) {
 	const str = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
 	const llvm = "std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char> >"

@@ -2,19 +2,19 @@ package symbolize
 
 import "github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 
-// sparse finds symbols of a table that may be large: of most of it nothing is asked, as threads
+// sparseSymbols finds symbols of a table that may be large. Most of it is never needed, because threads
 // are in few places.
-type sparse struct {
-	asked map[uint64]*symbols // what is around a file address
-	all   *symbols            // once there was too much around one, or all have to be there
+type sparseSymbols struct {
+	asked map[uint64]*symbols // symbols around a file address
+	all   *symbols            // set once there were too many around one, or all are needed
 }
 
-// maxAsked is how many addresses are remembered.
+// maxAsked is the number of cached addresses.
 const maxAsked = 1 << 12
 
-// at returns the symbols among which the one of a file address is: some of them, while those
-// are few, or all.
-func (x *sparse) at(addr uint64, some func() (s *symbols, few bool), all func() *symbols) *symbols {
+// symbolsAt returns symbols that include the one at a file address: some of them while they are few, or
+// all.
+func (x *sparseSymbols) symbolsAt(addr uint64, some func() (s *symbols, few bool), all func() *symbols) *symbols {
 	if x.all != nil {
 		return x.all
 	}
@@ -33,27 +33,27 @@ func (x *sparse) at(addr uint64, some func() (s *symbols, few bool), all func() 
 	return s
 }
 
-// exported returns the exported function at a file address.
-func (m *module) exported(addr uint64) (*symbol, bool) {
-	if s, ok := m.learned.at(addr); ok {
+// exportedAt returns the exported function at a file address.
+func (m *module) exportedAt(addr uint64) (*symbol, bool) {
+	if s, ok := m.learned.findSymbol(addr); ok {
 		return s, true
 	}
-	f := m.elf()
+	f := m.ownFile()
 	if f == nil {
 		return nil, false
 	}
 	sections := f.Sections()
-	return m.exports.at(addr, func() (*symbols, bool) {
-		list, few := f.DynamicAround(addr, wanted(codeSymbol(sections)))
+	return m.exports.symbolsAt(addr, func() (*symbols, bool) {
+		list, few := f.DynamicAround(addr, symbolFilter(codeSymbol(sections)))
 		return newSymbols(sections, codeSymbol(sections), table{f, list, SourceDynsym}), few
 	}, func() *symbols {
 		list, _ := f.DynamicSymbols()
-		return m.symbols(sections, codeSymbol(sections), table{f, list, SourceDynsym})
+		return m.indexSymbols(sections, codeSymbol(sections), table{f, list, SourceDynsym})
 	}).find(addr)
 }
 
-// wanted is what an index keeps.
-func wanted(keep func(*elfx.Symbol) (rank uint8, ok bool)) func(*elfx.Symbol) bool {
+// symbolFilter returns the filter of an index's symbols.
+func symbolFilter(keep func(*elfx.Symbol) (rank uint8, ok bool)) func(*elfx.Symbol) bool {
 	return func(s *elfx.Symbol) bool {
 		_, ok := keep(s)
 		return ok && s.Value+s.Size >= s.Value

@@ -22,9 +22,9 @@ type debugFile struct {
 	path   string
 }
 
-// finder looks for separate debug files.
+// finder finds separate debug files.
 type finder struct {
-	dirs    []string // with those under the sysroot first
+	dirs    []string // those under the sysroot are first
 	sysroot string
 	servers *servers
 	open    elfx.OpenFile
@@ -32,7 +32,7 @@ type finder struct {
 	noDebug bool
 }
 
-// newFinder puts the directories in order.
+// newFinder returns a finder with the directories in search order.
 func newFinder(o Options) *finder {
 	f := &finder{
 		sysroot: o.Sysroot, servers: newServers(o.Debuginfod, budget.Of(o.Memory)), open: o.Open,
@@ -51,40 +51,39 @@ func newFinder(o Options) *finder {
 	return f
 }
 
-// errMismatch says that a file at the right place is not the right one.
+// errMismatch means that a file at the expected path belongs to another build.
 var errMismatch = errors.New("belongs to another build")
 
-// local looks for the debug file of a module on this machine; nil if there is
-// none.
-func (f *finder) local(m *module) *debugFile {
+// findLocal finds the debug file of a module on this machine; nil if there is none.
+func (f *finder) findLocal(m *module) *debugFile {
 	id := m.buildID()
 	if p := buildIDPath(id); p != "" {
 		for _, d := range f.dirs {
-			if df := f.try(m, filepath.Join(d, p), id, 0); df != nil {
+			if df := f.tryFile(m, filepath.Join(d, p), id, 0); df != nil {
 				return df
 			}
 		}
 	}
-	own := m.elf()
+	own := m.ownFile()
 	if own == nil {
 		return nil
 	}
-	// A link with directories would lead out of the places that are searched.
+	// A link with directories would lead out of the searched directories.
 	name, crc, ok := own.DebugLink()
 	if !ok || name != path.Base(name) {
 		return nil
 	}
 	for _, p := range f.linkPaths(m, name) {
-		if df := f.try(m, p, id, crc); df != nil {
+		if df := f.tryFile(m, p, id, crc); df != nil {
 			return df
 		}
 	}
 	return nil
 }
 
-// linkPaths are the places where the file that a debug link names may lie.
+// linkPaths returns the possible paths of the file that a debug link names.
 func (f *finder) linkPaths(m *module, name string) []string {
-	// The file may lie elsewhere here than in the target.
+	// The file may be at another path here than in the target.
 	here := filepath.Dir(m.mod.File)
 	there := path.Dir(m.mod.Path)
 	list := []string{filepath.Join(here, ".debug", name)}
@@ -100,22 +99,22 @@ func (f *finder) linkPaths(m *module, name string) []string {
 	return list
 }
 
-// remote asks the servers for the debug file of a module.
-func (f *finder) remote(m *module) *debugFile {
+// findRemote requests the debug file of a module from the servers.
+func (f *finder) findRemote(m *module) *debugFile {
 	id := m.buildID()
 	if len(id) == 0 || m.mod.Path == "[vdso]" {
 		return nil
 	}
 	file, err := f.servers.fetch(id)
 	if err != nil {
-		m.note("%s: debuginfod: %v", m.mod.Path, err)
+		m.warn("%s: debuginfod: %v", m.mod.Path, err)
 	}
 	return file
 }
 
-// alt looks for the supplementary file, made by dwz, that the debug file at
-// file names; nil if there is none.
-func (f *finder) alt(m *module, file, name string, id []byte) *debugFile {
+// findSupplementary finds the supplementary file, made by dwz, that the debug file at file names; nil if there is
+// none.
+func (f *finder) findSupplementary(m *module, file, name string, id []byte) *debugFile {
 	var list []string
 	if filepath.IsAbs(name) {
 		if f.sysroot != "" {
@@ -132,7 +131,7 @@ func (f *finder) alt(m *module, file, name string, id []byte) *debugFile {
 		}
 	}
 	for _, p := range list {
-		if df := f.try(m, p, id, 0); df != nil {
+		if df := f.tryFile(m, p, id, 0); df != nil {
 			return df
 		}
 	}
@@ -140,23 +139,23 @@ func (f *finder) alt(m *module, file, name string, id []byte) *debugFile {
 	if df, _ := f.servers.fetch(id); df != nil {
 		return df
 	}
-	m.note("%s: its debug information refers to %s, which is not here: some names of inlined functions are missing; "+
+	m.warn("%s: its debug information refers to %s, which is not here: some names of inlined functions are missing; "+
 		"install the debug package that has it", m.mod.Path, name)
 	return nil
 }
 
-// try opens a debug file and checks that it belongs to the module; a file that
-// is there and does not is a warning.
-func (f *finder) try(m *module, p string, id []byte, crc uint32) *debugFile {
+// tryFile opens a debug file and checks that it belongs to the module; it warns about an existing file
+// that does not.
+func (f *finder) tryFile(m *module, p string, id []byte, crc uint32) *debugFile {
 	df, err := openDebug(f.open, f.memory, p, id, crc)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		m.note("%s: debug file %s was left out: %v; install the debug package of the same build", m.mod.Path, p, err)
+		m.warn("%s: debug file %s was left out: %v; install the debug package of the same build", m.mod.Path, p, err)
 	}
 	return df
 }
 
-// openDebug opens a debug file that must have the build ID or, if either side
-// has none, the checksum.
+// openDebug opens a debug file that must have the build ID or, if either side has none, the
+// checksum.
 func openDebug(open elfx.OpenFile, l *budget.Ledger, p string, id []byte, crc uint32) (*debugFile, error) {
 	file, closer, err := open.Path(l, p)
 	if err != nil {
@@ -171,7 +170,7 @@ func openDebug(open elfx.OpenFile, l *budget.Ledger, p string, id []byte, crc ui
 	case crc == 0:
 		err = fmt.Errorf("it %w (it has no build ID)", errMismatch)
 	default:
-		sum, readErr := checksum(file)
+		sum, readErr := fileChecksum(file)
 		if err = readErr; err == nil && sum != crc {
 			err = fmt.Errorf("it %w (checksum %08x, not %08x)", errMismatch, sum, crc)
 		}
@@ -183,8 +182,8 @@ func openDebug(open elfx.OpenFile, l *budget.Ledger, p string, id []byte, crc ui
 	return &debugFile{file, closer, p}, nil
 }
 
-// checksum is the CRC-32 of a file, as debug links have it.
-func checksum(f *elfx.File) (uint32, error) {
+// fileChecksum returns the CRC-32 of a file, as in debug links.
+func fileChecksum(f *elfx.File) (uint32, error) {
 	img := f.Image()
 	if b, ok := img.(interface{ Bytes() []byte }); ok {
 		return crc32.ChecksumIEEE(b.Bytes()), nil
@@ -194,8 +193,8 @@ func checksum(f *elfx.File) (uint32, error) {
 	return h.Sum32(), err
 }
 
-// buildIDPath is the path of a debug file under a directory for debug files,
-// empty without a build ID.
+// buildIDPath returns the path of a debug file below a directory for debug files; "" without a
+// build ID.
 func buildIDPath(id []byte) string {
 	if len(id) < 2 {
 		return ""

@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// TestFortran checks the names of procedures in a module, inside another, and
-// outside, of the program, and the line of a directive.
+// TestFortran checks the names of procedures in a module, inside another procedure, and outside, of
+// the main program, and the line of a directive.
 func TestFortran(t *testing.T) {
 	for _, tt := range []struct {
 		compiler string
 		flags    []string
 		names    map[string]string // by symbol
 		region   string
-		line     int // of the directive, which flang does not record: there, of a variable of the region
+		line     int // of the directive; flang does not record it, so of a variable of the region
 	}{
 		{"gfortran", []string{"-g", "-O0"}, map[string]string{
 			"__heat_MOD_solve": "heat::solve", "add_one.0": "add_one", "outside_": "outside", "MAIN__": "simulate",
@@ -22,7 +22,7 @@ func TestFortran(t *testing.T) {
 		{"gfortran", []string{"-g", "-O2", "-fno-inline"}, map[string]string{
 			"__heat_MOD_solve": "heat::solve", "outside_": "outside", "MAIN__": "simulate",
 		}, "__heat_MOD_solve._omp_fn.0", 9},
-		{"gfortran", []string{"-O0"}, map[string]string{ // no debug information: nothing says that it is Fortran
+		{"gfortran", []string{"-O0"}, map[string]string{ // no debug information: Fortran is not recognized
 			"__heat_MOD_solve": "heat::solve", "add_one.0": "add_one.0", "outside_": "outside_",
 			"MAIN__": "main program",
 		}, "", 0},
@@ -32,10 +32,10 @@ func TestFortran(t *testing.T) {
 		}, "_QMheatPsolve..omp_par", 7},
 	} {
 		t.Run(tt.compiler+tt.flags[0], func(t *testing.T) {
-			file := fortran(t, tt.compiler, tt.flags)
-			s, names := open(t, file), open(t, file)
+			file := compileFortran(t, tt.compiler, tt.flags)
+			s, names := openSymbolizer(t, file), openSymbolizer(t, file)
 			for symbol, want := range tt.names {
-				pc := address(t, file, symbol)
+				pc := addressOf(t, file, symbol)
 				if f, err := names.Function(pc); err != nil || f.Function != want || f.Linkage != symbol {
 					t.Errorf("Function(%s) = %+v, %v; want %s", symbol, f, err, want)
 				}
@@ -47,7 +47,7 @@ func TestFortran(t *testing.T) {
 			if tt.region == "" {
 				return
 			}
-			path, line, err := s.DeclLine(address(t, file, tt.region))
+			path, line, err := s.DeclLine(addressOf(t, file, tt.region))
 			if err != nil || filepath.Base(path) != "heat.f90" || line != tt.line {
 				t.Errorf("%s is declared at %s:%d, %v; want line %d", tt.region, path, line, err, tt.line)
 			}
@@ -55,27 +55,28 @@ func TestFortran(t *testing.T) {
 	}
 }
 
-// TestFortranMain names a program that is called main as any that has no name in the debug information.
+// TestFortranMain checks that a program named main in the source is shown like one without a name
+// in the debug information.
 func TestFortranMain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "main")
-	run(t, "gfortran", "-fopenmp", "-o", file, compile(t, "main.f90", "gfortran", "-g", "-O2", "-fopenmp", "-c"))
-	pc := address(t, file, "MAIN__")
-	if f, err := open(t, file).Code(pc); err != nil || f[len(f)-1].Function != "main program" {
+	runTool(t, "gfortran", "-fopenmp", "-o", file, compile(t, "main.f90", "gfortran", "-g", "-O2", "-fopenmp", "-c"))
+	pc := addressOf(t, file, "MAIN__")
+	if f, err := openSymbolizer(t, file).Code(pc); err != nil || f[len(f)-1].Function != "main program" {
 		t.Errorf("Code = %+v, %v; want the main program", f, err)
 	}
 }
 
-// fortran builds testdata/heat.f90. What flang makes is linked without its
-// libraries: it need not run.
-func fortran(t *testing.T, compiler string, flags []string) string {
+// compileFortran builds testdata/heat.f90. Output of flang is linked without its libraries: it need not
+// run.
+func compileFortran(t *testing.T, compiler string, flags []string) string {
 	t.Helper()
 	dir := t.TempDir()
 	object := compile(t, "heat.f90", compiler, append(flags, "-fopenmp", "-c", "-J", dir)...)
 	out := filepath.Join(dir, "heat")
 	if compiler == "gfortran" {
-		run(t, compiler, "-fopenmp", "-o", out, object)
+		runTool(t, compiler, "-fopenmp", "-o", out, object)
 	} else {
-		run(t, "gcc", "-shared", "-o", out, object)
+		runTool(t, "gcc", "-shared", "-o", out, object)
 	}
 	return out
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/dwarfx"
 )
 
-// code returns the frames at a file address, see Symbolizer.Code.
-func (m *module) code(addr uint64) ([]Frame, error) {
+// framesAt returns the frames at a file address, see Symbolizer.Code.
+func (m *module) framesAt(addr uint64) ([]Frame, error) {
 	if f, ok := m.frames[addr]; ok {
 		return slices.Clone(f), nil
 	}
@@ -19,7 +19,7 @@ func (m *module) code(addr uint64) ([]Frame, error) {
 	var calls []dwarfx.Inline
 	var fn *dwarfx.Func
 	near := false
-	u := m.unit(addr)
+	u := m.unitAt(addr)
 	if u != nil {
 		place, _ = u.Line(addr)
 		if f, ok := u.Func(addr); ok {
@@ -32,8 +32,8 @@ func (m *module) code(addr uint64) ([]Frame, error) {
 			}
 		}
 	}
-	// The line table has the place of the innermost call; each call has the
-	// place where it stands in the next.
+	// The line table has the place of the innermost call; each call has its place in the next
+	// frame.
 	var frames []Frame
 	for _, c := range slices.Backward(calls) {
 		f := inlinedFrame(u, c)
@@ -41,12 +41,12 @@ func (m *module) code(addr uint64) ([]Frame, error) {
 		frames = append(frames, f)
 		place = dwarfx.Position{File: c.CallFile, Line: c.CallLine, Column: c.CallColumn}
 	}
-	f := m.frame(addr, fn)
+	f := m.newFrame(addr, fn)
 	f.File, f.Line, f.Column = place.File, place.Line, place.Column
 	frames = append(frames, f)
 	frames[0].Near = near
-	if err := m.trouble(f); err != nil {
-		return frames, err // not remembered: it is rare
+	if err := m.frameError(f); err != nil {
+		return frames, err // not cached: it is rare
 	}
 	if m.frames == nil || len(m.frames) >= maxFrames {
 		m.frames = map[uint64][]Frame{}
@@ -57,8 +57,8 @@ func (m *module) code(addr uint64) ([]Frame, error) {
 	return frames, nil
 }
 
-// lineBefore is the place of the nearest code before an address that has a line and is in
-// the same function, inlined or not: what a compiler gives to code to which it gave no line.
+// lineBefore returns the place of the nearest preceding code with a line in the same function,
+// inlined or not: compilers leave the line of some instructions open.
 func lineBefore(
 	u *dwarfx.Unit, fn *dwarfx.Func, addr uint64, calls []dwarfx.Inline,
 ) (dwarfx.Position, bool) {
@@ -81,7 +81,7 @@ func lineBefore(
 	return dwarfx.Position{}, false
 }
 
-// sizeOf is how much memory frames take, in bytes: names are copies.
+// sizeOf returns the memory of frames, in bytes, including copies of names.
 func sizeOf(frames []Frame) uint64 {
 	n := uint64(0)
 	for i := range frames {
@@ -91,7 +91,7 @@ func sizeOf(frames []Frame) uint64 {
 	return n
 }
 
-// inlinedFrame is the frame of an inlined call without its place.
+// inlinedFrame returns the frame of an inlined call without its place.
 func inlinedFrame(u *dwarfx.Unit, c dwarfx.Inline) Frame {
 	f := Frame{Linkage: c.Linkage, Inlined: true, Source: SourceDWARF, Artificial: c.Artificial}
 	if f.Linkage == "" {
@@ -107,33 +107,33 @@ func inlinedFrame(u *dwarfx.Unit, c dwarfx.Inline) Frame {
 	return f
 }
 
-// function returns the real function at a file address, without its place.
-func (m *module) function(addr uint64) (Frame, error) {
-	f := m.frame(addr, nil)
-	return f, m.trouble(f)
+// functionAt returns the real function at a file address, without its place.
+func (m *module) functionAt(addr uint64) (Frame, error) {
+	f := m.newFrame(addr, nil)
+	return f, m.frameError(f)
 }
 
-// trouble is why a frame lacks what it lacks, if that is an error.
-func (m *module) trouble(f Frame) error {
+// frameError returns the error that explains missing parts of a frame, if any.
+func (m *module) frameError(f Frame) error {
 	if f.Linkage == "" && m.fileErr != nil && m.debug == nil {
 		return m.fileErr
 	}
 	if f.Line == 0 {
-		return m.damage()
+		return m.damageError()
 	}
 	return nil
 }
 
-// frame names the real function at a file address. fn is that function in the
-// debug information, nil if that was not looked at or has none. The symbol table
-// comes first, so that Function and Code agree.
-func (m *module) frame(addr uint64, fn *dwarfx.Func) Frame {
+// newFrame returns the real function at a file address. fn is that function in the debug information;
+// nil if it was not looked up or is missing. The symbol table has priority, so that Function and
+// Code agree.
+func (m *module) newFrame(addr uint64, fn *dwarfx.Func) Frame {
 	s, ok := m.codeSymbolAt(addr)
 	if !ok {
 		return m.dwarfFrame(addr, fn)
 	}
 	f := Frame{Linkage: s.name, Offset: addr - s.low, Source: s.source}
-	f.Low = m.entered(s, addr, fn)
+	f.Low = m.entryAddress(s, addr, fn)
 	name := strings.TrimSuffix(s.name, ".cold")
 	if !s.asked { // demangling is slow
 		s.asked = true
@@ -151,27 +151,27 @@ func (m *module) frame(addr uint64, fn *dwarfx.Func) Frame {
 	return f
 }
 
-// entered is the address in the target where the function with the symbol s is entered.
-func (m *module) entered(s *symbol, addr uint64, fn *dwarfx.Func) uint64 {
+// entryAddress returns the target address of the entry of the function with symbol s.
+func (m *module) entryAddress(s *symbol, addr uint64, fn *dwarfx.Func) uint64 {
 	if name, cold := strings.CutSuffix(s.name, ".cold"); cold {
-		return m.entry(name, s, addr, fn)
+		return m.coldEntry(name, s, addr, fn)
 	}
 	return s.low + m.mod.Bias
 }
 
-// linkage is the symbol of the function around a file address, and where that is entered in the target; empty if it
-// is not known.
-func (m *module) linkage(addr uint64) (name string, low uint64) {
+// linkageAt returns the symbol of the function around a file address, and the target address of its
+// entry; "" if unknown.
+func (m *module) linkageAt(addr uint64) (name string, low uint64) {
 	if s, ok := m.codeSymbolAt(addr); ok {
-		return s.name, m.entered(s, addr, nil)
+		return s.name, m.entryAddress(s, addr, nil)
 	}
-	if f := m.dwarfFrame(addr, nil); m.trouble(f) == nil {
+	if f := m.dwarfFrame(addr, nil); m.frameError(f) == nil {
 		return f.Linkage, f.Low
 	}
 	return "", 0
 }
 
-// dwarfFrame names a function that no symbol table has.
+// dwarfFrame returns the frame of a function that is in no symbol table.
 func (m *module) dwarfFrame(addr uint64, fn *dwarfx.Func) Frame {
 	if fn == nil {
 		fn = m.dwarfFunc(addr)
@@ -192,16 +192,15 @@ func (m *module) dwarfFrame(addr uint64, fn *dwarfx.Func) Frame {
 	return f
 }
 
-// entry is the address in the target where a function is entered whose cold
-// part has the symbol s.
-func (m *module) entry(name string, s *symbol, addr uint64, fn *dwarfx.Func) uint64 {
+// coldEntry returns the target address of the entry of a function whose cold part has symbol s.
+func (m *module) coldEntry(name string, s *symbol, addr uint64, fn *dwarfx.Func) uint64 {
 	if fn == nil && m.dwarf != nil {
 		fn = m.dwarfFunc(addr)
 	}
 	if fn != nil {
 		return fn.Low + m.mod.Bias
 	}
-	if f := m.elf(); f != nil {
+	if f := m.ownFile(); f != nil {
 		if hot, ok := f.Lookup(name); ok {
 			return hot.Value + m.mod.Bias
 		}
@@ -209,10 +208,10 @@ func (m *module) entry(name string, s *symbol, addr uint64, fn *dwarfx.Func) uin
 	return s.low + m.mod.Bias
 }
 
-// dwarfFunc returns the function at a file address from the debug information,
-// nil if there is none.
+// dwarfFunc returns the function at a file address from the debug information; nil if there is
+// none.
 func (m *module) dwarfFunc(addr uint64) *dwarfx.Func {
-	u := m.unit(addr)
+	u := m.unitAt(addr)
 	if u == nil {
 		return nil
 	}
@@ -222,10 +221,9 @@ func (m *module) dwarfFunc(addr uint64) *dwarfx.Func {
 	return nil
 }
 
-// plainFortran tells the symbols that may be those of Fortran procedures whose
-// name in the source is another: that of the program, external ones (solve_) and
-// those inside another (solve.0). What they are only the debug information
-// knows.
+// plainFortran reports whether a symbol may belong to a Fortran procedure with another name in the
+// source: the main program, external procedures (solve_) and procedures inside another (solve.0).
+// Only debug information distinguishes them.
 func plainFortran(symbol string) bool {
 	if symbol == "MAIN__" {
 		return true
@@ -241,8 +239,8 @@ func plainFortran(symbol string) bool {
 	return strings.HasSuffix(symbol, "_")
 }
 
-// fortranName is the name in the source of the function at a file address whose
-// symbol is plainFortran, or empty if it is not Fortran.
+// fortranName returns the source name of the function at a file address whose symbol is
+// plainFortran; "" if it is not Fortran.
 func (m *module) fortranName(symbol string, addr uint64, fn *dwarfx.Func) string {
 	if fn == nil {
 		fn = m.dwarfFunc(addr)
@@ -250,7 +248,7 @@ func (m *module) fortranName(symbol string, addr uint64, fn *dwarfx.Func) string
 	if fn == nil || !fn.Unit().IsFortran() {
 		return ""
 	}
-	if symbol == "MAIN__" { // so is a program in the source that is called main
+	if symbol == "MAIN__" { // also the symbol of a program named main in the source
 		name, _ := fortranName(symbol)
 		if in := fn.Names().Name; in != symbol {
 			name = in
@@ -260,15 +258,15 @@ func (m *module) fortranName(symbol string, addr uint64, fn *dwarfx.Func) string
 	return strings.TrimRight(strings.TrimRight(symbol, "0123456789"), "._")
 }
 
-// line returns the place in the source of a file address.
-func (m *module) line(addr uint64) (dwarfx.Position, error) {
+// lineAt returns the source position of a file address.
+func (m *module) lineAt(addr uint64) (dwarfx.Position, error) {
 	m.wantLines = true
 	var p dwarfx.Position
-	if u := m.unit(addr); u != nil {
+	if u := m.unitAt(addr); u != nil {
 		p, _ = u.Line(addr)
 	}
 	if p.Line == 0 {
-		return p, m.damage()
+		return p, m.damageError()
 	}
 	return p, nil
 }

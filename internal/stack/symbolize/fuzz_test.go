@@ -12,8 +12,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/binread"
 )
 
-// FuzzMiniDebug unpacks bytes as the small file that stripped ones may have: no more than
-// the ledger has is taken.
+// FuzzMiniDebug unpacks bytes as .gnu_debugdata, and checks that the memory stays within the
+// ledger.
 func FuzzMiniDebug(f *testing.F) {
 	const limit = 1 << 20
 	for _, content := range [][]byte{nil, []byte("\x7fELF\x02\x01\x01"), make([]byte, 8*limit)} {
@@ -38,7 +38,7 @@ func FuzzMiniDebug(f *testing.F) {
 	})
 }
 
-// FuzzNames makes names for people of whatever symbols and types are called.
+// FuzzNames makes display names of arbitrary symbols and types.
 func FuzzNames(f *testing.F) {
 	for _, s := range []string{
 		"_Z4walkPKii", "_ZN3fooIiE3barEv.omp_outlined", "_ZTI4Mine", "__mod_MOD_proc", "_QMmodSsubFhostPproc",
@@ -56,7 +56,7 @@ func FuzzNames(f *testing.F) {
 	})
 }
 
-// FuzzLocation follows bytes as the place of a local variable, by an expression and by the
+// FuzzLocation evaluates bytes as the location of a local variable, by an expression and by the
 // lists of either form of debug information.
 func FuzzLocation(f *testing.F) {
 	f.Add([]byte{opFbreg, 0x70}, []byte{opCallFrameCFA}, uint64(0x10))
@@ -65,10 +65,11 @@ func FuzzLocation(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b, base []byte, pc uint64) {
 		frame := Activation{PC: pc, CFA: 0x7000, Register: func(n int) (uint64, bool) { return uint64(n), n < 17 }}
 		list := locList{Cursor: binread.Cursor{Data: b}, vs: new(variables), base: pc &^ 0xff}
-		locs := [][]byte{b, locationIn(b, 0, pc), list.find(pc)}
+		locs := [][]byte{b, locationIn(b, 0, pc), list.findExpression(pc)}
 		for _, loc := range locs {
-			w := valued{loc: loc, base: base, size: 4, signed: true}
-			if v, ok := w.now(frame, func(uint64, int) (uint64, bool) { return pc, true }); ok && int64(int32(v)) != v {
+			w := valueLocation{loc: loc, base: base, size: 4, signed: true}
+			if v, ok := w.evaluateIn(frame, func(uint64, int) (uint64, bool) { return pc, true }); ok &&
+				int64(int32(v)) != v {
 				t.Fatalf("%#x has more than four bytes", v)
 			}
 		}

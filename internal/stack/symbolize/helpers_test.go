@@ -15,11 +15,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// bias is where the tests load modules.
+// bias is the load address of modules in tests.
 const bias = 0x7f0000000000
 
-// run runs a tool and returns its output.
-func run(t testing.TB, name string, args ...string) string {
+// runTool runs a tool and returns its output.
+func runTool(t testing.TB, name string, args ...string) string {
 	t.Helper()
 	omptest.Needs(t, "compilers")
 	out, err := exec.Command(omptest.Program(t, name), args...).CombinedOutput()
@@ -33,12 +33,12 @@ func run(t testing.TB, name string, args ...string) string {
 func compile(t testing.TB, source, compiler string, flags ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(source), filepath.Ext(source)))
-	run(t, compiler, append(flags, "-o", out, filepath.Join("testdata", source))...)
+	runTool(t, compiler, append(flags, "-o", out, filepath.Join("testdata", source))...)
 	return out
 }
 
-// load makes a module of a file, as a target would have it at address base.
-func load(t testing.TB, file string, base uint64) *callbacks.Module {
+// loadModule makes a module of a file, mapped at address base.
+func loadModule(t testing.TB, file string, base uint64) *callbacks.Module {
 	t.Helper()
 	img, closer, err := elfx.OpenFile(nil).Map(file)
 	if err != nil {
@@ -60,11 +60,10 @@ func load(t testing.TB, file string, base uint64) *callbacks.Module {
 	return m
 }
 
-// open returns a symbolizer for one file at bias; no debug files of this
-// machine are used.
-func open(t testing.TB, file string) *Symbolizer {
+// openSymbolizer returns a symbolizer for one file at bias; it uses no debug files of this machine.
+func openSymbolizer(t testing.TB, file string) *Symbolizer {
 	t.Helper()
-	return openWith(t, Options{DebugDirs: []string{t.TempDir()}}, load(t, file, bias))
+	return openWith(t, Options{DebugDirs: []string{t.TempDir()}}, loadModule(t, file, bias))
 }
 
 func openWith(t testing.TB, o Options, mods ...*callbacks.Module) *Symbolizer {
@@ -78,8 +77,8 @@ func openWith(t testing.TB, o Options, mods ...*callbacks.Module) *Symbolizer {
 	return s
 }
 
-// address returns the address of a symbol in the loaded file, from nm.
-func address(t testing.TB, file, name string) uint64 {
+// addressOf returns the address of a symbol in the loaded file, from nm.
+func addressOf(t testing.TB, file, name string) uint64 {
 	t.Helper()
 	f, err := elf.Open(file)
 	if err != nil {
@@ -99,9 +98,8 @@ func address(t testing.TB, file, name string) uint64 {
 	return 0
 }
 
-// text returns the addresses of the code of a file, n of them at equal
-// distances.
-func text(t testing.TB, file string, n int) []uint64 {
+// codeAddresses returns n code addresses of a file at equal distances.
+func codeAddresses(t testing.TB, file string, n int) []uint64 {
 	t.Helper()
 	f, err := elf.Open(file)
 	if err != nil {
@@ -132,28 +130,28 @@ func copyFile(t testing.TB, from, to string) string {
 	return to
 }
 
-// split strips a copy of file and returns it and the file with its debug
+// stripProgram strips a copy of file and returns it and the file with its debug
 // information.
-func split(t testing.TB, file string) (stripped, debug string) {
+func stripProgram(t testing.TB, file string) (stripped, debug string) {
 	t.Helper()
 	dir := t.TempDir()
 	stripped, debug = filepath.Join(dir, filepath.Base(file)), filepath.Join(dir, filepath.Base(file)+".debug")
-	run(t, "objcopy", "--only-keep-debug", file, debug)
-	run(t, "objcopy", "--strip-all", "--add-gnu-debuglink="+debug, file, stripped)
+	runTool(t, "objcopy", "--only-keep-debug", file, debug)
+	runTool(t, "objcopy", "--strip-all", "--add-gnu-debuglink="+debug, file, stripped)
 	return stripped, debug
 }
 
 // buildID returns the build ID of a file in hexadecimal.
 func buildID(t testing.TB, file string) string {
 	t.Helper()
-	return hex.EncodeToString(load(t, file, 0).BuildID)
+	return hex.EncodeToString(loadModule(t, file, 0).BuildID)
 }
 
-// sameFrames checks that two symbolizers, for a program and for the same in
-// another form, say the same of its code.
+// sameFrames checks that two symbolizers, for a program and for another form of it, return the same
+// frames.
 func sameFrames(t *testing.T, file string, got, want *Symbolizer) {
 	t.Helper()
-	for _, pc := range text(t, file, 200) {
+	for _, pc := range codeAddresses(t, file, 200) {
 		g, err1 := got.Code(pc + bias)
 		w, err2 := want.Code(pc + bias)
 		if err1 != nil || err2 != nil || !slices.Equal(g, w) {

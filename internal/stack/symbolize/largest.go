@@ -2,16 +2,16 @@ package symbolize
 
 import "debug/dwarf"
 
-// LocalVariable is a local variable of a function, and where it is declared.
+// LocalVariable is a local variable of a function, with the place of its declaration.
 type LocalVariable struct {
 	Name string
 	Size uint64 // bytes
-	File string // empty if it is not known
+	File string // empty if unknown
 	Line int
 }
 
-// LargestLocal finds the largest variable that the function which has the code at pc keeps in its frame, or one that
-// is inlined in it, in all of its blocks. It is not ok if debug information does not tell.
+// LargestLocal finds the largest variable in the frame of the function at pc, or of a function
+// inlined in it, in all of its blocks. ok is false without the debug information.
 func (s *Symbolizer) LargestLocal(pc uint64) (largest LocalVariable, ok bool) {
 	s.walkLocals(Activation{PC: pc}, (*module).variables, func(l *locals) {
 		l.whole = true
@@ -20,10 +20,10 @@ func (s *Symbolizer) LargestLocal(pc uint64) (largest LocalVariable, ok bool) {
 			if e.Tag != dwarf.TagVariable || len(loc) > 0 && (loc[0] == opAddr || loc[0] == opAddrx) {
 				return
 			}
-			name, typ := l.vs.named(e)
-			if size, sized := l.types.size(typ); sized && name != "" && size > largest.Size {
+			name, typ := l.vs.nameAndType(e)
+			if size, sized := l.types.sizeInBytes(typ); sized && name != "" && size > largest.Size {
 				largest = LocalVariable{Name: name, Size: size}
-				largest.File, largest.Line = l.declared(e)
+				largest.File, largest.Line = l.declarationOf(e)
 				ok = true
 			}
 		}
@@ -31,8 +31,9 @@ func (s *Symbolizer) LargestLocal(pc uint64) (largest LocalVariable, ok bool) {
 	return largest, ok
 }
 
-// declared is where a variable is declared; an instance of one in an inlined function refers to the one that says so.
-func (l *locals) declared(e *dwarf.Entry) (file string, line int) {
+// declarationOf returns the place of a variable's declaration. An instance in an inlined function refers
+// to the entry that has the place.
+func (l *locals) declarationOf(e *dwarf.Entry) (file string, line int) {
 	for range maxTypeDepth {
 		if n, ok := e.Val(dwarf.AttrDeclLine).(int64); ok {
 			number, _ := e.Val(dwarf.AttrDeclFile).(int64)
@@ -47,7 +48,7 @@ func (l *locals) declared(e *dwarf.Entry) (file string, line int) {
 		if !ok {
 			break
 		}
-		if e, _ = l.types.entry(off); e == nil {
+		if e, _ = l.types.readEntry(off); e == nil {
 			break
 		}
 	}

@@ -6,36 +6,34 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// Activation is a function's frame on a stack, as far as the places of local
-// variables depend on it.
+// Activation is the state of a function's frame that the places of local variables depend on.
 type Activation struct {
-	// PC is in the function, at the call for a frame that made one.
+	// PC is an address in the function; for a frame that made a call, an address within the call.
 	PC uint64
-	// CFA is the canonical address of the frame; 0 if it is not known.
+	// CFA is the canonical address of the frame; 0 if unknown.
 	CFA uint64
-	// Register is the value of a register, by DWARF number, in the frame.
+	// Register returns the value of a register, by DWARF number, in the frame.
 	Register func(number int) (value uint64, ok bool)
 }
 
-// Local names the data at addr, which lies in the frame, by a local variable of the
-// function, or of one that is inlined there: "lk", "locks(3)". function is the one
-// that has it. It is not ok if debug information does not tell, or has several
-// names.
-func (s *Symbolizer) Local(f Activation, addr uint64) (name, function string, ok bool) {
-	l := s.walkLocals(f, (*module).variables, func(l *locals) { l.addr, l.visit = addr, l.consider })
+// LocalName names the data at addr in the frame by a local variable of the function, or of one that is
+// inlined there: "lk", "locks(3)". function is the variable's function. ok is false without the
+// debug information, or if there are several names.
+func (s *Symbolizer) LocalName(f Activation, addr uint64) (name, function string, ok bool) {
+	l := s.walkLocals(f, (*module).variables, func(l *locals) { l.addr, l.visit = addr, l.considerVariable })
 	if l == nil || l.found != 1 {
 		return "", "", false
 	}
 	return l.name, l.function, true
 }
 
-// Extent finds the local variable around addr, which lies in the frame, as [low, high): of the function,
-// or of one that is inlined there. It is not ok if debug information does not tell of one; of several
-// it is all that they take.
-func (s *Symbolizer) Extent(f Activation, addr uint64) (low, high uint64, ok bool) {
-	s.walkLocals(f, (*module).information, func(l *locals) {
+// LocalExtent finds the local variable around addr in the frame, as [low, high): of the function, or of
+// one that is inlined there. ok is false without the debug information; if there are several
+// variables, the range covers all.
+func (s *Symbolizer) LocalExtent(f Activation, addr uint64) (low, high uint64, ok bool) {
+	s.walkLocals(f, (*module).variableInfo, func(l *locals) {
 		l.visit = func(e *dwarf.Entry, _ scope) {
-			a, b, is := l.extent(e)
+			a, b, is := l.extentOf(e)
 			if !is || addr < a || addr >= b {
 				return
 			}
@@ -48,11 +46,10 @@ func (s *Symbolizer) Extent(f Activation, addr uint64) (low, high uint64, ok boo
 	return low, high, ok
 }
 
-// walkLocals shows the variables of the functions of a frame to the visit that begin sets, by
-// that debug information of the module that of returns. It is nil if that could not be read
-// to the end.
+// walkLocals passes the variables of the functions of a frame to the visit that begin sets, using
+// the debug information that of returns. It returns nil if that could not be read to the end.
 func (s *Symbolizer) walkLocals(f Activation, of func(*module) *variables, begin func(*locals)) (walked *locals) {
-	_ = s.locked(f.PC, func(m *module, pc uint64) (err error) {
+	_ = s.withModule(f.PC, func(m *module, pc uint64) (err error) {
 		defer elfx.Recover("variables", &err)
 		vs := of(m)
 		if vs.data == nil {
@@ -60,7 +57,7 @@ func (s *Symbolizer) walkLocals(f Activation, of func(*module) *variables, begin
 		}
 		l := &locals{vs: vs, bias: m.mod.Bias, frame: f, pc: pc}
 		if l.unit, l.body = m.bodyAt(vs, pc); l.body != nil {
-			l.types = vs.types(languageOf(l.unit))
+			l.types = vs.typesIn(languageOf(l.unit))
 			begin(l)
 			l.walk(&cursor{body: l.body}, scope{})
 			walked = l
@@ -70,7 +67,7 @@ func (s *Symbolizer) walkLocals(f Activation, of func(*module) *variables, begin
 		if l.unit, err = r.SeekPC(pc); err != nil {
 			return err
 		}
-		l.types = vs.types(languageOf(l.unit))
+		l.types = vs.typesIn(languageOf(l.unit))
 		begin(l)
 		l.walk(r, scope{})
 		walked = l
@@ -79,24 +76,24 @@ func (s *Symbolizer) walkLocals(f Activation, of func(*module) *variables, begin
 	return walked
 }
 
-// locals looks for a local variable.
+// locals searches for a local variable.
 type locals struct {
 	vs    *variables
-	body  *body // of the function; nil if the whole unit is read
+	body  *body // of the function; nil to read the whole unit
 	types types
-	unit  *dwarf.Entry // that has the functions
+	unit  *dwarf.Entry // the unit of the functions
 	bias  uint64       // of the module's addresses to those in the file
 	frame Activation
 	pc    uint64 // in the file
 	addr  uint64
-	whole bool                           // all blocks of the function are asked for, and not only those that have pc
-	visit func(e *dwarf.Entry, in scope) // a variable of a function, or of a block in it
-	// word reads memory that locations depend on; nil leaves variables out that do.
+	whole bool                           // visit all blocks of the function, not only those that contain pc
+	visit func(e *dwarf.Entry, in scope) // called for each variable
+	// word reads memory that locations depend on; if it is nil, such variables are left out.
 	word func(addr uint64) (uint64, bool)
 
-	base           []byte // where the function says that its frame begins
+	base           []byte // the function's frame base expression
 	name, function string
-	found          int // different variables
+	found          int // number of distinct variables
 }
 
 // scope is the function or block around entries.
@@ -104,18 +101,18 @@ type scope struct {
 	code     bool   // it is a function, or in one
 	active   bool   // pc is in its code
 	function string // its name, if it is active
-	inlined  int    // how many functions are around it that are inlined into each other
+	inlined  int    // depth of inlined functions
 	depth    int
 }
 
-// entries are the entries of debug information in their order.
+// entries iterates over the entries of debug information.
 type entries interface {
 	Next() (*dwarf.Entry, error)
 	SkipChildren()
 }
 
-// walk reads the entries in a scope, and reports whether the function around pc was
-// among them. A function may lie in another that is not active.
+// walk reads the entries in a scope, and reports whether the function around pc was among them. A
+// function may be inside another that is not active.
 func (l *locals) walk(r entries, in scope) (done bool) {
 	for {
 		e, err := r.Next()
@@ -128,14 +125,14 @@ func (l *locals) walk(r entries, in scope) (done bool) {
 		case 0:
 			return false
 		case dwarf.TagSubprogram:
-			l.enter(e, &inner)
+			l.enterFunction(e, &inner)
 		case dwarf.TagInlinedSubroutine:
-			if inner.active = l.inBlock(e, in); inner.active {
+			if inner.active = l.visitsBlock(e, in); inner.active {
 				inner.function = l.nameOf(e)
 				inner.inlined++
 			}
 		case dwarf.TagLexDwarfBlock:
-			inner.active = l.inBlock(e, in)
+			inner.active = l.visitsBlock(e, in)
 		case dwarf.TagModule, dwarf.TagNamespace:
 		default:
 			if in.active && (e.Tag == dwarf.TagVariable || e.Tag == dwarf.TagFormalParameter) {
@@ -153,8 +150,8 @@ func (l *locals) walk(r entries, in scope) (done bool) {
 	}
 }
 
-// enter makes the function e the scope of what is in it.
-func (l *locals) enter(e *dwarf.Entry, at *scope) {
+// enterFunction makes the function e the scope of its entries.
+func (l *locals) enterFunction(e *dwarf.Entry, at *scope) {
 	at.code, at.active, at.function, at.inlined = true, l.covers(e), "", 0
 	if at.active {
 		at.function = l.nameOf(e)
@@ -162,14 +159,17 @@ func (l *locals) enter(e *dwarf.Entry, at *scope) {
 	}
 }
 
-// mayHoldFunction reports whether the function around pc may be in e, which is not active: GCC has
-// what it outlines in the block of the function that it is a part of, whose code is elsewhere.
+// mayHoldFunction reports whether the function around pc may be in e, which is not active: GCC puts
+// the entry of an outlined function in a block of its parent function, whose code is elsewhere.
 func (l *locals) mayHoldFunction(e *dwarf.Entry) bool {
 	return e.Tag == dwarf.TagSubprogram || l.whole && e.Tag == dwarf.TagLexDwarfBlock
 }
 
-// inBlock reports whether what is in e, a block or an inlined function in a scope, is asked for.
-func (l *locals) inBlock(e *dwarf.Entry, in scope) bool { return l.whole && in.active || l.covers(e) }
+// visitsBlock reports whether the variables in e, a block or an inlined function in a scope, are
+// visited.
+func (l *locals) visitsBlock(e *dwarf.Entry, in scope) bool {
+	return l.whole && in.active || l.covers(e)
+}
 
 // covers reports whether pc is in the code of e.
 func (l *locals) covers(e *dwarf.Entry) bool {
@@ -177,13 +177,13 @@ func (l *locals) covers(e *dwarf.Entry) bool {
 		return l.body.covers(l.vs.data, e, l.pc)
 	}
 	ranges, err := l.vs.data.Ranges(e)
-	return err == nil && contains(ranges, l.pc)
+	return err == nil && containsPC(ranges, l.pc)
 }
 
-// nameOf is what people call a function; one that was outlined from a construct is
-// the function that has the construct.
+// nameOf returns the display name of a function; for a function outlined from a construct, the
+// function that contains the construct.
 func (l *locals) nameOf(e *dwarf.Entry) string {
-	name, _ := l.vs.named(e)
+	name, _ := l.vs.nameAndType(e)
 	for range maxTypeDepth {
 		if linkage, ok := e.Val(dwarf.AttrLinkageName).(string); ok {
 			name = linkage
@@ -193,7 +193,7 @@ func (l *locals) nameOf(e *dwarf.Entry) string {
 		if !ok {
 			break
 		}
-		if e, _ = l.types.entry(off); e == nil {
+		if e, _ = l.types.readEntry(off); e == nil {
 			break
 		}
 	}
@@ -203,27 +203,27 @@ func (l *locals) nameOf(e *dwarf.Entry) string {
 	return Demangle(name)
 }
 
-// consider takes the variable e if the address lies in it.
-func (l *locals) consider(e *dwarf.Entry, in scope) {
+// considerVariable accepts the variable e if it contains the address.
+func (l *locals) considerVariable(e *dwarf.Entry, in scope) {
 	loc, _ := e.Val(dwarf.AttrLocation).([]byte)
 	at, isValue, ok := l.evaluate(loc)
 	if !ok || isValue || l.addr < at {
 		return
 	}
-	name, typ := l.vs.named(e)
-	size, ok := l.types.size(typ)
+	name, typ := l.vs.nameAndType(e)
+	size, ok := l.types.sizeInBytes(typ)
 	if name == "" || typ == 0 || !ok || l.addr-at >= size {
 		return
 	}
-	if p, ok := l.types.at(typ, l.addr-at, 0); ok &&
+	if p, ok := l.types.partAt(typ, l.addr-at, 0); ok &&
 		(l.found == 0 || l.name != name+p.path || l.function != in.function) {
 		l.found++
 		l.name, l.function = name+p.path, in.function
 	}
 }
 
-// extent is where the variable e lies in memory.
-func (l *locals) extent(e *dwarf.Entry) (low, high uint64, ok bool) {
+// extentOf returns the memory range of the variable e.
+func (l *locals) extentOf(e *dwarf.Entry) (low, high uint64, ok bool) {
 	loc, _ := e.Val(dwarf.AttrLocation).([]byte)
 	at, isValue, ok := l.evaluate(loc)
 	if !ok || isValue {
@@ -231,23 +231,23 @@ func (l *locals) extent(e *dwarf.Entry) (low, high uint64, ok bool) {
 	}
 	var size uint64
 	if l.body != nil {
-		size = l.body.size(l, e)
+		size = l.body.sizeOf(l, e)
 	} else {
 		size = l.sizeOf(e)
 	}
 	return at, at + size, size != 0
 }
 
-// sizeOf is the size of the variable e; 0 if it is not known.
+// sizeOf returns the size of the variable e; 0 if unknown.
 func (l *locals) sizeOf(e *dwarf.Entry) uint64 {
-	_, typ := l.vs.named(e)
-	if size, ok := l.types.size(typ); ok && typ != 0 {
+	_, typ := l.vs.nameAndType(e)
+	if size, ok := l.types.sizeInBytes(typ); ok && typ != 0 {
 		return size
 	}
 	return 0
 }
 
-// frameBase is what the function says that its variables are relative to.
+// frameBase returns the address to which the function's variables are relative.
 func (l *locals) frameBase() (uint64, bool) {
 	if len(l.base) == 1 && l.base[0] == opCallFrameCFA {
 		return l.frame.CFA, l.frame.CFA != 0
@@ -258,8 +258,8 @@ func (l *locals) frameBase() (uint64, bool) {
 	return 0, false
 }
 
-// Operations of location expressions of local variables, and the number of
-// registers that operations are named for.
+// Operations of location expressions of local variables, and the number of registers that have
+// operations of their own.
 const (
 	opReg0, opBreg0 = 0x50, 0x70
 	opFbreg         = 0x91

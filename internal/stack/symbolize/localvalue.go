@@ -7,48 +7,47 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// valued is where debug information says that a local variable is while a function is
-// at one place.
-type valued struct {
-	loc, base []byte // expressions: of the variable, and of the frame that it may lie in
+// valueLocation is the location of a local variable at one address of a function, from debug information.
+type valueLocation struct {
+	loc, base []byte // expressions: of the variable, and of its frame base
 	size      int    // bytes of the value
 	signed    bool
 }
 
-// valuedAt names a local variable and a place in a function.
-type valuedAt struct {
+// valueKey identifies a local variable and an address in a function.
+type valueKey struct {
 	pc   uint64
 	name string
 }
 
-// LocalValue is the value that an integer variable of the function of a frame, or of
-// one that is inlined there, has now. read reads memory. It is not ok if debug
-// information does not tell, or there are several of that name.
+// LocalValue returns the current value of an integer variable of the function of a frame, or of one
+// that is inlined there. read reads memory. ok is false without the debug information, or if there
+// are several of that name.
 func (s *Symbolizer) LocalValue(f Activation, name string, read func(addr uint64, size int) (uint64, bool)) (v int64,
 	ok bool) {
-	_ = s.locked(f.PC, func(m *module, pc uint64) (err error) {
+	_ = s.withModule(f.PC, func(m *module, pc uint64) (err error) {
 		defer elfx.Recover("variables", &err)
-		at := valuedAt{pc, name}
+		at := valueKey{pc, name}
 		w, known := m.valued[at]
 		if !known {
 			if m.valued == nil {
-				m.valued = map[valuedAt]*valued{}
+				m.valued = map[valueKey]*valueLocation{}
 			}
-			m.valued[at] = nil // also if looking for it fails
+			m.valued[at] = nil // also caches a failed search
 			w = m.findValued(at)
 			m.valued[at] = w
 		}
 		if w != nil {
-			v, ok = w.now(f, read)
+			v, ok = w.evaluateIn(f, read)
 		}
 		return nil
 	})
 	return v, ok
 }
 
-// findValued looks for a variable.
-func (m *module) findValued(at valuedAt) *valued {
-	vs := m.information()
+// findValued finds the location of a variable.
+func (m *module) findValued(at valueKey) *valueLocation {
+	vs := m.variableInfo()
 	if vs.data == nil {
 		return nil
 	}
@@ -57,19 +56,19 @@ func (m *module) findValued(at valuedAt) *valued {
 	if err != nil {
 		return nil
 	}
-	var out []valued
-	l := locals{vs: vs, types: vs.types(languageOf(unit)), pc: at.pc}
+	var out []valueLocation
+	l := locals{vs: vs, types: vs.typesIn(languageOf(unit)), pc: at.pc}
 	l.visit = func(e *dwarf.Entry, _ scope) {
-		name, typ := vs.named(e)
+		name, typ := vs.nameAndType(e)
 		if name != at.name || typ == 0 {
 			return
 		}
-		size, ok := l.types.size(typ)
+		size, ok := l.types.sizeInBytes(typ)
 		if !ok || size > 8 {
 			return
 		}
 		if loc := vs.locationAt(e, unit, at.pc); loc != nil {
-			out = append(out, valued{loc: loc, size: int(size), signed: l.types.signed(typ)})
+			out = append(out, valueLocation{loc: loc, size: int(size), signed: l.types.isSigned(typ)})
 		}
 	}
 	l.walk(r, scope{})
@@ -80,8 +79,8 @@ func (m *module) findValued(at valuedAt) *valued {
 	return &out[0]
 }
 
-// now is the value of the variable in a frame.
-func (w *valued) now(f Activation, read func(addr uint64, size int) (uint64, bool)) (int64, bool) {
+// evaluateIn returns the value of the variable in a frame.
+func (w *valueLocation) evaluateIn(f Activation, read func(addr uint64, size int) (uint64, bool)) (int64, bool) {
 	l := locals{frame: f, base: w.base}
 	v, isValue, ok := l.evaluate(w.loc)
 	if ok && !isValue {
@@ -105,9 +104,8 @@ const (
 	opShl, opLit0, opStackVal = 0x24, 0x30, 0x9f
 )
 
-// evaluate follows a location expression to the address of a variable, or to its
-// value. Expressions with other operations than compilers use for counters are not
-// ok.
+// evaluate evaluates a location expression to the address of a variable, or to its value. It
+// supports only operations that compilers use for counters.
 func (l *locals) evaluate(loc []byte) (v uint64, isValue, ok bool) {
 	if len(loc) == 1 && loc[0] >= opReg0 && loc[0] < opReg0+registers {
 		v, ok = l.frame.Register(int(loc[0] - opReg0))
@@ -131,10 +129,10 @@ func (l *locals) evaluate(loc []byte) (v uint64, isValue, ok bool) {
 				return 0, false, false
 			}
 			n := len(stack) - 2
-			stack[n] = combine(op, stack[n], stack[n+1])
+			stack[n] = applyBinary(op, stack[n], stack[n+1])
 			stack = stack[:n+1]
 		default:
-			v, n, ok := l.operand(op, loc, stack)
+			v, n, ok := l.readOperand(op, loc, stack)
 			if !ok {
 				return 0, false, false
 			}
@@ -150,8 +148,8 @@ func (l *locals) evaluate(loc []byte) (v uint64, isValue, ok bool) {
 	return stack[0], isValue, true
 }
 
-// operand is what an operation with an operand pushes; n is the operand's length.
-func (l *locals) operand(op byte, loc []byte, stack []uint64) (v uint64, n int, ok bool) {
+// readOperand returns the value that an operation with an operand pushes; n is the operand's length.
+func (l *locals) readOperand(op byte, loc []byte, stack []uint64) (v uint64, n int, ok bool) {
 	c := binread.Cursor{Data: loc}
 	var s uint64
 	if op == opConstu || op == opPlusConst {
@@ -176,7 +174,7 @@ func (l *locals) operand(op byte, loc []byte, stack []uint64) (v uint64, n int, 
 	return base + s, c.Pos, ok
 }
 
-func combine(op byte, a, b uint64) uint64 {
+func applyBinary(op byte, a, b uint64) uint64 {
 	switch op {
 	case opMinus:
 		return a - b

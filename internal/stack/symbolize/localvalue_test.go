@@ -26,7 +26,7 @@ func TestLocationLists(t *testing.T) {
 	vs := &variables{addrs: []byte{0, 0x20, 0, 0, 0, 0, 0, 0}}
 	for pc, want := range map[uint64][]byte{0x1018: {0x50}, 0x2007: {0x31, 0x9f}, 0x2008: nil, 0x1008: nil} {
 		l := locList{Cursor: binread.Cursor{Data: list}, vs: vs}
-		if got := l.find(pc); !bytes.Equal(got, want) {
+		if got := l.findExpression(pc); !bytes.Equal(got, want) {
 			t.Errorf("expression at %#x: % x, want % x", pc, got, want)
 		}
 	}
@@ -35,14 +35,14 @@ func TestLocationLists(t *testing.T) {
 		b := make([]byte, random.Intn(64))
 		random.Read(b)
 		l := locList{Cursor: binread.Cursor{Data: b}, vs: vs, base: random.Uint64()}
-		l.find(0x1018)
+		l.findExpression(0x1018)
 		locationIn(b, 0, 0x1018)
 		(&locals{frame: Activation{Register: func(n int) (uint64, bool) { return uint64(n), n != 3 }},
 			base: b[:min(1, len(b))]}).evaluate(b)
 	}
 }
 
-// TestEvaluate holds values of expressions that compilers write for counters.
+// TestEvaluate checks values of expressions that compilers write for counters.
 func TestEvaluate(t *testing.T) {
 	l := locals{frame: Activation{CFA: 0x7000, Register: func(n int) (uint64, bool) { return uint64(100 * n), n != 9 }},
 		base: []byte{opCallFrameCFA}}

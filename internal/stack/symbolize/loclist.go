@@ -7,12 +7,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/binread"
 )
 
-// maxLocations bounds a list of locations; long functions have some hundred for one
-// variable.
+// maxLocations bounds a list of locations; long functions have some hundred for one variable.
 const maxLocations = 1 << 12
 
-// locationAt is the location expression of a variable while its function is at pc; nil
-// if it has none there.
+// locationAt returns the location expression of a variable while its function is at pc; nil if it
+// has none there.
 func (vs *variables) locationAt(e, unit *dwarf.Entry, pc uint64) []byte {
 	low, _ := unit.Val(dwarf.AttrLowpc).(uint64)
 	base, _ := unit.Val(dwarf.AttrLoclistsBase).(int64)
@@ -20,15 +19,15 @@ func (vs *variables) locationAt(e, unit *dwarf.Entry, pc uint64) []byte {
 	case []byte:
 		return loc
 	case int64: // before DWARF 5
-		return locationIn(cut(vs.locs, uint64(loc)), low, pc)
+		return locationIn(sliceFrom(vs.locs, uint64(loc)), low, pc)
 	case uint64: // number in the table of lists
-		at := cut(vs.loclists, uint64(base)+4*loc)
+		at := sliceFrom(vs.loclists, uint64(base)+4*loc)
 		if base <= 0 || loc > maxTable || len(at) < 4 {
 			return nil
 		}
-		list := cut(vs.loclists, uint64(base)+uint64(binary.LittleEndian.Uint32(at)))
+		list := sliceFrom(vs.loclists, uint64(base)+uint64(binary.LittleEndian.Uint32(at)))
 		l := locList{Cursor: binread.Cursor{Data: list}, vs: vs, unit: newUnit(unit), base: low}
-		return l.find(pc)
+		return l.findExpression(pc)
 	}
 	return nil
 }
@@ -36,16 +35,16 @@ func (vs *variables) locationAt(e, unit *dwarf.Entry, pc uint64) []byte {
 // maxTable bounds the numbers of lists, and of addresses, in one unit.
 const maxTable = 1 << 24
 
-// cut is b from off on; nil beyond its end.
-func cut(b []byte, off uint64) []byte {
+// sliceFrom returns b from off; nil past its end.
+func sliceFrom(b []byte, off uint64) []byte {
 	if off > uint64(len(b)) {
 		return nil
 	}
 	return b[off:]
 }
 
-// locationIn finds the expression for pc in a list of .debug_loc: pairs of addresses
-// with an expression, up to two zeros; a pair that begins with all ones sets the base.
+// locationIn finds the expression for pc in a list of .debug_loc: pairs of addresses with an
+// expression, up to two zeros; a pair that starts with all ones sets the base.
 func locationIn(b []byte, base, pc uint64) []byte {
 	for range maxLocations {
 		if len(b) < 16 {
@@ -76,31 +75,31 @@ func locationIn(b []byte, base, pc uint64) []byte {
 type locList struct {
 	binread.Cursor
 	vs   *variables
-	unit unitOf
+	unit unitInfo
 	base uint64
 }
 
-// indexed is an address by its number in the unit's table.
-func (l *locList) indexed() uint64 {
-	addr, ok := l.vs.address(l.unit, l.Uleb())
+// readIndexed returns an address by its number in the unit's table.
+func (l *locList) readIndexed() uint64 {
+	addr, ok := l.vs.indexedAddress(l.unit, l.Uleb())
 	if !ok {
 		l.Fail()
 	}
 	return addr
 }
 
-// find is the expression for pc.
-func (l *locList) find(pc uint64) []byte {
+// findExpression returns the expression for pc.
+func (l *locList) findExpression(pc uint64) []byte {
 	for range maxLocations {
 		var low, high uint64
 		switch l.U8() {
 		case 1: // base_addressx
-			l.base = l.indexed()
+			l.base = l.readIndexed()
 			continue
 		case 2: // startx_endx
-			low, high = l.indexed(), l.indexed()
+			low, high = l.readIndexed(), l.readIndexed()
 		case 3: // startx_length
-			low = l.indexed()
+			low = l.readIndexed()
 			high = low + l.Uleb()
 		case 4: // offset_pair
 			low, high = l.base+l.Uleb(), l.base+l.Uleb()

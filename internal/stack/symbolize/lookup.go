@@ -8,27 +8,29 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// nearSymbols are the functions around a file address that the module's own file names.
+// nearSymbols returns functions around a file address from the module's own file.
 func (m *module) nearSymbols(addr uint64) *symbols {
-	f := m.elf()
+	f := m.ownFile()
 	if f == nil {
 		return &symbols{}
 	}
-	return m.near.at(addr, around(f, addr, codeSymbol(f.Sections())), func() *symbols { return allNear(m, f) })
+	return m.near.symbolsAt(addr, symbolsAround(f, addr, codeSymbol(f.Sections())),
+		func() *symbols { return allNear(m, f) })
 }
 
-// around finds the symbols around a file address in .symtab, if there is one.
-func around(f *elfx.File, addr uint64, keep func(*elfx.Symbol) (uint8, bool)) func() (*symbols, bool) {
+// symbolsAround returns a function that finds the symbols around a file address in .symtab, if there is
+// one.
+func symbolsAround(f *elfx.File, addr uint64, keep func(*elfx.Symbol) (uint8, bool)) func() (*symbols, bool) {
 	return func() (*symbols, bool) {
-		list, few := f.StaticAround(addr, wanted(keep))
+		list, few := f.StaticAround(addr, symbolFilter(keep))
 		return newSymbols(f.Sections(), keep, table{f, list, SourceSymtab}), few
 	}
 }
 
-// allNear are all functions that the module's own file names: those of .symtab or, if it is
-// stripped, of .dynsym and .gnu_debugdata.
+// allNear returns all functions in the module's own file: those of .symtab or, if it is stripped,
+// of .dynsym and .gnu_debugdata.
 func allNear(m *module, f *elfx.File) *symbols {
-	// .symtab repeats what .dynsym has; the other two complement each other.
+	// .symtab repeats .dynsym; the other two complement each other.
 	var tables []table
 	if list, err := f.Symbols(); err == nil {
 		tables = append(tables, table{f, list, SourceSymtab})
@@ -37,17 +39,17 @@ func allNear(m *module, f *elfx.File) *symbols {
 		tables = append(tables, table{f, list, SourceDynsym})
 		inner, err := miniDebug(m.finder.memory, f)
 		if err != nil {
-			m.note("%s: %v", m.mod.Path, err)
+			m.warn("%s: %v", m.mod.Path, err)
 		}
 		if inner != nil {
 			list, _ := inner.Symbols()
 			tables = append(tables, table{inner, list, SourceMiniDebug})
 		}
 	}
-	return m.symbols(f.Sections(), codeSymbol(f.Sections()), tables...)
+	return m.indexSymbols(f.Sections(), codeSymbol(f.Sections()), tables...)
 }
 
-// farSymbols are the functions that the separate debug file names.
+// farSymbols returns the functions in the separate debug file.
 func (m *module) farSymbols() *symbols {
 	if m.far != nil {
 		return m.far
@@ -55,33 +57,33 @@ func (m *module) farSymbols() *symbols {
 	m.far = &symbols{}
 	if f := m.debugFile(true); f != nil {
 		list, _ := f.Symbols()
-		m.far = m.symbols(f.Sections(), codeSymbol(f.Sections()), table{f, list, SourceSymtab})
+		m.far = m.indexSymbols(f.Sections(), codeSymbol(f.Sections()), table{f, list, SourceSymtab})
 	}
 	return m.far
 }
 
-// stripped reports whether the module's own file has no full symbol table.
-func (m *module) stripped() bool {
-	f := m.elf()
+// isStripped reports whether the module's own file has no full symbol table.
+func (m *module) isStripped() bool {
+	f := m.ownFile()
 	return f == nil || !hasSection(f, ".symtab")
 }
 
-// codeSymbolAt returns the symbol of the function at a file address. The debug
-// file is searched only if the module's own symbols do not cover the address.
+// codeSymbolAt returns the symbol of the function at a file address. It searches the debug file
+// only if the module's own symbols do not cover the address.
 func (m *module) codeSymbolAt(addr uint64) (*symbol, bool) {
-	if s, ok := m.learned.at(addr); ok {
+	if s, ok := m.learned.findSymbol(addr); ok {
 		return s, true
 	}
 	near := m.nearSymbols(addr)
 	if s, ok := near.sized.Find(addr); ok {
 		return s.Value, true
 	}
-	if m.stripped() {
+	if m.isStripped() {
 		if s, ok := m.farSymbols().find(addr); ok {
 			return s, true
 		}
-		// Unsized exported symbols of a stripped file would name all the
-		// hidden functions behind them, too.
+		// An unsized exported symbol of a stripped file would also cover the hidden functions after
+		// it.
 		if s, ok := near.unsized.Find(addr); ok && s.Value.low == addr {
 			return s.Value, true
 		}
@@ -101,17 +103,17 @@ func (m *module) dataSymbol(addr uint64) (Symbol, bool) {
 
 func (m *module) dataSymbolAt(addr uint64) (*symbol, bool) {
 	some := func() (*symbols, bool) { return nil, false }
-	if f := m.elf(); f != nil && !m.stripped() {
-		some = around(f, addr, dataSymbol)
+	if f := m.ownFile(); f != nil && !m.isStripped() {
+		some = symbolsAround(f, addr, dataSymbol)
 	}
-	return m.data.at(addr, some, func() *symbols { return allData(m) }).find(addr)
+	return m.data.symbolsAt(addr, some, func() *symbols { return allData(m) }).find(addr)
 }
 
-// allData are the variables that the module's file and its debug file name.
+// allData returns the variables in the module's file and its debug file.
 func allData(m *module) *symbols {
 	var tables []table
 	var sections []elf.SectionHeader
-	if f := m.elf(); f != nil {
+	if f := m.ownFile(); f != nil {
 		sections = f.Sections()
 		list, err := f.Symbols()
 		if err != nil {
@@ -119,47 +121,45 @@ func allData(m *module) *symbols {
 		}
 		tables = append(tables, table{f, list, SourceSymtab})
 	}
-	if m.stripped() {
+	if m.isStripped() {
 		if f := m.debugFile(true); f != nil {
 			list, _ := f.Symbols()
 			tables = append(tables, table{f, list, SourceSymtab})
 		}
 	}
-	return m.symbols(sections, dataSymbol, tables...)
+	return m.indexSymbols(sections, dataSymbol, tables...)
 }
 
-// lookup returns the address of a symbol in the target, of those that the module exports or
-// of all that it has; it takes the lock.
-func (m *module) lookup(name string, exported, network bool) (uint64, bool) {
+// lookupSymbol returns the target address of a symbol, of the exported ones or of all; it takes the lock.
+func (m *module) lookupSymbol(name string, exported, network bool) (uint64, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s, ok := m.learned.byName[name]; ok {
 		return s.low + m.mod.Bias, true
 	}
-	if f := m.elf(); f != nil {
+	if f := m.ownFile(); f != nil {
 		s, ok := f.LookupDynamic(name)
 		if ok = ok && s.Bind != elf.STB_LOCAL; !ok && !exported {
 			s, ok = f.Lookup(name)
 		}
 		if ok {
-			return m.address(s)
+			return m.symbolAddress(s)
 		}
 	}
-	// What a full symbol table does not have the debug file has not either.
-	if exported || !m.stripped() {
+	// A full symbol table has every symbol of the debug file.
+	if exported || !m.isStripped() {
 		return 0, false
 	}
 	if f := m.debugFile(network); f != nil {
 		if s, ok := f.Lookup(name); ok {
-			return m.address(s)
+			return m.symbolAddress(s)
 		}
 	}
 	return 0, false
 }
 
-// address is where a symbol lies in the target; thread-local variables lie
-// nowhere in particular.
-func (m *module) address(s elfx.Symbol) (uint64, bool) {
+// symbolAddress returns the target address of a symbol; thread-local variables have none.
+func (m *module) symbolAddress(s elfx.Symbol) (uint64, bool) {
 	switch {
 	case s.Type == elf.STT_TLS || !s.Defined():
 		return 0, false
@@ -169,14 +169,14 @@ func (m *module) address(s elfx.Symbol) (uint64, bool) {
 	return s.Value + m.mod.Bias, true
 }
 
-// slotCost is what one relocation that is remembered takes, in bytes.
+// slotCost is the memory of one cached relocation, in bytes.
 const slotCost = 64
 
 // slotSymbol returns the symbol that the relocation at a file address binds.
 func (m *module) slotSymbol(addr uint64) (string, bool) {
 	if m.slots == nil {
 		m.slots = map[uint64]string{}
-		if f := m.elf(); f != nil {
+		if f := m.ownFile(); f != nil {
 			list, _ := f.Relocations()
 			for _, r := range list {
 				if r.Symbol != "" && bindsSlot(f.Arch(), r.Type) &&
@@ -191,8 +191,7 @@ func (m *module) slotSymbol(addr uint64) (string, bool) {
 	return name, ok
 }
 
-// bindsSlot tells the relocations that put the address of a symbol into a slot
-// of the GOT.
+// bindsSlot reports whether a relocation puts the address of a symbol into a slot of the GOT.
 func bindsSlot(a callbacks.Arch, typ uint32) bool {
 	switch a {
 	case callbacks.ArchX86_64:

@@ -10,73 +10,73 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// maxFrames bounds the addresses whose frames a module remembers; a target with
-// a thousand threads of some ten frames asks for fewer different ones.
+// maxFrames bounds the addresses whose frames a module caches; a target with a thousand threads of
+// some ten frames has fewer distinct ones.
 const maxFrames = 1 << 15
 
-// maxLineSteps bounds how often code before an address is asked for its line: it has mostly
-// that of the code right before.
+// maxLineSteps bounds the search for a line in preceding code, in steps; mostly the code right
+// before has one.
 const maxLineSteps = 64
 
-// module is what is known about one module. All fields below mu are guarded by
-// it; methods expect it held unless they say otherwise.
+// module caches the data of one module. mu guards all fields below it; methods expect it held
+// unless their comment says otherwise.
 type module struct {
 	mod    *callbacks.Module
 	finder *finder
 
 	mu      sync.Mutex
 	opened  bool
-	file    *elfx.File // nil if there is none
+	file    *elfx.File // may be nil
 	fileErr error
 
 	searched searched
-	debug    *debugFile // nil if there is none
+	debug    *debugFile // may be nil
 
 	haveDWARF bool
-	dwarf     *dwarfx.Data // nil if there is none
+	dwarf     *dwarfx.Data // may be nil
 	alt       *debugFile
-	wantLines bool // source lines were asked for
+	wantLines bool // source lines were requested
 
 	tables
 	answers
 	notes []string // warnings
 }
 
-// tables are what was made of a module's symbols when that was first asked for.
+// tables are the indexes of a module's symbols, made at their first use.
 type tables struct {
-	near    sparse   // functions of the module's file
-	far     *symbols // those of its debug file
-	data    sparse   // variables
-	exports sparse
-	learned learned
+	near    sparseSymbols // functions of the module's file
+	far     *symbols      // functions of its debug file
+	data    sparseSymbols // variables
+	exports sparseSymbols
+	learned learnedFunctions
 	vars    *variables
 	slots   map[uint64]string
 }
 
-// answers are what a module was asked before.
+// answers caches earlier results.
 type answers struct {
-	valued map[valuedAt]*valued // nil for those that are not known
-	frames map[uint64][]Frame   // of code
+	valued map[valueKey]*valueLocation // nil for unknown ones
+	frames map[uint64][]Frame          // of code
 	decls  map[uint64]dwarfx.Position
 }
 
-// searched tells how far a search for a separate debug file went.
+// searched is the extent of the search for a separate debug file so far.
 type searched uint8
 
-// How far: not at all, on this machine, and on servers too.
+// Extents: none, this machine, and servers too.
 const (
 	searchedNowhere searched = iota
 	searchedHere
 	searchedServers
 )
 
-// note adds a warning about the module.
-func (m *module) note(format string, args ...any) {
+// warn adds a warning about the module.
+func (m *module) warn(format string, args ...any) {
 	m.notes = append(m.notes, fmt.Sprintf(format, args...))
 }
 
-// elf returns the module's own file, nil if there is none.
-func (m *module) elf() *elfx.File {
+// ownFile returns the module's own file; nil if there is none.
+func (m *module) ownFile() *elfx.File {
 	if !m.opened {
 		m.opened = true
 		m.openFile()
@@ -84,7 +84,7 @@ func (m *module) elf() *elfx.File {
 	return m.file
 }
 
-// openFile opens the module's own file or says why it cannot.
+// openFile opens the module's own file, or records why it cannot.
 func (m *module) openFile() {
 	if m.mod.Image == nil {
 		m.fileErr = m.mod.Err
@@ -93,33 +93,33 @@ func (m *module) openFile() {
 		}
 		return
 	}
-	m.file, m.fileErr = elfx.OpenWithin(m.finder.memory, m.mod.Image)
+	m.file, m.fileErr = elfx.OpenWithMemory(m.finder.memory, m.mod.Image)
 }
 
-// buildID is the build ID of the module, nil if it has none.
+// buildID returns the build ID of the module; nil if it has none.
 func (m *module) buildID() []byte {
 	if len(m.mod.BuildID) > 0 {
 		return m.mod.BuildID
 	}
-	if f := m.elf(); f != nil {
+	if f := m.ownFile(); f != nil {
 		return f.BuildID()
 	}
 	return nil
 }
 
-// debugFile returns the module's separate debug file, nil if there is none.
-// Servers are asked if network is set.
+// debugFile returns the module's separate debug file; nil if there is none. It uses servers if
+// network is set.
 func (m *module) debugFile(network bool) *elfx.File {
 	if m.finder.noDebug {
 		return nil
 	}
 	if m.debug == nil && m.searched == searchedNowhere {
 		m.searched = searchedHere
-		m.debug = m.finder.local(m)
+		m.debug = m.finder.findLocal(m)
 	}
 	if m.debug == nil && m.searched == searchedHere && network {
 		m.searched = searchedServers
-		m.debug = m.finder.remote(m)
+		m.debug = m.finder.findRemote(m)
 	}
 	if m.debug == nil {
 		return nil
@@ -127,7 +127,7 @@ func (m *module) debugFile(network bool) *elfx.File {
 	return m.debug.File
 }
 
-// dwarfData returns the debug information of the module, nil if there is none.
+// dwarfData returns the debug information of the module; nil if there is none.
 func (m *module) dwarfData() *dwarfx.Data {
 	if m.haveDWARF {
 		return m.dwarf
@@ -136,7 +136,7 @@ func (m *module) dwarfData() *dwarfx.Data {
 	if m.finder.noDebug {
 		return nil
 	}
-	if f := m.elf(); f != nil {
+	if f := m.ownFile(); f != nil {
 		m.openDWARF(f, m.mod.File)
 	}
 	if m.dwarf != nil {
@@ -148,15 +148,14 @@ func (m *module) dwarfData() *dwarfx.Data {
 	return m.dwarf
 }
 
-// openDWARF takes the debug information of f, which lies at file, if it has
-// any.
+// openDWARF uses the debug information of f, whose path is file, if it has any.
 func (m *module) openDWARF(f *elfx.File, file string) {
 	if !hasSection(f, ".debug_info") {
 		return
 	}
 	var alt *dwarfx.Data
 	if name, id, ok := altLink(f); ok {
-		if m.alt = m.finder.alt(m, file, name, id); m.alt != nil {
+		if m.alt = m.finder.findSupplementary(m, file, name, id); m.alt != nil {
 			alt = dwarfx.New(sectionsOf(m.alt.File), nil, m.finder.memory)
 		}
 	}
@@ -185,8 +184,8 @@ func hasSection(f *elfx.File, name string) bool {
 	return false
 }
 
-// unit returns the compilation unit of an address, nil if there is none.
-func (m *module) unit(addr uint64) *dwarfx.Unit {
+// unitAt returns the compilation unit of an address; nil if there is none.
+func (m *module) unitAt(addr uint64) *dwarfx.Unit {
 	d := m.dwarfData()
 	if d == nil {
 		return nil
@@ -194,8 +193,8 @@ func (m *module) unit(addr uint64) *dwarfx.Unit {
 	return d.Unit(addr)
 }
 
-// damage is the damage that debug information was found to have.
-func (m *module) damage() error {
+// damageError returns the error of damaged debug information.
+func (m *module) damageError() error {
 	if m.dwarf != nil {
 		if err := m.dwarf.Err(); err != nil {
 			return fmt.Errorf("debug information: %w", err)

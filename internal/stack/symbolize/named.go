@@ -7,29 +7,29 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// namedMax bounds the symbols that Named lists: a program has a few such variables.
+// namedMax bounds the result of Named: a program has a few such variables.
 const namedMax = 4096
 
-// Named is a variable of some module.
-type Named struct {
+// NamedVariable is a variable of some module.
+type NamedVariable struct {
 	Name    string
 	Address uint64 // in the target
 }
 
-// Named lists the variables whose symbols begin with one of some prefixes, as far as modules and
-// their debug files that are at hand name them.
-func (s *Symbolizer) Named(prefixes ...string) (out []Named) {
+// VariablesWithPrefix lists the variables whose symbols start with one of the prefixes, from modules and their
+// available debug files.
+func (s *Symbolizer) VariablesWithPrefix(prefixes ...string) (out []NamedVariable) {
 	for _, m := range s.modules {
 		out = append(out, namedIn(m, prefixes, namedMax-len(out))...)
 	}
 	return out
 }
 
-// namedIn lists the first such variables of one module; it takes the lock.
-func namedIn(m *module, prefixes []string, most int) (out []Named) {
+// namedIn lists at most most such variables of one module; it takes the lock.
+func namedIn(m *module, prefixes []string, most int) (out []NamedVariable) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	f := m.elf()
+	f := m.ownFile()
 	if f == nil {
 		return nil
 	}
@@ -46,8 +46,8 @@ func namedIn(m *module, prefixes []string, most int) (out []Named) {
 		if !begins(&list[i]) || len(out) == most {
 			continue
 		}
-		if at, ok := m.address(list[i]); ok {
-			out = append(out, Named{list[i].Name, at})
+		if at, ok := m.symbolAddress(list[i]); ok {
+			out = append(out, NamedVariable{list[i].Name, at})
 		}
 	}
 	return out

@@ -15,11 +15,11 @@ import (
 // OneFile names the code of one file by the file's own addresses, without a target.
 type OneFile struct {
 	*Symbolizer
-	closer io.Closer // of the file; nil if none is at hand
+	closer io.Closer // of the file; may be nil
 }
 
-// OpenFile opens the file at path, which must have a build ID. Of one that is not there, or
-// is of another build, separate debug files are looked for by the build ID.
+// OpenFile opens the file at path, which must have build ID id. If the file is missing, or is of
+// another build, separate debug files are searched by the build ID.
 func OpenFile(path string, id []byte, o Options) (*OneFile, error) {
 	if len(id) == 0 {
 		return nil, fmt.Errorf("%s: it has no build ID to know it by", path)

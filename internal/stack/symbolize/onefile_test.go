@@ -6,21 +6,21 @@ import (
 	"testing"
 )
 
-// TestOneFile names code by a file alone: by itself, by its debug file where it is stripped or
-// not there at all, and not by a file of another build.
+// TestOneFile names code from a file alone, from its debug file if the file is stripped or missing,
+// and not from a file of another build.
 func TestOneFile(t *testing.T) {
-	full := program(t)
+	full := compileProgram(t)
 	digits := buildID(t, full)
 	id, err := hex.DecodeString(digits)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pc := address(t, full, "c_name")
-	want, err := open(t, full).Code(pc)
+	pc := addressOf(t, full, "c_name")
+	want, err := openSymbolizer(t, full).Code(pc)
 	if err != nil || want[0].Line == 0 {
 		t.Fatalf("%+v, %v", want, err)
 	}
-	made, debug := split(t, full)
+	made, debug := stripProgram(t, full)
 	dirs := t.TempDir()
 	copyFile(t, debug, filepath.Join(dirs, ".build-id", digits[:2], digits[2:]+".debug"))
 	other := append([]byte{id[0] ^ 1}, id[1:]...)
@@ -52,11 +52,11 @@ func TestOneFile(t *testing.T) {
 	}
 }
 
-// TestNoDebug has functions by the symbols of the file, and no line.
+// TestNoDebug finds functions by the symbols of the file, and no lines.
 func TestNoDebug(t *testing.T) {
-	full := program(t)
-	s := openWith(t, Options{NoDebug: true}, load(t, full, bias))
-	got, err := s.Code(address(t, full, "c_name"))
+	full := compileProgram(t)
+	s := openWith(t, Options{NoDebug: true}, loadModule(t, full, bias))
+	got, err := s.Code(addressOf(t, full, "c_name"))
 	if err != nil || len(got) != 1 || got[0].Linkage != "c_name" || got[0].Line != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}

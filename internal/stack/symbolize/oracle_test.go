@@ -14,14 +14,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// answer is one frame as llvm-symbolizer gives it.
+// answer is one frame from llvm-symbolizer.
 type answer struct {
 	FunctionName, FileName string
 	Line, Column           int
 }
 
-// oracle asks llvm-symbolizer about addresses of a file.
-func oracle(t *testing.T, file string, addrs []uint64) [][]answer {
+// askLLVM runs llvm-symbolizer for addresses of a file.
+func askLLVM(t *testing.T, file string, addrs []uint64) [][]answer {
 	t.Helper()
 	omptest.Needs(t, "llvm-symbolizer")
 	var in strings.Builder
@@ -49,8 +49,8 @@ func oracle(t *testing.T, file string, addrs []uint64) [][]answer {
 	return list
 }
 
-// TestAgainstLLVM asks llvm-symbolizer and the package about the same addresses:
-// all frames, functions, files, lines and columns must agree.
+// TestAgainstLLVM compares all frames, functions, files, lines and columns with llvm-symbolizer's
+// at the same addresses.
 func TestAgainstLLVM(t *testing.T) {
 	pwd, err := os.Getwd()
 	if err != nil {
@@ -70,7 +70,7 @@ func TestAgainstLLVM(t *testing.T) {
 	} {
 		t.Run(tt.compiler+tt.flags, func(t *testing.T) {
 			file := compile(t, "shapes.cc", tt.compiler, strings.Fields(strings.ReplaceAll(tt.flags, "PWD", pwd))...)
-			agree(t, file)
+			compareWithLLVM(t, file)
 		})
 	}
 }
@@ -80,29 +80,29 @@ func TestAgainstLLVMOnAArch64(t *testing.T) {
 	for _, flag := range []string{"-O0", "-O2"} {
 		object := compile(t, "small.cc", "clang++-16", "--target=aarch64-linux-gnu", "-g", flag, "-fPIC", "-c")
 		file := filepath.Join(t.TempDir(), "small")
-		run(t, "ld.lld-16", "-shared", "-o", file, object)
-		agree(t, file)
+		runTool(t, "ld.lld-16", "-shared", "-o", file, object)
+		compareWithLLVM(t, file)
 	}
 }
 
-// agree checks that llvm-symbolizer and the package agree on a file.
-func agree(t *testing.T, file string) {
+// compareWithLLVM checks that llvm-symbolizer and the package agree on a file.
+func compareWithLLVM(t *testing.T, file string) {
 	t.Helper()
-	s := open(t, file)
-	addrs := text(t, file, 1000)
+	s := openSymbolizer(t, file)
+	addrs := codeAddresses(t, file, 1000)
 	values := symbolValues(t, file)
-	for i, want := range oracle(t, file, addrs) {
+	for i, want := range askLLVM(t, file, addrs) {
 		got, err := s.Code(addrs[i] + bias)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := difference(got, want, values); d != "" {
+		if d := describeDifference(got, want, values); d != "" {
 			t.Errorf("%#x: %s\n got %+v\nwant %+v", addrs[i], d, got, want)
 		}
 	}
 }
 
-// symbolValues are the values of the symbols of a file.
+// symbolValues returns the values of the symbols of a file.
 func symbolValues(t *testing.T, file string) map[string]uint64 {
 	t.Helper()
 	f, err := elf.Open(file)
@@ -121,25 +121,25 @@ func symbolValues(t *testing.T, file string) map[string]uint64 {
 	return values
 }
 
-// TestOldCompression compares a file with .zdebug sections, which
-// llvm-symbolizer does not read any more, with the same file without.
+// TestOldCompression compares a file with .zdebug sections, which llvm-symbolizer no longer reads,
+// with the same file without.
 func TestOldCompression(t *testing.T) {
 	packed := compile(t, "shapes.cc", "g++", "-gdwarf-4", "-O2", "-gz=zlib-gnu")
-	if sections := run(t, "readelf", "-SW", packed); !strings.Contains(sections, ".zdebug_info") {
+	if sections := runTool(t, "readelf", "-SW", packed); !strings.Contains(sections, ".zdebug_info") {
 		t.Fatalf("no .zdebug_info in %s", sections)
 	}
 	plain := filepath.Join(t.TempDir(), "plain")
-	run(t, "objcopy", "--decompress-debug-sections", packed, plain)
-	sameFrames(t, packed, open(t, packed), open(t, plain))
+	runTool(t, "objcopy", "--decompress-debug-sections", packed, plain)
+	sameFrames(t, packed, openSymbolizer(t, packed), openSymbolizer(t, plain))
 }
 
-// difference tells the first difference between frames. These are none:
+// describeDifference tells the first difference between frames. These are none:
 //   - Of several symbols at one address we take the shortest and then the first
 //     by name; llvm-symbolizer takes the last of the table.
 //   - Code without a line gets that of the code before it, as in gdb.
 //   - Code without debug information has no file; llvm-symbolizer gives it the
 //     STT_FILE symbol that is before its symbol.
-func difference(got []Frame, want []answer, values map[string]uint64) string {
+func describeDifference(got []Frame, want []answer, values map[string]uint64) string {
 	if len(got) != len(want) {
 		return fmt.Sprintf("%d frames, want %d", len(got), len(want))
 	}

@@ -10,15 +10,15 @@ import (
 	"syscall"
 )
 
-// maxRedirects bounds how often a server may send a question elsewhere.
+// maxRedirects bounds the redirects of one request.
 const maxRedirects = 5
 
-// errInside refuses a redirect into the network that the user is in.
+// errInside refuses a redirect into the user's network.
 var errInside = errors.New("a redirect to an address of this machine or of a private network is not followed")
 
-// clientOf is a client for one question. A server can send it elsewhere, but neither to
-// another scheme (other than from http to https) nor, unless the server is there itself,
-// to this machine or a private network: what answers there was not asked by the user.
+// clientOf returns a client for one request. A server can redirect it, but not to another scheme
+// (other than from http to https). It cannot redirect it to this machine or a private network
+// either, unless the server is there itself: the user did not ask for a service there.
 func clientOf(req *http.Request) *http.Client {
 	c := &http.Client{CheckRedirect: func(to *http.Request, via []*http.Request) error {
 		switch {
@@ -30,16 +30,16 @@ func clientOf(req *http.Request) *http.Client {
 		return nil
 	}}
 	if proxy, err := http.ProxyFromEnvironment(req); err != nil || proxy != nil {
-		return c // the proxy says what may be reached
+		return c // the proxy decides which hosts may be reached
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.Proxy = nil
-	t.DialContext = (&dialer{server: hostPort(req)}).dial
+	t.DialContext = (&dialer{server: hostPort(req)}).connect
 	c.Transport = t
 	return c
 }
 
-// hostPort is the address that a question goes to, as a dialer gets it.
+// hostPort returns the address of a request as a dialer gets it.
 func hostPort(req *http.Request) string {
 	if req.URL.Port() != "" {
 		return req.URL.Host
@@ -47,13 +47,13 @@ func hostPort(req *http.Request) string {
 	return net.JoinHostPort(req.URL.Hostname(), map[string]string{"http": "80", "https": "443"}[req.URL.Scheme])
 }
 
-// dialer connects to the server of a question, and to where that sends it.
+// dialer connects to the server of a request, and to redirect targets.
 type dialer struct {
 	server string
 	inside atomic.Bool // the server has an address of this machine or of a private network
 }
 
-func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (d *dialer) connect(ctx context.Context, network, address string) (net.Conn, error) {
 	var plain net.Dialer
 	if address == d.server {
 		c, err := plain.DialContext(ctx, network, address)
@@ -73,14 +73,14 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	return plain.DialContext(ctx, network, address)
 }
 
-// isInside reports whether an address is of this machine or of a private network; one
-// that cannot be told counts as such.
+// isInside reports whether an address is of this machine or of a private network; unknown ones
+// count as such.
 func isInside(ip net.IP) bool {
 	return ip == nil || ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() ||
 		ip.IsMulticast() || isShared(ip)
 }
 
-// isShared reports whether an address is of those that providers and clouds use inside
+// isShared reports whether an address is in the shared range of providers and clouds
 // (100.64.0.0/10, RFC 6598).
 func isShared(ip net.IP) bool {
 	v4 := ip.To4()

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// maxTemplateDepth bounds how deep the template arguments of a name may nest that is made
-// shorter; what is deeper is left as it is.
+// maxTemplateDepth bounds the nesting of template arguments in a shortened name; deeper parts are
+// unchanged.
 const maxTemplateDepth = 64
 
-// stringTypes are the names that C++ gives to instances of std::basic_string.
+// stringTypes maps instances of std::basic_string to their C++ names.
 var stringTypes = map[string]string{
 	"char": "std::string", "wchar_t": "std::wstring", "char8_t": "std::u8string",
 	"char16_t": "std::u16string", "char32_t": "std::u32string",
 }
 
-// defaulted are the templates of the C++ library whose last arguments follow from the first
-// ones, and are hardly ever others: how many come before those.
+// defaulted maps templates of the C++ library, whose last arguments have usual defaults, to the
+// number of arguments before those.
 var defaulted = map[string]int{
 	"std::vector": 1, "std::list": 1, "std::deque": 1, "std::forward_list": 1, "std::set": 1, "std::multiset": 1,
 	"std::unordered_set": 1, "std::unordered_multiset": 1, "std::map": 2, "std::multimap": 2,
@@ -24,27 +24,27 @@ var defaulted = map[string]int{
 	"std::basic_string_view": 1, "std::basic_ostream": 1, "std::basic_istream": 1, "std::stack": 1, "std::queue": 1,
 }
 
-// shortName returns a demangled name of C++ as its author would write it: std::string, not
-// what it stands for, and no template arguments that are the defaults of the C++ library's
-// containers. Both say the same.
+// shortName returns a demangled C++ name as its author would write it: with std::string instead of
+// its definition, and without template arguments that are the defaults of the C++ library's
+// containers. Both names mean the same.
 func shortName(name string) string {
 	if !strings.Contains(name, "std::") || !strings.Contains(name, "<") {
 		return name
 	}
 	p := shortener{in: name}
-	out, ok := p.until("", 0)
+	out, ok := p.copyUntil("", 0)
 	if !ok || p.in != "" {
 		return name
 	}
 	return out
 }
 
-// A shortener writes a name anew, from the left to the right.
+// A shortener rewrites a name from left to right.
 type shortener struct{ in string }
 
-// until writes what comes before the first of some letters that is outside of brackets. It
-// reports whether brackets close as they open.
-func (p *shortener) until(ends string, depth int) (string, bool) {
+// copyUntil copies the text before the first of some letters outside of brackets. It reports whether
+// brackets match.
+func (p *shortener) copyUntil(ends string, depth int) (string, bool) {
 	if depth > maxTemplateDepth {
 		return "", false
 	}
@@ -58,60 +58,60 @@ func (p *shortener) until(ends string, depth int) (string, bool) {
 		case strings.HasPrefix(p.in, "operator"):
 			p.copyOperator(&b)
 		case c == '<' && b.Len() > 0:
-			if !p.arguments(&b, depth) {
+			if !p.writeArguments(&b, depth) {
 				return "", false
 			}
 		case strings.HasPrefix(p.in, "->"):
-			p.copy(&b, len("->"))
+			p.copyBytes(&b, len("->"))
 		case c == '(' || c == '[' || c == '{':
-			if !p.brackets(&b, depth) {
+			if !p.copyBrackets(&b, depth) {
 				return "", false
 			}
 		case c == '>' || c == ')' || c == ']' || c == '}':
 			return "", false
 		default:
-			p.copy(&b, 1)
+			p.copyBytes(&b, 1)
 		}
 	}
 	return b.String(), ends == ""
 }
 
-// copy copies n bytes as they are.
-func (p *shortener) copy(b *strings.Builder, n int) {
+// copyBytes copies n bytes unchanged.
+func (p *shortener) copyBytes(b *strings.Builder, n int) {
 	b.WriteString(p.in[:n])
 	p.in = p.in[n:]
 }
 
-// copyOperator copies the word operator with the signs that belong to it.
+// copyOperator copies the word operator with its symbol.
 func (p *shortener) copyOperator(b *strings.Builder) {
-	p.copy(b, len("operator"))
+	p.copyBytes(b, len("operator"))
 	for _, sign := range []string{"()", "[]", "<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "<", ">"} {
 		if strings.HasPrefix(p.in, sign) {
-			p.copy(b, len(sign))
+			p.copyBytes(b, len(sign))
 			return
 		}
 	}
 }
 
-// brackets copies a pair of brackets with what is in it.
-func (p *shortener) brackets(b *strings.Builder, depth int) bool {
+// copyBrackets copies a pair of brackets with their content.
+func (p *shortener) copyBrackets(b *strings.Builder, depth int) bool {
 	end := map[byte]string{'(': ")", '[': "]", '{': "}"}[p.in[0]]
-	p.copy(b, 1)
-	inside, ok := p.until(end, depth+1)
+	p.copyBytes(b, 1)
+	inside, ok := p.copyUntil(end, depth+1)
 	if !ok {
 		return false
 	}
 	b.WriteString(inside)
-	p.copy(b, 1)
+	p.copyBytes(b, 1)
 	return true
 }
 
-// arguments writes template arguments behind the name that is in b.
-func (p *shortener) arguments(b *strings.Builder, depth int) bool {
+// writeArguments writes template arguments after the name in b.
+func (p *shortener) writeArguments(b *strings.Builder, depth int) bool {
 	var args []string
 	for p.in[0] != '>' {
 		p.in = strings.TrimPrefix(p.in[1:], " ")
-		arg, ok := p.until(",>", depth+1)
+		arg, ok := p.copyUntil(",>", depth+1)
 		if !ok {
 			return false
 		}
@@ -136,7 +136,7 @@ func (p *shortener) arguments(b *strings.Builder, depth int) bool {
 	return true
 }
 
-// withoutDefaults drops the arguments of one of the library's templates that are defaults.
+// withoutDefaults removes default arguments of one of the library's templates.
 func withoutDefaults(template string, args []string) []string {
 	least := defaulted[template]
 	for least > 0 && len(args) > least && isDefault(args[len(args)-1], args) {
@@ -145,7 +145,7 @@ func withoutDefaults(template string, args []string) []string {
 	return args
 }
 
-// isDefault reports whether a template argument follows from those before it.
+// isDefault reports whether a template argument is the default for the preceding ones.
 func isDefault(arg string, args []string) bool {
 	first := args[0]
 	pair := first
@@ -153,7 +153,7 @@ func isDefault(arg string, args []string) bool {
 		pair = args[1]
 	}
 	arg = strings.ReplaceAll(arg, "::__1::", "::")
-	closed := func(s string) string { // as names close brackets
+	closed := func(s string) string { // as in names
 		if strings.HasSuffix(s, ">") {
 			return s + " >"
 		}

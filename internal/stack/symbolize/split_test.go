@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSplitDebugInformation builds a program whose debug information is in a file of its own, but for the lines: these
-// are there, and what is missing is said once, with the file.
+// TestSplitDebugInformation builds a program with split debug information except for the lines.
+// Lines are found, and one warning names the missing file.
 func TestSplitDebugInformation(t *testing.T) {
 	programs, err := filepath.Abs("testdata")
 	if err != nil {
@@ -23,16 +23,16 @@ func TestSplitDebugInformation(t *testing.T) {
 					flags = append(flags, "-gsplit-dwarf")
 				}
 				t.Run(strings.Join(append([]string{compiler}, flags...), " "), func(t *testing.T) {
-					t.Chdir(t.TempDir()) // where clang leaves what is split off
+					t.Chdir(t.TempDir()) // where clang writes the split file
 					if err := os.Symlink(programs, "testdata"); err != nil {
 						t.Fatal(err)
 					}
 					file := compile(t, "split.c", compiler, flags...)
-					s := open(t, file)
-					if _, line, err := s.Line(address(t, file, "pick") + 4); err != nil || line != 7 {
+					s := openSymbolizer(t, file)
+					if _, line, err := s.Line(addressOf(t, file, "pick") + 4); err != nil || line != 7 {
 						t.Errorf("line %d, %v, want 7", line, err)
 					}
-					name, ok := s.Variable(address(t, file, "bank") + 8)
+					name, ok := s.VariableName(addressOf(t, file, "bank") + 8)
 					if split == ok || ok && name != "bank.locks[1]" {
 						t.Errorf("the variable is %q (%v)", name, ok)
 					}

@@ -15,11 +15,11 @@ import (
 type symbol struct {
 	name      string
 	low, high uint64
-	sized     bool // the symbol table says where it ends
+	sized     bool // the symbol table has its size
 	rank      uint8
 	source    Source
-	asked     bool   // whether the rest was filled in
-	shown     string // the name for people
+	asked     bool   // the fields below are set
+	shown     string // display name
 	outlined  bool   // from an OpenMP construct
 }
 
@@ -29,8 +29,8 @@ type symbols struct {
 	unsized spans.Set[*symbol]
 }
 
-// find returns the symbol that covers addr, preferring one whose end is known:
-// what has no size may be a label inside a function.
+// find returns the symbol that covers addr. It prefers one with a size: a symbol without one may be
+// a label inside a function.
 func (t *symbols) find(addr uint64) (*symbol, bool) {
 	if t == nil {
 		return nil, false
@@ -42,21 +42,21 @@ func (t *symbols) find(addr uint64) (*symbol, bool) {
 	return s.Value, ok
 }
 
-// table is a symbol table and where it comes from.
+// table is a symbol table with its origin.
 type table struct {
 	file   *elfx.File
 	list   []elfx.Symbol
 	source Source
 }
 
-// symbolKey is what symbols are sorted by, being small.
+// symbolKey is the small key by which symbols are sorted.
 type symbolKey struct {
 	low uint64
 	i   int
 }
 
-// symbols is newSymbols within the limit of memory: if they do not fit, there are none.
-func (m *module) symbols(sections []elf.SectionHeader, keep func(*elfx.Symbol) (rank uint8, ok bool),
+// indexSymbols is newSymbols within the limit of memory: it returns none if they do not fit.
+func (m *module) indexSymbols(sections []elf.SectionHeader, keep func(*elfx.Symbol) (rank uint8, ok bool),
 	tables ...table) *symbols {
 	const each = uint64(unsafe.Sizeof(symbol{}) + unsafe.Sizeof(symbolKey{}) + 2*unsafe.Sizeof(spans.Span[*symbol]{}) +
 		8)
@@ -71,8 +71,8 @@ func (m *module) symbols(sections []elf.SectionHeader, keep func(*elfx.Symbol) (
 	return newSymbols(sections, keep, tables...)
 }
 
-// newSymbols makes an index of those symbols in tables that keep takes; keep
-// also ranks them, lower is better. sections bound symbols without a size.
+// newSymbols makes an index of the symbols that keep accepts; keep also ranks them, lower is
+// better. sections bound symbols without a size.
 func newSymbols(sections []elf.SectionHeader, keep func(*elfx.Symbol) (rank uint8, ok bool), tables ...table) *symbols {
 	var all []symbol
 	var keys []symbolKey
@@ -92,7 +92,7 @@ func newSymbols(sections []elf.SectionHeader, keep func(*elfx.Symbol) (rank uint
 	for len(keys) > 0 {
 		best, n := &all[keys[0].i], 1
 		for ; n < len(keys) && keys[n].low == best.low; n++ {
-			if s := &all[keys[n].i]; better(s, best) < 0 {
+			if s := &all[keys[n].i]; compareSymbols(s, best) < 0 {
 				best = s
 			}
 		}
@@ -111,23 +111,22 @@ func newSymbols(sections []elf.SectionHeader, keep func(*elfx.Symbol) (rank uint
 	return t
 }
 
-// better orders the symbols at one address so that the one to show comes first.
-// The order is total, so that the choice does not depend on the order of the
-// table.
-func better(a, b *symbol) int {
+// compareSymbols orders the symbols at one address so that the one to show comes first. The order is total,
+// so the choice does not depend on the order of the table.
+func compareSymbols(a, b *symbol) int {
 	return cmp.Or(
-		boolCompare(b.sized, a.sized),
+		compareBools(b.sized, a.sized),
 		cmp.Compare(a.rank, b.rank),
 		cmp.Compare(b.high, a.high),
-		cmp.Compare(underscores(a.name), underscores(b.name)),
+		cmp.Compare(countUnderscores(a.name), countUnderscores(b.name)),
 		cmp.Compare(len(a.name), len(b.name)),
 		strings.Compare(a.name, b.name),
 		cmp.Compare(a.source, b.source),
 	)
 }
 
-// boolCompare orders false before true.
-func boolCompare(a, b bool) int {
+// compareBools orders false before true.
+func compareBools(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -137,17 +136,16 @@ func boolCompare(a, b bool) int {
 	return -1
 }
 
-// underscores counts leading and trailing underscores; those of a mangled C++
-// or Rust name do not count.
-func underscores(name string) int {
+// countUnderscores counts leading and trailing underscores, except those of a mangled C++ or Rust name.
+func countUnderscores(name string) int {
 	if strings.HasPrefix(name, "_Z") || strings.HasPrefix(name, "_R") {
 		return 0
 	}
 	return len(name) - len(strings.Trim(name, "_"))
 }
 
-// sectionEnd is the end of the section that has the address; the address itself
-// if there is none, but the highest number if there are no section headers.
+// sectionEnd returns the end of the section that contains the address. It returns the address
+// itself outside of sections, and the highest number if there are no section headers.
 func sectionEnd(sections []elf.SectionHeader, addr uint64) uint64 {
 	if len(sections) == 0 {
 		return ^uint64(0)
@@ -165,7 +163,7 @@ func hasBytes(s elf.SectionHeader) bool {
 	return s.Type != elf.SHT_NOBITS && s.Type != elf.SHT_NULL && s.Size > 0
 }
 
-// codeSymbol keeps functions.
+// codeSymbol returns a filter that accepts functions.
 func codeSymbol(sections []elf.SectionHeader) func(*elfx.Symbol) (uint8, bool) {
 	return func(s *elfx.Symbol) (uint8, bool) {
 		if !s.Defined() || mappingSymbol(s.Name) {
@@ -184,8 +182,7 @@ func codeSymbol(sections []elf.SectionHeader) func(*elfx.Symbol) (uint8, bool) {
 	}
 }
 
-// dataSymbol keeps variables; those without a size are boundaries of sections
-// and name nothing.
+// dataSymbol accepts variables; symbols without a size are boundaries of sections.
 func dataSymbol(s *elfx.Symbol) (uint8, bool) {
 	if !s.Defined() || s.Size == 0 || mappingSymbol(s.Name) {
 		return 0, false
@@ -202,8 +199,8 @@ func bindRank(b elf.SymBind) uint8 {
 	return 0
 }
 
-// mappingSymbol tells the symbols that mark code and data on ARM ($x, $d.1) and
-// labels that assemblers should have dropped.
+// mappingSymbol reports whether a symbol marks code or data on ARM ($x, $d.1) or is a label that
+// assemblers should have dropped.
 func mappingSymbol(name string) bool {
 	if strings.HasPrefix(name, ".L") {
 		return true

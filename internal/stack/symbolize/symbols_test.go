@@ -15,7 +15,7 @@ import (
 
 func TestFunctionNames(t *testing.T) {
 	file := compile(t, "symbols.c", "gcc", "-O1", "-rdynamic")
-	s := open(t, file)
+	s := openSymbolizer(t, file)
 	for _, tt := range []struct {
 		symbol string
 		offset uint64
@@ -28,18 +28,18 @@ func TestFunctionNames(t *testing.T) {
 		{"chosen", 1, "chosen"},
 		{"asm_first", 0, "asm_first"},
 		{"asm_first", 1, "asm_first"},
-		{"asm_first", 2, "asm_second"}, // the next symbol ends what has no size
+		{"asm_first", 2, "asm_second"}, // the next symbol ends one without a size
 		{"asm_second", 2, "asm_second"},
 		{"asm_sized", 0, "asm_sized"},
 		{"label_inside", 0, "asm_sized"}, // a label does not end a function
 		{"_start", 3, "_start"},
 		{"main", 5, "main"},
 	} {
-		f, err := s.Function(address(t, file, tt.symbol) + tt.offset)
+		f, err := s.Function(addressOf(t, file, tt.symbol) + tt.offset)
 		if err != nil || f.Function != tt.want || f.Source != SourceSymtab {
 			t.Errorf("%s+%d: %+v, %v; want %s from symtab", tt.symbol, tt.offset, f, err, tt.want)
 		}
-		if low := address(t, file, tt.want); f.Low != low && tt.want != "by_cpu" {
+		if low := addressOf(t, file, tt.want); f.Low != low && tt.want != "by_cpu" {
 			t.Errorf("%s+%d: entered at %#x, want %#x", tt.symbol, tt.offset, f.Low, low)
 		}
 	}
@@ -48,7 +48,7 @@ func TestFunctionNames(t *testing.T) {
 
 func TestDataSymbols(t *testing.T) {
 	file := compile(t, "symbols.c", "gcc", "-O1", "-rdynamic")
-	s := open(t, file)
+	s := openSymbolizer(t, file)
 	for _, tt := range []struct {
 		symbol string
 		offset uint64
@@ -58,13 +58,13 @@ func TestDataSymbols(t *testing.T) {
 		{"exported_data", 15, "data_alias"},
 		{"local_data", 8, "local_data"},
 	} {
-		d, ok := s.Data(address(t, file, tt.symbol) + tt.offset)
+		d, ok := s.Data(addressOf(t, file, tt.symbol) + tt.offset)
 		if !ok || d.Name != tt.want || d.Offset != tt.offset || d.Module.Path != file {
 			t.Errorf("%s+%d: %+v, %v; want %s+%d", tt.symbol, tt.offset, d, ok, tt.want, tt.offset)
 		}
 	}
 	for _, name := range []string{"main", "_end", "__bss_start"} {
-		if d, ok := s.Data(address(t, file, name)); ok && d.Name == name {
+		if d, ok := s.Data(addressOf(t, file, name)); ok && d.Name == name {
 			t.Errorf("%s is given as data: %+v", name, d)
 		}
 	}
@@ -74,14 +74,14 @@ func TestLookup(t *testing.T) {
 	file := compile(t, "symbols.c", "gcc", "-O1", "-rdynamic")
 	lib := compile(t, "symbols.c", "gcc", "-O1", "-shared", "-fPIC")
 	const second = bias + 1<<32
-	s := openWith(t, Options{DebugDirs: []string{t.TempDir()}}, load(t, file, bias), load(t, lib, second))
-	want := address(t, file, "public_name")
+	s := openWith(t, Options{DebugDirs: []string{t.TempDir()}}, loadModule(t, file, bias), loadModule(t, lib, second))
+	want := addressOf(t, file, "public_name")
 	for _, module := range []string{"", "symbols", file} {
 		if a, ok := s.Lookup("public_name", module); !ok || a != want {
 			t.Errorf("Lookup in %q = %#x, %v; want %#x", module, a, ok, want)
 		}
 	}
-	if a, ok := s.Lookup("public_name", lib); !ok || a != address(t, lib, "public_name")-bias+second {
+	if a, ok := s.Lookup("public_name", lib); !ok || a != addressOf(t, lib, "public_name")-bias+second {
 		t.Errorf("Lookup in the library = %#x, %v", a, ok)
 	}
 	for _, tt := range [][2]string{{"no_such", ""}, {"public_name", "libother.so"}, {"thread_data", ""}, {"puts", ""}} {
@@ -91,15 +91,14 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// TestSlotSymbol compares with readelf, on programs that are bound late and at
-// once.
+// TestSlotSymbol compares with readelf, for programs with lazy and immediate binding.
 func TestSlotSymbol(t *testing.T) {
 	for _, flags := range [][]string{{"-Wl,-z,lazy"}, {"-Wl,-z,now"}, {"-fno-plt"}, {"-no-pie"}} {
 		file := compile(t, "symbols.c", "gcc", append(flags, "-O1")...)
 		base := uint64(bias)
-		s := open(t, file)
+		s := openSymbolizer(t, file)
 		found := map[string]bool{}
-		for line := range strings.Lines(run(t, "readelf", "-rW", file)) {
+		for line := range strings.Lines(runTool(t, "readelf", "-rW", file)) {
 			f := strings.Fields(line)
 			if len(f) < 5 || f[2] != "R_X86_64_JUMP_SLOT" && f[2] != "R_X86_64_JUMP_SLO" &&
 				f[2] != "R_X86_64_GLOB_DAT" {
@@ -116,16 +115,16 @@ func TestSlotSymbol(t *testing.T) {
 		if !found["puts"] || !found["__libc_start_main"] {
 			t.Errorf("%v: slots of %v, want puts among them", flags, found)
 		}
-		if name, ok := s.SlotSymbol(address(t, file, "exported_data")); ok {
+		if name, ok := s.SlotSymbol(addressOf(t, file, "exported_data")); ok {
 			t.Errorf("a variable is a slot for %q", name)
 		}
 	}
 }
 
-// TestExportedFew holds what a module says of the first addresses that it is asked about
-// against what it says when its symbols are sorted.
+// TestExportedFew compares the names of the first addresses of a module, found before its symbols
+// are sorted, with the names found after.
 func TestExportedFew(t *testing.T) {
-	libc := strings.TrimSpace(run(t, "gcc", "-print-file-name=libc.so.6"))
+	libc := strings.TrimSpace(runTool(t, "gcc", "-print-file-name=libc.so.6"))
 	f, closer, err := elfx.OpenPath(libc)
 	if err != nil {
 		t.Fatal(err)
@@ -138,13 +137,13 @@ func TestExportedFew(t *testing.T) {
 		}
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	sorted := open(t, libc)
+	sorted := openSymbolizer(t, libc)
 	for range maxAsked {
 		sorted.Exported(bias + text.Addr + random.Uint64N(text.Size))
 	}
 	named := 0
 	for range 40 {
-		s := open(t, libc)
+		s := openSymbolizer(t, libc)
 		for range maxAsked {
 			pc := bias + text.Addr + random.Uint64N(text.Size+100) - 50
 			name, low, ok := s.Exported(pc)
@@ -163,10 +162,10 @@ func TestExportedFew(t *testing.T) {
 	}
 }
 
-// TestExported asks the C library, which is stripped and has aliases, versions
-// and indirect functions, for each of its functions.
+// TestExported looks up each function of the C library, which is stripped and has aliases, versions
+// and indirect functions.
 func TestExported(t *testing.T) {
-	libc := strings.TrimSpace(run(t, "gcc", "-print-file-name=libc.so.6"))
+	libc := strings.TrimSpace(runTool(t, "gcc", "-print-file-name=libc.so.6"))
 	f, closer, err := elfx.OpenPath(libc)
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +184,7 @@ func TestExported(t *testing.T) {
 			names[s.Value][s.Name] = true
 		}
 	}
-	s := open(t, libc)
+	s := openSymbolizer(t, libc)
 	if len(names) < 1000 {
 		t.Fatalf("libc exports %d functions", len(names))
 	}
@@ -229,11 +228,11 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// TestConcurrent asks from several goroutines at once; the race detector looks.
+// TestConcurrent looks up addresses from several goroutines at once, for the race detector.
 func TestConcurrent(t *testing.T) {
 	file := compile(t, "symbols.c", "gcc", "-g", "-O1")
-	s := open(t, file)
-	pcs := text(t, file, 50)
+	s := openSymbolizer(t, file)
+	pcs := codeAddresses(t, file, 50)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -250,7 +249,7 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if f, err := s.Code(address(t, file, "main")); err != nil || f[0].Function != "main" || f[0].Line == 0 {
+	if f, err := s.Code(addressOf(t, file, "main")); err != nil || f[0].Function != "main" || f[0].Line == 0 {
 		t.Errorf("main: %+v, %v", f, err)
 	}
 }

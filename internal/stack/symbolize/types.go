@@ -19,23 +19,21 @@ const (
 	maxSize = 1 << 40
 )
 
-// lockTypes are the types that people know by name of what threads wait for; what is in them is the
-// library's.
+// lockTypes are the well-known types of locks; their members are internal to the library.
 var lockTypes = map[string]bool{
 	"omp_lock_t": true, "omp_nest_lock_t": true, "kmp_critical_name": true, "pthread_mutex_t": true,
 	"pthread_cond_t": true, "pthread_rwlock_t": true, "pthread_barrier_t": true, "sem_t": true,
 }
 
-// language is how a compilation unit writes the parts of variables, and what its
-// compiler leaves out.
+// language is a unit's notation for parts of variables, and the attributes that its compiler omits.
 type language struct {
 	fortran bool
-	// unbound tells that an array without a lower bound may have any: flang does
-	// not write bounds other than 1 down.
+	// unbound means that an array without a lower bound may have any: flang does not record bounds
+	// other than 1.
 	unbound bool
 }
 
-// languageOf tells the language of a compilation unit.
+// languageOf returns the language of a compilation unit.
 func languageOf(unit *dwarf.Entry) language {
 	l := language{}
 	switch n, _ := unit.Val(dwarf.AttrLanguage).(int64); n {
@@ -47,21 +45,20 @@ func languageOf(unit *dwarf.Entry) language {
 	return l
 }
 
-// part is what lies at some distance into a value.
+// part is the data at some offset in a value.
 type part struct {
-	path string // behind the name of the value: [1].lock, (3)%lock
+	path string // suffix of the value's name: [1].lock, (3)%lock
 	lock bool   // its type is one of lockTypes
 }
 
-// types reads types of a module's debug information, as a compilation unit in lang
-// means them.
+// types reads types of a module's debug information in the notation of lang.
 type types struct {
 	data *dwarf.Data
 	lang language
 }
 
-// entry reads the entry at off and what is in it.
-func (ts types) entry(off dwarf.Offset) (e *dwarf.Entry, in []*dwarf.Entry) {
+// readEntry reads the entry at off and its children.
+func (ts types) readEntry(off dwarf.Offset) (e *dwarf.Entry, in []*dwarf.Entry) {
 	r := ts.data.Reader()
 	r.Seek(off)
 	e, err := r.Next()
@@ -79,17 +76,17 @@ func (ts types) entry(off dwarf.Offset) (e *dwarf.Entry, in []*dwarf.Entry) {
 	return e, in
 }
 
-// typeOf is the offset of the type of e, 0 if it has none.
+// typeOf returns the offset of the type of e; 0 if it has none.
 func typeOf(e *dwarf.Entry) dwarf.Offset {
 	off, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
 	return off
 }
 
-// plain is a type without the names and qualifiers around it; lock reports whether
-// one of the names is that of a lock. It is nil if it is not known.
-func (ts types) plain(off dwarf.Offset) (e *dwarf.Entry, in []*dwarf.Entry, lock bool) {
+// resolvePlain returns a type without typedefs and qualifiers; lock reports whether one of the names is
+// that of a lock. It returns nil if the type is unknown.
+func (ts types) resolvePlain(off dwarf.Offset) (e *dwarf.Entry, in []*dwarf.Entry, lock bool) {
 	for range maxTypeDepth {
-		if e, in = ts.entry(off); e == nil {
+		if e, in = ts.readEntry(off); e == nil {
 			return nil, nil, false
 		}
 		switch e.Tag {
@@ -107,11 +104,11 @@ func (ts types) plain(off dwarf.Offset) (e *dwarf.Entry, in []*dwarf.Entry, lock
 	return nil, nil, false
 }
 
-// size is the size of a type in bytes; not ok if it is not fixed.
-func (ts types) size(off dwarf.Offset) (n uint64, ok bool) { return ts.sizeOf(off, 0) }
+// sizeInBytes returns the size of a type in bytes; false if it is not fixed.
+func (ts types) sizeInBytes(off dwarf.Offset) (n uint64, ok bool) { return ts.sizeOf(off, 0) }
 
 func (ts types) sizeOf(off dwarf.Offset, depth int) (n uint64, ok bool) {
-	e, in, _ := ts.plain(off)
+	e, in, _ := ts.resolvePlain(off)
 	if e == nil || depth > maxTypeDepth {
 		return 0, false
 	}
@@ -123,7 +120,7 @@ func (ts types) sizeOf(off dwarf.Offset, depth int) (n uint64, ok bool) {
 		return 8, true
 	case dwarf.TagArrayType:
 		n, ok = ts.sizeOf(typeOf(e), depth+1)
-		for _, d := range ts.dimensions(in) {
+		for _, d := range ts.dimensionsOf(in) {
 			if d.count < 1 || n > maxSize/uint64(d.count) {
 				return 0, false
 			}
@@ -134,9 +131,9 @@ func (ts types) sizeOf(off dwarf.Offset, depth int) (n uint64, ok bool) {
 	return 0, false
 }
 
-// signed reports whether a type is that of integers with a sign.
-func (ts types) signed(off dwarf.Offset) bool {
-	e, _, _ := ts.plain(off)
+// isSigned reports whether a type is a signed integer type.
+func (ts types) isSigned(off dwarf.Offset) bool {
+	e, _, _ := ts.resolvePlain(off)
 	if e == nil {
 		return false
 	}
@@ -145,15 +142,15 @@ func (ts types) signed(off dwarf.Offset) bool {
 	return encoding == signed
 }
 
-// dimension is one of an array.
+// dimension is a dimension of an array.
 type dimension struct {
 	low   int64
-	count int64 // 0 if it is not known
+	count int64 // 0 if unknown
 	bound bool  // low is known
 }
 
-// dimensions are those that the entries in an array's entry tell, in their order.
-func (ts types) dimensions(in []*dwarf.Entry) []dimension {
+// dimensionsOf returns the dimensions in an array's entry, in order.
+func (ts types) dimensionsOf(in []*dwarf.Entry) []dimension {
 	var out []dimension
 	for _, e := range in {
 		if e.Tag != dwarf.TagSubrangeType || len(out) == maxDimensions {
@@ -176,10 +173,10 @@ func (ts types) dimensions(in []*dwarf.Entry) []dimension {
 	return out
 }
 
-// at names what lies n bytes into a value of the type at off. Unions, and values
-// within plain ones, have no one name.
-func (ts types) at(off dwarf.Offset, n uint64, depth int) (part, bool) {
-	e, in, lock := ts.plain(off)
+// partAt returns the part of a value of the type at off that is n bytes after its start. Parts of
+// unions, and of plain values, have no unique name.
+func (ts types) partAt(off dwarf.Offset, n uint64, depth int) (part, bool) {
+	e, in, lock := ts.resolvePlain(off)
 	switch {
 	case e == nil || depth > maxTypeDepth:
 		return part{}, false
@@ -193,17 +190,17 @@ func (ts types) at(off dwarf.Offset, n uint64, depth int) (part, bool) {
 	return part{}, n == 0 && e.Tag != dwarf.TagUnionType
 }
 
-// memberAt names what lies n bytes into a structure with the given members.
+// memberAt returns the part of a structure that is n bytes after its start.
 func (ts types) memberAt(in []*dwarf.Entry, n uint64, depth int) (part, bool) {
 	for _, f := range in {
 		at, ok := f.Val(dwarf.AttrDataMemberLoc).(int64)
 		if f.Tag != dwarf.TagMember && f.Tag != dwarf.TagInheritance || !ok || at < 0 || n < uint64(at) {
 			continue
 		}
-		if size, ok := ts.size(typeOf(f)); !ok || n-uint64(at) >= size {
+		if size, ok := ts.sizeInBytes(typeOf(f)); !ok || n-uint64(at) >= size {
 			continue
 		}
-		p, ok := ts.at(typeOf(f), n-uint64(at), depth+1)
+		p, ok := ts.partAt(typeOf(f), n-uint64(at), depth+1)
 		if name, _ := f.Val(dwarf.AttrName).(string); name != "" && f.Tag == dwarf.TagMember {
 			p.path = map[bool]string{true: "%", false: "."}[ts.lang.fortran] + name + p.path
 		}
@@ -212,30 +209,30 @@ func (ts types) memberAt(in []*dwarf.Entry, n uint64, depth int) (part, bool) {
 	return part{}, false
 }
 
-// elementAt names what lies n bytes into an array.
+// elementAt returns the part of an array that is n bytes after its start.
 func (ts types) elementAt(e *dwarf.Entry, in []*dwarf.Entry, n uint64, depth int) (part, bool) {
-	size, ok := ts.size(typeOf(e))
-	dims := ts.dimensions(in)
-	if !ok || strided(e) || len(dims) == 0 {
+	size, ok := ts.sizeInBytes(typeOf(e))
+	dims := ts.dimensionsOf(in)
+	if !ok || isStrided(e) || len(dims) == 0 {
 		return part{}, false
 	}
-	index, ok := subscripts(dims, n/size, ts.lang)
+	index, ok := formatSubscripts(dims, n/size, ts.lang)
 	if !ok {
 		return part{}, false
 	}
-	p, ok := ts.at(typeOf(e), n%size, depth+1)
+	p, ok := ts.partAt(typeOf(e), n%size, depth+1)
 	p.path = index + p.path
 	return p, ok
 }
 
-// strided reports whether the elements of an array need not lie side by side where it is.
-func strided(e *dwarf.Entry) bool {
+// isStrided reports whether the elements of an array may have gaps between them.
+func isStrided(e *dwarf.Entry) bool {
 	return e.Val(dwarf.AttrStrideSize) != nil || e.Val(dwarf.AttrStride) != nil || e.Val(dwarf.AttrDataLocation) != nil
 }
 
-// subscripts are those of element number i of an array: in Fortran the first
-// changes fastest, else the last.
-func subscripts(dims []dimension, i uint64, lang language) (string, bool) {
+// formatSubscripts formats the subscripts of element number i of an array: in Fortran the first changes
+// fastest, otherwise the last.
+func formatSubscripts(dims []dimension, i uint64, lang language) (string, bool) {
 	order := slices.Clone(dims)
 	if !lang.fortran {
 		slices.Reverse(order)

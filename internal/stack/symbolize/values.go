@@ -11,7 +11,7 @@ const (
 	maxValues = 4000
 	// maxElements bounds the elements of an array that are read.
 	maxElements = 100
-	// maxValueDepth bounds parts of parts; maxPointers bounds how often a pointer is followed.
+	// maxValueDepth bounds nested parts; maxPointers bounds the pointers followed in sequence.
 	maxValueDepth   = 8
 	maxPointerDepth = 2
 	// maxString bounds the characters of a string.
@@ -22,15 +22,15 @@ const (
 type Value struct {
 	Name string
 	Type string
-	// Text is the value for people; empty for one that only has parts.
+	// Text is the displayed value; empty for a value that only has parts.
 	Text string
-	// Address is where it lies; 0 if it is in a register or nowhere.
+	// Address is the value's address; 0 if it is in a register or nowhere.
 	Address uint64
-	// Argument tells that it is one of the function's parameters.
+	// Argument means that it is one of the function's parameters.
 	Argument bool
-	// Missing says why it has no value; empty if it has.
+	// Missing explains why there is no value; empty if there is one.
 	Missing string
-	// Parts are members, elements, or what a pointer points to; Cut tells that there are more.
+	// Parts are members, elements, or the target of a pointer; Cut means that there are more.
 	Parts []Value
 	Cut   bool
 }
@@ -44,11 +44,11 @@ const (
 	missingShape     = "an array whose bounds are kept at run time"
 )
 
-// Values are the variables of the functions of a frame, as debug information tells them:
-// those of the function itself first, then of each function that is inlined there, the
-// innermost last. read reads memory of the target.
+// Values returns the variables of the functions of a frame, from debug information: those of the
+// function itself first, then of each function that is inlined there, the innermost last. read
+// reads memory of the target.
 func (s *Symbolizer) Values(f Activation, read func(addr uint64, p []byte) error) (out [][]Value) {
-	s.walkLocals(f, (*module).information, func(l *locals) {
+	s.walkLocals(f, (*module).variableInfo, func(l *locals) {
 		l.word = func(addr uint64) (uint64, bool) {
 			var b [8]byte
 			err := read(addr, b[:])
@@ -59,7 +59,7 @@ func (s *Symbolizer) Values(f Activation, read func(addr uint64, p []byte) error
 			for len(out) <= in.inlined {
 				out = append(out, nil)
 			}
-			if v, ok := l.value(e, &d); ok {
+			if v, ok := l.makeValue(e, &d); ok {
 				out[in.inlined] = append(out[in.inlined], v)
 			}
 		}
@@ -67,9 +67,9 @@ func (s *Symbolizer) Values(f Activation, read func(addr uint64, p []byte) error
 	return out
 }
 
-// value is the variable e; not ok for what only the compiler knows.
-func (l *locals) value(e *dwarf.Entry, d *decoder) (Value, bool) {
-	name, typ := l.vs.named(e)
+// makeValue returns the value of variable e; false for compiler-internal variables.
+func (l *locals) makeValue(e *dwarf.Entry, d *decoder) (Value, bool) {
+	name, typ := l.vs.nameAndType(e)
 	artificial, _ := e.Val(dwarf.AttrArtificial).(bool)
 	if name == "" || artificial && name != "this" || name[0] == '.' {
 		return Value{}, false
@@ -91,7 +91,7 @@ func (l *locals) value(e *dwarf.Entry, d *decoder) (Value, bool) {
 		v.Missing = missingOptimized
 		return v, true
 	}
-	if at, ok := l.vs.fixed(loc, newUnit(l.unit)); ok {
+	if at, ok := l.vs.fixedAddress(loc, newUnit(l.unit)); ok {
 		d.fill(&v, typ, place{addr: at + l.bias}, 0, 0)
 		return v, true
 	}
@@ -107,14 +107,14 @@ func (l *locals) value(e *dwarf.Entry, d *decoder) (Value, bool) {
 	return v, true
 }
 
-// place is where a value is: at an address, or, if there are data, in a register.
+// place is the location of a value: an address or, with data, a register.
 type place struct {
 	addr uint64
 	data []byte
 }
 
-// from is the place n bytes on.
-func (p place) from(n uint64) place {
+// advance returns the place n bytes later.
+func (p place) advance(n uint64) place {
 	if p.data == nil {
 		return place{addr: p.addr + n}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// TestDamagedValues reads variables by debug information of which bytes are damaged, out of
-// memory that is anything: there are at most so many values, and nothing panics.
+// TestDamagedValues reads variables with damaged debug information from arbitrary memory. The
+// number of values is bounded, and nothing panics.
 func TestDamagedValues(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	read := func(_ uint64, p []byte) error {
@@ -21,13 +21,13 @@ func TestDamagedValues(t *testing.T) {
 		return nil
 	}
 	file := compile(t, "small.cc", "g++", "-g", "-O0")
-	m := load(t, file, bias)
+	m := loadModule(t, file, bias)
 	good, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	frame := Activation{
-		PC: address(t, file, "_Z4walkPKii") + 12, CFA: 0x7ffc0000,
+		PC: addressOf(t, file, "_Z4walkPKii") + 12, CFA: 0x7ffc0000,
 		Register: func(n int) (uint64, bool) { return uint64(n) << 12, true },
 	}
 	found := 0
@@ -36,7 +36,7 @@ func TestDamagedValues(t *testing.T) {
 		defer s.Close()
 		n := 0
 		for _, list := range s.Values(frame, read) {
-			n += count(list)
+			n += countValues(list)
 		}
 		found = max(found, n)
 		if n > 2*maxValues {
@@ -60,16 +60,16 @@ func TestDamagedValues(t *testing.T) {
 	}
 }
 
-// count counts values with all their parts.
-func count(list []Value) int {
+// countValues returns the number of values with all their parts.
+func countValues(list []Value) int {
 	n := len(list)
 	for _, v := range list {
-		n += count(v.Parts)
+		n += countValues(v.Parts)
 	}
 	return n
 }
 
-// TestPlainText holds the texts of plain values.
+// TestPlainText checks the texts of plain values.
 func TestPlainText(t *testing.T) {
 	for _, c := range []struct {
 		bytes    []byte
@@ -87,10 +87,10 @@ func TestPlainText(t *testing.T) {
 			t.Errorf("% x in encoding %d is %q, want %q", c.bytes, c.encoding, got, c.want)
 		}
 	}
-	if got := quoted([]byte("ab\"\n\x00c")); got != `"ab\"\n"` {
+	if got := quoteText([]byte("ab\"\n\x00c")); got != `"ab\"\n"` {
 		t.Errorf("quoted: %s", got)
 	}
-	if long := quoted(bytes.Repeat([]byte{'x'}, maxString)); !strings.HasSuffix(long, "…") {
+	if long := quoteText(bytes.Repeat([]byte{'x'}, maxString)); !strings.HasSuffix(long, "…") {
 		t.Errorf("a long text: %s", long)
 	}
 }

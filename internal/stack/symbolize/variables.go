@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	// maxVariableInfo bounds the debug information that is searched for a
-	// variable, in bytes: reading more takes seconds.
+	// maxVariableInfo bounds the debug information that is searched for a variable, in bytes:
+	// reading more takes seconds.
 	maxVariableInfo = 64 << 20
-	// maxVariableWork bounds the same in entries and attributes. Compilers make fewer of as
-	// much debug information.
+	// maxVariableWork bounds the same in entries and attributes. Compilers make fewer from that
+	// many bytes.
 	maxVariableWork = 64 << 20
 	// maxPointers bounds the pointer variables of one module.
 	maxPointers = 1 << 14
 )
 
-// Variable names the data at addr as the program would: "accts[1].lock", or just
-// the variable; in Fortran "accts(2)%lock". It is not ok if debug information does
-// not tell, or has several names.
-func (s *Symbolizer) Variable(addr uint64) (name string, ok bool) {
-	_ = s.locked(addr, func(m *module, a uint64) (err error) {
+// VariableName names the data at addr in the program's notation: "accts[1].lock", or just the variable;
+// in Fortran "accts(2)%lock". ok is false without the debug information, or if there are several
+// names.
+func (s *Symbolizer) VariableName(addr uint64) (name string, ok bool) {
+	_ = s.withModule(addr, func(m *module, a uint64) (err error) {
 		defer elfx.Recover("variables", &err)
 		name, ok = m.variableAt(a)
 		return nil
@@ -44,12 +44,12 @@ func (m *module) variableAt(a uint64) (name string, ok bool) {
 		return "", false
 	}
 	for v := range m.variablesIn(sym) {
-		ts := m.vars.types(v.lang)
-		size, sized := ts.size(v.typ)
+		ts := m.vars.typesIn(v.lang)
+		size, sized := ts.sizeInBytes(v.typ)
 		if !sized || a < v.addr || a-v.addr >= size {
 			continue
 		}
-		p, named := ts.at(v.typ, a-v.addr, 0)
+		p, named := ts.partAt(v.typ, a-v.addr, 0)
 		if !named || ok && name != v.name+p.path {
 			return "", false
 		}
@@ -58,15 +58,14 @@ func (m *module) variableAt(a uint64) (name string, ok bool) {
 	return name, ok
 }
 
-// Pointee names the lock that lies off bytes behind where the pointer variable at
-// addr leads to: "table[1].fork". It is not ok if debug information does not tell
-// that there is a lock.
-func (s *Symbolizer) Pointee(addr, off uint64) (name string, ok bool) {
-	_ = s.locked(addr, func(m *module, a uint64) (err error) {
+// PointeeName names the lock that is off bytes after the target of the pointer variable at addr:
+// "table[1].fork". ok is false if debug information has no lock there.
+func (s *Symbolizer) PointeeName(addr, off uint64) (name string, ok bool) {
+	_ = s.withModule(addr, func(m *module, a uint64) (err error) {
 		defer elfx.Recover("variables", &err)
 		if sym, found := m.dataSymbolAt(a); found && sym.low == a {
 			for v := range m.variablesIn(sym) {
-				if name, ok = m.vars.pointee(v, off); ok {
+				if name, ok = m.vars.pointeeName(v, off); ok {
 					break
 				}
 			}
@@ -76,27 +75,26 @@ func (s *Symbolizer) Pointee(addr, off uint64) (name string, ok bool) {
 	return name, ok
 }
 
-// pointee names the lock that lies off bytes behind where a pointer leads to.
-func (vs *variables) pointee(v variable, off uint64) (name string, ok bool) {
-	ts := vs.types(v.lang)
-	p, _, _ := ts.plain(v.typ)
+// pointeeName names the lock that is off bytes after the target of a pointer.
+func (vs *variables) pointeeName(v variable, off uint64) (name string, ok bool) {
+	ts := vs.typesIn(v.lang)
+	p, _, _ := ts.resolvePlain(v.typ)
 	if p == nil || p.Tag != dwarf.TagPointerType || typeOf(p) == 0 {
 		return "", false
 	}
-	size, ok := ts.size(typeOf(p))
+	size, ok := ts.sizeInBytes(typeOf(p))
 	if !ok {
 		return "", false
 	}
-	at, ok := ts.at(typeOf(p), off%size, 0)
+	at, ok := ts.partAt(typeOf(p), off%size, 0)
 	return fmt.Sprintf("%s[%d]%s", v.name, off/size, at.path), ok && at.lock
 }
 
-// Pointers lists the addresses of the variables of a module that may be pointers, by
-// their size.
+// Pointers returns the addresses of the variables of a module that may be pointers, by their size.
 func (s *Symbolizer) Pointers(mod *callbacks.Module) []uint64 {
 	var out []uint64
-	_ = s.locked(mod.Low.Offset, func(m *module, _ uint64) error {
-		f := m.elf()
+	_ = s.withModule(mod.Low.Offset, func(m *module, _ uint64) error {
+		f := m.ownFile()
 		if f == nil {
 			return nil
 		}
@@ -121,24 +119,23 @@ type variable struct {
 	member bool // of a common block, which is one symbol
 }
 
-// variables are the static variables of a module, and what else its debug
-// information tells of variables.
+// variables are the static variables of a module, and the debug information for other variables.
 type variables struct {
-	data           *dwarf.Data // nil if there is none
+	data           *dwarf.Data // may be nil
 	addrs          []byte      // .debug_addr
 	locs, loclists []byte      // .debug_loc, .debug_loclists
-	listed         bool        // list is there
+	listed         bool        // list is filled in
 	list           []variable  // by address
-	split          string      // a file that has the variables of a unit, in place of this one
+	split          string      // the split file with the variables of a unit
 	bodies         map[dwarf.Offset]*body
 	kept           int // entries of bodies
 }
 
-// types reads the types of units in lang.
-func (vs *variables) types(lang language) types { return types{vs.data, lang} }
+// typesIn returns the types of units in lang.
+func (vs *variables) typesIn(lang language) types { return types{vs.data, lang} }
 
-// variablesIn lists the variables that a symbol stands for: one, or the members of
-// a common block. What has another size than the symbol is not its variable.
+// variablesIn returns the variables of a symbol: one, or the members of a common block. A variable
+// of another size is not the symbol's.
 func (m *module) variablesIn(sym *symbol) func(yield func(variable) bool) {
 	return func(yield func(variable) bool) {
 		list := m.variables().list
@@ -149,7 +146,7 @@ func (m *module) variablesIn(sym *symbol) func(yield func(variable) bool) {
 			if !v.member && v.addr != sym.low {
 				continue
 			}
-			if size, ok := m.vars.types(v.lang).size(v.typ); sym.sized && ok &&
+			if size, ok := m.vars.typesIn(v.lang).sizeInBytes(v.typ); sym.sized && ok &&
 				(size > sym.high-v.addr || !v.member && size != sym.high-sym.low) {
 				continue
 			}
@@ -160,10 +157,10 @@ func (m *module) variablesIn(sym *symbol) func(yield func(variable) bool) {
 	}
 }
 
-// variables reads the static variables of the module's debug information, those in
-// functions too, at most once.
+// variables reads the static variables of the module's debug information, including those in
+// functions, at most once.
 func (m *module) variables() *variables {
-	vs := m.information()
+	vs := m.variableInfo()
 	if vs.data == nil || vs.listed {
 		return vs
 	}
@@ -173,13 +170,13 @@ func (m *module) variables() *variables {
 	return vs
 }
 
-// information is what is needed to read the module's variables.
-func (m *module) information() *variables {
+// variableInfo returns the sections that are needed to read the module's variables.
+func (m *module) variableInfo() *variables {
 	if m.vars != nil {
 		return m.vars
 	}
 	m.vars = &variables{}
-	file := m.elf()
+	file := m.ownFile()
 	if file == nil || !hasSection(file, ".debug_info") {
 		file = m.debugFile(false)
 	}
@@ -205,7 +202,7 @@ func (m *module) information() *variables {
 func (vs *variables) read(l *budget.Ledger) (err error) {
 	defer elfx.Recover("variables", &err)
 	r := vs.data.Reader()
-	var unit unitOf
+	var unit unitInfo
 	work := 0
 	for common := false; ; {
 		e, err := nextEntry(r, &work)
@@ -215,14 +212,14 @@ func (vs *variables) read(l *budget.Ledger) (err error) {
 		switch e.Tag {
 		case dwarf.TagCompileUnit, dwarf.TagSkeletonUnit:
 			unit = newUnit(e)
-			vs.split = cmp.Or(vs.split, splitOff(e))
+			vs.split = cmp.Or(vs.split, splitFileName(e))
 		case dwarf.TagVariable:
-			if err := vs.add(e, unit, common, l); err != nil {
+			if err := vs.addVariable(e, unit, common, l); err != nil {
 				return err
 			}
 		case dwarf.TagCommonDwarfBlock:
 			common = e.Children
-			continue // its members are behind it
+			continue // its members follow
 		case dwarf.TagSubprogram, dwarf.TagLexDwarfBlock, dwarf.TagNamespace, dwarf.TagModule:
 		case 0:
 			common = false
@@ -246,7 +243,7 @@ func nextEntry(r *dwarf.Reader, work *int) (*dwarf.Entry, error) {
 	return e, err
 }
 
-// skipChildren goes behind the children of e.
+// skipChildren skips the children of e.
 func skipChildren(r *dwarf.Reader, e *dwarf.Entry, work *int) error {
 	if !e.Children {
 		return nil
@@ -269,23 +266,23 @@ func skipChildren(r *dwarf.Reader, e *dwarf.Entry, work *int) error {
 	return nil
 }
 
-// unitOf is what the entries of a compilation unit have in common.
-type unitOf struct {
+// unitInfo is the common data of a compilation unit's entries.
+type unitInfo struct {
 	language
 	addrBase int64 // of its part of .debug_addr
 }
 
-func newUnit(e *dwarf.Entry) unitOf {
+func newUnit(e *dwarf.Entry) unitInfo {
 	base, _ := e.Val(dwarf.AttrAddrBase).(int64)
-	return unitOf{languageOf(e), base}
+	return unitInfo{languageOf(e), base}
 }
 
-// attrGNUDwoName is what DW_AT_dwo_name was before DWARF 5.
+// attrGNUDwoName is DW_AT_dwo_name before DWARF 5.
 const attrGNUDwoName = 0x2130
 
-// splitOff names the file into which the compiler put all of a unit but its lines (-gsplit-dwarf); empty if there
-// is none.
-func splitOff(unit *dwarf.Entry) string {
+// splitFileName returns the file into which the compiler put all of a unit except its lines
+// (-gsplit-dwarf); "" if there is none.
+func splitFileName(unit *dwarf.Entry) string {
 	name, _ := unit.Val(dwarf.AttrDwoName).(string)
 	if name == "" {
 		name, _ = unit.Val(attrGNUDwoName).(string)
@@ -293,14 +290,14 @@ func splitOff(unit *dwarf.Entry) string {
 	return name
 }
 
-// add takes a variable that has a fixed place.
-func (vs *variables) add(e *dwarf.Entry, unit unitOf, common bool, l *budget.Ledger) error {
+// addVariable adds a variable with a fixed address.
+func (vs *variables) addVariable(e *dwarf.Entry, unit unitInfo, common bool, l *budget.Ledger) error {
 	loc, _ := e.Val(dwarf.AttrLocation).([]byte)
-	addr, ok := vs.fixed(loc, unit)
+	addr, ok := vs.fixedAddress(loc, unit)
 	if !ok {
 		return nil
 	}
-	if name, typ := vs.named(e); name != "" && typ != 0 {
+	if name, typ := vs.nameAndType(e); name != "" && typ != 0 {
 		if err := l.Take("variables", uint64(len(name))+2*uint64(unsafe.Sizeof(variable{}))); err != nil {
 			return err
 		}
@@ -309,9 +306,9 @@ func (vs *variables) add(e *dwarf.Entry, unit unitOf, common bool, l *budget.Led
 	return nil
 }
 
-// named is the name and the type of a variable, which a declaration may have that
-// it completes.
-func (vs *variables) named(e *dwarf.Entry) (name string, typ dwarf.Offset) {
+// nameAndType returns the name and the type of a variable. They may be in a declaration that the variable
+// completes.
+func (vs *variables) nameAndType(e *dwarf.Entry) (name string, typ dwarf.Offset) {
 	for range maxTypeDepth {
 		if s, _ := e.Val(dwarf.AttrName).(string); name == "" {
 			name = s
@@ -321,14 +318,14 @@ func (vs *variables) named(e *dwarf.Entry) (name string, typ dwarf.Offset) {
 		if !ok || name != "" && typ != 0 {
 			break
 		}
-		if e, _ = vs.types(language{}).entry(off); e == nil {
+		if e, _ = vs.typesIn(language{}).readEntry(off); e == nil {
 			break
 		}
 	}
 	return name, typ
 }
 
-// originOf is the entry that e completes, or is a copy of.
+// originOf returns the entry that e completes, or is a copy of.
 func originOf(e *dwarf.Entry) (off dwarf.Offset, ok bool) {
 	if off, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset); !ok {
 		off, ok = e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
@@ -336,14 +333,14 @@ func originOf(e *dwarf.Entry) (off dwarf.Offset, ok bool) {
 	return off, ok
 }
 
-// Operations of location expressions of variables with a fixed place.
+// Operations of location expressions of variables with a fixed address.
 const (
 	opAddr, opAddrx = 0x03, 0xa1
 	opPlusConst     = 0x23
 )
 
-// fixed is the address that a location expression gives everywhere.
-func (vs *variables) fixed(loc []byte, unit unitOf) (addr uint64, ok bool) {
+// fixedAddress returns the address that a location expression gives at every pc.
+func (vs *variables) fixedAddress(loc []byte, unit unitInfo) (addr uint64, ok bool) {
 	if len(loc) < 2 {
 		return 0, false
 	}
@@ -355,7 +352,7 @@ func (vs *variables) fixed(loc []byte, unit unitOf) (addr uint64, ok bool) {
 		addr, loc = binary.LittleEndian.Uint64(rest), rest[8:]
 	case opAddrx: // the number of an address in a table
 		i, n := binary.Uvarint(rest)
-		if addr, ok = vs.address(unit, i); n < 1 || !ok {
+		if addr, ok = vs.indexedAddress(unit, i); n < 1 || !ok {
 			return 0, false
 		}
 		loc = rest[n:]
@@ -372,9 +369,9 @@ func (vs *variables) fixed(loc []byte, unit unitOf) (addr uint64, ok bool) {
 	return addr, len(loc) == 0
 }
 
-// address is number i of a unit's addresses in .debug_addr.
-func (vs *variables) address(unit unitOf, i uint64) (addr uint64, ok bool) {
-	at := cut(vs.addrs, uint64(unit.addrBase)+8*i)
+// indexedAddress returns number i of a unit's addresses in .debug_addr.
+func (vs *variables) indexedAddress(unit unitInfo, i uint64) (addr uint64, ok bool) {
+	at := sliceFrom(vs.addrs, uint64(unit.addrBase)+8*i)
 	if i > maxTable || len(at) < 8 {
 		return 0, false
 	}

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Warnings say what debug information was missing where source lines were asked
-// for, and what was found and left out, with the fix. Each is given once,
-// however often it was met; modules that lack the same share one.
+// Warnings returns texts on missing debug information where source lines were requested, and on
+// files that were found but not used, each with the fix. Each is given once; modules that lack the
+// same share one.
 func (s *Symbolizer) Warnings() []string {
 	var list, missing []string
 	for _, m := range s.modules {
 		m.mu.Lock()
 		list = append(list, m.notes...)
-		if err := m.damage(); err != nil {
+		if err := m.damageError(); err != nil {
 			list = append(list, fmt.Sprintf("%s: %v: some functions and lines are missing; build or install it again",
 				m.mod.Path, err))
 		}
@@ -25,7 +25,7 @@ func (s *Symbolizer) Warnings() []string {
 				path.Base(m.vars.split)))
 		}
 		switch {
-		// The kernel's own library has no debug information anywhere.
+		// The kernel's vdso has no debug information anywhere.
 		case !m.wantLines || m.dwarfData() != nil || m.mod.Path == "[vdso]":
 		case m.fileErr != nil:
 			list = append(list, fmt.Sprintf("%s: no functions and lines: %v", m.mod.Path, m.fileErr))
@@ -46,7 +46,7 @@ func (s *Symbolizer) Warnings() []string {
 	return slices.Compact(list)
 }
 
-// advice is what else helps than debug packages.
+// advice returns help other than debug packages.
 func (s *servers) advice() string {
 	if len(s.URLs) > 0 {
 		return ""

@@ -197,7 +197,7 @@ func (c *Core) read(opts Options) error {
 		return err
 	}
 	img := fileImage{c.file, st.Size()}
-	f, err := elfx.OpenWithin(c.memory, img)
+	f, err := elfx.OpenWithMemory(c.memory, img)
 	if err != nil {
 		return c.refuse(img, err)
 	}

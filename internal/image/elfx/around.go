@@ -9,66 +9,65 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 )
 
-// maxAround is how many symbols may cover one address, or begin where one does: the C
-// library has a handful of names for some functions.
+// maxAround bounds the symbols that cover one address, or start at its symbol's start: the C
+// library has several names for some functions.
 const maxAround = 64
 
-// maxPassed is how many symbols are passed on the way to those: of a damaged table, one that
-// claims to cover all may lie far before an address.
+// maxPassed bounds the symbols that are skipped in that search: in a damaged table, one that claims
+// to cover everything may start far before an address.
 const maxPassed = 1 << 12
 
-// DynamicAround returns those of the dynamic symbols that keep takes among which the one
-// that an address belongs to is: all that begin where one begins that covers it, and all
-// that begin last at or before it. It sorts where symbols begin, once, and decodes no others:
-// a large program has a million. Keep is asked about a symbol without its name first. It is
-// not ok if there are more than a few.
+// DynamicAround returns the dynamic symbols, of those that keep accepts, among which the symbol of
+// an address is: all that start with one that covers it, and all that start last at or before it.
+// It sorts the starts of symbols once, and decodes no others: a large program has a million. It
+// first calls keep for a symbol without its name. ok is false if there are too many.
 func (f *File) DynamicAround(addr uint64, keep func(*Symbol) bool) (list []Symbol, ok bool) {
 	if _, err := f.dynsym(); err != nil {
 		return nil, true
 	}
-	return f.dynamicStarts().around(addr, keep)
+	return f.dynamicStarts().findAround(addr, keep)
 }
 
-// StaticAround is DynamicAround for .symtab. It is not ok if there is none, too.
+// StaticAround is DynamicAround for .symtab. ok is also false without a .symtab.
 func (f *File) StaticAround(addr uint64, keep func(*Symbol) bool) (list []Symbol, ok bool) {
-	return f.staticStarts().around(addr, keep)
+	return f.staticStarts().findAround(addr, keep)
 }
 
-// starts are the entries of a symbol table in the order in which they begin.
-type starts struct {
+// symbolStarts are the entries of a symbol table sorted by start.
+type symbolStarts struct {
 	table   *symbolTable
-	entries []start
+	entries []symbolStart
 }
 
-// start is where an entry begins, and how far those up to it reach.
-type start struct {
+// symbolStart is the start of an entry, with the highest end of the entries up to it.
+type symbolStart struct {
 	low, reach uint64
 	entry      uint32
 }
 
-// sortStarts sorts a table; nil if there is none, or no memory for it.
-func sortStarts(l *budget.Ledger, find func() (*symbolTable, error)) *starts {
+// sortStarts sorts a table; it returns nil without a table, or without memory for it.
+func sortStarts(l *budget.Ledger, find func() (*symbolTable, error)) *symbolStarts {
 	const each = 24
 	t, err := find()
 	if err != nil || t.len() > 1<<31 || l.Take("index of symbols", each*t.len()) != nil {
 		return nil
 	}
-	x := &starts{table: t, entries: make([]start, 0, t.len())}
+	x := &symbolStarts{table: t, entries: make([]symbolStart, 0, t.len())}
 	for i := uint64(1); i < t.len(); i++ {
-		if b := t.raw[i*symSize : (i+1)*symSize]; t.wanted(i) {
+		if b := t.raw[i*symSize : (i+1)*symSize]; t.isWanted(i) {
 			low, size := binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])
-			x.entries = append(x.entries, start{low, max(low, low+size), uint32(i)})
+			x.entries = append(x.entries, symbolStart{low, max(low, low+size), uint32(i)})
 		}
 	}
-	slices.SortFunc(x.entries, func(a, b start) int { return cmp.Compare(a.low, b.low) })
+	slices.SortFunc(x.entries, func(a, b symbolStart) int { return cmp.Compare(a.low, b.low) })
 	for i := 1; i < len(x.entries); i++ {
 		x.entries[i].reach = max(x.entries[i].reach, x.entries[i-1].reach)
 	}
 	return x
 }
 
-// around is DynamicAround.
-func (x *starts) around(addr uint64, keep func(*Symbol) bool) (list []Symbol, ok bool) {
+// findAround implements DynamicAround.
+func (x *symbolStarts) findAround(addr uint64, keep func(*Symbol) bool) (list []Symbol, ok bool) {
 	if x == nil {
 		return nil, false
 	}
@@ -80,17 +79,17 @@ func (x *starts) around(addr uint64, keep func(*Symbol) bool) (list []Symbol, ok
 			return nil, false
 		}
 		e := x.entries[i]
-		if s := x.table.at(uint64(e.entry)); last && addr-e.low >= s.Size || slices.Contains(lows, e.low) {
+		if s := x.table.entryAt(uint64(e.entry)); last && addr-e.low >= s.Size || slices.Contains(lows, e.low) {
 			continue
 		}
-		if _, ok := x.kept(e, keep); ok {
+		if _, ok := x.keepEntry(e, keep); ok {
 			lows, last = append(lows, e.low), true
 		}
 	}
 	for _, low := range lows {
 		i := sort.Search(behind, func(i int) bool { return x.entries[i].low >= low })
 		for ; i < behind && x.entries[i].low == low; i++ {
-			if s, ok := x.kept(x.entries[i], keep); ok {
+			if s, ok := x.keepEntry(x.entries[i], keep); ok {
 				list = append(list, s)
 			}
 			if len(list) > maxAround {
@@ -101,9 +100,9 @@ func (x *starts) around(addr uint64, keep func(*Symbol) bool) (list []Symbol, ok
 	return list, true
 }
 
-// kept is an entry that keep takes.
-func (x *starts) kept(e start, keep func(*Symbol) bool) (Symbol, bool) {
-	s := x.table.at(uint64(e.entry))
+// keepEntry returns the entry's symbol if keep accepts it.
+func (x *symbolStarts) keepEntry(e symbolStart, keep func(*Symbol) bool) (Symbol, bool) {
+	s := x.table.entryAt(uint64(e.entry))
 	if !keep(&s) {
 		return s, false
 	}

@@ -33,14 +33,14 @@ func tableOf(entries []entry) *symbolTable {
 	return t
 }
 
-// function is what the tests keep.
-func function(s *Symbol) bool { return s.Defined() && s.Type == elf.STT_FUNC && s.Name != "x" }
+// isFunction accepts functions, for the tests.
+func isFunction(s *Symbol) bool { return s.Defined() && s.Type == elf.STT_FUNC && s.Name != "x" }
 
-// whole is what is around an address by its definition.
-func whole(t *symbolTable, addr uint64) (names []string) {
+// namesAround returns the names around an address by the definition.
+func namesAround(t *symbolTable, addr uint64) (names []string) {
 	var kept []Symbol
-	for _, s := range t.all() {
-		if s.Name != "" && function(&s) {
+	for _, s := range t.decodeEntries() {
+		if s.Name != "" && isFunction(&s) {
 			kept = append(kept, s)
 		}
 	}
@@ -66,8 +66,8 @@ func whole(t *symbolTable, addr uint64) (names []string) {
 	return names
 }
 
-// TestAround holds what is found around addresses against the definition, in random tables of
-// symbols that are nested, overlap, have no size, no name, or are no functions.
+// TestAround compares the symbols around addresses with the definition, in random tables of symbols
+// that are nested, overlap, have no size, no name, or are not functions.
 func TestAround(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -83,20 +83,20 @@ func TestAround(t *testing.T) {
 		table := tableOf(entries)
 		x := sortStarts(nil, func() (*symbolTable, error) { return table, nil })
 		for addr := range uint64(70) {
-			list, ok := x.around(addr, function)
+			list, ok := x.findAround(addr, isFunction)
 			var names []string
 			for _, s := range list {
 				names = append(names, s.Name)
 			}
 			slices.Sort(names)
-			if want := whole(table, addr); !ok || !slices.Equal(names, want) {
+			if want := namesAround(table, addr); !ok || !slices.Equal(names, want) {
 				t.Fatalf("around %d: %v %v, want %v\n%+v", addr, names, ok, want, entries)
 			}
 		}
 	}
 }
 
-// TestAroundMany: what is not among a few is not found by passing all.
+// TestAroundMany checks that the search stops after a bounded number of symbols.
 func TestAroundMany(t *testing.T) {
 	many := make([]entry, 2*maxPassed)
 	for i := range many {
@@ -108,7 +108,7 @@ func TestAroundMany(t *testing.T) {
 	} {
 		table := tableOf(entries)
 		x := sortStarts(nil, func() (*symbolTable, error) { return table, nil })
-		if list, ok := x.around(uint64(len(entries)), function); ok {
+		if list, ok := x.findAround(uint64(len(entries)), isFunction); ok {
 			t.Errorf("%s: %d symbols", name, len(list))
 		}
 	}

@@ -6,10 +6,9 @@ import (
 	"fmt"
 )
 
-// DWARF opens the debug information of the file, without copying what is
-// mapped. It is ErrNoSection if the file has no .debug_info. Nothing is kept:
-// each call makes a new Data, because those are not safe for concurrent use.
-// Sections of relocatable files (.o) are not relocated.
+// DWARF opens the debug information of the file, without copying mapped bytes. The error is
+// ErrNoSection if the file has no .debug_info. Each call makes a new Data, because a Data is not
+// safe for concurrent use. Sections of relocatable files (.o) are not relocated.
 func (f *File) DWARF() (d *dwarf.Data, err error) {
 	defer Recover("DWARF", &err)
 	if _, _, err := f.Section(".debug_info"); err != nil {
@@ -47,9 +46,9 @@ func (f *File) DWARF() (d *dwarf.Data, err error) {
 	return d, nil
 }
 
-// Recover is deferred by whoever calls the standard library's ELF and DWARF
-// readers on files that may be damaged: it turns their panic into an error
-// that is ErrDamaged. what names the work for the message.
+// Recover turns a panic of the standard library's ELF and DWARF readers into an error that is
+// ErrDamaged. Callers that read files which may be damaged defer it. what names the work for the
+// message.
 func Recover(what string, err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("%w: %s: %v", ErrDamaged, what, r)

@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/binread"
 )
 
-// What the standard library's DWARF reader makes of a unit and of an abbreviation with its
+// Memory that the standard library's DWARF reader takes for a unit and for an abbreviation with its
 // attributes, in bytes.
 const (
 	unitCost   = 256
@@ -19,9 +19,9 @@ const (
 // string as often as it likes.
 const longString = 256 << 10
 
-// checkDWARF refuses what would make the standard library's DWARF reader take memory or
-// time out of proportion to the sections: it reads all unit headers at once, each with its
-// table of abbreviations.
+// checkDWARF refuses sections that would make the standard library's DWARF reader take
+// disproportionate memory or time: it reads all unit headers at once, each with its table of
+// abbreviations.
 func (f *File) checkDWARF(sec map[string][]byte) error {
 	for _, name := range []string{"str", "line_str"} {
 		if err := checkStrings(sec[name]); err != nil {
@@ -63,8 +63,8 @@ func checkStrings(tab []byte) error {
 	return nil
 }
 
-// unitHeader reads the header of a unit: the offset of its abbreviations, and where the
-// next unit begins.
+// unitHeader reads the header of a unit: the offset of its abbreviations, and the offset of the
+// next unit.
 func unitHeader(c *binread.Cursor) (abbrevs uint64, next int, ok bool) {
 	size, wide := uint64(c.U32()), false
 	if size == 0xffffffff {
@@ -85,7 +85,7 @@ func unitHeader(c *binread.Cursor) (abbrevs uint64, next int, ok bool) {
 	return abbrevs, next, !c.Bad && c.Pos <= next
 }
 
-// tableSize is the length of the table of abbreviations at an offset.
+// tableSize returns the length of the table of abbreviations at an offset.
 func tableSize(abbrev []byte, off uint64) int {
 	const implicit = 0x21 // DW_FORM_implicit_const: a number follows
 	if off >= uint64(len(abbrev)) {

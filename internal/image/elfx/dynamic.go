@@ -21,8 +21,7 @@ const (
 // maxStrings bounds a string table that is found without section headers.
 const maxStrings = 1 << 30
 
-// dynamicTable is PT_DYNAMIC. It is empty if there is none, or none that can be
-// read.
+// dynamicTable is PT_DYNAMIC. It is empty if that is missing or cannot be read.
 type dynamicTable struct {
 	entries []elf.Dyn64
 	strtab  []byte
@@ -87,17 +86,17 @@ func (t *dynamicTable) stringsOf(tag elf.DynTag) []string {
 	return list
 }
 
-// name is a name of a library or a version, at an offset of the strings.
-func (t *dynamicTable) name(off uint64) string { return string(cStringMax(t.strtab, off, maxPath)) }
+// name returns the name of a library or a version, at an offset of the strings.
+func (t *dynamicTable) name(off uint64) string { return string(boundedCString(t.strtab, off, maxPath)) }
 
 // Dynamic returns the value of the first entry of PT_DYNAMIC with that tag, as
 // it is in the file, and whether there is one.
 func (f *File) Dynamic(tag elf.DynTag) (uint64, bool) { return f.dynamic().get(tag) }
 
-// Needed are the names of the libraries that the file needs, in order.
+// Needed returns the names of the libraries that the file needs, in order.
 func (f *File) Needed() []string { return f.dynamic().stringsOf(elf.DT_NEEDED) }
 
-// Soname is the name that a library gives itself, empty if it gives none.
+// Soname returns a library's own name; "" if it has none.
 func (f *File) Soname() string {
 	if s := f.dynamic().stringsOf(elf.DT_SONAME); len(s) > 0 {
 		return s[0]
@@ -113,8 +112,8 @@ type Reloc struct {
 	Addend int64
 }
 
-// Relocations are the entries of .rela.plt and then .rela.dyn; without section
-// headers, those that PT_DYNAMIC names.
+// Relocations returns the entries of .rela.plt and then .rela.dyn; without section headers, those
+// that PT_DYNAMIC names.
 func (f *File) Relocations() ([]Reloc, error) {
 	syms, _ := f.dynsym()
 	var list []Reloc

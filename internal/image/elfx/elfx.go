@@ -1,11 +1,9 @@
 // Package elfx reads ELF files that may be damaged.
 //
-// It reads 64-bit little-endian files of the architectures of package
-// callbacks. Every count and size of a file is bounded, a table outside the
-// file is an error and never a panic, and the standard library's DWARF reader,
-// which is not hardened, is kept behind a recover. Files without section
-// headers and files with more than 65,535 program headers (PN_XNUM) are read
-// like any other.
+// It reads 64-bit little-endian files of the architectures of package callbacks. Every count and
+// size of a file is bounded. A table outside the file is an error and never a panic, and panics of
+// the standard library's DWARF reader become errors. Files without section headers and files with
+// more than 65,535 program headers (PN_XNUM) are supported.
 package elfx
 
 import (
@@ -24,17 +22,16 @@ import (
 
 // Errors that opening and reading a file answer with. Test with errors.Is.
 var (
-	// ErrNotELF says that the file does not begin like an ELF file.
+	// ErrNotELF means that the file does not start like an ELF file.
 	ErrNotELF = errors.New("not an ELF file")
-	// ErrClass says that the file is an ELF file of a word size, byte order or
-	// machine that this module does not read; the message names it.
+	// ErrClass means that the file is an ELF file of an unsupported word size, byte order or
+	// machine; the message names it.
 	ErrClass = errors.New("ELF file of an unsupported kind")
-	// ErrTruncated says that a table lies outside the file.
+	// ErrTruncated means that a table is outside the file.
 	ErrTruncated = errors.New("ELF file is truncated")
-	// ErrDamaged says that the content of a table is not possible.
+	// ErrDamaged means that a table has impossible content.
 	ErrDamaged = errors.New("ELF file is damaged")
-	// ErrNoSection says that there is no such section, or that it has no
-	// bytes in the file.
+	// ErrNoSection means that the section is missing, or has no bytes in the file.
 	ErrNoSection = errors.New("no such section")
 )
 
@@ -51,25 +48,24 @@ const (
 // raised to a million by some databases.
 const maxHeaders = 1 << 21
 
-// File is an open ELF file. It is safe for concurrent use; tables are parsed
-// when they are first asked for and kept. A File does not own its image: its
-// slices are valid as long as the image is.
+// File is an open ELF file. It is safe for concurrent use. It parses tables at their first use and
+// caches them. A File does not own its image: its slices are valid as long as the image is.
 type File struct {
 	contents
 	dynamic  func() *dynamicTable
 	dynsym   func() (*symbolTable, error)
 	symtab   func() (*symbolTable, error)
 	index    func() *nameIndex
-	searches atomic.Int32 // of .symtab by name, for names that were not asked for before
+	searches atomic.Int32 // number of searches in .symtab for new names
 	searched sync.Map     // their results: string to searchResult
 
-	staticStarts, dynamicStarts func() *starts
+	staticStarts, dynamicStarts func() *symbolStarts
 
 	mu       sync.Mutex
 	unpacked map[string][]byte // decompressed sections, by name
 }
 
-// contents are the bytes of a file and what its headers say of them.
+// contents are the bytes of a file with its decoded headers.
 type contents struct {
 	img      callbacks.Image
 	memory   *budget.Ledger
@@ -81,14 +77,14 @@ type contents struct {
 	sections []elf.SectionHeader
 }
 
-// Open reads the headers of an ELF file. The error is ErrNotELF, ErrClass,
-// ErrTruncated or ErrDamaged, or the image's own. Section headers that are
-// missing or outside the file are not an error: the file then has none.
-func Open(img callbacks.Image) (*File, error) { return OpenWithin(nil, img) }
+// Open reads the headers of an ELF file. The error is ErrNotELF, ErrClass, ErrTruncated or
+// ErrDamaged, or the image's own. If section headers are missing or outside the file, the file has
+// none; that is no error.
+func Open(img callbacks.Image) (*File, error) { return OpenWithMemory(nil, img) }
 
-// OpenWithin is Open for a file that nobody vouches for: what is taken on its behalf counts
-// for the ledger l, and what that refuses is an error that is budget.ErrMemory.
-func OpenWithin(l *budget.Ledger, img callbacks.Image) (*File, error) {
+// OpenWithMemory is Open for an untrusted file: memory taken for it is charged to the ledger l, and a
+// refusal is an error that is budget.ErrMemory.
+func OpenWithMemory(l *budget.Ledger, img callbacks.Image) (*File, error) {
 	f := &File{contents: contents{img: img, memory: l}, unpacked: map[string][]byte{}}
 	if b, ok := img.(interface{ Bytes() []byte }); ok {
 		f.data = b.Bytes()
@@ -105,35 +101,34 @@ func OpenWithin(l *budget.Ledger, img callbacks.Image) (*File, error) {
 	f.dynsym = sync.OnceValues(f.findDynamicSymbols)
 	f.symtab = sync.OnceValues(f.findSymbols)
 	f.index = sync.OnceValue(f.buildIndex)
-	f.staticStarts = sync.OnceValue(func() *starts { return sortStarts(l, f.symtab) })
-	f.dynamicStarts = sync.OnceValue(func() *starts { return sortStarts(l, f.dynsym) })
+	f.staticStarts = sync.OnceValue(func() *symbolStarts { return sortStarts(l, f.symtab) })
+	f.dynamicStarts = sync.OnceValue(func() *symbolStarts { return sortStarts(l, f.dynsym) })
 	return f, nil
 }
 
-// Type is the kind of file: executable, shared object, core.
+// Type returns the kind of file: executable, shared object, core.
 func (f *File) Type() elf.Type { return f.typ }
 
-// Machine is the instruction set as the file names it.
+// Machine returns the instruction set as the file names it.
 func (f *File) Machine() elf.Machine { return f.machine }
 
-// Arch is the instruction set as this module names it.
+// Arch returns the instruction set as this module names it.
 func (f *File) Arch() callbacks.Arch { return archOf(f.machine) }
 
-// Entry is the virtual address of the entry point, 0 if there is none.
+// Entry returns the virtual address of the entry point; 0 if there is none.
 func (f *File) Entry() uint64 { return f.entry }
 
-// Progs are the program headers in file order. The caller must not change
-// them.
+// Progs returns the program headers in file order. The caller must not change them.
 func (f *File) Progs() []elf.ProgHeader { return f.progs }
 
-// Sections are the section headers in file order, with index 0. They are empty
-// if the file has none. The caller must not change them.
+// Sections returns the section headers in file order, with index 0; none if the file has none. The
+// caller must not change them.
 func (f *File) Sections() []elf.SectionHeader { return f.sections }
 
-// Image is the file's content.
+// Image returns the file's content.
 func (f *File) Image() callbacks.Image { return f.img }
 
-// header is what Open needs of the ELF header.
+// header holds the fields of the ELF header that Open needs.
 type header struct {
 	phoff, shoff         uint64
 	phnum, shnum         uint64
@@ -144,7 +139,7 @@ type header struct {
 
 // readHeader reads and checks the ELF header.
 func (c *contents) readHeader() (*header, error) {
-	ident, err := c.bytesAt(0, min(c.size(), ehdrSize))
+	ident, err := c.bytesAt(0, min(c.fileSize(), ehdrSize))
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +197,7 @@ func (c *contents) resolveNumbers(h *header) error {
 	return nil
 }
 
-// checkIdent refuses what is not a 64-bit little-endian ELF file, and names it.
+// checkIdent refuses files other than 64-bit little-endian ELF files, and names their kind.
 func checkIdent(b []byte) error {
 	if len(b) < elf.EI_NIDENT || string(b[:4]) != elf.ELFMAG {
 		return ErrNotELF
@@ -226,7 +221,7 @@ func checkIdent(b []byte) error {
 	return nil
 }
 
-// archOf is ArchUnknown for all machines that this module does not read.
+// archOf returns the architecture of a machine; ArchUnknown if this module does not support it.
 func archOf(m elf.Machine) callbacks.Arch {
 	switch m {
 	case elf.EM_X86_64:
@@ -237,7 +232,7 @@ func archOf(m elf.Machine) callbacks.Arch {
 	return callbacks.ArchUnknown
 }
 
-// machineName gives "386", "ppc64", "riscv": the name without its prefix.
+// machineName returns the name without its prefix: "386", "ppc64", "riscv".
 func machineName(m elf.Machine) string {
 	return strings.ToLower(strings.TrimPrefix(m.String(), "EM_"))
 }
@@ -250,7 +245,7 @@ func (c *contents) readProgs(h *header) error {
 	if h.phentsize != phdrSize || h.phnum > maxHeaders {
 		return fmt.Errorf("%w: %d program headers of %d bytes", ErrDamaged, h.phnum, h.phentsize)
 	}
-	if h.phnum*phdrSize <= c.size() {
+	if h.phnum*phdrSize <= c.fileSize() {
 		if err := c.memory.Take("program headers", h.phnum*uint64(unsafe.Sizeof(elf.ProgHeader{}))); err != nil {
 			return err
 		}
@@ -272,8 +267,8 @@ func (c *contents) readProgs(h *header) error {
 	return nil
 }
 
-// readSections reads the section headers if they are there in full. A file that
-// was cut keeps its program headers, which is what a target's loader needs.
+// readSections reads the section headers if they are complete. A cut file keeps its program
+// headers, which a target's loader needs.
 func (c *contents) readSections(h *header) {
 	if !h.sectioned || h.shnum == 0 || h.shnum > maxHeaders {
 		return
@@ -302,7 +297,7 @@ func (c *contents) readSections(h *header) {
 		return
 	}
 	for i, off := range names {
-		name := cStringMax(strtab, uint64(off), maxSectionName)
+		name := boundedCString(strtab, uint64(off), maxSectionName)
 		if c.memory.Take("names of sections", uint64(len(name))) != nil {
 			return
 		}

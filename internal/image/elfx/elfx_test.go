@@ -128,7 +128,7 @@ func compareSymbols(t *testing.T, got []Symbol, want []elf.Symbol) {
 	}
 }
 
-// TestWithoutSectionHeaders checks that what the loader sees is enough.
+// TestWithoutSectionHeaders checks that the data of the loader suffices.
 func TestWithoutSectionHeaders(t *testing.T) {
 	path := build(t, "-shared", "-fPIC", "-DLIB", "-Wl,-soname,libp.so.1", "-Wl,--build-id=sha1")
 	full := open(t, path)

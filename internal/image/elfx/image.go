@@ -16,21 +16,21 @@ import (
 // ten thousand bytes exist.
 const maxName = 1 << 16
 
-// maxSectionName bounds the name of a section, in bytes. Compilers that give each function
-// a section of its own write its symbol into the name, which is no name that is asked for;
-// very many headers that share one long name would take memory without bound.
+// maxSectionName bounds the name of a section, in bytes. Compilers that give each function its own
+// section put its symbol into the name, which is never looked up; very many headers that share one
+// long name would take unbounded memory.
 const maxSectionName = 256
 
 // smallCopy is the size up to which copies of a file's parts are not counted, in bytes:
 // they are forgotten soon.
 const smallCopy = 4 << 10
 
-// OpenFile opens a file for reading: a way to open none but some. The zero value opens
-// every one that this process may read.
+// OpenFile opens a file for reading, and can restrict the files that may be opened. The zero value
+// opens every file that this process may read.
 type OpenFile func(name string) (*os.File, error)
 
-// file opens a file. Paths may come from a target: a pipe must not block.
-func (o OpenFile) file(path string) (*os.File, error) {
+// open opens a file. Paths may come from a target: a pipe must not block.
+func (o OpenFile) open(path string) (*os.File, error) {
 	if o == nil {
 		return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 	}
@@ -41,13 +41,13 @@ func (o OpenFile) file(path string) (*os.File, error) {
 // validity of the File and of every slice that it gave.
 func OpenPath(path string) (*File, io.Closer, error) { return OpenFile(nil).Path(nil, path) }
 
-// Path is OpenPath for a file that o opens, and whose memory counts for l (OpenWithin).
+// Path is OpenPath for a file that o opens, and whose memory is charged to l (OpenWithin).
 func (o OpenFile) Path(l *budget.Ledger, path string) (*File, io.Closer, error) {
 	img, closer, err := o.Map(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := OpenWithin(l, img)
+	f, err := OpenWithMemory(l, img)
 	if err != nil {
 		closer.Close()
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
@@ -58,7 +58,7 @@ func (o OpenFile) Path(l *budget.Ledger, path string) (*File, io.Closer, error) 
 // Map maps a regular file read-only. The image has a method Bytes; it is
 // valid until the closer is closed.
 func (o OpenFile) Map(path string) (callbacks.Image, io.Closer, error) {
-	file, err := o.file(path)
+	file, err := o.open(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,10 +87,10 @@ func (o OpenFile) Map(path string) (callbacks.Image, io.Closer, error) {
 // mapped is a file that is mapped into memory.
 type mapped struct{ b []byte }
 
-// Bytes is the whole file. It must not be written to.
+// Bytes returns the whole file. The caller must not write to it.
 func (m *mapped) Bytes() []byte { return m.b }
 
-// Size is the length of the file when it was mapped.
+// Size returns the length of the file when it was mapped.
 func (m *mapped) Size() int64 { return int64(len(m.b)) }
 
 // ReadAt copies a part of the file.
@@ -108,12 +108,12 @@ func (m *mapped) Close() error {
 	return syscall.Munmap(b)
 }
 
-func (c *contents) size() uint64 { return uint64(max(c.img.Size(), 0)) }
+func (c *contents) fileSize() uint64 { return uint64(max(c.img.Size(), 0)) }
 
 // bytesAt returns n bytes of the file, as a part of the mapped file if it is
 // mapped and as a copy if it is not.
 func (c *contents) bytesAt(off, n uint64) ([]byte, error) {
-	if size := c.size(); off > size || n > size-off {
+	if size := c.fileSize(); off > size || n > size-off {
 		return nil, fmt.Errorf("%w: it has %d bytes, offset %#x needs %d more", ErrTruncated, size, off, n)
 	}
 	if c.data != nil {
@@ -175,18 +175,18 @@ func (c *contents) dataFrom(vaddr, limit uint64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.off >= c.size() {
+	if s.off >= c.fileSize() {
 		return nil, fmt.Errorf("%w: segment of address %#x", ErrTruncated, vaddr)
 	}
-	return c.bytesAt(s.off, min(s.size, limit, c.size()-s.off))
+	return c.bytesAt(s.off, min(s.size, limit, c.fileSize()-s.off))
 }
 
 // cString returns the string at off without its terminator; it is empty if off
 // is outside, and ends with the table if the terminator is missing.
-func cString(tab []byte, off uint64) []byte { return cStringMax(tab, off, maxName) }
+func cString(tab []byte, off uint64) []byte { return boundedCString(tab, off, maxName) }
 
-// cStringMax is cString with a bound of its own on the length.
-func cStringMax(tab []byte, off, most uint64) []byte {
+// boundedCString is cString with its own bound on the length.
+func boundedCString(tab []byte, off, most uint64) []byte {
 	if off >= uint64(len(tab)) {
 		return nil
 	}

@@ -30,8 +30,8 @@ func (f *File) Lookup(name string) (Symbol, bool) {
 	return f.LookupStatic(name)
 }
 
-// LookupStatic finds the definition of a symbol in .symtab only. It is the one
-// for files of separate debug information, whose other tables are empty.
+// LookupStatic finds the definition of a symbol in .symtab only. Use it for files of separate debug
+// information, whose other tables are empty.
 func (f *File) LookupStatic(name string) (Symbol, bool) {
 	t, err := f.symtab()
 	if err != nil || name == "" {
@@ -48,15 +48,15 @@ func (f *File) LookupStatic(name string) (Symbol, bool) {
 	return s, found
 }
 
-// searchResult is what a search of all of a .symtab gave.
+// searchResult is the result of a search of a whole .symtab.
 type searchResult struct {
 	symbol Symbol
 	found  bool
 }
 
-// fewSearches are those that take less together than an index does, which takes as much as
-// twenty of them. Most tables are asked for the entry points of runtimes that they do not
-// have, and nothing else: four names, by each reader and in each pass of a look at a process.
+// fewSearches is the number of linear searches before an index is built, which costs as much as
+// twenty. Most tables are searched only for the entry points of runtimes that they do not have:
+// four names, by each reader and in each pass of a look at a process.
 const fewSearches = 8
 
 // LookupDynamic finds the definition of a symbol among the dynamic symbols
@@ -80,19 +80,19 @@ func (f *File) LookupDynamic(name string) (Symbol, bool) {
 // leaves out. Linkers put thread-local variables of -fvisibility=hidden there.
 func (t *symbolTable) locals() uint64 {
 	n := uint64(1)
-	for n < t.len() && t.local(n) {
+	for n < t.len() && t.isLocal(n) {
 		n++
 	}
 	return n
 }
 
-// take makes entry i the best match if it defines name, and if there was none or
-// it is a global symbol with the default version.
-func (t *symbolTable) take(best *Symbol, found *bool, i uint64, name string) {
-	if i >= t.len() || !t.named(i, name) {
+// considerEntry makes entry i the best match if it defines name, and if it is the first match or a global
+// symbol with the default version.
+func (t *symbolTable) considerEntry(best *Symbol, found *bool, i uint64, name string) {
+	if i >= t.len() || !t.hasName(i, name) {
 		return
 	}
-	s := t.at(i)
+	s := t.entryAt(i)
 	if !s.Defined() {
 		return
 	}
@@ -103,8 +103,8 @@ func (t *symbolTable) take(best *Symbol, found *bool, i uint64, name string) {
 	}
 }
 
-// named reports whether entry i has the name, in time that does not depend on the entry's.
-func (t *symbolTable) named(i uint64, name string) bool {
+// hasName reports whether entry i has the name, in time that does not depend on the entry's.
+func (t *symbolTable) hasName(i uint64, name string) bool {
 	off := uint64(binary.LittleEndian.Uint32(t.raw[i*symSize:]))
 	n := uint64(len(name))
 	if off > uint64(len(t.strtab)) || n > uint64(len(t.strtab))-off || string(t.strtab[off:off+n]) != name {
@@ -116,7 +116,7 @@ func (t *symbolTable) named(i uint64, name string) bool {
 // scan searches the first n entries.
 func (t *symbolTable) scan(name string, n uint64) (best Symbol, found bool) {
 	for i := range n {
-		t.take(&best, &found, i, name)
+		t.considerEntry(&best, &found, i, name)
 	}
 	return best, found
 }
@@ -127,7 +127,7 @@ type gnuHash struct {
 	bloom, bucket, chain                      uint64 // virtual addresses
 }
 
-// gnuHeader reads the header at addr and finds the three arrays behind it.
+// gnuHeader reads the header at addr and finds the three arrays after it.
 func (f *File) gnuHeader(addr uint64) (gnuHash, error) {
 	b, err := f.DataAt(addr, 16)
 	if err != nil {
@@ -173,7 +173,7 @@ func (f *File) gnuLookup(t *symbolTable, addr uint64, name string) (best Symbol,
 		}
 		link := binary.LittleEndian.Uint32(c)
 		if link|1 == sum|1 {
-			t.take(&best, &found, uint64(i), name)
+			t.considerEntry(&best, &found, uint64(i), name)
 		}
 		if link&1 != 0 {
 			break
@@ -183,7 +183,7 @@ func (f *File) gnuLookup(t *symbolTable, addr uint64, name string) (best Symbol,
 	return best, found
 }
 
-// gnuSum is the hash function of DT_GNU_HASH.
+// gnuSum returns the hash of DT_GNU_HASH.
 func gnuSum[T string | []byte](name T) uint32 {
 	h := uint32(5381)
 	for i := range len(name) {
@@ -192,7 +192,7 @@ func gnuSum[T string | []byte](name T) uint32 {
 	return h
 }
 
-// hashLen tells the number of dynamic symbols from a hash table.
+// hashLen returns the number of dynamic symbols by a hash table.
 func (f *File) hashLen() (uint64, error) {
 	if addr, ok := f.Dynamic(elf.DT_HASH); ok {
 		b, err := f.DataAt(addr, 8)
@@ -241,14 +241,14 @@ func (f *File) gnuLen(h gnuHash) (uint64, error) {
 func (t *symbolTable) search(name string) (Symbol, bool) {
 	best := uint64(0)
 	for i := uint64(1); i < t.len(); i++ {
-		if t.named(i, name) && t.wanted(i) && (best == 0 || t.local(best) && !t.local(i)) {
+		if t.hasName(i, name) && t.isWanted(i) && (best == 0 || t.isLocal(best) && !t.isLocal(i)) {
 			best = i
 		}
 	}
 	if best == 0 {
 		return Symbol{}, false
 	}
-	s := t.at(best)
+	s := t.entryAt(best)
 	s.Name = name
 	return s, true
 }
@@ -274,15 +274,15 @@ func (f *File) buildIndex() *nameIndex {
 	}
 	x := &nameIndex{t: t, slots: make([]uint32, size)}
 	for i, left := uint64(1), maxNames; i < t.len() && left > 0; i++ {
-		if t.wanted(i) {
+		if t.isWanted(i) {
 			left -= x.add(uint32(i))
 		}
 	}
 	return x
 }
 
-// add enters entry i; a name that is there already keeps its slot, which the
-// better binding gets. It returns the length of the name.
+// add adds entry i; an existing name keeps its slot, which the better binding gets. It returns the
+// length of the name.
 func (x *nameIndex) add(i uint32) int {
 	name := x.t.name(uint64(i))
 	if len(name) == 0 {
@@ -290,7 +290,7 @@ func (x *nameIndex) add(i uint32) int {
 	}
 	if at, ok := x.find(name); ok {
 		slot := &x.slots[at]
-		if *slot == 0 || x.t.local(uint64(*slot)) && !x.t.local(uint64(i)) {
+		if *slot == 0 || x.t.isLocal(uint64(*slot)) && !x.t.isLocal(uint64(i)) {
 			*slot = i
 		}
 	}
@@ -321,7 +321,7 @@ func (x *nameIndex) lookup(name string) (Symbol, bool) {
 	if !ok || i == 0 {
 		return Symbol{}, false
 	}
-	s := x.t.at(uint64(i))
+	s := x.t.entryAt(uint64(i))
 	s.Name = name
 	return s, true
 }

@@ -36,8 +36,8 @@ func TestSearchAgreesWithIndex(t *testing.T) {
 	}
 }
 
-// TestSearchOnce asks a table again and again for the names that tell runtimes, which it
-// does not have, and for one that it has: each is searched for once, and no index is built.
+// TestSearchOnce looks up the entry points of runtimes repeatedly in a table without them, and a
+// name that it has: each is searched once, and no index is built.
 func TestSearchOnce(t *testing.T) {
 	f := open(t, build(t))
 	built := 0

@@ -41,8 +41,7 @@ func Notes(b []byte, align uint64) iter.Seq[Note] {
 	}
 }
 
-// buildIDNote returns the GNU build identifier among the notes in b, nil if
-// there is none.
+// buildIDNote returns the GNU build identifier among the notes in b; nil without one.
 func buildIDNote(b []byte, align uint64) []byte {
 	const ntGNUBuildID = 3
 	for n := range Notes(b, align) {
@@ -53,7 +52,7 @@ func buildIDNote(b []byte, align uint64) []byte {
 	return nil
 }
 
-// BuildID is the GNU build identifier, nil if the file has none.
+// BuildID returns the GNU build identifier; nil if the file has none.
 func (f *File) BuildID() []byte {
 	for i := range f.progs {
 		p := &f.progs[i]
@@ -73,8 +72,7 @@ func (f *File) BuildID() []byte {
 	return buildIDNote(b, h.Addralign)
 }
 
-// DebugLink is the name and the CRC-32 of the separate debug file that
-// .gnu_debuglink names.
+// DebugLink returns the name and the CRC-32 of the separate debug file in .gnu_debuglink.
 func (f *File) DebugLink() (name string, crc uint32, ok bool) {
 	b, _, err := f.Section(".gnu_debuglink")
 	if err != nil {
@@ -88,7 +86,7 @@ func (f *File) DebugLink() (name string, crc uint32, ok bool) {
 	return string(n), binary.LittleEndian.Uint32(b[at:]), true
 }
 
-// Interp is the path of the program interpreter, empty if there is none.
+// Interp returns the path of the program interpreter; "" if there is none.
 func (f *File) Interp() string {
 	for i := range f.progs {
 		p := &f.progs[i]

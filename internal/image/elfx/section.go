@@ -17,8 +17,8 @@ import (
 // largest that is usual, is a little over 1 GiB.
 const maxUnpacked = 4 << 30
 
-// maxWindow bounds the memory of the zstd decoder, in bytes: the zstd tool needs an option to
-// write what needs more.
+// maxWindow bounds the memory of the zstd decoder, in bytes: the zstd tool needs an option to write
+// files that need more.
 const maxWindow = 128 << 20
 
 // trustedRatio is the ratio of compression up to which the announced size is
@@ -90,8 +90,8 @@ func (f *File) unpackedSection(s *elf.SectionHeader, gnu bool) ([]byte, error) {
 	return b, err
 }
 
-// unpack decompresses a section that begins with an Elf64_Chdr or, the old way
-// of GNU, with "ZLIB" and a big-endian size.
+// unpack decompresses a section that starts with an Elf64_Chdr or, in GNU's old format, with "ZLIB"
+// and a big-endian size.
 func unpack(raw []byte, gnu bool, c counted) ([]byte, error) {
 	const chdrSize, gnuSize = 24, 12
 	if gnu {
@@ -107,8 +107,8 @@ func unpack(raw []byte, gnu bool, c counted) ([]byte, error) {
 	return inflate(kind, raw[chdrSize:], binary.LittleEndian.Uint64(raw[8:]), c)
 }
 
-// inflate decompresses a section that announces size bytes and must have as many.
-// What is decompressed is counted as it arrives: what is announced is not believed.
+// inflate decompresses a section that declares size bytes and must have exactly these. The ledger
+// counts bytes as they are decompressed, because the declared size is untrusted.
 func inflate(kind elf.CompressionType, packed []byte, size uint64, c counted) ([]byte, error) {
 	if size > maxUnpacked {
 		return nil, fmt.Errorf("%w: a section of %d bytes is over the limit of %d", ErrDamaged, size,
@@ -180,7 +180,8 @@ func (c counted) readAll(r io.Reader, size, likely uint64) ([]byte, error) {
 	return b, nil
 }
 
-// ReadAllWithin reads all of r, at most size bytes, for what, and counts that for l.
-func ReadAllWithin(l *budget.Ledger, what string, r io.Reader, size uint64) ([]byte, error) {
+// ReadAllWithMemory reads all of r, at most size bytes, and charges that to l. what names the data for
+// errors.
+func ReadAllWithMemory(l *budget.Ledger, what string, r io.Reader, size uint64) ([]byte, error) {
 	return counted{l, what}.readAll(r, size, min(size, smallCopy))
 }

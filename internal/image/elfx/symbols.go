@@ -28,36 +28,36 @@ type Symbol struct {
 // Defined reports whether the file itself defines the symbol.
 func (s *Symbol) Defined() bool { return s.Section != elf.SHN_UNDEF }
 
-// Symbols are the entries of .symtab without the first, empty one. A file
-// without a .symtab is ErrNoSection.
+// Symbols returns the entries of .symtab without the first, empty one. A file without a .symtab is
+// ErrNoSection.
 func (f *File) Symbols() ([]Symbol, error) {
 	t, err := f.symtab()
 	if err != nil {
 		return nil, err
 	}
-	return f.decoded(t)
+	return f.decodeAll(t)
 }
 
-// DynamicSymbols are the entries of the dynamic symbol table without the first,
-// empty one. They are found through PT_DYNAMIC if there are no section headers.
-// A file without a dynamic symbol table is ErrNoSection.
+// DynamicSymbols returns the entries of the dynamic symbol table without the first, empty one.
+// Without section headers it uses PT_DYNAMIC. A file without a dynamic symbol table is
+// ErrNoSection.
 func (f *File) DynamicSymbols() ([]Symbol, error) {
 	t, err := f.dynsym()
 	if err != nil {
 		return nil, err
 	}
-	return f.decoded(t)
+	return f.decodeAll(t)
 }
 
-// decoded is all of a symbol table.
-func (f *File) decoded(t *symbolTable) ([]Symbol, error) {
+// decodeAll returns all entries of a symbol table.
+func (f *File) decodeAll(t *symbolTable) ([]Symbol, error) {
 	if err := f.memory.Take("symbols", uint64(len(t.strtab))+t.len()*uint64(unsafe.Sizeof(Symbol{}))); err != nil {
 		return nil, err
 	}
-	return t.all(), nil
+	return t.decodeEntries(), nil
 }
 
-// Release says that a list of symbols is not used any more. Their names may be.
+// Release frees a list of symbols. Their names stay valid.
 func (f *File) Release(list []Symbol) {
 	f.memory.Give(uint64(len(list)) * uint64(unsafe.Sizeof(Symbol{})))
 }
@@ -73,23 +73,23 @@ type symbolTable struct {
 // len counts the entries, with the empty one at index 0.
 func (t *symbolTable) len() uint64 { return uint64(len(t.raw)) / symSize }
 
-// wanted reports whether entry i defines what a search may be for.
-func (t *symbolTable) wanted(i uint64) bool {
+// isWanted reports whether entry i defines a symbol that can be looked up.
+func (t *symbolTable) isWanted(i uint64) bool {
 	b := t.raw[i*symSize : (i+1)*symSize]
 	typ := elf.ST_TYPE(b[4])
 	return b[6]|b[7] != 0 && typ != elf.STT_SECTION && typ != elf.STT_FILE
 }
 
-// local reports whether entry i is a local symbol.
-func (t *symbolTable) local(i uint64) bool { return elf.ST_BIND(t.raw[i*symSize+4]) == elf.STB_LOCAL }
+// isLocal reports whether entry i is a local symbol.
+func (t *symbolTable) isLocal(i uint64) bool { return elf.ST_BIND(t.raw[i*symSize+4]) == elf.STB_LOCAL }
 
-// name is the name of entry i, as a part of the string table.
+// name returns the name of entry i, as a part of the string table.
 func (t *symbolTable) name(i uint64) []byte {
 	return cString(t.strtab, uint64(binary.LittleEndian.Uint32(t.raw[i*symSize:])))
 }
 
-// at decodes entry i without its name.
-func (t *symbolTable) at(i uint64) Symbol {
+// entryAt decodes entry i without its name.
+func (t *symbolTable) entryAt(i uint64) Symbol {
 	b := t.raw[i*symSize:]
 	s := Symbol{
 		Type:    elf.ST_TYPE(b[4]),
@@ -104,7 +104,7 @@ func (t *symbolTable) at(i uint64) Symbol {
 	return s
 }
 
-// version is the entry of .gnu.version for entry i.
+// version returns the entry of .gnu.version for entry i.
 func (t *symbolTable) version(i uint64) (uint16, bool) {
 	if 2*i+2 > uint64(len(t.versions)) {
 		return 0, false
@@ -112,8 +112,8 @@ func (t *symbolTable) version(i uint64) (uint16, bool) {
 	return binary.LittleEndian.Uint16(t.versions[2*i:]), true
 }
 
-// all decodes the table.
-func (t *symbolTable) all() []Symbol {
+// decodeEntries decodes the table.
+func (t *symbolTable) decodeEntries() []Symbol {
 	if t.len() < 2 {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (t *symbolTable) all() []Symbol {
 	left := maxNames
 	for i := range list {
 		n := uint64(i) + 1
-		list[i] = t.at(n)
+		list[i] = t.entryAt(n)
 		if left <= 0 {
 			continue
 		}
@@ -161,7 +161,7 @@ func (c *contents) sectionSymbols(typ elf.SectionType) (*symbolTable, error) {
 	return nil, fmt.Errorf("%w: %v", ErrNoSection, typ)
 }
 
-// findDynamicSymbols prefers the section, whose length is certain.
+// findDynamicSymbols finds the table. It prefers the section, whose length is certain.
 func (f *File) findDynamicSymbols() (*symbolTable, error) {
 	t, err := f.sectionSymbols(elf.SHT_DYNSYM)
 	if errors.Is(err, ErrNoSection) {
@@ -179,8 +179,7 @@ func (f *File) findDynamicSymbols() (*symbolTable, error) {
 	return t, nil
 }
 
-// segmentSymbols finds the table through PT_DYNAMIC; a hash table tells its
-// length.
+// segmentSymbols finds the table through PT_DYNAMIC; a hash table has its length.
 func (f *File) segmentSymbols() (*symbolTable, error) {
 	addr, ok := f.Dynamic(elf.DT_SYMTAB)
 	if !ok {

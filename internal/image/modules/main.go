@@ -152,7 +152,7 @@ func (t *Table) addVDSO() {
 	e.mod.Low, e.mod.High = callbacks.At(base), callbacks.At(base+size)
 	img, err := t.copyImage(base, size)
 	if err == nil {
-		e.file, err = elfx.OpenWithin(t.taken, img)
+		e.file, err = elfx.OpenWithMemory(t.taken, img)
 	}
 	if err != nil {
 		e.mod.Err = &Error{vdsoPath, err, "the kernel's coredump_filter may have left it out; backtraces through " +

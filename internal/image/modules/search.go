@@ -46,7 +46,7 @@ func (t *Table) search(e *entry) {
 		if err != nil {
 			continue
 		}
-		f, err := elfx.OpenWithin(t.taken, img)
+		f, err := elfx.OpenWithMemory(t.taken, img)
 		if err == nil {
 			err = e.identify(f)
 		}

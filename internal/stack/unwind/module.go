@@ -65,7 +65,7 @@ func (m *module) open() {
 		m.err = m.openMemory()
 		return
 	}
-	f, err := elfx.OpenWithin(m.memory, m.Image)
+	f, err := elfx.OpenWithMemory(m.memory, m.Image)
 	if err != nil {
 		m.err = fmt.Errorf("unwind information of %s: %w", m.Path, err)
 		return

@@ -11,15 +11,14 @@ import (
 
 var _ handles.BreakpointReader = (*runtime)(nil)
 
-// equivalent is what stands for a location of the standard: functions that are all
-// the ways to the event.
+// equivalent is a set of functions that replaces a location of the standard: every way to the event
+// calls one of them.
 type equivalent struct {
 	functions []string
 	event     string
 }
 
-// equivalents are exported functions, and such as only a static executable has the
-// names of.
+// equivalents returns exported functions, and functions whose names only a static executable has.
 func equivalents() map[string][]equivalent {
 	return map[string][]equivalent{
 		"ompd_bp_parallel_begin": {
@@ -41,8 +40,8 @@ func equivalents() map[string][]equivalent {
 	}
 }
 
-// bodyEntries are the functions by which compilers hand the bodies of such regions or
-// tasks to the runtime, as their first argument.
+// bodyEntries returns the functions to which compilers pass the bodies of such regions or tasks, as
+// the first argument.
 func (rt *base) bodyEntries(location string) []handles.BodyEntry {
 	var out []handles.BodyEntry
 	for _, e := range equivalents()[location] {
@@ -56,8 +55,8 @@ func (rt *base) bodyEntries(location string) []handles.BodyEntry {
 	return out
 }
 
-// Breakpoints finds functions that stand for the locations, which this runtime has
-// none of.
+// Breakpoints finds functions that replace the standard's locations, because this runtime has none
+// of those.
 func (rt *base) Breakpoints() ([]handles.Breakpoint, error) {
 	all := equivalents()
 	var out []handles.Breakpoint

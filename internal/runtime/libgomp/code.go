@@ -10,15 +10,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layoutcode"
 )
 
-// teamInThread is the offset of ts.team in gomp_thread: behind the two pointers
-// fn and data, in every release. Where the linker has turned accesses relative to
-// gomp_tls_data into accesses relative to the thread pointer, it tells the two
-// apart.
+// teamInThread is the offset of ts.team in gomp_thread: after the two pointers fn and data, in
+// every release. Where the linker has turned accesses relative to gomp_tls_data into accesses
+// relative to the thread pointer, this offset gives the difference.
 const teamInThread = 16
 
-// newCodeSource is the source of what the runtime's accessors read. The paths
-// start from gomp_tls_data, of which omp_get_num_threads reads ts.team and that
-// team's number of threads.
+// newCodeSource returns the source that reads the code of the runtime's accessors. The paths start
+// from gomp_tls_data: omp_get_num_threads reads ts.team there, and that team's number of threads.
 func newCodeSource(t callbacks.Target, mod *callbacks.Module) *layoutcode.Code {
 	return layoutcode.New(t, mod, &layoutcode.Rules{
 		Rules: codeRules, Root: "gomp_thread", Pointees: pointees,

@@ -14,7 +14,7 @@ var pointees = map[string]string{
 	"thread_pool": "gomp_thread_pool",
 }
 
-// What rules look at: what the function returns, and everything that it reads.
+// Inputs of rules: the values that the function returns, and everything that it reads.
 var result, reads = symbolic.Path.Returned, symbolic.Path.Read
 
 // codeRules lists all rules.
@@ -36,7 +36,7 @@ var codeRules = []layoutcode.Rule{
 	{Function: "omp_get_max_active_levels", Of: result, Path: "task icv.max_active_levels_var"},
 	{Function: "omp_get_place_num", Of: reads, Path: "place", Size: 4},
 	{Function: "omp_get_partition_num_places", Of: result, Path: "ts.place_partition_len"},
-	{Function: "omp_get_partition_place_nums", Of: stored, Path: "ts.place_partition_off"},
+	{Function: "omp_get_partition_place_nums", Of: storedValues, Path: "ts.place_partition_off"},
 	{Function: "omp_get_default_allocator", Of: result, Path: "ts.def_allocator"},
 	{Function: "omp_get_team_num", Of: result, Path: "team_num"},
 	{Function: "omp_get_num_teams", Of: reads, Path: "num_teams", Size: 4},
@@ -67,7 +67,7 @@ var codeRules = []layoutcode.Rule{
 	{Function: "GOMP_atomic_start", Of: firstStore, Path: "global atomic_lock"},
 }
 
-// firstNumber is the first integer of four bytes that the function reads.
+// firstNumber returns the first four-byte integer that the function reads.
 func firstNumber(p symbolic.Path) []*symbolic.Expr {
 	for _, e := range p.Loads {
 		if c, ok := e.Chain(); ok && c.Last().Size == 4 {
@@ -77,7 +77,7 @@ func firstNumber(p symbolic.Path) []*symbolic.Expr {
 	return nil
 }
 
-// firstStore is the first place that the function writes.
+// firstStore returns the first address that the function writes.
 func firstStore(p symbolic.Path) []*symbolic.Expr {
 	if len(p.Stores) == 0 {
 		return nil
@@ -85,8 +85,8 @@ func firstStore(p symbolic.Path) []*symbolic.Expr {
 	return []*symbolic.Expr{p.Stores[0].Cell()}
 }
 
-// stored is everything that the function stores.
-func stored(p symbolic.Path) []*symbolic.Expr {
+// storedValues returns all values that the function stores.
+func storedValues(p symbolic.Path) []*symbolic.Expr {
 	var out []*symbolic.Expr
 	for _, s := range p.Stores {
 		out = append(out, s.Value)

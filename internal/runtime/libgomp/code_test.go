@@ -85,8 +85,8 @@ func (l *loadedFile) ThreadIDs(callbacks.IDKind) ([]callbacks.ThreadID, error) {
 
 func (l *loadedFile) Arch() callbacks.Arch { return l.file.Arch() }
 
-// row is the column of the table for a release of GCC.
-func (t *table) row(major int) int {
+// rowFor returns the column of the table for a release of GCC.
+func (t *table) rowFor(major int) int {
 	for i, r := range t.rows {
 		if major >= r.Low && major <= r.High {
 			return i
@@ -95,7 +95,7 @@ func (t *table) row(major int) int {
 	return len(t.rows) - 1
 }
 
-// codeFiles are the runtimes whose code is read: shared and static ones, for both
+// codeFiles returns the runtimes whose code is read: shared and static ones, for both
 // architectures.
 func codeFiles(t *testing.T) map[string]int {
 	files := map[string]int{}
@@ -114,8 +114,8 @@ func codeFiles(t *testing.T) map[string]int {
 	return files
 }
 
-// TestCodeAgainstTable reads the code of every runtime at hand. What it tells must
-// be what the releases' headers say.
+// TestCodeAgainstTable compares the offsets from the code of every available runtime with the
+// releases' headers.
 func TestCodeAgainstTable(t *testing.T) {
 	tab, err := parseTable()
 	if err != nil {
@@ -124,7 +124,7 @@ func TestCodeAgainstTable(t *testing.T) {
 	for path, major := range codeFiles(t) {
 		l, mod := loadFile(t, path)
 		s := newCodeSource(l, mod)
-		row := tab.row(major)
+		row := tab.rowFor(major)
 		derived := 0
 		var missing []string
 		for _, n := range tab.Order {
@@ -137,7 +137,7 @@ func TestCodeAgainstTable(t *testing.T) {
 				derived++
 			case !errors.Is(err, layout.ErrUnknown):
 				t.Errorf("%s: %s.%s: %v", path, n.Type, n.Field, err)
-			case n.Field != "" && want.Size != 0 && asked(n):
+			case n.Field != "" && want.Size != 0 && hasRule(n):
 				missing = append(missing, n.Type+"."+n.Field)
 			}
 		}
@@ -155,8 +155,8 @@ func TestCodeAgainstTable(t *testing.T) {
 	}
 }
 
-// asked reports whether a rule is about the field.
-func asked(n fieldName) bool {
+// hasRule reports whether there is a rule for the field.
+func hasRule(n fieldName) bool {
 	rules := layoutcode.Rules{Rules: codeRules, Root: "gomp_thread", Pointees: pointees}
 	return slices.Contains(rules.Fields(), n)
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// The runtime keeps no list of the tasks that a thread has suspended, and no
-// thread in a task. A thread's own task tells its parents; what waits is marked in
-// the task (taskwait) or in its taskgroup.
+// The runtime keeps no list of the tasks that a thread has suspended, and no thread in a task. A
+// thread's own task leads to its parents; a waiting task is marked in the task (taskwait) or in its
+// taskgroup.
 
-// executor is the thread that executes a task or has it suspended; nil if none
-// does, or if that cannot be told.
-func (ts *tasks) executor(fd found) *thread {
+// executorOf returns the thread that executes a task or has it suspended; nil if there is none or it
+// is unknown.
+func (ts *tasks) executorOf(fd found) *thread {
 	switch {
 	case fd.task == nil || !fd.explicit():
 		if n := max(fd.num, 0); n < len(fd.region.members) {
@@ -30,15 +30,14 @@ func (ts *tasks) executor(fd found) *thread {
 	return ts.holders()[fd.addr.Offset]
 }
 
-// readHolders has, by the address of an explicit task that no thread executes now,
-// the thread that has it suspended: one that executes a task below it, or that is
-// in a region which it forked. A task that several threads execute tasks of could
-// be any one's, and is left out.
+// readHolders returns, by the address of an explicit task that no thread executes now, the thread
+// that has it suspended: one that executes a task below it, or that is in a region which it forked.
+// A task below which several threads execute tasks is ambiguous and left out.
 func (ts *tasks) readHolders() map[uint64]*thread {
 	s := search{reader: ts, w: ts.threads.world(), tasks: map[uint64]*holders{}}
 	for _, th := range s.w.threads {
 		for _, a := range th.tasks {
-			s.climb(th, a)
+			s.climbFrom(th, a)
 		}
 	}
 	out := map[uint64]*thread{}
@@ -50,24 +49,24 @@ func (ts *tasks) readHolders() map[uint64]*thread {
 	return out
 }
 
-// search is for who has which task suspended.
+// search finds the threads that have tasks suspended.
 type search struct {
 	reader *tasks
 	w      *world
 	tasks  map[uint64]*holders
 }
 
-// holders is what is known of who has a task suspended.
+// holders is the result of the search for one task.
 type holders struct {
-	th      *thread // nil if that is not known
+	th      *thread // nil if unknown
 	certain bool    // that it is th
 	first   *thread // that came by on its way out
 	several bool    // others came too
 }
 
-// climb goes from a task that th executes, or forked a region from, to those around
-// it. It ends where two other threads were before: nothing new is learned there.
-func (s *search) climb(th *thread, a callbacks.Address) {
+// climbFrom visits the parents of a task that th executes, or from which it forked a region. It ends
+// where two other threads were before, because the result cannot change there.
+func (s *search) climbFrom(th *thread, a callbacks.Address) {
 	certain := true
 	var loop rtl.Loop
 	for len(s.tasks) < maxMarked {
@@ -75,7 +74,7 @@ func (s *search) climb(th *thread, a callbacks.Address) {
 		if h != nil && !certain && (h.several || h.first == th) {
 			return
 		}
-		t, err := s.reader.records.task(a)
+		t, err := s.reader.records.readTask(a)
 		if err != nil || !t.explicit() || loop.At(a) != nil {
 			return
 		}
@@ -102,17 +101,16 @@ func (s *search) climb(th *thread, a callbacks.Address) {
 
 // suspended reports whether a task that has begun waits at a scheduling point.
 func (rs *records) suspended(t *task) bool {
-	if wait, _ := rs.taskwait(t); wait {
+	if wait, _ := rs.waitsForTasks(t); wait {
 		return true
 	}
 	_, wait := rs.taskgroupWait(t)
 	return wait
 }
 
-// taskwait reports whether a task waits for its children, or for tasks that a task
-// which it is about to execute depends on. The structure lies on the stack of its
-// thread.
-func (rs *records) taskwait(t *task) (waits, depend bool) {
+// waitsForTasks reports whether a task waits for its children, or for the dependences of a task that it
+// is about to execute. The structure is on the stack of its thread.
+func (rs *records) waitsForTasks(t *task) (waits, depend bool) {
 	a := t.rec.Address(rs.l.Task.Taskwait)
 	if a.IsNull() || t.rec.Err() != nil {
 		return false, false
@@ -123,9 +121,9 @@ func (rs *records) taskwait(t *task) (waits, depend bool) {
 	return (waits || depend) && r.Err() == nil, depend
 }
 
-// taskgroupWait reports whether a task waits at the end of its taskgroup, and which
-// that is. The tasks that were made in a taskgroup have it too; the one that waits
-// for them is the one whose parent has another.
+// taskgroupWait reports whether a task waits at the end of its taskgroup, and returns the
+// taskgroup. Tasks that were created in a taskgroup have it too; the waiting task is the one whose
+// parent has another.
 func (rs *records) taskgroupWait(t *task) (callbacks.Address, bool) {
 	group := t.rec.Address(rs.l.Task.Taskgroup)
 	if group.IsNull() || t.rec.Err() != nil {
@@ -139,14 +137,14 @@ func (rs *records) taskgroupWait(t *task) (callbacks.Address, bool) {
 	if t.parent.IsNull() {
 		return group, !t.explicit()
 	}
-	p, err := rs.task(t.parent)
+	p, err := rs.readTask(t.parent)
 	return group, err == nil && p.rec.Address(rs.l.Task.Taskgroup) != group
 }
 
-// stateOf says where a task is in its life.
+// stateOf returns the state of a task.
 func (ts *tasks) stateOf(fd found) picture.TaskState {
 	if fd.task == nil {
-		if th := fd.region.primary(); th != nil && len(th.frames) > 0 {
+		if th := fd.region.primaryThread(); th != nil && len(th.frames) > 0 {
 			return picture.TaskWaiting // the thread is in a region that the task forked
 		}
 		return picture.TaskRunning

@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/rtltest"
 )
 
-// stopped is a core whose threads were all in one instruction, outside of system calls.
+// stopped is a core whose threads were all at one instruction, outside of system calls.
 type stopped struct {
 	*rtltest.Damaged
 	pc uint64
@@ -27,8 +27,9 @@ func (s *stopped) Registers(id callbacks.ThreadID) (callbacks.Registers, error) 
 	return regs, err
 }
 
-// TestDamage overwrites what one of two roots has of its region: the other root's region stays. A level that the
-// runtime has not written yet is no damage while the thread is in the runtime's code.
+// TestDamage overwrites the region fields of one of two roots, and checks that the other root's
+// region stays. A level that the runtime has not written yet is not damage while the thread is in
+// the runtime's code.
 func TestDamage(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "roots", Compiler: omptest.GCC})
 	c := openTestCore(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel})
@@ -48,7 +49,7 @@ func TestDamage(t *testing.T) {
 	if !whole.threads.atBarrier(r.members[1], r.team) { // in the other region thread 0 is at the barrier
 		r = w.order[1]
 	}
-	team, primary := r.team.addr.Offset, r.primary()
+	team, primary := r.team.addr.Offset, r.primaryThread()
 	level := primary.addr.Add(whole.l.Thread.Level.Offset).Offset
 	for _, tt := range []struct {
 		name   string

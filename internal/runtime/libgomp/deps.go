@@ -18,12 +18,12 @@ func (w *walk) follow(t *task) error {
 	for len(open) > 0 {
 		t := open[len(open)-1]
 		open = open[:len(open)-1]
-		next, err := w.tasks.records.dependers(t)
+		next, err := w.tasks.records.findDependers(t)
 		if err != nil {
 			return err
 		}
 		for _, to := range next {
-			d, err := w.tasks.records.task(to)
+			d, err := w.tasks.records.readTask(to)
 			if err != nil {
 				return fmt.Errorf("task that waits for the one at %v: %w", t.addr, err)
 			}
@@ -45,8 +45,8 @@ func (w *walk) follow(t *task) error {
 	return nil
 }
 
-// dependers are the tasks that wait for t.
-func (rs *records) dependers(t *task) ([]callbacks.Address, error) {
+// findDependers returns the tasks that wait for t.
+func (rs *records) findDependers(t *task) ([]callbacks.Address, error) {
 	a := t.rec.Address(rs.l.Task.Dependers)
 	if err := t.rec.Err(); err != nil || a.IsNull() {
 		return nil, err
@@ -96,13 +96,13 @@ func (ts *tasks) graphOf(r *region) *graph {
 	return g
 }
 
-// orphansOf has the explicit tasks of a region whose parent is finished.
+// orphansOf returns the explicit tasks of a region whose parent is finished.
 func (ts *tasks) orphansOf(r *region) map[uint64]bool {
 	if o, ok := ts.orphans.Get(r.key.addr); ok {
 		return o
 	}
 	o := map[uint64]bool{}
-	_ = ts.walkTasks(r, nil, func(t *task) error { // what it finds before an error counts
+	_ = ts.walkTasks(r, nil, func(t *task) error { // tasks found before an error count
 		if t.parent.IsNull() && len(o) < maxMarked {
 			o[t.addr.Offset] = true
 		}

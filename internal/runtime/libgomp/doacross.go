@@ -21,28 +21,28 @@ const (
 	doacrossFlattened = 20
 	doacrossArray     = 24
 	doacrossT         = 32 // of static loops without a chunk: how many threads have one iteration more
-	doacrossBoundary  = 40 // and the first iteration behind theirs
+	doacrossBoundary  = 40 // and the first iteration after theirs
 	doacrossShifts    = 56 // of each loop, 4 bytes
 	// maxShift is the bits of a number.
 	maxShift = 64
 )
 
-// doacross is what the runtime keeps of a loop with dependences.
+// doacross is the runtime's data of a loop with dependences.
 type doacross struct {
 	at                callbacks.Address
 	counts, flattened uint64
 	element           uint64 // address of the one of the iteration that is waited for
 }
 
-// WaitedIteration tells which iteration of a loop with dependences the thread waits for, if
-// nobody has posted it, nor a later one of the same thread.
+// WaitedIteration returns the iteration of a loop with dependences for which the thread waits, if
+// the iteration's thread has posted neither it nor a later one.
 func (wr *waits) WaitedIteration(h handles.Thread, ev *handles.Evidence) (rtl.Iteration, error) {
 	o, st, err := wr.states.stateOfHandle(h, ev)
 	if err != nil {
 		return rtl.Iteration{}, err
 	}
-	if st.State != handles.StateWaitOrdered || !waitsForIteration(o.function()) || ev.Entry == nil ||
-		ev.Entry.Arg == nil {
+	if st.State != handles.StateWaitOrdered || !waitsForIteration(o.calledFunction()) ||
+		ev.Entry == nil || ev.Entry.Arg == nil {
 		return rtl.Iteration{}, fmt.Errorf("%v waits for no iteration: %w", h, callbacks.Unavailable)
 	}
 	first, ok := ev.Entry.Arg(0)
@@ -105,7 +105,7 @@ func (wr *waits) doacross(o *observer, first int64) (doacross, error) {
 	}
 	d.counts, d.flattened = uint64(words[doacrossCounts]), uint64(words[doacrossFlattened])
 	part, ok := partOf(first, words, r.Uint(f.Sched)&^schedMonotonic, int64(r.Uint(f.ChunkSize)),
-		int64(o.region.size()))
+		int64(o.region.numThreads()))
 	if !ok || first < 0 || part < 0 || d.counts == 0 || d.counts > rtl.MaxDoacrossLoops || d.flattened > 1 ||
 		words[doacrossArray] == 0 {
 		return d, fmt.Errorf("the loop with dependences at %#x: %w", at, callbacks.Unavailable)
@@ -114,8 +114,8 @@ func (wr *waits) doacross(o *observer, first int64) (doacross, error) {
 	return d, nil
 }
 
-// partOf is the part of a loop that has an iteration: a thread's in a static loop, else its
-// chunk.
+// partOf returns the part of a loop that contains an iteration: a thread's part in a static loop,
+// otherwise its chunk.
 func partOf(first int64, words map[uint64]int64, s uint64, chunk, threads int64) (int64, bool) {
 	q, boundary := words[doacrossChunk], words[doacrossBoundary]
 	switch {

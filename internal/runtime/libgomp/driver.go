@@ -8,7 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// Driver is the reader of GNU's runtimes.
+// Driver returns the reader of GNU's runtimes.
 func Driver() rtl.Driver {
 	return rtl.Driver{
 		Family: family, Reads: "GNU libgomp 7-16",
@@ -20,8 +20,8 @@ func Driver() rtl.Driver {
 	}
 }
 
-// noSymbols says that GNU's runtime has nothing for OMPD libraries: it has neither
-// variables nor functions for them, stripped or not.
+// noSymbols returns no symbols: GNU's runtime has neither variables nor functions for OMPD
+// libraries, stripped or not.
 func noSymbols(t callbacks.Target) ([]rtl.ModuleSymbols, error) {
 	mods, err := findModules(t)
 	if len(mods) == 0 || err != nil {

@@ -22,8 +22,7 @@ const (
 	// dependersBlock is how many of them are read at once: a number that makes no
 	// sense ends at the first that cannot be read.
 	dependersBlock = 4096
-	// maxMarked bounds how many tasks of one walk are remembered, and those of
-	// a graph of dependences.
+	// maxMarked bounds the tasks that one walk marks, and those of a graph of dependences.
 	maxMarked = 1 << 22
 )
 
@@ -36,7 +35,7 @@ const (
 	nodeSize                = 16 // a priority_node: next and prev
 )
 
-// errStop ends a walk whose consumer has had enough.
+// errStop ends a walk early, at the request of its consumer.
 var errStop = errors.New("stop")
 
 // ExplicitTasks yields the explicit tasks of the region's team that are not
@@ -46,7 +45,7 @@ var errStop = errors.New("stop")
 // Queued tasks are not remembered, so that a million of them takes no memory.
 func (ts *tasks) ExplicitTasks(h handles.Parallel) iter.Seq2[handles.Task, error] {
 	return func(yield func(handles.Task, error) bool) {
-		r, err := ts.threads.find(h)
+		r, err := ts.threads.findRegion(h)
 		if err != nil {
 			yield(handles.Task{}, err)
 			return
@@ -110,9 +109,9 @@ func (w *walk) once(t *task) (bool, error) {
 	return true, w.emit(t)
 }
 
-// starts are the tasks that the members of the region execute in it, or from which
-// they forked an inner region.
-func (w *walk) starts() []callbacks.Address {
+// startTasks returns the tasks that the members of the region execute in it, or from which they forked
+// an inner region.
+func (w *walk) startTasks() []callbacks.Address {
 	var out []callbacks.Address
 	for n, th := range w.region.members {
 		if th == nil {
@@ -120,14 +119,14 @@ func (w *walk) starts() []callbacks.Address {
 		}
 		out = append(out, w.tasks.records.taskIn(th, w.region))
 		if t := w.region.tasksIn(); t != nil {
-			out = append(out, w.tasks.records.implicit(t, n))
+			out = append(out, w.tasks.records.implicitAddress(t, n))
 		}
 	}
 	return out
 }
 
-// taskIn is the task that a member of a region executes in it, or from which it
-// forked an inner region; null if that is not known.
+// taskIn returns the task that a member of a region executes in it, or from which it forked an
+// inner region; null if unknown.
 func (rs *records) taskIn(th *thread, r *region) callbacks.Address {
 	i := len(th.frames) - r.level()
 	if i < 0 || i >= len(th.tasks) {
@@ -136,11 +135,11 @@ func (rs *records) taskIn(th *thread, r *region) callbacks.Address {
 	return th.tasks[i]
 }
 
-// climb visits the task at a and those around it, up to an implicit one, or to one
-// that was visited before: what is around that was too, and a circle ends there.
-func (w *walk) climb(a callbacks.Address, visited map[uint64]bool, visit func(*task) error) error {
+// climbFrom visits the task at a and its parents, up to an implicit one or one that was visited before.
+// The parents of the latter were visited too, so a cycle ends there.
+func (w *walk) climbFrom(a callbacks.Address, visited map[uint64]bool, visit func(*task) error) error {
 	for len(visited) < maxMarked && !visited[a.Offset] {
-		t, err := w.tasks.records.task(a)
+		t, err := w.tasks.records.readTask(a)
 		if err != nil {
 			return nil // it ended in between, or its structure is on a stack that is gone
 		}
@@ -157,8 +156,8 @@ func (w *walk) climb(a callbacks.Address, visited map[uint64]bool, visit func(*t
 // parents of each other.
 func (w *walk) held() error {
 	visited := map[uint64]bool{}
-	for _, a := range w.starts() {
-		err := w.climb(a, visited, func(t *task) error {
+	for _, a := range w.startTasks() {
+		err := w.climbFrom(a, visited, func(t *task) error {
 			if !t.explicit() {
 				return nil
 			}
@@ -179,12 +178,12 @@ func (w *walk) queued() error {
 	}
 	f := &w.tasks.l.Team
 	r := layout.Read(w.tasks.mem, t.addr, f.QueueRoot, f.QueueTasks)
-	lists, err := w.tasks.records.lists(r.Address(f.QueueRoot), r.Address(f.QueueTasks))
+	lists, err := w.tasks.records.queueLists(r.Address(f.QueueRoot), r.Address(f.QueueTasks))
 	if err = errors.Join(r.Err(), err); err != nil {
 		return fmt.Errorf("queue of the team at %v: %w", t.addr, err)
 	}
 	for _, list := range lists {
-		err := w.tasks.records.list(list, queueTeam, false, func(t *task) error {
+		err := w.tasks.records.walkList(list, queueTeam, false, func(t *task) error {
 			if err := w.emit(t); err != nil {
 				return err
 			}
@@ -204,9 +203,9 @@ func (w *walk) queued() error {
 func (w *walk) children() error {
 	var open []callbacks.Address
 	visited := map[uint64]bool{}
-	for _, a := range slices.Backward(w.starts()) {
+	for _, a := range slices.Backward(w.startTasks()) {
 		begin := len(open)
-		_ = w.climb(a, visited, func(t *task) error {
+		_ = w.climbFrom(a, visited, func(t *task) error {
 			open = append(open, t.addr)
 			return nil
 		})
@@ -235,17 +234,17 @@ func (w *walk) children() error {
 // begunChildren calls f for the children of the task at a that do not wait in a
 // queue.
 func (w *walk) begunChildren(a callbacks.Address, f func(*task) error) error {
-	t, err := w.tasks.records.task(a)
+	t, err := w.tasks.records.readTask(a)
 	if err != nil {
 		return nil // it ended in between, or its structure is on a stack that is gone
 	}
 	l := &w.tasks.l.Task
-	lists, err := w.tasks.records.lists(t.rec.Address(l.ChildrenRoot), t.rec.Address(l.ChildrenTasks))
+	lists, err := w.tasks.records.queueLists(t.rec.Address(l.ChildrenRoot), t.rec.Address(l.ChildrenTasks))
 	if err = errors.Join(t.rec.Err(), err); err != nil {
 		return fmt.Errorf("children of the task at %v: %w", a, err)
 	}
 	for _, list := range lists {
-		err := w.tasks.records.list(list, queueChildren, true, func(t *task) error {
+		err := w.tasks.records.walkList(list, queueChildren, true, func(t *task) error {
 			if t.kind == kindWaiting {
 				return errEnd
 			}
@@ -258,9 +257,8 @@ func (w *walk) begunChildren(a callbacks.Address, f func(*task) error) error {
 	return nil
 }
 
-// lists are the lists of a queue: one, or one for each priority if there is a tree
-// of them.
-func (rs *records) lists(root, tasks callbacks.Address) ([]callbacks.Address, error) {
+// queueLists returns the lists of a queue: one, or one for each priority if there is a tree of them.
+func (rs *records) queueLists(root, tasks callbacks.Address) ([]callbacks.Address, error) {
 	if root.IsNull() {
 		if tasks.IsNull() {
 			return nil, nil
@@ -301,10 +299,10 @@ func (rs *records) lists(root, tasks callbacks.Address) ([]callbacks.Address, er
 // errEnd ends the walk over one list.
 var errEnd = errors.New("end of list")
 
-// list calls f for the tasks of a circular list of nodes, from the first or from
-// the last one on. A node that its neighbour does not point back to ends the walk:
-// so it comes back to where it began, whatever the memory holds.
-func (rs *records) list(first callbacks.Address, q queueKind, backwards bool, f func(*task) error) error {
+// walkList calls f for the tasks of a circular list of nodes, starting at the first or the last one. A
+// node to which its neighbour does not point back ends the walk, so that it returns to its start,
+// whatever the memory contains.
+func (rs *records) walkList(first callbacks.Address, q queueKind, backwards bool, f func(*task) error) error {
 	pnode := rs.l.Task.Pnode
 	if err := pnode.Err(); err != nil {
 		return err
@@ -325,7 +323,7 @@ func (rs *records) list(first callbacks.Address, q queueKind, backwards bool, f 
 	}
 	node, before := start, callbacks.Address{}
 	for range maxQueue {
-		t, err := rs.task(node.Add(-offset))
+		t, err := rs.readTask(node.Add(-offset))
 		if err != nil {
 			return fmt.Errorf("queue of tasks: %w", err)
 		}

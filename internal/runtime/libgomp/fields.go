@@ -2,9 +2,9 @@ package libgomp
 
 import "github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 
-// Layout is where the fields and globals of one libgomp lie. Names are those of
-// the runtime's source (libgomp.h, priority_queue.h). Members of nested structures
-// go with the structure around them.
+// Layout holds the offsets of the fields and globals of one libgomp. Names are those of the
+// runtime's source (libgomp.h, priority_queue.h). Members of nested structures belong to the outer
+// structure.
 type Layout struct {
 	Globals   globals
 	Thread    threadFields    `layout:"gomp_thread"`
@@ -65,8 +65,8 @@ type threadFields struct {
 	TeamNum           layout.Field `layout:"team_num,optional"`  // since GCC 12
 }
 
-// teamFields are those of a team. Behind a gomp_team lie its nthreads implicit
-// tasks, and behind these the array ordered_release.
+// teamFields are the fields of a team. After a gomp_team follow its nthreads implicit tasks, and
+// then the array ordered_release.
 type teamFields struct {
 	Size            layout.Type
 	Nthreads        layout.Field `layout:"nthreads"`
@@ -91,7 +91,7 @@ type teamFields struct {
 	TeamCancelled      layout.Field `layout:"team_cancelled"`
 }
 
-// taskFields are those of a task, its control variables among them.
+// taskFields are the fields of a task, including its control variables.
 type taskFields struct {
 	Size            layout.Type
 	Parent          layout.Field `layout:"parent"`
@@ -122,7 +122,7 @@ type taskFields struct {
 	Bind            layout.Field `layout:"icv.bind_var"`
 }
 
-// poolFields are those of the pool in which a root keeps its workers.
+// poolFields are the fields of the pool in which a root keeps its workers.
 type poolFields struct {
 	Threads        layout.Field `layout:"threads"` // gomp_thread by number in the last team; the root is number 0
 	ThreadsUsed    layout.Field `layout:"threads_used"`
@@ -147,24 +147,23 @@ type taskwaitFields struct {
 	Sem          layout.Field `layout:"taskwait_sem"`
 }
 
-// workShareFields are those of a worksharing construct that hands out its work.
+// workShareFields are the fields of a worksharing construct.
 type workShareFields struct {
 	Sched        layout.Field `layout:"sched"`
 	ChunkSize    layout.Field `layout:"chunk_size"`
-	End          layout.Field `layout:"end"` // behind the last value
+	End          layout.Field `layout:"end"` // after the last value
 	Incr         layout.Field `layout:"incr"`
 	Next         layout.Field `layout:"next"` // value that a thread gets next
 	OrderedOwner layout.Field `layout:"ordered_owner"`
 }
 
-// dependersFields are those of the vector of tasks that wait for a task.
+// dependersFields are the fields of the vector of tasks that wait for a task.
 type dependersFields struct {
 	NElem layout.Field `layout:"n_elem"`
 	Elem  layout.Field `layout:"elem"` // first element
 }
 
-// nodeFields are those of a node of the tree that a queue of tasks of several
-// priorities is.
+// nodeFields are the fields of a tree node of a queue with several priorities.
 type nodeFields struct {
 	Tasks layout.Field `layout:"key.l.tasks"`
 	Left  layout.Field `layout:"left"`

@@ -12,11 +12,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// findModules returns the modules of t that hold GNU libgomp: those that define its entry
-// points, whatever the file's name is. LLVM's runtime has entry points of the same
-// names, and is told by its own. A static executable that is stripped has symbols of
-// neither, and of a library whose file is not at hand nothing is known: the memory of
-// the threads tells. No runtime is no error.
+// findModules returns the modules of t that contain GNU libgomp: those that define its entry
+// points, whatever the file's name is. LLVM's runtime has entry points of the same names, and is
+// recognized by its own. A stripped static executable has symbols of neither, and a library without
+// a file is unknown; the memory of the threads decides then. Without a runtime the result is empty,
+// without an error.
 func findModules(t callbacks.Target) ([]*callbacks.Module, error) {
 	lister, ok := t.(callbacks.ModuleLister)
 	if !ok {
@@ -38,7 +38,7 @@ func findModules(t callbacks.Target) ([]*callbacks.Module, error) {
 	if len(found) > 0 || foreign {
 		return found, nil
 	}
-	if mod := nameless(t, mods); mod != nil && newMemorySource(t, nil).look() == nil {
+	if mod := findStripped(t, mods); mod != nil && newMemorySource(t, nil).look() == nil {
 		return []*callbacks.Module{mod}, nil
 	}
 	if err != nil {
@@ -47,12 +47,11 @@ func findModules(t callbacks.Target) ([]*callbacks.Module, error) {
 	return found, nil
 }
 
-// nameless is the module that may hold the runtime without any symbol that says so: a
-// stripped executable that is all of the program, or whose constants are the runtime's,
-// or the one library whose file is not at hand. Of several such, the name tells; nil if
-// there is none.
-func nameless(t callbacks.Target, mods []*callbacks.Module) *callbacks.Module {
-	if alone(mods) && !defines(t, mods[0], "main") {
+// findStripped returns the module that may contain the runtime without any symbol that shows it: a
+// stripped static executable, a stripped one with the runtime's constants, or the only library
+// without a file. If there are several, the name decides. It returns nil if there is none.
+func findStripped(t callbacks.Target, mods []*callbacks.Module) *callbacks.Module {
+	if isStatic(mods) && !defines(t, mods[0], "main") {
 		return mods[0]
 	}
 	for _, m := range mods {
@@ -92,9 +91,9 @@ func isRuntime(t callbacks.Target, mod *callbacks.Module) bool {
 	return true
 }
 
-// alone reports whether the program is one executable, with no library beside it but
-// the kernel's own: then it is linked statically.
-func alone(mods []*callbacks.Module) bool {
+// isStatic reports whether the program is one executable, without libraries except the kernel's own:
+// then it is linked statically.
+func isStatic(mods []*callbacks.Module) bool {
 	n := 0
 	for _, m := range mods {
 		if m.Path != "[vdso]" {
@@ -109,16 +108,16 @@ func defines(t callbacks.Target, mod *callbacks.Module, name string) bool {
 	return err == nil
 }
 
-// marker is what tells that a runtime is of a release of GCC or newer: the node of
-// symbol versions that came with it, and where a module has no such nodes, a
-// function that came with it in an object file that every program has.
+// marker shows that a runtime is of a release of GCC or newer. It is the node of symbol versions
+// that the release introduced. For a module without such nodes, it is a function that the release
+// added to an object file that every program has.
 type marker struct {
 	release  int
 	node     string
 	function string
 }
 
-// markers are in ascending order of releases.
+// markers returns the markers in ascending order of releases.
 func markers() []marker {
 	return []marker{
 		{7, "GOMP_1.0", ""}, {9, "GOMP_5.0", "GOMP_parallel_reductions"}, {10, "OACC_2.6", ""},
@@ -152,13 +151,13 @@ func versions(t callbacks.Target, mod *callbacks.Module) (r layout.Releases, by 
 		}
 		r.Low = m.release
 	}
-	if by == "functions" && r.Low == 13 { // functions tell no further
+	if by == "functions" && r.Low == 13 { // functions do not distinguish newer releases
 		r.High = 0
 	}
 	return r, by
 }
 
-// What people call the runtime, in short and in full.
+// Display names of the runtime, short and full.
 const family, fullName = "libgomp", "GNU OpenMP runtime"
 
 // identify names the runtime.

@@ -10,11 +10,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// The runtime does not keep the function of a region. What forks it, GOMP_parallel
-// and its like, has it as its first argument, and executes it by an indirect call:
-// the return address of that call is on the stack of the primary thread once for
-// each region that it has forked, and is in. Above lies the return address of the
-// call of user code, which shows the argument.
+// The runtime does not keep the function of a region. GOMP_parallel and similar functions get it as
+// the first argument, and execute it by an indirect call: the return address of that call is on the
+// stack of the primary thread once for each region that it has forked and not left. Above it is the
+// return address of the call from user code, whose code shows the argument.
 
 const (
 	// maxStack bounds how much of a thread's stack is searched, in bytes.
@@ -22,32 +21,29 @@ const (
 	maxStack = 16 << 20
 	// stackBlock is how much of it is read at once.
 	stackBlock = 64 << 10
-	// maxArgument is how far before a call its first argument is looked for, in
-	// bytes: GCC stores what the region shares, some 8 bytes of code a variable,
-	// between the load and the call.
+	// maxArgument is the number of bytes before a call that are searched for its first argument:
+	// GCC stores the variables that the region shares, some 8 bytes of code each, between the load
+	// and the call.
 	maxArgument = 512
 	// maxFrame is more than the frames of the functions that fork have, in bytes.
 	maxFrame = 256
 	// maxForker is more than their code has, in bytes.
 	maxForker = 512
-	// pageSize is the smallest page size: what can be read changes only at its
-	// multiples.
+	// pageSize is the smallest page size, in bytes: readability changes only at its multiples.
 	pageSize = 4096
 )
 
-// forkBounds is what it takes to run the code of a function up to the jump by
-// which it ends.
+// forkBounds bounds the emulation of a function up to the jump by which it ends.
 var forkBounds = accesspath.Bounds{Steps: 4000, Paths: 64, Visits: 1, Edges: 2, Cases: 64}
 
 // fork is a call in user code that forked a region.
 type fork struct {
 	function uint64 // that the region executes; 0 if unknown
-	ret      uint64 // address behind the call; 0 if the call was a jump
+	ret      uint64 // return address of the call; 0 if the call was a jump
 }
 
-// forkFunctions are the entry points that fork a region and execute a function
-// in it, their first argument. Loops, sections and reductions have one of their
-// own each.
+// forkFunctions returns the entry points that fork a region and execute a function in it, their
+// first argument. Loops, sections and reductions have their own.
 func forkFunctions() []string {
 	names := []string{"GOMP_parallel", "GOMP_parallel_sections", "GOMP_parallel_reductions"}
 	for _, s := range []string{
@@ -59,7 +55,7 @@ func forkFunctions() []string {
 	return names
 }
 
-// forkEntries are the addresses of the functions that fork, ascending.
+// forkEntries returns the addresses of the functions that fork, ascending.
 func (fs *forks) forkEntries() []uint64 {
 	var out []uint64
 	for _, name := range forkFunctions() {
@@ -83,9 +79,9 @@ func (fs *forks) inForker(a uint64) bool {
 	return !ok && i > 0 && a-fs.entries()[i-1] < maxForker
 }
 
-// forkOf is the call that forked a region.
+// forkOf returns the call that forked a region.
 func (fs *forks) forkOf(r *region) (fork, bool) {
-	p := r.primary()
+	p := r.primaryThread()
 	if p == nil || r.team == nil || len(fs.entries()) == 0 {
 		return fork{}, false
 	}
@@ -102,8 +98,8 @@ func (fs *forks) forkOf(r *region) (fork, bool) {
 	return fork{}, false
 }
 
-// forked is the number of regions that a thread forked and has not left.
-func (th *thread) forked() int {
+// countForked returns the number of regions that a thread forked and has not left.
+func (th *thread) countForked() int {
 	if i := th.worksIn(); i >= 0 {
 		return i
 	}
@@ -115,7 +111,7 @@ func (th *thread) forked() int {
 // function of the innermost one may have returned: then the thread waits for the
 // others at its end.
 func (fs *forks) findForks(th *thread) []fork {
-	n := th.forked()
+	n := th.countForked()
 	sp, ok := fs.stackPointer(th)
 	if !ok || n == 0 {
 		return nil
@@ -133,7 +129,7 @@ func (fs *forks) findForks(th *thread) []fork {
 	for i := n - 1; i >= 0; i-- {
 		var c callAbove
 		if from := i - ended; from >= 0 {
-			c = fs.above(calls[from])
+			c = fs.callerAbove(calls[from])
 		} else if fs.atRest(th) {
 			if len(calls) > 0 {
 				end = calls[0] + 8
@@ -147,7 +143,7 @@ func (fs *forks) findForks(th *thread) []fork {
 		if outer := &found[i+1]; outer.function == 0 && i >= ended {
 			outer.function = c.saved
 		}
-		found[i].function = fs.jumpsTo(found[i+1].function)
+		found[i].function = fs.jumpArgument(found[i+1].function)
 	}
 	return found
 }
@@ -167,8 +163,8 @@ func (rt *base) stackPointer(th *thread) (uint64, bool) {
 	return regs.SP() &^ 7, err == nil && regs.SP() != 0
 }
 
-// forkCalls are the places on a stack from sp to end of return addresses of
-// indirect calls in functions that fork.
+// forkCalls returns the stack slots from sp to end with return addresses of indirect calls in
+// functions that fork.
 func (fs *forks) forkCalls(sp, end uint64) []uint64 {
 	var found []uint64
 	block := make([]byte, stackBlock)
@@ -195,20 +191,20 @@ func (fs *forks) calls(ret uint64, kind arch.CallKind) bool {
 	return ok && c.Kind == kind
 }
 
-// callAbove is what lies on a stack above the frame of a function that forks.
+// callAbove is the caller of a function that forks, as found on the stack above its frame.
 type callAbove struct {
 	fork
-	// jumped tells that no user code lies between this frame and the one of the
-	// region around: that region's function ended in a tail call.
+	// jumped means that no frame of user code is between this frame and that of the enclosing
+	// region: that region's function ended in a tail call.
 	jumped bool
-	// saved is then what the function that forked the region around has kept in
-	// a register, and this one saved: that region's function; 0 if unknown.
+	// saved is then the enclosing region's function, which the function that forked that region
+	// kept in a register, and which this one saved; 0 if unknown.
 	saved uint64
 }
 
-// above finds what called the function that forks whose indirect call has its
-// return address on the stack at slot.
-func (fs *forks) above(slot uint64) callAbove {
+// callerAbove finds the caller of the function that forks. The return address of that function's indirect
+// call is on the stack at slot.
+func (fs *forks) callerAbove(slot uint64) callAbove {
 	ret, err := fs.word(slot)
 	if err != nil {
 		return callAbove{}
@@ -228,8 +224,8 @@ func (fs *forks) above(slot uint64) callAbove {
 	return c
 }
 
-// returnSlot is where the return address of a function that forks lies, if that of
-// its indirect call, ret, lies at slot.
+// returnSlot returns the stack slot with the return address of a function that forks; the return
+// address of its indirect call, ret, is at slot.
 func (fs *forks) returnSlot(slot, ret uint64) (uint64, bool) {
 	if fs.target.Arch() == callbacks.ArchAArch64 { // frame records are linked
 		fp, err := fs.word(slot - 8)
@@ -240,8 +236,8 @@ func (fs *forks) returnSlot(slot, ret uint64) (uint64, bool) {
 	return slot + 8 + depth, ok
 }
 
-// savedFunction is the only word on the stack from low to high that is an address
-// of user code; 0 if there are none or several.
+// savedFunction returns the only word on the stack from low to high that is an address of user
+// code; 0 if there are none or several.
 func (fs *forks) savedFunction(low, high uint64) uint64 {
 	var code []uint64
 	for at := low; at < high; at += 8 {
@@ -255,12 +251,12 @@ func (fs *forks) savedFunction(low, high uint64) uint64 {
 	return code[0]
 }
 
-// firstAbove is what called the function that forks whose frame, and those of the
-// runtime's functions at the end of the region, lie from low on: the first return
-// address there behind a call that shows which function the region executed. What
-// the region itself called has left its return addresses in unused words of these
-// frames: they show none. If no call does, as GCC keeps the function's address in a register
-// throughout a loop around the region, it is the first call of a function that forks.
+// firstAbove returns the caller of the function that forks. That function's frame, and those of the
+// runtime's functions at the end of the region, start at low. The caller is at the first return
+// address after a call that shows the function of the region. The region's own calls have left
+// return addresses in unused words of these frames, but these show no function. If no call shows
+// it, because GCC keeps the function's address in a register throughout a loop around the region,
+// the result is the first call of a function that forks.
 func (fs *forks) firstAbove(low, high uint64) callAbove {
 	var hidden callAbove
 	for at := low; at+8 <= high; at += 8 {
@@ -279,8 +275,8 @@ func (fs *forks) firstAbove(low, high uint64) callAbove {
 	return hidden
 }
 
-// callBefore tells what the call before the return address w shows of a fork; ok
-// only says that there is a call.
+// callBefore returns the fork that the call before the return address w shows; ok only means that
+// there is a call.
 func (fs *forks) callBefore(w uint64) (c callAbove, ok bool) {
 	if fs.inForker(w) {
 		jumped := fs.calls(w, arch.CallRegister)
@@ -292,19 +288,19 @@ func (fs *forks) callBefore(w uint64) (c callAbove, ok bool) {
 	call, ok := arch.CallBefore(fs.target.Arch(), fs.mem, w)
 	switch {
 	case !ok || call.Kind == arch.CallRegister:
-	case fs.isEntry(fs.callee(call)):
-		c.fork = fork{function: fs.argument(w), ret: w}
+	case fs.isEntry(fs.calleeOf(call)):
+		c.fork = fork{function: fs.argumentBefore(w), ret: w}
 	case call.Kind == arch.CallDirect:
-		c.fork = fork{function: fs.jumpsTo(call.Target)}
+		c.fork = fork{function: fs.jumpArgument(call.Target)}
 	}
 	return c, ok
 }
 
-// argument is the function that the call before the address ret passes on: 0 if
-// the code does not show it.
-func (fs *forks) argument(ret uint64) uint64 {
+// argumentBefore returns the function that the call before the address ret passes on; 0 if the code does
+// not show it.
+func (fs *forks) argumentBefore(ret uint64) uint64 {
 	a := fs.target.Arch()
-	for low := ret - maxArgument; low < ret; low++ { // an instruction begins at some of these
+	for low := ret - maxArgument; low < ret; low++ { // an instruction starts at some of these
 		v, ok := arch.ArgBefore(a, fs.mem, low, ret, 0)
 		if ok && (v.Kind == arch.ValueAddress || v.Kind == arch.ValueConst) && fs.inCode(v.N) {
 			return v.N
@@ -313,9 +309,9 @@ func (fs *forks) argument(ret uint64) uint64 {
 	return 0
 }
 
-// jumpsTo is what the function at entry passes on if its last act is to jump to a
-// function that forks; 0 if it is not, or if it is not always the same.
-func (fs *forks) jumpsTo(entry uint64) uint64 {
+// jumpArgument returns the function that the function at entry passes on if it ends with a jump to a
+// function that forks; 0 if it does not, or if the argument varies.
+func (fs *forks) jumpArgument(entry uint64) uint64 {
 	if entry == 0 {
 		return 0
 	}
@@ -331,7 +327,7 @@ func (fs *forks) jumpsTo(entry uint64) uint64 {
 			if c.Slot != 0 {
 				callee, _ = fs.word(c.Slot)
 			}
-			if !fs.isEntry(callee) && !fs.inStart(callee) || len(c.Args) == 0 {
+			if !fs.isEntry(callee) && !fs.isTeamStart(callee) || len(c.Args) == 0 {
 				continue
 			}
 			v, err := symbolic.Eval(c.Args[0], symbolic.Env{Mem: fs.mem})
@@ -344,9 +340,9 @@ func (fs *forks) jumpsTo(entry uint64) uint64 {
 	return found
 }
 
-// inStart reports whether a is gomp_team_start, which the functions that fork pass
-// theirs on to. Only the symbols of a static executable tell.
-func (fs *forks) inStart(a uint64) bool {
+// isTeamStart reports whether a is gomp_team_start, to which the functions that fork pass the region's
+// function. Only symbols of a static executable show it.
+func (fs *forks) isTeamStart(a uint64) bool {
 	s, err := layout.SymbolIn(fs.target, fs.id.Module, "gomp_team_start")
 	return err == nil && a == s.Offset
 }
@@ -361,7 +357,7 @@ func (fs *forks) inCode(a uint64) bool {
 	return mods == nil || slices.ContainsFunc(mods, func(e extent) bool { return a >= e.low && a < e.high })
 }
 
-// readModules lists where the target's modules lie; nil if it does not tell.
+// readModules returns the ranges of the target's modules; nil if unknown.
 func (fs *forks) readModules() []extent {
 	lister, ok := fs.target.(callbacks.ModuleLister)
 	if !ok {
@@ -375,8 +371,8 @@ func (fs *forks) readModules() []extent {
 	return list
 }
 
-// callee is the address of the function that a call leads to, 0 if unknown.
-func (fs *forks) callee(c arch.Call) uint64 {
+// calleeOf returns the address of the function that a call leads to; 0 if unknown.
+func (fs *forks) calleeOf(c arch.Call) uint64 {
 	switch c.Kind {
 	case arch.CallDirect:
 		if fs.isEntry(c.Target) {

@@ -12,9 +12,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/rtltest"
 )
 
-// TestFormed has the primary thread of a nested team asleep, while it forks, on its team's barrier, which
-// has let all go: after the first barrier of the team it is still forming it, after another one it has
-// met the end of its region.
+// TestFormed has the primary thread of a nested team asleep on its team's barrier, which has
+// released all threads. After the first barrier of the team the thread is still forming it; after
+// another one it has reached the end of its region.
 func TestFormed(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "nested", Compiler: omptest.GCC})
 	c := openTestCore(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel})
@@ -24,7 +24,7 @@ func TestFormed(t *testing.T) {
 	}
 	rt, checked := rts[0].(*runtime), 0
 	for _, th := range rt.world().threads {
-		if th.id != 0 || len(th.frames) == 0 || rt.world().at(th, 0).level() != 2 {
+		if th.id != 0 || len(th.frames) == 0 || rt.world().regionAtFrame(th, 0).level() != 2 {
 			continue
 		}
 		checked++
@@ -44,7 +44,7 @@ func TestFormed(t *testing.T) {
 			}
 			again := changed[0].(*runtime)
 			i := slices.IndexFunc(again.world().threads, func(o *thread) bool { return o.addr == th.addr })
-			st := again.states.inferred(again.world().threads[i], ev)
+			st := again.states.inferState(again.world().threads[i], ev)
 			if st.State != want || want == handles.StateOverhead &&
 				!strings.Contains(st.Evidence, "nested team that was formed") {
 				t.Errorf("generation %#x: %+v; want %v", generation, st, want)

@@ -31,7 +31,7 @@ func TestGarbage(t *testing.T) {
 		}
 		for _, r := range w.order {
 			places = append(places, r.team.addr, r.team.addr.Add(1280),
-				rts[0].(*runtime).threads.records.implicit(r.team, 0))
+				rts[0].(*runtime).threads.records.implicitAddress(r.team, 0))
 		}
 		random := rand.New(rand.NewPCG(1, 2))
 		for range 60 {

@@ -13,8 +13,8 @@ import (
 // icv is an internal control variable and how it is read.
 type icv = rtl.ICVReading[*settings]
 
-// icvs are the variables of OpenMP 5.2 in alphabetical order, and behind them
-// those of other versions. Scopes are those in which this runtime keeps them.
+// icvs are the variables of OpenMP 5.2 in alphabetical order, followed by those of other versions.
+// Scopes are those in which this runtime keeps them.
 var icvs = sync.OnceValue(func() rtl.ICVTable[*settings] {
 	return rtl.ICVTable[*settings]{
 		regionICV("active-levels-var", "ts.active_level",
@@ -36,7 +36,7 @@ var icvs = sync.OnceValue(func() rtl.ICVTable[*settings] {
 		taskValue("explicit-task-var", (*settings).explicitVar),
 		taskValue("final-task-var", (*settings).finalVar),
 		regionICV("league-size-var", "num_teams",
-			func(st *settings, r *region) int64 { return int64(max(1, st.records.league(r))) }),
+			func(st *settings, r *region) int64 { return int64(max(1, st.records.leagueSize(r))) }),
 		regionICV("levels-var", "ts.level", func(_ *settings, r *region) int64 { return int64(r.level()) }),
 		taskValue("max-active-levels-var", (*settings).maxActiveLevels),
 		globalICV("max-task-priority-var", "gomp_max_task_priority_var", 4, nil,
@@ -53,7 +53,7 @@ var icvs = sync.OnceValue(func() rtl.ICVTable[*settings] {
 		globalICV("target-offload-var", "gomp_target_offload_var", 4, offloadText,
 			func(g *globals) layout.Global { return g.TargetOffload }),
 		parallelValue("team-num-var", (*settings).teamNum),
-		regionICV("team-size-var", "nthreads", func(_ *settings, r *region) int64 { return int64(r.size()) }),
+		regionICV("team-size-var", "nthreads", func(_ *settings, r *region) int64 { return int64(r.numThreads()) }),
 		globalICV("teams-thread-limit-var", "gomp_teams_thread_limit_var", 4, nil,
 			func(g *globals) layout.Global { return g.TeamsThreadLimit }),
 		taskValue("thread-limit-var", (*settings).threadLimit),
@@ -76,7 +76,7 @@ func (st *settings) ICV(id int, s handles.Subject) (handles.ICVValue, error) {
 	return icvs().Value(st, id, s)
 }
 
-// spaceValue is a variable of the address space.
+// spaceValue makes a variable of the address space.
 func spaceValue(name string, get func(*settings) (handles.ICVValue, error)) icv {
 	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeAddressSpace},
 		Read: func(st *settings, _ handles.Subject) (handles.ICVValue, error) {
@@ -84,23 +84,23 @@ func spaceValue(name string, get func(*settings) (handles.ICVValue, error)) icv 
 		}}
 }
 
-// threadValue is a variable of a thread.
+// threadValue makes a variable of a thread.
 func threadValue(name string, get func(*settings, *thread) (handles.ICVValue, error)) icv {
-	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeThread},
-		Read: func(st *settings, s handles.Subject) (handles.ICVValue, error) {
-			_, th, err := st.threads.regionOf(s.Thread)
-			if err != nil {
-				return handles.ICVValue{}, err
-			}
-			return get(st, th)
-		}}
+	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeThread}, Read: func(st *settings, s handles.Subject) (handles.ICVValue,
+		error) {
+		_, th, err := st.threads.regionOf(s.Thread)
+		if err != nil {
+			return handles.ICVValue{}, err
+		}
+		return get(st, th)
+	}}
 }
 
-// parallelValue is a variable of a region.
+// parallelValue makes a variable of a region.
 func parallelValue(name string, get func(*settings, *region) (handles.ICVValue, error)) icv {
 	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeParallel},
 		Read: func(st *settings, s handles.Subject) (handles.ICVValue, error) {
-			r, err := st.threads.find(s.Parallel)
+			r, err := st.threads.findRegion(s.Parallel)
 			if err != nil {
 				return handles.ICVValue{}, err
 			}
@@ -108,24 +108,24 @@ func parallelValue(name string, get func(*settings, *region) (handles.ICVValue, 
 		}}
 }
 
-// taskValue is a variable of a task. A program whose threads have not used the runtime
-// has no initial task yet, but has its variables: they are those of no task.
+// taskValue makes a variable of a task. A program whose threads have not used the runtime has no
+// initial task yet, but has its variables: they belong to no task.
 func taskValue(name string, get func(*settings, found) (handles.ICVValue, error)) icv {
-	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeTask},
-		Read: func(st *settings, s handles.Subject) (handles.ICVValue, error) {
-			if s.Task.IsZero() {
-				return get(st, found{region: &region{}})
-			}
-			fd, err := st.tasks.lookup(s.Task)
-			if err != nil {
-				return handles.ICVValue{}, err
-			}
-			return get(st, fd)
-		}}
+	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeTask}, Read: func(st *settings, s handles.Subject) (handles.ICVValue,
+		error) {
+		if s.Task.IsZero() {
+			return get(st, found{region: &region{}})
+		}
+		fd, err := st.tasks.lookup(s.Task)
+		if err != nil {
+			return handles.ICVValue{}, err
+		}
+		return get(st, fd)
+	}}
 }
 
-// globalICV is a variable that is one of the runtime's integers of size bytes.
-// text gives it the form that people write; nil is decimal.
+// globalICV makes a variable that is one of the runtime's integers of size bytes. text formats it;
+// nil is decimal.
 func globalICV(name, source string, size uint64, text func(int64) string, where func(*globals) layout.Global) icv {
 	return spaceValue(name, func(st *settings) (handles.ICVValue, error) {
 		v, err := st.setting(where(&st.l.Globals), size)
@@ -142,7 +142,7 @@ func (rt *base) setting(g layout.Global, size uint64) (int64, error) {
 	return layout.ReadGlobal(rt.mem, g, size)
 }
 
-// taskICV is a variable that is an integer in a task's control variables.
+// taskICV makes a variable that is an integer in a task's control variables.
 func taskICV(name, source string, text func(int64) string, where func(*Layout) layout.Field) icv {
 	return taskValue(name, func(st *settings, fd found) (handles.ICVValue, error) {
 		v, err := st.taskInt(fd, where(st.l))
@@ -150,8 +150,8 @@ func taskICV(name, source string, text func(int64) string, where func(*Layout) l
 	})
 }
 
-// taskInt reads a control variable of a task. An initial task that has set none
-// has those of gomp_global_icv.
+// taskInt reads a control variable of a task. An initial task that has set none uses those of
+// gomp_global_icv.
 func (rt *base) taskInt(fd found, f layout.Field) (int64, error) {
 	if fd.task != nil {
 		return fd.rec.Int(f), fd.rec.Err()
@@ -163,14 +163,14 @@ func (rt *base) taskInt(fd found, f layout.Field) (int64, error) {
 	if err := g.Err(); err != nil {
 		return 0, fmt.Errorf("%w: %w", err, callbacks.Unavailable)
 	}
-	first := rt.l.Task.Nthreads // a gomp_task_icv begins with it
+	first := rt.l.Task.Nthreads // a gomp_task_icv starts with it
 	if err := first.Err(); err != nil {
 		return 0, err
 	}
 	return layout.ReadGlobal(rt.mem, layout.Global{Address: g.Address.Add(f.Offset - first.Offset)}, f.Size)
 }
 
-// regionICV is a variable that follows from the region.
+// regionICV makes a variable that follows from the region.
 func regionICV(name, source string, get func(*settings, *region) int64) icv {
 	return parallelValue(name, func(st *settings, r *region) (handles.ICVValue, error) {
 		return rtl.IntegerICV(get(st, r), nil, source), nil

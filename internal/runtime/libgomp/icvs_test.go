@@ -12,7 +12,7 @@ import (
 // sinceGCC is the release that has a variable where it can be found.
 var sinceGCC = map[string]int{"team-num-var": 12}
 
-// settings are environments, and the program that runs with them.
+// settings returns environments, and the program that runs with them.
 func settings() map[string][]string {
 	return map[string][]string{
 		"roots none": nil,
@@ -25,8 +25,8 @@ func settings() map[string][]string {
 	}
 }
 
-// TestICVs holds the variables of all threads against what the program's threads
-// were told, with the environment's settings varied.
+// TestICVs compares the variables of all threads with the program's own output, with several
+// environments.
 func TestICVs(t *testing.T) {
 	for _, rt := range omptest.Libgomps(t) {
 		for name, env := range settings() {

@@ -32,8 +32,7 @@ const (
 	schedMonotonic = 1 << 31 // a bit
 )
 
-// runSched is the schedule of loops with schedule(runtime), as OMP_SCHEDULE would
-// have it.
+// runSched returns the schedule of loops with schedule(runtime), in the format of OMP_SCHEDULE.
 func (st *settings) runSched(fd found) (handles.ICVValue, error) {
 	f := &st.l.Task
 	kind, err := st.taskInt(fd, f.RunSched)
@@ -53,7 +52,7 @@ func (st *settings) runSched(fd found) (handles.ICVValue, error) {
 	return handles.ICVValue{Int: kind, Text: text, Source: "icv.run_sched_var"}, err
 }
 
-// threadLimit is omp_get_thread_limit.
+// threadLimit returns omp_get_thread_limit.
 func (st *settings) threadLimit(fd found) (handles.ICVValue, error) {
 	v, err := st.taskInt(fd, st.l.Task.ThreadLimit)
 	if v = int64(uint32(v)); v > math.MaxInt32 {
@@ -62,7 +61,7 @@ func (st *settings) threadLimit(fd found) (handles.ICVValue, error) {
 	return rtl.IntegerICV(v, nil, "icv.thread_limit_var"), err
 }
 
-// maxActiveLevels is omp_get_max_active_levels. Before GCC 11 it was one for all.
+// maxActiveLevels returns omp_get_max_active_levels. Before GCC 11 all tasks share one.
 func (st *settings) maxActiveLevels(fd found) (handles.ICVValue, error) {
 	f := st.l.Task.MaxActiveLevels
 	if !f.Known() {
@@ -73,7 +72,7 @@ func (st *settings) maxActiveLevels(fd found) (handles.ICVValue, error) {
 	return rtl.IntegerICV(int64(uint8(v)), nil, "icv.max_active_levels_var"), err
 }
 
-// nestVar is omp_get_nested, which has a variable of its own before GCC 11.
+// nestVar returns omp_get_nested, which has its own variable before GCC 11.
 func (st *settings) nestVar(fd found) (handles.ICVValue, error) {
 	f := st.l.Task.Nest
 	if !f.Known() {
@@ -107,10 +106,9 @@ func (st *settings) finalVar(fd found) (handles.ICVValue, error) {
 	return rtl.IntegerICV(v, rtl.BoolText, "final_task"), fd.rec.Err()
 }
 
-// deeper reads the elements behind that of the given level of a list with one
-// integer for each level. known reports whether the runtime's variables for it were
-// found.
-func (rt *base) deeper(values, length layout.Global, size uint64, level int) (vs []int64, known bool, err error) {
+// readDeeper reads the elements after that of the given level, in a list with one integer for each
+// level. known reports whether the runtime's variables for it were found.
+func (rt *base) readDeeper(values, length layout.Global, size uint64, level int) (vs []int64, known bool, err error) {
 	if !values.Known() || !length.Known() {
 		return nil, false, nil
 	}
@@ -135,15 +133,15 @@ func (rt *base) deeper(values, length layout.Global, size uint64, level int) (vs
 	return vs, true, nil
 }
 
-// nthreadsVar is the number of threads for the next level and the levels inside
-// it: the task has the first, a list of the runtime the others.
+// nthreadsVar returns the number of threads for the next level and deeper levels: the task has the
+// first, a list of the runtime the others.
 func (st *settings) nthreadsVar(fd found) (handles.ICVValue, error) {
 	first, err := st.taskInt(fd, st.l.Task.Nthreads)
 	if err != nil {
 		return handles.ICVValue{}, err
 	}
 	g := &st.l.Globals
-	rest, known, err := st.deeper(g.NthreadsList, g.NthreadsListLen, 8, fd.region.level())
+	rest, known, err := st.readDeeper(g.NthreadsList, g.NthreadsListLen, 8, fd.region.level())
 	source := "icv.nthreads_var"
 	if known {
 		source += ", gomp_nthreads_var_list"
@@ -151,14 +149,14 @@ func (st *settings) nthreadsVar(fd found) (handles.ICVValue, error) {
 	return rtl.ListICV(first, rest, true, nil, source), err
 }
 
-// bindVar is the binding policy for the next level and the levels inside it.
+// bindVar returns the binding policy for the next level and deeper levels.
 func (st *settings) bindVar(fd found) (handles.ICVValue, error) {
 	first, err := st.taskInt(fd, st.l.Task.Bind)
 	if err != nil {
 		return handles.ICVValue{}, err
 	}
 	g := &st.l.Globals
-	rest, known, err := st.deeper(g.BindList, g.BindListLen, 1, fd.region.level())
+	rest, known, err := st.readDeeper(g.BindList, g.BindListLen, 1, fd.region.level())
 	source := "icv.bind_var"
 	if known {
 		source += ", gomp_bind_var_list"
@@ -166,14 +164,14 @@ func (st *settings) bindVar(fd found) (handles.ICVValue, error) {
 	return rtl.ListICV(first, rest, true, bindText, source), err
 }
 
-// threadNum is omp_get_thread_num.
+// threadNum returns omp_get_thread_num.
 func (st *settings) threadNum(th *thread) (handles.ICVValue, error) {
 	return rtl.IntegerICV(int64(th.id), nil, "ts.team_id"), nil
 }
 
-// teamNum is omp_get_team_num.
+// teamNum returns omp_get_team_num.
 func (st *settings) teamNum(r *region) (handles.ICVValue, error) {
-	p := r.primary()
+	p := r.primaryThread()
 	if p == nil {
 		return handles.ICVValue{}, fmt.Errorf("the primary thread is unknown: %w", callbacks.Unavailable)
 	}
@@ -184,8 +182,8 @@ func (st *settings) teamNum(r *region) (handles.ICVValue, error) {
 	return rtl.IntegerICV(int64(p.rec.Uint(f)), nil, "team_num"), p.rec.Err()
 }
 
-// defAllocator is omp_get_default_allocator: that of the thread, or if it has set
-// none, that of the program.
+// defAllocator returns omp_get_default_allocator: that of the thread or, if unset, that of the
+// program.
 func (st *settings) defAllocator(th *thread) (handles.ICVValue, error) {
 	f := st.l.Thread.DefAllocator
 	if !f.Known() {
@@ -198,7 +196,7 @@ func (st *settings) defAllocator(th *thread) (handles.ICVValue, error) {
 	return rtl.IntegerICV(v, rtl.AllocatorText, "gomp_def_allocator"), err
 }
 
-// placeAssignment is omp_get_place_num. The runtime counts from 1.
+// placeAssignment returns omp_get_place_num. The runtime counts from 1.
 func (st *settings) placeAssignment(th *thread) (handles.ICVValue, error) {
 	v := th.rec.Int(st.l.Thread.Place)
 	if th.rec.Err() == nil && v <= 0 {
@@ -207,7 +205,7 @@ func (st *settings) placeAssignment(th *thread) (handles.ICVValue, error) {
 	return rtl.IntegerICV(v-1, nil, "place"), th.rec.Err()
 }
 
-// placePartition is the range of places that the thread may use.
+// placePartition returns the range of places that the thread may use.
 func (st *settings) placePartition(th *thread) (handles.ICVValue, error) {
 	f := &st.l.Thread
 	first, n := th.rec.Int(f.PlacePartitionOff), th.rec.Int(f.PlacePartitionLen)
@@ -220,7 +218,7 @@ func (st *settings) placePartition(th *thread) (handles.ICVValue, error) {
 	}, th.rec.Err()
 }
 
-// affinityFormat is omp_get_affinity_format.
+// affinityFormat returns omp_get_affinity_format.
 func (st *settings) affinityFormat() (handles.ICVValue, error) {
 	p, err := st.setting(st.l.Globals.AffinityFormat, 8)
 	v := handles.ICVValue{Whole: true, Source: "gomp_affinity_format_var"}
@@ -234,7 +232,7 @@ func (st *settings) affinityFormat() (handles.ICVValue, error) {
 // waiting actively: an unset policy has 300,000, an active one 30 thousand million.
 const activeSpins = 1 << 30
 
-// waitPolicy is concluded from how long a waiting thread spins before it sleeps.
+// waitPolicy infers the policy from the time that a waiting thread spins before it sleeps.
 func (st *settings) waitPolicy() (handles.ICVValue, error) {
 	v, err := st.setting(st.l.Globals.SpinCount, 8)
 	policy := int64(1)

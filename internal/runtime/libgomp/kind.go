@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// recognize reports whether a module that defines these symbols holds GNU libgomp,
-// and as much of its release as they tell.
+// recognize reports whether a module that defines these symbols contains GNU libgomp, and returns
+// its release as far as they show it.
 func recognize(defines func(symbol string) bool, path string) (rtl.Kind, bool) {
 	t, mod := rtl.SymbolsOnly(defines, path)
 	if !isRuntime(t, mod) {
@@ -18,11 +18,11 @@ func recognize(defines func(symbol string) bool, path string) (rtl.Kind, bool) {
 	return rtl.Kind{Family: id.Family, Name: id.Name, Version: id.Version}, true
 }
 
-// recognizeStripped reports whether an executable without symbols, in whose constant
-// data these texts are, has GNU libgomp linked in: what its errors begin with and a
-// setting that is its own are in object files that every such program has.
+// recognizeStripped reports whether an executable without symbols, whose constant data contains
+// these texts, has GNU libgomp linked in: the prefix of its errors and a setting of its own are in
+// object files that every such program has.
 func recognizeStripped(contains func(text string) bool) (rtl.Kind, bool) {
-	if !contains(terminated("\nlibgomp: ")) || !contains(terminated("GOMP_SPINCOUNT")) {
+	if !contains(withNUL("\nlibgomp: ")) || !contains(withNUL("GOMP_SPINCOUNT")) {
 		return rtl.Kind{}, false
 	}
 	return rtl.Kind{Family: family, Name: fullName}, true
@@ -56,6 +56,6 @@ func holds(img callbacks.Image, text string) bool {
 	return false
 }
 
-// terminated is text as C has it. It is put together when it is asked for: this program
-// would find a constant in itself.
-func terminated(text string) string { return string(append([]byte(text), 0)) }
+// withNUL returns text with a NUL. It is built at run time: otherwise this program would find
+// the constant in itself.
+func withNUL(text string) string { return string(append([]byte(text), 0)) }

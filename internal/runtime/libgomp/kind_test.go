@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestNotInItself does not take a program that looks for libgomp for one that has it.
+// TestNotInItself checks that a program which searches for libgomp is not taken for one that
+// contains it.
 func TestNotInItself(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -17,6 +18,6 @@ func TestNotInItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	if k, ok := recognizeStripped(func(text string) bool { return bytes.Contains(b, []byte(text)) }); ok {
-		t.Errorf("this test is said to have %s", k.Name)
+		t.Errorf("this test is recognized as %s", k.Name)
 	}
 }

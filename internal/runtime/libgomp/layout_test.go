@@ -22,8 +22,8 @@ func openTestCore(t *testing.T, run omptest.Run) *corefile.Core {
 	return c
 }
 
-// TestDerived reads a release that the table does not have: its newest rows are taken
-// away, and what the code tells places the rest.
+// TestDerived reads a release that is missing in the table: its newest rows are removed, and the
+// offsets from the code determine the rest.
 func TestDerived(t *testing.T) {
 	whole, err := parseTable()
 	if err != nil {
@@ -49,7 +49,7 @@ func TestDerived(t *testing.T) {
 		}
 		derived, unknown := 0, 0
 		for _, n := range whole.Order {
-			f, err := fp.derive(n)
+			f, err := fp.deriveField(n)
 			switch want := whole.Places[n][4]; {
 			case errors.Is(err, layout.ErrUnknown):
 				unknown++
@@ -66,7 +66,7 @@ func TestDerived(t *testing.T) {
 	}
 }
 
-// TestSourcesAlone asks each source alone: what it answers is what all together say.
+// TestSourcesAlone uses each source alone, and checks that its answers equal those of all together.
 func TestSourcesAlone(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "barrier", Compiler: omptest.GCC})
 	c := openTestCore(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel})
@@ -124,7 +124,7 @@ func TestNotOurs(t *testing.T) {
 	}
 }
 
-// TestStalePlaces asks for handles of another stop and of places where nothing is.
+// TestStalePlaces uses handles of another stop and of addresses without a structure.
 func TestStalePlaces(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "barrier", Compiler: omptest.GCC})
 	c := openTestCore(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel})

@@ -1,10 +1,9 @@
 // Package libgomp reads GNU libgomp, the OpenMP runtime of GCC, in a target.
 //
-// The runtime keeps no list of its threads: each has a gomp_thread in its
-// thread-local storage, at one distance from the thread pointer. Everything that
-// is known of the structures is declared in Layout; the rest of the package knows
-// what the fields mean. A worker keeps the team of its last region while it waits
-// for the next one: threads.go says how that is told.
+// The runtime keeps no list of its threads: each has a gomp_thread in its thread-local storage, at
+// a fixed distance from the thread pointer. Layout declares all known fields of the structures; the
+// rest of the package interprets them. A waiting worker keeps the team of its last region until the
+// next one; threads.go distinguishes these.
 package libgomp
 
 import (
@@ -17,8 +16,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// runtime is one libgomp of a target at one stop: its readers, which together answer
-// what rtl asks (readers.go).
+// runtime is one libgomp of a target at one stop: its readers, which together implement the
+// interfaces of rtl (readers.go).
 type runtime struct {
 	*base
 	*threads
@@ -29,10 +28,9 @@ type runtime struct {
 	*settings
 }
 
-// Open reads the GNU runtimes in t. No such runtime is no error: the result is
-// empty then. A runtime that is there and cannot be read is an error, beside those
-// that can. The handles of the i-th runtime of the result carry the stamp with i
-// added to its Space.
+// Open reads the GNU runtimes in t. Without such a runtime the result is empty, without an error.
+// If a runtime cannot be read, Open returns an error and the other runtimes. The handles of the
+// i-th runtime of the result carry the stamp with i added to its Space.
 func Open(t callbacks.Target, stamp handles.Stamp, o layout.Options) ([]rtl.Runtime, error) {
 	mods, err := findModules(t)
 	if err != nil {
@@ -52,8 +50,8 @@ func Open(t callbacks.Target, stamp handles.Stamp, o layout.Options) ([]rtl.Runt
 	return rts, errors.Join(errs...)
 }
 
-// errStaticAArch64 refuses executables for aarch64 with the runtime linked in: their thread-local storage and their
-// code were never compared with those of a running program.
+// errStaticAArch64 refuses executables for aarch64 with the runtime linked in: the readers of their
+// thread-local storage and code were never tested on a running program.
 var errStaticAArch64 = fmt.Errorf("the runtime is linked into an executable for aarch64, which is not read yet: %w",
 	callbacks.Incompatible)
 
@@ -81,8 +79,7 @@ func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o layo
 	return rt, nil
 }
 
-// newRuntime lists the target's threads, of which everything else is read when it is
-// asked for.
+// newRuntime lists the target's threads. Everything else is read on demand.
 func newRuntime(found *base, code *forks) (*runtime, error) {
 	natives, err := listThreads(found.target)
 	if err != nil {
@@ -99,10 +96,9 @@ func newRuntime(found *base, code *forks) (*runtime, error) {
 	}, nil
 }
 
-// Reread is the runtime as the target's memory is now. What comes from the code of
-// modules stays.
+// Reread returns the runtime for the target's current memory. Facts from the code of modules stay.
 func (rt *runtime) Reread() (rtl.Runtime, error) {
-	return newRuntime(rt.base, rt.threads.forks.again())
+	return newRuntime(rt.base, rt.threads.forks.reopen())
 }
 
 // anyPointer reports whether the target provides the thread pointer of a thread, if
@@ -119,11 +115,11 @@ func (ths *threads) anyPointer() bool {
 // Identity names the runtime.
 func (rt *base) Identity() handles.Identity { return rt.id }
 
-// Layout says where each field lies and who said so.
+// Layout returns the offset of each field with its source.
 func (rt *base) Layout() layout.Report { return rt.rep }
 
-// Stamp is what all handles of this runtime carry.
+// Stamp returns the stamp of all handles of this runtime.
 func (rt *base) Stamp() handles.Stamp { return rt.stamp }
 
-// Owns reports whether pc lies in the runtime's functions.
+// Owns reports whether pc is in the runtime's functions.
 func (rt *base) Owns(pc uint64) bool { return pc >= rt.code.low && pc < rt.code.high }

@@ -10,16 +10,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// linked is what was found of the runtime's functions in an executable that has no symbols:
-// by the thread-local variable that only they use, by what the small ones do with the word of
-// a lock, and by the order in which the functions stand in the runtime's sources.
-type linked struct {
+// linkedFunctions holds the runtime's functions that were found in an executable without symbols: by the
+// thread-local variable that only they use, by the operations of the small ones on the word of a
+// lock, and by the order of the functions in the runtime's sources.
+type linkedFunctions struct {
 	code      extent
 	functions []rtl.Symbol
 	locks     map[string]uint64 // the runtime's own, by the names of the variables
 }
 
-// sketch is a function, and what its code shows.
+// sketch is a function with the facts that its code shows.
 type sketch struct {
 	low, high uint64
 	arch.Sketch
@@ -28,18 +28,20 @@ type sketch struct {
 	team  bool // it uses the thread's team, and nothing else there
 }
 
-// threadExtent is less than the size of gomp_thread in all releases: what is thread-local and
-// lies there is the runtime's.
+// threadExtent is a lower bound of the size of gomp_thread in all releases, in bytes: thread-local
+// memory in it belongs to the runtime.
 const threadExtent = 96
 
 // minLinked is how many functions that use gomp_tls_data show that these are the runtime's.
 // The smallest program that has the runtime in it has more than a hundred.
 const minLinked = 16
 
-// findLinked looks for the runtime's functions in mod. It is nil if it finds none.
-func findLinked(t callbacks.Target, mod *callbacks.Module, o layout.Options, tls func() (uint64, error)) *linked {
+// findLinked finds the runtime's functions in mod. It returns nil if it finds none.
+func findLinked(
+	t callbacks.Target, mod *callbacks.Module, o layout.Options, tls func() (uint64, error),
+) *linkedFunctions {
 	kept := o.Kept.Of(mod)
-	if l, ok := kept.Linked.(*linked); ok {
+	if l, ok := kept.Linked.(*linkedFunctions); ok {
 		return l
 	}
 	if !mod.Main || o.Functions == nil || isRuntime(t, mod) {
@@ -72,7 +74,7 @@ func sketches(t callbacks.Target, bounds [][2]uint64, tls uint64) []sketch {
 }
 
 // newLinked finds the runtime's functions among all of an executable.
-func newLinked(all []sketch) *linked {
+func newLinked(all []sketch) *linkedFunctions {
 	first, last := -1, -1
 	count := 0
 	for i := entryPoint(all); i < len(all); i++ {
@@ -90,31 +92,30 @@ func newLinked(all []sketch) *linked {
 	f := linker{all: all, first: first, last: last}
 	f.slow = f.slowPaths()
 	f.widen()
-	l := &linked{code: extent{all[f.first].low, all[f.last].high}, locks: map[string]uint64{}}
-	f.name(l)
+	l := &linkedFunctions{code: extent{all[f.first].low, all[f.last].high}, locks: map[string]uint64{}}
+	f.nameSeries(l)
 	return l
 }
 
 // instsStart is more than the instructions of the entry point of a program have.
 const instsStart = 20
 
-// entryPoint is the program's entry point: what is seldom executed of all functions lies
-// before it.
+// entryPoint returns the program's entry point: cold code of all functions is before it.
 func entryPoint(all []sketch) int {
 	return max(0, slices.IndexFunc(all, func(s sketch) bool {
 		return s.Halts && !s.Syscall && s.Insts < instsStart && len(s.Leaves) <= 1
 	}))
 }
 
-// linker names functions of an executable, of which those of the runtime are [first, last].
+// linker names functions of an executable; those of the runtime are [first, last].
 type linker struct {
 	all         []sketch
 	first, last int
 	slow        map[uint64]bool // where functions go that have to wait for a lock, or to wake a waiter
 }
 
-// slowPaths are the functions that make system calls and that are reached from two functions
-// of the runtime at least which exchange the word of a lock.
+// slowPaths returns the functions that make system calls and that at least two functions of the
+// runtime reach which exchange the word of a lock.
 func (f *linker) slowPaths() map[uint64]bool {
 	calls := map[uint64]int{}
 	for _, s := range f.all[f.first : f.last+1] {
@@ -148,7 +149,7 @@ func (f *linker) waits(i int) bool {
 	return slices.ContainsFunc(f.all[i].Leaves, func(to uint64) bool { return f.slow[to] })
 }
 
-// shape is what a small function does with the word of a lock.
+// shape is the operation of a small function on the word of a lock.
 type shape uint8
 
 const (
@@ -166,21 +167,21 @@ const (
 	shapeMeets             // it goes elsewhere with the thread's team
 )
 
-// Of a function that does nothing but return, and of one that only initializes a lock.
+// Shapes of a function that only returns, and of one that only initializes a lock.
 const (
 	instsNothing     = 6
 	instsInitializes = 8
 	instsMeets       = 12
 )
 
-// shapeOf tells what function i does with locks.
+// shapeOf returns the shape of function i.
 func (f *linker) shapeOf(i int) shape {
 	s := &f.all[i]
 	switch {
 	case !s.known || s.Syscall || s.Indirect || len(s.Words) > 1:
 		return shapeOther
 	case len(s.Words) == 0:
-		return f.quiet(s)
+		return f.shapeWithoutExchange(s)
 	}
 	w, waits := s.Words[0], f.waits(i)
 	nest := slices.Contains(s.Stored, nestOwner)
@@ -207,8 +208,8 @@ func (f *linker) shapeOf(i int) shape {
 	return shapeOther
 }
 
-// quiet is the shape of a function that exchanges no word.
-func (f *linker) quiet(s *sketch) shape {
+// shapeWithoutExchange returns the shape of a function that exchanges no word.
+func (f *linker) shapeWithoutExchange(s *sketch) shape {
 	switch {
 	case s.team && len(s.Leaves) == 1 && s.Insts <= instsMeets && len(s.Stored) == 0:
 		return shapeMeets
@@ -222,14 +223,14 @@ func (f *linker) quiet(s *sketch) shape {
 	return shapeOther
 }
 
-// series is how functions stand one after the other in a source file of the runtime.
+// series is the order of functions in a source file of the runtime.
 type series struct {
 	shapes []shape
 	names  []string
 	locks  []string // of the functions that take a lock of the runtime's own: the variable
 }
 
-// allSeries are the series by which functions are known. Longer ones come first.
+// allSeries returns the series by which functions are recognized. Longer ones come first.
 func allSeries() []series {
 	return []series{
 		{
@@ -252,11 +253,11 @@ func allSeries() []series {
 	}
 }
 
-// name names the functions of the series that stand once in the runtime's code.
-func (f *linker) name(l *linked) {
+// nameSeries names the functions of each series that occurs exactly once in the runtime's code.
+func (f *linker) nameSeries(l *linkedFunctions) {
 	taken := map[int]bool{}
 	for _, s := range allSeries() {
-		at := f.find(s.shapes, taken)
+		at := f.findShapes(s.shapes, taken)
 		if len(at) != 1 {
 			continue
 		}
@@ -270,8 +271,8 @@ func (f *linker) name(l *linked) {
 	}
 }
 
-// find lists where the shapes stand one after the other, in functions that have no name.
-func (f *linker) find(shapes []shape, taken map[int]bool) (at []int) {
+// findShapes returns the positions where the shapes occur in sequence, in functions without a name.
+func (f *linker) findShapes(shapes []shape, taken map[int]bool) (at []int) {
 	for i := f.first; i+len(shapes) <= f.last+1; i++ {
 		fits := true
 		for k, want := range shapes {
@@ -286,33 +287,33 @@ func (f *linker) find(shapes []shape, taken map[int]bool) (at []int) {
 	return at
 }
 
-func (l *linked) add(name string, s *sketch) {
+func (l *linkedFunctions) add(name string, s *sketch) {
 	l.functions = append(l.functions, rtl.Symbol{
 		Name: name, Address: callbacks.At(s.low), Size: s.high - s.low, Kind: rtl.SymbolFunction,
 		Evidence: "what the code does with locks, and the order of the functions in the runtime's sources",
 	})
 }
 
-// Name is "code".
-func (l *linked) Name() string { return "code" }
+// Name returns "code".
+func (l *linkedFunctions) Name() string { return "code" }
 
-// Field is not told by what is linked.
-func (l *linked) Field(string, string) (layout.Field, error) {
+// Field returns an error: linked functions show no fields.
+func (l *linkedFunctions) Field(string, string) (layout.Field, error) {
 	return layout.Field{}, layout.ErrUnknown
 }
 
-// Type is not told by what is linked.
-func (l *linked) Type(string) (layout.Type, error) { return layout.Type{}, layout.ErrUnknown }
+// Type returns an error: linked functions show no types.
+func (l *linkedFunctions) Type(string) (layout.Type, error) { return layout.Type{}, layout.ErrUnknown }
 
-// Global is the address of a lock of the runtime's own.
-func (l *linked) Global(name string) (uint64, error) {
+// Global returns the address of a lock of the runtime's own.
+func (l *linkedFunctions) Global(name string) (uint64, error) {
 	if a, ok := l.locks[name]; ok {
 		return a, nil
 	}
 	return 0, layout.ErrUnknown
 }
 
-// LinkedFunctions are the functions of the runtime that were found in an executable without
+// LinkedFunctions returns the functions of the runtime that were found in an executable without
 // symbols.
 func (rt *base) LinkedFunctions() []rtl.Symbol {
 	if rt.linked == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestLinked finds functions of runtimes that are linked into executables, without using
-// their symbols, and holds the names against the symbols.
+// TestLinked finds functions of runtimes that are linked into executables, without using their
+// symbols, and compares the names with the symbols.
 func TestLinked(t *testing.T) {
 	omptest.Needs(t, "static runtimes")
 	for release, dir := range omptest.StaticLibgomps(t) {

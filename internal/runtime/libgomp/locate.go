@@ -17,14 +17,13 @@ type Located struct {
 	Report   layout.Report
 	Identity handles.Identity
 
-	linked *linked // nil if the runtime has symbols, or its functions were not found
+	linked *linkedFunctions // nil if the runtime has symbols, or its functions were not found
 }
 
-// locate finds out where the fields and globals of the runtime in mod lie. One of
-// which too little is known to read even its threads is callbacks.Incompatible;
-// apart from that, what is open is in the report. With Options.Only, that is not
-// checked. What the program's memory confirmed without a doubt is kept in
-// Options.Kept and not looked for again.
+// locate finds the offsets of fields and the globals of the runtime in mod. If too little is known
+// to read even its threads, the error is callbacks.Incompatible; other unknown fields are in the
+// report. With Options.Only, that is not checked. Fields that the program's memory confirmed beyond
+// doubt are kept in Options.Kept and not searched again.
 func locate(t callbacks.Target, mod *callbacks.Module, o layout.Options) (*Located, error) {
 	kept := o.Kept.Of(mod)
 	if loc, ok := kept.Located.(*Located); ok {
@@ -50,7 +49,7 @@ func locate(t callbacks.Target, mod *callbacks.Module, o layout.Options) (*Locat
 		shown = append(shown, linked)
 	}
 	sources := o.Allowed(slices.Concat([]layout.Source{symbols, memory}, costly, shown)...)
-	if o.Allows("table") || o.Allows("derived") { // its name depends on what it finds
+	if o.Allows("table") || o.Allows("derived") { // its name depends on its result
 		sources = append(sources, table)
 	}
 	r := layout.Resolver{
@@ -88,7 +87,7 @@ func locate(t callbacks.Target, mod *callbacks.Module, o layout.Options) (*Locat
 // believed against another source.
 const minWitnesses = 2
 
-// believeMemory settles a conflict by what several threads show.
+// believeMemory settles a conflict by the evidence of several threads.
 func believeMemory(memory *memorySource, candidates []layout.Entry) int {
 	if memory.hits < minWitnesses {
 		return -1
@@ -96,7 +95,7 @@ func believeMemory(memory *memorySource, candidates []layout.Entry) int {
 	return slices.IndexFunc(candidates, func(c layout.Entry) bool { return c.Source == memory.Name() })
 }
 
-// keysKnown is the error of a name without which nothing can be read.
+// keysKnown returns an error for a missing name without which nothing can be read.
 func (l *Layout) keysKnown() error {
 	return errors.Join(l.Globals.TLS.Err(), l.Thread.Team.Err(), l.Thread.TeamID.Err(), l.Thread.Level.Err(),
 		l.Thread.Task.Err(),
@@ -111,19 +110,19 @@ type symbolSource struct {
 	module *callbacks.Module
 }
 
-// Name is "symbols".
+// Name returns "symbols".
 func (s *symbolSource) Name() string { return "symbols" }
 
-// Field is not told by symbols.
+// Field returns an error: symbols show no fields.
 func (s *symbolSource) Field(string, string) (layout.Field, error) {
 	return layout.Field{}, layout.ErrUnknown
 }
 
-// Type is not told by symbols.
+// Type returns an error: symbols show no types.
 func (s *symbolSource) Type(string) (layout.Type, error) { return layout.Type{}, layout.ErrUnknown }
 
-// Global is a symbol of the runtime's module; for gomp_tls_data, the distance of
-// a thread's own from its thread pointer.
+// Global returns the value of a symbol of the runtime's module; for gomp_tls_data, the distance of
+// a thread's instance from its thread pointer.
 func (s *symbolSource) Global(name string) (uint64, error) {
 	if name != "gomp_tls_data" {
 		a, err := layout.SymbolIn(s.target, s.module, name)
@@ -142,7 +141,7 @@ func (s *symbolSource) Global(name string) (uint64, error) {
 		if err == nil && l.tp != 0 {
 			return a.Offset - l.tp, nil
 		}
-		if errors.Is(err, callbacks.ErrNoSymbol) { // what one thread has no name for, none has
+		if errors.Is(err, callbacks.ErrNoSymbol) { // the name is missing for all threads
 			break
 		}
 	}

@@ -20,8 +20,8 @@ const (
 // static.
 var scheduleNames = map[uint64]string{schedStatic: "static", schedDynamic: "dynamic", schedGuided: "guided"}
 
-// shared is a work share: what is left of a loop, or of sections.
-type shared struct {
+// workShare is a work share: the remaining part of a loop, or of sections.
+type workShare struct {
 	schedule        string
 	chunk           int64 // of values; 0 if they are divided evenly
 	end, step, next int64
@@ -35,10 +35,10 @@ var (
 	errLoopOver = fmt.Errorf("the thread's work share has no iterations left: %w", callbacks.Unavailable)
 )
 
-// Loop tells of the loop, or the sections, whose work share a thread has. A work
-// share alone is not told from one that is over but by what it has left, nor a loop
-// from sections, which are a dynamic loop over their numbers, from 1 in chunks of 1.
-// The code tells.
+// Loop describes the loop, or the sections, whose work share a thread has. A work share alone does
+// not show whether it is over, except by its remaining part. It does not distinguish a loop from
+// sections either, which are a dynamic loop over their numbers, from 1 in chunks of 1. The code
+// decides.
 func (ls *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error) {
 	th, err := ls.threads.byHandle(h)
 	if err != nil {
@@ -61,7 +61,7 @@ func (ls *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error
 	if s.chunk > 0 {
 		info.Chunk = &size
 	}
-	if s.schedule == "static" { // nothing is handed out: next is the first value
+	if s.schedule == "static" { // nothing is assigned dynamically: next is the first value
 		info.First, info.Iterations = &s.next, &s.left
 	} else {
 		info.Left = &s.left
@@ -69,7 +69,7 @@ func (ls *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error
 	if from, to := code.Range(step); from != nil && s.has(*from) && s.has(*to) {
 		info.From, info.To = from, to
 	}
-	info.Last = s.last(info.From)
+	info.Last = s.lastValue(info.From)
 	switch {
 	case code == nil && s.schedule == "dynamic" && s.chunk == 1 && step == 1 && s.next >= 1:
 		info.Schedule = "dynamic or sections"
@@ -85,13 +85,13 @@ func (ls *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error
 
 // has reports whether the loop may have the value v: it is before the end, and a whole
 // number of steps from the value that is next.
-func (s *shared) has(v int64) bool {
-	_, ok := steps(v, s.end, s.step)
+func (s *workShare) has(v int64) bool {
+	_, ok := countSteps(v, s.end, s.step)
 	return ok && (!s.some || (v-s.next)%s.step == 0)
 }
 
-// last is the last value of the loop, if values are left or one of them is known.
-func (s *shared) last(one *int64) *int64 {
+// lastValue returns the last value of the loop, if values are left or one of them is known.
+func (s *workShare) lastValue(one *int64) *int64 {
 	from := s.next
 	if !s.some {
 		if one == nil {
@@ -99,7 +99,7 @@ func (s *shared) last(one *int64) *int64 {
 		}
 		from = *one
 	}
-	n, ok := steps(from, s.end, s.step)
+	n, ok := countSteps(from, s.end, s.step)
 	if !ok {
 		return nil
 	}
@@ -108,10 +108,10 @@ func (s *shared) last(one *int64) *int64 {
 }
 
 // workShare reads the work share at ws.
-func (ls *loops) workShare(ws callbacks.Address) (shared, error) {
+func (ls *loops) workShare(ws callbacks.Address) (workShare, error) {
 	f := &ls.l.WorkShare
 	r := layout.Read(ls.mem, ws, f.Sched, f.ChunkSize, f.End, f.Incr, f.Next)
-	s := shared{chunk: r.Int(f.ChunkSize), end: r.Int(f.End), step: r.Int(f.Incr), next: r.Int(f.Next)}
+	s := workShare{chunk: r.Int(f.ChunkSize), end: r.Int(f.End), step: r.Int(f.Incr), next: r.Int(f.Next)}
 	kind := r.Uint(f.Sched) &^ schedMonotonic
 	s.schedule = scheduleNames[kind]
 	if kind == schedDynamic { // its chunk is that of the values
@@ -124,12 +124,12 @@ func (ls *loops) workShare(ws callbacks.Address) (shared, error) {
 	if s.chunk < 0 || s.chunk == 0 && s.schedule != "static" {
 		s.schedule = ""
 	}
-	s.left, s.some = steps(s.next, s.end, s.step)
+	s.left, s.some = countSteps(s.next, s.end, s.step)
 	return s, r.Err()
 }
 
-// steps is how many values there are from next to before end.
-func steps(next, end, step int64) (n uint64, ok bool) {
+// countSteps returns the number of values from next to before end.
+func countSteps(next, end, step int64) (n uint64, ok bool) {
 	switch {
 	case step > 0 && next < end:
 		return (uint64(end) - uint64(next) + uint64(step) - 1) / uint64(step), true

@@ -20,11 +20,11 @@ type loss struct {
 	count, of int // of the pool's threads
 }
 
-// losses has, by the address of a pool, what it names and the target does not
-// have. The stacks of a parent's threads are copied into its child, and with them
-// what the threads kept: a thread that was in the pool still names it. So a list
-// that is being filled is not taken for one of lost threads.
-func (ths *threads) losses(w *world) map[uint64]loss {
+// findLosses returns, by the address of a pool, the threads that it names and that the target lacks. A
+// child process gets copies of the stacks of its parent's threads with their data: a thread that
+// was in the pool still names it. So a list that is just being filled does not count as one of lost
+// threads.
+func (ths *threads) findLosses(w *world) map[uint64]loss {
 	out := map[uint64]loss{}
 	for _, th := range w.threads {
 		if _, seen := out[th.pool.Offset]; seen || th.pool.IsNull() {
@@ -35,8 +35,7 @@ func (ths *threads) losses(w *world) map[uint64]loss {
 	return out
 }
 
-// lossOf counts the threads of a pool that are not there; none if that cannot be
-// told of each.
+// lossOf counts the missing threads of a pool; none unless each is certain.
 func (ths *threads) lossOf(w *world, pool callbacks.Address) loss {
 	f := &ths.l.Pool
 	r := layout.Read(ths.mem, pool, f.Threads, f.ThreadsUsed)
@@ -65,7 +64,7 @@ func (ths *threads) lossOf(w *world, pool callbacks.Address) loss {
 		}
 		l.count++
 	}
-	if l.count > 0 || proven { // else one may be about to begin
+	if l.count > 0 || proven { // otherwise one may be about to start
 		l.count += replaced
 	}
 	return l
@@ -85,12 +84,12 @@ func (s *states) LostThreads(of func(handles.Thread) *handles.Evidence) rtl.Loss
 		evidence = append(evidence, fmt.Sprintf("the pool at %v has %d threads (threads_used); %d of them are not in "+
 			"the process", callbacks.At(pool), l.of, l.count))
 	}
-	left := map[*region]bool{} // regions whose primary thread does not come to its barriers any more
+	left := map[*region]bool{} // regions whose primary thread no longer reaches its barriers
 	for _, r := range w.order {
-		switch p := r.primary(); {
+		switch p := r.primaryThread(); {
 		case p != nil && w.ending[p] != "":
 			left[r] = true
-		case p == nil && w.lost[r.pool()].count == 0 && s.threads.forkerGone(r):
+		case p == nil && w.lost[r.poolAddress()].count == 0 && s.threads.forkerGone(r):
 			left[r] = true
 			out.Count++
 			evidence = append(evidence, fmt.Sprintf("the thread that forked the team at %v is not in the process",
@@ -110,7 +109,8 @@ func (s *states) LostThreads(of func(handles.Thread) *handles.Evidence) rtl.Loss
 	for _, th := range w.threads {
 		h := s.threadHandle(th)
 		lost := w.lost[th.pool.Offset].count > 0 && s.waitsForLost(th, of(h))
-		if lost || left[w.at(th, 0)] && w.ending[th] == "" && s.inferred(th, of(h)).WaitKind == picture.WaitBarrier {
+		if lost || left[w.regionAtFrame(th, 0)] && w.ending[th] == "" &&
+			s.inferState(th, of(h)).WaitKind == picture.WaitBarrier {
 			out.Waiting = append(out.Waiting, h)
 		}
 	}
@@ -119,15 +119,15 @@ func (s *states) LostThreads(of func(handles.Thread) *handles.Evidence) rtl.Loss
 
 // waitsForLost reports whether a thread waits for threads that are lost.
 func (s *states) waitsForLost(th *thread, ev *handles.Evidence) bool {
-	if ev != nil && !ev.Futex.IsNull() && ev.Futex == s.dock(th) {
+	if ev != nil && !ev.Futex.IsNull() && ev.Futex == s.dockAddress(th) {
 		return true
 	}
-	r := s.threads.world().at(th, 0)
-	return r != nil && s.inferred(th, ev).WaitKind == picture.WaitBarrier && slices.Contains(r.members, nil)
+	r := s.threads.world().regionAtFrame(th, 0)
+	return r != nil && s.inferState(th, ev).WaitKind == picture.WaitBarrier && slices.Contains(r.members, nil)
 }
 
-// pool returns the pool of the region's threads; 0 if it has none that is there.
-func (r *region) pool() uint64 {
+// poolAddress returns the pool of the region's threads; 0 if it has no existing one.
+func (r *region) poolAddress() uint64 {
 	for _, m := range r.members {
 		if m != nil {
 			return m.pool.Offset
@@ -136,15 +136,16 @@ func (r *region) pool() uint64 {
 	return 0
 }
 
-// forkerGone reports whether the thread that forked a region is no thread of the process: the team around has the
-// gomp_thread of each member but of the first, which is that of the team around it, and so on to the root of the pool.
+// forkerGone reports whether the thread that forked a region is no thread of the process. The
+// enclosing team has the gomp_thread of each member except the first, whose thread is that of the
+// team around it, and so on up to the root of the pool.
 func (ths *threads) forkerGone(r *region) bool {
-	root := callbacks.At(r.pool())
+	root := callbacks.At(r.poolAddress())
 	for t, n := r.team, 0; n < maxNesting; n++ {
 		if t.prev.IsNull() || t.prevLevel == 0 {
 			break
 		}
-		around, err := ths.records.team(t.prev)
+		around, err := ths.records.readTeam(t.prev)
 		if err != nil || t.prevID >= around.nthreads {
 			return false
 		}
@@ -167,7 +168,8 @@ func (ths *threads) gone(a callbacks.Address) bool {
 	return !a.IsNull() && w.byAddr[a.Offset] == nil && !other
 }
 
-// endingThreads has the threads that are ending in a region that they forked, with how that is known.
+// endingThreads returns the threads that are ending in a region that they forked, with the
+// evidence.
 func (ths *threads) endingThreads(w *world) map[*thread]string {
 	out := map[*thread]string{}
 	for _, th := range w.threads {
@@ -212,10 +214,11 @@ func (ths *threads) endsInRegion(th *thread) string {
 
 var _ rtl.DamageReader = (*runtime)(nil)
 
-// Damage finds the threads that forked a region, or seem to have, and whose team's fields contradict one another or
-// are in no memory of the program. The team of a thread that forked it is valid from before the thread enters it
-// until the thread leaves it; those of other threads may have been freed. Memory that the target does not provide,
-// as of a core that was cut short, is no damage.
+// Damage finds the threads that forked a region, or seem to have, and whose team's fields
+// contradict one another or are outside of the program's memory. The team of a thread that forked
+// it is valid from before the thread enters it until the thread leaves it; teams of other threads
+// may have been freed. Memory that the target does not provide, as in a truncated core, is not
+// damage.
 func (ths *threads) Damage() []string {
 	var out []string
 	for _, th := range ths.world().threads {

@@ -12,11 +12,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/rtltest"
 )
 
-// subject is an open core of a program, with what the program said of itself.
+// subject is an open core of a program, with the program's own output.
 type subject struct{ *rtltest.Subject }
 
-// expected is what is to be expected of GNU's runtime: GCC's code does not tell all
-// barriers apart.
+// expected are the known limits for GNU's runtime: GCC's code does not distinguish all barriers.
 var expected = rtltest.Expect{
 	Lines: true, OwnWord: true,
 	Fits: func(got, want string) bool {
@@ -40,7 +39,7 @@ type variant struct {
 	mode    omptest.Mode
 	static  bool
 	nolines bool // no debug information
-	nocode  bool // nothing has the names of the runtime's functions
+	nocode  bool // the names of the runtime's functions are missing
 	only    []string
 }
 
@@ -75,9 +74,8 @@ func programs() []string {
 	}
 }
 
-// TestWhatThreadsWereTold holds threads, regions, tasks and states against what
-// omp_get_* told each thread of each program. A quick run has those of one variant, and a part of
-// the rest by turns.
+// TestWhatThreadsWereTold compares threads, regions, tasks and states with the results of omp_get_*
+// in each thread of each program. A quick run uses one variant, and parts of the others in turn.
 func TestWhatThreadsWereTold(t *testing.T) {
 	for _, v := range variants() {
 		t.Run(v.name, func(t *testing.T) {

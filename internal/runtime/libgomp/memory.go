@@ -14,7 +14,7 @@ const (
 	// in bytes. Initial-exec variables of all libraries share this space;
 	// programs with more than a few hundred bytes in it are rare.
 	tlsWindow = 8192
-	// maxWitnesses bounds the threads whose memory is looked at.
+	// maxWitnesses bounds the threads whose memory is examined.
 	maxWitnesses = 256
 	// maxTeamSize bounds the number of threads of a team: Linux has at most
 	// 4 Mi threads (PID_MAX_LIMIT).
@@ -22,15 +22,15 @@ const (
 	// maxNesting bounds how deep regions are nested. Each level has frames on
 	// a stack, so a program cannot have that many.
 	maxNesting = 4096
-	// lowestAddress is where a program's memory begins at the earliest: Linux
-	// maps nothing in the first page.
+	// lowestAddress is the lowest possible address of a program's memory: Linux maps nothing in the
+	// first page.
 	lowestAddress = 4096
 )
 
-// memorySource answers from the live data of threads. A gomp_thread in a team of
-// n threads shows by what must hold between it, its team and the team's implicit
-// tasks, for one row of the layout table and at one distance from the thread
-// pointer. It knows the fields that take part in that.
+// memorySource uses the live data of threads. A gomp_thread in a team of n threads is recognized by
+// the invariants between it, its team and the team's implicit tasks, for one row of the layout
+// table and at one distance from the thread pointer. The source gives the fields in these
+// invariants.
 type memorySource struct {
 	target callbacks.Target
 	hint   func() (uint64, error) // the distance as other sources have it; may be nil
@@ -47,10 +47,10 @@ func newMemorySource(t callbacks.Target, hint func() (uint64, error)) *memorySou
 	return &memorySource{target: t, hint: hint}
 }
 
-// Name is "memory".
+// Name returns "memory".
 func (s *memorySource) Name() string { return "memory" }
 
-// testedFields are the fields that an invariant is about.
+// testedFields returns the fields in the invariants.
 func testedFields() []fieldName {
 	return []fieldName{
 		fieldOf("gomp_thread", "ts.team"), fieldOf("gomp_thread", "ts.team_id"), fieldOf("gomp_thread", "ts.level"),
@@ -72,7 +72,7 @@ func (s *memorySource) Type(typ string) (layout.Type, error) {
 	return layout.Type{Size: f.Size}, err
 }
 
-// Global has the distance of gomp_tls_data from the thread pointer.
+// Global returns the distance of gomp_tls_data from the thread pointer.
 func (s *memorySource) Global(name string) (uint64, error) {
 	if name != "gomp_tls_data" {
 		return 0, layout.ErrUnknown
@@ -128,7 +128,7 @@ func (s *memorySource) look() error {
 		}
 	}
 	from, to := ^uint64(tlsWindow-1), uint64(0)   // -tlsWindow
-	if s.target.Arch() == callbacks.ArchAArch64 { // thread-local data lie above the thread pointer
+	if s.target.Arch() == callbacks.ArchAArch64 { // thread-local data are above the thread pointer
 		from, to = 16, tlsWindow
 	}
 	if !s.elect(s.votes(lwps, from, to)) {
@@ -179,7 +179,7 @@ func (s *memorySource) votes(lwps []native, from, to uint64) map[candidate]int {
 		for off := 0; off+int(size) <= len(data); off += 8 {
 			a := low + uint64(off)
 			for row := range s.table.rows {
-				if s.shows(a, data[off:], row) {
+				if s.hasThreadAt(a, data[off:], row) {
 					votes[candidate{a - l.tp, row}]++
 				}
 			}
@@ -191,7 +191,7 @@ func (s *memorySource) votes(lwps []native, from, to uint64) map[candidate]int {
 // readUpwards reads the last readable pages before high, from low on.
 func readUpwards(mem callbacks.Memory, low, high uint64) []byte {
 	const page = 4096
-	if low > high || high-low > maxStack || low+page < low { // a thread pointer that is none wraps round
+	if low > high || high-low > maxStack || low+page < low { // an invalid thread pointer wraps around
 		return nil
 	}
 	for at := (low + page) &^ (page - 1); at < high; at += page {
@@ -203,9 +203,8 @@ func readUpwards(mem callbacks.Memory, low, high uint64) []byte {
 	return nil
 }
 
-// shows reports whether there is a gomp_thread at a, whose content is data, in a
-// team.
-func (s *memorySource) shows(a uint64, data []byte, row int) bool {
+// hasThreadAt reports whether there is a gomp_thread in a team at a, with content data.
+func (s *memorySource) hasThreadAt(a uint64, data []byte, row int) bool {
 	get := func(field string) uint64 {
 		f := s.table.Places[fieldOf("gomp_thread", field)][row]
 		if f.End() > uint64(len(data)) {

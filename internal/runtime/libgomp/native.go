@@ -16,8 +16,8 @@ type native struct {
 	tp           uint64 // thread pointer; 0 if unknown
 }
 
-// listThreads lists the target's threads with their thread pointers. On x86-64 the
-// thread pointer is the pthread_t; elsewhere, only registers tell it.
+// listThreads lists the target's threads with their thread pointers. On x86-64 the thread pointer
+// is the pthread_t; on other architectures only registers have it.
 func listThreads(t callbacks.Target) ([]native, error) {
 	lwps, lwpErr := t.ThreadIDs(callbacks.ThreadIDLWP)
 	pthreads, err := t.ThreadIDs(callbacks.ThreadIDPthread)

@@ -7,17 +7,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// Parallel reads one region. The runtime keeps neither its function nor its place
-// in the source: the function is that of the call on the stack of the primary
-// thread which forked it.
+// Parallel reads one region. The runtime keeps neither its function nor its source line: the
+// function is that of the call on the primary thread's stack which forked it.
 func (ths *threads) Parallel(h handles.Parallel) (handles.ParallelInfo, error) {
-	r, err := ths.find(h)
+	r, err := ths.findRegion(h)
 	if err != nil {
 		return handles.ParallelInfo{}, err
 	}
 	info := handles.ParallelInfo{
-		Level: r.level(), ActiveLevel: r.active, TeamSize: r.size(), PrimaryNum: r.num,
-		Serialized: r.level() > 0 && r.size() == 1, League: ths.records.league(r),
+		Level: r.level(), ActiveLevel: r.active, TeamSize: r.numThreads(), PrimaryNum: r.num,
+		Serialized: r.level() > 0 && r.numThreads() == 1, League: ths.records.leagueSize(r),
 	}
 	if f, ok := ths.forks.forkOf(r); ok {
 		info.Function, info.Return = callbacks.At(f.function), callbacks.At(f.ret)
@@ -25,10 +24,10 @@ func (ths *threads) Parallel(h handles.Parallel) (handles.ParallelInfo, error) {
 	return info, nil
 }
 
-// league is the number of teams of the league that the region is in. The runtime
-// keeps 1 both outside of a league and in one of a single team: then it is 0.
-func (rs *records) league(r *region) int {
-	p := r.primary()
+// leagueSize returns the number of teams of the region's league. The runtime keeps 1 both outside of a
+// leagueSize and in one of a single team: the result is 0 for both.
+func (rs *records) leagueSize(r *region) int {
+	p := r.primaryThread()
 	if p == nil || !rs.l.Thread.NumTeams.Known() {
 		return 0
 	}
@@ -41,9 +40,9 @@ func (rs *records) league(r *region) int {
 // errOutermost ends each thread's chain of regions.
 var errOutermost = fmt.Errorf("the region is of level 0: %w", callbacks.Unavailable)
 
-// EnclosingParallel is ompd_get_enclosing_parallel_handle.
+// EnclosingParallel implements ompd_get_enclosing_parallel_handle.
 func (ths *threads) EnclosingParallel(h handles.Parallel) (handles.Parallel, error) {
-	r, err := ths.find(h)
+	r, err := ths.findRegion(h)
 	if err != nil {
 		return handles.Parallel{}, err
 	}
@@ -52,20 +51,21 @@ func (ths *threads) EnclosingParallel(h handles.Parallel) (handles.Parallel, err
 	case r.level() == 0:
 		return handles.Parallel{}, errOutermost
 	default:
-		return handles.Parallel{}, fmt.Errorf("%v lies in a region whose threads are unknown: %w", h,
+		return handles.Parallel{}, fmt.Errorf("%v is in a region whose threads are unknown: %w", h,
 			callbacks.Unavailable)
 	}
 	return ths.parallelHandle(r.around), nil
 }
 
-// ThreadInParallel is ompd_get_thread_in_parallel.
+// ThreadInParallel implements ompd_get_thread_in_parallel.
 func (ths *threads) ThreadInParallel(h handles.Parallel, n int) (handles.Thread, error) {
-	r, err := ths.find(h)
+	r, err := ths.findRegion(h)
 	if err != nil {
 		return handles.Thread{}, err
 	}
-	if n < 0 || n >= r.size() {
-		return handles.Thread{}, fmt.Errorf("thread %d of %v, which has %d: %w", n, h, r.size(), callbacks.BadInput)
+	if n < 0 || n >= r.numThreads() {
+		return handles.Thread{}, fmt.Errorf(
+			"thread %d of %v, which has %d: %w", n, h, r.numThreads(), callbacks.BadInput)
 	}
 	th := r.members[n]
 	if th == nil {
@@ -75,14 +75,14 @@ func (ths *threads) ThreadInParallel(h handles.Parallel, n int) (handles.Thread,
 	return ths.threadHandle(th), nil
 }
 
-// TaskInParallel is ompd_get_task_in_parallel.
+// TaskInParallel implements ompd_get_task_in_parallel.
 func (ths *threads) TaskInParallel(h handles.Parallel, n int) (handles.Task, error) {
-	r, err := ths.find(h)
+	r, err := ths.findRegion(h)
 	if err != nil {
 		return handles.Task{}, err
 	}
-	if n < 0 || n >= r.size() {
-		return handles.Task{}, fmt.Errorf("implicit task %d of %v, which has %d: %w", n, h, r.size(),
+	if n < 0 || n >= r.numThreads() {
+		return handles.Task{}, fmt.Errorf("implicit task %d of %v, which has %d: %w", n, h, r.numThreads(),
 			callbacks.BadInput)
 	}
 	return ths.implicitHandle(r, n), nil
@@ -94,5 +94,5 @@ func (ths *threads) implicitHandle(r *region, n int) handles.Task {
 	if r.team == nil {
 		return handles.Task{Stamp: ths.stamp, Data: callbacks.At(r.key.addr)}
 	}
-	return handles.Task{Stamp: ths.stamp, Data: ths.records.implicit(r.team, n)}
+	return handles.Task{Stamp: ths.stamp, Data: ths.records.implicitAddress(r.team, n)}
 }

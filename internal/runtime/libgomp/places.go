@@ -14,18 +14,18 @@ import (
 // has room for 17,000, one of 100 MiB for this many.
 const maxTaskDepth = 1 << 18
 
-// place is the region that a task is in, or why that is not known.
+// place is the region of a task, or the reason why it is unknown.
 type place struct {
 	region *region
 	num    int // thread number of the implicit task that the chain of parents ends in, -1 if it ends before
 	err    error
 }
 
-// locate finds the region of the gomp_task at a: by its place for an implicit
-// task, by its parents for an explicit one. Where a parent is finished, the thread
-// that executes the task tells, or the queue that it is in.
-func (ts *tasks) locate(a callbacks.Address) (found, error) {
-	t, err := ts.records.task(a)
+// locateTask finds the region of the gomp_task at a: by its address for an implicit task, by its
+// parents for an explicit one. If a parent is finished, the thread that executes the task decides,
+// or the queue of the task.
+func (ts *tasks) locateTask(a callbacks.Address) (found, error) {
+	t, err := ts.records.readTask(a)
 	if err != nil {
 		return found{}, errors.Join(err, callbacks.StaleHandle)
 	}
@@ -36,10 +36,9 @@ func (ts *tasks) locate(a callbacks.Address) (found, error) {
 	return found{t, p.region, numberOf(t, p.num)}, nil
 }
 
-// placeOf follows the parents of t up to one whose place is known, and remembers it
-// for all of them: a chain is walked once, however many tasks are asked for. The
-// place of t itself is not remembered, so that a million queued tasks, which are
-// nobody's parents, take no memory.
+// placeOf follows the parents of t up to one whose place is known, and caches it for all of them: a
+// chain is walked once for all tasks. The place of t itself is not cached, so that a million queued
+// tasks without children take no memory.
 func (ts *tasks) placeOf(t *task) (p place) {
 	var passed []callbacks.Address
 	var loop rtl.Loop
@@ -58,7 +57,7 @@ func (ts *tasks) placeOf(t *task) (p place) {
 		}
 		passed = append(passed, at.addr)
 		if err == nil {
-			at, err = ts.records.task(at.parent)
+			at, err = ts.records.readTask(at.parent)
 		}
 		if err != nil {
 			p.err = err
@@ -73,22 +72,21 @@ func (ts *tasks) placeOf(t *task) (p place) {
 	return p
 }
 
-// placeAt is the place of a task that can be told without its parents; not ok for
-// any other.
+// placeAt returns the place of a task that does not depend on its parents; false for any other.
 func (ts *tasks) placeAt(t *task) (place, bool) {
 	w := ts.threads.world()
 	if zero := w.initial[t.addr.Offset]; zero != nil {
 		return place{region: zero}, true
 	}
 	if !t.explicit() {
-		if r := w.holding(t.addr); r != nil {
+		if r := w.holdingRegion(t.addr); r != nil {
 			if n, ok := ts.records.implicitNumber(r.team, t.addr); ok {
 				return place{region: r, num: n}, true
 			}
 		}
 		return place{err: fmt.Errorf("the implicit task at %v is of no region that is alive", t.addr)}, true
 	}
-	if r := w.executing(t.addr); r != nil {
+	if r := w.executingRegion(t.addr); r != nil {
 		return place{region: r, num: -1}, true
 	}
 	if !t.parent.IsNull() {

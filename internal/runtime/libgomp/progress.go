@@ -10,14 +10,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// barrierStep is BAR_INCR: what passing a barrier adds to its generation. The bits
-// below are flags.
+// barrierStep is BAR_INCR: the increase of a barrier's generation at each pass. The bits below are
+// flags.
 const barrierStep = 8
 
-// Progress gives the counters of a thread. The runtime counts barriers, in the team
-// and in the dock that its pool's threads leave for each region; where a thread is
-// among the worksharing constructs, and what is left of what it waits for, changes
-// as a counter does.
+// Progress returns the counters of a thread. The runtime counts barriers, in the team and in the
+// dock that its pool's threads leave for each region. The thread's position among the worksharing
+// constructs, and the remaining part of the awaited work, change like counters.
 func (ls *loops) Progress(h handles.Thread) ([]rtl.Counter, error) {
 	th, err := ls.threads.byHandle(h)
 	if err != nil {

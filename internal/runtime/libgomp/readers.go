@@ -9,7 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// The readers of a runtime stand on one another, and ask downwards only:
+// The readers of a runtime form layers, and call only lower ones:
 //
 //	waits
 //	states   settings   loops
@@ -19,7 +19,7 @@ import (
 //	records
 //	base
 //
-// Each keeps what it has read at this stop.
+// Each caches the structures that it has read at this stop.
 
 // base is the runtime as it was found in the target. It does not change.
 type base struct {
@@ -30,7 +30,7 @@ type base struct {
 	rep    layout.Report
 	id     handles.Identity
 	code   extent // of the runtime's functions
-	linked *linked
+	linked *linkedFunctions
 }
 
 // records reads the structures of teams and tasks, each for itself.
@@ -39,8 +39,7 @@ type records struct {
 	teams rtl.Cache[uint64, *team]
 }
 
-// forks reads what the code of a thread's stack passed to the runtime when it forked
-// a region.
+// forks finds the function that a thread's code passed to the runtime when it forked a region.
 type forks struct {
 	*base
 	records *records
@@ -56,9 +55,9 @@ func newForks(found *base) *forks {
 	return fs
 }
 
-// again is for another look at the same target: what comes from the code of modules
-// stays.
-func (fs *forks) again() *forks {
+// reopen returns the reader for another look at the same target: facts from the code of modules
+// stay.
+func (fs *forks) reopen() *forks {
 	return &forks{base: fs.base, records: &records{base: fs.base}, entries: fs.entries, modules: fs.modules}
 }
 
@@ -95,7 +94,7 @@ func newTasks(ths *threads) *tasks {
 	return ts
 }
 
-// states concludes what a thread does, from the records and from evidence.
+// states infers the activity of a thread from the records and from evidence.
 type states struct {
 	*base
 	records *records
@@ -105,7 +104,7 @@ type states struct {
 	known   rtl.Cache[observed, *handles.ThreadState]
 }
 
-// waits finds what a thread waits for, and who has it or is missing.
+// waits finds the object of a thread's wait, and its holder or the missing threads.
 type waits struct {
 	*base
 	records *records

@@ -12,14 +12,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// world is what all threads together say of the regions that are alive.
+// world is the set of active regions, from all threads together.
 type world struct {
 	threads []*thread
 	errs    []error // threads that could not be read
 	byAddr  map[uint64]*thread
 	regions map[regionKey]*region
 	order   []*region          // by the address of the team, without those of level 0
-	serial  []*region          // of level 0, those that have a team
+	serial  []*region          // of level 0, with a team
 	initial map[uint64]*region // of level 0, by the gomp_task of the initial task
 	running map[uint64]*thread // by the task that the thread executes, or waits in
 	lost    map[uint64]loss    // by the address of a pool
@@ -29,8 +29,7 @@ type world struct {
 	others map[uint64]bool
 }
 
-// regionKey names a region by its team; that of level 0, by its root's
-// gomp_thread.
+// regionKey identifies a region by its team; a region of level 0, by its root's gomp_thread.
 type regionKey struct {
 	addr  uint64
 	level int
@@ -44,11 +43,11 @@ type region struct {
 	active  int // active level
 	num     int // of the primary thread in the region around; -1 at level 0
 	members []*thread
-	task    callbacks.Address // the gomp_task of the initial task, at level 0; null if there is none
-	serial  *team             // the team of the root's serial code, at level 0; nil if there is none
+	task    callbacks.Address // the gomp_task of the initial task, at level 0; may be null
+	serial  *team             // the team of the root's serial code, at level 0; may be nil
 }
 
-// tasksIn returns the team whose queue has the tasks of the region; nil if there is none.
+// tasksIn returns the team whose queue has the tasks of the region; nil without one.
 func (r *region) tasksIn() *team {
 	if r.team == nil {
 		return r.serial
@@ -58,16 +57,16 @@ func (r *region) tasksIn() *team {
 
 func (r *region) level() int { return r.key.level }
 
-// size is the number of threads of the region.
-func (r *region) size() int {
+// numThreads returns the number of threads of the region.
+func (r *region) numThreads() int {
 	if r.team == nil {
 		return 1
 	}
 	return r.team.nthreads
 }
 
-// primary is the thread with number 0; nil if it could not be read.
-func (r *region) primary() *thread { return r.members[0] }
+// primaryThread returns the thread with number 0; nil if it could not be read.
+func (r *region) primaryThread() *thread { return r.members[0] }
 
 // readWorld reads all threads, and finds out which are in regions.
 func (ths *threads) readWorld() *world {
@@ -79,9 +78,9 @@ func (ths *threads) readWorld() *world {
 			th.err = errMoving
 		}
 	}
-	w.lost = ths.losses(w)
+	w.lost = ths.findLosses(w)
 	inDoubt := ths.unreadPools(w)
-	e := enders{ths, w, ths.primaries(w), map[*thread]string{}}
+	e := enders{ths, w, ths.findPrimaries(w), map[*thread]string{}}
 	for _, th := range w.threads {
 		if th.err != nil && (th.id == 0 || inDoubt.uses(th)) {
 			continue
@@ -90,7 +89,7 @@ func (ths *threads) readWorld() *world {
 			th.idle, th.err = fmt.Sprintf("its last team is gone: %v", th.err), nil
 			continue
 		}
-		switch th.idle = e.ended(th, 0); {
+		switch th.idle = e.endReason(th, 0); {
 		case th.idle == "":
 			ths.readTasks(th)
 			ths.enter(w, th)
@@ -109,7 +108,7 @@ func (ths *threads) readWorld() *world {
 	return w
 }
 
-// errPrimaryUnread is the error of a worker whose region may be alive or over.
+// errPrimaryUnread is the error of a worker whose region may be active or over.
 var errPrimaryUnread = fmt.Errorf("whether it is in a region is not known, as the thread that may have forked it "+
 	"could not be read: %w", callbacks.Unavailable)
 
@@ -158,7 +157,7 @@ func (ths *threads) listUsers(w *world) {
 			seen[th.addr.Offset] = true
 			all = append(all, th)
 			if th.pool.IsNull() {
-				w.others[th.addr.Offset] = th.mistaken()
+				w.others[th.addr.Offset] = th.isMistaken()
 			}
 		}
 	}
@@ -176,8 +175,8 @@ func (ths *threads) listUsers(w *world) {
 	}
 }
 
-// mainThread is the thread whose stack is the one that the kernel made: it lies
-// above all others. It is nil if no stack is known.
+// mainThread returns the thread on the stack that the kernel made: that stack is above all others.
+// It returns nil if no stack is known.
 func (ths *threads) mainThread(all []*thread) *thread {
 	var main *thread
 	highest := uint64(0)
@@ -189,10 +188,10 @@ func (ths *threads) mainThread(all []*thread) *thread {
 	return main
 }
 
-// primaries has, by the address of a team, the thread that forked it and has not
-// left it: number 0 there, and in all teams inside. A thread that idles is never
-// one, as it was a worker in its last team.
-func (ths *threads) primaries(w *world) map[uint64]*thread {
+// findPrimaries returns, by the address of a team, the thread that forked it and has not left it:
+// number 0 there, and in all inner teams. An idle thread is never one, as it was a worker in its
+// last team.
+func (ths *threads) findPrimaries(w *world) map[uint64]*thread {
 	out := map[uint64]*thread{}
 	for _, th := range w.threads {
 		if th.err != nil {
@@ -208,18 +207,18 @@ func (ths *threads) primaries(w *world) map[uint64]*thread {
 	return out
 }
 
-// enders finds out whose regions are over.
+// enders finds regions that are over.
 type enders struct {
 	threads   *threads
 	w         *world
 	primaries map[uint64]*thread // see the function of this name
-	known     map[*thread]string // what was found of each thread
+	known     map[*thread]string // result for each thread
 }
 
-// ended says why the region of a thread is over; it is empty if it is not. A team
-// is in a region as long as its primary thread is in it, which in turn is in one.
-// Only a child after fork may have a worker and not its primary thread.
-func (e *enders) ended(th *thread, depth int) string {
+// endReason explains why the region of a thread is over; "" if it is not. A team is in a region as long
+// as its primary thread is in it, which in turn is in one. Only a child after fork may have a
+// worker without its primary thread.
+func (e *enders) endReason(th *thread, depth int) string {
 	if why, ok := e.known[th]; ok {
 		return why
 	}
@@ -229,7 +228,7 @@ func (e *enders) ended(th *thread, depth int) string {
 	}
 	team := th.frames[i].team
 	why := "its team is in no region"
-	e.known[th] = why // for one that comes back to itself
+	e.known[th] = why // for a cycle
 	release, err := e.threads.records.releaseOf(team, th.frames[i].id)
 	p := e.primaries[team.addr.Offset]
 	switch {
@@ -240,7 +239,7 @@ func (e *enders) ended(th *thread, depth int) string {
 	case p == nil:
 		why = fmt.Sprintf("its team at %v is in no region: its primary thread has left it", team.addr)
 	case p != th && depth <= maxNesting:
-		why = e.ended(p, depth+1)
+		why = e.endReason(p, depth+1)
 	}
 	e.known[th] = why
 	return why
@@ -269,12 +268,12 @@ func (ths *threads) enter(w *world, th *thread) {
 	}
 	inner := true // all numbers further in are 0: the thread itself is the member
 	for i, f := range th.frames {
-		r := w.make(regionKey{f.team.addr.Offset, f.level})
+		r := w.makeRegion(regionKey{f.team.addr.Offset, f.level})
 		if r.team == nil {
 			r.team, r.active, r.num = f.team, f.active, f.team.prevID
 			r.members = make([]*thread, f.team.nthreads)
 			if i+1 < len(th.frames) {
-				r.around = w.make(regionKey{th.frames[i+1].team.addr.Offset, th.frames[i+1].level})
+				r.around = w.makeRegion(regionKey{th.frames[i+1].team.addr.Offset, th.frames[i+1].level})
 			}
 		}
 		if inner && r.members[f.id] == nil {
@@ -285,17 +284,17 @@ func (ths *threads) enter(w *world, th *thread) {
 	if !th.root() {
 		return
 	}
-	zero := w.make(regionKey{th.addr.Offset, 0})
+	zero := w.makeRegion(regionKey{th.addr.Offset, 0})
 	zero.num, zero.members, zero.serial = -1, []*thread{th}, th.serial
 	if n := len(th.frames); n > 0 {
 		f := th.frames[n-1]
-		w.make(regionKey{f.team.addr.Offset, f.level}).around = zero
+		w.makeRegion(regionKey{f.team.addr.Offset, f.level}).around = zero
 	}
 	ths.findInitialTask(w, zero, th)
 }
 
-// make returns the region with a key, a new one if there is none yet.
-func (w *world) make(k regionKey) *region {
+// makeRegion returns the region with a key; it creates a missing one.
+func (w *world) makeRegion(k regionKey) *region {
 	r := w.regions[k]
 	if r == nil {
 		r = &region{key: k}
@@ -305,9 +304,9 @@ func (w *world) make(k regionKey) *region {
 	return r
 }
 
-// at is the region of a thread's i-th frame, the one of level 0 behind the last;
-// nil for an idle thread.
-func (w *world) at(th *thread, i int) *region {
+// regionAtFrame returns the region of a thread's i-th frame; after the last, the one of level 0; nil for an
+// idle thread.
+func (w *world) regionAtFrame(th *thread, i int) *region {
 	switch {
 	case th.idle != "" || th.err != nil:
 		return nil
@@ -316,16 +315,16 @@ func (w *world) at(th *thread, i int) *region {
 	case th.root():
 		return w.regions[regionKey{th.addr.Offset, 0}]
 	}
-	r := w.at(th, len(th.frames)-1)
+	r := w.regionAtFrame(th, len(th.frames)-1)
 	if r == nil {
 		return nil
 	}
 	return r.around
 }
 
-// holding is the region of the team that the address a lies in, behind whose
-// fields its implicit tasks are; nil if there is none.
-func (w *world) holding(a callbacks.Address) *region {
+// holdingRegion returns the region of the team that contains the address a, in the implicit tasks after
+// its fields; nil without one.
+func (w *world) holdingRegion(a callbacks.Address) *region {
 	i, found := slices.BinarySearchFunc(w.order, a.Offset,
 		func(r *region, a uint64) int { return cmp.Compare(r.key.addr, a) })
 	if !found {
@@ -341,8 +340,8 @@ func (rt *base) parallelHandle(r *region) handles.Parallel {
 	return handles.Parallel{Stamp: rt.stamp, Team: callbacks.At(r.key.addr), Level: uint32(r.key.level)}
 }
 
-// find is the region that h names.
-func (ths *threads) find(h handles.Parallel) (*region, error) {
+// findRegion returns the region of h.
+func (ths *threads) findRegion(h handles.Parallel) (*region, error) {
 	if h.Stamp != ths.stamp {
 		return nil, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
 	}

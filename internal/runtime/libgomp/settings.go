@@ -7,8 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// controls are the environment variables and the internal control variable that
-// each one sets.
+// controls returns the environment variables with the internal control variable that each one sets.
 func controls() [][2]string {
 	return [][2]string{
 		{"OMP_AFFINITY_FORMAT", "affinity-format-var"}, {"OMP_ALLOCATOR", "def-allocator-var"},
@@ -23,17 +22,17 @@ func controls() [][2]string {
 	}
 }
 
-// ControlVars are the control variables as they are in force: those of the
-// address space, and those of the initial task of the program's first thread.
-// Variables that cannot be read are left out; if none can, the error says why.
+// ControlVars returns the effective control variables: those of the address space, and those of the
+// initial task of the program's first thread. It leaves out variables that cannot be read; if none
+// can, it returns an error with the reason.
 func (st *settings) ControlVars() ([]handles.ControlVar, error) {
-	subject, why := st.initial()
+	subject, why := st.initialSubject()
 	return icvs().ControlVars(st, subject, controls(), why)
 }
 
-// initial is the first thread of the program that is a root, its implicit region
-// and task.
-func (st *settings) initial() (handles.Subject, error) {
+// initialSubject returns the first thread of the program that is a root, with its implicit region and
+// task.
+func (st *settings) initialSubject() (handles.Subject, error) {
 	for _, th := range st.threads.world().threads {
 		if th.err != nil || th.idle != "" || !th.root() {
 			continue
@@ -45,7 +44,7 @@ func (st *settings) initial() (handles.Subject, error) {
 	return handles.Subject{}, fmt.Errorf("no initial thread has used the runtime: %w", callbacks.Unavailable)
 }
 
-// ToolData is ompd_get_tool_data. The runtime has no interface for tools.
+// ToolData implements ompd_get_tool_data. The runtime has no interface for tools.
 func (st *settings) ToolData(handles.Subject) (uint64, error) {
 	return 0, fmt.Errorf("this runtime has no interface for tools, and keeps no data for them: %w",
 		callbacks.Unsupported)

@@ -10,9 +10,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// State says what the thread does. The runtime keeps no state: it is inferred from
-// the word that the thread sleeps on, from the call that entered the runtime, and
-// from the counters and marks in team and task.
+// State returns the activity of the thread. The runtime keeps no state: it is inferred from the
+// word on which the thread sleeps, from the call that entered the runtime, and from the counters
+// and marks in team and task.
 func (s *states) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadState, error) {
 	th, err := s.threads.byHandle(h)
 	if err == nil {
@@ -24,22 +24,22 @@ func (s *states) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadSt
 	if th.idle != "" {
 		return handles.ThreadState{State: handles.StateIdle, Evidence: rtl.JoinEvidence(s.docked(th, ev), th.idle)}, nil
 	}
-	return s.inferred(th, ev), nil
+	return s.inferState(th, ev), nil
 }
 
-// inferred is what a thread in a region does, by the evidence of this stop. The barrier of
-// each waiter asks it of all members of its team.
-func (s *states) inferred(th *thread, ev *handles.Evidence) handles.ThreadState {
+// inferState infers the state of a thread in a region from the evidence of this stop. For the barrier
+// of each waiting thread it is called for all members of its team.
+func (s *states) inferState(th *thread, ev *handles.Evidence) handles.ThreadState {
 	key := observed{th, ev}
 	if st, ok := s.known.Get(key); ok {
 		return *st
 	}
-	st := s.observe(th, ev).infer()
+	st := s.observe(th, ev).inferState()
 	s.known.Put(key, &st)
 	return st
 }
 
-// observed is a thread, and what is known of it besides the runtime's own fields.
+// observed is a thread with the facts known in addition to the runtime's own fields.
 type observed struct {
 	th *thread
 	ev *handles.Evidence
@@ -47,15 +47,14 @@ type observed struct {
 
 // docked reports whether a thread sleeps where a pool's idle workers do.
 func (s *states) docked(th *thread, ev *handles.Evidence) string {
-	if ev == nil || ev.Futex.IsNull() || ev.Futex != s.dock(th) {
+	if ev == nil || ev.Futex.IsNull() || ev.Futex != s.dockAddress(th) {
 		return ""
 	}
 	return fmt.Sprintf("sleeps in the dock of its pool, futex at %v", ev.Futex)
 }
 
-// dock is the word on which idle workers of a thread's pool sleep; null without a
-// pool.
-func (rt *base) dock(th *thread) callbacks.Address {
+// dockAddress returns the word on which idle workers of a thread's pool sleep; null without a pool.
+func (rt *base) dockAddress(th *thread) callbacks.Address {
 	if f := rt.l.Pool.DockGeneration; !th.pool.IsNull() && f.Known() {
 		return th.pool.Add(f.Offset)
 	}
@@ -67,30 +66,30 @@ type observer struct {
 	states *states
 	th     *thread
 	region *region
-	cur    *task // nil if there is none
+	cur    *task // may be nil
 	ev     *handles.Evidence
 	at     rtl.Place
 	kind   entryKind
 }
 
 func (s *states) observe(th *thread, ev *handles.Evidence) *observer {
-	o := &observer{states: s, th: th, region: s.threads.world().at(th, 0), ev: ev, at: rtl.PlaceOf(ev)}
-	if s.code == (extent{}) { // nothing tells the runtime's frames from the program's
+	o := &observer{states: s, th: th, region: s.threads.world().regionAtFrame(th, 0), ev: ev, at: rtl.PlaceOf(ev)}
+	if s.code == (extent{}) { // the runtime's frames cannot be distinguished from the program's
 		o.at = rtl.PlaceUnknown
 	}
-	if t, err := s.records.task(th.task); err == nil {
+	if t, err := s.records.readTask(th.task); err == nil {
 		o.cur = t
 	}
-	if name := o.function(); name != "" {
+	if name := o.calledFunction(); name != "" {
 		o.kind = kindOfEntry(name)
 	}
 	return o
 }
 
-// function is the runtime's function that user code called. If that was the last
-// call of a function, and so no user code is left, the exported function of the
-// outermost of the runtime's frames, if its name tells what it waits for.
-func (o *observer) function() string {
+// calledFunction returns the runtime's function that user code called. If that was a tail call, and no
+// user frame is left, it returns the exported function of the outermost runtime frame, if its name
+// shows the kind of wait.
+func (o *observer) calledFunction() string {
 	switch {
 	case o.ev == nil:
 		return ""
@@ -106,29 +105,28 @@ func (o *observer) function() string {
 	return name
 }
 
-// infer says what the thread does.
-func (o *observer) infer() handles.ThreadState {
+// inferState infers the activity of the thread.
+func (o *observer) inferState() handles.ThreadState {
 	if why := o.states.threads.world().ending[o.th]; why != "" {
-		return handles.ThreadState{State: handles.StateOverhead, Ending: true, Evidence: rtl.JoinEvidence(why,
-			o.sleeping())}
+		return handles.ThreadState{State: handles.StateOverhead, Ending: true, Evidence: rtl.JoinEvidence(why, o.sleepText())}
 	}
 	if o.at == rtl.PlaceUser {
-		return o.working(rtl.Working(o.ev))
+		return o.workState(rtl.Working(o.ev))
 	}
-	if st, ok := o.asleep(); ok {
+	if st, ok := o.isAsleep(); ok {
 		return st
 	}
 	switch o.at {
 	case rtl.PlaceEntry:
 		return o.inCall()
 	case rtl.PlaceRuntime:
-		return o.withoutCall()
+		return o.stateWithoutCall()
 	}
 	return o.fieldsOnly()
 }
 
-// working is the state of a thread that executes the program's code.
-func (o *observer) working(why string) handles.ThreadState {
+// workState returns the state of a thread that executes the program's code.
+func (o *observer) workState(why string) handles.ThreadState {
 	s := handles.StateWorkSerial
 	if o.region != nil && o.region.level() > 0 {
 		s = handles.StateWorkParallel
@@ -140,10 +138,9 @@ func overhead(why ...string) handles.ThreadState {
 	return handles.ThreadState{State: handles.StateOverhead, Evidence: rtl.JoinEvidence(why...)}
 }
 
-// call tells which function of the runtime the thread is in, and how that is
-// known.
-func (o *observer) call() string {
-	name := o.function()
+// entryCall returns the runtime function that the thread is in, with the evidence.
+func (o *observer) entryCall() string {
+	name := o.calledFunction()
 	switch {
 	case name == "":
 		return ""
@@ -155,8 +152,8 @@ func (o *observer) call() string {
 	return "called " + name
 }
 
-// sleeping tells how the thread sleeps or gives way, if it does.
-func (o *observer) sleeping() string {
+// sleepText describes how the thread sleeps or yields, if it does.
+func (o *observer) sleepText() string {
 	switch {
 	case o.ev == nil:
 		return ""
@@ -168,9 +165,9 @@ func (o *observer) sleeping() string {
 	return ""
 }
 
-// asleep decides by the word that the thread sleeps on, where the runtime's
+// isAsleep decides by the word that the thread sleeps on, where the runtime's
 // structures have it.
-func (o *observer) asleep() (handles.ThreadState, bool) {
+func (o *observer) isAsleep() (handles.ThreadState, bool) {
 	if o.ev == nil || o.ev.Futex.IsNull() {
 		return handles.ThreadState{}, false
 	}
@@ -178,27 +175,28 @@ func (o *observer) asleep() (handles.ThreadState, bool) {
 	for _, f := range o.th.frames {
 		switch t := f.team; w {
 		case t.addr.Add(o.states.l.Team.Generation.Offset):
-			return o.barrier(t), true
+			return o.barrierState(t), true
 		case t.addr.Add(o.states.l.Team.MasterRelease.Offset):
-			return o.ordered(), true
+			return o.orderedState(), true
 		case t.addr.Add(o.states.l.Team.TaskLock.Offset):
-			return overhead("waits for the task_lock of its team", o.call(), o.sleeping()), true
+			return overhead("waits for the task_lock of its team", o.entryCall(), o.sleepText()), true
 		}
 	}
 	switch w {
 	case o.th.addr.Add(o.states.l.Thread.Release.Offset):
-		return o.ordered(), true
-	case o.states.dock(o.th):
-		return overhead("sleeps in the dock of its pool, and is a member of a team that is being formed", o.sleeping()),
+		return o.orderedState(), true
+	case o.states.dockAddress(o.th):
+		return overhead("sleeps in the dock of its pool, and is a member of a team that is being formed",
+				o.sleepText()),
 			true
 	case g.DefaultLock.Address:
 		return rtl.WaitingState(handles.StateWaitCritical, picture.WaitCritical, w,
 			"the lock of unnamed critical sections "+
-				"(default_lock)", o.call(), o.sleeping()), true
+				"(default_lock)", o.entryCall(), o.sleepText()), true
 	case g.AtomicLock.Address:
 		return rtl.WaitingState(handles.StateWaitAtomic, picture.WaitAtomic, w,
 			"the lock of atomic constructs (atomic_lock)",
-			o.call(), o.sleeping()), true
+			o.entryCall(), o.sleepText()), true
 	}
 	return o.marked()
 }
@@ -209,30 +207,30 @@ func (o *observer) marked() (handles.ThreadState, bool) {
 	if o.cur == nil {
 		return handles.ThreadState{}, false
 	}
-	if waits, depend := o.states.records.taskwait(o.cur); waits {
+	if waits, depend := o.states.records.waitsForTasks(o.cur); waits {
 		if depend {
-			return o.dependWait(), true
+			return o.dependState(), true
 		}
 		return rtl.WaitingState(handles.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr,
 			"in_taskwait is set for its task",
-			o.call(), o.sleeping()), true
+			o.entryCall(), o.sleepText()), true
 	}
 	if group, waits := o.states.records.taskgroupWait(o.cur); waits {
 		f := o.states.l.Taskgroup.NumChildren
 		n := layout.Read(o.states.mem, group, f).Uint(f)
 		return rtl.WaitingState(handles.StateWaitTaskgroup, picture.WaitTaskgroup, group,
-				fmt.Sprintf("in_taskgroup_wait is set, %d tasks of the taskgroup unfinished", n), o.call(),
-				o.sleeping()),
+				fmt.Sprintf("in_taskgroup_wait is set, %d tasks of the taskgroup unfinished", n), o.entryCall(),
+				o.sleepText()),
 			true
 	}
 	return handles.ThreadState{}, false
 }
 
-// dependWait is the wait for the tasks that a task which must run at once, or a
-// taskwait, depends on.
-func (o *observer) dependWait() handles.ThreadState {
+// dependState returns the wait for the dependences of a task that must run at once, or of a
+// taskwait.
+func (o *observer) dependState() handles.ThreadState {
 	text := "in_depend_wait is set for its task: it waits for tasks that an undeferred task or a taskwait depends on"
-	return rtl.WaitingState(handles.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr, text, o.call(), o.sleeping())
+	return rtl.WaitingState(handles.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr, text, o.entryCall(), o.sleepText())
 }
 
 // inCall decides by the function of the runtime that user code called, for a
@@ -245,57 +243,57 @@ func (o *observer) inCall() handles.ThreadState {
 	switch o.kind {
 	case entryBarrier, entryWorkshare:
 		if t != nil {
-			return o.barrier(t)
+			return o.barrierState(t)
 		}
 	case entryFork:
-		return o.forked()
+		return o.forkState()
 	case entryTaskwait, entryTaskgroup:
 		if st, ok := o.marked(); ok {
 			return st
 		}
 	case entryLock:
-		return o.lock(picture.WaitLock)
+		return o.lockState(picture.WaitLock)
 	case entryNestLock:
-		return o.nestLock()
+		return o.nestLockState()
 	case entryCritical:
 		id := o.states.l.Globals.DefaultLock.Address
 		if id.IsNull() {
 			id = o.ev.Futex
 		}
 		return rtl.WaitingState(handles.StateWaitCritical, picture.WaitCritical, id, "unnamed critical section",
-			o.call(),
-			o.sleeping())
+			o.entryCall(),
+			o.sleepText())
 	case entryCriticalName:
-		return o.lock(picture.WaitCritical)
+		return o.lockState(picture.WaitCritical)
 	case entryAtomic:
 		return rtl.WaitingState(handles.StateWaitAtomic, picture.WaitAtomic, o.states.l.Globals.AtomicLock.Address,
-			o.call(),
-			o.sleeping())
+			o.entryCall(),
+			o.sleepText())
 	case entryOrdered:
-		return o.ordered()
+		return o.orderedState()
 	}
-	return overhead(o.call(), o.sleeping())
+	return overhead(o.entryCall(), o.sleepText())
 }
 
-// withoutCall is for a thread in the runtime below which no user code is: a worker
-// at the end of its region, or before its beginning.
-func (o *observer) withoutCall() handles.ThreadState {
+// stateWithoutCall returns the state of a thread in the runtime without an outer frame of user code: a
+// worker at the end of its region, or before its start.
+func (o *observer) stateWithoutCall() handles.ThreadState {
 	switch o.kind {
 	case entryLock, entryCriticalName:
-		return o.unknownLock()
+		return o.unknownLockState()
 	case entryNestLock, entryCritical, entryAtomic, entryOrdered:
 		return o.inCall()
 	}
 	if !o.ev.Futex.IsNull() && o.th.id != 0 {
-		if !o.onMutex() {
-			return overhead("waits for a word of the runtime's own, or did: it has changed", o.sleeping())
+		if !o.isOnMutex() {
+			return overhead("waits for a word of the runtime's own, or did: it has changed", o.sleepText())
 		}
-		return o.unknownLock()
+		return o.unknownLockState()
 	}
 	if o.th.id == 0 || len(o.th.frames) == 0 {
-		return overhead("in the runtime, called by no user code", o.sleeping())
+		return overhead("in the runtime, called by no user code", o.sleepText())
 	}
-	return o.barrier(o.th.frames[0].team)
+	return o.barrierState(o.th.frames[0].team)
 }
 
 // fieldsOnly decides without a stack.
@@ -310,7 +308,8 @@ func (o *observer) fieldsOnly() handles.ThreadState {
 	}
 	if o.at == rtl.PlaceCut {
 		return handles.ThreadState{State: handles.StateUndefined, Evidence: rtl.JoinEvidence(
-			"in the runtime, its stack cannot be unwound to its caller, and no field says that it waits", o.sleeping())}
+			"in the runtime, its stack cannot be unwound to its caller, and no field says that it waits",
+			o.sleepText())}
 	}
-	return o.working("nothing in the runtime's fields says that it waits")
+	return o.workState("nothing in the runtime's fields says that it waits")
 }

@@ -2,11 +2,11 @@ package libgomp
 
 import "strings"
 
-// entryKind is what a call into the runtime may wait for.
+// entryKind is the wait that a call into the runtime may make.
 type entryKind uint8
 
 const (
-	entryOther     entryKind = iota // nothing: what the thread does there is overhead
+	entryOther     entryKind = iota // no wait: the time there is overhead
 	entryBarrier                    // an explicit barrier, or the one at the end of a static loop or a single
 	entryWorkshare                  // the barrier at the end of another worksharing construct
 	entryFork                       // the end of a parallel region

@@ -11,10 +11,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// barrier is the state of a thread at the barrier of team t. Which barrier of the
-// program it is, the call tells: that at the end of a region has none in the
-// region's function.
-func (o *observer) barrier(t *team) handles.ThreadState {
+// barrierState returns the state of a thread at the barrier of team t. The call shows which barrier of
+// the program it is: the one at the end of a region has no call in the region's function.
+func (o *observer) barrierState(t *team) handles.ThreadState {
 	f := &o.states.l.Team
 	r := layout.Read(o.states.mem, t.addr, f.Generation, f.Awaited, f.AwaitedFinal)
 	awaited, final := r.Uint(f.Awaited), r.Uint(f.AwaitedFinal)
@@ -25,7 +24,7 @@ func (o *observer) barrier(t *team) handles.ThreadState {
 		if r.Err() == nil && awaited <= n {
 			text = fmt.Sprintf("%d of %d threads arrived at the barrier", n-awaited, n)
 		}
-		return rtl.WaitingState(s, picture.WaitBarrier, id, text, why, o.call(), o.sleeping())
+		return rtl.WaitingState(s, picture.WaitBarrier, id, text, why, o.entryCall(), o.sleepText())
 	}
 	switch o.kind {
 	case entryWorkshare:
@@ -40,12 +39,12 @@ func (o *observer) barrier(t *team) handles.ThreadState {
 				"unknown which")
 	case entryFork:
 		if final == n && awaited < n && o.region.level() > 1 {
-			return overhead("waits for the members of a nested team that is being formed", o.call(), o.sleeping())
+			return overhead("waits for the members of a nested team that is being formed", o.entryCall(), o.sleepText())
 		}
 		if r.Err() == nil && final == n && awaited == n && o.region.level() > 1 &&
 			r.Uint(f.Generation)&^barFlags == barFirst {
 			return overhead("all members of a nested team that was formed have come, and no barrier was passed since",
-				o.call(), o.sleeping())
+				o.entryCall(), o.sleepText())
 		}
 		if r.Err() == nil && final == n && awaited < n {
 			return state(handles.StateWaitBarrier, awaited,
@@ -55,54 +54,54 @@ func (o *observer) barrier(t *team) handles.ThreadState {
 		return state(handles.StateWaitBarrierImplicitParallel, final, "")
 	}
 	switch {
-	case o.blind() && (r.Err() != nil || final == n || awaited < n):
+	case o.hasNoCaller() && (r.Err() != nil || final == n || awaited < n):
 		return state(handles.StateWaitBarrier, awaited, "there is no stack to tell which barrier")
-	case o.blind():
+	case o.hasNoCaller():
 		return state(handles.StateWaitBarrierImplicitParallel, final, "no thread waits at another barrier of the team")
 	case r.Err() == nil && final == n && awaited < n && o.region.level() > 1:
-		return overhead("waits for the other members of a nested team that is being formed", o.sleeping())
+		return overhead("waits for the other members of a nested team that is being formed", o.sleepText())
 	case r.Err() == nil && final == n && awaited < n:
 		return state(handles.StateWaitBarrier, awaited, "tail-called from user code: unknown which barrier")
 	}
 	if r.Err() == nil && final == n && awaited == n && r.Uint(f.Generation)&barWaitingForTask == 0 {
 		return overhead("in the runtime, called by no user code, and no thread has arrived at a barrier of its team: "+
-			"it is about to start its part, or to leave", o.sleeping())
+			"it is about to start its part, or to leave", o.sleepText())
 	}
 	return state(handles.StateWaitBarrierImplicitParallel, final, "in the runtime, called by no user code, while its "+
 		"region is alive")
 }
 
-// blind reports whether no stack says what the thread was called by.
-func (o *observer) blind() bool {
+// hasNoCaller reports whether no stack shows the caller of the runtime.
+func (o *observer) hasNoCaller() bool {
 	return o.at == rtl.PlaceUnknown || o.at == rtl.PlaceCut || o.at == rtl.PlaceOutside
 }
 
-// forked tells the wait at the end of a region from its beginning: a thread that
-// makes a team has begun no wait. One that ends a nested team is in the region around
-// it before the others have left.
-func (o *observer) forked() handles.ThreadState {
+// forkState distinguishes the wait at the end of a region from its start: a thread that makes a team
+// has not started to wait. One that ends a nested team is in the enclosing region before the others
+// have left.
+func (o *observer) forkState() handles.ThreadState {
 	if len(o.th.frames) == 0 {
-		return overhead(o.call(), "in no region: it forms a team or has ended one", o.sleeping())
+		return overhead(o.entryCall(), "in no region: it forms a team or has ended one", o.sleepText())
 	}
 	t := o.th.frames[0].team
 	if !o.ev.Futex.IsNull() {
-		return overhead(o.call(), "sleeps on no word of its team: it disbands a nested team", o.sleeping())
+		return overhead(o.entryCall(), "sleeps on no word of its team: it disbands a nested team", o.sleepText())
 	}
 	if f, _ := o.states.forks.forkOf(o.region); o.ev.Entry == nil || f.ret != o.ev.Entry.Return {
-		return overhead(o.call(), "not proven to be at the end of its own region: it forms a nested team or disbands "+
-			"one", o.sleeping())
+		return overhead(o.entryCall(),
+			"not proven to be at the end of its own region: it forms a nested team or disbands "+
+				"one", o.sleepText())
 	}
 	f := o.states.l.Team.AwaitedFinal
 	r := layout.Read(o.states.mem, t.addr, f)
 	if awaited := r.Uint(f); r.Err() != nil || awaited >= uint64(t.nthreads) || o.th.id != 0 {
-		return overhead(o.call(), "no thread has arrived at the end of its region: it forms a team", o.sleeping())
+		return overhead(o.entryCall(), "no thread has arrived at the end of its region: it forms a team", o.sleepText())
 	}
-	return o.barrier(t)
+	return o.barrierState(t)
 }
 
-// ordered is the wait for the turn in an ordered region. A thread is let in by its
-// own semaphore.
-func (o *observer) ordered() handles.ThreadState {
+// orderedState returns the wait for the turn in an ordered region. The thread's own semaphore admits it.
+func (o *observer) orderedState() handles.ThreadState {
 	id := o.th.addr.Add(o.states.l.Thread.Release.Offset)
 	if len(o.th.frames) > 0 {
 		if a, err := o.states.records.releaseOf(o.th.frames[0].team, o.th.id); err == nil {
@@ -112,14 +111,15 @@ func (o *observer) ordered() handles.ThreadState {
 	text := ""
 	ws, f := o.th.rec.Address(o.states.l.Thread.WorkShare), o.states.l.WorkShare.OrderedOwner
 	r := layout.Read(o.states.mem, ws, f)
-	if owner := int32(r.Uint(f)); r.Err() == nil && owner >= 0 && o.region != nil && int(owner) < o.region.size() {
+	if owner := int32(r.Uint(f)); r.Err() == nil && owner >= 0 && o.region != nil &&
+		int(owner) < o.region.numThreads() {
 		text = fmt.Sprintf("thread number %d has the turn", owner)
 	}
-	return rtl.WaitingState(handles.StateWaitOrdered, picture.WaitOrdered, id, text, o.call(), o.sleeping())
+	return rtl.WaitingState(handles.StateWaitOrdered, picture.WaitOrdered, id, text, o.entryCall(), o.sleepText())
 }
 
-// lockWord is the word of the lock that the thread waits for: the one that it
-// sleeps on, or the argument of its call.
+// lockWord returns the word of the lock that the thread waits for: the one on which it sleeps, or
+// the argument of its call.
 func (o *observer) lockWord() callbacks.Address {
 	if !o.ev.Futex.IsNull() {
 		return o.ev.Futex
@@ -132,21 +132,22 @@ func (o *observer) lockWord() callbacks.Address {
 	return callbacks.Address{}
 }
 
-// lock is the wait for a lock, or for a critical section with a name, whose lock
-// is the program's variable itself. Neither has an owner in memory.
-func (o *observer) lock(kind picture.WaitKind) handles.ThreadState {
+// lockState returns the wait for a lock, or for a critical section with a name, whose lock is the
+// program's variable itself. Neither has an owner in memory.
+func (o *observer) lockState(kind picture.WaitKind) handles.ThreadState {
 	s := handles.StateWaitLock
 	if kind == picture.WaitCritical {
 		s = handles.StateWaitCritical
 	}
 	a := o.lockWord()
-	st := rtl.WaitingState(s, kind, a, lockText(o.states.mem, a), o.call(), o.sleeping(), "the runtime keeps no owner")
+	st := rtl.WaitingState(s, kind, a, describeLock(o.states.mem, a), o.entryCall(), o.sleepText(),
+		"the runtime keeps no owner")
 	st.WaitVariable = st.WaitID
 	return st
 }
 
-// lockText tells what a lock's word says: 0 free, 1 held, -1 held and waited for.
-func lockText(mem callbacks.Memory, a callbacks.Address) string {
+// describeLock describes the value of a lock's word: 0 free, 1 held, -1 held with waiting threads.
+func describeLock(mem callbacks.Memory, a callbacks.Address) string {
 	v, err := layout.ReadUint(mem, a, 4)
 	if err != nil {
 		return "the lock was not found"
@@ -154,30 +155,30 @@ func lockText(mem callbacks.Memory, a callbacks.Address) string {
 	return fmt.Sprintf("the lock's word is %d", int32(v))
 }
 
-// Of omp_nest_lock_t, since OpenMP 3.0 (lock, count, owner) and before (owner,
-// count). The owner is the address of the owning task's control variables.
+// Offsets in omp_nest_lock_t, since OpenMP 3.0 (lock, count, owner) and before (owner, count). The
+// owner is the address of the owning task's control variables.
 const (
 	nestCount = 4
 	nestOwner = 8
 )
 
-// nestLock is the wait for a nestable lock, which has its owner.
-func (o *observer) nestLock() handles.ThreadState {
+// nestLockState returns the wait for a nestable lock, which has its owner.
+func (o *observer) nestLockState() handles.ThreadState {
 	a, variable := o.nestWord()
 	text := "its owner is unknown"
 	if own, err := o.states.nestLockAt(a); err == nil {
 		text = own.text
 	}
-	st := rtl.WaitingState(handles.StateWaitLock, picture.WaitLock, a, text, o.call(), o.sleeping())
+	st := rtl.WaitingState(handles.StateWaitLock, picture.WaitLock, a, text, o.entryCall(), o.sleepText())
 	st.WaitVariable = variable.Offset
 	return st
 }
 
-// nestWord is the word of the nestable lock that the thread waits for, and the
-// program's variable of it: the same in C. In Fortran the variable, which is
-// smaller than the lock, has its address (omp_nest_lock_arg in libgomp_f.h).
+// nestWord returns the word of the nestable lock that the thread waits for, and the program's
+// variable of it: the same in C. In Fortran the variable, which is smaller than the lock, has its
+// address (omp_nest_lock_arg in libgomp_f.h).
 func (o *observer) nestWord() (word, variable callbacks.Address) {
-	if name, _, _ := strings.Cut(o.function(), "@"); !strings.HasSuffix(name, "_") {
+	if name, _, _ := strings.Cut(o.calledFunction(), "@"); !strings.HasSuffix(name, "_") {
 		word = o.lockWord()
 		return word, word
 	}
@@ -192,7 +193,7 @@ func (o *observer) nestWord() (word, variable callbacks.Address) {
 	return callbacks.At(p), callbacks.At(v)
 }
 
-// nestHolder is who has a nestable lock.
+// nestHolder is the holder of a nestable lock.
 type nestHolder struct {
 	text   string
 	thread *thread // nil if unknown
@@ -201,7 +202,7 @@ type nestHolder struct {
 // nestLockAt reads the owner of the nestable lock at a: the task whose control
 // variables the lock points to.
 func (s *states) nestLockAt(a callbacks.Address) (nestHolder, error) {
-	first := s.l.Task.Nthreads // a task's control variables begin with it
+	first := s.l.Task.Nthreads // a task's control variables start with it
 	if err := first.Err(); err != nil {
 		return nestHolder{}, err
 	}
@@ -219,11 +220,11 @@ func (s *states) nestLockAt(a callbacks.Address) (nestHolder, error) {
 	if g := s.l.Globals.GlobalICV; g.Known() && g.Address.Offset == owner {
 		return nestHolder{text: fmt.Sprintf("held %d times by an initial task", count)}, nil
 	}
-	fd, err := s.tasks.locate(callbacks.At(owner).Add(-first.Offset))
+	fd, err := s.tasks.locateTask(callbacks.At(owner).Add(-first.Offset))
 	if err != nil {
 		return nestHolder{text: fmt.Sprintf("held %d times by a task that is unknown", count)}, nil
 	}
-	th := s.tasks.executor(fd)
+	th := s.tasks.executorOf(fd)
 	if th == nil {
 		return nestHolder{text: fmt.Sprintf("held %d times by the task at %v", count, fd.addr)}, nil
 	}
@@ -237,11 +238,11 @@ const contended = ^uint32(0)
 // lock of its own.
 const workShareSize = 128
 
-// onMutex reports whether the thread sleeps on a lock that is held, and that is not the runtime's own one of a
-// worksharing construct. Threads sleep in the runtime on other words, too: that of a barrier, or of a pointer that
-// another thread is about to set. Whoever was interrupted in such a sleep by a look, and has not run since, may find
-// that the word has changed, and its team is another one by now.
-func (o *observer) onMutex() bool {
+// isOnMutex reports whether the thread sleeps on a held lock other than the runtime's own one of a
+// worksharing construct. Threads also sleep in the runtime on other words: that of a barrier, or of
+// a pointer that another thread is about to set. A thread that a look interrupted in such a sleep,
+// and that has not run since, may see a changed word, and its team may be another one by now.
+func (o *observer) isOnMutex() bool {
 	now, err := layout.ReadUint(o.states.mem, o.ev.Futex, 4)
 	if err != nil || uint32(now) != contended || uint32(o.ev.Registers.SyscallArgs[2]) != contended {
 		return false
@@ -250,14 +251,14 @@ func (o *observer) onMutex() bool {
 	return share == 0 || o.ev.Futex.Offset < share || o.ev.Futex.Offset >= share+workShareSize
 }
 
-// unknownLock is the wait for a lock that user code entered by a jump as its last
-// act, so that only the word tells.
-func (o *observer) unknownLock() handles.ThreadState {
+// unknownLockState returns the wait for a lock that user code entered by a tail call, so that only the
+// word shows it.
+func (o *observer) unknownLockState() handles.ThreadState {
 	a := o.lockWord()
 	st := rtl.WaitingState(handles.StateWaitMutex, picture.WaitMutex, a,
 		"tail-called from user code: a lock or a named critical "+
 			"section, unknown which",
-		lockText(o.states.mem, a), o.call(), o.sleeping())
+		describeLock(o.states.mem, a), o.entryCall(), o.sleepText())
 	st.WaitVariable = st.WaitID
 	return st
 }

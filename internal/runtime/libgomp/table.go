@@ -59,30 +59,28 @@ func (t *table) parseRows(words []string) error {
 	return nil
 }
 
-// tableSource answers from the rows that fit the target: all that is known of it
-// by other sources equals the row, and its version nodes allow it. Where several
-// fit, they must agree on a name.
+// tableSource uses the rows that fit the target: all values of other sources equal the row, and the
+// target's version nodes allow it. If several fit, they must agree on a name.
 //
-// Where none fits, the target is of a release that the table does not have. Then
-// a name is derived: where in all rows it lies at one distance from a name that is
-// known, so it does here.
+// If none fits, the table lacks the target's release. Then a name is derived: if it has the same
+// distance from a known name in all rows, it has that distance here.
 type tableSource struct {
-	evidence []layout.Source // asked for all that the table has
-	bounds   layout.Releases // what the version nodes say
+	evidence []layout.Source // consulted for all names of the table
+	bounds   layout.Releases // bounds from the version nodes
 	allowed  func(row int) bool
 	*fingerprint
 }
 
-// fingerprint is what the evidence says of the target, compared with the table.
+// fingerprint is the evidence for the target, compared with the table.
 type fingerprint struct {
 	table *table
-	known map[fieldName]layout.Field // what the evidence gave
+	known map[fieldName]layout.Field // values from the evidence
 	rows  []int                      // that fit
 	name  string                     // of the source
 	err   error
 }
 
-// Name is "table" and the releases that speak, or "derived".
+// Name returns "table" and the releases of the fitting rows, or "derived".
 func (s *tableSource) Name() string { return s.take().name }
 
 // take compares once.
@@ -132,7 +130,7 @@ func (s *tableSource) Type(typ string) (layout.Type, error) {
 	return layout.Type{Size: f.Size}, err
 }
 
-// Global knows none: addresses are not the same in two builds.
+// Global returns an error: addresses differ between builds.
 func (s *tableSource) Global(string) (uint64, error) { return 0, layout.ErrUnknown }
 
 func (fp *fingerprint) place(n fieldName) (layout.Field, error) {
@@ -144,7 +142,7 @@ func (fp *fingerprint) place(n fieldName) (layout.Field, error) {
 		return layout.Field{}, layout.ErrUnknown
 	}
 	if len(fp.rows) == 0 {
-		return fp.derive(n)
+		return fp.deriveField(n)
 	}
 	f := all[fp.rows[0]]
 	for _, row := range fp.rows[1:] {
@@ -159,14 +157,14 @@ func (fp *fingerprint) place(n fieldName) (layout.Field, error) {
 	return f, nil
 }
 
-// recentRows is in how many of the newest rows a name must lie at the same place
-// to be expected there in a release that the table does not have.
+// recentRows is the number of newest rows in which a name must have the same offset to be expected
+// there in a release that the table lacks.
 const recentRows = 3
 
-// derive places a name for a release that the table does not have, by the names
-// that are known of the same structure. If none is, what has not moved lately has
-// not moved. Known names that contradict each other leave it unknown.
-func (fp *fingerprint) derive(n fieldName) (layout.Field, error) {
+// deriveField derives the offset of a name for a release that the table lacks, from known names of the
+// same structure. Without any, it uses the offset if that is the same in the newest rows.
+// Contradictions leave it unknown.
+func (fp *fingerprint) deriveField(n fieldName) (layout.Field, error) {
 	all := fp.table.Places[n]
 	var derived []layout.Field
 	known := false
@@ -191,8 +189,8 @@ func (fp *fingerprint) derive(n fieldName) (layout.Field, error) {
 	return derived[0], nil
 }
 
-// atDistance is the place of a name whose distance from an anchor is the same in
-// all rows that have both; for a structure's end, its size.
+// atDistance returns the offset of a name whose distance from an anchor is the same in all rows
+// that have both; for a structure's end, its size.
 func atDistance(all, anchors []layout.Field, at layout.Field, end bool) (layout.Field, bool) {
 	place := func(f layout.Field) uint64 {
 		if end {

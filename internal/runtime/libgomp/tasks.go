@@ -31,8 +31,8 @@ type task struct {
 
 func (t *task) explicit() bool { return t.kind != kindImplicit }
 
-// task reads the gomp_task at a. One whose numbers make no sense is an error.
-func (rs *records) task(a callbacks.Address) (*task, error) {
+// readTask reads the gomp_task at a. Impossible numbers in it are an error.
+func (rs *records) readTask(a callbacks.Address) (*task, error) {
 	f := &rs.l.Task
 	if err := f.Size.Err(); err != nil {
 		return nil, err
@@ -55,14 +55,13 @@ type found struct {
 	num    int // thread number of an implicit task, -1 of another
 }
 
-// findInitialTask finds the gomp_task of a root's initial task: the last of the
-// parents of what the root executes at level 0. A root that has set no control
-// variable has none.
+// findInitialTask finds the gomp_task of a root's initial task: the last of the parents of the task
+// that the root executes at level 0. A root that has set no control variable has none.
 func (ths *threads) findInitialTask(w *world, zero *region, th *thread) {
 	a := ths.records.taskIn(th, zero)
 	var loop rtl.Loop
 	for range maxTaskDepth {
-		t, err := ths.records.task(a)
+		t, err := ths.records.readTask(a)
 		if err != nil || loop.At(a) != nil {
 			return
 		}
@@ -85,18 +84,18 @@ func (ts *tasks) lookup(h handles.Task) (found, error) {
 		fd := found{region: zero}
 		var err error
 		if !zero.task.IsNull() {
-			fd.task, err = ts.records.task(zero.task)
+			fd.task, err = ts.records.readTask(zero.task)
 		}
 		return fd, err
 	}
-	fd, err := ts.locate(h.Data)
+	fd, err := ts.locateTask(h.Data)
 	if err != nil {
 		return found{}, fmt.Errorf("%v: %w", h, err)
 	}
 	return fd, nil
 }
 
-// numberOf is the thread number n for an implicit task.
+// numberOf returns the thread number n for an implicit task.
 func numberOf(t *task, n int) int {
 	if t.explicit() {
 		return -1
@@ -104,11 +103,10 @@ func numberOf(t *task, n int) int {
 	return n
 }
 
-// executing is the region in which a thread executes the task at a now; nil if
-// none does.
-func (w *world) executing(a callbacks.Address) *region {
+// executingRegion returns the region in which a thread executes the task at a now; nil without one.
+func (w *world) executingRegion(a callbacks.Address) *region {
 	if th := w.running[a.Offset]; th != nil {
-		return w.at(th, 0)
+		return w.regionAtFrame(th, 0)
 	}
 	return nil
 }
@@ -121,7 +119,7 @@ func (ts *tasks) handleOf(a callbacks.Address) handles.Task {
 	return handles.Task{Stamp: ts.stamp, Data: a}
 }
 
-// CurrentTask is ompd_get_curr_task_handle.
+// CurrentTask implements ompd_get_curr_task_handle.
 func (ts *tasks) CurrentTask(h handles.Thread) (handles.Task, error) {
 	r, th, err := ts.threads.regionOf(h)
 	if err != nil {
@@ -136,18 +134,18 @@ func (ts *tasks) CurrentTask(h handles.Thread) (handles.Task, error) {
 	return ts.handleOf(th.task), nil
 }
 
-// GeneratingTask is ompd_get_generating_task_handle. A task whose parent is
-// finished has none any more.
+// GeneratingTask implements ompd_get_generating_task_handle. A task whose parent is finished has
+// none any more.
 func (ts *tasks) GeneratingTask(h handles.Task) (handles.Task, error) {
 	fd, err := ts.lookup(h)
 	if err != nil {
 		return handles.Task{}, err
 	}
-	return ts.generating(fd)
+	return ts.generatorOf(fd)
 }
 
-// generating is the task that generated another one.
-func (ts *tasks) generating(fd found) (handles.Task, error) {
+// generatorOf returns the task that generated another one.
+func (ts *tasks) generatorOf(fd found) (handles.Task, error) {
 	switch {
 	case fd.region.team == nil && (fd.task == nil || !fd.explicit()):
 		return handles.Task{}, fmt.Errorf("it is the initial task: %w", callbacks.Unavailable)
@@ -166,10 +164,10 @@ func (ts *tasks) generating(fd found) (handles.Task, error) {
 	return ts.threads.implicitHandle(zero, 0), nil
 }
 
-// SchedulingTask is ompd_get_scheduling_task_handle: the task that the thread was
-// executing when it began with this one. The runtime does not keep it. For a task
-// that runs at once it is the parent; for another, the innermost task among its
-// parents that the same thread has suspended, or else the thread's implicit task.
+// SchedulingTask implements ompd_get_scheduling_task_handle: the task that the thread executed when
+// it started this one. The runtime does not keep it. For a task that runs at once it is the parent;
+// for another, the innermost task among its parents that the same thread has suspended, or
+// otherwise the thread's implicit task.
 func (ts *tasks) SchedulingTask(h handles.Task) (handles.Task, error) {
 	fd, err := ts.lookup(h)
 	if err != nil {
@@ -178,18 +176,18 @@ func (ts *tasks) SchedulingTask(h handles.Task) (handles.Task, error) {
 	if fd.task == nil || !fd.explicit() || fd.kind == kindUndeferred {
 		return ts.GeneratingTask(h)
 	}
-	th := ts.executor(fd)
+	th := ts.executorOf(fd)
 	if th == nil {
 		return handles.Task{}, fmt.Errorf("%v is not being executed: %w", h, callbacks.Unavailable)
 	}
 	own := ts.records.ownImplicit(th)
 	var loop rtl.Loop
 	for a := fd.parent; !a.IsNull(); {
-		p, err := ts.records.task(a)
+		p, err := ts.records.readTask(a)
 		if err != nil || !p.explicit() || loop.At(a) != nil {
 			break
 		}
-		if ts.executor(found{p, fd.region, -1}) == th {
+		if ts.executorOf(found{p, fd.region, -1}) == th {
 			return ts.handleOf(a), nil
 		}
 		a = p.parent
@@ -200,16 +198,15 @@ func (ts *tasks) SchedulingTask(h handles.Task) (handles.Task, error) {
 	return ts.handleOf(own), nil
 }
 
-// ownImplicit is the implicit task of a thread in its innermost region; null at
-// level 0.
+// ownImplicit returns the implicit task of a thread in its innermost region; null at level 0.
 func (rs *records) ownImplicit(th *thread) callbacks.Address {
 	if len(th.frames) == 0 {
 		return callbacks.Address{}
 	}
-	return rs.implicit(th.frames[0].team, th.frames[0].id)
+	return rs.implicitAddress(th.frames[0].team, th.frames[0].id)
 }
 
-// TaskParallel is ompd_get_task_parallel_handle.
+// TaskParallel implements ompd_get_task_parallel_handle.
 func (ts *tasks) TaskParallel(h handles.Task) (handles.Parallel, error) {
 	fd, err := ts.lookup(h)
 	if err != nil {
@@ -225,10 +222,10 @@ func (ts *tasks) Task(h handles.Task) (handles.TaskInfo, error) {
 		return handles.TaskInfo{}, err
 	}
 	info := handles.TaskInfo{Kind: ts.kindOf(fd), IncompleteChildren: -1, ThreadNum: fd.num, State: ts.stateOf(fd)}
-	if th := ts.executor(fd); th != nil {
+	if th := ts.executorOf(fd); th != nil {
 		info.Thread = ts.threadHandle(th)
 	}
-	info.Generating, _ = ts.generating(fd)
+	info.Generating, _ = ts.generatorOf(fd)
 	if fd.task == nil {
 		return info, nil
 	}
@@ -239,7 +236,7 @@ func (ts *tasks) Task(h handles.Task) (handles.TaskInfo, error) {
 		}
 		return info, fd.rec.Err()
 	}
-	info.Flags = ts.flags(fd.task)
+	info.Flags = ts.taskFlags(fd.task)
 	info.Priority = int(fd.rec.Int(f.Priority))
 	if fd.kind >= kindWaiting { // others are on a stack, and have neither
 		info.Function = fd.rec.Address(f.Fn)
@@ -257,13 +254,13 @@ func (rt *base) kindOf(fd found) picture.TaskKind {
 	case !fd.explicit():
 		return picture.TaskImplicit
 	case fd.kind == kindAsync, fd.kind >= kindWaiting && fd.rec.Address(rt.l.Task.Fn).IsNull():
-		return picture.TaskTarget // what the runtime calls for it is not in fn
+		return picture.TaskTarget // fn is not the runtime's function for it
 	}
 	return picture.TaskExplicit
 }
 
-// flags are the properties of an explicit task that the runtime keeps.
-func (rt *base) flags(t *task) []string {
+// taskFlags returns the properties of an explicit task that the runtime keeps.
+func (rt *base) taskFlags(t *task) []string {
 	var flags []string
 	if t.rec.Bool(rt.l.Task.FinalTask) {
 		flags = append(flags, "final")

@@ -10,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// tasksOf are the explicit tasks of the region that the threads of a program are in.
+// tasksOf returns the explicit tasks of the region of a program's threads.
 func (s *subject) tasksOf(t *testing.T) map[handles.Task]handles.TaskInfo {
 	t.Helper()
 	all := map[handles.Task]handles.TaskInfo{}
@@ -63,7 +63,7 @@ func TestPriorities(t *testing.T) {
 	}
 }
 
-// TestSchedulingTask tells which task the thread of a running one has put aside.
+// TestSchedulingTask checks the task that the thread of a running one has suspended.
 func TestSchedulingTask(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "tasks_priority", Compiler: omptest.GCC})
 	s := openCore(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel,
@@ -105,7 +105,7 @@ func TestDependences(t *testing.T) {
 				}
 				edges[len(waits)]++
 			}
-			// The last one waits for the first, and for the two that read what it wrote.
+			// The last one waits for the first, and for the two that read its output.
 			if edges[0] != 1 || edges[1] != 2 || edges[3] != 1 {
 				t.Errorf("tasks by dependences: %v", edges)
 			}

@@ -20,9 +20,8 @@ type team struct {
 	ordered               callbacks.Address
 }
 
-// team reads the team at a, or takes it from the reads before. A team whose
-// numbers make no sense is an error.
-func (rs *records) team(a callbacks.Address) (*team, error) {
+// readTeam reads the team at a, or returns the cached one. Impossible numbers in it are an error.
+func (rs *records) readTeam(a callbacks.Address) (*team, error) {
 	if t, ok := rs.teams.Get(a.Offset); ok {
 		return t, nil
 	}
@@ -48,21 +47,21 @@ func (rs *records) team(a callbacks.Address) (*team, error) {
 	return t, nil
 }
 
-// implicit is the address of the implicit task of thread number n.
-func (rs *records) implicit(t *team, n int) callbacks.Address {
+// implicitAddress returns the address of the implicit task of thread number n.
+func (rs *records) implicitAddress(t *team, n int) callbacks.Address {
 	return t.addr.Add(rs.l.Team.Size.Size + uint64(n)*rs.l.Task.Size.Size)
 }
 
-// implicitNumber is the thread number whose implicit task in t is at a, and
-// whether there is one.
+// implicitNumber returns the thread number whose implicit task in t is at a; false if there is
+// none.
 func (rs *records) implicitNumber(t *team, a callbacks.Address) (int, bool) {
-	first, size := rs.implicit(t, 0).Offset, rs.l.Task.Size.Size
+	first, size := rs.implicitAddress(t, 0).Offset, rs.l.Task.Size.Size
 	n := (a.Offset - first) / max(size, 1)
 	return int(n), a.Offset >= first && (a.Offset-first)%max(size, 1) == 0 && n < uint64(t.nthreads)
 }
 
-// releaseOf is the address of the semaphore by which number n of the team is let
-// into an ordered region; for a number above 0 it is in the member's gomp_thread.
+// releaseOf returns the address of the semaphore that admits number n of the team to an ordered
+// region; for a number above 0 it is in the member's gomp_thread.
 func (rs *records) releaseOf(t *team, n int) (callbacks.Address, error) {
 	v, err := layout.ReadUint(rs.mem, t.ordered.Add(8*uint64(n)), 8)
 	return callbacks.At(v), err

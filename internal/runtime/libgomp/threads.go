@@ -26,11 +26,11 @@ type thread struct {
 	pool        callbacks.Address
 
 	frames []frame // innermost first, without level 0
-	// tasks has the task that the thread executes, and outwards those from which it
-	// forked its regions: as many as it is a member of, null where that is not known.
+	// tasks has the task that the thread executes, and outwards those from which it forked its
+	// regions: one for each frame, null if unknown.
 	tasks  []callbacks.Address
 	serial *team  // the team of its serial code; nil unless the outermost of the thread's teams is one
-	err    error  // why they are not known
+	err    error  // why they are unknown
 	idle   string // why it is in no region now; empty for a thread that is in one
 }
 
@@ -45,8 +45,7 @@ type frame struct {
 // of all teams around it.
 func (th *thread) root() bool { return th.worksIn() < 0 }
 
-// worksIn is the index of the innermost frame that the thread did not fork itself,
-// or -1.
+// worksIn returns the index of the innermost frame that the thread did not fork itself, or -1.
 func (th *thread) worksIn() int {
 	for i, f := range th.frames {
 		if f.id != 0 {
@@ -77,14 +76,14 @@ func (ths *threads) readThread(n native) (*thread, error) {
 // unused reports whether a thread has never begun a region or set a control variable.
 // Asking the runtime for its number leaves no trace in its gomp_thread.
 func (th *thread) unused() bool {
-	return th.team.IsNull() && th.task.IsNull() && th.pool.IsNull() || th.mistaken()
+	return th.team.IsNull() && th.task.IsNull() && th.pool.IsNull() || th.isMistaken()
 }
 
-// mistaken reports whether the runtime takes a thread for another that is gone: in a child
-// after fork, whose new threads may get the stacks of the parent's, with their gomp_threads. A
-// thread of a team notes its pool when it begins; what forks a region writes the rest. One
-// that ends has neither pool nor task any more.
-func (th *thread) mistaken() bool {
+// isMistaken reports whether the runtime takes a thread for a lost one. In a child after fork, new
+// threads may get the stacks of the parent's threads with their gomp_threads. A thread of a team
+// records its pool when it starts; the forking function writes the rest. One that ends has neither
+// pool nor task any more.
+func (th *thread) isMistaken() bool {
 	return th.pool.IsNull() && !th.task.IsNull() && !th.team.IsNull() && th.id > 0
 }
 
@@ -93,7 +92,7 @@ func (th *thread) mistaken() bool {
 func (ths *threads) readFrames(th *thread) error {
 	f := frame{id: th.id, level: th.level, active: th.activeLevel}
 	for at := th.team; !at.IsNull(); {
-		t, err := ths.records.team(at)
+		t, err := ths.records.readTeam(at)
 		if err != nil {
 			return err
 		}
@@ -138,7 +137,7 @@ var errMoving = fmt.Errorf("it is just entering or leaving a region, and what th
 func (ths *threads) moving(th *thread) bool {
 	around := -1 // the level around that of the team
 	if !th.team.IsNull() {
-		t, err := ths.records.team(th.team)
+		t, err := ths.records.readTeam(th.team)
 		if err != nil {
 			return false
 		}
@@ -163,7 +162,7 @@ func (ths *threads) readTasks(th *thread) {
 		if f.id != 0 {
 			return
 		}
-		first, err := ths.records.task(ths.records.implicit(f.team, 0))
+		first, err := ths.records.readTask(ths.records.implicitAddress(f.team, 0))
 		if err != nil {
 			return
 		}
@@ -181,7 +180,7 @@ func (rt *base) threadHandle(th *thread) handles.Thread {
 	return handles.Thread{Stamp: rt.stamp, Info: th.addr}
 }
 
-// byHandle is the thread that h names.
+// byHandle returns the thread of h.
 func (ths *threads) byHandle(h handles.Thread) (*thread, error) {
 	if h.Stamp != ths.stamp {
 		return nil, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
@@ -221,7 +220,7 @@ func (ths *threads) Thread(h handles.Thread) (handles.ThreadInfo, error) {
 	return info, nil
 }
 
-// CurrentParallel is ompd_get_curr_parallel_handle.
+// CurrentParallel implements ompd_get_curr_parallel_handle.
 func (ths *threads) CurrentParallel(h handles.Thread) (handles.Parallel, error) {
 	r, _, err := ths.regionOf(h)
 	if err != nil {
@@ -230,7 +229,7 @@ func (ths *threads) CurrentParallel(h handles.Thread) (handles.Parallel, error) 
 	return ths.parallelHandle(r), nil
 }
 
-// regionOf is the innermost region that the thread is in; none is an error.
+// regionOf returns the innermost region of the thread; it returns an error outside of regions.
 func (ths *threads) regionOf(h handles.Thread) (*region, *thread, error) {
 	th, err := ths.byHandle(h)
 	if err != nil {
@@ -239,7 +238,7 @@ func (ths *threads) regionOf(h handles.Thread) (*region, *thread, error) {
 	if th.err != nil {
 		return nil, th, errors.Join(th.err, callbacks.Unavailable)
 	}
-	r := ths.world().at(th, 0)
+	r := ths.world().regionAtFrame(th, 0)
 	if r == nil {
 		return nil, th, fmt.Errorf("LWP %d is idle and in no region: %s: %w", th.lwp, th.idle, callbacks.Unavailable)
 	}

@@ -8,15 +8,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// semCount are the bits of a semaphore's word that count; the sign bit tells that
-// threads sleep on it.
+// semCount is the mask of the counter in a semaphore's word; the sign bit means that threads sleep
+// on it.
 const semCount = 1<<31 - 1
 
-// turn tells which member of its team has the turn in the ordered loop in which o
-// waits for its own: the one that the loop names as soon as it has begun its
-// ordered region, and before that the one whose semaphore lets it in. No owner says that
-// none that is in the loop is let in: another member of the team must come.
-func (wr *waits) turn(o *observer) (rtl.LockInfo, error) {
+// findTurn returns the member of the team that has the turn in the ordered loop in which o waits for
+// its own. Once it has entered its ordered region, the loop names it; before that, it is the member
+// whose semaphore admits it. Without an owner, no member in the loop is admitted: another member of
+// the team must enter the loop.
+func (wr *waits) findTurn(o *observer) (rtl.LockInfo, error) {
 	ws, f := o.th.rec.Address(wr.l.Thread.WorkShare), wr.l.WorkShare.OrderedOwner
 	info := rtl.LockInfo{Kind: "ordered", Lock: ws, OwnerNumber: -1, Held: true}
 	r := layout.Read(wr.mem, ws, f)
@@ -26,7 +26,7 @@ func (wr *waits) turn(o *observer) (rtl.LockInfo, error) {
 	}
 	info.Evidence = fmt.Sprintf("ordered_owner of the loop at %v is %d", ws, owner)
 	if owner < 0 {
-		n, err := wr.letIn(o.region)
+		n, err := wr.findLetIn(o.region)
 		switch {
 		case err != nil:
 			return info, fmt.Errorf("ordered loop at %v: %w", ws, err)
@@ -38,7 +38,7 @@ func (wr *waits) turn(o *observer) (rtl.LockInfo, error) {
 		owner, info.Evidence = n, fmt.Sprintf("its semaphore (ordered_release) is the one that is posted; "+
 			"ordered_owner is %d", owner)
 	}
-	if owner >= o.region.size() || o.region.members[owner] == nil || owner == o.th.id {
+	if owner >= o.region.numThreads() || o.region.members[owner] == nil || owner == o.th.id {
 		return info, fmt.Errorf("ordered loop at %v: its owner is %d: %w", ws, owner, callbacks.Unavailable)
 	}
 	m := o.region.members[owner]
@@ -50,11 +50,11 @@ func (wr *waits) turn(o *observer) (rtl.LockInfo, error) {
 	return info, nil
 }
 
-// letIn is the one member of a region whose semaphore for ordered regions is
-// posted; -1 if there is none.
-func (wr *waits) letIn(r *region) (int, error) {
+// findLetIn returns the only member of a region whose semaphore for ordered regions is posted; -1
+// without one.
+func (wr *waits) findLetIn(r *region) (int, error) {
 	n := -1
-	for i := range r.size() {
+	for i := range r.numThreads() {
 		a, err := wr.records.releaseOf(r.team, i)
 		if err != nil {
 			return n, err

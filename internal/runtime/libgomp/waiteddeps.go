@@ -14,11 +14,11 @@ func (wr *waits) WaitedDependences(h handles.Thread, _ *handles.Evidence) ([]han
 	if err != nil {
 		return nil, err
 	}
-	cur, err := wr.records.task(th.task)
+	cur, err := wr.records.readTask(th.task)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", h, err)
 	}
-	if _, depend := wr.records.taskwait(cur); !depend {
+	if _, depend := wr.records.waitsForTasks(cur); !depend {
 		return nil, fmt.Errorf("%v waits for no dependences: %w", h, callbacks.Unavailable)
 	}
 	var tasks []handles.Task
@@ -26,7 +26,7 @@ func (wr *waits) WaitedDependences(h handles.Thread, _ *handles.Evidence) ([]han
 		if err != nil {
 			return tasks, err
 		}
-		child, err := wr.records.task(t.Data)
+		child, err := wr.records.readTask(t.Data)
 		if err == nil && child.parent == cur.addr && child.rec.Bool(wr.l.Task.ParentDependsOn) &&
 			child.rec.Err() == nil {
 			tasks = append(tasks, t)

@@ -14,13 +14,13 @@ import (
 
 var _ rtl.WaitReader = (*runtime)(nil)
 
-// stateOfHandle is the state of the thread that h names, and what it was seen by.
+// stateOfHandle returns the state of the thread of h, and its observer.
 func (s *states) stateOfHandle(h handles.Thread, ev *handles.Evidence) (*observer, handles.ThreadState, error) {
 	_, th, err := s.threads.regionOf(h)
 	if err != nil {
 		return nil, handles.ThreadState{}, err
 	}
-	return s.observe(th, ev), s.inferred(th, ev), nil
+	return s.observe(th, ev), s.inferState(th, ev), nil
 }
 
 // WaitedLock describes the lock that the thread waits for. All locks of the runtime
@@ -32,11 +32,11 @@ func (wr *waits) WaitedLock(h handles.Thread, ev *handles.Evidence) (rtl.LockInf
 	}
 	switch st.State {
 	case handles.StateWaitOrdered:
-		if strings.Contains(o.function(), "doacross") {
+		if strings.Contains(o.calledFunction(), "doacross") {
 			return rtl.LockInfo{}, fmt.Errorf("%v waits for iterations of a doacross loop: %w", h,
 				callbacks.Unsupported)
 		}
-		return wr.turn(o)
+		return wr.findTurn(o)
 	case handles.StateWaitLock, handles.StateWaitCritical, handles.StateWaitAtomic, handles.StateWaitMutex:
 	default:
 		return rtl.LockInfo{}, fmt.Errorf("%v waits for no lock: %w", h, callbacks.Unavailable)
@@ -47,13 +47,13 @@ func (wr *waits) WaitedLock(h handles.Thread, ev *handles.Evidence) (rtl.LockInf
 	info := rtl.LockInfo{
 		Kind: "futex", Lock: callbacks.At(st.WaitID), Variable: callbacks.At(st.WaitVariable),
 		Nested:      o.kind == entryNestLock,
-		OwnerNumber: -1, Evidence: lockText(wr.mem, callbacks.At(st.WaitID)),
+		OwnerNumber: -1, Evidence: describeLock(wr.mem, callbacks.At(st.WaitID)),
 	}
 	word, err := layout.ReadUint(wr.mem, info.Lock, 4)
 	if err != nil {
 		return info, err
 	}
-	if info.Overwritten = overwritten(o.ev, info.Lock, word); info.Overwritten {
+	if info.Overwritten = isOverwritten(o.ev, info.Lock, word); info.Overwritten {
 		info.Evidence = fmt.Sprintf("the lock's word at %v is %#x, which is no state of a lock, and the thread has "+
 			"slept since it was %d", info.Lock, word, lockContended)
 		return info, nil
@@ -82,9 +82,9 @@ const (
 	lockContendedOld = 2
 )
 
-// overwritten reports whether something else than a lock is at a, where a thread sleeps
-// until its word is not what it is while threads sleep on it.
-func overwritten(ev *handles.Evidence, a callbacks.Address, word uint64) bool {
+// isOverwritten reports whether the memory at a is not a lock. A thread sleeps there until the word
+// differs from its value while threads sleep on it.
+func isOverwritten(ev *handles.Evidence, a callbacks.Address, word uint64) bool {
 	if ev == nil || ev.Futex != a || ev.Registers == nil || int32(ev.Registers.SyscallArgs[2]) != lockContended {
 		return false
 	}
@@ -99,14 +99,13 @@ func overwritten(ev *handles.Evidence, a callbacks.Address, word uint64) bool {
 const (
 	barWaitingForTask = 2 // all have arrived, and tasks are left
 	barFlags          = 7
-	barFirst          = 8 // one was passed: of a nested team, whose members meet when it is formed, that one
+	barFirst          = 8 // one was passed: of a nested team, whose members meet when it is formed, that barrier
 )
 
-// WaitedBarrier describes the barrier that the thread waits at. The runtime counts
-// who has arrived at the barrier at the end of the region, and who at another one,
-// not which threads these are. They are those that sleep on the barrier's word, or
-// those that are in its code, if they are as many as are counted: whoever is counted
-// and not let go yet is there.
+// WaitedBarrier describes the barrier at which the thread waits. The runtime counts the threads
+// that have arrived at the barrier at the end of the region, and at another one, not which threads
+// these are. They are the threads that sleep on the barrier's word, or that are in its code, if
+// their number equals the count: every counted thread that is not yet released is there.
 func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *handles.Evidence) (rtl.BarrierInfo, error) {
 	o, st, err := wr.states.stateOfHandle(h, of(h))
 	if err != nil {
@@ -115,14 +114,14 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *handle
 	if st.WaitKind != picture.WaitBarrier || len(o.th.frames) == 0 {
 		return rtl.BarrierInfo{}, fmt.Errorf("%v waits at no barrier that is known: %w", h, callbacks.Unavailable)
 	}
-	r := wr.threads.world().at(o.th, 0)
+	r := wr.threads.world().regionAtFrame(o.th, 0)
 	f := &wr.l.Team
 	rec := layout.Read(wr.mem, r.team.addr, f.Generation, f.Awaited, f.AwaitedFinal)
 	generation, awaited := rec.Uint(f.Generation), rec.Uint(f.Awaited)
 	if st.State == handles.StateWaitBarrierImplicitParallel {
 		awaited = rec.Uint(f.AwaitedFinal)
 	}
-	n := r.size()
+	n := r.numThreads()
 	if err := rec.Err(); err != nil || awaited < 1 || awaited > uint64(n) {
 		return rtl.BarrierInfo{}, fmt.Errorf("barrier of the team at %v: %d of %d awaited (%v): %w", r.team.addr,
 			awaited, n, err, callbacks.Unavailable)
@@ -132,7 +131,7 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *handle
 		info.Evidence = fmt.Sprintf("the barrier's generation is %#x: all have arrived, tasks are left", generation)
 		return info, nil
 	}
-	s := wr.shareOut(r, st.State == handles.StateWaitBarrierImplicitParallel, generation, of)
+	s := wr.divideMembers(r, st.State == handles.StateWaitBarrierImplicitParallel, generation, of)
 	arrived := n - int(awaited)
 	info.Evidence = fmt.Sprintf("%d of %d counted, %d threads are in the barrier, %d of them sleep on its generation "+
 		"%#x", arrived, n, len(s.inside), len(s.asleep), generation)
@@ -158,15 +157,15 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *handle
 type shares struct {
 	members []handles.Thread
 	inside  []handles.Thread // in the code of the barrier
-	asleep  []handles.Thread // of these, those that sleep until this generation is over
-	// elsewhere tells that a member may have been counted and be in other code
-	// now: it executes a task, or nothing is known of it.
+	asleep  []handles.Thread // members that sleep until this generation is over
+	// elsewhere means that a member may have been counted and be in other code now: it executes a
+	// task, or is unknown.
 	elsewhere bool
 }
 
-// shareOut tells which members of a region are at its final barrier, or at another
+// divideMembers divides the members of a region into those at its final barrier, and those at another
 // one.
-func (wr *waits) shareOut(r *region, final bool, generation uint64, of func(handles.Thread) *handles.Evidence) shares {
+func (wr *waits) divideMembers(r *region, final bool, generation uint64, of func(handles.Thread) *handles.Evidence) shares {
 	s := shares{}
 	word := r.team.addr.Add(wr.l.Team.Generation.Offset)
 	for num, m := range r.members {
@@ -177,7 +176,7 @@ func (wr *waits) shareOut(r *region, final bool, generation uint64, of func(hand
 		mh := wr.threadHandle(m)
 		ev := of(mh)
 		s.members = append(s.members, mh)
-		st := wr.states.inferred(m, ev)
+		st := wr.states.inferState(m, ev)
 		own := len(m.frames) > 0 && m.frames[0].team.addr == r.team.addr
 		switch {
 		case own && st.WaitKind == picture.WaitBarrier &&
@@ -186,8 +185,8 @@ func (wr *waits) shareOut(r *region, final bool, generation uint64, of func(hand
 			if sleepsAt(ev, word, generation) {
 				s.asleep = append(s.asleep, mh)
 			}
-		case wr.states.observe(m, ev).blind(), st.State == handles.StateUndefined,
-			wr.records.taskIn(m, r) != wr.records.implicit(r.team, num):
+		case wr.states.observe(m, ev).hasNoCaller(), st.State == handles.StateUndefined,
+			wr.records.taskIn(m, r) != wr.records.implicitAddress(r.team, num):
 			s.elsewhere = true
 		}
 	}
@@ -202,14 +201,14 @@ func sleepsAt(ev *handles.Evidence, word callbacks.Address, generation uint64) b
 		uint32(ev.Registers.SyscallArgs[2])&^barFlags == uint32(generation)&^barFlags
 }
 
-// WaitedGroup lists the unfinished tasks of the taskgroup at whose end the thread
-// waits. They are all if there are as many as the group counts.
+// WaitedGroup returns the unfinished tasks of the taskgroup at whose end the thread waits. all is
+// true if their number equals the group's count.
 func (wr *waits) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {
 	r, th, err := wr.threads.regionOf(h)
 	if err != nil {
 		return nil, false, err
 	}
-	cur, err := wr.records.task(th.task)
+	cur, err := wr.records.readTask(th.task)
 	if err != nil {
 		return nil, false, fmt.Errorf("%v: %w", h, err)
 	}
@@ -228,7 +227,7 @@ func (wr *waits) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, 
 		if err != nil {
 			return tasks, false, err
 		}
-		member, err := wr.records.task(t.Data)
+		member, err := wr.records.readTask(t.Data)
 		if err == nil && t.Data != cur.addr && member.rec.Address(wr.l.Task.Taskgroup) == group && !seen[t] {
 			seen[t] = true
 			tasks = append(tasks, t)

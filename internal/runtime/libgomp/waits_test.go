@@ -20,8 +20,8 @@ func openProgram(t *testing.T, program string, args ...string) *subject {
 	return openCore(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel, Args: args})
 }
 
-// waiter is the thread that the program says is in a state, by its number.
-func (s *subject) waiter(t *testing.T, state string, num int) (handles.Thread, omptest.ThreadTruth) {
+// findWaiter returns the thread that the program reports in a state, by its number.
+func (s *subject) findWaiter(t *testing.T, state string, num int) (handles.Thread, omptest.ThreadTruth) {
 	t.Helper()
 	for _, th := range s.Truth.Threads {
 		if th.State == state && th.ThreadNum == num {
@@ -32,7 +32,7 @@ func (s *subject) waiter(t *testing.T, state string, num int) (handles.Thread, o
 	return handles.Thread{}, omptest.ThreadTruth{}
 }
 
-// lwp is the LWP of a thread; 0 if it is none of the target's.
+// lwp returns the LWP of a thread; 0 if it is not one of the target's.
 func (s *subject) lwp(h handles.Thread) int {
 	for lwp, of := range s.ByLWP {
 		if of == h {
@@ -42,7 +42,7 @@ func (s *subject) lwp(h handles.Thread) int {
 	return 0
 }
 
-// numbers are the thread numbers of threads.
+// numbers returns the thread numbers of threads.
 func (s *subject) numbers(hs []handles.Thread) []int {
 	var out []int
 	for _, h := range hs {
@@ -56,7 +56,7 @@ func (s *subject) numbers(hs []handles.Thread) []int {
 	return out
 }
 
-// TestWaitedBarrier tells who has arrived at a barrier and who is missing.
+// TestWaitedBarrier checks the arrived and the missing threads at a barrier.
 func TestWaitedBarrier(t *testing.T) {
 	for _, c := range []struct {
 		program          string
@@ -87,8 +87,8 @@ func TestWaitedBarrier(t *testing.T) {
 	}
 }
 
-// TestWaitedLock tells who has a nestable lock, and that nobody knows who has
-// another.
+// TestWaitedLock checks the holder of a nestable lock, and that the holder of another kind of lock
+// is unknown.
 func TestWaitedLock(t *testing.T) {
 	for _, c := range []struct {
 		program, state string
@@ -123,7 +123,7 @@ func TestWaitedLock(t *testing.T) {
 func TestWaitedGroup(t *testing.T) {
 	s := openProgram(t, "taskgroup")
 	r := s.Runtime.(rtl.WaitReader)
-	h, _ := s.waiter(t, "wait_taskgroup", 0)
+	h, _ := s.findWaiter(t, "wait_taskgroup", 0)
 	tasks, all, err := r.WaitedGroup(h)
 	if err != nil || !all || len(tasks) != 1 {
 		t.Fatalf("%d tasks, all %v, %v; want 1", len(tasks), all, err)
@@ -140,7 +140,7 @@ func TestWaitedGroup(t *testing.T) {
 	}
 }
 
-// TestBreakpoints finds functions that stand for the locations of the standard.
+// TestBreakpoints finds functions that replace the locations of the standard.
 func TestBreakpoints(t *testing.T) {
 	s := openProgram(t, "barrier")
 	list, err := s.Runtime.(handles.BreakpointReader).Breakpoints()

@@ -141,20 +141,8 @@ func (d *deadlocks) stepText(s picture.CycleStep) string {
 	if s.WaitsFor.Kind == picture.WaitJoin {
 		return fmt.Sprintf("%s waits for the end of %s", d.threadName(s.Thread), d.threadName(s.HeldBy))
 	}
-	how := "depends on " + d.threadName(s.HeldBy)
-	if s.WaitsFor.Kind.Exclusive() {
-		how = d.threadName(s.HeldBy) + " holds"
-	}
-	if s.MayRelease {
-		how = d.threadName(s.HeldBy) + " may release"
-		if d.nodes[node{lwp: s.Thread}].never {
-			how = "it holds itself and " + how
-		}
-		how += placeAfter(" in ", s.HeldAt)
-	}
-	if s.WaitsFor.Kind.Traits().Executes {
-		how = d.threadName(s.HeldBy) + " is in"
-	}
+	how := phrase.HolderClause(s, d.threadName(s.HeldBy), placeAfter(" in ", s.HeldAt),
+		d.nodes[node{lwp: s.Thread}].never)
 	return fmt.Sprintf("%s waits for %s, which %s", d.threadName(s.Thread), phrase.Awaited(s.WaitsFor), how)
 }
 

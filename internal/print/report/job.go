@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/text"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/web"
 )
 
@@ -13,13 +14,13 @@ func (j jsonPrinter) Progress(r *job.Report, _ string) error { return WriteJSON(
 
 // Job implements Printer: a page.
 func (t textPrinter) Job(r *job.Report, next string) error {
-	t.Printer.Job(r, next)
+	text.Job(t.Printer, r, next)
 	return t.Err()
 }
 
 // Progress implements Printer.
 func (t textPrinter) Progress(r *job.Report, next string) error {
-	t.JobProgress(r, next)
+	text.JobProgress(t.Printer, r, next)
 	return t.Err()
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Breakpoints prints the locations of each runtime, and how to use them; with
-// sites also where the runtime decides to come to them.
+// Breakpoints prints the locations of each runtime, and the next command; with sites also the places where the runtime
+// decides whether to reach them.
 func Breakpoints(p *Printer, b *picture.Breakpoints, sites bool) {
 	NotRead(p, "BREAKPOINTS", b.Runtimes)
 	for _, rt := range b.Runtimes {
@@ -22,27 +22,28 @@ func Breakpoints(p *Printer, b *picture.Breakpoints, sites bool) {
 			if l.Address != nil {
 				found++
 			}
-			if l.Source == equivalent || l.Name == "ompd_dll_locations_valid" { // which are active always
+			if l.Source == equivalent || l.Name == "ompd_dll_locations_valid" { // they are always active
 				continue
 			}
 			named = named || l.Address != nil
 			active = active || l.Active
 		}
-		p.heading("BREAKPOINTS", fmt.Sprintf("%s %s: %d of %d locations", rt.Name, rt.Version, found, len(list)))
-		p.breakpointTable(list, sites)
+		p.printHeading("BREAKPOINTS", fmt.Sprintf("%s %s: %d of %d locations", rt.Name, rt.Version, found, len(list)))
+		printBreakpointTable(p, list, sites)
 		if named && !active {
-			p.line("")
-			p.wrapped("  "+p.note("!")+" ", "the program was not started with OMP_DEBUG=enabled: its threads do not "+
-				"reach these functions; they do reach the sites (--sites), at every event")
+			p.printLine("")
+			p.printWrapped("  "+p.amber("!")+" ", "the program was not started with OMP_DEBUG=enabled: its threads do "+
+				"not reach these functions; they do reach the sites (--sites), at every event")
 		}
 	}
-	p.nextBreak(b)
+	printNextBreak(p, b)
 	Warnings(p, &picture.Picture{Warnings: b.Warnings})
 }
 
-// equivalent is what a location is that stands for another.
+// equivalent is the source of a location that replaces another one.
 const equivalent = "equivalent"
 
+// locationsOf returns the locations of one runtime.
 func locationsOf(b *picture.Breakpoints, id string) []picture.Breakpoint {
 	var out []picture.Breakpoint
 	for _, l := range b.Locations {
@@ -53,7 +54,8 @@ func locationsOf(b *picture.Breakpoints, id string) []picture.Breakpoint {
 	return out
 }
 
-func (p *Printer) breakpointTable(list []picture.Breakpoint, sites bool) {
+// printBreakpointTable prints the locations of one runtime, and their sites.
+func printBreakpointTable(p *Printer, list []picture.Breakpoint, sites bool) {
 	t := &table{head: []string{"NAME", "ADDRESS", "HOW", "SITES", "2013", "PROOF"}}
 	for _, l := range list {
 		at, how, proof, n := "-", l.Source, l.Evidence, ""
@@ -63,7 +65,7 @@ func (p *Printer) breakpointTable(list []picture.Breakpoint, sites bool) {
 			proof = p.dim(l.Error)
 		}
 		if how == equivalent {
-			how = p.note(how)
+			how = p.amber(how)
 			proof = l.Function + ": " + proof
 		}
 		if len(l.Sites) > 0 {
@@ -71,24 +73,24 @@ func (p *Printer) breakpointTable(list []picture.Breakpoint, sites bool) {
 		}
 		t.add(l.Name, at, how, n, l.Former, proof)
 	}
-	p.table(t)
+	p.printTable(t)
 	if !sites {
 		return
 	}
-	p.heading("SITES", "where the runtime decides whether to reach a location, with OMP_DEBUG or without")
+	p.printHeading("SITES", "where the runtime decides whether to reach a location, with OMP_DEBUG or without")
 	for _, l := range list {
 		var at []string
 		for _, s := range l.Sites {
 			at = append(at, s.String())
 		}
 		if len(at) > 0 {
-			p.wrapped("  "+l.Name+"  ", strings.Join(at, " "))
+			p.printWrapped("  "+l.Name+"  ", strings.Join(at, " "))
 		}
 	}
 }
 
-// nextBreak says what to type to use a location.
-func (p *Printer) nextBreak(b *picture.Breakpoints) {
+// printNextBreak prints a command that uses a location.
+func printNextBreak(p *Printer, b *picture.Breakpoints) {
 	for _, l := range b.Locations {
 		if l.Address == nil || l.Former == "" || b.Target.Kind != picture.TargetProcess {
 			continue
@@ -97,8 +99,8 @@ func (p *Printer) nextBreak(b *picture.Breakpoints) {
 		if !l.Active && len(l.Sites) > 0 {
 			at = &l.Sites[0]
 		}
-		p.line("")
-		p.linef("  next: gdb -p %d -ex 'break *%v'", b.Target.PID, at)
+		p.printLine("")
+		p.printf("  next: gdb -p %d -ex 'break *%v'", b.Target.PID, at)
 		return
 	}
 }

@@ -321,7 +321,7 @@ func TestWaitList(t *testing.T) {
 func TestCounts(t *testing.T) {
 	for layout, want := range map[string]bool{"": true, "249 from table 16, 70 from memory": true,
 		"derived by running the runtime's own functions": false} {
-		if counts(layout) != want {
+		if isFieldCount(layout) != want {
 			t.Errorf("counts(%q) is %v", layout, !want)
 		}
 	}

@@ -20,7 +20,7 @@ func TestHarmless(t *testing.T) {
 		for _, color := range []bool{false, true} {
 			var out bytes.Buffer
 			p := New(&out, color, MinWidth)
-			p.line(in)
+			p.printLine(in)
 			got := strings.TrimSuffix(strings.TrimSuffix(out.String(), "\n"), ansiReset)
 			if wanted := strings.TrimSuffix(want, `\x1b[0m`); color && wanted != want { // which is the printer's own
 				if got != wanted {
@@ -33,7 +33,7 @@ func TestHarmless(t *testing.T) {
 	}
 	var out bytes.Buffer
 	p := New(&out, true, NoLimit)
-	p.line(p.bold("CRASH") + " " + p.name("\x1b[1mf"))
+	p.printLine(p.bold("CRASH") + " " + p.cyan("\x1b[1mf"))
 	if want := ansiBold + "CRASH" + ansiReset + " " + ansiCyan + ansiBold + "f" + ansiReset +
 		"\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)

@@ -9,32 +9,40 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Bounds of the page of a job, in lines but for maxWho: people see all of it at once, and
-// --json has the rest.
+// Bounds of the page of a job, in lines unless noted: it fits on a screen, and --json contains the rest.
 const (
 	maxPage        = 50
 	maxJobClasses  = 12
 	maxJobVerdicts = 3
 	maxJobMissing  = 4
-	maxReasonRows  = 2 // of why somebody did not answer
+	maxReasonRows  = 2 // of one reason for a missing answer
 	maxVerdictRows = 9 // of one verdict
 	maxWho         = 6 // ranges of ranks
 	maxWhereNames  = 4 // calls of a stack
 )
 
-// Job prints the page of a job. next is the command line that the next command is made of:
-// what asked for the page, without the name of the tool's verb.
-func (p *Printer) Job(r *job.Report, next string) {
-	lines := p.jobHead(r)
+// jobPage prints the report of a job.
+type jobPage struct {
+	*Printer
+	r *job.Report
+}
+
+// Job prints the page of a job. next is the arguments of the command that requested the page, without the name of its
+// verb, for the next command.
+func Job(p *Printer, r *job.Report, next string) { jobPage{p, r}.print(next) }
+
+func (p jobPage) print(next string) {
+	r := p.r
+	lines := p.head()
 	for i, v := range r.Verdicts {
 		if i == maxJobVerdicts {
 			lines = append(lines, fmt.Sprintf("… %d more verdicts (--json)", len(r.Verdicts)-i))
 			break
 		}
-		if i > 0 || len(r.Missing) == 0 { // the first one is in sight, whoever did not answer
+		if i > 0 || len(r.Missing) == 0 { // the first one stays in sight
 			lines = append(lines, "")
 		}
-		lines = append(lines, p.jobVerdict(r, v)...)
+		lines = append(lines, p.verdict(v)...)
 	}
 	if len(r.Verdicts) == 0 {
 		lines = append(lines, "",
@@ -42,27 +50,29 @@ func (p *Printer) Job(r *job.Report, next string) {
 				len(r.Missing) > 0])
 	}
 	if len(r.Shown) > 0 {
-		lines = append(lines, fmt.Sprintf("  next: ompd-inspect job %s --rank %d", next, p.firstRank(r)))
+		lines = append(lines, fmt.Sprintf("  next: ompd-inspect job %s --rank %d", next, p.firstRank()))
 	}
-	tail := p.jobTail(r)
+	tail := p.tail()
 	if room := maxPage - len(lines) - len(tail) - 3; len(r.Classes) > 0 && room > 0 {
-		lines = append(lines, p.jobClasses(r, min(room, maxJobClasses))...)
+		lines = append(lines, p.classes(min(room, maxJobClasses))...)
 	}
 	for _, l := range append(lines, tail...) {
-		p.line(l)
+		p.printLine(l)
 	}
 }
 
-// firstRank is the rank to look at first.
-func (p *Printer) firstRank(r *job.Report) int {
+// firstRank returns the rank to inspect first.
+func (p jobPage) firstRank() int {
+	r := p.r
 	if len(r.Verdicts) > 0 && r.Verdicts[0].Ranks.Len() > 0 {
 		return r.Verdicts[0].Ranks.First()
 	}
 	return r.Shown[0].Rank
 }
 
-// jobHead says what was asked, and who answered.
-func (p *Printer) jobHead(r *job.Report) []string {
+// head returns the lines on the size of the job and its answers.
+func (p jobPage) head() []string {
+	r := p.r
 	answered := r.Answered.Len()
 	s := fmt.Sprintf("%s  %s on %s, %s; ", p.bold("job "+r.Job), phrase.Count(r.Ranks, "rank"),
 		phrase.Count(r.Hosts, "host"),
@@ -73,16 +83,16 @@ func (p *Printer) jobHead(r *job.Report) []string {
 	}
 	s += fmt.Sprintf("%s in %.1f s", who, r.Seconds)
 	if r.Partial {
-		s += p.note(" (so far)")
+		s += p.amber(" (so far)")
 	}
 	out := p.folded("", s)
-	return append(out, p.jobMissing(r.Missing)...)
+	return append(out, p.missing()...)
 }
 
-// jobMissing says who did not answer, those together of which the reason is the same.
-func (p *Printer) jobMissing(list []job.Lost) (out []string) {
+// missing returns the lines on missing answers, one for each reason.
+func (p jobPage) missing() (out []string) {
 	ranks, hosts, whys := map[string]job.Set{}, map[string][]string{}, []string{}
-	for _, m := range list {
+	for _, m := range p.r.Missing {
 		if len(hosts[m.Reason]) == 0 {
 			whys = append(whys, m.Reason)
 		}
@@ -97,23 +107,24 @@ func (p *Printer) jobMissing(list []job.Lost) (out []string) {
 			what += fmt.Sprintf(" and %d more", n)
 		}
 		if s := ranks[why]; s.Len() > 0 {
-			what = strings.TrimSpace(fmt.Sprintf("%s (%s)", what, ranksOf(s)))
+			what = strings.TrimSpace(fmt.Sprintf("%s (%s)", what, rankText(s)))
 		}
-		lines := p.folded("", p.note("no answer: ")+what+": "+why)
+		lines := p.folded("", p.amber("no answer: ")+what+": "+why)
 		out = append(out, lines[:min(len(lines), maxReasonRows)]...)
 	}
 	return out
 }
 
-func ranksOf(s job.Set) string {
+// rankText returns "rank 3" or "ranks 1-4".
+func rankText(s job.Set) string {
 	if s.Len() == 1 {
 		return fmt.Sprintf("rank %d", s.First())
 	}
 	return "ranks " + s.Ranges(maxWho)
 }
 
-// jobVerdict is a verdict over ranks and its evidence.
-func (p *Printer) jobVerdict(r *job.Report, v job.Verdict) []string {
+// verdict returns the lines of a verdict on ranks, with its evidence.
+func (p jobPage) verdict(v job.Verdict) []string {
 	title := map[picture.Severity]string{
 		picture.SeverityCrash: "CRASH", picture.SeverityHang: "HANG", picture.SeverityWarning: "WAITS",
 		picture.SeverityInfo: "NOTE",
@@ -121,17 +132,17 @@ func (p *Printer) jobVerdict(r *job.Report, v job.Verdict) []string {
 	if v.Severity == picture.SeverityHang && v.Certainty == picture.Possible {
 		title = "MAYBE A HANG"
 	}
-	head := p.bad(title)
+	head := p.red(title)
 	if v.Severity.Rank() > picture.SeverityHang.Rank() {
-		head = p.note(title)
+		head = p.amber(title)
 	}
 	out := p.folded(head+"  ", fmt.Sprintf("%s (%s)", v.Summary, v.Certainty))
 	for _, e := range v.Evidence {
 		out = append(out, p.folded("  ", e)...)
 	}
-	for _, w := range r.Shown {
+	for _, w := range p.r.Shown {
 		if v.Ranks.Has(w.Rank) && len(w.Verdicts) > 0 {
-			out = append(out, p.jobRank(w)...)
+			out = append(out, p.rank(w)...)
 			break
 		}
 	}
@@ -141,8 +152,8 @@ func (p *Printer) jobVerdict(r *job.Report, v job.Verdict) []string {
 	return out
 }
 
-// jobRank is what a look in detail found of a rank.
-func (p *Printer) jobRank(w job.Where) (out []string) {
+// rank returns the lines of the verdicts on one rank, which a look in detail found.
+func (p jobPage) rank(w job.Where) (out []string) {
 	where := []string{}
 	if w.Host != "" {
 		where = append(where, w.Host)
@@ -163,12 +174,13 @@ func (p *Printer) jobRank(w job.Where) (out []string) {
 	return out
 }
 
-// jobClasses are the classes of threads.
-func (p *Printer) jobClasses(r *job.Report, most int) []string {
+// classes returns the table of the classes of threads.
+func (p jobPage) classes(most int) []string {
+	r := p.r
 	out := []string{"", p.bold("CLASSES") + fmt.Sprintf("  %d, fewest ranks first", len(r.Classes))}
 	t := &table{head: []string{"RANKS", "THREADS", "STATE", "WHERE", "WHO"}}
 	list, left := r.Classes, []job.Class(nil)
-	if over := len(list) - most + 1; over > 1 && most > 1 { // the largest one is shown always
+	if over := len(list) - most + 1; over > 1 && most > 1 { // the largest one is always printed
 		left = list[most-2 : len(list)-1]
 		list = append(list[:most-2:most-2], list[len(list)-1])
 	}
@@ -177,7 +189,7 @@ func (p *Printer) jobClasses(r *job.Report, most int) []string {
 		if c.Ranks.Equal(r.Answered) && c.Ranks.Len() > 1 {
 			who = "all"
 		}
-		t.add(fmt.Sprint(c.Ranks.Len()), fmt.Sprint(c.Threads), c.State, p.jobWhere(c), who)
+		t.add(fmt.Sprint(c.Ranks.Len()), fmt.Sprint(c.Threads), c.State, classPlace(c), who)
 	}
 	out = append(out, p.tableLines(t)...)
 	if n := len(left); n > 0 {
@@ -187,8 +199,8 @@ func (p *Printer) jobClasses(r *job.Report, most int) []string {
 	return out
 }
 
-// jobWhere is the place of a class: its innermost calls, the last with its line.
-func (p *Printer) jobWhere(c job.Class) string {
+// classPlace returns the place of a class: its innermost calls, the last one with its line.
+func classPlace(c job.Class) string {
 	var parts []string
 	names := c.Where
 	if len(names) > maxWhereNames {
@@ -207,8 +219,9 @@ func (p *Printer) jobWhere(c job.Class) string {
 	return strings.Join(parts, " > ")
 }
 
-// jobTail says what is not in the classes.
-func (p *Printer) jobTail(r *job.Report) (out []string) {
+// tail returns the lines on threads outside of the classes, and on progress.
+func (p jobPage) tail() (out []string) {
+	r := p.r
 	if r.Moved.Len()+r.Still.Len() > 0 {
 		out = append(out, progressLine(r))
 	}
@@ -218,7 +231,7 @@ func (p *Printer) jobTail(r *job.Report) (out []string) {
 	return out
 }
 
-// progressLine says how many ranks made progress.
+// progressLine returns the line on the number of ranks that made progress.
 func progressLine(r *job.Report) string {
 	s := fmt.Sprintf("PROGRESS  two looks: %s made progress, %d did not", phrase.Count(r.Moved.Len(), "rank"),
 		r.Still.Len())
@@ -228,18 +241,61 @@ func progressLine(r *job.Report) string {
 	return s
 }
 
-// folded is text as wrapped prints it, in lines.
-func (p *Printer) folded(head, words string) []string {
-	var b strings.Builder
-	q := &Printer{w: &b, color: p.color, width: p.width}
-	q.wrapped(head, words)
-	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+// folded returns text in lines, as printWrapped prints it.
+func (p jobPage) folded(head, words string) []string {
+	return p.captureLines(func(q *Printer) { q.printWrapped(head, words) })
 }
 
-// tableLines is a table, in lines.
-func (p *Printer) tableLines(t *table) []string {
-	var b strings.Builder
-	q := &Printer{w: &b, color: p.color, width: p.width}
-	q.table(t)
-	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+// tableLines returns a table in lines.
+func (p jobPage) tableLines(t *table) []string {
+	return p.captureLines(func(q *Printer) { q.printTable(t) })
+}
+
+// maxProgressRows bounds the classes of ranks that made progress, and of those that did not.
+const maxProgressRows = 12
+
+// JobProgress prints the ranks of a job that made progress between two looks, and their places. next is as for Job.
+func JobProgress(p *Printer, r *job.Report, next string) { jobPage{p, r}.printProgress(next) }
+
+func (p jobPage) printProgress(next string) {
+	r := p.r
+	for _, l := range p.head() {
+		p.printLine(l)
+	}
+	p.printLine("")
+	p.printLine(p.bold("PROGRESS") + strings.TrimPrefix(progressLine(r), "PROGRESS"))
+	t := &table{head: []string{"PROGRESS", "RANKS", "STATE", "WHERE", "WHO"}}
+	rest := r.Answered.Without(r.Moved).Without(r.Still)
+	for _, part := range []struct {
+		word  string
+		ranks job.Set
+	}{{"yes", r.Moved}, {"no", r.Still}, {"not known", rest}} {
+		p.addProgressRows(t, part.word, part.ranks)
+	}
+	for _, l := range p.tableLines(t) {
+		p.printLine(l)
+	}
+	if r.Still.Len() > 0 {
+		p.printf("  next: ompd-inspect job %s", next)
+	}
+}
+
+// addProgressRows adds the classes of some ranks, without threads that wait for work, which all ranks have.
+func (p jobPage) addProgressRows(t *table, word string, ranks job.Set) {
+	rows, left := 0, job.Set{}
+	for _, c := range p.r.Classes {
+		both := c.Ranks.And(ranks)
+		if both.Len() == 0 || c.State == string(picture.StateIdle) {
+			continue
+		}
+		if rows++; rows > maxProgressRows {
+			left = left.Or(both)
+			continue
+		}
+		t.add(word, fmt.Sprint(both.Len()), c.State, classPlace(c), both.Ranges(maxWho))
+	}
+	if rows > maxProgressRows {
+		t.add(word, fmt.Sprint(left.Len()), "…", fmt.Sprintf("%d more places (--json)", rows-maxProgressRows),
+			left.Ranges(maxWho))
+	}
 }

@@ -14,7 +14,7 @@ func page(t *testing.T, r *job.Report, width int) []string {
 	t.Helper()
 	var b strings.Builder
 	p := New(&b, false, width)
-	if p.Job(r, r.Job); p.Err() != nil {
+	if Job(p, r, r.Job); p.Err() != nil {
 		t.Fatal(p.Err())
 	}
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
@@ -92,7 +92,7 @@ func TestJobProgress(t *testing.T) {
 		p.Add(job.Answer{Rank: r, Size: 4, Kind: k, Member: job.Member{Peer: -1}})
 	}
 	var b strings.Builder
-	New(&b, false, NoLimit).JobProgress(p.Report("77"), "77")
+	JobProgress(New(&b, false, NoLimit), p.Report("77"), "77")
 	text := strings.Join(strings.Fields(b.String()), " ")
 	for _, want := range []string{
 		"1 rank made progress, 2 did not, of 1 it is not known", "yes 1 wait_mpi compute 1",

@@ -151,7 +151,7 @@ func deadlock(n int) *picture.Picture {
 }
 
 // recursion is a stack overflow in tasks that make tasks.
-func recursion() *picture.Picture {
+func recursionAt() *picture.Picture {
 	pic := mixed(4, false)
 	pic.Target = picture.Target{Kind: "core", Path: "core.454", PID: firstLWP, Executable: "/src/mixed",
 		Signal: "SIGSEGV", CrashedLWP: firstLWP, FaultAddress: ptr(picture.Hex(0x7ffc_0010)), Place: &picture.Place{}}
@@ -218,7 +218,7 @@ func nested() *picture.Picture {
 var pages = map[string]*picture.Picture{
 	"mixed-1024": mixed(1024, false), "mixed-1024-apart": mixed(1024, true), "mixed-4": mixed(4, false),
 	"deadlock-2": deadlock(2), "deadlock-64": deadlock(64),
-	"recursion": recursion(), "stripped": stripped(), "nested": nested(),
+	"recursion": recursionAt(), "stripped": stripped(), "nested": nested(),
 	"one-lock": team(4, func(int) doing { return inCritical }),
 }
 

@@ -11,29 +11,29 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Report prints the whole picture, most important first.
+// Report prints the whole picture, the most important part first.
 func Report(p *Printer, pic *picture.Picture) {
 	Header(p, pic)
 	Verdicts(p, pic)
-	crashPlace(p, pic)
+	printCrashPlace(p, pic)
 	if !slices.ContainsFunc(pic.Threads, func(t picture.Thread) bool { return t.Runtime != "" }) {
 		Stacks(p, pic)
 		Warnings(p, pic)
 		return
 	}
-	summary(p, pic)
-	threadTable(p, pic)
+	printSummary(p, pic)
+	newThreadTable(p, pic).print()
 	Regions(p, pic)
 	Tasks(p, pic)
 	Stacks(p, pic)
 	Warnings(p, pic)
 }
 
-// Part prints what is of one thread, region or task. No verdicts are drawn of a part.
+// Part prints the picture of one thread, region or task, which has no verdicts.
 func Part(p *Printer, pic *picture.Picture) {
 	Header(p, pic)
 	if len(pic.Threads) > 0 {
-		threadTable(p, pic)
+		newThreadTable(p, pic).print()
 	}
 	if len(pic.Regions) > 0 {
 		Regions(p, pic)
@@ -47,90 +47,15 @@ func Part(p *Printer, pic *picture.Picture) {
 	Warnings(p, pic)
 }
 
-// Header says what died, where, and which runtime was found.
-func Header(p *Printer, pic *picture.Picture) {
-	t := pic.Target
-	what := string(t.Kind) + " of " + cmp.Or(t.Executable, t.Command, t.Path)
-	if t.PID != 0 {
-		what += fmt.Sprintf(" (pid %d)", t.PID)
-	}
-	switch {
-	case t.Pause != nil:
-		p.linef("%s: %s", p.bold(what), pause(*t.Pause))
-	case t.Signal != "" && t.CrashedLWP != 0:
-		s := p.bad(t.Signal)
-		if t.FaultAddress != nil {
-			s += " at address " + t.FaultAddress.String()
-		}
-		p.linef("%s: %s in LWP %d", p.bold(what), s, t.CrashedLWP)
-	case t.Signal != "":
-		p.linef("%s: %s", p.bold(what), t.Signal)
-	case t.Kind == picture.TargetProcess: // a process that was looked at by itself has a pause
-		p.linef("%s: held by a debugger, no signal", p.bold(what))
-	default:
-		p.linef("%s: taken while it ran, no signal", p.bold(what))
-	}
-	if t.Pause != nil {
-		standstill(p, t.Pause.Standstill)
-	}
-	runtimes(p, pic)
-	printRank(p, pic)
-}
-
-// standstill says why the report was written, if it was because nothing moved, and which
-// threads used processors meanwhile.
-func standstill(p *Printer, s *picture.Standstill) {
-	if s == nil {
-		return
-	}
-	text := fmt.Sprintf("for %.1f s, which is why this report was written: ", s.Seconds)
-	if len(s.Spinning) == 0 {
-		text += "no thread ran"
-	} else {
-		var lwps []int
-		used := 0.0
-		for _, t := range s.Spinning {
-			lwps, used = append(lwps, t.LWP), used+t.CPUSeconds
-		}
-		text += fmt.Sprintf("%s used %.1f s of processor time and came nowhere (LWP %s)",
-			phrase.Count(len(lwps), "thread"), used, p.lwps(lwps))
-	}
-	if s.WaitsOutside {
-		text += "; it waits for another process, or for input"
-	}
-	p.wrapped(p.bad("no progress")+" ", text)
-}
-
-// runs reports whether a process runs on; if not, somebody else had stopped it already, or
-// it is being held.
-func runs(s picture.Pause) bool { return s.Threads == 0 || s.Stops > 0 }
-
-// pause says what looking at a process cost it.
-func pause(s picture.Pause) string {
-	if s.Threads == 0 {
-		return "running, no thread was stopped"
-	}
-	if !runs(s) {
-		return "stopped, with " + phrase.Count(s.Threads, "thread")
-	}
-	out := fmt.Sprintf("running, stopped %s for %.1f ms", phrase.Count(s.Threads, "thread"),
-		float64(s.Microseconds)/1000)
-	if s.Stops > 1 {
-		out += fmt.Sprintf(" in %d stops", s.Stops)
-	}
-	return out
-}
-
-// crashPlace says where the crashed thread was, in the source and in OpenMP terms. The
-// verdicts come before: they say why.
-func crashPlace(p *Printer, pic *picture.Picture) {
+// printCrashPlace prints the place of the crashed thread in the source and in OpenMP terms.
+func printCrashPlace(p *Printer, pic *picture.Picture) {
 	t := pic.Target
 	if t.Signal == "" || t.CrashedLWP == 0 {
 		return
 	}
 	var parts []string
 	if f, ok := phrase.InnermostUser(t.Frames); ok {
-		parts = append(parts, "at "+p.name(phrase.Where(f)))
+		parts = append(parts, "at "+p.cyan(phrase.Where(f)))
 	}
 	for _, th := range pic.Threads {
 		if th.Crashed && t.Place != nil && len(pic.Runtimes) > 0 {
@@ -138,12 +63,12 @@ func crashPlace(p *Printer, pic *picture.Picture) {
 		}
 	}
 	if len(parts) > 0 {
-		p.line("")
-		p.wrapped(fmt.Sprintf("  %s in LWP %d ", t.Signal, t.CrashedLWP), strings.Join(parts, "; "))
+		p.printLine("")
+		p.printWrapped(fmt.Sprintf("  %s in LWP %d ", t.Signal, t.CrashedLWP), strings.Join(parts, "; "))
 	}
 }
 
-// openMPPlace is where a thread is in OpenMP terms, in one sentence.
+// openMPPlace returns the place of a thread in OpenMP terms, in one sentence.
 func openMPPlace(pic *picture.Picture, t picture.Thread) string {
 	switch {
 	case t.Runtime == "" || t.Role == picture.RoleNone:
@@ -185,46 +110,8 @@ func findTask(pic *picture.Picture, id picture.ID) *picture.Task {
 	return nil
 }
 
-func runtimes(p *Printer, pic *picture.Picture) {
-	if len(pic.Runtimes) == 0 {
-		hint := ""
-		if pic.Target.Signal == "" || pic.Target.Path != "" { // it is still there to be asked
-			hint = fmt.Sprintf("; `ompd-inspect doctor %s` says why", pic.Target.Name())
-		}
-		if name := launcher(pic); name != "" {
-			hint = fmt.Sprintf("; %s starts ranks: `ompd-inspect job --mpirun %d` inspects them", name, pic.Target.PID)
-		}
-		p.linef("%s none known in this %s%s", p.bold("runtime"), pic.Target.Kind, hint)
-	}
-	for _, r := range pic.Runtimes {
-		if strings.HasPrefix(r.Layout, "none") {
-			p.wrapped(p.bold("runtime")+" ",
-				fmt.Sprintf("%s, %s: %s", r.Name, r.Path, strings.TrimPrefix(r.Layout, "none: ")))
-			continue
-		}
-		name := r.Name
-		if r.Version != "" {
-			name += " " + r.Version
-		}
-		line := name + ", " + r.Path
-		if r.Tracking {
-			line += "; states tracked"
-		}
-		if !counts(r.Layout) {
-			line += "; layout: " + r.Layout
-		}
-		p.wrapped(p.bold("runtime")+" ", line)
-	}
-}
-
-// counts reports whether a line on a layout is only how many fields each source gave,
-// which is for doctor to say.
-func counts(layout string) bool {
-	return layout == "" || layout[0] >= '0' && layout[0] <= '9'
-}
-
-// summary says in a few lines what the threads do, the largest group first.
-func summary(p *Printer, pic *picture.Picture) {
+// printSummary prints the states of the threads in a few lines, the largest group first.
+func printSummary(p *Printer, pic *picture.Picture) {
 	type group struct {
 		key     string
 		threads []picture.Thread
@@ -249,35 +136,32 @@ func summary(p *Printer, pic *picture.Picture) {
 	const most = 5
 	for i, g := range groups {
 		if i == 0 {
-			p.line("")
+			p.printLine("")
 		}
 		if i == most {
-			p.linef("  … and %s more, see below", phrase.Count(len(groups)-most, "group"))
+			p.printf("  … and %s more, see below", phrase.Count(len(groups)-most, "group"))
 			break
 		}
 		what := string(g.threads[0].State.Name)
 		if at := groupPlace(g.threads); at != "" {
 			what += " in " + at
 		}
-		p.linef("  %s %s", p.bold(phrase.Count(len(g.threads), "thread")), what)
+		p.printf("  %s %s", p.bold(phrase.Count(len(g.threads), "thread")), what)
 	}
 }
 
-// Warnings prints what could not be read, and why.
+// Warnings prints the warnings of a picture.
 func Warnings(p *Printer, pic *picture.Picture) {
 	if len(pic.Warnings) == 0 {
 		return
 	}
-	p.heading("WARNINGS", "")
+	p.printHeading("WARNINGS", "")
 	for _, w := range pic.Warnings {
-		p.wrapped("  "+p.note("!")+" ", w)
+		p.printWrapped("  "+p.amber("!")+" ", w)
 	}
 }
 
-// nameColumn is where the names of threads stand, if regions have numbers.
-const nameColumn = 2
-
-// regionNumber is the place of a region in the picture, -1 if it has none.
+// regionNumber returns the position of a region in the picture, -1 if it has none.
 func regionNumber(pic *picture.Picture, id picture.ID) int {
 	if id == "" {
 		return -1

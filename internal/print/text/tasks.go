@@ -11,12 +11,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// maxTaskRows bounds the rows that are held to lay out one table of tasks; what
-// comes after them is laid out as the next table.
+// maxTaskRows bounds the rows that are kept to lay out one table of tasks; later rows start the next table.
 const maxTaskRows = 10000
 
-// Tasks prints the tasks of a picture; explicit tasks that are alike are shown
-// once with their number.
+// Tasks prints the tasks of a picture; explicit tasks that are alike are one row with their number.
 func Tasks(p *Printer, pic *picture.Picture) {
 	if NotRead(p, "TASKS", pic.Runtimes) {
 		return
@@ -25,12 +23,11 @@ func Tasks(p *Printer, pic *picture.Picture) {
 	for _, t := range pic.Tasks {
 		g.add(t)
 	}
-	p.heading("TASKS", g.counts())
+	p.printHeading("TASKS", g.counts())
 	g.print(p)
 }
 
-// TaskStream prints tasks as they come. Tasks that are alike are shown once with
-// their number, unless all is set.
+// TaskStream prints tasks as they arrive. Tasks that are alike are one row with their number, unless all is set.
 func TaskStream(p *Printer, tasks iter.Seq[picture.Task], all bool) {
 	g := newTaskGroups(all)
 	for t := range tasks {
@@ -40,19 +37,19 @@ func TaskStream(p *Printer, tasks iter.Seq[picture.Task], all bool) {
 		}
 	}
 	g.print(p)
-	p.line("")
-	p.line(p.bold("TASKS") + " " + g.counts())
+	p.printLine("")
+	p.printLine(p.bold("TASKS") + " " + g.counts())
 }
 
-// taskRow is a number of tasks that differ in nothing that people look for.
+// taskRow is a row of tasks that are alike.
 type taskRow struct {
 	picture.Task
 	n       int
-	lwps    []int                   // of the threads that have them
-	numbers extent                  // of the threads whose implicit tasks they are
+	lwps    []int                   // of the threads that execute them
+	numbers extent                  // thread numbers of implicit tasks
 	kids    extent                  // unfinished children of each, if they have any
-	parents map[picture.ID]struct{} // of which no name is known
-	within  extent                  // numbers of the implicit tasks that are their parents
+	parents map[picture.ID]struct{} // without a known name
+	within  extent                  // thread numbers of parents that are implicit tasks
 }
 
 // maxParents bounds the parents that a row remembers, to count them.
@@ -66,7 +63,7 @@ func (r *taskRow) add(t picture.Task) {
 	if t.Kind == picture.TaskImplicit && t.ThreadNum != nil {
 		r.numbers.add(*t.ThreadNum)
 	}
-	if n := children(t); n > 0 {
+	if n := unfinishedChildren(t); n > 0 {
 		r.kids.add(n)
 	}
 }
@@ -85,13 +82,12 @@ func (g *taskGroups) addParent(r *taskRow, id picture.ID) {
 	}
 }
 
-// taskGroups collects tasks in rows. It remembers of a task that has been
-// printed no more than the name that its children show for it.
+// taskGroups collects tasks in rows. After printing it keeps only the names of tasks that have children.
 type taskGroups struct {
 	all    bool
 	rows   []*taskRow
 	at     map[taskKey]*taskRow
-	names  map[picture.ID]taskName // of tasks that have children
+	names  map[picture.ID]taskName // of tasks with children
 	kinds  map[picture.TaskKind]int
 	states map[picture.TaskState]int
 	total  int
@@ -122,10 +118,10 @@ func (g *taskGroups) add(t picture.Task) {
 	}
 }
 
-// taskName is what a task is called as a parent of others.
+// taskName is the name of a task as a parent of others.
 type taskName struct {
 	name   string
-	number int // of an implicit task, -1 of others
+	number int // of an implicit task, else -1
 }
 
 // remember keeps the name of a task for its children.
@@ -135,13 +131,12 @@ func (g *taskGroups) remember(t picture.Task) {
 		g.names[t.ID] = taskName{string(t.Kind), *t.ThreadNum}
 	case t.Kind != picture.TaskExplicit:
 		g.names[t.ID] = taskName{string(t.Kind), -1}
-	case children(t) > 0:
+	case unfinishedChildren(t) > 0:
 		g.names[t.ID] = taskName{"task " + cmp.Or(phrase.CodeName(t.Function), string(t.ID)), -1}
 	}
 }
 
-// taskKey is equal for tasks that are shown in one row: also for tasks that are nested
-// in tasks of the same construct.
+// taskKey is equal for tasks in one row, also for tasks that are nested in tasks of the same construct.
 type taskKey struct {
 	kind         picture.TaskKind
 	state        picture.TaskState
@@ -158,7 +153,7 @@ func (g *taskGroups) key(t picture.Task) taskKey {
 	k := taskKey{
 		kind: t.Kind, state: t.State, parent: g.names[t.Parent].name, waitsFor: len(t.WaitsFor),
 		predecessors: t.Predecessors,
-		children:     children(t) > 0, flags: strings.Join(t.Flags, " "),
+		children:     unfinishedChildren(t) > 0, flags: strings.Join(t.Flags, " "),
 	}
 	if c := t.Function; c != nil {
 		k.construct = *c
@@ -170,14 +165,14 @@ func (g *taskGroups) key(t picture.Task) taskKey {
 	return k
 }
 
-func children(t picture.Task) int {
+func unfinishedChildren(t picture.Task) int {
 	if t.IncompleteChildren == nil {
 		return 0
 	}
 	return *t.IncompleteChildren
 }
 
-// print prints the collected rows and forgets them.
+// print prints the collected rows and removes them.
 func (g *taskGroups) print(p *Printer) {
 	if len(g.rows) == 0 {
 		return
@@ -195,23 +190,22 @@ func (g *taskGroups) print(p *Printer) {
 			phrase.CodeName(r.Function),
 			g.parents(r), taskNotes(r.Task), id)
 	}
-	p.table(t)
+	p.printTable(t)
 	for _, r := range g.rows {
 		for _, e := range r.Errors {
-			p.wrapped(fmt.Sprintf("  %s task %s: ", p.note("!"), r.ID), e)
+			p.printWrapped(fmt.Sprintf("  %s task %s: ", p.amber("!"), r.ID), e)
 		}
 	}
 	g.rows = g.rows[:0]
 	clear(g.at)
 }
 
-// kind is the kind of the tasks of a row: "explicit", "implicit 0-7".
+// kind returns the kind of the tasks of a row: "explicit", "implicit 0-7".
 func (r *taskRow) kind() string {
 	return strings.TrimSpace(string(r.Kind) + " " + r.numbers.String())
 }
 
-// children says how many unfinished children the tasks of a row have: "4 unfinished",
-// "1-9 unfinished each".
+// children returns the number of unfinished children of the tasks of a row: "4 unfinished", "1-9 unfinished each".
 func (r *taskRow) children() string {
 	switch {
 	case r.kids.n == 0:
@@ -222,7 +216,7 @@ func (r *taskRow) children() string {
 	return r.kids.String() + " unfinished"
 }
 
-// hasParent reports whether it is of interest which task generated t.
+// hasParent reports whether the task that generated t is printed.
 func hasParent(t picture.Task) bool {
 	return t.Kind == picture.TaskExplicit || t.Kind == picture.TaskTarget
 }
@@ -243,7 +237,7 @@ func (g *taskGroups) parents(r *taskRow) string {
 
 func taskState(p *Printer, t picture.Task) string {
 	if t.State == picture.TaskBlocked {
-		return p.note(string(t.State))
+		return p.amber(string(t.State))
 	}
 	return string(t.State)
 }
@@ -260,10 +254,10 @@ func taskNotes(t picture.Task) string {
 }
 
 func (g *taskGroups) counts() string {
-	s := fmt.Sprintf("%d: %s", g.total, counted(g.kinds, []picture.TaskKind{picture.TaskInitial, picture.TaskImplicit,
+	s := fmt.Sprintf("%d: %s", g.total, countText(g.kinds, []picture.TaskKind{picture.TaskInitial, picture.TaskImplicit,
 		picture.TaskExplicit, picture.TaskTarget}))
 	if g.kinds[picture.TaskExplicit] > 0 {
-		s += " (" + counted(g.states, []picture.TaskState{
+		s += " (" + countText(g.states, []picture.TaskState{
 			picture.TaskRunning, picture.TaskWaiting, picture.TaskQueued, picture.TaskBlocked, picture.TaskCreated,
 			picture.TaskCompleted,
 		}) + ")"
@@ -271,7 +265,7 @@ func (g *taskGroups) counts() string {
 	return s
 }
 
-func counted[K ~string](n map[K]int, order []K) string {
+func countText[K ~string](n map[K]int, order []K) string {
 	var parts []string
 	for _, k := range order {
 		if n[k] > 0 {

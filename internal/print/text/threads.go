@@ -4,25 +4,25 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// maxThreadRows is how many rows the table of threads may have before threads that are
-// alike, but stand apart, are one row too.
+// maxThreadRows bounds the rows of the table of threads; if there are more, threads that are alike become one row even
+// if they are not next to each other.
 const maxThreadRows = 24
 
-// threadGroup is threads that differ in nothing but their numbers.
+// threadGroup is a group of threads that differ only in their numbers.
 type threadGroup struct {
 	threads []picture.Thread
 	key     string
 }
 
-// threadKey is equal for threads that are shown in one row. With loose, it does not
-// matter of which team they are, as long as the teams are alike, nor for which lock they
-// wait.
+// threadKey returns a key that is equal for threads in one row. With loose, threads of different teams that are alike,
+// or that wait for different locks, have the same key.
 func threadKey(t picture.Thread, held string, loose bool) string {
 	at := ""
 	if f, ok := phrase.InnermostUser(t.UserStack); ok {
@@ -45,11 +45,10 @@ func threadKey(t picture.Thread, held string, loose bool) string {
 		held)
 }
 
-// single reports whether a thread has a row of its own in any case.
-func single(t picture.Thread) bool { return t.Crashed || t.LWP == 0 }
+// hasOwnRow reports whether a thread always has a row of its own.
+func hasOwnRow(t picture.Thread) bool { return t.Crashed || t.LWP == 0 }
 
-// groupThreads puts threads that are alike and stand side by side into one group; and,
-// if there are too many groups then, all that are alike.
+// groupThreads groups adjacent threads that are alike; if that gives too many groups, all threads that are alike.
 func groupThreads(ts []picture.Thread, held map[int]string, all bool) []threadGroup {
 	if all {
 		out := make([]threadGroup, len(ts))
@@ -61,36 +60,35 @@ func groupThreads(ts []picture.Thread, held map[int]string, all bool) []threadGr
 	var out []threadGroup
 	for _, t := range ts {
 		key := threadKey(t, held[t.LWP], false)
-		if n := len(out) - 1; n >= 0 && !single(t) && out[n].key == key {
+		if n := len(out) - 1; n >= 0 && !hasOwnRow(t) && out[n].key == key {
 			out[n].threads = append(out[n].threads, t)
 			continue
 		}
-		if single(t) {
+		if hasOwnRow(t) {
 			key = ""
 		}
 		out = append(out, threadGroup{threads: []picture.Thread{t}, key: key})
 	}
 	for _, loose := range []bool{false, true} {
 		if len(out) > maxThreadRows {
-			out = gather(ts, held, loose)
+			out = groupAlike(ts, held, loose)
 		}
 	}
 	return out
 }
 
-// gather puts all threads that are alike into one group each, in the order of their
-// first members.
-func gather(ts []picture.Thread, held map[int]string, loose bool) []threadGroup {
+// groupAlike groups all threads that are alike, in the order of their first members.
+func groupAlike(ts []picture.Thread, held map[int]string, loose bool) []threadGroup {
 	var out []threadGroup
 	at := map[string]int{}
 	for _, t := range ts {
 		key := threadKey(t, held[t.LWP], loose)
 		i, ok := at[key]
-		if ok && !single(t) {
+		if ok && !hasOwnRow(t) {
 			out[i].threads = append(out[i].threads, t)
 			continue
 		}
-		if !single(t) {
+		if !hasOwnRow(t) {
 			at[key] = len(out)
 		}
 		out = append(out, threadGroup{threads: []picture.Thread{t}, key: key})
@@ -100,50 +98,58 @@ func gather(ts []picture.Thread, held map[int]string, loose bool) []threadGroup 
 
 // Threads prints the holders of the locks that most threads wait for, and the table of threads.
 func Threads(p *Printer, pic *picture.Picture) {
-	p.printContention("", pic)
-	threadTable(p, pic)
+	printContention(p, "", pic)
+	newThreadTable(p, pic).print()
 }
 
-// threadTable prints the table of threads; those that are alike are one row.
-func threadTable(p *Printer, pic *picture.Picture) {
-	p.heading("THREADS", roles(pic.Threads))
+// threadTable prints the table of threads, and their loops.
+type threadTable struct {
+	*Printer
+	pic  *picture.Picture
+	held map[int]string // names of the locks that a thread holds, by LWP
+}
+
+func newThreadTable(p *Printer, pic *picture.Picture) *threadTable {
+	return &threadTable{p, pic, heldNames(pic)}
+}
+
+// print prints the table; threads that are alike are one row.
+func (p *threadTable) print() {
+	pic := p.pic
+	p.printHeading("THREADS", countRoles(pic.Threads))
 	t := &table{head: []string{
 		"", "LWP", "ROLE", "NUM/TEAM", "GOROUTINE", "STATE", "WAITS ON", "WHERE", "HOLDS",
 	}}
-	held := holdings(pic)
 	if p.numbers {
 		t.head = slices.Insert(t.head, nameColumn, "NAME")
 	}
-	for _, g := range groupThreads(pic.Threads, held, p.all || p.numbers && len(pic.Threads) <= maxThreadRows) {
-		t.add(p.threadRow(pic, g, held[g.threads[0].LWP])...)
+	for _, g := range groupThreads(pic.Threads, p.held, p.all || p.numbers && len(pic.Threads) <= maxThreadRows) {
+		t.add(p.row(g)...)
 	}
-	p.table(t)
-	p.threadErrors(pic.Threads)
-	loops(p, pic)
+	p.printTable(t)
+	p.printErrors()
+	p.printLoops()
 }
 
-// threadRow is the row of a group.
-func (p *Printer) threadRow(pic *picture.Picture, g threadGroup, held string) []string {
+// row returns the cells of a group.
+func (p *threadTable) row(g threadGroup) []string {
 	first := g.threads[0]
 	mark, lwp := "", fmt.Sprint(first.LWP)
 	switch {
 	case first.Crashed:
-		mark = p.bad("*")
+		mark = p.red("*")
 	case first.LWP == 0:
 		lwp = "gone"
 	case len(g.threads) > 1:
 		mark, lwp = fmt.Sprintf("%d×", len(g.threads)), phrase.Ranges(threadIDs(g.threads), maxInCell)
 	}
-	cells := []string{mark, lwp, phrase.RoleName(first), groupNumbers(g.threads), goroutine(first.Goroutine),
-		stateName(first), groupWait(g.threads), groupPlace(g.threads), held}
+	cells := []string{mark, lwp, phrase.RoleName(first), groupNumbers(g.threads), goroutineText(first.Goroutine),
+		stateName(first), groupWait(g.threads), groupPlace(g.threads), p.held[first.LWP]}
 	if p.numbers {
-		cells = slices.Insert(cells, nameColumn, groupName(pic, g.threads))
+		cells = slices.Insert(cells, nameColumn, groupName(p.pic, g.threads))
 	}
 	return cells
 }
-
-// maxInCell is how many numbers and ranges are named in a cell of a table.
-const maxInCell = 4
 
 func threadIDs(ts []picture.Thread) []int {
 	ids := make([]int, len(ts))
@@ -153,8 +159,8 @@ func threadIDs(ts []picture.Thread) []int {
 	return ids
 }
 
-// stateName is the state of a thread, and that it is tracked, or recorded, if it is; with what
-// was recorded, if that is another state.
+// stateName returns the state of a thread, its source if it is tracked or recorded, and the recorded state if that
+// differs.
 func stateName(t picture.Thread) string {
 	switch {
 	case t.State == nil:
@@ -169,8 +175,7 @@ func stateName(t picture.Thread) string {
 	return string(t.State.Name)
 }
 
-// groupNumbers is the thread numbers of a group at each level, and the team's size:
-// "1-63/64", "0/2 > 1-2/3".
+// groupNumbers returns the thread numbers of a group at each level and the team's size: "1-63/64", "0/2 > 1-2/3".
 func groupNumbers(ts []picture.Thread) string {
 	if len(ts) == 1 {
 		return phrase.Numbers(ts[0])
@@ -191,8 +196,7 @@ func groupNumbers(ts []picture.Thread) string {
 	return strings.Join(parts, " > ")
 }
 
-// groupName names the threads of a group by their region and their numbers in it: "2.1",
-// "2.1-63".
+// groupName returns the number of the region and the thread numbers of a group: "2.1", "2.1-63".
 func groupName(pic *picture.Picture, ts []picture.Thread) string {
 	n := regionNumber(pic, ts[0].Region)
 	var nums extent
@@ -208,8 +212,7 @@ func groupName(pic *picture.Picture, ts []picture.Thread) string {
 	return fmt.Sprintf("%d.%v", n, nums)
 }
 
-// groupWait is what the threads of a group wait for, without the address if they wait
-// at several.
+// groupWait returns the object that the threads of a group wait for, or its kind alone if they wait for several.
 func groupWait(ts []picture.Thread) string {
 	s := phrase.WaitsOn(ts[0])
 	if len(ts) == 1 && ts[0].WaitKind == picture.WaitSleep {
@@ -223,7 +226,7 @@ func groupWait(ts []picture.Thread) string {
 	return s
 }
 
-// groupPlace is where the threads of a group are.
+// groupPlace returns the place of the threads of a group.
 func groupPlace(ts []picture.Thread) string {
 	f, ok := phrase.InnermostUser(ts[0].UserStack)
 	if !ok {
@@ -237,23 +240,22 @@ func groupPlace(ts []picture.Thread) string {
 	return phrase.Where(f)
 }
 
-// threadErrors prints what could not be read of threads; the same error of several
-// threads once.
-func (p *Printer) threadErrors(ts []picture.Thread) {
+// printErrors prints the errors of threads; the same error of several threads once.
+func (p *threadTable) printErrors() {
 	var order []string
-	of := map[string][]picture.Thread{}
-	for _, t := range ts {
+	byError := map[string][]picture.Thread{}
+	for _, t := range p.pic.Threads {
 		for _, e := range t.Errors {
-			if len(of[e]) == 0 {
+			if len(byError[e]) == 0 {
 				order = append(order, e)
 			}
-			of[e] = append(of[e], t)
+			byError[e] = append(byError[e], t)
 		}
 	}
 	for _, e := range order {
 		var lwps []int
 		var names []string
-		for _, t := range of[e] {
+		for _, t := range byError[e] {
 			if t.LWP != 0 {
 				lwps = append(lwps, t.LWP)
 			} else {
@@ -261,14 +263,14 @@ func (p *Printer) threadErrors(ts []picture.Thread) {
 			}
 		}
 		if len(lwps) > 0 {
-			names = append([]string{"LWP " + p.lwps(lwps)}, names...)
+			names = append([]string{"LWP " + p.formatLWPs(lwps)}, names...)
 		}
-		p.wrapped(fmt.Sprintf("  %s %s: ", p.note("!"), phrase.Some(names, maxPieces, len(names))), e)
+		p.printWrapped(fmt.Sprintf("  %s %s: ", p.amber("!"), phrase.Some(names, maxPieces, len(names))), e)
 	}
 }
 
-// roles counts threads by role.
-func roles(ts []picture.Thread) string {
+// countRoles counts threads by role.
+func countRoles(ts []picture.Thread) string {
 	n := map[string]int{}
 	var order []string
 	for _, t := range ts {
@@ -283,4 +285,54 @@ func roles(ts []picture.Thread) string {
 		parts = append(parts, fmt.Sprintf("%d %s", n[r], r))
 	}
 	return fmt.Sprintf("%d: %s", len(ts), strings.Join(parts, ", "))
+}
+
+// nameColumn is the index of the column with the names of threads, if regions have numbers.
+const nameColumn = 2
+
+// maxLoops bounds the lines on loops.
+const maxLoops = 16
+
+// printLoops prints the known positions of threads in worksharing loops and sections.
+func (p *threadTable) printLoops() {
+	var order []string
+	lwps := map[string][]int{}
+	for _, t := range p.pic.Threads {
+		if t.Loop == nil {
+			continue
+		}
+		key := phrase.Loop(*t.Loop)
+		if p.all {
+			key = fmt.Sprint(t.LWP, " ", key)
+		}
+		if len(lwps[key]) == 0 {
+			order = append(order, key)
+		}
+		lwps[key] = append(lwps[key], t.LWP)
+	}
+	if len(order) == 0 {
+		return
+	}
+	p.printLine("")
+	p.printLine(p.bold("LOOPS"))
+	for i, key := range order {
+		if i == maxLoops && !p.all {
+			p.printf("  … %d more; --all shows them", len(order)-i)
+			break
+		}
+		if p.all {
+			_, key, _ = strings.Cut(key, " ")
+			p.printWrapped(fmt.Sprintf("  LWP %d  ", lwps[order[i]][0]), key)
+			continue
+		}
+		p.printWrapped("  LWP "+p.formatLWPs(lwps[key])+"  ", key)
+	}
+}
+
+// goroutineText returns the number of a goroutine, "" for none.
+func goroutineText(id int64) string {
+	if id == 0 {
+		return ""
+	}
+	return strconv.FormatInt(id, 10)
 }

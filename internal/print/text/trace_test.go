@@ -47,7 +47,7 @@ func TestSeconds(t *testing.T) {
 		-3_000_000_000,
 	} {
 		want := fmt.Sprintf("%14.6f", -ago.Seconds())
-		if got := string(seconds(nil, ago)); got != want {
+		if got := string(appendSeconds(nil, ago)); got != want {
 			t.Errorf("%d ns: %q, want %q", ago, got, want)
 		}
 	}

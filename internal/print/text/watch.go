@@ -11,22 +11,21 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Look prints one of several looks at a process: the first with what it is, the
-// others with what changed.
+// Look prints one of several looks at a process: for the first one the target, for the others the changes.
 func Look(p *Printer, l *watch.Look) {
 	if l.Change == nil {
 		Header(p, l.Picture)
 		return
 	}
-	p.linef("%s  %s", p.bold(fmt.Sprintf("+%.1f s", l.Seconds)), outcome(p, l.Change.Verdict)+": "+l.Change.Reason)
+	p.printf("%s  %s", p.bold(fmt.Sprintf("+%.1f s", l.Seconds)), outcomeText(p, l.Change.Verdict)+": "+l.Change.Reason)
 	if r := l.Change.Recorded; r != nil {
-		p.line("      " + recorded(l.Change))
+		p.printLine("      " + recordRate(l.Change))
 	}
-	changes(p, l.Picture, l.Change)
+	printChanges(p, l.Picture, l.Change)
 }
 
-// recorded says how many records the threads of a program with the recorder write.
-func recorded(c *watch.Change) string {
+// recordRate returns the number of records that the threads of a recorded program write.
+func recordRate(c *watch.Change) string {
 	text := fmt.Sprintf("recorded: %.0f records a second", c.Recorded.PerSecond)
 	var most *watch.ThreadChange
 	for i := range c.Threads {
@@ -40,27 +39,29 @@ func recorded(c *watch.Change) string {
 	return text
 }
 
-// Result prints the verdict on all looks, and what to type next.
+// Result prints the verdict on all looks, and the cause of a standstill.
 func Result(p *Printer, l *watch.Look) {
 	if l.Result == nil {
 		return
 	}
-	p.line("")
-	p.wrapped(outcome(p, l.Result.Verdict)+" ", fmt.Sprintf("in %.1f s: %s", l.Result.Seconds, l.Result.Reason))
+	p.printLine("")
+	p.printWrapped(outcomeText(p, l.Result.Verdict)+" ",
+		fmt.Sprintf("in %.1f s: %s", l.Result.Seconds, l.Result.Reason))
 	Warnings(p, l.Picture)
 	if l.Result.Verdict != watch.Progress {
-		standstillCause(p, l.Picture)
+		printStandstillCause(p, l.Picture)
 	}
 }
 
-func outcome(p *Printer, v string) string {
+// outcomeText returns a verdict of watch in its colour.
+func outcomeText(p *Printer, v string) string {
 	if v == watch.Progress {
 		return p.bold(v)
 	}
-	return p.bad(v)
+	return p.red(v)
 }
 
-// changeGroup is the threads that did the same in the same place.
+// changeGroup is threads with the same activity in the same place.
 type changeGroup struct {
 	did, where string
 	moved      []string
@@ -70,9 +71,8 @@ type changeGroup struct {
 	aside      bool
 }
 
-// changes prints what the threads did, largest group first; those that do not
-// count last.
-func changes(p *Printer, pic *picture.Picture, c *watch.Change) {
+// printChanges prints the activities of the threads, the largest group first, and ignored threads last.
+func printChanges(p *Printer, pic *picture.Picture, c *watch.Change) {
 	var groups []*changeGroup
 	for _, t := range c.Threads {
 		at := threadPlace(pic, t.LWP)
@@ -102,18 +102,18 @@ func changes(p *Printer, pic *picture.Picture, c *watch.Change) {
 	for _, g := range groups {
 		share := ""
 		if c.Seconds > 0 {
-			share = percent(g.cpu / c.Seconds)
+			share = percentOf(g.cpu / c.Seconds)
 		}
 		rate := ""
 		if c.Recorded != nil && c.Seconds > 0 {
 			rate = fmt.Sprintf("%.0f", float64(g.records)/c.Seconds)
 		}
-		t.add(fmt.Sprint(len(g.lwps)), g.did, share, rate, g.where, strings.Join(g.moved, ", "), p.lwps(g.lwps))
+		t.add(fmt.Sprint(len(g.lwps)), g.did, share, rate, g.where, strings.Join(g.moved, ", "), p.formatLWPs(g.lwps))
 	}
-	p.table(t)
+	p.printTable(t)
 }
 
-// threadPlace is what a thread does and where, in one phrase.
+// threadPlace returns the state of a thread and its place, in one phrase.
 func threadPlace(pic *picture.Picture, lwp int) string {
 	i := slices.IndexFunc(pic.Threads, func(t picture.Thread) bool { return t.LWP == lwp })
 	if i < 0 {
@@ -130,8 +130,8 @@ func threadPlace(pic *picture.Picture, lwp int) string {
 	return s
 }
 
-// percent is a share of a processor's time; of one that used some, it is not 0.
-func percent(share float64) string {
+// percentOf formats a share of a processor's time; a share above 0 is not printed as 0.
+func percentOf(share float64) string {
 	if share > 0 && share < 0.005 {
 		return "<1%"
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// maxWaits is how many different things that threads wait for are named in one line.
+// maxWaits bounds the different objects of waits in one line.
 const maxWaits = 4
 
-// NoVerdict says what is known if no verdict was drawn, and the next command: nothing is
-// found is not the same as all is well.
+// NoVerdict returns the known facts of a picture without a verdict, and the next command: a program without a verdict
+// need not be healthy.
 func NoVerdict(pic *picture.Picture) string {
 	if slices.Contains(pic.Incomplete, "verdicts") {
 		return "not known whether it hangs: the time was spent before a verdict could be drawn (see the warning)"
@@ -24,10 +24,10 @@ func NoVerdict(pic *picture.Picture) string {
 	if name := launcher(pic); name != "" {
 		return fmt.Sprintf("no verdict on %s itself; next: `ompd-inspect job --mpirun %d`", name, t.PID)
 	}
-	waits, awake, busy := waiting(pic.Threads)
-	sleep := sleeping(pic.Threads)
+	waits, awake, busy := waitsOf(pic.Threads)
+	sleep := sleepingThreads(pic.Threads)
 	known := ""
-	switch unread := unreadable(pic.Threads); {
+	switch unread := countUnread(pic.Threads); {
 	case unread > 0:
 		known = fmt.Sprintf("not known whether it hangs: what %s could not be read", threadsDo(unread))
 	case len(waits)+busy+len(sleep) == 0:
@@ -38,11 +38,11 @@ func NoVerdict(pic *picture.Picture) string {
 		known = fmt.Sprintf("not known whether it hangs: no thread was seen at work: %s",
 			waitList(append(waits, awake...)))
 	case busy == 0:
-		known = fmt.Sprintf("not known whether it hangs: %s: %s", allWait(len(waits)), waitList(waits))
+		known = fmt.Sprintf("not known whether it hangs: %s: %s", allThreadsWait(len(waits)), waitList(waits))
 	case len(waits)+len(awake) == 0:
-		known = fmt.Sprintf("no sign of a hang: %s at work", allBusy(busy))
+		known = fmt.Sprintf("no sign of a hang: %s at work", allThreadsAre(busy))
 	default:
-		known = fmt.Sprintf("%s: %s at work; the others wait: %s", unsuspicious(pic.Threads),
+		known = fmt.Sprintf("%s: %s at work; the others wait: %s", healthText(pic.Threads),
 			someAre(busy-len(awake), len(waits)+busy), waitList(append(waits, awake...)))
 	}
 	switch {
@@ -52,7 +52,7 @@ func NoVerdict(pic *picture.Picture) string {
 		if busy != 0 || len(waits) == 0 {
 			known = "no verdict: nothing shows why " + t.Signal + " came"
 		}
-	case t.Pause != nil && runs(*t.Pause):
+	case t.Pause != nil && isRunning(*t.Pause):
 		known += fmt.Sprintf("; next: `ompd-inspect watch %d` shows whether it makes progress", t.PID)
 	case len(waits) > 0 && busy == len(awake) && t.Kind == picture.TargetCore:
 		known += "; a core is one moment: `ompd-inspect watch PID` of the running program shows whether it makes " +
@@ -71,14 +71,14 @@ func launcher(pic *picture.Picture) string {
 	return mpi.Launcher(t.Executable, strings.Fields(t.Command))
 }
 
-func allWait(n int) string {
+func allThreadsWait(n int) string {
 	if n == 1 {
 		return "its one thread waits"
 	}
 	return fmt.Sprintf("all %d threads wait", n)
 }
 
-func allBusy(n int) string {
+func allThreadsAre(n int) string {
 	if n == 1 {
 		return "its one thread is"
 	}
@@ -92,15 +92,14 @@ func someAre(n, all int) string {
 	return fmt.Sprintf("%d of %d threads are", n, all)
 }
 
-// libraryWaits are functions of the C library that return when somebody wakes the thread, or when
-// their time limit is over.
+// libraryWaits are functions of the C library that return when another thread wakes the caller, or after a time limit.
 var libraryWaits = []string{
 	"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait",
 	"sem_wait", "sem_timedwait", "sem_clockwait",
 }
 
-// awakeIn is the function of the C library in which a thread was to wait, but was awake: its time
-// limit is just over, or somebody has woken it; which, is not seen. It is empty for all others.
+// awakeIn returns the function of the C library in which a thread is awake instead of waiting, as its time limit has
+// just passed or another thread has woken it; "" for all other threads.
 func awakeIn(t picture.Thread) string {
 	stack := t.UserStack
 	if len(stack) == 0 {
@@ -118,12 +117,12 @@ func awakeIn(t picture.Thread) string {
 	return ""
 }
 
-// waiting lists what the threads of OpenMP wait for, one entry a thread, and counts those
-// that do not wait; some of these, which awake lists, are in a function that waits all the same.
-// Idle threads, helpers and those that sleep are neither.
-func waiting(ts []picture.Thread) (waits, awake []string, busy int) {
+// waitsOf lists the waits of OpenMP's threads, one entry for each thread, and counts the threads that do not wait.
+// awake lists those of the latter that are in a function of libraryWaits. Idle threads, helpers and sleeping threads do
+// not count.
+func waitsOf(ts []picture.Thread) (waits, awake []string, busy int) {
 	for _, t := range ts {
-		if t.Runtime == "" || t.State == nil || unread(t) || t.State.Name == picture.StateIdle ||
+		if t.Runtime == "" || t.State == nil || isUnread(t) || t.State.Name == picture.StateIdle ||
 			t.Role == picture.RoleIdle || t.Hidden {
 			continue
 		}
@@ -141,15 +140,15 @@ func waiting(ts []picture.Thread) (waits, awake []string, busy int) {
 	return waits, awake, busy
 }
 
-// unread reports whether what a thread does could not be read.
-func unread(t picture.Thread) bool {
+// isUnread reports whether the activity of a thread could not be read.
+func isUnread(t picture.Thread) bool {
 	return t.Role == picture.RoleUnknown || t.Runtime != "" && t.State != nil && t.State.Name == picture.StateUndefined
 }
 
-// unreadable counts such threads.
-func unreadable(ts []picture.Thread) (n int) {
+// countUnread counts such threads.
+func countUnread(ts []picture.Thread) (n int) {
 	for _, t := range ts {
-		if unread(t) {
+		if isUnread(t) {
 			n++
 		}
 	}
@@ -163,32 +162,32 @@ func threadsDo(n int) string {
 	return fmt.Sprintf("%d threads do", n)
 }
 
-// waitPhrase says what a thread waits for: "for lock table", "at a barrier".
+// waitPhrase returns the wait of a thread after the verb: "for lock table", "at a barrier".
 func waitPhrase(t picture.Thread) string {
 	what := strings.TrimPrefix(string(t.State.Name), "wait_")
 	switch {
 	case strings.HasPrefix(what, "barrier"):
 		return "at a barrier"
-	case what == "taskwait" || what == "taskgroup": // each has its own, of which the address tells nothing
+	case what == "taskwait" || what == "taskgroup": // each has its own, and the address identifies nothing
 		return "in a " + what
 	case t.WaitID != nil || t.WaitName != "":
 		return "for " + phrase.Target(picture.WaitTarget{Kind: cmp.Or(t.WaitKind, picture.WaitKind(what)),
-			Name: t.WaitName, Address: unnamed(t)})
-	case t.State.Name == picture.StateMutex: // it is in the queue of one
+			Name: t.WaitName, Address: unnamedAddress(t)})
+	case t.State.Name == picture.StateMutex: // it is in the queue of a lock
 		return "for a lock or critical section"
 	}
 	return "for " + strings.ReplaceAll(what, "_", " ")
 }
 
-// unnamed is the address of what t waits for, if it has no name.
-func unnamed(t picture.Thread) *picture.Hex {
+// unnamedAddress returns the address of the object that t waits for, nil if that has a name.
+func unnamedAddress(t picture.Thread) *picture.Hex {
 	if t.WaitName != "" {
 		return nil
 	}
 	return t.WaitID
 }
 
-// waitList counts what is waited for, most threads first.
+// waitList counts the objects of waits, those with most threads first.
 func waitList(waits []string) string {
 	n := map[string]int{}
 	var order []string
@@ -211,4 +210,71 @@ func waitList(waits []string) string {
 		waits = waits[n[w]:]
 	}
 	return strings.Join(parts, ", ")
+}
+
+// sleepingThreads lists the threads of OpenMP that only wait for time to pass.
+func sleepingThreads(ts []picture.Thread) (out []picture.Thread) {
+	for _, t := range ts {
+		if t.Runtime != "" && t.State != nil && t.State.Name == picture.StateSleep && !t.Hidden {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// healthText returns the conclusion on threads some of which are at work: "no sign of a hang", or less if a thread
+// waits for a lock.
+func healthText(ts []picture.Thread) string {
+	if slices.ContainsFunc(ts, waitsForHolder) {
+		return "no deadlock was found"
+	}
+	return "no sign of a hang"
+}
+
+// waitsForHolder reports whether a thread waits for an object that another one holds.
+func waitsForHolder(t picture.Thread) bool {
+	return t.State != nil && t.State.Name.Waits() && (t.WaitKind.Exclusive() || t.State.Name == picture.StateMutex)
+}
+
+// someSleep returns the conclusion on a program with sleeping threads. Time ends a sleep, so that such a program is
+// healthy, unless other threads wait for a sleeping one.
+func someSleep(sleep []picture.Thread, busy int, waits []string) string {
+	all := len(sleep) + busy + len(waits)
+	how := sleepList(sleep)
+	switch {
+	case len(waits) > 0 && busy > 0:
+		return fmt.Sprintf("no deadlock was found: %s at work, %s %s; the others wait: %s", someAre(busy, all),
+			fewSleep(len(sleep)), how, waitList(waits))
+	case len(waits) > 0:
+		return fmt.Sprintf("no deadlock was found: %d of %s %s; the others wait: %s", len(sleep),
+			phrase.Count(all, "thread"), sleepVerb(len(sleep))+" "+how, waitList(waits))
+	case busy > 0:
+		return fmt.Sprintf("no sign of a hang: %s at work, %s %s", someAre(busy, all), fewSleep(len(sleep)), how)
+	case all == 1:
+		return "no sign of a hang: its one thread sleeps " + how
+	}
+	return fmt.Sprintf("no sign of a hang: all %d threads sleep %s", all, how)
+}
+
+func sleepVerb(n int) string {
+	if n == 1 {
+		return "sleeps"
+	}
+	return "sleep"
+}
+
+func fewSleep(n int) string { return fmt.Sprintf("%d %s", n, sleepVerb(n)) }
+
+// sleepList returns the calls in which threads sleep, with the time that is left if there is one thread.
+func sleepList(ts []picture.Thread) string {
+	if len(ts) == 1 {
+		return "(" + phrase.Sleeping(cmp.Or(ts[0].WaitName, "sleep"), ts[0].Sleep) + ")"
+	}
+	var names []string
+	for _, t := range ts {
+		if name := cmp.Or(t.WaitName, "sleep"); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return "(" + phrase.Some(names, maxWaits, len(names)) + ")"
 }

@@ -10,29 +10,28 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Processes prints the table of processes that can be inspected, and what to type
-// next.
+// Processes prints the table of processes that can be inspected, and the next command.
 func Processes(p *Printer, list *picture.Processes) {
 	if len(list.Processes) == 0 {
-		p.line("no process on this machine has an OpenMP runtime loaded")
+		p.printLine("no process on this machine has an OpenMP runtime loaded")
 	} else {
 		t := &table{head: []string{"PID", "USER", "STATE", "THREADS", "CPU", "RUNTIME", "COMMAND"}}
 		for _, c := range list.Processes {
 			t.add(fmt.Sprint(c.PID), c.User, c.State, fmt.Sprint(c.Threads), fmt.Sprintf("%.0f%%", 100*c.CPU),
 				runtimeNames(c.Runtimes), commandLine(c))
 		}
-		p.table(t)
+		p.printTable(t)
 		busiest := slices.MaxFunc(list.Processes, func(a, b picture.Process) int { return int(100 * (a.CPU - b.CPU)) })
-		p.line("")
-		p.linef("next: ompd-inspect %d", busiest.PID)
+		p.printLine("")
+		p.printf("next: ompd-inspect %d", busiest.PID)
 	}
 	if list.Hidden > 0 {
-		p.wrapped("", processCount(list.Hidden)+" could not be inspected; "+
+		p.printWrapped("", processCount(list.Hidden)+" could not be inspected; "+
 			cmp.Or(list.HiddenReason, "for lack of permission"))
 	}
 }
 
-// runtimeNames are the runtimes in short: family and version of each.
+// runtimeNames returns the family and version of each runtime.
 func runtimeNames(list []picture.ProcessCode) string {
 	var parts []string
 	for _, r := range list {
@@ -48,7 +47,7 @@ func runtimeNames(list []picture.ProcessCode) string {
 	return strings.Join(parts, ", ")
 }
 
-// commandLine is the command with the base name of the program.
+// commandLine returns the command with the base name of the program.
 func commandLine(c picture.Process) string {
 	if len(c.Command) == 0 {
 		return filepath.Base(c.Executable)

@@ -1,0 +1,94 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// ICVs prints the control variables by scope, one line for each different value, with its places.
+func ICVs(p *Printer, pic *picture.Picture) {
+	if NotRead(p, "CONTROL VARIABLES", pic.Runtimes) {
+		return
+	}
+	scope := ""
+	var t *table
+	flush := func() {
+		if t != nil {
+			p.printTable(t)
+		}
+	}
+	for _, g := range groupICVs(pic.ICVs) {
+		if g.Scope != scope {
+			flush()
+			scope = g.Scope
+			p.printHeading(strings.ToUpper(strings.ReplaceAll(scope, "_", " ")), "control variables of this scope")
+			t = &table{head: []string{"NAME", "VALUE", "WHERE", "READ FROM"}}
+		}
+		value := g.Value
+		source := g.Source
+		if g.Error != "" {
+			value, source = p.dim("-"), p.dim(g.Error)
+		}
+		t.add(g.Name, value, g.where(), source)
+	}
+	flush()
+	if len(pic.ControlVars) == 0 {
+		return
+	}
+	p.printHeading("CONTROL VARIABLES", "as they are in force")
+	t = &table{head: []string{"NAME", "VALUE", "READ FROM"}}
+	for _, v := range pic.ControlVars {
+		t.add(v.Name, v.Value, v.Source)
+	}
+	p.printTable(t)
+}
+
+// icvGroup is a variable with one value, and the places with that value.
+type icvGroup struct {
+	picture.ICV
+	places []string
+}
+
+func (g icvGroup) where() string {
+	const most = 4
+	return phrase.Some(g.places, most, len(g.places))
+}
+
+// groupICVs groups equal values, in the order of scopes and names.
+func groupICVs(icvs []picture.ICV) []icvGroup {
+	var out []icvGroup
+	at := map[string]int{}
+	for _, scope := range []string{"global", "address_space", "thread", "parallel", "implicit_task", "task"} {
+		for _, v := range icvs {
+			if v.Scope != scope {
+				continue
+			}
+			key := fmt.Sprint(v.Runtime, "|", v.Name, "|", v.Scope, "|", v.Value, "|", v.Error)
+			i, ok := at[key]
+			if !ok {
+				i = len(out)
+				at[key] = i
+				out = append(out, icvGroup{ICV: v})
+			}
+			if place := icvPlace(v); place != "" {
+				out[i].places = append(out[i].places, place)
+			}
+		}
+	}
+	return out
+}
+
+func icvPlace(v picture.ICV) string {
+	switch {
+	case v.Thread != 0:
+		return fmt.Sprintf("LWP %d", v.Thread)
+	case v.Region != "":
+		return "region " + string(v.Region)
+	case v.Task != "":
+		return "task " + string(v.Task)
+	}
+	return ""
+}

@@ -1,0 +1,170 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Regions prints the tree of parallel regions; regions that are alike are one line.
+func Regions(p *Printer, pic *picture.Picture) {
+	if NotRead(p, "REGIONS", pic.Runtimes) {
+		return
+	}
+	n := 0
+	present, children := map[picture.ID]bool{}, map[picture.ID][]picture.Region{}
+	for _, r := range pic.Regions {
+		present[r.ID] = true
+	}
+	for _, r := range pic.Regions {
+		if r.Level > 0 {
+			n++
+		}
+		parent := r.Parent
+		if !present[parent] { // the region is shown alone
+			parent = ""
+		}
+		children[parent] = append(children[parent], r)
+	}
+	p.printHeading("REGIONS", phrase.Count(n, "parallel region"))
+	t := regionTree{p, pic, children}
+	t.print("", "  ")
+}
+
+// regionTree prints regions by their parents.
+type regionTree struct {
+	*Printer
+	pic      *picture.Picture
+	children map[picture.ID][]picture.Region
+}
+
+const (
+	minAlike = 4 // adjacent regions that are alike become one line
+	minChain = 4 // nested regions that are alike become one line
+)
+
+// print prints the regions within a parent.
+func (t regionTree) print(parent picture.ID, indent string) {
+	list := t.children[parent]
+	for i := 0; i < len(list); {
+		n := t.countAlike(list[i:])
+		branch, next := "├─ ", "│  "
+		if i+n == len(list) {
+			branch, next = "└─ ", "   "
+		}
+		if parent == "" {
+			branch, next = "", ""
+		}
+		r := list[i]
+		if num := regionNumber(t.pic, r.ID); t.numbers && num >= 0 {
+			branch += fmt.Sprintf("%d: ", num)
+		}
+		last := t.endOfChain(r)
+		switch {
+		case n > 1:
+			t.printWrapped(indent+branch, t.bold(fmt.Sprintf("%d× ", n))+t.regionLine(mergeRegions(list[i:i+n]), ""))
+		case last.ID != r.ID:
+			t.printWrapped(indent+branch, t.regionLine(r, fmt.Sprintf("levels %d-%d (active %d)", r.Level, last.Level,
+				last.ActiveLevel)))
+		default:
+			t.printWrapped(indent+branch, t.regionLine(r, ""))
+		}
+		for _, e := range r.Errors {
+			t.printWrapped(indent+next+t.amber("! "), e)
+		}
+		if last.ID != "" {
+			t.print(last.ID, indent+next)
+		}
+		i += n
+	}
+}
+
+// isAlike reports whether two regions differ only in their members and levels.
+func isAlike(a, b picture.Region) bool {
+	return len(a.Errors) == 0 && len(b.Errors) == 0 && a.Serialized == b.Serialized && a.TeamSize == b.TeamSize &&
+		a.League == b.League && phrase.CodeName(a.Function) == phrase.CodeName(b.Function) &&
+		(a.Level > 0) == (b.Level > 0)
+}
+
+// countAlike returns the number of regions at the start of a list that are alike and contain no others.
+func (t regionTree) countAlike(list []picture.Region) int {
+	if t.all || t.numbers {
+		return 1
+	}
+	n := 0
+	for n < len(list) && isAlike(list[0], list[n]) && list[n].ID != "" && len(t.children[list[n].ID]) == 0 {
+		n++
+	}
+	if n < minAlike {
+		return 1
+	}
+	return n
+}
+
+// mergeRegions returns one region with the members of several that are alike.
+func mergeRegions(list []picture.Region) picture.Region {
+	r := list[0]
+	r.Threads = nil
+	for _, other := range list {
+		r.Threads = append(r.Threads, other.Threads...)
+	}
+	return r
+}
+
+// endOfChain returns the innermost of the nested regions from r on that are alike and have the same members; r itself
+// if they are few.
+func (t regionTree) endOfChain(r picture.Region) picture.Region {
+	if t.all || t.numbers {
+		return r
+	}
+	last, n := r, 1
+	for n < len(t.pic.Regions) {
+		within := t.children[last.ID]
+		if last.ID == "" || len(within) != 1 || !isAlike(last, within[0]) ||
+			!slices.Equal(last.Threads, within[0].Threads) {
+			break
+		}
+		last, n = within[0], n+1
+	}
+	if n < minChain {
+		return r
+	}
+	return last
+}
+
+// regionLine returns the line of one region. levels replaces its level unless it is "".
+func (t regionTree) regionLine(r picture.Region, levels string) string {
+	line := t.regionText(r, levels)
+	if t.all {
+		line += "; ID " + string(r.ID)
+	}
+	return line
+}
+
+func (t regionTree) regionText(r picture.Region, levels string) string {
+	if r.Level == 0 && r.Parent != "" {
+		return fmt.Sprintf("one team of a league of %d (level 0): %s", r.League, t.memberText(r))
+	}
+	if r.Level == 0 {
+		return "serial code (level 0): " + t.memberText(r)
+	}
+	kind := "parallel"
+	if r.Serialized {
+		kind += ", serialized"
+	}
+	if levels == "" {
+		levels = fmt.Sprintf("level %d (active %d)", r.Level, r.ActiveLevel)
+	}
+	at := cmp.Or(phrase.CodeName(r.Function), "construct unknown")
+	return fmt.Sprintf("%s %s, %s, team of %d: %s", kind, t.cyan(at), levels, r.TeamSize, t.memberText(r))
+}
+
+func (t regionTree) memberText(r picture.Region) string {
+	if len(r.Threads) == 0 {
+		return "no thread at hand"
+	}
+	return "LWP " + t.formatLWPs(r.Threads)
+}

@@ -1,9 +1,13 @@
 package phrase
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
-// WithoutParameters is the name of a function of C++ as sentences have it, without the types of
-// its parameters and what follows them.
+// WithoutParameters returns the name of a C++ function without the types of its parameters and the text after them.
 func WithoutParameters(name string) string {
 	const operator, anonymous = "operator", "(anonymous namespace)"
 	depth := 0 // of template arguments, and of the names of lambdas
@@ -17,7 +21,7 @@ func WithoutParameters(name string) string {
 			for i < len(name) && strings.IndexByte("<>=-+", name[i]) >= 0 {
 				i++
 			}
-			i-- // the loop goes on to the next
+			i-- // the loop increments it
 		case c == '<', c == '{':
 			depth++
 		case c == '>', c == '}':
@@ -30,3 +34,36 @@ func WithoutParameters(name string) string {
 	}
 	return name
 }
+
+// Printable replaces each unprintable character of s by Go's escape. The names in a program or core are untrusted: they
+// could control a terminal, or change the direction of the text around them.
+func Printable(s string) string {
+	if IsPlain(s) || !strings.ContainsFunc(s, isOdd) {
+		return s
+	}
+	var b strings.Builder
+	for s != "" {
+		r, size := utf8.DecodeRuneInString(s)
+		if isOdd(r) {
+			quoted := strconv.QuoteToASCII(s[:size])
+			b.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			b.WriteString(s[:size])
+		}
+		s = s[size:]
+	}
+	return b.String()
+}
+
+// IsPlain reports whether s is printable ASCII, as nearly all names are.
+func IsPlain[S string | []byte](s S) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// isOdd reports whether a character is unprintable or invalid.
+func isOdd(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }

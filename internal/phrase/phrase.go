@@ -1,5 +1,4 @@
-// Package phrase names the things of a picture in words: all printers for people use the
-// same.
+// Package phrase words the things of a picture. All views and verdicts share it.
 package phrase
 
 import (
@@ -11,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Count is "1 thread", "3 threads".
+// Count returns "1 thread" or "3 threads".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -19,7 +18,7 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// place is "file.c:12", with the base name of the file only.
+// place returns "file.c:12", with the base name of the file.
 func place(file string, line int) string {
 	if file == "" {
 		return ""
@@ -30,8 +29,7 @@ func place(file string, line int) string {
 	return filepath.Base(file) + ":" + strconv.Itoa(line)
 }
 
-// Where is a frame in one phrase: function and source line, or module and
-// address.
+// Where returns a frame in one phrase: function and source line, or module and address.
 func Where(f picture.Frame) string {
 	name := f.Function
 	switch {
@@ -52,7 +50,7 @@ func Where(f picture.Frame) string {
 	return name + " (" + f.Module + ")"
 }
 
-// InnermostUser is the innermost frame of the program's own code.
+// InnermostUser returns the innermost frame of the program's own code, or else of any code.
 func InnermostUser(fs []picture.Frame) (picture.Frame, bool) {
 	if i := picture.InnermostUser(fs); i >= 0 {
 		return fs[i], true
@@ -65,8 +63,7 @@ func InnermostUser(fs []picture.Frame) (picture.Frame, bool) {
 	return picture.Frame{}, false
 }
 
-// Numbers is a thread's number and team size at each level from the first on:
-// "2/4", "1/2 > 0/3".
+// Numbers returns a thread's number and team size at each level from the first on: "2/4", "1/2 > 0/3".
 func Numbers(t picture.Thread) string {
 	var parts []string
 	for _, l := range t.Levels {
@@ -77,7 +74,7 @@ func Numbers(t picture.Thread) string {
 	return strings.Join(parts, " > ")
 }
 
-// Number is a number that may be missing: "?" then.
+// Number formats a number, "?" if it is missing.
 func Number(n *int) string {
 	if n == nil {
 		return "?"
@@ -85,33 +82,7 @@ func Number(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// WaitsOn is what a thread waits for.
-func WaitsOn(t picture.Thread) string {
-	s := string(t.WaitKind)
-	switch {
-	case t.WaitKind == picture.WaitCall:
-		return "system call " + t.WaitName
-	case t.WaitKind == picture.WaitMPI, t.WaitKind == picture.WaitJoin, t.WaitKind == picture.WaitSleep:
-		return t.WaitName
-	case t.WaitID == nil:
-		return ""
-	case t.WaitName != "":
-		return strings.TrimSpace(s+" "+t.WaitName) + heldBy(t)
-	case t.WaitOn != 0:
-		return strings.TrimSpace(s+" "+t.WaitID.String()) + heldBy(t)
-	}
-	return strings.TrimSpace(s + " " + t.WaitID.String())
-}
-
-// heldBy says who has what a thread waits for, if that says so itself.
-func heldBy(t picture.Thread) string {
-	if t.WaitOn == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", held by LWP %d", t.WaitOn)
-}
-
-// ThreadName names a thread, also one that only the runtime still knows.
+// ThreadName names a thread, also one that only the runtime still lists.
 func ThreadName(t picture.Thread) string {
 	if t.LWP == 0 && t.Number != nil {
 		return fmt.Sprintf("the runtime's thread %d", *t.Number)
@@ -119,7 +90,7 @@ func ThreadName(t picture.Thread) string {
 	return fmt.Sprintf("LWP %d", t.LWP)
 }
 
-// RoleName is the role as the thread table has it.
+// RoleName returns the role of a thread for a table.
 func RoleName(t picture.Thread) string {
 	switch {
 	case t.Hidden:
@@ -130,8 +101,7 @@ func RoleName(t picture.Thread) string {
 	return string(t.Role)
 }
 
-// CodeName is the construct of a function: its source line if known, and the
-// function.
+// CodeName returns the construct of a function: its source line, if that is known, and the function.
 func CodeName(c *picture.Code) string {
 	if c == nil {
 		return ""
@@ -140,38 +110,55 @@ func CodeName(c *picture.Code) string {
 	if at != "" && c.LineFrom == "call site" {
 		at += " (where it was forked)"
 	}
-	if at == "" && c.Line != 0 { // flang tells the line only
+	if at == "" && c.Line != 0 { // flang records the line only
 		at = "line " + strconv.Itoa(c.Line)
 	}
 	return strings.TrimSpace(at + "  " + c.Called())
 }
 
-// Awaited names what is waited for in a sentence: "lock journal", "critical section ledger", "the word at 0x7f…".
-func Awaited(t picture.WaitTarget) string {
-	if t.Kind == picture.WaitOrdered && strings.HasPrefix(t.Name, "iteration ") {
-		return t.Name + " of a loop with dependences"
+// NumberedThread names a thread by its number in its team: "thread 1 (LWP 4712)"; by its LWP alone outside of
+// parallel regions.
+func NumberedThread(t picture.Thread) string {
+	if t.ThreadNum == nil || t.Level == nil || *t.Level == 0 {
+		return ThreadName(t)
 	}
-	row, name := t.Kind.Traits(), t.Name
-	if name == "" && t.Address != nil && !row.NameOnly {
-		name = "at " + t.Address.String()
-		if t.Kind == picture.WaitFlag {
-			name = "the word " + name
-		}
-	}
-	switch {
-	case !strings.Contains(row.Phrase, "%s"):
-		return row.Phrase
-	case name == "":
-		return row.Unnamed
-	}
-	return strings.ReplaceAll(row.Phrase, "%s", name)
+	return fmt.Sprintf("thread %d (%s)", *t.ThreadNum, ThreadName(t))
 }
 
-// Target is Awaited with the address of what has a name.
-func Target(t picture.WaitTarget) string {
-	s := Awaited(t)
-	if t.Address == nil || t.Kind.Traits().NameOnly || strings.Contains(s, "at "+t.Address.String()) {
+// Loop returns "dynamic, chunk 5: 10 to 208 step 2, 100 iterations, 90 left".
+func Loop(l picture.Loop) string {
+	s := l.Schedule
+	if l.Ordered {
+		s += " ordered"
+	}
+	if l.Chunk != nil {
+		s += fmt.Sprintf(", chunk %d", *l.Chunk)
+	}
+	var parts []string
+	if l.Last != nil && l.Step != nil {
+		values := fmt.Sprintf("to %d step %d", *l.Last, *l.Step)
+		if l.First != nil {
+			values = fmt.Sprintf("%d %s", *l.First, values)
+		}
+		parts = append(parts, values)
+	}
+	if l.Iterations != nil {
+		parts = append(parts, fmt.Sprintf("%d iterations", *l.Iterations))
+	}
+	if l.Left != nil {
+		parts = append(parts, fmt.Sprintf("%d left", *l.Left))
+	}
+	if l.From != nil && l.To != nil {
+		parts = append(parts, fmt.Sprintf("has %d to %d", *l.From, *l.To))
+	}
+	if l.At != nil {
+		parts = append(parts, fmt.Sprintf("is in %d", *l.At))
+		if l.To != nil && l.Step != nil && *l.Step != 0 {
+			parts = append(parts, fmt.Sprintf("%d more after it", (*l.To-*l.At) / *l.Step))
+		}
+	}
+	if len(parts) == 0 {
 		return s
 	}
-	return s + " (" + t.Address.String() + ")"
+	return s + ": " + strings.Join(parts, ", ")
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Dot writes the wait-for graph for Graphviz: threads are boxes, what they wait for are
-// ellipses, and what is on a cycle is red.
+// Dot writes the wait-for graph for Graphviz: threads are boxes, the objects that they wait for are ellipses, and
+// cycles are red.
 func Dot(out io.Writer, pic *picture.Picture) error {
 	g := waitgraph.Of(pic)
 	w := bufio.NewWriter(out)

@@ -35,7 +35,7 @@ func foldedName(f picture.Frame) string {
 	return strings.ReplaceAll(phrase.Printable(phrase.Where(f)), ";", ":")
 }
 
-// SpeedscopeSchema names the format of a file for speedscope; such a file begins with it.
+// SpeedscopeSchema names the format of a file for speedscope, at its start.
 const SpeedscopeSchema = "https://www.speedscope.app/file-format-schema.json"
 
 // speedscope is a file for speedscope.
@@ -57,8 +57,7 @@ type speedscopeFrame struct {
 	Line int    `json:"line,omitempty"`
 }
 
-// speedscopeProfile has a sample for each different stack, which weighs as much as threads
-// have it.
+// speedscopeProfile contains a sample for each different stack, weighted by the number of its threads.
 type speedscopeProfile struct {
 	Type       string  `json:"type"`
 	Name       string  `json:"name"`

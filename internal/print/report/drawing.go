@@ -14,7 +14,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// drawing is a format for pictures only, and of these for such as have what it shows.
+// drawing is a format for pictures that contain its subject, and for no other answers.
 type drawing struct {
 	draw  func(io.Writer, *picture.Picture, Options) error
 	views []View // those with all that it shows
@@ -34,7 +34,7 @@ func plain(draw func(io.Writer, *picture.Picture) error) func(io.Writer, *pictur
 	return func(w io.Writer, pic *picture.Picture, _ Options) error { return draw(w, pic) }
 }
 
-// ErrFormat says that a format does not show an answer.
+// ErrFormat is the error of a format that cannot show an answer.
 var ErrFormat = errors.New("the format does not show this")
 
 // Check is an error if the format f cannot show the part of a picture that v names.
@@ -45,7 +45,7 @@ func Check(f Format, v View) error {
 	return nil
 }
 
-// drawingPrinter prints pictures as a drawing, and nothing else.
+// drawingPrinter prints pictures as a drawing, and no other answers.
 type drawingPrinter struct {
 	w      io.Writer
 	format Format
@@ -60,15 +60,15 @@ func (d drawingPrinter) Picture(pic *picture.Picture, v View) error {
 	return drawings[d.format].draw(d.w, pic, d.o)
 }
 
-// Tasks implements Printer: there are none in a drawing.
+// Tasks implements Printer; a drawing contains none.
 func (d drawingPrinter) Tasks(*picture.Picture, iter.Seq[picture.Task], func() error) error {
 	return d.only()
 }
 
-// Breakpoints implements Printer: there are none in a drawing.
+// Breakpoints implements Printer; a drawing contains none.
 func (d drawingPrinter) Breakpoints(*picture.Breakpoints) error { return d.only() }
 
-// Processes implements Printer: there are none in a drawing.
+// Processes implements Printer; a drawing contains none.
 func (d drawingPrinter) Processes(*picture.Processes) error { return d.only() }
 
 // Look implements Printer: a drawing is of one moment.
@@ -76,14 +76,14 @@ func (d drawingPrinter) Look(*watch.Look) error { return d.only() }
 
 func (d drawingPrinter) only() error { return Check(d.format, none) }
 
-// starts are how files in the formats that name their maker begin.
+// starts are the beginnings of files in the formats that name their producer.
 var starts = []string{
 	"{\n  \"schema\": \"" + picture.SchemaName, "// ompd-inspect:", web.Start,
 	`{"$schema":"` + export.SpeedscopeSchema + `","exporter":"ompd-inspect"`,
 }
 
-// Ours reports whether a file begins as one that was printed before. Text and folded stacks
-// do not say who made them.
+// Ours reports whether a file starts like one that this package printed. Text and folded stacks do not name their
+// producer.
 func Ours(f io.ReaderAt) bool {
 	head := make([]byte, 512)
 	n, _ := f.ReadAt(head, 0)

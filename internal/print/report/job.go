@@ -9,7 +9,7 @@ import (
 // Job implements Printer.
 func (j jsonPrinter) Job(r *job.Report, _ string) error { return WriteJSON(j.w, r) }
 
-// Progress implements Printer: the report has it.
+// Progress implements Printer; the report contains it.
 func (j jsonPrinter) Progress(r *job.Report, _ string) error { return WriteJSON(j.w, r) }
 
 // Job implements Printer: a page.
@@ -32,5 +32,5 @@ func (d drawingPrinter) Job(r *job.Report, next string) error {
 	return web.WriteJob(d.w, r, next)
 }
 
-// Progress implements Printer: the page of the job has it.
+// Progress implements Printer; the page of the job contains it.
 func (d drawingPrinter) Progress(r *job.Report, next string) error { return d.Job(r, next) }

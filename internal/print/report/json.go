@@ -86,7 +86,7 @@ type field struct {
 	value any
 }
 
-// write prints the field behind a separator.
+// write prints the field after a separator.
 func (f field) write(w io.Writer, sep string) error {
 	b, err := json.MarshalIndent(f.value, "  ", "  ")
 	if err != nil {

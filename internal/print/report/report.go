@@ -1,5 +1,5 @@
-// Package report prints answers in the format that the user chose. The choice is made
-// once, by New; whoever has an answer calls the Printer and knows no format.
+// Package report prints answers in the format that the user chose. New makes the choice once; the caller of a Printer
+// does not depend on the format.
 package report
 
 import (
@@ -13,8 +13,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// View is which part of a picture people want to see. Formats for programs print
-// whatever the picture has.
+// View is the part of a picture that text shows. Formats for programs print the whole picture.
 type View int
 
 // Views of a picture.
@@ -32,30 +31,28 @@ const (
 	none // no part of a picture
 )
 
-// Printer prints answers. For whoever adds a format: a picture has only the parts that
-// were asked for, and each part that could not be read has its error beside it, which
-// must not be left out.
+// Printer prints answers. A picture contains only the requested parts, and each part that could not be read has its
+// error beside it, which a format must not leave out.
 type Printer interface {
-	// Picture prints a picture, for people the part that v names.
+	// Picture prints a picture; text prints the part v.
 	Picture(pic *picture.Picture, v View) error
-	// Tasks prints a picture's tasks one by one as they come, as there may be a
-	// million. When they have come, it calls complete, which adds what is known
-	// only then (warnings) to pic.
+	// Tasks prints a picture's tasks one by one as they arrive, as there may be a million. After the last one it calls
+	// complete, which adds the warnings to pic.
 	Tasks(pic *picture.Picture, tasks iter.Seq[picture.Task], complete func() error) error
 	Breakpoints(b *picture.Breakpoints) error
 	Processes(list *picture.Processes) error
 	// Look prints one of several looks at a process. The last has the result.
 	Look(l *watch.Look) error
-	// Job prints a job of many ranks. The next command begins with next, for people.
+	// Job prints a job of many ranks. Text ends with the next command, which starts with next.
 	Job(r *job.Report, next string) error
-	// Progress prints which ranks of a job made progress.
+	// Progress prints the ranks of a job that made progress.
 	Progress(r *job.Report, next string) error
 }
 
 // Format is a form of output.
 type Format string
 
-// Formats that New knows.
+// Formats of New.
 const (
 	Text       Format = "text"
 	JSON       Format = "json"
@@ -65,21 +62,21 @@ const (
 	Speedscope Format = "speedscope" // the same, for speedscope
 )
 
-// Formats are the formats that New knows.
+// Formats are the formats of New.
 func Formats() []Format { return []Format{Text, JSON, HTML, Dot, Folded, Speedscope} }
 
-// Options are how output for people is laid out. Formats for programs ignore them.
+// Options are the options of text and pages. Formats for programs ignore them.
 type Options struct {
 	Color   bool
 	Width   int  // columns; 0 for any
 	All     bool // fold nothing: one line for each thread, task and frame
 	Native  bool // native stacks, too
 	Numbers bool // regions have numbers, and threads are named by them
-	Sites   bool // of breakpoints, also where the runtime decides to come to them
+	Sites   bool // print also the sites of breakpoints
 
 	// Source opens a source file, for pages that show its lines; nil if none do.
 	Source func(name string) (io.ReadCloser, error)
-	// Refresh is after how many seconds a page asks for a new look; 0 for never.
+	// Refresh is the time in seconds after which a page refreshes; 0 for never.
 	Refresh int
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// textPrinter prints for people.
+// textPrinter prints text.
 type textPrinter struct {
 	*text.Printer
 	o Options

@@ -19,14 +19,14 @@ type Contended struct {
 	Unknown string
 }
 
-// Holder is a thread that holds what others wait for.
+// Holder is a thread that holds an object that others wait for.
 type Holder struct {
 	LWP       int
 	Certainty picture.Certainty
 	At        *picture.Frame // where it acquired it; nil if that is not known
 }
 
-// Contention lists what threads wait for that one of them holds, or several readers, the most waiters first.
+// Contention lists the objects of waits that one thread holds, or several readers, those with most waiters first.
 func Contention(pic *picture.Picture) []Contended {
 	if pic.Facts == nil {
 		return nil
@@ -74,7 +74,7 @@ func contends(w *picture.Wait, l *picture.Lock) bool {
 	return w.Kind.Exclusive() || w.Kind == picture.WaitFlag && w.Call != "" && l != nil
 }
 
-// exclusive is what w waits for, a nestable lock and one that is polled by what they are.
+// exclusive returns the object that w waits for, with its true kind for a nestable or a polled lock.
 func exclusive(w *picture.Wait, l *picture.Lock) picture.WaitTarget {
 	t := target(w)
 	switch {
@@ -122,7 +122,7 @@ func (c *Contended) addHolders(pic *picture.Picture, l *picture.Lock) {
 	}
 }
 
-// Holdings lists by LWP what each thread holds and others wait for.
+// Holdings lists by LWP the objects that each thread holds and others wait for.
 func Holdings(list []Contended) map[int][]picture.WaitTarget {
 	out := map[int][]picture.WaitTarget{}
 	for _, c := range list {

@@ -1,5 +1,5 @@
-// Package waitgraph says who waits for whom in a picture, as nodes and edges: threads, what
-// they wait for, and who must make progress first.
+// Package waitgraph builds the wait-for graph of a picture for drawings: threads, the objects that they wait for, and
+// edges to the threads that must make progress first.
 package waitgraph
 
 import (
@@ -8,21 +8,21 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Kind is what a node is.
+// Kind is the kind of a node.
 type Kind string
 
 // Kinds of nodes.
 const (
 	Thread  Kind = "thread"
-	Lock    Kind = "lock" // or another thing that one thread has at a time
+	Lock    Kind = "lock" // or another object that one thread holds at a time
 	Barrier Kind = "barrier"
-	Other   Kind = "other" // what a verdict names and no fact: tasks, an iteration
+	Other   Kind = "other" // an object that a verdict names and no fact: tasks, an iteration
 )
 
-// Relation is what an edge means.
+// Relation is the meaning of an edge.
 type Relation string
 
-// Relations, from what waits to what must make progress first.
+// Relations, from the waiting node to the node that must make progress first.
 const (
 	WaitsFor Relation = "waits for"
 	HeldBy   Relation = "held by"
@@ -31,7 +31,7 @@ const (
 	Releases Relation = "may be released by" // a lock, a thread that has not acquired it
 )
 
-// Graph says who waits for whom.
+// Graph is the wait-for graph of a picture.
 type Graph struct {
 	Nodes []Node // each once, in the order in which the facts name them
 	Edges []Edge
@@ -40,22 +40,22 @@ type Graph struct {
 	Cycles [][]int
 }
 
-// Node is a thread, or what threads wait for.
+// Node is a thread, or an object that threads wait for.
 type Node struct {
 	ID   string // unique in the graph
 	Kind Kind
 	LWP  int // of a thread
-	// Target is what is waited for; of a thread it is empty.
+	// Target is the object of waits; empty for a thread.
 	Target picture.WaitTarget
 	// Cyclic is set if the node is on one of the cycles.
 	Cyclic bool
 }
 
-// Edge is from what waits to what must make progress first.
+// Edge leads from a waiting node to the node that must make progress first.
 type Edge struct {
 	From, To  string // IDs of nodes
 	Relation  Relation
-	Certainty picture.Certainty // missing if the wait itself says so
+	Certainty picture.Certainty // missing if the wait itself shows it
 	Evidence  string
 	At        *picture.Frame // where the holder acquired it
 	Cyclic    bool           // the edge is part of one of the cycles
@@ -86,7 +86,7 @@ type builder struct {
 	out      Graph
 }
 
-// facts adds what threads wait for, and who has it.
+// facts adds the objects that threads wait for, and their holders.
 func (b *builder) facts(f *picture.Facts) {
 	for i := range f.Waits {
 		w := &f.Waits[i]
@@ -145,7 +145,7 @@ func (b *builder) waits(from, to string) bool {
 	return ok
 }
 
-// holders adds who holds a lock: the owner that it names, and those whose code shows it.
+// holders adds the holders of a lock: the owner that it names, and the threads that hold it by their code.
 func (b *builder) holders(l picture.Lock) {
 	for _, h := range l.Holders {
 		b.edge(Edge{
@@ -169,7 +169,7 @@ func (b *builder) holders(l picture.Lock) {
 	}
 }
 
-// cycle marks the nodes and edges of a cycle, and adds those that no fact has.
+// cycle marks the nodes and edges of a cycle, and adds those that follow from no fact.
 func (b *builder) cycle(steps []picture.CycleStep) {
 	var lwps []int
 	for _, s := range steps {
@@ -195,7 +195,7 @@ func (b *builder) cycle(steps []picture.CycleStep) {
 	}
 }
 
-// between is the node through which one leads to the other, "" if there is none.
+// between returns the node on the path from one node to another, "" if there is none.
 func (b *builder) between(from, to string) string {
 	for _, e := range b.out.Edges {
 		if e.From != from || b.out.Nodes[b.at[e.To]].Kind == Thread {
@@ -208,7 +208,7 @@ func (b *builder) between(from, to string) string {
 	return ""
 }
 
-// mark says of an edge that it is part of a cycle.
+// mark marks an edge as part of a cycle.
 func (b *builder) mark(from, to string) {
 	b.out.Edges[b.edges[[2]string{from, to}]].Cyclic = true
 }
@@ -242,7 +242,7 @@ func (b *builder) thread(lwp int) string {
 
 func lockID(id picture.ID) string { return "lock:" + string(id) }
 
-// target is what a wait is for.
+// target returns the object of a wait.
 func target(w *picture.Wait) picture.WaitTarget {
 	return picture.WaitTarget{Kind: w.Kind, Name: w.Name, Address: w.Address}
 }

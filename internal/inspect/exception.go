@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/code/accesspath"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/emulate"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/cxxabi"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
@@ -132,7 +132,7 @@ func (x *exceptions) plausible(e cxxabi.Exception, sp uint64, st *stacks.Stack) 
 // caught is the exception that the C++ library keeps as the last one that the thread has
 // caught: it counts a termination as that.
 func (x *exceptions) caught(n *native) (cxxabi.Exception, bool) {
-	in, err := accesspath.NewInterpreter(x.target.Arch(), x.target)
+	in, err := emulate.NewCaller(x.target.Arch(), x.target)
 	if err != nil || x.code.Symbols == nil {
 		return cxxabi.Exception{}, false
 	}
@@ -186,7 +186,7 @@ func (x *exceptions) describe(n *native, e cxxabi.Exception, out *picture.Except
 
 // what is what the function what() of the object returns.
 func (x *exceptions) what(n *native, object uint64) string {
-	in, err := accesspath.NewInterpreter(x.target.Arch(), x.target)
+	in, err := emulate.NewCaller(x.target.Arch(), x.target)
 	if err != nil {
 		return ""
 	}

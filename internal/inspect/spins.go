@@ -144,7 +144,7 @@ func (s *spins) config(regs *callbacks.Registers, st *stacks.Stack) *spin.Config
 	low, high := regs.SP()-belowSP, st.Frames[len(st.Frames)-1].CFA
 	tp := regs.ThreadPointer
 	return &spin.Config{
-		Reader: s.reader, Mem: s.target, Name: s.name, Passes: rtl.LetsTimePass, Pure: rtl.ChangesNothing,
+		Code: s.reader.Decoder, Mem: s.target, Name: s.name, Passes: rtl.LetsTimePass, Pure: rtl.ChangesNothing,
 		Reads: rtl.ReadsFor, Constant: s.constant,
 		Own: func(addr uint64) bool {
 			return addr >= low && addr < high || tp != 0 && addr >= tp-ownBelow && addr < tp+ownAbove

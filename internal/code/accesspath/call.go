@@ -1,7 +1,6 @@
 package accesspath
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
@@ -27,8 +26,6 @@ func (x *explorer) call(s *symbolic.State, t symbolic.Target, tls bool, next uin
 		s.Frames = append(s.Frames, symbolic.Frame{PC: next, SP: sp.Val})
 		s.PC = t.Entry
 		return symbolic.EndReturn, false
-	case s.Live != nil:
-		s.Live.Fail(fmt.Errorf("a call of %v %w", t, symbolic.ErrOpaque))
 	default:
 		x.opaque(s, t)
 		if x.begins(next) {

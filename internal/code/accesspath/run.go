@@ -1,7 +1,6 @@
 package accesspath
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
@@ -62,9 +61,6 @@ func (x *explorer) follow(s *symbolic.State) symbolic.End {
 		}
 		if end, done := x.execute(s, in); done {
 			return end
-		}
-		if s.Live != nil && s.Live.Err != nil {
-			return symbolic.EndUnknown
 		}
 	}
 }
@@ -188,10 +184,6 @@ func (x *explorer) enter(pc uint64, taken bool) bool {
 func (x *explorer) split(s *symbolic.State, c symbolic.Cond) (yes, no bool) {
 	if v, ok := c.Decided(); ok {
 		return v, !v
-	}
-	if s.Live != nil {
-		s.Live.Fail(fmt.Errorf("a branch %w", symbolic.ErrOpaque))
-		return false, false
 	}
 	if slices.ContainsFunc(s.Path.Conds, c.Equal) {
 		return true, false

@@ -72,7 +72,7 @@ func objectAt(f *Function, s *symbolic.State, o object) extent {
 // inFrame is a register by its DWARF number that points into the frame.
 func inFrame(f *Function, s *symbolic.State, number int) (uint64, bool) {
 	for r := range lift.Register(f.x.ABI.General) {
-		if f.dwarf(r) == number {
+		if f.x.ABI.DWARFNumber(r) == number {
 			v := s.Content(r)
 			return anywhere + v.Val, v.Kind == symbolic.KindStack
 		}

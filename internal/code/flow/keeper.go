@@ -190,7 +190,7 @@ func (k *keeper) content(p valueName, at Point) (uint64, bool) {
 		if !at.Exact && f.x.ABI.Keep>>p.reg&1 == 0 {
 			return 0, false
 		}
-		return at.Registers.Get(f.dwarf(p.reg))
+		return at.Registers.Get(f.x.ABI.DWARFNumber(p.reg))
 	}
 	if at.CFA == 0 {
 		return 0, false

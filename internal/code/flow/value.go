@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
@@ -157,7 +156,7 @@ func (q *evaluation) unchanged(e *symbolic.Expr) bool {
 func (q *evaluation) fromFrame(e *symbolic.Expr) (uint64, bool) {
 	for r := range q.f.x.ABI.General {
 		if s := q.state.Regs[r]; s.Covers(e, 8) && (q.at.Exact || q.f.x.ABI.Keep>>r&1 != 0) {
-			if v, ok := q.at.Registers.Get(q.f.dwarf(r)); ok {
+			if v, ok := q.at.Registers.Get(q.f.x.ABI.DWARFNumber(r)); ok {
 				return e.Narrow(v), true
 			}
 		}
@@ -169,17 +168,6 @@ func (q *evaluation) fromFrame(e *symbolic.Expr) (uint64, bool) {
 		}
 	}
 	return 0, false
-}
-
-// x86ToDWARF are the DWARF numbers of x86-64's first eight registers.
-var x86ToDWARF = [...]int{0, 2, 1, 3, 7, 6, 4, 5}
-
-// dwarf is the DWARF number of r.
-func (g *graph) dwarf(r lift.Register) int {
-	if g.x.Arch == callbacks.ArchX86_64 && int(r) < len(x86ToDWARF) {
-		return x86ToDWARF[r]
-	}
-	return int(r)
 }
 
 // findPassage finds the instructions between the question's two places.

@@ -13,6 +13,7 @@ var a64Convention = &Convention{
 	SP:        a64SP,
 	Keep:      0x7ff<<19 | 1<<a64SP, // x19 to x29, sp
 	General:   32,
+	Link:      a64Link,
 	MaxLength: 4,
 }
 

@@ -66,5 +66,31 @@ func (o CondOp) Holds(a, b uint64) bool {
 	return false
 }
 
+// HoldsGiven reports whether a condition holds on given flags (FlagsGiven), and whether that is known. The carry is
+// that of aarch64: it is set if a subtraction did not borrow.
+func (c Condition) HoldsGiven(flags uint64) (holds, known bool) {
+	negative, zero, carry, overflow := flags&8 != 0, flags&4 != 0, flags&2 != 0, flags&1 != 0
+	less := negative != overflow
+	if c.Sign {
+		less = negative
+	}
+	if c.Bit { // the carry of x86-64 is set on a borrow
+		return carry != (c.Op == NE), c.Op == EQ || c.Op == NE
+	}
+	switch c.Op {
+	case EQ, NE:
+		return zero == (c.Op == EQ), true
+	case LT, GE:
+		return less == (c.Op == LT), true
+	case LE, GT:
+		return (less || zero) == (c.Op == LE), true
+	case ULT, UGE:
+		return carry == (c.Op == UGE), true
+	case ULE, UGT:
+		return (!carry || zero) == (c.Op == ULE), true
+	}
+	return false, false
+}
+
 // Signed reports whether the operands of o are compared as signed numbers.
 func (o CondOp) Signed() bool { return o >= LT && o <= GT }

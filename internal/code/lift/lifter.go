@@ -2,15 +2,16 @@ package lift
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// ErrUnsupported says that there is no reader of this instruction set.
+// ErrUnsupported is the error for an instruction set that this package does not decode.
 var ErrUnsupported = errors.New("no reader for the machine code of this architecture")
 
-// For is the reader of an instruction set, or nil.
-func For(a callbacks.Arch) Lifter {
+// lifterFor returns the lifter of an instruction set, or nil.
+func lifterFor(a callbacks.Arch) Lifter {
 	switch a {
 	case callbacks.ArchX86_64:
 		return x86{}
@@ -18,4 +19,34 @@ func For(a callbacks.Arch) Lifter {
 		return a64{}
 	}
 	return nil
+}
+
+// Decoder decodes the instructions of a target, each once.
+type Decoder struct {
+	Arch   callbacks.Arch
+	Code   Code
+	Lifter Lifter
+	insts  map[uint64]Instruction
+}
+
+// NewDecoder returns a decoder of the code in mem.
+func NewDecoder(arch callbacks.Arch, mem callbacks.Memory) (*Decoder, error) {
+	l := lifterFor(arch)
+	if l == nil {
+		return nil, fmt.Errorf("%v: %w", arch, ErrUnsupported)
+	}
+	return &Decoder{Arch: arch, Code: Code{Mem: mem}, Lifter: l, insts: map[uint64]Instruction{}}, nil
+}
+
+// Fetch decodes the instruction at pc. It is not ok if the code cannot be read, or is no instruction.
+func (d *Decoder) Fetch(pc uint64) (Instruction, bool) {
+	if in, ok := d.insts[pc]; ok {
+		return in, in.Length > 0
+	}
+	var in Instruction
+	if b, err := d.Code.At(pc, d.Lifter.Convention().MaxLength); err == nil {
+		in, _ = d.Lifter.Lift(b, pc)
+	}
+	d.insts[pc] = in
+	return in, in.Length > 0
 }

@@ -48,7 +48,7 @@ const (
 	FlagsLogic            // a, with carry and overflow clear
 	FlagsResult           // a, with carry and overflow unknown
 	FlagsBit              // carry is bit b of a
-	FlagsGiven            // a is negative, zero, carry, overflow as bits 3 to 0
+	FlagsGiven            // a is negative, zero, carry, overflow as bits 3 to 0; see HoldsGiven
 )
 
 // Operand is an input of a micro-operation: a register, a number or an address
@@ -97,20 +97,18 @@ func (u *Uop) Leaves() bool { return u.Code >= UopSelect && u.Code <= UopReturn 
 
 // Instruction is a decoded instruction.
 type Instruction struct {
-	Length   int
-	Uops     []Uop
-	TLSCall  bool // the call of a general-dynamic sequence, by its prescribed encoding
-	Locked   bool // it changes memory in one step: no other thread can write between its read and its write
-	Repeated bool // a string instruction with a repeat prefix: Uops has the effect of one round only
+	Length  int
+	Uops    []Uop
+	TLSCall bool // the call of a general-dynamic sequence, by its prescribed encoding
+	Locked  bool // it changes memory in one step: no other thread can write between its read and its write
+	Partial bool // it writes more memory than Uops shows: a string instruction, or one that saves much state
 }
 
-// Lifter turns machine code into micro-operations. It is the only part that
-// knows an instruction set.
+// Lifter turns the machine code of one instruction set into micro-operations.
 type Lifter interface {
-	// lift decodes the instruction at the start of code, which lies at pc.
-	// It never panics, whatever the bytes.
+	// Lift decodes the instruction at the start of code, whose address is pc. It never panics, whatever the bytes.
 	Lift(code []byte, pc uint64) (Instruction, bool)
-	// convention returns where calls find and leave things.
+	// Convention returns the calling convention.
 	Convention() *Convention
 }
 
@@ -121,6 +119,19 @@ type Convention struct {
 	SP        Register
 	Keep      uint64   // bit n: register n survives a call
 	General   Register // how many general registers there are
-	LinkBytes uint64   // what a call pushes
+	LinkBytes uint64   // size of the return address that a call pushes; 0 if Link gets it
+	Link      Register // that a call leaves the return address in
 	MaxLength int      // bytes of the longest instruction
+	DWARF     []int    // the DWARF numbers of the general registers; nil if they are the same
 }
+
+// DWARFNumber returns the DWARF number of a general register.
+func (c *Convention) DWARFNumber(r Register) int {
+	if c.DWARF != nil && int(r) < len(c.DWARF) {
+		return c.DWARF[r]
+	}
+	return int(r)
+}
+
+// Keeps reports whether a register survives a call.
+func (c *Convention) Keeps(r Register) bool { return c.Keep>>r&1 == 1 }

@@ -27,6 +27,7 @@ var x86Convention = &Convention{
 	General:   16,
 	LinkBytes: 8,
 	MaxLength: 15,
+	DWARF:     []int{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15},
 }
 
 // x86 reads x86-64 machine code.
@@ -38,6 +39,9 @@ func (x86) Lift(code []byte, pc uint64) (Instruction, bool) {
 	if len(code) >= 4 && string(code[:4]) == "\xf3\x0f\x1e\xfa" { // endbr64, which the decoder does not know
 		return Instruction{Length: 4}, true
 	}
+	if len(code) >= 3 && code[0] == 0xc5 && code[1]&0xfb == 0xf8 && code[2] == 0x77 { // vzeroupper, vzeroall
+		return Instruction{Length: 3}, true // the decoder takes it for one of four bytes
+	}
 	inst, err := x86asm.Decode(code, 64)
 	if err != nil || inst.Len <= 0 || inst.Len > len(code) {
 		return Instruction{}, false
@@ -46,7 +50,7 @@ func (x86) Lift(code []byte, pc uint64) (Instruction, bool) {
 	l.lift()
 	return Instruction{
 		Length: inst.Len, Uops: l.uops, TLSCall: inst.Op == x86asm.CALL && isTLSCall(code),
-		Locked: isLocked(&inst), Repeated: isRepeated(&inst),
+		Locked: isLocked(&inst), Partial: l.partial,
 	}, true
 }
 
@@ -54,17 +58,6 @@ func (x86) Lift(code []byte, pc uint64) (Instruction, bool) {
 // CMPXCHG counts without it too, as code for one processor has it.
 func isLocked(in *x86asm.Inst) bool {
 	return in.Op == x86asm.XCHG || in.Op == x86asm.CMPXCHG || hasPrefix(in, x86asm.PrefixLOCK)
-}
-
-// isRepeated reports whether the instruction is a string instruction that repeats.
-func isRepeated(in *x86asm.Inst) bool {
-	switch in.Op {
-	case x86asm.MOVSB, x86asm.MOVSW, x86asm.MOVSD, x86asm.MOVSQ, x86asm.STOSB, x86asm.STOSW, x86asm.STOSD, x86asm.STOSQ,
-		x86asm.CMPSB, x86asm.CMPSW, x86asm.CMPSD, x86asm.CMPSQ, x86asm.SCASB, x86asm.SCASW, x86asm.SCASD, x86asm.SCASQ,
-		x86asm.LODSB, x86asm.LODSW, x86asm.LODSD, x86asm.LODSQ:
-		return hasPrefix(in, x86asm.PrefixREP) || hasPrefix(in, x86asm.PrefixREPN)
-	}
-	return false
 }
 
 func hasPrefix(in *x86asm.Inst, prefix x86asm.Prefix) bool {
@@ -83,6 +76,8 @@ type x86lift struct {
 	inst x86asm.Inst
 	next uint64 // address of the following instruction
 	uops []Uop
+
+	partial bool // see Instruction
 }
 
 func (l *x86lift) emit(u Uop) { l.uops = append(l.uops, u) }

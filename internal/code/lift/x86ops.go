@@ -57,6 +57,9 @@ func (l *x86lift) lift() {
 func (l *x86lift) conditional(cc Condition) {
 	switch target := l.inst.Args[0].(type) {
 	case x86asm.Rel:
+		if l.inst.Op == x86asm.LOOP || l.inst.Op == x86asm.LOOPE || l.inst.Op == x86asm.LOOPNE { // they count
+			l.emit(Uop{Code: UopForget, Dst: rcx})
+		}
 		l.emit(Uop{Code: UopBranch, CC: cc, A: absolute(l.next + uint64(int64(target)))})
 		return
 	}
@@ -121,6 +124,13 @@ func (l *x86lift) move() bool {
 	case x86asm.POP:
 		l.pop(Temp0)
 		l.write(0, reg(Temp0))
+	case x86asm.PUSHFQ:
+		l.emit(Uop{Code: UopForget, Dst: Temp0})
+		l.binary(OpSub, rsp, reg(rsp), number(8), 8)
+		l.emit(Uop{Code: UopPush, A: reg(rsp), B: reg(Temp0), Size: 8})
+	case x86asm.POPFQ:
+		l.pop(Temp0)
+		l.flags(FlagsUnknown, number(0), number(0), 8)
 	case x86asm.SHLX:
 		l.shift(OpShl)
 	case x86asm.SHRX:
@@ -340,6 +350,7 @@ func (l *x86lift) other() {
 		case x86asm.Mem:
 			l.read(i, Temp0)
 			if i == 0 {
+				l.partial = l.inst.MemBytes == 0 || l.inst.MemBytes > 64 || l.isString()
 				l.emit(Uop{Code: UopForget, Dst: Temp0})
 				l.write(0, reg(Temp0))
 			}
@@ -361,6 +372,16 @@ func (l *x86lift) other() {
 		}
 	}
 	l.flags(FlagsUnknown, number(0), number(0), 8)
+}
+
+// isString reports whether the instruction writes memory again and again if it has a repeat prefix.
+func (l *x86lift) isString() bool {
+	switch l.inst.Op {
+	case x86asm.MOVSB, x86asm.MOVSW, x86asm.MOVSD, x86asm.MOVSQ, x86asm.STOSB, x86asm.STOSW, x86asm.STOSD, x86asm.STOSQ,
+		x86asm.INSB, x86asm.INSW, x86asm.INSD:
+		return true
+	}
+	return false
 }
 
 // harmless tells of instructions that change no register.

@@ -2,12 +2,13 @@ package spin
 
 import (
 	"errors"
+	"maps"
 	"math/bits"
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/emulate"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
-	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
 // Bounds of one thread. A loop that waits has some ten instructions; one that waits longer
@@ -27,8 +28,8 @@ const (
 
 // Config says where the code and the memory come from.
 type Config struct {
-	Reader *symbolic.Reader
-	Mem    callbacks.Memory
+	Code *lift.Decoder
+	Mem  callbacks.Memory
 	// Own reports whether an address is on the thread's own stack, or in its thread-local data.
 	Own func(addr uint64) bool
 	// Constant reports whether no thread may write an address. It may be nil.
@@ -85,12 +86,11 @@ func Find(cfg *Config, regs *callbacks.Registers) *Loop {
 	if regs.Arch != callbacks.ArchX86_64 {
 		return nil
 	}
-	start := newMachine(regs)
-	if !cfg.Waits && !comesBack(cfg, start) {
+	if !cfg.Waits && !comesBack(cfg, regs) {
 		return nil
 	}
 	first := newExplorer(cfg, false)
-	if first.explore(start) != nil || first.loop == nil {
+	if first.explore(first.newMachine(regs)) != nil || first.loop == nil {
 		return nil
 	}
 	// Once more from within the loop: what was read before does not count.
@@ -101,7 +101,7 @@ func Find(cfg *Config, regs *callbacks.Registers) *Loop {
 	if !ok || e.deciding == 0 && e.readsShared() {
 		return nil
 	}
-	return &Loop{PC: e.loop.pc, Words: e.waitsFor(), Written: e.written, Calls: e.calls, own: e.own}
+	return &Loop{PC: e.loop.PC, Words: e.waitsFor(), Written: e.written, Calls: e.calls, own: e.own}
 }
 
 // readsShared reports whether a word was read that another thread may change. Without a branch on it, the loop may
@@ -113,9 +113,9 @@ func (e *explorer) readsShared() bool {
 }
 
 // comesBack reports whether the code may come back at all, whatever is in memory.
-func comesBack(cfg *Config, from *machine) bool {
+func comesBack(cfg *Config, regs *callbacks.Registers) bool {
 	dry := newExplorer(cfg, true)
-	dry.explore(from)
+	dry.explore(dry.newMachine(regs))
 	return dry.loop != nil
 }
 
@@ -123,10 +123,10 @@ func comesBack(cfg *Config, from *machine) bool {
 // branches: what one round reads may decide a branch of the next.
 func again(cfg *Config, from *machine) (*explorer, bool) {
 	e := newExplorer(cfg, false)
-	from.disown()
+	from.moveTo(e)
 	for round := range maxLater {
 		before := e.deciding
-		e.seen = map[uint64]*point{from.pc: {state: from.clone()}}
+		e.seen = map[uint64]*point{from.PC: {state: from.clone()}}
 		e.loop = nil
 		if err := e.explore(from); err != nil || e.loop == nil {
 			return e, false
@@ -141,9 +141,10 @@ func again(cfg *Config, from *machine) (*explorer, bool) {
 // ReadsAgain reports whether a thread is about to read a word, with the memory as it is, before the
 // function that it is in returns.
 func ReadsAgain(cfg *Config, regs *callbacks.Registers, word uint64) bool {
-	e, m := newExplorer(cfg, false), newMachine(regs)
+	e := newExplorer(cfg, false)
+	m := e.newMachine(regs)
 	for range maxAgain {
-		err := e.step(m)
+		err := m.Step(cfg.Code, m)
 		if _, read := m.reads[word]; read {
 			return true
 		}
@@ -161,7 +162,7 @@ type explorer struct {
 	words    []Word
 	index    map[uint64]int    // among the words
 	reads    map[uint64]uint64 // dry: the address that an instruction reads or writes
-	deciding set               // the words that decided a branch
+	deciding emulate.Origins   // the words that decided a branch
 	seen     map[uint64]*point
 	queue    []*machine
 	left     int             // instructions
@@ -171,9 +172,6 @@ type explorer struct {
 	own      map[uint64]bool // bytes of the thread's own memory that were written
 	calls    bool            // it called a function
 }
-
-// set is a set of words.
-type set uint64
 
 // point is a place that a loop comes back to.
 type point struct {
@@ -213,12 +211,12 @@ func (e *explorer) follow(m *machine) error {
 		if n++; e.dry && n > maxTurn {
 			return e.fork(m)
 		}
-		from := m.pc
+		from := m.PC
 		m.jumped = false
-		if err := e.step(m); err != nil {
+		if err := m.Step(e.cfg.Code, m); err != nil {
 			return err
 		}
-		if m.jumped && m.pc <= from && e.back(m) {
+		if m.jumped && m.PC <= from && e.back(m) {
 			return nil
 		}
 	}
@@ -228,13 +226,13 @@ func (e *explorer) follow(m *machine) error {
 // back notes that m came back to where its code was, and reports whether all that follows
 // is known.
 func (e *explorer) back(m *machine) bool {
-	m.tidy(e.cfg.Own)
+	m.tidy()
 	if e.outer == nil || m.depth < e.outer.depth {
 		e.outer = m.clone()
 	}
-	p := e.seen[m.pc]
+	p := e.seen[m.PC]
 	if p == nil {
-		e.seen[m.pc] = &point{state: m.clone()}
+		e.seen[m.PC] = &point{state: m.clone()}
 		return false
 	}
 	if e.covers(p.state, m) {
@@ -274,44 +272,89 @@ func (e *explorer) waitsFor() []Word {
 	return out
 }
 
-// covers reports whether a is b, but for what is not known of a.
+// covers reports whether b is one of the states that a may be, as far as both are known.
 func (e *explorer) covers(a, b *machine) bool {
-	for r := range lift.Register(16) {
-		if x, y := a.regs[r], b.regs[r]; x.known && (!y.known || x.v != y.v) {
+	for r := range a.ABI.General {
+		if !a.Regs[r].Covers(b.Regs[r]) {
 			return false
 		}
 	}
 	same := func(at uint64) bool {
 		x, y := e.byteOf(a, at), e.byteOf(b, at)
-		return !x.known || y.known && x.b == y.b
+		return x.Known&^y.Known == 0 && (x.V^y.V)&x.Known == 0
 	}
-	return allKeys(a.cells, same) && allKeys(b.cells, same)
+	return allKeys(a.Written, same) && allKeys(b.Written, same)
 }
 
-// widen takes what is not the same in m as in another state for unknown.
+// widen makes unknown in m what is different in another state.
 func (e *explorer) widen(m, other *machine) {
-	for r := range lift.Register(16) {
-		if x, y := m.regs[r], other.regs[r]; x.known && (!y.known || x.v != y.v) {
-			m.regs[r].known = false
+	for r := range m.ABI.General {
+		if x := m.Regs[r]; !x.Covers(other.Regs[r]) {
+			m.Regs[r] = emulate.Value{From: x.From}
 		}
 	}
 	merge := func(at uint64) bool {
 		x, y := e.byteOf(m, at), e.byteOf(other, at)
-		if !x.known || !y.known || x.b != y.b {
-			m.cells[at] = cell{from: x.from | y.from}
+		if x.Known&y.Known != 0xff || x.V != y.V {
+			m.Written[at] = emulate.Byte{From: x.From | y.From}
 		}
 		return true
 	}
-	other.cells = cloneCells(other.cells)
-	allKeys(other.cells, merge)
-	allKeys(cloneCells(m.cells), merge)
+	other.Written = maps.Clone(other.Written)
+	allKeys(other.Written, merge)
+	allKeys(maps.Clone(m.Written), merge)
 }
 
-func allKeys(cells map[uint64]cell, ok func(uint64) bool) bool {
-	for at := range cells {
+func allKeys(bytes map[uint64]emulate.Byte, ok func(uint64) bool) bool {
+	for at := range bytes {
 		if !ok(at) {
 			return false
 		}
 	}
 	return true
+}
+
+// byteOf returns a byte of the thread's own memory as a machine left it.
+func (e *explorer) byteOf(m *machine, at uint64) emulate.Byte {
+	if b, ok := m.Written[at]; ok {
+		return b
+	}
+	var b [1]byte
+	if e.cfg.Mem.ReadMemory(callbacks.At(at), b[:]) != nil {
+		return emulate.Byte{}
+	}
+	return emulate.Byte{V: b[0], Known: 0xff}
+}
+
+// constant returns the content of memory that no thread writes, as the table of a switch.
+func (e *explorer) constant(at uint64, size uint8) (emulate.Value, error) {
+	var b [8]byte
+	if e.cfg.Mem.ReadMemory(callbacks.At(at), b[:size]) != nil {
+		return emulate.Value{}, errLeaves
+	}
+	return emulate.Number(callbacks.Word(b[:size])), nil
+}
+
+// word returns the index of a word that is read.
+func (e *explorer) word(at uint64, size uint8, own bool) (int, error) {
+	n, ok := e.index[at]
+	if ok {
+		return n, nil
+	}
+	n = len(e.words)
+	if n == maxWords {
+		return 0, errLeaves
+	}
+	e.index[at] = n
+	e.words = append(e.words, Word{Address: at, Size: size, Own: own})
+	return n, nil
+}
+
+// sameAddress returns an error if an instruction has another address than before.
+func (e *explorer) sameAddress(at, pc uint64) error {
+	if before, ok := e.reads[pc]; ok && before != at {
+		return errLeaves
+	}
+	e.reads[pc] = at
+	return nil
 }

@@ -52,10 +52,7 @@ func (s *State) address(u *lift.Uop) *Expr {
 	if u.B.IsReg() {
 		e = Add(e, binary(lift.OpMul, s.Content(u.B.Reg), Constant(uint64(u.Scale))))
 	}
-	switch {
-	case u.TLS && s.Live != nil:
-		e = Add(Constant(s.Live.ThreadPointer), e)
-	case u.TLS:
+	if u.TLS {
 		e = Add(Leaf(KindTLSBase, 0), e)
 	}
 	return e

@@ -1,35 +1,30 @@
 package symbolic
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
 
-// Reader decodes the code of a target, each instruction once, and names what it calls.
+// Reader decodes the code of a target and names the functions that it calls.
 type Reader struct {
-	Arch    callbacks.Arch
+	*lift.Decoder
 	Mem     callbacks.Memory
-	resolve func(addr uint64) (Target, bool)
-	Lifter  lift.Lifter
 	ABI     *abi
-	Code    lift.Code
-	insts   map[uint64]lift.Instruction
+	resolve func(addr uint64) (Target, bool)
 	stubs   map[uint64]string
 }
 
 // NewReader reads code in mem. resolve names the function that begins at an address, or that
 // the pointer there leads to; it may be nil.
 func NewReader(arch callbacks.Arch, mem callbacks.Memory, resolve func(addr uint64) (Target, bool)) (*Reader, error) {
-	l := lift.For(arch)
-	if l == nil {
-		return nil, fmt.Errorf("%v: %w", arch, lift.ErrUnsupported)
+	d, err := lift.NewDecoder(arch, mem)
+	if err != nil {
+		return nil, err
 	}
 	return &Reader{
-		Arch: arch, Mem: mem, resolve: resolve, Lifter: l, ABI: newABI(l.Convention()), Code: lift.Code{Mem: mem},
-		insts: map[uint64]lift.Instruction{}, stubs: map[uint64]string{},
+		Decoder: d, Mem: mem, ABI: newABI(d.Lifter.Convention()), resolve: resolve, stubs: map[uint64]string{},
 	}, nil
 }
 
@@ -124,17 +119,4 @@ func (x *Reader) readStub(entry uint64) string {
 		s.PC += uint64(in.Length)
 	}
 	return ""
-}
-
-// Fetch decodes the instruction at pc.
-func (x *Reader) Fetch(pc uint64) (lift.Instruction, bool) {
-	if in, ok := x.insts[pc]; ok {
-		return in, in.Length > 0
-	}
-	var in lift.Instruction
-	if b, err := x.Code.At(pc, x.ABI.MaxLength); err == nil {
-		in, _ = x.Lifter.Lift(b, pc)
-	}
-	x.insts[pc] = in
-	return in, in.Length > 0
 }

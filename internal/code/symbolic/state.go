@@ -1,7 +1,6 @@
 package symbolic
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
@@ -38,7 +37,6 @@ type State struct {
 	Frames []Frame
 	visits []visit
 	Path   Path
-	Live   *Live // the thread to run on; nil to run on symbols
 }
 
 // visit counts how often a path went back to an address.
@@ -78,7 +76,7 @@ func (s *State) Value(o lift.Operand) *Expr {
 	switch {
 	case o.IsReg():
 		return s.Content(o.Reg)
-	case o.Absolute && s.Live == nil:
+	case o.Absolute:
 		return Global(o.Val)
 	}
 	return Constant(o.Val)
@@ -101,9 +99,6 @@ func (s *State) Again(pc uint64, n int) bool {
 func (s *State) load(addr *Expr, size uint8) *Expr {
 	if addr.Kind == KindStack {
 		return s.LoadStack(addr.Val, size)
-	}
-	if s.Live != nil {
-		return s.Live.load(addr, size)
 	}
 	for i := len(s.Path.Stores) - 1; i >= 0; i-- {
 		if st := s.Path.Stores[i]; st.Size >= size && st.Address.Equal(addr) {
@@ -139,10 +134,6 @@ func overlaps(a uint64, na uint8, b uint64, nb uint8) bool {
 // store writes memory. A cell of the stack is kept as state, any other store is
 // part of the path's result.
 func (s *State) store(addr, value *Expr, size uint8, saved bool) {
-	if addr.Kind != KindStack && s.Live != nil {
-		s.Live.Fail(fmt.Errorf("%w at %v", ErrWrites, addr))
-		return
-	}
 	if addr.Kind != KindStack {
 		s.Path.Stores = append(s.Path.Stores, Store{addr, size, value})
 		return
@@ -184,7 +175,14 @@ func (s *State) Cond(cc lift.Condition) Cond {
 	f := s.Flags
 	switch {
 	case f.kind == lift.FlagsGiven:
-		return given(f.a.Val, cc)
+		holds, known := cc.HoldsGiven(f.a.Val)
+		switch {
+		case !known:
+			return Cond{}
+		case holds:
+			return Cond{lift.EQ, Constant(0), Constant(0)}
+		}
+		return Cond{lift.EQ, Constant(0), Constant(1)}
 	case f.kind == lift.FlagsBit && cc.Bit:
 		return Cond{cc.Op, binary(lift.OpAnd, binary(lift.OpShr, f.a, f.b), Constant(1)), Constant(0)}
 	case f.kind == lift.FlagsUnknown || f.kind == lift.FlagsBit || cc.Bit &&
@@ -201,34 +199,6 @@ func (s *State) Cond(cc lift.Condition) Cond {
 		return Cond{}
 	}
 	return s.ordered(cc.Op, f.a, f.b, f.size)
-}
-
-// given is the condition cc on flags of known value: one that is decided.
-func given(flags uint64, cc lift.Condition) Cond {
-	n, z, c, v := flags&8 != 0, flags&4 != 0, flags&2 != 0, flags&1 != 0
-	op, holds := cc.Op, false
-	switch op {
-	case lift.CondUnknown:
-		return Cond{}
-	case lift.NE, lift.GE, lift.LE, lift.UGE, lift.ULE:
-		op = op.Negate()
-	}
-	switch op {
-	case lift.EQ:
-		holds = z
-	case lift.LT:
-		holds = n && (cc.Sign || !v) || !n && v && !cc.Sign
-	case lift.GT:
-		holds = !z && n == v
-	case lift.ULT:
-		holds = !c
-	case lift.UGT:
-		holds = c && !z
-	}
-	if holds == (op == cc.Op) {
-		return Cond{lift.EQ, Constant(0), Constant(0)}
-	}
-	return Cond{lift.EQ, Constant(0), Constant(1)}
 }
 
 // ordered compares the low size bytes of a and b.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/emulate"
 )
 
 // Runtime is where the Go runtime keeps what leads from a thread to its goroutines,
@@ -78,14 +78,14 @@ func (t *Table) Runtime(a callbacks.Arch, mem callbacks.Memory, bias uint64) (Ru
 		return Runtime{}, ErrNotTold
 	}
 	s := &stage{code: mem}
-	m := arch.Machine{Mem: s, Regs: callbacks.Registers{Arch: a, ThreadPointer: someTLS}}
+	m := emulate.Ending{Mem: s, Regs: callbacks.Registers{Arch: a, ThreadPointer: someTLS}}
 	m.Regs.SetPC(mcall.Low + bias)
 	m.Regs.SetSP(someStack + 8)
 	const rax, r14 = 0, 14
 	m.Regs.Set(rax, someFunc)
 	m.Regs.Set(r14, someG)
 	m.Regs.Set(callbacks.X86RBP, someFrame)
-	if !m.Until() {
+	if !m.RunToCall() {
 		return Runtime{}, ErrNotTold
 	}
 	r, err := learn(&m, s.asked)
@@ -98,7 +98,7 @@ func (t *Table) Runtime(a callbacks.Arch, mem callbacks.Memory, bias uint64) (Ru
 
 // learn reads off what mcall did: it kept the caller's PC, SP and frame pointer in g,
 // went from g to m and from there to g0, and made that the thread's present g.
-func learn(m *arch.Machine, asked []uint64) (Runtime, error) {
+func learn(m *emulate.Ending, asked []uint64) (Runtime, error) {
 	r := Runtime{}
 	found := 0
 	for _, s := range m.Stores {

@@ -14,7 +14,7 @@ import (
 	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/code/accesspath"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/emulate"
 )
 
 // Caller calls the functions that one module of a target exports. It may be used
@@ -24,7 +24,7 @@ type Caller struct {
 	module *callbacks.Module
 
 	mu      sync.Mutex
-	code    *accesspath.Interpreter
+	code    *emulate.Caller
 	entries map[string]entry
 }
 
@@ -37,7 +37,7 @@ type entry struct {
 // New makes a caller of the functions of mod. The error is for an architecture
 // whose code cannot be read.
 func New(t callbacks.Target, mod *callbacks.Module) (*Caller, error) {
-	code, err := accesspath.NewInterpreter(t.Arch(), t)
+	code, err := emulate.NewCaller(t.Arch(), t)
 	if err != nil {
 		return nil, fmt.Errorf("omp_get_ functions: %w", err)
 	}
@@ -50,7 +50,7 @@ func New(t callbacks.Target, mod *callbacks.Module) (*Caller, error) {
 //
 // A function that the module does not export is callbacks.ErrNoSymbol. One whose
 // code does something else than to read, which includes setting the thread up as
-// an OpenMP thread, is accesspath.ErrWrites or accesspath.ErrOpaque.
+// an OpenMP thread, is emulate.ErrWrites or emulate.ErrOpaque.
 func (c *Caller) Int(threadPointer uint64, function string, args ...int) (int, error) {
 	out, err := c.call(threadPointer, function, args, 0)
 	return int(int32(out.Result)), err
@@ -66,7 +66,7 @@ func (c *Caller) Ints(threadPointer uint64, function string, n int) ([]int, erro
 	return vs, err
 }
 
-func (c *Caller) call(threadPointer uint64, function string, args []int, words int) (accesspath.Outcome, error) {
+func (c *Caller) call(threadPointer uint64, function string, args []int, words int) (emulate.Outcome, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.entries[function]
@@ -81,7 +81,7 @@ func (c *Caller) call(threadPointer uint64, function string, args []int, words i
 	for _, a := range args {
 		numbers = append(numbers, uint64(uint32(int32(a))))
 	}
-	out, err := accesspath.Outcome{}, e.err
+	out, err := emulate.Outcome{}, e.err
 	if err == nil {
 		out, err = c.code.Call(e.at.Offset, threadPointer, numbers, words)
 	}

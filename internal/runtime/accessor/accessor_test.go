@@ -10,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/emulate"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/accessor"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/libgomp"
@@ -199,8 +199,8 @@ func TestDifferencesAreFound(t *testing.T) {
 func TestRefused(t *testing.T) {
 	each(t, "barrier", func(t *testing.T, s *subject) {
 		for tp := range s.threads {
-			if _, err := s.call.Int(tp, "omp_set_num_threads", 3); !errors.Is(err, symbolic.ErrWrites) &&
-				!errors.Is(err, symbolic.ErrOpaque) {
+			if _, err := s.call.Int(tp, "omp_set_num_threads", 3); !errors.Is(err, emulate.ErrWrites) &&
+				!errors.Is(err, emulate.ErrOpaque) {
 				t.Errorf("omp_set_num_threads: %v", err)
 			}
 			if _, err := s.call.Int(tp, "omp_get_nothing"); !errors.Is(err, callbacks.ErrNoSymbol) {
@@ -208,7 +208,7 @@ func TestRefused(t *testing.T) {
 			}
 			var fault *callbacks.FaultError
 			if _, err := s.call.Int(8, "omp_get_level"); !errors.As(err, &fault) &&
-				!errors.Is(err, symbolic.ErrWrites) && !errors.Is(err, symbolic.ErrOpaque) {
+				!errors.Is(err, emulate.ErrWrites) && !errors.Is(err, emulate.ErrOpaque) {
 				t.Errorf("a thread pointer of 8: %v", err)
 			}
 		}

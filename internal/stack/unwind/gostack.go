@@ -5,6 +5,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/emulate"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/gocode"
 )
@@ -159,8 +160,8 @@ func (w *walk) moveStack(f *Frame, r *row) (more bool, err error) {
 		f.Outermost = true
 		return false, nil
 	}
-	m := arch.Machine{Regs: f.Registers, Mem: w.mem, Stores: w.stores}
-	if f.Exact || !m.Return() {
+	m := emulate.Ending{Regs: f.Registers, Mem: w.mem, Stores: w.stores}
+	if f.Exact || !m.RunToReturn() {
 		return w.followRow(f, r)
 	}
 	w.stores, w.regs = m.Stores, m.Regs
@@ -168,8 +169,9 @@ func (w *walk) moveStack(f *Frame, r *row) (more bool, err error) {
 	if m.ThreadWord != 0 {
 		w.goroutine = 0
 		if info := r.gofn.m.goInfo(); info != nil {
-			g, _ := m.Load(m.ThreadWord, 8)
-			w.goroutine = w.goroutineNumber(g, info)
+			if g, err := m.Load(emulate.Number(m.ThreadWord), 8); err == nil && g.IsKnown() {
+				w.goroutine = w.goroutineNumber(g.V, info)
+			}
 		}
 	}
 	return true, w.changeStack()
@@ -188,8 +190,8 @@ func (w *walk) followCode(f *Frame) bool {
 	if f.Exact {
 		return false
 	}
-	m := arch.Machine{Regs: f.Registers, Mem: w.mem}
-	if !m.Return() || len(m.Stores) > 0 || m.Calls > 0 {
+	m := emulate.Ending{Regs: f.Registers, Mem: w.mem}
+	if !m.RunToReturn() || len(m.Stores) > 0 || m.Calls > 0 {
 		return false
 	}
 	if _, ok := arch.CallBefore(w.arch, w.mem, m.Regs.PC()); !ok {
@@ -218,7 +220,7 @@ func (w *walk) resumeParked(f *Frame, fn *goFunc) bool {
 	if !ok || !known {
 		return false
 	}
-	w.stores = []arch.Store{
+	w.stores = []emulate.Store{
 		{Address: tp + info.TLS, Size: 8, Value: g, Known: true},
 		{Address: g + info.M, Size: 8, Value: m, Known: true},
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/emulate"
 )
 
 // walk is the state of following one stack. Before a step it holds the registers of the next frame.
@@ -20,8 +21,8 @@ type walk struct {
 	lastCFA uint64 // of the previous frame; 0 if it sets no limit
 	signals int
 
-	stores    []arch.Store // memory that emulated functions would write
-	goroutine uint64       // see Frame
+	stores    []emulate.Store // memory that emulated functions would write
+	goroutine uint64          // see Frame
 }
 
 // keptFrames is the largest capacity of a list of frames that is reused for the next walk. Usual

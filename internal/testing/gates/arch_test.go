@@ -79,11 +79,12 @@ var imports = map[string][]string{
 	},
 	"internal/code/accesspath": {"callbacks", "internal/code/lift", "internal/code/symbolic"},
 	"internal/code/arch":       {"callbacks"},
+	"internal/code/emulate":    {"callbacks", "internal/code/lift"},
 	"internal/code/flow": {
 		"callbacks", "internal/code/arch", "internal/code/lift", "internal/code/symbolic",
 	},
 	"internal/code/lift":     {"callbacks"},
-	"internal/code/spin":     {"callbacks", "internal/code/lift", "internal/code/symbolic"},
+	"internal/code/spin":     {"callbacks", "internal/code/emulate", "internal/code/lift"},
 	"internal/code/symbolic": {"callbacks", "internal/code/lift"},
 	"internal/front/clib": {
 		"callbacks", "handles", "internal/image/libc", "internal/image/modules", "internal/runtime/rtl", "ompd",
@@ -102,7 +103,7 @@ var imports = map[string][]string{
 	"internal/image/cxxabi":  {"callbacks"},
 	"internal/image/dwarfx":  {"internal/guard/budget", "internal/image/binread", "internal/image/spans"},
 	"internal/image/elfx":    {"callbacks", "internal/guard/budget", "internal/image/binread"},
-	"internal/image/gocode":  {"callbacks", "internal/code/arch", "internal/image/elfx"},
+	"internal/image/gocode":  {"callbacks", "internal/code/emulate", "internal/image/elfx"},
 	"internal/image/libc":    {"callbacks"},
 	"internal/image/modules": {
 		"callbacks", "internal/guard/budget", "internal/image/elfx", "internal/image/libc",
@@ -111,7 +112,7 @@ var imports = map[string][]string{
 	"internal/image/symfile": {"callbacks", "internal/guard/budget", "internal/image/elfx"},
 	"internal/image/unxz":    {"internal/guard/budget"},
 	"internal/inspect": {
-		"callbacks", "handles", "internal/code/accesspath", "internal/code/arch", "internal/code/flow",
+		"callbacks", "handles", "internal/code/arch", "internal/code/emulate", "internal/code/flow",
 		"internal/code/spin", "internal/code/symbolic", "internal/image/cxxabi", "internal/image/libc",
 		"internal/inspect/stacks", "internal/lockflow", "internal/mpi", "internal/runtime/accessor",
 		"internal/runtime/layout", "internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind",
@@ -147,7 +148,7 @@ var imports = map[string][]string{
 		"diagnose", "internal/jobs/job", "internal/phrase", "internal/print/waitgraph", "picture",
 	},
 	"internal/runtime/accessor": {
-		"callbacks", "handles", "internal/code/accesspath", "internal/runtime/rtl",
+		"callbacks", "handles", "internal/code/emulate", "internal/runtime/rtl",
 	},
 	"internal/runtime/extended": {
 		"callbacks", "handles", "internal/runtime/layout", "internal/runtime/readers", "internal/runtime/rtl",
@@ -185,8 +186,8 @@ var imports = map[string][]string{
 		"internal/image/elfx", "internal/image/spans", "internal/image/unxz",
 	},
 	"internal/stack/unwind": {
-		"callbacks", "internal/code/arch", "internal/guard/budget", "internal/image/binread",
-		"internal/image/elfx", "internal/image/gocode",
+		"callbacks", "internal/code/arch", "internal/code/emulate", "internal/guard/budget",
+		"internal/image/binread", "internal/image/elfx", "internal/image/gocode",
 	},
 	"internal/target/delve": {
 		"callbacks", "internal/code/arch", "internal/image/elfx", "internal/target/remote", "proto/ompd/v1",

@@ -1,4 +1,4 @@
-package arch
+package emulate
 
 import (
 	"testing"
@@ -15,11 +15,11 @@ var ends = map[string]struct {
 	code string
 	ok   bool
 	sp   uint64
-	more func(*Machine) bool
+	more func(*Ending) bool
 }{
 	// pop %rbp; ret
 	"pops": {"\x5d\xc3", true, stack + 16,
-		func(m *Machine) bool { v, _ := m.Regs.Get(callbacks.X86RBP); return v == 7 }},
+		func(m *Ending) bool { v, _ := m.Regs.Get(callbacks.X86RBP); return v == 7 }},
 	// mov (%rsp),%rsp: 7 is nowhere
 	"another stack": {"\x48\x8b\x24\x24\xc3", false, 0, nil},
 	// mov %rbx,%rsp; ret
@@ -33,13 +33,13 @@ var ends = map[string]struct {
 	// jmp .
 	"endless": {"\xeb\xfe", false, 0, nil},
 	// mov %rbx,%fs:-16
-	"thread word": {"\x64\x48\x89\x1c\x25\xf0\xff\xff\xff\x5d\xc3", true, stack + 16, func(m *Machine) bool {
-		v, ok := m.Load(thread-16, 8)
-		return m.ThreadWord == thread-16 && v == other && ok
+	"thread word": {"\x64\x48\x89\x1c\x25\xf0\xff\xff\xff\x5d\xc3", true, stack + 16, func(m *Ending) bool {
+		v, err := m.Load(Number(thread-16), 8)
+		return m.ThreadWord == thread-16 && v == Number(other) && err == nil
 	}},
 	// mov %rbx,8(%rsp); mov 8(%rsp),%rsp; ret
 	"what it wrote": {"\x48\x89\x5c\x24\x08\x48\x8b\x64\x24\x08\xc3", true, other + 8, nil},
-	"call":          {"\xe8\x00\x00\x00\x00\x5d\xc3", true, stack + 16, func(m *Machine) bool { return m.Calls == 1 }},
+	"call":          {"\xe8\x00\x00\x00\x00\x5d\xc3", true, stack + 16, func(m *Ending) bool { return m.Calls == 1 }},
 	"no code":       {"", false, 0, nil},
 
 	// mov 24(%rsp),%rsp; ret
@@ -61,8 +61,28 @@ var ends = map[string]struct {
 	"its second half": {"\x0f\x11\x44\x24\x10\x48\x8b\x64\x24\x18\xc3", false, 0, nil},
 	// movups %xmm0,32(%rsp)
 	"before it": {"\x0f\x11\x44\x24\x20\x48\x8b\x64\x24\x18\xc3", true, other + 8, nil},
-	// incq 24(%rsp)
-	"added to": {"\x48\xff\x44\x24\x18\x48\x8b\x64\x24\x18\xc3", false, 0, nil},
+	// addq $16,24(%rsp); mov 24(%rsp),%rsp; ret
+	"added to": {"\x48\x83\x44\x24\x18\x10\x48\x8b\x64\x24\x18\xc3", true, other + 24, nil},
+	// cmp %rsp,%rbx; ja 1f; ud2; 1: pop %rbp; ret
+	"greater": {"\x48\x39\xe3\x77\x02\x0f\x0b\x5d\xc3", true, stack + 16, nil},
+	// pushfq; popfq; pop %rbp; ret
+	"flags": {"\x9c\x9d\x5d\xc3", true, stack + 16, nil},
+	// mov %rsp,%rbp; leave; ret
+	"leave": {"\x48\x89\xe5\xc9\xc3", true, stack + 16, nil},
+	// xor %eax,%eax; cmpxchg %rbx,(%rsp); jne 1f; ud2; 1: pop %rbp; ret
+	"exchange fails": {"\x31\xc0\x48\x0f\xb1\x1c\x24\x75\x02\x0f\x0b\x5d\xc3", true, stack + 16, rax(7)},
+	// mov $7,%eax; cmpxchg %rbx,(%rsp); jne 1f; pop %rsp; ret; 1: ud2
+	"exchange": {"\xb8\x07\x00\x00\x00\x48\x0f\xb1\x1c\x24\x75\x02\x5c\xc3\x0f\x0b", true, other + 8, rax(7)},
+	// cmpxchg %rbx,24(%rsp); mov 24(%rsp),%rsp
+	"exchange with an unknown word": {"\x48\x0f\xb1\x5c\x24\x18\x48\x8b\x64\x24\x18\xc3", false, 0, nil},
+	// mov %rbx,%rdi; rep stosq
+	"repeated": {"\x48\x89\xdf\xf3\x48\xab\x5d\xc3", false, 0, nil},
+	// syscall
+	"system call": {"\x0f\x05\x5d\xc3", false, 0, nil},
+	// loop 1f; 1: pop %rbp
+	"loop": {"\xe2\x00\x5d\xc3", false, 0, nil},
+	// vzeroupper; pop %rbp; ret
+	"vzeroupper": {"\xc5\xf8\x77\x5d\xc3", true, stack + 16, nil},
 	// mov %rbx,(%rcx)
 	"to nobody knows": {"\x48\x89\x19\x5d\xc3", false, 0, nil},
 	// xchg %rcx,%rbx; mov %rbx,%rsp
@@ -71,8 +91,8 @@ var ends = map[string]struct {
 	"only read": {"\x0f\x18\x0b\x48\x8b\x64\x24\x18\xc3", true, other + 8, nil},
 }
 
-// TestMachine runs ends of functions.
-func TestMachine(t *testing.T) {
+// TestEnding runs ends of functions.
+func TestEnding(t *testing.T) {
 	for name, tt := range ends {
 		t.Run(name, func(t *testing.T) {
 			mem := callbackstest.NewFake(callbacks.ArchX86_64)
@@ -87,11 +107,11 @@ func TestMachine(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			m := Machine{Mem: mem, Regs: callbacks.Registers{Arch: callbacks.ArchX86_64, ThreadPointer: thread}}
+			m := Ending{Mem: mem, Regs: callbacks.Registers{Arch: callbacks.ArchX86_64, ThreadPointer: thread}}
 			m.Regs.SetPC(code)
 			m.Regs.SetSP(stack)
 			m.Regs.Set(3, other) // rbx
-			ok := m.Return()
+			ok := m.RunToReturn()
 			if ok != tt.ok || ok && (m.Regs.PC() != ret || m.Regs.SP() != tt.sp || tt.more != nil && !tt.more(&m)) {
 				t.Errorf("%v, %+v", ok, m.Regs)
 			}
@@ -100,8 +120,8 @@ func TestMachine(t *testing.T) {
 }
 
 // rax checks what a register has.
-func rax(want uint64) func(*Machine) bool {
-	return func(m *Machine) bool {
+func rax(want uint64) func(*Ending) bool {
+	return func(m *Ending) bool {
 		v, ok := m.Regs.Get(0)
 		return ok && v == want
 	}

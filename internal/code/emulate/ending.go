@@ -1,0 +1,157 @@
+package emulate
+
+import (
+	"errors"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
+)
+
+// maxEnding bounds the instructions from a call to the end of a function that moves to another stack. Those of Go's
+// runtime have some 30.
+const maxEnding = 128
+
+// Ending runs the rest of a function. It changes nothing in the target. It ends where the code does something that it
+// cannot follow. x86-64 only: the return addresses of aarch64 may be signed.
+type Ending struct {
+	// Regs are the registers before and after the run.
+	Regs callbacks.Registers
+	// Mem is the memory of the target, with the code.
+	Mem callbacks.Memory
+	// Stores are what was written before, and then what the run wrote, in order.
+	Stores []Store
+	// ThreadWord is the address of the last word that was written relative to the thread pointer; 0 if none was.
+	ThreadWord uint64
+	// Calls counts the calls that were passed over.
+	Calls int
+
+	m        Machine
+	toCall   bool // it ends before the first call
+	returned bool
+}
+
+// Store is one write to memory.
+type Store struct {
+	Address uint64
+	Size    int    // bytes
+	Value   uint64 // little-endian, up to 8 bytes
+	Known   bool   // else the content of memory is unknown afterwards
+}
+
+// byThread is the origin of addresses that are relative to the thread pointer.
+const byThread Origins = 1
+
+// errCall ends a run before a call.
+var errCall = errors.New("a call")
+
+// RunToReturn runs to the end of the function and returns from it, over the calls in it. It reports whether it could.
+func (e *Ending) RunToReturn() bool {
+	e.toCall = false
+	return e.run() == nil && e.returned
+}
+
+// RunToCall runs to the first call and stops before it. It reports whether it could.
+func (e *Ending) RunToCall() bool {
+	e.toCall = true
+	return errors.Is(e.run(), errCall)
+}
+
+func (e *Ending) run() error {
+	if e.Regs.Arch != callbacks.ArchX86_64 {
+		return ErrOpaque
+	}
+	code, err := lift.NewDecoder(e.Regs.Arch, e.Mem)
+	if err != nil {
+		return err
+	}
+	e.m = NewThread(code.Lifter.Convention(), &e.Regs)
+	e.m.Flags = Flags{} // the calls before may have changed them
+	e.m.ThreadPointer.From = byThread
+	for _, s := range e.Stores {
+		v := Value{}
+		if s.Known {
+			v = Number(s.Value)
+		}
+		e.m.Write(s.Address, v, uint8(s.Size))
+	}
+	for n := 0; err == nil && !e.returned; n++ {
+		switch {
+		case n == maxEnding, !e.m.SP().IsKnown():
+			return ErrOpaque
+		}
+		err = e.m.Step(code, e)
+	}
+	e.m.SaveTo(&e.Regs)
+	return err
+}
+
+// Load returns unknown for memory that cannot be read.
+func (e *Ending) Load(at Value, size uint8) (Value, error) {
+	if !at.IsKnown() || size > 8 {
+		return Value{}, nil
+	}
+	v, _, err := e.m.Read(e.Mem, at.V, size)
+	if err != nil {
+		return Value{}, nil
+	}
+	return v, nil
+}
+
+// Store keeps a write aside.
+func (e *Ending) Store(at, v Value, size uint8, _ bool) error {
+	if !at.IsKnown() {
+		return ErrOpaque
+	}
+	e.m.Write(at.V, v, size)
+	v = v.Extend(size, false)
+	e.Stores = append(e.Stores, Store{at.V, int(size), v.V, v.IsKnown() && size <= 8})
+	if at.From&byThread != 0 && size == 8 {
+		e.ThreadWord = at.V
+	}
+	return nil
+}
+
+// Branch continues where the condition leads.
+func (e *Ending) Branch(c Truth, to uint64) error {
+	switch {
+	case !c.Known:
+		return ErrOpaque
+	case c.Holds:
+		e.m.PC = to
+	}
+	return nil
+}
+
+// Skip accepts every condition.
+func (e *Ending) Skip(Truth) error { return nil }
+
+// Jump follows a jump to a fixed address.
+func (e *Ending) Jump(to Value, direct bool) error {
+	if !direct {
+		return ErrOpaque
+	}
+	e.m.PC = to.V
+	return nil
+}
+
+// Call passes over a call.
+func (e *Ending) Call(Value) error {
+	if e.toCall {
+		return errCall
+	}
+	e.Calls++
+	e.m.PassCall()
+	return nil
+}
+
+// Return pops the return address.
+func (e *Ending) Return() error {
+	sp := e.m.SP()
+	to, err := e.Load(*sp, 8)
+	if err != nil || !to.IsKnown() {
+		return ErrOpaque
+	}
+	sp.V += 8
+	e.m.PC, e.returned = to.V, true
+	return nil
+}

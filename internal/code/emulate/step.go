@@ -1,0 +1,119 @@
+package emulate
+
+import (
+	"errors"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
+)
+
+// ErrOpaque is the error for code that is not followed: a system call, a trap, bytes that are no instruction, or a
+// decision by a value that is unknown.
+var ErrOpaque = errors.New("depends on code that was not followed")
+
+// Policy answers what a machine asks while it executes an instruction. An error ends the execution.
+type Policy interface {
+	// Load returns size bytes at an address.
+	Load(at Value, size uint8) (Value, error)
+	// Store writes size bytes of v. perhaps is set if it is unknown whether they are written; v is unknown then.
+	Store(at, v Value, size uint8, perhaps bool) error
+	// Branch continues at an address if the condition holds, else with the next instruction, where PC is.
+	Branch(c Truth, to uint64) error
+	// Skip is called before a part of an instruction is left out that depends on a condition.
+	Skip(c Truth) error
+	// Jump continues at an address. direct is set if the instruction has it.
+	Jump(to Value, direct bool) error
+	// Call calls a function. PC is the return address.
+	Call(to Value) error
+	// Return leaves a function.
+	Return() error
+}
+
+// Step executes one instruction.
+func (m *Machine) Step(code *lift.Decoder, p Policy) error {
+	in, ok := code.Fetch(m.PC)
+	if !ok || in.Partial {
+		return ErrOpaque
+	}
+	m.At, m.Instruction = m.PC, in
+	m.PC += uint64(in.Length)
+	for i := 0; i < len(in.Uops); i++ {
+		u := &in.Uops[i]
+		switch u.Code {
+		case lift.UopEnd:
+			return nil
+		case lift.UopSkip:
+			c := m.Flags.Test(u.CC)
+			if err := p.Skip(c); err != nil {
+				return err
+			}
+			if !c.Known {
+				return ErrOpaque
+			}
+			if c.Holds {
+				i += int(u.Scale)
+			}
+		default:
+			if err := m.execute(u, p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// execute executes one micro-operation.
+func (m *Machine) execute(u *lift.Uop, p Policy) (err error) {
+	switch u.Code {
+	case lift.UopSet:
+		m.Regs[u.Dst] = m.operand(u.A).Extend(u.Size, u.Signed)
+	case lift.UopInsert:
+		m.Regs[u.Dst] = m.Regs[u.Dst].insert(m.operand(u.A), u.Size)
+	case lift.UopBinary:
+		m.Regs[u.Dst] = m.binary(u)
+	case lift.UopAddress:
+		m.Regs[u.Dst] = m.address(u)
+	case lift.UopLoad:
+		m.Regs[u.Dst], err = p.Load(m.operand(u.A), u.Size)
+	case lift.UopStore, lift.UopPush:
+		err = p.Store(m.operand(u.A), m.operand(u.B), u.Size, false)
+	case lift.UopExchange:
+		err = m.exchange(u, p)
+	case lift.UopFlags:
+		m.Flags = Flags{u.Flags, u.Size, m.operand(u.A).Extend(u.Size, false), m.operand(u.B).Extend(u.Size, false)}
+	case lift.UopSetIf, lift.UopSelect:
+		m.Regs[u.Dst] = m.choose(u)
+	case lift.UopForget:
+		m.Regs[u.Dst] = Value{}
+	case lift.UopBranch:
+		err = p.Branch(m.Flags.Test(u.CC), m.operand(u.A).V)
+	case lift.UopJump:
+		err = p.Jump(m.operand(u.A), !u.A.IsReg())
+	case lift.UopCall:
+		err = p.Call(m.operand(u.A))
+	case lift.UopReturn:
+		err = p.Return()
+	default:
+		err = ErrOpaque
+	}
+	return err
+}
+
+// exchange executes a write that depends on a comparison.
+func (m *Machine) exchange(u *lift.Uop, p Policy) error {
+	at, expected := m.operand(u.A), m.Regs[u.Dst].Extend(u.Size, false)
+	old, err := p.Load(at, u.Size)
+	if err != nil {
+		return err
+	}
+	f := Flags{lift.FlagsCompare, u.Size, expected, old}
+	equal := f.Test(lift.Condition{Op: lift.EQ})
+	m.Regs[u.Dst] = old
+	switch {
+	case !equal.Known:
+		m.Regs[u.Dst].From = equal.From
+		return p.Store(at, Value{}, u.Size, true)
+	case equal.Holds:
+		return p.Store(at, m.operand(u.B).Extend(u.Size, false), u.Size, false)
+	}
+	return nil
+}

@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
@@ -34,13 +33,13 @@ func (t *Target) Watch(ctx context.Context, interval time.Duration,
 
 // Looks yields so many looks at a process, one at each interval, each with what
 // changed since the one before and since the first.
-func (t *Target) Looks(ctx context.Context, interval time.Duration, count int) iter.Seq2[*watch.Look, error] {
+func (t *Target) Looks(ctx context.Context, interval time.Duration, count int) iter.Seq2[*picture.Look, error] {
 	return t.watch(ctx, &ompdv1.WatchTargetRequest{Target: t.Name, Interval: durationpb.New(interval),
 		Count: int64(count), Compare: true})
 }
 
-func (t *Target) watch(ctx context.Context, req *ompdv1.WatchTargetRequest) iter.Seq2[*watch.Look, error] {
-	return func(yield func(*watch.Look, error) bool) {
+func (t *Target) watch(ctx context.Context, req *ompdv1.WatchTargetRequest) iter.Seq2[*picture.Look, error] {
+	return func(yield func(*picture.Look, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		stream, err := t.client.Inspection.WatchTarget(ctx, req)
@@ -68,8 +67,8 @@ func (t *Target) watch(ctx context.Context, req *ompdv1.WatchTargetRequest) iter
 }
 
 // lookOf is a look with its picture.
-func lookOf(m *ompdv1.Look, whole *ompdv1.Picture) (*watch.Look, error) {
-	l := new(watch.Look)
+func lookOf(m *ompdv1.Look, whole *ompdv1.Picture) (*picture.Look, error) {
+	l := new(picture.Look)
 	if err := wire.Unpack(m, l); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -44,7 +43,7 @@ func (v *view) threads(as ompdv1.ThreadView) ([]*ompdv1.Thread, error) {
 	const user, full = ompdv1.ThreadView_THREAD_VIEW_USER_STACK, ompdv1.ThreadView_THREAD_VIEW_FULL
 	if as == user || as == full {
 		return packed(&v.lists.threads[as], func() []picture.Thread {
-			return v.in.Picture(inspect.Parts{Threads: true, Native: as == full}).Threads
+			return v.moment.Picture(picture.Parts{Threads: true, Native: as == full}).Threads
 		})
 	}
 	const basic = ompdv1.ThreadView_THREAD_VIEW_BASIC
@@ -73,23 +72,25 @@ func withoutStacks(th *ompdv1.Thread) *ompdv1.Thread {
 }
 
 func (v *view) regions() ([]*ompdv1.Region, error) {
-	return packed(&v.lists.regions, v.in.Regions)
+	return packed(&v.lists.regions, v.moment.Regions)
 }
 
 func (v *view) stacks() ([]*ompdv1.MergedStack, error) {
 	return packed(&v.lists.stacks,
-		func() []picture.MergedStack { return v.in.Picture(inspect.Parts{Stacks: true}).Stacks })
+		func() []picture.MergedStack { return v.moment.Picture(picture.Parts{Stacks: true}).Stacks })
 }
 
-func (v *view) icvs() ([]*ompdv1.Icv, error) { return packed(&v.lists.icvs, v.in.ICVs) }
+func (v *view) icvs() ([]*ompdv1.Icv, error) { return packed(&v.lists.icvs, v.moment.ICVs) }
 
 func (v *view) controlVars() ([]*ompdv1.ControlVar, error) {
-	return packed(&v.lists.controls, v.in.ControlVars)
+	return packed(&v.lists.controls, v.moment.ControlVars)
 }
 
-func (v *view) layout() ([]*ompdv1.LayoutEntry, error) { return packed(&v.lists.layout, v.in.Layout) }
+func (v *view) layout() ([]*ompdv1.LayoutEntry, error) {
+	return packed(&v.lists.layout, v.moment.Layout)
+}
 
-func (v *view) checks() ([]*ompdv1.Check, error) { return packed(&v.lists.checks, v.in.Doctor) }
+func (v *view) checks() ([]*ompdv1.Check, error) { return packed(&v.lists.checks, v.moment.Checks) }
 
 func (v *view) verdicts() ([]*ompdv1.Verdict, error) {
 	return packed(&v.lists.verdicts,
@@ -97,7 +98,7 @@ func (v *view) verdicts() ([]*ompdv1.Verdict, error) {
 }
 
 func (v *view) breakpoints() ([]*ompdv1.Breakpoint, error) {
-	return packed(&v.lists.breaks, func() []picture.Breakpoint { return v.in.Breakpoints().Locations })
+	return packed(&v.lists.breaks, func() []picture.Breakpoint { return v.moment.Breakpoints().Locations })
 }
 
 // names are the IDs that address spaces have in the picture.

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
@@ -27,7 +27,7 @@ func questionOf(wanted []ompdv1.PicturePart) session.Question {
 		wanted = append(slices.Clip(wanted), reportParts...)
 	}
 	has := func(p ompdv1.PicturePart) bool { return slices.Contains(wanted, p) }
-	return session.Question{Parts: inspect.Parts{
+	return session.Question{Parts: picture.Parts{
 		Threads: has(ompdv1.PicturePart_PICTURE_PART_THREADS), Regions: has(ompdv1.PicturePart_PICTURE_PART_REGIONS),
 		Tasks: has(ompdv1.PicturePart_PICTURE_PART_TASKS), ICVs: has(ompdv1.PicturePart_PICTURE_PART_ICVS),
 		Stacks: has(ompdv1.PicturePart_PICTURE_PART_STACKS), Native: has(native),

@@ -25,7 +25,7 @@ func (s *connection) openSpaces(t *target) (*spaces, error) {
 	if err != nil {
 		return nil, err
 	}
-	ps, err := s.library.ProcessInitialize(v.in.Target(), ompd.Options{Epoch: t.stop, Sources: t.spec.GetSources()})
+	ps, err := s.library.ProcessInitialize(v.moment.Target(), ompd.Options{Epoch: t.stop, Sources: t.spec.GetSources()})
 	if len(ps) == 0 {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
@@ -52,7 +51,6 @@ type term struct {
 type view struct {
 	ctx     context.Context // ends its reads
 	moment  *session.Moment
-	in      *inspect.Inspector
 	lists   lists
 	cursors []*cursor
 	last    pictured
@@ -152,7 +150,7 @@ func (t *target) look() (*view, error) {
 		cut()
 		return nil, err
 	}
-	t.view = &view{ctx: ctx, moment: m, in: m.Inspector()}
+	t.view = &view{ctx: ctx, moment: m}
 	return t.view, nil
 }
 

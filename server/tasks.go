@@ -36,7 +36,7 @@ func (v *view) cursorAt(ctx context.Context, at int) (*cursor, error) {
 		}
 	}
 	c := new(cursor)
-	c.next, c.end = iter.Pull(v.in.Tasks())
+	c.next, c.end = iter.Pull(v.moment.Tasks())
 	for c.at < at && !c.over {
 		if err := ctx.Err(); err != nil {
 			c.end()
@@ -140,7 +140,7 @@ func (s *inspection) GetTask(ctx context.Context, req *ompdv1.GetTaskRequest) (*
 		if err != nil {
 			return err
 		}
-		for task := range v.in.Tasks() {
+		for task := range v.moment.Tasks() {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

@@ -7,9 +7,9 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
@@ -17,7 +17,7 @@ import (
 // Counting is an Opened that knows what its threads used.
 type Counting interface {
 	// Used is what each thread has used since it began.
-	Used() ([]watch.Use, error)
+	Used() ([]picture.Use, error)
 }
 
 // watching is one call of WatchTarget.
@@ -71,7 +71,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func used(t *target) ([]watch.Use, error) {
+func used(t *target) ([]picture.Use, error) {
 	c, ok := t.opened.(Counting)
 	if !ok || !t.opened.Living() {
 		return nil, failure(codes.FailedPrecondition, "NO_PROCESS", "%s is not a process that can be watched", t.name)
@@ -118,7 +118,7 @@ func (w *watching) compared(t *target, pic *ompdv1.Picture) (*ompdv1.Look, error
 	if err != nil {
 		return nil, err
 	}
-	a := v.moment.Ask(session.Question{Parts: inspect.ReportParts(), Trace: true})
+	a := v.moment.Ask(session.Question{Parts: picture.ReportParts(), Trace: true})
 	l := *w.looks.Look(a.Picture, a.Trace, time.Now(), total)
 	if w.looks.Conclude() {
 		l.Result = w.looks.Last().Result

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
@@ -62,8 +62,8 @@ func ExampleTarget_Hold() {
 		log.Fatal(err)
 	}
 	defer stop.Close()
-	regions := stop.Ask(session.Question{Parts: inspect.Parts{Regions: true}})
-	threads := stop.Ask(session.Question{Parts: inspect.Parts{Threads: true}})
+	regions := stop.Ask(session.Question{Parts: picture.Parts{Regions: true}})
+	threads := stop.Ask(session.Question{Parts: picture.Parts{Threads: true}})
 	fmt.Println(len(regions.Picture.Regions), "regions,", len(threads.Picture.Threads), "threads")
 	// Output: 4 regions, 6 threads
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"iter"
 	"runtime"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // Look answers a question about one moment of the target. The answer must be closed
@@ -78,8 +80,32 @@ func (m *Moment) Ask(q Question) *Answer {
 	return a
 }
 
-// Inspector is what makes pictures of the moment.
-func (m *Moment) Inspector() *inspect.Inspector { return m.in }
+// Target returns the target as it was at the moment.
+func (m *Moment) Target() callbacks.Target { return m.in.Target() }
+
+// Picture returns a picture with these parts, without verdicts.
+func (m *Moment) Picture(want picture.Parts) *picture.Picture { return m.in.Picture(want) }
+
+// Regions returns all parallel regions.
+func (m *Moment) Regions() []picture.Region { return m.in.Regions() }
+
+// Tasks yields all tasks. They are read while they are yielded.
+func (m *Moment) Tasks() iter.Seq[picture.Task] { return m.in.Tasks() }
+
+// ICVs returns the internal control variables.
+func (m *Moment) ICVs() []picture.ICV { return m.in.ICVs() }
+
+// ControlVars returns the control variables that are in force.
+func (m *Moment) ControlVars() []picture.ControlVar { return m.in.ControlVars() }
+
+// Layout returns the fields and globals of the runtimes, with their offsets and sources.
+func (m *Moment) Layout() []picture.LayoutEntry { return m.in.Layout() }
+
+// Checks returns the results of the checks of the target and its runtimes.
+func (m *Moment) Checks() []picture.Check { return m.in.Doctor() }
+
+// Breakpoints returns the locations at which a debugger can stop the runtimes.
+func (m *Moment) Breakpoints() *picture.Breakpoints { return m.in.Breakpoints() }
 
 // Close ends the use of the moment.
 func (m *Moment) Close() error {
@@ -185,7 +211,7 @@ type lookable interface {
 }
 
 // inspector joins what is needed to look at t.
-func (m *Moment) inspector(t callbacks.Target, o Options, only inspect.Only) (*inspect.Inspector, error) {
+func (m *Moment) inspector(t callbacks.Target, o Options, only picture.Only) (*inspect.Inspector, error) {
 	lt, ok := t.(lookable)
 	if !ok {
 		return nil, errors.New("this kind of target does not list its modules")

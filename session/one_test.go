@@ -9,7 +9,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
@@ -39,7 +38,7 @@ func TestOneThread(t *testing.T) {
 		"foreign"} {
 		t.Run(name, func(t *testing.T) {
 			target, reads := counting(t, name)
-			q := session.Question{Parts: inspect.Parts{Threads: true, Stacks: true, Native: true}}
+			q := session.Question{Parts: picture.Parts{Threads: true, Stacks: true, Native: true}}
 			all := look(t, target, q).Threads
 			whole := reads.Load()
 			fewer := 0
@@ -174,7 +173,7 @@ func TestReportOfThread(t *testing.T) {
 // TestOneUnknown: IDs that the target does not have.
 func TestOneUnknown(t *testing.T) {
 	target := open(t, "gnu-nested")
-	for want, o := range map[error]inspect.Only{
+	for want, o := range map[error]picture.Only{
 		session.ErrNoThread: {LWP: 1}, session.ErrNoRegion: {Region: "0x1/9"}, session.ErrNoTask: {Task: "0x1"},
 	} {
 		if _, err := target.Look(t.Context(), session.Question{Only: o}); !errors.Is(err, want) {

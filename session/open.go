@@ -14,7 +14,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
-	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -93,7 +92,7 @@ type Stopper interface {
 // Meter is a Source that knows what its threads have used.
 type Meter interface {
 	// Used is what each thread has used since it began.
-	Used() ([]watch.Use, error)
+	Used() ([]picture.Use, error)
 }
 
 // Asker answers questions about one target by itself, as a server does.
@@ -257,7 +256,7 @@ func (t *Target) Read(ctx context.Context, f func(callbacks.Target) error) error
 
 // Used is what each thread of a process has used since it began. The error of a target
 // that is no process is ErrNotWatched.
-func (t *Target) Used() ([]watch.Use, error) {
+func (t *Target) Used() ([]picture.Use, error) {
 	total, err := t.used()
 	if err == nil {
 		t.written(total)
@@ -265,7 +264,7 @@ func (t *Target) Used() ([]watch.Use, error) {
 	return total, err
 }
 
-func (t *Target) used() ([]watch.Use, error) {
+func (t *Target) used() ([]picture.Use, error) {
 	if m, ok := t.source.(Meter); ok {
 		return m.Used()
 	}

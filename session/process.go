@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -43,14 +42,14 @@ func (l *process) Look(ctx context.Context, rehearse, f func(callbacks.Target) e
 func (l *process) Living() bool { return true }
 
 // Used is what each thread has used since it began.
-func (l *process) Used() ([]watch.Use, error) {
+func (l *process) Used() ([]picture.Use, error) {
 	usage, err := l.Usage()
 	if err != nil {
 		return nil, err
 	}
-	list := make([]watch.Use, len(usage))
+	list := make([]picture.Use, len(usage))
 	for i, u := range usage {
-		list[i] = watch.Use{LWP: int(u.Thread.Value), CPU: u.User + u.System, Switches: u.Switches,
+		list[i] = picture.Use{LWP: int(u.Thread.Value), CPU: u.User + u.System, Switches: u.Switches,
 			Runnable: u.State == 'R'}
 	}
 	return list, nil

@@ -14,7 +14,7 @@ const DefaultBudget = 10 * time.Second
 
 // Question says what is wanted of a target. Nothing else is read.
 type Question struct {
-	inspect.Parts
+	picture.Parts
 	// Verdicts, Layout and Checks are further parts of the picture.
 	Verdicts, Layout, Checks bool
 	// Breakpoints asks for the locations where a debugger can stop the runtimes.
@@ -25,20 +25,20 @@ type Question struct {
 	Trace bool
 	// Only names the one thread, region or task that is asked for. Of others, only that is
 	// read which its answer needs. No verdicts are drawn of a part.
-	inspect.Only
+	picture.Only
 	// Budget is the processor time that the look may take; 0 for any.
 	Budget time.Duration
 }
 
 // Report is the question of a report: threads, regions, tasks, merged stacks, verdicts.
 func Report() Question {
-	return Question{Parts: inspect.ReportParts(), Verdicts: true, Budget: DefaultBudget}
+	return Question{Parts: picture.ReportParts(), Verdicts: true, Budget: DefaultBudget}
 }
 
 // Everything asks all that questions and routines can ask of one moment.
 func Everything() Question {
 	return Question{
-		Parts:    inspect.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true, Native: true},
+		Parts:    picture.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true, Native: true},
 		Verdicts: true, Layout: true, Checks: true, Breakpoints: true, Trace: true,
 	}
 }
@@ -128,7 +128,7 @@ func (q Question) traceable(in *inspect.Inspector, pic *picture.Picture) *pictur
 	if q.Threads && q.Regions && q.Tasks && q.Stacks {
 		return pic
 	}
-	return in.Picture(inspect.ReportParts())
+	return in.Picture(picture.ReportParts())
 }
 
 // picture makes the picture, the verdicts last. What is absent is absent: of facts that

@@ -6,15 +6,15 @@ import (
 	"iter"
 	"time"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/live"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
 // Looks are looks at one process, each with what changed since the one before, and, from
 // the second on, with the result so far.
-type Looks = iter.Seq2[*watch.Look, error]
+type Looks = iter.Seq2[*picture.Look, error]
 
 // Watch looks at a process count times, with some time from one look to the next. It ends
 // with ctx; that is no error.
@@ -22,7 +22,7 @@ func (t *Target) Watch(ctx context.Context, interval time.Duration, count int) L
 	if t.asker != nil {
 		return t.asker.Watch(ctx, interval, count)
 	}
-	return func(yield func(*watch.Look, error) bool) {
+	return func(yield func(*picture.Look, error) bool) {
 		w := &watching{target: t, interval: interval}
 		for n := range count {
 			if n > 0 && !w.rest(ctx) {
@@ -74,7 +74,7 @@ const maxStops = 4
 
 // lookPatiently makes one look. On a busy machine a thread of low priority may get no processor for as long as a stop
 // waits for it: then it looks again, some times, after the interval.
-func (w *watching) lookPatiently(ctx context.Context) (l *watch.Look, err error) {
+func (w *watching) lookPatiently(ctx context.Context) (l *picture.Look, err error) {
 	for range maxStops {
 		if l, err = w.look(ctx); !errors.Is(err, live.ErrStuck) || !pause(ctx, w.interval) {
 			break
@@ -84,13 +84,13 @@ func (w *watching) lookPatiently(ctx context.Context) (l *watch.Look, err error)
 }
 
 // look makes one look.
-func (w *watching) look(ctx context.Context) (*watch.Look, error) {
+func (w *watching) look(ctx context.Context) (*picture.Look, error) {
 	total, err := w.target.Used()
 	if err != nil {
 		return nil, err
 	}
 	a, err := w.target.Look(ctx, Question{
-		Parts: inspect.ReportParts(), Verdicts: w.doubted(), Trace: true, Budget: DefaultBudget,
+		Parts: picture.ReportParts(), Verdicts: w.doubted(), Trace: true, Budget: DefaultBudget,
 	})
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (w *watching) look(ctx context.Context) (*watch.Look, error) {
 	w.at = time.Now()
 	l := w.Look(a.Picture, a.Trace, w.at, total)
 	w.Conclude()
-	w.progressed = l.Result != nil && l.Result.Verdict == watch.Progress
+	w.progressed = l.Result != nil && l.Result.Verdict == picture.WatchProgress
 	return l, nil
 }
 
@@ -110,7 +110,7 @@ func (w *watching) doubted() bool { return w.Last() != nil && !w.progressed }
 // written adds how many records of the recorder each thread has written, and by which it got on:
 // what the headers of the rings and their newest records say, read beside their writers. Without
 // a recorder it adds nothing.
-func (t *Target) written(total []watch.Use) {
+func (t *Target) written(total []picture.Use) {
 	target, ok := t.source.(able)
 	if !ok {
 		return

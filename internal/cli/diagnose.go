@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
@@ -57,7 +56,7 @@ exclude a hang, 2 wrong usage.`
 			}
 		}
 		// Without the threads, a missing verdict means nothing.
-		question := session.Question{Parts: inspect.Parts{Threads: true}, Verdicts: true}
+		question := session.Question{Parts: picture.Parts{Threads: true}, Verdicts: true}
 		return a.askPicture(args[0], question, func(pic *picture.Picture) error {
 			err := a.print(pic, report.Verdicts)
 			if err == nil {

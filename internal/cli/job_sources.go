@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
@@ -291,7 +291,7 @@ func (a *jobRun) rankOfCore(ctx context.Context, path string) int {
 		return -1
 	}
 	defer t.Close()
-	answer, err := t.Look(ctx, session.Question{Parts: inspect.Parts{}, Budget: a.budget})
+	answer, err := t.Look(ctx, session.Question{Parts: picture.Parts{}, Budget: a.budget})
 	if err != nil {
 		return -1
 	}

@@ -5,12 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // onlyFlags adds the flags that name one thread, one region or one task.
-func onlyFlags(cmd *cobra.Command, o *inspect.Only) {
+func onlyFlags(cmd *cobra.Command, o *picture.Only) {
 	f := cmd.Flags()
 	f.IntVar(&o.LWP, "lwp", 0, "show only this thread (fast: reads only its data)")
 	f.StringVar((*string)(&o.Region), "region", "", "show only the region with this ID, its threads and tasks "+
@@ -23,8 +23,8 @@ func onlyFlags(cmd *cobra.Command, o *inspect.Only) {
 var errTwoParts = errors.New("one of --lwp, --region and --task at a time")
 
 // checkOnly checks that at most one part of a target is named.
-func checkOnly(o inspect.Only) error {
-	if o != (inspect.Only{LWP: o.LWP}) && o != (inspect.Only{Region: o.Region}) && o != (inspect.Only{Task: o.Task}) {
+func checkOnly(o picture.Only) error {
+	if o != (picture.Only{LWP: o.LWP}) && o != (picture.Only{Region: o.Region}) && o != (picture.Only{Task: o.Task}) {
 		return usageError{errTwoParts}
 	}
 	return nil
@@ -32,7 +32,7 @@ func checkOnly(o inspect.Only) error {
 
 // restrict restricts a question to the part that o names. With regions unset, the regions of a thread are not
 // asked for, because they name all threads of their teams.
-func restrict(q session.Question, o inspect.Only, regions bool) (session.Question, error) {
+func restrict(q session.Question, o picture.Only, regions bool) (session.Question, error) {
 	if q.Only = o; !o.All() && q.Threads && !regions {
 		q.Regions = false
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -60,7 +59,7 @@ type beat struct {
 	process *session.Target // nil after the usage is known
 	parent  int             // parent process
 	trace   *picture.Trace
-	usage   []watch.Use // CPU time, read some time after the snapshot
+	usage   []picture.Use // CPU time, read some time after the snapshot
 	at      time.Time
 	round   time.Time       // start of the round of this snapshot
 	since   time.Time       // start of the first round since which there was no progress
@@ -158,7 +157,7 @@ func (p *pulse) confirm(ctx context.Context, b *beat) (found, ok bool) {
 			return false, false
 		}
 		trace, found, held, err := p.judge(ctx, b.process)
-		if err != nil || !held || watch.Since(last, trace, confirmNap, nil).Verdict == watch.Progress {
+		if err != nil || !held || watch.Since(last, trace, confirmNap, nil).Verdict == picture.WatchProgress {
 			return false, false
 		}
 		last, b.found = trace, found
@@ -255,7 +254,7 @@ func (p *pulse) beat(ctx context.Context, pid int, before *beat) (b *beat, err e
 
 // traceProcess takes a snapshot of a process. It returns nil if the process has no OpenMP runtime.
 func (p *pulse) traceProcess(ctx context.Context, t *session.Target) (*picture.Trace, error) {
-	answer, err := t.Look(ctx, session.Question{Parts: inspect.ReportParts(), Trace: true, Budget: p.budget})
+	answer, err := t.Look(ctx, session.Question{Parts: picture.ReportParts(), Trace: true, Budget: p.budget})
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +265,7 @@ func (p *pulse) traceProcess(ctx context.Context, t *session.Target) (*picture.T
 }
 
 // add fills a beat from a snapshot, and compares it with the one before, if there is one.
-func (b *beat) add(before *beat, trace *picture.Trace, use []watch.Use) {
+func (b *beat) add(before *beat, trace *picture.Trace, use []picture.Use) {
 	b.trace, b.at, b.spun = trace, time.Now(), map[int]float64{}
 	b.since = b.round
 	for _, t := range trace.Threads {
@@ -276,13 +275,13 @@ func (b *beat) add(before *beat, trace *picture.Trace, use []watch.Use) {
 		return
 	}
 	c := watch.Since(before.trace, trace, b.at.Sub(before.at), watch.UsedSince(before.usage, use))
-	if c.Verdict == watch.Progress {
+	if c.Verdict == picture.WatchProgress {
 		return
 	}
 	b.since, b.spun = before.since, before.spun
 	b.outside = b.outside || before.outside // it may have been woken and not yet have continued
 	for _, t := range c.Threads {
-		if t.Activity == watch.Spun && !t.Ignored {
+		if t.Activity == picture.ActivitySpun && !t.Ignored {
 			b.spun[t.LWP] += t.CPU
 		}
 	}

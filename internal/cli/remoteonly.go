@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
@@ -50,7 +49,7 @@ func (s selection) reduce(pic *picture.Picture, q session.Question) {
 
 // selection contains the items of a picture that are kept.
 type selection struct {
-	only    inspect.Only
+	only    picture.Only
 	lwps    []int
 	regions []picture.ID
 	runs    picture.ID // the task that the thread executes

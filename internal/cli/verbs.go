@@ -16,7 +16,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/sandbox"
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -37,7 +36,7 @@ type app struct {
 	sandboxMode string
 	locked      *sandbox.Report // nil if the process did not give up rights
 	budget      time.Duration
-	only        inspect.Only           // the one thread, region or task to show
+	only        picture.Only           // the one thread, region or task to show
 	pid         processID              // value of --pid; 0 if unset
 	readsInput  bool                   // a core may be read from the standard input
 	views       map[string]report.View // by the name of the verb
@@ -124,16 +123,16 @@ func (a *app) verbs() []*cobra.Command {
 	whole := a.reportVerb()
 	whole.Flags().BoolVar(&a.native, "native", false, "show native stacks, with the runtime's frames")
 	a.htmlFlag(whole)
-	regions := a.verb("regions", "Show the tree of parallel regions", inspect.Parts{Regions: true}, report.Regions)
+	regions := a.verb("regions", "Show the tree of parallel regions", picture.Parts{Regions: true}, report.Regions)
 	threads := a.pictureVerb("threads", "List the threads: role, number, team, state, and the locks they wait for "+
 		"and hold",
-		session.Question{Parts: inspect.Parts{Threads: true, Regions: true}, Verdicts: true}, report.Threads)
+		session.Question{Parts: picture.Parts{Threads: true, Regions: true}, Verdicts: true}, report.Threads)
 	for _, v := range []*cobra.Command{threads, regions} {
 		v.Flags().BoolVar(&a.numbers, "numbers", false, "number the regions, and name threads by region and number, "+
 			"such as 2.1")
 	}
 	stacks := a.verb("stacks", "Show the stacks in the user's model, "+
-		"merged", inspect.Parts{Threads: true, Stacks: true}, report.Stacks)
+		"merged", picture.Parts{Threads: true, Stacks: true}, report.Stacks)
 	stacks.Flags().BoolVar(&a.native, "native", false, "show native stacks, with the runtime's frames")
 	for _, v := range []*cobra.Command{whole, stacks} {
 		a.outputFlags(v)
@@ -153,7 +152,7 @@ func (a *app) verbs() []*cobra.Command {
 }
 
 // verb returns a verb that prints parts of a picture of one target.
-func (a *app) verb(name, short string, want inspect.Parts, v report.View) *cobra.Command {
+func (a *app) verb(name, short string, want picture.Parts, v report.View) *cobra.Command {
 	return a.pictureVerb(name, short, session.Question{Parts: want}, v)
 }
 
@@ -195,7 +194,7 @@ func (s *style) withNative(want session.Question) session.Question {
 
 func (a *app) icvsVerb() *cobra.Command {
 	return a.pictureVerb("icvs", "List the internal control variables by scope, with the source of each value",
-		session.Question{Parts: inspect.Parts{ICVs: true}}, report.ICVs)
+		session.Question{Parts: picture.Parts{ICVs: true}}, report.ICVs)
 }
 
 // layoutSources are the values of --source.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/watch"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
@@ -67,8 +68,8 @@ func (a *app) watch(ctx context.Context, name string, interval time.Duration, co
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	var last *watch.Look
-	var result *watch.Change
+	var last *picture.Look
+	var result *picture.Change
 	for l, err := range t.Watch(ctx, interval, count) {
 		switch {
 		case errors.Is(err, session.ErrNotWatched):
@@ -98,7 +99,7 @@ func (a *app) watch(ctx context.Context, name string, interval time.Duration, co
 }
 
 // printLook prints a snapshot.
-func (a *app) printLook(l *watch.Look) error {
+func (a *app) printLook(l *picture.Look) error {
 	p, err := a.printer(a.Stdout)
 	if err != nil {
 		return err
@@ -109,13 +110,13 @@ func (a *app) printLook(l *watch.Look) error {
 var errInterrupted = errors.New("interrupted before the second snapshot: there is nothing to compare")
 
 // watchStatus returns the exit status for a result.
-func watchStatus(r *watch.Change) error {
+func watchStatus(r *picture.Change) error {
 	switch r.Verdict {
-	case watch.Stuck:
+	case picture.WatchStuck:
 		return statusError(ExitStuck)
-	case watch.Spinning:
+	case picture.WatchSpinning:
 		return statusError(ExitSpinning)
-	case watch.Unknown:
+	case picture.WatchUnknown:
 		return statusError(ExitUnknown)
 	}
 	return nil

@@ -57,7 +57,7 @@ func costOf(t *testing.T, n int) *counter {
 		Target: c, Unwinder: unwind.New(c, core.Arch(), mods), Symbolizer: symbolize.New(mods, symbolize.Options{}),
 		Runtimes: []rtl.Runtime{procs[0]},
 	}
-	pic := pictureOf(t, cfg, inspect.ReportParts())
+	pic := pictureOf(t, cfg, picture.ReportParts())
 	if len(pic.Threads) != n || len(pic.Warnings) > 0 {
 		t.Errorf("%d threads, %v", len(pic.Threads), pic.Warnings)
 	}
@@ -88,13 +88,13 @@ type bare struct{ callbacks.Target }
 func TestBareTarget(t *testing.T) {
 	r := coreOf(t, "nested", 16)
 	cfg := configOf(t, r.Core)
-	whole := pictureOf(t, cfg, inspect.ReportParts())
+	whole := pictureOf(t, cfg, picture.ReportParts())
 	cfg.Target, cfg.Symbolizer, cfg.Unwinder = bare{cfg.Target}, nil, nil
 	in, err := inspect.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pic := in.Picture(inspect.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true, Native: true})
+	pic := in.Picture(picture.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true, Native: true})
 	if len(pic.Threads) != len(whole.Threads) || len(pic.Regions) != len(whole.Regions) ||
 		len(pic.Tasks) != len(whole.Tasks) || len(pic.ICVs) == 0 {
 		t.Errorf("%d threads, %d regions, %d tasks, %d variables", len(pic.Threads), len(pic.Regions), len(pic.Tasks),
@@ -130,18 +130,18 @@ func TestBareTarget(t *testing.T) {
 func TestParts(t *testing.T) {
 	cfg := configOf(t, coreOf(t, "tasks_deps", 16).Core)
 	for _, tt := range []struct {
-		want inspect.Parts
+		want picture.Parts
 		has  func(*picture.Picture) bool
 	}{
-		{inspect.Parts{Threads: true}, func(p *picture.Picture) bool { return len(p.Threads) == 2 }},
-		{inspect.Parts{Regions: true}, func(p *picture.Picture) bool { return len(p.Regions) == 2 }},
-		{inspect.Parts{Tasks: true}, func(p *picture.Picture) bool { return len(p.Tasks) == 7 }},
-		{inspect.Parts{ICVs: true}, func(p *picture.Picture) bool { return len(p.ICVs) > 30 }},
-		{inspect.Parts{Stacks: true}, func(p *picture.Picture) bool { return len(p.Stacks) == 2 }},
-		{inspect.Parts{}, func(p *picture.Picture) bool { return len(p.Runtimes) == 1 }},
+		{picture.Parts{Threads: true}, func(p *picture.Picture) bool { return len(p.Threads) == 2 }},
+		{picture.Parts{Regions: true}, func(p *picture.Picture) bool { return len(p.Regions) == 2 }},
+		{picture.Parts{Tasks: true}, func(p *picture.Picture) bool { return len(p.Tasks) == 7 }},
+		{picture.Parts{ICVs: true}, func(p *picture.Picture) bool { return len(p.ICVs) > 30 }},
+		{picture.Parts{Stacks: true}, func(p *picture.Picture) bool { return len(p.Stacks) == 2 }},
+		{picture.Parts{}, func(p *picture.Picture) bool { return len(p.Runtimes) == 1 }},
 	} {
 		p := pictureOf(t, cfg, tt.want)
-		got := inspect.Parts{
+		got := picture.Parts{
 			Threads: p.Threads != nil, Regions: p.Regions != nil, Tasks: p.Tasks != nil, ICVs: p.ICVs != nil,
 			Stacks: p.Stacks != nil,
 		}

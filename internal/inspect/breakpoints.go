@@ -8,7 +8,7 @@ import (
 
 // Breakpoints looks for all locations of all runtimes.
 func (in *Inspector) Breakpoints() *picture.Breakpoints {
-	p := in.Picture(Parts{})
+	p := in.Picture(picture.Parts{})
 	out := &picture.Breakpoints{
 		Schema: picture.BreakpointSchema, Target: p.Target, Runtimes: p.Runtimes, Locations: []picture.Breakpoint{},
 	}

@@ -57,7 +57,7 @@ func configOf(t *testing.T, path string) inspect.Config {
 }
 
 // pictureOf is the picture of a core.
-func pictureOf(t *testing.T, cfg inspect.Config, want inspect.Parts) *picture.Picture {
+func pictureOf(t *testing.T, cfg inspect.Config, want picture.Parts) *picture.Picture {
 	t.Helper()
 	in, err := inspect.New(cfg)
 	if err != nil {

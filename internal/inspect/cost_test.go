@@ -32,8 +32,8 @@ func countedReport(t *testing.T, run omptest.Run, n int) (*picture.Picture, int)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pic := in.Picture(inspect.ReportParts())
-	in.Rehearse(inspect.ReportParts(), true)
+	pic := in.Picture(picture.ReportParts())
+	in.Rehearse(picture.ReportParts(), true)
 	return pic, c.reads
 }
 

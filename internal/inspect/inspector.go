@@ -27,36 +27,6 @@ const (
 	MaxTasks = 20000
 )
 
-// Parts says which parts of a picture are wanted; nothing else is read.
-type Parts struct {
-	Threads bool // with state, place, and user stack
-	Regions bool
-	Tasks   bool
-	ICVs    bool
-	Stacks  bool // merged user-model stacks
-	Native  bool // native stacks in Threads
-	// Values are variables and registers of the frames (picture.Frame.Values), for a
-	// question about one thread only.
-	Values bool
-}
-
-// All are the parts of a report.
-var allParts = Parts{Threads: true, Regions: true, Tasks: true, Stacks: true}
-
-// ReportParts returns the parts that a report needs.
-func ReportParts() Parts { return allParts }
-
-// Only names what is asked for of a target; one of its fields at most is set. Of the rest
-// only that is read which the answer needs, as the stack of who forked a region.
-type Only struct {
-	LWP    int        // this thread, its regions, and the task that it executes
-	Region picture.ID // this region, the threads of its team, and its tasks
-	Task   picture.ID // this task, its region, and the thread that executes it
-}
-
-// All reports whether all is asked for.
-func (o Only) All() bool { return o == Only{} }
-
 // Functions keeps what the code of functions showed from one Inspector of a process to the next.
 type Functions = stacks.Functions
 
@@ -80,7 +50,7 @@ type Config struct {
 	// before, which is not used any more; nil keeps nothing.
 	Functions *stacks.Functions
 	// Only is what is asked for; the zero Only is all.
-	Only Only
+	Only picture.Only
 	// Budget bounds the work; nil has no bound. What is not reached is left out, and said
 	// in one warning.
 	Budget stacks.Budget

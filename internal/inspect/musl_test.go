@@ -7,6 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/callbacks/callbackstest"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // TestMusl: of a thread that waits in a C library whose structures are not known, that
@@ -30,7 +31,7 @@ func TestMusl(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		waits := in.Facts(in.Picture(inspect.ReportParts())).Waits
+		waits := in.Facts(in.Picture(picture.ReportParts())).Waits
 		const words = "the C library is musl: its mutexes and thread control blocks are not read"
 		said := strings.Contains(strings.Join(in.Warnings(), "\n"), words)
 		if said != says || len(waits) != 0 {

@@ -17,7 +17,7 @@ var (
 
 // limit has only that looked at which is asked for. The threads and their regions are
 // listed by then, and what they do is not read yet.
-func (in *Inspector) limit(o Only) error {
+func (in *Inspector) limit(o picture.Only) error {
 	switch {
 	case o.LWP != 0:
 		in.limitToThread(in.roster.only)

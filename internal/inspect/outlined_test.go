@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -17,7 +16,7 @@ func TestConstructs(t *testing.T) {
 		t.Run(optimize, func(t *testing.T) {
 			exe := omptest.Compile(t, omptest.Build{Program: "task_region", Flags: []string{optimize, "-g"}})
 			r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel})
-			pic := pictureOf(t, configOf(t, r.Core), inspect.Parts{Threads: true, Regions: true, Stacks: true,
+			pic := pictureOf(t, configOf(t, r.Core), picture.Parts{Threads: true, Regions: true, Stacks: true,
 				Native: true})
 			i := slices.IndexFunc(pic.Threads, func(th picture.Thread) bool { return th.LWP == r.Truth.Program.PID })
 			if i < 0 {

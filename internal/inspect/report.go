@@ -14,7 +14,7 @@ import (
 )
 
 // Picture reads the wanted parts of the target.
-func (in *Inspector) Picture(want Parts) *picture.Picture {
+func (in *Inspector) Picture(want picture.Parts) *picture.Picture {
 	p := &picture.Picture{Schema: picture.Schema, Target: in.cfg.About}
 	p.Target.Threads = len(in.roster.natives)
 	p.Target.Rank = (&environment{in.cfg.Target, in.cfg.Symbolizer}).rank()
@@ -60,7 +60,7 @@ func (in *Inspector) Picture(want Parts) *picture.Picture {
 
 // Diagnosed is the Picture of the wanted parts with its facts and the verdicts that run
 // draws from them. Parts that only these need are left out again.
-func (in *Inspector) Diagnosed(want Parts, run func(*picture.Picture) []picture.Verdict) *picture.Picture {
+func (in *Inspector) Diagnosed(want picture.Parts, run func(*picture.Picture) []picture.Verdict) *picture.Picture {
 	all := want
 	all.Threads, all.Regions, all.Tasks = true, true, true
 	pic := in.Picture(all)

@@ -14,6 +14,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // restarted is a core whose threads that sleep are about to call the kernel again, as the next stop
@@ -86,7 +87,7 @@ func seenOf(t *testing.T, core *corefile.Core, target callbacks.Target) string {
 	for _, p := range procs {
 		cfg.Runtimes = append(cfg.Runtimes, rtl.Runtime(p))
 	}
-	all := inspect.Parts{Threads: true, Regions: true, Tasks: true, Stacks: true}
+	all := picture.Parts{Threads: true, Regions: true, Tasks: true, Stacks: true}
 	text, err := json.MarshalIndent(pictureOf(t, cfg, all), "", " ")
 	if err != nil {
 		t.Fatal(err)

@@ -1,9 +1,11 @@
 package inspect
 
+import "github.com/ompd-inspect/ompd-inspect/picture"
+
 // Rehearse reads what Picture reads for the wanted parts, and, if verdicts are wanted,
 // what Facts reads. It is used on a running process, to find out which memory the answer
 // will need: it makes the answer, but for the names of code, which are in files.
-func (in *Inspector) Rehearse(want Parts, verdicts bool) {
+func (in *Inspector) Rehearse(want picture.Parts, verdicts bool) {
 	in.code.Rehearsing = true
 	defer func() { in.code.Rehearsing = false }()
 	want.Native = false // native stacks differ from others by the names of their frames

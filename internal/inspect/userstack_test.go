@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -35,7 +34,7 @@ func TestUserModel(t *testing.T) {
 		for _, program := range programs {
 			t.Run(fmt.Sprintf("%s/libomp-%d", program, major), func(t *testing.T) {
 				r := coreOf(t, program, major)
-				pic := pictureOf(t, configOf(t, r.Core), inspect.Parts{Threads: true, Regions: true, Stacks: true})
+				pic := pictureOf(t, configOf(t, r.Core), picture.Parts{Threads: true, Regions: true, Stacks: true})
 				same := map[string]picture.Thread{}
 				for _, th := range pic.Threads {
 					checkRules(t, r.Truth, th)
@@ -152,7 +151,7 @@ func show(stack []picture.Frame) string {
 // TestContinued tells from which thread the frames of a worker's stack are.
 func TestContinued(t *testing.T) {
 	r := coreOf(t, "nested", 16)
-	pic := pictureOf(t, configOf(t, r.Core), inspect.Parts{Threads: true, Regions: true})
+	pic := pictureOf(t, configOf(t, r.Core), picture.Parts{Threads: true, Regions: true})
 	primary := map[picture.ID]int{}
 	for _, r := range pic.Regions {
 		primary[r.ID] = r.Threads[0]

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
 	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -34,7 +33,7 @@ type Options struct {
 type seen struct {
 	answer job.Answer
 	trace  *picture.Trace
-	used   []watch.Use
+	used   []picture.Use
 	at     time.Time
 }
 
@@ -201,7 +200,7 @@ func joined(base, found job.Answer) job.Answer {
 
 // again looks at a process a second time, and reports whether it made progress since.
 func (s *seen) again(ctx context.Context, p Process, o Options) (out job.Answer, ok bool) {
-	q := session.Question{Parts: inspect.ReportParts(), Trace: true, Budget: o.Budget}
+	q := session.Question{Parts: picture.ReportParts(), Trace: true, Budget: o.Budget}
 	ctx, cancel := o.within(ctx)
 	defer cancel()
 	err := ask(ctx, strconv.Itoa(p.PID), o, q, func(t *session.Target, a *session.Answer) {
@@ -218,7 +217,7 @@ func (s *seen) again(ctx context.Context, p Process, o Options) (out job.Answer,
 
 // movement reports whether a rank made progress: one of the program's own threads did, or one
 // that is in MPI has come to another call.
-func (s *seen) movement(a *session.Answer, used []watch.Use) job.Movement {
+func (s *seen) movement(a *session.Answer, used []picture.Use) job.Movement {
 	c := watch.Since(s.trace, a.Trace, time.Since(s.at), used)
 	own := func(lwp int) bool {
 		return slices.ContainsFunc(a.Picture.Threads, func(t picture.Thread) bool {
@@ -231,9 +230,9 @@ func (s *seen) movement(a *session.Answer, used []watch.Use) job.Movement {
 			continue
 		}
 		switch t.Activity {
-		case watch.Moved, watch.New:
+		case picture.ActivityMoved, picture.ActivityNew:
 			return job.Moved
-		case watch.Ran:
+		case picture.ActivityRan:
 			ran = true
 		}
 	}

@@ -1,7 +1,11 @@
 package watch
 
+import (
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
 // records are those that each thread has written so far, nil without the recorder.
-func records(total []Use) map[int]int64 {
+func records(total []picture.Use) map[int]int64 {
 	var of map[int]int64
 	for _, u := range total {
 		if u.Records == 0 {
@@ -15,12 +19,12 @@ func records(total []Use) map[int]int64 {
 	return of
 }
 
-// recorded adds what the threads have recorded between two looks.
-func (c *Change) recorded(before, now map[int]int64) {
+// addRecorded adds what the threads have recorded between two looks.
+func addRecorded(c *picture.Change, before, now map[int]int64) {
 	if before == nil || now == nil {
 		return
 	}
-	c.Recorded = &RecordedChange{}
+	c.Recorded = &picture.RecordedChange{}
 	for i := range c.Threads {
 		t := &c.Threads[i]
 		was, had := before[t.LWP]

@@ -10,10 +10,10 @@ import (
 // TestRecorded counts what threads with the recorder write from look to look, and over all looks; of a thread that came
 // in between nothing is known, and a program without recorder has no numbers.
 func TestRecorded(t *testing.T) {
-	look := func(counts map[int]int64) (total []Use, _ *picture.Trace) {
+	look := func(counts map[int]int64) (total []picture.Use, _ *picture.Trace) {
 		trace := &picture.Trace{Threads: map[int]picture.ThreadTrace{}}
 		for lwp, n := range counts {
-			total = append(total, Use{LWP: lwp, Records: n})
+			total = append(total, picture.Use{LWP: lwp, Records: n})
 			trace.Threads[lwp] = waiting
 		}
 		return total, trace
@@ -26,8 +26,9 @@ func TestRecorded(t *testing.T) {
 		s.Conclude()
 	}
 	first, last, all := s.changes[0].Recorded, s.Last().Change, s.Last().Result
-	right := *first == RecordedChange{1000, 500} && *last.Recorded == RecordedChange{400, 200}
-	if !right || *all.Recorded != (RecordedChange{1000, 250}) {
+	right := *first == picture.RecordedChange{Records: 1000, PerSecond: 500} &&
+		*last.Recorded == picture.RecordedChange{Records: 400, PerSecond: 200}
+	if !right || *all.Recorded != (picture.RecordedChange{Records: 1000, PerSecond: 250}) {
 		t.Errorf("%+v, %+v, %+v", first, last.Recorded, all.Recorded)
 	}
 	for _, th := range last.Threads {
@@ -52,12 +53,13 @@ func checkSteps(t *testing.T) {
 	var s Series
 	for i := range 3 {
 		trace := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: waiting}}
-		total := []Use{{LWP: 1, Records: int64(10 + 5*i), Step: []uint64{7, 7, 9}[i]}}
+		total := []picture.Use{{LWP: 1, Records: int64(10 + 5*i), Step: []uint64{7, 7, 9}[i]}}
 		s.Look(&picture.Picture{}, trace, time.Now().Add(time.Duration(i)*time.Second), total)
 		s.Rest(total)
 	}
-	if first, last := s.changes[0], s.changes[1]; first.Verdict != Stuck || last.Verdict != Progress ||
-		last.Threads[0].Activity != Moved || last.Reason != "1 thread made progress: events of 1" {
+	if first, last := s.changes[0], s.changes[1]; first.Verdict != picture.WatchStuck ||
+		last.Verdict != picture.WatchProgress ||
+		last.Threads[0].Activity != picture.ActivityMoved || last.Reason != "1 thread made progress: events of 1" {
 		t.Errorf("%+v, then %+v", first, last)
 	}
 }

@@ -20,27 +20,27 @@ type Series struct {
 	start, at    time.Time
 	first, trace *picture.Trace
 	begun, wrote map[int]int64 // records of each thread at the first and the last look
-	last         *Look
-	base         []Use       // when the threads had come back from the last look
-	used         map[int]Use // between looks, of all
-	changes      []*Change
+	last         *picture.Look
+	base         []picture.Use       // when the threads had come back from the last look
+	used         map[int]picture.Use // between looks, of all
+	changes      []*picture.Change
 }
 
 // Rest notes what the threads have used since they began. It is called when they
 // have come back from a look.
-func (s *Series) Rest(total []Use) { s.base = total }
+func (s *Series) Rest(total []picture.Use) { s.base = total }
 
 // Look adds a look: picture and trace of one moment, and what the threads had used
 // since they began right before it.
-func (s *Series) Look(pic *picture.Picture, trace *picture.Trace, now time.Time, total []Use) *Look {
-	l := &Look{Schema: Schema, Number: 1, Time: now.Format(time.RFC3339Nano), Picture: pic}
+func (s *Series) Look(pic *picture.Picture, trace *picture.Trace, now time.Time, total []picture.Use) *picture.Look {
+	l := &picture.Look{Schema: picture.WatchSchema, Number: 1, Time: now.Format(time.RFC3339Nano), Picture: pic}
 	wrote := records(total)
 	if s.last == nil {
 		s.start, s.first, s.begun = now, trace, wrote
 	} else {
 		l.Number, l.Seconds = s.last.Number+1, now.Sub(s.start).Seconds()
 		l.Change = Since(s.trace, trace, now.Sub(s.at), s.usedSince(total))
-		l.Change.recorded(s.wrote, wrote)
+		addRecorded(l.Change, s.wrote, wrote)
 		s.changes = append(s.changes, l.Change)
 	}
 	s.at, s.trace, s.wrote, s.last = now, trace, wrote, l
@@ -48,14 +48,14 @@ func (s *Series) Look(pic *picture.Picture, trace *picture.Trace, now time.Time,
 }
 
 // usedSince is what the threads used since the last rest, and adds it up.
-func (s *Series) usedSince(total []Use) []Use {
+func (s *Series) usedSince(total []picture.Use) []picture.Use {
 	if s.used == nil {
-		s.used = map[int]Use{}
+		s.used = map[int]picture.Use{}
 	}
 	list := UsedSince(s.base, total)
 	for _, d := range list {
 		sum := s.used[d.LWP]
-		s.used[d.LWP] = Use{LWP: d.LWP, CPU: sum.CPU + d.CPU, Switches: sum.Switches + d.Switches,
+		s.used[d.LWP] = picture.Use{LWP: d.LWP, CPU: sum.CPU + d.CPU, Switches: sum.Switches + d.Switches,
 			Runnable: d.Runnable, GotOn: sum.GotOn || d.GotOn}
 	}
 	return list
@@ -63,15 +63,15 @@ func (s *Series) usedSince(total []Use) []Use {
 
 // UsedSince is what the threads used that were there before and are now; both lists
 // count from when the threads began.
-func UsedSince(before, now []Use) []Use {
-	old := map[int]Use{}
+func UsedSince(before, now []picture.Use) []picture.Use {
+	old := map[int]picture.Use{}
 	for _, u := range before {
 		old[u.LWP] = u
 	}
-	var list []Use
+	var list []picture.Use
 	for _, u := range now {
 		if b, ok := old[u.LWP]; ok {
-			list = append(list, Use{LWP: u.LWP, CPU: u.CPU - b.CPU, Switches: u.Switches - b.Switches,
+			list = append(list, picture.Use{LWP: u.LWP, CPU: u.CPU - b.CPU, Switches: u.Switches - b.Switches,
 				Runnable: u.Runnable, GotOn: u.Step > b.Step})
 		}
 	}
@@ -79,7 +79,7 @@ func UsedSince(before, now []Use) []Use {
 }
 
 // Last is the last look, nil if there was none.
-func (s *Series) Last() *Look { return s.last }
+func (s *Series) Last() *picture.Look { return s.last }
 
 // Conclude gives the last look its result: what changed since the first. It is false
 // if there is nothing to compare.
@@ -87,14 +87,14 @@ func (s *Series) Conclude() bool {
 	if len(s.changes) == 0 {
 		return false
 	}
-	var use []Use
+	var use []picture.Use
 	for _, u := range s.used {
 		use = append(use, u)
 	}
 	r := Since(s.first, s.trace, s.at.Sub(s.start), use)
-	r.recorded(s.begun, s.wrote)
+	addRecorded(r, s.begun, s.wrote)
 	for _, c := range s.changes {
-		r.Raise(c)
+		raise(r, c)
 	}
 	s.last.Result = r
 	return true

@@ -20,22 +20,33 @@ const (
 	busyShare = 0.1
 )
 
+// threadChange is a change of a thread, with the facts that only the verdict on all threads needs.
+type threadChange struct {
+	picture.ThreadChange
+	starved  bool // it had something to do, and got no processor for it
+	computes bool // it ran in the program's own code, and is not proven to wait there
+	unseen   bool // it ran, and was not stopped where it ran
+	outside  bool // it waits for input, a signal, another process or a time
+}
+
 // Since tells what changed between two looks, in elapsed time, with what the
 // kernel counted in between.
-func Since(before, now *picture.Trace, elapsed time.Duration, use []Use) *Change {
-	c := &Change{
-		Seconds: elapsed.Seconds(), Threads: []ThreadChange{},
+func Since(before, now *picture.Trace, elapsed time.Duration, use []picture.Use) *picture.Change {
+	c := &picture.Change{
+		Seconds: elapsed.Seconds(), Threads: []picture.ThreadChange{},
 		Regions: turnover(before.Regions, now.Regions), Tasks: turnover(before.Tasks, now.Tasks),
 	}
-	used := map[int]Use{}
+	used := map[int]picture.Use{}
 	for _, u := range use {
 		used[u.LWP] = u
 	}
 	waiting := allWait(now)
+	var list []threadChange
 	for lwp, at := range now.Threads {
 		old, had := before.Threads[lwp]
 		if !had {
-			c.Threads = append(c.Threads, ThreadChange{LWP: lwp, Activity: New, Ignored: aside(&at)})
+			list = append(list, threadChange{ThreadChange: picture.ThreadChange{
+				LWP: lwp, Activity: picture.ActivityNew, Ignored: aside(&at)}})
 			continue
 		}
 		d := threadSince(&old, &at, used[lwp], elapsed)
@@ -43,15 +54,19 @@ func Since(before, now *picture.Trace, elapsed time.Duration, use []Use) *Change
 		d.outside = d.outside || now.Handled && at.Spins != nil && !at.Inside // a handler of a signal may end that
 		watchdog := waiting && at.Role == picture.RoleNone && !at.Hidden && d.CPU < busyShare*c.Seconds
 		d.Ignored = aside(&at) && aside(&old) || watchdog
-		c.Threads = append(c.Threads, d)
+		list = append(list, d)
 	}
 	for lwp, old := range before.Threads {
 		if _, there := now.Threads[lwp]; !there {
-			c.Threads = append(c.Threads, ThreadChange{LWP: lwp, Activity: Ended, Ignored: aside(&old)})
+			list = append(list, threadChange{ThreadChange: picture.ThreadChange{
+				LWP: lwp, Activity: picture.ActivityEnded, Ignored: aside(&old)}})
 		}
 	}
-	slices.SortFunc(c.Threads, func(a, b ThreadChange) int { return a.LWP - b.LWP })
-	c.judge()
+	slices.SortFunc(list, func(a, b threadChange) int { return a.LWP - b.LWP })
+	for i := range list {
+		c.Threads = append(c.Threads, list[i].ThreadChange)
+	}
+	judge(c, list)
 	return c
 }
 
@@ -76,8 +91,9 @@ func allWait(now *picture.Trace) bool {
 }
 
 // threadSince returns what a thread did between two traces.
-func threadSince(old, now *picture.ThreadTrace, use Use, elapsed time.Duration) ThreadChange {
-	d := ThreadChange{CPU: use.CPU.Seconds(), Activity: Still, Changed: movedSince(old, now)}
+func threadSince(old, now *picture.ThreadTrace, use picture.Use, elapsed time.Duration) threadChange {
+	d := threadChange{ThreadChange: picture.ThreadChange{
+		CPU: use.CPU.Seconds(), Activity: picture.ActivityStill, Changed: movedSince(old, now)}}
 	if use.GotOn {
 		d.Changed = append(d.Changed, "events")
 	}
@@ -87,12 +103,12 @@ func threadSince(old, now *picture.ThreadTrace, use Use, elapsed time.Duration) 
 	d.outside = now.Outside || now.Timed && now.Spins == nil
 	switch {
 	case len(d.Changed) > 0:
-		d.Activity = Moved
+		d.Activity = picture.ActivityMoved
 	case spins, ran && counted(old) && counted(now):
-		d.Activity = Spun
+		d.Activity = picture.ActivitySpun
 	case ran:
 		seen := now.Known && old.Known
-		d.Activity, d.computes, d.unseen = Ran, seen && !now.Blocked && !waits(now), !seen
+		d.Activity, d.computes, d.unseen = picture.ActivityRan, seen && !now.Blocked && !waits(now), !seen
 	default:
 		d.starved = !rests(now) || use.Runnable && !polls
 	}
@@ -143,10 +159,10 @@ func rests(t *picture.ThreadTrace) bool {
 	return !t.Known || aside(t) || !t.Woken && (t.Blocked || t.Timed || t.Spins != nil || counted(t))
 }
 
-// judge gives the verdict.
-func (c *Change) judge() {
+// judge sets the verdict on c by what its threads did.
+func judge(c *picture.Change, list []threadChange) {
 	count, starved, computing, unseen, outside := map[string]int{}, 0, 0, 0, 0
-	for _, t := range c.Threads {
+	for _, t := range list {
 		if t.Ignored {
 			continue
 		}
@@ -156,39 +172,39 @@ func (c *Change) judge() {
 		unseen += one(t.unseen)
 		outside += one(t.outside)
 	}
-	moved := count[Moved] + count[New] + count[Ended]
+	moved := count[picture.ActivityMoved] + count[picture.ActivityNew] + count[picture.ActivityEnded]
 	tasks := c.Tasks.New + c.Tasks.Ended + c.Regions.New + c.Regions.Ended
 	switch {
 	case moved+tasks > 0:
-		c.Verdict, c.Reason = Progress, c.progress(count)
+		c.Verdict, c.Reason = picture.WatchProgress, progress(c, count)
 	case computing > 0:
-		c.Verdict = Unknown
+		c.Verdict = picture.WatchUnknown
 		c.Reason = fmt.Sprintf("%s ran in the program's code, and nothing shows that it only waits",
 			threads(computing))
 	case unseen > 0:
-		c.Verdict = Unknown
+		c.Verdict = picture.WatchUnknown
 		c.Reason = fmt.Sprintf("%s ran, but what was done could not be seen without stopping them", threads(unseen))
-	case count[Ran] > 0:
-		c.Verdict = Unknown
-		c.Reason = fmt.Sprintf("%s ran, and what was done is not known", threads(count[Ran]))
+	case count[picture.ActivityRan] > 0:
+		c.Verdict = picture.WatchUnknown
+		c.Reason = fmt.Sprintf("%s ran, and what was done is not known", threads(count[picture.ActivityRan]))
 	case starved > 0: // on a busy machine, that is no hang
-		c.Verdict, c.Reason = Unknown, fmt.Sprintf("%s had something to do, and got no processor for it",
+		c.Verdict, c.Reason = picture.WatchUnknown, fmt.Sprintf("%s had something to do, and got no processor for it",
 			threads(starved))
 	case outside > 0:
-		c.Verdict = Stuck
+		c.Verdict = picture.WatchStuck
 		c.Reason = fmt.Sprintf("no thread made progress: %s for input, a signal, another process or a time",
 			verbWait(outside))
-		if n := count[Spun]; n > 0 {
+		if n := count[picture.ActivitySpun]; n > 0 {
 			c.Reason += fmt.Sprintf("; %s used processors meanwhile", threads(n))
 		}
-	case count[Spun] > 0:
-		c.Verdict = Spinning
-		c.Reason = threads(count[Spun]) + " used processors without progress"
-		if n := count[Still]; n > 0 {
+	case count[picture.ActivitySpun] > 0:
+		c.Verdict = picture.WatchSpinning
+		c.Reason = threads(count[picture.ActivitySpun]) + " used processors without progress"
+		if n := count[picture.ActivityStill]; n > 0 {
 			c.Reason += fmt.Sprintf(", %d did not run", n)
 		}
 	default:
-		c.Verdict, c.Reason = Stuck, "no thread made progress or ran"
+		c.Verdict, c.Reason = picture.WatchStuck, "no thread made progress or ran"
 	}
 }
 
@@ -207,7 +223,7 @@ func verbWait(n int) string {
 }
 
 // progress says what was done.
-func (c *Change) progress(count map[string]int) string {
+func progress(c *picture.Change, count map[string]int) string {
 	what := map[string]int{}
 	for _, t := range c.Threads {
 		for _, m := range t.Changed {
@@ -223,18 +239,18 @@ func (c *Change) progress(count map[string]int) string {
 			parts = append(parts, fmt.Sprintf("%s of %d", m, what[m]))
 		}
 	}
-	text := threads(count[Moved]) + " made progress"
+	text := threads(count[picture.ActivityMoved]) + " made progress"
 	if len(parts) > 0 {
 		text += ": " + strings.Join(parts, ", ")
 	}
-	for _, did := range []string{New, Ended} {
+	for _, did := range []string{picture.ActivityNew, picture.ActivityEnded} {
 		if count[did] > 0 {
 			text += fmt.Sprintf("; %s %s", threads(count[did]), did)
 		}
 	}
 	for _, t := range []struct {
 		name string
-		Turnover
+		picture.Turnover
 	}{{"regions", c.Regions}, {"tasks", c.Tasks}} {
 		if t.New+t.Ended > 0 {
 			text += fmt.Sprintf("; %s: %d ended, %d new", t.name, t.Ended, t.New)
@@ -250,10 +266,10 @@ func threads(n int) string {
 	return fmt.Sprintf("%d threads", n)
 }
 
-// Raise makes the verdict on a longer time no more quiet than that on a part of
+// raise makes the verdict on a longer time no more quiet than that on a part of
 // it: what moved and came back has moved.
-func (c *Change) Raise(part *Change) {
-	rank := []string{Stuck, Spinning, Unknown, Progress}
+func raise(c, part *picture.Change) {
+	rank := []string{picture.WatchStuck, picture.WatchSpinning, picture.WatchUnknown, picture.WatchProgress}
 	if slices.Index(rank, part.Verdict) > slices.Index(rank, c.Verdict) {
 		c.Verdict, c.Reason = part.Verdict, part.Reason
 	}
@@ -268,9 +284,10 @@ func (c *Change) Raise(part *Change) {
 					t.Changed = append(t.Changed, m)
 				}
 			}
-			if did := []string{Still, Spun, Ran, Moved}; slices.Index(did, p.Activity) > slices.Index(did,
-				t.Activity) &&
-				slices.Contains(did, t.Activity) {
+			did := []string{
+				picture.ActivityStill, picture.ActivitySpun, picture.ActivityRan, picture.ActivityMoved,
+			}
+			if own := slices.Index(did, t.Activity); own >= 0 && slices.Index(did, p.Activity) > own {
 				t.Activity = p.Activity
 			}
 			t.Ignored = t.Ignored && p.Ignored
@@ -278,7 +295,7 @@ func (c *Change) Raise(part *Change) {
 	}
 }
 
-func turnover[K comparable](before, now map[K]bool) (t Turnover) {
+func turnover[K comparable](before, now map[K]bool) (t picture.Turnover) {
 	for k := range before {
 		if now[k] {
 			t.Same++

@@ -35,66 +35,83 @@ func reading(p *picture.ThreadTrace) { p.Blocked, p.Outside = true, true }
 
 // TestVerdicts gives the verdict for each kind of movement.
 func TestVerdicts(t *testing.T) {
-	busy, asleep := Use{LWP: 1, CPU: time.Second}, Use{LWP: 1}
+	busy, asleep := picture.Use{LWP: 1, CPU: time.Second}, picture.Use{LWP: 1}
 	for _, c := range []struct {
 		name        string
 		before, now picture.ThreadTrace
-		use         Use
+		use         picture.Use
 		want, did   string
 	}{
-		{"asleep in a barrier", waiting, waiting, asleep, Stuck, Still},
-		{"woken by the look only", waiting, waiting, Use{LWP: 1, Switches: 2}, Stuck, Still},
-		{"spins in a barrier", waiting, waiting, busy, Spinning, Spun},
+		{"asleep in a barrier", waiting, waiting, asleep, picture.WatchStuck, picture.ActivityStill},
+		{"woken by the look only", waiting, waiting, picture.Use{LWP: 1, Switches: 2}, picture.WatchStuck,
+			picture.ActivityStill},
+		{"spins in a barrier", waiting, waiting, busy, picture.WatchSpinning, picture.ActivitySpun},
 		{"another barrier at the same place", waiting,
-			with(waiting, func(p *picture.ThreadTrace) { p.Counters[0].Value++ }), busy, Progress, Moved},
+			with(waiting, func(p *picture.ThreadTrace) { p.Counters[0].Value++ }), busy, picture.WatchProgress,
+			picture.ActivityMoved},
 		{"another turn of the caller", with(waiting, func(p *picture.ThreadTrace) { p.Registers = "1" }),
-			with(waiting, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy, Progress, Moved},
+			with(waiting, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy, picture.WatchProgress,
+			picture.ActivityMoved},
 		{"computes in one loop", computing, with(computing, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy,
-			Progress, Moved},
-		{"is seen twice at one instruction", computing, computing, busy, Unknown, Ran},
-		{"calls the system in a loop", computing, computing, Use{LWP: 1, Switches: 900}, Unknown, Ran},
-		{"computes, and used too little to be counted", computing, computing, asleep, Unknown, Still},
-		{"loops on a flag", polling, polling, busy, Spinning, Spun},
-		{"loops on a flag, and gets no processor", polling, polling, asleep, Spinning, Spun},
+			picture.WatchProgress, picture.ActivityMoved},
+		{"is seen twice at one instruction", computing, computing, busy, picture.WatchUnknown, picture.ActivityRan},
+		{"calls the system in a loop", computing, computing, picture.Use{LWP: 1, Switches: 900},
+			picture.WatchUnknown, picture.ActivityRan},
+		{"computes, and used too little to be counted", computing, computing, asleep, picture.WatchUnknown,
+			picture.ActivityStill},
+		{"loops on a flag", polling, polling, busy, picture.WatchSpinning, picture.ActivitySpun},
+		{"loops on a flag, and gets no processor", polling, polling, asleep, picture.WatchSpinning,
+			picture.ActivitySpun},
 		{"loops on a flag, seen at two places", polling, with(polling, func(p *picture.ThreadTrace) {
 			p.Registers, p.Spins = "2", &picture.SpinTrace{Awaited: map[uint64]uint64{0x10: 1}, Kept: "1"}
-		}), busy, Spinning, Spun},
+		}), busy, picture.WatchSpinning, picture.ActivitySpun},
 		{"loops on a flag that was set in between", polling, with(polling, func(p *picture.ThreadTrace) {
 			p.Spins = &picture.SpinTrace{Awaited: map[uint64]uint64{0x10: 3}, Kept: "1"}
-		}), busy, Progress, Moved},
+		}), busy, picture.WatchProgress, picture.ActivityMoved},
 		{"loops on a flag, in another turn of its own", polling, with(polling, func(p *picture.ThreadTrace) {
 			p.Spins = &picture.SpinTrace{Awaited: map[uint64]uint64{0x10: 1}, Kept: "2"}
-		}), busy, Progress, Moved},
-		{"polls a flag with sleeps", with(polling, timed), with(polling, timed), asleep, Stuck, Still},
-		{"is about to be woken", with(waiting, woken), with(waiting, woken), asleep, Unknown, Still},
-		{"sleeps in the program's code", with(computing, blocked), with(computing, blocked), asleep, Stuck, Still},
-		{"waits for input", with(computing, reading), with(computing, reading), asleep, Stuck, Still},
-		{"waits for input, again and again", with(computing, reading), with(computing, reading), busy, Unknown, Ran},
-		{"is in a lock's code, and may get it", locking, locking, busy, Unknown, Ran},
+		}), busy, picture.WatchProgress, picture.ActivityMoved},
+		{"polls a flag with sleeps", with(polling, timed), with(polling, timed), asleep, picture.WatchStuck,
+			picture.ActivityStill},
+		{"is about to be woken", with(waiting, woken), with(waiting, woken), asleep, picture.WatchUnknown,
+			picture.ActivityStill},
+		{"sleeps in the program's code", with(computing, blocked), with(computing, blocked), asleep,
+			picture.WatchStuck, picture.ActivityStill},
+		{"waits for input", with(computing, reading), with(computing, reading), asleep, picture.WatchStuck,
+			picture.ActivityStill},
+		{"waits for input, again and again", with(computing, reading), with(computing, reading), busy,
+			picture.WatchUnknown, picture.ActivityRan},
+		{"is in a lock's code, and may get it", locking, locking, busy, picture.WatchUnknown, picture.ActivityRan},
 		{"another has had the lock", locking, with(locking, func(p *picture.ThreadTrace) { p.Lock = "2" }), busy,
-			Progress, Moved},
+			picture.WatchProgress, picture.ActivityMoved},
 		{"another lock in another turn", locking, with(locking, func(p *picture.ThreadTrace) { p.Registers = "2" }),
-			busy, Progress, Moved},
+			busy, picture.WatchProgress, picture.ActivityMoved},
 		{"another turn outside of this function", with(waiting, func(p *picture.ThreadTrace) { p.Frames = "1" }),
-			with(waiting, func(p *picture.ThreadTrace) { p.Frames = "2" }), busy, Progress, Moved},
-		{"computes, and gets no processor", computing, computing, Use{LWP: 1, Runnable: true}, Unknown, Still},
-		{"spins in a barrier, and gets no processor", waiting, waiting, Use{LWP: 1, Runnable: true}, Unknown, Still},
+			with(waiting, func(p *picture.ThreadTrace) { p.Frames = "2" }), busy, picture.WatchProgress,
+			picture.ActivityMoved},
+		{"computes, and gets no processor", computing, computing, picture.Use{LWP: 1, Runnable: true},
+			picture.WatchUnknown, picture.ActivityStill},
+		{"spins in a barrier, and gets no processor", waiting, waiting, picture.Use{LWP: 1, Runnable: true},
+			picture.WatchUnknown, picture.ActivityStill},
 		{"another function", computing, with(computing, func(p *picture.ThreadTrace) { p.Stack = "c" }), asleep,
-			Progress, Moved},
-		{"another task", waiting, with(waiting, func(p *picture.ThreadTrace) { p.Task = "0x1" }), asleep, Progress,
-			Moved},
+			picture.WatchProgress, picture.ActivityMoved},
+		{"another task", waiting, with(waiting, func(p *picture.ThreadTrace) { p.Task = "0x1" }), asleep,
+			picture.WatchProgress,
+			picture.ActivityMoved},
 		{"runs, not stopped", with(computing, func(p *picture.ThreadTrace) { p.Known = false }),
-			with(computing, func(p *picture.ThreadTrace) { p.Known = false }), busy, Unknown, Ran},
+			with(computing, func(p *picture.ThreadTrace) { p.Known = false }), busy, picture.WatchUnknown,
+			picture.ActivityRan},
 		{"spins, not stopped", with(waiting, func(p *picture.ThreadTrace) { p.Known = false }),
-			with(waiting, func(p *picture.ThreadTrace) { p.Known = false }), busy, Spinning, Spun},
-		{"spins in the pool", idle, idle, busy, Stuck, Spun},
-		{"called from the pool", idle, waiting, busy, Progress, Moved},
+			with(waiting, func(p *picture.ThreadTrace) { p.Known = false }), busy, picture.WatchSpinning,
+			picture.ActivitySpun},
+		{"spins in the pool", idle, idle, busy, picture.WatchStuck, picture.ActivitySpun},
+		{"called from the pool", idle, waiting, busy, picture.WatchProgress, picture.ActivityMoved},
 		{"no thread of OpenMP", foreign, with(foreign, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy,
-			Progress, Moved},
+			picture.WatchProgress, picture.ActivityMoved},
 	} {
 		a, b := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: c.before}},
 			&picture.Trace{Threads: map[int]picture.ThreadTrace{1: c.now}}
-		got := Since(a, b, time.Second, []Use{c.use})
+		got := Since(a, b, time.Second, []picture.Use{c.use})
 		if got.Verdict != c.want || len(got.Threads) != 1 || got.Threads[0].Activity != c.did || got.Reason == "" {
 			t.Errorf("%s: %+v, want %s, %s", c.name, got, c.want, c.did)
 		}
@@ -104,8 +121,9 @@ func TestVerdicts(t *testing.T) {
 // TestHandled takes a loop that a handler of a signal may end for a wait.
 func TestHandled(t *testing.T) {
 	a := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: polling}, Handled: true}
-	got := Since(a, a, time.Second, []Use{{LWP: 1, CPU: time.Second}})
-	if got.Verdict != Stuck || got.Threads[0].Activity != Spun || !strings.Contains(got.Reason, "a signal") {
+	got := Since(a, a, time.Second, []picture.Use{{LWP: 1, CPU: time.Second}})
+	if got.Verdict != picture.WatchStuck || got.Threads[0].Activity != picture.ActivitySpun ||
+		!strings.Contains(got.Reason, "a signal") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -118,13 +136,13 @@ func TestWatchdogs(t *testing.T) {
 		cpu    time.Duration
 		want   string
 	}{
-		{waiting, 20 * time.Millisecond, Stuck},      // a watchdog beside a hang
-		{waiting, 800 * time.Millisecond, Progress},  // others work for those that wait
-		{computing, 20 * time.Millisecond, Progress}, // the thread may be joining it
+		{waiting, 20 * time.Millisecond, picture.WatchStuck},      // a watchdog beside a hang
+		{waiting, 800 * time.Millisecond, picture.WatchProgress},  // others work for those that wait
+		{computing, 20 * time.Millisecond, picture.WatchProgress}, // the thread may be joining it
 	} {
 		a := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: c.openmp, 2: foreign}}
 		b := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: c.openmp, 2: moved}}
-		if got := Since(a, b, time.Second, []Use{{LWP: 2, CPU: c.cpu}}); got.Verdict != c.want {
+		if got := Since(a, b, time.Second, []picture.Use{{LWP: 2, CPU: c.cpu}}); got.Verdict != c.want {
 			t.Errorf("%s beside %v: %+v, want %s", c.openmp.State, c.cpu, got, c.want)
 		}
 	}
@@ -138,8 +156,8 @@ func TestTurnover(t *testing.T) {
 	b := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: waiting, 3: waiting},
 		Regions: map[picture.ID]bool{"r": true}, Tasks: map[picture.TaskTrace]bool{{ID: "k"}: true, {ID: "l"}: true}}
 	got := Since(a, b, time.Second, nil)
-	if got.Regions != (Turnover{Ended: 1, Same: 1}) || got.Tasks != (Turnover{New: 1, Same: 1}) ||
-		got.Verdict != Progress {
+	if got.Regions != (picture.Turnover{Ended: 1, Same: 1}) || got.Tasks != (picture.Turnover{New: 1, Same: 1}) ||
+		got.Verdict != picture.WatchProgress {
 		t.Errorf("%+v", got)
 	}
 	var did []string
@@ -150,14 +168,15 @@ func TestTurnover(t *testing.T) {
 		t.Errorf("threads: %v", did)
 	}
 	whole := Since(a, a, 2*time.Second, nil)
-	if whole.Verdict != Stuck {
+	if whole.Verdict != picture.WatchStuck {
 		t.Errorf("%+v", whole)
 	}
 	there := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: with(waiting,
 		func(p *picture.ThreadTrace) { p.Task = "0x1" }), 2: waiting}, Regions: a.Regions, Tasks: a.Tasks}
-	whole.Raise(Since(a, there, time.Second, nil))
-	whole.Raise(Since(there, a, time.Second, nil))
-	if whole.Verdict != Progress || whole.Threads[0].Activity != Moved || whole.Threads[1].Activity != Still ||
+	raise(whole, Since(a, there, time.Second, nil))
+	raise(whole, Since(there, a, time.Second, nil))
+	if whole.Verdict != picture.WatchProgress || whole.Threads[0].Activity != picture.ActivityMoved ||
+		whole.Threads[1].Activity != picture.ActivityStill ||
 		!slices.Equal(whole.Threads[0].Changed, []string{"task"}) {
 		t.Errorf("%+v", whole)
 	}

@@ -19,7 +19,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
@@ -43,7 +42,7 @@ var plans = sync.OnceValue(func() map[reflect.Type]plan {
 	all := planAll(map[reflect.Type]plan{}, reflect.TypeFor[picture.Picture](),
 		(&ompdv1.Picture{}).ProtoReflect().Descriptor())
 	planAll(all, reflect.TypeFor[picture.Breakpoint](), (&ompdv1.Breakpoint{}).ProtoReflect().Descriptor())
-	planAll(all, reflect.TypeFor[watch.Look](), (&ompdv1.Look{}).ProtoReflect().Descriptor())
+	planAll(all, reflect.TypeFor[picture.Look](), (&ompdv1.Look{}).ProtoReflect().Descriptor())
 	planAll(all, reflect.TypeFor[picture.Event](), (&ompdv1.Event{}).ProtoReflect().Descriptor())
 	planAll(all, reflect.TypeFor[picture.Recording](), (&ompdv1.Recording{}).ProtoReflect().Descriptor())
 	planAll(all, reflect.TypeFor[picture.Statistics](), (&ompdv1.Statistics{}).ProtoReflect().Descriptor())

@@ -1,5 +1,5 @@
 // Command contract generates everything that follows from the declaration of the contract, which are the structs
-// of package picture (and watch, and job): the JSON keys and the field numbers in their tags, their types, and
+// of packages picture and job: the JSON keys and the field numbers in their tags, their types, and
 // their comments.
 //
 //	proto/ompd/v1/picture.proto   a message for each struct that the API carries
@@ -41,7 +41,7 @@ func main() {
 const apiDir = "ompd/v1"
 
 func run(root, out string, breaking bool) error {
-	m, err := load(root, "picture", "internal/watch", "internal/jobs/job")
+	m, err := load(root, "picture", "internal/jobs/job")
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ var documents = []document{
 	{"picture", "picture.Picture", "Picture of an OpenMP program"},
 	{"job", "job.Report", "A job of many ranks, as `ompd-inspect job --json` prints it"},
 	{"ps", "picture.Processes", "OpenMP processes of a machine"},
-	{"watch", "watch.Look", "Several looks at an OpenMP program"},
+	{"watch", "picture.Look", "Several looks at an OpenMP program"},
 	{"breakpoints", "picture.Breakpoints", "Breakpoint locations of OpenMP runtimes"},
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -27,7 +26,7 @@ func (a *adapter) frameValues(ctx context.Context, f *frame) (*picture.Values, e
 	}
 	t := f.thread
 	if t.valued == nil {
-		parts := inspect.Parts{Threads: true, Native: a.attachment.RuntimeFrames, Values: true}
+		parts := picture.Parts{Threads: true, Native: a.attachment.RuntimeFrames, Values: true}
 		pic, err := a.ask(ctx, threadQuestion(t.LWP, parts))
 		if err != nil {
 			return nil, err

@@ -11,7 +11,6 @@ import (
 	godap "github.com/google/go-dap"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
@@ -133,8 +132,8 @@ func (a *adapter) ask(ctx context.Context, q session.Question) (*picture.Picture
 }
 
 // threadQuestion returns the question for parts of one thread.
-func threadQuestion(lwp int, parts inspect.Parts) session.Question {
-	return session.Question{Parts: parts, Only: inspect.Only{LWP: lwp}, Budget: session.DefaultBudget}
+func threadQuestion(lwp int, parts picture.Parts) session.Question {
+	return session.Question{Parts: parts, Only: picture.Only{LWP: lwp}, Budget: session.DefaultBudget}
 }
 
 // begin sends the client the first stop when it is attached and has sent configurationDone. Clients send these

@@ -10,7 +10,6 @@ import (
 
 	godap "github.com/google/go-dap"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
@@ -342,7 +341,7 @@ func (b *breaks) locations(s *stop, wanted bool) (*picture.Breakpoints, error) {
 
 // requestBreakpoints asks a target for the breakpoint locations of its runtimes.
 func requestBreakpoints(ctx context.Context, t *session.Target) (*picture.Breakpoints, error) {
-	q := session.Question{Breakpoints: true, Parts: inspect.Parts{}, Budget: session.DefaultBudget}
+	q := session.Question{Breakpoints: true, Parts: picture.Parts{}, Budget: session.DefaultBudget}
 	answer, err := t.Look(ctx, q)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/internal/print/export"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/web"
-	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -72,7 +71,7 @@ func (d drawingPrinter) Breakpoints(*picture.Breakpoints) error { return d.only(
 func (d drawingPrinter) Processes(*picture.Processes) error { return d.only() }
 
 // Look implements Printer: a drawing is of one moment.
-func (d drawingPrinter) Look(*watch.Look) error { return d.only() }
+func (d drawingPrinter) Look(*picture.Look) error { return d.only() }
 
 func (d drawingPrinter) only() error { return Check(d.format, none) }
 

@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -35,7 +34,7 @@ func (j jsonPrinter) Breakpoints(b *picture.Breakpoints) error { return WriteJSO
 func (j jsonPrinter) Processes(list *picture.Processes) error { return WriteJSON(j.w, list) }
 
 // Look implements Printer: each look is a line.
-func (j jsonPrinter) Look(l *watch.Look) error { return json.NewEncoder(j.w).Encode(l) }
+func (j jsonPrinter) Look(l *picture.Look) error { return json.NewEncoder(j.w).Encode(l) }
 
 // Tasks implements Printer: the picture with its tasks one by one, a line each.
 func (j jsonPrinter) Tasks(pic *picture.Picture, tasks iter.Seq[picture.Task], complete func() error) error {

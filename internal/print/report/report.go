@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
-	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -42,7 +41,7 @@ type Printer interface {
 	Breakpoints(b *picture.Breakpoints) error
 	Processes(list *picture.Processes) error
 	// Look prints one of several looks at a process. The last has the result.
-	Look(l *watch.Look) error
+	Look(l *picture.Look) error
 	// Job prints a job of many ranks. Text ends with the next command, which starts with next.
 	Job(r *job.Report, next string) error
 	// Progress prints the ranks of a job that made progress.

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
-	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -49,7 +48,7 @@ func TestFormats(t *testing.T) {
 		}, []string{"! something"}, []string{`"schema": "b"`}},
 		"processes": {func(p report.Printer) error { return p.Processes(&picture.Processes{Hidden: 3}) },
 			[]string{"3 processes"}, []string{`"hidden": 3`}},
-		"look": {func(p report.Printer) error { return p.Look(&watch.Look{Picture: &small}) },
+		"look": {func(p report.Printer) error { return p.Look(&picture.Look{Picture: &small}) },
 			[]string{"core of core.7"}, []string{`"path":"core.7"`}},
 		"tasks": {func(p report.Printer) error {
 			pic := small

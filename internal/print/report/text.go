@@ -5,7 +5,6 @@ import (
 	"iter"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/print/text"
-	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -91,7 +90,7 @@ func (t textPrinter) Processes(list *picture.Processes) error {
 }
 
 // Look implements Printer.
-func (t textPrinter) Look(l *watch.Look) error {
+func (t textPrinter) Look(l *picture.Look) error {
 	text.Look(t.Printer, l)
 	text.Result(t.Printer, l)
 	return t.Err()

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -79,10 +78,11 @@ func TestResult(t *testing.T) {
 		"wait for it in the end"
 	show := func(pic *picture.Picture, verdict string) string {
 		var b strings.Builder
-		Result(New(&b, false, NoLimit), &watch.Look{Picture: pic, Result: &watch.Change{Verdict: verdict}})
+		Result(New(&b, false, NoLimit), &picture.Look{Picture: pic, Result: &picture.Change{Verdict: verdict}})
 		return b.String()
 	}
-	for verdict, want := range map[string]bool{watch.Stuck: true, watch.Spinning: true, watch.Progress: false} {
+	for verdict, want := range map[string]bool{picture.WatchStuck: true, picture.WatchSpinning: true,
+		picture.WatchProgress: false} {
 		got := show(slow(4), verdict)
 		if strings.Contains(got, end) != want || strings.Contains(got, "lock table: held by") != want ||
 			strings.Contains(got, "next:") {
@@ -95,13 +95,14 @@ func TestResult(t *testing.T) {
 		pic.Facts.Waits[i].Lock = ""
 	}
 	const each = "3 threads (LWP 101-103): each waits for lock table in main slow.c:12"
-	if got := show(pic, watch.Stuck); !strings.Contains(got, each) {
+	if got := show(pic, picture.WatchStuck); !strings.Contains(got, each) {
 		t.Error(got)
 	}
 	pic = slow(4)
 	pic.Verdicts = []picture.Verdict{{Kind: picture.VerdictDeadlock, Severity: picture.SeverityHang,
 		Summary: "it hangs"}}
-	if got := show(pic, watch.Stuck); !strings.Contains(got, "DEADLOCK  it hangs") || strings.Contains(got, end) {
+	if got := show(pic, picture.WatchStuck); !strings.Contains(got, "DEADLOCK  it hangs") || strings.Contains(got,
+		end) {
 		t.Error(got)
 	}
 }

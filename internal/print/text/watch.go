@@ -7,12 +7,11 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
-	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // Look prints one of several looks at a process: for the first one the target, for the others the changes.
-func Look(p *Printer, l *watch.Look) {
+func Look(p *Printer, l *picture.Look) {
 	if l.Change == nil {
 		Header(p, l.Picture)
 		return
@@ -25,9 +24,9 @@ func Look(p *Printer, l *watch.Look) {
 }
 
 // recordRate returns the number of records that the threads of a recorded program write.
-func recordRate(c *watch.Change) string {
+func recordRate(c *picture.Change) string {
 	text := fmt.Sprintf("recorded: %.0f records a second", c.Recorded.PerSecond)
-	var most *watch.ThreadChange
+	var most *picture.ThreadChange
 	for i := range c.Threads {
 		if t := &c.Threads[i]; t.Records > 0 && (most == nil || t.Records > most.Records) {
 			most = t
@@ -40,7 +39,7 @@ func recordRate(c *watch.Change) string {
 }
 
 // Result prints the verdict on all looks, and the cause of a standstill.
-func Result(p *Printer, l *watch.Look) {
+func Result(p *Printer, l *picture.Look) {
 	if l.Result == nil {
 		return
 	}
@@ -48,14 +47,14 @@ func Result(p *Printer, l *watch.Look) {
 	p.printWrapped(outcomeText(p, l.Result.Verdict)+" ",
 		fmt.Sprintf("in %.1f s: %s", l.Result.Seconds, l.Result.Reason))
 	Warnings(p, l.Picture)
-	if l.Result.Verdict != watch.Progress {
+	if l.Result.Verdict != picture.WatchProgress {
 		printStandstillCause(p, l.Picture)
 	}
 }
 
 // outcomeText returns a verdict of watch in its colour.
 func outcomeText(p *Printer, v string) string {
-	if v == watch.Progress {
+	if v == picture.WatchProgress {
 		return p.bold(v)
 	}
 	return p.red(v)
@@ -72,7 +71,7 @@ type changeGroup struct {
 }
 
 // printChanges prints the activities of the threads, the largest group first, and ignored threads last.
-func printChanges(p *Printer, pic *picture.Picture, c *watch.Change) {
+func printChanges(p *Printer, pic *picture.Picture, c *picture.Change) {
 	var groups []*changeGroup
 	for _, t := range c.Threads {
 		at := threadPlace(pic, t.LWP)

@@ -125,7 +125,7 @@ func look(t testing.TB, tg callbacks.Target) *picture.Picture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return in.Picture(inspect.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true, Native: true})
+	return in.Picture(picture.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true, Native: true})
 }
 
 func same(t testing.TB, got, want *picture.Picture) {

@@ -35,7 +35,7 @@ const modulePath = "github.com/ompd-inspect/ompd-inspect/"
 var imports = map[string][]string{
 	"callbacks":               nil,
 	"callbacks/callbackstest": {"callbacks"},
-	"client":                  {"internal/watch", "internal/wire", "picture", "proto/ompd/v1"},
+	"client":                  {"internal/wire", "picture", "proto/ompd/v1"},
 	"cmd/ompd-inspect":        {"internal/cli"},
 	"corefile": {
 		"callbacks", "internal/code/arch", "internal/guard/budget", "internal/image/elfx",
@@ -57,8 +57,8 @@ var imports = map[string][]string{
 	"recorder":      nil,
 	"server": {
 		"callbacks", "handles", "internal/guard/budget", "internal/guard/contain", "internal/guard/files",
-		"internal/inspect", "internal/target/remote", "internal/trace/analyze", "internal/trace/export",
-		"internal/watch", "internal/wire", "ompd", "picture", "proto/ompd/v1", "session", "trace",
+		"internal/target/remote", "internal/trace/analyze", "internal/trace/export", "internal/watch",
+		"internal/wire", "ompd", "picture", "proto/ompd/v1", "session", "trace",
 	},
 	"session": {
 		"callbacks", "corefile", "diagnose", "internal/guard/budget", "internal/inspect",
@@ -71,11 +71,11 @@ var imports = map[string][]string{
 		"callbacks", "client", "corefile", "diagnose", "gdb", "internal/front/clib", "internal/front/dap",
 		"internal/front/piped", "internal/guard/budget", "internal/guard/contain", "internal/guard/files",
 		"internal/guard/outfile", "internal/guard/sandbox", "internal/image/elfx", "internal/image/symfile",
-		"internal/inspect", "internal/jobs", "internal/jobs/job", "internal/mpi", "internal/print/report",
-		"internal/print/text", "internal/runtime/readers", "internal/runtime/rtl", "internal/target/delve",
-		"internal/target/remote", "internal/trace/analyze", "internal/trace/export", "internal/trace/legacy",
-		"internal/trace/omptnames", "internal/watch", "internal/wire", "live", "picture", "proto/ompd/v1",
-		"recorder", "server", "session", "trace",
+		"internal/jobs", "internal/jobs/job", "internal/mpi", "internal/print/report", "internal/print/text",
+		"internal/runtime/readers", "internal/runtime/rtl", "internal/target/delve", "internal/target/remote",
+		"internal/trace/analyze", "internal/trace/export", "internal/trace/legacy", "internal/trace/omptnames",
+		"internal/watch", "internal/wire", "live", "picture", "proto/ompd/v1", "recorder", "server", "session",
+		"trace",
 	},
 	"internal/code/accesspath": {"callbacks", "internal/code/lift", "internal/code/symbolic"},
 	"internal/code/arch":       {"callbacks"},
@@ -90,8 +90,8 @@ var imports = map[string][]string{
 		"callbacks", "handles", "internal/image/libc", "internal/image/modules", "internal/runtime/rtl", "ompd",
 	},
 	"internal/front/dap": {
-		"callbacks", "diagnose", "internal/guard/contain", "internal/inspect", "internal/print/waitgraph",
-		"picture", "session", "trace",
+		"callbacks", "diagnose", "internal/guard/contain", "internal/print/waitgraph", "picture", "session",
+		"trace",
 	},
 	"internal/front/piped":   nil,
 	"internal/guard/budget":  {"callbacks"},
@@ -124,8 +124,8 @@ var imports = map[string][]string{
 		"internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind", "picture",
 	},
 	"internal/jobs": {
-		"callbacks", "diagnose", "internal/inspect", "internal/jobs/job", "internal/mpi", "internal/phrase",
-		"internal/runtime/layout", "internal/stack/symbolize", "internal/watch", "picture", "session",
+		"callbacks", "diagnose", "internal/jobs/job", "internal/mpi", "internal/phrase", "internal/runtime/layout",
+		"internal/stack/symbolize", "internal/watch", "picture", "session",
 	},
 	"internal/jobs/job": {"internal/mpi", "picture"},
 	"internal/lockflow": {
@@ -136,12 +136,10 @@ var imports = map[string][]string{
 	"internal/phrase":           {"picture"},
 	"internal/print/export":     {"internal/phrase", "internal/print/waitgraph", "picture"},
 	"internal/print/report": {
-		"internal/jobs/job", "internal/print/export", "internal/print/text", "internal/print/web",
-		"internal/watch", "picture",
+		"internal/jobs/job", "internal/print/export", "internal/print/text", "internal/print/web", "picture",
 	},
 	"internal/print/text": {
-		"diagnose", "internal/jobs/job", "internal/mpi", "internal/phrase", "internal/print/waitgraph",
-		"internal/watch", "picture",
+		"diagnose", "internal/jobs/job", "internal/mpi", "internal/phrase", "internal/print/waitgraph", "picture",
 	},
 	"internal/print/waitgraph": {"picture"},
 	"internal/print/web": {
@@ -216,7 +214,7 @@ var imports = map[string][]string{
 	"internal/trace/omptnames":   nil,
 	"internal/trace/omptrecord":  nil,
 	"internal/watch":             {"picture"},
-	"internal/wire":              {"internal/watch", "picture", "proto/ompd/v1"},
+	"internal/wire":              {"picture", "proto/ompd/v1"},
 }
 
 // forbidden says which packages of others a part of the tree must not import:

@@ -17,7 +17,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
-	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -169,7 +168,7 @@ func (a *aloneRun) verdicts(t *testing.T, looks int) map[string]int {
 			continue
 		}
 		count[l.Change.Verdict]++
-		if l.Change.Verdict == watch.Spinning || l.Change.Verdict == watch.Stuck && !a.waits {
+		if l.Change.Verdict == picture.WatchSpinning || l.Change.Verdict == picture.WatchStuck && !a.waits {
 			t.Errorf("%s, look %d: %s: %s: %+v", a.name, l.Number, l.Change.Verdict, l.Change.Reason, l.Change.Threads)
 		}
 	}

@@ -12,20 +12,20 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
-	"github.com/ompd-inspect/ompd-inspect/internal/watch"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // watched runs watch on a process and returns its looks and its exit status.
-func watched(t *testing.T, pid int, flags ...string) ([]watch.Look, int) {
+func watched(t *testing.T, pid int, flags ...string) ([]picture.Look, int) {
 	t.Helper()
 	status, out, errs := e2e.Output(t, append([]string{"watch", "--json", strconv.Itoa(pid)}, flags...)...)
 	if errs != "" {
 		t.Errorf("%v: %s", flags, errs)
 	}
-	var looks []watch.Look
+	var looks []picture.Look
 	for line := range strings.Lines(out) {
 		omptest.Validate(t, "watch", []byte(line))
-		var l watch.Look
+		var l picture.Look
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			t.Fatal(err)
 		}
@@ -48,20 +48,20 @@ func watchAll(t *testing.T, b omptest.Build, rt omptest.Runtime) {
 		args          []string
 		flags         []string // of the compiler; empty: the usual ones
 	}{
-		{"barrier", watch.Stuck, cli.ExitStuck, nil, nil},
-		{"tasks_deps", watch.Stuck, cli.ExitStuck, nil, nil},
-		{"idle", watch.Stuck, cli.ExitStuck, nil, nil},
-		{"pthreads", watch.Stuck, cli.ExitStuck, nil, nil},
-		{"spinning", watch.Spinning, cli.ExitSpinning, nil, nil},
-		{"loops", watch.Progress, cli.ExitOK, []string{"compute"}, nil},
-		{"loops", watch.Progress, cli.ExitOK, []string{"barriers"}, nil},
-		{"loops", watch.Progress, cli.ExitOK, []string{"dynamic"}, nil},
-		{"loops", watch.Spinning, cli.ExitSpinning, []string{"flag"}, nil},
-		{"loops", watch.Spinning, cli.ExitSpinning, []string{"meet"}, []string{"-O0", "-g"}},
-		{"loops", watch.Spinning, cli.ExitSpinning, []string{"meet"}, []string{"-O2", "-g"}},
-		{"loops", watch.Progress, cli.ExitOK, []string{"compute"}, []string{"-O0", "-g"}},
-		{"loops", watch.Progress, cli.ExitOK, []string{"compute"}, []string{"-O2", "-g"}},
-		{"fork_loop", watch.Progress, cli.ExitOK, nil, nil},
+		{"barrier", picture.WatchStuck, cli.ExitStuck, nil, nil},
+		{"tasks_deps", picture.WatchStuck, cli.ExitStuck, nil, nil},
+		{"idle", picture.WatchStuck, cli.ExitStuck, nil, nil},
+		{"pthreads", picture.WatchStuck, cli.ExitStuck, nil, nil},
+		{"spinning", picture.WatchSpinning, cli.ExitSpinning, nil, nil},
+		{"loops", picture.WatchProgress, cli.ExitOK, []string{"compute"}, nil},
+		{"loops", picture.WatchProgress, cli.ExitOK, []string{"barriers"}, nil},
+		{"loops", picture.WatchProgress, cli.ExitOK, []string{"dynamic"}, nil},
+		{"loops", picture.WatchSpinning, cli.ExitSpinning, []string{"flag"}, nil},
+		{"loops", picture.WatchSpinning, cli.ExitSpinning, []string{"meet"}, []string{"-O0", "-g"}},
+		{"loops", picture.WatchSpinning, cli.ExitSpinning, []string{"meet"}, []string{"-O2", "-g"}},
+		{"loops", picture.WatchProgress, cli.ExitOK, []string{"compute"}, []string{"-O0", "-g"}},
+		{"loops", picture.WatchProgress, cli.ExitOK, []string{"compute"}, []string{"-O2", "-g"}},
+		{"fork_loop", picture.WatchProgress, cli.ExitOK, nil, nil},
 	} {
 		t.Run(strings.Join(append(append([]string{c.program}, c.args...), c.flags...), "/"), func(t *testing.T) {
 			b.Program, b.Flags = c.program, c.flags
@@ -73,7 +73,7 @@ func watchAll(t *testing.T, b omptest.Build, rt omptest.Runtime) {
 				if c.program == "spinning" && b.Compiler == omptest.GCC {
 					run.Env = []string{"OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT=infinite"}
 					if runtime.NumCPU() < 3 { // with more threads than processors, they sleep all the same
-						c.want, c.status = watch.Stuck, cli.ExitStuck
+						c.want, c.status = picture.WatchStuck, cli.ExitStuck
 					}
 				}
 				pid = omptest.Start(t, run).PID
@@ -164,7 +164,7 @@ func TestWatchRecorded(t *testing.T) {
 }
 
 // checkLooks holds the looks against the form that they have to have.
-func checkLooks(t *testing.T, looks []watch.Look, want string) {
+func checkLooks(t *testing.T, looks []picture.Look, want string) {
 	t.Helper()
 	for i, l := range looks {
 		if l.Number != i+1 || (l.Change == nil) != (i == 0) || (l.Result == nil) != (i < len(looks)-1) ||
@@ -193,13 +193,13 @@ func startLoops(t *testing.T, mode string) int {
 // TestWatchAtServer watches processes at a server: it comes to the same verdicts.
 func TestWatchAtServer(t *testing.T) {
 	address := e2e.Serve(t)
-	for program, want := range map[string]string{"barrier": watch.Stuck, "spinning": watch.Spinning} {
+	for program, want := range map[string]string{"barrier": picture.WatchStuck, "spinning": picture.WatchSpinning} {
 		run := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: program}), Runtime: omptest.RuntimeOf(t, 16),
 			Mode: omptest.Live}
 		looks, status := watched(t, omptest.Start(t, run).PID, "--interval", "300ms", "--count", "3", "--server",
 			address)
-		if len(looks) != 3 || status != map[string]int{watch.Stuck: cli.ExitStuck,
-			watch.Spinning: cli.ExitSpinning}[want] {
+		if len(looks) != 3 || status != map[string]int{picture.WatchStuck: cli.ExitStuck,
+			picture.WatchSpinning: cli.ExitSpinning}[want] {
 			t.Fatalf("%s: %d looks, exit status %d: %+v", program, len(looks), status, looks[len(looks)-1].Result)
 		}
 		checkLooks(t, looks, want)
@@ -208,7 +208,7 @@ func TestWatchAtServer(t *testing.T) {
 	if status != cli.ExitOK {
 		t.Errorf("exit status %d", status)
 	}
-	checkLooks(t, looks, watch.Progress)
+	checkLooks(t, looks, picture.WatchProgress)
 	status, _, errs := e2e.Output(t, "watch", "--server", address, e2e.DumpProgram(t, "barrier").Core)
 	if status != cli.ExitError || !strings.Contains(errs, "is not a process that can be watched") {
 		t.Errorf("a core: exit status %d: %s", status, errs)
@@ -250,7 +250,7 @@ func TestWatchNoStop(t *testing.T) {
 		t.Fatalf("exit status %d, want %d", status, cli.ExitUnknown)
 	}
 	r := looks[len(looks)-1].Result
-	if r.Verdict != watch.Unknown || !strings.Contains(r.Reason, "without stopping them") {
+	if r.Verdict != picture.WatchUnknown || !strings.Contains(r.Reason, "without stopping them") {
 		t.Errorf("%+v", r)
 	}
 	if k := looks[0].Picture.Target.Pause; k.Stops != 0 {

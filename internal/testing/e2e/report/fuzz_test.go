@@ -19,6 +19,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // Mutations of a core that the fuzzer makes: up to maxMutations of mutationSize
@@ -85,7 +86,7 @@ func newPatient(f *testing.F, r *omptest.Result) *patient {
 	if err != nil {
 		f.Fatal(err)
 	}
-	in.Picture(inspect.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true})
+	in.Picture(picture.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true})
 	return makePatient(f, e, tr)
 }
 

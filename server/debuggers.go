@@ -23,6 +23,13 @@ type Lent interface {
 	RoundTrips() uint64
 }
 
+// Asker sends questions to a debugger that lends a target. It may be used by several goroutines at once.
+type Asker interface {
+	// Ask sends questions together and returns an answer for each, in order. It is one round trip. The error is that
+	// of the connection, or of ctx.
+	Ask(ctx context.Context, questions []*ompdv1.Question) ([]*ompdv1.Answer, error)
+}
+
 // debuggers is DebuggerService.
 type debuggers struct {
 	ompdv1.UnimplementedDebuggerServiceServer

@@ -26,7 +26,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
-	"github.com/ompd-inspect/ompd-inspect/internal/target/remote"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/session"
@@ -63,9 +62,9 @@ type Config struct {
 	// name. The paths in spec are absolute. Every file, the core too, must be opened by
 	// means.Open.
 	Open func(ctx context.Context, spec *ompdv1.TargetSpec, means Means) (Opened, error)
-	// Lend opens what a debugger lends that said hello; ask asks it. nil means that no
-	// debugger is served.
-	Lend func(hello *ompdv1.Hello, ask remote.Asker, means Means) (Lent, error)
+	// Lend opens the target that a debugger lends; hello is the debugger's first message, and ask sends it questions.
+	// A nil Lend means that no debugger is served.
+	Lend func(hello *ompdv1.Hello, ask Asker, means Means) (Lent, error)
 	// Processes finds the processes that use OpenMP, and measures their use of
 	// processors for so long. nil means that they are not told.
 	Processes func(ctx context.Context, sample time.Duration) (*picture.Processes, error)

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/history"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
@@ -15,28 +16,22 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// Recording is an Opened that may have a recorder.
-type Recording interface {
-	// History finds the recorder; the error is trace.ErrNone if there is none.
-	History() (*session.History, error)
-}
-
-// history is the recorder of a target as one call reads it, in turns: a call that sends, or
+// recorded is the recorder of a target as one call reads it, in turns: a call that sends, or
 // waits, lets others use the target.
-type history struct {
+type recorded struct {
 	ctx    context.Context
 	target *target
-	*session.History
+	*history.History
 	stops []func() // called in the target's turn when the call is over
 }
 
 // historyOf finds the recorder of the target that a request names. It is to be closed.
-func historyOf(ctx context.Context, req named) (*history, error) {
+func historyOf(ctx context.Context, req named) (*recorded, error) {
 	t, err := sessionOf(ctx).target(req.GetTarget())
 	if err != nil {
 		return nil, err
 	}
-	h := &history{ctx: ctx, target: t}
+	h := &recorded{ctx: ctx, target: t}
 	if err := h.do(ctx, h.open); err != nil {
 		h.Close() // which the call may still have opened, if it ended before its turn did
 		return nil, err
@@ -45,12 +40,12 @@ func historyOf(ctx context.Context, req named) (*history, error) {
 }
 
 // open finds the recorder. It is asked in the target's turn.
-func (h *history) open() error {
-	source, ok := h.target.opened.(Recording)
+func (h *recorded) open() error {
+	source, ok := h.target.opened.(history.Source)
 	if !ok {
 		return errNotRecorded(trace.ErrNone)
 	}
-	found, err := source.History()
+	found, err := history.Open(source)
 	if err != nil {
 		return errNotRecorded(err)
 	}
@@ -68,11 +63,11 @@ func errNotRecorded(err error) error {
 }
 
 // do calls f when it is the call's turn. The history may be closed when it is not called.
-func (h *history) do(ctx context.Context, f func() error) error { return h.target.do(ctx, f) }
+func (h *recorded) do(ctx context.Context, f func() error) error { return h.target.do(ctx, f) }
 
 // Close ends the use of the target's recorder, when what the call may still do is over. Who
 // closes the target closes what is left.
-func (h *history) Close() {
+func (h *recorded) Close() {
 	h.target.owner.server.closing.Go(func() {
 		select {
 		case h.target.turn <- struct{}{}:
@@ -84,7 +79,7 @@ func (h *history) Close() {
 }
 
 // end closes the history in the target's turn.
-func (h *history) end() {
+func (h *recorded) end() {
 	for _, stop := range h.stops {
 		stop()
 	}
@@ -97,7 +92,7 @@ func (h *history) end() {
 }
 
 // recording is what a copy has, as a message.
-func (h *history) recording(rec *trace.Recording) (*ompdv1.Recording, error) {
+func (h *recorded) recording(rec *trace.Recording) (*ompdv1.Recording, error) {
 	m := new(ompdv1.Recording)
 	return m, wire.Pack(h.About(rec), m)
 }
@@ -107,7 +102,7 @@ type sender[R any] interface{ Send(*R) error }
 
 // deliver sends what pieces yields. Each piece is made in the target's turn, and sent outside
 // of it, so that a client that does not read keeps nobody waiting.
-func deliver[R any](h *history, stream sender[R], pieces iter.Seq2[*R, error]) error {
+func deliver[R any](h *recorded, stream sender[R], pieces iter.Seq2[*R, error]) error {
 	next, stop := iter.Pull2(pieces)
 	err := h.do(h.ctx, func() error { h.stops = append(h.stops, stop); return nil })
 	for err == nil {
@@ -130,12 +125,12 @@ func deliver[R any](h *history, stream sender[R], pieces iter.Seq2[*R, error]) e
 
 // teller makes messages of events.
 type teller struct {
-	*session.Teller
+	*history.Teller
 	frames map[*picture.Frame]*ompdv1.Frame // of the places that the Teller keeps
 }
 
-func (h *history) teller(rec *trace.Recording) *teller {
-	return &teller{h.Teller(rec, session.EventName), map[*picture.Frame]*ompdv1.Frame{}}
+func (h *recorded) teller(rec *trace.Recording) *teller {
+	return &teller{h.Teller(rec, history.EventName), map[*picture.Frame]*ompdv1.Frame{}}
 }
 
 // message is an event as a message. There may be millions: each field is set by itself.
@@ -155,7 +150,7 @@ func (t *teller) message(th *trace.Thread, e *trace.Event) (*ompdv1.Event, error
 		return m, nil
 	}
 	m.Frame = new(ompdv1.Frame)
-	if len(t.frames) < session.PlacesMax {
+	if len(t.frames) < history.PlacesMax {
 		t.frames[told.Frame] = m.Frame
 	}
 	return m, wire.Pack(told.Frame, m.Frame)

@@ -36,7 +36,7 @@ type target struct {
 	// What follows belongs to the call whose turn it is.
 	stop      uint32
 	view      *view
-	histories map[*history]bool // of calls that are under way
+	histories map[*recorded]bool // of calls that are under way
 }
 
 // term is for how long a target is kept.
@@ -59,7 +59,7 @@ type view struct {
 func newTarget(owner *connection, opened Opened, spec *ompdv1.TargetSpec, lease time.Duration) *target {
 	t := &target{
 		name: newName(), spec: spec, opened: opened, owner: owner, shared: lease > 0,
-		turn: make(chan struct{}, 1), gone: make(chan struct{}), histories: map[*history]bool{},
+		turn: make(chan struct{}, 1), gone: make(chan struct{}), histories: map[*recorded]bool{},
 		term: term{lease: lease, keep: owner.server.cfg.Limits.Idle},
 	}
 	t.timer = time.AfterFunc(math.MaxInt64, func() { owner.server.release(t) }) // touch sets its time

@@ -19,7 +19,7 @@ type tracing struct {
 }
 
 // windowOf is so much time before now.
-func windowOf(h *history, rec *trace.Recording, last time.Duration) analyze.Window {
+func windowOf(h *recorded, rec *trace.Recording, last time.Duration) analyze.Window {
 	w := analyze.Window{Until: h.Now(rec)}
 	if last > 0 {
 		w.Since = rec.Clock.Before(w.Until, last)
@@ -113,7 +113,7 @@ func messagesOf(t *teller, events iter.Seq2[*trace.Thread, *trace.Event]) iter.S
 
 // newest are the events that a client asks for: the newest of each thread, and of these the
 // newest of all.
-func (h *history) newest(rec *trace.Recording, req *ompdv1.GetEventsRequest) iter.Seq2[*trace.Thread, *trace.Event] {
+func (h *recorded) newest(rec *trace.Recording, req *ompdv1.GetEventsRequest) iter.Seq2[*trace.Thread, *trace.Event] {
 	since := windowOf(h, rec, req.GetLast().AsDuration()).Since
 	filter := filterOf(rec, req.GetFilter())
 	skip, all := map[uint32]int64{}, int64(0) // of a ring

@@ -24,7 +24,7 @@ const (
 
 // following is one call of FollowEvents.
 type following struct {
-	*history
+	*recorded
 	server *Server
 	req    *ompdv1.FollowEventsRequest
 	most   int // events of one copy that are sent
@@ -46,7 +46,7 @@ func (s *tracing) FollowEvents(req *ompdv1.FollowEventsRequest, stream ompdv1.Tr
 		rate = int(min(req.GetRate(), followMost))
 	}
 	most := max(1, rate*int(followInterval/time.Millisecond)/1000)
-	f := &following{history: h, server: s.server, req: req, most: most}
+	f := &following{recorded: h, server: s.server, req: req, most: most}
 	resp := new(ompdv1.FollowEventsResponse)
 	err = f.turn(func() error {
 		if !h.target.opened.Living() {

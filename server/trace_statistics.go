@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/history"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // GetStatistics adds up what was recorded.
@@ -106,7 +106,7 @@ func (s *tracing) ExportEvents(req *ompdv1.ExportEventsRequest, stream ompdv1.Tr
 				return yield(&ompdv1.ExportEventsResponse{Data: b}, nil)
 			}}
 			o := export.Options{
-				Window: windowOf(h, rec, last), Program: h.Program(), Names: h.Names(), Name: session.EventName,
+				Window: windowOf(h, rec, last), Program: h.Program(), Names: h.Names(), Name: history.EventName,
 			}
 			if err = write(out, rec, o); out.over {
 				return

@@ -32,7 +32,7 @@ func (c core) Look(_ context.Context, _, f func(callbacks.Target) error) error {
 	return f(c.Core)
 }
 
-// Moment is when what was recorded was written into a file, 0 if that does not tell.
+// Moment returns the time at which the recording was written into a file, 0 if it is unknown.
 func (c core) Moment() int64 { return c.Info().Moment }
 
 // Living is false: a core stays what it is.

@@ -68,8 +68,8 @@ func (g *gate) Err() error {
 // readUnit is how many bytes of memory are a unit of work.
 const readUnit = 4 << 10
 
-// able is a target that this module reads by itself.
-type able interface {
+// Direct is a target that this module reads by itself, with its registers, modules and mappings.
+type Direct interface {
 	callbacks.Target
 	callbacks.RegisterReader
 	callbacks.ModuleLister
@@ -78,7 +78,7 @@ type able interface {
 
 // lending is one that shows what it has read.
 type lending interface {
-	able
+	Direct
 	callbacks.Lender
 }
 
@@ -91,9 +91,9 @@ type scheduled interface {
 
 // local reports whether t is a target that this module reads by itself. What a debugger
 // lends has powers of its own choice.
-func local(t callbacks.Target) (able, bool) {
+func local(t callbacks.Target) (Direct, bool) {
 	_, types := t.(callbacks.Types)
-	a, ok := t.(able)
+	a, ok := t.(Direct)
 	return a, ok && !types
 }
 
@@ -117,7 +117,7 @@ func guarded(t callbacks.Target, g *gate) callbacks.Target {
 
 // guardedTarget is a target behind a gate.
 type guardedTarget struct {
-	able
+	Direct
 	gate *gate
 }
 
@@ -126,7 +126,7 @@ func (t guardedTarget) ReadMemory(a callbacks.Address, p []byte) error {
 	if err := t.gate.Spend(1 + len(p)/readUnit); err != nil && len(p) > 0 {
 		return &callbacks.FaultError{Address: a, Err: err}
 	}
-	return t.able.ReadMemory(a, p)
+	return t.Direct.ReadMemory(a, p)
 }
 
 // guardedLender is a target that lends memory, behind a gate.

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
@@ -252,4 +254,11 @@ func learn(sym *symbolize.Symbolizer, p *extended.Process) {
 		known = append(known, symbolize.KnownFunction{Name: f.Name, Low: f.Address.Offset, Size: f.Size})
 	}
 	sym.Learn(p.Identity().Module, known)
+}
+
+// monotonic returns the time of CLOCK_MONOTONIC, in nanoseconds.
+func monotonic() int64 {
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
+	return now.Nano()
 }

@@ -170,7 +170,8 @@ func Open(ctx context.Context, name string, o Options) (*Target, error) {
 
 // Of makes a target of a source, which it closes in the end.
 func Of(s Source, o Options) *Target {
-	return &Target{source: s, options: o, memory: cmp.Or(o.memory, o.ledger())}
+	o.memory = cmp.Or(o.memory, o.ledger())
+	return &Target{source: s, options: o, memory: o.memory}
 }
 
 // ledger is one of the size that the options say.
@@ -253,6 +254,27 @@ func (t *Target) Read(ctx context.Context, f func(callbacks.Target) error) error
 	}
 	return t.source.Look(ctx, f, f)
 }
+
+// Direct returns the target as it is now, whose memory is read without stopping it. The error is ErrNoMemory if this
+// module does not read the target by itself.
+func (t *Target) Direct() (Direct, error) {
+	if d, ok := t.source.(Direct); ok {
+		return d, nil
+	}
+	return nil, ErrNoMemory
+}
+
+// Saved returns the time at which the recording of a core was written into a file, by CLOCK_MONOTONIC in nanoseconds;
+// 0 if it is unknown.
+func (t *Target) Saved() int64 {
+	if c, ok := t.source.(core); ok {
+		return c.Moment()
+	}
+	return 0
+}
+
+// Options returns the options that the target was opened with.
+func (t *Target) Options() Options { return t.options }
 
 // Used is what each thread of a process has used since it began. The error of a target
 // that is no process is ErrNotWatched.

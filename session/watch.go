@@ -111,7 +111,7 @@ func (w *watching) doubted() bool { return w.Last() != nil && !w.progressed }
 // what the headers of the rings and their newest records say, read beside their writers. Without
 // a recorder it adds nothing.
 func (t *Target) written(total []picture.Use) {
-	target, ok := t.source.(able)
+	target, ok := t.source.(Direct)
 	if !ok {
 		return
 	}

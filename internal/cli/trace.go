@@ -18,9 +18,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/outfile"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/analyze"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/history"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/legacy"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/omptnames"
-	"github.com/ompd-inspect/ompd-inspect/session"
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
@@ -74,7 +74,7 @@ of the last ones of each thread.
 			if t.remote() {
 				return t.withServed(args[0], (*servedTrace).show)
 			}
-			return t.open(args[0], func(h *session.History) error {
+			return t.open(args[0], func(h *history.History) error {
 				switch {
 				case t.out != "":
 					return t.write(h)
@@ -113,7 +113,7 @@ that threads acquired in different orders, which can cause a deadlock.`,
 			if t.remote() {
 				return t.withServed(args[0], (*servedTrace).statistics)
 			}
-			return t.open(args[0], func(h *session.History) error {
+			return t.open(args[0], func(h *history.History) error {
 				rec, err := h.Read()
 				if err != nil {
 					return err
@@ -165,7 +165,7 @@ func (t *tracing) check(cmd *cobra.Command) error {
 }
 
 // open opens a target and its recording.
-func (t *tracing) open(name string, f func(*session.History) error) (err error) {
+func (t *tracing) open(name string, f func(*history.History) error) (err error) {
 	if err := t.enterSandbox(name); err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (t *tracing) open(name string, f func(*session.History) error) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	h, err := target.History()
+	h, err := history.Open(target)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -183,7 +183,7 @@ func (t *tracing) open(name string, f func(*session.History) error) (err error) 
 }
 
 // firstTime returns the time of the first wanted event.
-func (t *tracing) firstTime(h *session.History, rec *trace.Recording) uint64 {
+func (t *tracing) firstTime(h *history.History, rec *trace.Recording) uint64 {
 	if t.last == 0 {
 		return 0
 	}
@@ -191,12 +191,12 @@ func (t *tracing) firstTime(h *session.History, rec *trace.Recording) uint64 {
 }
 
 // window returns the wanted time range.
-func (t *tracing) window(h *session.History, rec *trace.Recording) analyze.Window {
+func (t *tracing) window(h *history.History, rec *trace.Recording) analyze.Window {
 	return analyze.Window{Since: t.firstTime(h, rec), Until: h.Now(rec)}
 }
 
 // exportOptions returns the options of exports.
-func (t *tracing) exportOptions(h *session.History, rec *trace.Recording) export.Options {
+func (t *tracing) exportOptions(h *history.History, rec *trace.Recording) export.Options {
 	return export.Options{Window: t.window(h, rec), Program: h.Program(), Names: h.Names(), Name: t.eventName}
 }
 
@@ -218,7 +218,7 @@ func (t *tracing) nameOf(key legacy.Event) string {
 }
 
 // write writes a file.
-func (t *tracing) write(h *session.History) error {
+func (t *tracing) write(h *history.History) error {
 	write, err := t.writer()
 	if err != nil {
 		return err

@@ -15,11 +15,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/client"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/text"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/history"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/legacy"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // servedTrace shows the recorded events of a target of a server.
@@ -145,7 +145,7 @@ func (s *servedTrace) print(list []*ompdv1.Event) error {
 		}
 		pc := uint64(0)
 		if e.PC != nil && e.Frame != nil {
-			if pc = uint64(*e.PC); len(s.places) >= session.PlacesMax {
+			if pc = uint64(*e.PC); len(s.places) >= history.PlacesMax {
 				clear(s.places)
 			}
 			s.places[pc] = *e.Frame

@@ -11,8 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/text"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/history"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
@@ -52,7 +52,7 @@ func (t *tracing) filter(rec *trace.Recording) *trace.Filter {
 }
 
 // show shows the last events.
-func (t *tracing) show(h *session.History) error {
+func (t *tracing) show(h *history.History) error {
 	rec, err := h.Read()
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (t *tracing) show(h *session.History) error {
 type printing struct {
 	*tracing
 	w     *bufio.Writer
-	h     *session.History
+	h     *history.History
 	rec   *trace.Recording
 	words trace.Words
 	says  []byte // words of the previous event
@@ -115,7 +115,7 @@ type printing struct {
 	err   error
 }
 
-func (t *tracing) printing(h *session.History, rec *trace.Recording) (*printing, error) {
+func (t *tracing) printing(h *history.History, rec *trace.Recording) (*printing, error) {
 	out := &printing{tracing: t, h: h, rec: rec, words: rec.Words(h.Lock), now: h.Now(rec)}
 	out.w = bufio.NewWriterSize(t.Stdout, outputBlock)
 	if t.isJSON() {
@@ -160,7 +160,7 @@ func (o *printing) event(th *trace.Thread, e *trace.Event) error {
 const followInterval = 20 * time.Millisecond
 
 // followEvents shows new events as they arrive.
-func (t *tracing) followEvents(h *session.History) error {
+func (t *tracing) followEvents(h *history.History) error {
 	if !h.Living() {
 		return usageError{errors.New("--follow is for processes that run: leave it out")}
 	}
@@ -211,7 +211,7 @@ func (t *tracing) maxShown() int {
 }
 
 // newest copies the events that may be shown; it only counts the others.
-func (t *tracing) newest(h *session.History) (*trace.Recording, error) {
+func (t *tracing) newest(h *history.History) (*trace.Recording, error) {
 	if most := t.maxShown(); most > 0 {
 		return h.Latest(uint64(most))
 	}

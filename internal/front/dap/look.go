@@ -11,6 +11,7 @@ import (
 	godap "github.com/google/go-dap"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/history"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
@@ -114,7 +115,7 @@ func (a *adapter) look(ctx context.Context) error {
 	}
 	a.looks++
 	a.view = newView(pic, a.attachment, a.client, &a.ids)
-	a.view.recorded = a.target.LastEvents
+	a.view.recorded = func(lwp, n int) ([]picture.Event, error) { return history.LastEvents(a.target, lwp, n) }
 	return nil
 }
 

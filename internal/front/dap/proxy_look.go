@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/history"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
@@ -197,7 +198,7 @@ func lastEvents(p *proxy, lwp, n int) ([]picture.Event, error) {
 	if p.target == nil {
 		return nil, errNoWay
 	}
-	return p.target.LastEvents(lwp, n)
+	return history.LastEvents(p.target, lwp, n)
 }
 
 // change returns the event for the current snapshot.

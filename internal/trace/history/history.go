@@ -1,4 +1,6 @@
-package session
+// Package history reads the events that the recorder of a target has kept, with their places in the source, names of
+// locks, and statistics.
+package history
 
 import (
 	"cmp"
@@ -6,15 +8,16 @@ import (
 	"regexp"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/session"
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
@@ -22,10 +25,10 @@ import (
 // source. It is used by one goroutine at a time, until it is closed.
 type History struct {
 	*trace.Reader
-	known  known
 	sym    *symbolize.Symbolizer
-	now    func() int64 // by CLOCK_MONOTONIC; nil for a target that stands,
-	saved  int64        // which is of that moment; 0 if it does not tell
+	memory *budget.Ledger // of the symbolizer
+	now    func() int64   // by CLOCK_MONOTONIC; nil for a target that stands,
+	saved  int64          // which is of that moment; 0 if it does not tell
 	copies *budget.Ledger
 	locks  map[uint64]string // names by wait id
 
@@ -34,7 +37,7 @@ type History struct {
 	called    map[uint64]string // names of critical sections by the code that enters them
 	program   string            // its base name
 
-	target callbacks.Target
+	target session.Direct
 	calls  map[uint64]inspect.LockCall // by the address that they return to
 
 	runtimes [][2]uint64 // where the code of runtimes and of the recorder is
@@ -48,37 +51,61 @@ var ofRuntime = sync.OnceValue(func() *regexp.Regexp {
 // locksNamed bounds the names of locks that are kept: then all are found anew.
 const locksNamed = 1 << 16
 
-// History finds the target's recorder. A process is not stopped, neither here nor while its
-// events are read. The error is trace.ErrNone if there is no recorder.
-func (t *Target) History() (*History, error) {
-	target, ok := t.source.(able)
-	if !ok {
-		return nil, ErrNoMemory
-	}
-	reader, err := trace.Open(target, t.source.About().PID)
+// Source is a target that may have a recorder: a session.Target.
+type Source interface {
+	// Direct returns the target as it is now, without stopping it.
+	Direct() (session.Direct, error)
+	// About describes the target.
+	About() picture.Target
+	// Living reports whether the program runs.
+	Living() bool
+	// Saved returns the time at which the recording was written into a file, by CLOCK_MONOTONIC in nanoseconds; 0 if
+	// it is unknown.
+	Saved() int64
+	// Options returns the options that the target was opened with.
+	Options() session.Options
+}
+
+// debuginfodTimeout bounds one question to a debuginfod server.
+const debuginfodTimeout = 10 * time.Second
+
+// Open finds the recorder of a target. A process is not stopped, neither here nor while its events are read. The error
+// is trace.ErrNone if there is no recorder.
+func Open(from Source) (*History, error) {
+	target, err := from.Direct()
 	if err != nil {
 		return nil, err
 	}
-	memory := t.memory.Look()
-	h := &History{Reader: reader, copies: memory.Part(), target: target}
-	h.known.memory, reader.Ledger = memory.Part(), h.copies
-	if t.Living() {
-		h.now = monotonic
-	} else if c, ok := t.source.(interface{ Moment() int64 }); ok {
-		h.saved = c.Moment()
+	reader, err := trace.Open(target, from.About().PID)
+	if err != nil {
+		return nil, err
 	}
-	if exe := t.source.About().Executable; exe != "" {
+	o := from.Options()
+	memory := budget.Of(o.Ledger()).Look()
+	h := &History{Reader: reader, copies: memory.Part(), memory: memory.Part(), target: target}
+	reader.Ledger = h.copies
+	if from.Living() {
+		h.now = monotonic
+	} else {
+		h.saved = from.Saved()
+	}
+	if exe := from.About().Executable; exe != "" {
 		h.program = filepath.Base(exe)
 	}
-	mods, _ := target.Modules() // of those that are missing, code has no names
+	mods, _ := target.Modules() // code of missing modules has no names
 	for i := range mods {
 		if name := filepath.Base(mods[i].Path); ofRuntime().MatchString(name) {
 			h.runtimes = append(h.runtimes, [2]uint64{mods[i].Low.Offset, mods[i].High.Offset})
 		}
 	}
-	h.sym, err = h.known.symbolizer(mods, t.options)
+	opts := symbolize.Options{DebugDirs: o.DebugDirs, Sysroot: o.Sysroot, Open: o.Open, Memory: h.memory,
+		NoDebug: o.NoDebug}
+	opts.Debuginfod.URLs = o.Debuginfod
+	opts.Debuginfod.Timeout = debuginfodTimeout
+	opts.Debuginfod.Disabled = len(o.Debuginfod) == 0
+	h.sym = symbolize.New(mods, opts)
 	h.criticals = inspect.Criticals{Memory: target, Symbols: h.sym}
-	return h, err
+	return h, nil
 }
 
 // Read reads all events that are still there. Those of the copy before are not used any
@@ -219,5 +246,7 @@ func monotonic() int64 {
 // Close frees what belongs to the history.
 func (h *History) Close() error {
 	h.copies.Close()
-	return h.known.Close()
+	err := h.sym.Close()
+	h.memory.Close()
+	return err
 }

@@ -1,4 +1,4 @@
-package session
+package history
 
 import (
 	"cmp"
@@ -125,8 +125,8 @@ func EventName(e *trace.Event) string {
 // LastEvents are the last events that the recorder has kept of a thread by its LWP, the newest
 // first: at most n, those of the last n records of its rings. A process is not stopped. The
 // error is trace.ErrNone if there is no recorder.
-func (t *Target) LastEvents(lwp, n int) ([]picture.Event, error) {
-	h, err := t.History()
+func LastEvents(from Source, lwp, n int) ([]picture.Event, error) {
+	h, err := Open(from)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package inspect
 import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -12,15 +13,15 @@ func (in *Inspector) Breakpoints() *picture.Breakpoints {
 	out := &picture.Breakpoints{
 		Schema: picture.BreakpointSchema, Target: p.Target, Runtimes: p.Runtimes, Locations: []picture.Breakpoint{},
 	}
-	for _, rt := range in.roster.runtimes {
+	for _, rt := range in.roster.Runtimes {
 		r, ok := rt.Runtime.(handles.BreakpointReader)
 		if !ok {
-			in.notes.Warn("%s: breakpoint locations of this runtime are not known", rt.id)
+			in.notes.Warn("%s: breakpoint locations of this runtime are not known", rt.ID)
 			continue
 		}
 		list, err := r.Breakpoints()
 		if err != nil {
-			in.notes.Warn("%s: %s", rt.id, stacks.Message(err))
+			in.notes.Warn("%s: %s", rt.ID, stacks.Message(err))
 		}
 		for _, b := range list {
 			out.Locations = append(out.Locations, breakpointOf(rt, b))
@@ -30,9 +31,9 @@ func (in *Inspector) Breakpoints() *picture.Breakpoints {
 	return out
 }
 
-func breakpointOf(rt *runtimeView, b handles.Breakpoint) picture.Breakpoint {
+func breakpointOf(rt *teams.Runtime, b handles.Breakpoint) picture.Breakpoint {
 	out := picture.Breakpoint{
-		Name: b.Name, Former: b.Former, Since: b.Since, Runtime: rt.id, Address: picture.Address(b.Address.Offset),
+		Name: b.Name, Former: b.Former, Since: b.Since, Runtime: rt.ID, Address: picture.Address(b.Address.Offset),
 		Source: string(b.How), Function: b.Function, Evidence: b.Evidence, Active: b.Active,
 	}
 	for _, a := range b.Sites {

@@ -1,28 +1,22 @@
-// Package inspect joins what an OpenMP runtime keeps, the native stacks and the
-// source lines of a target into one picture.Picture.
+// Package inspect joins the data of an OpenMP runtime, the native stacks and the source lines of a target into one
+// picture.Picture with the facts that verdicts are drawn from.
 //
-// An Inspector is the way in; what it knows is in types that each know one thing, are
-// given those below them, and remember what they found:
+// An Inspector is the entry point. It stands on layers, each a package that imports only those below it:
 //
-//	Inspector: the picture, and what doctor says
-//	    ├────────────────────────────────────────────────┐
-//	factParts    what verdicts are drawn from        threadLister, regionLister, taskLister
-//	reach        what code may come to               loops   worksharing loops
-//	forkFinder   what decided on the sizes of regions    │
-//	exceptions   what was thrown, and what it left       │
-//	crash        how the program was ended               │
-//	environment, processors: where the program runs      │
-//	    ├────────────────────────────────────────────────┘
-//	waitFinder   what threads wait for, and who has it
-//	lockHolders  who has a lock that names no owner
-//	nativeWaits  what threads wait for that no runtime knows of
-//	states       evidence, and what a thread does      userModel  stacks as people think of them
-//	reclaimed    memory that is not the program's any more        │     settings
-//	dataNames    variables, locals, what points to the heap       │       │
-//	flows        what the code shows of each frame                │       │
-//	    └────────────┬────────────────────────────────────────────┘       │
-//	              stacks       native stacks, and whose code each frame is
-//	              codeNames    functions, lines, calls     regionTable  regions and their members
-//	              roster       the threads, and which of them a runtime calls its own
-//	              notes        what could not be read, and why
+//	inspect        the picture, its threads and facts; waits, locks and their holders; recordings; progress; Doctor
+//	├── crash      fault, abort, exception, broken heap
+//	├── teams      threads, regions, forks, tasks, loops, control variables, the user's model of stacks
+//	└── stacks     native stacks; names of code and data; control flow of the functions on the stacks
+//
+// Within this package, each type uses those below it:
+//
+//	Inspector      the picture, and Doctor's checks
+//	factParts      the facts; gatherer collects those of one picture
+//	threadLister   the threads of a picture
+//	reach          the calls that code may still make
+//	waitFinder     the waits of threads, and the locks that they wait for
+//	lockHolders    the holders of locks that name no owner
+//	nativeWaits    waits that no runtime records: the C library, MPI, spinning
+//	freedMemory    memory that was freed or returned
+//	environment, processors: the machine that the program runs on
 package inspect

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/accessor"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -18,9 +21,9 @@ type doctor struct {
 	target  callbacks.Target
 	about   *picture.Target
 	dormant []*rtl.Dormant
-	roster  *roster
+	roster  *teams.ThreadTable
 	code    *stacks.Code
-	states  *states
+	states  *teams.States
 	unread  []unreadRuntime
 }
 
@@ -35,12 +38,12 @@ func (in *Inspector) Doctor() []picture.Check {
 
 func (d *doctor) checkThreads() picture.Check {
 	with := 0
-	for _, n := range d.roster.natives {
+	for _, n := range d.roster.All {
 		if n.Registers() != nil {
 			with++
 		}
 	}
-	detail := fmt.Sprintf("%d of %d with registers", with, len(d.roster.natives))
+	detail := fmt.Sprintf("%d of %d with registers", with, len(d.roster.All))
 	c := picture.Check{Name: "threads", Status: picture.CheckOK, Detail: detail}
 	if with == 0 {
 		c.Status = picture.CheckMissing
@@ -82,10 +85,10 @@ func (d *doctor) checkModules() []picture.Check {
 		out = append(out, c)
 	}
 	detail := fmt.Sprintf("%d of %d found, by build ID where there is one", have, len(mods))
-	return append([]picture.Check{{Name: "files", Status: status(have, len(mods)), Detail: detail}}, out...)
+	return append([]picture.Check{{Name: "files", Status: checkStatus(have, len(mods)), Detail: detail}}, out...)
 }
 
-func status(have, want int) picture.CheckStatus {
+func checkStatus(have, want int) picture.CheckStatus {
 	switch {
 	case have >= want && want > 0:
 		return picture.CheckOK
@@ -113,17 +116,17 @@ func (d *doctor) checkRuntimes() []picture.Check {
 				"`ompd-inspect stacks " + d.about.Name() + "` shows it",
 		})
 	}
-	if len(d.roster.runtimes) == 0 && len(out) == 0 {
+	if len(d.roster.Runtimes) == 0 && len(out) == 0 {
 		return []picture.Check{{
 			Name: "OpenMP runtime", Status: picture.CheckMissing,
 			Detail: "no module of this program exports the functions of an OpenMP runtime that this version reads",
 			Fix:    "if the program uses one, give the files: --exe PATH, --sysroot DIR",
 		}}
 	}
-	for _, rt := range d.roster.runtimes {
+	for _, rt := range d.roster.Runtimes {
 		r := runtimeOf(rt)
 		out = append(out, picture.Check{
-			Name: "runtime " + rt.id, Status: picture.CheckOK,
+			Name: "runtime " + rt.ID, Status: picture.CheckOK,
 			Detail: strings.TrimSpace(fmt.Sprintf("%s %s, %s", r.Name, r.Version, r.Path)),
 		}, d.checkLayout(rt), d.checkNumbers(rt), d.checkStates(rt, r))
 	}
@@ -136,7 +139,7 @@ func (d *doctor) isUnread(unused *rtl.Dormant) bool {
 	return slices.ContainsFunc(d.unread, func(u unreadRuntime) bool { return u.mod == unused.Identity.Module })
 }
 
-func (d *doctor) checkLayout(rt *runtimeView) picture.Check {
+func (d *doctor) checkLayout(rt *teams.Runtime) picture.Check {
 	refused, missing := []string{}, 0
 	rep := rt.Layout()
 	rep.Entries = rep.All()
@@ -149,14 +152,14 @@ func (d *doctor) checkLayout(rt *runtimeView) picture.Check {
 			missing++
 		}
 	}
-	c := picture.Check{Name: "layout of " + rt.id, Status: picture.CheckOK, Detail: layoutLine(rep)}
+	c := picture.Check{Name: "layout of " + rt.ID, Status: picture.CheckOK, Detail: layoutLine(rep)}
 	if missing > 0 {
 		c.Detail += fmt.Sprintf("; %d of %d not known to this version", missing, len(rep.Entries))
 	}
 	if len(refused) > 0 {
 		slices.Sort(refused)
 		c.Status = picture.CheckPartly
-		c.Detail += ": " + strings.Join(refused[:min(len(refused), maxErrors)], ", ")
+		c.Detail += ": " + strings.Join(refused[:min(len(refused), teams.MaxErrors)], ", ")
 		c.Fix = "ompd-inspect layout " + d.about.Name()
 	}
 	return c
@@ -164,19 +167,19 @@ func (d *doctor) checkLayout(rt *runtimeView) picture.Check {
 
 // checkStates says how the states of a runtime's threads are known, and of how many they could
 // not be read.
-func (d *doctor) checkStates(rt *runtimeView, r picture.Runtime) picture.Check {
+func (d *doctor) checkStates(rt *teams.Runtime, r picture.Runtime) picture.Check {
 	c := picture.Check{Name: "states of " + r.ID, Status: picture.CheckOK}
 	c.Detail = "inferred from stacks, registers and the runtime's own fields"
 	if r.Tracking {
 		c.Detail = "tracked by the runtime, cross-checked"
 	}
 	all, unread, why := 0, 0, ""
-	for _, n := range d.roster.natives {
-		if n.rt != rt && (n.rt != nil || n.blank == nil) || n.LWP == 0 { // a blank one may be of any runtime
+	for _, n := range d.roster.All {
+		if n.Runtime != rt && (n.Runtime != nil || n.Missing == nil) || n.LWP == 0 { // it may be of any runtime
 			continue
 		}
 		all++
-		ts, err := d.states.stateOf(n)
+		ts, err := d.states.StateOf(n)
 		if err == nil && ts.State != handles.StateUndefined {
 			continue
 		}
@@ -191,7 +194,7 @@ func (d *doctor) checkStates(rt *runtimeView, r picture.Runtime) picture.Check {
 	case all == 0:
 		c.Status, c.Detail = picture.CheckMissing, "could not be read: none of the process's threads was found in it"
 	case unread > 0:
-		c.Status = status(all-unread, all)
+		c.Status = checkStatus(all-unread, all)
 		c.Detail += fmt.Sprintf("; of %d of %d threads could not be read: %s", unread, all, why)
 	}
 	return c
@@ -200,15 +203,15 @@ func (d *doctor) checkStates(rt *runtimeView, r picture.Runtime) picture.Check {
 // checkStacks says how many stacks end where stacks should end.
 func (d *doctor) checkStacks() picture.Check {
 	whole := 0
-	for _, n := range d.roster.natives {
+	for _, n := range d.roster.All {
 		st := n.Stack()
-		if len(st.Frames) > 0 && st.Err == nil && n.blank == nil {
+		if len(st.Frames) > 0 && st.Err == nil && n.Missing == nil {
 			whole++
 		}
 	}
-	all := len(d.roster.natives)
+	all := len(d.roster.All)
 	detail := fmt.Sprintf("%d of %d unwound to their end", whole, all)
-	c := picture.Check{Name: "stacks", Status: status(whole, all), Detail: detail}
+	c := picture.Check{Name: "stacks", Status: checkStatus(whole, all), Detail: detail}
 	if c.Status != picture.CheckOK {
 		c.Fix = "give the files that are missing above, or have the kernel write the core, where a warning says so"
 	}
@@ -218,7 +221,7 @@ func (d *doctor) checkStacks() picture.Check {
 // checkLines says how many user frames have source lines.
 func (d *doctor) checkLines() picture.Check {
 	user, lines := 0, 0
-	for _, n := range d.roster.natives {
+	for _, n := range d.roster.All {
 		st := n.Stack()
 		for i, f := range st.Frames {
 			if st.Kinds[i] != stacks.KindUser {
@@ -231,9 +234,67 @@ func (d *doctor) checkLines() picture.Check {
 		}
 	}
 	detail := fmt.Sprintf("%d of %d user frames have one", lines, user)
-	c := picture.Check{Name: "source lines", Status: status(lines, user), Detail: detail}
+	c := picture.Check{Name: "source lines", Status: checkStatus(lines, user), Detail: detail}
 	if c.Status != picture.CheckOK {
 		c.Fix = "build with -g, or give the separate debug files: --debug-dir DIR, or set DEBUGINFOD_URLS"
+	}
+	return c
+}
+
+// maxAsked bounds the threads whose numbers Doctor checks: the functions take
+// half a millisecond for each. If a field is read from a wrong place, a few
+// threads show it.
+const maxAsked = 64
+
+// checkNumbers holds what was read of threads against what the runtime's own
+// omp_get_ functions would tell them.
+func (d *doctor) checkNumbers(rt *teams.Runtime) picture.Check {
+	c := picture.Check{Name: "numbers of " + rt.ID, Status: picture.CheckMissing, Detail: "no thread is in a region"}
+	if rt.APIOnly() {
+		c.Status = picture.CheckPartly
+		c.Detail = "they are what omp_get_* would return: there is nothing else to compare them with"
+		return c
+	}
+	call, err := accessor.New(d.target, rt.Identity().Module)
+	if err != nil {
+		c.Detail = stacks.Message(err)
+		return c
+	}
+	same, asked := 0, 0
+	var differ []string
+	var failed error
+	for _, n := range d.roster.Sorted() {
+		if n.Runtime != rt || len(n.Chain) == 0 || n.Info.HiddenHelper || asked >= maxAsked {
+			continue
+		}
+		tp := accessor.ThreadPointer(d.target, uint64(n.LWP), n.Pthread)
+		got, err := call.Check(rt, n.Handle, tp)
+		if err != nil {
+			failed = cmp.Or(failed, err)
+			continue
+		}
+		asked++
+		same += got.Same
+		for _, d := range got.Differ {
+			differ = append(differ, fmt.Sprintf("thread %d: %v", n.LWP, d))
+		}
+		if len(got.Unasked) > 0 {
+			failed = cmp.Or(failed, got.Unasked[0])
+		}
+	}
+	switch {
+	case len(differ) > 0:
+		c.Status = picture.CheckPartly
+		c.Detail = fmt.Sprintf("%d of %d are not what omp_get_* would return: %s",
+			len(differ), same+len(differ), strings.Join(differ[:min(len(differ), teams.MaxErrors)], "; "))
+		c.Fix = "ompd-inspect layout " + d.about.Name()
+	case same > 0:
+		c.Status = picture.CheckOK
+		c.Detail = fmt.Sprintf("%d numbers of %d threads are what omp_get_* would return to them", same, asked)
+	case failed != nil:
+		c.Detail = "omp_get_* could not be evaluated: " + stacks.Message(failed)
+	case asked > 0:
+		c.Detail = "the code of omp_get_*, to compare them with, is not at hand"
 	}
 	return c
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/crash"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -14,15 +16,15 @@ const maxViews = 64
 
 // factParts are where facts come from.
 type factParts struct {
-	roster      *roster
-	states      *states
+	roster      *teams.ThreadTable
+	states      *teams.States
 	waits       *waitFinder
 	reach       *reach
-	forks       *forkFinder
+	forks       *teams.Forks
 	constructs  *constructs
-	crash       *crash
-	exceptions  *exceptions
-	settings    *settings
+	crash       *crash.Finder
+	exceptions  *crash.Exceptions
+	settings    *teams.Settings
 	environment *environment
 	processors  *processors
 	recorded    *recorded
@@ -59,44 +61,44 @@ func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 	g := &gatherer{
 		from: p, pic: pic, waits: p.waits.all(), locks: map[lockKey]int{}, families: map[string][]int{},
 		facts: &picture.Facts{StacksComplete: p.reach.allStacks(), TasksTruncated: len(pic.Tasks) >= MaxTasks,
-			LostThreads: p.states.lost()},
-		blank: slices.ContainsFunc(p.roster.natives, func(n *native) bool { return n.blank != nil }),
+			LostThreads: p.states.LostThreads()},
+		blank: slices.ContainsFunc(p.roster.All, func(n *teams.Thread) bool { return n.Missing != nil }),
 	}
 	g.facts.Recorded, g.facts.History = p.recorded.find()
 	for i := range g.waits {
-		g.facts.Waits = append(g.facts.Waits, g.wait(&g.waits[i]))
+		g.facts.Waits = append(g.facts.Waits, g.describeWait(&g.waits[i]))
 	}
 	if !g.blank { // else a member that arrived looks like one that did not
-		g.barriers()
+		g.addBarriers()
 	}
-	g.misplaced()
-	g.mayRelease()
-	g.handovers()
-	g.ownersAt()
-	g.seenToWait()
-	g.others()
-	g.facts.Forks = p.forks.facts()
-	g.machine()
-	g.facts.Fault = p.crash.fault()
-	if a, ok := p.crash.abort(); ok {
+	g.addMisplaced()
+	g.addReleasers()
+	g.addHandovers()
+	g.addOwnerFrames()
+	g.countWaiters()
+	g.addWakers()
+	g.facts.Forks = p.forks.Facts()
+	g.addMachine()
+	g.facts.Fault = p.crash.Fault()
+	if a, ok := p.crash.Abort(); ok {
 		g.facts.Abort = &a
 	}
 	if g.facts.Fault != nil || g.facts.Abort != nil {
-		g.facts.Heap = p.crash.heap()
+		g.facts.Heap = p.crash.BrokenHeap()
 	}
-	p.exceptions.find(&g.facts.Abort)
-	g.recordedStates()
+	p.exceptions.AddTo(&g.facts.Abort)
+	g.addRecordedStates()
 	return g.facts
 }
 
-// wait is what one thread waits for, with its lock.
-func (g *gatherer) wait(w *wait) picture.Wait {
+// describeWait is what one thread waits for, with its lock.
+func (g *gatherer) describeWait(w *wait) picture.Wait {
 	out := w.Wait
 	out.Address, out.Variable = picture.Address(w.address), picture.Address(w.variable)
 	out.Asleep = w.n.OnFutex() && !w.timed
 	switch w.Kind.Traits().Need {
 	case picture.NeedWrite:
-		out.Lock = g.signalled(w)
+		out.Lock = g.signalledLock(w)
 	case picture.NeedChildren:
 		if tasks, only := g.from.waits.dependences(*w); only || len(tasks) > 0 {
 			out.Awaited = &picture.Awaited{Tasks: append([]picture.ID{}, tasks...), OnlyThese: only}
@@ -106,13 +108,13 @@ func (g *gatherer) wait(w *wait) picture.Wait {
 			out.Awaited = &picture.Awaited{Tasks: tasks}
 		}
 	case picture.NeedHolder:
-		if i, ok := g.lock(w, out.Asleep); ok {
+		if i, ok := g.lockOf(w, out.Asleep); ok {
 			out.Lock = g.facts.Locks[i].ID
-		} else if it, ok := g.from.waits.iteration(*w); ok {
+		} else if it, ok := g.from.waits.awaitedIteration(*w); ok {
 			out.Awaited, out.Evidence = &picture.Awaited{Tasks: []picture.ID{}, Iteration: it.Values}, it.Evidence
 		}
 	}
-	if at := g.from.waits.interrupted(w.n); at != nil {
+	if at := g.from.waits.interruptedFrame(w.n); at != nil {
 		var awaits picture.Awaited
 		if out.Awaited != nil {
 			awaits = *out.Awaited
@@ -123,12 +125,12 @@ func (g *gatherer) wait(w *wait) picture.Wait {
 	return out
 }
 
-// lock finds the lock that w waits for among the facts, or adds it. A waiter that knows
+// lockOf finds the lock that w waits for among the facts, or adds it. A waiter that knows
 // nothing of it has none.
-func (g *gatherer) lock(w *wait, asleep bool) (int, bool) {
-	key := lockKey{kind: w.Kind, address: w.address, variable: w.variable, reduction: w.reduction, only: w.only()}
-	if w.n.rt != nil {
-		key.runtime = w.n.rt.id
+func (g *gatherer) lockOf(w *wait, asleep bool) (int, bool) {
+	key := lockKey{kind: w.Kind, address: w.address, variable: w.variable, reduction: w.reduction, only: w.isOnlyOne()}
+	if w.n.Runtime != nil {
+		key.runtime = w.n.Runtime.ID
 	}
 	i, ok := g.locks[key]
 	if !ok {
@@ -149,9 +151,9 @@ func (g *gatherer) lock(w *wait, asleep bool) (int, bool) {
 	return i, true
 }
 
-// barriers finds the views of the barriers that threads wait at. What one thread that is
+// addBarriers finds the views of the barriers that threads wait at. What one thread that is
 // proven to have arrived sees, all such see.
-func (g *gatherer) barriers() {
+func (g *gatherer) addBarriers() {
 	type barrier struct {
 		address uint64
 		end     bool
@@ -169,12 +171,12 @@ func (g *gatherer) barriers() {
 		at[b] = append(at[b], i)
 	}
 	for _, b := range order {
-		g.views(at[b])
+		g.addViews(at[b])
 	}
 }
 
-// views asks the threads of one barrier for their view of it.
-func (g *gatherer) views(waits []int) {
+// addViews asks the threads of one barrier for their view of it.
+func (g *gatherer) addViews(waits []int) {
 	index, asked := map[int]int{}, 0
 	for _, i := range waits {
 		index[g.waits[i].Thread] = i
@@ -202,15 +204,15 @@ func (g *gatherer) views(waits []int) {
 	}
 }
 
-// idle reports whether no task is about to be run: code of tasks cannot be seen from the
+// noTaskPending reports whether no task is about to be run: code of tasks cannot be seen from the
 // stacks.
-func (g *gatherer) idle() bool {
+func (g *gatherer) noTaskPending() bool {
 	return !slices.ContainsFunc(g.pic.Tasks, func(t picture.Task) bool { return t.Pending() })
 }
 
-// mayRelease finds who may release the locks of which no owner is known, and no holder but
+// addReleasers finds who may release the locks of which no owner is known, and no holder but
 // such as wait for the lock themselves.
-func (g *gatherer) mayRelease() {
+func (g *gatherer) addReleasers() {
 	if len(g.locks) == 0 {
 		return
 	}
@@ -232,7 +234,7 @@ func (g *gatherer) mayRelease() {
 		same := waiting[waitedFor{w.Kind, w.address}]
 		family, ok := lockFamily(*w, picture.Lock{Nested: l.Nested})
 		if ok && g.ownerLeft(w, l, some) {
-			l.Leaks = g.from.waits.holders.leaves(*w, family, same)
+			l.Leaks = g.from.waits.holders.findLeaks(*w, family, same)
 			continue
 		}
 		if !ok || family == rtl.FamilyStatic || !l.Held || l.OwnerEnded || l.InvalidReason != "" ||
@@ -243,7 +245,7 @@ func (g *gatherer) mayRelease() {
 		l.MayRelease = &picture.Candidates{
 			Threads: g.releasers(family), Incomplete: g.blank || g.joiningMayRelease(family),
 		}
-		l.Leaks = g.from.waits.holders.leaves(*w, family, same)
+		l.Leaks = g.from.waits.holders.findLeaks(*w, family, same)
 		g.countReaders(w, l, same)
 	}
 }
@@ -297,29 +299,29 @@ func (g *gatherer) releasers(family string) []int {
 	return all
 }
 
-// others finds who may wake threads that wait on condition variables, and who may fulfil
+// addWakers finds who may wake threads that wait on condition variables, and who may fulfil
 // events of detached tasks.
-func (g *gatherer) others() {
+func (g *gatherer) addWakers() {
 	if slices.ContainsFunc(g.waits, func(w wait) bool {
 		return w.Kind == picture.WaitCondition &&
 			w.address != 0
 	}) {
-		g.facts.Wakers = &picture.Candidates{Threads: append([]int{}, g.from.reach.mayWake()...),
-			Tasks: g.tasksMay((*picture.Task).Pending, rtl.FamilyCondition)}
+		g.facts.Wakers = &picture.Candidates{Threads: append([]int{}, g.from.reach.wakers()...),
+			Tasks: g.tasksThatMayRelease((*picture.Task).Pending, rtl.FamilyCondition)}
 	}
 	detached := slices.ContainsFunc(g.pic.Tasks, func(t picture.Task) bool { return t.AwaitsEvent() })
 	g.facts.EventMakers = g.eventMakers()
 	if !detached && len(g.facts.EventMakers) == 0 {
 		return
 	}
-	g.facts.Fulfillers = &picture.Candidates{Threads: append([]int{}, g.from.reach.mayFulfil()...),
-		Tasks: g.tasksMay((*picture.Task).Unbegun, rtl.FamilyEvent)}
+	g.facts.Fulfillers = &picture.Candidates{Threads: append([]int{}, g.from.reach.fulfillers()...),
+		Tasks: g.tasksThatMayRelease((*picture.Task).Unbegun, rtl.FamilyEvent)}
 }
 
-// tasksMay are the tasks of a kind whose code may give back something of a family when they are executed.
-func (g *gatherer) tasksMay(of func(*picture.Task) bool, family string) (ids []picture.ID) {
+// tasksThatMayRelease are the tasks of a kind whose code may give back something of a family when they are executed.
+func (g *gatherer) tasksThatMayRelease(of func(*picture.Task) bool, family string) (ids []picture.ID) {
 	for i := range g.pic.Tasks {
-		if t := &g.pic.Tasks[i]; of(t) && g.from.reach.taskMay(t, family) {
+		if t := &g.pic.Tasks[i]; of(t) && g.from.reach.taskMayRelease(t, family) {
 			ids = append(ids, t.ID)
 		}
 	}
@@ -347,10 +349,10 @@ func (g *gatherer) eventMakers() []int {
 	return out
 }
 
-// machine finds where threads may run, and what was said about how they wait.
-func (g *gatherer) machine() {
+// addMachine finds where threads may run, and what was said about how they wait.
+func (g *gatherer) addMachine() {
 	for _, name := range []string{"wait-policy-var", "kmp-blocktime-var"} {
-		if v, ok := g.from.settings.setting(name); ok {
+		if v, ok := g.from.settings.Value(name); ok {
 			g.facts.Settings = append(g.facts.Settings, picture.Setting{Name: name, Value: v})
 		}
 	}
@@ -362,8 +364,8 @@ func (g *gatherer) machine() {
 func (g *gatherer) processors() *picture.Processors {
 	p := &picture.Processors{}
 	ask := map[int]bool{}
-	for _, n := range g.from.roster.natives {
-		if n.LWP != 0 && !g.from.roster.asleep(n.LWP) {
+	for _, n := range g.from.roster.All {
+		if n.LWP != 0 && !g.from.roster.Asleep(n.LWP) {
 			p.Running = append(p.Running, n.LWP)
 			ask[n.LWP] = true
 		}

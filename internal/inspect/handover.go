@@ -19,8 +19,8 @@ const (
 	maxPerhaps = 8
 )
 
-// handovers finds the releases of the locks whose holders wait.
-func (g *gatherer) handovers() {
+// addHandovers finds the releases of the locks whose holders wait.
+func (g *gatherer) addHandovers() {
 	waits := g.waitsByThread()
 	index, done := map[picture.ID]int{}, map[picture.ID]bool{}
 	for i, l := range g.facts.Locks {
@@ -39,8 +39,8 @@ func (g *gatherer) handovers() {
 			continue
 		}
 		lock := lockflow.Lock{Family: family, Address: w.variable}
-		if l.Owner == 0 && g.handsOver(lock) {
-			l.HandedOver, l.Acquiring = true, g.acquiring(lock, waits)
+		if l.Owner == 0 && g.isHandedOver(lock) {
+			l.HandedOver, l.Acquiring = true, g.acquiringThreads(lock, waits)
 		}
 		l.Releases = g.releases(lock, func(lwp int) bool {
 			o := waits[lwp]
@@ -49,9 +49,9 @@ func (g *gatherer) handovers() {
 	}
 }
 
-// handsOver reports whether the code of a function that threads are in, or have handed to the runtime, releases a lock
-// without acquiring it before, on some path from its beginning.
-func (g *gatherer) handsOver(lock lockflow.Lock) bool {
+// isHandedOver reports whether the code of a function that a thread is in, or has passed to the runtime, releases
+// a lock on some path from its start without acquiring it before.
+func (g *gatherer) isHandedOver(lock lockflow.Lock) bool {
 	lh := g.from.waits.holders
 	flows := lh.flows
 	if slices.ContainsFunc(g.regionFunctions(), func(entry uint64) bool {
@@ -74,8 +74,8 @@ func (g *gatherer) handsOver(lock lockflow.Lock) bool {
 	})
 }
 
-// acquiring are the threads in a call that acquires a lock which do not wait for anything that is known.
-func (g *gatherer) acquiring(lock lockflow.Lock, waits map[int]*picture.Wait) []int {
+// acquiringThreads are the threads in a call that acquires a lock which do not wait for anything that is known.
+func (g *gatherer) acquiringThreads(lock lockflow.Lock, waits map[int]*picture.Wait) []int {
 	var out []int
 	for _, t := range g.from.waits.holders.look.Acquiring(lock) {
 		if w := waits[t.ID]; w == nil || w.Lock == "" {
@@ -128,16 +128,16 @@ func (g *gatherer) releases(
 			out = append(out, releaseCandidate{r, 0, t.ID})
 		}
 	}
-	if g.joins(waits) {
-		out = append(out, g.joining(lock)...)
+	if g.mayJoinTeam(waits) {
+		out = append(out, g.joiningReleases(lock)...)
 	}
-	return lh.listed(append(out, waiting...))
+	return lh.limitReleases(append(out, waiting...))
 }
 
-// joining is the call by which a thread that joins a team may release a lock that it has not acquired. The functions
-// of regions are those that threads have handed to the runtime. Which locks these find by their arguments is not
-// known: as the thread begins in a moment, it is taken for this one.
-func (g *gatherer) joining(lock lockflow.Lock) []releaseCandidate {
+// joiningReleases returns the call by which a thread that joins a team may release a lock that it has not
+// acquired. It searches the functions of regions that threads have passed to the runtime. The arguments with
+// which these find locks are unknown: since the thread starts at any moment, the call counts as one on this lock.
+func (g *gatherer) joiningReleases(lock lockflow.Lock) []releaseCandidate {
 	for _, entry := range g.regionFunctions() {
 		if r, ok := g.from.waits.holders.flows.Program.FunctionReleases(entry, lock); ok {
 			r.Known = true
@@ -147,8 +147,8 @@ func (g *gatherer) joining(lock lockflow.Lock) []releaseCandidate {
 	return nil
 }
 
-// listed are the first of some calls.
-func (lh *lockHolders) listed(all []releaseCandidate) []picture.Release {
+// limitReleases are the first of some calls.
+func (lh *lockHolders) limitReleases(all []releaseCandidate) []picture.Release {
 	var out []picture.Release
 	known, perhaps := 0, 0
 	for _, c := range all {
@@ -158,7 +158,7 @@ func (lh *lockHolders) listed(all []releaseCandidate) []picture.Release {
 		}
 		if *count < limit {
 			*count++
-			out = append(out, lh.release(c.Release, c.lwp, c.task))
+			out = append(out, lh.describeRelease(c.Release, c.lwp, c.task))
 		}
 	}
 	return out
@@ -178,16 +178,16 @@ func (g *gatherer) regionFunctions() []uint64 {
 	return g.handed
 }
 
-// joins reports whether a thread is about to execute the function of a region, or may be.
-func (g *gatherer) joins(waits map[int]*picture.Wait) bool {
+// mayJoinTeam reports whether a thread is about to execute the function of a region, or may be.
+func (g *gatherer) mayJoinTeam(waits map[int]*picture.Wait) bool {
 	return slices.ContainsFunc(g.pic.Tasks, func(t picture.Task) bool {
-		return t.Kind == picture.TaskImplicit && g.begins(&t, waits)
+		return t.Kind == picture.TaskImplicit && g.mayBeginTask(&t, waits)
 	}) || slices.ContainsFunc(g.pic.Regions, func(r picture.Region) bool { return len(r.Threads) < r.TeamSize })
 }
 
 // joiningMayRelease reports whether a thread that joins a team may release a lock of a family.
 func (g *gatherer) joiningMayRelease(family string) bool {
-	return g.joins(g.waitsByThread()) && slices.ContainsFunc(g.regionFunctions(), func(entry uint64) bool {
+	return g.mayJoinTeam(g.waitsByThread()) && slices.ContainsFunc(g.regionFunctions(), func(entry uint64) bool {
 		return g.from.waits.holders.flows.Program.FunctionMayRelease(entry, family)
 	})
 }
@@ -201,9 +201,9 @@ func (g *gatherer) waitsByThread() map[int]*picture.Wait {
 	return out
 }
 
-// isBefore reports whether a thread is in its implicit task of a region, and does not wait for the region's end: that
-// all have arrived there is then what the runtime has noted of the last region.
-func (g *gatherer) isBefore(region picture.ID, waits map[int]*picture.Wait) bool {
+// isBeforeRegionEnd reports whether a thread is in its implicit task of a region and does not wait for the
+// region's end. The runtime's record that all have arrived there is then about the previous region.
+func (g *gatherer) isBeforeRegionEnd(region picture.ID, waits map[int]*picture.Wait) bool {
 	return slices.ContainsFunc(g.pic.Threads, func(t picture.Thread) bool {
 		w := waits[t.LWP]
 		return t.Region == region && (w == nil || !w.EndOfRegion) &&
@@ -213,26 +213,26 @@ func (g *gatherer) isBefore(region picture.ID, waits map[int]*picture.Wait) bool
 	})
 }
 
-// begins reports whether a thread may be about to execute an implicit task: it is in none of the program's functions,
-// and does not wait, or waits at the end of a region and is not known to have arrived there. LLVM's workers wait for
-// the next region where they have waited for the end of the last one.
-func (g *gatherer) begins(t *picture.Task, waits map[int]*picture.Wait) bool {
-	n := g.from.roster.byLWP[t.Thread]
-	if n == nil || t.Thread == 0 || n.info.Role == picture.RoleIdle {
+// mayBeginTask reports whether a thread may be about to execute an implicit task. It is in no function of the
+// program and does not wait, or it waits at the end of a region and is not known to have arrived there. LLVM's
+// workers wait for the next region where they have waited for the end of the last one.
+func (g *gatherer) mayBeginTask(t *picture.Task, waits map[int]*picture.Wait) bool {
+	n := g.from.roster.ByLWP[t.Thread]
+	if n == nil || t.Thread == 0 || n.Info.Role == picture.RoleIdle {
 		return false
 	}
 	if w := waits[t.Thread]; w != nil && (!w.EndOfRegion || !slices.ContainsFunc(g.facts.Barriers,
 		func(b picture.Barrier) bool {
 			return b.ID == w.Barrier && !slices.Contains(b.Arrived, t.Thread) &&
-				(!b.WaitsForTasks || g.isBefore(w.Region, waits))
+				(!b.WaitsForTasks || g.isBeforeRegionEnd(w.Region, waits))
 		})) {
 		return false
 	}
 	return !slices.Contains(n.Stack().Kinds, stacks.KindUser)
 }
 
-// release is a call by which a thread or a task may release a lock.
-func (lh *lockHolders) release(r lockflow.Release, lwp int, task picture.ID) picture.Release {
+// describeRelease is a call by which a thread or a task may release a lock.
+func (lh *lockHolders) describeRelease(r lockflow.Release, lwp int, task picture.ID) picture.Release {
 	out := picture.Release{Thread: lwp, Task: task, Certainty: picture.Possible}
 	if r.Known {
 		out.Certainty = picture.Likely

@@ -8,8 +8,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -23,7 +25,7 @@ var certainties = [...]picture.Certainty{lockflow.Certain: picture.Certain, lock
 
 // lockHolders finds who has locks that name no owner.
 type lockHolders struct {
-	roster *roster
+	roster *teams.ThreadTable
 	code   *stacks.Code
 	flows  *stacks.Flow
 	look   *lockflow.Look
@@ -31,7 +33,7 @@ type lockHolders struct {
 }
 
 // newLockHolders returns what finds holders.
-func newLockHolders(r *roster, code *stacks.Code, fl *stacks.Flow) *lockHolders {
+func newLockHolders(r *teams.ThreadTable, code *stacks.Code, fl *stacks.Flow) *lockHolders {
 	lh := &lockHolders{roster: r, code: code, flows: fl, known: map[lockflow.Lock][]picture.Holder{}}
 	lh.look = lockflow.NewLook(fl.Program, lh.holding)
 	return lh
@@ -40,8 +42,8 @@ func newLockHolders(r *roster, code *stacks.Code, fl *stacks.Flow) *lockHolders 
 // holding lists the threads that may have locks, in the order of the picture.
 func (lh *lockHolders) holding() []*lockflow.Thread {
 	var out []*lockflow.Thread
-	for _, n := range lh.roster.sorted() {
-		if n.LWP != 0 && n.info.Role != picture.RoleIdle {
+	for _, n := range lh.roster.Sorted() {
+		if n.LWP != 0 && n.Info.Role != picture.RoleIdle {
 			out = append(out, lh.flows.Thread(&n.Thread))
 		}
 	}
@@ -52,7 +54,7 @@ func (lh *lockHolders) holding() []*lockflow.Thread {
 // same list for all who wait for it.
 func (lh *lockHolders) find(w wait, l picture.Lock) []picture.Holder {
 	family, ok := lockFamily(w, l)
-	if !ok || !w.known() {
+	if !ok || !w.isIdentified() {
 		return nil
 	}
 	lock := lockflow.Lock{Family: family, Address: w.variable}
@@ -62,21 +64,21 @@ func (lh *lockHolders) find(w wait, l picture.Lock) []picture.Holder {
 	}
 	for _, h := range lh.look.Holders(lock) {
 		if len(out) < maxHolders {
-			out = append(out, lh.holder(h))
+			out = append(out, lh.describeHolder(h))
 		}
 	}
 	lh.known[lock] = slices.Clip(out)
 	return out
 }
 
-// known reports whether the code that takes what w waits for can be told from the
+// isIdentified reports whether the code that takes what w waits for can be told from the
 // code that takes others of its kind: by the program's variable, or as there is
 // only one.
-func (w wait) known() bool { return w.variable != 0 || w.only() }
+func (w wait) isIdentified() bool { return w.variable != 0 || w.isOnlyOne() }
 
-// only reports whether there is only one of what w waits for: the unnamed critical
+// isOnlyOne reports whether there is only one of what w waits for: the unnamed critical
 // section, or that of atomic constructs.
-func (w wait) only() bool {
+func (w wait) isOnlyOne() bool {
 	c, ok := rtl.LockCallOf(w.Call)
 	return ok && c.Arg < 0
 }
@@ -110,27 +112,27 @@ func lockFamily(w wait, l picture.Lock) (string, bool) {
 	return rtl.FamilyLock, true
 }
 
-// holder says of a thread what it has, and how that is known.
-func (lh *lockHolders) holder(h lockflow.Holder) picture.Holder {
-	f := lh.roster.byLWP[h.Thread.ID].Stack().Frames[h.Frame]
+// describeHolder says of a thread what it has, and how that is known.
+func (lh *lockHolders) describeHolder(h lockflow.Holder) picture.Holder {
+	f := lh.roster.ByLWP[h.Thread.ID].Stack().Frames[h.Frame]
 	out := picture.Holder{Thread: h.Thread.ID, Certainty: certainties[h.Certainty]}
-	out.SuspendedAt, out.SuspendedIn = lh.suspended(h)
-	taken := lh.takenAt(h.Taken, f.Module)
+	out.SuspendedAt, out.SuspendedIn = lh.suspensionOf(h)
+	taken := lh.acquisitionFrames(h.Taken, f.Module)
 	call := "its call"
 	if len(h.Taken) > 0 {
 		call = lh.siteName(h.Taken[0])
 	}
-	if taken != nil && !callsBody(taken[0], call) {
+	if taken != nil && !teams.CallsBody(taken[0], call) {
 		out.AcquiredAt = &taken[stacks.ProgramFrame(taken)]
 	}
 	out.Evidence = holderEvidence(out, call, taken, lh.code.FramesWithConstruct(f, stacks.KindUser))
 	return out
 }
 
-// suspended is where a holder was given another task to execute while it had the lock, and the
+// suspensionOf is where a holder was given another task to execute while it had the lock, and the
 // construct there; nil if it executes the task that took it.
-func (lh *lockHolders) suspended(h lockflow.Holder) (at *picture.Frame, construct string) {
-	st := lh.roster.byLWP[h.Thread.ID].Stack()
+func (lh *lockHolders) suspensionOf(h lockflow.Holder) (at *picture.Frame, construct string) {
+	st := lh.roster.ByLWP[h.Thread.ID].Stack()
 	for i := min(h.Frame, len(st.Kinds)-1); i > 1; i-- {
 		if st.Kinds[i] != stacks.KindUser || st.Kinds[i-1] != stacks.KindRuntime ||
 			!slices.Contains(st.Kinds[:i-1], stacks.KindUser) {
@@ -144,9 +146,9 @@ func (lh *lockHolders) suspended(h lockflow.Holder) (at *picture.Frame, construc
 	return nil, ""
 }
 
-// takenAt is the place in the source of the calls that took a lock; nil if they are
+// acquisitionFrames is the place in the source of the calls that took a lock; nil if they are
 // not all there. One call in the source may be several in the code.
-func (lh *lockHolders) takenAt(by []flow.CallSite, mod *callbacks.Module) (at []picture.Frame) {
+func (lh *lockHolders) acquisitionFrames(by []flow.CallSite, mod *callbacks.Module) (at []picture.Frame) {
 	for _, s := range by {
 		if s.Return == 0 {
 			return nil
@@ -176,7 +178,7 @@ func (lh *lockHolders) siteName(s flow.CallSite) string {
 // holderEvidence says where a thread took a lock, and where it is; both are the
 // functions that are inlined there, the innermost first.
 func holderEvidence(h picture.Holder, call string, taken, now []picture.Frame) string {
-	from, to := common(taken, now)
+	from, to := commonFunction(taken, now)
 	where := to.Called()
 	switch {
 	case h.Certainty == picture.Possible:
@@ -193,9 +195,9 @@ func holderEvidence(h picture.Holder, call string, taken, now []picture.Frame) s
 		from.Place(), until)
 }
 
-// common is the innermost function that two places in the code of one function are
+// commonFunction is the innermost function that two places in the code of one function are
 // both in, as the frames of either place; both lists have the innermost first.
-func common(a, b []picture.Frame) (inA, inB picture.Frame) {
+func commonFunction(a, b []picture.Frame) (inA, inB picture.Frame) {
 	inB = b[len(b)-1]
 	for i := 1; i <= min(len(a), len(b)); i++ {
 		x, y := a[len(a)-i], b[len(b)-i]
@@ -208,4 +210,84 @@ func common(a, b []picture.Frame) (inA, inB picture.Frame) {
 		}
 	}
 	return inA, inB
+}
+
+// findLeaks are the places where the code that acquires the lock which w waits for goes on
+// without releasing it.
+func (lh *lockHolders) findLeaks(w wait, family string, waiting map[int]bool) []picture.Leak {
+	var waiters []*lockflow.Thread
+	for _, n := range lh.roster.Sorted() {
+		if waiting[n.LWP] {
+			waiters = append(waiters, lh.flows.Thread(&n.Thread))
+		}
+	}
+	var out []picture.Leak
+	seen := map[picture.Frame]bool{}
+	for _, d := range lh.look.Departures(lockflow.Lock{Family: family, Address: w.variable}, waiters) {
+		l := picture.Leak{Frame: lh.departureFrame(d), ExitCall: symbolize.Demangle(d.Throws)}
+		if key := (picture.Frame{File: l.Frame.File, Line: l.Frame.Line}); l.Frame.Line != 0 && !seen[key] {
+			seen[key] = true
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// departureFrame is where code goes on without releasing a lock: the line to which its branch
+// leads, if nothing else leads there, else that of the branch.
+func (lh *lockHolders) departureFrame(d lockflow.Departure) picture.Frame {
+	at := func(pc uint64, exact bool) picture.Frame {
+		fs := lh.code.FramesAt(pc, exact)
+		return fs[stacks.ProgramFrame(fs)]
+	}
+	if d.Call != 0 {
+		return at(d.Call, false)
+	}
+	branch := at(d.Branch, true)
+	if d.Target == 0 {
+		return branch
+	}
+	target := at(d.Target, true)
+	if cmp.Or(target.File, branch.File) != branch.File || target.Function != branch.Function ||
+		target.Line <= branch.Line {
+		return branch // the target's line belongs to what comes after it
+	}
+	return target
+}
+
+// maxOwnersAt bounds the locks whose owners' code is searched: those with the most waiters, of which a report
+// names three.
+const maxOwnersAt = 16
+
+// addOwnerFrames finds where the owners that locks name acquired them. No verdict depends on it.
+func (g *gatherer) addOwnerFrames() {
+	first, waiters := map[picture.ID]*wait{}, map[picture.ID]int{}
+	for i := range g.waits {
+		id := g.facts.Waits[i].Lock
+		if waiters[id]++; first[id] == nil {
+			first[id] = &g.waits[i]
+		}
+	}
+	var owned []*picture.Lock
+	for i := range g.facts.Locks {
+		if l := &g.facts.Locks[i]; l.Owner != 0 && l.InvalidReason == "" {
+			owned = append(owned, l)
+		}
+	}
+	slices.SortStableFunc(owned, func(a, b *picture.Lock) int { return cmp.Compare(waiters[b.ID], waiters[a.ID]) })
+	for _, l := range owned[:min(len(owned), maxOwnersAt)] {
+		if w := first[l.ID]; w != nil {
+			l.OwnerAt = g.from.waits.ownerFrame(w, l)
+		}
+	}
+}
+
+// ownerFrame finds where the owner of a lock acquired it, nil if its code does not show it.
+func (wf *waitFinder) ownerFrame(w *wait, l *picture.Lock) *picture.Frame {
+	for _, h := range wf.holders.find(*w, *l) {
+		if h.Thread == l.Owner && h.Certainty != picture.Possible {
+			return h.AcquiredAt
+		}
+	}
+	return nil
 }

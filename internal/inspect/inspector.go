@@ -7,7 +7,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/crash"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
@@ -17,12 +19,8 @@ import (
 // Bounds on what one picture holds. They keep the cost of a damaged target
 // finite; real programs stay far below them, but for MaxTasks.
 const (
-	// MaxThreads bounds the threads of a target; a Linux process cannot have
-	// more than /proc/sys/kernel/threads-max, about 4 million, and a core
-	// with 100,000 is already several hundred megabytes.
-	MaxThreads = 1 << 17
 	// MaxLevels bounds the nesting of parallel regions.
-	MaxLevels = 1024
+	MaxLevels = teams.MaxLevels
 	// MaxTasks is how many tasks a Picture holds; Inspector.Tasks yields all.
 	MaxTasks = 20000
 )
@@ -75,14 +73,14 @@ type Clock func(number int) (nanoseconds int64, ok bool)
 type Inspector struct {
 	cfg        Config
 	notes      *stacks.Notes
-	roster     *roster
+	roster     *teams.ThreadTable
 	code       *stacks.Code
-	regions    *regionTable
-	model      *userModel
-	settings   *settings
+	regions    *teams.RegionTable
+	model      *teams.UserModel
+	settings   *teams.Settings
 	threads    *threadLister
-	regionList *regionLister
-	tasks      *taskLister
+	regionList *teams.RegionLister
+	tasks      *teams.TaskLister
 	facts      *factParts
 	tracer     *tracer
 	exact      map[uint64]bool // instructions at which threads were interrupted (Locate)
@@ -99,15 +97,16 @@ func New(cfg Config) (*Inspector, error) {
 	}
 	var err error
 	in.code = stacks.NewCode(cfg.Target, cfg.Symbolizer, cfg.Unwinder, cfg.Runtimes)
-	in.roster, err = newRoster(cfg, &in.cfg.About, in.notes, stacks.NewReader(in.code, in.notes))
+	reader := stacks.NewReader(in.code, in.notes)
+	in.roster, err = teams.NewThreadTable(cfg.Runtimes, cfg.Only.LWP, &in.cfg.About, in.notes, reader)
 	if err != nil {
 		return nil, err
 	}
-	in.regions = newRegionTable(in.roster)
-	in.model = &userModel{roster: in.roster, regions: in.regions, code: in.code}
-	in.settings = &settings{in.roster, in.regions, in.notes}
-	in.regionList = &regionLister{notes: in.notes, regions: in.regions, model: in.model}
-	in.tasks = &taskLister{notes: in.notes, roster: in.roster, regions: in.regions, model: in.model}
+	in.regions = teams.NewRegionTable(in.roster)
+	in.model = teams.NewUserModel(in.roster, in.regions, in.code)
+	in.settings = teams.NewSettings(in.roster, in.regions, in.notes)
+	in.regionList = teams.NewRegionLister(in.notes, in.regions, in.model)
+	in.tasks = teams.NewTaskLister(in.notes, in.roster, in.regions, in.model)
 	in.readThreads()
 	return in, in.limit(cfg.Only)
 }
@@ -116,14 +115,14 @@ func New(cfg Config) (*Inspector, error) {
 func (in *Inspector) readThreads() {
 	target, about, library := in.cfg.Target, &in.cfg.About, sync.OnceValue(in.libraryOf) // when About is complete
 	flows := stacks.NewFlow(in.code, in.cfg.Functions, in.cfg.Budget)
-	data := stacks.NewData(in.code, in.roster.ordered, library)
-	memory := &reclaimed{
+	data := stacks.NewData(in.code, in.roster.NativeThreads, library)
+	memory := &freedMemory{
 		about: about, target: target, roster: in.roster, code: in.code,
 		library: library, known: map[uint64]string{},
 	}
-	states := &states{in.roster, in.code, data, flows}
+	states := teams.NewStates(in.roster, in.code, data, flows)
 	spins := &spins{
-		target: target, code: in.code, data: data, loops: map[*native]*spin.Loop{},
+		target: target, code: in.code, data: data, loops: map[*teams.Thread]*spin.Loop{},
 	}
 	recorded := &recorded{target: target, rings: in.cfg.Rings, monotonic: in.cfg.Monotonic, about: about,
 		notes: in.notes, code: in.code, data: data, criticals: Criticals{Memory: target, Symbols: in.cfg.Symbolizer},
@@ -131,25 +130,25 @@ func (in *Inspector) readThreads() {
 	waits := &waitFinder{
 		in.roster, states, data,
 		&nativeWaits{
-			target, in.notes, in.roster, in.code, flows, data, memory, spins, map[*native]nativeState{},
+			target, in.notes, in.roster, in.code, flows, data, memory, spins, map[*teams.Thread]nativeState{},
 			map[uint64][]onceCall{}, in.cfg.Clock,
 		},
 		memory, newLockHolders(in.roster, in.code, flows), &recorded.locks,
 	}
 	in.threads = &threadLister{
 		about, in.notes, in.roster, in.code, in.regions, in.model, states,
-		newLoops(in.code, flows), waits, &mpiCalls{target, in.code, flows},
+		teams.NewLoops(in.code, flows), waits, &mpiCalls{target, in.code, flows},
 		sync.OnceValue(in.unread),
 	}
 	reach := &reach{in.roster, in.code, flows}
 	in.tracer = &tracer{roster: in.roster, code: in.code, waits: waits.native, reach: reach,
 		states: states}
-	crash := &crash{target, about, in.roster, in.code, data}
+	ending := crash.New(about, in.roster, in.code, data)
 	in.facts = &factParts{
 		in.roster, states, waits, reach,
-		&forkFinder{in.regions, in.code, forkCode{flows}, in.model},
+		teams.NewForks(in.regions, in.code, flows, in.model),
 		newConstructs(in.code, flows),
-		crash, &exceptions{crash: crash, regions: in.regions, flows: flows},
+		ending, crash.NewExceptions(ending, in.regions, flows),
 		in.settings, &environment{target, in.cfg.Symbolizer}, &processors{target},
 		recorded,
 	}
@@ -158,7 +157,7 @@ func (in *Inspector) readThreads() {
 // libraryOf is the C library of the target.
 func (in *Inspector) libraryOf() *libc.Library {
 	c := libc.Config{Target: in.cfg.Target, PID: uint64(in.cfg.About.PID)}
-	for _, n := range in.roster.natives {
+	for _, n := range in.roster.All {
 		c.Threads = append(c.Threads, libc.Thread{Pthread: n.Pthread, LWP: uint64(n.LWP)})
 	}
 	return libc.New(c)
@@ -170,7 +169,7 @@ func (in *Inspector) Target() callbacks.Target { return in.cfg.Target }
 // Describe says what the target is, and what is odd about it as a whole.
 func (in *Inspector) Describe(about picture.Target, warnings ...error) {
 	in.cfg.About = about
-	in.roster.findOverrun()
+	in.roster.FindOverrunStacks()
 	for _, err := range warnings {
 		in.notes.Warn("%s", stacks.Message(err))
 	}
@@ -183,18 +182,18 @@ func (in *Inspector) LeaveOut(what string) { in.notes.Exceeded(what) }
 func (in *Inspector) Threads(native bool) []picture.Thread { return in.threads.list(native) }
 
 // Regions returns the tree of parallel regions, outer ones first.
-func (in *Inspector) Regions() []picture.Region { return in.regionList.list() }
+func (in *Inspector) Regions() []picture.Region { return in.regionList.List() }
 
 // Tasks yields every task that the runtimes keep: for each region, outer ones
 // first, its implicit tasks and then the explicit ones of its team.
-func (in *Inspector) Tasks() iter.Seq[picture.Task] { return in.tasks.all() }
+func (in *Inspector) Tasks() iter.Seq[picture.Task] { return in.tasks.All() }
 
 // ICVs returns every internal control variable at every place that has it: the
 // address space, each thread, each region, and the current task of each thread.
-func (in *Inspector) ICVs() []picture.ICV { return in.settings.icvs() }
+func (in *Inspector) ICVs() []picture.ICV { return in.settings.ICVs() }
 
 // ControlVars returns the control variables in force of all runtimes.
-func (in *Inspector) ControlVars() []picture.ControlVar { return in.settings.controlVars() }
+func (in *Inspector) ControlVars() []picture.ControlVar { return in.settings.ControlVars() }
 
 // Facts finds what verdicts on pic are drawn from; pic is the picture of this
 // Inspector, with its threads, regions and tasks.

@@ -7,10 +7,10 @@ import (
 // Layout returns where everything lies that the runtimes' readers use.
 func (in *Inspector) Layout() []picture.LayoutEntry {
 	var out []picture.LayoutEntry
-	for _, rt := range in.roster.runtimes {
+	for _, rt := range in.roster.Runtimes {
 		for _, e := range rt.Layout().All() {
 			l := picture.LayoutEntry{
-				Runtime: rt.id, Type: e.Type, Name: e.Name, Size: e.Field.Size, Source: e.Source, Agreed: e.Agreed,
+				Runtime: rt.ID, Type: e.Type, Name: e.Name, Size: e.Field.Size, Source: e.Source, Agreed: e.Agreed,
 			}
 			switch {
 			case e.Type == "":

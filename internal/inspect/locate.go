@@ -33,7 +33,7 @@ func (in *Inspector) Locate(pc picture.Hex) (at picture.CodePlace, ok bool) {
 func (in *Inspector) interrupted(pc uint64) bool {
 	if in.exact == nil {
 		in.exact = map[uint64]bool{}
-		for _, n := range in.roster.natives {
+		for _, n := range in.roster.All {
 			st, known := n.KnownStack()
 			if !known {
 				continue

@@ -60,20 +60,20 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 		r.notes.Warn("what was recorded cannot be read: %s", stacks.Message(err))
 		return nil, nil
 	}
-	beside, err := r.beside()
+	beside, err := r.openRings()
 	if err != nil {
 		return nil, nil // the process has ended, or replaced itself
 	}
-	w := &recordedWords{r, rec, rec.Words(r.lock), rec.Last(), "before the newest event"}
+	w := &recordedWords{r, rec, rec.Words(r.lockByID), rec.Last(), "before the newest event"}
 	if r.monotonic != nil {
-		w.now, w.since = r.present(rec), "ago"
+		w.now, w.since = r.presentTicks(rec), "ago"
 	}
 	recent, err := beside.Recent(historyEach, historyAll)
 	if err != nil {
 		r.notes.Warn("what was recorded cannot be read: %s", stacks.Message(err))
 		recent = &trace.Recording{}
 	}
-	r.locks.begin(rec, recent)
+	r.locks.read(rec, recent)
 	r.keepTasks(rec)
 	var out []picture.Recorded
 	for _, t := range rec.Threads {
@@ -85,7 +85,7 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 			one.State = picture.StateUndefined
 		}
 		for i := range t.Held {
-			if !r.locks.has(&t.Held[i]) {
+			if !r.locks.isHeld(&t.Held[i]) {
 				continue
 			}
 			held := w.event(&t.Held[i])
@@ -96,7 +96,7 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 		if len(out) < newestMax {
 			newest = w.newest(&one, t, beside)
 		}
-		r.locks.add(w, t, newest)
+		r.locks.addThread(w, t, newest)
 		out = append(out, one)
 	}
 	if err != nil {
@@ -105,8 +105,8 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 	return out, r.history(w, recent)
 }
 
-// present is the time in ticks, behind all events that were read.
-func (r *recorded) present(rec *trace.Recording) uint64 {
+// presentTicks is the time in ticks, behind all events that were read.
+func (r *recorded) presentTicks(rec *trace.Recording) uint64 {
 	return max(rec.Last()+1, rec.Clock.Ticks(r.monotonic()))
 }
 
@@ -130,9 +130,9 @@ func (w *recordedWords) newest(one *picture.Recorded, t *trace.Thread, beside *t
 	return &e
 }
 
-// beside returns a reader of the rings themselves, and not of a copy of the process: one would
+// openRings returns a reader of the rings themselves, and not of a copy of the process: one would
 // never have what was written last, and the process would be stopped again for it.
-func (r *recorded) beside() (*trace.Reader, error) {
+func (r *recorded) openRings() (*trace.Reader, error) {
 	var rings callbacks.Memory = r.target
 	if r.rings != nil {
 		rings = r.rings
@@ -140,13 +140,13 @@ func (r *recorded) beside() (*trace.Reader, error) {
 	return trace.OpenNamed(rings, r.mappings(), r.about.PID)
 }
 
-// recordedStates adds the states that were recorded to those of the threads.
-func (g *gatherer) recordedStates() {
+// addRecordedStates adds the states that were recorded to those of the threads.
+func (g *gatherer) addRecordedStates() {
 	states := map[int]picture.StateName{}
 	for i := range g.facts.Recorded {
 		r := &g.facts.Recorded[i]
 		if r.State != picture.StateUndefined {
-			r.State = g.from.recorded.stateIn(g.from.roster.byLWP[r.Thread], r.State)
+			r.State = g.from.recorded.stateInTask(g.from.roster.ByLWP[r.Thread], r.State)
 		}
 		states[r.Thread] = r.State
 	}
@@ -158,8 +158,8 @@ func (g *gatherer) recordedStates() {
 	}
 }
 
-// lock is the name of a lock or critical construct by its wait id.
-func (r *recorded) lock(id uint64) string {
+// lockByID is the name of a lock or critical construct by its wait id.
+func (r *recorded) lockByID(id uint64) string {
 	name, ok := r.names[id]
 	if !ok {
 		name = r.lockName(id)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -16,9 +17,9 @@ import (
 // Picture reads the wanted parts of the target.
 func (in *Inspector) Picture(want picture.Parts) *picture.Picture {
 	p := &picture.Picture{Schema: picture.Schema, Target: in.cfg.About}
-	p.Target.Threads = len(in.roster.natives)
+	p.Target.Threads = len(in.roster.All)
 	p.Target.Rank = (&environment{in.cfg.Target, in.cfg.Symbolizer}).rank()
-	for _, rt := range in.roster.runtimes {
+	for _, rt := range in.roster.Runtimes {
 		p.Runtimes = append(p.Runtimes, runtimeOf(rt))
 	}
 	for _, d := range in.cfg.Dormant {
@@ -124,12 +125,12 @@ func (in *Inspector) completeTarget(p *picture.Picture) {
 // Warnings are what could not be read, and why; each once.
 func (in *Inspector) Warnings() []string {
 	out := in.notes.Warnings()
-	if why := in.roster.zeroed(); why != "" {
+	if why := in.roster.MissingStacks(); why != "" {
 		out = append(out, why)
 	}
-	for _, rt := range in.roster.runtimes {
+	for _, rt := range in.roster.Runtimes {
 		for _, w := range rt.Identity().Warnings {
-			out = append(out, rt.id+": "+w)
+			out = append(out, rt.ID+": "+w)
 		}
 	}
 	for _, d := range in.cfg.Dormant {
@@ -144,10 +145,10 @@ func (in *Inspector) Warnings() []string {
 }
 
 // runtimeOf describes a runtime and where its layout came from.
-func runtimeOf(rt *runtimeView) picture.Runtime {
+func runtimeOf(rt *teams.Runtime) picture.Runtime {
 	r := identityOf(rt.Identity())
-	r.ID, r.Layout = rt.id, layoutLine(rt.Layout())
-	r.Damage = rt.damage()
+	r.ID, r.Layout = rt.ID, layoutLine(rt.Layout())
+	r.Damage = rt.Damage()
 	return r
 }
 
@@ -199,4 +200,4 @@ func layoutLine(rep layout.Report) string {
 	return line
 }
 
-var _ rtl.Runtime = runtimeView{}
+var _ rtl.Runtime = teams.Runtime{}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -22,8 +23,8 @@ const (
 	maxSleepTime = 100 * 366 * 24 * 3600
 )
 
-// sleeps finds the call of the program by which n sleeps: it waits for time to pass, or for a signal.
-func (nw *nativeWaits) sleeps(n *native, regs *callbacks.Registers) (wait, bool) {
+// sleepWait finds the call of the program by which n sleeps: it waits for time to pass, or for a signal.
+func (nw *nativeWaits) sleepWait(n *teams.Thread, regs *callbacks.Registers) (wait, bool) {
 	call, ok := arch.FindSleep(regs, nw.target)
 	if !ok || !n.CalledByProgram() {
 		return wait{}, false
@@ -45,7 +46,7 @@ func (nw *nativeWaits) sleeps(n *native, regs *callbacks.Registers) (wait, bool)
 
 // sleepName names the function that the program called to sleep: the outermost of the C library's, or the
 // one of C++'s library that called it. It is the system call if no function has a name.
-func (nw *nativeWaits) sleepName(n *native, call string) string {
+func (nw *nativeWaits) sleepName(n *teams.Thread, call string) string {
 	if nw.code.Symbols == nil {
 		return call
 	}
@@ -84,7 +85,7 @@ func (nw *nativeWaits) sleepTime(c arch.SleepCall) *picture.Sleep {
 	rest, left := nw.readTime(c.Rest, c.Micro)
 	switch {
 	case known && c.Deadline:
-		if now, ok := nw.now(c.Clock); ok {
+		if now, ok := nw.readClock(c.Clock); ok {
 			s.Left = new(math.Round(max(given-now, 0)/micro) * micro)
 		}
 	case left && c.Interrupted:
@@ -96,8 +97,8 @@ func (nw *nativeWaits) sleepTime(c arch.SleepCall) *picture.Sleep {
 	return s
 }
 
-// now reads a clock of the target, in seconds; not ok for a target that stands.
-func (nw *nativeWaits) now(clock int) (float64, bool) {
+// readClock reads a clock of the target, in seconds; not ok for a target that stands.
+func (nw *nativeWaits) readClock(clock int) (float64, bool) {
 	if nw.clock == nil {
 		return 0, false
 	}

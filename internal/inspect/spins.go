@@ -11,6 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
@@ -23,9 +24,9 @@ type spins struct {
 	target callbacks.Target
 	code   *stacks.Code
 	data   *stacks.Data
-	reader *symbolic.Reader       // nil until it is needed
-	known  map[uint64]string      // names of functions, by where they begin
-	loops  map[*native]*spin.Loop // those that were found
+	reader *symbolic.Reader             // nil until it is needed
+	known  map[uint64]string            // names of functions, by where they begin
+	loops  map[*teams.Thread]*spin.Loop // those that were found
 }
 
 // Memory of a thread's own, beside its stack: glibc's block of the thread, to both sides of
@@ -36,11 +37,11 @@ const (
 	belowSP  = 1 << 10 // what functions that are called use
 )
 
-// on is the wait of n for a word of memory to change, if it spins on one.
-func (s *spins) on(n *native) (wait, bool) {
+// waitOf returns the wait of n for a word of memory to change, if it spins on one.
+func (s *spins) waitOf(n *teams.Thread) (wait, bool) {
 	st := n.Stack()
-	regs, tries, ok := s.start(n, st)
-	if !ok || !s.ready() {
+	regs, tries, ok := s.startRegisters(n, st)
+	if !ok || !s.prepareReader() {
 		return wait{}, false
 	}
 	cfg := s.config(&regs, st)
@@ -53,42 +54,42 @@ func (s *spins) on(n *native) (wait, bool) {
 	loop := spin.Find(cfg, &regs)
 	s.loops[n] = loop
 	switch {
-	case loop == nil, slices.ContainsFunc(loop.Words, s.ofKernel),
-		slices.ContainsFunc(loop.Written, func(w spin.Word) bool { return s.shared(w.Address) }):
+	case loop == nil, slices.ContainsFunc(loop.Words, s.isKernelWord),
+		slices.ContainsFunc(loop.Written, func(w spin.Word) bool { return s.isShared(w.Address) }):
 		return wait{}, false
 	case len(loop.Words) == 0 && len(loop.Written) > 0: // it does something without end
 		return wait{}, false
 	case len(loop.Words) == 0 && slept: // it has nothing to do until the process ends
 		return wait{}, false
 	case len(loop.Words) == 0:
-		return s.endless(loop.PC)
+		return s.endlessWait(loop.PC)
 	}
 	words := slices.DeleteFunc(loop.Words, func(w spin.Word) bool {
-		return s.constant(w.Address) || s.shadows(w, loop.Words)
+		return s.isConstant(w.Address) || s.isShadow(w, loop.Words)
 	})
 	i := slices.IndexFunc(words, func(w spin.Word) bool {
-		return s.code.KindOf(s.frame(w.Read)) == stacks.KindUser
+		return s.code.KindOf(s.frameAt(w.Read)) == stacks.KindUser
 	})
 	if i < 0 {
 		return wait{}, false
 	}
 	first, name := words[i], ""
 	for _, word := range words {
-		if call, ok := s.tried(word); ok { // beside it are words of the runtime's own
+		if call, ok := s.triedLock(word); ok { // beside it are words of the runtime's own
 			words, first, name = []spin.Word{word}, word, call
 			break
 		}
 	}
-	w := s.wait(words, first, loop.Written)
+	w := s.newWait(words, first, loop.Written)
 	w.Call = name
 	return w, true
 }
 
-// inRuntime returns the loop of the runtime's code in which n waits for memory to change, nil if it may do more
+// runtimeLoop returns the loop of the runtime's code in which n waits for memory to change, nil if it may do more
 // than that.
-func (s *spins) inRuntime(n *native) *spin.Loop {
+func (s *spins) runtimeLoop(n *teams.Thread) *spin.Loop {
 	st := n.Stack()
-	if st.RuntimeFrames() == 0 || !s.ready() {
+	if st.RuntimeFrames() == 0 || !s.prepareReader() {
 		return nil
 	}
 	regs := st.Frames[0].Registers
@@ -105,20 +106,20 @@ func (s *spins) inRuntime(n *native) *spin.Loop {
 	cfg := s.config(&regs, st)
 	cfg.Waits = true
 	loop := spin.Find(cfg, &regs)
-	if loop == nil || len(loop.Words) == 0 || len(loop.Written) > 0 || slices.ContainsFunc(loop.Words, s.ofKernel) {
+	if loop == nil || len(loop.Words) == 0 || len(loop.Written) > 0 || slices.ContainsFunc(loop.Words, s.isKernelWord) {
 		return nil
 	}
 	return loop
 }
 
-// ofKernel reports whether the kernel writes a word: the time of day.
-func (s *spins) ofKernel(w spin.Word) bool {
+// isKernelWord reports whether the kernel writes a word: the time of day.
+func (s *spins) isKernelWord(w spin.Word) bool {
 	m := libc.MappingAt(stacks.MappingsOf(s.target), w.Address)
 	return m != nil && strings.HasPrefix(m.File, "[vvar")
 }
 
-// tried is the function that tries to acquire a lock, where a word is that of the lock.
-func (s *spins) tried(w spin.Word) (string, bool) {
+// triedLock is the function that tries to acquire a lock, where a word is that of the lock.
+func (s *spins) triedLock(w spin.Word) (string, bool) {
 	in, ok := s.reader.Fetch(w.Read)
 	if !w.Given || !ok {
 		return "", false
@@ -128,9 +129,9 @@ func (s *spins) tried(w spin.Word) (string, bool) {
 	return name, listed && c.Try && c.Arg == 0
 }
 
-// endless is the wait for nothing, in a loop that has no way out.
-func (s *spins) endless(loop uint64) (wait, bool) {
-	at := s.frame(loop)
+// endlessWait returns the wait for nothing, in a loop without an exit.
+func (s *spins) endlessWait(loop uint64) (wait, bool) {
+	at := s.frameAt(loop)
 	if s.code.KindOf(at) != stacks.KindUser {
 		return wait{}, false
 	}
@@ -144,29 +145,28 @@ func (s *spins) config(regs *callbacks.Registers, st *stacks.Stack) *spin.Config
 	low, high := regs.SP()-belowSP, st.Frames[len(st.Frames)-1].CFA
 	tp := regs.ThreadPointer
 	return &spin.Config{
-		Code: s.reader.Decoder, Mem: s.target, Name: s.name, Passes: rtl.LetsTimePass, Pure: rtl.ChangesNothing,
-		Reads: rtl.ReadsFor, Constant: s.constant,
+		Code: s.reader.Decoder, Mem: s.target, Name: s.functionName, Passes: rtl.LetsTimePass, Pure: rtl.ChangesNothing,
+		Reads: rtl.ReadsFor, Constant: s.isConstant,
 		Own: func(addr uint64) bool {
 			return addr >= low && addr < high || tp != 0 && addr >= tp-ownBelow && addr < tp+ownAbove
 		},
 	}
 }
 
-// looksAgain reports whether n, which runs in the runtime's code, is about to read the word of a
-// lock: it has not acquired it.
-func (s *spins) looksAgain(n *native, word uint64) bool {
+// rereadsWord reports whether n, in the runtime's code, is about to read the word of a lock again: it has not
+// acquired the lock.
+func (s *spins) rereadsWord(n *teams.Thread, word uint64) bool {
 	st := n.Stack()
-	if len(st.Frames) == 0 || !s.ready() {
+	if len(st.Frames) == 0 || !s.prepareReader() {
 		return false
 	}
 	regs := st.Frames[0].Registers
 	return regs.Syscall < 0 && spin.ReadsAgain(s.config(&regs, st), &regs, word)
 }
 
-// start is where the code of n is followed from: where it is, or where it comes back to from a
-// call that lets time pass. Only code of the program is followed, and that of a call which tries to
-// acquire a lock.
-func (s *spins) start(n *native, st *stacks.Stack) (regs callbacks.Registers, tries, ok bool) {
+// startRegisters returns the registers from which the code of n is followed: its own, or those after the return
+// of a call that lets time pass. Only code of the program is followed, and calls that try to acquire a lock.
+func (s *spins) startRegisters(n *teams.Thread, st *stacks.Stack) (regs callbacks.Registers, tries, ok bool) {
 	top := slices.Index(st.Kinds, stacks.KindUser)
 	if top < 0 || st.TailCalled > 0 {
 		return regs, false, false
@@ -208,8 +208,8 @@ func (s *spins) readFor(f unwind.Frame, size uint8) (uint64, bool) {
 	return v, err == nil
 }
 
-// ready makes the reader of code.
-func (s *spins) ready() bool {
+// prepareReader makes the reader of code.
+func (s *spins) prepareReader() bool {
 	if s.code.Symbols == nil {
 		return false
 	}
@@ -223,8 +223,8 @@ func (s *spins) ready() bool {
 	return true
 }
 
-// name is that of the function that begins at an address.
-func (s *spins) name(entry uint64) string {
+// functionName returns the name of the function that starts at an address.
+func (s *spins) functionName(entry uint64) string {
 	name, ok := s.known[entry]
 	if !ok {
 		if name = stacks.EntryName(s.code.Symbols, entry); name == "" {
@@ -241,23 +241,23 @@ const (
 	shadowScale = 3
 )
 
-// shadows reports whether a word is the address sanitizer's shadow of another one, of which it says whether the
+// isShadow reports whether a word is the address sanitizer's shadow of another one, of which it says whether the
 // program may read it.
-func (s *spins) shadows(w spin.Word, words []spin.Word) bool {
+func (s *spins) isShadow(w spin.Word, words []spin.Word) bool {
 	return s.target.Arch() == callbacks.ArchX86_64 && slices.ContainsFunc(words, func(o spin.Word) bool {
 		return w.Address == o.Address>>shadowScale+shadowAt
 	})
 }
 
-// constant reports whether no thread may write an address.
-func (s *spins) constant(addr uint64) bool {
+// isConstant reports whether no thread may write an address.
+func (s *spins) isConstant(addr uint64) bool {
 	m := libc.MappingAt(stacks.MappingsOf(s.target), addr)
 	return m != nil && m.Perm&callbacks.PermWrite == 0
 }
 
-// shared reports whether another process may write an address: it is in memory that has a file
+// isShared reports whether another process may write an address: it is in memory that has a file
 // and is not a module's data.
-func (s *spins) shared(addr uint64) bool {
+func (s *spins) isShared(addr uint64) bool {
 	for _, m := range stacks.MappingsOf(s.target) {
 		if addr >= m.Low.Offset && addr < m.High.Offset {
 			return m.File != "" && !strings.HasPrefix(m.File, "[") && s.code.ModuleOf(addr) == nil
@@ -266,8 +266,8 @@ func (s *spins) shared(addr uint64) bool {
 	return true
 }
 
-// frame is the code at pc as a frame.
-func (s *spins) frame(pc uint64) unwind.Frame {
+// frameAt is the code at pc as a frame.
+func (s *spins) frameAt(pc uint64) unwind.Frame {
 	return unwind.Frame{PC: pc, Exact: true, Module: s.code.ModuleOf(pc)}
 }
 
@@ -281,22 +281,22 @@ func (s *spins) loopAt(f unwind.Frame) *picture.Awaited {
 	return &picture.Awaited{Tasks: []picture.ID{}, Loop: &at[max(i, 0)]}
 }
 
-// wait is that for one of some words, the first of which is shown.
-func (s *spins) wait(words []spin.Word, first spin.Word, written []spin.Word) wait {
+// newWait is that for one of some words, the first of which is shown.
+func (s *spins) newWait(words []spin.Word, first spin.Word, written []spin.Word) wait {
 	w := wait{address: first.Address, variable: first.Address, words: words, written: written}
-	w.Kind, w.Name = picture.WaitFlag, s.names(words, true)
-	w.Awaited = s.loopAt(s.frame(first.Read))
+	w.Kind, w.Name = picture.WaitFlag, s.wordNames(words, true)
+	w.Awaited = s.loopAt(s.frameAt(first.Read))
 	changes := "changes nothing"
 	if len(written) > 0 {
-		changes = "changes nothing but " + s.names(written, false)
+		changes = "changes nothing but " + s.wordNames(written, false)
 	}
 	w.Evidence = fmt.Sprintf("it is in a loop that reads %s and %s, and comes back to where it was",
 		cmp.Or(w.Name, "the word at "+picture.Hex(w.address).String()), changes)
 	return w
 }
 
-// names are those of the first of some words. What has none has its address, but for one that is alone.
-func (s *spins) names(words []spin.Word, alone bool) string {
+// wordNames are those of the first of some words. What has none has its address, but for one that is alone.
+func (s *spins) wordNames(words []spin.Word, alone bool) string {
 	var names []string
 	for _, w := range words[:min(len(words), maxFlags)] {
 		name := s.data.PlaceName(w.Address)

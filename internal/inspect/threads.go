@@ -9,35 +9,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
-
-var errNoForkFrame = errors.New(
-	"the call that began the thread's parallel region was not found on the stack of the thread that made it: the " +
-		"stack shown has only the thread's own frames")
-
-func appendOnce(errs []error, err error) []error {
-	if slices.Contains(errs, err) {
-		return errs
-	}
-	return append(errs, err)
-}
-
-// roleRank orders threads as people look for them.
-var roleRank = map[picture.Role]int{
-	picture.RoleInitial: 0, picture.RolePrimary: 1, picture.RoleWorker: 2, picture.RoleIdle: 3, picture.RoleNone: 4,
-	"": 4,
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
-}
 
 // frameCost is what a frame of a picture takes, in bytes: with its addresses, and copies
 // of it in merged stacks and facts.
@@ -47,12 +21,12 @@ const frameCost = 3 * unsafe.Sizeof(picture.Frame{})
 type threadLister struct {
 	about   *picture.Target
 	notes   *stacks.Notes
-	roster  *roster
+	roster  *teams.ThreadTable
 	code    *stacks.Code
-	regions *regionTable
-	model   *userModel
-	states  *states
-	loops   *loops
+	regions *teams.RegionTable
+	model   *teams.UserModel
+	states  *teams.States
+	loops   *teams.Loops
 	waits   *waitFinder
 	mpi     *mpiCalls
 	unread  func() []unreadRuntime
@@ -61,7 +35,7 @@ type threadLister struct {
 // list returns all threads, the crashed one first.
 func (l *threadLister) list(native bool) []picture.Thread {
 	var out []picture.Thread
-	for _, n := range l.roster.sorted() {
+	for _, n := range l.roster.Sorted() {
 		if l.notes.Exceeded("threads") {
 			out = append(out, picture.Thread{LWP: n.LWP, Pthread: picture.Address(n.Pthread), Role: picture.RoleNone})
 			continue
@@ -73,29 +47,29 @@ func (l *threadLister) list(native bool) []picture.Thread {
 	return out
 }
 
-func (l *threadLister) thread(n *native, native bool) picture.Thread {
+func (l *threadLister) thread(n *teams.Thread, native bool) picture.Thread {
 	t := picture.Thread{
 		LWP: n.LWP, Pthread: picture.Address(n.Pthread), Role: picture.RoleNone,
 		Crashed: n.LWP != 0 && n.LWP == l.about.CrashedLWP,
 	}
 	state := handles.StateUndefined
-	if n.blank != nil {
+	if n.Missing != nil {
 		t.Role = picture.RoleUnknown
-		n.Errs = appendOnce(n.Errs, n.blank)
+		n.AddError(n.Missing)
 	}
 	if why := l.unreadable(n); why != "" {
 		t.Role = picture.RoleUnknown
-		n.Errs = appendOnce(n.Errs, errors.New("what it is to OpenMP "+why))
+		n.AddError(errors.New("what it is to OpenMP " + why))
 	}
 	switch {
 	case l.overwritten(n):
-		t.Runtime, t.Role = n.rt.id, picture.RoleUnknown
+		t.Runtime, t.Role = n.Runtime.ID, picture.RoleUnknown
 		n.Errs = []error{errOverwritten}
-	case n.rt != nil:
+	case n.Runtime != nil:
 		state = l.fillOpenMP(&t, n)
 	}
-	if n.LWP != 0 && n.blank == nil {
-		t.UserStack = l.model.userStack(n, state)
+	if n.LWP != 0 && n.Missing == nil {
+		t.UserStack = l.model.StackOf(n, state)
 		t.Goroutine = n.Stack().Goroutine()
 		t.MPI = l.mpi.call(n)
 	}
@@ -114,19 +88,19 @@ func (l *threadLister) thread(n *native, native bool) picture.Thread {
 }
 
 // fillOpenMP adds what the runtime knows of the thread and returns its state.
-func (l *threadLister) fillOpenMP(t *picture.Thread, n *native) handles.State {
-	t.Runtime, t.Number, t.Hidden = n.rt.id, &n.info.Number, n.info.HiddenHelper
+func (l *threadLister) fillOpenMP(t *picture.Thread, n *teams.Thread) handles.State {
+	t.Runtime, t.Number, t.Hidden = n.Runtime.ID, &n.Info.Number, n.Info.HiddenHelper
 	switch {
-	case n.infoErr != nil:
+	case n.InfoErr != nil:
 		t.Role = picture.RoleUnknown
-	case n.info.Role != "":
-		t.Role = n.info.Role
+	case n.Info.Role != "":
+		t.Role = n.Info.Role
 	}
 	l.fillPlace(t, n)
 	if n.LWP == 0 {
 		return handles.StateUndefined // nothing tells what a thread does that is not there
 	}
-	ts, err := l.states.stateOf(n)
+	ts, err := l.states.StateOf(n)
 	if err != nil {
 		n.Errs = append(n.Errs, err)
 		return handles.StateUndefined
@@ -136,7 +110,7 @@ func (l *threadLister) fillOpenMP(t *picture.Thread, n *native) handles.State {
 		t.State.Name, t.State.Standard = picture.StateEnding, t.State.Name
 		return ts.State
 	}
-	t.Loop = l.loops.of(n)
+	t.Loop = l.loops.LoopOf(n)
 	wait := cmp.Or(ts.WaitVariable, ts.WaitID) // as the program names it, if that is known
 	t.WaitID, t.WaitKind = picture.Address(wait), ts.WaitKind
 	if w, ok := l.waits.runtimeWait(n); ok {
@@ -147,39 +121,46 @@ func (l *threadLister) fillOpenMP(t *picture.Thread, n *native) handles.State {
 }
 
 // fillPlace adds region, task, and the thread's number and team at each level.
-func (l *threadLister) fillPlace(t *picture.Thread, n *native) {
-	if len(n.chain) == 0 {
+func (l *threadLister) fillPlace(t *picture.Thread, n *teams.Thread) {
+	if len(n.Chain) == 0 {
 		return
 	}
-	if h, err := n.rt.CurrentTask(n.h); err == nil {
-		t.Task = taskID(h)
+	if h, err := n.Runtime.CurrentTask(n.Handle); err == nil {
+		t.Task = teams.TaskID(h)
 	} else if !errors.Is(err, callbacks.Unavailable) && !errors.Is(err, callbacks.Unsupported) {
 		n.Errs = append(n.Errs, err)
 	}
 	// In a league, the initial task of each team starts a new level 0: what is
 	// further out is the region that encloses the league.
-	outermost := max(0, slices.IndexFunc(n.chain, func(h handles.Parallel) bool { return h.Level == 0 }))
+	outermost := max(0, slices.IndexFunc(n.Chain, func(h handles.Parallel) bool { return h.Level == 0 }))
 	for i := outermost; i >= 0; i-- {
-		t.Levels = append(t.Levels, l.levelInfo(n, n.chain[i]))
+		t.Levels = append(t.Levels, l.levelInfo(n, n.Chain[i]))
 	}
 	inner := t.Levels[len(t.Levels)-1]
-	v := l.regions.get(n.rt, n.chain[0])
+	v := l.regions.Get(n.Runtime, n.Chain[0])
 	t.Region, t.Level, t.ThreadNum, t.TeamSize = inner.Region, &inner.Level, inner.ThreadNum, inner.TeamSize
-	if v.err == nil {
-		t.ActiveLevel = &v.info.ActiveLevel
+	if v.Err == nil {
+		t.ActiveLevel = &v.Info.ActiveLevel
 	}
 }
 
-func (l *threadLister) levelInfo(n *native, h handles.Parallel) picture.LevelInfo {
-	out := picture.LevelInfo{Level: int(h.Level), Region: regionID(h)}
-	v := l.regions.get(n.rt, h)
-	if v.err != nil {
-		n.Errs = append(n.Errs, v.err)
+func (l *threadLister) levelInfo(n *teams.Thread, h handles.Parallel) picture.LevelInfo {
+	out := picture.LevelInfo{Level: int(h.Level), Region: teams.RegionID(h)}
+	v := l.regions.Get(n.Runtime, h)
+	if v.Err != nil {
+		n.Errs = append(n.Errs, v.Err)
 		return out
 	}
-	out.TeamSize = &v.info.TeamSize
-	if num, ok := l.regions.threadNumAt(n, h); ok {
+	out.TeamSize = &v.Info.TeamSize
+	if num, ok := l.regions.ThreadNum(n, h); ok {
 		out.ThreadNum = &num
 	}
 	return out
+}
+
+func stateSource(tracked bool) picture.StateSource {
+	if tracked {
+		return picture.StateTracked
+	}
+	return picture.StateInferred
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -24,7 +25,7 @@ type wait struct {
 	timed       bool // it is in a call of the C library that returns by itself
 	interpreter bool // who has it is kept beside it, by an interpreter: no code of the program acquires it
 
-	n         *native
+	n         *teams.Thread
 	runtimeID uint64      // the wait id of the runtime; 0 if it gives none
 	words     []spin.Word // that end the loop of the program which it is in
 	written   []spin.Word // that this loop writes
@@ -33,11 +34,11 @@ type wait struct {
 
 // waitFinder finds what threads wait for, and who has it.
 type waitFinder struct {
-	roster   *roster
-	states   *states
+	roster   *teams.ThreadTable
+	states   *teams.States
 	data     *stacks.Data
 	native   *nativeWaits
-	memory   *reclaimed
+	memory   *freedMemory
 	holders  *lockHolders
 	recorded *recordedLocks
 }
@@ -46,7 +47,7 @@ type waitFinder struct {
 // nothing that is known are left out.
 func (wf *waitFinder) all() []wait {
 	var out []wait
-	for _, n := range wf.roster.sorted() {
+	for _, n := range wf.roster.Sorted() {
 		w, ok := wf.runtimeWait(n)
 		if !ok {
 			w, ok = wf.native.nativeWait(n)
@@ -98,11 +99,11 @@ func kindOfWait(ts handles.ThreadState) picture.WaitKind {
 }
 
 // runtimeWait is what n waits for in an OpenMP runtime.
-func (wf *waitFinder) runtimeWait(n *native) (wait, bool) {
-	if n.rt == nil || n.LWP == 0 || len(n.chain) == 0 {
+func (wf *waitFinder) runtimeWait(n *teams.Thread) (wait, bool) {
+	if n.Runtime == nil || n.LWP == 0 || len(n.Chain) == 0 {
 		return wait{}, false
 	}
-	ts, err := wf.states.stateOf(n)
+	ts, err := wf.states.StateOf(n)
 	if err != nil || !ts.State.Waiting() {
 		return wait{}, false
 	}
@@ -111,16 +112,16 @@ func (wf *waitFinder) runtimeWait(n *native) (wait, bool) {
 		address:  cmp.Or(ts.WaitVariable, ts.WaitID),
 		variable: ts.WaitVariable, runtimeID: ts.WaitID, reduction: ts.WaitKind == picture.WaitReduction,
 	}
-	if ev := wf.states.evidence(n); ev != nil && ev.Entry != nil {
+	if ev := wf.states.Evidence(n); ev != nil && ev.Entry != nil {
 		w.Call = ev.Entry.Function
 	}
 	w.EndOfRegion = w.Kind == picture.WaitBarrier && ts.State == handles.StateWaitBarrierImplicitParallel
-	w.Region = regionID(n.chain[0])
-	if h, err := n.rt.CurrentTask(n.h); err == nil {
-		w.Task = taskID(h)
+	w.Region = teams.RegionID(n.Chain[0])
+	if h, err := n.Runtime.CurrentTask(n.Handle); err == nil {
+		w.Task = teams.TaskID(h)
 	}
 	if w.Kind != picture.WaitBarrier && w.Kind != picture.WaitTaskwait {
-		w.Name = w.nameBy(wf.data)
+		w.Name = w.nameIn(wf.data)
 	}
 	return w, true
 }
@@ -153,19 +154,19 @@ func (wf *waitFinder) lock(w wait) (picture.Lock, error) {
 func (wf *waitFinder) lockOf(w wait) (picture.Lock, error) {
 	switch w.Kind {
 	case picture.WaitMutex:
-		return wf.native.mutex(w), nil
+		return wf.native.mutexLock(w), nil
 	case picture.WaitReadWrite:
 		return wf.readWriteLock(w)
 	case picture.WaitStatic:
-		return wf.initialization(w), nil
+		return wf.staticLock(w), nil
 	case picture.WaitOnce:
-		return wf.once(w), nil
+		return wf.onceLock(w), nil
 	}
 	r, ok := waitReader(w.n)
 	if !ok {
 		return wf.foreignLock(w)
 	}
-	info, err := r.WaitedLock(w.n.h, wf.states.evidence(w.n))
+	info, err := r.WaitedLock(w.n.Handle, wf.states.Evidence(w.n))
 	if err != nil {
 		return picture.Lock{}, err
 	}
@@ -177,11 +178,11 @@ func (wf *waitFinder) lockOf(w wait) (picture.Lock, error) {
 		l.Waiting = &info.Waiting
 	}
 	for _, h := range info.Waiters {
-		if n := wf.roster.byHandle[h]; n != nil {
+		if n := wf.roster.ByHandle[h]; n != nil {
 			l.Waiters = append(l.Waiters, n.LWP)
 		}
 	}
-	owner := wf.roster.byHandle[info.Owner]
+	owner := wf.roster.ByHandle[info.Owner]
 	switch {
 	case owner != nil && owner.LWP != 0:
 		l.Owner = owner.LWP
@@ -196,29 +197,29 @@ func (wf *waitFinder) lockOf(w wait) (picture.Lock, error) {
 // lockHolders are the threads that have the lock that w waits for: as was recorded, or as their
 // code shows.
 func (wf *waitFinder) lockHolders(w wait, l picture.Lock) []picture.Holder {
-	if h, ok := wf.recorded.holder(w, w.n.OnFutex() && !w.timed); ok {
+	if h, ok := wf.recorded.holderOf(w, w.n.OnFutex() && !w.timed); ok {
 		return []picture.Holder{h}
 	}
-	return wf.recorded.without(w, wf.holders.find(w, l))
+	return wf.recorded.withoutReleased(w, wf.holders.find(w, l))
 }
 
-// iteration is the iteration of a loop with dependences that w waits for, if nobody has
+// awaitedIteration is the iteration of a loop with dependences that w waits for, if nobody has
 // posted it.
-func (wf *waitFinder) iteration(w wait) (rtl.Iteration, bool) {
+func (wf *waitFinder) awaitedIteration(w wait) (rtl.Iteration, bool) {
 	r, ok := waitReader(w.n)
 	if w.Kind != picture.WaitOrdered || !ok {
 		return rtl.Iteration{}, false
 	}
-	it, err := r.WaitedIteration(w.n.h, wf.states.evidence(w.n))
+	it, err := r.WaitedIteration(w.n.Handle, wf.states.Evidence(w.n))
 	return it, err == nil
 }
 
 // errNoWaits says that a runtime's reader does not tell more of waits.
 var errNoWaits = errors.New("who holds what threads wait for is not read from this runtime")
 
-// interrupted is where the program was interrupted by the signal in whose handler n is; nil if it is
+// interruptedFrame is where the program was interrupted by the signal in whose handler n is; nil if it is
 // in none.
-func (wf *waitFinder) interrupted(n *native) *picture.Frame {
+func (wf *waitFinder) interruptedFrame(n *teams.Thread) *picture.Frame {
 	st := n.Stack()
 	at := slices.IndexFunc(st.Frames, func(f unwind.Frame) bool { return f.Signal })
 	if at < 0 || !slices.Contains(st.Kinds[:at], stacks.KindUser) {
@@ -226,18 +227,18 @@ func (wf *waitFinder) interrupted(n *native) *picture.Frame {
 	}
 	for i := at + 1; i < len(st.Frames); i++ {
 		if st.Kinds[i] == stacks.KindUser {
-			return wf.states.code.InnermostFrame(st.Frames[i], stacks.KindUser)
+			return wf.native.code.InnermostFrame(st.Frames[i], stacks.KindUser)
 		}
 	}
 	return nil
 }
 
 // waitReader is the power of the runtime of n to tell more of waits.
-func waitReader(n *native) (rtl.WaitReader, bool) {
-	if n == nil || n.rt == nil {
+func waitReader(n *teams.Thread) (rtl.WaitReader, bool) {
+	if n == nil || n.Runtime == nil {
 		return nil, false
 	}
-	r, ok := n.rt.Runtime.(rtl.WaitReader)
+	r, ok := n.Runtime.Runtime.(rtl.WaitReader)
 	return r, ok
 }
 
@@ -248,13 +249,13 @@ func (wf *waitFinder) barrier(w wait) (picture.Barrier, error) {
 	if !ok {
 		return picture.Barrier{}, errNoWaits
 	}
-	info, err := r.WaitedBarrier(w.n.h, wf.states.evidenceOf)
+	info, err := r.WaitedBarrier(w.n.Handle, wf.states.EvidenceByHandle)
 	if err != nil {
 		return picture.Barrier{}, err
 	}
 	return picture.Barrier{
 		TeamSize: info.TeamSize, WaitsForTasks: info.Tasks, Evidence: info.Evidence,
-		Arrived: wf.roster.lwps(info.Arrived), Missing: wf.roster.lwps(info.Missing),
+		Arrived: wf.roster.LWPs(info.Arrived), Missing: wf.roster.LWPs(info.Missing),
 	}, nil
 }
 
@@ -266,9 +267,9 @@ func (wf *waitFinder) dependences(w wait) (tasks []picture.ID, depends bool) {
 	if !ok {
 		return nil, false
 	}
-	hs, err := r.WaitedDependences(w.n.h, wf.states.evidence(w.n))
+	hs, err := r.WaitedDependences(w.n.Handle, wf.states.Evidence(w.n))
 	for _, h := range hs {
-		tasks = append(tasks, taskID(h))
+		tasks = append(tasks, teams.TaskID(h))
 	}
 	return tasks, !errors.Is(err, callbacks.Unavailable)
 }
@@ -280,22 +281,22 @@ func (wf *waitFinder) groupTasks(w wait) (tasks []picture.ID, all bool) {
 	if !ok {
 		return nil, false
 	}
-	hs, all, err := r.WaitedGroup(w.n.h)
+	hs, all, err := r.WaitedGroup(w.n.Handle)
 	for _, h := range hs {
-		tasks = append(tasks, taskID(h))
+		tasks = append(tasks, teams.TaskID(h))
 	}
 	return tasks, all && err == nil
 }
 
 // nameOf is what the program calls the thing that w waits for: a variable, or
 // the name of a critical section.
-func (w wait) nameBy(d *stacks.Data) string {
+func (w wait) nameIn(d *stacks.Data) string {
 	name := d.PlaceName(w.address)
 	critical, ok := rtl.CriticalName(name)
 	switch {
 	case ok && critical != "":
 		return critical
-	case ok, w.Kind == picture.WaitCritical && w.only():
+	case ok, w.Kind == picture.WaitCritical && w.isOnlyOne():
 		return picture.Unnamed
 	}
 	return name

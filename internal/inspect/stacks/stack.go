@@ -295,3 +295,6 @@ func (st *Stack) RegistersOf(i int) callbacks.Registers {
 	}
 	return out
 }
+
+// Target returns the target of the threads.
+func (s *Reader) Target() callbacks.Target { return s.code.Target }

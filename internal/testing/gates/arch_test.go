@@ -111,16 +111,26 @@ var imports = map[string][]string{
 	"internal/image/symfile": {"callbacks", "internal/guard/budget", "internal/image/elfx"},
 	"internal/image/unxz":    {"internal/guard/budget"},
 	"internal/inspect": {
-		"callbacks", "handles", "internal/code/arch", "internal/code/emulate", "internal/code/flow",
-		"internal/code/spin", "internal/code/symbolic", "internal/image/cxxabi", "internal/image/libc",
-		"internal/inspect/stacks", "internal/lockflow", "internal/mpi", "internal/runtime/accessor",
+		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/spin",
+		"internal/code/symbolic", "internal/image/libc", "internal/inspect/crash", "internal/inspect/stacks",
+		"internal/inspect/teams", "internal/lockflow", "internal/mpi", "internal/runtime/accessor",
 		"internal/runtime/layout", "internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind",
 		"internal/trace/analyze", "picture", "trace",
+	},
+	"internal/inspect/crash": {
+		"callbacks", "internal/code/arch", "internal/code/emulate", "internal/code/flow", "internal/image/cxxabi",
+		"internal/image/libc", "internal/inspect/stacks", "internal/inspect/teams", "internal/runtime/accessor",
+		"internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind", "picture",
 	},
 	"internal/inspect/stacks": {
 		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/symbolic",
 		"internal/guard/budget", "internal/image/libc", "internal/lockflow", "internal/runtime/layout",
 		"internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind", "picture",
+	},
+	"internal/inspect/teams": {
+		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/symbolic",
+		"internal/image/libc", "internal/inspect/stacks", "internal/runtime/rtl", "internal/stack/symbolize",
+		"internal/stack/unwind", "picture",
 	},
 	"internal/jobs": {
 		"callbacks", "diagnose", "internal/jobs/job", "internal/mpi", "internal/phrase", "internal/runtime/layout",

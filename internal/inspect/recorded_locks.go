@@ -1,0 +1,116 @@
+package inspect
+
+import (
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/trace"
+)
+
+// recordedLocks are the locks that threads have, as the recorder knows: those of GNU's runtime, and
+// most of LLVM's, name no owner. An acquisition is recorded after it was made, so that who has a lock
+// by its own events has it, unless another thread has released it. A release is recorded before it is
+// made on GNU's runtime, and just behind on LLVM's: until then its thread is at work and waits for
+// nothing.
+type recordedLocks struct {
+	trusted bool
+	gone    map[uint64]uint64           // by wait id: when it was last made, destroyed, or released by others
+	holders map[uint64][]recordedHolder // by wait id
+	void    map[int][]uint64            // by LWP: wait ids of locks that it acquired, and that are gone since
+	awaited map[int]uint64              // by LWP: the wait id of the lock that it waits for
+}
+
+// recordedHolder is a thread that has a lock.
+type recordedHolder struct {
+	lwp  int
+	at   *picture.Frame
+	when string
+}
+
+// oneRuntime reports whether all events of a recording came in one way (enum recorder_source): from
+// a runtime by OpenMP 5's interface, or as calls that the recorder takes before GNU's runtime.
+func oneRuntime(h *trace.Header) bool {
+	const ompt = 1
+	return h.OfCalls() || h.Source == ompt && !h.Draft()
+}
+
+// read takes what the threads are doing, and their newest events.
+func (l *recordedLocks) read(rec, recent *trace.Recording) {
+	l.gone, l.holders = map[uint64]uint64{}, map[uint64][]recordedHolder{}
+	l.void, l.awaited = map[int][]uint64{}, map[int]uint64{}
+	const both = 1<<trace.MutexAcquired | 1<<trace.MutexReleased
+	l.trusted = oneRuntime(&rec.Header) && rec.Header.Events&both == both && !rec.Paused && rec.Unrecorded == 0 &&
+		len(rec.Problems) == 0 && len(recent.Problems) == 0 && len(recent.Threads) > 0
+	foreign := false
+	for _, t := range rec.Threads {
+		foreign = foreign || t.Foreign > 0
+		l.trusted = l.trusted && t.Dropped == 0 && (t.Life != trace.Alive || !t.Torn)
+	}
+	for _, t := range recent.Threads {
+		l.noteEnds(t.Rare.Events())
+		if foreign {
+			l.noteEnds(t.Main.Events())
+		}
+	}
+	l.trusted = l.trusted && !foreign
+}
+
+// noteEnds notes the events after which an acquisition of before means nothing.
+func (l *recordedLocks) noteEnds(c trace.Cursor) {
+	for e := (trace.Event{}); c.Next(&e); {
+		switch e.Code {
+		case trace.LockInit, trace.LockDestroy, trace.MutexReleased:
+			l.gone[e.Lock()] = max(l.gone[e.Lock()], e.Time)
+		}
+	}
+}
+
+// isHeld reports whether a thread still has a lock that it acquired, as far as others can tell.
+func (l *recordedLocks) isHeld(acquired *trace.Event) bool {
+	return l.gone[acquired.Lock()] < acquired.Time
+}
+
+// addThread takes what a thread has, and what it asks for.
+func (l *recordedLocks) addThread(w *recordedWords, t *trace.Thread, newest *trace.Event) {
+	lwp := int(t.LWP)
+	for i := range t.Held {
+		e := &t.Held[i]
+		switch {
+		case !l.isHeld(e):
+			l.void[lwp] = append(l.void[lwp], e.Lock())
+		case l.trusted && e.Time >= w.rec.Resumed:
+			held := w.event(e)
+			l.holders[e.Lock()] = append(l.holders[e.Lock()], recordedHolder{lwp, held.Frame, held.When})
+		}
+	}
+	if l.trusted && newest != nil && newest.Code == trace.MutexAcquire && newest.Number == t.Since {
+		l.awaited[lwp] = newest.Lock()
+	}
+}
+
+// holderOf is the one thread that has the lock that w waits for. One that waits for what it has is
+// asleep: else it may have just acquired it.
+func (l *recordedLocks) holderOf(w wait, asleep bool) (picture.Holder, bool) {
+	if w.Kind != picture.WaitLock && w.Kind != picture.WaitNestLock && w.Kind != picture.WaitCritical {
+		return picture.Holder{}, false
+	}
+	for _, id := range [...]uint64{w.variable, w.address, l.awaited[w.Thread]} {
+		hs := l.holders[id]
+		if id == 0 || len(hs) != 1 || hs[0].lwp == w.Thread && !asleep {
+			continue
+		}
+		return picture.Holder{
+			Thread: hs[0].lwp, Certainty: picture.Certain, AcquiredAt: hs[0].at,
+			Evidence: "recorded: it acquired it " + hs[0].when + ", and has not released it",
+		}, true
+	}
+	return picture.Holder{}, false
+}
+
+// withoutReleased leaves those out of the threads whose code shows that they have what w waits for of which
+// it was recorded that another thread has released it since.
+func (l *recordedLocks) withoutReleased(w wait, hs []picture.Holder) []picture.Holder {
+	return slices.DeleteFunc(slices.Clone(hs), func(h picture.Holder) bool {
+		return slices.Contains(l.void[h.Thread], w.variable) || slices.Contains(l.void[h.Thread], w.address)
+	})
+}

@@ -1,0 +1,206 @@
+package teams
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"unsafe"
+
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// maxTeam bounds the members of one team. The limits of the runtimes are lower.
+const maxTeam = 1 << 17
+
+// RegionTable has every region that a thread of the target is in, each read once.
+type RegionTable struct {
+	threads  *ThreadTable
+	byHandle map[handles.Parallel]*Region
+	order    []*Region
+	built    bool
+}
+
+// Region is a parallel region as its runtime describes it.
+type Region struct {
+	Runtime *Runtime
+	Handle  handles.Parallel
+	id      picture.ID
+	parent  handles.Parallel // zero for level 0
+	Info    handles.ParallelInfo
+	Err     error
+	code    *picture.Code // result of regionCode; nil before the first use
+
+	membersRead bool
+	members     []*Thread // by thread number; nil for a member that was not found
+	memberErrs  []error
+}
+
+// NewRegionTable returns the table of the regions that threads are in.
+func NewRegionTable(r *ThreadTable) *RegionTable {
+	return &RegionTable{threads: r, byHandle: map[handles.Parallel]*Region{}}
+}
+
+// Get returns region h. It reads it at most once.
+func (t *RegionTable) Get(rt *Runtime, h handles.Parallel) *Region {
+	if v, ok := t.byHandle[h]; ok {
+		return v
+	}
+	v := &Region{Runtime: rt, Handle: h, id: RegionID(h)}
+	v.Info, v.Err = rt.Parallel(h)
+	t.byHandle[h] = v
+	t.order = append(t.order, v)
+	return v
+}
+
+// All returns every region, outer ones first.
+func (t *RegionTable) All() []*Region {
+	if !t.built {
+		t.built = true
+		for _, n := range t.threads.All {
+			for i, h := range n.Chain {
+				v := t.Get(n.Runtime, h)
+				if i+1 < len(n.Chain) {
+					v.parent = n.Chain[i+1]
+				}
+			}
+		}
+		slices.SortStableFunc(t.order, func(a, b *Region) int { return cmp.Compare(a.Handle.Level, b.Handle.Level) })
+	}
+	return t.order
+}
+
+// membersByNumber returns the members of a region by thread number.
+func (t *RegionTable) membersByNumber(v *Region) []*Thread {
+	if v.membersRead {
+		return v.members
+	}
+	v.membersRead = true
+	if v.Err != nil {
+		return nil
+	}
+	for i := range min(v.Info.TeamSize, maxTeam) {
+		h, err := v.Runtime.ThreadInParallel(v.Handle, i)
+		if err != nil {
+			v.memberErrs = append(v.memberErrs, fmt.Errorf("thread %d: %w", i, err))
+			if len(v.memberErrs) > MaxErrors {
+				break
+			}
+			v.members = append(v.members, nil)
+			continue
+		}
+		v.members = append(v.members, t.threads.Find(v.Runtime, h))
+	}
+	return v.members
+}
+
+// Members returns the members of a region that exist and are in it.
+func (t *RegionTable) Members(v *Region) []*Thread {
+	return slices.DeleteFunc(slices.Clone(t.membersByNumber(v)), func(m *Thread) bool {
+		return m == nil || m.LWP == 0 || m.RegionIndex(v.Handle) < 0
+	})
+}
+
+// MaxErrors bounds the errors that are listed for one thing.
+const MaxErrors = 8
+
+// Primary returns the thread with number 0 of a region, or nil.
+func (t *RegionTable) Primary(v *Region) *Thread {
+	if v.membersRead {
+		if len(v.members) > 0 {
+			return v.members[0]
+		}
+		return nil
+	}
+	h, err := v.Runtime.ThreadInParallel(v.Handle, 0)
+	if err != nil {
+		return nil
+	}
+	return t.threads.Find(v.Runtime, h)
+}
+
+// RegionID returns the name of a region in the picture.
+func RegionID(h handles.Parallel) picture.ID {
+	if h.IsZero() {
+		return ""
+	}
+	return picture.ID(h.Team.String() + "/" + strconv.FormatUint(uint64(h.Level), 10))
+}
+
+// ThreadNum returns the number of n in region h of its chain.
+func (t *RegionTable) ThreadNum(n *Thread, h handles.Parallel) (int, bool) {
+	i := n.RegionIndex(h)
+	switch {
+	case i < 0:
+		return 0, false
+	case i == 0:
+		return n.Info.ThreadNum, n.Info.ThreadNum >= 0
+	}
+	inner := t.Get(n.Runtime, n.Chain[i-1])
+	if inner.Err != nil || inner.Info.PrimaryNum < 0 {
+		return 0, false
+	}
+	return inner.Info.PrimaryNum, true
+}
+
+// RegionLister makes the regions of a picture.
+type RegionLister struct {
+	notes   *stacks.Notes
+	regions *RegionTable
+	model   *UserModel
+	wanted  func(*Region) bool // nil: all regions
+}
+
+// Limit limits the list to some regions.
+func (l *RegionLister) Limit(wanted func(*Region) bool) { l.wanted = wanted }
+
+// List returns the tree of parallel regions, outer ones first.
+func (l *RegionLister) List() []picture.Region {
+	var out []picture.Region
+	for _, v := range l.regions.All() {
+		if l.wanted != nil && !l.wanted(v) {
+			continue
+		}
+		if l.notes.Exceeded("regions") {
+			break
+		}
+		r := l.region(v)
+		l.notes.Hold("regions", 2*(unsafe.Sizeof(r)+uintptr(len(r.Threads))*unsafe.Sizeof(0)))
+		out = append(out, r)
+	}
+	return out
+}
+
+func (l *RegionLister) region(v *Region) picture.Region {
+	r := picture.Region{
+		ID: RegionID(v.Handle), Runtime: v.Runtime.ID, Parent: RegionID(v.parent), Level: int(v.Handle.Level),
+		ActiveLevel: v.Info.ActiveLevel, TeamSize: v.Info.TeamSize, Serialized: v.Info.Serialized,
+		League:  v.Info.League,
+		Threads: []int{},
+	}
+	if v.Err != nil {
+		if !l.notes.IsLimit(v.Err, "regions") {
+			r.Errors = append(r.Errors, stacks.Message(v.Err))
+		}
+		return r
+	}
+	for _, m := range l.regions.Members(v) {
+		r.Threads = append(r.Threads, m.LWP)
+	}
+	for _, err := range v.memberErrs {
+		if !l.notes.IsLimit(err, "regions") {
+			r.Errors = append(r.Errors, stacks.Message(err))
+		}
+	}
+	if v.Handle.Level > 0 {
+		r.Function = l.model.regionCode(v)
+	}
+	return r
+}
+
+// NewRegionLister returns a lister of all regions.
+func NewRegionLister(notes *stacks.Notes, regions *RegionTable, model *UserModel) *RegionLister {
+	return &RegionLister{notes: notes, regions: regions, model: model}
+}

@@ -1,0 +1,162 @@
+package teams
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// States finds the states of threads: it gathers evidence and passes it to their runtimes.
+type States struct {
+	threads *ThreadTable
+	code    *stacks.Code
+	data    *stacks.Data
+	flows   *stacks.Flow
+}
+
+// Evidence returns the evidence of n's state, gathered at most once.
+func (s *States) Evidence(n *Thread) *handles.Evidence {
+	if n.evidence == nil {
+		n.evidence = s.gatherEvidence(n)
+	}
+	return n.evidence
+}
+
+// EvidenceByHandle returns the evidence of the thread with handle h.
+func (s *States) EvidenceByHandle(h handles.Thread) *handles.Evidence {
+	if n := s.threads.ByHandle[h]; n != nil {
+		return s.Evidence(n)
+	}
+	return nil
+}
+
+// gatherEvidence collects the evidence of n's state from its registers, its stack and code.
+func (s *States) gatherEvidence(n *Thread) *handles.Evidence {
+	regs := n.Registers()
+	if regs == nil {
+		return nil
+	}
+	ev := &handles.Evidence{Registers: regs, Wakes: arch.IsFutexWake(regs)}
+	if regs.Syscall >= 0 {
+		ev.Syscall = arch.SyscallName(regs.Arch, regs.Syscall)
+	}
+	if w, ok := arch.IsFutexWait(regs); ok {
+		ev.Futex = w
+	}
+	st := n.Stack()
+	top := st.RuntimeFrames()
+	ev.Outside = len(st.Kinds) > 0 && !slices.ContainsFunc(st.Kinds, stacks.Kind.InProcess)
+	for i := range st.Frames {
+		ev.Frames = append(ev.Frames, s.evidenceFrame(n, st, i))
+		if st.Kinds[i] == stacks.KindUser {
+			break
+		}
+	}
+	ev.TailCalled = st.TailCalled > 0
+	ev.Cut = st.Err != nil && !slices.Contains(st.Kinds, stacks.KindUser)
+	if top > 0 && top < len(st.Frames) && st.Kinds[top] == stacks.KindUser {
+		ev.Entry = s.entryOf(st, top)
+	}
+	return ev
+}
+
+// evidenceFrame describes frame i for the runtime of n.
+func (s *States) evidenceFrame(n *Thread, st *stacks.Stack, i int) handles.EvidenceFrame {
+	f := st.Frames[i]
+	ef := handles.EvidenceFrame{PC: f.PC, CFA: f.CFA, Between: s.code.KindOf(f) == stacks.KindSystem}
+	if f.Module != nil {
+		ef.Module = filepath.Base(f.Module.Path)
+	}
+	ef.Owned = n.Runtime != nil && n.Runtime.Owns(f.LookupPC())
+	if s.code.Symbols != nil && ef.Owned {
+		if name, low, ok := s.code.Symbols.Exported(f.LookupPC()); ok {
+			ef.Symbol, ef.Low = name, low
+		}
+	}
+	return ef
+}
+
+// entryOf describes the call by which frame user, the innermost one of user code, entered the runtime.
+func (s *States) entryOf(st *stacks.Stack, user int) *handles.Entry {
+	ret := st.Frames[user].PC
+	e := &handles.Entry{
+		Return:    ret,
+		StackLow:  callbacks.At(st.Frames[0].Registers.SP()),
+		StackHigh: callbacks.At(st.Frames[user-1].CFA),
+	}
+	e.Function, e.By = st.CalledFunction(user)
+	regs := st.Frames[user].Registers
+	e.Arg = func(n int) (uint64, bool) {
+		if v, ok := s.code.Argument(ret, n, regs); ok {
+			return v, true
+		}
+		return s.flows.Argument(st, user, n)
+	}
+	if s.code.CallsProgram(ret) { // which ended in a call of the runtime, with arguments of its own
+		c, ok := s.flows.TailCall(st, user)
+		if ok {
+			e.Function, e.By = c.Name, "tail call of the function that was called"
+		}
+		e.Arg = c.Arg
+	}
+	e.Shares = func() bool {
+		code := s.flows.FunctionAt(st.Frames[user].LookupPC())
+		return code == nil || code.MayCall(rtl.SharesWork)
+	}
+	return e
+}
+
+// StateOf returns the state of n by its runtime, asked at most once.
+func (s *States) StateOf(n *Thread) (handles.ThreadState, error) {
+	if n.state == nil {
+		n.state = &threadState{}
+		if n.Missing != nil {
+			n.state.State = handles.StateUndefined
+			n.state.Evidence = strings.TrimPrefix(stacks.Message(n.Missing), MissingPrefix)
+			return n.state.ThreadState, nil
+		}
+		n.state.ThreadState, n.state.err = n.Runtime.State(n.Handle, s.Evidence(n))
+		s.refineByVariable(&n.state.ThreadState)
+	}
+	return n.state.ThreadState, n.state.err
+}
+
+// refineByVariable distinguishes a critical section from a lock by the compiler's name for its variable, where
+// the runtime cannot.
+func (s *States) refineByVariable(st *handles.ThreadState) {
+	name := s.data.SymbolName(cmp.Or(st.WaitVariable, st.WaitID))
+	if _, critical := rtl.CriticalName(name); st.State == handles.StateWaitMutex && critical {
+		st.State, st.WaitKind = handles.StateWaitCritical, picture.WaitCritical
+		st.Evidence = rtl.JoinEvidence(st.Evidence, "its variable is named like that of a critical section")
+	}
+}
+
+// NewStates returns what finds the states of threads.
+func NewStates(r *ThreadTable, code *stacks.Code, data *stacks.Data, fl *stacks.Flow) *States {
+	return &States{r, code, data, fl}
+}
+
+// LostThreads returns the threads that runtimes have lost, as in a child after fork, and those that are ending.
+// A runtime that was initialized again in the child has lost none.
+func (s *States) LostThreads() []picture.LostThreads {
+	var out []picture.LostThreads
+	for _, rt := range s.threads.Runtimes {
+		r, ok := rt.Runtime.(rtl.LossReader)
+		if !ok {
+			continue
+		}
+		if l := r.LostThreads(s.EvidenceByHandle); l.Count > 0 || len(l.Ending) > 0 {
+			out = append(out, picture.LostThreads{Runtime: rt.ID, Count: l.Count, Ending: s.threads.LWPs(l.Ending),
+				Waiting: s.threads.LWPs(l.Waiting), Evidence: l.Evidence})
+		}
+	}
+	return out
+}

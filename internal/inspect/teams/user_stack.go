@@ -1,0 +1,293 @@
+package teams
+
+import (
+	"errors"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// pseudoFrames names the runtime's activity, in the words of the collector interface's user model where it has
+// them.
+var pseudoFrames = map[handles.State]string{
+	handles.StateIdle:                         "<OMP-idle>",
+	handles.StateOverhead:                     "<OMP-overhead>",
+	handles.StateUndefined:                    "<OMP-overhead>",
+	handles.StateWaitBarrier:                  "<OMP-barrier>",
+	handles.StateWaitBarrierExplicit:          "<OMP-explicit_barrier>",
+	handles.StateWaitBarrierImplicit:          "<OMP-implicit_barrier>",
+	handles.StateWaitBarrierImplicitParallel:  "<OMP-implicit_barrier>",
+	handles.StateWaitBarrierImplicitWorkshare: "<OMP-implicit_barrier>",
+	handles.StateWaitBarrierImplementation:    "<OMP-implicit_barrier>",
+	handles.StateWaitBarrierTeams:             "<OMP-implicit_barrier>",
+	handles.StateWaitTaskwait:                 "<OMP-taskwait>",
+	handles.StateWaitTaskgroup:                "<OMP-taskgroup_wait>",
+	handles.StateWaitMutex:                    "<OMP-mutex_wait>",
+	handles.StateWaitLock:                     "<OMP-lock_wait>",
+	handles.StateWaitCritical:                 "<OMP-critical_section_wait>",
+	handles.StateWaitAtomic:                   "<OMP-atomic_section_wait>",
+	handles.StateWaitOrdered:                  "<OMP-ordered_section_wait>",
+	handles.StateWorkReduction:                "<OMP-reduction>",
+	handles.StateWaitTarget:                   "<OMP-target_wait>",
+	handles.StateWaitTargetMap:                "<OMP-target_wait>",
+	handles.StateWaitTargetUpdate:             "<OMP-target_wait>",
+}
+
+// UserModel shows stacks in the user's model of the program.
+type UserModel struct {
+	threads     *ThreadTable
+	regions     *RegionTable
+	code        *stacks.Code
+	constructOf map[uint64]stacks.Construct // nil before the first use
+}
+
+// StackOf returns the stack of n in the user's model: a pseudo-frame replaces the runtime's frames, and the
+// stack of the thread that forked its region continues a worker's stack.
+func (u *UserModel) StackOf(n *Thread, state handles.State) []picture.Frame {
+	if state == handles.StateIdle && !u.executesProgram(n) {
+		return []picture.Frame{{Kind: picture.FramePseudo, Function: pseudoFrames[state]}}
+	}
+	st := n.Stack()
+	var out []picture.Frame
+	if name := pseudoFrames[state]; name != "" && st.RuntimeFrames() > 0 {
+		out = append(out, picture.Frame{Kind: picture.FramePseudo, Function: name})
+	}
+	for i := range st.TailCalled {
+		out = append(out, u.code.Frames(st.Frames[i], st.Kinds[i])...)
+	}
+	out = append(trimLibcInternals(out), u.tailCallerFrames(n)...)
+	out = append(out, trimLibcInternals(u.modelFrames(n, st.TailCalled, u.forksByFrame(n)))...)
+	return u.mergeOutlined(u.continueInForker(n, n.Chain, out))
+}
+
+// executesProgram reports whether a thread that its runtime calls idle crashed in code of the program: the
+// runtime's data about it is wrong then.
+func (u *UserModel) executesProgram(n *Thread) bool {
+	return n.LWP != 0 && n.LWP == u.threads.about.CrashedLWP && n.Stack().OutermostUser() >= 0
+}
+
+// trimLibcInternals removes the C library's internal functions without a name that a named one called.
+func trimLibcInternals(fs []picture.Frame) []picture.Frame {
+	internal := func(f picture.Frame) bool { return f.Kind == picture.FrameSystem && f.Function == "" }
+	for len(fs) > 1 && internal(fs[0]) && fs[1].Kind == picture.FrameSystem {
+		fs = fs[1:]
+	}
+	return fs
+}
+
+// userFrames returns the frames of st from frame from on, without those of runtimes and of thread starts.
+func (u *UserModel) userFrames(st *stacks.Stack, from int) []picture.Frame {
+	var out []picture.Frame
+	for i := from; i <= st.OutermostUser(); i++ {
+		if st.Kinds[i] != stacks.KindRuntime && st.Kinds[i] != stacks.KindGlue {
+			out = append(out, u.code.Frames(st.Frames[i], st.Kinds[i])...)
+		}
+	}
+	return out
+}
+
+// continueInForker appends to a worker's frames those of the thread that forked the region in which the worker's
+// own stack starts, and so on outwards. chain has the relevant regions of n, innermost first.
+func (u *UserModel) continueInForker(n *Thread, chain []handles.Parallel, out []picture.Frame) []picture.Frame {
+	for range MaxLevels {
+		v, p, own := u.forker(n, chain)
+		if p == nil || p == n {
+			return out
+		}
+		user, ok := u.forkPoint(p, v)
+		if !ok {
+			known := len(p.Stack().Frames) > 0
+			// A team of the runtime's own was forked by no user code.
+			if known && !n.Runtime.APIOnly() && !n.Runtime.Owns(v.Info.Function.Offset) {
+				n.AddError(errNoForkFrame)
+			}
+			return out
+		}
+		out = append(out, u.outerFrames(p, v, user)...)
+		n, chain = p, chain[own+1:]
+	}
+	return out
+}
+
+// forker returns the region in which the stack of n starts, the thread p that forked it, and the region's index
+// in chain. p is nil for a thread whose stack starts in serial code.
+func (u *UserModel) forker(n *Thread, chain []handles.Parallel) (v *Region, p *Thread, own int) {
+	if own := u.regions.ownRegion(n, chain); own >= 0 {
+		v := u.regions.Get(n.Runtime, chain[own])
+		return v, u.regions.Primary(v), own
+	}
+	// Thread 0 of a team of a league was forked by the thread that encountered
+	// the teams construct, which is thread 0 of another team of the league.
+	for i := range max(0, len(chain)-1) {
+		if u.regions.Get(n.Runtime, chain[i]).Info.League == 0 || chain[i].Level != 0 {
+			continue
+		}
+		p := u.regions.Primary(u.regions.Get(n.Runtime, chain[i+1]))
+		if p == nil || p == n {
+			continue
+		}
+		if at := p.RegionIndex(chain[i+1]); at > 0 {
+			return u.regions.Get(n.Runtime, p.Chain[at-1]), p, i
+		}
+	}
+	return nil, nil, -1
+}
+
+// maxForks bounds the regions of one thread whose forks are searched; nesting more active regions has no use.
+const maxForks = 32
+
+// forksByFrame returns the innermost region that each frame of p's stack forked.
+func (u *UserModel) forksByFrame(p *Thread) map[int]*Region {
+	out := map[int]*Region{}
+	for i, h := range p.Chain[:min(len(p.Chain), maxForks)] {
+		if own := u.regions.ownRegion(p, p.Chain[i:]); own == 0 {
+			break
+		}
+		v := u.regions.Get(p.Runtime, h)
+		if user, ok := u.forkPoint(p, v); ok && out[user] == nil {
+			out[user] = v
+		}
+	}
+	return out
+}
+
+// modelFrames returns the user frames of p's stack from frame from on. It adds the frames that tail calls
+// removed: of functions that forked a region, and of their callers.
+func (u *UserModel) modelFrames(p *Thread, from int, forks map[int]*Region) []picture.Frame {
+	st := p.Stack()
+	last := st.OutermostUser()
+	var out, callers []picture.Frame
+	for i := from; i < len(st.Kinds); i++ {
+		if st.Kinds[i] == stacks.KindRuntime {
+			out, callers = append(out, callers...), nil
+		}
+		v := forks[i]
+		made := u.forkedRegion(p, st, i)
+		switch {
+		case v == nil:
+		case made != nil && made.Info.Function == v.Info.Function:
+			callers = u.tailCallers(p, v, i)
+		default:
+			out = append(out, u.tailCallers(p, v, i)...)
+		}
+		if i <= last && st.Kinds[i] != stacks.KindRuntime && st.Kinds[i] != stacks.KindGlue {
+			fs := u.code.Frames(st.Frames[i], st.Kinds[i])
+			u.setForkLine(&fs[0], made)
+			out = append(out, fs...)
+		}
+	}
+	return append(out, callers...)
+}
+
+// forkedFunction is the argument with the region's function in the forking call of LLVM's compilers.
+const forkedFunction = 2
+
+// forkedRegion returns the region that the call of frame i forked, by the function that it passes to the
+// runtime; nil if that is unknown.
+func (u *UserModel) forkedRegion(p *Thread, st *stacks.Stack, i int) *Region {
+	if st.Kinds[i] != stacks.KindUser || i == 0 || st.Kinds[i-1] != stacks.KindRuntime {
+		return nil
+	}
+	f := st.Frames[i]
+	if kind, _ := rtl.ForkCallOf(u.code.CallTarget(f.PC)); kind != rtl.ForkMakes {
+		return nil
+	}
+	fn, ok := u.code.Argument(f.PC, forkedFunction, f.Registers)
+	for _, h := range p.Chain {
+		if v := u.regions.Get(p.Runtime, h); ok && fn != 0 && v.Info.Function.Offset == fn {
+			return v
+		}
+	}
+	return nil
+}
+
+// setForkLine sets the line of the frame that forked v to that of the construct, if the compiler passed it to
+// the runtime: flang gives the call the line of the function.
+func (u *UserModel) setForkLine(f *picture.Frame, v *Region) {
+	if v == nil {
+		return
+	}
+	if c := u.regionCode(v); c != nil && c.LineFrom == "runtime" && c.File == f.File && f.Line != 0 {
+		f.Line = c.Line
+	}
+}
+
+// Marks of functions without a frame, since their last call was a tail call.
+const (
+	howTailFork = "no frame: it tail-called the fork"
+	howTailCall = "no frame: it ended in a tail call"
+)
+
+// tailCallerFrames returns the frame of the region's or task's function that tail-called the function of the C
+// library in which a thread is, if it is known.
+func (u *UserModel) tailCallerFrames(n *Thread) []picture.Frame {
+	st := n.Stack()
+	if st.TailCalled == 0 || len(n.Chain) == 0 {
+		return nil
+	}
+	v := u.regions.Get(n.Runtime, n.Chain[0])
+	task := handles.TaskInfo{Kind: picture.TaskImplicit, Function: v.Info.Function}
+	if h, err := n.Runtime.CurrentTask(n.Handle); err == nil {
+		if info, err := n.Runtime.Task(h); err == nil && info.Kind == picture.TaskExplicit {
+			task = info
+		}
+	}
+	fn := task.Function
+	if fn.IsNull() || u.code.InRuntime(fn.Offset) || u.hasFunction(st, st.TailCalled, fn.Offset) {
+		return nil
+	}
+	return []picture.Frame{u.endedFrame(fn, u.taskCode(v, task), howTailCall)}
+}
+
+// endedFrame returns the frame that an outlined function had before its tail call.
+func (u *UserModel) endedFrame(fn callbacks.Address, c *picture.Code, how string) picture.Frame {
+	f := picture.Frame{
+		Kind: picture.FrameUser, Function: c.Name, PC: picture.Address(fn.Offset), Entry: picture.Address(fn.Offset),
+		File: c.File, Line: c.Line, How: how,
+	}
+	f.Construct, f.In = symbolize.Construct(c.Name)
+	return f
+}
+
+// tailCallers returns the frames of the outlined functions of regions around v that have no frame on p's stack,
+// since their last call, the fork, was a tail call.
+func (u *UserModel) tailCallers(p *Thread, v *Region, user int) []picture.Frame {
+	var out []picture.Frame
+	st := p.Stack()
+	last := len(p.Chain)
+	if own := u.regions.ownRegion(p, p.Chain); own >= 0 {
+		last = own + 1
+	}
+	for i := p.RegionIndex(v.Handle) + 1; i < last; i++ {
+		outer := u.regions.Get(p.Runtime, p.Chain[i])
+		fn := outer.Info.Function
+		if fn.IsNull() || outer.Info.Serialized || u.hasFunction(st, user, fn.Offset) {
+			return out
+		}
+		out = append(out, u.endedFrame(fn, u.regionCode(outer), howTailFork))
+	}
+	return out
+}
+
+// hasFunction reports whether a frame of st from frame from on is in the function at entry.
+func (u *UserModel) hasFunction(st *stacks.Stack, from int, entry uint64) bool {
+	for i := from; i < len(st.Frames); i++ {
+		if st.Kinds[i] == stacks.KindUser && u.code.FunctionEntry(st.Frames[i]) == entry {
+			return true
+		}
+	}
+	return false
+}
+
+var errNoForkFrame = errors.New(
+	"the call that began the thread's parallel region was not found on the stack of the thread that made it: the " +
+		"stack shown has only the thread's own frames")
+
+// NewUserModel returns the user's model of a target's stacks.
+func NewUserModel(r *ThreadTable, regions *RegionTable, code *stacks.Code) *UserModel {
+	return &UserModel{threads: r, regions: regions, code: code}
+}

@@ -1,0 +1,86 @@
+package inspect
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// unreadRuntime is an OpenMP runtime of which nothing could be read.
+type unreadRuntime struct {
+	mod *callbacks.Module
+	why string
+	// all tells that nothing shows which threads use it: any may.
+	all bool
+}
+
+// unread finds the runtimes of which nothing could be read: their layout is not known, or
+// they look as if the program had not used them, and threads are in their code.
+func (in *Inspector) unread() []unreadRuntime {
+	var out []unreadRuntime
+	for _, err := range in.cfg.Warnings {
+		var u *rtl.Unread
+		if errors.As(err, &u) && u.Module != nil {
+			out = append(out, unreadRuntime{u.Module, picture.UnreadText + stacks.Message(err), true})
+		}
+	}
+	for _, d := range in.cfg.Dormant {
+		if why := in.inUse(d); why != "" {
+			out = append(out, unreadRuntime{d.Identity.Module, picture.UnreadText + why, false})
+		}
+	}
+	return out
+}
+
+// inUse says that threads are in the code of a runtime that is not initialized; empty if none
+// is.
+func (in *Inspector) inUse(d *rtl.Dormant) string {
+	n := 0
+	for _, nat := range in.roster.All {
+		if d.Identity.Module != nil && nat.LWP != 0 && nat.Stack().InModule(d.Identity.Module) {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	verb := "are"
+	if n == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("not initialized, but %s %s in its code: it is just being initialized, or its memory is "+
+		"damaged or missing", teams.CountThreads(n), verb)
+}
+
+// unreadable says why it could not be read what a thread without a runtime is to OpenMP; empty
+// if nothing is missing.
+func (l *threadLister) unreadable(n *teams.Thread) string {
+	if n.Runtime != nil || n.LWP == 0 {
+		return ""
+	}
+	for _, u := range l.unread() {
+		if u.all || n.Stack().InModule(u.mod) {
+			return u.why
+		}
+	}
+	return ""
+}
+
+// errOverwritten is the error of a thread of which the runtime's fields contradict one another.
+var errOverwritten = errors.New("what it is to OpenMP " + picture.UnreadText +
+	"the memory of the runtime was overwritten, and nothing that it keeps of this thread is to be believed")
+
+// overwritten reports whether what the runtime keeps of a thread is not to be believed: the thread could not be read,
+// as the runtime's fields contradict one another, and the target stood while they were read.
+func (l *threadLister) overwritten(n *teams.Thread) bool {
+	if n.Runtime == nil || n.InfoErr == nil || len(n.Runtime.Damage()) == 0 {
+		return false
+	}
+	p := l.about.Pause
+	return p == nil || p.Unsettled == 0 && p.Running == 0
+}

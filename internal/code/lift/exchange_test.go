@@ -63,7 +63,7 @@ func TestExchanges(t *testing.T) {
 			kernel = kernel || u.Code == UopSyscall
 		}
 		if in.Locked != tt.locked || stores != tt.stores || old != tt.old || kernel != tt.kernel {
-			t.Errorf("%s: locked %v, %d stores, compares %v, kernel %v", tt.name, in.Locked, stores, old, kernel)
+			t.Errorf("%s: locked %v, stores %d, compares %v, kernel %v", tt.name, in.Locked, stores, old, kernel)
 		}
 	}
 }
@@ -78,7 +78,8 @@ func TestPartial(t *testing.T) {
 		}
 		got = append(got, in.Partial)
 	}
-	if want := []bool{true, true, false, false, false}; !slices.Equal(got, want) { // rep stos, stos, scas, pause, popcnt
+	// rep stos, stos, repne scas, pause, popcnt
+	if want := []bool{true, true, false, false, false}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -13,7 +13,7 @@ func apartOf(p *Program, f *function) *plain {
 	}
 	f.apart = &plain{}
 	o := p.outlineOf(f)
-	if !o.tells() {
+	if !o.isComplete() {
 		return f.apart
 	}
 	var followed []uint64
@@ -29,7 +29,7 @@ func apartOf(p *Program, f *function) *plain {
 	return f.apart
 }
 
-// openmpCallees are the functions on which it depends what the one at entry does with locks of OpenMP.
+// openmpCallees returns the functions on which it depends what the one at entry does with locks of OpenMP.
 func openmpCallees(p *Program, entry uint64) []uint64 {
 	f := p.functionAt(entry)
 	if f != nil && isApart(p, f) {
@@ -38,24 +38,24 @@ func openmpCallees(p *Program, entry uint64) []uint64 {
 	if f != nil && p.reaches.Of(entry).settles(ofOpenMP) {
 		return nil
 	}
-	return p.callees(entry)
+	return p.calleesOf(entry)
 }
 
-// otherCallees are the functions on which it depends what the one at entry does with other locks.
+// otherCallees returns the functions on which it depends what the one at entry does with other locks.
 func otherCallees(p *Program, entry uint64) []uint64 {
 	if p.functionAt(entry) != nil && p.reaches.Of(entry).settles(^ofOpenMP) {
 		return nil
 	}
-	return p.callees(entry)
+	return p.calleesOf(entry)
 }
 
-// releasing are the functions on which it depends what the one at entry may give back: none if it calls something of
-// which nothing is known, which may give back anything.
-func releasing(p *Program, entry uint64) []uint64 {
+// releaseSources returns the functions that decide which locks the one at entry may release. It returns none if that
+// one calls code of which nothing is known, which may release any lock.
+func releaseSources(p *Program, entry uint64) []uint64 {
 	f := p.functionAt(entry)
 	switch {
 	case f == nil || p.plainOf(f).ok:
-		return p.callees(entry)
+		return p.calleesOf(entry)
 	case len(p.outlineOf(f).byMemory) > 0:
 		return nil
 	}
@@ -64,5 +64,5 @@ func releasing(p *Program, entry uint64) []uint64 {
 			return nil
 		}
 	}
-	return p.callees(entry)
+	return p.calleesOf(entry)
 }

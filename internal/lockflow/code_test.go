@@ -62,7 +62,7 @@ func assemble(tb testing.TB, functions map[string]string) *program {
 	return p
 }
 
-// entry is the address of a function, which is given one if it has none.
+// entry returns the address of a function, which is given one if it has none.
 func (p *program) entry(name string) uint64 {
 	if a, ok := p.entries[name]; ok {
 		return a
@@ -159,12 +159,12 @@ func (p *program) Class(pc uint64) Class {
 // Extent knows of no variables.
 func (p *program) Extent(flow.Frame, uint64) (low, high uint64, ok bool) { return 0, 0, false }
 
-// open makes a Program of it.
+// open returns a Program of it.
 func (p *program) open(m flow.Meter) *Program {
 	return NewProgram(Config{Arch: callbacks.ArchX86_64, Mem: p, Code: p, Meter: m})
 }
 
-// thread is a thread in calls, the innermost first: each is the name of a function and, from
+// thread returns a thread in calls, the innermost first: each is the name of a function and, from
 // 0, the line of it whose call has not returned.
 func (p *program) thread(id int, calls ...any) *Thread {
 	t := &Thread{ID: id, Whole: true}

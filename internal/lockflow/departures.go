@@ -124,16 +124,16 @@ func (d *departures) look(f *function, index int) {
 	}
 	lock := sites.effects[k]
 	// Where calls release just this lock, those on locks that only look like it are on others.
-	exact := slices.ContainsFunc(sites.effects, func(e effect) bool { return e.same(lock) && e.does.MayClears() })
+	exact := slices.ContainsFunc(sites.effects, func(e effect) bool { return e.isSame(lock) && e.does.MayClears() })
 	// Who has it for reading does not come back from a call that takes it for writing.
 	shared := lock.lock != nil && shares([][]effect{sites.effects}, lock)
 	none := make([]flow.Effect, len(f.sites))
 	does, first, alike := none, slices.Clone(none), slices.Clone(none)
 	for i, e := range sites.effects {
 		switch s := sites.site[i]; {
-		case e.same(lock) || e.looksLike(lock) && !exact:
+		case e.isSame(lock) || e.looksLike(lock) && !exact:
 			does[s], first[s], alike[s] = e.does, e.first(), e.first()
-			if shared && e.alone && e.does == flow.Sets && e.same(lock) {
+			if shared && e.alone && e.does == flow.Sets && e.isSame(lock) {
 				first[s], alike[s] = flow.NoReturn, flow.NoReturn
 			}
 		case e.looksLike(lock):
@@ -201,7 +201,7 @@ func (p *Program) computeThrows(entry uint64, callee func(entry uint64) string) 
 	}
 	out := ""
 	var calls []site
-	if o := p.outlineOf(f); o.direct() {
+	if o := p.outlineOf(f); o.isDirect() {
 		calls = o.calls
 	} else {
 		calls = p.sitesOf(f)

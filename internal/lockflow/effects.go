@@ -42,13 +42,13 @@ const maxLocks = 16
 
 func (e effects) equal(o effects) bool {
 	return e.unclean == o.unclean && slices.EqualFunc(e.list, o.list, func(a, b effect) bool {
-		return a.does == b.does && a.acquires == b.acquires && a.alone == b.alone && a.same(b)
+		return a.does == b.does && a.acquires == b.acquires && a.alone == b.alone && a.isSame(b)
 	})
 }
 
-// same reports whether two effects are on one lock, as far as can be told. Those of locks
+// isSame reports whether two effects are on one lock, as far as can be told. Those of locks
 // that are not known are taken for one.
-func (e effect) same(o effect) bool {
+func (e effect) isSame(o effect) bool {
 	switch {
 	case e.family != o.family || e.single != o.single:
 		return false
@@ -140,7 +140,7 @@ func (p *Program) computeEffects(f *function, group families, callee func(entry 
 	if f == nil {
 		return effects{unclean: allFamilies}
 	}
-	if p.lockless(f, callee) {
+	if p.isLockless(f, callee) {
 		return effects{}
 	}
 	if r := p.reaches.Of(f.entry); r.settles(group) {
@@ -158,7 +158,7 @@ func (p *Program) computeEffects(f *function, group families, callee func(entry 
 		out.unclean |= sum.unclean
 		bySite[i] = sum.list
 		for _, e := range sum.list {
-			if familySet(e.family)&group != 0 && !slices.ContainsFunc(locks, e.same) {
+			if familySet(e.family)&group != 0 && !slices.ContainsFunc(locks, e.isSame) {
 				locks = append(locks, e)
 			}
 		}
@@ -206,7 +206,7 @@ func tooMany(locks *[]effect) []string {
 func net(f *flow.Function, bySite [][]effect, lock effect) (flow.Effect, bool) {
 	does, first := make([]flow.Effect, len(bySite)), make([]flow.Effect, len(bySite))
 	for i, list := range bySite {
-		if k := slices.IndexFunc(list, lock.same); k >= 0 {
+		if k := slices.IndexFunc(list, lock.isSame); k >= 0 {
 			does[i], first[i] = list[k].does, list[k].first()
 		}
 	}
@@ -216,7 +216,7 @@ func net(f *flow.Function, bySite [][]effect, lock effect) (flow.Effect, bool) {
 // shares reports whether a call of a function takes a lock, and not alone.
 func shares(bySite [][]effect, lock effect) bool {
 	return slices.ContainsFunc(bySite, func(list []effect) bool {
-		return slices.ContainsFunc(list, func(e effect) bool { return e.same(lock) && e.does.MaySets() && !e.alone })
+		return slices.ContainsFunc(list, func(e effect) bool { return e.isSame(lock) && e.does.MaySets() && !e.alone })
 	})
 }
 
@@ -244,7 +244,7 @@ func netOf(f *flow.Function, does []flow.Effect) flow.Effect {
 	return flow.NoEffect
 }
 
-// computeReleases is the families of which a function may give something back, given those of
+// computeReleases returns the families of which a function may give something back, given those of
 // the functions that it calls.
 func (p *Program) computeReleases(entry uint64, callee func(entry uint64) families) families {
 	f := p.functionAt(entry)
@@ -252,7 +252,7 @@ func (p *Program) computeReleases(entry uint64, callee func(entry uint64) famili
 		return allFamilies
 	}
 	if known := p.plainOf(f); known.ok {
-		return known.all(callee)
+		return known.possibleReleases(callee)
 	}
 	if len(p.outlineOf(f).byMemory) > 0 {
 		return allFamilies
@@ -264,7 +264,7 @@ func (p *Program) computeReleases(entry uint64, callee func(entry uint64) famili
 	return out
 }
 
-// releasesOf is the families of which the call at s may give something back.
+// releasesOf returns the families of which the call at s may give something back.
 func releasesOf(s *site, callee func(entry uint64) families) families {
 	var out families
 	switch s.kind {

@@ -108,7 +108,7 @@ func (l *Look) indexOf(family string) *index {
 			if !t.Frames[i].User {
 				continue
 			}
-			if c := l.p.candidate(t, i, family); c != nil {
+			if c := l.p.newCandidate(t, i, family); c != nil {
 				x.add(c)
 			}
 		}
@@ -137,8 +137,8 @@ func (x *index) add(c *candidate) {
 	}
 }
 
-// of lists the frames that may have a lock, by their order.
-func (x *index) of(lock Lock) []int {
+// framesFor lists the frames that may have a lock, by their order.
+func (x *index) framesFor(lock Lock) []int {
 	list := x.byAddress[lock.Address]
 	if lock.Address == 0 || len(x.anywhere) == 0 {
 		return list
@@ -152,7 +152,7 @@ func (x *index) of(lock Lock) []int {
 func (l *Look) find(lock Lock) []Holder {
 	x := l.indexOf(lock.Family)
 	var out []Holder
-	for _, n := range x.of(lock) {
+	for _, n := range x.framesFor(lock) {
 		h, ok := x.frames[n].holds(lock)
 		switch {
 		case !ok:

@@ -20,7 +20,7 @@ func (p *Program) familySites(f *function, family string) *familySites {
 	if s := f.locks[family]; s != nil {
 		return s
 	}
-	if p.lockless(f, effectsOn(p, family)) {
+	if p.isLockless(f, effectsOn(p, family)) {
 		f.locks[family] = &familySites{}
 		return f.locks[family]
 	}
@@ -42,8 +42,8 @@ func (p *Program) familySites(f *function, family string) *familySites {
 	return out
 }
 
-// candidate is frame i of t if it may have a lock of a family, else nil.
-func (p *Program) candidate(t *Thread, i int, family string) *candidate {
+// newCandidate returns frame i of t if it may hold a lock of a family, else nil.
+func (p *Program) newCandidate(t *Thread, i int, family string) *candidate {
 	fr := &t.Frames[i]
 	if p.classAt(fr.lookup()) == Opaque {
 		return nil
@@ -65,7 +65,7 @@ func (p *Program) candidate(t *Thread, i int, family string) *candidate {
 	if !sites.takes {
 		return nil
 	}
-	if pt := f.pointAt(fr); pt.mayBeBehind(f, fr, family, sites) {
+	if pt := f.pointAt(fr); pt.mayFollowAcquisition(f, fr, family, sites) {
 		return p.frameOf(t, i, family, f)
 	}
 	return nil
@@ -110,7 +110,7 @@ func (p *Program) takesByPointer(t *Thread, i int, family string, f *function) b
 	return c.sites.takes
 }
 
-// calleeFrame is the frame that the call under way in c has; nil if there is none of the
+// calleeFrame returns the frame that the call under way in c has; nil if there is none of the
 // function at entry.
 func (p *Program) calleeFrame(c *candidate, entry uint64) *candidate {
 	if c.frame == 0 || !c.thread.Frames[c.frame-1].User {
@@ -123,9 +123,9 @@ func (p *Program) calleeFrame(c *candidate, entry uint64) *candidate {
 	return p.frameOf(c.thread, c.frame-1, c.family, f)
 }
 
-// mayBeBehind reports whether a call that takes a lock of a family may have been made before
+// mayFollowAcquisition reports whether a call that takes a lock of a family may have been made before
 // a function comes to a point.
-func (pt *point) mayBeBehind(f *function, fr *Frame, family string, sites *familySites) bool {
+func (pt *point) mayFollowAcquisition(f *function, fr *Frame, family string, sites *familySites) bool {
 	may, ok := pt.behind[family]
 	if !ok {
 		does := make([]flow.Effect, len(f.sites))
@@ -136,7 +136,7 @@ func (pt *point) mayBeBehind(f *function, fr *Frame, family string, sites *famil
 		}
 		under := flow.NoEffect
 		at := flow.Point{PC: fr.PC, Exact: fr.Exact}
-		if s, is := f.flow.SiteAt(at); is && slices.Contains(sites.unsure(), s.Index) {
+		if s, is := f.flow.SiteAt(at); is && slices.Contains(sites.unsureSites(), s.Index) {
 			under = flow.Unsure
 		}
 		truth, _ := f.flow.HoldsBy(at, does, under)
@@ -146,8 +146,8 @@ func (pt *point) mayBeBehind(f *function, fr *Frame, family string, sites *famil
 	return may
 }
 
-// unsure lists the calls that may or may not take a lock.
-func (s *familySites) unsure() []int {
+// unsureSites lists the calls that may or may not take a lock.
+func (s *familySites) unsureSites() []int {
 	var out []int
 	for k, e := range s.effects {
 		if e.does == flow.Unsure || e.does == flow.MaySet {
@@ -157,7 +157,7 @@ func (s *familySites) unsure() []int {
 	return out
 }
 
-// valueOf is the address of the lock of an effect of the call at s.
+// valueOf returns the address of the lock of an effect of the call at s.
 func (c *candidate) valueOf(s flow.CallSite, e effect) value {
 	if e.single {
 		return value{single: true}
@@ -181,7 +181,7 @@ type holding struct {
 func (c *candidate) holds(lock Lock) (Holder, bool) {
 	does, unsure := c.match(c.locks, 0, lock)
 	now, alsoUnsure := c.match(c.now, c.first, lock)
-	under := c.underWay(now, lock)
+	under := c.effectUnderWay(now, lock)
 	key := string(does) + "/" + string('0'+rune(under)) + c.key
 	if unsure || alsoUnsure {
 		key += "?"
@@ -192,14 +192,14 @@ func (c *candidate) holds(lock Lock) (Holder, bool) {
 		c.point.held[lock.Family+" "+key] = h
 	}
 	if h.ok && h.certainty == Possible {
-		h = c.along(does, under, unsure || alsoUnsure, lock.Family+" "+key, h)
+		h = c.holdingOnPaths(does, under, unsure || alsoUnsure, lock.Family+" "+key, h)
 	}
-	return Holder{Thread: c.thread, Frame: c.frame, Certainty: h.certainty, Taken: c.named(h.taken)}, h.ok
+	return Holder{Thread: c.thread, Frame: c.frame, Certainty: h.certainty, Taken: c.nameCallees(h.taken)}, h.ok
 }
 
-// along is what the frame shows of a lock that it has on some paths, by the ways that it is known to
+// holdingOnPaths is what the frame shows of a lock that it has on some paths, by the ways that it is known to
 // have taken; h is what is known without these.
-func (c *candidate) along(does []byte, under flow.Effect, unsure bool, key string, h holding) holding {
+func (c *candidate) holdingOnPaths(does []byte, under flow.Effect, unsure bool, key string, h holding) holding {
 	if c.point.branches == nil {
 		c.point.branches = flow.WitnessesOf(c.f.flow, c.at)
 	}
@@ -216,9 +216,9 @@ func (c *candidate) along(does []byte, under flow.Effect, unsure bool, key strin
 	return out
 }
 
-// underWay is what the call under way has done to a lock that was held when it was made; now is
+// effectUnderWay is what the call under way has done to a lock that was held when it was made; now is
 // what its effects do to it. A function that has not returned has come as far as its own frame.
-func (c *candidate) underWay(now []byte, lock Lock) flow.Effect {
+func (c *candidate) effectUnderWay(now []byte, lock Lock) flow.Effect {
 	under := flow.NoEffect
 	for _, e := range now {
 		under = under.And(flow.Effect(e - '0'))
@@ -240,7 +240,7 @@ func (c *candidate) underWay(now []byte, lock Lock) flow.Effect {
 func (c *candidate) stillHolds(lock Lock) flow.Truth {
 	does, unsure := c.match(c.locks, 0, lock)
 	now, alsoUnsure := c.match(c.now, c.first, lock)
-	effects, under := c.effects(does, false), c.underWay(now, lock)
+	effects, under := c.effects(does, false), c.effectUnderWay(now, lock)
 	if unsure || alsoUnsure { // they may be on another lock: then they do nothing to this one
 		for i := range effects {
 			effects[i] = effects[i].Perhaps()

@@ -136,7 +136,7 @@ func (p *Program) reset(cfg Config) {
 		Equal: effects.equal, Unknown: effects{unclean: allFamilies}, Largest: maxCircle,
 	}
 	p.releases = flow.Summaries[families]{
-		Callees: func(entry uint64) []uint64 { return releasing(p, entry) }, Compute: p.computeReleases,
+		Callees: func(entry uint64) []uint64 { return releaseSources(p, entry) }, Compute: p.computeReleases,
 		Equal:   func(a, b families) bool { return a == b },
 		Unknown: allFamilies,
 	}
@@ -154,7 +154,7 @@ func (p *Program) reset(cfg Config) {
 		},
 	}
 	p.throws = flow.Summaries[string]{
-		Callees: p.callees, Compute: p.computeThrows, Equal: func(a, b string) bool { return a == b },
+		Callees: p.calleesOf, Compute: p.computeThrows, Equal: func(a, b string) bool { return a == b },
 	}
 }
 
@@ -177,13 +177,13 @@ func (p *Program) Retarget(cfg Config) {
 	}
 }
 
-// Cut is how many functions were not looked at since the meter said that there was enough.
+// Cut returns how many functions were not looked at since the meter said that there was enough.
 func (p *Program) Cut() int { return p.cut }
 
 func (p *Program) flowConfig() flow.Config {
 	return flow.Config{
 		Arch: p.cfg.Arch, Mem: p.cfg.Mem, Resolve: p.cfg.Code.Resolve, Meter: metered{p},
-		Returns: func(callee symbolic.Target) flow.Result { return returned(p, callee) },
+		Returns: func(callee symbolic.Target) flow.Result { return callResult(p, callee) },
 		Extent:  p.cfg.Code.Extent, Solving: func(entry uint64) func() { return solving(p, entry) },
 	}
 }
@@ -226,7 +226,7 @@ var ofOpenMP = familySet(rtl.FamilyLock) | familySet(rtl.FamilyNest) | familySet
 // OfOpenMP reports whether only callers of an OpenMP runtime have to do with a family.
 func OfOpenMP(family string) bool { return familySet(family)&ofOpenMP != 0 }
 
-// familySet is the set of one family; of all if there is none of that name.
+// familySet returns the set of one family; of all if there is none of that name.
 func familySet(name string) families {
 	for i, n := range familyNames {
 		if n == name {

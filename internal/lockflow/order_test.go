@@ -30,7 +30,7 @@ func TestReturnedInAnyOrder(t *testing.T) {
 				p.FlowAt(code.entries[n]).Sites()
 			}
 			for _, n := range names {
-				r := returned(p, symbolic.Target{Name: n, Entry: code.entries[n]})
+				r := callResult(p, symbolic.Target{Name: n, Entry: code.entries[n]})
 				got[n] = fmt.Sprint(r.Pure, r.Value)
 				if r.Pure && code.mayWrite(n) {
 					t.Fatalf("seed %d, order %v: %s writes memory, and is taken for one that does not", seed, names, n)

@@ -11,12 +11,12 @@ import (
 // maxPointers bounds the calls through pointers that are followed in one frame.
 const maxPointers = 64
 
-// pointerCalls are the calls of f, by their index, whose callee only a frame can tell: through
+// pointerCalls returns the calls of f, by their index, whose callee only a frame can tell: through
 // pointers in variables, and virtual ones.
 func (p *Program) pointerCalls(f *function) []int {
 	if f.pointers == nil {
 		f.pointers = []int{}
-		if p.outlineOf(f).tells() {
+		if p.outlineOf(f).isComplete() {
 			return f.pointers
 		}
 		for i, s := range p.sitesOf(f) {
@@ -67,7 +67,7 @@ func (c *candidate) follow(p *Program) {
 	c.sites, c.key = &sites, through.String()
 }
 
-// pointsTo is the call of a frame with the function that its pointer points to.
+// pointsTo returns the call of a frame with the function that its pointer points to.
 func (p *Program) pointsTo(f *function, call flow.CallSite, at flow.Point) (site, bool) {
 	entry, _, ok := f.flow.Value(call, call.To, at)
 	if !ok {
@@ -81,7 +81,7 @@ func (p *Program) pointsTo(f *function, call flow.CallSite, at flow.Point) (site
 	return p.site(call), true
 }
 
-// siteAt is the call of the frame at an index, with its callee as far as that is known.
+// siteAt returns the call of the frame at an index, with its callee as far as that is known.
 func (c *candidate) siteAt(index int) *site {
 	if s, ok := c.through[index]; ok {
 		return &s
@@ -89,8 +89,8 @@ func (c *candidate) siteAt(index int) *site {
 	return &c.f.sites[index]
 }
 
-// named are the calls with the callees that the frame tells.
-func (c *candidate) named(calls []flow.CallSite) []flow.CallSite {
+// nameCallees returns the calls with the callees that the frame tells.
+func (c *candidate) nameCallees(calls []flow.CallSite) []flow.CallSite {
 	if len(c.through) == 0 {
 		return calls
 	}

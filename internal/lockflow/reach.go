@@ -46,13 +46,13 @@ func (p *Program) outlineOf(f *function) *outline {
 	return out
 }
 
-// tells reports whether the instructions tell what each call leads to.
-func (o *outline) tells() bool {
+// isComplete reports whether the instructions tell what each call leads to.
+func (o *outline) isComplete() bool {
 	return o.known && !o.indirect && !o.byRegister && len(o.byMemory) == 0
 }
 
-// direct reports whether all calls are known whose callees are.
-func (o *outline) direct() bool {
+// isDirect reports whether all calls are known whose callees are.
+func (o *outline) isDirect() bool {
 	return o.known && (!o.byRegister || len(o.functions) == 0 && len(o.named) == 0)
 }
 
@@ -67,7 +67,7 @@ type reach struct {
 // with a lock of them.
 func (r reach) settles(group families) bool { return r.locks&group == 0 && (r.may^r.surely)&group == 0 }
 
-// mayReach are the functions on which it depends what the one at entry may come to.
+// mayReach returns the functions on which it depends what the one at entry may come to.
 func mayReach(p *Program, entry uint64) []uint64 {
 	f := p.functionAt(entry)
 	if f == nil {
@@ -112,7 +112,7 @@ func computeReach(p *Program, entry uint64, callee func(entry uint64) reach) rea
 	}
 	if o.byRegister {
 		out.may = allFamilies
-		if o.direct() {
+		if o.isDirect() {
 			out.surely = allFamilies
 		}
 	}

@@ -49,13 +49,13 @@ type opening struct {
 // openings is the summary of a function: what it does first with each lock.
 type openings []opening
 
-func (o opening) same(p opening) bool {
+func (o opening) isSame(p opening) bool {
 	return o.family == p.family && (o.lock == nil) == (p.lock == nil) && (o.lock == nil || o.lock.Equal(p.lock))
 }
 
 func (all openings) equal(others openings) bool {
 	return slices.EqualFunc(all, others, func(a, b opening) bool {
-		return a.same(b) && a.gives == b.gives && a.takes == b.takes && a.tries == b.tries
+		return a.isSame(b) && a.gives == b.gives && a.takes == b.takes && a.tries == b.tries
 	})
 }
 
@@ -86,7 +86,7 @@ func openingsOf(s *site, callee func(entry uint64) openings) openings {
 				o.lock = nil
 			}
 			o.takes, o.tries = false, false
-			out = append(out, o.through(s.PC))
+			out = append(out, o.viaCall(s.PC))
 		}
 	}
 	if s.kind != calleeFollowed {
@@ -97,20 +97,20 @@ func openingsOf(s *site, callee func(entry uint64) openings) openings {
 			o.lock = o.lock.With(s.Args)
 		}
 		o.guard = flow.NoGuard
-		out = append(out, o.through(s.PC))
+		out = append(out, o.viaCall(s.PC))
 	}
 	return out
 }
 
-// through is o by one more call.
-func (o opening) through(pc uint64) opening {
+// viaCall is o by one more call.
+func (o opening) viaCall(pc uint64) opening {
 	if len(o.calls) < maxReleaseDepth {
 		o.calls = append(slices.Clip(o.calls), pc)
 	}
 	return o
 }
 
-// addressOf is the address that an expression is, if it depends on nothing.
+// addressOf returns the address that an expression is, if it depends on nothing.
 func addressOf(e *symbolic.Expr) (uint64, bool) {
 	if e == nil {
 		return 0, false
@@ -118,12 +118,12 @@ func addressOf(e *symbolic.Expr) (uint64, bool) {
 	return e.Address()
 }
 
-// openingCallees are the functions on which it depends what the one at entry does first with locks.
+// openingCallees returns the functions on which it depends what the one at entry does first with locks.
 func openingCallees(p *Program, entry uint64) []uint64 {
 	if p.functionAt(entry) != nil && p.reaches.Of(entry).locks&handedOver == 0 {
 		return nil
 	}
-	return p.callees(entry)
+	return p.calleesOf(entry)
 }
 
 // siteOpenings is what each call of a function does first with locks; nil if none does anything.
@@ -155,12 +155,12 @@ func locksOf(sites []openings) openings {
 	count := map[string]int{}
 	for _, of := range sites {
 		for _, o := range of {
-			if o.lock != nil && !slices.ContainsFunc(out, o.same) {
+			if o.lock != nil && !slices.ContainsFunc(out, o.isSame) {
 				if count[o.family]++; count[o.family] > maxOpenReleases {
 					o.lock = nil
 				}
 			}
-			if !slices.ContainsFunc(out, o.same) {
+			if !slices.ContainsFunc(out, o.isSame) {
 				out = append(out, o)
 			}
 		}
@@ -171,10 +171,10 @@ func locksOf(sites []openings) openings {
 // mayBe reports whether an acquisition is one of the lock that a release is on. A release of a lock that the function
 // has noted on its stack, as a guard of C++, is on one that it has acquired, whichever.
 func mayBe(f *function, taken, given opening) bool {
-	return taken.same(given) || taken.family == given.family && flow.InCell(f.flow, given.lock)
+	return taken.isSame(given) || taken.family == given.family && flow.InCell(f.flow, given.lock)
 }
 
-// pathsFor are the paths on which a lock is not acquired: they stop at each call that acquires it.
+// pathsFor returns the paths on which a lock is not acquired: they stop at each call that acquires it.
 func pathsFor(f *function, sites []openings, lock opening) flow.Paths {
 	out := flow.Paths{Stops: make([]bool, len(sites)), Tries: make([]flow.Guard, len(sites))}
 	for i, of := range sites {
@@ -193,7 +193,7 @@ func pathsFor(f *function, sites []openings, lock opening) flow.Paths {
 
 // givesAt is what a call does with a lock, if it may release it first.
 func givesAt(of openings, lock opening) (opening, bool) {
-	i := slices.IndexFunc(of, func(o opening) bool { return o.gives && o.same(lock) })
+	i := slices.IndexFunc(of, func(o opening) bool { return o.gives && o.isSame(lock) })
 	if i < 0 {
 		return opening{}, false
 	}
@@ -235,7 +235,7 @@ func computeOpenings(p *Program, entry uint64, callee func(entry uint64) opening
 		if o.lock != nil && !o.lock.OfArgs() {
 			o.lock = nil
 		}
-		if k := slices.IndexFunc(out, o.same); k < 0 {
+		if k := slices.IndexFunc(out, o.isSame); k < 0 {
 			out = append(out, o)
 		} else if o.gives && !out[k].gives {
 			out[k] = o
@@ -291,7 +291,7 @@ func (p *Program) openedAt(f *function, fr *Frame, innermost bool) *opened {
 		if given, gives := givesAt(out.underWay, lock); gives {
 			out.releases = append(out.releases, openRelease{given, now, true})
 		}
-		if slices.ContainsFunc(out.underWay, func(o opening) bool { return o.takes && o.same(lock) }) {
+		if slices.ContainsFunc(out.underWay, func(o opening) bool { return o.takes && o.isSame(lock) }) {
 			continue // it has acquired it when it comes to what follows
 		}
 		paths := pathsFor(f, out.sites, lock)
@@ -319,7 +319,7 @@ func (p *Program) pastEffects(f *function, lock opening) []flow.Effect {
 	out := make([]flow.Effect, len(f.sites))
 	for k, e := range sites.effects {
 		done := opening{family: e.family, lock: e.lock}
-		if i := sites.site[k]; done.same(lock) || e.does == flow.Sets && mayBe(f, done, lock) {
+		if i := sites.site[k]; done.isSame(lock) || e.does == flow.Sets && mayBe(f, done, lock) {
 			out[i] = out[i].And(e.does)
 		}
 	}
@@ -363,7 +363,7 @@ func takesAt(f *function, from flow.Ahead, site int, of openings, lock Lock) boo
 	})
 }
 
-// stopsAt are the calls of a function that acquire the lock at an address.
+// stopsAt returns the calls of a function that acquire the lock at an address.
 func stopsAt(f *function, from flow.Ahead, sites []openings, lock Lock) (stops []bool, some bool) {
 	stops = make([]bool, len(sites))
 	for i, of := range sites {
@@ -479,7 +479,7 @@ func (l *Look) Acquiring(lock Lock) []*Thread {
 	return x[lock.Address]
 }
 
-// acquires is the lock of a family that the call under way of a thread's innermost function acquires.
+// acquires returns the lock of a family that the call under way of a thread's innermost function acquires.
 func (p *Program) acquires(t *Thread, family string) (address uint64, ok bool) {
 	i := slices.IndexFunc(t.Frames, func(fr Frame) bool { return fr.User })
 	if i < 0 || p.classAt(t.Frames[i].lookup()) == Opaque {
@@ -542,7 +542,7 @@ func (l *Look) Releases(lock Lock) []Release {
 	return out
 }
 
-// FunctionReleases is the call by which the function that begins at entry may release a lock that it did not
+// FunctionReleases returns the call by which the function that begins at entry may release a lock that it did not
 // acquire before; not ok if it has none.
 func (p *Program) FunctionReleases(entry uint64, lock Lock) (Release, bool) {
 	if !HandedOver(lock.Family) {

@@ -31,9 +31,9 @@ func newReturns() returns {
 	return returns{known: map[uint64]flow.Result{}, open: map[uint64]*following{}}
 }
 
-// returned is what a call of a function of the program leaves behind, as far as it is known: not of
+// callResult is what a call of a function of the program leaves behind, as far as it is known: not of
 // functions that call each other in a circle.
-func returned(p *Program, t symbolic.Target) flow.Result {
+func callResult(p *Program, t symbolic.Target) flow.Result {
 	if c := rtl.LoopCallOf(t.Name); c.Writes != 0 {
 		return flow.Result{Writes: c.Writes}
 	}

@@ -37,7 +37,7 @@ func (p *Program) plainOf(f *function) *plain {
 	}
 	f.plain = &plain{}
 	o := p.outlineOf(f)
-	if !o.tells() || len(o.functions) > 0 {
+	if !o.isComplete() || len(o.functions) > 0 {
 		return f.plain
 	}
 	var out plain
@@ -57,8 +57,8 @@ func (p *Program) plainOf(f *function) *plain {
 	return f.plain
 }
 
-// all is the families of which a plain function may give something back.
-func (known *plain) all(callee func(entry uint64) families) families {
+// possibleReleases returns the families of which a plain function may give something back.
+func (known *plain) possibleReleases(callee func(entry uint64) families) families {
 	out := known.releases
 	for _, entry := range known.followed {
 		out |= callee(entry)
@@ -66,9 +66,9 @@ func (known *plain) all(callee func(entry uint64) families) families {
 	return out
 }
 
-// lockless reports whether neither f nor what it calls does anything with locks, as far as
+// isLockless reports whether neither f nor what it calls does anything with locks, as far as
 // that is known without following values.
-func (p *Program) lockless(f *function, callee func(entry uint64) effects) bool {
+func (p *Program) isLockless(f *function, callee func(entry uint64) effects) bool {
 	known := p.plainOf(f)
 	return known.ok && !slices.ContainsFunc(known.followed, func(entry uint64) bool {
 		sum := callee(entry)
@@ -206,7 +206,7 @@ func (p *Program) calleeKind(name string, entry uint64) calleeKind {
 	return calleeHarmless
 }
 
-// Entry is the function that a call leads to, 0 if that is not known. A call may go through
+// Entry returns the function that a call leads to, 0 if that is not known. A call may go through
 // a stub, of which the name is not.
 func (p *Program) Entry(s flow.CallSite) uint64 {
 	if s.Name == "" {
@@ -234,8 +234,8 @@ func (p *Program) BeginsFunction(addr uint64) bool {
 	return ok && low == addr
 }
 
-// callees are the functions of the program that the one at entry calls, or hands to others.
-func (p *Program) callees(entry uint64) []uint64 {
+// calleesOf returns the functions of the program that the one at entry calls, or hands to others.
+func (p *Program) calleesOf(entry uint64) []uint64 {
 	f := p.functionAt(entry)
 	if f == nil {
 		return nil
@@ -248,7 +248,7 @@ func (p *Program) callees(entry uint64) []uint64 {
 			out = append(out, entry)
 		}
 	}
-	if o := p.outlineOf(f); o.direct() && len(o.functions) == 0 {
+	if o := p.outlineOf(f); o.isDirect() && len(o.functions) == 0 {
 		for i := range o.calls {
 			if o.calls[i].kind == calleeFollowed {
 				add(o.calls[i].entry)

@@ -56,12 +56,12 @@ func (p *Program) TailCall(t *Thread, i int) (TailCall, bool) {
 		if !ok {
 			break
 		}
-		s, out.args = next, handedOn(next.Args, out.args)
+		s, out.args = next, passedArguments(next.Args, out.args)
 	}
 	return TailCall{}, false
 }
 
-// onlyTailCall is the one tail call of the function at entry.
+// onlyTailCall returns the one tail call of the function at entry.
 func (p *Program) onlyTailCall(entry uint64) (site, bool) {
 	g := p.functionAt(entry)
 	if g == nil || g.flow.Indirect {
@@ -79,9 +79,9 @@ func (p *Program) onlyTailCall(entry uint64) (site, bool) {
 	return out[0], true
 }
 
-// handedOn are the arguments of a call in terms of those with which its function was called; nil
+// passedArguments returns the arguments of a call in terms of those with which its function was called; nil
 // where they are made of something else.
-func handedOn(args, given []*symbolic.Expr) []*symbolic.Expr {
+func passedArguments(args, given []*symbolic.Expr) []*symbolic.Expr {
 	known := func(e *symbolic.Expr) bool {
 		for _, l := range e.Leaves() {
 			if l.Kind == symbolic.KindArg && (l.Val >= uint64(len(given)) || given[l.Val] == nil) {

@@ -23,7 +23,7 @@ type Frame struct {
 	User bool
 }
 
-// lookup is an address in the instruction that the frame is at.
+// lookup returns an address in the instruction that the frame is at.
 func (f *Frame) lookup() uint64 {
 	if f.Exact {
 		return f.PC
@@ -119,7 +119,7 @@ func (p *Program) MayRelease(t *Thread, family string) bool {
 	return false
 }
 
-// releasesFrom is the families of which a frame may give something back before it returns,
+// releasesFrom returns the families of which a frame may give something back before it returns,
 // not counting the frames that it has called.
 func (p *Program) releasesFrom(fr *Frame) families {
 	if p.classAt(fr.lookup()) == Opaque {
@@ -134,7 +134,7 @@ func (p *Program) releasesFrom(fr *Frame) families {
 		return pt.releases
 	}
 	pt.asked = true
-	if known := p.plainOf(f); known.ok && known.all(p.releases.Of) == 0 {
+	if known := p.plainOf(f); known.ok && known.possibleReleases(p.releases.Of) == 0 {
 		return 0
 	}
 	at := flow.Point{PC: fr.PC, Exact: fr.Exact}
@@ -183,7 +183,7 @@ func (p *Program) MakesEvents(t *Thread) bool {
 	})
 }
 
-// classAt is the class of the code at pc, asked for once.
+// classAt returns the class of the code at pc, asked for once.
 func (p *Program) classAt(pc uint64) Class {
 	c, ok := p.classes[pc]
 	if !ok {

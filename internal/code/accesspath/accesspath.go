@@ -1,16 +1,15 @@
-// Package accesspath finds out what a function reads, by running its machine
-// code on symbols instead of numbers.
+// Package accesspath finds the variables and fields that a function reads, by
+// executing its machine code on symbols (package symbolic).
 //
-// A runtime's exported accessors (omp_get_level and its like) know where the
-// runtime keeps things. Run follows every path through such a function and gives
-// the value that each returns as an expression over the machine's state at
-// entry: an access path such as
+// The code of a runtime's exported accessors (omp_get_level and its like) has the
+// addresses of the runtime's variables and the offsets of its fields. Run follows
+// every path through such a function and returns the result of each path as an
+// expression over the machine's state at entry: an access path such as
 //
 //	load4(load8(load8(load8(global 0x12c980)+sext4(call 0x39360)*8)+64)+848)
 //
-// whose numbers are the addresses of the runtime's variables and the offsets of
-// its fields. Nothing here is a pattern of bytes: another compiler's code for the
-// same source gives the same paths.
+// Nothing here is a pattern of bytes: another compiler's code for the same source
+// has the same paths.
 //
 // The executor assumes that code keeps to the calling convention, that an
 // opaque call changes no memory that is read after it, and that stores through
@@ -26,7 +25,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// Config tells Run where code comes from and how far to go.
+// Config is the source of code and the bounds of the work.
 type Config struct {
 	// Arch is the instruction set.
 	Arch callbacks.Arch
@@ -59,9 +58,9 @@ type Bounds struct {
 // so that a chain of structures is seen to be one.
 func defaultBounds() Bounds { return Bounds{Steps: 20000, Paths: 512, Visits: 2, Depth: 4, Cases: 64} }
 
-// Run executes the function at entry on symbols and gives its paths. It fails
-// only if the first instruction cannot be read; whatever stops a path later is
-// told by the path's End.
+// Run executes the function at entry on symbols and returns its paths. It fails
+// only if the first instruction cannot be read; the End of a path has the reason
+// why it stops later.
 func Run(cfg Config, entry uint64) ([]symbolic.Path, error) {
 	x, err := newExplorer(cfg)
 	if err != nil {

@@ -102,10 +102,10 @@ func (b *Body) node(pc uint64, in lift.Instruction) bodyNode {
 	return n
 }
 
-// Calls are the calls of fixed addresses, by their places.
+// Calls returns the calls of fixed addresses, by their places.
 func (b *Body) Calls() []BodyCall { return b.calls }
 
-// Len is the number of instructions.
+// Len returns the number of instructions.
 func (b *Body) Len() int { return len(b.nodes) }
 
 // Has reports whether there is an instruction at pc that the code comes to.

@@ -27,7 +27,7 @@ func (x *explorer) call(s *symbolic.State, t symbolic.Target, tls bool, next uin
 		s.PC = t.Entry
 		return symbolic.EndReturn, false
 	default:
-		x.opaque(s, t)
+		x.passCall(s, t)
 		if x.begins(next) {
 			return symbolic.EndStop, true
 		}
@@ -74,8 +74,8 @@ func (x *explorer) grows(in lift.Instruction) bool {
 	return false
 }
 
-// opaque is a call whose code is not followed.
-func (x *explorer) opaque(s *symbolic.State, t symbolic.Target) {
+// passCall passes over a call whose code is not followed.
+func (x *explorer) passCall(s *symbolic.State, t symbolic.Target) {
 	t.Name = x.Stub(t)
 	c := symbolic.Call{Target: t, Args: make([]*symbolic.Expr, len(x.ABI.Args))}
 	for i, r := range x.ABI.Args {
@@ -129,7 +129,7 @@ func (x *explorer) jump(s *symbolic.State, to *symbolic.Expr) (symbolic.End, boo
 	case t.Entry != 0:
 		return symbolic.EndLoop, x.jumpTo(s, t.Entry)
 	case t.Slot != 0: // a call in the place of a return
-		x.opaque(s, t)
+		x.passCall(s, t)
 		return x.leave(s)
 	}
 	return x.cases(s, to)

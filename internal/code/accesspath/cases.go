@@ -32,7 +32,7 @@ func (x *explorer) cases(s *symbolic.State, to *symbolic.Expr) (symbolic.End, bo
 	return symbolic.EndLoop, enter(s, 0)
 }
 
-// limitedIndex is the part of an address that is limited on this path, and the number
+// limitedIndex returns the part of an address that is limited on this path, and the number
 // of values that it can have, from 0 on; 0 if there is none.
 func limitedIndex(s *symbolic.State, to *symbolic.Expr) (index *symbolic.Expr, count uint64) {
 	for i := len(s.Path.Conds) - 1; i >= 0; i-- {

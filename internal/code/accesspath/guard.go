@@ -183,7 +183,7 @@ func (u *use) apply(s *symbolic.State, op *lift.Uop) (reads bool) {
 	return reads
 }
 
-// holders tells which registers hold the values.
+// holders reports which registers hold the values.
 func (u *use) holders(s *symbolic.State) (h holders) {
 	for r := range lift.Temp0 {
 		for i, v := range u.values {
@@ -216,7 +216,7 @@ func (u *use) note(c symbolic.Cond, at, taken, next uint64) {
 	}
 }
 
-// firstCall is the call, or the jump, that the code from pc on comes to first.
+// firstCall returns the call, or the jump, that the code from pc on comes to first.
 func (x *explorer) firstCall(pc uint64) (Guard, bool) {
 	for range maxGuard {
 		in, ok := x.Fetch(pc)
@@ -355,7 +355,7 @@ func CallsBehind(cfg Config, low uint64, code []byte, v Variable) ([]BodyCall, e
 	return out, nil
 }
 
-// nextCall is the first call behind the place pc, if the code there makes the
+// nextCall returns the first call behind the place pc, if the code there makes the
 // variable's address and comes straight to the call.
 func (u *use) nextCall(pc uint64) (BodyCall, bool) {
 	s := symbolic.NewState(u.ABI, pc)

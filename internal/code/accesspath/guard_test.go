@@ -122,7 +122,7 @@ func guarded(t *testing.T, build string) (l *library, code []byte, low uint64) {
 	return l, code, header.Addr
 }
 
-// symbol is a symbol's address, exported or not.
+// symbol returns a symbol's address, exported or not.
 func (l *library) symbol(name string) uint64 {
 	l.tb.Helper()
 	s, ok := l.file.Lookup(name)
@@ -132,7 +132,7 @@ func (l *library) symbol(name string) uint64 {
 	return s.Value
 }
 
-// variable is a variable with the slots that the loader fills with its address.
+// variable returns a variable with the slots that the loader fills with its address.
 func (l *library) variable(name string) Variable {
 	l.tb.Helper()
 	v := Variable{Address: l.symbol(name)}

@@ -78,7 +78,7 @@ func TestLibomp(t *testing.T) {
 	}
 }
 
-// threadsOf is the address of __kmp_threads, as omp_get_level has it; it must be
+// threadsOf returns the address of __kmp_threads, as omp_get_level has it; it must be
 // where the exported __kmp_thread_pool says. gtid is the function that it calls
 // for the thread's number.
 func threadsOf(t *testing.T, l *library) (threads, gtid uint64) {
@@ -93,7 +93,7 @@ func threadsOf(t *testing.T, l *library) (threads, gtid uint64) {
 	return c.Root.Address, p.Calls[0].Entry
 }
 
-// fields is a chain from a thread's descriptor as "64.848:4"; "" if it is none.
+// fields returns a chain from a thread's descriptor as "64.848:4"; "" if it is none.
 func fields(e *symbolic.Expr, threads uint64) string {
 	c, ok := e.Chain()
 	if !ok || len(c.Steps) < 3 || c.Root.Kind != symbolic.RootGlobal || c.Root.Address != threads ||

@@ -64,7 +64,7 @@ func (l *library) resolve(addr uint64) (symbolic.Target, bool) {
 	return t, ok
 }
 
-// entry is the address of an exported function, in its default version.
+// entry returns the address of an exported function, in its default version.
 func (l *library) entry(name string) uint64 {
 	l.tb.Helper()
 	s, ok := l.file.LookupDynamic(name)
@@ -78,7 +78,7 @@ func (l *library) config() Config {
 	return Config{Arch: l.file.Arch(), Mem: l, Resolve: l.resolve}
 }
 
-// run gives the paths of an exported function.
+// run returns the paths of an exported function.
 func (l *library) run(cfg Config, name string) []symbolic.Path {
 	l.tb.Helper()
 	paths, err := Run(cfg, l.entry(name))

@@ -180,7 +180,7 @@ func (x *explorer) enter(pc uint64, taken bool) bool {
 	return true
 }
 
-// split tells which sides of c are possible on this path.
+// split reports which sides of c are possible on this path.
 func (x *explorer) split(s *symbolic.State, c symbolic.Cond) (yes, no bool) {
 	if v, ok := c.Decided(); ok {
 		return v, !v

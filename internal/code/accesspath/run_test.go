@@ -12,7 +12,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// show is a path in one line.
+// show returns a path in one line.
 func show(p symbolic.Path) string {
 	var s []string
 	for _, c := range p.Conds {

@@ -1,9 +1,10 @@
-// Package arch is the one seam for code that depends on the instruction set: it
-// decodes the registers that the kernel saves, names system calls, and reads
-// the few instructions around a call.
+// Package arch reads machine state and single instructions: it decodes the
+// registers that the kernel saves, names system calls, and reads the few
+// instructions around a call. Package lift decodes code that is to be executed
+// or followed.
 //
-// x86-64 is complete. On aarch64 registers, calls and PLT stubs are known;
-// what is missing answers "not known", never a guess.
+// x86-64 is complete. On aarch64 registers, calls and PLT stubs are known; the
+// rest is reported as unknown, never guessed.
 package arch
 
 import (

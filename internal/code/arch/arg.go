@@ -31,7 +31,7 @@ type Value struct {
 // errNoRegister says that a register that a value depends on is not known.
 var errNoRegister = errors.New("register not known")
 
-// Resolve gives the value in a program whose calling frame has registers r: for
+// Resolve returns the value in a program whose calling frame has registers r: for
 // a call that has not returned, those that the unwinder restored for the
 // caller.
 func (v Value) Resolve(r *callbacks.Registers, mem callbacks.Memory) (uint64, error) {

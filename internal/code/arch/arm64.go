@@ -34,7 +34,7 @@ func arm64CallBefore(mem callbacks.Memory, ret uint64) (Call, bool) {
 	return Call{}, false
 }
 
-// branch26 is the distance in bytes of a branch with a 26-bit immediate.
+// branch26 returns the distance in bytes of a branch with a 26-bit immediate.
 func branch26(w uint32) uint64 { return uint64(int64(int32(w<<6)>>6) * 4) }
 
 // arm64PLTSlot decodes "adrp x16, page; ldr x17, [x16, #off]".

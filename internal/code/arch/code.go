@@ -61,7 +61,7 @@ func CallBefore(a callbacks.Arch, mem callbacks.Memory, ret uint64) (Call, bool)
 	return Call{}, false
 }
 
-// x86IndirectCallLen is the length of the instruction FF /2 whose bytes after
+// x86IndirectCallLen returns the length of the instruction FF /2 whose bytes after
 // the opcode are b, or 0 if b is none or is relative to rip.
 func x86IndirectCallLen(b []byte) int {
 	mod, reg, rm := b[0]>>6, b[0]>>3&7, b[0]&7
@@ -153,7 +153,7 @@ func PLTSlot(a callbacks.Arch, mem callbacks.Memory, addr uint64) (slot uint64, 
 	return addr + uint64(i) + 6 + rel32(b[i+2:]), true
 }
 
-// skipEndbr is the length of an endbr64 at the start of b, or 0.
+// skipEndbr returns the length of an endbr64 at the start of b, or 0.
 func skipEndbr(b []byte) int {
 	if len(b) >= 4 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa {
 		return 4

@@ -9,7 +9,7 @@ import (
 // maxDepthCode bounds the code that StackDepth walks over.
 const maxDepthCode = 4096
 
-// StackDepth is how many bytes the function at entry has put on the stack, above
+// StackDepth returns how many bytes the function at entry has put on the stack, above
 // its return address, when it is at pc: what its prologue pushes and reserves. It
 // is not ok if pc is not where an instruction begins, or on aarch64, where frame
 // pointers tell it.
@@ -30,7 +30,7 @@ func StackDepth(a callbacks.Arch, mem callbacks.Memory, entry, pc uint64) (depth
 	return depth, off == int(pc-entry)
 }
 
-// pushed is how many bytes the instruction at the start of b puts on the stack:
+// pushed returns how many bytes the instruction at the start of b puts on the stack:
 // push of a register, or sub from the stack pointer.
 func pushed(b []byte) uint64 {
 	switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// CallerSaved is the set of registers, bit n for DWARF number n, that a called
+// CallerSaved returns the set of registers, bit n for DWARF number n, that a called
 // function may destroy (System V ABI, AAPCS64).
 func CallerSaved(a callbacks.Arch) uint64 {
 	if a == callbacks.ArchAArch64 {
@@ -15,7 +15,7 @@ func CallerSaved(a callbacks.Arch) uint64 {
 	return 1<<0 | 1<<1 | 1<<2 | 1<<4 | 1<<5 | 1<<8 | 1<<9 | 1<<10 | 1<<11 // rax rdx rcx rsi rdi r8 … r11
 }
 
-// FramePointer is the DWARF number of the register that code with frame
+// FramePointer returns the DWARF number of the register that code with frame
 // pointers keeps one in. It points to the caller's frame pointer, above which
 // the return address stands.
 func FramePointer(a callbacks.Arch) int {
@@ -60,7 +60,7 @@ type Saved struct {
 	Offset   uint64 // from the stack pointer
 }
 
-// SignalFrame tells where the registers of interrupted code are, relative to
+// SignalFrame reports where the registers of interrupted code are, relative to
 // the stack pointer as it is in the trampoline that IsSigreturn knows.
 func SignalFrame(a callbacks.Arch) []Saved {
 	if a == callbacks.ArchAArch64 {

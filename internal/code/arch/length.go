@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Length is the length in bytes of the first instruction of code, vector
+// Length returns the length in bytes of the first instruction of code, vector
 // instructions that a full decoder does not know included; 0 if it is none.
 func Length(a callbacks.Arch, code []byte) int {
 	switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// RegisterNames are the names of the registers that callbacks.Registers holds, by their
+// RegisterNames returns the names of the registers that callbacks.Registers holds, by their
 // DWARF numbers.
 func RegisterNames(a callbacks.Arch) []string {
 	if a != callbacks.ArchAArch64 {

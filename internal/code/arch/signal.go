@@ -37,7 +37,7 @@ var faultNames = map[int]string{
 	sigILL: "SIGILL", sigTRAP: "SIGTRAP", sigBUS: "SIGBUS", sigFPE: "SIGFPE", sigSEGV: "SIGSEGV", sigSYS: "SIGSYS",
 }
 
-// Fault is the name of a signal that the kernel raised for what an instruction of
+// Fault returns the name of a signal that the kernel raised for what an instruction of
 // the thread did; not ok if somebody sent it.
 func (s SignalInfo) Fault() (name string, ok bool) {
 	name, ok = faultNames[s.Signal]
@@ -70,7 +70,7 @@ const (
 	SavedSpace = 16 << 10
 )
 
-// SavedSignal is the signal of which the handler was called for which the kernel saved b, with the
+// SavedSignal returns the signal of which the handler was called for which the kernel saved b, with the
 // stack pointer of the trampoline that the handler returns to at its start. It is not ok if b
 // is no such memory.
 func SavedSignal(a callbacks.Arch, b []byte) (info SignalInfo, ok bool) {
@@ -86,7 +86,7 @@ func SavedSignal(a callbacks.Arch, b []byte) (info SignalInfo, ok bool) {
 	return info, ok && info.Signal > 0 && info.Signal <= last
 }
 
-// SavedFault is the fault of which the handler was called for which the kernel saved
+// SavedFault returns the fault of which the handler was called for which the kernel saved
 // b, with the stack pointer of the trampoline that the handler returns to at its
 // begin. signal is what the program died of; code is that at the instruction. It is
 // not ok if it was no fault, or none that proves to be the cause of signal.
@@ -110,7 +110,7 @@ func SavedFault(a callbacks.Arch, b []byte, signal string, code []byte) (info Si
 	return info, ok
 }
 
-// trapped is the fault that the exception stands for of which the processor told.
+// trapped returns the name of the fault for an exception of the processor.
 // That stays behind when a signal is sent.
 func trapped(b []byte, signal string, code []byte) (info SignalInfo, ok bool) {
 	word := func(at int) uint64 { return callbacks.Word(b[at : at+8]) }

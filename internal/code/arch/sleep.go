@@ -51,7 +51,7 @@ func FindSleep(r *callbacks.Registers, mem callbacks.Memory) (SleepCall, bool) {
 		result := int64(r.Values[0])
 		return sleepIn(r, SyscallName(r.Arch, number), result == restartBlock, result == restartNoHandler)
 	}
-	if r.Arch != callbacks.ArchX86_64 || r.Syscall < 0 || !atSyscall(r, mem) {
+	if r.Arch != callbacks.ArchX86_64 || r.Syscall < 0 || !isAtSyscall(r, mem) {
 		return SleepCall{}, false
 	}
 	continues := SyscallName(r.Arch, int64(r.Values[0])) == "restart_syscall"
@@ -61,8 +61,8 @@ func FindSleep(r *callbacks.Registers, mem callbacks.Memory) (SleepCall, bool) {
 	return sleepIn(r, SyscallName(r.Arch, r.Syscall), continues, !continues)
 }
 
-// atSyscall reports whether the next instruction of a thread is a system call.
-func atSyscall(r *callbacks.Registers, mem callbacks.Memory) bool {
+// isAtSyscall reports whether the next instruction of a thread is a system call.
+func isAtSyscall(r *callbacks.Registers, mem callbacks.Memory) bool {
 	var code [2]byte
 	return mem.ReadMemory(callbacks.At(r.PC()), code[:]) == nil && code == [2]byte{0x0f, 0x05}
 }

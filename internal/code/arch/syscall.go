@@ -98,7 +98,7 @@ func FutexCall(r *callbacks.Registers, mem callbacks.Memory) (in callbacks.Regis
 	if r.Arch != callbacks.ArchX86_64 || r.Values[0] != x86Futex || !atCall {
 		return callbacks.Registers{}, false
 	}
-	if !atSyscall(r, mem) {
+	if !isAtSyscall(r, mem) {
 		return callbacks.Registers{}, false
 	}
 	in = *r
@@ -171,7 +171,7 @@ func EndsOutside(r *callbacks.Registers) bool {
 	return true
 }
 
-// SyscallName is the name of system call n if it is one that threads block or
+// SyscallName returns the name of system call n if it is one that threads block or
 // die in, else "syscall n". A negative n is no call and gives "".
 func SyscallName(a callbacks.Arch, n int64) string {
 	if n < 0 {

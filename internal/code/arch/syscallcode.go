@@ -32,24 +32,24 @@ func SyscallBefore(r *callbacks.Registers, code []byte) (number int64, ok bool) 
 			continue
 		}
 		to, isReg := i.Args[0].(x86asm.Reg)
-		if !isReg || full(to) != x86asm.RAX || !keepsRAX(code[at+i.Len:end]) {
+		if !isReg || fullRegister(to) != x86asm.RAX || !keepsRAX(code[at+i.Len:end]) {
 			continue
 		}
-		n, known := loaded(r, i.Args[1])
+		n, known := operandValue(r, i.Args[1])
 		_, listed := x86Syscalls[n]
 		return n, known && listed
 	}
 	return 0, false
 }
 
-// loaded is the value of an operand, if the registers still have it.
-func loaded(r *callbacks.Registers, a x86asm.Arg) (int64, bool) {
+// operandValue returns the value of an operand, if the registers still have it.
+func operandValue(r *callbacks.Registers, a x86asm.Arg) (int64, bool) {
 	switch a := a.(type) {
 	case x86asm.Imm:
 		return int64(a), true
 	case x86asm.Reg:
 		// The system call itself changes rax, rcx and r11.
-		if from := full(a); from != x86asm.RAX && from != x86asm.RCX && from != x86asm.R11 {
+		if from := fullRegister(a); from != x86asm.RAX && from != x86asm.RCX && from != x86asm.R11 {
 			v, ok := r.Get(dwarfOf(from))
 			return int64(v & 0xffffffff), ok
 		}

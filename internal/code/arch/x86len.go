@@ -52,7 +52,7 @@ var twoByte = shapes(hasModRM, []shape{
 	{0xba, 0xba, hasModRM | imm8}, {0xc2, 0xc2, hasModRM | imm8}, {0xc4, 0xc6, hasModRM | imm8}, {0xc8, 0xcf, 0},
 })
 
-// shapes is a table of all opcodes. In the one-byte map the arithmetic
+// shapes returns a table of all opcodes. In the one-byte map the arithmetic
 // instructions repeat every eight opcodes up to 3F.
 func shapes(rest uint16, listed []shape) (t [256]uint16) {
 	arithmetic := [8]uint16{hasModRM, hasModRM, hasModRM, hasModRM, imm8, immZ, 0, 0}
@@ -70,7 +70,7 @@ func shapes(rest uint16, listed []shape) (t [256]uint16) {
 	return t
 }
 
-// x86Length is the length of the first instruction of code, and by how many
+// x86Length returns the length of the first instruction of code, and by how many
 // bytes it jumps from its end (0 if it is no direct jump). The length is 0 if
 // it is none or is cut off.
 func x86Length(code []byte) (n int, jump int64) {
@@ -147,7 +147,7 @@ func opcode(code []byte, n int) (flags uint16, end int) {
 	}
 }
 
-// vexShape is the shape of opcode op in one of the maps of VEX and EVEX.
+// vexShape returns the shape of opcode op in one of the maps of VEX and EVEX.
 func vexShape(table, op byte) uint16 {
 	switch table {
 	case 1:
@@ -182,7 +182,7 @@ func modRM(code []byte, n int) int {
 	return n
 }
 
-// immediate is the size of an instruction's immediate operands in bytes.
+// immediate returns the size of an instruction's immediate operands in bytes.
 func immediate(flags uint16, small, short, wide bool) (n int) {
 	z := 4
 	if small {

@@ -25,7 +25,7 @@ func calleeSaved(r x86asm.Reg) bool {
 	return false
 }
 
-// widthOf is the size in bytes of a general-purpose register, 0 of any other.
+// widthOf returns the size in bytes of a general-purpose register, 0 of any other.
 func widthOf(r x86asm.Reg) int {
 	switch {
 	case r >= x86asm.AL && r <= x86asm.R15B:
@@ -40,9 +40,9 @@ func widthOf(r x86asm.Reg) int {
 	return 0
 }
 
-// full is the 64-bit register that r is a part of, or 0 if r is none of the
+// fullRegister returns the 64-bit register that r is a part of, or 0 if r is none of the
 // general-purpose registers.
-func full(r x86asm.Reg) x86asm.Reg {
+func fullRegister(r x86asm.Reg) x86asm.Reg {
 	switch {
 	case r >= x86asm.AL && r <= x86asm.BL:
 		return x86asm.RAX + r - x86asm.AL
@@ -102,7 +102,7 @@ func effectOn(i *inst, reg x86asm.Reg) bool {
 	}
 	for n, a := range i.Args {
 		r, ok := a.(x86asm.Reg)
-		if !ok || full(r) != reg {
+		if !ok || fullRegister(r) != reg {
 			continue
 		}
 		if n == 1 && i.Args[2] == nil && i.Op != x86asm.XCHG && i.Op != x86asm.XADD {

@@ -223,17 +223,17 @@ func stackMove(i *inst) (int64, bool) {
 	return 0, false
 }
 
-// destination is the size in bytes of the part of reg that i writes as its
+// destination returns the size in bytes of the part of reg that i writes as its
 // first operand, or 0 if that is not all of reg.
 func destination(i *inst, reg x86asm.Reg) int {
 	dst, ok := i.Args[0].(x86asm.Reg)
-	if !ok || full(dst) != reg || widthOf(dst) < 4 { // writing 4 bytes clears the rest
+	if !ok || fullRegister(dst) != reg || widthOf(dst) < 4 { // writing 4 bytes clears the rest
 		return 0
 	}
 	return widthOf(dst)
 }
 
-// copyOf is the register whose low bytes i copies to reg, and their number, or
+// copyOf returns the register whose low bytes i copies to reg, and their number, or
 // 0. A copy of rsp is an address, which source knows.
 func copyOf(i *inst, reg x86asm.Reg) (from x86asm.Reg, size int) {
 	src, ok := i.Args[1].(x86asm.Reg)
@@ -241,7 +241,7 @@ func copyOf(i *inst, reg x86asm.Reg) (from x86asm.Reg, size int) {
 	if !ok || i.Op != x86asm.MOV || widthOf(src) != size || src == x86asm.RSP {
 		return 0, 0
 	}
-	return full(src), size
+	return fullRegister(src), size
 }
 
 // source reads the value that i, which changes reg, puts there.
@@ -282,7 +282,7 @@ func (v *Value) narrow(size int) bool {
 	return true
 }
 
-// memSource is the value of mov (a load) or lea (the address) of operand m.
+// memSource returns the value of mov (a load) or lea (the address) of operand m.
 func memSource(i *inst, m x86asm.Mem, size int) (Value, bool) {
 	// The decoder does not extend the sign of a displacement without a base register.
 	v := Value{N: uint64(int64(int32(m.Disp))), Size: size, Kind: ValueFrameSlot}

@@ -19,10 +19,10 @@ func (f *Function) SitesAfter(at Point) []CallSite {
 	return out
 }
 
-// reachAfter are the instructions that may be executed after one, or in a handler of what is thrown there.
+// reachAfter returns the instructions that may be executed after one, or in a handler of what is thrown there.
 func (g *graph) reachAfter(now int) *reached { return g.reachedFrom(now, -1, false, g.handlers()...) }
 
-// handlers are the blocks that nothing seen leads to.
+// handlers returns the blocks that nothing seen leads to.
 func (g *graph) handlers() []int {
 	var out []int
 	for b := range g.blocks {

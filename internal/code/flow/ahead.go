@@ -182,7 +182,7 @@ func (p Paths) Requiring(f *Function, site int) Paths {
 				return out
 			}
 			way := edge{b, to}
-			against := br.against(way)
+			against := br.closedBy(way)
 			if len(against) == 0 {
 				continue
 			}

@@ -63,7 +63,7 @@ func (r *reached) contains(i int) bool {
 	return r.whole[b] && (!cut || at < not) || b == r.g.owner[r.from] && at > from && (!cut || not <= from || at < not)
 }
 
-// predecessors are the blocks that lead to each block.
+// predecessors returns the blocks that lead to each block.
 func (g *graph) predecessors() [][]int {
 	if g.pred == nil {
 		g.pred = make([][]int, len(g.blocks))

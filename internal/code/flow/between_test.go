@@ -42,7 +42,7 @@ func TestReached(t *testing.T) {
 	}
 }
 
-// nextOf are the instructions that may follow instruction i.
+// nextOf returns the instructions that may follow instruction i.
 func nextOf(f *Function, i int) []int {
 	blk := &f.blocks[f.owner[i]]
 	if i+1 < blk.last {
@@ -55,7 +55,7 @@ func nextOf(f *Function, i int) []int {
 	return out
 }
 
-// walk are the instructions that are reached from one in one step at least, not through another.
+// walk returns the instructions that are reached from one in one step at least, not through another.
 func walk(steps [][]int, from, not int) []bool {
 	seen := make([]bool, len(steps))
 	for work := []int{from}; len(work) > 0; {

@@ -50,7 +50,7 @@ func (f *Function) Departures(effects, first, alike []Effect) []Departure {
 			if same == nil {
 				same = branchesOf(f)
 			}
-			if !same.possible(edge{b, s}, effects) || gathers(f, edge{b, s}, effects) {
+			if !same.isPossible(edge{b, s}, effects) || collectsInLoop(f, edge{b, s}, effects) {
 				continue
 			}
 			d := Departure{Branch: f.insts[blk.last-1].pc}
@@ -63,11 +63,11 @@ func (f *Function) Departures(effects, first, alike []Effect) []Departure {
 	return out
 }
 
-// gathers reports whether a way out of a block goes round a loop in which the fact is made true, and
+// collectsInLoop reports whether a way out of a block goes round a loop in which the fact is made true, and
 // never false: one that acquires several locks, which are released behind it.
-func gathers(f *Function, way edge, effects []Effect) bool {
+func collectsInLoop(f *Function, way edge, effects []Effect) bool {
 	g := blocksOf(f)
-	ahead, behind := g.ahead(way.from, -1), g.behind(way.from, -1)
+	ahead, behind := g.blocksAfter(way.from, -1), g.blocksBefore(way.from, -1)
 	if !behind[way.to] {
 		return false
 	}
@@ -135,11 +135,11 @@ func branchesOf(f *Function) *branches {
 	return out
 }
 
-// possible reports whether a fact, false when the function begins, may be true where a way out of
+// isPossible reports whether a fact, false when the function begins, may be true where a way out of
 // a block is taken, if all branches on the same condition go the same way.
-func (br *branches) possible(way edge, effects []Effect) bool {
+func (br *branches) isPossible(way edge, effects []Effect) bool {
 	f := br.f
-	closed := br.against(way)
+	closed := br.closedBy(way)
 	if len(closed) == 0 || f.spend(len(f.insts)) != nil {
 		return true
 	}
@@ -148,8 +148,8 @@ func (br *branches) possible(way edge, effects []Effect) bool {
 	return f.transfer(in[way.from], blk.first, blk.last, effects).by != 0
 }
 
-// against are the ways that other branches do not take where one way is taken.
-func (br *branches) against(way edge) map[edge]change {
+// closedBy returns the ways that other branches do not take where one way is taken.
+func (br *branches) closedBy(way edge) map[edge]change {
 	takes := br.conds[way.from]
 	if br.f.blocks[way.from].succ[0] != way.to {
 		takes = takes.Negate()
@@ -250,7 +250,7 @@ func FirstSets(f *Function, effects []Effect) bool {
 	return sets
 }
 
-// firstEffect is the effect of the first call in block b that surely has one, but for a branch.
+// firstEffect returns the effect of the first call in block b that surely has one, but for a branch.
 func firstEffect(f *Function, b int, effects []Effect) Effect {
 	blk := &f.blocks[b]
 	for i := blk.first; i < blk.last; i++ {

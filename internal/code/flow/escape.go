@@ -49,7 +49,7 @@ func escape(f *Function, s *symbolic.State, pc uint64, args []*symbolic.Expr, si
 	}
 }
 
-// objectAt is the variable around an address, or all from there if debug information tells of none.
+// objectAt returns the variable around an address, or all from there if debug information tells of none.
 func objectAt(f *Function, s *symbolic.State, o object) extent {
 	if x, known := f.objects[o]; known {
 		return x
@@ -57,7 +57,7 @@ func objectAt(f *Function, s *symbolic.State, o object) extent {
 	x := extent{o.addr, math.MaxInt64}
 	if f.extent != nil {
 		fr := Frame{PC: o.pc, CFA: anywhere + f.x.ABI.LinkBytes}
-		fr.Register = func(number int) (uint64, bool) { return inFrame(f, s, number) }
+		fr.Register = func(number int) (uint64, bool) { return frameAddress(f, s, number) }
 		if low, high, ok := f.extent(fr, uint64(anywhere+o.addr)); ok {
 			x = extent{int64(low) - anywhere, int64(high) - anywhere}
 		}
@@ -69,8 +69,8 @@ func objectAt(f *Function, s *symbolic.State, o object) extent {
 	return x
 }
 
-// inFrame is a register by its DWARF number that points into the frame.
-func inFrame(f *Function, s *symbolic.State, number int) (uint64, bool) {
+// frameAddress returns a register by its DWARF number that points into the frame.
+func frameAddress(f *Function, s *symbolic.State, number int) (uint64, bool) {
 	for r := range lift.Register(f.x.ABI.General) {
 		if f.x.ABI.DWARFNumber(r) == number {
 			v := s.Content(r)

@@ -67,16 +67,16 @@ func (d *decisions) find(guard func(CallSite) Guard) {
 			d.decide(b, result, g, i)
 		}
 	}
-	for _, joined := range d.joined(results) {
+	for _, joined := range d.joinResults(results) {
 		for b := range f.blocks {
 			d.decide(b, joined, kind, site)
 		}
 	}
 }
 
-// joined are the values of the result register where paths join that are, on each of them,
+// joinResults returns the values of the result register where paths join that are, on each of them,
 // one of some results.
-func (d *decisions) joined(results []*symbolic.Expr) []*symbolic.Expr {
+func (d *decisions) joinResults(results []*symbolic.Expr) []*symbolic.Expr {
 	f := d.f
 	if len(results) == 0 {
 		return nil
@@ -145,12 +145,12 @@ func (d *decisions) decide(b int, result *symbolic.Expr, g Guard, site int) {
 	}
 }
 
-// conditionAt is that of the branch that instruction i is.
+// conditionAt returns that of the branch that instruction i is.
 func conditionAt(f *Function, i int) (symbolic.Cond, bool) {
 	return branchCondition(f, f.stateAt(i).Fork(), i)
 }
 
-// branchCondition is that of the branch that instruction i is, where s is known before it.
+// branchCondition returns that of the branch that instruction i is, where s is known before it.
 func branchCondition(f *Function, s *symbolic.State, i int) (symbolic.Cond, bool) {
 	for k := range f.insts[i].Uops {
 		u := &f.insts[i].Uops[k]
@@ -165,10 +165,10 @@ func branchCondition(f *Function, s *symbolic.State, i int) (symbolic.Cond, bool
 	return symbolic.Cond{}, false
 }
 
-// decided notes which way the branch at the end of block b never takes, where s is known before it: what
+// noteDecidedBranch notes which way the branch at the end of block b never takes, where s is known before it: what
 // it compares are constants, as the result of a function that returns one (unoptimized, C++ libraries ask
 // such a function whether there are threads before each call for a lock).
-func decided(f *Function, s *symbolic.State, b int) {
+func noteDecidedBranch(f *Function, s *symbolic.State, b int) {
 	blk := &f.blocks[b]
 	if len(blk.succ) != 2 || blk.succ[0] == blk.succ[1] {
 		return

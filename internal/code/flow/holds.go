@@ -303,7 +303,7 @@ func (f *Function) transfer(h fact, from, to int, effects []Effect) fact {
 	return h
 }
 
-// indexAt is the instruction at which the function is: the call under way, or the
+// indexAt returns the instruction at which the function is: the call under way, or the
 // next one.
 func (g *graph) indexAt(at Point) (int, bool) {
 	if at.Exact {
@@ -328,11 +328,11 @@ func (f *Function) SiteAt(at Point) (CallSite, bool) {
 	if !ok {
 		return CallSite{}, false
 	}
-	return f.underWay(s), true
+	return f.callUnderWay(s), true
 }
 
-// underWay is site s as the call that has not returned.
-func (f *Function) underWay(s int) CallSite {
+// callUnderWay returns site s as the call that has not returned.
+func (f *Function) callUnderWay(s int) CallSite {
 	out := f.sites[s]
 	out.UnderWay = true
 	return out

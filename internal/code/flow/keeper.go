@@ -16,9 +16,9 @@ type keeper struct {
 	given        int64 // the lowest cell of the stack that others may write
 }
 
-// starts are the instructions of a block from which on the condition of its branch is looked at: one
+// conditionStarts returns the instructions of a block from which on the condition of its branch is looked at: one
 // behind all calls and writes to memory, and the first.
-func starts(f *Function, b int) []int {
+func conditionStarts(f *Function, b int) []int {
 	blk := &f.blocks[b]
 	for i := blk.last - 2; i >= blk.first; i-- {
 		if slices.ContainsFunc(f.insts[i].Uops, func(u lift.Uop) bool {
@@ -30,7 +30,7 @@ func starts(f *Function, b int) []int {
 	return []int{blk.first}
 }
 
-// condition is that of the branch's first successor, over what registers and cells of the stack had
+// condition returns that of the branch's first successor, over what registers and cells of the stack had
 // before.
 func (k *keeper) condition() (symbolic.Cond, bool) {
 	f := k.f
@@ -50,7 +50,7 @@ func (k *keeper) condition() (symbolic.Cond, bool) {
 	return branchCondition(f, s, k.branch)
 }
 
-// place is the name of a value that a register or a cell had before.
+// place returns the name of a value that a register or a cell had before.
 func (k *keeper) place(e *symbolic.Expr) (valueName, bool) {
 	if e.Kind != symbolic.KindUnknown || e.Val == 0 {
 		return valueName{}, false
@@ -80,21 +80,21 @@ func (k *keeper) written(p valueName) bool {
 		return true
 	}
 	for i := k.from; i < k.branch; i++ {
-		if k.writes(i, p) {
+		if k.writesPlace(i, p) {
 			return true
 		}
 	}
 	between := f.passageOf(k.branch, k.at)
 	for i := range f.insts {
-		if (between.after.contains(i) && between.before.contains(i) || i == k.at) && k.writes(i, p) {
+		if (between.after.contains(i) && between.before.contains(i) || i == k.at) && k.writesPlace(i, p) {
 			return true
 		}
 	}
 	return false
 }
 
-// writes reports whether instruction i may write a place, by itself. A cell has eight bytes at most.
-func (k *keeper) writes(i int, p valueName) bool {
+// writesPlace reports whether instruction i may write a place, by itself. A cell has eight bytes at most.
+func (k *keeper) writesPlace(i int, p valueName) bool {
 	f := k.f
 	if f.insts[i].opaque {
 		return true
@@ -131,7 +131,7 @@ func (k *keeper) writes(i int, p valueName) bool {
 	return false
 }
 
-// lowestGiven is the lowest cell of the stack whose address the function has passed on or stored, or
+// lowestGiven returns the lowest cell of the stack whose address the function has passed on or stored, or
 // from which it finds others: what is there or above may be written by others.
 func lowestGiven(f *Function) int64 {
 	lowest := int64(math.MaxInt64)
@@ -167,8 +167,8 @@ func lowestGiven(f *Function) int64 {
 	return lowest
 }
 
-// now is e with what the places have in a frame.
-func (k *keeper) now(e *symbolic.Expr, at Point) (*symbolic.Expr, bool) {
+// currentValue returns e with the current content of its places in a frame.
+func (k *keeper) currentValue(e *symbolic.Expr, at Point) (*symbolic.Expr, bool) {
 	for _, l := range e.Leaves() {
 		if l.Kind == symbolic.KindConst {
 			continue

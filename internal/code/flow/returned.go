@@ -23,7 +23,7 @@ func (f *Function) Returned() Result {
 	if f.Indirect {
 		return Result{}
 	}
-	out := Result{Value: returnedValue(f), Pure: !writes(f)}
+	out := Result{Value: returnedValue(f), Pure: !writesMemory(f)}
 	if !out.Pure && out.Value.Loads() {
 		out.Value = nil // what it has read may be another value by now
 	}
@@ -40,7 +40,7 @@ func returnedValue(f *Function) *symbolic.Expr {
 		s := f.stateAt(last)
 		e := s.Content(f.x.ABI.Result)
 		if site, leaves := f.siteOf[last]; leaves {
-			e = resultOf(f, f.sites[site].Target).in(s, f.sites[site].Args)
+			e = resultOf(f, f.sites[site].Target).valueIn(s, f.sites[site].Args)
 		}
 		if e == nil || !e.OfArgs() || out != nil && !e.Equal(out) {
 			return nil
@@ -59,9 +59,9 @@ func resultOf(f *Function, t symbolic.Target) Result {
 	return f.returns(t)
 }
 
-// in is what the function returns when it is called with some arguments in a state of the caller; nil
+// valueIn returns the result of the function, called with some arguments in a state of the caller; nil
 // if that is not known. What it reads of the caller's stack is what is there now.
-func (r Result) in(s *symbolic.State, args []*symbolic.Expr) *symbolic.Expr {
+func (r Result) valueIn(s *symbolic.State, args []*symbolic.Expr) *symbolic.Expr {
 	if r.Value == nil {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (r Result) in(s *symbolic.State, args []*symbolic.Expr) *symbolic.Expr {
 	return nil
 }
 
-// stackLoad is a part of e that reads a cell of the stack; nil if there is none.
+// stackLoad returns a part of e that reads a cell of the stack; nil if there is none.
 func stackLoad(e *symbolic.Expr) *symbolic.Expr {
 	switch {
 	case e == nil:
@@ -95,7 +95,7 @@ func stackLoad(e *symbolic.Expr) *symbolic.Expr {
 func call(f *Function, s *symbolic.State, i int, u *lift.Uop) {
 	args := f.argumentRegisters(s)
 	result := resultOf(f, f.x.Target(s.Value(u.A)))
-	value := result.in(s, args)
+	value := result.valueIn(s, args)
 	if !result.Pure {
 		escape(f, s, f.insts[i].pc, args, result.Writes)
 	}
@@ -105,9 +105,9 @@ func call(f *Function, s *symbolic.State, i int, u *lift.Uop) {
 	}
 }
 
-// writes reports whether the function may change memory that is not a part of its own frame: by
+// writesMemory reports whether the function may change memory that is not a part of its own frame: by
 // itself, or by calls.
-func writes(f *Function) bool {
+func writesMemory(f *Function) bool {
 	for b := range f.blocks {
 		if f.blocks[b].in == nil {
 			continue

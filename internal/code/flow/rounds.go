@@ -25,15 +25,15 @@ func blocksOf(f *Function) *blockGraph {
 	return g
 }
 
-// ahead are the blocks that are reached from one in one step at least, not by a way to head.
-func (g *blockGraph) ahead(from, head int) []bool {
+// blocksAfter returns the blocks that are reached from one in one step at least, not by a way to head.
+func (g *blockGraph) blocksAfter(from, head int) []bool {
 	return g.reach(from, func(b int) []int {
 		return slices.DeleteFunc(slices.Clone(g.succ[b]), func(s int) bool { return s == head })
 	})
 }
 
-// behind are those from which a block is reached, in the same way.
-func (g *blockGraph) behind(from, head int) []bool {
+// blocksBefore returns those from which a block is reached, in the same way.
+func (g *blockGraph) blocksBefore(from, head int) []bool {
 	return g.reach(from, func(b int) []int {
 		if b == head {
 			return nil
@@ -62,7 +62,7 @@ func (g *blockGraph) reach(from int, step func(int) []int) []bool {
 // than one beginning.
 func (g *blockGraph) roundOf(block int) (r round, ok bool) {
 	for range maxLoopDepth {
-		ahead, behind := g.ahead(block, r.head), g.behind(block, r.head)
+		ahead, behind := g.blocksAfter(block, r.head), g.blocksBefore(block, r.head)
 		if !ahead[block] {
 			behind[block] = true
 			r.blocks = behind
@@ -77,7 +77,7 @@ func (g *blockGraph) roundOf(block int) (r round, ok bool) {
 	return round{}, false
 }
 
-// entries are the blocks of a loop to which others lead; the first of a function is one.
+// entries returns the blocks of a loop to which others lead; the first of a function is one.
 func (g *blockGraph) entries(loop func(int) bool) []int {
 	var out []int
 	for b := range g.pred {
@@ -89,5 +89,7 @@ func (g *blockGraph) entries(loop func(int) bool) []int {
 	return out
 }
 
-// repeats reports whether a block may be executed more than once in a round.
-func (g *blockGraph) repeats(b int, r round) bool { return g.ahead(b, r.head)[b] && r.blocks[b] }
+// isRepeated reports whether a block may be executed more than once in a round.
+func (g *blockGraph) isRepeated(b int, r round) bool {
+	return g.blocksAfter(b, r.head)[b] && r.blocks[b]
+}

@@ -170,7 +170,7 @@ func (f *Function) giveUp() {
 	}
 }
 
-// reversePostorder are the blocks so that each comes behind those that lead to it, but for
+// reversePostorder returns the blocks so that each comes behind those that lead to it, but for
 // loops: what is the same on all paths to a block is then not taken for different
 // only because one way was followed before the others.
 func (g *graph) reversePostorder() []int {
@@ -200,7 +200,7 @@ func (g *graph) reversePostorder() []int {
 	return out
 }
 
-// unknownState is the state at the start of block b of which nothing is known.
+// unknownState returns the state at the start of block b of which nothing is known.
 func (f *Function) unknownState(b int) *symbolic.State {
 	s := symbolic.NewState(f.x.ABI, f.insts[f.blocks[b].first].pc)
 	for r := range f.x.ABI.General {
@@ -209,7 +209,7 @@ func (f *Function) unknownState(b int) *symbolic.State {
 	return s
 }
 
-// leaf is the value that is not followed of that name. Equal names give the same
+// leaf returns the value that is not followed of that name. Equal names give the same
 // value. Its number is never 0, which is that of a value that nobody named.
 func (f *Function) leaf(k valueName) *symbolic.Expr {
 	e := f.leaves[k]
@@ -308,7 +308,7 @@ func (f *Function) nameValues(s *symbolic.State, in *inst) {
 	}
 }
 
-// argumentRegisters are the values of the argument registers.
+// argumentRegisters returns the values of the argument registers.
 func (f *Function) argumentRegisters(s *symbolic.State) []*symbolic.Expr {
 	out := make([]*symbolic.Expr, len(f.x.ABI.Args))
 	for i, r := range f.x.ABI.Args {
@@ -321,7 +321,7 @@ func (f *Function) argumentRegisters(s *symbolic.State) []*symbolic.Expr {
 // that OpenMP compilers call.
 const stackArgs = 4
 
-// stackArguments are the words on top of the stack, where arguments are that have no register.
+// stackArguments returns the words on top of the stack, where arguments are that have no register.
 func (f *Function) stackArguments(s *symbolic.State) []*symbolic.Expr {
 	sp := s.Content(f.x.ABI.SP)
 	if sp.Kind != symbolic.KindStack {
@@ -351,14 +351,14 @@ func (f *Function) collectSites() {
 				f.sites = append(f.sites, site)
 			}
 			if i == blk.last-1 {
-				decided(f, s, b)
+				noteDecidedBranch(f, s, b)
 			}
 			f.execute(s, i)
 		}
 	}
 }
 
-// site is the call that instruction i makes in state s.
+// site returns the call that instruction i makes in state s.
 func (f *Function) site(s *symbolic.State, i int) (CallSite, bool) {
 	in := &f.insts[i]
 	for k := range in.Uops {

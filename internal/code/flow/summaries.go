@@ -76,7 +76,7 @@ func (s *Summaries[S]) Of(entry uint64) S {
 	return s.known[entry]
 }
 
-// Known is how many functions have a summary.
+// Known returns how many functions have a summary.
 func (s *Summaries[S]) Known() int { return len(s.known) }
 
 // enter begins with a function.

@@ -60,7 +60,7 @@ func TestSummariesInAnyOrder(t *testing.T) {
 	}
 }
 
-// permutations are all orders of a list.
+// permutations returns all orders of a list.
 func permutations(list []uint64) func(yield func([]uint64) bool) {
 	return func(yield func([]uint64) bool) {
 		var permute func(i int) bool

@@ -5,7 +5,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// Value is the value that an expression of the call at site had, such as one of
+// Value returns the value that an expression of the call at site had, such as one of
 // its arguments, when the function came through it last on its way to the point at
 // which it is now. sure is false if that was read from memory that may have
 // changed since.
@@ -63,10 +63,10 @@ func (q *evaluation) eval(e *symbolic.Expr) (uint64, bool) {
 	case symbolic.KindStack:
 		return q.at.CFA - q.f.x.ABI.LinkBytes + e.Val, q.at.CFA != 0
 	}
-	if !q.unchanged(e) {
+	if !q.isUnchanged(e) {
 		return 0, false
 	}
-	if v, ok := q.fromFrame(e); ok {
+	if v, ok := q.readFromFrame(e); ok {
 		q.sure = q.sure && !e.Loads()
 		return v, true
 	}
@@ -97,7 +97,7 @@ func (q *evaluation) eval(e *symbolic.Expr) (uint64, bool) {
 	return q.comparison(e)
 }
 
-// comparison is the value of a comparison, which a choice between two values rests on.
+// comparison returns the value of a comparison, which a choice between two values rests on.
 func (q *evaluation) comparison(e *symbolic.Expr) (uint64, bool) {
 	if _, ok := e.Holds(0, 0); !ok {
 		return 0, false
@@ -108,11 +108,11 @@ func (q *evaluation) comparison(e *symbolic.Expr) (uint64, bool) {
 	return v, known && too
 }
 
-// low is a value of which the low size bytes are those of e. Often these are all that the frame has of
+// low returns a value of which the low size bytes are those of e. Often these are all that the frame has of
 // the parts of e: an argument of four bytes, on the stack.
 func (q *evaluation) low(e *symbolic.Expr, size uint8) (uint64, bool) {
-	if narrow := symbolic.Extend(e, size, false); narrow.Kind == symbolic.KindExtend && q.unchanged(e) {
-		if v, ok := q.fromFrame(narrow); ok {
+	if narrow := symbolic.Extend(e, size, false); narrow.Kind == symbolic.KindExtend && q.isUnchanged(e) {
+		if v, ok := q.readFromFrame(narrow); ok {
 			q.sure = q.sure && !e.Loads()
 			return v, true
 		}
@@ -128,15 +128,15 @@ func (q *evaluation) low(e *symbolic.Expr, size uint8) (uint64, bool) {
 	return lift.Compute(e.Op, a, b), ok
 }
 
-// unchanged reports whether nothing that e is made of was made anew since.
-func (q *evaluation) unchanged(e *symbolic.Expr) bool {
+// isUnchanged reports whether nothing that e is made of was made anew since.
+func (q *evaluation) isUnchanged(e *symbolic.Expr) bool {
 	switch {
 	case e == nil:
 		return true
 	case q.current:
 		return !e.Nameless()
 	case e.Kind != symbolic.KindUnknown:
-		return q.unchanged(e.A) && q.unchanged(e.B)
+		return q.isUnchanged(e.A) && q.isUnchanged(e.B)
 	case e.Val == 0:
 		return false
 	}
@@ -152,8 +152,8 @@ func (q *evaluation) unchanged(e *symbolic.Expr) bool {
 	return !q.passage.after.contains(i) || !q.passage.before.contains(i)
 }
 
-// fromFrame finds e in a register that the frame still has, or in a cell of its stack.
-func (q *evaluation) fromFrame(e *symbolic.Expr) (uint64, bool) {
+// readFromFrame finds e in a register that the frame still has, or in a cell of its stack.
+func (q *evaluation) readFromFrame(e *symbolic.Expr) (uint64, bool) {
 	for r := range q.f.x.ABI.General {
 		if s := q.state.Regs[r]; s.Covers(e, 8) && (q.at.Exact || q.f.x.ABI.Keep>>r&1 != 0) {
 			if v, ok := q.at.Registers.Get(q.f.x.ABI.DWARFNumber(r)); ok {

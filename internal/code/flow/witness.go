@@ -47,13 +47,13 @@ func WitnessesOf(f *Function, at Point) *Witnesses {
 	for b, on := range out.round.blocks {
 		succ := f.blocks[b].succ
 		if !on || b == f.owner[now] || len(succ) != 2 || succ[0] == succ[1] || f.blocks[b].in == nil ||
-			!out.round.blocks[succ[0]] || !out.round.blocks[succ[1]] || g.repeats(b, out.round) {
+			!out.round.blocks[succ[0]] || !out.round.blocks[succ[1]] || g.isRepeated(b, out.round) {
 			continue
 		}
 		if len(out.branches) == maxWitnesses || f.spend(len(f.insts)) != nil {
 			break
 		}
-		for _, from := range starts(f, b) {
+		for _, from := range conditionStarts(f, b) {
 			k := keeper{f: f, from: from, branch: f.blocks[b].last - 1, at: now, given: given}
 			if c, ok := k.condition(); ok && k.keeps(c.A) && k.keeps(c.B) {
 				out.branches = append(out.branches, witness{b, from, c})
@@ -64,7 +64,7 @@ func WitnessesOf(f *Function, at Point) *Witnesses {
 	return out
 }
 
-// Ways are the ways that the branches took, as a frame at the point shows: a byte for each, '1' and
+// Ways returns the ways that the branches took, as a frame at the point shows: a byte for each, '1' and
 // '0' for its first successor and its second, '?' if that cannot be told.
 func (w *Witnesses) Ways(at Point) string {
 	out := make([]byte, len(w.branches))
@@ -72,8 +72,8 @@ func (w *Witnesses) Ways(at Point) string {
 		out[i] = '?'
 		k := keeper{f: w.f, from: w.branches[i].from}
 		c := w.branches[i].cond
-		a, known := k.now(c.A, at)
-		b, alsoKnown := k.now(c.B, at)
+		a, known := k.currentValue(c.A, at)
+		b, alsoKnown := k.currentValue(c.B, at)
 		if first, ok := (symbolic.Cond{Op: c.Op, A: a, B: b}).Decided(); ok && known && alsoKnown {
 			out[i] = '0'
 			if first {

@@ -50,7 +50,7 @@ type a64word uint32
 // field is n bits of the instruction from bit lo on.
 func (w a64word) field(lo, n uint) uint64 { return uint64(w>>lo) & (1<<n - 1) }
 
-// sfield is a field that is a signed number.
+// sfield returns a field that is a signed number.
 func (w a64word) sfield(lo, n uint) uint64 { return uint64(int64(w.field(lo, n)<<(64-n)) >> (64 - n)) }
 
 // is reports whether the instruction has the given bits where mask has ones.
@@ -62,7 +62,7 @@ func (w a64word) rn() Register { return Register(w.field(5, 5)) }
 func (w a64word) rm() Register { return Register(w.field(16, 5)) }
 func (w a64word) ra() Register { return Register(w.field(10, 5)) }
 
-// read is a register as an input, 31 meaning zero.
+// read returns a register as an input, 31 meaning zero.
 func read(r Register) Operand {
 	if r == a64SP {
 		return number(0)

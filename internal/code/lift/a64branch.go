@@ -110,7 +110,7 @@ func (l *a64lift) register() bool {
 	return true
 }
 
-// shifted makes a shifted register available.
+// shifted emits the shift of a register and returns the operand with the result.
 func (l *a64lift) shifted(r Register, kind, n uint64) Operand {
 	switch {
 	case n == 0:

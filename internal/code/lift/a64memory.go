@@ -9,7 +9,7 @@ func (l *a64lift) memory() bool {
 		l.pair()
 	case l.is(0x3b000000, 0x39000000): // an unsigned offset
 		size := l.accessSize()
-		l.at(number(l.field(10, 12) * uint64(size)))
+		l.emitAddress(number(l.field(10, 12) * uint64(size)))
 		l.access(size)
 	case l.is(0x3b200000, 0x38000000): // a signed offset, or an update before or after
 		l.indexed()
@@ -19,14 +19,14 @@ func (l *a64lift) memory() bool {
 		for ; l.field(12, 1) == 1 && size>>(shift+1) != 0; shift++ {
 		}
 		l.extended(temp1, l.rm(), l.field(13, 3), shift)
-		l.at(reg(temp1))
+		l.emitAddress(reg(temp1))
 		l.access(size)
 	case l.is(0x3b200c00, 0x38200000):
 		l.atomic()
 	case l.is(0x3f000000, 0x08000000):
 		l.exclusive()
 	case l.is(0x3f200c00, 0x19000000): // LDAPUR, STLUR
-		l.at(number(l.sfield(12, 9)))
+		l.emitAddress(number(l.sfield(12, 9)))
 		l.access(l.accessSize())
 	case l.is(0x3b200400, 0x38200400): // signed pointers
 		l.forget(l.rd())
@@ -39,7 +39,7 @@ func (l *a64lift) memory() bool {
 // isVector reports whether the access is of a vector register.
 func (w a64word) isVector() bool { return w.field(26, 1) == 1 }
 
-// accessSize is the size of a single access in bytes.
+// accessSize returns the size of a single access in bytes.
 func (w a64word) accessSize() uint8 {
 	if w.isVector() && w.field(23, 1) == 1 {
 		return 16
@@ -47,8 +47,8 @@ func (w a64word) accessSize() uint8 {
 	return 1 << w.field(30, 2)
 }
 
-// at emits the address, base plus offset, into temp0.
-func (l *a64lift) at(offset Operand) { l.compute8(OpAdd, Temp0, reg(l.rn()), offset) }
+// emitAddress emits the address, base plus offset, into temp0.
+func (l *a64lift) emitAddress(offset Operand) { l.compute8(OpAdd, Temp0, reg(l.rn()), offset) }
 
 // access lifts a single load or store at temp0.
 func (l *a64lift) access(size uint8) {
@@ -110,9 +110,9 @@ func (l *a64lift) indexed() {
 	offset := number(l.sfield(12, 9))
 	mode := l.field(10, 2)
 	if mode == 1 { // after
-		l.at(number(0))
+		l.emitAddress(number(0))
 	} else {
-		l.at(offset)
+		l.emitAddress(offset)
 	}
 	l.access(l.accessSize())
 	if mode == 1 || mode == 3 {
@@ -142,7 +142,7 @@ func (l *a64lift) pair() {
 		first = 0
 	}
 	for i, rt := range [...]Register{l.rd(), l.ra()} {
-		l.at(number(first + uint64(i)*uint64(size)))
+		l.emitAddress(number(first + uint64(i)*uint64(size)))
 		switch {
 		case l.isVector():
 			l.emit(Uop{Code: UopForget, Dst: temp1})
@@ -154,9 +154,9 @@ func (l *a64lift) pair() {
 		case l.field(22, 1) == 0:
 			l.store(rt, size)
 		case i == 0 && rt == l.rn(): // the base is written: the second first
-			l.at(number(first + uint64(size)))
+			l.emitAddress(number(first + uint64(size)))
 			l.load(l.ra(), size, signed, 8)
-			l.at(number(first))
+			l.emitAddress(number(first))
 			l.load(rt, size, signed, 8)
 			return
 		default:
@@ -171,7 +171,7 @@ func (l *a64lift) pair() {
 // exclusive lifts the loads and stores that order others, exclusive ones, and comparing exchanges.
 func (l *a64lift) exclusive() {
 	size := uint8(1) << l.field(30, 2)
-	l.at(number(0))
+	l.emitAddress(number(0))
 	switch {
 	case l.field(23, 1) == 1 && l.field(21, 1) == 0 && l.field(22, 1) == 1: // LDAR
 		l.load(l.rd(), size, false, 8)
@@ -223,7 +223,7 @@ const (
 // atomic lifts the instructions that change memory in one step, and LDAPR.
 func (l *a64lift) atomic() {
 	size := uint8(1) << l.field(30, 2)
-	l.at(number(0))
+	l.emitAddress(number(0))
 	kind := l.field(12, 4)
 	op, known := a64Atomics[kind]
 	if kind == a64LDAPR {

@@ -11,7 +11,7 @@ type Code struct {
 	blocks map[uint64][]byte // nil for a block that cannot be read as a whole
 }
 
-// At gives up to n bytes from pc, at least one.
+// At returns up to n bytes from pc, at least one.
 func (c *Code) At(pc uint64, n int) ([]byte, error) {
 	off := pc & (blockSize - 1)
 	b := c.block(pc - off)
@@ -28,7 +28,7 @@ func (c *Code) At(pc uint64, n int) ([]byte, error) {
 	return b, nil
 }
 
-// block gives the bytes from base up to the end of its block, or nil.
+// block returns the bytes from base up to the end of its block, or nil.
 func (c *Code) block(base uint64) []byte {
 	b, ok := c.blocks[base]
 	if !ok {

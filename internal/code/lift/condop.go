@@ -20,7 +20,7 @@ const (
 
 var condNames = [...]string{"unknown", "==", "!=", "<", ">=", "<=", ">", "<u", ">=u", "<=u", ">u"}
 
-// String is the operator as in C, with a "u" for an unsigned comparison.
+// String returns the operator as in C, with a "u" for an unsigned comparison.
 func (o CondOp) String() string {
 	if int(o) < len(condNames) {
 		return condNames[o]
@@ -28,7 +28,7 @@ func (o CondOp) String() string {
 	return condNames[CondUnknown]
 }
 
-// Negate is the comparison that holds when o does not.
+// Negate returns the comparison that holds when o does not.
 func (o CondOp) Negate() CondOp {
 	switch {
 	case o == CondUnknown:

@@ -25,7 +25,7 @@ const (
 // LowBytes reports whether the low bytes of a result depend on those of the operands alone.
 func (op Operator) LowBytes() bool { return op <= OpXor }
 
-// Width is the mask of the low n bytes.
+// Width returns the mask of the low n bytes.
 func Width(n uint8) uint64 {
 	if n >= 8 {
 		return ^uint64(0)
@@ -58,7 +58,7 @@ func Compute(op Operator, a, b uint64) uint64 {
 	return divide(op, a, b)
 }
 
-// divide is the part of Compute that divides. Go defines the result where the quotient has no room.
+// divide returns the part of Compute that divides. Go defines the result where the quotient has no room.
 func divide(op Operator, a, b uint64) uint64 {
 	switch {
 	case b == 0:
@@ -73,7 +73,7 @@ func divide(op Operator, a, b uint64) uint64 {
 	return a % b
 }
 
-// ExtendWord is the low size bytes of v, zero- or sign-extended.
+// ExtendWord returns the low size bytes of v, zero- or sign-extended.
 func ExtendWord(v uint64, size uint8, signed bool) uint64 {
 	if size >= 8 {
 		return v

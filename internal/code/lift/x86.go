@@ -114,7 +114,7 @@ func gpr(r x86asm.Reg) (n Register, size uint8, high, ok bool) {
 	return 0, 0, false, false
 }
 
-// size is the size of argument i in bytes; an immediate is as wide as the first
+// size returns the size of argument i in bytes; an immediate is as wide as the first
 // argument.
 func (l *x86lift) size(i int) uint8 {
 	switch a := l.inst.Args[i].(type) {

@@ -26,7 +26,7 @@ const (
 	maxAgain        = 200  // instructions in which a thread that spins looks at a word again
 )
 
-// Config says where the code and the memory come from.
+// Config is the source of code, memory and names.
 type Config struct {
 	Code *lift.Decoder
 	Mem  callbacks.Memory
@@ -34,15 +34,15 @@ type Config struct {
 	Own func(addr uint64) bool
 	// Constant reports whether no thread may write an address. It may be nil.
 	Constant func(addr uint64) bool
-	// Name is that of the function that begins at an address, empty if it has none.
+	// Name returns the name of the function that starts at an address; "" if it has none.
 	Name func(entry uint64) string
-	// Passes reports whether a function, by its name, does nothing but let time pass, and returns
-	// 0; Pure whether it changes nothing, and returns something.
+	// Passes reports whether a function, by its name, only lets time pass and returns 0; Pure whether it changes
+	// nothing and returns an unknown value.
 	Passes, Pure func(name string) bool
-	// Reads is the size of what a function, by its name, reads at its first argument and returns; 0 if it does
-	// something else. It may be nil.
+	// Reads returns the size of the number that a function, by its name, reads at its first argument and returns; 0 if
+	// it does something else. It may be nil.
 	Reads func(name string) uint8
-	// Waits is set where the code is likely that of a wait: it is followed on memory at once.
+	// Waits is set if the code is probably that of a wait: it is then followed on memory at once.
 	Waits bool
 }
 
@@ -55,14 +55,14 @@ type Word struct {
 	Given   bool   // its address is the first argument of that call
 }
 
-// errLeaves says that the thread does something else than to wait, or may.
+// errLeaves is the error for a thread that may do something else than wait.
 var errLeaves = errors.New("it leaves the loop")
 
 // Loop is a loop in which a thread waits.
 type Loop struct {
 	PC    uint64 // of an instruction in it
-	Words []Word // what it waits for; none if the loop has no way out
-	// Written are words that other threads may see and that it writes, whatever.
+	Words []Word // that it waits for; none if the loop has no exit
+	// Written are the words that it writes and other threads may see.
 	Written []Word
 	// Calls reports whether it calls functions, which use the stack below that of its own function.
 	Calls bool
@@ -81,7 +81,7 @@ func (w Word) Has(addr uint64) bool { return addr >= w.Address && addr-w.Address
 // Overlaps reports whether two words have a byte in common.
 func (w Word) Overlaps(o Word) bool { return w.Has(o.Address) || o.Has(w.Address) }
 
-// Find tells what a thread with these registers waits for; nil if it does not spin.
+// Find returns the loop in which a thread with these registers spins; nil if it does not.
 func Find(cfg *Config, regs *callbacks.Registers) *Loop {
 	if regs.Arch != callbacks.ArchX86_64 {
 		return nil
@@ -94,9 +94,9 @@ func Find(cfg *Config, regs *callbacks.Registers) *Loop {
 		return nil
 	}
 	// Once more from within the loop: what was read before does not count.
-	e, ok := again(cfg, first.loop)
+	e, ok := followLoop(cfg, first.loop)
 	if ok && e.outer.depth < e.loop.depth { // it came back in a function that the loop calls
-		e, ok = again(cfg, e.outer)
+		e, ok = followLoop(cfg, e.outer)
 	}
 	if !ok || e.deciding == 0 && e.readsShared() {
 		return nil
@@ -119,9 +119,9 @@ func comesBack(cfg *Config, regs *callbacks.Registers) bool {
 	return dry.loop != nil
 }
 
-// again follows a loop from one of its states until it comes back, and until no more words decide its
+// followLoop follows a loop from one of its states until it comes back, and until no more words decide its
 // branches: what one round reads may decide a branch of the next.
-func again(cfg *Config, from *machine) (*explorer, bool) {
+func followLoop(cfg *Config, from *machine) (*explorer, bool) {
 	e := newExplorer(cfg, false)
 	from.moveTo(e)
 	for round := range maxLater {
@@ -216,16 +216,16 @@ func (e *explorer) follow(m *machine) error {
 		if err := m.Step(e.cfg.Code, m); err != nil {
 			return err
 		}
-		if m.jumped && m.PC <= from && e.back(m) {
+		if m.jumped && m.PC <= from && e.noteReturn(m) {
 			return nil
 		}
 	}
 	return errLeaves
 }
 
-// back notes that m came back to where its code was, and reports whether all that follows
+// noteReturn notes that m came back to where its code was, and reports whether all that follows
 // is known.
-func (e *explorer) back(m *machine) bool {
+func (e *explorer) noteReturn(m *machine) bool {
 	m.tidy()
 	if e.outer == nil || m.depth < e.outer.depth {
 		e.outer = m.clone()
@@ -257,7 +257,7 @@ func (e *explorer) fork(m *machine) error {
 	return nil
 }
 
-// waitsFor are the words that decided branches: those that other threads have too, if
+// waitsFor returns the words that decided branches: those that other threads have too, if
 // there are some.
 func (e *explorer) waitsFor() []Word {
 	var out []Word

@@ -32,7 +32,7 @@ func (s *State) Apply(u *lift.Uop) {
 	}
 }
 
-// arithmetic is a op b in size bytes, zero-extended.
+// arithmetic returns a op b in size bytes, zero-extended.
 func arithmetic(op lift.Operator, a, b *Expr, size uint8) *Expr {
 	switch {
 	case op == lift.OpShr && size < 8:

@@ -44,7 +44,7 @@ type Chain struct {
 	Mask uint64
 }
 
-// Last is the last step: where the value itself lies.
+// Last returns the last step: where the value itself lies.
 func (c Chain) Last() Step { return c.Steps[len(c.Steps)-1] }
 
 // Chain takes e apart if it is a chain of pointers ending in a load. Extensions,
@@ -62,7 +62,7 @@ func (e *Expr) Chain() (Chain, bool) {
 	return c, ok
 }
 
-// core is the load within e, by how many bits e is shifted against it, and the
+// core returns the load within e, by how many bits e is shifted against it, and the
 // bits of it that e depends on.
 func (e *Expr) core() (inner *Expr, shift, mask uint64) {
 	switch {
@@ -126,7 +126,7 @@ func (e *Expr) terms(list []*Expr) ([]*Expr, uint64) {
 	return append(list, e), 0
 }
 
-// baseOf is the index of the term that is the pointer, or -1. A word that is
+// baseOf returns the index of the term that is the pointer, or -1. A word that is
 // loaded beside the thread pointer or a global is a distance, not a pointer.
 func baseOf(terms []*Expr) int {
 	best := -1
@@ -147,7 +147,7 @@ func baseOf(terms []*Expr) int {
 	return best
 }
 
-// rootOf is the root that a term stands for, and the terms that are left.
+// rootOf returns the root that a term stands for, and the terms that are left.
 func rootOf(base *Expr, rest []*Expr) (Root, []*Expr) {
 	switch base.Kind {
 	case KindTLSVar:
@@ -171,7 +171,7 @@ func rootOf(base *Expr, rest []*Expr) (Root, []*Expr) {
 	return Root{Kind: RootTLS}, rest
 }
 
-// Cell is the cell that the store writes, as the load that would read it.
+// Cell returns the cell that the store writes, as the load that would read it.
 func (s Store) Cell() *Expr { return Load(s.Address, s.Size, false) }
 
 // OfArg reports whether e is computed of constants and one argument, and which.

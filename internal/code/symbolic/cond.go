@@ -9,7 +9,7 @@ type Cond struct {
 	A, B *Expr
 }
 
-// Negate is the condition of the other side of the branch.
+// Negate returns the condition of the other side of the branch.
 func (c Cond) Negate() Cond { return Cond{c.Op.Negate(), c.A, c.B} }
 
 // Decided reports whether c is the same for every state, and which.
@@ -32,7 +32,7 @@ func (c Cond) Equal(d Cond) bool {
 	return c.Op == d.Op && c.Op != lift.CondUnknown && c.A.Equal(d.A) && c.B.Equal(d.B)
 }
 
-// Compare is the expression that is 1 if c holds and 0 if not.
+// Compare returns the expression that is 1 if c holds and 0 if not.
 func Compare(c Cond) *Expr {
 	if v, ok := c.Decided(); ok {
 		if v {
@@ -46,7 +46,7 @@ func Compare(c Cond) *Expr {
 	return node(Expr{Kind: kindCompare, cond: c.Op, A: c.A, B: c.B})
 }
 
-// Select is a where a condition holds, else b; not followed if the condition is not.
+// Select returns a where a condition holds, else b; not followed if the condition is not.
 func Select(c Cond, a, b *Expr) *Expr {
 	if a.Equal(b) {
 		return a
@@ -54,7 +54,7 @@ func Select(c Cond, a, b *Expr) *Expr {
 	return Add(b, binary(lift.OpMul, sub(a, b), Compare(c)))
 }
 
-// Holds is the value of a comparison, by those of its two sides; not ok if e is none.
+// Holds returns the value of a comparison, by those of its two sides; not ok if e is none.
 func (e *Expr) Holds(a, b uint64) (value uint64, ok bool) {
 	switch {
 	case e.Kind != kindCompare:

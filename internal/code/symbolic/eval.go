@@ -28,7 +28,7 @@ type Env struct {
 // not follow or that the environment cannot tell.
 var ErrOpaque = errors.New("depends on code that was not followed")
 
-// Eval is the value of e for one thread.
+// Eval returns the value of e for one thread.
 func Eval(e *Expr, env Env) (uint64, error) {
 	switch e.Kind {
 	case KindConst, KindGlobal:
@@ -90,7 +90,7 @@ func (env Env) Word(a uint64, size uint8, signed bool) (uint64, error) {
 	return lift.ExtendWord(callbacks.Word(b[:size]), size, signed), nil
 }
 
-// tlsVariable is the address of the variable described by the words at slot.
+// tlsVariable returns the address of the variable described by the words at slot.
 func (env Env) tlsVariable(slot uint64) (uint64, error) {
 	if env.TLS == nil {
 		return 0, fmt.Errorf("thread-local variable at %#x: %w", slot, ErrOpaque)

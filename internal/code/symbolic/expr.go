@@ -44,7 +44,7 @@ type Expr struct {
 	Callee *Call
 }
 
-// Leaf is an expression without parts.
+// Leaf returns an expression without parts.
 func Leaf(k kind, val uint64) *Expr { return &Expr{Kind: k, Val: val, weight: 1} }
 
 // Unknowns are n values that are not followed, numbered from first on.
@@ -56,10 +56,10 @@ func Unknowns(first uint64, n int) []Expr {
 	return out
 }
 
-// Constant is the number v.
+// Constant returns the number v.
 func Constant(v uint64) *Expr { return Leaf(KindConst, v) }
 
-// Global is the address a of the module.
+// Global returns the address a of the module.
 func Global(a uint64) *Expr { return Leaf(KindGlobal, a) }
 
 // node builds an inner node, or an unknown value if the tree would be too big.
@@ -111,7 +111,7 @@ func (e *Expr) Equal(f *Expr) bool {
 	return e.A.Equal(f.A) && e.B.Equal(f.B)
 }
 
-// binary is a op b in 64 bits, simplified.
+// binary returns a op b in 64 bits, simplified.
 func binary(op lift.Operator, a, b *Expr) *Expr {
 	if a.Kind == KindConst && b.Kind == KindConst {
 		return Constant(lift.Compute(op, a.Val, b.Val))
@@ -139,7 +139,7 @@ func binary(op lift.Operator, a, b *Expr) *Expr {
 	return node(Expr{Kind: KindBinary, Op: op, A: a, B: b})
 }
 
-// identity is the result of an operation whose second operand makes it trivial,
+// identity returns the result of an operation whose second operand makes it trivial,
 // or nil.
 func identity(op lift.Operator, a, b *Expr) *Expr {
 	switch {
@@ -163,7 +163,7 @@ func identity(op lift.Operator, a, b *Expr) *Expr {
 	return nil
 }
 
-// mask is the simplified a & m, or nil if there is nothing to simplify.
+// mask returns the simplified a & m, or nil if there is nothing to simplify.
 func mask(a *Expr, m uint64) *Expr {
 	switch {
 	case m == 0:
@@ -185,7 +185,7 @@ func mask(a *Expr, m uint64) *Expr {
 	return nil
 }
 
-// bits is a set of bits beyond which e has none.
+// bits returns a set of bits beyond which e has none.
 func (e *Expr) bits() uint64 {
 	switch {
 	case e.Kind == KindConst:
@@ -202,7 +202,7 @@ func (e *Expr) bits() uint64 {
 	return ^uint64(0)
 }
 
-// bytesOf is how many bytes hold all bits of a set.
+// bytesOf returns how many bytes hold all bits of a set.
 func bytesOf(set uint64) uint8 { return uint8(bits.Len64(set)+7) / 8 }
 
 // Add keeps sums as (variable terms) + constant, with addresses folded.
@@ -255,7 +255,7 @@ func sub(a, b *Expr) *Expr {
 	return node(Expr{Kind: KindBinary, Op: lift.OpSub, A: a, B: b})
 }
 
-// Extend is the low size bytes of a, zero- or sign-extended.
+// Extend returns the low size bytes of a, zero- or sign-extended.
 func Extend(a *Expr, size uint8, signed bool) *Expr {
 	if size >= 8 {
 		return a
@@ -285,7 +285,7 @@ func Extend(a *Expr, size uint8, signed bool) *Expr {
 	return node(Expr{Kind: KindExtend, Size: size, Signed: signed, A: a})
 }
 
-// lowPart is a simpler expression with the same low size bytes as a, or a: what
+// lowPart returns a simpler expression with the same low size bytes as a, or a: what
 // the operation's upper bits were made of, such as the rest of a register of
 // which a byte was written, does not matter.
 func lowPart(a *Expr, size uint8) *Expr {
@@ -311,7 +311,7 @@ func lowPart(a *Expr, size uint8) *Expr {
 	return binary(a.Op, x, y)
 }
 
-// Load is the memory content at addr. The word at the thread pointer is the
+// Load returns the memory content at addr. The word at the thread pointer is the
 // thread pointer itself where the processor has no instruction to read it.
 func Load(addr *Expr, size uint8, signed bool) *Expr {
 	switch {

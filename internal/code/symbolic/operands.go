@@ -45,10 +45,10 @@ func (e *Expr) With(args []*Expr) *Expr {
 	return e
 }
 
-// Number is the number that e is, if it is one that does not depend on anything.
+// Number returns the number that e is, if it is one that does not depend on anything.
 func (e *Expr) Number() (uint64, bool) { return e.Val, e.Kind == KindConst }
 
-// Address is the address that e is, if it is one that does not depend on
+// Address returns the address that e is, if it is one that does not depend on
 // anything.
 func (e *Expr) Address() (uint64, bool) {
 	return e.Val, e.Kind == KindConst || e.Kind == KindGlobal
@@ -64,7 +64,7 @@ func (e *Expr) Loads() bool {
 	return e != nil && (e.Kind == KindLoad || e.A.Loads() || e.B.Loads())
 }
 
-// Leaves are the parts of e that have no parts.
+// Leaves returns the parts of e that have no parts.
 func (e *Expr) Leaves() []*Expr {
 	switch {
 	case e == nil:

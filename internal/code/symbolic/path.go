@@ -42,7 +42,7 @@ type Call struct {
 	Args []*Expr // the values of the argument registers, whether the callee has arguments or not
 }
 
-// Returned is the value that the path returns, if it does.
+// Returned returns the value that the path returns, if it does.
 func (p Path) Returned() []*Expr {
 	if p.Result == nil {
 		return nil

@@ -85,7 +85,7 @@ func (x *Reader) Names(addrs []uint64, named func(name string) bool) bool {
 	})
 }
 
-// Stub is the name that a direct call's target passes the call on to, if that
+// Stub returns the name that a direct call's target passes the call on to, if that
 // is a jump through a pointer, as in a procedure linkage table; else "".
 func (x *Reader) Stub(t Target) string {
 	if t.Entry == 0 || t.Name != "" || x.resolve == nil {

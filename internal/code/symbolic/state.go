@@ -45,7 +45,7 @@ type visit struct {
 	n  int
 }
 
-// NewState is the machine at entry.
+// NewState returns the machine at entry.
 func NewState(c *abi, entry uint64) *State {
 	return &State{PC: entry, Regs: c.entry, Frames: []Frame{{}}}
 }
@@ -63,7 +63,7 @@ func (s *State) Fork() *State {
 	return &t
 }
 
-// Content is the value of a register.
+// Content returns the value of a register.
 func (s *State) Content(r lift.Register) *Expr {
 	if s.Regs[r] == nil {
 		s.Regs[r] = Leaf(KindUnknown, 0)
@@ -71,7 +71,7 @@ func (s *State) Content(r lift.Register) *Expr {
 	return s.Regs[r]
 }
 
-// Value is the content of an operand.
+// Value returns the content of an operand.
 func (s *State) Value(o lift.Operand) *Expr {
 	switch {
 	case o.IsReg():
@@ -170,7 +170,7 @@ func (s *State) Keeps(low int64) bool {
 	return slices.ContainsFunc(s.Stack, func(c slot) bool { return !c.saved && int64(c.Off) >= low })
 }
 
-// Cond is the condition cc on the flags.
+// Cond returns the condition cc on the flags.
 func (s *State) Cond(cc lift.Condition) Cond {
 	f := s.Flags
 	switch {

@@ -10,7 +10,7 @@ import (
 // The operators in the text of an expression, by operator.
 var operatorNames = [...]string{"+", "-", "*", "&", "|", "^", "<<", ">>", ">>>", "/", "%", "/u ", "%u "}
 
-// String is the expression in one canonical form: a load is "load4(address)",
+// String returns the expression in one canonical form: a load is "load4(address)",
 // "load4s" if it sign-extends; numbers are decimal, except addresses and masks.
 func (e *Expr) String() string {
 	var b strings.Builder
@@ -102,7 +102,7 @@ func (c Cond) String() string {
 	return fmt.Sprintf("%v %v %v", c.A, c.Op, c.B)
 }
 
-// String is the target's name and what is known of its address: "name()",
+// String returns the target's name and what is known of its address: "name()",
 // "0x39360()", or "*0x121fe8()" through a pointer.
 func (t Target) String() string {
 	switch {

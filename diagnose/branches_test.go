@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestNever: who waits for a thread that nothing will let proceed cannot either.
+// TestNever checks that a thread cannot proceed if it waits for one that never will.
 func TestNever(t *testing.T) {
 	held := func(hs ...picture.Holder) func(scene) {
 		return func(s scene) { // 1 waits for a lock, and 2 for 1
@@ -65,7 +65,7 @@ func TestWeakest(t *testing.T) {
 	})
 }
 
-// TestAnyOf: of those who may wake a thread, one is enough.
+// TestAnyOf checks that one of the threads that may wake another is enough.
 func TestAnyOf(t *testing.T) {
 	wakers := func(lwps ...int) func(scene) {
 		return func(s scene) { // 1 waits on a condition variable and holds a lock that 2 waits for
@@ -124,7 +124,7 @@ func TestBegun(t *testing.T) {
 	})
 }
 
-// TestFulfillers: who waits for an event cannot fulfil it itself.
+// TestFulfillers checks that a thread that waits for an event cannot fulfil it itself.
 func TestFulfillers(t *testing.T) {
 	counted := func(fulfillers ...int) func(scene) {
 		return func(s scene) {

@@ -32,7 +32,7 @@ func crash(says string) []want {
 	return []want{{picture.VerdictCrash, picture.SeverityCrash, picture.Certain, []int{1}, "", says}}
 }
 
-// TestSegmentation: what an access of each kind says of its cause.
+// TestSegmentation checks the explanation of each kind of access.
 func TestSegmentation(t *testing.T) {
 	jump := func(more func(*picture.Fault)) func(*picture.Fault) {
 		return func(f *picture.Fault) {
@@ -59,7 +59,7 @@ func TestSegmentation(t *testing.T) {
 	})
 }
 
-// TestSignals: what each other signal and its code say.
+// TestSignals checks the explanation of each other signal and its code.
 func TestSignals(t *testing.T) {
 	check(t, []scenario{
 		{"misaligned", 1, died("SIGBUS", 1, 0x8001, nil), crash("accessed misaligned data")},
@@ -88,7 +88,7 @@ func TestSignals(t *testing.T) {
 	})
 }
 
-// TestAbort: who called abort.
+// TestAbort checks the caller of abort.
 func TestAbort(t *testing.T) {
 	abort := func(a picture.Abort) func(scene) {
 		return func(s scene) { a.Thread, s.Facts.Abort = 1, &a }

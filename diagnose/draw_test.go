@@ -28,7 +28,7 @@ func team(n int) scene {
 	return s
 }
 
-// lock adds a lock that is held, by whom is said later.
+// lock adds a lock that is held; its holder is set later.
 func (s scene) lock(id string) *picture.Lock {
 	s.Facts.Locks = append(s.Facts.Locks, picture.Lock{ID: picture.ID(id), Held: true, Evidence: "read"})
 	return &s.Facts.Locks[len(s.Facts.Locks)-1]
@@ -156,7 +156,7 @@ func TestOneLock(t *testing.T) {
 	}
 }
 
-// TestBarrier draws who is missing: a hang only if the missing one can never come.
+// TestBarrier checks the missing members of a barrier: it is a hang only if one of them can never arrive.
 func TestBarrier(t *testing.T) {
 	for _, stuck := range []bool{false, true} {
 		s := team(4)

@@ -10,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// The verdicts of a saved picture are drawn anew from its facts, without the target.
+// The verdicts of a saved picture are drawn again from its facts, without the target.
 func Example() {
 	b, err := os.ReadFile("../testdata/golden/llvm-deadlock/picture.json")
 	if err != nil {

@@ -74,7 +74,7 @@ func TestException(t *testing.T) {
 	})
 }
 
-// TestExceptionTitles: the heading tells what an exception left.
+// TestExceptionTitles checks that the heading names the construct that an exception left.
 func TestExceptionTitles(t *testing.T) {
 	in := &picture.Frame{Function: "work"}
 	for _, c := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// explained are the clauses by which the one verdict of a kind tells of the threads of its
+// explained are the clauses by which the one verdict of a kind explains the threads of its
 // cycle, which has n.
 func explained(t *testing.T, s scene, n int, kind picture.VerdictKind) []string {
 	t.Helper()

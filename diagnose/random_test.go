@@ -83,7 +83,7 @@ func held(vs []picture.Verdict) []int {
 	return slices.Compact(out)
 }
 
-// TestRandomOrder: the order of the facts does not matter to whom a hang keeps.
+// TestRandomOrder checks that the order of the facts does not change the stuck threads.
 func TestRandomOrder(t *testing.T) {
 	each(t, func(t *testing.T, r *rand.Rand, s scene, vs []picture.Verdict) {
 		r.Shuffle(len(s.Facts.Waits), func(i, j int) { swap(s.Facts.Waits, i, j) })

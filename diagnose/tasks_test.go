@@ -133,7 +133,7 @@ func TestStarved(t *testing.T) {
 	})
 }
 
-// TestDetached: the event of a detached task needs somebody who fulfils it.
+// TestDetached checks that the event of a detached task needs a thread or a task that fulfils it.
 func TestDetached(t *testing.T) {
 	detached := func(change func(scene)) func(scene) {
 		return func(s scene) {
@@ -216,7 +216,7 @@ func TestDetachedAtBarrier(t *testing.T) {
 	})
 }
 
-// TestTakesTask: a thread that takes tasks at its barrier goes on between two of them.
+// TestTakesTask checks that a thread that takes tasks at its barrier proceeds between two of them.
 func TestTakesTask(t *testing.T) {
 	between := func(change func(scene)) func(scene) {
 		return func(s scene) { // 1 waits in a taskwait for a task that 2 has taken at the barrier

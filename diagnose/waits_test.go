@@ -65,7 +65,7 @@ func TestOrdered(t *testing.T) {
 	})
 }
 
-// TestOutside: who waits for another process hangs nobody, and those who wait for him are told.
+// TestOutside checks that a thread that waits for another process hangs no thread, and that its waiters are named.
 func TestOutside(t *testing.T) {
 	outside := func(kind picture.WaitKind, name string) func(scene) {
 		return func(s scene) {
@@ -168,7 +168,7 @@ func TestEndlessLoopsLanguage(t *testing.T) {
 	})
 }
 
-// TestJoin: who waits for the end of a thread needs that thread.
+// TestJoin checks that a thread that waits for the end of another needs that one.
 func TestJoin(t *testing.T) {
 	check(t, []scenario{
 		{"of one at work", 2, func(s scene) { s.joins(1, 2) }, nil},
@@ -244,7 +244,7 @@ func TestAcrossTasks(t *testing.T) {
 	})
 }
 
-// TestKindsOfSelfDeadlock: the fix says what to do about what the thread has.
+// TestKindsOfSelfDeadlock checks the fix for each kind of lock.
 func TestKindsOfSelfDeadlock(t *testing.T) {
 	for kind, fix := range map[picture.WaitKind]string{
 		picture.WaitLock: "nestable", picture.WaitCritical: "critical section",

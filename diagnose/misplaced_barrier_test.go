@@ -47,7 +47,7 @@ func TestMisplacedBarrier(t *testing.T) {
 }
 
 // TestBarrierInHeader: of a barrier in an inlined function of a header, the line that calls it
-// is told too.
+// is reported, too.
 func TestBarrierInHeader(t *testing.T) {
 	check(t, []scenario{
 		{"in a header", 2, func(s scene) {

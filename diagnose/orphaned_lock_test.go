@@ -32,7 +32,7 @@ func (s scene) opposed(a, b int) {
 	s.waits(b, picture.WaitLock, one)
 }
 
-// TestEachItsLock: threads wait for different locks of which nobody knows the holders.
+// TestEachItsLock checks threads that wait for different locks without known holders.
 func TestEachItsLock(t *testing.T) {
 	orphaned := func(says string, lwps ...int) want {
 		return likely(picture.VerdictLockOrphaned, "release the lock", says, lwps...)

@@ -44,7 +44,7 @@ func TestIllegalBarrier(t *testing.T) {
 	})
 }
 
-// waitsForTasks has a thread wait in a taskwait in a task, of which one child is not finished.
+// waitsForTasks lets a thread wait in a taskwait in a task with one unfinished child.
 func (s scene) waitsForTasks(id picture.ID, lwp int) {
 	one := 1
 	for i := range s.Tasks {

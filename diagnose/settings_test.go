@@ -6,8 +6,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// told sets a variable of the environment.
-func (s scene) told(name, value string, purpose picture.VariablePurpose, always bool) {
+// setVariable sets a variable of the environment.
+func (s scene) setVariable(name, value string, purpose picture.VariablePurpose, always bool) {
 	s.Facts.Environment = append(s.Facts.Environment, picture.Variable{
 		Name: name, Value: value, State: picture.VariableSet, Purpose: purpose, AlwaysSpins: always,
 	})
@@ -18,7 +18,7 @@ func (s scene) setting(name, value string) {
 	s.Facts.Settings = append(s.Facts.Settings, picture.Setting{Name: name, Value: value})
 }
 
-// TestPatience: more threads than processors, of which some or all are awake at a barrier.
+// TestPatience checks more threads than processors, some or all of which are awake at a barrier.
 func TestPatience(t *testing.T) {
 	spin := picture.PurposeSpin
 	over := picture.VerdictOversubscribed
@@ -34,11 +34,11 @@ func TestPatience(t *testing.T) {
 	warned := func(fix string) []want {
 		return []want{warning(over, fix, "4 threads of parallel regions compete", all(4)...)}
 	}
-	active := func(s scene) { s.told("OMP_WAIT_POLICY", "active", spin, true) }
+	active := func(s scene) { s.setVariable("OMP_WAIT_POLICY", "active", spin, true) }
 	check(t, []scenario{
 		{"all, by default", 4, at(4, func(scene) {}), nil},
 		{"all, active", 4, at(4, active), warned("or let them sleep: OMP_WAIT_POLICY=passive")},
-		{"all, spin count", 4, at(4, func(s scene) { s.told("GOMP_SPINCOUNT", "infinite", spin, true) }),
+		{"all, spin count", 4, at(4, func(s scene) { s.setVariable("GOMP_SPINCOUNT", "infinite", spin, true) }),
 			warned("OMP_WAIT_POLICY=passive without GOMP_SPINCOUNT=infinite")},
 		{"all, blocktime", 4, at(4, func(s scene) {
 			s.setting("wait-policy-var", "passive")
@@ -56,10 +56,10 @@ func TestPatience(t *testing.T) {
 			[]want{info(over, "OMP_NUM_THREADS=2", "4 threads of parallel regions compete", all(4)...)}},
 		{"some, and sleep at once", 4, at(2, func(s scene) { s.setting("kmp-blocktime-var", "0ms") }), nil},
 		{"some, and are passive", 4, at(2, func(s scene) {
-			s.told("OMP_WAIT_POLICY", "PASSIVE", spin, false)
+			s.setVariable("OMP_WAIT_POLICY", "PASSIVE", spin, false)
 		}), nil},
 		{"as many as were asked for", 4, at(0, func(s scene) {
-			s.told("OMP_NUM_THREADS", "2", picture.PurposeTeam, false)
+			s.setVariable("OMP_NUM_THREADS", "2", picture.PurposeTeam, false)
 		}), []want{info(over, "the program asks for more than OMP_NUM_THREADS=2", "4 threads", all(4)...)}},
 	})
 }

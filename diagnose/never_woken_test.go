@@ -16,7 +16,7 @@ func (s scene) sleeps(lwp int, kind picture.WaitKind) {
 	}
 }
 
-// asleep has all threads sleep, of which 1 and 2 may wake; change is what else is so.
+// asleep lets all threads sleep; 1 and 2 may wake others, and change makes further changes.
 func asleep(kind picture.WaitKind, change func(scene)) func(scene) {
 	return func(s scene) {
 		s.Facts.StacksComplete = true
@@ -43,7 +43,7 @@ func within(function string) func(scene) {
 	})
 }
 
-// TestNeverWoken: who sleeps until another thread wakes him hangs only if nobody can who may.
+// TestNeverWoken checks that a sleeping thread hangs only if no thread that may wake it can.
 func TestNeverWoken(t *testing.T) {
 	same := func(scene) {}
 	awake := func(lwp int) func(scene) {

@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// variable has the environment tell of a variable.
+// variable sets a variable of the environment.
 func (s scene) variable(name, value string, state picture.VariableState) {
 	s.Facts.Environment = append(s.Facts.Environment, picture.Variable{
 		Name: name, Value: value, State: state, Purpose: picture.PurposeTeam,
@@ -37,7 +37,7 @@ func all(n int) []int {
 	return out
 }
 
-// asked is the verdict where the program itself asks for so few.
+// asked is the verdict if the program itself requests so few threads.
 func asked(says string) []want { return []want{info(picture.VerdictOneThread, "", says, 1)} }
 
 // TestAsked: the program asks for one thread.
@@ -67,7 +67,7 @@ func TestAsked(t *testing.T) {
 	})
 }
 
-// TestOneByDefault: nobody asks for one thread in the construct, and one is the default.
+// TestOneByDefault checks a default of one thread, which the construct does not request.
 func TestOneByDefault(t *testing.T) {
 	one := func(change func(scene, *picture.Fork)) func(scene) {
 		return forked(func(s scene, f *picture.Fork) {
@@ -98,7 +98,7 @@ func TestOneByDefault(t *testing.T) {
 	})
 }
 
-// TestLimited: more threads were asked for than a limit allows.
+// TestLimited checks a request for more threads than a limit allows.
 func TestLimited(t *testing.T) {
 	nested := func(change func(*picture.Fork)) func(scene) {
 		return func(s scene) {

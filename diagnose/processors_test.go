@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// procs has the runtime count some processors, of which none of the threads sleeps.
+// procs sets the number of processors that the runtime counts; no thread sleeps.
 func procs(n int, change func(scene, *picture.Processors)) func(scene) {
 	return func(s scene) {
 		s.Facts.Forks = []picture.Fork{{Region: "r", NumProcs: some(n)}}
@@ -141,7 +141,7 @@ func TestForkChild(t *testing.T) {
 	})
 }
 
-// without makes the team one of which so many have ended.
+// without removes n members from the team, as if they had ended.
 func (s scene) without(ended int) {
 	s.Regions[0].TeamSize += ended
 	for i := range s.Threads {
@@ -191,7 +191,7 @@ func TestEndedThread(t *testing.T) {
 	})
 }
 
-// TestTwoRuntimes: two runtimes, of which one may only be loaded.
+// TestTwoRuntimes checks two runtimes, one of which may only be loaded.
 func TestTwoRuntimes(t *testing.T) {
 	runtimes := func(used ...string) func(scene) {
 		return func(s scene) {

@@ -32,7 +32,7 @@ type coreRow struct {
 	Cells   []coreCell
 }
 
-// TextY is the line that the title stands on.
+// TextY returns the baseline of the title.
 func (r coreRow) TextY() int { return r.Y + 13 }
 
 // Class is the color of the row's cells.
@@ -54,10 +54,10 @@ const (
 	coreTop     = 20
 	maxCoreRows = 64
 	coreChars   = 42
-	maxColumns  = 16 // of which the numbers are written
+	maxColumns  = 16 // columns with a number
 )
 
-// newCores draws threads × processors; nil if nothing is known of them, as of cores.
+// newCores draws threads × processors; nil if the processors are unknown, as in a core.
 func newCores(pic *picture.Picture, n *names) *cores {
 	if pic.Facts == nil || pic.Facts.Processors == nil {
 		return nil

@@ -18,10 +18,10 @@ type graph struct {
 	Arrows        []arrow
 	Words         []string // an edge each
 	More          int      // boxes that are not drawn
-	MoreWords     int      // edges that are not told
+	MoreWords     int      // edges that are not worded
 }
 
-// box is a node: a thread, several that are alike, or what they wait for.
+// box is a node: a thread, several that are alike, or the object that they wait for.
 type box struct {
 	X, Y, W, H int // of its center, and its size
 	Round      int // radius of its corners
@@ -31,9 +31,9 @@ type box struct {
 	Whole      string // title and detail, not cut
 	Cyclic     bool
 
-	ids    []string // nodes that it stands for
+	ids    []string // nodes that it represents
 	thread bool
-	depth  int // steps to one that waits for nothing, or is on a cycle
+	depth  int // steps to a box that waits for nothing, or is on a cycle
 	out    []*box
 }
 
@@ -43,7 +43,7 @@ func (b *box) Left() int { return b.X - b.W/2 }
 // Top is the upper side of the box.
 func (b *box) Top() int { return b.Y - b.H/2 }
 
-// TitleY is the line that the title stands on.
+// TitleY returns the baseline of the title.
 func (b *box) TitleY() int {
 	if b.Detail == "" {
 		return b.Y + 5
@@ -51,15 +51,15 @@ func (b *box) TitleY() int {
 	return b.Y - 3
 }
 
-// DetailY is the line that the detail stands on.
+// DetailY returns the baseline of the detail.
 func (b *box) DetailY() int { return b.Y + 14 }
 
 // arrow is an edge between boxes.
 type arrow struct {
 	Path   string
-	X, Y   int // where its label stands
+	X, Y   int // the position of its label
 	Label  string
-	Anchor string // which end of the label stands there
+	Anchor string // the end of the label at that position
 	Cyclic bool
 	Dashed bool // it is not certain
 }
@@ -71,7 +71,7 @@ const (
 	maxWords  = 200
 )
 
-// newGraph draws the wait-for graph; nil if nothing waits for what is known.
+// newGraph draws the wait-for graph; nil if there are no edges.
 func newGraph(pic *picture.Picture, n *names) *graph {
 	g := waitgraph.Of(pic)
 	if len(g.Edges) == 0 {
@@ -145,7 +145,7 @@ func newDrawing(g waitgraph.Graph, n *names, loose bool) *drawing {
 	return d
 }
 
-// finish gives the boxes their titles, sizes and order, and what they lead to.
+// finish sets the titles, sizes and order of the boxes, and their successors.
 func (d *drawing) finish(g waitgraph.Graph, lwps map[*box][]int) {
 	for _, b := range d.boxes {
 		if len(b.ids) > 1 {
@@ -204,7 +204,7 @@ const (
 	placeChar = 6.7 // of the detail
 )
 
-// fit sets the size of a box by its texts, and cuts what does not fit.
+// fit sets the size of a box by its texts, and truncates texts that do not fit.
 func (b *box) fit() {
 	b.Whole = strings.TrimSpace(b.Title + "\n" + b.Detail)
 	title, detail := float64(len([]rune(b.Title)))*titleChar, float64(len([]rune(b.Detail)))*placeChar
@@ -223,7 +223,7 @@ func (d *drawing) words(e waitgraph.Edge) string {
 	return s
 }
 
-// called is what a node is called.
+// called returns the name of a node.
 func (d *drawing) called(id string) string {
 	n := d.nodes[id]
 	if n.Kind == waitgraph.Thread {
@@ -232,7 +232,7 @@ func (d *drawing) called(id string) string {
 	return phrase.Target(n.Target)
 }
 
-// relation is what an edge means, in words.
+// relation returns the meaning of an edge in words.
 func relation(e waitgraph.Edge) string {
 	s := string(e.Relation)
 	switch e.Relation {
@@ -247,7 +247,7 @@ func relation(e waitgraph.Edge) string {
 	return s
 }
 
-// atLine is the line of a place of which the file is told elsewhere.
+// atLine returns the line of a place whose file is named elsewhere.
 func atLine(f *picture.Frame) string {
 	if f.Near {
 		return fmt.Sprintf("near line %d", f.Line)
@@ -255,7 +255,7 @@ func atLine(f *picture.Frame) string {
 	return fmt.Sprintf("at line %d", f.Line)
 }
 
-// label is what stands at an arrow, one of several from its box: only what the boxes do not say.
+// label returns the label of an arrow: the facts that the boxes do not show.
 func label(e waitgraph.Edge, several int) string {
 	switch {
 	case e.Relation == waitgraph.Releases:
@@ -272,5 +272,5 @@ func label(e waitgraph.Edge, several int) string {
 	return ""
 }
 
-// maxLabel is how many characters a label has.
+// maxLabel bounds the characters of a label.
 const maxLabel = 28

@@ -16,8 +16,8 @@ const (
 	rowStep = boxHeight + 26
 )
 
-// layout places the boxes: each cycle is a ring, on the right; what waits stands in columns
-// on the left of what it waits for.
+// layout places the boxes: each cycle is a ring on the right; waiting boxes are in columns to the left of the boxes
+// that they wait for.
 func (d *drawing) layout(g waitgraph.Graph, out *graph) {
 	d.depths()
 	columns := map[int][]*box{}
@@ -46,7 +46,7 @@ func (d *drawing) layout(g waitgraph.Graph, out *graph) {
 	}
 	right, low := d.rings(g, x)
 	out.Width, out.Height = max(x-column, right)+margin, max(tallest, low)+margin
-	for _, list := range columns { // short columns stand in the middle
+	for _, list := range columns { // short columns are centered
 		shift := (out.Height - 2*margin - (list[len(list)-1].Y + boxHeight/2 - margin)) / 2
 		for _, b := range list {
 			b.Y += shift
@@ -54,7 +54,7 @@ func (d *drawing) layout(g waitgraph.Graph, out *graph) {
 	}
 }
 
-// depths counts the steps from each box to one that waits for nothing, or is on a cycle, on
+// depths counts the steps from each box to a box that waits for nothing, or is on a cycle, on
 // the longest way: so that arrows lead to the right.
 func (d *drawing) depths() {
 	for range min(len(d.boxes), maxColumnsOfGraph) { // each round settles one more column
@@ -148,7 +148,7 @@ func (d *drawing) arrows(g waitgraph.Graph, out *graph) {
 	}
 }
 
-// border is where the line from the middle of a box to a point leaves the box.
+// border returns the point at which the line from the middle of a box to another point leaves the box.
 func border(b *box, x, y float64) (float64, float64) {
 	dx, dy := x-float64(b.X), y-float64(b.Y)
 	if dx == 0 && dy == 0 {

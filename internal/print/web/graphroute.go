@@ -12,11 +12,11 @@ type router struct {
 	height   int // of the drawing
 }
 
-// curve is a Bézier curve of the third order: where it begins, what it bends to, where it ends.
+// curve is a cubic Bézier curve: its start, its control points, its end.
 type curve struct{ x, y [4]float64 }
 
-// at is the point of a curve at t, from 0 to 1.
-func (c *curve) at(t float64) (x, y float64) {
+// pointAt returns the point of a curve at t, from 0 to 1.
+func (c *curve) pointAt(t float64) (x, y float64) {
 	u := 1 - t
 	for i, f := range [4]float64{u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t} {
 		x, y = x+f*c.x[i], y+f*c.y[i]
@@ -24,14 +24,14 @@ func (c *curve) at(t float64) (x, y float64) {
 	return x, y
 }
 
-// path is the curve as SVG has it.
+// path returns the curve as an SVG path.
 func (c *curve) path() string {
 	return fmt.Sprintf("M%.0f %.0fC%.0f %.0f %.0f %.0f %.0f %.0f",
 		c.x[0], c.y[0], c.x[1], c.y[1], c.x[2], c.y[2], c.x[3], c.y[3])
 }
 
 const (
-	curveSteps = 48 // points of a curve that are looked at
+	curveSteps = 48 // points of a curve that are tested
 	clearance  = 6  // between an arrow and a box that it passes
 	bendStep   = 24 // by which a curve is bent more, if it passes a box
 	bendsMost  = 14
@@ -40,7 +40,7 @@ const (
 // free reports whether a curve passes no box but those that it connects, and stays in the drawing.
 func (r *router) free(c *curve) bool {
 	for i := range curveSteps {
-		x, y := c.at((float64(i) + 0.5) / curveSteps)
+		x, y := c.pointAt((float64(i) + 0.5) / curveSteps)
 		if y < clearance || y > float64(r.height)-clearance || x < clearance {
 			return false
 		}
@@ -91,7 +91,7 @@ func (r *router) bent(below, lean float64) curve {
 
 // labelled is an arrow with its label above its middle.
 func labelled(c *curve) arrow {
-	x, y := c.at(0.5)
+	x, y := c.pointAt(0.5)
 	return arrow{Path: c.path(), X: int(x), Y: int(y) - 6, Anchor: "middle"}
 }
 

@@ -23,17 +23,17 @@ type icicle struct {
 type cell struct {
 	X, Y, W int
 	Class   string // of all of its threads; empty if they differ
-	Text    string // cut to what fits
+	Text    string // truncated to the width
 	Whole   string
 }
 
-// Rows is how many rows the drawing has at most.
+// Rows bounds the rows of the drawing.
 func (*icicle) Rows() int { return maxDepth }
 
-// TextX is where the text of the cell begins.
+// TextX returns the start of the text of the cell.
 func (c cell) TextX() int { return c.X + cellPadding }
 
-// TextY is the line that it stands on.
+// TextY returns the baseline of the text.
 func (c cell) TextY() int { return c.Y + 15 }
 
 // Sizes of the icicle, in units of the drawing.

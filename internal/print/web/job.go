@@ -15,11 +15,11 @@ import (
 
 // Bounds of the page of a job.
 const (
-	maxJobRows   = 500 // classes, and those who did not answer
+	maxJobRows   = 500 // classes, and missing answers
 	maxJobRanges = 24
 )
 
-// jobPage is what the template of a job shows.
+// jobPage is the data of the template of a job.
 type jobPage struct {
 	CSS      template.CSS
 	JS       template.JS
@@ -33,7 +33,7 @@ type jobPage struct {
 	Classes  []jobClass
 	More     int // classes that are not listed
 	Missing  []jobMissing
-	Unseen   int // of those who did not answer
+	Unseen   int // missing answers that are not listed
 	Facts    []fact
 }
 
@@ -44,7 +44,7 @@ type jobVerdict struct {
 	Who, Waiting string
 }
 
-// jobRank is a rank that was looked at in detail.
+// jobRank is a rank that was inspected in detail.
 type jobRank struct {
 	Rank     int
 	Place    string
@@ -65,7 +65,7 @@ type jobClass struct {
 // jobBar is how wide the bar of all ranks is.
 const jobBar = 120
 
-// jobMissing is who did not answer, and why.
+// jobMissing is a missing answer and its reason.
 type jobMissing struct{ Who, Why string }
 
 // WriteJob draws a job of many ranks. next is what to type behind `ompd-inspect job` to ask the
@@ -112,13 +112,13 @@ func WriteJob(w io.Writer, r *job.Report, next string) error {
 	return err
 }
 
-// jobWhat says what was asked, and who answered.
+// jobWhat returns the size of the job and its answers.
 func jobWhat(r *job.Report) string {
 	return fmt.Sprintf("%s on %s, %s; %d answered in %.1f s", phrase.Count(r.Ranks, "rank"),
 		phrase.Count(r.Hosts, "host"), phrase.Count(r.Threads, "thread"), r.Answered.Len(), r.Seconds)
 }
 
-// jobFacts are what is known of the job as a whole.
+// jobFacts returns the facts on the job as a whole.
 func jobFacts(r *job.Report) (out []fact) {
 	if r.Moved.Len()+r.Still.Len() > 0 {
 		out = append(out, fact{"progress between two looks", phrase.Count(r.Moved.Len(), "rank")},

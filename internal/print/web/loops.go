@@ -17,7 +17,7 @@ type loop struct {
 	left       *uint64
 	iterations uint64
 	running    uint64
-	known      bool // what all of its threads have got is known
+	known      bool // the iterations of all threads are known
 }
 
 // loopPart is a part of a loop's bar.
@@ -140,7 +140,7 @@ func (l *loop) bar() {
 		n           uint64
 		class, name string
 	}{{done, "done", "done"}, {running, "running", "running"}, {*l.left, "left", "left"}}
-	if !l.known { // some of what threads have got may be done
+	if !l.known { // some iterations of the threads may be finished
 		parts[0].name = "done or running"
 	}
 	at := uint64(0)

@@ -8,7 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// names knows the threads of a picture by their LWPs.
+// names maps LWPs to the threads of a picture.
 type names struct {
 	threads map[int]*picture.Thread
 	regions map[picture.ID]int // places in the picture
@@ -34,7 +34,7 @@ func (n *names) of(lwp int) string {
 	return s
 }
 
-// place is where a thread is in the program.
+// place returns the place of a thread in the program.
 func (n *names) place(lwp int) string {
 	t := n.threads[lwp]
 	if t == nil {
@@ -55,7 +55,7 @@ func (n *names) class(lwp int) string {
 	return classUnknown
 }
 
-// Groups of states, which have a color each.
+// Groups of states, each with a color.
 const (
 	classWork    = "work"
 	classLock    = "lock"
@@ -111,7 +111,7 @@ func clip(s string, most int) string {
 	return string(r[:most-1]) + "…"
 }
 
-// stack is a merged stack and who has it.
+// stack is a merged stack and its threads.
 type stack struct {
 	Count  string
 	Who    string
@@ -120,13 +120,13 @@ type stack struct {
 	Frames []frame
 }
 
-// stacks are the merged stacks, and what is left out of them.
+// stacks are the merged stacks, and the number of those that are left out.
 type stacks struct {
 	List []stack
 	More string // "12 more stacks of 30 threads"
 }
 
-// maxStacks is how many merged stacks a page has.
+// maxStacks bounds the merged stacks of a page.
 const maxStacks = 200
 
 // newStacks are the merged stacks, those of most threads first.

@@ -98,7 +98,7 @@ func newRegion(r *picture.Region, n *names) *region {
 	return out
 }
 
-// memberWords says in words what the squares of a region's members show.
+// memberWords returns the squares of a region's members in words.
 func memberWords(lwps []int, n *names) string {
 	of := map[string]int{}
 	for _, lwp := range lwps {
@@ -120,7 +120,7 @@ type threads struct {
 	More   int
 }
 
-// threadGroup is threads that are alike; if there are several, the first row stands for all.
+// threadGroup is threads that are alike; if there are several, the first row represents all.
 type threadGroup struct {
 	Count int
 	Who   string
@@ -177,7 +177,7 @@ func newThreads(pic *picture.Picture, n *names) threads {
 	return out
 }
 
-// folded puts what is left of too many groups into one.
+// folded joins the last of too many groups into one.
 func folded(groups []threadGroup) []threadGroup {
 	var out []threadGroup
 	rows, rest := 0, threadGroup{Rest: true}
@@ -197,7 +197,7 @@ func folded(groups []threadGroup) []threadGroup {
 // Folded reports whether the threads of a group are one row at first.
 func (g threadGroup) Folded() bool { return g.Rest || g.Count >= foldThreads }
 
-// First stands for the group.
+// First returns the thread that represents the group.
 func (g threadGroup) First() threadRow { return g.Rows[0] }
 
 func newThreadRow(t *picture.Thread) threadRow {

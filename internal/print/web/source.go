@@ -20,7 +20,7 @@ type source struct {
 	Lines []sourceLine
 }
 
-// sourceLine is a line; if something is said of it, it is marked.
+// sourceLine is a source line, marked if it has notes.
 type sourceLine struct {
 	Number int
 	Text   string
@@ -36,7 +36,7 @@ const (
 	tabWidth      = 4
 )
 
-// spot is a line that something is said of.
+// spot is a source line with notes.
 type spot struct {
 	file string
 	line int

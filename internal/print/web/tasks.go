@@ -21,8 +21,8 @@ type taskGroup struct {
 	Name   string
 	Count  int
 	States []taskState
-	Needs  []string // what they wait for: dependences
-	Who    string   // LWPs that have them
+	Needs  []string // dependences that they wait for
+	Who    string   // LWPs that execute them
 	Inner  []*taskGroup
 
 	lwps  []int
@@ -116,7 +116,7 @@ func (t *taskTree) group(task *picture.Task, depth int) *taskGroup {
 	return g
 }
 
-// need counts what a task waits for.
+// need counts the dependences that a task waits for.
 func (t *taskTree) need(task *picture.Task) {
 	g := t.of[task.ID]
 	if g == nil {
@@ -134,7 +134,7 @@ func (t *taskTree) need(task *picture.Task) {
 	}
 }
 
-// taskName is what a task is called, with all that are alike.
+// taskName returns the name of a task, with the number of those that are alike.
 func taskName(t *picture.Task) string {
 	s := string(t.Kind) + " task"
 	if at := phrase.CodeName(t.Function); at != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// band is the row of many threads: of each moment, how many did what.
+// band is the row of many threads: for each moment, the number of threads in each activity.
 func (p *linePlan) band(rows []*picture.TimelineRow) *band {
 	b := &band{Title: phrase.Count(len(rows), "other thread"), Detail: fmt.Sprintf("from none to %d", len(rows))}
 	lwps := make([]int, 0, len(rows))

@@ -12,7 +12,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// timeline is what threads did in the last seconds, as it is drawn, and in words.
+// timeline is the activity of threads in the last seconds, as a drawing and in words.
 type timeline struct {
 	Width, Height int
 	About         string // "the last 1.3 s before the newest event"
@@ -23,7 +23,7 @@ type timeline struct {
 	Legend        []struct{ Class, Name string }
 	Merged, Blank bool // there are spans that stand for several; there are rows that begin later
 	Words         []string
-	More          int // threads that have no row
+	More          int // threads without a row
 }
 
 // tick is a mark on the axis.
@@ -32,7 +32,7 @@ type tick struct {
 	Text string
 }
 
-// Y is where the line of the mark begins.
+// Y returns the start of the line of the mark.
 func (tick) Y() int { return lineHead - 6 }
 
 // quiet is the time since the newest event.
@@ -61,7 +61,7 @@ type bar struct {
 // strip is all narrow spans of one color.
 type strip struct{ Class, Path string }
 
-// band is many threads in one row: how many of them did what.
+// band is many threads in one row: the number of threads in each activity.
 type band struct {
 	Y             int
 	Title, Detail string
@@ -72,7 +72,7 @@ type band struct {
 // Sizes of the timeline, in units of the drawing, and what it has at most.
 const (
 	lineWidth  = 1080
-	lineLead   = 190 // where the axis begins, behind the threads' names
+	lineLead   = 190 // the start of the axis, after the threads' names
 	lineChars  = 27  // that fit there
 	linePlot   = lineWidth - lineLead
 	lineHead   = 26 // height of the axis' labels
@@ -87,19 +87,19 @@ const (
 	maxTicks   = 8
 )
 
-// TextY is the line that the title of the lane stands on.
+// TextY returns the baseline of the title of the lane.
 func (l *lane) TextY() int { return l.Y + laneHeight - 4 }
 
-// LocksY is where the locks of the lane are.
+// LocksY returns the position of the locks of the lane.
 func (l *lane) LocksY() int { return l.Y + laneHeight + 1 }
 
-// TextY is the line that the title of the band stands on.
+// TextY returns the baseline of the title of the band.
 func (b *band) TextY() int { return b.Y + laneHeight - 4 }
 
 // DetailY is the line below it.
 func (b *band) DetailY() int { return b.Y + 2*laneHeight - 2 }
 
-// Lead is where the axis begins.
+// Lead returns the start of the axis.
 func (*timeline) Lead() int { return lineLead }
 
 // linePlan is a timeline on its way to be drawn.
@@ -109,7 +109,7 @@ type linePlan struct {
 	used  map[string]bool
 }
 
-// newTimeline draws the timeline of a program with the recorder; nil if there is none.
+// newTimeline draws the timeline of a recorded program; nil without a recording.
 func newTimeline(pic *picture.Picture, n *names) *timeline {
 	if pic.Facts == nil || pic.Facts.History == nil || pic.Facts.History.Timeline == nil {
 		return nil
@@ -123,7 +123,7 @@ func newTimeline(pic *picture.Picture, n *names) *timeline {
 	if p.Quiet > 0 {
 		out.About += ", which was " + elapsed(p.Quiet) + " ago"
 	}
-	if x := lineLead + p.at(p.Newest); lineWidth-x >= narrow {
+	if x := lineLead + p.position(p.Newest); lineWidth-x >= narrow {
 		out.Quiet = &quiet{X: x, W: lineWidth - x, Text: "then", Whole: "behind the newest event: what goes on"}
 		if p.Quiet > 0 {
 			out.Quiet.Text, out.Quiet.Whole = "+"+elapsed(p.Quiet), "no event for "+elapsed(p.Quiet)
@@ -148,25 +148,25 @@ func newTimeline(pic *picture.Picture, n *names) *timeline {
 		out.Quiet.H = y - lineHead
 	}
 	out.Ticks = p.ticks()
-	p.note(out, alone)
+	p.explainColors(out, alone)
 	return out
 }
 
-// note says what the colors mean, and what is drawn in another way.
-func (p *linePlan) note(out *timeline, rows []*picture.TimelineRow) {
+// explainColors explains the colors, and the parts that are drawn differently.
+func (p *linePlan) explainColors(out *timeline, rows []*picture.TimelineRow) {
 	for _, c := range lineClasses {
 		if p.used[c.Class] {
 			out.Legend = append(out.Legend, c)
 		}
 	}
 	for _, r := range rows {
-		out.Blank = out.Blank || p.at(r.Begin) > 1
+		out.Blank = out.Blank || p.position(r.Begin) > 1
 		merged := func(s picture.TimelineSpan) bool { return s.Merged > 1 }
 		out.Merged = out.Merged || slices.ContainsFunc(r.Spans, merged)
 	}
 }
 
-// choose are the rows that have a lane, and the others.
+// choose returns the rows with a lane, and the others.
 func (p *linePlan) choose(pic *picture.Picture) (alone, rest []*picture.TimelineRow) {
 	named := map[int]bool{}
 	for _, v := range pic.Verdicts {
@@ -194,8 +194,8 @@ func (p *linePlan) choose(pic *picture.Picture) (alone, rest []*picture.Timeline
 	return alone, rest
 }
 
-// at is where a moment is on the axis.
-func (p *linePlan) at(nanoseconds int64) int {
+// position returns the position of a moment on the axis.
+func (p *linePlan) position(nanoseconds int64) int {
 	part := float64(min(max(nanoseconds, 0), p.Nanoseconds)) / float64(p.Nanoseconds)
 	return int(math.Round(part * float64(linePlot)))
 }
@@ -219,9 +219,9 @@ func (p *linePlan) bars(spans []picture.TimelineSpan, y, height int) (out []bar,
 		a := p.activity(s)
 		class := lineClass(a.Kind)
 		p.used[class] = true
-		b := bar{X: lineLead + p.at(s.Begin), Class: class, Merged: s.Merged > 1}
-		if b.W = max(1, lineLead+p.at(s.End)-b.X); b.W >= narrow {
-			b.Name = p.told(s)
+		b := bar{X: lineLead + p.position(s.Begin), Class: class, Merged: s.Merged > 1}
+		if b.W = max(1, lineLead+p.position(s.End)-b.X); b.W >= narrow {
+			b.Name = p.spanText(s)
 			out = append(out, b)
 			continue
 		}
@@ -243,7 +243,7 @@ func (p *linePlan) bars(spans []picture.TimelineSpan, y, height int) (out []bar,
 	return out, strips
 }
 
-// activity is what a span was.
+// activity returns the activity of a span.
 func (p *linePlan) activity(s picture.TimelineSpan) picture.Activity {
 	if s.Activity < 0 || s.Activity >= len(p.Activities) {
 		return picture.Activity{Text: "not known"}
@@ -251,8 +251,8 @@ func (p *linePlan) activity(s picture.TimelineSpan) picture.Activity {
 	return p.Activities[s.Activity]
 }
 
-// told is a span in words.
-func (p *linePlan) told(s picture.TimelineSpan) string {
+// spanText returns a span in words.
+func (p *linePlan) spanText(s picture.TimelineSpan) string {
 	a := p.activity(s)
 	text := a.Text
 	if a.Frame != nil {
@@ -279,15 +279,15 @@ func (p *linePlan) before(nanoseconds int64) string {
 func (p *linePlan) words(r *picture.TimelineRow) string {
 	text := p.names.of(r.Thread) + ": " + p.shares([]*picture.TimelineRow{r})
 	if n := len(r.Spans); n > 0 {
-		text += "; last " + p.told(r.Spans[n-1])
+		text += "; last " + p.spanText(r.Spans[n-1])
 	}
 	if n := len(r.Held); n > 0 {
-		text += "; last had " + p.told(r.Held[n-1])
+		text += "; last had " + p.spanText(r.Held[n-1])
 	}
 	return text
 }
 
-// shares says for how much of the time threads did what.
+// shares returns the share of the time of each activity.
 func (p *linePlan) shares(rows []*picture.TimelineRow) string {
 	of, all := map[string]int64{}, int64(0)
 	for _, r := range rows {
@@ -329,7 +329,7 @@ func (p *linePlan) ticks() (out []tick) {
 		if t > 0 {
 			text = "−" + elapsed(t)
 		}
-		out = append(out, tick{lineLead + p.at(p.Newest-t), text})
+		out = append(out, tick{lineLead + p.position(p.Newest-t), text})
 	}
 	return out
 }

@@ -26,31 +26,29 @@ import (
 //go:embed page.tmpl job.tmpl page.css page.js
 var files embed.FS
 
-// Start is what each page begins with.
+// Start is the start of each page.
 const Start = "<!DOCTYPE html>\n<!-- ompd-inspect: a picture of an OpenMP program -->"
 
-// Options are what a page has beside its picture.
+// Options are the parts of a page other than its picture.
 type Options struct {
-	// NoVerdict says what is known if no verdict was drawn.
+	// NoVerdict is the text of a picture without a verdict.
 	NoVerdict string
-	// Contention says which threads hold the locks that most threads wait for.
+	// Contention names the holders of the locks that most threads wait for.
 	Contention []string
-	// Source opens a source file by the name that debug information has; nil shows no
-	// sources.
+	// Source opens a source file by its name in the debug information; nil shows no sources.
 	Source func(name string) (io.ReadCloser, error)
-	// Refresh is after how many seconds the page asks for a new look; 0 for never. Only a
-	// page that is served can.
+	// Refresh is the time in seconds after which the page refreshes, if it is served; 0 for never.
 	Refresh int
 }
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	CSS       template.CSS
 	JS        template.JS
 	CSP       string
 	Refresh   int
 	Title     string
-	What      string // what was looked at
+	What      string // the target
 	Facts     []fact
 	Verdicts  []verdict
 	Notes     []string
@@ -74,7 +72,7 @@ type body struct {
 	Warnings []string
 }
 
-// fact is one line of what is known of the target as a whole.
+// fact is one line on the target as a whole.
 type fact struct{ Name, Value string }
 
 // verdict is a verdict with its heading and the LWPs that it is about.
@@ -100,7 +98,7 @@ type frame struct {
 	Forked int // LWP of the thread that the frame and those below it belong to
 }
 
-// maxNotes is how many lines of information a page has.
+// maxNotes bounds the lines of information.
 const maxNotes = 40
 
 // Write draws a picture.
@@ -179,7 +177,7 @@ func title(pic *picture.Picture) string {
 	return s
 }
 
-// facts are what is known of the target as a whole.
+// facts returns the facts on the target as a whole.
 func facts(pic *picture.Picture) (out []fact) {
 	t := pic.Target
 	add := func(name, value string) {
@@ -247,11 +245,11 @@ func newFrames(fs []picture.Frame) (out []frame) {
 	return out
 }
 
-// maxFrames is how many frames of a stack are shown: a recursion may have a million.
+// maxFrames bounds the frames of a stack: a recursion may have a million.
 const maxFrames = 64
 
-// printable is a page with all characters written out that have no look of their own, but
-// for ends of lines: names in a program are anybody's.
+// printable returns a page with its unprintable characters escaped, except for line feeds: the names in a program are
+// untrusted.
 func printable(b []byte) []byte {
 	odd := func(r rune) bool { return r != '\n' && (r == utf8.RuneError || !unicode.IsPrint(r)) }
 	if !bytes.ContainsFunc(b, odd) {

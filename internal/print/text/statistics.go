@@ -25,8 +25,8 @@ func (p *Events) Statistics(s *picture.Statistics) {
 		r := &s.Rows[i]
 		total := time.Duration(r.Total)
 		t.add(phrase.Printable(r.Text), placeText(r.Frame), fmt.Sprint(r.Count), roundDuration(total).String(),
-			roundDuration(total/time.Duration(max(r.Count, 1))).String(), roundDuration(time.Duration(r.Longest)).String(),
-			statisticNotes(r))
+			roundDuration(total/time.Duration(max(r.Count, 1))).String(),
+			roundDuration(time.Duration(r.Longest)).String(), statisticNotes(r))
 	}
 	p.printTable(&t)
 	if more := len(s.Rows) - rowsShown; more > 0 && !p.all {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// fatal begins the text of an error that ends the program (__kmp_msg).
+// fatal is the prefix of an error that ends the program (__kmp_msg).
 const fatal = "OMP: Error #"
 
 // maxWords bounds the text of an error. The runtime's own buffer for it has 512
@@ -21,7 +21,7 @@ func (rt *base) AbortMessage(stack []byte) string {
 		if at < 0 {
 			return strings.ReplaceAll(strings.TrimSuffix(found, "\n"), "\n", "; ")
 		}
-		words := text(stack[at:min(len(stack), at+maxWords)])
+		words := completeText(stack[at:min(len(stack), at+maxWords)])
 		switch {
 		case words == "" || words == found:
 		case found != "":
@@ -33,9 +33,9 @@ func (rt *base) AbortMessage(stack []byte) string {
 	}
 }
 
-// text is the text that b begins with, if it is whole: printable, and ended by a
-// newline and a zero.
-func text(b []byte) string {
+// completeText returns the text at the start of b if it is complete: printable, and ended by a newline and
+// a zero.
+func completeText(b []byte) string {
 	end := bytes.IndexByte(b, 0)
 	if end < 1 || b[end-1] != '\n' || bytes.ContainsFunc(b[:end], func(r rune) bool {
 		return r < ' ' && r != '\n' ||

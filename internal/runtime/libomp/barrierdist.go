@@ -13,18 +13,17 @@ import (
 // (distributedBarrier::MAX_ITERS).
 const distRounds = 3
 
-// reached is what a member of a team tells at a barrier of the pattern "dist", which has
-// no counters. A thread that arrives clears its flag of the round that it is in; one that
-// waits for a group of others does so when these have come. It goes on to the next round
-// when it leaves the barrier.
-type reached struct {
+// distProgress is the progress of a team member at a barrier of the pattern "dist", which has no
+// counters. A thread that arrives clears its flag of the current round; one that waits for a group
+// of others does so when these have arrived. It enters the next round when it leaves the barrier.
+type distProgress struct {
 	round   uint64
 	arrived bool
 }
 
-// distributed reads what the members of t tell, by number; nil if the team's barriers
-// are of another pattern.
-func (bs *barriers) distributed(t *team) ([]reached, error) {
+// readDistributed returns the progress of the members of t, by number; nil if the team's barriers are
+// of another pattern.
+func (bs *barriers) readDistributed(t *team) ([]distProgress, error) {
 	f, df := bs.l.Team.Dist, &bs.l.Dist
 	if !f.Known() || !df.Iter.Known() || !df.Flags.Known() || !df.NumThreads.Known() {
 		return nil, nil
@@ -50,9 +49,9 @@ func (bs *barriers) distributed(t *team) ([]reached, error) {
 		return nil, fmt.Errorf("num_threads of the team's barrier is %d, t_nproc %d: %w", n, t.nproc,
 			callbacks.Incomplete)
 	}
-	list := make([]reached, t.nproc)
+	list := make([]distProgress, t.nproc)
 	for i := range list {
-		m, err := bs.reached(uint64(i), rounds, flags)
+		m, err := bs.readProgress(uint64(i), rounds, flags)
 		if err != nil {
 			return nil, err
 		}
@@ -61,26 +60,28 @@ func (bs *barriers) distributed(t *team) ([]reached, error) {
 	return list, nil
 }
 
-// reached reads what member n tells, by the arrays of rounds and flags.
-func (bs *barriers) reached(n uint64, rounds callbacks.Address, flags [distRounds]callbacks.Address) (reached, error) {
+// readProgress reads the progress of member n, by the arrays of rounds and flags.
+func (bs *barriers) readProgress(
+	n uint64, rounds callbacks.Address, flags [distRounds]callbacks.Address,
+) (distProgress, error) {
 	df, ff := &bs.l.DistIter, &bs.l.DistFlags
 	r := layout.Read(bs.mem, rounds.Add(n*df.Size.Size), df.Iter)
 	round := r.Uint(df.Iter)
 	if err := r.Err(); err != nil {
-		return reached{}, err
+		return distProgress{}, err
 	}
 	if round >= distRounds {
-		return reached{}, fmt.Errorf("iter of member %d is %d: %w", n, round, callbacks.Incomplete)
+		return distProgress{}, fmt.Errorf("iter of member %d is %d: %w", n, round, callbacks.Incomplete)
 	}
 	r = layout.Read(bs.mem, flags[round].Add(n*ff.Size.Size), ff.StillNeed)
 	need := r.Bool(ff.StillNeed)
-	return reached{round: round, arrived: !need}, r.Err()
+	return distProgress{round: round, arrived: !need}, r.Err()
 }
 
-// distBarrier says which members have not come to the barrier that o's thread waits at,
-// by what all of them tell: one that is a round ahead has left it, so that nobody waits
-// there any more.
-func (wr *waits) distBarrier(o *observer, kind barrierKind, all []reached) (rtl.BarrierInfo, error) {
+// distBarrier returns the members that have not reached the barrier at which o's thread waits, by
+// the progress of all members. A member that is a round ahead has left it, so no thread waits there
+// any more.
+func (wr *waits) distBarrier(o *observer, kind barrierKind, all []distProgress) (rtl.BarrierInfo, error) {
 	t := o.gs[0].team
 	info := rtl.BarrierInfo{TeamSize: t.nproc}
 	if o.th.tid < 0 || o.th.tid >= len(all) {

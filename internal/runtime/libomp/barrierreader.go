@@ -14,16 +14,14 @@ import (
 // (KMP_BARRIER_STATE_BUMP).
 const counterStep = 4
 
-// A barrier of the runtime has two halves. In the gathering half a thread waits
-// for those below it in a tree, then counts itself (b_arrived); the primary
-// thread has none below it that is not counted in the end, and counts for the
-// team. In the other half each thread waits for its b_go. Between the halves the
-// primary thread waits for the team's tasks.
+// A barrier of the runtime has two halves. In the gathering half a thread waits for those below it
+// in a tree, then counts itself (b_arrived); the primary thread is at the root, and counts for the
+// team. In the other half each thread waits for its b_go. Between the halves the primary thread
+// waits for the team's tasks.
 //
-// So a counter that is ahead of the team's proves that its thread has arrived at
-// a barrier that is not complete, and cannot leave it. A counter that equals the
-// team's does not tell a thread that has not arrived from one that is still
-// leaving the barrier before; what the thread does tells.
+// So a counter that is ahead of the team's proves that its thread has arrived at an incomplete
+// barrier, and cannot leave it. A counter that equals the team's is ambiguous: the thread may not
+// have arrived, or may still be leaving the previous barrier. The thread's activity decides.
 
 // WaitedBarrier describes the barrier that the thread waits at.
 func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *handles.Evidence) (rtl.BarrierInfo, error) {
@@ -36,7 +34,7 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *handle
 	if !ok {
 		return rtl.BarrierInfo{}, fmt.Errorf("%v waits at no barrier that is known: %w", h, callbacks.Unavailable)
 	}
-	all, err := wr.barriers.distributed(t)
+	all, err := wr.barriers.readDistributed(t)
 	if err != nil {
 		return rtl.BarrierInfo{}, err
 	}
@@ -53,7 +51,7 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *handle
 		if err != nil {
 			return info, err
 		}
-		a, err := wr.barriers.arrival(m, t, kind)
+		a, err := wr.barriers.readArrival(m, t, kind)
 		if err != nil {
 			return info, err
 		}
@@ -73,15 +71,15 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *handle
 	return wr.judgeBarrier(o, kind, self, info, missing), nil
 }
 
-// judgeBarrier tells which of the members that are not counted o's thread waits
-// for: all of them, if it is proven to be in a barrier that is not complete.
+// judgeBarrier determines which of the uncounted members o's thread waits for: all of them, if it
+// is proven to be in an incomplete barrier.
 func (wr *waits) judgeBarrier(o *observer, kind barrierKind, self arrival, info rtl.BarrierInfo,
 	missing []handles.Thread) rtl.BarrierInfo {
 	info.Evidence = fmt.Sprintf("%d of %d counted in b_arrived of %v", len(info.Arrived), info.TeamSize, kind)
 	own := handles.Thread{Stamp: wr.stamp, Info: o.th.addr}
 	gathers := false
 	if self.thread == self.team || o.th.tid == 0 {
-		gathers = wr.gathers(o, kind, self.team)
+		gathers = wr.isGathering(o, kind, self.team)
 	}
 	switch {
 	case gathers:
@@ -104,7 +102,7 @@ func (wr *waits) judgeBarrier(o *observer, kind barrierKind, self arrival, info 
 	return info
 }
 
-// barrierOf tells at which barrier of team t the state says that a thread waits.
+// barrierOf returns the barrier of team t at which a thread waits, by its state.
 func (bs *barriers) barrierOf(t *team, in inference) (barrierKind, bool) {
 	first := t.addr.Offset + bs.l.Team.Bar.Offset + bs.l.TeamBar.Arrived.Offset
 	size := bs.l.TeamBar.Size.Size
@@ -115,18 +113,18 @@ func (bs *barriers) barrierOf(t *team, in inference) (barrierKind, bool) {
 	return b, b < barrierKinds
 }
 
-// gathers reports whether o's thread waits, in the gathering half of a barrier, for
-// a member that is not counted yet: a flag that it waits on is for that member's
-// counter and names the value that comes next. The value before it is the team's.
-func (wr *waits) gathers(o *observer, kind barrierKind, team uint64) bool {
+// isGathering reports whether o's thread waits, in the gathering half of a barrier, for a member that
+// is not counted yet: a flag on which it waits is for that member's counter and holds the next
+// value. The value before it is the team's.
+func (wr *waits) isGathering(o *observer, kind barrierKind, team uint64) bool {
 	f := wr.l.Thread.SleepLoc
 	r := layout.Read(wr.mem, o.th.addr, f)
 	var ws []uint64
 	if loc := r.Address(f); r.Err() == nil && !loc.IsNull() {
-		ws = wr.words(loc, loc.Add(flagSize))
+		ws = wr.readWords(loc, loc.Add(flagSize))
 	} else {
 		low, high := runtimeStack(o.ev)
-		ws = wr.words(low, high)
+		ws = wr.readWords(low, high)
 	}
 	for i, w := range ws {
 		base, ok := wr.threads.within(w)
@@ -134,11 +132,11 @@ func (wr *waits) gathers(o *observer, kind barrierKind, team uint64) bool {
 			wr.l.Bar.Arrived.Offset {
 			continue
 		}
-		th, err := wr.threads.thread(callbacks.At(base))
+		th, err := wr.threads.readThread(callbacks.At(base))
 		if err != nil || th.team != o.gs[0].team.addr {
 			continue
 		}
-		a, err := wr.barriers.arrival(th, o.gs[0].team, kind)
+		a, err := wr.barriers.readArrival(th, o.gs[0].team, kind)
 		if err != nil || a.thread != team {
 			continue
 		}
@@ -151,9 +149,8 @@ func (wr *waits) gathers(o *observer, kind barrierKind, team uint64) bool {
 	return false
 }
 
-// tasksUnfinished reports whether the team's tasks keep o's thread in a barrier at
-// which all have arrived: threads still execute or look for tasks, and it has not
-// been told to go on.
+// tasksUnfinished reports whether the team's tasks keep o's thread in a barrier at which all have
+// arrived: threads still execute or search tasks, and it has not been released.
 func (wr *waits) tasksUnfinished(o *observer, kind barrierKind) bool {
 	f, tf := &wr.l.Thread, &wr.l.TaskTeam
 	r := layout.Read(wr.mem, o.th.addr, f.TaskTeam, f.Bar)
@@ -169,8 +166,8 @@ func (wr *waits) tasksUnfinished(o *observer, kind barrierKind) bool {
 	return tr.Int(tf.UnfinishedThreads) > 0 && tr.Bool(tf.Active) && tr.Err() == nil && r.Err() == nil
 }
 
-// WaitedGroup lists the unfinished tasks of the taskgroup at whose end the thread
-// waits. They are all if there are as many as the group counts.
+// WaitedGroup returns the unfinished tasks of the taskgroup at whose end the thread waits. all is
+// true if their number equals the group's count.
 func (wr *waits) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {
 	gs, err := wr.regions.ofHandle(h)
 	if err != nil {
@@ -185,7 +182,7 @@ func (wr *waits) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, 
 		return nil, false, err
 	}
 	group := cur.address(wr.l.Taskdata.Taskgroup)
-	if group.IsNull() || wr.l.Taskdata.TaskwaitThread.Known() && wr.records.taskwaiter(cur) != th.gtid {
+	if group.IsNull() || wr.l.Taskdata.TaskwaitThread.Known() && wr.records.waitingThread(cur) != th.gtid {
 		return nil, false, fmt.Errorf("%v waits at the end of no taskgroup: %w", h, callbacks.Unavailable)
 	}
 	f := wr.l.Taskgroup.Count

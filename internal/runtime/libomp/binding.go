@@ -8,10 +8,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// teamOf is the team that a task binds to: its own, or, for one that is given to the
-// hidden helpers, that of the innermost task around it that is not.
+// teamOf returns the team to which a task binds: its own, or, for a task of the hidden helpers,
+// that of the innermost enclosing task that is not one.
 func (rs *records) teamOf(t *task) (callbacks.Address, error) {
-	if !t.explicit || !rs.helped(t) {
+	if !t.explicit || !rs.isHelped(t) {
 		return t.team, nil
 	}
 	var passed []callbacks.Address
@@ -28,7 +28,7 @@ func (rs *records) teamOf(t *task) (callbacks.Address, error) {
 		if err = errors.Join(err, loop.At(a)); err == nil && len(passed) > maxTaskDepth {
 			err = fmt.Errorf("more than %d target tasks around it: %w", maxTaskDepth, callbacks.StaleHandle)
 		}
-		if err != nil || !p.explicit || !rs.helped(p) {
+		if err != nil || !p.explicit || !rs.isHelped(p) {
 			if b.err = err; err == nil {
 				b.team = p.team
 			}
@@ -45,7 +45,7 @@ func (rs *records) teamOf(t *task) (callbacks.Address, error) {
 	return b.team, nil
 }
 
-// binding is the team that a task around others binds to, or why that is not known.
+// binding is the team to which the parent of other tasks binds, or the reason why it is unknown.
 type binding struct {
 	team callbacks.Address
 	err  error

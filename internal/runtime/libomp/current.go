@@ -55,15 +55,15 @@ func (tk *tasks) readHolders() map[uint64]holder {
 	return m
 }
 
-// settled is how many threads must have come by a task for all to be known of it and
-// of those around it: what the second one finds, others find too.
+// settled is the number of threads after which the facts of a task and its parents are complete:
+// later threads find nothing that the second does not.
 const settled = 2
 
-// settle tells which of several threads has t suspended: one in a taskwait has
-// left its number in it.
+// settle determines which of several threads has t suspended: one in a taskwait has its number in
+// the task.
 func (tk *tasks) settle(t *task) holder {
-	if gtid := tk.records.taskwaiter(t); gtid >= 0 && gtid < len(tk.threads.slots) {
-		if th, err := tk.threads.thread(tk.threads.slots[gtid]); err == nil {
+	if gtid := tk.records.waitingThread(t); gtid >= 0 && gtid < len(tk.threads.slots) {
+		if th, err := tk.threads.readThread(tk.threads.slots[gtid]); err == nil {
 			return holder{th, false}
 		}
 	}
@@ -77,11 +77,11 @@ func (rg *regions) members() []*thread {
 		if a.IsNull() {
 			continue
 		}
-		th, err := rg.threads.thread(a)
+		th, err := rg.threads.readThread(a)
 		if err != nil {
 			continue
 		}
-		if gs, err := rg.of(th); err == nil && len(gs) > 0 {
+		if gs, err := rg.regionsOf(th); err == nil && len(gs) > 0 {
 			ths = append(ths, th)
 		}
 	}
@@ -111,20 +111,20 @@ func (rs *records) suspended(t *task) bool {
 	return r.Bool(f.FlagStarted) && !r.Bool(f.FlagComplete) && !r.Bool(f.FlagExecuting)
 }
 
-// taskwaiter is the gtid of the thread that waits in a taskwait of t, -1 if none
-// does. Behind a taskwait the field keeps the negative number.
-func (rs *records) taskwaiter(t *task) int {
+// waitingThread returns the gtid of the thread that waits in a taskwait of t; -1 without one. After a
+// taskwait the field keeps the negative number.
+func (rs *records) waitingThread(t *task) int {
 	return int(max(0, t.number(rs.l.Taskdata.TaskwaitThread))) - 1
 }
 
-// taskState says where a task is in its life, and which thread has it.
+// taskState returns the state of a task, and the thread that executes it or has it suspended.
 func (tk *tasks) taskState(fd found) (picture.TaskState, *thread, error) {
 	if !fd.explicit {
 		th, err := tk.threads.member(fd.regions[0].team, fd.num)
 		if err != nil {
 			return picture.TaskWaiting, nil, err
 		}
-		if th.task != fd.addr || !fd.regions[0].innermost() || tk.records.taskwaiter(fd.task) >= 0 {
+		if th.task != fd.addr || !fd.regions[0].innermost() || tk.records.waitingThread(fd.task) >= 0 {
 			return picture.TaskWaiting, th, nil
 		}
 		return picture.TaskRunning, th, nil
@@ -134,19 +134,18 @@ func (tk *tasks) taskState(fd found) (picture.TaskState, *thread, error) {
 	switch {
 	case r.Bool(f.FlagComplete):
 		return picture.TaskCompleted, nil, nil
-	case h.current && tk.records.taskwaiter(fd.task) < 0:
+	case h.current && tk.records.waitingThread(fd.task) < 0:
 		return picture.TaskRunning, h.th, nil
 	case r.Bool(f.FlagStarted):
 		return tk.records.startedState(fd.task, h), h.th, nil
-	case tk.records.predecessors(fd.task) > 0:
+	case tk.records.countPredecessors(fd.task) > 0:
 		return picture.TaskBlocked, nil, nil
 	}
 	return picture.TaskQueued, nil, nil
 }
 
-// startedState is the state of a task that has begun and that no thread runs now:
-// a task that is detached or a proxy goes on without a thread, an untied one may
-// be queued again.
+// startedState returns the state of a task that has started and that no thread executes now: a
+// detached or proxy task continues without a thread, an untied one may be queued again.
 func (rs *records) startedState(t *task, h holder) picture.TaskState {
 	f := &rs.l.Taskdata
 	switch {
@@ -158,8 +157,8 @@ func (rs *records) startedState(t *task, h holder) picture.TaskState {
 	return picture.TaskWaiting
 }
 
-// SchedulingTask is ompd_get_scheduling_task_handle: the task that its thread put
-// aside for this one.
+// SchedulingTask implements ompd_get_scheduling_task_handle: the task that its thread suspended for
+// this one.
 func (tk *tasks) SchedulingTask(h handles.Task) (handles.Task, error) {
 	fd, err := tk.lookup(h)
 	if err != nil {
@@ -177,14 +176,14 @@ func (tk *tasks) SchedulingTask(h handles.Task) (handles.Task, error) {
 			return tk.handleOf(t)
 		}
 	}
-	tm, err := tk.threads.team(th.team)
+	tm, err := tk.threads.readTeam(th.team)
 	if err != nil {
 		return handles.Task{}, err
 	}
 	return tk.regions.implicitHandle(region{team: tm, level: tm.level}, th.tid), nil
 }
 
-// trackedScheduler is what the runtime itself keeps, if it keeps states.
+// trackedScheduler returns the runtime's own record, if it keeps states.
 func (tk *tasks) trackedScheduler(fd found) (callbacks.Address, bool) {
 	if !tk.id.Tracking || !fd.explicit {
 		return callbacks.Address{}, false
@@ -193,9 +192,8 @@ func (tk *tasks) trackedScheduler(fd found) (callbacks.Address, bool) {
 	return a, !a.IsNull()
 }
 
-// predecessors is the number of unfinished tasks that t waits for before it may
-// begin.
-func (rs *records) predecessors(t *task) int {
+// countPredecessors returns the number of unfinished tasks that must end before t may start.
+func (rs *records) countPredecessors(t *task) int {
 	f := rs.l.Depnode.Npredecessors
 	if !t.explicit || t.depnode.IsNull() || t.bit(rs.l.Taskdata.FlagStarted) {
 		return 0

@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/rtltest"
 )
 
-// instances are addresses of structures of each type that the core has.
+// instances returns addresses of structures of each type in the core.
 func (s *subject) instances(t *testing.T) map[string][]uint64 {
 	t.Helper()
 	at := map[string][]uint64{}
@@ -39,7 +39,7 @@ func (s *subject) instances(t *testing.T) map[string][]uint64 {
 	return at
 }
 
-// follow adds to the instances what a pointer field of the others points to.
+// follow adds to the instances the targets of a pointer field of the others.
 func (s *subject) follow(t *testing.T, at map[string][]uint64, typ, field, to string) {
 	t.Helper()
 	e, ok := s.Layout().Lookup(typ, field)
@@ -57,7 +57,7 @@ func (s *subject) follow(t *testing.T, at map[string][]uint64, typ, field, to st
 	}
 }
 
-// wild are the values that fields are replaced by, beside addresses of structures.
+// wild are the values that replace fields, in addition to addresses of structures.
 var wild = []uint64{1 << 31, 0x10, 1<<31 - 1, ^uint64(0), 0xdeadbeefdeadbeef, 0}
 
 // TestDamage replaces each field of each structure that the reader looks at by

@@ -16,10 +16,10 @@ import (
 // of one team. A million of either takes some 50 MB here.
 const maxGraph = 1 << 20
 
-// errGraph is what a walk over more than that ends with.
+// errGraph is the error of a walk over more than that.
 var errGraph = fmt.Errorf("more than %d tasks or dependences: %w", maxGraph, callbacks.Incomplete)
 
-// graph is who waits for whom among the tasks of a team.
+// graph holds the dependences between the tasks of a team.
 type graph struct {
 	before map[uint64][]uint64 // task → unfinished tasks that it waits for
 	waits  map[uint64][]uint64 // node of a wait, which has no task → unfinished tasks that it is for
@@ -40,7 +40,7 @@ func (rs *records) depnode(a callbacks.Address) (depnode, error) {
 	if err := r.Err(); err != nil {
 		return d, fmt.Errorf("dependence node at %v: %w", a, err)
 	}
-	// The node points to the kmp_task_t, which lies behind its kmp_taskdata_t.
+	// The node points to the kmp_task_t, which follows its kmp_taskdata_t.
 	if !d.task.IsNull() {
 		d.task = d.task.Add(-rs.l.Taskdata.Size.Size)
 	}
@@ -133,7 +133,7 @@ func once(tasks []uint64, task uint64) []uint64 {
 // generating task looks up dependences.
 func (w *walk) hashed() error {
 	var errs []error
-	for n := range w.region.size() {
+	for n := range w.region.numThreads() {
 		errs = append(errs, w.table(w.tasks.threads.implicitTask(w.region.team, n)))
 	}
 	for _, a := range slices.Sorted(maps.Keys(w.begun)) {
@@ -203,7 +203,7 @@ func (w *walk) nodes(a callbacks.Address, visit func(node callbacks.Address) err
 	})
 }
 
-// list visits each element of a list, which tells the next one.
+// list visits each element of a list; visit returns the next one.
 func (w *walk) list(a callbacks.Address, visit func(a callbacks.Address) (next callbacks.Address, err error)) error {
 	var loop rtl.Loop
 	for !a.IsNull() {
@@ -239,7 +239,7 @@ func (tk *tasks) WaitsFor(h handles.Task) ([]handles.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	if tk.records.predecessors(fd.task) == 0 {
+	if tk.records.countPredecessors(fd.task) == 0 {
 		return nil, nil
 	}
 	g := tk.graph(fd.regions[0])
@@ -250,7 +250,7 @@ func (tk *tasks) WaitsFor(h handles.Task) ([]handles.Task, error) {
 	return ts, g.err
 }
 
-// graph learns who waits for whom in the region's team, once.
+// graph reads the dependences between tasks of the region's team, once.
 func (tk *tasks) graph(g region) *graph {
 	if found, ok := tk.graphs.Get(g.team.addr.Offset); ok {
 		return found

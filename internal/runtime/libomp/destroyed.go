@@ -47,6 +47,6 @@ func (lk *locks) forgotten(a callbacks.Address) bool {
 	if link.IsNull() {
 		return true
 	}
-	_, ok := lk.indirect(link.Offset)
+	_, ok := lk.indirectLock(link.Offset)
 	return ok
 }

@@ -10,12 +10,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// The thread's description of a loop with dependences, th_doacross_info, is an array of
-// 8-byte numbers: how many loops, the address of a counter of the team, and the first value,
-// the last and the step of the outermost loop; then for each other loop how many iterations
-// it has, its first value, its last and its step. Before the pointer to it lies one to the
-// flags of all iterations, a bit for each, in the order in which one thread alone would execute
-// them.
+// The thread's description of a loop with dependences, th_doacross_info, is an array of 8-byte
+// numbers: the number of loops, the address of a counter of the team, and the first value, the last
+// and the step of the outermost loop; then for each other loop its number of iterations, its first
+// value, its last and its step. Before the pointer to it is one to the flags of all iterations, a
+// bit for each, in the order of serial execution.
 const (
 	doacrossLoops = 0
 	doacrossFirst = 2 // of the outermost loop: its first value, the last and the step
@@ -25,8 +24,8 @@ const (
 	waitedVector = 2
 )
 
-// WaitedIteration tells which iteration of a loop with dependences the thread waits for, if
-// nobody has posted it.
+// WaitedIteration returns the iteration of a loop with dependences for which the thread waits, if
+// it was not posted.
 func (wr *waits) WaitedIteration(h handles.Thread, ev *handles.Evidence) (rtl.Iteration, error) {
 	o, in, err := wr.lookAt(h, ev)
 	if err != nil {
@@ -53,11 +52,11 @@ func (wr *waits) WaitedIteration(h handles.Thread, ev *handles.Evidence) (rtl.It
 	if err != nil {
 		return rtl.Iteration{}, err
 	}
-	return wr.unposted(info, flags, vec)
+	return wr.unpostedIteration(info, flags, vec)
 }
 
-// unposted is the iteration with the values at vec, if its flag is not set.
-func (wr *waits) unposted(info, flags, vec uint64) (rtl.Iteration, error) {
+// unpostedIteration returns the iteration with the values at vec, if its flag is not set.
+func (wr *waits) unpostedIteration(info, flags, vec uint64) (rtl.Iteration, error) {
 	n, err := layout.ReadUint(wr.mem, callbacks.At(info+8*doacrossLoops), 8)
 	if err != nil || n == 0 || n > rtl.MaxDoacrossLoops || flags == 0 {
 		return rtl.Iteration{}, fmt.Errorf("th_doacross_info at %#x has %d loops: %w", info, n, callbacks.Unavailable)

@@ -10,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// Driver is the reader of LLVM's runtimes.
+// Driver returns the reader of LLVM's runtimes.
 func Driver() rtl.Driver {
 	return rtl.Driver{
 		Family: locate.Family, Reads: "LLVM libomp 9-23", Recognize: locate.Recognize, Symbols: allSymbols,
@@ -21,7 +21,7 @@ func Driver() rtl.Driver {
 	}
 }
 
-// allSymbols are the symbols of all runtimes in t.
+// allSymbols returns the symbols of all runtimes in t.
 func allSymbols(t callbacks.Target) ([]rtl.ModuleSymbols, error) {
 	mods, err := locate.Find(t)
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 	maxPriorities = 1 << 16
 )
 
-// errStop ends a walk whose consumer has had enough.
+// errStop ends a walk early, at the request of its consumer.
 var errStop = errors.New("stop")
 
 // ExplicitTasks yields the explicit tasks of the region's team that are not
@@ -33,7 +33,7 @@ var errStop = errors.New("stop")
 // Queued tasks are not remembered, so that a million of them takes no memory.
 func (tk *tasks) ExplicitTasks(h handles.Parallel) iter.Seq2[handles.Task, error] {
 	return func(yield func(handles.Task, error) bool) {
-		gs, err := tk.regions.find(h)
+		gs, err := tk.regions.findRegions(h)
 		if err != nil {
 			yield(handles.Task{}, err)
 			return
@@ -110,7 +110,7 @@ func (w *walk) held() error {
 	return nil
 }
 
-// readHeld has, by team, the tasks that threads run or have suspended, by address.
+// readHeld returns, by team, the tasks that threads execute or have suspended, by address.
 func (tk *tasks) readHeld() map[uint64][]callbacks.Address {
 	out := map[uint64][]callbacks.Address{}
 	for _, a := range slices.Sorted(maps.Keys(tk.holders())) {
@@ -147,12 +147,12 @@ func (w *walk) queued() error {
 func (w *walk) helperQueues() error {
 	seen := map[uint64]bool{w.region.team.addr.Offset: true}
 	for gtid := 1; gtid <= defaultHidden && gtid < len(w.tasks.threads.slots); gtid++ {
-		th, err := w.tasks.threads.thread(w.tasks.threads.slots[gtid])
+		th, err := w.tasks.threads.readThread(w.tasks.threads.slots[gtid])
 		if err != nil || th.team.IsNull() || seen[th.team.Offset] {
 			continue
 		}
 		seen[th.team.Offset] = true
-		gs, err := w.tasks.regions.of(th)
+		gs, err := w.tasks.regions.regionsOf(th)
 		if err != nil || !w.tasks.threads.hiddenHelper(th, gs) {
 			continue
 		}

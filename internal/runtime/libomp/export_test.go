@@ -18,5 +18,5 @@ func Reopen(rt rtl.Runtime, mem callbacks.Memory) (rtl.Runtime, error) {
 	return again, nil
 }
 
-// DistrustWords makes the runtime conclude each state from all fields, as if state words were known to be stale.
+// DistrustWords makes the runtime infer each state from all fields, as with stale state words.
 func DistrustWords(rt rtl.Runtime) { rt.(*runtime).states.keepsWords = noWords }

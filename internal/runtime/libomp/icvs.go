@@ -13,9 +13,8 @@ import (
 // icv is an internal control variable and how it is read.
 type icv = rtl.ICVReading[*settings]
 
-// icvs are the variables of OpenMP 5.2 in alphabetical order, and behind them
-// those of other versions and of this runtime. Scopes are those in which this
-// runtime keeps them.
+// icvs are the variables of OpenMP 5.2 in alphabetical order, followed by those of other versions
+// and of this runtime. Scopes are those in which this runtime keeps them.
 var icvs = sync.OnceValue(func() rtl.ICVTable[*settings] {
 	return rtl.ICVTable[*settings]{
 		regionICV("active-levels-var", func(_ *settings, gs []region) (int64, string) {
@@ -72,7 +71,7 @@ var icvs = sync.OnceValue(func() rtl.ICVTable[*settings] {
 				"t_master_tid"
 		}),
 		regionICV("team-size-var", func(_ *settings, gs []region) (int64, string) {
-			return int64(gs[0].size()),
+			return int64(gs[0].numThreads()),
 				"t_nproc"
 		}),
 		globalICV("teams-thread-limit-var", "__kmp_teams_thread_limit", 4, nil,
@@ -101,7 +100,7 @@ func (se *settings) ICV(id int, s handles.Subject) (handles.ICVValue, error) {
 	return icvs().Value(se, id, s)
 }
 
-// spaceValue is a variable of the address space.
+// spaceValue makes a variable of the address space.
 func spaceValue(name string, get func(*settings) (handles.ICVValue, error)) icv {
 	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeAddressSpace},
 		Read: func(se *settings, _ handles.Subject) (handles.ICVValue, error) {
@@ -109,7 +108,7 @@ func spaceValue(name string, get func(*settings) (handles.ICVValue, error)) icv 
 		}}
 }
 
-// threadValue is a variable of a thread, in the regions that it is in.
+// threadValue makes a variable of a thread, in its regions.
 func threadValue(name string, get func(*settings, *thread, []region) (handles.ICVValue, error)) icv {
 	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeThread}, Read: func(se *settings,
 		s handles.Subject) (handles.ICVValue,
@@ -118,7 +117,7 @@ func threadValue(name string, get func(*settings, *thread, []region) (handles.IC
 		if err != nil {
 			return handles.ICVValue{}, err
 		}
-		gs, err := se.regions.of(th)
+		gs, err := se.regions.regionsOf(th)
 		if err != nil {
 			return handles.ICVValue{}, err
 		}
@@ -126,11 +125,11 @@ func threadValue(name string, get func(*settings, *thread, []region) (handles.IC
 	}}
 }
 
-// parallelValue is a variable of a region.
+// parallelValue makes a variable of a region.
 func parallelValue(name string, get func(*settings, []region) (handles.ICVValue, error)) icv {
 	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeParallel},
 		Read: func(se *settings, s handles.Subject) (handles.ICVValue, error) {
-			gs, err := se.regions.find(s.Parallel)
+			gs, err := se.regions.findRegions(s.Parallel)
 			if err != nil {
 				return handles.ICVValue{}, err
 			}
@@ -138,7 +137,7 @@ func parallelValue(name string, get func(*settings, []region) (handles.ICVValue,
 		}}
 }
 
-// taskValue is a variable of a task.
+// taskValue makes a variable of a task.
 func taskValue(name string, get func(*settings, found) (handles.ICVValue, error)) icv {
 	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeTask}, Read: func(se *settings,
 		s handles.Subject) (handles.ICVValue,
@@ -151,8 +150,8 @@ func taskValue(name string, get func(*settings, found) (handles.ICVValue, error)
 	}}
 }
 
-// globalICV is a variable that is one of the runtime's integers of size bytes.
-// text gives it the form that people write; nil is decimal.
+// globalICV makes a variable that is one of the runtime's integers of size bytes. text formats it;
+// nil is decimal.
 func globalICV(name, source string, size uint64, text func(int64) string, where func(*base) layout.Global) icv {
 	return spaceValue(name, func(se *settings) (handles.ICVValue, error) {
 		v, err := layout.ReadGlobal(se.mem, where(se.base), size)
@@ -163,8 +162,8 @@ func globalICV(name, source string, size uint64, text func(int64) string, where 
 // maxText bounds the strings that the runtime keeps of environment variables.
 const maxText = 64 << 10
 
-// stringICV is a variable that is one of the runtime's strings; a null pointer is
-// the empty string.
+// stringICV makes a variable that is one of the runtime's strings; a null pointer is the empty
+// string.
 func stringICV(name, source string, where func(*base) layout.Global) icv {
 	return spaceValue(name, func(se *settings) (handles.ICVValue, error) {
 		p, err := layout.ReadGlobal(se.mem, where(se.base), 8)
@@ -176,7 +175,7 @@ func stringICV(name, source string, where func(*base) layout.Global) icv {
 	}).AsText()
 }
 
-// taskICV is a variable that is an integer field of a task.
+// taskICV makes a variable that is an integer field of a task.
 func taskICV(name, source string, text func(int64) string, where func(*locate.Layout) layout.Field) icv {
 	return taskValue(name, func(se *settings, fd found) (handles.ICVValue, error) {
 		r := fd.rec()
@@ -185,7 +184,7 @@ func taskICV(name, source string, text func(int64) string, where func(*locate.La
 	})
 }
 
-// regionICV is a variable that follows from the region.
+// regionICV makes a variable that follows from the region.
 func regionICV(name string, get func(*settings, []region) (int64, string)) icv {
 	return parallelValue(name, func(se *settings, gs []region) (handles.ICVValue, error) {
 		v, source := get(se, gs)

@@ -9,7 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// environments are settings, and the program that runs with them.
+// environments returns settings, and the program that runs with them.
 func environments() map[string][]string {
 	return map[string][]string{
 		"nested none": nil,
@@ -22,8 +22,8 @@ func environments() map[string][]string {
 	}
 }
 
-// TestICVs holds the variables of all threads against what the program's threads
-// were told, with the environment's settings varied.
+// TestICVs compares the variables of all threads with the program's own output, with several
+// environments.
 func TestICVs(t *testing.T) {
 	for _, rt := range omptest.Runtimes(t) {
 		for name, env := range environments() {

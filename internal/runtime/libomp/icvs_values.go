@@ -29,7 +29,7 @@ func bindText(v int64) string {
 // infiniteBlocktime is KMP_MAX_BLOCKTIME: a waiting thread never sleeps.
 const infiniteBlocktime = 1<<31 - 1
 
-// blocktime is how long a waiting thread of the task spins before it sleeps.
+// blocktime returns the time that a waiting thread of the task spins before it sleeps.
 func (se *settings) blocktime(fd found) (handles.ICVValue, error) {
 	r := fd.rec()
 	v := r.Int(se.l.Taskdata.IcvBlocktime)
@@ -45,9 +45,9 @@ func (se *settings) blocktime(fd found) (handles.ICVValue, error) {
 	return handles.ICVValue{Int: v, Text: text, Whole: true, Source: "td_icvs.blocktime"}, r.Err()
 }
 
-// deeper reads the elements behind that of the given level of a list with one
-// 4-byte integer for each level.
-func (rt *base) deeper(a callbacks.Address, values, used layout.Field, level int) ([]int64, error) {
+// readDeeper reads the elements after that of the given level, in a list with one 4-byte integer for
+// each level.
+func (rt *base) readDeeper(a callbacks.Address, values, used layout.Field, level int) ([]int64, error) {
 	r := layout.Read(rt.mem, a, values, used)
 	array, n := r.Address(values), r.Int(used)
 	if err := r.Err(); err != nil {
@@ -71,8 +71,8 @@ func (rt *base) deeper(a callbacks.Address, values, used layout.Field, level int
 	return vs, nil
 }
 
-// nthreadsVar is the number of threads for the next level and the levels inside
-// it: the task has the first, a list of the runtime the others.
+// nthreadsVar returns the number of threads for the next level and deeper levels: the task has the
+// first, a list of the runtime the others.
 func (se *settings) nthreadsVar(fd found) (handles.ICVValue, error) {
 	r := fd.rec()
 	first := r.Int(se.l.Taskdata.IcvNproc)
@@ -89,7 +89,7 @@ func (se *settings) nthreadsVar(fd found) (handles.ICVValue, error) {
 		return rtl.ListICV(first, nil, false, nil, "td_icvs.nproc; deeper levels unknown: __kmp_nested_nth was not "+
 			"found"), nil
 	}
-	rest, err := se.deeper(a, se.l.NestedNth.Nth, se.l.NestedNth.Used, g.level)
+	rest, err := se.readDeeper(a, se.l.NestedNth.Nth, se.l.NestedNth.Used, g.level)
 	if err != nil {
 		return rtl.ListICV(first, nil, false, nil, fmt.Sprintf("td_icvs.nproc; deeper levels unknown: %s: %v", from,
 			err)), nil
@@ -97,7 +97,7 @@ func (se *settings) nthreadsVar(fd found) (handles.ICVValue, error) {
 	return rtl.ListICV(first, rest, true, nil, "td_icvs.nproc, "+from), nil
 }
 
-// bindVar is the binding policy for the next level and the levels inside it.
+// bindVar returns the binding policy for the next level and deeper levels.
 func (se *settings) bindVar(fd found) (handles.ICVValue, error) {
 	r := fd.rec()
 	first := r.Int(se.l.Taskdata.IcvProcBind)
@@ -109,7 +109,7 @@ func (se *settings) bindVar(fd found) (handles.ICVValue, error) {
 		return rtl.ListICV(first, nil, false, bindText, "td_icvs.proc_bind; deeper levels unknown: "+
 			"__kmp_nested_proc_bind was not found"), nil
 	}
-	rest, err := se.deeper(g.Address, se.l.NestedBind.BindTypes, se.l.NestedBind.Used, fd.regions[0].level)
+	rest, err := se.readDeeper(g.Address, se.l.NestedBind.BindTypes, se.l.NestedBind.Used, fd.regions[0].level)
 	if err != nil {
 		return rtl.ListICV(first, nil, false, bindText, fmt.Sprintf("td_icvs.proc_bind; deeper levels unknown: %v",
 			err)), nil
@@ -123,17 +123,15 @@ const (
 	schedNonmonotonic = 1 << 30
 )
 
-// runSched is the schedule of loops with schedule(runtime), as OMP_SCHEDULE
-// would have it.
+// runSched returns the schedule of loops with schedule(runtime), in the format of OMP_SCHEDULE.
 func (se *settings) runSched(fd found) (handles.ICVValue, error) {
 	f, r := &se.l.Taskdata, fd.rec()
 	kind, chunk := r.Int(f.IcvSchedType), r.Int(f.IcvSchedChunk)
-	return handles.ICVValue{Int: kind, Text: schedule(kind, chunk), Source: "td_icvs.sched"}, r.Err()
+	return handles.ICVValue{Int: kind, Text: formatSchedule(kind, chunk), Source: "td_icvs.sched"}, r.Err()
 }
 
-// schedule is the text of an enum sched_type and its chunk size, which is below 1
-// if there is none.
-func schedule(kind, chunk int64) string {
+// formatSchedule formats an enum sched_type with its chunk size, which is below 1 if unset.
+func formatSchedule(kind, chunk int64) string {
 	text := ""
 	switch {
 	case kind&schedMonotonic != 0:
@@ -164,7 +162,7 @@ func schedule(kind, chunk int64) string {
 	return text
 }
 
-// threadLimit is omp_get_thread_limit.
+// threadLimit returns omp_get_thread_limit.
 func (se *settings) threadLimit(fd found) (handles.ICVValue, error) {
 	f, r := &se.l.Taskdata, fd.rec()
 	if f.IcvTaskThreadLimit.Known() {
@@ -184,7 +182,7 @@ func (se *settings) implicitVar(fd found) (handles.ICVValue, error) {
 	return rtl.IntegerICV(v, rtl.BoolText, "td_flags.tasktype"), nil
 }
 
-// threadNum is omp_get_thread_num.
+// threadNum returns omp_get_thread_num.
 func (se *settings) threadNum(th *thread, gs []region) (handles.ICVValue, error) {
 	if len(gs) == 0 {
 		return handles.ICVValue{}, fmt.Errorf("the thread is idle: %w", callbacks.Unavailable)
@@ -198,7 +196,7 @@ func (se *settings) defAllocator(th *thread, _ []region) (handles.ICVValue, erro
 	return rtl.IntegerICV(v, rtl.AllocatorText, "th_def_allocator"), r.Err()
 }
 
-// placeAssignment is omp_get_place_num; below 0 the thread is bound to no place.
+// placeAssignment returns omp_get_place_num; below 0 the thread is bound to no place.
 func (se *settings) placeAssignment(th *thread, _ []region) (handles.ICVValue, error) {
 	r := layout.ReadSize(se.mem, th.addr, se.l.Thread.Size.Size)
 	v := r.Int(se.l.Thread.CurrentPlace)
@@ -209,8 +207,8 @@ func (se *settings) placeAssignment(th *thread, _ []region) (handles.ICVValue, e
 	return rtl.IntegerICV(v, nil, "th_current_place"), r.Err()
 }
 
-// placePartition is the range of places that the thread may use. Behind the last
-// place comes the first.
+// placePartition returns the range of places that the thread may use. The first place follows the
+// last.
 func (se *settings) placePartition(th *thread, _ []region) (handles.ICVValue, error) {
 	r := layout.ReadSize(se.mem, th.addr, se.l.Thread.Size.Size)
 	first, last := r.Int(se.l.Thread.FirstPlace), r.Int(se.l.Thread.LastPlace)

@@ -24,7 +24,7 @@ func (wr *waits) WaitedLock(h handles.Thread, ev *handles.Evidence) (rtl.LockInf
 		return rtl.LockInfo{}, err
 	}
 	if in.State == handles.StateWaitOrdered && !strings.Contains(o.name, "doacross") {
-		return wr.turn(o)
+		return wr.findTurn(o)
 	}
 	if !lockStates[in.State] {
 		return rtl.LockInfo{}, fmt.Errorf("%v waits for no lock: %w", h, callbacks.Unavailable)
@@ -49,7 +49,7 @@ func (wr *waits) WaitedLock(h handles.Thread, ev *handles.Evidence) (rtl.LockInf
 	return info, fmt.Errorf("the lock at %v is of no known kind: %w", w.lock, callbacks.Unavailable)
 }
 
-// lookAt is what is known of the thread that h names, and its state.
+// lookAt returns the facts on the thread of h, and its state.
 func (wr *waits) lookAt(h handles.Thread, ev *handles.Evidence) (*observer, inference, error) {
 	th, err := wr.threads.byHandle(h)
 	if err != nil {
@@ -60,11 +60,11 @@ func (wr *waits) lookAt(h handles.Thread, ev *handles.Evidence) (*observer, infe
 		return nil, inference{}, err
 	}
 	o := wr.states.observe(th, gs, ev)
-	return o, o.infer(), nil
+	return o, o.inferState(), nil
 }
 
-// nestable is what depth_locked tells: it is -1 in a lock that is not nestable.
-func nestable(depth int64) bool { return depth >= 0 }
+// isNestable reports whether depth_locked belongs to a nestable lock: in others it is -1.
+func isNestable(depth int64) bool { return depth >= 0 }
 
 // queuingInfo reads the queuing lock at i.Lock. Only a nestable one has its
 // owner.
@@ -78,7 +78,7 @@ func (lk *locks) queuingInfo(i *rtl.LockInfo) bool {
 	if !lk.queueEnds(head, tail) {
 		return false
 	}
-	i.Kind, i.Held, i.Nested = "queuing", head != 0, nestable(r.Int(f.DepthLocked))
+	i.Kind, i.Held, i.Nested = "queuing", head != 0, isNestable(r.Int(f.DepthLocked))
 	if i.Nested && i.Held && owner > 0 {
 		i.OwnerNumber = owner - 1
 		i.Evidence = fmt.Sprintf("owner_id of the lock at %v is %d, gtid+1", i.Lock, owner)
@@ -96,16 +96,16 @@ func (lk *locks) ticketInfo(i *rtl.LockInfo) bool {
 		return false
 	}
 	i.Kind, i.Held = "ticket", uint32(r.Uint(f.NextTicket)) != uint32(r.Uint(f.NowServing))
-	// All that have a ticket wait but the one whose turn it is.
+	// Every thread with a ticket waits, except the one whose turn it is.
 	out := int64(uint32(r.Uint(f.NextTicket)) - uint32(r.Uint(f.NowServing)))
 	i.Counted, i.Waiting = true, int(min(max(out-1, 0), maxTeamSize))
-	lk.recorded(i, r.Int(f.OwnerId), r.Int(f.DepthLocked))
+	lk.useRecordedOwner(i, r.Int(f.OwnerId), r.Int(f.DepthLocked))
 	return true
 }
 
-// drdpaInfo reads the DRDPA lock at i.Lock: now_serving is the ticket of the
-// thread that has it, and stays when it is given back until the next has taken it,
-// so that those who wait cannot be counted.
+// drdpaInfo reads the DRDPA lock at i.Lock: now_serving is the ticket of the holder. After a
+// release it stays until the next thread has taken the lock, so the waiting threads cannot be
+// counted.
 func (lk *locks) drdpaInfo(i *rtl.LockInfo) bool {
 	f := &lk.l.Drdpa
 	r := layout.Read(lk.mem, i.Lock, f.Initialized, f.NextTicket, f.NowServing, f.OwnerId, f.DepthLocked)
@@ -113,13 +113,13 @@ func (lk *locks) drdpaInfo(i *rtl.LockInfo) bool {
 		return false
 	}
 	i.Kind, i.Held = "drdpa", r.Uint(f.NextTicket) > r.Uint(f.NowServing)
-	lk.recorded(i, r.Int(f.OwnerId), r.Int(f.DepthLocked))
+	lk.useRecordedOwner(i, r.Int(f.OwnerId), r.Int(f.DepthLocked))
 	return true
 }
 
-// recorded takes the owner that a lock records, which is that of a nestable one.
-func (lk *locks) recorded(i *rtl.LockInfo, owner, depth int64) {
-	if i.Nested = nestable(depth); i.Nested && i.Held && owner > 0 {
+// useRecordedOwner uses the owner that a lock records, which is that of a nestable one.
+func (lk *locks) useRecordedOwner(i *rtl.LockInfo, owner, depth int64) {
+	if i.Nested = isNestable(depth); i.Nested && i.Held && owner > 0 {
 		i.OwnerNumber = owner - 1
 		i.Evidence = fmt.Sprintf("owner_id of the lock at %v is %d, gtid+1", i.Lock, owner)
 	}

@@ -58,9 +58,9 @@ func (lk *locks) isNested(a uint64) bool {
 	return err == nil && depth >= 1 && depth < maxDepth
 }
 
-// lockArgument is the argument of the waiting call that is the program's variable;
-// 0 if it is not known. omp_set_lock(&lock) ends in __kmpc_set_lock(&loc, gtid, &lock), whose
-// name may be all that shows: then the arguments tell.
+// lockArgument returns the argument of the waiting call that is the program's variable; 0 if
+// unknown. omp_set_lock(&lock) ends in __kmpc_set_lock(&loc, gtid, &lock), and only that name may
+// be visible: the arguments decide then.
 func lockArgument(th *thread, ev *handles.Evidence, kind entryKind) uint64 {
 	if ev == nil || ev.Entry == nil || ev.Entry.Arg == nil {
 		return 0
@@ -81,9 +81,9 @@ func lockArgument(th *thread, ev *handles.Evidence, kind entryKind) uint64 {
 	return 0
 }
 
-// variableOf is the program's variable of a lock that was found. That of a
-// critical section points to the kmp_indirect_lock_t of the lock. A user lock has
-// the number of one, times 2, and is known from the arguments only.
+// variableOf returns the program's variable of a lock that was found. The variable of a critical
+// section points to the kmp_indirect_lock_t of the lock. A user lock has twice the index of one,
+// and is known from the arguments only.
 func (lk *locks) variableOf(lock callbacks.Address, kind entryKind, arg uint64, clues []uint64) callbacks.Address {
 	if kind == entryLock {
 		return callbacks.At(arg) // what is there may be no lock any more
@@ -110,8 +110,8 @@ func (lk *locks) isNumber(a uint64) bool {
 	return err == nil && v&1 == 0 && v < maxLocks
 }
 
-// lowestAddress is where a program's memory begins at the earliest: Linux maps
-// nothing in the first page.
+// lowestAddress is the lowest possible address of a program's memory: Linux maps nothing in the
+// first page.
 const lowestAddress = 4096
 
 // maxLocks bounds the number of a user lock, times 2: a program with 64 Mi locks
@@ -125,11 +125,11 @@ func (lk *locks) resolveVariable(a uint64) (callbacks.Address, bool) {
 	if err != nil || p&1 != 0 || p == 0 {
 		return callbacks.Address{}, false
 	}
-	return lk.indirect(p)
+	return lk.indirectLock(p)
 }
 
-// indirect is the lock of the kmp_indirect_lock_t at p.
-func (lk *locks) indirect(p uint64) (callbacks.Address, bool) {
+// indirectLock returns the lock of the kmp_indirect_lock_t at p.
+func (lk *locks) indirectLock(p uint64) (callbacks.Address, bool) {
 	f := &lk.l.Indirect
 	r := layout.Read(lk.mem, callbacks.At(p), f.Lock, f.Type)
 	lock, kind := r.Address(f.Lock), r.Uint(f.Type)
@@ -145,7 +145,7 @@ func (lk *locks) lockText(a callbacks.Address, th *thread) (string, bool) {
 	if text, ok := lk.queuing(a, th); ok {
 		return text, true
 	}
-	if text, ok := lk.ticket(a); ok {
+	if text, ok := lk.isTicketLock(a); ok {
 		return text, true
 	}
 	return lk.drdpa(a)
@@ -167,9 +167,8 @@ func (lk *locks) queuing(a callbacks.Address, th *thread) (string, bool) {
 		tail), true
 }
 
-// queueEnds reports whether head and tail can be those of a queuing lock: it is free,
-// or one thread has it, or threads wait for it. Where they lie, a DRDPA lock has a
-// pointer.
+// queueEnds reports whether head and tail can be those of a queuing lock: it is free, or one thread
+// holds it, or threads wait for it. A DRDPA lock has a pointer at their offset.
 func (lk *locks) queueEnds(head, tail int64) bool {
 	if head < 1 {
 		return head >= -1 && tail == 0
@@ -177,9 +176,9 @@ func (lk *locks) queueEnds(head, tail int64) bool {
 	return head <= int64(len(lk.threads.slots)) && tail >= 1 && tail <= int64(len(lk.threads.slots))
 }
 
-// ticket reports whether there is a ticket lock at a that threads wait for. Its
-// waiting threads cannot be told apart.
-func (lk *locks) ticket(a callbacks.Address) (string, bool) {
+// isTicketLock reports whether there is a ticket lock at a for which threads wait. Its waiting threads
+// cannot be distinguished.
+func (lk *locks) isTicketLock(a callbacks.Address) (string, bool) {
 	f := &lk.l.Ticket
 	r := layout.Read(lk.mem, a, f.Initialized, f.Self, f.NextTicket, f.NowServing)
 	self, next, serving := r.Address(f.Self), uint32(r.Uint(f.NextTicket)), uint32(r.Uint(f.NowServing))
@@ -230,9 +229,9 @@ func parseWord(w uint64) (lockWord, bool) {
 	return lockWord{}, false
 }
 
-// simpleLock reports whether the variable at a is a lock that is one word, and is
-// held. If a is only a word on the stack, and not known to be what the thread waits
-// for, the word must name another thread as its owner.
+// simpleLock reports whether the variable at a is a held one-word lock. If a is only a word on the
+// stack, and not known to be the object of the wait, the word must name another thread as its
+// owner.
 func (lk *locks) simpleLock(a uint64, th *thread, known bool) (lockWait, bool) {
 	w, err := layout.ReadUint(lk.mem, callbacks.At(a), 4)
 	if err != nil {

@@ -29,13 +29,13 @@ var scheduleNames = map[uint64]string{
 	schGuidedIterative: "guided", schGuidedAnalytical: "guided",
 }
 
-// loopFields are the fields of a loop with a variable of one size: those of the
-// thread's buffer, and the last two of the team's.
+// loopFields are the fields of a loop with a variable of one size: those of the thread's buffer,
+// and the last two of the team's.
 type loopFields struct {
 	count, lb, ub, st, tc, chunk, lower, upper, given, turn layout.Field
 }
 
-// loopFields are the fields of the loop whose variable has so many bytes.
+// loopFields returns the fields of the loop whose variable has that many bytes.
 func (rt *base) loopFields(size uint64) loopFields {
 	p, s := &rt.l.DispPrivate, &rt.l.DispShared
 	if size <= 4 {
@@ -46,18 +46,16 @@ func (rt *base) loopFields(size uint64) loopFields {
 		s.Ordered64}
 }
 
-// maxIterations bounds what is believed of a loop: more cannot be counted in 64
-// bits with a sign.
+// maxIterations bounds the iterations of a loop: more do not fit in a signed 64-bit number.
 const maxIterations = 1<<63 - 1
 
-// Loop tells of the loop whose dispatch buffer a thread has, or that its code divided
-// in advance.
+// Loop describes the loop whose dispatch buffer a thread has, or that its code divided in advance.
 func (lp *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error) {
 	th, err := lp.threads.byHandle(h)
 	if err != nil {
 		return rtl.LoopInfo{}, err
 	}
-	shared, own, err := lp.dispatch(th)
+	shared, own, err := lp.dispatchBuffers(th)
 	switch static := code != nil && code.Call.Kind == rtl.LoopStatic; {
 	case err != nil && static:
 		return lp.staticLoop(code)
@@ -83,22 +81,22 @@ func (lp *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error
 	case d.kind == schStaticBalanced: // has the thread's part in place of the loop
 		info.From, info.To = rtl.StepRange(d.first, d.limit, d.step)
 	case d.ordered && d.lower <= d.upper && d.upper < d.total:
-		info.From, info.To = d.at(d.lower), d.at(d.upper)
+		info.From, info.To = d.valueAt(d.lower), d.valueAt(d.upper)
 	case from != nil && d.has(*from) && d.has(*to):
 		info.From, info.To, info.Evidence = from, to, rtl.JoinEvidence(info.Evidence, code.Evidence())
 	}
 	if d.kind != schStaticBalanced {
-		info.First, info.Last = &d.first, d.at(d.total-1)
+		info.First, info.Last = &d.first, d.valueAt(d.total-1)
 	}
 	if code != nil && code.Counter != nil && d.has(*code.Counter) {
 		code.Place(&info)
 	}
-	info.Left = lp.left(th, shared, d)
+	info.Left = lp.countLeft(th, shared, d)
 	return info, nil
 }
 
-// dispatch are the buffers of the loop that a thread is in: the team's and its own.
-func (lp *loops) dispatch(th *thread) (shared, own callbacks.Address, err error) {
+// dispatchBuffers returns the buffers of the thread's loop: the team's and its own.
+func (lp *loops) dispatchBuffers(th *thread) (shared, own callbacks.Address, err error) {
 	d := &lp.l.Disp
 	r := layout.Read(lp.mem, th.addr, lp.l.Thread.Dispatch)
 	dr := layout.Read(lp.mem, r.Address(lp.l.Thread.Dispatch), d.DispatchShCurrent, d.DispatchPrCurrent)

@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// handed is what a thread keeps of a loop that is handed out.
-type handed struct {
+// dynamicLoop is a thread's record of a dynamically scheduled loop.
+type dynamicLoop struct {
 	kind, total, chunk uint64
 	first, limit, step int64
 	lower, upper       uint64 // iterations of the thread, in an ordered loop
@@ -18,22 +18,22 @@ type handed struct {
 	ordered            bool
 }
 
-// at is the value of iteration i.
-func (d *handed) at(i uint64) *int64 { v := d.first + int64(i)*d.step; return &v }
+// valueAt returns the value of iteration i.
+func (d *dynamicLoop) valueAt(i uint64) *int64 { v := d.first + int64(i)*d.step; return &v }
 
 // has reports whether the loop's variable takes the value v.
-func (d *handed) has(v int64) bool {
+func (d *dynamicLoop) has(v int64) bool {
 	off := v - d.first
 	return off%d.step == 0 && off/d.step >= 0 && uint64(off/d.step) < d.total
 }
 
 // handed reads the buffer of a thread at own.
-func (lp *loops) handed(own callbacks.Address) (handed, error) {
+func (lp *loops) handed(own callbacks.Address) (dynamicLoop, error) {
 	p := &lp.l.DispPrivate
 	head := layout.Read(lp.mem, own, p.Schedule, p.TypeSize, p.Ordered)
 	f := lp.loopFields(head.Uint(p.TypeSize))
 	r := layout.Read(lp.mem, own, f.count, f.lb, f.ub, f.st, f.tc, f.chunk, f.lower, f.upper)
-	d := handed{
+	d := dynamicLoop{
 		kind: head.Uint(p.Schedule), ordered: head.Uint(p.Ordered) != 0, given: f.given,
 		total: r.Uint(f.tc), chunk: r.Uint(f.chunk), first: r.Int(f.lb), limit: r.Int(f.ub), step: r.Int(f.st),
 		lower: r.Uint(f.lower), upper: r.Uint(f.upper), count: r.Uint(f.count), end: r.Uint(f.ub),
@@ -47,9 +47,9 @@ func (lp *loops) handed(own callbacks.Address) (handed, error) {
 	return d, nil
 }
 
-// left is how many iterations of a loop no thread has got yet; nil where threads
-// have their parts from the begin on, or that is not known.
-func (lp *loops) left(th *thread, shared callbacks.Address, d handed) *uint64 {
+// countLeft returns the number of iterations of a loop that no thread has got yet; nil where threads
+// have their parts from the start, or if it is unknown.
+func (lp *loops) countLeft(th *thread, shared callbacks.Address, d dynamicLoop) *uint64 {
 	given, err := lp.field(shared, d.given)
 	if err != nil {
 		return nil
@@ -58,7 +58,7 @@ func (lp *loops) left(th *thread, shared callbacks.Address, d handed) *uint64 {
 	case schStaticSteal:
 		n, ok := lp.aside.Get(shared.Offset)
 		if !ok {
-			n = lp.setAside(th, shared, d)
+			n = lp.countReserved(th, shared, d)
 			lp.aside.Put(shared.Offset, n)
 		}
 		return n
@@ -76,11 +76,11 @@ func (lp *loops) left(th *thread, shared callbacks.Address, d handed) *uint64 {
 	return &n
 }
 
-// setAside is how many iterations are set aside for the members of a team, where
-// threads that are done take over from others; nil if a member is not in the loop: it
-// may have none left, or not have come.
-func (lp *loops) setAside(th *thread, shared callbacks.Address, d handed) *uint64 {
-	t, err := lp.threads.team(th.team)
+// countReserved returns the number of iterations reserved for the members of a team, in a loop where
+// threads that are done steal from others; nil if a member is not in the loop: it may have none
+// left, or not have arrived.
+func (lp *loops) countReserved(th *thread, shared callbacks.Address, d dynamicLoop) *uint64 {
+	t, err := lp.threads.readTeam(th.team)
 	if err != nil || d.chunk == 0 {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (lp *loops) setAside(th *thread, shared callbacks.Address, d handed) *uint6
 		if err != nil {
 			return nil
 		}
-		sh, own, err := lp.dispatch(m)
+		sh, own, err := lp.dispatchBuffers(m)
 		if err != nil || sh != shared {
 			return nil
 		}

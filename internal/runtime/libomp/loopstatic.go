@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// Of loops whose iterations are divided in advance the runtime keeps nothing: what is
-// known of them is what compilers gave to the function that divides.
+// The runtime keeps no data of loops whose iterations are divided in advance. The arguments that
+// compilers pass to the dividing function are the only source.
 
 // Values of enum sched_type that compilers give to that function, beside those above.
 const (
@@ -22,7 +22,7 @@ const (
 	identSections         = 0x400
 )
 
-// staticLoop is a construct that code divided in advance.
+// staticLoop returns a construct that code divided in advance.
 func (lp *loops) staticLoop(code *rtl.LoopCode) (rtl.LoopInfo, error) {
 	info := rtl.LoopInfo{Evidence: code.Evidence()}
 	if code.Schedule == nil {
@@ -42,7 +42,7 @@ func (lp *loops) staticLoop(code *rtl.LoopCode) (rtl.LoopInfo, error) {
 		return info, fmt.Errorf("schedule %d of %s in %s: %w", *code.Schedule, code.Function, code.Where,
 			callbacks.Unavailable)
 	}
-	if lp.sections(code) {
+	if lp.isSections(code) {
 		info.Schedule = "sections"
 	}
 	if chunked { // the range may have moved on since, in registers
@@ -60,8 +60,8 @@ func (lp *loops) staticLoop(code *rtl.LoopCode) (rtl.LoopInfo, error) {
 	return info, nil
 }
 
-// sections reports whether what was divided are sections, as the compiler says.
-func (lp *loops) sections(code *rtl.LoopCode) bool {
+// isSections reports whether the divided construct is sections, by the compiler's record.
+func (lp *loops) isSections(code *rtl.LoopCode) bool {
 	flags, err := layout.ReadUint(lp.mem, callbacks.At(code.Source+identFlagsAt), 4)
 	return code.Source != 0 && err == nil && flags&identSections != 0
 }

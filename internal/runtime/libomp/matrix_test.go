@@ -13,11 +13,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/rtltest"
 )
 
-// subject is an open core of a program, with what the program said of itself.
+// subject is an open core of a program, with the program's own output.
 type subject struct{ *rtltest.Subject }
 
-// expected is what is to be expected of LLVM's runtime. Globals that a layout cannot
-// place are left out.
+// expected are the known limits for LLVM's runtime. Globals that a layout cannot place are left
+// out.
 var expected = rtltest.Expect{
 	Sources: true,
 	Unknown: func(_ string, why callbacks.RC) bool { return why == callbacks.Incompatible },
@@ -29,7 +29,7 @@ func openCore(t *testing.T, run omptest.Run) *subject {
 	return &subject{rtltest.Open(t, libomp.Driver(), run, expected)}
 }
 
-// programs are those whose threads tell what they were told.
+// programs are the programs whose threads print their OpenMP numbers.
 var programs = []string{
 	"barrier", "barrier_for", "barrier_single", "crash_task", "critical", "idle", "lock", "lock_cycle", "many",
 	"nest_lock",
@@ -37,9 +37,8 @@ var programs = []string{
 	"tasks_queued", "taskwait", "teams", "hidden_helper", "crash_forming",
 }
 
-// TestWhatThreadsWereTold holds regions and tasks against what omp_get_* told
-// each thread of each program on each runtime. A quick run has those on one runtime, and a part of
-// the rest by turns.
+// TestWhatThreadsWereTold compares regions and tasks with the results of omp_get_* in each thread
+// of each program on each runtime. A quick run uses one runtime, and parts of the others in turn.
 func TestWhatThreadsWereTold(t *testing.T) {
 	for _, program := range programs {
 		for _, rt := range omptest.Runtimes(t) {
@@ -59,8 +58,8 @@ func TestWhatThreadsWereTold(t *testing.T) {
 	}
 }
 
-// without is a driver whose table has no row of a release.
-func without(release int) rtl.Driver {
+// withoutRelease returns a driver whose table has no row of a release.
+func withoutRelease(release int) rtl.Driver {
 	d := libomp.Driver()
 	open := d.Open
 	d.Open = func(t callbacks.Target, first handles.Stamp, o rtl.Options) ([]rtl.Runtime, error) {
@@ -70,8 +69,8 @@ func without(release int) rtl.Driver {
 	return d
 }
 
-// TestUnknownReleases holds each release against what its threads were told, as if the
-// table had never heard of it.
+// TestUnknownReleases compares each release with its threads' output, without the release's row in
+// the table.
 func TestUnknownReleases(t *testing.T) {
 	for _, major := range omptest.Today(t, []int{11, 13, 14, 15, 16, 17, 18, 19, 23}) {
 		for _, program := range programs {
@@ -88,7 +87,7 @@ func TestUnknownReleases(t *testing.T) {
 				}
 				exe := omptest.Compile(t, omptest.Build{Program: program})
 				run := omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, major), Mode: omptest.Kernel}
-				rtltest.Open(t, without(major), run, want).Check(t)
+				rtltest.Open(t, withoutRelease(major), run, want).Check(t)
 			})
 		}
 	}

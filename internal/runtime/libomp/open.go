@@ -1,10 +1,8 @@
-// Package libomp reads LLVM's OpenMP runtime, and what is derived from it
-// (Intel's and AMD's), in a target.
+// Package libomp reads LLVM's OpenMP runtime, and its derivatives (Intel's and AMD's), in a target.
 //
-// Everything that it knows of the runtime's structures is declared in locate.Layout;
-// the rest of the package knows what the fields mean. A team of the runtime may
-// serve several nested regions and a worker keeps its last team while it idles:
-// regions.go and threads.go say how both are told apart.
+// locate.Layout declares all known fields of the runtime's structures; the rest of the package
+// interprets them. A team of the runtime may serve several nested regions, and an idle worker keeps
+// its last team: regions.go and threads.go distinguish these.
 package libomp
 
 import (
@@ -18,8 +16,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// runtime is one libomp of a target at one stop: its readers, which together answer
-// what rtl asks (readers.go).
+// runtime is one libomp of a target at one stop: its readers, which together implement the
+// interfaces of rtl (readers.go).
 type runtime struct {
 	*base
 	*locate.Locations
@@ -32,10 +30,9 @@ type runtime struct {
 	*settings
 }
 
-// Open reads the runtimes of LLVM's kind in t. No such runtime is no error: the
-// result is empty then. A runtime that is there and cannot be read is an error,
-// beside those that can. The handles of the i-th runtime of the result carry the
-// stamp with i added to its Space.
+// Open reads the runtimes of LLVM's kind in t. Without such a runtime the result is empty, without
+// an error. If a runtime cannot be read, Open returns an error and the other runtimes. The handles
+// of the i-th runtime of the result carry the stamp with i added to its Space.
 func Open(t callbacks.Target, stamp handles.Stamp, o layout.Options) ([]rtl.Runtime, error) {
 	mods, err := locate.Find(t)
 	if err != nil {
@@ -75,8 +72,7 @@ func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o layo
 	return rt, nil
 }
 
-// newRuntime reads which threads there are, of which everything else is read when it is
-// asked for.
+// newRuntime reads the list of threads. Everything else is read on demand.
 func newRuntime(found *base) (*runtime, error) {
 	ths := &threads{base: found, gtids: map[uint64]int{}}
 	if err := ths.readThreads(); err != nil {
@@ -109,10 +105,10 @@ func (ths *threads) readThreads() error {
 	return nil
 }
 
-// Reread is the runtime as the target's memory is now.
+// Reread returns the runtime for the target's current memory.
 func (rt *runtime) Reread() (rtl.Runtime, error) { return newRuntime(rt.base) }
 
-// identify adds to the identity what the runtime's own variables say.
+// identify adds the contents of the runtime's own variables to the identity.
 func (rt *base) identify() {
 	g := &rt.l.Globals
 	if v, err := layout.ReadGlobal(rt.mem, g.OpenmpVersion, 4); err == nil {
@@ -132,13 +128,13 @@ func (rt *base) identify() {
 // Identity names the runtime.
 func (rt *base) Identity() handles.Identity { return rt.id }
 
-// Layout says where each field lies and who said so.
+// Layout returns the offset of each field with its source.
 func (rt *base) Layout() layout.Report { return rt.rep }
 
-// Stamp is what all handles of this runtime carry.
+// Stamp returns the stamp of all handles of this runtime.
 func (rt *base) Stamp() handles.Stamp { return rt.stamp }
 
-// Owns reports whether pc lies in the runtime's module.
+// Owns reports whether pc is in the runtime's module.
 func (rt *base) Owns(pc uint64) bool {
 	return rt.id.Module != nil && rt.id.Module.Contains(callbacks.At(pc))
 }

@@ -12,7 +12,7 @@ import (
 
 // Parallel reads one region.
 func (rg *regions) Parallel(h handles.Parallel) (handles.ParallelInfo, error) {
-	gs, err := rg.find(h)
+	gs, err := rg.findRegions(h)
 	if err != nil {
 		return handles.ParallelInfo{}, err
 	}
@@ -20,7 +20,7 @@ func (rg *regions) Parallel(h handles.Parallel) (handles.ParallelInfo, error) {
 	info := handles.ParallelInfo{
 		Level:       g.level,
 		ActiveLevel: g.activeLevel(),
-		TeamSize:    g.size(),
+		TeamSize:    g.numThreads(),
 		Serialized:  g.team.serialized > 0 && !g.initial,
 		PrimaryNum:  primaryNum(gs),
 		League:      g.league,
@@ -31,14 +31,14 @@ func (rg *regions) Parallel(h handles.Parallel) (handles.ParallelInfo, error) {
 	}
 	info.Function = g.team.pkfn
 	info.Hint = g.team.serialized > 0
-	info.Source = rg.records.source(g.team.ident)
+	info.Source = rg.records.readSource(g.team.ident)
 	info.Return = rg.userCode(g.team.forkReturn)
 	return info, nil
 }
 
-// outerInfo adds what is kept of a region whose team serves a region inside it
-// too: of the region of a league's team the function, and of a serialized one the
-// return address if the runtime keeps states.
+// outerInfo adds the data of a region whose team also serves an inner region: for the region of a
+// league's team the function, and for a serialized one the return address if the runtime keeps
+// states.
 func (rg *regions) outerInfo(info *handles.ParallelInfo, g region) {
 	if g.initial && g.league > 0 {
 		if th, err := rg.threads.member(g.team, 0); err == nil {
@@ -50,8 +50,8 @@ func (rg *regions) outerInfo(info *handles.ParallelInfo, g region) {
 	}
 }
 
-// userCode is a unless that is in the runtime itself: where user code enters it
-// with a jump, its caller was the runtime.
+// userCode returns a unless it is in the runtime itself: where user code enters it with a jump, its
+// caller was the runtime.
 func (rt *base) userCode(a callbacks.Address) callbacks.Address {
 	if rt.Owns(a.Offset) {
 		return callbacks.Address{}
@@ -59,8 +59,8 @@ func (rt *base) userCode(a callbacks.Address) callbacks.Address {
 	return a
 }
 
-// primaryNum is the number in the enclosing region of the primary thread of
-// gs[0], or -1 in the outermost region.
+// primaryNum returns the number in the enclosing region of the primary thread of gs[0], or -1 in
+// the outermost region.
 func primaryNum(gs []region) int {
 	switch {
 	case len(gs) < 2:
@@ -71,9 +71,9 @@ func primaryNum(gs []region) int {
 	return gs[0].team.masterTid
 }
 
-// EnclosingParallel is ompd_get_enclosing_parallel_handle.
+// EnclosingParallel implements ompd_get_enclosing_parallel_handle.
 func (rg *regions) EnclosingParallel(h handles.Parallel) (handles.Parallel, error) {
-	gs, err := rg.find(h)
+	gs, err := rg.findRegions(h)
 	if err != nil {
 		return handles.Parallel{}, err
 	}
@@ -83,7 +83,7 @@ func (rg *regions) EnclosingParallel(h handles.Parallel) (handles.Parallel, erro
 	return rg.parallelHandle(gs[1]), nil
 }
 
-// ThreadInParallel is ompd_get_thread_in_parallel.
+// ThreadInParallel implements ompd_get_thread_in_parallel.
 func (rg *regions) ThreadInParallel(h handles.Parallel, n int) (handles.Thread, error) {
 	g, err := rg.withMember(h, n)
 	if err != nil {
@@ -98,17 +98,17 @@ func (rg *regions) ThreadInParallel(h handles.Parallel, n int) (handles.Thread, 
 
 // withMember reads the region that h names, which must have a thread number n.
 func (rg *regions) withMember(h handles.Parallel, n int) (region, error) {
-	gs, err := rg.find(h)
+	gs, err := rg.findRegions(h)
 	if err != nil {
 		return region{}, err
 	}
-	if size := gs[0].size(); n < 0 || n >= size {
+	if size := gs[0].numThreads(); n < 0 || n >= size {
 		return region{}, fmt.Errorf("thread number %d in %v, which has %d: %w", n, h, size, callbacks.BadInput)
 	}
 	return gs[0], nil
 }
 
-// TaskInParallel is ompd_get_task_in_parallel.
+// TaskInParallel implements ompd_get_task_in_parallel.
 func (rg *regions) TaskInParallel(h handles.Parallel, n int) (handles.Task, error) {
 	g, err := rg.withMember(h, n)
 	if err != nil {
@@ -147,13 +147,12 @@ func (rt *base) lightweight(g region) (*layout.Record, error) {
 	}
 }
 
-// maxSource bounds the text in which a compiler tells a place in the source:
-// PATH_MAX for the file, and long mangled names of functions.
+// maxSource bounds the text of a source location, in bytes: PATH_MAX for the file, and long mangled
+// names of functions.
 const maxSource = 16 << 10
 
-// source reads the place in the source that the ident_t at a tells. What is not
-// told, or cannot be read, is empty.
-func (rs *records) source(a callbacks.Address) handles.SourceLocation {
+// readSource reads the source location in the ident_t at a. Missing or unreadable parts are empty.
+func (rs *records) readSource(a callbacks.Address) handles.SourceLocation {
 	f := &rs.l.Ident
 	if a.IsNull() || !f.Psource.Known() {
 		return handles.SourceLocation{}
@@ -171,11 +170,11 @@ func (rs *records) source(a callbacks.Address) handles.SourceLocation {
 	return s
 }
 
-// flangModule is what flang writes in place of the file.
+// flangModule is flang's placeholder for the file.
 const flangModule = "FIRModule"
 
-// parseSource splits ";file;function;line;column;;". The compiler writes
-// "unknown" and 0 for what it does not know.
+// parseSource splits ";file;function;line;column;;". The compiler writes "unknown" and 0 for
+// unknown parts.
 func parseSource(text string) handles.SourceLocation {
 	parts := strings.Split(text, ";")
 	if len(parts) < 5 || parts[0] != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// Progress gives the counters of a thread.
+// Progress returns the counters of a thread.
 func (lp *loops) Progress(h handles.Thread) ([]rtl.Counter, error) {
 	th, err := lp.threads.byHandle(h)
 	if err != nil {
@@ -27,7 +27,7 @@ func (lp *loops) Progress(h handles.Thread) ([]rtl.Counter, error) {
 	add("barriers", n, err)
 	n, err = lp.field(th.addr, lp.l.Thread.Dispatch, lp.l.Disp.DispIndex)
 	add("loops", n, err)
-	n, err = lp.queued(th)
+	n, err = lp.countQueued(th)
 	add("tasks", n, err)
 	if !th.task.IsNull() {
 		td := &lp.l.Taskdata
@@ -73,8 +73,8 @@ func (lp *loops) arrivedAt(a callbacks.Address, bar layout.Field, size layout.Ty
 	return sum, nil
 }
 
-// queued tells how far the thread's queue of tasks has been filled and emptied.
-func (lp *loops) queued(th *thread) (uint64, error) {
+// countQueued returns the number of tasks put into and taken from the thread's queue, as one number.
+func (lp *loops) countQueued(th *thread) (uint64, error) {
 	data, err := lp.field(th.addr, lp.l.Thread.TaskTeam, lp.l.TaskTeam.ThreadsData)
 	if err != nil {
 		return 0, err

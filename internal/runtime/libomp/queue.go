@@ -15,8 +15,8 @@ type waitQueue struct {
 	place   map[int64]int    // id → number in the queue, from 1
 }
 
-// queueOf is the queue of the queuing lock at a. It is followed once, however many
-// threads wait in it, and ends where it cannot be followed.
+// queueOf returns the queue of the queuing lock at a. It is read once for all waiting threads, and
+// ends where it cannot be followed.
 func (lk *locks) queueOf(a callbacks.Address, head, tail int64) *waitQueue {
 	if q, ok := lk.queues.Get(a.Offset); ok {
 		return q
@@ -39,10 +39,9 @@ func (lk *locks) queueOf(a callbacks.Address, head, tail int64) *waitQueue {
 	return q
 }
 
-// foresee reads what a queue needs of a thread whose registers are not known, as it runs:
-// threads that wait for a lock spin. In which queue it is its stack tells, once the process
-// stands still; what is not read before that is in no copy, and the process would have to be
-// stopped again.
-func (lk *locks) foresee(th *thread) {
+// prefetchQueue reads the data of a queue for a thread whose registers are unknown, as it runs: threads
+// that wait for a lock spin. Only its stack shows its queue, once the process is stopped; without
+// this read, the data would not be in the copy, and the process would have to be stopped again.
+func (lk *locks) prefetchQueue(th *thread) {
 	_ = layout.Read(lk.mem, th.addr, lk.l.Thread.NextWaiting)
 }

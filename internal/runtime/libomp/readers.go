@@ -10,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// The readers of a runtime stand on one another, and ask downwards only:
+// The readers of a runtime form layers, and call only lower ones:
 //
 //	waits
 //	states                settings
@@ -20,7 +20,7 @@ import (
 //	           threads    records    locations
 //	           base
 //
-// Each keeps what it has read at this stop.
+// Each caches the structures that it has read at this stop.
 
 // base is the runtime as it was found in the target. It does not change once the
 // runtime is open.
@@ -34,7 +34,7 @@ type base struct {
 	keepsWords wordsKept
 }
 
-// threads reads threads and their teams: each tells which of the other it has.
+// threads reads threads and their teams.
 type threads struct {
 	*base
 	slots  []callbacks.Address // __kmp_threads, null where a gtid is free
@@ -78,7 +78,7 @@ func newTasks(rg *regions) *tasks {
 	return tk
 }
 
-// locks reads locks of all kinds, and who has one or is in its queue.
+// locks reads locks of all kinds, with their holders and queues.
 type locks struct {
 	*base
 	threads *threads
@@ -91,7 +91,7 @@ type barriers struct {
 	threads *threads
 }
 
-// states concludes what a thread does, from the runtime's fields and from evidence.
+// states infers the activity of a thread from the runtime's fields and from evidence.
 type states struct {
 	*base
 	threads  *threads
@@ -106,7 +106,7 @@ type states struct {
 // only, which one question at a time reads.
 type ahead struct{ begin, end, many int }
 
-// waits finds what a thread waits for, and who has it or is missing.
+// waits finds the object of a thread's wait, and its holder or the missing threads.
 type waits struct {
 	*base
 	threads  *threads
@@ -126,7 +126,7 @@ type loops struct {
 	aside   rtl.Cache[uint64, *uint64] // by loop: iterations that are set aside for members
 }
 
-// settings reads control variables and what tools have left.
+// settings reads control variables and the data of tools.
 type settings struct {
 	*base
 	threads *threads

@@ -10,17 +10,17 @@ import (
 
 // region is a parallel region: a team at one of the levels that it serves.
 //
-// A team serves several levels where serialized regions nest (the runtime counts
-// them in t_serialized), and where a team of a league is in a parallel region:
-// the same team then is that of the league's initial region, one level up.
+// A team serves several levels where serialized regions nest (the runtime counts them in
+// t_serialized), and where a team of a league is in a parallel region: the same team is also that
+// of the league's initial region, one level up.
 type region struct {
 	team  *team
 	level int
 	// initial marks the implicit region of a root, and that of a team of a league.
 	initial bool
-	// bridge marks the team of the primary threads of a league, which stands
-	// between its teams and the region around the teams construct. It is a
-	// region of the program only while threads wait in it for each other.
+	// bridge marks the team of the primary threads of a league, which is between its teams and the
+	// region around the teams construct. It is a region of the program only while threads wait in
+	// it for each other.
 	bridge bool
 	// league is the number of teams of the league, 0 outside a teams construct;
 	// teamNum is the number of this region's team in it.
@@ -34,16 +34,16 @@ func (rt *base) parallelHandle(g region) handles.Parallel {
 // innermost reports whether the team is in this region and in no region inside it.
 func (g region) innermost() bool { return g.level == g.team.level }
 
-// size is the number of threads of the region.
-func (g region) size() int {
+// numThreads returns the number of threads of the region.
+func (g region) numThreads() int {
 	if g.initial || g.team.serialized > 0 {
 		return 1
 	}
 	return g.team.nproc
 }
 
-// activeLevel is omp_get_active_level in the region. A team that serves several
-// levels counts its own region, if that is active, in the innermost one only.
+// activeLevel returns omp_get_active_level in the region. A team that serves several levels counts
+// its own region, if that is active, in the innermost one only.
 func (g region) activeLevel() int {
 	if g.team.serialized > 0 || g.innermost() {
 		return g.team.activeLevel
@@ -51,9 +51,9 @@ func (g region) activeLevel() int {
 	return max(0, g.team.activeLevel-(g.team.level-g.level))
 }
 
-// of returns the regions that th is in, innermost first, down to the
-// implicit region of its root. It is empty for an idle thread.
-func (rg *regions) of(th *thread) ([]region, error) {
+// regionsOf returns the regions of th, innermost first, down to the implicit region of its root. It is
+// empty for an idle thread.
+func (rg *regions) regionsOf(th *thread) ([]region, error) {
 	if gs, ok := rg.chains.Get(th.addr.Offset); ok {
 		return gs, nil
 	}
@@ -89,7 +89,7 @@ func (rg *regions) chain(th *thread) ([]region, error) {
 	if th.inTeams() {
 		outer = leagueParent(ts, th.teamsLevel)
 	}
-	if why := rg.idle(th, ts, outer); why != "" {
+	if why := rg.idleReason(th, ts, outer); why != "" {
 		return nil, nil
 	}
 	var gs []region
@@ -126,9 +126,8 @@ func (g region) appendLevels(gs []region, low int) []region {
 	return gs
 }
 
-// leagueParent returns the index in ts of the team that encountered the teams
-// construct at the given level: the outermost of that level. It is len(ts) if
-// there is none.
+// leagueParent returns the index in ts of the team that encountered the teams construct at the
+// given level: the outermost of that level. It is len(ts) without one.
 func leagueParent(ts []*team, level int) int {
 	for i := len(ts) - 1; i > 0; i-- {
 		if ts[i].level == level {
@@ -151,7 +150,7 @@ func holdsInitial(ts []*team, i, outer int) bool {
 	return i == outer-2
 }
 
-// leagueNum is the number in the league of the team that ts are in.
+// leagueNum returns the number in the league of the innermost team of ts.
 func leagueNum(ts []*team, outer int) int {
 	if outer < 2 || bothLeague(ts, outer) {
 		return 0
@@ -159,16 +158,16 @@ func leagueNum(ts []*team, outer int) int {
 	return ts[outer-2].masterTid
 }
 
-// find returns the regions around the one that h names, itself first. A handle
-// whose team its primary thread has left is stale.
-func (rg *regions) find(h handles.Parallel) ([]region, error) {
+// findRegions returns the regions around that of h, itself first. A handle whose team its primary thread
+// has left is stale.
+func (rg *regions) findRegions(h handles.Parallel) ([]region, error) {
 	if h.Stamp != rg.stamp {
 		return nil, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
 	}
 	if gs, ok := rg.around.Get(h); ok {
 		return gs, nil
 	}
-	t, err := rg.threads.team(h.Team)
+	t, err := rg.threads.readTeam(h.Team)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", h, err)
 	}
@@ -192,8 +191,8 @@ func (rg *regions) find(h handles.Parallel) ([]region, error) {
 	return nil, fmt.Errorf("%v: its primary thread is not in it: %w", h, callbacks.StaleHandle)
 }
 
-// keepRegions keeps the regions around each of those that th is in as the primary
-// thread: they are the outer ones of gs, which are those of th.
+// keepRegions caches the enclosing regions of each region that th is in as the primary thread: they
+// are the outer ones of gs, which are those of th.
 func (rg *regions) keepRegions(th *thread, gs []region) {
 	bridged := len(gs) // the number of the first region from which on none is a bridge
 	for bridged > 0 && !gs[bridged-1].bridge {

@@ -26,11 +26,11 @@ var controls = [][2]string{
 	{"KMP_BLOCKTIME", "kmp-blocktime-var"},
 }
 
-// ControlVars are the control variables as they are in force: those of the
-// address space, and those of the initial task of the program's first thread.
-// Variables that cannot be read are left out; if none can, the error says why.
+// ControlVars returns the effective control variables: those of the address space, and those of the
+// initial task of the program's first thread. It leaves out variables that cannot be read; if none
+// can, it returns an error with the reason.
 func (se *settings) ControlVars() ([]handles.ControlVar, error) {
-	subject, why := se.initial()
+	subject, why := se.initialSubject()
 	vars, err := icvs().ControlVars(se, subject, controls, why)
 	for i := range vars {
 		if vars[i].Name == "OMP_STACKSIZE" {
@@ -40,8 +40,8 @@ func (se *settings) ControlVars() ([]handles.ControlVar, error) {
 	return vars, err
 }
 
-// initial is the first thread of the program, its implicit region and task.
-func (se *settings) initial() (handles.Subject, error) {
+// initialSubject returns the first thread of the program, its implicit region and task.
+func (se *settings) initialSubject() (handles.Subject, error) {
 	if len(se.threads.slots) == 0 || se.threads.slots[0].IsNull() {
 		return handles.Subject{}, fmt.Errorf("the initial thread has ended: %w", callbacks.Unavailable)
 	}
@@ -55,9 +55,8 @@ func (se *settings) initial() (handles.Subject, error) {
 	return s, nil
 }
 
-// EnvBlock is the text that the runtime itself keeps for
-// ompd_get_display_control_vars, line by line. It is written before the
-// environment is read, and has the defaults that the runtime was built with.
+// EnvBlock returns the text that the runtime itself keeps for ompd_get_display_control_vars, line
+// by line. The runtime writes it before it reads the environment, with its built-in defaults.
 func (rt *base) EnvBlock() ([]string, error) {
 	g := &rt.l.Globals
 	block, err := layout.ReadGlobal(rt.mem, g.OmpdEnvBlock, 8)
@@ -74,10 +73,10 @@ func (rt *base) EnvBlock() ([]string, error) {
 	return strings.Split(strings.TrimRight(text, "\n"), "\n"), nil
 }
 
-// ToolData is ompd_get_tool_data. Without a tool the runtime leaves the words of tasks as
-// they are, so that nothing is read of them before it is known that there is one.
+// ToolData implements ompd_get_tool_data. Without a tool the runtime leaves the words of tasks
+// uninitialized, so they are read only if there is one.
 func (se *settings) ToolData(s handles.Subject) (uint64, error) {
-	if !se.id.Tracking && !se.tooled() {
+	if !se.id.Tracking && !se.hasToolData() {
 		return 0, fmt.Errorf("no tool is active in the program: %w", callbacks.Unavailable)
 	}
 	switch s.Scope {
@@ -89,7 +88,7 @@ func (se *settings) ToolData(s handles.Subject) (uint64, error) {
 		r := layout.Read(se.mem, th.addr, se.l.Thread.OmptThreadData)
 		return r.Uint(se.l.Thread.OmptThreadData), r.Err()
 	case handles.ScopeParallel:
-		gs, err := se.regions.find(s.Parallel)
+		gs, err := se.regions.findRegions(s.Parallel)
 		if err != nil {
 			return 0, err
 		}
@@ -104,9 +103,9 @@ func (se *settings) ToolData(s handles.Subject) (uint64, error) {
 	return 0, fmt.Errorf("tool data of scope %v: %w", s.Scope, callbacks.BadInput)
 }
 
-// tooled reports whether a tool has left a word for any thread: the runtime, which may
-// have lost the symbol that says so, makes them 0 and writes nothing there itself.
-func (se *settings) tooled() bool {
+// hasToolData reports whether a tool has set a word of any thread. The runtime, which may lack the
+// symbol that shows a tool, initializes them to 0 and does not write them itself.
+func (se *settings) hasToolData() bool {
 	for _, a := range se.threads.slots {
 		if a.IsNull() {
 			continue

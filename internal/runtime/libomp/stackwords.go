@@ -13,8 +13,8 @@ import (
 // the frames of the runtime that wait have some 1,000 bytes.
 const maxStackWords = 2 << 10
 
-// runtimeStack is the stack memory of the runtime's innermost frames: those below
-// the call of user code, or if there is none, all of them.
+// runtimeStack returns the stack memory of the runtime's innermost frames: those below the call of
+// user code, or without one, all of them.
 func runtimeStack(ev *handles.Evidence) (low, high callbacks.Address) {
 	switch {
 	case ev == nil:
@@ -35,9 +35,8 @@ func runtimeStack(ev *handles.Evidence) (low, high callbacks.Address) {
 	return low, high
 }
 
-// words reads the aligned words of memory in [low, high). What cannot be read is
-// left out.
-func (rt *base) words(low, high callbacks.Address) []uint64 {
+// readWords reads the aligned words of memory in [low, high). Unreadable ones are left out.
+func (rt *base) readWords(low, high callbacks.Address) []uint64 {
 	start := (low.Offset + 7) &^ 7
 	if low.IsNull() || start >= high.Offset {
 		return nil
@@ -54,11 +53,11 @@ func (rt *base) words(low, high callbacks.Address) []uint64 {
 	return ws
 }
 
-// clues are the words that the runtime's frames and the registers hold, without
-// small numbers, each once.
+// clues returns the words in the runtime's frames and in registers, without small numbers, each
+// once.
 func (rt *base) clues(ev *handles.Evidence) []uint64 {
 	low, high := runtimeStack(ev)
-	ws := rt.words(low, high)
+	ws := rt.readWords(low, high)
 	if ev != nil && ev.Registers != nil {
 		for n, v := range ev.Registers.Values {
 			if _, ok := ev.Registers.Get(n); ok {

@@ -9,16 +9,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// State says what the thread does.
+// State returns the activity of the thread.
 //
-// Where the runtime keeps a state word, that is believed if nothing that was seen
-// contradicts it. It goes stale (idle threads keep that of the barrier that they
-// came from) and leaves out much (taskwait, taskgroup, reductions; a wait for a
-// critical section shows as one for a lock), so it is held against what the
-// fields and the stack say.
+// If the runtime keeps a state word, it is used unless other facts contradict it. It goes stale
+// (idle threads keep that of their last barrier) and is incomplete (taskwait, taskgroup,
+// reductions; a wait for a critical section shows as one for a lock), so it is compared with the
+// fields and the stack.
 func (sr *states) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadState, error) {
 	if ev == nil && sr.id.Tracking {
-		if st, ok := sr.told(h); ok {
+		if st, ok := sr.stateFromWord(h); ok {
 			return st, nil
 		}
 	}
@@ -27,18 +26,18 @@ func (sr *states) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadS
 	if err != nil {
 		return undefined, err
 	}
-	gs, err := sr.regions.of(th)
+	gs, err := sr.regions.regionsOf(th)
 	if err != nil {
 		return undefined, err
 	}
 	if ev == nil {
-		sr.locks.foresee(th)
+		sr.locks.prefetchQueue(th)
 	}
 	var in inference
 	if len(gs) == 0 {
 		in = inference{handles.ThreadState{State: handles.StateIdle, Evidence: sr.idleText(th)}, true}
 	} else {
-		in = sr.observe(th, gs, ev).infer()
+		in = sr.observe(th, gs, ev).inferState()
 	}
 	if !sr.id.Tracking {
 		return in.ThreadState, nil
@@ -50,22 +49,22 @@ func (sr *states) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadS
 	return st, nil
 }
 
-// nameBarrier gives a thread of which only the state word tells that it is at a barrier
-// the identifier that the others have who wait there. The states that are not listed
-// do not tell which of the team's barriers it is.
+// nameBarrier sets the identifier of the barrier for a thread that only the state word shows at a
+// barrier, equal to that of the other threads there. States that are not listed do not show which
+// of the team's barriers it is.
 func (sr *states) nameBarrier(st *handles.ThreadState, t *team) {
 	kinds := map[handles.State]barrierKind{
 		handles.StateWaitBarrierExplicit: plainBarrier, handles.StateWaitBarrierImplicitWorkshare: plainBarrier,
 		handles.StateWaitBarrierImplicitParallel: forkjoinBarrier, handles.StateWaitBarrierTeams: forkjoinBarrier,
 	}
 	kind, ok := kinds[st.State]
-	if !ok || st.WaitID != 0 || !sr.barriers.counted() {
+	if !ok || st.WaitID != 0 || !sr.barriers.hasCounters() {
 		return
 	}
 	st.WaitID, st.WaitKind = sr.barriers.counterOf(t.addr, kind).Offset, waitKind(st.State)
 }
 
-// idleText says why a thread is idle.
+// idleText explains why a thread is idle.
 func (sr *states) idleText(th *thread) string {
 	ts, err := sr.threads.ancestors(th.team)
 	if err != nil {
@@ -75,10 +74,10 @@ func (sr *states) idleText(th *thread) string {
 	if th.inTeams() {
 		outer = leagueParent(ts, th.teamsLevel)
 	}
-	return sr.regions.idle(th, ts, outer)
+	return sr.regions.idleReason(th, ts, outer)
 }
 
-// crossCheck holds the runtime's own state word against the inference.
+// crossCheck compares the runtime's own state word with the inference.
 func (sr *states) crossCheck(th *thread, in inference) handles.ThreadState {
 	f := &sr.l.Thread
 	r := layout.Read(sr.mem, th.addr, f.OmptState, f.OmptWaitId)
@@ -129,7 +128,7 @@ func generalizes(word, s handles.State) bool {
 	return false
 }
 
-// waitKind says what a thread in state s waits for.
+// waitKind returns the kind of wait of a thread in state s.
 func waitKind(s handles.State) picture.WaitKind {
 	switch {
 	case s == handles.StateWaitCritical:

@@ -27,7 +27,7 @@ func (b barrierKind) String() string {
 // each time (KMP_BARRIER_STATE_BUMP).
 const arrivedMask = ^uint64(3)
 
-// arrival is where a thread stands at a barrier.
+// arrival is the progress of a thread at a barrier.
 type arrival struct {
 	kind         barrierKind
 	thread, team uint64            // counters
@@ -38,13 +38,13 @@ func (a arrival) String() string {
 	return fmt.Sprintf("th_bar[%v].b_arrived %d, t_bar[%v].b_arrived %d", a.kind, a.thread, a.kind, a.team)
 }
 
-// waits tells that the thread has arrived and that the barrier is not complete. A
-// thread that waits for the threads that it gathers has not counted itself yet,
-// and the primary thread counts for the team when all have come.
-func (a arrival) waits() bool { return a.thread > a.team }
+// isWaiting reports that the thread has arrived and that the barrier is incomplete. A thread that waits
+// for those below it has not counted itself yet, and the primary thread counts for the team when
+// all have arrived.
+func (a arrival) isWaiting() bool { return a.thread > a.team }
 
-// arrival reads the counters of one barrier of th in its team.
-func (bs *barriers) arrival(th *thread, t *team, b barrierKind) (arrival, error) {
+// readArrival reads the counters of one barrier of th in its team.
+func (bs *barriers) readArrival(th *thread, t *team, b barrierKind) (arrival, error) {
 	f, tf := bs.l.Thread.Bar, bs.l.Team.Bar
 	if err := errors.Join(f.Err(), tf.Err()); err != nil {
 		return arrival{}, err
@@ -64,11 +64,11 @@ func (bs *barriers) arrival(th *thread, t *team, b barrierKind) (arrival, error)
 	return a, tr.Err()
 }
 
-// arrivals reads the counters of all barriers of th in its team.
-func (bs *barriers) arrivals(th *thread, t *team) ([]arrival, error) {
+// readArrivals reads the counters of all barriers of th in its team.
+func (bs *barriers) readArrivals(th *thread, t *team) ([]arrival, error) {
 	var list []arrival
 	for b := plainBarrier; b < barrierKinds; b++ {
-		a, err := bs.arrival(th, t, b)
+		a, err := bs.readArrival(th, t, b)
 		if err != nil {
 			return nil, err
 		}
@@ -77,30 +77,29 @@ func (bs *barriers) arrivals(th *thread, t *team) ([]arrival, error) {
 	return list, nil
 }
 
-// counted reports whether it is known where teams count who has arrived at a barrier.
-func (bs *barriers) counted() bool {
+// hasCounters reports whether the offset of a team's count of arrived threads is known.
+func (bs *barriers) hasCounters() bool {
 	return bs.l.Team.Bar.Known() && bs.l.TeamBar.Size.Known() && bs.l.TeamBar.Arrived.Known()
 }
 
-// counterOf is where the team at a counts who has arrived at a barrier: what all who wait there
-// wait for.
+// counterOf returns the address of a team's count of arrived threads, for which all threads at the
+// barrier wait.
 func (bs *barriers) counterOf(team callbacks.Address, b barrierKind) callbacks.Address {
 	return team.Add(bs.l.Team.Bar.Offset + uint64(b)*bs.l.TeamBar.Size.Size + bs.l.TeamBar.Arrived.Offset)
 }
 
-// waitFlag tells at which barrier the thread waits, by the flag that it waits on:
-// one that it sleeps on (th_sleep_loc), or else one that lies in the frames of the
-// runtime on its stack. A flag points to a counter of a thread's th_bar: a thread waits
-// for its own b_go, and for the b_arrived of others in its team. Other flags are of those
-// that it releases, or has waited on before, which its stack may still have. inside
-// tells that it is inside its region, and does not wait at the end.
+// waitFlag returns the barrier at which the thread waits, by its flag: one on which it sleeps
+// (th_sleep_loc), or otherwise one in the frames of the runtime on its stack. A flag points to a
+// counter of a thread's th_bar: a thread waits for its own b_go, and for the b_arrived of others in
+// its team. Other flags belong to threads that it releases, or to earlier waits, and may still be
+// on its stack. inside means that it is inside its region, and does not wait at the end.
 func (bs *barriers) waitFlag(th *thread, ev *handles.Evidence, inside bool) (barrierKind, string, bool) {
 	f := bs.l.Thread.SleepLoc
 	r := layout.Read(bs.mem, th.addr, f)
 	if loc := r.Address(f); r.Err() == nil && !loc.IsNull() {
 		// The pointer is the sixth word of most flags: where every byte is dear, no other is read.
 		for _, part := range [][2]uint64{{40, 48}, {0, 40}, {48, flagSize}} {
-			for _, w := range bs.words(loc.Add(part[0]), loc.Add(part[1])) {
+			for _, w := range bs.readWords(loc.Add(part[0]), loc.Add(part[1])) {
 				if b, what, ok := bs.barrierWord(th, w); ok {
 					return b, "th_sleep_loc is a flag for " + what, true
 				}
@@ -108,7 +107,7 @@ func (bs *barriers) waitFlag(th *thread, ev *handles.Evidence, inside bool) (bar
 		}
 	}
 	low, high := runtimeStack(ev)
-	for _, w := range bs.words(low, high) {
+	for _, w := range bs.readWords(low, high) {
 		if b, what, ok := bs.barrierWord(th, w); ok && !(inside && b == forkjoinBarrier) {
 			return b, "a flag on its stack is for " + what, true
 		}
@@ -146,7 +145,7 @@ func (bs *barriers) barrierWord(th *thread, w uint64) (barrierKind, string, bool
 
 // memberOf reports whether the thread at a is one of a team, or forked from it.
 func (ths *threads) memberOf(a, team callbacks.Address) bool {
-	th, err := ths.thread(a)
+	th, err := ths.readThread(a)
 	if err != nil {
 		return false
 	}
@@ -162,15 +161,14 @@ func (ths *threads) memberOf(a, team callbacks.Address) bool {
 	return false
 }
 
-// Bits of ident_t.flags that tell which construct a barrier belongs to
-// (KMP_IDENT_BARRIER_EXPL, KMP_IDENT_BARRIER_IMPL).
+// Bits of ident_t.flags for the construct of a barrier (KMP_IDENT_BARRIER_EXPL,
+// KMP_IDENT_BARRIER_IMPL).
 const (
 	identExplicit = 0x20
 	identImplicit = 0x40
 )
 
-// barrierState is the state of a thread at the plain barrier that its th_ident
-// tells of.
+// barrierState returns the state of a thread at the plain barrier in its th_ident.
 func (bs *barriers) barrierState(th *thread) (handles.State, string) {
 	tf, f := bs.l.Thread.Ident, bs.l.Ident.Flags
 	r := layout.Read(bs.mem, th.addr, tf)

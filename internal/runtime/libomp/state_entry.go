@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// entryKind is what a call into the runtime may wait for.
+// entryKind is the wait that a call into the runtime may make.
 type entryKind uint8
 
 const (
@@ -73,11 +73,10 @@ func kindOfEntry(name string) entryKind {
 	return entryNames[name]
 }
 
-// entered tells which function of the runtime the thread waits in: the innermost
-// one in which threads wait, or else the one that user code called. They differ
-// where user code ended in a tail call to a function, which has no return address in
-// user code then.
-func entered(ev *handles.Evidence) (entryKind, string) {
+// enteredFunction returns the function of the runtime in which the thread waits: the innermost one in which
+// threads wait, or otherwise the one that user code called. They differ where user code ended in a
+// tail call to a function, which then has no return address in user code.
+func enteredFunction(ev *handles.Evidence) (entryKind, string) {
 	for _, f := range ev.Frames {
 		if k := kindOfEntry(f.Symbol); f.Owned && k != entryOther {
 			if ev.Entry != nil && ev.Entry.Function == f.Symbol {

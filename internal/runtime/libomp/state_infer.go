@@ -12,11 +12,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// inference is what the runtime's fields and the thread's stack say.
+// inference is a state with the evidence from the runtime's fields and the thread's stack.
 type inference struct {
 	handles.ThreadState
-	// sure tells that it follows from what was seen, not from the absence of
-	// signs.
+	// sure means that the state follows from observed facts, not from the absence of signs.
 	sure bool
 }
 
@@ -39,21 +38,21 @@ func (sr *states) observe(th *thread, gs []region, ev *handles.Evidence) *observ
 	}
 	switch o.at {
 	case rtl.PlaceEntry, rtl.PlaceRuntime:
-		o.kind, o.name = entered(ev)
+		o.kind, o.name = enteredFunction(ev)
 	}
 	return o
 }
 
-// infer says what the thread does.
-func (o *observer) infer() inference {
-	if in, ok := o.marked(); ok {
+// inferState infers the activity of the thread.
+func (o *observer) inferState() inference {
+	if in, ok := o.markedState(); ok {
 		return in
 	}
 	switch o.at {
 	case rtl.PlaceOutside:
 		return o.overhead("the C library is starting or ending the thread", true)
 	case rtl.PlaceUser:
-		return o.working(rtl.Working(o.ev), true)
+		return o.workState(rtl.Working(o.ev), true)
 	case rtl.PlaceEntry:
 		return o.inCall()
 	case rtl.PlaceRuntime:
@@ -65,8 +64,8 @@ func (o *observer) infer() inference {
 	return o.fieldsOnly()
 }
 
-// working is the state of a thread that executes the program's code.
-func (o *observer) working(why string, sure bool) inference {
+// workState returns the state of a thread that executes the program's code.
+func (o *observer) workState(why string, sure bool) inference {
 	s := handles.StateWorkSerial
 	if o.gs[0].level > 0 {
 		s = handles.StateWorkParallel
@@ -82,18 +81,17 @@ func waiting(s handles.State, kind picture.WaitKind, id callbacks.Address, evide
 	return inference{rtl.WaitingState(s, kind, id, evidence...), true}
 }
 
-// call tells which function of the runtime the thread is in, and how that is
-// known.
-func (o *observer) call() string {
+// entryCall returns the runtime function that the thread is in, with the evidence.
+func (o *observer) entryCall() string {
 	if o.name == "" {
 		return ""
 	}
 	return "called " + o.name
 }
 
-// sleeping tells how the thread sleeps or gives way, if it does. It supports a
-// conclusion and is never one: a thread may spin.
-func (o *observer) sleeping() string {
+// sleepText describes how the thread sleeps or yields, if it does. It supports an inference and is
+// never sufficient: a thread may spin.
+func (o *observer) sleepText() string {
 	switch {
 	case o.ev == nil:
 		return ""
@@ -105,54 +103,55 @@ func (o *observer) sleeping() string {
 	return ""
 }
 
-// marked is decided by the mark that the runtime keeps in a task while its thread
-// waits in a taskwait, or at the end of a taskgroup, and runs no other task. A taskyield sets it, too, and waits for
-// nothing.
-func (o *observer) marked() (inference, bool) {
-	if o.kind == entryTaskyield || o.cur == nil || o.states.records.taskwaiter(o.cur) != o.th.gtid {
+// markedState infers the state from the mark that the runtime keeps in a task while its thread waits in
+// a taskwait, or at the end of a taskgroup, and executes no other task. A taskyield sets it, too,
+// and waits for nothing.
+func (o *observer) markedState() (inference, bool) {
+	if o.kind == entryTaskyield || o.cur == nil || o.states.records.waitingThread(o.cur) != o.th.gtid {
 		return inference{}, false
 	}
 	f := &o.states.l.Taskdata
 	children := o.cur.number(f.IncompleteChildTasks)
-	group, count := o.group()
+	group, count := o.currentGroup()
 	text := fmt.Sprintf("td_taskwait_thread of its task is %d, gtid+1", o.th.gtid+1)
-	if s := o.states.records.source(o.cur.address(f.TaskwaitIdent)); s.Line > 0 {
+	if s := o.states.records.readSource(o.cur.address(f.TaskwaitIdent)); s.Line > 0 {
 		text += fmt.Sprintf("; the construct is at %s:%d", s.File, s.Line)
 	}
 	// A taskwait would be over if no child is unfinished.
 	if o.kind == entryTaskgroup || o.kind == entryOther && children == 0 && count > 0 {
 		return waiting(handles.StateWaitTaskgroup, picture.WaitTaskgroup, group,
-			text, fmt.Sprintf("%d tasks of the taskgroup unfinished", count), o.call()), true
+			text, fmt.Sprintf("%d tasks of the taskgroup unfinished", count), o.entryCall()), true
 	}
 	return waiting(handles.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr, text,
 		fmt.Sprintf("%d children unfinished", children),
-		o.call()), true
+		o.entryCall()), true
 }
 
-// unmarkedWait is for a thread in a call that waits for tasks, whose current task has no mark
-// of that. While it waits, its current task is the one that made the call. It executes other
-// tasks there, which are its current ones from before their code begins until after that has
-// ended: what these have of taskgroups and children is not what the call waits for, and the
-// call's own task is in the taskgroup that it waits for, as those are which it made there.
+// unmarkedWait returns the state of a thread in a call that waits for tasks, whose current task has
+// no mark of that. While it waits, its current task is the one that made the call. It executes
+// other tasks there, which are current from before their code starts until after it has ended:
+// their taskgroups and children are not those of the wait. The call's own task is in the taskgroup
+// for which it waits, like the tasks that it created there.
 func (o *observer) unmarkedWait() inference {
 	depends := strings.Contains(o.name, "dep") // which is never marked, and whose tasks are children
 	switch f := &o.states.l.Taskdata; {
 	case o.cur == nil || !f.TaskwaitThread.Known(), depends && o.cur.number(f.IncompleteChildTasks) > 0:
 	case depends:
-		return o.overhead(rtl.JoinEvidence(o.call(), "its current task has no children that it could depend on"), true)
+		return o.overhead(rtl.JoinEvidence(o.entryCall(),
+			"its current task has no children that it could depend on"), true)
 	default:
-		return o.overhead(rtl.JoinEvidence(o.call(), "its current task has no mark (td_taskwait_thread) of a wait: "+
-			"the call begins or ends, or a task that is executed in it"), true)
+		return o.overhead(rtl.JoinEvidence(o.entryCall(),
+			"its current task has no mark (td_taskwait_thread) of a wait: "+
+				"the call begins or ends, or a task that is executed in it"), true)
 	}
 	if o.kind == entryTaskgroup {
-		return waiting(handles.StateWaitTaskgroup, "", callbacks.Address{}, o.call(), o.sleeping())
+		return waiting(handles.StateWaitTaskgroup, "", callbacks.Address{}, o.entryCall(), o.sleepText())
 	}
-	return waiting(handles.StateWaitTaskwait, picture.WaitTaskwait, o.curAddr(), o.call(), o.sleeping())
+	return waiting(handles.StateWaitTaskwait, picture.WaitTaskwait, o.curAddr(), o.entryCall(), o.sleepText())
 }
 
-// group is the taskgroup of the current task and the number of its unfinished
-// tasks.
-func (o *observer) group() (callbacks.Address, int64) {
+// currentGroup returns the taskgroup of the current task and the number of its unfinished tasks.
+func (o *observer) currentGroup() (callbacks.Address, int64) {
 	group := o.cur.address(o.states.l.Taskdata.Taskgroup)
 	if group.IsNull() {
 		return group, 0
@@ -166,29 +165,29 @@ func (o *observer) inCall() inference {
 	switch o.kind {
 	case entryBarrier:
 		s, why := o.states.barriers.barrierState(o.th)
-		return o.barrier(s, plainBarrier, why)
+		return o.barrierState(s, plainBarrier, why)
 	case entryExplicit:
-		return o.barrier(handles.StateWaitBarrierExplicit, plainBarrier)
+		return o.barrierState(handles.StateWaitBarrierExplicit, plainBarrier)
 	case entryWorkshare:
-		return o.barrier(handles.StateWaitBarrierImplicitWorkshare, plainBarrier)
+		return o.barrierState(handles.StateWaitBarrierImplicitWorkshare, plainBarrier)
 	case entryReduce:
-		return o.reduction()
+		return o.reductionState()
 	case entryFork:
-		return o.forked(handles.StateWaitBarrierImplicitParallel)
+		return o.forkState(handles.StateWaitBarrierImplicitParallel)
 	case entryTeams:
-		return o.forked(handles.StateWaitBarrierTeams)
+		return o.forkState(handles.StateWaitBarrierTeams)
 	case entryTaskwait, entryTaskgroup:
 		return o.unmarkedWait()
 	case entryLock:
-		return o.locked(handles.StateWaitLock, picture.WaitLock)
+		return o.lockState(handles.StateWaitLock, picture.WaitLock)
 	case entryCritical:
-		return o.locked(handles.StateWaitCritical, picture.WaitCritical)
+		return o.lockState(handles.StateWaitCritical, picture.WaitCritical)
 	case entryAtomic:
-		return o.locked(handles.StateWaitAtomic, picture.WaitAtomic)
+		return o.lockState(handles.StateWaitAtomic, picture.WaitAtomic)
 	case entryOrdered:
-		return waiting(handles.StateWaitOrdered, picture.WaitOrdered, o.orderedID(), o.call(), o.sleeping())
+		return waiting(handles.StateWaitOrdered, picture.WaitOrdered, o.orderedID(), o.entryCall(), o.sleepText())
 	}
-	return o.overhead(o.call(), true)
+	return o.overhead(o.entryCall(), true)
 }
 
 func (o *observer) curAddr() callbacks.Address {
@@ -198,28 +197,28 @@ func (o *observer) curAddr() callbacks.Address {
 	return o.cur.addr
 }
 
-// barrier is the state s at the barrier of kind b, with what the counters say.
-func (o *observer) barrier(s handles.State, b barrierKind, why ...string) inference {
-	a, err := o.states.barriers.arrival(o.th, o.gs[0].team, b)
+// barrierState returns the state s at the barrier of kind b, with the counters as evidence.
+func (o *observer) barrierState(s handles.State, b barrierKind, why ...string) inference {
+	a, err := o.states.barriers.readArrival(o.th, o.gs[0].team, b)
 	if err != nil {
-		return waiting(s, "", callbacks.Address{}, append(why, o.call(), o.sleeping())...)
+		return waiting(s, "", callbacks.Address{}, append(why, o.entryCall(), o.sleepText())...)
 	}
-	return waiting(s, picture.WaitBarrier, a.counter, append([]string{a.String()}, append(why, o.call(),
-		o.sleeping())...)...)
+	return waiting(s, picture.WaitBarrier, a.counter, append([]string{a.String()}, append(why, o.entryCall(),
+		o.sleepText())...)...)
 }
 
-// reduction tells a wait for the lock of a reduction from a wait at its barrier.
-func (o *observer) reduction() inference {
+// reductionState distinguishes a wait for the lock of a reduction from a wait at its barrier.
+func (o *observer) reductionState() inference {
 	if o.spins() {
-		return o.locked(handles.StateWaitCritical, picture.WaitReduction)
+		return o.lockState(handles.StateWaitCritical, picture.WaitReduction)
 	}
 	if in, ok := o.atFlag(handles.StateWaitBarrierImplicitParallel); ok {
 		return in
 	}
-	if in := o.locked(handles.StateWaitCritical, picture.WaitReduction); in.WaitID != 0 {
+	if in := o.lockState(handles.StateWaitCritical, picture.WaitReduction); in.WaitID != 0 {
 		return in
 	}
-	return o.overhead(rtl.JoinEvidence(o.call(), "in no queue of a lock, at no barrier that is known"), false)
+	return o.overhead(rtl.JoinEvidence(o.entryCall(), "in no queue of a lock, at no barrier that is known"), false)
 }
 
 // spins reports whether the thread is in the queue of a queuing lock.
@@ -229,16 +228,17 @@ func (o *observer) spins() bool {
 	return r.Bool(f) && r.Err() == nil
 }
 
-// forked tells the wait at the end of a region from its beginning. The runtime
-// keeps in th_ident the place of the construct that the thread called it for.
-func (o *observer) forked(s handles.State) inference {
+// forkState distinguishes the wait at the end of a region from its start. The runtime keeps in
+// th_ident the source location of the construct for which the thread called it.
+func (o *observer) forkState(s handles.State) inference {
 	if o.ev.Wakes {
-		// th_ident may still be that of the same construct, which was executed before, and so may
-		// be what lies on the stack.
-		return o.overhead(rtl.JoinEvidence(o.call(), "wakes others in futex: it forms a team or has ended one"), true)
+		// th_ident may still be that of an earlier execution of the same construct, and so may the
+		// words on the stack.
+		return o.overhead(rtl.JoinEvidence(o.entryCall(),
+			"wakes others in futex: it forms a team or has ended one"), true)
 	}
 	if o.handlesTeams() {
-		ev := rtl.JoinEvidence(o.call(), "forms a team, or has ended one, by its frames", o.sleeping())
+		ev := rtl.JoinEvidence(o.entryCall(), "forms a team, or has ended one, by its frames", o.sleepText())
 		return o.overhead(ev, true)
 	}
 	if in, ok := o.atFlag(s); ok {
@@ -249,9 +249,9 @@ func (o *observer) forked(s handles.State) inference {
 	r := layout.Read(o.states.mem, o.th.addr, f)
 	same := tr.Address(tf) == r.Address(f) && tr.Err() == nil && r.Err() == nil
 	if same && o.gs[0].team.serialized == 0 {
-		return o.barrier(s, forkjoinBarrier, "th_ident is that of its region")
+		return o.barrierState(s, forkjoinBarrier, "th_ident is that of its region")
 	}
-	return o.overhead(rtl.JoinEvidence(o.call(), "forms a team: th_ident is not that of its region"), true)
+	return o.overhead(rtl.JoinEvidence(o.entryCall(), "forms a team: th_ident is not that of its region"), true)
 }
 
 // ownLockCalls bounds the runtime's frames between the call that the program makes to fork and that by which the
@@ -259,8 +259,8 @@ func (o *observer) forked(s handles.State) inference {
 // barrier, where threads acquire such locks to look for tasks, there are more.
 const ownLockCalls = 3
 
-// handlesTeams reports whether a thread in a call that forks forms the team, or acquires the lock of teams to end it.
-// What lies on its stack of flags is left from barriers before.
+// handlesTeams reports whether a thread in a call that forks forms the team, or acquires the lock
+// of teams to end it. Flags on its stack are then left from earlier barriers.
 func (o *observer) handlesTeams() bool {
 	if o.at != rtl.PlaceEntry {
 		return false
@@ -280,30 +280,30 @@ func (o *observer) atFlag(end handles.State) (inference, bool) {
 	case !ok:
 		return inference{}, false
 	case b == forkjoinBarrier:
-		return o.barrier(end, b, why), true
+		return o.barrierState(end, b, why), true
 	case b == reductionBarrier:
-		return o.barrier(handles.StateWaitBarrierImplementation, b, why), true
+		return o.barrierState(handles.StateWaitBarrierImplementation, b, why), true
 	}
 	s, text := o.states.barriers.barrierState(o.th)
-	return o.barrier(s, b, why, text), true
+	return o.barrierState(s, b, why, text), true
 }
 
-// locked is the state s of a thread that waits for a lock, which is looked for.
-func (o *observer) locked(s handles.State, kind picture.WaitKind) inference {
+// lockState returns the state s of a thread that waits for a lock, which it searches.
+func (o *observer) lockState(s handles.State, kind picture.WaitKind) inference {
 	w, ok := o.states.locks.findLock(o.th, o.ev, o.kind)
 	if !ok {
-		in := waiting(s, "", callbacks.Address{}, o.call(), o.sleeping(), "the lock was not found")
+		in := waiting(s, "", callbacks.Address{}, o.entryCall(), o.sleepText(), "the lock was not found")
 		if o.kind == entryLock {
 			in.WaitVariable = lockArgument(o.th, o.ev, o.kind)
 		}
 		return in
 	}
-	in := waiting(s, kind, w.lock, w.text, o.call(), o.sleeping())
+	in := waiting(s, kind, w.lock, w.text, o.entryCall(), o.sleepText())
 	in.WaitVariable = w.variable.Offset
 	return in
 }
 
-// orderedID is what a thread in an ordered loop waits for.
+// orderedID returns the object of the wait of a thread in an ordered loop.
 func (o *observer) orderedID() callbacks.Address {
 	if shared, err := o.states.field(o.th.addr, o.states.l.Thread.Dispatch,
 		o.states.l.Disp.DispatchShCurrent); err == nil && shared != 0 {
@@ -312,8 +312,8 @@ func (o *observer) orderedID() callbacks.Address {
 	return o.gs[0].team.addr.Add(o.states.l.Team.Ordered.Offset)
 }
 
-// withoutCall is for a thread in the runtime below which no user code is: a
-// worker at the end of its region, or before its beginning.
+// withoutCall returns the state of a thread in the runtime without an outer frame of user code: a
+// worker at the end of its region, or before its start.
 func (o *observer) withoutCall() inference {
 	if o.th.tid == 0 && o.gs[0].league == 0 {
 		return o.overhead("in the runtime, called by no user code", false)
@@ -323,54 +323,54 @@ func (o *observer) withoutCall() inference {
 		s = handles.StateWaitBarrierTeams
 	}
 	if o.spins() {
-		return o.locked(handles.StateWaitMutex, picture.WaitMutex)
+		return o.lockState(handles.StateWaitMutex, picture.WaitMutex)
 	}
 	if in, ok := o.atFlag(s); ok {
 		return in
 	}
-	return o.barrier(s, forkjoinBarrier, "in the runtime, called by no user code, while its region is alive")
+	return o.barrierState(s, forkjoinBarrier, "in the runtime, called by no user code, while its region is alive")
 }
 
 // fieldsOnly decides without a stack.
 func (o *observer) fieldsOnly() inference {
 	if o.spins() {
-		in := o.locked(handles.StateWaitMutex, picture.WaitMutex)
+		in := o.lockState(handles.StateWaitMutex, picture.WaitMutex)
 		in.Evidence = rtl.JoinEvidence("th_spin_here is set: the thread is in the queue of a lock or of a critical "+
 			"section, unknown which", in.Evidence)
 		return in
 	}
 	if o.cur != nil && o.cur.explicit && o.at != rtl.PlaceCut {
-		return o.working("th_current_task is an explicit task", false)
+		return o.workState("th_current_task is an explicit task", false)
 	}
 	if o.gs[0].team.serialized > 0 {
-		return o.unmarked()
+		return o.unmarkedState()
 	}
 	if in, ok := o.atFlag(handles.StateWaitBarrierImplicitParallel); ok {
 		return in
 	}
-	list, err := o.states.barriers.arrivals(o.th, o.gs[0].team)
+	list, err := o.states.barriers.readArrivals(o.th, o.gs[0].team)
 	for _, a := range list {
 		switch {
-		case err != nil || !a.waits():
+		case err != nil || !a.isWaiting():
 		case a.kind == forkjoinBarrier:
-			return o.barrier(handles.StateWaitBarrierImplicitParallel, a.kind)
+			return o.barrierState(handles.StateWaitBarrierImplicitParallel, a.kind)
 		case a.kind == reductionBarrier:
-			return o.barrier(handles.StateWaitBarrierImplementation, a.kind)
+			return o.barrierState(handles.StateWaitBarrierImplementation, a.kind)
 		default:
 			s, text := o.states.barriers.barrierState(o.th)
-			return o.barrier(s, a.kind, text)
+			return o.barrierState(s, a.kind, text)
 		}
 	}
-	return o.unmarked()
+	return o.unmarkedState()
 }
 
-// unmarked is the state of a thread that no field says to wait. What one does in the
-// runtime, called by nobody knows whom, is unknown.
-func (o *observer) unmarked() inference {
+// unmarkedState returns the state of a thread without a field that shows a wait. Its activity in the
+// runtime, with an unknown caller, is unknown.
+func (o *observer) unmarkedState() inference {
 	if o.at == rtl.PlaceCut {
 		return inference{handles.ThreadState{State: handles.StateUndefined, Evidence: rtl.JoinEvidence(
 			"in the runtime, its stack cannot be unwound to its caller, and no field says that it waits",
-			o.sleeping())}, false}
+			o.sleepText())}, false}
 	}
-	return o.working("nothing in the runtime's fields says that it waits", false)
+	return o.workState("nothing in the runtime's fields says that it waits", false)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// exactWords are states whose word is never stale, with their barriers. A thread that is idle came from the barrier
-// at the end of its region, whose word it may have kept; and the code of a task that is executed in a barrier has a
-// word of its own.
+// exactWords are states whose word is never stale, with their barriers. An idle thread came from
+// the barrier at the end of its region, whose word it may have kept; and the code of a task that is
+// executed in a barrier has its own word.
 var exactWords = map[handles.State]barrierKind{
 	handles.StateWaitBarrierExplicit:          plainBarrier,
 	handles.StateWaitBarrierImplicitWorkshare: plainBarrier,
@@ -20,42 +20,42 @@ var exactWords = map[handles.State]barrierKind{
 // the end of a taskgroup and in the queue of a lock that a reduction takes.
 var workWords = map[handles.State]bool{handles.StateWorkParallel: true, handles.StateWorkSerial: true}
 
-// wordsKept says which state words are known to be kept up to date.
+// wordsKept is the set of state words that are known to be maintained.
 type wordsKept uint8
 
 const (
 	noWords wordsKept = iota
-	// allWords: the runtime's variable ompt_enabled says so.
+	// allWords: by the runtime's variable ompt_enabled.
 	allWords
-	// writtenWords: that variable is not known, as of a stripped runtime, but ompd_state says that
-	// OMP_DEBUG was set, with which both are. Only a tool that declines clears the other, before
-	// the first region: a word that a region has written was kept after that.
+	// writtenWords: that variable is unknown, as in a stripped runtime, but ompd_state shows that
+	// OMP_DEBUG was set, which sets both. Only a tool that declines clears the other, before the
+	// first region: a word that a region has written was maintained after that.
 	writtenWords
 )
 
-// has reports whether a word of a state is kept. Memory that nobody has written is work_serial.
-func (k wordsKept) has(word handles.State) bool {
+// maintains reports whether a word of a state is maintained. Unwritten memory reads as work_serial.
+func (k wordsKept) maintains(word handles.State) bool {
 	return k == allWords || k == writtenWords && word != handles.StateWorkSerial
 }
 
-// told is the state that the runtime's word alone tells, where nothing else is known of the thread and what could
-// contradict the word is soon ruled out: it asks for a tenth of what a conclusion from all fields needs. False says
-// that such a conclusion is needed.
-func (sr *states) told(h handles.Thread) (handles.ThreadState, bool) {
+// stateFromWord returns the state from the runtime's word alone, where the thread's registers are unknown
+// and contradictions are ruled out quickly: that reads a tenth of the memory of an inference from
+// all fields. It returns false if such an inference is needed.
+func (sr *states) stateFromWord(h handles.Thread) (handles.ThreadState, bool) {
 	gtid, ok := sr.threads.gtids[h.Info.Offset]
 	if !ok || h.Stamp != sr.stamp || sr.keepsWords == noWords {
 		return handles.ThreadState{}, false
 	}
-	sr.foresee(gtid)
-	word, ok := sr.word(h.Info)
+	sr.prefetchStates(gtid)
+	word, ok := sr.readWord(h.Info)
 	barrier, exact := exactWords[word]
 	switch {
-	case !ok || !sr.keepsWords.has(word) || !exact && !workWords[word]:
+	case !ok || !sr.keepsWords.maintains(word) || !exact && !workWords[word]:
 		return handles.ThreadState{}, false
 	case exact:
-		return sr.toldBarrier(h.Info, word, barrier)
+		return sr.barrierFromWord(h.Info, word, barrier)
 	}
-	if waits, err := sr.marked(h.Info, gtid); err != nil || waits {
+	if waits, err := sr.hasMark(h.Info, gtid); err != nil || waits {
 		return handles.ThreadState{}, false
 	}
 	return handles.ThreadState{State: word, Tracked: true,
@@ -63,20 +63,20 @@ func (sr *states) told(h handles.Thread) (handles.ThreadState, bool) {
 			"the thread is in no taskwait and in no queue", word)}, true
 }
 
-// word is the state word of the thread at a.
-func (sr *states) word(a callbacks.Address) (handles.State, bool) {
+// readWord returns the state word of the thread at a.
+func (sr *states) readWord(a callbacks.Address) (handles.State, bool) {
 	f := sr.l.Thread.OmptState
 	r := layout.Read(sr.mem, a, f)
 	return handles.State(r.Uint(f)), r.Err() == nil
 }
 
-// toldBarrier is the state of a thread that waits at a barrier of its team.
-func (sr *states) toldBarrier(a callbacks.Address, word handles.State, barrier barrierKind) (handles.ThreadState,
+// barrierFromWord returns the state of a thread that waits at a barrier of its team.
+func (sr *states) barrierFromWord(a callbacks.Address, word handles.State, barrier barrierKind) (handles.ThreadState,
 	bool) {
 	f := sr.l.Thread.Team
 	r := layout.Read(sr.mem, a, f)
 	team := r.Address(f)
-	if r.Err() != nil || team.IsNull() || !sr.barriers.counted() {
+	if r.Err() != nil || team.IsNull() || !sr.barriers.hasCounters() {
 		return handles.ThreadState{}, false
 	}
 	return handles.ThreadState{State: word, Tracked: true, WaitKind: waitKind(word),
@@ -84,9 +84,9 @@ func (sr *states) toldBarrier(a callbacks.Address, word handles.State, barrier b
 			"which it keeps in this barrier only", word)}, true
 }
 
-// marked reports whether the thread has the mark of a wait that its word does not tell: in its task
-// (td_taskwait_thread), or its own, that it spins in a queue (th_spin_here).
-func (sr *states) marked(a callbacks.Address, gtid int) (bool, error) {
+// hasMark reports whether the thread has a mark of a wait that its word does not show: in its task
+// (td_taskwait_thread), or its own, for spinning in a queue (th_spin_here).
+func (sr *states) hasMark(a callbacks.Address, gtid int) (bool, error) {
 	f, mark := &sr.l.Thread, sr.l.Taskdata.TaskwaitThread
 	r := layout.Read(sr.mem, a, f.CurrentTask)
 	spin := layout.Read(sr.mem, a, f.SpinHere)
@@ -107,9 +107,10 @@ func (sr *states) marked(a callbacks.Address, gtid int) (bool, error) {
 // mostAhead bounds how many threads are foreseen.
 const mostAhead = 16
 
-// foresee asks at once for what told needs of a thread. A debugger that shows all threads asks for one after the other:
-// if it asked for the one before, those that follow are foreseen, twice as many each time.
-func (sr *states) foresee(gtid int) {
+// prefetchStates prefetches the memory that told reads for a thread. A debugger that shows all threads
+// requests them in order: after a request for the previous thread, the following ones are
+// prefetched, twice as many each time.
+func (sr *states) prefetchStates(gtid int) {
 	if _, dear := sr.mem.(callbacks.Sparing); !dear || gtid < sr.ahead.end && gtid >= sr.ahead.begin {
 		return
 	}
@@ -130,11 +131,11 @@ func (sr *states) foresee(gtid int) {
 		next++
 	}
 	sr.ahead.begin, sr.ahead.end = gtid, next
-	sr.foreseeGroup(group)
+	sr.prefetchGroup(group)
 }
 
-// foreseeGroup asks for the words of some threads, then for what each word needs.
-func (sr *states) foreseeGroup(group []callbacks.Address) {
+// prefetchGroup prefetches the words of some threads, then the memory that each word needs.
+func (sr *states) prefetchGroup(group []callbacks.Address) {
 	f := &sr.l.Thread
 	var s layout.Foresee
 	for _, a := range group {
@@ -143,7 +144,7 @@ func (sr *states) foreseeGroup(group []callbacks.Address) {
 	s.Ask(sr.mem)
 	var working []callbacks.Address
 	for _, a := range group {
-		word, ok := sr.word(a)
+		word, ok := sr.readWord(a)
 		if _, exact := exactWords[word]; ok && exact {
 			s.Field(a, f.Team)
 		} else if ok && workWords[word] {

@@ -10,15 +10,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// dear is memory of which every byte is dear. It counts what it is asked for, and has what was foreseen.
-type dear struct {
+// costlyMemory is memory in which each byte is expensive to read. It counts the bytes that are read, and
+// holds the prefetched ones.
+type costlyMemory struct {
 	callbacks.Memory
 	asked    int // questions
 	bytes    int
 	foreseen map[callbacks.Address]bool // first bytes of pieces
 }
 
-func (d *dear) ReadMemory(a callbacks.Address, p []byte) error {
+func (d *costlyMemory) ReadMemory(a callbacks.Address, p []byte) error {
 	if !d.foreseen[a] {
 		d.asked++
 		d.bytes += len(p)
@@ -26,9 +27,9 @@ func (d *dear) ReadMemory(a callbacks.Address, p []byte) error {
 	return d.Memory.ReadMemory(a, p)
 }
 
-func (d *dear) ReadLater(a callbacks.Address, p []byte) error { return d.ReadMemory(a, p) }
+func (d *costlyMemory) ReadLater(a callbacks.Address, p []byte) error { return d.ReadMemory(a, p) }
 
-func (d *dear) Foresee(pieces []callbacks.Piece) {
+func (d *costlyMemory) Foresee(pieces []callbacks.Piece) {
 	d.asked++
 	for _, p := range pieces {
 		d.foreseen[p.At] = true
@@ -36,8 +37,9 @@ func (d *dear) Foresee(pieces []callbacks.Piece) {
 	}
 }
 
-// TestStateWords holds states that are told by the runtime's word alone against those that all fields give, in programs
-// whose threads wait in all ways, and counts what each asks of memory that is dear.
+// TestStateWords compares states from the runtime's word alone with those from all fields, in
+// programs whose threads wait in all ways, and counts the bytes that each reads of expensive
+// memory.
 func TestStateWords(t *testing.T) {
 	for _, program := range programs {
 		for _, rt := range omptest.Runtimes(t) {
@@ -45,10 +47,10 @@ func TestStateWords(t *testing.T) {
 				exe := omptest.Compile(t, omptest.Build{Program: program})
 				s := openCore(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel,
 					Env: []string{"OMP_DEBUG=enabled"}})
-				words := &dear{Memory: s.Core, foreseen: map[callbacks.Address]bool{}}
-				fields := &dear{Memory: s.Core, foreseen: map[callbacks.Address]bool{}}
-				told, threads := states(t, s.Runtime, words, true)
-				concluded, _ := states(t, s.Runtime, fields, false)
+				words := &costlyMemory{Memory: s.Core, foreseen: map[callbacks.Address]bool{}}
+				fields := &costlyMemory{Memory: s.Core, foreseen: map[callbacks.Address]bool{}}
+				told, threads := statesOf(t, s.Runtime, words, true)
+				concluded, _ := statesOf(t, s.Runtime, fields, false)
 				for i := range concluded {
 					if told[i].State != concluded[i].State || told[i].WaitID != concluded[i].WaitID {
 						t.Errorf("thread %d: %v, wait id %#x (%s); by all fields %v, %#x (%s)", i, told[i].State,
@@ -67,8 +69,8 @@ func TestStateWords(t *testing.T) {
 	}
 }
 
-// states are those of all threads of a runtime in some memory.
-func states(t *testing.T, rt rtl.Runtime, mem *dear, words bool) (all []handles.ThreadState, n int) {
+// statesOf returns the states of all threads of a runtime in some memory.
+func statesOf(t *testing.T, rt rtl.Runtime, mem *costlyMemory, words bool) (all []handles.ThreadState, n int) {
 	t.Helper()
 	again, err := libomp.Reopen(rt, mem)
 	if err != nil {

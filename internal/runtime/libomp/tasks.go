@@ -11,8 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// task is a copy of a kmp_taskdata_t, with the kmp_task_t behind it if that is
-// an explicit task. All who ask for a task share it.
+// task is a copy of a kmp_taskdata_t, and for an explicit task of the kmp_task_t after it. All
+// readers of a task share it.
 type task struct {
 	addr     callbacks.Address
 	copied   *layout.Record
@@ -22,17 +22,16 @@ type task struct {
 	explicit bool
 }
 
-// rec is the structure, with an error of its own.
+// rec returns the structure, with its own error.
 func (t *task) rec() layout.Record { return t.copied.Fork() }
 
-// bit, number and address are a field of the structure; zero where there is none.
+// bit, number and address return a field of the structure; zero if it is missing.
 func (t *task) bit(f layout.Field) bool                  { return t.number(f) != 0 }
 func (t *task) number(f layout.Field) int64              { r := t.rec(); return r.Int(f) }
 func (t *task) address(f layout.Field) callbacks.Address { r := t.rec(); return r.Address(f) }
 
-// maxTasksKept is how many tasks are kept: the implicit ones of a large program
-// and the explicit ones of a small one. Of a million, each is asked several questions,
-// one after the other.
+// maxTasksKept is the number of cached tasks: the implicit ones of a large program and the explicit
+// ones of a small one. Of a million tasks, each is used for several questions in sequence.
 const maxTasksKept = 1 << 12
 
 // task reads the task at a, or takes it from the reads before.
@@ -54,8 +53,8 @@ func (rs *records) readTask(a callbacks.Address) (*task, error) {
 	if err := f.Size.Err(); err != nil {
 		return nil, err
 	}
-	// The kmp_task_t of an explicit task lies right behind. Behind an
-	// implicit one there may be nothing.
+	// The kmp_task_t of an explicit task follows directly. After an implicit one there may be
+	// nothing.
 	size := f.Size.Size
 	r := layout.ReadSize(rs.mem, a, size+rs.l.Task.Routine.End())
 	if r.Err() != nil {
@@ -81,13 +80,13 @@ func (rs *records) flag(t *task, f layout.Field) bool { return f.Known() && t.bi
 // target reports whether t is the task of a target construct. Before LLVM 19 there
 // is no flag for it, but only such tasks are given to hidden helper threads.
 func (rs *records) target(t *task) bool {
-	return rs.flag(t, rs.l.Taskdata.FlagTarget) || rs.helped(t)
+	return rs.flag(t, rs.l.Taskdata.FlagTarget) || rs.isHelped(t)
 }
 
-// helped reports whether t is a task for the hidden helper threads, whose team its
-// td_team is then: if its flag is not known, a team under a reserved gtid that executes
-// a function of the runtime.
-func (rs *records) helped(t *task) bool {
+// isHelped reports whether t is a task for the hidden helper threads; td_team is then their team. If
+// its flag is unknown, that is a team under a reserved gtid that executes a function of the
+// runtime.
+func (rs *records) isHelped(t *task) bool {
 	if f := rs.l.Taskdata.FlagHiddenHelper; f.Known() || !t.explicit {
 		return rs.flag(t, f)
 	}
@@ -104,22 +103,22 @@ func (rs *records) helped(t *task) bool {
 	return at.Err() == nil && th.Err() == nil && gtid >= 1 && gtid <= defaultHidden
 }
 
-// taskRegions returns the regions around task t, that of the task first. level is
-// its handle's, which counts for an implicit task.
+// taskRegions returns the regions around task t, that of the task first. level is its handle's,
+// which matters for an implicit task.
 func (tk *tasks) taskRegions(t *task, level uint32) ([]region, error) {
 	explicit := t.explicit
 	a, err := tk.records.teamOf(t)
 	if err != nil {
 		return nil, err
 	}
-	tm, err := tk.threads.team(a)
+	tm, err := tk.threads.readTeam(a)
 	if err != nil {
 		return nil, fmt.Errorf("task at %v: %w", t.addr, err)
 	}
 	if explicit {
 		level = uint32(tm.level)
 	}
-	return tk.regions.find(handles.Parallel{Stamp: tk.stamp, Team: tm.addr, Level: level})
+	return tk.regions.findRegions(handles.Parallel{Stamp: tk.stamp, Team: tm.addr, Level: level})
 }
 
 // found is a task that a handle names.
@@ -148,14 +147,14 @@ func (tk *tasks) lookup(h handles.Task) (found, error) {
 		g := gs[0]
 		off := h.Data.Sub(g.team.implicit)
 		fd.num = int(off / tk.l.Taskdata.Size.Size)
-		if fd.num >= g.size() || tk.threads.implicitTask(g.team, fd.num) != h.Data {
+		if fd.num >= g.numThreads() || tk.threads.implicitTask(g.team, fd.num) != h.Data {
 			return fd, fmt.Errorf("%v is no implicit task of its team at %v: %w", h, g.team.addr, callbacks.StaleHandle)
 		}
 	}
 	return fd, nil
 }
 
-// taskHandle names the task at a. An implicit task whose team serves several
+// taskHandle returns the handle of the task at a. An implicit task whose team serves several
 // regions is that of the innermost one: the others cannot be reached from below.
 func (tk *tasks) taskHandle(a callbacks.Address) (handles.Task, error) {
 	t, err := tk.records.task(a)
@@ -170,7 +169,7 @@ func (tk *tasks) handleOf(t *task) (handles.Task, error) {
 	if t.explicit {
 		return h, nil
 	}
-	tm, err := tk.threads.team(t.team)
+	tm, err := tk.threads.readTeam(t.team)
 	if err != nil {
 		return h, fmt.Errorf("task at %v: %w", t.addr, err)
 	}
@@ -178,7 +177,7 @@ func (tk *tasks) handleOf(t *task) (handles.Task, error) {
 	return h, nil
 }
 
-// CurrentTask is ompd_get_curr_task_handle.
+// CurrentTask implements ompd_get_curr_task_handle.
 func (tk *tasks) CurrentTask(h handles.Thread) (handles.Task, error) {
 	if _, err := tk.regions.ofHandle(h); err != nil {
 		return handles.Task{}, err
@@ -190,17 +189,17 @@ func (tk *tasks) CurrentTask(h handles.Thread) (handles.Task, error) {
 	return tk.taskHandle(th.task)
 }
 
-// GeneratingTask is ompd_get_generating_task_handle.
+// GeneratingTask implements ompd_get_generating_task_handle.
 func (tk *tasks) GeneratingTask(h handles.Task) (handles.Task, error) {
 	fd, err := tk.lookup(h)
 	if err != nil {
 		return handles.Task{}, err
 	}
-	return tk.generating(fd)
+	return tk.generatorOf(fd)
 }
 
-// generating is the task that generated another one.
-func (tk *tasks) generating(fd found) (handles.Task, error) {
+// generatorOf returns the task that generated another one.
+func (tk *tasks) generatorOf(fd found) (handles.Task, error) {
 	if fd.explicit {
 		return tk.taskHandle(fd.parent)
 	}
@@ -214,9 +213,9 @@ func (tk *tasks) generating(fd found) (handles.Task, error) {
 	return tk.parentOutside(fd.task, gs[1])
 }
 
-// parentOutside returns the task that generated the region of the implicit task
-// t, in the enclosing region. The team of the primary threads of a league lies
-// between the two, and has implicit tasks that are no task of the program.
+// parentOutside returns the task that generated the region of the implicit task t, in the enclosing
+// region. The team of the primary threads of a league is between the two, and has implicit tasks
+// that are not tasks of the program.
 func (tk *tasks) parentOutside(t *task, around region) (handles.Task, error) {
 	a := t.parent
 	var loop rtl.Loop
@@ -234,7 +233,7 @@ func (tk *tasks) parentOutside(t *task, around region) (handles.Task, error) {
 		callbacks.StaleHandle)
 }
 
-// TaskParallel is ompd_get_task_parallel_handle.
+// TaskParallel implements ompd_get_task_parallel_handle.
 func (tk *tasks) TaskParallel(h handles.Task) (handles.Parallel, error) {
 	fd, err := tk.lookup(h)
 	if err != nil {
@@ -253,20 +252,20 @@ func (tk *tasks) Task(h handles.Task) (handles.TaskInfo, error) {
 	info := handles.TaskInfo{
 		Kind:               tk.kind(fd),
 		Flags:              tk.records.flags(fd.task),
-		Source:             tk.records.source(r.Address(f.Ident)),
+		Source:             tk.records.readSource(r.Address(f.Ident)),
 		IncompleteChildren: int(r.Int(f.IncompleteChildTasks)),
 		ThreadNum:          fd.num,
-		Predecessors:       tk.records.predecessors(fd.task),
+		Predecessors:       tk.records.countPredecessors(fd.task),
 		Frame:              tk.frame(fd),
 	}
 	info.Function = tk.function(fd)
-	info.Generating, _ = tk.generating(fd)
+	info.Generating, _ = tk.generatorOf(fd)
 	if fd.explicit {
 		info.Priority = tk.records.priority(fd.task)
 	} else {
 		info.Source = handles.SourceLocation{}
 		if g := fd.regions[0]; g.innermost() && !g.initial {
-			info.Source = tk.records.source(g.team.ident)
+			info.Source = tk.records.readSource(g.team.ident)
 		}
 	}
 	var th *thread
@@ -289,8 +288,8 @@ func (tk *tasks) kind(fd found) picture.TaskKind {
 	return picture.TaskExplicit
 }
 
-// function is the outlined function of a task: kmp_task_t.routine of an explicit
-// one, the region's of an implicit one.
+// function returns the outlined function of a task: kmp_task_t.routine of an explicit one, the
+// region's of an implicit one.
 func (tk *tasks) function(fd found) callbacks.Address {
 	if fd.explicit {
 		f := tk.l.Task.Routine
@@ -314,8 +313,8 @@ func (tk *tasks) function(fd found) callbacks.Address {
 	return callbacks.Address{}
 }
 
-// priority is the priority clause's value, 0 without one. It lies in the
-// kmp_task_t behind its routine.
+// priority returns the value of the priority clause, 0 without one. It follows the routine in the
+// kmp_task_t.
 func (rs *records) priority(t *task) int {
 	if !rs.flag(t, rs.l.Taskdata.FlagPrioritySpecified) || !rs.l.Task.Priority.Known() {
 		return 0
@@ -325,7 +324,7 @@ func (rs *records) priority(t *task) int {
 	return int(r.Int(f))
 }
 
-// flags are the properties of a task, in a fixed order.
+// flags returns the properties of a task, in a fixed order.
 func (rs *records) flags(t *task) []string {
 	if !t.explicit {
 		return nil
@@ -356,13 +355,12 @@ func (rs *records) flags(t *task) []string {
 const (
 	frameKinds = 0x01 // ompt_frame_application; otherwise ompt_frame_runtime
 	framePlace = 0x30 // ompt_frame_cfa, ompt_frame_framepointer or ompt_frame_stackaddress
-	// defaultFrame is what the runtime sets where it sets them: code of the
-	// runtime, by its frame pointer.
+	// defaultFrame is the runtime's usual value: code of the runtime, by its frame pointer.
 	defaultFrame = 0x20
 )
 
-// frame is where the task was entered and left. The runtime keeps it only if it
-// keeps states; otherwise the fields hold what was in the memory before.
+// frame returns the frames at which the task was entered and left. The runtime keeps them only if
+// it keeps states; otherwise the fields are uninitialized.
 func (tk *tasks) frame(fd found) handles.TaskFrame {
 	if !tk.id.Tracking {
 		return handles.TaskFrame{}
@@ -388,8 +386,8 @@ func (tk *tasks) frame(fd found) handles.TaskFrame {
 	return fr
 }
 
-// frameFlags are the flags of the frame at a. In the records of serialized regions
-// the runtime leaves them unset.
+// frameFlags returns the flags of the frame at a. In the records of serialized regions the runtime
+// leaves them unset.
 func frameFlags(a callbacks.Address, flags uint32) uint32 {
 	switch {
 	case a.IsNull():

@@ -39,13 +39,12 @@ type team struct {
 	taskTeams  [2]callbacks.Address
 }
 
-// team reads the team at a, or takes it from the reads before. A team whose
-// numbers make no sense is an error.
-func (ths *threads) team(a callbacks.Address) (*team, error) {
+// readTeam reads the team at a, or returns the cached one. Impossible numbers in it are an error.
+func (ths *threads) readTeam(a callbacks.Address) (*team, error) {
 	if t, ok := ths.teams.Get(a.Offset); ok {
 		return t, nil
 	}
-	t, err := ths.readTeam(a)
+	t, err := ths.decodeTeam(a)
 	if err != nil {
 		return nil, fmt.Errorf("team at %v: %w", a, err)
 	}
@@ -53,7 +52,7 @@ func (ths *threads) team(a callbacks.Address) (*team, error) {
 	return t, nil
 }
 
-func (ths *threads) readTeam(a callbacks.Address) (*team, error) {
+func (ths *threads) decodeTeam(a callbacks.Address) (*team, error) {
 	f := &ths.l.Team
 	if err := f.Size.Err(); err != nil {
 		return nil, err
@@ -69,11 +68,11 @@ func (ths *threads) readTeam(a callbacks.Address) (*team, error) {
 		nproc:       int(r.Int(f.Nproc)),
 		serialized:  int(r.Int(f.Serialized)),
 		masterTid:   int(r.Int(f.MasterTid)),
-		pkfn:        known(r, f.Pkfn),
-		ident:       known(r, f.Ident),
-		forkReturn:  known(r, f.OmptMasterReturnAddress),
-		lwt:         known(r, f.OmptSerializedTeamInfo),
-		nestedNth:   known(r, f.NestedNth),
+		pkfn:        knownAddress(r, f.Pkfn),
+		ident:       knownAddress(r, f.Ident),
+		forkReturn:  knownAddress(r, f.OmptMasterReturnAddress),
+		lwt:         knownAddress(r, f.OmptSerializedTeamInfo),
+		nestedNth:   knownAddress(r, f.NestedNth),
 	}
 	if b := taskTeams(r, f.TaskTeam); len(b) == 16 {
 		t.taskTeams = [2]callbacks.Address{callbacks.At(callbacks.Word(b[:8])), callbacks.At(callbacks.Word(b[8:]))}
@@ -84,8 +83,7 @@ func (ths *threads) readTeam(a callbacks.Address) (*team, error) {
 	return t, t.check()
 }
 
-// taskTeams are the bytes of t_task_team, an array of two pointers; nil if they
-// are not known.
+// taskTeams returns the bytes of t_task_team, an array of two pointers; nil if unknown.
 func taskTeams(r *layout.Record, f layout.Field) []byte {
 	if !f.Known() {
 		return nil
@@ -93,8 +91,8 @@ func taskTeams(r *layout.Record, f layout.Field) []byte {
 	return r.Bytes(f)
 }
 
-// known is a pointer field, null if the layout does not place it.
-func known(r *layout.Record, f layout.Field) callbacks.Address {
+// knownAddress returns a pointer field; null if the layout does not place it.
+func knownAddress(r *layout.Record, f layout.Field) callbacks.Address {
 	if !f.Known() {
 		return callbacks.Address{}
 	}
@@ -116,8 +114,8 @@ func (t *team) check() error {
 	return nil
 }
 
-// errForming says that the thread with some number in a team is not there yet. The
-// primary thread of a team is in it before the others are.
+// errForming means that the thread with some number in a team is not there yet. The primary thread
+// of a team is in it before the others.
 var errForming = fmt.Errorf("the team is being formed: %w", callbacks.Unavailable)
 
 // member returns the thread number n of the team. n is below nproc.
@@ -129,10 +127,10 @@ func (ths *threads) member(t *team, n int) (*thread, error) {
 	if p == 0 {
 		return nil, fmt.Errorf("t_threads[%d] of team at %v is null: %w", n, t.addr, errForming)
 	}
-	return ths.thread(callbacks.At(p))
+	return ths.readThread(callbacks.At(p))
 }
 
-// implicitTask is the address of the implicit task of thread number n.
+// implicitTask returns the address of the implicit task of thread number n.
 func (ths *threads) implicitTask(t *team, n int) callbacks.Address {
 	return t.implicit.Add(uint64(n) * ths.l.Taskdata.Size.Size)
 }
@@ -142,7 +140,7 @@ func (ths *threads) ancestors(a callbacks.Address) ([]*team, error) {
 	var ts []*team
 	var loop rtl.Loop
 	for !a.IsNull() {
-		t, err := ths.team(a)
+		t, err := ths.readTeam(a)
 		if err = errors.Join(err, loop.At(a)); err != nil {
 			return ts, err
 		}

@@ -69,9 +69,9 @@ func (ths *threads) readSlots() error {
 	return nil
 }
 
-// capacity is the number of elements of __kmp_threads, whose elements are at
-// array. Where the runtime's own variable cannot be found, it follows from
-// __kmp_root, which the runtime puts right behind in the same allocation.
+// capacity returns the number of elements of __kmp_threads, whose elements are at array. If the
+// runtime's own variable cannot be found, it follows from __kmp_root, which the runtime puts right
+// after it in the same allocation.
 func (ths *threads) capacity(array uint64) (int64, error) {
 	g := &ths.l.Globals
 	n, err := layout.ReadGlobal(ths.mem, g.ThreadsCapacity, 4)
@@ -88,9 +88,8 @@ func (ths *threads) capacity(array uint64) (int64, error) {
 	return n, nil
 }
 
-// thread reads the thread whose kmp_info_t is at a, or takes it from the reads
-// before.
-func (ths *threads) thread(a callbacks.Address) (*thread, error) {
+// readThread reads the thread whose kmp_info_t is at a, or returns the cached one.
+func (ths *threads) readThread(a callbacks.Address) (*thread, error) {
 	if th, ok := ths.known.Get(a.Offset); ok {
 		return th, nil
 	}
@@ -98,7 +97,7 @@ func (ths *threads) thread(a callbacks.Address) (*thread, error) {
 	if !ok {
 		return nil, fmt.Errorf("thread at %v is not in __kmp_threads: %w", a, callbacks.StaleHandle)
 	}
-	th, err := ths.readThread(a, gtid)
+	th, err := ths.decodeThread(a, gtid)
 	if err != nil {
 		return nil, fmt.Errorf("thread with gtid %d at %v: %w", gtid, a, err)
 	}
@@ -106,7 +105,7 @@ func (ths *threads) thread(a callbacks.Address) (*thread, error) {
 	return th, nil
 }
 
-func (ths *threads) readThread(a callbacks.Address, gtid int) (*thread, error) {
+func (ths *threads) decodeThread(a callbacks.Address, gtid int) (*thread, error) {
 	f := &ths.l.Thread
 	if err := f.Size.Err(); err != nil {
 		return nil, err
@@ -123,7 +122,7 @@ func (ths *threads) readThread(a callbacks.Address, gtid int) (*thread, error) {
 		microtask:  r.Address(f.TeamsMicrotask),
 		teamsLevel: int(r.Int(f.TeamsLevel)),
 		nteams:     int(r.Int(f.TeamsSizeNteams)),
-		taskTeam:   known(r, f.TaskTeam),
+		taskTeam:   knownAddress(r, f.TaskTeam),
 	}
 	if err := r.Err(); err != nil {
 		return nil, err
@@ -137,13 +136,12 @@ func (ths *threads) readThread(a callbacks.Address, gtid int) (*thread, error) {
 	return th, nil
 }
 
-// idle says why th is in no region now; it is empty for a thread that is in
-// one. ts are the teams around th, ts[outer] the one that encountered a teams
-// construct.
+// idleReason explains why th is in no region now; it returns "" for a thread in one. ts are the teams
+// around th, ts[outer] the one that encountered a teams construct.
 //
-// A worker of a hot team keeps th_team while it waits in the fork barrier for the
-// next region. Its team is in a region only while the team's primary thread is.
-func (rg *regions) idle(th *thread, ts []*team, outer int) string {
+// A worker of a hot team keeps th_team while it waits in the fork barrier for the next region. Its
+// team is in a region only while the team's primary thread is.
+func (rg *regions) idleReason(th *thread, ts []*team, outer int) string {
 	switch {
 	case th.team.IsNull() || len(ts) == 0:
 		return "th_team is null"
@@ -159,12 +157,11 @@ func (rg *regions) idle(th *thread, ts []*team, outer int) string {
 	case outer >= 2 && outer < len(ts) && ts[0].level == th.teamsLevel:
 		return "its team of the league is in no parallel region"
 	}
-	return rg.ended(ts[0])
+	return rg.endReason(ts[0])
 }
 
-// ended says why the region of team t is over, seen from its workers; it is empty
-// if it is not.
-func (rg *regions) ended(t *team) string {
+// endReason explains, for its workers, why the region of team t is over; "" if it is not.
+func (rg *regions) endReason(t *team) string {
 	primary, err := rg.threads.member(t, 0)
 	if err != nil {
 		return fmt.Sprintf("the primary thread of its team cannot be read: %v", err)
@@ -188,7 +185,7 @@ func (ths *threads) Threads() iter.Seq2[handles.Thread, error] {
 			if a.IsNull() {
 				continue
 			}
-			_, err := ths.thread(a)
+			_, err := ths.readThread(a)
 			if !yield(handles.Thread{Stamp: ths.stamp, Info: a}, err) {
 				return
 			}
@@ -201,7 +198,7 @@ func (ths *threads) byHandle(h handles.Thread) (*thread, error) {
 	if h.Stamp != ths.stamp {
 		return nil, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
 	}
-	return ths.thread(h.Info)
+	return ths.readThread(h.Info)
 }
 
 // NativeThread asks native thread id for its __kmp_gtid, which it sets before
@@ -242,23 +239,23 @@ func (rg *regions) Thread(h handles.Thread) (handles.ThreadInfo, error) {
 		Pthread:   callbacks.Pthread(r.Uint(f.Pthread)),
 		Role:      picture.RoleIdle,
 		ThreadNum: -1,
-		StackBase: known(r, f.Stackbase),
-		StackSize: known(r, f.Stacksize).Offset,
+		StackBase: knownAddress(r, f.Stackbase),
+		StackSize: knownAddress(r, f.Stacksize).Offset,
 	}
 	if err := r.Err(); err != nil {
 		return handles.ThreadInfo{}, err
 	}
-	gs, err := rg.of(th)
+	gs, err := rg.regionsOf(th)
 	info.HiddenHelper = rg.threads.hiddenHelper(th, gs)
 	if len(gs) > 0 {
 		info.ThreadNum = th.tid
-		info.Role = rg.threads.role(th)
+		info.Role = rg.threads.roleOf(th)
 	}
 	return info, err
 }
 
-// role is the role of a thread that is in a region.
-func (ths *threads) role(th *thread) picture.Role {
+// roleOf returns the role of a thread in a region.
+func (ths *threads) roleOf(th *thread) picture.Role {
 	tf, f := ths.l.Thread.Root, ths.l.Root.UberThread
 	own := layout.Read(ths.mem, th.addr, tf)
 	r := layout.Read(ths.mem, own.Address(tf), f)
@@ -290,7 +287,7 @@ func (ths *threads) hiddenHelper(th *thread, gs []region) bool {
 	return false
 }
 
-// CurrentParallel is ompd_get_curr_parallel_handle.
+// CurrentParallel implements ompd_get_curr_parallel_handle.
 func (rg *regions) CurrentParallel(h handles.Thread) (handles.Parallel, error) {
 	gs, err := rg.ofHandle(h)
 	if err != nil {
@@ -299,13 +296,13 @@ func (rg *regions) CurrentParallel(h handles.Thread) (handles.Parallel, error) {
 	return rg.parallelHandle(gs[0]), nil
 }
 
-// ofHandle returns the regions that the thread is in; none is an error.
+// ofHandle returns the regions of the thread; it returns an error outside of regions.
 func (rg *regions) ofHandle(h handles.Thread) ([]region, error) {
 	th, err := rg.threads.byHandle(h)
 	if err != nil {
 		return nil, err
 	}
-	gs, err := rg.of(th)
+	gs, err := rg.regionsOf(th)
 	if err == nil && len(gs) == 0 {
 		err = fmt.Errorf("thread with gtid %d is idle and in no region: %w", th.gtid, callbacks.Unavailable)
 	}

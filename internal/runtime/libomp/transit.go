@@ -5,18 +5,18 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// A primary thread that forks or joins a team changes its own fields one after the
-// other: its number first (ds_tid), its team (th_team) later, and it may wait for
-// a lock of the runtime in between. So ds_tid may be that in the team around, or
-// th_team still a team whose region is over.
+// A primary thread that forks or joins a team changes its own fields one after the other: its
+// number first (ds_tid), its team (th_team) later, and it may wait for a lock of the runtime in
+// between. So ds_tid may be that in the enclosing team, or th_team still a team whose region is
+// over.
 
 // fixTransition corrects the team and the number of a thread that is between two teams.
 func (ths *threads) fixTransition(th *thread) {
-	t, err := ths.team(th.team)
+	t, err := ths.readTeam(th.team)
 	if err != nil {
 		return // whoever needs the team will say so
 	}
-	n, placed := ths.place(t, th)
+	n, placed := ths.placeOf(t, th)
 	if placed {
 		th.tid = n
 	}
@@ -25,9 +25,8 @@ func (ths *threads) fixTransition(th *thread) {
 	}
 }
 
-// place is the number that t_threads gives th. It gives none as long as the array
-// of a new team is empty.
-func (ths *threads) place(t *team, th *thread) (n int, ok bool) {
+// placeOf returns the number of th in t_threads; false while the array of a new team is empty.
+func (ths *threads) placeOf(t *team, th *thread) (n int, ok bool) {
 	if th.tid >= 0 && th.tid < t.nproc {
 		p, err := layout.ReadUint(ths.mem, t.threads.Add(uint64(th.tid)*8), 8)
 		if err != nil || p == th.addr.Offset {
@@ -46,9 +45,9 @@ func (ths *threads) place(t *team, th *thread) (n int, ok bool) {
 	return th.tid, false
 }
 
-// tornDown reports whether the region of t is over although its primary thread has not
-// left the team: the runtime clears t_pkfn before it takes the team apart,
-// for debuggers to see. A serialized region may have none.
+// tornDown reports whether the region of t is over although its primary thread has not left the
+// team: the runtime clears t_pkfn before it dismantles the team, for debuggers. A serialized region
+// may have none.
 func (ths *threads) tornDown(t *team) bool {
 	return ths.l.Team.Pkfn.Known() && t.pkfn.IsNull() && t.serialized == 0 && t.level > 0
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// field is where a field lies.
+// field returns the location of a field.
 func (s *subject) field(t *testing.T, typ, field string) layout.Field {
 	t.Helper()
 	e, ok := s.Layout().Lookup(typ, field)
@@ -24,7 +24,7 @@ func (s *subject) field(t *testing.T, typ, field string) layout.Field {
 	return e.Field
 }
 
-// word is the value of a pointer field of the structure at a.
+// word returns the value of a pointer field of the structure at a.
 func (s *subject) word(t *testing.T, a uint64, typ, field string) uint64 {
 	t.Helper()
 	v, err := layout.ReadUint(s.Core, callbacks.At(a+s.field(t, typ, field).Offset), 8)
@@ -48,8 +48,8 @@ func (s *subject) with(t *testing.T, a uint64, typ, field string, value uint64) 
 	return rt
 }
 
-// TestTransit looks at threads whose own fields are, as on the way into a team or
-// out of it, not yet or no longer those of the team that they are in.
+// TestTransit reads threads whose own fields do not match their team, as on the way into a team or
+// out of it.
 func TestTransit(t *testing.T) {
 	for _, major := range []int{14, 15, 16, 19} {
 		s := openCore(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested"}),
@@ -89,7 +89,7 @@ func TestTransit(t *testing.T) {
 	}
 }
 
-// checkFreed expects the workers of a team whose region is over to be idle.
+// checkFreed checks that the workers of a team whose region is over are idle.
 func (s *subject) checkFreed(t *testing.T, rt rtl.Runtime, p handles.Parallel) {
 	t.Helper()
 	for n := 1; n < 3; n++ {
@@ -106,8 +106,8 @@ func (s *subject) checkFreed(t *testing.T, rt rtl.Runtime, p handles.Parallel) {
 	}
 }
 
-// checkForming expects a team without its worker to say so, and one without any
-// thread to be none yet.
+// checkForming checks that a team without its worker is reported as being formed, and that one
+// without any thread is missing.
 func (s *subject) checkForming(t *testing.T, p, around handles.Parallel) {
 	t.Helper()
 	h, err := s.ThreadInParallel(p, 0)

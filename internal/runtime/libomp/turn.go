@@ -23,7 +23,7 @@ func (c chunk) hasTurn() bool { return c.lower <= c.next && c.next <= c.upper }
 
 // chunkOf reads the chunk of a thread; an error if it is in no such loop.
 func (lp *loops) chunkOf(th *thread) (chunk, error) {
-	loop, own, err := lp.dispatch(th)
+	loop, own, err := lp.dispatchBuffers(th)
 	c := chunk{loop: loop}
 	if err != nil {
 		return c, err
@@ -42,9 +42,9 @@ func (lp *loops) chunkOf(th *thread) (chunk, error) {
 	return c, err
 }
 
-// turn tells which member of its team has the turn in the ordered loop in which o
-// waits for its own. No owner says that none of those that are in the loop has it.
-func (wr *waits) turn(o *observer) (rtl.LockInfo, error) {
+// findTurn returns the member of the team that has the turn in the ordered loop in which o waits for
+// its own. Without an owner, no thread in the loop has it.
+func (wr *waits) findTurn(o *observer) (rtl.LockInfo, error) {
 	mine, err := wr.loops.chunkOf(o.th)
 	info := rtl.LockInfo{Kind: "ordered", Lock: mine.loop, OwnerNumber: -1, Held: true}
 	if err != nil {

@@ -35,7 +35,7 @@ func TestSchedule(t *testing.T) {
 		{39, 2, "trapezoidal,2"}, {44, 1, "static_steal,1"}, {35 | 1<<29, 4, "monotonic:dynamic,4"},
 		{35 | 1<<30, 4, "nonmonotonic:dynamic,4"}, {99, -1, "kind 99"},
 	} {
-		if got := schedule(c.kind, c.chunk); got != c.want {
+		if got := formatSchedule(c.kind, c.chunk); got != c.want {
 			t.Errorf("kind %d, chunk %d is %q, want %q", c.kind, c.chunk, got, c.want)
 		}
 	}
@@ -70,8 +70,8 @@ func TestKindOfEntry(t *testing.T) {
 	}
 }
 
-// TestEntered takes the innermost function in which threads wait: one that was
-// reached by a jump lies below the call that is in user code.
+// TestEntered checks that the innermost function in which threads wait is found: one that was
+// reached by a jump is below the call in user code.
 func TestEntered(t *testing.T) {
 	frame := func(symbol string) handles.EvidenceFrame {
 		return handles.EvidenceFrame{Symbol: symbol, Module: "libomp.so.5", Owned: true}
@@ -96,7 +96,7 @@ func TestEntered(t *testing.T) {
 		if c.entry != "" {
 			ev.Entry = &handles.Entry{Function: c.entry, By: "call"}
 		}
-		if kind, name := entered(ev); kind != c.kind || name != c.name {
+		if kind, name := enteredFunction(ev); kind != c.kind || name != c.name {
 			t.Errorf("%v, %s: %d %q, want %d %q", c.frames, c.entry, kind, name, c.kind, c.name)
 		}
 	}

@@ -8,9 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// WaitedDependences lists the tasks that the thread waits for since it depends on
-// them: those that have among their successors a dependence node on the thread's
-// own stack, which stands for the wait.
+// WaitedDependences returns the tasks on which the thread waits because of dependences: those whose
+// successors include a dependence node on the thread's own stack, which represents the wait.
 func (wr *waits) WaitedDependences(h handles.Thread, ev *handles.Evidence) ([]handles.Task, error) {
 	o, in, err := wr.lookAt(h, ev)
 	if err != nil {

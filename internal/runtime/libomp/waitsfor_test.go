@@ -8,9 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestWaitsFor holds the tasks that blocked tasks wait for, each once: by how many
-// variables a task depends on another, and from how many places the walk comes to
-// the other, does not count.
+// TestWaitsFor checks the tasks for which blocked tasks wait, each once, independent of the number
+// of variables on which a task depends, and of the number of paths of the walk.
 func TestWaitsFor(t *testing.T) {
 	for _, c := range []struct {
 		program string

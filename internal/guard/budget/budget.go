@@ -1,7 +1,6 @@
-// Package budget bounds the work of one look at a target: by processor time, and by a
-// context that can be cancelled. Whoever works in a loop tells how much it did, and stops
-// when that is an error. Reading memory of a target counts too, so that a loop over a
-// damaged structure ends even where nobody thought of it.
+// Package budget bounds the work of one look at a target: by CPU time, and by a context that can be
+// cancelled. Every loop reports its work, and stops on an error. Reading memory of a target counts
+// too, so that a loop over a damaged structure always ends.
 package budget
 
 import (
@@ -16,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrSpent says that the processor time of a look is used up.
+// ErrSpent means that the CPU time of a look is used up.
 var ErrSpent = errors.New("the budget of processor time is spent")
 
 // stride is how much work is done between two looks at the clock. A unit of work is about
@@ -24,10 +23,10 @@ var ErrSpent = errors.New("the budget of processor time is spent")
 // a context that has ended is seen within a millisecond or so.
 const stride = 128
 
-// Budget bounds the work of one look. A nil one has no bound. It may be used by several
-// goroutines, but counts only what those do that spend of it. A goroutine that stays on one
-// thread of the operating system (runtime.LockOSThread) pays for nobody else; another pays
-// for whatever its thread did since it last spent.
+// Budget bounds the work of one look. A nil one has no bound. Several goroutines may use it, but it
+// counts only the time of goroutines that call Spend. A goroutine that stays on one thread of the
+// operating system (runtime.LockOSThread) pays only for itself; another pays for everything that
+// its thread did since its last call.
 type Budget struct {
 	ctx   context.Context
 	limit time.Duration // 0 for none
@@ -48,8 +47,8 @@ func New(ctx context.Context, limit time.Duration) *Budget {
 	return b
 }
 
-// Spend counts work that is about to be done. It is an error, the same from then on, if
-// it must not be done: that of the context, or ErrSpent.
+// Spend counts work that is about to be done. It returns an error, the same from then on, if the
+// work must not be done: that of the context, or ErrSpent.
 func (b *Budget) Spend(work int) error {
 	if b == nil {
 		return nil
@@ -70,7 +69,7 @@ func (b *Budget) Spend(work int) error {
 	return err
 }
 
-// Err is the error of Spend without any work, and looks at the clock.
+// Err returns the error of Spend without any work. It always reads the clock.
 func (b *Budget) Err() error { return b.Spend(stride) }
 
 // check looks at the context and the clock.
@@ -89,8 +88,8 @@ func (b *Budget) check() error {
 	return nil
 }
 
-// Share is a budget with one of n equal parts of what is left of b. What is spent of it is
-// spent of b too, once Return gives back the rest.
+// Share returns a budget with one of n equal parts of the rest of b. Time spent of it is spent of b
+// too, once Return gives back the rest.
 func (b *Budget) Share(n int) *Budget {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,16 +109,16 @@ func (b *Budget) Return(share *Budget) {
 	b.tid, b.at = now() // what the share has counted, b does not count again
 }
 
-// Used is the processor time that was counted so far.
+// Used returns the CPU time counted so far.
 func (b *Budget) Used() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used
 }
 
-// now is the present thread of the operating system, and the processor time that it has
-// used. A goroutine may come back from any system call on another thread: without the lock,
-// the time of one would be taken for that of another, which may have used minutes more.
+// now returns the current thread of the operating system, and the CPU time that it has used. A
+// goroutine may return from any system call on another thread: without the lock, the time of one
+// thread would be taken for that of another, which may have used minutes more.
 func now() (tid int, used time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

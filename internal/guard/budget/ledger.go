@@ -11,25 +11,23 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// DefaultMemory is what a target may make its reader hold, in bytes, if nobody says
-// another limit: some ten times what a report of a thousand threads takes.
+// DefaultMemory is the default limit of the memory that a target may make its reader hold, in
+// bytes: about ten times the memory of a report of a thousand threads.
 const DefaultMemory = 512 << 20
 
-// uncounted is the share of a limit, one in so many, that is left for what nobody counts:
-// the program itself, pages of files that are mapped, and memory that is free again and
-// not collected yet.
+// uncounted is the share of a limit, one in so many, that is left for uncounted memory: the program
+// itself, pages of mapped files, and memory that is free again and not collected yet.
 const uncounted = 3
 
 // maxRefused bounds how many things are named of those that were left out.
 const maxRefused = 6
 
-// ErrMemory says that what a target makes its reader hold reached the limit.
+// ErrMemory means that the memory which a target makes its reader hold reached the limit.
 var ErrMemory = errors.New("the limit of memory is reached")
 
-// Ledger counts the memory that is taken on behalf of one target: of its file, and of the
-// files that it names. Whoever takes memory in proportion to what a file claims says so
-// before, and leaves out what is refused. A nil one has no limit. It may be used by
-// several goroutines.
+// Ledger counts the memory that is taken for one target: for its file, and for the files that it
+// names. Code that takes memory in proportion to a file's claim calls Take first, and leaves out
+// the refused part. A nil one has no limit. Several goroutines may use it.
 type Ledger struct {
 	of    *Ledger          // that this one is a part of, nil if it is whole
 	under callbacks.Ledger // of somebody else, that counts in its place; nil if there is none
@@ -38,7 +36,7 @@ type Ledger struct {
 	left  *refusals
 }
 
-// refusals are what was left out, each once.
+// refusals are the parts that were left out, each once.
 type refusals struct {
 	mu   sync.Mutex
 	list []string
@@ -47,7 +45,7 @@ type refusals struct {
 // NewLedger returns a ledger for a process that may hold limit bytes, 0 for any.
 func NewLedger(limit uint64) *Ledger { return &Ledger{limit: limit, left: &refusals{}} }
 
-// Of is the Ledger that l is, or one that asks l; nil for nil.
+// Of returns l itself if it is a Ledger, or a Ledger that forwards to l; nil for nil.
 func Of(l callbacks.Ledger) *Ledger {
 	switch l := l.(type) {
 	case nil:
@@ -58,8 +56,8 @@ func Of(l callbacks.Ledger) *Ledger {
 	return &Ledger{under: l, left: &refusals{}}
 }
 
-// Part is a ledger whose memory counts for l too, until it is closed. It refuses what l
-// does, and l says what that was.
+// Part returns a ledger whose memory counts for l too, until it is closed. It refuses when l does,
+// and l reports the refusal.
 func (l *Ledger) Part() *Ledger {
 	if l == nil {
 		return nil
@@ -67,7 +65,7 @@ func (l *Ledger) Part() *Ledger {
 	return &Ledger{of: l, left: l.left}
 }
 
-// Look is a Part that says itself what it refused, as long as it is used.
+// Look returns a Part that reports its refusals itself.
 func (l *Ledger) Look() *Ledger {
 	p := l.Part()
 	if p != nil {
@@ -76,7 +74,7 @@ func (l *Ledger) Look() *Ledger {
 	return p
 }
 
-// Within is a Look of at most limit bytes of l, 0 for all of them.
+// Within returns a Look of at most limit bytes of l, 0 for all of them.
 func (l *Ledger) Within(limit uint64) *Ledger {
 	p := l.Look()
 	if p != nil {
@@ -85,15 +83,15 @@ func (l *Ledger) Within(limit uint64) *Ledger {
 	return p
 }
 
-// Close gives back all that was taken. The ledger can be used again.
+// Close gives back all taken memory. The ledger can be used again.
 func (l *Ledger) Close() {
 	if l != nil {
 		l.Give(l.held.Load())
 	}
 }
 
-// Take counts n bytes for what, which the error and Err name. If it is an error, nothing
-// is counted, and they must not be taken.
+// Take counts n bytes for what, which the error and Err name. On an error, nothing is counted, and
+// the memory must not be taken.
 func (l *Ledger) Take(what string, n uint64) error {
 	err := l.Try(what, n)
 	if err != nil {
@@ -102,7 +100,7 @@ func (l *Ledger) Take(what string, n uint64) error {
 	return err
 }
 
-// Try is Take for what says itself what it left out: Err does not.
+// Try is Take for a caller that reports the left-out part itself: Err does not.
 func (l *Ledger) Try(what string, n uint64) error {
 	if l == nil {
 		return nil
@@ -116,8 +114,8 @@ func (l *Ledger) Try(what string, n uint64) error {
 // mebibytes rounds up.
 func mebibytes(n uint64) uint64 { return n>>20 + min(n&(1<<20-1), 1) }
 
-// add counts n bytes here and in what l is a part of, or nowhere. The limit is that of
-// who refuses.
+// add counts n bytes here and in the ledgers that l is a part of, or nowhere. It returns the limit
+// that refused.
 func (l *Ledger) add(n uint64) (limit uint64, ok bool) {
 	if !l.reserve(n) {
 		return l.limit, false
@@ -136,7 +134,7 @@ func (l *Ledger) add(n uint64) (limit uint64, ok bool) {
 	return limit, ok
 }
 
-// reserve counts n bytes here, if the limit lets it.
+// reserve counts n bytes here, if the limit allows it.
 func (l *Ledger) reserve(n uint64) bool {
 	most := l.limit - l.limit/uncounted
 	for {
@@ -150,7 +148,7 @@ func (l *Ledger) reserve(n uint64) bool {
 	}
 }
 
-// giveHere gives back n bytes here, or as many as are held, and returns how many.
+// giveHere gives back n bytes here, or as many as are held, and returns their number.
 func (l *Ledger) giveHere(n uint64) uint64 {
 	for {
 		held := l.held.Load()
@@ -169,7 +167,7 @@ func (l *Ledger) Give(n uint64) {
 	}
 }
 
-// Held is how much is taken, in bytes.
+// Held returns the number of taken bytes.
 func (l *Ledger) Held() uint64 {
 	if l == nil {
 		return 0
@@ -177,7 +175,7 @@ func (l *Ledger) Held() uint64 {
 	return l.held.Load()
 }
 
-// add remembers what was left out. The same thing is named once, however large it was.
+// add records a left-out part. The same part is named once, however large it was.
 func (r *refusals) add(what string, n uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -188,7 +186,7 @@ func (r *refusals) add(what string, n uint64) {
 	}
 }
 
-// Err says in one line what was left out, nil if nothing was.
+// Err returns an error that names the left-out parts in one line; nil if there are none.
 func (l *Ledger) Err() error {
 	list, limit := l.refused()
 	if len(list) == 0 {
@@ -201,7 +199,8 @@ func (l *Ledger) Err() error {
 	return fmt.Errorf(text, ErrMemory, limit>>20, strings.Join(list, ", "))
 }
 
-// refused is what was left out here and in what l is a part of, and the least limit.
+// refused returns the parts left out here and in the ledgers that l is a part of, and the lowest
+// limit.
 func (l *Ledger) refused() (list []string, limit uint64) {
 	for ; l != nil; l = l.of {
 		if l.limit > 0 && (limit == 0 || l.limit < limit) {

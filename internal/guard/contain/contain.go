@@ -1,5 +1,4 @@
-// Package contain keeps a defect that one client runs into from the others: what is done for
-// a client is done by Run, and a panic there is an error of that client's.
+// Package contain isolates clients from each other: Run turns a panic into an error of the call.
 package contain
 
 import (
@@ -17,20 +16,20 @@ type Panic struct {
 // Error implements error. The stack is for a log.
 func (p *Panic) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
 
-// ErrCutShort says that a file was cut short while it was mapped, as by a linker that writes an
-// executable anew.
+// ErrCutShort means that a file was truncated while it was mapped, as by a linker that rewrites an
+// executable.
 var ErrCutShort = errors.New(
 	"a file was cut short while it was read: is the program being rebuilt? Repeat the command when that is done")
 
-// Fault reports whether what recover returned is an access to memory that is not there, which is
-// a panic where debug.SetPanicOnFault is set: a mapped file has lost its end.
+// Fault reports whether the result of recover is an access to missing memory, which is a panic
+// where debug.SetPanicOnFault is set: a mapped file was truncated.
 func Fault(recovered any) bool {
 	_, ok := recovered.(interface{ Addr() uintptr })
 	return ok
 }
 
-// caught is the error for what recover returned. It is called by the deferred function itself,
-// so that the stack has the place of the panic.
+// caught returns the error for a result of recover. The deferred function itself calls it, so that
+// the stack contains the place of the panic.
 func caught(recovered any) error {
 	switch {
 	case recovered == nil:

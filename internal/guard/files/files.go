@@ -1,10 +1,10 @@
-// Package files opens files on behalf of somebody else: those that a client, a core or a
-// program's own tables name, below the directories that were allowed and nowhere else.
+// Package files opens files that a client, a core or a program's own tables name, below the allowed
+// directories and nowhere else.
 //
-// A name is worth nothing: links may lead out of a directory, and may change between a
-// look at them and the opening. So the kernel is asked to stay below the directory while
-// it opens (openat2 with RESOLVE_BENEATH) or, where it does not know how, each part of
-// the name is opened by itself. What lies elsewhere is not there, whether it is or not.
+// A name alone is not trusted: links may lead out of a directory, and may change between a check
+// and the opening. So the kernel restricts the opening to the directory (openat2 with
+// RESOLVE_BENEATH) or, if it cannot, each part of the name is opened by itself. A file elsewhere is
+// reported as missing, whether it exists or not.
 package files
 
 import (
@@ -19,16 +19,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNotRegular says that a name is that of a directory, a pipe, a device or a socket.
+// ErrNotRegular means that the name is that of a directory, a pipe, a device or a socket.
 var ErrNotRegular = errors.New("not a regular file")
 
-// System are the directories of a distribution's own libraries and of their debug
-// information, which are nobody's secret.
+// System returns the directories of a distribution's own libraries and of their debug information,
+// which are public.
 func System() []string {
 	return []string{"/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib"}
 }
 
-// Opener opens regular files for reading. The zero value opens none, nil all that this
+// Opener opens regular files for reading. The zero value opens none, nil every file that this
 // process may read. It is safe for concurrent use.
 type Opener struct {
 	// Dirs are the directories below which files are opened, by absolute paths.
@@ -43,8 +43,8 @@ type Opener struct {
 // All reports whether everything may be opened.
 func (o *Opener) All() bool { return o == nil || slices.Contains(o.Dirs, "/") }
 
-// Open opens a regular file. It never blocks, and opens no device. What lies outside of
-// the directories, or is led there by a link, is fs.ErrNotExist.
+// Open opens a regular file. It never blocks, and opens no device. A file outside of the
+// directories, or behind a link that leads out, is fs.ErrNotExist.
 func (o *Opener) Open(name string) (*os.File, error) {
 	if o.All() {
 		return regular(os.OpenFile(name, flags, 0))
@@ -56,8 +56,8 @@ func (o *Opener) Open(name string) (*os.File, error) {
 	if f, err := o.beneath(name); !outside(err) {
 		return f, err
 	}
-	// A link may lead from one of the directories to another: then the name that it
-	// stands for is below that. If links change meanwhile, it is not found.
+	// A link may lead from one of the directories to another: then its target is below that. If
+	// links change concurrently, the file is not found.
 	real, err := filepath.EvalSymlinks(name)
 	if err != nil || below("/proc", real) {
 		return nil, missing(name)
@@ -128,8 +128,8 @@ func (o *Opener) in(dir, rel string) (*os.File, error) {
 // tries bounds how often an opening is tried again when names changed meanwhile.
 const tries = 16
 
-// openat2 asks the kernel to open a file. It says EAGAIN when a directory was renamed
-// while it made sure that ".." leads to where it should.
+// openat2 makes the kernel open a file. The kernel returns EAGAIN if a directory was renamed while
+// it checked "..".
 func openat2(at int, rel string, how *unix.OpenHow) (fd int, err error) {
 	for range tries {
 		fd, err = unix.Openat2(at, rel, how)
@@ -157,7 +157,7 @@ func inRoot(dir, rel string) (*os.File, error) {
 	return regular(root.OpenFile(rel, flags, 0))
 }
 
-// regular is a file that was opened, if it is a regular one.
+// regular returns an opened file if it is a regular one.
 func regular(f *os.File, err error) (*os.File, error) {
 	if err != nil {
 		return nil, err
@@ -173,8 +173,8 @@ func regular(f *os.File, err error) (*os.File, error) {
 	return f, nil
 }
 
-// outside reports whether a file may only have been looked for in the wrong place: not
-// there, or behind a link that leads out of the directory.
+// outside reports whether a file may exist below another directory: it is missing, or a link leads
+// out of the directory.
 func outside(err error) bool {
 	if err == nil {
 		return false
@@ -203,7 +203,8 @@ func below(dir, name string) bool {
 	return ok
 }
 
-// relative is the part of a name behind a directory, whose own links count for nothing.
+// relative returns the part of a name after a directory. Links in the directory's own path are not
+// resolved.
 func relative(dir, name string) (string, bool) {
 	dirs := []string{dir}
 	if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {

@@ -1,8 +1,7 @@
-// Package outfile writes files to places that people named, without harm to what is
-// there: a new file is written without a name, or beside where the file system knows no
-// files without one, and takes its name when it is whole. Until then the old one stays. A link is not followed, and a
-// file that this program did not make is
-// not replaced unless that is asked for.
+// Package outfile writes files under names that users gave, without harm to existing files. A new
+// file is written without a name, or under a temporary name if the file system requires one, and
+// gets its name when it is complete. Until then the old file stays. Links are not followed, and a
+// file that this program did not make is replaced only on request.
 package outfile
 
 import (
@@ -17,16 +16,15 @@ import (
 
 // Errors that say why a place is refused. Test with errors.Is.
 var (
-	// ErrForeign says that a file is there which this program did not make.
+	// ErrForeign means that a file exists which this program did not make.
 	ErrForeign = errors.New("a file is there that ompd-inspect did not write: --force replaces it")
-	// ErrExists says that a file is there, of a kind of which it cannot be told who made it.
+	// ErrExists means that a file exists, of a kind whose origin cannot be determined.
 	ErrExists = errors.New("a file is there: --force replaces it")
-	// ErrNotFile says that what is there is no regular file: a link, a directory, a
-	// device.
+	// ErrNotFile means that the name is not that of a regular file: a link, a directory, a device.
 	ErrNotFile = errors.New("what is there is not a regular file")
 )
 
-// ErrStream says that "-" was named where files only are written.
+// ErrStream means that "-" was given where only files are written.
 var ErrStream = errors.New("the standard output is not written here: give the name of a file, or ./- for one that is " +
 	"called so")
 
@@ -34,15 +32,15 @@ var ErrStream = errors.New("the standard output is not written here: give the na
 type Options struct {
 	// Mode are the permissions of the new file, before the process's umask.
 	Mode fs.FileMode
-	// Force lets any regular file be replaced.
+	// Force allows replacing any regular file.
 	Force bool
-	// Ours reports whether an existing file is one that this program made, and so may be
-	// replaced. nil means that none is.
+	// Ours reports whether this program made an existing file, which may be replaced then. nil
+	// replaces none.
 	Ours func(*os.File) bool
 }
 
-// Check says what would keep Create from writing the file, or Commit from giving it its
-// name, as far as can be told before there is anything to write.
+// Check returns the error that Create or Commit would return, as far as it is known before there is
+// anything to write.
 func Check(name string, o Options) error {
 	f, err := Create(name, o)
 	if err != nil {
@@ -59,7 +57,7 @@ type File struct {
 	replace bool   // what is under the name may be replaced
 }
 
-// Create begins to write the file of a name.
+// Create starts to write the file of a name.
 func Create(name string, o Options) (*File, error) {
 	replace, err := replaceable(name, o)
 	if err != nil {
@@ -121,14 +119,14 @@ func createNameless(name string, mode fs.FileMode) *os.File {
 	return f
 }
 
-// descriptor is the name by which the kernel finds a file that has no other.
+// descriptor returns the path by which the kernel finds a file without a name.
 func descriptor(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
 // maxNames bounds the names that are tried for the new file.
 const maxNames = 100
 
-// createBeside makes a new file in the directory of name. Its own name begins with a dot
-// and has the number of the process, so that what a killed process left behind is told.
+// createBeside creates a file in the directory of name. Its own name starts with a dot and has the
+// number of the process, so that the leftovers of a killed process can be recognized.
 func createBeside(name string, mode fs.FileMode) (f *os.File, err error) {
 	_, err = besides(name, func(beside string) (err error) {
 		f, err = os.OpenFile(beside, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
@@ -137,7 +135,7 @@ func createBeside(name string, mode fs.FileMode) (f *os.File, err error) {
 	return f, err
 }
 
-// besides makes something under the first name beside name that is free.
+// besides calls make with the first free name next to name.
 func besides(name string, make func(beside string) error) (beside string, err error) {
 	dir, base := filepath.Split(name)
 	for i := range maxNames {
@@ -149,8 +147,8 @@ func besides(name string, make func(beside string) error) (beside string, err er
 	return beside, err
 }
 
-// Commit gives the file its name, once all of it is on the disk. If it fails, the file is
-// gone, and what was under the name before is still there.
+// Commit gives the file its name, once it is completely on the disk. If it fails, the new file is
+// removed, and the old one is still there.
 func (f *File) Commit() error {
 	err := f.Sync()
 	if err == nil {
@@ -183,7 +181,7 @@ func (f *File) takeName() (err error) {
 	return err
 }
 
-// linkTo gives a name to a file that has none.
+// linkTo gives a name to a file without one.
 func (f *File) linkTo(name string) error {
 	return unix.Linkat(unix.AT_FDCWD, descriptor(f.File), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
 }
@@ -201,13 +199,13 @@ func (f *File) remove() error {
 	return err
 }
 
-// Discard removes the file; what is under its name stays. It does nothing after Commit.
+// Discard removes the file; the file under its name stays. It does nothing after Commit.
 func (f *File) Discard() error {
 	_ = f.Close() // it may be closed
 	return f.remove()
 }
 
-// bare is the cause of an error that names a file which nobody asked for.
+// bare returns the cause of an error that names a file unknown to the user.
 func bare(err error) error {
 	var p *fs.PathError
 	var l *os.LinkError

@@ -56,9 +56,9 @@ func restrictCalls(p Policy) error {
 	return nil
 }
 
-// filterFlags put the filter on all threads, and leave the processor its guesses: kernels
-// before Linux 5.16 take them from who has a filter, which slows all code by some percent.
-// That is for programs that run code which nobody vouches for; this one reads files.
+// filterFlags install the filter on all threads, and keep speculative execution enabled: kernels
+// before Linux 5.16 disable it for filtered processes, which slows all code by some percent. That
+// protects against untrusted code; this program only reads untrusted files.
 const filterFlags = unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
 
 // install puts a filter, and no_new_privs, on all threads.
@@ -89,20 +89,20 @@ const (
 	end     = unix.BPF_RET | unix.BPF_K
 )
 
-// What a filter ends with.
+// Final instructions of a filter.
 var (
 	refuse = unix.SockFilter{Code: end, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)}
 	permit = unix.SockFilter{Code: end, K: unix.SECCOMP_RET_ALLOW}
 )
 
-// rule is what is done about one system call: code that ends the filter.
+// rule is the code of the filter for one system call.
 type rule struct {
 	call uint32
 	code []unix.SockFilter
 }
 
-// filter is the program that the kernel runs at each system call: what it refuses fails
-// with EPERM, and calls of a foreign interface too.
+// filter returns the program that the kernel runs at each system call: refused calls, and calls of
+// a foreign interface, fail with EPERM.
 func filter(arch, compat uint32, p Policy) []unix.SockFilter {
 	prog := []unix.SockFilter{
 		{Code: load, K: dataArch}, {Code: equal, Jt: 1, K: arch}, refuse,
@@ -116,8 +116,8 @@ func filter(arch, compat uint32, p Policy) []unix.SockFilter {
 	return append(prog, search(list)...)
 }
 
-// rules are those of a policy. Without directories to write in, files are not opened to be
-// written, nor changed by name.
+// rules returns the rules of a policy. Without directories to write in, files are not opened for
+// writing, nor changed by name.
 func rules(p Policy) (list []rule) {
 	never := func(calls []uintptr) {
 		for _, nr := range calls {

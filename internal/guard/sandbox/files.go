@@ -12,9 +12,9 @@ import (
 	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
-// minLandlock is the version of Landlock's interface that is asked for: the third, of
-// Linux 6.2, is the first that keeps files from being truncated. The fifth is the first
-// that keeps devices from being controlled.
+// minLandlock is the required version of Landlock's interface: the third, of Linux 6.2, is the
+// first that prevents truncation of files. The fifth is the first that restricts the control of
+// devices.
 const (
 	minLandlock   = 3
 	ioctlLandlock = 5
@@ -33,8 +33,8 @@ const (
 	allRights = dirRights | unix.LANDLOCK_ACCESS_FS_EXECUTE
 )
 
-// restrictFiles lets the process read what it could, and write below some directories.
-// unprivileged says that no thread can get new privileges.
+// restrictFiles keeps the process's rights to read, and allows writing below some directories.
+// unprivileged means that no thread can get new privileges.
 func restrictFiles(p Policy, unprivileged bool) error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 || version < minLandlock {

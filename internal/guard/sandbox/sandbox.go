@@ -1,10 +1,10 @@
-// Package sandbox takes rights away from this process before it reads a file that nobody
-// vouches for: a core, and the programs and libraries that it names. A reader that such a
-// file could lead astray can then write nowhere, start nothing and reach nobody.
+// Package sandbox removes rights of this process before it reads an untrusted file: a core, and the
+// programs and libraries that it names. Even if such a file exploits a defect of a reader, the
+// process cannot write files, start programs or connect to other machines.
 //
-// System calls are bounded by seccomp, and with them files if nothing is to be written; else
-// files are by Landlock, as far as the kernel has them. Neither is given back: Enter is for a process that does one
-// thing and ends.
+// seccomp restricts system calls, and with them files if nothing is to be written; otherwise
+// Landlock restricts files, as far as the kernel supports it. The restrictions are permanent: Enter
+// is for a process that does one thing and ends.
 package sandbox
 
 import (
@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// Mode says whether the process is locked in.
+// Mode selects whether the process is restricted.
 type Mode string
 
 // The modes of --sandbox.
@@ -23,7 +23,7 @@ const (
 	Off     Mode = "off"
 )
 
-// ParseMode is the mode of a name.
+// ParseMode returns the mode of a name.
 func ParseMode(s string) (Mode, error) {
 	if m := Mode(s); slices.Contains([]Mode{Auto, Require, Off}, m) {
 		return m, nil
@@ -31,31 +31,31 @@ func ParseMode(s string) (Mode, error) {
 	return "", fmt.Errorf("--sandbox %s: it is auto, require or off", s)
 }
 
-// ErrOff is why nothing holds with Off.
+// ErrOff is the reason for missing restrictions with Off.
 var ErrOff = errors.New("--sandbox=off")
 
-// Policy is what the process may still do.
+// Policy lists the remaining rights of the process.
 type Policy struct {
-	// Write are directories in which files may be made and written. What is open already
-	// can be written without.
+	// Write are directories in which files may be created and written. Files that are already open
+	// stay writable.
 	Write []string
-	// Network lets the process connect to other machines.
+	// Network allows connections to other machines.
 	Network bool
 }
 
-// Report says what holds.
+// Report lists the active restrictions.
 type Report struct {
-	// Files says that files can be written only where the policy lets them be.
+	// Files means that files can be written only where the policy allows it.
 	Files bool
-	// Calls says that no program can be started, no process be traced, and, without
+	// Calls means that no program can be started, no process be traced, and, without
 	// Policy.Network, no socket be opened but local ones.
 	Calls bool
 	// Missing is why not all of it holds; nil if it does.
 	Missing error
 }
 
-// Enter locks the process in, all of its threads. With Require, what is missing is an
-// error; rights that were taken by then stay taken.
+// Enter restricts the process, with all of its threads. With Require, a missing restriction is an
+// error; rights that were removed by then stay removed.
 func Enter(mode Mode, p Policy) (Report, error) {
 	if mode == Off {
 		return Report{Missing: ErrOff}, nil
@@ -68,10 +68,10 @@ func Enter(mode Mode, p Policy) (Report, error) {
 	return r, nil
 }
 
-// restrict takes the rights away. Where nothing is to be written, the filter of system calls is
-// enough, also for files: it comes to all threads by one call. Landlock's rules, which know
-// directories, have to be taken on by each thread, for which each is woken up; that takes
-// several times as long as all the rest.
+// restrict removes the rights. If nothing is to be written, the filter of system calls is enough,
+// also for files: one call installs it on all threads. Landlock's rules, which know directories,
+// must be applied by each thread, which has to wake up; that takes several times as long as
+// everything else.
 func restrict(p Policy) (filesErr, callsErr error) {
 	if len(p.Write) > 0 && threadsByProc { // signals by tkill, which is refused later
 		return restrictFiles(p, false), restrictCalls(p)

@@ -2,6 +2,6 @@
 
 package sandbox
 
-// threadsByProc says that package psx finds the threads of this process in /proc, and ends
-// the process where that is not there. Without C code, the Go runtime knows them all.
+// threadsByProc means that package psx finds the threads of this process in /proc, and ends the
+// process without /proc. Without C code, the Go runtime knows all threads.
 const threadsByProc = true

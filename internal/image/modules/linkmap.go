@@ -89,8 +89,7 @@ func (m targetMemory) walk(list []linkMap, seen map[uint64]bool, debug uint64) [
 // isLoader reports whether the module is the loader itself.
 func (e *entry) isLoader() bool { return e.debugSymbol() != 0 }
 
-// debugSymbol is the address of the loader's own struct r_debug, 0 in any other
-// module.
+// debugSymbol returns the address of the loader's own struct r_debug; 0 in any other module.
 func (e *entry) debugSymbol() uint64 {
 	if e.file == nil {
 		return 0
@@ -102,8 +101,8 @@ func (e *entry) debugSymbol() uint64 {
 	return e.mod.Bias + s.Value
 }
 
-// debugAddress is the value of DT_DEBUG, which the loader writes into the
-// executable's dynamic section. The loader itself has none.
+// debugAddress returns the value of DT_DEBUG, which the loader writes into the executable's dynamic
+// section. The loader itself has none.
 func (m targetMemory) debugAddress(main *entry) (uint64, error) {
 	if a := main.debugSymbol(); a != 0 {
 		return a, nil
@@ -133,8 +132,8 @@ func (m targetMemory) word(a uint64, n int) (uint64, error) {
 	return callbacks.Word(b[:n]), err
 }
 
-// readString reads a string that ends with a NUL, of at most maxPath bytes, in
-// steps that do not cross into what may not be there.
+// readString reads a NUL-terminated string of at most maxPath bytes, in steps that do not cross
+// into memory that may be missing.
 func (m targetMemory) readString(a uint64) (string, error) {
 	if a == 0 {
 		return "", nil

@@ -32,7 +32,7 @@ type memoryImage struct {
 	base uint64
 }
 
-// Size is an upper bound: where the mapping ends, reads fail.
+// Size returns an upper bound: reads past the mapping fail.
 func (m memoryImage) Size() int64 { return maxHeaderPages }
 
 // ReadAt reads the target at the file offset that the first segment maps.
@@ -82,9 +82,8 @@ func (t *Table) findMain() *entry {
 	return e
 }
 
-// mainBase is the address of the executable's first byte, 0 if it is not known.
-// A mapping of the file gives the path, too. Without one, the headers lie right
-// before the program headers.
+// mainBase returns the address of the executable's first byte; 0 if unknown. A mapping of the file
+// gives the path, too. Without one, the headers are right before the program headers.
 func (t *Table) mainBase(e *entry, name string) uint64 {
 	phdr := t.facts.Auxv[atPHDR]
 	m := t.mappingAt(phdr)
@@ -105,8 +104,8 @@ func (t *Table) mainBase(e *entry, name string) uint64 {
 	return phdr - ehdrSize
 }
 
-// setMainBias compares the entry point, or the address of the first byte, in the
-// target and in the file. It is false if the target tells neither.
+// setMainBias compares the entry point, or the address of the first byte, in the target and in the
+// file. It returns false if the target has neither.
 func (e *entry) setMainBias(f *elfx.File, base, entryPoint uint64) bool {
 	if f.Type() == elf.ET_DYN {
 		switch {
@@ -124,8 +123,8 @@ func (e *entry) setMainBias(f *elfx.File, base, entryPoint uint64) bool {
 	return true
 }
 
-// execName is the path that the program was started by, if it is absolute: as
-// the kernel left it on the stack, or else the first word of the command line.
+// execName returns the path with which the program was started, if it is absolute: from the
+// kernel's copy on the stack, or otherwise the first word of the command line.
 func (t *Table) execName() string {
 	name, err := t.memory().readString(t.facts.Auxv[atEXECFN])
 	if err != nil || name == "" {
@@ -166,8 +165,8 @@ func (t *Table) addVDSO() {
 	t.entries = append(t.entries, e)
 }
 
-// copyImage copies the pages of a module that lies in memory as in its file: as far as its header says, at most size
-// bytes, or until one is missing.
+// copyImage copies the pages of a module whose memory equals its file: up to the size in its
+// header, at most size bytes, or until one is missing.
 func (t *Table) copyImage(base, size uint64) (callbacks.Image, error) {
 	if n, ok := t.imageSize(base); ok {
 		size = min(size, n)
@@ -185,7 +184,8 @@ func (t *Table) copyImage(base, size uint64) (callbacks.Image, error) {
 	return byteImage{strings.NewReader(string(b)), b}, nil
 }
 
-// imageSize is where the table of sections ends, behind which linkers put nothing; false if there is none.
+// imageSize returns the end of the table of sections, which linkers put last; false if there is
+// none.
 func (t *Table) imageSize(base uint64) (uint64, bool) {
 	b := make([]byte, ehdrSize)
 	if t.facts.Memory.ReadMemory(callbacks.At(base), b) != nil || elf.Class(b[elf.EI_CLASS]) != elf.ELFCLASS64 {
@@ -204,10 +204,10 @@ type byteImage struct {
 	b []byte
 }
 
-// Bytes is the whole content.
+// Bytes returns the whole content.
 func (m byteImage) Bytes() []byte { return m.b }
 
-// firstVaddr is the virtual address at which a file has its first byte.
+// firstVaddr returns the virtual address of a file's first byte.
 func firstVaddr(f *elfx.File) uint64 {
 	for _, p := range f.Progs() {
 		if p.Type == elf.PT_LOAD && p.Off < pageSize {
@@ -217,7 +217,7 @@ func firstVaddr(f *elfx.File) uint64 {
 	return 0
 }
 
-// dynamicOf is the virtual address of the dynamic section.
+// dynamicOf returns the virtual address of the dynamic section.
 func dynamicOf(f *elfx.File) (uint64, bool) {
 	for _, p := range f.Progs() {
 		if p.Type == elf.PT_DYNAMIC {

@@ -1,10 +1,9 @@
-// Package modules finds the executable and the libraries that are mapped in a
-// target, the files that they were mapped from, and symbols in them.
+// Package modules finds the executable and the libraries that are mapped in a target, the files
+// that they were mapped from, and symbols in them.
 //
-// It asks a target for nothing but memory and what the kernel told the program:
-// the auxiliary vector and, where there is one, the list of mapped files. So it
-// serves cores and living processes alike. Every file is checked against the
-// target's memory by build ID before it is believed.
+// It needs only the target's memory and the kernel's data for the program: the auxiliary vector
+// and, if available, the list of mapped files. So it serves cores and living processes alike. It
+// compares the build ID of every file with the target's memory.
 package modules
 
 import (
@@ -26,23 +25,22 @@ import (
 
 // Errors that say why a module has no file. Test with errors.Is.
 var (
-	// ErrNoFile says that no file was found for a module.
+	// ErrNoFile means that no file was found for a module.
 	ErrNoFile = errors.New("file not found")
-	// ErrMismatch says that the file that was found is not the one that the
-	// target mapped.
+	// ErrMismatch means that the file that was found is not the one that the target mapped.
 	ErrMismatch = errors.New("not the file that the program ran")
-	// ErrUnproven says that a file was used although neither it nor the
-	// target's memory has a build ID.
+	// ErrUnproven means that a file was used although neither it nor the target's memory has a
+	// build ID.
 	ErrUnproven = errors.New("used without proof that it is the file that the program ran")
 )
 
 // vdsoPath is the path of the kernel's own module.
 const vdsoPath = "[vdso]"
 
-// vdsoName is what the loader's list calls it, on x86-64 and aarch64.
+// vdsoName is the kernel module's name in the loader's list, on x86-64 and aarch64.
 const vdsoName = "linux-vdso.so.1"
 
-// Options tell where files are. The zero value looks where the target says.
+// Options sets where files are searched. The zero value uses the target's paths.
 type Options struct {
 	Exe       string   // the executable, wherever the target had it
 	Sysroot   string   // directory that stands for "/" of the target
@@ -50,11 +48,11 @@ type Options struct {
 	// Open opens the files; the zero value opens all. A file that it does not open is not
 	// there.
 	Open elfx.OpenFile
-	// Memory counts what is made of the modules' files, and bounds it; nil does not.
+	// Memory limits and counts the memory made from the modules' files; nil does not limit it.
 	Memory *budget.Ledger
 }
 
-// Facts are what a target tells about itself.
+// Facts is a target's data about itself.
 type Facts struct {
 	Memory callbacks.Memory
 	Arch   callbacks.Arch
@@ -98,7 +96,7 @@ type Table struct {
 	closers []io.Closer
 }
 
-// entry is a module and what is known of it beside.
+// entry is a module with additional facts.
 type entry struct {
 	mod     callbacks.Module
 	names   []string   // other paths under which the target knows it
@@ -109,8 +107,8 @@ type entry struct {
 	debug   func() *elfx.File
 }
 
-// Find lists the modules of a target. It always succeeds: what could not be
-// found is said by Module.Err, and by Err for all of them.
+// Find lists the modules of a target. It always succeeds: Module.Err explains a missing file, and
+// Err joins all errors.
 func Find(f Facts, o Options) *Table {
 	t := &Table{facts: f, opts: o, taken: o.Memory.Part(), vdso: f.Auxv[atSYSINFOEHDR]}
 	t.storage = sync.OnceValue(func() *libc.Storage { return libc.FindStorage(t) })
@@ -130,7 +128,7 @@ func Find(f Facts, o Options) *Table {
 	return t
 }
 
-// memory is the target's memory.
+// memory returns the target's memory.
 func (t *Table) memory() targetMemory { return targetMemory{t.facts.Memory, t.taken} }
 
 // Close unmaps all files. Images of the modules are not valid after it.
@@ -146,8 +144,8 @@ func (t *Table) Close() error {
 	return errors.Join(errs...)
 }
 
-// Modules are the loaded modules in link order, the executable first. The error
-// joins those of the modules.
+// Modules returns the loaded modules in link order, the executable first. The error joins those of
+// the modules.
 func (t *Table) Modules() ([]*callbacks.Module, error) {
 	list := make([]*callbacks.Module, len(t.entries))
 	var errs []error
@@ -158,9 +156,8 @@ func (t *Table) Modules() ([]*callbacks.Module, error) {
 	return list, errors.Join(errs...)
 }
 
-// Segments are the mapped segments of all modules, ascending: what can be told of
-// a target's mappings where nothing else tells it. The part of a segment that the
-// loader made read-only is one of its own.
+// Segments returns the mapped segments of all modules, ascending, for a target without a list of
+// mappings. The part of a segment that the loader made read-only is a segment of its own.
 func (t *Table) Segments() []callbacks.Mapping {
 	var list []callbacks.Mapping
 	for _, e := range t.byLow {
@@ -169,7 +166,7 @@ func (t *Table) Segments() []callbacks.Mapping {
 	return list
 }
 
-// segments are the mapped segments of a module.
+// segments returns the mapped segments of a module.
 func (e *entry) segments() []callbacks.Mapping {
 	var list []callbacks.Mapping
 	relro := uint64(0) // end of what is read-only after relocation
@@ -196,7 +193,7 @@ func (e *entry) segments() []callbacks.Mapping {
 	return list
 }
 
-// Main is the executable.
+// Main returns the executable.
 func (t *Table) Main() *callbacks.Module { return &t.entries[0].mod }
 
 // addLinked adds the module of a link map, unless it is one that is known.
@@ -232,9 +229,8 @@ func (t *Table) linked(l linkMap, main bool) *entry {
 	return e
 }
 
-// addMapped adds the executable files that are mapped but that no link map
-// names: all libraries if the loader's list is lost, else those of other
-// namespaces.
+// addMapped adds the mapped executable files that no link map names: all libraries if the loader's
+// list is lost, otherwise those of other namespaces.
 func (t *Table) addMapped() {
 	for i := range t.facts.Files {
 		m := &t.facts.Files[i]
@@ -256,13 +252,13 @@ func (t *Table) addMapped() {
 	}
 }
 
-// known reports whether a module that was found lies at a.
+// known reports whether a known module contains a.
 func (t *Table) known(a callbacks.Address) bool {
 	return slices.ContainsFunc(t.entries, func(e *entry) bool { return e.mod.Contains(a) })
 }
 
-// complete opens the file of an entry whose bias is known, and fills in the
-// bounds and the build ID.
+// complete opens the file of an entry whose bias is known, and fills in the bounds and the build
+// ID.
 func (t *Table) complete(e *entry) {
 	if e.memory != nil {
 		e.mod.BuildID = e.memory.BuildID()
@@ -279,7 +275,7 @@ func (t *Table) complete(e *entry) {
 	e.debug = sync.OnceValue(func() *elfx.File { return t.debugFile(e) })
 }
 
-// progs are the program headers: those in memory or, failing these, the file's.
+// progs returns the program headers: those in memory or, failing these, the file's.
 func (e *entry) progs() []elf.ProgHeader {
 	switch {
 	case e.memory != nil:
@@ -304,8 +300,7 @@ func (e *entry) setBounds() {
 	}
 }
 
-// mappingAt returns the mapping of a file that has address a, nil if there is
-// none.
+// mappingAt returns the mapping of a file that contains address a, or nil.
 func (t *Table) mappingAt(a uint64) *callbacks.Mapping {
 	i, found := slices.BinarySearchFunc(t.facts.Files, a, func(m callbacks.Mapping, a uint64) int {
 		return cmp.Compare(m.Low.Offset, a)
@@ -319,8 +314,8 @@ func (t *Table) mappingAt(a uint64) *callbacks.Mapping {
 	return &t.facts.Files[i]
 }
 
-// startOf is the address where the file that m maps a part of has its first
-// byte: the nearest mapping of that file below m that begins at offset 0.
+// startOf returns the address of the first byte of m's file: the start of the nearest mapping of
+// that file below m with offset 0.
 func (t *Table) startOf(m *callbacks.Mapping) uint64 {
 	for i := len(t.facts.Files) - 1; i >= 0; i-- {
 		f := &t.facts.Files[i]
@@ -331,7 +326,7 @@ func (t *Table) startOf(m *callbacks.Mapping) uint64 {
 	return 0
 }
 
-// at returns the module that has address a, nil if there is none.
+// at returns the module that contains address a, or nil.
 func (t *Table) at(a callbacks.Address) *entry {
 	i, found := slices.BinarySearchFunc(t.byLow, a.Offset, func(e *entry, a uint64) int {
 		return cmp.Compare(e.mod.Low.Offset, a)
@@ -358,8 +353,8 @@ func (e *entry) named(file string) bool {
 	return e.file != nil && file == e.file.Soname()
 }
 
-// LinkMapAddresses are the addresses of the loader's struct link_map of each
-// module that has one, in link order.
+// LinkMapAddresses returns the addresses of the loader's struct link_map of each module that has
+// one, in link order.
 func (t *Table) LinkMapAddresses() []uint64 {
 	var list []uint64
 	for _, e := range t.entries {

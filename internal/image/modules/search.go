@@ -18,14 +18,14 @@ import (
 // removed while it was mapped.
 const deletedSuffix = " (deleted)"
 
-// Error says why a module's file is not at hand or not certain.
+// Error explains why a module's file is missing or uncertain.
 type Error struct {
 	Path string // as the target has it
 	Err  error  // ErrNoFile, ErrMismatch, ErrUnproven, or that of reading
 	Fix  string
 }
 
-// Error gives cause and fix.
+// Error returns cause and fix.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s: %v", cmp.Or(e.Path, "the executable, whose name is lost"), e.Err)
 	if e.Fix == "" {
@@ -37,8 +37,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// search opens the first file that is the module's own. A file whose identity
-// neither build ID proves is taken if its segments fit.
+// search opens the first file that is the module's own. A file whose identity no build ID proves is
+// accepted if its segments fit.
 func (t *Table) search(e *entry) {
 	var refused error
 	for _, name := range t.candidates(e) {
@@ -73,14 +73,14 @@ func (t *Table) search(e *entry) {
 	e.mod.Err = &Error{e.mod.Path, refused, t.fix(e)}
 }
 
-// keep remembers what Close has to close.
+// keep records a file for Close.
 func (t *Table) keep(c interface{ Close() error }) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closers = append(t.closers, c)
 }
 
-// candidates are the files that may be the module's, best first.
+// candidates returns the possible files of the module, best first.
 func (t *Table) candidates(e *entry) []string {
 	if e.mod.Main && t.opts.Exe != "" {
 		return []string{t.opts.Exe}
@@ -114,9 +114,8 @@ func (t *Table) candidates(e *entry) []string {
 	return list
 }
 
-// mapped is the path by which the file that the entry's dynamic section is mapped
-// from can be opened whatever became of its name, empty if there is none; deleted
-// tells that the name is gone.
+// mapped returns a path by which the mapped file of the entry's dynamic section can be opened even
+// after a rename; "" if there is none; deleted means that the name is gone.
 func (t *Table) mapped(e *entry) (name string, deleted bool) {
 	m := t.mappingAt(e.dynamic)
 	if m == nil || t.facts.Mapped == nil {
@@ -125,8 +124,8 @@ func (t *Table) mapped(e *entry) (name string, deleted bool) {
 	return t.facts.Mapped(*m), strings.HasSuffix(m.File, deletedSuffix)
 }
 
-// buildIDPath is the path that debug directories give a file of that build ID.
-// The separate debug information has ".debug" after it.
+// buildIDPath returns the path of a file of that build ID below a debug directory. The separate
+// debug information has ".debug" after it.
 func buildIDPath(dir string, id []byte) string {
 	if len(id) < 2 {
 		return ""
@@ -135,8 +134,8 @@ func buildIDPath(dir string, id []byte) string {
 	return filepath.Join(dir, ".build-id", s[:2], s[2:])
 }
 
-// identify reports whether f is the file that was mapped: nil if it is,
-// ErrUnproven if nothing contradicts, ErrMismatch if something does.
+// identify compares f with the mapped file: nil if it is the same, ErrUnproven without a
+// contradiction, ErrMismatch with one.
 func (e *entry) identify(f *elfx.File) error {
 	if e.memory == nil {
 		if d, ok := dynamicOf(f); ok && !e.mod.Main && e.mod.Bias+d != e.dynamic {
@@ -174,12 +173,12 @@ func readable(f *elfx.File) bool {
 	return true
 }
 
-// loads are the program headers of the mapped segments.
+// loads returns the program headers of the mapped segments.
 func loads(f *elfx.File) []elf.ProgHeader {
 	return slices.DeleteFunc(slices.Clone(f.Progs()), func(p elf.ProgHeader) bool { return p.Type != elf.PT_LOAD })
 }
 
-// idText is a build ID as error messages give it.
+// idText formats a build ID for error messages.
 func idText(id []byte) string {
 	if id == nil {
 		return "none"
@@ -187,7 +186,7 @@ func idText(id []byte) string {
 	return hex.EncodeToString(id)
 }
 
-// fix is what to type to get the module's file read.
+// fix returns the command that makes the module's file readable.
 func (t *Table) fix(e *entry) string {
 	why := ""
 	if _, deleted := t.mapped(e); deleted {
@@ -205,8 +204,8 @@ func (t *Table) fix(e *entry) string {
 	return why + "give the root directory of the system that the program ran on by --sysroot DIR"
 }
 
-// debugFile opens the separate debug information of a module, for its symbols;
-// nil if there is none in the debug directories.
+// debugFile opens the separate debug information of a module, for its symbols; nil if the debug
+// directories have none.
 func (t *Table) debugFile(e *entry) *elfx.File {
 	if e.file != nil {
 		if _, _, err := e.file.Section(".symtab"); err == nil {
@@ -231,7 +230,7 @@ func (t *Table) debugFile(e *entry) *elfx.File {
 	return nil
 }
 
-// Piece is what a module's file has behind an address of the target.
+// Piece is the content of a module's file at an address of the target.
 type Piece struct {
 	Path   string         // of the module, as the target saw it
 	Offset uint64         // in the file
@@ -243,9 +242,8 @@ type Piece struct {
 // Writable reports whether the program could have changed the piece.
 func (p Piece) Writable() bool { return p.Perm&callbacks.PermWrite != 0 }
 
-// PieceAt returns what the file of the module at address a has there, at most
-// to the end of its segment; false if no module with a file is there. The caller must
-// not change the data.
+// PieceAt returns the content of the module's file at address a, at most to the end of its segment;
+// false without a module with a file there. The caller must not change the data.
 func (t *Table) PieceAt(a callbacks.Address) (Piece, bool) {
 	e := t.at(a)
 	if e == nil || e.file == nil || e.mod.Path == vdsoPath {
@@ -270,8 +268,8 @@ func (t *Table) PieceAt(a callbacks.Address) (Piece, bool) {
 	return Piece{}, false
 }
 
-// samePage reports whether vaddr lies in the rest of the last page of a segment
-// that is not writable: the loader maps whole pages of the file.
+// samePage reports whether vaddr is in the rest of the last page of a read-only segment: the loader
+// maps whole pages of the file.
 func samePage(vaddr uint64, p elf.ProgHeader) bool {
 	return p.Flags&elf.PF_W == 0 && vaddr < (p.Vaddr+p.Filesz+pageSize-1)&^(pageSize-1)
 }

@@ -51,8 +51,8 @@ func (t *Table) find(name, file string, tls bool) (*entry, elfx.Symbol, error) {
 	return nil, elfx.Symbol{}, noSymbol(name, file, unread)
 }
 
-// noSymbol makes the error of a search that found nothing; unread is the number of
-// modules that it had to pass by.
+// noSymbol returns the error of a failed search; unread is the number of modules that could not be
+// searched.
 func noSymbol(name, file string, unread int) error {
 	in := ""
 	if file != "" {

@@ -9,12 +9,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 )
 
-// ThreadSymbol returns the address of a thread's own instance of a
-// thread-local symbol, as callbacks.Symbols has it. tp is the thread pointer.
+// ThreadSymbol returns the address of a thread's own instance of a thread-local symbol, as
+// callbacks.Symbols requires. tp is the thread pointer.
 //
-// The executable's block lies at a fixed distance from the thread pointer; that
-// of a library is found through the thread's dtv (ELF Handling For Thread-Local
-// Storage, section 3).
+// The executable's block is at a fixed distance from the thread pointer; that of a library is found
+// through the thread's dtv (ELF Handling For Thread-Local Storage, section 3).
 func (t *Table) ThreadSymbol(tp uint64, name, file string) (callbacks.Address, error) {
 	e, s, err := t.find(name, file, true)
 	if err != nil {
@@ -36,8 +35,8 @@ func (t *Table) ThreadSymbol(tp uint64, name, file string) (callbacks.Address, e
 	return callbacks.At(block + s.Value), nil
 }
 
-// mainBlock is the executable's block. On x86-64 it ends at the thread pointer
-// (variant II); on aarch64 it begins after the two words there (variant I).
+// mainBlock returns the address of the executable's block. On x86-64 it ends at the thread pointer
+// (variant II); on aarch64 it starts after the two words there (variant I).
 func (t *Table) mainBlock(e *entry, tp uint64) (uint64, error) {
 	for _, p := range e.progs() {
 		if p.Type != elf.PT_TLS {
@@ -53,7 +52,7 @@ func (t *Table) mainBlock(e *entry, tp uint64) (uint64, error) {
 	return 0, fmt.Errorf("%w: no PT_TLS", callbacks.ErrNoThreadStorage)
 }
 
-// libraryBlock is a library's block, as the C library keeps it.
+// libraryBlock returns the address of a library's block, from the C library's data.
 func (t *Table) libraryBlock(e *entry, tp uint64) (uint64, error) {
 	if e.linkMap == 0 {
 		return 0, fmt.Errorf("%w: the module is in no list of the loader", callbacks.ErrNoThreadStorage)
@@ -89,7 +88,7 @@ func (t *Table) Threads() ([]libc.Thread, error) {
 	return l.Threads(t.facts.Memory)
 }
 
-// LWP is the kernel thread of a pthread_t, 0 if it has ended.
+// LWP returns the kernel thread of a pthread_t; 0 if it has ended.
 func (t *Table) LWP(pthread uint64) (uint64, error) {
 	l, err := libc.FindThreadLists(t)
 	if err != nil {
@@ -98,8 +97,8 @@ func (t *Table) LWP(pthread uint64) (uint64, error) {
 	return l.ThreadID(t.facts.Memory, pthread)
 }
 
-// Constant reads the first n bytes of a constant of the C library from the file of the
-// module that defines it: the library, or libpthread beside it, or a static executable.
+// Constant reads the first n bytes of a constant of the C library from the file of the module that
+// defines it: the library, its libpthread, or a static executable.
 func (t *Table) Constant(name string, n int) ([]byte, error) {
 	e, s, err := t.constant(name)
 	if err != nil {

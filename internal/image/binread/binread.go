@@ -9,7 +9,7 @@ import (
 	"fmt"
 )
 
-// ErrEnd says that something reaches past the end of the data, or does not end in it.
+// ErrEnd means that a value extends past the end of the data.
 var ErrEnd = errors.New("past the end of the data")
 
 // maxLEB is the length of the longest LEB128 number that is taken, in bytes: 64 bits
@@ -26,8 +26,7 @@ type Cursor struct {
 	at   int // where the read began that failed
 }
 
-// At returns a cursor over data that stands at offset off; it is bad at once if off is
-// not in data.
+// At returns a cursor over data at offset off; it is bad at once if off is not in data.
 func At(data []byte, off uint64) Cursor {
 	if off > uint64(len(data)) {
 		return Cursor{Data: data, Pos: len(data), Bad: true, at: len(data)}
@@ -45,7 +44,7 @@ func (c *Cursor) failAt(pos int) {
 	c.Pos = len(c.Data)
 }
 
-// Err is nil, or an error that is ErrEnd and has the offset of the read that failed.
+// Err returns nil, or an error that is ErrEnd and has the offset of the failed read.
 func (c *Cursor) Err() error {
 	if !c.Bad {
 		return nil
@@ -156,7 +155,7 @@ func (c *Cursor) String(limit int) string {
 	return s
 }
 
-// SkipString moves behind a text.
+// SkipString skips a string.
 func (c *Cursor) SkipString() {
 	if c.Bad {
 		return

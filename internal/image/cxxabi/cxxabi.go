@@ -1,6 +1,6 @@
-// Package cxxabi reads what C++ libraries keep of exceptions and of types, as the
-// Itanium C++ ABI lays them out: GNU's libstdc++ and LLVM's libc++abi, which agree in
-// what is before the unwinder's header of an exception.
+// Package cxxabi reads the exceptions and types of C++ libraries, in the layout of the Itanium C++
+// ABI: GNU's libstdc++ and LLVM's libc++abi, which agree on the fields before the unwinder's header
+// of an exception.
 package cxxabi
 
 import (
@@ -36,7 +36,7 @@ const (
 	maxReferences = 1 << 16
 	// maxName bounds the name of a type, in bytes.
 	maxName = 4 << 10
-	// maxText bounds what an exception says of itself, in bytes.
+	// maxText bounds the text of an exception, in bytes.
 	maxText = 4 << 10
 	// maxBases bounds the base classes of one class, and how deep they are nested.
 	maxBases = 32
@@ -50,13 +50,13 @@ type Exception struct {
 	Foreign bool
 	Object  uint64 // what was thrown
 	Type    uint64 // its type_info
-	// Stop is the stack pointer of the function in which the search for a handler
-	// ended; 0 if none was found.
+	// Stop is the stack pointer of the function in which the search for a handler ended; 0 without
+	// one.
 	Stop uint64
 }
 
-// At reads the exception whose unwind header is at addr. It is not ok if there is none,
-// or if it is freed or not handled by anything, which a termination counts as.
+// At reads the exception whose unwind header is at addr. ok is false if there is none, or if it is
+// freed or not handled by anything; termination counts as handling.
 func At(mem callbacks.Memory, addr uint64) (Exception, bool) {
 	var b [headerSize]byte
 	if addr%16 != 0 || addr < -headerFrom || mem.ReadMemory(callbacks.At(addr+atClass), b[:8]) != nil {
@@ -102,8 +102,8 @@ func At(mem callbacks.Memory, addr uint64) (Exception, bool) {
 
 func at(addr uint64, off int) callbacks.Address { return callbacks.At(addr + uint64(int64(off))) }
 
-// classOf is the name of an exception's class, without the byte that says that it
-// depends on another.
+// classOf returns the name of an exception's class, without the byte that marks a dependent
+// exception.
 func classOf(b []byte) (class string, dependent, ok bool) {
 	v := binary.LittleEndian.Uint64(b)
 	var big [8]byte
@@ -130,7 +130,7 @@ func printable(b []byte) bool {
 	return true
 }
 
-// TypeName is the mangled name of a type, of its type_info.
+// TypeName returns the mangled name of a type, from its type_info.
 func TypeName(mem callbacks.Memory, info uint64) (string, error) {
 	name, err := pointer(mem, info+8)
 	if err != nil {
@@ -167,8 +167,8 @@ func pointer(mem callbacks.Memory, addr uint64) (uint64, error) {
 	return binary.LittleEndian.Uint64(b[:]), err
 }
 
-// Base finds a base class of a class, or the class itself, by its mangled name, and how
-// far into an object it lies. Virtual bases are not followed.
+// Base finds a base class of a class, or the class itself, by its mangled name, and returns its
+// offset in an object. Virtual bases are not followed.
 func Base(mem callbacks.Memory, info uint64, name string) (offset uint64, ok bool) {
 	return base(mem, info, name, maxBases)
 }
@@ -191,7 +191,7 @@ func base(mem callbacks.Memory, info uint64, name string, depth int) (offset uin
 	return 0, false
 }
 
-// someBase is base of a class with several bases.
+// someBase is Base for a class with several bases.
 func someBase(mem callbacks.Memory, info uint64, name string, depth int) (offset uint64, ok bool) {
 	counts, err := pointer(mem, info+16) // flags and the number of bases
 	if err != nil {
@@ -211,7 +211,7 @@ func someBase(mem callbacks.Memory, info uint64, name string, depth int) (offset
 	return 0, false
 }
 
-// kindOf is the mangled name of the class of a type_info, which says which bases it has.
+// kindOf returns the mangled name of the class of a type_info, which determines its bases.
 func kindOf(mem callbacks.Memory, info uint64) string {
 	table, err := pointer(mem, info)
 	if err != nil {
@@ -228,8 +228,7 @@ func kindOf(mem callbacks.Memory, info uint64) string {
 	return name
 }
 
-// Virtual is the entry of virtual function n of the object at addr, destructors counted
-// as two.
+// Virtual returns the entry of virtual function n of the object at addr; destructors count as two.
 func Virtual(mem callbacks.Memory, addr uint64, n int) (uint64, error) {
 	table, err := pointer(mem, addr)
 	if err != nil {
@@ -238,8 +237,7 @@ func Virtual(mem callbacks.Memory, addr uint64, n int) (uint64, error) {
 	return pointer(mem, table+8*uint64(n))
 }
 
-// Value is what an object of a plain type is, for people: a number, or a string. It is
-// not ok for another type.
+// Value formats an object of a plain type: a number, or a string. ok is false for another type.
 func Value(mem callbacks.Memory, mangled string, addr uint64) (string, bool) {
 	v, err := pointer(mem, addr) // objects are followed by no less than what allocators keep
 	if err != nil {
@@ -263,6 +261,6 @@ func Value(mem callbacks.Memory, mangled string, addr uint64) (string, bool) {
 	return "", false
 }
 
-// HeaderAfter is how far behind what a C++ library keeps as the last exception that was
-// caught its unwind header lies, in each library.
+// HeaderAfter returns the offsets of the unwind header from a library's record of the last caught
+// exception, for each library.
 func HeaderAfter() []uint64 { return []uint64{-atType, -headerFrom} }

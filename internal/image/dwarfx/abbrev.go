@@ -2,7 +2,7 @@ package dwarfx
 
 import "unsafe"
 
-// kept numbers the attributes whose values an entry keeps.
+// kept is the index of an attribute whose value an entry keeps.
 type kept uint8
 
 // The kept attributes; keepNone marks the others.
@@ -31,7 +31,7 @@ const (
 	keptCount
 )
 
-// keepOf gives the place of an attribute.
+// keepOf returns the index of an attribute.
 func keepOf(attr uint64) kept {
 	switch attr {
 	case atSibling:
@@ -60,7 +60,7 @@ func keepOf(attr uint64) kept {
 	return keepRare(attr)
 }
 
-// keepRare gives the place of an attribute that only few entries have.
+// keepRare returns the index of an attribute that only few entries have.
 func keepRare(attr uint64) kept {
 	switch attr {
 	case atCallFile:
@@ -101,8 +101,8 @@ type abbrev struct {
 	fixed    int // bytes of the whole entry after its code, or -1
 }
 
-// abbrevs is one abbreviation table. It is read only as far as codes were
-// asked for: the root entry of a unit nearly always uses the first.
+// abbrevs is one abbreviation table. It is parsed only up to the requested codes: the root entry of
+// a unit nearly always uses the first.
 type abbrevs struct {
 	d    *Data
 	f    format
@@ -170,7 +170,7 @@ func (t *abbrevs) next() {
 	t.more[code] = a
 }
 
-// skip moves behind the attributes of an entry.
+// skip skips the attributes of an entry.
 func (a *abbrev) skip(c *cursor, f format) {
 	if a.fixed >= 0 {
 		c.Take(uint64(a.fixed))

@@ -5,8 +5,7 @@ import "github.com/ompd-inspect/ompd-inspect/internal/image/binread"
 // cursor reads a section.
 type cursor struct{ binread.Cursor }
 
-// at returns a cursor over data that stands at offset off; it is bad at once
-// if off is not in data.
+// at returns a cursor over data at offset off; it is bad at once if off is not in data.
 func at(data []byte, off uint64) cursor { return cursor{binread.At(data, off)} }
 
 // offset reads a section offset: 8 bytes in the 64-bit format, else 4.
@@ -17,8 +16,8 @@ func (c *cursor) offset(dw64 bool) uint64 {
 	return uint64(c.U32())
 }
 
-// unitLength reads the initial length of a unit and tells the format: the
-// 64-bit one has an escape value before a longer length.
+// unitLength reads the initial length of a unit and returns the format: the 64-bit one has an
+// escape value before a longer length.
 func (c *cursor) unitLength() (n uint64, dw64 bool) {
 	n = uint64(c.U32())
 	if n == 0xffffffff {

@@ -1,9 +1,9 @@
-// Package dwarfx answers three questions about an address from DWARF 2 to 5:
-// which function, which inlined calls, which source line.
+// Package dwarfx returns the function, the inlined calls and the source line of an address from
+// DWARF 2 to 5.
 //
-// It reads only the units that are asked for, and of them no more than the
-// question needs. Damaged data gives errors and gaps, never a panic, an endless
-// loop or an allocation that the size of the sections does not justify.
+// It reads only the requested units, and only the parts that a question needs. Damaged data gives
+// errors and gaps, never a panic, an endless loop or an allocation out of proportion to the size of
+// the sections.
 package dwarfx
 
 import (
@@ -46,13 +46,12 @@ type tableKey struct {
 	f   format
 }
 
-// ErrNone says that a file has no debug information.
+// ErrNone means that a file has no debug information.
 var ErrNone = errors.New("no debug information")
 
-// New returns the debug information in the given sections. alt is the
-// supplementary file that dwz made and these sections refer to; without it (nil)
-// what lies there has no name. What is made of the sections counts for memory, and
-// ends where that refuses it.
+// New returns the debug information in the given sections. alt is the supplementary file that dwz
+// made and these sections refer to; without it (nil) entries there have no name. Memory made from
+// the sections is charged to memory, and parsing stops where that refuses.
 func New(load Sections, alt *Data, memory *budget.Ledger) *Data {
 	return &Data{load: load, alt: alt, secs: map[string][]byte{}, tables: map[tableKey]*abbrevs{}, memory: memory}
 }
@@ -95,9 +94,9 @@ func (d *Data) section(name string) []byte {
 	return b
 }
 
-// Unit returns the unit whose code covers the file address pc; nil if there is
-// none. It looks into .debug_aranges first, and then at the root entries of
-// those units that are not listed there: compilers do not all write it.
+// Unit returns the unit whose code covers the file address pc; nil without one. It searches
+// .debug_aranges first, and then the root entries of the units that are not listed there: not all
+// compilers write it.
 func (d *Data) Unit(pc uint64) *Unit {
 	d.prepare()
 	d.budget = maxRanges
@@ -200,8 +199,8 @@ func (d *Data) table(off uint64, f format) *abbrevs {
 	return t
 }
 
-// discarded tells the addresses that linkers write for code that they left
-// out: 0, 1 in old range lists, and the two largest numbers.
+// discarded reports whether an address marks code that the linker removed: 0, 1 in old range lists,
+// and the two largest numbers.
 func discarded(low uint64) bool { return low <= 1 || low >= ^uint64(1) }
 
 // addCode adds a span of code unless its code was left out.

@@ -1,20 +1,20 @@
 package dwarfx
 
-// value is one attribute as it is stored: what the number means depends on the
-// form. A zero form says that the entry has no such attribute.
+// value is one attribute as it is stored: the meaning of the number depends on the form. A zero
+// form means that the entry has no such attribute.
 type value struct {
 	form uint16
 	u    uint64
 }
 
-// format is what the size of forms depends on.
+// format holds the parameters that determine the size of forms.
 type format struct {
 	version  uint16 // of DWARF
 	addrSize uint8  // bytes of an address
 	dw64     bool   // the 64-bit format: section offsets have 8 bytes
 }
 
-// offsetSize is the size of a section offset in bytes.
+// offsetSize returns the size of a section offset in bytes.
 func (f format) offsetSize() int {
 	if f.dw64 {
 		return 8
@@ -22,8 +22,8 @@ func (f format) offsetSize() int {
 	return 4
 }
 
-// fixedSize is the number of bytes of a form, or -1 if the form has no fixed
-// size or is unknown.
+// fixedSize returns the number of bytes of a form, or -1 if the form has no fixed size or is
+// unknown.
 func (f format) fixedSize(form uint16) int {
 	switch form {
 	case formFlagPresent, formImplicit:
@@ -53,9 +53,8 @@ func (f format) fixedSize(form uint16) int {
 	return -1
 }
 
-// read reads a value of the given form. Strings that are in place are kept as
-// their position, blocks as 0. An unknown form makes the cursor bad: what
-// follows cannot be found.
+// read reads a value of the given form. Inline strings are kept as their position, blocks as 0. An
+// unknown form makes the cursor bad, because the next value cannot be found.
 func (f format) read(c *cursor, form uint16) value {
 	if form == formIndirect {
 		form = uint16(c.Uleb())
@@ -89,7 +88,7 @@ func (f format) read(c *cursor, form uint16) value {
 	return value{form: form}
 }
 
-// isAddr tells the forms that hold or index an address.
+// isAddr reports whether the form holds or indexes an address.
 func (v value) isAddr() bool {
 	switch v.form {
 	case formAddr, formAddrx, formAddrx1, formAddrx2, formAddrx3, formAddrx4, formGNUAddrIndex:
@@ -98,7 +97,7 @@ func (v value) isAddr() bool {
 	return false
 }
 
-// isRef tells the forms that refer to another entry of this file.
+// isRef reports whether the form refers to another entry of this file.
 func (v value) isRef() bool {
 	switch v.form {
 	case formRef1, formRef2, formRef4, formRef8, formRefUdata, formRefAddr:
@@ -107,7 +106,7 @@ func (v value) isRef() bool {
 	return false
 }
 
-// isAltRef tells the forms that refer to an entry of the supplementary file.
+// isAltRef reports whether the form refers to an entry of the supplementary file.
 func (v value) isAltRef() bool {
 	return v.form == formGNURefAlt || v.form == formRefSup4 || v.form == formRefSup8
 }

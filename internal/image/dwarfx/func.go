@@ -4,30 +4,29 @@ package dwarfx
 type Func struct {
 	u   *Unit
 	off uint64 // of its entry
-	// Low is where the function is entered. High is the end of the part that
-	// was asked for.
+	// Low is the entry of the function. High is the end of the requested part.
 	Low, High uint64
 }
 
-// Names are what debug information calls a function. Each may be empty.
+// Names are the names of a function in debug information. Each may be empty.
 type Names struct {
 	Name    string // as in the source, without its scope
 	Linkage string // the symbol, where the compiler says it
-	// Artificial tells functions that the compiler made.
+	// Artificial means that the compiler made the function.
 	Artificial bool
 }
 
 // Inline is one call that was inlined.
 type Inline struct {
 	Names
-	// CallFile, CallLine and CallColumn are where the call stands, in the
-	// function that it was inlined into.
+	// CallFile, CallLine and CallColumn are the place of the call, in the function into which it
+	// was inlined.
 	CallFile             string
 	CallLine, CallColumn int
 }
 
-// Func returns the function that covers pc. Of functions that the linker folded
-// into one it is the first of the unit.
+// Func returns the function that covers pc. Of functions that the linker folded into one it returns
+// the first of the unit.
 func (u *Unit) Func(pc uint64) (Func, bool) {
 	u.scan()
 	s, ok := u.funcs.Find(pc)
@@ -45,8 +44,8 @@ func (u *Unit) Func(pc uint64) (Func, bool) {
 	return f, true
 }
 
-// Funcs yields the functions of the unit by address; one that has several parts
-// is there once for each, with the bounds of the part.
+// Funcs yields the functions of the unit by address; one with several parts is yielded once for
+// each, with the bounds of the part.
 func (u *Unit) Funcs(yield func(Func) bool) {
 	u.scan()
 	for _, s := range u.funcs.All() {
@@ -56,8 +55,8 @@ func (u *Unit) Funcs(yield func(Func) bool) {
 	}
 }
 
-// scan finds the functions of the unit, wherever they are nested. It reads of
-// all other entries only what is needed to step over them.
+// scan finds the functions of the unit at any nesting depth. It reads other entries only as far as
+// needed to skip them.
 func (u *Unit) scan() {
 	if u.haveFuncs {
 		return
@@ -89,10 +88,10 @@ func (f Func) Names() Names {
 	return e.names()
 }
 
-// Entry is the offset of the function's entry in .debug_info.
+// Entry returns the offset of the function's entry in .debug_info.
 func (f Func) Entry() uint64 { return f.off }
 
-// Unit is the unit that the function belongs to.
+// Unit returns the unit that the function belongs to.
 func (f Func) Unit() *Unit { return f.u }
 
 // Decl returns where the function was declared; line 0 if that is unknown.
@@ -133,7 +132,7 @@ func (e entry) names() Names {
 	return n
 }
 
-// origin returns the entry that e refers to for what it does not say itself.
+// origin returns the entry to which e refers for missing attributes.
 func (e *entry) origin() (entry, bool) {
 	v := e.vals[keepOrigin]
 	if v.form == 0 {

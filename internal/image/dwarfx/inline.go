@@ -1,9 +1,8 @@
 package dwarfx
 
-// Inlined returns the calls that were inlined in f at pc, the outermost first.
-// It reads the entries below f in order and steps over inlined calls that do not
-// cover pc and over functions that lie inside f. Lexical blocks are entered
-// whatever their ranges say: compilers get those wrong more often.
+// Inlined returns the calls that were inlined in f at pc, the outermost first. It reads the entries
+// below f in order and skips inlined calls that do not cover pc and functions inside f. Lexical
+// blocks are always entered, because compilers often write wrong ranges for them.
 func (f Func) Inlined(pc uint64) []Inline {
 	u := f.u
 	u.d.budget = maxRanges
@@ -14,8 +13,8 @@ func (f Func) Inlined(pc uint64) []Inline {
 		a.skip(&c, u.format)
 	}
 	var list []Inline
-	// depth counts open entries below f; floor is the depth of the innermost
-	// inlined call that covers pc: nothing outside of it is of interest.
+	// depth counts open entries below f; floor is the depth of the innermost inlined call that
+	// covers pc: entries outside of it are not needed.
 	for depth, floor := 1, 1; depth >= floor && !c.Bad && c.Pos < len(c.Data) && len(list) < maxInlined; {
 		a := u.shape(&c)
 		if a == nil {
@@ -55,9 +54,9 @@ func (e *entry) inline() Inline {
 	}
 }
 
-// skipChildren moves behind the children of e.
+// skipChildren skips the children of e.
 func (u *Unit) skipChildren(c *cursor, e *entry) {
-	// gcc says where the next sibling is, clang does not.
+	// gcc writes the offset of the next sibling, clang does not.
 	if v := e.vals[keepSibling]; v.isRef() {
 		to := u.off + v.u
 		if v.form == formRefAddr {

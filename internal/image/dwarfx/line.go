@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// row says that code from addr on belongs to a place in the source.
+// row maps the code from addr on to a source position.
 type row struct {
 	addr       uint64
 	file, line uint32
@@ -15,8 +15,7 @@ type row struct {
 	statement  bool // the row begins a statement
 }
 
-// Position is a place in the source. Line 0 says that the code belongs to no
-// line.
+// Position is a source position. Line 0 means that the code belongs to no line.
 type Position struct {
 	File         string
 	Line, Column int
@@ -45,11 +44,10 @@ func (u *Unit) LineBefore(low, pc uint64) (Position, uint64, bool) {
 	return Position{}, 0, false
 }
 
-// FirstLine returns the first place in the source that the code from low to high
-// has. Of several rows for the first address it takes the first that begins a
-// statement, or else the first: at the entry of a function that is the one for the
-// function itself, before what was moved or inlined there, and past the end of
-// the code before it.
+// FirstLine returns the first source position of the code from low to high. Of several rows for the
+// first address it returns the first that starts a statement, or otherwise the first: at the entry
+// of a function that is the function's own row, before those of moved or inlined code, and past the
+// end of the preceding code.
 func (u *Unit) FirstLine(low, high uint64) (Position, bool) {
 	rows := u.sequence(low)
 	i := sort.Search(len(rows), func(i int) bool { return rows[i].addr >= low })
@@ -125,7 +123,7 @@ type machine struct {
 	line  int64
 }
 
-// reset begins a sequence.
+// reset starts a sequence.
 func (m *machine) reset() {
 	m.first = len(m.t.rows)
 	m.row = row{file: 1, statement: m.t.statements}

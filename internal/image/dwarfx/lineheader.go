@@ -94,7 +94,7 @@ func (t *lineTable) entries(c *cursor) {
 	}
 }
 
-// file4 takes the file whose name is at pos and whose numbers are at c.
+// file4 adds the file whose name is at pos and whose numbers are at c.
 func (t *lineTable) file4(c *cursor, pos uint64) {
 	dir := c.Uleb()
 	c.Uleb() // time

@@ -58,7 +58,7 @@ func (u *Unit) damagedRanges(off uint64) {
 	u.d.fail(fmt.Errorf("damaged range list at %#x of the unit at %#x", off, u.off))
 }
 
-// lowPC is the address that range lists are relative to.
+// lowPC returns the address to which range lists are relative.
 func (u *Unit) lowPC() uint64 {
 	if v := u.rootEntry().vals[keepLow]; v.isAddr() {
 		return u.addr(v)

@@ -79,8 +79,8 @@ func (d *Data) header(info []byte, off uint64) (u *Unit, next uint64, err error)
 	return u, next, nil
 }
 
-// cursor returns a cursor that stands at the entry at off and ends with the
-// unit; it is bad if off is not an offset of an entry of this unit.
+// cursor returns a cursor at the entry at off that ends with the unit; it is bad if off is not the
+// offset of an entry of this unit.
 func (u *Unit) cursor(off uint64) cursor {
 	if off < u.dies || off > u.end {
 		return at(nil, 1)
@@ -148,7 +148,7 @@ func (u *Unit) ranges() []pcRange {
 	return nil
 }
 
-// base is the value of one of the base attributes of the unit, or def.
+// base returns the value of one of the base attributes of the unit, or def.
 func (u *Unit) base(k kept, def uint64) uint64 {
 	if v := u.rootEntry().vals[k]; v.form != 0 {
 		return v.u
@@ -156,7 +156,7 @@ func (u *Unit) base(k kept, def uint64) uint64 {
 	return def
 }
 
-// Entry is the offset of the unit's own entry in .debug_info.
+// Entry returns the offset of the unit's own entry in .debug_info.
 func (u *Unit) Entry() uint64 { return u.dies }
 
 // IsFortran reports whether the unit was compiled from Fortran.
@@ -168,13 +168,13 @@ func (u *Unit) IsFortran() bool {
 	return false
 }
 
-// compDir is the directory that the compiler ran in.
+// compDir returns the compiler's working directory.
 func (u *Unit) compDir() string { return u.str(u.rootEntry().vals[keepCompDir]) }
 
 // str returns a string value of .debug_info.
 func (u *Unit) str(v value) string { return u.strIn(v, ".debug_info") }
 
-// strIn returns a string value; home is the section where strings lie in place.
+// strIn returns a string value; home is the section of inline strings.
 func (u *Unit) strIn(v value, home string) string {
 	d, section, off := u.d, ".debug_str", v.u
 	switch v.form {

@@ -8,9 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/emulate"
 )
 
-// Runtime is where the Go runtime keeps what leads from a thread to its goroutines,
-// as its code tells: offsets in its structures g (a goroutine, or the stack that a
-// thread began with) and m (a thread).
+// Runtime holds the offsets that lead from a thread to its goroutines, as found in the Go runtime's
+// code: offsets in its structures g (a goroutine, or a thread's first stack) and m (a thread).
 type Runtime struct {
 	TLS                       uint64 // of the thread's present g, from the thread pointer (a negative distance wraps)
 	SchedPC, SchedSP, SchedBP uint64 // in a g that does not run: where it goes on
@@ -19,11 +18,10 @@ type Runtime struct {
 	HasID                     bool
 }
 
-// ErrNotTold says that the code of a runtime could not be followed.
+// ErrNotTold means that the code of a runtime could not be followed.
 var ErrNotTold = errors.New("the code of the Go runtime does not tell where goroutines are")
 
-// Addresses of things that are not there, by which a function is run to see what it
-// does with them.
+// Addresses of imaginary objects, with which a function is emulated to observe its accesses.
 const (
 	someG     = 0x1_0000_0000
 	someM     = 0x2_0000_0000
@@ -37,13 +35,13 @@ const (
 	part      = 0x1000 // the size of each
 )
 
-// stage is memory in which nothing but code and some words are what they are.
+// stage is memory with only code and some chosen words.
 type stage struct {
 	code  callbacks.Memory
 	asked []uint64
 }
 
-// ReadMemory answers with code, and with what stands for the words of structures.
+// ReadMemory returns code, and the chosen words of structures.
 func (s *stage) ReadMemory(a callbacks.Address, p []byte) error {
 	v := uint64(0)
 	switch at := a.Offset; {
@@ -69,9 +67,8 @@ func (s *stage) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
-// Runtime learns where things are from the code that parks goroutines
-// (runtime.mcall): it is run on a goroutine that is not there, and what it reads and
-// keeps tells.
+// Runtime finds the offsets from the code that parks goroutines (runtime.mcall): it emulates that
+// code on an imaginary goroutine, and derives the offsets from its reads and writes.
 func (t *Table) Runtime(a callbacks.Arch, mem callbacks.Memory, bias uint64) (Runtime, error) {
 	mcall, ok := t.Named(func(f Func) bool { return f.Name == "runtime.mcall" })
 	if !ok {
@@ -136,9 +133,9 @@ func learn(m *emulate.Ending, asked []uint64) (Runtime, error) {
 	return r, nil
 }
 
-// identity is the offset of a goroutine's number, from the one function of the
-// runtime's that does nothing but return a word of its g: who runs exit hooks asks
-// it which goroutine that is (runtime.init.N.func1, since Go 1.22).
+// identity returns the offset of a goroutine's number, from the runtime's only function that just
+// returns a word of its g: exit hooks use it to identify the goroutine (runtime.init.N.func1, since
+// Go 1.22).
 func (t *Table) identity(mem callbacks.Memory, bias uint64) (uint64, bool) {
 	var off []uint64
 	t.Named(func(f Func) bool {

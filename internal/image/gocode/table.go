@@ -1,6 +1,6 @@
-// Package gocode reads what a Go program carries for its own runtime: the table of
-// functions with their frame sizes, files and lines (pclntab), which is there in
-// stripped programs too, and what the code of the runtime tells of goroutines.
+// Package gocode reads the data that a Go program carries for its own runtime: the table of
+// functions with their frame sizes, files and lines (pclntab), which stripped programs have too,
+// and the offsets of the runtime's structures of goroutines.
 package gocode
 
 import (
@@ -13,21 +13,21 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// ErrNone says that a file has no Go code.
+// ErrNone means that a file has no Go code.
 var ErrNone = errors.New("no Go code")
 
-// magic begins the table since Go 1.20.
+// magic is the first word of the table since Go 1.20.
 const magic = 0xfffffff1
 
 // maxFuncs bounds the functions of one program; the largest have a million.
 const maxFuncs = 1 << 24
 
-// maxName bounds the name of a function or file; those of generic functions have
-// some hundred bytes.
+// maxName bounds the name of a function or file, in bytes; those of generic functions have some
+// hundred.
 const maxName = 1 << 14
 
-// Table has the Go functions of one file. Addresses are those of the file. It is
-// safe for concurrent use.
+// Table holds the Go functions of one file. Addresses are those of the file. It is safe for
+// concurrent use.
 type Table struct {
 	text    uint64 // address that functions are counted from
 	n       int    // functions
@@ -43,8 +43,8 @@ type Table struct {
 // may have relocated.
 type Memory func(vaddr uint64, n int) ([]byte, error)
 
-// Open finds the table of a file that is loaded bias bytes above its addresses. The
-// error is ErrNone, or says why the table cannot be used.
+// Open finds the table of a file that is loaded bias bytes above its addresses. The error is
+// ErrNone, or explains why the table cannot be used.
 func Open(f *elfx.File, bias uint64, mem Memory) (*Table, error) {
 	data, h, err := f.Section(".gopclntab")
 	if errors.Is(err, elfx.ErrNoSection) {
@@ -93,13 +93,13 @@ func parse(data []byte) (*Table, error) {
 	return t, nil
 }
 
-// moduleText is the offset of the code's address in the runtime's description of a
-// module (runtime.moduledata), whose first word is the address of the table.
+// moduleText is the offset of the code's address in the runtime's description of a module
+// (runtime.moduledata), whose first word is the address of the table.
 const moduleText = 176
 
-// textOf is the address that functions are counted from: in the header of the table
-// or, since Go 1.26, in the runtime's description of the module. What the loader has
-// relocated counts before what is in the file.
+// textOf returns the address to which functions are relative: in the header of the table or, since
+// Go 1.26, in the runtime's description of the module. Values that the loader relocated have
+// priority over those in the file.
 func textOf(f *elfx.File, at, bias uint64, data []byte, mem Memory) (uint64, error) {
 	word := func(vaddr uint64) uint64 {
 		b, err := mem(vaddr, 8)
@@ -131,8 +131,7 @@ func textOf(f *elfx.File, at, bias uint64, data []byte, mem Memory) (uint64, err
 		"one")
 }
 
-// Func is one function of Go's table. The compiler's inlined functions are not told
-// apart.
+// Func is one function of Go's table. It does not distinguish inlined functions.
 type Func struct {
 	Name      string
 	Low, High uint64 // its code, as addresses of the file
@@ -160,7 +159,7 @@ const (
 	funcSize = 44
 )
 
-// Func returns the function whose code has address pc.
+// Func returns the function that contains address pc.
 func (t *Table) Func(pc uint64) (Func, bool) {
 	off := pc - t.text
 	if last, _ := t.entry(t.n); pc < t.text || off >= uint64(last) {
@@ -176,7 +175,7 @@ func (t *Table) Func(pc uint64) (Func, bool) {
 	return t.at(i)
 }
 
-// at is function i.
+// at returns function i.
 func (t *Table) at(i int) (Func, bool) {
 	low, desc := t.entry(i)
 	high, _ := t.entry(i + 1)
@@ -198,10 +197,10 @@ func (t *Table) Named(accept func(Func) bool) (Func, bool) {
 	return Func{}, false
 }
 
-// word is a number of the description.
+// word returns a number of the description.
 func (f Func) word(off int) uint32 { return binary.LittleEndian.Uint32(f.data[off:]) }
 
-// text is the string at an offset; empty if there is none.
+// text returns the string at an offset; "" if there is none.
 func text(b []byte, off uint32) string {
 	if uint64(off) >= uint64(len(b)) {
 		return ""
@@ -214,14 +213,13 @@ func text(b []byte, off uint32) string {
 	return string(b[:end])
 }
 
-// Depth is how many bytes lie between the stack pointer at pc and the return
-// address.
+// Depth returns the number of bytes between the stack pointer at pc and the return address.
 func (f Func) Depth(pc uint64) (uint64, bool) {
 	v, ok := f.along(funcPCSP, pc)
 	return uint64(v), ok && v >= 0
 }
 
-// Line is the source line at pc.
+// Line returns the source line at pc.
 func (f Func) Line(pc uint64) (file string, line int, ok bool) {
 	n, ok := f.along(funcFile, pc)
 	l, known := f.along(funcLine, pc)
@@ -233,8 +231,8 @@ func (f Func) Line(pc uint64) (file string, line int, ok bool) {
 	return file, int(l), file != "" && l > 0
 }
 
-// along is the value that a table of the function has at pc: pairs of differences,
-// of the value and of the address up to which it holds.
+// along returns the value of one of the function's tables at pc. A table is a sequence of pairs of
+// differences: of the value, and of the address up to which it holds.
 func (f Func) along(table int, pc uint64) (int32, bool) {
 	off := f.word(table)
 	if off == 0 || uint64(off) >= uint64(len(f.t.pcs)) {

@@ -22,8 +22,8 @@ type Barrier struct {
 	Count   int    // that it takes, 1 or more, and more than came
 }
 
-// Barrier reads the barrier in which a thread sleeps on a word. What cannot be one is an
-// error.
+// Barrier reads the barrier in which a thread sleeps on a word. It returns an error for memory that
+// cannot be a barrier.
 func (l *Library) Barrier(word uint64) (Barrier, error) {
 	if err := l.Supported("barriers"); err != nil {
 		return Barrier{}, err

@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// ThreadAt is the thread in whose control block addr lies.
+// ThreadAt returns the thread whose control block contains addr.
 func (l *Library) ThreadAt(addr uint64) (Thread, bool) {
 	i, found := slices.BinarySearchFunc(l.threads, addr, func(t Thread, a uint64) int {
 		switch {
@@ -27,8 +27,8 @@ func (l *Library) ThreadAt(addr uint64) (Thread, bool) {
 	return l.threads[i], true
 }
 
-// BlockEnd is an address above the control block of a thread, for those who look for
-// the end of its stack.
+// BlockEnd returns an address above the control block of a thread, for a search for the end of its
+// stack.
 func BlockEnd(pthread uint64) uint64 { return pthread + blockSize }
 
 // Zeroed reports whether the memory of a thread's control block was lost: it reads as
@@ -38,8 +38,8 @@ func (l *Library) Zeroed(pthread uint64) bool {
 	return pthread != 0 && l.blocks() == nil && r.word(pthread) == 0 && r.err == nil
 }
 
-// ThreadID is the number that the C library has of a thread: in a container, or where
-// the target counts otherwise, it is not the target's.
+// ThreadID returns the C library's number of a thread: in a container, or where the target counts
+// in another way, it differs from the target's.
 func (l *Library) ThreadID(pthread uint64) (uint64, error) {
 	r, err := l.block(pthread)
 	if err != nil {
@@ -68,8 +68,8 @@ func (l *Library) block(addr uint64) (*reader, error) {
 	return r, nil
 }
 
-// listed checks that the thread control block at addr is in a list of the C library,
-// whose neighbours lead back to it.
+// listed checks that the thread control block at addr is in a list of the C library, whose
+// neighbours link back to it.
 func (l *Library) listed(addr uint64) error {
 	r, err := l.block(addr)
 	if err != nil {
@@ -99,8 +99,8 @@ type Stack struct {
 // Ended reports whether the thread of a stack has ended.
 func (s Stack) Ended() bool { return s.Thread == Thread{} }
 
-// StackAt finds the stack, in mapping m, that addr lies in: of a thread that is there,
-// or of one that has ended. An error says why none is known.
+// StackAt finds the stack, in mapping m, that contains addr: of an existing thread, or of one that
+// has ended. The error explains why none is known.
 func (l *Library) StackAt(m *callbacks.Mapping, addr uint64) (Stack, error) {
 	above := m.High.Offset // the start of the next stack above addr, or the end of the mapping
 	for _, s := range l.liveStacks() {
@@ -123,8 +123,8 @@ func (l *Library) StackAt(m *callbacks.Mapping, addr uint64) (Stack, error) {
 	return Stack{}, fmt.Errorf("no thread control block is above %#x", addr)
 }
 
-// endedStack is the stack of a thread that has ended, whose control block is at block,
-// if addr lies in it.
+// endedStack returns the stack of a thread that has ended, whose control block is at block, if it
+// contains addr.
 func (l *Library) endedStack(block, addr uint64) (Stack, error) {
 	s, err := l.stackOf(block)
 	if err != nil {
@@ -142,7 +142,7 @@ func (l *Library) endedStack(block, addr uint64) (Stack, error) {
 	return s, nil
 }
 
-// liveStacks lists the stacks of the threads that are there, as far as they are known.
+// liveStacks returns the known stacks of existing threads.
 func (l *Library) liveStacks() []Stack {
 	if l.stacks != nil {
 		return l.stacks
@@ -164,8 +164,8 @@ func (l *Library) liveStacks() []Stack {
 	return l.stacks
 }
 
-// processStack is the stack that the process was started with: the mapping with the
-// end that the loader noted.
+// processStack returns the stack with which the process was started: the mapping with the end that
+// the loader recorded.
 func (l *Library) processStack(uint64) (Stack, error) {
 	at, err := l.target.Symbol("__libc_stack_end", "")
 	if err != nil {
@@ -183,9 +183,9 @@ func (l *Library) processStack(uint64) (Stack, error) {
 	return Stack{base: m.Low.Offset, Low: m.Low.Offset, High: end}, nil
 }
 
-// stackOf is the stack of the thread whose control block is at block. That has where
-// its stack begins, its size, and the size of its guard, one behind the other, in a
-// place that differs between versions of glibc: the three words that fit are it.
+// stackOf returns the stack of the thread whose control block is at block. The block has the start
+// of its stack, its size, and the size of its guard, in sequence, at an offset that differs between
+// versions of glibc: the three matching words are searched.
 func (l *Library) stackOf(block uint64) (Stack, error) {
 	if err := l.blocks(); err != nil {
 		return Stack{}, err
@@ -203,8 +203,8 @@ func (l *Library) stackOf(block uint64) (Stack, error) {
 	return Stack{}, fmt.Errorf("thread control block at %#x: no words in it fit a stack that it is in", block)
 }
 
-// holdsBlock reports whether three words can be where the stack begins at whose upper
-// end a control block lies, its size, and the size of its guard.
+// holdsBlock reports whether three words can be the start of a stack with a control block at its
+// upper end, its size, and the size of its guard.
 func holdsBlock(block, base, size, guard uint64) bool {
 	end := base + size
 	return base != 0 && base%stackPage == 0 && size%stackPage == 0 && guard%stackPage == 0 && guard < size &&

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// errNoCache says that what is at an address is not a cache of free blocks.
+// errNoCache means that the memory at an address is not a cache of free blocks.
 var errNoCache = errors.New("no cache of free blocks")
 
 // cached finds the free block that addr is in, in the threads' caches.
@@ -22,8 +22,8 @@ func (l *Library) cached(addr uint64) (Block, bool) {
 	return l.caches[i], true
 }
 
-// readCaches lists the free blocks in the threads' caches. Where a thread keeps the
-// pointer to its own is not known, but what a cache looks like is.
+// readCaches lists the free blocks in the threads' caches. The location of a thread's pointer to
+// its cache is unknown, but caches are recognized by their content.
 func (l *Library) readCaches() {
 	seen := map[uint64]bool{}
 	for _, t := range l.threads {
@@ -43,8 +43,8 @@ func (l *Library) readCaches() {
 	}
 }
 
-// cacheAt are the blocks of the cache at p. What is not in all parts as a cache must
-// be is an error.
+// cacheAt returns the blocks of the cache at p. It returns an error unless all parts are those of a
+// cache.
 func (l *Library) cacheAt(p uint64) ([]Block, error) {
 	r := l.read()
 	head := r.word(p-chunkHeader) &^ chunkFlags
@@ -69,7 +69,7 @@ func (l *Library) cacheAt(p uint64) ([]Block, error) {
 	return out, nil
 }
 
-// counts are the numbers of blocks in the lists of a cache.
+// counts returns the numbers of blocks in the lists of a cache.
 func (c cacheLayout) counts(ws []uint64) []int {
 	counts := make([]int, c.lists)
 	for i := range counts {
@@ -83,8 +83,8 @@ func (c cacheLayout) counts(ws []uint64) []int {
 	return counts
 }
 
-// cacheList are the blocks of list i of a cache, which begins at u and counts n. It
-// fails if the list has another number, or blocks of another size.
+// cacheList returns the blocks of list i of a cache, which starts at u and counts n. It fails if
+// the list has another length, or blocks of another size.
 func (l *Library) cacheList(i, n int, u uint64) ([]Block, error) {
 	if n > maxCached {
 		return nil, fmt.Errorf("%w: it counts %d blocks", errNoCache, n)
@@ -109,8 +109,8 @@ func (l *Library) cacheList(i, n int, u uint64) ([]Block, error) {
 	return list, nil
 }
 
-// cacheNext is the block behind u in its list, 0 at the end. Since glibc 2.32, a
-// pointer is mixed with the address where it lies. Before that, it is plain.
+// cacheNext returns the block after u in its list, 0 at the end. Since glibc 2.32, a pointer is
+// mixed with its own address. Before that, it is plain.
 func (l *Library) cacheNext(u, size uint64) (uint64, error) {
 	r := l.read()
 	raw := r.word(u)

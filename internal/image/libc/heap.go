@@ -26,11 +26,10 @@ type Block struct {
 	Place     Place
 }
 
-// ErrNotFreed says that nothing proves that memory was freed. Test with errors.Is.
+// ErrNotFreed means that nothing proves that memory was freed. Test with errors.Is.
 var ErrNotFreed = errors.New("not known to be freed")
 
-// BlockAt is the block of the heap that begins at addr, as far as the word before it
-// tells.
+// BlockAt returns the block of the heap that starts at addr, by the word before it.
 func (l *Library) BlockAt(addr uint64) (Block, error) {
 	if err := l.Supported("heaps"); err != nil {
 		return Block{}, err
@@ -42,9 +41,9 @@ func (l *Library) BlockAt(addr uint64) (Block, error) {
 	return Block{Low: addr, High: addr + size - chunkHeader}, nil
 }
 
-// FreedBlock is the freed block of the heap that addr, in mapping m, lies in. High is
-// 0 for the part of a heap that was not given out. ErrNotFreed is no proof that addr
-// is in use: of fast bins, nothing is read.
+// FreedBlock returns the freed block of the heap that contains addr, in mapping m. High is 0 for
+// the part of a heap that was never allocated. ErrNotFreed is no proof that addr is in use: fast
+// bins are not read.
 func (l *Library) FreedBlock(m *callbacks.Mapping, addr uint64) (Block, error) {
 	if err := l.Supported("heaps"); err != nil {
 		return Block{}, err
@@ -78,8 +77,7 @@ func (l *Library) FreedBlock(m *callbacks.Mapping, addr uint64) (Block, error) {
 	return Block{}, fmt.Errorf("%#x: %w: no list of free blocks has it", addr, ErrNotFreed)
 }
 
-// chunk is what malloc divides a heap into: at is the address of the word before its
-// size.
+// chunk is malloc's unit of a heap: at is the address of the word before its size.
 type chunk struct{ at, size, flags uint64 }
 
 func (c chunk) end() uint64 { return c.at + c.size }
@@ -87,9 +85,8 @@ func (c chunk) end() uint64 { return c.at + c.size }
 // fits reports whether a chunk may have that size.
 func (c chunk) fits() bool { return c.size >= minChunk && c.size < maxChunk && c.size%chunkAlign == 0 }
 
-// inList checks that a chunk is free: the chunk behind says so and has its size, and
-// the chunks before and behind it in the list of free ones lead back to it, which are
-// what malloc itself checks.
+// inList checks that a chunk is free, like malloc itself: the next chunk has its flag and size, and
+// the neighbours in the list of free chunks link back to it.
 func (l *Library) inList(c chunk) error {
 	r := l.read()
 	size, next := r.word(c.end()), r.word(c.end()+chunkHeader)
@@ -108,9 +105,8 @@ func (l *Library) inList(c chunk) error {
 	return nil
 }
 
-// isTop reports whether an arena of malloc has the chunk at c as the rest of its heap:
-// that of the program, in the C library's data, or that of threads, with which the
-// heap begins.
+// isTop reports whether an arena of malloc has the chunk at c as the rest of its heap: that of the
+// program, in the C library's data, or that of threads, at the start of the heap.
 func (l *Library) isTop(c uint64) bool {
 	heap := c &^ (arenaSpan - 1)
 	if slices.Contains(l.read().words(heap, min(heap+arenaHead, c)), c) {
@@ -124,7 +120,7 @@ func (l *Library) isTop(c uint64) bool {
 	})
 }
 
-// chunkOf is the size of the chunk of the block that begins at addr.
+// chunkOf returns the size of the chunk of the block that starts at addr.
 func (l *Library) chunkOf(addr uint64) (uint64, error) {
 	if addr < minChunk || addr%chunkAlign != 0 {
 		return 0, fmt.Errorf("no block of the heap begins at %#x: it is not aligned by %d", addr, chunkAlign)

@@ -11,24 +11,26 @@ import (
 const (
 	// maxWalk bounds the blocks of a heap that are followed: they take a second.
 	maxWalk = 1 << 18
-	// minWalk is how many blocks there must be before the one that is damaged: that of the cache, and another.
+	// minWalk is the number of blocks that must precede the damaged one: that of the cache, and
+	// another.
 	minWalk = 2
 	// firstLow and firstHigh bound the size of the first chunk of a heap, which is the cache of the thread that made
 	// it: 0x250 to glibc 2.29, 0x290, 0x300 since 2.42.
 	firstLow, firstHigh = 0x200, 0x400
-	// fencepost is the size of a chunk behind which memory is that of somebody else.
+	// fencepost is the size of a chunk after which memory belongs to another owner.
 	fencepost = 16
 )
 
-// BrokenHeap is where the chain of the heap's blocks breaks: behind Block comes a header that malloc never makes.
+// BrokenHeap is the place where the chain of the heap's blocks breaks: the header after Block is
+// impossible.
 type BrokenHeap struct {
 	Block Block
 	Size  uint64 // that the header says its block has
 }
 
-// BrokenHeap follows the blocks of the program's heap from the first to the last, and finds the first header that
-// malloc never makes. It is nil of a heap of which nothing is wrong, or not known. Whoever asks makes sure that no
-// thread is about to write one.
+// BrokenHeap follows the blocks of the program's heap from the first to the last, and finds the
+// first impossible header. It returns nil if the heap is intact or unknown. The caller must exclude
+// that a thread is about to write a header.
 func (l *Library) BrokenHeap() (*BrokenHeap, error) {
 	if err := l.Supported("heaps"); err != nil {
 		return nil, err
@@ -44,7 +46,8 @@ func (l *Library) BrokenHeap() (*BrokenHeap, error) {
 	return nil, nil
 }
 
-// beginsHeap reports whether the first chunk of the program's heap, that of the main arena, is where a mapping begins.
+// beginsHeap reports whether the first chunk of the program's heap, that of the main arena, is at
+// the start of a mapping.
 func (l *Library) beginsHeap(m callbacks.Mapping) bool {
 	r := l.read()
 	head := r.word(m.Low.Offset + chunkHeader)

@@ -25,12 +25,12 @@ const (
 	mutexKinds = 1<<2 - 1 | 1<<4 | 1<<5 | 1<<6 | mutexShared | 1<<8 | 1<<9 | 0xfff80000
 )
 
-// conditionSize is the size of pthread_cond_t, in which the words lie that threads
-// sleep on: which of them, changes from signal to signal.
+// conditionSize is the size of pthread_cond_t, in bytes. It contains the words on which threads
+// sleep; which of them varies from signal to signal.
 const conditionSize = 48
 
-// blockLayout is struct pthread, the control block of a thread, to which pthread_t and
-// on x86-64 the thread pointer point. It begins with its own address.
+// blockLayout is struct pthread, the control block of a thread, to which pthread_t and on x86-64
+// the thread pointer point. It starts with its own address.
 type blockLayout struct {
 	self uint64 // its own address once more
 	list uint64 // its links in the list of stacks: next and previous
@@ -41,24 +41,23 @@ type blockLayout struct {
 var blockFields = blockLayout{self: 16, list: 704, tid: 720}
 
 const (
-	// blockSize is more than struct pthread has, of which some field is what
-	// pthread_join waits on.
+	// blockSize is an upper bound of the size of struct pthread, in bytes; pthread_join waits on a
+	// field of it.
 	blockSize = 4096
-	// blockRoom is more than struct pthread, and what it may be aligned by, have.
-	// It lies at the upper end of a stack.
+	// blockRoom is an upper bound of struct pthread with its alignment, in bytes. It is at the
+	// upper end of a stack.
 	blockRoom = 8192
-	// blockAlign is what struct pthread is aligned by at least.
+	// blockAlign is the minimum alignment of struct pthread, in bytes.
 	blockAlign = 64
-	// blockWords is how many words of struct pthread are looked at for where its
-	// stack lies: it has 2,304 bytes and more.
+	// blockWords is the number of words of struct pthread that are searched for its stack: it has
+	// 2,304 bytes or more.
 	blockWords = 280
-	// stackPage is what stacks and their guards are aligned by.
+	// stackPage is the alignment of stacks and their guards, in bytes.
 	stackPage = 4096
 )
 
-// Chunks of malloc: a block of memory is preceded by the size of its chunk, with
-// flags; a free one has in the memory itself the links of the list that it is in, and
-// the chunk behind begins with its size once more.
+// Chunks of malloc: the size of its chunk, with flags, precedes a block of memory. A free block
+// contains the links of its list, and the next chunk starts with a copy of its size.
 const (
 	chunkHeader = 8 // of a chunk in use: the word before the block
 	chunkLinks  = 16
@@ -72,10 +71,10 @@ const (
 	// maxBack bounds how far before an address the start of its chunk is looked
 	// for.
 	maxBack = 64 << 10
-	// arenaSpan is what the heaps of threads are aligned by (HEAP_MAX_SIZE).
+	// arenaSpan is the alignment of the heaps of threads, in bytes (HEAP_MAX_SIZE).
 	arenaSpan = 64 << 20
-	// arenaHead is more than an arena has, with which the first heap of a thread
-	// begins.
+	// arenaHead is an upper bound of an arena, with which the first heap of a thread starts, in
+	// bytes.
 	arenaHead = 4096
 	// maxLibraryData bounds the writable data of the C library, in which is the
 	// arena of the program.

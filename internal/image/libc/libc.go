@@ -1,17 +1,14 @@
-// Package libc has what this program knows of the C library of a target: which of
-// its structures keep mutexes, threads, thread-local storage and the heap, and where
-// their fields lie.
+// Package libc reads structures of a target's C library: mutexes, threads, thread-local storage and
+// the heap.
 //
-// It is given a target, its modules and its threads, and gives plain answers: the
-// mutex at an address, the thread whose control block has an address, the stack or
-// the freed block of the heap that an address is in. What that means for a thread
-// that waits, it leaves to others.
+// From a target, its modules and its threads it finds the mutex at an address, the thread whose
+// control block contains an address, and the stack or the freed block of the heap at an address. It
+// does not interpret waits; its callers do.
 //
-// Nothing in a process says which version of glibc laid out its structures. So what
-// is known of each version is declared in one table (layouts.go), and a structure is
-// believed only after its own content has confirmed it: pointers to itself, links of
-// lists that lead back, thread ids. What fails is an error with the address and the
-// reason.
+// A process does not contain the version of glibc that laid out its structures. So one table
+// (layouts.go) declares the known facts of each version, and a structure is accepted only after its
+// own content has confirmed it: pointers to itself, list links that lead back, thread ids. A failed
+// check is an error with the address and the reason.
 package libc
 
 import (
@@ -26,8 +23,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// ErrUnsupported says that the structures of this C library, or on this machine, are
-// not known. Test with errors.Is.
+// ErrUnsupported means that the structures of this C library, or on this machine, are unknown. Test
+// with errors.Is.
 var ErrUnsupported = errors.New("not known of this C library")
 
 // Kind is which C library a program has.
@@ -50,7 +47,7 @@ func (k Kind) String() string {
 	return "not known"
 }
 
-// kindOf tells the C library by the names of a program's modules.
+// kindOf returns the C library by the names of a program's modules.
 func kindOf(mods []*callbacks.Module) Kind {
 	kind := Unknown
 	for _, m := range mods {
@@ -65,8 +62,8 @@ func kindOf(mods []*callbacks.Module) Kind {
 	return kind
 }
 
-// isGlibc reports whether a file is glibc itself, whose name was libc-2.31.so or the
-// like before glibc 2.34.
+// isGlibc reports whether a file is glibc itself, whose name was libc-2.31.so or similar before
+// glibc 2.34.
 func isGlibc(base string) bool {
 	return strings.HasPrefix(base, "libc.so") || strings.HasPrefix(base, "libc-")
 }
@@ -77,18 +74,18 @@ type Thread struct {
 	LWP     uint64 // kernel thread id; 0 for one that the target does not have
 }
 
-// Config is what a Library is asked about.
+// Config describes the target of a Library.
 type Config struct {
 	// Target has the memory. Modules and mappings are used if it lists them.
 	Target callbacks.Target
-	// Threads are those of the target, and those that an OpenMP runtime knows beside.
+	// Threads are the target's threads, and additional ones that an OpenMP runtime knows.
 	Threads []Thread
-	// PID is the LWP of the thread that the process began with; 0 if that is not known.
+	// PID is the LWP of the process's first thread; 0 if unknown.
 	PID uint64
 }
 
-// Library is the C library of one target that does not run. It reads lazily and
-// remembers what it read. It is for one goroutine at a time.
+// Library is the C library of one stopped target. It reads lazily and caches. It is for one
+// goroutine at a time.
 type Library struct {
 	target   callbacks.Target
 	kind     Kind
@@ -117,11 +114,11 @@ func New(c Config) *Library {
 	return l
 }
 
-// Kind is which C library it is.
+// Kind returns the kind of C library.
 func (l *Library) Kind() Kind { return l.kind }
 
-// Supported is nil if the structures of this C library are known; what names those
-// that are wanted, in the plural.
+// Supported returns nil if the structures of this C library are known; what names the needed ones,
+// in the plural.
 func (l *Library) Supported(what string) error {
 	if l.kind == Musl {
 		return fmt.Errorf("%w: the C library is musl: its %s are not read", ErrUnsupported, what)
@@ -140,13 +137,13 @@ func (l *Library) blocks() error {
 	return nil
 }
 
-// usable is the mapping with addr of memory that may be used; nil if there is none.
+// usable returns the mapping of accessible memory that contains addr; nil without one.
 func (l *Library) usable(addr uint64) *callbacks.Mapping {
 	return MappingAt(l.mappings(), addr)
 }
 
-// MappingAt is the one of some mappings, ascending, that has addr and may be used;
-// nil if there is none.
+// MappingAt returns the mapping, of some ascending ones, that contains addr and is accessible; nil
+// without one.
 func MappingAt(maps []callbacks.Mapping, addr uint64) *callbacks.Mapping {
 	i, found := slices.BinarySearchFunc(maps, addr, func(m callbacks.Mapping, a uint64) int {
 		switch {

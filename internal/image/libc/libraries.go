@@ -6,35 +6,33 @@ import (
 	"strings"
 )
 
-// systemLibraries are the parts of the C library and the loader, without what follows
-// in the names of their files: ".so.6", or "-2.31.so" before glibc 2.34. musl is its
-// own loader, ld-musl-x86_64.so.1, which systems also call libc.musl-x86_64.so.1.
+// systemLibraries are the parts of the C library and the loader, without the suffixes of their
+// files: ".so.6", or "-2.31.so" before glibc 2.34. musl is its own loader, ld-musl-x86_64.so.1,
+// also called libc.musl-x86_64.so.1.
 var systemLibraries = []string{"libc", "libm", "libpthread", "libdl", "librt", "ld", "ld64", "linux-vdso"}
 
-// languageLibraries come with compilers. They know nothing of the program's locks.
+// languageLibraries come with compilers. They do not use the program's locks.
 var languageLibraries = []string{
 	"libstdc++", "libc++", "libc++abi", "libgcc_s", "libunwind", "libgfortran", "libquadmath", "libatomic",
 }
 
-// sanitizers are the runtimes of code that compilers have watched. They call the C library in
-// place of the program, and know nothing of its locks.
+// sanitizers are the runtimes of instrumented code. They call the C library in place of the
+// program, and do not use its locks.
 var sanitizers = []string{"libasan", "libtsan", "libubsan", "liblsan", "libhwasan", "libclang_rt"}
 
-// sanitizerCode begins the names of the functions of these, where they are linked into the
-// executable.
+// sanitizerCode are the prefixes of their functions, where they are linked into the executable.
 var sanitizerCode = []string{
 	"__asan", "__tsan", "__ubsan", "__lsan", "__hwasan", "__msan", "__sanitizer", "__interception", "__interceptor_",
 	"___interceptor_",
 }
 
-// allocators take the place of the C library's. They know nothing of the program's locks either.
+// allocators replace the C library's. They do not use the program's locks either.
 var allocators = []string{
 	"libjemalloc", "libtcmalloc", "libtcmalloc_minimal", "libmimalloc", "libtbbmalloc", "libtbbmalloc_proxy",
 }
 
-// IsSystem reports whether the file at a path is the C library's, the loader's or the
-// kernel's. Both the program and its runtimes call these to wait, so that their frames
-// do not tell who called.
+// IsSystem reports whether the file at a path is the C library's, the loader's or the kernel's.
+// Both the program and its runtimes call these to wait, so their frames do not show the caller.
 func IsSystem(file string) bool {
 	base := path.Base(file)
 	return base == "[vdso]" || slices.ContainsFunc(systemLibraries, func(l string) bool {
@@ -63,24 +61,24 @@ func isOf(list []string, file string) bool {
 	return slices.ContainsFunc(list, func(l string) bool { return strings.HasPrefix(base, l+".") })
 }
 
-// threadStarts are the functions in which threads begin: their frames are the
-// outermost ones, and have no tables for a caller.
+// threadStarts are the first functions of threads: their frames are the outermost ones, and have no
+// tables for a caller.
 var threadStarts = []string{"clone", "clone3", "__clone", "__clone3", "__clone_internal"}
 
-// StartsThread reports whether a function is one in which threads begin.
+// StartsThread reports whether a function is the first one of threads.
 func StartsThread(function string) bool { return slices.Contains(threadStarts, function) }
 
-// waits begins the names of the C library's functions in which threads wait, and of those in
-// which they begin.
+// waits are the prefixes of the C library's functions in which threads wait, and of those in which
+// they start.
 var waits = []string{
 	"__futex_abstimed_wait", "__lll_lock_wait", "__lll_timed", "__pthread_", "pthread_", "__new_sem_", "sem_wait",
 	"sem_timedwait", "sem_clockwait", "__sem_", "do_futex_wait", "__clock_nanosleep", "clock_nanosleep", "__nanosleep",
 	"nanosleep", "start_thread", "clone3", "__clone", "clone",
 }
 
-// Waits reports whether the function of that name is one of the C library's in which threads
-// wait, or begin. It is for programs into which the C library is linked; others may call a
-// function of their own so.
+// Waits reports whether the named function of the C library is one in which threads wait, or start.
+// Use it only for programs into which the C library is linked: other programs may have functions of
+// the same names.
 func Waits(function string) bool {
 	return slices.ContainsFunc(waits, func(p string) bool { return strings.HasPrefix(function, p) })
 }

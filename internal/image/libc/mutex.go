@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Mutex is what a pthread_mutex_t says of itself.
+// Mutex is the content of a pthread_mutex_t.
 type Mutex struct {
 	Address   uint64
 	Owner     uint64 // thread id of who has it, as the C library numbers threads; 0 if it names nobody
@@ -14,7 +14,7 @@ type Mutex struct {
 	Shared    bool   // other processes may use it too
 }
 
-// Mutex reads the mutex at addr. What cannot be one is an error.
+// Mutex reads the mutex at addr. It returns an error for memory that cannot be a mutex.
 func (l *Library) Mutex(addr uint64) (Mutex, error) {
 	if err := l.Supported("mutexes"); err != nil {
 		return Mutex{}, err
@@ -44,8 +44,8 @@ const (
 	maxStreamCount = 1 << 16
 )
 
-// StreamOwner reads the lock of a stream of stdio at addr, and returns the pthread_t of the
-// thread that has it. What cannot be such a lock is an error.
+// StreamOwner reads the lock of a stream of stdio at addr, and returns the pthread_t of the thread
+// that holds it. It returns an error for memory that cannot be such a lock.
 func (l *Library) StreamOwner(addr uint64) (uint64, error) {
 	if err := l.Supported("locks of streams"); err != nil {
 		return 0, err
@@ -63,8 +63,7 @@ func (l *Library) StreamOwner(addr uint64) (uint64, error) {
 	return callbacks.Word(b[streamOwner:]), nil
 }
 
-// InCondition reports whether a word that a thread sleeps on lies in the condition
-// variable at addr.
+// InCondition reports whether a word on which a thread sleeps is in the condition variable at addr.
 func (l *Library) InCondition(addr, word uint64) bool {
 	return l.Supported("condition variables") == nil && word-addr < conditionSize
 }

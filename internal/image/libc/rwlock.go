@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// ReadWriteLock is what a pthread_rwlock_t says of itself.
+// ReadWriteLock is the content of a pthread_rwlock_t.
 type ReadWriteLock struct {
 	Address uint64
 	Writer  uint64 // thread id of who has it for writing, as the C library numbers threads; 0 for nobody
@@ -17,8 +17,8 @@ type ReadWriteLock struct {
 	writersFirst bool // readers sleep where a writer waits
 }
 
-// glibc's pthread_rwlock_t since 2.25: __readers, whose low bits are flags, two words that threads
-// sleep on beside it, two that are not used, and who writes.
+// glibc's pthread_rwlock_t since 2.25: __readers, whose low bits are flags, two words on which
+// threads sleep, two unused ones, and the writer.
 const (
 	rwReaderShift = 3
 	rwWritePhase  = 1 << 0 // a writer has it, or the next one that comes
@@ -33,13 +33,13 @@ const (
 // rwUnused are the words that are 0 in every lock.
 var rwUnused = [...]uint64{16, 20}
 
-// rwWords are where those sleep who wait: for the phase, writers for each other, and readers where
-// writers come first.
+// rwWords are the offsets of the words on which threads sleep: for the phase, writers for each
+// other, and readers where writers have priority.
 var rwWords = [...]uint64{8, 12, 0}
 
-// ReadWriteLock finds the lock of which a thread sleeps on a word. addr is where the lock is, as far as
-// that is known, else 0; one that does not have the word is not believed. What cannot be a lock is an
-// error.
+// ReadWriteLock finds the lock in which a thread sleeps on a word. addr is the address of the lock,
+// 0 if unknown; it is ignored if the lock there does not contain the word. The error is for memory
+// that cannot be a lock.
 func (l *Library) ReadWriteLock(word, addr uint64) (ReadWriteLock, error) {
 	if err := l.Supported("read-write locks"); err != nil {
 		return ReadWriteLock{}, err

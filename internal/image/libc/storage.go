@@ -38,9 +38,9 @@ type Storage struct {
 	err       error
 }
 
-// FindStorage reads glibc's descriptors. They are constants that libthread_db looks up
-// by name; every libc.so.6 exports them, and a static executable has them among its
-// symbols. What is missing is said where it is needed.
+// FindStorage reads glibc's descriptors. They are constants that libthread_db looks up by name;
+// every libc.so.6 exports them, and a static executable has them among its symbols. Missing ones
+// are reported where they are needed.
 func FindStorage(s Source) *Storage {
 	st := &Storage{}
 	for _, f := range []struct {
@@ -66,8 +66,8 @@ func FindStorage(s Source) *Storage {
 	return st
 }
 
-// Block is the address of a library's thread-local variables in the thread with thread
-// pointer tp. The library is named by the address of its struct link_map.
+// Block returns the address of a library's thread-local variables in the thread with thread pointer
+// tp. The address of its struct link_map identifies the library.
 func (s *Storage) Block(mem callbacks.Memory, a callbacks.Arch, linkMap, tp uint64) (uint64, error) {
 	if s.err != nil {
 		return 0, s.err
@@ -107,8 +107,8 @@ func (s *Storage) slot(r *reader, thread, id uint64) uint64 {
 	return v
 }
 
-// fixedBlock is the block of a module that was given a fixed place when the program
-// started, or by dlopen, and whose dtv slot is not filled in yet.
+// fixedBlock returns the block of a module with a fixed offset, given at program start or by
+// dlopen, whose dtv slot is not filled in yet.
 func (s *Storage) fixedBlock(r *reader, a callbacks.Arch, linkMap, tp uint64) (uint64, error) {
 	if s.fixed.bits == 0 {
 		return 0, callbacks.ErrNoThreadStorage
@@ -127,8 +127,8 @@ func (s *Storage) fixedBlock(r *reader, a callbacks.Arch, linkMap, tp uint64) (u
 	return tp - off, nil
 }
 
-// threadBlock is the address of struct pthread, which the thread pointer points to on
-// x86-64 and behind on aarch64.
+// threadBlock returns the address of struct pthread, to which the thread pointer points on x86-64,
+// and which precedes it on aarch64.
 func (s *Storage) threadBlock(a callbacks.Arch, tp uint64) uint64 {
 	if a == callbacks.ArchAArch64 {
 		return tp - s.blockSize

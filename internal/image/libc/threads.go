@@ -22,9 +22,8 @@ type Source interface {
 	Constant(name string, n int) ([]byte, error)
 }
 
-// ThreadLists are glibc's lists of threads (since 2.34): list heads in the loader's
-// _rtld_global, which chain list nodes in struct pthread. The layout is what glibc
-// itself says.
+// ThreadLists are glibc's lists of threads (since 2.34): list heads in the loader's _rtld_global,
+// which chain list nodes in struct pthread. glibc's own descriptors give the layout.
 type ThreadLists struct {
 	heads     [2]uint64 // addresses of the list of stacks that threads were given, and of that of glibc's own
 	next      uint64    // list_t.next; list_t.prev is right behind
@@ -104,7 +103,7 @@ func (l ThreadLists) walk(mem callbacks.Memory, all []Thread, head uint64) ([]Th
 	return all, r.err
 }
 
-// ThreadID is the kernel thread of a pthread_t, 0 if it has ended.
+// ThreadID returns the kernel thread of a pthread_t; 0 if it has ended.
 func (l ThreadLists) ThreadID(mem callbacks.Memory, pthread uint64) (uint64, error) {
 	r := reader{mem: mem}
 	tid := r.number(pthread+l.tid, 4)
@@ -114,9 +113,8 @@ func (l ThreadLists) ThreadID(mem callbacks.Memory, pthread uint64) (uint64, err
 	return uint64(max(int32(tid), 0)), nil
 }
 
-// Running lists threads of a program that runs, in which they come and go: the lists
-// may end early or lead astray, so that each is left after limit steps, and what was
-// found until then counts.
+// Running lists threads of a running program, in which they start and end. The lists may end early
+// or lead astray, so each is left after limit steps, and the threads found until then count.
 func (l ThreadLists) Running(mem callbacks.Memory, limit int) []Thread {
 	var all []Thread
 	for _, head := range l.heads {

@@ -1,4 +1,4 @@
-// Package spans finds what covers an address.
+// Package spans finds the range that covers an address.
 package spans
 
 import (
@@ -7,7 +7,7 @@ import (
 	"sort"
 )
 
-// Span says that Value covers the addresses [Low, High).
+// Span maps the addresses [Low, High) to Value.
 type Span[T any] struct {
 	Low, High uint64
 	Value     T
@@ -45,7 +45,7 @@ func (s *Set[T]) Seal() {
 	}
 }
 
-// All are the spans by address. The caller must not change them.
+// All returns the spans by address. The caller must not change them.
 func (s *Set[T]) All() []Span[T] { return s.list }
 
 // Find returns the span that covers a: of several the one that starts last,

@@ -22,8 +22,7 @@ const (
 	maxSegments = 1 << 10
 )
 
-// errNoThreads says that a file is no program: it has neither threads nor
-// anything else that comes with running.
+// errNoThreads means that a file is not a program: it has neither threads nor other run-time state.
 var errNoThreads = errors.New("a file has no threads")
 
 // Image is an executable or a library as a target: its segments as the loader would
@@ -43,9 +42,9 @@ type part struct {
 	data []byte
 }
 
-// Load opens the file at path. It is elfx's error if it is no ELF file, and an error if it
-// is neither executable nor library. What its segments and tables take is counted in l
-// before it is taken, and the work that it makes in b; more than they have is an error.
+// Load opens the file at path. The error is elfx's for a file that is not ELF; files other than
+// executables and libraries are errors too. The memory of its segments and tables is charged to l
+// before it is taken, and the work to b; exceeding them is an error.
 func Load(path string, l *budget.Ledger, b *budget.Budget) (*Image, error) {
 	f, closer, err := elfx.OpenFile(nil).Path(l, path)
 	if err != nil {
@@ -110,7 +109,7 @@ func (m *Image) load() error {
 	return nil
 }
 
-// at is the memory from a on, to the end of its segment.
+// at returns the memory at a, to the end of its segment.
 func (m *Image) at(a uint64) []byte {
 	for _, p := range m.parts {
 		if a >= p.Low.Offset && a < p.High.Offset {
@@ -144,23 +143,23 @@ func (m *Image) Symbol(name, _ string) (callbacks.Address, error) {
 	return callbacks.At(m.module.Bias + s.Value), nil
 }
 
-// ThreadSymbol is an error: a file has no threads.
+// ThreadSymbol returns an error: a file has no threads.
 func (m *Image) ThreadSymbol(callbacks.ThreadID, string, string) (callbacks.Address, error) {
 	return callbacks.Address{}, fmt.Errorf("%w: %w", errNoThreads, callbacks.ErrNoThreadStorage)
 }
 
-// ThreadIDs is an error: a file has no threads.
+// ThreadIDs returns an error: a file has no threads.
 func (m *Image) ThreadIDs(callbacks.IDKind) ([]callbacks.ThreadID, error) {
 	return nil, fmt.Errorf("%w: %w", errNoThreads, callbacks.ErrUnsupportedKind)
 }
 
-// Arch is the file's instruction set.
+// Arch returns the file's instruction set.
 func (m *Image) Arch() callbacks.Arch { return m.file.Arch() }
 
-// Modules is the file.
+// Modules returns the file.
 func (m *Image) Modules() ([]*callbacks.Module, error) { return []*callbacks.Module{&m.module}, nil }
 
-// Mappings are the segments.
+// Mappings returns the segments.
 func (m *Image) Mappings() []callbacks.Mapping {
 	out := make([]callbacks.Mapping, len(m.parts))
 	for i, p := range m.parts {
@@ -169,7 +168,7 @@ func (m *Image) Mappings() []callbacks.Mapping {
 	return out
 }
 
-// relocate does what the loader does, with what the file itself defines.
+// relocate applies relocations like the loader, with the symbols that the file itself defines.
 func (m *Image) relocate() error {
 	relocs, err := m.file.Relocations()
 	if err != nil && !errors.Is(err, elfx.ErrNoSection) {
@@ -189,8 +188,7 @@ func (m *Image) relocate() error {
 	return nil
 }
 
-// relocated is the word of a relocation; not ok if the loader would take it from
-// elsewhere.
+// relocated returns the word of a relocation; false if the loader would take it from another file.
 func (m *Image) relocated(r elfx.Reloc) (uint64, bool) {
 	addend := uint64(r.Addend)
 	of := func() (elfx.Symbol, bool) { return m.file.Lookup(r.Symbol) }
@@ -209,7 +207,7 @@ func (m *Image) relocated(r elfx.Reloc) (uint64, bool) {
 	return 0, false
 }
 
-// relKind is what a relocation puts into its word.
+// relKind is the value that a relocation puts into its word.
 type relKind uint8
 
 const (
@@ -256,9 +254,8 @@ const (
 	dtRELR   = 36
 )
 
-// relativeRuns does the relocations of DT_RELR: an even word is the address of a
-// word to relocate, and the odd ones behind it tell by their bits which of the
-// next 63 words are.
+// relativeRuns applies the relocations of DT_RELR: an even word is the address of a word to
+// relocate, and the bits of the following odd ones select the next 63 words.
 func (m *Image) relativeRuns() error {
 	table, ok := m.file.Dynamic(dtRELR)
 	size, _ := m.file.Dynamic(dtRELRSZ)

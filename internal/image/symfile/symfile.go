@@ -1,8 +1,8 @@
-// Package symfile writes symbol files: ELF files that have nothing but a symbol
-// table, and the build ID and the section headers of the file that they belong to.
+// Package symfile writes symbol files: ELF files with only a symbol table, and the build ID and the
+// section headers of the file that they belong to.
 //
-// Debuggers find one by the build ID below a directory of separate debug files,
-// and take its symbols for those of the stripped file.
+// Debuggers find one by the build ID below a directory of separate debug files, and use its symbols
+// for the stripped file.
 package symfile
 
 import (
@@ -27,8 +27,8 @@ type Symbol struct {
 	Type  elf.SymType
 }
 
-// Path is where a debugger looks for the symbol file of a file with build ID id
-// below a directory of separate debug files; empty without a build ID.
+// Path returns the path where a debugger looks for the symbol file of a file with build ID id below
+// a directory of separate debug files; "" without a build ID.
 func Path(dir string, id []byte) string {
 	if len(id) < 2 {
 		return ""
@@ -44,7 +44,7 @@ const (
 	symbolSize  = 24
 )
 
-// commentSection says who made a file, as those of compilers do; that of ours is maker.
+// commentSection names the maker of a file, as compilers do; that of symbol files is maker.
 const (
 	commentSection = ".comment"
 	maker          = "ompd-inspect symbols"
@@ -64,7 +64,7 @@ func Ours(f *os.File) bool {
 	return err == nil && string(content) == maker+"\x00"
 }
 
-// buildIDSection is the one section whose content is kept.
+// buildIDSection is the only section whose content is kept.
 const buildIDSection = ".note.gnu.build-id"
 
 // file is a symbol file that is being made.
@@ -74,8 +74,7 @@ type file struct {
 	body     bytes.Buffer
 }
 
-// Write writes the symbol file for file of. A symbol that lies in none of its
-// sections is an error.
+// Write writes the symbol file for file of. A symbol outside of its sections is an error.
 func Write(w io.Writer, of *elfx.File, symbols []Symbol) error {
 	out := &file{sections: make([]elf.Section64, 1)}
 	out.names.add("")
@@ -177,7 +176,7 @@ func (f *file) symbols(in []placed, symbols []Symbol) error {
 	return nil
 }
 
-// holds reports whether the section is the one that a symbol lies in.
+// holds reports whether the section contains a symbol.
 func (p placed) holds(s Symbol) bool {
 	if s.Type == elf.STT_TLS {
 		return p.Flags&elf.SHF_TLS != 0

@@ -1,6 +1,6 @@
-// Package unxz decompresses .xz files that may be made to take memory. A file says how
-// large the dictionary is that its blocks need, up to 4 GiB, and the decoder takes as much
-// at once: here it is counted before.
+// Package unxz decompresses .xz files that may be made to take memory. A file declares the size of
+// the dictionary of its blocks, up to 4 GiB, and the decoder allocates it at once: this package
+// counts it before.
 package unxz
 
 import (
@@ -32,12 +32,12 @@ func NewReader(l *budget.Ledger, r io.Reader) (out io.Reader, done func(), err e
 // streamHeader is the size of the header of a stream; its flags are in byte 7.
 const streamHeader = 12
 
-// errForm says that a stream is damaged in a way that the decoder would find, too.
+// errForm means that a stream is damaged in a way that the decoder would find, too.
 var errForm = errors.New("xz: not of the form of a stream")
 
-// guard follows the structure of a stream while the decoder reads it, as far as there are
-// headers: those of the stream, of blocks and of their chunks. What is between is skipped
-// by its size. A header counts before the decoder has all of it.
+// guard parses the headers of a stream while the decoder reads it: those of the stream, of blocks
+// and of their chunks. It skips content by its size. A header is charged before the decoder has all
+// of it.
 type guard struct {
 	r      io.Reader
 	memory *budget.Ledger
@@ -61,7 +61,7 @@ func (g *guard) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// follow goes on by some bytes.
+// follow parses some bytes.
 func (g *guard) follow(p []byte) error {
 	for len(p) > 0 {
 		if g.skip > 0 {
@@ -82,7 +82,7 @@ func (g *guard) follow(p []byte) error {
 	return nil
 }
 
-// next says what comes behind the bytes that are skipped.
+// next sets the parser of the bytes after the skipped ones.
 func (g *guard) next(step func(*guard) error, want int, skip int64) {
 	g.step, g.want, g.skip = step, want, skip
 }
@@ -104,8 +104,8 @@ func (g *guard) blockSize() error {
 	return nil
 }
 
-// Parts of the header of a block: flags, of which each size is there if its bit is, and a
-// filter, which is LZMA2 if the decoder is to know it.
+// Parts of the header of a block: flags, each size only if its bit is set, and a filter, which is
+// LZMA2 if the decoder supports it.
 const (
 	sizePacked   = 0x40
 	sizeUnpacked = 0x80
@@ -136,13 +136,13 @@ func (g *guard) block() error {
 	return nil
 }
 
-// dictionary is the size that a property of the filter stands for.
+// dictionary returns the size that a property of the filter encodes.
 func dictionary(property byte) uint64 {
 	bits := uint64(property & 63)
 	return (2 | bits&1) << (bits/2 + 11)
 }
 
-// count counts the dictionary of a block in place of that of the block before.
+// count charges the dictionary of a block in place of the preceding block's.
 func (g *guard) count(n uint64) error {
 	if n <= g.dict {
 		return nil
@@ -154,7 +154,7 @@ func (g *guard) count(n uint64) error {
 	return nil
 }
 
-// chunk takes the first byte of a chunk: what kind it is.
+// chunk parses the first byte of a chunk: its kind.
 func (g *guard) chunk() error {
 	const plain, afterReset, packed = 1, 2, 0x80
 	g.packed++
@@ -174,11 +174,10 @@ func (g *guard) chunk() error {
 // plainSize takes the size of a chunk that is not compressed.
 func (g *guard) plainSize() error { return g.content(g.head) }
 
-// packedSize takes the sizes of one that is, of which the second counts; properties may
-// follow.
+// packedSize parses the sizes of a compressed one; the second counts; properties may follow.
 func (g *guard) packedSize() error { return g.content(g.head[2:4]) }
 
-// content skips what a chunk has.
+// content skips the content of a chunk.
 func (g *guard) content(size []byte) error {
 	n := int64(binary.BigEndian.Uint16(size)) + 1
 	g.packed += int64(len(g.head)) + n

@@ -32,7 +32,7 @@ type sight struct {
 
 var _ remote.Asker = (*sight)(nil)
 
-// errOver is why nothing new can be read of a moment that has passed.
+// errOver is the cause why nothing new can be read after a look.
 var errOver = fmt.Errorf("the look at the program is over: %w", callbacks.StaleHandle)
 
 func (s *sight) close() error { return s.target.Close() }
@@ -66,14 +66,14 @@ func refused(code ompdv1.AnswerCode, message string) *ompdv1.Answer {
 	return &ompdv1.Answer{Answer: &ompdv1.Answer_Error{Error: &ompdv1.AnswerError{Code: code, Message: message}}}
 }
 
-// span is a range of memory and what came of it.
+// span is a range of memory and the result of its read.
 type span struct {
 	Address uint64
 	Length  int
 	Mem     []byte `json:"-"`
 }
 
-// memory answers with what can be read from the beginning on.
+// memory returns the readable bytes from the start of each range.
 func (s *sight) memory(ctx context.Context, q *ompdv1.MemoryQuestion) (*ompdv1.Answer, error) {
 	data, err := s.examine(ctx, q.GetAddress(), int(q.GetSize()))
 	if err != nil {
@@ -168,8 +168,8 @@ func (s *sight) threads(ctx context.Context) (*ompdv1.Answer, error) {
 	return &ompdv1.Answer{Answer: &ompdv1.Answer_Threads{Threads: out}}, nil
 }
 
-// calls adds the system calls that threads are inside of, which Delve does not tell:
-// the code before the PC does.
+// calls adds the current system calls of threads, which Delve does not report: the code before the
+// PC shows them.
 func (s *sight) calls(ctx context.Context, list []*registers) error {
 	var spans []span
 	var of []*registers
@@ -196,14 +196,13 @@ func (s *sight) calls(ctx context.Context, list []*registers) error {
 	return nil
 }
 
-// registers are those of a thread, and the architecture that their names tell.
+// registers are those of a thread, and the architecture that their names imply.
 type registers struct {
 	ompdv1.Registers
 	arch callbacks.Arch
 }
 
-// registers asks for the registers of threads together; those of a thread that
-// cannot be read are nil.
+// registers requests the registers of threads together; those of an unreadable thread are nil.
 func (s *sight) registers(ctx context.Context, threads ...thread) ([]*registers, error) {
 	type result struct{ Regs []register }
 	results, list := make([]result, len(threads)), make([]request, len(threads))
@@ -258,8 +257,8 @@ func decode(regs []register) *registers {
 // maxAuxv bounds the entries of an auxiliary vector; the kernel has some 20.
 const maxAuxv = 256
 
-// auxv reads the auxiliary vector where the Go runtime says that it is; nil if the
-// program has no Go runtime, or Delve does not know it.
+// auxv reads the auxiliary vector at the Go runtime's address of it; nil if the program has no Go
+// runtime, or Delve does not know it.
 func (s *sight) auxv(ctx context.Context) (map[uint64]uint64, error) {
 	var out struct {
 		Variable struct {
@@ -291,9 +290,8 @@ func (s *sight) auxv(ctx context.Context) (map[uint64]uint64, error) {
 	return auxv, err
 }
 
-// symbol answers where a global symbol of the dynamic loader is, by its file. Who
-// finds the modules asks for it if there is no auxiliary vector; everything else
-// is found in the modules.
+// symbol returns the address of a global symbol of the dynamic loader, by its file. The search for
+// modules needs it without an auxiliary vector; everything else is found in the modules.
 func (s *sight) symbol(ctx context.Context, q *ompdv1.SymbolQuestion) (*ompdv1.Answer, error) {
 	var libraries struct {
 		List []struct {

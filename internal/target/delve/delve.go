@@ -1,10 +1,9 @@
-// Package delve makes a target of a program that a headless Delve holds: it is a
-// second client of Delve's JSON-RPC service (API version 2) and answers the
-// questions of package remote by it.
+// Package delve implements a target on top of a headless Delve server: it is a second client of
+// Delve's JSON-RPC service (API version 2) and answers the questions of package remote by it.
 //
-// Delve gives memory, threads and registers; modules, symbols and thread-local
-// variables are found in what these tell and in the files. Its own debug
-// information is not used but for one address, that of the auxiliary vector.
+// Delve provides memory, threads and registers; modules, symbols and thread-local variables are
+// found from these and from the files. Delve's own debug information is used for only one address,
+// that of the auxiliary vector.
 package delve
 
 import (
@@ -19,12 +18,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/target/remote"
 )
 
-// Scheme begins the name of a target that Delve holds: delve://HOST:PORT, or
+// Scheme is the prefix of the name of a target that Delve holds: delve://HOST:PORT, or
 // delve:///PATH for a unix socket.
 const Scheme = "delve://"
 
-// callTimeout is how long Delve may take for what it is asked at once. It reads
-// debug information while it stops a program, which takes seconds for large ones.
+// callTimeout bounds the time of a call that Delve answers at once. It reads debug information
+// while it stops a program, which takes seconds for large ones.
 const callTimeout = 30 * time.Second
 
 // apiVersion is the version of Delve's API that this package speaks.
@@ -32,20 +31,20 @@ const apiVersion = 2
 
 // Errors that Open and Look answer with. Test with errors.Is.
 var (
-	// ErrAPI says that Delve serves another version of its API.
+	// ErrAPI means that Delve serves another version of its API.
 	ErrAPI = errors.New("another version of Delve's API")
-	// ErrSingleClient says that this connection was the only one that Delve
-	// would take. It was told to let the program go on without it, since it would
-	// have killed it otherwise.
+	// ErrSingleClient means that this connection was the only one that Delve accepts. Delve was
+	// told to resume the program before the disconnect, because it would have killed the program
+	// otherwise.
 	ErrSingleClient = errors.New("the only client that Delve takes")
-	// ErrNoProcess says that Delve holds no process that lives.
+	// ErrNoProcess means that Delve holds no living process.
 	ErrNoProcess = errors.New("no living process")
-	// ErrRan says that another client let the program run while it was looked at.
+	// ErrRan means that another client resumed the program during the look.
 	ErrRan = errors.New("another client of Delve resumed the program meanwhile")
 )
 
-// Options tell where the files of the program are, and how patient to be. The zero
-// value looks where the program had its files.
+// Options sets where the files of the program are searched, and timeouts. The zero value uses the
+// program's paths.
 type Options struct {
 	remote.Options
 	// Timeout is how long Delve may take for an answer; 0 means 30 seconds.
@@ -60,7 +59,7 @@ type Process struct {
 	seen []*sight // of each look
 }
 
-// Info is what Delve tells about the program.
+// Info describes the program, as Delve reports it.
 type Info struct {
 	PID        int
 	Executable string // path, as the program saw it
@@ -81,8 +80,8 @@ func ParseAddress(name string) (string, error) {
 	return address, nil
 }
 
-// Open connects to the Delve at address and asks what it holds. The program is not
-// touched. The error says what to do.
+// Open connects to the Delve at address and reads which program it holds. It does not touch the
+// program. The error has the next command.
 func Open(ctx context.Context, address string, o Options) (*Process, error) {
 	if o.Timeout == 0 {
 		o.Timeout = callTimeout
@@ -98,8 +97,8 @@ func Open(ctx context.Context, address string, o Options) (*Process, error) {
 	return p, nil
 }
 
-// Info is what Delve tells about the program; all but the version is known after
-// the first look.
+// Info returns Delve's description of the program; all but the version is known after the first
+// look.
 func (p *Process) Info() Info { return p.info }
 
 // Close ends the connection. Targets of looks must not be used after it.
@@ -115,7 +114,7 @@ func (p *Process) Close() error {
 	return errors.Join(errs...)
 }
 
-// greet asks who is there.
+// greet checks the identity of the server.
 func (p *Process) greet(ctx context.Context) error {
 	var version struct {
 		DelveVersion string
@@ -139,8 +138,8 @@ func (p *Process) greet(ctx context.Context) error {
 	return nil
 }
 
-// recording is an error if Delve has a core open, whose memory it reads from the
-// wrong files. The program must be stopped.
+// recording returns an error if Delve has a core open, whose memory it reads from the wrong files.
+// The program must be stopped.
 func (p *Process) recording(ctx context.Context) error {
 	var recorded struct {
 		Recorded       bool
@@ -163,7 +162,7 @@ func (p *Process) letGo(ctx context.Context) error {
 	return errors.Join(err, p.conn.call(ctx, "Detach", struct{ Kill bool }{false}, nil))
 }
 
-// versionNumber is the number in what Delve says of its version.
+// versionNumber returns the number in Delve's version text.
 func versionNumber(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return strings.TrimSpace(strings.TrimPrefix(line, "Version:"))
@@ -175,8 +174,8 @@ func (p *Process) local() bool {
 	return !ok || a.IP.IsLoopback()
 }
 
-// executable is the file that the process runs, for one whose own words for it are
-// relative; "" if it cannot be told. It is believed only if its build ID is right.
+// executable returns the executable of the process, if its own path for it is relative; "" if
+// unknown. It is used only if its build ID matches.
 func (p *Process) executable(pid int) string {
 	if p.opts.Exe != "" || !p.local() {
 		return p.opts.Exe

@@ -14,7 +14,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// Pause is what a look did to the program.
+// Pause describes the effect of a look on the program.
 type Pause struct {
 	Halted   bool          // it ran, and was halted for the look
 	Duration time.Duration // from the halt until it ran again
@@ -40,10 +40,9 @@ type thread struct {
 	PC uint64 `json:"pc"`
 }
 
-// Look calls f with the program as it is now, stopped. If it runs, announce is
-// called, and it is halted and let run again behind f; if another client has
-// stopped it, it stays as it is. The target that f gets stays valid until Close;
-// after the look it answers from what it has been asked.
+// Look calls f with the stopped program. If the program runs, Look calls announce, halts it, and
+// resumes it after f; if another client has stopped it, it stays stopped. The target of f stays
+// valid until Close; after the look it answers from its cache.
 func (p *Process) Look(ctx context.Context, announce func(), f func(callbacks.Target) error) (pause Pause, err error) {
 	before, err := p.state(ctx)
 	if err != nil {
@@ -105,9 +104,8 @@ type command struct {
 	Name string `json:"name"`
 }
 
-// resume lets the program run on, over a new connection if the old one is lost. The
-// reply of Delve comes when it stops again, which nobody here waits for: that it
-// runs is seen by its state.
+// resume resumes the program, over a new connection if the old one is lost. Delve replies when the
+// program stops again, for which nothing here waits: its state shows that it runs.
 func (p *Process) resume(ctx context.Context) error {
 	c := p.conn
 	if c.broken() != nil {
@@ -134,7 +132,7 @@ func (p *Process) resume(ctx context.Context) error {
 	return r.err
 }
 
-// living is an error if Delve has no process that can be looked at.
+// living returns an error if Delve has no process that can be inspected.
 func (p *Process) living(s *state, err error) error {
 	var f failure
 	switch {
@@ -153,7 +151,7 @@ func (p *Process) living(s *state, err error) error {
 	return nil
 }
 
-// unchanged is an error if the program ran since before.
+// unchanged returns an error if the program ran since before.
 func (p *Process) unchanged(ctx context.Context, before *state) error {
 	now, err := p.state(ctx)
 	if err != nil {

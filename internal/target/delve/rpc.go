@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// maxReply bounds one reply in bytes. The largest that is asked for is the list of
-// threads: some 600 bytes for each of 100,000.
+// maxReply bounds one reply, in bytes. The largest request is the list of threads: some 600 bytes
+// for each of 100,000.
 const maxReply = 64 << 20
 
-// maxPending bounds the requests that are sent before their replies are read:
-// those of a Delve that answers none must fit in the buffers of a connection.
+// maxPending bounds the requests that are sent before their replies are read: without any reply
+// they must fit in the buffers of a connection.
 const maxPending = 64
 
 // failure is an error that Delve answered with.
@@ -47,7 +47,7 @@ type conn struct {
 	err  error  // what ended the connection
 }
 
-// dial connects. An address that begins with a slash is that of a unix socket.
+// dial connects. An address that starts with a slash is that of a unix socket.
 func dial(ctx context.Context, address string, timeout time.Duration) (*conn, error) {
 	network := "tcp"
 	if strings.HasPrefix(address, "/") {
@@ -64,7 +64,7 @@ func dial(ctx context.Context, address string, timeout time.Duration) (*conn, er
 // close ends the connection.
 func (c *conn) close() error { return c.c.Close() }
 
-// broken is what ended the connection, nil as long as it is good.
+// broken returns the error that ended the connection; nil while it works.
 func (c *conn) broken() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,8 +80,8 @@ func (c *conn) call(ctx context.Context, method string, in, out any) error {
 	return r[0].err
 }
 
-// calls makes calls, many of them in one round trip. The error is that of the
-// connection, which is then at its end.
+// calls makes calls, many of them in one round trip. The error is that of the connection, which has
+// ended then.
 func (c *conn) calls(ctx context.Context, list []request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,8 +95,7 @@ func (c *conn) calls(ctx context.Context, list []request) error {
 	return nil
 }
 
-// tell makes a call whose reply may come at any time and is not waited for, and
-// after it call r.
+// tell makes a call whose reply may come at any time and is ignored, and after it call r.
 func (c *conn) tell(ctx context.Context, method string, in any, r *request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,7 +142,7 @@ func (c *conn) exchange(ctx context.Context, list []request, first *request) err
 	return nil
 }
 
-// encode appends the line of a request. What is sent can always be encoded.
+// encode appends the line of a request. Requests can always be encoded.
 func (c *conn) encode(text []byte, r *request) []byte {
 	c.last++
 	line, _ := json.Marshal(struct {
@@ -154,14 +153,14 @@ func (c *conn) encode(text []byte, r *request) []byte {
 	return append(append(text, line...), '\n')
 }
 
-// reply is what comes back.
+// reply is a reply of Delve.
 type reply struct {
 	ID     *uint64         `json:"id"`
 	Result json.RawMessage `json:"result"`
 	Error  any             `json:"error"`
 }
 
-// errNotDelve says that the other end is something else.
+// errNotDelve means that the other end is not Delve.
 var errNotDelve = errors.New("the answer is not one of Delve's")
 
 // read reads one reply.
@@ -204,7 +203,7 @@ func (r *request) take(from *reply) error {
 	return nil
 }
 
-// lost ends the connection and says why.
+// lost ends the connection and returns the reason.
 func (c *conn) lost(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

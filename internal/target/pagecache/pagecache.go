@@ -9,22 +9,22 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 )
 
-// BlockSize is the unit that is remembered, in bytes. It divides the page size of every
-// architecture, so a block is never partly mapped unless the target itself is cut there.
-// Of a page of a thread's stack, or of its control block, a look needs a small part: with
-// whole pages the look at a thousand threads takes a fifth more memory.
+// BlockSize is the unit of caching, in bytes. It divides the page size of every architecture, so a
+// block is never partly mapped unless the target itself is cut there. A look needs only a small
+// part of a page of a thread's stack, or of its control block: with whole pages the look at a
+// thousand threads takes a fifth more memory.
 const BlockSize = 1024
 
-// maxBlocks bounds what one cache keeps: 32 MiB. A picture of a thousand threads
-// touches some ten blocks of each.
+// maxBlocks bounds the blocks in one cache: 32 MiB. A picture of a thousand threads touches some
+// ten blocks of each.
 const maxBlocks = 32768
 
-// maxCached is the size above which a read goes past the cache: who reads that
-// much at once reads it once.
+// maxCached is the size from which a read bypasses the cache, in bytes: such a large range is read
+// once.
 const maxCached = 64 << 10
 
-// What a cache reads ahead of who reads one block after the other, or before the other, as
-// lists in memory that was allocated in one go are read.
+// Read-ahead for a caller that reads one block after the other, or before the other, as lists in
+// contiguously allocated memory are read.
 const (
 	aheadAfter = 16  // blocks in a row
 	maxAhead   = 256 // blocks at once, 256 KiB
@@ -32,9 +32,9 @@ const (
 
 type block [BlockSize]byte
 
-// Cache is a callbacks.Memory over another one. It keeps two generations of
-// blocks: the young one becomes the old one when it is full, and an old block
-// that is used again becomes young; so what is not used is forgotten.
+// Cache is a callbacks.Memory over another one. It keeps two generations of blocks: the young one
+// becomes the old one when it is full, and an old block that is used again becomes young; so unused
+// blocks are dropped.
 type Cache struct {
 	under  callbacks.Memory
 	lender callbacks.Lender // under, if it lends
@@ -49,17 +49,17 @@ type Cache struct {
 	row        uint64            // blocks that were read side by side, in one direction
 }
 
-// New returns an empty cache over under, which must not change as long as the
-// cache is used. What under lends is not copied. The blocks count for l, which may be nil;
-// what that refuses is read, and not remembered.
+// New returns an empty cache over under, which must not change while the cache is used. Memory that
+// under lends is not copied. The blocks are charged to l, which may be nil; a refused block is read
+// and not cached.
 func New(l *budget.Ledger, under callbacks.Memory) *Cache {
 	lender, _ := under.(callbacks.Lender)
 	return &Cache{under: under, lender: lender, memory: l, young: map[uint64]*block{}}
 }
 
-// ReadMemory fills p from address a. Blocks that are not remembered and lie side
-// by side are read from the memory underneath in one piece. Where a whole block
-// cannot be read, exactly the bytes that were asked for are.
+// ReadMemory fills p from address a. Adjacent blocks that are not cached are read from the
+// underlying memory in one piece. Where a whole block cannot be read, exactly the requested bytes
+// are.
 func (c *Cache) ReadMemory(a callbacks.Address, p []byte) error {
 	if len(p) > maxCached || a.Segment != 0 || a.Offset+uint64(len(p)) < a.Offset {
 		return c.under.ReadMemory(a, p)
@@ -86,8 +86,8 @@ func (c *Cache) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
-// Lend returns the n bytes at a, if they lie in one block: those that the cache keeps,
-// or a copy where the block cannot be read as a whole. It is a callbacks.Lender.
+// Lend returns the n bytes at a, if they are in one block: cached ones, or a copy where the block
+// cannot be read as a whole. It implements callbacks.Lender.
 func (c *Cache) Lend(a callbacks.Address, n uint64) []byte {
 	base := blockOf(a)
 	within := a.Sub(base)
@@ -108,8 +108,8 @@ func (c *Cache) Lend(a callbacks.Address, n uint64) []byte {
 	return b
 }
 
-// lent is what the memory underneath lends of several blocks, nil if it does not; one block
-// is remembered (fill), since it is read again.
+// lent returns several blocks that the underlying memory lends, nil if it does not; a single block
+// is cached (fill), since it is read again.
 func (c *Cache) lent(a callbacks.Address, n uint64) []byte {
 	if c.lender == nil || n <= BlockSize {
 		return nil
@@ -122,8 +122,8 @@ func blockOf(a callbacks.Address) callbacks.Address {
 	return a
 }
 
-// missing are the n blocks from low on that are not remembered: base, those behind it within
-// size bytes, and what is to be read ahead, in the direction of the reads before.
+// missing returns the n blocks from low on that are not cached: base, those after it within size
+// bytes, and the read-ahead in the direction of earlier reads.
 func (c *Cache) missing(base callbacks.Address, size uint64) (low callbacks.Address, n uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,8 +152,8 @@ func (c *Cache) missing(base callbacks.Address, size uint64) (low callbacks.Addr
 
 func (c *Cache) has(block uint64) bool { return c.young[block] != nil || c.old[block] != nil }
 
-// fill reads and remembers the block at base, and what is missing around it (missing), or base
-// alone if not all can be read. It returns the block, nil if that cannot be read as a whole.
+// fill reads and caches the block at base, and missing ones around it, or base alone if not all can
+// be read. It returns the block; nil if that cannot be read as a whole.
 func (c *Cache) fill(base callbacks.Address, size uint64) *block {
 	if c.lender != nil {
 		if b := c.lender.Lend(base, BlockSize); b != nil {
@@ -177,7 +177,7 @@ func (c *Cache) fill(base callbacks.Address, size uint64) *block {
 	return (*block)(whole[base.Sub(low):])
 }
 
-// get returns a remembered block, nil if there is none. Blocks never change.
+// get returns a cached block; nil if there is none. Blocks never change.
 func (c *Cache) get(base callbacks.Address) *block {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,12 +1,10 @@
-// Package accessor asks a runtime what it would tell one of its threads: it runs
-// the code of the omp_get_ functions that the runtime exports, on the target's
-// memory, with the thread's own thread pointer. Nothing runs in the target, and
-// nothing of it is changed.
+// Package accessor computes the answers of a runtime to one of its threads: it emulates the
+// omp_get_ functions that the runtime exports, on the target's memory, with the thread's own thread
+// pointer. Nothing runs in the target, and nothing in it changes.
 //
-// It needs no layout and knows no runtime. That makes it the check of every
-// number that a reader takes from fields, and all there is to ask of a runtime
-// for which there is no reader. It costs some 20 µs a call, and the runtime's
-// code must be at hand.
+// It needs no layout and no knowledge of the runtime. So it checks every number that a reader takes
+// from fields, and is the only source for a runtime without a reader. A call costs some 20 µs, and
+// the runtime's code must be available.
 package accessor
 
 import (
@@ -28,14 +26,14 @@ type Caller struct {
 	entries map[string]entry
 }
 
-// entry is where an exported function begins.
+// entry is the address of an exported function.
 type entry struct {
 	at  callbacks.Address
 	err error
 }
 
-// New makes a caller of the functions of mod. The error is for an architecture
-// whose code cannot be read.
+// New returns a caller of the functions of mod. The error is for an architecture whose code cannot
+// be read.
 func New(t callbacks.Target, mod *callbacks.Module) (*Caller, error) {
 	code, err := emulate.NewCaller(t.Arch(), t)
 	if err != nil {
@@ -44,19 +42,18 @@ func New(t callbacks.Target, mod *callbacks.Module) (*Caller, error) {
 	return &Caller{target: t, module: mod, code: code, entries: map[string]entry{}}, nil
 }
 
-// Int is what function would return to the thread with the given thread pointer
-// (fs_base on x86-64, tpidr_el0 on aarch64), as a C int. args are its arguments,
-// C ints too.
+// Int returns the result of function for the thread with the given thread pointer (fs_base on
+// x86-64, tpidr_el0 on aarch64), as a C int. args are its arguments, C ints too.
 //
-// A function that the module does not export is callbacks.ErrNoSymbol. One whose
-// code does something else than to read, which includes setting the thread up as
-// an OpenMP thread, is emulate.ErrWrites or emulate.ErrOpaque.
+// A function that the module does not export is callbacks.ErrNoSymbol. A function that does more
+// than read, such as setting the thread up as an OpenMP thread, is emulate.ErrWrites or
+// emulate.ErrOpaque.
 func (c *Caller) Int(threadPointer uint64, function string, args ...int) (int, error) {
 	out, err := c.call(threadPointer, function, args, 0)
 	return int(int32(out.Result)), err
 }
 
-// Ints are the C ints that function stores where its last n arguments point to.
+// Ints returns the C ints that function stores through its last n arguments.
 func (c *Caller) Ints(threadPointer uint64, function string, n int) ([]int, error) {
 	out, err := c.call(threadPointer, function, nil, n)
 	var vs []int

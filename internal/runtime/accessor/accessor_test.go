@@ -61,8 +61,8 @@ func open(t testing.TB, run omptest.Run) *subject {
 	return s
 }
 
-// each runs a test on every runtime at hand, with a program of the compiler that
-// goes with it: stock and stripped, static, of several releases.
+// each runs a test on every available runtime, with a program of its compiler: stock and stripped,
+// static, of several releases.
 func each(t *testing.T, program string, test func(*testing.T, *subject)) {
 	exe := omptest.Compile(t, omptest.Build{Program: program})
 	for _, rt := range omptest.Runtimes(t) {
@@ -86,7 +86,7 @@ func each(t *testing.T, program string, test func(*testing.T, *subject)) {
 	}
 }
 
-// told is what the program wrote down of the answers that one of its threads got.
+// told returns the program's record of the answers that one of its threads got.
 func told(w omptest.ThreadTruth) map[string]int {
 	want := map[string]int{
 		"omp_get_thread_num()": w.ThreadNum, "omp_get_num_threads()": w.TeamSize, "omp_get_level()": w.Level,
@@ -106,8 +106,8 @@ func told(w omptest.ThreadTruth) map[string]int {
 	return want
 }
 
-// TestAnswers holds what the interpreted functions answer against what the
-// functions themselves answered in the program, for every thread.
+// TestAnswers compares the results of emulated functions with the results of the functions in the
+// program, for every thread.
 func TestAnswers(t *testing.T) {
 	for _, program := range []string{"nested", "serialized_nested", "crash_task", "roots", "teams"} {
 		each(t, program, func(t *testing.T, s *subject) {
@@ -142,8 +142,7 @@ func (s *subject) checkAnswers(t *testing.T, w omptest.ThreadTruth) {
 	}
 }
 
-// TestReadersAgree holds what the readers take from fields against the answers:
-// all are the same.
+// TestReadersAgree compares the numbers that readers take from fields with the emulated results.
 func TestReadersAgree(t *testing.T) {
 	for _, program := range []string{"nested", "serialized_nested", "crash_task", "roots", "idle", "tasks_queued",
 		"teams"} {
@@ -194,8 +193,7 @@ func TestDifferencesAreFound(t *testing.T) {
 	})
 }
 
-// TestRefused checks what is not run: functions that write, and names that are
-// not there.
+// TestRefused checks functions that are not emulated: those that write, and missing ones.
 func TestRefused(t *testing.T) {
 	each(t, "barrier", func(t *testing.T, s *subject) {
 		for tp := range s.threads {
@@ -215,7 +213,7 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// BenchmarkCheck is the comparison of one thread.
+// BenchmarkCheck measures the comparison of one thread.
 func BenchmarkCheck(b *testing.B) {
 	exe := omptest.Compile(b, omptest.Build{Program: "nested", Compiler: omptest.GCC, Flags: []string{"-O1", "-g"}})
 	s := open(b, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(b)})

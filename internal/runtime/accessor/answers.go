@@ -7,23 +7,22 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// maxLevels bounds the nesting levels that a thread is asked about. A program
-// has a frame on some stack for each.
+// maxLevels bounds the nesting levels of a thread. A program has a frame on some stack for each.
 const maxLevels = 256
 
-// Function is one of the OpenMP API that tells a thread a number of its own.
+// Function is a function of the OpenMP API that returns a number of the calling thread.
 type Function struct {
 	Name string // "omp_get_max_threads"
-	// ICV is the internal control variable that it tells, by the standard's
-	// name; empty for what is of the thread's region.
+	// ICV is the internal control variable that it returns, by the standard's name; empty for a
+	// number of the thread's region.
 	ICV string
-	// Level tells that it has a nesting level for an argument.
+	// Level means that it has a nesting level as its argument.
 	Level bool
 }
 
-// functions are those whose answers lie in memory, grouped as in the standard.
-// omp_get_num_procs is not among them, as it asks the kernel, and omp_get_nested,
-// as LLVM's prints that it is deprecated.
+// functions are the functions whose answers are in memory, grouped as in the standard.
+// omp_get_num_procs is left out because it asks the kernel, and omp_get_nested because LLVM's
+// prints that it is deprecated.
 var functions = [...]Function{
 	{Name: "omp_get_thread_num"}, {Name: "omp_get_num_threads"}, {Name: "omp_get_level"},
 	{Name: "omp_get_active_level"},
@@ -44,7 +43,7 @@ var functions = [...]Function{
 // Functions lists the functions that Answers asks.
 func Functions() []Function { return append([]Function(nil), functions[:]...) }
 
-// Answer is what one function would tell a thread.
+// Answer is the result of one function for a thread.
 type Answer struct {
 	Function Function
 	Level    int // argument of a function that has one; 0 for others
@@ -52,7 +51,7 @@ type Answer struct {
 	Err      error // why there is no answer; nil otherwise
 }
 
-// String is the call: "omp_get_team_size(1)".
+// String returns the call: "omp_get_team_size(1)".
 func (a Answer) String() string {
 	if a.Function.Level {
 		return fmt.Sprintf("%s(%d)", a.Function.Name, a.Level)

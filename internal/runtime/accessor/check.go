@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// Difference is a number that a reader took from fields and that the runtime's
-// own function tells otherwise.
+// Difference is a number that a reader took from fields and that differs from the result of the
+// runtime's own function.
 type Difference struct {
 	Call   string // "omp_get_team_size(1)"
 	Told   int    // what the function would return
@@ -17,7 +17,7 @@ type Difference struct {
 	Source string // where the reader has it from; empty if it does not say
 }
 
-// String says both values.
+// String returns both values.
 func (d Difference) String() string {
 	text := fmt.Sprintf("%s would return %d, read is %d", d.Call, d.Told, d.Read)
 	if d.Source != "" {
@@ -33,10 +33,9 @@ type Checked struct {
 	Unasked []error // functions whose code could not be run for this thread
 }
 
-// Check compares what rt says of thread h, whose thread pointer is given, with
-// what the runtime's own functions would tell that thread. A thread that is in no
-// region is callbacks.Unavailable: what its fields still say is not meant to be
-// true.
+// Check compares the reader's data of thread h, whose thread pointer is given, with the results of
+// the runtime's own functions for that thread. A thread outside of regions is
+// callbacks.Unavailable: its fields are stale.
 func (c *Caller) Check(rt rtl.Runtime, h handles.Thread, threadPointer uint64) (Checked, error) {
 	r, err := newReading(rt, h)
 	if err != nil {
@@ -60,7 +59,7 @@ func (c *Caller) Check(rt rtl.Runtime, h handles.Thread, threadPointer uint64) (
 	return out, nil
 }
 
-// reading is what a reader says of one thread.
+// reading is a reader's data of one thread.
 type reading struct {
 	rt     rtl.Runtime
 	num    int
@@ -103,7 +102,7 @@ func newReading(rt rtl.Runtime, h handles.Thread) (*reading, error) {
 	return r, nil
 }
 
-// value is what the reader has for an answer; not ok if it does not know it.
+// value returns the reader's value for an answer; false if it is unknown.
 func (r *reading) value(a Answer) (v int, source string, ok bool) {
 	if a.Function.ICV != "" {
 		return r.icv(a.Function.ICV)
@@ -147,9 +146,8 @@ func (r *reading) icv(name string) (v int, source string, ok bool) {
 	return int(value.Int), value.Source, err == nil
 }
 
-// ThreadPointer is the thread pointer of a native thread: of its registers, or on
-// x86-64 its pthread_t, which is the same with the C libraries of Linux. It is 0 if
-// the target tells neither.
+// ThreadPointer returns the thread pointer of a native thread: from its registers, or on x86-64 its
+// pthread_t, which is equal with the C libraries of Linux. It returns 0 if the target has neither.
 func ThreadPointer(t callbacks.Target, lwp, pthread uint64) uint64 {
 	if rr, ok := t.(callbacks.RegisterReader); ok && lwp != 0 {
 		if regs, err := rr.Registers(callbacks.LWP(lwp)); err == nil && regs.ThreadPointer != 0 {

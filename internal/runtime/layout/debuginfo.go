@@ -18,10 +18,9 @@ const maxEntries = 4 << 20
 // followed.
 const maxNesting = 32
 
-// fromDWARF is the source "debuginfo" out of the runtime's own debug information.
-// load is called once, when the first question comes; bias is the difference
-// between an address in the target and in the file. Units are read one after
-// the other, only until what was asked for is found.
+// fromDWARF returns the source "debuginfo" for the runtime's own debug information. load is called
+// once, for the first question; bias is the difference between an address in the target and in the
+// file. Units are read in order, only until the requested name is found.
 func fromDWARF(load func() (*dwarf.Data, error), bias uint64) Source {
 	return &dwarfSource{load: load, bias: bias, types: map[string]dwarf.Offset{}, globals: map[string]uint64{}}
 }
@@ -37,7 +36,7 @@ type dwarfSource struct {
 	globals map[string]uint64
 }
 
-// Name is "debuginfo".
+// Name returns "debuginfo".
 func (s *dwarfSource) Name() string { return "debuginfo" }
 
 // Field follows the path through the members of the type.
@@ -61,7 +60,7 @@ func (s *dwarfSource) Field(typ, path string) (f Field, err error) {
 	return f, nil
 }
 
-// Type is the size that the debug information gives.
+// Type returns the size in the debug information.
 func (s *dwarfSource) Type(typ string) (t Type, err error) {
 	defer recovered(&err)
 	d, err := s.find(typ)
@@ -74,8 +73,8 @@ func (s *dwarfSource) Type(typ string) (t Type, err error) {
 	return t, fmt.Errorf("debug information gives %s %d bytes", typ, d.Size())
 }
 
-// Global is a variable whose entry has its address. Clang's DWARF 5 has addresses
-// in a table that the entry points into; such variables are left to symbols.
+// Global returns the address of a variable whose entry has one. Clang's DWARF 5 has addresses in a
+// table that the entry refers to; such variables are left to symbols.
 func (s *dwarfSource) Global(name string) (a uint64, err error) {
 	defer recovered(&err)
 	for {
@@ -88,7 +87,7 @@ func (s *dwarfSource) Global(name string) (a uint64, err error) {
 	}
 }
 
-// find returns a type by its name, reading further units until it is there.
+// find returns a type by its name; it reads further units until it finds it.
 func (s *dwarfSource) find(typ string) (dwarf.Type, error) {
 	for {
 		if off, ok := s.types[typ]; ok {
@@ -229,9 +228,8 @@ func recovered(err *error) {
 	}
 }
 
-// fromTypes is the source "debuginfo" out of a debugger's type callbacks. file
-// limits it to one module, as in callbacks.Symbols. It knows no bit fields and
-// no globals.
+// fromTypes returns the source "debuginfo" for a debugger's type callbacks. file limits it to one
+// module, as in callbacks.Symbols. It has no bit fields and no globals.
 func fromTypes(types callbacks.Types, file string) Source { return &typesSource{types, file} }
 
 type typesSource struct {
@@ -259,7 +257,7 @@ func (s *typesSource) Type(typ string) (Type, error) {
 
 func (s *typesSource) Global(string) (uint64, error) { return 0, ErrUnknown }
 
-// unknown keeps other errors than a type that is not there.
+// unknown keeps errors other than a missing type.
 func (s *typesSource) unknown(err error) error {
 	if errors.Is(err, callbacks.ErrNoType) {
 		return fmt.Errorf("%w: %w", ErrUnknown, err)

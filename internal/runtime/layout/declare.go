@@ -9,7 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// name is one declared name: what to ask sources for, and where to put it.
+// name is one declared name: the question for sources, and the destination of the answer.
 type name struct {
 	typ, member string // as in Entry
 	optional    bool
@@ -18,7 +18,7 @@ type name struct {
 
 func (n name) String() string { return entryName(n.typ, n.member) }
 
-// ask is one question to one source.
+// ask asks one source for the name.
 func (n name) ask(s Source) (Entry, error) {
 	e := Entry{Type: n.typ, Name: n.member, Source: s.Name()}
 	var err error

@@ -2,30 +2,28 @@ package layout
 
 import "github.com/ompd-inspect/ompd-inspect/callbacks"
 
-// Kept keeps what was found out about modules, from one reading of a process to the
-// next: code does not change while a program runs, and neither does where things
-// lie. The zero value is empty. It is not for concurrent use.
+// Kept caches facts on modules from one reading of a process to the next: code does not change
+// while a program runs, and neither do offsets. The zero value is empty. It is not for concurrent
+// use.
 type Kept struct {
 	modules map[*callbacks.Module]*KeptModule
 }
 
-// KeptModule is what was found out about the runtime in one module.
+// KeptModule caches the facts on the runtime in one module.
 type KeptModule struct {
-	// Code is the source of what its code shows; nil if none was made. What it is
-	// asked later it may read through the target that it was made with, which must
-	// be of the same process.
+	// Code is the source of facts from code; nil if none was made. It may read through the target
+	// with which it was made, which must be of the same process.
 	Code Source
-	// Located is the layout in the form of the reader whose runtime it is; nil if
-	// it was not found without a doubt. No other reader looks at it.
+	// Located is the layout in the form of the runtime's reader; nil unless it was found beyond
+	// doubt. No other reader uses it.
 	Located any
-	// Linked is what was found of the functions of a runtime that is linked into an
-	// executable without symbols, in the form of the reader whose runtime it is; nil if
-	// they were not looked for.
+	// Linked holds the functions found of a runtime that is linked into an executable without
+	// symbols, in the form of the runtime's reader; nil if they were not searched.
 	Linked any
 }
 
-// Of returns what is kept of a module. A nil k keeps nothing: what it returns is
-// empty, and of no effect.
+// Of returns the cached facts of a module. A nil k caches nothing: the result is empty and has no
+// effect.
 func (k *Kept) Of(mod *callbacks.Module) *KeptModule {
 	if k == nil {
 		return &KeptModule{}

@@ -14,19 +14,18 @@ type Global struct {
 	absence *absence // as in Field
 }
 
-// Known reports whether Resolve found the field. Using a field that is not known
-// is an error that says why it is not.
+// Known reports whether Resolve found the field. Using an unknown field is an error with the
+// reason.
 func (f Field) Known() bool { return f.Size != 0 }
 
-// Err says why the field is not known; nil if it is.
+// Err explains why the field is unknown; nil if it is known.
 func (f Field) Err() error { return unknown(f.Known(), f.absence) }
 
-// End is the offset of the first byte behind the field.
+// End returns the offset of the first byte after the field.
 func (f Field) End() uint64 { return f.Offset + f.Size }
 
-// Within returns the place of f, a field of a nested structure, in the structure
-// in which the nested one is at outer. If either is not known, neither is the
-// result.
+// Within returns the offset of f, a field of a nested structure, in the outer structure, which has
+// the nested one at outer. If either is unknown, so is the result.
 func (f Field) Within(outer Field) Field {
 	if !outer.Known() {
 		return outer
@@ -42,7 +41,7 @@ func (f Field) same(g Field) bool {
 	return f.Offset == g.Offset && f.Size == g.Size && f.Mask == g.Mask
 }
 
-// String is "+offset:size", with the mask of a bit field behind it.
+// String returns "+offset:size", followed by the mask of a bit field.
 func (f Field) String() string {
 	if f.Mask != 0 {
 		return fmt.Sprintf("+%d:%d&%#x", f.Offset, f.Size, f.Mask)
@@ -53,17 +52,17 @@ func (f Field) String() string {
 // Known reports whether Resolve found the size of the structure.
 func (t Type) Known() bool { return t.Size != 0 }
 
-// Err says why the size is not known; nil if it is.
+// Err explains why the size is unknown; nil if it is known.
 func (t Type) Err() error { return unknown(t.Known(), t.absence) }
 
 // Known reports whether Resolve found the variable.
 func (g Global) Known() bool { return !g.Address.IsNull() }
 
-// Err says why the address is not known; nil if it is.
+// Err explains why the address is unknown; nil if it is known.
 func (g Global) Err() error { return unknown(g.Known(), g.absence) }
 
-// absence is why a name is not known. It is an error that is
-// callbacks.Incompatible, and the cause.
+// absence is the reason why a name is unknown. It is an error that is callbacks.Incompatible, and
+// the cause.
 type absence struct {
 	name string
 	err  error

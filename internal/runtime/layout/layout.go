@@ -1,15 +1,14 @@
-// Package layout knows where the fields and globals of a runtime lie, and who
-// said so.
+// Package layout finds the offsets of the fields and the addresses of the globals of a runtime,
+// with their sources.
 //
-// A runtime reader declares the fields that it needs, in the runtime's own
-// names; Resolve asks every Source for each of them and compares the answers.
-// Only this package knows how an offset was found.
+// A runtime reader declares the fields that it needs, under the runtime's own names; Resolve asks
+// every Source for each of them and compares the answers. Only this package knows how an offset was
+// found.
 package layout
 
 import "errors"
 
-// ErrUnknown is what a Source answers for a name that it does not know; the next
-// source is asked.
+// ErrUnknown is a Source's answer for an unknown name; the next source is asked.
 var ErrUnknown = errors.New("no layout source knows it")
 
 // Field is the place of a field in its structure.
@@ -21,7 +20,7 @@ type Field struct {
 	absence *absence // why a field that Resolve left with Size 0 is not known
 }
 
-// Type is what is known of a structure as a whole.
+// Type holds the facts on a structure as a whole.
 type Type struct {
 	Size uint64 // bytes
 
@@ -41,20 +40,20 @@ type Source interface {
 	Name() string
 	// Field returns the place of a field.
 	Field(typ, field string) (Field, error)
-	// Type returns what is known of a structure.
+	// Type returns the facts on a structure.
 	Type(typ string) (Type, error)
 	// Global returns the address in the target of one of the runtime's
 	// global variables.
 	Global(name string) (uint64, error)
 }
 
-// Report says where everything that was asked for lies, and who said so.
+// Report lists all requested names with their offsets and sources.
 type Report struct {
 	Entries []Entry
-	// Late are the names that are looked for only when they are asked for; nil if there
-	// are none. All has both.
+	// Late returns the names that are resolved on demand; it is nil if there are none. All includes
+	// them.
 	Late func() []Entry
-	// Instead says where numbers come from if not from fields; empty otherwise.
+	// Instead is the source of numbers other than fields; empty otherwise.
 	Instead string
 }
 
@@ -73,7 +72,7 @@ type Entry struct {
 	Err    error    // why it is refused or missing; nil otherwise
 }
 
-// Claim is what one source said.
+// Claim is the answer of one source.
 type Claim struct {
 	Source string
 	Value  string

@@ -15,5 +15,5 @@ func SymbolIn(t callbacks.Target, mod *callbacks.Module, name string) (callbacks
 // FieldName names a field of a structure, or the structure if Field is empty.
 type FieldName struct{ Type, Field string }
 
-// String is the name as in a declaration.
+// String returns the name as in a declaration.
 func (n FieldName) String() string { return entryName(n.Type, n.Field) }

@@ -14,34 +14,30 @@ type Options struct {
 	// Only names the sources that may answer: symbols, memory, debuginfo,
 	// code, table, derived. Empty means all.
 	Only []string
-	// Full asks the costly sources for everything, to compare, and not only
-	// for what the others left open.
+	// Full asks the costly sources for every name, to compare, and not only for those that the
+	// others left open.
 	Full bool
-	// Without names releases whose rows in the tables do not count: so it is seen how
-	// a release is read that the tables do not have.
+	// Without lists releases whose rows in the tables are ignored. Tests use it to read a release
+	// that the tables lack.
 	Without []string
-	// Debug gives the debug information of a module. It is called at most
-	// once, and only if something is asked of it; nil means that there is
-	// none.
+	// Debug returns the debug information of a module. It is called at most once, and only on
+	// demand; nil means that there is none.
 	Debug func(*callbacks.Module) (*dwarf.Data, error)
-	// Kept has what was found out about the runtime when the same process was
-	// read before; nil keeps nothing.
+	// Kept holds the facts from an earlier reading of the same process; nil caches nothing.
 	Kept *Kept
-	// Functions lists where the functions of a module begin and end, by address, as its
-	// unwind tables have it. It is called for executables without symbols only; nil stands
-	// for none.
+	// Functions returns the bounds of the functions of a module, by address, from its unwind
+	// tables. It is called for executables without symbols only; nil means none.
 	Functions func(*callbacks.Module) [][2]uint64
 }
 
-// Allows reports whether a source of that name may answer. What stands behind a blank
-// in the name does not count.
+// Allows reports whether a source of that name may answer. The part of the name after a blank is
+// ignored.
 func (o Options) Allows(name string) bool {
 	name, _, _ = strings.Cut(name, " ")
 	return len(o.Only) == 0 || slices.Contains(o.Only, name)
 }
 
-// Allowed are those of some sources that may answer. It does not ask for their names
-// if all may.
+// Allowed returns the sources that may answer. It does not need their names if all may.
 func (o Options) Allowed(srcs ...Source) []Source {
 	if len(o.Only) == 0 {
 		return srcs
@@ -55,8 +51,8 @@ func (o Options) Allowed(srcs ...Source) []Source {
 	return out
 }
 
-// DebugInfo is the source of what debug information tells of a module: asked of the
-// target if it reads that itself, else read here. It is empty if there is neither.
+// DebugInfo returns the source of a module's debug information: the target's own if it has one,
+// otherwise the file's. It is empty without either.
 func (o Options) DebugInfo(t callbacks.Target, mod *callbacks.Module) []Source {
 	if types, ok := t.(callbacks.Types); ok {
 		return []Source{fromTypes(types, mod.Path)}

@@ -23,8 +23,8 @@ type Record struct {
 	part *part  // what of data was read, likewise; nil stands for all of it
 }
 
-// Read copies the part of the structure at a that spans the given fields, with
-// one read. Fields that are not known are left out.
+// Read copies the part of the structure at a that spans the given fields, with one read. Unknown
+// fields are left out.
 func Read(mem callbacks.Memory, a callbacks.Address, fields ...Field) *Record {
 	low, high := uint64(MaxRecord), uint64(0)
 	for _, f := range fields {
@@ -52,8 +52,7 @@ type ownRecord struct {
 	fault error
 }
 
-// lent is the record of a structure of which the target has a copy, nil if it has
-// none.
+// lent returns the record of a structure of which the target has a copy; nil if it has none.
 func lent(mem callbacks.Memory, a callbacks.Address, low, n uint64) *Record {
 	l, ok := mem.(callbacks.Lender)
 	from := a.Add(low)
@@ -75,7 +74,7 @@ type newRecord struct {
 	short [shortRecord]byte
 }
 
-// shortRecord is room for some fields that lie side by side.
+// shortRecord is the buffer size for some adjacent fields, in bytes.
 const shortRecord = 64
 
 func read(mem callbacks.Memory, a callbacks.Address, low, high uint64) *Record {
@@ -104,8 +103,8 @@ func read(mem callbacks.Memory, a callbacks.Address, low, high uint64) *Record {
 	return r
 }
 
-// readMemory reads at base+off. A null base is a fault of its own: no target is
-// asked, since some answer for page 0.
+// readMemory reads at base+off. A null base is a fault without a read, since some targets have
+// bytes at page 0.
 func readMemory(mem callbacks.Memory, base callbacks.Address, off uint64, p []byte) error {
 	a := base.Add(off)
 	if base.IsNull() || a.Offset < base.Offset || a.Offset+uint64(len(p)) < a.Offset {
@@ -123,27 +122,27 @@ type readError struct{ err error }
 func (e *readError) Error() string   { return e.err.Error() }
 func (e *readError) Unwrap() []error { return []error{e.err, callbacks.DeviceReadError} }
 
-// At is a view of the structure that is nested at offset off. It shares the copy
-// and the error.
+// At returns a view of the structure that is nested at offset off. It shares the copy and the
+// error.
 func (r *Record) At(off uint64) *Record {
 	v := *r
 	v.base = r.base.Add(off)
 	return &v
 }
 
-// Fork is the same copy with an error of its own, for another goroutine or walk. It is a
-// value, so that it need not be allocated.
+// Fork returns the same copy with its own error, for another goroutine or walk. It is a value, so
+// that it need not be allocated.
 func (r *Record) Fork() Record {
 	v, fault := *r, *r.err
 	v.err = &fault
 	return v
 }
 
-// Base is the address of the structure in the target.
+// Base returns the address of the structure in the target.
 func (r *Record) Base() callbacks.Address { return r.base }
 
-// Err is the first error: the read's fault, the use of a field that is not
-// known, or the use of one that was not read.
+// Err returns the first error: the read's fault, the use of an unknown field, or the use of one
+// that was not read.
 func (r *Record) Err() error { return *r.err }
 
 func (r *Record) fail(err error) {
@@ -152,7 +151,7 @@ func (r *Record) fail(err error) {
 	}
 }
 
-// Uint is the unsigned value of a field of 1, 2, 4 or 8 bytes, or of a bit field.
+// Uint returns the unsigned value of a field of 1, 2, 4 or 8 bytes, or of a bit field.
 func (r *Record) Uint(f Field) uint64 {
 	p := r.Bytes(f)
 	if p == nil {
@@ -171,7 +170,7 @@ func (r *Record) Uint(f Field) uint64 {
 	return v
 }
 
-// Int is the value of a field, sign-extended; bit fields are unsigned.
+// Int returns the value of a field, sign-extended; bit fields are unsigned.
 func (r *Record) Int(f Field) int64 {
 	v := r.Uint(f)
 	if f.Mask != 0 || f.Size == 0 || f.Size > 8 {
@@ -184,13 +183,12 @@ func (r *Record) Int(f Field) int64 {
 // Bool reports whether the field is not 0.
 func (r *Record) Bool(f Field) bool { return r.Uint(f) != 0 }
 
-// Address is the value of a pointer field.
+// Address returns the value of a pointer field.
 func (r *Record) Address(f Field) callbacks.Address {
 	return callbacks.Address{Segment: r.base.Segment, Offset: r.Uint(f)}
 }
 
-// Bytes is the field's part of the copy, nil after an error. It must not be
-// changed.
+// Bytes returns the field's part of the copy; nil after an error. The caller must not change it.
 func (r *Record) Bytes(f Field) []byte {
 	if *r.err != nil {
 		return nil
@@ -218,8 +216,8 @@ func ReadUint(mem callbacks.Memory, a callbacks.Address, size uint64) (uint64, e
 	return v, r.Err()
 }
 
-// ReadGlobal reads a global variable that is a signed integer of size 1, 2, 4 or 8
-// bytes. One that is not known is an error that says why.
+// ReadGlobal reads a global variable that is a signed integer of size 1, 2, 4 or 8 bytes. An
+// unknown one is an error with the reason.
 func ReadGlobal(mem callbacks.Memory, g Global, size uint64) (int64, error) {
 	if err := g.Err(); err != nil {
 		return 0, err
@@ -233,8 +231,8 @@ func ReadGlobal(mem callbacks.Memory, g Global, size uint64) (int64, error) {
 // unmapped page is read.
 const stringChunk = 256
 
-// ReadString reads the string at a up to its terminating zero byte. One that has
-// more than limit bytes is cut there, and the error says so.
+// ReadString reads the string at a up to its terminating zero byte. It cuts a string of more than
+// limit bytes, and returns an error for it.
 func ReadString(mem callbacks.Memory, a callbacks.Address, limit int) (string, error) {
 	var text []byte
 	for len(text) < limit {

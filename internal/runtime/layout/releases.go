@@ -9,7 +9,7 @@ import (
 // Releases are all.
 type Releases struct{ Low, High int }
 
-// And is the overlap of two ranges, or r if they have none.
+// And returns the overlap of two ranges, or r if they have none.
 func (r Releases) And(o Releases) Releases {
 	if !r.Overlaps(o) {
 		return r
@@ -26,7 +26,7 @@ func (r Releases) Overlaps(o Releases) bool {
 	return (r.High == 0 || o.Low <= r.High) && (o.High == 0 || r.Low <= o.High)
 }
 
-// String is "16", "14-15", "22 or newer", "14 or older", or empty if it can be any.
+// String returns "16", "14-15", "22 or newer", "14 or older", or "" for any.
 func (r Releases) String() string {
 	switch {
 	case r.High == 0 && r.Low == 0:

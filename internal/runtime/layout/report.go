@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// All are Entries, and behind them those of Late.
+// All returns Entries, followed by those of Late.
 func (r Report) All() []Entry {
 	if r.Late == nil {
 		return r.Entries
@@ -13,8 +13,8 @@ func (r Report) All() []Entry {
 	return slices.Concat(r.Entries, r.Late())
 }
 
-// Lookup returns the entry of a field, of the size of a type (empty name), or of
-// a global variable (empty type), and whether it was asked for.
+// Lookup returns the entry of a field, of the size of a type (empty name), or of a global variable
+// (empty type), and whether it was requested.
 func (r Report) Lookup(typ, name string) (Entry, bool) {
 	for _, e := range r.All() {
 		if e.Type == typ && e.Name == name {
@@ -36,13 +36,13 @@ func (r Report) Missing() []Entry {
 	return out
 }
 
-// Undisputed tells that no source contradicted another or was damaged.
+// Undisputed reports whether no source contradicted another or was damaged.
 func (r Report) Undisputed() bool {
 	return !slices.ContainsFunc(r.Entries, func(e Entry) bool { return len(e.Claims) > 0 })
 }
 
-// String is the entry's name as in a declaration: "type.field", "type" or the
-// global variable's name.
+// String returns the entry's name as in a declaration: "type.field", "type" or the global
+// variable's name.
 func (e Entry) String() string { return entryName(e.Type, e.Name) }
 
 func entryName(typ, member string) string {
@@ -55,7 +55,7 @@ func entryName(typ, member string) string {
 // agrees reports whether two answers for one name say the same.
 func (e *Entry) agrees(o *Entry) bool { return e.Field.same(o.Field) && e.Global == o.Global }
 
-// value is the answer for people.
+// value formats the answer.
 func (e *Entry) value() string {
 	switch {
 	case e.Type == "":

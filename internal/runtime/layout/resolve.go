@@ -15,18 +15,17 @@ var errNothing = errors.New("no layout source knows anything of this runtime")
 
 // Resolver finds declared names through sources.
 type Resolver struct {
-	// Sources are asked for every name, in order of trust: the first one
-	// that knows a name gives it, the others agree with it or conflict.
+	// Sources are asked for every name, in order of trust: the first one that knows a name
+	// determines it, the others agree with it or conflict.
 	Sources []Source
-	// Costly are those of Sources that are asked only for the names that the
-	// others left open and for those that Check selects.
+	// Costly are the Sources that are asked only for the names that the others left open and for
+	// those that Check selects.
 	Costly []Source
-	// Check selects names of which Costly are always asked, to compare. Nil
-	// selects none. The arguments are those of Entry.
+	// Check selects names for which Costly are always asked, to compare. Nil selects none. The
+	// arguments are those of Entry.
 	Check func(typ, name string) bool
-	// Judge settles a conflict by what the target's memory shows: it returns
-	// the index of the candidate that is right, or -1 if it cannot tell.
-	// Candidates differ, and each has Source set. Nil settles nothing.
+	// Judge settles a conflict by the target's memory: it returns the index of the right candidate,
+	// or -1 if it is unknown. Candidates differ, and each has Source set. Nil settles nothing.
 	Judge func(candidates []Entry) int
 }
 
@@ -36,19 +35,16 @@ func Resolve(dst any, srcs ...Source) (Report, error) {
 	return (&Resolver{Sources: srcs}).Resolve(dst)
 }
 
-// Resolve fills the Field, Type and Global values of the structure that dst
-// points to, and of the structures nested in it.
+// Resolve fills the Field, Type and Global values of the structure that dst points to, and of the
+// structures nested in it.
 //
-// Each is named by a tag: `layout:"team.level"` on a Field,
-// `layout:"team"` on a Type, `layout:"global threads"` on a
-// Global. A nested structure whose tag names a type, such as
-// `layout:"team"`, lends that type to its members: there a Field's
-// tag is the field alone, and a Type needs none. The option ",optional" marks a
-// name that some versions of a runtime do not have.
+// Each is named by a tag: `layout:"team.level"` on a Field, `layout:"team"` on a Type,
+// `layout:"global threads"` on a Global. A nested structure whose tag names a type, such as
+// `layout:"team"`, passes that type to its members: there a Field's tag is the field alone, and a
+// Type needs none. The option ",optional" marks a name that some versions of a runtime do not have.
 //
-// A name that no source knows, or on which they disagree, stays unknown, and its
-// entry in the report says why. The error is for a dst that is declared wrongly
-// and for sources that know nothing at all.
+// A name that no source knows, or on which they disagree, stays unknown, with the reason in its
+// entry in the report. The error is for a wrongly declared dst and for sources without any answer.
 func (r *Resolver) Resolve(dst any) (Report, error) {
 	names, err := declared(dst)
 	if err != nil {
@@ -111,7 +107,7 @@ func (r *Resolver) resolve(n name) Entry {
 	return e
 }
 
-// agree makes one entry of all answers, of which there is at least one.
+// agree combines all answers, at least one, into one entry.
 func (r *Resolver) agree(n name, answers []*Entry) Entry {
 	e := Entry{Type: n.typ, Name: n.member, Optional: n.optional}
 	chosen := answers[0]

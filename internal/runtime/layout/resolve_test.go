@@ -185,8 +185,7 @@ func TestDamageIsReported(t *testing.T) {
 	}
 }
 
-// TestReasonIsKept: of an unknown name the last reason is told that a source gave, not
-// that others gave none.
+// TestReasonIsKept checks that the reason of an unknown name is the last one that a source gave.
 func TestReasonIsKept(t *testing.T) {
 	code := &fake{name: "code", types: map[string]uint64{"team": 1}, err: fmt.Errorf("%w: 0 readings of the code of f",
 		ErrUnknown)}

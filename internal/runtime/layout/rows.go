@@ -23,11 +23,11 @@ type Rows struct {
 	Order    []FieldName // as in the text
 }
 
-// Places are the places of a name by row, or one place if it is the same in all; a
-// size of 0 is a release without such a name. Of a structure, they have the size.
+// Places are the offsets of a name by row, or one offset if it is the same in all; a size of 0 is a
+// release without such a name. For a structure, they hold the size.
 type Places []Field
 
-// In is the place in one row.
+// In returns the offset in one row.
 func (p Places) In(row int) Field {
 	if len(p) == 1 {
 		return p[0]
@@ -35,11 +35,10 @@ func (p Places) In(row int) Field {
 	return p[row]
 }
 
-// ParseRows reads a table. Its line "releases" has the names of the rows; then comes
-// a line for each structure, with its size, and below, indented, one for each field,
-// with "offset:size", or "offset:size&mask" for bits. One place stands for all rows,
-// else there is one for each, with "-" where the release has no such name. Lines that
-// begin with # say nothing.
+// ParseRows parses a table. Its line "releases" has the names of the rows; then follows a line for
+// each structure, with its size, and below, indented, one for each field, with "offset:size", or
+// "offset:size&mask" for bits. A single value holds for all rows, otherwise there is one for each,
+// with "-" where the release has no such name. Lines that start with # are comments.
 func ParseRows(text string) (*Rows, error) {
 	lines := strings.Count(text, "\n")
 	r := &Rows{Places: make(map[FieldName]Places, lines), Order: make([]FieldName, 0, lines)}
@@ -109,7 +108,7 @@ func parsePlace(w string) (f Field, err error) {
 	return f, err
 }
 
-// Without are the rows but for those of some releases.
+// Without returns the rows except those of some releases.
 func (r *Rows) Without(releases []string) *Rows {
 	if len(releases) == 0 {
 		return r
@@ -127,8 +126,8 @@ func (r *Rows) Without(releases []string) *Rows {
 	return out
 }
 
-// Gather asks sources, the first first, for all names of the table that are not yet
-// known, and adds what they know.
+// Gather asks sources, in order, for all names of the table that are still unknown, and adds their
+// answers.
 func (r *Rows) Gather(known map[FieldName]Field, sources []Source) {
 	for _, n := range r.Order {
 		for _, src := range sources {

@@ -7,32 +7,32 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// part is what was read of a structure in memory of which every byte is dear.
+// part is the part that was read of a structure in memory in which each byte is expensive to read.
 type part struct {
 	mem  callbacks.Sparing
 	have []bool // by byte of the record's data
 }
 
 const (
-	// word is the size of what is read anyway.
+	// word is the minimum size of a read, in bytes.
 	word = 8
-	// longField is more than a plain field has: it is an array or a structure, of
-	// which parts are asked for.
+	// longField is more than the size of a plain field, in bytes: longer ones are arrays or
+	// structures, of which parts are requested.
 	longField = 16
 	// worthGap is how many bytes between two fields are read with them, rather than
 	// to ask twice.
 	worthGap = 16
 )
 
-// sparing is memory of which every byte is dear, if there is more to read than one word.
+// sparing returns memory in which each byte is expensive to read, if there is more to read than one
+// word.
 func sparing(mem callbacks.Memory, n uint64) (callbacks.Sparing, bool) {
 	s, ok := mem.(callbacks.Sparing)
 	return s, ok && n > word
 }
 
-// readSparing is the record of a structure of which only the plain fields are read at
-// once, and of a long one its first word, so that a structure that is not there is an
-// error like any other.
+// readSparing returns the record of a structure of which only the plain fields are read at once,
+// and for a long one its first word, so that a missing structure is an error like any other.
 func readSparing(mem callbacks.Sparing, a callbacks.Address, low, high uint64, fields ...Field) *Record {
 	n := &ownRecord{Record: Record{base: a, low: a.Add(low), data: make([]byte, high-low)}}
 	r := &n.Record
@@ -50,7 +50,7 @@ func readSparing(mem callbacks.Sparing, a callbacks.Address, low, high uint64, f
 	return r
 }
 
-// pieces are the parts of a structure in which fields lie, as few as are worth it.
+// pieces returns the parts of a structure that contain fields, as few as are worthwhile.
 func pieces(fields []Field) []Field {
 	sorted := slices.SortedFunc(slices.Values(fields), func(a, b Field) int { return cmp.Compare(a.Offset, b.Offset) })
 	var all []Field
@@ -88,8 +88,8 @@ func (p *part) mark(low, size uint64) {
 	}
 }
 
-// Fetch reads fields that will be asked for with as few reads as are worth it, where memory is
-// dear; elsewhere they were read with their structure.
+// Fetch reads fields that will be requested, with as few reads as are worthwhile, where memory is
+// expensive to read; elsewhere they were read with their structure.
 func (r *Record) Fetch(fields ...Field) {
 	if r.part == nil || *r.err != nil {
 		return
@@ -99,13 +99,12 @@ func (r *Record) Fetch(fields ...Field) {
 	for _, p := range all {
 		low := r.base.Offset + p.Offset - r.low.Offset
 		if n := uint64(len(r.data)); low > n || p.Size > n-low || !r.part.fetch(r, low, p.Size) {
-			return // who asks for the field is told
+			return // the read of the field returns the error
 		}
 	}
 }
 
-// fetch reads what is missing of size bytes of r's data, and reports whether they are
-// all there.
+// fetch reads the missing part of size bytes of r's data, and reports whether they are all there.
 func (p *part) fetch(r *Record, low, size uint64) bool {
 	for i := low; i < low+size; i++ {
 		if p.have[i] {
@@ -121,7 +120,7 @@ func (p *part) fetch(r *Record, low, size uint64) bool {
 	return true
 }
 
-// Foresee tells memory of which every byte is dear which fields of which structures will be read.
+// Foresee announces reads of fields to memory in which each byte is expensive to read.
 type Foresee struct{ pieces []callbacks.Piece }
 
 // Field adds a field of the structure at a, or the first word of a long one.
@@ -136,7 +135,7 @@ func (s *Foresee) Field(a callbacks.Address, f Field) {
 	s.pieces = append(s.pieces, callbacks.Piece{At: a.Add(f.Offset), Size: size})
 }
 
-// Ask asks for what was added, if memory is dear.
+// Ask requests the added fields, if memory is expensive to read.
 func (s *Foresee) Ask(mem callbacks.Memory) {
 	if m, ok := mem.(callbacks.Sparing); ok && len(s.pieces) > 1 {
 		m.Foresee(s.pieces)

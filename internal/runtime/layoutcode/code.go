@@ -1,6 +1,6 @@
-// Package layoutcode is the layout source "code": what the machine code of a runtime's
-// exported functions shows of where fields and variables lie. A runtime reader says
-// by rules which function reads what.
+// Package layoutcode is the layout source "code": it finds the offsets of fields and the addresses
+// of variables in the machine code of a runtime's exported functions. The rules of a runtime reader
+// name the fields that each function reads.
 package layoutcode
 
 import (
@@ -15,18 +15,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// codeBounds is what rules need: accessors are short. Each side of a branch is
-// taken twice: a field that is read on any way through the function is seen, and
-// a chain of structures is seen to be one.
+// codeBounds bounds the emulation for rules: accessors are short. Each side of a branch is taken
+// twice, so that a field that is read on any path is seen, and a chain of structures is recognized.
 var codeBounds = accesspath.Bounds{Steps: 6000, Paths: 128, Visits: 2, Depth: 2, Edges: 2, Cases: 64}
 
-// Rule says what one access path in the code of one exported function is.
-// The functions are those of the OpenMP API and of the compiler's interface that
-// do one simple thing, in the source of all releases alike; what the machine code
-// for it looks like does not matter.
+// Rule names the fields of one access path in the code of one exported function. The functions are
+// those of the OpenMP API and of the compiler's interface that do one simple thing, in the source
+// of all releases alike; their machine code may vary.
 type Rule struct {
 	Function string
-	// Of gives the expressions among which the path is.
+	// Of returns the expressions among which the path is.
 	Of func(symbolic.Path) []*symbolic.Expr
 	// Path names the fields from Rules.Root on, the last one's value being
 	// the expression; a member of a nested structure goes with its outer ones.
@@ -35,47 +33,45 @@ type Rule struct {
 	// Unless names a field, with its type: where it is known, the rule does not
 	// hold.
 	Unless layout.FieldName
-	// Size is the size in bytes of what is read last, to tell it from others
-	// that are read; 0 if there are none.
+	// Size is the size in bytes of the last read, to distinguish it from others; 0 if there are
+	// none.
 	Size uint8
 	// As is the size of the last field, if the function reads a part of it; 0
 	// if it reads it whole.
 	As uint64
-	// Bits tells that the last field is some bits of a word, Partly that the
-	// function looks at some bits of a field.
+	// Bits means that the last field is some bits of a word, Partly that the function reads some
+	// bits of a field.
 	Bits, Partly bool
 }
 
-// Rules are the rules of a runtime. A rule gives the fields on its path that
-// no rule before it gives; two fields of a structure lie at two places.
+// Rules are the rules of a runtime. A rule gives the fields on its path that no earlier rule gives;
+// two fields of a structure have different offsets.
 type Rules struct {
 	Rules []Rule
-	// Root is the structure that the paths begin with.
+	// Root is the structure at the start of the paths.
 	Root string
 	// Pointees are the structures that fields of a path point to.
 	Pointees map[string]string
-	// Elements are the fields that point to an array of pointers: a path goes
-	// on from one of its elements.
+	// Elements are the fields that point to an array of pointers: a path continues from one of its
+	// elements.
 	Elements []string
-	// Start finds what the paths start from. It is called once.
+	// Start finds the start of the paths. It is called once.
 	Start func(*Code) (Start, error)
 }
 
-// Start is how code finds the structure that all paths begin with.
+// Start is the way by which code finds the structure at the start of all paths.
 type Start struct {
 	Global string // the variable that leads to it
 	Value  uint64 // as Source.Global
 	// Steps are the steps of a chain from the structure on; nil for a chain
 	// that does not go through it.
 	Steps func(symbolic.Chain) []symbolic.Step
-	// Opaque is the entry of a function that is not run through; 0 if there is
-	// none.
+	// Opaque is the entry of a function that is not emulated; 0 if there is none.
 	Opaque uint64
 }
 
-// Code is the source "code": it answers from the machine code of the functions
-// that a runtime exports. What they read and write is where things lie. Nothing
-// is run before it is asked for. It is not for concurrent use.
+// Code is the source "code": it derives offsets from the reads and writes of the functions that a
+// runtime exports. It emulates them on demand. It is not for concurrent use.
 type Code struct {
 	target callbacks.Target
 	module *callbacks.Module
@@ -89,7 +85,7 @@ type Code struct {
 	results  map[int]codeResult // by rule
 }
 
-// codeResult is what a rule found.
+// codeResult is the result of a rule.
 type codeResult struct {
 	fields []layout.Field // as on the rule's path
 	global uint64
@@ -105,14 +101,13 @@ func New(t callbacks.Target, mod *callbacks.Module, rules *Rules) *Code {
 	return s
 }
 
-// Name is "code".
+// Name returns "code".
 func (s *Code) Name() string { return "code" }
 
-// Type is not told by code.
+// Type returns an error: code shows no types.
 func (s *Code) Type(string) (layout.Type, error) { return layout.Type{}, layout.ErrUnknown }
 
-// Global is the address of a variable that a function uses, or what the paths
-// start from.
+// Global returns the address of a variable that a function uses, or of the start of the paths.
 func (s *Code) Global(name string) (uint64, error) {
 	start, err := s.begin()
 	if err != nil || name == start.Global {
@@ -132,7 +127,7 @@ func (s *Code) Global(name string) (uint64, error) {
 	return 0, why
 }
 
-// Field is the place of a field on the path of a rule.
+// Field returns the offset of a field on the path of a rule.
 func (s *Code) Field(typ, field string) (layout.Field, error) {
 	why := layout.ErrUnknown
 	for i := range s.rules.Rules {
@@ -165,7 +160,7 @@ func (rs *Rules) Fields() []layout.FieldName {
 	return all
 }
 
-// fields are the fields on the path of rule i; none for one about a variable.
+// fields returns the fields on the path of rule i; none for one about a variable.
 func (rs *Rules) fields(i int) []layout.FieldName {
 	if rs.Rules[i].isGlobal() {
 		return nil
@@ -181,7 +176,7 @@ func (rs *Rules) fields(i int) []layout.FieldName {
 
 func (r *Rule) isGlobal() bool { return strings.HasPrefix(r.Path, "global ") }
 
-// begin finds what the paths start from.
+// begin finds the start of the paths.
 func (s *Code) begin() (Start, error) {
 	if !s.started {
 		s.started = true
@@ -190,8 +185,8 @@ func (s *Code) begin() (Start, error) {
 	return s.start, s.startErr
 }
 
-// Run gives the paths of an exported function; through runs through its calls. It
-// is layout.ErrUnknown if the module does not export it or its code is not at hand.
+// Run returns the paths of an exported function; through also emulates its calls. The error is
+// layout.ErrUnknown if the module does not export it or its code is missing.
 func (s *Code) Run(function string, through bool) ([]symbolic.Path, error) {
 	key := function
 	if through {

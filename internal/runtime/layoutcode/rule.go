@@ -20,9 +20,8 @@ func (s *Code) rule(i int) codeResult {
 	return r
 }
 
-// apply reads the function's own code first. Where a compiler has made functions
-// of the runtime's small helpers, it runs through calls, too; to begin with that
-// would find more than the rule means.
+// apply reads the function's own code first. If a compiler has not inlined the runtime's small
+// helpers, it emulates calls, too; starting with that would find more than the rule means.
 func (s *Code) apply(i int) codeResult {
 	if _, err := s.begin(); err != nil {
 		return codeResult{err: err}
@@ -42,9 +41,8 @@ func (s *Code) apply(i int) codeResult {
 	return out
 }
 
-// own reports whether a rule before rule i found its path in the same function's own
-// code. Then the compiler has made no functions of its helpers, and to run through
-// what else it calls is long and finds nothing.
+// own reports whether an earlier rule found its path in the same function's own code. Then the
+// compiler has inlined its helpers, and emulating its other calls takes long and finds nothing.
 func (s *Code) own(i int) bool {
 	for before := range s.rules.Rules[:i] {
 		if s.rules.Rules[before].Function != s.rules.Rules[i].Function {
@@ -86,8 +84,8 @@ func (s *Code) read(i int, through bool) codeResult {
 	return codeResult{fields: found[0]}
 }
 
-// chains gives the access paths that may be the rule's. The paths through a
-// function share the expressions of their common beginning.
+// chains returns the access paths that may be the rule's. The paths through a function share the
+// expressions of their common start.
 func (s *Code) chains(r *Rule, paths []symbolic.Path) []symbolic.Chain {
 	var chains []symbolic.Chain
 	seen := map[*symbolic.Expr]bool{}
@@ -120,7 +118,7 @@ func (s *Code) Chain(e *symbolic.Expr) (symbolic.Chain, bool) {
 	return c, true
 }
 
-// global is the one variable that is all there is in the chains.
+// global returns the one variable that makes up the chains.
 func (r *Rule) global(chains []symbolic.Chain) codeResult {
 	var found []uint64
 	for _, c := range chains {
@@ -135,9 +133,8 @@ func (r *Rule) global(chains []symbolic.Chain) codeResult {
 	return codeResult{global: found[0]}
 }
 
-// match compares the steps of a chain with the path of rule i: as many steps,
-// pointers where the path goes on, the offsets of the fields that other rules
-// gave.
+// match compares the steps of a chain with the path of rule i: the number of steps, pointers
+// between them, and the offsets of the fields that other rules gave.
 func (s *Code) match(i int, steps []symbolic.Step, mask uint64) ([]layout.Field, bool) {
 	r, names := &s.rules.Rules[i], s.names[i]
 	var fields []layout.Field
@@ -170,9 +167,8 @@ func (s *Code) match(i int, steps []symbolic.Step, mask uint64) ([]layout.Field,
 	return fields, len(steps) == 0
 }
 
-// plausible reports whether a place can be that of a field on the path of rule i:
-// the same as a rule before this one found, a pointer unless it is the last, and
-// none at which another field lies.
+// plausible reports whether an offset can be that of a field on the path of rule i: equal to an
+// earlier rule's, a pointer unless it is the last, and not that of another field.
 func (s *Code) plausible(i int, name layout.FieldName, f layout.Field, last bool) bool {
 	if !last && f.Size != 8 || f.End() > layout.MaxRecord {
 		return false

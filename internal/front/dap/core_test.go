@@ -246,7 +246,7 @@ func TestMemory(t *testing.T) {
 		t.Errorf("a gigabyte: %q", text)
 	}
 	text = c.Refused("readMemory", args{"memoryReference": "main", "count": 1})
-	if !strings.Contains(text, "no address") {
+	if !strings.Contains(text, "not an address") {
 		t.Errorf("a name: %q", text)
 	}
 }

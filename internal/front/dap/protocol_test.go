@@ -61,7 +61,7 @@ func TestRefusals(t *testing.T) {
 	}
 	refused("threads", nil, "initialize must come first")
 	daptest.Ask[any](c, "initialize", args{"adapterID": "ompd"})
-	refused("initialize", args{"adapterID": "ompd"}, "came before")
+	refused("initialize", args{"adapterID": "ompd"}, "was sent before")
 	refused("threads", nil, "nothing is attached")
 	refused("attach", args{}, "which target?")
 	refused("attach", args{"target": "/nowhere/core"}, "no such file")
@@ -152,7 +152,7 @@ func TestNoRequest(t *testing.T) {
 		c, _ := serve(t, config())
 		c.Write(fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(content), content))
 		told := daptest.BodyOf[godap.OutputEventBody](c, c.Event("output"))
-		if !strings.Contains(told.Output, "no request") {
+		if !strings.Contains(told.Output, "not a request") {
 			t.Errorf("%s: %+v", content, told)
 		}
 		daptest.Ask[any](c, "initialize", args{"adapterID": "ompd"})

@@ -67,7 +67,7 @@ func (m *mpiCalls) call(n *teams.Thread) *picture.MPICall {
 		c.Lost = append(c.Lost, "arguments (those of Fortran's binding)")
 		return c
 	}
-	a := &mpiArgs{m, st, inner, c, mpi.Of(routine), false}
+	a := &mpiArgs{m, st, inner, c, mpi.SignatureOf(routine), false}
 	a.read()
 	if a.found {
 		c.Evidence += "; arguments by the code of the routine and of its caller"

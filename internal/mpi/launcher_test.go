@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLauncher recognises launchers by their executables, and those that are scripts by their
-// command lines. A program that only names one in its arguments is none.
+// TestLauncher recognizes launchers by their executables, and launcher scripts by their command lines. A
+// program that only has a launcher's name in its arguments is not one.
 func TestLauncher(t *testing.T) {
 	for _, c := range []struct{ executable, command, want string }{
 		{"/usr/bin/orterun", "mpirun -n 4 ./solve", "orterun"},
@@ -20,7 +20,7 @@ func TestLauncher(t *testing.T) {
 		{"/usr/bin/bash", "bash -c mpirun", ""},
 		{"/usr/bin/vim", "vim mpirun", ""},
 		{"/home/x/mpirunner", "./mpirunner", ""},
-		{"/home/x/solve", "mpirun", ""}, // it may call itself by any name
+		{"/home/x/solve", "mpirun", ""}, // a program can set any name
 		{"", "", ""},
 	} {
 		if got := Launcher(c.executable, strings.Fields(c.command)); got != c.want {

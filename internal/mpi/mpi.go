@@ -1,6 +1,6 @@
-// Package mpi is what is known of MPI's routines from outside: where their arguments are,
-// by the standard's C interface, and the constants of MPICH's ABI, which MPICH, MVAPICH,
-// Intel MPI and Cray MPICH share.
+// Package mpi describes MPI's routines for a reader of a program's memory: the positions of their arguments, by
+// the standard's C interface, and the constants of MPICH's ABI, which MPICH, MVAPICH, Intel MPI and Cray MPICH
+// share.
 package mpi
 
 import (
@@ -9,17 +9,17 @@ import (
 	"strconv"
 )
 
-// Arg is the number of an argument of a routine, from 1; 0 if it has none of the kind.
+// Arg is the number of an argument of a routine, from 1; 0 if the routine has no such argument.
 type Arg int
 
-// Signature says which argument of a routine is which.
+// Signature contains the numbers of a routine's arguments, by their meaning.
 type Signature struct {
 	Comm, Count, Type, Op, Tag Arg
-	Peer                       Arg // the other side, or the root of a collective
+	Peer                       Arg // the other rank, or the root of a collective
 	Receives                   bool
 }
 
-// send is the signature of the blocking sends.
+// Signatures that several routines share.
 var (
 	send   = Signature{Count: 2, Type: 3, Peer: 4, Tag: 5, Comm: 6}
 	reduce = Signature{Count: 3, Type: 4, Op: 5, Comm: 6}
@@ -29,7 +29,7 @@ var (
 	first  = Signature{Comm: 1}
 )
 
-// signatures are those of the routines that wait for other ranks.
+// signatures contains the routines that wait for other ranks.
 var signatures = map[string]Signature{
 	"MPI_Send": send, "MPI_Ssend": send, "MPI_Rsend": send, "MPI_Bsend": send,
 	"MPI_Recv":  {Count: 2, Type: 3, Peer: 4, Tag: 5, Comm: 6, Receives: true},
@@ -47,11 +47,10 @@ var signatures = map[string]Signature{
 	"MPI_Gatherv":    {Count: 2, Type: 3, Peer: 8, Comm: 9},
 }
 
-// Of is the signature of a routine by its standard name; one of no arguments if it is not
-// known.
-func Of(routine string) Signature { return signatures[routine] }
+// SignatureOf returns the signature of a routine by its standard name. It is empty for an unknown routine.
+func SignatureOf(routine string) Signature { return signatures[routine] }
 
-// Handles of MPICH's ABI have a kind in bits 26 to 29 and, above, whether they are built in.
+// Handles of MPICH's ABI: bits 26 to 29 are the kind, the bits above are set for built-in objects.
 const (
 	builtin   = 1
 	commKind  = 1
@@ -60,9 +59,8 @@ const (
 	MpichWorld = 0x44000000
 )
 
-// MpichComm is the name of a communicator by its handle in MPICH's ABI. known is false for a
-// communicator that the program made, whose handle differs from rank to rank; ok is false for
-// what is no such handle.
+// MpichComm returns the name of a communicator by its handle in MPICH's ABI. known is false for a communicator
+// that the program created, whose handle differs between ranks; ok is false for any other number.
 func MpichComm(handle uint32) (name string, known, ok bool) {
 	switch {
 	case handle == MpichWorld:
@@ -73,8 +71,8 @@ func MpichComm(handle uint32) (name string, known, ok bool) {
 	return "", false, handle>>26&0xf == commKind && handle>>30 > builtin
 }
 
-// MpichType is the name of a data type by its handle in MPICH's ABI: a size, if it is one
-// that is built in and has no name here; empty if the handle is another's.
+// MpichType returns the name of a data type by its handle in MPICH's ABI: a size for a built-in type that is
+// not listed here, "" for a handle of another kind.
 func MpichType(handle uint32) string {
 	const basic = 0x4c
 	if handle>>24 != basic {
@@ -98,14 +96,14 @@ var mpichTypes = map[uint32]string{
 	0x4c00083e: "MPI_UINT64_T", 0x4c00013f: "MPI_C_BOOL",
 }
 
-// mpichOps are the reductions of MPICH's ABI, by the low byte of their handles.
+// mpichOps lists the reductions of MPICH's ABI, by the low byte of their handles.
 var mpichOps = []string{
 	"", "MPI_MAX", "MPI_MIN", "MPI_SUM", "MPI_PROD", "MPI_LAND", "MPI_BAND", "MPI_LOR", "MPI_BOR", "MPI_LXOR",
 	"MPI_BXOR",
 	"MPI_MINLOC", "MPI_MAXLOC", "MPI_REPLACE",
 }
 
-// MpichOp is the name of a reduction by its handle in MPICH's ABI; empty if it is another's.
+// MpichOp returns the name of a reduction by its handle in MPICH's ABI; "" for a handle of another kind.
 func MpichOp(handle uint32) string {
 	const ops = 0x580000
 	if n := handle & 0xff; handle>>8 == ops && int(n) < len(mpichOps) {
@@ -121,14 +119,13 @@ const (
 	AnyTag           = -1
 )
 
-// openMPITypes are types that Open MPI's objects call otherwise than the standard does.
+// openMPITypes maps the names of Open MPI's objects to types of the standard, where they differ.
 var openMPITypes = map[string]string{
 	"MPI_DBLPREC": "MPI_DOUBLE_PRECISION", "MPI_CPLEX": "MPI_COMPLEX", "MPI_DBLCPLEX": "MPI_DOUBLE_COMPLEX",
 	"MPI_LDBLCPLEX": "MPI_C_LONG_DOUBLE_COMPLEX",
 }
 
-// OpenMPIType is the standard's name of a data type or a reduction, by the name of Open MPI's
-// object.
+// OpenMPIType returns the standard's name of a data type or a reduction, by the name of Open MPI's object.
 func OpenMPIType(name string) string {
 	if standard := openMPITypes[name]; standard != "" {
 		return standard
@@ -139,15 +136,15 @@ func OpenMPIType(name string) string {
 // OpenMPIWorld is the object of MPI_COMM_WORLD that Open MPI exports.
 const OpenMPIWorld = "ompi_mpi_comm_world"
 
-// Rank is the place of a process in a job, as its environment tells.
+// Rank is the place of a process in a job, by its environment.
 type Rank struct {
-	Rank, Size int    // Size is 0 if the environment does not tell
-	Job        string // as its launcher calls it
+	Rank, Size int    // Size is 0 if it is not known
+	Job        string // name that the launcher uses
 	Host       string
-	From       string // the variables that tell rank and size
+	From       string // the variables with rank and size
 }
 
-// Variables of the environment, in the order in which they are believed.
+// Variables of the environment, by precedence.
 var (
 	rankVariables = []string{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID", "SLURM_PROCID"}
 	sizeVariables = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}
@@ -155,14 +152,13 @@ var (
 	hostVariables = []string{"SLURMD_NODENAME", "HOSTNAME"}
 )
 
-// Variables are the variables that RankOf asks for.
+// Variables returns the variables that RankOf reads.
 func Variables() []string {
 	return slices.Concat(rankVariables, sizeVariables, jobVariables, hostVariables)
 }
 
-// RankOf is the place of the process with an environment in a job; not ok if it is no rank. A
-// batch script, and what launches a job, have variables of Slurm's, too: these alone make no
-// rank.
+// RankOf returns the place in a job of the process with an environment. ok is false if it is not a rank. Batch
+// scripts and launchers also have Slurm's variables, so these alone do not make a rank.
 func RankOf(variable func(name string) string) (r Rank, ok bool) {
 	first := func(names []string) (name, value string) {
 		for _, n := range names {

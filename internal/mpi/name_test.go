@@ -2,7 +2,7 @@ package mpi
 
 import "testing"
 
-// TestIsC tells the routines of C from those of Fortran.
+// TestIsC checks routines of C and of Fortran.
 func TestIsC(t *testing.T) {
 	for symbol, want := range map[string]bool{
 		"MPI_Recv": true, "PMPI_Allreduce": true, "PMPI_Recv@plt": true, "mpi_recv_": false, "MPI_RECV": false,
@@ -14,7 +14,7 @@ func TestIsC(t *testing.T) {
 	}
 }
 
-// TestRoutine: names of C and Fortran, and what only looks like one.
+// TestRoutine checks names of C and Fortran, and names that only resemble one.
 func TestRoutine(t *testing.T) {
 	for symbol, want := range map[string]string{
 		"MPI_Recv": "MPI_Recv", "PMPI_Allreduce": "MPI_Allreduce", "mpi_recv_": "MPI_Recv",

@@ -9,8 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestAarch64Build builds the tool for aarch64: in an emulator, its report of a core is that of the tool for this
-// machine.
+// TestAarch64Build builds the tool for aarch64. In an emulator, its report of a core is the same as that of the
+// tool for this machine.
 func TestAarch64Build(t *testing.T) {
 	omptest.NeedsCross(t)
 	dir := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestGoInstall installs the tool alone by go install: record builds the recorder once, in the user's cache, and says
-// what is missing where no compiler is.
+// TestGoInstall installs only the tool, by go install: record builds the recorder once, in the user's cache,
+// and reports a missing compiler.
 func TestGoInstall(t *testing.T) {
 	omptest.Needs(t, "gcc")
 	exe := omptest.Compile(t, omptest.Build{Program: "history", Compiler: omptest.GCC})
@@ -51,7 +51,7 @@ func TestGoInstall(t *testing.T) {
 		}
 		before = st
 	}
-	// What others can write to is not loaded.
+	// A library that others can write to is not loaded.
 	if err := os.Chmod(filepath.Join(cache, "ompd-inspect/recorder"), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestGoInstall(t *testing.T) {
 	}
 }
 
-// TestRecorderFlags holds the flags of the embedded recorder against those of the Makefile.
+// TestRecorderFlags compares the flags of the embedded recorder with those of the Makefile.
 func TestRecorderFlags(t *testing.T) {
 	omptest.Needs(t, "make")
 	made := command(t, root, "make", "-n", "libompd-recorder.so", "RECORDER=/nowhere/recorder.so")

@@ -1,4 +1,4 @@
-// Package packaging tests installations: what `make install` installs works where it was installed.
+// Package packaging tests that the files of `make install` work in their installed places.
 package packaging
 
 import (
@@ -15,7 +15,7 @@ import (
 // root is the directory of the module.
 const root = "../.."
 
-// command runs a program in a directory, and returns what it prints.
+// command runs a program in a directory, and returns its output.
 func command(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(context.Background(), name, args...)
@@ -27,7 +27,7 @@ func command(t *testing.T, dir, name string, args ...string) string {
 	return string(out)
 }
 
-// install installs everything below usr of a new directory, and returns that of usr.
+// install installs all files below usr of a new directory, and returns the path of usr.
 func install(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,7 +41,7 @@ func install(t *testing.T) string {
 	return filepath.Join(dir, "usr")
 }
 
-// TestInstall installs everything into a directory and uses it there.
+// TestInstall installs all files into a directory and uses them there.
 func TestInstall(t *testing.T) {
 	omptest.Needs(t, "make and gcc")
 	usr := install(t)
@@ -79,7 +79,7 @@ func TestInstall(t *testing.T) {
 	})
 }
 
-// checkFiles holds the installed files, and what is in them, against what each is for.
+// checkFiles checks that the installed files exist and contain the parts that they are for.
 func checkFiles(t *testing.T, usr string) {
 	t.Helper()
 	for file, part := range map[string]string{
@@ -111,7 +111,7 @@ func checkFiles(t *testing.T, usr string) {
 	}
 }
 
-// checkGDB lets gdb load the commands with a runtime, as it does for a runtime of the system.
+// checkGDB makes gdb load the commands with a runtime, as it does for a runtime of the system.
 func checkGDB(t *testing.T, usr string) {
 	t.Helper()
 	gdb := omptest.Program(t, "gdb")

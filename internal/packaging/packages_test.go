@@ -11,13 +11,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// lowestGlibc is the version of the GNU C library that README promises to be enough for the libraries.
+// lowestGlibc is the lowest version of the GNU C library for the libraries, as README promises.
 const lowestGlibc = "2.34"
 
-// golden is a golden core that the tests look at, and what its report contains.
+// golden is a golden core that the tests inspect; its report contains goldenVerdict.
 const golden, goldenVerdict = "llvm-deadlock", "DEADLOCK  2 threads wait for each other"
 
-// goldenReport are the arguments for the report of [golden] in the directory of its files.
+// goldenReport contains the arguments for the report of [golden] in the directory of its files.
 var goldenReport = strings.Fields("report --no-debuginfod --debug-dir sysroot --sysroot sysroot --exe exe core.zst")
 
 // TestPackages installs the packages and the tarball into small systems of Debian 12 and 13, uses them there, and
@@ -25,7 +25,7 @@ var goldenReport = strings.Fields("report --no-debuginfod --debug-dir sysroot --
 func TestPackages(t *testing.T) {
 	suites := []string{"bookworm", "trixie"}
 	systems := make([]omptest.Chroot, len(suites))
-	for i, suite := range suites { // skips the test where there can be none
+	for i, suite := range suites { // skips the test if there is no suite
 		systems[i] = omptest.NewChroot(t, suite, "libgomp1", "man-db", "bash-completion", "xz-utils")
 	}
 	omptest.Program(t, "xz")
@@ -35,7 +35,7 @@ func TestPackages(t *testing.T) {
 	deb := filepath.Join(dist, "ompd-inspect_1.2.3-1_amd64.deb")
 	rpm := filepath.Join(dist, "ompd-inspect-1.2.3-1.x86_64.rpm")
 	command(t, dist, "sha256sum", "--check", "--strict", "SHA256SUMS")
-	tree := one(t, filepath.Join(dist, "tree/*"))
+	tree := onlyFile(t, filepath.Join(dist, "tree/*"))
 	libraries, err := filepath.Glob(filepath.Join(tree, "lib/ompd-inspect/*.so"))
 	if err != nil || len(libraries) != 2 {
 		t.Fatalf("libraries %q, %v", libraries, err)
@@ -50,23 +50,23 @@ func TestPackages(t *testing.T) {
 	for i, suite := range suites {
 		t.Run(suite, func(t *testing.T) {
 			s := systems[i]
-			moveIn(t, s, deb, one(t, filepath.Join(dist, "*.tar.xz")), filepath.Join(dist, "SHA256SUMS"))
-			before := filesOf(t, s)
+			copyFiles(t, s, deb, onlyFile(t, filepath.Join(dist, "*.tar.xz")), filepath.Join(dist, "SHA256SUMS"))
+			before := listFiles(t, s)
 			s.Run(t, "dpkg --install /golden/*.deb")
 			checkContents(t, tree, strings.Fields(s.Run(t, "dpkg --listfiles ompd-inspect")))
-			use(t, s, "/usr")
+			checkUse(t, s, "/usr")
 			s.Run(t, "dpkg --purge ompd-inspect")
-			omptest.Equal(t, "files that are left", filesOf(t, s), before)
+			omptest.Equal(t, "files that are left", listFiles(t, s), before)
 
-			// checksums of the packages are in the file, too
+			// the file contains the checksums of the packages, too
 			s.Run(t, "cd /golden; sha256sum --check --strict --ignore-missing SHA256SUMS; tar -C /opt -xf *.tar.xz")
-			use(t, s, "/opt/"+filepath.Base(tree))
+			checkUse(t, s, "/opt/"+filepath.Base(tree))
 		})
 	}
 }
 
-// moveIn puts a golden core with its files, a program to record and some other files into /golden of a system.
-func moveIn(t *testing.T, s omptest.Chroot, files ...string) {
+// copyFiles copies a golden core with its files, a program to record and other files into /golden of a system.
+func copyFiles(t *testing.T, s omptest.Chroot, files ...string) {
 	t.Helper()
 	dir := filepath.Join(s.Dir, "golden")
 	g, err := omptest.UnpackGolden(filepath.Join(root, "testdata/golden"), golden, dir)
@@ -78,15 +78,15 @@ func moveIn(t *testing.T, s omptest.Chroot, files ...string) {
 	command(t, ".", "cp", exe, filepath.Join(dir, "history"))
 }
 
-// filesOf lists the files and directories of a system, without those of this test and what Debian's tools keep.
-func filesOf(t *testing.T, s omptest.Chroot) []string {
+// listFiles lists the files and directories of a system, without those of this test and of Debian's tools.
+func listFiles(t *testing.T, s omptest.Chroot) []string {
 	t.Helper()
 	return strings.Fields(s.Run(t, `find / -xdev \( -path /proc -o -path /golden -o -path /var/lib/dpkg -o `+
 		`-path /var/cache -o -path /var/log \) -prune -o -print | sort`))
 }
 
-// checkContents checks that a list of installed files has each file of a tree, but for those of other distributions.
-// Debian has another directory for zsh, and compresses manual pages and changelogs.
+// checkContents checks that a list of installed files contains each file of a tree, except for those of other
+// distributions. Debian has another directory for zsh, and compresses manual pages and changelogs.
 func checkContents(t *testing.T, tree string, installed []string) {
 	t.Helper()
 	n := 0
@@ -116,8 +116,8 @@ func checkContents(t *testing.T, tree string, installed []string) {
 	}
 }
 
-// use uses an installation below a directory of a system.
-func use(t *testing.T, s omptest.Chroot, prefix string) {
+// checkUse uses an installation below a directory of a system.
+func checkUse(t *testing.T, s omptest.Chroot, prefix string) {
 	t.Helper()
 	tool := prefix + "/bin/ompd-inspect"
 	cmd := exec.Command(filepath.Join(s.Dir, tool), goldenReport...)
@@ -140,7 +140,7 @@ func use(t *testing.T, s omptest.Chroot, prefix string) {
 			t.Errorf("man %s has no %s:\n%.500s", page, part, text)
 		}
 	}
-	// bash loads the completions of what is installed when they are needed.
+	// bash loads completions when they are needed.
 	load := "_completion_loader ompd-inspect || true"
 	if prefix != "/usr" {
 		load = ". " + prefix + "/share/bash-completion/completions/ompd-inspect"
@@ -188,12 +188,12 @@ func checkRPM(t *testing.T, path string) {
 	omptest.Equal(t, "files that are left", left, "")
 }
 
-// TestGoInstallBare installs the tool by `go install` in a system that has Go and a C compiler, and no git. Modules
-// come from the cache of this machine.
+// TestGoInstallBare installs the tool by `go install` in a system with Go and a C compiler, but without git.
+// Modules come from the cache of this machine.
 func TestGoInstallBare(t *testing.T) {
 	s := omptest.NewChroot(t, "trixie", "gcc", "libc6-dev", "libgomp1")
 	s.Mounts = strings.Fields(command(t, root, "go", "env", "GOROOT", "GOMODCACHE", "GOCACHE"))
-	moveIn(t, s)
+	copyFiles(t, s)
 	copySource(t, filepath.Join(s.Dir, "src"))
 	shown := s.Run(t, `cd /src
 export GOPROXY=off GOTOOLCHAIN=local GOROOT=`+s.Mounts[0]+` GOMODCACHE=`+s.Mounts[1]+` GOCACHE=`+s.Mounts[2]+`

@@ -19,10 +19,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// epoch is the time of the tarballs that the tests make, in seconds since 1970.
+// epoch is the time of the tarballs that the tests build, in seconds since 1970.
 const epoch = "1700000000"
 
-// copySource copies the sources, without what git keeps and what was built, into a new directory.
+// copySource copies the sources into a new directory, without git's files and build outputs.
 func copySource(t *testing.T, dir string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -32,8 +32,8 @@ func copySource(t *testing.T, dir string) {
 		tar -xf - -C "$1"`, "sh", dir)
 }
 
-// makeDist runs a target of the Makefile that writes into the directory dist, with a command that compresses the
-// tarball, and returns the path of that directory.
+// makeDist runs a target of the Makefile that writes into the directory dist, with a command that compresses
+// the tarball. It returns the path of that directory.
 func makeDist(t *testing.T, source, target, compress string, env ...string) string {
 	t.Helper()
 	dist := filepath.Join(t.TempDir(), "dist")
@@ -46,8 +46,8 @@ func makeDist(t *testing.T, source, target, compress string, env ...string) stri
 	return dist
 }
 
-// one returns the path of the only file of a pattern.
-func one(t *testing.T, pattern string) string {
+// onlyFile returns the path of the only file that matches a pattern.
+func onlyFile(t *testing.T, pattern string) string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) != 1 {
@@ -56,17 +56,17 @@ func one(t *testing.T, pattern string) string {
 	return files[0]
 }
 
-// places are directories of different lengths.
+// places lists directories with paths of different lengths.
 var places = []string{"a", "another-place/with-a-longer-name"}
 
-// TestSameLibrary builds the recorder in two places: it is the same.
+// TestSameLibrary builds the recorder in two places: both are the same.
 func TestSameLibrary(t *testing.T) {
 	omptest.Needs(t, "make and gcc")
 	var libraries []string
 	for _, place := range places {
 		source := filepath.Join(t.TempDir(), place)
 		copySource(t, source)
-		command(t, source, "make", "-s", "libompd-recorder.so", "CFLAGS=-O0") // which is faster
+		command(t, source, "make", "-s", "libompd-recorder.so", "CFLAGS=-O0") // faster
 		b, err := os.ReadFile(filepath.Join(source, "bin/libompd-recorder.so"))
 		if err != nil {
 			t.Fatal(err)
@@ -78,9 +78,9 @@ func TestSameLibrary(t *testing.T) {
 	}
 }
 
-// TestTarball builds the tarball twice, of copies of the sources in different places: it is the same. It holds what
-// `make install` installs, by sorted names, of one owner and one time. It is compressed by gzip here, as `make test`
-// has no xz.
+// TestTarball builds the tarball twice, from copies of the sources in different places: both are the same. It
+// contains the files of `make install`, sorted by name, with one owner and one time. It is compressed by gzip,
+// because `make test` must not need xz.
 func TestTarball(t *testing.T) {
 	omptest.Needs(t, "make and gcc")
 	var dists []string
@@ -89,7 +89,7 @@ func TestTarball(t *testing.T) {
 		copySource(t, source)
 		dists = append(dists, makeDist(t, source, "tarball", "gzip -1n", []string{"TZ=UTC", "TZ=Asia/Tokyo"}[i],
 			[]string{"LC_ALL=C", "LC_ALL=C.UTF-8"}[i]))
-		// The directory of the sources is a part of no file.
+		// No file contains the directory of the sources.
 		for _, lib := range []string{"libompd.so", "libompd-recorder.so"} {
 			b, err := os.ReadFile(filepath.Join(dists[i], "build", lib))
 			if err != nil || strings.Contains(string(b), source) {
@@ -109,13 +109,13 @@ func TestTarball(t *testing.T) {
 	if sums[0] != sums[1] || strings.Count(sums[0], "\n") != 2 {
 		t.Errorf("two builds differ, or are not a tarball and a bill of materials:\n%s\n%s", sums[0], sums[1])
 	}
-	checkTarball(t, one(t, filepath.Join(dists[0], "*.tar.gz")))
-	tree := one(t, filepath.Join(dists[0], "tree/*"))
+	checkTarball(t, onlyFile(t, filepath.Join(dists[0], "*.tar.gz")))
+	tree := onlyFile(t, filepath.Join(dists[0], "tree/*"))
 	checkFiles(t, tree)
-	checkBill(t, one(t, filepath.Join(dists[0], "*.cdx.json")), filepath.Join(tree, "bin/ompd-inspect"))
+	checkBill(t, onlyFile(t, filepath.Join(dists[0], "*.cdx.json")), filepath.Join(tree, "bin/ompd-inspect"))
 }
 
-// checkTarball holds the entries of a tarball against its tree and against what makes it reproducible.
+// checkTarball compares the entries of a tarball with its tree, and checks that they are reproducible.
 func checkTarball(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -162,21 +162,21 @@ func checkTarball(t *testing.T, path string) {
 	slices.Sort(want)
 	got := slices.Sorted(slices.Values(names))
 	omptest.Equal(t, "entries", got, want)
-	// Each directory is before its files, and the names in it are sorted.
+	// Each directory comes before its files, and the names in it are sorted.
 	byPath := func(a, b string) int { return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) }
 	if !slices.IsSortedFunc(names, byPath) {
 		t.Errorf("the names are not sorted: %q", names)
 	}
 }
 
-// The forms that CycloneDX 1.5 gives to serial numbers, and that package URLs have.
+// Forms of serial numbers in CycloneDX 1.5, and of package URLs.
 var (
 	serialForm = regexp.MustCompile(`^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	purlForm   = regexp.MustCompile(`^pkg:golang/[A-Za-z0-9._~/-]+@[A-Za-z0-9._~%-]+$`)
 )
 
-// checkBill holds a bill of materials against the modules of a program and against the rules of CycloneDX. The whole
-// document was validated with the schemas of 1.5 and 1.6, which are too large to be here.
+// checkBill compares a bill of materials with the modules of a program and with the rules of CycloneDX. The
+// whole document was validated with the schemas of 1.5 and 1.6, which are too large for this repository.
 func checkBill(t *testing.T, path, program string) {
 	t.Helper()
 	b, err := os.ReadFile(path)

@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
-// dormantRoutines are the routines that need no more than the runtime itself: they are
-// answered before the program has used it, too.
+// dormantRoutines are the routines that need only the runtime itself: they are also answered before the program
+// has used it.
 var dormantRoutines = map[kind]func(*space, message, *rtl.Dormant) (result, error){
 	kindOMPVersion: func(_ *space, _ message, d *rtl.Dormant) (result, error) {
 		v, err := dormantVersion(d)
@@ -23,12 +23,12 @@ var dormantRoutines = map[kind]func(*space, message, *rtl.Dormant) (result, erro
 		return nextState(handles.State(m.words[1]))
 	},
 	kindNextICV: func(sp *space, m message, d *rtl.Dormant) (result, error) {
-		return nextICV(variables(sp.version, d.ICVs), m.words[1])
+		return nextICV(listVariables(sp.version, d.ICVs), m.words[1])
 	},
 }
 
-// dormantVersion is the version of OpenMP that the runtime implements. That it is not
-// known is the same error as all else that a runtime cannot tell yet.
+// dormantVersion returns the version of OpenMP that the runtime implements. An unknown version is the same
+// error as all other data that is not yet available.
 func dormantVersion(d *rtl.Dormant) (int64, error) {
 	if d.Identity.OMPVersion == 0 {
 		return 0, fmt.Errorf("the version of OpenMP: %w", d)

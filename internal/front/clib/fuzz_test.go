@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// library is one that says what it is told to, whatever it is asked.
+// library is a library that sends given bytes, whatever it is asked.
 type library struct {
 	says io.Reader
 	sent int
@@ -20,8 +20,8 @@ func (l *library) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// FuzzLibrary reads bytes as what the C library says: it is served until they end, and
-// nothing panics, behind the guard either.
+// FuzzLibrary reads bytes as the messages of the C library. They are served until they end, and nothing panics,
+// inside guarded functions either.
 func FuzzLibrary(f *testing.F) {
 	message := func(k kind, text string, words ...uint64) []byte {
 		order := binary.NativeEndian

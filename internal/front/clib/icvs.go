@@ -9,22 +9,21 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// variable is a control variable as a tool knows it.
+// variable is a control variable with the number and name that a tool uses.
 type variable struct {
 	name    string
-	scope   handles.Scope // that the tool asks with
-	own     handles.Scope // in this module
-	id      int           // in this module
+	scope   handles.Scope // in the tool's request
+	own     handles.Scope // in package rtl
+	id      int       // in package rtl
 	subject handles.Subject
 }
 
 // version50 is OpenMP 5.0's version of the interface.
 const version50 = 201811
 
-// variables50 are the variables that debuggers of OpenMP 5.0 were written for: those
-// of LLVM's library, with its names and in its order. They print each one, and some
-// do not expect that one is not there or is no integer. "T" are variables of the
-// data environment that they ask of a thread.
+// variables50 lists the variables that debuggers of OpenMP 5.0 were written for: those of LLVM's library, with
+// its names and in its order. These debuggers print each variable, and some fail if one is missing or not an
+// integer. "T" marks variables of the data environment that are requested from a thread.
 const variables50 = `dyn-var:T run-sched-var stacksize-var cancel-var max-task-priority-var debug-var nthreads-var:T display-affinity-var
 	affinity-format-var default-device-var:T tool-var tool-libraries-var tool-verbose-init-var levels-var active-levels-var
 	thread-limit-var max-active-levels-var bind-var num-procs-var ompd-num-procs-var=num-procs-var
@@ -33,17 +32,17 @@ const variables50 = `dyn-var:T run-sched-var stacksize-var cancel-var max-task-p
 	implicit-task-var ompd-implicit-var=implicit-task-var ompd-implicit-task-var=implicit-task-var
 	team-size-var ompd-team-size-var=team-size-var`
 
-// The variables whose values those debuggers expect in the form of LLVM's library.
+// Variables whose values these debuggers expect in the form of LLVM's library.
 //
-// Of a list, the integer is the first item, and the return code says so even if there
-// is no other: OpenMP 5.0 has no such code, 5.1 has it for more than one item.
-// A schedule has a chunk size, which debuggers look for behind the comma.
+// For a list, the integer is the first item, and the return code reports further items even if there are none:
+// OpenMP 5.0 has no such code, 5.1 uses it for more than one item. A schedule has a chunk size, which debuggers
+// read after the comma.
 const (
 	listVariable     = "nthreads-var"
 	scheduleVariable = "run-sched-var"
 )
 
-// withChunk is a schedule with its chunk size, which is 0 if there is none.
+// withChunk returns a schedule with its chunk size, which is 0 if there is none.
 func withChunk(schedule string) string {
 	if strings.Contains(schedule, ",") {
 		return schedule
@@ -51,8 +50,8 @@ func withChunk(schedule string) string {
 	return schedule + ",0"
 }
 
-// variables are those of a runtime as the version that the tool speaks has them.
-func variables(version int64, icvs []handles.ICV) []variable {
+// listVariables returns the variables of a runtime in the tool's version of the interface.
+func listVariables(version int64, icvs []handles.ICV) []variable {
 	var all []variable
 	if version != version50 {
 		for i, v := range icvs {
@@ -79,7 +78,7 @@ func variables(version int64, icvs []handles.ICV) []variable {
 	return all
 }
 
-// nextICV is ompd_enumerate_icvs: the variable after number n.
+// nextICV implements ompd_enumerate_icvs: it returns the variable after number n.
 func nextICV(all []variable, n uint64) (result, error) {
 	switch {
 	case n > uint64(len(all)):

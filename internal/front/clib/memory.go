@@ -4,35 +4,34 @@ import "github.com/ompd-inspect/ompd-inspect/callbacks"
 
 const (
 	cellBytes = 8
-	// maxCells bounds what is kept of a program: 64 Ki cells are all structures of
-	// some thousand threads. What comes when it is full is read each time.
+	// maxCells bounds the kept memory of a program: 64 Ki cells hold all structures of some thousand threads.
+	// Further memory is read each time.
 	maxCells = 1 << 16
-	// maxKept is the longest piece that is kept: what is longer is searched, once.
+	// maxKept is the longest kept piece, in bytes. Longer pieces are searched once.
 	maxKept = 8 << 10
 )
 
-// cell is what is known of 8 bytes of memory that are aligned.
+// cell is the known part of 8 aligned bytes of memory.
 type cell struct {
 	data [cellBytes]byte
-	have uint8 // one bit for each byte
+	have uint8 // one bit per byte
 }
 
-// memory is what was read of a program, byte by byte. The zero value is empty.
+// memory contains the bytes that were read of a program. The zero value is empty.
 type memory struct{ cells map[callbacks.Address]*cell }
 
-// fill fills p with what lies at a. It reads, in as few pieces as there can be, the
-// bytes that are not known.
+// fill fills p with the bytes at a. It reads the unknown bytes in as few pieces as possible.
 func (m *memory) fill(a callbacks.Address, p []byte, read func(callbacks.Address, []byte) error) error {
 	if len(p) > maxKept {
 		return read(a, p)
 	}
 	for i := 0; i < len(p); {
-		if m.known(a.Add(uint64(i)), &p[i]) {
+		if m.lookup(a.Add(uint64(i)), &p[i]) {
 			i++
 			continue
 		}
 		end := i + 1
-		for end < len(p) && !m.known(a.Add(uint64(end)), &p[end]) {
+		for end < len(p) && !m.lookup(a.Add(uint64(end)), &p[end]) {
 			end++
 		}
 		if err := read(a.Add(uint64(i)), p[i:end]); err != nil {
@@ -44,19 +43,19 @@ func (m *memory) fill(a callbacks.Address, p []byte, read func(callbacks.Address
 	return nil
 }
 
-// has reports whether n bytes from a on were all read.
-func (m *memory) has(a callbacks.Address, n int) bool {
+// contains reports whether n bytes from a on are known.
+func (m *memory) contains(a callbacks.Address, n int) bool {
 	var b byte
 	for i := range n {
-		if !m.known(a.Add(uint64(i)), &b) {
+		if !m.lookup(a.Add(uint64(i)), &b) {
 			return false
 		}
 	}
 	return true
 }
 
-// known gives the byte at a, if it was read.
-func (m *memory) known(a callbacks.Address, b *byte) bool {
+// lookup reads the byte at a, if it is known.
+func (m *memory) lookup(a callbacks.Address, b *byte) bool {
 	at := a.Offset % cellBytes
 	c := m.cells[callbacks.Address{Segment: a.Segment, Offset: a.Offset - at}]
 	if c == nil || c.have&(1<<at) == 0 {

@@ -13,8 +13,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// TestMemoryAsksOnce fills pieces that overlap: no byte is asked for twice, and all are
-// right.
+// TestMemoryAsksOnce fills overlapping pieces: no byte is requested twice, and all are right.
 func TestMemoryAsksOnce(t *testing.T) {
 	asked := map[uint64]int{}
 	at := func(a uint64) byte { return byte(a * 7) }
@@ -44,7 +43,7 @@ func TestMemoryAsksOnce(t *testing.T) {
 	}
 }
 
-// TestMemoryKeepsNoFailure has a read that fails at first.
+// TestMemoryKeepsNoFailure makes the first read fail.
 func TestMemoryKeepsNoFailure(t *testing.T) {
 	var m memory
 	p := make([]byte, 8)
@@ -58,7 +57,7 @@ func TestMemoryKeepsNoFailure(t *testing.T) {
 	}
 }
 
-// TestStanding has a program that stands until it is told to run, on a clock of its own.
+// TestStanding uses a program that runs only on request, with a clock of its own.
 func TestStanding(t *testing.T) {
 	cmd := exec.Command("cat")
 	in, err1 := cmd.StdinPipe()
@@ -66,7 +65,7 @@ func TestStanding(t *testing.T) {
 	if err1 != nil || err2 != nil || cmd.Start() != nil {
 		t.Fatal(err1, err2, "cat does not start")
 	}
-	turn := func() { // its answer tells that it has run
+	turn := func() { // its answer shows that it has run
 		if _, err := fmt.Fprintln(in, "x"); err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +108,7 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// stop stops a child and waits until it stands.
+// stop stops a child and waits until it is stopped.
 func stop(t *testing.T, pid int) {
 	t.Helper()
 	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
@@ -121,18 +120,18 @@ func stop(t *testing.T, pid int) {
 	}
 }
 
-// TestStandingIsOfATracedProcess asks for a process that the debugger does not trace.
+// TestStandingIsOfATracedProcess looks for a process that the debugger does not trace.
 func TestStandingIsOfATracedProcess(t *testing.T) {
 	s := standing{debugger: 1 << 30, clock: 1}
-	if s.find(auxvOf("/proc/self")); s.clock != 0 {
+	if s.find(readAuxv("/proc/self")); s.clock != 0 {
 		t.Error("a process that nobody traces was found")
 	}
-	if len(auxvOf("/proc/self")) == 0 || auxvOf("/proc/none") != nil {
+	if len(readAuxv("/proc/self")) == 0 || readAuxv("/proc/none") != nil {
 		t.Error("the auxiliary vector is not read as it is")
 	}
 }
 
-// TestForesee has a library that can read the first of three pieces: the next question is for the others only.
+// TestForesee uses a library that can read the first of three pieces: the next question is for the others only.
 func TestForesee(t *testing.T) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err != nil {
@@ -155,7 +154,7 @@ func TestForesee(t *testing.T) {
 		asked <- m
 	}()
 	target := &target{wire: &wire{rw: here}}
-	target.Foresee([]callbacks.Piece{{At: callbacks.At(16), Size: 8}}) // alone, it is read when it is asked for
+	target.Foresee([]callbacks.Piece{{At: callbacks.At(16), Size: 8}}) // a single piece is read on demand
 	pieces := []callbacks.Piece{
 		{At: callbacks.At(16), Size: 8}, {At: callbacks.At(32), Size: 8}, {At: callbacks.At(64), Size: 4},
 	}
@@ -167,7 +166,7 @@ func TestForesee(t *testing.T) {
 	if err := target.ReadMemory(callbacks.At(16), p); err != nil || string(p) != "12345678" {
 		t.Errorf("%q, %v", p, err)
 	}
-	if target.read.has(callbacks.At(32), 8) || target.read.has(callbacks.At(64), 1) || target.asked != 3 {
-		t.Errorf("what could not be read is known, or %d questions were counted", target.asked)
+	if target.read.contains(callbacks.At(32), 8) || target.read.contains(callbacks.At(64), 1) || target.asked != 3 {
+		t.Errorf("an unreadable piece is known, or %d questions were counted", target.asked)
 	}
 }

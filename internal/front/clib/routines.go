@@ -9,8 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
-// query is one routine that was called. The words of its message are as in
-// libompd/wire.h: the handle is words 1 and 2.
+// query is one call of a routine. The words of its message are those of libompd/wire.h: the handle is words 1
+// and 2.
 type query struct {
 	space *space
 	*ompd.Process
@@ -54,7 +54,7 @@ func flag(b bool) uint64 {
 	return 0
 }
 
-// routines are the routines that a runtime is asked for.
+// routines maps calls to the routines of an initialized runtime.
 var routines = map[kind]func(query) (result, error){
 	kindOMPVersion: func(q query) (result, error) {
 		v, err := q.OMPVersion()
@@ -93,7 +93,7 @@ var routines = map[kind]func(query) (result, error){
 	kindState:       threadState,
 	kindControlVars: controlVars,
 	kindNextICV: func(q query) (result, error) {
-		return nextICV(variables(q.space.version, q.ICVs()), q.m.words[1])
+		return nextICV(listVariables(q.space.version, q.ICVs()), q.m.words[1])
 	},
 	kindICV: func(q query) (result, error) {
 		v, err := q.variable()
@@ -162,9 +162,8 @@ func threadID(q query) (result, error) {
 	return result{bytes: b}, err
 }
 
-// threadState is the state as the runtime's data tells it. A tool lends no stack, and
-// that a thread works is then only what is left if nothing tells otherwise: no answer
-// where the runtime does not track it.
+// threadState returns the state in the runtime's data. A tool provides no stack, so a working thread is
+// recognized only by the absence of other states: where the runtime does not track the state, this is an error.
 func threadState(q query) (result, error) {
 	s, err := q.State(q.thread(), nil)
 	if err == nil && !s.Tracked && s.State < handles.StateWaitBarrier && !q.Identity().Tracking {
@@ -173,7 +172,7 @@ func threadState(q query) (result, error) {
 	return words(uint64(s.State), s.WaitID), err
 }
 
-// controlVars are the variables that could be read, even if others could not.
+// controlVars returns the readable variables, even if others could not be read.
 func controlVars(q query) (result, error) {
 	lines, err := q.DisplayControlVars()
 	var r result
@@ -193,14 +192,14 @@ func controlVars(q query) (result, error) {
 
 func (q query) scope() handles.Scope { return handles.Scope(min(q.m.words[3], 255)) }
 
-// subject is the handle as one of a scope.
+// subject returns the handle as an item of a scope.
 func (q query) subject(scope handles.Scope) handles.Subject {
 	return handles.Subject{Scope: scope, Thread: q.thread(), Parallel: q.parallel(), Task: q.task()}
 }
 
-// variable finds the variable and the handle that the routine asks for.
+// variable returns the variable of the call and its handle.
 func (q query) variable() (variable, error) {
-	all := variables(q.space.version, q.ICVs())
+	all := listVariables(q.space.version, q.ICVs())
 	id := q.m.words[4]
 	if id < 1 || id > uint64(len(all)) {
 		return variable{}, fmt.Errorf("variable number %d: %w", id, callbacks.BadInput)

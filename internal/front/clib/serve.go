@@ -11,12 +11,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
-// maxSpaces bounds the address spaces at once, as the library does.
+// maxSpaces bounds the open address spaces, as the library does.
 const maxSpaces = 64
 
-// Serve serves a library until it closes its end. greeting is a text for people.
+// Serve serves a library until it closes its end. greeting is a text for the user.
 func Serve(rw io.ReadWriter, greeting string) error {
-	s := &server{wire: &wire{rw: rw}, spaces: map[uint64]*space{}, debugger: peerOf(rw)}
+	s := &server{wire: &wire{rw: rw}, spaces: map[uint64]*space{}, debugger: findPeer(rw)}
 	defer s.close()
 	hello := message{kind: kindHello, words: [wireWords]uint64{wireVersion}, bytes: []byte(greeting)}
 	if err := s.wire.send(hello); err != nil {
@@ -30,7 +30,7 @@ func Serve(rw io.ReadWriter, greeting string) error {
 		if err != nil {
 			return err
 		}
-		r, err := guarded(func() (result, error) { return s.call(m) })
+		r, err := guard(func() (result, error) { return s.call(m) })
 		if errors.Is(err, errLost) {
 			return err
 		}
@@ -40,22 +40,22 @@ func Serve(rw io.ReadWriter, greeting string) error {
 	}
 }
 
-// server has the address spaces of a library.
+// server contains the address spaces of a library.
 type server struct {
 	wire   *wire
 	spaces map[uint64]*space
-	last   uint64 // number of the space that was opened last
+	last   uint64 // number of the last opened space
 
 	debugger int // process that loaded the library; 0 if it is not known
 }
 
 func (s *server) close() {
 	for _, sp := range s.spaces {
-		_ = sp.target.close() // files that were only read
+		_ = sp.target.close() // the files were only read
 	}
 }
 
-// result is what a routine returns behind the return code.
+// result contains the results of a routine, without the return code.
 type result struct {
 	words [wireWords - 1]uint64
 	bytes []byte
@@ -77,9 +77,9 @@ func (r result) message(err error) message {
 	return m
 }
 
-// guarded calls f, in which a panic is an error: the debugger is not to lose its
-// library to one damaged program, nor to a file that is cut short while it is mapped.
-func guarded(f func() (result, error)) (r result, err error) {
+// guard calls f and turns a panic into an error: the debugger must not lose its library because of one damaged
+// program, or of a file that is truncated while it is mapped.
+func guard(f func() (result, error)) (r result, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
@@ -106,7 +106,7 @@ func (s *server) call(m message) (result, error) {
 	if !ok {
 		return result{}, fmt.Errorf("call %d: %w", m.kind, callbacks.Unsupported)
 	}
-	p, err := sp.now(sp.target.begin())
+	p, err := sp.refresh(sp.target.begin())
 	if dormant := (*rtl.Dormant)(nil); errors.As(err, &dormant) && dormantRoutines[m.kind] != nil {
 		return dormantRoutines[m.kind](sp, m, dormant)
 	}
@@ -118,20 +118,19 @@ func (s *server) call(m message) (result, error) {
 		r, err = result{}, sp.target.late
 	}
 	if err != nil {
-		sp.current = nil // which may have kept the error
+		sp.current = nil // it may have kept the error
 	}
 	return r, err
 }
 
-// open makes an address space for a tool that speaks a version of the interface.
-// A runtime that the program has not used yet is no error: debuggers come when the
-// runtime announces itself, before it has set itself up.
+// open opens an address space for a tool with a version of the interface. A runtime that the program has not
+// used yet is not an error: debuggers connect when the runtime announces itself, before it is initialized.
 func (s *server) open(version int64) (result, error) {
 	if len(s.spaces) == maxSpaces {
 		return result{}, fmt.Errorf("more than %d address spaces: %w", maxSpaces, callbacks.NoMem)
 	}
 	sp := &space{target: &target{wire: s.wire, proof: standing{debugger: s.debugger}}, version: version}
-	if _, err := sp.now(false); err != nil && !errors.As(err, new(*rtl.Dormant)) {
+	if _, err := sp.refresh(false); err != nil && !errors.As(err, new(*rtl.Dormant)) {
 		_ = sp.target.close()
 		return result{}, err
 	}
@@ -145,13 +144,13 @@ type space struct {
 	target  *target
 	version int64
 	runtime *ompd.Process // nil until the program has used it
-	current *ompd.Process // as it was read last; nil if it has to be read anew
+	current *ompd.Process // the state of the last read; nil if it must be read again
 }
 
-// now is the program's runtime as its memory is now. Of several, the first that the
-// program has used counts: the interface knows one for an address space. stood says
-// that the program has not run since the routine before.
-func (sp *space) now(stood bool) (p *ompd.Process, err error) {
+// refresh returns the program's runtime in its current state. If there are several, the first one that the
+// program has used counts: the interface has one per address space. stood reports whether the program has not
+// run since the previous routine.
+func (sp *space) refresh(stood bool) (p *ompd.Process, err error) {
 	if stood && sp.current != nil {
 		return sp.current, nil
 	}
@@ -159,7 +158,7 @@ func (sp *space) now(stood bool) (p *ompd.Process, err error) {
 	if sp.runtime != nil {
 		p, err = sp.runtime.Reread()
 	} else if err = sp.target.findModules(); err == nil {
-		p, err = sp.first()
+		p, err = sp.openRuntime()
 	}
 	if err == nil && sp.target.late != nil {
 		err = sp.target.late
@@ -171,8 +170,8 @@ func (sp *space) now(stood bool) (p *ompd.Process, err error) {
 	return p, nil
 }
 
-// first opens the runtime.
-func (sp *space) first() (*ompd.Process, error) {
+// openRuntime opens the runtime.
+func (sp *space) openRuntime() (*ompd.Process, error) {
 	ps, err := ompd.Open(sp.target, ompd.Options{})
 	if len(ps) == 0 {
 		return nil, err

@@ -13,14 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// standing reports whether the program has run since it was asked before, which the
-// interface tells nobody. The debugger may hold anything: only of a process of this
-// machine that the debugger itself traces, and that is beyond doubt the program whose
-// memory it shows, is it known, by the processor time that it has used. What the
-// debugger itself writes into a program that stands is seen when it has run again.
+// standing reports whether the program has run since the last question; the interface has no such call. The
+// debugger may have opened any target. The answer is known only for a process of this machine that the debugger
+// itself traces and that is certainly the program whose memory it shows. It follows from the CPU time of that
+// process. Writes by the debugger into a stopped program are seen after it has run again.
 type standing struct {
 	debugger int   // process that loaded the library; 0 if it is not known
-	clock    int32 // of the program's processor time; 0 if it is not known
+	clock    int32 // clock of the program's CPU time; 0 if it is not known
 	last     unix.Timespec
 }
 
@@ -37,11 +36,10 @@ func (s *standing) stood() bool {
 	return s.last == was
 }
 
-// finest is the most nanoseconds of a step of the clock: whatever runs uses more than
-// some steps of it.
+// finest is the largest step of the clock, in nanoseconds: a thread that runs uses more than some steps.
 const finest = 100
 
-// find looks for the program that has this auxiliary vector.
+// find looks for the program with this auxiliary vector.
 func (s *standing) find(auxv map[uint64]uint64) {
 	s.clock, s.last = 0, unix.Timespec{}
 	if s.debugger == 0 {
@@ -56,7 +54,7 @@ func (s *standing) find(auxv map[uint64]uint64) {
 	for _, f := range files {
 		dir := filepath.Dir(f)
 		status, err := os.ReadFile(f)
-		if err != nil || !bytes.Contains(status, tracer) || !maps.Equal(auxvOf(dir), auxv) {
+		if err != nil || !bytes.Contains(status, tracer) || !maps.Equal(readAuxv(dir), auxv) {
 			continue // it may have ended meanwhile
 		}
 		pid, err := strconv.Atoi(filepath.Base(dir))
@@ -66,21 +64,19 @@ func (s *standing) find(auxv map[uint64]uint64) {
 			found++
 		}
 	}
-	if found != 1 { // two that are alike: whose memory is shown?
+	if found != 1 { // two processes are alike, so the program is not known
 		s.clock = 0
 	}
 }
 
-// processClock is the kernel's number of the clock of all processor time that a process
-// uses (CPUCLOCK_SCHED).
+// processClock returns the kernel's number of the clock of a process's CPU time (CPUCLOCK_SCHED).
 func processClock(pid int) int32 {
 	const scheduled = 2
 	return int32(^pid)<<3 | scheduled
 }
 
-// auxvOf is the auxiliary vector of the process in a directory of /proc, nil if it
-// cannot be read.
-func auxvOf(dir string) map[uint64]uint64 {
+// readAuxv returns the auxiliary vector of the process in a directory of /proc; nil if it cannot be read.
+func readAuxv(dir string) map[uint64]uint64 {
 	b, err := os.ReadFile(filepath.Join(dir, "auxv"))
 	if err != nil {
 		return nil
@@ -97,9 +93,8 @@ func auxvOf(dir string) map[uint64]uint64 {
 	return all
 }
 
-// peerOf is the process at the other end of a socket that was made as a pair, 0 if it
-// cannot be told.
-func peerOf(rw io.ReadWriter) int {
+// findPeer returns the process at the other end of a socket pair, 0 if it is not known.
+func findPeer(rw io.ReadWriter) int {
 	f, ok := rw.(*os.File)
 	if !ok {
 		return 0

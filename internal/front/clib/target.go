@@ -12,41 +12,39 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/modules"
 )
 
-// debugDirs are where separate debug files of distributions lie.
+// debugDirs lists the directories of separate debug files of distributions.
 var debugDirs = []string{"/usr/lib/debug"}
 
-// maxQuestions bounds what a tool is asked in one routine, so that a damaged program
-// or a callback that lies cannot keep it for long: a runtime of 10,000 threads takes
-// about half.
+// maxQuestions bounds the questions to a tool during one routine, so that a damaged program or a wrong callback
+// cannot keep it busy for long. A runtime of 10,000 threads takes about half of it.
 const maxQuestions = 1 << 17
 
-// maxForeseen bounds a piece that is foreseen: a field of a structure.
+// maxForeseen bounds a foreseen piece, in bytes: a field of a structure.
 const maxForeseen = 256
 
-// errTooMuch ends a routine that asks too much.
+// errTooMuch ends a routine that asks too many questions.
 var errTooMuch = fmt.Errorf("more than %d questions in one routine: the program's data makes no sense: %w",
 	maxQuestions, callbacks.Error)
 
-// target is the program that the tool holds, seen through the tool's callbacks.
+// target is the program of the tool, read through the tool's callbacks.
 //
-// Memory is always asked for, but for what the files of modules have and the
-// program cannot have changed, and what was read since the program ran last, if that is
-// known (standing). The modules are found once; the tool is asked for a
-// symbol only if a module's file is not at hand. The threads are those in the C
-// library's own lists, since a tool cannot be asked for threads.
+// Memory is read by callback, except for unchangeable content of module files, and bytes that were read since
+// the program ran last, if that is known (standing). The modules are found once; the tool's callback for
+// symbols is used only if a module's file is missing. The threads are those in the C library's own lists,
+// because the interface has no callback for them.
 type target struct {
 	wire    *wire
 	table   *modules.Table // nil until the modules are found
 	mapped  []callbacks.Mapping
 	threads []libc.Thread // of this routine; nil until they are listed
-	asked   int           // questions in this routine
-	read    memory        // what was read of the program
+	asked   int           // questions during this routine
+	read    memory        // bytes that were read of the program
 	late    error         // of a field that was read later than its structure
 	proof   standing
 }
 
-// begin forgets what may have changed since the routine before. It reports whether the
-// program is known not to have run.
+// begin forgets the state that may have changed since the previous routine. It reports whether the program is
+// known not to have run.
 func (t *target) begin() (stood bool) {
 	t.asked, t.late = 0, nil
 	if t.proof.stood() {
@@ -56,7 +54,7 @@ func (t *target) begin() (stood bool) {
 	return false
 }
 
-// ask asks the tool, within the bounds of a routine.
+// ask asks the tool, within the limits of a routine.
 func (t *target) ask(q message) (message, error) {
 	if t.asked++; t.asked > maxQuestions {
 		return message{}, errTooMuch
@@ -72,7 +70,7 @@ func (t *target) close() error {
 	return t.table.Close()
 }
 
-// findModules finds the modules of the program anew.
+// findModules finds the modules of the program again.
 func (t *target) findModules() error {
 	if err := t.close(); err != nil {
 		return err
@@ -85,7 +83,7 @@ func (t *target) findModules() error {
 	t.proof.find(auxv)
 	dir, err := os.Getwd() // the debugger's, in which it starts programs
 	if err != nil {
-		dir = "" // it was removed
+		dir = "" // the directory was removed
 	}
 	facts := modules.Facts{Memory: t, Arch: t.Arch(), Auxv: auxv, Dir: dir}
 	t.table = modules.Find(facts, modules.Options{DebugDirs: debugDirs})
@@ -93,8 +91,7 @@ func (t *target) findModules() error {
 	return nil
 }
 
-// Arch is this machine's: the library makes sure that the program's data has its
-// form.
+// Arch returns that of this machine: the library checks that the program's data has its form.
 func (t *target) Arch() callbacks.Arch {
 	if runtime.GOARCH == "arm64" {
 		return callbacks.ArchAArch64
@@ -117,8 +114,7 @@ func (t *target) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
-// ReadLater is ReadMemory for what whoever asked for it may not look at the error of:
-// the routine fails with it.
+// ReadLater is ReadMemory for callers that may ignore the error: the routine fails with it.
 func (t *target) ReadLater(a callbacks.Address, p []byte) error {
 	err := t.ReadMemory(a, p)
 	if err != nil && t.late == nil {
@@ -127,13 +123,13 @@ func (t *target) ReadLater(a callbacks.Address, p []byte) error {
 	return err
 }
 
-// Foresee asks for all of some pieces at once, but for those that are known.
+// Foresee requests all of some pieces at once, without the known ones.
 func (t *target) Foresee(pieces []callbacks.Piece) {
 	var q message
 	var asked []callbacks.Piece
 	for _, p := range pieces {
 		b := make([]byte, min(p.Size, maxForeseen))
-		if t.readFile(p.At, b) == len(b) || t.read.has(p.At, len(b)) {
+		if t.readFile(p.At, b) == len(b) || t.read.contains(p.At, len(b)) {
 			continue
 		}
 		asked = append(asked, callbacks.Piece{At: p.At, Size: uint64(len(b))})
@@ -144,12 +140,12 @@ func (t *target) Foresee(pieces []callbacks.Piece) {
 			break
 		}
 	}
-	if len(asked) < 2 { // it is read when it is asked for
+	if len(asked) < 2 { // a single piece is read on demand
 		return
 	}
 	q.kind, q.words[0] = kindReads, uint64(len(asked))
 	t.asked += len(asked) - 1
-	answer, _ := t.ask(q) // of one that failed, too, there may be some
+	answer, _ := t.ask(q) // a failed answer may contain the first pieces
 	for _, p := range asked[:min(answer.words[1], uint64(len(asked)))] {
 		if uint64(len(answer.bytes)) < p.Size {
 			return
@@ -159,7 +155,7 @@ func (t *target) Foresee(pieces []callbacks.Piece) {
 	}
 }
 
-// readFile reads what a module's file has and the program cannot have changed.
+// readFile reads the part of a module's file that the program cannot have changed.
 func (t *target) readFile(a callbacks.Address, p []byte) int {
 	if t.table == nil || a.Segment != 0 {
 		return 0
@@ -186,15 +182,15 @@ func (t *target) readTool(a callbacks.Address, p []byte) error {
 func (t *target) Symbol(name, file string) (callbacks.Address, error) {
 	if t.table != nil {
 		a, err := t.table.Symbol(name, file)
-		if err == nil || t.complete(file) {
+		if err == nil || t.hasFiles(file) {
 			return a, err
 		}
 	}
 	return t.askSymbol(name, file)
 }
 
-// complete reports whether the files of all modules that file names are at hand.
-func (t *target) complete(file string) bool {
+// hasFiles reports whether the files of all modules with the path file exist.
+func (t *target) hasFiles(file string) bool {
 	list, _ := t.table.Modules()
 	for _, m := range list {
 		if m.Image == nil && m.Path != "[vdso]" && (file == "" || file == m.Path) {
@@ -204,8 +200,7 @@ func (t *target) complete(file string) bool {
 	return true
 }
 
-// askSymbol asks the tool. Some tools answer that they found a symbol at an address
-// where nothing can be.
+// askSymbol asks the tool. Some tools return addresses at which there can be no symbol.
 func (t *target) askSymbol(name, file string) (callbacks.Address, error) {
 	q := message{kind: kindSymbol, bytes: []byte(name + "\x00" + file + "\x00")}
 	answer, err := t.ask(q)
@@ -235,8 +230,8 @@ func (t *target) ThreadSymbol(id callbacks.ThreadID, name, file string) (callbac
 	return t.table.ThreadSymbol(tp, name, file)
 }
 
-// all lists the threads, once a call.
-func (t *target) all() ([]libc.Thread, error) {
+// listThreads lists the threads, once per call.
+func (t *target) listThreads() ([]libc.Thread, error) {
 	if t.threads != nil {
 		return t.threads, nil
 	}
@@ -253,7 +248,7 @@ func (t *target) ThreadIDs(kind callbacks.IDKind) ([]callbacks.ThreadID, error) 
 	if kind != callbacks.ThreadIDLWP && kind != callbacks.ThreadIDPthread {
 		return nil, fmt.Errorf("%v: %w", kind, callbacks.ErrUnsupportedKind)
 	}
-	all, err := t.all()
+	all, err := t.listThreads()
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +263,7 @@ func (t *target) ThreadIDs(kind callbacks.IDKind) ([]callbacks.ThreadID, error) 
 
 // thread finds a thread by either identifier.
 func (t *target) thread(id callbacks.ThreadID) (libc.Thread, error) {
-	all, err := t.all()
+	all, err := t.listThreads()
 	if err != nil {
 		return libc.Thread{}, err
 	}
@@ -280,7 +275,7 @@ func (t *target) thread(id callbacks.ThreadID) (libc.Thread, error) {
 	return libc.Thread{}, fmt.Errorf("%v: %w", id, callbacks.ErrNoThread)
 }
 
-// Modules are the modules of the program.
+// Modules returns the modules of the program.
 func (t *target) Modules() ([]*callbacks.Module, error) {
 	if t.table == nil {
 		return nil, fmt.Errorf("the modules of the program are not known: %w", callbacks.Unavailable)
@@ -288,5 +283,5 @@ func (t *target) Modules() ([]*callbacks.Module, error) {
 	return t.table.Modules()
 }
 
-// Mappings are those of the modules.
+// Mappings returns those of the modules.
 func (t *target) Mappings() []callbacks.Mapping { return t.mapped }

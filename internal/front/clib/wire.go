@@ -1,11 +1,10 @@
-// Package clib is the part of the C library libompd.so that is not in C: it serves
-// the library, which lends it the callbacks of the debugger that loaded it.
+// Package clib implements the Go part of the C library libompd.so. It serves the library, which forwards the
+// callbacks of the debugger that loaded it.
 //
-// The library (directory libompd) checks arguments, holds handles and memory of
-// the tool's own allocator, and sends each routine as a message to the process
-// that runs Serve. While a routine runs, the process asks for the tool's callbacks
-// and gets an answer to each. Nothing else may call them, so what was read is
-// forgotten when the routine ends.
+// The library (directory libompd) checks arguments, keeps handles and memory of the tool's own allocator, and
+// sends each routine as a message to the process that runs Serve. While a routine runs, the process calls the
+// tool's callbacks by messages and gets an answer to each. They cannot be called otherwise, so the read memory
+// is forgotten when the routine ends.
 package clib
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// The numbers of libompd/wire.h.
+// Numbers of libompd/wire.h.
 const (
 	wireVersion = 2
 	wireWords   = 6
@@ -27,7 +26,7 @@ const (
 // kind is the kind of a message.
 type kind uint32
 
-// The messages about a call.
+// Messages about a call.
 const (
 	kindHello kind = iota + 1
 	kindReturn
@@ -37,7 +36,7 @@ const (
 	kindReads
 )
 
-// The calls.
+// Calls.
 const (
 	kindProcess kind = iota + 64
 	kindRelease
@@ -75,8 +74,7 @@ type message struct {
 	bytes []byte
 }
 
-// wire is the connection with the library: one message after the other, in either
-// direction.
+// wire is the connection to the library: one message after the other, in either direction.
 type wire struct {
 	rw  io.ReadWriter
 	buf []byte
@@ -98,7 +96,7 @@ func (w *wire) send(m message) error {
 	return err
 }
 
-// receive receives a message. Its bytes are the caller's.
+// receive receives a message. Its bytes belong to the caller.
 func (w *wire) receive() (message, error) {
 	var m message
 	var head [header]byte
@@ -119,8 +117,7 @@ func (w *wire) receive() (message, error) {
 	return m, err
 }
 
-// ask asks for a callback. The error is that of the connection, or says with which
-// code the callback failed.
+// ask calls a callback. The error is that of the connection, or the code of the failed callback.
 func (w *wire) ask(q message) (message, error) {
 	if err := w.send(q); err != nil {
 		return message{}, fmt.Errorf("%w: %w", errLost, err)
@@ -130,26 +127,26 @@ func (w *wire) ask(q message) (message, error) {
 	case err != nil:
 		return a, fmt.Errorf("%w: %w", errLost, err)
 	case a.kind != kindAnswer:
-		return a, fmt.Errorf("%w: message %d is no answer", errLost, a.kind)
+		return a, fmt.Errorf("%w: message %d is not an answer", errLost, a.kind)
 	case a.words[0] != 0:
 		return a, callbackError(a.words[0])
 	}
 	return a, nil
 }
 
-// errLost says that the library is gone, or does not keep to the protocol.
+// errLost is the error of a closed connection, or of an invalid message.
 var errLost = fmt.Errorf("the connection with libompd.so is lost: %w", callbacks.Error)
 
-// callbackError is the code of a callback that failed.
+// callbackError is the code of a failed callback.
 type callbackError uint64
 
-// Error names the code.
+// Error returns the name of the code.
 func (e callbackError) Error() string {
 	return fmt.Sprintf("a callback of the debugger failed: %v", callbacks.RC(min(uint64(e), 255)))
 }
 
-// Unwrap is the return code for the routine: that memory could not be read is an
-// answer of the target, everything else the callback's own fault.
+// Unwrap returns the return code of the routine: unreadable memory is an answer of the target, everything else
+// a failure of the callback.
 func (e callbackError) Unwrap() error {
 	if callbacks.RC(min(uint64(e), 255)) == callbacks.DeviceReadError {
 		return callbacks.DeviceReadError

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// enumerated reads the numbers of an enum of wire.h, in which each name has one or
-// the next one.
-func enumerated(t *testing.T) map[string]uint64 {
+// parseEnum reads the numbers of an enum of wire.h. Each name has a number or the next one.
+func parseEnum(t *testing.T) map[string]uint64 {
 	t.Helper()
 	b, err := os.ReadFile("../../../libompd/wire.h")
 	if err != nil {
@@ -32,10 +31,9 @@ func enumerated(t *testing.T) map[string]uint64 {
 	return out
 }
 
-// TestWireNumbers holds the numbers of both ends of the connection against each
-// other.
+// TestWireNumbers compares the numbers of both ends of the connection.
 func TestWireNumbers(t *testing.T) {
-	c := enumerated(t)
+	c := parseEnum(t)
 	want := map[string]uint64{
 		"VERSION": wireVersion, "WORDS": wireWords, "BYTES": wireBytes, "PIECES": wirePieces,
 	}

@@ -14,7 +14,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 )
 
-// nowhere is a connection on which no call is answered.
+// nowhere is a connection on which all calls fail.
 type nowhere struct{}
 
 func (nowhere) Invoke(context.Context, string, any, any, ...grpc.CallOption) error {
@@ -25,7 +25,7 @@ func (nowhere) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.Call
 	return nil, grpcstatus.Error(codes.Unavailable, "nowhere")
 }
 
-// sent is what was written to a pipe.
+// sent collects the bytes that are written to a pipe.
 type sent struct {
 	mu sync.Mutex
 	b  []byte
@@ -44,8 +44,8 @@ func (s *sent) soFar() []byte {
 	return s.b
 }
 
-// FuzzFrames reads bytes as the frames of a client: the pipe ends when they do, and what
-// is sent are whole frames, the first of them a greeting.
+// FuzzFrames reads bytes as the frames of a client: the pipe ends with them, and the output consists of whole
+// frames, the first of them a greeting.
 func FuzzFrames(f *testing.F) {
 	frame := func(id uint32, kind byte, body string) string {
 		head := binary.BigEndian.AppendUint32(nil, uint32(len(body)))
@@ -64,13 +64,13 @@ func FuzzFrames(f *testing.F) {
 		var out sent
 		verb := func(context.Context, []string, io.Writer, io.Writer) int { return 0 }
 		_ = Serve(t.Context(), bytes.NewReader(in), &out, Config{Conn: nowhere{}, Verb: verb})
-		r := bytes.NewReader(out.soFar()) // calls that are under way may still end
-		first, err := read(r)
+		r := bytes.NewReader(out.soFar()) // calls in progress may still end
+		first, err := readFrame(r)
 		if err != nil || first.kind != kindHello {
 			t.Fatalf("%+v, %v", first, err)
 		}
 		for err == nil {
-			_, err = read(r)
+			_, err = readFrame(r)
 		}
 		if !errors.Is(err, io.EOF) {
 			t.Fatal(err)

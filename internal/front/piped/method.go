@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// status says how a call ended.
+// status is the result of a call.
 type status struct {
 	Code     string            `json:"code"`
 	Message  string            `json:"message,omitempty"`
@@ -27,7 +27,7 @@ type status struct {
 	Exit     *int              `json:"exit,omitempty"`
 }
 
-// statusOf is the status of a call that ended with err.
+// statusOf returns the status of a call that ended with err.
 func statusOf(err error) status {
 	s := grpcstatus.Convert(err)
 	out := status{Code: rpccode.Code(s.Code()).String(), Message: s.Message()}
@@ -39,16 +39,16 @@ func statusOf(err error) status {
 	return out
 }
 
-// wrong is the error of a call that the client made wrongly.
-func wrong(format string, args ...any) error {
+// invalidCall returns the error of an invalid call.
+func invalidCall(format string, args ...any) error {
 	return grpcstatus.Errorf(codes.InvalidArgument, format, args...)
 }
 
-// method makes a call: what the client says goes to the server, and what that
-// says to the client.
-func (c *carrier) method(ctx context.Context, cancel context.CancelFunc, id uint32, name string,
+// callMethod calls a method: it sends the client's messages to the server, and the server's messages to the
+// client.
+func (c *carrier) callMethod(ctx context.Context, cancel context.CancelFunc, id uint32, name string,
 	in <-chan frame) status {
-	m, err := find(name)
+	m, err := findMethod(name)
 	if err != nil {
 		return statusOf(err)
 	}
@@ -72,8 +72,8 @@ func (c *carrier) method(ctx context.Context, cancel context.CancelFunc, id uint
 	return statusOf(err)
 }
 
-// find finds a method by its name.
-func find(name string) (protoreflect.MethodDescriptor, error) {
+// findMethod finds a method by its name.
+func findMethod(name string) (protoreflect.MethodDescriptor, error) {
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(strings.ReplaceAll(name, "/", ".")))
 	m, ok := d.(protoreflect.MethodDescriptor)
 	if err != nil || !ok || strings.Count(name, "/") != 1 {
@@ -82,8 +82,8 @@ func find(name string) (protoreflect.MethodDescriptor, error) {
 	return m, nil
 }
 
-// empty makes an empty message.
-func empty(d protoreflect.MessageDescriptor) (proto.Message, error) {
+// newMessage returns an empty message.
+func newMessage(d protoreflect.MessageDescriptor) (proto.Message, error) {
 	t, err := protoregistry.GlobalTypes.FindMessageByName(d.FullName())
 	if err != nil {
 		return nil, err
@@ -91,8 +91,8 @@ func empty(d protoreflect.MessageDescriptor) (proto.Message, error) {
 	return t.New().Interface(), nil
 }
 
-// forward sends the client's messages. Its error is one of the client's; those of
-// the stream come from the other direction.
+// forward sends the client's messages. It returns errors of the client; those of the stream come from the other
+// direction.
 func forward(ctx context.Context, stream grpc.ClientStream, d protoreflect.MessageDescriptor, in <-chan frame) error {
 	for {
 		select {
@@ -103,12 +103,12 @@ func forward(ctx context.Context, stream grpc.ClientStream, d protoreflect.Messa
 				_ = stream.CloseSend()
 				return nil
 			}
-			m, err := empty(d)
+			m, err := newMessage(d)
 			if err == nil {
 				err = decode(f, m)
 			}
 			if err != nil {
-				return wrong("%s: %v", d.FullName(), err)
+				return invalidCall("%s: %v", d.FullName(), err)
 			}
 			if stream.SendMsg(m) != nil {
 				return nil
@@ -117,8 +117,7 @@ func forward(ctx context.Context, stream grpc.ClientStream, d protoreflect.Messa
 	}
 }
 
-// decode reads a message. Fields that are not known are those of a newer client
-// and are left out.
+// decode parses a message. It ignores unknown fields, which are those of a newer client.
 func decode(f frame, m proto.Message) error {
 	if f.kind == kindBinary {
 		return proto.Unmarshal(f.payload, m)
@@ -129,7 +128,7 @@ func decode(f frame, m proto.Message) error {
 // backward sends the server's messages to the client.
 func (c *carrier) backward(stream grpc.ClientStream, d protoreflect.MessageDescriptor, id uint32) error {
 	for {
-		m, err := empty(d)
+		m, err := newMessage(d)
 		if err != nil {
 			return err
 		}

@@ -55,27 +55,26 @@ const (
 	kindHello   = 'H'
 )
 
+// Sizes and limits.
 const (
 	// headerSize is the size of a frame without its payload.
 	headerSize = 9
-	// MaxPayload bounds the payload of a frame: the largest message, 4 MiB, in
-	// base64 and with much around it.
+	// MaxPayload bounds the payload of a frame: the largest message, 4 MiB, in base64 with additional fields.
 	MaxPayload = 16 << 20
-	// maxCalls bounds the calls under way; debuggers have three at most.
+	// maxCalls bounds the calls in progress; debuggers have three at most.
 	maxCalls = 64
-	// maxWaiting bounds the messages of one call that it has not taken yet.
+	// maxWaiting bounds the messages of one call that are not taken yet.
 	maxWaiting = 64
 )
 
-// Verb runs a verb of the command line and returns its exit status. It ends when
-// ctx does.
+// Verb runs a verb of the command line and returns its exit status. It ends when ctx is canceled.
 type Verb func(ctx context.Context, args []string, stdout, stderr io.Writer) (exit int)
 
-// Config says what a pipe is connected with.
+// Config contains the connections of a pipe.
 type Config struct {
-	Conn    grpc.ClientConnInterface // where calls are made
+	Conn    grpc.ClientConnInterface // destination of calls
 	Verb    Verb                     // nil refuses verbs
-	Version string                   // of the program, for its other end
+	Version string                   // of the program, for the client
 }
 
 // frame is one frame.
@@ -97,14 +96,14 @@ type carrier struct {
 	calls map[uint32]*call
 }
 
-// call is a call or verb that is under way.
+// call is a call or verb in progress.
 type call struct {
 	cancel context.CancelFunc
-	in     chan frame // what the client says; closed when it has said all
+	in     chan frame // the client's messages; closed after the last one
 }
 
-// Serve answers on a pipe until r ends, which is not an error. Calls that are under
-// way are then given up; they may still end after Serve.
+// Serve serves a pipe until r ends, which is not an error. Calls in progress are then canceled; they may end
+// after Serve returns.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, cfg Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &carrier{cfg: cfg, ctx: ctx, w: w, calls: map[uint32]*call{}}
@@ -114,7 +113,7 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, cfg Config) error {
 	}
 	in := bufio.NewReaderSize(r, 1<<16)
 	for {
-		f, err := read(in)
+		f, err := readFrame(in)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -127,8 +126,8 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, cfg Config) error {
 	}
 }
 
-// read reads one frame.
-func read(r io.Reader) (frame, error) {
+// readFrame reads one frame.
+func readFrame(r io.Reader) (frame, error) {
 	var head [headerSize]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return frame{}, err
@@ -140,7 +139,7 @@ func read(r io.Reader) (frame, error) {
 	}
 	f := frame{binary.BigEndian.Uint32(head[4:]), head[8], make([]byte, size)}
 	if _, err := io.ReadFull(r, f.payload); err != nil {
-		return frame{}, fmt.Errorf("a frame that is cut short: %w", err)
+		return frame{}, fmt.Errorf("a truncated frame: %w", err)
 	}
 	return f, nil
 }
@@ -165,7 +164,7 @@ func (c *carrier) sendJSON(id uint32, kind byte, v any) error {
 	return c.send(id, kind, b)
 }
 
-// take does what a frame of the client says.
+// take handles a frame of the client.
 func (c *carrier) take(f frame) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,10 +172,10 @@ func (c *carrier) take(f frame) error {
 	switch {
 	case f.kind == kindCall || f.kind == kindVerb:
 		if at != nil || f.id == 0 || len(c.calls) >= maxCalls {
-			return fmt.Errorf("call %d cannot begin: its number is in use, or %d calls are under way", f.id, maxCalls)
+			return fmt.Errorf("call %d cannot start: its number is in use, or %d calls are in progress", f.id, maxCalls)
 		}
 		c.begin(f)
-	case at == nil: // it has ended already, which the client may not know yet
+	case at == nil: // it has already ended, which the client may not know yet
 	case f.kind == kindCancel:
 		at.cancel()
 	case f.kind == kindEnd && at.in != nil:
@@ -189,19 +188,19 @@ func (c *carrier) take(f frame) error {
 			return fmt.Errorf("call %d: %d messages are waiting for it", f.id, maxWaiting)
 		}
 	default:
-		return fmt.Errorf("call %d: a frame of kind %q where none can be", f.id, f.kind)
+		return fmt.Errorf("call %d: an unexpected frame of kind %q", f.id, f.kind)
 	}
 	return nil
 }
 
-// begin starts a call or a verb. The lock is held.
+// begin starts a call or a verb. The caller holds the lock.
 func (c *carrier) begin(f frame) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	in := make(chan frame, maxWaiting)
 	c.calls[f.id] = &call{cancel, in}
-	run := func() status { return c.method(ctx, cancel, f.id, string(f.payload), in) }
+	run := func() status { return c.callMethod(ctx, cancel, f.id, string(f.payload), in) }
 	if f.kind == kindVerb {
-		run = func() status { return c.verb(ctx, f) }
+		run = func() status { return c.runVerb(ctx, f) }
 	}
 	go func() {
 		st := run()
@@ -209,12 +208,12 @@ func (c *carrier) begin(f frame) {
 		c.mu.Lock()
 		delete(c.calls, f.id)
 		c.mu.Unlock()
-		_ = c.sendJSON(f.id, kindStatus, st) // nobody may listen any more
+		_ = c.sendJSON(f.id, kindStatus, st) // the client may be gone
 	}()
 }
 
-// verb runs a verb.
-func (c *carrier) verb(ctx context.Context, f frame) status {
+// runVerb runs a verb.
+func (c *carrier) runVerb(ctx context.Context, f frame) status {
 	var args []string
 	if err := json.Unmarshal(f.payload, &args); err != nil {
 		return statusOf(fmt.Errorf("words of the verb: %w", err))
@@ -228,7 +227,7 @@ func (c *carrier) verb(ctx context.Context, f frame) status {
 	return st
 }
 
-// output sends what is written to it.
+// output sends the bytes that are written to it.
 type output struct {
 	c    *carrier
 	id   uint32

@@ -66,7 +66,7 @@ func open(t *testing.T, verb Verb) *pipe {
 
 func (p *pipe) next() frame {
 	p.t.Helper()
-	f, err := read(p.in)
+	f, err := readFrame(p.in)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -82,8 +82,8 @@ func (p *pipe) say(id uint32, kind byte, payload string) {
 	}
 }
 
-// ended reads frames up to the end of a call.
-func (p *pipe) ended(id uint32) (messages []string, st status) {
+// readCall reads frames up to the end of a call.
+func (p *pipe) readCall(id uint32) (messages []string, st status) {
 	p.t.Helper()
 	for {
 		f := p.next()
@@ -125,7 +125,7 @@ func TestCalls(t *testing.T) {
 		p.say(id, kindCall, tt.method)
 		p.say(id, tt.kind, tt.message)
 		p.say(id, kindEnd, "")
-		messages, st := p.ended(id)
+		messages, st := p.readCall(id)
 		if st.Code != tt.code || (tt.answer != "") != (len(messages) == 1) || tt.answer != "" &&
 			!strings.Contains(strings.ReplaceAll(messages[0], ": ", ":"), tt.answer) {
 			t.Errorf("%s %q: %v, %+v", tt.method, tt.message, messages, st)
@@ -133,7 +133,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestStream has a call under way while another is made, and gives it up.
+// TestStream makes a call while another one is in progress, and cancels it.
 func TestStream(t *testing.T) {
 	p := open(t, nil)
 	p.say(1, kindCall, watch)
@@ -145,14 +145,14 @@ func TestStream(t *testing.T) {
 	p.say(2, kindCall, check)
 	p.say(2, kindMessage, `{}`)
 	p.say(2, kindEnd, "")
-	if messages, st := p.ended(2); len(messages) != 1 || st.Code != "OK" {
+	if messages, st := p.readCall(2); len(messages) != 1 || st.Code != "OK" {
 		t.Errorf("%v, %+v", messages, st)
 	}
 	p.say(1, kindCancel, "")
-	if _, st := p.ended(1); st.Code != "CANCELLED" {
+	if _, st := p.readCall(1); st.Code != "CANCELLED" {
 		t.Errorf("given up: %+v", st)
 	}
-	p.say(1, kindMessage, `{}`) // of a call that has ended: nobody minds
+	p.say(1, kindMessage, `{}`) // the call has ended: this is ignored
 	p.out.Close()
 	if err := <-p.done; err != nil {
 		t.Error(err)
@@ -172,24 +172,24 @@ func TestVerb(t *testing.T) {
 		return 3
 	})
 	p.say(5, kindVerb, `["threads","core file"]`)
-	messages, st := p.ended(5)
+	messages, st := p.readCall(5)
 	if strings.Join(messages, " ") != "Othreads+core file Dcareful" || st.Code != "OK" || st.Exit == nil ||
 		*st.Exit != 3 {
 		t.Errorf("%v, %+v", messages, st)
 	}
 	p.say(6, kindVerb, `"threads"`)
-	if _, st := p.ended(6); st.Code == "OK" {
+	if _, st := p.readCall(6); st.Code == "OK" {
 		t.Errorf("%+v", st)
 	}
 	p.say(7, kindVerb, `["wait"]`)
-	p.out.Close() // whoever asked is gone
+	p.out.Close() // the client is gone
 	if err := <-stopped; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
 
-// TestBadFrames must end the carrier with an error: nothing after them can be
-// understood.
+// TestBadFrames checks that invalid frames end the carrier with an error: the bytes after them cannot be
+// parsed.
 func TestBadFrames(t *testing.T) {
 	for name, say := range map[string]func(*pipe){
 		"too long": func(p *pipe) { _, _ = p.out.Write([]byte("\xff\xff\xff\xff12345")) },

@@ -30,14 +30,14 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: manual [-version VERSION] DIRECTORY")
 		os.Exit(2)
 	}
-	if err := write(flag.Arg(0), *version); err != nil {
+	if err := writeFiles(flag.Arg(0), *version); err != nil {
 		fmt.Fprintln(os.Stderr, "manual:", err)
 		os.Exit(1)
 	}
 }
 
-// write writes all files below the share directory of an installation.
-func write(share, version string) error {
+// writeFiles writes all files below the share directory of an installation.
+func writeFiles(share, version string) error {
 	root := cli.Command{Version: cmp.Or(version, "devel"), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}.Tree()
 	for path, generate := range map[string]func(*bytes.Buffer) error{
 		"bash-completion/completions/" + root.Name(): func(b *bytes.Buffer) error {
@@ -88,10 +88,10 @@ func writeFile(path string, content []byte) error {
 const usualStatus = "0 the target was read, 1 it could not be read, 2 wrong usage, 74 the output could not be " +
 	"written, 130 Ctrl-C ended it."
 
-// pageOf returns the manual page of a command. The help is plain text and cobra takes it for Markdown, so it is changed
-// to Markdown for the time of the call.
+// pageOf returns the manual page of a command. The help is plain text, but cobra reads it as Markdown, so it is
+// converted to Markdown during the call.
 func pageOf(c *cobra.Command, header doc.GenManHeader) ([]byte, error) {
-	restore := asMarkdown(c)
+	restore := convertHelp(c)
 	defer restore()
 	c.InitDefaultHelpFlag()
 	c.DisableAutoGenTag = true
@@ -100,15 +100,15 @@ func pageOf(c *cobra.Command, header doc.GenManHeader) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// asMarkdown changes the help of a command to Markdown, with its exit statuses in a section of their own. The function
-// that it returns undoes that.
-func asMarkdown(c *cobra.Command) (restore func()) {
+// convertHelp converts the help of a command to Markdown, with its exit statuses in a section of their own.
+// restore undoes that.
+func convertHelp(c *cobra.Command) (restore func()) {
 	short, long := c.Short, c.Long
 	var usages []func()
 	all := func(f *pflag.Flag) {
 		usage := f.Usage
 		usages = append(usages, func() { f.Usage = usage })
-		f.Usage = escaped(f.Usage)
+		f.Usage = escape(f.Usage)
 	}
 	c.NonInheritedFlags().VisitAll(all)
 	c.InheritedFlags().VisitAll(all)
@@ -119,10 +119,10 @@ func asMarkdown(c *cobra.Command) (restore func()) {
 			status = s
 			continue
 		}
-		text.WriteString(paragraphOf(paragraph) + "\n\n")
+		text.WriteString(formatParagraph(paragraph) + "\n\n")
 	}
-	text.WriteString("# EXIT STATUS\n" + escaped(status))
-	c.Short, c.Long = escaped(short), text.String()
+	text.WriteString("# EXIT STATUS\n" + escape(status))
+	c.Short, c.Long = escape(short), text.String()
 	return func() {
 		c.Short, c.Long = short, long
 		for _, undo := range usages {
@@ -131,19 +131,19 @@ func asMarkdown(c *cobra.Command) (restore func()) {
 	}
 }
 
-// paragraphOf returns a paragraph of help as Markdown. Indented lines stay lines.
-func paragraphOf(text string) string {
+// formatParagraph returns a paragraph of help as Markdown. Indented lines stay lines.
+func formatParagraph(text string) string {
 	if !strings.HasPrefix(text, "  ") {
-		return escaped(text)
+		return escape(text)
 	}
 	return "    " + strings.ReplaceAll(text, "\n", "\n    ")
 }
 
-// special matches the characters that Markdown has a use for.
+// special matches the characters with a meaning in Markdown.
 var special = regexp.MustCompile(`[\\*_<>\[\]#&|]`)
 
-// escaped returns plain text as Markdown. Text between backticks stays.
-func escaped(text string) string {
+// escape returns plain text as Markdown. Text between backticks stays unchanged.
+func escape(text string) string {
 	parts := strings.Split(text, "`")
 	for i := 0; i < len(parts); i += 2 {
 		parts[i] = special.ReplaceAllString(parts[i], `\$0`)

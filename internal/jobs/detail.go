@@ -13,54 +13,53 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// MaxDetail bounds the ranks that are looked at in detail, with all debug information: one of
-// each verdict, and of each of the rarest classes.
+// MaxDetail bounds the ranks that are inspected in detail, with all debug information: one of each verdict, and
+// of each of the rarest classes.
 const MaxDetail = 8
 
-// Detail looks at some processes in detail, and tells what their places are called and what is
-// wrong with each. Of one that cannot be read nothing is told: what the first look found
-// stands.
-func Detail(ctx context.Context, list []Process, o Options, tell func(*job.Part)) {
-	give := serial(tell)
+// Detail inspects some processes in detail, and passes the names of their places and their verdicts to emit. A
+// process that cannot be read is skipped: the results of the first snapshot remain.
+func Detail(ctx context.Context, list []Process, o Options, emit func(*job.Part)) {
+	give := serialize(emit)
 	each(ctx, len(list), o.Jobs, func(i int) {
-		ctx, cancel := o.within(ctx)
+		ctx, cancel := o.withLimit(ctx)
 		defer cancel()
 		p := list[i]
-		_ = ask(ctx, strconv.Itoa(p.PID), o, o.report(), func(_ *session.Target, a *session.Answer) {
-			give(explained(joined(p.base(), job.Of(a.Picture, a.Locate)), a.Picture))
+		_ = ask(ctx, strconv.Itoa(p.PID), o, o.reportQuestion(), func(_ *session.Target, a *session.Answer) {
+			give(explain(merge(p.base(), job.Classify(a.Picture, a.Locate)), a.Picture))
 		})
 	})
 }
 
 // DetailCores is Detail for cores of ranks.
-func DetailCores(ctx context.Context, paths []string, o Options, tell func(*job.Part)) {
-	give := serial(tell)
+func DetailCores(ctx context.Context, paths []string, o Options, emit func(*job.Part)) {
+	give := serialize(emit)
 	each(ctx, len(paths), o.Jobs, func(i int) {
-		_ = ask(ctx, paths[i], o, o.report(), func(_ *session.Target, a *session.Answer) {
+		_ = ask(ctx, paths[i], o, o.reportQuestion(), func(_ *session.Target, a *session.Answer) {
 			if r := a.Picture.Target.Rank; r != nil {
-				found := job.Of(a.Picture, a.Locate)
+				found := job.Classify(a.Picture, a.Locate)
 				found.Rank = r.Rank
-				give(explained(found, a.Picture))
+				give(explain(found, a.Picture))
 			}
 		})
 	})
 }
 
-// explained is what a look in detail at a rank tells.
-func explained(a job.Answer, pic *picture.Picture) *job.Part {
+// explain returns the part of a rank that was inspected in detail.
+func explain(a job.Answer, pic *picture.Picture) *job.Part {
 	p := job.NewPart()
-	p.Explain(a, words(pic))
+	p.Explain(a, verdictWords(pic))
 	return p
 }
 
-// Bounds of what is told of a rank, in lines.
+// Limits of the words about a rank, in lines.
 const (
 	maxVerdicts = 3
 	maxSteps    = 4
 )
 
-// words are the verdicts on a rank that say why it comes no further, with who waits for what.
-func words(pic *picture.Picture) (out []string) {
+// verdictWords returns the verdicts that explain why a rank makes no progress, with the waits of its threads.
+func verdictWords(pic *picture.Picture) (out []string) {
 	n := 0
 	for i := range pic.Verdicts {
 		v := &pic.Verdicts[i]
@@ -70,14 +69,14 @@ func words(pic *picture.Picture) (out []string) {
 		n++
 		out = append(out, fmt.Sprintf("%s  %s (%s)", diagnose.Heading(v), v.Summary, v.Certainty))
 		for _, s := range v.Cycle[:min(len(v.Cycle), maxSteps)] {
-			out = append(out, step(s))
+			out = append(out, describeStep(s))
 		}
 	}
 	return out
 }
 
-// step is what one thread of a deadlock waits for.
-func step(s picture.CycleStep) string {
+// describeStep describes the wait of one thread of a deadlock.
+func describeStep(s picture.CycleStep) string {
 	t := s.WaitsFor
 	t.Address = nil
 	out := fmt.Sprintf("LWP %d waits for %s", s.Thread, phrase.Target(t))
@@ -85,7 +84,7 @@ func step(s picture.CycleStep) string {
 		out += " at " + phrase.Where(s.Frames[i])
 	}
 	if s.HeldBy != 0 {
-		out += fmt.Sprintf("; LWP %d must go on first", s.HeldBy)
+		out += fmt.Sprintf("; LWP %d must continue first", s.HeldBy)
 	}
 	return out
 }

@@ -17,24 +17,24 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
 )
 
-// Errand is a command that brings parts of a job on its standard output, line by line, as
-// srun, ssh, clush or kubectl do when they run `ompd-inspect job-node` somewhere.
+// Errand is a command whose standard output contains parts of a job, one per line. srun, ssh, clush or kubectl
+// run `ompd-inspect job-node` in this way.
 type Errand struct {
-	Host string // that it is about, for what is said if it fails; of several, what they are called
+	Host string // host for messages about a failure; a description for several hosts
 	Argv []string
-	Send string // file that is its standard input; empty for none
+	Send string // file for its standard input; empty for none
 }
 
 const (
-	// maxBrought bounds what one errand brings, in bytes: 15,625 nodes of 64 ranks are 13 MB.
+	// maxBrought bounds the output of one errand, in bytes: 15,625 nodes of 64 ranks send 13 MB.
 	maxBrought = 1 << 30
-	// maxComplaint bounds what is kept of what an errand says of its failure, in bytes.
+	// maxComplaint bounds the kept error output of an errand, in bytes.
 	maxComplaint = 300
-	// goodbye is how long an errand has to end after it was told to.
+	// goodbye is the time that an errand has to exit after SIGTERM.
 	goodbye = 2 * time.Second
 )
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the text that is written to it.
 type tail struct{ b []byte }
 
 // Write implements io.Writer.
@@ -44,15 +44,15 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// line is the last line, of more than blanks.
+// line returns the last line that is not blank.
 func (t *tail) line() string {
 	lines := strings.Split(strings.TrimSpace(string(t.b)), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// Run runs the errand until it ends, or ctx does, and tells each part as it comes. What was
-// told stays valid if it fails.
-func (e Errand) Run(ctx context.Context, tell func(*job.Part)) error {
+// Run runs the errand until it exits or ctx is canceled, and passes each part to emit as it arrives. Parts stay
+// valid if the errand fails.
+func (e Errand) Run(ctx context.Context, emit func(*job.Part)) error {
 	cmd := exec.CommandContext(ctx, e.Argv[0], e.Argv[1:]...)
 	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGTERM) }
@@ -74,9 +74,9 @@ func (e Errand) Run(ctx context.Context, tell func(*job.Part)) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("%s: %w", e.Argv[0], err)
 	}
-	parts, readErr := readParts(out, said, tell)
+	parts, readErr := readParts(out, said, emit)
 	waitErr := cmd.Wait()
-	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // whatever it left behind
+	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // kill the processes that it left
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("no answer in time: %w", ctx.Err())
@@ -94,8 +94,8 @@ func (e Errand) Run(ctx context.Context, tell func(*job.Part)) error {
 	return nil
 }
 
-// readParts tells the parts among the lines of r, and gives lines that are none to said.
-func readParts(r io.Reader, said io.Writer, tell func(*job.Part)) (parts int, err error) {
+// readParts passes the parts among the lines of r to emit, and writes other lines to said.
+func readParts(r io.Reader, said io.Writer, emit func(*job.Part)) (parts int, err error) {
 	in, d := bufio.NewReaderSize(io.LimitReader(r, maxBrought), 1<<16), job.Decoder{}
 	for {
 		line, err := readLine(in)
@@ -103,7 +103,7 @@ func readParts(r io.Reader, said io.Writer, tell func(*job.Part)) (parts int, er
 			switch p, bad := d.Decode(line); {
 			case bad == nil:
 				parts++
-				tell(p)
+				emit(p)
 			case errors.Is(bad, job.ErrNoPart):
 				_, _ = said.Write(append(line, '\n'))
 			default:
@@ -114,12 +114,12 @@ func readParts(r io.Reader, said io.Writer, tell func(*job.Part)) (parts int, er
 		case errors.Is(err, io.EOF):
 			return parts, nil
 		case err != nil:
-			return parts, nil // the errand was ended: who ended it says so
+			return parts, nil // the errand was ended, which its caller reports
 		}
 	}
 }
 
-// readLine reads a line, and of one that is longer than a part may be only the beginning.
+// readLine reads a line. It may truncate a line that is longer than a part.
 func readLine(in *bufio.Reader) (line []byte, err error) {
 	for {
 		piece, more, err := in.ReadLine()

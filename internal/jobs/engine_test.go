@@ -27,7 +27,7 @@ func partFile(t *testing.T, rank int) string {
 	return path
 }
 
-// TestErrands: nodes that answer in whatever way, and what comes of it.
+// TestErrands checks the results of nodes that answer in different ways.
 func TestErrands(t *testing.T) {
 	omptest.Program(t, "sed")
 	part := partFile(t, 2)
@@ -54,8 +54,8 @@ func TestErrands(t *testing.T) {
 	}
 }
 
-// TestErrandWithoutEnd: what came before the limit counts, and what would never end is ended,
-// with what it started.
+// TestErrandWithoutEnd checks that parts before the time limit count, and that an errand without end is killed,
+// with the processes that it started.
 func TestErrandWithoutEnd(t *testing.T) {
 	part := partFile(t, 3)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -70,7 +70,7 @@ func TestErrandWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestVia: what is to run on a host, as an argument list, or quoted for a shell there.
+// TestVia checks the command for a host, as an argument list, or quoted for a shell there.
 func TestVia(t *testing.T) {
 	r := Remote{Tool: "/opt/my tool", Args: []string{"job-node", "--slurm", "7"}}
 	for template, want := range map[string]string{
@@ -95,7 +95,7 @@ func TestVia(t *testing.T) {
 	}
 }
 
-// TestSrun: the command line for a job of Slurm.
+// TestSrun checks the command line for a Slurm job.
 func TestSrun(t *testing.T) {
 	e := Srun("123.0", []string{"n1", "n3"}, Remote{Tool: "/bin/t", Args: []string{"job-node"}})
 	if got := strings.Join(e.Argv, " "); !strings.Contains(got, "--jobid=123 --overlap") ||
@@ -108,7 +108,7 @@ func TestSrun(t *testing.T) {
 	}
 }
 
-// TestSample: evenly chosen, and never more than there are.
+// TestSample checks that the sample is evenly chosen, and never larger than the list.
 func TestSample(t *testing.T) {
 	list := []string{"a", "b", "c", "d", "e", "f"}
 	for n, want := range map[int]string{0: "abcdef", 2: "ad", 3: "ace", 6: "abcdef", 9: "abcdef"} {
@@ -118,8 +118,8 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestStepOf: the job and step of Slurm that a process belongs to, by both versions of control
-// groups; other groups tell nothing, whatever they are called.
+// TestStepOf checks the Slurm job and step of a process, by both versions of control groups. Other groups are
+// ignored, whatever their names are.
 func TestStepOf(t *testing.T) {
 	for groups, want := range map[string]string{
 		"0::/system.slice/slurmstepd.scope/job_123/step_0/user/task_1\n":          "123 0",

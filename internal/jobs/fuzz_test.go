@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// FuzzNodes reads what sinfo and kubectl say of nodes and pods: none has no name of Slurm's, none
-// is there twice, and no name becomes an option of a command.
+// FuzzNodes parses output of sinfo and kubectl: names are valid in Slurm, none is listed twice, and none can be
+// read as an option of a command.
 func FuzzNodes(f *testing.F) {
 	f.Add("node1 idle\nnode2 down*\nnode2 down*\nnode3 mixed*\n\n x\n")
 	f.Add(`{"items":[{"metadata":{"name":"solver-0"},"status":{"phase":"Running"}},` +
 		`{"metadata":{"name":"-o"},"status":{"phase":"Pending","reason":"Unschedulable"}}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		nodes := nodesIn(text)
+		nodes := parseNodes(text)
 		names := make([]string, len(nodes))
 		for i, n := range nodes {
 			names[i] = n.Name
@@ -21,7 +21,7 @@ func FuzzNodes(f *testing.F) {
 		if slices.Contains(names, "") || len(slices.Compact(names)) != len(nodes) {
 			t.Errorf("%q: %q", text, nodes)
 		}
-		pods, _ := podsIn([]byte(text))
+		pods, _ := parsePods([]byte(text))
 		for _, n := range append(nodes, pods...) {
 			e, err := Via("ssh {host}", n.Name, Remote{Tool: "t"})
 			if err == nil && (len(e.Argv) < 3 || e.Argv[1] == "" || e.Argv[1][0] == '-') {

@@ -17,19 +17,19 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// Options say how ranks are looked at.
+// Options contains the options of inspecting ranks.
 type Options struct {
 	Open     session.Options
-	Budget   time.Duration // processor time for one rank
-	Interval time.Duration // between the two looks; 0 for one look
-	Jobs     int           // looks at a time
-	Limit    time.Duration // by the clock, for one look at one rank; 0 for none
-	// Picture is told what was found of a rank in detail; it may be nil. Several goroutines
+	Budget   time.Duration // CPU time for one rank
+	Interval time.Duration // between the two snapshots; 0 for one snapshot
+	Jobs     int           // number of parallel snapshots
+	Limit    time.Duration // wall-clock time of one snapshot of one rank; 0 for none
+	// Picture receives the picture of a rank that was inspected in detail; it may be nil. Several goroutines
 	// call it.
 	Picture func(rank int, pic *picture.Picture)
 }
 
-// seen is what the first look at a rank leaves for the second.
+// seen keeps the state of a rank between its two snapshots.
 type seen struct {
 	answer job.Answer
 	trace  *picture.Trace
@@ -37,16 +37,16 @@ type seen struct {
 	at     time.Time
 }
 
-// Look looks twice at each of some processes, and tells what it found: after the first look
-// and, with whether the rank made progress, after the second.
-func Look(ctx context.Context, list []Process, o Options, tell func(*job.Part)) {
-	tellOne := serial(tell)
+// Look takes two snapshots of each of some processes, and passes the results to emit: after the first and, with
+// the progress of the rank, after the second.
+func Look(ctx context.Context, list []Process, o Options, emit func(*job.Part)) {
+	tellOne := serialize(emit)
 	give := func(a job.Answer) {
 		p := job.NewPart()
 		p.Add(a)
 		tellOne(p)
 	}
-	o.Open.NoDebug = o.Picture == nil // Resolve names places, once for all ranks
+	o.Open.NoDebug = o.Picture == nil // Resolve finds the lines of places, once for all ranks
 	first := make([]*seen, len(list))
 	each(ctx, len(list), o.Jobs, func(i int) {
 		first[i] = lookOnce(ctx, list[i], o)
@@ -57,25 +57,25 @@ func Look(ctx context.Context, list []Process, o Options, tell func(*job.Part)) 
 	}
 	each(ctx, len(list), o.Jobs, func(i int) {
 		if s := first[i]; s != nil && s.trace != nil {
-			if a, ok := s.again(ctx, list[i], o); ok {
+			if a, ok := s.lookAgain(ctx, list[i], o); ok {
 				give(a)
 			}
 		}
 	})
 }
 
-// serial is tell for several goroutines.
-func serial(tell func(*job.Part)) func(*job.Part) {
+// serialize returns emit for use by several goroutines.
+func serialize(emit func(*job.Part)) func(*job.Part) {
 	var mu sync.Mutex
 	return func(p *job.Part) {
 		mu.Lock()
 		defer mu.Unlock()
-		tell(p)
+		emit(p)
 	}
 }
 
-// within is ctx with the limit for one look.
-func (o Options) within(ctx context.Context) (context.Context, context.CancelFunc) {
+// withLimit returns ctx with the time limit of one snapshot.
+func (o Options) withLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	if o.Limit == 0 {
 		return ctx, func() {}
 	}
@@ -83,14 +83,14 @@ func (o Options) within(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeoutCause(ctx, o.Limit, why)
 }
 
-// report is the question of a whole report.
-func (o Options) report() session.Question {
+// reportQuestion returns the question of a whole report.
+func (o Options) reportQuestion() session.Question {
 	q := session.Report()
 	q.Budget = o.Budget
 	return q
 }
 
-// each calls f with the numbers below n, some at a time, until ctx ends.
+// each calls f with the numbers below n, some in parallel, until ctx is canceled.
 func each(ctx context.Context, n, atOnce int, f func(i int)) {
 	var group sync.WaitGroup
 	slots := make(chan struct{}, max(1, atOnce))
@@ -118,7 +118,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// base is what is known of a process without a look.
+// base returns the answer of a process without a snapshot.
 func (p Process) base() job.Answer {
 	host := p.Host
 	if host == "" {
@@ -131,25 +131,25 @@ func (p Process) base() job.Answer {
 	return a
 }
 
-// failed is the answer of a rank that could not be looked at.
+// failed returns the answer of a rank that could not be inspected.
 func (p Process) failed(err error) job.Answer {
 	a := p.base()
 	a.Condition, a.Why = job.Unreadable, err.Error()
-	if _, _, gone := stat(p.PID); errors.Is(err, session.ErrExited) || gone != nil {
-		a.Condition, a.Why = job.Gone, "it ended while it was looked at"
+	if _, _, gone := readStat(p.PID); errors.Is(err, session.ErrExited) || gone != nil {
+		a.Condition, a.Why = job.Gone, "it ended during the snapshot"
 	}
 	return a
 }
 
-// lookOnce looks at a process for the first time.
+// lookOnce takes the first snapshot of a process.
 func lookOnce(ctx context.Context, p Process, o Options) *seen {
-	q := o.report()
+	q := o.reportQuestion()
 	q.Trace = true
 	s := &seen{}
-	ctx, cancel := o.within(ctx)
+	ctx, cancel := o.withLimit(ctx)
 	defer cancel()
 	err := ask(ctx, strconv.Itoa(p.PID), o, q, func(t *session.Target, a *session.Answer) {
-		s.answer, s.trace, s.at = joined(p.base(), job.Of(a.Picture, a.Locate)), a.Trace, time.Now()
+		s.answer, s.trace, s.at = merge(p.base(), job.Classify(a.Picture, a.Locate)), a.Trace, time.Now()
 		s.used, _ = t.Used()
 		if o.Picture != nil {
 			o.Picture(s.answer.Rank, a.Picture)
@@ -161,7 +161,7 @@ func lookOnce(ctx context.Context, p Process, o Options) *seen {
 	return s
 }
 
-// reason is why a look failed: that it took too long, if it did.
+// reason returns the error of a failed snapshot: the exceeded time limit, if that is the cause.
 func reason(ctx context.Context, err error) error {
 	if why := context.Cause(ctx); why != nil {
 		return why
@@ -187,8 +187,8 @@ func ask(
 	return nil
 }
 
-// joined is what a look found of a rank, with what was known of it before.
-func joined(base, found job.Answer) job.Answer {
+// merge returns the result of a snapshot of a rank, with the data that was known before it.
+func merge(base, found job.Answer) job.Answer {
 	if found.Rank < 0 {
 		found.Rank = base.Rank
 	}
@@ -198,15 +198,15 @@ func joined(base, found job.Answer) job.Answer {
 	return found
 }
 
-// again looks at a process a second time, and reports whether it made progress since.
-func (s *seen) again(ctx context.Context, p Process, o Options) (out job.Answer, ok bool) {
+// lookAgain takes a second snapshot of a process, and reports whether it made progress since the first.
+func (s *seen) lookAgain(ctx context.Context, p Process, o Options) (out job.Answer, ok bool) {
 	q := session.Question{Parts: picture.ReportParts(), Trace: true, Budget: o.Budget}
-	ctx, cancel := o.within(ctx)
+	ctx, cancel := o.withLimit(ctx)
 	defer cancel()
 	err := ask(ctx, strconv.Itoa(p.PID), o, q, func(t *session.Target, a *session.Answer) {
 		now, _ := t.Used()
 		out, ok = s.answer, true
-		out.Movement = s.movement(a, watch.UsedSince(s.used, now))
+		out.Movement = s.movement(a, picture.UsedSince(s.used, now))
 	})
 	if err != nil {
 		out = p.failed(reason(ctx, err))
@@ -215,8 +215,8 @@ func (s *seen) again(ctx context.Context, p Process, o Options) (out job.Answer,
 	return out, ok
 }
 
-// movement reports whether a rank made progress: one of the program's own threads did, or one
-// that is in MPI has come to another call.
+// movement reports whether a rank made progress: one of the program's own threads did, or one in MPI is in
+// another call.
 func (s *seen) movement(a *session.Answer, used []picture.Use) job.Movement {
 	c := watch.Since(s.trace, a.Trace, time.Since(s.at), used)
 	own := func(lwp int) bool {

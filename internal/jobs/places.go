@@ -22,16 +22,15 @@ type Entry struct {
 	PID  int
 }
 
-// What is read of a launcher's table: more ranks than that no machine has, and names have an
-// end.
+// Limits of a launcher's table: no machine has more ranks, and names are shorter.
 const (
 	maxTable    = 1 << 22
 	entrySize   = 24 // host, executable, process
 	maxHostName = 256
 )
 
-// Table reads the table of ranks of a launcher: srun and Open MPI's mpirun 4 fill theirs
-// whether a debugger is there or not. It is empty for a launcher that has none.
+// Table reads the table of ranks of a launcher. srun and Open MPI's mpirun 4 fill it even without a debugger.
+// It is empty for other launchers.
 func Table(ctx context.Context, pid int, o session.Options) (list []Entry, err error) {
 	t, err := session.Open(ctx, strconv.Itoa(pid), o)
 	if err != nil {
@@ -40,11 +39,11 @@ func Table(ctx context.Context, pid int, o session.Options) (list []Entry, err e
 	defer func() { err = errors.Join(err, t.Close()) }()
 	err = t.Read(ctx, func(ct callbacks.Target) error {
 		list = nil
-		size, err := variable(ct, "MPIR_proctable_size", 4)
+		size, err := readVariable(ct, "MPIR_proctable_size", 4)
 		if err != nil || size == 0 || size > maxTable {
-			return nil // no table
+			return nil // the launcher has no table
 		}
-		at, err := variable(ct, "MPIR_proctable", 8)
+		at, err := readVariable(ct, "MPIR_proctable", 8)
 		if err != nil {
 			return nil
 		}
@@ -53,15 +52,15 @@ func Table(ctx context.Context, pid int, o session.Options) (list []Entry, err e
 			return err
 		}
 		for e := range slices.Chunk(b, entrySize) {
-			list = append(list, Entry{hostName(ct, callbacks.Word(e[:8])), int(int32(callbacks.Word(e[16:20])))})
+			list = append(list, Entry{readHostName(ct, callbacks.Word(e[:8])), int(int32(callbacks.Word(e[16:20])))})
 		}
 		return nil
 	})
 	return list, err
 }
 
-// variable reads a number of the launcher's.
-func variable(t callbacks.Target, name string, size uint64) (uint64, error) {
+// readVariable reads a number of the launcher's memory.
+func readVariable(t callbacks.Target, name string, size uint64) (uint64, error) {
 	at, err := t.Symbol(name, "")
 	if err != nil {
 		return 0, err
@@ -69,8 +68,8 @@ func variable(t callbacks.Target, name string, size uint64) (uint64, error) {
 	return layout.ReadUint(t, at, size)
 }
 
-// hostName reads a string of the launcher's; what can be read counts.
-func hostName(t callbacks.Target, at uint64) string {
+// readHostName reads a string of the launcher's memory, up to the first byte that cannot be read.
+func readHostName(t callbacks.Target, at uint64) string {
 	var out []byte
 	for b := make([]byte, 1); len(out) < maxHostName; at++ {
 		if t.ReadMemory(callbacks.At(at), b) != nil || b[0] == 0 {
@@ -81,13 +80,13 @@ func hostName(t callbacks.Target, at uint64) string {
 	return string(out)
 }
 
-// Node is a node of a job, and why it cannot be asked; empty if it can.
+// Node is a node of a job. Dead is the reason why it cannot be asked; empty if it can.
 type Node struct{ Name, Dead string }
 
-// SlurmNodes are the nodes of a job of Slurm, as its own commands tell.
+// SlurmNodes returns the nodes of a Slurm job, by Slurm's own commands.
 func SlurmNodes(ctx context.Context, id string) ([]Node, error) {
 	base, _, _ := strings.Cut(id, ".")
-	out, err := output(ctx, "squeue", "-h", "-j", base, "-o", "%N")
+	out, err := commandOutput(ctx, "squeue", "-h", "-j", base, "-o", "%N")
 	if err != nil {
 		return nil, err
 	}
@@ -95,15 +94,15 @@ func SlurmNodes(ctx context.Context, id string) ([]Node, error) {
 	if nodes == "" {
 		return nil, fmt.Errorf("job %s of Slurm runs on no node: `squeue -j %s` shows it", base, base)
 	}
-	out, err = output(ctx, "sinfo", "-h", "-N", "-n", nodes, "-o", "%N %T")
+	out, err = commandOutput(ctx, "sinfo", "-h", "-N", "-n", nodes, "-o", "%N %T")
 	if err != nil {
 		return nil, err
 	}
-	return nodesIn(out), nil
+	return parseNodes(out), nil
 }
 
-// nodesIn are the nodes of an answer of sinfo, each once.
-func nodesIn(out string) (list []Node) {
+// parseNodes returns the nodes in the output of sinfo, each once.
+func parseNodes(out string) (list []Node) {
 	known := map[string]bool{}
 	for line := range strings.Lines(out) {
 		name, state, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -117,7 +116,7 @@ func nodesIn(out string) (list []Node) {
 	return list
 }
 
-// deadState says why a node in a state of Slurm's cannot be asked, empty if it can.
+// deadState returns the reason why a node in a state of Slurm cannot be asked; "" if it can.
 func deadState(state string) string {
 	state, silent := strings.CutSuffix(state, "*")
 	switch {
@@ -129,8 +128,8 @@ func deadState(state string) string {
 	return ""
 }
 
-// output is the standard output of a command.
-func output(ctx context.Context, argv ...string) (string, error) {
+// commandOutput returns the standard output of a command.
+func commandOutput(ctx context.Context, argv ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	said, out := &tail{}, &listing{}
 	cmd.Stdout, cmd.Stderr = out, said
@@ -144,35 +143,35 @@ func output(ctx context.Context, argv ...string) (string, error) {
 	return string(out.b), nil
 }
 
-// maxListing bounds what a command says of nodes or pods, in bytes: Slurm has 64 Ki nodes at most.
+// maxListing bounds a command's output about nodes or pods, in bytes: Slurm has 64 Ki nodes at most.
 const maxListing = 64 << 20
 
-// listing keeps what a command says.
+// listing keeps the output of a command.
 type listing struct{ b []byte }
 
 // Write implements io.Writer.
 func (l *listing) Write(p []byte) (int, error) {
 	if len(l.b)+len(p) > maxListing {
-		return 0, fmt.Errorf("it says more than %d bytes", maxListing)
+		return 0, fmt.Errorf("its output has more than %d bytes", maxListing)
 	}
 	l.b = append(l.b, p...)
 	return len(p), nil
 }
 
-// Remote are words to run on another machine, which begin with the tool.
+// Remote is a command of the tool for another machine.
 type Remote struct {
-	Tool string // its path there
+	Tool string // path there
 	Args []string
-	Send string // the tool's file here, if it has to be sent; its path there does not count then
+	Send string // the tool's file on this machine, if it must be sent; then its path there is ignored
 }
 
-// Where srun puts the tool on the nodes, and how its name begins there.
+// Directory to which srun copies the tool on the nodes, and the prefix of its name there.
 const (
 	SentDir  = "/tmp"
 	SentName = "ompd-inspect-"
 )
 
-// Srun is the errand that runs something once on each of some nodes of a job of Slurm.
+// Srun returns the errand that runs a command once on each of some nodes of a Slurm job.
 func Srun(id string, nodes []string, r Remote) Errand {
 	base, _, _ := strings.Cut(id, ".")
 	n := strconv.Itoa(len(nodes))
@@ -189,19 +188,19 @@ func Srun(id string, nodes []string, r Remote) Errand {
 	return Errand{Host: "job " + id, Argv: append(append(argv, r.Tool), r.Args...)}
 }
 
-// sendScript runs the tool from its standard input, and leaves nothing behind.
+// sendScript runs the tool from its standard input, and removes it afterwards.
 const sendScript = `d=$(mktemp -d) && cat >"$d/t" && chmod 700 "$d/t" && "$d/t" "$@"; s=$?; rm -rf "$d"; exit $s`
 
-// Via is the errand that runs something on a host by a command in which {host} stands for
-// it, such as "ssh {host}" or "kubectl exec -i {host} --".
+// Via returns the errand that runs a command on a host, by a template in which {host} is replaced, such as "ssh
+// {host}" or "kubectl exec -i {host} --".
 func Via(template, host string, r Remote) (Errand, error) {
 	words := strings.Fields(template)
 	if len(words) == 0 || !strings.Contains(template, "{host}") {
-		const words = "%q is no command for a host: it has to have {host} in it, as in \"ssh {host}\""
+		const words = "%q is not a command for a host: it must contain {host}, as in \"ssh {host}\""
 		return Errand{}, fmt.Errorf(words, template)
 	}
 	if host == "" || strings.HasPrefix(host, "-") {
-		return Errand{}, fmt.Errorf("%q is no name of a host", host)
+		return Errand{}, fmt.Errorf("%q is not the name of a host", host)
 	}
 	for i, w := range words {
 		words[i] = strings.ReplaceAll(w, "{host}", host)
@@ -211,7 +210,7 @@ func Via(template, host string, r Remote) (Errand, error) {
 		command = append([]string{"sh", "-c", sendScript, "ompd-inspect"}, r.Args...)
 	}
 	if shells := []string{"ssh", "rsh", "clush", "pdsh"}; slices.Contains(shells, filepath.Base(words[0])) {
-		var quoted []string // a shell there reads the line
+		var quoted []string // a shell on the host parses the line
 		for _, w := range command {
 			quoted = append(quoted, Quote(w))
 		}
@@ -220,5 +219,5 @@ func Via(template, host string, r Remote) (Errand, error) {
 	return Errand{Host: host, Argv: append(words, command...), Send: r.Send}, nil
 }
 
-// Quote is a word as a shell reads it back.
+// Quote returns a word quoted for a shell.
 func Quote(w string) string { return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'" }

@@ -6,23 +6,23 @@ import (
 	"fmt"
 )
 
-// Pods are the pods of a cluster that a label selector chooses, as kubectl tells, with why
-// those cannot be asked that do not run.
+// Pods returns the pods of a cluster that a label selector matches, by kubectl. Pods that do not run have a
+// reason in Dead.
 func Pods(ctx context.Context, selector string) ([]Node, error) {
-	out, err := output(ctx, "kubectl", "get", "pods", "-l", selector, "-o", "json")
+	out, err := commandOutput(ctx, "kubectl", "get", "pods", "-l", selector, "-o", "json")
 	if err != nil {
 		return nil, err
 	}
-	pods, err := podsIn([]byte(out))
+	pods, err := parsePods([]byte(out))
 	if err == nil && len(pods) == 0 {
-		const words = "no pod has the labels %q: `kubectl get pods --show-labels` shows those that there are"
+		const words = "no pod matches the labels %q: `kubectl get pods --show-labels` lists the labels"
 		err = fmt.Errorf(words, selector)
 	}
 	return pods, err
 }
 
-// podsIn are the pods of an answer of kubectl.
-func podsIn(out []byte) ([]Node, error) {
+// parsePods returns the pods in the output of kubectl.
+func parsePods(out []byte) ([]Node, error) {
 	var list struct {
 		Items []struct {
 			Metadata struct{ Name string }

@@ -1,7 +1,7 @@
-// Package jobs finds the ranks of MPI jobs and looks at them: those of this machine, those of
-// others through the launchers and shells that a cluster has anyway (srun, ssh, clush,
-// kubectl), and cores. It starts no daemon and speaks no protocol of a cluster: whatever
-// runs a command on a node carries the answers of `ompd-inspect job-node`.
+// Package jobs finds and inspects the ranks of MPI jobs: those of this machine, those of other machines through
+// the launchers and shells that a cluster has anyway (srun, ssh, clush, kubectl), and cores. It starts no
+// daemon and uses no protocol of a cluster: any command that runs a program on a node can carry the answers of
+// `ompd-inspect job-node`.
 package jobs
 
 import (
@@ -22,17 +22,17 @@ type Process struct {
 	mpi.Rank
 	PID, Parent int
 	State       byte // as in ps(1)
-	mpi         bool // it has a library of MPI
+	mpi         bool // a library of MPI is mapped
 }
 
-// Filter says which ranks are meant. Its zero value means all that this user may see.
+// Filter selects ranks. The zero value selects all that this user may see.
 type Filter struct {
-	Slurm string // job of Slurm, or step of one: 123456, 123456.0
+	Slurm string // Slurm job, or job step: 123456, 123456.0
 	Under int    // process that started them; 0 for any
-	Job   string // as the launcher calls it
+	Job   string // name that the launcher uses
 }
 
-// Jobs are the names of the jobs that some processes belong to.
+// Jobs returns the names of the jobs of some processes.
 func Jobs(list []Process) (names []string) {
 	for _, p := range list {
 		if !slices.Contains(names, p.Job) {
@@ -42,7 +42,7 @@ func Jobs(list []Process) (names []string) {
 	return names
 }
 
-// environ is the environment of a process; what cannot be read has none.
+// environ returns the environment of a process; empty if it cannot be read.
 func environ(pid int) map[string]string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
@@ -59,7 +59,7 @@ func environ(pid int) map[string]string {
 	return out
 }
 
-// Find finds the ranks of this machine that a filter means, by rank.
+// Find returns the ranks of this machine that a filter selects, by rank.
 func Find(f Filter) []Process {
 	var list []Process
 	parents := map[int]int{}
@@ -70,7 +70,7 @@ func Find(f Filter) []Process {
 			continue
 		}
 		p := Process{PID: pid}
-		if p.State, p.Parent, err = stat(pid); err != nil {
+		if p.State, p.Parent, err = readStat(pid); err != nil {
 			continue
 		}
 		parents[pid] = p.Parent
@@ -86,9 +86,9 @@ func Find(f Filter) []Process {
 	return onePerRank(list, parents)
 }
 
-// inStep reports whether a process with an environment belongs to a job of Slurm, or a step. Its
-// control group tells, which no program can forget or inherit from another job; its environment,
-// where Slurm uses no control groups.
+// inStep reports whether a process with an environment belongs to a Slurm job or step. Its control group
+// decides, because no program can lose it or inherit it from another job; its environment decides only if Slurm
+// uses no control groups.
 func inStep(pid int, env map[string]string, id string) bool {
 	job, step, hasStep := strings.Cut(id, ".")
 	hasJob, ofStep := env["SLURM_JOB_ID"], env["SLURM_STEP_ID"]
@@ -100,9 +100,9 @@ func inStep(pid int, env map[string]string, id string) bool {
 	return hasJob == job && (!hasStep || ofStep == step)
 }
 
-// stepOf are the job of Slurm and the step to which control groups belong, as /proc/PID/cgroup
-// lists them, of both versions: …/slurm/uid_1000/job_123/step_0/task_1, or
-// …/slurmstepd.scope/job_123/step_0/user/task_1. Both are empty if no group is one of Slurm's.
+// stepOf returns the Slurm job and step of control groups, as /proc/PID/cgroup lists them, for both versions:
+// …/slurm/uid_1000/job_123/step_0/task_1, or …/slurmstepd.scope/job_123/step_0/user/task_1. Both are empty if
+// no group belongs to Slurm.
 func stepOf(groups string) (job, step string) {
 	for line := range strings.Lines(groups) {
 		_, path, _ := strings.Cut(strings.TrimSpace(line), "/")
@@ -123,13 +123,13 @@ func stepOf(groups string) (job, step string) {
 	return "", ""
 }
 
-// stat is the state of a process and who started it.
-func stat(pid int) (state byte, parent int, err error) {
+// readStat returns the state of a process and its parent.
+func readStat(pid int) (state byte, parent int, err error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, 0, err
 	}
-	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name may have anything
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name may contain any characters
 	if len(fields) < 2 {
 		return 0, 0, fmt.Errorf("/proc/%d/stat is cut off", pid)
 	}
@@ -143,8 +143,7 @@ func hasMPI(pid int) bool {
 	return err == nil && (bytes.Contains(b, []byte("/libmpi")) || bytes.Contains(b, []byte("/libpmpi")))
 }
 
-// maxGenerations bounds the walk from a process to its ancestors: numbers are reused while it
-// goes on.
+// maxGenerations bounds the walk from a process to its ancestors: numbers may be reused meanwhile.
 const maxGenerations = 64
 
 // descends reports whether a process descends from another.
@@ -162,9 +161,9 @@ func descends(pid, ancestor int, parents map[int]int) bool {
 	return false
 }
 
-// onePerRank leaves of the processes that have one rank's environment the rank itself: scripts
-// that start it, and what it starts, have that, too. It is the one that has a library of MPI;
-// if none has, the outermost.
+// onePerRank keeps one of the processes with the environment of the same rank: scripts that start the rank, and
+// its children, have that environment, too. It keeps the one with a library of MPI; if there is none, the
+// outermost.
 func onePerRank(list []Process, parents map[int]int) []Process {
 	slices.SortFunc(list, func(a, b Process) int {
 		library := func(p Process) int {

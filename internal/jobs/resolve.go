@@ -12,16 +12,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// Bounds of what is resolved on one machine: a job has a few files, and a page a few hundred
-// places.
+// Limits of resolving places on one machine: a job has a few files, and a page a few hundred places.
 const (
 	maxFiles = 256
 	maxSites = 1 << 14
 )
 
-// Resolve names the places of a job by the files of this machine: those of the same path and
-// build ID, and separate debug files. So no node reads debug information. Places in files
-// that are not here keep the names that the nodes gave them.
+// Resolve adds functions and lines to the places of a job, from the files of this machine with the same path
+// and build ID, and separate debug files. So no node reads debug information. Places in missing files keep the
+// names from the nodes.
 func Resolve(p *job.Part, o session.Options) {
 	unnamed := p.Unnamed()
 	files := slices.SortedFunc(maps.Keys(unnamed), func(a, b job.File) int {
@@ -34,14 +33,14 @@ func Resolve(p *job.Part, o session.Options) {
 		sites = sites[:min(len(sites), left)]
 		left -= len(sites)
 		resolve(f, sites, o, func(s job.Site, fs []symbolize.Frame) {
-			names[s] = named(fs, p.Called(s))
+			names[s] = nameOf(fs, p.Called(s))
 		})
 	}
 	p.Rename(names)
 }
 
-// resolve looks up sites of one file, and tells those that have a line.
-func resolve(f job.File, sites []job.Site, o session.Options, tell func(job.Site, []symbolize.Frame)) {
+// resolve looks up sites of one file, and passes those with a line to found.
+func resolve(f job.File, sites []job.Site, o session.Options, found func(job.Site, []symbolize.Frame)) {
 	id, err := hex.DecodeString(f.ID)
 	if err != nil || len(sites) == 0 {
 		return
@@ -59,14 +58,14 @@ func resolve(f job.File, sites []job.Site, o session.Options, tell func(job.Site
 			continue
 		}
 		if fs, _ := file.Code(at); len(fs) > 0 && fs[0].Line != 0 {
-			tell(s, fs)
+			found(s, fs)
 		}
 	}
 }
 
-// named is what people call the code of some frames, innermost first, which a node gave
-// another name: it knows constructs better, but nothing of what is inlined.
-func named(fs []symbolize.Frame, known job.Name) job.Name {
+// nameOf returns the name of the code of some frames, innermost first. known is the name from a node, which
+// knows constructs but not inlined functions.
+func nameOf(fs []symbolize.Frame, known job.Name) job.Name {
 	n := job.Name{Function: fs[0].Function, File: filepath.Base(fs[0].File), Line: fs[0].Line}
 	switch kind, in := symbolize.Construct(fs[0].Linkage); {
 	case len(fs) == 1 && known.Function != "":

@@ -12,12 +12,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// TestResolve: places in a file that is here get their lines, and keep the names of constructs
-// that the nodes gave them; those in another build of it keep what they have.
+// TestResolve checks that places in an existing file get their lines and keep the names of constructs from the
+// nodes. Places in another build of the file stay unchanged.
 func TestResolve(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
-	id := strings.TrimSpace(tool(t, "sh", "-c", `readelf -n "$0" | sed -n 's/.*Build ID: //p'`, exe))
-	entry, err := strconv.ParseUint(strings.Fields(tool(t, "sh", "-c", `nm "$0" | grep ' main$'`, exe))[0], 16, 64)
+	id := strings.TrimSpace(runTool(t, "sh", "-c", `readelf -n "$0" | sed -n 's/.*Build ID: //p'`, exe))
+	entry, err := strconv.ParseUint(strings.Fields(runTool(t, "sh", "-c", `nm "$0" | grep ' main$'`, exe))[0], 16, 64)
 	if err != nil || id == "" {
 		t.Fatalf("build ID %q, %v", id, err)
 	}
@@ -38,8 +38,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// tool runs a program and returns what it prints.
-func tool(t *testing.T, argv ...string) string {
+// runTool runs a program and returns its output.
+func runTool(t *testing.T, argv ...string) string {
 	t.Helper()
 	out, err := exec.Command(argv[0], argv[1:]...).Output()
 	if err != nil {

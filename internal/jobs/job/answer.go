@@ -108,7 +108,7 @@ type Member struct {
 	Tag  *int
 }
 
-// compare orders members: of two for one rank, the greater one counts.
+// compare orders members: for two with one rank, the greater one counts.
 func (m Member) compare(n Member) int {
 	tag := func(m Member) int {
 		if m.Tag == nil {

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// role is what a routine of MPI waits for.
+// role is the kind of event that a routine of MPI waits for.
 type role uint8
 
 const (
-	other      role = iota // requests, or what is not known
-	collective             // all ranks of its communicator have to call it
+	other      role = iota // requests, or unknown
+	collective             // all ranks of its communicator must call it
 	exchange               // one peer
-	finalize               // all ranks, and none comes back
+	finalize               // all ranks, which then leave
 )
 
 // worldName is the name of the communicator of all ranks.
 const worldName = "MPI_COMM_WORLD"
 
-// collectives are the routines that all ranks of a communicator have to call in the same
-// order; those of which only the beginning of the name is given end in *.
+// collectives lists the routines that all ranks of a communicator must call in the same order. A * at the end
+// matches any suffix.
 var collectives = []string{
 	"MPI_Barrier", "MPI_Bcast", "MPI_Reduce*", "MPI_Allreduce", "MPI_Gather*", "MPI_Scatter*", "MPI_Allgather*",
 	"MPI_Alltoall*",
@@ -30,10 +30,10 @@ var collectives = []string{
 	"MPI_Win_free", "MPI_Win_fence", "MPI_File_open", "MPI_File_close", "MPI_File_*_all", "MPI_Neighbor_*",
 }
 
-// rooted are the collectives with a root; their variants end in a v.
+// rooted lists the collectives with a root; their variants have the suffix v.
 var rooted = []string{"MPI_Bcast", "MPI_Reduce", "MPI_Gather", "MPI_Gatherv", "MPI_Scatter", "MPI_Scatterv"}
 
-// exchanges are the routines that wait for one peer.
+// exchanges lists the routines that wait for one peer.
 var exchanges = []string{
 	"MPI_Recv", "MPI_Send", "MPI_Ssend", "MPI_Rsend", "MPI_Bsend", "MPI_Sendrecv", "MPI_Sendrecv_replace",
 	"MPI_Probe", "MPI_Mprobe", "MPI_Mrecv",
@@ -57,6 +57,6 @@ func roleOf(routine string) role {
 
 func isRooted(routine string) bool { return slices.Contains(rooted, routine) }
 
-// sameSize are the collectives in which all ranks give the same number of elements.
+// sameSize lists the collectives in which all ranks pass the same number of elements.
 var sameSize = []string{"MPI_Bcast", "MPI_Reduce", "MPI_Allreduce", "MPI_Allgather", "MPI_Alltoall", "MPI_Scan",
 	"MPI_Exscan"}

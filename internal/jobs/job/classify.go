@@ -14,24 +14,24 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Locate says where code lies in its file. It is not ok if nobody knows.
+// Locate returns the file and offset of code. ok is false if they are not known.
 type Locate func(pc picture.Hex) (at picture.CodePlace, ok bool)
 
-// maxDepth is how many of a thread's innermost frames tell its class.
+// maxDepth is the number of a thread's innermost frames that determine its class.
 const maxDepth = 64
 
-// Of makes of the picture of a rank what it has in common with others: its classes of
-// threads, the call of MPI that it waits in, and the worst of its verdicts.
-func Of(pic *picture.Picture, locate Locate) Answer {
+// Classify extracts from the picture of a rank the data that it may share with others: its classes of threads,
+// the call of MPI that it waits in, and the worst of its verdicts.
+func Classify(pic *picture.Picture, locate Locate) Answer {
 	a := Answer{Rank: -1, Member: Member{Peer: -1}, Names: map[Site]Name{}, Files: map[string]File{}}
 	a.PID, a.Path = pic.Target.PID, pic.Target.Path
 	counts := map[string]*Count{}
 	for i := range pic.Threads {
 		t := &pic.Threads[i]
-		c := ThreadClass{State: stateOf(t), Where: a.where(t, locate)}
+		c := ThreadClass{State: stateOf(t), Where: a.stackSites(t, locate)}
 		main := t.LWP == pic.Target.PID && t.LWP != 0
 		if t.Role == picture.RoleNone && t.MPI == nil && !main {
-			c = ThreadClass{Other: true, State: "other"} // where such threads are is nobody's question
+			c = ThreadClass{Other: true, State: "other"} // the places of such threads are not shown
 		}
 		key := c.key()
 		if counts[key] == nil {
@@ -46,20 +46,20 @@ func Of(pic *picture.Picture, locate Locate) Answer {
 		a.Threads = append(a.Threads, *c)
 	}
 	slices.SortFunc(a.Threads, compareCounts)
-	if pic.Target.Kind == picture.TargetCore && pic.Target.Signal != "" && fatal(pic.Target.Signal) {
+	if pic.Target.Kind == picture.TargetCore && pic.Target.Signal != "" && isFatal(pic.Target.Signal) {
 		a.Condition, a.Why = Crashed, pic.Target.Signal
 	}
-	a.Finding = worst(pic.Verdicts)
+	a.Finding = worstFinding(pic.Verdicts)
 	return a
 }
 
-// fatal reports whether a signal says that the program did something wrong: those that people
-// send to have a core do not.
-func fatal(signal string) bool {
+// isFatal reports whether a signal means that the program did something wrong: signals that users send to get a
+// core do not.
+func isFatal(signal string) bool {
 	return slices.Contains([]string{"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS", "SIGTRAP"}, signal)
 }
 
-// setCall takes the call of a thread for that of the rank.
+// setCall sets the call of the rank to that of a thread.
 func (a *Answer) setCall(t *picture.Thread, c ThreadClass) {
 	m := t.MPI
 	a.Call = &Call{
@@ -92,13 +92,13 @@ func stateOf(t *picture.Thread) string {
 	return string(t.State.Name)
 }
 
-// where is the place of a thread, outermost first: the program's own calls, up to the
-// outermost routine of MPI.
-func (a *Answer) where(t *picture.Thread, locate Locate) []Site {
+// stackSites returns the stack of a thread, outermost first: the program's own calls, up to the outermost
+// routine of MPI.
+func (a *Answer) stackSites(t *picture.Thread, locate Locate) []Site {
 	var out []Site
 	var last picture.Hex
 	var name Name
-	var inMPI Site // the routine, behind the frame that called it
+	var inMPI Site // the routine, set after the frame that called it
 	stack := t.UserStack
 	for _, f := range slices.Backward(stack[:min(len(stack), maxDepth)]) {
 		if routine := mpi.Routine(f.Function); routine != "" && f.Kind != picture.FramePseudo {
@@ -114,7 +114,7 @@ func (a *Answer) where(t *picture.Thread, locate Locate) []Site {
 		if inMPI != "" && *f.PC != last {
 			break
 		}
-		if *f.PC == last && len(out) > 0 { // inlined: one place, whose name is that of the innermost
+		if *f.PC == last && len(out) > 0 { // inlined: one place with the name of the innermost function
 			name = nameOf(f)
 			a.Names[out[len(out)-1]] = name
 			continue
@@ -127,7 +127,7 @@ func (a *Answer) where(t *picture.Thread, locate Locate) []Site {
 		if !ok {
 			at.File, at.Offset = f.Module, f.Offset
 		}
-		site := a.site(at)
+		site := a.siteOf(at)
 		name = nameOf(f)
 		out, a.Names[site] = append(out, site), name
 	}
@@ -137,9 +137,9 @@ func (a *Answer) where(t *picture.Thread, locate Locate) []Site {
 	return out
 }
 
-// site is the site of a place in a file.
-func (a *Answer) site(at picture.CodePlace) Site {
-	const digits = 16 // of a build ID; more tell nothing apart
+// siteOf returns the site of a place in a file.
+func (a *Answer) siteOf(at picture.CodePlace) Site {
+	const digits = 16 // of a build ID; further digits distinguish nothing
 	short := at.File[:min(len(at.File), digits)]
 	if id, err := hex.DecodeString(at.File); err == nil && len(id) > 0 && at.Path != "" {
 		a.Files[short] = File{ID: at.File, Path: at.Path}
@@ -161,7 +161,7 @@ func nameOf(f picture.Frame) Name {
 	return n
 }
 
-// numberWords matches what a verdict says that differs from rank to rank and tells nothing apart.
+// numberWords matches the parts of a verdict that differ between ranks.
 var numberWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\s*\((LWP )?(0x)?[0-9a-f]+\)|\bLWP \d+ ?`)
 })
@@ -169,8 +169,8 @@ var numberWords = sync.OnceValue(func() *regexp.Regexp {
 // maxSummary bounds the summary of a verdict, in bytes.
 const maxSummary = 300
 
-// worst is the worst verdict that says why a rank comes no further.
-func worst(list []picture.Verdict) *Finding {
+// worstFinding returns the worst verdict that explains why a rank makes no progress.
+func worstFinding(list []picture.Verdict) *Finding {
 	var out *picture.Verdict
 	for i := range list {
 		v := &list[i]

@@ -11,21 +11,20 @@ import (
 	"strconv"
 )
 
-// ErrNoPart says that a line is none of ours.
+// ErrNoPart is the error of a line without a part.
 var ErrNoPart = errors.New("not a part of a job")
 
-// Decoder reads Parts that other machines sent. It remembers the kinds of ranks that it has
-// read. The zero value is ready for use, by one goroutine at a time.
+// Decoder decodes parts from other machines. It remembers the decoded kinds of ranks. The zero value is ready
+// for use, by one goroutine at a time.
 type Decoder struct{ known map[string]*group }
 
 // maxKnown bounds the kinds that a Decoder remembers.
 const maxKnown = 1 << 12
 
-// decode reads a line that Encode made, wherever in the line that begins. A line without one
-// is ErrNoPart.
+// decode decodes a line of Encode, which may start in the middle of line. It returns ErrNoPart for other lines.
 func decode(line []byte) (*Part, error) { return new(Decoder).Decode(line) }
 
-// Decode reads a line as the function Decode does.
+// Decode decodes a line, as the function decode does.
 func (d *Decoder) Decode(line []byte) (*Part, error) {
 	_, rest, ok := bytes.Cut(line, []byte(lineMark))
 	if !ok {
@@ -42,7 +41,7 @@ func (d *Decoder) Decode(line []byte) (*Part, error) {
 	size, err2 := strconv.Atoi(string(fields[1]))
 	payload := fields[2]
 	if err != nil || err2 != nil || size != len(payload) || uint32(sum) != crc32.ChecksumIEEE(payload) {
-		return nil, errors.New("a part of a job is damaged: its checksum or its length is another")
+		return nil, errors.New("a part of a job is damaged: its checksum or its length is wrong")
 	}
 	packed, err := base64.StdEncoding.AppendDecode(nil, payload)
 	if err != nil {
@@ -55,7 +54,7 @@ func (d *Decoder) Decode(line []byte) (*Part, error) {
 	return d.unpack(text)
 }
 
-// unpack reads a message.
+// unpack parses a message.
 func (d *Decoder) unpack(text []byte) (*Part, error) {
 	var m message
 	if err := json.Unmarshal(text, &m); err != nil {
@@ -64,7 +63,7 @@ func (d *Decoder) unpack(text []byte) (*Part, error) {
 	return d.part(&m)
 }
 
-// part checks a message, and makes a Part of it.
+// part checks a message, and returns its Part.
 func (d *Decoder) part(m *message) (*Part, error) {
 	p := NewPart()
 	p.size = min(max(m.Size, 0), MaxRanks)
@@ -80,7 +79,7 @@ func (d *Decoder) part(m *message) (*Part, error) {
 			return nil, err
 		}
 		ranks := m.Kinds[i].Ranks
-		p.group(g).join(ranks)
+		p.findGroup(g).join(ranks)
 		kinds += ranks.Len()
 		p.ranks.join(ranks)
 	}
@@ -90,7 +89,7 @@ func (d *Decoder) part(m *message) (*Part, error) {
 	return p, p.addWords(m)
 }
 
-// kind is the group, of no ranks, of a kind.
+// kind returns the group of a kind, without ranks.
 func (d *Decoder) kind(raw json.RawMessage) (*group, error) {
 	if g := d.known[string(raw)]; g != nil {
 		return g, nil
@@ -113,11 +112,10 @@ func (d *Decoder) kind(raw json.RawMessage) (*group, error) {
 	return g, nil
 }
 
-// maxTold bounds the ranks of a message that were looked at in detail, and the lines that
-// are told of each.
+// maxTold bounds the ranks of a message that were inspected in detail, and the lines about each.
 const maxTold = 64
 
-// addWords adds what a message has beside its ranks.
+// addWords adds the parts of a message that are not about ranks.
 func (p *Part) addWords(m *message) error {
 	for s, n := range m.Names {
 		if len(s) > maxText || len(n.Function) > maxText || len(n.File) > maxText {
@@ -140,7 +138,7 @@ func (p *Part) addWords(m *message) error {
 			out = append(out, clip(w))
 		}
 		if rank >= 0 && rank < MaxRanks {
-			p.tell(rank, out)
+			p.addTold(rank, out)
 		}
 	}
 	for rank, text := range m.Pictures {
@@ -187,7 +185,7 @@ func (p *Part) addHost(h *hostMessage) error {
 	return nil
 }
 
-// check bounds what a kind has.
+// check checks the limits of a kind.
 func (k *Kind) check() error {
 	texts := []string{string(k.Condition), string(k.Movement), k.Why}
 	if c := k.Call; c != nil {

@@ -1,12 +1,11 @@
-// Package job joins what was found of each rank of an MPI job into one page: classes of
-// ranks and threads that are in the same place, and verdicts over ranks.
+// Package job joins the results of all ranks of an MPI job into one page: classes of ranks and threads that are
+// at the same place, and verdicts across ranks.
 //
-// It is pure data and knows neither engines nor targets: a rank's picture becomes an
-// Answer (Of), answers become a Part, and Parts merge. The merge is a union by rank:
-// whatever the order and the shape of the tree in which parts are merged, and however
-// often one of them comes, the result is the same. So each node of a cluster can merge
-// its ranks, and whoever asked the nodes' parts.
+// It contains only data, and knows neither engines nor targets: a rank's picture becomes an Answer (Classify),
+// answers become a Part, and Parts are merged. The merge is a union by rank: the result does not depend on the
+// order and the tree of merges, and a part may be merged more than once. So each node of a cluster can merge
+// its ranks, and the machine that asked can merge the nodes' parts.
 //
-// A Part crosses machines as a line of text (Encode, Decode). What another machine sent is
-// not trusted: each size in it has a bound.
+// A Part is sent to other machines as a line of text (Encode, Decode). Received parts are not trusted: each
+// size in them has a limit.
 package job

@@ -20,11 +20,11 @@ import (
 // The payload is JSON, compressed by zstd, in base64.
 const lineMark = "ompd-inspect-part-2 "
 
-// Bounds of what another machine sends.
+// Limits of received parts.
 const (
-	// MaxLine bounds a line, in bytes: 64 ranks that have nothing in common are 50 KB.
+	// MaxLine bounds a line, in bytes: 64 ranks without a common state have 50 KB.
 	MaxLine = 8 << 20
-	// maxPayload bounds what a line is decompressed to, in bytes.
+	// maxPayload bounds the decompressed content of a line, in bytes.
 	maxPayload = 64 << 20
 	// maxText bounds each text of a line, in bytes.
 	maxText = 4 << 10
@@ -46,14 +46,14 @@ type message struct {
 	Pictures map[int]json.RawMessage `json:"pictures,omitempty"`
 }
 
-// kindMessage is a kind and its ranks. The kinds of nodes are alike mostly: each is read once
+// kindMessage is a kind and its ranks. The kinds of different nodes are mostly equal, and each is parsed once
 // (Decoder).
 type kindMessage struct {
 	Kind  json.RawMessage `json:"kind"`
 	Ranks Set             `json:"ranks"`
 }
 
-// hostMessage are the ranks of one host, with what each has for itself in their order.
+// hostMessage contains the ranks of one host, and their own data in the same order.
 type hostMessage struct {
 	Host  string   `json:"host"`
 	Ranks Set      `json:"ranks"`
@@ -63,7 +63,7 @@ type hostMessage struct {
 	Paths []string `json:"paths,omitempty"`
 }
 
-// encoder and decoder are made when they are first used.
+// encoder and decoder are created on first use.
 var (
 	encoder = sync.OnceValue(func() *zstd.Encoder {
 		e, _ := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20),
@@ -76,7 +76,7 @@ var (
 	})
 )
 
-// Encode is p as a line, with its end.
+// Encode returns p as a line, with the newline.
 func (p *Part) Encode() ([]byte, error) {
 	m := message{Size: p.size, Names: p.names, Files: p.files, Told: p.told, Lost: p.lost,
 		Heard: slices.Sorted(maps.Keys(p.heard)), Pictures: p.pictures}
@@ -91,14 +91,14 @@ func (p *Part) Encode() ([]byte, error) {
 	packed := encoder().EncodeAll(text, nil)
 	payload := base64.StdEncoding.AppendEncode(nil, packed)
 	if len(payload)+64 > MaxLine || len(text) > maxPayload {
-		return nil, fmt.Errorf("a part of %d ranks has %d bytes, more than %d: give each node fewer", p.ranks.Len(),
+		return nil, fmt.Errorf("a part of %d ranks has %d bytes, more than %d: use fewer ranks per node", p.ranks.Len(),
 			len(payload), MaxLine)
 	}
 	line := fmt.Appendf(nil, "%s%08x %d ", lineMark, crc32.ChecksumIEEE(payload), len(payload))
 	return append(append(line, payload...), '\n'), nil
 }
 
-// hostMessages are the members of p by host.
+// hostMessages returns the members of p by host.
 func (p *Part) hostMessages() []hostMessage {
 	hosts := map[string]*hostMessage{}
 	for rank, m := range p.members.all() {

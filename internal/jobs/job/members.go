@@ -7,24 +7,24 @@ import (
 	"slices"
 )
 
-// pageSize is how many ranks are kept together: those of a node, mostly.
+// pageSize is the number of ranks that are kept together: mostly those of a node.
 const pageSize = 64
 
-// page is what ranks in a row have for themselves.
+// page contains the own data of consecutive ranks.
 type page struct {
-	here uint64 // a bit for each rank of which something is known
+	here uint64 // one bit per rank with data
 	list [pageSize]Member
 }
 
-// members is what each rank has for itself, in pages: a job of a million ranks has no entry
-// of a map for each. Pages are shared by Parts, and copied before they are changed.
+// members contains the own data of each rank, in pages, because a map with an entry per rank is too large for a
+// million ranks. Pages are shared between Parts, and copied before they are changed.
 type members struct {
 	pages  map[int]*page
 	shared map[int]bool
 	count  int
 }
 
-// get is the member of a rank; not ok if nothing is known of it.
+// get returns the member of a rank; ok is false if there is none.
 func (m *members) get(rank int) (out Member, ok bool) {
 	p := m.pages[rank/pageSize]
 	if rank < 0 || p == nil || p.here>>(rank%pageSize)&1 == 0 {
@@ -33,13 +33,13 @@ func (m *members) get(rank int) (out Member, ok bool) {
 	return p.list[rank%pageSize], true
 }
 
-// of is the member of a rank of which something is known.
-func (m *members) of(rank int) Member {
+// known returns the member of a rank that has one.
+func (m *members) known(rank int) Member {
 	out, _ := m.get(rank)
 	return out
 }
 
-// set notes the member of a rank.
+// set sets the member of a rank.
 func (m *members) set(rank int, v Member) {
 	n := rank / pageSize
 	p := m.pages[n]
@@ -79,7 +79,7 @@ func (m *members) all() iter.Seq2[int, Member] {
 	}
 }
 
-// merge takes over the members of q; of a rank that both have, those of q for which newer is true.
+// merge adds the members of q. For a rank in both, that of q is taken if newer returns true.
 func (m *members) merge(q *members, newer func(rank int, old, other Member) bool) {
 	for n, p := range q.pages {
 		if m.pages[n] == nil {
@@ -98,7 +98,7 @@ func (m *members) merge(q *members, newer func(rank int, old, other Member) bool
 	}
 }
 
-// share takes a page that another has, too.
+// share adds a page that q also uses.
 func (m *members) share(n int, p *page) {
 	if m.pages == nil {
 		m.pages = map[int]*page{}

@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// places of the recorded classes.
+// Places of the recorded classes.
 var (
 	inAllreduce = ThreadClass{State: "wait_mpi", Where: []Site{"app+10", "app+36", "MPI_Allreduce"}}
 	inCompute   = ThreadClass{State: "work_serial", Where: []Site{"app+10", "app+40", "app+9"}}
@@ -23,7 +23,7 @@ var (
 	}
 )
 
-// waiting is a rank that waits in a collective on the communicator of all.
+// waiting returns a rank that waits in a collective on the communicator of all ranks.
 func waiting(routine string) Kind {
 	count := int64(1)
 	in := inAllreduce
@@ -36,7 +36,7 @@ func waiting(routine string) Kind {
 	}
 }
 
-// computing is a rank that is in the program's own code.
+// computing returns a rank in the program's own code.
 func computing() Kind {
 	return Kind{Movement: Still, Threads: []Count{{inCompute, 1}, {idle, 3}, {library, 2}}}
 }
@@ -46,7 +46,7 @@ func answer(rank int, k Kind) Answer {
 		Peer: -1}, Names: names}
 }
 
-// someAnswers are random answers; a rank may have several that differ.
+// someAnswers returns random answers; a rank may have several that differ.
 func someAnswers(r *rand.Rand) []Answer {
 	kinds := []Kind{waiting("MPI_Allreduce"), waiting("MPI_Barrier"), computing(),
 		{Condition: Silent, Why: "timed out"}, {Condition: Stopped}, {Condition: Gone}}
@@ -77,8 +77,8 @@ func partOf(list []Answer) *Part {
 	return p
 }
 
-// encoded is a Part as it is sent: equal for equal ones.
-func encoded(t *testing.T, p *Part) string {
+// encode returns a Part as it is sent: equal Parts give equal text.
+func encode(t *testing.T, p *Part) string {
 	t.Helper()
 	b, err := p.Encode()
 	if err != nil {
@@ -87,8 +87,8 @@ func encoded(t *testing.T, p *Part) string {
 	return string(b)
 }
 
-// TestMergeLaws: a merge is associative, commutative and idempotent, also of parts that
-// disagree on a rank.
+// TestMergeLaws checks that a merge is associative, commutative and idempotent, also for parts that disagree on
+// a rank.
 func TestMergeLaws(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	merged := func(parts ...*Part) *Part {
@@ -101,12 +101,12 @@ func TestMergeLaws(t *testing.T) {
 	for range 300 {
 		a, b, c := partOf(someAnswers(r)), partOf(someAnswers(r)), partOf(someAnswers(r))
 		b.Lose("node7", fmt.Sprint("timed out after ", r.IntN(3)))
-		want := encoded(t, merged(a, b, c))
+		want := encode(t, merged(a, b, c))
 		for name, p := range map[string]*Part{
 			"other order": merged(c, b, a), "tree": merged(a, merged(b, c)), "other tree": merged(merged(c, a), b),
 			"twice": merged(a, b, a, c, b, c),
 		} {
-			if got := encoded(t, p); got != want {
+			if got := encode(t, p); got != want {
 				t.Fatalf("%s: %+v is not %+v", name, p.Report(""), merged(a, b, c).Report(""))
 			}
 		}
@@ -116,8 +116,8 @@ func TestMergeLaws(t *testing.T) {
 	}
 }
 
-// TestMergeKinds: each rank is of one kind after a merge, and an answer counts more than
-// none.
+// TestMergeKinds checks that each rank has one kind after a merge, and that an answer counts more than a
+// missing one.
 func TestMergeKinds(t *testing.T) {
 	p := partOf([]Answer{answer(1, Kind{Condition: Silent, Why: "timed out"}), answer(2, computing())})
 	p.Merge(partOf([]Answer{answer(1, computing()), answer(2, Kind{Condition: Silent})}))
@@ -128,28 +128,28 @@ func TestMergeKinds(t *testing.T) {
 	}
 }
 
-// TestRoundTrip: a Part survives the way to another machine, behind a launcher's label.
+// TestRoundTrip checks that a Part can be decoded after a launcher's label.
 func TestRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 100 {
 		p := partOf(someAnswers(r))
 		p.Lose("node9", "no route")
-		line := encoded(t, p)
+		line := encode(t, p)
 		q, err := decode([]byte("node3: " + line))
 		if err != nil {
 			t.Fatal(err)
 		}
 		before, err1 := json.Marshal(p.Report("j"))
 		after, err2 := json.Marshal(q.Report("j"))
-		if err := errors.Join(err1, err2); err != nil || encoded(t, q) != line || string(before) != string(after) {
+		if err := errors.Join(err1, err2); err != nil || encode(t, q) != line || string(before) != string(after) {
 			t.Fatalf("%v: %s became %s", err, before, after)
 		}
 	}
 }
 
-// TestDecodeRefuses: what is none of ours, or damaged, or lies, is an error.
+// TestDecodeRefuses checks that other text, and damaged or inconsistent parts, are errors.
 func TestDecodeRefuses(t *testing.T) {
-	good := strings.TrimSuffix(encoded(t, partOf([]Answer{answer(3, computing())})), "\n")
+	good := strings.TrimSuffix(encode(t, partOf([]Answer{answer(3, computing())})), "\n")
 	for name, c := range map[string]struct{ line, want string }{
 		"another text": {"Welcome to node7", "not a part"},
 		"cut off":      {good[:len(good)-5], "damaged"},
@@ -179,12 +179,12 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 	for name, m := range lies {
 		if _, err := new(Decoder).part(&m); err == nil {
-			t.Errorf("%s is taken", name)
+			t.Errorf("%s is accepted", name)
 		}
 	}
 }
 
-// toldOf has words on so many ranks.
+// toldOf returns words about n ranks.
 func toldOf(n int) map[int][]string {
 	out := map[int][]string{}
 	for r := range n {
@@ -193,7 +193,7 @@ func toldOf(n int) map[int][]string {
 	return out
 }
 
-// FuzzDecode: whatever a node sends is a Part that can be shown, or an error.
+// FuzzDecode decodes any bytes: the result is a Part that can be shown, or an error.
 func FuzzDecode(f *testing.F) {
 	p := partOf([]Answer{answer(3, computing()), answer(4, waiting("MPI_Barrier")), answer(9, Kind{Condition: Gone})})
 	line, err := p.Encode()
@@ -209,12 +209,11 @@ func FuzzDecode(f *testing.F) {
 		}
 		q.Report("j")
 		q.Merge(p)
-		encoded(t, q)
+		encode(t, q)
 	})
 }
 
-// FuzzMessage is FuzzDecode without the checksum and the compression, through which chance
-// does not come.
+// FuzzMessage is FuzzDecode without the checksum and the compression, which random bytes do not pass.
 func FuzzMessage(f *testing.F) {
 	f.Add([]byte(`{"size":4,"kinds":[{"kind":{"call":{"routine":"MPI_Recv","comm":"MPI_COMM_WORLD"}},"ranks":"0-1"}],` +
 		`"hosts":[{"host":"n","ranks":"0-1","pids":"1,2","peers":"1,0","tags":"7,-"}],` +
@@ -229,11 +228,11 @@ func FuzzMessage(f *testing.F) {
 			return
 		}
 		m.Report("j")
-		encoded(t, m)
+		encode(t, m)
 	})
 }
 
-// TestSets: ranges are read and written.
+// TestSets parses and formats ranges.
 func TestSets(t *testing.T) {
 	var s Set
 	if err := s.UnmarshalText([]byte("0-3,7,9-10")); err != nil || s.Len() != 7 || s.String() != "0-3,7,9-10" {
@@ -244,13 +243,13 @@ func TestSets(t *testing.T) {
 	}
 	for _, bad := range []string{"x", "3-1", "-1", fmt.Sprint(MaxRanks), "0-99999999999"} {
 		if err := s.UnmarshalText([]byte(bad)); err == nil {
-			t.Errorf("%q is taken: %v", bad, s)
+			t.Errorf("%q is accepted: %v", bad, s)
 		}
 	}
 }
 
-// TestOf: what differs from rank to rank is left out of a class.
-func TestOf(t *testing.T) {
+// TestClassify checks that a class contains no data that differs between ranks.
+func TestClassify(t *testing.T) {
 	pc := func(n uint64) *picture.Hex { return picture.Address(n) }
 	peer, tag := 2, 77
 	pic := func(base uint64, lwp int) *picture.Picture {
@@ -273,7 +272,7 @@ func TestOf(t *testing.T) {
 		}
 	}
 	of := func(base uint64, lwp int) Answer {
-		return Of(pic(base, lwp), func(pc picture.Hex) (picture.CodePlace, bool) {
+		return Classify(pic(base, lwp), func(pc picture.Hex) (picture.CodePlace, bool) {
 			return picture.CodePlace{File: "4f1c", Path: "/bin/hang", Offset: uint64(pc) - base}, true
 		})
 	}

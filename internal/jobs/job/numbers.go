@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// numbers are integers as a text: "7,-1,12". A list of reflected values takes ten times as
-// long to read.
+// numbers is a list of integers whose JSON form is a text: "7,-1,12". Decoding a list by reflection takes ten
+// times as long.
 type numbers []int
 
 // MarshalText implements encoding.TextMarshaler.
@@ -38,10 +38,10 @@ func (n *numbers) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// tags are numbers of which some are not there: "3,-,4".
+// tags is a list of numbers that may be missing: "3,-,4".
 type tags []*int
 
-// none is the text of a number that is not there.
+// none is the text of a missing number.
 const none = "-"
 
 // MarshalText implements encoding.TextMarshaler.

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// Part is what is known of some ranks of a job.
+// Part contains the results of some ranks of a job.
 type Part struct {
 	size    int
 	kinds   map[string]*group
 	members members
 	names   map[Site]Name
-	files   map[string]File   // in which sites are, by what the sites say
-	told    map[int][]string  // verdicts on ranks that were looked at in detail, in words
+	files   map[string]File   // files of the sites, by their keys in the sites
+	told    map[int][]string  // verdicts on ranks that were inspected in detail, in words
 	heard   map[string]bool   // hosts that answered
-	lost    map[string]string // hosts that did not answer, and why
+	lost    map[string]string // hosts that did not answer, with the reason
 	ranks   Set
-	// pictures of ranks as JSON, if they were asked for: on their way to a file
+	// pictures of ranks as JSON, if they were requested, until they are written to files
 	pictures map[int]json.RawMessage
 }
 
@@ -31,23 +31,23 @@ type File struct {
 	Path string `json:"path,omitempty"` // where the ranks have it
 }
 
-// group is a kind and the ranks that are of it.
+// group is a kind and the ranks of that kind.
 type group struct {
 	key  string // equal kinds have equal keys; the greater one counts
 	kind Kind
 	Set
 }
 
-// NewPart returns an empty one.
+// NewPart returns an empty Part.
 func NewPart() *Part {
 	return &Part{kinds: map[string]*group{}, names: map[Site]Name{}, files: map[string]File{},
 		told: map[int][]string{}, heard: map[string]bool{}, lost: map[string]string{}}
 }
 
-// Ranks are the ranks of which something is known.
+// Ranks returns the ranks with results.
 func (p *Part) Ranks() Set { return p.ranks }
 
-// Size is how many ranks the job has, as far as that is known.
+// Size returns the number of ranks of the job, as far as it is known.
 func (p *Part) Size() int { return max(p.size, p.last()+1) }
 
 func (p *Part) last() int {
@@ -57,29 +57,28 @@ func (p *Part) last() int {
 	return int(p.ranks.bits.Maximum())
 }
 
-// Member is what is known of one rank by itself; not ok if nothing is.
+// Member returns the own data of one rank; ok is false if there is none.
 func (p *Part) Member(rank int) (m Member, ok bool) {
 	return p.members.get(rank)
 }
 
-// Hear notes that a host answered.
+// Hear records that a host answered.
 func (p *Part) Hear(host string) { p.heard[host] = true }
 
 // Heard reports whether a host answered.
 func (p *Part) Heard(host string) bool { return p.heard[host] }
 
-// Explain adds what was found of a rank that was looked at in detail: what its sites are
-// called, and its verdicts in words. Its kind stays as it is, since that is of another moment.
+// Explain adds the results of a rank that was inspected in detail: the names of its sites, and its verdicts in
+// words. The kind of the rank stays unchanged, because the results come from a later snapshot.
 func (p *Part) Explain(a Answer, words []string) {
 	p.join(a.Names)
 	p.joinFiles(a.Files)
 	if a.Rank >= 0 && a.Rank < MaxRanks && len(words) > 0 {
-		p.tell(a.Rank, words)
+		p.addTold(a.Rank, words)
 	}
 }
 
-// Show adds the picture of a rank, as JSON. Of two for one rank one counts, the same whichever
-// comes first.
+// Show adds the picture of a rank, as JSON. Of two pictures for one rank the same one is kept in any order.
 func (p *Part) Show(rank int, text json.RawMessage) {
 	if p.pictures == nil {
 		p.pictures = map[int]json.RawMessage{}
@@ -89,27 +88,27 @@ func (p *Part) Show(rank int, text json.RawMessage) {
 	}
 }
 
-// TakePictures returns the pictures of ranks, as JSON, which p does not have any more then.
+// TakePictures removes the pictures of ranks from p and returns them, as JSON.
 func (p *Part) TakePictures() map[int]json.RawMessage {
 	out := p.pictures
 	p.pictures = nil
 	return out
 }
 
-// tell notes the verdicts on a rank; of two such lists, the same counts whichever comes first.
-func (p *Part) tell(rank int, words []string) {
+// addTold adds the verdicts on a rank; of two lists, the same one is kept in any order.
+func (p *Part) addTold(rank int, words []string) {
 	if slices.Compare(p.told[rank], words) < 0 {
 		p.told[rank] = words
 	}
 }
 
-// Rename gives sites names; those that have a line win.
+// Rename sets names of sites; names with a line win.
 func (p *Part) Rename(names map[Site]Name) { p.join(names) }
 
-// Called is what a site is called.
+// Called returns the name of a site.
 func (p *Part) Called(s Site) Name { return p.names[s] }
 
-// Unnamed are the files of sites, with the sites in them that have no line yet.
+// Unnamed returns the files of sites, with their sites that have no line yet.
 func (p *Part) Unnamed() map[File][]Site {
 	out := map[File][]Site{}
 	for s, n := range p.names {
@@ -121,7 +120,7 @@ func (p *Part) Unnamed() map[File][]Site {
 	return out
 }
 
-// Offset is where a site is in its file; not ok if it is in none.
+// Offset returns the offset of a site in its file; ok is false if it is in none.
 func (s Site) Offset() (offset uint64, ok bool) {
 	_, digits, ok := strings.Cut(string(s), "+")
 	if !ok {
@@ -131,10 +130,10 @@ func (s Site) Offset() (offset uint64, ok bool) {
 	return offset, err == nil
 }
 
-// Lose notes that a host did not answer.
+// Lose records that a host did not answer.
 func (p *Part) Lose(host, why string) { p.lost[host] = max(p.lost[host], why) }
 
-// Add adds an answer. Of two for one rank one counts, the same whichever comes first.
+// Add adds an answer. Of two answers for one rank the same one is kept in any order.
 func (p *Part) Add(a Answer) {
 	if a.Rank >= 0 && !p.ranks.Has(a.Rank) {
 		p.put(a)
@@ -145,14 +144,14 @@ func (p *Part) Add(a Answer) {
 	p.Merge(q)
 }
 
-// put adds an answer for a rank of which there is none.
+// put adds an answer for a rank that has none.
 func (p *Part) put(a Answer) {
 	if a.Rank < 0 || a.Rank >= MaxRanks {
 		return
 	}
 	a.Threads = slices.Clone(a.Threads)
 	slices.SortFunc(a.Threads, compareCounts)
-	p.group(newGroup(a.Kind)).Add(a.Rank)
+	p.findGroup(newGroup(a.Kind)).Add(a.Rank)
 	p.ranks.Add(a.Rank)
 	p.members.set(a.Rank, a.Member)
 	p.size = max(p.size, min(a.Size, MaxRanks))
@@ -160,8 +159,8 @@ func (p *Part) put(a Answer) {
 	p.joinFiles(a.Files)
 }
 
-// newGroup is the group of a kind, with no rank. A rank that answered is more than one that
-// did not, and one that was looked at twice more than one that was seen once.
+// newGroup returns the group of a kind, without ranks. An answer counts more than a missing one, and two
+// snapshots more than one.
 func newGroup(k Kind) *group {
 	quality := "2"
 	switch {
@@ -172,12 +171,12 @@ func newGroup(k Kind) *group {
 	case k.Movement != SeenOnce:
 		quality = "3"
 	}
-	text, _ := json.Marshal(k) // strings and numbers only
+	text, _ := json.Marshal(k) // contains only strings and numbers
 	return &group{key: quality + string(text), kind: k}
 }
 
-// group is the group of p of the same kind as g, a new one if there was none.
-func (p *Part) group(g *group) *group {
+// findGroup returns the group of p of the same kind as g, a new one if there is none.
+func (p *Part) findGroup(g *group) *group {
 	if own := p.kinds[g.key]; own != nil {
 		return own
 	}
@@ -202,7 +201,7 @@ func (p *Part) joinFiles(files map[string]File) {
 	}
 }
 
-// Merge adds what q knows to p. q stays as it is.
+// Merge adds the results of q to p. q stays unchanged.
 func (p *Part) Merge(q *Part) {
 	p.size = max(p.size, q.size)
 	p.join(q.names)
@@ -211,17 +210,17 @@ func (p *Part) Merge(q *Part) {
 		p.Lose(host, why)
 	}
 	for rank, words := range q.told {
-		p.tell(rank, words)
+		p.addTold(rank, words)
 	}
 	maps.Copy(p.heard, q.heard)
 	for rank, text := range q.pictures {
 		p.Show(rank, text)
 	}
-	ours, theirs := map[int]string{}, map[int]string{} // of ranks that both have
+	ours, theirs := map[int]string{}, map[int]string{} // of ranks in both
 	if both := p.ranks.And(q.ranks); both.Len() > 0 {
 		ours, theirs = p.keys(both), q.keys(both)
 	}
-	weaker := map[string]*Set{} // ranks of q that p knows better, by the key of their kind
+	weaker := map[string]*Set{} // ranks of q with a better answer in p, by the key of their kind
 	for rank, key := range theirs {
 		if ours[rank] <= key {
 			continue
@@ -245,13 +244,13 @@ func (p *Part) Merge(q *Part) {
 			add = add.Without(*less)
 		}
 		if add.Len() > 0 {
-			p.group(g).join(add)
+			p.findGroup(g).join(add)
 		}
 	}
 	p.ranks.join(q.ranks)
 }
 
-// keys has for each of some ranks the key of its kind.
+// keys returns the keys of the kinds of some ranks.
 func (p *Part) keys(ranks Set) map[int]string {
 	out := map[int]string{}
 	for key, g := range p.kinds {
@@ -262,7 +261,7 @@ func (p *Part) keys(ranks Set) map[int]string {
 	return out
 }
 
-// drop takes a rank out of its group.
+// drop removes a rank from its group.
 func (p *Part) drop(key string, rank int) {
 	g := p.kinds[key]
 	if g.bits.Remove(uint32(rank)); g.Len() == 0 {
@@ -270,14 +269,14 @@ func (p *Part) drop(key string, rank int) {
 	}
 }
 
-// groups are the kinds with their ranks, those of fewest ranks first.
+// groups returns the kinds with their ranks, those with the fewest ranks first.
 func (p *Part) groups() []*group {
 	return slices.SortedFunc(maps.Values(p.kinds), func(a, b *group) int {
 		return cmp.Or(cmp.Compare(a.Len(), b.Len()), cmp.Compare(a.First(), b.First()))
 	})
 }
 
-// groupOf is the group of a rank, nil if nothing is known of it.
+// groupOf returns the group of a rank, nil if there is none.
 func (p *Part) groupOf(rank int) *group {
 	for _, g := range p.kinds {
 		if g.Has(rank) {

@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// replayed are the lines that the nodes of a job of so many ranks send: all ranks but guilty
-// wait in a collective and have 64 threads; some of each hundred ranks have a thread that is
-// elsewhere.
+// replayed returns the lines that the nodes of a large job send: all ranks but guilty wait in a collective and
+// have 64 threads; some of each hundred ranks have a thread at another place.
 func replayed(tb testing.TB, ranks, perNode, guilty int) (lines [][]byte, bytes int) {
 	tb.Helper()
 	noise := make([]Kind, 5)
@@ -44,8 +43,8 @@ func replayed(tb testing.TB, ranks, perNode, guilty int) (lines [][]byte, bytes 
 	return lines, bytes
 }
 
-// mergedLines is a job of what its nodes sent.
-func mergedLines(tb testing.TB, lines [][]byte) *Part {
+// mergeLines merges the lines of nodes.
+func mergeLines(tb testing.TB, lines [][]byte) *Part {
 	tb.Helper()
 	all, d := NewPart(), Decoder{}
 	for _, l := range lines {
@@ -58,11 +57,11 @@ func mergedLines(tb testing.TB, lines [][]byte) *Part {
 	return all
 }
 
-// TestReplay: of 10,000 ranks, the guilty one is named, whoever answers twice.
+// TestReplay checks that the guilty one of 10,000 ranks is named, even if some nodes answer twice.
 func TestReplay(t *testing.T) {
 	const ranks, guilty = 10_000, 4217
 	lines, size := replayed(t, ranks, 8, guilty)
-	r := mergedLines(t, append(lines, lines[:50]...)).Report("123456")
+	r := mergeLines(t, append(lines, lines[:50]...)).Report("123456")
 	if len(r.Verdicts) == 0 || r.Verdicts[0].Ranks.String() != "4217" || r.Verdicts[0].Waiting.Len() != ranks-1 {
 		t.Fatalf("verdicts %+v, want rank %d that all others wait for", r.Verdicts, guilty)
 	}
@@ -75,26 +74,27 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// BenchmarkMerge merges what the nodes of large jobs send, and draws the verdicts.
+// BenchmarkMerge merges the parts of the nodes of large jobs, and draws the verdicts.
 func BenchmarkMerge(b *testing.B) {
 	for _, c := range []struct{ ranks, perNode int }{{10_000, 8}, {1_000_000, 64}} {
 		b.Run(fmt.Sprintf("%d", c.ranks), func(b *testing.B) {
 			lines, size := replayed(b, c.ranks, c.perNode, c.ranks/2)
-			before, n := processorTime(b), 0
+			before, n := cpuTime(b), 0
 			for b.Loop() {
-				if r := mergedLines(b, lines).Report("j"); len(r.Verdicts) == 0 {
+				if r := mergeLines(b, lines).Report("j"); len(r.Verdicts) == 0 {
 					b.Fatal("no verdict")
 				}
 				n++
 			}
-			b.ReportMetric((processorTime(b)-before)/float64(n), "cpu-s/op")
+			b.ReportMetric((cpuTime(b)-before)/float64(n), "cpu-s/op")
 			b.ReportMetric(float64(size)/1e6, "MB-messages")
 		})
 	}
 }
 
-// processorTime is what this process has used, in seconds: others may use the machine, too.
-func processorTime(tb testing.TB) float64 {
+// cpuTime returns the CPU time of this process, in seconds, which does not depend on other users of the
+// machine.
+func cpuTime(tb testing.TB) float64 {
 	tb.Helper()
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {

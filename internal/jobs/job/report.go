@@ -67,10 +67,10 @@ type Where struct {
 	Verdicts []string `json:"verdicts,omitempty"`
 }
 
-// maxShown bounds the ranks that are named to be looked at.
+// maxShown bounds the ranks that are recommended for inspection.
 const maxShown = 8
 
-// Report joins what is known of a job that was asked for by a name.
+// Report returns the page of a job. asked is its name on the command line.
 func (p *Part) Report(asked string) *Report {
 	r := &Report{Schema: Schema, Job: asked, Ranks: p.Size(), Verdicts: p.verdicts()}
 	hosts := map[string]bool{}
@@ -79,7 +79,7 @@ func (p *Part) Report(asked string) *Report {
 		switch g.kind.Condition {
 		case Silent, Unreadable:
 			for rank := range g.All {
-				l := Lost{Host: p.members.of(rank).Host, Reason: g.kind.Why}
+				l := Lost{Host: p.members.known(rank).Host, Reason: g.kind.Why}
 				if silent[l] == nil {
 					silent[l] = &Set{}
 				}
@@ -95,7 +95,7 @@ func (p *Part) Report(asked string) *Report {
 			}
 			last := ""
 			for rank := range g.All {
-				if h := p.members.of(rank).Host; h != last || len(hosts) == 0 {
+				if h := p.members.known(rank).Host; h != last || len(hosts) == 0 {
 					hosts[h], last = true, h
 				}
 			}
@@ -120,7 +120,7 @@ func (p *Part) Report(asked string) *Report {
 	return r
 }
 
-// classes are the classes of threads, those of the fewest ranks first.
+// classes returns the classes of threads, those of the fewest ranks first.
 func (p *Part) classes(r *Report) []Class {
 	index := map[string]*Class{}
 	for _, g := range p.groups() {
@@ -159,7 +159,7 @@ func (p *Part) classes(r *Report) []Class {
 	})
 }
 
-// key is equal for equal classes.
+// key returns equal texts for equal classes.
 func (c ThreadClass) key() string {
 	s := c.State
 	for _, w := range c.Where {
@@ -168,7 +168,7 @@ func (c ThreadClass) key() string {
 	return s
 }
 
-// callOf is the call of a group's ranks, if threads of a class are in it.
+// callOf returns the call of a group's ranks, if threads of a class are in it.
 func (g *group) callOf(t Count) *Call {
 	if c := g.kind.Call; c != nil && len(t.Where) > 0 && t.Where[len(t.Where)-1] == Site(c.Routine) {
 		return c
@@ -176,7 +176,7 @@ func (g *group) callOf(t Count) *Call {
 	return nil
 }
 
-// namesOf are the names of sites; a site without a name is called by itself.
+// namesOf returns the names of sites; a site without a name is its own name.
 func (p *Part) namesOf(sites []Site) []Name {
 	var out []Name
 	for _, s := range sites {
@@ -189,8 +189,7 @@ func (p *Part) namesOf(sites []Site) []Name {
 	return out
 }
 
-// shown are the ranks to look at: one of each verdict, and one of each of the rarest
-// classes.
+// shown returns the ranks to inspect: one of each verdict, and one of each of the rarest classes.
 func (p *Part) shown(r *Report) (out []Where) {
 	picked := map[int]bool{}
 	pick := func(s Set) {
@@ -205,7 +204,7 @@ func (p *Part) shown(r *Report) (out []Where) {
 		pick(c.Ranks)
 	}
 	for _, rank := range slices.Sorted(maps.Keys(picked)) {
-		m := p.members.of(rank)
+		m := p.members.known(rank)
 		out = append(out, Where{rank, m.Host, m.PID, m.Path, p.told[rank]})
 	}
 	return out

@@ -8,7 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestSchema: reports are as the schema says, with all of their fields.
+// TestSchema checks reports with all of their fields against the schema.
 func TestSchema(t *testing.T) {
 	root := 3
 	full := waiting("MPI_Bcast")

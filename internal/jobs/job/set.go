@@ -18,7 +18,7 @@ const MaxRanks = 1 << 24
 //contract:schema {"type": "string", "pattern": "^([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$"}
 type Set struct{ bits *roaring.Bitmap }
 
-// newSet is the set of some ranks.
+// newSet returns the set of some ranks.
 func newSet(ranks ...int) Set {
 	var s Set
 	for _, r := range ranks {
@@ -27,7 +27,7 @@ func newSet(ranks ...int) Set {
 	return s
 }
 
-// Add adds a rank. One that is negative, or not below MaxRanks, is left out.
+// Add adds a rank. It ignores a rank that is negative, or not below MaxRanks.
 func (s *Set) Add(rank int) { s.addRange(rank, rank) }
 
 func (s *Set) addRange(low, high int) {
@@ -40,7 +40,7 @@ func (s *Set) addRange(low, high int) {
 	s.bits.AddRange(uint64(low), uint64(high)+1)
 }
 
-// Len is the number of ranks.
+// Len returns the number of ranks.
 func (s Set) Len() int {
 	if s.bits == nil {
 		return 0
@@ -53,7 +53,7 @@ func (s Set) Has(rank int) bool {
 	return s.bits != nil && rank >= 0 && rank < MaxRanks && s.bits.Contains(uint32(rank))
 }
 
-// First is the lowest rank, -1 if there is none.
+// First returns the lowest rank, -1 if there is none.
 func (s Set) First() int {
 	if s.Len() == 0 {
 		return -1
@@ -73,7 +73,7 @@ func (s Set) All(yield func(int) bool) {
 	}
 }
 
-// Clone is a set of the same ranks that shares nothing.
+// Clone returns a set of the same ranks that shares no memory.
 func (s Set) Clone() Set {
 	if s.bits == nil {
 		return Set{}
@@ -81,13 +81,13 @@ func (s Set) Clone() Set {
 	return Set{s.bits.Clone()}
 }
 
-// Or is the union of two sets.
+// Or returns the union of two sets.
 func (s Set) Or(t Set) Set { return s.with(t, roaring.Or) }
 
-// And is the intersection of two sets.
+// And returns the intersection of two sets.
 func (s Set) And(t Set) Set { return s.with(t, roaring.And) }
 
-// Without is the set of the ranks that are not in t.
+// Without returns the set of the ranks that are not in t.
 func (s Set) Without(t Set) Set { return s.with(t, roaring.AndNot) }
 
 func (s Set) with(t Set, f func(a, b *roaring.Bitmap) *roaring.Bitmap) Set {
@@ -109,14 +109,14 @@ func (s *Set) join(t Set) {
 	}
 }
 
-// Equal reports whether two sets have the same ranks.
+// Equal reports whether two sets contain the same ranks.
 func (s Set) Equal(t Set) bool { return s.orEmpty().Equals(t.orEmpty()) }
 
-// String is the ranks as ranges: "0-3,7".
+// String returns the ranks as ranges: "0-3,7".
 func (s Set) String() string { return s.Ranges(math.MaxInt) }
 
-// Ranges is the ranks as at most so many ranges, and the number of the rest:
-// "0-3,7 and 12 more".
+// Ranges returns the ranks as at most so many ranges, and the number of the remaining ranks: "0-3,7 and 12
+// more".
 func (s Set) Ranges(most int) string {
 	var b strings.Builder
 	pieces, named := 0, 0
@@ -151,10 +151,10 @@ func (s Set) Ranges(most int) string {
 	return b.String()
 }
 
-// MarshalText gives the form "0-3,7".
+// MarshalText returns the form "0-3,7".
 func (s Set) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads the form "0-3,7". Ranks not below MaxRanks are an error.
+// UnmarshalText parses the form "0-3,7". Ranks not below MaxRanks are an error.
 func (s *Set) UnmarshalText(text []byte) error {
 	s.bits = roaring.New()
 	for piece := range strings.SplitSeq(string(text), ",") {
@@ -168,7 +168,7 @@ func (s *Set) UnmarshalText(text []byte) error {
 			high, err = strconv.ParseUint(last, 10, 32)
 		}
 		if err != nil || low > high || high >= MaxRanks {
-			return fmt.Errorf("ranks %.40q: they are numbers and ranges below %d, such as 0-3,7", piece, MaxRanks)
+			return fmt.Errorf("ranks %.40q: they must be numbers and ranges below %d, such as 0-3,7", piece, MaxRanks)
 		}
 		s.bits.AddRange(low, high+1)
 	}

@@ -39,12 +39,12 @@ type Verdict struct {
 	Evidence  []string          `json:"evidence,omitempty"`
 }
 
-// Hangs reports whether a verdict says that the job comes no further, and is at least likely.
+// Hangs reports whether a verdict means that the job makes no progress, and is at least likely.
 func (v Verdict) Hangs() bool {
 	return v.Severity.Rank() <= picture.SeverityHang.Rank() && v.Certainty != picture.Possible
 }
 
-// stance is what a group of ranks does for the others.
+// stance describes whether the ranks of a group can still come to a call of others.
 type stance uint8
 
 const (
@@ -52,10 +52,10 @@ const (
 	waits                 // in MPI
 	dead                  // it cannot come
 	leaving               // in MPI_Finalize
-	unknown               // nobody answered
+	unknown               // it did not answer
 )
 
-// view is a Part as verdicts see it.
+// view contains the data of a Part that verdicts need.
 type view struct {
 	*Part
 	list []*group
@@ -88,7 +88,7 @@ func (g *group) stance() stance {
 	return busy
 }
 
-// verdicts are the conclusions from what is known, the worst first.
+// verdicts returns the conclusions from the results, the worst first.
 func (p *Part) verdicts() []Verdict {
 	v := newView(p)
 	var out []Verdict
@@ -109,8 +109,8 @@ func (p *Part) verdicts() []Verdict {
 	return out
 }
 
-// waitFor are the ranks that wait in MPI for some of others, and how sure that is: Certain
-// if they name them, or their communicator has all ranks.
+// waitFor returns the ranks that wait in MPI for some of others, and the certainty: Certain if they name them,
+// or their communicator contains all ranks.
 func (v *view) waitFor(others Set) (waiting Set, sure picture.Certainty, routine string) {
 	sure = picture.Certain
 	most := 0
@@ -124,7 +124,7 @@ func (v *view) waitFor(others Set) (waiting Set, sure picture.Certainty, routine
 		case collective:
 			all := v.inside(c)
 			if c.Size > 0 && all.Len() >= c.Size {
-				continue // all are there: it is on its way
+				continue // all are there, so the call is about to complete
 			}
 			if w = g.Set; !v.isWorld(c) {
 				sure = sure.Weaker(picture.Likely)
@@ -142,12 +142,12 @@ func (v *view) waitFor(others Set) (waiting Set, sure picture.Certainty, routine
 	return waiting, sure, routine
 }
 
-// isWorld reports whether a call is on the communicator of all ranks.
+// isWorld reports whether a call uses the communicator of all ranks.
 func (v *view) isWorld(c *Call) bool {
 	return c.Communicator == worldName && (c.Size == 0 || c.Size == v.Size())
 }
 
-// inside are the ranks that are in a collective call on the communicator of c.
+// inside returns the ranks in a collective call on the communicator of c.
 func (v *view) inside(c *Call) (all Set) {
 	for _, g := range v.list {
 		if d := g.kind.Call; g.stance() == waits && d.Communicator == c.Communicator &&
@@ -158,22 +158,22 @@ func (v *view) inside(c *Call) (all Set) {
 	return all
 }
 
-// awaiting are the ranks of a group that wait for one of others, by name.
+// awaiting returns the ranks of a group that wait for one of others, by name.
 func (v *view) awaiting(g *group, others Set) (out Set) {
 	if !v.isWorld(g.kind.Call) {
 		return out
 	}
 	for r := range g.All {
-		if others.Has(v.members.of(r).Peer) {
+		if others.Has(v.members.known(r).Peer) {
 			out.Add(r)
 		}
 	}
 	return out
 }
 
-// stopped are the verdicts on ranks that cannot come.
+// stopped returns the verdicts on ranks that cannot come.
 func (v *view) stopped() (out []Verdict) {
-	for _, g := range v.merged(dead, leaving) {
+	for _, g := range v.mergeGroups(dead, leaving) {
 		waiting, sure, routine := v.waitFor(g.Set)
 		d := Verdict{Kind: Missing, Certainty: sure, Severity: picture.SeverityHang, Ranks: g.Set, Waiting: waiting}
 		f := g.kind.Finding
@@ -198,7 +198,7 @@ func (v *view) stopped() (out []Verdict) {
 			}
 		} else {
 			if g.stance() == leaving {
-				d.Certainty = v.stillness(d.Certainty, waiting)
+				d.Certainty = v.weaken(d.Certainty, waiting)
 			}
 			d.Summary = fmt.Sprintf("%s %s in %s for %s, which %s", ranksWord(waiting), verb(waiting, "wait"),
 				routine, ranksWord(g.Set), what)
@@ -209,8 +209,8 @@ func (v *view) stopped() (out []Verdict) {
 	return out
 }
 
-// merged are the groups of some stances, those that are alike for people as one.
-func (v *view) merged(stances ...stance) (out []*group) {
+// mergeGroups returns the groups of some stances; groups with the same description are joined.
+func (v *view) mergeGroups(stances ...stance) (out []*group) {
 	index := map[string]*group{}
 	for _, g := range v.list {
 		if !slices.Contains(stances, g.stance()) {
@@ -228,33 +228,33 @@ func (v *view) merged(stances ...stance) (out []*group) {
 	return out
 }
 
-// describe says what a group of ranks does, as the end of a sentence.
+// describe describes the activity of a group of ranks, as the end of a sentence.
 func (v *view) describe(g *group) (what string, more []string) {
 	k := &g.kind
 	is := verb(g.Set, "is")
 	switch {
 	case k.Condition == Stopped:
 		return is + " stopped by a signal or a debugger", []string{
-			"what stopped it may be undone by SIGCONT: kill -CONT PID",
+			"SIGCONT may continue it: kill -CONT PID",
 		}
 	case k.Condition == Crashed:
-		return "crashed (" + k.Why + ")" + v.at(g), nil
+		return "crashed (" + k.Why + ")" + v.atText(g), nil
 	case k.Condition == Gone:
 		return strings.TrimSuffix(verb(g.Set, "has")+" ended: "+k.Why, ": "), nil
 	case k.Call != nil:
-		return fmt.Sprintf("%s in %s%s", is, k.Call.Routine, v.at(g)), nil
+		return fmt.Sprintf("%s in %s%s", is, k.Call.Routine, v.atText(g)), nil
 	case k.Finding != nil && k.Finding.Severity == picture.SeverityHang && k.Finding.Certainty != picture.Possible:
 		return is + " deadlocked: " + k.Finding.Summary, nil
 	case k.Finding != nil && k.Finding.Certainty != picture.Possible:
 		return "failed: " + k.Finding.Summary, nil
 	}
-	return is + " elsewhere" + v.at(g), nil
+	return is + " elsewhere" + v.atText(g), nil
 }
 
-// at says where a group of ranks is, in the program's code.
-func (v *view) at(g *group) string {
+// atText describes the place of a group of ranks in the program's code.
+func (v *view) atText(g *group) string {
 	if c := g.kind.Call; c != nil {
-		return v.named(c.Site)
+		return v.atSite(c.Site)
 	}
 	var best *Count
 	for i := range g.kind.Threads {
@@ -269,23 +269,23 @@ func (v *view) at(g *group) string {
 	if best == nil {
 		return ""
 	}
-	for _, s := range slices.Backward(best.Where) { // the innermost of the program's own
+	for _, s := range slices.Backward(best.Where) { // the innermost frame of the program's own code
 		if v.names[s].Line != 0 {
-			return v.named(s)
+			return v.atSite(s)
 		}
 	}
-	return v.named(best.Where[len(best.Where)-1])
+	return v.atSite(best.Where[len(best.Where)-1])
 }
 
-// named is " at " and what people call a site; "" if that is not known.
-func (v *view) named(s Site) string {
+// atSite returns " at " and the name of a site; "" if it is not known.
+func (v *view) atSite(s Site) string {
 	if n := v.names[s].String(); n != "" {
 		return " at " + n
 	}
 	return ""
 }
 
-// places says where some ranks wait.
+// places describes the places at which some ranks wait.
 func (v *view) places(waiting Set) (out []string) {
 	where, ranks := []string{}, map[string]Set{}
 	for _, g := range v.list {
@@ -293,7 +293,7 @@ func (v *view) places(waiting Set) (out []string) {
 		if both.Len() == 0 || g.kind.Call == nil {
 			continue
 		}
-		what := g.kind.Call.String() + v.at(g)
+		what := g.kind.Call.String() + v.atText(g)
 		if ranks[what].Len() == 0 {
 			where = append(where, what)
 		}
@@ -308,8 +308,8 @@ func (v *view) places(waiting Set) (out []string) {
 // maxEvidence bounds the facts of a verdict.
 const maxEvidence = 6
 
-// stillness is a certainty, weakened by how often ranks were seen where they are.
-func (v *view) stillness(c picture.Certainty, ranks Set) picture.Certainty {
+// weaken weakens a certainty by the number of snapshots that showed the ranks at their places.
+func (v *view) weaken(c picture.Certainty, ranks Set) picture.Certainty {
 	for _, g := range v.list {
 		if g.And(ranks).Len() == 0 {
 			continue
@@ -324,15 +324,15 @@ func (v *view) stillness(c picture.Certainty, ranks Set) picture.Certainty {
 	return c
 }
 
-// moved reports whether one of some ranks made progress.
-func (v *view) moved(ranks Set) bool {
+// anyMoved reports whether one of some ranks made progress.
+func (v *view) anyMoved(ranks Set) bool {
 	return slices.ContainsFunc(v.list, func(g *group) bool {
 		return g.kind.Movement == Moved &&
 			g.And(ranks).Len() > 0
 	})
 }
 
-// String is the call as people write it.
+// String returns the call as it appears in a program.
 func (c *Call) String() string {
 	var args []string
 	if c.Count != nil {
@@ -358,10 +358,10 @@ func (c *Call) String() string {
 	return c.Routine + "(" + strings.Join(args, ", ") + ")"
 }
 
-// maxRanges is how many ranges of ranks a sentence names.
+// maxRanges is the number of ranges of ranks in a sentence.
 const maxRanges = 6
 
-// ranksWord names a set of ranks: "rank 9", "3 ranks [0-1,5]".
+// ranksWord returns a set of ranks in words: "rank 9", "3 ranks [0-1,5]".
 func ranksWord(s Set) string {
 	if s.Len() == 1 {
 		return fmt.Sprintf("rank %d", s.First())
@@ -369,7 +369,7 @@ func ranksWord(s Set) string {
 	return fmt.Sprintf("%d ranks [%s]", s.Len(), s.Ranges(maxRanges))
 }
 
-// verb is a verb in the number of a set.
+// verb returns a verb in the number of a set.
 func verb(s Set, word string) string {
 	one := s.Len() == 1
 	switch {

@@ -7,28 +7,28 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// on is a kind with its movement.
-func on(k Kind, m Movement) Kind {
+// withMovement returns a kind with its movement.
+func withMovement(k Kind, m Movement) Kind {
 	k.Movement = m
 	return k
 }
 
-// receiving is a rank that waits for a message of another.
+// receiving returns a rank that waits for a message of another.
 func receiving(anyone bool) Kind {
 	k := waiting("MPI_Recv")
 	k.Call = &Call{Routine: "MPI_Recv", Communicator: worldName, AnySource: anyone, Site: "app+36"}
 	return k
 }
 
-// sending is a rank that waits until its message is taken.
+// sending returns a rank that waits until its message is received.
 func sending() Kind {
 	k := waiting("MPI_Ssend")
 	k.Call = &Call{Routine: "MPI_Ssend", Communicator: worldName, Site: "app+36"}
 	return k
 }
 
-// within is a rank that waits in a collective on a communicator of some ranks.
-func within(routine, comm string, size int) Kind {
+// inComm returns a rank that waits in a collective on a communicator of some ranks.
+func inComm(routine, comm string, size int) Kind {
 	k := waiting(routine)
 	c := *k.Call
 	c.Communicator, c.Size = comm, size
@@ -43,7 +43,7 @@ func deadlocked() Kind {
 	}}
 }
 
-// verdictCase is a job of 16 ranks and what is to be said of it.
+// verdictCase is a job of 16 ranks and its expected verdict.
 type verdictCase struct {
 	most      Kind
 	bad       map[int]Kind
@@ -54,7 +54,7 @@ type verdictCase struct {
 	says      string
 }
 
-// inBcast is a rank that waits in a broadcast with a root.
+// inBcast returns a rank that waits in a broadcast with a root.
 func inBcast(root int) Kind {
 	k := waiting("MPI_Bcast")
 	c := *k.Call
@@ -63,7 +63,7 @@ func inBcast(root int) Kind {
 	return k
 }
 
-// verdictCases are jobs of which most ranks do one thing, and some another.
+// verdictCases returns jobs in which most ranks do one thing, and some another.
 func verdictCases() map[string]verdictCase {
 	all := waiting("MPI_Allreduce")
 	return map[string]verdictCase{
@@ -92,7 +92,8 @@ func verdictCases() map[string]verdictCase {
 		"a ring": {receiving(false), nil, func(r int) int { return (r + 1) % 16 }, Cycle,
 			picture.Likely, picture.SeverityHang,
 			"16 ranks [0-15] wait for each other: rank 0 in MPI_Recv at solve hang.c:36 for rank 1, rank 1"},
-		"a ring, seen once": {on(receiving(false), SeenOnce), nil, func(r int) int { return (r + 1) % 16 }, Cycle,
+		"a ring, seen once": {withMovement(receiving(false), SeenOnce), nil,
+			func(r int) int { return (r + 1) % 16 }, Cycle,
 			picture.Possible, picture.SeverityHang, "wait for each other"},
 		"all wait for anyone": {receiving(true), nil, nil, Cycle, picture.Likely, picture.SeverityHang,
 			"16 ranks [0-15] wait for a message, and no rank"},
@@ -103,13 +104,14 @@ func verdictCases() map[string]verdictCase {
 		"one elsewhere": {computing(), map[int]Kind{5: {Threads: []Count{{ThreadClass{State: "work_serial",
 			Where: []Site{"app+10"}}, 1}}}}, nil, Odd, picture.Certain, picture.SeverityInfo,
 			"rank 5 is elsewhere at main hang.c:44"},
-		"one of many messages": {all, map[int]Kind{9: on(receiving(false), SeenOnce)}, func(int) int { return 10 },
+		"one of many messages": {all, map[int]Kind{9: withMovement(receiving(false), SeenOnce)},
+			func(int) int { return 10 },
 			Cycle, picture.Possible, picture.SeverityHang,
 			"rank 9 in MPI_Recv"},
 	}
 }
 
-// TestVerdicts: what each constellation of ranks is called.
+// TestVerdicts checks the verdict on each constellation of ranks.
 func TestVerdicts(t *testing.T) {
 	for name, c := range verdictCases() {
 		p := jobOf(16, c.most, c.bad, c.peer)
@@ -127,7 +129,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// jobOf is a job of which most ranks are of one kind.
+// jobOf returns a job in which most ranks have one kind.
 func jobOf(size int, most Kind, bad map[int]Kind, peer func(int) int) *Part {
 	p := NewPart()
 	for r := range size {
@@ -144,27 +146,27 @@ func jobOf(size int, most Kind, bad map[int]Kind, peer func(int) int) *Part {
 	return p
 }
 
-// TestCommunicators: communicators of one name that have nothing in common are not compared;
-// those whose ranks are all there are.
+// TestCommunicators checks that communicators with one name and disjoint ranks are not compared, and that those
+// with all of their ranks are.
 func TestCommunicators(t *testing.T) {
 	const name = "MPI COMMUNICATOR 3 SPLIT FROM 0"
-	half, other := within("MPI_Allreduce", name, 8), within("MPI_Barrier", name, 8)
+	half, other := inComm("MPI_Allreduce", name, 8), inComm("MPI_Barrier", name, 8)
 	halves := jobOf(16, half, map[int]Kind{8: other, 9: other, 10: other, 15: computing()}, nil)
 	for _, v := range halves.verdicts() {
 		if v.Kind == Mismatch {
 			t.Errorf("two halves: %s", v.Summary)
 		}
 	}
-	all, one := within("MPI_Allreduce", "pair", 16), within("MPI_Barrier", "pair", 16)
+	all, one := inComm("MPI_Allreduce", "pair", 16), inComm("MPI_Barrier", "pair", 16)
 	list := jobOf(16, all, map[int]Kind{9: one}, nil).verdicts()
 	if len(list) != 1 || list[0].Kind != Mismatch || list[0].Ranks.String() != "9" {
 		t.Errorf("one communicator: %+v, want rank 9 in another collective", list)
 	}
 }
 
-// TestNoVerdict: what a healthy job may look like is no hang.
+// TestNoVerdict checks that states of healthy jobs are not reported as hangs.
 func TestNoVerdict(t *testing.T) {
-	moving := func(k Kind) Kind { return on(k, Moved) }
+	moving := func(k Kind) Kind { return withMovement(k, Moved) }
 	bcast := waiting("MPI_Bcast")
 	for name, p := range map[string]*Part{
 		"all in one collective": jobOf(16, waiting("MPI_Allreduce"), nil, nil),

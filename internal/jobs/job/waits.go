@@ -8,9 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// mismatches are communicators whose ranks are in different collectives, or give
-// different counts or roots to the same one. Where a rank of it may still come, the
-// others wait for that.
+// mismatches returns the communicators whose ranks are in different collectives, or pass different counts or
+// roots to the same one. If another rank may still come, the others wait for that instead.
 func (v *view) mismatches() (out []Verdict) {
 	seen := map[string]bool{}
 	for _, g := range v.list {
@@ -21,9 +20,9 @@ func (v *view) mismatches() (out []Verdict) {
 		seen[c.Communicator] = true
 		all := v.inside(c)
 		if !v.isWorld(c) && all.Len() != c.Size {
-			continue // communicators that have nothing in common may have one name
+			continue // communicators with disjoint ranks may have one name
 		}
-		if v.moved(all) || c.Size > 0 && all.Len() < c.Size && v.by[busy].Len() > 0 {
+		if v.anyMoved(all) || c.Size > 0 && all.Len() < c.Size && v.by[busy].Len() > 0 {
 			continue
 		}
 		sides, differ := v.sides(c.Communicator)
@@ -33,21 +32,22 @@ func (v *view) mismatches() (out []Verdict) {
 		few := sides[0]
 		most := all.Without(few.Set)
 		d := Verdict{
-			Kind: Mismatch, Certainty: v.stillness(picture.Certain,
+			Kind: Mismatch, Certainty: v.weaken(picture.Certain,
 				all), Severity: picture.SeverityHang, Ranks: few.Set, Waiting: most,
 			Evidence: v.places(all),
 		}
 		against := sides[len(sides)-1]
 		d.Summary = fmt.Sprintf("on %s, %s %s in %s%s, and %s in %s%s: %s", c.Communicator, ranksWord(few.Set),
 			verb(few.Set, "is"),
-			v.side(few, differ), v.at(few), ranksWord(against.Set), v.side(against, differ), v.at(against), differ)
+			v.sideText(few, differ), v.atText(few), ranksWord(against.Set), v.sideText(against, differ),
+			v.atText(against), differ)
 		out = append(out, d)
 	}
 	return out
 }
 
-// side is a call as far as it matters for what differs.
-func (v *view) side(g *group, differ string) string {
+// sideText describes a call, with the argument that differs.
+func (v *view) sideText(g *group, differ string) string {
 	if differ == differentRoutines {
 		return g.kind.Call.Routine
 	}
@@ -60,8 +60,8 @@ const (
 	differentCounts   = "the number of elements has to be the same"
 )
 
-// sides parts the ranks that are in collectives on a communicator by what has to be the
-// same, those of the fewest ranks first.
+// sides divides the ranks in collectives on a communicator by the item that must be equal, those with the
+// fewest ranks first.
 func (v *view) sides(comm string) ([]*group, string) {
 	part := func(of func(*Call) (string, bool)) (out []*group) {
 		index := map[string]*group{}
@@ -105,8 +105,8 @@ func deref[T any](p *T) (v T) {
 	return v
 }
 
-// cycles are ranks that wait for each other: each for the message of the next, or for the
-// next to come to a collective.
+// cycles returns the ranks that wait for each other: each for the message of the next, or for the next to come
+// to a collective.
 func (v *view) cycles() (out []Verdict) {
 	ranks, visited := v.exchanging(), Set{}
 	for start := range ranks.All {
@@ -118,7 +118,7 @@ func (v *view) cycles() (out []Verdict) {
 		for ranks.Has(at) && !visited.Has(at) {
 			visited.Add(at)
 			path = append(path, at)
-			at = v.members.of(at).Peer
+			at = v.members.known(at).Peer
 		}
 		if i := slices.Index(path, at); i >= 0 {
 			out = append(out, v.cycle(path[i:]))
@@ -128,11 +128,11 @@ func (v *view) cycles() (out []Verdict) {
 			out = append(out, d)
 		}
 	}
-	out = append(out, v.nobodySends()...)
-	return slices.DeleteFunc(out, func(d Verdict) bool { return v.moved(d.Ranks) || v.moved(d.Waiting) })
+	out = append(out, v.noSender()...)
+	return slices.DeleteFunc(out, func(d Verdict) bool { return v.anyMoved(d.Ranks) || v.anyMoved(d.Waiting) })
 }
 
-// exchanging are the ranks that wait for a rank that they name.
+// exchanging returns the ranks that wait for a rank that they name.
 func (v *view) exchanging() (out Set) {
 	for _, g := range v.list {
 		c := g.kind.Call
@@ -140,7 +140,7 @@ func (v *view) exchanging() (out Set) {
 			continue
 		}
 		for r := range g.All {
-			if p := v.members.of(r).Peer; p >= 0 && p != r {
+			if p := v.members.known(r).Peer; p >= 0 && p != r {
 				out.Add(r)
 			}
 		}
@@ -148,40 +148,40 @@ func (v *view) exchanging() (out Set) {
 	return out
 }
 
-// maxSteps is how many steps of a cycle a sentence names.
+// maxSteps is the number of steps of a cycle in a sentence.
 const maxSteps = 3
 
-// cycle is the verdict on ranks that each wait for the next, the last for the first.
+// cycle returns the verdict on ranks that each wait for the next, the last for the first.
 func (v *view) cycle(path []int) Verdict {
 	all := newSet(path...)
 	var steps []string
 	for _, r := range path[:min(len(path), maxSteps)] {
-		steps = append(steps, v.step(r))
+		steps = append(steps, v.stepText(r))
 	}
 	if len(path) > maxSteps {
 		steps = append(steps, "…")
 	}
 	behind := v.by[waits].Without(all)
 	return Verdict{
-		Kind: Cycle, Certainty: v.stillness(picture.Certain,
+		Kind: Cycle, Certainty: v.weaken(picture.Certain,
 			all), Severity: picture.SeverityHang, Ranks: all, Waiting: behind,
 		Summary:  fmt.Sprintf("%s wait for each other: %s", ranksWord(all), strings.Join(steps, ", ")),
 		Evidence: v.places(all),
 	}
 }
 
-// step says for whom a rank waits.
-func (v *view) step(rank int) string {
-	g, m := v.groupOf(rank), v.members.of(rank)
+// stepText describes the wait of a rank.
+func (v *view) stepText(rank int) string {
+	g, m := v.groupOf(rank), v.members.known(rank)
 	tag := ""
 	if m.Tag != nil {
 		tag = fmt.Sprintf(" (tag %d)", *m.Tag)
 	}
-	return fmt.Sprintf("rank %d in %s%s for rank %d%s", rank, g.kind.Call.Routine, v.at(g), m.Peer, tag)
+	return fmt.Sprintf("rank %d in %s%s for rank %d%s", rank, g.kind.Call.Routine, v.atText(g), m.Peer, tag)
 }
 
-// throughCollective is the verdict on ranks that wait for a rank that is in a collective,
-// to which they themselves have to come.
+// throughCollective returns the verdict on ranks that wait for a rank in a collective to which they themselves
+// must come.
 func (v *view) throughCollective(path []int, end int) (Verdict, bool) {
 	g := v.groupOf(end)
 	if len(path) == 0 || g == nil || g.stance() != waits || roleOf(g.kind.Call.Routine) != collective ||
@@ -191,18 +191,18 @@ func (v *view) throughCollective(path []int, end int) (Verdict, bool) {
 	all := newSet(path...)
 	inside := v.inside(g.kind.Call)
 	return Verdict{
-		Kind: Cycle, Certainty: v.stillness(picture.Certain,
+		Kind: Cycle, Certainty: v.weaken(picture.Certain,
 			all.Or(g.Set)), Severity: picture.SeverityHang, Ranks: all, Waiting: inside,
 		Summary: fmt.Sprintf("%s %s in %s for %s; %s, which waits there, too", ranksWord(inside),
 			verb(inside, "wait"),
-			g.kind.Call.Routine, ranksWord(all), v.step(path[len(path)-1])),
+			g.kind.Call.Routine, ranksWord(all), v.stepText(path[len(path)-1])),
 		Evidence: v.places(all.Or(inside)),
 	}, true
 }
 
-// nobodySends is the verdict on ranks that wait for a message of any rank, or to be rid of one,
-// if all others wait, too.
-func (v *view) nobodySends() []Verdict {
+// noSender returns the verdict on ranks that wait to receive a message of any rank, or to send one, if all
+// other ranks wait, too.
+func (v *view) noSender() []Verdict {
 	var any Set
 	sends := false
 	for _, g := range v.list {
@@ -212,7 +212,7 @@ func (v *view) nobodySends() []Verdict {
 			sends = sends || w.Len() > 0 && !receives(g.kind.Call.Routine)
 		}
 		if g.stance() == waits && roleOf(g.kind.Call.Routine) == other {
-			return nil // what it waits for is not known
+			return nil // the wait of this rank is not known
 		}
 	}
 	others := v.ranks.Without(any)
@@ -220,7 +220,7 @@ func (v *view) nobodySends() []Verdict {
 		return nil
 	}
 	d := Verdict{
-		Kind: Cycle, Certainty: v.stillness(picture.Certain,
+		Kind: Cycle, Certainty: v.weaken(picture.Certain,
 			v.ranks), Severity: picture.SeverityHang, Ranks: any, Waiting: others,
 		Evidence: v.places(v.ranks),
 	}
@@ -241,8 +241,8 @@ func receives(routine string) bool {
 	return slices.Contains([]string{"MPI_Recv", "MPI_Probe", "MPI_Mprobe"}, routine)
 }
 
-// exchangingWithUnknown are the ranks of a group that wait for a message of any rank, or for a
-// rank that is not known.
+// exchangingWithUnknown returns the ranks of a group that wait for a message of any rank, or for an unknown
+// rank.
 func (v *view) exchangingWithUnknown(g *group) (out Set) {
 	c := g.kind.Call
 	if c.AnySource {
@@ -252,33 +252,34 @@ func (v *view) exchangingWithUnknown(g *group) (out Set) {
 		return out
 	}
 	for r := range g.All {
-		if v.members.of(r).Peer < 0 {
+		if v.members.known(r).Peer < 0 {
 			out.Add(r)
 		}
 	}
 	return out
 }
 
-// fewest is which part of the ranks may be late, or odd: more is how the program is.
+// fewest is the largest part of the ranks, as its inverse, that may be late or odd: a larger part belongs to
+// the program's design.
 const fewest = 8
 
-// late is the verdict on few ranks that most others wait for, and that may still come.
+// late returns the verdict on few ranks that most others wait for, and that may still come.
 func (v *view) late() (out []Verdict) {
 	busy := v.by[busy]
 	if busy.Len() == 0 || busy.Len() > max(1, v.ranks.Len()/fewest) {
 		return nil
 	}
-	for _, g := range v.merged(0) {
+	for _, g := range v.mergeGroups(0) {
 		waiting, sure, routine := v.waitFor(g.Set)
 		if waiting.Len() == 0 {
 			continue
 		}
 		what, _ := v.describe(g)
-		if v.moved(g.Set) {
+		if v.anyMoved(g.Set) {
 			what += ", and makes progress"
 		}
 		out = append(out, Verdict{
-			Kind: Missing, Certainty: v.stillness(sure,
+			Kind: Missing, Certainty: v.weaken(sure,
 				waiting), Severity: picture.SeverityWarning, Ranks: g.Set, Waiting: waiting,
 			Summary: fmt.Sprintf("%s %s in %s for %s, which %s; it may still come",
 				ranksWord(waiting), verb(waiting, "wait"), routine, ranksWord(g.Set), what),
@@ -288,7 +289,7 @@ func (v *view) late() (out []Verdict) {
 	return out
 }
 
-// odd is the verdict on few ranks that are elsewhere than most.
+// odd returns the verdict on few ranks that are at another place than most.
 func (v *view) odd() []Verdict {
 	if len(v.list) < 2 {
 		return nil

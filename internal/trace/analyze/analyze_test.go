@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// script makes a recording: each word is an event of a thread at the next microsecond.
+// script makes a recording: each call adds an event of a thread at the next microsecond.
 type script struct {
 	*tracetest.Image
 	now uint64
@@ -21,23 +21,23 @@ func newScript(threads int) *script { return &script{tracetest.New(threads, 10),
 
 const region = 1<<48 | 7
 
-// at puts an event at the next microsecond.
-func (s *script) at(thread int, r tracetest.Record) {
+// put adds an event at the next microsecond.
+func (s *script) put(thread int, r tracetest.Record) {
 	s.now += 1000
 	r.Time = s.now
 	s.Put(thread, r)
 }
 
-// scope puts the beginning (1) or the end (2) of a construct in the region.
+// scope adds the start (1) or the end (2) of a construct in the region.
 func (s *script) scope(thread int, code trace.Code, kind, endpoint uint8) {
-	s.at(thread, tracetest.Record{
+	s.put(thread, tracetest.Record{
 		Code: uint8(code), Kind: kind, Flags: endpoint, Value: region & 0xffffffff, A: 1<<48 | 0x401000 + uint64(code),
 	})
 }
 
-// implicit begins or ends an implicit task of a region.
+// implicit starts or ends an implicit task of a region.
 func (s *script) implicit(thread int, of uint64, endpoint uint8) {
-	s.at(thread, tracetest.Record{
+	s.put(thread, tracetest.Record{
 		Code: uint8(trace.ImplicitTask), Kind: 2, Flags: endpoint, Value: 2, A: of, B: uint64(thread+1) << 48,
 	})
 }
@@ -45,14 +45,14 @@ func (s *script) implicit(thread int, of uint64, endpoint uint8) {
 // take asks for a lock and acquires it; give releases it.
 func (s *script) take(thread int, kind uint8, locks ...uint64) {
 	for _, l := range locks {
-		s.at(thread, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: kind, A: 0x402000 + l, B: l})
-		s.at(thread, tracetest.Record{Code: uint8(trace.MutexAcquired), Kind: kind, A: 0x402000 + l, B: l})
+		s.put(thread, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: kind, A: 0x402000 + l, B: l})
+		s.put(thread, tracetest.Record{Code: uint8(trace.MutexAcquired), Kind: kind, A: 0x402000 + l, B: l})
 	}
 }
 
 func (s *script) give(thread int, locks ...uint64) {
 	for _, l := range locks {
-		s.at(thread, tracetest.Record{Code: uint8(trace.MutexReleased), Kind: 1, B: l})
+		s.put(thread, tracetest.Record{Code: uint8(trace.MutexReleased), Kind: 1, B: l})
 	}
 }
 
@@ -90,7 +90,7 @@ func (k *keeper) End(s *analyze.Span) {
 
 func (k *keeper) Point(*trace.Thread, uint32, *trace.Event) {}
 
-// walk makes the spans of the first thread.
+// walk returns the spans of the first thread.
 func (s *script) walk(t *testing.T) ([]string, analyze.Pairing) {
 	t.Helper()
 	k := &keeper{t: t}
@@ -103,7 +103,7 @@ func (s *script) walk(t *testing.T) ([]string, analyze.Pairing) {
 
 const begin, end = 1, 2 // endpoints
 
-// pairs are what one thread does, and the spans that follow.
+// pairs lists events of one thread, and the resulting spans.
 var pairs = map[string]struct {
 	script            func(*script)
 	want              []string
@@ -127,7 +127,7 @@ var pairs = map[string]struct {
 	"a worker's barrier that ends with the next fork": {func(s *script) {
 		s.implicit(0, region, begin)
 		s.scope(0, trace.SyncRegion, 9, begin)
-		s.at(0, tracetest.Record{Code: uint8(trace.ParallelEnd), B: region})
+		s.put(0, tracetest.Record{Code: uint8(trace.ParallelEnd), B: region})
 		s.now += 50_000
 		s.scope(0, trace.SyncRegion, 9, end)
 		s.implicit(0, region, end)
@@ -142,16 +142,16 @@ var pairs = map[string]struct {
 		"lock 0x2 4", "lock 0x3 2",
 	}, 0, 0},
 	"a test that fails": {func(s *script) {
-		s.at(0, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: 2, B: 5})
+		s.put(0, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: 2, B: 5})
 		s.scope(0, trace.Work, 1, begin)
 		s.scope(0, trace.Work, 1, end)
 	}, []string{"wait for lock 0x5 0 failed", "loop 1"}, 0, 0},
 	"tasks in a taskwait": {func(s *script) {
 		s.scope(0, trace.SyncRegion, 5, begin)
-		s.at(0, tracetest.Record{Code: uint8(trace.TaskSchedule), Kind: 7, A: 10, B: 11})
-		s.at(0, tracetest.Record{Code: uint8(trace.TaskSchedule), Kind: 7, A: 11, B: 12})
-		s.at(0, tracetest.Record{Code: uint8(trace.TaskSchedule), Kind: 1, A: 12, B: 11})
-		s.at(0, tracetest.Record{Code: uint8(trace.TaskSchedule), Kind: 1, A: 11, B: 10})
+		s.put(0, tracetest.Record{Code: uint8(trace.TaskSchedule), Kind: 7, A: 10, B: 11})
+		s.put(0, tracetest.Record{Code: uint8(trace.TaskSchedule), Kind: 7, A: 11, B: 12})
+		s.put(0, tracetest.Record{Code: uint8(trace.TaskSchedule), Kind: 1, A: 12, B: 11})
+		s.put(0, tracetest.Record{Code: uint8(trace.TaskSchedule), Kind: 1, A: 11, B: 10})
 		s.scope(0, trace.SyncRegion, 5, end)
 	}, []string{"task 1", "task 3", "taskwait 5"}, 0, 0},
 	"what is not over": {func(s *script) {
@@ -162,13 +162,13 @@ var pairs = map[string]struct {
 		s.implicit(0, region-1, begin)
 		s.scope(0, trace.Work, 1, begin)
 		s.take(0, 1, 1)
-		s.at(0, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: 1, B: 2})
+		s.put(0, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: 1, B: 2})
 		s.now += 50_000
-		s.at(0, tracetest.Record{Code: uint8(trace.NewThread), Value: 7})
+		s.put(0, tracetest.Record{Code: uint8(trace.NewThread), Value: 7})
 		s.implicit(0, region, begin)
 		s.scope(0, trace.SyncRegion, 9, begin)
-		s.at(1, tracetest.Record{Code: uint8(trace.ParallelEnd), B: region})
-		s.at(1, tracetest.Record{Code: uint8(trace.Flush)})
+		s.put(1, tracetest.Record{Code: uint8(trace.ParallelEnd), B: region})
+		s.put(1, tracetest.Record{Code: uint8(trace.Flush)})
 		s.Ends(0)
 	}, []string{
 		"wait for lock 0x1 1", "wait for lock 0x2 0 failed", "loop 3", "implicit task 4", "lock 0x1 52 open",
@@ -177,16 +177,16 @@ var pairs = map[string]struct {
 	"a thread of the process before the fork": {func(s *script) {
 		s.implicit(0, region, begin)
 		s.now += 50_000
-		s.at(1, tracetest.Record{Code: uint8(trace.NewFork), Value: 7, Rare: true})
+		s.put(1, tracetest.Record{Code: uint8(trace.NewFork), Value: 7, Rare: true})
 		s.now += 50_000
-		s.at(1, tracetest.Record{Code: uint8(trace.Flush)})
+		s.put(1, tracetest.Record{Code: uint8(trace.Flush)})
 		s.Ends(0)
 	}, []string{"implicit task 0 open"}, 0, 0},
 }
 
-// TestPairs pairs what runtimes do: loops that end as distribute constructs, ends that
-// never come or whose beginning was overwritten, ends that come with the next fork, locks
-// that are released in any order, and tests of locks that fail.
+// TestPairs pairs events as runtimes send them: loops that end as distribute constructs, ends that are missing
+// or whose start was overwritten, ends that come with the next fork, locks that are released in any order, and
+// tests of locks that fail.
 func TestPairs(t *testing.T) {
 	for name, c := range pairs {
 		s := newScript(2)
@@ -198,8 +198,8 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestStats counts a barrier to which threads come at different times, and a lock that one
-// waits for while another has it.
+// TestStats counts a barrier at which threads arrive at different times, and a lock that one thread waits for
+// while another holds it.
 func TestStats(t *testing.T) {
 	s := newScript(3)
 	for i := range 3 {
@@ -213,10 +213,10 @@ func TestStats(t *testing.T) {
 		s.scope(i, trace.SyncRegion, 3, 2)
 	}
 	s.take(0, 1, 5)
-	s.at(1, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: 1, A: 0x403000, B: 5})
+	s.put(1, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: 1, A: 0x403000, B: 5})
 	s.now += 20_000
 	s.give(0, 5)
-	s.at(1, tracetest.Record{Code: uint8(trace.MutexAcquired), Kind: 1, A: 0x403000, B: 5})
+	s.put(1, tracetest.Record{Code: uint8(trace.MutexAcquired), Kind: 1, A: 0x403000, B: 5})
 	stats := analyze.Stats(s.Read(t), analyze.Window{}, nil)
 	found := 0
 	for _, r := range stats.Rows {
@@ -239,20 +239,21 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestStatsJoined has a worker of which no event tells that its region is over, and the initial task, which goes on.
+// TestStatsJoined checks a worker without an event for the end of its region, and the initial task, which
+// continues.
 func TestStatsJoined(t *testing.T) {
 	s := newScript(2)
-	s.at(0, tracetest.Record{Code: uint8(trace.ImplicitTask), Kind: 1, Flags: 1, A: 1<<48 | 1, B: 9})
-	s.at(0, tracetest.Record{Code: uint8(trace.ParallelBegin), Kind: 1, Flags: 1, B: region})
+	s.put(0, tracetest.Record{Code: uint8(trace.ImplicitTask), Kind: 1, Flags: 1, A: 1<<48 | 1, B: 9})
+	s.put(0, tracetest.Record{Code: uint8(trace.ParallelBegin), Kind: 1, Flags: 1, B: region})
 	for i := range 2 {
 		s.implicit(i, region, 1)
 		s.scope(i, trace.SyncRegion, 9, 1)
 	}
 	s.scope(0, trace.SyncRegion, 9, 2)
 	s.implicit(0, region, 2)
-	s.at(0, tracetest.Record{Code: uint8(trace.ParallelEnd), Kind: 1, Flags: 2, B: region})
+	s.put(0, tracetest.Record{Code: uint8(trace.ParallelEnd), Kind: 1, Flags: 2, B: region})
 	s.now += 1_000_000
-	s.at(0, tracetest.Record{Code: uint8(trace.Flush)})
+	s.put(0, tracetest.Record{Code: uint8(trace.Flush)})
 	rec := s.Read(t)
 	open, seen := 0, 0
 	for _, r := range analyze.Stats(rec, analyze.Window{}, nil).Rows {
@@ -271,14 +272,15 @@ func TestStatsJoined(t *testing.T) {
 	}
 }
 
-// TestStatsStillWaiting counts a wait for a lock that is not over, and no test of the lock: of its
-// call, if the event does not tell. Who enters a critical section always waits.
+// TestStatsStillWaiting counts an unfinished wait for a lock, but not a test of the lock; the call decides if
+// the event does not. A thread at a critical section always waits.
 func TestStatsStillWaiting(t *testing.T) {
 	stillWaiting(t, 1, 0)
 	stillWaiting(t, 5, 1)
 }
 
-// stillWaiting has a thread that waits for a lock of a kind; unknown is whether that counts if nobody knows of calls.
+// stillWaiting checks a thread that waits for a lock of a kind. unknown is 1 if that counts when calls are
+// unknown.
 func stillWaiting(t *testing.T, kind uint8, unknown int) {
 	t.Helper()
 	s := newScript(3)
@@ -287,7 +289,7 @@ func stillWaiting(t *testing.T, kind uint8, unknown int) {
 	}
 	s.take(0, 3, 5)
 	for i, kind := range []uint8{kind, 2} { // a lock, and a test of one
-		s.at(1+i, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: kind, A: 0x404000, B: 5})
+		s.put(1+i, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: kind, A: 0x404000, B: 5})
 	}
 	s.now += 5_000_000
 	s.scope(0, trace.SyncRegion, 5, 1)

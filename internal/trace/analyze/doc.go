@@ -1,3 +1,3 @@
-// Package analyze makes spans of the events of a recording, statistics of them, and finds
-// orders of acquisition of locks that can end in a deadlock. It reads no memory.
+// Package analyze turns the events of a recording into spans, statistics and timelines, and finds orders of
+// lock acquisitions that can end in a deadlock. It reads no memory.
 package analyze

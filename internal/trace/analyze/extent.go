@@ -7,27 +7,26 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// extent is when a construct was executed, and by how many threads.
+// extent contains the time range in which a construct was executed, and its number of threads.
 type extent struct {
-	Elapsed time.Duration // from the first time that it began to the last time that it ended
+	Elapsed time.Duration // from the first start to the last end
 	Threads int
 	grain
 	Lasting
 	first, last uint64
-	thread      *trace.Thread // that was the last to be counted,
-	lwp         uint32        // as its ring was this one's
+	thread      *trace.Thread // the last counted thread
+	lwp         uint32        // LWP of thread's ring at that time
 }
 
-// grain is how short the deferred tasks of a row are.
+// grain contains the durations of the deferred tasks of a row.
 type grain struct {
 	tasks, short int
 }
 
-// shortTask is the time below which a task is short: about what it costs to create and to
-// schedule one.
+// shortTask is the time below which a task is short: about the cost of creating and scheduling one.
 const shortTask = 2 * time.Microsecond
 
-// cover counts a span, which took some time of its own.
+// cover counts a span. took is its time without inner tasks.
 func (x *extent) cover(s *Span, took time.Duration) {
 	if x.thread != s.Thread || x.lwp != s.LWP { // threads come one after the other
 		x.thread, x.lwp = s.Thread, s.LWP
@@ -48,15 +47,15 @@ func (x *extent) cover(s *Span, took time.Duration) {
 	}
 }
 
-// Grain is how short the deferred tasks of one place are.
+// Grain contains the durations of the deferred tasks of one place.
 type Grain struct {
 	PC           uint64        // where they are created
-	Count, Short int           // short are those of less than 2 µs
-	Period       time.Duration // from one to the next, on the mean
+	Count, Short int           // short tasks take less than 2 µs
+	Period       time.Duration // mean time from one to the next
 	first, last  uint64
 }
 
-// Grains are those of all places that created deferred tasks, in the order of their rows.
+// Grains returns the grains of all places that create deferred tasks, in the order of their rows.
 func (s *Statistics) Grains(clock *trace.Clock) (out []Grain) {
 	for i := range s.Rows {
 		r := &s.Rows[i]

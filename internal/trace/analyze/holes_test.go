@@ -8,13 +8,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// TestHole has a lock that was released in records that the target's memory does not have: it is not held behind them.
+// TestHole releases a lock in records that are missing in the target's memory: the lock is not held after them.
 func TestHole(t *testing.T) {
 	recording := func(released bool, hole [2]uint64) *trace.Recording {
 		s := newScript(2)
 		fill := func() {
 			for range 200 {
-				s.at(0, tracetest.Record{Code: uint8(trace.Flush)})
+				s.put(0, tracetest.Record{Code: uint8(trace.Flush)})
 			}
 		}
 		both(s)

@@ -7,24 +7,24 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// index is what events of one thread tell of spans of another.
+// index contains the events of one thread that concern spans of other threads.
 type index struct {
-	// joined has the times at which regions ended, by their ids: runtimes hold the end of a
-	// worker's barrier back until the next fork.
+	// joined contains the times at which regions ended, by their IDs: runtimes delay the end of a worker's
+	// barrier until the next fork.
 	joined  map[uint64]uint64
-	forked  map[uint64]uint64 // the code that forked regions, by their ids
-	again   map[uint64]*lives // both, where ids come again
+	forked  map[uint64]uint64 // the code that forked regions, by their IDs
+	again   map[uint64]*lives // both, for IDs that are reused
 	created *creations
-	fork    uint64 // when the process was forked, 0 if it was not
+	fork    uint64 // time at which the process was forked, 0 if it was not
 }
 
-// lives are the regions that had one id, one after the other.
+// lives contains the regions that had one ID, one after the other.
 type lives struct {
 	forks []fork
 	joins []uint64
 }
 
-// fork is when a region began, and the code that forked it.
+// fork is the start of a region, and the code that forked it.
 type fork struct{ at, pc uint64 }
 
 // indexMax bounds the regions and the tasks of an index.
@@ -48,7 +48,7 @@ func newIndex(rec *trace.Recording, since uint64) index {
 				x.created.add(e.Task(), created{e.PC, !trace.TaskFlags(e.Value).Undeferred()})
 			case rec.IDs != ownIDs:
 				if left--; left > 0 {
-					x.live(&e)
+					x.addLife(&e)
 				}
 			case e.Code == trace.ParallelBegin:
 				if len(x.forked) < indexMax {
@@ -66,8 +66,8 @@ func newIndex(rec *trace.Recording, since uint64) index {
 	return x
 }
 
-// live adds the fork or the end of a region whose id comes again.
-func (x *index) live(e *trace.Event) {
+// addLife adds the fork or the end of a region whose ID is reused.
+func (x *index) addLife(e *trace.Event) {
 	l := x.again[e.Region]
 	if l == nil {
 		l = &lives{}
@@ -80,7 +80,7 @@ func (x *index) live(e *trace.Event) {
 	}
 }
 
-// forkOf is the code that forked the region that has an id at a time, 0 if that is not known.
+// forkOf returns the code that forked the region with an ID at a time, 0 if it is not known.
 func (x *index) forkOf(id, at uint64) uint64 {
 	if l := x.again[id]; l != nil {
 		i, _ := slices.BinarySearchFunc(l.forks, at, func(f fork, at uint64) int { return cmp.Compare(f.at, at+1) })
@@ -92,7 +92,7 @@ func (x *index) forkOf(id, at uint64) uint64 {
 	return x.forked[id]
 }
 
-// joinOf is when the region ended that has an id at a time, and whether it did.
+// joinOf returns the time at which the region with an ID at a time ended. ok is false if it did not end.
 func (x *index) joinOf(id, at uint64) (uint64, bool) {
 	if l := x.again[id]; l != nil {
 		if i, _ := slices.BinarySearch(l.joins, at); i < len(l.joins) {
@@ -104,30 +104,30 @@ func (x *index) joinOf(id, at uint64) (uint64, bool) {
 	return join, ok
 }
 
-// indexed are the events of which an index is made.
+// indexed lists the events of an index.
 var indexed = trace.CodesOf(trace.ParallelBegin, trace.ParallelEnd, trace.TaskCreate)
 
 var forks = trace.CodesOf(trace.NewFork)
 
-// ownIDs is RECORDER_IDS_OURS: no id comes again.
+// ownIDs is RECORDER_IDS_OURS: no ID is reused.
 const ownIDs = 1
 
-// created is the code that created a task, and whether it went on meanwhile.
+// created is the code that created a task, and whether the creator continued meanwhile.
 type created struct {
 	pc       uint64
 	deferred bool
 }
 
-// creations are the creations of tasks by their ids. The tasks of a ring have ids that count
-// up, so that they are a list; ids that are addresses are not.
+// creations contains the creations of tasks by their IDs. The IDs of the tasks of a ring ascend, so they are
+// kept in lists; IDs that are addresses are kept in a map.
 type creations struct {
-	rings  map[uint64]*ringCreations // by the upper bits of ids
+	rings  map[uint64]*ringCreations // by the upper bits of IDs
 	last   *ringCreations
 	others map[uint64]created
 	count  int
 }
 
-// ringCreations are those of the tasks from first on; the zero value is unknown.
+// ringCreations contains the creations of the tasks from first on; the zero value means unknown.
 type ringCreations struct {
 	ring, first uint64
 	tasks       []created
@@ -135,8 +135,8 @@ type ringCreations struct {
 
 const (
 	idShift = 48 // RECORDER_ID_SHIFT
-	// gapMax bounds the ids in a row that are not of tasks: threads and operations of devices
-	// have some.
+	// gapMax bounds consecutive IDs that do not belong to tasks: threads and operations of devices also have
+	// IDs.
 	gapMax = 64
 )
 
@@ -160,8 +160,8 @@ func (c *creations) add(id uint64, by created) {
 	r.tasks[at] = by
 }
 
-// of is the creation of a task, the zero value if that is not known.
-func (c *creations) of(id uint64) created {
+// find returns the creation of a task; the zero value if it is not known.
+func (c *creations) find(id uint64) created {
 	if r := c.ring(id); r != nil && id >= r.first && id-r.first < uint64(len(r.tasks)) {
 		if by := r.tasks[id-r.first]; by != (created{}) {
 			return by

@@ -6,15 +6,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// known is since when all events of threads are there.
+// known contains the times since which all events of threads are present.
 type known struct {
 	since map[*trace.Thread]uint64
 	all   uint64 // of all threads
-	// left are the times at which threads left barriers of which the beginning is not there.
+	// left contains the times at which threads left barriers whose start is missing.
 	left map[*trace.Thread]uint64
 }
 
-// newKnown looks at the beginning of what is there of each thread.
+// newKnown reads the start of each thread's events.
 func newKnown(rec *trace.Recording, since uint64) *known {
 	k := &known{map[*trace.Thread]uint64{}, since, map[*trace.Thread]uint64{}}
 	for _, t := range rec.Threads {
@@ -25,22 +25,22 @@ func newKnown(rec *trace.Recording, since uint64) *known {
 		c := t.Main.Since(since)
 		var e trace.Event
 		if !c.Next(&e) {
-			if t.Main.Missing > 0 { // what it did is not there
+			if t.Main.Missing > 0 { // events of this thread are missing
 				k.since[t], k.all = math.MaxUint64, math.MaxUint64
 			}
-			continue // it did nothing in that time
+			continue // it has no event in that time
 		}
 		if !t.Main.Whole() {
 			k.since[t] = max(since, e.Time)
 			k.all = max(k.all, e.Time)
 		}
-		k.leaves(t, since)
+		k.findLeave(t, since)
 	}
 	return k
 }
 
-// leaves finds when a thread left the last barrier that it had come to before.
-func (k *known) leaves(t *trace.Thread, since uint64) {
+// findLeave finds the time at which a thread left the last barrier that it had reached before.
+func (k *known) findLeave(t *trace.Thread, since uint64) {
 	inside := 0
 	c := t.Main.Since(since)
 	for e := (trace.Event{}); c.Next(&e); {
@@ -58,7 +58,7 @@ func (k *known) leaves(t *trace.Thread, since uint64) {
 	}
 }
 
-// covers reports whether all is there that a step's thread did between another one and it.
+// covers reports whether all events of a step's thread between another step and this one are present.
 func (k *known) covers(first, second *Step) bool {
 	return k.since[second.thread] <= first.At && k.left[second.thread] <= first.At
 }

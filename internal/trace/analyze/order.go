@@ -7,45 +7,45 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// Step is an acquisition of a lock by a thread that had another one, or a wait for it that was not over.
+// Step is an acquisition of a lock by a thread that held another one, or an unfinished wait for it.
 type Step struct {
 	LWP         uint32
-	First       uint64 // the lock that it had
-	Second      uint64 // the one that it acquired
-	Waits       bool   // it did not acquire the second by the end of the recording: At is when it asked
-	FirstPC     uint64 // where it acquired the first
+	First       uint64 // the held lock
+	Second      uint64 // the acquired lock
+	Waits       bool   // the second was not acquired by the end of the recording: At is the time of the request
+	FirstPC     uint64 // place of the first acquisition
 	SecondPC    uint64
 	FirstKind   uint8 // ompt_mutex_t
 	SecondKind  uint8
-	At          uint64 // when it acquired the second, in ticks
+	At          uint64 // time of the second acquisition, in ticks
 	thread      *trace.Thread
 	region      uint64
-	others      []uint64 // further locks that it had, which keep others out
+	others      []uint64 // further held locks, which exclude other threads
 	firstBegins uint64
-	within
+	taskOf
 }
 
-// within is the task in which a thread acquired a lock.
-type within struct {
-	task     uint64 // 0 if it began before the recording
-	explicit bool   // it is an explicit task,
-	began    uint64 // which began then
+// taskOf is the task in which a thread acquired a lock.
+type taskOf struct {
+	task     uint64 // 0 if it started before the recording
+	explicit bool   // it is an explicit task
+	began    uint64 // start of the explicit task
 }
 
-// FirstAt is when it acquired the first lock, in ticks.
+// FirstAt returns the time of the first acquisition, in ticks.
 func (s *Step) FirstAt() uint64 { return s.firstBegins }
 
-// Events are the two acquisitions, as far as their words need.
+// Events returns the two acquisitions, with the fields that a description needs.
 func (s *Step) Events() (first, second trace.Event) {
 	return trace.Event{Code: trace.MutexAcquired, Kind: s.FirstKind, B: s.First},
 		trace.Event{Code: trace.MutexAcquired, Kind: s.SecondKind, B: s.Second}
 }
 
-// Cycle is a sequence of steps, each of another thread, in which each thread had the lock
-// that the one before acquired: had they come at the same time, all would wait for ever.
+// Cycle is a sequence of steps of different threads, in which each thread held the lock that the previous one
+// acquired: at the same time, all would wait for ever.
 type Cycle []Step
 
-// stepsMax bounds the steps that are kept of one pair of locks, and pairsMax the pairs.
+// stepsMax bounds the kept steps of one pair of locks, and pairsMax the pairs.
 const stepsMax, pairsMax = 32, 1 << 14
 
 // longest bounds the locks of a cycle.
@@ -54,32 +54,32 @@ const longest = 4
 // pairKey is an order in which two locks were acquired.
 type pairKey struct{ first, second uint64 }
 
-// orders gathers steps.
+// orders collects steps.
 type orders struct {
 	steps    map[pairKey][]Step
 	held     map[*trace.Thread][]Span
 	barriers passes
-	waits    []uint64 // ends of what orders tasks of any threads, such as taskwaits and taskgroups
+	waits    []uint64 // ends of constructs that order tasks of any threads, such as taskwaits and taskgroups
 	tasks    *tasks
 	known    *known
 	calls    Calls
-	ofCalls  bool // the recorder took the runtime's calls itself, which tell which they are
+	ofCalls  bool // the recorder intercepted the runtime's calls, so the kind of each call is known
 }
 
-// Calls are what code tells of calls that acquire locks, by the addresses to which they return, where
-// the runtime does not say so: LLVM's before 19 reports a test of a lock as a wait.
+// Calls classifies calls that acquire locks by the addresses to which they return. It is needed if the runtime
+// does not report the kind of call: LLVM's before 19 reports a test of a lock as a wait.
 type Calls struct {
-	Tests func(pc uint64) bool // it only tests the lock; nil if nobody knows
-	// Waits reports whether it is known to wait. Without it, a lock that was not acquired by the
-	// end of the recording does not count.
+	Tests func(pc uint64) bool // Tests reports whether the call only tests the lock; nil if that is not known
+	// Waits reports whether the call is known to wait. Without it, a lock that was not acquired by the end of
+	// the recording does not count.
 	Waits func(pc uint64) bool
 }
 
-// LockOrder finds the cycles in the order in which locks were acquired. Steps that cannot
-// have come at the same time are no cycle: of one thread, of different regions, with a
-// barrier in between, under a lock that both had, or of tasks of which one was created or
-// began behind the other; nor are those of which that is not known. There are none if
-// events that would keep steps apart are not recorded at all; of a pause, those before it are left out.
+// LockOrder finds the cycles in the order in which locks were acquired. Steps that cannot have happened at the
+// same time are not a cycle: of one thread, of different regions, with a barrier in between, under a lock that
+// both threads held, or of tasks of which one was created or started after the other; nor are steps for which
+// that is not known. There are no cycles if events that would separate steps are not recorded at all; after a
+// pause, the events before it are ignored.
 func LockOrder(rec *trace.Recording, w Window, calls Calls) []Cycle {
 	if calls.Tests == nil {
 		calls.Tests = func(uint64) bool { return false }
@@ -99,8 +99,8 @@ func LockOrder(rec *trace.Recording, w Window, calls Calls) []Cycle {
 	return o.cycles()
 }
 
-// keepApart are the events that show that two acquisitions cannot have come at the same time, and
-// those of locks.
+// keepApart lists the events that show that two acquisitions cannot have happened at the same time, and those
+// of locks.
 var keepApart = []trace.Code{
 	trace.MutexAcquired, trace.MutexReleased, trace.SyncRegion, trace.SyncRegionWait, trace.TaskCreate,
 	trace.TaskSchedule, trace.Dependences,
@@ -110,7 +110,7 @@ var keepApart = []trace.Code{
 func (o *orders) Begin(s *Span) {
 	if s.What == Task {
 		if b := o.tasks.births[s.Task]; b != nil && b.undeferred && b.depends && len(o.waits) < keptMax {
-			o.waits = append(o.waits, s.Begin) // its creator waited for others
+			o.waits = append(o.waits, s.Begin) // its creator waited for other tasks
 		}
 	}
 	if s.What != LockHeld {
@@ -118,15 +118,15 @@ func (o *orders) Begin(s *Span) {
 	}
 	held := o.held[s.Thread]
 	if !s.tested && (len(held) == 0 || !o.calls.Tests(s.PC)) { // a test does not wait
-		o.after(held, s)
+		o.record(held, s)
 	}
 	if len(held) < heldMost {
 		o.held[s.Thread] = append(held, *s)
 	}
 }
 
-// after keeps that a thread which had the locks held acquired another one, or waits for it.
-func (o *orders) after(held []Span, s *Span) {
+// record records that a thread with the locks held acquired another one, or waits for it.
+func (o *orders) record(held []Span, s *Span) {
 	for i := range held {
 		if s.Kind != ordered && held[i].Kind != ordered {
 			o.step(held, &held[i], s)
@@ -134,7 +134,7 @@ func (o *orders) after(held []Span, s *Span) {
 	}
 }
 
-// lasts reports whether a call that is not over is known to wait for a lock.
+// lasts reports whether an unfinished call is known to wait for a lock.
 func (o *orders) lasts(s *Span) bool {
 	switch {
 	case o.calls.Waits == nil || !s.Open || s.Failed || isTest(s.Kind):
@@ -142,14 +142,14 @@ func (o *orders) lasts(s *Span) bool {
 	case s.Kind == mutexLock || s.Kind == mutexNestLock:
 		return o.ofCalls || s.PC != 0 && o.calls.Waits(s.PC)
 	}
-	return true // who enters a critical section waits
+	return true // a thread at a critical section waits
 }
 
-// ordered is ompt_mutex_ordered: which thread is next does not depend on who comes first, so
-// that it is in no cycle; but it keeps others out, as a lock does.
+// ordered is ompt_mutex_ordered: the order of threads does not depend on their arrival, so it is in no cycle;
+// but it excludes other threads, as a lock does.
 const ordered = 7
 
-// step keeps that a thread which had the locks held, first among them, acquired second.
+// step records that a thread with the locks held, first among them, acquired second.
 func (o *orders) step(held []Span, first, second *Span) {
 	key := pairKey{first.Lock, second.Lock}
 	list, known := o.steps[key]
@@ -160,14 +160,14 @@ func (o *orders) step(held []Span, first, second *Span) {
 		LWP: second.LWP, First: first.Lock, Second: second.Lock, FirstPC: first.PC, SecondPC: second.PC,
 		FirstKind: first.Kind, SecondKind: second.Kind, At: second.Begin, thread: second.Thread,
 		region: second.Region, firstBegins: first.Begin, Waits: second.What == LockWait,
-		within: within{task: second.Task, explicit: second.explicit, began: second.began},
+		taskOf: taskOf{task: second.Task, explicit: second.explicit, began: second.began},
 	}
 	for i := range held {
 		if held[i].Lock != first.Lock {
 			s.others = append(s.others, held[i].Lock)
 		}
 	}
-	if len(list) >= stepsMax { // the newest are kept, as what was before may be overwritten in other rings
+	if len(list) >= stepsMax { // the newest are kept, because earlier events may be overwritten in other rings
 		list = slices.Delete(list, 0, 1)
 	}
 	o.steps[key] = append(list, s)
@@ -178,7 +178,7 @@ func (o *orders) End(s *Span) {
 	switch {
 	case s.What == LockWait:
 		if o.lasts(s) {
-			o.after(o.held[s.Thread], s)
+			o.record(o.held[s.Thread], s)
 		}
 	case s.What == LockHeld:
 		held := o.held[s.Thread]
@@ -196,7 +196,7 @@ func (o *orders) End(s *Span) {
 // Point implements Sink.
 func (o *orders) Point(*trace.Thread, uint32, *trace.Event) {}
 
-// cycles finds them by going from each pair of locks to those that follow it.
+// cycles finds the cycles, by a search from each pair of locks to those that follow it.
 func (o *orders) cycles() (out []Cycle) {
 	slices.Sort(o.waits)
 	next := map[uint64][]pairKey{}
@@ -214,19 +214,19 @@ func (o *orders) cycles() (out []Cycle) {
 	}
 	work := searchMax
 	for _, key := range keys {
-		if c := o.from(key.first, []pairKey{key}, next, &work); c != nil {
+		if c := o.search(key.first, []pairKey{key}, next, &work); c != nil {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// searchMax bounds the paths that are tried.
+// searchMax bounds the tried paths.
 const searchMax = 1 << 18
 
-// from goes on with a path of pairs until it comes back to the lock that it began with. A
-// cycle begins with the least of its locks, so that each is found once.
-func (o *orders) from(start uint64, path []pairKey, next map[uint64][]pairKey, work *int) Cycle {
+// search extends a path of pairs until it returns to its first lock. A cycle starts with the least of its
+// locks, so that each is found once.
+func (o *orders) search(start uint64, path []pairKey, next map[uint64][]pairKey, work *int) Cycle {
 	last := path[len(path)-1].second
 	if *work--; *work < 0 || last < start {
 		return nil
@@ -238,14 +238,14 @@ func (o *orders) from(start uint64, path []pairKey, next map[uint64][]pairKey, w
 		return nil
 	}
 	for _, key := range next[last] {
-		if c := o.from(start, append(path[:len(path):len(path)], key), next, work); c != nil {
+		if c := o.search(start, append(path[:len(path):len(path)], key), next, work); c != nil {
 			return c
 		}
 	}
 	return nil
 }
 
-// choose takes a step of each pair so that all could have come at the same time.
+// choose selects a step of each pair so that all could have happened at the same time.
 func (o *orders) choose(path []pairKey, chosen Cycle) Cycle {
 	if len(chosen) == len(path) {
 		return chosen
@@ -262,8 +262,7 @@ func (o *orders) choose(path []pairKey, chosen Cycle) Cycle {
 	return nil
 }
 
-// together reports whether nothing in the recording keeps two steps from being at the same
-// time.
+// together reports whether two steps can have happened at the same time, by all events of the recording.
 func (o *orders) together(a, b *Step) bool {
 	if a.thread == b.thread || a.region != b.region || a.region == 0 {
 		return false
@@ -274,7 +273,7 @@ func (o *orders) together(a, b *Step) bool {
 	if a.At > b.At {
 		a, b = b, a
 	}
-	if !o.known.covers(a, b) || o.barriers.between(a, b) || o.ordered(a, b) {
+	if !o.known.covers(a, b) || o.barriers.between(a, b) || o.isOrdered(a, b) {
 		return false
 	}
 	// The end of a taskwait or taskgroup in between may order tasks of any threads.

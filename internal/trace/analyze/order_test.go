@@ -9,13 +9,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// both begins the region in two threads.
+// both starts the region in two threads.
 func both(s *script) {
 	s.implicit(0, region, 1)
 	s.implicit(1, region, 1)
 }
 
-// barrier has both pass a barrier.
+// barrier makes both threads pass a barrier.
 func barrier(s *script) {
 	for _, end := range []uint8{1, 2} {
 		s.scope(0, trace.SyncRegion, 3, end)
@@ -30,10 +30,10 @@ func pair(s *script, thread int, kind uint8, locks ...uint64) {
 	s.give(thread, locks...)
 }
 
-// orders are orders in which threads acquire locks.
+// orders lists orders in which threads acquire locks.
 var orders = map[string]struct {
 	script func(*script)
-	want   int // locks of the cycle, 0 none
+	want   int // number of locks of the cycle, 0 for none
 }{
 	"two locks":           {func(s *script) { both(s); pair(s, 0, 1, 1, 2); pair(s, 1, 1, 2, 1) }, 2},
 	"critical constructs": {func(s *script) { both(s); pair(s, 0, 5, 1, 2); pair(s, 1, 5, 2, 1) }, 2},
@@ -150,12 +150,12 @@ var orders = map[string]struct {
 // dependence is a location, and an ompt_dependence_type_t.
 type dependence struct{ variable, kind uint64 }
 
-// created puts the creation of a task, by the implicit task of a thread.
+// created adds the creation of a task, by the implicit task of a thread.
 func (s *script) created(thread int, id uint64, depends uint8) {
-	s.at(thread, tracetest.Record{
+	s.put(thread, tracetest.Record{
 		Code: uint8(trace.TaskCreate), Kind: depends, Flags: 1 << 4, Value: 4, A: 0x403000, B: id,
 	})
-	s.at(thread, tracetest.Record{Code: 64, A: uint64(thread+1) << 48})
+	s.put(thread, tracetest.Record{Code: 64, A: uint64(thread+1) << 48})
 }
 
 // create creates a task with dependences.
@@ -164,7 +164,7 @@ func (s *script) create(thread int, id uint64, list ...dependence) {
 	if len(list) == 0 {
 		return
 	}
-	s.at(thread, tracetest.Record{
+	s.put(thread, tracetest.Record{
 		Code: uint8(trace.Dependences), Flags: uint8(len(list)+1) / 2 << 4, Value: uint32(len(list)), A: id, Rare: true,
 	})
 	for ; len(list) > 0; list = list[min(2, len(list)):] {
@@ -172,16 +172,16 @@ func (s *script) create(thread int, id uint64, list ...dependence) {
 		if len(list) > 1 {
 			r.B, r.Value = list[1].variable, r.Value|uint32(list[1].kind)<<16
 		}
-		s.at(thread, r)
+		s.put(thread, r)
 	}
 }
 
 // task executes a task that acquires locks.
 func (s *script) task(thread int, id uint64, locks ...uint64) {
 	own := uint64(thread+1) << 48
-	s.at(thread, tracetest.Record{Code: uint8(trace.TaskSchedule), Kind: 7, A: own, B: id})
+	s.put(thread, tracetest.Record{Code: uint8(trace.TaskSchedule), Kind: 7, A: own, B: id})
 	pair(s, thread, 1, locks...)
-	s.at(thread, tracetest.Record{Code: uint8(trace.TaskSchedule), Kind: 1, A: id, B: own})
+	s.put(thread, tracetest.Record{Code: uint8(trace.TaskSchedule), Kind: 1, A: id, B: own})
 }
 
 // inversion executes two tasks that acquire locks in different orders, on two threads.
@@ -192,8 +192,8 @@ func inversion(s *script, create func()) {
 	s.task(1, 9, 2, 1)
 }
 
-// TestLockOrder finds inversions of two and three locks, and none where the threads could
-// not have waited for each other.
+// TestLockOrder finds inversions of two and three locks, and none if the threads could not have waited for each
+// other.
 func TestLockOrder(t *testing.T) {
 	for name, c := range orders {
 		s := newScript(3)
@@ -207,18 +207,18 @@ func TestLockOrder(t *testing.T) {
 
 // ask asks for a lock.
 func (s *script) ask(thread int, kind uint8, lock uint64) {
-	s.at(thread, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: kind, A: 0x402000 + lock, B: lock})
+	s.put(thread, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: kind, A: 0x402000 + lock, B: lock})
 }
 
-// yes and no answer for any call.
+// yes and no classify every call alike.
 func yes(uint64) bool { return true }
 func no(uint64) bool  { return false }
 
-// waits are orders in which threads acquire locks, and ask for one that they do not get.
+// waits lists orders in which threads acquire locks, and ask for one that they do not get.
 var waits = map[string]struct {
 	script func(*script)
 	calls  analyze.Calls
-	want   int // steps that wait of the cycle, 0 for no cycle
+	want   int // number of waiting steps of the cycle, 0 for no cycle
 }{
 	"a deadlock": {func(s *script) {
 		s.take(0, 1, 1)
@@ -271,7 +271,7 @@ var waits = map[string]struct {
 	}, analyze.Calls{Waits: yes}, 0},
 }
 
-// TestLockOrderWaits counts an acquisition that was not over as one, of a call that is known to wait.
+// TestLockOrderWaits counts an unfinished acquisition, if the call is known to wait.
 func TestLockOrderWaits(t *testing.T) {
 	for name, c := range waits {
 		s := newScript(3)
@@ -291,8 +291,8 @@ func TestLockOrderWaits(t *testing.T) {
 	}
 }
 
-// TestLockOrderUnknown finds no inversion where events that could have kept the steps apart
-// were not recorded, for all of the program or in a pause.
+// TestLockOrderUnknown finds no inversion if events that could separate the steps were not recorded, in the
+// whole program or during a pause.
 func TestLockOrderUnknown(t *testing.T) {
 	inverted := func() *script {
 		s := newScript(3)

@@ -6,9 +6,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// machine pairs the events of one thread. Runtimes leave ends out, end a loop as another
-// kind of loop, and hold ends back until the next fork: an end closes the innermost span of
-// its class within the present task, and with it all that began in it.
+// machine pairs the events of one thread. Runtimes omit ends, end a loop as another kind of loop, and delay
+// ends until the next fork. Therefore an end closes the innermost span of its class within the current task,
+// and all spans inside of it.
 type machine struct {
 	thread *trace.Thread
 	index
@@ -17,30 +17,30 @@ type machine struct {
 	pairing *Pairing
 	stack   []Span
 	held    []Span
-	known   uint64 // region, while no implicit task has begun
-	base    uint64 // task in which the explicit tasks of the stack are, if it began before
+	known   uint64 // region, before an implicit task has started
+	base    uint64 // task that contains the explicit tasks of the stack, if it started before
 	lwp     uint32
 	last    uint64 // time of the thread's last event
-	pushed  uint64 // when the last span began
-	// releases: those of locks are recorded, so that it is known how long each was held.
+	pushed  uint64 // start of the last span
+	// releases reports whether releases of locks are recorded, so that the time of holding them is known.
 	releases bool
 }
 
-// nestMax bounds the spans that are open at once on one thread: recursive tasks nest, and
-// what runtimes never end must not gather.
+// nestMax bounds the open spans of one thread: recursive tasks nest, and spans without an end must not
+// accumulate.
 const nestMax = 4096
 
-// heldMost bounds the locks that one thread holds at once.
+// heldMost bounds the locks that one thread holds at a time.
 const heldMost = 1024
 
 func (m *machine) add(e *trace.Event) {
 	m.lwp = m.thread.LWPOf(e)
 	if n := len(m.stack); n > 0 && m.stack[n-1].What == LockWait && e.Code != trace.MutexAcquired {
-		m.failed() // it was a test of a lock that another thread had
+		m.endTest() // it was a test of a lock that another thread held
 	}
 	switch e.Code {
 	case trace.NewThread:
-		m.gone(e.Time)
+		m.removeThread(e.Time)
 	case trace.NewFork:
 		m.finish(e.Time)
 	case trace.ParallelBegin:
@@ -52,24 +52,24 @@ func (m *machine) add(e *trace.Event) {
 	case trace.MutexAcquire:
 		m.begin(e, LockWait)
 	case trace.MutexAcquired:
-		m.acquired(e)
+		m.acquire(e)
 	case trace.MutexReleased:
-		m.released(e)
+		m.release(e)
 	default:
-		m.scoped(e)
+		m.addScope(e)
 	}
 	m.last = e.Time
 }
 
-// classes are the constructs whose events have endpoints, 0 of others.
+// classes maps events with endpoints to their constructs; 0 for other events.
 var classes = [256]What{
 	trace.ImplicitTask: Implicit, trace.Work: Work, trace.SyncRegion: Sync, trace.Masked: Masked,
 	trace.TargetEMI: Device, trace.TargetDataOpEMI: DataOperation, trace.TargetSubmitEMI: Kernel, trace.Target: Device,
 	trace.Reduction: Reduction,
 }
 
-// scoped takes an event that has an endpoint.
-func (m *machine) scoped(e *trace.Event) {
+// addScope handles an event that has an endpoint.
+func (m *machine) addScope(e *trace.Event) {
 	what := classes[e.Code]
 	switch {
 	case what == 0 || e.Endpoint == 0:
@@ -78,7 +78,7 @@ func (m *machine) scoped(e *trace.Event) {
 		if m.begin(e, what); e.Endpoint == trace.Both {
 			m.pop(e.Time)
 		}
-	case what == Implicit: // 14 to 16 end initial tasks that never began, so the kind counts for nothing
+	case what == Implicit: // 14 to 16 end initial tasks that were never started, so the kind is ignored
 		m.end(e, func(s *Span) bool { return s.What == Implicit })
 	default:
 		m.end(e, func(s *Span) bool { return s.What == what })
@@ -99,7 +99,7 @@ func (m *machine) begin(e *trace.Event, what What) {
 	}
 	wide := what == Implicit || what == Sync && atEnd(e.Kind)
 	if s.PC == 0 && wide || what == Sync && IsBarrier(e.Kind) && m.rec.FromRuntime(s.PC) {
-		// What belongs to a region as a whole, or is the last in it, is where it was forked.
+		// A construct of a region as a whole, or the last one in it, has the place of the fork.
 		s.PC = m.forkOf(e.Region, e.Time)
 	}
 	m.push(s)
@@ -118,28 +118,28 @@ func (m *machine) pop(at uint64) {
 	if ends := s.What == Sync && atEnd(s.Kind); ends || s.What == Implicit {
 		join, ok := m.joinOf(s.Region, s.Begin)
 		if ok = ok && s.Begin < join; ok && join <= at {
-			s.Open = false // it is over with its region, though no event tells yet
+			s.Open = false // it has ended with its region, without an event so far
 		}
 		if ok && join < at && m.pushed < join {
 			s.End = join
 			m.close(s)
 			if around := n - 1; !ends || around < 0 || m.stack[around].What != Implicit {
-				m.idle(s, join, at)
+				m.addIdle(s, join, at)
 			}
 			return
 		}
 	}
 	s.End = at
 	if s.What == Task {
-		for i := range m.stack { // all that is around it
+		for i := range m.stack { // all spans around it
 			m.stack[i].Inner += s.Ticks()
 		}
 	}
 	m.close(s)
 }
 
-// idle is what a thread did from the end of its region on: nothing.
-func (m *machine) idle(s *Span, join, at uint64) {
+// addIdle adds the idle time of a thread after the end of its region.
+func (m *machine) addIdle(s *Span, join, at uint64) {
 	idle := Span{Thread: s.Thread, LWP: s.LWP, What: Idle, Begin: join}
 	m.sink.Begin(&idle)
 	idle.End = at
@@ -151,12 +151,11 @@ func (m *machine) close(s *Span) {
 	m.sink.End(s)
 }
 
-// The kinds of ompt_sync_region_t that end a region: barrier_implicit of old runtimes,
-// and barrier_implicit_parallel.
+// atEnd reports whether a kind of ompt_sync_region_t ends a region: barrier_implicit of old runtimes, and
+// barrier_implicit_parallel.
 func atEnd(kind uint8) bool { return kind == 2 || kind == 9 }
 
-// end closes the innermost span for which is holds, within the present task, and what is
-// in it.
+// end closes the innermost span within the current task for which is returns true, and the spans inside of it.
 func (m *machine) end(e *trace.Event, is func(*Span) bool) {
 	i := len(m.stack) - 1
 	for ; i >= 0 && !is(&m.stack[i]); i-- {
@@ -172,7 +171,7 @@ func (m *machine) end(e *trace.Event, is func(*Span) bool) {
 	m.closeTo(i, e.Time)
 }
 
-// closeTo ends span i and all in it.
+// closeTo ends span i and all spans inside of it.
 func (m *machine) closeTo(i int, at uint64) {
 	m.pairing.Unclosed += len(m.stack) - 1 - i
 	for len(m.stack) > i {
@@ -180,11 +179,11 @@ func (m *machine) closeTo(i int, at uint64) {
 	}
 }
 
-// ended ends what is open of a thread that has ended, which GNU's runtime tells of none that it has not
-// made: with the thread's last event, or with the region at whose end it waited.
-func (m *machine) ended() {
+// endThread ends the open spans of a thread that has ended; GNU's runtime reports only the end of threads that
+// it has created. They end with the thread's last event, or with the region at whose end it waited.
+func (m *machine) endThread() {
 	if n := len(m.stack); n > 0 && m.stack[n-1].What == LockWait {
-		m.failed() // who waits does not end
+		m.endTest() // a waiting thread does not end
 	}
 	at := m.last
 	for i := range m.stack {
@@ -197,11 +196,11 @@ func (m *machine) ended() {
 	}
 }
 
-// gone ends what is open of a thread that is not there any more: it has ended, or is one of the process
-// that this one was forked from. What it holds still, nobody has given back until a time.
-func (m *machine) gone(until uint64) {
+// removeThread ends the open spans of a missing thread: it has ended, or belongs to the process from which this
+// one was forked. Locks that it still holds stay held until a time.
+func (m *machine) removeThread(until uint64) {
 	if m.last > m.fork {
-		m.ended()
+		m.endThread()
 	}
 	held := m.held
 	m.held = nil
@@ -210,10 +209,10 @@ func (m *machine) gone(until uint64) {
 	m.finish(until)
 }
 
-// finish ends what is open when the events of the thread do.
+// finish ends the open spans after the last event of the thread.
 func (m *machine) finish(at uint64) {
 	if n := len(m.stack); n > 0 && m.stack[n-1].What == LockWait {
-		m.place(&m.stack[n-1])
+		m.setPlace(&m.stack[n-1])
 	}
 	for i := range m.stack {
 		m.stack[i].Open = true
@@ -228,15 +227,15 @@ func (m *machine) finish(at uint64) {
 	m.held = m.held[:0]
 }
 
-// Values of ompt_task_status_t after which the prior task is not on the thread any more.
-func over(status uint8) bool { return status == 1 || status == 3 || status == 4 || status == 6 }
+// isOver reports whether a value of ompt_task_status_t means that the prior task has left the thread.
+func isOver(status uint8) bool { return status == 1 || status == 3 || status == 4 || status == 6 }
 
-// Values of ompt_task_status_t that only tell something of the prior task.
-func stays(status uint8) bool { return status == 5 || status == 8 }
+// staysOn reports whether a value of ompt_task_status_t leaves the prior task on the thread.
+func staysOn(status uint8) bool { return status == 5 || status == 8 }
 
-// schedule goes from one task to another.
+// schedule switches from one task to another.
 func (m *machine) schedule(e *trace.Event) {
-	if stays(e.Kind) {
+	if staysOn(e.Kind) {
 		m.sink.Point(m.thread, m.lwp, e)
 		return
 	}
@@ -248,10 +247,10 @@ func (m *machine) schedule(e *trace.Event) {
 		}
 		return -1
 	}
-	if m.inTasks() == len(m.stack) && !m.implicit(e.Task()) { // what is around it began before the recording
+	if m.inTasks() == len(m.stack) && !m.isImplicit(e.Task()) { // the spans around it started before the recording
 		m.base = e.Task()
 	}
-	if i := at(e.Task()); i >= 0 && over(e.Kind) {
+	if i := at(e.Task()); i >= 0 && isOver(e.Kind) {
 		m.closeTo(i, e.Time)
 	}
 	next := e.Next()
@@ -261,9 +260,9 @@ func (m *machine) schedule(e *trace.Event) {
 	i := at(next)
 	back := i >= 0
 	switch {
-	case back: // it goes on: what ran in between is not on the thread any more
+	case back: // it continues: the tasks in between have left the thread
 		i++
-	case next == m.base || m.implicit(next):
+	case next == m.base || m.isImplicit(next):
 		i, back = m.inTasks(), true
 	}
 	if back {
@@ -277,14 +276,14 @@ func (m *machine) schedule(e *trace.Event) {
 	if len(m.stack) >= nestMax {
 		return
 	}
-	by := m.created.of(next)
+	by := m.created.find(next)
 	m.push(Span{
 		Thread: m.thread, LWP: m.lwp, What: Task, Kind: e.Kind, Begin: e.Time, Task: next, PC: by.pc,
 		detail: detail{deferred: by.deferred},
 	})
 }
 
-// inTasks is where the explicit tasks of the stack begin, its end if there are none.
+// inTasks returns the index of the first explicit task of the stack, or the length of the stack.
 func (m *machine) inTasks() int {
 	last := m.inImplicit() + 1
 	for i := last; i < len(m.stack); i++ {
@@ -295,7 +294,7 @@ func (m *machine) inTasks() int {
 	return len(m.stack)
 }
 
-// inImplicit is the innermost implicit task of the stack, -1 without.
+// inImplicit returns the index of the innermost implicit task of the stack, or -1.
 func (m *machine) inImplicit() int {
 	i := len(m.stack) - 1
 	for i >= 0 && m.stack[i].What != Implicit {
@@ -304,21 +303,21 @@ func (m *machine) inImplicit() int {
 	return i
 }
 
-// implicit reports whether a task is the implicit task that the thread is in.
-func (m *machine) implicit(id uint64) bool {
+// isImplicit reports whether a task is the thread's current implicit task.
+func (m *machine) isImplicit(id uint64) bool {
 	i := m.inImplicit()
 	return i >= 0 && m.stack[i].Task == id
 }
 
-// failed ends the wait for a lock that was only tested.
-func (m *machine) failed() {
+// endTest ends the wait for a lock that was only tested.
+func (m *machine) endTest() {
 	n := len(m.stack) - 1
 	m.stack[n].Failed = true
 	m.pop(m.stack[n].Begin)
 }
 
-// acquired ends the wait for a lock and begins the time that it is held.
-func (m *machine) acquired(e *trace.Event) {
+// acquire ends the wait for a lock and starts the time of holding it.
+func (m *machine) acquire(e *trace.Event) {
 	n := len(m.stack) - 1
 	tested := false
 	if n >= 0 && m.stack[n].What == LockWait {
@@ -326,10 +325,10 @@ func (m *machine) acquired(e *trace.Event) {
 		if m.stack[n].Lock == e.Lock() {
 			m.pop(e.Time)
 		} else {
-			m.failed()
+			m.endTest()
 		}
 	}
-	if !m.releases { // how long it has the lock is not known
+	if !m.releases { // the time of holding it is not known
 		m.sink.Point(m.thread, m.lwp, e)
 		return
 	}
@@ -340,23 +339,23 @@ func (m *machine) acquired(e *trace.Event) {
 		Thread: m.thread, LWP: m.lwp, What: LockHeld, Kind: e.Kind, Begin: e.Time, PC: e.PC, Lock: e.Lock(),
 		detail: detail{tested: tested || isTest(e.Kind)},
 	}
-	m.place(&s)
+	m.setPlace(&s)
 	m.held = append(m.held, s)
 	m.sink.Begin(&m.held[len(m.held)-1])
 }
 
-// place says in which region and task a lock is acquired.
-func (m *machine) place(s *Span) {
+// setPlace sets the region and task in which a lock is acquired.
+func (m *machine) setPlace(s *Span) {
 	s.Region = m.region()
 	if i := m.inTask(); i >= 0 {
 		s.Task, s.explicit, s.began = m.stack[i].Task, m.stack[i].What == Task, m.stack[i].Begin
 	}
 }
 
-// isTest reports whether a kind of ompt_mutex_t is of a call that does not wait.
+// isTest reports whether a kind of ompt_mutex_t belongs to a call that does not wait.
 func isTest(kind uint8) bool { return kind == 2 || kind == 4 }
 
-// inTask is the innermost task of the stack, -1 without.
+// inTask returns the index of the innermost task of the stack, or -1.
 func (m *machine) inTask() int {
 	for i := len(m.stack) - 1; i >= 0; i-- {
 		if w := m.stack[i].What; w == Task || w == Implicit {
@@ -366,7 +365,7 @@ func (m *machine) inTask() int {
 	return -1
 }
 
-// region is the region of the innermost implicit task.
+// region returns the region of the innermost implicit task.
 func (m *machine) region() uint64 {
 	if i := m.inImplicit(); i >= 0 {
 		return m.stack[i].Region
@@ -374,8 +373,8 @@ func (m *machine) region() uint64 {
 	return m.known
 }
 
-// released ends the time that a lock is held.
-func (m *machine) released(e *trace.Event) {
+// release ends the time of holding a lock.
+func (m *machine) release(e *trace.Event) {
 	for i := len(m.held) - 1; i >= 0; i-- {
 		if s := &m.held[i]; s.Lock == e.Lock() {
 			s.End = e.Time

@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// passes are the times at which threads came to barriers and left them.
+// passes contains the times at which threads reached barriers and left them.
 type passes struct {
 	all      []Span
 	byMember map[member][]pass
@@ -19,10 +19,10 @@ type member struct {
 	region uint64
 }
 
-// pass is a barrier as one thread passed it. Those of a region have numbers that ascend.
+// pass is a barrier as one thread passed it. Those of a region have ascending numbers.
 type pass struct{ begin, end, number uint64 }
 
-// sort finds which spans are of one barrier (sameBarrier).
+// sort finds the spans that belong to one barrier (sameBarrier).
 func (p *passes) sort() {
 	sortBarriers(p.all)
 	p.byMember = map[member][]pass{}
@@ -37,10 +37,10 @@ func (p *passes) sort() {
 	p.all = nil
 }
 
-// between reports whether two steps of one region have a barrier in between: the thread of
-// the first came to it after its step, and that of the second had left it, or a later one,
-// before it had its first lock. When the thread of the first left it says nothing. An
-// explicit task is over before the barrier is in which a thread executes it.
+// between reports whether two steps of one region have a barrier in between: the thread of the first reached it
+// after its step, and that of the second had left it, or a later one, before its first acquisition. The time at
+// which the first thread left the barrier does not matter. An explicit task ends before the barrier at which a
+// thread executes it.
 func (p *passes) between(first, second *Step) bool {
 	came := p.byMember[member{first.thread, first.region}]
 	i, _ := slices.BinarySearchFunc(came, first.At, func(s pass, t uint64) int {
@@ -54,17 +54,16 @@ func (p *passes) between(first, second *Step) bool {
 	return i < len(came) && j > 0 && left[j-1].number >= came[i].number
 }
 
-// sortBarriers puts the spans of a region next to each other, in the order of arrival.
+// sortBarriers sorts the spans of a region next to each other, in the order of arrival.
 func sortBarriers(spans []Span) {
 	slices.SortFunc(spans, func(a, b Span) int {
 		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Begin, b.Begin))
 	})
 }
 
-// sameBarrier counts the spans at the beginning of a list (sortBarriers) that are of one
-// barrier. All threads begin to wait at a barrier before the first of them goes on, and none
-// begins with the next one before: so a span that begins after another one of its region
-// ended is of a later one.
+// sameBarrier returns the number of spans at the start of a sorted list (sortBarriers) that belong to one
+// barrier. All threads arrive at a barrier before the first of them leaves it, and none arrives at the next one
+// before that: a span that starts after the end of another one of its region belongs to a later barrier.
 func sameBarrier(spans []Span) (n int) {
 	for end := spans[0].End; n < len(spans) && spans[n].Region == spans[0].Region && spans[n].Begin <= end; n++ {
 		end = min(end, spans[n].End)

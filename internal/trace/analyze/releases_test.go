@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// spanCounter counts spans of locks that are held, those that never end too.
+// spanCounter counts spans of held locks, also those without an end.
 type spanCounter struct{ held, points int }
 
 func (c *spanCounter) Begin(s *analyze.Span) {
@@ -22,7 +22,7 @@ func (c *spanCounter) Point(_ *trace.Thread, _ uint32, e *trace.Event) {
 	}
 }
 
-// TestReleasesLeftOut: where releases are not recorded, no lock is taken for one that is held since.
+// TestReleasesLeftOut checks that no lock counts as held if releases are not recorded.
 func TestReleasesLeftOut(t *testing.T) {
 	for _, recorded := range []bool{true, false} {
 		s := newScript(1)

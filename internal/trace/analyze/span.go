@@ -2,15 +2,15 @@ package analyze
 
 import "github.com/ompd-inspect/ompd-inspect/trace"
 
-// What says what a span is.
+// What is the kind of a span.
 type What uint8
 
-// What spans are.
+// Kinds of spans.
 const (
-	Region   What = iota // from fork to join, in the thread that forks
+	Region   What = iota // from fork to join, in the forking thread
 	Implicit             // an implicit task
 	Task                 // an explicit task on a thread
-	Sync                 // a barrier, taskwait or taskgroup, with the wait in it
+	Sync                 // a barrier, taskwait or taskgroup, with its wait
 	Work                 // a worksharing construct
 	Masked
 	LockWait // from the attempt to acquire a lock to the acquisition
@@ -18,65 +18,65 @@ const (
 	Device // a target construct
 	Idle   // a worker between two regions
 	Reduction
-	Serial        // code outside of regions; it has no span, only a timeline has it
+	Serial        // code outside of regions, only in timelines
 	DataOperation // of a device
 	Kernel        // on a device
 )
 
-// Span is what a thread did from one time to another.
+// Span is an activity of a thread from one time to another.
 type Span struct {
 	Thread *trace.Thread
 	LWP    uint32
 	What   What
-	Kind   uint8 // as the beginning event has it
-	// Open says that it had not ended when the recording was read, Failed that a lock was
-	// tested and not acquired.
+	Kind   uint8 // kind of the starting event
+	// Open reports whether the span had not ended when the recording was read, Failed whether a lock was tested
+	// and not acquired.
 	Open, Failed bool
 	Begin, End   uint64 // ticks
 	PC           uint64
 	Region, Task uint64
 	Lock         uint64
-	Count        uint64 // iterations, threads; 0 unknown
-	Inner        uint64 // ticks of it in which other tasks ran
+	Count        uint64 // iterations, threads; 0 if unknown
+	Inner        uint64 // ticks in which other tasks ran
 	detail
 }
 
-// detail is what only some spans have.
+// detail contains fields of some kinds of spans.
 type detail struct {
-	tested   bool   // of a lock: nobody waited for it
-	explicit bool   // of a lock: it was acquired in an explicit task,
-	began    uint64 // which began then
+	tested   bool   // of a lock: the call did not wait for it
+	explicit bool   // of a lock: it was acquired in an explicit task
+	began    uint64 // start of that task
 	deferred bool   // of a task: its creator did not wait for it
 }
 
-// Ticks is how long it took.
+// Ticks returns the duration.
 func (s *Span) Ticks() uint64 { return s.End - s.Begin }
 
-// Sink takes the spans of a thread: those that nest as they begin and end, so that one
-// that began last ends first. Spans of locks that are held end in any order.
+// Sink receives the spans of a thread. Most spans nest: one that started last ends first. Spans of held locks
+// end in any order.
 type Sink interface {
 	Begin(*Span)
 	End(*Span)
-	// Point is an event that is neither beginning nor end.
+	// Point receives an event that is neither start nor end.
 	Point(t *trace.Thread, lwp uint32, e *trace.Event)
 }
 
-// Pairing says how well beginnings and ends matched. What does not match has its other
-// half before the recording, or in a runtime that leaves it out.
+// Pairing counts unpaired starts and ends. The other half of an unpaired event is before the recording, or
+// missing in the runtime.
 type Pairing struct {
 	Spans    int
-	EndOnly  int // ends of what began before the recording
-	Unclosed int // beginnings that were closed by the end of what is around them
+	EndOnly  int // ends of spans that started before the recording
+	Unclosed int // starts that were closed by the end of a span around them
 }
 
-// Window is the time of which spans are made, in ticks.
+// Window is a time range, in ticks.
 type Window struct {
 	Since uint64
-	// Until is the present, at which spans end that are open; 0 is the newest event.
+	// Until is the current time, at which open spans end; 0 means the newest event.
 	Until uint64
 }
 
-// Walk goes through the events of a window, thread by thread, and makes spans of them.
+// Walk reads the events of a window, thread by thread, and passes their spans to sinks.
 func Walk(rec *trace.Recording, w Window, sink func(*trace.Thread) Sink) (p Pairing) {
 	all := newIndex(rec, w.Since)
 	last := max(rec.Last(), w.Until)
@@ -89,14 +89,14 @@ func Walk(rec *trace.Recording, w Window, sink func(*trace.Thread) Sink) (p Pair
 		if t.Life == trace.Alive {
 			m.finish(last)
 		} else {
-			m.gone(last)
+			m.removeThread(last)
 		}
 	}
 	return p
 }
 
-// knownRegion is the region that a thread is in from the first to the last of its events,
-// if no implicit task begins or ends in them; 0 else.
+// knownRegion returns the region of a thread from the first to the last of its events, if no implicit task
+// starts or ends in them; else 0.
 func knownRegion(t *trace.Thread, since uint64) uint64 {
 	if len(t.Tasks) == 0 {
 		return 0
@@ -108,5 +108,5 @@ func knownRegion(t *trace.Thread, since uint64) uint64 {
 	return t.Tasks[len(t.Tasks)-1].Region
 }
 
-// entering are the events after which a thread is perhaps in another region.
+// entering lists the events after which a thread may be in another region.
 var entering = trace.CodesOf(trace.ImplicitTask, trace.NewThread)

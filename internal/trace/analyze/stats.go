@@ -8,31 +8,31 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// Row is the statistics of one construct at one place in the code.
+// Row contains the statistics of one construct at one place in the code.
 type Row struct {
 	What  What
 	Kind  uint8
 	PC    uint64
-	Lock  uint64 // that is waited for; 0 of what is no lock
+	Lock  uint64 // of a wait; 0 for other constructs
 	Count int
-	Open  int           // that had not ended
-	Total time.Duration // of all together
+	Open  int           // number that had not ended
+	Total time.Duration // sum of all
 	Max   time.Duration
-	// Contended counts waits for a lock that another thread had, and Wait is their time; of
-	// barriers all.
+	// Contended counts waits for a lock that another thread held, and Wait is their time; for barriers, both
+	// contain all waits.
 	Contended int
 	Wait      time.Duration
-	// Imbalance is the time between the mean arrival at a barrier and the last, Barriers how
-	// many barriers there were, and Late the thread that was the last most often.
+	// Imbalance is the time between the mean and the last arrival at a barrier, Barriers the number of
+	// barriers, and Late the thread that was the last most often.
 	Imbalance time.Duration
 	Barriers  int
 	Late      Late
-	// Holder is where those acquired the lock that others waited for.
+	// Holder is the place at which the awaited locks were acquired.
 	Holder Blame
 	extent
 }
 
-// Lasting are the contended waits of a row that are not over at the end of the window.
+// Lasting contains the contended waits of a row that are unfinished at the end of the window.
 type Lasting struct {
 	Waiting int
 	Longest time.Duration
@@ -50,7 +50,7 @@ type Blame struct {
 	Time time.Duration
 }
 
-// Statistics are those of a recording, what took longest first.
+// Statistics contains the statistics of a recording, longest time first.
 type Statistics struct {
 	Span    time.Duration // from the first event to the last
 	Threads int
@@ -59,7 +59,7 @@ type Statistics struct {
 	Pairing
 }
 
-// rowKey is what one row is of.
+// rowKey identifies a row.
 type rowKey struct {
 	what What
 	kind uint8
@@ -67,11 +67,11 @@ type rowKey struct {
 	lock uint64
 }
 
-// rowsMax bounds the rows, and kept the spans of barriers and locks that are kept to be
-// compared with each other.
+// rowsMax bounds the rows, and keptMax the spans of barriers and locks that are kept for comparison with each
+// other.
 const rowsMax, keptMax = 1 << 14, 1 << 22
 
-// collector gathers the spans of all threads.
+// collector collects the spans of all threads.
 type collector struct {
 	clock    *trace.Clock
 	tests    func(pc uint64) bool
@@ -82,13 +82,13 @@ type collector struct {
 	kept     int
 }
 
-// Stats makes statistics of the events of a window. tests reports whether the call that returns to
-// pc only tests a lock, or may do so; nil if nobody knows. LLVM's runtime before 19 tells of such a call
-// as of one that waits: what is not over counts as a wait only if it is none.
+// Stats returns statistics of the events of a window. tests reports whether the call that returns to pc only
+// tests a lock, or may do so; nil if that is not known. LLVM's runtime before 19 reports such a call as one
+// that waits: an unfinished call counts as a wait only if it is not a test.
 func Stats(rec *trace.Recording, w Window, tests func(pc uint64) bool) *Statistics {
 	rec = rec.Connected()
 	c := collector{clock: &rec.Clock, tests: tests, rows: map[rowKey]*Row{}, holds: map[uint64][]Span{}}
-	if rec.OfCalls() { // whose calls tell which they are
+	if rec.OfCalls() { // the kinds of its calls are recorded
 		c.tests = func(uint64) bool { return false }
 	}
 	s := &Statistics{}
@@ -110,8 +110,8 @@ func Stats(rec *trace.Recording, w Window, tests func(pc uint64) bool) *Statisti
 	if first < last {
 		s.Span = rec.Clock.Between(first, last)
 	}
-	c.imbalance()
-	c.contention()
+	c.addImbalance()
+	c.addContention()
 	for _, r := range c.rows {
 		r.Elapsed = c.clock.Between(min(r.first, r.last), r.last)
 		s.Rows = append(s.Rows, *r)
@@ -131,7 +131,7 @@ func (c *collector) Point(*trace.Thread, uint32, *trace.Event) {}
 
 // End implements Sink.
 func (c *collector) End(s *Span) {
-	r := c.row(s)
+	r := c.rowOf(s)
 	if r == nil {
 		return
 	}
@@ -166,16 +166,16 @@ func (c *collector) End(s *Span) {
 // Values of ompt_mutex_t.
 const mutexLock, mutexNestLock = 1, 3
 
-// lasts reports whether a call that is not over is known to wait.
+// lasts reports whether an unfinished call is known to wait.
 func (c *collector) lasts(s *Span) bool {
 	if s.Kind != mutexLock && s.Kind != mutexNestLock {
-		return !isTest(s.Kind) // who enters a critical section waits
+		return !isTest(s.Kind) // a thread at a critical section waits
 	}
 	return c.tests != nil && s.PC != 0 && !c.tests(s.PC)
 }
 
-// contended counts a wait for a lock that another thread had.
-func (r *Row) contended(s *Span, d time.Duration) {
+// addContended counts a wait for a lock that another thread held.
+func (r *Row) addContended(s *Span, d time.Duration) {
 	r.Contended++
 	r.Wait += d
 	if s.Open {
@@ -185,11 +185,11 @@ func (r *Row) contended(s *Span, d time.Duration) {
 	}
 }
 
-// IsBarrier reports whether a kind of ompt_sync_region_t is one that a team waits at.
+// IsBarrier reports whether a kind of ompt_sync_region_t is a barrier of a team.
 func IsBarrier(kind uint8) bool { return kind != 5 && kind != 6 && kind != 7 }
 
-// row is the row of a span, nil if there are too many.
-func (c *collector) row(s *Span) *Row {
+// rowOf returns the row of a span, nil if there are too many.
+func (c *collector) rowOf(s *Span) *Row {
 	key := rowKey{s.What, s.Kind, s.PC, s.Lock}
 	r := c.rows[key]
 	if r == nil && len(c.rows) < rowsMax {
@@ -199,13 +199,13 @@ func (c *collector) row(s *Span) *Row {
 	return r
 }
 
-// imbalance finds which spans are of one barrier, and who was late.
-func (c *collector) imbalance() {
+// addImbalance finds the spans that belong to one barrier, and the late threads.
+func (c *collector) addImbalance() {
 	sortBarriers(c.barriers)
 	late := map[*Row]map[uint32]int{}
 	for i := 0; i < len(c.barriers); {
 		j := i + sameBarrier(c.barriers[i:])
-		c.one(c.barriers[i:j], late)
+		c.addBarrier(c.barriers[i:j], late)
 		i = j
 	}
 	for r, counts := range late {
@@ -217,10 +217,10 @@ func (c *collector) imbalance() {
 	}
 }
 
-// one takes the spans of one barrier, the last arrival last.
-func (c *collector) one(spans []Span, late map[*Row]map[uint32]int) {
+// addBarrier counts the spans of one barrier, sorted by arrival.
+func (c *collector) addBarrier(spans []Span, late map[*Row]map[uint32]int) {
 	last := &spans[len(spans)-1]
-	r := c.row(last)
+	r := c.rowOf(last)
 	if len(spans) < 2 || last.Open || r == nil {
 		return
 	}
@@ -236,11 +236,11 @@ func (c *collector) one(spans []Span, late map[*Row]map[uint32]int) {
 	late[r][last.LWP]++
 }
 
-// holdersMost bounds the holders of a lock that one thread waits for, the last ones.
+// holdersMost bounds the holders of a lock that one thread waits for; the last ones are kept.
 const holdersMost = 64
 
-// contention finds for each wait for a lock who had it meanwhile.
-func (c *collector) contention() {
+// addContention finds the holders of locks during each wait.
+func (c *collector) addContention() {
 	for _, list := range c.holds {
 		slices.SortFunc(list, func(a, b Span) int { return cmp.Compare(a.Begin, b.Begin) })
 	}
@@ -249,7 +249,7 @@ func (c *collector) contention() {
 		w := &c.waits[i]
 		list := c.holds[w.Lock]
 		n, _ := slices.BinarySearchFunc(list, w.End, func(s Span, at uint64) int { return cmp.Compare(s.Begin, at) })
-		r := c.row(w)
+		r := c.rowOf(w)
 		if n == 0 || r == nil {
 			continue
 		}
@@ -266,7 +266,7 @@ func (c *collector) contention() {
 			blame[r][h.PC] += c.clock.Between(max(h.Begin, w.Begin), min(h.End, w.End))
 		}
 		if contended {
-			r.contended(w, c.clock.Between(w.Begin, w.End))
+			r.addContended(w, c.clock.Between(w.Begin, w.End))
 		}
 	}
 	for r, places := range blame {

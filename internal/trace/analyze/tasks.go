@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// birth is how an explicit task was created.
+// birth is the creation of an explicit task.
 type birth struct {
 	id, parent uint64
 	thread     *trace.Thread
@@ -17,35 +17,34 @@ type birth struct {
 	undeferred bool // its creator waits for it
 }
 
-// tasks are the explicit tasks of a recording, with what orders them.
+// tasks contains the explicit tasks of a recording, with the constructs that order them.
 type tasks struct {
 	births   map[uint64]*birth
 	implicit map[uint64]bool
 	next     map[node][]node
 	joins    uint64
-	waits    []uint64 // when a task or iteration waited for others by a dependence
+	waits    []uint64 // times at which a task or iteration waited for others by a dependence
 }
 
-// node is a task, or what all tasks of one group come before and all of the next one after.
+// node is a task, or a point between all tasks of one group and all of the next.
 type node struct {
 	id   uint64
 	join bool
 }
 
-// birthsMax bounds the tasks that are kept, edgesMax the edges between them, and
-// ancestorsMax the tasks around one.
+// birthsMax bounds the kept tasks, edgesMax the edges between them, and ancestorsMax the tasks around one.
 const birthsMax, edgesMax, ancestorsMax = 1 << 20, 1 << 20, 64
 
-// newTasks gathers the tasks that were created since a time.
+// newTasks returns the tasks that were created since a time.
 func newTasks(rec *trace.Recording, since uint64) *tasks {
 	k := &tasks{births: map[uint64]*birth{}, implicit: map[uint64]bool{}, next: map[node][]node{}}
-	if rec.Words(nil).Addresses { // ids come again: nothing is known of tasks
+	if rec.Words(nil).Addresses { // IDs are reused: tasks cannot be identified
 		return k
 	}
 	lists := map[uint64][]trace.Dependence{}
 	edges := 0
 	for _, t := range rec.Threads {
-		k.current(t)
+		k.addCurrent(t)
 		for e := range t.Events(since) {
 			switch {
 			case e.Code == trace.ImplicitTask:
@@ -64,7 +63,7 @@ func newTasks(rec *trace.Recording, since uint64) *tasks {
 				if list := e.Dependences(); len(list) == int(e.Value) && !e.Cut {
 					lists[e.Task()] = list
 				}
-				if waitsFor(e.Dependences()) {
+				if isLoopWait(e.Dependences()) {
 					k.waits = append(k.waits, e.Time)
 				}
 			}
@@ -74,8 +73,8 @@ func newTasks(rec *trace.Recording, since uint64) *tasks {
 	return k
 }
 
-// current keeps which of the tasks that a thread is in are implicit: the outermost of a region.
-func (k *tasks) current(t *trace.Thread) {
+// addCurrent records which of a thread's current tasks are implicit: the outermost of a region.
+func (k *tasks) addCurrent(t *trace.Thread) {
 	for i, task := range t.Tasks {
 		if i == 0 || task.Region != t.Tasks[i-1].Region {
 			k.implicit[task.ID] = true
@@ -94,9 +93,8 @@ const (
 // waitComplete is ompt_taskwait_complete: the end of a taskwait with dependences.
 const waitComplete = 8
 
-// waitsFor reports whether dependences are those of a loop's iterations: depend(source) and
-// depend(sink).
-func waitsFor(list []trace.Dependence) bool {
+// isLoopWait reports whether dependences are those of a loop's iterations: depend(source) and depend(sink).
+func isLoopWait(list []trace.Dependence) bool {
 	return slices.ContainsFunc(list, func(d trace.Dependence) bool {
 		return d.Type == dependSource || d.Type == dependSink
 	})
@@ -105,16 +103,16 @@ func waitsFor(list []trace.Dependence) bool {
 // location is a storage location of the dependences of one task's children.
 type location struct{ parent, variable uint64 }
 
-// group are tasks in a row that a location does not order.
+// group contains consecutive tasks that a location does not order.
 type group struct {
 	kind    uint16
 	entry   node
 	members []uint64
 }
 
-// order finds which tasks come before which: two children of one task that name the same
-// location, unless both only read it, in the order of their creation. Those of
-// mutexinoutset exclude each other, which is as good here.
+// order adds an edge between two children of one task that name the same location, in the order of their
+// creation, unless both only read it. Tasks with mutexinoutset exclude each other, which has the same effect
+// here.
 func (k *tasks) order(lists map[uint64][]trace.Dependence) {
 	var all []*birth
 	for id := range lists {
@@ -127,14 +125,14 @@ func (k *tasks) order(lists map[uint64][]trace.Dependence) {
 	groups := map[location]*group{}
 	for _, b := range all {
 		for _, d := range lists[b.id] {
-			if d.Type > dependInoutset { // omp_all_memory, or what is not known
+			if d.Type > dependInoutset { // omp_all_memory, or an unknown type
 				b.listed = false
 				continue
 			}
 			at := location{b.parent, d.Variable}
 			g := groups[at]
 			if g == nil || g.kind != d.Type || d.Type != dependIn && d.Type != dependInoutset {
-				groups[at] = k.after(g, d.Type)
+				groups[at] = k.newGroup(g, d.Type)
 				g = groups[at]
 			}
 			k.edge(g.entry, node{id: b.id})
@@ -143,8 +141,8 @@ func (k *tasks) order(lists map[uint64][]trace.Dependence) {
 	}
 }
 
-// after begins a group behind another one, which may be nil.
-func (k *tasks) after(g *group, kind uint16) *group {
+// newGroup starts a group after another one, which may be nil.
+func (k *tasks) newGroup(g *group, kind uint16) *group {
 	k.joins++
 	out := &group{kind: kind, entry: node{k.joins, true}}
 	if g != nil {
@@ -157,9 +155,9 @@ func (k *tasks) after(g *group, kind uint16) *group {
 
 func (k *tasks) edge(from, to node) { k.next[from] = append(k.next[from], to) }
 
-// around are a task and the explicit tasks in which it was created, the innermost first. It
-// is not ok if one of them, or what orders it, is not known.
-func (k *tasks) around(id uint64) (out []*birth, ok bool) {
+// ancestors returns a task and the explicit tasks in which it was created, the innermost first. ok is false if
+// one of them, or its order, is not known.
+func (k *tasks) ancestors(id uint64) (out []*birth, ok bool) {
 	for range ancestorsMax {
 		b := k.births[id]
 		if b == nil {
@@ -174,7 +172,7 @@ func (k *tasks) around(id uint64) (out []*birth, ok bool) {
 	return out, false
 }
 
-// leads reports whether a task comes before another one by dependences.
+// leads reports whether a task precedes another one by dependences.
 func (k *tasks) leads(from, to uint64) bool {
 	seen := map[node]bool{}
 	queue := []node{{id: from}}
@@ -191,23 +189,23 @@ func (k *tasks) leads(from, to uint64) bool {
 			}
 		}
 		if len(seen) > pathsMax {
-			return true // as good as not known
+			return true // treated as unknown
 		}
 	}
 	return false
 }
 
-// pathsMax bounds the tasks that are visited to learn whether one comes before another.
+// pathsMax bounds the tasks that are visited to find whether one precedes another.
 const pathsMax = 1 << 12
 
-// ordered reports whether the task of the second step could not begin before the first step
-// was over, or whether that is not known: it was created after it, by the same thread or
-// behind a barrier, or waited for its task.
-func (o *orders) ordered(first, second *Step) bool {
+// isOrdered reports whether the task of the second step could not start before the end of the first step, or
+// whether that is not known: it was created after it, by the same thread or after a barrier, or waited for its
+// task.
+func (o *orders) isOrdered(first, second *Step) bool {
 	if !second.explicit || second.began <= first.At {
 		return false
 	}
-	chain, ok := o.tasks.around(second.task)
+	chain, ok := o.tasks.ancestors(second.task)
 	if !ok || o.known.all > first.At {
 		return true
 	}
@@ -222,7 +220,7 @@ func (o *orders) ordered(first, second *Step) bool {
 	if !depends || !first.explicit && first.task != 0 {
 		return false
 	}
-	before, ok := o.tasks.around(first.task)
+	before, ok := o.tasks.ancestors(first.task)
 	if !ok {
 		return true
 	}

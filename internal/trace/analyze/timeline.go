@@ -8,41 +8,40 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// Timeline is what threads did in the last seconds before the newest event, and a little behind
-// it, so that what began with that event is there.
+// Timeline contains the activities of threads in the last seconds before the newest event, and a short time
+// after it, so that activities that started with that event are visible.
 type Timeline struct {
 	Begin, Newest, End uint64 // ticks
 	Rows               []TimelineRow
-	Omitted            int // threads that have no row
+	Omitted            int // number of threads without a row
 }
 
-// TimelineRow is what one thread did: stretches that follow each other. Held are the times at
-// which it had locks, with the one that it acquired last.
+// TimelineRow contains the activities of one thread as consecutive stretches. Held contains the times at which
+// it held locks, with the lock that it acquired last.
 type TimelineRow struct {
 	LWP         uint32
-	Begin, End  uint64 // what it did is known in between
+	Begin, End  uint64 // range in which its activity is known
 	Spans, Held []Stretch
 }
 
-// Stretch is a time in which a thread did one thing. If it stands for several, each too short
-// to be told, Activity is what took the most of it, and Merged counts them.
+// Stretch is a time range with one activity. If it stands for several that are too short to be shown, Activity
+// is the one with the largest share, and Merged is their number.
 type Stretch struct {
 	Begin, End uint64
 	Activity
 	Merged int
 }
 
-// Activity is what a thread does at a moment: the innermost construct.
+// Activity is the innermost construct that a thread executes.
 type Activity struct {
 	What     What
 	Kind     uint8
 	PC, Lock uint64
 }
 
-// Bounds of a timeline: how far it goes back, the part of that which is behind the newest event
-// at most, how many stretches all of its rows have together,
-// into how many parts it is divided at most and at least, below which nothing is told one by
-// one, and how many rows it has.
+// Limits of a timeline: its length, the largest part of it after the newest event, the number of stretches of
+// all rows, the largest and the smallest number of parts into which it is divided (shorter stretches are
+// merged), and the number of rows.
 const (
 	timelineLongest = 10 * time.Second
 	behindNewest    = 14
@@ -52,8 +51,8 @@ const (
 	rowsMost        = 2048
 )
 
-// NewTimeline makes the timeline of a recording; nil if nobody did anything. now is the present
-// in ticks, 0 of a target that stands.
+// NewTimeline returns the timeline of a recording; nil if it has no activity. now is the current time in ticks,
+// 0 for a stopped target.
 func NewTimeline(rec *trace.Recording, now uint64) *Timeline {
 	rec = rec.Connected()
 	begin, newest := lastSeconds(rec)
@@ -83,9 +82,8 @@ func NewTimeline(rec *trace.Recording, now uint64) *Timeline {
 	return t
 }
 
-// lastSeconds are the first and the last moment of the timeline of a recording. If the events
-// of threads go back less far than they could, as their rings are full, it begins where those
-// of half of them do.
+// lastSeconds returns the range of the timeline of a recording. If the events of threads cover less than the
+// limit, because their rings are full, the range starts with the events of half of the threads.
 func lastSeconds(rec *trace.Recording) (begin, end uint64) {
 	end = rec.Last()
 	first := end
@@ -116,10 +114,10 @@ type weaver struct {
 	held     merger
 	stack    []Activity
 	locks    []Activity
-	outside  Activity // what a thread does that is in no construct
-	inside   uint64   // until then it is in an implicit task of which the beginning is not there
-	at, had  uint64   // up to when the stretches of each kind are made
-	over     uint64   // when there is nothing more of the last thread
+	outside  Activity // activity outside of constructs
+	inside   uint64   // end of an implicit task whose start is missing
+	at, had  uint64   // ends of the finished stretches of each kind
+	over     uint64   // time after the last event of the last thread
 }
 
 func newWeaver(t *Timeline, thread *trace.Thread, least uint64) *weaver {
@@ -148,41 +146,41 @@ func newWeaver(t *Timeline, thread *trace.Thread, least uint64) *weaver {
 	return w
 }
 
-// begin begins the row of a thread.
+// begin starts the row of a thread.
 func (w *weaver) begin(lwp uint32, at uint64) {
 	w.row, w.at, w.had = TimelineRow{LWP: lwp, Begin: max(at, w.timeline.Begin)}, at, at
 }
 
 // finish ends the row of a thread.
 func (w *weaver) finish(at uint64) {
-	w.did(at)
-	w.owned(at)
+	w.addActivity(at)
+	w.addHeld(at)
 	w.row.End = min(at, w.timeline.End)
-	w.row.Spans, w.row.Held = w.spans.done(), w.held.done()
+	w.row.Spans, w.row.Held = w.spans.finish(), w.held.finish()
 	if w.row.LWP != 0 && len(w.row.Spans) > 0 {
 		w.timeline.Rows = append(w.timeline.Rows, w.row)
 	}
 }
 
-// did makes the stretch of what the thread did up to a time.
-func (w *weaver) did(until uint64) {
+// addActivity adds the stretch of the thread's activity up to a time.
+func (w *weaver) addActivity(until uint64) {
 	if w.at < w.inside && w.inside < until && len(w.stack) == 0 {
-		w.did(w.inside)
+		w.addActivity(w.inside)
 	}
-	w.spans.add(w.at, until, w.doing())
+	w.spans.add(w.at, until, w.activity())
 	w.at = max(w.at, until)
 }
 
-// owned makes the stretch of the lock that the thread had up to a time.
-func (w *weaver) owned(until uint64) {
+// addHeld adds the stretch of the lock that the thread held up to a time.
+func (w *weaver) addHeld(until uint64) {
 	if n := len(w.locks); n > 0 {
 		w.held.add(w.had, until, w.locks[n-1])
 	}
 	w.had = max(w.had, until)
 }
 
-// doing is what the thread does now.
-func (w *weaver) doing() Activity {
+// activity returns the current activity of the thread.
+func (w *weaver) activity() Activity {
 	if n := len(w.stack); n > 0 {
 		return w.stack[n-1]
 	}
@@ -198,20 +196,20 @@ func (w *weaver) Begin(s *Span) {
 	a := Activity{s.What, s.Kind, s.PC, s.Lock}
 	switch {
 	case s.What == LockHeld:
-		w.owned(s.Begin)
+		w.addHeld(s.Begin)
 		w.locks = append(w.locks, a)
 		return
-	case s.What == LockWait && isTest(s.Kind): // nobody waits
-		a = w.doing()
+	case s.What == LockWait && isTest(s.Kind): // the call does not wait
+		a = w.activity()
 	}
-	w.did(s.Begin)
+	w.addActivity(s.Begin)
 	w.stack = append(w.stack, a)
 }
 
 // End implements Sink.
 func (w *weaver) End(s *Span) {
 	if s.What == LockHeld {
-		w.owned(s.End)
+		w.addHeld(s.End)
 		for i := len(w.locks) - 1; i >= 0; i-- {
 			if w.locks[i].Lock == s.Lock {
 				w.locks = slices.Delete(w.locks, i, i+1)
@@ -220,7 +218,7 @@ func (w *weaver) End(s *Span) {
 		}
 		return
 	}
-	w.did(s.End)
+	w.addActivity(s.End)
 	w.stack = w.stack[:max(0, len(w.stack)-1)]
 }
 
@@ -231,7 +229,7 @@ func (w *weaver) Point(_ *trace.Thread, lwp uint32, e *trace.Event) {
 	}
 }
 
-// change begins a new row if the ring has another thread now.
+// change starts a new row if the ring has another thread now.
 func (w *weaver) change(lwp uint32, at uint64) {
 	if lwp != w.row.LWP && at >= w.at {
 		w.finish(w.at)
@@ -239,21 +237,21 @@ func (w *weaver) change(lwp uint32, at uint64) {
 	}
 }
 
-// merger puts stretches that are shorter than least into one with those beside them.
+// merger merges consecutive stretches that are shorter than least.
 type merger struct {
 	begin, end, least uint64
 	out               []Stretch
-	last              Stretch // not taken yet: what follows may be the same
-	// parts are what was done in the short stretches from one time to another that are not in
-	// out yet, how often (Merged), and for how long (End).
+	last              Stretch // not added yet: the next one may be the same
+	// parts contains the activities of the short stretches that are not in out yet, with their number (Merged)
+	// and their time (End).
 	parts    []Stretch
 	from, to uint64
 }
 
-// partsMax bounds the different activities that are told apart in one merged stretch.
+// partsMax bounds the different activities in one merged stretch.
 const partsMax = 16
 
-// add adds what was done from one time to another.
+// add adds an activity from one time to another.
 func (m *merger) add(from, to uint64, a Activity) {
 	if from, to = max(from, m.begin), min(to, m.end); from >= to {
 		return
@@ -266,7 +264,7 @@ func (m *merger) add(from, to uint64, a Activity) {
 	m.last = Stretch{Begin: from, End: to, Activity: a}
 }
 
-// take takes the last stretch.
+// take adds the last stretch.
 func (m *merger) take() {
 	s := m.last
 	if m.last = (Stretch{}); s.End == 0 {
@@ -287,7 +285,7 @@ func (m *merger) take() {
 	if i < 0 && len(m.parts) < partsMax {
 		i, m.parts = len(m.parts), append(m.parts, Stretch{Activity: s.Activity})
 	}
-	if i < 0 { // it counts, and is not what took the most
+	if i < 0 { // it is counted, but does not get the largest share
 		i = len(m.parts) - 1
 		m.parts[i].Merged++
 		return
@@ -296,7 +294,7 @@ func (m *merger) take() {
 	m.parts[i].End += s.End - s.Begin
 }
 
-// flush makes one stretch of the short ones.
+// flush merges the short stretches into one.
 func (m *merger) flush() {
 	if len(m.parts) == 0 {
 		return
@@ -314,8 +312,8 @@ func (m *merger) flush() {
 	m.out, m.parts = append(m.out, out), m.parts[:0]
 }
 
-// done returns the stretches, and forgets them.
-func (m *merger) done() []Stretch {
+// finish returns the stretches, and removes them.
+func (m *merger) finish() []Stretch {
 	m.take()
 	m.flush()
 	out := m.out

@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// stretches are those of a row in words, in microseconds from the timeline's beginning on.
+// stretches describes the stretches of a row, in microseconds from the start of the timeline.
 func stretches(line *analyze.Timeline, list []analyze.Stretch) (out []string) {
 	for _, s := range list {
 		text := fmt.Sprintf("%d–%d %s", (s.Begin-line.Begin)/1000, (s.End-line.Begin)/1000,
@@ -24,8 +24,8 @@ func stretches(line *analyze.Timeline, list []analyze.Stretch) (out []string) {
 	return out
 }
 
-// row holds the row of a thread against what it must be.
-func row(t *testing.T, line *analyze.Timeline, lwp uint32, spans, held []string) {
+// checkRow checks the row of a thread.
+func checkRow(t *testing.T, line *analyze.Timeline, lwp uint32, spans, held []string) {
 	t.Helper()
 	i := slices.IndexFunc(line.Rows, func(r analyze.TimelineRow) bool { return r.LWP == lwp })
 	if i < 0 {
@@ -41,8 +41,8 @@ func row(t *testing.T, line *analyze.Timeline, lwp uint32, spans, held []string)
 	}
 }
 
-// TestTimeline: two threads that wait for each other's lock, of which the last began to with the newest event; one
-// that waits at a barrier, one that ended.
+// TestTimeline checks two threads that wait for each other's lock, the second from the newest event on, one
+// that waits at a barrier, and one that ended.
 func TestTimeline(t *testing.T) {
 	s := newScript(4)
 	for i := range 3 {
@@ -51,38 +51,38 @@ func TestTimeline(t *testing.T) {
 	s.scope(2, trace.SyncRegion, 3, begin)
 	s.take(0, 1, 1)
 	s.take(1, 1, 2)
-	s.at(3, tracetest.Record{Code: uint8(trace.Work), Kind: 1, Flags: begin})
-	s.at(3, tracetest.Record{Code: uint8(trace.ThreadEnd)})
+	s.put(3, tracetest.Record{Code: uint8(trace.Work), Kind: 1, Flags: begin})
+	s.put(3, tracetest.Record{Code: uint8(trace.ThreadEnd)})
 	s.Ends(3)
 	s.now += 4000
-	s.at(0, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: 1, B: 2})
-	s.at(1, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: 1, B: 1})
+	s.put(0, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: 1, B: 2})
+	s.put(1, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: 1, B: 1})
 	line := analyze.NewTimeline(s.Read(t), 0)
 	if line == nil || line.Newest-line.Begin != 15_000 || line.End <= line.Newest {
 		t.Fatalf("%+v", line)
 	}
-	row(t, line, 100, []string{
+	checkRow(t, line, 100, []string{
 		"0–4 implicit task", "4–5 wait for lock 0x1", "5–14 implicit task", "14–16 wait for lock 0x2",
 	}, []string{"5–16 lock 0x1"})
-	row(t, line, 101, []string{
+	checkRow(t, line, 101, []string{
 		"1–6 implicit task", "6–7 wait for lock 0x2", "7–15 implicit task", "15–16 wait for lock 0x1",
 	}, []string{"7–16 lock 0x2"})
-	row(t, line, 102, []string{"2–3 implicit task", "3–16 explicit barrier"}, nil)
-	row(t, line, 103, []string{"8–9 loop"}, nil)
+	checkRow(t, line, 102, []string{"2–3 implicit task", "3–16 explicit barrier"}, nil)
+	checkRow(t, line, 103, []string{"8–9 loop"}, nil)
 	if line = analyze.NewTimeline(s.Read(t), s.now+500); line.End-line.Newest != 500 {
 		t.Errorf("%d ns after the newest event are shown, want 500", line.End-line.Newest)
 	}
 }
 
-// TestTimelineMerged: of spans that are too short for the time that is shown, what took the most of it is told, and
-// how many there were; what is long is told exactly.
+// TestTimelineMerged checks that spans that are too short are merged into the one with the largest share, with
+// their number, and that long spans are exact.
 func TestTimelineMerged(t *testing.T) {
 	s := newScript(1)
 	s.implicit(0, region, begin)
 	for range 100 {
-		s.at(0, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: 1, B: 5})
+		s.put(0, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: 1, B: 5})
 		s.now += 3000
-		s.at(0, tracetest.Record{Code: uint8(trace.MutexAcquired), Kind: 1, B: 5})
+		s.put(0, tracetest.Record{Code: uint8(trace.MutexAcquired), Kind: 1, B: 5})
 		s.give(0, 5)
 	}
 	const ms = uint64(time.Millisecond)
@@ -91,14 +91,14 @@ func TestTimelineMerged(t *testing.T) {
 	s.now += 500 * ms
 	s.scope(0, trace.SyncRegion, 3, end)
 	line := analyze.NewTimeline(s.Read(t), s.now)
-	row(t, line, 100, []string{
+	checkRow(t, line, 100, []string{
 		"0–599 wait for lock 0x5 of 200", "599–500601 implicit task", "500601–1000602 explicit barrier",
 		"1000602–1000602 implicit task",
 	}, []string{"5–600 lock 0x5 of 100"})
 }
 
-// TestTimelineBounds: the events of rings that are full go back less far than others, so it begins where half of them
-// do; many threads with many events have no more spans than a timeline has, and what is told has no gaps.
+// TestTimelineBounds checks the limits: rings that are full cover less time than others, so the timeline starts
+// with half of them; many threads with many events have no more spans than the limit, and no gaps.
 func TestTimelineBounds(t *testing.T) {
 	const threads = 1024
 	s := &script{tracetest.New(threads, 7), 1_000_000}
@@ -130,7 +130,8 @@ func TestTimelineBounds(t *testing.T) {
 	}
 }
 
-// BenchmarkTimeline takes the events that a look at 1,024 threads reads, beside what statistics of them take.
+// BenchmarkTimeline measures the timeline of the events that a snapshot of 1,024 threads reads, and their
+// statistics for comparison.
 func BenchmarkTimeline(b *testing.B) {
 	s := &script{tracetest.New(1024, 7), 1_000_000}
 	for range 43 {

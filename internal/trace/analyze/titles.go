@@ -2,7 +2,7 @@ package analyze
 
 import "github.com/ompd-inspect/ompd-inspect/trace"
 
-// Title is what spans of a kind are called: "barrier", "wait for lock 0x4040e0".
+// Title returns the name of a kind of spans: "barrier", "wait for lock 0x4040e0".
 func Title(what What, kind uint8, lock uint64, words trace.Words) string {
 	begin := trace.Event{Kind: kind, B: lock, Endpoint: trace.Begin}
 	switch what {
@@ -39,7 +39,7 @@ func Title(what What, kind uint8, lock uint64, words trace.Words) string {
 	return trace.TargetName(kind)
 }
 
-// PointTitle is what an event is called that is no end of a span.
+// PointTitle returns the name of an event that does not end a span.
 func PointTitle(e *trace.Event, words trace.Words) string {
 	if e.Code == trace.TaskCreate {
 		return "creates a task"

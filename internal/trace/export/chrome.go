@@ -16,10 +16,10 @@ type chrome struct {
 	rec   *trace.Recording
 	line  []byte
 	begun bool
-	texts map[string]string // as JSON
+	texts map[string]string // texts as JSON
 }
 
-// writeChrome writes a recording as writeChrome's trace events (JSON).
+// writeChrome writes a recording as Chrome's trace events (JSON).
 func writeChrome(w io.Writer, rec *trace.Recording, o Options) error {
 	rec = rec.Connected()
 	c := &chrome{labels: newLabels(rec, o.Names), out: newOutput(w), rec: rec, texts: map[string]string{}}
@@ -32,11 +32,11 @@ func writeChrome(w io.Writer, rec *trace.Recording, o Options) error {
 	return c.out.close()
 }
 
-// quoted is a text as JSON.
-func (c *chrome) quoted(s string) string {
+// quote returns a text as JSON.
+func (c *chrome) quote(s string) string {
 	q, ok := c.texts[s]
 	if !ok {
-		b, _ := json.Marshal(s) // of a string it always is
+		b, _ := json.Marshal(s) // a string can always be encoded
 		if q = string(b); len(c.texts) < labelsMax {
 			c.texts[s] = q
 		}
@@ -44,7 +44,7 @@ func (c *chrome) quoted(s string) string {
 	return q
 }
 
-// begin begins an event.
+// begin starts an event.
 func (c *chrome) begin(phase byte, lwp uint32) {
 	if c.line = c.line[:0]; c.begun {
 		c.line = append(c.line, ',')
@@ -66,10 +66,10 @@ func (c *chrome) time(ticks uint64) {
 
 // name adds the title, and the place in the source.
 func (c *chrome) name(title string, pc uint64) {
-	c.line = append(append(c.line, ",\"name\":"...), c.quoted(title)...)
+	c.line = append(append(c.line, ",\"name\":"...), c.quote(title)...)
 	if p := c.place(pc); p.Line != 0 {
-		c.line = append(append(c.line, ",\"args\":{\"at\":"...), c.quoted(p.File+":"+strconv.Itoa(p.Line))...)
-		c.line = append(append(append(c.line, ",\"in\":"...), c.quoted(p.Function)...), '}')
+		c.line = append(append(c.line, ",\"args\":{\"at\":"...), c.quote(p.File+":"+strconv.Itoa(p.Line))...)
+		c.line = append(append(append(c.line, ",\"in\":"...), c.quote(p.Function)...), '}')
 	}
 }
 
@@ -78,36 +78,35 @@ func (c *chrome) end() {
 	c.out.write(c.line)
 }
 
-// meta names a process or a thread.
+// meta adds the name of a process or a thread.
 func (c *chrome) meta(what string, lwp uint32, name string) {
 	c.begin('M', lwp)
 	c.line = append(append(append(c.line, ",\"name\":\""...), what...), "\",\"args\":{\"name\":"...)
-	c.line = append(append(c.line, c.quoted(name)...), '}')
+	c.line = append(append(c.line, c.quote(name)...), '}')
 	c.end()
 }
 
-// chromeThread takes the spans of the threads that had a ring, one after the other.
+// chromeThread receives the spans of the threads that had a ring, one after the other.
 type chromeThread struct {
 	*chrome
 	lwp   uint32
-	named bool // it has a name
+	named bool // its name is written
 }
 
-// of goes to another thread.
-func (c *chromeThread) of(lwp uint32) {
+// setThread switches to another thread.
+func (c *chromeThread) setThread(lwp uint32) {
 	if !c.named || c.lwp != lwp {
 		c.lwp, c.named = lwp, true
 		c.meta("thread_name", lwp, threadTitle(lwp))
 	}
 }
 
-// Begin implements analyze.Sink. Locks that are held do not nest: they are written when
-// they end.
+// Begin implements analyze.Sink. Held locks do not nest: they are written when they end.
 func (c *chromeThread) Begin(s *analyze.Span) {
 	if s.What == analyze.LockHeld {
 		return
 	}
-	c.of(s.LWP)
+	c.setThread(s.LWP)
 	c.begin('B', c.lwp)
 	c.time(s.Begin)
 	c.name(c.title(s), s.PC)
@@ -137,7 +136,7 @@ func (c *chromeThread) End(s *analyze.Span) {
 
 // Point implements analyze.Sink.
 func (c *chromeThread) Point(_ *trace.Thread, lwp uint32, e *trace.Event) {
-	c.of(lwp)
+	c.setThread(lwp)
 	c.begin('i', c.lwp)
 	c.time(e.Time)
 	c.line = append(c.line, ",\"s\":\"t\""...)

@@ -12,31 +12,31 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// Place is a place in the source; what is unknown is empty.
+// Place is a place in the source; unknown fields are empty.
 type Place struct {
 	Function string
 	File     string
 	Line     int
 }
 
-// Names says what addresses of the program are.
+// Names resolves addresses of the program.
 type Names interface {
-	// Place is where the call is that returns to pc.
+	// Place returns the place of the call that returns to pc.
 	Place(pc uint64) Place
-	// Lock is the name of a lock by its wait id, empty without.
+	// Lock returns the name of a lock by its wait ID; "" if it has none.
 	Lock(id uint64) string
 }
 
-// Options say what of a recording is written.
+// Options contains the options of an export.
 type Options struct {
 	analyze.Window
-	Program string // its name, for people
+	Program string // name of the program
 	Names   Names
-	// Name is the name of an event in lines of JSON.
+	// Name returns the name of an event in lines of JSON.
 	Name func(*trace.Event) string
 }
 
-// formats are the ends of the names of files, with what writes them.
+// formats lists the extensions of files, with their writers.
 var formats = []struct {
 	suffix string
 	write  func(io.Writer, *trace.Recording, Options) error
@@ -48,8 +48,7 @@ var formats = []struct {
 	{".ompt-records", writeRecords},
 }
 
-// Formats returns the names of the formats, which are the ends of the names of files without
-// their dots.
+// Formats returns the names of the formats, which are the extensions of files without the dots.
 func Formats() (names []string) {
 	for _, f := range formats {
 		names = append(names, strings.TrimPrefix(f.suffix, "."))
@@ -57,7 +56,7 @@ func Formats() (names []string) {
 	return names
 }
 
-// Writer is the format that a file's name asks for.
+// Writer returns the writer for the extension of a file's name.
 func Writer(name string) (func(io.Writer, *trace.Recording, Options) error, error) {
 	var ends []string
 	for _, f := range formats {
@@ -66,16 +65,16 @@ func Writer(name string) (func(io.Writer, *trace.Recording, Options) error, erro
 		}
 		ends = append(ends, f.suffix)
 	}
-	return nil, fmt.Errorf("%s: its name ends with none of %s", name, strings.Join(ends, ", "))
+	return nil, fmt.Errorf("%s: unknown extension: use one of %s", name, strings.Join(ends, ", "))
 }
 
-// output gathers what is written; its error sticks.
+// output is a buffered writer that keeps the first error.
 type output struct {
 	w   *bufio.Writer
 	err error
 }
 
-// bufferSize is what is written at once.
+// bufferSize is the size of the buffer, in bytes.
 const bufferSize = 1 << 20
 
 func newOutput(w io.Writer) *output { return &output{w: bufio.NewWriterSize(w, bufferSize)} }
@@ -93,7 +92,7 @@ func (o *output) close() error {
 	return o.w.Flush()
 }
 
-// labels keeps the titles of spans, which are few, by what they are of.
+// labels caches the titles of spans and the places of code, which are few.
 type labels struct {
 	names  Names
 	words  trace.Words
@@ -111,10 +110,10 @@ func newLabels(rec *trace.Recording, names Names) *labels {
 	return &labels{names, rec.Words(names.Lock), map[uint64]Place{}, map[labelKey]string{}}
 }
 
-// labelsMax bounds the titles and places that are kept.
+// labelsMax bounds the cached titles and places.
 const labelsMax = 1 << 20
 
-// place is where the code at pc is.
+// place returns the place of the code at pc.
 func (l *labels) place(pc uint64) Place {
 	p, ok := l.places[pc]
 	if !ok && pc != 0 {
@@ -125,7 +124,7 @@ func (l *labels) place(pc uint64) Place {
 	return p
 }
 
-// title is what a span is called.
+// title returns the title of a span.
 func (l *labels) title(s *analyze.Span) string {
 	key := labelKey{s.What, s.Kind, s.Lock}
 	t, ok := l.titles[key]
@@ -137,7 +136,7 @@ func (l *labels) title(s *analyze.Span) string {
 	return t
 }
 
-// threadTitle is what a thread is called; 0 is one that is not known any more.
+// threadTitle returns the title of a thread; 0 is a thread that is not known any more.
 func threadTitle(lwp uint32) string {
 	if lwp == 0 {
 		return "a thread that has ended"
@@ -145,8 +144,8 @@ func threadTitle(lwp uint32) string {
 	return "thread " + strconv.Itoa(int(lwp))
 }
 
-// nanoseconds is a time of CLOCK_MONOTONIC.
+// nanoseconds returns a time of CLOCK_MONOTONIC.
 func nanoseconds(c *trace.Clock, ticks uint64) int64 { return max(c.Monotonic(ticks), 0) }
 
-// duration is a number of ticks as nanoseconds.
+// duration returns the time between two ticks.
 func duration(c *trace.Clock, from, to uint64) time.Duration { return max(c.Between(from, to), 0) }

@@ -20,7 +20,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// names are the names of a program of one line.
+// names resolves all addresses to one function and line per address.
 type names struct{}
 
 func (names) Place(pc uint64) export.Place {
@@ -29,7 +29,7 @@ func (names) Place(pc uint64) export.Place {
 
 func (names) Lock(uint64) string { return "a" }
 
-// recorded makes a recording: a region, a barrier, a lock, a task.
+// recorded returns a recording with a region, a barrier, a lock and a task.
 func recorded(t testing.TB, rounds int) *trace.Recording {
 	t.Helper()
 	const region, place = 1<<48 | 7, 1<<48 | 0x401000
@@ -55,7 +55,7 @@ func recorded(t testing.TB, rounds int) *trace.Recording {
 	return m.Read(t)
 }
 
-// TestThreadsOfARing has two threads that had one ring, one after the other: each has its own track.
+// TestThreadsOfARing checks that two threads that had one ring, one after the other, have tracks of their own.
 func TestThreadsOfARing(t *testing.T) {
 	m := tracetest.New(1, 10)
 	m.Takes(0, 1000, 7)
@@ -86,7 +86,7 @@ func write(t testing.TB, name string, rec *trace.Recording, w io.Writer) {
 	}
 }
 
-// fields are the fields of a message of protobuf: numbers, and the contents of messages.
+// fields returns the fields of a message of protobuf: numbers, and the contents of messages.
 func fields(t *testing.T, b []byte) (numbers map[protowire.Number]uint64, messages map[protowire.Number][][]byte) {
 	t.Helper()
 	numbers, messages = map[protowire.Number]uint64{}, map[protowire.Number][][]byte{}
@@ -114,8 +114,8 @@ func fields(t *testing.T, b []byte) (numbers map[protowire.Number]uint64, messag
 	return numbers, messages
 }
 
-// TestPerfetto decodes what is written: slices nest on their tracks, and all names are
-// interned before they are used.
+// TestPerfetto decodes the output: slices nest on their tracks, and all names are interned before they are
+// used.
 func TestPerfetto(t *testing.T) {
 	var out bytes.Buffer
 	write(t, "x.perfetto-trace", recorded(t, 3), &out)
@@ -176,7 +176,7 @@ func TestPerfetto(t *testing.T) {
 	}
 }
 
-// TestChrome parses what is written.
+// TestChrome parses the output.
 func TestChrome(t *testing.T) {
 	var out bytes.Buffer
 	write(t, "x.json", recorded(t, 2), &out)
@@ -209,7 +209,7 @@ func TestChrome(t *testing.T) {
 	}
 }
 
-// TestPprof reads the profile: its samples add up to the time that was waited.
+// TestPprof parses the profile: its samples add up to the time of all waits.
 func TestPprof(t *testing.T) {
 	var out bytes.Buffer
 	write(t, "x.pb.gz", recorded(t, 2), &out)
@@ -237,7 +237,7 @@ func TestPprof(t *testing.T) {
 	}
 }
 
-// TestPprofTool has Go's pprof read a profile, which refuses one whose references lead nowhere, and sum it up.
+// TestPprofTool makes Go's pprof read and sum up a profile. It refuses a profile with dangling references.
 func TestPprofTool(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.pb.gz")
 	f, err := os.Create(path)
@@ -280,11 +280,11 @@ func TestLines(t *testing.T) {
 		t.Errorf("%d lines", lines)
 	}
 	if _, err := export.Writer("x.txt"); err == nil {
-		t.Error("a file of another kind is written")
+		t.Error("a file of an unknown format is written")
 	}
 }
 
-// TestRecords reads back OpenMP's trace records.
+// TestRecords reads OpenMP's trace records back.
 func TestRecords(t *testing.T) {
 	var out bytes.Buffer
 	write(t, "x.ompt-records", recorded(t, 1), &out)

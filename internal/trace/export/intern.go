@@ -1,7 +1,6 @@
 package export
 
-// interning gives numbers from 1 on to things that come again and again. The last ones are
-// found without a map.
+// interning assigns numbers from 1 on to keys that are used repeatedly. The last ones are found without a map.
 type interning[K comparable] struct {
 	ids    map[K]uint64
 	recent [256]struct {
@@ -12,8 +11,8 @@ type interning[K comparable] struct {
 
 func newInterning[K comparable]() interning[K] { return interning[K]{ids: map[K]uint64{}} }
 
-// id is the number of a thing; known says that it was there before. Things of different
-// hashes are found faster.
+// id returns the number of a key; known reports whether it had one before. Keys with different hashes are found
+// faster.
 func (n *interning[K]) id(key K, hash uint8) (id uint64, known bool) {
 	slot := &n.recent[hash]
 	if slot.id != 0 && slot.key == key {
@@ -28,5 +27,5 @@ func (n *interning[K]) id(key K, hash uint8) (id uint64, known bool) {
 	return id, known
 }
 
-// count is how many things have a number: that of the last one.
+// count returns the number of keys, which is the number of the last one.
 func (n *interning[K]) count() uint64 { return uint64(len(n.ids)) }

@@ -33,12 +33,12 @@ type Liner struct {
 	name   func(*trace.Event) string
 }
 
-// NewLiner returns what makes lines of the events of a recording.
+// NewLiner returns a Liner for the events of a recording.
 func NewLiner(rec *trace.Recording, o Options) *Liner {
 	return &Liner{newLabels(rec, o.Names), &rec.Clock, o.Name}
 }
 
-// Line is an event of a thread as a line.
+// Line returns an event of a thread as a line.
 func (l *Liner) Line(t *trace.Thread, e *trace.Event) Line {
 	at := l.labels.place(e.PC)
 	out := Line{
@@ -65,7 +65,7 @@ func (l *Liner) Line(t *trace.Thread, e *trace.Event) Line {
 	return out
 }
 
-// writeLines writes the events of a recording as lines of JSON, in the order of their times.
+// writeLines writes the events of a recording as lines of JSON, sorted by time.
 func writeLines(w io.Writer, rec *trace.Recording, o Options) error {
 	out, l := newOutput(w), NewLiner(rec, o)
 	for t, e := range rec.Events(o.Since) {

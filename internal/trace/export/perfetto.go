@@ -10,8 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// The numbers of the fields of Perfetto's messages that are written (protos/perfetto/trace
-// of its source).
+// Numbers of the fields of Perfetto's messages that are written (protos/perfetto/trace in its source).
 const (
 	tracePacket = 1 // Trace
 
@@ -50,11 +49,11 @@ const (
 	locationLine      = 4
 
 	stateCleared, stateNeeded = 1, 2 // of packetFlags
-	sequence                  = 1    // all packets are of one
+	sequence                  = 1    // all packets have this one
 )
 
-// perfetto writes Perfetto's format: a track for each thread with what it did, one for
-// each lock with who had it, and flows from the creation of tasks to their execution.
+// perfetto writes Perfetto's format: a track for each thread with its activities, one for each lock with its
+// holders, and flows from the creation of tasks to their execution.
 type perfetto struct {
 	*labels
 	out       *output
@@ -62,22 +61,22 @@ type perfetto struct {
 	at        func(ticks uint64) int64 // nanoseconds
 	events    interning[eventKey]      // names
 	locations interning[uint64]        // places, by their addresses
-	lines     []bool                   // of each location: it has one in the source
+	lines     []bool                   // whether a location has a line
 	locks     interning[uint64]        // tracks
 	tracks    uint64
 	ready     []byte // packets that are not written yet
-	packet    []byte // one that describes something
+	packet    []byte // packet of a description
 	event     []byte // fields of an event
-	interned  []byte // what the next event brings
+	interned  []byte // interned data of the next event
 }
 
-// eventKey is what an interned name is of.
+// eventKey identifies an interned name.
 type eventKey struct {
 	labelKey
 	code trace.Code
 }
 
-// writePerfetto writes a recording in writePerfetto's format.
+// writePerfetto writes a recording in Perfetto's format.
 func writePerfetto(w io.Writer, rec *trace.Recording, o Options) error {
 	rec = rec.Connected()
 	p := &perfetto{
@@ -94,7 +93,7 @@ func writePerfetto(w io.Writer, rec *trace.Recording, o Options) error {
 // processTrack is the track of the process.
 const processTrack = 1 << 32
 
-// send ends the packet that is being made.
+// send ends the current packet.
 func (p *perfetto) send() {
 	p.ready = message(p.ready, tracePacket, p.packet)
 	p.packet = p.packet[:0]
@@ -123,8 +122,8 @@ func (p *perfetto) process(name string) {
 	p.send()
 }
 
-// newTrack describes a new track, of a thread that has or had a ring. Threads that have ended may have had the
-// number of another one: only those that live are threads to Perfetto.
+// newTrack describes a new track, of a thread that has or had a ring. Numbers of ended threads may be reused,
+// so only live threads are threads to Perfetto.
 func (p *perfetto) newTrack(t *trace.Thread, lwp uint32) (track uint64) {
 	p.tracks++
 	track = p.tracks
@@ -148,7 +147,7 @@ func (p *perfetto) describe(d []byte) {
 	p.send()
 }
 
-// lockTrack is the track of a lock.
+// lockTrack returns the track of a lock.
 func (p *perfetto) lockTrack(s *analyze.Span) uint64 {
 	id, known := p.locks.id(s.Lock, uint8(s.Lock>>4))
 	track := processTrack + id
@@ -160,8 +159,7 @@ func (p *perfetto) lockTrack(s *analyze.Span) uint64 {
 	return track
 }
 
-// Tags of the fields of an event's packet, as they are written, and the packet's parts that
-// never change.
+// Tags of the fields of an event's packet, as they are written, and the constant parts of the packet.
 const (
 	tagVarint, tagFixed64, tagBytes = 0, 1, 2
 
@@ -173,8 +171,8 @@ const (
 	tagTrack     = eventTrack<<3 | tagVarint
 )
 
-// put writes an event of a track; p.event has its further fields. The lengths of messages
-// take as many bytes as they may need, before they are known.
+// put writes an event of a track; p.event contains its further fields. The lengths of messages have a fixed
+// number of bytes, because they are not known in advance.
 func (p *perfetto) put(at, track uint64, kind byte) {
 	b := append(p.ready, tagPacket, 0, 0, 0, 0, tagTimestamp)
 	begin := len(b) - 1
@@ -199,16 +197,16 @@ func (p *perfetto) put(at, track uint64, kind byte) {
 	p.ready = b
 }
 
-// name gives an event the name of a key; it reports whether it has a title already, and
-// else named gives it one.
+// name sets the name of an event by a key. It reports whether the key has a title already; otherwise setTitle
+// must follow.
 func (p *perfetto) name(key eventKey) (known bool) {
 	id, known := p.events.id(key, uint8(key.lock>>4)^uint8(key.what)<<5^key.kind<<2^uint8(key.code))
 	p.event = binary.AppendUvarint(append(p.event, tagName), id)
 	return known
 }
 
-// named interns the title of the newest name.
-func (p *perfetto) named(title string) {
+// setTitle interns the title of the newest name.
+func (p *perfetto) setTitle(title string) {
 	p.interned = message(p.interned, internedNames,
 		str(number(nil, internedID, p.events.count()), internedName, title))
 }
@@ -229,16 +227,16 @@ func (p *perfetto) location(pc uint64) {
 	}
 }
 
-// perfettoThread takes the spans of the threads that had a ring, one after the other.
+// perfettoThread receives the spans of the threads that had a ring, one after the other.
 type perfettoThread struct {
 	*perfetto
 	thread *trace.Thread
-	lwp    uint32 // whose track it is,
+	lwp    uint32 // thread of the track
 	track  uint64 // 0 before the first one
 }
 
-// of goes to the track of a thread.
-func (p *perfettoThread) of(lwp uint32) {
+// setThread switches to the track of a thread.
+func (p *perfettoThread) setThread(lwp uint32) {
 	if p.track == 0 || p.lwp != lwp {
 		p.lwp, p.track = lwp, p.newTrack(p.thread, lwp)
 	}
@@ -246,13 +244,13 @@ func (p *perfettoThread) of(lwp uint32) {
 
 // Begin implements analyze.Sink.
 func (p *perfettoThread) Begin(s *analyze.Span) {
-	p.of(s.LWP)
+	p.setThread(s.LWP)
 	track := p.track
 	if s.What == analyze.LockHeld {
 		track = p.lockTrack(s)
 	}
 	if !p.name(eventKey{labelKey{s.What, s.Kind, s.Lock}, 0}) {
-		p.named(p.title(s))
+		p.setTitle(p.title(s))
 	}
 	if p.location(s.PC); s.What == analyze.Task {
 		p.flow(s.Task)
@@ -271,10 +269,10 @@ func (p *perfettoThread) End(s *analyze.Span) {
 
 // Point implements analyze.Sink.
 func (p *perfettoThread) Point(_ *trace.Thread, lwp uint32, e *trace.Event) {
-	p.of(lwp)
+	p.setThread(lwp)
 	key := eventKey{labelKey{kind: e.Kind, lock: e.Lock()}, e.Code}
 	if !p.name(key) {
-		p.named(analyze.PointTitle(e, p.words))
+		p.setTitle(analyze.PointTitle(e, p.words))
 	}
 	if p.location(e.PC); e.Code == trace.TaskCreate {
 		p.flow(e.Task())
@@ -282,7 +280,7 @@ func (p *perfettoThread) Point(_ *trace.Thread, lwp uint32, e *trace.Event) {
 	p.put(e.Time, p.track, instant)
 }
 
-// flow connects what is of one task.
+// flow connects the events of one task.
 func (p *perfetto) flow(task uint64) {
 	p.event = protowire.AppendFixed64(protowire.AppendTag(p.event, eventFlow, protowire.Fixed64Type), task)
 }

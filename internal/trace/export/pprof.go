@@ -12,7 +12,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// The numbers of the fields of pprof's messages (profile.proto).
+// Numbers of the fields of pprof's messages (profile.proto).
 const (
 	profileSampleType = 1
 	profileSample     = 2
@@ -28,7 +28,7 @@ const (
 	functionID, functionName, functionFile, typeNow = 1, 2, 4, 2
 )
 
-// pprof makes a profile of waiting: by what was waited for, where, and in which region.
+// pprof makes a profile of waiting: by awaited item, place and region.
 type pprof struct {
 	*labels
 	clock     *trace.Clock
@@ -50,7 +50,7 @@ type sample struct {
 	time  time.Duration
 }
 
-// writePprof writes a profile of where threads waited, for pprof(1).
+// writePprof writes a profile of the waits of threads, for pprof(1).
 func writePprof(w io.Writer, rec *trace.Recording, o Options) error {
 	rec = rec.Connected()
 	p := &pprof{
@@ -92,7 +92,7 @@ func (p *pprof) End(s *analyze.Span) {
 	v.time += duration(p.clock, s.Begin, s.End)
 }
 
-// text is the number of a text in the table of strings.
+// text returns the number of a text in the table of strings.
 func (p *pprof) text(s string) uint64 {
 	i, ok := p.strings[s]
 	if !ok {
@@ -103,7 +103,7 @@ func (p *pprof) text(s string) uint64 {
 	return uint64(i)
 }
 
-// location is the number of a place, which is written when it comes first.
+// location returns the number of a place, and writes the place on first use.
 func (p *pprof) location(at Place, pc uint64) uint64 {
 	id, ok := p.locations[at]
 	if ok {
@@ -121,7 +121,7 @@ func (p *pprof) location(at Place, pc uint64) uint64 {
 	return id
 }
 
-// encode makes the message Profile.
+// encode returns the message Profile.
 func (p *pprof) encode(rec *trace.Recording, since uint64) []byte {
 	p.text("")
 	for _, t := range [][2]string{{"waits", "count"}, {"wait", "nanoseconds"}} {

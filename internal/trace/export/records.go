@@ -8,11 +8,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// writeRecords writes the events of a recording as OpenMP 5.1's trace records, one ompt_record_ompt_t
-// after the other, in the order of their times (nanoseconds of CLOCK_MONOTONIC). Of what is no
-// callback of OpenMP's there is none, and a record without a body of the callbacks for which OpenMP 5.1 defines
-// no record (thread_end, device_initialize, device_finalize, device_load, device_unload). Pointers to lists and
-// texts are null: they would point into the program.
+// writeRecords writes the events of a recording as OpenMP 5.1's trace records, one ompt_record_ompt_t after the
+// other, sorted by time (nanoseconds of CLOCK_MONOTONIC). Events that are not callbacks of OpenMP have no
+// record. Callbacks for which OpenMP 5.1 defines no record (thread_end, device_initialize, device_finalize,
+// device_load, device_unload) have a record without a body. Pointers to lists and texts are null: they would
+// point into the program.
 func writeRecords(w io.Writer, rec *trace.Recording, o Options) error {
 	out, current := newOutput(w), map[uint32]uint64{}
 	var buffer []byte
@@ -28,7 +28,7 @@ func writeRecords(w io.Writer, rec *trace.Recording, o Options) error {
 				buffer = b
 			}
 		} else {
-			r := omptrecord.Record{Type: uint32(e.Code), Target: target(e)}
+			r := omptrecord.Record{Type: uint32(e.Code), Target: targetID(e)}
 			r.Time = uint64(nanoseconds(&rec.Clock, e.Time))
 			if t.LWPOf(e) == t.LWP {
 				r.ThreadID = t.ID
@@ -38,7 +38,7 @@ func writeRecords(w io.Writer, rec *trace.Recording, o Options) error {
 					r.Type = part.code
 				}
 				r.Body = part.body
-				if b, err := r.Append(buffer); err == nil { // others have no record
+				if b, err := r.Append(buffer); err == nil { // other events have no record
 					buffer = b
 				}
 			}
@@ -50,13 +50,13 @@ func writeRecords(w io.Writer, rec *trace.Recording, o Options) error {
 	return out.close()
 }
 
-// part is the body of a record, and its type if it is another one than the event's.
+// part is the body of a record, and its type if it differs from the event's.
 type part struct {
 	code uint32
 	body any
 }
 
-// bodies are those of the records of an event of a thread in a task.
+// bodies returns the bodies of the records of an event of a thread in a task.
 func bodies(e *trace.Event, task uint64) []part {
 	switch e.Code {
 	case trace.SyncRegion:
@@ -69,7 +69,7 @@ func bodies(e *trace.Event, task uint64) []part {
 		}
 		return out
 	}
-	for _, body := range []func(*trace.Event, uint64) any{ofThread, ofTask, ofLock, ofTarget} {
+	for _, body := range []func(*trace.Event, uint64) any{threadBody, taskBody, lockBody, targetBody} {
 		if b := body(e, task); b != nil {
 			return []part{{body: b}}
 		}
@@ -77,7 +77,7 @@ func bodies(e *trace.Event, task uint64) []part {
 	return []part{{}}
 }
 
-// synchronization is a sync_region, with the wait in it if that is not told by itself.
+// synchronization returns a sync_region, with its wait if that has no event of its own.
 func synchronization(e *trace.Event) []part {
 	body := part{body: region(e)}
 	wait := part{code: uint32(trace.SyncRegionWait), body: body.body}
@@ -96,8 +96,8 @@ func region(e *trace.Event) *omptrecord.SyncRegion {
 		TaskID: e.Task(), CodeptrRA: e.PC}
 }
 
-// ofThread is the body of an event of threads, regions and constructs.
-func ofThread(e *trace.Event, _ uint64) any {
+// threadBody returns the body of an event of threads, regions and constructs.
+func threadBody(e *trace.Event, _ uint64) any {
 	endpoint := uint32(e.Endpoint)
 	switch e.Code {
 	case trace.ThreadBegin:
@@ -127,8 +127,8 @@ func ofThread(e *trace.Event, _ uint64) any {
 	return nil
 }
 
-// invoker are the flags of a region (ompt_parallel_flag_t): who invokes the team's tasks, and
-// whether it is one of threads or a league.
+// invoker returns the flags of a region (ompt_parallel_flag_t): the invoker of the team's tasks, and whether it
+// is a team of threads or a league.
 func invoker(e *trace.Event) int32 {
 	const league, team = 0x40000000, -0x80000000
 	if e.Kind&4 != 0 {
@@ -137,8 +137,8 @@ func invoker(e *trace.Event) int32 {
 	return team | int32(e.Kind&3)
 }
 
-// ofTask is the body of an event of tasks.
-func ofTask(e *trace.Event, task uint64) any {
+// taskBody returns the body of an event of tasks.
+func taskBody(e *trace.Event, task uint64) any {
 	switch e.Code {
 	case trace.TaskCreate:
 		creator := e.Creator()
@@ -160,8 +160,8 @@ func ofTask(e *trace.Event, task uint64) any {
 	return nil
 }
 
-// ofLock is the body of an event of locks, critical and ordered constructs.
-func ofLock(e *trace.Event, _ uint64) any {
+// lockBody returns the body of an event of locks, critical and ordered constructs.
+func lockBody(e *trace.Event, _ uint64) any {
 	const hints = 24 // bits of the hint, below the implementation
 	switch e.Code {
 	case trace.MutexAcquire, trace.LockInit:
@@ -175,16 +175,16 @@ func ofLock(e *trace.Event, _ uint64) any {
 	return nil
 }
 
-// ofTarget is the body of an event of devices.
-func ofTarget(e *trace.Event, _ uint64) any {
+// targetBody returns the body of an event of devices.
+func targetBody(e *trace.Event, _ uint64) any {
 	switch e.Code {
 	case trace.Target, trace.TargetEMI:
 		return &omptrecord.Target{Kind: uint32(e.Kind), Endpoint: uint32(e.Endpoint), DeviceNum: int32(e.Value),
-			TaskID: behind(e, 0, 16), TargetID: e.B, CodeptrRA: e.PC}
+			TaskID: continuation(e, 0, 16), TargetID: e.B, CodeptrRA: e.PC}
 	case trace.TargetDataOp, trace.TargetDataOpEMI:
-		return &omptrecord.TargetDataOp{HostOpID: behind(e, 0, 24), Optype: uint32(e.Kind), SrcAddr: e.A,
-			SrcDeviceNum: int32(e.Value), DestAddr: e.B, DestDeviceNum: int32(behind(e, 0, 8) >> 32),
-			Bytes: behind(e, 0, 0), CodeptrRA: behind(e, 0, 16)}
+		return &omptrecord.TargetDataOp{HostOpID: continuation(e, 0, 24), Optype: uint32(e.Kind), SrcAddr: e.A,
+			SrcDeviceNum: int32(e.Value), DestAddr: e.B, DestDeviceNum: int32(continuation(e, 0, 8) >> 32),
+			Bytes: continuation(e, 0, 0), CodeptrRA: continuation(e, 0, 16)}
 	case trace.TargetSubmit, trace.TargetSubmitEMI:
 		return &omptrecord.TargetKernel{HostOpID: e.A, RequestedNumTeams: e.Value}
 	case trace.TargetMap, trace.TargetMapEMI:
@@ -193,19 +193,19 @@ func ofTarget(e *trace.Event, _ uint64) any {
 	return nil
 }
 
-// target is the id of the target region that an event belongs to, 0 none.
-func target(e *trace.Event) uint64 {
+// targetID returns the ID of the target region of an event, 0 if there is none.
+func targetID(e *trace.Event) uint64 {
 	switch e.Code {
 	case trace.Target, trace.TargetEMI, trace.TargetSubmit, trace.TargetSubmitEMI, trace.TargetMap, trace.TargetMapEMI:
 		return e.B
 	case trace.TargetDataOp, trace.TargetDataOpEMI:
-		return behind(e, 1, 16)
+		return continuation(e, 1, 16)
 	}
 	return 0
 }
 
-// behind is a number in the ith record that continues an event, 0 if it is not there.
-func behind(e *trace.Event, i, at int) uint64 {
+// continuation returns a number in the ith record that continues an event, 0 if it is missing.
+func continuation(e *trace.Event, i, at int) uint64 {
 	const size = 32
 	if len(e.More) < (i+1)*size {
 		return 0

@@ -206,7 +206,7 @@ func (s *seen) lookAgain(ctx context.Context, p Process, o Options) (out job.Ans
 	err := ask(ctx, strconv.Itoa(p.PID), o, q, func(t *session.Target, a *session.Answer) {
 		now, _ := t.Used()
 		out, ok = s.answer, true
-		out.Movement = s.movement(a, picture.UsedSince(s.used, now))
+		out.Movement = s.movement(a, watch.UsedSince(s.used, now))
 	})
 	if err != nil {
 		out = p.failed(reason(ctx, err))

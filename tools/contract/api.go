@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// apiList returns the text of api.txt: a line for each element of the API, in their order. A line that was there
-// and is no longer is an error, as by `buf breaking` with FILE: something is gone, moved to another file,
-// renumbered, or of another type.
+// apiList returns the text of api.txt: a line for each element of the API, in their order. A missing line of
+// the previous text is an error, as by `buf breaking` with FILE: an element was removed, moved to another file,
+// renumbered, or has another type.
 func apiList(files linker.Files, was string, breaking bool) ([]byte, error) {
 	lines := elements(files)
 	var gone []string
@@ -21,7 +21,7 @@ func apiList(files linker.Files, was string, breaking bool) ([]byte, error) {
 		}
 	}
 	if len(gone) > 0 && !breaking {
-		return nil, fmt.Errorf("the API breaks its clients (-breaking allows that); there is no longer:\n%s",
+		return nil, fmt.Errorf("the API breaks its clients (-breaking allows that); these elements are missing:\n%s",
 			strings.Join(gone, ""))
 	}
 	return []byte(strings.Join(lines, "\n") + "\n"), nil
@@ -73,7 +73,7 @@ func elements(files linker.Files) (out []string) {
 	return out
 }
 
-// kindOf returns the type of a field, with everything that its encoding depends on.
+// kindOf returns the type of a field, with all properties of its encoding.
 func kindOf(d protoreflect.FieldDescriptor) string {
 	kind := d.Kind().String()
 	switch {

@@ -26,7 +26,7 @@ import (
 func main() {
 	root := flag.String("root", ".", "root of the module")
 	out := flag.String("out", "", "directory to write to, laid out as the root is (default: the root)")
-	breaking := flag.Bool("breaking", false, "take elements out of api.txt that are gone or changed")
+	breaking := flag.Bool("breaking", false, "remove missing and changed elements from api.txt")
 	flag.Parse()
 	if *out == "" {
 		*out = *root
@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// apiDir is the directory of the .proto files, below that to which their imports are relative.
+// apiDir is the directory of the .proto files, relative to the root of their imports.
 const apiDir = "ompd/v1"
 
 func run(root, out string, breaking bool) error {

@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// model is the contract as the Go packages declare it.
+// model is the contract as declared in the Go packages.
 type model struct {
 	structs map[string]*structure // by package and name: "picture.Thread"
 	enums   map[string]*enum
@@ -32,10 +32,10 @@ type model struct {
 type structure struct {
 	pkg     string
 	name    string
-	message string // its name in the .proto
+	message string // name in the .proto
 	doc     string
 	fields  []field
-	err     error // fields that have no place in the contract
+	err     error // errors of its fields
 }
 
 // field is one JSON key.
@@ -55,7 +55,7 @@ type field struct {
 // rule is one part of a schema tag: min=1.
 type rule struct{ name, value string }
 
-// text is a type that is marshalled as text, with the schema that it declares.
+// text is a type that is marshalled as text, with its declared schema.
 type text struct{ schema, doc string }
 
 // enum is a string type with constants.
@@ -65,7 +65,7 @@ type enum struct {
 	words []word
 }
 
-// closed reports whether a type is a string whose values are constants.
+// isClosed reports whether a type is a string whose values are constants.
 func (e *enum) closed() bool { return e != nil && len(e.words) > 0 }
 
 // word is one constant of an enum.
@@ -94,7 +94,7 @@ func load(root string, dirs ...string) (*model, error) {
 	return m, nil
 }
 
-// packages imports those that were loaded before; another one is empty, since only names of the
+// packages imports the packages that were loaded before. Other packages are empty, because only names of the
 // contract's own types matter.
 type packages map[string]*types.Package
 
@@ -125,7 +125,7 @@ func (m *model) loadPackage(root, dir string, known packages) error {
 		files = append(files, pkg.Files[name])
 	}
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
-	conf := types.Config{Importer: known, Error: func(error) {}} // of what other packages would declare
+	conf := types.Config{Importer: known, Error: func(error) {}} // errors of declarations in other packages are ignored
 	checked, _ := conf.Check(modulePath+dir, fset, files, info)
 	known[modulePath+dir] = checked
 	for _, f := range files {
@@ -222,7 +222,7 @@ func (m *model) addFields(st *structure, t *types.Struct, decl *ast.StructType) 
 	}
 }
 
-// useKeys writes the comments of the struct with the keys of its fields, as sentences.
+// useKeys replaces field names by keys in the comments of the struct, as sentences.
 func (st *structure) useKeys() {
 	keys := map[string]string{}
 	for _, f := range st.fields {
@@ -239,7 +239,7 @@ func (st *structure) useKeys() {
 	}
 }
 
-// comment returns the comment above a field, or that behind it, or both as two sentences.
+// comment returns the comment above a field, or the one after it, or both as two sentences.
 func comment(f *ast.Field) string {
 	above, behind := strings.TrimSpace(f.Doc.Text()), strings.TrimSpace(f.Comment.Text())
 	if above == "" || behind == "" {
@@ -314,8 +314,7 @@ func (f *field) rule(name string) (string, bool) {
 	return "", false
 }
 
-// reached returns the names of the structs that are part of roots, each once, in the order in which fields
-// come to them.
+// reached returns the names of the structs that are part of roots, each once, in the order of the fields.
 func (m *model) reached(roots ...string) (names []string) {
 	seen := map[string]bool{}
 	var visit func(name string)

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-// compile parses the .proto files of dir below root. One that was generated just now replaces that below root.
+// compile parses the .proto files of dir below root. Files in fresh replace those below root.
 func compile(root, dir string, fresh map[string][]byte) (linker.Files, error) {
 	names, err := filepath.Glob(filepath.Join(root, dir, "*.proto"))
 	if err != nil || len(names) == 0 {
@@ -49,7 +49,7 @@ func compile(root, dir string, fresh map[string][]byte) (linker.Files, error) {
 	return compiler.Compile(context.Background(), names...)
 }
 
-// request describes files and what they import, imports first.
+// request describes files and their imports, imports first.
 func request(files linker.Files) *pluginpb.CodeGeneratorRequest {
 	var names []string
 	for _, f := range files {
@@ -63,7 +63,7 @@ func request(files linker.Files) *pluginpb.CodeGeneratorRequest {
 	return req
 }
 
-// add appends a file behind those that it imports.
+// add appends a file after its imports.
 func add(req *pluginpb.CodeGeneratorRequest, seen map[string]bool, f protoreflect.FileDescriptor) {
 	if seen[f.Path()] {
 		return
@@ -76,7 +76,7 @@ func add(req *pluginpb.CodeGeneratorRequest, seen map[string]bool, f protoreflec
 	req.ProtoFile = append(req.ProtoFile, d)
 }
 
-// generate runs one plug-in and adds the files that it makes.
+// generate runs one plug-in and adds the generated files.
 func generate(plugin string, req *pluginpb.CodeGeneratorRequest, files map[string][]byte) error {
 	in, err := proto.Marshal(req)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// messages are the structs that the API carries as a whole; what is in them follows.
+// messages lists the structs that are messages of the API; the structs in them follow.
 var messages = []string{"picture.Picture", "picture.Breakpoint", "picture.Process", "picture.Look", "picture.Event",
 	"picture.Recording", "picture.Statistics"}
 
@@ -75,10 +75,10 @@ func (m *model) message(b *bytes.Buffer, s *structure) error {
 	return nil
 }
 
-// wordForm is the form of words that have an enum: the word is the value's name without the prefix, in lower case.
+// wordForm matches words of an enum: the word is the value's name without the prefix, in lower case.
 var wordForm = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
-// enumeration writes an enum. The number of a word is its place among the constants.
+// enumeration writes an enum. The number of a word is its position among the constants, from 1.
 func (m *model) enumeration(b *bytes.Buffer, e *enum) error {
 	prefix := strings.ToUpper(snake(e.name))
 	b.WriteString("\n")

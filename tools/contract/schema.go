@@ -12,12 +12,12 @@ import (
 
 // document is a JSON schema: the form that a verb prints.
 type document struct {
-	name  string // of its file
+	name  string // name of its file
 	root  string
 	title string
 }
 
-// schemaBase is the address to which references from one schema to another are relative.
+// schemaBase is the base address of references between schemas.
 const schemaBase = "https://github.com/ompd-inspect/ompd-inspect/proto/"
 
 var documents = []document{
@@ -72,7 +72,7 @@ type generator struct {
 	doc   document
 	defs  object
 	done  map[string]bool
-	outer map[string]bool // types that the schema of the picture defines, if this is another one
+	outer map[string]bool // types that the schema of the picture defines, for other schemas
 	errs  []error
 }
 
@@ -144,7 +144,7 @@ func (g *generator) property(s *structure, f *field) object {
 	return p
 }
 
-// value returns the schema of a field's value, or of each of the values of a list.
+// value returns the schema of a field's value, or of the elements of a list.
 func (g *generator) value(s *structure, f *field) object {
 	switch {
 	case g.structs[f.typ] != nil, g.texts[f.typ].schema != "", g.enums[f.typ] != nil:
@@ -184,7 +184,7 @@ func (g *generator) number(s *structure, f *field, text string) int {
 	return n
 }
 
-// reference returns a reference to the definition of a field's type, which it makes if there is none.
+// reference returns a reference to the definition of a field's type, and adds the definition if it is missing.
 func (g *generator) reference(f *field) object {
 	name := f.typ
 	_, null := f.rule("null")
@@ -223,7 +223,7 @@ func (g *generator) define(name, def string) {
 			{"description", "An address, which may be that of a null pointer: 0x0."}}
 	case g.structs[name] != nil:
 		i := len(g.defs)
-		g.defs = append(g.defs, member{def, nil}) // before those that it refers to
+		g.defs = append(g.defs, member{def, nil}) // before the definitions that it refers to
 		o = g.object(g.structs[name])
 		g.defs[i].value = o
 		return

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// renamed returns a comment in which the name of the Go field or constant that begins it is the word by which JSON
-// has it. "Held is the time" becomes "the time".
+// renamed returns a comment in which the Go name at its start is replaced by its word in JSON. "Held is the
+// time" becomes "the time".
 func renamed(doc, name, word string) string {
 	doc = strings.TrimSpace(doc)
 	after, ok := strings.CutPrefix(doc, name+" ")
@@ -25,12 +25,12 @@ func renamed(doc, name, word string) string {
 }
 
 var (
-	// camel matches a Go name of two words or more, and inside a capital letter where no sentence starts.
+	// camel matches a Go name of two words or more, and inside a capital letter within a sentence.
 	camel  = regexp.MustCompile(`\b[A-Z][a-z0-9]+([A-Z]+[a-z0-9]*)+\b`)
 	inside = regexp.MustCompile(`[a-z,(] ?\b[A-Z][a-z]+\b`)
 )
 
-// keyed returns a comment in which names of Go fields are the keys of these.
+// keyed returns a comment in which names of Go fields are replaced by their keys.
 func keyed(doc string, keys map[string]string) string {
 	doc = camel.ReplaceAllStringFunc(doc, func(name string) string { return cmp.Or(keys[name], name) })
 	return inside.ReplaceAllStringFunc(doc, func(match string) string {
@@ -39,7 +39,7 @@ func keyed(doc string, keys map[string]string) string {
 	})
 }
 
-// sentence returns a comment as a sentence: with a capital letter, unless it begins with a key, and a period.
+// sentence returns a comment as a sentence: with a capital letter, unless it starts with a key, and a period.
 func sentence(doc string) string {
 	doc = strings.Join(strings.Fields(doc), " ")
 	if doc == "" {
@@ -55,7 +55,7 @@ func sentence(doc string) string {
 
 var hump = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
-// snake returns a Go name as the definitions of schemas have it: level_info.
+// snake returns a Go name in the form of schema definitions: level_info.
 func snake(name string) string { return strings.ToLower(hump.ReplaceAllString(name, "${1}_${2}")) }
 
 // wrap breaks a text into lines of at most width bytes.

@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// part is a module that is linked in, or Go's own library.
+// part is a linked module, or Go's own library.
 type part struct {
 	name, version, sum string
 	spdx               string // identifiers of its licences, joined by AND
@@ -126,7 +126,7 @@ func (p *part) read(dir string) error {
 	slices.Sort(ids)
 	p.spdx = strings.Join(slices.Compact(ids), " AND ")
 	if p.spdx == "" {
-		return fmt.Errorf("%s %s has no licence that is known here", p.name, p.version)
+		return fmt.Errorf("%s %s has no known licence", p.name, p.version)
 	}
 	return nil
 }

@@ -121,7 +121,7 @@ func Write(f *os.File, c *Contents) error {
 	_ = binary.Write(&head, le, elf.Header64{
 		Ident: elfIdent(), Type: uint16(elf.ET_CORE), Machine: uint16(elfMachine(c.Arch)),
 		Version: uint32(elf.EV_CURRENT),
-		Phoff: headerSize, Ehsize: headerSize, Phentsize: progSize, Phnum: uint16(len(c.Segments) + 1),
+		Phoff:   headerSize, Ehsize: headerSize, Phentsize: progSize, Phnum: uint16(len(c.Segments) + 1),
 	})
 	_ = binary.Write(&head, le, elf.Prog64{Type: uint32(elf.PT_NOTE), Off: progs, Filesz: uint64(len(notes)), Align: 4})
 	for i, s := range c.Segments {

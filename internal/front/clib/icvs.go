@@ -14,7 +14,7 @@ type variable struct {
 	name    string
 	scope   handles.Scope // in the tool's request
 	own     handles.Scope // in package rtl
-	id      int       // in package rtl
+	id      int           // in package rtl
 	subject handles.Subject
 }
 

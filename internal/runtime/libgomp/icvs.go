@@ -86,7 +86,8 @@ func spaceValue(name string, get func(*settings) (handles.ICVValue, error)) icv 
 
 // threadValue makes a variable of a thread.
 func threadValue(name string, get func(*settings, *thread) (handles.ICVValue, error)) icv {
-	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeThread}, Read: func(st *settings, s handles.Subject) (handles.ICVValue,
+	of := handles.ICV{Name: name, Scope: handles.ScopeThread}
+	return icv{ICV: of, Read: func(st *settings, s handles.Subject) (handles.ICVValue,
 		error) {
 		_, th, err := st.threads.regionOf(s.Thread)
 		if err != nil {
@@ -111,7 +112,8 @@ func parallelValue(name string, get func(*settings, *region) (handles.ICVValue, 
 // taskValue makes a variable of a task. A program whose threads have not used the runtime has no
 // initial task yet, but has its variables: they belong to no task.
 func taskValue(name string, get func(*settings, found) (handles.ICVValue, error)) icv {
-	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeTask}, Read: func(st *settings, s handles.Subject) (handles.ICVValue,
+	of := handles.ICV{Name: name, Scope: handles.ScopeTask}
+	return icv{ICV: of, Read: func(st *settings, s handles.Subject) (handles.ICVValue,
 		error) {
 		if s.Task.IsZero() {
 			return get(st, found{region: &region{}})

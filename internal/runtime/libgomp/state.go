@@ -108,7 +108,8 @@ func (o *observer) calledFunction() string {
 // inferState infers the activity of the thread.
 func (o *observer) inferState() handles.ThreadState {
 	if why := o.states.threads.world().ending[o.th]; why != "" {
-		return handles.ThreadState{State: handles.StateOverhead, Ending: true, Evidence: rtl.JoinEvidence(why, o.sleepText())}
+		why = rtl.JoinEvidence(why, o.sleepText())
+		return handles.ThreadState{State: handles.StateOverhead, Ending: true, Evidence: why}
 	}
 	if o.at == rtl.PlaceUser {
 		return o.workState(rtl.Working(o.ev))
@@ -230,7 +231,8 @@ func (o *observer) marked() (handles.ThreadState, bool) {
 // taskwait.
 func (o *observer) dependState() handles.ThreadState {
 	text := "in_depend_wait is set for its task: it waits for tasks that an undeferred task or a taskwait depends on"
-	return rtl.WaitingState(handles.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr, text, o.entryCall(), o.sleepText())
+	return rtl.WaitingState(handles.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr, text, o.entryCall(),
+		o.sleepText())
 }
 
 // inCall decides by the function of the runtime that user code called, for a

@@ -165,7 +165,9 @@ type shares struct {
 
 // divideMembers divides the members of a region into those at its final barrier, and those at another
 // one.
-func (wr *waits) divideMembers(r *region, final bool, generation uint64, of func(handles.Thread) *handles.Evidence) shares {
+func (wr *waits) divideMembers(r *region, final bool, generation uint64,
+	of func(handles.Thread) *handles.Evidence,
+) shares {
 	s := shares{}
 	word := r.team.addr.Add(wr.l.Team.Generation.Offset)
 	for num, m := range r.members {

@@ -11,8 +11,8 @@ import (
 // integers.
 type Address struct{ Segment, Offset uint64 }
 
-// At returns the address with offset off in segment 0.
-func At(off uint64) Address { return Address{Offset: off} }
+// Addr returns the address with offset off in segment 0.
+func Addr(off uint64) Address { return Address{Offset: off} }
 
 // Add returns the address n bytes further; n may be the two's complement of a
 // negative distance.

@@ -74,7 +74,7 @@ func Dial(address string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", address, err)
 	}
-	return over(conn), nil
+	return newClient(conn), nil
 }
 
 // loopback reports whether host:port is on this machine.
@@ -84,9 +84,9 @@ func loopback(at string) bool {
 	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
-// Over makes a client of a connection to a server in the same process, or at the
+// NewClient makes a client of a connection to a server in the same process, or at the
 // other end of a pipe. It is closed with the client.
-func Over(c net.Conn) (*Client, error) {
+func NewClient(c net.Conn) (*Client, error) {
 	dial := func(context.Context, string) (net.Conn, error) {
 		if c == nil {
 			return nil, net.ErrClosed // it does not come back
@@ -100,10 +100,10 @@ func Over(c net.Conn) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return over(conn), nil
+	return newClient(conn), nil
 }
 
-func over(conn *grpc.ClientConn) *Client {
+func newClient(conn *grpc.ClientConn) *Client {
 	return &Client{
 		ompdv1.NewInspectionServiceClient(conn), ompdv1.NewOmpdServiceClient(conn),
 		ompdv1.NewDebuggerServiceClient(conn), ompdv1.NewTraceServiceClient(conn), conn,

@@ -50,7 +50,7 @@ func TestBigCoreCostsNothing(t *testing.T) {
 	}
 	var b [64]byte
 	for a := uint64(1 << 45); a < 1<<45+4<<30; a += 64 << 10 {
-		if err := c.ReadMemory(callbacks.At(a), b[:]); err != nil {
+		if err := c.ReadMemory(callbacks.Addr(a), b[:]); err != nil {
 			t.Fatal(err)
 		}
 	}

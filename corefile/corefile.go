@@ -132,7 +132,7 @@ func Open(path string, opts Options) (*Core, error) {
 
 // openCore opens the core in a file. It closes the file if that fails.
 func openCore(file *os.File, path string, opts Options) (*Core, error) {
-	c := &Core{file: file, path: path, memory: budget.Of(opts.Memory)}
+	c := &Core{file: file, path: path, memory: budget.LedgerOf(opts.Memory)}
 	if err := c.read(opts); err != nil {
 		file.Close()
 		return nil, err

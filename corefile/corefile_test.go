@@ -155,7 +155,7 @@ for a in [`+list.String()+`]:
 	for _, m := range regexp.MustCompile(`W (\w+) (\w+)`).FindAllStringSubmatch(out, -1) {
 		a, _ := strconv.ParseUint(m[1], 16, 64)
 		var b [8]byte
-		err := c.ReadMemory(callbacks.At(a), b[:])
+		err := c.ReadMemory(callbacks.Addr(a), b[:])
 		if m[2] == "none" {
 			if err == nil {
 				t.Errorf("%#x: %x, gdb cannot read it", a, b)

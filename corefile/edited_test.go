@@ -173,10 +173,10 @@ func TestFilesNotAtHand(t *testing.T) {
 		}
 		// Bytes in the core can be read; bytes that only the file had cannot.
 		var b [4]byte
-		if err := c.ReadMemory(callbacks.At(p.globalData), b[:]); err != nil || b[0] != 77 {
+		if err := c.ReadMemory(callbacks.Addr(p.globalData), b[:]); err != nil || b[0] != 77 {
 			t.Errorf("%s: data: %v", name, err)
 		}
-		if err := c.ReadMemory(callbacks.At(p.constant+4096), b[:]); !errors.Is(err, callbacks.ErrNotCaptured) {
+		if err := c.ReadMemory(callbacks.Addr(p.constant+4096), b[:]); !errors.Is(err, callbacks.ErrNotCaptured) {
 			t.Errorf("%s: a constant: %v, want ErrNotCaptured", name, err)
 		}
 		if _, err := c.Symbol("global_data", ""); !errors.Is(err, callbacks.ErrNoSymbol) {

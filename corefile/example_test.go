@@ -31,7 +31,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	var word [8]byte
-	if err := core.ReadMemory(callbacks.At(registers.SP()), word[:]); err != nil {
+	if err := core.ReadMemory(callbacks.Addr(registers.SP()), word[:]); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(core.Arch(), len(threads), "threads")

@@ -68,7 +68,7 @@ func exercise(t *testing.T, c *Core) {
 	for _, a := range addrs[:min(len(addrs), 1000)] {
 		var fault *callbacks.FaultError
 		b := make([]byte, 16)
-		if err := c.ReadMemory(callbacks.At(a), b); err != nil &&
+		if err := c.ReadMemory(callbacks.Addr(a), b); err != nil &&
 			(!errors.As(err, &fault) || fault.Address.Offset-a >= 16) {
 			t.Errorf("read at %#x: %v", a, err)
 		}

@@ -133,7 +133,7 @@ func (c *Core) setFileRights() {
 		if r.captured > 0 || r.file == "" {
 			continue
 		}
-		if piece, ok := c.mods.PieceAt(callbacks.At(r.low)); ok && piece.Offset == r.fileOff && !piece.Writable() {
+		if piece, ok := c.mods.PieceAt(callbacks.Addr(r.low)); ok && piece.Offset == r.fileOff && !piece.Writable() {
 			r.perm |= piece.Perm
 		}
 	}
@@ -161,7 +161,8 @@ func (c *Core) regionAt(a uint64) *region {
 func (c *Core) Mappings() []callbacks.Mapping {
 	list := make([]callbacks.Mapping, len(c.regions))
 	for i, r := range c.regions {
-		list[i] = callbacks.Mapping{Low: callbacks.At(r.low), High: callbacks.At(r.high), Perm: r.perm, File: r.file,
+		list[i] = callbacks.Mapping{Low: callbacks.Addr(r.low), High: callbacks.Addr(r.high), Perm: r.perm,
+			File:       r.file,
 			FileOffset: r.fileOff}
 	}
 	return list
@@ -257,7 +258,7 @@ func (m *memory) fileBytes(r *region, at uint64) (data []byte, zero uint64, err 
 	if m.mods == nil {
 		return nil, 0, reason
 	}
-	piece, ok := m.mods.PieceAt(callbacks.At(r.low + at))
+	piece, ok := m.mods.PieceAt(callbacks.Addr(r.low + at))
 	if !ok || (piece.Writable() || r.perm&callbacks.PermWrite != 0) && (cut || !m.wroteBack) {
 		return nil, 0, reason
 	}

@@ -302,7 +302,7 @@ func decodeFiles(b []byte) []callbacks.Mapping {
 		}
 		last = high
 		list = append(list, callbacks.Mapping{
-			Low: callbacks.At(low), High: callbacks.At(high),
+			Low: callbacks.Addr(low), High: callbacks.Addr(high),
 			File: names[i], FileOffset: callbacks.Word(e[16:24]) * page,
 		})
 	}

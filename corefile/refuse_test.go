@@ -134,7 +134,7 @@ func checkCut(t *testing.T, whole, cut *Core, n uint64) {
 				continue
 			}
 			var want, got [8]byte
-			a := callbacks.At(r.low + at)
+			a := callbacks.Addr(r.low + at)
 			if err := whole.ReadMemory(a, want[:]); err != nil {
 				t.Fatal(err)
 			}
@@ -183,7 +183,7 @@ func TestMemoryLaws(t *testing.T) {
 		{1 << 40, callbacks.ErrNotCaptured}, {1<<40 + 1<<20 - 1, callbacks.ErrNotCaptured},
 	} {
 		var f *callbacks.FaultError
-		err := c.ReadMemory(callbacks.At(tt.at), make([]byte, 1))
+		err := c.ReadMemory(callbacks.Addr(tt.at), make([]byte, 1))
 		if !errors.As(err, &f) || f.Address.Offset != tt.at || !errors.Is(err, tt.want) {
 			t.Errorf("%#x: %v, want %v", tt.at, err, tt.want)
 		}
@@ -202,12 +202,12 @@ func TestNothingWritten(t *testing.T) {
 	}
 	c := open(t, e.write(t), Options{})
 	for _, a := range []uint64{p.globalData, p.untouched} {
-		if err := c.ReadMemory(callbacks.At(a), make([]byte, 4)); !errors.Is(err, callbacks.ErrNotCaptured) {
+		if err := c.ReadMemory(callbacks.Addr(a), make([]byte, 4)); !errors.Is(err, callbacks.ErrNotCaptured) {
 			t.Errorf("data at %#x: %v, want ErrNotCaptured", a, err)
 		}
 	}
 	var b [8]byte
-	if err := c.ReadMemory(callbacks.At(p.constant), b[:]); err != nil || string(b[:]) != "constant" {
+	if err := c.ReadMemory(callbacks.Addr(p.constant), b[:]); err != nil || string(b[:]) != "constant" {
 		t.Errorf("a constant: %q, %v", b, err)
 	}
 }

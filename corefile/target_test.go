@@ -17,7 +17,7 @@ func TestConformance(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			c := open(t, dump(t, mode).Core, Options{})
 			callbackstest.Run(t, c, callbackstest.Known{Symbol: "main", ThreadSymbol: "__kmp_gtid",
-				Unmapped: callbacks.At(0x10000)})
+				Unmapped: callbacks.Addr(0x10000)})
 		})
 	}
 }
@@ -40,7 +40,7 @@ func TestKindsOfExecutable(t *testing.T) {
 					t.Errorf("the executable is %+v; %v", mods[0], err)
 				}
 				callbackstest.Run(t, c, callbackstest.Known{Symbol: "global_data", ThreadSymbol: "mine",
-					Unmapped: callbacks.At(0x1000)})
+					Unmapped: callbacks.Addr(0x1000)})
 			})
 		}
 	}

@@ -131,7 +131,7 @@ func (c *Core) fillInfo() {
 		c.info.Signal, c.info.SignalCode, c.info.HasCode = s.Signal, s.Code, true
 		c.info.HasFault = s.HasAddress
 		if c.info.HasFault {
-			c.info.FaultAddress = callbacks.At(s.Address)
+			c.info.FaultAddress = callbacks.Addr(s.Address)
 		}
 	}
 	if c.info.Signal == sigSTOP && c.info.Producer == "gcore" {

@@ -134,7 +134,7 @@ func openGzip(_ *budget.Ledger, r io.Reader) (io.Reader, func(), error) {
 // unpackFile decompresses a stream into a temporary file without a name.
 func unpackFile(packed io.Reader, open unpacker, opts Options) (*os.File, error) {
 	from := &counter{r: packed}
-	z, done, err := open(budget.Of(opts.Memory), from)
+	z, done, err := open(budget.LedgerOf(opts.Memory), from)
 	if err != nil {
 		return nil, err
 	}

@@ -173,7 +173,7 @@ func copyRange(f io.WriterAt, off int64, mem callbacks.Memory, r Range) error {
 	buf := make([]byte, min(copySize, r.High-r.Low))
 	for a := r.Low; a < r.High; a += uint64(len(buf)) {
 		buf = buf[:min(uint64(len(buf)), r.High-a)]
-		if mem.ReadMemory(callbacks.At(a), buf) != nil {
+		if mem.ReadMemory(callbacks.Addr(a), buf) != nil {
 			readPages(mem, a, buf)
 		}
 		for n := 0; n < len(buf); {
@@ -196,7 +196,7 @@ func copyRange(f io.WriterAt, off int64, mem callbacks.Memory, r Range) error {
 func readPages(mem callbacks.Memory, a uint64, buf []byte) {
 	for n := 0; n < len(buf); n += pageSize {
 		page := buf[n:min(n+pageSize, len(buf))]
-		if mem.ReadMemory(callbacks.At(a+uint64(n)), page) != nil {
+		if mem.ReadMemory(callbacks.Addr(a+uint64(n)), page) != nil {
 			clear(page)
 		}
 	}

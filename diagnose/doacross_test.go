@@ -12,8 +12,8 @@ func (s scene) awaits(lwp int, n ...int64) {
 	w.Awaited, w.Evidence, w.Asleep, w.Lock = &picture.Awaited{Iteration: n}, "not posted", false, ""
 }
 
-// has gives a thread a part of the loop, and the iteration that it is in.
-func (s scene) has(lwp int, from, to int64, in ...int64) {
+// giveIterations gives a thread a part of the loop, and the iteration that it is in.
+func (s scene) giveIterations(lwp int, from, to int64, in ...int64) {
 	s.Threads[lwp-1].Loop = &picture.Loop{From: &from, To: &to}
 	if len(in) > 0 {
 		s.Threads[lwp-1].Loop.At = &in[0]
@@ -42,18 +42,18 @@ func TestDoacross(t *testing.T) {
 		}, nil},
 		{"of one at the barrier behind the loop", 2, func(s scene) {
 			s.awaits(1, 1, 2)
-			s.has(1, 2, 3)
+			s.giveIterations(1, 2, 3)
 			s.arrived("b", 0x100, []int{2}, 1)
 		}, []want{stuck("Iteration (1, 2) is that of no thread which is still in the loop", 1),
 			neverComplete(picture.Certain, 2)}},
 		{"of its own, to come", 2, func(s scene) {
 			s.awaits(1, 1)
-			s.has(1, 0, 1, 0)
+			s.giveIterations(1, 0, 1, 0)
 			s.arrived("b", 0x100, []int{2}, 1)
 		}, []want{stuck("thread 0 (LWP 1) itself has yet to come to", 1), neverComplete(picture.Certain, 2)}},
 		{"of its own", 2, func(s scene) {
 			s.awaits(1, 1)
-			s.has(1, 0, 1)
+			s.giveIterations(1, 0, 1)
 			s.arrived("b", 0x100, []int{2}, 1)
 		}, []want{stuck("thread 0 (LWP 1) has itself", 1), neverComplete(picture.Certain, 2)}},
 		{"of one that waits for a lock of the waiter", 2, func(s scene) {

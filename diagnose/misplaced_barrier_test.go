@@ -19,16 +19,16 @@ func TestMisplacedBarrier(t *testing.T) {
 					Line: 12}},
 			}}
 			s.arrived("second", 0x200, []int{2}, 1)
-			s.at(1, 14, at)
-			s.at(2, 20, picture.StateBarrierParallel)
+			s.placeThread(1, 14, at)
+			s.placeThread(2, 20, picture.StateBarrierParallel)
 		}
 	}
 	slow := func(own bool) func(scene) { // the other one may just come
 		return func(s scene) {
 			b := s.arrived("first", 0x100, []int{1}, 2)
 			b.Misplaced = []picture.Misplaced{{Thread: 1, Construct: picture.Construct{Name: "single", Uncertain: own}}}
-			s.at(1, 14, picture.StateBarrierExplicit)
-			s.at(2, 20, picture.StateWorkParallel)
+			s.placeThread(1, 14, picture.StateBarrierExplicit)
+			s.placeThread(2, 20, picture.StateWorkParallel)
 		}
 	}
 	workshare, explicit := picture.StateBarrierWorkshare, picture.StateBarrierExplicit
@@ -53,8 +53,8 @@ func TestBarrierInHeader(t *testing.T) {
 		{"in a header", 2, func(s scene) {
 			s.arrived("first", 0x100, []int{1}, 2)
 			s.arrived("second", 0x200, []int{2}, 1)
-			s.at(1, 110, picture.StateBarrierExplicit)
-			s.at(2, 20, picture.StateBarrierParallel)
+			s.placeThread(1, 110, picture.StateBarrierExplicit)
+			s.placeThread(2, 20, picture.StateBarrierParallel)
 			s.Threads[0].UserStack = append([]picture.Frame{
 				{Kind: picture.FrameUser, Function: "flush", File: "/src/queue.h", Line: 106, Inlined: true},
 			}, s.Threads[0].UserStack...)
@@ -71,8 +71,8 @@ func TestBarrierTailCalled(t *testing.T) {
 	parts := func(forked bool) func(scene) {
 		return func(s scene) {
 			s.arrived("b", 0x100, []int{1, 2}, 3)
-			s.at(1, 41, picture.StateBarrierExplicit)
-			s.at(2, 67, picture.StateBarrierExplicit)
+			s.placeThread(1, 41, picture.StateBarrierExplicit)
+			s.placeThread(2, 67, picture.StateBarrierExplicit)
 			for i := range s.Threads {
 				for j := range s.Threads[i].UserStack {
 					s.Threads[i].UserStack[j].PC = pc

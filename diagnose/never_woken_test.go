@@ -32,11 +32,11 @@ func asleep(kind picture.WaitKind, change func(scene)) func(scene) {
 	}
 }
 
-// within has two threads sleep on a word in a function of a library that their code called.
-func within(function string) func(scene) {
+// inFunction has two threads sleep on a word in a function of a library that their code called.
+func inFunction(function string) func(scene) {
 	return asleep(picture.WaitFutex, func(s scene) {
 		for i := range s.Threads {
-			s.at(i+1, 7, "wait_futex")
+			s.placeThread(i+1, 7, "wait_futex")
 			called := picture.Frame{Kind: picture.FrameUser, Function: function, File: "/usr/include/c++/12/future"}
 			s.Threads[i].UserStack = append([]picture.Frame{called}, s.Threads[i].UserStack...)
 		}
@@ -57,9 +57,11 @@ func TestNeverWoken(t *testing.T) {
 		{"all on a condition", 2, asleep(picture.WaitCondition, same), condition},
 		{"all on a semaphore", 2, asleep(picture.WaitSemaphore, same), never("for semaphore", "post")},
 		{"all on a word", 2, asleep(picture.WaitFutex, same), never("for the word", "change the word")},
-		{"all for a future", 2, within("std::future<int>::get()"), never("for a std::future (the", "each promise")},
-		{"all at a latch", 2, within("std::latch::wait() const"), never("for a std::latch (the", "count the latch")},
-		{"all in a class of the program", 2, within("mystd::latch::wait()"), never("for the word", "change the word")},
+		{"all for a future", 2, inFunction("std::future<int>::get()"), never("for a std::future (the", "each promise")},
+		{"all at a latch", 2, inFunction("std::latch::wait() const"), never("for a std::latch (the",
+			"count the latch")},
+		{"all in a class of the program", 2, inFunction("mystd::latch::wait()"), never("for the word",
+			"change the word")},
 		{"all at a barrier of threads", 2, asleep(picture.WaitThreads, same), never("pthread barrier", "initialize")},
 		{"one at work beside it", 3, asleep(picture.WaitThreads, awake(3)), nil},
 		{"one at work that may signal", 3, asleep(picture.WaitCondition, func(s scene) {

@@ -135,14 +135,14 @@ func TestForkChild(t *testing.T) {
 		{"none is lost", 1, func(scene) {}, nil},
 		{"two of the team are there, so the third has ended", 2, func(s scene) {
 			lost()(s)
-			s.without(1)
+			s.endThread(1)
 			s.Regions[0].Runtime = "libgomp"
 		}, nil},
 	})
 }
 
-// without removes n members from the team, as if they had ended.
-func (s scene) without(ended int) {
+// endThread removes n members from the team, as if they had ended.
+func (s scene) endThread(ended int) {
 	s.Regions[0].TeamSize += ended
 	for i := range s.Threads {
 		s.Threads[i].Levels = []picture.LevelInfo{{Region: "r", ThreadNum: s.Threads[i].ThreadNum}}
@@ -159,34 +159,34 @@ func TestEndedThread(t *testing.T) {
 	check(t, []scenario{
 		{"one of three", 2, func(s scene) {
 			wait(s)
-			s.without(1)
+			s.endThread(1)
 		}, []want{hang(kind, "no pthread_exit", "thread 2 of the team of 3 ended inside", 1, 2)}},
 		{"two of four", 2, func(s scene) {
 			wait(s)
-			s.without(2)
+			s.endThread(2)
 		}, []want{hang(kind, "no pthread_exit", "threads 2, 3 of the team of 4 ended inside", 1, 2)}},
 		{"all are there", 2, func(s scene) {
 			wait(s)
 			s.Facts.LostThreads = nil
-			s.without(0)
+			s.endThread(0)
 		}, nil},
 		{"one that is ending", 3, func(s scene) {
 			s.arrived("b", 0x100, []int{1, 2}, 3)
 			s.Facts.LostThreads = []picture.LostThreads{{Ending: []int{3}, Waiting: []int{1, 2},
 				Evidence: "in a destructor"}}
-			s.without(0)
+			s.endThread(0)
 		}, []want{hang(kind, "no pthread_exit", "thread 2 of the team of 3 ended inside", 1, 2)}},
 		{"one that is ending, of two", 2, func(s scene) {
 			s.arrived("b", 0x100, []int{1}, 2)
 			s.Facts.LostThreads = []picture.LostThreads{{Ending: []int{2}, Waiting: []int{1},
 				Evidence: "in a destructor"}}
-			s.without(0)
+			s.endThread(0)
 		}, []want{hang(kind, "no pthread_exit", "thread 1 of the team of 2 ended inside", 1)}},
 		{"one of two, not the first of the process", 1, func(s scene) {
 			s.arrived("b", 0x100, []int{1})
 			s.Facts.LostThreads = []picture.LostThreads{{Count: 1, Waiting: []int{1}, Evidence: "the pool has 2"}}
 			s.Target.PID = 7
-			s.without(1)
+			s.endThread(1)
 		}, []want{hang(kind, "no pthread_exit", "thread 1 of the team of 2 ended inside", 1)}},
 	})
 }
@@ -235,22 +235,22 @@ func TestDivergent(t *testing.T) {
 			neverComplete(picture.Certain, 2)}},
 		{"counted as one", 3, func(s scene) {
 			s.arrived("b", 0x100, []int{1, 2}, 3)
-			s.at(1, 10, picture.StateBarrierExplicit)
-			s.at(2, 20, picture.StateBarrierExplicit)
+			s.placeThread(1, 10, picture.StateBarrierExplicit)
+			s.placeThread(2, 20, picture.StateBarrierExplicit)
 		}, []want{incomplete(1, 2), warning(kind, "if, single, master", "treats as one", 1, 2)}},
 		{"one line", 3, func(s scene) {
 			s.arrived("b", 0x100, []int{1, 2}, 3)
-			s.at(1, 10, picture.StateBarrierExplicit)
-			s.at(2, 10, picture.StateBarrierExplicit)
+			s.placeThread(1, 10, picture.StateBarrierExplicit)
+			s.placeThread(2, 10, picture.StateBarrierExplicit)
 		}, []want{incomplete(1, 2)}},
 		{"one line is not known", 3, func(s scene) {
 			s.arrived("b", 0x100, []int{1, 2}, 3)
-			s.at(1, 10, picture.StateBarrierExplicit)
+			s.placeThread(1, 10, picture.StateBarrierExplicit)
 		}, []want{incomplete(1, 2)}},
 		{"the end of the region has no line", 3, func(s scene) {
 			s.arrived("b", 0x100, []int{1, 2}, 3)
-			s.at(1, 10, picture.StateBarrierExplicit)
-			s.at(2, 20, picture.StateBarrierParallel)
+			s.placeThread(1, 10, picture.StateBarrierExplicit)
+			s.placeThread(2, 20, picture.StateBarrierParallel)
 		}, []want{incomplete(1, 2)}},
 		{"all have arrived", 2, func(s scene) { s.arrived("b", 0x100, []int{1, 2}) }, nil},
 		{"one has, and is not counted yet", 2, func(s scene) {

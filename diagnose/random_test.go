@@ -70,9 +70,9 @@ func each(t *testing.T, hold func(*testing.T, *rand.Rand, scene, []picture.Verdi
 	}
 }
 
-// held are the threads that a hang keeps: those of its verdicts, those behind them, and
+// holdersOf are the threads that a hang keeps: those of its verdicts, those behind them, and
 // those that wait at a barrier that is never complete.
-func held(vs []picture.Verdict) []int {
+func holdersOf(vs []picture.Verdict) []int {
 	var out []int
 	for _, v := range vs {
 		if diagnose.Hangs(v) {
@@ -90,7 +90,7 @@ func TestRandomOrder(t *testing.T) {
 		r.Shuffle(len(s.Facts.Locks), func(i, j int) { swap(s.Facts.Locks, i, j) })
 		r.Shuffle(len(s.Threads), func(i, j int) { swap(s.Threads, i, j) })
 		again := diagnose.Run(s.Picture)
-		if got, want := held(again), held(vs); !slices.Equal(got, want) {
+		if got, want := holdersOf(again), holdersOf(vs); !slices.Equal(got, want) {
 			t.Errorf("keeps %v, want %v", got, want)
 		}
 		if got, want := kindsOf(again), kindsOf(vs); !slices.Equal(got, want) {
@@ -109,7 +109,7 @@ func TestRandomWork(t *testing.T) {
 		for _, w := range s.Facts.Waits {
 			waiting[w.Thread] = true
 		}
-		before := held(vs)
+		before := holdersOf(vs)
 		for _, lwp := range before {
 			if !waiting[lwp] {
 				t.Errorf("LWP %d is at work, and is kept by %s", lwp, shown(vs))
@@ -119,7 +119,7 @@ func TestRandomWork(t *testing.T) {
 			i := r.IntN(len(s.Facts.Waits))
 			freed := s.Facts.Waits[i].Thread
 			s.Facts.Waits = slices.Delete(s.Facts.Waits, i, i+1)
-			after := held(diagnose.Run(s.Picture))
+			after := holdersOf(diagnose.Run(s.Picture))
 			for _, lwp := range after {
 				if lwp == freed || !slices.Contains(before, lwp) {
 					t.Fatalf("with LWP %d at work, LWP %d is kept: %v, before %v", freed, lwp, after, before)
@@ -136,11 +136,11 @@ func TestRandomWork(t *testing.T) {
 // TestRandomUnknown: to know less of a lock keeps nobody more.
 func TestRandomUnknown(t *testing.T) {
 	each(t, func(t *testing.T, _ *rand.Rand, s scene, vs []picture.Verdict) {
-		before := held(vs)
+		before := holdersOf(vs)
 		for i := range s.Facts.Locks {
 			l := &s.Facts.Locks[i]
 			l.Owner, l.OwnerEnded, l.Holders, l.MayRelease = 0, false, nil, nil
-			after := held(diagnose.Run(s.Picture))
+			after := holdersOf(diagnose.Run(s.Picture))
 			for _, lwp := range after {
 				if !slices.Contains(before, lwp) {
 					t.Fatalf("with less known of %s, LWP %d is kept: %v, before %v", l.ID, lwp, after, before)

@@ -210,8 +210,8 @@ func (s scene) taskgroup(lwp int, task string, others ...picture.ID) {
 	w.Kind, w.Awaited = picture.WaitTaskgroup, &picture.Awaited{Tasks: others}
 }
 
-// at puts a thread at a line of the program.
-func (s scene) at(lwp, line int, state picture.StateName) {
+// placeThread puts a thread at a line of the program.
+func (s scene) placeThread(lwp, line int, state picture.StateName) {
 	s.Threads[lwp-1].UserStack = []picture.Frame{{Kind: picture.FrameUser, Function: "work", File: "/src/a.c",
 		Line: line}}
 	s.Threads[lwp-1].State.Name = state

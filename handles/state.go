@@ -104,8 +104,8 @@ func (s State) Name() picture.StateName {
 	return picture.StateUndefined
 }
 
-// Known reports whether the specification has this state.
-func (s State) Known() bool { _, ok := stateNames[s]; return ok }
+// IsKnown reports whether the specification has this state.
+func (s State) IsKnown() bool { _, ok := stateNames[s]; return ok }
 
 // Waiting reports whether a thread in this state waits for another thread or task.
 func (s State) Waiting() bool {

@@ -281,7 +281,7 @@ func (g *guard) reportDeath(t *tracer, k *task) {
 	if err := ptrace(unix.PTRACE_GETSIGINFO, k.tid, 0, uintptr(unsafe.Pointer(&d.info))); err == nil {
 		if info, ok := arch.ParseSignalInfo(d.info[:]); ok {
 			d.Code, d.HasCode = info.Code, true
-			d.Address, d.HasAddress = callbacks.At(info.Address), info.HasAddress
+			d.Address, d.HasAddress = callbacks.Addr(info.Address), info.HasAddress
 		}
 	}
 	g.dying = t

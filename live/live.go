@@ -111,7 +111,7 @@ var (
 // process cannot be inspected.
 func Open(pid int, opts Options) (*Process, error) {
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
-		o := opened{pid: pid, opts: opts, memory: budget.Of(opts.Memory)}
+		o := opened{pid: pid, opts: opts, memory: budget.LedgerOf(opts.Memory)}
 		p := &Process{opened: o, fixed: map[uint64][]byte{}, turn: make(chan struct{}, 1)}
 		err := p.open()
 		if err == nil {

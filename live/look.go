@@ -272,7 +272,7 @@ func (r *reader) changedWords(last bool) []callbacks.Address {
 	}
 	var list []callbacks.Address
 	for _, a := range slices.Sorted(maps.Keys(words)) {
-		list = append(list, callbacks.At(a))
+		list = append(list, callbacks.Addr(a))
 	}
 	return list
 }

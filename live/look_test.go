@@ -17,7 +17,7 @@ import (
 
 // unmappedAddress is an address below the lowest address that Linux maps for programs, and above the first
 // page.
-var unmappedAddress = callbacks.At(0x8000)
+var unmappedAddress = callbacks.Addr(0x8000)
 
 // known is the kit's parameters for programs of many.c on libomp.
 var known = callbackstest.Known{Symbol: "omp_get_thread_num", ThreadSymbol: "__kmp_gtid", Unmapped: unmappedAddress}

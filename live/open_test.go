@@ -316,16 +316,16 @@ func TestDeletedExecutable(t *testing.T) {
 func TestParseMapping(t *testing.T) {
 	for text, want := range map[string]mapping{
 		"7f1c-7f2d r-xp 00001000 08:01 4711                       /lib/a b\\012c.so (deleted)": {
-			Mapping: callbacks.Mapping{Low: callbacks.At(0x7f1c), High: callbacks.At(0x7f2d),
+			Mapping: callbacks.Mapping{Low: callbacks.Addr(0x7f1c), High: callbacks.Addr(0x7f2d),
 				Perm: callbacks.PermRead | callbacks.PermExec,
 				File: "/lib/a b\nc.so (deleted)", FileOffset: 0x1000},
 			name: "/lib/a b\nc.so (deleted)", dev: "08:01", inode: 4711},
 		"1000-2000 rw-s 00000000 00:05 0 ": {
-			Mapping: callbacks.Mapping{Low: callbacks.At(0x1000), High: callbacks.At(0x2000),
+			Mapping: callbacks.Mapping{Low: callbacks.Addr(0x1000), High: callbacks.Addr(0x2000),
 				Perm: callbacks.PermRead | callbacks.PermWrite},
 			dev: "00:05", shared: true},
 		"1000-2000 ---p 00000000 00:00 0                          [anon: x]": {
-			Mapping: callbacks.Mapping{Low: callbacks.At(0x1000), High: callbacks.At(0x2000)}, name: "[anon: x]",
+			Mapping: callbacks.Mapping{Low: callbacks.Addr(0x1000), High: callbacks.Addr(0x2000)}, name: "[anon: x]",
 			dev: "00:00"},
 	} {
 		if got, err := parseMapping(text); err != nil || got != want {

@@ -294,7 +294,7 @@ func parseMapping(line string) (mapping, error) {
 	if err := errors.Join(err1, err2, err3, err4); err != nil || len(word[1]) != 4 || l >= h {
 		return m, fmt.Errorf("mapping %q is not of the known form", line)
 	}
-	m.Low, m.High, m.FileOffset, m.inode = callbacks.At(l), callbacks.At(h), off, inode
+	m.Low, m.High, m.FileOffset, m.inode = callbacks.Addr(l), callbacks.Addr(h), off, inode
 	m.dev, m.name = word[3], strings.ReplaceAll(strings.TrimLeft(rest, " "), `\012`, "\n")
 	for i, p := range []callbacks.Perm{callbacks.PermRead, callbacks.PermWrite, callbacks.PermExec} {
 		if word[1][i] != '-' {

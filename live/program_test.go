@@ -91,7 +91,7 @@ func readSome(t callbacks.Target) error {
 	ids, err := t.ThreadIDs(callbacks.ThreadIDLWP)
 	for _, id := range ids {
 		if regs, err := t.(callbacks.RegisterReader).Registers(id); err == nil {
-			_ = t.ReadMemory(callbacks.At(regs.SP()), make([]byte, 512))
+			_ = t.ReadMemory(callbacks.Addr(regs.SP()), make([]byte, 512))
 		}
 	}
 	return err

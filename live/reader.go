@@ -133,7 +133,7 @@ func (r *reader) readConstant(a uint64, p []byte) int {
 		return 0
 	}
 	n := min(uint64(len(p)), m.High.Offset-a)
-	if n < manyPages || r.p.mem.ReadMemory(callbacks.At(a), p[:n]) != nil {
+	if n < manyPages || r.p.mem.ReadMemory(callbacks.Addr(a), p[:n]) != nil {
 		return 0
 	}
 	return int(n)
@@ -199,7 +199,7 @@ func (r *reader) dropPages() {
 // readPage reads a page of the current process; nil if that is impossible.
 func (o *opened) readPage(base uint64) []byte {
 	b := make([]byte, pageSize)
-	if o.mem.ReadMemory(callbacks.At(base), b) != nil {
+	if o.mem.ReadMemory(callbacks.Addr(base), b) != nil {
 		return nil
 	}
 	return b

@@ -133,7 +133,7 @@ func (r *remote) gather(spans []span, buf []byte) (absent []uint64) {
 
 // readBlock reads one block on its own.
 func (r *remote) readBlock(a uint64, p []byte) bool {
-	return r.ReadMemory(callbacks.At(a), p) == nil
+	return r.ReadMemory(callbacks.Addr(a), p) == nil
 }
 
 // advance skips n bytes.

@@ -50,13 +50,13 @@ func readFrames(t callbacks.Target) error {
 			return err
 		}
 		var b [1024]byte
-		if err := t.ReadMemory(callbacks.At(regs.SP()), b[:512]); err != nil {
+		if err := t.ReadMemory(callbacks.Addr(regs.SP()), b[:512]); err != nil {
 			return err
 		}
 		if regs.ThreadPointer == 0 { // it is in uninterruptible sleep, and the list of threads just changed
 			continue
 		}
-		if err := t.ReadMemory(callbacks.At(regs.ThreadPointer), b[:64]); err != nil {
+		if err := t.ReadMemory(callbacks.Addr(regs.ThreadPointer), b[:64]); err != nil {
 			return err
 		}
 	}

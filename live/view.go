@@ -76,8 +76,8 @@ func (p *Process) newView(mem callbacks.Memory, threads func() (*roster, error))
 
 func (v *view) Arch() callbacks.Arch { return v.p.arch }
 
-// Held reports whether the process is stopped during the answer.
-func (v *view) Held() bool { return v.held }
+// IsHeld reports whether the process is stopped during the answer.
+func (v *view) IsHeld() bool { return v.held }
 
 func (v *view) ReadMemory(a callbacks.Address, b []byte) error { return v.mem.ReadMemory(a, b) }
 

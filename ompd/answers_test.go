@@ -193,7 +193,7 @@ func TestAnswers(t *testing.T) {
 	_, err = p.State(threadA, nil)
 	wantRC(t, err, callbacks.NeedsStateTracking)
 	f, err := p.TaskFrame(explicit)
-	want(t, f.Exit, err, callbacks.At(0x7f00))
+	want(t, f.Exit, err, callbacks.Addr(0x7f00))
 	_, err = p.TaskFrame(initial)
 	wantRC(t, err, callbacks.NeedsStateTracking)
 	_, err = NewProcess(&fakeRuntime{tracking: true}, fakeTarget{}).TaskFrame(initial)
@@ -230,7 +230,7 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	fault := fmt.Errorf("team: %w", &callbacks.FaultError{Address: callbacks.At(0x10), Err: callbacks.ErrNotCaptured})
+	fault := fmt.Errorf("team: %w", &callbacks.FaultError{Address: callbacks.Addr(0x10), Err: callbacks.ErrNotCaptured})
 	for _, c := range []struct {
 		err error
 		rc  callbacks.RC

@@ -83,17 +83,17 @@ func checkThread(t *testing.T, p *Process, h handles.Thread, w omptest.ThreadTru
 		got  func() (any, error)
 		want any
 	}{
-		"level":             {as(p.Level, region), w.Level},
-		"active level":      {as(p.ActiveLevel, region), w.ActiveLevel},
-		"team size":         {as(p.NumThreads, region), w.TeamSize},
-		"thread number":     {as(p.ThreadNum, task), w.ThreadNum},
-		"in parallel":       {as(p.InParallel, task), w.InParallel != 0},
-		"in final":          {as(p.InFinal, task), w.InFinal != 0},
-		"dynamic":           {as(p.Dynamic, task), w.Dynamic != 0},
-		"nested":            {as(p.Nested, task), w.MaxActiveLevels > 1},
-		"max threads":       {as(p.MaxThreads, task), int64(w.MaxThreads)},
-		"max active levels": {as(p.MaxActiveLevels, task), int64(w.MaxActiveLevels)},
-		"thread limit":      {as(p.ThreadLimit, task), int64(w.ThreadLimit)},
+		"level":             {asAny(p.Level, region), w.Level},
+		"active level":      {asAny(p.ActiveLevel, region), w.ActiveLevel},
+		"team size":         {asAny(p.NumThreads, region), w.TeamSize},
+		"thread number":     {asAny(p.ThreadNum, task), w.ThreadNum},
+		"in parallel":       {asAny(p.InParallel, task), w.InParallel != 0},
+		"in final":          {asAny(p.InFinal, task), w.InFinal != 0},
+		"dynamic":           {asAny(p.Dynamic, task), w.Dynamic != 0},
+		"nested":            {asAny(p.Nested, task), w.MaxActiveLevels > 1},
+		"max threads":       {asAny(p.MaxThreads, task), int64(w.MaxThreads)},
+		"max active levels": {asAny(p.MaxActiveLevels, task), int64(w.MaxActiveLevels)},
+		"thread limit":      {asAny(p.ThreadLimit, task), int64(w.ThreadLimit)},
 		"schedule": {func() (any, error) { s, err := p.Schedule(task); return s.Kind, err },
 			[]string{"", "static", "dynamic", "guided", "auto"}[w.ScheduleKind&7]},
 	} {
@@ -104,8 +104,8 @@ func checkThread(t *testing.T, p *Process, h handles.Thread, w omptest.ThreadTru
 	checkMembers(t, p, h, region, w)
 }
 
-// as asks ask about h.
-func as[H, R any](ask func(H) (R, error), h H) func() (any, error) {
+// asAny asks ask about h.
+func asAny[H, R any](ask func(H) (R, error), h H) func() (any, error) {
 	return func() (any, error) { return ask(h) }
 }
 

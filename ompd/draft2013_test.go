@@ -61,7 +61,7 @@ func TestDraftRegions(t *testing.T) {
 	id, err := p.ParallelID(region1)
 	want(t, id, err, "parallel@0x2000/1")
 	f, err := p.ParallelFunction(region1)
-	want(t, f, err, callbacks.At(0x401000))
+	want(t, f, err, callbacks.Addr(0x401000))
 	_, err = p.ParallelFunction(region0)
 	wantRC(t, err, callbacks.Unavailable)
 }

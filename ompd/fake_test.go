@@ -16,19 +16,19 @@ import (
 var (
 	stamp = handles.Stamp{Space: 3, Epoch: 7}
 
-	threadA = handles.Thread{Stamp: stamp, Info: callbacks.At(0xa0)}
-	threadB = handles.Thread{Stamp: stamp, Info: callbacks.At(0xb0)}
-	threadC = handles.Thread{Stamp: stamp, Info: callbacks.At(0xc0)}
+	threadA = handles.Thread{Stamp: stamp, Info: callbacks.Addr(0xa0)}
+	threadB = handles.Thread{Stamp: stamp, Info: callbacks.Addr(0xb0)}
+	threadC = handles.Thread{Stamp: stamp, Info: callbacks.Addr(0xc0)}
 
-	region0 = handles.Parallel{Stamp: stamp, Team: callbacks.At(0x1000)}
-	region1 = handles.Parallel{Stamp: stamp, Team: callbacks.At(0x2000), Level: 1}
+	region0 = handles.Parallel{Stamp: stamp, Team: callbacks.Addr(0x1000)}
+	region1 = handles.Parallel{Stamp: stamp, Team: callbacks.Addr(0x2000), Level: 1}
 
-	initial   = handles.Task{Stamp: stamp, Data: callbacks.At(0x100)}
-	implicitA = handles.Task{Stamp: stamp, Data: callbacks.At(0x200), Level: 1}
-	implicitB = handles.Task{Stamp: stamp, Data: callbacks.At(0x300), Level: 1}
-	explicit  = handles.Task{Stamp: stamp, Data: callbacks.At(0x400), Level: 1}
+	initial   = handles.Task{Stamp: stamp, Data: callbacks.Addr(0x100)}
+	implicitA = handles.Task{Stamp: stamp, Data: callbacks.Addr(0x200), Level: 1}
+	implicitB = handles.Task{Stamp: stamp, Data: callbacks.Addr(0x300), Level: 1}
+	explicit  = handles.Task{Stamp: stamp, Data: callbacks.Addr(0x400), Level: 1}
 	// unreadable is in the runtime's lists, but its memory is not at hand.
-	unreadable = handles.Thread{Stamp: stamp, Info: callbacks.At(0xbad0)}
+	unreadable = handles.Thread{Stamp: stamp, Info: callbacks.Addr(0xbad0)}
 )
 
 // icvs of the fake, with every scope and kind that matters.
@@ -117,7 +117,7 @@ func (f *fakeRuntime) Parallel(h handles.Parallel) (handles.ParallelInfo, error)
 	if h == region0 {
 		return handles.ParallelInfo{TeamSize: 1}, nil
 	}
-	return handles.ParallelInfo{Level: 1, ActiveLevel: 1, TeamSize: 2, Function: callbacks.At(0x401000)}, nil
+	return handles.ParallelInfo{Level: 1, ActiveLevel: 1, TeamSize: 2, Function: callbacks.Addr(0x401000)}, nil
 }
 
 func (f *fakeRuntime) EnclosingParallel(h handles.Parallel) (handles.Parallel, error) {
@@ -157,11 +157,11 @@ func (f *fakeRuntime) Task(h handles.Task) (handles.TaskInfo, error) {
 	case initial:
 		return handles.TaskInfo{Kind: picture.TaskInitial, ThreadNum: 0}, nil
 	case explicit:
-		return handles.TaskInfo{Kind: picture.TaskExplicit, Function: callbacks.At(0x402000), Thread: threadB,
+		return handles.TaskInfo{Kind: picture.TaskExplicit, Function: callbacks.Addr(0x402000), Thread: threadB,
 			ThreadNum: -1,
-			Frame:     handles.TaskFrame{Exit: callbacks.At(0x7f00)}}, nil
+			Frame:     handles.TaskFrame{Exit: callbacks.Addr(0x7f00)}}, nil
 	}
-	return handles.TaskInfo{Kind: picture.TaskImplicit, Function: callbacks.At(0x401000), ThreadNum: 1}, nil
+	return handles.TaskInfo{Kind: picture.TaskImplicit, Function: callbacks.Addr(0x401000), ThreadNum: 1}, nil
 }
 
 func (f *fakeRuntime) GeneratingTask(h handles.Task) (handles.Task, error) {

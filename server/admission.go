@@ -118,8 +118,8 @@ func (s *conns) leave(c *counted) {
 	}
 }
 
-// at is the connection from an address; nil if it is closed.
-func (s *conns) at(a net.Addr) *counted {
+// countedAt is the connection from an address; nil if it is closed.
+func (s *conns) countedAt(a net.Addr) *counted {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if a == nil {

@@ -162,7 +162,7 @@ func TestUnread(t *testing.T) {
 	}
 	end := time.Now().Add(tooLate)
 	for range time.Tick(10 * time.Millisecond) {
-		if log.has("GetReport") {
+		if log.contains("GetReport") {
 			break
 		}
 		if time.Now().After(end) {

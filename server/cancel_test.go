@@ -63,7 +63,7 @@ func TestCancelledAmid(t *testing.T) {
 			return nil, err
 		}
 		o := session.Options{Exe: g.Exe, Sysroot: g.Sysroot}
-		return session.Of(haltedSource{session.OfCore(h.Core, g.Core, o), h}, o), nil
+		return session.NewTarget(haltedSource{session.OfCore(h.Core, g.Core, o), h}, o), nil
 	}
 	_, address := start(t, Config{Open: open})
 	c := connect(t, address, "/core")

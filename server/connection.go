@@ -49,7 +49,7 @@ var _ stats.Handler = connections{}
 func (c connections) TagConn(ctx context.Context, info *stats.ConnTagInfo) context.Context {
 	s := &connection{
 		server: c.server, began: time.Now(), address: addressOf(info.RemoteAddr),
-		conn: c.server.conns.at(info.RemoteAddr),
+		conn: c.server.conns.countedAt(info.RemoteAddr),
 		key:  []byte(rand.Text()), spaces: map[*target]*spaces{},
 	}
 	c.server.mu.Lock()

@@ -54,7 +54,7 @@ func (d *debuggers) Attach(stream ompdv1.DebuggerService_AttachServer) error {
 		spec = &ompdv1.TargetSpec{}
 	}
 	beside := proto.CloneOf(spec)
-	if err := d.server.cfg.Policy.beside(spec, beside); err != nil {
+	if err := d.server.cfg.Policy.checkFiles(spec, beside); err != nil {
 		return err
 	}
 	hello.Spec = beside

@@ -49,15 +49,15 @@ func ofParallel(h handles.Parallel) handle {
 func ofTask(h handles.Task) handle { return handle{kindTask, h.Stamp, h.Data.Offset, h.Level} }
 
 func (h handle) thread() handles.Thread {
-	return handles.Thread{Stamp: h.Stamp, Info: callbacks.At(h.address)}
+	return handles.Thread{Stamp: h.Stamp, Info: callbacks.Addr(h.address)}
 }
 
 func (h handle) parallel() handles.Parallel {
-	return handles.Parallel{Stamp: h.Stamp, Team: callbacks.At(h.address), Level: h.level}
+	return handles.Parallel{Stamp: h.Stamp, Team: callbacks.Addr(h.address), Level: h.level}
 }
 
 func (h handle) task() handles.Task {
-	return handles.Task{Stamp: h.Stamp, Data: callbacks.At(h.address), Level: h.level}
+	return handles.Task{Stamp: h.Stamp, Data: callbacks.Addr(h.address), Level: h.level}
 }
 
 // print is a handle of target t as text. A handle that names nothing is empty.

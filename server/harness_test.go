@@ -82,9 +82,9 @@ func startOn(t testing.TB, cfg Config, l net.Listener) *Server {
 		if err := <-done; err != nil {
 			t.Errorf("Serve: %v", err)
 		}
-		if s.targets != 0 || len(s.shared) != 0 || s.memory.Held() != 0 {
+		if s.targets != 0 || len(s.shared) != 0 || s.memory.HeldBytes() != 0 {
 			t.Errorf("%d targets are still open, %d shared, %d bytes are counted", s.targets, len(s.shared),
-				s.memory.Held())
+				s.memory.HeldBytes())
 		}
 	})
 	return s

@@ -85,7 +85,7 @@ func (s *inspection) open(ctx context.Context, spec *ompdv1.TargetSpec, means Me
 // GetTarget describes an open target.
 func (s *inspection) GetTarget(ctx context.Context, req *ompdv1.GetTargetRequest) (*ompdv1.GetTargetResponse, error) {
 	resp := &ompdv1.GetTargetResponse{}
-	return resp, with(ctx, req, func(t *target) error {
+	return resp, withTarget(ctx, req, func(t *target) error {
 		resp.Target = t.info()
 		return nil
 	})
@@ -113,7 +113,7 @@ func (s *inspection) ListTargets(ctx context.Context, req *ompdv1.ListTargetsReq
 func (s *inspection) RefreshTarget(ctx context.Context,
 	req *ompdv1.RefreshTargetRequest) (*ompdv1.RefreshTargetResponse, error) {
 	resp := &ompdv1.RefreshTargetResponse{}
-	return resp, with(ctx, req, func(t *target) error {
+	return resp, withTarget(ctx, req, func(t *target) error {
 		t.refresh()
 		resp.Target = t.info()
 		return nil
@@ -142,7 +142,7 @@ func (s *inspection) ReadMemory(ctx context.Context, req *ompdv1.ReadMemoryReque
 		return nil, failure(codes.InvalidArgument, "TOO_LARGE", "%d bytes at once, at most %d", req.GetSize(), limit)
 	}
 	resp := &ompdv1.ReadMemoryResponse{}
-	return resp, with(ctx, req, func(t *target) error {
+	return resp, withTarget(ctx, req, func(t *target) error {
 		v, err := t.look()
 		if err != nil {
 			return err
@@ -155,8 +155,8 @@ func (s *inspection) ReadMemory(ctx context.Context, req *ompdv1.ReadMemoryReque
 // named is a request that names a target.
 type named interface{ GetTarget() string }
 
-// with calls f with the target that a request names, in that target's turn.
-func with(ctx context.Context, req named, f func(*target) error) error {
+// withTarget calls f with the target that a request names, in that target's turn.
+func withTarget(ctx context.Context, req named, f func(*target) error) error {
 	t, err := sessionOf(ctx).target(req.GetTarget())
 	if err != nil {
 		return err

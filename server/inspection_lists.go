@@ -18,7 +18,7 @@ type listed interface {
 // listOf answers a request for a page of a list that the view of a target gives.
 func listOf[M any, P message[M]](ctx context.Context, s *inspection, req listed, list func(*view) ([]*M, error),
 	keep func(*M) bool) (page []*M, next string, err error) {
-	err = with(ctx, req, func(t *target) error {
+	err = withTarget(ctx, req, func(t *target) error {
 		v, err := t.look()
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ func (s *inspection) GetThread(ctx context.Context, req *ompdv1.GetThreadRequest
 		return nil, failure(codes.InvalidArgument, "NO_ID", "which thread? lwp or pthread must be set")
 	}
 	resp := &ompdv1.GetThreadResponse{}
-	return resp, with(ctx, req, func(t *target) error {
+	return resp, withTarget(ctx, req, func(t *target) error {
 		th, err := find(t, func(v *view) ([]*ompdv1.Thread, error) { return v.threads(req.GetView()) }, "thread", id,
 			is)
 		resp.Thread = th
@@ -90,7 +90,7 @@ func (s *inspection) ListThreads(ctx context.Context, req *ompdv1.ListThreadsReq
 // GetRegion is one region.
 func (s *inspection) GetRegion(ctx context.Context, req *ompdv1.GetRegionRequest) (*ompdv1.GetRegionResponse, error) {
 	resp := &ompdv1.GetRegionResponse{}
-	return resp, with(ctx, req, func(t *target) (err error) {
+	return resp, withTarget(ctx, req, func(t *target) (err error) {
 		resp.Region, err = find(t, (*view).regions, "region", req.GetRegion(),
 			func(r *ompdv1.Region) bool { return r.GetId() == req.GetRegion() })
 		return err

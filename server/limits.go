@@ -33,7 +33,7 @@ type Quota struct {
 	Calls   int // that are under way
 }
 
-func (q Quota) or(targets, calls int) Quota {
+func (q Quota) withDefaults(targets, calls int) Quota {
 	return Quota{cmp.Or(q.Targets, targets), cmp.Or(q.Calls, calls)}
 }
 
@@ -64,8 +64,8 @@ func (l Limits) orDefault() Limits {
 		Strangers:       cmp.Or(l.Strangers, 128),
 		Calls:           cmp.Or(l.Calls, 64),
 		Targets:         cmp.Or(l.Targets, 32),
-		User:            l.User.or(512, 1536),
-		All:             l.All.or(2048, 3072),
+		User:            l.User.withDefaults(512, 1536),
+		All:             l.All.withDefaults(2048, 3072),
 		Page:            cmp.Or(l.Page, 1000),
 		Message:         cmp.Or(l.Message, 4<<20),
 		Memory:          cmp.Or(l.Memory, 1<<20),

@@ -27,8 +27,8 @@ func (l *lines) String() string {
 
 func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
-// has reports whether one line has all of the words.
-func (l *lines) has(words ...string) bool {
+// contains reports whether one line has all of the words.
+func (l *lines) contains(words ...string) bool {
 	return slices.ContainsFunc(strings.Split(l.String(), "\n"), func(line string) bool {
 		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) })
 	})

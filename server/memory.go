@@ -11,7 +11,7 @@ import (
 // readMemory reads size bytes of a target.
 func readMemory(mem callbacks.Memory, address uint64, size uint32) ([]byte, error) {
 	data := make([]byte, size)
-	err := mem.ReadMemory(callbacks.At(address), data)
+	err := mem.ReadMemory(callbacks.Addr(address), data)
 	var fault *callbacks.FaultError
 	switch {
 	case err == nil:

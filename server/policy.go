@@ -47,11 +47,11 @@ func (p Policy) allow(spec *ompdv1.TargetSpec) (*ompdv1.TargetSpec, error) {
 	default:
 		return nil, failure(codes.InvalidArgument, "NO_SOURCE", "which target? core, pid or debugger must be set")
 	}
-	return out, p.beside(spec, out)
+	return out, p.checkFiles(spec, out)
 }
 
-// beside checks the files beside a target.
-func (p Policy) beside(spec, out *ompdv1.TargetSpec) error {
+// checkFiles checks the files beside a target.
+func (p Policy) checkFiles(spec, out *ompdv1.TargetSpec) error {
 	for _, name := range []*string{&out.Exe, &out.Sysroot} {
 		if *name == "" {
 			continue

@@ -29,7 +29,7 @@ func (s *Server) giveBack() (stop func()) {
 			if now := s.ended.Load(); now != seen {
 				seen, left = now, reclaims
 			}
-			if left > 0 && held() > worthReclaiming {
+			if left > 0 && heldBytes() > worthReclaiming {
 				debug.FreeOSMemory()
 				left--
 			}
@@ -41,8 +41,8 @@ func (s *Server) giveBack() (stop func()) {
 	}
 }
 
-// held is how much memory this process has from the system, in bytes.
-func held() uint64 {
+// heldBytes is how much memory this process has from the system, in bytes.
+func heldBytes() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64() - sample[1].Value.Uint64()

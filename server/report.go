@@ -82,7 +82,7 @@ func (p *pictured) forget() {
 func (s *inspection) GetReport(req *ompdv1.GetReportRequest, stream ompdv1.InspectionService_GetReportServer) error {
 	var pic *ompdv1.Picture
 	var stop uint32
-	err := with(stream.Context(), req, func(t *target) (err error) {
+	err := withTarget(stream.Context(), req, func(t *target) (err error) {
 		stop = t.stop
 		pic, err = t.picture(req.GetParts())
 		return err

@@ -42,7 +42,7 @@ func (r *routines) ProcessInitialize(ctx context.Context,
 	req *ompdv1.ProcessInitializeRequest) (*ompdv1.ProcessInitializeResponse, error) {
 	session := sessionOf(ctx)
 	resp := &ompdv1.ProcessInitializeResponse{}
-	err := with(ctx, req, func(t *target) error {
+	err := withTarget(ctx, req, func(t *target) error {
 		sp, err := session.openSpaces(t)
 		if sp == nil {
 			return err

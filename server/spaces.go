@@ -81,8 +81,8 @@ func (s space) itself() string {
 	return s.session.print(s.target, handle{kind: kindSpace, Stamp: s.Stamp()})
 }
 
-// at finds what a handle's text names: the handle and its address space.
-func (s *connection) at(t *target, text, kind string) (handle, space, error) {
+// handleAt finds what a handle's text names: the handle and its address space.
+func (s *connection) handleAt(t *target, text, kind string) (handle, space, error) {
 	h, err := s.parse(text, kind)
 	if err != nil {
 		return h, space{}, err
@@ -111,7 +111,7 @@ func ask[R any](ctx context.Context, routine, text, kind string, f func(space, h
 	}
 	var resp *R
 	err = t.do(ctx, func() error {
-		h, sp, err := s.at(t, text, kind)
+		h, sp, err := s.handleAt(t, text, kind)
 		if err != nil {
 			return routineError(routine, err)
 		}

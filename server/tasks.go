@@ -107,7 +107,7 @@ func (s *inspection) ListTasks(ctx context.Context, req *ompdv1.ListTasksRequest
 			among(f.GetKinds(), t.GetKind())
 	}
 	resp := &ompdv1.ListTasksResponse{}
-	return resp, with(ctx, req, func(t *target) error {
+	return resp, withTarget(ctx, req, func(t *target) error {
 		at, err := position(req.GetPageToken(), t.stop)
 		if err != nil {
 			return err
@@ -135,7 +135,7 @@ func (s *inspection) ListTasks(ctx context.Context, req *ompdv1.ListTasksRequest
 // GetTask is one task.
 func (s *inspection) GetTask(ctx context.Context, req *ompdv1.GetTaskRequest) (*ompdv1.GetTaskResponse, error) {
 	resp := &ompdv1.GetTaskResponse{}
-	return resp, with(ctx, req, func(t *target) error {
+	return resp, withTarget(ctx, req, func(t *target) error {
 		v, err := t.look()
 		if err != nil {
 			return err

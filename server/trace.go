@@ -22,7 +22,7 @@ type tracing struct {
 func windowOf(h *recorded, rec *trace.Recording, last time.Duration) analyze.Window {
 	w := analyze.Window{Until: h.Now(rec)}
 	if last > 0 {
-		w.Since = rec.Clock.Before(w.Until, last)
+		w.Since = rec.Clock.TicksBefore(w.Until, last)
 	}
 	return w
 }
@@ -120,7 +120,7 @@ func (h *recorded) newest(rec *trace.Recording, req *ompdv1.GetEventsRequest) it
 	for _, t := range rec.Threads {
 		n := int64(0)
 		for e := range t.Events(since) {
-			if filter.Has(t, e) {
+			if filter.Matches(t, e) {
 				n++
 			}
 		}
@@ -137,7 +137,7 @@ func (h *recorded) newest(rec *trace.Recording, req *ompdv1.GetEventsRequest) it
 	return func(yield func(*trace.Thread, *trace.Event) bool) {
 		for t, e := range rec.Events(since) {
 			switch {
-			case !filter.Has(t, e):
+			case !filter.Matches(t, e):
 			case skip[t.Index] > 0:
 				skip[t.Index]--
 			case older > 0:

@@ -131,7 +131,7 @@ func (f *following) copied() (*ompdv1.FollowEventsResponse, error) {
 	at := 0
 	for t, e := range rec.Events(0) {
 		switch {
-		case !f.filter.Has(t, e):
+		case !f.filter.Matches(t, e):
 		case len(kept) < f.most:
 			kept = append(kept, keptEvent{t, *e})
 		default:

@@ -38,7 +38,7 @@ type users struct {
 func (s *users) user(name string) *user {
 	u := s.all[name]
 	if u == nil {
-		u = &user{memory: s.memory.Within(s.limit)}
+		u = &user{memory: s.memory.NewPart(s.limit)}
 		s.all[name] = u
 	}
 	return u
@@ -48,7 +48,7 @@ func (s *users) user(name string) *user {
 func (s *Server) forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if u := s.all[name]; u != nil && u.targets == 0 && u.calls == 0 && u.memory.Held() == 0 {
+	if u := s.all[name]; u != nil && u.targets == 0 && u.calls == 0 && u.memory.HeldBytes() == 0 {
 		delete(s.all, name)
 	}
 }

@@ -50,7 +50,7 @@ func (w *watching) rest(until time.Time) error {
 		if err := pause(ctx, watch.Settle); err != nil {
 			return err
 		}
-		err := with(ctx, w.req, func(t *target) error {
+		err := withTarget(ctx, w.req, func(t *target) error {
 			total, _ := used(t) // a process that has ended is told by the look
 			w.looks.Rest(total)
 			return nil
@@ -85,7 +85,7 @@ func (w *watching) once(anew bool) error {
 	defer cancel()
 	pic, look := new(ompdv1.Picture), (*ompdv1.Look)(nil)
 	var stop uint32
-	err := with(ctx, w.req, func(t *target) (err error) {
+	err := withTarget(ctx, w.req, func(t *target) (err error) {
 		if anew || w.req.GetCompare() {
 			t.refresh()
 		}

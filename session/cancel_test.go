@@ -41,7 +41,7 @@ func TestCancelledAmid(t *testing.T) {
 	defer cancel()
 	l := leaving{endless: endless{Core: core}, leave: cancel, at: at, reads: new(int)}
 	l.low, l.high = heapOf(t, core)
-	target := session.Of(damaged{session.OfCore(core, path, o), l}, o)
+	target := session.NewTarget(damaged{session.OfCore(core, path, o), l}, o)
 	defer target.Close()
 	q := session.Report()
 	q.Budget = 0

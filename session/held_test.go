@@ -37,7 +37,7 @@ func TestHeld(t *testing.T) {
 	}
 	h := held{endless{Core: core}}
 	h.low, h.high = heapOf(t, core)
-	target := session.Of(living{damaged{session.OfCore(core, path, o), h}}, o)
+	target := session.NewTarget(living{damaged{session.OfCore(core, path, o), h}}, o)
 	defer target.Close()
 	q := session.Report()
 	q.Budget = 10 * time.Minute

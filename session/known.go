@@ -32,9 +32,10 @@ const keptMax = 64 << 20
 // target's limit of memory.
 func (t *Target) Keep() { t.keeps = true }
 
-// known is what the last look has kept, or nothing yet. Its memory is a part of the target's if it is to be kept, else
+// takeKept is what the last look has kept, or nothing yet. Its memory is a part of the target's if it is to be kept,
+// else
 // of the look's.
-func (t *Target) known(look *budget.Ledger) *known {
+func (t *Target) takeKept(look *budget.Ledger) *known {
 	switch k := t.kept; {
 	case k != nil:
 		t.kept = nil
@@ -47,7 +48,7 @@ func (t *Target) known(look *budget.Ledger) *known {
 
 // keep keeps k for the next look, and reports whether it did.
 func (t *Target) keep(k *known) bool {
-	if !t.keeps || t.kept != nil || k.sym == nil || k.memory.Err() != nil || k.memory.Held() > keptMax {
+	if !t.keeps || t.kept != nil || k.sym == nil || k.memory.Err() != nil || k.memory.HeldBytes() > keptMax {
 		return false
 	}
 	t.kept = k

@@ -121,7 +121,7 @@ func (m *Moment) Close() error {
 // moment looks at the target and asks q.
 func (t *Target) moment(ctx context.Context, q Question) (*Moment, error) {
 	m := &Moment{source: t.source, memory: t.memory.Look(), target: t}
-	m.guard, m.known = newGate(m.memory), t.known(m.memory)
+	m.guard, m.known = newGate(m.memory), t.takeKept(m.memory)
 	whole := budget.New(ctx, q.Budget)
 	ask := func(f func(*inspect.Inspector)) func(callbacks.Target) error {
 		return func(ct callbacks.Target) (err error) {

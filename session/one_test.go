@@ -70,7 +70,7 @@ func counting(t *testing.T, name string) (*session.Target, *atomic.Int64) {
 		t.Fatal(err)
 	}
 	reads := new(atomic.Int64)
-	target := session.Of(damaged{session.OfCore(core, path, o), counted{core, reads}}, o)
+	target := session.NewTarget(damaged{session.OfCore(core, path, o), counted{core, reads}}, o)
 	t.Cleanup(func() { target.Close() })
 	return target, reads
 }

@@ -165,11 +165,11 @@ func Open(ctx context.Context, name string, o Options) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Of(OfCore(core, name, o), o), nil
+	return NewTarget(OfCore(core, name, o), o), nil
 }
 
-// Of makes a target of a source, which it closes in the end.
-func Of(s Source, o Options) *Target {
+// NewTarget makes a target of a source, which it closes in the end.
+func NewTarget(s Source, o Options) *Target {
 	o.memory = cmp.Or(o.memory, o.ledger())
 	return &Target{source: s, options: o, memory: o.memory}
 }
@@ -178,7 +178,7 @@ func Of(s Source, o Options) *Target {
 func (o Options) ledger() *budget.Ledger {
 	switch {
 	case o.Memory != nil:
-		return budget.Of(o.Memory)
+		return budget.LedgerOf(o.Memory)
 	case o.MaxMemory < 0:
 		return budget.NewLedger(0)
 	case o.MaxMemory == 0:

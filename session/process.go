@@ -21,7 +21,7 @@ type process struct {
 // OfProcess makes a target of a process that is open. death is the signal that it is
 // about to die of; nil if it lives.
 func OfProcess(p *live.Process, death *live.Death, o Options) *Target {
-	return Of(&process{Process: p, death: death}, o)
+	return NewTarget(&process{Process: p, death: death}, o)
 }
 
 // BeforeStop has f called before each look stops the target, if it is a process, when what

@@ -141,7 +141,7 @@ func TestEndless(t *testing.T) {
 			}
 			e := endless{Core: core}
 			e.low, e.high = heapOf(t, core)
-			target := session.Of(damaged{session.OfCore(core, path, o), e}, o)
+			target := session.NewTarget(damaged{session.OfCore(core, path, o), e}, o)
 			defer target.Close()
 			q := session.Report()
 			q.Budget = 300 * time.Millisecond

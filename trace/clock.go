@@ -77,13 +77,13 @@ func (c *Clock) Converter() func(ticks uint64) int64 {
 // Start is when the recorder began, in ticks.
 func (c *Clock) Start() uint64 { return c.start.ticks }
 
-// Between is the time from a number of ticks to another, which may be earlier.
-func (c *Clock) Between(from, to uint64) time.Duration {
+// Elapsed is the time from a number of ticks to another, which may be earlier.
+func (c *Clock) Elapsed(from, to uint64) time.Duration {
 	return time.Duration(float64(int64(to-from)) * c.rate())
 }
 
-// Before is the number of ticks so much time before another, 0 at least.
-func (c *Clock) Before(ticks uint64, d time.Duration) uint64 {
+// TicksBefore is the number of ticks so much time before another, 0 at least.
+func (c *Clock) TicksBefore(ticks uint64, d time.Duration) uint64 {
 	n := float64(d) / c.rate()
 	if n >= float64(ticks) {
 		return 0
@@ -98,5 +98,5 @@ func (c *Clock) Ticks(monotonic int64) uint64 {
 
 // Wall is the time of so many ticks by CLOCK_REALTIME, as it was set when the recorder began.
 func (c *Clock) Wall(ticks uint64) time.Time {
-	return time.Unix(0, int64(c.realtime)).Add(c.Between(c.start.ticks, ticks))
+	return time.Unix(0, int64(c.realtime)).Add(c.Elapsed(c.start.ticks, ticks))
 }

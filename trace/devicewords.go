@@ -47,8 +47,8 @@ func (e *Event) size() string {
 	return ""
 }
 
-// told is the text that an event carries, behind what it is about; "" if the runtime gave none.
-func (e *Event) told() string {
+// deviceText is the text that an event carries, behind what it is about; "" if the runtime gave none.
+func (e *Event) deviceText() string {
 	if s := e.Text(); s != "" {
 		return ": " + s
 	}
@@ -68,11 +68,11 @@ func (w Words) ofDevice(e *Event) string {
 	case TargetMap, TargetMapEMI:
 		return "maps " + count(e.Value, "variable", "variables")
 	case DeviceInitialize:
-		return fmt.Sprintf("device %d is there", int32(e.Value)) + e.told()
+		return fmt.Sprintf("device %d is there", int32(e.Value)) + e.deviceText()
 	case DeviceFinalize:
 		return fmt.Sprintf("device %d is given up", int32(e.Value))
 	case DeviceLoad:
-		return fmt.Sprintf("code is loaded on device %d", int32(e.Value)) + e.size() + e.told()
+		return fmt.Sprintf("code is loaded on device %d", int32(e.Value)) + e.size() + e.deviceText()
 	case DeviceRecord:
 		return e.traced()
 	case DeviceUnload:

@@ -21,8 +21,8 @@ type Filter struct {
 	in map[uint32]uint64 // by ring: the region that its thread is in
 }
 
-// Has reports whether an event is selected.
-func (f *Filter) Has(t *Thread, e *Event) bool {
+// Matches reports whether an event is selected.
+func (f *Filter) Matches(t *Thread, e *Event) bool {
 	if e.Code == NewThread && !e.Rare { // it is in both rings
 		return false
 	}

@@ -106,7 +106,7 @@ func searched(mem callbacks.Memory, maps []callbacks.Mapping) (at []uint64) {
 // header reads and checks the header.
 func (r *Reader) header() (Header, error) {
 	b := make([]byte, headerUsed)
-	if err := r.mem.ReadMemory(callbacks.At(r.at), b); err != nil {
+	if err := r.mem.ReadMemory(callbacks.Addr(r.at), b); err != nil {
 		return Header{}, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return parseHeader(b)

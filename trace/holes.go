@@ -18,7 +18,7 @@ const missingTime = math.MaxUint64
 // first of them is missing.
 func (r *Reader) readable(at uint64, b []byte) (cause error) {
 	for len(b) > 0 {
-		err := r.mem.ReadMemory(callbacks.At(at), b)
+		err := r.mem.ReadMemory(callbacks.Addr(at), b)
 		if err == nil {
 			return cause
 		}
@@ -32,7 +32,7 @@ func (r *Reader) readable(at uint64, b []byte) (cause error) {
 			page := pageSize - (at+whole)%pageSize
 			next = min(whole+(page+recordSize-1)/recordSize*recordSize, next)
 		}
-		if whole > 0 && r.mem.ReadMemory(callbacks.At(at), b[:whole]) != nil {
+		if whole > 0 && r.mem.ReadMemory(callbacks.Addr(at), b[:whole]) != nil {
 			whole = 0
 		}
 		for ; whole < next; whole += recordSize {

@@ -20,7 +20,7 @@ func (r *Reader) Ranges() ([]Range, error) {
 		return nil, err
 	}
 	b := make([]byte, 8)
-	if err := r.mem.ReadMemory(callbacks.At(r.at+headerArena), b); err != nil {
+	if err := r.mem.ReadMemory(callbacks.Addr(r.at+headerArena), b); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	rings := le.Uint64(b)

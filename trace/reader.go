@@ -75,7 +75,7 @@ func (r *Reader) Newest(t *Thread) error {
 		return err
 	}
 	header := make([]byte, ringCursors)
-	if err := r.mem.ReadMemory(callbacks.At(at), header); err != nil {
+	if err := r.mem.ReadMemory(callbacks.Addr(at), header); err != nil {
 		return err
 	}
 	return r.newest(t, at, header, few)
@@ -101,7 +101,7 @@ func (r *Reader) each(tries int, f eachRing) (*Recording, error) {
 	r.last, r.copied = h, 0
 	rec := &Recording{Header: h, Address: r.at}
 	directory := make([]byte, 8*h.Rings)
-	if err := r.mem.ReadMemory(callbacks.At(r.at+headerSize), directory); err != nil {
+	if err := r.mem.ReadMemory(callbacks.Addr(r.at+headerSize), directory); err != nil {
 		return nil, fmt.Errorf("%w: directory: %w", ErrDamaged, err)
 	}
 	seen := make(map[uint64]bool, h.Rings)
@@ -137,7 +137,7 @@ func (r *Reader) each(tries int, f eachRing) (*Recording, error) {
 // address is where a ring is.
 func (r *Reader) address(index uint32) (uint64, error) {
 	b := make([]byte, 8)
-	err := r.mem.ReadMemory(callbacks.At(r.at+headerSize+8*uint64(index)), b)
+	err := r.mem.ReadMemory(callbacks.Addr(r.at+headerSize+8*uint64(index)), b)
 	return le.Uint64(b), err
 }
 
@@ -153,7 +153,7 @@ func (r *Reader) thread(rec *Recording, at uint64, b []byte, tries int) (*Thread
 		if err != nil {
 			return nil, err
 		}
-		if err := r.mem.ReadMemory(callbacks.At(at), b); err != nil {
+		if err := r.mem.ReadMemory(callbacks.Addr(at), b); err != nil {
 			return nil, err
 		}
 		begun, err := r.word(at)
@@ -171,7 +171,7 @@ func (r *Reader) thread(rec *Recording, at uint64, b []byte, tries int) (*Thread
 
 func (r *Reader) word(at uint64) (uint64, error) {
 	var b [8]byte
-	err := r.mem.ReadMemory(callbacks.At(at), b[:])
+	err := r.mem.ReadMemory(callbacks.Addr(at), b[:])
 	return le.Uint64(b[:]), err
 }
 
@@ -253,7 +253,7 @@ func (r *Reader) copy(at uint64, s span, first uint64) (Run, error) {
 		cause = err
 	}
 	var after [ringCursors]byte
-	if err := r.mem.ReadMemory(callbacks.At(at), after[:]); err != nil {
+	if err := r.mem.ReadMemory(callbacks.Addr(at), after[:]); err != nil {
 		return Run{}, err
 	}
 	cursor := after[s.which.cursor:]

@@ -317,13 +317,13 @@ func TestClock(t *testing.T) {
 	if got := c.Monotonic(1000 + 100_000); got != 5000+101_000 {
 		t.Errorf("%d ns", got)
 	}
-	if got := c.Between(101_000, 1000); got != -101_000*time.Nanosecond {
+	if got := c.Elapsed(101_000, 1000); got != -101_000*time.Nanosecond {
 		t.Errorf("between: %v", got)
 	}
 	if got := c.Ticks(5000 + 101_000); got < 100_999 || got > 101_001 {
 		t.Errorf("%d ticks", got)
 	}
-	if got := c.Before(101_000, 101_000); got != 1000 {
+	if got := c.TicksBefore(101_000, 101_000); got != 1000 {
 		t.Errorf("before: %d", got)
 	}
 	if got := c.Wall(1000).UnixNano(); got != 1e18 {

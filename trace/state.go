@@ -8,9 +8,9 @@ const (
 	stateUndefined = 0x102
 )
 
-// known is a state as far as the events that are recorded tell it, else undefined: a thread of
+// knownState is a state as far as the events that are recorded tell it, else undefined: a thread of
 // which no barriers are recorded is at work, for all that its ring knows, wherever it waits.
-func (h *Header) known(state uint32) uint32 {
+func (h *Header) knownState(state uint32) uint32 {
 	mutexes := h.Records(MutexAcquire, MutexAcquired, NestLock)
 	syncs := h.Records(SyncRegion, SyncRegionWait, TaskSchedule) // in such a wait a thread executes tasks
 	switch {
@@ -50,11 +50,11 @@ func (h *Header) Draft() bool { return h.IDs >= idsRegions }
 // doubt takes the states of a thread that what was recorded does not tell for sure: nor does it in a
 // pause, until the next event.
 func (h *Header) doubt(t *Thread) {
-	t.State = h.known(t.State)
+	t.State = h.knownState(t.State)
 	if h.Paused || t.Last < h.Resumed {
 		t.State = stateUndefined
 	}
 	for i := range t.Tasks {
-		t.Tasks[i].State = h.known(t.Tasks[i].State)
+		t.Tasks[i].State = h.knownState(t.Tasks[i].State)
 	}
 }

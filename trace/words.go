@@ -171,7 +171,7 @@ func (w Words) seldom(e *Event) string {
 	case ControlTool:
 		return fmt.Sprintf("calls omp_control_tool(%d, %d)", e.Value, e.B)
 	case ErrorEvent:
-		return "error" + e.told()
+		return "error" + e.deviceText()
 	case NewThread:
 		return fmt.Sprintf("is thread %d, recorded from here on", e.Value)
 	case NewFork:

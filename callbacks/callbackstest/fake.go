@@ -82,7 +82,7 @@ func (f *Fake) Put(a callbacks.Address, size int, values ...uint64) error {
 		binary.LittleEndian.PutUint64(w[:], v)
 		for i := range size {
 			at := a.Add(uint64(i))
-			b := f.at(at.Offset)
+			b := f.bytesAt(at.Offset)
 			if b == nil {
 				return &callbacks.FaultError{Address: at, Err: callbacks.ErrUnmapped}
 			}
@@ -128,9 +128,9 @@ func (f *Fake) AddModule(m *callbacks.Module) { f.modules = append(f.modules, m)
 // Arch is the architecture that NewFake was given.
 func (f *Fake) Arch() callbacks.Arch { return f.arch }
 
-// at returns the bytes from address a to the end of its block, nil if there are
+// bytesAt returns the bytes from address a to the end of its block, nil if there are
 // none.
-func (f *Fake) at(a uint64) []byte {
+func (f *Fake) bytesAt(a uint64) []byte {
 	i, found := slices.BinarySearchFunc(f.blocks, a, func(b block, a uint64) int { return cmp.Compare(b.low, a) })
 	if !found {
 		i--
@@ -144,7 +144,7 @@ func (f *Fake) at(a uint64) []byte {
 // ReadMemory fills p from address a.
 func (f *Fake) ReadMemory(a callbacks.Address, p []byte) error {
 	for len(p) > 0 {
-		b := f.at(a.Offset)
+		b := f.bytesAt(a.Offset)
 		if b == nil || a.Segment != 0 {
 			return &callbacks.FaultError{Address: a, Err: callbacks.ErrUnmapped}
 		}
@@ -157,7 +157,7 @@ func (f *Fake) ReadMemory(a callbacks.Address, p []byte) error {
 // Symbol returns the address of a symbol that Define gave.
 func (f *Fake) Symbol(name, file string) (callbacks.Address, error) {
 	for _, s := range f.symbols {
-		if s.name == name && !s.tls && s.in(file) {
+		if s.name == name && !s.tls && s.isIn(file) {
 			return s.address, nil
 		}
 	}
@@ -169,7 +169,7 @@ func (f *Fake) Symbol(name, file string) (callbacks.Address, error) {
 func (f *Fake) ThreadSymbol(t callbacks.ThreadID, name, file string) (callbacks.Address, error) {
 	known := false
 	for _, s := range f.symbols {
-		if s.name == name && s.tls && s.in(file) {
+		if s.name == name && s.tls && s.isIn(file) {
 			known = true
 			if f.same(s.thread, t) {
 				return s.address, nil
@@ -185,8 +185,8 @@ func (f *Fake) ThreadSymbol(t callbacks.ThreadID, name, file string) (callbacks.
 	return callbacks.Address{}, fmt.Errorf("%s of %v: %w", name, t, callbacks.ErrNoThreadStorage)
 }
 
-// in reports whether the symbol is defined in the module that file names.
-func (s *symbol) in(file string) bool {
+// isIn reports whether the symbol is defined in the module that file names.
+func (s *symbol) isIn(file string) bool {
 	return file == "" || file == s.file || file == path.Base(s.file)
 }
 
@@ -242,7 +242,7 @@ func (f *Fake) Modules() ([]*callbacks.Module, error) { return f.modules, nil }
 func (f *Fake) Mappings() []callbacks.Mapping {
 	list := make([]callbacks.Mapping, len(f.blocks))
 	for i, b := range f.blocks {
-		low := callbacks.At(b.low)
+		low := callbacks.Addr(b.low)
 		list[i] = callbacks.Mapping{Low: low, High: low.Add(uint64(len(b.b))),
 			Perm: callbacks.PermRead | callbacks.PermWrite}
 	}

@@ -50,7 +50,7 @@ func Run(t *testing.T, target callbacks.Target, k Known) {
 
 // checkFaults reads where nothing is.
 func checkFaults(t *testing.T, m callbacks.Memory, k Known) {
-	for _, a := range []callbacks.Address{callbacks.At(0), k.Unmapped, callbacks.At(^uint64(0)),
+	for _, a := range []callbacks.Address{callbacks.Addr(0), k.Unmapped, callbacks.Addr(^uint64(0)),
 		{Segment: 7, Offset: 64}} {
 		if err := m.ReadMemory(a, nil); err != nil {
 			t.Errorf("an empty read at %v: %v", a, err)

@@ -42,7 +42,7 @@ func (a *app) openDelve(ctx context.Context, name string, o session.Options) (*s
 	if err != nil {
 		return nil, err
 	}
-	return session.Of(&delveTarget{Process: p, app: a, name: name}, o), nil
+	return session.NewTarget(&delveTarget{Process: p, app: a, name: name}, o), nil
 }
 
 // Look calls f with the program halted.

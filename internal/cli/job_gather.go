@@ -34,7 +34,7 @@ func (g *gathering) addFrom(host string, p *job.Part) {
 	g.add(p)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.from[host] = g.from[host].Or(p.Ranks())
+	g.from[host] = g.from[host].Union(p.Ranks())
 }
 
 // hasAnswered reports whether a host answered.
@@ -49,7 +49,7 @@ func (g *gathering) hostsOf(ranks job.Set) (hosts []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for host, has := range g.from {
-		if has.And(ranks).Len() > 0 {
+		if has.Intersect(ranks).Len() > 0 {
 			hosts = append(hosts, host)
 		}
 	}

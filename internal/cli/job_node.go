@@ -184,7 +184,7 @@ func (a *jobRun) jobNode(ctx context.Context, o *nodeOptions) error {
 		look.Picture = n.picture
 	}
 	if o.detail.Len() > 0 {
-		list = slices.DeleteFunc(list, func(p jobs.Process) bool { return !o.detail.Has(p.Rank.Rank) })
+		list = slices.DeleteFunc(list, func(p jobs.Process) bool { return !o.detail.Contains(p.Rank.Rank) })
 		jobs.Detail(ctx, list[:min(len(list), jobs.MaxDetail)], look, n.add)
 	} else {
 		jobs.Look(ctx, list, look, n.add)

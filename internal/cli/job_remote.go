@@ -122,7 +122,7 @@ func (r remoteJob) recordAbsent(g *gathering) {
 		}
 	}
 	for rank := range min(rep.Ranks, job.MaxRanks) {
-		if !g.all.Ranks().Has(rank) {
+		if !g.all.Ranks().Contains(rank) {
 			p.Add(job.Answer{Rank: rank, Kind: k, Member: job.Member{Peer: -1}})
 		}
 	}

@@ -233,7 +233,7 @@ func expectedRanks(list []jobs.Process, table []jobs.Entry) *job.Part {
 		size = max(size, r.Size)
 	}
 	for rank := range min(size, job.MaxRanks) {
-		if !there.Has(rank) {
+		if !there.Contains(rank) {
 			k := job.Kind{Condition: job.Gone, Why: "no process of it was found"}
 			p.Add(job.Answer{Rank: rank, Size: size, Kind: k, Member: job.Member{Peer: -1}})
 		}

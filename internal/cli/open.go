@@ -28,7 +28,7 @@ type openOptions struct {
 func (o openOptions) sessionOptions() session.Options {
 	out := session.Options{
 		Exe: o.exe, Sysroot: o.sysroot, DebugDirs: o.debugDirs, NoStop: o.noStop, Sources: o.sources,
-		MaxMemory: o.maxMemory.within(addressSpace()),
+		MaxMemory: o.maxMemory.boundBy(addressSpace()),
 	}
 	if !o.noDebuginfod {
 		out.Debuginfod = strings.Fields(os.Getenv("DEBUGINFOD_URLS"))

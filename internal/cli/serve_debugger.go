@@ -35,7 +35,7 @@ func (l lentSource) Living() bool { return false }
 
 // Look calls f with the program at its current stop.
 func (l lentSource) Look(ctx context.Context, _, f func(callbacks.Target) error) error {
-	return f(l.At(ctx))
+	return f(l.InContext(ctx))
 }
 
 // servedLent is a program of a debugger, as a target of a server.
@@ -64,5 +64,5 @@ func (l servedTarget) lend(hello *ompdv1.Hello, ask server.Asker, means server.M
 	if err != nil {
 		return nil, err
 	}
-	return servedLent{session.Of(lentSource{t}, o), t}, nil
+	return servedLent{session.NewTarget(lentSource{t}, o), t}, nil
 }

@@ -44,7 +44,7 @@ func (c Command) serveStdio(ctx context.Context, each servedTarget) (err error) 
 	l.conn <- far
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
-	conn, err := client.Over(near)
+	conn, err := client.NewClient(near)
 	if err != nil {
 		return err
 	}

@@ -84,8 +84,8 @@ func (c Command) checkAddressSpace() error {
 	return nil
 }
 
-// within returns the limit, reduced to fit into an address space.
-func (v sizeValue) within(space int64) int64 {
+// boundBy returns the limit, reduced to fit into an address space.
+func (v sizeValue) boundBy(space int64) int64 {
 	if n := v.limit(); n >= 0 && n <= space || space == math.MaxInt64 {
 		return n
 	}

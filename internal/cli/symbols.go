@@ -63,7 +63,7 @@ func (w symbolWriter) symbols(name string) (err error) {
 		return usageError{errors.New("symbols: it works on this machine only, not on a server")}
 	}
 	o := w.open.sessionOptions()
-	img, err := symfile.Load(name, budget.Of(o.Ledger()), budget.New(w.context(), w.budget))
+	img, err := symfile.Load(name, budget.LedgerOf(o.Ledger()), budget.New(w.context(), w.budget))
 	switch {
 	case err == nil:
 		defer func() { err = errors.Join(err, img.Close()) }()

@@ -302,5 +302,5 @@ func (a *app) openInput(ctx context.Context, name string, o session.Options) (*s
 	if err != nil {
 		return nil, err
 	}
-	return session.Of(session.OfCore(core, name, o), o), nil
+	return session.NewTarget(session.OfCore(core, name, o), o), nil
 }

@@ -187,7 +187,7 @@ func (t *tracing) firstTime(h *history.History, rec *trace.Recording) uint64 {
 	if t.last == 0 {
 		return 0
 	}
-	return rec.Clock.Before(h.Now(rec), t.last)
+	return rec.Clock.TicksBefore(h.Now(rec), t.last)
 }
 
 // window returns the wanted time range.

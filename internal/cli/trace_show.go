@@ -66,7 +66,7 @@ func (t *tracing) show(h *history.History) error {
 		choose := t.filter(rec)
 		for _, th := range rec.Threads {
 			for e := range th.Events(since) {
-				if choose.Has(th, e) {
+				if choose.Matches(th, e) {
 					skip[th.Index]++
 				}
 			}
@@ -83,7 +83,7 @@ func (t *tracing) show(h *history.History) error {
 	}
 	choose, shown := t.filter(rec), 0
 	for th, e := range rec.Events(since) {
-		if !choose.Has(th, e) {
+		if !choose.Matches(th, e) {
 			continue
 		}
 		if t.events > 0 && skip[th.Index] > 0 {
@@ -150,7 +150,7 @@ func (o *printing) event(th *trace.Thread, e *trace.Event) error {
 	} else {
 		o.says = o.words.Append(o.says[:0], e)
 	}
-	o.p.Event(o.rec.Clock.Between(e.Time, o.now), th.LWPOf(e), o.says, e.PC)
+	o.p.Event(o.rec.Clock.Elapsed(e.Time, o.now), th.LWPOf(e), o.says, e.PC)
 	o.err = o.p.Err()
 	return o.err
 }
@@ -228,7 +228,7 @@ func (o *printing) showNewest() error {
 		o.p.Skipped(skipped, rateLimited)
 	}
 	for th, e := range o.rec.Events(since) {
-		if choose.Has(th, e) && o.event(th, e) != nil {
+		if choose.Matches(th, e) && o.event(th, e) != nil {
 			break
 		}
 	}

@@ -135,7 +135,7 @@ func (c *Criticals) candidates(pcs []uint64) (all map[string]bool) {
 			return nil
 		}
 		code := make([]byte, pc-f.Low)
-		if c.Memory.ReadMemory(callbacks.At(f.Low), code) != nil {
+		if c.Memory.ReadMemory(callbacks.Addr(f.Low), code) != nil {
 			return nil
 		}
 		here := map[string]bool{}

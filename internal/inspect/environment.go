@@ -81,7 +81,7 @@ func (e *environment) environ(wanted []picture.Variable) (values map[string]stri
 // pointer reads an address.
 func (e *environment) pointer(addr uint64) (uint64, bool) {
 	var b [8]byte
-	if e.target.ReadMemory(callbacks.At(addr), b[:]) != nil {
+	if e.target.ReadMemory(callbacks.Addr(addr), b[:]) != nil {
 		return 0, false
 	}
 	return callbacks.Word(b[:]), true
@@ -92,7 +92,7 @@ func (e *environment) cstring(addr uint64, limit int) string {
 	var out []byte
 	for len(out) < limit {
 		chunk := make([]byte, min(256-int(addr&255), limit-len(out)))
-		if e.target.ReadMemory(callbacks.At(addr), chunk) != nil {
+		if e.target.ReadMemory(callbacks.Addr(addr), chunk) != nil {
 			break
 		}
 		if end := slices.Index(chunk, 0); end >= 0 {

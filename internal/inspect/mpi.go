@@ -113,7 +113,7 @@ func (a *mpiArgs) onStack(n int) (uint64, bool) {
 	if cfa == 0 {
 		return 0, false
 	}
-	v, err := layout.ReadUint(a.target, callbacks.At(cfa+8*uint64(n)), 8)
+	v, err := layout.ReadUint(a.target, callbacks.Addr(cfa+8*uint64(n)), 8)
 	return v, err == nil
 }
 
@@ -241,7 +241,7 @@ type openMPIComm struct {
 // object reads the communicator of all ranks.
 func (c openMPIComm) object() []byte {
 	b := make([]byte, maxComm)
-	if c.target.ReadMemory(callbacks.At(c.world), b) != nil {
+	if c.target.ReadMemory(callbacks.Addr(c.world), b) != nil {
 		return nil
 	}
 	return b
@@ -257,7 +257,7 @@ func (c openMPIComm) name(v uint64) string {
 		at += uint64(i)
 	} else if i := c.pointer(object, func(p uint64) bool { return env.cstring(p, maxCommName) == worldComm }); i >= 0 {
 		b := make([]byte, 8)
-		if c.target.ReadMemory(callbacks.At(v+uint64(i)), b) != nil {
+		if c.target.ReadMemory(callbacks.Addr(v+uint64(i)), b) != nil {
 			return ""
 		}
 		at = callbacks.Word(b)
@@ -293,15 +293,15 @@ func (c openMPIComm) size(v uint64) int {
 	pair := binary.LittleEndian.AppendUint32(nil, uint32(c.rank.Size))
 	pair = binary.LittleEndian.AppendUint32(pair, uint32(c.rank.Rank))
 	i := c.pointer(c.object(), func(p uint64) bool {
-		if c.target.ReadMemory(callbacks.At(p), group) != nil {
+		if c.target.ReadMemory(callbacks.Addr(p), group) != nil {
 			return false
 		}
 		at = bytes.Index(group, pair)
 		return at >= 0 && at%4 == 0
 	})
 	b := make([]byte, 8)
-	if i < 0 || c.target.ReadMemory(callbacks.At(v+uint64(i)), b) != nil ||
-		c.target.ReadMemory(callbacks.At(callbacks.Word(b)+uint64(at)), b) != nil {
+	if i < 0 || c.target.ReadMemory(callbacks.Addr(v+uint64(i)), b) != nil ||
+		c.target.ReadMemory(callbacks.Addr(callbacks.Word(b)+uint64(at)), b) != nil {
 		return 0
 	}
 	size, rank := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])

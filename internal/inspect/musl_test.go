@@ -15,11 +15,11 @@ import (
 func TestMusl(t *testing.T) {
 	for module, says := range map[string]bool{"/lib/libc.so.6": false, "/lib/ld-musl-x86_64.so.1": true} {
 		f := callbackstest.NewFake(callbacks.ArchX86_64)
-		f.AddModule(&callbacks.Module{Path: module, Low: callbacks.At(0x7f0000000000),
-			High: callbacks.At(0x7f0000100000)})
-		f.Map(callbacks.At(0x1000), make([]byte, 0x1000))
+		f.AddModule(&callbacks.Module{Path: module, Low: callbacks.Addr(0x7f0000000000),
+			High: callbacks.Addr(0x7f0000100000)})
+		f.Map(callbacks.Addr(0x1000), make([]byte, 0x1000))
 		f.AddThread(7, 0x1800)
-		if err := f.Put(callbacks.At(0x1800), 8, 0x1800, 0, 0x1800); err != nil {
+		if err := f.Put(callbacks.Addr(0x1800), 8, 0x1800, 0, 0x1800); err != nil {
 			t.Fatal(err)
 		}
 		// futex(0x1100, FUTEX_WAIT_PRIVATE)

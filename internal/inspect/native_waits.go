@@ -429,7 +429,7 @@ func (nw *nativeWaits) spinLockWait(n *teams.Thread, regs *callbacks.Registers) 
 	if !ok {
 		return wait{}, false
 	}
-	if word, err := layout.ReadUint(nw.target, callbacks.At(lock), 4); err != nil || word == 0 {
+	if word, err := layout.ReadUint(nw.target, callbacks.Addr(lock), 4); err != nil || word == 0 {
 		return wait{}, false
 	}
 	w.address, w.variable = lock, lock
@@ -454,7 +454,7 @@ func (nw *nativeWaits) lockCall(n *teams.Thread) (rtl.LockCall, wait, bool) {
 // foreignLock tells who has the lock that a thread waits for of which no runtime
 // knows. Only the stacks tell.
 func (wf *waitFinder) foreignLock(w wait) (picture.Lock, error) {
-	word, err := layout.ReadUint(wf.native.target, callbacks.At(w.address), 4)
+	word, err := layout.ReadUint(wf.native.target, callbacks.Addr(w.address), 4)
 	if w.n == nil || w.n.Runtime != nil || err != nil {
 		return picture.Lock{}, errNoWaits
 	}

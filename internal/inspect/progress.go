@@ -338,7 +338,7 @@ func (tr *tracer) spinTrace(st *stacks.Stack, i int, loop *spin.Loop, words loop
 	out := &picture.SpinTrace{Awaited: map[uint64]uint64{}, Shared: slices.ContainsFunc(loop.Words,
 		func(w spin.Word) bool { return tr.waits.spins.isShared(w.Address) })}
 	for _, w := range loop.Words {
-		if v, err := layout.ReadUint(tr.waits.target, callbacks.At(w.Address), uint64(w.Size)); err == nil {
+		if v, err := layout.ReadUint(tr.waits.target, callbacks.Addr(w.Address), uint64(w.Size)); err == nil {
 			out.Awaited[w.Address] = v
 		}
 	}
@@ -353,7 +353,7 @@ func (tr *tracer) spinTrace(st *stacks.Stack, i int, loop *spin.Loop, words loop
 // wordValues returns what some words have.
 func (tr *tracer) wordValues(words []spin.Word) (text string) {
 	for _, w := range words {
-		v, err := layout.ReadUint(tr.waits.target, callbacks.At(w.Address), uint64(w.Size))
+		v, err := layout.ReadUint(tr.waits.target, callbacks.Addr(w.Address), uint64(w.Size))
 		if err != nil {
 			return text
 		}
@@ -407,7 +407,7 @@ func (tr *tracer) wordsDigest(
 		return ""
 	}
 	b := make([]byte, high-low)
-	if tr.waits.target.ReadMemory(callbacks.At(low), b) != nil {
+	if tr.waits.target.ReadMemory(callbacks.Addr(low), b) != nil {
 		return ""
 	}
 	for k := range b {

@@ -59,19 +59,19 @@ func (nw *nativeWaits) interpreterWait(n *teams.Thread, _ uint64, _ uint32) (wai
 // has it, or that is not known.
 func (nw *nativeWaits) interpreterHolder(cond uint64) *teams.Thread {
 	word := func(at int64, size uint64) uint64 {
-		v, err := layout.ReadUint(nw.target, callbacks.At(cond+uint64(at)), size)
+		v, err := layout.ReadUint(nw.target, callbacks.Addr(cond+uint64(at)), size)
 		if err != nil {
 			return 0
 		}
 		return v
 	}
 	interval := word(gilIntervalAt, 8)
-	mutex, err := layout.ReadUint(nw.target, callbacks.At(cond+gilMutexAt), 4)
+	mutex, err := layout.ReadUint(nw.target, callbacks.Addr(cond+gilMutexAt), 4)
 	if interval == 0 || interval > maxGILInterval || word(gilLockedAt, 4) != 1 || err != nil || mutex != 0 {
 		return nil
 	}
 	state := make([]byte, threadStateSize)
-	if err := nw.target.ReadMemory(callbacks.At(word(gilHolderAt, 8)), state); err != nil {
+	if err := nw.target.ReadMemory(callbacks.Addr(word(gilHolderAt, 8)), state); err != nil {
 		return nil
 	}
 	var holder *teams.Thread

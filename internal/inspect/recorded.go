@@ -113,7 +113,7 @@ func (r *recorded) presentTicks(rec *trace.Recording) uint64 {
 // newest adds the last event of a thread that makes none all the time, and returns it. A thread that
 // has tested a lock, of which LLVM's runtime before 19 tells as of a wait, may be done with that.
 func (w *recordedWords) newest(one *picture.Recorded, t *trace.Thread, beside *trace.Reader) *trace.Event {
-	settled := w.monotonic == nil || w.rec.Clock.Between(t.Last, w.now) > restless
+	settled := w.monotonic == nil || w.rec.Clock.Elapsed(t.Last, w.now) > restless
 	waits := one.State == picture.StateLock
 	if !settled && !waits || beside.Newest(t) != nil {
 		return nil
@@ -189,7 +189,7 @@ type recordedWords struct {
 // event is an event in words, with its place.
 func (w *recordedWords) event(e *trace.Event) picture.PastEvent {
 	out := picture.PastEvent{
-		Text: w.words.Phrase(e), When: fmt.Sprintf("%v %s", trace.Elapsed(w.rec.Clock.Between(e.Time, w.now)), w.since),
+		Text: w.words.Phrase(e), When: fmt.Sprintf("%v %s", trace.Elapsed(w.rec.Clock.Elapsed(e.Time, w.now)), w.since),
 		Lock: picture.Address(e.Lock()),
 	}
 	out.Frame = w.place(e.PC)

@@ -149,10 +149,10 @@ func (w *recordedWords) timeline() *picture.Timeline {
 		return nil
 	}
 	clock := &w.rec.Clock
-	since := func(ticks uint64) int64 { return clock.Between(line.Begin, ticks).Nanoseconds() }
+	since := func(ticks uint64) int64 { return clock.Elapsed(line.Begin, ticks).Nanoseconds() }
 	out := &picture.Timeline{Nanoseconds: since(line.End), Newest: since(line.Newest), Omitted: line.Omitted}
 	if now > 0 {
-		out.Quiet = max(1, clock.Between(line.Newest, now).Nanoseconds())
+		out.Quiet = max(1, clock.Elapsed(line.Newest, now).Nanoseconds())
 	}
 	at := map[analyze.Activity]int{}
 	spans := func(list []analyze.Stretch) (all []picture.TimelineSpan) {

@@ -204,7 +204,7 @@ func (s *spins) readFor(f unwind.Frame, size uint8) (uint64, bool) {
 	if !ok {
 		return 0, false
 	}
-	v, err := layout.ReadUint(s.target, callbacks.At(at), uint64(size))
+	v, err := layout.ReadUint(s.target, callbacks.Addr(at), uint64(size))
 	return v, err == nil
 }
 

@@ -48,7 +48,7 @@ func Table(ctx context.Context, pid int, o session.Options) (list []Entry, err e
 			return nil
 		}
 		b := make([]byte, entrySize*size)
-		if err := ct.ReadMemory(callbacks.At(at), b); err != nil {
+		if err := ct.ReadMemory(callbacks.Addr(at), b); err != nil {
 			return err
 		}
 		for e := range slices.Chunk(b, entrySize) {
@@ -72,7 +72,7 @@ func readVariable(t callbacks.Target, name string, size uint64) (uint64, error) 
 func readHostName(t callbacks.Target, at uint64) string {
 	var out []byte
 	for b := make([]byte, 1); len(out) < maxHostName; at++ {
-		if t.ReadMemory(callbacks.At(at), b) != nil || b[0] == 0 {
+		if t.ReadMemory(callbacks.Addr(at), b) != nil || b[0] == 0 {
 			break
 		}
 		out = append(out, b[0])

@@ -35,7 +35,7 @@ func openmpCallees(p *Program, entry uint64) []uint64 {
 	if f != nil && isApart(p, f) {
 		return apartOf(p, f).followed
 	}
-	if f != nil && p.reaches.Of(entry).settles(ofOpenMP) {
+	if f != nil && p.reaches.SummaryOf(entry).settles(ofOpenMP) {
 		return nil
 	}
 	return p.calleesOf(entry)
@@ -43,7 +43,7 @@ func openmpCallees(p *Program, entry uint64) []uint64 {
 
 // otherCallees returns the functions on which it depends what the one at entry does with other locks.
 func otherCallees(p *Program, entry uint64) []uint64 {
-	if p.functionAt(entry) != nil && p.reaches.Of(entry).settles(^ofOpenMP) {
+	if p.functionAt(entry) != nil && p.reaches.SummaryOf(entry).settles(^ofOpenMP) {
 		return nil
 	}
 	return p.calleesOf(entry)

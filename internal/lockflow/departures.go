@@ -189,7 +189,7 @@ func (p *Program) throwsFrom(s *site) string {
 	if s.kind != calleeFollowed {
 		return ""
 	}
-	return p.throws.Of(s.entry)
+	return p.throws.SummaryOf(s.entry)
 }
 
 // computeThrows names a function that throws, and that a function calls, given those of the

@@ -83,7 +83,7 @@ func (p *Program) effectsOf(s *site, callee func(entry uint64) effects) effects 
 	out.unclean |= sum.unclean
 	for _, e := range sum.list {
 		if e.lock != nil {
-			e.lock = e.lock.With(s.Args)
+			e.lock = e.lock.WithArgs(s.Args)
 		}
 		out.list = append(out.list, e)
 	}
@@ -112,9 +112,9 @@ func listedEffects(s *site) effects {
 // effectsOn is what a function does with locks of the group of families that has one.
 func effectsOn(p *Program, family string) func(entry uint64) effects {
 	if OfOpenMP(family) {
-		return p.openmp.Of
+		return p.openmp.SummaryOf
 	}
-	return p.others.Of
+	return p.others.SummaryOf
 }
 
 // computeOpenMP summarizes what a function does with locks of OpenMP.
@@ -143,7 +143,7 @@ func (p *Program) computeEffects(f *function, group families, callee func(entry 
 	if p.isLockless(f, callee) {
 		return effects{}
 	}
-	if r := p.reaches.Of(f.entry); r.settles(group) {
+	if r := p.reaches.SummaryOf(f.entry); r.settles(group) {
 		return effects{unclean: r.surely & group}
 	}
 	var out effects

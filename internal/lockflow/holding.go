@@ -221,7 +221,7 @@ func (c *candidate) holdingOnPaths(does []byte, under flow.Effect, unsure bool, 
 func (c *candidate) effectUnderWay(now []byte, lock Lock) flow.Effect {
 	under := flow.NoEffect
 	for _, e := range now {
-		under = under.And(flow.Effect(e - '0'))
+		under = under.Join(flow.Effect(e - '0'))
 	}
 	if c.callee == nil || under == flow.NoEffect {
 		return under
@@ -295,7 +295,7 @@ func (c *candidate) truth(
 	does []byte, under flow.Effect, strict bool, ways string,
 ) (flow.Truth, []flow.CallSite) {
 	if s, ok := c.f.flow.SiteAt(c.at); ok && strict && c.sites.unclean[s.Index] {
-		under = under.And(flow.Unsure)
+		under = under.Join(flow.Unsure)
 	}
 	if ways != "" {
 		return c.point.branches.HoldsAlong(c.at, c.effects(does, strict), under, ways)
@@ -315,7 +315,7 @@ func (c *candidate) effects(does []byte, strict bool) []flow.Effect {
 	}
 	for k, e := range does {
 		i := c.sites.site[k]
-		out[i] = out[i].And(flow.Effect(e - '0'))
+		out[i] = out[i].Join(flow.Effect(e - '0'))
 	}
 	return out
 }

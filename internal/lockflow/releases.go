@@ -94,7 +94,7 @@ func openingsOf(s *site, callee func(entry uint64) openings) openings {
 	}
 	for _, o := range callee(s.entry) {
 		if o.lock != nil {
-			o.lock = o.lock.With(s.Args)
+			o.lock = o.lock.WithArgs(s.Args)
 		}
 		o.guard = flow.NoGuard
 		out = append(out, o.viaCall(s.PC))
@@ -120,7 +120,7 @@ func addressOf(e *symbolic.Expr) (uint64, bool) {
 
 // openingCallees returns the functions on which it depends what the one at entry does first with locks.
 func openingCallees(p *Program, entry uint64) []uint64 {
-	if p.functionAt(entry) != nil && p.reaches.Of(entry).locks&handedOver == 0 {
+	if p.functionAt(entry) != nil && p.reaches.SummaryOf(entry).locks&handedOver == 0 {
 		return nil
 	}
 	return p.calleesOf(entry)
@@ -130,7 +130,7 @@ func openingCallees(p *Program, entry uint64) []uint64 {
 func siteOpenings(p *Program, f *function, callee func(entry uint64) openings) []openings {
 	known := p.plainOf(f)
 	if known.ok && !slices.ContainsFunc(known.followed, func(entry uint64) bool { return len(callee(entry)) > 0 }) ||
-		p.reaches.Of(f.entry).locks&handedOver == 0 {
+		p.reaches.SummaryOf(f.entry).locks&handedOver == 0 {
 		return nil
 	}
 	var out []openings
@@ -203,7 +203,7 @@ func givesAt(of openings, lock opening) (opening, bool) {
 // computeOpenings summarizes what a function does first with locks.
 func computeOpenings(p *Program, entry uint64, callee func(entry uint64) openings) openings {
 	f := p.functionAt(entry)
-	if f == nil || p.classAt(entry) == Opaque || p.reaches.Of(entry).locks&handedOver == 0 {
+	if f == nil || p.classAt(entry) == Opaque || p.reaches.SummaryOf(entry).locks&handedOver == 0 {
 		return nil
 	}
 	sites := siteOpenings(p, f, callee)
@@ -273,7 +273,7 @@ func (p *Program) openedAt(f *function, fr *Frame, innermost bool) *opened {
 	if *known != nil {
 		return *known
 	}
-	out := &opened{sites: siteOpenings(p, f, p.opens.Of)}
+	out := &opened{sites: siteOpenings(p, f, p.opens.SummaryOf)}
 	*known = out
 	at := flow.Point{PC: fr.PC, Exact: fr.Exact}
 	from, ok := flow.AheadOf(f.flow, at)
@@ -302,7 +302,7 @@ func (p *Program) openedAt(f *function, fr *Frame, innermost bool) *opened {
 				continue
 			}
 			along := paths.Requiring(f.flow, i)
-			if from.Before(p.pastEffects(f, lock), along) == flow.Yes {
+			if from.TruthBefore(p.pastEffects(f, lock), along) == flow.Yes {
 				continue
 			}
 			if now, _ := from.Reach(along); now[i] {
@@ -320,7 +320,7 @@ func (p *Program) pastEffects(f *function, lock opening) []flow.Effect {
 	for k, e := range sites.effects {
 		done := opening{family: e.family, lock: e.lock}
 		if i := sites.site[k]; done.isSame(lock) || e.does == flow.Sets && mayBe(f, done, lock) {
-			out[i] = out[i].And(e.does)
+			out[i] = out[i].Join(e.does)
 		}
 	}
 	return out
@@ -552,7 +552,7 @@ func (p *Program) FunctionReleases(entry uint64, lock Lock) (Release, bool) {
 		return Release{}, false
 	}
 	var out Release
-	for _, o := range p.opens.Of(entry) {
+	for _, o := range p.opens.SummaryOf(entry) {
 		if !o.gives || o.family != lock.Family {
 			continue
 		}

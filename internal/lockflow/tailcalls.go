@@ -93,7 +93,7 @@ func passedArguments(args, given []*symbolic.Expr) []*symbolic.Expr {
 	out := make([]*symbolic.Expr, len(args))
 	for n, e := range args {
 		if e != nil && known(e) {
-			out[n] = e.With(given)
+			out[n] = e.WithArgs(given)
 		}
 	}
 	return out

@@ -134,7 +134,7 @@ func (p *Program) releasesFrom(fr *Frame) families {
 		return pt.releases
 	}
 	pt.asked = true
-	if known := p.plainOf(f); known.ok && known.possibleReleases(p.releases.Of) == 0 {
+	if known := p.plainOf(f); known.ok && known.possibleReleases(p.releases.SummaryOf) == 0 {
 		return 0
 	}
 	at := flow.Point{PC: fr.PC, Exact: fr.Exact}
@@ -152,7 +152,7 @@ func (p *Program) releasesFrom(fr *Frame) families {
 		}
 	}
 	for _, s := range f.flow.SitesAfter(at) {
-		pt.releases |= releasesOf(&sites[s.Index], p.releases.Of)
+		pt.releases |= releasesOf(&sites[s.Index], p.releases.SummaryOf)
 	}
 	return pt.releases
 }
@@ -169,7 +169,7 @@ func (p *Program) callsByMemoryFrom(fr *Frame) bool {
 // FunctionMayRelease reports whether the function that begins at entry may give back something
 // of a family.
 func (p *Program) FunctionMayRelease(entry uint64, family string) bool {
-	return p.releases.Of(entry)&familySet(family) != 0
+	return p.releases.SummaryOf(entry)&familySet(family) != 0
 }
 
 // MakesEvents reports whether a function on a thread's stack makes events of detached tasks.

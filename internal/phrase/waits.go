@@ -66,8 +66,8 @@ func Target(t picture.WaitTarget) string {
 // maxHeld bounds the names of the locks that one thread holds.
 const maxHeld = 2
 
-// Held names the locks that a thread holds and others wait for: "lock table", "critical halo, mutex m and 2 more".
-func Held(list []picture.WaitTarget) string {
+// HeldText names the locks that a thread holds and others wait for: "lock table", "critical halo, mutex m and 2 more".
+func HeldText(list []picture.WaitTarget) string {
 	var names []string
 	for _, t := range list {
 		name := t.Name

@@ -22,7 +22,7 @@ var (
 		Registers: "1", Lock: "1"}
 )
 
-func with(p picture.ThreadTrace, change func(*picture.ThreadTrace)) picture.ThreadTrace {
+func changed(p picture.ThreadTrace, change func(*picture.ThreadTrace)) picture.ThreadTrace {
 	p.Counters = slices.Clone(p.Counters)
 	change(&p)
 	return p
@@ -47,12 +47,13 @@ func TestVerdicts(t *testing.T) {
 			picture.ActivityStill},
 		{"spins in a barrier", waiting, waiting, busy, picture.WatchSpinning, picture.ActivitySpun},
 		{"another barrier at the same place", waiting,
-			with(waiting, func(p *picture.ThreadTrace) { p.Counters[0].Value++ }), busy, picture.WatchProgress,
+			changed(waiting, func(p *picture.ThreadTrace) { p.Counters[0].Value++ }), busy, picture.WatchProgress,
 			picture.ActivityMoved},
-		{"another turn of the caller", with(waiting, func(p *picture.ThreadTrace) { p.Registers = "1" }),
-			with(waiting, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy, picture.WatchProgress,
+		{"another turn of the caller", changed(waiting, func(p *picture.ThreadTrace) { p.Registers = "1" }),
+			changed(waiting, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy, picture.WatchProgress,
 			picture.ActivityMoved},
-		{"computes in one loop", computing, with(computing, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy,
+		{"computes in one loop", computing, changed(computing, func(p *picture.ThreadTrace) { p.Registers = "2" }),
+			busy,
 			picture.WatchProgress, picture.ActivityMoved},
 		{"is seen twice at one instruction", computing, computing, busy, picture.WatchUnknown, picture.ActivityRan},
 		{"calls the system in a loop", computing, computing, picture.Use{LWP: 1, Switches: 900},
@@ -62,51 +63,51 @@ func TestVerdicts(t *testing.T) {
 		{"loops on a flag", polling, polling, busy, picture.WatchSpinning, picture.ActivitySpun},
 		{"loops on a flag, and gets no processor", polling, polling, asleep, picture.WatchSpinning,
 			picture.ActivitySpun},
-		{"loops on a flag, seen at two places", polling, with(polling, func(p *picture.ThreadTrace) {
+		{"loops on a flag, seen at two places", polling, changed(polling, func(p *picture.ThreadTrace) {
 			p.Registers, p.Spins = "2", &picture.SpinTrace{Awaited: map[uint64]uint64{0x10: 1}, Kept: "1"}
 		}), busy, picture.WatchSpinning, picture.ActivitySpun},
-		{"loops on a flag that was set in between", polling, with(polling, func(p *picture.ThreadTrace) {
+		{"loops on a flag that was set in between", polling, changed(polling, func(p *picture.ThreadTrace) {
 			p.Spins = &picture.SpinTrace{Awaited: map[uint64]uint64{0x10: 3}, Kept: "1"}
 		}), busy, picture.WatchProgress, picture.ActivityMoved},
-		{"loops on a flag, in another turn of its own", polling, with(polling, func(p *picture.ThreadTrace) {
+		{"loops on a flag, in another turn of its own", polling, changed(polling, func(p *picture.ThreadTrace) {
 			p.Spins = &picture.SpinTrace{Awaited: map[uint64]uint64{0x10: 1}, Kept: "2"}
 		}), busy, picture.WatchProgress, picture.ActivityMoved},
-		{"polls a flag with sleeps", with(polling, timed), with(polling, timed), asleep, picture.WatchStuck,
+		{"polls a flag with sleeps", changed(polling, timed), changed(polling, timed), asleep, picture.WatchStuck,
 			picture.ActivityStill},
-		{"is about to be woken", with(waiting, woken), with(waiting, woken), asleep, picture.WatchUnknown,
+		{"is about to be woken", changed(waiting, woken), changed(waiting, woken), asleep, picture.WatchUnknown,
 			picture.ActivityStill},
-		{"sleeps in the program's code", with(computing, blocked), with(computing, blocked), asleep,
+		{"sleeps in the program's code", changed(computing, blocked), changed(computing, blocked), asleep,
 			picture.WatchStuck, picture.ActivityStill},
-		{"waits for input", with(computing, reading), with(computing, reading), asleep, picture.WatchStuck,
+		{"waits for input", changed(computing, reading), changed(computing, reading), asleep, picture.WatchStuck,
 			picture.ActivityStill},
-		{"waits for input, again and again", with(computing, reading), with(computing, reading), busy,
+		{"waits for input, again and again", changed(computing, reading), changed(computing, reading), busy,
 			picture.WatchUnknown, picture.ActivityRan},
 		{"is in a lock's code, and may get it", locking, locking, busy, picture.WatchUnknown, picture.ActivityRan},
-		{"another has had the lock", locking, with(locking, func(p *picture.ThreadTrace) { p.Lock = "2" }), busy,
+		{"another has had the lock", locking, changed(locking, func(p *picture.ThreadTrace) { p.Lock = "2" }), busy,
 			picture.WatchProgress, picture.ActivityMoved},
-		{"another lock in another turn", locking, with(locking, func(p *picture.ThreadTrace) { p.Registers = "2" }),
+		{"another lock in another turn", locking, changed(locking, func(p *picture.ThreadTrace) { p.Registers = "2" }),
 			busy, picture.WatchProgress, picture.ActivityMoved},
-		{"another turn outside of this function", with(waiting, func(p *picture.ThreadTrace) { p.Frames = "1" }),
-			with(waiting, func(p *picture.ThreadTrace) { p.Frames = "2" }), busy, picture.WatchProgress,
+		{"another turn outside of this function", changed(waiting, func(p *picture.ThreadTrace) { p.Frames = "1" }),
+			changed(waiting, func(p *picture.ThreadTrace) { p.Frames = "2" }), busy, picture.WatchProgress,
 			picture.ActivityMoved},
 		{"computes, and gets no processor", computing, computing, picture.Use{LWP: 1, Runnable: true},
 			picture.WatchUnknown, picture.ActivityStill},
 		{"spins in a barrier, and gets no processor", waiting, waiting, picture.Use{LWP: 1, Runnable: true},
 			picture.WatchUnknown, picture.ActivityStill},
-		{"another function", computing, with(computing, func(p *picture.ThreadTrace) { p.Stack = "c" }), asleep,
+		{"another function", computing, changed(computing, func(p *picture.ThreadTrace) { p.Stack = "c" }), asleep,
 			picture.WatchProgress, picture.ActivityMoved},
-		{"another task", waiting, with(waiting, func(p *picture.ThreadTrace) { p.Task = "0x1" }), asleep,
+		{"another task", waiting, changed(waiting, func(p *picture.ThreadTrace) { p.Task = "0x1" }), asleep,
 			picture.WatchProgress,
 			picture.ActivityMoved},
-		{"runs, not stopped", with(computing, func(p *picture.ThreadTrace) { p.Known = false }),
-			with(computing, func(p *picture.ThreadTrace) { p.Known = false }), busy, picture.WatchUnknown,
+		{"runs, not stopped", changed(computing, func(p *picture.ThreadTrace) { p.Known = false }),
+			changed(computing, func(p *picture.ThreadTrace) { p.Known = false }), busy, picture.WatchUnknown,
 			picture.ActivityRan},
-		{"spins, not stopped", with(waiting, func(p *picture.ThreadTrace) { p.Known = false }),
-			with(waiting, func(p *picture.ThreadTrace) { p.Known = false }), busy, picture.WatchSpinning,
+		{"spins, not stopped", changed(waiting, func(p *picture.ThreadTrace) { p.Known = false }),
+			changed(waiting, func(p *picture.ThreadTrace) { p.Known = false }), busy, picture.WatchSpinning,
 			picture.ActivitySpun},
 		{"spins in the pool", idle, idle, busy, picture.WatchStuck, picture.ActivitySpun},
 		{"called from the pool", idle, waiting, busy, picture.WatchProgress, picture.ActivityMoved},
-		{"no thread of OpenMP", foreign, with(foreign, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy,
+		{"no thread of OpenMP", foreign, changed(foreign, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy,
 			picture.WatchProgress, picture.ActivityMoved},
 	} {
 		a, b := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: c.before}},
@@ -130,7 +131,7 @@ func TestHandled(t *testing.T) {
 
 // TestWatchdogs tells threads that only look after others from those that work.
 func TestWatchdogs(t *testing.T) {
-	moved := with(foreign, func(p *picture.ThreadTrace) { p.Registers = "2" })
+	moved := changed(foreign, func(p *picture.ThreadTrace) { p.Registers = "2" })
 	for _, c := range []struct {
 		openmp picture.ThreadTrace
 		cpu    time.Duration
@@ -171,7 +172,7 @@ func TestTurnover(t *testing.T) {
 	if whole.Verdict != picture.WatchStuck {
 		t.Errorf("%+v", whole)
 	}
-	there := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: with(waiting,
+	there := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: changed(waiting,
 		func(p *picture.ThreadTrace) { p.Task = "0x1" }), 2: waiting}, Regions: a.Regions, Tasks: a.Tasks}
 	raise(whole, Since(a, there, time.Second, nil))
 	raise(whole, Since(there, a, time.Second, nil))

@@ -66,7 +66,7 @@ func Run(cfg Config, entry uint64) ([]symbolic.Path, error) {
 	if err != nil {
 		return nil, fmt.Errorf("access paths of the function at %#x: %w", entry, err)
 	}
-	if _, err := x.Code.At(entry, 1); err != nil {
+	if _, err := x.Code.BytesAt(entry, 1); err != nil {
 		return nil, fmt.Errorf("access paths of the function at %#x: %w", entry, err)
 	}
 	x.run(symbolic.NewState(x.ABI, entry))

@@ -108,8 +108,8 @@ func (b *Body) Calls() []BodyCall { return b.calls }
 // Len returns the number of instructions.
 func (b *Body) Len() int { return len(b.nodes) }
 
-// Has reports whether there is an instruction at pc that the code comes to.
-func (b *Body) Has(pc uint64) bool {
+// Contains reports whether there is an instruction at pc that the code comes to.
+func (b *Body) Contains(pc uint64) bool {
 	_, ok := b.nodes[pc]
 	return ok
 }

@@ -94,7 +94,7 @@ func (l *library) checkBody(all []Guard) {
 		if err != nil {
 			l.tb.Fatal(err)
 		}
-		if got := b.Has(w.to); got != w.want {
+		if got := b.Contains(w.to); got != w.want {
 			l.tb.Errorf("from %#x in %s to %#x: %v", w.from, l.function(w.from), w.to, got)
 		}
 		if l.function(w.from) == "around" &&

@@ -97,7 +97,7 @@ func TestFutexWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		word, ok := arch.IsFutexWait(&r)
-		if ok != c.want || ok && word != callbacks.At(0x1234) {
+		if ok != c.want || ok && word != callbacks.Addr(0x1234) {
 			t.Errorf("%s: %v, %v; want %v", c.name, word, ok, c.want)
 		}
 		if wakes := arch.IsFutexWake(&r); wakes != strings.HasPrefix(c.name, "wake") {

@@ -50,7 +50,7 @@ func (v Value) Resolve(r *callbacks.Registers, mem callbacks.Memory) (uint64, er
 		return addr, nil
 	}
 	p := make([]byte, v.Size)
-	if err := mem.ReadMemory(callbacks.At(addr), p); err != nil {
+	if err := mem.ReadMemory(callbacks.Addr(addr), p); err != nil {
 		return 0, fmt.Errorf("argument in memory: %w", err)
 	}
 	return callbacks.Word(p), nil

@@ -85,18 +85,18 @@ func rel32(b []byte) uint64 { return uint64(int64(int32(binary.LittleEndian.Uint
 
 func readable(mem callbacks.Memory, addr uint64) bool {
 	var p [1]byte
-	return mem.ReadMemory(callbacks.At(addr), p[:]) == nil
+	return mem.ReadMemory(callbacks.Addr(addr), p[:]) == nil
 }
 
 // readBefore reads up to maxCall bytes before addr, fewer if a page begins in
 // between and the one before it cannot be read.
 func readBefore(mem callbacks.Memory, addr uint64) []byte {
 	b := make([]byte, maxCall)
-	if mem.ReadMemory(callbacks.At(addr-maxCall), b) == nil {
+	if mem.ReadMemory(callbacks.Addr(addr-maxCall), b) == nil {
 		return b
 	}
 	if n := addr & (pageSize - 1); n > 0 && n < maxCall {
-		if mem.ReadMemory(callbacks.At(addr-n), b[:n]) == nil {
+		if mem.ReadMemory(callbacks.Addr(addr-n), b[:n]) == nil {
 			return b[:n]
 		}
 	}
@@ -111,13 +111,13 @@ const pageSize = 4096
 // that cannot be read.
 func readFrom(mem callbacks.Memory, addr uint64, n int) []byte {
 	b := make([]byte, n)
-	if mem.ReadMemory(callbacks.At(addr), b) == nil {
+	if mem.ReadMemory(callbacks.Addr(addr), b) == nil {
 		return b
 	}
 	got := 0
 	for got < n {
 		step := min(int(pageSize-(addr+uint64(got))&(pageSize-1)), n-got)
-		if mem.ReadMemory(callbacks.At(addr+uint64(got)), b[got:got+step]) != nil {
+		if mem.ReadMemory(callbacks.Addr(addr+uint64(got)), b[got:got+step]) != nil {
 			break
 		}
 		got += step

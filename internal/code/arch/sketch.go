@@ -39,7 +39,7 @@ func SketchOf(a callbacks.Arch, mem callbacks.Memory, low, high uint64) (Sketch,
 		return Sketch{}, false
 	}
 	code := make([]byte, high-low)
-	if mem.ReadMemory(callbacks.At(low), code) != nil {
+	if mem.ReadMemory(callbacks.Addr(low), code) != nil {
 		return Sketch{}, false
 	}
 	s := sketcher{low: low, high: high, values: map[x86asm.Reg]sketched{x86asm.RDI: {kind: sketchedArg}}}

@@ -40,7 +40,7 @@ func FindSleep(r *callbacks.Registers, mem callbacks.Memory) (SleepCall, bool) {
 		number := r.Syscall
 		if Restarts(r) {
 			var code [SyscallCode]byte
-			if mem.ReadMemory(callbacks.At(r.PC()-SyscallCode), code[:]) != nil {
+			if mem.ReadMemory(callbacks.Addr(r.PC()-SyscallCode), code[:]) != nil {
 				return SleepCall{}, false
 			}
 			var ok bool
@@ -64,7 +64,7 @@ func FindSleep(r *callbacks.Registers, mem callbacks.Memory) (SleepCall, bool) {
 // isAtSyscall reports whether the next instruction of a thread is a system call.
 func isAtSyscall(r *callbacks.Registers, mem callbacks.Memory) bool {
 	var code [2]byte
-	return mem.ReadMemory(callbacks.At(r.PC()), code[:]) == nil && code == [2]byte{0x0f, 0x05}
+	return mem.ReadMemory(callbacks.Addr(r.PC()), code[:]) == nil && code == [2]byte{0x0f, 0x05}
 }
 
 // sleepIn describes a system call by its name and arguments. continued and repeated say how the kernel
@@ -74,12 +74,12 @@ func sleepIn(r *callbacks.Registers, name string, continued, repeated bool) (Sle
 	a, first := &r.SyscallArgs, r.Arch == callbacks.ArchX86_64 // elsewhere the result has replaced it
 	switch name {
 	case "nanosleep":
-		s.Rest, s.Interrupted = callbacks.At(a[1]), continued
+		s.Rest, s.Interrupted = callbacks.Addr(a[1]), continued
 		if first {
-			s.Time = callbacks.At(a[0])
+			s.Time = callbacks.Addr(a[0])
 		}
 	case "clock_nanosleep":
-		s.Time, s.Rest, s.Interrupted = callbacks.At(a[2]), callbacks.At(a[3]), continued
+		s.Time, s.Rest, s.Interrupted = callbacks.Addr(a[2]), callbacks.Addr(a[3]), continued
 		if s.Deadline = a[1]&timerAbsolute != 0; s.Deadline {
 			s.Rest, s.Interrupted, s.Clock = callbacks.Address{}, false, int(int32(a[0]))
 			if !first {
@@ -90,13 +90,13 @@ func sleepIn(r *callbacks.Registers, name string, continued, repeated bool) (Sle
 		if (!first || int32(a[0]) != 0) && (a[1] != 0 || a[2] != 0 || a[3] != 0) {
 			return SleepCall{}, false
 		}
-		s.Time, s.Micro, s.Endless = callbacks.At(a[4]), name == "select", a[4] == 0
+		s.Time, s.Micro, s.Endless = callbacks.Addr(a[4]), name == "select", a[4] == 0
 		s.Rest, s.Interrupted = s.Time, repeated
 	case "ppoll":
 		if a[1] != 0 {
 			return SleepCall{}, false
 		}
-		s.Time, s.Endless = callbacks.At(a[2]), a[2] == 0
+		s.Time, s.Endless = callbacks.Addr(a[2]), a[2] == 0
 		s.Rest, s.Interrupted = s.Time, repeated
 	case "poll":
 		if a[1] != 0 {

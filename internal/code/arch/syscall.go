@@ -71,7 +71,7 @@ func IsFutexWait(r *callbacks.Registers) (word callbacks.Address, ok bool) {
 	}
 	switch r.SyscallArgs[1] &^ futexFlags & 0xffffffff {
 	case futexWait, futexLockPI, futexWaitBitset, futexRequeuePI, futexLockPI2:
-		return callbacks.At(r.SyscallArgs[0]), true
+		return callbacks.Addr(r.SyscallArgs[0]), true
 	}
 	return callbacks.Address{}, false
 }

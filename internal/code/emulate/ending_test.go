@@ -96,14 +96,14 @@ func TestEnding(t *testing.T) {
 	for name, tt := range ends {
 		t.Run(name, func(t *testing.T) {
 			mem := callbackstest.NewFake(callbacks.ArchX86_64)
-			mem.Map(callbacks.At(code), append([]byte(tt.code), make([]byte, 16)...))
-			mem.Map(callbacks.At(stack), make([]byte, 64))
-			mem.Map(callbacks.At(other), make([]byte, 64))
+			mem.Map(callbacks.Addr(code), append([]byte(tt.code), make([]byte, 16)...))
+			mem.Map(callbacks.Addr(stack), make([]byte, 64))
+			mem.Map(callbacks.Addr(other), make([]byte, 64))
 			for at, v := range map[uint64]uint64{
 				stack: 7, stack + 8: ret, stack + 16: ret, stack + 24: other, stack + 32: 5<<32 | 9,
 				other: ret, other + 16: ret,
 			} {
-				if err := mem.Put(callbacks.At(at), 8, v); err != nil {
+				if err := mem.Put(callbacks.Addr(at), 8, v); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -91,7 +91,7 @@ func (m *Machine) Read(mem callbacks.Memory, addr uint64, size uint8) (v Value, 
 	}
 	if used {
 		var p [8]byte
-		if err := mem.ReadMemory(callbacks.At(addr), p[:size]); err != nil {
+		if err := mem.ReadMemory(callbacks.Addr(addr), p[:size]); err != nil {
 			return Value{}, false, err
 		}
 		for i := range size {

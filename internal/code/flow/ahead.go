@@ -121,9 +121,10 @@ func (a Ahead) Reach(p Paths) (sites []bool, returns bool) {
 	return sites, returns
 }
 
-// Before returns whether a fact that is false when the function begins is true at the point, on paths that a branch
+// TruthBefore returns whether a fact that is false when the function begins is true at the point, on paths that a
+// branch
 // in paths does not exclude.
-func (a Ahead) Before(effects []Effect, p Paths) Truth {
+func (a Ahead) TruthBefore(effects []Effect, p Paths) Truth {
 	f := a.f
 	p.decide(f)
 	effects = slices.Clone(effects)

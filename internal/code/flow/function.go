@@ -162,7 +162,7 @@ func New(cfg Config, low, high uint64) (*Function, error) {
 		return nil, fmt.Errorf("flow of the function at %#x: %w", low, err)
 	}
 	code := make([]byte, high-low)
-	if err := cfg.Mem.ReadMemory(callbacks.At(low), code); err != nil {
+	if err := cfg.Mem.ReadMemory(callbacks.Addr(low), code); err != nil {
 		return nil, fmt.Errorf("flow of the function at %#x: %w", low, err)
 	}
 	if err := f.decode(code, low); err != nil {

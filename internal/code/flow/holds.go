@@ -28,8 +28,8 @@ func (e Effect) MaySets() bool { return e == Sets || e == MaySet || e == Unsure 
 // MayClears reports whether a call may make the fact false.
 func (e Effect) MayClears() bool { return e == Clears || e == MayClear || e == Unsure }
 
-// And is what a call does that does both, in an order that is not known.
-func (e Effect) And(o Effect) Effect {
+// Join is what a call does that does both, in an order that is not known.
+func (e Effect) Join(o Effect) Effect {
 	switch {
 	case e == o || o == NoEffect:
 		return e

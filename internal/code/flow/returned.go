@@ -65,7 +65,7 @@ func (r Result) valueIn(s *symbolic.State, args []*symbolic.Expr) *symbolic.Expr
 	if r.Value == nil {
 		return nil
 	}
-	e := r.Value.With(args)
+	e := r.Value.WithArgs(args)
 	for e != nil && !e.Nameless() {
 		load := stackLoad(e)
 		if load == nil {

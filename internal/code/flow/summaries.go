@@ -44,8 +44,8 @@ const (
 	maxRounds = 16
 )
 
-// Of returns the summary of the function that begins at entry.
-func (s *Summaries[S]) Of(entry uint64) S {
+// SummaryOf returns the summary of the function that begins at entry.
+func (s *Summaries[S]) SummaryOf(entry uint64) S {
 	if v, ok := s.known[entry]; ok {
 		return v
 	}
@@ -76,8 +76,8 @@ func (s *Summaries[S]) Of(entry uint64) S {
 	return s.known[entry]
 }
 
-// Known returns how many functions have a summary.
-func (s *Summaries[S]) Known() int { return len(s.known) }
+// Len returns how many functions have a summary.
+func (s *Summaries[S]) Len() int { return len(s.known) }
 
 // enter begins with a function.
 func (s *Summaries[S]) enter(work []uint64, entry uint64) []uint64 {

@@ -51,7 +51,7 @@ func TestSummariesInAnyOrder(t *testing.T) {
 			for order := range permutations(functions) {
 				s := releases(tt.calls, tt.itself...)
 				for _, f := range order {
-					if got := s.Of(f); got != tt.want[f] {
+					if got := s.SummaryOf(f); got != tt.want[f] {
 						t.Errorf("asked in the order %v: function %d releases: %v, want %v", order, f, got, tt.want[f])
 					}
 				}
@@ -102,7 +102,7 @@ func TestSummariesOnce(t *testing.T) {
 		},
 		Equal: func(a, b int) bool { return a == b },
 	}
-	if got := s.Of(1); got != depth {
+	if got := s.SummaryOf(1); got != depth {
 		t.Errorf("the summary of the first of %d functions is %d", depth, got)
 	}
 	for f := uint64(1); f <= depth; f++ {
@@ -124,7 +124,7 @@ func TestSummariesUnstable(t *testing.T) {
 		Equal: func(a, b string) bool { return false }, Unknown: "unknown",
 	}
 	for f, want := range map[uint64]string{1: "unkn1", 2: "unknown", 3: "unknown"} {
-		if got := s.Of(f); got != want {
+		if got := s.SummaryOf(f); got != want {
 			t.Errorf("function %d: %q, want %q", f, got, want)
 		}
 	}
@@ -137,10 +137,10 @@ func TestSummariesBound(t *testing.T) {
 		Compute: func(f uint64, callee func(uint64) bool) bool { return callee(f + 1) },
 		Equal:   func(a, b bool) bool { return a == b }, Unknown: true,
 	}
-	if !s.Of(1) {
+	if !s.SummaryOf(1) {
 		t.Error("a chain of calls without an end is known")
 	}
-	if n := s.Known(); n != maxSummaries+1 {
+	if n := s.Len(); n != maxSummaries+1 {
 		t.Errorf("%d functions were looked at, want %d", n, maxSummaries+1)
 	}
 }
@@ -160,7 +160,7 @@ func TestSummariesLargest(t *testing.T) {
 			return compute(f, callee)
 		}
 		for f := range calls {
-			if got := s.Of(f); got != (want && f <= 3) {
+			if got := s.SummaryOf(f); got != (want && f <= 3) {
 				t.Errorf("of %d at most: function %d: %v", largest, f, got)
 			}
 		}

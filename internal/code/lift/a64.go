@@ -53,8 +53,8 @@ func (w a64word) field(lo, n uint) uint64 { return uint64(w>>lo) & (1<<n - 1) }
 // sfield returns a field that is a signed number.
 func (w a64word) sfield(lo, n uint) uint64 { return uint64(int64(w.field(lo, n)<<(64-n)) >> (64 - n)) }
 
-// is reports whether the instruction has the given bits where mask has ones.
-func (w a64word) is(mask, bits uint32) bool { return uint32(w)&mask == bits }
+// matches reports whether the instruction has the given bits where mask has ones.
+func (w a64word) matches(mask, bits uint32) bool { return uint32(w)&mask == bits }
 
 // The register fields, 31 meaning zero.
 func (w a64word) rd() Register { return Register(w.field(0, 5)) }
@@ -123,7 +123,7 @@ func (l *a64lift) lift() bool {
 // immediate lifts data processing with an immediate.
 func (l *a64lift) immediate() bool {
 	switch {
-	case l.is(0x1f000000, 0x10000000): // ADR, ADRP
+	case l.matches(0x1f000000, 0x10000000): // ADR, ADRP
 		off := l.sfield(5, 19)<<2 | l.field(29, 2)
 		at := absolute(l.pc + off)
 		if l.a64word>>31 == 1 {
@@ -131,19 +131,19 @@ func (l *a64lift) immediate() bool {
 		}
 		l.size = 8
 		l.set(l.rd(), at)
-	case l.is(0x1f800000, 0x11000000): // ADD, SUB
+	case l.matches(0x1f800000, 0x11000000): // ADD, SUB
 		l.addSub(reg(l.rn()), number(l.field(10, 12)<<(12*l.field(22, 1))), true)
-	case l.is(0x1f800000, 0x12000000): // AND, ORR, EOR, ANDS
+	case l.matches(0x1f800000, 0x12000000): // AND, ORR, EOR, ANDS
 		m, ok := bitmask(l.field(22, 1), l.field(10, 6), l.field(16, 6), l.size)
 		if !ok {
 			return false
 		}
 		l.logic(read(l.rn()), number(m), true)
-	case l.is(0x1f800000, 0x12800000):
+	case l.matches(0x1f800000, 0x12800000):
 		return l.moveWide()
-	case l.is(0x1f800000, 0x13000000):
+	case l.matches(0x1f800000, 0x13000000):
 		return l.bitfield()
-	case l.is(0x1f800000, 0x13800000): // EXTR
+	case l.matches(0x1f800000, 0x13800000): // EXTR
 		if l.rn() == l.rm() || l.field(10, 6) != 0 {
 			l.forget(l.rd())
 			break

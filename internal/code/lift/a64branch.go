@@ -18,29 +18,29 @@ func a64Condition(code uint64) Condition {
 func (l *a64lift) branch() bool {
 	to := func(lo, n uint) Operand { return absolute(l.pc + l.sfield(lo, n)<<2) }
 	switch {
-	case l.is(0xfc000000, 0x14000000):
+	case l.matches(0xfc000000, 0x14000000):
 		l.emit(Uop{Code: UopJump, A: to(0, 26)})
-	case l.is(0xfc000000, 0x94000000):
+	case l.matches(0xfc000000, 0x94000000):
 		l.emit(Uop{Code: UopCall, A: to(0, 26)})
-	case l.is(0xff000000, 0x54000000):
+	case l.matches(0xff000000, 0x54000000):
 		if l.field(0, 4) >= 14 { // always
 			l.emit(Uop{Code: UopJump, A: to(5, 19)})
 			break
 		}
 		l.emit(Uop{Code: UopBranch, CC: a64Condition(l.field(0, 4)), A: to(5, 19)})
-	case l.is(0x7e000000, 0x34000000): // CBZ, CBNZ
+	case l.matches(0x7e000000, 0x34000000): // CBZ, CBNZ
 		l.flags(FlagsLogic, read(l.rd()), number(0))
 		l.emit(Uop{Code: UopBranch, CC: Condition{Op: EQ + CondOp(l.field(24, 1))}, A: to(5, 19)})
-	case l.is(0x7e000000, 0x36000000): // TBZ, TBNZ
+	case l.matches(0x7e000000, 0x36000000): // TBZ, TBNZ
 		l.size = 8
 		l.compute8(OpAnd, Temp0, read(l.rd()), number(1<<(l.field(31, 1)<<5|l.field(19, 5))))
 		l.flags(FlagsLogic, reg(Temp0), number(0))
 		l.emit(Uop{Code: UopBranch, CC: Condition{Op: EQ + CondOp(l.field(24, 1))}, A: to(5, 14)})
-	case l.is(0xfe000000, 0xd6000000):
+	case l.matches(0xfe000000, 0xd6000000):
 		return l.branchRegister()
-	case l.is(0xff000000, 0xd5000000):
+	case l.matches(0xff000000, 0xd5000000):
 		l.system()
-	case l.is(0xff000000, 0xd4000000): // SVC, HVC, BRK, HLT
+	case l.matches(0xff000000, 0xd4000000): // SVC, HVC, BRK, HLT
 		if l.field(0, 5) != 1 || l.field(21, 3) != 0 {
 			l.emit(Uop{Code: UopStop})
 			break
@@ -71,9 +71,9 @@ func (l *a64lift) branchRegister() bool {
 // thread pointer is followed.
 func (l *a64lift) system() {
 	switch {
-	case l.is(0xffffffe0, 0xd53bd040): // MRS rd, tpidr_el0
+	case l.matches(0xffffffe0, 0xd53bd040): // MRS rd, tpidr_el0
 		l.emit(Uop{Code: UopAddress, Dst: l.rd(), A: Operand{Reg: noReg}, B: Operand{Reg: noReg}, TLS: true})
-	case l.is(0xfff00000, 0xd5300000), l.is(0xfff80000, 0xd5280000): // other MRS, SYSL
+	case l.matches(0xfff00000, 0xd5300000), l.matches(0xfff80000, 0xd5280000): // other MRS, SYSL
 		l.forget(l.rd())
 	}
 }
@@ -81,25 +81,25 @@ func (l *a64lift) system() {
 // register lifts data processing with registers.
 func (l *a64lift) register() bool {
 	switch {
-	case l.is(0x1f000000, 0x0a000000): // AND, ORR, EOR, ANDS and with an inverted operand
+	case l.matches(0x1f000000, 0x0a000000): // AND, ORR, EOR, ANDS and with an inverted operand
 		b := l.shifted(l.rm(), l.field(22, 2), l.field(10, 6))
 		if l.field(21, 1) == 1 {
 			l.compute(OpXor, temp1, b, number(^uint64(0)))
 			b = reg(temp1)
 		}
 		l.logic(read(l.rn()), b, false)
-	case l.is(0x1f200000, 0x0b000000): // ADD, SUB
+	case l.matches(0x1f200000, 0x0b000000): // ADD, SUB
 		l.addSub(read(l.rn()), l.shifted(l.rm(), l.field(22, 2), l.field(10, 6)), false)
-	case l.is(0x1f200000, 0x0b200000): // ADD, SUB of an extended register
+	case l.matches(0x1f200000, 0x0b200000): // ADD, SUB of an extended register
 		l.extended(temp1, l.rm(), l.field(13, 3), l.field(10, 3))
 		l.addSub(reg(l.rn()), reg(temp1), true)
-	case l.is(0x1fe00000, 0x1a400000):
+	case l.matches(0x1fe00000, 0x1a400000):
 		l.conditionalCompare()
-	case l.is(0x1fe00000, 0x1a800000):
+	case l.matches(0x1fe00000, 0x1a800000):
 		l.conditionalSelect()
-	case l.is(0x5fe00000, 0x1ac00000):
+	case l.matches(0x5fe00000, 0x1ac00000):
 		l.variableShift()
-	case l.is(0x1f000000, 0x1b000000):
+	case l.matches(0x1f000000, 0x1b000000):
 		l.multiply()
 	default: // additions with carry, bit counts and reversals
 		l.forget(l.rd())
@@ -232,12 +232,12 @@ func (l *a64lift) multiply() {
 // vector lifts floating-point and vector instructions: those that may write a
 // general register make it unknown.
 func (l *a64lift) vector() {
-	toGeneral := l.is(0x5f20fc00, 0x1e200000) || // conversions and moves
-		l.is(0xbfe0ec00, 0x0e002c00) // an element of a vector
+	toGeneral := l.matches(0x5f20fc00, 0x1e200000) || // conversions and moves
+		l.matches(0xbfe0ec00, 0x0e002c00) // an element of a vector
 	if toGeneral {
 		l.forget(l.rd())
 	}
-	if l.is(0x5f203c00, 0x1e202000) || l.is(0x5f200c00, 0x1e200400) { // comparisons
+	if l.matches(0x5f203c00, 0x1e202000) || l.matches(0x5f200c00, 0x1e200400) { // comparisons
 		l.flags(FlagsUnknown, number(0), number(0))
 	}
 }

@@ -3,17 +3,17 @@ package lift
 // memory lifts loads and stores.
 func (l *a64lift) memory() bool {
 	switch {
-	case l.is(0x3b000000, 0x18000000):
+	case l.matches(0x3b000000, 0x18000000):
 		l.literal()
-	case l.is(0x3a000000, 0x28000000):
+	case l.matches(0x3a000000, 0x28000000):
 		l.pair()
-	case l.is(0x3b000000, 0x39000000): // an unsigned offset
+	case l.matches(0x3b000000, 0x39000000): // an unsigned offset
 		size := l.accessSize()
 		l.emitAddress(number(l.field(10, 12) * uint64(size)))
 		l.access(size)
-	case l.is(0x3b200000, 0x38000000): // a signed offset, or an update before or after
+	case l.matches(0x3b200000, 0x38000000): // a signed offset, or an update before or after
 		l.indexed()
-	case l.is(0x3b200c00, 0x38200800): // a register as the offset
+	case l.matches(0x3b200c00, 0x38200800): // a register as the offset
 		size := l.accessSize()
 		shift := uint64(0)
 		for ; l.field(12, 1) == 1 && size>>(shift+1) != 0; shift++ {
@@ -21,17 +21,17 @@ func (l *a64lift) memory() bool {
 		l.extended(temp1, l.rm(), l.field(13, 3), shift)
 		l.emitAddress(reg(temp1))
 		l.access(size)
-	case l.is(0x3b200c00, 0x38200000):
+	case l.matches(0x3b200c00, 0x38200000):
 		l.atomic()
-	case l.is(0x3f000000, 0x08000000):
+	case l.matches(0x3f000000, 0x08000000):
 		l.exclusive()
-	case l.is(0x3f200c00, 0x19000000): // LDAPUR, STLUR
+	case l.matches(0x3f200c00, 0x19000000): // LDAPUR, STLUR
 		l.emitAddress(number(l.sfield(12, 9)))
 		l.access(l.accessSize())
-	case l.is(0x3b200400, 0x38200400): // signed pointers
+	case l.matches(0x3b200400, 0x38200400): // signed pointers
 		l.forget(l.rd())
 	default: // vectors of several registers, tags
-		return l.is(0xbe000000, 0x0c000000) || l.is(0xff000000, 0xd9000000)
+		return l.matches(0xbe000000, 0x0c000000) || l.matches(0xff000000, 0xd9000000)
 	}
 	return true
 }

@@ -11,8 +11,8 @@ type Code struct {
 	blocks map[uint64][]byte // nil for a block that cannot be read as a whole
 }
 
-// At returns up to n bytes from pc, at least one.
-func (c *Code) At(pc uint64, n int) ([]byte, error) {
+// BytesAt returns up to n bytes from pc, at least one.
+func (c *Code) BytesAt(pc uint64, n int) ([]byte, error) {
 	off := pc & (blockSize - 1)
 	b := c.block(pc - off)
 	if b == nil {
@@ -22,7 +22,7 @@ func (c *Code) At(pc uint64, n int) ([]byte, error) {
 	if len(b) >= n {
 		return b[:n], nil
 	}
-	if rest, err := c.At(pc+uint64(len(b)), n-len(b)); err == nil {
+	if rest, err := c.BytesAt(pc+uint64(len(b)), n-len(b)); err == nil {
 		b = append(b[:len(b):len(b)], rest...)
 	}
 	return b, nil
@@ -33,7 +33,7 @@ func (c *Code) block(base uint64) []byte {
 	b, ok := c.blocks[base]
 	if !ok {
 		b = make([]byte, blockSize)
-		if c.Mem.ReadMemory(callbacks.At(base), b) != nil {
+		if c.Mem.ReadMemory(callbacks.Addr(base), b) != nil {
 			b = nil
 		}
 		if c.blocks == nil {
@@ -47,11 +47,11 @@ func (c *Code) block(base uint64) []byte {
 // piecemeal reads at the edge of what is readable.
 func (c *Code) piecemeal(pc uint64, n int) ([]byte, error) {
 	b := make([]byte, n)
-	if c.Mem.ReadMemory(callbacks.At(pc), b) == nil {
+	if c.Mem.ReadMemory(callbacks.Addr(pc), b) == nil {
 		return b, nil
 	}
 	for i := range b {
-		if err := c.Mem.ReadMemory(callbacks.At(pc+uint64(i)), b[i:i+1]); err != nil {
+		if err := c.Mem.ReadMemory(callbacks.Addr(pc+uint64(i)), b[i:i+1]); err != nil {
 			if i == 0 {
 				return nil, err
 			}

@@ -44,7 +44,7 @@ func (d *Decoder) Fetch(pc uint64) (Instruction, bool) {
 		return in, in.Length > 0
 	}
 	var in Instruction
-	if b, err := d.Code.At(pc, d.Lifter.Convention().MaxLength); err == nil {
+	if b, err := d.Code.BytesAt(pc, d.Lifter.Convention().MaxLength); err == nil {
 		in, _ = d.Lifter.Lift(b, pc)
 	}
 	d.insts[pc] = in

@@ -72,14 +72,14 @@ type Loop struct {
 
 // Writes reports whether the loop may write the byte at an address.
 func (l *Loop) Writes(addr uint64) bool {
-	return l.own[addr] || slices.ContainsFunc(l.Written, func(w Word) bool { return w.Has(addr) })
+	return l.own[addr] || slices.ContainsFunc(l.Written, func(w Word) bool { return w.Contains(addr) })
 }
 
-// Has reports whether an address is in the word.
-func (w Word) Has(addr uint64) bool { return addr >= w.Address && addr-w.Address < uint64(w.Size) }
+// Contains reports whether an address is in the word.
+func (w Word) Contains(addr uint64) bool { return addr >= w.Address && addr-w.Address < uint64(w.Size) }
 
 // Overlaps reports whether two words have a byte in common.
-func (w Word) Overlaps(o Word) bool { return w.Has(o.Address) || o.Has(w.Address) }
+func (w Word) Overlaps(o Word) bool { return w.Contains(o.Address) || o.Contains(w.Address) }
 
 // Find returns the loop in which a thread with these registers spins; nil if it does not.
 func Find(cfg *Config, regs *callbacks.Registers) *Loop {
@@ -320,7 +320,7 @@ func (e *explorer) byteOf(m *machine, at uint64) emulate.Byte {
 		return b
 	}
 	var b [1]byte
-	if e.cfg.Mem.ReadMemory(callbacks.At(at), b[:]) != nil {
+	if e.cfg.Mem.ReadMemory(callbacks.Addr(at), b[:]) != nil {
 		return emulate.Byte{}
 	}
 	return emulate.Byte{V: b[0], Known: 0xff}
@@ -329,7 +329,7 @@ func (e *explorer) byteOf(m *machine, at uint64) emulate.Byte {
 // constant returns the content of memory that no thread writes, as the table of a switch.
 func (e *explorer) constant(at uint64, size uint8) (emulate.Value, error) {
 	var b [8]byte
-	if e.cfg.Mem.ReadMemory(callbacks.At(at), b[:size]) != nil {
+	if e.cfg.Mem.ReadMemory(callbacks.Addr(at), b[:size]) != nil {
 		return emulate.Value{}, errLeaves
 	}
 	return emulate.Number(callbacks.Word(b[:size])), nil

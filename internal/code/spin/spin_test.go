@@ -44,9 +44,9 @@ func TestFind(t *testing.T) {
 	for name, tt := range loops {
 		t.Run(name, func(t *testing.T) {
 			mem := callbackstest.NewFake(callbacks.ArchX86_64)
-			mem.Map(callbacks.At(code), append([]byte(tt.code), make([]byte, 16)...))
-			mem.Map(callbacks.At(stack), make([]byte, 64))
-			mem.Map(callbacks.At(shared), make([]byte, 64))
+			mem.Map(callbacks.Addr(code), append([]byte(tt.code), make([]byte, 16)...))
+			mem.Map(callbacks.Addr(stack), make([]byte, 64))
+			mem.Map(callbacks.Addr(shared), make([]byte, 64))
 			d, err := lift.NewDecoder(callbacks.ArchX86_64, mem)
 			if err != nil {
 				t.Fatal(err)

@@ -84,7 +84,7 @@ func (env Env) Word(a uint64, size uint8, signed bool) (uint64, error) {
 		return 0, fmt.Errorf("value of %d bytes: %w", size, ErrOpaque)
 	}
 	var b [8]byte
-	if err := env.Mem.ReadMemory(callbacks.At(a), b[:size]); err != nil {
+	if err := env.Mem.ReadMemory(callbacks.Addr(a), b[:size]); err != nil {
 		return 0, err
 	}
 	return lift.ExtendWord(callbacks.Word(b[:size]), size, signed), nil

@@ -16,9 +16,9 @@ func (e *Expr) OfArgs() bool {
 	return false
 }
 
-// With is e, an expression of a function's arguments, with those of a call of it
+// WithArgs is e, an expression of a function's arguments, with those of a call of it
 // in their place. It is nil if the call has too few.
-func (e *Expr) With(args []*Expr) *Expr {
+func (e *Expr) WithArgs(args []*Expr) *Expr {
 	switch e.Kind {
 	case KindArg:
 		if e.Val < uint64(len(args)) {
@@ -26,17 +26,17 @@ func (e *Expr) With(args []*Expr) *Expr {
 		}
 		return nil
 	case KindLoad:
-		if a := e.A.With(args); a != nil {
+		if a := e.A.WithArgs(args); a != nil {
 			return Load(a, e.Size, e.Signed)
 		}
 		return nil
 	case KindExtend:
-		if a := e.A.With(args); a != nil {
+		if a := e.A.WithArgs(args); a != nil {
 			return Extend(a, e.Size, e.Signed)
 		}
 		return nil
 	case KindBinary:
-		a, b := e.A.With(args), e.B.With(args)
+		a, b := e.A.WithArgs(args), e.B.WithArgs(args)
 		if a == nil || b == nil {
 			return nil
 		}

@@ -27,7 +27,7 @@ func TestMemoryAsksOnce(t *testing.T) {
 	var m memory
 	for _, piece := range []struct{ low, n uint64 }{{100, 8}, {96, 3}, {103, 20}, {90, 60}, {99, 1}, {100, 8}, {0, 0}} {
 		p := make([]byte, piece.n)
-		if err := m.fill(callbacks.At(piece.low), p, read); err != nil {
+		if err := m.fill(callbacks.Addr(piece.low), p, read); err != nil {
 			t.Fatal(err)
 		}
 		for i, b := range p {
@@ -48,11 +48,11 @@ func TestMemoryKeepsNoFailure(t *testing.T) {
 	var m memory
 	p := make([]byte, 8)
 	failing := func(callbacks.Address, []byte) error { return callbacks.DeviceReadError }
-	if err := m.fill(callbacks.At(16), p, failing); !errors.Is(err, callbacks.DeviceReadError) {
+	if err := m.fill(callbacks.Addr(16), p, failing); !errors.Is(err, callbacks.DeviceReadError) {
 		t.Fatal(err)
 	}
 	working := func(_ callbacks.Address, p []byte) error { copy(p, "12345678"); return nil }
-	if err := m.fill(callbacks.At(16), p, working); err != nil || !bytes.Equal(p, []byte("12345678")) {
+	if err := m.fill(callbacks.Addr(16), p, working); err != nil || !bytes.Equal(p, []byte("12345678")) {
 		t.Errorf("%q, %v", p, err)
 	}
 }
@@ -154,19 +154,19 @@ func TestForesee(t *testing.T) {
 		asked <- m
 	}()
 	target := &target{wire: &wire{rw: here}}
-	target.Foresee([]callbacks.Piece{{At: callbacks.At(16), Size: 8}}) // a single piece is read on demand
+	target.Foresee([]callbacks.Piece{{At: callbacks.Addr(16), Size: 8}}) // a single piece is read on demand
 	pieces := []callbacks.Piece{
-		{At: callbacks.At(16), Size: 8}, {At: callbacks.At(32), Size: 8}, {At: callbacks.At(64), Size: 4},
+		{At: callbacks.Addr(16), Size: 8}, {At: callbacks.Addr(32), Size: 8}, {At: callbacks.Addr(64), Size: 4},
 	}
 	target.Foresee(pieces)
 	if m := <-asked; m.kind != kindReads || m.words[0] != 3 || len(m.bytes) != 3*24 {
 		t.Errorf("%v", m)
 	}
 	p := make([]byte, 8)
-	if err := target.ReadMemory(callbacks.At(16), p); err != nil || string(p) != "12345678" {
+	if err := target.ReadMemory(callbacks.Addr(16), p); err != nil || string(p) != "12345678" {
 		t.Errorf("%q, %v", p, err)
 	}
-	if target.read.contains(callbacks.At(32), 8) || target.read.contains(callbacks.At(64), 1) || target.asked != 3 {
+	if target.read.contains(callbacks.Addr(32), 8) || target.read.contains(callbacks.Addr(64), 1) || target.asked != 3 {
 		t.Errorf("an unreadable piece is known, or %d questions were counted", target.asked)
 	}
 }

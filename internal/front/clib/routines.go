@@ -17,18 +17,18 @@ type query struct {
 	m message
 }
 
-func (q query) at() callbacks.Address { return callbacks.At(q.m.words[1]) }
-func (q query) level() uint32         { return uint32(q.m.words[2]) }
-func (q query) number() int           { return int(int64(q.m.words[3])) }
+func (q query) address() callbacks.Address { return callbacks.Addr(q.m.words[1]) }
+func (q query) level() uint32              { return uint32(q.m.words[2]) }
+func (q query) number() int                { return int(int64(q.m.words[3])) }
 
-func (q query) thread() handles.Thread { return handles.Thread{Stamp: q.Stamp(), Info: q.at()} }
+func (q query) thread() handles.Thread { return handles.Thread{Stamp: q.Stamp(), Info: q.address()} }
 
 func (q query) parallel() handles.Parallel {
-	return handles.Parallel{Stamp: q.Stamp(), Team: q.at(), Level: q.level()}
+	return handles.Parallel{Stamp: q.Stamp(), Team: q.address(), Level: q.level()}
 }
 
 func (q query) task() handles.Task {
-	return handles.Task{Stamp: q.Stamp(), Data: q.at(), Level: q.level()}
+	return handles.Task{Stamp: q.Stamp(), Data: q.address(), Level: q.level()}
 }
 
 func threadResult(h handles.Thread, err error) (result, error) { return words(h.Info.Offset), err }

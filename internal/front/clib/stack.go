@@ -71,7 +71,7 @@ func (s *stackReader) next() uint64 {
 	}
 	if len(s.data) < word {
 		s.data = make([]byte, stackStep-s.at%stackStep)
-		if s.err = s.mem.ReadMemory(callbacks.At(s.at), s.data); s.err != nil {
+		if s.err = s.mem.ReadMemory(callbacks.Addr(s.at), s.data); s.err != nil {
 			return 0
 		}
 	}

@@ -65,10 +65,10 @@ func readPages(mem callbacks.Memory, at uint64, n int) []byte {
 	for done < n {
 		here := at + uint64(done)
 		part := min(n-done, int(pageSize-here%pageSize))
-		err := mem.ReadMemory(callbacks.At(here), data[done:done+part])
+		err := mem.ReadMemory(callbacks.Addr(here), data[done:done+part])
 		if fault := (*callbacks.FaultError)(nil); err != nil && errors.As(err, &fault) && fault.Address.Offset > here {
 			part = min(int(fault.Address.Offset-here), part)
-			if mem.ReadMemory(callbacks.At(here), data[done:done+part]) == nil {
+			if mem.ReadMemory(callbacks.Addr(here), data[done:done+part]) == nil {
 				done += part
 			}
 			break
@@ -136,7 +136,7 @@ const longest = 15
 func (d *disassembler) list(at uint64, skip, n int) []godap.DisassembledInstruction {
 	out := []godap.DisassembledInstruction{}
 	if skip < 0 {
-		before := d.before(at, -skip)
+		before := d.instructionsBefore(at, -skip)
 		out = append(out, before[:min(n, len(before))]...)
 		n, skip = n-len(out), 0
 	}
@@ -150,9 +150,10 @@ func (d *disassembler) list(at uint64, skip, n int) []godap.DisassembledInstruct
 	return out
 }
 
-// before returns the n instructions before an address. If no start of an instruction is known there, they are
+// instructionsBefore returns the n instructions before an address. If no start of an instruction is known there, they
+// are
 // marked invalid.
-func (d *disassembler) before(at uint64, n int) []godap.DisassembledInstruction {
+func (d *disassembler) instructionsBefore(at uint64, n int) []godap.DisassembledInstruction {
 	var list []godap.DisassembledInstruction
 	for _, start := range d.starts {
 		if at-start > uint64(n+maxInstructions)*longest {

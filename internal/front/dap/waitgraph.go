@@ -42,7 +42,7 @@ type graphEdge struct {
 
 // waitGraph returns the graph of the picture in the client's form.
 func (v *view) waitGraph(context.Context, nothing) (waitGraph, error) {
-	g := waitgraph.Of(v.pic)
+	g := waitgraph.NewGraph(v.pic)
 	out := waitGraph{Nodes: []graphNode{}, Edges: []graphEdge{}, Cycles: [][]string{}}
 	for _, n := range g.Nodes {
 		out.Nodes = append(out.Nodes, v.graphNode(n))

@@ -45,8 +45,8 @@ type refusals struct {
 // NewLedger returns a ledger for a process that may hold limit bytes, 0 for any.
 func NewLedger(limit uint64) *Ledger { return &Ledger{limit: limit, left: &refusals{}} }
 
-// Of returns l itself if it is a Ledger, or a Ledger that forwards to l; nil for nil.
-func Of(l callbacks.Ledger) *Ledger {
+// LedgerOf returns l itself if it is a Ledger, or a Ledger that forwards to l; nil for nil.
+func LedgerOf(l callbacks.Ledger) *Ledger {
 	switch l := l.(type) {
 	case nil:
 		return nil
@@ -74,8 +74,8 @@ func (l *Ledger) Look() *Ledger {
 	return p
 }
 
-// Within returns a Look of at most limit bytes of l, 0 for all of them.
-func (l *Ledger) Within(limit uint64) *Ledger {
+// NewPart returns a Look of at most limit bytes of l, 0 for all of them.
+func (l *Ledger) NewPart(limit uint64) *Ledger {
 	p := l.Look()
 	if p != nil {
 		p.limit = limit
@@ -167,8 +167,8 @@ func (l *Ledger) Give(n uint64) {
 	}
 }
 
-// Held returns the number of taken bytes.
-func (l *Ledger) Held() uint64 {
+// HeldBytes returns the number of taken bytes.
+func (l *Ledger) HeldBytes() uint64 {
 	if l == nil {
 		return 0
 	}

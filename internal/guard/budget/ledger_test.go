@@ -10,7 +10,8 @@ import (
 // TestLedger takes memory up to the limit, as a whole and by parts.
 func TestLedger(t *testing.T) {
 	var none *Ledger
-	if err := none.Take("anything", 1<<60); err != nil || none.Part() != nil || none.Err() != nil || none.Held() != 0 {
+	if err := none.Take("anything", 1<<60); err != nil || none.Part() != nil || none.Err() != nil ||
+		none.HeldBytes() != 0 {
 		t.Errorf("no ledger: %v", err)
 	}
 	none.Close()
@@ -35,8 +36,8 @@ func TestLedger(t *testing.T) {
 		{l, 1, false, 300 << 20},
 	} {
 		err := tt.of.Take("symbols of x", tt.n)
-		if (err == nil) != tt.fits || err != nil && !errors.Is(err, ErrMemory) || l.Held() != tt.held {
-			t.Errorf("step %d: %v, %d bytes held", i, err, l.Held())
+		if (err == nil) != tt.fits || err != nil && !errors.Is(err, ErrMemory) || l.HeldBytes() != tt.held {
+			t.Errorf("step %d: %v, %d bytes held", i, err, l.HeldBytes())
 		}
 	}
 	if err := part.Err(); err == nil || strings.Count(err.Error(), "symbols of x") != 2 {
@@ -46,8 +47,8 @@ func TestLedger(t *testing.T) {
 		t.Errorf("what the whole says: %v", err)
 	}
 	part.Close()
-	if l.Held() != 100<<20 || part.Held() != 0 {
-		t.Errorf("%d and %d bytes are held after the part was closed", l.Held(), part.Held())
+	if l.HeldBytes() != 100<<20 || part.HeldBytes() != 0 {
+		t.Errorf("%d and %d bytes are held after the part was closed", l.HeldBytes(), part.HeldBytes())
 	}
 	for _, name := range strings.Fields("a b c d e f g h i j") {
 		_ = l.Take(name, limit)
@@ -61,7 +62,7 @@ func TestLedger(t *testing.T) {
 // memory of a part back once, whoever is closed first.
 func TestWithin(t *testing.T) {
 	all := NewLedger(600)
-	a, b := all.Within(450), all.Within(450)
+	a, b := all.NewPart(450), all.NewPart(450)
 	for i, tt := range []struct {
 		of   *Ledger
 		n    uint64
@@ -74,8 +75,8 @@ func TestWithin(t *testing.T) {
 		{b, 1, false, 400}, // of all
 		{all, 1, false, 400},
 	} {
-		if err := tt.of.Take("x", tt.n); (err == nil) != tt.fits || all.Held() != tt.all {
-			t.Errorf("step %d: %v, %d bytes held", i, err, all.Held())
+		if err := tt.of.Take("x", tt.n); (err == nil) != tt.fits || all.HeldBytes() != tt.all {
+			t.Errorf("step %d: %v, %d bytes held", i, err, all.HeldBytes())
 		}
 	}
 	if a.Err() == nil || b.Err() == nil {
@@ -88,10 +89,10 @@ func TestWithin(t *testing.T) {
 	}
 	a.Close() // before its part
 	part.Close()
-	if all.Held() != 100 || b.Held() != 100 {
-		t.Errorf("%d of %d bytes are held", b.Held(), all.Held())
+	if all.HeldBytes() != 100 || b.HeldBytes() != 100 {
+		t.Errorf("%d of %d bytes are held", b.HeldBytes(), all.HeldBytes())
 	}
-	if c := (*Ledger)(nil).Within(1); c != nil {
+	if c := (*Ledger)(nil).NewPart(1); c != nil {
 		t.Error("a part of no ledger")
 	}
 }
@@ -113,7 +114,7 @@ func TestLedgerTogether(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if l.Held() != 0 {
-		t.Errorf("%d bytes are left", l.Held())
+	if l.HeldBytes() != 0 {
+		t.Errorf("%d bytes are left", l.HeldBytes())
 	}
 }

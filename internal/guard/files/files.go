@@ -81,15 +81,15 @@ func (o *Opener) beneath(name string) (f *os.File, err error) {
 		if !ok {
 			continue
 		}
-		if f, err = o.in(dir, rel); !outside(err) {
+		if f, err = o.openIn(dir, rel); !outside(err) {
 			return f, err
 		}
 	}
 	return nil, err
 }
 
-// in opens a file below a directory.
-func (o *Opener) in(dir, rel string) (*os.File, error) {
+// openIn opens a file below a directory.
+func (o *Opener) openIn(dir, rel string) (*os.File, error) {
 	if o.NoOpenat2 {
 		return inRoot(dir, rel)
 	}

@@ -26,8 +26,8 @@ type Cursor struct {
 	at   int // where the read began that failed
 }
 
-// At returns a cursor over data at offset off; it is bad at once if off is not in data.
-func At(data []byte, off uint64) Cursor {
+// NewCursor returns a cursor over data at offset off; it is bad at once if off is not in data.
+func NewCursor(data []byte, off uint64) Cursor {
 	if off > uint64(len(data)) {
 		return Cursor{Data: data, Pos: len(data), Bad: true, at: len(data)}
 	}

@@ -45,7 +45,7 @@ func TestDamaged(t *testing.T) {
 		"Take": func(c *Cursor) { c.Take(maxLEB + 2) }, "String": func(c *Cursor) { c.String(8) },
 		"SkipString": (*Cursor).SkipString, "Fail": (*Cursor).Fail,
 	} {
-		c := At(endless, 1)
+		c := NewCursor(endless, 1)
 		read(&c)
 		if err := c.Err(); !errors.Is(err, ErrEnd) || err.Error() != "offset 0x1: "+ErrEnd.Error() {
 			t.Errorf("%s: error %v", name, err)
@@ -55,13 +55,13 @@ func TestDamaged(t *testing.T) {
 			t.Errorf("%s: reads go on after an error", name)
 		}
 	}
-	if c := At(endless, uint64(len(endless))+1); !c.Bad || c.Pos != len(endless) {
+	if c := NewCursor(endless, uint64(len(endless))+1); !c.Bad || c.Pos != len(endless) {
 		t.Error("a cursor past the end is good")
 	}
 }
 
 func TestNumbers(t *testing.T) {
-	c := At([]byte("\xff\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11text\x00z\x00"), 1)
+	c := NewCursor([]byte("\xff\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11text\x00z\x00"), 1)
 	got := fmt.Sprintf("%#x %#x %#x %#x %s", c.U16(), c.U32(), c.U64(), c.Uint(3), c.String(5))
 	if want := "0x201 0x6050403 0xe0d0c0b0a090807 0x11100f text"; got != want {
 		t.Errorf("%s, want %s", got, want)

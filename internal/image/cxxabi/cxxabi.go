@@ -55,15 +55,15 @@ type Exception struct {
 	Stop uint64
 }
 
-// At reads the exception whose unwind header is at addr. ok is false if there is none, or if it is
+// ReadException reads the exception whose unwind header is at addr. ok is false if there is none, or if it is
 // freed or not handled by anything; termination counts as handling.
-func At(mem callbacks.Memory, addr uint64) (Exception, bool) {
+func ReadException(mem callbacks.Memory, addr uint64) (Exception, bool) {
 	var b [headerSize]byte
-	if addr%16 != 0 || addr < -headerFrom || mem.ReadMemory(callbacks.At(addr+atClass), b[:8]) != nil {
+	if addr%16 != 0 || addr < -headerFrom || mem.ReadMemory(callbacks.Addr(addr+atClass), b[:8]) != nil {
 		return Exception{}, false
 	}
 	class, dependent, ok := classOf(b[:8])
-	if !ok || mem.ReadMemory(at(addr, headerFrom), b[:]) != nil {
+	if !ok || mem.ReadMemory(addressAt(addr, headerFrom), b[:]) != nil {
 		return Exception{}, false
 	}
 	word := func(off int) uint64 { return binary.LittleEndian.Uint64(b[off-headerFrom:]) }
@@ -89,7 +89,7 @@ func At(mem callbacks.Memory, addr uint64) (Exception, bool) {
 			return Exception{}, false
 		}
 		var t [8]byte
-		if mem.ReadMemory(at(e.Object-atObject, atType), t[:]) != nil {
+		if mem.ReadMemory(addressAt(e.Object-atObject, atType), t[:]) != nil {
 			return Exception{}, false
 		}
 		e.Type = binary.LittleEndian.Uint64(t[:])
@@ -100,7 +100,9 @@ func At(mem callbacks.Memory, addr uint64) (Exception, bool) {
 	return e, true
 }
 
-func at(addr uint64, off int) callbacks.Address { return callbacks.At(addr + uint64(int64(off))) }
+func addressAt(addr uint64, off int) callbacks.Address {
+	return callbacks.Addr(addr + uint64(int64(off)))
+}
 
 // classOf returns the name of an exception's class, without the byte that marks a dependent
 // exception.
@@ -149,7 +151,7 @@ func Text(mem callbacks.Memory, addr uint64) (string, error) {
 	var out []byte
 	for len(out) < maxText {
 		b := make([]byte, piece-addr%piece) // no page is crossed
-		if err := mem.ReadMemory(callbacks.At(addr), b); err != nil {
+		if err := mem.ReadMemory(callbacks.Addr(addr), b); err != nil {
 			return "", err
 		}
 		if end := bytes.IndexByte(b, 0); end >= 0 {
@@ -163,7 +165,7 @@ func Text(mem callbacks.Memory, addr uint64) (string, error) {
 
 func pointer(mem callbacks.Memory, addr uint64) (uint64, error) {
 	var b [8]byte
-	err := mem.ReadMemory(callbacks.At(addr), b[:])
+	err := mem.ReadMemory(callbacks.Addr(addr), b[:])
 	return binary.LittleEndian.Uint64(b[:]), err
 }
 

@@ -33,7 +33,7 @@ func memory(class uint64, change map[int]uint64) *callbackstest.Fake {
 	for off, v := range change {
 		put(off, v)
 	}
-	f.Map(callbacks.At(header-0x60), b)
+	f.Map(callbacks.Addr(header-0x60), b)
 	types := make([]byte, 1024)
 	word := func(at int, v uint64) { binary.LittleEndian.PutUint64(types[at:], v) }
 	for at, name := range map[int]string{0x200: "4Mine", 0x220: "St9exception", 0x240: "4Part",
@@ -55,7 +55,7 @@ func memory(class uint64, change map[int]uint64) *callbackstest.Fake {
 	word(0x118, info+0x160)
 	word(0x148, info+0x280)
 	word(0x168, info+0x2c0)
-	f.Map(callbacks.At(info), types)
+	f.Map(callbacks.Addr(info), types)
 	return f
 }
 
@@ -81,12 +81,12 @@ func TestAt(t *testing.T) {
 		{"a number", 0x2050550000, nil, cxxabi.Exception{}},
 		{"zeros", 0, nil, cxxabi.Exception{}},
 	} {
-		got, ok := cxxabi.At(memory(c.class, c.change), header)
+		got, ok := cxxabi.ReadException(memory(c.class, c.change), header)
 		if got != c.want || ok != (c.want.Header != 0) {
 			t.Errorf("%s: %+v, %v; want %+v", c.name, got, ok, c.want)
 		}
 	}
-	if _, ok := cxxabi.At(memory(gnu, nil), header+8); ok {
+	if _, ok := cxxabi.ReadException(memory(gnu, nil), header+8); ok {
 		t.Error("an address that no header has")
 	}
 }

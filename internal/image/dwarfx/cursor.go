@@ -5,8 +5,8 @@ import "github.com/ompd-inspect/ompd-inspect/internal/image/binread"
 // cursor reads a section.
 type cursor struct{ binread.Cursor }
 
-// at returns a cursor over data at offset off; it is bad at once if off is not in data.
-func at(data []byte, off uint64) cursor { return cursor{binread.At(data, off)} }
+// newCursor returns a cursor over data at offset off; it is bad at once if off is not in data.
+func newCursor(data []byte, off uint64) cursor { return cursor{binread.NewCursor(data, off)} }
 
 // offset reads a section offset: 8 bytes in the 64-bit format, else 4.
 func (c *cursor) offset(dw64 bool) uint64 {

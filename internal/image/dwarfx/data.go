@@ -152,7 +152,7 @@ func (d *Data) prepare() {
 func (d *Data) readAranges() {
 	data := d.section(".debug_aranges")
 	for off := 0; off < len(data) && !d.full; {
-		c := at(data, uint64(off))
+		c := newCursor(data, uint64(off))
 		n, dw64 := c.unitLength()
 		start := c.Pos
 		c.Data = data[:start+len(c.Take(n))]
@@ -193,7 +193,7 @@ func (d *Data) table(off uint64, f format) *abbrevs {
 	k := tableKey{off, f}
 	t := d.tables[k]
 	if t == nil {
-		t = &abbrevs{d: d, f: f, rest: at(d.section(".debug_abbrev"), off)}
+		t = &abbrevs{d: d, f: f, rest: newCursor(d.section(".debug_abbrev"), off)}
 		d.tables[k] = t
 	}
 	return t

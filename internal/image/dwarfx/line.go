@@ -205,10 +205,10 @@ func (m *machine) extended(c *cursor) {
 	case lneEndSequence:
 		m.end()
 	case lneSetAddress:
-		a := at(args, 1)
+		a := newCursor(args, 1)
 		m.row.addr = a.Uint(min(len(args)-1, maxAddressLength))
 	case lneDefineFile:
-		if a := at(args, 1); len(m.t.files) < maxFiles {
+		if a := newCursor(args, 1); len(m.t.files) < maxFiles {
 			a.SkipString()
 			m.t.file4(&a, start+1)
 		}

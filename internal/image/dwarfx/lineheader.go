@@ -69,7 +69,7 @@ func (t *lineTable) header(c cursor) error {
 	if c.Bad || t.lineSpan == 0 || program > uint64(len(c.Data)) {
 		return fmt.Errorf(".debug_line: damaged header of the table at %#x", off)
 	}
-	t.c = at(c.Data, program)
+	t.c = newCursor(c.Data, program)
 	return nil
 }
 
@@ -189,7 +189,7 @@ func (u *Unit) lineTable() *lineTable {
 		return nil
 	}
 	t := &lineTable{u: u}
-	if err := t.header(at(data, v.u)); err != nil {
+	if err := t.header(newCursor(data, v.u)); err != nil {
 		u.d.fail(err)
 		return nil
 	}

@@ -42,7 +42,7 @@ func (u *Unit) rangeList(v value) []pcRange {
 			def = 20
 		}
 		base := u.base(keepRangesBase, def)
-		c := at(u.d.section(".debug_rnglists"), base)
+		c := newCursor(u.d.section(".debug_rnglists"), base)
 		c.Take(v.u * uint64(size))
 		off = base + c.offset(u.format.dw64)
 		if c.Bad {
@@ -69,7 +69,7 @@ func (u *Unit) lowPC() uint64 {
 // oldRanges reads a list of .debug_ranges (DWARF 2 to 4): pairs of addresses up
 // to a pair of zeros; a pair that starts with all ones sets the base.
 func (u *Unit) oldRanges(off uint64) []pcRange {
-	c := at(u.d.section(".debug_ranges"), off)
+	c := newCursor(u.d.section(".debug_ranges"), off)
 	base := u.lowPC()
 	var list []pcRange
 	for ; u.d.budget > 0; u.d.budget-- {
@@ -93,7 +93,7 @@ func (u *Unit) oldRanges(off uint64) []pcRange {
 // newRanges reads a list of .debug_rnglists (DWARF 5): entries of several kinds
 // (DW_RLE_…) up to one that ends the list.
 func (u *Unit) newRanges(off uint64) []pcRange {
-	c := at(u.d.section(".debug_rnglists"), off)
+	c := newCursor(u.d.section(".debug_rnglists"), off)
 	base := u.lowPC()
 	var list []pcRange
 	for ; u.d.budget > 0; u.d.budget-- {

@@ -40,14 +40,14 @@ type pcRange struct{ low, high uint64 }
 // header reads the unit header at off. Units that cannot hold code (type units)
 // give nil. next is the offset of the next unit.
 func (d *Data) header(info []byte, off uint64) (u *Unit, next uint64, err error) {
-	c := at(info, off)
+	c := newCursor(info, off)
 	n, dw64 := c.unitLength()
 	start := uint64(c.Pos)
 	if c.Take(n) == nil || n == 0 {
 		return nil, 0, fmt.Errorf(".debug_info: unit at %#x does not fit the section", off)
 	}
 	next = uint64(c.Pos)
-	c = at(info[:next], start)
+	c = newCursor(info[:next], start)
 	u = &Unit{d: d, off: off, end: next}
 	u.format = format{version: c.U16(), dw64: dw64}
 	kind := uint8(utCompile)
@@ -83,9 +83,9 @@ func (d *Data) header(info []byte, off uint64) (u *Unit, next uint64, err error)
 // offset of an entry of this unit.
 func (u *Unit) cursor(off uint64) cursor {
 	if off < u.dies || off > u.end {
-		return at(nil, 1)
+		return newCursor(nil, 1)
 	}
-	return at(u.d.section(".debug_info")[:u.end], off)
+	return newCursor(u.d.section(".debug_info")[:u.end], off)
 }
 
 // shape reads the code of the entry at c; nil ends a list of children.
@@ -190,7 +190,7 @@ func (u *Unit) strIn(v value, home string) string {
 		if u.format.version >= 5 {
 			def = uint64(2 * size) // behind the header of a lone table
 		}
-		c := at(d.section(".debug_str_offsets"), u.base(keepStrBase, def))
+		c := newCursor(d.section(".debug_str_offsets"), u.base(keepStrBase, def))
 		c.Take(v.u * uint64(size))
 		off = c.offset(u.format.dw64)
 		if c.Bad {
@@ -202,7 +202,7 @@ func (u *Unit) strIn(v value, home string) string {
 	if d == nil {
 		return ""
 	}
-	c := at(d.section(section), off)
+	c := newCursor(d.section(section), off)
 	return c.cstring()
 }
 
@@ -215,7 +215,7 @@ func (u *Unit) addr(v value) uint64 {
 	if u.format.version >= 5 {
 		def = uint64(2 * u.format.offsetSize())
 	}
-	c := at(u.d.section(".debug_addr"), u.base(keepAddrBase, def))
+	c := newCursor(u.d.section(".debug_addr"), u.base(keepAddrBase, def))
 	c.Take(v.u * uint64(u.format.addrSize))
 	return c.U64()
 }

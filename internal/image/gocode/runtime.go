@@ -143,7 +143,8 @@ func (t *Table) identity(mem callbacks.Memory, bias uint64) (uint64, bool) {
 			return false
 		}
 		var code [8]byte // mov off(%r14),%rax; ret
-		if mem.ReadMemory(callbacks.At(f.Low+bias), code[:]) == nil && [3]byte(code[:3]) == [3]byte{0x49, 0x8b, 0x86} &&
+		if mem.ReadMemory(callbacks.Addr(f.Low+bias), code[:]) == nil && [3]byte(code[:3]) == [3]byte{0x49, 0x8b,
+			0x86} &&
 			code[7] == 0xc3 {
 			off = append(off, callbacks.Word(code[3:7]))
 		}

@@ -172,11 +172,11 @@ func (t *Table) Func(pc uint64) (Func, bool) {
 	if i < 0 {
 		return Func{}, false
 	}
-	return t.at(i)
+	return t.functionAt(i)
 }
 
-// at returns function i.
-func (t *Table) at(i int) (Func, bool) {
+// functionAt returns function i.
+func (t *Table) functionAt(i int) (Func, bool) {
 	low, desc := t.entry(i)
 	high, _ := t.entry(i + 1)
 	if uint64(desc)+funcSize > uint64(len(t.funcs)) || high < low {
@@ -190,7 +190,7 @@ func (t *Table) at(i int) (Func, bool) {
 // Named returns the first function that accept takes, by name.
 func (t *Table) Named(accept func(Func) bool) (Func, bool) {
 	for i := range t.n {
-		if f, ok := t.at(i); ok && accept(f) {
+		if f, ok := t.functionAt(i); ok && accept(f) {
 			return f, true
 		}
 	}

@@ -61,7 +61,7 @@ func TestStackAt(t *testing.T) {
 	const live, ended = 0x100000, 0x110000 // neighbours in one mapping
 	m := newMachine(t)
 	a, b := m.addStack(live, 11), m.addStack(ended, 12)
-	whole := callbacks.Mapping{Low: callbacks.At(live), High: callbacks.At(ended + 16<<12)}
+	whole := callbacks.Mapping{Low: callbacks.Addr(live), High: callbacks.Addr(ended + 16<<12)}
 	m.threads = []libc.Thread{{a, 11}}
 	l := m.library()
 	s, err := l.StackAt(&whole, live+0x8000)
@@ -95,7 +95,7 @@ func TestProcessStack(t *testing.T) {
 	m.room(base, 0x5000)
 	m.room(0x8000, 8)
 	m.put(0x8000, 8, end)
-	m.Define("__libc_stack_end", "/lib64/ld-linux-x86-64.so.2", callbacks.At(0x8000))
+	m.Define("__libc_stack_end", "/lib64/ld-linux-x86-64.so.2", callbacks.Addr(0x8000))
 	m.threads, m.pid = []libc.Thread{{0x700000, 5}}, 5
 	s, err := m.library().StackAt(m.mapping(base), base+0x100)
 	if err != nil || s.Thread.LWP != 5 || s.Low != base || s.High != end {

@@ -27,10 +27,10 @@ func FuzzMemory(f *testing.F) {
 	f.Add(heap[:0x100], block[:0x300], uint16(0xff), uint16(0x2c0))
 	f.Fuzz(func(t *testing.T, heap, block []byte, in, of uint16) {
 		m := callbackstest.NewFake(callbacks.ArchX86_64)
-		low := callbacks.At(0x7f0000000000)
+		low := callbacks.Addr(0x7f0000000000)
 		m.AddModule(&callbacks.Module{Path: "/lib/libc.so.6", Low: low, High: low.Add(1 << 20)})
-		m.Map(callbacks.At(heapAt), heap)
-		m.Map(callbacks.At(blockAt), block)
+		m.Map(callbacks.Addr(heapAt), heap)
+		m.Map(callbacks.Addr(blockAt), block)
 		threads := []libc.Thread{{Pthread: blockAt, LWP: 7}, {Pthread: blockAt + uint64(of)}}
 		l := libc.New(libc.Config{Target: m, Threads: threads, PID: 7})
 		for _, a := range []uint64{heapAt + uint64(in), blockAt + uint64(of), 0, ^uint64(0)} {

@@ -110,7 +110,8 @@ func TestLists(t *testing.T) {
 			t.Errorf("%s: %v, want ErrNotFreed", name, err)
 		}
 	}
-	fixed := callbacks.Mapping{Low: callbacks.At(heapAt), High: callbacks.At(heapAt + 0x2000), Perm: callbacks.PermRead}
+	fixed := callbacks.Mapping{Low: callbacks.Addr(heapAt), High: callbacks.Addr(heapAt + 0x2000),
+		Perm: callbacks.PermRead}
 	_, err := m.library().FreedBlock(&fixed, at+0x100)
 	says(t, "memory that is not writable", err, "0x500500", "not writable")
 }

@@ -22,19 +22,19 @@ type machine struct {
 func newMachine(t *testing.T, modules ...string) *machine {
 	f := callbackstest.NewFake(callbacks.ArchX86_64)
 	for i, m := range modules {
-		low := callbacks.At(0x7f0000000000 + uint64(i)<<24)
+		low := callbacks.Addr(0x7f0000000000 + uint64(i)<<24)
 		f.AddModule(&callbacks.Module{Path: m, Low: low, High: low.Add(1 << 20)})
 	}
 	return &machine{Fake: f, t: t}
 }
 
 // room maps zeros.
-func (m *machine) room(a uint64, size int) { m.Map(callbacks.At(a), make([]byte, size)) }
+func (m *machine) room(a uint64, size int) { m.Map(callbacks.Addr(a), make([]byte, size)) }
 
 // put writes integers of size bytes.
 func (m *machine) put(a uint64, size int, values ...uint64) {
 	m.t.Helper()
-	if err := m.Put(callbacks.At(a), size, values...); err != nil {
+	if err := m.Put(callbacks.Addr(a), size, values...); err != nil {
 		m.t.Fatal(err)
 	}
 }
@@ -246,7 +246,7 @@ func (s source) Symbol(name, _ string) (callbacks.Address, error) {
 	if name != "_rtld_global" || s.global == 0 {
 		return callbacks.Address{}, fmt.Errorf("%w: %s", callbacks.ErrNoSymbol, name)
 	}
-	return callbacks.At(s.global), nil
+	return callbacks.Addr(s.global), nil
 }
 
 func (s source) Constant(name string, n int) ([]byte, error) {

@@ -23,7 +23,7 @@ func (r *reader) word(a uint64) uint64 { return r.number(a, 8) }
 
 func (r *reader) read(a uint64, p []byte) {
 	if r.err == nil {
-		r.err = r.mem.ReadMemory(callbacks.At(a), p)
+		r.err = r.mem.ReadMemory(callbacks.Addr(a), p)
 	}
 }
 

@@ -58,8 +58,8 @@ func FuzzLinkMap(f *testing.F) {
 			}
 			seen[m.at] = true
 		}
-		if len(list) > maxModules || l.Held() > 1<<20 {
-			t.Fatalf("%d modules, %d bytes", len(list), l.Held())
+		if len(list) > maxModules || l.HeldBytes() > 1<<20 {
+			t.Fatalf("%d modules, %d bytes", len(list), l.HeldBytes())
 		}
 	})
 }

@@ -72,7 +72,7 @@ func (m targetMemory) walk(list []linkMap, seen map[uint64]bool, debug uint64) [
 	for err == nil && at != 0 && !seen[at] && len(list) < maxModules {
 		seen[at] = true
 		var b [32]byte
-		if err = m.ReadMemory(callbacks.At(at), b[:]); err != nil {
+		if err = m.ReadMemory(callbacks.Addr(at), b[:]); err != nil {
 			break
 		}
 		l := linkMap{at: at, addr: callbacks.Word(b[:8]), dynamic: callbacks.Word(b[16:24])}
@@ -112,7 +112,7 @@ func (m targetMemory) debugAddress(main *entry) (uint64, error) {
 	}
 	for i := range uint64(maxDynamic) {
 		var b [16]byte
-		if err := m.ReadMemory(callbacks.At(main.dynamic+16*i), b[:]); err != nil {
+		if err := m.ReadMemory(callbacks.Addr(main.dynamic+16*i), b[:]); err != nil {
 			return 0, err
 		}
 		switch elf.DynTag(callbacks.Word(b[:8])) {
@@ -128,7 +128,7 @@ func (m targetMemory) debugAddress(main *entry) (uint64, error) {
 // word reads an unsigned integer of n bytes.
 func (m targetMemory) word(a uint64, n int) (uint64, error) {
 	var b [8]byte
-	err := m.ReadMemory(callbacks.At(a), b[:n])
+	err := m.ReadMemory(callbacks.Addr(a), b[:n])
 	return callbacks.Word(b[:n]), err
 }
 
@@ -143,7 +143,7 @@ func (m targetMemory) readString(a uint64) (string, error) {
 	for len(s) < maxPath {
 		var b [step]byte
 		n := step - a%step
-		if err := m.ReadMemory(callbacks.At(a), b[:n]); err != nil {
+		if err := m.ReadMemory(callbacks.Addr(a), b[:n]); err != nil {
 			return "", err
 		}
 		if end := bytes.IndexByte(b[:n], 0); end >= 0 {

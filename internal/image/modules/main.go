@@ -37,7 +37,7 @@ func (m memoryImage) Size() int64 { return maxHeaderPages }
 
 // ReadAt reads the target at the file offset that the first segment maps.
 func (m memoryImage) ReadAt(p []byte, off int64) (int, error) {
-	if err := m.mem.ReadMemory(callbacks.At(m.base+uint64(off)), p); err != nil {
+	if err := m.mem.ReadMemory(callbacks.Addr(m.base+uint64(off)), p); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -148,7 +148,7 @@ func (t *Table) addVDSO() {
 	}
 	e := &entry{debug: func() *elfx.File { return nil }}
 	e.mod.Path = vdsoPath
-	e.mod.Low, e.mod.High = callbacks.At(base), callbacks.At(base+size)
+	e.mod.Low, e.mod.High = callbacks.Addr(base), callbacks.Addr(base+size)
 	img, err := t.copyImage(base, size)
 	if err == nil {
 		e.file, err = elfx.OpenWithMemory(t.taken, img)
@@ -173,7 +173,7 @@ func (t *Table) copyImage(base, size uint64) (callbacks.Image, error) {
 	}
 	b := make([]byte, size)
 	for n := uint64(0); n < size; n += pageSize {
-		if err := t.facts.Memory.ReadMemory(callbacks.At(base+n), b[n:min(n+pageSize, size)]); err != nil {
+		if err := t.facts.Memory.ReadMemory(callbacks.Addr(base+n), b[n:min(n+pageSize, size)]); err != nil {
 			if n == 0 {
 				return nil, err
 			}
@@ -188,7 +188,7 @@ func (t *Table) copyImage(base, size uint64) (callbacks.Image, error) {
 // none.
 func (t *Table) imageSize(base uint64) (uint64, bool) {
 	b := make([]byte, ehdrSize)
-	if t.facts.Memory.ReadMemory(callbacks.At(base), b) != nil || elf.Class(b[elf.EI_CLASS]) != elf.ELFCLASS64 {
+	if t.facts.Memory.ReadMemory(callbacks.Addr(base), b) != nil || elf.Class(b[elf.EI_CLASS]) != elf.ELFCLASS64 {
 		return 0, false
 	}
 	const tableAt, entrySize, entries = 0x28, 0x3a, 0x3c

@@ -180,11 +180,11 @@ func (e *entry) segments() []callbacks.Mapping {
 			continue
 		}
 		low, high := p.Vaddr&^(pageSize-1), (p.Vaddr+p.Memsz+pageSize-1)&^(pageSize-1)
-		m := callbacks.Mapping{Low: callbacks.At(low + e.mod.Bias), High: callbacks.At(high + e.mod.Bias),
+		m := callbacks.Mapping{Low: callbacks.Addr(low + e.mod.Bias), High: callbacks.Addr(high + e.mod.Bias),
 			Perm: callbacks.Perm(p.Flags), File: e.mod.Path, FileOffset: p.Off &^ (pageSize - 1)}
 		if m.Perm&callbacks.PermWrite != 0 && relro > low && relro < high {
 			fixed := m
-			fixed.High, fixed.Perm = callbacks.At(relro+e.mod.Bias), m.Perm&^callbacks.PermWrite
+			fixed.High, fixed.Perm = callbacks.Addr(relro+e.mod.Bias), m.Perm&^callbacks.PermWrite
 			list = append(list, fixed)
 			m.Low, m.FileOffset = fixed.High, m.FileOffset+relro-low
 		}
@@ -234,7 +234,7 @@ func (t *Table) linked(l linkMap, main bool) *entry {
 func (t *Table) addMapped() {
 	for i := range t.facts.Files {
 		m := &t.facts.Files[i]
-		if m.FileOffset != 0 || t.known(m.Low) {
+		if m.FileOffset != 0 || t.isMapped(m.Low) {
 			continue
 		}
 		e := &entry{names: []string{m.File}}
@@ -252,8 +252,8 @@ func (t *Table) addMapped() {
 	}
 }
 
-// known reports whether a known module contains a.
-func (t *Table) known(a callbacks.Address) bool {
+// isMapped reports whether a known module contains a.
+func (t *Table) isMapped(a callbacks.Address) bool {
 	return slices.ContainsFunc(t.entries, func(e *entry) bool { return e.mod.Contains(a) })
 }
 
@@ -267,7 +267,7 @@ func (t *Table) complete(e *entry) {
 	if len(e.progs()) > 0 {
 		e.setBounds()
 	} else if m := t.mappingAt(e.dynamic); m != nil {
-		e.mod.Low, e.mod.High = callbacks.At(t.startOf(m)), m.High
+		e.mod.Low, e.mod.High = callbacks.Addr(t.startOf(m)), m.High
 	}
 	if e.mod.BuildID == nil && e.file != nil {
 		e.mod.BuildID = e.file.BuildID()
@@ -296,7 +296,7 @@ func (e *entry) setBounds() {
 		}
 	}
 	if low < high {
-		e.mod.Low, e.mod.High = callbacks.At(low), callbacks.At((high+pageSize-1)&^(pageSize-1))
+		e.mod.Low, e.mod.High = callbacks.Addr(low), callbacks.Addr((high+pageSize-1)&^(pageSize-1))
 	}
 }
 
@@ -326,8 +326,8 @@ func (t *Table) startOf(m *callbacks.Mapping) uint64 {
 	return 0
 }
 
-// at returns the module that contains address a, or nil.
-func (t *Table) at(a callbacks.Address) *entry {
+// entryAt returns the module that contains address a, or nil.
+func (t *Table) entryAt(a callbacks.Address) *entry {
 	i, found := slices.BinarySearchFunc(t.byLow, a.Offset, func(e *entry, a uint64) int {
 		return cmp.Compare(e.mod.Low.Offset, a)
 	})

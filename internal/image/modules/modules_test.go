@@ -88,7 +88,7 @@ func TestLivingProcess(t *testing.T) {
 			t.Errorf("%d modules, want %d; %v", len(list), len(code), err)
 		}
 		for _, m := range code {
-			e := table.at(m.Low)
+			e := table.entryAt(m.Low)
 			if e == nil || filepath.Base(e.mod.Path) != filepath.Base(m.File) || e.file == nil {
 				t.Errorf("the module at %v is %+v, want %s", m.Low, e, m.File)
 				continue
@@ -105,7 +105,7 @@ func TestLivingProcess(t *testing.T) {
 			}
 		}
 		a, err := table.Symbol("malloc", "libc.so.6")
-		if e := table.at(a); err != nil || e == nil || !strings.Contains(e.mod.Path, "libc.so") {
+		if e := table.entryAt(a); err != nil || e == nil || !strings.Contains(e.mod.Path, "libc.so") {
 			t.Errorf("malloc is at %v, %v", a, err)
 		}
 		if b, err := table.Symbol("malloc", "cat"); err == nil {

@@ -245,7 +245,7 @@ func (p Piece) Writable() bool { return p.Perm&callbacks.PermWrite != 0 }
 // PieceAt returns the content of the module's file at address a, at most to the end of its segment;
 // false without a module with a file there. The caller must not change the data.
 func (t *Table) PieceAt(a callbacks.Address) (Piece, bool) {
-	e := t.at(a)
+	e := t.entryAt(a)
 	if e == nil || e.file == nil || e.mod.Path == vdsoPath {
 		return Piece{}, false
 	}

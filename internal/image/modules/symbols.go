@@ -17,9 +17,9 @@ func (t *Table) Symbol(name, file string) (callbacks.Address, error) {
 		return callbacks.Address{}, err
 	}
 	if s.Section == elf.SHN_ABS {
-		return callbacks.At(s.Value), nil
+		return callbacks.Addr(s.Value), nil
 	}
-	return callbacks.At(e.mod.Bias + s.Value), nil
+	return callbacks.Addr(e.mod.Bias + s.Value), nil
 }
 
 // find searches for a symbol that is thread-local or not.

@@ -32,7 +32,7 @@ func (t *Table) ThreadSymbol(tp uint64, name, file string) (callbacks.Address, e
 	if err != nil {
 		return callbacks.Address{}, fmt.Errorf("%s in %s: %w", name, e.mod.Path, err)
 	}
-	return callbacks.At(block + s.Value), nil
+	return callbacks.Addr(block + s.Value), nil
 }
 
 // mainBlock returns the address of the executable's block. On x86-64 it ends at the thread pointer

@@ -94,7 +94,7 @@ func (m *Image) load() error {
 			data[:p.Filesz]); err != nil {
 			return fmt.Errorf("segment at %#x: %w", p.Vaddr, err)
 		}
-		low := callbacks.At(m.module.Bias + p.Vaddr)
+		low := callbacks.Addr(m.module.Bias + p.Vaddr)
 		one := part{callbacks.Mapping{Low: low, High: low.Add(p.Memsz), Perm: callbacks.Perm(p.Flags),
 			File: m.module.Path, FileOffset: p.Off}, data}
 		if len(m.parts) == 0 {
@@ -109,8 +109,8 @@ func (m *Image) load() error {
 	return nil
 }
 
-// at returns the memory at a, to the end of its segment.
-func (m *Image) at(a uint64) []byte {
+// bytesAt returns the memory at a, to the end of its segment.
+func (m *Image) bytesAt(a uint64) []byte {
 	for _, p := range m.parts {
 		if a >= p.Low.Offset && a < p.High.Offset {
 			return p.data[a-p.Low.Offset:]
@@ -125,7 +125,7 @@ func (m *Image) ReadMemory(a callbacks.Address, p []byte) error {
 		return &callbacks.FaultError{Address: a, Err: err}
 	}
 	for n := 0; n < len(p); {
-		data := m.at(a.Add(uint64(n)).Offset)
+		data := m.bytesAt(a.Add(uint64(n)).Offset)
 		if data == nil || a.Segment != 0 {
 			return &callbacks.FaultError{Address: a.Add(uint64(n)), Err: callbacks.ErrUnmapped}
 		}
@@ -140,7 +140,7 @@ func (m *Image) Symbol(name, _ string) (callbacks.Address, error) {
 	if !ok || s.Type == elf.STT_TLS {
 		return callbacks.Address{}, fmt.Errorf("%s: %w", name, callbacks.ErrNoSymbol)
 	}
-	return callbacks.At(m.module.Bias + s.Value), nil
+	return callbacks.Addr(m.module.Bias + s.Value), nil
 }
 
 // ThreadSymbol returns an error: a file has no threads.
@@ -243,7 +243,7 @@ func kindOf(machine elf.Machine, typ uint32) relKind {
 
 // put writes a word where there is memory.
 func (m *Image) put(a, v uint64) {
-	if b := m.at(a); len(b) >= 8 {
+	if b := m.bytesAt(a); len(b) >= 8 {
 		binary.LittleEndian.PutUint64(b, v)
 	}
 }
@@ -259,7 +259,7 @@ const (
 func (m *Image) relativeRuns() error {
 	table, ok := m.file.Dynamic(dtRELR)
 	size, _ := m.file.Dynamic(dtRELRSZ)
-	list := m.at(m.module.Bias + table)
+	list := m.bytesAt(m.module.Bias + table)
 	if !ok || uint64(len(list)) < size {
 		return nil
 	}
@@ -287,7 +287,7 @@ func (m *Image) relativeRuns() error {
 
 // rebase adds the bias to the word at a virtual address.
 func (m *Image) rebase(vaddr uint64) {
-	if b := m.at(m.module.Bias + vaddr); len(b) >= 8 {
+	if b := m.bytesAt(m.module.Bias + vaddr); len(b) >= 8 {
 		binary.LittleEndian.PutUint64(b, callbacks.Word(b[:8])+m.module.Bias)
 	}
 }

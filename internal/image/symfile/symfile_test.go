@@ -119,7 +119,7 @@ func TestLoad(t *testing.T) {
 	relative, defined := 0, 0
 	var word [8]byte
 	for _, r := range relocs {
-		if err := img.ReadMemory(callbacks.At(mods[0].Bias+r.Offset), word[:]); err != nil {
+		if err := img.ReadMemory(callbacks.Addr(mods[0].Bias+r.Offset), word[:]); err != nil {
 			t.Fatal(err)
 		}
 		switch elf.R_X86_64(r.Type) {

@@ -38,8 +38,8 @@ func FuzzReader(f *testing.F) {
 		}
 		defer done()
 		got, err := io.ReadAll(io.LimitReader(r, most))
-		if l.Held() > limit {
-			t.Fatalf("%d bytes are counted", l.Held())
+		if l.HeldBytes() > limit {
+			t.Fatalf("%d bytes are counted", l.HeldBytes())
 		}
 		if errors.Is(err, budget.ErrMemory) {
 			return

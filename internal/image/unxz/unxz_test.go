@@ -54,8 +54,9 @@ func TestReader(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := io.ReadAll(r)
-		if err != nil || !bytes.Equal(got, b) || l.Held() != c.dict {
-			t.Errorf("%v: %d of %d bytes, %v; %d counted, want %d", c.flags, len(got), len(b), err, l.Held(), c.dict)
+		if err != nil || !bytes.Equal(got, b) || l.HeldBytes() != c.dict {
+			t.Errorf("%v: %d of %d bytes, %v; %d counted, want %d", c.flags, len(got), len(b), err, l.HeldBytes(),
+				c.dict)
 		}
 		done()
 		r, done, err = NewReader(budget.NewLedger(c.dict), bytes.NewReader(packed))
@@ -65,8 +66,8 @@ func TestReader(t *testing.T) {
 		if got, err := io.ReadAll(r); !errors.Is(err, budget.ErrMemory) || len(got) > 0 {
 			t.Errorf("%v within too little: %d bytes, %v", c.flags, len(got), err)
 		}
-		if done(); l.Held() != 0 {
-			t.Errorf("%v: %d bytes are held in the end", c.flags, l.Held())
+		if done(); l.HeldBytes() != 0 {
+			t.Errorf("%v: %d bytes are held in the end", c.flags, l.HeldBytes())
 		}
 	}
 }

@@ -208,7 +208,7 @@ func (c *Finder) readPadded(addr, size uint64) []byte {
 	b := make([]byte, size)
 	for at := uint64(0); at < size; at += piece {
 		part := b[at:min(at+piece, size)]
-		if c.target.ReadMemory(callbacks.At(addr+at), part) != nil {
+		if c.target.ReadMemory(callbacks.Addr(addr+at), part) != nil {
 			clear(part)
 		}
 	}

@@ -112,7 +112,8 @@ func (x *Exceptions) findInFlight(n *teams.Thread, st *stacks.Stack) (cxxabi.Exc
 	low := regs.SP() - min(regs.SP(), deadStack)
 	words := x.readPadded(low, end-low)
 	for i := 0; i+8 <= len(words); i += 8 {
-		if e, ok := cxxabi.At(x.target, callbacks.Word(words[i:i+8])); ok && x.isPlausible(e, regs.SP(), st) {
+		if e, ok := cxxabi.ReadException(x.target, callbacks.Word(words[i:i+8])); ok && x.isPlausible(e, regs.SP(),
+			st) {
 			return e, true
 		}
 	}
@@ -147,11 +148,11 @@ func (x *Exceptions) lastCaught(n *teams.Thread) (cxxabi.Exception, bool) {
 		return cxxabi.Exception{}, false
 	}
 	var b [8]byte
-	if x.target.ReadMemory(callbacks.At(out.Result), b[:]) != nil {
+	if x.target.ReadMemory(callbacks.Addr(out.Result), b[:]) != nil {
 		return cxxabi.Exception{}, false
 	}
 	for _, size := range cxxabi.HeaderAfter() { // of the libraries that there are
-		if e, ok := cxxabi.At(x.target, callbacks.Word(b[:])+size); ok {
+		if e, ok := cxxabi.ReadException(x.target, callbacks.Word(b[:])+size); ok {
 			return e, true
 		}
 	}
@@ -211,7 +212,7 @@ func (x *Exceptions) whatText(n *teams.Thread, object uint64) string {
 // textAt returns the string that the pointer at addr points to.
 func (x *Exceptions) textAt(addr uint64) string {
 	var b [8]byte
-	if x.target.ReadMemory(callbacks.At(addr), b[:]) != nil {
+	if x.target.ReadMemory(callbacks.Addr(addr), b[:]) != nil {
 		return ""
 	}
 	s, err := cxxabi.Text(x.target, callbacks.Word(b[:]))

@@ -126,7 +126,7 @@ func (d *Data) heapPointers() []heapPointer {
 	d.pointers = []heapPointer{}
 	for _, m := range d.programModules() {
 		for _, v := range d.code.Symbols.Pointers(m) {
-			to, err := layout.ReadUint(d.target, callbacks.At(v), 8)
+			to, err := layout.ReadUint(d.target, callbacks.Addr(v), 8)
 			if err != nil || to == 0 || d.code.ModuleOf(to) != nil {
 				continue
 			}
@@ -140,7 +140,7 @@ func (d *Data) heapPointers() []heapPointer {
 
 // readPointer reads the pointer at addr.
 func (d *Data) readPointer(addr uint64) (uint64, bool) {
-	v, err := layout.ReadUint(d.target, callbacks.At(addr), 8)
+	v, err := layout.ReadUint(d.target, callbacks.Addr(addr), 8)
 	return v, err == nil
 }
 

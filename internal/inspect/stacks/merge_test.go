@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-func at(pc, entry picture.Hex) picture.Frame {
+func frameAt(pc, entry picture.Hex) picture.Frame {
 	f := picture.Frame{Kind: picture.FrameUser, Module: "a.out", PC: &pc}
 	if entry != 0 {
 		f.Entry = &entry
@@ -32,15 +32,16 @@ func TestMergeStacks(t *testing.T) {
 		"two lines": {[][]picture.Frame{{line("f", 1)}, {line("f", 2)}}, [][]int{{1}, {2}}},
 		"the larger group first": {[][]picture.Frame{{line("f", 1)}, {line("g", 2)}, {line("g", 2)}},
 			[][]int{{2, 3}, {1}}},
-		"stripped, one function": {[][]picture.Frame{{at(0x11, 0x10)}, {at(0x12, 0x10)}, {at(0x11, 0x10)}},
+		"stripped, one function": {[][]picture.Frame{{frameAt(0x11, 0x10)}, {frameAt(0x12, 0x10)}, {frameAt(0x11,
+			0x10)}},
 			[][]int{{1, 2, 3}}},
-		"stripped, two functions": {[][]picture.Frame{{at(0x11, 0x10)}, {at(0x21, 0x20)}}, [][]int{{1}, {2}}},
-		"stripped, entry unknown": {[][]picture.Frame{{at(0x11, 0)}, {at(0x12, 0)}, {at(0x11, 0)}},
+		"stripped, two functions": {[][]picture.Frame{{frameAt(0x11, 0x10)}, {frameAt(0x21, 0x20)}}, [][]int{{1}, {2}}},
+		"stripped, entry unknown": {[][]picture.Frame{{frameAt(0x11, 0)}, {frameAt(0x12, 0)}, {frameAt(0x11, 0)}},
 			[][]int{{1, 3}, {2}}},
-		"one is deeper": {[][]picture.Frame{{at(0x11, 0x10)}, {at(0x11, 0x10), at(0x21, 0x20)}},
+		"one is deeper": {[][]picture.Frame{{frameAt(0x11, 0x10)}, {frameAt(0x11, 0x10), frameAt(0x21, 0x20)}},
 			[][]int{{1}, {2}}},
-		"stripped below a library": {[][]picture.Frame{{line("read", 0), at(0x11, 0x10)},
-			{line("read", 0), at(0x19, 0x10)}}, [][]int{{1, 2}}},
+		"stripped below a library": {[][]picture.Frame{{line("read", 0), frameAt(0x11, 0x10)},
+			{line("read", 0), frameAt(0x19, 0x10)}}, [][]int{{1, 2}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var threads []picture.Thread
@@ -59,13 +60,13 @@ func TestMergeStacks(t *testing.T) {
 
 // TestMergedFrames: a merged frame has what all its threads have, and no more.
 func TestMergedFrames(t *testing.T) {
-	same := Merge([]picture.Thread{{LWP: 1, UserStack: []picture.Frame{at(0x11, 0x10)}},
-		{LWP: 2, UserStack: []picture.Frame{at(0x11, 0x10)}}})
+	same := Merge([]picture.Thread{{LWP: 1, UserStack: []picture.Frame{frameAt(0x11, 0x10)}},
+		{LWP: 2, UserStack: []picture.Frame{frameAt(0x11, 0x10)}}})
 	if f := same[0].Frames[0]; f.PC == nil || *f.PC != 0x11 || *f.Entry != 0x10 {
 		t.Errorf("at one instruction: %+v", f)
 	}
-	apart := []picture.Thread{{LWP: 1, UserStack: []picture.Frame{at(0x11, 0x10)}},
-		{LWP: 2, UserStack: []picture.Frame{at(0x12, 0x10)}}}
+	apart := []picture.Thread{{LWP: 1, UserStack: []picture.Frame{frameAt(0x11, 0x10)}},
+		{LWP: 2, UserStack: []picture.Frame{frameAt(0x12, 0x10)}}}
 	merged := Merge(apart)
 	if f := merged[0].Frames[0]; f.PC != nil || *f.Entry != 0x10 {
 		t.Errorf("at two instructions: %+v", f)

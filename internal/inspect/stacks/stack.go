@@ -252,7 +252,7 @@ func (s *Reader) readBeyond(st *Stack) {
 		return
 	}
 	var rest [lostStack]byte
-	_ = s.code.Target.ReadMemory(callbacks.At(st.Frames[len(st.Frames)-1].Registers.SP()), rest[:])
+	_ = s.code.Target.ReadMemory(callbacks.Addr(st.Frames[len(st.Frames)-1].Registers.SP()), rest[:])
 }
 
 // Goroutine returns the number of the innermost goroutine of the stack, 0 if there is none.
@@ -277,7 +277,7 @@ func (st *Stack) OutermostUser() int {
 // InModule reports whether a frame is in the module.
 func (st *Stack) InModule(mod *callbacks.Module) bool {
 	for i := range st.Frames {
-		if mod.Contains(callbacks.At(st.Frames[i].LookupPC())) {
+		if mod.Contains(callbacks.Addr(st.Frames[i].LookupPC())) {
 			return true
 		}
 	}

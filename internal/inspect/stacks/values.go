@@ -59,7 +59,7 @@ func (v *values) variables(f unwind.Frame) [][]symbolize.Value {
 	}
 	v.left--
 	at := symbolize.Activation{PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get}
-	out = v.sym.Values(at, func(addr uint64, p []byte) error { return v.target.ReadMemory(callbacks.At(addr), p) })
+	out = v.sym.Values(at, func(addr uint64, p []byte) error { return v.target.ReadMemory(callbacks.Addr(addr), p) })
 	v.known[key] = out
 	return out
 }

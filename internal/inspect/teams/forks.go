@@ -213,7 +213,7 @@ func (f forkCode) sizeBeforeTailCall(st *stacks.Stack, i int) (v uint64, known, 
 			return 0, false, false, false
 		}
 		if e.OfArgs() {
-			if e = e.With(call.Args); e != nil {
+			if e = e.WithArgs(call.Args); e != nil {
 				v, _, known = code.Value(call, e, at)
 			}
 		}

@@ -168,7 +168,7 @@ func (l *Loops) counter(f unwind.Frame) *int64 {
 	at := symbolize.Activation{PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get}
 	read := func(addr uint64, size int) (uint64, bool) {
 		var b [8]byte
-		err := l.code.Target.ReadMemory(callbacks.At(addr), b[:size])
+		err := l.code.Target.ReadMemory(callbacks.Addr(addr), b[:size])
 		return callbacks.Word(b[:size]), err == nil
 	}
 	for _, name := range rtl.LoopCounters() {
@@ -183,7 +183,7 @@ func (l *Loops) counter(f unwind.Frame) *int64 {
 func (l *Loops) loopValue(call rtl.LoopCall, arg func(int) (uint64, bool), n int) *int64 {
 	addr, ok := arg(n)
 	var b [8]byte
-	if !ok || l.code.Target.ReadMemory(callbacks.At(addr), b[:call.Size]) != nil {
+	if !ok || l.code.Target.ReadMemory(callbacks.Addr(addr), b[:call.Size]) != nil {
 		return nil
 	}
 	v := int64(callbacks.Word(b[:call.Size]))

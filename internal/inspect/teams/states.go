@@ -89,8 +89,8 @@ func (s *States) entryOf(st *stacks.Stack, user int) *handles.Entry {
 	ret := st.Frames[user].PC
 	e := &handles.Entry{
 		Return:    ret,
-		StackLow:  callbacks.At(st.Frames[0].Registers.SP()),
-		StackHigh: callbacks.At(st.Frames[user-1].CFA),
+		StackLow:  callbacks.Addr(st.Frames[0].Registers.SP()),
+		StackHigh: callbacks.Addr(st.Frames[user-1].CFA),
 	}
 	e.Function, e.By = st.CalledFunction(user)
 	regs := st.Frames[user].Registers

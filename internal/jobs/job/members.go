@@ -33,8 +33,8 @@ func (m *members) get(rank int) (out Member, ok bool) {
 	return p.list[rank%pageSize], true
 }
 
-// known returns the member of a rank that has one.
-func (m *members) known(rank int) Member {
+// memberOf returns the member of a rank that has one.
+func (m *members) memberOf(rank int) Member {
 	out, _ := m.get(rank)
 	return out
 }

@@ -110,7 +110,7 @@ func TestMergeLaws(t *testing.T) {
 				t.Fatalf("%s: %+v is not %+v", name, p.Report(""), merged(a, b, c).Report(""))
 			}
 		}
-		if all := a.Ranks().Or(b.Ranks()).Or(c.Ranks()); !merged(a, b, c).Ranks().Equal(all) {
+		if all := a.Ranks().Union(b.Ranks()).Union(c.Ranks()); !merged(a, b, c).Ranks().Equal(all) {
 			t.Fatal("a rank was lost")
 		}
 	}

@@ -135,7 +135,7 @@ func (p *Part) Lose(host, why string) { p.lost[host] = max(p.lost[host], why) }
 
 // Add adds an answer. Of two answers for one rank the same one is kept in any order.
 func (p *Part) Add(a Answer) {
-	if a.Rank >= 0 && !p.ranks.Has(a.Rank) {
+	if a.Rank >= 0 && !p.ranks.Contains(a.Rank) {
 		p.put(a)
 		return
 	}
@@ -217,7 +217,7 @@ func (p *Part) Merge(q *Part) {
 		p.Show(rank, text)
 	}
 	ours, theirs := map[int]string{}, map[int]string{} // of ranks in both
-	if both := p.ranks.And(q.ranks); both.Len() > 0 {
+	if both := p.ranks.Intersect(q.ranks); both.Len() > 0 {
 		ours, theirs = p.keys(both), q.keys(both)
 	}
 	weaker := map[string]*Set{} // ranks of q with a better answer in p, by the key of their kind
@@ -241,7 +241,7 @@ func (p *Part) Merge(q *Part) {
 	for _, g := range q.kinds {
 		add := g.Set
 		if less := weaker[g.key]; less != nil {
-			add = add.Without(*less)
+			add = add.Subtract(*less)
 		}
 		if add.Len() > 0 {
 			p.findGroup(g).join(add)
@@ -254,7 +254,7 @@ func (p *Part) Merge(q *Part) {
 func (p *Part) keys(ranks Set) map[int]string {
 	out := map[int]string{}
 	for key, g := range p.kinds {
-		for r := range g.And(ranks).All {
+		for r := range g.Intersect(ranks).All {
 			out[r] = key
 		}
 	}
@@ -279,7 +279,7 @@ func (p *Part) groups() []*group {
 // groupOf returns the group of a rank, nil if there is none.
 func (p *Part) groupOf(rank int) *group {
 	for _, g := range p.kinds {
-		if g.Has(rank) {
+		if g.Contains(rank) {
 			return g
 		}
 	}

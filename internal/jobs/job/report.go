@@ -79,7 +79,7 @@ func (p *Part) Report(asked string) *Report {
 		switch g.kind.Condition {
 		case Silent, Unreadable:
 			for rank := range g.All {
-				l := Lost{Host: p.members.known(rank).Host, Reason: g.kind.Why}
+				l := Lost{Host: p.members.memberOf(rank).Host, Reason: g.kind.Why}
 				if silent[l] == nil {
 					silent[l] = &Set{}
 				}
@@ -95,7 +95,7 @@ func (p *Part) Report(asked string) *Report {
 			}
 			last := ""
 			for rank := range g.All {
-				if h := p.members.known(rank).Host; h != last || len(hosts) == 0 {
+				if h := p.members.memberOf(rank).Host; h != last || len(hosts) == 0 {
 					hosts[h], last = true, h
 				}
 			}
@@ -204,7 +204,7 @@ func (p *Part) shown(r *Report) (out []Where) {
 		pick(c.Ranks)
 	}
 	for _, rank := range slices.Sorted(maps.Keys(picked)) {
-		m := p.members.known(rank)
+		m := p.members.memberOf(rank)
 		out = append(out, Where{rank, m.Host, m.PID, m.Path, p.told[rank]})
 	}
 	return out

@@ -48,8 +48,8 @@ func (s Set) Len() int {
 	return int(s.bits.GetCardinality())
 }
 
-// Has reports whether a rank is in the set.
-func (s Set) Has(rank int) bool {
+// Contains reports whether a rank is in the set.
+func (s Set) Contains(rank int) bool {
 	return s.bits != nil && rank >= 0 && rank < MaxRanks && s.bits.Contains(uint32(rank))
 }
 
@@ -81,16 +81,16 @@ func (s Set) Clone() Set {
 	return Set{s.bits.Clone()}
 }
 
-// Or returns the union of two sets.
-func (s Set) Or(t Set) Set { return s.with(t, roaring.Or) }
+// Union returns the union of two sets.
+func (s Set) Union(t Set) Set { return s.combine(t, roaring.Or) }
 
-// And returns the intersection of two sets.
-func (s Set) And(t Set) Set { return s.with(t, roaring.And) }
+// Intersect returns the intersection of two sets.
+func (s Set) Intersect(t Set) Set { return s.combine(t, roaring.And) }
 
-// Without returns the set of the ranks that are not in t.
-func (s Set) Without(t Set) Set { return s.with(t, roaring.AndNot) }
+// Subtract returns the set of the ranks that are not in t.
+func (s Set) Subtract(t Set) Set { return s.combine(t, roaring.AndNot) }
 
-func (s Set) with(t Set, f func(a, b *roaring.Bitmap) *roaring.Bitmap) Set {
+func (s Set) combine(t Set, f func(a, b *roaring.Bitmap) *roaring.Bitmap) Set {
 	return Set{f(s.orEmpty(), t.orEmpty())}
 }
 

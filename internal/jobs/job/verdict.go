@@ -66,7 +66,7 @@ func newView(p *Part) *view {
 	v := &view{Part: p, list: p.groups(), by: map[stance]Set{}}
 	for _, g := range v.list {
 		s := g.stance()
-		v.by[s] = v.by[s].Or(g.Set)
+		v.by[s] = v.by[s].Union(g.Set)
 	}
 	return v
 }
@@ -134,7 +134,7 @@ func (v *view) waitFor(others Set) (waiting Set, sure picture.Certainty, routine
 		default:
 			continue
 		}
-		waiting = waiting.Or(w)
+		waiting = waiting.Union(w)
 		if w.Len() > most {
 			most, routine = w.Len(), c.Routine
 		}
@@ -152,7 +152,7 @@ func (v *view) inside(c *Call) (all Set) {
 	for _, g := range v.list {
 		if d := g.kind.Call; g.stance() == waits && d.Communicator == c.Communicator &&
 			roleOf(d.Routine) == collective {
-			all = all.Or(g.Set)
+			all = all.Union(g.Set)
 		}
 	}
 	return all
@@ -164,7 +164,7 @@ func (v *view) awaiting(g *group, others Set) (out Set) {
 		return out
 	}
 	for r := range g.All {
-		if others.Has(v.members.known(r).Peer) {
+		if others.Contains(v.members.memberOf(r).Peer) {
 			out.Add(r)
 		}
 	}
@@ -218,7 +218,7 @@ func (v *view) mergeGroups(stances ...stance) (out []*group) {
 		}
 		what, _ := v.describe(g)
 		if known := index[what]; known != nil {
-			known.Set = known.Or(g.Set)
+			known.Set = known.Union(g.Set)
 			continue
 		}
 		one := &group{key: g.key, kind: g.kind, Set: g.Clone()}
@@ -289,7 +289,7 @@ func (v *view) atSite(s Site) string {
 func (v *view) places(waiting Set) (out []string) {
 	where, ranks := []string{}, map[string]Set{}
 	for _, g := range v.list {
-		both := g.And(waiting)
+		both := g.Intersect(waiting)
 		if both.Len() == 0 || g.kind.Call == nil {
 			continue
 		}
@@ -297,7 +297,7 @@ func (v *view) places(waiting Set) (out []string) {
 		if ranks[what].Len() == 0 {
 			where = append(where, what)
 		}
-		ranks[what] = ranks[what].Or(both)
+		ranks[what] = ranks[what].Union(both)
 	}
 	for _, what := range where[:min(len(where), maxEvidence)] {
 		out = append(out, ranksWord(ranks[what])+": "+what)
@@ -311,7 +311,7 @@ const maxEvidence = 6
 // weaken weakens a certainty by the number of snapshots that showed the ranks at their places.
 func (v *view) weaken(c picture.Certainty, ranks Set) picture.Certainty {
 	for _, g := range v.list {
-		if g.And(ranks).Len() == 0 {
+		if g.Intersect(ranks).Len() == 0 {
 			continue
 		}
 		switch g.kind.Movement {
@@ -328,7 +328,7 @@ func (v *view) weaken(c picture.Certainty, ranks Set) picture.Certainty {
 func (v *view) anyMoved(ranks Set) bool {
 	return slices.ContainsFunc(v.list, func(g *group) bool {
 		return g.kind.Movement == Moved &&
-			g.And(ranks).Len() > 0
+			g.Intersect(ranks).Len() > 0
 	})
 }
 

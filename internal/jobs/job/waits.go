@@ -30,7 +30,7 @@ func (v *view) mismatches() (out []Verdict) {
 			continue
 		}
 		few := sides[0]
-		most := all.Without(few.Set)
+		most := all.Subtract(few.Set)
 		d := Verdict{
 			Kind: Mismatch, Certainty: v.weaken(picture.Certain,
 				all), Severity: picture.SeverityHang, Ranks: few.Set, Waiting: most,
@@ -110,15 +110,15 @@ func deref[T any](p *T) (v T) {
 func (v *view) cycles() (out []Verdict) {
 	ranks, visited := v.exchanging(), Set{}
 	for start := range ranks.All {
-		if visited.Has(start) {
+		if visited.Contains(start) {
 			continue
 		}
 		var path []int
 		at := start
-		for ranks.Has(at) && !visited.Has(at) {
+		for ranks.Contains(at) && !visited.Contains(at) {
 			visited.Add(at)
 			path = append(path, at)
-			at = v.members.known(at).Peer
+			at = v.members.memberOf(at).Peer
 		}
 		if i := slices.Index(path, at); i >= 0 {
 			out = append(out, v.cycle(path[i:]))
@@ -140,7 +140,7 @@ func (v *view) exchanging() (out Set) {
 			continue
 		}
 		for r := range g.All {
-			if p := v.members.known(r).Peer; p >= 0 && p != r {
+			if p := v.members.memberOf(r).Peer; p >= 0 && p != r {
 				out.Add(r)
 			}
 		}
@@ -161,7 +161,7 @@ func (v *view) cycle(path []int) Verdict {
 	if len(path) > maxSteps {
 		steps = append(steps, "…")
 	}
-	behind := v.by[waits].Without(all)
+	behind := v.by[waits].Subtract(all)
 	return Verdict{
 		Kind: Cycle, Certainty: v.weaken(picture.Certain,
 			all), Severity: picture.SeverityHang, Ranks: all, Waiting: behind,
@@ -172,7 +172,7 @@ func (v *view) cycle(path []int) Verdict {
 
 // stepText describes the wait of a rank.
 func (v *view) stepText(rank int) string {
-	g, m := v.groupOf(rank), v.members.known(rank)
+	g, m := v.groupOf(rank), v.members.memberOf(rank)
 	tag := ""
 	if m.Tag != nil {
 		tag = fmt.Sprintf(" (tag %d)", *m.Tag)
@@ -192,11 +192,11 @@ func (v *view) throughCollective(path []int, end int) (Verdict, bool) {
 	inside := v.inside(g.kind.Call)
 	return Verdict{
 		Kind: Cycle, Certainty: v.weaken(picture.Certain,
-			all.Or(g.Set)), Severity: picture.SeverityHang, Ranks: all, Waiting: inside,
+			all.Union(g.Set)), Severity: picture.SeverityHang, Ranks: all, Waiting: inside,
 		Summary: fmt.Sprintf("%s %s in %s for %s; %s, which waits there, too", ranksWord(inside),
 			verb(inside, "wait"),
 			g.kind.Call.Routine, ranksWord(all), v.stepText(path[len(path)-1])),
-		Evidence: v.places(all.Or(inside)),
+		Evidence: v.places(all.Union(inside)),
 	}, true
 }
 
@@ -208,14 +208,14 @@ func (v *view) noSender() []Verdict {
 	for _, g := range v.list {
 		if g.stance() == waits && v.isWorld(g.kind.Call) {
 			w := v.exchangingWithUnknown(g)
-			any = any.Or(w)
+			any = any.Union(w)
 			sends = sends || w.Len() > 0 && !receives(g.kind.Call.Routine)
 		}
 		if g.stance() == waits && roleOf(g.kind.Call.Routine) == other {
 			return nil // the wait of this rank is not known
 		}
 	}
-	others := v.ranks.Without(any)
+	others := v.ranks.Subtract(any)
 	if any.Len() == 0 || v.ranks.Len() < v.Size() || v.by[busy].Len()+v.by[unknown].Len()+v.by[dead].Len() > 0 {
 		return nil
 	}
@@ -252,7 +252,7 @@ func (v *view) exchangingWithUnknown(g *group) (out Set) {
 		return out
 	}
 	for r := range g.All {
-		if v.members.known(r).Peer < 0 {
+		if v.members.memberOf(r).Peer < 0 {
 			out.Add(r)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // Dot writes the wait-for graph for Graphviz: threads are boxes, the objects that they wait for are ellipses, and
 // cycles are red.
 func Dot(out io.Writer, pic *picture.Picture) error {
-	g := waitgraph.Of(pic)
+	g := waitgraph.NewGraph(pic)
 	w := bufio.NewWriter(out)
 	w.WriteString("// ompd-inspect: the wait-for graph; an edge leads to what must make progress first\n")
 	w.WriteString("digraph waits {\n\tnode [fontname=\"sans-serif\"]; edge [fontname=\"sans-serif\", fontsize=10];\n")

@@ -96,7 +96,7 @@ func (p jobPage) missing() (out []string) {
 		if len(hosts[m.Reason]) == 0 {
 			whys = append(whys, m.Reason)
 		}
-		ranks[m.Reason], hosts[m.Reason] = ranks[m.Reason].Or(m.Ranks), append(hosts[m.Reason], m.Host)
+		ranks[m.Reason], hosts[m.Reason] = ranks[m.Reason].Union(m.Ranks), append(hosts[m.Reason], m.Host)
 	}
 	for i, why := range whys {
 		if i == maxJobMissing {
@@ -141,7 +141,7 @@ func (p jobPage) verdict(v job.Verdict) []string {
 		out = append(out, p.folded("  ", e)...)
 	}
 	for _, w := range p.r.Shown {
-		if v.Ranks.Has(w.Rank) && len(w.Verdicts) > 0 {
+		if v.Ranks.Contains(w.Rank) && len(w.Verdicts) > 0 {
 			out = append(out, p.rank(w)...)
 			break
 		}
@@ -265,7 +265,7 @@ func (p jobPage) printProgress(next string) {
 	p.printLine("")
 	p.printLine(p.bold("PROGRESS") + strings.TrimPrefix(progressLine(r), "PROGRESS"))
 	t := &table{head: []string{"PROGRESS", "RANKS", "STATE", "WHERE", "WHO"}}
-	rest := r.Answered.Without(r.Moved).Without(r.Still)
+	rest := r.Answered.Subtract(r.Moved).Subtract(r.Still)
 	for _, part := range []struct {
 		word  string
 		ranks job.Set
@@ -284,12 +284,12 @@ func (p jobPage) printProgress(next string) {
 func (p jobPage) addProgressRows(t *table, word string, ranks job.Set) {
 	rows, left := 0, job.Set{}
 	for _, c := range p.r.Classes {
-		both := c.Ranks.And(ranks)
+		both := c.Ranks.Intersect(ranks)
 		if both.Len() == 0 || c.State == string(picture.StateIdle) {
 			continue
 		}
 		if rows++; rows > maxProgressRows {
-			left = left.Or(both)
+			left = left.Union(both)
 			continue
 		}
 		t.add(word, fmt.Sprint(both.Len()), c.State, classPlace(c), both.Ranges(maxWho))

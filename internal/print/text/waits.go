@@ -125,7 +125,7 @@ func printContention(p *Printer, indent string, pic *picture.Picture) {
 func heldNames(pic *picture.Picture) map[int]string {
 	out := map[int]string{}
 	for lwp, list := range waitgraph.Holdings(waitgraph.Contention(pic)) {
-		out[lwp] = phrase.Held(list)
+		out[lwp] = phrase.HeldText(list)
 	}
 	return out
 }
@@ -171,7 +171,7 @@ func chainEndLines(pic *picture.Picture) []string {
 
 // chainEnds finds the threads of OpenMP, and those that such threads wait for, that wait for no known thread.
 func chainEnds(pic *picture.Picture) []*chainEnd {
-	g := waitgraph.Of(pic)
+	g := waitgraph.NewGraph(pic)
 	waits := map[int]*picture.Wait{}
 	if pic.Facts != nil {
 		for i := range pic.Facts.Waits {

@@ -90,7 +90,7 @@ func TestEnds(t *testing.T) {
 			{ID: "lock-5", Held: true, Holders: []picture.Holder{{Thread: 8, Certainty: picture.Possible}}},
 		},
 	}}
-	g := waitgraph.Of(pic)
+	g := waitgraph.NewGraph(pic)
 	ends := g.Ends()
 	if len(ends) != 1 || ends[0].LWP != 4 || !slices.Equal(ends[0].Waiters, []int{1, 2, 3}) {
 		t.Errorf("%+v", ends)

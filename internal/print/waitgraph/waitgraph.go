@@ -61,8 +61,8 @@ type Edge struct {
 	Cyclic    bool           // the edge is part of one of the cycles
 }
 
-// Of makes the graph of a picture from its facts and the cycles of its verdicts.
-func Of(pic *picture.Picture) Graph {
+// NewGraph makes the graph of a picture from its facts and the cycles of its verdicts.
+func NewGraph(pic *picture.Picture) Graph {
 	b := builder{
 		at: map[string]int{}, edges: map[[2]string]int{},
 		barriers: map[picture.ID]string{}, places: map[string]string{},
@@ -107,7 +107,7 @@ func (b *builder) facts(f *picture.Facts) {
 		}
 	}
 	for _, l := range f.Locks {
-		if b.has(lockID(l.ID)) { // somebody waits for it
+		if b.contains(lockID(l.ID)) { // somebody waits for it
 			b.holders(l)
 		}
 	}
@@ -176,7 +176,7 @@ func (b *builder) cycle(steps []picture.CycleStep) {
 		from, to := b.thread(s.Thread), b.thread(s.HeldBy)
 		lwps = append(lwps, s.Thread)
 		b.out.Nodes[b.at[from]].Cyclic = true
-		via := b.between(from, to)
+		via := b.relationBetween(from, to)
 		if via == "" {
 			if _, direct := b.edges[[2]string{from, to}]; direct {
 				b.mark(from, to)
@@ -195,8 +195,8 @@ func (b *builder) cycle(steps []picture.CycleStep) {
 	}
 }
 
-// between returns the node on the path from one node to another, "" if there is none.
-func (b *builder) between(from, to string) string {
+// relationBetween returns the node on the path from one node to another, "" if there is none.
+func (b *builder) relationBetween(from, to string) string {
 	for _, e := range b.out.Edges {
 		if e.From != from || b.out.Nodes[b.at[e.To]].Kind == Thread {
 			continue
@@ -224,14 +224,14 @@ func (b *builder) edge(e Edge) {
 
 // node adds a node, unless it is there, and returns its ID.
 func (b *builder) node(n Node) string {
-	if !b.has(n.ID) {
+	if !b.contains(n.ID) {
 		b.at[n.ID] = len(b.out.Nodes)
 		b.out.Nodes = append(b.out.Nodes, n)
 	}
 	return n.ID
 }
 
-func (b *builder) has(id string) bool {
+func (b *builder) contains(id string) bool {
 	_, ok := b.at[id]
 	return ok
 }

@@ -31,7 +31,7 @@ func TestCycles(t *testing.T) {
 		"llvm-deadlock-task": "", "gnu-deadlock-join": "",
 	} {
 		pic := golden(t, name)
-		g := waitgraph.Of(pic)
+		g := waitgraph.NewGraph(pic)
 		if len(g.Cycles) != 1 || len(g.Cycles[0]) != len(pic.Verdicts[0].Cycle) {
 			t.Errorf("%s: cycles %v", name, g.Cycles)
 			continue
@@ -69,7 +69,7 @@ func nodeOf(g waitgraph.Graph, lwp int) string {
 
 // TestBarrier: who waits at a barrier, and who has not arrived.
 func TestBarrier(t *testing.T) {
-	g := waitgraph.Of(golden(t, "llvm-barrier"))
+	g := waitgraph.NewGraph(golden(t, "llvm-barrier"))
 	n := map[waitgraph.Relation]int{}
 	for _, e := range g.Edges {
 		n[e.Relation]++
@@ -83,7 +83,7 @@ func TestBarrier(t *testing.T) {
 // for others is not missing.
 func TestViews(t *testing.T) {
 	address := picture.Address(64)
-	g := waitgraph.Of(&picture.Picture{Facts: &picture.Facts{
+	g := waitgraph.NewGraph(&picture.Picture{Facts: &picture.Facts{
 		Waits: []picture.Wait{
 			{Thread: 1, Kind: picture.WaitBarrier, Barrier: "a", Address: address, Region: "r"},
 			{Thread: 2, Kind: picture.WaitBarrier, Barrier: "b", Address: address, Region: "r"},
@@ -106,7 +106,7 @@ func TestViews(t *testing.T) {
 
 // TestEmpty: a picture without facts has no graph.
 func TestEmpty(t *testing.T) {
-	if g := waitgraph.Of(new(picture.Picture)); len(g.Nodes)+len(g.Edges)+len(g.Cycles) != 0 {
+	if g := waitgraph.NewGraph(new(picture.Picture)); len(g.Nodes)+len(g.Edges)+len(g.Cycles) != 0 {
 		t.Errorf("%+v", g)
 	}
 }

@@ -24,8 +24,8 @@ func (c rgb) luminance() float64 {
 	return 0.2126*v[0] + 0.7152*v[1] + 0.0722*v[2]
 }
 
-// over is the color with a part of what is behind it shining through.
-func (c rgb) over(behind rgb, opacity float64) (out rgb) {
+// blendOver is the color with a part of what is behind it shining through.
+func (c rgb) blendOver(behind rgb, opacity float64) (out rgb) {
 	for i := range c {
 		out[i] = c[i]*opacity + behind[i]*(1-opacity)
 	}
@@ -88,7 +88,7 @@ func TestContrast(t *testing.T) {
 			}
 		}
 		for _, state := range states {
-			c := contrast(colors["ink"].over(colors[state], opacity), colors[state])
+			c := contrast(colors["ink"].blendOver(colors[state], opacity), colors[state])
 			if c < text {
 				t.Errorf("palette %d: the second line of a box on %s has %.2f", i, state, c)
 			}

@@ -104,7 +104,7 @@ func (c *cores) rows(p *picture.Processors, n *names) {
 		}
 		who := phrase.Count(len(m.Threads), "thread") + ": LWP " + phrase.Ranges(m.Threads, 3)
 		if len(m.Threads) == 1 {
-			who = n.of(m.Threads[0])
+			who = n.nameOf(m.Threads[0])
 		}
 		row.Title = clip(who, coreChars)
 		row.Whole = fmt.Sprintf("LWP %s may run on processors %s; %s at work",

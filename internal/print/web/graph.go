@@ -73,7 +73,7 @@ const (
 
 // newGraph draws the wait-for graph; nil if there are no edges.
 func newGraph(pic *picture.Picture, n *names) *graph {
-	g := waitgraph.Of(pic)
+	g := waitgraph.NewGraph(pic)
 	if len(g.Edges) == 0 {
 		return nil
 	}
@@ -178,7 +178,7 @@ func number(b bool) int {
 func (d *drawing) box(n waitgraph.Node) *box {
 	if n.Kind == waitgraph.Thread {
 		return &box{
-			Class: d.names.class(n.LWP), Title: d.names.of(n.LWP), Detail: d.names.place(n.LWP),
+			Class: d.names.class(n.LWP), Title: d.names.nameOf(n.LWP), Detail: d.names.place(n.LWP),
 			Round: 4, Cyclic: n.Cyclic, thread: true,
 		}
 	}
@@ -227,7 +227,7 @@ func (d *drawing) words(e waitgraph.Edge) string {
 func (d *drawing) called(id string) string {
 	n := d.nodes[id]
 	if n.Kind == waitgraph.Thread {
-		return d.names.of(n.LWP)
+		return d.names.nameOf(n.LWP)
 	}
 	return phrase.Target(n.Target)
 }

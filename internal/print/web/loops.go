@@ -92,7 +92,7 @@ func number64(n *uint64) uint64 {
 
 // add adds a thread that is in the loop.
 func (l *loop) add(t *picture.Thread) {
-	if got, ok := has(t.Loop); ok {
+	if got, ok := iterationsLeft(t.Loop); ok {
 		l.running += got
 	} else {
 		l.known = false
@@ -111,9 +111,9 @@ func (l *loop) add(t *picture.Thread) {
 	l.Members = append(l.Members, loopMember{Text: text, lwps: []int{t.LWP}})
 }
 
-// has is how many iterations a thread has got and not finished, its present one included, as
+// iterationsLeft is how many iterations a thread has got and not finished, its present one included, as
 // far as is known.
-func has(l *picture.Loop) (uint64, bool) {
+func iterationsLeft(l *picture.Loop) (uint64, bool) {
 	if l.From == nil || l.To == nil {
 		return 0, false
 	}

@@ -25,8 +25,8 @@ func newNames(pic *picture.Picture) *names {
 	return n
 }
 
-// of names a thread: "thread 2 of 4 (LWP 455)".
-func (n *names) of(lwp int) string {
+// nameOf names a thread: "thread 2 of 4 (LWP 455)".
+func (n *names) nameOf(lwp int) string {
 	s := fmt.Sprintf("LWP %d", lwp)
 	if t := n.threads[lwp]; t != nil && t.ThreadNum != nil && t.TeamSize != nil && *t.TeamSize > 1 {
 		return fmt.Sprintf("thread %d of %d (%s)", *t.ThreadNum, *t.TeamSize, s)

@@ -87,7 +87,7 @@ func newRegion(r *picture.Region, n *names) *region {
 			out.More = len(r.Threads) - i
 			break
 		}
-		name := n.of(lwp)
+		name := n.nameOf(lwp)
 		if t := n.threads[lwp]; t != nil && t.State != nil {
 			name += " " + string(t.State.Name)
 		}
@@ -155,7 +155,7 @@ func newThreads(pic *picture.Picture, n *names) threads {
 	for i := range pic.Threads[:len(pic.Threads)-out.More] {
 		t := &pic.Threads[i]
 		row := newThreadRow(t)
-		row.Holds = phrase.Held(held[t.LWP])
+		row.Holds = phrase.HeldText(held[t.LWP])
 		key := threadKey{row.Role, row.State, row.Waits, row.Holds, row.Where}
 		alike := !t.Crashed && t.LWP != 0 && len(t.Errors) == 0
 		g, ok := at[key]

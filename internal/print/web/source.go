@@ -85,18 +85,18 @@ func spots(pic *picture.Picture) (out []spot) {
 	n := newNames(pic)
 	for _, v := range pic.Verdicts {
 		for _, s := range v.Cycle {
-			add(innermost(s.Frames), fmt.Sprintf("%s waits here for %s", n.of(s.Thread), phrase.Target(s.WaitsFor)))
-			add(s.HeldAt, fmt.Sprintf("%s acquired here what %s waits for", n.of(s.HeldBy), n.of(s.Thread)))
+			add(innermost(s.Frames), fmt.Sprintf("%s waits here for %s", n.nameOf(s.Thread), phrase.Target(s.WaitsFor)))
+			add(s.HeldAt, fmt.Sprintf("%s acquired here what %s waits for", n.nameOf(s.HeldBy), n.nameOf(s.Thread)))
 		}
 		for _, m := range v.Missing {
-			add(m.Frame, n.of(m.Thread)+" is here, and not at the barrier")
+			add(m.Frame, n.nameOf(m.Thread)+" is here, and not at the barrier")
 		}
 		if len(v.Cycle)+len(v.Missing) > 0 || v.Severity == picture.SeverityInfo {
 			continue
 		}
 		for _, lwp := range v.Threads[:min(len(v.Threads), maxSources)] {
 			if t := n.threads[lwp]; t != nil {
-				add(innermost(t.UserStack), n.of(lwp)+" is here")
+				add(innermost(t.UserStack), n.nameOf(lwp)+" is here")
 			}
 		}
 	}

@@ -262,13 +262,14 @@ func (p *linePlan) spanText(s picture.TimelineSpan) string {
 		text = fmt.Sprintf("mostly %s; %d short ones", text, s.Merged)
 	}
 	if s.End > p.Newest {
-		return fmt.Sprintf("%s: since %s", text, p.before(s.Begin))
+		return fmt.Sprintf("%s: since %s", text, p.labelBefore(s.Begin))
 	}
-	return fmt.Sprintf("%s: %s, from %s to %s", text, elapsed(s.End-s.Begin), p.before(s.Begin), p.before(s.End))
+	return fmt.Sprintf("%s: %s, from %s to %s", text, elapsed(s.End-s.Begin), p.labelBefore(s.Begin),
+		p.labelBefore(s.End))
 }
 
-// before is a moment before the newest event.
-func (p *linePlan) before(nanoseconds int64) string {
+// labelBefore is a moment before the newest event.
+func (p *linePlan) labelBefore(nanoseconds int64) string {
 	if nanoseconds >= p.Newest {
 		return "0"
 	}
@@ -277,7 +278,7 @@ func (p *linePlan) before(nanoseconds int64) string {
 
 // words is a row in words.
 func (p *linePlan) words(r *picture.TimelineRow) string {
-	text := p.names.of(r.Thread) + ": " + p.shares([]*picture.TimelineRow{r})
+	text := p.names.nameOf(r.Thread) + ": " + p.shares([]*picture.TimelineRow{r})
 	if n := len(r.Spans); n > 0 {
 		text += "; last " + p.spanText(r.Spans[n-1])
 	}

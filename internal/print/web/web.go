@@ -220,8 +220,9 @@ func newVerdict(v *picture.Verdict, n *names) verdict {
 			break
 		}
 		out.Steps = append(out.Steps, step{
-			Who: n.of(s.Thread), WaitsFor: phrase.Target(s.WaitsFor), Holder: n.of(s.HeldBy), Evidence: s.HeldEvidence,
-			Frames: newFrames(s.Frames),
+			Who: n.nameOf(s.Thread), WaitsFor: phrase.Target(s.WaitsFor), Holder: n.nameOf(s.HeldBy),
+			Evidence: s.HeldEvidence,
+			Frames:   newFrames(s.Frames),
 		})
 	}
 	return out

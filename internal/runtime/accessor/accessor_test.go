@@ -86,8 +86,8 @@ func each(t *testing.T, program string, test func(*testing.T, *subject)) {
 	}
 }
 
-// told returns the program's record of the answers that one of its threads got.
-func told(w omptest.ThreadTruth) map[string]int {
+// answersOf returns the program's record of the answers that one of its threads got.
+func answersOf(w omptest.ThreadTruth) map[string]int {
 	want := map[string]int{
 		"omp_get_thread_num()": w.ThreadNum, "omp_get_num_threads()": w.TeamSize, "omp_get_level()": w.Level,
 		"omp_get_active_level()": w.ActiveLevel, "omp_in_parallel()": w.InParallel,
@@ -124,7 +124,7 @@ func TestAnswers(t *testing.T) {
 func (s *subject) checkAnswers(t *testing.T, w omptest.ThreadTruth) {
 	t.Helper()
 	tp := accessor.ThreadPointer(s.Core, uint64(w.LWP), 0)
-	want := told(w)
+	want := answersOf(w)
 	for _, a := range s.call.Answers(tp) {
 		v, known := want[a.String()]
 		if a.Err != nil || known && a.Value != v {

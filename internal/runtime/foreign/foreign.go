@@ -116,5 +116,5 @@ func (rt *runtime) Stamp() handles.Stamp { return rt.stamp }
 // Owns reports whether pc lies in the runtime's library. Of one that is linked into
 // the executable, nothing tells its code from the program's.
 func (rt *runtime) Owns(pc uint64) bool {
-	return !rt.id.Module.Main && rt.id.Module.Contains(callbacks.At(pc))
+	return !rt.id.Module.Main && rt.id.Module.Contains(callbacks.Addr(pc))
 }

@@ -26,7 +26,7 @@ func (rt *runtime) State(h handles.Thread, ev *handles.Evidence) (handles.Thread
 	}
 	for _, f := range ev.Frames {
 		if f.Owned {
-			return within(ev), nil
+			return inRuntime(ev), nil
 		}
 	}
 	if !ev.Futex.IsNull() {
@@ -39,8 +39,8 @@ func (rt *runtime) State(h handles.Thread, ev *handles.Evidence) (handles.Thread
 			"program's code"}, nil
 }
 
-// within is the state of a thread in the runtime's code.
-func within(ev *handles.Evidence) handles.ThreadState {
+// inRuntime is the state of a thread in the runtime's code.
+func inRuntime(ev *handles.Evidence) handles.ThreadState {
 	st := handles.ThreadState{State: handles.StateUndefined,
 		Evidence: "it is in code of the runtime, whose entry point is " +
 			"not known"}

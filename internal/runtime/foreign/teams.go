@@ -56,7 +56,7 @@ func (rt *runtime) parallel(th *thread, l int) handles.Parallel {
 	if g := rt.world().teams[th.key(l)].team(th.levels[l].size); g != nil {
 		th = g.members[0]
 	}
-	return handles.Parallel{Stamp: rt.stamp, Team: callbacks.At(th.tp), Level: uint32(l)}
+	return handles.Parallel{Stamp: rt.stamp, Team: callbacks.Addr(th.tp), Level: uint32(l)}
 }
 
 // region is the thread that names a region, and the region's level.

@@ -139,7 +139,7 @@ func (rt *runtime) Threads() iter.Seq2[handles.Thread, error] {
 }
 
 func (rt *runtime) handle(th *thread) handles.Thread {
-	return handles.Thread{Stamp: rt.stamp, Info: callbacks.At(th.tp)}
+	return handles.Thread{Stamp: rt.stamp, Info: callbacks.Addr(th.tp)}
 }
 
 func (rt *runtime) thread(h handles.Thread) (*thread, error) {

@@ -51,10 +51,10 @@ func (s *dwarfSource) Field(typ, path string) (f Field, err error) {
 		if !ok {
 			return Field{}, fmt.Errorf("%s has no %s: %w", typ, path, ErrUnknown)
 		}
-		f = m.place.Within(Field{Offset: f.Offset, Size: max(f.Size, 1)})
+		f = m.place.InOuter(Field{Offset: f.Offset, Size: max(f.Size, 1)})
 		t = m.typ
 	}
-	if !f.Known() || f.End() > MaxRecord {
+	if !f.IsKnown() || f.End() > MaxRecord {
 		return Field{}, fmt.Errorf("debug information places %s.%s at %v", typ, path, f)
 	}
 	return f, nil

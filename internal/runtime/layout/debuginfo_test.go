@@ -177,7 +177,7 @@ func TestDWARFDamage(t *testing.T) {
 		s := fromDWARF(func() (*dwarf.Data, error) { return d, nil }, 0)
 		for _, q := range []string{"td_flags.final", "td_icvs.sched.chunk"} {
 			f, err := s.Field("kmp_taskdata_t", q)
-			if (err == nil) != f.Known() || f.End() > MaxRecord {
+			if (err == nil) != f.IsKnown() || f.End() > MaxRecord {
 				t.Fatalf("byte %d changed: %v, %v", i, f, err)
 			}
 			answers++

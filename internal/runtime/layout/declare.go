@@ -57,7 +57,7 @@ func (n name) store(e Entry) {
 	case *Type:
 		*at = Type{Size: e.Field.Size, absence: a}
 	case *Global:
-		*at = Global{Address: callbacks.At(e.Global), absence: a}
+		*at = Global{Address: callbacks.Addr(e.Global), absence: a}
 	}
 }
 

@@ -22,9 +22,9 @@ type KeptModule struct {
 	Linked any
 }
 
-// Of returns the cached facts of a module. A nil k caches nothing: the result is empty and has no
+// ModuleOf returns the cached facts of a module. A nil k caches nothing: the result is empty and has no
 // effect.
-func (k *Kept) Of(mod *callbacks.Module) *KeptModule {
+func (k *Kept) ModuleOf(mod *callbacks.Module) *KeptModule {
 	if k == nil {
 		return &KeptModule{}
 	}

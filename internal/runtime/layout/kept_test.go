@@ -12,16 +12,16 @@ func TestKept(t *testing.T) {
 	one, other := &callbacks.Module{Path: "one"}, &callbacks.Module{Path: "other"}
 	var k Kept
 	source := &fake{}
-	k.Of(one).Code, k.Of(one).Located = source, 1
-	if got := k.Of(one); got.Code != source || got.Located != 1 {
+	k.ModuleOf(one).Code, k.ModuleOf(one).Located = source, 1
+	if got := k.ModuleOf(one); got.Code != source || got.Located != 1 {
 		t.Errorf("%+v", got)
 	}
-	if got := k.Of(other); got.Code != nil || got.Located != nil {
+	if got := k.ModuleOf(other); got.Code != nil || got.Located != nil {
 		t.Errorf("another module has %+v", got)
 	}
 	var none *Kept
-	none.Of(one).Code = source
-	if none.Of(one).Code != nil {
+	none.ModuleOf(one).Code = source
+	if none.ModuleOf(one).Code != nil {
 		t.Error("a source was kept without a place to keep it in")
 	}
 }

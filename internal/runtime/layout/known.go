@@ -14,23 +14,23 @@ type Global struct {
 	absence *absence // as in Field
 }
 
-// Known reports whether Resolve found the field. Using an unknown field is an error with the
+// IsKnown reports whether Resolve found the field. Using an unknown field is an error with the
 // reason.
-func (f Field) Known() bool { return f.Size != 0 }
+func (f Field) IsKnown() bool { return f.Size != 0 }
 
 // Err explains why the field is unknown; nil if it is known.
-func (f Field) Err() error { return unknown(f.Known(), f.absence) }
+func (f Field) Err() error { return unknown(f.IsKnown(), f.absence) }
 
 // End returns the offset of the first byte after the field.
 func (f Field) End() uint64 { return f.Offset + f.Size }
 
-// Within returns the offset of f, a field of a nested structure, in the outer structure, which has
+// InOuter returns the offset of f, a field of a nested structure, in the outer structure, which has
 // the nested one at outer. If either is unknown, so is the result.
-func (f Field) Within(outer Field) Field {
-	if !outer.Known() {
+func (f Field) InOuter(outer Field) Field {
+	if !outer.IsKnown() {
 		return outer
 	}
-	if f.Known() {
+	if f.IsKnown() {
 		f.Offset += outer.Offset
 	}
 	return f
@@ -49,17 +49,17 @@ func (f Field) String() string {
 	return fmt.Sprintf("+%d:%d", f.Offset, f.Size)
 }
 
-// Known reports whether Resolve found the size of the structure.
-func (t Type) Known() bool { return t.Size != 0 }
+// IsKnown reports whether Resolve found the size of the structure.
+func (t Type) IsKnown() bool { return t.Size != 0 }
 
 // Err explains why the size is unknown; nil if it is known.
-func (t Type) Err() error { return unknown(t.Known(), t.absence) }
+func (t Type) Err() error { return unknown(t.IsKnown(), t.absence) }
 
-// Known reports whether Resolve found the variable.
-func (g Global) Known() bool { return !g.Address.IsNull() }
+// IsKnown reports whether Resolve found the variable.
+func (g Global) IsKnown() bool { return !g.Address.IsNull() }
 
 // Err explains why the address is unknown; nil if it is known.
-func (g Global) Err() error { return unknown(g.Known(), g.absence) }
+func (g Global) Err() error { return unknown(g.IsKnown(), g.absence) }
 
 // absence is the reason why a name is unknown. It is an error that is callbacks.Incompatible, and
 // the cause.

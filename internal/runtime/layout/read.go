@@ -28,7 +28,7 @@ type Record struct {
 func Read(mem callbacks.Memory, a callbacks.Address, fields ...Field) *Record {
 	low, high := uint64(MaxRecord), uint64(0)
 	for _, f := range fields {
-		if f.Known() {
+		if f.IsKnown() {
 			low, high = min(low, f.Offset), max(high, f.End())
 		}
 	}
@@ -122,9 +122,9 @@ type readError struct{ err error }
 func (e *readError) Error() string   { return e.err.Error() }
 func (e *readError) Unwrap() []error { return []error{e.err, callbacks.DeviceReadError} }
 
-// At returns a view of the structure that is nested at offset off. It shares the copy and the
+// RecordAt returns a view of the structure that is nested at offset off. It shares the copy and the
 // error.
-func (r *Record) At(off uint64) *Record {
+func (r *Record) RecordAt(off uint64) *Record {
 	v := *r
 	v.base = r.base.Add(off)
 	return &v

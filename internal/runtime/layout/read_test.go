@@ -30,7 +30,7 @@ func TestRecord(t *testing.T) {
 		two = Field{Offset: 4, Size: 4, Mask: 0x30}
 		ptr = Field{Offset: 8, Size: 8}
 	)
-	r := Read(mem, callbacks.At(0x1000), i8, i16, bit, ptr)
+	r := Read(mem, callbacks.Addr(0x1000), i8, i16, bit, ptr)
 	for _, c := range []struct {
 		f    Field
 		u    uint64
@@ -45,10 +45,10 @@ func TestRecord(t *testing.T) {
 			t.Errorf("%s: %#x %d %v", c.name, r.Uint(c.f), r.Int(c.f), r.Bool(c.f))
 		}
 	}
-	if a := r.Address(ptr); a != callbacks.At(0x2000) {
+	if a := r.Address(ptr); a != callbacks.Addr(0x2000) {
 		t.Errorf("address %v", a)
 	}
-	if v := r.At(4).Uint(Field{Size: 4}); v != 0x35 {
+	if v := r.RecordAt(4).Uint(Field{Size: 4}); v != 0x35 {
 		t.Errorf("nested view gives %#x", v)
 	}
 	if r.Err() != nil {
@@ -67,40 +67,42 @@ func TestRecordErrorSticks(t *testing.T) {
 		says string
 	}{
 		{"null", ReadSize(mem, callbacks.Address{}, 8), ok, callbacks.ErrUnmapped, "read 0x0"},
-		{"unmapped", ReadSize(mem, callbacks.At(0x9000), 8), ok, callbacks.DeviceReadError, "read 0x9000"},
-		{"wraps around", ReadSize(mem, callbacks.At(^uint64(3)), 8), ok, callbacks.ErrUnmapped, ""},
-		{"too large", ReadSize(mem, callbacks.At(0x1000), MaxRecord+1), ok, callbacks.Incompatible, "bound"},
-		{"field too far", Read(mem, callbacks.At(0x1000), Field{Offset: 1 << 40, Size: 8}), ok, callbacks.Incompatible,
+		{"unmapped", ReadSize(mem, callbacks.Addr(0x9000), 8), ok, callbacks.DeviceReadError, "read 0x9000"},
+		{"wraps around", ReadSize(mem, callbacks.Addr(^uint64(3)), 8), ok, callbacks.ErrUnmapped, ""},
+		{"too large", ReadSize(mem, callbacks.Addr(0x1000), MaxRecord+1), ok, callbacks.Incompatible, "bound"},
+		{"field too far", Read(mem, callbacks.Addr(0x1000), Field{Offset: 1 << 40, Size: 8}), ok,
+			callbacks.Incompatible,
 			"bound"},
-		{"unknown field", ReadSize(mem, callbacks.At(0x1000), 8), Field{}, errUndeclared, "undeclared"},
-		{"not read", Read(mem, callbacks.At(0x1000), Field{Offset: 4, Size: 4}), ok, callbacks.Error,
+		{"unknown field", ReadSize(mem, callbacks.Addr(0x1000), 8), Field{}, errUndeclared, "undeclared"},
+		{"not read", Read(mem, callbacks.Addr(0x1000), Field{Offset: 4, Size: 4}), ok, callbacks.Error,
 			"not in the part"},
-		{"behind", ReadSize(mem, callbacks.At(0x1000), 8), Field{Offset: ^uint64(0), Size: 8}, callbacks.Error,
+		{"behind", ReadSize(mem, callbacks.Addr(0x1000), 8), Field{Offset: ^uint64(0), Size: 8}, callbacks.Error,
 			"not in the part"},
-		{"aggregate", ReadSize(mem, callbacks.At(0x1000), 8), Field{Size: 7}, callbacks.Incompatible, "not an integer"},
+		{"aggregate", ReadSize(mem, callbacks.Addr(0x1000), 8), Field{Size: 7}, callbacks.Incompatible,
+			"not an integer"},
 	} {
 		c.r.Uint(c.use)
 		first := c.r.Err()
 		if !errors.Is(first, c.is) || !strings.Contains(first.Error(), c.says) {
 			t.Errorf("%s: %v", c.name, first)
 		}
-		if v := c.r.At(4).Uint(ok); v != 0 || !errors.Is(c.r.Err(), first) {
+		if v := c.r.RecordAt(4).Uint(ok); v != 0 || !errors.Is(c.r.Err(), first) {
 			t.Errorf("%s: after the error %d, %v", c.name, v, c.r.Err())
 		}
 	}
-	r := ReadSize(mem, callbacks.At(0x1000), 8)
-	r.At(4).Uint(Field{Offset: 2, Size: 4})
+	r := ReadSize(mem, callbacks.Addr(0x1000), 8)
+	r.RecordAt(4).Uint(Field{Offset: 2, Size: 4})
 	if r.Err() == nil {
 		t.Error("an error in a nested view is not the record's")
 	}
 }
 
 func TestWithin(t *testing.T) {
-	if f := (Field{Offset: 4, Size: 4, Mask: 1}).Within(Field{Offset: 100, Size: 8}); !f.same(Field{Offset: 104,
+	if f := (Field{Offset: 4, Size: 4, Mask: 1}).InOuter(Field{Offset: 100, Size: 8}); !f.same(Field{Offset: 104,
 		Size: 4, Mask: 1}) {
 		t.Errorf("nested field at %v", f)
 	}
-	if (Field{Size: 4}).Within(Field{}).Known() || (Field{}).Within(Field{Size: 4}).Known() {
+	if (Field{Size: 4}).InOuter(Field{}).IsKnown() || (Field{}).InOuter(Field{Size: 4}).IsKnown() {
 		t.Error("a field within an unknown one is known")
 	}
 }
@@ -127,7 +129,7 @@ func TestReadString(t *testing.T) {
 		{0x1010, -1, "", callbacks.Incomplete},
 		{0, 10, "", callbacks.DeviceReadError},
 	} {
-		got, err := ReadString(mem, callbacks.At(c.at), c.limit)
+		got, err := ReadString(mem, callbacks.Addr(c.at), c.limit)
 		if got != c.want || !errors.Is(err, c.is) {
 			t.Errorf("ReadString(%#x, %d) = %q, %v", c.at, c.limit, got, err)
 		}
@@ -136,13 +138,13 @@ func TestReadString(t *testing.T) {
 
 func TestReadUint(t *testing.T) {
 	mem := memory{0x1000: {1, 2, 3, 4, 5, 6, 7, 8}}
-	if v, err := ReadUint(mem, callbacks.At(0x1004), 4); v != 0x08070605 || err != nil {
+	if v, err := ReadUint(mem, callbacks.Addr(0x1004), 4); v != 0x08070605 || err != nil {
 		t.Errorf("%#x, %v", v, err)
 	}
-	if _, err := ReadUint(mem, callbacks.At(0x1004), 8); !errors.Is(err, callbacks.DeviceReadError) {
+	if _, err := ReadUint(mem, callbacks.Addr(0x1004), 8); !errors.Is(err, callbacks.DeviceReadError) {
 		t.Error(err)
 	}
-	if _, err := ReadUint(mem, callbacks.At(0x1004), 3); !errors.Is(err, callbacks.Incompatible) {
+	if _, err := ReadUint(mem, callbacks.Addr(0x1004), 3); !errors.Is(err, callbacks.Incompatible) {
 		t.Error(err)
 	}
 }

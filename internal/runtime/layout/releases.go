@@ -9,8 +9,8 @@ import (
 // Releases are all.
 type Releases struct{ Low, High int }
 
-// And returns the overlap of two ranges, or r if they have none.
-func (r Releases) And(o Releases) Releases {
+// Intersect returns the overlap of two ranges, or r if they have none.
+func (r Releases) Intersect(o Releases) Releases {
 	if !r.Overlaps(o) {
 		return r
 	}

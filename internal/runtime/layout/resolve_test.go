@@ -80,7 +80,7 @@ func TestResolve(t *testing.T) {
 	if len(rep.Entries) != 6 || len(rep.Missing()) != 0 {
 		t.Fatalf("entries %d, missing %v", len(rep.Entries), rep.Missing())
 	}
-	if d.Level.Offset != 8 || d.Team.Size != 64 || d.Threads.Address != callbacks.At(0x1000) ||
+	if d.Level.Offset != 8 || d.Team.Size != 64 || d.Threads.Address != callbacks.Addr(0x1000) ||
 		d.Task.Size.Size != 320 {
 		t.Errorf("resolved %+v", d)
 	}
@@ -106,10 +106,10 @@ func TestConflictIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Level.Known() {
+	if d.Level.IsKnown() {
 		t.Fatalf("conflicting field is %v", d.Level)
 	}
-	r := ReadSize(memory{0x100: make([]byte, 64)}, callbacks.At(0x100), 64)
+	r := ReadSize(memory{0x100: make([]byte, 64)}, callbacks.Addr(0x100), 64)
 	r.Uint(d.Level)
 	for _, want := range []string{"team.level", "a says +8:4", "b says +16:4", "c says +8:4"} {
 		if r.Err() == nil || !strings.Contains(r.Err().Error(), want) {

@@ -27,8 +27,8 @@ type Rows struct {
 // release without such a name. For a structure, they hold the size.
 type Places []Field
 
-// In returns the offset in one row.
-func (p Places) In(row int) Field {
+// FieldOf returns the offset in one row.
+func (p Places) FieldOf(row int) Field {
 	if len(p) == 1 {
 		return p[0]
 	}
@@ -108,8 +108,8 @@ func parsePlace(w string) (f Field, err error) {
 	return f, err
 }
 
-// Without returns the rows except those of some releases.
-func (r *Rows) Without(releases []string) *Rows {
+// DropReleases returns the rows except those of some releases.
+func (r *Rows) DropReleases(releases []string) *Rows {
 	if len(releases) == 0 {
 		return r
 	}
@@ -120,7 +120,7 @@ func (r *Rows) Without(releases []string) *Rows {
 		}
 		out.Releases = append(out.Releases, name)
 		for n, p := range r.Places {
-			out.Places[n] = append(out.Places[n], p.In(i))
+			out.Places[n] = append(out.Places[n], p.FieldOf(i))
 		}
 	}
 	return out
@@ -144,7 +144,7 @@ func (r *Rows) Gather(known map[FieldName]Field, sources []Source) {
 // Fits reports whether all that is known equals a row.
 func (r *Rows) Fits(row int, known map[FieldName]Field) bool {
 	for n, f := range known {
-		if p := r.Places[n]; len(p) == 0 || p.In(row) != f {
+		if p := r.Places[n]; len(p) == 0 || p.FieldOf(row) != f {
 			return false
 		}
 	}

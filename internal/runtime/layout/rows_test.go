@@ -13,7 +13,7 @@ func TestParseRows(t *testing.T) {
 		{Type: "kmp", Field: "th_bits"}: {{Offset: 16, Size: 4, Mask: 0x10}, {}},
 	} {
 		for row, f := range want {
-			if got := r.Places[name].In(row); got != f {
+			if got := r.Places[name].FieldOf(row); got != f {
 				t.Errorf("%v in row %d: %+v, want %+v", name, row, got, f)
 			}
 		}

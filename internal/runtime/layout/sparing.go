@@ -55,7 +55,7 @@ func pieces(fields []Field) []Field {
 	sorted := slices.SortedFunc(slices.Values(fields), func(a, b Field) int { return cmp.Compare(a.Offset, b.Offset) })
 	var all []Field
 	for _, f := range sorted {
-		if !f.Known() {
+		if !f.IsKnown() {
 			continue
 		}
 		if f.Size > longField {
@@ -125,7 +125,7 @@ type Foresee struct{ pieces []callbacks.Piece }
 
 // Field adds a field of the structure at a, or the first word of a long one.
 func (s *Foresee) Field(a callbacks.Address, f Field) {
-	if !f.Known() || a.IsNull() {
+	if !f.IsKnown() || a.IsNull() {
 		return
 	}
 	size := f.Size

@@ -111,8 +111,8 @@ func (s *Code) Chain(e *symbolic.Expr) (symbolic.Chain, bool) {
 	if !ok || c.Root.Kind != symbolic.RootGlobal || len(c.Steps) < 2 || !c.Steps[0].IsPointer() {
 		return c, ok
 	}
-	p, err := layout.ReadUint(s.target, callbacks.At(c.Root.Address), 8)
-	if err == nil && s.module.Contains(callbacks.At(p)) {
+	p, err := layout.ReadUint(s.target, callbacks.Addr(c.Root.Address), 8)
+	if err == nil && s.module.Contains(callbacks.Addr(p)) {
 		c.Root.Address, c.Steps = p, c.Steps[1:]
 	}
 	return c, true

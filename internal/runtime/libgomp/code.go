@@ -60,7 +60,7 @@ func startFrom(t callbacks.Target, team symbolic.Chain) (start layoutcode.Start,
 			return steps
 		}
 	case symbolic.RootTLSSlot:
-		start.Value, err = layout.ReadUint(t, callbacks.At(root.Address), 8)
+		start.Value, err = layout.ReadUint(t, callbacks.Addr(root.Address), 8)
 		if err == nil && start.Value == 0 {
 			err = fmt.Errorf("%w: the loader has not filled the word for gomp_tls_data at %#x", layout.ErrUnknown,
 				root.Address)

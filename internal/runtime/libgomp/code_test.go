@@ -48,7 +48,7 @@ func loadFile(t testing.TB, path string) (*loadedFile, *callbacks.Module) {
 	mod := &callbacks.Module{Path: path}
 	for _, p := range f.Progs() {
 		if p.Type == elf.PT_LOAD {
-			mod.High = callbacks.At(max(mod.High.Offset, p.Vaddr+p.Memsz))
+			mod.High = callbacks.Addr(max(mod.High.Offset, p.Vaddr+p.Memsz))
 		}
 	}
 	return l, mod
@@ -74,7 +74,7 @@ func (l *loadedFile) Symbol(name, _ string) (callbacks.Address, error) {
 	if !ok {
 		return callbacks.Address{}, fmt.Errorf("%w: %s", callbacks.ErrNoSymbol, name)
 	}
-	return callbacks.At(s.Value), nil
+	return callbacks.Addr(s.Value), nil
 }
 
 func (l *loadedFile) ThreadSymbol(callbacks.ThreadID, string, string) (callbacks.Address, error) {

@@ -75,7 +75,7 @@ func (s *search) climbFrom(th *thread, a callbacks.Address) {
 			return
 		}
 		t, err := s.reader.records.readTask(a)
-		if err != nil || !t.explicit() || loop.At(a) != nil {
+		if err != nil || !t.explicit() || loop.Visit(a) != nil {
 			return
 		}
 		if h == nil {

@@ -68,7 +68,7 @@ func (rs *records) findDependers(t *task) ([]callbacks.Address, error) {
 				errors.Join(err, callbacks.DeviceReadError))
 		}
 		for ; len(block) > 0; block = block[8:] {
-			out = append(out, callbacks.At(callbacks.Word(block[:8])))
+			out = append(out, callbacks.Addr(callbacks.Word(block[:8])))
 			left--
 		}
 	}

@@ -91,13 +91,13 @@ func (wr *waits) doacross(o *observer, first int64) (doacross, error) {
 	if err != nil {
 		return doacross{}, err
 	}
-	d := doacross{at: callbacks.At(at)}
+	d := doacross{at: callbacks.Addr(at)}
 	words := map[uint64]int64{}
 	for _, w := range []struct{ at, size uint64 }{
 		{doacrossChunk, 8}, {doacrossElement, 8}, {doacrossCounts, 4}, {doacrossFlattened, 1}, {doacrossArray, 8},
 		{doacrossT, 8}, {doacrossBoundary, 8},
 	} {
-		v, err := layout.ReadUint(wr.mem, callbacks.At(at+w.at), w.size)
+		v, err := layout.ReadUint(wr.mem, callbacks.Addr(at+w.at), w.size)
 		if err != nil {
 			return d, err
 		}
@@ -136,7 +136,7 @@ func (wr *waits) posted(d doacross, values []int64) (bool, error) {
 	flat := uint64(0)
 	for i, v := range values {
 		if d.flattened == 0 {
-			now, err := layout.ReadUint(wr.mem, callbacks.At(d.element+8*uint64(i)), 8)
+			now, err := layout.ReadUint(wr.mem, callbacks.Addr(d.element+8*uint64(i)), 8)
 			if err != nil || uint64(v)+1 != now {
 				return uint64(v)+1 < now, err
 			}
@@ -151,6 +151,6 @@ func (wr *waits) posted(d doacross, values []int64) (bool, error) {
 	if d.flattened == 0 {
 		return true, nil
 	}
-	now, err := layout.ReadUint(wr.mem, callbacks.At(d.element), 8)
+	now, err := layout.ReadUint(wr.mem, callbacks.Addr(d.element), 8)
 	return flat < now, err
 }

@@ -76,7 +76,7 @@ type walk struct {
 func (ts *tasks) walkTasks(r *region, edge func(from, to callbacks.Address), emit func(*task) error) error {
 	w := &walk{tasks: ts, region: r, emit: emit, marked: map[uint64]bool{}, edge: edge}
 	var errs []error
-	for _, step := range []func() error{w.held, w.queued, w.children} {
+	for _, step := range []func() error{w.checkHeld, w.queued, w.children} {
 		err := step()
 		if errors.Is(err, errStop) {
 			return err
@@ -152,9 +152,9 @@ func (w *walk) climbFrom(a callbacks.Address, visited map[uint64]bool, visit fun
 	return nil
 }
 
-// held yields the tasks that threads execute or have suspended, as far as they are
+// checkHeld yields the tasks that threads execute or have suspended, as far as they are
 // parents of each other.
-func (w *walk) held() error {
+func (w *walk) checkHeld() error {
 	visited := map[uint64]bool{}
 	for _, a := range w.startTasks() {
 		err := w.climbFrom(a, visited, func(t *task) error {
@@ -319,7 +319,7 @@ func (rs *records) walkList(first callbacks.Address, q queueKind, backwards bool
 		if err != nil {
 			return err
 		}
-		start = callbacks.At(v)
+		start = callbacks.Addr(v)
 	}
 	node, before := start, callbacks.Address{}
 	for range maxQueue {

@@ -20,7 +20,7 @@ import (
 func findModules(t callbacks.Target) ([]*callbacks.Module, error) {
 	lister, ok := t.(callbacks.ModuleLister)
 	if !ok {
-		everywhere := &callbacks.Module{High: callbacks.At(math.MaxUint64)}
+		everywhere := &callbacks.Module{High: callbacks.Addr(math.MaxUint64)}
 		if !isRuntime(t, everywhere) {
 			return nil, nil
 		}

@@ -170,8 +170,8 @@ func (fs *forks) forkCalls(sp, end uint64) []uint64 {
 	block := make([]byte, stackBlock)
 	for at := sp; at < end; {
 		n := min(stackBlock-at%stackBlock, end-at)
-		if fs.mem.ReadMemory(callbacks.At(at), block[:n]) != nil { // the stack ends in this block
-			if n = min(pageSize-at%pageSize, end-at); fs.mem.ReadMemory(callbacks.At(at), block[:n]) != nil {
+		if fs.mem.ReadMemory(callbacks.Addr(at), block[:n]) != nil { // the stack ends in this block
+			if n = min(pageSize-at%pageSize, end-at); fs.mem.ReadMemory(callbacks.Addr(at), block[:n]) != nil {
 				break
 			}
 		}
@@ -390,5 +390,5 @@ func (fs *forks) calleeOf(c arch.Call) uint64 {
 }
 
 func (rt *base) word(a uint64) (uint64, error) {
-	return layout.ReadUint(rt.mem, callbacks.At(a), 8)
+	return layout.ReadUint(rt.mem, callbacks.Addr(a), 8)
 }

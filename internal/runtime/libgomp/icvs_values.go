@@ -64,7 +64,7 @@ func (st *settings) threadLimit(fd found) (handles.ICVValue, error) {
 // maxActiveLevels returns omp_get_max_active_levels. Before GCC 11 all tasks share one.
 func (st *settings) maxActiveLevels(fd found) (handles.ICVValue, error) {
 	f := st.l.Task.MaxActiveLevels
-	if !f.Known() {
+	if !f.IsKnown() {
 		v, err := st.setting(st.l.Globals.MaxActiveLevels, 4)
 		return rtl.IntegerICV(v, nil, "gomp_max_active_levels_var"), err
 	}
@@ -75,7 +75,7 @@ func (st *settings) maxActiveLevels(fd found) (handles.ICVValue, error) {
 // nestVar returns omp_get_nested, which has its own variable before GCC 11.
 func (st *settings) nestVar(fd found) (handles.ICVValue, error) {
 	f := st.l.Task.Nest
-	if !f.Known() {
+	if !f.IsKnown() {
 		return handles.ICVValue{}, fmt.Errorf("max-active-levels-var took its place: %w", callbacks.Unavailable)
 	}
 	v, err := st.taskInt(fd, f)
@@ -109,7 +109,7 @@ func (st *settings) finalVar(fd found) (handles.ICVValue, error) {
 // readDeeper reads the elements after that of the given level, in a list with one integer for each
 // level. known reports whether the runtime's variables for it were found.
 func (rt *base) readDeeper(values, length layout.Global, size uint64, level int) (vs []int64, known bool, err error) {
-	if !values.Known() || !length.Known() {
+	if !values.IsKnown() || !length.IsKnown() {
 		return nil, false, nil
 	}
 	array, err := layout.ReadGlobal(rt.mem, values, 8)
@@ -124,7 +124,7 @@ func (rt *base) readDeeper(values, length layout.Global, size uint64, level int)
 		return nil, false, fmt.Errorf("list of %d elements: %w", n, callbacks.Incomplete)
 	}
 	for i := int64(level) + 1; i < n; i++ {
-		v, err := layout.ReadUint(rt.mem, callbacks.At(uint64(array)).Add(uint64(i)*size), size)
+		v, err := layout.ReadUint(rt.mem, callbacks.Addr(uint64(array)).Add(uint64(i)*size), size)
 		if err != nil {
 			return vs, false, err
 		}
@@ -176,7 +176,7 @@ func (st *settings) teamNum(r *region) (handles.ICVValue, error) {
 		return handles.ICVValue{}, fmt.Errorf("the primary thread is unknown: %w", callbacks.Unavailable)
 	}
 	f := st.l.Thread.TeamNum
-	if !f.Known() {
+	if !f.IsKnown() {
 		return handles.ICVValue{}, fmt.Errorf("%w: %w", f.Err(), callbacks.Unavailable)
 	}
 	return rtl.IntegerICV(int64(p.rec.Uint(f)), nil, "team_num"), p.rec.Err()
@@ -186,7 +186,7 @@ func (st *settings) teamNum(r *region) (handles.ICVValue, error) {
 // program.
 func (st *settings) defAllocator(th *thread) (handles.ICVValue, error) {
 	f := st.l.Thread.DefAllocator
-	if !f.Known() {
+	if !f.IsKnown() {
 		return handles.ICVValue{}, fmt.Errorf("%w: %w", f.Err(), callbacks.Unavailable)
 	}
 	if v := th.rec.Int(f); v != 0 || th.rec.Err() != nil {
@@ -223,7 +223,7 @@ func (st *settings) affinityFormat() (handles.ICVValue, error) {
 	p, err := st.setting(st.l.Globals.AffinityFormat, 8)
 	v := handles.ICVValue{Whole: true, Source: "gomp_affinity_format_var"}
 	if err == nil && p != 0 {
-		v.Text, err = layout.ReadString(st.mem, callbacks.At(uint64(p)), maxText)
+		v.Text, err = layout.ReadString(st.mem, callbacks.Addr(uint64(p)), maxText)
 	}
 	return v, err
 }

@@ -40,7 +40,7 @@ const minLinked = 16
 func findLinked(
 	t callbacks.Target, mod *callbacks.Module, o layout.Options, tls func() (uint64, error),
 ) *linkedFunctions {
-	kept := o.Kept.Of(mod)
+	kept := o.Kept.ModuleOf(mod)
 	if l, ok := kept.Linked.(*linkedFunctions); ok {
 		return l
 	}
@@ -289,7 +289,7 @@ func (f *linker) findShapes(shapes []shape, taken map[int]bool) (at []int) {
 
 func (l *linkedFunctions) add(name string, s *sketch) {
 	l.functions = append(l.functions, rtl.Symbol{
-		Name: name, Address: callbacks.At(s.low), Size: s.high - s.low, Kind: rtl.SymbolFunction,
+		Name: name, Address: callbacks.Addr(s.low), Size: s.high - s.low, Kind: rtl.SymbolFunction,
 		Evidence: "what the code does with locks, and the order of the functions in the runtime's sources",
 	})
 }

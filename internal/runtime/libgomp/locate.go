@@ -25,7 +25,7 @@ type Located struct {
 // report. With Options.Only, that is not checked. Fields that the program's memory confirmed beyond
 // doubt are kept in Options.Kept and not searched again.
 func locate(t callbacks.Target, mod *callbacks.Module, o layout.Options) (*Located, error) {
-	kept := o.Kept.Of(mod)
+	kept := o.Kept.ModuleOf(mod)
 	if loc, ok := kept.Located.(*Located); ok {
 		return loc, nil
 	}

@@ -66,7 +66,7 @@ func (ls *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error
 	} else {
 		info.Left = &s.left
 	}
-	if from, to := code.Range(step); from != nil && s.has(*from) && s.has(*to) {
+	if from, to := code.Range(step); from != nil && s.contains(*from) && s.contains(*to) {
 		info.From, info.To = from, to
 	}
 	info.Last = s.lastValue(info.From)
@@ -83,9 +83,9 @@ func (ls *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error
 	return info, nil
 }
 
-// has reports whether the loop may have the value v: it is before the end, and a whole
+// contains reports whether the loop may have the value v: it is before the end, and a whole
 // number of steps from the value that is next.
-func (s *workShare) has(v int64) bool {
+func (s *workShare) contains(v int64) bool {
 	_, ok := countSteps(v, s.end, s.step)
 	return ok && (!s.some || (v-s.next)%s.step == 0)
 }

@@ -49,7 +49,7 @@ func (ths *threads) lossOf(w *world, pool callbacks.Address) loss {
 	}
 	l, proven, replaced := loss{of: int(n)}, false, 0
 	for i := range n {
-		a := callbacks.At(callbacks.Word(entries[8*i : 8*i+8]))
+		a := callbacks.Addr(callbacks.Word(entries[8*i : 8*i+8]))
 		if w.byAddr[a.Offset] != nil {
 			continue
 		}
@@ -82,7 +82,7 @@ func (s *states) LostThreads(of func(handles.Thread) *handles.Evidence) rtl.Loss
 		}
 		out.Count += l.count
 		evidence = append(evidence, fmt.Sprintf("the pool at %v has %d threads (threads_used); %d of them are not in "+
-			"the process", callbacks.At(pool), l.of, l.count))
+			"the process", callbacks.Addr(pool), l.of, l.count))
 	}
 	left := map[*region]bool{} // regions whose primary thread no longer reaches its barriers
 	for _, r := range w.order {
@@ -140,7 +140,7 @@ func (r *region) poolAddress() uint64 {
 // enclosing team has the gomp_thread of each member except the first, whose thread is that of the
 // team around it, and so on up to the root of the pool.
 func (ths *threads) forkerGone(r *region) bool {
-	root := callbacks.At(r.poolAddress())
+	root := callbacks.Addr(r.poolAddress())
 	for t, n := r.team, 0; n < maxNesting; n++ {
 		if t.prev.IsNull() || t.prevLevel == 0 {
 			break
@@ -158,7 +158,7 @@ func (ths *threads) forkerGone(r *region) bool {
 	f := ths.l.Pool.Threads
 	pool := layout.Read(ths.mem, root, f)
 	first, err := layout.ReadUint(ths.mem, pool.Address(f), 8)
-	return err == nil && pool.Err() == nil && ths.gone(callbacks.At(first))
+	return err == nil && pool.Err() == nil && ths.gone(callbacks.Addr(first))
 }
 
 // gone reports whether no thread of the process has its gomp_thread at an address.
@@ -202,7 +202,7 @@ func (ths *threads) endsInRegion(th *thread) string {
 		if i == 0 {
 			continue
 		}
-		fn, err := layout.ReadUint(ths.mem, callbacks.At(a).Add(ths.l.Thread.Fn.Offset), 8)
+		fn, err := layout.ReadUint(ths.mem, callbacks.Addr(a).Add(ths.l.Thread.Fn.Offset), 8)
 		if err != nil || !ths.Owns(fn) {
 			return ""
 		}

@@ -172,7 +172,7 @@ func (s *memorySource) votes(lwps []native, from, to uint64) map[candidate]int {
 		if to == 0 {
 			data = data[:to-from] // thread-local data end at the thread pointer
 		}
-		if s.target.ReadMemory(callbacks.At(low), data) != nil {
+		if s.target.ReadMemory(callbacks.Addr(low), data) != nil {
 			data = readUpwards(s.target, low, l.tp+to+size)
 			low = l.tp + to + size - uint64(len(data))
 		}
@@ -196,7 +196,7 @@ func readUpwards(mem callbacks.Memory, low, high uint64) []byte {
 	}
 	for at := (low + page) &^ (page - 1); at < high; at += page {
 		data := make([]byte, high-at)
-		if mem.ReadMemory(callbacks.At(at), data) == nil {
+		if mem.ReadMemory(callbacks.Addr(at), data) == nil {
 			return data
 		}
 	}
@@ -217,7 +217,7 @@ func (s *memorySource) hasThreadAt(a uint64, data []byte, row int) bool {
 		return false
 	}
 	of := func(typ, field string) layout.Field { return s.table.Places[fieldOf(typ, field)][row] }
-	r := layout.Read(s.target, callbacks.At(team), of("gomp_team", "nthreads"), of("gomp_team", "barrier.total"),
+	r := layout.Read(s.target, callbacks.Addr(team), of("gomp_team", "nthreads"), of("gomp_team", "barrier.total"),
 		of("gomp_team", "ordered_release"))
 	n, ordered := r.Uint(of("gomp_team", "nthreads")), r.Address(of("gomp_team", "ordered_release"))
 	tasks := team + of("gomp_team", "").Size
@@ -236,14 +236,14 @@ func (s *memorySource) hasThreadAt(a uint64, data []byte, row int) bool {
 	if err != nil || v != release {
 		return false
 	}
-	kind, err := layout.ReadUint(s.target, callbacks.At(tasks+id*size+of("gomp_task", "kind").Offset), 4)
+	kind, err := layout.ReadUint(s.target, callbacks.Addr(tasks+id*size+of("gomp_task", "kind").Offset), 4)
 	return err == nil && kind == kindImplicit
 }
 
 // used reports whether some thread is in a team, if gomp_tls_data is at tls.
 func (s *memorySource) used(lwps []native, tls uint64) bool {
 	for _, l := range lwps {
-		team, err := layout.ReadUint(s.target, callbacks.At(l.tp+tls+teamInThread), 8)
+		team, err := layout.ReadUint(s.target, callbacks.Addr(l.tp+tls+teamInThread), 8)
 		if err == nil && l.tp != 0 && team != 0 {
 			return true
 		}

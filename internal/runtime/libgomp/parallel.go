@@ -19,7 +19,7 @@ func (ths *threads) Parallel(h handles.Parallel) (handles.ParallelInfo, error) {
 		Serialized: r.level() > 0 && r.numThreads() == 1, League: ths.records.leagueSize(r),
 	}
 	if f, ok := ths.forks.forkOf(r); ok {
-		info.Function, info.Return = callbacks.At(f.function), callbacks.At(f.ret)
+		info.Function, info.Return = callbacks.Addr(f.function), callbacks.Addr(f.ret)
 	}
 	return info, nil
 }
@@ -28,7 +28,7 @@ func (ths *threads) Parallel(h handles.Parallel) (handles.ParallelInfo, error) {
 // leagueSize and in one of a single team: the result is 0 for both.
 func (rs *records) leagueSize(r *region) int {
 	p := r.primaryThread()
-	if p == nil || !rs.l.Thread.NumTeams.Known() {
+	if p == nil || !rs.l.Thread.NumTeams.IsKnown() {
 		return 0
 	}
 	if n := p.rec.Uint(rs.l.Thread.NumTeams); p.rec.Err() == nil && n > 0 && n < maxTeamSize {
@@ -92,7 +92,7 @@ func (ths *threads) TaskInParallel(h handles.Parallel, n int) (handles.Task, err
 // which often has no gomp_task, is named by its thread's gomp_thread.
 func (ths *threads) implicitHandle(r *region, n int) handles.Task {
 	if r.team == nil {
-		return handles.Task{Stamp: ths.stamp, Data: callbacks.At(r.key.addr)}
+		return handles.Task{Stamp: ths.stamp, Data: callbacks.Addr(r.key.addr)}
 	}
 	return handles.Task{Stamp: ths.stamp, Data: ths.records.implicitAddress(r.team, n)}
 }

@@ -51,7 +51,7 @@ func (ts *tasks) placeOf(t *task) (p place) {
 			p = known
 			break
 		}
-		err := loop.At(at.addr)
+		err := loop.Visit(at.addr)
 		if err == nil && len(passed) == maxTaskDepth {
 			err = fmt.Errorf("more than %d tasks around it: %w", maxTaskDepth, callbacks.Incomplete)
 		}

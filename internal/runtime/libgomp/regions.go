@@ -337,7 +337,7 @@ func (w *world) holdingRegion(a callbacks.Address) *region {
 }
 
 func (rt *base) parallelHandle(r *region) handles.Parallel {
-	return handles.Parallel{Stamp: rt.stamp, Team: callbacks.At(r.key.addr), Level: uint32(r.key.level)}
+	return handles.Parallel{Stamp: rt.stamp, Team: callbacks.Addr(r.key.addr), Level: uint32(r.key.level)}
 }
 
 // findRegion returns the region of h.

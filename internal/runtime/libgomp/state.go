@@ -55,7 +55,7 @@ func (s *states) docked(th *thread, ev *handles.Evidence) string {
 
 // dockAddress returns the word on which idle workers of a thread's pool sleep; null without a pool.
 func (rt *base) dockAddress(th *thread) callbacks.Address {
-	if f := rt.l.Pool.DockGeneration; !th.pool.IsNull() && f.Known() {
+	if f := rt.l.Pool.DockGeneration; !th.pool.IsNull() && f.IsKnown() {
 		return th.pool.Add(f.Offset)
 	}
 	return callbacks.Address{}

@@ -126,7 +126,7 @@ func (o *observer) lockWord() callbacks.Address {
 	}
 	if o.ev.Entry != nil && o.ev.Entry.Arg != nil {
 		if v, ok := o.ev.Entry.Arg(0); ok && v >= lowestAddress {
-			return callbacks.At(v)
+			return callbacks.Addr(v)
 		}
 	}
 	return callbacks.Address{}
@@ -186,11 +186,11 @@ func (o *observer) nestWord() (word, variable callbacks.Address) {
 	if o.ev.Entry != nil && o.ev.Entry.Arg != nil {
 		v, ok = o.ev.Entry.Arg(0)
 	}
-	p, err := layout.ReadUint(o.states.mem, callbacks.At(v), 8)
+	p, err := layout.ReadUint(o.states.mem, callbacks.Addr(v), 8)
 	if !ok || v < lowestAddress || err != nil || !o.ev.Futex.IsNull() && p != o.ev.Futex.Offset {
 		return o.ev.Futex, callbacks.Address{}
 	}
-	return callbacks.At(p), callbacks.At(v)
+	return callbacks.Addr(p), callbacks.Addr(v)
 }
 
 // nestHolder is the holder of a nestable lock.
@@ -217,10 +217,10 @@ func (s *states) nestLockAt(a callbacks.Address) (nestHolder, error) {
 	case owner < lowestAddress:
 		return nestHolder{}, fmt.Errorf("nestable lock at %v: owner is %#x: %w", a, owner, callbacks.Unavailable)
 	}
-	if g := s.l.Globals.GlobalICV; g.Known() && g.Address.Offset == owner {
+	if g := s.l.Globals.GlobalICV; g.IsKnown() && g.Address.Offset == owner {
 		return nestHolder{text: fmt.Sprintf("held %d times by an initial task", count)}, nil
 	}
-	fd, err := s.tasks.locateTask(callbacks.At(owner).Add(-first.Offset))
+	fd, err := s.tasks.locateTask(callbacks.Addr(owner).Add(-first.Offset))
 	if err != nil {
 		return nestHolder{text: fmt.Sprintf("held %d times by a task that is unknown", count)}, nil
 	}

@@ -62,7 +62,7 @@ func (ths *threads) findInitialTask(w *world, zero *region, th *thread) {
 	var loop rtl.Loop
 	for range maxTaskDepth {
 		t, err := ths.records.readTask(a)
-		if err != nil || loop.At(a) != nil {
+		if err != nil || loop.Visit(a) != nil {
 			return
 		}
 		if !t.explicit() {
@@ -184,7 +184,7 @@ func (ts *tasks) SchedulingTask(h handles.Task) (handles.Task, error) {
 	var loop rtl.Loop
 	for a := fd.parent; !a.IsNull(); {
 		p, err := ts.records.readTask(a)
-		if err != nil || !p.explicit() || loop.At(a) != nil {
+		if err != nil || !p.explicit() || loop.Visit(a) != nil {
 			break
 		}
 		if ts.executorOf(found{p, fd.region, -1}) == th {
@@ -232,7 +232,7 @@ func (ts *tasks) Task(h handles.Task) (handles.TaskInfo, error) {
 	f := &ts.l.Task
 	if !fd.explicit() {
 		if fork, ok := ts.forks.forkOf(fd.region); ok {
-			info.Function = callbacks.At(fork.function)
+			info.Function = callbacks.Addr(fork.function)
 		}
 		return info, fd.rec.Err()
 	}

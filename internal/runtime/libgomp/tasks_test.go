@@ -117,7 +117,7 @@ func TestDependences(t *testing.T) {
 func TestStaleTasks(t *testing.T) {
 	s := openProgram(t, "tasks_queued")
 	for _, a := range []uint64{0, 1, 8, 0x1000, ^uint64(0), ^uint64(7)} {
-		h := handles.Task{Stamp: s.Stamp(), Data: callbacks.At(a)}
+		h := handles.Task{Stamp: s.Stamp(), Data: callbacks.Addr(a)}
 		for name, ask := range map[string]func(handles.Task) error{
 			"Task":           func(h handles.Task) error { _, err := s.Task(h); return err },
 			"GeneratingTask": func(h handles.Task) error { _, err := s.GeneratingTask(h); return err },

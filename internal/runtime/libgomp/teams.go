@@ -64,5 +64,5 @@ func (rs *records) implicitNumber(t *team, a callbacks.Address) (int, bool) {
 // region; for a number above 0 it is in the member's gomp_thread.
 func (rs *records) releaseOf(t *team, n int) (callbacks.Address, error) {
 	v, err := layout.ReadUint(rs.mem, t.ordered.Add(8*uint64(n)), 8)
-	return callbacks.At(v), err
+	return callbacks.Addr(v), err
 }

@@ -58,7 +58,7 @@ func (th *thread) worksIn() int {
 // readThread reads the gomp_thread of a native thread.
 func (ths *threads) readThread(n native) (*thread, error) {
 	f := &ths.l.Thread
-	a := callbacks.At(n.tp).Add(ths.l.Globals.TLS.Address.Offset)
+	a := callbacks.Addr(n.tp).Add(ths.l.Globals.TLS.Address.Offset)
 	r := layout.Read(ths.mem, a, f.Fn, f.Team, f.TeamID, f.Level, f.ActiveLevel, f.Task, f.ThreadPool, f.Release,
 		f.Place, f.WorkShare,
 		f.PlacePartitionOff, f.PlacePartitionLen, f.DefAllocator, f.NumTeams, f.TeamNum)

@@ -45,9 +45,9 @@ func (wr *waits) WaitedLock(h handles.Thread, ev *handles.Evidence) (rtl.LockInf
 		return rtl.LockInfo{}, fmt.Errorf("the lock that %v waits for was not found: %w", h, callbacks.Unavailable)
 	}
 	info := rtl.LockInfo{
-		Kind: "futex", Lock: callbacks.At(st.WaitID), Variable: callbacks.At(st.WaitVariable),
+		Kind: "futex", Lock: callbacks.Addr(st.WaitID), Variable: callbacks.Addr(st.WaitVariable),
 		Nested:      o.kind == entryNestLock,
-		OwnerNumber: -1, Evidence: describeLock(wr.mem, callbacks.At(st.WaitID)),
+		OwnerNumber: -1, Evidence: describeLock(wr.mem, callbacks.Addr(st.WaitID)),
 	}
 	word, err := layout.ReadUint(wr.mem, info.Lock, 4)
 	if err != nil {
@@ -126,7 +126,7 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *handle
 		return rtl.BarrierInfo{}, fmt.Errorf("barrier of the team at %v: %d of %d awaited (%v): %w", r.team.addr,
 			awaited, n, err, callbacks.Unavailable)
 	}
-	info := rtl.BarrierInfo{Counter: callbacks.At(st.WaitID), TeamSize: n, Tasks: generation&barWaitingForTask != 0}
+	info := rtl.BarrierInfo{Counter: callbacks.Addr(st.WaitID), TeamSize: n, Tasks: generation&barWaitingForTask != 0}
 	if info.Tasks {
 		info.Evidence = fmt.Sprintf("the barrier's generation is %#x: all have arrived, tasks are left", generation)
 		return info, nil

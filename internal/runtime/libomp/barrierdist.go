@@ -25,7 +25,7 @@ type distProgress struct {
 // of another pattern.
 func (bs *barriers) readDistributed(t *team) ([]distProgress, error) {
 	f, df := bs.l.Team.Dist, &bs.l.Dist
-	if !f.Known() || !df.Iter.Known() || !df.Flags.Known() || !df.NumThreads.Known() {
+	if !f.IsKnown() || !df.Iter.IsKnown() || !df.Flags.IsKnown() || !df.NumThreads.IsKnown() {
 		return nil, nil
 	}
 	r := layout.Read(bs.mem, t.addr, f)

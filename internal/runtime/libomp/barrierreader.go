@@ -40,10 +40,10 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *handle
 	}
 	if all != nil {
 		info, err := wr.distBarrier(o, kind, all)
-		info.Counter = callbacks.At(in.WaitID)
+		info.Counter = callbacks.Addr(in.WaitID)
 		return info, err
 	}
-	info := rtl.BarrierInfo{Counter: callbacks.At(in.WaitID), TeamSize: t.nproc}
+	info := rtl.BarrierInfo{Counter: callbacks.Addr(in.WaitID), TeamSize: t.nproc}
 	var missing []handles.Thread
 	self := arrival{}
 	for n := range t.nproc {
@@ -127,12 +127,12 @@ func (wr *waits) isGathering(o *observer, kind barrierKind, team uint64) bool {
 		ws = wr.readWords(low, high)
 	}
 	for i, w := range ws {
-		base, ok := wr.threads.within(w)
+		base, ok := wr.threads.threadOf(w)
 		if !ok || base == o.th.addr.Offset || w != base+wr.l.Thread.Bar.Offset+uint64(kind)*wr.l.Bar.Size.Size+
 			wr.l.Bar.Arrived.Offset {
 			continue
 		}
-		th, err := wr.threads.readThread(callbacks.At(base))
+		th, err := wr.threads.readThread(callbacks.Addr(base))
 		if err != nil || th.team != o.gs[0].team.addr {
 			continue
 		}
@@ -158,7 +158,7 @@ func (wr *waits) tasksUnfinished(o *observer, kind barrierKind) bool {
 	if r.Err() != nil || tt.IsNull() {
 		return false
 	}
-	if released := r.At(f.Bar.Offset + uint64(kind)*wr.l.Bar.Size.Size).Uint(wr.l.Bar.Go); o.th.tid > 0 &&
+	if released := r.RecordAt(f.Bar.Offset + uint64(kind)*wr.l.Bar.Size.Size).Uint(wr.l.Bar.Go); o.th.tid > 0 &&
 		released&^3 != 0 {
 		return false
 	}
@@ -182,7 +182,7 @@ func (wr *waits) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, 
 		return nil, false, err
 	}
 	group := cur.address(wr.l.Taskdata.Taskgroup)
-	if group.IsNull() || wr.l.Taskdata.TaskwaitThread.Known() && wr.records.waitingThread(cur) != th.gtid {
+	if group.IsNull() || wr.l.Taskdata.TaskwaitThread.IsKnown() && wr.records.waitingThread(cur) != th.gtid {
 		return nil, false, fmt.Errorf("%v waits at the end of no taskgroup: %w", h, callbacks.Unavailable)
 	}
 	f := wr.l.Taskgroup.Count

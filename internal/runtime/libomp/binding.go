@@ -25,7 +25,7 @@ func (rs *records) teamOf(t *task) (callbacks.Address, error) {
 		}
 		passed = append(passed, a)
 		p, err := rs.task(a)
-		if err = errors.Join(err, loop.At(a)); err == nil && len(passed) > maxTaskDepth {
+		if err = errors.Join(err, loop.Visit(a)); err == nil && len(passed) > maxTaskDepth {
 			err = fmt.Errorf("more than %d target tasks around it: %w", maxTaskDepth, callbacks.StaleHandle)
 		}
 		if err != nil || !p.explicit || !rs.isHelped(p) {

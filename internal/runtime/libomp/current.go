@@ -95,7 +95,7 @@ func (rs *records) taskChain(a callbacks.Address) func(func(*task) bool) {
 		var loop rtl.Loop
 		for range maxTaskDepth {
 			t, err := rs.task(a)
-			if err != nil || loop.At(a) != nil || !t.explicit || !yield(t) {
+			if err != nil || loop.Visit(a) != nil || !t.explicit || !yield(t) {
 				return
 			}
 			a = t.parent

@@ -48,7 +48,7 @@ func (s *subject) follow(t *testing.T, at map[string][]uint64, typ, field, to st
 	}
 	p := make([]byte, 8)
 	for _, a := range at[typ] {
-		if err := s.Core.ReadMemory(callbacks.At(a+e.Field.Offset), p); err != nil {
+		if err := s.Core.ReadMemory(callbacks.Addr(a+e.Field.Offset), p); err != nil {
 			t.Fatal(err)
 		}
 		if v := callbacks.Word(p); v != 0 {

@@ -137,7 +137,7 @@ func (w *walk) hashed() error {
 		errs = append(errs, w.table(w.tasks.threads.implicitTask(w.region.team, n)))
 	}
 	for _, a := range slices.Sorted(maps.Keys(w.begun)) {
-		errs = append(errs, w.table(callbacks.At(a)))
+		errs = append(errs, w.table(callbacks.Addr(a)))
 	}
 	return errors.Join(errs...)
 }
@@ -164,7 +164,7 @@ func (w *walk) table(a callbacks.Address) error {
 	for i := range n {
 		p, err := layout.ReadUint(w.tasks.mem, buckets.Add(8*i), 8)
 		if err == nil {
-			err = w.bucket(callbacks.At(p))
+			err = w.bucket(callbacks.Addr(p))
 		}
 		if err != nil {
 			return fmt.Errorf("dependences of the task at %v: %w", a, err)
@@ -210,7 +210,7 @@ func (w *walk) list(a callbacks.Address, visit func(a callbacks.Address) (next c
 		if w.steps++; w.steps > maxGraph {
 			return errGraph
 		}
-		if err := loop.At(a); err != nil {
+		if err := loop.Visit(a); err != nil {
 			return err
 		}
 		next, err := visit(a)
@@ -245,7 +245,7 @@ func (tk *tasks) WaitsFor(h handles.Task) ([]handles.Task, error) {
 	g := tk.graph(fd.regions[0])
 	var ts []handles.Task
 	for _, a := range g.before[fd.addr.Offset] {
-		ts = append(ts, handles.Task{Stamp: tk.stamp, Data: callbacks.At(a)})
+		ts = append(ts, handles.Task{Stamp: tk.stamp, Data: callbacks.Addr(a)})
 	}
 	return ts, g.err
 }

@@ -18,7 +18,7 @@ func (o *observer) destroyed() (rtl.LockInfo, bool) {
 	}
 	var found []callbacks.Address
 	for _, c := range o.states.clues(o.ev) {
-		if a := callbacks.At(c); o.states.locks.forgotten(a) {
+		if a := callbacks.Addr(c); o.states.locks.forgotten(a) {
 			found = append(found, a)
 		}
 	}
@@ -26,7 +26,7 @@ func (o *observer) destroyed() (rtl.LockInfo, bool) {
 		return rtl.LockInfo{}, false
 	}
 	return rtl.LockInfo{
-		Kind: "queuing", Lock: found[0], Variable: callbacks.At(lockArgument(o.th, o.ev, o.kind)), OwnerNumber: -1,
+		Kind: "queuing", Lock: found[0], Variable: callbacks.Addr(lockArgument(o.th, o.ev, o.kind)), OwnerNumber: -1,
 		Destroyed: true,
 		Evidence: fmt.Sprintf("the lock at %v was destroyed: it has no queue and no mark of being initialized, while "+
 			"th_spin_here of gtid %d, which waits in its code, is set", found[0], o.th.gtid),

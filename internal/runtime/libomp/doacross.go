@@ -48,7 +48,7 @@ func (wr *waits) WaitedIteration(h handles.Thread, ev *handles.Evidence) (rtl.It
 	if err != nil {
 		return rtl.Iteration{}, err
 	}
-	flags, err := layout.ReadUint(wr.mem, callbacks.At(at.Offset-8), 8)
+	flags, err := layout.ReadUint(wr.mem, callbacks.Addr(at.Offset-8), 8)
 	if err != nil {
 		return rtl.Iteration{}, err
 	}
@@ -57,7 +57,7 @@ func (wr *waits) WaitedIteration(h handles.Thread, ev *handles.Evidence) (rtl.It
 
 // unpostedIteration returns the iteration with the values at vec, if its flag is not set.
 func (wr *waits) unpostedIteration(info, flags, vec uint64) (rtl.Iteration, error) {
-	n, err := layout.ReadUint(wr.mem, callbacks.At(info+8*doacrossLoops), 8)
+	n, err := layout.ReadUint(wr.mem, callbacks.Addr(info+8*doacrossLoops), 8)
 	if err != nil || n == 0 || n > rtl.MaxDoacrossLoops || flags == 0 {
 		return rtl.Iteration{}, fmt.Errorf("th_doacross_info at %#x has %d loops: %w", info, n, callbacks.Unavailable)
 	}
@@ -86,7 +86,7 @@ func (wr *waits) unpostedIteration(info, flags, vec uint64) (rtl.Iteration, erro
 	if flat < 0 {
 		return rtl.Iteration{}, fmt.Errorf("iteration %d: %w", flat, callbacks.Unavailable)
 	}
-	flag, err := layout.ReadUint(wr.mem, callbacks.At(flags+uint64(flat)/8), 1)
+	flag, err := layout.ReadUint(wr.mem, callbacks.Addr(flags+uint64(flat)/8), 1)
 	switch {
 	case err != nil:
 		return rtl.Iteration{}, err
@@ -100,7 +100,7 @@ func (wr *waits) unpostedIteration(info, flags, vec uint64) (rtl.Iteration, erro
 // numbers reads n numbers of 8 bytes.
 func (wr *waits) numbers(addr uint64, n int) ([]int64, error) {
 	b := make([]byte, 8*n)
-	if err := wr.mem.ReadMemory(callbacks.At(addr), b); err != nil {
+	if err := wr.mem.ReadMemory(callbacks.Addr(addr), b); err != nil {
 		return nil, err
 	}
 	out := make([]int64, n)

@@ -63,7 +63,7 @@ func (tk *tasks) newWalk(g region, yield func(handles.Task, error) bool) *walk {
 }
 
 func (w *walk) run() {
-	for _, step := range []func() error{w.held, w.queued, w.helperQueues, w.hashed} {
+	for _, step := range []func() error{w.checkHeld, w.queued, w.helperQueues, w.hashed} {
 		if err := step(); err != nil && !errors.Is(err, errStop) && !w.stopped {
 			w.stopped = !w.yield(handles.Task{}, err)
 		}
@@ -95,8 +95,8 @@ func (w *walk) belongs(t *task) bool {
 	return err == nil && team == w.region.team.addr
 }
 
-// held yields the tasks that threads run or have suspended.
-func (w *walk) held() error {
+// checkHeld yields the tasks that threads run or have suspended.
+func (w *walk) checkHeld() error {
 	for _, a := range w.tasks.held()[w.region.team.addr.Offset] {
 		t, err := w.tasks.records.task(a)
 		if err != nil {
@@ -114,7 +114,7 @@ func (w *walk) held() error {
 func (tk *tasks) readHeld() map[uint64][]callbacks.Address {
 	out := map[uint64][]callbacks.Address{}
 	for _, a := range slices.Sorted(maps.Keys(tk.holders())) {
-		t, err := tk.records.task(callbacks.At(a))
+		t, err := tk.records.task(callbacks.Addr(a))
 		if err != nil || !t.explicit {
 			continue
 		}
@@ -185,7 +185,7 @@ func (w *walk) taskTeam(a callbacks.Address) error {
 			}
 		}
 	}
-	if !f.TaskPriList.Known() {
+	if !f.TaskPriList.IsKnown() {
 		return nil
 	}
 	return w.priorities(r.Address(f.TaskPriList))
@@ -199,7 +199,7 @@ func (w *walk) priorities(a callbacks.Address) error {
 		if a.IsNull() {
 			return nil
 		}
-		if err := loop.At(a); err != nil {
+		if err := loop.Visit(a); err != nil {
 			return fmt.Errorf("queues of priority tasks: %w", err)
 		}
 		if err := w.threadData(a.Add(f.Td.Offset)); err != nil {
@@ -246,7 +246,7 @@ func (w *walk) elements(a callbacks.Address, count uint64) error {
 		return fmt.Errorf("task queue: %w", errors.Join(err, callbacks.DeviceReadError))
 	}
 	for i := uint64(0); i < count; i++ {
-		t, err := w.tasks.records.task(callbacks.At(callbacks.Word(block[8*i : 8*i+8])))
+		t, err := w.tasks.records.task(callbacks.Addr(callbacks.Word(block[8*i : 8*i+8])))
 		if err != nil {
 			return fmt.Errorf("task in a queue: %w", err)
 		}

@@ -169,7 +169,7 @@ func stringICV(name, source string, where func(*base) layout.Global) icv {
 		p, err := layout.ReadGlobal(se.mem, where(se.base), 8)
 		v := handles.ICVValue{Whole: true, Source: source}
 		if err == nil && p != 0 {
-			v.Text, err = layout.ReadString(se.mem, callbacks.At(uint64(p)), maxText)
+			v.Text, err = layout.ReadString(se.mem, callbacks.Addr(uint64(p)), maxText)
 		}
 		return v, err
 	}).AsText()

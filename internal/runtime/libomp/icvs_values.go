@@ -35,7 +35,7 @@ func (se *settings) blocktime(fd found) (handles.ICVValue, error) {
 	v := r.Int(se.l.Taskdata.IcvBlocktime)
 	// Since LLVM 19 the field is in microseconds. Before that, it is in milliseconds.
 	unit := "ms"
-	if se.l.Taskdata.IcvTaskThreadLimit.Known() {
+	if se.l.Taskdata.IcvTaskThreadLimit.IsKnown() {
 		unit = "us"
 	}
 	text := strconv.FormatInt(v, 10) + unit
@@ -105,7 +105,7 @@ func (se *settings) bindVar(fd found) (handles.ICVValue, error) {
 		return handles.ICVValue{}, err
 	}
 	g := se.vars().NestedProcBind
-	if !g.Known() {
+	if !g.IsKnown() {
 		return rtl.ListICV(first, nil, false, bindText, "td_icvs.proc_bind; deeper levels unknown: "+
 			"__kmp_nested_proc_bind was not found"), nil
 	}
@@ -165,7 +165,7 @@ func formatSchedule(kind, chunk int64) string {
 // threadLimit returns omp_get_thread_limit.
 func (se *settings) threadLimit(fd found) (handles.ICVValue, error) {
 	f, r := &se.l.Taskdata, fd.rec()
-	if f.IcvTaskThreadLimit.Known() {
+	if f.IcvTaskThreadLimit.IsKnown() {
 		if v := r.Int(f.IcvTaskThreadLimit); v > 0 {
 			return rtl.IntegerICV(v, nil, "td_icvs.task_thread_limit"), r.Err()
 		}

@@ -30,8 +30,8 @@ func (lk *locks) findLock(th *thread, ev *handles.Evidence, kind entryKind) (loc
 				return lockWait{lock, lk.variableOf(lock, kind, arg, clues), text}, true
 			}
 		}
-		if text, ok := lk.lockText(callbacks.At(c), th); ok {
-			return lockWait{callbacks.At(c), lk.variableOf(callbacks.At(c), kind, arg, clues), text}, true
+		if text, ok := lk.lockText(callbacks.Addr(c), th); ok {
+			return lockWait{callbacks.Addr(c), lk.variableOf(callbacks.Addr(c), kind, arg, clues), text}, true
 		}
 	}
 	for _, c := range clues {
@@ -41,7 +41,7 @@ func (lk *locks) findLock(th *thread, ev *handles.Evidence, kind entryKind) (loc
 		}
 		w.variable = w.lock
 		if kind == entryLock && lk.isNumber(arg) {
-			w.variable = callbacks.At(arg)
+			w.variable = callbacks.Addr(arg)
 		}
 		return w, true
 	}
@@ -54,7 +54,7 @@ const maxDepth = 1 << 20
 // isNested reports whether a word that looks like a lock is followed by the depth of a nestable one. Only those are
 // one word and not the program's variable itself; a number of the program's may look like the word alone.
 func (lk *locks) isNested(a uint64) bool {
-	depth, err := layout.ReadUint(lk.mem, callbacks.At(a).Add(4), 4)
+	depth, err := layout.ReadUint(lk.mem, callbacks.Addr(a).Add(4), 4)
 	return err == nil && depth >= 1 && depth < maxDepth
 }
 
@@ -86,13 +86,13 @@ func lockArgument(th *thread, ev *handles.Evidence, kind entryKind) uint64 {
 // and is known from the arguments only.
 func (lk *locks) variableOf(lock callbacks.Address, kind entryKind, arg uint64, clues []uint64) callbacks.Address {
 	if kind == entryLock {
-		return callbacks.At(arg) // what is there may be no lock any more
+		return callbacks.Addr(arg) // what is there may be no lock any more
 	}
 	var found []uint64
 	for _, c := range clues {
 		if l, ok := lk.resolveVariable(c); ok && l == lock && c != lock.Offset {
 			if c == arg {
-				return callbacks.At(c)
+				return callbacks.Addr(c)
 			}
 			found = append(found, c)
 		}
@@ -100,13 +100,13 @@ func (lk *locks) variableOf(lock callbacks.Address, kind entryKind, arg uint64, 
 	if len(found) != 1 {
 		return callbacks.Address{}
 	}
-	return callbacks.At(found[0])
+	return callbacks.Addr(found[0])
 }
 
 // isNumber reports whether the program's variable at a may be a user lock that is the
 // number of one, times 2.
 func (lk *locks) isNumber(a uint64) bool {
-	v, err := layout.ReadUint(lk.mem, callbacks.At(a), 4)
+	v, err := layout.ReadUint(lk.mem, callbacks.Addr(a), 4)
 	return err == nil && v&1 == 0 && v < maxLocks
 }
 
@@ -121,7 +121,7 @@ const maxLocks = 128 << 20
 // resolveVariable follows the program's variable of a critical section to the
 // runtime's lock: it points to a kmp_indirect_lock_t.
 func (lk *locks) resolveVariable(a uint64) (callbacks.Address, bool) {
-	p, err := layout.ReadUint(lk.mem, callbacks.At(a), 8)
+	p, err := layout.ReadUint(lk.mem, callbacks.Addr(a), 8)
 	if err != nil || p&1 != 0 || p == 0 {
 		return callbacks.Address{}, false
 	}
@@ -131,7 +131,7 @@ func (lk *locks) resolveVariable(a uint64) (callbacks.Address, bool) {
 // indirectLock returns the lock of the kmp_indirect_lock_t at p.
 func (lk *locks) indirectLock(p uint64) (callbacks.Address, bool) {
 	f := &lk.l.Indirect
-	r := layout.Read(lk.mem, callbacks.At(p), f.Lock, f.Type)
+	r := layout.Read(lk.mem, callbacks.Addr(p), f.Lock, f.Type)
 	lock, kind := r.Address(f.Lock), r.Uint(f.Type)
 	return lock, r.Err() == nil && !lock.IsNull() && kind < lockKinds
 }
@@ -233,7 +233,7 @@ func parseWord(w uint64) (lockWord, bool) {
 // stack, and not known to be the object of the wait, the word must name another thread as its
 // owner.
 func (lk *locks) simpleLock(a uint64, th *thread, known bool) (lockWait, bool) {
-	w, err := layout.ReadUint(lk.mem, callbacks.At(a), 4)
+	w, err := layout.ReadUint(lk.mem, callbacks.Addr(a), 4)
 	if err != nil {
 		return lockWait{}, false
 	}
@@ -242,10 +242,10 @@ func (lk *locks) simpleLock(a uint64, th *thread, known bool) (lockWait, bool) {
 	case !ok || !l.held || l.owner >= int64(len(lk.threads.slots)):
 		return lockWait{}, false
 	case l.owner < 0 && known:
-		return lockWait{lock: callbacks.At(a), text: fmt.Sprintf("%s lock at %#x is %#x: held", l.kind, a, w)}, true
+		return lockWait{lock: callbacks.Addr(a), text: fmt.Sprintf("%s lock at %#x is %#x: held", l.kind, a, w)}, true
 	case l.owner < 0 || !known && (l.owner == int64(th.gtid) || lk.threads.slots[l.owner].IsNull()):
 		return lockWait{}, false
 	}
-	return lockWait{lock: callbacks.At(a), text: fmt.Sprintf("%s lock at %#x is %#x: held by gtid %d", l.kind, a, w,
+	return lockWait{lock: callbacks.Addr(a), text: fmt.Sprintf("%s lock at %#x is %#x: held by gtid %d", l.kind, a, w,
 		l.owner)}, true
 }

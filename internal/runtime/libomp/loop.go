@@ -82,13 +82,13 @@ func (lp *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error
 		info.From, info.To = rtl.StepRange(d.first, d.limit, d.step)
 	case d.ordered && d.lower <= d.upper && d.upper < d.total:
 		info.From, info.To = d.valueAt(d.lower), d.valueAt(d.upper)
-	case from != nil && d.has(*from) && d.has(*to):
+	case from != nil && d.contains(*from) && d.contains(*to):
 		info.From, info.To, info.Evidence = from, to, rtl.JoinEvidence(info.Evidence, code.Evidence())
 	}
 	if d.kind != schStaticBalanced {
 		info.First, info.Last = &d.first, d.valueAt(d.total-1)
 	}
-	if code != nil && code.Counter != nil && d.has(*code.Counter) {
+	if code != nil && code.Counter != nil && d.contains(*code.Counter) {
 		code.Place(&info)
 	}
 	info.Left = lp.countLeft(th, shared, d)

@@ -21,8 +21,8 @@ type dynamicLoop struct {
 // valueAt returns the value of iteration i.
 func (d *dynamicLoop) valueAt(i uint64) *int64 { v := d.first + int64(i)*d.step; return &v }
 
-// has reports whether the loop's variable takes the value v.
-func (d *dynamicLoop) has(v int64) bool {
+// contains reports whether the loop's variable takes the value v.
+func (d *dynamicLoop) contains(v int64) bool {
 	off := v - d.first
 	return off%d.step == 0 && off/d.step >= 0 && uint64(off/d.step) < d.total
 }

@@ -62,6 +62,6 @@ func (lp *loops) staticLoop(code *rtl.LoopCode) (rtl.LoopInfo, error) {
 
 // isSections reports whether the divided construct is sections, by the compiler's record.
 func (lp *loops) isSections(code *rtl.LoopCode) bool {
-	flags, err := layout.ReadUint(lp.mem, callbacks.At(code.Source+identFlagsAt), 4)
+	flags, err := layout.ReadUint(lp.mem, callbacks.Addr(code.Source+identFlagsAt), 4)
 	return code.Source != 0 && err == nil && flags&identSections != 0
 }

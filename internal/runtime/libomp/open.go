@@ -136,5 +136,5 @@ func (rt *base) Stamp() handles.Stamp { return rt.stamp }
 
 // Owns reports whether pc is in the runtime's module.
 func (rt *base) Owns(pc uint64) bool {
-	return rt.id.Module != nil && rt.id.Module.Contains(callbacks.At(pc))
+	return rt.id.Module != nil && rt.id.Module.Contains(callbacks.Addr(pc))
 }

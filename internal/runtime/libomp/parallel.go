@@ -154,7 +154,7 @@ const maxSource = 16 << 10
 // readSource reads the source location in the ident_t at a. Missing or unreadable parts are empty.
 func (rs *records) readSource(a callbacks.Address) handles.SourceLocation {
 	f := &rs.l.Ident
-	if a.IsNull() || !f.Psource.Known() {
+	if a.IsNull() || !f.Psource.IsKnown() {
 		return handles.SourceLocation{}
 	}
 	if known, ok := rs.idents.Get(a.Offset); ok {

@@ -83,7 +83,7 @@ func (lp *loops) countQueued(th *thread) (uint64, error) {
 	if err := size.Err(); err != nil {
 		return 0, err
 	}
-	queue := callbacks.At(data + uint64(max(th.tid, 0))*size.Size)
+	queue := callbacks.Addr(data + uint64(max(th.tid, 0))*size.Size)
 	head, err1 := lp.field(queue, lp.l.ThreadData.DequeHead)
 	tail, err2 := lp.field(queue, lp.l.ThreadData.DequeTail)
 	return head<<32 | tail, errors.Join(err1, err2)
@@ -96,7 +96,7 @@ func (rt *base) field(a callbacks.Address, path ...layout.Field) (uint64, error)
 		if err := f.Err(); err != nil {
 			return 0, err
 		}
-		r := layout.Read(rt.mem, callbacks.At(v), f)
+		r := layout.Read(rt.mem, callbacks.Addr(v), f)
 		if v = r.Uint(f); r.Err() != nil {
 			return 0, r.Err()
 		}

@@ -66,7 +66,7 @@ func (rt *base) EnvBlock() ([]string, error) {
 	if block == 0 {
 		return nil, fmt.Errorf("ompd_env_block is null: %w", callbacks.Unavailable)
 	}
-	text, err := layout.ReadString(rt.mem, callbacks.At(uint64(block)), maxText)
+	text, err := layout.ReadString(rt.mem, callbacks.Addr(uint64(block)), maxText)
 	if err != nil {
 		return nil, fmt.Errorf("ompd_env_block: %w", err)
 	}

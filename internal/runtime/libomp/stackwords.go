@@ -24,10 +24,10 @@ func runtimeStack(ev *handles.Evidence) (low, high callbacks.Address) {
 	case ev.Registers == nil:
 		return
 	}
-	low = callbacks.At(ev.Registers.SP())
+	low = callbacks.Addr(ev.Registers.SP())
 	for _, f := range ev.Frames {
 		if f.Owned {
-			high = callbacks.At(f.CFA)
+			high = callbacks.Addr(f.CFA)
 		} else if !rtl.IsSystem(f) {
 			break
 		}
@@ -43,7 +43,7 @@ func (rt *base) readWords(low, high callbacks.Address) []uint64 {
 	}
 	n := min((high.Offset-start)/8, maxStackWords)
 	data := make([]byte, 8*n)
-	if err := rt.mem.ReadMemory(callbacks.At(start), data); err != nil {
+	if err := rt.mem.ReadMemory(callbacks.Addr(start), data); err != nil {
 		return nil
 	}
 	ws := make([]uint64, n)
@@ -78,8 +78,8 @@ func (ths *threads) sortThreads() {
 	slices.Sort(ths.sorted)
 }
 
-// within returns the kmp_info_t that has the address w.
-func (ths *threads) within(w uint64) (uint64, bool) {
+// threadOf returns the kmp_info_t that has the address w.
+func (ths *threads) threadOf(w uint64) (uint64, bool) {
 	i, ok := slices.BinarySearchFunc(ths.sorted, w, cmp.Compare[uint64])
 	if !ok {
 		i--

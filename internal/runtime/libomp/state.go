@@ -99,7 +99,7 @@ func (sr *states) crossCheck(th *thread, in inference) handles.ThreadState {
 			st.WaitID = wait
 		}
 		st.Evidence = rtl.JoinEvidence(fmt.Sprintf("the runtime's state word says %v", word), st.Evidence)
-	case !in.sure && word.Known():
+	case !in.sure && word.IsKnown():
 		st = handles.ThreadState{State: word, Tracked: true, Evidence: fmt.Sprintf("the runtime's state word says %v",
 			word)}
 		if word.Waiting() && wait != 0 {

@@ -79,7 +79,7 @@ func (bs *barriers) readArrivals(th *thread, t *team) ([]arrival, error) {
 
 // hasCounters reports whether the offset of a team's count of arrived threads is known.
 func (bs *barriers) hasCounters() bool {
-	return bs.l.Team.Bar.Known() && bs.l.TeamBar.Size.Known() && bs.l.TeamBar.Arrived.Known()
+	return bs.l.Team.Bar.IsKnown() && bs.l.TeamBar.Size.IsKnown() && bs.l.TeamBar.Arrived.IsKnown()
 }
 
 // counterOf returns the address of a team's count of arrived threads, for which all threads at the
@@ -121,8 +121,8 @@ const flagSize = 64
 // barrierWord reports whether w is the address of a counter that th may wait on at a
 // barrier.
 func (bs *barriers) barrierWord(th *thread, w uint64) (barrierKind, string, bool) {
-	base, ok := bs.threads.within(w)
-	if !ok || w < base+bs.l.Thread.Bar.Offset || !bs.l.Bar.Size.Known() {
+	base, ok := bs.threads.threadOf(w)
+	if !ok || w < base+bs.l.Thread.Bar.Offset || !bs.l.Bar.Size.IsKnown() {
 		return 0, "", false
 	}
 	off := w - base - bs.l.Thread.Bar.Offset
@@ -135,7 +135,7 @@ func (bs *barriers) barrierWord(th *thread, w uint64) (barrierKind, string, bool
 	case own && at == bs.l.Bar.Go.Offset:
 		return b, fmt.Sprintf("th_bar[%v].b_go of gtid %d", b, gtid), true
 	case !own && at == bs.l.Bar.Arrived.Offset:
-		if !bs.threads.memberOf(callbacks.At(base), th.team) {
+		if !bs.threads.memberOf(callbacks.Addr(base), th.team) {
 			return 0, "", false
 		}
 		return b, fmt.Sprintf("th_bar[%v].b_arrived of gtid %d", b, gtid), true

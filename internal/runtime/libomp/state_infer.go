@@ -135,7 +135,7 @@ func (o *observer) markedState() (inference, bool) {
 func (o *observer) unmarkedWait() inference {
 	depends := strings.Contains(o.name, "dep") // which is never marked, and whose tasks are children
 	switch f := &o.states.l.Taskdata; {
-	case o.cur == nil || !f.TaskwaitThread.Known(), depends && o.cur.number(f.IncompleteChildTasks) > 0:
+	case o.cur == nil || !f.TaskwaitThread.IsKnown(), depends && o.cur.number(f.IncompleteChildTasks) > 0:
 	case depends:
 		return o.overhead(rtl.JoinEvidence(o.entryCall(),
 			"its current task has no children that it could depend on"), true)
@@ -307,7 +307,7 @@ func (o *observer) lockState(s handles.State, kind picture.WaitKind) inference {
 func (o *observer) orderedID() callbacks.Address {
 	if shared, err := o.states.field(o.th.addr, o.states.l.Thread.Dispatch,
 		o.states.l.Disp.DispatchShCurrent); err == nil && shared != 0 {
-		return callbacks.At(shared)
+		return callbacks.Addr(shared)
 	}
 	return o.gs[0].team.addr.Add(o.states.l.Team.Ordered.Offset)
 }

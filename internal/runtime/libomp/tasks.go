@@ -75,7 +75,7 @@ func (rs *records) readTask(a callbacks.Address) (*task, error) {
 	return t, nil
 }
 
-func (rs *records) flag(t *task, f layout.Field) bool { return f.Known() && t.bit(f) }
+func (rs *records) flag(t *task, f layout.Field) bool { return f.IsKnown() && t.bit(f) }
 
 // target reports whether t is the task of a target construct. Before LLVM 19 there
 // is no flag for it, but only such tasks are given to hidden helper threads.
@@ -87,7 +87,7 @@ func (rs *records) target(t *task) bool {
 // its flag is unknown, that is a team under a reserved gtid that executes a function of the
 // runtime.
 func (rs *records) isHelped(t *task) bool {
-	if f := rs.l.Taskdata.FlagHiddenHelper; f.Known() || !t.explicit {
+	if f := rs.l.Taskdata.FlagHiddenHelper; f.IsKnown() || !t.explicit {
 		return rs.flag(t, f)
 	}
 	f, g := &rs.l.Team, rs.l.Thread.Gtid
@@ -221,7 +221,7 @@ func (tk *tasks) parentOutside(t *task, around region) (handles.Task, error) {
 	var loop rtl.Loop
 	for range maxNesting {
 		p, err := tk.records.task(a)
-		if err = errors.Join(err, loop.At(a)); err != nil {
+		if err = errors.Join(err, loop.Visit(a)); err != nil {
 			return handles.Task{}, err
 		}
 		if p.explicit || p.team == around.team.addr {
@@ -316,7 +316,7 @@ func (tk *tasks) function(fd found) callbacks.Address {
 // priority returns the value of the priority clause, 0 without one. It follows the routine in the
 // kmp_task_t.
 func (rs *records) priority(t *task) int {
-	if !rs.flag(t, rs.l.Taskdata.FlagPrioritySpecified) || !rs.l.Task.Priority.Known() {
+	if !rs.flag(t, rs.l.Taskdata.FlagPrioritySpecified) || !rs.l.Task.Priority.IsKnown() {
 		return 0
 	}
 	f := rs.l.Task.Priority
@@ -331,7 +331,7 @@ func (rs *records) flags(t *task) []string {
 	}
 	f, r := &rs.l.Taskdata, t.rec()
 	flags := []string{"untied"}
-	if f.FlagTiedness.Known() && r.Bool(f.FlagTiedness) {
+	if f.FlagTiedness.IsKnown() && r.Bool(f.FlagTiedness) {
 		flags[0] = "tied"
 	}
 	for _, x := range []struct {
@@ -344,7 +344,7 @@ func (rs *records) flags(t *task) []string {
 		{"native", f.FlagNative},
 		{"free_agent_eligible", f.FlagFreeAgentEligible}, {"transparent", f.FlagTransparent},
 	} {
-		if x.bit.Known() && r.Bool(x.bit) {
+		if x.bit.IsKnown() && r.Bool(x.bit) {
 			flags = append(flags, x.name)
 		}
 	}

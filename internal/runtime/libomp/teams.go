@@ -75,7 +75,7 @@ func (ths *threads) decodeTeam(a callbacks.Address) (*team, error) {
 		nestedNth:   knownAddress(r, f.NestedNth),
 	}
 	if b := taskTeams(r, f.TaskTeam); len(b) == 16 {
-		t.taskTeams = [2]callbacks.Address{callbacks.At(callbacks.Word(b[:8])), callbacks.At(callbacks.Word(b[8:]))}
+		t.taskTeams = [2]callbacks.Address{callbacks.Addr(callbacks.Word(b[:8])), callbacks.Addr(callbacks.Word(b[8:]))}
 	}
 	if err := r.Err(); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (ths *threads) decodeTeam(a callbacks.Address) (*team, error) {
 
 // taskTeams returns the bytes of t_task_team, an array of two pointers; nil if unknown.
 func taskTeams(r *layout.Record, f layout.Field) []byte {
-	if !f.Known() {
+	if !f.IsKnown() {
 		return nil
 	}
 	return r.Bytes(f)
@@ -93,7 +93,7 @@ func taskTeams(r *layout.Record, f layout.Field) []byte {
 
 // knownAddress returns a pointer field; null if the layout does not place it.
 func knownAddress(r *layout.Record, f layout.Field) callbacks.Address {
-	if !f.Known() {
+	if !f.IsKnown() {
 		return callbacks.Address{}
 	}
 	return r.Address(f)
@@ -127,7 +127,7 @@ func (ths *threads) member(t *team, n int) (*thread, error) {
 	if p == 0 {
 		return nil, fmt.Errorf("t_threads[%d] of team at %v is null: %w", n, t.addr, errForming)
 	}
-	return ths.readThread(callbacks.At(p))
+	return ths.readThread(callbacks.Addr(p))
 }
 
 // implicitTask returns the address of the implicit task of thread number n.
@@ -141,7 +141,7 @@ func (ths *threads) ancestors(a callbacks.Address) ([]*team, error) {
 	var loop rtl.Loop
 	for !a.IsNull() {
 		t, err := ths.readTeam(a)
-		if err = errors.Join(err, loop.At(a)); err != nil {
+		if err = errors.Join(err, loop.Visit(a)); err != nil {
 			return ts, err
 		}
 		if n := len(ts); n > 0 && t.level > ts[n-1].level {

@@ -55,13 +55,13 @@ func (ths *threads) readSlots() error {
 		return err
 	}
 	words := make([]byte, 8*n)
-	if err := ths.mem.ReadMemory(callbacks.At(array), words); err != nil {
+	if err := ths.mem.ReadMemory(callbacks.Addr(array), words); err != nil {
 		return fmt.Errorf("__kmp_threads of %d elements: %w", n, errors.Join(err, callbacks.DeviceReadError))
 	}
 	ths.slots = make([]callbacks.Address, n)
 	for i := range ths.slots {
 		p := callbacks.Word(words[8*i : 8*i+8])
-		ths.slots[i] = callbacks.At(p)
+		ths.slots[i] = callbacks.Addr(p)
 		if p != 0 {
 			ths.gtids[p] = i
 		}

@@ -49,5 +49,5 @@ func (ths *threads) placeOf(t *team, th *thread) (n int, ok bool) {
 // team: the runtime clears t_pkfn before it dismantles the team, for debuggers. A serialized region
 // may have none.
 func (ths *threads) tornDown(t *team) bool {
-	return ths.l.Team.Pkfn.Known() && t.pkfn.IsNull() && t.serialized == 0 && t.level > 0
+	return ths.l.Team.Pkfn.IsKnown() && t.pkfn.IsNull() && t.serialized == 0 && t.level > 0
 }

@@ -27,16 +27,16 @@ func (s *subject) field(t *testing.T, typ, field string) layout.Field {
 // word returns the value of a pointer field of the structure at a.
 func (s *subject) word(t *testing.T, a uint64, typ, field string) uint64 {
 	t.Helper()
-	v, err := layout.ReadUint(s.Core, callbacks.At(a+s.field(t, typ, field).Offset), 8)
+	v, err := layout.ReadUint(s.Core, callbacks.Addr(a+s.field(t, typ, field).Offset), 8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
 }
 
-// with reads the runtime again after a field of the structure at a got another
+// withField reads the runtime again after a field of the structure at a got another
 // value.
-func (s *subject) with(t *testing.T, a uint64, typ, field string, value uint64) rtl.Runtime {
+func (s *subject) withField(t *testing.T, a uint64, typ, field string, value uint64) rtl.Runtime {
 	t.Helper()
 	f := s.field(t, typ, field)
 	d := &rtltest.Damaged{Core: s.Core}
@@ -67,13 +67,13 @@ func TestTransit(t *testing.T) {
 				t.Fatal(err)
 			}
 			// The number is that in the team around already.
-			rt := s.with(t, h.Info.Offset, "kmp_base_info_t", "th_info.ds.ds_tid", uint64(1-outer.PrimaryNum))
+			rt := s.withField(t, h.Info.Offset, "kmp_base_info_t", "th_info.ds.ds_tid", uint64(1-outer.PrimaryNum))
 			if got, err := rt.Thread(h); err != nil || got.ThreadNum != 0 || got.Role != info.Role {
 				t.Errorf("libomp %d: number %d, role %s, %v; want 0, %s", major, got.ThreadNum, got.Role, err,
 					info.Role)
 			}
 			// The region is over, and the team is still there.
-			rt = s.with(t, regions[2].Team.Offset, "kmp_base_team_t", "t_pkfn", 0)
+			rt = s.withField(t, regions[2].Team.Offset, "kmp_base_team_t", "t_pkfn", 0)
 			p, err := rt.CurrentParallel(h)
 			got, err2 := rt.Thread(h)
 			if err != nil || err2 != nil || p != regions[1] || got.ThreadNum != outer.PrimaryNum {

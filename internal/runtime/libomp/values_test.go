@@ -49,7 +49,7 @@ func TestFrameFlags(t *testing.T) {
 		{0, 0x20, 0}, {0x7ff0, 0x20, 0x20}, {0x7ff0, 0x11, 0x11}, {0x7ff0, 0, 0x20}, {0x7ff0, 0xdd7e37c0, 0x20},
 		{0x7ff0, 0x511, 0x20},
 	} {
-		if got := frameFlags(callbacks.At(c.a), c.flags); got != c.want {
+		if got := frameFlags(callbacks.Addr(c.a), c.flags); got != c.want {
 			t.Errorf("flags %#x at %#x are %#x, want %#x", c.flags, c.a, got, c.want)
 		}
 	}

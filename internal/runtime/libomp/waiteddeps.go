@@ -26,7 +26,7 @@ func (wr *waits) WaitedDependences(h handles.Thread, ev *handles.Evidence) ([]ha
 			continue
 		}
 		for _, a := range before {
-			tasks = append(tasks, handles.Task{Stamp: wr.stamp, Data: callbacks.At(a)})
+			tasks = append(tasks, handles.Task{Stamp: wr.stamp, Data: callbacks.Addr(a)})
 		}
 	}
 	return tasks, g.err

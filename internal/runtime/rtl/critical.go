@@ -12,7 +12,7 @@ func CriticalIDs(mem callbacks.Memory, variable uint64) []uint64 {
 	const pointer = 8
 	out := []uint64{variable}
 	for range 2 {
-		next, err := layout.ReadUint(mem, callbacks.At(out[len(out)-1]), pointer)
+		next, err := layout.ReadUint(mem, callbacks.Addr(out[len(out)-1]), pointer)
 		if err != nil || next == 0 {
 			break
 		}

@@ -18,7 +18,7 @@ type Kind struct {
 // SymbolsOnly makes a target of one module of which nothing is known but whether
 // it defines a symbol. It answers Symbol and nothing else.
 func SymbolsOnly(defines func(symbol string) bool, path string) (callbacks.Target, *callbacks.Module) {
-	m := &callbacks.Module{Path: path, High: callbacks.At(math.MaxUint64)}
+	m := &callbacks.Module{Path: path, High: callbacks.Addr(math.MaxUint64)}
 	return symbolsOnly{defines: defines}, m
 }
 
@@ -30,7 +30,7 @@ type symbolsOnly struct {
 // Symbol tells that a symbol is there, not where.
 func (s symbolsOnly) Symbol(name, _ string) (callbacks.Address, error) {
 	if s.defines(name) {
-		return callbacks.At(1), nil
+		return callbacks.Addr(1), nil
 	}
 	return callbacks.Address{}, fmt.Errorf("%s: %w", name, callbacks.ErrNoSymbol)
 }

@@ -15,9 +15,9 @@ type Loop struct {
 	steps, next int
 }
 
-// At notes that the walk comes to the node at a. That it was there before is an
+// Visit notes that the walk comes to the node at a. That it was there before is an
 // error.
-func (l *Loop) At(a callbacks.Address) error {
+func (l *Loop) Visit(a callbacks.Address) error {
 	if l.steps > 0 && a == l.kept {
 		return fmt.Errorf("a list comes back to %v: %w", a, callbacks.Incomplete)
 	}

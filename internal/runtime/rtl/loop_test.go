@@ -16,7 +16,7 @@ func TestLoop(t *testing.T) {
 			steps, at := 0, 0
 			var err error
 			for ; err == nil && steps < 1000; steps++ {
-				err = l.At(callbacks.At(uint64(8 + 8*at)))
+				err = l.Visit(callbacks.Addr(uint64(8 + 8*at)))
 				if at++; at == lead+circle && circle > 0 {
 					at = lead
 				}

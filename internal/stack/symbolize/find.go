@@ -35,8 +35,8 @@ type finder struct {
 // newFinder returns a finder with the directories in search order.
 func newFinder(o Options) *finder {
 	f := &finder{
-		sysroot: o.Sysroot, servers: newServers(o.Debuginfod, budget.Of(o.Memory)), open: o.Open,
-		memory: budget.Of(o.Memory), noDebug: o.NoDebug,
+		sysroot: o.Sysroot, servers: newServers(o.Debuginfod, budget.LedgerOf(o.Memory)), open: o.Open,
+		memory: budget.LedgerOf(o.Memory), noDebug: o.NoDebug,
 	}
 	dirs := o.DebugDirs
 	if len(dirs) == 0 {

@@ -32,8 +32,8 @@ func FuzzMiniDebug(f *testing.F) {
 	f.Fuzz(func(t *testing.T, packed []byte) {
 		l := budget.NewLedger(limit)
 		file, err := unpackMiniDebug(l, packed)
-		if (file == nil) == (err == nil) || l.Held() > limit {
-			t.Fatalf("%v, %v, %d bytes", file, err, l.Held())
+		if (file == nil) == (err == nil) || l.HeldBytes() > limit {
+			t.Fatalf("%v, %v, %d bytes", file, err, l.HeldBytes())
 		}
 	})
 }

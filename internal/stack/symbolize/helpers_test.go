@@ -56,7 +56,7 @@ func loadModule(t testing.TB, file string, base uint64) *callbacks.Module {
 			low, high = min(low, p.Vaddr), max(high, p.Vaddr+p.Memsz)
 		}
 	}
-	m.Low, m.High = callbacks.At(base+low), callbacks.At(base+high)
+	m.Low, m.High = callbacks.Addr(base+low), callbacks.Addr(base+high)
 	return m
 }
 

@@ -25,10 +25,10 @@ func OpenFile(path string, id []byte, o Options) (*OneFile, error) {
 		return nil, fmt.Errorf("%s: it has no build ID to know it by", path)
 	}
 	mod := &callbacks.Module{
-		Path: path, BuildID: id, Low: callbacks.At(0), High: callbacks.At(math.MaxUint64), Main: true,
+		Path: path, BuildID: id, Low: callbacks.Addr(0), High: callbacks.Addr(math.MaxUint64), Main: true,
 	}
 	out := &OneFile{}
-	f, closer, err := elfx.OpenFile(o.Open).Path(budget.Of(o.Memory), path)
+	f, closer, err := elfx.OpenFile(o.Open).Path(budget.LedgerOf(o.Memory), path)
 	switch {
 	case err != nil:
 		mod.Err = err

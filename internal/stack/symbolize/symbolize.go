@@ -152,7 +152,7 @@ func (s *Symbolizer) Module(pc uint64) *callbacks.Module {
 func (s *Symbolizer) moduleAt(addr uint64) *module {
 	i := sort.Search(len(s.byLow), func(i int) bool { return s.byLow[i].mod.Low.Offset > addr })
 	for i--; i >= 0; i-- {
-		if s.byLow[i].mod.Contains(callbacks.At(addr)) {
+		if s.byLow[i].mod.Contains(callbacks.Addr(addr)) {
 			return s.byLow[i]
 		}
 	}

@@ -207,7 +207,7 @@ func TestExported(t *testing.T) {
 
 func TestModules(t *testing.T) {
 	at := func(path string, low, high uint64) *callbacks.Module {
-		return &callbacks.Module{Path: path, Low: callbacks.At(low), High: callbacks.At(high)}
+		return &callbacks.Module{Path: path, Low: callbacks.Addr(low), High: callbacks.Addr(high)}
 	}
 	outer, inner, other := at("outer", 0x1000, 0x9000), at("inner", 0x3000, 0x4000), at("other", 0xa000, 0xb000)
 	s := openWith(t, Options{}, other, outer, inner)

@@ -117,7 +117,7 @@ type words map[uint64]uint64
 func (w words) read(addr uint64, size int) (uint64, error) {
 	v, ok := w[addr]
 	if !ok {
-		return 0, &callbacks.FaultError{Address: callbacks.At(addr), Err: callbacks.ErrUnmapped}
+		return 0, &callbacks.FaultError{Address: callbacks.Addr(addr), Err: callbacks.ErrUnmapped}
 	}
 	if size < 8 {
 		v &= 1<<(8*size) - 1

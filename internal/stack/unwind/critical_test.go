@@ -27,7 +27,7 @@ func (o *opened) calledFunction(ret uint64) uint64 {
 		}
 	}
 	var p [8]byte
-	if o.ReadMemory(callbacks.At(slot), p[:]) != nil {
+	if o.ReadMemory(callbacks.Addr(slot), p[:]) != nil {
 		return 0
 	}
 	return callbacks.Word(p[:])

@@ -16,7 +16,7 @@ func TestFunctions(t *testing.T) {
 		t.Skip(err)
 	}
 	defer c.Close()
-	mod := &callbacks.Module{Path: "libc.so.6", Bias: 0x10000, Image: img, High: callbacks.At(1 << 40)}
+	mod := &callbacks.Module{Path: "libc.so.6", Bias: 0x10000, Image: img, High: callbacks.Addr(1 << 40)}
 	u := New(nil, callbacks.ArchX86_64, []*callbacks.Module{mod})
 	all := u.Functions(mod)
 	if len(all) < 1000 {

@@ -110,8 +110,8 @@ func FuzzStack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stack []byte, pc, sp, fp uint64) {
 		for _, a := range []callbacks.Arch{callbacks.ArchX86_64, callbacks.ArchAArch64} {
 			mem := &stackBytes{b: stack}
-			m := &module{Module: &callbacks.Module{Path: "m", Low: callbacks.At(funcLow),
-				High: callbacks.At(funcLow + funcSize)}, mem: mem}
+			m := &module{Module: &callbacks.Module{Path: "m", Low: callbacks.Addr(funcLow),
+				High: callbacks.Addr(funcLow + funcSize)}, mem: mem}
 			m.eh = newTable(memorySlice{tableAt, frame}, bases{})
 			m.eh.start, m.eh.end = tableAt, tableAt+uint64(len(frame))
 			m.load.Do(func() {})

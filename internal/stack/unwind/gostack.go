@@ -133,7 +133,7 @@ func (w *walk) enterGo(f *Frame, r *row) {
 // readWord reads a word of the target.
 func (w *walk) readWord(addr uint64) (uint64, bool) {
 	var p [8]byte
-	err := w.mem.ReadMemory(callbacks.At(addr), p[:])
+	err := w.mem.ReadMemory(callbacks.Addr(addr), p[:])
 	return callbacks.Word(p[:]), err == nil
 }
 

@@ -117,7 +117,7 @@ func (w *walk) mayReach(call arch.Call, pc uint64) bool {
 	}
 	if indirect {
 		var p [8]byte
-		if w.mem.ReadMemory(callbacks.At(slot), p[:]) != nil {
+		if w.mem.ReadMemory(callbacks.Addr(slot), p[:]) != nil {
 			return false
 		}
 		target = callbacks.Word(p[:])
@@ -163,5 +163,5 @@ func (w *walk) isPlausible(ret uint64) bool {
 	}
 	var p [1]byte
 	m := w.moduleAt(ret)
-	return m != nil && m.Image == nil && w.mem.ReadMemory(callbacks.At(ret), p[:]) != nil
+	return m != nil && m.Image == nil && w.mem.ReadMemory(callbacks.Addr(ret), p[:]) != nil
 }

@@ -40,7 +40,7 @@ func (s *stackReader) read(addr uint64, size int) (uint64, error) {
 		if n < size {
 			continue
 		}
-		err := s.mem.ReadMemory(callbacks.At(addr), w.buf[:n])
+		err := s.mem.ReadMemory(callbacks.Addr(addr), w.buf[:n])
 		if err == nil {
 			w.n = n
 			break

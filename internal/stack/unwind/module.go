@@ -152,7 +152,7 @@ type memSource struct {
 
 func (s memSource) bytes(vaddr uint64, n int) ([]byte, error) {
 	p := make([]byte, n)
-	err := s.mem.ReadMemory(callbacks.At(vaddr+s.bias), p)
+	err := s.mem.ReadMemory(callbacks.Addr(vaddr+s.bias), p)
 	return p, err
 }
 

@@ -130,7 +130,7 @@ type Unwinder struct {
 // it before the first stack.
 func (u *Unwinder) WithMemory(l callbacks.Ledger) *Unwinder {
 	for _, m := range u.mods {
-		m.memory = budget.Of(l)
+		m.memory = budget.LedgerOf(l)
 	}
 	return u
 }
@@ -189,7 +189,7 @@ func (u *Unwinder) moduleAt(pc uint64) *module {
 	if !found {
 		i--
 	}
-	if i < 0 || !u.mods[i].Contains(callbacks.At(pc)) {
+	if i < 0 || !u.mods[i].Contains(callbacks.Addr(pc)) {
 		return nil
 	}
 	return u.mods[i]

@@ -48,7 +48,7 @@ func TestLaws(t *testing.T) {
 			h := omptest.StartUnderDelve(t, tt.run)
 			pause, err := open(t, h.Socket).Look(t.Context(), quiet, func(tg callbacks.Target) error {
 				callbackstest.Run(t, tg, callbackstest.Known{Symbol: tt.symbol, ThreadSymbol: "errno",
-					Unmapped: callbacks.At(0x1000)})
+					Unmapped: callbacks.Addr(0x1000)})
 				if mods, err := tg.(callbacks.ModuleLister).Modules(); err != nil || mods[0].File != h.Exe {
 					t.Errorf("%v, %v", mods[0], err)
 				}
@@ -91,7 +91,7 @@ func TestOver(t *testing.T) {
 	_, err := open(t, h.Socket).Look(t.Context(), quiet, func(now callbacks.Target) error {
 		tg = now
 		regs, err := now.(callbacks.RegisterReader).Registers(callbacks.LWP(uint64(h.Truth.Program.PID)))
-		at = callbacks.At(regs.SP())
+		at = callbacks.Addr(regs.SP())
 		return err
 	})
 	if err != nil {
@@ -100,7 +100,7 @@ func TestOver(t *testing.T) {
 	if err := tg.ReadMemory(at, make([]byte, 64)); err != nil {
 		t.Errorf("what was read in the look: %v", err)
 	}
-	if err := tg.ReadMemory(callbacks.At(0x1000), make([]byte, 64)); !errors.Is(err, callbacks.StaleHandle) {
+	if err := tg.ReadMemory(callbacks.Addr(0x1000), make([]byte, 64)); !errors.Is(err, callbacks.StaleHandle) {
 		t.Errorf("what was not: %v", err)
 	}
 }

@@ -68,10 +68,10 @@ func (p *Process) Look(ctx context.Context, announce func(), f func(callbacks.Ta
 	}
 	p.seen = append(p.seen, s)
 	defer s.over.Store(true)
-	if mods, _ := s.target.At(ctx).(callbacks.ModuleLister).Modules(); len(mods) > 0 {
+	if mods, _ := s.target.InContext(ctx).(callbacks.ModuleLister).Modules(); len(mods) > 0 {
 		p.info.Executable = mods[0].Path
 	}
-	if err := f(s.target.At(ctx)); err != nil {
+	if err := f(s.target.InContext(ctx)); err != nil {
 		return pause, err
 	}
 	return pause, p.unchanged(ctx, before)

@@ -139,10 +139,10 @@ func (c *Cache) missing(base callbacks.Address, size uint64) (low callbacks.Addr
 		size = max(size, ahead)
 	}
 	low, n = base, 1
-	for n*BlockSize < size && !c.has(base.Offset+n*BlockSize) {
+	for n*BlockSize < size && !c.contains(base.Offset+n*BlockSize) {
 		n++
 	}
-	for down && n*BlockSize < ahead && low.Offset >= BlockSize && !c.has(low.Offset-BlockSize) {
+	for down && n*BlockSize < ahead && low.Offset >= BlockSize && !c.contains(low.Offset-BlockSize) {
 		low.Offset -= BlockSize
 		n++
 	}
@@ -150,7 +150,7 @@ func (c *Cache) missing(base callbacks.Address, size uint64) (low callbacks.Addr
 	return low, n
 }
 
-func (c *Cache) has(block uint64) bool { return c.young[block] != nil || c.old[block] != nil }
+func (c *Cache) contains(block uint64) bool { return c.young[block] != nil || c.old[block] != nil }
 
 // fill reads and caches the block at base, and missing ones around it, or base alone if not all can
 // be read. It returns the block; nil if that cannot be read as a whole.

@@ -27,7 +27,7 @@ func (r *region) ReadMemory(a callbacks.Address, p []byte) error {
 		return &callbacks.FaultError{Address: a, Err: callbacks.ErrUnmapped}
 	}
 	if n := copy(p, r.b[a.Offset-r.low:]); n < len(p) {
-		return &callbacks.FaultError{Address: callbacks.At(high), Err: callbacks.ErrUnmapped}
+		return &callbacks.FaultError{Address: callbacks.Addr(high), Err: callbacks.ErrUnmapped}
 	}
 	return nil
 }
@@ -57,7 +57,7 @@ func TestReadsAreRememberedAndRight(t *testing.T) {
 	} {
 		before := r.reads
 		p := make([]byte, tt.n)
-		if err := c.ReadMemory(callbacks.At(0x10000+uint64(tt.off)), p); err != nil ||
+		if err := c.ReadMemory(callbacks.Addr(0x10000+uint64(tt.off)), p); err != nil ||
 			!bytes.Equal(p, r.b[tt.off:tt.off+tt.n]) {
 			t.Errorf("read of %d at %#x: wrong, %v", tt.n, tt.off, err)
 		}
@@ -81,16 +81,16 @@ func TestEdges(t *testing.T) {
 		{0xffffffffffffffff, 16, 0xffffffffffffffff},
 	} {
 		p := make([]byte, tt.n)
-		err := c.ReadMemory(callbacks.At(tt.at), p)
+		err := c.ReadMemory(callbacks.Addr(tt.at), p)
 		var fault *callbacks.FaultError
 		switch {
 		case tt.fault == 0 && (err != nil || !bytes.Equal(p, r.b[tt.at-r.low:][:tt.n])):
 			t.Errorf("read of %d at %#x: wrong, %v", tt.n, tt.at, err)
-		case tt.fault != 0 && (!errors.As(err, &fault) || fault.Address != callbacks.At(tt.fault)):
+		case tt.fault != 0 && (!errors.As(err, &fault) || fault.Address != callbacks.Addr(tt.fault)):
 			t.Errorf("read of %d at %#x: %v, want a fault at %#x", tt.n, tt.at, err, tt.fault)
 		}
 	}
-	if err := c.ReadMemory(callbacks.At(0), nil); err != nil {
+	if err := c.ReadMemory(callbacks.Addr(0), nil); err != nil {
 		t.Errorf("an empty read: %v", err)
 	}
 }
@@ -115,7 +115,7 @@ func TestLend(t *testing.T) {
 		{0x20000, 8, false, 2}, // nothing
 	} {
 		before := r.reads
-		b := c.Lend(callbacks.At(tt.at), tt.n)
+		b := c.Lend(callbacks.Addr(tt.at), tt.n)
 		if (b != nil) != tt.lent {
 			t.Errorf("%d bytes at %#x: lent %v, want %v", tt.n, tt.at, b != nil, tt.lent)
 		}
@@ -135,18 +135,18 @@ func TestBounded(t *testing.T) {
 	var p [1]byte
 	for i := range uint64(3 * maxBlocks) {
 		// every second one: nothing is read ahead
-		if err := c.ReadMemory(callbacks.At((6*maxBlocks-2*i)*BlockSize), p[:]); err != nil {
+		if err := c.ReadMemory(callbacks.Addr((6*maxBlocks-2*i)*BlockSize), p[:]); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.ReadMemory(callbacks.At(BlockSize), p[:]); err != nil { // a block that is used again stays
+		if err := c.ReadMemory(callbacks.Addr(BlockSize), p[:]); err != nil { // a block that is used again stays
 			t.Fatal(err)
 		}
 	}
 	if n := len(c.young) + len(c.old); n > maxBlocks {
 		t.Errorf("%d blocks are kept, the limit is %d", n, maxBlocks)
 	}
-	if n := uint64(len(c.young)+len(c.old)) * BlockSize; l.Held() != n {
-		t.Errorf("%d bytes of blocks are kept, %d are counted", n, l.Held())
+	if n := uint64(len(c.young)+len(c.old)) * BlockSize; l.HeldBytes() != n {
+		t.Errorf("%d bytes of blocks are kept, %d are counted", n, l.HeldBytes())
 	}
 	if want := 3*maxBlocks + 1; r.reads != want {
 		t.Errorf("%d reads underneath, want %d", r.reads, want)
@@ -161,7 +161,7 @@ func TestNoMemory(t *testing.T) {
 	for range 2 {
 		for i := range uint64(16) {
 			var p [8]byte
-			if err := c.ReadMemory(callbacks.At((1+i)*BlockSize), p[:]); err != nil ||
+			if err := c.ReadMemory(callbacks.Addr((1+i)*BlockSize), p[:]); err != nil ||
 				!bytes.Equal(p[:], r.b[i*BlockSize:][:8]) {
 				t.Errorf("block %d: % x, %v", i, p, err)
 			}
@@ -186,7 +186,7 @@ func TestReadsAhead(t *testing.T) {
 		for n := range uint64(words) {
 			var p [8]byte
 			i := order(n)
-			if err := c.ReadMemory(callbacks.At(BlockSize+8*i), p[:]); err != nil ||
+			if err := c.ReadMemory(callbacks.Addr(BlockSize+8*i), p[:]); err != nil ||
 				!bytes.Equal(p[:], r.b[8*i:8*i+8]) {
 				t.Fatalf("%s: word %d: % x, %v", name, i, p, err)
 			}
@@ -194,7 +194,7 @@ func TestReadsAhead(t *testing.T) {
 		if r.reads > blocks/10 {
 			t.Errorf("%s: %d reads of %d blocks in a row", name, r.reads, blocks)
 		}
-		if err := c.ReadMemory(callbacks.At(BlockSize+blocks*BlockSize), make([]byte, 1)); err == nil {
+		if err := c.ReadMemory(callbacks.Addr(BlockSize+blocks*BlockSize), make([]byte, 1)); err == nil {
 			t.Errorf("%s: a block past the end is there", name)
 		}
 	}
@@ -209,7 +209,7 @@ func TestConcurrent(t *testing.T) {
 			p := make([]byte, 300)
 			for i := range 500 {
 				off := (i*7919 + g*104729) % (63 * BlockSize)
-				if err := c.ReadMemory(callbacks.At(BlockSize+uint64(off)), p); err != nil ||
+				if err := c.ReadMemory(callbacks.Addr(BlockSize+uint64(off)), p); err != nil ||
 					!bytes.Equal(p, r.b[off:off+300]) {
 					t.Errorf("wrong bytes at %#x, %v", off, err)
 					return
@@ -224,7 +224,7 @@ func BenchmarkHit(b *testing.B) {
 	c := New(nil, &region{low: BlockSize, b: make([]byte, BlockSize)})
 	var p [8]byte
 	for b.Loop() {
-		if err := c.ReadMemory(callbacks.At(BlockSize+128), p[:]); err != nil {
+		if err := c.ReadMemory(callbacks.Addr(BlockSize+128), p[:]); err != nil {
 			b.Fatal(err)
 		}
 	}

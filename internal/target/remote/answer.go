@@ -49,7 +49,7 @@ func Answer(t callbacks.Target, q *ompdv1.Question) *ompdv1.Answer {
 func answerMemory(t callbacks.Target, q *ompdv1.MemoryQuestion) *ompdv1.Answer {
 	data := make([]byte, min(q.GetSize(), maxAnswer))
 	a := &ompdv1.MemoryAnswer{}
-	err := t.ReadMemory(callbacks.At(q.GetAddress()), data)
+	err := t.ReadMemory(callbacks.Addr(q.GetAddress()), data)
 	if err != nil {
 		a.Code = codeOf(err)
 		var fault *callbacks.FaultError
@@ -57,7 +57,7 @@ func answerMemory(t callbacks.Target, q *ompdv1.MemoryQuestion) *ompdv1.Answer {
 		if errors.As(err, &fault) {
 			n = min(fault.Address.Offset-q.GetAddress(), uint64(len(data)))
 		}
-		if data = data[:n]; t.ReadMemory(callbacks.At(q.GetAddress()), data) != nil {
+		if data = data[:n]; t.ReadMemory(callbacks.Addr(q.GetAddress()), data) != nil {
 			data = nil
 		}
 	}

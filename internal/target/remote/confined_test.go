@@ -19,7 +19,7 @@ func TestConfined(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, _ := tg.At(t.Context()).(callbacks.ModuleLister).Modules()
+			list, _ := tg.InContext(t.Context()).(callbacks.ModuleLister).Modules()
 			if len(list) == 0 {
 				t.Fatalf("%s: no modules", name)
 			}

@@ -72,7 +72,7 @@ func FuzzDebugger(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer tg.Close()
-		everything(t, tg.At(t.Context()))
+		everything(t, tg.InContext(t.Context()))
 	})
 }
 
@@ -99,7 +99,7 @@ func everything(t *testing.T, tg callbacks.Target) {
 	tg.Symbol("main", "")
 	for _, a := range []uint64{0, 0x1000, 0x1ffc, ^uint64(0) - 3} {
 		p := make([]byte, 64)
-		if err := tg.ReadMemory(callbacks.At(a), p); err == nil && a > ^uint64(0)-63 {
+		if err := tg.ReadMemory(callbacks.Addr(a), p); err == nil && a > ^uint64(0)-63 {
 			t.Fatalf("64 bytes at %#x", a)
 		}
 	}

@@ -32,24 +32,24 @@ func TestLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, most := tg.At(t.Context()), uint64(0)
+	at, most := tg.InContext(t.Context()), uint64(0)
 	for i := range uint64(256) {
-		if err := at.ReadMemory(callbacks.At(1<<30+i<<16), make([]byte, 1<<16)); err != nil {
+		if err := at.ReadMemory(callbacks.Addr(1<<30+i<<16), make([]byte, 1<<16)); err != nil {
 			t.Fatal(err)
 		}
-		most = max(most, l.Held())
+		most = max(most, l.HeldBytes())
 	}
 	if most > limit || most < limit/4 || l.Err() != nil {
 		t.Errorf("%d bytes were kept at most, %v", most, l.Err())
 	}
-	if err := tg.Stopped(nil); err != nil || l.Held() != 0 {
-		t.Errorf("%d bytes are kept of a stop that is over, %v", l.Held(), err)
+	if err := tg.Stopped(nil); err != nil || l.HeldBytes() != 0 {
+		t.Errorf("%d bytes are kept of a stop that is over, %v", l.HeldBytes(), err)
 	}
 	small, err := New(h, zeros{}, Options{Memory: budget.NewLedger(4096)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := small.At(t.Context()).ReadMemory(callbacks.At(1<<30), make([]byte, 8)); !errors.Is(err,
+	if err := small.InContext(t.Context()).ReadMemory(callbacks.Addr(1<<30), make([]byte, 8)); !errors.Is(err,
 		budget.ErrMemory) {
 		t.Errorf("within less than a page: %v", err)
 	}

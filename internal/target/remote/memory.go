@@ -110,13 +110,13 @@ func (b bound) read(at uint64, p []byte) (uint64, error) {
 	}
 	if hole, bad := m.bad[base]; bad {
 		if hole.none {
-			return 0, &callbacks.FaultError{Address: callbacks.At(at), Err: causeOf(hole.code)}
+			return 0, &callbacks.FaultError{Address: callbacks.Addr(at), Err: causeOf(hole.code)}
 		}
 		n := min(uint64(len(p)), base+pageSize-at)
 		return n, b.readExactly(at, p[:n])
 	}
 	if err := b.fetch(m.chunk(base, uint64(len(p))+at-base)); err != nil {
-		return 0, &callbacks.FaultError{Address: callbacks.At(at), Err: err}
+		return 0, &callbacks.FaultError{Address: callbacks.Addr(at), Err: err}
 	}
 	return b.read(at, p) // now it is known
 }
@@ -127,7 +127,7 @@ func (b bound) readFile(at uint64, p []byte) uint64 {
 	if table == nil {
 		return 0
 	}
-	piece, ok := table.PieceAt(callbacks.At(at))
+	piece, ok := table.PieceAt(callbacks.Addr(at))
 	if !ok || piece.Writable() {
 		return 0
 	}
@@ -226,14 +226,14 @@ func causeOf(code ompdv1.AnswerCode) error {
 func (b bound) readExactly(at uint64, p []byte) error {
 	answers, err := b.ask(memoryQuestion(at, uint64(len(p))))
 	if err != nil {
-		return &callbacks.FaultError{Address: callbacks.At(at), Err: err}
+		return &callbacks.FaultError{Address: callbacks.Addr(at), Err: err}
 	}
 	a := answers[0]
 	n := copy(p, a.GetMemory().GetData())
 	if n == len(p) {
 		return nil
 	}
-	fault := &callbacks.FaultError{Address: callbacks.At(at + uint64(n)), Err: causeOf(a.GetMemory().GetCode())}
+	fault := &callbacks.FaultError{Address: callbacks.Addr(at + uint64(n)), Err: causeOf(a.GetMemory().GetCode())}
 	if a.GetMemory() == nil && codes[a.GetError().GetCode()] == nil {
 		fault.Err = errorOf(a, false)
 	} else if a.GetMemory() == nil {

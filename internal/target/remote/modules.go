@@ -114,7 +114,7 @@ func (b bound) mainBias() (uint64, error) {
 	if err := b.ReadMemory(debug.Add(rMap), word[:]); err != nil {
 		return 0, err
 	}
-	if err := b.ReadMemory(callbacks.At(callbacks.Word(word[:])+lAddr), word[:]); err != nil {
+	if err := b.ReadMemory(callbacks.Addr(callbacks.Word(word[:])+lAddr), word[:]); err != nil {
 		return 0, err
 	}
 	return callbacks.Word(word[:]), nil
@@ -134,7 +134,7 @@ type mappings struct{ of bound }
 func (m mappings) Mappings() []callbacks.Mapping { return m.of.mappings() }
 
 func (b bound) mappings() []callbacks.Mapping {
-	if !b.t.has(ompdv1.Power_POWER_MAPPINGS) {
+	if !b.t.hasPower(ompdv1.Power_POWER_MAPPINGS) {
 		return nil
 	}
 	m := &b.s.maps
@@ -155,7 +155,7 @@ func (b bound) mappings() []callbacks.Mapping {
 }
 
 func mappingOf(m *ompdv1.Mapping) callbacks.Mapping {
-	out := callbacks.Mapping{Low: callbacks.At(m.GetLow()), High: callbacks.At(m.GetHigh()), File: m.GetFile(),
+	out := callbacks.Mapping{Low: callbacks.Addr(m.GetLow()), High: callbacks.Addr(m.GetHigh()), File: m.GetFile(),
 		FileOffset: m.GetFileOffset()}
 	for _, p := range []struct {
 		has  bool

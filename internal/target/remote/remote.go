@@ -71,7 +71,7 @@ type stop struct {
 
 // New returns the program that a debugger which said hello holds.
 func New(hello *ompdv1.Hello, asker Asker, o Options) (*Target, error) {
-	t := &Target{hello: hello, asker: asker, opts: o, about: hello.GetAbout(), taken: budget.Of(o.Memory)}
+	t := &Target{hello: hello, asker: asker, opts: o, about: hello.GetAbout(), taken: budget.LedgerOf(o.Memory)}
 	t.stop = t.newStop()
 	for _, a := range []callbacks.Arch{callbacks.ArchX86_64, callbacks.ArchAArch64} {
 		if hello.GetAbout().GetArch() == a.String() {
@@ -118,20 +118,20 @@ func (t *Target) About() *ompdv1.Target {
 // RoundTrips is how often the debugger was asked so far.
 func (t *Target) RoundTrips() uint64 { return t.trips.Load() }
 
-// has reports whether the debugger said that it has a power.
-func (t *Target) has(p ompdv1.Power) bool { return slices.Contains(t.hello.GetPowers(), p) }
+// hasPower reports whether the debugger said that it has a power.
+func (t *Target) hasPower(p ompdv1.Power) bool { return slices.Contains(t.hello.GetPowers(), p) }
 
-// At returns the target as a callbacks.Target with modules and with the powers
+// InContext returns the target as a callbacks.Target with modules and with the powers
 // that the debugger has, at the present stop. Once the program runs, or ctx has
 // ended, everything that is not known yet cannot be read.
-func (t *Target) At(ctx context.Context) callbacks.Target {
+func (t *Target) InContext(ctx context.Context) callbacks.Target {
 	t.mu.Lock()
 	b := bound{t, t.stop, ctx}
 	t.mu.Unlock()
 	r, m, y := registers{b}, mappings{b}, types{b}
 	type with struct{ registers, mappings, types bool }
-	switch (with{t.has(ompdv1.Power_POWER_REGISTERS), t.has(ompdv1.Power_POWER_MAPPINGS),
-		t.has(ompdv1.Power_POWER_TYPES)}) {
+	switch (with{t.hasPower(ompdv1.Power_POWER_REGISTERS), t.hasPower(ompdv1.Power_POWER_MAPPINGS),
+		t.hasPower(ompdv1.Power_POWER_TYPES)}) {
 	case with{true, false, false}:
 		return struct {
 			bound

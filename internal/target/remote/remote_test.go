@@ -94,13 +94,13 @@ func TestLaws(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tg, _ := lend(t, c, powers...)
-			at := tg.At(t.Context())
+			at := tg.InContext(t.Context())
 			callbackstest.Run(t, at, callbackstest.Known{Symbol: "__kmp_thread_pool", ThreadSymbol: "errno",
-				Unmapped: callbacks.At(0x10000)})
+				Unmapped: callbacks.Addr(0x10000)})
 			_, r := at.(callbacks.RegisterReader)
 			_, m := at.(callbacks.MappingLister)
 			_, y := at.(callbacks.Types)
-			if r != tg.has(withRegisters) || m != tg.has(withMappings) || y != tg.has(withTypes) {
+			if r != tg.hasPower(withRegisters) || m != tg.hasPower(withMappings) || y != tg.hasPower(withTypes) {
 				t.Errorf("registers %v, mappings %v, types %v", r, m, y)
 			}
 		})
@@ -151,7 +151,7 @@ func TestSamePicture(t *testing.T) {
 			}
 			for _, powers := range [][]ompdv1.Power{{withRegisters, withMappings}, {withRegisters}} {
 				tg, d := lend(t, c, powers...)
-				got := look(t, tg.At(t.Context()))
+				got := look(t, tg.InContext(t.Context()))
 				for i := range got.Runtimes { // without mappings it is searched otherwise
 					got.Runtimes[i].Layout = want.Runtimes[i].Layout
 				}
@@ -169,7 +169,7 @@ func TestFewRoundTrips(t *testing.T) {
 	_, c := dump(t, "many", 16, "256")
 	want := look(t, c)
 	tg, d := lend(t, c, withRegisters)
-	got := look(t, tg.At(t.Context()))
+	got := look(t, tg.InContext(t.Context()))
 	got.Runtimes[0].Layout = want.Runtimes[0].Layout
 	same(t, got, want)
 	first := tg.RoundTrips()
@@ -178,14 +178,14 @@ func TestFewRoundTrips(t *testing.T) {
 	if first > maxTrips {
 		t.Errorf("%d round trips, more than %d", first, maxTrips)
 	}
-	look(t, tg.At(t.Context()))
+	look(t, tg.InContext(t.Context()))
 	if n := tg.RoundTrips() - first; n > 0 {
 		t.Errorf("another picture of the same stop took %d round trips", n)
 	}
 	if err := tg.Stopped(nil); err != nil {
 		t.Fatal(err)
 	}
-	look(t, tg.At(t.Context()))
+	look(t, tg.InContext(t.Context()))
 	if n := tg.RoundTrips() - first; n < first/2 || n > 2*first {
 		t.Errorf("a picture of the next stop took %d round trips, that of the first %d", n, first)
 	}
@@ -199,7 +199,7 @@ const maxTrips = 50
 func TestCallbacksOnly(t *testing.T) {
 	r, c := dump(t, "nested", 16)
 	tg, _ := lend(t, c)
-	got := look(t, tg.At(t.Context()))
+	got := look(t, tg.InContext(t.Context()))
 	numbers := map[int]int{}
 	for _, th := range got.Threads {
 		if th.ThreadNum != nil {
@@ -218,7 +218,7 @@ func TestStops(t *testing.T) {
 	_, c := dump(t, "nested", 16)
 	tg, _ := lend(t, c, withRegisters)
 	ctx, cancel := context.WithCancel(t.Context())
-	before, given := tg.At(t.Context()), tg.At(ctx)
+	before, given := tg.InContext(t.Context()), tg.InContext(ctx)
 	fresh, err := c.Symbol("__kmp_thread_pool", "")
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +234,7 @@ func TestStops(t *testing.T) {
 	if err := before.ReadMemory(fresh, p); !errors.Is(err, callbacks.StaleHandle) {
 		t.Errorf("memory of a stop that is over: %v", err)
 	}
-	if err := tg.At(t.Context()).ReadMemory(fresh, p); err != nil {
+	if err := tg.InContext(t.Context()).ReadMemory(fresh, p); err != nil {
 		t.Errorf("memory of the new stop: %v", err)
 	}
 }
@@ -253,7 +253,7 @@ func TestLastPage(t *testing.T) {
 	tg, d := lend(t, c)
 	before := d.questions.Load()
 	for range 2 {
-		if err := tg.At(t.Context()).ReadMemory(callbacks.At(^uint64(15)), make([]byte, 8)); err == nil {
+		if err := tg.InContext(t.Context()).ReadMemory(callbacks.Addr(^uint64(15)), make([]byte, 8)); err == nil {
 			t.Error("memory was read")
 		}
 	}
@@ -281,8 +281,8 @@ func TestWrongAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer tg.Close()
-			at := tg.At(t.Context())
-			if err := at.ReadMemory(callbacks.At(0x1000), make([]byte, 8)); err == nil {
+			at := tg.InContext(t.Context())
+			if err := at.ReadMemory(callbacks.Addr(0x1000), make([]byte, 8)); err == nil {
 				t.Error("memory was read")
 			}
 			if ids, err := at.ThreadIDs(callbacks.ThreadIDPthread); err == nil && len(ids) > 0 {

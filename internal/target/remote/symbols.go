@@ -81,7 +81,7 @@ func (b bound) askSymbol(s symbol) (callbacks.Address, error) {
 	if err != nil {
 		return callbacks.Address{}, fmt.Errorf("%s: %w", s.name, err)
 	}
-	f := found{address: callbacks.At(answers[0].GetSymbol().GetAddress())}
+	f := found{address: callbacks.Addr(answers[0].GetSymbol().GetAddress())}
 	if err := errorOf(answers[0], answers[0].GetSymbol() != nil); err != nil {
 		f = found{err: fmt.Errorf("%s: %w", s.name, err)}
 	}

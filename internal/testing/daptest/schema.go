@@ -68,11 +68,11 @@ func (s *Schema) Check(content []byte) error {
 	name := ""
 	switch {
 	case m.Type == "event":
-		name = s.known(m.Event, "Event")
+		name = s.lookUp(m.Event, "Event")
 	case m.Type == "response" && !m.Success:
 		name = "ErrorResponse"
 	case m.Type == "response":
-		name = s.known(m.Command, "Response")
+		name = s.lookUp(m.Command, "Response")
 	default:
 		return fmt.Errorf("an adapter sends no %q", m.Type)
 	}
@@ -87,9 +87,9 @@ func (s *Schema) Check(content []byte) error {
 	return part.Validate(doc)
 }
 
-// known is the name of the definition of a message: that of its own, or the general one for
+// lookUp is the name of the definition of a message: that of its own, or the general one for
 // a message that is not of the protocol.
-func (s *Schema) known(what, kind string) string {
+func (s *Schema) lookUp(what, kind string) string {
 	if what != "" {
 		if name := strings.ToUpper(what[:1]) + what[1:] + kind; s.defined[name] != nil {
 			return name

@@ -29,7 +29,7 @@ var clocks = map[string]string{
 	"internal/testing/e2e/server.sleep":                       "the soak holds targets for a while, and samples",
 	"internal/testing/e2e/server.soaked.abused":               "the soak has a length; its figures are logged",
 	"internal/testing/e2e/server.soaked.raw":                  "a bound on a client, which may be cut off",
-	"internal/testing/e2e/server.soaked.with":                 "a bound on a client, which may be cut off",
+	"internal/testing/e2e/server.soaked.withClient":           "a bound on a client, which may be cut off",
 	"internal/testing/e2e/server.unread":                      "a bound on a client, which may be cut off",
 	"internal/testing/e2e/server.watchedServer":               "a server tells now and then what it holds",
 	"internal/testing/e2e/server.wrongTokens":                 "a bound on a client, which may be cut off",

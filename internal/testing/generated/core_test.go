@@ -63,7 +63,7 @@ func coreTruth(path string, page uint64) (Truth, error) {
 	}
 	defer core.Close()
 	data := make([]byte, pageSize)
-	if err := core.ReadMemory(callbacks.At(page), data); err != nil {
+	if err := core.ReadMemory(callbacks.Addr(page), data); err != nil {
 		return nil, fmt.Errorf("truth: %w", err)
 	}
 	return truthIn(data)

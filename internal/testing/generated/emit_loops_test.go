@@ -31,7 +31,7 @@ func (e *emitter) loop(p *Program, s *Step) {
 	e.put("gen_begin(GEN_CONSTRUCT, %d);", e.next())
 	e.put("#pragma omp for%s", clause)
 	e.put("for (int %s = 0; %s < %d; %s++)", v, v, 2+s.N, v)
-	e.in(func() {
+	e.emitBlock(func() {
 		if s.Kind == Doacross {
 			e.turn(v, s)
 		}
@@ -43,7 +43,7 @@ func (e *emitter) loop(p *Program, s *Step) {
 			e.put("gen_sum += %s;", v)
 		case CancelFor:
 			e.put("if ((%s + r) %% 4 == 3)", v)
-			e.in(func() { e.put("#pragma omp cancel for") })
+			e.emitBlock(func() { e.put("#pragma omp cancel for") })
 		case Doacross:
 			e.put("#pragma omp ordered depend(source)")
 		}
@@ -55,7 +55,7 @@ func (e *emitter) loop(p *Program, s *Step) {
 func (e *emitter) ordered() {
 	e.put("gen_wait(GEN_ORDERED, %d, 0);", e.next())
 	e.put("#pragma omp ordered")
-	e.in(func() {
+	e.emitBlock(func() {
 		e.put("gen_got();")
 		e.put("gen_work(5);")
 	})
@@ -71,7 +71,7 @@ func (e *emitter) turn(v string, s *Step) {
 // tasks writes constructs that make tasks, and the wait for them.
 func (e *emitter) tasks(p *Program, s *Step) {
 	body := func() {
-		e.in(func() {
+		e.emitBlock(func() {
 			e.put("gen_begin(GEN_TASK, %d);", e.line)
 			e.steps(p, s.Body)
 			e.put("gen_end();")
@@ -81,7 +81,7 @@ func (e *emitter) tasks(p *Program, s *Step) {
 	switch s.Kind {
 	case Tasks:
 		e.put("for (int %s = 0; %s < %d; %s++)", v, v, s.N, v)
-		e.in(func() {
+		e.emitBlock(func() {
 			e.put("#pragma omp task")
 			body()
 		})
@@ -89,7 +89,7 @@ func (e *emitter) tasks(p *Program, s *Step) {
 	case Taskgroup:
 		e.construct("taskgroup", func() {
 			e.put("for (int %s = 0; %s < %d; %s++)", v, v, s.N, v)
-			e.in(func() {
+			e.emitBlock(func() {
 				e.put("#pragma omp task")
 				body()
 			})
@@ -99,12 +99,12 @@ func (e *emitter) tasks(p *Program, s *Step) {
 	case CancelTask:
 		e.construct("taskgroup", func() {
 			e.put("for (int %s = 0; %s < %d; %s++)", v, v, s.N, v)
-			e.in(func() {
+			e.emitBlock(func() {
 				e.put("#pragma omp task")
-				e.in(func() {
+				e.emitBlock(func() {
 					body()
 					e.put("if ((%s + r) %% 3 == 0)", v)
-					e.in(func() { e.put("#pragma omp cancel taskgroup") })
+					e.emitBlock(func() { e.put("#pragma omp cancel taskgroup") })
 				})
 			})
 		})
@@ -120,7 +120,7 @@ func (e *emitter) tasks(p *Program, s *Step) {
 		e.put("#pragma omp task depend(out: %s) shared(%s)", d, d)
 		body()
 		e.put("#pragma omp task depend(inout: %s) shared(%s)", d, d)
-		e.in(func() { e.put("gen_begin(GEN_TASK, %d); gen_work(3); gen_end();", e.line) })
+		e.emitBlock(func() { e.put("gen_begin(GEN_TASK, %d); gen_work(3); gen_end();", e.line) })
 		e.taskwait()
 	}
 }
@@ -131,9 +131,9 @@ func (e *emitter) sum(p *Program, s *Step, v string) {
 	e.put("int %s = 0;", sum)
 	e.construct(fmt.Sprintf("taskgroup task_reduction(+: %s)", sum), func() {
 		e.put("for (int %s = 0; %s < %d; %s++)", v, v, s.N, v)
-		e.in(func() {
+		e.emitBlock(func() {
 			e.put("#pragma omp task in_reduction(+: %s)", sum)
-			e.in(func() {
+			e.emitBlock(func() {
 				e.put("gen_begin(GEN_TASK, %d);", e.line)
 				e.put("%s += %s;", sum, v)
 				e.steps(p, s.Body)

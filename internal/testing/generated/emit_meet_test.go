@@ -29,13 +29,13 @@ func (e *emitter) combined(p *Program) {
 		v := e.name("i")
 		e.put("#pragma omp parallel for num_threads(%d) schedule(dynamic)", p.Threads)
 		e.put("for (int %s = 0; %s < %d; %s++)", v, v, 2*p.Threads, v)
-		e.in(body)
+		e.emitBlock(body)
 	} else {
 		e.put("#pragma omp parallel sections num_threads(%d)", p.Threads)
-		e.in(func() {
+		e.emitBlock(func() {
 			for range 2 {
 				e.put("#pragma omp section")
-				e.in(body)
+				e.emitBlock(body)
 			}
 		})
 	}

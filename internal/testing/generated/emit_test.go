@@ -88,8 +88,8 @@ func (e *emitter) name(what string) string {
 	return fmt.Sprintf("%s_%d", what, e.names)
 }
 
-// in writes a block.
-func (e *emitter) in(f func()) {
+// emitBlock writes a block.
+func (e *emitter) emitBlock(f func()) {
 	e.put("{")
 	e.indent++
 	f()
@@ -101,7 +101,7 @@ func (e *emitter) program(i int, p *Program) {
 	e.number, e.way, e.object, e.hangs = i, p.Way, p.Object, p.Mistake != Healthy
 	for h, body := range p.Helpers {
 		e.function(p.far(h), fmt.Sprintf("int helper_%d_%d(int tid, int r)", i, h), func() {
-			e.within("return tid;", func() { e.steps(p, body) })
+			e.emitConstruct("return tid;", func() { e.steps(p, body) })
 			e.put("return tid + r;")
 		})
 		e.recursion(p, h)
@@ -145,8 +145,8 @@ func (e *emitter) recursion(p *Program, helper int) {
 	})
 }
 
-// within writes what has a statement that leaves it.
-func (e *emitter) within(leave string, f func()) {
+// emitConstruct writes what has a statement that leaves it.
+func (e *emitter) emitConstruct(leave string, f func()) {
 	outer := e.leave
 	e.leave = leave
 	f()
@@ -157,7 +157,7 @@ func (e *emitter) within(leave string, f func()) {
 func (e *emitter) region(p *Program, threads int, body []*Step) {
 	line := e.line + 1
 	e.put("#pragma omp parallel num_threads(%d)", threads)
-	e.in(func() {
+	e.emitBlock(func() {
 		e.put("gen_begin(GEN_REGION, %d);", line)
 		e.put("int tid = omp_get_thread_num();")
 		e.steps(p, body)
@@ -184,7 +184,7 @@ func (e *emitter) step(p *Program, s *Step) {
 		e.put("gen_work(%d);", s.N)
 	case Take:
 		leave := e.leave
-		e.within("", func() { e.take(s, leave, func() { e.steps(p, s.Body) }) })
+		e.emitConstruct("", func() { e.take(s, leave, func() { e.steps(p, s.Body) }) })
 	case Barrier:
 		e.barrier()
 	case For, ForNowait, ForOrdered, Reduction, CancelFor, Doacross:
@@ -192,9 +192,9 @@ func (e *emitter) step(p *Program, s *Step) {
 	case Sections:
 		e.construct("sections", func() {
 			e.put("#pragma omp section")
-			e.in(func() { e.steps(p, s.Body) })
+			e.emitBlock(func() { e.steps(p, s.Body) })
 			e.put("#pragma omp section")
-			e.in(func() { e.steps(p, s.Second) })
+			e.emitBlock(func() { e.steps(p, s.Second) })
 		})
 	case Single:
 		e.single(p, s)
@@ -209,7 +209,7 @@ func (e *emitter) step(p *Program, s *Step) {
 	case Loop:
 		v := e.name("k")
 		e.put("for (int %s = 0; %s < %d; %s++)", v, v, 1+s.N%3, v)
-		e.in(func() { e.within("continue;", func() { e.steps(p, s.Body) }) })
+		e.emitBlock(func() { e.emitConstruct("continue;", func() { e.steps(p, s.Body) }) })
 	case Parallel:
 		depth := e.name("depth")
 		e.put("int %s = gen_depth();", depth)
@@ -231,7 +231,7 @@ var guards = map[string]string{"GEN_LOCK": "gen_guard", "GEN_MUTEX": "gen_mutex_
 
 // guarded writes what is done in the scope of an object of a class.
 func (e *emitter) guarded(t thing, s *Step, body func()) {
-	e.in(func() {
+	e.emitBlock(func() {
 		if kinds := []string{"lock_guard", "unique_lock"}; t.kind == "GEN_MUTEX" && s.Way > 0 {
 			note := e.name("note")
 			class := "std::" + kinds[s.Way%len(kinds)] + "<std::mutex>"
@@ -258,12 +258,12 @@ func (e *emitter) take(s *Step, leave string, body func()) {
 		})
 		return
 	}
-	t = e.by(t, s.Way)
+	t = e.addressedBy(t, s.Way)
 	if t.release != "" {
 		e.acquire(t)
 		if leave != "" {
 			e.put("%s", condition)
-			e.in(func() {
+			e.emitBlock(func() {
 				e.release(t)
 				e.put("%s", leave)
 			})
@@ -280,7 +280,7 @@ func (e *emitter) critical(t thing, body func()) {
 	e.put("gen_wait(%s, %d, %s);", t.kind, e.next(), t.number)
 	e.put("#pragma omp %s", t.take)
 	line := e.line
-	e.in(func() {
+	e.emitBlock(func() {
 		e.put("gen_hold(%s, %d, %s);", t.kind, line, t.number)
 		body()
 	})
@@ -306,14 +306,14 @@ func (e *emitter) barrier() {
 func (e *emitter) construct(what string, body func()) {
 	e.put("gen_begin(GEN_CONSTRUCT, %d);", e.next())
 	e.put("#pragma omp %s", what)
-	e.in(body)
+	e.emitBlock(body)
 	e.put("gen_end();")
 }
 
 // try writes steps that an exception may end, which is caught at once.
 func (e *emitter) try(p *Program, s *Step) {
 	if !e.cplus {
-		e.in(func() { e.steps(p, s.Body) })
+		e.emitBlock(func() { e.steps(p, s.Body) })
 		return
 	}
 	e.put("try {")

@@ -28,7 +28,7 @@ var arrays = map[string]array{
 	"gen_cond": {Size: 48, Count: 3}, "gen_rwlock": {Size: 56, Count: 4}, "gen_semaphore": {Size: 32, Count: 4},
 }
 
-func (a array) at(base uint64) array { a.Base = base; return a }
+func (a array) withBase(base uint64) array { a.Base = base; return a }
 
 func (j judge) thread(lwp int) *picture.Thread {
 	i := slices.IndexFunc(j.pic.Threads, func(t picture.Thread) bool { return t.LWP == lwp })
@@ -207,7 +207,7 @@ func (j judge) object(id picture.ID) (uint64, bool) {
 
 func (j judge) holds(lwp int, object uint64, how string) {
 	s := j.still[lwp]
-	if s == nil || s.has(object) || s.top().Object == object {
+	if s == nil || s.holds(object) || s.top().Object == object {
 		return
 	}
 	j.out.find("wrong holder", "LWP %d is %s, truth: holds %v, %v", lwp, how, s.Held[:s.Holds], s.top())
@@ -267,9 +267,9 @@ func (j judge) root() []int {
 	for lwp, s := range j.all {
 		top := s.top()
 		switch {
-		case top.exclusive(), j.held(top.Object):
+		case top.exclusive(), j.isHeld(top.Object):
 			for other, o := range j.all {
-				if o.has(top.Object) {
+				if o.holds(top.Object) {
 					waits[lwp] = append(waits[lwp], other)
 				}
 			}
@@ -307,10 +307,10 @@ func (j judge) root() []int {
 	return root
 }
 
-// held reports whether a thread has noted that it holds an object.
-func (j judge) held(object uint64) bool {
+// isHeld reports whether a thread has noted that it holds an object.
+func (j judge) isHeld(object uint64) bool {
 	for _, s := range j.all {
-		if object != 0 && s.has(object) {
+		if object != 0 && s.holds(object) {
 			return true
 		}
 	}

@@ -14,7 +14,7 @@ func calleeHelper(e *emitter, p *Program) {
 func callee(e *emitter, p *Program, s *Step) {
 	e.put("for (int again = 0; again < 2; again++)")
 	e.put("if (begin_%d(tid, %d))", e.number, s.N)
-	e.in(func() {
+	e.emitBlock(func() {
 		e.put("gen_work(2);")
 		e.back(mistakenA)
 	})
@@ -44,7 +44,7 @@ func ring(e *emitter, p *Program, s *Step) {
 	own := element("gen_lock", 0, 0).named("&gen_lock[8 + tid]")
 	next := own.named(fmt.Sprintf("&gen_lock[8 + (tid + 1) %% %d]", p.Threads))
 	if e.way == byThin || e.way == byFunction {
-		own, next = e.by(own, e.way), e.by(next, e.way)
+		own, next = e.addressedBy(own, e.way), e.addressedBy(next, e.way)
 	}
 	e.acquire(own)
 	e.put("gen_meet(&met_%d, %d * (r + 1));", e.number, p.Threads)
@@ -56,13 +56,13 @@ func ring(e *emitter, p *Program, s *Step) {
 
 // mixed has two threads take a lock and something else in opposite orders.
 func mixed(e *emitter, p *Program, s *Step) {
-	one := e.by(e.lockOf(mistakenA), e.way)
-	other := e.by([]thing{
+	one := e.addressedBy(e.lockOf(mistakenA), e.way)
+	other := e.addressedBy([]thing{
 		critical(7), element("gen_nest", 3, 0), element("gen_mutex", 5, 0), element("gen_rwlock", 3, 0),
 	}[s.Style%4], e.way)
 	for i, order := range [][2]thing{{one, other}, {other, one}} {
 		e.put("if (tid == %d)", i)
-		e.in(func() {
+		e.emitBlock(func() {
 			e.having(order[0], func() {
 				e.put("gen_meet(&met_%d, 2 * (r + 1));", e.number)
 				e.having(order[1], func() { e.put("gen_work(3);") })
@@ -93,7 +93,7 @@ func again(e *emitter, p *Program, s *Step) {
 	if s.Style%2 == 0 {
 		e.put("if (tid == %d)", s.N)
 	}
-	e.in(func() {
+	e.emitBlock(func() {
 		e.critical(critical(7), func() { e.put("again_%d();", e.number) })
 	})
 }
@@ -104,7 +104,7 @@ func unset(e *emitter, p *Program, s *Step) {
 	if s.Style >= 4 {
 		e.put("if (tid == %d)", s.N)
 	}
-	e.in(func() { e.spin("!"+word, word, s.Style) })
+	e.emitBlock(func() { e.spin("!"+word, word, s.Style) })
 }
 
 // atFlag has who waits for a flag hold what the other needs before it sets it.
@@ -112,14 +112,14 @@ func atFlag(e *emitter, p *Program, s *Step) {
 	word := e.name("flag")
 	e.put("static volatile int %s;", word)
 	e.put("if (tid == 0)")
-	e.in(func() {
+	e.emitBlock(func() {
 		e.get(mistakenA)
 		e.put("gen_meet(&met_%d, 2 * (r + 1));", e.number)
 		e.spin(word+" != r + 1", word, s.Style)
 		e.back(mistakenA)
 	})
 	e.put("if (tid == 1)")
-	e.in(func() {
+	e.emitBlock(func() {
 		e.put("gen_meet(&met_%d, 2 * (r + 1));", e.number)
 		e.get(mistakenA)
 		e.put("%s = r + 1;", word)
@@ -143,13 +143,13 @@ func moreThreads(e *emitter, p *Program, s *Step) {
 }
 
 func upgrade(e *emitter, p *Program, s *Step) {
-	reading := e.by(element("gen_rwlock", 2, 0), max(0, min(e.way, byCall)))
+	reading := e.addressedBy(element("gen_rwlock", 2, 0), max(0, min(e.way, byCall)))
 	writing := reading
 	reading.take = "pthread_rwlock_rdlock"
 	if s.Style%2 == 0 {
 		e.put("if (tid == %d)", s.N)
 	}
-	e.in(func() {
+	e.emitBlock(func() {
 		e.acquire(reading)
 		e.acquire(writing)
 		e.release(writing)

@@ -44,8 +44,8 @@ func (e *emitter) lockOf(n int) thing {
 }
 
 // get writes that a lock of a mistake is taken, and back that it is released.
-func (e *emitter) get(n int)  { e.acquire(e.by(e.lockOf(n), e.way)) }
-func (e *emitter) back(n int) { e.release(e.by(e.lockOf(n), e.way)) }
+func (e *emitter) get(n int)  { e.acquire(e.addressedBy(e.lockOf(n), e.way)) }
+func (e *emitter) back(n int) { e.release(e.addressedBy(e.lockOf(n), e.way)) }
 
 // crossHelper is a function that takes the second lock while its caller has the first.
 func crossHelper(e *emitter, p *Program) {
@@ -74,7 +74,7 @@ func cross(e *emitter, p *Program, s *Step) {
 	}
 	for i, order := range [][2]int{{mistakenA, mistakenB}, {mistakenB, mistakenA}} {
 		e.put("if (tid == %d)", i)
-		e.in(func() {
+		e.emitBlock(func() {
 			e.get(order[0])
 			e.put("gen_meet(&met_%d, 2 * (r + 1));", e.number)
 			second(order[1])
@@ -105,7 +105,7 @@ func (e *emitter) leaveBody(style int) {
 	switch {
 	case style%4 == 1: // a continue
 		e.put("for (int k = 0; k < 4; k++)")
-		e.in(func() {
+		e.emitBlock(func() {
 			e.get(mistakenA)
 			e.put("if (tid == last && k == 1) continue;")
 			e.put("sum += k;")
@@ -114,7 +114,7 @@ func (e *emitter) leaveBody(style int) {
 	case style%4 == 2: // a goto, with a healthy early return beside it
 		e.get(mistakenA)
 		e.put("if (r < 0)")
-		e.in(func() {
+		e.emitBlock(func() {
 			e.back(mistakenA)
 			e.put("return -2;")
 		})
@@ -163,7 +163,7 @@ func twice(e *emitter, p *Program, s *Step) {
 	}
 	if s.Style%2 == 0 {
 		e.put("if (tid == %d)", s.N)
-		e.in(body)
+		e.emitBlock(body)
 		return
 	}
 	e.construct("single", body)
@@ -172,20 +172,20 @@ func twice(e *emitter, p *Program, s *Step) {
 func skip(e *emitter, p *Program, s *Step) {
 	if s.Style%2 == 0 {
 		e.put("if (tid != %d)", s.N)
-		e.in(e.barrier)
+		e.emitBlock(e.barrier)
 		e.put("gen_work(5);")
 		return
 	}
 	// The thread computes without end where the others wait for it: no hang by itself.
 	e.put("for (int k = 0; k < (tid == %d ? 1 : 2); k++)", s.N)
-	e.in(e.barrier)
+	e.emitBlock(e.barrier)
 }
 
 // atTaskwait holds a lock where one waits for a task that needs it: in a taskwait, at the end
 // of a taskgroup, or of a taskloop.
 func atTaskwait(e *emitter, p *Program, s *Step) {
 	body := func() {
-		e.in(func() {
+		e.emitBlock(func() {
 			e.put("gen_begin(GEN_TASK, %d);", e.line)
 			e.get(mistakenA)
 			e.back(mistakenA)
@@ -225,7 +225,7 @@ func unsignalled(e *emitter, p *Program, s *Step) {
 	word := e.name("never")
 	e.put("static volatile int %s;", word)
 	e.put("if (tid %s %d)", []string{"==", "!="}[s.Style%2], s.N)
-	e.in(func() {
+	e.emitBlock(func() {
 		e.put("pthread_mutex_lock(&gen_mutex[3]);")
 		e.sleep("!"+word, 1, 3)
 		e.put("pthread_mutex_unlock(&gen_mutex[3]);")
@@ -233,10 +233,10 @@ func unsignalled(e *emitter, p *Program, s *Step) {
 }
 
 func nestedOnce(e *emitter, p *Program, s *Step) {
-	nest := e.by(element("gen_nest", 3, 0), e.way)
+	nest := e.addressedBy(element("gen_nest", 3, 0), e.way)
 	e.acquire(nest)
 	e.put("if (tid == %d)", s.N)
-	e.in(func() {
+	e.emitBlock(func() {
 		e.acquire(nest)
 		e.put("gen_work(2);")
 	})
@@ -245,12 +245,12 @@ func nestedOnce(e *emitter, p *Program, s *Step) {
 
 func kept(e *emitter, p *Program, s *Step) {
 	e.put("if (tid == %d)", s.N)
-	e.in(func() { e.get(mistakenA) })
+	e.emitBlock(func() { e.get(mistakenA) })
 	if s.Style%2 == 0 {
 		e.barrier()
 	}
 	e.put("if (tid == %d)", (s.N+1)%p.Threads)
-	e.in(func() {
+	e.emitBlock(func() {
 		e.get(mistakenA)
 		e.back(mistakenA)
 	})
@@ -262,11 +262,11 @@ func postless(e *emitter, p *Program, s *Step) {
 	e.put("gen_begin(GEN_CONSTRUCT, %d);", e.next())
 	e.put("#pragma omp for ordered(1) schedule(static, 1)")
 	e.put("for (int %s = 0; %s < %d; %s++)", v, v, 2*p.Threads, v)
-	e.in(func() {
+	e.emitBlock(func() {
 		e.turn(v, &Step{})
 		e.put("gen_work(5);")
 		e.put("if (%s != %d)", v, s.N)
-		e.in(func() { e.put("#pragma omp ordered depend(source)") })
+		e.emitBlock(func() { e.put("#pragma omp ordered depend(source)") })
 	})
 	e.put("gen_end();")
 }

@@ -231,13 +231,13 @@ func (g generator) step(at place) *Step {
 	if at.team && !at.inner && at.depth < 2 {
 		kinds = append(kinds, Parallel)
 	}
-	return g.of(kinds[g.IntN(len(kinds))], at)
+	return g.stepOf(kinds[g.IntN(len(kinds))], at)
 }
 
 func (g generator) work() *Step { return &Step{Kind: Work, N: 1 + g.IntN(40)} }
 
-// of is a step of a kind.
-func (g generator) of(k Kind, at place) *Step {
+// stepOf is a step of a kind.
+func (g generator) stepOf(k Kind, at place) *Step {
 	s := &Step{Kind: k, N: g.IntN(8), Style: g.IntN(8)}
 	in := at.down()
 	in.team, in.alone = false, false

@@ -185,7 +185,7 @@ func (r *run) greeted(line string) error {
 	r.page, r.pid = value(1, 16), int(value(3, 10))
 	r.objects = map[string]array{}
 	for i := 4; i < len(words); i += 2 {
-		r.objects[words[i]] = arrays[words[i]].at(value(i+1, 16))
+		r.objects[words[i]] = arrays[words[i]].withBase(value(i+1, 16))
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (r *run) follow() error {
 	for time.Now().Before(limit) {
 		select {
 		case err := <-r.ended:
-			return r.over(err)
+			return r.judgeEnd(err)
 		case <-time.After(time.Duration(random.Int64N(int64(betweenLooks)))):
 		}
 		if hangs, err := r.standstill(); err != nil || hangs {
@@ -230,8 +230,8 @@ func (r *run) follow() error {
 // segmentation is the exit status that a shell gives to a program that ended by SIGSEGV.
 const segmentation = 128 + int(syscall.SIGSEGV)
 
-// over is the end of the program by itself.
-func (r *run) over(err error) error {
+// judgeEnd is the end of the program by itself.
+func (r *run) judgeEnd(err error) error {
 	// Threads that are at different barriers have different tasks and teams in them: LLVM's runtime
 	// follows pointers that are none then, whether it is looked at or not.
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == segmentation &&

@@ -84,8 +84,8 @@ const (
 	ways
 )
 
-// by is a thing taken in another way; a way that needs statements of its own writes them.
-func (e *emitter) by(t thing, way int) thing {
+// addressedBy is a thing taken in another way; a way that needs statements of its own writes them.
+func (e *emitter) addressedBy(t thing, way int) thing {
 	if t.array == "" {
 		return t
 	}

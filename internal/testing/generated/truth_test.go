@@ -121,9 +121,9 @@ func (n Note) exclusive() bool {
 	return n.Kind > 0 && n.Kind <= NoteMutex || n.Kind == NoteReadWrite
 }
 
-// has reports whether the thread has noted that it holds an object, or waits for it and
+// holds reports whether the thread has noted that it holds an object, or waits for it and
 // may just have got it.
-func (s *slot) has(object uint64) bool {
+func (s *slot) holds(object uint64) bool {
 	for _, n := range s.Held[:s.Holds] {
 		if n.Object == object {
 			return true

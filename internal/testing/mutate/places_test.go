@@ -56,8 +56,8 @@ func (s *subject) add(k kind, off int64, size int, addr uint64) {
 	}
 }
 
-// at is the offset in the file of what the program has at an address, -1 if it is not there.
-func (s *subject) at(addr uint64) int64 {
+// offsetOf is the offset in the file of what the program has at an address, -1 if it is not there.
+func (s *subject) offsetOf(addr uint64) int64 {
 	for _, p := range s.progs {
 		if elf.ProgType(p.Type) == elf.PT_LOAD && addr >= p.Vaddr && addr-p.Vaddr < p.Filesz {
 			return int64(p.Off + addr - p.Vaddr)
@@ -69,7 +69,7 @@ func (s *subject) at(addr uint64) int64 {
 // word reads a number of the program's memory, 0 if it is not there.
 func (s *subject) word(addr uint64) uint64 {
 	var b [8]byte
-	if off := s.at(addr); off >= 0 {
+	if off := s.offsetOf(addr); off >= 0 {
 		_, _ = s.file.ReadAt(b[:], off)
 	}
 	return binary.LittleEndian.Uint64(b[:])
@@ -139,7 +139,7 @@ func (s *subject) notes(off, end int64, auxv map[uint64]uint64) {
 			if len(b) >= 112+160 {
 				sp := binary.LittleEndian.Uint64(b[112+152:])
 				for i := uint64(0); i < 2048; i += 8 {
-					s.add(inStacks, s.at(sp+i), 8, sp+i)
+					s.add(inStacks, s.offsetOf(sp+i), 8, sp+i)
 				}
 			}
 		}
@@ -160,24 +160,24 @@ func (s *subject) loader(auxv map[uint64]uint64) {
 			dynamic = s.word(h + 16)
 		}
 		for off := uint64(0); off < 56; off += 8 {
-			s.add(inLoader, s.at(phdr+56*i+off), 8, phdr+56*i+off)
+			s.add(inLoader, s.offsetOf(phdr+56*i+off), 8, phdr+56*i+off)
 		}
 	}
 	debug := uint64(0)
 	for at := dynamic + bias; dynamic != 0 && s.word(at) != 0; at += 16 {
-		s.add(inLoader, s.at(at), 8, at)
-		s.add(inLoader, s.at(at+8), 8, at+8)
+		s.add(inLoader, s.offsetOf(at), 8, at)
+		s.add(inLoader, s.offsetOf(at+8), 8, at+8)
 		if elf.DynTag(s.word(at)) == elf.DT_DEBUG {
 			debug = s.word(at + 8)
 		}
 	}
 	for off := uint64(0); debug != 0 && off < 48; off += 8 {
-		s.add(inLoader, s.at(debug+off), 8, debug+off)
+		s.add(inLoader, s.offsetOf(debug+off), 8, debug+off)
 	}
 	for m, n := s.word(debug+8), 0; debug != 0 && m != 0 && n < 32; m, n = s.word(m+24), n+1 {
 		s.bases = append(s.bases, m)
 		for off := uint64(0); off < 40; off += 8 {
-			s.add(inLoader, s.at(m+off), 8, m+off)
+			s.add(inLoader, s.offsetOf(m+off), 8, m+off)
 		}
 	}
 }
@@ -200,12 +200,12 @@ func (s *subject) runtimes(t *testing.T) {
 				continue
 			}
 			if e.Type == "" {
-				s.add(inRuntime, s.at(e.Global), 8, e.Global)
+				s.add(inRuntime, s.offsetOf(e.Global), 8, e.Global)
 				continue
 			}
 			for _, b := range bases {
 				if size := int(e.Field.Size); size == 1 || size == 2 || size == 4 || size == 8 {
-					s.add(inRuntime, s.at(b+e.Field.Offset), size, b+e.Field.Offset)
+					s.add(inRuntime, s.offsetOf(b+e.Field.Offset), size, b+e.Field.Offset)
 				}
 			}
 		}

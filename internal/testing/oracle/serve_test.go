@@ -110,7 +110,7 @@ func newServer(t *testing.T, target callbacks.Target, module *callbacks.Module, 
 func (s *server) word(t *testing.T, a uint64) uint64 {
 	t.Helper()
 	p := make([]byte, 8)
-	if err := s.target.ReadMemory(callbacks.At(a), p); err != nil {
+	if err := s.target.ReadMemory(callbacks.Addr(a), p); err != nil {
 		t.Fatal(err)
 	}
 	return callbacks.Word(p)
@@ -195,10 +195,10 @@ func (s *server) read(a uint64, p []byte, text bool) error {
 		return nil
 	}
 	if !text {
-		return s.target.ReadMemory(callbacks.At(a), p)
+		return s.target.ReadMemory(callbacks.Addr(a), p)
 	}
 	for i := range p {
-		if err := s.target.ReadMemory(callbacks.At(a+uint64(i)), p[i:i+1]); err != nil {
+		if err := s.target.ReadMemory(callbacks.Addr(a+uint64(i)), p[i:i+1]); err != nil {
 			return err
 		}
 		if p[i] == 0 {

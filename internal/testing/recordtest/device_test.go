@@ -36,7 +36,7 @@ func TestTargetEvents(t *testing.T) {
 	} {
 		p := runArgs(t, omptest.Runtime{Name: "with a device"}, []string{exe, "/dev/null", "104", form},
 			"LD_PRELOAD="+omptest.Recorder(t), "OMPD_RECORDER_DEVICES=1")
-		g := readRecording(t, p.Process.Pid).of(t, p.Process.Pid)
+		g := readRecording(t, p.Process.Pid).ringOf(t, p.Process.Pid)
 		got, rare := codes(g.main), codes(g.rare)
 		if !slices.Equal(got, want) || !slices.Equal(rare, []trace.Code{12, 14, 15, 13}) {
 			t.Errorf("%s: the events are %d and %d, want %d", form, got, rare, want)
@@ -74,7 +74,7 @@ func TestDeviceTracing(t *testing.T) {
 	}
 	p := runArgs(t, omptest.Runtime{Name: "with a device"}, []string{exe, name, fmt.Sprint(omptrecord.Size), "emi"},
 		"LD_PRELOAD="+omptest.Recorder(t), "OMPD_RECORDER_DEVICES=1")
-	g := readRecording(t, p.Process.Pid).of(t, p.Process.Pid)
+	g := readRecording(t, p.Process.Pid).ringOf(t, p.Process.Pid)
 	got, damaged := traced(g)
 	testDeviceWords(t, g)
 	// One of the buffer whose cursor stands, every second of the one with overlaps, and all of those that are

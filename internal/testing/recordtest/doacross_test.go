@@ -54,7 +54,7 @@ func checkDoacross(t *testing.T, p running) {
 	}
 	r := readRecording(t, p.Process.Pid)
 	for lwp, notes := range want {
-		got := iterationsOf(r.of(t, int(lwp)))
+		got := iterationsOf(r.ringOf(t, int(lwp)))
 		if !slices.Equal(got, notes) {
 			t.Errorf("LWP %d has %d posts and waits, and notes %d; the first that differ: %s", lwp, len(got),
 				len(notes), firstDifference(got, notes))

@@ -42,7 +42,7 @@ func TestLibgompConstructs(t *testing.T) {
 	if n.code[30] == 0 || n.code[24] != 2 || n.code[25] != 1 {
 		t.Errorf("%d cancellations, %d locks made, %d destroyed", n.code[30], n.code[24], n.code[25])
 	}
-	if g := r.of(t, p.Process.Pid); len(g.Held) != 0 || len(g.Forked) != 0 || len(g.Tasks) != 1 || g.State != 0 {
+	if g := r.ringOf(t, p.Process.Pid); len(g.Held) != 0 || len(g.Forked) != 0 || len(g.Tasks) != 1 || g.State != 0 {
 		t.Errorf("the initial thread has %d locks, %d regions, %d tasks, state %#x",
 			len(g.Held), len(g.Forked), len(g.Tasks), g.State)
 	}
@@ -92,7 +92,7 @@ func TestLibgompPrograms(t *testing.T) {
 			r := readRecording(t, p.PID)
 			for _, th := range p.Truth.Threads {
 				if th.OpenMP && th.Level > 0 {
-					r.of(t, th.LWP)
+					r.ringOf(t, th.LWP)
 				}
 			}
 		})

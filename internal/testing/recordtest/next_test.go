@@ -58,7 +58,7 @@ func TestNextRegions(t *testing.T) {
 			"OMPD_RECORDER_NEXT="+tool, "ANSWERS="+filepath.Join(t.TempDir(), "answers"))
 		r := readRecording(t, p.Process.Pid)
 		var region uint64
-		for _, e := range r.of(t, p.Process.Pid).main {
+		for _, e := range r.ringOf(t, p.Process.Pid).main {
 			if e.Code == trace.ParallelBegin {
 				region = e.Region
 			}

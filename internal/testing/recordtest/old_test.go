@@ -18,7 +18,7 @@ func TestOMPT2013(t *testing.T) {
 	p := run(t, omptest.Runtime{Name: "of 2013"}, exe, "LD_PRELOAD="+omptest.Recorder(t))
 	r := readRecording(t, p.Process.Pid)
 	const idsRegions, waitLock, region, first, second = 3, 0x41, 4711, 0x1000, 0x2000
-	g := r.of(t, p.Process.Pid)
+	g := r.ringOf(t, p.Process.Pid)
 	if r.IDs != idsRegions || g.State != waitLock || g.last().Lock() != second {
 		t.Errorf("ids are of kind %d, the state is %#x, the last event %s", r.IDs, g.State, short(g.last()))
 	}
@@ -47,7 +47,7 @@ func TestOMPT2013Events(t *testing.T) {
 		p := runArgs(t, omptest.Runtime{Name: "of 2013"}, append([]string{exe}, c.args...),
 			"LD_PRELOAD="+omptest.Recorder(t), "OMPD_RECORDER="+c.events)
 		r := readRecording(t, p.Process.Pid)
-		g := r.of(t, p.Process.Pid)
+		g := r.ringOf(t, p.Process.Pid)
 		if got := codes(g.main); !slices.Equal(got, c.want) {
 			t.Errorf("%s, %q: the events are %d, want %d", c.args, c.events, got, c.want)
 		}
@@ -73,7 +73,7 @@ func TestOMPT2016(t *testing.T) {
 	p := run(t, omptest.Runtime{Name: "of 2016"}, exe, "LD_PRELOAD="+omptest.Recorder(t))
 	r := readRecording(t, p.Process.Pid)
 	const idsRuntime, waitLock, region, task, thread = 4, 0x41, 22, 32, 11
-	g := r.of(t, p.Process.Pid)
+	g := r.ringOf(t, p.Process.Pid)
 	if r.IDs != idsRuntime || g.State != waitLock || g.ID != thread || r.Runtime != "a runtime of 2016" {
 		t.Errorf("ids are of kind %d, the state is %#x, the thread %d of %s", r.IDs, g.State, g.ID, r.Runtime)
 	}

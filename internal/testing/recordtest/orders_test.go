@@ -97,7 +97,7 @@ func (c *orderCase) check(t *testing.T, cycles []analyze.Cycle, runtime omptest.
 	}
 	found := 0
 	for _, cycle := range cycles {
-		if !c.has(cycle) {
+		if !c.contains(cycle) {
 			continue
 		}
 		found++
@@ -110,8 +110,8 @@ func (c *orderCase) check(t *testing.T, cycles []analyze.Cycle, runtime omptest.
 	}
 }
 
-// has reports whether a lock of a cycle is one of the case.
-func (c *orderCase) has(cycle analyze.Cycle) bool {
+// contains reports whether a lock of a cycle is one of the case.
+func (c *orderCase) contains(cycle analyze.Cycle) bool {
 	for _, s := range cycle {
 		if s.First-c.at < c.size {
 			return true

@@ -41,7 +41,10 @@ func settled(t *testing.T, p *omptest.Process) recording {
 	reader := open(t, p.PID)
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
 		r := read(t, reader)
-		waits := func(th omptest.ThreadTruth) bool { return th.State != "wait_lock" || r.of(t, th.LWP).State == 0x41 }
+		waits := func(th omptest.ThreadTruth) bool {
+			return th.State != "wait_lock" || r.ringOf(t,
+				th.LWP).State == 0x41
+		}
 		if !slices.ContainsFunc(p.Truth.Threads, func(th omptest.ThreadTruth) bool { return !waits(th) }) {
 			return r
 		}
@@ -65,13 +68,13 @@ func TestLockCycle(t *testing.T) {
 			if !strings.HasPrefix(r.Runtime, want) {
 				t.Errorf("the runtime is %q", r.Runtime)
 			}
-			primary := r.of(t, p.PID)
+			primary := r.ringOf(t, p.PID)
 			if len(primary.Forked) != 1 || primary.Forked[0].Value != 3 {
 				t.Fatalf("the initial thread has %d regions", len(primary.Forked))
 			}
 			waiters := 0
 			for _, th := range p.Truth.Threads {
-				g := r.of(t, th.LWP)
+				g := r.ringOf(t, th.LWP)
 				if uint64(th.Pthread) != g.Pthread {
 					t.Errorf("LWP %d has pthread %#x, want %#x", th.LWP, g.Pthread, th.Pthread)
 				}
@@ -105,7 +108,7 @@ func TestWork(t *testing.T) {
 					continue
 				}
 				workers++
-				if g := r.of(t, th.LWP); g.State != workParallel || len(g.Held) != 2 {
+				if g := r.ringOf(t, th.LWP); g.State != workParallel || len(g.Held) != 2 {
 					t.Errorf("LWP %d has state %#x and %d locks", th.LWP, g.State, len(g.Held))
 				}
 			}

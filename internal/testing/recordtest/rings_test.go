@@ -79,8 +79,8 @@ func list(run *trace.Run) (out []trace.Event) {
 	return out
 }
 
-// of returns the ring of a thread that lives.
-func (r recording) of(t *testing.T, lwp int) ring {
+// ringOf returns the ring of a thread that lives.
+func (r recording) ringOf(t *testing.T, lwp int) ring {
 	t.Helper()
 	for _, g := range r.rings {
 		if g.LWP == uint32(lwp) && g.Life == trace.Alive {

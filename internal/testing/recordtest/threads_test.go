@@ -27,7 +27,7 @@ func TestFork(t *testing.T) {
 			if r.PID != uint32(child) || r.Parent != uint32(p.Process.Pid) || r.Generation != 1 {
 				t.Errorf("the child %d has pid %d, parent %d, generation %d", child, r.PID, r.Parent, r.Generation)
 			}
-			g := r.of(t, child)
+			g := r.ringOf(t, child)
 			fork := slices.IndexFunc(g.rare, func(e trace.Event) bool { return e.Code == trace.NewFork })
 			if fork < 0 || g.rare[fork].Value != uint32(child) || g.rare[fork].A != uint64(p.Process.Pid) {
 				t.Fatalf("record %d of %v is of no fork", fork, g.rare)
@@ -81,7 +81,7 @@ func TestThreadStorm(t *testing.T) {
 		if lost := int(r.Unrecorded); began+lost != threads {
 			t.Errorf("%d rings were taken and %d threads had none, want %d", began, lost, threads)
 		}
-		if g := r.of(t, p.Process.Pid); len(g.Held) != 1 || g.Epoch != 0 {
+		if g := r.ringOf(t, p.Process.Pid); len(g.Held) != 1 || g.Epoch != 0 {
 			t.Errorf("the initial thread has %d locks, epoch %d", len(g.Held), g.Epoch)
 		}
 		t.Logf("%d bytes: %d rings, %d threads without", memory, len(r.rings), r.Unrecorded)

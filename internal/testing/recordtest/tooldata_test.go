@@ -21,7 +21,7 @@ func TestToolData(t *testing.T) {
 			p, r := start(t, runtime, "lock_cycle")
 			process := stopped(t, p.PID)
 			for _, th := range p.Truth.Threads {
-				g := r.of(t, th.LWP)
+				g := r.ringOf(t, th.LWP)
 				thread, err := process.ThreadHandle(callbacks.LWP(uint64(th.LWP)))
 				if err != nil {
 					t.Fatal(err)

@@ -60,7 +60,7 @@ func (s *Subject) entry(frames []unwind.Frame, i int) *handles.Entry {
 	regs := frames[i].Registers
 	return &handles.Entry{
 		Function: name, By: by, Return: frames[i].PC,
-		StackLow: callbacks.At(frames[0].Registers.SP()), StackHigh: callbacks.At(frames[i-1].CFA),
+		StackLow: callbacks.Addr(frames[0].Registers.SP()), StackHigh: callbacks.Addr(frames[i-1].CFA),
 		Arg: func(n int) (uint64, bool) {
 			low, _, _ := s.stacks.FunctionBounds(frames[i].LookupPC())
 			v, ok := arch.ArgBefore(regs.Arch, s.Core, low, frames[i].PC, n)

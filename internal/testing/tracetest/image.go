@@ -60,7 +60,7 @@ func New(n int, shift uint32) *Image {
 		g[32] = 0xff // state: undefined
 	}
 	m.Maps = []callbacks.Mapping{{
-		Low: callbacks.At(Base), High: callbacks.At(Base + Rings), Perm: callbacks.PermRead | callbacks.PermWrite,
+		Low: callbacks.Addr(Base), High: callbacks.Addr(Base + Rings), Perm: callbacks.PermRead | callbacks.PermWrite,
 		File: "/memfd:ompd-recorder (deleted)",
 	}}
 	return m
@@ -125,7 +125,7 @@ func (m *Image) ReadMemory(a callbacks.Address, p []byte) error {
 		return &callbacks.FaultError{Address: a, Err: callbacks.ErrUnmapped}
 	}
 	if at < m.Hole[1] && at+n > m.Hole[0] {
-		return &callbacks.FaultError{Address: callbacks.At(Base + max(at, m.Hole[0])), Err: callbacks.ErrNotCaptured}
+		return &callbacks.FaultError{Address: callbacks.Addr(Base + max(at, m.Hole[0])), Err: callbacks.ErrNotCaptured}
 	}
 	if m.Reading != nil {
 		m.Reading(at, n)

@@ -72,7 +72,7 @@ func (s *Statistics) Grains(clock *trace.Clock) (out []Grain) {
 	}
 	for i := range out {
 		g := &out[i]
-		g.Period = clock.Between(min(g.first, g.last), g.last) / time.Duration(g.Count)
+		g.Period = clock.Elapsed(min(g.first, g.last), g.last) / time.Duration(g.Count)
 	}
 	return out
 }

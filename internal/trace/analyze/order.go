@@ -273,7 +273,7 @@ func (o *orders) together(a, b *Step) bool {
 	if a.At > b.At {
 		a, b = b, a
 	}
-	if !o.known.covers(a, b) || o.barriers.between(a, b) || o.isOrdered(a, b) {
+	if !o.known.covers(a, b) || o.barriers.ranBetween(a, b) || o.isOrdered(a, b) {
 		return false
 	}
 	// The end of a taskwait or taskgroup in between may order tasks of any threads.

@@ -37,11 +37,11 @@ func (p *passes) sort() {
 	p.all = nil
 }
 
-// between reports whether two steps of one region have a barrier in between: the thread of the first reached it
+// ranBetween reports whether two steps of one region have a barrier in between: the thread of the first reached it
 // after its step, and that of the second had left it, or a later one, before its first acquisition. The time at
 // which the first thread left the barrier does not matter. An explicit task ends before the barrier at which a
 // thread executes it.
-func (p *passes) between(first, second *Step) bool {
+func (p *passes) ranBetween(first, second *Step) bool {
 	came := p.byMember[member{first.thread, first.region}]
 	i, _ := slices.BinarySearchFunc(came, first.At, func(s pass, t uint64) int {
 		if first.explicit {

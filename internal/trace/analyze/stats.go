@@ -108,12 +108,12 @@ func Stats(rec *trace.Recording, w Window, tests func(pc uint64) bool) *Statisti
 	}
 	s.Threads = len(lwps)
 	if first < last {
-		s.Span = rec.Clock.Between(first, last)
+		s.Span = rec.Clock.Elapsed(first, last)
 	}
 	c.addImbalance()
 	c.addContention()
 	for _, r := range c.rows {
-		r.Elapsed = c.clock.Between(min(r.first, r.last), r.last)
+		r.Elapsed = c.clock.Elapsed(min(r.first, r.last), r.last)
 		s.Rows = append(s.Rows, *r)
 	}
 	slices.SortFunc(s.Rows, func(a, b Row) int {
@@ -135,9 +135,9 @@ func (c *collector) End(s *Span) {
 	if r == nil {
 		return
 	}
-	d := c.clock.Between(s.Begin, s.End)
+	d := c.clock.Elapsed(s.Begin, s.End)
 	if s.What == Task {
-		d = c.clock.Between(s.Begin, s.End-min(s.Inner, s.Ticks()))
+		d = c.clock.Elapsed(s.Begin, s.End-min(s.Inner, s.Ticks()))
 	}
 	r.Count++
 	r.Total += d
@@ -226,7 +226,7 @@ func (c *collector) addBarrier(spans []Span, late map[*Row]map[uint32]int) {
 	}
 	sum := time.Duration(0)
 	for i := range spans {
-		sum += c.clock.Between(spans[i].Begin, last.Begin)
+		sum += c.clock.Elapsed(spans[i].Begin, last.Begin)
 	}
 	r.Imbalance += sum / time.Duration(len(spans))
 	r.Barriers++
@@ -263,10 +263,10 @@ func (c *collector) addContention() {
 			if blame[r] == nil {
 				blame[r] = map[uint64]time.Duration{}
 			}
-			blame[r][h.PC] += c.clock.Between(max(h.Begin, w.Begin), min(h.End, w.End))
+			blame[r][h.PC] += c.clock.Elapsed(max(h.Begin, w.Begin), min(h.End, w.End))
 		}
 		if contended {
-			r.addContended(w, c.clock.Between(w.Begin, w.End))
+			r.addContended(w, c.clock.Elapsed(w.Begin, w.End))
 		}
 	}
 	for r, places := range blame {

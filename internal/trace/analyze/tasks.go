@@ -213,7 +213,7 @@ func (o *orders) isOrdered(first, second *Step) bool {
 	for _, b := range chain {
 		depends = depends || b.depends
 		made := &Step{thread: b.thread, region: second.region, firstBegins: b.at}
-		if b.thread == first.thread && b.at >= first.At || o.barriers.between(first, made) {
+		if b.thread == first.thread && b.at >= first.At || o.barriers.ranBetween(first, made) {
 			return true
 		}
 	}

@@ -98,7 +98,7 @@ func lastSeconds(rec *trace.Recording) (begin, end uint64) {
 			cut = append(cut, e.Time)
 		}
 	}
-	begin = max(first, rec.Clock.Before(end, timelineLongest))
+	begin = max(first, rec.Clock.TicksBefore(end, timelineLongest))
 	if len(cut) > 0 {
 		slices.Sort(cut)
 		begin = max(begin, cut[len(cut)/2])

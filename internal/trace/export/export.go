@@ -148,4 +148,4 @@ func threadTitle(lwp uint32) string {
 func nanoseconds(c *trace.Clock, ticks uint64) int64 { return max(c.Monotonic(ticks), 0) }
 
 // duration returns the time between two ticks.
-func duration(c *trace.Clock, from, to uint64) time.Duration { return max(c.Between(from, to), 0) }
+func duration(c *trace.Clock, from, to uint64) time.Duration { return max(c.Elapsed(from, to), 0) }

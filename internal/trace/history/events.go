@@ -100,7 +100,7 @@ func (h *History) Teller(rec *trace.Recording, name func(*trace.Event) string) *
 // Event is an event of a thread with names and its place in the source.
 func (t *Teller) Event(th *trace.Thread, e *trace.Event) picture.Event {
 	out := picture.Event{
-		Time: t.rec.Clock.Monotonic(e.Time), Ago: t.rec.Clock.Between(e.Time, t.now).Nanoseconds(),
+		Time: t.rec.Clock.Monotonic(e.Time), Ago: t.rec.Clock.Elapsed(e.Time, t.now).Nanoseconds(),
 		LWP: int(th.LWPOf(e)), Code: int(e.Code), Name: t.name(e), Text: t.words.Phrase(e), Kind: int(e.Kind),
 		Endpoint: int(e.Endpoint), Value: int(e.Value), PC: picture.Address(e.PC), Frame: t.place(e.PC),
 		Lock: picture.Address(e.Lock()),
@@ -142,7 +142,7 @@ func LastEvents(from Source, lwp, n int) ([]picture.Event, error) {
 	of := trace.Filter{LWPs: []uint32{uint32(lwp)}}
 	for _, th := range rec.Threads {
 		for e := range th.Events(0) {
-			if of.Has(th, e) {
+			if of.Matches(th, e) {
 				last = append(last, event{th, *e})
 			}
 		}
@@ -171,10 +171,10 @@ func (t *Teller) place(pc uint64) *picture.Frame {
 	return f
 }
 
-// past is an event of which little is known, at a time and a place.
-func (t *Teller) past(e *trace.Event, at, pc uint64) picture.PastEvent {
+// pastEvent is an event of which little is known, at a time and a place.
+func (t *Teller) pastEvent(e *trace.Event, at, pc uint64) picture.PastEvent {
 	return picture.PastEvent{
-		Text: t.words.Mutex(e), When: fmt.Sprintf("%v %s", trace.Elapsed(t.rec.Clock.Between(at, t.now)), t.since),
+		Text: t.words.Mutex(e), When: fmt.Sprintf("%v %s", trace.Elapsed(t.rec.Clock.Elapsed(at, t.now)), t.since),
 		Lock: picture.Address(e.Lock()), Frame: t.place(pc),
 	}
 }
@@ -199,8 +199,8 @@ func (h *History) Statistics(rec *trace.Recording, w analyze.Window) *picture.St
 		for i := range cycle {
 			first, second := cycle[i].Events()
 			o.Steps = append(o.Steps, picture.LockStep{
-				Thread: int(cycle[i].LWP), First: t.past(&first, cycle[i].FirstAt(), cycle[i].FirstPC),
-				Second: t.past(&second, cycle[i].At, cycle[i].SecondPC), Waits: cycle[i].Waits,
+				Thread: int(cycle[i].LWP), First: t.pastEvent(&first, cycle[i].FirstAt(), cycle[i].FirstPC),
+				Second: t.pastEvent(&second, cycle[i].At, cycle[i].SecondPC), Waits: cycle[i].Waits,
 			})
 		}
 		out.LockOrders = append(out.LockOrders, o)

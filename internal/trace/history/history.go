@@ -81,7 +81,7 @@ func Open(from Source) (*History, error) {
 		return nil, err
 	}
 	o := from.Options()
-	memory := budget.Of(o.Ledger()).Look()
+	memory := budget.LedgerOf(o.Ledger()).Look()
 	h := &History{Reader: reader, copies: memory.Part(), memory: memory.Part(), target: target}
 	reader.Ledger = h.copies
 	if from.Living() {

@@ -104,7 +104,7 @@ func (s *stubSearch) scan(t callbacks.Target, state callbacks.Address) error {
 		return fmt.Errorf("nothing in the runtime's code is called after a test of ompd_state, it was built without "+
 			"OMPD: %w", callbacks.Unsupported)
 	}
-	s.locationsValid(valid, callbacks.At(set.Address))
+	s.locationsValid(valid, callbacks.Addr(set.Address))
 	return nil
 }
 
@@ -141,7 +141,7 @@ func (s *stubSearch) locationsValid(calls []accesspath.BodyCall, variable callba
 	}
 	for entry, pc := range entries {
 		s.found[validLocations] = stubProof{
-			entry: callbacks.At(entry), sites: []callbacks.Address{callbacks.At(pc)},
+			entry: callbacks.Addr(entry), sites: []callbacks.Address{callbacks.Addr(pc)},
 			evidence: "called once ompd_dll_locations is set",
 		}
 	}
@@ -157,11 +157,11 @@ func (s *stubSearch) namesLibrary(variable callbacks.Address) error {
 	if list == 0 { // the program has not used the runtime yet
 		return nil
 	}
-	first, err := layout.ReadUint(s.locations.mem, callbacks.At(list), wordBytes)
+	first, err := layout.ReadUint(s.locations.mem, callbacks.Addr(list), wordBytes)
 	if err != nil {
 		return fmt.Errorf("ompd_dll_locations: %w", err)
 	}
-	name, err := layout.ReadString(s.locations.mem, callbacks.At(first), maxPath)
+	name, err := layout.ReadString(s.locations.mem, callbacks.Addr(first), maxPath)
 	if err != nil || !strings.Contains(name, "ompd") {
 		return fmt.Errorf("ompd_dll_locations names %q, not an OMPD library: %w", name,
 			errors.Join(err, callbacks.Incompatible))

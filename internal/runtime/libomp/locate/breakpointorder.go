@@ -24,7 +24,7 @@ func (s *stubSearch) body(pc uint64) *accesspath.Body {
 func (s *stubSearch) entriesIn(b *accesspath.Body) []uint64 {
 	var out []uint64
 	for _, g := range s.guards {
-		if b != nil && b.Has(g.PC) && !slices.Contains(out, g.Entry) {
+		if b != nil && b.Contains(g.PC) && !slices.Contains(out, g.Entry) {
 			out = append(out, g.Entry)
 		}
 	}
@@ -36,7 +36,7 @@ func (s *stubSearch) sitesOf(entry uint64) []callbacks.Address {
 	var out []callbacks.Address
 	for _, g := range s.guards {
 		if g.Entry == entry {
-			out = append(out, callbacks.At(g.At))
+			out = append(out, callbacks.Addr(g.At))
 		}
 	}
 	return out
@@ -84,7 +84,7 @@ func (s *stubSearch) name(name string, entries []uint64, evidence string) {
 		s.found[name] = stubProof{err: fmt.Errorf("%d functions could be it: %w", len(entries), callbacks.Incompatible)}
 		return
 	}
-	s.found[name] = stubProof{entry: callbacks.At(entries[0]), sites: s.sitesOf(entries[0]), evidence: evidence}
+	s.found[name] = stubProof{entry: callbacks.Addr(entries[0]), sites: s.sitesOf(entries[0]), evidence: evidence}
 }
 
 // stubPair is two locations that one function calls, one after the other.
@@ -168,7 +168,7 @@ func (s *stubSearch) leads(functions []string, entries ...uint64) bool {
 				return true
 			}
 			for _, c := range b.Calls() {
-				if s.locations.module.Contains(callbacks.At(c.Entry)) {
+				if s.locations.module.Contains(callbacks.Addr(c.Entry)) {
 					next = append(next, c.Entry)
 				}
 			}

@@ -41,7 +41,7 @@ func loadFile(t *testing.T, path string) (*loadedFile, *callbacks.Module) {
 	mod := &callbacks.Module{Path: path}
 	for _, p := range f.Progs() {
 		if p.Type == elf.PT_LOAD {
-			mod.High = callbacks.At(p.Vaddr + p.Memsz)
+			mod.High = callbacks.Addr(p.Vaddr + p.Memsz)
 		}
 	}
 	return l, mod
@@ -62,7 +62,7 @@ func (l *loadedFile) ReadMemory(a callbacks.Address, p []byte) error {
 
 func (l *loadedFile) Symbol(name, _ string) (callbacks.Address, error) {
 	if s, ok := l.file.LookupDynamic(name); ok {
-		return callbacks.At(s.Value), nil
+		return callbacks.Addr(s.Value), nil
 	}
 	return callbacks.Address{}, callbacks.ErrNoSymbol
 }

@@ -80,8 +80,8 @@ func TestCodeGlobals(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 					return -1
 				}
-				v, err := layout.ReadUint(core, callbacks.At(a), size)
-				if err != nil || !mod.Contains(callbacks.At(a)) {
+				v, err := layout.ReadUint(core, callbacks.Addr(a), size)
+				if err != nil || !mod.Contains(callbacks.Addr(a)) {
 					t.Errorf("%s at %#x: %v", name, a, err)
 				}
 				return int64(v)

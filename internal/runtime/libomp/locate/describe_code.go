@@ -56,7 +56,7 @@ func (s *memorySource) describedByCode() error {
 				return nil
 			}
 			for _, c := range b.Calls() {
-				if s.module.Contains(callbacks.At(c.Entry)) {
+				if s.module.Contains(callbacks.Addr(c.Entry)) {
 					next = append(next, c.Entry)
 				}
 			}
@@ -77,7 +77,7 @@ func (s *memorySource) filledBy(cfg accesspath.Config, entry uint64) bool {
 		stored := s.constants(p)
 		for a := range stored {
 			if words := wordsAt(stored, a); words != nil && checkDescription(words) == nil {
-				s.setDescription(callbacks.At(a), words)
+				s.setDescription(callbacks.Addr(a), words)
 				return true
 			}
 		}

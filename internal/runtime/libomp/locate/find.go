@@ -42,7 +42,7 @@ func Find(t callbacks.Target) ([]*callbacks.Module, error) {
 // findUnlisted is for a target that can look symbols up, but not list modules:
 // the runtime is where the symbols are.
 func findUnlisted(t callbacks.Target) []*callbacks.Module {
-	everywhere := &callbacks.Module{High: callbacks.At(math.MaxUint64)}
+	everywhere := &callbacks.Module{High: callbacks.Addr(math.MaxUint64)}
 	if !defines(t, everywhere, "__kmpc_fork_call") {
 		return nil
 	}

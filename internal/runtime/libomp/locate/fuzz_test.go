@@ -36,7 +36,7 @@ func FuzzDescription(f *testing.F) {
 	f.Add(append(needle(), needle()...), uint16(1))
 	f.Fuzz(func(t *testing.T, data []byte, pool uint16) {
 		c := callbackstest.NewFake(callbacks.ArchX86_64)
-		low := callbacks.At(dataAt)
+		low := callbacks.Addr(dataAt)
 		mod := &callbacks.Module{Path: "/lib/libomp.so.5", Low: low, High: low.Add(uint64(len(data)))}
 		c.AddModule(mod)
 		c.Map(low, data)

@@ -76,7 +76,7 @@ func identify(t callbacks.Target, mod *callbacks.Module, fp *fingerprint) handle
 		id.VersionBy = "exported functions"
 	}
 	refine := func(o layout.Releases, by string) {
-		if both := s.And(o); both != s && (s.Low != s.High || s.High == 0) {
+		if both := s.Intersect(o); both != s && (s.Low != s.High || s.High == 0) {
 			s = both
 			id.VersionBy = strings.TrimPrefix(id.VersionBy+" and "+by, " and ")
 		}

@@ -31,7 +31,7 @@ func TestRowIsGone(t *testing.T) {
 			for _, e := range loc.Report.All() {
 				n, want := counts[e.Type], r.field(e.Type, e.Name)
 				switch {
-				case e.Type == "" || e.Err != nil && !want.Known():
+				case e.Type == "" || e.Err != nil && !want.IsKnown():
 					continue
 				case e.Err != nil:
 					n.open++

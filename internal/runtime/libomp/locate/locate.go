@@ -27,7 +27,7 @@ type Located struct {
 // the program's memory confirmed without a doubt is kept in Options.Kept and not
 // looked for again.
 func Locate(t callbacks.Target, mod *callbacks.Module, o layout.Options) (*Located, error) {
-	kept := o.Kept.Of(mod)
+	kept := o.Kept.ModuleOf(mod)
 	if loc, ok := kept.Located.(*Located); ok {
 		return loc, nil
 	}
@@ -105,7 +105,7 @@ func (l *Layout) keysKnown() error {
 
 // initialized reports whether the runtime has set itself up.
 func initialized(t callbacks.Target, l *Layout, memory *memorySource) error {
-	if !l.Globals.Threads.Known() {
+	if !l.Globals.Threads.IsKnown() {
 		memory.scan()
 		if errors.Is(memory.poolErr, ErrNotInitialized) {
 			return memory.poolErr

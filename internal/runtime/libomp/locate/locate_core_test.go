@@ -79,7 +79,7 @@ func described(tb testing.TB, c callbacks.Target, mod *callbacks.Module) map[str
 		tb.Fatal(err)
 	}
 	words := ompdWords()
-	low := callbacks.At(state - 8 - uint64(len(words))*8)
+	low := callbacks.Addr(state - 8 - uint64(len(words))*8)
 	all := map[string]callbacks.Address{}
 	for i, w := range words {
 		all[w.symbol()] = low.Add(uint64(i) * 8)
@@ -115,5 +115,5 @@ func (r row) field(typ, field string) layout.Field {
 	if p == nil {
 		return layout.Field{}
 	}
-	return p.In(r.release)
+	return p.FieldOf(r.release)
 }

@@ -41,7 +41,7 @@ func (j *judge) allows(n fieldName, f layout.Field) bool {
 // confirms tests one place; ok reports whether there is an invariant for it.
 func (j *judge) confirms(c layout.Entry) (confirmed, ok bool) {
 	if c.Type == "" && c.Name == "__kmp_threads" {
-		_, err := j.memory.confirm(callbacks.At(c.Global).Add(uint64(-poolRelation()[c.Name])))
+		_, err := j.memory.confirm(callbacks.Addr(c.Global).Add(uint64(-poolRelation()[c.Name])))
 		return err == nil, true
 	}
 	test := j.invariant(c)
@@ -102,7 +102,7 @@ func (j *judge) shaped(fp *fingerprint, typ string) []int {
 // holds reports whether the memory has threads, each a member of its team, and with a task of
 // the team, where a row has them.
 func (j *judge) holds(fp *fingerprint, row int) bool {
-	in := func(typ, field string) layout.Field { return fp.in(fieldOf(typ, field), row) }
+	in := func(typ, field string) layout.Field { return fp.fieldIn(fieldOf(typ, field), row) }
 	team, tid := in("kmp_base_info_t", "th_team"), in("kmp_base_info_t", "th_info.ds.ds_tid")
 	members, task := in("kmp_base_team_t", "t_threads"), in("kmp_base_info_t", "th_current_task")
 	of := in("kmp_taskdata_t", "td_team")
@@ -121,7 +121,7 @@ func (j *judge) hasTaskTeam(info callbacks.Address) bool {
 // taskTeams reports whether a thread's task team, if it has one, is one by a row: its
 // number of threads is the team's, and the array that it points to has threads.
 func (j *judge) taskTeams(fp *fingerprint, row int) func(info callbacks.Address) bool {
-	in := func(typ, field string) layout.Field { return fp.in(fieldOf(typ, field), row) }
+	in := func(typ, field string) layout.Field { return fp.fieldIn(fieldOf(typ, field), row) }
 	nproc, data := in("kmp_base_task_team_t", "tt_nproc"), in("kmp_base_task_team_t", "tt_threads_data")
 	element, thread := in("kmp_base_thread_data_t", ""), in("kmp_base_thread_data_t", "td_thr")
 	return func(info callbacks.Address) bool {
@@ -147,7 +147,7 @@ func (j *judge) taskTeams(fp *fingerprint, row int) func(info callbacks.Address)
 }
 
 // unreadable stands for a pointer that cannot be read. Nothing is there.
-var unreadable = callbacks.At(1)
+var unreadable = callbacks.Addr(1)
 
 // pointer reads a field; unreadable if it cannot.
 func (j *judge) pointer(at callbacks.Address, f layout.Field) callbacks.Address {
@@ -173,7 +173,7 @@ func (j *judge) member(info callbacks.Address, team, members, tid layout.Field) 
 		return true
 	}
 	n := uint64(0)
-	if tid.Known() {
+	if tid.IsKnown() {
 		r := layout.Read(j.target, info, tid)
 		n = r.Uint(tid)
 	}

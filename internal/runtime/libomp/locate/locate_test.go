@@ -31,7 +31,7 @@ func TestLocate(t *testing.T) {
 					t.Errorf("%s: %s at %v from %s, want %v", rt.Name, e, e.Field, e.Source, want)
 				}
 			}
-			if open := e.Err != nil && want.Known(); open && e.String() != "kmp_taskdata_t.td_flags.hidden_helper" {
+			if open := e.Err != nil && want.IsKnown(); open && e.String() != "kmp_taskdata_t.td_flags.hidden_helper" {
 				t.Errorf("%s: %v", rt.Name, e.Err)
 			}
 		}
@@ -43,7 +43,7 @@ func TestLocate(t *testing.T) {
 			"TeamPool": l.TeamPool,
 			"Nth":      l.Nth, "AllNth": l.AllNth, "OmpdState": l.OmpdState, "OmpdEnvBlock": l.OmpdEnvBlock,
 			"OmpdEnvBlockSize": l.OmpdEnvBlockSize} {
-			if !g.Known() {
+			if !g.IsKnown() {
 				t.Errorf("%s: global %s: %v", rt.Name, name, g.Err())
 			}
 		}
@@ -126,7 +126,7 @@ func TestSourcesThatDisagree(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := loc.Layout.Task.Routine
-	if f.Known() || !errors.Is(f.Err(), layout.ErrConflict) ||
+	if f.IsKnown() || !errors.Is(f.Err(), layout.ErrConflict) ||
 		!strings.Contains(f.Err().Error(), "symbols says +24:8, memory says +8:8") {
 		t.Errorf("kmp_task_t.routine is %v, %v", f, f.Err())
 	}
@@ -255,7 +255,7 @@ func TestFind(t *testing.T) {
 	}
 	stripped := &altered{Core: c, mute: true}
 	data := writable(c, mod) // what follows looks like __kmp_threads and __kmp_root: pointers to these two
-	decoy := callbacks.At(data[len(data)-1].High.Offset - 0x100)
+	decoy := callbacks.Addr(data[len(data)-1].High.Offset - 0x100)
 	stripped.poke(decoy, described(t, c, mod)["__kmp_threads"].Offset, 8)
 	stripped.poke(decoy.Add(8), described(t, c, mod)["__kmp_root"].Offset, 8)
 	exported := &altered{Core: c}
@@ -308,7 +308,7 @@ type targetWithModules interface {
 // TestUnlistedBounds keeps the module of a bare target from being searched whole.
 func TestUnlistedBounds(t *testing.T) {
 	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 16))
-	everywhere := &callbacks.Module{High: callbacks.At(math.MaxUint64)}
+	everywhere := &callbacks.Module{High: callbacks.Addr(math.MaxUint64)}
 	parts := writable(struct{ callbacks.Target }{c}, everywhere)
 	if len(parts) != 1 || parts[0].High.Sub(parts[0].Low) != 2*aroundPool ||
 		!mod.Contains(parts[0].Low.Add(aroundPool)) {

@@ -43,7 +43,7 @@ func (fp *fingerprint) grown() (older, newer int) {
 	older, newer = -1, len(fp.table.Releases)
 	for n, at := range fp.known {
 		p := fp.table.Places[n]
-		if len(p) < 2 || slices.ContainsFunc(p, func(f layout.Field) bool { return !f.Known() || f.Mask != 0 }) {
+		if len(p) < 2 || slices.ContainsFunc(p, func(f layout.Field) bool { return !f.IsKnown() || f.Mask != 0 }) {
 			continue
 		}
 		ends := make([]uint64, len(p))
@@ -82,7 +82,7 @@ func (fp *fingerprint) points(typ string, row int) []point {
 		}
 	}
 	for n, at := range fp.known {
-		if f := fp.in(n, row); n.Type != typ || !f.Known() || at.Mask != 0 {
+		if f := fp.fieldIn(n, row); n.Type != typ || !f.IsKnown() || at.Mask != 0 {
 			continue
 		} else if n.Field == "" {
 			add(f.Size, at.Size)
@@ -92,8 +92,8 @@ func (fp *fingerprint) points(typ string, row int) []point {
 		}
 	}
 	if n, ok := beginsWith(typ); ok {
-		if at := fp.known[n]; at.Known() {
-			add(fp.in(n, row).Size, at.Size)
+		if at := fp.known[n]; at.IsKnown() {
+			add(fp.fieldIn(n, row).Size, at.Size)
 		}
 	}
 	slices.SortFunc(all, func(a, b point) int {
@@ -117,13 +117,13 @@ func beginsWith(typ string) (fieldName, bool) {
 	return fieldName{}, false
 }
 
-// in is the place of a name in a row.
-func (fp *fingerprint) in(n fieldName, row int) layout.Field {
+// fieldIn is the place of a name in a row.
+func (fp *fingerprint) fieldIn(n fieldName, row int) layout.Field {
 	p := fp.table.Places[n]
 	if len(p) == 0 {
 		return layout.Field{}
 	}
-	return p.In(row)
+	return p.FieldOf(row)
 }
 
 // candidate is where a name lies by one row: counted from the point in front of it
@@ -137,7 +137,7 @@ type candidate struct {
 // before and behind it are as far apart in the target as in the row: nothing between
 // them has changed.
 func (fp *fingerprint) byRow(n fieldName, row int) candidate {
-	f := fp.in(n, row)
+	f := fp.fieldIn(n, row)
 	all := fp.points(n.Type, row)
 	c := candidate{front: f, back: f}
 	var low, high *point
@@ -159,7 +159,7 @@ func (fp *fingerprint) byRow(n fieldName, row int) candidate {
 // lacks reports whether a row that does not have a name is like the target where
 // another row has it: the points around it are as far apart.
 func (fp *fingerprint) lacks(n fieldName, without, with int) bool {
-	f := fp.in(n, with)
+	f := fp.fieldIn(n, with)
 	if f.Mask != 0 {
 		return true
 	}
@@ -185,7 +185,7 @@ func (fp *fingerprint) derive(n fieldName, rows []int, pick func(places) int) (l
 	var bracketed, alike, fronts, backs places
 	var without, with []int
 	for _, row := range fp.best(n, rows) {
-		if !fp.in(n, row).Known() {
+		if !fp.fieldIn(n, row).IsKnown() {
 			without = append(without, row)
 			continue
 		}
@@ -219,8 +219,8 @@ func (fp *fingerprint) derive(n fieldName, rows []int, pick func(places) int) (l
 	case ok && (!alsoBack || front == back):
 		return front, true
 	case isConstant(fp.table.Places[n]) &&
-		(slices.Contains(fronts, fp.in(n, 0)) || slices.Contains(backs, fp.in(n, 0))):
-		return fp.in(n, 0), true // behind what is aligned
+		(slices.Contains(fronts, fp.fieldIn(n, 0)) || slices.Contains(backs, fp.fieldIn(n, 0))):
+		return fp.fieldIn(n, 0), true // behind what is aligned
 	case alsoBack && !ok && len(backs) == len(fronts):
 		return back, true
 	}
@@ -231,7 +231,7 @@ func (fp *fingerprint) derive(n fieldName, rows []int, pick func(places) int) (l
 // any: a release that exports something else may still have their layout. What a bit
 // means is not known of the target, so all rows are asked for bits.
 func (fp *fingerprint) best(n fieldName, rows []int) []int {
-	bits := func(row int) bool { return fp.in(n, row).Mask != 0 }
+	bits := func(row int) bool { return fp.fieldIn(n, row).Mask != 0 }
 	if len(fp.like) == 0 || slices.ContainsFunc(rows, bits) {
 		return rows
 	}

@@ -90,7 +90,7 @@ func (s *settingSource) scan() {
 	s.unwritten(s.scanNames, func() bool { return len(s.names) == len(settingRules) })
 	search(s.target, writable(s.target, s.module), wordBytes, func(low callbacks.Address, b []byte) {
 		for i := int(-low.Offset % wordBytes); i+wordBytes <= len(b); i += wordBytes {
-			if v := callbacks.Word(b[i : i+wordBytes]); s.module.Contains(callbacks.At(v)) {
+			if v := callbacks.Word(b[i : i+wordBytes]); s.module.Contains(callbacks.Addr(v)) {
 				s.words = append(s.words, word{low.Offset + uint64(i), v})
 			}
 		}
@@ -106,7 +106,7 @@ func OpenMPVersion(t callbacks.Target, mod *callbacks.Module) int64 {
 		if err != nil {
 			return 0
 		}
-		at = callbacks.At(version)
+		at = callbacks.Addr(version)
 	}
 	v, err := layout.ReadUint(t, at, 4)
 	if err != nil || v < firstOpenMP || v > lastOpenMP {
@@ -181,7 +181,7 @@ func (s *settingSource) openmpVersion() (uint64, error) {
 	if at == 0 {
 		return 0, layout.ErrUnknown
 	}
-	v, err := layout.ReadUint(s.target, callbacks.At(at), 4)
+	v, err := layout.ReadUint(s.target, callbacks.Addr(at), 4)
 	if err != nil || v < firstOpenMP || v > lastOpenMP {
 		return 0, fmt.Errorf("%w: %d after the runtime's version is no version of OpenMP", layout.ErrUnknown, v)
 	}
@@ -225,7 +225,7 @@ func (s *settingSource) candidates(r settingRule) ([]uint64, error) {
 	var found []uint64
 	for _, p := range paths {
 		for _, e := range p.Loads {
-			if a, ok := r.of(e, s); ok && !slices.Contains(found, a) {
+			if a, ok := r.find(e, s); ok && !slices.Contains(found, a) {
 				found = append(found, a)
 			}
 		}
@@ -258,8 +258,8 @@ func (s *settingSource) printing(setting string) ([]symbolic.Path, error) {
 	return paths, err
 }
 
-// of is the rule's variable, if the expression reads it.
-func (r settingRule) of(e *symbolic.Expr, s *settingSource) (uint64, bool) {
+// find is the rule's variable, if the expression reads it.
+func (r settingRule) find(e *symbolic.Expr, s *settingSource) (uint64, bool) {
 	c, ok := s.code.Chain(e)
 	if !ok || c.Root.Kind != symbolic.RootGlobal || c.Steps[0].Index != nil {
 		return 0, false

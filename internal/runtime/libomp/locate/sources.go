@@ -125,7 +125,7 @@ func (t ompdTable) Field(typ, path string) (layout.Field, error) {
 	if err != nil {
 		return layout.Field{}, err
 	}
-	return inner.Within(f), nil
+	return inner.InOuter(f), nil
 }
 
 // member is a field that the description has by itself.

@@ -24,8 +24,8 @@ type cType struct {
 	place   layout.Field
 }
 
-// at returns the member at the end of a path, made on the way.
-func (c *cType) at(path string) *cType {
+// member returns the member at the end of a path, made on the way.
+func (c *cType) member(path string) *cType {
 	for name := range strings.SplitSeq(path, ".") {
 		if c.members == nil {
 			c.members = map[string]*cType{}
@@ -73,11 +73,11 @@ func cSource(r row) string {
 	for _, n := range r.t.Order {
 		f := r.field(n.Type, n.Field)
 		switch {
-		case !f.Known():
+		case !f.IsKnown():
 		case n.Field == "":
 			types[n.Type] = &cType{size: f.Size}
 		default:
-			types[n.Type].at(n.Field).place = f
+			types[n.Type].member(n.Field).place = f
 		}
 	}
 	var b strings.Builder
@@ -99,7 +99,7 @@ func (c *cType) enclose() {
 		for _, in := range m.members {
 			low, high = min(low, in.place.Offset), max(high, in.place.End())
 		}
-		if !m.place.Known() {
+		if !m.place.IsKnown() {
 			m.place = layout.Field{Offset: low, Size: high - low}
 		}
 		m.size = m.place.Size
@@ -137,7 +137,7 @@ func TestDebugInfo(t *testing.T) {
 	given := 0
 	for _, e := range alone.Report.Entries {
 		want := r.field(e.Type, e.Name)
-		if e.Type == "" || !want.Known() {
+		if e.Type == "" || !want.IsKnown() {
 			continue
 		}
 		given++

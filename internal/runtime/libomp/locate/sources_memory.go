@@ -200,7 +200,7 @@ func writable(t callbacks.Target, mod *callbacks.Module) []callbacks.Mapping {
 			return nil
 		}
 		low := max(a.Offset, aroundPool) - aroundPool
-		return []callbacks.Mapping{{Low: callbacks.At(low), High: a.Add(aroundPool)}}
+		return []callbacks.Mapping{{Low: callbacks.Addr(low), High: a.Add(aroundPool)}}
 	}
 	var out []callbacks.Mapping
 	for _, m := range lister.Mappings() {

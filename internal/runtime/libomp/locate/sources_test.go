@@ -49,7 +49,7 @@ func TestMemorySource(t *testing.T) {
 				got, err = s.Field(w.typ, w.field)
 				want = r.field(w.typ, w.field)
 			}
-			if want.Known() {
+			if want.IsKnown() {
 				compared++
 				if err != nil || got != want {
 					t.Errorf("%s: %s.%s is %v, %v; want %v", rt.Name, w.typ, w.field, got, err, want)
@@ -69,7 +69,7 @@ func TestMemorySource(t *testing.T) {
 			}
 		}
 		for name := range poolRelation() {
-			if a, err := s.Global(name); err != nil || !mod.Contains(callbacks.At(a)) {
+			if a, err := s.Global(name); err != nil || !mod.Contains(callbacks.Addr(a)) {
 				t.Errorf("%s: %s at %#x, %v", rt.Name, name, a, err)
 			}
 		}
@@ -163,7 +163,7 @@ func TestThreadsAreConfirmed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := layout.ReadUint(c, callbacks.At(list), 8)
+	first, err := layout.ReadUint(c, callbacks.Addr(list), 8)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,12 +173,12 @@ func TestThreadsAreConfirmed(t *testing.T) {
 		v    uint64
 		says string
 	}{
-		{"wrong number", callbacks.At(first + 36), 7, "has the number 7"},
+		{"wrong number", callbacks.Addr(first + 36), 7, "has the number 7"},
 		{"null", at["__kmp_threads"], 0, "not plausible"},
 		{"into nowhere", at["__kmp_threads"], 16, "not plausible"},
 		{"no array", at["__kmp_threads"], list - 0x80000, "__kmp_threads"},
-		{"array of itself", callbacks.At(list + 8*3), list, "has the number"},
-		{"thread into nowhere", callbacks.At(list), 0x1000, "not mapped"},
+		{"array of itself", callbacks.Addr(list + 8*3), list, "has the number"},
+		{"thread into nowhere", callbacks.Addr(list), 0x1000, "not mapped"},
 		{"2^31 threads", at["__kmp_all_nth"], 1 << 31, "not plausible"},
 	} {
 		a := &altered{Core: c}
@@ -228,7 +228,7 @@ type holed struct {
 
 func (h holed) ReadMemory(a callbacks.Address, p []byte) error {
 	if end := a.Offset + uint64(len(p)); a.Offset < h.hole+pageSize && end > h.hole {
-		return &callbacks.FaultError{Address: callbacks.At(max(a.Offset, h.hole)), Err: callbacks.ErrUnmapped}
+		return &callbacks.FaultError{Address: callbacks.Addr(max(a.Offset, h.hole)), Err: callbacks.ErrUnmapped}
 	}
 	copy(p, h.data[a.Offset-h.low:])
 	return nil
@@ -242,7 +242,8 @@ func TestSearch(t *testing.T) {
 			h := holed{low, low + hole, make([]byte, 2*searchChunk)}
 			copy(h.data[start:], needle())
 			hits := 0
-			search(h, []callbacks.Mapping{{Low: callbacks.At(low), High: callbacks.At(low + 2*searchChunk)}}, int(n),
+			search(h, []callbacks.Mapping{{Low: callbacks.Addr(low), High: callbacks.Addr(low + 2*searchChunk)}},
+				int(n),
 				func(at callbacks.Address, data []byte) {
 					for i := bytes.Index(data, needle()); i >= 0; i = -1 {
 						if hits++; at.Add(uint64(i)).Offset != low+start {

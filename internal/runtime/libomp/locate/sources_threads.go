@@ -61,7 +61,7 @@ func (s *memorySource) confirm(pool callbacks.Address) ([]callbacks.Address, err
 		return nil, fmt.Errorf("%d threads, and __kmp_threads %#x and __kmp_root %#x around __kmp_thread_pool, are "+
 			"not plausible", count, threads, root)
 	}
-	return s.confirmArray(callbacks.At(threads), capacity)
+	return s.confirmArray(callbacks.Addr(threads), capacity)
 }
 
 // poolGlobals reads __kmp_threads, __kmp_root and __kmp_all_nth where they should be if
@@ -148,7 +148,7 @@ func (s *memorySource) searchThreads(parts []callbacks.Mapping) (pool callbacks.
 		for i := -low.Offset % 8; i+16 <= uint64(len(data)); i += 8 {
 			threads := callbacks.Word(data[i : i+8])
 			if _, ok := arrayLength(threads, callbacks.Word(data[i+8:i+16])); !ok ||
-				s.module.Contains(callbacks.At(threads)) {
+				s.module.Contains(callbacks.Addr(threads)) {
 				continue // in the module are pointers to the two variables themselves
 			}
 			at := low.Add(i - uint64(poolRelation()["__kmp_threads"]))

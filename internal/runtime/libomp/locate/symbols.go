@@ -85,7 +85,8 @@ func (r *recovery) globals() error {
 		switch {
 		case e.Err == nil:
 			evidence := strings.Join(append([]string{e.Source}, e.Agreed...), ", ")
-			r.add(rtl.Symbol{Name: e.Name, Address: callbacks.At(e.Global), Size: r.sizeOf(e.Name), Evidence: evidence})
+			r.add(rtl.Symbol{Name: e.Name, Address: callbacks.Addr(e.Global), Size: r.sizeOf(e.Name),
+				Evidence: evidence})
 		case asked(e.Name):
 			r.fail(e.Name, e.Err)
 		}
@@ -139,7 +140,7 @@ func (r *recovery) threadNumber() {
 			}
 			// The two words at the root are the number of the module and the
 			// variable's offset in its block, for __tls_get_addr.
-			off, err := layout.ReadUint(r.target, callbacks.At(c.Root.Address+wordBytes), wordBytes)
+			off, err := layout.ReadUint(r.target, callbacks.Addr(c.Root.Address+wordBytes), wordBytes)
 			if err != nil {
 				r.fail(name, err)
 				return
@@ -152,7 +153,7 @@ func (r *recovery) threadNumber() {
 			layout.ErrUnknown))
 	}
 	for off := range offsets {
-		r.add(rtl.Symbol{Name: name, Address: callbacks.At(off), Size: r.sizeOf(name), Kind: rtl.SymbolThread,
+		r.add(rtl.Symbol{Name: name, Address: callbacks.Addr(off), Size: r.sizeOf(name), Kind: rtl.SymbolThread,
 			Evidence: "read by omp_get_thread_num"})
 		return
 	}

@@ -87,7 +87,7 @@ func (s *tableSource) compare() *fingerprint {
 	if fp.err = err; err != nil {
 		return fp
 	}
-	fp.table = &table{rows.Without(s.without)}
+	fp.table = &table{rows.DropReleases(s.without)}
 	fp.gather(s.evidence)
 	if len(fp.known) < minFingerprint {
 		fp.gather(s.costly)
@@ -258,7 +258,7 @@ func inRows(p places, rows []int) places {
 	}
 	out := make(places, len(rows))
 	for i, row := range rows {
-		out[i] = p.In(row)
+		out[i] = p.FieldOf(row)
 	}
 	return out
 }
@@ -268,5 +268,5 @@ func same(p places) (layout.Field, bool) {
 	if len(p) == 0 || slices.ContainsFunc(p, func(f layout.Field) bool { return f != p[0] }) {
 		return layout.Field{}, false
 	}
-	return p[0], p[0].Known()
+	return p[0], p[0].IsKnown()
 }

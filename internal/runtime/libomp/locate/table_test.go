@@ -26,7 +26,7 @@ func (s *rowSource) Field(typ, field string) (layout.Field, error) {
 	if f, ok := s.changed[n]; ok {
 		return f, nil
 	}
-	if f := s.field(typ, field); f.Known() && (s.only == nil || slices.Contains(s.only, n)) {
+	if f := s.field(typ, field); f.IsKnown() && (s.only == nil || slices.Contains(s.only, n)) {
 		return f, nil
 	}
 	return layout.Field{}, layout.ErrUnknown
@@ -70,7 +70,7 @@ func TestTable(t *testing.T) {
 	} {
 		r := rowOf(t, release)
 		for n, offset := range want {
-			if f := r.field(n.Type, n.Field); f.Offset != offset || !f.Known() {
+			if f := r.field(n.Type, n.Field); f.Offset != offset || !f.IsKnown() {
 				t.Errorf("release %d: %v at %v, want %d", release, n, f, offset)
 			}
 		}
@@ -176,7 +176,7 @@ func TestFingerprintOfUnknownRelease(t *testing.T) {
 		"th_reap_state":          {},                                  // behind what moved, at two distances
 	} {
 		got, err := s.Field("kmp_base_info_t", field)
-		if got != want || (err == nil) != want.Known() {
+		if got != want || (err == nil) != want.IsKnown() {
 			t.Errorf("%s is %v, %v; want %v", field, got, err, want)
 		}
 	}

@@ -35,7 +35,7 @@ func TestRunFindsNoHang(t *testing.T) {
 			}
 		})
 	}
-	for flag, want := range map[string]string{"--hang-after=10ms": "it is at least 400ms",
+	for flag, want := range map[string]string{"--hang-after=10ms": "it must be at least 400ms",
 		"--no-stop": "always stopped"} {
 		if status, _, errs := e2e.Output(t, "run", flag, "--", "true"); status != cli.ExitUsage ||
 			!strings.Contains(errs, want) {

@@ -93,7 +93,7 @@ func TestRuntimeMemoryLost(t *testing.T) {
 		t.Fatalf("%v, module %d of %d", err, i, len(mods))
 	}
 	for _, p := range f.Progs {
-		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_W != 0 && mods[i].Contains(callbacks.At(p.Vaddr)) {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_W != 0 && mods[i].Contains(callbacks.Addr(p.Vaddr)) {
 			clear(core[p.Off : p.Off+p.Filesz])
 		}
 	}

@@ -30,7 +30,7 @@ func TestReportInSandbox(t *testing.T) {
 	if strings.Contains(checks, "the kernel has no Landlock") || strings.Contains(checks, "seccomp: ") {
 		t.Skipf("this kernel or container cannot lock processes in: %s", checks)
 	}
-	if want := "ok      sandbox: this process can write no files but temporary ones"; !strings.Contains(checks, want) {
+	if want := "ok      sandbox: this process can write only temporary files"; !strings.Contains(checks, want) {
 		t.Errorf("doctor does not say %q:\n%s", want, checks)
 	}
 	for _, name := range []string{core, packed} {

@@ -168,8 +168,8 @@ func garbage(ctx context.Context, s *soaked, rng *rand.Rand) {
 	_, _ = c.Read(junk)
 }
 
-// with calls f with a client of the server, and leaves without a word.
-func (s *soaked) with(ctx context.Context, f func(context.Context, *client.Client)) {
+// withClient calls f with a client of the server, and leaves without a word.
+func (s *soaked) withClient(ctx context.Context, f func(context.Context, *client.Client)) {
 	c, err := s.dial()
 	if err != nil {
 		return
@@ -182,7 +182,7 @@ func (s *soaked) with(ctx context.Context, f func(context.Context, *client.Clien
 
 // dying opens a target, asks for everything, and is gone before the answer.
 func dying(ctx context.Context, s *soaked, rng *rand.Rand) {
-	s.with(ctx, func(ctx context.Context, c *client.Client) {
+	s.withClient(ctx, func(ctx context.Context, c *client.Client) {
 		opened, err := c.Inspection.OpenTarget(ctx, &ompdv1.OpenTargetRequest{Spec: specOf(s.core)})
 		if err != nil {
 			return
@@ -207,7 +207,7 @@ func oddNames(ctx context.Context, s *soaked, rng *rand.Rand) {
 		strings.Repeat("/x", 30000),
 		"\x00\xff", s.core + "/..",
 	}
-	s.with(ctx, func(ctx context.Context, c *client.Client) {
+	s.withClient(ctx, func(ctx context.Context, c *client.Client) {
 		for range 10 {
 			spec := specOf(names[rng.IntN(len(names))])
 			spec.Exe = names[rng.IntN(len(names))]
@@ -240,7 +240,7 @@ func manyStreams(ctx context.Context, s *soaked, _ *rand.Rand) {
 // leases leaves targets behind that outlive their connections for a second.
 func leases(ctx context.Context, s *soaked, _ *rand.Rand) {
 	for range 4 {
-		s.with(ctx, func(ctx context.Context, c *client.Client) {
+		s.withClient(ctx, func(ctx context.Context, c *client.Client) {
 			for range 32 {
 				req := &ompdv1.OpenTargetRequest{Spec: specOf(s.core), Lease: durationpb.New(time.Second)}
 				_, _ = c.Inspection.OpenTarget(ctx, req)
@@ -276,7 +276,7 @@ func lend(ctx context.Context, c *client.Client) (ompdv1.DebuggerService_AttachC
 
 // lying lends a program of which every answer is a lie, and has the server look at it.
 func lying(ctx context.Context, s *soaked, rng *rand.Rand) {
-	s.with(ctx, func(ctx context.Context, c *client.Client) {
+	s.withClient(ctx, func(ctx context.Context, c *client.Client) {
 		ctx, cancel := context.WithTimeout(ctx, holding)
 		defer cancel()
 		stream, err := lend(ctx, c)
@@ -359,7 +359,7 @@ func liesTo(q *ompdv1.Question, lie int, rng *rand.Rand) *ompdv1.Answer {
 
 // unread lends a program, says all the time that it stopped, and reads nothing.
 func unread(ctx context.Context, s *soaked, _ *rand.Rand) {
-	s.with(ctx, func(ctx context.Context, c *client.Client) {
+	s.withClient(ctx, func(ctx context.Context, c *client.Client) {
 		ctx, cancel := context.WithTimeout(ctx, holding)
 		defer cancel()
 		stream, err := lend(ctx, c)

@@ -90,7 +90,7 @@ install: build libompd.so libompd-recorder.so ## install all below PREFIX=/usr/l
 	$(STRIP) --strip-unneeded $(INSTALLED)/lib/ompd-inspect/*.so
 	install -m 644 gdb/ompd_inspect.py gdb/autoload.py $(INSTALLED)/share/ompd-inspect/gdb
 	install -m 644 gdb/ompd_gdb/*.py $(INSTALLED)/share/ompd-inspect/gdb/ompd_gdb
-	install -m 644 delve/omp.star $(INSTALLED)/share/ompd-inspect
+	install -m 644 internal/target/delve/omp.star $(INSTALLED)/share/ompd-inspect
 	for f in $(AUTOLOAD); do \
 	  install -d $(INSTALLED)/share/gdb/auto-load/usr/$${f%/*} && \
 	  ln -sfr $(INSTALLED)/share/ompd-inspect/gdb/autoload.py $(INSTALLED)/share/gdb/auto-load/usr/$$f-gdb.py || exit 1; \

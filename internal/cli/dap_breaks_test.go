@@ -38,7 +38,7 @@ func TestProxyBreaks(t *testing.T) {
 		if !slices.ContainsFunc(stack, func(f godap.StackFrame) bool { return f.Name == "main" }) {
 			t.Errorf("it has stopped at %+v", stack)
 		}
-		if !awaitEvent(c, "breakpoint", "leave the place out") {
+		if !awaitEvent(c, "breakpoint", "leave out the place") {
 			t.Error("no message says that a place is not supported")
 		}
 		daptest.Ask[any](c, "disconnect", object{"terminateDebuggee": true})
@@ -49,7 +49,7 @@ func TestProxyBreaks(t *testing.T) {
 		set := daptest.Ask[godap.SetFunctionBreakpointsResponseBody](c, "setFunctionBreakpoints", object{
 			"breakpoints": []object{{"name": "omp parallel"}},
 		})
-		const why = "no breakpoints at instructions"
+		const why = "need instruction breakpoints, which the debugger lacks"
 		if len(set.Breakpoints) != 1 || !strings.Contains(set.Breakpoints[0].Message, why) {
 			t.Errorf("breakpoints %+v", set.Breakpoints)
 		}

@@ -42,7 +42,7 @@ func TestDlv(t *testing.T) {
 	p := omptest.Start(t, run)
 	address := startDelveProxy(t, omptest.AttachDelve(t, p, "--accept-multiclient"))
 	script := filepath.Join(t.TempDir(), "script")
-	star, err := filepath.Abs("../../delve/omp.star")
+	star, err := filepath.Abs("../target/delve/omp.star")
 	if err != nil {
 		t.Fatal(err)
 	}

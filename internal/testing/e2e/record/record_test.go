@@ -181,7 +181,7 @@ func checkStanding(t *testing.T, file string) {
 		t.Errorf("trace stats: exit status %d, printed %s%s", status, out, errs)
 	}
 	status, out, errs = e2e.Output(t, "trace", "--last", "100ms", file)
-	if status != 0 || !strings.Contains(out, "no event is ") {
+	if status != 0 || !strings.Contains(out, "no event matches ") {
 		t.Errorf("trace --last: exit status %d, printed %s%s", status, out, errs)
 	}
 }

@@ -372,7 +372,7 @@ func TestRecordErrors(t *testing.T) {
 		args   []string
 	}{
 		{cli.ExitUsage, "which program?", nil},
-		{cli.ExitUsage, `"lock" is none of default, all`, []string{"--events", "lock", "--", "true"}},
+		{cli.ExitUsage, `"lock" is neither one of default, all`, []string{"--events", "lock", "--", "true"}},
 		{cli.ExitUsage, "at least 256 KB", []string{"--memory", "1K", "--", "true"}},
 		{cli.ExitOwn, "--library or OMPD_RECORDER_LIBRARY names one",
 			[]string{"--library", library + "x", "--", "true"}},

@@ -107,7 +107,7 @@ func AwaitStopped(t *testing.T, pid int, long time.Duration) {
 			since = now
 		case still && now.Sub(since) >= long:
 			return
-		case strings.Trim(got, "ZX") == "" || now.Sub(begin) > TooLate && !still: // the process has ended, or never stops
+		case strings.Trim(got, "ZX") == "" || now.Sub(begin) > TooLate && !still: // ended, or running
 			t.Fatalf("states of the threads of process %d: %s", pid, got)
 		case !still:
 			since = time.Time{}

@@ -12,7 +12,7 @@ type Kind struct {
 	Name     picture.VerdictKind
 	Title    string           // the heading of such verdicts
 	Severity picture.Severity // the worst
-	// Fix is what to change. A family replaces it where the fix depends on what was found, and adds it where the
+	// Fix is the change to make. A family replaces it where the fix depends on the facts, and adds it where the
 	// table has none.
 	Fix string
 	// Recorded is set if such verdicts follow from a recorder's history alone.

@@ -30,7 +30,7 @@ type LockStep struct {
 	Thread int       `json:"thread" pb:"1"` // LWP
 	First  PastEvent `json:"first" pb:"2"`  // the acquisition of the lock that it had
 	Second PastEvent `json:"second" pb:"3"`
-	// Waits says that it had not acquired the second by the end of what was recorded, which then is when it asked.
+	// Waits is set if it had not acquired the second by the end of the recording; the time is then that of its request.
 	Waits bool `json:"waits,omitempty" pb:"4"`
 }
 

@@ -233,8 +233,8 @@ func (lh *lockHolders) findLeaks(w wait, family string, waiting map[int]bool) []
 	return out
 }
 
-// departureFrame is where code goes on without releasing a lock: the line to which its branch
-// leads, if nothing else leads there, else that of the branch.
+// departureFrame returns the place at which code continues without releasing a lock: the line to which its branch
+// leads, if no other code leads there, else the line of the branch.
 func (lh *lockHolders) departureFrame(d lockflow.Departure) picture.Frame {
 	at := func(pc uint64, exact bool) picture.Frame {
 		fs := lh.code.FramesAt(pc, exact)

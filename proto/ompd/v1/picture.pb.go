@@ -7433,8 +7433,8 @@ type LockStep struct {
 	// The acquisition of the lock that it had.
 	First  *PastEvent `protobuf:"bytes,2,opt,name=first,proto3" json:"first,omitempty"`
 	Second *PastEvent `protobuf:"bytes,3,opt,name=second,proto3" json:"second,omitempty"`
-	// waits says that it had not acquired the second by the end of what was recorded, which then is
-	// when it asked.
+	// Set if it had not acquired the second by the end of the recording; the time is then that of its
+	// request.
 	Waits         bool `protobuf:"varint,4,opt,name=waits,proto3" json:"waits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

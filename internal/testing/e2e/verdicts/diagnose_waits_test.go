@@ -28,8 +28,8 @@ func readWriteLocks() []expectation {
 			e.only, e.env = "libgomp", e2e.Asleep
 		}
 		if way == 2 {
-			// After the barrier, only thread 0 releases the lock. The analysis does not follow the thread's number: where
-			// the code still has that condition, thread 1 counts as one that may release it, and is part of the deadlock.
+			// After the barrier, only thread 0 releases the lock. The analysis does not follow the thread's number:
+			// where the code still has that condition, thread 1 may release the lock and is part of the deadlock.
 			other, decided := e, "libgomp-O2 gcc-12-O2 gcc-12-O3"
 			other.never, other.certainty, other.waits = decided, picture.Likely, []string{"barrier", "rwlock table"}
 			other.says = []string{"read-write lock table, which it holds itself and thread 1", "may release in main"}

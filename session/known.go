@@ -65,9 +65,7 @@ func (k *known) symbolizer(mods []*callbacks.Module, o Options) (*symbolize.Symb
 	}
 	opts := symbolize.Options{DebugDirs: o.DebugDirs, Sysroot: o.Sysroot, Open: o.Open, Memory: k.memory,
 		NoDebug: o.NoDebug}
-	opts.Debuginfod.URLs = o.Debuginfod
-	opts.Debuginfod.Timeout = debuginfodTimeout
-	opts.Debuginfod.Disabled = len(o.Debuginfod) == 0
+	opts.Debuginfod = symbolize.Debuginfod{URLs: o.Debuginfod, Timeout: symbolize.ServerTimeout}
 	k.mods, k.sym, k.functions = slices.Clone(mods), symbolize.New(mods, opts), inspect.Functions{}
 	return k.sym, nil
 }

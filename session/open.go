@@ -59,9 +59,6 @@ type Unpack struct {
 	Work time.Duration
 }
 
-// debuginfodTimeout bounds one question to a debuginfod server.
-const debuginfodTimeout = 10 * time.Second
-
 // Opener opens targets of one kind, which it knows by their names. It returns nil, and no
 // error, for a name of another kind.
 type Opener func(ctx context.Context, name string, o Options) (*Target, error)

@@ -46,7 +46,7 @@ func resolve(f job.File, sites []job.Site, o session.Options, found func(job.Sit
 		return
 	}
 	opts := symbolize.Options{DebugDirs: o.DebugDirs, Sysroot: o.Sysroot, Open: o.Open}
-	opts.Debuginfod.URLs, opts.Debuginfod.Disabled = o.Debuginfod, len(o.Debuginfod) == 0
+	opts.Debuginfod.URLs = o.Debuginfod
 	file, err := symbolize.OpenFile(filepath.Join(o.Sysroot, f.Path), id, opts)
 	if err != nil {
 		return

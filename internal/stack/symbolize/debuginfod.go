@@ -49,9 +49,6 @@ func newServers(d Debuginfod, l *budget.Ledger) *servers {
 	if d.Total <= 0 {
 		d.Total = defaultTotal
 	}
-	if d.Disabled {
-		d.URLs = nil
-	}
 	return &servers{Debuginfod: d, memory: l, down: map[string]bool{}}
 }
 

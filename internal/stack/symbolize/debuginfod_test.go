@@ -70,7 +70,7 @@ func TestDebuginfod(t *testing.T) {
 		t.Error("the server was asked for what the cache has")
 	}
 
-	o.Debuginfod.Disabled = true
+	o.Debuginfod.URLs = nil
 	s = openWith(t, o, loadModule(t, stripped, bias))
 	wantNothing(t, s, full)
 

@@ -38,6 +38,9 @@ type Options struct {
 	NoDebug bool
 }
 
+// ServerTimeout is the Timeout for targets that a user opens.
+const ServerTimeout = 10 * time.Second
+
 // Debuginfod configures servers that have debug files by build ID. Without URLs none is used.
 type Debuginfod struct {
 	// URLs are the servers, in order, as in DEBUGINFOD_URLS.
@@ -49,8 +52,6 @@ type Debuginfod struct {
 	// CacheDir stores downloads, in the layout of elfutils' debuginfod client; if it is empty
 	// nothing is stored.
 	CacheDir string
-	// Disabled disables all servers, whatever URLs contains.
-	Disabled bool
 }
 
 // Source is the origin of a function's name.

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -66,9 +65,6 @@ type Source interface {
 	Options() session.Options
 }
 
-// debuginfodTimeout bounds one question to a debuginfod server.
-const debuginfodTimeout = 10 * time.Second
-
 // Open finds the recorder of a target. A process is not stopped, neither here nor while its events are read. The error
 // is trace.ErrNone if there is no recorder.
 func Open(from Source) (*History, error) {
@@ -100,9 +96,7 @@ func Open(from Source) (*History, error) {
 	}
 	opts := symbolize.Options{DebugDirs: o.DebugDirs, Sysroot: o.Sysroot, Open: o.Open, Memory: h.memory,
 		NoDebug: o.NoDebug}
-	opts.Debuginfod.URLs = o.Debuginfod
-	opts.Debuginfod.Timeout = debuginfodTimeout
-	opts.Debuginfod.Disabled = len(o.Debuginfod) == 0
+	opts.Debuginfod = symbolize.Debuginfod{URLs: o.Debuginfod, Timeout: symbolize.ServerTimeout}
 	h.sym = symbolize.New(mods, opts)
 	h.criticals = inspect.Criticals{Memory: target, Symbols: h.sym}
 	return h, nil

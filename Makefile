@@ -32,7 +32,7 @@ TESTRUN := $(GO) run ./internal/testing/testrun $(addprefix -sum ,$(SUM)) -- $(T
 # The jobs of `make test-all`.
 JOBS := $(shell awk '!/^\#/ && NF { print $$1 }' .ci/jobs | uniq)
 # Packages that many goroutines or threads share.
-RACING := ./client ./corefile ./internal/front/clib ./internal/front/piped ./live ./remote ./server
+RACING := ./client ./corefile ./internal/front/clib ./internal/front/piped ./live ./internal/target/remote ./server
 BENCHTIME ?= 20x
 # A browser, and VS Code for one, for `make editor-test`.
 BROWSER ?= $(shell command -v chromium)

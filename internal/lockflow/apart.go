@@ -1,12 +1,12 @@
 package lockflow
 
-// isApart reports whether f is of a module that can name no lock of OpenMP. Such are the interpreters that call
-// OpenMP's users: thousands of functions that call each other, which are not followed value by value to find out
-// that they do nothing with these locks.
+// isApart reports whether f is in a module that cannot name an OpenMP lock. Interpreters called by OpenMP
+// programs are such modules. They have thousands of functions that call each other, and following their values
+// only to learn that they use no OpenMP lock costs too much.
 func isApart(p *Program, f *function) bool { return p.cfg.Apart != nil && p.cfg.Apart(f.entry) }
 
-// apartOf is what is known of a function that is apart without following its values: ok if it calls nothing of which
-// it is not known what it is, and then what it calls, or hands to others.
+// apartOf summarizes a function of such a module without following its values. The result is ok if the function
+// calls no unknown code; followed then lists the functions that it calls or passes to other functions.
 func apartOf(p *Program, f *function) *plain {
 	if f.apart != nil {
 		return f.apart
@@ -29,7 +29,7 @@ func apartOf(p *Program, f *function) *plain {
 	return f.apart
 }
 
-// openmpCallees returns the functions on which it depends what the one at entry does with locks of OpenMP.
+// openmpCallees returns the functions that the OpenMP lock effects of the function at entry depend on.
 func openmpCallees(p *Program, entry uint64) []uint64 {
 	f := p.functionAt(entry)
 	if f != nil && isApart(p, f) {
@@ -41,7 +41,7 @@ func openmpCallees(p *Program, entry uint64) []uint64 {
 	return p.calleesOf(entry)
 }
 
-// otherCallees returns the functions on which it depends what the one at entry does with other locks.
+// otherCallees returns the functions that the other lock effects of the function at entry depend on.
 func otherCallees(p *Program, entry uint64) []uint64 {
 	if p.functionAt(entry) != nil && p.reaches.SummaryOf(entry).settles(^ofOpenMP) {
 		return nil
@@ -49,8 +49,8 @@ func otherCallees(p *Program, entry uint64) []uint64 {
 	return p.calleesOf(entry)
 }
 
-// releaseSources returns the functions that decide which locks the one at entry may release. It returns none if that
-// one calls code of which nothing is known, which may release any lock.
+// releaseSources returns the functions that decide which locks the function at entry may release. The result is
+// empty if that function calls unknown code, which may release any lock.
 func releaseSources(p *Program, entry uint64) []uint64 {
 	f := p.functionAt(entry)
 	switch {

@@ -18,10 +18,10 @@ import (
 //	first VALUE    puts a number into the first argument's register
 //	hand NAME      puts a function's address there
 //	second NAME    puts a function's address into the second argument's register
-//	maybe N        leaves out the next N lines, or not
-//	indirect       calls what a register points to
-//	store          writes where a register points to
-//	result VALUE   puts a number into the register of results
+//	maybe N        skips the next N lines on one of two paths
+//	indirect       calls the function that a register points to
+//	store          writes to the address in a register
+//	result VALUE   puts a number into the result register
 //	return         returns
 //
 // and a return at the end.
@@ -31,7 +31,7 @@ type program struct {
 	entries map[string]uint64
 	names   map[uint64]string
 	ends    map[uint64]uint64
-	lines   map[string][]uint64 // addresses behind each line of a function
+	lines   map[string][]uint64 // addresses after each line of a function
 	texts   map[string]string
 	lookups int
 }
@@ -39,12 +39,12 @@ type program struct {
 const (
 	codeBase    = 0x10000 // of the program's functions
 	libraryBase = 0x80000 // of the C library's
-	opaqueBase  = 0x90000 // of a library of MPI
+	opaqueBase  = 0x90000 // of an MPI library
 	functionGap = 0x100
 )
 
-// assemble lays the functions out. Names that are not among them are functions of the C
-// library, or of MPI's if they begin with opaque.
+// assemble places the functions in memory. Other names are functions of the C library, or of MPI if they start
+// with "opaque".
 func assemble(tb testing.TB, functions map[string]string) *program {
 	p := &program{
 		tb: tb, code: make([]byte, functionGap*(len(functions)+1)), entries: map[string]uint64{},
@@ -62,7 +62,7 @@ func assemble(tb testing.TB, functions map[string]string) *program {
 	return p
 }
 
-// entry returns the address of a function, which is given one if it has none.
+// entry returns the address of a function, and assigns one if it is missing.
 func (p *program) entry(name string) uint64 {
 	if a, ok := p.entries[name]; ok {
 		return a
@@ -156,16 +156,16 @@ func (p *program) Class(pc uint64) Class {
 	return Unmapped
 }
 
-// Extent knows of no variables.
+// Extent finds no variables.
 func (p *program) Extent(flow.Frame, uint64) (low, high uint64, ok bool) { return 0, 0, false }
 
-// open returns a Program of it.
+// open returns a Program for p.
 func (p *program) open(m flow.Meter) *Program {
 	return NewProgram(Config{Arch: callbacks.ArchX86_64, Mem: p, Code: p, Meter: m})
 }
 
-// thread returns a thread in calls, the innermost first: each is the name of a function and, from
-// 0, the line of it whose call has not returned.
+// thread returns a thread with a stack of calls, the innermost first: each is the name of a function, and the
+// number (from 0) of the line with the unfinished call.
 func (p *program) thread(id int, calls ...any) *Thread {
 	t := &Thread{ID: id, Whole: true}
 	for i := 0; i < len(calls); i += 2 {
@@ -175,7 +175,7 @@ func (p *program) thread(id int, calls ...any) *Thread {
 	return t
 }
 
-// spent is a Meter that has had enough from the start.
+// spent is a Meter without any budget.
 type spent struct{}
 
 var errEnough = errors.New("enough")

@@ -8,27 +8,26 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// Departure is a place where code that takes a lock goes on without giving it back.
+// Departure is a place at which code leaves with a lock that it took and does not release.
 type Departure struct {
 	flow.Departure
-	// Call is the address behind a call that may leave the function by an exception or a
-	// jump while it has the lock; 0 for a branch.
+	// Call is the address after a call that may leave the function by an exception or a jump while the lock is
+	// held; 0 for a branch.
 	Call uint64
-	// Throws is the function by which that is left.
+	// Throws is the function that leaves it.
 	Throws string
 }
 
 const (
-	// maxDepartures bounds the places that are told of for one lock.
+	// maxDepartures bounds the places reported for one lock.
 	maxDepartures = 4
-	// maxTakeDepth bounds the calls by which a function of the program leads to the one
-	// that takes a lock.
+	// maxTakeDepth bounds the chain of calls from a function of the program to the call that takes a lock.
 	maxTakeDepth = 8
 )
 
-// Departures lists where code that took a lock, or that takes it now, goes on without giving
-// it back: the functions of the innermost frames of waiters, else those of the calls that may
-// have taken it.
+// Departures lists the places at which code leaves without releasing lock. It looks at the functions that wait
+// for the lock in the innermost frames of waiters. If there are no such places, it looks at the calls that may
+// have taken the lock.
 func (l *Look) Departures(lock Lock, waiters []*Thread) []Departure {
 	d := &departures{p: l.p, family: lock.Family, seen: map[uint64]bool{}, asked: map[taking]int{}}
 	for _, t := range waiters {
@@ -65,7 +64,7 @@ type departures struct {
 	p      *Program
 	family string
 	seen   map[uint64]bool // functions, by entry
-	asked  map[taking]int  // how deep calls were followed from a site, and one more
+	asked  map[taking]int  // depth of the calls followed from a site, plus 1
 	sure   []Departure     // branches, and calls that throw
 	thrown []Departure     // calls of functions that may throw, and failing checks
 }
@@ -76,18 +75,18 @@ type taking struct {
 	index int
 }
 
-// looksLike reports whether two effects are on locks that the code finds in the same way, of
-// which a part is not known: elements of one array, say.
+// looksLike reports whether the code computes the locks of two effects in the same way from partly unknown
+// values, as for two elements of one array.
 func (e effect) looksLike(o effect) bool {
 	return e.family == o.family && e.lock != nil && o.lock != nil && e.lock.String() == o.lock.String()
 }
 
-// takenBy looks at a function whose call at a site takes the lock, or leads to one that does.
+// takenBy searches a function with a call site that takes the lock, or leads to a call that does.
 func (d *departures) takenBy(f *function, index, depth int) {
 	if f == nil || d.p.classAt(f.entry) == Opaque {
 		return
 	}
-	// Functions that call each other at many sites are looked at once, not on each way through them.
+	// Functions that call each other at many sites are searched once, not once per path.
 	at := taking{f.entry, index}
 	if d.asked[at] > depth {
 		return
@@ -111,7 +110,7 @@ func (d *departures) takenBy(f *function, index, depth int) {
 	}
 }
 
-// look finds the departures of f while it has what the call at a site takes.
+// look finds the departures of f while it holds the lock taken by the call at index.
 func (d *departures) look(f *function, index int) {
 	if d.seen[f.entry] {
 		return
@@ -123,9 +122,9 @@ func (d *departures) look(f *function, index int) {
 		return
 	}
 	lock := sites.effects[k]
-	// Where calls release just this lock, those on locks that only look like it are on others.
+	// If some calls release exactly this lock, calls on locks that only look like it are on other locks.
 	exact := slices.ContainsFunc(sites.effects, func(e effect) bool { return e.isSame(lock) && e.does.MayClears() })
-	// Who has it for reading does not come back from a call that takes it for writing.
+	// A thread that holds the lock for reading does not return from a call that takes it for writing.
 	shared := lock.lock != nil && shares([][]effect{sites.effects}, lock)
 	none := make([]flow.Effect, len(f.sites))
 	does, first, alike := none, slices.Clone(none), slices.Clone(none)
@@ -165,22 +164,22 @@ func (d *departures) look(f *function, index int) {
 	}
 }
 
-// endsProgram reports whether a function does not come back, as a part of one that the compiler laid elsewhere, with
-// the end of an assertion.
+// endsProgram reports whether the function at entry never returns, such as the cold part of a function that ends
+// in a failing assertion.
 func (d *departures) endsProgram(entry uint64) bool {
 	f := d.p.FlowAt(entry)
 	return f != nil && flow.NeverReturns(f)
 }
 
-// add adds to a list that is bounded.
+// add appends d to a bounded list.
 func add(list *[]Departure, d Departure) {
 	if len(*list) < maxDepartures {
 		*list = append(*list, d)
 	}
 }
 
-// throwsFrom names what may leave the call at s, and the function that made it, other than
-// by a return; empty if nothing is known to.
+// throwsFrom returns the function by which the call at s may leave its caller without returning; "" if no such
+// function is known.
 func (p *Program) throwsFrom(s *site) string {
 	if rtl.Leaves(s.Name) {
 		name, _, _ := strings.Cut(s.Name, "@")
@@ -192,8 +191,7 @@ func (p *Program) throwsFrom(s *site) string {
 	return p.throws.SummaryOf(s.entry)
 }
 
-// computeThrows names a function that throws, and that a function calls, given those of the
-// functions that it calls.
+// computeThrows returns a throwing function that the function at entry calls, given the results for its callees.
 func (p *Program) computeThrows(entry uint64, callee func(entry uint64) string) string {
 	f := p.functionAt(entry)
 	if f == nil {

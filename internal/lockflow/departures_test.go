@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// TestDeparturesOfRecursion looks for the way on which a lock is left in two functions that call each
-// other at thirty places: each of them is looked at once, not on each of the ways through both.
+// TestDeparturesOfRecursion searches for the departure in two functions that call each other at thirty places.
+// Each function is searched once, not once per path through both.
 func TestDeparturesOfRecursion(t *testing.T) {
 	code := assemble(t, map[string]string{
 		"work": "call even",

@@ -8,21 +8,21 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// effect is what a call does with one lock.
+// effect is the effect of a call on one lock.
 type effect struct {
 	family string
 	does   flow.Effect
-	lock   *symbolic.Expr // the lock's variable; nil if it is not known which
-	single bool           // there is only one such lock, as that of the unnamed critical section
-	// acquires is set where a function that releases the lock has acquired it before: who calls
-	// it with the lock does not come back.
+	lock   *symbolic.Expr // the lock's variable; nil if unknown
+	single bool           // there is only one such lock, as for the unnamed critical section
+	// acquires is set for a function that acquires the lock before it releases it: if the caller already holds
+	// the lock, the call does not return.
 	acquires bool
-	// alone is set where what it takes is free of all others then: who has it for reading, and
-	// takes it in this way, does not come back.
+	// alone is set if the lock must be free for the call to take it: if the caller holds it for reading, the
+	// call does not return.
 	alone bool
 }
 
-// first is what the call does first.
+// first returns the first effect of the call.
 func (e effect) first() flow.Effect {
 	if e.acquires {
 		return flow.Sets
@@ -30,14 +30,14 @@ func (e effect) first() flow.Effect {
 	return e.does
 }
 
-// effects is the summary of a function: what it does with locks between its entry and its
-// return, in terms of its arguments.
+// effects is the summary of a function: its effects on locks from its entry to its return, in terms of its
+// arguments.
 type effects struct {
 	list    []effect
-	unclean families // of which it may do more, which is not known
+	unclean families // families of locks on which the function may have further, unknown effects
 }
 
-// maxLocks bounds the locks of one family that one function is followed for.
+// maxLocks bounds the locks of one family that are followed in one function.
 const maxLocks = 16
 
 func (e effects) equal(o effects) bool {
@@ -46,8 +46,7 @@ func (e effects) equal(o effects) bool {
 	})
 }
 
-// isSame reports whether two effects are on one lock, as far as can be told. Those of locks
-// that are not known are taken for one.
+// isSame reports whether two effects are on the same lock. All unknown locks of a family count as one.
 func (e effect) isSame(o effect) bool {
 	switch {
 	case e.family != o.family || e.single != o.single:
@@ -58,7 +57,7 @@ func (e effect) isSame(o effect) bool {
 	return e.lock.Equal(o.lock)
 }
 
-// effectsOf is what the call at s does.
+// effectsOf returns the effects of the call at s.
 func (p *Program) effectsOf(s *site, callee func(entry uint64) effects) effects {
 	switch s.kind {
 	case calleeUnknown:
@@ -69,7 +68,7 @@ func (p *Program) effectsOf(s *site, callee func(entry uint64) effects) effects 
 		return effects{unclean: ofThreads}
 	}
 	var out effects
-	for _, c := range s.callbacks { // when it is called, and how often, is not known
+	for _, c := range s.callbacks { // called at an unknown time, any number of times
 		sum := callee(c)
 		out.unclean |= sum.unclean
 		for _, e := range sum.list {
@@ -90,7 +89,7 @@ func (p *Program) effectsOf(s *site, callee func(entry uint64) effects) effects 
 	return out
 }
 
-// listedEffects is what the tables say of a call.
+// listedEffects returns the effects of a call by the tables of rtl.
 func listedEffects(s *site) effects {
 	e := effect{family: s.call.Family, does: flow.Unsure, single: s.call.Arg < 0, alone: s.call.Alone}
 	switch {
@@ -109,7 +108,7 @@ func listedEffects(s *site) effects {
 	return effects{list: []effect{e}}
 }
 
-// effectsOn is what a function does with locks of the group of families that has one.
+// effectsOn returns the summaries of effects on the group of families that contains family.
 func effectsOn(p *Program, family string) func(entry uint64) effects {
 	if OfOpenMP(family) {
 		return p.openmp.SummaryOf
@@ -117,7 +116,7 @@ func effectsOn(p *Program, family string) func(entry uint64) effects {
 	return p.others.SummaryOf
 }
 
-// computeOpenMP summarizes what a function does with locks of OpenMP.
+// computeOpenMP summarizes the effects of a function on OpenMP locks.
 func computeOpenMP(p *Program, entry uint64, callee func(entry uint64) effects) effects {
 	f := p.functionAt(entry)
 	if f == nil || !isApart(p, f) {
@@ -134,8 +133,8 @@ func computeOpenMP(p *Program, entry uint64, callee func(entry uint64) effects) 
 	return out
 }
 
-// computeEffects summarizes what a function, which may be nil, does with locks of a group of families, given the
-// summaries of those that it calls.
+// computeEffects summarizes the effects of f, which may be nil, on the locks of a group of families, given the
+// summaries of its callees.
 func (p *Program) computeEffects(f *function, group families, callee func(entry uint64) effects) effects {
 	if f == nil {
 		return effects{unclean: allFamilies}
@@ -169,7 +168,7 @@ func (p *Program) computeEffects(f *function, group families, callee func(entry 
 	}
 	for _, l := range locks {
 		if l.family == rtl.FamilyStatic {
-			continue // a function ends the initializations that it begins
+			continue // a function ends the initializations that it starts
 		}
 		l.does, l.acquires = net(f.flow, bySite, l)
 		l.alone = l.alone && !shares(bySite, l)
@@ -184,8 +183,7 @@ func (p *Program) computeEffects(f *function, group families, callee func(entry 
 	return out
 }
 
-// tooMany takes away the locks of families of which there are more than maxLocks, and
-// returns these families.
+// tooMany removes the locks of families with more than maxLocks locks, and returns these families.
 func tooMany(locks *[]effect) []string {
 	count := map[string]int{}
 	for _, l := range *locks {
@@ -201,8 +199,8 @@ func tooMany(locks *[]effect) []string {
 	return out
 }
 
-// net is what a function does to one lock between its entry and its return, and whether it
-// acquires the lock before it may release it.
+// net returns the effect of a function on one lock from its entry to its return. The bool reports whether the
+// function acquires the lock before it may release it.
 func net(f *flow.Function, bySite [][]effect, lock effect) (flow.Effect, bool) {
 	does, first := make([]flow.Effect, len(bySite)), make([]flow.Effect, len(bySite))
 	for i, list := range bySite {
@@ -213,17 +211,17 @@ func net(f *flow.Function, bySite [][]effect, lock effect) (flow.Effect, bool) {
 	return netOf(f, does), flow.FirstSets(f, first)
 }
 
-// shares reports whether a call of a function takes a lock, and not alone.
+// shares reports whether one of the calls takes the lock without requiring that it is free.
 func shares(bySite [][]effect, lock effect) bool {
 	return slices.ContainsFunc(bySite, func(list []effect) bool {
 		return slices.ContainsFunc(list, func(e effect) bool { return e.isSame(lock) && e.does.MaySets() && !e.alone })
 	})
 }
 
-// netOf is what a function does to a lock in all, by the effects of its calls.
+// netOf returns the overall effect of a function on a lock, given the effects of its calls.
 func netOf(f *flow.Function, does []flow.Effect) flow.Effect {
 	taken := f.AtReturnBy(flow.No, does)
-	for i, e := range does { // if the lock is taken before, a call that takes it does not return
+	for i, e := range does { // if the lock is already taken, a call that takes it does not return
 		if e == flow.Sets {
 			does[i] = flow.NoReturn
 		}
@@ -244,8 +242,7 @@ func netOf(f *flow.Function, does []flow.Effect) flow.Effect {
 	return flow.NoEffect
 }
 
-// computeReleases returns the families of which a function may give something back, given those of
-// the functions that it calls.
+// computeReleases returns the families of locks that a function may release, given those of its callees.
 func (p *Program) computeReleases(entry uint64, callee func(entry uint64) families) families {
 	f := p.functionAt(entry)
 	if f == nil {
@@ -264,7 +261,7 @@ func (p *Program) computeReleases(entry uint64, callee func(entry uint64) famili
 	return out
 }
 
-// releasesOf returns the families of which the call at s may give something back.
+// releasesOf returns the families of locks that the call at s may release.
 func releasesOf(s *site, callee func(entry uint64) families) families {
 	var out families
 	switch s.kind {

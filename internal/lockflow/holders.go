@@ -8,35 +8,35 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// Certainty is how surely a thread has a lock.
+// Certainty is the degree of certainty that a thread holds a lock.
 type Certainty uint8
 
-// The certainties, the best first.
+// The certainties, the highest first.
 const (
-	// Certain: on all paths to where the thread is, it took the lock, and gave it back on none.
+	// Certain: on all paths to its current place, the thread took the lock and did not release it.
 	Certain Certainty = iota
-	// Likely: the same, as far as the code is known, or if memory did not change.
+	// Likely: the same, unless unknown code released the lock or memory has changed.
 	Likely
 	// Possible: on some paths.
 	Possible
 )
 
-// Lock names a lock: its family, and the address of the program's variable, which is 0 where
-// there is only one.
+// Lock identifies a lock by its family and the address of the program's variable; 0 if the family has a single
+// lock.
 type Lock struct {
 	Family  string
 	Address uint64
 }
 
-// Holder is a thread that has a lock, or may have it, as its code shows.
+// Holder is a thread that holds a lock, or may hold it, according to its code.
 type Holder struct {
 	Thread    *Thread
-	Frame     int // in which it took the lock
+	Frame     int // of the function that took the lock
 	Certainty Certainty
 	Taken     []flow.CallSite // the calls that may have taken it
 }
 
-// Look is what a Program tells of the threads of one stop. It is for one goroutine at a time.
+// Look answers questions about the threads of one stop. It is for one goroutine at a time.
 type Look struct {
 	p       *Program
 	threads func() []*Thread
@@ -47,15 +47,15 @@ type Look struct {
 	acquiring map[string]map[uint64][]*Thread // by family and lock
 }
 
-// NewLook asks about the threads that the function lists, which is called at most once for
-// each family of locks.
+// NewLook returns a Look at the threads that the function lists. The function is called at most once per family
+// of locks.
 func NewLook(p *Program, threads func() []*Thread) *Look {
 	return &Look{p: p, threads: threads, indexes: map[string]*index{}, held: map[Lock][]Holder{},
 		open: map[string]*releases{}, acquiring: map[string]map[uint64][]*Thread{}}
 }
 
-// Holders lists the threads that have a lock, or may have it, the best first. It is the same
-// list for all who ask.
+// Holders lists the threads that hold a lock, or may hold it, the most certain first. All callers get the same
+// list.
 func (l *Look) Holders(lock Lock) []Holder {
 	out, ok := l.held[lock]
 	if !ok {
@@ -65,14 +65,14 @@ func (l *Look) Holders(lock Lock) []Holder {
 	return out
 }
 
-// index is the frames that may have locks of one family.
+// index contains the frames that may hold locks of one family.
 type index struct {
 	frames    []*candidate
-	byAddress map[uint64][]int // by the locks that their calls take; 0 for the only one
-	anywhere  []int            // those with a call of which it is not known what it takes
+	byAddress map[uint64][]int // by the address of the lock that their calls take; 0 for the single lock
+	anywhere  []int            // frames with a call that takes an unknown lock
 }
 
-// candidate is a frame behind a call that takes a lock of a family.
+// candidate is a frame that may have passed a call that takes a lock of a family.
 type candidate struct {
 	thread  *Thread
 	frame   int
@@ -81,12 +81,12 @@ type candidate struct {
 	sites   *familySites
 	point   *point
 	at      flow.Point
-	locks   []value      // of the effects of sites, in order
-	now     []value      // of those of the call under way, with the values of now
-	first   int          // index of the first of these among the effects of sites
-	through map[int]site // calls through pointers, by their index, with what these point to
-	key     string       // names those
-	callee  *candidate   // the frame of the call under way; nil if it is none of the program's
+	locks   []value      // of the effects in sites, in order
+	now     []value      // of the effects of the unfinished call, with current values
+	first   int          // index of the first of these effects in sites
+	through map[int]site // resolved calls through pointers, by index
+	key     string       // identifies the resolved calls
+	callee  *candidate   // the frame of the unfinished call; nil if it is not in the program
 }
 
 // value is the address of the lock of an effect.
@@ -96,7 +96,7 @@ type value struct {
 	single      bool
 }
 
-// indexOf gathers the frames that may have locks of a family.
+// indexOf collects the frames that may hold locks of a family.
 func (l *Look) indexOf(family string) *index {
 	if x := l.indexes[family]; x != nil {
 		return x
@@ -137,7 +137,7 @@ func (x *index) add(c *candidate) {
 	}
 }
 
-// framesFor lists the frames that may have a lock, by their order.
+// framesFor lists the frames that may hold a lock, in order.
 func (x *index) framesFor(lock Lock) []int {
 	list := x.byAddress[lock.Address]
 	if lock.Address == 0 || len(x.anywhere) == 0 {
@@ -148,7 +148,7 @@ func (x *index) framesFor(lock Lock) []int {
 	return slices.Compact(list)
 }
 
-// find looks for the threads that have a lock.
+// find returns the threads that hold or may hold a lock.
 func (l *Look) find(lock Lock) []Holder {
 	x := l.indexOf(lock.Family)
 	var out []Holder
@@ -156,11 +156,11 @@ func (l *Look) find(lock Lock) []Holder {
 		h, ok := x.frames[n].holds(lock)
 		switch {
 		case !ok:
-		case lock.Family == rtl.FamilyStatic && h.Certainty == Possible: // it is behind the initialization
+		case lock.Family == rtl.FamilyStatic && h.Certainty == Possible: // it has passed the initialization
 		case len(out) == 0 || out[len(out)-1].Thread != h.Thread:
 			out = append(out, h)
 		case out[len(out)-1].Certainty != Certain && h.Certainty != Possible:
-			out[len(out)-1] = h // a frame further out
+			out[len(out)-1] = h // a caller's frame
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Holder) int { return cmp.Compare(a.Certainty, b.Certainty) })

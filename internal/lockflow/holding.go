@@ -7,15 +7,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 )
 
-// familySites is what the calls of a function do with locks of one family.
+// familySites lists the effects of a function's calls on locks of one family.
 type familySites struct {
 	effects []effect // of all calls
 	site    []int    // index of the call of each effect
-	unclean []bool   // by index of call: it may do more
+	unclean []bool   // by index of call: it may have further effects
 	takes   bool     // one of them may take a lock
 }
 
-// familySites is what the calls of f do with locks of a family.
+// familySites returns the effects of the calls of f on locks of a family.
 func (p *Program) familySites(f *function, family string) *familySites {
 	if s := f.locks[family]; s != nil {
 		return s
@@ -42,7 +42,7 @@ func (p *Program) familySites(f *function, family string) *familySites {
 	return out
 }
 
-// newCandidate returns frame i of t if it may hold a lock of a family, else nil.
+// newCandidate returns frame i of t if it may hold a lock of a family, otherwise nil.
 func (p *Program) newCandidate(t *Thread, i int, family string) *candidate {
 	fr := &t.Frames[i]
 	if p.classAt(fr.lookup()) == Opaque {
@@ -71,7 +71,7 @@ func (p *Program) newCandidate(t *Thread, i int, family string) *candidate {
 	return nil
 }
 
-// frameOf is frame i of t, in function f, and what the calls of f do with locks of a family.
+// frameOf returns frame i of t, which is in f, with the effects of the calls of f on locks of a family.
 func (p *Program) frameOf(t *Thread, i int, family string, f *function) *candidate {
 	c := &candidate{
 		thread: t, frame: i, family: family, f: f,
@@ -96,8 +96,8 @@ func (p *Program) frameOf(t *Thread, i int, family string, f *function) *candida
 	return c
 }
 
-// takesByPointer reports whether frame i of t, in function f, has a call through a pointer that may take a lock of a
-// family, by what the pointers point to.
+// takesByPointer reports whether frame i of t, which is in f, has a call through a pointer that may take a lock
+// of a family. The pointers are resolved with their current values.
 func (p *Program) takesByPointer(t *Thread, i int, family string, f *function) bool {
 	if len(p.pointerCalls(f)) == 0 {
 		return false
@@ -110,8 +110,7 @@ func (p *Program) takesByPointer(t *Thread, i int, family string, f *function) b
 	return c.sites.takes
 }
 
-// calleeFrame returns the frame that the call under way in c has; nil if there is none of the
-// function at entry.
+// calleeFrame returns the frame of the unfinished call in c; nil if that frame is not in the function at entry.
 func (p *Program) calleeFrame(c *candidate, entry uint64) *candidate {
 	if c.frame == 0 || !c.thread.Frames[c.frame-1].User {
 		return nil
@@ -123,8 +122,7 @@ func (p *Program) calleeFrame(c *candidate, entry uint64) *candidate {
 	return p.frameOf(c.thread, c.frame-1, c.family, f)
 }
 
-// mayFollowAcquisition reports whether a call that takes a lock of a family may have been made before
-// a function comes to a point.
+// mayFollowAcquisition reports whether a call that takes a lock of a family may precede the point in f.
 func (pt *point) mayFollowAcquisition(f *function, fr *Frame, family string, sites *familySites) bool {
 	may, ok := pt.behind[family]
 	if !ok {
@@ -157,7 +155,7 @@ func (s *familySites) unsureSites() []int {
 	return out
 }
 
-// valueOf returns the address of the lock of an effect of the call at s.
+// valueOf returns the address of the lock that effect e of the call at s is on.
 func (c *candidate) valueOf(s flow.CallSite, e effect) value {
 	if e.single {
 		return value{single: true}
@@ -169,15 +167,14 @@ func (c *candidate) valueOf(s flow.CallSite, e effect) value {
 	return value{address: v, sure: sure, known: known}
 }
 
-// holding is what the code shows of one lock at a point.
+// holding is the state of one lock at a point, according to the code.
 type holding struct {
 	certainty Certainty
 	taken     []flow.CallSite
 	ok        bool
 }
 
-// holds reports whether the frame has a lock. First, calls that may do more than is known are
-// taken for doing so.
+// holds reports whether the frame holds a lock. At first, it assumes that calls with unknown effects have them.
 func (c *candidate) holds(lock Lock) (Holder, bool) {
 	does, unsure := c.match(c.locks, 0, lock)
 	now, alsoUnsure := c.match(c.now, c.first, lock)
@@ -197,8 +194,8 @@ func (c *candidate) holds(lock Lock) (Holder, bool) {
 	return Holder{Thread: c.thread, Frame: c.frame, Certainty: h.certainty, Taken: c.nameCallees(h.taken)}, h.ok
 }
 
-// holdingOnPaths is what the frame shows of a lock that it has on some paths, by the ways that it is known to
-// have taken; h is what is known without these.
+// holdingOnPaths refines h, the state of a lock that is held on some paths only. It uses the branches that the
+// frame is known to have taken.
 func (c *candidate) holdingOnPaths(does []byte, under flow.Effect, unsure bool, key string, h holding) holding {
 	if c.point.branches == nil {
 		c.point.branches = flow.WitnessesOf(c.f.flow, c.at)
@@ -216,8 +213,9 @@ func (c *candidate) holdingOnPaths(does []byte, under flow.Effect, unsure bool, 
 	return out
 }
 
-// effectUnderWay is what the call under way has done to a lock that was held when it was made; now is
-// what its effects do to it. A function that has not returned has come as far as its own frame.
+// effectUnderWay returns the effect of the unfinished call, up to now, on a lock that was held when the call was
+// made. The digits in now are the effects of the complete call. The frame of the callee shows how far the call
+// has come.
 func (c *candidate) effectUnderWay(now []byte, lock Lock) flow.Effect {
 	under := flow.NoEffect
 	for _, e := range now {
@@ -235,13 +233,13 @@ func (c *candidate) effectUnderWay(now []byte, lock Lock) flow.Effect {
 	return flow.Unsure
 }
 
-// stillHolds is whether a lock that was held when the function of the frame was called is held
-// where the frame is.
+// stillHolds returns whether a lock that was held when the frame's function was called is still held at the
+// frame's point.
 func (c *candidate) stillHolds(lock Lock) flow.Truth {
 	does, unsure := c.match(c.locks, 0, lock)
 	now, alsoUnsure := c.match(c.now, c.first, lock)
 	effects, under := c.effects(does, false), c.effectUnderWay(now, lock)
-	if unsure || alsoUnsure { // they may be on another lock: then they do nothing to this one
+	if unsure || alsoUnsure { // they may be on another lock, without effect on this one
 		for i := range effects {
 			effects[i] = effects[i].Perhaps()
 		}
@@ -250,9 +248,8 @@ func (c *candidate) stillHolds(lock Lock) flow.Truth {
 	return c.f.flow.StillHolds(c.at, effects, under)
 }
 
-// match is what effects, of which the first is given by its index, do to one lock, as one byte
-// each, where locks are the addresses of theirs. unsure is set if an address that is the
-// lock's was read from memory that may have changed.
+// match returns the effect on one lock of each effect from index first on, as a digit. locks are the addresses
+// of their locks. unsure is set if a matching address was read from memory that may have changed.
 func (c *candidate) match(locks []value, first int, lock Lock) (does []byte, unsure bool) {
 	does = make([]byte, len(locks))
 	for i, v := range locks {
@@ -270,8 +267,7 @@ func (c *candidate) match(locks []value, first int, lock Lock) (does []byte, uns
 	return does, unsure
 }
 
-// solve finds what holds at the point, given what each effect, and the call under way, does to
-// the lock.
+// solve finds the state of the lock at the point, given the effects of all calls and of the unfinished call.
 func (c *candidate) solve(does []byte, under flow.Effect, unsure bool, ways string) holding {
 	fact, by := c.truth(does, under, true, ways)
 	h := holding{certainty: Certain, taken: by, ok: true}
@@ -289,8 +285,8 @@ func (c *candidate) solve(does []byte, under flow.Effect, unsure bool, ways stri
 	return h
 }
 
-// truth is whether the lock is held at the point. The strict look takes calls that may do more
-// than is known for doing so. ways are those that the frame is known to have taken, if there are some.
+// truth returns whether the lock is held at the point. If strict is set, calls with unknown effects are assumed
+// to have them. ways are the branches that the frame is known to have taken, or "".
 func (c *candidate) truth(
 	does []byte, under flow.Effect, strict bool, ways string,
 ) (flow.Truth, []flow.CallSite) {
@@ -303,7 +299,7 @@ func (c *candidate) truth(
 	return c.f.flow.HoldsBy(c.at, c.effects(does, strict), under)
 }
 
-// effects is what each call of the function does to a lock.
+// effects returns the effect of each call of the function on the lock.
 func (c *candidate) effects(does []byte, strict bool) []flow.Effect {
 	out := make([]flow.Effect, len(c.f.sites))
 	if strict {

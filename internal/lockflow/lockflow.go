@@ -1,39 +1,37 @@
-// Package lockflow finds out from machine code and stacks which thread has a lock, and which
-// threads may still give something back, wake another thread, or fulfil an event.
+// Package lockflow finds the threads that hold a lock, and the threads that may still release a lock, wake
+// another thread, or fulfil an event. It uses machine code and stacks.
 //
-// Most locks do not say who has them. The stacks do: a thread has a lock if one of its frames
-// is between the call that took it and the call that gives it back. Whether it is follows
-// from the code of the frame's function (package flow): on all paths from its entry to where
-// the frame is now, the lock was taken, and on none given back since. Programs wrap these
-// calls in functions of their own, so what a function does with locks is summarized once, in
-// terms of its arguments, and counts for every call of it.
+// Most locks do not record their holder. A thread holds a lock if one of its frames is between the call that
+// took it and the call that releases it. Package flow decides this from the code of the frame's function: on all
+// paths from its entry to the current place, the lock was taken and not released since. Programs wrap these
+// calls in functions of their own. So the effects of a function on locks are summarized once, in terms of its
+// arguments, and used for every call of it.
 //
-// A Program holds what the code of a process tells: functions, call sites, summaries, and what
-// may hold at a place in the code. It depends on no moment, and may be kept for as long as the
-// process has the same modules. A Look holds the answers for the threads of one stop.
+// A Program contains the results that follow from the code of a process: functions, call sites, summaries, and
+// the lock states that are possible at a place in the code. It is independent of the snapshot and can be kept as
+// long as the process has the same modules. A Look contains the answers for the threads of one stop.
 //
-// Each question is answered once. A call site's callee is found once; a function's summary is
-// computed once, together with those that it calls in a circle; what may hold at a place is
-// computed once for all threads that are there; a lock's holders are found once, whoever waits
-// for it. So the cost follows the code and the threads, not their product.
+// Each question is answered once: the callee of a call site; the summary of a function, together with the
+// functions that it is mutually recursive with; the lock states at a place, for all threads there; the holders
+// of a lock, for all waiters. So the cost grows with the code plus the threads, not with their product.
 //
-// Calls through pointers are followed frame by frame, by the values that the pointers have there;
-// they may have had others, so that what follows is likely at best.
+// Calls through pointers are resolved frame by frame, with the current values of the pointers. The pointers may
+// have had other values before, so the result is likely at best.
 //
-// What is not known counts as unknown: a call that cannot be followed may give any lock back,
-// and makes a holder less certain. Calls of the C library do what the tables of rtl say.
+// A call of unknown code may release any lock and makes a holder less certain. Calls of the C library have the
+// effects listed in the tables of rtl.
 //
-// As an example, take a thread that sleeps in work, called here:
+// As an example, consider a thread that sleeps in work, called here:
 //
 //	void update(void) {          // call sites of update:
 //		omp_set_lock(&table);    //   takes table
-//		work();                  //   work's summary: nothing
-//		omp_unset_lock(&table);  //   gives table back
+//		work();                  //   work's summary: no effect
+//		omp_unset_lock(&table);  //   releases table
 //	}
 //
-// The frame of update is at the call of work. On all paths there, table was taken at the first
-// site and not given back, so the thread has it, certainly. From there on it may come to the
-// third site, so it may give back a lock of that family.
+// The frame of update is at the call of work. On all paths there, table was taken at the first site and not
+// released, so the thread certainly holds it. It may reach the third site, so it may release a lock of that
+// family.
 package lockflow
 
 import (
@@ -43,73 +41,74 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// Class says what is known of code by whose it is.
+// Class classifies code by its owner.
 type Class uint8
 
 // The classes of code.
 const (
-	// Unmapped code is in no module that is known. It may do anything.
+	// Unmapped code is outside all known modules. It may do anything.
 	Unmapped Class = iota
-	// User code is the program's, or of a library that may know its locks. It is followed.
+	// User code belongs to the program, or to a library that may use its locks. It is followed.
 	User
-	// Opaque code comes back into the program only through functions that it is handed,
-	// and knows none of its OpenMP locks. It may wake threads of its own.
+	// Opaque code calls the program only through functions passed to it, and uses none of its OpenMP locks. It
+	// may wake threads of its own.
 	Opaque
-	// System code is the C library's, a language's, or an OpenMP runtime's: it does what
-	// the tables of rtl say of its functions, by their names.
+	// System code belongs to the C library, a language library, or an OpenMP runtime. The tables of rtl describe
+	// its functions by name.
 	System
 )
 
-// Code is what must be known of a process to follow its code.
+// Code provides the facts about a process that are needed to follow its code.
 type Code interface {
 	// Bounds returns the function around pc, as [low, high).
 	Bounds(pc uint64) (low, high uint64, ok bool)
-	// Resolve names the function that begins at addr, or that the pointer at addr leads to.
+	// Resolve returns the function that starts at addr, or that the pointer at addr leads to.
 	Resolve(addr uint64) (symbolic.Target, bool)
-	// Lookup finds the entry of a function by its name.
+	// Lookup returns the entry of the function with a name.
 	Lookup(name string) (entry uint64, ok bool)
-	// Class says whose the code at pc is.
+	// Class returns the class of the code at pc.
 	Class(pc uint64) Class
-	// Extent finds the local variable around an address in a frame, as [low, high).
+	// Extent returns the local variable around an address in a frame, as [low, high).
 	Extent(fr flow.Frame, addr uint64) (low, high uint64, ok bool)
 }
 
-// Config says what a Program is made of.
+// Config configures a Program.
 type Config struct {
 	Arch callbacks.Arch
 	Mem  callbacks.Memory
 	Code Code
 	// Meter bounds the work. It may be nil.
 	Meter flow.Meter
-	// Apart reports whether the code at pc is of a module that can name no lock of OpenMP: it calls none, nor
-	// anything that does, but through pointers. It may be nil.
+	// Apart reports whether the code at pc is in a module that cannot name an OpenMP lock: it calls no OpenMP
+	// lock function, neither directly nor through others, except through pointers. It may be nil.
 	Apart func(pc uint64) bool
 }
 
-// Program is what the code of a process tells. It is for one goroutine at a time.
+// Program contains the results that follow from the code of a process. It is for one goroutine at a time.
 type Program struct {
 	cfg       Config
-	functions map[uint64]*function    // by entry; nil where the code cannot be read
+	functions map[uint64]*function    // by entry; nil if the code is unreadable
 	around    map[uint64]*function    // by an address in it
-	entries   map[string]uint64       // by name; 0 where there is none
-	openmp    flow.Summaries[effects] // of the families that are OpenMP's
-	others    flow.Summaries[effects] // of all others
+	entries   map[string]uint64       // by name; 0 if there is no such function
+	openmp    flow.Summaries[effects] // of the OpenMP families
+	others    flow.Summaries[effects] // of the other families
 	releases  flow.Summaries[families]
 	throws    flow.Summaries[string]
 	reaches   flow.Summaries[reach]
 	opens     flow.Summaries[openings]
 	returns   returns
 	classes   map[uint64]Class // by address
-	spent     bool             // the meter said that there was enough: answers are worse than the code
+	spent     bool             // the meter's budget was exhausted: answers may be less precise than the code allows
 	cut       int
 }
 
-// maxCircle bounds the functions that call each other in circles and are asked for what they do with locks: each
-// is followed for each lock that any of them acquires, until none changes. Those of an interpreter, which are
-// thousands (Python's 9,400), may do anything anyway; 123 of Python's, in one circle of it, took six seconds.
+// maxCircle bounds the size of a group of mutually recursive functions for which effects on locks are computed:
+// each function is solved for each lock that any of them acquires, until there are no changes. An interpreter
+// has thousands of such functions (Python's group: 9,400), and they may have any effect anyway. A group of 123
+// functions of Python took 6 s.
 const maxCircle = 64
 
-// NewProgram returns a Program that knows nothing yet.
+// NewProgram returns an empty Program.
 func NewProgram(cfg Config) *Program {
 	p := &Program{}
 	p.reset(cfg)
@@ -158,8 +157,8 @@ func (p *Program) reset(cfg Config) {
 	}
 }
 
-// Retarget makes p answer by another moment of the same process. What its code told stays;
-// if some of it could not be read, or the meter ended it, all is asked anew.
+// Retarget makes p use another snapshot of the same process. Results are kept, unless some code was unreadable
+// or the meter's budget was exhausted; then p is reset.
 func (p *Program) Retarget(cfg Config) {
 	p.cfg = cfg
 	if p.spent {
@@ -177,7 +176,7 @@ func (p *Program) Retarget(cfg Config) {
 	}
 }
 
-// Cut returns how many functions were not looked at since the meter said that there was enough.
+// Cut returns the number of functions skipped because the meter's budget was exhausted.
 func (p *Program) Cut() int { return p.cut }
 
 func (p *Program) flowConfig() flow.Config {
@@ -188,7 +187,7 @@ func (p *Program) flowConfig() flow.Config {
 	}
 }
 
-// metered is the meter of a Program, which notes that there was enough.
+// metered is the meter of a Program. It records that the budget was exhausted.
 type metered struct{ p *Program }
 
 // Spend counts bytes of code.
@@ -201,7 +200,7 @@ func (m metered) Spend(work int) error {
 	return err
 }
 
-// families is a set of families of locks, by their index in familyNames.
+// families is a set of lock families, by index in familyNames.
 type families uint16
 
 // familyNames are the families of lock calls.
@@ -211,22 +210,21 @@ var familyNames = [...]string{
 	rtl.FamilyStatic,
 }
 
-// allFamilies is the set of all.
+// allFamilies is the set of all families.
 const allFamilies families = 1<<len(familyNames) - 1
 
-// ofThreads are the families that have to do with threads as such: other libraries than
-// OpenMP's users have them too.
+// ofThreads are the families for threads in general: libraries that do not use OpenMP use them too.
 var ofThreads = familySet(rtl.FamilyMutex) | familySet(rtl.FamilyCondition) | familySet(rtl.FamilyReadWrite) |
 	familySet(rtl.FamilySpin) | familySet(rtl.FamilySemaphore)
 
-// ofOpenMP are the families that only callers of an OpenMP runtime have to do with.
+// ofOpenMP are the families that only callers of an OpenMP runtime use.
 var ofOpenMP = familySet(rtl.FamilyLock) | familySet(rtl.FamilyNest) | familySet(rtl.FamilyCritical) |
 	familySet(rtl.FamilyAtomic) | familySet(rtl.FamilyReduction)
 
-// OfOpenMP reports whether only callers of an OpenMP runtime have to do with a family.
+// OfOpenMP reports whether only callers of an OpenMP runtime use a family.
 func OfOpenMP(family string) bool { return familySet(family)&ofOpenMP != 0 }
 
-// familySet returns the set of one family; of all if there is none of that name.
+// familySet returns the set that contains one family, or all families if the name is unknown.
 func familySet(name string) families {
 	for i, n := range familyNames {
 		if n == name {

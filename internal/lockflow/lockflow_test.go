@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// functions are those of most tests: update has lock 64 while it calls work.
+// functions are the functions of most tests: update holds lock 64 while it calls work.
 var functions = map[string]string{
 	"work": "call pause",
 	"update": `first 64
@@ -78,7 +78,7 @@ var functions = map[string]string{
 		call work`,
 }
 
-// TestHolders asks who has lock 64, of threads at different places.
+// TestHolders finds the holder of lock 64 among threads at different places.
 func TestHolders(t *testing.T) {
 	lock, mutex := Lock{rtl.FamilyLock, 64}, Lock{rtl.FamilyMutex, 64}
 	tests := []struct {
@@ -127,7 +127,7 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// TestMayRelease asks what threads may still give back.
+// TestMayRelease checks the families of locks that threads at different places may still release.
 func TestMayRelease(t *testing.T) {
 	code := assemble(t, map[string]string{
 		"work":    "call pause",
@@ -155,7 +155,7 @@ func TestMayRelease(t *testing.T) {
 		{"signals", rtl.FamilyCondition, true}, {"signals", rtl.FamilyLock, false},
 		{"nowhere", rtl.FamilyLock, false}, {"nowhere", rtl.FamilyMutex, false},
 	}
-	for _, reverse := range []bool{false, true} { // what was asked before makes no difference
+	for _, reverse := range []bool{false, true} { // earlier questions do not change an answer
 		p := code.open(nil)
 		if reverse {
 			slices.Reverse(tests)
@@ -177,8 +177,7 @@ func TestMayRelease(t *testing.T) {
 	}
 }
 
-// TestOnce asks who has a lock among many threads at the same places: what the code shows
-// is found once.
+// TestOnce finds the holders of a lock among many threads at the same places: the code is followed once.
 func TestOnce(t *testing.T) {
 	const threads = 1024
 	code := assemble(t, functions)
@@ -209,7 +208,8 @@ func (c *counter) Spend(work int) error {
 	return nil
 }
 
-// TestSpent asks when there may be no work: nothing is known then, and that is said.
+// TestSpent has no budget for work: no holders are found, any lock may be released, and the skipped functions
+// are counted.
 func TestSpent(t *testing.T) {
 	code := assemble(t, functions)
 	p := code.open(spent{})
@@ -234,7 +234,7 @@ func TestSpent(t *testing.T) {
 	}
 }
 
-// BenchmarkHolders finds the holders of a lock among 1,024 threads, whose code is known.
+// BenchmarkHolders finds the holders of a lock among 1,024 threads in code that was already followed.
 func BenchmarkHolders(b *testing.B) {
 	code := assemble(b, functions)
 	p := code.open(nil)

@@ -12,9 +12,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// TestReturnedInAnyOrder asks what calls of functions leave behind that call each other, in circles too,
-// in random orders, and with the values of some followed before: the answers are the same, and no
-// function that writes memory, or leads to one that does, is taken for one that does not.
+// TestReturnedInAnyOrder computes the results of functions that call each other, also recursively, in random
+// orders and after the values of some were followed. The answers are the same in each order. A function that
+// writes memory, directly or through a callee, is never considered pure.
 func TestReturnedInAnyOrder(t *testing.T) {
 	const graphs, orders = 200, 12
 	for seed := range uint64(graphs) {
@@ -46,8 +46,7 @@ func TestReturnedInAnyOrder(t *testing.T) {
 	}
 }
 
-// randomCalls are functions that call some of each other, of which some write memory, and return
-// in two places.
+// randomCalls returns functions that call some of each other. Some write memory, and some return in two places.
 func randomCalls(random *rand.Rand) map[string]string {
 	const functions, calls = 6, 3
 	out := map[string]string{}
@@ -70,7 +69,7 @@ func randomCalls(random *rand.Rand) map[string]string {
 	return out
 }
 
-// mayWrite reports whether a function writes memory, or leads to one that does.
+// mayWrite reports whether a function writes memory, directly or through a callee.
 func (p *program) mayWrite(name string) bool {
 	seen := map[string]bool{}
 	work := []string{name}
@@ -93,8 +92,8 @@ func (p *program) mayWrite(name string) bool {
 	return false
 }
 
-// TestSpentLater has a meter that has had enough after each amount of work: asked again, without a
-// meter, a Program answers as one that was never bounded.
+// TestSpentLater exhausts the meter's budget after each possible amount of work. After Retarget without a meter,
+// the Program gives the same answers as one that was never bounded.
 func TestSpentLater(t *testing.T) {
 	code := assemble(t, functions)
 	list := []*Thread{code.thread(1, "work", 0, "update", 2), code.thread(2, "work", 0, "perhaps", 3),
@@ -131,7 +130,7 @@ func TestSpentLater(t *testing.T) {
 	}
 }
 
-// limited is a Meter that has had enough after some work.
+// limited is a Meter with a budget.
 type limited struct{ left int }
 
 func (l *limited) Spend(work int) error {

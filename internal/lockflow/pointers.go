@@ -8,11 +8,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 )
 
-// maxPointers bounds the calls through pointers that are followed in one frame.
+// maxPointers bounds the calls through pointers that are resolved in one frame.
 const maxPointers = 64
 
-// pointerCalls returns the calls of f, by their index, whose callee only a frame can tell: through
-// pointers in variables, and virtual ones.
+// pointerCalls returns the indexes of the calls of f that can be resolved only in a frame: calls through
+// pointers in variables, and virtual calls.
 func (p *Program) pointerCalls(f *function) []int {
 	if f.pointers == nil {
 		f.pointers = []int{}
@@ -28,9 +28,9 @@ func (p *Program) pointerCalls(f *function) []int {
 	return f.pointers
 }
 
-// follow finds what the calls through pointers of c's function lead to in its frame, by the
-// values that they have there, and what they do with locks. The pointers may have been others when
-// the calls were made, so they stay calls that may do more than is known.
+// follow resolves the calls through pointers in c's function with the current values of its frame, and adds
+// their effects on locks. The pointers may have had other values when the calls were made, so these calls keep
+// their unknown effects.
 func (c *candidate) follow(p *Program) {
 	calls := p.pointerCalls(c.f)
 	if len(calls) == 0 {
@@ -55,7 +55,7 @@ func (c *candidate) follow(p *Program) {
 		c.through[i] = s
 		fmt.Fprintf(&through, " %d:%x", i, s.Target.Entry)
 		if g := p.functionAt(s.entry); s.kind == calleeFollowed && g != nil && OfOpenMP(c.family) && isApart(p, g) {
-			continue // it does nothing that is known
+			continue // it has no known effects
 		}
 		for _, e := range p.effectsOf(&s, effectsOn(p, c.family)).list {
 			if e.family == c.family {
@@ -67,7 +67,7 @@ func (c *candidate) follow(p *Program) {
 	c.sites, c.key = &sites, through.String()
 }
 
-// pointsTo returns the call of a frame with the function that its pointer points to.
+// pointsTo returns the call with the callee that its pointer currently points to.
 func (p *Program) pointsTo(f *function, call flow.CallSite, at flow.Point) (site, bool) {
 	entry, _, ok := f.flow.Value(call, call.To, at)
 	if !ok {
@@ -81,7 +81,7 @@ func (p *Program) pointsTo(f *function, call flow.CallSite, at flow.Point) (site
 	return p.site(call), true
 }
 
-// siteAt returns the call of the frame at an index, with its callee as far as that is known.
+// siteAt returns the call of the frame with an index, with its callee if that is known.
 func (c *candidate) siteAt(index int) *site {
 	if s, ok := c.through[index]; ok {
 		return &s
@@ -89,7 +89,7 @@ func (c *candidate) siteAt(index int) *site {
 	return &c.f.sites[index]
 }
 
-// nameCallees returns the calls with the callees that the frame tells.
+// nameCallees returns the calls with the callees resolved in the frame.
 func (c *candidate) nameCallees(calls []flow.CallSite) []flow.CallSite {
 	if len(c.through) == 0 {
 		return calls

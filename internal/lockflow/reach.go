@@ -2,18 +2,18 @@ package lockflow
 
 import "github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 
-// Most functions of a program have nothing to do with locks, and neither have the functions that they call. That is
-// found by their instructions one by one, and their values are never followed: that takes tens of times as long.
+// Most functions of a program have no effect on locks, nor do their callees. Looking at their instructions one
+// by one proves that. Following their values would take tens of times as long.
 
-// outline is what the instructions of a function tell one by one.
+// outline contains the facts about a function that single instructions show, without following values.
 type outline struct {
-	known      bool     // else nothing is
-	calls      []site   // whose callees the instructions tell, each once
-	functions  []uint64 // functions of the program whose addresses it may hand to others
-	named      []site   // of other functions whose addresses are in memory that it may read
+	known      bool     // if false, the other fields are unset
+	calls      []site   // calls with a callee in the instruction, each once
+	functions  []uint64 // addresses of functions of the program that it may pass to other functions
+	named      []site   // other functions with addresses in memory that it may read
 	byMemory   []uint64 // calls through pointers in memory
-	byRegister bool     // it calls, or jumps to, what a register has
-	indirect   bool     // what holds in it may not hold on every path
+	byRegister bool     // it calls, or jumps to, the address in a register
+	indirect   bool     // has an unresolved indirect jump: facts may not hold on every path
 }
 
 // outlineOf returns the outline of f.
@@ -38,7 +38,7 @@ func (p *Program) outlineOf(f *function) *outline {
 		if !o.ByRegister {
 			continue
 		}
-		if t, ok := p.cfg.Code.Resolve(n); ok { // what a register has may be from there
+		if t, ok := p.cfg.Code.Resolve(n); ok { // a register may be loaded from there
 			t.Slot = n
 			out.named = append(out.named, p.site(flow.CallSite{Target: t}))
 		}
@@ -46,28 +46,28 @@ func (p *Program) outlineOf(f *function) *outline {
 	return out
 }
 
-// isComplete reports whether the instructions tell what each call leads to.
+// isComplete reports whether single instructions show the callee of each call.
 func (o *outline) isComplete() bool {
 	return o.known && !o.indirect && !o.byRegister && len(o.byMemory) == 0
 }
 
-// isDirect reports whether all calls are known whose callees are.
+// isDirect reports whether calls contains all calls with a callee that can be known.
 func (o *outline) isDirect() bool {
 	return o.known && (!o.byRegister || len(o.functions) == 0 && len(o.named) == 0)
 }
 
-// reach is what a function, and those that it may call, may come to.
+// reach summarizes the possible effects of a function and its callees.
 type reach struct {
-	locks  families // of which it may call functions that do something with locks
-	may    families // of which it may do something that is not known
-	surely families // of which it does something that is not known, whatever values are in it
+	locks  families // families for which it may call a function with a known effect
+	may    families // families on which it may have an unknown effect
+	surely families // families on which it has an unknown effect, whatever its values are
 }
 
-// settles reports whether that is all that there is to know of a group of families: no function does something known
-// with a lock of them.
+// settles reports whether r is a complete answer for a group of families: no function has a known effect on a
+// lock of the group, and following values adds no fact.
 func (r reach) settles(group families) bool { return r.locks&group == 0 && (r.may^r.surely)&group == 0 }
 
-// mayReach returns the functions on which it depends what the one at entry may come to.
+// mayReach returns the functions that the reach of the function at entry depends on.
 func mayReach(p *Program, entry uint64) []uint64 {
 	f := p.functionAt(entry)
 	if f == nil {
@@ -85,7 +85,7 @@ func mayReach(p *Program, entry uint64) []uint64 {
 	return out
 }
 
-// computeReach finds what a function may come to, given the same of those that it may call.
+// computeReach computes the reach of a function, given the reach of its possible callees.
 func computeReach(p *Program, entry uint64, callee func(entry uint64) reach) reach {
 	f := p.functionAt(entry)
 	if f == nil {
@@ -119,12 +119,12 @@ func computeReach(p *Program, entry uint64, callee func(entry uint64) reach) rea
 	return out
 }
 
-// union returns what a function may come to that does both.
+// union returns the reach of a function with the effects of both.
 func (r reach) union(o reach) reach {
 	return reach{r.locks | o.locks, r.may | o.may, r.surely | o.surely}
 }
 
-// reachOf is what the call at s may come to.
+// reachOf returns the reach of the call at s.
 func reachOf(s *site, callee func(entry uint64) reach) reach {
 	switch s.kind {
 	case calleeUnknown:

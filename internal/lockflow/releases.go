@@ -8,45 +8,45 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// Release is a call by which a thread, or a function that was not called yet, may release a lock that it did not
-// acquire before. Runtimes and the C library do what such a call asks for, though neither OpenMP nor POSIX allows
-// it: programs use locks so to hand something over from one thread to another.
+// Release is a call by which a thread, or a function that was not called yet, may release a lock without having
+// acquired it. OpenMP and POSIX forbid this, but runtimes and the C library allow it, and programs use it to
+// pass a lock from one thread to another.
 type Release struct {
 	Thread *Thread // nil for a function
 	// Calls are the addresses of the instructions that lead to the release, the innermost first.
 	Calls []uint64
-	// Known is set if the lock that it releases is known, else it may be any of its family.
+	// Known is set if the released lock is known. Otherwise it may be any lock of its family.
 	Known bool
 }
 
 const (
-	// maxReleaseDepth bounds the calls that are listed of one release.
+	// maxReleaseDepth bounds the calls listed for one release.
 	maxReleaseDepth = 8
-	// maxOpenReleases bounds the locks of one family that one function is asked for: what it releases
-	// beyond that is not known.
+	// maxOpenReleases bounds the locks of one family that are followed in one function. Any further releases
+	// count as releases of an unknown lock.
 	maxOpenReleases = 16
 )
 
-// handedOver are the families of locks that a thread may release for another one. The others are released by code
-// that the compiler makes, at the end of the block that acquired them.
+// handedOver are the families of locks that a thread may release for another one. Locks of the other families
+// are released by compiler-generated code at the end of the block that acquired them.
 var handedOver = familySet(rtl.FamilyLock) | familySet(rtl.FamilyNest) | familySet(rtl.FamilyMutex) |
 	familySet(rtl.FamilyReadWrite) | familySet(rtl.FamilySpin)
 
 // HandedOver reports whether a thread may release a lock of a family for another one.
 func HandedOver(family string) bool { return familySet(family)&handedOver != 0 }
 
-// opening is what a function, or a call, does first with a lock of which nothing is known before.
+// opening is the first effect of a function, or of a call, on a lock with an unknown state.
 type opening struct {
 	family string
-	lock   *symbolic.Expr // nil if it is not known which
-	gives  bool           // it may release the lock before it acquires it
-	takes  bool           // it acquires the lock before it returns, and does not release it before
-	tries  bool           // it may acquire the lock, and does not release it before
+	lock   *symbolic.Expr // nil if unknown
+	gives  bool           // it may release the lock before acquiring it
+	takes  bool           // it acquires the lock before it returns, and does not release it before that
+	tries  bool           // it may acquire the lock, and does not release it before that
 	guard  flow.Guard     // of a call that tries
-	calls  []uint64       // that lead to the release, the innermost first
+	calls  []uint64       // calls that lead to the release, the innermost first
 }
 
-// openings is the summary of a function: what it does first with each lock.
+// openings is the summary of a function: its first effect on each lock.
 type openings []opening
 
 func (o opening) isSame(p opening) bool {
@@ -59,8 +59,8 @@ func (all openings) equal(others openings) bool {
 	})
 }
 
-// openingsOf is what the call at s does first with locks. What is handed to a function is called at a time that is
-// not known, with arguments that are not known.
+// openingsOf returns the first effects of the call at s on locks. Functions passed to the callee are called at
+// an unknown time with unknown arguments.
 func openingsOf(s *site, callee func(entry uint64) openings) openings {
 	var out openings
 	if s.kind == calleeListed {
@@ -102,7 +102,7 @@ func openingsOf(s *site, callee func(entry uint64) openings) openings {
 	return out
 }
 
-// viaCall is o by one more call.
+// viaCall returns o, reached through one more call.
 func (o opening) viaCall(pc uint64) opening {
 	if len(o.calls) < maxReleaseDepth {
 		o.calls = append(slices.Clip(o.calls), pc)
@@ -110,7 +110,7 @@ func (o opening) viaCall(pc uint64) opening {
 	return o
 }
 
-// addressOf returns the address that an expression is, if it depends on nothing.
+// addressOf returns the value of an expression if it is a constant address.
 func addressOf(e *symbolic.Expr) (uint64, bool) {
 	if e == nil {
 		return 0, false
@@ -118,7 +118,7 @@ func addressOf(e *symbolic.Expr) (uint64, bool) {
 	return e.Address()
 }
 
-// openingCallees returns the functions on which it depends what the one at entry does first with locks.
+// openingCallees returns the functions that the openings of the function at entry depend on.
 func openingCallees(p *Program, entry uint64) []uint64 {
 	if p.functionAt(entry) != nil && p.reaches.SummaryOf(entry).locks&handedOver == 0 {
 		return nil
@@ -126,7 +126,7 @@ func openingCallees(p *Program, entry uint64) []uint64 {
 	return p.calleesOf(entry)
 }
 
-// siteOpenings is what each call of a function does first with locks; nil if none does anything.
+// siteOpenings returns the first effects of each call of f on locks; nil if no call has any.
 func siteOpenings(p *Program, f *function, callee func(entry uint64) openings) []openings {
 	known := p.plainOf(f)
 	if known.ok && !slices.ContainsFunc(known.followed, func(entry uint64) bool { return len(callee(entry)) > 0 }) ||
@@ -148,8 +148,8 @@ func siteOpenings(p *Program, f *function, callee func(entry uint64) openings) [
 	return out
 }
 
-// locksOf lists the locks of some calls, each once, with no more than maxOpenReleases of one family: instead of the
-// others there is one that is not known.
+// locksOf lists the locks of some calls, each once. One unknown lock replaces all locks of a family beyond
+// maxOpenReleases.
 func locksOf(sites []openings) openings {
 	var out openings
 	count := map[string]int{}
@@ -168,8 +168,8 @@ func locksOf(sites []openings) openings {
 	return out
 }
 
-// mayBe reports whether an acquisition is one of the lock that a release is on. A release of a lock that the function
-// has noted on its stack, as a guard of C++, is on one that it has acquired, whichever.
+// mayBe reports whether an acquisition may be of the lock that a release is on. A function that releases a lock
+// recorded in its stack frame, as a C++ lock guard does, releases a lock that it has acquired itself.
 func mayBe(f *function, taken, given opening) bool {
 	return taken.isSame(given) || taken.family == given.family && flow.InCell(f.flow, given.lock)
 }
@@ -191,7 +191,7 @@ func pathsFor(f *function, sites []openings, lock opening) flow.Paths {
 	return out
 }
 
-// givesAt is what a call does with a lock, if it may release it first.
+// givesAt returns the opening of a call on a lock, if it may release the lock first.
 func givesAt(of openings, lock opening) (opening, bool) {
 	i := slices.IndexFunc(of, func(o opening) bool { return o.gives && o.isSame(lock) })
 	if i < 0 {
@@ -200,7 +200,7 @@ func givesAt(of openings, lock opening) (opening, bool) {
 	return of[i], true
 }
 
-// computeOpenings summarizes what a function does first with locks.
+// computeOpenings summarizes the first effects of a function on locks.
 func computeOpenings(p *Program, entry uint64, callee func(entry uint64) openings) openings {
 	f := p.functionAt(entry)
 	if f == nil || p.classAt(entry) == Opaque || p.reaches.SummaryOf(entry).locks&handedOver == 0 {
@@ -248,22 +248,22 @@ func hasGuard(gs []flow.Guard) bool {
 	return slices.ContainsFunc(gs, func(g flow.Guard) bool { return g != flow.NoGuard })
 }
 
-// openRelease is a call of a function by which it may release a lock from a point on, though it did not acquire it.
+// openRelease is a call of a function that may release a lock, reachable from a point without an acquisition.
 type openRelease struct {
 	opening
 	site     int
 	underWay bool
 }
 
-// opened is what the code from a point on does first with locks.
+// opened contains the first effects on locks of the code after a point.
 type opened struct {
 	sites    []openings
-	underWay openings // what the call under way does, which no frame is in
+	underWay openings // effects of the unfinished call if no frame is in its callee
 	releases []openRelease
 }
 
-// openedAt is what a frame's function does first with locks from where it is. innermost is set if no function of the
-// program was called by the frame's.
+// openedAt returns the first effects on locks of f from the point of a frame. innermost is set if the frame's
+// function has called no function of the program.
 func (p *Program) openedAt(f *function, fr *Frame, innermost bool) *opened {
 	pt := f.pointAt(fr)
 	known := &pt.opened[0]
@@ -292,7 +292,7 @@ func (p *Program) openedAt(f *function, fr *Frame, innermost bool) *opened {
 			out.releases = append(out.releases, openRelease{given, now, true})
 		}
 		if slices.ContainsFunc(out.underWay, func(o opening) bool { return o.takes && o.isSame(lock) }) {
-			continue // it has acquired it when it comes to what follows
+			continue // it has acquired the lock before it reaches the following code
 		}
 		paths := pathsFor(f, out.sites, lock)
 		reached, _ := from.Reach(paths)
@@ -313,7 +313,7 @@ func (p *Program) openedAt(f *function, fr *Frame, innermost bool) *opened {
 	return out
 }
 
-// pastEffects is what the calls of a function do with a lock.
+// pastEffects returns the effects of the calls of f on a lock.
 func (p *Program) pastEffects(f *function, lock opening) []flow.Effect {
 	sites := p.familySites(f, lock.family)
 	out := make([]flow.Effect, len(f.sites))
@@ -326,7 +326,7 @@ func (p *Program) pastEffects(f *function, lock opening) []flow.Effect {
 	return out
 }
 
-// acquiresFirst reports whether a thread acquires the lock at an address before frame i returns.
+// acquiresFirst reports whether a thread acquires a lock before frame i returns.
 func (p *Program) acquiresFirst(t *Thread, i int, innermost bool, lock Lock) bool {
 	f := p.functionAt(t.Frames[i].lookup())
 	if f == nil || p.classAt(t.Frames[i].lookup()) == Opaque {
@@ -352,7 +352,7 @@ func (p *Program) acquiresFirst(t *Thread, i int, innermost bool, lock Lock) boo
 	return !returns
 }
 
-// takesAt reports whether a call acquires the lock at an address, as far as that is known.
+// takesAt reports whether a call is known to acquire a lock.
 func takesAt(f *function, from flow.Ahead, site int, of openings, lock Lock) bool {
 	return slices.ContainsFunc(of, func(o opening) bool {
 		if o.family != lock.Family || !o.takes || o.lock == nil {
@@ -363,7 +363,7 @@ func takesAt(f *function, from flow.Ahead, site int, of openings, lock Lock) boo
 	})
 }
 
-// stopsAt returns the calls of a function that acquire the lock at an address.
+// stopsAt returns the calls of a function that acquire a lock.
 func stopsAt(f *function, from flow.Ahead, sites []openings, lock Lock) (stops []bool, some bool) {
 	stops = make([]bool, len(sites))
 	for i, of := range sites {
@@ -373,10 +373,10 @@ func stopsAt(f *function, from flow.Ahead, sites []openings, lock Lock) (stops [
 	return stops, some
 }
 
-// releasesOf calls add for each release of a lock of a family that a thread may come to without acquiring the lock
-// before.
+// releasesOf calls add for each release of a lock of a family that a thread may reach without acquiring the lock
+// first.
 func (p *Program) releasesOf(t *Thread, family string, add func(address uint64, r Release)) {
-	var inner []int // the frames of the program that were looked at
+	var inner []int // the frames of the program that were already visited
 	for i := range min(len(t.Frames), maxFrames) {
 		fr := &t.Frames[i]
 		if !fr.User {
@@ -390,7 +390,7 @@ func (p *Program) releasesOf(t *Thread, family string, add func(address uint64, 
 	}
 }
 
-// releasesIn is releasesOf for one frame.
+// releasesIn does the same for one frame.
 func (p *Program) releasesIn(
 	t *Thread, i int, f *function, family string, inner []int, add func(address uint64, r Release),
 ) {
@@ -429,8 +429,8 @@ func (p *Program) releasesIn(
 	}
 }
 
-// Handed lists the functions of the program that a thread has handed to calls which have not returned: those of
-// regions, say, which other threads may be about to execute.
+// Handed lists the functions of the program that a thread has passed to unfinished calls, such as those of
+// regions. Other threads may be about to execute them.
 func (p *Program) Handed(t *Thread) []uint64 {
 	var out []uint64
 	for i := range min(len(t.Frames), maxFrames) {
@@ -449,7 +449,7 @@ func (p *Program) Handed(t *Thread) []uint64 {
 	return out
 }
 
-// Entered lists the functions of the program that a thread is in.
+// Entered lists the functions of the program on a thread's stack.
 func (p *Program) Entered(t *Thread) []uint64 {
 	var out []uint64
 	for i := range min(len(t.Frames), maxFrames) {
@@ -464,7 +464,7 @@ func (p *Program) Entered(t *Thread) []uint64 {
 	return out
 }
 
-// Acquiring lists the threads that are in a call which acquires a lock.
+// Acquiring lists the threads that are in a call that acquires a lock.
 func (l *Look) Acquiring(lock Lock) []*Thread {
 	x := l.acquiring[lock.Family]
 	if x == nil {
@@ -479,7 +479,7 @@ func (l *Look) Acquiring(lock Lock) []*Thread {
 	return x[lock.Address]
 }
 
-// acquires returns the lock of a family that the call under way of a thread's innermost function acquires.
+// acquires returns the lock of a family that the unfinished call of a thread's innermost function acquires.
 func (p *Program) acquires(t *Thread, family string) (address uint64, ok bool) {
 	i := slices.IndexFunc(t.Frames, func(fr Frame) bool { return fr.User })
 	if i < 0 || p.classAt(t.Frames[i].lookup()) == Opaque {
@@ -502,14 +502,14 @@ func (p *Program) acquires(t *Thread, family string) (address uint64, ok bool) {
 	return address, ok
 }
 
-// releases are the releases of one family that threads may come to without acquiring the lock before.
+// releases are the releases of one family that threads may reach without acquiring the lock first.
 type releases struct {
 	byAddress map[uint64][]Release
-	anywhere  []Release // of which it is not known what they release
+	anywhere  []Release // of unknown locks
 }
 
-// Releases lists the calls by which threads may release a lock that they did not acquire before, as far as their code
-// shows; those first of which it is known that it is this lock. There is one of each thread.
+// Releases lists the calls by which threads may release a lock without acquiring it first, at most one per
+// thread. Releases known to be of this lock are first.
 func (l *Look) Releases(lock Lock) []Release {
 	if !HandedOver(lock.Family) {
 		return nil
@@ -542,8 +542,8 @@ func (l *Look) Releases(lock Lock) []Release {
 	return out
 }
 
-// FunctionReleases returns the call by which the function that begins at entry may release a lock that it did not
-// acquire before; not ok if it has none.
+// FunctionReleases returns the call by which the function that starts at entry may release a lock without
+// acquiring it first.
 func (p *Program) FunctionReleases(entry uint64, lock Lock) (Release, bool) {
 	if !HandedOver(lock.Family) {
 		return Release{}, false

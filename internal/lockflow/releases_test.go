@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// TestReleases asks whether a thread may release lock 64 though it has not acquired it, from different places.
+// TestReleases checks whether a thread that has not acquired lock 64 may release it, from different places.
 func TestReleases(t *testing.T) {
 	code := assemble(t, map[string]string{
 		"work":  "call pause",

@@ -6,24 +6,23 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// maxReturning bounds a function, in bytes, of which it is found out what it returns: those that
-// find an element of a container, or a member, have some dozens, unoptimized.
+// maxReturning bounds the size in bytes of a function whose results are computed. Unoptimized functions that
+// find a member or an element of a container have some dozens of bytes.
 const maxReturning = 256
 
-// returns keeps what calls of functions leave behind. Functions that call each other in a circle, the
-// strongly connected components of the call graph as far as it is small, leave nothing behind that is
-// known, whichever of them is asked for first: the values of one are not followed yet when another needs
-// them.
+// returns caches the results of function calls. The results of mutually recursive functions (the strongly
+// connected components of the call graph of small functions) are always unknown, in any order of questions: the
+// values of one function are incomplete when another needs them.
 type returns struct {
 	known map[uint64]flow.Result // by entry
-	open  map[uint64]*following  // of components that are not complete
-	stack []uint64               // those, in the order in which they were met
-	work  []*following           // those whose values are being followed, the innermost last
+	open  map[uint64]*following  // in incomplete components
+	stack []uint64               // the same, in the order of visits
+	work  []*following           // functions being solved, the innermost last
 }
 
-// following is a function whose values are followed, in Tarjan's algorithm.
+// following is a function being solved, as a vertex of Tarjan's algorithm.
 type following struct {
-	index, low int // in the order of meeting; the least index that is reached
+	index, low int // position in the order of visits; lowest position reached
 	circle     bool
 }
 
@@ -31,8 +30,8 @@ func newReturns() returns {
 	return returns{known: map[uint64]flow.Result{}, open: map[uint64]*following{}}
 }
 
-// callResult is what a call of a function of the program leaves behind, as far as it is known: not of
-// functions that call each other in a circle.
+// callResult returns the result of a call of a function of the program. It is unknown for mutually recursive
+// functions.
 func callResult(p *Program, t symbolic.Target) flow.Result {
 	if c := rtl.LoopCallOf(t.Name); c.Writes != 0 {
 		return flow.Result{Writes: c.Writes}
@@ -60,8 +59,7 @@ func callResult(p *Program, t symbolic.Target) flow.Result {
 	return r.known[entry]
 }
 
-// isSmall reports whether a function of the program begins at entry of which it is found out what it
-// returns.
+// isSmall reports whether a function of the program starts at entry and is small enough for callResult.
 func isSmall(p *Program, entry uint64) bool {
 	if p.classAt(entry) != User {
 		return false
@@ -70,8 +68,9 @@ func isSmall(p *Program, entry uint64) bool {
 	return ok && low == entry && high-low <= maxReturning
 }
 
-// solving begins with the values of the function at entry. What it returns ends with them: the function
-// that was met first of a component completes it. Of a function that is not small no other needs them.
+// solving is called before the values of the function at entry are followed. The function that it returns is
+// called afterwards. It completes the component if this function was its first. Larger functions are ignored,
+// since no caller needs their results.
 func solving(p *Program, entry uint64) (solved func()) {
 	if !isSmall(p, entry) {
 		return func() {}
@@ -91,8 +90,8 @@ func solving(p *Program, entry uint64) (solved func()) {
 	}
 }
 
-// meets reports whether the function at entry is of a component that is not complete: then the function
-// whose values are followed now is, too.
+// meets reports whether the function at entry is in an incomplete component. If so, it adds the function being
+// solved to that component.
 func (r *returns) meets(entry uint64) bool {
 	v := r.open[entry]
 	if v == nil {
@@ -106,7 +105,7 @@ func (r *returns) meets(entry uint64) bool {
 	return true
 }
 
-// complete ends with the functions of a component, of which v was met first.
+// complete completes a component. v is its first visited function.
 func (r *returns) complete(v *following) {
 	component := r.stack[v.index:]
 	for _, entry := range component {

@@ -8,29 +8,29 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// function is a function of the program, and what its code told.
+// function is a function of the program with cached facts about its code.
 type function struct {
 	entry   uint64
 	flow    *flow.Function
-	sites   []site // by their index in the flow; nil until they are asked for
+	sites   []site // by index in the flow; nil before the first use
 	points  map[place]*point
 	locks   map[string]*familySites
 	outline *outline
 	plain   *plain
-	apart   *plain // the same of code that can name no lock of OpenMP
-	// pointers are the calls through pointers, by their index; nil before they are looked for.
+	apart   *plain // the same for code that cannot name an OpenMP lock
+	// pointers are the indexes of the calls through pointers; nil before the first use.
 	pointers []int
 }
 
-// plain is what is known of a function without following its values: that it calls nothing
-// that has to do with locks by itself, or hands functions on.
+// plain summarizes a function without following its values: it makes no direct call of a lock function and
+// passes no functions on.
 type plain struct {
-	ok       bool     // else nothing is known
+	ok       bool     // if false, the other fields are unset
 	followed []uint64 // functions of the program that it calls
-	releases families // of which its other calls may give something back
+	releases families // families of locks that its other calls may release
 }
 
-// plainOf is what is known of f without following its values.
+// plainOf summarizes f without following its values.
 func (p *Program) plainOf(f *function) *plain {
 	if f.plain != nil {
 		return f.plain
@@ -57,7 +57,7 @@ func (p *Program) plainOf(f *function) *plain {
 	return f.plain
 }
 
-// possibleReleases returns the families of which a plain function may give something back.
+// possibleReleases returns the families of locks that a plain function may release.
 func (known *plain) possibleReleases(callee func(entry uint64) families) families {
 	out := known.releases
 	for _, entry := range known.followed {
@@ -66,8 +66,7 @@ func (known *plain) possibleReleases(callee func(entry uint64) families) familie
 	return out
 }
 
-// isLockless reports whether neither f nor what it calls does anything with locks, as far as
-// that is known without following values.
+// isLockless reports whether f and its callees are known, without following values, to have no effect on locks.
 func (p *Program) isLockless(f *function, callee func(entry uint64) effects) bool {
 	known := p.plainOf(f)
 	return known.ok && !slices.ContainsFunc(known.followed, func(entry uint64) bool {
@@ -76,34 +75,34 @@ func (p *Program) isLockless(f *function, callee func(entry uint64) effects) boo
 	})
 }
 
-// place is where a function is: at an instruction, or behind a call.
+// place is the position of a frame: at an instruction if exact is set, otherwise after an unfinished call.
 type place struct {
 	pc    uint64
 	exact bool
 }
 
-// site is a call site and what it leads to.
+// site is a call site and its callee.
 type site struct {
 	flow.CallSite
 	call      rtl.LockCall
 	kind      calleeKind
-	entry     uint64   // of the callee; 0 if it is not known
-	callbacks []uint64 // functions of the program that the callee is handed
+	entry     uint64   // of the callee; 0 if unknown
+	callbacks []uint64 // functions of the program passed to the callee
 }
 
-// calleeKind says what is known of a callee.
+// calleeKind classifies callees by what they may do.
 type calleeKind uint8
 
 const (
-	calleeUnknown  calleeKind = iota // it may do anything
-	calleeListed                     // it does what rtl.LockCallOf says
-	calleeFollowed                   // it does what its summary says
-	calleeOpaque                     // it calls back only what it is handed
-	calleeHarmless                   // the same, and no lock of the program or thread depends on it
-	calleeLockLike                   // it does something with locks of threads, but what is not known
+	calleeUnknown  calleeKind = iota // may do anything
+	calleeListed                     // has the effects listed by rtl.LockCallOf
+	calleeFollowed                   // has the effects of its summary
+	calleeOpaque                     // calls back only functions passed to it
+	calleeHarmless                   // the same, and has no effect on locks of the program or of threads
+	calleeLockLike                   // has unknown effects on locks of threads
 )
 
-// functionAt returns the function around pc; nil if its code cannot be read.
+// functionAt returns the function around pc; nil if its code is unreadable.
 func (p *Program) functionAt(pc uint64) *function {
 	if f, ok := p.around[pc]; ok {
 		return f
@@ -128,7 +127,7 @@ func (p *Program) functionAt(pc uint64) *function {
 	return f
 }
 
-// FlowAt returns the flow of the function around pc; nil if its code cannot be read.
+// FlowAt returns the flow of the function around pc; nil if its code is unreadable.
 func (p *Program) FlowAt(pc uint64) *flow.Function {
 	f := p.functionAt(pc)
 	if f == nil {
@@ -137,7 +136,7 @@ func (p *Program) FlowAt(pc uint64) *flow.Function {
 	return f.flow
 }
 
-// sitesOf lists the call sites of f with what they lead to.
+// sitesOf lists the call sites of f with their callees.
 func (p *Program) sitesOf(f *function) []site {
 	if f.sites != nil {
 		return f.sites
@@ -150,7 +149,7 @@ func (p *Program) sitesOf(f *function) []site {
 	return f.sites
 }
 
-// site finds what a call site leads to.
+// site resolves the callee of a call site.
 func (p *Program) site(s flow.CallSite) site {
 	out := site{CallSite: s}
 	if c, ok := rtl.LockCallOf(s.Name); ok {
@@ -187,7 +186,7 @@ func (p *Program) calleeKind(name string, entry uint64) calleeKind {
 		return calleeHarmless
 	case entry == 0 && name == "":
 		return calleeUnknown
-	case entry == 0 && !rtl.LockLike(name): // a symbol that nobody defines is never called
+	case entry == 0 && !rtl.LockLike(name): // an undefined symbol is never called
 		return calleeHarmless
 	}
 	switch p.cfg.Code.Class(entry) {
@@ -206,8 +205,8 @@ func (p *Program) calleeKind(name string, entry uint64) calleeKind {
 	return calleeHarmless
 }
 
-// Entry returns the function that a call leads to, 0 if that is not known. A call may go through
-// a stub, of which the name is not.
+// Entry returns the function that a call leads to, 0 if unknown. The call may go through a stub with another
+// name.
 func (p *Program) Entry(s flow.CallSite) uint64 {
 	if s.Name == "" {
 		return s.Entry
@@ -225,7 +224,7 @@ func (p *Program) Entry(s flow.CallSite) uint64 {
 	return entry
 }
 
-// BeginsFunction reports whether a function of the program begins at addr.
+// BeginsFunction reports whether a function of the program starts at addr.
 func (p *Program) BeginsFunction(addr uint64) bool {
 	if p.cfg.Code.Class(addr) != User {
 		return false
@@ -234,7 +233,7 @@ func (p *Program) BeginsFunction(addr uint64) bool {
 	return ok && low == addr
 }
 
-// calleesOf returns the functions of the program that the one at entry calls, or hands to others.
+// calleesOf returns the functions of the program that the function at entry calls or passes to others.
 func (p *Program) calleesOf(entry uint64) []uint64 {
 	f := p.functionAt(entry)
 	if f == nil {

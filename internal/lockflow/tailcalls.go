@@ -5,20 +5,20 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// maxTailCalls bounds the tail calls that are followed from one call.
+// maxTailCalls bounds the tail calls followed from one call.
 const maxTailCalls = 8
 
-// TailCall is a call of a function outside of the program which has no frame of its caller: that
-// ended in it. The frame is that of a function which called the caller.
+// TailCall is a tail call of a function outside the program. Its caller has no frame any more; the frame is that
+// of the caller's caller.
 type TailCall struct {
-	Name string // of the function
+	Name string // of the called function
 	args []*symbolic.Expr
 	call flow.CallSite
 	at   flow.Point
 	f    *flow.Function
 }
 
-// Arg is integer argument n of the call, as the frame shows it; not ok if it does not.
+// Arg returns integer argument n of the call, if the frame shows it.
 func (c TailCall) Arg(n int) (uint64, bool) {
 	if n >= len(c.args) || c.args[n] == nil {
 		return 0, false
@@ -27,9 +27,8 @@ func (c TailCall) Arg(n int) (uint64, bool) {
 	return v, ok
 }
 
-// TailCall follows the call that frame i makes of a function of the program, or through a pointer, to
-// the function outside of the program in which that ends. It is not ok where one of the functions on
-// the way has more than one tail call.
+// TailCall follows the call in frame i, of a function of the program or through a pointer, to the function
+// outside the program that it ends in. It fails if a function on the way has more than one tail call.
 func (p *Program) TailCall(t *Thread, i int) (TailCall, bool) {
 	f := p.functionAt(t.Frames[i].lookup())
 	if f == nil {
@@ -61,7 +60,7 @@ func (p *Program) TailCall(t *Thread, i int) (TailCall, bool) {
 	return TailCall{}, false
 }
 
-// onlyTailCall returns the one tail call of the function at entry.
+// onlyTailCall returns the tail call of the function at entry if it has exactly one.
 func (p *Program) onlyTailCall(entry uint64) (site, bool) {
 	g := p.functionAt(entry)
 	if g == nil || g.flow.Indirect {
@@ -79,8 +78,8 @@ func (p *Program) onlyTailCall(entry uint64) (site, bool) {
 	return out[0], true
 }
 
-// passedArguments returns the arguments of a call in terms of those with which its function was called; nil
-// where they are made of something else.
+// passedArguments rewrites the arguments of a call in terms of the arguments of its function; nil for arguments
+// that depend on other values.
 func passedArguments(args, given []*symbolic.Expr) []*symbolic.Expr {
 	known := func(e *symbolic.Expr) bool {
 		for _, l := range e.Leaves() {

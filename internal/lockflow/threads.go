@@ -11,19 +11,18 @@ import (
 
 // Frame is one frame of a thread's stack.
 type Frame struct {
-	// PC is the next instruction if Exact is set, else the address behind the call that has
-	// not returned.
+	// PC is the next instruction if Exact is set, otherwise the address after the unfinished call.
 	PC    uint64
 	Exact bool
 	// CFA is the value of the stack pointer before the function was called.
 	CFA uint64
-	// Registers are those that are known in the frame.
+	// Registers are the known registers of the frame.
 	Registers *callbacks.Registers
-	// User is set for code of the program: no runtime's and no system library's.
+	// User is set for code of the program, not of a runtime or a system library.
 	User bool
 }
 
-// lookup returns an address in the instruction that the frame is at.
+// lookup returns an address within the current instruction of the frame.
 func (f *Frame) lookup() uint64 {
 	if f.Exact {
 		return f.PC
@@ -35,18 +34,17 @@ func (f *Frame) lookup() uint64 {
 type Thread struct {
 	ID     int
 	Frames []Frame
-	Whole  bool // Frames are all, to the outermost
+	Whole  bool // Frames is complete, to the outermost frame
 }
 
 const (
-	// maxFrames bounds the frames of one stack that are looked at for what they hold.
+	// maxFrames bounds the frames of one stack that are searched for held locks.
 	maxFrames = 64
-	// maxArgumentDepth bounds how many callers are asked for the value of an argument that
-	// is handed on.
+	// maxArgumentDepth bounds the callers that are followed to find the value of an argument that is passed on.
 	maxArgumentDepth = 8
 )
 
-// PointOf is where frame i of a stack is in its function.
+// PointOf returns the position of frame i of a stack in its function.
 func (p *Program) PointOf(t *Thread, i int) flow.Point { return p.pointOf(t, i, maxArgumentDepth) }
 
 func (p *Program) pointOf(t *Thread, i, depth int) flow.Point {
@@ -58,8 +56,8 @@ func (p *Program) pointOf(t *Thread, i, depth int) flow.Point {
 	return at
 }
 
-// Argument is integer argument n of the call that frame i makes, found by following values
-// through the whole function and its callers.
+// Argument returns integer argument n of the call in frame i. It follows values through the whole function and
+// its callers.
 func (p *Program) Argument(t *Thread, i, n int) (uint64, bool) {
 	return p.argument(t, i, n, maxArgumentDepth)
 }
@@ -78,17 +76,17 @@ func (p *Program) argument(t *Thread, i, n, depth int) (uint64, bool) {
 	return v, ok
 }
 
-// point is a place in a function, and what its code shows of threads that are there.
+// point is a position in a function, with cached facts about threads there.
 type point struct {
-	releases families           // of which what comes may give something back
-	asked    bool               // for releases
-	behind   map[string]bool    // by family: a call that takes a lock of it may be behind
-	held     map[string]holding // by what the calls of one lock do
-	branches *flow.Witnesses    // nil before they are asked for
-	opened   [2]*opened         // of a frame that called a function of the program, and of one that did not
+	releases families           // families of locks that the following code may release
+	asked    bool               // releases is set
+	behind   map[string]bool    // by family: a call that takes a lock of it may precede
+	held     map[string]holding // by the effects of the calls on one lock
+	branches *flow.Witnesses    // nil before the first use
+	opened   [2]*opened         // for a frame that called a function of the program, and for one that did not
 }
 
-// pointAt is where a frame is in f.
+// pointAt returns the position of a frame in f.
 func (f *function) pointAt(fr *Frame) *point {
 	at := place{fr.PC, fr.Exact}
 	pt := f.points[at]
@@ -99,15 +97,15 @@ func (f *function) pointAt(fr *Frame) *point {
 	return pt
 }
 
-// MayRelease reports whether a thread may come to a call that gives back something of a
-// family, or wakes one who waits for it, from where its frames are. It may if that cannot be
-// told: where a call leads to code that is not known, or where the stack is not whole.
+// MayRelease reports whether a thread may reach a call that releases a lock of a family, or wakes a thread that
+// waits for it. It returns true if this cannot be excluded: if a call leads to unknown code, or if the stack is
+// incomplete.
 func (p *Program) MayRelease(t *Thread, family string) bool {
 	if !t.Whole {
 		return true
 	}
 	set := familySet(family)
-	// Most stacks of large programs have a frame of which the instructions alone show that it may.
+	// On most stacks of large programs, single instructions of one frame already show that it may.
 	if slices.ContainsFunc(t.Frames, func(fr Frame) bool { return fr.User && p.callsByMemoryFrom(&fr) }) {
 		return true
 	}
@@ -119,8 +117,8 @@ func (p *Program) MayRelease(t *Thread, family string) bool {
 	return false
 }
 
-// releasesFrom returns the families of which a frame may give something back before it returns,
-// not counting the frames that it has called.
+// releasesFrom returns the families of locks that a frame may release before it returns, not counting the frames
+// that it has called.
 func (p *Program) releasesFrom(fr *Frame) families {
 	if p.classAt(fr.lookup()) == Opaque {
 		return ofThreads
@@ -143,7 +141,7 @@ func (p *Program) releasesFrom(fr *Frame) families {
 		return pt.releases
 	}
 	sites := p.sitesOf(f)
-	if s, ok := f.flow.SiteAt(at); ok { // it may be just doing so
+	if s, ok := f.flow.SiteAt(at); ok { // it may be doing so now
 		switch c := sites[s.Index]; c.kind {
 		case calleeListed:
 			pt.releases |= listedReleases(c.call)
@@ -157,7 +155,7 @@ func (p *Program) releasesFrom(fr *Frame) families {
 	return pt.releases
 }
 
-// callsByMemoryFrom reports whether a frame may come to a call through a pointer in memory before it returns.
+// callsByMemoryFrom reports whether a frame may reach a call through a pointer in memory before it returns.
 func (p *Program) callsByMemoryFrom(fr *Frame) bool {
 	if p.classAt(fr.lookup()) == Opaque {
 		return false
@@ -166,13 +164,12 @@ func (p *Program) callsByMemoryFrom(fr *Frame) bool {
 	return f != nil && f.flow.CallsByMemoryAfter(flow.Point{PC: fr.PC, Exact: fr.Exact})
 }
 
-// FunctionMayRelease reports whether the function that begins at entry may give back something
-// of a family.
+// FunctionMayRelease reports whether the function that starts at entry may release a lock of a family.
 func (p *Program) FunctionMayRelease(entry uint64, family string) bool {
 	return p.releases.SummaryOf(entry)&familySet(family) != 0
 }
 
-// MakesEvents reports whether a function on a thread's stack makes events of detached tasks.
+// MakesEvents reports whether a function on a thread's stack creates events of detached tasks.
 func (p *Program) MakesEvents(t *Thread) bool {
 	return slices.ContainsFunc(t.Frames, func(fr Frame) bool {
 		if !fr.User || p.classAt(fr.lookup()) == Opaque {
@@ -183,7 +180,7 @@ func (p *Program) MakesEvents(t *Thread) bool {
 	})
 }
 
-// classAt returns the class of the code at pc, asked for once.
+// classAt returns the class of the code at pc, cached.
 func (p *Program) classAt(pc uint64) Class {
 	c, ok := p.classes[pc]
 	if !ok {
@@ -193,9 +190,8 @@ func (p *Program) classAt(pc uint64) Class {
 	return c
 }
 
-// EnteredWith is integer argument n that the function of frame i was called with, as far as
-// the frame still has it in a register or on its stack, or its callers tell, or the function
-// that it handed it on to has it.
+// EnteredWith returns integer argument n of the call that entered the function of frame i. It uses the registers
+// and the stack of the frame, its callers, and the function that it passed the argument to.
 func (p *Program) EnteredWith(t *Thread, i, n int) (uint64, bool) { return p.enteredWith(t, i, n, 1) }
 
 func (p *Program) enteredWith(t *Thread, i, n, depth int) (uint64, bool) {
@@ -228,13 +224,11 @@ func (p *Program) enteredWith(t *Thread, i, n, depth int) (uint64, bool) {
 	return 0, false
 }
 
-// agreeing is how many arguments of a call have to be the same in the frame that calls and
-// in the one that was called, before the latter is believed to be that of the call: a tail
-// call may have put another function in its place.
+// agreeing is the number of arguments that must agree between a calling frame and the next frame to prove that
+// the latter is the callee: after a tail call, it is another function.
 const agreeing = 2
 
-// handsOn reports whether the frame below frame i is that of the function which frame i
-// called, by the arguments that both know.
+// handsOn reports whether frame i-1 is in the function that frame i called, by the arguments known in both.
 func (p *Program) handsOn(t *Thread, i int, s flow.CallSite, at flow.Point, depth int) bool {
 	f, agree := p.FlowAt(t.Frames[i].lookup()), 0
 	for k, e := range s.Args[:min(len(s.Args), registerArgs)] {
@@ -253,5 +247,5 @@ func (p *Program) handsOn(t *Thread, i int, s flow.CallSite, at flow.Point, dept
 	return agree >= agreeing
 }
 
-// registerArgs is how many arguments x86-64 has in registers.
+// registerArgs is the number of integer arguments in registers on x86-64.
 const registerArgs = 6

@@ -1,8 +1,7 @@
 package flow
 
-// SitesAfter returns the calls that the function may still make from a point on,
-// without the one that is under way. A handler of exceptions may be next where a call
-// throws, and any place after a call of the setjmp family.
+// SitesAfter returns the calls that the function may still make after a point, without the unfinished one. It
+// includes calls of exception handlers, and all calls of a function that calls setjmp.
 func (f *Function) SitesAfter(at Point) []CallSite {
 	f.ensureSolved()
 	now, ok := f.indexAt(at)
@@ -19,10 +18,11 @@ func (f *Function) SitesAfter(at Point) []CallSite {
 	return out
 }
 
-// reachAfter returns the instructions that may be executed after one, or in a handler of what is thrown there.
+// reachAfter returns the instructions that may be executed after instruction now, including those of exception
+// handlers.
 func (g *graph) reachAfter(now int) *reached { return g.reachedFrom(now, -1, false, g.handlers()...) }
 
-// handlers returns the blocks that nothing seen leads to.
+// handlers returns the blocks without a known predecessor.
 func (g *graph) handlers() []int {
 	var out []int
 	for b := range g.blocks {

@@ -7,24 +7,24 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// Ahead is a question about the code that a function executes from a point on.
+// Ahead answers questions about the code that a function executes after a point.
 type Ahead struct {
 	f *Function
-	// start is the instruction at which the walk starts. The call there is under way and does not count, unless
-	// exact is set.
+	// start is the first instruction of the walk. A call there is unfinished and not counted, unless exact is
+	// set.
 	start int
 	exact bool
 	at    Point
 }
 
-// AheadOf returns the question for a point; not ok if the point is not in the function.
+// AheadOf returns the Ahead of a point; not ok if the point is outside the function.
 func AheadOf(f *Function, at Point) (Ahead, bool) {
 	f.ensureSolved()
 	i, ok := f.indexAt(at)
 	return Ahead{f: f, start: i, exact: at.Exact, at: at}, ok
 }
 
-// AheadOfEntry returns the question for the function's first instruction.
+// AheadOfEntry returns the Ahead of the function's first instruction.
 func AheadOfEntry(f *Function) Ahead {
 	f.ensureSolved()
 	return Ahead{f: f, exact: true}
@@ -32,18 +32,18 @@ func AheadOfEntry(f *Function) Ahead {
 
 // Paths selects paths through a function.
 type Paths struct {
-	// Stops are the calls, by their index, behind which a path is not followed.
+	// Stops marks the calls, by index, at which a path ends.
 	Stops []bool
-	// Tries are calls, by their index, that stop a path only where their result is not zero, or where it is.
+	// Tries marks the calls, by index, that end a path only for zero or only for nonzero results.
 	Tries []Guard
 
-	shut    map[edge]bool // ways that are not taken
-	taken   map[edge]bool // ways that are taken after a call in Tries has succeeded
-	decided []bool        // calls that these ways are of, by their index
+	shut    map[edge]bool // closed edges
+	taken   map[edge]bool // edges taken after a call in Tries succeeded
+	decided []bool        // calls that these edges depend on, by index
 }
 
-// decide finds the ways that are taken after a call in Tries has succeeded. A call whose result decides no branch is
-// a stop.
+// decide finds the edges that are taken after a call in Tries succeeded. A call without a branch on its result
+// becomes a stop.
 func (p *Paths) decide(f *Function) {
 	if len(p.Tries) == 0 {
 		return
@@ -71,9 +71,9 @@ func (p *Paths) decide(f *Function) {
 	p.Stops, p.Tries = stops, nil
 }
 
-// Reach returns the calls that the function may make from the point on, by their index, and whether it may return,
-// both on paths that meet no stop before. Handlers of exceptions are on no path: which calls they belong to is not
-// known, and what they release was acquired before one of these.
+// Reach returns the calls, by index, that the function may make after the point, and whether it may return, both
+// on paths without a stop. Exception handlers are not followed: the calls that they belong to are unknown, and
+// any lock that they release was acquired before such a call.
 func (a Ahead) Reach(p Paths) (sites []bool, returns bool) {
 	f := a.f
 	sites = make([]bool, len(f.sites))
@@ -121,9 +121,8 @@ func (a Ahead) Reach(p Paths) (sites []bool, returns bool) {
 	return sites, returns
 }
 
-// TruthBefore returns whether a fact that is false when the function begins is true at the point, on paths that a
-// branch
-// in paths does not exclude.
+// TruthBefore returns whether a fact that is false at the entry is true at the point, on paths that the branches
+// in p do not exclude.
 func (a Ahead) TruthBefore(effects []Effect, p Paths) Truth {
 	f := a.f
 	p.decide(f)
@@ -147,8 +146,8 @@ func (a Ahead) TruthBefore(effects []Effect, p Paths) Truth {
 	return f.transfer(in[b], f.blocks[b].first, a.start, effects).truth
 }
 
-// InCell reports whether an expression is what a cell of the function's stack holds, and not known to be made of
-// anything else: the function has noted it there, or another one to which it has passed the address.
+// InCell reports whether an expression is the content of a cell of the function's stack, and nothing else is
+// known about it: the function stored it there, or another function to which it passed the address.
 func InCell(f *Function, e *symbolic.Expr) bool {
 	switch {
 	case e == nil:
@@ -161,8 +160,8 @@ func InCell(f *Function, e *symbolic.Expr) bool {
 	return f.names[e.Val-1].reg == inCell
 }
 
-// Requiring returns paths that also take none of the ways which contradict a branch that every path to a call takes:
-// one on the same condition that goes the other way.
+// Requiring returns p without the edges that contradict a branch that every path to a call takes: edges of other
+// branches on the same condition with the opposite outcome.
 func (p Paths) Requiring(f *Function, site int) Paths {
 	f.ensureSolved()
 	p.decide(f)
@@ -198,7 +197,7 @@ func (p Paths) Requiring(f *Function, site int) Paths {
 	return out
 }
 
-// entersWithout reports whether a block is reached from the function's entry by other ways than one.
+// entersWithout reports whether a block can be reached from the entry without one edge.
 func entersWithout(f *Function, block int, not edge) bool {
 	seen, work := make([]bool, len(f.blocks)), []int{0}
 	for len(work) > 0 {
@@ -219,16 +218,16 @@ func entersWithout(f *Function, block int, not edge) bool {
 	return f.blocks[block].unreached
 }
 
-// Value returns the value that an expression of a call will have when the function comes to the call next. It is not
-// ok where the expression depends on something that is made between the point and the call. stays is set if the
-// expression has the same value each time that the function comes to the call later.
+// Value returns the value that an expression of a call will have when the function next reaches the call. It
+// fails if the expression depends on a value computed between the point and the call. stays is set if the
+// expression has the same value at each later execution of the call.
 func (a Ahead) Value(site CallSite, e *symbolic.Expr) (v uint64, stays, ok bool) {
 	f := a.f
 	to, isInst := f.index[site.PC]
 	if !isInst || f.blocks[f.owner[a.start]].in == nil {
 		return 0, false, false
 	}
-	if to == a.start && !a.exact { // the call is under way
+	if to == a.start && !a.exact { // the call is unfinished
 		site.UnderWay = true
 		v, _, ok = f.Value(site, e, a.at)
 		return v, false, ok
@@ -242,8 +241,8 @@ func (a Ahead) Value(site CallSite, e *symbolic.Expr) (v uint64, stays, ok bool)
 	return v, !remakes(f, e, to, to, false), ok
 }
 
-// remakes reports whether a part of e is made again on a way from one instruction to the next execution of another.
-// made is set if the first of the two makes its own results on the way.
+// remakes reports whether a part of e is computed again on a path from one instruction to the next execution of
+// another. made is set if the results of the first instruction count as well.
 func remakes(f *Function, e *symbolic.Expr, from, to int, made bool) bool {
 	if e == nil {
 		return false

@@ -1,16 +1,16 @@
 package flow
 
-// reached are the instructions that are reached from one, in one step at least and not through another, in the
-// direction of execution or against it. Blocks are followed, not instructions.
+// reached contains the instructions that can be reached from an instruction in at least one step without passing
+// another one, forward or backward. It is computed from blocks, not single instructions.
 type reached struct {
 	g        *graph
 	from     int
-	not      int // an instruction that no way goes through; -1 for none
+	not      int // an instruction that ends all paths; -1 for no such instruction
 	backward bool
-	whole    []bool // blocks that are entered: at their beginning, or backward at their end
+	whole    []bool // blocks entered at their start, or at their end if backward
 }
 
-// reachedFrom follows the blocks from an instruction on, and from some blocks that are entered besides.
+// reachedFrom follows the blocks from an instruction, and from the start of some additional blocks.
 func (g *graph) reachedFrom(from, not int, backward bool, besides ...int) *reached {
 	r := &reached{g: g, from: from, not: not, backward: backward, whole: make([]bool, len(g.blocks))}
 	stop := -1
@@ -50,7 +50,7 @@ func (g *graph) reachedFrom(from, not int, backward bool, besides ...int) *reach
 	return r
 }
 
-// contains reports whether instruction i is one of them.
+// contains reports whether instruction i is in the set.
 func (r *reached) contains(i int) bool {
 	if i == r.not {
 		return false
@@ -63,7 +63,7 @@ func (r *reached) contains(i int) bool {
 	return r.whole[b] && (!cut || at < not) || b == r.g.owner[r.from] && at > from && (!cut || not <= from || at < not)
 }
 
-// predecessors returns the blocks that lead to each block.
+// predecessors returns the predecessors of each block.
 func (g *graph) predecessors() [][]int {
 	if g.pred == nil {
 		g.pred = make([][]int, len(g.blocks))

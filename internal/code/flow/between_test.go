@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestReached compares the instructions that are found block by block with those of a walk from instruction to
-// instruction, for functions of libgomp, and counts the blocks that are followed: each once.
+// TestReached compares the instructions found block by block with those of a walk from instruction to
+// instruction, for functions of libgomp. It also checks that each block is followed at most once.
 func TestReached(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	pairs := 0
@@ -55,7 +55,7 @@ func nextOf(f *Function, i int) []int {
 	return out
 }
 
-// walk returns the instructions that are reached from one in one step at least, not through another.
+// walk returns the instructions that can be reached from one in at least one step without passing another.
 func walk(steps [][]int, from, not int) []bool {
 	seen := make([]bool, len(steps))
 	for work := []int{from}; len(work) > 0; {

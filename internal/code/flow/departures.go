@@ -7,21 +7,20 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// Departure is where a function goes on, by a branch, without making a fact false any more
-// that a call made true: behind it, no path comes to a call that does before the function
-// returns or makes the fact true again, while behind the branch's other side one does. A branch
-// that always goes the other way where the fact is true, since the same condition made it true, is
-// none; nor is one that leads only to the program's end, as that of an assertion.
+// Departure is a branch by which a function leaves the code where a fact is true, without making it false. After
+// the branch, each path returns, or makes the fact true again, before any call that makes it false; after the
+// other side of the branch, some path reaches such a call. Branches that cannot go this way while the fact is
+// true, because the same condition made it true, are not departures. Nor are branches that only lead to the end
+// of the program, such as that of an assertion.
 type Departure struct {
 	Branch uint64 // the branch instruction
-	Target uint64 // where it goes on, if that is one more jump, which nothing else leads to; else 0
+	Target uint64 // the target, if it is only a jump without other predecessors; otherwise 0
 }
 
-// Departures lists where the function departs while a fact is true that calls make true
-// and false, as effects tell by their index; first is what they do first, which differs where
-// a call makes the fact true and false again. Where alike has more effects than first, these are on
-// something else, or on the same, which is not known: a way that comes to one that makes the fact false is
-// no departure.
+// Departures lists the departures of the function for a fact. effects are the overall effects of calls on it, by
+// index. first are their first effects, which differ for a call that makes the fact true and false again. alike
+// adds to first the effects of calls that may be on the same object: a path to a call that makes the fact false
+// by alike is not a departure.
 func (f *Function) Departures(effects, first, alike []Effect) []Departure {
 	f.ensureSolved()
 	if f.spend(len(f.insts)) != nil || f.Indirect {
@@ -63,8 +62,8 @@ func (f *Function) Departures(effects, first, alike []Effect) []Departure {
 	return out
 }
 
-// collectsInLoop reports whether a way out of a block goes round a loop in which the fact is made true, and
-// never false: one that acquires several locks, which are released behind it.
+// collectsInLoop reports whether an edge stays in a loop that makes the fact true and never false: a loop that
+// acquires several locks, to be released after it.
 func collectsInLoop(f *Function, way edge, effects []Effect) bool {
 	g := blocksOf(f)
 	ahead, behind := g.blocksAfter(way.from, -1), g.blocksBefore(way.from, -1)
@@ -79,10 +78,10 @@ func collectsInLoop(f *Function, way edge, effects []Effect) bool {
 	return true
 }
 
-// comesBack reports whether block b is in a loop that makes the fact false and comes back to the block
-// without making it true: one that releases several locks, say. Its end is where none are left.
+// comesBack reports whether block b is in a loop that makes the fact false and returns to the block without
+// making it true, such as a loop that releases several locks. When the loop ends, no locks are left.
 func comesBack(f *Function, b int, effects []Effect) bool {
-	const open, cleared = 1, 2 // bits: reached before a call that clears the fact, and behind one
+	const open, cleared = 1, 2 // bits: reached before a call that clears the fact, and after one
 	seen := make([]uint8, len(f.blocks))
 	enter := func(work []int, blocks []int, how uint8) []int {
 		for _, n := range blocks {
@@ -118,10 +117,10 @@ func comesBack(f *Function, b int, effects []Effect) bool {
 	return false
 }
 
-// branches are the conditions on which a function's blocks branch, where they are known.
+// branches contains the known branch conditions of a function's blocks.
 type branches struct {
 	f     *Function
-	conds []symbolic.Cond // by block; that of its first successor
+	conds []symbolic.Cond // by block; the condition of its first successor
 }
 
 func branchesOf(f *Function) *branches {
@@ -135,8 +134,8 @@ func branchesOf(f *Function) *branches {
 	return out
 }
 
-// isPossible reports whether a fact, false when the function begins, may be true where a way out of
-// a block is taken, if all branches on the same condition go the same way.
+// isPossible reports whether a fact that is false at the entry can be true when an edge is taken, if all
+// branches on the same condition have the same outcome.
 func (br *branches) isPossible(way edge, effects []Effect) bool {
 	f := br.f
 	closed := br.closedBy(way)
@@ -148,7 +147,7 @@ func (br *branches) isPossible(way edge, effects []Effect) bool {
 	return f.transfer(in[way.from], blk.first, blk.last, effects).by != 0
 }
 
-// closedBy returns the ways that other branches do not take where one way is taken.
+// closedBy returns the edges of other branches that are not taken if one edge is taken.
 func (br *branches) closedBy(way edge) map[edge]change {
 	takes := br.conds[way.from]
 	if br.f.blocks[way.from].succ[0] != way.to {
@@ -163,30 +162,30 @@ func (br *branches) closedBy(way edge) map[edge]change {
 			if b != way.from && takes.Equal(c.Negate()) {
 				closed[edge{b, to}] = change{effect: NoReturn}
 			}
-			c = c.Negate() // that of the other successor
+			c = c.Negate() // the condition of the other successor
 		}
 	}
 	return closed
 }
 
-// endsInJump reports whether block b ends in a jump, as the code of continue, goto and return.
+// endsInJump reports whether block b ends in a jump, such as the code of continue, goto and return.
 func (f *Function) endsInJump(b int) bool {
 	return slices.ContainsFunc(f.insts[f.blocks[b].last-1].Uops,
 		func(u lift.Uop) bool { return u.Code == lift.UopJump })
 }
 
-// ways are where the paths from the starts of a function's blocks come to.
+// ways summarizes the paths from the start of each block.
 type ways struct {
-	closes []bool // some path comes to a call that may make the fact false before one that makes it true
-	ends   []bool // no path comes to such a call, nor returns, and some comes to code that does not go on
+	closes []bool // some path reaches a call that may make the fact false before one that makes it true
+	ends   []bool // no path reaches such a call or returns, and some path ends without a return
 }
 
-// waysOf finds where all paths of a function come to.
+// waysOf summarizes the paths from each block of a function.
 func waysOf(f *Function, effects []Effect) ways {
 	w := ways{make([]bool, len(f.blocks)), make([]bool, len(f.blocks))}
-	other := make([]bool, len(f.blocks))    // some path comes to another call that has an effect, or returns
-	own := make([]Effect, len(f.blocks))    // of the first call that has one
-	branch := make([]Effect, len(f.blocks)) // of a call that is a branch at the end
+	other := make([]bool, len(f.blocks))    // some path reaches another call with an effect, or returns
+	own := make([]Effect, len(f.blocks))    // of the first call with an effect
+	branch := make([]Effect, len(f.blocks)) // of a call in a conditional branch at the end
 	for b := range f.blocks {
 		own[b], branch[b] = firstEffect(f, b, effects), NoReturn
 		if s, ok := f.siteOf[f.blocks[b].last-1]; ok && f.isBranch(f.blocks[b].last-1) {
@@ -217,8 +216,8 @@ func waysOf(f *Function, effects []Effect) ways {
 	return w
 }
 
-// FirstSets reports whether some call of a function makes a fact true, and on no path from its
-// beginning one makes it false before.
+// FirstSets reports whether some call makes a fact true, and no path from the entry reaches a call that makes it
+// false before that.
 func FirstSets(f *Function, effects []Effect) bool {
 	f.ensureSolved()
 	if f.spend(len(f.insts)) != nil || f.Indirect || len(f.blocks) == 0 {
@@ -250,7 +249,8 @@ func FirstSets(f *Function, effects []Effect) bool {
 	return sets
 }
 
-// firstEffect returns the effect of the first call in block b that surely has one, but for a branch.
+// firstEffect returns the effect of the first call in block b with a certain effect, ignoring conditional
+// branches.
 func firstEffect(f *Function, b int, effects []Effect) Effect {
 	blk := &f.blocks[b]
 	for i := blk.first; i < blk.last; i++ {
@@ -262,7 +262,7 @@ func firstEffect(f *Function, b int, effects []Effect) Effect {
 	return NoEffect
 }
 
-// TrueAt reports of each call, by its index, whether a fact may be true when it is made.
+// TrueAt reports for each call, by index, whether a fact may be true when it is made.
 func (f *Function) TrueAt(effects []Effect) []bool {
 	f.ensureSolved()
 	out := make([]bool, len(f.sites))

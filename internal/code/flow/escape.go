@@ -7,32 +7,31 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// Frame is the frame of a function in the middle of it, with the stack at a place that stands for
-// wherever it may be.
+// Frame is the frame of a function while it executes, at an assumed stack address.
 type Frame struct {
 	// PC is an instruction of the function.
 	PC uint64
 	// CFA is the canonical address of the frame.
 	CFA uint64
-	// Register is the value of a register, by DWARF number; not ok if it is no address in the frame.
+	// Register returns the value of a register, by DWARF number; not ok if it is not an address in the frame.
 	Register func(number int) (value uint64, ok bool)
 }
 
-// anywhere is where the stack pointer is at entry, where any place will do.
+// anywhere is an arbitrary stack pointer at entry.
 const anywhere = 1 << 40
 
-// object names a variable by the call that is given its address.
+// object identifies a variable by its address and the call that receives the address.
 type object struct {
 	pc   uint64
 	addr int64
 }
 
-// extent is memory of the frame, by distances from the stack pointer at entry.
+// extent is a range of the frame, relative to the stack pointer at entry.
 type extent struct{ low, high int64 }
 
-// escape forgets what a callee may write by the addresses of the frame that it is given: at most size
-// bytes at each, if size is not 0, else the variable there. Nobody comes from one variable to the next
-// by a pointer. Of an address of which no variable is known, it may be all above.
+// escape forgets the values that a callee may overwrite through the frame addresses in args: size bytes at each
+// address, or the variable there if size is 0. Pointers are assumed to stay within their variable. If the
+// variable is unknown, everything above the address is forgotten.
 func escape(f *Function, s *symbolic.State, pc uint64, args []*symbolic.Expr, size uint64) {
 	for _, a := range args {
 		if a.Kind != symbolic.KindStack {
@@ -49,7 +48,8 @@ func escape(f *Function, s *symbolic.State, pc uint64, args []*symbolic.Expr, si
 	}
 }
 
-// objectAt returns the variable around an address, or all from there if debug information tells of none.
+// objectAt returns the variable around an address, or everything from the address on if debug information has no
+// such variable.
 func objectAt(f *Function, s *symbolic.State, o object) extent {
 	if x, known := f.objects[o]; known {
 		return x
@@ -69,7 +69,7 @@ func objectAt(f *Function, s *symbolic.State, o object) extent {
 	return x
 }
 
-// frameAddress returns a register by its DWARF number that points into the frame.
+// frameAddress returns the value of a register, by DWARF number, if it points into the frame.
 func frameAddress(f *Function, s *symbolic.State, number int) (uint64, bool) {
 	for r := range lift.Register(f.x.ABI.General) {
 		if f.x.ABI.DWARFNumber(r) == number {

@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// TestEscape holds what is known of a variable behind a call that is given the address of the one
-// below: nothing, unless the callee's writes or the variables have a known size.
+// TestEscape checks the value of a variable after a call that receives the address of the variable below it. The
+// value is unknown, unless the size of the callee's writes or of the variable is known.
 func TestEscape(t *testing.T) {
 	code := codeAt{
 		0x55, 0x48, 0x89, 0xe5, // push %rbp; mov %rsp,%rbp

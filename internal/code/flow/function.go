@@ -12,91 +12,88 @@ import (
 )
 
 const (
-	// maxCode bounds a function, in bytes.
-	// Compilers write functions of some 100 KB at most.
+	// maxCode bounds the size of a function in bytes. Compilers write functions of at most some 100 KB.
 	maxCode = 256 << 10
 )
 
-// Config says where the code of a function comes from.
+// Config configures the analysis of a function.
 type Config struct {
 	// Arch is the instruction set.
 	Arch callbacks.Arch
 	// Mem is the target's memory.
 	Mem callbacks.Memory
-	// Resolve names the function that begins at an address, or that the pointer at an
-	// address leads to. It may be nil: then calls have no names.
+	// Resolve returns the function that starts at an address, or that the pointer at an address leads to. If it
+	// is nil, calls have no names.
 	Resolve func(addr uint64) (symbolic.Target, bool)
-	// Returns tells what a call of a function leaves behind. It may be nil: then nothing is known.
+	// Returns returns the result of a call of a function. If it is nil, results are unknown.
 	Returns func(callee symbolic.Target) Result
-	// Extent finds the local variable around an address in a frame, as [low, high), by debug
-	// information. It may be nil: then nothing is known of variables.
+	// Extent returns the local variable around an address in a frame, as [low, high), from debug information. If
+	// it is nil, variables are unknown.
 	Extent func(fr Frame, addr uint64) (low, high uint64, ok bool)
-	// Solving is called when the values of the function at entry are about to be followed; what it
-	// returns is called when they are. In between, other functions may be asked for what their calls
-	// leave behind, and these for that of this one. It may be nil.
+	// Solving is called before the values of the function at entry are followed; the function that it returns is
+	// called afterwards. In between, Returns may be called for other functions, and these may need the result of
+	// this one. It may be nil.
 	Solving func(entry uint64) (solved func())
 	// Meter counts the work. It may be nil.
 	Meter Meter
 }
 
-// Function is what one function does on all paths through it: its calls, the values
-// that they get, and what holds at a point of it. It looks at all the code of a
-// function of any shape.
+// Function is the analysis of one function on all paths through it: its calls, their arguments, and the facts
+// that hold at a point. It covers all code of a function of any shape.
 //
-// Values are expressions over the function's arguments, the stack pointer at its
-// entry, and values that are not followed; those are
-// named by the instruction that makes them.
+// Values are expressions over the function's arguments, the stack pointer at entry, and opaque values. An opaque
+// value is named by the instruction that produces it.
 type Function struct {
 	graph
 	meter   Meter
-	returns func(callee symbolic.Target) Result // what calls leave behind; may be nil
+	returns func(callee symbolic.Target) Result // results of calls; may be nil
 	extent  func(fr Frame, addr uint64) (low, high uint64, ok bool)
 	solving func(entry uint64) (solved func())
 	objects map[object]extent // variables by call and address
 	leaves  map[valueName]*symbolic.Expr
-	left    map[int][]symbolic.Expr // by instruction: what it leaves in registers that it makes unknown
-	names   []valueName             // of the leaves by number
+	left    map[int][]symbolic.Expr // by instruction: the unknown values that it leaves in registers
+	names   []valueName             // of the leaves, by number
 	sites   []CallSite
 	siteOf  map[int]int   // instruction → index in sites
-	never   map[edge]bool // ways that a branch never takes
+	never   map[edge]bool // edges that a branch never takes
 	memo    memo
-	solved  bool // the values were followed, and the sites are known
+	solved  bool // values were followed and sites are known
 }
 
 // graph is the control-flow graph of a function.
 type graph struct {
 	x            *symbolic.Reader
 	insts        []inst
-	index        map[uint64]int // of insts by address
+	index        map[uint64]int // index of an instruction in insts, by address
 	blocks       []block
 	owner        []int    // block of each instruction
 	returnsTwice bool     // it calls a function of the setjmp family
-	called       *called  // nil before MayCall asks for them
-	outline      *Outline // nil before it is asked for
-	pred         [][]int  // the blocks that lead to each; nil before they are asked for
-	visited      int      // blocks that were followed to find what is reached
-	// Indirect is set if the function has jumps to places that are not known, as those
-	// through tables, or calls a function that returns twice, as setjmp does: what holds at
-	// a point then may not hold on every path to it.
+	called       *called  // nil before the first use
+	outline      *Outline // nil before the first use
+	pred         [][]int  // predecessors of each block; nil before the first use
+	visited      int      // number of blocks followed by reachedFrom
+	// Indirect is set if the function has jumps with unknown targets, such as those through tables, or calls a
+	// function that returns twice, such as setjmp. A fact found for a point then may not hold on every path to
+	// it.
 	Indirect bool
 }
 
-// Retarget makes f answer by the memory and the resolver of cfg, another moment of the
-// same process: the code, which does not change, is not read again.
+// Retarget makes f use the memory and the resolver of cfg, another snapshot of the same process. The code has
+// not changed and is not read again.
 func (f *Function) Retarget(cfg Config) {
 	f.x.Retarget(cfg.Mem, cfg.Resolve)
 	f.meter, f.returns, f.extent, f.solving = cfg.Meter, cfg.Returns, cfg.Extent, cfg.Solving
 }
 
-// memo keeps what answers are made of and depends on places in the code alone.
+// memo caches intermediate results that depend only on places in the code.
 type memo struct {
 	states  map[int]*symbolic.State // before an instruction
-	between map[[2]int]*passage     // by the instructions from and to
-	ahead   map[[2]int]*passage     // the same, of what comes
+	between map[[2]int]*passage     // by the first and the last instruction
+	ahead   map[[2]int]*passage     // the same, for passageAhead
 }
 
-// inst is one instruction of the function; without micro-operations and with
-// opaque set it is one that could not be decoded.
+// inst is one instruction of the function. If opaque is set, it could not be decoded and has no
+// micro-operations.
 type inst struct {
 	lift.Instruction
 	pc     uint64
@@ -105,26 +102,25 @@ type inst struct {
 
 func (i *inst) end() uint64 { return i.pc + uint64(i.Length) }
 
-// block is instructions that are executed one after the other.
+// block is a basic block.
 type block struct {
 	first, last int // instructions [first, last)
 	succ        []int
-	in          *symbolic.State // nil while the block is not known to be reached
-	table       bool            // ends with a jump to a place that is not known
-	unreached   bool            // nothing that was seen leads here
+	in          *symbolic.State // nil while the block is not known to be reachable
+	table       bool            // ends with a jump to an unknown place
+	unreached   bool            // has no known predecessor
 }
 
-// valueName names a value that is not followed: what instruction pc leaves in a
-// register or a cell of the stack, or what is in it where paths join at pc, or if
-// pc is 0, at the entry.
+// valueName names an opaque value: the value that instruction pc leaves in a register or a stack cell. If atJoin
+// is set, it is the value where paths join at pc. If pc is 0, it is the value at entry.
 type valueName struct {
 	pc     uint64
 	reg    lift.Register // inCell for a cell
-	cell   uint64        // its distance from the stack pointer at entry
+	cell   uint64        // its offset from the stack pointer at entry
 	atJoin bool
 }
 
-// inCell stands for a register in the name of a value in a cell of the stack.
+// inCell replaces the register in the name of a value in a stack cell.
 const inCell = lift.Temp0
 
 // CallSite is a call in a function, or a jump out of it.
@@ -132,19 +128,17 @@ type CallSite struct {
 	symbolic.Target
 	Index  int    // in Flow.Sites
 	PC     uint64 // of the instruction
-	Return uint64 // address behind the call; 0 for a jump or branch
-	// Args is what the argument registers hold and the stack behind them, whether the callee has
-	// arguments or not.
+	Return uint64 // address after the call; 0 for a jump or branch
+	// Args are the values of the argument registers and of the stack words that follow them, even if the callee
+	// has fewer arguments.
 	Args []*symbolic.Expr
-	// To is the value that the call goes to, where that is no place in the code that is known.
+	// To is the called address if it is not a known place in the code.
 	To *symbolic.Expr
-	// UnderWay tells that the call is the one that has not returned at the
-	// point that is asked about: its values are those of now.
+	// UnderWay is set for the unfinished call at a point: its values are the current ones.
 	UnderWay bool
 }
 
-// New reads the function that lies at [low, high). It fails if its code
-// cannot be read or decoded.
+// New reads the function at [low, high). It fails if its code cannot be read or decoded.
 func New(cfg Config, low, high uint64) (*Function, error) {
 	x, err := symbolic.NewReader(cfg.Arch, cfg.Mem, cfg.Resolve)
 	if err != nil {
@@ -173,7 +167,7 @@ func New(cfg Config, low, high uint64) (*Function, error) {
 	return f, nil
 }
 
-// ensureSolved follows the values, which is most of the work, when they are asked for.
+// ensureSolved follows the values on first use; that is most of the work.
 func (f *Function) ensureSolved() {
 	if !f.solved {
 		f.solved = true
@@ -185,10 +179,10 @@ func (f *Function) ensureSolved() {
 	}
 }
 
-// errUndecodable says that code is no code, or of no known kind.
+// errUndecodable means that bytes are not a known instruction.
 var errUndecodable = errors.New("instruction not known")
 
-// decode takes the code apart from its first byte on.
+// decode decodes the code from its first byte on.
 func (g *graph) decode(code []byte, low uint64) error {
 	for off := 0; off < len(code); {
 		pc := low + uint64(off)
@@ -208,15 +202,15 @@ func (g *graph) decode(code []byte, low uint64) error {
 	return nil
 }
 
-// successors is how an instruction leaves its place.
+// successors describes how execution continues after an instruction.
 type successors struct {
-	target       uint64 // of a jump or branch, 0 if there is none or it is not known
+	target       uint64 // of a jump or branch; 0 if there is no known target
 	fallsThrough bool   // the next instruction may follow
 	jumps        bool
 	indirect     bool
 }
 
-// successorsOf tells how instruction i goes on.
+// successorsOf returns the successors of instruction i.
 func (g *graph) successorsOf(i int) successors {
 	in := &g.insts[i]
 	w := successors{fallsThrough: true}
@@ -246,10 +240,10 @@ func (g *graph) successorsOf(i int) successors {
 	return w
 }
 
-// nameOf names the function that a direct call leads to, or "".
+// nameOf returns the name of the function that a direct call leads to, or "".
 func (g *graph) nameOf(entry uint64) string { return g.x.Stub(g.x.Target(symbolic.Global(entry))) }
 
-// buildCFG makes the blocks and joins them.
+// buildCFG builds the blocks and links them.
 func (g *graph) buildCFG() {
 	leader := make([]bool, len(g.insts)+1)
 	ways := make([]successors, len(g.insts))
@@ -291,21 +285,20 @@ func (g *graph) buildCFG() {
 	g.linkUnreached(entered)
 }
 
-// leavesThroughSlot reports whether the indirect jump of instruction i goes through a pointer
-// at a fixed address: it leaves the function.
+// leavesThroughSlot reports whether the indirect jump of instruction i goes through a pointer at a fixed
+// address, that is, leaves the function.
 func (g *graph) leavesThroughSlot(i int) bool {
 	t, leads := g.branchTarget(i)
 	return leads && t.Slot != 0
 }
 
-// leads reports whether a micro-operation may go on elsewhere: by a call, a jump, or a branch
-// that is taken or not.
+// leads reports whether a micro-operation may transfer control: a call, a jump, or a branch.
 func leads(u lift.Uop) bool {
 	return u.Code == lift.UopJump || u.Code == lift.UopCall || u.Code == lift.UopBranch
 }
 
-// branchTarget is where instruction i jumps, branches or calls to, as far as it tells that
-// itself; not ok if it does none of these.
+// branchTarget returns the target of the jump, branch or call of instruction i, as far as the instruction itself
+// shows it; not ok for other instructions.
 func (g *graph) branchTarget(i int) (t symbolic.Target, ok bool) {
 	if !slices.ContainsFunc(g.insts[i].Uops, leads) {
 		return symbolic.Target{}, false
@@ -323,9 +316,8 @@ func (g *graph) branchTarget(i int) (t symbolic.Target, ok bool) {
 	return symbolic.Target{}, false
 }
 
-// MayCall reports whether the function has a call of a function with one of some names,
-// or a jump there. It may if the code of a call does not tell what it leads to: to find
-// that out takes longer.
+// MayCall reports whether the function may call, or jump to, a function with one of some names. It returns true
+// if an instruction does not show its callee, since following values would take longer.
 func (g *graph) MayCall(named func(name string) bool) bool {
 	if g.called == nil {
 		g.called = g.findCalled()
@@ -333,11 +325,10 @@ func (g *graph) MayCall(named func(name string) bool) bool {
 	return g.called.unknown || slices.ContainsFunc(g.called.names, named)
 }
 
-// called are the functions that a function calls or jumps to, as far as the code of each
-// call tells by itself.
+// called contains the functions that a function calls or jumps to, as far as each instruction shows its callee.
 type called struct {
 	names   []string
-	unknown bool // a call does not tell what it leads to
+	unknown bool // an instruction does not show its callee
 }
 
 func (g *graph) findCalled() *called {
@@ -355,7 +346,7 @@ func (g *graph) findCalled() *called {
 	return c
 }
 
-// isPadding reports whether block b does nothing.
+// isPadding reports whether block b has no effect.
 func (g *graph) isPadding(b int) bool {
 	blk := &g.blocks[b]
 	for i := blk.first; i < blk.last; i++ {
@@ -366,9 +357,8 @@ func (g *graph) isPadding(b int) bool {
 	return true
 }
 
-// linkUnreached deals with the blocks that nothing seen leads to. If the function has
-// jumps through tables, they are what those lead to. Otherwise they handle
-// exceptions, and anything may hold there.
+// linkUnreached handles the blocks without a known predecessor. If the function has jumps through tables, they
+// are the targets of these. Otherwise they are exception handlers, and any fact may hold there.
 func (g *graph) linkUnreached(entered []bool) {
 	var lost []int
 	for b, ok := range entered {

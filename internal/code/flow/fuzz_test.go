@@ -11,7 +11,7 @@ import (
 // codeAt is a memory with the code of one function.
 type codeAt []byte
 
-// fuzzBase is where it lies.
+// fuzzBase is the address of the code.
 const fuzzBase = 0x1000
 
 func (m codeAt) ReadMemory(a callbacks.Address, p []byte) error {
@@ -23,7 +23,7 @@ func (m codeAt) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
-// limited is a Meter that has enough after some work.
+// limited is a Meter with a budget.
 type limited struct{ left int }
 
 var errEnough = errors.New("enough")
@@ -35,8 +35,8 @@ func (l *limited) Spend(work int) error {
 	return nil
 }
 
-// FuzzFunction takes arbitrary bytes for a function, with more work or less: whatever is asked
-// of it never panics, and what holds with a bound of work is not surer than without.
+// FuzzFunction analyzes arbitrary bytes as a function, with different budgets. No question panics, and facts
+// found with a budget are not more certain than without.
 func FuzzFunction(f *testing.F) {
 	f.Add([]byte("\xe8\xfb\xff\xff\xff\xc3"), byte(0), uint16(1000))                    // calls itself
 	f.Add([]byte("\x85\xff\x74\xfc\x75\xfa\xc3"), byte(1), uint16(10))                  // branches back

@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// Guard says with which results of a call a function goes on to what the call guards.
+// Guard selects the results of a call for which the function enters the code guarded by the call.
 type Guard uint8
 
 // The guards.
@@ -17,18 +17,17 @@ const (
 	IfZero
 )
 
-// edge is a way from one block to another.
+// edge is an edge from one block to another.
 type edge struct{ from, to int }
 
-// change is what a way through a function does to a fact.
+// change is the effect of an edge on a fact.
 type change struct {
 	effect Effect
 	site   int
 }
 
-// HoldsGuarded is Holds where the branches on the results of some calls decide as well:
-// the fact is true behind the side that is taken for the results that guard it, and false
-// behind the other.
+// HoldsGuarded is Holds with the branches on the results of some calls taken into account: the fact is true
+// after the side taken for the guarding results, and false after the other side.
 func (f *Function) HoldsGuarded(
 	at Point, effect func(CallSite) Effect, guard func(CallSite) Guard,
 ) (Truth, []CallSite) {
@@ -41,13 +40,13 @@ func (f *Function) HoldsGuarded(
 	return f.holds(at, facts{entry: No, effects: effects, edges: d.edges}, now)
 }
 
-// decisions finds the ways through a function on which the results of calls decide.
+// decisions finds the edges that depend on the results of calls.
 type decisions struct {
 	f     *Function
 	edges map[edge]change
 }
 
-// find finds them for the calls that guard something.
+// find adds the edges that depend on calls with a guard.
 func (d *decisions) find(guard func(CallSite) Guard) {
 	f := d.f
 	var results []*symbolic.Expr
@@ -74,15 +73,14 @@ func (d *decisions) find(guard func(CallSite) Guard) {
 	}
 }
 
-// joinResults returns the values of the result register where paths join that are, on each of them,
-// one of some results.
+// joinResults returns the values of the result register at joins where each path has one of some results in it.
 func (d *decisions) joinResults(results []*symbolic.Expr) []*symbolic.Expr {
 	f := d.f
 	if len(results) == 0 {
 		return nil
 	}
 	r, of := f.x.ABI.Result, len(results)
-	from := make([][]*symbolic.Expr, len(f.blocks)) // what leads to a block has in the register
+	from := make([][]*symbolic.Expr, len(f.blocks)) // values in the register at the end of each predecessor
 	for b := range f.blocks {
 		if f.blocks[b].in == nil || f.blocks[b].last == f.blocks[b].first {
 			continue
@@ -110,8 +108,7 @@ func (d *decisions) joinResults(results []*symbolic.Expr) []*symbolic.Expr {
 	return results[of:]
 }
 
-// decide adds what the branch at the end of block b, if it is one on the result of a call,
-// does.
+// decide adds the edges of the branch at the end of block b if it depends on the result of a call.
 func (d *decisions) decide(b int, result *symbolic.Expr, g Guard, site int) {
 	blk := &d.f.blocks[b]
 	if len(blk.succ) != 2 || blk.succ[0] == blk.succ[1] || blk.in == nil {
@@ -130,8 +127,8 @@ func (d *decisions) decide(b int, result *symbolic.Expr, g Guard, site int) {
 	if !ok0 || !ok1 {
 		return
 	}
-	// The first successor is where the branch leads that is taken.
-	with, without := edge{b, blk.succ[0]}, edge{b, blk.succ[1]} // the way that 0 takes, and the other
+	// The first successor is the target of the branch.
+	with, without := edge{b, blk.succ[0]}, edge{b, blk.succ[1]} // the edge taken for 0, and the other
 	if !zero {
 		with, without = without, with
 	}
@@ -145,12 +142,12 @@ func (d *decisions) decide(b int, result *symbolic.Expr, g Guard, site int) {
 	}
 }
 
-// conditionAt returns that of the branch that instruction i is.
+// conditionAt returns the condition of the branch at instruction i.
 func conditionAt(f *Function, i int) (symbolic.Cond, bool) {
 	return branchCondition(f, f.stateAt(i).Fork(), i)
 }
 
-// branchCondition returns that of the branch that instruction i is, where s is known before it.
+// branchCondition returns the condition of the branch at instruction i, given the state before it.
 func branchCondition(f *Function, s *symbolic.State, i int) (symbolic.Cond, bool) {
 	for k := range f.insts[i].Uops {
 		u := &f.insts[i].Uops[k]
@@ -165,9 +162,9 @@ func branchCondition(f *Function, s *symbolic.State, i int) (symbolic.Cond, bool
 	return symbolic.Cond{}, false
 }
 
-// noteDecidedBranch notes which way the branch at the end of block b never takes, where s is known before it: what
-// it compares are constants, as the result of a function that returns one (unoptimized, C++ libraries ask
-// such a function whether there are threads before each call for a lock).
+// noteDecidedBranch records the edge that the branch at the end of block b never takes, given the state before
+// it: the branch compares constants, such as the result of a function that returns one. Unoptimized C++
+// libraries call such a function before each lock call to find out whether there are threads.
 func noteDecidedBranch(f *Function, s *symbolic.State, b int) {
 	blk := &f.blocks[b]
 	if len(blk.succ) != 2 || blk.succ[0] == blk.succ[1] {
@@ -184,6 +181,6 @@ func noteDecidedBranch(f *Function, s *symbolic.State, b int) {
 	if f.never == nil {
 		f.never = map[edge]bool{}
 	}
-	// The first successor is where the branch leads that is taken.
+	// The first successor is the target of the branch.
 	f.never[edge{b, blk.succ[map[bool]int{true: 1, false: 0}[taken]]}] = true
 }

@@ -7,17 +7,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
 
-// Effect is what a call does to a fact, such as "this function has taken lock L
-// and not given it back".
+// Effect is the effect of a call on a fact, such as "this function has taken lock L and not released it".
 type Effect uint8
 
 // The effects of calls.
 const (
 	NoEffect Effect = iota
-	Sets            // makes it true, when it returns
-	Clears          // makes it false, when it is called
-	MaySet          // makes it true, or does nothing
-	MayClear        // makes it false, or does nothing
+	Sets            // makes the fact true when the call returns
+	Clears          // makes the fact false when the call is made
+	MaySet          // makes it true, or has no effect
+	MayClear        // makes it false, or has no effect
 	Unsure          // may do either
 	NoReturn        // does not return
 )
@@ -28,7 +27,7 @@ func (e Effect) MaySets() bool { return e == Sets || e == MaySet || e == Unsure 
 // MayClears reports whether a call may make the fact false.
 func (e Effect) MayClears() bool { return e == Clears || e == MayClear || e == Unsure }
 
-// Join is what a call does that does both, in an order that is not known.
+// Join returns the effect of a call with both effects, in unknown order.
 func (e Effect) Join(o Effect) Effect {
 	switch {
 	case e == o || o == NoEffect:
@@ -45,7 +44,7 @@ func (e Effect) Join(o Effect) Effect {
 	return Unsure
 }
 
-// Perhaps is what a call does that perhaps does e.
+// Perhaps returns the effect of a call that may or may not have effect e.
 func (e Effect) Perhaps() Effect {
 	switch e {
 	case Sets:
@@ -56,7 +55,7 @@ func (e Effect) Perhaps() Effect {
 	return e
 }
 
-// Truth says whether something holds at a point of a function.
+// Truth is the truth of a fact at a point of a function.
 type Truth uint8
 
 // The truth of facts.
@@ -64,26 +63,23 @@ const (
 	Unreached Truth = iota // no path to the point is known
 	No                     // on no path to it
 	Yes                    // on all paths to it
-	Maybe                  // on some, or it cannot be told
+	Maybe                  // on some, or unknown
 )
 
-// Point is where a function is being executed: in a frame of a stack.
+// Point is the current position of a function in a frame of a stack.
 type Point struct {
-	// PC is the next instruction, if Exact is set, or the address behind the
-	// call that has not returned yet.
+	// PC is the next instruction if Exact is set, otherwise the address after the unfinished call.
 	PC    uint64
 	Exact bool
 	// CFA is the value of the stack pointer before the function was called.
 	CFA uint64
-	// Registers are those of the frame, by DWARF number; only what is known
-	// to be unchanged is valid.
+	// Registers are the registers of the frame, by DWARF number. Only registers known to be unchanged are valid.
 	Registers *callbacks.Registers
-	// Arg gives integer argument n that the function was called with, if it
-	// can be told otherwise. It may be nil.
+	// Arg returns integer argument n that the function was called with, from another source. It may be nil.
 	Arg func(n int) (uint64, bool)
 }
 
-// fact is a fact and the calls that may have made it true.
+// fact is the truth of a fact and the calls that may have made it true.
 type fact struct {
 	truth Truth
 	by    uint64 // bit n: site n; the last bit stands for all others
@@ -121,9 +117,8 @@ func (h fact) apply(e Effect, site int) fact {
 	return h
 }
 
-// Holds reports whether a fact that is false when the function begins is true at a
-// point of it, and gives the calls that may have made it true last. The call that
-// is under way there counts as far as it makes the fact false.
+// Holds reports whether a fact that is false at the entry is true at a point, and returns the calls that may
+// have made it true last. The unfinished call there counts only if it makes the fact false.
 func (f *Function) Holds(at Point, effect func(CallSite) Effect) (Truth, []CallSite) {
 	effects, now := f.effects(effect), NoEffect
 	if s, ok := f.SiteAt(at); ok {
@@ -132,28 +127,27 @@ func (f *Function) Holds(at Point, effect func(CallSite) Effect) (Truth, []CallS
 	return f.HoldsBy(at, effects, now)
 }
 
-// HoldsBy is Holds where the effects of calls are given by their index, and that of the
-// call under way by itself.
+// HoldsBy is Holds with the effects of calls by index and a separate effect of the unfinished call.
 func (f *Function) HoldsBy(at Point, effects []Effect, underWay Effect) (Truth, []CallSite) {
 	return f.holds(at, facts{entry: No, effects: effects}, underWay)
 }
 
-// StillHolds reports whether a fact that is true when the function begins is true at a point
-// of it; the effects are as for HoldsBy.
+// StillHolds reports whether a fact that is true at the entry is true at a point. The effects are those of
+// HoldsBy.
 func (f *Function) StillHolds(at Point, effects []Effect, underWay Effect) Truth {
 	truth, _ := f.holds(at, facts{entry: Yes, effects: effects}, underWay)
 	return truth
 }
 
-// facts are what makes a fact true and false.
+// facts is the input of propagate: the start and the effects on a fact.
 type facts struct {
-	start   int             // the block where it is known; 0 is where the function begins
-	entry   Truth           // whether it is true there
-	by      uint64          // the calls that have made it so, as of a fact
-	effects []Effect        // of calls, by their index
-	edges   map[edge]change // of the ways that branches take
-	all     bool            // those that branches never take count too
-	normal  bool            // blocks that nothing leads to do not count
+	start   int             // the block where the truth is given; 0 is the entry
+	entry   Truth           // the truth there
+	by      uint64          // calls that may have made it true, as in a fact
+	effects []Effect        // of calls, by index
+	edges   map[edge]change // effects of edges
+	all     bool            // edges that branches never take count too
+	normal  bool            // blocks without a known predecessor do not count
 }
 
 // may reports whether a call may have made the fact true.
@@ -178,7 +172,7 @@ func (f *Function) holds(at Point, fs facts, underWay Effect) (Truth, []CallSite
 	in := f.propagate(fs)
 	b := f.owner[now]
 	if in[b].truth == Unreached && len(f.never) > 0 {
-		fs.all = true // it is there, whatever branches decide by
+		fs.all = true // the point was reached, whatever the branch conditions are
 		in = f.propagate(fs)
 	}
 	h := f.transfer(in[b], f.blocks[b].first, now, fs.effects)
@@ -203,7 +197,7 @@ func (f *Function) effects(effect func(CallSite) Effect) []Effect {
 	return out
 }
 
-// propagate finds what holds at the start of each block that is reached from where facts start.
+// propagate finds the truth at the start of each block that can be reached from the start block.
 func (f *Function) propagate(fs facts) []fact {
 	in := make([]fact, len(f.blocks))
 	in[fs.start] = fact{fs.entry, fs.by}
@@ -235,14 +229,13 @@ func (f *Function) propagate(fs facts) []fact {
 	return in
 }
 
-// AtReturn reports whether a fact holds when the function returns, if entry tells
-// whether it does when the function begins. It is FactUnreached if the function
-// does not return then.
+// AtReturn returns whether a fact holds when the function returns, given its truth at the entry. It is Unreached
+// if the function does not return.
 func (f *Function) AtReturn(entry Truth, effect func(CallSite) Effect) Truth {
 	return f.AtReturnBy(entry, f.effects(effect))
 }
 
-// AtReturnBy is After where the effects of calls are given by their index.
+// AtReturnBy is AtReturn with the effects of calls by index.
 func (f *Function) AtReturnBy(entry Truth, effects []Effect) Truth {
 	f.ensureSolved()
 	if f.spend(len(f.insts)) != nil {
@@ -277,7 +270,7 @@ func (f *Function) isExit(i int) bool {
 	return false
 }
 
-// NeverReturns reports whether all of a function's code leads to the end of the program, or goes round for ever.
+// NeverReturns reports whether all paths through a function lead to the end of the program or loop forever.
 func NeverReturns(f *Function) bool {
 	f.ensureSolved()
 	if f.spend(len(f.insts)) != nil || f.Indirect {
@@ -286,14 +279,13 @@ func NeverReturns(f *Function) bool {
 	return !slices.ContainsFunc(f.blocks, func(b block) bool { return f.isExit(b.last - 1) })
 }
 
-// isBranch reports whether instruction i is a conditional branch. GCC keeps what it takes for
-// unlikely in a part of the function elsewhere.
+// isBranch reports whether instruction i is a conditional branch. Such a branch may leave the function: GCC
+// moves unlikely code to a separate part.
 func (f *Function) isBranch(i int) bool {
 	return slices.ContainsFunc(f.insts[i].Uops, func(u lift.Uop) bool { return u.Code == lift.UopBranch })
 }
 
-// transfer is h behind instructions [from, to) of one block, if no branch out of the function
-// was taken.
+// transfer returns h after instructions [from, to) of one block, if no branch out of the function was taken.
 func (f *Function) transfer(h fact, from, to int, effects []Effect) fact {
 	for i := from; i < to && h.truth != Unreached; i++ {
 		if s, ok := f.siteOf[i]; ok && !f.isBranch(i) {
@@ -303,8 +295,7 @@ func (f *Function) transfer(h fact, from, to int, effects []Effect) fact {
 	return h
 }
 
-// indexAt returns the instruction at which the function is: the call under way, or the
-// next one.
+// indexAt returns the current instruction of the function: the unfinished call, or the next instruction.
 func (g *graph) indexAt(at Point) (int, bool) {
 	if at.Exact {
 		i, ok := g.index[at.PC]
@@ -317,7 +308,7 @@ func (g *graph) indexAt(at Point) (int, bool) {
 	return last, g.insts[last].end() == at.PC
 }
 
-// SiteAt returns the call that is under way at a point.
+// SiteAt returns the unfinished call at a point.
 func (f *Function) SiteAt(at Point) (CallSite, bool) {
 	f.ensureSolved()
 	i, ok := f.indexAt(at)
@@ -331,7 +322,7 @@ func (f *Function) SiteAt(at Point) (CallSite, bool) {
 	return f.callUnderWay(s), true
 }
 
-// callUnderWay returns site s as the call that has not returned.
+// callUnderWay returns site s as the unfinished call.
 func (f *Function) callUnderWay(s int) CallSite {
 	out := f.sites[s]
 	out.UnderWay = true

@@ -8,16 +8,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// keeper tells of the branch at the end of a block whether what decided it is still there.
+// keeper finds out whether the inputs of a branch condition are still intact in a frame.
 type keeper struct {
 	f            *Function
-	from, branch int   // instructions: what was there before the one decides the other
-	at           int   // the instruction where the function is now
-	given        int64 // the lowest cell of the stack that others may write
+	from, branch int   // instructions: the inputs before from decide the branch
+	at           int   // the current instruction of the function
+	given        int64 // the lowest stack cell that others may write
 }
 
-// conditionStarts returns the instructions of a block from which on the condition of its branch is looked at: one
-// behind all calls and writes to memory, and the first.
+// conditionStarts returns the instructions of a block from which the condition of its branch is evaluated: the
+// one after all calls and writes to memory, and the first one.
 func conditionStarts(f *Function, b int) []int {
 	blk := &f.blocks[b]
 	for i := blk.last - 2; i >= blk.first; i-- {
@@ -30,8 +30,8 @@ func conditionStarts(f *Function, b int) []int {
 	return []int{blk.first}
 }
 
-// condition returns that of the branch's first successor, over what registers and cells of the stack had
-// before.
+// condition returns the condition of the branch's first successor, in terms of the registers and stack cells
+// before k.from.
 func (k *keeper) condition() (symbolic.Cond, bool) {
 	f := k.f
 	s, pc := f.stateAt(k.from).Fork(), f.insts[k.from].pc
@@ -50,7 +50,7 @@ func (k *keeper) condition() (symbolic.Cond, bool) {
 	return branchCondition(f, s, k.branch)
 }
 
-// place returns the name of a value that a register or a cell had before.
+// place returns the register or cell that contained a value before k.from.
 func (k *keeper) place(e *symbolic.Expr) (valueName, bool) {
 	if e.Kind != symbolic.KindUnknown || e.Val == 0 {
 		return valueName{}, false
@@ -59,7 +59,7 @@ func (k *keeper) place(e *symbolic.Expr) (valueName, bool) {
 	return name, name.atJoin && name.pc == k.f.insts[k.from].pc
 }
 
-// keeps reports whether e is made of numbers and of what is in the same places still.
+// keeps reports whether e consists of constants and of values that are still in their places.
 func (k *keeper) keeps(e *symbolic.Expr) bool {
 	switch {
 	case e == nil || e.Kind == symbolic.KindConst:
@@ -73,7 +73,7 @@ func (k *keeper) keeps(e *symbolic.Expr) bool {
 	return ok && !k.written(name)
 }
 
-// written reports whether a place may have been written since.
+// written reports whether a place may have been written since k.from.
 func (k *keeper) written(p valueName) bool {
 	f := k.f
 	if p.reg == inCell && int64(p.cell) >= k.given {
@@ -93,7 +93,7 @@ func (k *keeper) written(p valueName) bool {
 	return false
 }
 
-// writesPlace reports whether instruction i may write a place, by itself. A cell has eight bytes at most.
+// writesPlace reports whether instruction i itself may write a place. A cell has at most 8 bytes.
 func (k *keeper) writesPlace(i int, p valueName) bool {
 	f := k.f
 	if f.insts[i].opaque {
@@ -131,8 +131,8 @@ func (k *keeper) writesPlace(i int, p valueName) bool {
 	return false
 }
 
-// lowestGiven returns the lowest cell of the stack whose address the function has passed on or stored, or
-// from which it finds others: what is there or above may be written by others.
+// lowestGiven returns the lowest stack cell with an address that the function has passed on, stored, or used for
+// variable indexing. Others may write this cell and those above it.
 func lowestGiven(f *Function) int64 {
 	lowest := int64(math.MaxInt64)
 	give := func(e *symbolic.Expr) {
@@ -167,7 +167,7 @@ func lowestGiven(f *Function) int64 {
 	return lowest
 }
 
-// currentValue returns e with the current content of its places in a frame.
+// currentValue returns e with the current contents of its places in a frame.
 func (k *keeper) currentValue(e *symbolic.Expr, at Point) (*symbolic.Expr, bool) {
 	for _, l := range e.Leaves() {
 		if l.Kind == symbolic.KindConst {
@@ -183,7 +183,7 @@ func (k *keeper) currentValue(e *symbolic.Expr, at Point) (*symbolic.Expr, bool)
 	return e, true
 }
 
-// content is what a place has in a frame.
+// content returns the content of a place in a frame.
 func (k *keeper) content(p valueName, at Point) (uint64, bool) {
 	f := k.f
 	if p.reg != inCell {

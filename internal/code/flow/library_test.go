@@ -9,13 +9,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// library is a shared library's file, read at the file's own addresses.
+// library is the file of a shared library, read at the addresses in the file.
 type library struct {
 	file  *elfx.File
 	slots map[uint64]symbolic.Target
 }
 
-// systemLibgomp is the distribution's runtime.
+// systemLibgomp is the path of the distribution's runtime.
 const systemLibgomp = "/usr/lib/x86_64-linux-gnu/libgomp.so.1"
 
 func openLibrary(tb testing.TB, path string) *library {

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestMayCall holds what the code of libgomp's functions tells of their calls at once
-// against what following their values tells: it misses none, and of most functions it
-// knows what they do not call.
+// TestMayCall compares MayCall with the calls found by following values, for functions of libgomp. MayCall
+// misses no call, and for most functions it knows all callees.
 func TestMayCall(t *testing.T) {
 	functions, named, open := 0, 0, 0
 	for name, f := range libgompFunctions(t) {

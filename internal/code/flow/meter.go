@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// Meter counts work. An error of it says that there has been enough: the answers
-// then are those of code of which nothing is known.
+// Meter counts work. It returns an error if the budget is exhausted: the answers are then those for unknown
+// code.
 type Meter interface {
-	// Spend counts work in bytes of code that are looked at, each time anew.
+	// Spend counts work in bytes of code, each time that they are visited.
 	Spend(work int) error
 }
 
-// ErrSpent says that the Meter of a Config had enough.
+// ErrSpent means that the budget of the Meter in a Config is exhausted.
 var ErrSpent = errors.New("not looked at, as the bound of work is reached")
 
 // spend counts work.

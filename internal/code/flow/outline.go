@@ -8,26 +8,26 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// Outline is what the instructions of a function tell one by one, without following values.
+// Outline contains the facts about a function that single instructions show, without following values.
 type Outline struct {
-	// Calls are what its calls, and its jumps out, lead to, each once.
+	// Calls are the targets of its calls and of its jumps out, each once.
 	Calls []symbolic.Target
-	// Numbers are what may be addresses that it hands to others, each once.
+	// Numbers are the possible addresses that it may pass to others, each once.
 	Numbers []uint64
-	// ByMemory are the calls through pointers in memory that the instruction finds by a register, by their addresses;
-	// ByRegister is set if the address of another call is in a register. Calls has none of these.
+	// ByMemory are the addresses of calls through pointers in memory that are found by a register. ByRegister is
+	// set if another call has its target in a register. Calls does not include these.
 	ByMemory   []uint64
 	ByRegister bool
 }
 
-// minAddress is the least number that is taken for an address: nothing is mapped below.
+// minAddress is the lowest number considered an address: nothing is mapped below it.
 const minAddress = 1 << 12
 
-// Outline returns the outline of the function; not ok for an instruction set that it is not known of. Calls has all
-// that Sites has but those of the function itself, and Numbers the addresses that are arguments there. It takes a
-// fraction of the work, and is found once.
+// Outline returns the outline of the function; not ok for instruction sets without support. Calls contains all
+// calls in Sites except recursive ones, and Numbers contains the addresses in their arguments. It takes a
+// fraction of the work and is cached.
 func (f *Function) Outline() (*Outline, bool) {
-	// Elsewhere an address may take two instructions.
+	// On other instruction sets, loading an address may take two instructions.
 	if f.x.Arch != callbacks.ArchX86_64 {
 		return nil, false
 	}
@@ -63,8 +63,7 @@ func (f *Function) findOutline() *Outline {
 	return out
 }
 
-// noteUnknown adds a call, or a jump, that does not tell where it leads. Jumps through tables are none that leave the
-// function.
+// noteUnknown adds a call or jump without a known target. Jumps through tables do not leave the function.
 func (o *Outline) noteUnknown(in *inst) {
 	for k := range in.Uops {
 		switch u := &in.Uops[k]; {
@@ -78,8 +77,8 @@ func (o *Outline) noteUnknown(in *inst) {
 	}
 }
 
-// MayCallNamed reports whether a call of the function can be found out to be one of a function with one of some names:
-// by itself, or by the values in the function.
+// MayCallNamed reports whether the function may call a function with one of some names: by a single instruction,
+// or by the values in the function.
 func (f *Function) MayCallNamed(named func(name string) bool) bool {
 	o, ok := f.Outline()
 	if !ok {
@@ -91,8 +90,8 @@ func (f *Function) MayCallNamed(named func(name string) bool) bool {
 	return o.ByRegister && f.x.Names(o.Numbers, named)
 }
 
-// CallsByMemoryAfter reports whether the function may still make a call through a pointer in memory from a point on,
-// without the one that is under way. It does not follow values.
+// CallsByMemoryAfter reports whether the function may still make a call through a pointer in memory after a
+// point, not counting the unfinished call. It does not follow values.
 func (f *Function) CallsByMemoryAfter(at Point) bool {
 	o, ok := f.Outline()
 	if !ok || len(o.ByMemory) == 0 {
@@ -111,7 +110,7 @@ func (f *Function) CallsByMemoryAfter(at Point) bool {
 	return false
 }
 
-// note adds the numbers of a micro-operation that may be addresses.
+// note adds the operands of a micro-operation that may be addresses.
 func (o *Outline) note(u *lift.Uop, seen map[uint64]bool) {
 	if u.Code == lift.UopBranch {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// TestOutline holds what the instructions of libgomp's functions tell one by one against
-// what following their values tells: no call is missing, and no address that a call gets.
+// TestOutline compares the outlines of libgomp's functions with the calls found by following values: no call is
+// missing, and no address in an argument.
 func TestOutline(t *testing.T) {
 	whole, calls, addresses := 0, 0, 0
 	for name, f := range libgompFunctions(t) {

@@ -5,19 +5,18 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// Result is what a call of a function leaves behind.
+// Result describes the effects of a call of a function.
 type Result struct {
-	// Value is what it returns, as an expression of its arguments and of memory that is found from
-	// these; nil if it is none, or not the same on all paths.
+	// Value is the returned value, in terms of its arguments and of memory found from them; nil if it is unknown
+	// or differs between paths.
 	Value *symbolic.Expr
-	// Pure is set if it changes no memory but its own frame.
+	// Pure is set if the function writes no memory outside its own frame.
 	Pure bool
-	// Writes is how many bytes it writes at most through each pointer that it is given; 0 if that
-	// is not known.
+	// Writes bounds the bytes written through each pointer argument; 0 if unknown.
 	Writes uint64
 }
 
-// Returned is what a call of the function leaves behind.
+// Returned returns the effects of a call of the function.
 func (f *Function) Returned() Result {
 	f.ensureSolved()
 	if f.Indirect {
@@ -25,7 +24,7 @@ func (f *Function) Returned() Result {
 	}
 	out := Result{Value: returnedValue(f), Pure: !writesMemory(f)}
 	if !out.Pure && out.Value.Loads() {
-		out.Value = nil // what it has read may be another value by now
+		out.Value = nil // the memory that it reads may have changed
 	}
 	return out
 }
@@ -50,7 +49,7 @@ func returnedValue(f *Function) *symbolic.Expr {
 	return out
 }
 
-// resultOf is what a call of a function leaves behind, as far as that is known.
+// resultOf returns the known effects of a call of a function.
 func resultOf(f *Function, t symbolic.Target) Result {
 	if f.returns == nil || t.Entry == 0 && t.Slot == 0 {
 		return Result{}
@@ -59,8 +58,8 @@ func resultOf(f *Function, t symbolic.Target) Result {
 	return f.returns(t)
 }
 
-// valueIn returns the result of the function, called with some arguments in a state of the caller; nil
-// if that is not known. What it reads of the caller's stack is what is there now.
+// valueIn returns the value returned by the function for some arguments in a state of the caller; nil if
+// unknown. Reads of the caller's stack give the current contents.
 func (r Result) valueIn(s *symbolic.State, args []*symbolic.Expr) *symbolic.Expr {
 	if r.Value == nil {
 		return nil
@@ -77,7 +76,7 @@ func (r Result) valueIn(s *symbolic.State, args []*symbolic.Expr) *symbolic.Expr
 	return nil
 }
 
-// stackLoad returns a part of e that reads a cell of the stack; nil if there is none.
+// stackLoad returns a part of e that reads a stack cell, or nil.
 func stackLoad(e *symbolic.Expr) *symbolic.Expr {
 	switch {
 	case e == nil:
@@ -91,7 +90,7 @@ func stackLoad(e *symbolic.Expr) *symbolic.Expr {
 	return stackLoad(e.B)
 }
 
-// call does what a call instruction does to registers and memory.
+// call applies a call instruction to registers and memory.
 func call(f *Function, s *symbolic.State, i int, u *lift.Uop) {
 	args := f.argumentRegisters(s)
 	result := resultOf(f, f.x.Target(s.Value(u.A)))
@@ -105,8 +104,7 @@ func call(f *Function, s *symbolic.State, i int, u *lift.Uop) {
 	}
 }
 
-// writesMemory reports whether the function may change memory that is not a part of its own frame: by
-// itself, or by calls.
+// writesMemory reports whether the function may write memory outside its own frame, by itself or by calls.
 func writesMemory(f *Function) bool {
 	for b := range f.blocks {
 		if f.blocks[b].in == nil {
@@ -123,9 +121,9 @@ func writesMemory(f *Function) bool {
 	return false
 }
 
-// writesBeyond reports whether instruction i may do so, in state s.
+// writesBeyond reports whether instruction i may do so in state s.
 func writesBeyond(f *Function, s *symbolic.State, i int) bool {
-	t := s.Fork() // what the instruction computes on the way
+	t := s.Fork() // intermediate results of the instruction
 	for k := range f.insts[i].Uops {
 		switch u := &f.insts[i].Uops[k]; {
 		case u.Stores() && u.Code != lift.UopPush && t.Value(u.A).Kind != symbolic.KindStack:
@@ -139,7 +137,7 @@ func writesBeyond(f *Function, s *symbolic.State, i int) bool {
 	return false
 }
 
-// endsBlock reports whether instruction i is the last of block b, and nothing follows it.
+// endsBlock reports whether instruction i is the last of block b, and b has no successor.
 func endsBlock(f *Function, b, i int) bool {
 	return i == f.blocks[b].last-1 && len(f.blocks[b].succ) == 0
 }

@@ -2,11 +2,11 @@ package flow
 
 import "slices"
 
-// round is what a function has executed since it was last at the beginning of the innermost loop
-// around a point, or since it began.
+// round is the code that a function has executed since it last entered the innermost loop around a point, or
+// since the entry.
 type round struct {
-	head   int    // the block where it begins
-	blocks []bool // those on the way from there to the point
+	head   int    // the block where it starts
+	blocks []bool // blocks on the paths from there to the point
 }
 
 // blockGraph is the graph of a function's blocks in both directions.
@@ -25,14 +25,15 @@ func blocksOf(f *Function) *blockGraph {
 	return g
 }
 
-// blocksAfter returns the blocks that are reached from one in one step at least, not by a way to head.
+// blocksAfter returns the blocks that can be reached from a block in at least one step, without the edges to
+// head.
 func (g *blockGraph) blocksAfter(from, head int) []bool {
 	return g.reach(from, func(b int) []int {
 		return slices.DeleteFunc(slices.Clone(g.succ[b]), func(s int) bool { return s == head })
 	})
 }
 
-// blocksBefore returns those from which a block is reached, in the same way.
+// blocksBefore returns the blocks from which a block can be reached in the same way.
 func (g *blockGraph) blocksBefore(from, head int) []bool {
 	return g.reach(from, func(b int) []int {
 		if b == head {
@@ -58,8 +59,7 @@ func (g *blockGraph) reach(from int, step func(int) []int) []bool {
 	return seen
 }
 
-// roundOf finds the last round of the innermost loop around a block; ok is false if a loop has more
-// than one beginning.
+// roundOf finds the last round of the innermost loop around a block; ok is false if a loop has several entries.
 func (g *blockGraph) roundOf(block int) (r round, ok bool) {
 	for range maxLoopDepth {
 		ahead, behind := g.blocksAfter(block, r.head), g.blocksBefore(block, r.head)
@@ -77,7 +77,7 @@ func (g *blockGraph) roundOf(block int) (r round, ok bool) {
 	return round{}, false
 }
 
-// entries returns the blocks of a loop to which others lead; the first of a function is one.
+// entries returns the blocks of a loop with predecessors outside it; the entry of a function is one.
 func (g *blockGraph) entries(loop func(int) bool) []int {
 	var out []int
 	for b := range g.pred {

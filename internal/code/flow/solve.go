@@ -7,10 +7,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// solve finds the values of registers and stack cells at the start of each block: what is the
-// same on all paths to it. A loop is taken to change nothing until a sweep shows what it does:
-// then its head joins that, and everything is followed anew. What was found before would
-// otherwise count as another value in the loops inside.
+// solve finds the values of registers and stack cells at the start of each block, as far as they are the same on
+// all paths to it. A loop is first assumed to change no values. If a sweep shows a change, the value is marked
+// as joined at the loop's head and all values are followed again: values based on the assumption would count as
+// different ones in inner loops.
 func (f *Function) solve() {
 	w := &sweeper{f: f, order: f.reversePostorder(), place: make([]int, len(f.blocks)),
 		joins: make([]join, len(f.blocks))}
@@ -29,24 +29,24 @@ func (f *Function) solve() {
 	}
 }
 
-// maxSweeps is after how many sweeps nothing is known any more at the head of a loop that
-// still changes something: few functions take more than five.
+// maxSweeps bounds the sweeps: after that, all values are unknown at the head of a loop that still changes some.
+// Few functions take more than five.
 const maxSweeps = 20
 
 // sweeper follows the values of a function through its blocks.
 type sweeper struct {
 	f     *Function
 	order []int  // the blocks, in reverse postorder
-	place []int  // of each block in order
-	joins []join // what each block joins, if it is the head of a loop
+	place []int  // position of each block in order
+	joins []join // joins of each block that is the head of a loop
 }
 
-// join is what is not the same on all paths to a block: registers, and cells of the stack by their
-// offset. Those of the heads of loops are kept from sweep to sweep.
+// join contains the registers, and the stack cells by offset, that differ between the paths to a block. The
+// joins of loop heads are kept from sweep to sweep.
 type join struct {
 	regs  uint64
 	cells map[uint64]cellJoin
-	all   bool // nothing is known at this head
+	all   bool // all values are unknown at this head
 }
 
 type cellJoin uint8
@@ -54,11 +54,11 @@ type cellJoin uint8
 const (
 	cellSame cellJoin = iota
 	cellDiffers
-	cellUnknown // it is not written on each path
+	cellUnknown // not written on each path
 )
 
-// sweep follows the values once through each block, and reports whether a loop turned out to
-// change more than its join has.
+// sweep follows the values once through each block. It reports whether a loop changes more than its join
+// contains.
 func (w *sweeper) sweep(last bool) (again bool, err error) {
 	f := w.f
 	w.begin()
@@ -88,8 +88,7 @@ func (w *sweeper) sweep(last bool) (again bool, err error) {
 	return again, nil
 }
 
-// begin has the states of the blocks where something is known from the start: the first, and
-// those that nothing leads to.
+// begin sets the initial states of the first block and of the blocks without a known predecessor.
 func (w *sweeper) begin() {
 	f := w.f
 	entry := symbolic.NewState(f.x.ABI, f.insts[0].pc)
@@ -107,7 +106,7 @@ func (w *sweeper) begin() {
 	f.blocks[0].in = entry
 }
 
-// apply makes the values that are not the same on all paths to block b those of the block.
+// apply replaces the values that differ between the paths to block b by values named by the block.
 func (j *join) apply(f *Function, b int) {
 	blk := &f.blocks[b]
 	if j.all {
@@ -133,8 +132,8 @@ func (j *join) apply(f *Function, b int) {
 	blk.in.Stack = kept
 }
 
-// widen adds what differs between two states: in is known at a block, and s at the end of one that
-// leads to it. It reports whether there was something to add.
+// widen adds the differences between in, the state at a block, and s, the state at the end of a predecessor. It
+// reports whether it added any.
 func (j *join) widen(in, s *symbolic.State, general lift.Register) (more bool) {
 	if j.all {
 		return false
@@ -170,9 +169,8 @@ func (f *Function) giveUp() {
 	}
 }
 
-// reversePostorder returns the blocks so that each comes behind those that lead to it, but for
-// loops: what is the same on all paths to a block is then not taken for different
-// only because one way was followed before the others.
+// reversePostorder returns the blocks so that each follows its predecessors, except in loops. Otherwise a value
+// that is the same on all paths could count as different, because one path was followed before the others.
 func (g *graph) reversePostorder() []int {
 	type visit struct{ block, next int }
 	seen, out := make([]bool, len(g.blocks)), []int(nil)
@@ -200,7 +198,7 @@ func (g *graph) reversePostorder() []int {
 	return out
 }
 
-// unknownState returns the state at the start of block b of which nothing is known.
+// unknownState returns a state at the start of block b in which all values are unknown.
 func (f *Function) unknownState(b int) *symbolic.State {
 	s := symbolic.NewState(f.x.ABI, f.insts[f.blocks[b].first].pc)
 	for r := range f.x.ABI.General {
@@ -209,8 +207,8 @@ func (f *Function) unknownState(b int) *symbolic.State {
 	return s
 }
 
-// leaf returns the value that is not followed of that name. Equal names give the same
-// value. Its number is never 0, which is that of a value that nobody named.
+// leaf returns the opaque value with a name. Equal names give the same value. Its number is never 0, the number
+// of unnamed values.
 func (f *Function) leaf(k valueName) *symbolic.Expr {
 	e := f.leaves[k]
 	if e == nil {
@@ -221,7 +219,7 @@ func (f *Function) leaf(k valueName) *symbolic.Expr {
 	return e
 }
 
-// merge joins s into what is known at the start of block b.
+// merge joins s into the state at the start of block b.
 func (f *Function) merge(b int, s *symbolic.State) {
 	blk := &f.blocks[b]
 	if blk.in == nil {
@@ -234,14 +232,14 @@ func (f *Function) merge(b int, s *symbolic.State) {
 	}
 }
 
-// execute does instruction i.
+// execute executes instruction i.
 func (f *Function) execute(s *symbolic.State, i int) {
 	in := &f.insts[i]
 	if in.opaque {
 		f.forget(s, i, ^uint64(0))
 		return
 	}
-	perhaps := false // a condition of the instruction itself decides
+	perhaps := false // execution depends on a condition of the instruction itself
 	for k := 0; k < len(in.Uops); k++ {
 		u := &in.Uops[k]
 		switch u.Code {
@@ -269,8 +267,8 @@ func (f *Function) execute(s *symbolic.State, i int) {
 	s.Path = symbolic.Path{}
 }
 
-// forget makes the registers of a set unknown, behind instruction i. Their values get
-// their names together: most of those that a function has are of calls.
+// forget makes a set of registers unknown after instruction i. Their values are named together: most values of a
+// function come from calls.
 func (f *Function) forget(s *symbolic.State, i int, set uint64) {
 	left, general := f.left[i], f.x.ABI.General
 	if left == nil {
@@ -287,8 +285,7 @@ func (f *Function) forget(s *symbolic.State, i int, set uint64) {
 	}
 }
 
-// nameValues gives names to the values that are not followed among what the
-// instruction wrote.
+// nameValues names the opaque values among the results of an instruction.
 func (f *Function) nameValues(s *symbolic.State, in *inst) {
 	for k := range in.Uops {
 		u := &in.Uops[k]
@@ -317,11 +314,11 @@ func (f *Function) argumentRegisters(s *symbolic.State) []*symbolic.Expr {
 	return out
 }
 
-// stackArgs is how many arguments on the stack are looked at: those of functions
-// that OpenMP compilers call.
+// stackArgs is the number of arguments on the stack that are followed. It is enough for the functions that
+// OpenMP compilers call.
 const stackArgs = 4
 
-// stackArguments returns the words on top of the stack, where arguments are that have no register.
+// stackArguments returns the words on top of the stack, which hold the arguments without a register.
 func (f *Function) stackArguments(s *symbolic.State) []*symbolic.Expr {
 	sp := s.Content(f.x.ABI.SP)
 	if sp.Kind != symbolic.KindStack {
@@ -358,7 +355,7 @@ func (f *Function) collectSites() {
 	}
 }
 
-// site returns the call that instruction i makes in state s.
+// site returns the call made by instruction i in state s.
 func (f *Function) site(s *symbolic.State, i int) (CallSite, bool) {
 	in := &f.insts[i]
 	for k := range in.Uops {
@@ -366,7 +363,7 @@ func (f *Function) site(s *symbolic.State, i int) (CallSite, bool) {
 		if !leads(*u) {
 			continue
 		}
-		t := s.Fork() // what the instruction computes on the way to the target
+		t := s.Fork() // intermediate results of the instruction
 		for _, v := range in.Uops[:k] {
 			if !v.Leaves() {
 				t.Apply(&v)

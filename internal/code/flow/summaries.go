@@ -2,49 +2,46 @@ package flow
 
 import "slices"
 
-// Summaries computes what the functions of a program do from what the functions do that
-// they call, and keeps it. Functions that call each other in a circle, a strongly
-// connected component of the call graph, are computed together: each starts with the
-// least summary, and all are computed anew until none changes. So the answer does not
-// depend on which function was asked for first.
+// Summaries computes summaries of functions from the summaries of their callees, and caches them. Mutually
+// recursive functions (a strongly connected component of the call graph) are computed together: each starts with
+// the least summary, and all are computed again until there are no changes. So the answer does not depend on the
+// order of questions.
 //
 // S is a summary. It is for one goroutine at a time.
 type Summaries[S any] struct {
-	// Callees lists the functions whose summaries that of a function depends on.
+	// Callees lists the functions that the summary of a function depends on.
 	Callees func(entry uint64) []uint64
-	// Compute is the summary of a function, given those of its callees.
+	// Compute returns the summary of a function, given those of its callees.
 	Compute func(entry uint64, callee func(entry uint64) S) S
 	// Equal reports whether two summaries are the same.
 	Equal func(a, b S) bool
-	// Least is the summary of a function that does nothing, Unknown that of one that
-	// may do anything.
+	// Least is the summary of a function without any effect, Unknown that of a function with any possible
+	// effect.
 	Least, Unknown S
-	// Largest bounds the functions of a component that is computed; those of a larger one are Unknown.
-	// 0 has no bound.
+	// Largest bounds the size of a component (0: unlimited). Functions of a larger one are Unknown.
 	Largest int
 
 	known map[uint64]S
-	open  map[uint64]*visited // functions of components that are not complete
-	stack []uint64            // those, in the order in which they were met
+	open  map[uint64]*visited // functions of incomplete components
+	stack []uint64            // the same, in the order of visits
 }
 
-// visited is a function that is met for the first time, in Tarjan's algorithm.
+// visited is a function visited in Tarjan's algorithm.
 type visited struct {
-	index, low int // in the order of meeting; the least index that is reached
+	index, low int // position in the order of visits; lowest position reached
 	callees    []uint64
-	next       int // callee to go on with
+	next       int // next callee to visit
 }
 
 const (
-	// maxSummaries bounds the functions of one process that are looked at: those that
-	// are met beyond it count as unknown.
+	// maxSummaries bounds the functions of one process that are summarized: any further ones are unknown.
 	maxSummaries = 1 << 14
-	// maxRounds bounds how often a component is computed anew. A summary takes a few
-	// steps from least to unknown; one that goes to and fro is unknown.
+	// maxRounds bounds the iterations of a component. A summary takes a few steps from least to unknown; if it
+	// alternates, it is unknown.
 	maxRounds = 16
 )
 
-// SummaryOf returns the summary of the function that begins at entry.
+// SummaryOf returns the summary of the function that starts at entry.
 func (s *Summaries[S]) SummaryOf(entry uint64) S {
 	if v, ok := s.known[entry]; ok {
 		return v
@@ -76,10 +73,10 @@ func (s *Summaries[S]) SummaryOf(entry uint64) S {
 	return s.known[entry]
 }
 
-// Len returns how many functions have a summary.
+// Len returns the number of functions with a summary.
 func (s *Summaries[S]) Len() int { return len(s.known) }
 
-// enter begins with a function.
+// enter starts the visit of a function.
 func (s *Summaries[S]) enter(work []uint64, entry uint64) []uint64 {
 	if len(s.known)+len(s.open) >= maxSummaries {
 		s.known[entry] = s.Unknown
@@ -90,8 +87,8 @@ func (s *Summaries[S]) enter(work []uint64, entry uint64) []uint64 {
 	return append(work, entry)
 }
 
-// leave ends with a function; work are those that are not done. The function that was
-// met first of a component completes it.
+// leave ends the visit of a function; work are the unfinished ones. The first visited function of a component
+// completes it.
 func (s *Summaries[S]) leave(entry uint64, v *visited, work []uint64) {
 	if len(work) > 0 {
 		caller := s.open[work[len(work)-1]]
@@ -104,8 +101,7 @@ func (s *Summaries[S]) leave(entry uint64, v *visited, work []uint64) {
 	s.stack = s.stack[:v.index]
 }
 
-// complete computes the functions of a component. A single one that does not call itself
-// is computed once.
+// complete computes the functions of a component. A single one that is not recursive is computed once.
 func (s *Summaries[S]) complete(component []uint64, circle bool) {
 	now := map[uint64]S{}
 	for _, entry := range component {
@@ -118,7 +114,7 @@ func (s *Summaries[S]) complete(component []uint64, circle bool) {
 		if v, ok := now[entry]; ok {
 			return v
 		}
-		return s.Unknown // none of what Callees listed
+		return s.Unknown // not listed by Callees
 	}
 	circle = circle || len(component) > 1
 	stable, rounds := false, maxRounds

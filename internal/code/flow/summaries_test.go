@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// releases summarizes a call graph: a function releases if it does so itself, or one that it
-// calls.
+// releases summarizes a call graph: a function releases if it does so itself or by a callee.
 func releases(calls map[uint64][]uint64, itself ...uint64) *Summaries[bool] {
 	return &Summaries[bool]{
 		Callees: func(f uint64) []uint64 { return calls[f] },
@@ -19,8 +18,8 @@ func releases(calls map[uint64][]uint64, itself ...uint64) *Summaries[bool] {
 	}
 }
 
-// TestSummariesInAnyOrder asks for the functions of call graphs in every order: what one
-// does never depends on which was asked for first.
+// TestSummariesInAnyOrder summarizes the functions of call graphs in every order: no summary depends on the
+// order.
 func TestSummariesInAnyOrder(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -82,7 +81,7 @@ func permutations(list []uint64) func(yield func([]uint64) bool) {
 	}
 }
 
-// TestSummariesOnce computes each function of a tree once, however often it is called.
+// TestSummariesOnce computes each function of a tree once, for any number of calls.
 func TestSummariesOnce(t *testing.T) {
 	const depth = 1000
 	computed := map[uint64]int{}
@@ -112,8 +111,8 @@ func TestSummariesOnce(t *testing.T) {
 	}
 }
 
-// TestSummariesUnstable takes a circle that never comes to an end for unknown, and what
-// calls it for what follows from that.
+// TestSummariesUnstable checks that functions of a cycle that never converges are unknown, and that their caller
+// is computed from that.
 func TestSummariesUnstable(t *testing.T) {
 	calls := map[uint64][]uint64{1: {2}, 2: {3}, 3: {2}}
 	s := Summaries[string]{
@@ -130,7 +129,7 @@ func TestSummariesUnstable(t *testing.T) {
 	}
 }
 
-// TestSummariesBound counts functions beyond the bound as unknown.
+// TestSummariesBound checks that functions beyond the bound are unknown.
 func TestSummariesBound(t *testing.T) {
 	s := Summaries[bool]{
 		Callees: func(f uint64) []uint64 { return []uint64{f + 1} },
@@ -145,8 +144,8 @@ func TestSummariesBound(t *testing.T) {
 	}
 }
 
-// TestSummariesLargest has functions that call each other in too large a circle: none of them is computed, and
-// what they call still is.
+// TestSummariesLargest has a cycle of functions that exceeds the bound: none of them is computed, but their
+// callees are.
 func TestSummariesLargest(t *testing.T) {
 	calls := map[uint64][]uint64{1: {2}, 2: {3}, 3: {1, 4}, 4: {5}, 5: {4}}
 	for largest, want := range map[int]bool{0: false, 3: false, 2: true} {

@@ -5,10 +5,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// Value returns the value that an expression of the call at site had, such as one of
-// its arguments, when the function came through it last on its way to the point at
-// which it is now. sure is false if that was read from memory that may have
-// changed since.
+// Value returns the value that an expression of the call at site had, such as one of its arguments, when the
+// function last executed it on its path to the current point. sure is false if the value was read from memory
+// that may have changed since.
 func (f *Function) Value(site CallSite, e *symbolic.Expr, at Point) (v uint64, sure, ok bool) {
 	f.ensureSolved()
 	now, known := f.indexAt(at)
@@ -22,24 +21,24 @@ func (f *Function) Value(site CallSite, e *symbolic.Expr, at Point) (v uint64, s
 	return v, q.sure && ok, ok
 }
 
-// evaluation is the evaluation of one value.
+// evaluation is the evaluation of one expression.
 type evaluation struct {
 	f         *Function
 	at        Point
-	from, now int  // instructions: where the value was, and where the function is
-	current   bool // both are the call under way, in the same round of every loop
+	from, now int  // instructions: the place of the value, and the current place of the function
+	current   bool // both are the unfinished call, in the same iteration of every loop
 	state     *symbolic.State
 	sure      bool
 	passage   *passage
 }
 
-// passage is what lies between two places in the code of a function.
+// passage is the code between two places of a function.
 type passage struct {
-	after  *reached // instructions that are reached from the one without coming to it again
-	before *reached // those from which the other is reached in the same way
+	after  *reached // instructions reached from the first place without returning to it
+	before *reached // instructions from which the second place is reached in the same way
 }
 
-// stateAt is what is known before instruction i, in a block that is reached.
+// stateAt returns the state before instruction i, in a reachable block.
 func (f *Function) stateAt(i int) *symbolic.State {
 	if s, ok := f.memo.states[i]; ok {
 		return s
@@ -97,7 +96,7 @@ func (q *evaluation) eval(e *symbolic.Expr) (uint64, bool) {
 	return q.comparison(e)
 }
 
-// comparison returns the value of a comparison, which a choice between two values rests on.
+// comparison returns the value of a comparison, which a choice between two values depends on.
 func (q *evaluation) comparison(e *symbolic.Expr) (uint64, bool) {
 	if _, ok := e.Holds(0, 0); !ok {
 		return 0, false
@@ -108,8 +107,8 @@ func (q *evaluation) comparison(e *symbolic.Expr) (uint64, bool) {
 	return v, known && too
 }
 
-// low returns a value of which the low size bytes are those of e. Often these are all that the frame has of
-// the parts of e: an argument of four bytes, on the stack.
+// low returns a value with the same low size bytes as e. Often the frame contains only these bytes of the parts
+// of e, for example for a 4-byte argument on the stack.
 func (q *evaluation) low(e *symbolic.Expr, size uint8) (uint64, bool) {
 	if narrow := symbolic.Extend(e, size, false); narrow.Kind == symbolic.KindExtend && q.isUnchanged(e) {
 		if v, ok := q.readFromFrame(narrow); ok {
@@ -128,7 +127,7 @@ func (q *evaluation) low(e *symbolic.Expr, size uint8) (uint64, bool) {
 	return lift.Compute(e.Op, a, b), ok
 }
 
-// isUnchanged reports whether nothing that e is made of was made anew since.
+// isUnchanged reports whether no part of e was computed again since.
 func (q *evaluation) isUnchanged(e *symbolic.Expr) bool {
 	switch {
 	case e == nil:
@@ -152,7 +151,7 @@ func (q *evaluation) isUnchanged(e *symbolic.Expr) bool {
 	return !q.passage.after.contains(i) || !q.passage.before.contains(i)
 }
 
-// readFromFrame finds e in a register that the frame still has, or in a cell of its stack.
+// readFromFrame finds e in a register that is intact in the frame, or in a cell of its stack.
 func (q *evaluation) readFromFrame(e *symbolic.Expr) (uint64, bool) {
 	for r := range q.f.x.ABI.General {
 		if s := q.state.Regs[r]; s.Covers(e, 8) && (q.at.Exact || q.f.x.ABI.Keep>>r&1 != 0) {
@@ -170,14 +169,14 @@ func (q *evaluation) readFromFrame(e *symbolic.Expr) (uint64, bool) {
 	return 0, false
 }
 
-// findPassage finds the instructions between the question's two places.
+// findPassage finds the instructions between the two places.
 func (q *evaluation) findPassage() {
 	if q.passage == nil {
 		q.passage = q.f.passageOf(q.from, q.now)
 	}
 }
 
-// passageOf finds the instructions between two, once.
+// passageOf finds the instructions between two others, cached.
 func (f *Function) passageOf(from, to int) *passage {
 	key := [2]int{from, to}
 	if p, ok := f.memo.between[key]; ok {
@@ -191,8 +190,7 @@ func (f *Function) passageOf(from, to int) *passage {
 	return p
 }
 
-// load does a load. One of a cell of the stack of which nothing was known shows what the cell
-// holds from then on.
+// load applies a load. A load of an unknown stack cell names the content of the cell from then on.
 func (f *Function) load(s *symbolic.State, in *inst, u *lift.Uop, perhaps bool) {
 	at := s.Value(u.A)
 	s.Apply(u)

@@ -7,16 +7,15 @@ import (
 )
 
 const (
-	// maxWitnesses bounds the branches of one function that are looked at for one point of it:
-	// each is followed through the code behind it.
+	// maxWitnesses bounds the branches of one function that are examined for one point: for each, the code after
+	// it is followed.
 	maxWitnesses = 64
-	// maxLoopDepth bounds how deep loops are nested.
+	// maxLoopDepth bounds the nesting of loops.
 	maxLoopDepth = 16
 )
 
-// Witnesses are the branches on the way to a point of a function of which a frame there still shows
-// the way that they took: nothing has written the registers and cells of the stack on which their
-// conditions depend since.
+// Witnesses are the branches on the path to a point with an outcome that a frame there still shows: the
+// registers and stack cells that their conditions depend on were not written since.
 type Witnesses struct {
 	f        *Function
 	round    round
@@ -27,11 +26,11 @@ type Witnesses struct {
 type witness struct {
 	block int
 	from  int           // an instruction of the block
-	cond  symbolic.Cond // of its first successor, over what was there before that instruction
+	cond  symbolic.Cond // of its first successor, in terms of the state before that instruction
 }
 
-// WitnessesOf finds the branches on the way to a point whose way a frame there may still show. There
-// are none where the code is not known well enough.
+// WitnessesOf finds the branches on the path to a point with an outcome that a frame there may still show. The
+// result is empty if the code is not known well enough.
 func WitnessesOf(f *Function, at Point) *Witnesses {
 	f.ensureSolved()
 	out := &Witnesses{f: f}
@@ -64,8 +63,8 @@ func WitnessesOf(f *Function, at Point) *Witnesses {
 	return out
 }
 
-// Ways returns the ways that the branches took, as a frame at the point shows: a byte for each, '1' and
-// '0' for its first successor and its second, '?' if that cannot be told.
+// Ways returns the outcomes of the branches, as far as a frame at the point shows them: one byte each, '1' and
+// '0' for the first and the second successor, '?' if unknown.
 func (w *Witnesses) Ways(at Point) string {
 	out := make([]byte, len(w.branches))
 	for i := range w.branches {
@@ -84,7 +83,7 @@ func (w *Witnesses) Ways(at Point) string {
 	return string(out)
 }
 
-// HoldsAlong is HoldsBy on the ways that branches took last, as Ways tells.
+// HoldsAlong is HoldsBy on paths with the last outcomes of branches that Ways returned.
 func (w *Witnesses) HoldsAlong(at Point, effects []Effect, underWay Effect, ways string) (Truth, []CallSite) {
 	f := w.f
 	before := f.propagate(facts{entry: No, effects: effects})[w.round.head]

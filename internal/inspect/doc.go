@@ -3,20 +3,18 @@
 //
 // An Inspector is the entry point. It stands on layers, each a package that imports only those below it:
 //
-//	inspect        the picture, its threads and facts; waits, locks and their holders; recordings; progress; Doctor
-//	├── crash      fault, abort, exception, broken heap
-//	├── teams      threads, regions, forks, tasks, loops, control variables, the user's model of stacks
-//	└── stacks     native stacks; names of code and data; control flow of the functions on the stacks
+//	inspect         the picture, its threads and facts; Doctor
+//	├── crash       fault, abort, exception, broken heap
+//	├── waits       waits, locks and their holders; progress
+//	├── recordings  the states, locks and events that a recorder kept
+//	├── teams       threads, regions, forks, tasks, loops, control variables, the user's model of stacks
+//	└── stacks      native stacks; names of code and data; control flow of the functions on the stacks
 //
 // Within this package, each type uses those below it:
 //
 //	Inspector      the picture, and Doctor's checks
-//	factParts      the facts; gatherer collects those of one picture
+//	factParts      the facts
 //	threadLister   the threads of a picture
-//	reach          the calls that code may still make
-//	waitFinder     the waits of threads, and the locks that they wait for
-//	lockHolders    the holders of locks that name no owner
-//	nativeWaits    waits that no runtime records: the C library, MPI, spinning
-//	freedMemory    memory that was freed or returned
+//	mpiCalls       the arguments of the calls of MPI that threads wait in
 //	environment, processors: the machine that the program runs on
 package inspect

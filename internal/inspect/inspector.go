@@ -5,11 +5,12 @@ import (
 	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/crash"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/recordings"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/waits"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
@@ -56,17 +57,13 @@ type Config struct {
 	// target that stands, or is of another machine.
 	Monotonic func() int64
 	// Clock reads the clocks of a process; nil for a target that stands, or is of another machine.
-	Clock Clock
+	Clock waits.Clock
 	// Rings is the memory of a process beside the copy that Target is, for what is written all
 	// the time and can be read meanwhile: a recorder's rings. Nil if Target is no copy.
 	Rings callbacks.Memory
 	// Warnings of whoever opened the target; the picture repeats them.
 	Warnings []error
 }
-
-// Clock reads a clock of the target by its number for clock_gettime(2), in nanoseconds. It is not ok for a
-// clock that is not known.
-type Clock func(number int) (nanoseconds int64, ok bool)
 
 // Inspector makes pictures of one target at one stop. It reads lazily and
 // remembers what it read. It is for one goroutine at a time.
@@ -82,7 +79,7 @@ type Inspector struct {
 	regionList *teams.RegionLister
 	tasks      *teams.TaskLister
 	facts      *factParts
-	tracer     *tracer
+	waits      *waits.Finder
 	exact      map[uint64]bool // instructions at which threads were interrupted (Locate)
 }
 
@@ -111,46 +108,30 @@ func New(cfg Config) (*Inspector, error) {
 	return in, in.limit(cfg.Only)
 }
 
-// readThreads makes the parts that tell what threads do.
+// readThreads makes the parts that find what threads do.
 func (in *Inspector) readThreads() {
 	target, about, library := in.cfg.Target, &in.cfg.About, sync.OnceValue(in.libraryOf) // when About is complete
 	flows := stacks.NewFlow(in.code, in.cfg.Functions, in.cfg.Budget)
 	data := stacks.NewData(in.code, in.roster.NativeThreads, library)
-	memory := &freedMemory{
-		about: about, target: target, roster: in.roster, code: in.code,
-		library: library, known: map[uint64]string{},
-	}
 	states := teams.NewStates(in.roster, in.code, data, flows)
-	spins := &spins{
-		target: target, code: in.code, data: data, loops: map[*teams.Thread]*spin.Loop{},
-	}
-	recorded := &recorded{target: target, rings: in.cfg.Rings, monotonic: in.cfg.Monotonic, about: about,
-		notes: in.notes, code: in.code, data: data, criticals: Criticals{Memory: target, Symbols: in.cfg.Symbolizer},
-		names: map[uint64]string{}}
-	waits := &waitFinder{
-		in.roster, states, data,
-		&nativeWaits{
-			target, in.notes, in.roster, in.code, flows, data, memory, spins, map[*teams.Thread]nativeState{},
-			map[uint64][]onceCall{}, in.cfg.Clock,
-		},
-		memory, newLockHolders(in.roster, in.code, flows), &recorded.locks,
-	}
+	recorded := recordings.NewReader(recordings.Config{
+		Target: target, Rings: in.cfg.Rings, Monotonic: in.cfg.Monotonic, About: about, Notes: in.notes,
+		Threads: in.roster, Code: in.code, Data: data,
+	})
+	in.waits = waits.New(waits.Config{
+		About: about, Target: target, Notes: in.notes, Code: in.code, Flows: flows, Data: data, Threads: in.roster,
+		States: states, Locks: &recorded.Locks, Clock: in.cfg.Clock,
+	})
 	in.threads = &threadLister{
 		about, in.notes, in.roster, in.code, in.regions, in.model, states,
-		teams.NewLoops(in.code, flows), waits, &mpiCalls{target, in.code, flows},
+		teams.NewLoops(in.code, flows), in.waits, &mpiCalls{target, in.code, flows, in.waits},
 		sync.OnceValue(in.unread),
 	}
-	reach := &reach{in.roster, in.code, flows}
-	in.tracer = &tracer{roster: in.roster, code: in.code, waits: waits.native, reach: reach,
-		states: states}
 	ending := crash.New(about, in.roster, in.code, data)
 	in.facts = &factParts{
-		in.roster, states, waits, reach,
-		teams.NewForks(in.regions, in.code, flows, in.model),
-		newConstructs(in.code, flows),
+		in.roster, states, in.waits, teams.NewForks(in.regions, in.code, flows, in.model),
 		ending, crash.NewExceptions(ending, in.regions, flows),
-		in.settings, &environment{target, in.cfg.Symbolizer}, &processors{target},
-		recorded,
+		in.settings, &environment{target, in.cfg.Symbolizer}, &processors{target}, recorded,
 	}
 }
 
@@ -198,3 +179,6 @@ func (in *Inspector) ControlVars() []picture.ControlVar { return in.settings.Con
 // Facts finds what verdicts on pic are drawn from; pic is the picture of this
 // Inspector, with its threads, regions and tasks.
 func (in *Inspector) Facts(pic *picture.Picture) *picture.Facts { return in.facts.gather(pic) }
+
+// Trace notes where the threads of picture p are, which this Inspector made.
+func (in *Inspector) Trace(p *picture.Picture) *picture.Trace { return in.waits.Trace(p) }

@@ -3,16 +3,15 @@ package inspect
 import (
 	"bytes"
 	"encoding/binary"
-	"path/filepath"
 	"strings"
 	"unicode"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/waits"
 	"github.com/ompd-inspect/ompd-inspect/internal/mpi"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
-	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -21,53 +20,25 @@ type mpiCalls struct {
 	target callbacks.Target
 	code   *stacks.Code
 	flows  *stacks.Flow
-}
-
-// find is the call of MPI that n waits in: the routine, the frame that the program called it
-// from, and the frame of the C routine, which may be one that a Fortran routine called; -1 if
-// that is not on the stack.
-func (m *mpiCalls) find(n *teams.Thread) (routine string, outer, inner int, ok bool) {
-	st := n.Stack()
-	inner = -1
-	opaque := false
-	for i, f := range st.Frames {
-		switch {
-		case f.Module != nil && rtl.OpaqueModule(filepath.Base(f.Module.Path)):
-			opaque = true
-			if inner < 0 && i > 0 && mpi.IsC(m.code.CallTarget(f.PC)) {
-				inner = i - 1
-			}
-		case st.Kinds[i] == stacks.KindSystem:
-		case st.Kinds[i] != stacks.KindUser || !opaque:
-			return "", 0, 0, false
-		default:
-			symbol := m.code.CallTarget(f.PC)
-			name, blocks := rtl.BlockingMPI(symbol)
-			if inner < 0 && mpi.IsC(symbol) {
-				inner = i - 1
-			}
-			return name, i, inner, blocks
-		}
-	}
-	return "", 0, 0, false
+	waits  *waits.Finder
 }
 
 // call is the call of MPI that n waits in, nil if it waits in none.
 func (m *mpiCalls) call(n *teams.Thread) *picture.MPICall {
-	routine, outer, inner, ok := m.find(n)
+	found, ok := m.waits.MPICall(n)
 	if !ok {
 		return nil
 	}
 	st := n.Stack()
 	c := &picture.MPICall{
-		Routine: routine, From: picture.Address(st.Frames[outer].PC),
-		Evidence: "its stack is in MPI, in a call of " + routine,
+		Routine: found.Routine, From: picture.Address(st.Frames[found.Caller].PC),
+		Evidence: "its stack is in MPI, in a call of " + found.Routine,
 	}
-	if inner < 0 {
+	if found.Inner < 0 {
 		c.Lost = append(c.Lost, "arguments (those of Fortran's binding)")
 		return c
 	}
-	a := &mpiArgs{m, st, inner, c, mpi.SignatureOf(routine), false}
+	a := &mpiArgs{m, st, found.Inner, c, mpi.SignatureOf(found.Routine), false}
 	a.read()
 	if a.found {
 		c.Evidence += "; arguments by the code of the routine and of its caller"
@@ -183,20 +154,6 @@ func (a *mpiArgs) named(v uint64, open bool, what string, mpich func(uint32) str
 func (a *mpiArgs) exportedData(addr uint64) (string, bool) {
 	s, ok := a.code.Symbols.Data(addr)
 	return s.Name, ok && s.Offset == 0
-}
-
-// rank is the place of the process in an MPI job, by its environment; nil if that has none.
-func (e *environment) rank() *picture.Rank {
-	var wanted []picture.Variable
-	for _, name := range mpi.Variables() {
-		wanted = append(wanted, picture.Variable{Name: name})
-	}
-	values, _ := e.environ(wanted)
-	r, ok := mpi.RankOf(func(name string) string { return values[name] })
-	if !ok {
-		return nil
-	}
-	return &picture.Rank{Rank: r.Rank, Size: r.Size, Job: r.Job, Host: r.Host, Source: r.From}
 }
 
 // Bounds of what is searched of a communicator and its group of Open MPI, in bytes.

@@ -10,6 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/waits"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -27,7 +28,7 @@ type threadLister struct {
 	model   *teams.UserModel
 	states  *teams.States
 	loops   *teams.Loops
-	waits   *waitFinder
+	waits   *waits.Finder
 	mpi     *mpiCalls
 	unread  func() []unreadRuntime
 }
@@ -113,10 +114,7 @@ func (l *threadLister) fillOpenMP(t *picture.Thread, n *teams.Thread) handles.St
 	t.Loop = l.loops.LoopOf(n)
 	wait := cmp.Or(ts.WaitVariable, ts.WaitID) // as the program names it, if that is known
 	t.WaitID, t.WaitKind = picture.Address(wait), ts.WaitKind
-	if w, ok := l.waits.runtimeWait(n); ok {
-		t.WaitName = w.Name
-	}
-	l.ownState(t, n)
+	l.waits.AddWait(t, n)
 	return ts.State
 }
 

@@ -111,16 +111,19 @@ var imports = map[string][]string{
 	"internal/image/symfile": {"callbacks", "internal/guard/budget", "internal/image/elfx"},
 	"internal/image/unxz":    {"internal/guard/budget"},
 	"internal/inspect": {
-		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/spin",
-		"internal/code/symbolic", "internal/image/libc", "internal/inspect/crash", "internal/inspect/stacks",
-		"internal/inspect/teams", "internal/lockflow", "internal/mpi", "internal/runtime/accessor",
-		"internal/runtime/layout", "internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind",
-		"internal/trace/analyze", "picture", "trace",
+		"callbacks", "handles", "internal/image/libc", "internal/inspect/crash", "internal/inspect/recordings",
+		"internal/inspect/stacks", "internal/inspect/teams", "internal/inspect/waits", "internal/mpi",
+		"internal/runtime/accessor", "internal/runtime/layout", "internal/runtime/rtl",
+		"internal/stack/symbolize", "internal/stack/unwind", "picture",
 	},
 	"internal/inspect/crash": {
 		"callbacks", "internal/code/arch", "internal/code/emulate", "internal/code/flow", "internal/image/cxxabi",
 		"internal/image/libc", "internal/inspect/stacks", "internal/inspect/teams", "internal/runtime/accessor",
 		"internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind", "picture",
+	},
+	"internal/inspect/recordings": {
+		"callbacks", "handles", "internal/inspect/stacks", "internal/inspect/teams", "internal/runtime/rtl",
+		"internal/stack/symbolize", "internal/stack/unwind", "internal/trace/analyze", "picture", "trace",
 	},
 	"internal/inspect/stacks": {
 		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/symbolic",
@@ -131,6 +134,13 @@ var imports = map[string][]string{
 		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/symbolic",
 		"internal/image/libc", "internal/inspect/stacks", "internal/runtime/rtl", "internal/stack/symbolize",
 		"internal/stack/unwind", "picture",
+	},
+	"internal/inspect/waits": {
+		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/spin",
+		"internal/code/symbolic", "internal/image/libc", "internal/inspect/recordings",
+		"internal/inspect/stacks", "internal/inspect/teams", "internal/lockflow", "internal/mpi",
+		"internal/runtime/layout", "internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind",
+		"picture",
 	},
 	"internal/jobs": {
 		"callbacks", "diagnose", "internal/jobs/job", "internal/mpi", "internal/phrase", "internal/runtime/layout",
@@ -220,9 +230,9 @@ var imports = map[string][]string{
 	"internal/trace/analyze":     {"trace"},
 	"internal/trace/export":      {"internal/trace/analyze", "internal/trace/omptrecord", "trace"},
 	"internal/trace/history": {
-		"internal/guard/budget", "internal/inspect", "internal/runtime/rtl", "internal/stack/symbolize",
-		"internal/trace/analyze", "internal/trace/export", "internal/trace/omptnames", "picture", "session",
-		"trace",
+		"internal/guard/budget", "internal/inspect/recordings", "internal/runtime/rtl",
+		"internal/stack/symbolize", "internal/trace/analyze", "internal/trace/export",
+		"internal/trace/omptnames", "picture", "session", "trace",
 	},
 	"internal/trace/legacy":     {"internal/trace/omptnames"},
 	"internal/trace/omptnames":  nil,

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/recordings"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/analyze"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/omptnames"
@@ -184,7 +184,7 @@ func (t *Teller) pastEvent(e *trace.Event, at, pc uint64) picture.PastEvent {
 func (h *History) Statistics(rec *trace.Recording, w analyze.Window) *picture.Statistics {
 	t := h.Teller(rec, nil)
 	calls := analyze.Calls{Tests: h.onlyTests, Waits: func(pc uint64) bool {
-		return h.lockCall(pc) == inspect.LockCallWaits
+		return h.lockCall(pc) == recordings.LockCallWaits
 	}}
 	s := analyze.Stats(rec, w, func(pc uint64) bool { return !calls.Waits(pc) })
 	out := &picture.Statistics{
@@ -209,11 +209,11 @@ func (h *History) Statistics(rec *trace.Recording, w analyze.Window) *picture.St
 }
 
 // lockCall is what the call does that returns to pc.
-func (h *History) lockCall(pc uint64) inspect.LockCall {
+func (h *History) lockCall(pc uint64) recordings.LockCall {
 	call, known := h.calls[pc]
 	if !known && pc != 0 {
-		if call = inspect.LockCallBefore(h.target, h.sym, pc); h.calls == nil {
-			h.calls = map[uint64]inspect.LockCall{}
+		if call = recordings.LockCallBefore(h.target, h.sym, pc); h.calls == nil {
+			h.calls = map[uint64]recordings.LockCall{}
 		}
 		if len(h.calls) < PlacesMax {
 			h.calls[pc] = call
@@ -223,7 +223,7 @@ func (h *History) lockCall(pc uint64) inspect.LockCall {
 }
 
 // onlyTests reports whether the call that returns to pc is known to wait for no lock.
-func (h *History) onlyTests(pc uint64) bool { return h.lockCall(pc) == inspect.LockCallTests }
+func (h *History) onlyTests(pc uint64) bool { return h.lockCall(pc) == recordings.LockCallTests }
 
 // row is a row of statistics with its names.
 func (t *Teller) row(r *analyze.Row) picture.Statistic {

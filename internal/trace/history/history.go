@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
-	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/recordings"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -31,13 +31,13 @@ type History struct {
 	copies *budget.Ledger
 	locks  map[uint64]string // names by wait id
 
-	criticals inspect.Criticals
+	criticals recordings.Criticals
 	copy      *trace.Recording  // the last that was read
 	called    map[uint64]string // names of critical sections by the code that enters them
 	program   string            // its base name
 
 	target session.Direct
-	calls  map[uint64]inspect.LockCall // by the address that they return to
+	calls  map[uint64]recordings.LockCall // by the address that they return to
 
 	runtimes [][2]uint64 // where the code of runtimes and of the recorder is
 }
@@ -98,7 +98,7 @@ func Open(from Source) (*History, error) {
 		NoDebug: o.NoDebug}
 	opts.Debuginfod = symbolize.Debuginfod{URLs: o.Debuginfod, Timeout: symbolize.ServerTimeout}
 	h.sym = symbolize.New(mods, opts)
-	h.criticals = inspect.Criticals{Memory: target, Symbols: h.sym}
+	h.criticals = recordings.Criticals{Memory: target, Symbols: h.sym}
 	return h, nil
 }
 

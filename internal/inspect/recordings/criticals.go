@@ -1,0 +1,193 @@
+package recordings
+
+import (
+	"cmp"
+	"encoding/binary"
+	"strings"
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Criticals names critical sections by the wait ids of events. In LLVM's runtime these are addresses
+// of locks that the runtime made when the section was first entered; the variables that lead to them
+// have symbols that say the section's name.
+type Criticals struct {
+	Memory  callbacks.Memory
+	Symbols *symbolize.Symbolizer // nil without
+
+	variables []symbolize.NamedVariable
+	names     map[uint64]string // by wait id; nil until one is asked for
+	read      time.Time
+}
+
+// criticalsAnew is how long at least the variables are believed: sections may have been entered
+// since.
+const criticalsAnew = 100 * time.Millisecond
+
+// Name is the name of a critical section, or "".
+func (c *Criticals) Name(id uint64) string {
+	if c.Symbols == nil {
+		return ""
+	}
+	if f, err := c.Symbols.Function(id); err == nil && f.Low == id {
+		return rtl.NamedByFunction(f.Function, picture.Unnamed)
+	}
+	if c.names == nil {
+		c.find()
+	}
+	name, ok := c.names[id]
+	if ok || len(c.variables) == 0 || time.Since(c.read) < criticalsAnew {
+		return name
+	}
+	for _, v := range c.variables {
+		name, _ := rtl.CriticalName(v.Name)
+		for _, id := range rtl.CriticalIDs(c.Memory, v.Address) {
+			c.names[id] = cmp.Or(name, picture.Unnamed)
+		}
+	}
+	c.read = time.Now()
+	return c.names[id]
+}
+
+// find finds the variables.
+func (c *Criticals) find() {
+	c.names, c.variables = map[uint64]string{}, c.Symbols.VariablesWithPrefix(rtl.CriticalPrefixes()...)
+}
+
+// wordsMax bounds the addresses that Words tells.
+const wordsMax = 512
+
+// Words are the addresses of the words by which the names are found, each of them a pointer.
+func (c *Criticals) Words() (out []uint64) {
+	if c.Symbols == nil {
+		return nil
+	}
+	c.find()
+	for _, v := range c.variables {
+		if ids := rtl.CriticalIDs(c.Memory, v.Address); len(out)+len(ids) <= wordsMax {
+			out = append(out, ids[:len(ids)-1]...) // the last is the lock
+		}
+	}
+	return out
+}
+
+// Bounds of what the code of critical sections is read for: bytes of one function, and sections.
+const codeMax, sitesMax = 1 << 20, 1 << 12
+
+// Called names critical sections by the code that enters them, as long as the variables' memory does
+// not lead to the locks any more. It takes return addresses by wait id (x86-64). Each call has its
+// section's variable as an argument, so that the function names it before; with several variables in
+// one function, other calls and sections must tell which it is. What they leave open has no name.
+func (c *Criticals) Called(sites map[uint64][]uint64) map[uint64]string {
+	names := map[uint64]string{}
+	if c.Symbols == nil || len(sites) > sitesMax {
+		return names
+	}
+	if c.names == nil {
+		c.find()
+	}
+	open := map[uint64]map[string]bool{}
+	for id, pcs := range sites {
+		open[id] = c.candidates(pcs)
+	}
+	for found := true; found; { // each round takes a name away
+		found = false
+		for id, these := range open {
+			if len(these) != 1 {
+				continue
+			}
+			for name := range these {
+				names[id], found = name, true
+			}
+			delete(open, id)
+			for _, others := range open {
+				delete(others, names[id])
+			}
+		}
+	}
+	return unique(names)
+}
+
+// unique leaves names out that two sections have.
+func unique(names map[uint64]string) map[uint64]string {
+	count := map[string]int{}
+	for _, name := range names {
+		count[name]++
+	}
+	for id, name := range names {
+		if count[name] > 1 {
+			delete(names, id)
+		}
+	}
+	return names
+}
+
+// candidates are the names of sections whose variables are named in front of all of some calls.
+func (c *Criticals) candidates(pcs []uint64) (all map[string]bool) {
+	for i, pc := range pcs {
+		f, err := c.Symbols.Function(pc - 1)
+		if err != nil || f.Low == 0 || pc-f.Low > codeMax {
+			return nil
+		}
+		code := make([]byte, pc-f.Low)
+		if c.Memory.ReadMemory(callbacks.Addr(f.Low), code) != nil {
+			return nil
+		}
+		here := map[string]bool{}
+		for _, v := range c.variables {
+			if name, _ := rtl.CriticalName(v.Name); refersTo(code, f.Low, v.Address) &&
+				(i == 0 || all[sectionName(name)]) {
+				here[sectionName(name)] = true
+			}
+		}
+		all = here
+	}
+	return all
+}
+
+// sectionName is the name of a section for people.
+func sectionName(name string) string { return cmp.Or(name, picture.Unnamed) }
+
+// refersTo reports whether code of x86-64 at an address has another one in it: relative to the end of an
+// instruction, or as a number of four bytes.
+func refersTo(code []byte, at, to uint64) bool {
+	const size = 4
+	for i := 0; i+size <= len(code); i++ {
+		n := binary.LittleEndian.Uint32(code[i:])
+		if at+uint64(i)+size+uint64(int64(int32(n))) == to || uint64(n) == to {
+			return true
+		}
+	}
+	return false
+}
+
+// LockCall is what a call does that acquires a lock.
+type LockCall uint8
+
+// The calls. What a function calls last, by a jump, is not told apart from what its caller calls.
+const (
+	LockCallUnknown LockCall = iota
+	LockCallWaits
+	LockCallTests // it does not wait
+)
+
+// LockCallBefore is what the call does that returns to an address.
+func LockCallBefore(target callbacks.Target, sym *symbolize.Symbolizer, ret uint64) LockCall {
+	return lockCallOf(stacks.CallTargetBefore(target, sym, ret))
+}
+
+// lockCallOf is what a function of the standard does, in C or in Fortran.
+func lockCallOf(name string) LockCall {
+	switch strings.TrimSuffix(name, "_") {
+	case "omp_set_lock", "omp_set_nest_lock":
+		return LockCallWaits
+	case "omp_test_lock", "omp_test_nest_lock":
+		return LockCallTests
+	}
+	return LockCallUnknown
+}

@@ -1,0 +1,293 @@
+package waits
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
+	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// maxHolders bounds the holders of one lock that are told of: more than one are guesses.
+const maxHolders = 64
+
+// certainties are the words for how surely a thread has a lock.
+var certainties = [...]picture.Certainty{lockflow.Certain: picture.Certain, lockflow.Likely: picture.Likely,
+	lockflow.Possible: picture.Possible}
+
+// lockHolders finds who has locks that name no owner.
+type lockHolders struct {
+	roster *teams.ThreadTable
+	code   *stacks.Code
+	flows  *stacks.Flow
+	look   *lockflow.Look
+	known  map[lockflow.Lock][]picture.Holder
+}
+
+// newLockHolders returns what finds holders.
+func newLockHolders(r *teams.ThreadTable, code *stacks.Code, fl *stacks.Flow) *lockHolders {
+	lh := &lockHolders{roster: r, code: code, flows: fl, known: map[lockflow.Lock][]picture.Holder{}}
+	lh.look = lockflow.NewLook(fl.Program, lh.holding)
+	return lh
+}
+
+// holding lists the threads that may have locks, in the order of the picture.
+func (lh *lockHolders) holding() []*lockflow.Thread {
+	var out []*lockflow.Thread
+	for _, n := range lh.roster.Sorted() {
+		if n.LWP != 0 && n.Info.Role != picture.RoleIdle {
+			out = append(out, lh.flows.Thread(&n.Thread))
+		}
+	}
+	return out
+}
+
+// find finds the threads that have the lock that w waits for, the best first. It is the
+// same list for all who wait for it.
+func (lh *lockHolders) find(w wait, l picture.Lock) []picture.Holder {
+	family, ok := lockFamily(w, l)
+	if !ok || !w.isIdentified() {
+		return nil
+	}
+	lock := lockflow.Lock{Family: family, Address: w.variable}
+	out, known := lh.known[lock]
+	if known {
+		return out
+	}
+	for _, h := range lh.look.Holders(lock) {
+		if len(out) < maxHolders {
+			out = append(out, lh.describeHolder(h))
+		}
+	}
+	lh.known[lock] = slices.Clip(out)
+	return out
+}
+
+// isIdentified reports whether the code that takes what w waits for can be told from the
+// code that takes others of its kind: by the program's variable, or as there is
+// only one.
+func (w wait) isIdentified() bool { return w.variable != 0 || w.isOnlyOne() }
+
+// isOnlyOne reports whether there is only one of what w waits for: the unnamed critical
+// section, or that of atomic constructs.
+func (w wait) isOnlyOne() bool {
+	c, ok := rtl.LockCallOf(w.Call)
+	return ok && c.Arg < 0
+}
+
+// lockFamily tells which calls take and give back what w waits for.
+func lockFamily(w wait, l picture.Lock) (string, bool) {
+	if w.interpreter {
+		return "", false
+	}
+	switch {
+	case w.Kind == picture.WaitFlag:
+		c, ok := rtl.LockCallOf(w.Call)
+		return c.Family, ok && c.Try
+	case w.reduction:
+		return rtl.FamilyReduction, true
+	case w.Kind == picture.WaitCritical:
+		return rtl.FamilyCritical, true
+	case w.Kind == picture.WaitMutex:
+		return rtl.FamilyMutex, true
+	case w.Kind == picture.WaitReadWrite:
+		return rtl.FamilyReadWrite, true
+	case w.Kind == picture.WaitStatic:
+		return rtl.FamilyStatic, true
+	case w.Kind == picture.WaitAtomic:
+		return rtl.FamilyAtomic, true
+	case w.Kind != picture.WaitLock && w.Kind != picture.WaitNestLock:
+		return "", false
+	case l.Nested:
+		return rtl.FamilyNest, true
+	}
+	return rtl.FamilyLock, true
+}
+
+// describeHolder says of a thread what it has, and how that is known.
+func (lh *lockHolders) describeHolder(h lockflow.Holder) picture.Holder {
+	f := lh.roster.ByLWP[h.Thread.ID].Stack().Frames[h.Frame]
+	out := picture.Holder{Thread: h.Thread.ID, Certainty: certainties[h.Certainty]}
+	out.SuspendedAt, out.SuspendedIn = lh.suspensionOf(h)
+	taken := lh.acquisitionFrames(h.Taken, f.Module)
+	call := "its call"
+	if len(h.Taken) > 0 {
+		call = lh.siteName(h.Taken[0])
+	}
+	if taken != nil && !teams.CallsBody(taken[0], call) {
+		out.AcquiredAt = &taken[stacks.ProgramFrame(taken)]
+	}
+	out.Evidence = holderEvidence(out, call, taken, lh.code.FramesWithConstruct(f, stacks.KindUser))
+	return out
+}
+
+// suspensionOf is where a holder was given another task to execute while it had the lock, and the
+// construct there; nil if it executes the task that took it.
+func (lh *lockHolders) suspensionOf(h lockflow.Holder) (at *picture.Frame, construct string) {
+	st := lh.roster.ByLWP[h.Thread.ID].Stack()
+	for i := min(h.Frame, len(st.Kinds)-1); i > 1; i-- {
+		if st.Kinds[i] != stacks.KindUser || st.Kinds[i-1] != stacks.KindRuntime ||
+			!slices.Contains(st.Kinds[:i-1], stacks.KindUser) {
+			continue
+		}
+		name, _ := st.CalledFunction(i)
+		if construct = rtl.SchedulingPoint(name); construct != "" {
+			return lh.code.InnermostFrame(st.Frames[i], stacks.KindUser), construct
+		}
+	}
+	return nil, ""
+}
+
+// acquisitionFrames is the place in the source of the calls that took a lock; nil if they are
+// not all there. One call in the source may be several in the code.
+func (lh *lockHolders) acquisitionFrames(by []flow.CallSite, mod *callbacks.Module) (at []picture.Frame) {
+	for _, s := range by {
+		if s.Return == 0 {
+			return nil
+		}
+		fs := lh.code.FramesWithConstruct(unwind.Frame{PC: s.Return, Module: mod}, stacks.KindUser)
+		if at != nil && (fs[0].Line == 0 || fs[0].Line != at[0].Line || fs[0].File != at[0].File ||
+			fs[0].Function != at[0].Function) {
+			return nil
+		}
+		if at == nil {
+			at = fs
+		}
+	}
+	return at
+}
+
+// siteName is what people call the function that a call leads to.
+func (lh *lockHolders) siteName(s flow.CallSite) string {
+	if entry := lh.flows.Program.Entry(s); entry != 0 && lh.code.Symbols != nil {
+		if f, err := lh.code.Symbols.Function(entry); err == nil && f.Low == entry && f.Function != "" {
+			return f.Function
+		}
+	}
+	return cmp.Or(s.Name, "a call")
+}
+
+// holderEvidence says where a thread took a lock, and where it is; both are the
+// functions that are inlined there, the innermost first.
+func holderEvidence(h picture.Holder, call string, taken, now []picture.Frame) string {
+	from, to := commonFunction(taken, now)
+	where := to.Called()
+	switch {
+	case h.Certainty == picture.Possible:
+		return fmt.Sprintf("%s in %s may have acquired it, on some paths through the code", call, where)
+	case from.Line == 0 || to.Line == 0:
+		return fmt.Sprintf("acquired it with %s in %s, not released on any path from there to %s", call, where,
+			to.Spot())
+	}
+	until := fmt.Sprintf("line %d", to.Line)
+	if to.File != from.File || to.Near {
+		until = to.Place()
+	}
+	return fmt.Sprintf("acquired it with %s in %s at %s, not released on any path from there to %s", call, where,
+		from.Place(), until)
+}
+
+// commonFunction is the innermost function that two places in the code of one function are
+// both in, as the frames of either place; both lists have the innermost first.
+func commonFunction(a, b []picture.Frame) (inA, inB picture.Frame) {
+	inB = b[len(b)-1]
+	for i := 1; i <= min(len(a), len(b)); i++ {
+		x, y := a[len(a)-i], b[len(b)-i]
+		if x.Function != y.Function {
+			break
+		}
+		inA, inB = x, y
+		if x.File != y.File || x.Line != y.Line { // what is inlined here is not the same
+			break
+		}
+	}
+	return inA, inB
+}
+
+// findLeaks are the places where the code that acquires the lock which w waits for goes on
+// without releasing it.
+func (lh *lockHolders) findLeaks(w wait, family string, waiting map[int]bool) []picture.Leak {
+	var waiters []*lockflow.Thread
+	for _, n := range lh.roster.Sorted() {
+		if waiting[n.LWP] {
+			waiters = append(waiters, lh.flows.Thread(&n.Thread))
+		}
+	}
+	var out []picture.Leak
+	seen := map[picture.Frame]bool{}
+	for _, d := range lh.look.Departures(lockflow.Lock{Family: family, Address: w.variable}, waiters) {
+		l := picture.Leak{Frame: lh.departureFrame(d), ExitCall: symbolize.Demangle(d.Throws)}
+		if key := (picture.Frame{File: l.Frame.File, Line: l.Frame.Line}); l.Frame.Line != 0 && !seen[key] {
+			seen[key] = true
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// departureFrame returns the place at which code continues without releasing a lock: the line to which its branch
+// leads, if no other code leads there, else the line of the branch.
+func (lh *lockHolders) departureFrame(d lockflow.Departure) picture.Frame {
+	at := func(pc uint64, exact bool) picture.Frame {
+		fs := lh.code.FramesAt(pc, exact)
+		return fs[stacks.ProgramFrame(fs)]
+	}
+	if d.Call != 0 {
+		return at(d.Call, false)
+	}
+	branch := at(d.Branch, true)
+	if d.Target == 0 {
+		return branch
+	}
+	target := at(d.Target, true)
+	if cmp.Or(target.File, branch.File) != branch.File || target.Function != branch.Function ||
+		target.Line <= branch.Line {
+		return branch // the target's line belongs to what comes after it
+	}
+	return target
+}
+
+// maxOwnersAt bounds the locks whose owners' code is searched: those with the most waiters, of which a report
+// names three.
+const maxOwnersAt = 16
+
+// addOwnerFrames finds where the owners that locks name acquired them. No verdict depends on it.
+func (g *gatherer) addOwnerFrames() {
+	first, waiters := map[picture.ID]*wait{}, map[picture.ID]int{}
+	for i := range g.waits {
+		id := g.facts.Waits[i].Lock
+		if waiters[id]++; first[id] == nil {
+			first[id] = &g.waits[i]
+		}
+	}
+	var owned []*picture.Lock
+	for i := range g.facts.Locks {
+		if l := &g.facts.Locks[i]; l.Owner != 0 && l.InvalidReason == "" {
+			owned = append(owned, l)
+		}
+	}
+	slices.SortStableFunc(owned, func(a, b *picture.Lock) int { return cmp.Compare(waiters[b.ID], waiters[a.ID]) })
+	for _, l := range owned[:min(len(owned), maxOwnersAt)] {
+		if w := first[l.ID]; w != nil {
+			l.OwnerAt = g.from.ownerFrame(w, l)
+		}
+	}
+}
+
+// ownerFrame finds where the owner of a lock acquired it, nil if its code does not show it.
+func (wf *Finder) ownerFrame(w *wait, l *picture.Lock) *picture.Frame {
+	for _, h := range wf.holders.find(*w, *l) {
+		if h.Thread == l.Owner && h.Certainty != picture.Possible {
+			return h.AcquiredAt
+		}
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package waits
+
+import (
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// A lock may be released by a thread that did not acquire it, though neither OpenMP nor POSIX allows that: then a
+// thread that waits for a lock whose holder waits, too, does not wait for ever. The threads and tasks whose code comes
+// to such a release are found by the code, as the holders are.
+
+const (
+	// maxReleases bounds the calls on one lock that are listed. Those of threads that do not wait come first.
+	maxReleases = 64
+	// maxPerhaps bounds the same of calls of which it is not known on which lock they are.
+	maxPerhaps = 8
+)
+
+// addHandovers finds the releases of the locks whose holders wait.
+func (g *gatherer) addHandovers() {
+	waits := g.waitsByThread()
+	index, done := map[picture.ID]int{}, map[picture.ID]bool{}
+	for i, l := range g.facts.Locks {
+		index[l.ID] = i
+	}
+	for i := range g.waits {
+		w, id := &g.waits[i], g.facts.Waits[i].Lock
+		if id == "" || done[id] {
+			continue
+		}
+		done[id] = true
+		l := &g.facts.Locks[index[id]]
+		family, ok := lockFamily(*w, picture.Lock{Nested: l.Nested})
+		if !ok || !lockflow.HandedOver(family) || !l.Held || l.OwnerEnded || l.InvalidReason != "" || !holderWaits(l,
+			waits) {
+			continue
+		}
+		lock := lockflow.Lock{Family: family, Address: w.variable}
+		if l.Owner == 0 && g.isHandedOver(lock) {
+			l.HandedOver, l.Acquiring = true, g.acquiringThreads(lock, waits)
+		}
+		l.Releases = g.releases(lock, func(lwp int) bool {
+			o := waits[lwp]
+			return o != nil && o.Lock == id
+		}, waits)
+	}
+}
+
+// isHandedOver reports whether the code of a function that a thread is in, or has passed to the runtime, releases
+// a lock on some path from its start without acquiring it before.
+func (g *gatherer) isHandedOver(lock lockflow.Lock) bool {
+	lh := g.from.holders
+	flows := lh.flows
+	if slices.ContainsFunc(g.regionFunctions(), func(entry uint64) bool {
+		_, ok := flows.Program.FunctionReleases(entry, lock)
+		return ok
+	}) {
+		return true
+	}
+	if g.entered == nil {
+		g.entered = []uint64{}
+		for _, t := range lh.holding() {
+			g.entered = append(g.entered, flows.Program.Entered(t)...)
+		}
+		slices.Sort(g.entered)
+		g.entered = slices.Compact(g.entered)
+	}
+	return slices.ContainsFunc(g.entered, func(entry uint64) bool {
+		r, ok := flows.Program.FunctionReleases(entry, lock)
+		return ok && r.Known
+	})
+}
+
+// acquiringThreads are the threads in a call that acquires a lock which do not wait for anything that is known.
+func (g *gatherer) acquiringThreads(lock lockflow.Lock, waits map[int]*picture.Wait) []int {
+	var out []int
+	for _, t := range g.from.holders.look.Acquiring(lock) {
+		if w := waits[t.ID]; w == nil || w.Lock == "" {
+			out = append(out, t.ID)
+		}
+	}
+	return out
+}
+
+// holderWaits reports whether a thread waits that a lock names as its owner, or whose code shows that it has it.
+func holderWaits(l *picture.Lock, waits map[int]*picture.Wait) bool {
+	if l.Owner != 0 {
+		return waits[l.Owner] != nil
+	}
+	return slices.ContainsFunc(l.Holders, func(h picture.Holder) bool {
+		return h.Certainty != picture.Possible && waits[h.Thread] != nil
+	})
+}
+
+// releaseCandidate is a call by which a thread or a task may release a lock.
+type releaseCandidate struct {
+	lockflow.Release
+	lwp  int
+	task picture.ID
+}
+
+// releases are the calls by which threads that do not wait for a lock, and tasks, may release it though they have not
+// acquired it.
+func (g *gatherer) releases(
+	lock lockflow.Lock, waitsForIt func(lwp int) bool, waits map[int]*picture.Wait,
+) []picture.Release {
+	var out, waiting []releaseCandidate
+	lh := g.from.holders
+	for _, r := range lh.look.Releases(lock) {
+		lwp := r.Thread.ID
+		switch c := (releaseCandidate{r, lwp, ""}); {
+		case waitsForIt(lwp):
+		case waits[lwp] != nil:
+			waiting = append(waiting, c)
+		default:
+			out = append(out, c)
+		}
+	}
+	for i := range g.pic.Tasks {
+		t := &g.pic.Tasks[i]
+		if !t.Pending() || t.Function == nil || t.Function.Address == nil {
+			continue
+		}
+		if r, ok := lh.flows.Program.FunctionReleases(uint64(*t.Function.Address), lock); ok {
+			out = append(out, releaseCandidate{r, 0, t.ID})
+		}
+	}
+	if g.mayJoinTeam(waits) {
+		out = append(out, g.joiningReleases(lock)...)
+	}
+	return lh.limitReleases(append(out, waiting...))
+}
+
+// joiningReleases returns the call by which a thread that joins a team may release a lock that it has not
+// acquired. It searches the functions of regions that threads have passed to the runtime. The arguments with
+// which these find locks are unknown: since the thread starts at any moment, the call counts as one on this lock.
+func (g *gatherer) joiningReleases(lock lockflow.Lock) []releaseCandidate {
+	for _, entry := range g.regionFunctions() {
+		if r, ok := g.from.holders.flows.Program.FunctionReleases(entry, lock); ok {
+			r.Known = true
+			return []releaseCandidate{{Release: r}}
+		}
+	}
+	return nil
+}
+
+// limitReleases are the first of some calls.
+func (lh *lockHolders) limitReleases(all []releaseCandidate) []picture.Release {
+	var out []picture.Release
+	known, perhaps := 0, 0
+	for _, c := range all {
+		count, limit := &perhaps, maxPerhaps
+		if c.Known {
+			count, limit = &known, maxReleases
+		}
+		if *count < limit {
+			*count++
+			out = append(out, lh.describeRelease(c.Release, c.lwp, c.task))
+		}
+	}
+	return out
+}
+
+// regionFunctions are the functions that threads have handed to the runtime, each once.
+func (g *gatherer) regionFunctions() []uint64 {
+	if g.handed == nil {
+		g.handed = []uint64{}
+		lh := g.from.holders
+		for _, t := range lh.holding() {
+			g.handed = append(g.handed, lh.flows.Program.Handed(t)...)
+		}
+		slices.Sort(g.handed)
+		g.handed = slices.Compact(g.handed)
+	}
+	return g.handed
+}
+
+// mayJoinTeam reports whether a thread is about to execute the function of a region, or may be.
+func (g *gatherer) mayJoinTeam(waits map[int]*picture.Wait) bool {
+	return slices.ContainsFunc(g.pic.Tasks, func(t picture.Task) bool {
+		return t.Kind == picture.TaskImplicit && g.mayBeginTask(&t, waits)
+	}) || slices.ContainsFunc(g.pic.Regions, func(r picture.Region) bool { return len(r.Threads) < r.TeamSize })
+}
+
+// joiningMayRelease reports whether a thread that joins a team may release a lock of a family.
+func (g *gatherer) joiningMayRelease(family string) bool {
+	return g.mayJoinTeam(g.waitsByThread()) && slices.ContainsFunc(g.regionFunctions(), func(entry uint64) bool {
+		return g.from.holders.flows.Program.FunctionMayRelease(entry, family)
+	})
+}
+
+// waitsByThread are the waits by the LWPs of their threads.
+func (g *gatherer) waitsByThread() map[int]*picture.Wait {
+	out := map[int]*picture.Wait{}
+	for i := range g.facts.Waits {
+		out[g.facts.Waits[i].Thread] = &g.facts.Waits[i]
+	}
+	return out
+}
+
+// isBeforeRegionEnd reports whether a thread is in its implicit task of a region and does not wait for the
+// region's end. The runtime's record that all have arrived there is then about the previous region.
+func (g *gatherer) isBeforeRegionEnd(region picture.ID, waits map[int]*picture.Wait) bool {
+	return slices.ContainsFunc(g.pic.Threads, func(t picture.Thread) bool {
+		w := waits[t.LWP]
+		return t.Region == region && (w == nil || !w.EndOfRegion) &&
+			slices.ContainsFunc(g.pic.Tasks, func(task picture.Task) bool {
+				return task.ID == t.Task && task.Kind == picture.TaskImplicit
+			})
+	})
+}
+
+// mayBeginTask reports whether a thread may be about to execute an implicit task. It is in no function of the
+// program and does not wait, or it waits at the end of a region and is not known to have arrived there. LLVM's
+// workers wait for the next region where they have waited for the end of the last one.
+func (g *gatherer) mayBeginTask(t *picture.Task, waits map[int]*picture.Wait) bool {
+	n := g.from.Threads.ByLWP[t.Thread]
+	if n == nil || t.Thread == 0 || n.Info.Role == picture.RoleIdle {
+		return false
+	}
+	if w := waits[t.Thread]; w != nil && (!w.EndOfRegion || !slices.ContainsFunc(g.facts.Barriers,
+		func(b picture.Barrier) bool {
+			return b.ID == w.Barrier && !slices.Contains(b.Arrived, t.Thread) &&
+				(!b.WaitsForTasks || g.isBeforeRegionEnd(w.Region, waits))
+		})) {
+		return false
+	}
+	return !slices.Contains(n.Stack().Kinds, stacks.KindUser)
+}
+
+// describeRelease is a call by which a thread or a task may release a lock.
+func (lh *lockHolders) describeRelease(r lockflow.Release, lwp int, task picture.ID) picture.Release {
+	out := picture.Release{Thread: lwp, Task: task, Certainty: picture.Possible}
+	if r.Known {
+		out.Certainty = picture.Likely
+	}
+	for i, pc := range r.Calls {
+		fs := lh.code.FramesAt(pc, true)
+		f := fs[stacks.ProgramFrame(fs)]
+		if out.Frame = &f; stacks.HasProgramLine(f) || i == len(r.Calls)-1 {
+			break
+		}
+	}
+	return out
+}

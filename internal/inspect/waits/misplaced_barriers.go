@@ -1,0 +1,288 @@
+package waits
+
+import (
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Compilers refuse a barrier in a construct that may have none, where both are in one
+// function. So such a barrier is in a function that was called from within the construct;
+// which may be inlined.
+
+// Bounds on the code that is searched for misplaced barriers.
+const (
+	maxCalled    = 256 // functions that one calls; those of a region that people wrote are fewer
+	maxMisplaced = 8   // that are told
+)
+
+// codePlace is a position in code: an instruction, or the return address of a call.
+type codePlace struct {
+	pc    uint64
+	exact bool
+}
+
+// constructs finds barriers in constructs that may have none.
+type constructs struct {
+	code  *stacks.Code
+	flows *stacks.Flow
+	known map[codePlace]*picture.Construct
+	leads map[uint64]*picture.Frame // to which barrier a function leads, by its entry
+}
+
+func newConstructs(code *stacks.Code, fl *stacks.Flow) *constructs {
+	return &constructs{code, fl, map[codePlace]*picture.Construct{}, map[uint64]*picture.Frame{}}
+}
+
+// constructAround is the construct in which n called what waits at a barrier now, nil if none is
+// known.
+func (c *constructs) constructAround(st *stacks.Stack) *picture.Construct {
+	for i := st.RuntimeFrames(); i < len(st.Frames) && st.Kinds[i] != stacks.KindRuntime; i++ {
+		if st.Kinds[i] != stacks.KindUser {
+			continue
+		}
+		f := st.Frames[i]
+		at := codePlace{f.PC, f.Exact}
+		out, known := c.known[at]
+		if !known {
+			out = c.constructAtPlace(c.flows.FunctionAt(f.LookupPC()), flow.Point{PC: f.PC, Exact: f.Exact}, f.Module)
+			c.known[at] = out
+		}
+		if out != nil {
+			return out
+		}
+	}
+	return nil
+}
+
+// constructAtPlace is the construct that the call under way at a place of a function is in.
+func (c *constructs) constructAtPlace(code *flow.Function, at flow.Point, mod *callbacks.Module) *picture.Construct {
+	if code == nil || !code.MayCall(inConstruct) {
+		return nil
+	}
+	s, ok := code.SiteAt(at)
+	if !ok {
+		return nil
+	}
+	return c.constructAtSite(code, s, mod)
+}
+
+// constructAtSite is the construct that a call is in.
+func (c *constructs) constructAtSite(code *flow.Function, s flow.CallSite, mod *callbacks.Module) *picture.Construct {
+	all := rtl.Constructs()
+	for i := range all {
+		k := &all[i]
+		begun, ok := c.constructStart(code, s, k)
+		if !ok || !c.isInside(s, begun, mod) || c.isCopied(code, s, k, mod) {
+			continue
+		}
+		out := &picture.Construct{Name: k.Name, Uncertain: k.Own}
+		calls, begins := c.siteFrames(s, mod), c.siteFrames(begun, mod)
+		if rtl.HasLine(begun.Name) {
+			out.Frame = &begins[0]
+		}
+		out.Call = &calls[max(0, len(calls)-len(begins))]
+		return out
+	}
+	return nil
+}
+
+// inConstruct reports whether a function has to do with constructs that may have no barrier.
+func inConstruct(name string) bool {
+	return slices.ContainsFunc(rtl.Constructs(),
+		func(k rtl.Construct) bool { return k.Role(name) != rtl.ConstructNone })
+}
+
+// constructStart is the call by which a function entered a construct in which it makes the call at s
+// on all paths.
+func (c *constructs) constructStart(code *flow.Function, s flow.CallSite, k *rtl.Construct) (flow.CallSite, bool) {
+	effect := func(s flow.CallSite) flow.Effect {
+		switch k.Role(s.Name) {
+		case rtl.ConstructBegins:
+			return flow.Sets
+		case rtl.ConstructEnds:
+			return flow.Clears
+		}
+		return flow.NoEffect
+	}
+	guard := func(s flow.CallSite) flow.Guard {
+		switch {
+		case k.Role(s.Name) != rtl.ConstructAsks:
+			return flow.NoGuard
+		case k.Zero:
+			return flow.IfZero
+		}
+		return flow.IfNonzero
+	}
+	truth, by := code.HoldsGuarded(flow.Point{PC: s.PC, Exact: true}, effect, guard)
+	if truth != flow.Yes || len(by) == 0 {
+		return flow.CallSite{}, false
+	}
+	return by[0], true
+}
+
+// isInside reports whether the call at s, if it is one of the runtime's, is in a function that
+// is inlined within the one that begun the construct: else it is the construct's own barrier.
+func (c *constructs) isInside(s, begun flow.CallSite, mod *callbacks.Module) bool {
+	if !rtl.OfConstruct(s.Name) {
+		return true
+	}
+	inner, outer := c.siteFrames(s, mod), c.siteFrames(begun, mod)
+	from := len(inner) - len(outer)
+	if from <= 0 {
+		return false
+	}
+	return slices.EqualFunc(inner[from:], outer, func(a, b picture.Frame) bool { return a.Function == b.Function })
+}
+
+// isCopied reports whether a call in a construct may be one of the program's that is behind it
+// as well: compilers make two of one call, where that saves a jump.
+func (c *constructs) isCopied(code *flow.Function, s flow.CallSite, k *rtl.Construct, mod *callbacks.Module) bool {
+	own := c.siteFrames(s, mod)
+	for _, o := range code.Sites() {
+		if o.Index == s.Index || o.Name != s.Name || o.Entry != s.Entry {
+			continue
+		}
+		other := c.siteFrames(o, mod)
+		same := len(own) == 0 || len(other) == 0 || own[0].Line == 0 ||
+			slices.EqualFunc(own, other, func(a, b picture.Frame) bool { return a.Line == b.Line && a.File == b.File })
+		if _, in := c.constructStart(code, o, k); same && !in {
+			return true
+		}
+	}
+	return false
+}
+
+// siteFrames is where a call is in the source.
+func (c *constructs) siteFrames(s flow.CallSite, mod *callbacks.Module) []picture.Frame {
+	f := unwind.Frame{PC: s.PC, Exact: true, Module: mod}
+	if s.Return != 0 {
+		f = unwind.Frame{PC: s.Return, Module: mod}
+	}
+	return c.code.Frames(f, stacks.KindUser)
+}
+
+// misplacedIn lists calls in the code of a region, and of what it calls, that lead to a barrier
+// from within a construct that may have none.
+func (c *constructs) misplacedIn(entry uint64) []picture.Misplaced {
+	var out []picture.Misplaced
+	for _, f := range c.reachableFunctions(entry) {
+		code := c.flows.FunctionAt(f)
+		if code == nil || !code.MayCall(inConstruct) {
+			continue
+		}
+		mod := c.code.ModuleOf(f)
+		for _, s := range code.Sites() {
+			barrier := c.barrierOf(s, mod)
+			if barrier == nil {
+				continue
+			}
+			if in := c.constructAtSite(code, s, mod); in != nil && len(out) < maxMisplaced {
+				out = append(out, picture.Misplaced{Construct: *in, Frame: barrier})
+			}
+		}
+	}
+	return out
+}
+
+// barrierOf is the barrier that a call leads to, nil if none is known.
+func (c *constructs) barrierOf(s flow.CallSite, mod *callbacks.Module) *picture.Frame {
+	if rtl.OfBarrier(s.Name) {
+		return &c.siteFrames(s, mod)[0]
+	}
+	entry := c.calleeEntry(s)
+	out, known := c.leads[entry]
+	if !known {
+		out = c.firstBarrier(entry)
+		c.leads[entry] = out
+	}
+	return out
+}
+
+// firstBarrier is a barrier in the function at entry, or in what it calls.
+func (c *constructs) firstBarrier(entry uint64) *picture.Frame {
+	for _, f := range c.reachableFunctions(entry) {
+		code := c.flows.FunctionAt(f)
+		if code == nil || !code.MayCall(rtl.OfBarrier) {
+			continue
+		}
+		for _, s := range code.Sites() {
+			if rtl.OfBarrier(s.Name) {
+				return &c.siteFrames(s, c.code.ModuleOf(f))[0]
+			}
+		}
+	}
+	return nil
+}
+
+// calleeEntry is the function of the program that a call leads to, 0 if that is none.
+func (c *constructs) calleeEntry(s flow.CallSite) uint64 {
+	entry := c.flows.Program.Entry(s)
+	if entry == 0 || !c.flows.Program.BeginsFunction(entry) {
+		return 0
+	}
+	return entry
+}
+
+// reachableFunctions are the functions of the program that the one at entry calls, and it itself.
+func (c *constructs) reachableFunctions(entry uint64) []uint64 {
+	if entry == 0 {
+		return nil
+	}
+	out := []uint64{entry}
+	for i := 0; i < len(out) && len(out) < maxCalled; i++ {
+		code := c.flows.FunctionAt(out[i])
+		if code == nil {
+			continue
+		}
+		for _, s := range code.Sites() {
+			if e := c.calleeEntry(s); e != 0 && !slices.Contains(out, e) {
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
+// addMisplaced adds to the barriers that threads wait at what is known of barriers in
+// constructs that may have none.
+func (g *gatherer) addMisplaced() {
+	barriers := map[picture.ID]*picture.Barrier{}
+	for i := range g.facts.Barriers {
+		barriers[g.facts.Barriers[i].ID] = &g.facts.Barriers[i]
+	}
+	first, differ := map[picture.ID]*picture.Wait{}, map[picture.ID]*picture.Barrier{}
+	for i := range g.facts.Waits {
+		w := &g.facts.Waits[i]
+		b := barriers[w.Barrier]
+		if b == nil || w.Address == nil {
+			continue
+		}
+		if !w.EndOfRegion {
+			g.waitsWithin(g.waits[i], b)
+		}
+		switch o := first[w.Region]; {
+		case o == nil:
+			first[w.Region] = w
+		case o.EndOfRegion != w.EndOfRegion || *o.Address != *w.Address:
+			differ[w.Region] = b
+		}
+	}
+	for _, r := range g.pic.Regions {
+		if b := differ[r.ID]; b != nil && r.Function != nil && r.Function.Address != nil {
+			b.Misplaced = append(b.Misplaced, g.from.constructs.misplacedIn(uint64(*r.Function.Address))...)
+		}
+	}
+}
+
+// waitsWithin adds the construct that a thread waits in to what is known of its barrier.
+func (g *gatherer) waitsWithin(w wait, b *picture.Barrier) {
+	if in := g.from.constructs.constructAround(w.n.Stack()); in != nil {
+		b.Misplaced = append(b.Misplaced, picture.Misplaced{Thread: w.Thread, Construct: *in})
+	}
+}

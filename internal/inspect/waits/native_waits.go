@@ -1,0 +1,530 @@
+package waits
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
+	"github.com/ompd-inspect/ompd-inspect/internal/mpi"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// nativeWaits finds what threads wait for that no OpenMP runtime knows of: what the C
+// library keeps, and locks of a runtime that threads of the program's own take.
+type nativeWaits struct {
+	target callbacks.Target
+	notes  *stacks.Notes
+	roster *teams.ThreadTable
+	code   *stacks.Code
+	flows  *stacks.Flow
+	data   *stacks.Data
+	memory *freedMemory
+	spins  *spins
+	known  map[*teams.Thread]nativeState
+	once   map[uint64][]onceCall // by the flag
+	clock  Clock                 // of the target; nil for one that stands
+}
+
+// nativeWait is what n waits for in the C library or in MPI, found at most once.
+func (nw *nativeWaits) nativeWait(n *teams.Thread) (wait, bool) {
+	s, known := nw.known[n]
+	if !known {
+		s.wait, s.ok = nw.findWait(n)
+		nw.known[n] = s
+	}
+	return s.wait, s.ok
+}
+
+// nativeState is what a thread waits for outside of OpenMP; not ok if it waits for nothing
+// that is known.
+type nativeState struct {
+	wait wait
+	ok   bool
+}
+
+// findWait is what n waits for in the C library: a mutex, a condition variable, a semaphore,
+// or the end of a thread. They are known from the futex word that it sleeps on.
+func (nw *nativeWaits) findWait(n *teams.Thread) (wait, bool) {
+	regs := n.Registers()
+	if regs == nil {
+		return wait{}, false
+	}
+	if w, ok := nw.mpiWait(n); ok {
+		return w, true
+	}
+	futex, ok := arch.IsFutexWait(regs)
+	if !ok {
+		if w, ok := nw.spinLockWait(n, regs); ok {
+			return w, true
+		}
+		if w, ok := nw.spins.waitOf(n); ok {
+			return w, true
+		}
+		if w, ok := nw.interpreterWait(n, 0, 0); ok { // between two of its waits
+			return w, true
+		}
+		if w, ok := nw.sleepWait(n, regs); ok {
+			return w, true
+		}
+		return nw.callWait(n, regs)
+	}
+	finders := []func(*teams.Thread, uint64, uint32) (wait, bool){
+		nw.joinWait, nw.mutexWait, nw.readWriteWait, nw.interpreterWait, nw.conditionWait,
+		nw.runtimeLockWait, nw.streamWait, nw.semaphoreWait, nw.barrierWait, nw.staticWait, nw.onceWait,
+		nw.futexWait,
+	}
+	if err := nw.data.Library().Supported("mutexes and thread control blocks"); err != nil {
+		finders = finders[3:]
+		if n.Stack().RuntimeFrames() == 0 { // no runtime called the C library
+			nw.notes.Warn("what threads wait for in the C library is not known: %v", err)
+		}
+	}
+	word, err := layout.ReadUint(nw.target, futex, 4)
+	if err != nil { // the word may be in memory that was returned to the system
+		return nw.mutexWait(n, futex.Offset, 0)
+	}
+	for _, find := range finders {
+		if w, ok := find(n, futex.Offset, uint32(word)); ok {
+			return w, true
+		}
+	}
+	return wait{}, false
+}
+
+// joinWait is the wait of n for the end of a thread: its futex word lies in that
+// thread's own control block. Until glibc 2.41 the word is its LWP, which the kernel
+// clears at the end; since then it is one that only pthread_join waits on.
+func (nw *nativeWaits) joinWait(n *teams.Thread, futex uint64, word uint32) (wait, bool) {
+	t, ok := nw.data.Library().ThreadAt(futex)
+	if !ok || t.LWP == 0 || int(t.LWP) == n.LWP {
+		return wait{}, false
+	}
+	lwp := int(t.LWP)
+	w := wait{Wait: picture.Wait{Kind: picture.WaitJoin, Name: fmt.Sprintf("end of LWP %d", lwp), WaitOn: lwp},
+		address: t.Pthread}
+	switch {
+	case int(word) == lwp:
+		w.Evidence = fmt.Sprintf("it sleeps until the thread id %d at %v is cleared", word, picture.Hex(futex))
+	case n.InFunction("pthread_join"):
+		const words = "it called pthread_join and sleeps on the word at %v, in that thread's control block"
+		w.Evidence = fmt.Sprintf(words, picture.Hex(futex))
+	case n.CalledByProgram() && sleepsAsShared(n.Registers()): // pthread_join as a tail call
+		const words = "it sleeps on the word at %v, in that thread's control block, as only pthread_join does"
+		w.Evidence = fmt.Sprintf(words, picture.Hex(futex))
+	default:
+		return wait{}, false
+	}
+	return w, true
+}
+
+// sleepsAsShared reports whether a thread sleeps without a time limit on a word that the kernel or another
+// process may change.
+func sleepsAsShared(regs *callbacks.Registers) bool {
+	return arch.EndlessWait(regs, true) && !arch.EndlessWait(regs, false)
+}
+
+// mutexWait is the wait of n for a pthread mutex, which begins with its futex word
+// and has its owner. What is in memory that was freed does not count.
+func (nw *nativeWaits) mutexWait(n *teams.Thread, futex uint64, _ uint32) (wait, bool) {
+	m, err := nw.data.Library().Mutex(futex)
+	sound := err == nil && m.Contended
+	shown := sound && nw.isStaticWait(n) && nw.roster.ByLWP[int(m.Owner)] != nil
+	if !shown && !n.InFunction("pthread_mutex_lock") {
+		return wait{}, false
+	}
+	if !sound && nw.memory.FreedReason(futex) == "" {
+		return wait{}, false
+	}
+	w := wait{
+		Wait:    picture.Wait{Kind: picture.WaitMutex, Name: nw.data.PlaceName(futex)},
+		address: futex, variable: futex,
+	}
+	if sound && nw.roster.ByLWP[int(m.Owner)] != nil {
+		w.WaitOn, w.Evidence = int(m.Owner), fmt.Sprintf("__owner of the mutex at %v is %d", picture.Hex(futex),
+			m.Owner)
+	}
+	return w, true
+}
+
+// isStaticWait reports whether the C library is linked into the executable, where its functions may
+// have no names, and n did not come to wait by a runtime: what the word that it sleeps on is,
+// the memory around it tells then.
+func (nw *nativeWaits) isStaticWait(n *teams.Thread) bool {
+	st := n.Stack()
+	return nw.data.Library().Kind() == libc.Unknown && len(st.Frames) > 0 && st.Frames[0].Module != nil &&
+		st.Frames[0].Module.Main && st.RuntimeFrames() == 0
+}
+
+// mutexLock is what is known of the mutex that w waits for. Its owner is gone if the
+// process has no thread of that number, and numbers its threads as the target does:
+// in a container it may not.
+func (nw *nativeWaits) mutexLock(w wait) picture.Lock {
+	l := picture.Lock{Implementation: "mutex", Held: true, Owner: w.WaitOn, Evidence: w.Evidence}
+	m, err := nw.data.Library().Mutex(w.address)
+	if err != nil || w.WaitOn != 0 || m.Owner == 0 || m.Shared || !nw.numbersThread(w.n) {
+		return l
+	}
+	const words = "__owner of the mutex at %v is %d, which is no thread of the process"
+	l.OwnerEnded, l.Evidence = true, fmt.Sprintf(words, picture.Hex(w.address), m.Owner)
+	return l
+}
+
+// numbersThread reports whether the C library has the number of a thread by which the
+// target calls it.
+func (nw *nativeWaits) numbersThread(n *teams.Thread) bool {
+	if n == nil || n.Pthread == 0 {
+		return false
+	}
+	tid, err := nw.data.Library().ThreadID(n.Pthread)
+	return err == nil && int(tid) == n.LWP
+}
+
+// semaphoreWait is the wait of n on a semaphore, which begins with its futex word.
+func (nw *nativeWaits) semaphoreWait(n *teams.Thread, futex uint64, word uint32) (wait, bool) {
+	called := func(name string) bool { return n.InFunction(name) }
+	if !slices.ContainsFunc([]string{"sem_wait", "sem_timedwait", "sem_clockwait"}, called) {
+		return wait{}, false
+	}
+	return wait{
+		Wait:    picture.Wait{Kind: picture.WaitSemaphore, Name: nw.data.PlaceName(futex)},
+		address: futex, variable: futex, timed: nw.isTimed(n, word),
+	}, true
+}
+
+// barrierWait is the wait of n at a barrier of the C library, which the program's code called.
+func (nw *nativeWaits) barrierWait(n *teams.Thread, futex uint64, word uint32) (wait, bool) {
+	if !n.CalledByProgram() || !n.InFunction("pthread_barrier_wait") {
+		return wait{}, false
+	}
+	b, err := nw.data.Library().Barrier(futex)
+	if err != nil {
+		return wait{}, false
+	}
+	w := wait{
+		Wait:    picture.Wait{Kind: picture.WaitThreads, Name: nw.data.PlaceName(b.Address)},
+		address: b.Address, variable: b.Address, timed: nw.isTimed(n, word),
+	}
+	const words = "%d of the %d threads came to it that the barrier at %v takes"
+	w.Evidence = fmt.Sprintf(words, b.Came, b.Count, picture.Hex(b.Address))
+	return w, true
+}
+
+// streamLockAt is where a FILE of glibc has the address of its lock (_lock).
+const streamLockAt = 136
+
+// streamName names the stream whose lock is at addr, if it is one of the standard streams.
+func (nw *nativeWaits) streamName(addr uint64) string {
+	for _, name := range []string{"stdin", "stdout", "stderr"} {
+		file, err := nw.target.Symbol("_IO_2_1_"+name+"_", "")
+		if err != nil {
+			continue
+		}
+		if lock, err := layout.ReadUint(nw.target, file.Add(streamLockAt), 8); err == nil && lock == addr {
+			return "of stream " + name
+		}
+	}
+	return "of a stream"
+}
+
+// streamWait is the wait of n for a stream of stdio, whose lock names the thread that has it.
+func (nw *nativeWaits) streamWait(n *teams.Thread, futex uint64, _ uint32) (wait, bool) {
+	pthread, err := nw.data.Library().StreamOwner(futex)
+	owner := nw.roster.ByPthread[pthread]
+	if err != nil || owner == nil || owner == n || owner.LWP == 0 || n.InFunction("syscall") {
+		return wait{}, false
+	}
+	w := wait{address: futex, variable: futex}
+	w.Kind, w.Name, w.WaitOn = picture.WaitMutex, nw.streamName(futex), owner.LWP
+	w.Evidence = fmt.Sprintf("the owner of the stream's lock at %v is the thread of LWP %d", picture.Hex(futex),
+		w.WaitOn)
+	return w, true
+}
+
+// The bits of a guard variable of GNU's C++ library, beside the first byte, which is 1 when
+// the variable is initialized.
+const (
+	guardPending = 1 << 8 // a thread initializes it
+	guardWaiting = 1 << 16
+)
+
+// staticWait is the wait of n for another thread, or for itself, to end the initialization of
+// a static variable of a function: it sleeps on the word that GNU's C++ library has for it.
+func (nw *nativeWaits) staticWait(n *teams.Thread, futex uint64, word uint32) (wait, bool) {
+	if !n.InnermostIs("__cxa_guard_acquire") || word&^(guardPending|guardWaiting) != 0 ||
+		word&guardPending == 0 {
+		return wait{}, false
+	}
+	const prefix = "guard variable for "
+	return wait{
+		Wait:    picture.Wait{Kind: picture.WaitStatic, Name: strings.TrimPrefix(nw.data.PlaceName(futex), prefix)},
+		address: futex, variable: futex,
+	}, true
+}
+
+// staticLock is what is known of the initialization that w waits for.
+func (wf *Finder) staticLock(w wait) picture.Lock {
+	l := picture.Lock{Implementation: "guard", Held: true}
+	l.Evidence = fmt.Sprintf("the guard variable at %v says that a thread initializes it", picture.Hex(w.address))
+	l.Holders = wf.holders.find(w, l)
+	return l
+}
+
+// futexWait is the wait of n on a futex word that it came to from the program's code, of which
+// no more is known.
+func (nw *nativeWaits) futexWait(n *teams.Thread, futex uint64, word uint32) (wait, bool) {
+	if !n.CalledByProgram() {
+		return wait{}, false
+	}
+	return wait{
+		Wait:    picture.Wait{Kind: picture.WaitFutex, Name: nw.data.PlaceName(futex)},
+		address: futex, variable: futex, timed: nw.isTimed(n, word) && !nw.isAtLatch(n, word),
+	}, true
+}
+
+// isAtLatch reports whether n sleeps at a latch of GNU's C++ library that is not at zero: it may have been counted
+// down since, for which nobody is woken.
+func (nw *nativeWaits) isAtLatch(n *teams.Thread, word uint32) bool {
+	regs := n.Registers()
+	slept := uint32(regs.SyscallArgs[2])
+	if int32(word) <= 0 || word >= slept || nw.isTimed(n, slept) {
+		return false
+	}
+	st := n.Stack()
+	for i := range st.Frames {
+		if st.Kinds[i] == stacks.KindSystem {
+			continue
+		}
+		for _, f := range nw.code.FramesWithConstruct(st.Frames[i], st.Kinds[i]) {
+			switch {
+			case !stacks.InLibraryHeader(f):
+				return false
+			case filepath.Base(f.File) == "latch", strings.Contains(f.Function, "std::latch::"):
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isTimed reports whether the wait of n may end though no thread of its process ends it any
+// more: there is a time limit, or the word on which it sleeps has changed, as it does before
+// a thread is woken.
+func (nw *nativeWaits) isTimed(n *teams.Thread, word uint32) bool {
+	regs := n.Registers()
+	private := !nw.spins.isShared(regs.SyscallArgs[0])
+	return !arch.EndlessWait(regs, private) || uint32(regs.SyscallArgs[2]) != word
+}
+
+// mpiWait returns the wait of n in a function of MPI.
+func (nw *nativeWaits) mpiWait(n *teams.Thread) (wait, bool) {
+	c, ok := nw.mpiCall(n)
+	return wait{Wait: picture.Wait{Kind: picture.WaitMPI, Name: c.Routine}}, ok
+}
+
+// MPICall is the call of MPI that a thread waits in.
+type MPICall struct {
+	Routine string
+	Caller  int // number of the program's frame that called it
+	Inner   int // number of the frame of the C routine, which a Fortran routine may have called; -1 if it has none
+}
+
+// MPICall returns the call of MPI that n waits in.
+func (wf *Finder) MPICall(n *teams.Thread) (MPICall, bool) { return wf.native.mpiCall(n) }
+
+// mpiCall finds the call of MPI that n waits in.
+func (nw *nativeWaits) mpiCall(n *teams.Thread) (c MPICall, blocks bool) {
+	st := n.Stack()
+	inside := false
+	c.Inner = -1
+	for i, f := range st.Frames {
+		switch {
+		case f.Module != nil && rtl.OpaqueModule(filepath.Base(f.Module.Path)):
+			inside = true
+			if c.Inner < 0 && i > 0 && mpi.IsC(nw.code.CallTarget(f.PC)) {
+				c.Inner = i - 1
+			}
+		case st.Kinds[i] == stacks.KindSystem:
+		case st.Kinds[i] != stacks.KindUser || !inside:
+			return MPICall{}, false
+		default:
+			symbol := nw.code.CallTarget(f.PC)
+			if c.Inner < 0 && mpi.IsC(symbol) {
+				c.Inner = i - 1
+			}
+			c.Caller = i
+			c.Routine, blocks = rtl.BlockingMPI(symbol)
+			return c, blocks
+		}
+	}
+	return MPICall{}, false
+}
+
+// AddWait adds to t, thread n of a picture in a state of its runtime, the name of the thing that it waits for. For a
+// thread that works by the specification and waits in the C library or in MPI, it replaces the state.
+func (wf *Finder) AddWait(t *picture.Thread, n *teams.Thread) {
+	if w, ok := wf.runtimeWait(n); ok {
+		t.WaitName = w.Name
+	}
+	overhead := t.State.Name == picture.StateOverhead
+	if !overhead && !strings.HasPrefix(string(t.State.Name), "work_") {
+		return
+	}
+	w, ok := wf.native.nativeWait(n)
+	row := w.Kind.Traits()
+	if !ok || !row.Own || overhead && w.Kind != picture.WaitFlag && w.Kind != picture.WaitNothing {
+		return
+	}
+	s := *t.State
+	s.Standard, s.Name, s.Evidence = s.Name, row.State, w.libraryEvidence()
+	t.State = &s
+	t.WaitID, t.WaitKind, t.WaitName, t.WaitOn = picture.Address(w.address), w.Kind, w.Name, w.WaitOn
+	t.Sleep = w.Sleep
+}
+
+// libraryEvidence says how it is known that a thread waits in a library that the program called.
+func (w *wait) libraryEvidence() string {
+	switch {
+	case w.Kind == picture.WaitMPI:
+		return "its stack is in MPI, in a call of " + w.Name
+	case w.Evidence != "":
+		return w.Evidence
+	}
+	return fmt.Sprintf("it sleeps in a futex call, on what the program's code waits for in the C library (%s)",
+		strings.ReplaceAll(string(w.Kind), "_", " "))
+}
+
+// conditionWait is the wait of n on a condition variable. Which one, the call tells.
+func (nw *nativeWaits) conditionWait(n *teams.Thread, futex uint64, word uint32) (wait, bool) {
+	called := func(name string) bool { return n.InFunction(name) }
+	if !slices.ContainsFunc([]string{"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait"}, called) {
+		return wait{}, false
+	}
+	w := wait{Wait: picture.Wait{Kind: picture.WaitCondition}, timed: nw.isTimed(n, word)}
+	if cond, ok := nw.topArgument(n, 0); ok && nw.data.Library().InCondition(cond, futex) {
+		w.address, w.variable, w.Name = cond, cond, nw.data.PlaceName(cond)
+	}
+	return w, true
+}
+
+// topArgument is integer argument i of the call by which n's innermost frame that
+// is neither the C library's nor a runtime's went to wait.
+func (nw *nativeWaits) topArgument(n *teams.Thread, i int) (uint64, bool) {
+	st := n.Stack()
+	top := slices.Index(st.Kinds, stacks.KindUser)
+	if top < 1 {
+		return 0, false
+	}
+	if v, ok := nw.code.Argument(st.Frames[top].PC, i, st.Frames[top].Registers); ok {
+		return v, true
+	}
+	return nw.flows.Argument(st, top, i)
+}
+
+// runtimeLockWait is the wait of n, of which no runtime knows, for a lock of one: a thread
+// that the program made may take locks without becoming the runtime's. The word that
+// it sleeps on is the lock.
+func (nw *nativeWaits) runtimeLockWait(n *teams.Thread, futex uint64, _ uint32) (wait, bool) {
+	c, w, ok := nw.lockCall(n)
+	if !ok {
+		return wait{}, false
+	}
+	w.address = futex
+	if c.Arg >= 0 {
+		if v, ok := nw.topArgument(n, c.Arg); !ok || v != futex {
+			return wait{}, false
+		}
+		w.variable = futex
+	}
+	w.Name = w.nameIn(nw.data)
+	return w, true
+}
+
+// spinLockWait is the same wait before n sleeps: GNU's runtime looks at the lock's word for a
+// while first. The argument of the call is the lock, and its word says that it is held.
+func (nw *nativeWaits) spinLockWait(n *teams.Thread, regs *callbacks.Registers) (wait, bool) {
+	c, w, ok := nw.lockCall(n)
+	if !ok || c.Arg < 0 || regs.Syscall >= 0 {
+		return wait{}, false
+	}
+	lock, ok := nw.topArgument(n, c.Arg)
+	if !ok {
+		return wait{}, false
+	}
+	if word, err := layout.ReadUint(nw.target, callbacks.Addr(lock), 4); err != nil || word == 0 {
+		return wait{}, false
+	}
+	w.address, w.variable = lock, lock
+	w.Name = w.nameIn(nw.data)
+	return w, true
+}
+
+// lockCall is the call by which n, of which no runtime knows, went to acquire a lock of one.
+func (nw *nativeWaits) lockCall(n *teams.Thread) (rtl.LockCall, wait, bool) {
+	st := n.Stack()
+	top := st.RuntimeFrames()
+	if n.Runtime != nil || top == 0 || top >= len(st.Kinds) || st.Kinds[top] != stacks.KindUser {
+		return rtl.LockCall{}, wait{}, false
+	}
+	var w wait
+	w.Call, _ = st.CalledFunction(top)
+	c, ok := rtl.LockCallOf(w.Call)
+	w.Kind = c.WaitKind()
+	return c, w, ok && c.Set && w.Kind != ""
+}
+
+// foreignLock tells who has the lock that a thread waits for of which no runtime
+// knows. Only the stacks tell.
+func (wf *Finder) foreignLock(w wait) (picture.Lock, error) {
+	word, err := layout.ReadUint(wf.native.target, callbacks.Addr(w.address), 4)
+	if w.n == nil || w.n.Runtime != nil || err != nil {
+		return picture.Lock{}, errNoWaits
+	}
+	l := picture.Lock{Implementation: "futex", Nested: w.Kind == picture.WaitNestLock, Held: word != 0}
+	if l.Held {
+		l.Holders = wf.holders.find(w, l)
+	}
+	return l, nil
+}
+
+// outsideCalls are the system calls that end when another process, or a device, does something;
+// those whose first argument is a file descriptor have true.
+var outsideCalls = map[string]bool{
+	"read": true, "readv": true, "write": true, "writev": true, "recvfrom": true, "recvmsg": true, "recvmmsg": true,
+	"sendto": true, "sendmsg": true, "sendmmsg": true, "accept": true, "accept4": true, "connect": true, "flock": true,
+	"fcntl": true, "epoll_wait": true, "epoll_pwait": true, "epoll_pwait2": true,
+	"poll": false, "ppoll": false, "select": false, "pselect6": false, "wait4": false, "waitid": false,
+	"semop": false, "semtimedop": false, "msgrcv": false, "msgsnd": false,
+	"mq_timedreceive": false, "mq_timedsend": false,
+}
+
+// callWait is the wait of a thread that sleeps in a system call for what comes from outside of its
+// process: the kernel was interrupted in it, and would begin it again.
+func (nw *nativeWaits) callWait(n *teams.Thread, regs *callbacks.Registers) (wait, bool) {
+	name := arch.SyscallName(regs.Arch, regs.Syscall)
+	if arch.Restarts(regs) && n.InFunction("poll") { // the arguments are those of the call before
+		name = "poll"
+	}
+	descriptor, ok := outsideCalls[name]
+	if !ok || !arch.EndsOutside(regs) {
+		return wait{}, false
+	}
+	const words = "the kernel was interrupted in system call %d, which it would begin again"
+	w := wait{Wait: picture.Wait{Kind: picture.WaitCall, Evidence: fmt.Sprintf(words, regs.Syscall)}}
+	w.Name = name
+	switch first := int32(regs.SyscallArgs[0]); {
+	case regs.Arch != callbacks.ArchX86_64: // the result of the call has replaced the argument
+	case descriptor:
+		w.Name = fmt.Sprintf("%s of descriptor %d", name, first)
+	case name == "wait4" && first > 0:
+		w.Name = fmt.Sprintf("%s for process %d", name, first)
+	}
+	return w, true
+}

@@ -1,0 +1,114 @@
+package waits
+
+import (
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// signalledLock finds the semaphore, or the flag, that w waits for among the facts, or adds it.
+// Any thread may write a flag; only a handler of a signal ends a loop that has no way out.
+func (g *gatherer) signalledLock(w *wait) picture.ID {
+	key := lockKey{kind: w.Kind, address: w.address}
+	i, ok := g.locks[key]
+	if !ok {
+		i = len(g.facts.Locks)
+		g.locks[key] = i
+		l := picture.Lock{ID: lockID(i), Implementation: string(w.Kind)}
+		l.MayRelease = &picture.Candidates{Threads: []int{}}
+		if w.Kind == picture.WaitSemaphore {
+			l.MayRelease.Threads = append(l.MayRelease.Threads, g.from.reach.threads(rtl.FamilySemaphore)...)
+			l.MayRelease.Incomplete = g.blank || g.from.reach.handlerMayPost()
+		} else {
+			shared := w.Kind == picture.WaitFlag && g.from.native.spins.isShared(w.address)
+			l.MayRelease.Incomplete = g.blank || shared || g.from.reach.hasHandlers()
+		}
+		g.addPolledHolders(w, &l)
+		g.facts.Locks = append(g.facts.Locks, l)
+	}
+	if may := g.facts.Locks[i].MayRelease; g.writesAwaited(w) {
+		may.Incomplete = true
+	}
+	return g.facts.Locks[i].ID
+}
+
+// writesAwaited reports whether the loop that w is in writes what others wait for.
+func (g *gatherer) writesAwaited(w *wait) bool {
+	return slices.ContainsFunc(w.written, func(word spin.Word) bool {
+		over := func(at uint64, size uint64) bool {
+			return at < word.Address+uint64(word.Size) && word.Address < at+size
+		}
+		return slices.ContainsFunc(g.waits, func(o wait) bool {
+			if o.Thread == w.Thread || o.words != nil {
+				return o.Thread != w.Thread && slices.ContainsFunc(o.words, func(r spin.Word) bool {
+					return over(r.Address, uint64(r.Size))
+				})
+			}
+			return over(o.address, lockSize) || over(o.variable, lockSize)
+		})
+	})
+}
+
+// lockSize is how much of what threads wait for may be what wakes them: the locks of the C library and of
+// OpenMP's runtimes are no larger.
+const lockSize = 64
+
+// addPolledHolders finds who has the lock that w tries to acquire in a loop, and where it was left.
+func (g *gatherer) addPolledHolders(w *wait, l *picture.Lock) {
+	family, ok := lockFamily(*w, picture.Lock{})
+	if w.Kind != picture.WaitFlag || !ok {
+		return
+	}
+	same := map[int]bool{}
+	for i := range g.waits {
+		if o := &g.waits[i]; o.Kind == w.Kind && o.address == w.address {
+			same[o.Thread] = true
+		}
+	}
+	l.Holders = g.from.holders.find(*w, picture.Lock{})
+	l.Leaks = g.from.holders.findLeaks(*w, family, same)
+}
+
+// futexLock is the lock of GNU's runtime, a word that counts nobody: 0, 1 if a thread has it, and -1 if
+// others may sleep on it.
+const futexLock = "futex"
+
+// countWaiters counts the threads that wait for locks which count nobody, and of which it matters who
+// may still release them, where each of them is known not to have just acquired it: it sleeps, or is
+// about to look at the lock's word again. GNU's runtime does so until it has changed the word, and
+// then returns.
+func (g *gatherer) countWaiters() {
+	waits := map[picture.ID][]int{} // by lock: the indices of waits
+	for i, w := range g.facts.Waits {
+		if w.Lock != "" {
+			waits[w.Lock] = append(waits[w.Lock], i)
+		}
+	}
+	for i := range g.facts.Locks {
+		l := &g.facts.Locks[i]
+		if l.Implementation != futexLock || l.MayRelease == nil && !l.HandedOver || l.Waiting != nil {
+			continue
+		}
+		if n := len(waits[l.ID]); n > 0 && g.allWait(waits[l.ID]) {
+			l.Waiting = &n
+		}
+	}
+}
+
+// allWait reports whether some of waits, by their indices, are not asleep, and all those are about to
+// look at what they wait for again.
+func (g *gatherer) allWait(waits []int) bool {
+	awake := false
+	for _, i := range waits {
+		if g.facts.Waits[i].Asleep {
+			continue
+		}
+		if w := &g.waits[i]; w.timed || !g.from.native.spins.rereadsWord(w.n, w.runtimeID) {
+			return false
+		}
+		awake = true
+	}
+	return awake
+}

@@ -1,0 +1,312 @@
+package waits
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// spins finds threads that run and do nothing but look at memory until another thread changes
+// it: their code is followed, with the memory as it is.
+type spins struct {
+	target callbacks.Target
+	code   *stacks.Code
+	data   *stacks.Data
+	reader *symbolic.Reader             // nil until it is needed
+	known  map[uint64]string            // names of functions, by where they begin
+	loops  map[*teams.Thread]*spin.Loop // those that were found
+}
+
+// Memory of a thread's own, beside its stack: glibc's block of the thread, to both sides of
+// the thread pointer.
+const (
+	ownBelow = 1 << 12 // thread-local variables
+	ownAbove = 1 << 12
+	belowSP  = 1 << 10 // what functions that are called use
+)
+
+// waitOf returns the wait of n for a word of memory to change, if it spins on one.
+func (s *spins) waitOf(n *teams.Thread) (wait, bool) {
+	st := n.Stack()
+	regs, tries, ok := s.startRegisters(n, st)
+	if !ok || !s.prepareReader() {
+		return wait{}, false
+	}
+	cfg := s.config(&regs, st)
+	cfg.Waits = tries
+	slept := false
+	cfg.Passes = func(name string) bool {
+		slept = slept || rtl.Sleeps(name)
+		return rtl.LetsTimePass(name)
+	}
+	loop := spin.Find(cfg, &regs)
+	s.loops[n] = loop
+	switch {
+	case loop == nil, slices.ContainsFunc(loop.Words, s.isKernelWord),
+		slices.ContainsFunc(loop.Written, func(w spin.Word) bool { return s.isShared(w.Address) }):
+		return wait{}, false
+	case len(loop.Words) == 0 && len(loop.Written) > 0: // it does something without end
+		return wait{}, false
+	case len(loop.Words) == 0 && slept: // it has nothing to do until the process ends
+		return wait{}, false
+	case len(loop.Words) == 0:
+		return s.endlessWait(loop.PC)
+	}
+	words := slices.DeleteFunc(loop.Words, func(w spin.Word) bool {
+		return s.isConstant(w.Address) || s.isShadow(w, loop.Words)
+	})
+	i := slices.IndexFunc(words, func(w spin.Word) bool {
+		return s.code.KindOf(s.frameAt(w.Read)) == stacks.KindUser
+	})
+	if i < 0 {
+		return wait{}, false
+	}
+	first, name := words[i], ""
+	for _, word := range words {
+		if call, ok := s.triedLock(word); ok { // beside it are words of the runtime's own
+			words, first, name = []spin.Word{word}, word, call
+			break
+		}
+	}
+	w := s.newWait(words, first, loop.Written)
+	w.Call = name
+	return w, true
+}
+
+// runtimeLoop returns the loop of the runtime's code in which n waits for memory to change, nil if it may do more
+// than that.
+func (s *spins) runtimeLoop(n *teams.Thread) *spin.Loop {
+	st := n.Stack()
+	if st.RuntimeFrames() == 0 || !s.prepareReader() {
+		return nil
+	}
+	regs := st.Frames[0].Registers
+	name, system := s.code.SystemFunction(st.Frames[0])
+	switch {
+	case system && rtl.LetsTimePass(name) && len(st.Frames) > 1: // it yields the processor
+		pointer := regs.ThreadPointer
+		regs = st.Frames[1].Registers
+		regs.ThreadPointer, regs.Flags = pointer, 0
+		regs.Set(0, 0) // what the call returns
+	case regs.Syscall >= 0:
+		return nil
+	}
+	cfg := s.config(&regs, st)
+	cfg.Waits = true
+	loop := spin.Find(cfg, &regs)
+	if loop == nil || len(loop.Words) == 0 || len(loop.Written) > 0 || slices.ContainsFunc(loop.Words, s.isKernelWord) {
+		return nil
+	}
+	return loop
+}
+
+// isKernelWord reports whether the kernel writes a word: the time of day.
+func (s *spins) isKernelWord(w spin.Word) bool {
+	m := libc.MappingAt(stacks.MappingsOf(s.target), w.Address)
+	return m != nil && strings.HasPrefix(m.File, "[vvar")
+}
+
+// triedLock is the function that tries to acquire a lock, where a word is that of the lock.
+func (s *spins) triedLock(w spin.Word) (string, bool) {
+	in, ok := s.reader.Fetch(w.Read)
+	if !w.Given || !ok {
+		return "", false
+	}
+	name := s.code.CallTarget(w.Read + uint64(in.Length))
+	c, listed := rtl.LockCallOf(name)
+	return name, listed && c.Try && c.Arg == 0
+}
+
+// endlessWait returns the wait for nothing, in a loop without an exit.
+func (s *spins) endlessWait(loop uint64) (wait, bool) {
+	at := s.frameAt(loop)
+	if s.code.KindOf(at) != stacks.KindUser {
+		return wait{}, false
+	}
+	w := wait{Wait: picture.Wait{Kind: picture.WaitNothing, Awaited: s.loopAt(at)}}
+	w.Evidence = "it is in a loop that changes nothing, that no variable ends, and comes back to where it was"
+	return w, true
+}
+
+// config is how the code of a thread is followed.
+func (s *spins) config(regs *callbacks.Registers, st *stacks.Stack) *spin.Config {
+	low, high := regs.SP()-belowSP, st.Frames[len(st.Frames)-1].CFA
+	tp := regs.ThreadPointer
+	return &spin.Config{
+		Code: s.reader.Decoder, Mem: s.target, Name: s.functionName, Passes: rtl.LetsTimePass, Pure: rtl.ChangesNothing,
+		Reads: rtl.ReadsFor, Constant: s.isConstant,
+		Own: func(addr uint64) bool {
+			return addr >= low && addr < high || tp != 0 && addr >= tp-ownBelow && addr < tp+ownAbove
+		},
+	}
+}
+
+// rereadsWord reports whether n, in the runtime's code, is about to read the word of a lock again: it has not
+// acquired the lock.
+func (s *spins) rereadsWord(n *teams.Thread, word uint64) bool {
+	st := n.Stack()
+	if len(st.Frames) == 0 || !s.prepareReader() {
+		return false
+	}
+	regs := st.Frames[0].Registers
+	return regs.Syscall < 0 && spin.ReadsAgain(s.config(&regs, st), &regs, word)
+}
+
+// startRegisters returns the registers from which the code of n is followed: its own, or those after the return
+// of a call that lets time pass. Only code of the program is followed, and calls that try to acquire a lock.
+func (s *spins) startRegisters(n *teams.Thread, st *stacks.Stack) (regs callbacks.Registers, tries, ok bool) {
+	top := slices.Index(st.Kinds, stacks.KindUser)
+	if top < 0 || st.TailCalled > 0 {
+		return regs, false, false
+	}
+	if regs = st.Frames[top].Registers; regs.ThreadPointer == 0 {
+		regs.ThreadPointer = st.Frames[0].Registers.ThreadPointer
+	}
+	if top == 0 {
+		return regs, false, regs.Syscall < 0
+	}
+	regs.Flags = 0
+	name, _ := st.CalledFunction(top)
+	if c, ok := rtl.LockCallOf(name); ok && c.Try { // what it does is followed
+		inner := st.Frames[0].Registers
+		return inner, true, inner.Syscall < 0
+	}
+	switch {
+	case rtl.LetsTimePass(name):
+		regs.Set(0, 0) // what it returns
+	case rtl.ReadsFor(name) != 0:
+		v, ok := s.readFor(st.Frames[top], rtl.ReadsFor(name))
+		if !ok {
+			return regs, false, false
+		}
+		regs.Set(0, v)
+	case !rtl.ChangesNothing(name):
+		return regs, false, false
+	}
+	return regs, false, true
+}
+
+// readFor is what the function reads, and returns, that a frame has called with its address.
+func (s *spins) readFor(f unwind.Frame, size uint8) (uint64, bool) {
+	at, ok := s.code.Argument(f.PC, 0, f.Registers)
+	if !ok {
+		return 0, false
+	}
+	v, err := layout.ReadUint(s.target, callbacks.Addr(at), uint64(size))
+	return v, err == nil
+}
+
+// prepareReader makes the reader of code.
+func (s *spins) prepareReader() bool {
+	if s.code.Symbols == nil {
+		return false
+	}
+	if s.reader == nil {
+		r, err := symbolic.NewReader(s.target.Arch(), s.target, s.code.Resolve)
+		if err != nil {
+			return false
+		}
+		s.reader, s.known = r, map[uint64]string{}
+	}
+	return true
+}
+
+// functionName returns the name of the function that starts at an address.
+func (s *spins) functionName(entry uint64) string {
+	name, ok := s.known[entry]
+	if !ok {
+		if name = stacks.EntryName(s.code.Symbols, entry); name == "" {
+			name = s.reader.Stub(symbolic.Target{Entry: entry})
+		}
+		s.known[entry] = name
+	}
+	return name
+}
+
+// The shadow of memory that the address sanitizer keeps, on x86-64: a byte for each eight.
+const (
+	shadowAt    = 0x7fff8000
+	shadowScale = 3
+)
+
+// isShadow reports whether a word is the address sanitizer's shadow of another one, of which it says whether the
+// program may read it.
+func (s *spins) isShadow(w spin.Word, words []spin.Word) bool {
+	return s.target.Arch() == callbacks.ArchX86_64 && slices.ContainsFunc(words, func(o spin.Word) bool {
+		return w.Address == o.Address>>shadowScale+shadowAt
+	})
+}
+
+// isConstant reports whether no thread may write an address.
+func (s *spins) isConstant(addr uint64) bool {
+	m := libc.MappingAt(stacks.MappingsOf(s.target), addr)
+	return m != nil && m.Perm&callbacks.PermWrite == 0
+}
+
+// isShared reports whether another process may write an address: it is in memory that has a file
+// and is not a module's data.
+func (s *spins) isShared(addr uint64) bool {
+	for _, m := range stacks.MappingsOf(s.target) {
+		if addr >= m.Low.Offset && addr < m.High.Offset {
+			return m.File != "" && !strings.HasPrefix(m.File, "[") && s.code.ModuleOf(addr) == nil
+		}
+	}
+	return true
+}
+
+// frameAt is the code at pc as a frame.
+func (s *spins) frameAt(pc uint64) unwind.Frame {
+	return unwind.Frame{PC: pc, Exact: true, Module: s.code.ModuleOf(pc)}
+}
+
+// loopAt is the place of a loop in the program, by one of its instructions; nil if it is not known.
+func (s *spins) loopAt(f unwind.Frame) *picture.Awaited {
+	at := s.code.Frames(f, stacks.KindUser)
+	if len(at) == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(at, func(f picture.Frame) bool { return !strings.HasPrefix(f.File, "/usr/") })
+	return &picture.Awaited{Tasks: []picture.ID{}, Loop: &at[max(i, 0)]}
+}
+
+// newWait is that for one of some words, the first of which is shown.
+func (s *spins) newWait(words []spin.Word, first spin.Word, written []spin.Word) wait {
+	w := wait{address: first.Address, variable: first.Address, words: words, written: written}
+	w.Kind, w.Name = picture.WaitFlag, s.wordNames(words, true)
+	w.Awaited = s.loopAt(s.frameAt(first.Read))
+	changes := "changes nothing"
+	if len(written) > 0 {
+		changes = "changes nothing but " + s.wordNames(written, false)
+	}
+	w.Evidence = fmt.Sprintf("it is in a loop that reads %s and %s, and comes back to where it was",
+		cmp.Or(w.Name, "the word at "+picture.Hex(w.address).String()), changes)
+	return w
+}
+
+// wordNames are those of the first of some words. What has none has its address, but for one that is alone.
+func (s *spins) wordNames(words []spin.Word, alone bool) string {
+	var names []string
+	for _, w := range words[:min(len(words), maxFlags)] {
+		name := s.data.PlaceName(w.Address)
+		if name == "" && (len(words) > 1 || !alone) {
+			name = "the word at " + picture.Hex(w.Address).String()
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " and ")
+}
+
+// maxFlags is how many words are named that a loop reads.
+const maxFlags = 3

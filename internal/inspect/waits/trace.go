@@ -1,0 +1,476 @@
+package waits
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Trace notes where the threads of picture p of the same snapshot are.
+func (wf *Finder) Trace(p *picture.Picture) *picture.Trace {
+	t := &picture.Trace{
+		Threads: map[int]picture.ThreadTrace{}, Regions: map[picture.ID]bool{}, Tasks: map[picture.TaskTrace]bool{},
+		Handled: wf.tracer.reach.hasHandlers(), Posted: wf.tracer.reach.handlerMayPost(),
+	}
+	var threads []traced
+	for i := range p.Threads {
+		if th := &p.Threads[i]; th.LWP != 0 && wf.Threads.ByLWP[th.LWP] != nil {
+			threads = append(threads, wf.tracer.findLoops(th, wf.Threads.ByLWP[th.LWP]))
+		}
+	}
+	words := wordsOf(threads)
+	for i := range threads {
+		t.Threads[threads[i].picture.LWP] = wf.tracer.traceThread(&threads[i], words)
+	}
+	for _, r := range p.Regions {
+		t.Regions[r.ID] = true
+	}
+	for _, k := range p.Tasks {
+		task := picture.TaskTrace{ID: k.ID, Parent: k.Parent}
+		if k.Function != nil && k.Function.Address != nil {
+			task.Function = *k.Function.Address
+		}
+		t.Tasks[task] = true
+	}
+	return t
+}
+
+// tracer finds where threads are, to compare with another time.
+type tracer struct {
+	roster *teams.ThreadTable
+	code   *stacks.Code
+	waits  *nativeWaits
+	reach  *reach
+	states *teams.States
+
+	followed int // waits that the runtime counts, and whose code was followed
+}
+
+// maxFollowed bounds the waits at barriers, and for tasks, whose code is followed: 3 ms of processor time each. That
+// these are waits shows from what the runtime counts, too.
+const maxFollowed = 64
+
+// traced is a thread whose trace is made.
+type traced struct {
+	picture *picture.Thread
+	n       *teams.Thread
+	inside  bool       // of a runtime
+	spins   *spin.Loop // in which it only waits for memory to change
+	writes  *spin.Loop // which changes the same words without end
+}
+
+// findLoops finds the loop that a thread is in.
+func (tr *tracer) findLoops(t *picture.Thread, n *teams.Thread) traced {
+	st := n.Stack()
+	idle := t.Role == picture.RoleIdle || t.Hidden
+	out := traced{picture: t, n: n, inside: idle || slices.Contains(st.Kinds[:st.RuntimeFrames()], stacks.KindRuntime)}
+	w, _ := tr.waits.nativeWait(n)
+	switch loop := tr.waits.spins.loops[n]; {
+	case idle:
+	case out.inside:
+		if t.State == nil || !t.State.Name.Waits() {
+			break
+		}
+		if t.State.Name.Counted() && !tr.roster.Asleep(n.LWP) {
+			tr.followed++
+		}
+		if tr.followed <= maxFollowed || !t.State.Name.Counted() {
+			out.spins = tr.waits.spins.runtimeLoop(n)
+		}
+	case w.Kind == picture.WaitFlag || w.Kind == picture.WaitNothing:
+		out.spins = loop
+	default:
+		out.writes = loop
+	}
+	return out
+}
+
+// traceThread returns where a thread is.
+func (tr *tracer) traceThread(x *traced, words loopWords) picture.ThreadTrace {
+	t, n := x.picture, x.n
+	p := picture.ThreadTrace{
+		Role: t.Role, Hidden: t.Hidden, Region: t.Region, Task: t.Task, Stack: tr.ownStack(n), Inside: x.inside,
+	}
+	if t.State != nil {
+		p.State = cmp.Or(t.State.Standard, t.State.Name) // what it calls in turn is one state
+	}
+	if regs := n.Registers(); regs != nil {
+		p.Known = true
+		p.Outside = tr.waitsForOutside(n, regs)
+		p.Sleeps, p.Woken = tr.sleepState(n, regs)
+		p.Blocked = arch.InCall(regs)
+		p.Lock = tr.lockText(t, n)
+		tr.addProgress(&p, x, regs, words)
+	} else if v, ok := tr.roster.Target.(callbacks.VectorReader); ok {
+		_, _ = v.VectorRegisters(callbacks.LWP(uint64(n.LWP))) // the stop that follows is to copy them
+	}
+	if n.Runtime != nil {
+		if r, ok := n.Runtime.Runtime.(rtl.ProgressReader); ok {
+			counters, _ := r.Progress(n.Handle) // a thread without counters has its stack
+			for _, c := range counters {
+				p.Counters = append(p.Counters, picture.Counter(c))
+			}
+		}
+	}
+	p.Counters = append(p.Counters, iterations(t.Loop)...)
+	return p
+}
+
+// iterations counts what is left of a loop, and where the thread is in it.
+func iterations(l *picture.Loop) (out []picture.Counter) {
+	if l == nil {
+		return nil
+	}
+	if l.Left != nil {
+		out = append(out, picture.Counter{Name: "iterations left", Value: *l.Left})
+	}
+	if l.From != nil {
+		out = append(out, picture.Counter{Name: "iterations", Value: uint64(*l.From)})
+	}
+	return out
+}
+
+// addProgress fills in what shows whether the code of a thread has made progress.
+//
+// What a thread waits for with a time limit keeps the limit in memory, and MPI polls: neither is progress.
+func (tr *tracer) addProgress(p *picture.ThreadTrace, x *traced, regs *callbacks.Registers, words loopWords) {
+	n, st := x.n, x.n.Stack()
+	user := max(slices.Index(st.Kinds, stacks.KindUser), 0)
+	mpi := tr.mpiCaller(n)
+	w, waits := tr.waits.nativeWait(n)
+	if x.spins != nil {
+		in := user
+		if !p.Inside {
+			in = tr.frameOf(st, x.spins.PC, user)
+		}
+		if p.Spins = tr.spinTrace(st, in, x.spins, words); p.Spins != nil {
+			user = in
+			p.Outside = p.Outside || p.Spins.Shared
+		}
+	}
+	switch {
+	case p.Spins != nil:
+		p.Stack = tr.ownStackFrom(st, user)
+		if p.Timed = !p.Inside && tr.callsSleep(st); p.Timed { // it may count its turns
+			p.Registers = tr.callerText(st, user, words)
+		}
+	case p.Inside:
+		if p.Role != picture.RoleIdle && !p.Hidden {
+			p.Registers = tr.callerText(st, user, words)
+		}
+	case mpi >= 0:
+		// MPI polls: what it calls meanwhile is no progress, until it returns.
+		user = mpi
+		p.Stack, p.Timed = tr.ownStackFrom(st, mpi), true
+		p.Registers = tr.callerText(st, mpi, words)
+	case arch.Sleeps(regs), arch.Restarts(regs) && tr.callsSleep(st):
+		p.Timed, p.Registers = true, tr.callerText(st, user, words)
+	case waits && w.timed, arch.Restarts(regs), arch.HasLimit(regs): // the time limit is in memory, too
+		p.Timed, p.Registers = true, tr.callerRegisters(st, user)
+	case regs.Syscall >= 0 && len(st.Kinds) > 0 && st.Kinds[0] == stacks.KindSystem:
+		// What the C library leaves on the stack says nothing.
+		p.Registers = tr.callerText(st, user, words)
+	default:
+		p.Registers = ownRegisters(*regs) + tr.vectorDigest(n) +
+			tr.frameWords(st, user, regs.SP()-redZone, words.written)
+		if x.writes != nil {
+			p.Written = tr.wordValues(x.writes.Written)
+		}
+	}
+	p.Frames = tr.outerWords(st, user, words)
+}
+
+// callsSleep reports whether the program has called a function that lets time pass.
+func (tr *tracer) callsSleep(st *stacks.Stack) bool {
+	i := slices.Index(st.Kinds, stacks.KindUser)
+	if i < 1 {
+		return false
+	}
+	name, _ := st.CalledFunction(i)
+	return rtl.LetsTimePass(name)
+}
+
+// mpiCaller is the number of the frame of n that called the routine of MPI in which n waits,
+// -1 if it waits in none.
+func (tr *tracer) mpiCaller(n *teams.Thread) int {
+	w, known := tr.waits.nativeWait(n)
+	if !known || w.Kind != picture.WaitMPI {
+		return -1
+	}
+	return slices.IndexFunc(n.Stack().Frames, func(f unwind.Frame) bool {
+		return f.Module != nil && !libc.IsSystem(f.Module.Path) && !rtl.OpaqueModule(filepath.Base(f.Module.Path))
+	})
+}
+
+// waitsForOutside reports whether n waits for what another process may do. The end of a thread is a
+// matter of its own process, though the kernel tells it by a word that processes share.
+func (tr *tracer) waitsForOutside(n *teams.Thread, regs *callbacks.Registers) bool {
+	w, known := tr.waits.nativeWait(n)
+	switch {
+	case known && w.Kind == picture.WaitMPI:
+		return true
+	case known && w.Kind == picture.WaitJoin:
+		return false
+	}
+	if futex, waits := arch.IsFutexWait(regs); waits && !tr.waits.spins.isShared(futex.Offset) {
+		return false
+	}
+	return arch.EndsOutside(regs)
+}
+
+// ownStack names the program's frames on a thread's stack: each by its function,
+// and but for the innermost also by its call, unless that is one into the C library.
+func (tr *tracer) ownStack(n *teams.Thread) string {
+	return tr.ownStackFrom(n.Stack(), 0)
+}
+
+// ownStackFrom is ownStack from frame number from on.
+func (tr *tracer) ownStackFrom(st *stacks.Stack, from int) string {
+	var b strings.Builder
+	for i, f := range st.Frames {
+		if st.Kinds[i] != stacks.KindUser || i < from {
+			continue
+		}
+		pc := f.PC
+		if !slices.ContainsFunc(st.Kinds[:i], stacks.Kind.InProcess) {
+			pc = tr.code.FunctionEntry(f)
+		}
+		fmt.Fprintf(&b, "%x ", pc)
+	}
+	return b.String()
+}
+
+// ownRegisters are the registers that differ when code that loops has got on: all
+// but the program counter, and what a system call destroys.
+func ownRegisters(r callbacks.Registers) string {
+	pc := r
+	pc.SetPC(0)
+	if r.Syscall >= 0 {
+		const rax, rcx, r11 = 0, 2, 11
+		if r.Arch == callbacks.ArchX86_64 {
+			for _, n := range []int{rax, rcx, r11} {
+				pc.Set(n, 0)
+			}
+		} else {
+			pc.Set(0, 0)
+		}
+	}
+	return fmt.Sprint(pc.Values, pc.SyscallArgs)
+}
+
+const (
+	// maxFrame bounds what is read of one frame, in bytes: a page has the variables of loops.
+	maxFrame = 4 << 10
+	// maxOuter bounds the frames of the program beside the innermost one whose words are compared: the loops of
+	// the program that do not end soon are mostly in these.
+	maxOuter = 4
+)
+
+// loopWords are words that loops of several threads write, or wait for.
+type loopWords struct {
+	written []spin.Word // by loops that only wait: that they change is no progress
+	awaited []spin.Word
+}
+
+// wordsOf returns the words of the loops of some threads, each once.
+func wordsOf(threads []traced) (out loopWords) {
+	type place struct {
+		address uint64
+		size    uint8
+	}
+	written, awaited := map[place]bool{}, map[place]bool{}
+	add := func(list *[]spin.Word, seen map[place]bool, words []spin.Word) {
+		for _, w := range words {
+			if at := (place{w.Address, w.Size}); !seen[at] {
+				seen[at] = true
+				*list = append(*list, w)
+			}
+		}
+	}
+	for i := range threads {
+		if loop := threads[i].spins; loop != nil {
+			add(&out.written, written, loop.Written)
+			add(&out.awaited, awaited, loop.Words)
+		}
+	}
+	return out
+}
+
+// digestOf returns a short text that differs if the bytes do.
+func digestOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return fmt.Sprintf(" %x", sum[:16])
+}
+
+// frameOf returns the number of the frame of the function around pc, from frame i on; i if there is none.
+func (tr *tracer) frameOf(st *stacks.Stack, pc uint64, i int) int {
+	entry := tr.code.FunctionEntry(unwind.Frame{PC: pc, Exact: true})
+	for k := i; k < len(st.Frames) && k <= i+maxOuter; k++ {
+		if tr.code.FunctionEntry(st.Frames[k]) == entry {
+			return k
+		}
+	}
+	return i
+}
+
+// spinTrace returns what a loop waits for, and what the function of frame i, which has it, keeps meanwhile. It is nil
+// if the loop writes what another one waits for.
+func (tr *tracer) spinTrace(st *stacks.Stack, i int, loop *spin.Loop, words loopWords) *picture.SpinTrace {
+	for _, w := range loop.Written {
+		if slices.ContainsFunc(words.awaited, func(o spin.Word) bool { return o.Overlaps(w) }) {
+			return nil
+		}
+	}
+	out := &picture.SpinTrace{Awaited: map[uint64]uint64{}, Shared: slices.ContainsFunc(loop.Words,
+		func(w spin.Word) bool { return tr.waits.spins.isShared(w.Address) })}
+	for _, w := range loop.Words {
+		if v, err := layout.ReadUint(tr.waits.target, callbacks.Addr(w.Address), uint64(w.Size)); err == nil {
+			out.Awaited[w.Address] = v
+		}
+	}
+	low := uint64(0)
+	if i == 0 && !loop.Calls {
+		low = st.Frames[0].Registers.SP() - redZone
+	}
+	out.Kept = tr.wordsDigest(st, i, low, words.written, loop.Writes)
+	return out
+}
+
+// wordValues returns what some words have.
+func (tr *tracer) wordValues(words []spin.Word) (text string) {
+	for _, w := range words {
+		v, err := layout.ReadUint(tr.waits.target, callbacks.Addr(w.Address), uint64(w.Size))
+		if err != nil {
+			return text
+		}
+		text += fmt.Sprintf(" %x", v)
+	}
+	return text
+}
+
+// callerText returns the registers and the words of the program's frame i, which has called what the thread is in.
+func (tr *tracer) callerText(st *stacks.Stack, i int, words loopWords) string {
+	return tr.callerRegisters(st, i) + tr.frameWords(st, i, 0, words.written)
+}
+
+// callerRegisters returns the registers of frame i.
+func (tr *tracer) callerRegisters(st *stacks.Stack, i int) string {
+	if i >= len(st.Frames) {
+		return ""
+	}
+	return ownRegisters(st.RegistersOf(i))
+}
+
+// frameWords returns the words of the frames up to frame i from address low on, or those of frame i if that is 0, but
+// for some that loops write.
+func (tr *tracer) frameWords(st *stacks.Stack, i int, low uint64, written []spin.Word) string {
+	return tr.wordsDigest(st, i, low, written, func(uint64) bool { return false })
+}
+
+// outerWords returns the words of the program's frames outside of frame i.
+func (tr *tracer) outerWords(st *stacks.Stack, i int, words loopWords) (text string) {
+	for k, left := i+1, maxOuter; k < len(st.Frames) && left > 0; k++ {
+		if st.Kinds[k] == stacks.KindUser {
+			text += tr.frameWords(st, k, 0, words.written)
+			left--
+		}
+	}
+	return text
+}
+
+// wordsDigest is frameWords with a function that reports whether a byte does not count.
+func (tr *tracer) wordsDigest(
+	st *stacks.Stack, i int, low uint64, written []spin.Word, skip func(addr uint64) bool,
+) string {
+	if i >= len(st.Frames) || st.Frames[i].CFA == 0 {
+		return ""
+	}
+	if low == 0 {
+		low = st.Frames[i].Registers.SP()
+	}
+	high := min(st.Frames[i].CFA, low+maxFrame)
+	if low == 0 || high <= low {
+		return ""
+	}
+	b := make([]byte, high-low)
+	if tr.waits.target.ReadMemory(callbacks.Addr(low), b) != nil {
+		return ""
+	}
+	for k := range b {
+		if b[k] != 0 && skip(low+uint64(k)) {
+			b[k] = 0
+		}
+	}
+	for _, w := range written {
+		for at := max(low, w.Address); at < min(high, w.Address+uint64(w.Size)); at++ {
+			b[at-low] = 0
+		}
+	}
+	return digestOf(b)
+}
+
+// vectorDigest returns the floating-point and vector registers of a thread, if they are known.
+func (tr *tracer) vectorDigest(n *teams.Thread) string {
+	v, ok := tr.roster.Target.(callbacks.VectorReader)
+	if !ok {
+		return ""
+	}
+	b, err := v.VectorRegisters(callbacks.LWP(uint64(n.LWP)))
+	if err != nil {
+		return ""
+	}
+	return digestOf(b)
+}
+
+// lockText returns what is known of the lock that a thread waits for, and which is different when another thread
+// acquires it: its owner, and the queue of those that wait.
+func (tr *tracer) lockText(t *picture.Thread, n *teams.Thread) string {
+	if !t.WaitKind.OfLock() {
+		return ""
+	}
+	if w, ok := tr.waits.nativeWait(n); ok && w.Kind.OfLock() {
+		return fmt.Sprintf("%x %d", w.address, w.WaitOn)
+	}
+	r, ok := waitReader(n)
+	if !ok {
+		return ""
+	}
+	info, err := r.WaitedLock(n.Handle, tr.states.Evidence(n))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(info.Lock, info.Held, info.OwnerNumber, info.Waiters, info.Waiting)
+}
+
+// sleepState reports whether n sleeps in a futex, without a time limit, from which only a thread of its own process can
+// wake it, and whether it is about to be woken: the word that it sleeps on has changed.
+func (tr *tracer) sleepState(n *teams.Thread, regs *callbacks.Registers) (sleeps, woken bool) {
+	futex, waits := arch.IsFutexWait(regs)
+	if !waits {
+		return false, false
+	}
+	w, known := tr.waits.nativeWait(n)
+	if known && !w.timed && (w.Kind == picture.WaitJoin || w.Kind == picture.WaitFutex) {
+		return true, false // the kernel wakes it when the thread ends; a latch wakes at zero
+	}
+	word, err := layout.ReadUint(tr.waits.target, futex, 4)
+	if err != nil {
+		return false, false
+	}
+	sleeps = !tr.waits.isTimed(n, uint32(word))
+	return sleeps, !sleeps && arch.EndlessWait(regs, !tr.waits.spins.isShared(futex.Offset))
+}

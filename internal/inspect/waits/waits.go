@@ -1,0 +1,344 @@
+package waits
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/recordings"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// wait is what one thread waits for, and what it takes to find out more: a picture has
+// Wait, with the addresses.
+type wait struct {
+	picture.Wait
+	address  uint64 // of the program's variable if that is known, else the runtime's; 0 if unknown
+	variable uint64 // of the program; 0 if unknown
+
+	timed       bool // it is in a call of the C library that returns by itself
+	interpreter bool // who has it is kept beside it, by an interpreter: no code of the program acquires it
+
+	n         *teams.Thread
+	runtimeID uint64      // the wait id of the runtime; 0 if it gives none
+	words     []spin.Word // that end the loop of the program which it is in
+	written   []spin.Word // that this loop writes
+	reduction bool        // a critical section that combines parts of a reduction
+}
+
+// Config is the input of a Finder.
+type Config struct {
+	About   *picture.Target
+	Target  callbacks.Target
+	Notes   *stacks.Notes
+	Code    *stacks.Code
+	Flows   *stacks.Flow // the analysis of locks, and its budget
+	Data    *stacks.Data
+	Threads *teams.ThreadTable
+	States  *teams.States
+	Locks   *recordings.Locks // the recorded locks
+	Clock   Clock             // nil for a target that does not run, or is of another machine
+}
+
+// Clock reads a clock of the target by its number for clock_gettime(2), in nanoseconds. It is not ok for an unknown
+// clock.
+type Clock func(number int) (nanoseconds int64, ok bool)
+
+// Finder finds the waits of threads, and the holders of locks.
+type Finder struct {
+	Config
+	native     *nativeWaits
+	memory     *freedMemory
+	holders    *lockHolders
+	reach      *reach
+	constructs *constructs
+	tracer     *tracer
+}
+
+// New returns a Finder of one snapshot.
+func New(c Config) *Finder {
+	memory := &freedMemory{about: c.About, target: c.Target, roster: c.Threads, code: c.Code, library: c.Data.Library,
+		known: map[uint64]string{}}
+	native := &nativeWaits{
+		target: c.Target, notes: c.Notes, roster: c.Threads, code: c.Code, flows: c.Flows, data: c.Data, memory: memory,
+		spins: &spins{target: c.Target, code: c.Code, data: c.Data, loops: map[*teams.Thread]*spin.Loop{}},
+		known: map[*teams.Thread]nativeState{}, once: map[uint64][]onceCall{}, clock: c.Clock,
+	}
+	reach := &reach{c.Threads, c.Code, c.Flows}
+	return &Finder{
+		Config: c, native: native, memory: memory, holders: newLockHolders(c.Threads, c.Code, c.Flows), reach: reach,
+		constructs: newConstructs(c.Code, c.Flows),
+		tracer:     &tracer{roster: c.Threads, code: c.Code, waits: native, reach: reach, states: c.States},
+	}
+}
+
+// all returns what the threads of the target wait for; threads that wait for
+// nothing that is known are left out.
+func (wf *Finder) all() []wait {
+	var out []wait
+	for _, n := range wf.Threads.Sorted() {
+		w, ok := wf.runtimeWait(n)
+		if !ok {
+			w, ok = wf.native.nativeWait(n)
+		}
+		if ok {
+			w.Thread, w.n = n.LWP, n
+			out = append(out, w)
+		}
+	}
+	shareVariables(out)
+	return out
+}
+
+// shareVariables gives waits of which the program's variable is not known that of another
+// thread, where the runtime says that they are for one lock: it has one of its own for each
+// variable.
+func shareVariables(waits []wait) {
+	known := map[uint64]*wait{}
+	for i := range waits {
+		if w := &waits[i]; w.runtimeID != 0 && w.variable != 0 {
+			known[w.runtimeID] = w
+		}
+	}
+	for i := range waits {
+		w := &waits[i]
+		if same := known[w.runtimeID]; w.variable == 0 && same != nil && same.Kind == w.Kind {
+			w.variable, w.address, w.Name = same.variable, same.address, same.Name
+		}
+	}
+}
+
+// waitKinds are the kinds of waits by state.
+var waitKinds = map[handles.State]picture.WaitKind{
+	handles.StateWaitLock: picture.WaitLock, handles.StateWaitCritical: picture.WaitCritical,
+	handles.StateWaitAtomic:   picture.WaitAtomic,
+	handles.StateWaitTaskwait: picture.WaitTaskwait, handles.StateWaitTaskgroup: picture.WaitTaskgroup,
+	handles.StateWaitOrdered: picture.WaitOrdered,
+}
+
+// kindOfWait is what a thread in a state waits for: at a barrier only if its state says so.
+func kindOfWait(ts handles.ThreadState) picture.WaitKind {
+	if kind := cmp.Or(waitKinds[ts.State], ts.WaitKind); kind != "" {
+		return kind
+	}
+	if ts.State == handles.StateWaitMutex {
+		return picture.WaitLock // unknown which
+	}
+	return picture.WaitBarrier
+}
+
+// runtimeWait is what n waits for in an OpenMP runtime.
+func (wf *Finder) runtimeWait(n *teams.Thread) (wait, bool) {
+	if n.Runtime == nil || n.LWP == 0 || len(n.Chain) == 0 {
+		return wait{}, false
+	}
+	ts, err := wf.States.StateOf(n)
+	if err != nil || !ts.State.Waiting() {
+		return wait{}, false
+	}
+	w := wait{
+		Wait:     picture.Wait{Kind: kindOfWait(ts)},
+		address:  cmp.Or(ts.WaitVariable, ts.WaitID),
+		variable: ts.WaitVariable, runtimeID: ts.WaitID, reduction: ts.WaitKind == picture.WaitReduction,
+	}
+	if ev := wf.States.Evidence(n); ev != nil && ev.Entry != nil {
+		w.Call = ev.Entry.Function
+	}
+	w.EndOfRegion = w.Kind == picture.WaitBarrier && ts.State == handles.StateWaitBarrierImplicitParallel
+	w.Region = teams.RegionID(n.Chain[0])
+	if h, err := n.Runtime.CurrentTask(n.Handle); err == nil {
+		w.Task = teams.TaskID(h)
+	}
+	if w.Kind != picture.WaitBarrier && w.Kind != picture.WaitTaskwait {
+		w.Name = w.nameIn(wf.Data)
+	}
+	return w, true
+}
+
+// isAsleep reports whether the thread of w sleeps until another thread wakes it.
+func (w *wait) isAsleep() bool { return w.n.OnFutex() && !w.timed }
+
+// lock tells who has the lock that w waits for. It fails if nothing is known of
+// the lock.
+func (wf *Finder) lock(w wait) (picture.Lock, error) {
+	l, err := wf.lockOf(w)
+	switch {
+	case w.Kind != picture.WaitLock && w.Kind != picture.WaitNestLock && w.Kind != picture.WaitMutex &&
+		w.Kind != picture.WaitReadWrite:
+	case l.Destroyed:
+		l.InvalidReason = l.Evidence
+	default:
+		why := wf.memory.FreedReason(cmp.Or(w.variable, w.address))
+		if l.Overwritten = l.Overwritten && why == ""; l.Overwritten {
+			why = l.Evidence
+		}
+		if why != "" {
+			l.InvalidReason, err = why, nil
+			if l.Owner == 0 && l.Holders == nil {
+				l.Holders = wf.holders.find(w, l)
+			}
+		}
+	}
+	return l, err
+}
+
+// lockOf is what the runtime or the C library keeps of the lock that w waits for.
+func (wf *Finder) lockOf(w wait) (picture.Lock, error) {
+	switch w.Kind {
+	case picture.WaitMutex:
+		return wf.native.mutexLock(w), nil
+	case picture.WaitReadWrite:
+		return wf.readWriteLock(w)
+	case picture.WaitStatic:
+		return wf.staticLock(w), nil
+	case picture.WaitOnce:
+		return wf.onceLock(w), nil
+	}
+	r, ok := waitReader(w.n)
+	if !ok {
+		return wf.foreignLock(w)
+	}
+	info, err := r.WaitedLock(w.n.Handle, wf.States.Evidence(w.n))
+	if err != nil {
+		return picture.Lock{}, err
+	}
+	l := picture.Lock{
+		Implementation: info.Kind, Nested: info.Nested, Held: info.Held, Evidence: info.Evidence,
+		Destroyed: info.Destroyed, Overwritten: info.Overwritten,
+	}
+	if info.Counted {
+		l.Waiting = &info.Waiting
+	}
+	for _, h := range info.Waiters {
+		if n := wf.Threads.ByHandle[h]; n != nil {
+			l.Waiters = append(l.Waiters, n.LWP)
+		}
+	}
+	owner := wf.Threads.ByHandle[info.Owner]
+	switch {
+	case owner != nil && owner.LWP != 0:
+		l.Owner = owner.LWP
+	case info.OwnerNumber >= 0:
+		l.OwnerEnded = true
+	case info.Held:
+		l.Holders = wf.lockHolders(w, l)
+	}
+	return l, nil
+}
+
+// lockHolders are the threads that have the lock that w waits for: as was recorded, or as their
+// code shows.
+func (wf *Finder) lockHolders(w wait, l picture.Lock) []picture.Holder {
+	recorded := recordings.LockWait{Kind: w.Kind, Thread: w.Thread, Address: w.address, Variable: w.variable,
+		Asleep: w.isAsleep()}
+	if h, ok := wf.Locks.Holder(recorded); ok {
+		return []picture.Holder{h}
+	}
+	return wf.Locks.WithoutReleased(recorded, wf.holders.find(w, l))
+}
+
+// awaitedIteration is the iteration of a loop with dependences that w waits for, if nobody has
+// posted it.
+func (wf *Finder) awaitedIteration(w wait) (rtl.Iteration, bool) {
+	r, ok := waitReader(w.n)
+	if w.Kind != picture.WaitOrdered || !ok {
+		return rtl.Iteration{}, false
+	}
+	it, err := r.WaitedIteration(w.n.Handle, wf.States.Evidence(w.n))
+	return it, err == nil
+}
+
+// errNoWaits says that a runtime's reader does not tell more of waits.
+var errNoWaits = errors.New("who holds what threads wait for is not read from this runtime")
+
+// interruptedFrame is where the program was interrupted by the signal in whose handler n is; nil if it is
+// in none.
+func (wf *Finder) interruptedFrame(n *teams.Thread) *picture.Frame {
+	st := n.Stack()
+	at := slices.IndexFunc(st.Frames, func(f unwind.Frame) bool { return f.Signal })
+	if at < 0 || !slices.Contains(st.Kinds[:at], stacks.KindUser) {
+		return nil
+	}
+	for i := at + 1; i < len(st.Frames); i++ {
+		if st.Kinds[i] == stacks.KindUser {
+			return wf.native.code.InnermostFrame(st.Frames[i], stacks.KindUser)
+		}
+	}
+	return nil
+}
+
+// waitReader is the power of the runtime of n to tell more of waits.
+func waitReader(n *teams.Thread) (rtl.WaitReader, bool) {
+	if n == nil || n.Runtime == nil {
+		return nil, false
+	}
+	r, ok := n.Runtime.Runtime.(rtl.WaitReader)
+	return r, ok
+}
+
+// barrier tells whom a thread waits for at a barrier. It fails if nothing is
+// known of it.
+func (wf *Finder) barrier(w wait) (picture.Barrier, error) {
+	r, ok := waitReader(w.n)
+	if !ok {
+		return picture.Barrier{}, errNoWaits
+	}
+	info, err := r.WaitedBarrier(w.n.Handle, wf.States.EvidenceByHandle)
+	if err != nil {
+		return picture.Barrier{}, err
+	}
+	return picture.Barrier{
+		TeamSize: info.TeamSize, WaitsForTasks: info.Tasks, Evidence: info.Evidence,
+		Arrived: wf.Threads.LWPs(info.Arrived), Missing: wf.Threads.LWPs(info.Missing),
+	}, nil
+}
+
+// dependences lists the unfinished tasks that w waits for in a taskwait with
+// dependences, or at a task that its thread must execute at once; it is not such a
+// wait if depends is false.
+func (wf *Finder) dependences(w wait) (tasks []picture.ID, depends bool) {
+	r, ok := waitReader(w.n)
+	if !ok {
+		return nil, false
+	}
+	hs, err := r.WaitedDependences(w.n.Handle, wf.States.Evidence(w.n))
+	for _, h := range hs {
+		tasks = append(tasks, teams.TaskID(h))
+	}
+	return tasks, !errors.Is(err, callbacks.Unavailable)
+}
+
+// groupTasks lists the unfinished tasks of the taskgroup that w waits for; all
+// reports whether they are all of them.
+func (wf *Finder) groupTasks(w wait) (tasks []picture.ID, all bool) {
+	r, ok := waitReader(w.n)
+	if !ok {
+		return nil, false
+	}
+	hs, all, err := r.WaitedGroup(w.n.Handle)
+	for _, h := range hs {
+		tasks = append(tasks, teams.TaskID(h))
+	}
+	return tasks, all && err == nil
+}
+
+// nameOf is what the program calls the thing that w waits for: a variable, or
+// the name of a critical section.
+func (w wait) nameIn(d *stacks.Data) string {
+	name := d.PlaceName(w.address)
+	critical, ok := rtl.CriticalName(name)
+	switch {
+	case ok && critical != "":
+		return critical
+	case ok, w.Kind == picture.WaitCritical && w.isOnlyOne():
+		return picture.Unnamed
+	}
+	return name
+}

@@ -390,7 +390,7 @@ func (p *Program) releasesOf(t *Thread, family string, add func(address uint64, 
 	}
 }
 
-// releasesIn does the same for one frame.
+// releasesIn calls add for the releases in frame i of a thread. inner are the frames that it has called.
 func (p *Program) releasesIn(
 	t *Thread, i int, f *function, family string, inner []int, add func(address uint64, r Release),
 ) {

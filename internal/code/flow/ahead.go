@@ -146,8 +146,8 @@ func (a Ahead) TruthBefore(effects []Effect, p Paths) Truth {
 	return f.transfer(in[b], f.blocks[b].first, a.start, effects).truth
 }
 
-// InCell reports whether an expression is the content of a cell of the function's stack, and nothing else is
-// known about it: the function stored it there, or another function to which it passed the address.
+// InCell reports whether an expression is the content of a cell of the function's stack, of otherwise unknown
+// origin: the function stored it there, or another function to which it passed the address.
 func InCell(f *Function, e *symbolic.Expr) bool {
 	switch {
 	case e == nil:

@@ -41,7 +41,7 @@ func FuzzFunction(f *testing.F) {
 	f.Add([]byte("\xe8\xfb\xff\xff\xff\xc3"), byte(0), uint16(1000))                    // calls itself
 	f.Add([]byte("\x85\xff\x74\xfc\x75\xfa\xc3"), byte(1), uint16(10))                  // branches back
 	f.Add([]byte("\xff\x24\xfd\x00\x10\x00\x00\x90\xc3"), byte(2), uint16(100))         // a jump table
-	f.Add([]byte("\x48\x83\xec\x08\xe8\x00\x01\x00\x00\xeb\xf9"), byte(3), uint16(200)) // calls for ever
+	f.Add([]byte("\x48\x83\xec\x08\xe8\x00\x01\x00\x00\xeb\xf9"), byte(3), uint16(200)) // calls in an endless loop
 	// aarch64
 	f.Add([]byte("\xfd\x7b\xbf\xa9\x40\x00\x00\x94\x40\x00\x00\x54\xc0\x03\x5f\xd6"), byte(4), uint16(100))
 	f.Fuzz(func(t *testing.T, code []byte, mode byte, work uint16) {

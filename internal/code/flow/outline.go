@@ -20,7 +20,7 @@ type Outline struct {
 	ByRegister bool
 }
 
-// minAddress is the lowest number considered an address: nothing is mapped below it.
+// minAddress is the lowest number considered an address: no memory is mapped below it.
 const minAddress = 1 << 12
 
 // Outline returns the outline of the function; not ok for instruction sets without support. Calls contains all

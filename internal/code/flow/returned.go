@@ -121,7 +121,7 @@ func writesMemory(f *Function) bool {
 	return false
 }
 
-// writesBeyond reports whether instruction i may do so in state s.
+// writesBeyond reports whether instruction i may write memory outside the frame in state s.
 func writesBeyond(f *Function, s *symbolic.State, i int) bool {
 	t := s.Fork() // intermediate results of the instruction
 	for k := range f.insts[i].Uops {

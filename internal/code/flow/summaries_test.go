@@ -144,8 +144,7 @@ func TestSummariesBound(t *testing.T) {
 	}
 }
 
-// TestSummariesLargest has a cycle of functions that exceeds the bound: none of them is computed, but their
-// callees are.
+// TestSummariesLargest has a cycle of functions that exceeds the bound: only their callees are computed.
 func TestSummariesLargest(t *testing.T) {
 	calls := map[uint64][]uint64{1: {2}, 2: {3}, 3: {1, 4}, 4: {5}, 5: {4}}
 	for largest, want := range map[int]bool{0: false, 3: false, 2: true} {

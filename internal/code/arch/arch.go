@@ -1,10 +1,9 @@
-// Package arch reads machine state and single instructions: it decodes the
-// registers that the kernel saves, names system calls, and reads the few
-// instructions around a call. Package lift decodes code that is to be executed
-// or followed.
+// Package arch reads machine state and single instructions: it decodes the registers that the kernel saves,
+// names system calls, and reads the few instructions around a call. Package lift decodes code to be executed or
+// analyzed.
 //
-// x86-64 is complete. On aarch64 registers, calls and PLT stubs are known; the
-// rest is reported as unknown, never guessed.
+// Support for x86-64 is complete. On aarch64, registers, calls and PLT stubs are supported; the rest is reported
+// as unknown.
 package arch
 
 import (
@@ -13,35 +12,32 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Sizes of user_regs_struct in bytes, as NT_PRSTATUS and PTRACE_GETREGSET have
-// it.
+// Sizes of user_regs_struct in bytes, as in NT_PRSTATUS and PTRACE_GETREGSET.
 const (
 	x86RegsSize   = 27 * 8
 	arm64RegsSize = 34 * 8
 )
 
-// Words of x86-64's user_regs_struct that have no DWARF number of the integer
-// registers.
+// Words of user_regs_struct on x86-64 without a DWARF number of an integer register.
 const (
 	x86WordOrigRAX = 15
 	x86WordFlags   = 18
 	x86WordFSBase  = 21
 )
 
-// x86Words is the word of user_regs_struct for each DWARF register number.
+// x86Words contains the index in user_regs_struct of each DWARF register number.
 var x86Words = [...]int{
 	10, 12, 11, 5, 13, 14, 4, 19, // rax rdx rcx rbx rsi rdi rbp rsp
 	9, 8, 7, 6, 3, 2, 1, 0, // r8 … r15
 	16, // rip
 }
 
-// FromUserRegs decodes user_regs_struct, the general-purpose registers of a
-// thread as NT_PRSTATUS and PTRACE_GETREGSET have them, to DWARF numbers.
+// FromUserRegs decodes user_regs_struct, the general-purpose registers of a thread in NT_PRSTATUS and
+// PTRACE_GETREGSET, to DWARF numbers.
 //
-// On x86-64 Syscall is orig_rax: the number of the system call that the thread
-// was stopped in or has just come out of, -1 in user code. On aarch64 the
-// kernel keeps thread pointer, system call and PAC mask in notes of their own;
-// the caller adds them (SetSyscall). Bytes beyond the structure are ignored.
+// On x86-64, Syscall is orig_rax: the number of the system call in which the thread was stopped or that just
+// returned; -1 in user code. On aarch64, the kernel saves the thread pointer, the system call and the PAC mask
+// in separate notes, and the caller adds them (SetSyscall). Bytes after the structure are ignored.
 func FromUserRegs(a callbacks.Arch, b []byte) (callbacks.Registers, error) {
 	switch a {
 	case callbacks.ArchX86_64:
@@ -82,17 +78,14 @@ func arm64Registers(b []byte) callbacks.Registers {
 	return r
 }
 
-// syscallArgs are the DWARF numbers of the registers that a system call takes
-// its arguments in.
+// syscallArgs are the DWARF numbers of the argument registers of a system call.
 var (
 	x86SyscallArgs   = [6]int{5, 4, 1, 10, 8, 9} // rdi rsi rdx r10 r8 r9
 	arm64SyscallArgs = [6]int{0, 1, 2, 3, 4, 5}
 )
 
-// SetSyscall says that the thread with registers r is inside of system call n,
-// or in user code if n is negative, and takes the arguments from r. On aarch64
-// the first argument is overwritten by the result once the call is
-// interrupted.
+// SetSyscall records that the thread with registers r is in system call n, or in user code if n is negative. It
+// takes the arguments from r. On aarch64 the result overwrites the first argument when the call is interrupted.
 func SetSyscall(r *callbacks.Registers, n int64) {
 	r.Syscall, r.SyscallArgs = max(n, -1), [6]uint64{}
 	if n < 0 {

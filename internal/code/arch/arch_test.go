@@ -122,8 +122,8 @@ func TestSyscallName(t *testing.T) {
 	}
 }
 
-// image is the memory of a program that is not running: its load segments at
-// their link addresses, in whole pages.
+// image is the memory of a program that is not running: its load segments at their link addresses, in whole
+// pages.
 type image struct{ *elf.File }
 
 func (m image) ReadMemory(a callbacks.Address, p []byte) error {
@@ -144,7 +144,7 @@ func (m image) ReadMemory(a callbacks.Address, p []byte) error {
 type program struct {
 	mem  image
 	syms map[string]elf.Symbol
-	got  map[string]uint64 // slot by name of the symbol that it is for
+	got  map[string]uint64 // slot by symbol name
 }
 
 func compilers(t testing.TB) []string {
@@ -203,8 +203,7 @@ func build(t testing.TB, cc, source string, flags ...string) program {
 	return p
 }
 
-// eachCall gives the return address of every call in the function fn whose
-// target is the function callee.
+// returns lists the return address of each call of use in the function fn.
 func (p program) returns(t testing.TB, fn string) []uint64 {
 	t.Helper()
 	s, ok := p.syms[fn]

@@ -7,33 +7,32 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// ValueKind tells where a value comes from.
+// ValueKind is the origin of a value.
 type ValueKind uint8
 
 // The kinds of values.
 const (
 	ValueConst        ValueKind = iota + 1 // the number N; in a non-PIE executable it may be an address
-	ValueAddress                           // the address N, computed relative to the instruction
-	ValueMemory                            // what is in memory at address N
-	ValueRegister                          // register Register as it is at the call, callee-saved or the stack pointer
+	ValueAddress                           // the address N, relative to the instruction in the code
+	ValueMemory                            // the content of memory at address N
+	ValueRegister                          // register Register at the call, callee-saved or the stack pointer
 	ValueFrameAddress                      // the address Register + N
-	ValueFrameSlot                         // what is in memory at Register + N
+	ValueFrameSlot                         // the content of memory at Register + N
 )
 
-// Value is what a program loads into a register before a call.
+// Value is a value that a program loads into a register before a call.
 type Value struct {
 	Kind     ValueKind
 	Register int    // DWARF number, for the last three kinds
-	N        uint64 // see the kinds
-	Size     int    // bytes that are loaded from memory, zero-extended: 4 or 8
+	N        uint64 // see ValueKind
+	Size     int    // size of the load in bytes, 4 or 8; zero-extended
 }
 
-// errNoRegister says that a register that a value depends on is not known.
+// errNoRegister means that a register that a value depends on is unknown.
 var errNoRegister = errors.New("register not known")
 
-// Resolve returns the value in a program whose calling frame has registers r: for
-// a call that has not returned, those that the unwinder restored for the
-// caller.
+// Resolve returns the value in a calling frame with registers r. For an unfinished call, these are the registers
+// that the unwinder restored for the caller.
 func (v Value) Resolve(r *callbacks.Registers, mem callbacks.Memory) (uint64, error) {
 	addr := v.N
 	switch v.Kind {
@@ -56,13 +55,12 @@ func (v Value) Resolve(r *callbacks.Registers, mem callbacks.Memory) (uint64, er
 	return callbacks.Word(p), nil
 }
 
-// ArgBefore returns what the instructions before the call that returns to ret
-// load into integer argument register arg (0 is the first). fnLow is where the
-// function begins that makes the call; decoding starts there.
+// ArgBefore returns the value that the instructions before the call that returns to ret load into integer
+// argument register arg (0 is the first). fnLow is the start of the calling function; decoding starts there.
 //
-// Only straight-line code counts: a value is not ok if another call, a jump
-// target or an instruction of unknown effect lies between the load and the
-// call. Targets of jump tables are not seen. It is never ok on aarch64.
+// Only straight-line code counts. The result is not ok if another call, a jump target or an instruction of
+// unknown effect is between the load and the call. Targets of jump tables are not recognized. It is never ok on
+// aarch64.
 func ArgBefore(a callbacks.Arch, mem callbacks.Memory, fnLow, ret uint64, arg int) (Value, bool) {
 	if a != callbacks.ArchX86_64 || arg < 0 || arg >= len(x86ArgRegs) {
 		return Value{}, false

@@ -6,11 +6,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Instructions of aarch64 as mask and pattern (Arm ARM, section C4.1).
+// aarch64 instructions as mask and pattern (Arm ARM, section C4.1).
 const (
 	armBLMask, armBL     = 0xfc000000, 0x94000000 // bl imm26
 	armBMask, armB       = 0xfc000000, 0x14000000 // b imm26
-	armBLRMask, armBLR   = 0xfefff000, 0xd63f0000 // blr, blraaz …: any form
+	armBLRMask, armBLR   = 0xfefff000, 0xd63f0000 // blr, blraaz …: all forms
 	armADRPMask, armADRP = 0x9f00001f, 0x90000010 // adrp x16, page
 	armLDRMask, armLDR   = 0xffc003ff, 0xf9400211 // ldr x17, [x16, #imm12*8]
 	armBTIC              = 0xd503245f             // bti c

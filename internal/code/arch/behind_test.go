@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
-// bytesAt is memory that has some bytes at an address and nothing elsewhere.
+// bytesAt is memory with some bytes at an address; the rest is unmapped.
 type bytesAt struct {
 	low  uint64
 	data []byte
@@ -21,8 +21,8 @@ func (m bytesAt) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
-// TestAddressBefore computes an address that lies before the instruction: that of
-// a function which a compiler put before the one that passes it on.
+// TestAddressBefore computes an address before the instruction: that of a function placed before the function
+// that passes it on.
 func TestAddressBefore(t *testing.T) {
 	const low, fn = 0x55bd00001000, 0x55bd00000fae
 	code := []byte{
@@ -36,7 +36,7 @@ func TestAddressBefore(t *testing.T) {
 	}
 }
 
-// TestStackDepth walks over a prologue, up to an indirect call.
+// TestStackDepth computes the stack depth in a prologue, up to an indirect call.
 func TestStackDepth(t *testing.T) {
 	const low = 0x401000
 	code := []byte{

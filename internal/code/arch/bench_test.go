@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
-// BenchmarkArgBefore looks for an argument of a call in a small function.
+// BenchmarkArgBefore finds an argument of a call in a small function.
 func BenchmarkArgBefore(b *testing.B) {
 	p := build(b, compilers(b)[0], "args.c", "-shared", "-fPIC", "-O2")
 	ret := p.returns(b, "address")[0]

@@ -6,30 +6,29 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// CallKind tells how a call instruction finds its target.
+// CallKind is the way in which a call instruction finds its target.
 type CallKind uint8
 
 // The kinds of calls.
 const (
 	CallDirect   CallKind = iota + 1 // to a fixed address
-	CallSlot                         // through a pointer at a fixed address, as -fno-plt has it
+	CallSlot                         // through a pointer at a fixed address, as with -fno-plt
 	CallRegister                     // through a register, or memory that a register points to
 )
 
 // Call is a call instruction.
 type Call struct {
 	Kind CallKind
-	// Target is the address that is called (CallDirect), or the address of
-	// the pointer to it, usually a GOT slot (CallSlot); else 0.
+	// Target is the called address (CallDirect), or the address of the pointer to it, usually a GOT slot
+	// (CallSlot); otherwise 0.
 	Target uint64
 }
 
-// maxCall is the length of the longest call instruction: REX, opcode, ModRM,
-// SIB and a 32-bit displacement.
+// maxCall is the length of the longest call instruction: REX, opcode, ModRM, SIB and a 32-bit displacement.
 const maxCall = 8
 
-// CallBefore decodes the call instruction that ends at the return address ret.
-// It is not ok if there is no call or the code cannot be read.
+// CallBefore decodes the call instruction that ends at the return address ret. It is not ok if there is no call
+// or the code is unreadable.
 func CallBefore(a callbacks.Arch, mem callbacks.Memory, ret uint64) (Call, bool) {
 	if a == callbacks.ArchAArch64 {
 		return arm64CallBefore(mem, ret)
@@ -39,8 +38,7 @@ func CallBefore(a callbacks.Arch, mem callbacks.Memory, ret uint64) (Call, bool)
 	}
 	b := readBefore(mem, ret)
 	n := len(b)
-	// From the most telling form to the least: a byte of another
-	// instruction can look like the short ones.
+	// From the most specific form to the least: bytes of other instructions can look like the short forms.
 	if n >= 5 && b[n-5] == 0xe8 {
 		t := ret + rel32(b[n-4:])
 		if readable(mem, t) {
@@ -61,8 +59,8 @@ func CallBefore(a callbacks.Arch, mem callbacks.Memory, ret uint64) (Call, bool)
 	return Call{}, false
 }
 
-// x86IndirectCallLen returns the length of the instruction FF /2 whose bytes after
-// the opcode are b, or 0 if b is none or is relative to rip.
+// x86IndirectCallLen returns the length of the FF /2 instruction with bytes b after the opcode. It returns 0 if
+// b is another instruction or is relative to rip.
 func x86IndirectCallLen(b []byte) int {
 	mod, reg, rm := b[0]>>6, b[0]>>3&7, b[0]&7
 	if reg != 2 || mod == 0 && rm == 5 {
@@ -88,8 +86,8 @@ func readable(mem callbacks.Memory, addr uint64) bool {
 	return mem.ReadMemory(callbacks.Addr(addr), p[:]) == nil
 }
 
-// readBefore reads up to maxCall bytes before addr, fewer if a page begins in
-// between and the one before it cannot be read.
+// readBefore reads up to maxCall bytes before addr: fewer if there is a page boundary in between and the
+// previous page is unreadable.
 func readBefore(mem callbacks.Memory, addr uint64) []byte {
 	b := make([]byte, maxCall)
 	if mem.ReadMemory(callbacks.Addr(addr-maxCall), b) == nil {
@@ -103,12 +101,10 @@ func readBefore(mem callbacks.Memory, addr uint64) []byte {
 	return nil
 }
 
-// pageSize is the smallest page size of all architectures here; what can be
-// read changes only at its multiples.
+// pageSize is the smallest page size of all supported architectures. Readability changes only at its multiples.
 const pageSize = 4096
 
-// readFrom reads up to n bytes from addr, fewer if that would run into a page
-// that cannot be read.
+// readFrom reads up to n bytes from addr: fewer if a page on the way is unreadable.
 func readFrom(mem callbacks.Memory, addr uint64, n int) []byte {
 	b := make([]byte, n)
 	if mem.ReadMemory(callbacks.Addr(addr), b) == nil {
@@ -125,13 +121,12 @@ func readFrom(mem callbacks.Memory, addr uint64, n int) []byte {
 	return b[:got]
 }
 
-// maxStub is more than the longest PLT stub that linkers write.
+// maxStub is larger than the longest PLT stub that linkers write.
 const maxStub = 24
 
-// PLTSlot returns the address of the GOT slot that the PLT stub at addr jumps
-// through: .plt, .plt.sec and .plt.got of GNU ld, lld, gold and mold, with and
-// without endbr64 and bnd; on aarch64 with and without bti. It is not ok if
-// there is no such stub at addr.
+// PLTSlot returns the address of the GOT slot that the PLT stub at addr jumps through: .plt, .plt.sec and
+// .plt.got of GNU ld, lld, gold and mold, with and without endbr64 and bnd; on aarch64 with and without bti. It
+// is not ok if there is no such stub at addr.
 func PLTSlot(a callbacks.Arch, mem callbacks.Memory, addr uint64) (slot uint64, ok bool) {
 	b := readFrom(mem, addr, maxStub)
 	if a == callbacks.ArchAArch64 {

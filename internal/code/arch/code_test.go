@@ -8,8 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
-// flagSets are the ways of compiling that change what calls and stubs look
-// like.
+// flagSets are the compiler options that change the forms of calls and stubs.
 var flagSets = map[string][]string{
 	"O0":       {"-O0"},
 	"O1":       {"-O1"},
@@ -35,8 +34,7 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// value is what an argument resolves to in a frame whose rsp is at 0x1000 and
-// whose rbp is at 0x2000.
+// value returns the value of an argument in a frame with rsp 0x1000 and rbp 0x2000.
 func value(t *testing.T, p program, fn string, arg int) (uint64, arch.Value) {
 	t.Helper()
 	rets := p.returns(t, fn)
@@ -51,7 +49,7 @@ func value(t *testing.T, p program, fn string, arg int) (uint64, arch.Value) {
 	r.SetSP(0x1000)
 	r.Set(callbacks.X86RBP, 0x2000)
 	if v.Kind == arch.ValueMemory || v.Kind == arch.ValueFrameSlot || v.Kind == arch.ValueRegister {
-		return 0, v // memory of a program that does not run
+		return 0, v // the memory is not available: the program does not run
 	}
 	n, err := v.Resolve(&r, p.mem)
 	if err != nil {

@@ -6,13 +6,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// maxDepthCode bounds the code that StackDepth walks over.
+// maxDepthCode bounds the code that StackDepth decodes, in bytes.
 const maxDepthCode = 4096
 
-// StackDepth returns how many bytes the function at entry has put on the stack, above
-// its return address, when it is at pc: what its prologue pushes and reserves. It
-// is not ok if pc is not where an instruction begins, or on aarch64, where frame
-// pointers tell it.
+// StackDepth returns the size in bytes of the frame of the function at entry when it is at pc, without the
+// return address: the bytes that its prologue pushes and reserves. It is not ok if pc is not the start of an
+// instruction, or on aarch64, where frame pointers give the answer.
 func StackDepth(a callbacks.Arch, mem callbacks.Memory, entry, pc uint64) (depth uint64, ok bool) {
 	if a != callbacks.ArchX86_64 || pc < entry || pc-entry > maxDepthCode {
 		return 0, false
@@ -30,8 +29,8 @@ func StackDepth(a callbacks.Arch, mem callbacks.Memory, entry, pc uint64) (depth
 	return depth, off == int(pc-entry)
 }
 
-// pushed returns how many bytes the instruction at the start of b puts on the stack:
-// push of a register, or sub from the stack pointer.
+// pushed returns the number of bytes that the instruction at the start of b adds to the stack: a push of a
+// register, or a subtraction from the stack pointer.
 func pushed(b []byte) uint64 {
 	switch {
 	case len(b) >= 1 && b[0]&^7 == 0x50, len(b) >= 2 && b[0] == 0x41 && b[1]&^7 == 0x50:

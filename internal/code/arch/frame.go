@@ -6,8 +6,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// CallerSaved returns the set of registers, bit n for DWARF number n, that a called
-// function may destroy (System V ABI, AAPCS64).
+// CallerSaved returns the set of registers that a called function may overwrite (System V ABI, AAPCS64), as bits
+// by DWARF number.
 func CallerSaved(a callbacks.Arch) uint64 {
 	if a == callbacks.ArchAArch64 {
 		return 1<<18 - 1 // x0 … x17
@@ -15,9 +15,8 @@ func CallerSaved(a callbacks.Arch) uint64 {
 	return 1<<0 | 1<<1 | 1<<2 | 1<<4 | 1<<5 | 1<<8 | 1<<9 | 1<<10 | 1<<11 // rax rdx rcx rsi rdi r8 … r11
 }
 
-// FramePointer returns the DWARF number of the register that code with frame
-// pointers keeps one in. It points to the caller's frame pointer, above which
-// the return address stands.
+// FramePointer returns the DWARF number of the frame pointer. It points to the caller's frame pointer, followed
+// by the return address.
 func FramePointer(a callbacks.Arch) int {
 	if a == callbacks.ArchAArch64 {
 		return callbacks.AArch64FP
@@ -25,8 +24,7 @@ func FramePointer(a callbacks.Arch) int {
 	return callbacks.X86RBP
 }
 
-// sigreturns are the instructions by which signal handlers return to the
-// kernel: rt_sigreturn.
+// sigreturns are the instructions by which signal handlers return to the kernel: rt_sigreturn.
 var (
 	x86Sigreturns = [][]byte{
 		{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}, // mov $15, %rax; syscall (glibc, musl, Go)
@@ -35,8 +33,8 @@ var (
 	arm64Sigreturn = []byte{0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4} // mov x8, #139; svc #0
 )
 
-// IsSigreturn reports whether the code at pc is a trampoline to which signal
-// handlers return. pc may also be at its system call.
+// IsSigreturn reports whether the code at pc is a trampoline to which signal handlers return. pc may also be at
+// its system call.
 func IsSigreturn(a callbacks.Arch, mem callbacks.Memory, pc uint64) bool {
 	forms := x86Sigreturns
 	svc := 2
@@ -60,8 +58,8 @@ type Saved struct {
 	Offset   uint64 // from the stack pointer
 }
 
-// SignalFrame reports where the registers of interrupted code are, relative to
-// the stack pointer as it is in the trampoline that IsSigreturn knows.
+// SignalFrame returns the places of the registers of the interrupted code, relative to the stack pointer in the
+// trampoline recognized by IsSigreturn.
 func SignalFrame(a callbacks.Arch) []Saved {
 	if a == callbacks.ArchAArch64 {
 		return arm64SignalFrame()
@@ -69,14 +67,14 @@ func SignalFrame(a callbacks.Arch) []Saved {
 	return x86SignalFrame[:]
 }
 
-// On x86-64 the stack pointer is at ucontext_t, whose gregs begin 40 bytes on.
+// On x86-64 the stack pointer points to ucontext_t; its gregs start at offset 40.
 var x86SignalFrame = [...]Saved{
 	{8, 40}, {9, 48}, {10, 56}, {11, 64}, {12, 72}, {13, 80}, {14, 88}, {15, 96}, {5, 104}, {4, 112},
 	{6, 120}, {3, 128}, {1, 136}, {0, 144}, {2, 152}, {7, 160}, {16, 168},
 }
 
-// On aarch64 it is at siginfo_t; ucontext_t is 128 bytes on, sigcontext
-// another 176, and x0 follows the fault address.
+// arm64SignalFrame returns the places on aarch64. The stack pointer points to siginfo_t; ucontext_t is at offset 128,
+// sigcontext 176 bytes after that, and x0 follows the fault address.
 func arm64SignalFrame() []Saved {
 	const x0 = 128 + 176 + 8
 	var all []Saved

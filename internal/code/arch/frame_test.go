@@ -8,7 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
-// code is memory that has bytes at codeAt, in whole pages of zeros.
+// code is memory with bytes at codeAt, padded to whole pages with zeros.
 type code []byte
 
 const codeAt = 0x400000
@@ -26,7 +26,7 @@ func (c code) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
-// armCode are instructions of aarch64.
+// armCode returns memory with aarch64 instructions.
 func armCode(instructions ...uint32) code {
 	var c code
 	for _, w := range instructions {
@@ -64,8 +64,8 @@ func TestARM64Code(t *testing.T) {
 	}
 }
 
-// The stubs are those of Debian's libgomp for aarch64, at another address, and
-// what lld writes with -z force-bti.
+// TestARM64Stubs uses the stubs of Debian's libgomp for aarch64, at another address, and those that lld writes
+// with -z force-bti.
 func TestARM64Stubs(t *testing.T) {
 	plt := []uint32{0xb0000110, 0xf947fe11, 0x913fe210, 0xd61f0220} // adrp x16, +0x21000; ldr x17, [x16, #4088]
 	bti := append([]uint32{0xd503245f}, plt...)
@@ -111,7 +111,7 @@ func TestSigreturn(t *testing.T) {
 	}
 }
 
-// TestStubs has the forms of stubs that the linker at hand may not write.
+// TestStubs tests the forms of stubs that the installed linker may not write.
 func TestStubs(t *testing.T) {
 	for name, mem := range map[string]code{
 		"plain":       {0xff, 0x25, 0xfa, 0x0f, 0, 0, 0x68, 0, 0, 0, 0},

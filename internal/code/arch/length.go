@@ -6,8 +6,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Length returns the length in bytes of the first instruction of code, vector
-// instructions that a full decoder does not know included; 0 if it is none.
+// Length returns the length in bytes of the first instruction of code, including vector instructions unknown to
+// the full decoder; 0 if it is invalid.
 func Length(a callbacks.Arch, code []byte) int {
 	switch {
 	case a == callbacks.ArchAArch64 && len(code) >= 4:
@@ -19,9 +19,8 @@ func Length(a callbacks.Arch, code []byte) int {
 	return 0
 }
 
-// Opcodes of VEX- and EVEX-encoded instructions that write a general register,
-// by map: moves of masks and elements, conversions to integers, and the bit
-// manipulation of BMI, which has maps 2 and 3 beside SSE's.
+// Opcodes of VEX- and EVEX-encoded instructions that write a general register, by map: moves of masks and
+// elements, conversions to integers, and the bit manipulation of BMI, which shares maps 2 and 3 with SSE.
 var vectorToGeneral = map[byte][]byte{
 	1: {0x2c, 0x2d, 0x50, 0x78, 0x79, 0x7e, 0x93, 0xc5, 0xd7},
 	2: {0xf2, 0xf3, 0xf5, 0xf6, 0xf7},
@@ -29,8 +28,8 @@ var vectorToGeneral = map[byte][]byte{
 	5: {0x2c, 0x2d, 0x78, 0x79, 0x7e},
 }
 
-// VectorOnly reports whether the first instruction of code is one of x86-64's
-// vector instructions that change no general register.
+// VectorOnly reports whether the first instruction of code is an x86-64 vector instruction that changes no
+// general register.
 func VectorOnly(a callbacks.Arch, code []byte) bool {
 	if a != callbacks.ArchX86_64 {
 		return false

@@ -6,8 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// RegisterNames returns the names of the registers that callbacks.Registers holds, by their
-// DWARF numbers.
+// RegisterNames returns the names of the registers in callbacks.Registers, by DWARF number.
 func RegisterNames(a callbacks.Arch) []string {
 	if a != callbacks.ArchAArch64 {
 		return []string{

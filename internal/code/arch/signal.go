@@ -2,20 +2,19 @@ package arch
 
 import "github.com/ompd-inspect/ompd-inspect/callbacks"
 
-// SignalInfoSize is the size of siginfo_t in bytes, as NT_SIGINFO and
-// PTRACE_GETSIGINFO have it.
+// SignalInfoSize is the size of siginfo_t in bytes, as in NT_SIGINFO and PTRACE_GETSIGINFO.
 const SignalInfoSize = 128
 
-// SignalInfo is what siginfo_t tells of a signal.
+// SignalInfo is the decoded siginfo_t of a signal.
 type SignalInfo struct {
 	Signal     int
 	Code       int    // si_code
 	Address    uint64 // si_addr; meaningful only if HasAddress
-	HasAddress bool   // the kernel raised the signal and knew for which address
-	Sender     int    // process that sent it; 0 if none did
+	HasAddress bool   // the kernel raised the signal for a known address
+	Sender     int    // process that sent it; 0 if the kernel raised it
 }
 
-// Signals that come with an address in siginfo_t.
+// Signals with an address in siginfo_t.
 const (
 	sigILL  = 4
 	sigTRAP = 5
@@ -25,26 +24,26 @@ const (
 	sigSYS  = 31
 )
 
-// siKernel is the si_code of what the kernel raised by itself: a signal of the
-// terminal, a fault whose address the processor did not tell.
+// siKernel is the si_code of signals that the kernel raised by itself: from the terminal, or for a fault at an
+// unknown address.
 const siKernel = 0x80
 
-// FromKernel reports whether no process sent the signal.
+// FromKernel reports whether the kernel raised the signal by itself.
 func (s SignalInfo) FromKernel() bool { return s.Code == siKernel }
 
-// faultNames are the signals that the kernel raises for what an instruction did.
+// faultNames are the signals that the kernel raises for an instruction.
 var faultNames = map[int]string{
 	sigILL: "SIGILL", sigTRAP: "SIGTRAP", sigBUS: "SIGBUS", sigFPE: "SIGFPE", sigSEGV: "SIGSEGV", sigSYS: "SIGSYS",
 }
 
-// Fault returns the name of a signal that the kernel raised for what an instruction of
-// the thread did; not ok if somebody sent it.
+// Fault returns the name of a signal that the kernel raised for an instruction of the thread; not ok if a
+// process sent it.
 func (s SignalInfo) Fault() (name string, ok bool) {
 	name, ok = faultNames[s.Signal]
 	return name, ok && s.Code > 0
 }
 
-// IsFault reports whether the signal of that name is one that Fault tells.
+// IsFault reports whether a signal with that name can be a fault.
 func IsFault(name string) bool {
 	for _, n := range faultNames {
 		if n == name {
@@ -54,25 +53,23 @@ func IsFault(name string) bool {
 	return false
 }
 
-// What the kernel saves on the stack when it calls the handler of a signal on
-// x86-64: struct ucontext, and siginfo_t behind it if the handler asked for it
-// (struct rt_sigframe).
+// Offsets in the data that the kernel saves on the stack when it calls a signal handler on x86-64: struct
+// ucontext, followed by siginfo_t if the handler asked for it (struct rt_sigframe).
 const (
 	savedSP, savedPC = 160, 168
-	savedError       = 192 // of a page fault: bit 0 tells that memory was there
+	savedError       = 192 // error code of a page fault; bit 0 is set if the page was present
 	savedTrap        = 200 // number of the processor's exception
 	savedCR2         = 216 // address of a page fault
 	savedInfo        = 304
-	// SavedSize is how much of that is looked at, in bytes.
+	// SavedSize is the size of the used part, in bytes.
 	SavedSize = savedInfo + SignalInfoSize
-	// SavedSpace is how far below the stack pointer it may lie: the red zone, and
-	// all registers with their extensions, come between.
+	// SavedSpace is the largest distance from the stack pointer, in bytes: the red zone, and all registers with
+	// their extensions, are in between.
 	SavedSpace = 16 << 10
 )
 
-// SavedSignal returns the signal of which the handler was called for which the kernel saved b, with the
-// stack pointer of the trampoline that the handler returns to at its start. It is not ok if b
-// is no such memory.
+// SavedSignal decodes the signal of a running handler. b is the memory that the kernel saved for the handler; it
+// starts at the stack pointer of the handler's return trampoline. It is not ok if b is not such memory.
 func SavedSignal(a callbacks.Arch, b []byte) (info SignalInfo, ok bool) {
 	at := 0
 	if a == callbacks.ArchX86_64 {
@@ -82,14 +79,13 @@ func SavedSignal(a callbacks.Arch, b []byte) (info SignalInfo, ok bool) {
 		return SignalInfo{}, false
 	}
 	info, ok = ParseSignalInfo(b[at : at+SignalInfoSize])
-	const last = 64 // signal
+	const last = 64 // highest signal number
 	return info, ok && info.Signal > 0 && info.Signal <= last
 }
 
-// SavedFault returns the fault of which the handler was called for which the kernel saved
-// b, with the stack pointer of the trampoline that the handler returns to at its
-// begin. signal is what the program died of; code is that at the instruction. It is
-// not ok if it was no fault, or none that proves to be the cause of signal.
+// SavedFault decodes the fault for which a signal handler was called, from b as for SavedSignal. signal is the
+// signal that ended the program; code is the code at the faulting instruction. It is not ok unless the fault is
+// proved to be the cause of signal.
 func SavedFault(a callbacks.Arch, b []byte, signal string, code []byte) (info SignalInfo, ok bool) {
 	at := 0
 	if a == callbacks.ArchX86_64 {
@@ -110,8 +106,7 @@ func SavedFault(a callbacks.Arch, b []byte, signal string, code []byte) (info Si
 	return info, ok
 }
 
-// trapped returns the name of the fault for an exception of the processor.
-// That stays behind when a signal is sent.
+// trapped decodes the CPU exception of a signal. Its number is still set when another signal is sent later.
 func trapped(b []byte, signal string, code []byte) (info SignalInfo, ok bool) {
 	word := func(at int) uint64 { return callbacks.Word(b[at : at+8]) }
 	info = SignalInfo{Address: word(savedPC), HasAddress: true}
@@ -132,11 +127,10 @@ func trapped(b []byte, signal string, code []byte) (info SignalInfo, ok bool) {
 	return info, info.Signal != 0 && faultNames[info.Signal] == signal
 }
 
-// fpeUnknown is the code of a floating-point exception that is not known closer
-// (FPE_FLTUNK).
+// fpeUnknown is the code of an unspecified floating-point exception (FPE_FLTUNK).
 const fpeUnknown = 14
 
-// divides reports whether x86 code begins with a division of integers.
+// divides reports whether x86 code starts with an integer division.
 func divides(code []byte) bool {
 	for len(code) > 2 && (code[0]&0xf0 == 0x40 || code[0] == 0x66) {
 		code = code[1:]
@@ -144,8 +138,8 @@ func divides(code []byte) bool {
 	return len(code) >= 2 && code[0]&^1 == 0xf6 && code[1]>>3&7 >= 6 // div, idiv
 }
 
-// Returned finds what the kernel saved for a handler that has returned to where r is,
-// in the memory below the stack pointer: the registers saved there are those of r.
+// Returned finds the memory that the kernel saved for a handler that returned to the place in r. It searches the
+// memory below the stack pointer for the registers of r.
 func Returned(r *callbacks.Registers, below []byte) (saved []byte, ok bool) {
 	for at := len(below) - SavedSize; at >= 0 && r.Arch == callbacks.ArchX86_64; at -= 8 {
 		if b := below[at : at+SavedSize]; callbacks.Word(b[savedSP:savedSP+8]) == r.SP() &&
@@ -156,8 +150,7 @@ func Returned(r *callbacks.Registers, below []byte) (saved []byte, ok bool) {
 	return nil, false
 }
 
-// IsTrap reports whether code begins with an instruction that compilers put where
-// execution must not come.
+// IsTrap reports whether code starts with an instruction that compilers use to mark unreachable code.
 func IsTrap(a callbacks.Arch, code []byte) bool {
 	switch {
 	case a == callbacks.ArchX86_64 && len(code) >= 2:
@@ -169,7 +162,7 @@ func IsTrap(a callbacks.Arch, code []byte) bool {
 	return false
 }
 
-// ParseSignalInfo decodes siginfo_t; not ok if b is too short for one.
+// ParseSignalInfo decodes siginfo_t; not ok if b is too short.
 func ParseSignalInfo(b []byte) (info SignalInfo, ok bool) {
 	if len(b) < 24 {
 		return info, false

@@ -8,32 +8,32 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Sketch is what the instructions of a function show one by one: enough to tell the
-// small functions of a runtime apart by what they do.
+// Sketch contains the facts about a function that single instructions show: enough to distinguish the small
+// functions of a runtime by their effects.
 type Sketch struct {
 	Words    []WordUse
-	Leaves   []uint64 // where its calls, and its jumps out, lead, each once
-	TLS      []uint64 // distances from the thread pointer that it uses, in two's complement
-	Stored   []int64  // distances from the first argument at which it stores a number or a register
+	Leaves   []uint64 // targets of its calls and of its jumps out, each once
+	TLS      []uint64 // offsets from the thread pointer that it uses, in two's complement
+	Stored   []int64  // offsets from the first argument at which it stores a number or a register
 	Syscall  bool     // it makes a system call
 	Indirect bool     // it calls a pointer, or jumps to one
-	Halts    bool     // it has an instruction that no program may execute
+	Halts    bool     // it contains a privileged instruction
 	Insts    int
 }
 
-// WordUse is an exchange of a word of four bytes that no other thread sees half done.
+// WordUse is an atomic exchange of a 4-byte word.
 type WordUse struct {
-	Arg     bool   // the word lies at Offset from the first argument; else at Address
+	Arg     bool   // the word is at Offset from the first argument; otherwise at Address
 	Offset  int64  // from the first argument
 	Address uint64 // in the target
-	Compare bool   // the word changes only if it is what was expected
+	Compare bool   // the word changes only if it has the expected value
 }
 
-// maxSketched bounds the code of one function that is looked at, in bytes.
+// maxSketched bounds the code of one function, in bytes.
 const maxSketched = 1 << 15
 
-// SketchOf looks at the function [low, high). It is not ok if the code is not at hand, or
-// of an instruction set that it does not know.
+// SketchOf returns a sketch of the function at [low, high). It is not ok if the code is unreadable, or of an
+// unsupported instruction set.
 func SketchOf(a callbacks.Arch, mem callbacks.Memory, low, high uint64) (Sketch, bool) {
 	if a != callbacks.ArchX86_64 || high <= low || high-low > maxSketched {
 		return Sketch{}, false
@@ -45,7 +45,7 @@ func SketchOf(a callbacks.Arch, mem callbacks.Memory, low, high uint64) (Sketch,
 	s := sketcher{low: low, high: high, values: map[x86asm.Reg]sketched{x86asm.RDI: {kind: sketchedArg}}}
 	for off := 0; off < len(code); {
 		in, err := decode(code[off:])
-		if err != nil { // as vector instructions are
+		if err != nil { // for example, a vector instruction
 			n, _ := x86Length(code[off:])
 			if n == 0 {
 				return s.out, false
@@ -60,8 +60,8 @@ func SketchOf(a callbacks.Arch, mem callbacks.Memory, low, high uint64) (Sketch,
 	return s.out, true
 }
 
-// sketched is what is known of a register: a number, or a distance from the first argument or
-// from the thread pointer.
+// sketched is the known content of a register: a number, or an offset from the first argument or from the thread
+// pointer.
 type sketched struct {
 	kind sketchedKind
 	v    int64
@@ -75,14 +75,14 @@ const (
 	sketchedTP
 )
 
-// sketcher makes a Sketch, instruction by instruction as they lie.
+// sketcher builds a Sketch, instruction by instruction in address order.
 type sketcher struct {
 	low, high uint64
-	values    map[x86asm.Reg]sketched // by registers of 8 bytes
+	values    map[x86asm.Reg]sketched // by 8-byte register
 	out       Sketch
 }
 
-// step looks at one instruction; next is the address of the one behind it.
+// step processes one instruction; next is the address of the following one.
 func (s *sketcher) step(in *x86asm.Inst, next uint64) {
 	switch in.Op {
 	case x86asm.SYSCALL:
@@ -102,7 +102,7 @@ func (s *sketcher) step(in *x86asm.Inst, next uint64) {
 	s.assign(in)
 }
 
-// leave notes where a call or a jump leads.
+// leave records the target of a call or a jump.
 func (s *sketcher) leave(in *x86asm.Inst, next uint64) {
 	if target, ok := in.Args[0].(x86asm.Rel); ok {
 		s.leadsTo(next + uint64(int64(target)))
@@ -123,7 +123,7 @@ func (s *sketcher) leadsTo(addr uint64) {
 	}
 }
 
-// threadLocal notes which thread-local variables an instruction uses.
+// threadLocal records the thread-local variables that an instruction uses.
 func (s *sketcher) threadLocal(in *x86asm.Inst) {
 	for _, arg := range in.Args {
 		m, ok := arg.(x86asm.Mem)
@@ -144,7 +144,7 @@ func (s *sketcher) useTLS(off int64) {
 	}
 }
 
-// store notes what an instruction with an operand in memory changes.
+// store records the memory that an instruction with a memory operand changes.
 func (s *sketcher) store(in *x86asm.Inst, m x86asm.Mem, next uint64) {
 	v, known := s.values[m.Base]
 	arg := known && v.kind == sketchedArg && m.Index == 0 && m.Segment == 0
@@ -176,7 +176,7 @@ func (s *sketcher) store(in *x86asm.Inst, m x86asm.Mem, next uint64) {
 	}
 }
 
-// assign follows what is in registers.
+// assign tracks the contents of registers.
 func (s *sketcher) assign(in *x86asm.Inst) {
 	dst, ok := in.Args[0].(x86asm.Reg)
 	if !ok || in.Op == x86asm.CMP || in.Op == x86asm.TEST || in.Op == x86asm.PUSH {
@@ -216,7 +216,7 @@ func (s *sketcher) assign(in *x86asm.Inst) {
 	}
 }
 
-// offset puts what is at a distance from what is known into a register.
+// offset sets a register to a known value plus a distance.
 func (s *sketcher) offset(dst x86asm.Reg, base sketched, by int64) {
 	base.v += by
 	if s.values[dst] = base; base.kind == sketchedTP {

@@ -4,20 +4,20 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// SleepCall is a system call that only lets time pass, or waits for a signal: no other thread, no
-// descriptor and no word of memory ends it.
+// SleepCall is a system call that only waits for time to pass, or for a signal. No other thread, descriptor or
+// memory word ends it.
 type SleepCall struct {
 	Name string // of the system call
-	// Time is where the time is that the call was given; null if it has no limit, if the time is
-	// Milliseconds, or if it is not known (aarch64).
+	// Time is the address of the time passed to the call. It is null if the call has no limit, if the time is in
+	// Milliseconds, or if it is unknown (aarch64).
 	Time         callbacks.Address
-	Micro        bool // Time is a struct timeval, otherwise a struct timespec
-	Deadline     bool // Time is a point in time on the clock of number Clock
+	Micro        bool // Time is a struct timeval; otherwise a struct timespec
+	Deadline     bool // Time is an absolute time on the clock with number Clock
 	Clock        int
-	Milliseconds int64 // of poll; 0 if the call has no limit, or Time has it
+	Milliseconds int64 // of poll; 0 if the call has no limit, or the limit is in Time
 	Endless      bool  // only a signal ends it
-	// Rest is where the kernel writes the time that is left when the call is interrupted; null if nowhere.
-	// It has written it if Interrupted is set.
+	// Rest is the address to which the kernel writes the remaining time when the call is interrupted, or null.
+	// If Interrupted is set, the kernel has written it.
 	Rest        callbacks.Address
 	Interrupted bool
 }
@@ -25,16 +25,15 @@ type SleepCall struct {
 // timerAbsolute is TIMER_ABSTIME of clock_nanosleep(2).
 const timerAbsolute = 1
 
-// Results of an interrupted call in which the kernel has written the time that is left: that which
-// restart_syscall continues, and that which is executed again, with the time that is left
-// (linux/errno.h).
+// Results of an interrupted call for which the kernel has written the remaining time: a call that
+// restart_syscall continues, and a call that is executed again with the remaining time (linux/errno.h).
 const (
 	restartNoHandler = -514
 	restartBlock     = -516
 )
 
-// FindSleep finds the system call in which a thread sleeps, or which it is about to continue, as a stop has
-// interrupted it: the code at the PC shows which one restart_syscall continues.
+// FindSleep finds the system call in which a thread sleeps, or that it is about to continue after a stop
+// interrupted it. The code at the PC shows the call that restart_syscall continues.
 func FindSleep(r *callbacks.Registers, mem callbacks.Memory) (SleepCall, bool) {
 	if InCall(r) {
 		number := r.Syscall
@@ -67,11 +66,11 @@ func isAtSyscall(r *callbacks.Registers, mem callbacks.Memory) bool {
 	return mem.ReadMemory(callbacks.Addr(r.PC()), code[:]) == nil && code == [2]byte{0x0f, 0x05}
 }
 
-// sleepIn describes a system call by its name and arguments. continued and repeated say how the kernel
-// has interrupted it, if it has: to continue by restart_syscall, or to be executed again.
+// sleepIn decodes a system call from its name and arguments. continued and repeated are set if the kernel has
+// interrupted it: to continue by restart_syscall, or to be executed again.
 func sleepIn(r *callbacks.Registers, name string, continued, repeated bool) (SleepCall, bool) {
 	s := SleepCall{Name: name}
-	a, first := &r.SyscallArgs, r.Arch == callbacks.ArchX86_64 // elsewhere the result has replaced it
+	a, first := &r.SyscallArgs, r.Arch == callbacks.ArchX86_64 // on aarch64 the result has replaced it
 	switch name {
 	case "nanosleep":
 		s.Rest, s.Interrupted = callbacks.Addr(a[1]), continued

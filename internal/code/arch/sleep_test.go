@@ -6,8 +6,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// TestFindSleep: a system call in which nothing but time passes is told from one that waits for a descriptor, by its
-// registers, also where the kernel is about to continue it.
+// TestFindSleep distinguishes calls that only sleep from calls that wait for a descriptor, by their registers,
+// also when the kernel is about to continue them.
 func TestFindSleep(t *testing.T) {
 	const pc = 0x1000
 	mem := codeAt{at: pc - SyscallCode, code: make([]byte, SyscallCode+2)}
@@ -58,12 +58,12 @@ func TestFindSleep(t *testing.T) {
 	}
 	r := callbacks.Registers{Arch: callbacks.ArchAArch64, Syscall: 115, SyscallArgs: args{0, 1, 8, 16}}
 	r.Set(0, ^uint64(513))
-	if got, ok := FindSleep(&r, mem); !ok || !got.Deadline || !got.Time.IsNull() { // the result is where the clock was
+	if got, ok := FindSleep(&r, mem); !ok || !got.Deadline || !got.Time.IsNull() { // the result replaced Clock
 		t.Errorf("aarch64: %+v, %v", got, ok)
 	}
 }
 
-// codeAt is memory that has code at one address.
+// codeAt is memory with code at one address.
 type codeAt struct {
 	at   uint64
 	code []byte

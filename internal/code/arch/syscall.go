@@ -6,14 +6,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Numbers of futex(2).
+// System call numbers of futex(2).
 const (
 	x86Futex   = 202
 	arm64Futex = 98
 )
 
-// Operations of futex(2) that block, and the flags that may be added to them
-// (linux/futex.h).
+// Operations of futex(2) that block, and their optional flags (linux/futex.h).
 const (
 	futexWait       = 0
 	futexLockPI     = 6
@@ -21,7 +20,7 @@ const (
 	futexRequeuePI  = 11
 	futexLockPI2    = 13
 
-	// Operations that only wake others, or let them wait for another word.
+	// Operations that only wake other threads, or move them to another word.
 	futexWake       = 1
 	futexRequeue    = 3
 	futexCmpRequeue = 4
@@ -31,8 +30,8 @@ const (
 	futexFlags = 128 | 256 // FUTEX_PRIVATE_FLAG, FUTEX_CLOCK_REALTIME
 )
 
-// Results with which an interrupted call stays in its registers until it is
-// started again or gives EINTR (linux/errno.h).
+// Results of an interrupted call that are in its registers until it is restarted or returns EINTR
+// (linux/errno.h).
 var interrupted = [...]int64{
 	-4,   // EINTR
 	-512, // ERESTARTSYS
@@ -41,13 +40,11 @@ var interrupted = [...]int64{
 	-516, // ERESTART_RESTARTBLOCK
 }
 
-// enosys is the kernel's placeholder until the call is done, -38 (x86-64).
+// enosys is the kernel's placeholder for the result until the call is done, -38 (x86-64).
 const enosys = ^uint64(38 - 1)
 
-// InCall reports whether the thread is inside of the system call that
-// r.Syscall names: it blocks there, or was interrupted there by the stop that
-// made its registers visible. It is false for a call that has returned a
-// result.
+// InCall reports whether the thread is in the system call r.Syscall: it blocks there, or the stop that made its
+// registers visible interrupted it there. It is false for a call that has returned a result.
 func InCall(r *callbacks.Registers) bool {
 	if r.Syscall < 0 {
 		return false
@@ -61,10 +58,10 @@ func InCall(r *callbacks.Registers) bool {
 	return r.Values[0] == enosys
 }
 
-// IsFutexWait reports whether the thread waits in futex(2), and on which word.
+// IsFutexWait reports whether the thread waits in futex(2), and returns the address of the word.
 //
-// On aarch64 the result of the interrupted call has replaced the first
-// argument, so that the word is not known and ok is false.
+// On aarch64 the result of the interrupted call has replaced the first argument. The word is then unknown, and
+// ok is false.
 func IsFutexWait(r *callbacks.Registers) (word callbacks.Address, ok bool) {
 	if r.Arch != callbacks.ArchX86_64 || r.Syscall != x86Futex || !InCall(r) {
 		return callbacks.Address{}, false
@@ -76,8 +73,8 @@ func IsFutexWait(r *callbacks.Registers) (word callbacks.Address, ok bool) {
 	return callbacks.Address{}, false
 }
 
-// IsFutexWake reports whether the thread is in futex(2), or has just returned from it, and wakes others:
-// it waits for nobody there.
+// IsFutexWake reports whether the thread is in a call of futex(2) that wakes others without waiting, or has just
+// returned from it.
 func IsFutexWake(r *callbacks.Registers) bool {
 	if SyscallName(r.Arch, r.Syscall) != "futex" {
 		return false
@@ -89,12 +86,12 @@ func IsFutexWake(r *callbacks.Registers) bool {
 	return false
 }
 
-// FutexCall returns the registers that a thread has in the futex wait that it is about to call, or
-// to call again, and in which it sleeps, as the word has the value that it passes. It is found there
-// if a stop has interrupted its sleep and the next one comes before it has run.
+// FutexCall returns the registers of a thread in the futex wait that it is about to call, or to call again. It
+// is ok only if the thread will sleep there, that is, the word has the expected value. A thread is in this state
+// if a stop interrupted its sleep and the next stop follows before it has run.
 func FutexCall(r *callbacks.Registers, mem callbacks.Memory) (in callbacks.Registers, ok bool) {
 	const length = 2                                 // of the instruction
-	atCall := r.Syscall < 0 || r.Syscall == x86Futex // which stays after the first stop
+	atCall := r.Syscall < 0 || r.Syscall == x86Futex // Syscall keeps its value after the first stop
 	if r.Arch != callbacks.ArchX86_64 || r.Values[0] != x86Futex || !atCall {
 		return callbacks.Registers{}, false
 	}
@@ -113,26 +110,24 @@ func FutexCall(r *callbacks.Registers, mem callbacks.Memory) (in callbacks.Regis
 	return in, callbacks.Word(value[:]) == in.SyscallArgs[2]&0xffffffff
 }
 
-// IsNewThread reports whether the thread is one that clone has just begun, which has
-// executed nothing yet: it is behind the call, and has its result for the new thread.
+// IsNewThread reports whether clone has just created the thread: it is after the call, with the result of the
+// new thread, and has not executed anything yet.
 func IsNewThread(r *callbacks.Registers) bool {
 	name := SyscallName(r.Arch, r.Syscall)
 	return (name == "clone" || name == "clone3") && r.Values[0] == 0
 }
 
-// futexPrivate is the flag of a futex that no other process uses.
+// futexPrivate is the flag of a futex that is not shared between processes.
 const futexPrivate = 128
 
-// EndlessWait reports whether a thread that is in a futex wait has no time limit
-// there, and can only be woken from within its process: it says so, or the memory is of no other
-// process.
+// EndlessWait reports whether a futex wait has no time limit and can be ended only from within the process. That
+// is so if the futex is private, or if private is set because its memory is not shared.
 func EndlessWait(r *callbacks.Registers, private bool) bool {
 	_, waits := IsFutexWait(r)
 	return waits && (private || r.SyscallArgs[1]&futexPrivate != 0) && r.SyscallArgs[3] == 0
 }
 
-// Sleeps reports whether the thread is in a system call that lets time pass and does nothing
-// else, or has just returned from one.
+// Sleeps reports whether the thread is in a system call that only lets time pass, or has just returned from one.
 func Sleeps(r *callbacks.Registers) bool {
 	name := SyscallName(r.Arch, r.Syscall)
 	return name == "nanosleep" || name == "clock_nanosleep"
@@ -150,14 +145,14 @@ func HasLimit(r *callbacks.Registers) bool {
 	return false
 }
 
-// Restarts reports whether the thread is in a system call that goes on with one that a stop has
-// interrupted: with which cannot be told from the registers.
+// Restarts reports whether the thread is in restart_syscall, which continues a call that a stop interrupted. The
+// registers do not show which call.
 func Restarts(r *callbacks.Registers) bool {
 	return SyscallName(r.Arch, r.Syscall) == "restart_syscall" && InCall(r)
 }
 
-// EndsOutside reports whether the thread is in a system call that what another process does
-// may end: it waits for input, for the end of a process, or on a word that processes share.
+// EndsOutside reports whether the thread is in a system call that another process may end: it waits for input,
+// for the end of a process, or on a word shared between processes.
 func EndsOutside(r *callbacks.Registers) bool {
 	if !InCall(r) {
 		return false
@@ -171,8 +166,8 @@ func EndsOutside(r *callbacks.Registers) bool {
 	return true
 }
 
-// SyscallName returns the name of system call n if it is one that threads block or
-// die in, else "syscall n". A negative n is no call and gives "".
+// SyscallName returns the name of system call n if threads block or exit in it, otherwise "syscall n". It
+// returns "" for a negative n.
 func SyscallName(a callbacks.Arch, n int64) string {
 	if n < 0 {
 		return ""

@@ -6,14 +6,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// SyscallCode is how much code before the PC SyscallBefore looks at, in bytes.
+// SyscallCode is the number of bytes before the PC that SyscallBefore needs.
 const SyscallCode = 32
 
-// SyscallBefore reads from the code that ends at the PC of a thread which system call
-// the thread is inside of, where the kernel's word for it is not at hand: the result
-// register says that one was interrupted, and the instructions before it loaded the
-// number, as a constant or from a register that still has it. It is not ok if they
-// do not tell, and always on aarch64.
+// SyscallBefore finds the system call that a thread is in, if the kernel's record is missing. code ends at the
+// PC of the thread. The result register must show an interrupted call, and the preceding instructions must load
+// the number, as a constant or from a register that still contains it. It is never ok on aarch64.
 func SyscallBefore(r *callbacks.Registers, code []byte) (number int64, ok bool) {
 	end := len(code) - 2 // syscall
 	if r.Arch != callbacks.ArchX86_64 || end < 0 || code[end] != 0x0f || code[end+1] != 0x05 {
@@ -24,7 +22,7 @@ func SyscallBefore(r *callbacks.Registers, code []byte) (number int64, ok bool) 
 		return 0, false
 	}
 	for at := end - 2; at >= 0; at-- {
-		if at > 0 && code[at-1]&0xf0 == 0x40 { // a prefix that chooses other registers
+		if at > 0 && code[at-1]&0xf0 == 0x40 { // a prefix that selects other registers
 			continue
 		}
 		i, err := decode(code[at:end])
@@ -42,7 +40,7 @@ func SyscallBefore(r *callbacks.Registers, code []byte) (number int64, ok bool) 
 	return 0, false
 }
 
-// operandValue returns the value of an operand, if the registers still have it.
+// operandValue returns the value of an operand, if the registers still contain it.
 func operandValue(r *callbacks.Registers, a x86asm.Arg) (int64, bool) {
 	switch a := a.(type) {
 	case x86asm.Imm:
@@ -57,8 +55,7 @@ func operandValue(r *callbacks.Registers, a x86asm.Arg) (int64, bool) {
 	return 0, false
 }
 
-// keepsRAX reports whether code is whole instructions that go straight on and leave rax
-// alone.
+// keepsRAX reports whether code consists of whole instructions that do not branch and do not change rax.
 func keepsRAX(code []byte) bool {
 	for len(code) > 0 {
 		d, err := decode(code)

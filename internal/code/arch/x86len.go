@@ -2,31 +2,31 @@ package arch
 
 import "encoding/binary"
 
-// Decoding instructions in full costs some 200 ns each. To come from the begin
-// of a function to the few before a call, their lengths and jumps are enough.
+// Decoding instructions in full costs some 200 ns each. Their lengths and jumps are enough to walk from the
+// start of a function to the few instructions before a call.
 
-// What follows an opcode. Without a flag: nothing.
+// Operands that follow an opcode. Without a flag, there are no operands.
 const (
 	hasModRM = 1 << iota
 	imm8
 	imm16
 	immZ     // 4 bytes, 2 with an operand-size prefix
 	imm32    // 4 bytes always: relative calls and jumps
-	immV     // 8 bytes with REX.W, else as immZ
+	immV     // 8 bytes with REX.W, otherwise as immZ
 	immAddr  // an address of 8 bytes, 4 with an address-size prefix
-	group3   // immediate as wide as the flag beside says, if ModRM.reg is 0 or 1
-	relative // the immediate is a jump's distance
+	group3   // immediate of the size given by another flag, if ModRM.reg is 0 or 1
+	relative // the immediate is the distance of a jump
 	invalid
 )
 
-// shape is the flags of a range of opcodes.
+// shape contains the flags of a range of opcodes.
 type shape struct {
 	low, high byte
 	flags     uint16
 }
 
-// oneByte are the opcodes of one byte (SDM volume 2, table A-2, 64-bit mode).
-// Prefixes are not among them. Opcodes that are not listed stand alone.
+// oneByte are the opcodes of one byte (SDM volume 2, table A-2, 64-bit mode), without prefixes. Opcodes that are
+// not listed have no operands.
 var oneByte = shapes(0, []shape{
 	{0x06, 0x07, invalid}, {0x0e, 0x0e, invalid}, {0x16, 0x17, invalid}, {0x1e, 0x1f, invalid}, {0x27, 0x27, invalid},
 	{0x2f, 0x2f, invalid}, {0x37, 0x37, invalid}, {0x3f, 0x3f, invalid}, {0x60, 0x62, invalid},
@@ -42,8 +42,7 @@ var oneByte = shapes(0, []shape{
 	{0xf7, 0xf7, hasModRM | immZ | group3}, {0xfe, 0xff, hasModRM},
 })
 
-// twoByte are the opcodes after 0F (table A-3). Opcodes that are not listed
-// have a ModRM byte.
+// twoByte are the opcodes after 0F (table A-3). Opcodes that are not listed have a ModRM byte.
 var twoByte = shapes(hasModRM, []shape{
 	{0x04, 0x04, invalid}, {0x05, 0x09, 0}, {0x0a, 0x0a, invalid}, {0x0b, 0x0b, 0}, {0x0c, 0x0c, invalid},
 	{0x0e, 0x0e, 0}, {0x0f, 0x0f, hasModRM | imm8}, {0x24, 0x27, invalid}, {0x30, 0x37, 0}, {0x39, 0x39, invalid},
@@ -52,8 +51,8 @@ var twoByte = shapes(hasModRM, []shape{
 	{0xba, 0xba, hasModRM | imm8}, {0xc2, 0xc2, hasModRM | imm8}, {0xc4, 0xc6, hasModRM | imm8}, {0xc8, 0xcf, 0},
 })
 
-// shapes returns a table of all opcodes. In the one-byte map the arithmetic
-// instructions repeat every eight opcodes up to 3F.
+// shapes returns a table of all opcodes. In the one-byte map, the arithmetic instructions repeat every eight
+// opcodes up to 3F.
 func shapes(rest uint16, listed []shape) (t [256]uint16) {
 	arithmetic := [8]uint16{hasModRM, hasModRM, hasModRM, hasModRM, imm8, immZ, 0, 0}
 	for op := range t {
@@ -70,9 +69,8 @@ func shapes(rest uint16, listed []shape) (t [256]uint16) {
 	return t
 }
 
-// x86Length returns the length of the first instruction of code, and by how many
-// bytes it jumps from its end (0 if it is no direct jump). The length is 0 if
-// it is none or is cut off.
+// x86Length returns the length of the first instruction of code, and the distance of its jump from its end (0 if
+// it is not a direct jump). The length is 0 if the instruction is invalid or incomplete.
 func x86Length(code []byte) (n int, jump int64) {
 	small, short, wide := false, false, false // 66, 67, REX.W
 	for n < len(code) && n < maxInst {
@@ -93,7 +91,7 @@ func x86Length(code []byte) (n int, jump int64) {
 	return 0, 0
 }
 
-// operands is x86Length for the code from the opcode at n on.
+// operands is x86Length for the code after the prefixes, from the opcode at n.
 func operands(code []byte, n int, small, short, wide bool) (int, int64) {
 	flags, n := opcode(code, n)
 	if flags&hasModRM != 0 {
@@ -119,7 +117,7 @@ func operands(code []byte, n int, small, short, wide bool) (int, int64) {
 	return end, int64(int32(binary.LittleEndian.Uint32(code[n:])))
 }
 
-// opcode returns the shape of the opcode at n and where it ends.
+// opcode returns the shape and the end of the opcode at n.
 func opcode(code []byte, n int) (flags uint16, end int) {
 	at := func(i int) byte {
 		if i < len(code) {
@@ -160,7 +158,7 @@ func vexShape(table, op byte) uint16 {
 	return invalid
 }
 
-// modRM returns where the ModRM byte at n ends, with SIB and displacement.
+// modRM returns the end of the ModRM byte at n, with SIB and displacement.
 func modRM(code []byte, n int) int {
 	mod, rm := code[n]>>6, code[n]&7
 	n++

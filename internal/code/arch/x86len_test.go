@@ -11,9 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestLengthsAsObjdump asserts that every instruction of real libraries has the
-// length and the jump target that objdump prints. libc and libm have code for
-// every extension of the processor.
+// TestLengthsAsObjdump checks that every instruction of real libraries has the length and the jump target that
+// objdump prints. libc and libm contain code for every extension of the processor.
 func TestLengthsAsObjdump(t *testing.T) {
 	omptest.Needs(t, "objdump")
 	for _, path := range []string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib/x86_64-linux-gnu/libm.so.6",
@@ -51,7 +50,7 @@ func TestLengthsAsObjdump(t *testing.T) {
 				want := len(strings.Fields(fields[1]))
 				got, jump := x86Length(code[pc-text.Addr:])
 				if got == 1 && code[pc-text.Addr] == 0x9b {
-					continue // fwait, which objdump joins with what follows
+					continue // fwait, which objdump combines with the next instruction
 				}
 				if got != want || jumpDiffers(fields[2], pc+uint64(got)+uint64(jump), jump) {
 					if bad++; bad < 20 {

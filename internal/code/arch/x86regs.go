@@ -25,7 +25,7 @@ func calleeSaved(r x86asm.Reg) bool {
 	return false
 }
 
-// widthOf returns the size in bytes of a general-purpose register, 0 of any other.
+// widthOf returns the size in bytes of a general-purpose register, 0 for other registers.
 func widthOf(r x86asm.Reg) int {
 	switch {
 	case r >= x86asm.AL && r <= x86asm.R15B:
@@ -40,8 +40,7 @@ func widthOf(r x86asm.Reg) int {
 	return 0
 }
 
-// fullRegister returns the 64-bit register that r is a part of, or 0 if r is none of the
-// general-purpose registers.
+// fullRegister returns the 64-bit register that r is a part of, or 0 if r is not a general-purpose register.
 func fullRegister(r x86asm.Reg) x86asm.Reg {
 	switch {
 	case r >= x86asm.AL && r <= x86asm.BL:
@@ -60,14 +59,14 @@ func fullRegister(r x86asm.Reg) x86asm.Reg {
 	return 0
 }
 
-// readsOnly are the instructions that change none of their register operands.
+// readsOnly are the instructions that change no register operand.
 var readsOnly = map[x86asm.Op]bool{
 	x86asm.CMP: true, x86asm.TEST: true, x86asm.PUSH: true, x86asm.NOP: true, x86asm.BT: true,
 	x86asm.PREFETCHT0: true, x86asm.PREFETCHT1: true, x86asm.PREFETCHT2: true, x86asm.PREFETCHNTA: true,
 	x86asm.PREFETCHW: true, x86asm.UCOMISS: true, x86asm.UCOMISD: true, x86asm.COMISS: true, x86asm.COMISD: true,
 }
 
-// implicitly changed registers by instruction; all = every register may be.
+// implicit contains the registers that an instruction changes without naming them.
 var implicit = map[x86asm.Op][]x86asm.Reg{
 	x86asm.MUL: {x86asm.RAX, x86asm.RDX}, x86asm.IMUL: {x86asm.RAX, x86asm.RDX},
 	x86asm.DIV: {x86asm.RAX, x86asm.RDX}, x86asm.IDIV: {x86asm.RAX, x86asm.RDX},
@@ -90,9 +89,8 @@ var implicit = map[x86asm.Op][]x86asm.Reg{
 
 var stringRegs = []x86asm.Reg{x86asm.RDI, x86asm.RSI, x86asm.RCX, x86asm.RAX}
 
-// effectOn reports whether i may change the 64-bit register reg. It errs on the
-// side of yes: any register operand counts, except the source of a plain
-// two-operand instruction.
+// effectOn reports whether i may change the 64-bit register reg. In doubt it returns true: any register operand
+// counts, except the source of a plain two-operand instruction.
 func effectOn(i *inst, reg x86asm.Reg) bool {
 	if slices.Contains(implicit[i.Op], reg) {
 		return true

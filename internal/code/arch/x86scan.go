@@ -7,16 +7,15 @@ import (
 )
 
 const (
-	// maxFunction bounds the code that is decoded to find the instructions
-	// before a call. Compilers write functions of some 100 KB at most.
+	// maxFunction bounds the code decoded to find the instructions before a call, in bytes. Compilers write
+	// functions of some 100 KB at most.
 	maxFunction = 1 << 20
-	// scanAfter is how many bytes after the call are searched for jumps
-	// back to just before it (merged tails of other paths).
+	// scanAfter is the number of bytes after the call that are searched for jumps back to just before it (merged
+	// tails of other paths).
 	scanAfter = 1024
-	// maxWindow is the number of instructions before the call that are
-	// kept: arguments are loaded in fewer.
+	// maxWindow is the number of instructions before the call that are kept: arguments are loaded in fewer.
 	maxWindow = 32
-	// maxInst is the longest instruction of x86-64 in bytes.
+	// maxInst is the length of the longest x86-64 instruction in bytes.
 	maxInst = 15
 )
 
@@ -35,15 +34,15 @@ type scan struct {
 	call   uint64 // address of the call
 }
 
-// x86Scan walks from low to a little after the call that returns to ret, and
-// decodes the instructions before the call.
+// x86Scan walks from low to a little after the call that returns to ret, and decodes the instructions before the
+// call.
 func x86Scan(mem callbacks.Memory, low, ret uint64) (*scan, bool) {
 	if ret <= low || ret-low > maxFunction {
 		return nil, false
 	}
 	code, length := readFrom(mem, low, int(ret-low)+scanAfter), int(ret-low)
 	s := &scan{joins: map[uint64]bool{}}
-	starts := [maxWindow + 1]int{} // of the last instructions, a ring
+	starts := [maxWindow + 1]int{} // of the last instructions, as a ring
 	count := 0
 	for off := 0; off < len(code); {
 		n, jump := x86Length(code[off:])
@@ -77,7 +76,7 @@ func x86Scan(mem callbacks.Memory, low, ret uint64) (*scan, bool) {
 	return s, s.splitCall()
 }
 
-// splitCall takes the call off the end of the window.
+// splitCall removes the call from the end of the window.
 func (s *scan) splitCall() bool {
 	n := len(s.window) - 1
 	if n < 0 || s.window[n].Op != x86asm.CALL {
@@ -87,9 +86,8 @@ func (s *scan) splitCall() bool {
 	return true
 }
 
-// decode decodes one instruction. x86asm does not know endbr64, and takes
-// vzeroupper for an instruction with operands; either would put the following
-// instructions out of step.
+// decode decodes one instruction. x86asm does not know endbr64, and decodes vzeroupper as an instruction with
+// operands. Either would misalign the following instructions.
 func decode(code []byte) (x86asm.Inst, error) {
 	if n := skipEndbr(code); n > 0 {
 		return x86asm.Inst{Op: x86asm.NOP, Len: n}, nil
@@ -100,14 +98,13 @@ func decode(code []byte) (x86asm.Inst, error) {
 	return x86asm.Decode(code, 64)
 }
 
-// valueOf returns what register reg holds at the call.
+// valueOf returns the value of register reg at the call.
 func (s *scan) valueOf(reg x86asm.Reg) (Value, bool) {
 	v, copied, ok := s.trace(reg)
 	if ok {
 		return v, true
 	}
-	// Not known from the code, but perhaps copied from a register that
-	// still has it.
+	// The code does not show the value, but it may have been copied from a register that still contains it.
 	for _, c := range copied {
 		if calleeSaved(c.from) && !s.changes(c.from, c.at) {
 			return Value{Kind: ValueRegister, Register: dwarfOf(c.from)}, true
@@ -116,18 +113,18 @@ func (s *scan) valueOf(reg x86asm.Reg) (Value, bool) {
 	return Value{}, false
 }
 
-// moved says that instruction at of the window copied from a register.
+// moved records that an instruction of the window copied from a register.
 type moved struct {
 	from x86asm.Reg
 	at   int
 }
 
-// trace goes back from the call to the instruction that makes the value of
-// want, through copies from register to register, which it returns too.
+// trace walks back from the call to the instruction that produces the value of want. It follows copies between
+// registers and returns them too.
 func (s *scan) trace(want x86asm.Reg) (v Value, copied []moved, ok bool) {
-	shift, shiftKnown := int64(0), true // what later instructions did to rsp
-	size := 8                           // how much of the value the copies kept
-	after := s.call                     // the instruction that follows
+	shift, shiftKnown := int64(0), true // the change of rsp by later instructions
+	size := 8                           // the number of bytes that the copies kept
+	after := s.call                     // address of the following instruction
 	for k := len(s.window) - 1; k >= 0; k-- {
 		i := &s.window[k]
 		if s.joins[after] || endsBlock(i) {
@@ -154,8 +151,7 @@ func (s *scan) trace(want x86asm.Reg) (v Value, copied []moved, ok bool) {
 	return v, copied, false
 }
 
-// changes reports whether an instruction of the window from at on may change
-// reg.
+// changes reports whether an instruction of the window from index at on may change reg.
 func (s *scan) changes(reg x86asm.Reg, at int) bool {
 	for n := at; n < len(s.window); n++ {
 		if effectOn(&s.window[n], reg) {
@@ -165,8 +161,7 @@ func (s *scan) changes(reg x86asm.Reg, at int) bool {
 	return false
 }
 
-// holds reports whether the base register of v, computed by instruction k, can
-// be known at the call.
+// holds reports whether the base register of v, computed by instruction k, is still known at the call.
 func (s *scan) holds(v Value, k int, shiftKnown bool) bool {
 	if v.Kind != ValueFrameAddress && v.Kind != ValueFrameSlot {
 		return true
@@ -178,8 +173,7 @@ func (s *scan) holds(v Value, k int, shiftKnown bool) bool {
 	return calleeSaved(base) && !s.changes(base, k)
 }
 
-// anchored is v with an offset to rsp as it is at the call, which later
-// instructions moved by shift.
+// anchored returns v with its offset relative to rsp at the call. Later instructions moved rsp by shift.
 func anchored(v Value, shift int64) Value {
 	based := v.Kind == ValueFrameAddress || v.Kind == ValueFrameSlot
 	if based && v.Register == callbacks.X86RSP {
@@ -188,8 +182,8 @@ func anchored(v Value, shift int64) Value {
 	return v
 }
 
-// endsBlock reports whether control does not simply pass i: what stands before
-// it says nothing, or registers are lost in it.
+// endsBlock reports whether control may not simply pass i, so that the code before it is irrelevant, or whether
+// registers are lost in it.
 func endsBlock(i *inst) bool {
 	switch i.Op {
 	case x86asm.CALL, x86asm.LCALL, x86asm.JMP, x86asm.LJMP, x86asm.RET, x86asm.LRET, x86asm.IRETQ,
@@ -199,7 +193,7 @@ func endsBlock(i *inst) bool {
 	return false
 }
 
-// stackMove is by how many bytes i moves rsp; not ok if that is not known.
+// stackMove returns the number of bytes by which i moves rsp; not ok if it is unknown.
 func stackMove(i *inst) (int64, bool) {
 	switch i.Op {
 	case x86asm.PUSH:
@@ -223,18 +217,18 @@ func stackMove(i *inst) (int64, bool) {
 	return 0, false
 }
 
-// destination returns the size in bytes of the part of reg that i writes as its
-// first operand, or 0 if that is not all of reg.
+// destination returns the size in bytes of the part of reg that i writes as its first operand. It returns 0 if
+// the write leaves parts of reg.
 func destination(i *inst, reg x86asm.Reg) int {
 	dst, ok := i.Args[0].(x86asm.Reg)
-	if !ok || fullRegister(dst) != reg || widthOf(dst) < 4 { // writing 4 bytes clears the rest
+	if !ok || fullRegister(dst) != reg || widthOf(dst) < 4 { // a 4-byte write clears the rest
 		return 0
 	}
 	return widthOf(dst)
 }
 
-// copyOf returns the register whose low bytes i copies to reg, and their number, or
-// 0. A copy of rsp is an address, which source knows.
+// copyOf returns the register that i copies to reg, and the number of copied low bytes, or 0. A copy of rsp is
+// an address and handled by source.
 func copyOf(i *inst, reg x86asm.Reg) (from x86asm.Reg, size int) {
 	src, ok := i.Args[1].(x86asm.Reg)
 	size = destination(i, reg)
@@ -244,7 +238,7 @@ func copyOf(i *inst, reg x86asm.Reg) (from x86asm.Reg, size int) {
 	return fullRegister(src), size
 }
 
-// source reads the value that i, which changes reg, puts there.
+// source returns the value that i, which changes reg, puts there.
 func source(i *inst, reg x86asm.Reg) (v Value, ok bool) {
 	size := destination(i, reg)
 	if size == 0 {
@@ -267,7 +261,7 @@ func source(i *inst, reg x86asm.Reg) (v Value, ok bool) {
 	return v, false
 }
 
-// narrow makes v its low size bytes; not ok if v cannot say that.
+// narrow reduces v to its low size bytes; not ok if v cannot represent them.
 func (v *Value) narrow(size int) bool {
 	switch v.Kind {
 	case ValueConst:
@@ -282,7 +276,7 @@ func (v *Value) narrow(size int) bool {
 	return true
 }
 
-// memSource returns the value of mov (a load) or lea (the address) of operand m.
+// memSource returns the value of a mov (a load) or of a lea (the address) with operand m.
 func memSource(i *inst, m x86asm.Mem, size int) (Value, bool) {
 	// The decoder does not extend the sign of a displacement without a base register.
 	v := Value{N: uint64(int64(int32(m.Disp))), Size: size, Kind: ValueFrameSlot}

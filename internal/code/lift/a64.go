@@ -1,6 +1,6 @@
 package lift
 
-// a64 register numbers with a role of their own.
+// aarch64 registers with a special role.
 const (
 	a64Link Register = 30
 	a64SP   Register = 31 // in a register field: the stack pointer or zero
@@ -17,7 +17,7 @@ var a64Convention = &Convention{
 	MaxLength: 4,
 }
 
-// a64 reads aarch64 machine code.
+// a64 decodes aarch64 machine code.
 type a64 struct{}
 
 func (a64) Convention() *Convention { return a64Convention }
@@ -38,7 +38,7 @@ func (a64) Lift(code []byte, pc uint64) (Instruction, bool) {
 type a64lift struct {
 	a64word
 	pc   uint64
-	size uint8 // of the operation in bytes, by the top bit: where the instruction has that
+	size uint8 // of the operation in bytes, by the top bit, if the instruction has a size
 	uops []Uop
 
 	locked bool // see Instruction
@@ -47,22 +47,22 @@ type a64lift struct {
 // a64word is an instruction.
 type a64word uint32
 
-// field is n bits of the instruction from bit lo on.
+// field returns n bits of the instruction from bit lo.
 func (w a64word) field(lo, n uint) uint64 { return uint64(w>>lo) & (1<<n - 1) }
 
-// sfield returns a field that is a signed number.
+// sfield returns a field as a signed number.
 func (w a64word) sfield(lo, n uint) uint64 { return uint64(int64(w.field(lo, n)<<(64-n)) >> (64 - n)) }
 
-// matches reports whether the instruction has the given bits where mask has ones.
+// matches reports whether the instruction has the given bits in mask.
 func (w a64word) matches(mask, bits uint32) bool { return uint32(w)&mask == bits }
 
-// The register fields, 31 meaning zero.
+// The register fields; 31 means zero.
 func (w a64word) rd() Register { return Register(w.field(0, 5)) }
 func (w a64word) rn() Register { return Register(w.field(5, 5)) }
 func (w a64word) rm() Register { return Register(w.field(16, 5)) }
 func (w a64word) ra() Register { return Register(w.field(10, 5)) }
 
-// read returns a register as an input, 31 meaning zero.
+// read returns a register as an input; 31 means zero.
 func read(r Register) Operand {
 	if r == a64SP {
 		return number(0)
@@ -72,7 +72,7 @@ func read(r Register) Operand {
 
 func (l *a64lift) emit(u Uop) { l.uops = append(l.uops, u) }
 
-// set emits rd = v, 31 meaning that the result is dropped.
+// set emits rd = v; the result is dropped if rd is 31.
 func (l *a64lift) set(rd Register, v Operand) {
 	if rd != a64SP {
 		l.emit(Uop{Code: UopSet, Dst: rd, A: v, Size: l.size})
@@ -99,8 +99,7 @@ func (l *a64lift) forget(r Register) {
 	}
 }
 
-// lift emits the micro-operations; it reports whether the bits are an instruction
-// of the main groups.
+// lift emits the micro-operations. It reports whether the bits are an instruction of the main groups.
 func (l *a64lift) lift() bool {
 	switch l.field(25, 4) {
 	case 0b1000, 0b1001:
@@ -155,8 +154,8 @@ func (l *a64lift) immediate() bool {
 	return true
 }
 
-// addSub lifts the additions and subtractions. sp tells that register 31 is the
-// stack pointer as the result, unless flags are made.
+// addSub lifts additions and subtractions. If sp is set and the instruction sets no flags, register 31 as the
+// result is the stack pointer.
 func (l *a64lift) addSub(a, b Operand, sp bool) {
 	op, kind := OpAdd, FlagsResult
 	if l.field(30, 1) == 1 {
@@ -197,8 +196,7 @@ func (l *a64lift) logic(a, b Operand, sp bool) {
 	l.set(l.rd(), reg(Temp0))
 }
 
-// bitmask decodes the immediate of a logical instruction: a run of ones, turned
-// to the right, repeated.
+// bitmask decodes the immediate of a logical instruction: a run of ones, rotated right and repeated.
 func bitmask(n, imms, immr uint64, size uint8) (uint64, bool) {
 	length := uint(0)
 	for v := n<<6 | ^imms&0x3f; v > 1; v >>= 1 {
@@ -248,7 +246,7 @@ func (l *a64lift) bitfield() bool {
 	if immr >= bits || imms >= bits {
 		return false
 	}
-	from, to, n := immr, uint64(0), imms-immr+1 // n bits from bit from go to bit to
+	from, to, n := immr, uint64(0), imms-immr+1 // n bits, from bit "from" to bit "to"
 	if imms < immr {
 		from, to, n = 0, bits-immr, imms+1
 	}
@@ -274,7 +272,7 @@ func (l *a64lift) bitfield() bool {
 	return true
 }
 
-// signedField is the signed part of bitfield.
+// signedField lifts the signed forms of bitfield.
 func (l *a64lift) signedField(from, to, n uint64) {
 	switch {
 	case from == 0 && (n == 8 || n == 16 || n == 32):

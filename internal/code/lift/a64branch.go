@@ -1,7 +1,7 @@
 package lift
 
-// a64Conditions gives what the condition codes test; the odd ones are the
-// opposites. Overflow is not followed.
+// a64Conditions contains the tests of the even condition codes; the odd codes are the opposites. Overflow is not
+// followed.
 var a64Conditions = [...]Condition{
 	{Op: EQ}, {Op: UGE}, {Op: LT, Sign: true}, {}, {Op: UGT}, {Op: GE}, {Op: GT}, {},
 }
@@ -52,7 +52,7 @@ func (l *a64lift) branch() bool {
 	return true
 }
 
-// branchRegister lifts BR, BLR, RET and their forms that check a signature.
+// branchRegister lifts BR, BLR, RET and their forms with pointer authentication.
 func (l *a64lift) branchRegister() bool {
 	switch l.field(21, 3) {
 	case 0:
@@ -67,8 +67,7 @@ func (l *a64lift) branchRegister() bool {
 	return true
 }
 
-// system lifts hints, barriers and system registers. Of the registers only the
-// thread pointer is followed.
+// system lifts hints, barriers and accesses to system registers. Only the thread pointer is followed.
 func (l *a64lift) system() {
 	switch {
 	case l.matches(0xffffffe0, 0xd53bd040): // MRS rd, tpidr_el0
@@ -81,7 +80,7 @@ func (l *a64lift) system() {
 // register lifts data processing with registers.
 func (l *a64lift) register() bool {
 	switch {
-	case l.matches(0x1f000000, 0x0a000000): // AND, ORR, EOR, ANDS and with an inverted operand
+	case l.matches(0x1f000000, 0x0a000000): // AND, ORR, EOR, ANDS; also with an inverted operand
 		b := l.shifted(l.rm(), l.field(22, 2), l.field(10, 6))
 		if l.field(21, 1) == 1 {
 			l.compute(OpXor, temp1, b, number(^uint64(0)))
@@ -115,7 +114,7 @@ func (l *a64lift) shifted(r Register, kind, n uint64) Operand {
 	switch {
 	case n == 0:
 		return read(r)
-	case kind == 3: // turned
+	case kind == 3: // rotated
 		l.forget(temp1)
 	default:
 		l.compute([...]Operator{OpShl, OpShr, OpSar}[kind], temp1, read(r), number(n))
@@ -123,7 +122,7 @@ func (l *a64lift) shifted(r Register, kind, n uint64) Operand {
 	return reg(temp1)
 }
 
-// extended emits dst = the register, extended and shifted to the left.
+// extended emits dst = r, extended and shifted left.
 func (l *a64lift) extended(dst, r Register, option, shift uint64) {
 	l.emit(Uop{Code: UopSet, Dst: dst, A: read(r), Size: 1 << (option & 3), Signed: option&4 != 0})
 	if shift != 0 {
@@ -131,8 +130,7 @@ func (l *a64lift) extended(dst, r Register, option, shift uint64) {
 	}
 }
 
-// conditionalCompare lifts CCMP and CCMN: a comparison, or flags given in the
-// instruction.
+// conditionalCompare lifts CCMP and CCMN: a comparison, or flags from the instruction.
 func (l *a64lift) conditionalCompare() {
 	b := read(l.rm())
 	if l.field(11, 1) == 1 {
@@ -180,7 +178,7 @@ func (l *a64lift) conditionalSelect() {
 	l.set(l.rd(), reg(Temp0))
 }
 
-// variableShift lifts shifts by a register; divisions are not followed.
+// variableShift lifts shifts by a register, and divisions.
 func (l *a64lift) variableShift() {
 	ops := map[uint64]Operator{8: OpShl, 9: OpShr, 10: OpSar}
 	kind := l.field(10, 6)
@@ -229,8 +227,8 @@ func (l *a64lift) multiply() {
 	l.set(l.rd(), reg(Temp0))
 }
 
-// vector lifts floating-point and vector instructions: those that may write a
-// general register make it unknown.
+// vector lifts floating-point and vector instructions. If one may write a general register, that register
+// becomes unknown.
 func (l *a64lift) vector() {
 	toGeneral := l.matches(0x5f20fc00, 0x1e200000) || // conversions and moves
 		l.matches(0xbfe0ec00, 0x0e002c00) // an element of a vector

@@ -36,7 +36,7 @@ func (l *a64lift) memory() bool {
 	return true
 }
 
-// isVector reports whether the access is of a vector register.
+// isVector reports whether the access uses a vector register.
 func (w a64word) isVector() bool { return w.field(26, 1) == 1 }
 
 // accessSize returns the size of a single access in bytes.
@@ -81,8 +81,8 @@ func (l *a64lift) load(rt Register, size uint8, signed bool, width uint8) {
 	l.emit(Uop{Code: UopSet, Dst: rt, A: reg(temp1), Size: width})
 }
 
-// store emits the store of a register at temp0. What a function saves on the
-// stack is not given away.
+// store emits the store of a register at temp0. A callee-saved register is stored as UopPush: its cell does not
+// escape.
 func (l *a64lift) store(rt Register, size uint8) {
 	code := UopStore
 	if l.rn() == a64SP && rt >= 19 && rt <= a64Link {
@@ -91,7 +91,7 @@ func (l *a64lift) store(rt Register, size uint8) {
 	l.emit(Uop{Code: code, A: reg(Temp0), B: read(rt), Size: size})
 }
 
-// literal lifts a load from beside the code.
+// literal lifts a load relative to the PC.
 func (l *a64lift) literal() {
 	l.emit(Uop{Code: UopSet, Dst: Temp0, A: absolute(l.pc + l.sfield(5, 19)<<2), Size: 8})
 	opc := l.field(30, 2)
@@ -104,8 +104,7 @@ func (l *a64lift) literal() {
 	}
 }
 
-// indexed lifts accesses with a signed offset: not scaled, or updating the base
-// before or after.
+// indexed lifts accesses with a signed offset: unscaled, or with an update of the base before or after.
 func (l *a64lift) indexed() {
 	offset := number(l.sfield(12, 9))
 	mode := l.field(10, 2)
@@ -138,7 +137,7 @@ func (l *a64lift) pair() {
 	}
 	offset := l.sfield(15, 7) * uint64(size)
 	first := offset
-	if mode == 1 { // updates after
+	if mode == 1 { // updates the base afterwards
 		first = 0
 	}
 	for i, rt := range [...]Register{l.rd(), l.ra()} {
@@ -153,7 +152,7 @@ func (l *a64lift) pair() {
 			}
 		case l.field(22, 1) == 0:
 			l.store(rt, size)
-		case i == 0 && rt == l.rn(): // the base is written: the second first
+		case i == 0 && rt == l.rn(): // the base is overwritten: load the second one first
 			l.emitAddress(number(first + uint64(size)))
 			l.load(l.ra(), size, signed, 8)
 			l.emitAddress(number(first))
@@ -168,7 +167,7 @@ func (l *a64lift) pair() {
 	}
 }
 
-// exclusive lifts the loads and stores that order others, exclusive ones, and comparing exchanges.
+// exclusive lifts ordered and exclusive loads and stores, and compare-and-swap.
 func (l *a64lift) exclusive() {
 	size := uint8(1) << l.field(30, 2)
 	l.emitAddress(number(0))
@@ -186,7 +185,7 @@ func (l *a64lift) exclusive() {
 		if l.field(21, 1) == 1 {
 			l.forget(l.ra())
 		}
-	default: // STXR, STXP: whether they store is not known
+	default: // STXR, STXP: it is unknown whether they store
 		l.locked = true
 		l.unknownStore(size << l.field(21, 1))
 		l.forget(l.rm())
@@ -203,7 +202,7 @@ func (l *a64lift) compareExchange(size uint8) {
 	}
 }
 
-// compareExchangePair lifts CASP, whose results are not followed.
+// compareExchangePair lifts CASP; its results are unknown.
 func (l *a64lift) compareExchangePair() {
 	l.locked = true
 	l.unknownStore(8 << l.field(30, 1))
@@ -211,16 +210,16 @@ func (l *a64lift) compareExchangePair() {
 	l.forget(l.rm() + 1)
 }
 
-// a64Atomics are the operations of the instructions that combine a register with memory in one step.
+// a64Atomics are the operations of the instructions that atomically combine a register with memory.
 var a64Atomics = map[uint64]Operator{0: OpAdd, 1: OpAnd, 2: OpXor, 3: OpOr}
 
-// The other operations of that group: a plain exchange, and a load that orders others.
+// The other operations of that group: a plain exchange, and an ordered load.
 const (
 	a64Swap  = 0b1000
 	a64LDAPR = 0b1100
 )
 
-// atomic lifts the instructions that change memory in one step, and LDAPR.
+// atomic lifts the instructions that atomically change memory, and LDAPR.
 func (l *a64lift) atomic() {
 	size := uint8(1) << l.field(30, 2)
 	l.emitAddress(number(0))
@@ -240,7 +239,7 @@ func (l *a64lift) atomic() {
 		l.compute8(op, temp2, reg(temp1), reg(temp2))
 	case known:
 		l.compute8(op, temp2, reg(temp1), read(l.rm()))
-	default: // the minimum and the maximum
+	default: // minimum and maximum
 		l.forget(temp2)
 	}
 	l.emit(Uop{Code: UopStore, A: reg(Temp0), B: reg(temp2), Size: size})
@@ -249,7 +248,7 @@ func (l *a64lift) atomic() {
 	}
 }
 
-// unknownStore emits a store at temp0 of what is not followed.
+// unknownStore emits a store of an unknown value at temp0.
 func (l *a64lift) unknownStore(size uint8) {
 	l.emit(Uop{Code: UopForget, Dst: temp1})
 	l.emit(Uop{Code: UopStore, A: reg(Temp0), B: reg(temp1), Size: size})

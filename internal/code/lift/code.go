@@ -2,13 +2,13 @@ package lift
 
 import "github.com/ompd-inspect/ompd-inspect/callbacks"
 
-// blockSize is how much code is read at once: most accessors fit in one block.
+// blockSize is the size of one read in bytes: most accessors fit in one block.
 const blockSize = 256
 
-// Code is the instructions of a target, read in blocks and remembered.
+// Code caches the code of a target, read in blocks.
 type Code struct {
 	Mem    callbacks.Memory
-	blocks map[uint64][]byte // nil for a block that cannot be read as a whole
+	blocks map[uint64][]byte // nil for a block that is not completely readable
 }
 
 // BytesAt returns up to n bytes from pc, at least one.
@@ -44,7 +44,7 @@ func (c *Code) block(base uint64) []byte {
 	return b
 }
 
-// piecemeal reads at the edge of what is readable.
+// piecemeal reads at the edge of readable memory.
 func (c *Code) piecemeal(pc uint64, n int) ([]byte, error) {
 	b := make([]byte, n)
 	if c.Mem.ReadMemory(callbacks.Addr(pc), b) == nil {

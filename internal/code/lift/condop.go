@@ -5,7 +5,7 @@ type CondOp uint8
 
 // The comparisons. The U forms compare unsigned, the others signed.
 const (
-	CondUnknown CondOp = iota // a condition that the executor does not follow
+	CondUnknown CondOp = iota // a condition that is not followed
 	EQ
 	NE
 	LT
@@ -28,7 +28,7 @@ func (o CondOp) String() string {
 	return condNames[CondUnknown]
 }
 
-// Negate returns the comparison that holds when o does not.
+// Negate returns the opposite comparison.
 func (o CondOp) Negate() CondOp {
 	switch {
 	case o == CondUnknown:
@@ -66,8 +66,8 @@ func (o CondOp) Holds(a, b uint64) bool {
 	return false
 }
 
-// HoldsGiven reports whether a condition holds on given flags (FlagsGiven), and whether that is known. The carry is
-// that of aarch64: it is set if a subtraction did not borrow.
+// HoldsGiven reports whether a condition holds for given flags (FlagsGiven), and whether that is known. The
+// carry is that of aarch64: it is set if a subtraction did not borrow.
 func (c Condition) HoldsGiven(flags uint64) (holds, known bool) {
 	negative, zero, carry, overflow := flags&8 != 0, flags&4 != 0, flags&2 != 0, flags&1 != 0
 	less := negative != overflow
@@ -92,5 +92,5 @@ func (c Condition) HoldsGiven(flags uint64) (holds, known bool) {
 	return false, false
 }
 
-// Signed reports whether the operands of o are compared as signed numbers.
+// Signed reports whether o compares signed numbers.
 func (o CondOp) Signed() bool { return o >= LT && o <= GT }

@@ -12,14 +12,14 @@ const (
 	onA64 = callbacks.ArchAArch64
 )
 
-// exchanges are instructions that read and write memory in one step, that enter the kernel, and some like them.
+// exchanges are atomic instructions, system calls, and similar instructions without these properties.
 var exchanges = []struct {
 	name   string
 	arch   callbacks.Arch
 	code   string
 	locked bool
 	stores int  // micro-operations that write
-	old    bool // it compares what it replaces
+	old    bool // it compares the replaced value
 	kernel bool
 }{
 	{"lock cmpxchg %ecx,(%rdi)", onX86, "\xf0\x0f\xb1\x0f", true, 1, true, false},
@@ -46,7 +46,7 @@ var exchanges = []struct {
 	{"svc #0", onA64, "\x01\x00\x00\xd4", false, 0, false, true},
 }
 
-// TestExchanges decodes them.
+// TestExchanges decodes the exchanges.
 func TestExchanges(t *testing.T) {
 	for _, tt := range exchanges {
 		in, ok := lifterFor(tt.arch).Lift([]byte(tt.code), 0x1000)
@@ -68,7 +68,7 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
-// TestPartial decodes instructions that write more than one operand, and some like them.
+// TestPartial decodes instructions that write more than one operand, and similar ones.
 func TestPartial(t *testing.T) {
 	var got []bool
 	for _, code := range []string{"\xf3\x48\xab", "\x48\xab", "\xf2\xae", "\xf3\x90", "\xf3\x0f\xb8\xc1"} {

@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// ErrUnsupported is the error for an instruction set that this package does not decode.
+// ErrUnsupported is the error for an unsupported instruction set.
 var ErrUnsupported = errors.New("no reader for the machine code of this architecture")
 
 // lifterFor returns the lifter of an instruction set, or nil.
@@ -21,7 +21,7 @@ func lifterFor(a callbacks.Arch) Lifter {
 	return nil
 }
 
-// Decoder decodes the instructions of a target, each once.
+// Decoder decodes the instructions of a target and caches them.
 type Decoder struct {
 	Arch   callbacks.Arch
 	Code   Code
@@ -38,7 +38,7 @@ func NewDecoder(arch callbacks.Arch, mem callbacks.Memory) (*Decoder, error) {
 	return &Decoder{Arch: arch, Code: Code{Mem: mem}, Lifter: l, insts: map[uint64]Instruction{}}, nil
 }
 
-// Fetch decodes the instruction at pc. It is not ok if the code cannot be read, or is no instruction.
+// Fetch decodes the instruction at pc. It is not ok if the code is unreadable or invalid.
 func (d *Decoder) Fetch(pc uint64) (Instruction, bool) {
 	if in, ok := d.insts[pc]; ok {
 		return in, in.Length > 0

@@ -3,9 +3,8 @@ package lift
 // Operator is a two-operand operation on 64-bit words.
 type Operator uint8
 
-// The operators. OpShr fills with zeros, OpSar with the sign. OpDiv and OpRem are those of signed
-// numbers, OpUdiv and OpUrem those of unsigned ones: what is divided by 0 is 0, as on aarch64; x86-64
-// has no result then.
+// The operators. OpShr fills with zeros, OpSar with the sign bit. OpDiv and OpRem are signed, OpUdiv and OpUrem
+// unsigned. Division by 0 gives 0, as on aarch64; x86-64 has no result then.
 const (
 	OpAdd Operator = iota
 	OpSub
@@ -22,7 +21,7 @@ const (
 	OpUrem
 )
 
-// LowBytes reports whether the low bytes of a result depend on those of the operands alone.
+// LowBytes reports whether the low bytes of a result depend only on those of the operands.
 func (op Operator) LowBytes() bool { return op <= OpXor }
 
 // Width returns the mask of the low n bytes.
@@ -33,7 +32,7 @@ func Width(n uint8) uint64 {
 	return 1<<(8*n) - 1
 }
 
-// Compute does op on words.
+// Compute returns a op b.
 func Compute(op Operator, a, b uint64) uint64 {
 	switch op {
 	case OpAdd:
@@ -58,7 +57,7 @@ func Compute(op Operator, a, b uint64) uint64 {
 	return divide(op, a, b)
 }
 
-// divide returns the part of Compute that divides. Go defines the result where the quotient has no room.
+// divide returns the results of the division operators. Go defines the result if the quotient overflows.
 func divide(op Operator, a, b uint64) uint64 {
 	switch {
 	case b == 0:

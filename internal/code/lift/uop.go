@@ -1,14 +1,14 @@
 package lift
 
-// Registers by number. An instruction set numbers its general registers from 0;
-// the lifter uses the temporaries within one instruction.
+// Register is a register number. An instruction set numbers its general registers from 0. The lifter uses the
+// temporaries within one instruction.
 type Register uint8
 
 const (
 	Temp0        Register = 32 + iota // first temporary of the lifter
 	temp1                             // second temporary
 	temp2                             // third temporary
-	NumRegisters                      // how many there are
+	NumRegisters                      // number of registers
 	noReg        Register = 0xff
 )
 
@@ -22,40 +22,39 @@ const (
 	UopAddress                // dst = base + index*scale + displacement (+ thread pointer)
 	UopLoad                   // dst = size bytes at a
 	UopStore                  // size bytes at a = b
-	UopPush                   // as UopStore, of a register that is restored later
+	UopPush                   // same as UopStore, for a register that is restored later
 	UopExchange               // old = size bytes at a; if they equal dst, size bytes at a = b; dst = old
-	UopFlags                  // the flags become those of kind flags for (a, b)
+	UopFlags                  // set the flags of kind flags for (a, b)
 	UopSetIf                  // dst = 1 if cond else 0
 	UopSelect                 // dst = a if cond, else b; forks
-	UopSkip                   // leave out the next scale micro-operations if cond; forks
-	UopEnd                    // leave out the rest of the instruction
-	UopBranch                 // continue at a if cond, else with the next instruction; forks
+	UopSkip                   // skip the next scale micro-operations if cond; forks
+	UopEnd                    // skip the rest of the instruction
+	UopBranch                 // continue at a if cond, otherwise at the next instruction; forks
 	UopJump                   // continue at a
 	UopCall                   // call a
 	UopReturn                 // return to the caller
 	UopForget                 // dst becomes unknown
 	UopSyscall                // call the kernel; dst becomes its result, which is unknown
-	UopStop                   // the code cannot continue here
+	UopStop                   // execution cannot continue here
 )
 
-// FlagKind tells how the flags were made, and so what a condition on them means.
+// FlagKind is the way in which the flags were computed. The meaning of a condition depends on it.
 type FlagKind uint8
 
-// The ways that flags are made.
+// The ways to compute flags.
 const (
 	FlagsUnknown FlagKind = iota
 	FlagsCompare          // a - b
 	FlagsLogic            // a, with carry and overflow clear
 	FlagsResult           // a, with carry and overflow unknown
 	FlagsBit              // carry is bit b of a
-	FlagsGiven            // a is negative, zero, carry, overflow as bits 3 to 0; see HoldsGiven
+	FlagsGiven            // a contains negative, zero, carry, overflow in bits 3 to 0; see HoldsGiven
 )
 
-// Operand is an input of a micro-operation: a register, a number or an address
-// in the module.
+// Operand is an input of a micro-operation: a register, a number or an address in the module.
 type Operand struct {
 	Reg      Register // noReg for a number or an address
-	Absolute bool     // val is an address
+	Absolute bool     // Val is an address
 	Val      uint64
 }
 
@@ -75,38 +74,38 @@ type Uop struct {
 	Op     Operator
 	Flags  FlagKind
 	CC     Condition
-	A, B   Operand // for uAddress: base and index
+	A, B   Operand // for UopAddress: base and index
 	Scale  uint8
-	TLS    bool   // for uAddress: add the thread pointer
-	Disp   uint64 // for uAddress
+	TLS    bool   // for UopAddress: add the thread pointer
+	Disp   uint64 // for UopAddress
 }
 
-// Condition is a test of the flags, in the terms of a comparison: of what the
-// flags were made of (ccCompare), or of the result's sign.
+// Condition is a test of the flags, expressed as a comparison of the values that the flags were computed from
+// (FlagsCompare), or of the result with 0.
 type Condition struct {
 	Op   CondOp
-	Sign bool // op compares the result with 0, whatever made it
-	Bit  bool // op compares the carry with 0
+	Sign bool // Op compares the result with 0, for every kind of flags
+	Bit  bool // Op compares the carry with 0
 }
 
-// Stores reports whether a micro-operation writes memory, or may: an exchange writes only on a match.
+// Stores reports whether a micro-operation writes memory, or may write it: an exchange writes only on a match.
 func (u *Uop) Stores() bool { return u.Code == UopStore || u.Code == UopPush || u.Code == UopExchange }
 
-// Leaves reports whether a micro-operation decides where the code continues, or forks.
+// Leaves reports whether a micro-operation transfers control or forks.
 func (u *Uop) Leaves() bool { return u.Code >= UopSelect && u.Code <= UopReturn }
 
 // Instruction is a decoded instruction.
 type Instruction struct {
 	Length  int
 	Uops    []Uop
-	TLSCall bool // the call of a general-dynamic sequence, by its prescribed encoding
-	Locked  bool // it changes memory in one step: no other thread can write between its read and its write
+	TLSCall bool // the call of a general-dynamic TLS sequence, recognized by its prescribed encoding
+	Locked  bool // it changes memory atomically
 	Partial bool // it writes more memory than Uops shows: a string instruction, or one that saves much state
 }
 
 // Lifter turns the machine code of one instruction set into micro-operations.
 type Lifter interface {
-	// Lift decodes the instruction at the start of code, whose address is pc. It never panics, whatever the bytes.
+	// Lift decodes the instruction at the start of code, at address pc. It never panics, for any bytes.
 	Lift(code []byte, pc uint64) (Instruction, bool)
 	// Convention returns the calling convention.
 	Convention() *Convention
@@ -118,11 +117,11 @@ type Convention struct {
 	Result    Register
 	SP        Register
 	Keep      uint64   // bit n: register n survives a call
-	General   Register // how many general registers there are
-	LinkBytes uint64   // size of the return address that a call pushes; 0 if Link gets it
-	Link      Register // that a call leaves the return address in
+	General   Register // number of general registers
+	LinkBytes uint64   // size of the return address that a call pushes; 0 if a call writes it to Link
+	Link      Register // register in which a call leaves the return address
 	MaxLength int      // bytes of the longest instruction
-	DWARF     []int    // the DWARF numbers of the general registers; nil if they are the same
+	DWARF     []int    // DWARF numbers of the general registers; nil if they are the same
 }
 
 // DWARFNumber returns the DWARF number of a general register.

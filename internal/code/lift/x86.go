@@ -30,17 +30,17 @@ var x86Convention = &Convention{
 	DWARF:     []int{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15},
 }
 
-// x86 reads x86-64 machine code.
+// x86 decodes x86-64 machine code.
 type x86 struct{}
 
 func (x86) Convention() *Convention { return x86Convention }
 
 func (x86) Lift(code []byte, pc uint64) (Instruction, bool) {
-	if len(code) >= 4 && string(code[:4]) == "\xf3\x0f\x1e\xfa" { // endbr64, which the decoder does not know
+	if len(code) >= 4 && string(code[:4]) == "\xf3\x0f\x1e\xfa" { // endbr64, which x86asm does not know
 		return Instruction{Length: 4}, true
 	}
 	if len(code) >= 3 && code[0] == 0xc5 && code[1]&0xfb == 0xf8 && code[2] == 0x77 { // vzeroupper, vzeroall
-		return Instruction{Length: 3}, true // the decoder takes it for one of four bytes
+		return Instruction{Length: 3}, true // x86asm decodes 4 bytes
 	}
 	inst, err := x86asm.Decode(code, 64)
 	if err != nil || inst.Len <= 0 || inst.Len > len(code) {
@@ -54,8 +54,8 @@ func (x86) Lift(code []byte, pc uint64) (Instruction, bool) {
 	}, true
 }
 
-// isLocked reports whether the instruction reads and writes memory in one step: XCHG does so without a prefix.
-// CMPXCHG counts without it too, as code for one processor has it.
+// isLocked reports whether the instruction changes memory atomically. XCHG does so without a prefix. CMPXCHG
+// without a prefix counts too: code for one processor uses it.
 func isLocked(in *x86asm.Inst) bool {
 	return in.Op == x86asm.XCHG || in.Op == x86asm.CMPXCHG || hasPrefix(in, x86asm.PrefixLOCK)
 }
@@ -64,9 +64,8 @@ func hasPrefix(in *x86asm.Inst, prefix x86asm.Prefix) bool {
 	return slices.ContainsFunc(in.Prefix[:], func(p x86asm.Prefix) bool { return p&0xff == prefix })
 }
 
-// isTLSCall reports whether the call's encoding is that of the general-dynamic
-// access sequence. The ABI for thread-local storage prescribes it to the byte,
-// so that the linker can rewrite it; no other call is padded like this.
+// isTLSCall reports whether the call is encoded as in the general-dynamic access sequence. The ABI for
+// thread-local storage prescribes each byte, so that the linker can rewrite it; no other call has this padding.
 func isTLSCall(code []byte) bool {
 	return len(code) >= 4 && (string(code[:4]) == "\x66\x66\x48\xe8" || string(code[:4]) == "\x66\x48\xff\x15")
 }
@@ -94,8 +93,8 @@ func (l *x86lift) flags(k FlagKind, a, b Operand, size uint8) {
 	l.emit(Uop{Code: UopFlags, Flags: k, A: a, B: b, Size: size})
 }
 
-// gpr splits a general register into its number and size; high tells of the
-// second byte of a register (AH).
+// gpr splits a general register into its number and size; high is set for the second byte of a register (such as
+// AH).
 func gpr(r x86asm.Reg) (n Register, size uint8, high, ok bool) {
 	switch {
 	case r >= x86asm.AL && r <= x86asm.BL:
@@ -114,8 +113,7 @@ func gpr(r x86asm.Reg) (n Register, size uint8, high, ok bool) {
 	return 0, 0, false, false
 }
 
-// size returns the size of argument i in bytes; an immediate is as wide as the first
-// argument.
+// size returns the size of argument i in bytes; an immediate has the size of the first argument.
 func (l *x86lift) size(i int) uint8 {
 	switch a := l.inst.Args[i].(type) {
 	case x86asm.Reg:
@@ -138,7 +136,7 @@ func (l *x86lift) size(i int) uint8 {
 func (l *x86lift) address(dst Register, m x86asm.Mem) {
 	u := Uop{Code: UopAddress, Dst: dst, A: Operand{Reg: noReg}, B: Operand{Reg: noReg}, Disp: uint64(m.Disp)}
 	if uint64(m.Disp)>>32 == 0 {
-		// The decoder does not sign-extend one without a base, or relative to the instruction.
+		// x86asm does not sign-extend a displacement without a base, or relative to the instruction.
 		u.Disp = ExtendWord(uint64(m.Disp), 4, true)
 	}
 	switch m.Segment {
@@ -160,8 +158,8 @@ func (l *x86lift) address(dst Register, m x86asm.Mem) {
 	l.emit(u)
 }
 
-// read emits what makes argument i available and gives the operand; temp is for
-// its use. The operand's bits beyond the argument's size are not defined.
+// read emits the computation of argument i and returns the operand; it may use temp. The operand's bits beyond
+// the argument's size are undefined.
 func (l *x86lift) read(i int, temp Register) Operand {
 	switch a := l.inst.Args[i].(type) {
 	case x86asm.Reg:

@@ -2,7 +2,7 @@ package lift
 
 import "golang.org/x/arch/x86/x86asm"
 
-// x86Arithmetic lists the two-operand instructions that write their first.
+// x86Arithmetic contains the two-operand instructions that write their first operand.
 var x86Arithmetic = map[x86asm.Op]struct {
 	op    Operator
 	flags FlagKind
@@ -17,7 +17,7 @@ var x86Arithmetic = map[x86asm.Op]struct {
 	x86asm.SAR: {OpSar, FlagsResult},
 }
 
-// x86Conditions gives what the conditional instructions test.
+// x86Conditions contains the tests of the conditional instructions.
 var x86Conditions = map[x86asm.Op]Condition{
 	x86asm.JE: {Op: EQ}, x86asm.SETE: {Op: EQ}, x86asm.CMOVE: {Op: EQ},
 	x86asm.JNE: {Op: NE}, x86asm.SETNE: {Op: NE}, x86asm.CMOVNE: {Op: NE},
@@ -57,7 +57,7 @@ func (l *x86lift) lift() {
 func (l *x86lift) conditional(cc Condition) {
 	switch target := l.inst.Args[0].(type) {
 	case x86asm.Rel:
-		if l.inst.Op == x86asm.LOOP || l.inst.Op == x86asm.LOOPE || l.inst.Op == x86asm.LOOPNE { // they count
+		if l.inst.Op == x86asm.LOOP || l.inst.Op == x86asm.LOOPE || l.inst.Op == x86asm.LOOPNE { // they decrement rcx
 			l.emit(Uop{Code: UopForget, Dst: rcx})
 		}
 		l.emit(Uop{Code: UopBranch, CC: cc, A: absolute(l.next + uint64(int64(target)))})
@@ -73,8 +73,7 @@ func (l *x86lift) conditional(cc Condition) {
 	l.write(0, reg(Temp0))
 }
 
-// arithmetic lifts an instruction that writes (first op second) to its first
-// argument.
+// arithmetic lifts an instruction that writes (first op second) to its first argument.
 func (l *x86lift) arithmetic(op Operator, flags FlagKind) {
 	size := l.size(0)
 	a, b := l.read(0, Temp0), l.read(1, temp1)
@@ -92,8 +91,7 @@ func (l *x86lift) arithmetic(op Operator, flags FlagKind) {
 	l.write(0, reg(Temp0))
 }
 
-// move lifts the instructions that copy and extend, and the stack's; it tells
-// whether the instruction is one.
+// move lifts instructions that copy, extend, push or pop. It reports whether the instruction is one of them.
 func (l *x86lift) move() bool {
 	switch l.inst.Op {
 	case x86asm.MOV, x86asm.MOVNTI:
@@ -151,7 +149,7 @@ func (l *x86lift) pop(dst Register) {
 	l.binary(OpAdd, rsp, reg(rsp), number(8), 8)
 }
 
-// exchange lifts XCHG, XADD and the comparing exchange with an operand in memory.
+// exchange lifts XCHG, XADD and CMPXCHG with a memory operand.
 func (l *x86lift) exchange() bool {
 	switch l.inst.Op {
 	case x86asm.XCHG:
@@ -173,8 +171,8 @@ func (l *x86lift) exchange() bool {
 	return true
 }
 
-// compareExchange lifts CMPXCHG with an operand in memory: the low part of RAX is compared with it. Afterwards they
-// are equal, or RAX has the old content of memory, which is the same.
+// compareExchange lifts CMPXCHG with a memory operand: the low part of RAX is compared with it. If they differ,
+// RAX becomes the content of memory; setting it is harmless if they are equal.
 func (l *x86lift) compareExchange() bool {
 	m, ok := l.inst.Args[0].(x86asm.Mem)
 	if !ok {
@@ -197,7 +195,7 @@ func (l *x86lift) compareExchange() bool {
 // control lifts jumps, calls, system calls and traps.
 func (l *x86lift) control() bool {
 	switch l.inst.Op {
-	case x86asm.SYSCALL: // it leaves where to return to in RCX, and the flags in R11
+	case x86asm.SYSCALL: // it overwrites RCX with the return address, and R11 with the flags
 		l.emit(Uop{Code: UopSyscall, Dst: rax})
 		l.emit(Uop{Code: UopForget, Dst: rcx})
 		l.emit(Uop{Code: UopForget, Dst: 11})
@@ -217,8 +215,7 @@ func (l *x86lift) control() bool {
 	return true
 }
 
-// compare lifts the instructions that only make flags, and the arithmetic with
-// one argument.
+// compare lifts the instructions that only set flags, and the arithmetic with one argument.
 func (l *x86lift) compare() bool {
 	size := l.size(0)
 	switch l.inst.Op {
@@ -262,7 +259,7 @@ func (l *x86lift) compare() bool {
 	return true
 }
 
-// withCarry lifts an addition or subtraction that the carry takes part in.
+// withCarry lifts an addition or subtraction with carry.
 func (l *x86lift) withCarry(size uint8) {
 	op := OpAdd
 	if l.inst.Op == x86asm.SBB {
@@ -276,7 +273,7 @@ func (l *x86lift) withCarry(size uint8) {
 	l.write(0, reg(Temp0))
 }
 
-// shift lifts the shifts that leave the flags and have three arguments.
+// shift lifts the three-argument shifts, which keep the flags.
 func (l *x86lift) shift(op Operator) {
 	size := l.size(0)
 	a, b := l.read(1, Temp0), l.read(2, temp1)
@@ -301,8 +298,8 @@ func (l *x86lift) multiply(size uint8) bool {
 	return true
 }
 
-// divide lifts the division of eight bytes in EDX and EAX by four, and that of RAX by eight where RDX has
-// no more than its sign, as code that a compiler makes has it.
+// divide lifts the division of the 8 bytes in EDX and EAX by 4 bytes, and of RAX by 8 bytes if RDX is only its
+// sign extension, as in compiled code.
 func (l *x86lift) divide(size uint8) bool {
 	quotient, rest, sign := OpUdiv, OpUrem, number(0)
 	signed := l.inst.Op == x86asm.IDIV
@@ -338,8 +335,7 @@ func (l *x86lift) divide(size uint8) bool {
 	return true
 }
 
-// other lifts what has no form of its own: what it reads is seen, what it
-// writes is forgotten.
+// other lifts all remaining instructions: it emits their reads and makes their results unknown.
 func (l *x86lift) other() {
 	if l.harmless() {
 		return
@@ -374,7 +370,7 @@ func (l *x86lift) other() {
 	l.flags(FlagsUnknown, number(0), number(0), 8)
 }
 
-// isString reports whether the instruction writes memory again and again if it has a repeat prefix.
+// isString reports whether a repeat prefix makes the instruction write memory repeatedly.
 func (l *x86lift) isString() bool {
 	switch l.inst.Op {
 	case x86asm.MOVSB, x86asm.MOVSW, x86asm.MOVSD, x86asm.MOVSQ, x86asm.STOSB, x86asm.STOSW, x86asm.STOSD, x86asm.STOSQ,
@@ -384,7 +380,7 @@ func (l *x86lift) isString() bool {
 	return false
 }
 
-// harmless tells of instructions that change no register.
+// harmless reports whether an instruction changes no register.
 func (l *x86lift) harmless() bool {
 	switch l.inst.Op {
 	case x86asm.NOP, x86asm.PAUSE, x86asm.LFENCE, x86asm.MFENCE, x86asm.SFENCE, x86asm.CLD, x86asm.EMMS,

@@ -2,7 +2,7 @@ package symbolic
 
 import "github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 
-// Apply does a micro-operation that neither forks nor jumps.
+// Apply executes a micro-operation that neither forks nor jumps.
 func (s *State) Apply(u *lift.Uop) {
 	switch u.Code {
 	case lift.UopSet:
@@ -18,7 +18,7 @@ func (s *State) Apply(u *lift.Uop) {
 		s.Regs[u.Dst] = s.load(s.Value(u.A), u.Size)
 	case lift.UopStore, lift.UopPush:
 		s.store(s.Value(u.A), Extend(s.Value(u.B), u.Size, false), u.Size, u.Code == lift.UopPush)
-	case lift.UopExchange: // neither what was there nor whether it is written is followed
+	case lift.UopExchange: // the old value is unknown, and whether it is replaced
 		addr := s.Value(u.A)
 		s.load(addr, u.Size)
 		s.store(addr, Leaf(KindUnknown, 0), u.Size, false)
@@ -43,7 +43,7 @@ func arithmetic(op lift.Operator, a, b *Expr, size uint8) *Expr {
 	return Extend(binary(op, a, b), size, false)
 }
 
-// address is base + index*scale + displacement.
+// address returns base + index*scale + displacement.
 func (s *State) address(u *lift.Uop) *Expr {
 	e := Constant(u.Disp)
 	if u.A.IsReg() || u.A.Absolute {

@@ -2,20 +2,20 @@ package symbolic
 
 import "github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 
-// RootKind is what a chain of pointers starts from.
+// RootKind is the kind of a Root.
 type RootKind uint8
 
-// The roots of a chain.
+// The kinds of roots.
 const (
 	RootGlobal  RootKind = iota // a variable at Root.Address
-	RootTLS                     // the thread pointer: offsets count from there (local-exec)
-	RootTLSSlot                 // the thread pointer plus the word, or what the descriptor resolves to, at Root.Address
-	RootTLSVar                  // the thread-local variable whose module and offset words are at Root.Address
-	RootArg                     // the integer argument of index Root.Arg
-	RootCall                    // what Root.Call returned
+	RootTLS                     // the thread pointer: offsets are relative to it (local-exec)
+	RootTLSSlot                 // the thread pointer plus the word at Root.Address, or plus the descriptor's offset
+	RootTLSVar                  // the thread-local variable with its module and offset words at Root.Address
+	RootArg                     // integer argument number Root.Arg
+	RootCall                    // the result of Root.Call
 )
 
-// Root is what a chain of pointers starts from.
+// Root is the start of a pointer chain.
 type Root struct {
 	Kind    RootKind
 	Address uint64
@@ -23,9 +23,8 @@ type Root struct {
 	Call    *Call
 }
 
-// Step is one dereference: the Size bytes at Offset from where the chain has got
-// to, sign-extended if Signed. Index is what else is added to the address, as of
-// an array's element; nil if there is nothing.
+// Step is one dereference: it reads Size bytes at Offset from the current address of the chain, sign-extended if
+// Signed. Index is a variable part of the address, such as an array index; nil if there is no such part.
 type Step struct {
 	Offset uint64
 	Size   uint8
@@ -33,23 +32,22 @@ type Step struct {
 	Index  *Expr
 }
 
-// IsPointer reports whether the step reads the pointer at the place itself.
+// IsPointer reports whether the step reads a pointer at the current address itself.
 func (s Step) IsPointer() bool { return s.Offset == 0 && s.Size == 8 && s.Index == nil }
 
-// Chain is a value as the programmer wrote it: root->field->field.
+// Chain is a value as written by the programmer: root->field->field.
 type Chain struct {
 	Root  Root
 	Steps []Step // at least one
-	// Mask has the bits of the last load that matter; 0 if all do.
+	// Mask contains the relevant bits of the last load; 0 if all are relevant.
 	Mask uint64
 }
 
-// Last returns the last step: where the value itself lies.
+// Last returns the last step, which reads the value itself.
 func (c Chain) Last() Step { return c.Steps[len(c.Steps)-1] }
 
-// Chain takes e apart if it is a chain of pointers ending in a load. Extensions,
-// masks, shifts to the right and comparisons with 0 around the last load are
-// looked through: they tell which bits of it matter.
+// Chain returns e as a pointer chain that ends in a load, if it is one. Extensions, masks, right shifts and
+// comparisons with 0 around the last load are ignored, except that they determine its relevant bits.
 func (e *Expr) Chain() (Chain, bool) {
 	e, _, mask := e.core()
 	if e.Kind != KindLoad {
@@ -62,8 +60,8 @@ func (e *Expr) Chain() (Chain, bool) {
 	return c, ok
 }
 
-// core returns the load within e, by how many bits e is shifted against it, and the
-// bits of it that e depends on.
+// core returns the load within e, the number of bits by which e is shifted relative to it, and the bits of the
+// load that e depends on.
 func (e *Expr) core() (inner *Expr, shift, mask uint64) {
 	switch {
 	case e.Kind == KindExtend:
@@ -82,7 +80,7 @@ func (e *Expr) core() (inner *Expr, shift, mask uint64) {
 	return e, 0, ^uint64(0)
 }
 
-// pointers takes a load apart, from the root on.
+// pointers splits a load into a root and steps.
 func (e *Expr) pointers() (Chain, bool) {
 	var c Chain
 	step := Step{Size: e.Size, Signed: e.Signed}
@@ -113,7 +111,7 @@ func (e *Expr) pointers() (Chain, bool) {
 	return c, true
 }
 
-// terms splits a sum in its variable terms and its constant.
+// terms splits a sum into its variable terms and its constant.
 func (e *Expr) terms(list []*Expr) ([]*Expr, uint64) {
 	switch {
 	case e.Kind == KindConst:
@@ -126,8 +124,8 @@ func (e *Expr) terms(list []*Expr) ([]*Expr, uint64) {
 	return append(list, e), 0
 }
 
-// baseOf returns the index of the term that is the pointer, or -1. A word that is
-// loaded beside the thread pointer or a global is a distance, not a pointer.
+// baseOf returns the index of the term that is the pointer, or -1. A loaded word that is added to the thread
+// pointer or a global is an offset, not a pointer.
 func baseOf(terms []*Expr) int {
 	best := -1
 	for i, t := range terms {
@@ -147,7 +145,7 @@ func baseOf(terms []*Expr) int {
 	return best
 }
 
-// rootOf returns the root that a term stands for, and the terms that are left.
+// rootOf returns the root for a term, and the remaining terms.
 func rootOf(base *Expr, rest []*Expr) (Root, []*Expr) {
 	switch base.Kind {
 	case KindTLSVar:
@@ -174,15 +172,14 @@ func rootOf(base *Expr, rest []*Expr) (Root, []*Expr) {
 // Cell returns the cell that the store writes, as the load that would read it.
 func (s Store) Cell() *Expr { return Load(s.Address, s.Size, false) }
 
-// OfArg reports whether e is computed of constants and one argument, and which.
+// OfArg reports whether e depends on exactly one argument and constants, and returns the argument's number.
 func (e *Expr) OfArg() (arg int, ok bool) {
 	arg = -1
 	ok = e.onlyArg(&arg) && arg >= 0
 	return arg, ok
 }
 
-// onlyArg collects the arguments in e; false if there are other parts, or
-// several arguments.
+// onlyArg collects the arguments in e; false if there are several, or other parts.
 func (e *Expr) onlyArg(arg *int) bool {
 	switch e.Kind {
 	case KindConst:

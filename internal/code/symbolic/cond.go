@@ -2,17 +2,16 @@ package symbolic
 
 import "github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 
-// Cond is a condition on a path: A Op B holds. A and B are nil if the condition
-// is not followed.
+// Cond is a condition on a path: A Op B holds. A and B are nil if the condition is not followed.
 type Cond struct {
 	Op   lift.CondOp
 	A, B *Expr
 }
 
-// Negate returns the condition of the other side of the branch.
+// Negate returns the opposite condition.
 func (c Cond) Negate() Cond { return Cond{c.Op.Negate(), c.A, c.B} }
 
-// Decided reports whether c is the same for every state, and which.
+// Decided reports whether c has the same value in every state, and returns that value.
 func (c Cond) Decided() (value, ok bool) {
 	switch {
 	case c.Op == lift.CondUnknown:
@@ -32,7 +31,7 @@ func (c Cond) Equal(d Cond) bool {
 	return c.Op == d.Op && c.Op != lift.CondUnknown && c.A.Equal(d.A) && c.B.Equal(d.B)
 }
 
-// Compare returns the expression that is 1 if c holds and 0 if not.
+// Compare returns an expression that is 1 if c holds, otherwise 0.
 func Compare(c Cond) *Expr {
 	if v, ok := c.Decided(); ok {
 		if v {
@@ -46,7 +45,7 @@ func Compare(c Cond) *Expr {
 	return node(Expr{Kind: kindCompare, cond: c.Op, A: c.A, B: c.B})
 }
 
-// Select returns a where a condition holds, else b; not followed if the condition is not.
+// Select returns a if a condition holds, otherwise b. The result is unknown if the condition is.
 func Select(c Cond, a, b *Expr) *Expr {
 	if a.Equal(b) {
 		return a
@@ -54,7 +53,7 @@ func Select(c Cond, a, b *Expr) *Expr {
 	return Add(b, binary(lift.OpMul, sub(a, b), Compare(c)))
 }
 
-// Holds returns the value of a comparison, by those of its two sides; not ok if e is none.
+// Holds returns the value of a comparison for given values of its sides; not ok if e is not a comparison.
 func (e *Expr) Holds(a, b uint64) (value uint64, ok bool) {
 	switch {
 	case e.Kind != kindCompare:
@@ -65,14 +64,13 @@ func (e *Expr) Holds(a, b uint64) (value uint64, ok bool) {
 	return 0, true
 }
 
-// mirrored gives the comparison that holds for (b, a) when the index holds for
-// (a, b).
+// mirrored contains, by comparison, the equivalent comparison with the sides exchanged.
 var mirrored = [...]lift.CondOp{
 	lift.CondUnknown, lift.EQ, lift.NE, lift.GT, lift.LE, lift.GE, lift.LT, lift.UGT, lift.ULE, lift.UGE, lift.ULT,
 }
 
-// canonical puts a constant on the right, and turns the comparison of a truth
-// value, or of its opposite, with zero into the comparison that made the truth value.
+// canonical puts a constant on the right. It replaces a comparison of a truth value, or of its opposite, with
+// zero by the comparison that produced the truth value.
 func canonical(c Cond) Cond {
 	if c.A.Kind == KindConst && c.B.Kind != KindConst {
 		c = Cond{mirrored[c.Op], c.B, c.A}

@@ -8,24 +8,22 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
 
-// Env is the state of one thread of a target, to evaluate expressions on.
+// Env is the state of one thread of a target, for the evaluation of expressions.
 type Env struct {
 	// Mem is the target's memory.
 	Mem callbacks.Memory
 	// ThreadPointer is fs_base or tpidr_el0 of the thread.
 	ThreadPointer uint64
-	// TLS is the address of the byte at offset of a module's thread-local
-	// block, as __tls_get_addr would return it. Nil if it cannot be told.
+	// TLS returns the address of the byte at offset of a module's thread-local block, like __tls_get_addr. It is
+	// nil if that is unknown.
 	TLS func(module, offset uint64) (uint64, error)
-	// Call is what a call that was not followed would return. Nil if no call
-	// can be answered.
+	// Call returns the result of a call that was not followed. It is nil if results are unknown.
 	Call func(c Call) (uint64, error)
 	// Args are the arguments of the function.
 	Args []uint64
 }
 
-// ErrOpaque says that an expression depends on something that the executor did
-// not follow or that the environment cannot tell.
+// ErrOpaque means that an expression depends on code that was not followed or on facts missing in the Env.
 var ErrOpaque = errors.New("depends on code that was not followed")
 
 // Eval returns the value of e for one thread.
@@ -60,7 +58,7 @@ func Eval(e *Expr, env Env) (uint64, error) {
 	return 0, fmt.Errorf("value of %v: %w", e, ErrOpaque)
 }
 
-// pair evaluates a node with two parts.
+// pair evaluates an expression with two parts.
 func (env Env) pair(e *Expr) (uint64, error) {
 	a, err := Eval(e.A, env)
 	if err != nil {

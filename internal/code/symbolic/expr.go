@@ -6,32 +6,31 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
 
-// kind tells the forms of an expression apart.
+// kind is the form of an expression.
 type kind uint8
 
 const (
-	KindUnknown kind = iota // a value that the executor does not follow; val tells two of them apart
-	KindConst               // val
-	KindGlobal              // the address val in a module
+	KindUnknown kind = iota // a value that is not followed; Val distinguishes them
+	KindConst               // the number Val
+	KindGlobal              // the address Val in a module
 	KindTLSBase             // the thread pointer
-	KindTLSVar              // the address of the variable whose module and offset slots lie at val
-	KindTLSDesc             // the thread-pointer offset that the descriptor at val resolves to
-	KindArg                 // the val-th integer argument
-	KindStack               // the stack pointer at entry plus val
-	KindLoad                // the size bytes at address a
-	KindBinary              // a op b, in 64 bits
-	KindExtend              // the low size bytes of a, extended to 64 bits
-	kindCompare             // 1 if a cond b, else 0
-	KindCall                // what a call returned
+	KindTLSVar              // the address of the variable with its module and offset slots at Val
+	KindTLSDesc             // the thread-pointer offset that the descriptor at Val resolves to
+	KindArg                 // integer argument number Val
+	KindStack               // the stack pointer at entry plus Val
+	KindLoad                // the Size bytes at address A
+	KindBinary              // A Op B, in 64 bits
+	KindExtend              // the low Size bytes of A, extended to 64 bits
+	kindCompare             // 1 if A cond B, otherwise 0
+	KindCall                // the result of a call
 )
 
-// maxWeight bounds the nodes of one expression, counted as a tree. An accessor's
-// longest access path has some forty; code that doubles a register in a chain
-// would grow without it.
+// maxWeight bounds the nodes of one expression, counted as a tree. An accessor's longest access path has some
+// forty. Code that repeatedly doubles a register would exceed any size.
 const maxWeight = 192
 
-// Expr is the value of a register or of a memory cell as a function of the
-// machine's state at entry. It is immutable; parts are shared.
+// Expr is the value of a register or of a memory cell as a function of the machine's state at entry. It is
+// immutable; parts are shared.
 type Expr struct {
 	Kind   kind
 	Op     lift.Operator
@@ -47,7 +46,7 @@ type Expr struct {
 // Leaf returns an expression without parts.
 func Leaf(k kind, val uint64) *Expr { return &Expr{Kind: k, Val: val, weight: 1} }
 
-// Unknowns are n values that are not followed, numbered from first on.
+// Unknowns returns n unknown values, numbered from first.
 func Unknowns(first uint64, n int) []Expr {
 	out := make([]Expr, n)
 	for i := range out {
@@ -59,10 +58,10 @@ func Unknowns(first uint64, n int) []Expr {
 // Constant returns the number v.
 func Constant(v uint64) *Expr { return Leaf(KindConst, v) }
 
-// Global returns the address a of the module.
+// Global returns the address a in the module.
 func Global(a uint64) *Expr { return Leaf(KindGlobal, a) }
 
-// node builds an inner node, or an unknown value if the tree would be too big.
+// node returns an inner node, or an unknown value if the tree would be too large.
 func node(e Expr) *Expr {
 	w := 1 + int(e.A.weight)
 	if e.B != nil {
@@ -83,8 +82,7 @@ func (e *Expr) IsGlobal(a uint64) bool { return e.Kind == KindGlobal && e.Val ==
 
 func (e *Expr) isBinary(op lift.Operator) bool { return e.Kind == KindBinary && e.Op == op }
 
-// offset splits e in a base and a constant distance from it; the base of a
-// constant is nil.
+// offset splits e into a base and a constant offset; the base of a constant is nil.
 func (e *Expr) offset() (base *Expr, distance uint64) {
 	switch {
 	case e.Kind == KindConst:
@@ -95,8 +93,7 @@ func (e *Expr) offset() (base *Expr, distance uint64) {
 	return e, 0
 }
 
-// Equal reports whether two expressions have the same form. A value that the
-// executor does not follow equals itself only.
+// Equal reports whether two expressions have the same form. An unknown value equals only itself.
 func (e *Expr) Equal(f *Expr) bool {
 	if e == f {
 		return true
@@ -139,8 +136,7 @@ func binary(op lift.Operator, a, b *Expr) *Expr {
 	return node(Expr{Kind: KindBinary, Op: op, A: a, B: b})
 }
 
-// identity returns the result of an operation whose second operand makes it trivial,
-// or nil.
+// identity returns the result of an operation that is trivial because of its second operand, or nil.
 func identity(op lift.Operator, a, b *Expr) *Expr {
 	switch {
 	case op == lift.OpXor && a == b:
@@ -163,7 +159,7 @@ func identity(op lift.Operator, a, b *Expr) *Expr {
 	return nil
 }
 
-// mask returns the simplified a & m, or nil if there is nothing to simplify.
+// mask returns the simplified a & m, or nil if it cannot be simplified.
 func mask(a *Expr, m uint64) *Expr {
 	switch {
 	case m == 0:
@@ -185,7 +181,7 @@ func mask(a *Expr, m uint64) *Expr {
 	return nil
 }
 
-// bits returns a set of bits beyond which e has none.
+// bits returns a set that contains all bits that may be set in e.
 func (e *Expr) bits() uint64 {
 	switch {
 	case e.Kind == KindConst:
@@ -202,10 +198,10 @@ func (e *Expr) bits() uint64 {
 	return ^uint64(0)
 }
 
-// bytesOf returns how many bytes hold all bits of a set.
+// bytesOf returns the number of low bytes that contain all bits of a set.
 func bytesOf(set uint64) uint8 { return uint8(bits.Len64(set)+7) / 8 }
 
-// Add keeps sums as (variable terms) + constant, with addresses folded.
+// Add returns a + b as (variable terms) + constant, with addresses folded.
 func Add(a, b *Expr) *Expr {
 	a, ca := a.offset()
 	b, cb := b.offset()
@@ -230,7 +226,7 @@ func Add(a, b *Expr) *Expr {
 	return node(Expr{Kind: KindBinary, Op: lift.OpAdd, A: a, B: Constant(c)})
 }
 
-// rank orders the terms of a sum: what is likely the base comes first.
+// rank orders the terms of a sum: the likely base is first.
 func rank(e *Expr) int {
 	switch e.Kind {
 	case KindGlobal, KindStack, KindTLSBase, KindTLSVar, KindArg:
@@ -285,9 +281,8 @@ func Extend(a *Expr, size uint8, signed bool) *Expr {
 	return node(Expr{Kind: KindExtend, Size: size, Signed: signed, A: a})
 }
 
-// lowPart returns a simpler expression with the same low size bytes as a, or a: what
-// the operation's upper bits were made of, such as the rest of a register of
-// which a byte was written, does not matter.
+// lowPart returns a simpler expression with the same low size bytes as a, or a. It drops parts that affect only
+// the upper bits, such as the rest of a register after a write of one byte.
 func lowPart(a *Expr, size uint8) *Expr {
 	switch {
 	case a.Kind == KindExtend && a.Size >= size:
@@ -311,8 +306,8 @@ func lowPart(a *Expr, size uint8) *Expr {
 	return binary(a.Op, x, y)
 }
 
-// Load returns the memory content at addr. The word at the thread pointer is the
-// thread pointer itself where the processor has no instruction to read it.
+// Load returns the memory content at addr. The word at the thread pointer is the thread pointer itself on
+// processors without an instruction to read it.
 func Load(addr *Expr, size uint8, signed bool) *Expr {
 	switch {
 	case addr.Kind == KindTLSBase && size == 8:
@@ -328,7 +323,7 @@ func (e *Expr) Contains(part *Expr) bool {
 	return e != nil && e.weight >= part.weight && (e.Equal(part) || e.A.Contains(part) || e.B.Contains(part))
 }
 
-// Substitute is e with one part replaced.
+// Substitute returns e with one part replaced.
 func (e *Expr) Substitute(part, by *Expr) *Expr {
 	switch {
 	case !e.Contains(part):

@@ -70,7 +70,7 @@ func TestCanonicalCondition(t *testing.T) {
 	}
 }
 
-// TestWeight holds that a value cannot grow without bound.
+// TestWeight checks that an expression cannot grow without bound.
 func TestWeight(t *testing.T) {
 	e := Leaf(KindArg, 0)
 	for range 1000 {

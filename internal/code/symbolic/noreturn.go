@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// noReturn names the functions that do not come back to their caller: of the C library, of
-// the languages' libraries and of compilers. Those of the longjmp family go on elsewhere in
-// a function of the stack, and exceptions in a handler.
+// noReturn contains functions of the C library, of language libraries and of compilers that do not return to
+// their caller. Functions of the longjmp family continue in another function of the stack, and exceptions in a
+// handler.
 var noReturn = map[string]bool{
 	"abort": true, "exit": true, "_exit": true, "_Exit": true, "quick_exit": true,
 	"pthread_exit": true, "thrd_exit": true,
@@ -31,21 +31,20 @@ var noReturn = map[string]bool{
 	"_gfortran_exit_i4": true, "_gfortran_exit_i8": true, "_gfortran_abort": true,
 }
 
-// returnsTwice names the functions that come back a second time when another call goes
-// there.
+// returnsTwice contains the functions that return a second time when another call jumps there.
 var returnsTwice = []string{"setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "getcontext"}
 
-// NoReturn reports whether the function of that name, which may have a symbol version, does
-// not come back to its caller.
+// NoReturn reports whether the function with that name does not return to its caller. The name may have a symbol
+// version.
 func NoReturn(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
-	// std::__throw_length_error and its like, and those of libc++ in its own namespace.
+	// std::__throw_length_error and similar functions, and those of libc++ in its own namespace.
 	return noReturn[name] || strings.HasPrefix(name, "_ZNSt3__1") && strings.Contains(name, "__throw_") ||
 		strings.HasPrefix(name, "_ZSt") && strings.Contains(name, "__throw_") || sanitizerEnds(name)
 }
 
-// sanitizerEnds reports whether a function is one by which code that was built with a
-// sanitizer ends the program on a mistake. Variants that go on have a suffix.
+// sanitizerEnds reports whether sanitized code calls the function to end the program on an error. Variants that
+// continue have a suffix.
 func sanitizerEnds(name string) bool {
 	switch {
 	case strings.HasSuffix(name, "_noabort"):
@@ -57,7 +56,7 @@ func sanitizerEnds(name string) bool {
 		(strings.HasSuffix(name, "_abort") || name == "__ubsan_handle_builtin_unreachable")
 }
 
-// ReturnsTwice reports whether the function of that name is one of the setjmp family.
+// ReturnsTwice reports whether the function with that name belongs to the setjmp family.
 func ReturnsTwice(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
 	return slices.Contains(returnsTwice, name)

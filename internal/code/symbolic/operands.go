@@ -2,8 +2,8 @@ package symbolic
 
 import "github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 
-// OfArgs reports whether e is made of nothing but numbers, addresses, the function's
-// arguments and memory that is found from these.
+// OfArgs reports whether e consists only of numbers, addresses, the function's arguments and memory that is
+// found from these.
 func (e *Expr) OfArgs() bool {
 	switch {
 	case e == nil:
@@ -16,8 +16,8 @@ func (e *Expr) OfArgs() bool {
 	return false
 }
 
-// WithArgs is e, an expression of a function's arguments, with those of a call of it
-// in their place. It is nil if the call has too few.
+// WithArgs returns e, an expression over a function's arguments, with the arguments of a call in their place. It
+// is nil if the call has too few.
 func (e *Expr) WithArgs(args []*Expr) *Expr {
 	switch e.Kind {
 	case KindArg:
@@ -45,16 +45,15 @@ func (e *Expr) WithArgs(args []*Expr) *Expr {
 	return e
 }
 
-// Number returns the number that e is, if it is one that does not depend on anything.
+// Number returns the value of e if it is a number.
 func (e *Expr) Number() (uint64, bool) { return e.Val, e.Kind == KindConst }
 
-// Address returns the address that e is, if it is one that does not depend on
-// anything.
+// Address returns the value of e if it is a constant address.
 func (e *Expr) Address() (uint64, bool) {
 	return e.Val, e.Kind == KindConst || e.Kind == KindGlobal
 }
 
-// Nameless reports whether e has a part that is unknown and has no name.
+// Nameless reports whether e has an unknown part without a name.
 func (e *Expr) Nameless() bool {
 	return e != nil && (e.Kind == KindUnknown && e.Val == 0 || e.A.Nameless() || e.B.Nameless())
 }
@@ -64,7 +63,7 @@ func (e *Expr) Loads() bool {
 	return e != nil && (e.Kind == KindLoad || e.A.Loads() || e.B.Loads())
 }
 
-// Leaves returns the parts of e that have no parts.
+// Leaves returns the leaves of e.
 func (e *Expr) Leaves() []*Expr {
 	switch {
 	case e == nil:
@@ -75,8 +74,8 @@ func (e *Expr) Leaves() []*Expr {
 	return append(e.A.Leaves(), e.B.Leaves()...)
 }
 
-// Covers reports whether a place of size bytes that has the value v also has e: the
-// same, or if e is the low bytes of a value, that value.
+// Covers reports whether a place of size bytes with the value v also contains e: if v is e, or if e is an
+// extension of low bytes that v contains.
 func (v *Expr) Covers(e *Expr, size uint8) bool {
 	switch {
 	case v == nil:
@@ -87,7 +86,7 @@ func (v *Expr) Covers(e *Expr, size uint8) bool {
 	return size == 8 && v.Equal(e)
 }
 
-// Narrow is e if the place that tells it has the value v.
+// Narrow returns the value of e if the place that covers it has the value v.
 func (e *Expr) Narrow(v uint64) uint64 {
 	if e.Kind == KindExtend {
 		return lift.ExtendWord(v, e.Size, e.Signed)

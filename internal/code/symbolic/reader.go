@@ -16,8 +16,8 @@ type Reader struct {
 	stubs   map[uint64]string
 }
 
-// NewReader reads code in mem. resolve names the function that begins at an address, or that
-// the pointer there leads to; it may be nil.
+// NewReader returns a Reader of code in mem. resolve returns the function that starts at an address, or that the
+// pointer there leads to; it may be nil.
 func NewReader(arch callbacks.Arch, mem callbacks.Memory, resolve func(addr uint64) (Target, bool)) (*Reader, error) {
 	d, err := lift.NewDecoder(arch, mem)
 	if err != nil {
@@ -28,19 +28,18 @@ func NewReader(arch callbacks.Arch, mem callbacks.Memory, resolve func(addr uint
 	}, nil
 }
 
-// Retarget goes on with another moment of the same process, whose code is the same.
+// Retarget switches to another snapshot of the same process, with the same code.
 func (x *Reader) Retarget(mem callbacks.Memory, resolve func(addr uint64) (Target, bool)) {
 	x.Mem, x.Code.Mem, x.resolve = mem, mem, resolve
 }
 
-// abi is a calling convention, and what registers have at a function's entry.
+// abi is a calling convention with the contents of the registers at a function's entry.
 type abi struct {
 	*lift.Convention
 	entry [lift.NumRegisters]*Expr
 }
 
-// newABI fills in the registers at entry: arguments, the stack pointer, and values that are
-// not followed.
+// newABI returns an abi: registers at entry are arguments, the stack pointer, and unknown values.
 func newABI(c *lift.Convention) *abi {
 	a := &abi{Convention: c}
 	for i := range a.entry {
@@ -53,7 +52,7 @@ func newABI(c *lift.Convention) *abi {
 	return a
 }
 
-// Target is what the address of a call or a jump leads to.
+// Target returns the target of a call or a jump to an address.
 func (x *Reader) Target(to *Expr) Target {
 	var t Target
 	switch {
@@ -76,8 +75,8 @@ func (x *Reader) Target(to *Expr) Target {
 	return t
 }
 
-// Names reports whether one of some addresses is that of a function with one of some names, of a stub of it, or of a
-// pointer to it.
+// Names reports whether any of the addresses belongs to a function with a matching name, to a stub of it, or to
+// a pointer to it.
 func (x *Reader) Names(addrs []uint64, named func(name string) bool) bool {
 	return slices.ContainsFunc(addrs, func(a uint64) bool {
 		t := x.Target(Global(a))
@@ -85,8 +84,8 @@ func (x *Reader) Names(addrs []uint64, named func(name string) bool) bool {
 	})
 }
 
-// Stub returns the name that a direct call's target passes the call on to, if that
-// is a jump through a pointer, as in a procedure linkage table; else "".
+// Stub returns the name of the function that a direct call reaches. If its target is a jump through a pointer,
+// as in a procedure linkage table, it is the name of that function. It returns "" if the name is unknown.
 func (x *Reader) Stub(t Target) string {
 	if t.Entry == 0 || t.Name != "" || x.resolve == nil {
 		return t.Name
@@ -101,7 +100,7 @@ func (x *Reader) Stub(t Target) string {
 
 func (x *Reader) readStub(entry uint64) string {
 	s := NewState(x.ABI, entry)
-	for range 5 { // the mark of a branch target, an address in up to three steps, the jump
+	for range 5 { // a branch-target marker, an address in up to three steps, and the jump
 		in, ok := x.Fetch(s.PC)
 		if !ok {
 			return ""

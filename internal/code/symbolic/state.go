@@ -6,15 +6,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
 
-// slot is a cell of the stack, at a distance from the stack pointer at entry.
+// slot is a cell of the stack, by its offset from the stack pointer at entry.
 type slot struct {
 	Off   uint64
 	Size  uint8
-	saved bool // pushed: restored by the code itself, never given away
+	saved bool // a saved register: restored by the code itself, its address is never passed on
 	Value *Expr
 }
 
-// FlagState is what the flags tell.
+// FlagState contains the inputs from which the flags were computed.
 type FlagState struct {
 	kind lift.FlagKind
 	size uint8
@@ -23,15 +23,15 @@ type FlagState struct {
 
 // Frame is a call that is being followed.
 type Frame struct {
-	PC uint64 // where it returns to
+	PC uint64 // return address
 	SP uint64 // the stack pointer at the callee's entry, relative to ours
 }
 
-// State is the machine at one point of one path.
+// State is the state of the machine at one point of one path.
 type State struct {
 	PC     uint64
 	Next   int                      // index of the next micro-operation at pc
-	Regs   [lift.NumRegisters]*Expr // nil for a value that is not followed and was not used yet
+	Regs   [lift.NumRegisters]*Expr // nil for an unknown value that was not used yet
 	Flags  FlagState
 	Stack  []slot
 	Frames []Frame
@@ -39,18 +39,18 @@ type State struct {
 	Path   Path
 }
 
-// visit counts how often a path went back to an address.
+// visit counts the returns of a path to an address.
 type visit struct {
 	pc uint64
 	n  int
 }
 
-// NewState returns the machine at entry.
+// NewState returns the state at entry.
 func NewState(c *abi, entry uint64) *State {
 	return &State{PC: entry, Regs: c.entry, Frames: []Frame{{}}}
 }
 
-// Fork copies s. The parts that only grow are shared up to here.
+// Fork returns a copy of s. Lists that only grow share their current elements.
 func (s *State) Fork() *State {
 	t := *s
 	t.Stack = slices.Clone(s.Stack)
@@ -82,7 +82,7 @@ func (s *State) Value(o lift.Operand) *Expr {
 	return Constant(o.Val)
 }
 
-// Again counts a return to pc and reports whether it is still within n times.
+// Again counts a return to pc and reports whether there were at most n.
 func (s *State) Again(pc uint64, n int) bool {
 	for i := range s.visits {
 		if s.visits[i].pc == pc {
@@ -94,8 +94,7 @@ func (s *State) Again(pc uint64, n int) bool {
 	return n >= 1
 }
 
-// load reads memory: the stack as this path left it, what this path stored, or
-// the state at entry.
+// load reads memory: the stack as this path left it, values that this path stored, or the state at entry.
 func (s *State) load(addr *Expr, size uint8) *Expr {
 	if addr.Kind == KindStack {
 		return s.LoadStack(addr.Val, size)
@@ -112,7 +111,7 @@ func (s *State) load(addr *Expr, size uint8) *Expr {
 	return e
 }
 
-// LoadStack reads the stack as this path left it, at a distance from the stack pointer at entry.
+// LoadStack reads the stack as this path left it, at an offset from the stack pointer at entry.
 func (s *State) LoadStack(off uint64, size uint8) *Expr {
 	for i := len(s.Stack) - 1; i >= 0; i-- {
 		c := s.Stack[i]
@@ -131,8 +130,8 @@ func overlaps(a uint64, na uint8, b uint64, nb uint8) bool {
 	return d < int64(nb) && -d < int64(na)
 }
 
-// store writes memory. A cell of the stack is kept as state, any other store is
-// part of the path's result.
+// store writes memory. A stack cell becomes part of the state; any other store becomes part of the path's
+// result.
 func (s *State) store(addr, value *Expr, size uint8, saved bool) {
 	if addr.Kind != KindStack {
 		s.Path.Stores = append(s.Path.Stores, Store{addr, size, value})
@@ -142,12 +141,12 @@ func (s *State) store(addr, value *Expr, size uint8, saved bool) {
 	s.Stack = append(s.Stack, slot{addr.Val, size, saved, value})
 }
 
-// Holds says that the cell of the stack at a distance from the stack pointer at entry holds e,
-// as a load of it has shown.
+// Holds records that the stack cell at an offset from the stack pointer at entry contains e, as a load has
+// shown.
 func (s *State) Holds(off uint64, size uint8, e *Expr) { s.store(Leaf(KindStack, off), e, size, false) }
 
-// Escape forgets the cells of the stack that a callee can write because their
-// address, or that of a cell below, is among its arguments.
+// Escape forgets the stack cells that a callee can write because their address, or that of a lower cell, is
+// among its arguments.
 func (s *State) Escape(args []*Expr) {
 	for _, a := range args {
 		if a.Kind == KindStack {
@@ -156,16 +155,14 @@ func (s *State) Escape(args []*Expr) {
 	}
 }
 
-// Forget forgets the cells of the stack of which a part is in [low, high), by distances from the stack
-// pointer at entry.
+// Forget forgets the stack cells that overlap [low, high), as offsets from the stack pointer at entry.
 func (s *State) Forget(low, high int64) {
 	s.Stack = slices.DeleteFunc(s.Stack, func(c slot) bool {
 		return !c.saved && int64(c.Off) < high && int64(c.Off)+int64(c.Size) > low
 	})
 }
 
-// Keeps reports whether a cell of the stack at a distance from the stack pointer at entry, or above, is
-// known.
+// Keeps reports whether a stack cell at or above an offset from the stack pointer at entry is known.
 func (s *State) Keeps(low int64) bool {
 	return slices.ContainsFunc(s.Stack, func(c slot) bool { return !c.saved && int64(c.Off) >= low })
 }
@@ -190,7 +187,7 @@ func (s *State) Cond(cc lift.Condition) Cond {
 		return Cond{}
 	case cc.Sign && f.kind == lift.FlagsCompare:
 		return s.ordered(cc.Op, binary(lift.OpSub, f.a, f.b), Constant(0), f.size)
-	case cc.Bit: // the carry of a comparison: below
+	case cc.Bit: // the carry of a comparison: unsigned less
 		if cc.Op == lift.NE {
 			return s.ordered(lift.ULT, f.a, f.b, f.size)
 		}
@@ -206,7 +203,7 @@ func (s *State) ordered(op lift.CondOp, a, b *Expr, size uint8) Cond {
 	return canonical(Cond{op, Extend(a, size, op.Signed()), Extend(b, size, op.Signed())})
 }
 
-// Assume adds a condition to the path, unless it says nothing new.
+// Assume adds a condition to the path, unless it is implied.
 func (s *State) Assume(c Cond) {
 	if _, ok := c.Decided(); !ok && !slices.ContainsFunc(s.Path.Conds, c.Equal) {
 		s.Path.Conds = append(s.Path.Conds, c)

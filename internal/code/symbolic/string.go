@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
 
-// The operators in the text of an expression, by operator.
+// operatorNames are the operators in the text of an expression.
 var operatorNames = [...]string{"+", "-", "*", "&", "|", "^", "<<", ">>", ">>>", "/", "%", "/u ", "%u "}
 
 // String returns the expression in one canonical form: a load is "load4(address)",
@@ -94,7 +94,7 @@ func (e *Expr) writeOperands(b *strings.Builder, between string) {
 	b.WriteByte(')')
 }
 
-// String is "a == b".
+// String returns the condition as "a == b".
 func (c Cond) String() string {
 	if c.Op == lift.CondUnknown {
 		return "unknown"
@@ -102,8 +102,8 @@ func (c Cond) String() string {
 	return fmt.Sprintf("%v %v %v", c.A, c.Op, c.B)
 }
 
-// String returns the target's name and what is known of its address: "name()",
-// "0x39360()", or "*0x121fe8()" through a pointer.
+// String returns the target's name or the known part of its address: "name()", "0x39360()", or "*0x121fe8()"
+// through a pointer.
 func (t Target) String() string {
 	switch {
 	case t.Name != "":
@@ -116,10 +116,10 @@ func (t Target) String() string {
 	return "unknown()"
 }
 
-// String is "*(address) = value".
+// String returns the store as "*(address) = value".
 func (s Store) String() string { return fmt.Sprintf("*%d(%v) = %v", s.Size, s.Address, s.Value) }
 
-// String is how the path ended, in a word or two.
+// String returns the end of the path in a word or two.
 func (e End) String() string {
 	switch e {
 	case EndReturn:

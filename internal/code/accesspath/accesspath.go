@@ -1,21 +1,18 @@
-// Package accesspath finds the variables and fields that a function reads, by
-// executing its machine code on symbols (package symbolic).
+// Package accesspath finds the variables and fields that a function reads, by executing its machine code on
+// symbols (package symbolic).
 //
-// The code of a runtime's exported accessors (omp_get_level and its like) has the
-// addresses of the runtime's variables and the offsets of its fields. Run follows
-// every path through such a function and returns the result of each path as an
-// expression over the machine's state at entry: an access path such as
+// The code of a runtime's exported accessors (such as omp_get_level) contains the addresses of the runtime's
+// variables and the offsets of its fields. Run follows every path through such a function and returns the result
+// of each path as an expression over the machine's state at entry: an access path such as
 //
 //	load4(load8(load8(load8(global 0x12c980)+sext4(call 0x39360)*8)+64)+848)
 //
-// Nothing here is a pattern of bytes: another compiler's code for the same source
-// has the same paths.
+// No byte patterns are used: code of another compiler for the same source has the same paths.
 //
-// The executor assumes that code keeps to the calling convention, that an
-// opaque call changes no memory that is read after it, and that stores through
-// pointers change nothing that is read through another expression. Those hold
-// for accessors; where they do not, a path is wrong and the reader must not
-// trust it alone.
+// The executor assumes that code follows the calling convention, that a call that is not followed changes no
+// memory that is read after it, and that stores through pointers change no memory that is read through another
+// expression. These assumptions hold for accessors. For other code a path may be wrong and must not be trusted
+// alone.
 package accesspath
 
 import (
@@ -25,19 +22,18 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// Config is the source of code and the bounds of the work.
+// Config contains the source of code and the bounds of the work.
 type Config struct {
 	// Arch is the instruction set.
 	Arch callbacks.Arch
-	// Mem gives the instructions and the tables among them: the target's
-	// memory, or a file's content at its own addresses.
+	// Mem contains the instructions and the tables among them: the target's memory, or the content of a file at
+	// its own addresses.
 	Mem callbacks.Memory
-	// Resolve names the function that a pointer of the module's global
-	// offset table leads to, or that starts at an address. It may be nil: then
-	// calls through pointers stay opaque.
+	// Resolve returns the function that a pointer in the module's global offset table leads to, or that starts
+	// at an address. If it is nil, calls through pointers are not followed.
 	Resolve func(addr uint64) (symbolic.Target, bool)
-	// Follow reports whether to run through a call. If it is nil, all calls are
-	// opaque; jumps to other functions are always followed.
+	// Follow reports whether to follow a call. If it is nil, no calls are followed. Jumps to other functions are
+	// always followed.
 	Follow func(symbolic.Target) bool
 	// Bounds limits the work. The zero value means defaultBounds.
 	Bounds Bounds
@@ -45,22 +41,20 @@ type Config struct {
 
 // Bounds limits the work of one Run.
 type Bounds struct {
-	Steps  int // instructions on all paths together
+	Steps  int // instructions on all paths
 	Paths  int // paths
-	Visits int // times that one path goes back to one address
-	Depth  int // calls that are followed within each other
-	Edges  int // times that all paths together take one side of a branch; 0: any
+	Visits int // returns of one path to one address
+	Depth  int // nested calls that are followed
+	Edges  int // uses of one side of a branch on all paths; 0: unlimited
 	Cases  int // entries of a jump table
 }
 
-// defaultBounds covers every accessor of the runtimes at hand with room to
-// spare: the longest has some 150 instructions and 100 paths. Loops run twice,
-// so that a chain of structures is seen to be one.
+// defaultBounds returns bounds that every accessor of the known runtimes fits in with room to spare: the longest
+// has some 150 instructions and 100 paths. Loops run twice, so that a chain of structures is recognized.
 func defaultBounds() Bounds { return Bounds{Steps: 20000, Paths: 512, Visits: 2, Depth: 4, Cases: 64} }
 
-// Run executes the function at entry on symbols and returns its paths. It fails
-// only if the first instruction cannot be read; the End of a path has the reason
-// why it stops later.
+// Run executes the function at entry on symbols and returns its paths. It fails only if the first instruction is
+// unreadable. The End of a path gives the reason for a later stop.
 func Run(cfg Config, entry uint64) ([]symbolic.Path, error) {
 	x, err := newExplorer(cfg)
 	if err != nil {

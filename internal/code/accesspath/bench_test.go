@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// BenchmarkAccessors runs ten short accessors, as a start of the tool may need.
+// BenchmarkAccessors executes ten short accessors, as needed at a start of the tool.
 func BenchmarkAccessors(b *testing.B) {
 	l := openLibrary(b, omptest.RuntimeOf(b, 19).Lib)
 	names := []string{

@@ -8,11 +8,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// maxBody bounds the instructions of one Body. The longest function of the
-// runtimes at hand has some 5,000.
+// maxBody bounds the instructions of one Body. The longest function of the known runtimes has some 5,000.
 const maxBody = 1 << 16
 
-// newExplorer reads code, and follows it within the bounds of cfg.
+// newExplorer returns an explorer of code within the bounds of cfg.
 func newExplorer(cfg Config) (*explorer, error) {
 	r, err := symbolic.NewReader(cfg.Arch, cfg.Mem, cfg.Resolve)
 	if err != nil {
@@ -25,26 +24,24 @@ func newExplorer(cfg Config) (*explorer, error) {
 	return x, nil
 }
 
-// Body is the code that jumps lead to from one place on, without what is called.
-// From the entry of a function it is the function, but for what is reached
-// through jump tables only.
+// Body is the code that is reachable from one place by jumps, without callees. From the entry of a function, it
+// is the whole function, except code that is reachable only through jump tables.
 type Body struct {
 	x     *explorer
 	nodes map[uint64]bodyNode
 	calls []BodyCall
 }
 
-// bodyNode is an instruction and the ones that may follow it.
+// bodyNode is an instruction with its successors.
 type bodyNode struct{ next []uint64 }
 
 // BodyCall is a call of a fixed address.
 type BodyCall struct {
 	PC    uint64 // of the call
-	Entry uint64 // of what is called
+	Entry uint64 // of the callee
 }
 
-// NewBody follows the code from pc on. It fails only if the first instruction
-// cannot be read or decoded.
+// NewBody follows the code from pc. It fails only if the first instruction is unreadable or invalid.
 func NewBody(cfg Config, pc uint64) (*Body, error) {
 	x, err := newExplorer(cfg)
 	if err != nil {
@@ -73,7 +70,7 @@ func NewBody(cfg Config, pc uint64) (*Body, error) {
 	return b, nil
 }
 
-// node tells how an instruction goes on, and notes its call.
+// node returns the successors of an instruction and records its call.
 func (b *Body) node(pc uint64, in lift.Instruction) bodyNode {
 	var n bodyNode
 	next := pc + uint64(in.Length)
@@ -102,13 +99,13 @@ func (b *Body) node(pc uint64, in lift.Instruction) bodyNode {
 	return n
 }
 
-// Calls returns the calls of fixed addresses, by their places.
+// Calls returns the calls of fixed addresses, by address of the call.
 func (b *Body) Calls() []BodyCall { return b.calls }
 
 // Len returns the number of instructions.
 func (b *Body) Len() int { return len(b.nodes) }
 
-// Contains reports whether there is an instruction at pc that the code comes to.
+// Contains reports whether there is a reachable instruction at pc.
 func (b *Body) Contains(pc uint64) bool {
 	_, ok := b.nodes[pc]
 	return ok

@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// call runs through a call, or takes its result as it is.
+// call follows a call, or treats its result as opaque.
 func (x *explorer) call(s *symbolic.State, t symbolic.Target, tls bool, next uint64) (symbolic.End, bool) {
 	name := x.Stub(t)
 	tls = tls || name == "__tls_get_addr"
@@ -18,7 +18,7 @@ func (x *explorer) call(s *symbolic.State, t symbolic.Target, tls bool, next uin
 	case tls && first.Kind == symbolic.KindGlobal:
 		x.clobber(s, symbolic.Leaf(symbolic.KindTLSVar, first.Val))
 	case t.Slot != 0 && s.Content(x.ABI.Result).IsGlobal(t.Slot):
-		s.Regs[x.ABI.Result] = symbolic.Leaf(symbolic.KindTLSDesc, t.Slot) // keeps all other registers
+		s.Regs[x.ABI.Result] = symbolic.Leaf(symbolic.KindTLSDesc, t.Slot) // all other registers are kept
 	case t.Entry != 0 && x.follows != nil && x.follows(t) && len(s.Frames) <= x.bounds.Depth &&
 		s.Content(x.ABI.SP).Kind == symbolic.KindStack:
 		sp := symbolic.Add(s.Content(x.ABI.SP), symbolic.Constant(-x.ABI.LinkBytes))
@@ -36,10 +36,9 @@ func (x *explorer) call(s *symbolic.State, t symbolic.Target, tls bool, next uin
 	return symbolic.EndReturn, false
 }
 
-// begins reports whether a function seems to begin at pc, so that the call before
-// it does not return: behind padding, at an address to which compilers align
-// functions, the stack grows. Code within a function seldom does that right
-// after a call; without this, a path would run on through the next functions.
+// begins reports whether a function seems to start at pc, so that the call before it does not return: after
+// padding, at an address to which compilers align functions, the stack grows. Code within a function seldom does
+// that right after a call. Without this check, a path would continue through the next functions.
 func (x *explorer) begins(pc uint64) bool {
 	aligned := false
 	for range maxPadding {
@@ -56,15 +55,14 @@ func (x *explorer) begins(pc uint64) bool {
 	return false
 }
 
-// Padding between functions is a few instructions that do nothing, up to the
-// next multiple of 16; the mark of a branch target may follow.
+// Padding between functions is a few instructions without effect, up to the next multiple of 16. A branch-target
+// marker may follow.
 const (
 	maxPadding    = 4
 	functionAlign = 16
 )
 
-// grows reports whether the first thing that an instruction does is to move the
-// stack pointer down.
+// grows reports whether the first effect of an instruction is to move the stack pointer down.
 func (x *explorer) grows(in lift.Instruction) bool {
 	for _, u := range in.Uops {
 		if u.Code == lift.UopBinary && u.Op == lift.OpSub && u.Dst == x.ABI.SP {
@@ -74,7 +72,7 @@ func (x *explorer) grows(in lift.Instruction) bool {
 	return false
 }
 
-// passCall passes over a call whose code is not followed.
+// passCall skips a call that is not followed.
 func (x *explorer) passCall(s *symbolic.State, t symbolic.Target) {
 	t.Name = x.Stub(t)
 	c := symbolic.Call{Target: t, Args: make([]*symbolic.Expr, len(x.ABI.Args))}
@@ -88,7 +86,7 @@ func (x *explorer) passCall(s *symbolic.State, t symbolic.Target) {
 	x.clobber(s, result)
 }
 
-// clobber gives the registers the values that they have after a call.
+// clobber sets the registers to their values after a call.
 func (x *explorer) clobber(s *symbolic.State, result *symbolic.Expr) {
 	for i := range s.Regs[:lift.Temp0] {
 		if x.ABI.Keep&(1<<i) == 0 {
@@ -99,8 +97,8 @@ func (x *explorer) clobber(s *symbolic.State, result *symbolic.Expr) {
 	s.Regs[x.ABI.Result] = result
 }
 
-// leave returns to the caller. The stack pointer must be what it was at the
-// callee's entry: if not, the code ran on behind a call that does not return.
+// leave returns to the caller. The stack pointer must have its value at the callee's entry. Otherwise, the path
+// continued after a call that does not return.
 func (x *explorer) leave(s *symbolic.State) (symbolic.End, bool) {
 	f := s.Frames[len(s.Frames)-1]
 	sp := s.Content(x.ABI.SP)
@@ -110,14 +108,13 @@ func (x *explorer) leave(s *symbolic.State) (symbolic.End, bool) {
 	if len(s.Frames) == 1 {
 		return symbolic.EndReturn, true
 	}
-	s.Frames = slices.Clip(s.Frames[:len(s.Frames)-1]) // forks share what is behind
+	s.Frames = slices.Clip(s.Frames[:len(s.Frames)-1]) // forks share the elements after that
 	s.Regs[x.ABI.SP] = symbolic.Leaf(symbolic.KindStack, sp.Val+x.ABI.LinkBytes)
 	s.PC = f.PC
 	return symbolic.EndReturn, false
 }
 
-// jump continues at an address: of this function, of another one that takes
-// its place, or of one of the cases of a table.
+// jump continues at an address: in this function, in another one (a tail call), or at the cases of a jump table.
 func (x *explorer) jump(s *symbolic.State, to *symbolic.Expr) (symbolic.End, bool) {
 	if to.Kind == symbolic.KindGlobal || to.Kind == symbolic.KindConst {
 		return symbolic.EndLoop, x.jumpTo(s, to.Val)
@@ -128,7 +125,7 @@ func (x *explorer) jump(s *symbolic.State, to *symbolic.Expr) (symbolic.End, boo
 		return symbolic.EndStop, true
 	case t.Entry != 0:
 		return symbolic.EndLoop, x.jumpTo(s, t.Entry)
-	case t.Slot != 0: // a call in the place of a return
+	case t.Slot != 0: // a tail call
 		x.passCall(s, t)
 		return x.leave(s)
 	}

@@ -5,8 +5,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// cases forks for every entry of a jump table: for every value of an index that
-// a condition on the path limits and that the address depends on.
+// cases forks for every entry of a jump table, that is, for every value of an index in the address that a
+// condition on the path limits.
 func (x *explorer) cases(s *symbolic.State, to *symbolic.Expr) (symbolic.End, bool) {
 	index, count := limitedIndex(s, to)
 	if count == 0 || count > uint64(x.bounds.Cases) {
@@ -32,8 +32,8 @@ func (x *explorer) cases(s *symbolic.State, to *symbolic.Expr) (symbolic.End, bo
 	return symbolic.EndLoop, enter(s, 0)
 }
 
-// limitedIndex returns the part of an address that is limited on this path, and the number
-// of values that it can have, from 0 on; 0 if there is none.
+// limitedIndex returns the part of an address that is limited on this path, and the number of its possible
+// values, starting from 0; 0 if no part is limited.
 func limitedIndex(s *symbolic.State, to *symbolic.Expr) (index *symbolic.Expr, count uint64) {
 	for i := len(s.Path.Conds) - 1; i >= 0; i-- {
 		c := s.Path.Conds[i]

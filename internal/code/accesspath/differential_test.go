@@ -13,7 +13,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// builds are the ways that the differential test's program is compiled.
+// builds are the compiler commands for the program of the differential test.
 var builds = []string{
 	"gcc -O2 -no-pie -fcf-protection", "gcc -O1 -fPIE -pie -fstack-protector-all", "gcc -Os -fPIE -pie",
 	"gcc -O0 -no-pie",
@@ -21,8 +21,8 @@ var builds = []string{
 	"clang-16 -O3 -march=haswell -fno-plt -fPIE -pie",
 }
 
-// TestDifferential asks the processor and the executor the same: what functions
-// return, for many arguments.
+// TestDifferential compares the results of functions on the processor with those of the executor, for many
+// arguments.
 func TestDifferential(t *testing.T) {
 	omptest.Needs(t, "compilers")
 	for _, build := range builds {
@@ -42,11 +42,11 @@ func TestDifferential(t *testing.T) {
 	}
 }
 
-// crossBuilds are the ways that the program is compiled for another processor.
+// crossBuilds are the compiler options for another processor.
 var crossBuilds = []string{"-O0", "-O1", "-O2 -mbranch-protection=standard", "-O3 -march=armv8.2-a", "-Os -fPIC"}
 
-// TestDifferentialAArch64 holds the executor for aarch64 against what the same
-// functions return on this processor.
+// TestDifferentialAArch64 compares the executor for aarch64 with the results of the same functions on this
+// processor.
 func TestDifferentialAArch64(t *testing.T) {
 	omptest.Needs(t, "compilers")
 	exe := filepath.Join(t.TempDir(), "functions")
@@ -77,7 +77,7 @@ func TestDifferentialAArch64(t *testing.T) {
 // differential evaluates each line of the program's output.
 func differential(t *testing.T, l *library, out []byte) {
 	cfg := l.config()
-	cfg.Follow = func(c symbolic.Target) bool { return c.Name == "" } // not the C library's
+	cfg.Follow = func(c symbolic.Target) bool { return c.Name == "" } // not functions of the C library
 	paths := map[string][]symbolic.Path{}
 	wrong := map[string]int{}
 	lines := 0

@@ -8,7 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// errNoPath says that no path's conditions hold.
+// errNoPath means that the conditions of no path hold.
 var errNoPath = errors.New("no path of the function fits this state")
 
 // holdsIn reports whether a condition is true for one thread.
@@ -24,9 +24,8 @@ func holdsIn(c symbolic.Cond, env symbolic.Env) (bool, error) {
 	return c.Op.Holds(a, b), err
 }
 
-// evalPaths is what the function would return for one thread: the result of the
-// path whose conditions hold. It fails if none fits, or if it cannot be told
-// which does; the error then names the first obstacle.
+// evalPaths returns the result of the function for one thread: that of the path with conditions that hold. If no
+// path fits, or if a condition is unknown, the error names the first obstacle.
 func evalPaths(paths []symbolic.Path, env symbolic.Env) (uint64, error) {
 	obstacle := errNoPath
 	for _, p := range paths {
@@ -44,8 +43,7 @@ func evalPaths(paths []symbolic.Path, env symbolic.Env) (uint64, error) {
 	return 0, obstacle
 }
 
-// fits reports whether all conditions of the path hold. A condition that does not
-// hold decides, even behind one that cannot be told.
+// fits reports whether all conditions of the path hold. A false condition decides, even after an unknown one.
 func fits(p symbolic.Path, env symbolic.Env) (bool, error) {
 	var unknown error
 	for _, c := range p.Conds {

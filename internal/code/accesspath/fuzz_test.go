@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// bytesAt is a memory with one piece of content.
+// bytesAt is memory with bytes at one address.
 type bytesAt struct {
 	base uint64
 	b    []byte
@@ -22,13 +22,12 @@ func (m bytesAt) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
-// FuzzRun runs arbitrary bytes as code: it never panics, and stays within its
-// bounds.
+// FuzzRun runs arbitrary bytes as code: it never panics and stays within its bounds.
 func FuzzRun(f *testing.F) {
 	f.Add([]byte("\x8b\x47\x08\xc3"), byte(0))                                 // mov 8(%rdi),%eax; ret
 	f.Add([]byte("\xeb\xfe"), byte(1))                                         // jmp .
 	f.Add([]byte("\x85\xff\x74\xfc\x75\xfa\xc3"), byte(2))                     // branches back
-	f.Add([]byte("\x48\x01\xc0\xeb\xfb"), byte(3))                             // add %rax,%rax for ever
+	f.Add([]byte("\x48\x01\xc0\xeb\xfb"), byte(3))                             // add %rax,%rax in an endless loop
 	f.Add([]byte("\xe8\xfb\xff\xff\xff\xc3"), byte(4))                         // calls itself
 	f.Add([]byte("\x83\xff\x05\x77\x02\xff\x24\xfd\x00\x10\x00\x00"), byte(5)) // a jump table
 	f.Add([]byte("\x66\x66\x48\xe8\x00\x00\x00\x00\xc3"), byte(6))

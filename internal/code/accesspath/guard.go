@@ -10,38 +10,37 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// errNoCode says that there is nothing that could be decoded.
+// errNoCode means that there is no valid instruction.
 var errNoCode = errors.New("no code that can be decoded")
 
-// maxGuard bounds the instructions from where a variable is used to a call that
-// belongs to it. Compilers write a handful.
+// maxGuard bounds the instructions between the use of a variable and the call that belongs to it. Compilers
+// write a handful.
 const maxGuard = 16
 
-// maxHeld bounds the instructions that are followed while a register holds the
-// address of a variable. A function may keep it from its start to its end.
+// maxHeld bounds the instructions that are followed while a register contains the address of a variable. A
+// function may keep it from start to end.
 const maxHeld = 4096
 
-// Guard is a call that is made only if a bit of a variable is set, as by
+// Guard is a call that is made only if a bit of a variable is set. An example:
 //
 //	if (variable & 1) function();
 //
 // It is found by the code alone.
 type Guard struct {
 	At    uint64 // of the instruction that reads the variable
-	PC    uint64 // of the call, or of the jump that takes its place
-	Entry uint64 // of what is called
-	Jump  bool   // it is a jump, which may also be one within the function
+	PC    uint64 // of the call, or of the tail jump
+	Entry uint64 // of the callee
+	Jump  bool   // it is a jump, possibly one within the function
 }
 
-// Variable is a variable whose uses are looked for.
+// Variable is a variable that Guards and CallsBehind search uses of.
 type Variable struct {
 	Address uint64
-	// Slots are the addresses of pointers to it, as a global offset table has
-	// them.
+	// Slots are the addresses of pointers to it, such as those in a global offset table.
 	Slots []uint64
 }
 
-// Guards lists the calls behind tests of bit 0 of v in code, which lies at low.
+// Guards lists the calls after tests of bit 0 of v in code, which starts at low.
 func Guards(cfg Config, low uint64, code []byte, v Variable) ([]Guard, error) {
 	x, err := newExplorer(cfg)
 	if err != nil {
@@ -62,12 +61,11 @@ type use struct {
 	found  []Guard
 }
 
-// maxValues is how many values are followed in registers: the variable's address,
-// and the addresses of pages to which code adds the place of the variable or of a
-// pointer to it.
+// maxValues is the number of values that are followed in registers: the variable's address, and the addresses of
+// the pages that contain the variable or a pointer to it. Code may add the offset in the page later.
 const maxValues = 3
 
-// codePage is the unit of addresses that aarch64 makes first.
+// codePage is the unit of the addresses that ADRP computes on aarch64.
 const codePage = 4096
 
 func newUse(x *explorer, v Variable) *use {
@@ -78,17 +76,16 @@ func newUse(x *explorer, v Variable) *use {
 	return u
 }
 
-// holders are the registers that hold each of the values, bit n for register n.
+// holders contains, for each value, the set of registers that contain it (bit n: register n).
 type holders [maxValues]uint64
 
-// held is a place in the code, and what registers hold there.
+// held is a place in the code with the register contents there.
 type held struct {
 	pc   uint64
 	regs holders
 }
 
-// follow looks for tests of the variable in the code from pc on, as long as a
-// register holds one of the values.
+// follow searches the code from pc for tests of the variable, as long as a register contains one of the values.
 func (u *use) follow(pc uint64) {
 	work := []held{{pc: pc}}
 	seen := map[held]bool{}
@@ -109,14 +106,14 @@ func (u *use) follow(pc uint64) {
 	}
 }
 
-// exit is where the code may go on behind a block.
+// exit contains the possible successors of a block.
 type exit struct {
 	to   []uint64
 	regs holders
 }
 
-// block runs the code from h to the next branch, notes a test there, and tells
-// how many instructions that were.
+// block executes the code from h to the next branch and records a test there. It returns the number of
+// instructions.
 func (u *use) block(h held) (e exit, n int) {
 	s := symbolic.NewState(u.ABI, h.pc)
 	for r := range lift.Temp0 {
@@ -159,8 +156,7 @@ func (u *use) block(h held) (e exit, n int) {
 	return exit{}, n
 }
 
-// apply does a micro-operation that does not leave the block, and reports whether
-// it reads the variable.
+// apply executes a micro-operation that does not leave the block, and reports whether it reads the variable.
 func (u *use) apply(s *symbolic.State, op *lift.Uop) (reads bool) {
 	switch op.Code {
 	case lift.UopSelect:
@@ -183,7 +179,7 @@ func (u *use) apply(s *symbolic.State, op *lift.Uop) (reads bool) {
 	return reads
 }
 
-// holders reports which registers hold the values.
+// holders returns the registers that contain the values.
 func (u *use) holders(s *symbolic.State) (h holders) {
 	for r := range lift.Temp0 {
 		for i, v := range u.values {
@@ -195,8 +191,8 @@ func (u *use) holders(s *symbolic.State) (h holders) {
 	return h
 }
 
-// note adds a guard if c is a test of the variable, which was read at, and a call
-// follows where its bit is set.
+// note records a guard if c tests the variable, which was read at address at, and a call follows if the bit is
+// set.
 func (u *use) note(c symbolic.Cond, at, taken, next uint64) {
 	if c.Op != lift.EQ && c.Op != lift.NE || !c.B.IsConst(0) {
 		return
@@ -216,7 +212,7 @@ func (u *use) note(c symbolic.Cond, at, taken, next uint64) {
 	}
 }
 
-// firstCall returns the call, or the jump, that the code from pc on comes to first.
+// firstCall returns the first call or jump that the code from pc reaches.
 func (x *explorer) firstCall(pc uint64) (Guard, bool) {
 	for range maxGuard {
 		in, ok := x.Fetch(pc)
@@ -236,7 +232,7 @@ func (x *explorer) firstCall(pc uint64) (Guard, bool) {
 	return Guard{}, false
 }
 
-// Empty reports whether the function at entry does nothing but return.
+// Empty reports whether the function at entry has no effect.
 func Empty(cfg Config, entry uint64) bool {
 	cfg.Bounds = Bounds{Steps: maxEmpty, Paths: 2, Visits: 1}
 	paths, err := Run(cfg, entry)
@@ -247,13 +243,12 @@ func Empty(cfg Config, entry uint64) bool {
 	return p.End == symbolic.EndReturn && len(p.Loads)+len(p.Stores)+len(p.Calls)+len(p.Conds) == 0
 }
 
-// maxEmpty bounds the instructions of a function that does nothing: a mark of a
-// branch target, a frame that is made and taken down, the return.
+// maxEmpty bounds the instructions of a function without effect: a branch-target marker, a frame set up and
+// removed, the return.
 const maxEmpty = 8
 
-// references lists where instructions in code, which lies at low, may make the
-// address of v or of a pointer to it. Some of what is listed may be no
-// instruction, or make another address.
+// references lists the places in code, which starts at low, that may compute the address of v or of a pointer to
+// it. The list may contain invalid instructions and other addresses.
 func references(a callbacks.Arch, low uint64, code []byte, v Variable) []uint64 {
 	addrs := append([]uint64{v.Address}, v.Slots...)
 	switch a {
@@ -265,9 +260,8 @@ func references(a callbacks.Arch, low uint64, code []byte, v Variable) []uint64 
 	return nil
 }
 
-// x86References looks for distances from the next instruction, which begins
-// behind the distance or behind an immediate of 1 or 4 bytes. An instruction has
-// two to four bytes before the distance.
+// x86References searches for offsets relative to the next instruction, which starts after the offset or after an
+// immediate of 1 or 4 bytes. An instruction has two to four bytes before the offset.
 func x86References(low uint64, code []byte, addrs []uint64) []uint64 {
 	var out []uint64
 	for i := 4; i+4 <= len(code); i++ {
@@ -276,7 +270,7 @@ func x86References(low uint64, code []byte, addrs []uint64) []uint64 {
 			if d := a - to; d != 4 && d != 5 && d != 8 {
 				continue
 			}
-			if modrm := code[i-1]; modrm&0xc7 != 5 { // no distance from the next instruction
+			if modrm := code[i-1]; modrm&0xc7 != 5 { // not relative to the next instruction
 				continue
 			}
 			for start := i - 4; start <= i-2; start++ {
@@ -287,12 +281,12 @@ func x86References(low uint64, code []byte, addrs []uint64) []uint64 {
 	return out
 }
 
-// a64Reach bounds the instructions between the one that makes the address of a
-// page and the one that adds the place in it.
+// a64Reach bounds the instructions between the one that computes the address of a page and the one that adds the
+// offset in it.
 const a64Reach = 32
 
-// a64References looks for the instructions that make an address, or that of its
-// page with one behind that adds the place in the page.
+// a64References searches for instructions that compute an address, or that of its page if a later instruction
+// adds the offset in the page.
 func a64References(low uint64, code []byte, addrs []uint64) []uint64 {
 	var out []uint64
 	for i := 0; i+4 <= len(code); i += 4 {
@@ -301,7 +295,7 @@ func a64References(low uint64, code []byte, addrs []uint64) []uint64 {
 			continue
 		}
 		pc := low + uint64(i)
-		n := uint64(int64((w>>5&0x7ffff<<2|w>>29&3)<<43) >> 43) // 21 bits with a sign
+		n := uint64(int64((w>>5&0x7ffff<<2|w>>29&3)<<43) >> 43) // 21 bits, signed
 		base, size := pc+n, uint64(1)
 		if w>>31 == 1 { // ADRP
 			base, size = pc&^(codePage-1)+n*codePage, codePage
@@ -315,8 +309,7 @@ func a64References(low uint64, code []byte, addrs []uint64) []uint64 {
 	return out
 }
 
-// a64Adds reports whether an instruction in code adds the number n to a register:
-// ADD, or a load or store of a byte or of 8 bytes.
+// a64Adds reports whether an instruction in code adds n to a register: ADD, or a load or store of 1 or 8 bytes.
 func a64Adds(code []byte, register, n uint64) bool {
 	for ; len(code) >= 4; code = code[4:] {
 		w := callbacks.Word(code[:4])
@@ -338,8 +331,8 @@ func a64Adds(code []byte, register, n uint64) bool {
 	return false
 }
 
-// CallsBehind lists the first calls behind places in code, which lies at low,
-// that use v and come straight to the call.
+// CallsBehind lists the calls that directly follow a use of v in code, which starts at low, without a branch in
+// between.
 func CallsBehind(cfg Config, low uint64, code []byte, v Variable) ([]BodyCall, error) {
 	x, err := newExplorer(cfg)
 	if err != nil {
@@ -355,8 +348,8 @@ func CallsBehind(cfg Config, low uint64, code []byte, v Variable) ([]BodyCall, e
 	return out, nil
 }
 
-// nextCall returns the first call behind the place pc, if the code there makes the
-// variable's address and comes straight to the call.
+// nextCall returns the first call after pc, if the code there computes the variable's address and reaches the
+// call without a branch.
 func (u *use) nextCall(pc uint64) (BodyCall, bool) {
 	s := symbolic.NewState(u.ABI, pc)
 	made := false

@@ -10,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// guardBuilds are the ways in which testdata/guards.c is compiled.
+// guardBuilds are the compiler commands for testdata/guards.c.
 var guardBuilds = []string{
 	"gcc -O2 -fPIC", "gcc -O2 -fPIC -fno-omit-frame-pointer -fcf-protection", "gcc -O1 -fPIC -mno-direct-extern-access",
 	"gcc -O0 -fPIC",
@@ -21,7 +21,7 @@ var guardBuilds = []string{
 	"clang-16 --target=aarch64-linux-gnu -O2 -fPIC -mbranch-protection=standard -fuse-ld=lld -Wl,--no-relax",
 }
 
-// TestGuards finds exactly the calls that stand behind a test of bit 0.
+// TestGuards checks that exactly the calls after a test of bit 0 are found.
 func TestGuards(t *testing.T) {
 	for _, build := range guardBuilds {
 		t.Run(build, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// checkValid proves that the call behind the use of a variable is found.
+// checkValid checks that the call after the use of a variable is found.
 func (l *library) checkValid(low uint64, code []byte) {
 	l.tb.Helper()
 	calls, err := CallsBehind(l.config(), low, code, l.variable("names"))
@@ -72,8 +72,7 @@ func (l *library) checkValid(low uint64, code []byte) {
 	}
 }
 
-// checkBody proves that the code behind one call leads to the other one, and not
-// the other way round.
+// checkBody checks that the code after one call leads to the other, and not vice versa.
 func (l *library) checkBody(all []Guard) {
 	l.tb.Helper()
 	var first, second uint64
@@ -104,8 +103,7 @@ func (l *library) checkBody(all []Guard) {
 	}
 }
 
-// guarded builds testdata/guards.c as a library of which all is known: symbols
-// are bound within it, but it keeps them.
+// guarded builds testdata/guards.c as a library with bound symbols that are still in the symbol table.
 func guarded(t *testing.T, build string) (l *library, code []byte, low uint64) {
 	t.Helper()
 	omptest.Needs(t, "a C compiler")
@@ -148,7 +146,7 @@ func (l *library) variable(name string) Variable {
 	return v
 }
 
-// function names the function that pc lies in.
+// function returns the name of the function that contains pc.
 func (l *library) function(pc uint64) string {
 	l.tb.Helper()
 	syms, err := l.file.Symbols()

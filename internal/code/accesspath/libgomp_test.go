@@ -8,12 +8,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// systemLibgomp is GCC's runtime of Debian 12, from GCC 12.
+// systemLibgomp is the path of the GCC 12 runtime of Debian 12.
 const systemLibgomp = "/usr/lib/x86_64-linux-gnu/libgomp.so.1"
 
-// TestLibgomp reads GCC's runtime: everything starts from the thread's own
-// gomp_thread, at a distance from the thread pointer that a slot of the global
-// offset table holds (initial-exec).
+// TestLibgomp checks the access paths of GCC's runtime. They all start from the thread's gomp_thread; a slot in
+// the global offset table contains its offset from the thread pointer (initial-exec).
 func TestLibgomp(t *testing.T) {
 	l := openLibrary(t, systemLibgomp)
 	want := map[string]string{
@@ -66,8 +65,8 @@ func gompFields(e *symbolic.Expr) (s string, slot uint64) {
 	return s + fmt.Sprintf(":%d", c.Steps[len(c.Steps)-1].Size), c.Root.Address
 }
 
-// TestLibgompArguments checks that what a function passes on is seen:
-// GOMP_barrier gives the address of the team's barrier.
+// TestLibgompArguments checks that stores to a variable are found: GOMP_critical_start stores to the lock of the
+// unnamed critical section.
 func TestLibgompArguments(t *testing.T) {
 	l := openLibrary(t, systemLibgomp)
 	for _, p := range l.run(l.config(), "GOMP_critical_start") {

@@ -11,8 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// offsets are what moved in LLVM's kmp_info_t and kmp_taskdata_t over time, as
-// its debug information has them.
+// offsets are the fields of LLVM's kmp_info_t and kmp_taskdata_t with offsets that changed over time, from its
+// debug information.
 type offsets struct {
 	currentTask, currentPlace, maxActiveLevels, schedType, procBind, defaultDevice uint64
 }
@@ -24,9 +24,8 @@ var libompOffsets = map[int]offsets{
 	19: {576, 332, 88, 96, 104, 108},
 }
 
-// accessors lists what functions return, as fields of the calling thread's
-// descriptor: offsets of pointers, then the last field and its size. Of several
-// paths, one must be this.
+// accessors returns the expected results of functions as fields of the calling thread's descriptor: offsets of
+// pointers, then the last field and its size. One of several paths must have this result.
 func accessors(o offsets) map[string]string {
 	task := fmt.Sprintf("%d.", o.currentTask)
 	icv := func(off uint64, size int) string { return fmt.Sprintf("%s%d:%d", task, off, size) }
@@ -51,8 +50,8 @@ func accessors(o offsets) map[string]string {
 	}
 }
 
-// TestLibomp holds what the accessors of real runtimes read against the layouts
-// that their debug information gives.
+// TestLibomp compares the fields read by the accessors of real runtimes with the layouts in their debug
+// information.
 func TestLibomp(t *testing.T) {
 	for _, r := range omptest.Runtimes(t) {
 		t.Run(r.Name, func(t *testing.T) {
@@ -78,9 +77,8 @@ func TestLibomp(t *testing.T) {
 	}
 }
 
-// threadsOf returns the address of __kmp_threads, as omp_get_level has it; it must be
-// where the exported __kmp_thread_pool says. gtid is the function that it calls
-// for the thread's number.
+// threadsOf returns the address of __kmp_threads from omp_get_level. It checks that address against the exported
+// __kmp_thread_pool. gtid is the function that omp_get_level calls for the thread's number.
 func threadsOf(t *testing.T, l *library) (threads, gtid uint64) {
 	p := l.run(l.config(), "omp_get_level")[0]
 	c, ok := p.Result.Chain()
@@ -93,7 +91,7 @@ func threadsOf(t *testing.T, l *library) (threads, gtid uint64) {
 	return c.Root.Address, p.Calls[0].Entry
 }
 
-// fields returns a chain from a thread's descriptor as "64.848:4"; "" if it is none.
+// fields returns a chain from a thread's descriptor in the form "64.848:4"; "" for other expressions.
 func fields(e *symbolic.Expr, threads uint64) string {
 	c, ok := e.Chain()
 	if !ok || len(c.Steps) < 3 || c.Root.Kind != symbolic.RootGlobal || c.Root.Address != threads ||
@@ -126,8 +124,8 @@ func results(paths []symbolic.Path, threads uint64) []string {
 	return slices.Compact(s)
 }
 
-// schedule checks the stores of omp_get_schedule through its arguments, and the
-// switch over the kind of schedule.
+// schedule checks the stores of omp_get_schedule through its arguments, and the switch over the kind of
+// schedule.
 func schedule(t *testing.T, l *library, threads uint64, o offsets) {
 	chunk := fmt.Sprintf("%d.%d:4", o.currentTask, o.schedType+4)
 	kind := fmt.Sprintf("%d.%d:4", o.currentTask, o.schedType)
@@ -159,7 +157,7 @@ func schedule(t *testing.T, l *library, threads uint64, o offsets) {
 	}
 }
 
-// inParallel checks a function whose result depends on a branch.
+// inParallel checks a function with a result that depends on a branch.
 func inParallel(t *testing.T, l *library, threads uint64) {
 	paths := l.run(l.config(), "omp_in_parallel")
 	if len(paths) != 2 || len(paths[0].Conds) != 1 || len(paths[1].Conds) != 1 {
@@ -173,8 +171,8 @@ func inParallel(t *testing.T, l *library, threads uint64) {
 	}
 }
 
-// TestLibompGlobals checks the functions that return global variables: each has
-// one, of the right size, in the library's data, and all differ.
+// TestLibompGlobals checks the functions that return global variables: each returns one of the right size in the
+// library's data, and all differ.
 func TestLibompGlobals(t *testing.T) {
 	want := map[string]uint8{
 		"omp_get_cancellation": 4, "omp_get_max_task_priority": 4, "kmp_get_stacksize_s": 8,

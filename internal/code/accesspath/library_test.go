@@ -10,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// library is a shared library's file, read at the file's own addresses.
+// library is the file of a shared library, read at the addresses in the file.
 type library struct {
 	tb    testing.TB
 	file  *elfx.File
@@ -26,7 +26,7 @@ func openLibrary(tb testing.TB, path string) *library {
 	tb.Cleanup(func() { c.Close() })
 	l := &library{tb: tb, file: f, slots: map[uint64]symbolic.Target{}}
 	relocs, err := f.Relocations()
-	if err != nil && !errors.Is(err, elfx.ErrNoSection) { // a static program has none
+	if err != nil && !errors.Is(err, elfx.ErrNoSection) { // a static program has no such section
 		tb.Fatal(err)
 	}
 	syms, err := f.DynamicSymbols()

@@ -24,9 +24,8 @@ type explorer struct {
 	paths   []symbolic.Path
 }
 
-// run follows the paths from s on: of each the side that falls through, then
-// the forks in the order in which they were met, so that under tight bounds the
-// simple paths come before those that loop.
+// run follows the paths from s. At each fork it continues with the fall-through side and queues the other. So
+// under tight bounds, simple paths come before loops.
 func (x *explorer) run(s *symbolic.State) {
 	x.edges = map[edge]int{}
 	x.work = []*symbolic.State{s}
@@ -43,12 +42,12 @@ func (x *explorer) run(s *symbolic.State) {
 
 // push puts a fork in the queue, unless there are too many paths already.
 func (x *explorer) push(s *symbolic.State) {
-	if len(x.work)+len(x.paths)+1 < x.bounds.Paths { // one is being followed
+	if len(x.work)+len(x.paths)+1 < x.bounds.Paths { // plus the current one
 		x.work = append(x.work, s)
 	}
 }
 
-// follow runs one path to its end.
+// follow executes one path to its end.
 func (x *explorer) follow(s *symbolic.State) symbolic.End {
 	for {
 		if x.steps >= x.bounds.Steps {
@@ -65,8 +64,8 @@ func (x *explorer) follow(s *symbolic.State) symbolic.End {
 	}
 }
 
-// execute runs the micro-operations of one instruction from s.next on. It
-// leaves s.pc at the following instruction unless the path is done.
+// execute executes the micro-operations of one instruction from s.Next on. It leaves s.PC at the following
+// instruction unless the path is done.
 func (x *explorer) execute(s *symbolic.State, in lift.Instruction) (symbolic.End, bool) {
 	next := s.PC + uint64(in.Length)
 	for s.Next < len(in.Uops) {
@@ -101,7 +100,7 @@ func (x *explorer) execute(s *symbolic.State, in lift.Instruction) (symbolic.End
 	return symbolic.EndReturn, false
 }
 
-// choose sets a register to one of two values and leaves the other to a fork.
+// choose sets a register to one of two values and pushes a fork for the other.
 func (x *explorer) choose(s *symbolic.State, u *lift.Uop) {
 	a, b := s.Value(u.A), s.Value(u.B)
 	if a.Equal(b) {
@@ -124,7 +123,7 @@ func (x *explorer) choose(s *symbolic.State, u *lift.Uop) {
 	s.Regs[u.Dst] = symbolic.Extend(b, u.Size, false)
 }
 
-// skip leaves out some micro-operations if a condition holds.
+// skip skips some micro-operations if a condition holds.
 func (x *explorer) skip(s *symbolic.State, u *lift.Uop) {
 	c := s.Cond(u.CC)
 	yes, no := x.split(s, c)
@@ -141,7 +140,7 @@ func (x *explorer) skip(s *symbolic.State, u *lift.Uop) {
 	s.Assume(c.Negate())
 }
 
-// branch takes one side of a branch and leaves the other to a fork.
+// branch takes one side of a branch and pushes a fork for the other.
 func (x *explorer) branch(s *symbolic.State, u *lift.Uop, next uint64) (symbolic.End, bool) {
 	c, target := s.Cond(u.CC), u.A.Val
 	yes, no := x.split(s, c)
@@ -165,8 +164,7 @@ func (x *explorer) branch(s *symbolic.State, u *lift.Uop, next uint64) (symbolic
 	return symbolic.EndLimit, true
 }
 
-// enter counts the use of one side of a branch and reports whether it is still
-// within the bounds.
+// enter counts the use of one side of a branch and reports whether it is still within the bounds.
 func (x *explorer) enter(pc uint64, taken bool) bool {
 	limit := x.bounds.Edges
 	if limit == 0 {
@@ -194,7 +192,7 @@ func (x *explorer) split(s *symbolic.State, c symbolic.Cond) (yes, no bool) {
 	return true, true
 }
 
-// jumpTo moves s to pc; it reports whether the path has been there too often.
+// jumpTo moves s to pc and reports whether the path was there too often.
 func (x *explorer) jumpTo(s *symbolic.State, pc uint64) (tooOften bool) {
 	back := pc <= s.PC
 	s.PC = pc

@@ -12,7 +12,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// show returns a path in one line.
+// show returns a path as one line.
 func show(p symbolic.Path) string {
 	var s []string
 	for _, c := range p.Conds {
@@ -31,7 +31,7 @@ func show(p symbolic.Path) string {
 	return strings.Join(s, "; ")
 }
 
-// snippets are a few instructions that compilers seldom put in accessors, and what they do.
+// snippets are instruction sequences that are rare in accessors, with their expected paths.
 var snippets = []struct {
 	name, code string
 	want       []string
@@ -57,9 +57,9 @@ var snippets = []struct {
 	{"unknown jump", "\xff\xe7", []string{"unknown code"}}, // jmp *%rdi
 	// jmp *0x1000(,%rdi,8)
 	{"unlimited table", "\xff\x24\xfd\x00\x10\x00\x00", []string{"unknown code"}},
-	{"end of memory", "\x31\xc0", []string{"unknown code"}},      // xor %eax,%eax
-	{"not an instruction", "\x0f\xff", []string{"unknown code"}}, //
-	{"loop", "\xeb\xfe", []string{"loops"}},                      // jmp .
+	{"end of memory", "\x31\xc0", []string{"unknown code"}}, // xor %eax,%eax
+	{"not an instruction", "\x0f\xff", []string{"unknown code"}},
+	{"loop", "\xeb\xfe", []string{"loops"}}, // jmp .
 	// movl $3,(%rdi); mov (%rdi),%eax; ret
 	{"stores", "\xc7\x07\x03\x00\x00\x00\x8b\x07\xc3", []string{"*4(arg0) = 3; returned; 3"}},
 	// mov %fs:0,%rax; mov -8(%rax),%eax; ret
@@ -78,7 +78,7 @@ var snippets = []struct {
 		[]string{"if ext4(arg0) != 0; returned; unknown", "if ext4(arg0) == 0; returned; 0"}},
 }
 
-// TestSnippets runs them.
+// TestSnippets executes the snippets.
 func TestSnippets(t *testing.T) {
 	plt := map[uint64]symbolic.Target{0x2000: {Name: "abort"}, 0x2008: {Name: "near", Entry: 0x1020},
 		0x2010: {Name: "far"}}
@@ -101,7 +101,7 @@ func TestSnippets(t *testing.T) {
 	}
 }
 
-// TestBounds holds every bound with code that would pass it.
+// TestBounds tests every bound with code that would exceed it.
 func TestBounds(t *testing.T) {
 	loop := []byte("\xff\xc7\x83\xff\x64\x75\xf9\xc3") // inc %edi; cmp $100,%edi; jne -7; ret
 	branches := []byte(strings.Repeat("\x83\xff\x07\x74\x00\xff\xc7", 12) + "\xc3")
@@ -139,7 +139,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestRunErrors checks what Run refuses.
+// TestRunErrors checks the errors of Run.
 func TestRunErrors(t *testing.T) {
 	mem := bytesAt{0x1000, []byte("\xc3")}
 	if _, err := Run(Config{Mem: mem}, 0x1000); !errors.Is(err, lift.ErrUnsupported) {
@@ -152,7 +152,7 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
-// TestEvalPaths checks the answers that are errors.
+// TestEvalPaths checks the errors of evalPaths.
 func TestEvalPaths(t *testing.T) {
 	// mov (%rdi),%eax; test %esi,%esi; jne +1; ret; ud2
 	mem := bytesAt{0x1000, []byte("\x8b\x07\x85\xf6\x75\x01\xc3\x0f\x0b")}
@@ -175,7 +175,7 @@ func TestEvalPaths(t *testing.T) {
 	}
 }
 
-// TestEvalThread evaluates what belongs to a thread.
+// TestEvalThread evaluates expressions that depend on the thread.
 func TestEvalThread(t *testing.T) {
 	mem := bytesAt{0x1000, []byte("\x02\x00\x00\x00\x00\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff")}
 	env := symbolic.Env{

@@ -2,7 +2,7 @@ package accesspath
 
 import "github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 
-// StoredThrough selects what a path stores where its argument points to.
+// StoredThrough returns a function that lists the values that a path stores through pointer argument arg.
 func StoredThrough(arg int) func(symbolic.Path) []*symbolic.Expr {
 	return func(p symbolic.Path) []*symbolic.Expr {
 		var out []*symbolic.Expr

@@ -8,15 +8,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
 
-// Bounds of one call. The longest accessor executes some 200 instructions, and a dozen more for each nesting level
-// that it walks through; programs have no thousands of these.
+// Bounds of one call. The longest accessor executes some 200 instructions, plus a dozen for each nesting level
+// that it walks through; programs have far fewer than thousands of levels.
 const (
 	maxCallSteps = 50000
 	maxCallDepth = 16
 )
 
-// The stack of the calls is where no target has memory. An access to it further than stackReach from the stack pointer
-// at entry is not followed.
+// The stack of the calls is at an address without memory in any target. Accesses further than stackReach from
+// the stack pointer at entry are not followed.
 const (
 	stackTop   = 0x7000_0000_0000_0000
 	stackReach = 1 << 20
@@ -25,15 +25,15 @@ const (
 // ErrWrites is the error for a function that would change the target's memory.
 var ErrWrites = errors.New("the function would change memory")
 
-// Caller runs functions of a target on its memory, with the numbers that are there: what a function would return if a
-// thread called it at this stop. It changes nothing: a function that would write anything but its own stack is
+// Caller runs functions of a target on its memory, to find the result that a thread would get from a call at
+// this stop. It does not change the target: a function that would write memory outside its own stack fails with
 // ErrWrites. It is not for concurrent use.
 type Caller struct {
 	code *lift.Decoder
 	mem  callbacks.Memory
 }
 
-// NewCaller returns a caller of functions in mem, which also answers what the functions read.
+// NewCaller returns a Caller of functions in mem, which also serves their reads.
 func NewCaller(arch callbacks.Arch, mem callbacks.Memory) (*Caller, error) {
 	code, err := lift.NewDecoder(arch, mem)
 	if err != nil {
@@ -45,12 +45,12 @@ func NewCaller(arch callbacks.Arch, mem callbacks.Memory) (*Caller, error) {
 // Outcome is the result of a call.
 type Outcome struct {
 	Result uint64   // the whole result register: a C int is its low 4 bytes
-	Words  []uint32 // what the function stored through its last arguments
+	Words  []uint32 // words that the function stored through its last arguments
 }
 
-// Call runs the function at entry for the thread whose thread pointer is given. After args, it passes pointers to as
-// many 4-byte words of its own; what the function stores there is in the outcome. The error wraps ErrWrites, ErrOpaque
-// if the code does something that is not followed, or the fault of a read.
+// Call runs the function at entry for the thread with the given thread pointer. After args, it passes pointers
+// to a number of its own 4-byte words; the outcome contains their values after the call. The error wraps
+// ErrWrites, the fault of a read, or, for code that is not followed, ErrOpaque.
 func (c *Caller) Call(entry, threadPointer uint64, args []uint64, words int) (Outcome, error) {
 	abi := c.code.Lifter.Convention()
 	if len(args)+words > len(abi.Args) {
@@ -90,11 +90,12 @@ func (c *Caller) Call(entry, threadPointer uint64, args []uint64, words int) (Ou
 	return out, nil
 }
 
-// wordAt returns the offset of the caller's word i from the stack pointer at entry: above a callee's frame.
+// wordAt returns the offset of the caller's word i from the stack pointer at entry: above the frame of the
+// function.
 func wordAt(i int) uint64 { return 256 + 16*uint64(i) }
 
-// byStack is the origin of values that depend on where the stack is. It is made up, so neither a result nor a decision
-// may depend on it.
+// byStack is the origin of values that depend on the stack's address. That address is made up, so neither a
+// result nor a branch may depend on it.
 const byStack Origins = 1
 
 func onStack(addr uint64) Value { return Value{V: addr, Known: allBits, From: byStack} }
@@ -114,14 +115,14 @@ type frame struct{ pc, sp uint64 }
 // isOwn reports whether an address is on the stack of the call.
 func (r *run) isOwn(addr uint64) bool { return addr-(r.sp-stackReach) < 2*stackReach }
 
-// unmapped is the content of a stack of which nothing is known.
+// unmapped is the unknown initial content of the stack.
 type unmapped struct{}
 
 func (unmapped) ReadMemory(a callbacks.Address, _ []byte) error {
 	return &callbacks.FaultError{Address: a, Err: callbacks.ErrUnmapped}
 }
 
-// Load reads the target, or the stack as the call left it.
+// Load reads the target, or the stack with the call's writes.
 func (r *run) Load(at Value, size uint8) (Value, error) {
 	switch {
 	case !at.IsKnown() || size > 8:
@@ -139,7 +140,7 @@ func (r *run) Load(at Value, size uint8) (Value, error) {
 	return v, err
 }
 
-// Store writes the stack of the call.
+// Store writes to the stack of the call.
 func (r *run) Store(at, v Value, size uint8, _ bool) error {
 	switch {
 	case !at.IsKnown():
@@ -151,7 +152,7 @@ func (r *run) Store(at, v Value, size uint8, _ bool) error {
 	return nil
 }
 
-// Branch continues where the condition leads.
+// Branch takes the side of the condition, which must be known.
 func (r *run) Branch(c Truth, to uint64) error {
 	if err := r.Skip(c); err != nil {
 		return err
@@ -162,7 +163,7 @@ func (r *run) Branch(c Truth, to uint64) error {
 	return nil
 }
 
-// Skip accepts conditions that are known.
+// Skip accepts known conditions.
 func (r *run) Skip(c Truth) error {
 	if !c.Known || c.From != 0 {
 		return fmt.Errorf("a branch %w", ErrOpaque)

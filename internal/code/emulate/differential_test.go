@@ -15,10 +15,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// programs print what functions return for many arguments.
+// programs print the results of functions for many arguments.
 var programs = []string{"../accesspath/testdata/functions.c", "testdata/atomics.c"}
 
-// builds are the ways that they are compiled.
+// builds are the compiler commands for them.
 var builds = []string{
 	"gcc -O2 -no-pie -fcf-protection", "gcc -O1 -fPIE -pie -fstack-protector-all", "gcc -Os -fPIE -pie",
 	"gcc -O0 -no-pie",
@@ -26,11 +26,11 @@ var builds = []string{
 	"clang-16 -O3 -march=haswell -fno-plt -fPIE -pie",
 }
 
-// crossBuilds are the ways that they are compiled for aarch64.
+// crossBuilds are the compiler options for aarch64.
 var crossBuilds = []string{"-O0 -march=armv8.1-a", "-O1 -march=armv8.1-a", "-O2 -march=armv8.2-a+lse",
 	"-O2 -mbranch-protection=standard -march=armv8.4-a", "-Os -fPIC -march=armv8.1-a"}
 
-// TestDifferential asks the processor and a Caller what functions return.
+// TestDifferential compares the results of functions on the processor with those of a Caller.
 func TestDifferential(t *testing.T) {
 	omptest.Needs(t, "compilers")
 	for _, program := range programs {
@@ -44,7 +44,7 @@ func TestDifferential(t *testing.T) {
 	}
 }
 
-// TestDifferentialAArch64 compares a Caller on aarch64 code with this processor.
+// TestDifferentialAArch64 compares the results of a Caller on aarch64 code with those of this processor.
 func TestDifferentialAArch64(t *testing.T) {
 	omptest.Needs(t, "compilers")
 	for _, program := range programs {
@@ -78,7 +78,7 @@ func output(t *testing.T, exe string) []byte {
 	return out
 }
 
-// image is a program's file, read at its own addresses.
+// image is a program's file, read at the addresses in the file.
 type image struct{ *elfx.File }
 
 func (f image) ReadMemory(a callbacks.Address, p []byte) error {

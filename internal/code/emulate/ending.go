@@ -7,26 +7,26 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
 
-// maxEnding bounds the instructions from a call to the end of a function that moves to another stack. Those of Go's
+// maxEnding bounds the instructions from a call to the end of a function that switches stacks. Those of Go's
 // runtime have some 30.
 const maxEnding = 128
 
-// Ending runs the rest of a function. It changes nothing in the target. It ends where the code does something that it
-// cannot follow. x86-64 only: the return addresses of aarch64 may be signed.
+// Ending runs the rest of a function without changing the target. It stops at code that it cannot follow. x86-64
+// only: the return addresses of aarch64 may be signed.
 type Ending struct {
 	// Regs are the registers before and after the run.
 	Regs callbacks.Registers
 	// Mem is the memory of the target, with the code.
 	Mem callbacks.Memory
-	// Stores are what was written before, and then what the run wrote, in order.
+	// Stores are the writes before the run, followed by those of the run, in order.
 	Stores []Store
-	// ThreadWord is the address of the last word that was written relative to the thread pointer; 0 if none was.
+	// ThreadWord is the address of the last 8-byte word that was written relative to the thread pointer, or 0.
 	ThreadWord uint64
-	// Calls counts the calls that were passed over.
+	// Calls counts the skipped calls.
 	Calls int
 
 	m        Machine
-	toCall   bool // it ends before the first call
+	toCall   bool // stop before the first call
 	returned bool
 }
 
@@ -35,7 +35,7 @@ type Store struct {
 	Address uint64
 	Size    int    // bytes
 	Value   uint64 // little-endian, up to 8 bytes
-	Known   bool   // else the content of memory is unknown afterwards
+	Known   bool   // if false, the content of memory is unknown afterwards
 }
 
 // byThread is the origin of addresses that are relative to the thread pointer.
@@ -44,13 +44,14 @@ const byThread Origins = 1
 // errCall ends a run before a call.
 var errCall = errors.New("a call")
 
-// RunToReturn runs to the end of the function and returns from it, over the calls in it. It reports whether it could.
+// RunToReturn runs to the end of the function and returns from it, skipping its calls. It reports whether it
+// succeeded.
 func (e *Ending) RunToReturn() bool {
 	e.toCall = false
 	return e.run() == nil && e.returned
 }
 
-// RunToCall runs to the first call and stops before it. It reports whether it could.
+// RunToCall runs to the first call and stops before it. It reports whether it succeeded.
 func (e *Ending) RunToCall() bool {
 	e.toCall = true
 	return errors.Is(e.run(), errCall)
@@ -65,7 +66,7 @@ func (e *Ending) run() error {
 		return err
 	}
 	e.m = NewThread(code.Lifter.Convention(), &e.Regs)
-	e.m.Flags = Flags{} // the calls before may have changed them
+	e.m.Flags = Flags{} // earlier calls may have changed them
 	e.m.ThreadPointer.From = byThread
 	for _, s := range e.Stores {
 		v := Value{}
@@ -85,7 +86,7 @@ func (e *Ending) run() error {
 	return err
 }
 
-// Load returns unknown for memory that cannot be read.
+// Load reads memory; unreadable memory is unknown.
 func (e *Ending) Load(at Value, size uint8) (Value, error) {
 	if !at.IsKnown() || size > 8 {
 		return Value{}, nil
@@ -97,7 +98,7 @@ func (e *Ending) Load(at Value, size uint8) (Value, error) {
 	return v, nil
 }
 
-// Store keeps a write aside.
+// Store buffers a write.
 func (e *Ending) Store(at, v Value, size uint8, _ bool) error {
 	if !at.IsKnown() {
 		return ErrOpaque
@@ -111,7 +112,7 @@ func (e *Ending) Store(at, v Value, size uint8, _ bool) error {
 	return nil
 }
 
-// Branch continues where the condition leads.
+// Branch takes the side of the condition, which must be known.
 func (e *Ending) Branch(c Truth, to uint64) error {
 	switch {
 	case !c.Known:
@@ -134,7 +135,7 @@ func (e *Ending) Jump(to Value, direct bool) error {
 	return nil
 }
 
-// Call passes over a call.
+// Call skips a call.
 func (e *Ending) Call(Value) error {
 	if e.toCall {
 		return errCall

@@ -7,10 +7,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks/callbackstest"
 )
 
-// Where things are when the ends of functions run.
+// Addresses for the tests of Ending.
 const code, stack, other, thread, ret = 0x1000, 0x2000, 0x3000, 0x4000, 0x5678
 
-// ends are ends of functions: the code, whether it is known, and what it leaves.
+// ends are ends of functions: the code, whether it can be followed, and the state after it.
 var ends = map[string]struct {
 	code string
 	ok   bool
@@ -20,7 +20,7 @@ var ends = map[string]struct {
 	// pop %rbp; ret
 	"pops": {"\x5d\xc3", true, stack + 16,
 		func(m *Ending) bool { v, _ := m.Regs.Get(callbacks.X86RBP); return v == 7 }},
-	// mov (%rsp),%rsp: 7 is nowhere
+	// mov (%rsp),%rsp: 7 is unmapped
 	"another stack": {"\x48\x8b\x24\x24\xc3", false, 0, nil},
 	// mov %rbx,%rsp; ret
 	"by a register": {"\x48\x89\xdc\xc3", true, other + 8, nil},
@@ -119,7 +119,7 @@ func TestEnding(t *testing.T) {
 	}
 }
 
-// rax checks what a register has.
+// rax returns a check of the value of rax.
 func rax(want uint64) func(*Ending) bool {
 	return func(m *Ending) bool {
 		v, ok := m.Regs.Get(0)

@@ -7,10 +7,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
 
-// Machine is a thread at one point of its code.
+// Machine is the state of a thread at one point of its code.
 type Machine struct {
 	PC            uint64           // of the next instruction
-	At            uint64           // of the instruction that is being executed
+	At            uint64           // of the current instruction
 	Instruction   lift.Instruction // at At
 	ThreadPointer Value
 	Regs          [lift.NumRegisters]Value
@@ -19,7 +19,7 @@ type Machine struct {
 	ABI           *lift.Convention
 }
 
-// newMachine returns a machine without known registers that continues at pc.
+// newMachine returns a machine at pc without known registers.
 func newMachine(abi *lift.Convention, pc uint64) Machine {
 	return Machine{PC: pc, ABI: abi, Written: map[uint64]Byte{}}
 }
@@ -57,7 +57,7 @@ func NewThread(abi *lift.Convention, regs *callbacks.Registers) Machine {
 	return m
 }
 
-// SaveTo sets the general registers and the program counter of regs to those of the machine.
+// SaveTo sets the general registers and the program counter of regs to those of m.
 func (m *Machine) SaveTo(regs *callbacks.Registers) {
 	for r := range m.ABI.General {
 		n := m.ABI.DWARFNumber(r)
@@ -70,7 +70,7 @@ func (m *Machine) SaveTo(regs *callbacks.Registers) {
 	regs.SetPC(m.PC)
 }
 
-// Clone returns a copy that shares nothing with m.
+// Clone returns a copy that is independent of m.
 func (m *Machine) Clone() Machine {
 	c := *m
 	c.Written = maps.Clone(m.Written)
@@ -80,8 +80,8 @@ func (m *Machine) Clone() Machine {
 // SP returns the stack pointer.
 func (m *Machine) SP() *Value { return &m.Regs[m.ABI.SP] }
 
-// Read returns size bytes, 8 at most, as the machine sees them: those that it wrote, else those of mem. used reports
-// whether mem was read.
+// Read returns size bytes, at most 8, as the machine sees them: bytes that it wrote, otherwise those of mem.
+// used reports whether mem was read.
 func (m *Machine) Read(mem callbacks.Memory, addr uint64, size uint8) (v Value, used bool, err error) {
 	var b [8]Byte
 	written := [8]bool{}
@@ -109,7 +109,7 @@ func (m *Machine) Read(mem callbacks.Memory, addr uint64, size uint8) (v Value, 
 	return v, used, nil
 }
 
-// Write notes size bytes that the machine writes. Of more than 8, the content is unknown.
+// Write records size bytes that the machine writes. If there are more than 8, their content is unknown.
 func (m *Machine) Write(addr uint64, v Value, size uint8) {
 	v = v.Extend(size, false)
 	for i := range uint64(size) {
@@ -121,7 +121,7 @@ func (m *Machine) Write(addr uint64, v Value, size uint8) {
 	}
 }
 
-// PassCall makes everything unknown that a called function may change, except memory.
+// PassCall makes all state unknown that a called function may change, except memory.
 func (m *Machine) PassCall() {
 	for r := range m.ABI.General {
 		if !m.ABI.Keeps(r) {

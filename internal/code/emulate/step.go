@@ -6,23 +6,23 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
 
-// ErrOpaque is the error for code that is not followed: a system call, a trap, bytes that are no instruction, or a
-// decision by a value that is unknown.
+// ErrOpaque is the error for code that is not followed: a system call, a trap, an invalid instruction, or a
+// branch on an unknown value.
 var ErrOpaque = errors.New("depends on code that was not followed")
 
-// Policy answers what a machine asks while it executes an instruction. An error ends the execution.
+// Policy decides how a machine continues while it executes an instruction. An error ends the execution.
 type Policy interface {
 	// Load returns size bytes at an address.
 	Load(at Value, size uint8) (Value, error)
-	// Store writes size bytes of v. perhaps is set if it is unknown whether they are written; v is unknown then.
+	// Store writes size bytes of v. perhaps is set if it is unknown whether they are written; v is then unknown.
 	Store(at, v Value, size uint8, perhaps bool) error
-	// Branch continues at an address if the condition holds, else with the next instruction, where PC is.
+	// Branch continues at an address if the condition holds, otherwise at PC, the next instruction.
 	Branch(c Truth, to uint64) error
-	// Skip is called before a part of an instruction is left out that depends on a condition.
+	// Skip is called before a conditional part of an instruction is skipped.
 	Skip(c Truth) error
-	// Jump continues at an address. direct is set if the instruction has it.
+	// Jump continues at an address. direct is set if the instruction contains it.
 	Jump(to Value, direct bool) error
-	// Call calls a function. PC is the return address.
+	// Call enters a function. PC is the return address.
 	Call(to Value) error
 	// Return leaves a function.
 	Return() error
@@ -98,7 +98,7 @@ func (m *Machine) execute(u *lift.Uop, p Policy) (err error) {
 	return err
 }
 
-// exchange executes a write that depends on a comparison.
+// exchange executes a compare-and-exchange.
 func (m *Machine) exchange(u *lift.Uop, p Policy) error {
 	at, expected := m.operand(u.A), m.Regs[u.Dst].Extend(u.Size, false)
 	old, err := p.Load(at, u.Size)

@@ -6,16 +6,17 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
 
-// Origins is a set of 64 origins of a value. Their meaning is the policy's.
+// Origins is a set of up to 64 origins of a value. The policy defines their meaning.
 type Origins uint64
 
-// Value is a number of which only some bits may be known.
+// Value is a number with known and unknown bits.
 type Value struct {
-	V     uint64 // 0 where bits are unknown
-	Known uint64 // the known bits
+	V     uint64 // unknown bits are 0
+	Known uint64 // mask of the known bits
 	From  Origins
 
-	// The origins of the low lowSize bytes alone, where an instruction has replaced these; lowSize 0: the same.
+	// low contains the origins of only the low lowSize bytes, if an instruction has replaced these. If lowSize
+	// is 0, they are those in From.
 	low     Origins
 	lowSize uint8
 }
@@ -30,7 +31,7 @@ func (a Value) IsKnown() bool { return a.Known == allBits }
 
 func (a Value) withoutOrigins() Value { return Value{V: a.V, Known: a.Known} }
 
-// Covers reports whether b is one of the numbers that a may be, as far as both are known.
+// Covers reports whether the possible numbers of a include b, as far as both are known.
 func (a Value) Covers(b Value) bool { return a.Known&^b.Known == 0 && (a.V^b.V)&a.Known == 0 }
 
 // Extend returns the low size bytes of a, zero- or sign-extended.
@@ -116,7 +117,7 @@ type Flags struct {
 	A, B Value
 }
 
-// Test returns whether a condition holds on the flags.
+// Test returns whether a condition holds for the flags.
 func (f *Flags) Test(cc lift.Condition) Truth {
 	a, b, op, size := f.A, f.B, cc.Op, f.Size
 	carry := f.Kind == lift.FlagsCompare || f.Kind == lift.FlagsLogic

@@ -1,17 +1,20 @@
-// Package spin reports whether a running thread is only spinning: in a loop that ends only when another thread writes
-// memory.
+// Package spin reports whether a running thread is only spinning: in a loop that ends only when another thread
+// writes memory.
 //
-// Find emulates the thread (package emulate): its code, on a copy of its registers, with its writes kept aside.
-// The thread spins if it comes back to an earlier state, on every way that it may take, and has changed nothing that
-// another thread can see, or the same few words in each round: with the rest of the memory as it is, it never leaves
-// the loop. It waits for the words that decided its branches. A word that it writes itself is unknown from then on, so
-// a loop that such a word ends does not count. Whether other threads wait for it is for the caller to find out.
+// Find emulates the thread (package emulate): it executes its code on a copy of its registers and buffers its
+// writes. The thread spins if, on every possible path, it returns to an earlier state, and if each round changes
+// no memory visible to other threads, or always the same few words. So as long as the rest of memory stays the
+// same, it never leaves the loop. It waits for the words that decided its branches. A word that it writes itself
+// is unknown from then on, so a loop that ends by such a word does not count. The caller has to find out whether
+// other threads wait for it.
 //
-// Where a value is unknown (the result of a call, a counter that is different in each round), both sides of a branch
-// are followed, and each must come back. So a loop with a limit on its rounds, or on time, does not count.
+// If a value is unknown (the result of a call, a counter that differs in each round), both sides of a branch are
+// followed, and each must return to an earlier state. So a loop that is limited in rounds or in time does not
+// count.
 //
-// The memory is read only if the code can come back at all, with all values from memory unknown, and reads the same
-// addresses then: most threads that work are recognized by their code alone.
+// Memory is read only if the code can return to an earlier state at all: it is first executed with all values
+// from memory unknown, and must then use the same addresses each time. Most working threads are recognized in
+// this way by their code alone.
 //
 // x86-64 only.
 package spin

@@ -10,16 +10,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
 
-// redZone is how much below the stack pointer a function may use (System V ABI of x86-64).
+// redZone is the number of bytes below the stack pointer that a function may use (System V ABI of x86-64).
 const redZone = 128
 
-// machine is a thread at one point, and the policy by which an explorer follows it. The origins of its values are words
-// of the explorer.
+// machine is the state of a thread at one point, and the policy by which an explorer follows it. The origins of
+// its values are words of the explorer.
 type machine struct {
 	emulate.Machine
 	e      *explorer
-	jumped bool           // by the last instruction, within its function
-	depth  int            // calls less returns since the start
+	jumped bool           // the last instruction jumped within its function
+	depth  int            // calls minus returns since the start
 	calls  map[int]callAt // the last call at each depth
 	reads  map[uint64]readAt
 }
@@ -30,7 +30,7 @@ type callAt struct {
 	arg emulate.Value // the first argument
 }
 
-// readAt is where a word was read.
+// readAt is the place of a read of a word.
 type readAt struct {
 	pc    uint64
 	depth int
@@ -47,13 +47,13 @@ func (m *machine) clone() *machine {
 	return &c
 }
 
-// moveTo gives the machine to another explorer, which has other words.
+// moveTo assigns the machine to another explorer, which has other words.
 func (m *machine) moveTo(e *explorer) {
 	m.e = e
 	m.ForgetOrigins()
 }
 
-// tidy forgets what no code comes back to: the memory below the stack, and the flags.
+// tidy forgets state that no code uses again: the memory below the stack, and the flags.
 func (m *machine) tidy() {
 	m.Flags = emulate.Flags{}
 	for r := lift.Temp0; r < lift.NumRegisters; r++ {
@@ -70,8 +70,8 @@ func (m *machine) tidy() {
 	}
 }
 
-// callSite returns the instruction in the function of m's loop that read a word, or the call there that did. given
-// reports whether that call has the word's address as its first argument.
+// callSite returns the instruction in the function of m's loop that read a word, or the call there that did.
+// given reports whether that call has the word's address as its first argument.
 func (m *machine) callSite(w Word) (pc uint64, given bool) {
 	r, ok := m.reads[w.Address]
 	if !ok {
@@ -83,13 +83,13 @@ func (m *machine) callSite(w Word) (pc uint64, given bool) {
 	return r.pc, false
 }
 
-// passOver makes unknown what a called function may change, and sets its result.
+// passOver makes all state unknown that a called function may change, and sets its result.
 func (m *machine) passOver(result emulate.Value) {
 	m.PassCall()
 	m.Regs[m.ABI.Result] = result
 }
 
-// Branch continues where the condition leads, and on both ways if that is unknown.
+// Branch takes the side of a known condition, and follows both sides of an unknown one.
 func (m *machine) Branch(c emulate.Truth, to uint64) error {
 	m.jumped = true
 	if c.Known {
@@ -99,21 +99,21 @@ func (m *machine) Branch(c emulate.Truth, to uint64) error {
 		}
 		return nil
 	}
-	other := m.clone() // the way back is followed first
+	other := m.clone() // the backward side is followed first
 	if other.PC = to; to <= m.PC {
 		other.PC, m.PC = m.PC, to
 	}
 	return m.e.fork(other)
 }
 
-// Skip accepts every condition: it decides no branch.
+// Skip accepts every condition: it does not decide a branch.
 func (m *machine) Skip(emulate.Truth) error { return nil }
 
-// Jump continues at an address, or passes over a function there that need not be followed.
+// Jump continues at an address, or skips a function there that need not be followed.
 func (m *machine) Jump(to emulate.Value, direct bool) error {
 	m.jumped = direct
 	switch {
-	case !to.IsKnown() && m.e.dry: // through the table of a library's functions
+	case !to.IsKnown() && m.e.dry: // through a library's procedure linkage table
 		m.passOver(emulate.Value{})
 		return m.Return()
 	case !to.IsKnown():
@@ -127,7 +127,7 @@ func (m *machine) Jump(to emulate.Value, direct bool) error {
 	return nil
 }
 
-// Call follows a call, or passes over it.
+// Call follows a call, or skips it.
 func (m *machine) Call(to emulate.Value) error {
 	m.e.calls = true
 	switch {
@@ -149,7 +149,7 @@ func (m *machine) Call(to emulate.Value) error {
 	return err
 }
 
-// result returns what the function at entry returns, if that function need not be followed.
+// result returns the result of the function at entry, if that function need not be followed.
 func (m *machine) result(entry uint64) (emulate.Value, bool, error) {
 	cfg := m.e.cfg
 	name := cfg.Name(entry)
@@ -178,7 +178,7 @@ func (m *machine) Return() error {
 	return nil
 }
 
-// Load reads memory as the thread left it.
+// Load reads memory with the thread's own writes.
 func (m *machine) Load(at emulate.Value, size uint8) (emulate.Value, error) {
 	e := m.e
 	if !at.IsKnown() || size > 8 {
@@ -207,7 +207,7 @@ func (m *machine) Load(at emulate.Value, size uint8) (emulate.Value, error) {
 	return v, nil
 }
 
-// Store writes the thread's own memory. A write of what is there already changes nothing that others see.
+// Store writes the thread's own memory. Writing the present value to shared memory has no effect.
 func (m *machine) Store(at, v emulate.Value, size uint8, perhaps bool) error {
 	e, locked := m.e, m.Instruction.Locked
 	switch {
@@ -240,7 +240,8 @@ func (m *machine) Store(at, v emulate.Value, size uint8, perhaps bool) error {
 	return nil
 }
 
-// overwrite notes that a word that others see is written. Others may write it too: its content is unknown from then on.
+// overwrite records a write of a word visible to other threads. They may write it too, so its content is unknown
+// from then on.
 func (m *machine) overwrite(at uint64, size uint8) error {
 	e := m.e
 	if !slices.ContainsFunc(e.written, func(w Word) bool { return w.Address == at && w.Size == size }) {

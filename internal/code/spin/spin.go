@@ -11,38 +11,38 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
 
-// Bounds of one thread. A loop that waits has some ten instructions; one that waits longer
-// after each hundred looks, a thousand in all.
+// Bounds of one thread. A waiting loop has some ten instructions; with a backoff after each hundred reads, a
+// thousand in all.
 const (
 	maxInstructions = 6000
-	maxDry          = 1000 // instructions, without memory
-	maxTurn         = 32   // instructions of one way, while others wait
-	maxStates       = 64   // that wait to be followed
-	maxRounds       = 8    // after which what is different in each is taken for unknown
-	maxDryRounds    = 1    // the same without memory: those that count have shown other addresses by then
-	maxLater        = 4    // rounds in which words turn out to decide
-	maxWords        = 64   // bits of a set
-	maxWritten      = 16   // words that other threads see
-	maxAgain        = 200  // instructions in which a thread that spins looks at a word again
+	maxDry          = 1000 // instructions of a dry run
+	maxTurn         = 32   // instructions of one path before the next one is followed
+	maxStates       = 64   // in the queue
+	maxRounds       = 8    // after that, values that differ between rounds are made unknown
+	maxDryRounds    = 1    // the same in a dry run: real counters have used other addresses by then
+	maxLater        = 4    // rounds in which further words may turn out to decide a branch
+	maxWords        = 64   // bits of Origins
+	maxWritten      = 16   // words visible to other threads
+	maxAgain        = 200  // instructions before a spinning thread reads a word again
 )
 
-// Config is the source of code, memory and names.
+// Config contains the sources of code, memory and names.
 type Config struct {
 	Code *lift.Decoder
 	Mem  callbacks.Memory
 	// Own reports whether an address is on the thread's own stack, or in its thread-local data.
 	Own func(addr uint64) bool
-	// Constant reports whether no thread may write an address. It may be nil.
+	// Constant reports whether no thread can write to an address. It may be nil.
 	Constant func(addr uint64) bool
-	// Name returns the name of the function that starts at an address; "" if it has none.
+	// Name returns the name of the function that starts at an address; "" if it has no name.
 	Name func(entry uint64) string
-	// Passes reports whether a function, by its name, only lets time pass and returns 0; Pure whether it changes
-	// nothing and returns an unknown value.
+	// Passes reports whether a function with a name only lets time pass and returns 0. Pure reports whether it
+	// changes no memory and returns an unknown value.
 	Passes, Pure func(name string) bool
-	// Reads returns the size of the number that a function, by its name, reads at its first argument and returns; 0 if
-	// it does something else. It may be nil.
+	// Reads returns the size of the number that a function with a name reads at its first argument and returns;
+	// 0 for other functions. It may be nil.
 	Reads func(name string) uint8
-	// Waits is set if the code is probably that of a wait: it is then followed on memory at once.
+	// Waits is set if the code probably waits: the dry run is then skipped.
 	Waits bool
 }
 
@@ -50,21 +50,21 @@ type Config struct {
 type Word struct {
 	Address uint64
 	Size    uint8  // bytes
-	Read    uint64 // the instruction in the function with the loop that reads it, or calls what does
+	Read    uint64 // the instruction in the function with the loop that reads it, or the call that does
 	Own     bool   // it is on the thread's own stack
 	Given   bool   // its address is the first argument of that call
 }
 
-// errLeaves is the error for a thread that may do something else than wait.
+// errLeaves is the error for a thread that may do more than wait.
 var errLeaves = errors.New("it leaves the loop")
 
 // Loop is a loop in which a thread waits.
 type Loop struct {
 	PC    uint64 // of an instruction in it
-	Words []Word // that it waits for; none if the loop has no exit
-	// Written are the words that it writes and other threads may see.
+	Words []Word // that it waits for; empty if the loop has no exit
+	// Written are the words that it writes and that are visible to other threads.
 	Written []Word
-	// Calls reports whether it calls functions, which use the stack below that of its own function.
+	// Calls is set if it calls functions, which use the stack below its own frame.
 	Calls bool
 
 	own map[uint64]bool // bytes of the thread's own memory that it writes
@@ -81,7 +81,7 @@ func (w Word) Contains(addr uint64) bool { return addr >= w.Address && addr-w.Ad
 // Overlaps reports whether two words have a byte in common.
 func (w Word) Overlaps(o Word) bool { return w.Contains(o.Address) || o.Contains(w.Address) }
 
-// Find returns the loop in which a thread with these registers spins; nil if it does not.
+// Find returns the loop in which a thread with these registers spins, or nil.
 func Find(cfg *Config, regs *callbacks.Registers) *Loop {
 	if regs.Arch != callbacks.ArchX86_64 {
 		return nil
@@ -93,9 +93,9 @@ func Find(cfg *Config, regs *callbacks.Registers) *Loop {
 	if first.explore(first.newMachine(regs)) != nil || first.loop == nil {
 		return nil
 	}
-	// Once more from within the loop: what was read before does not count.
+	// Once more from within the loop: earlier reads do not count.
 	e, ok := followLoop(cfg, first.loop)
-	if ok && e.outer.depth < e.loop.depth { // it came back in a function that the loop calls
+	if ok && e.outer.depth < e.loop.depth { // it returned to a state in a function that the loop calls
 		e, ok = followLoop(cfg, e.outer)
 	}
 	if !ok || e.deciding == 0 && e.readsShared() {
@@ -104,23 +104,23 @@ func Find(cfg *Config, regs *callbacks.Registers) *Loop {
 	return &Loop{PC: e.loop.PC, Words: e.waitsFor(), Written: e.written, Calls: e.calls, own: e.own}
 }
 
-// readsShared reports whether a word was read that another thread may change. Without a branch on it, the loop may
-// still count by it, as compilers fold a wait for a counter into the loop around it.
+// readsShared reports whether a word was read that another thread may change. Even without a branch on it, the
+// loop may depend on it: compilers fold a wait for a counter into the loop around it.
 func (e *explorer) readsShared() bool {
 	return slices.ContainsFunc(e.words, func(w Word) bool {
 		return !w.Own && (e.cfg.Constant == nil || !e.cfg.Constant(w.Address))
 	})
 }
 
-// comesBack reports whether the code may come back at all, whatever is in memory.
+// comesBack reports whether the code can return to an earlier state for some content of memory.
 func comesBack(cfg *Config, regs *callbacks.Registers) bool {
 	dry := newExplorer(cfg, true)
 	dry.explore(dry.newMachine(regs))
 	return dry.loop != nil
 }
 
-// followLoop follows a loop from one of its states until it comes back, and until no more words decide its
-// branches: what one round reads may decide a branch of the next.
+// followLoop follows a loop from one of its states until it returns to it, and until no more words decide its
+// branches: a word read in one round may decide a branch of the next.
 func followLoop(cfg *Config, from *machine) (*explorer, bool) {
 	e := newExplorer(cfg, false)
 	from.moveTo(e)
@@ -138,8 +138,8 @@ func followLoop(cfg *Config, from *machine) (*explorer, bool) {
 	return e, true
 }
 
-// ReadsAgain reports whether a thread is about to read a word, with the memory as it is, before the
-// function that it is in returns.
+// ReadsAgain reports whether a thread will read a word before its current function returns, with the present
+// memory.
 func ReadsAgain(cfg *Config, regs *callbacks.Registers, word uint64) bool {
 	e := newExplorer(cfg, false)
 	m := e.newMachine(regs)
@@ -148,32 +148,32 @@ func ReadsAgain(cfg *Config, regs *callbacks.Registers, word uint64) bool {
 		if _, read := m.reads[word]; read {
 			return true
 		}
-		if err != nil || len(e.queue) > 0 || m.depth < 0 { // len: a branch of which the way is not known
+		if err != nil || len(e.queue) > 0 || m.depth < 0 { // queue: a branch on an unknown condition
 			return false
 		}
 	}
 	return false
 }
 
-// explorer follows a thread on all ways that it may go.
+// explorer follows a thread on all possible paths.
 type explorer struct {
 	cfg      *Config
-	dry      bool // nothing is read that other threads may change
+	dry      bool // memory that other threads may change is not read
 	words    []Word
-	index    map[uint64]int    // among the words
-	reads    map[uint64]uint64 // dry: the address that an instruction reads or writes
+	index    map[uint64]int    // index in words, by address
+	reads    map[uint64]uint64 // dry: address that an instruction reads or writes, by instruction
 	deciding emulate.Origins   // the words that decided a branch
 	seen     map[uint64]*point
 	queue    []*machine
-	left     int             // instructions
-	loop     *machine        // the outermost state that it came back to
-	outer    *machine        // the outermost state in which it went back
-	written  []Word          // that others see
+	left     int             // instructions before it gives up
+	loop     *machine        // the outermost state that was reached again
+	outer    *machine        // the outermost state after a backward jump
+	written  []Word          // visible to other threads
 	own      map[uint64]bool // bytes of the thread's own memory that were written
 	calls    bool            // it called a function
 }
 
-// point is a place that a loop comes back to.
+// point is the target of a backward jump.
 type point struct {
 	state  *machine
 	rounds int
@@ -191,8 +191,8 @@ func newExplorer(cfg *Config, dry bool) *explorer {
 	return e
 }
 
-// explore follows m until each way came back. It fails if one does not; a dry one only ends
-// there.
+// explore follows m until each path returns to an earlier state. It fails if one path does not; in a dry run,
+// that path only ends.
 func (e *explorer) explore(m *machine) error {
 	e.queue = append(e.queue, m.clone())
 	for len(e.queue) > 0 && !(e.dry && e.loop != nil) {
@@ -205,7 +205,7 @@ func (e *explorer) explore(m *machine) error {
 	return nil
 }
 
-// follow runs one machine until it came back to a state that is known.
+// follow executes one machine until it returns to a known state.
 func (e *explorer) follow(m *machine) error {
 	for n := 0; e.left > 0; e.left-- {
 		if n++; e.dry && n > maxTurn {
@@ -223,8 +223,7 @@ func (e *explorer) follow(m *machine) error {
 	return errLeaves
 }
 
-// noteReturn notes that m came back to where its code was, and reports whether all that follows
-// is known.
+// noteReturn records that m jumped backward, and reports whether its state is already known.
 func (e *explorer) noteReturn(m *machine) bool {
 	m.tidy()
 	if e.outer == nil || m.depth < e.outer.depth {
@@ -248,7 +247,7 @@ func (e *explorer) noteReturn(m *machine) bool {
 	return false
 }
 
-// fork lets another machine be followed later.
+// fork adds another machine to the queue.
 func (e *explorer) fork(m *machine) error {
 	if len(e.queue) == maxStates {
 		return errLeaves
@@ -257,8 +256,7 @@ func (e *explorer) fork(m *machine) error {
 	return nil
 }
 
-// waitsFor returns the words that decided branches: those that other threads have too, if
-// there are some.
+// waitsFor returns the words that decided branches: those shared with other threads, if there are any.
 func (e *explorer) waitsFor() []Word {
 	var out []Word
 	for s := e.deciding; s != 0; s &= s - 1 {
@@ -272,7 +270,7 @@ func (e *explorer) waitsFor() []Word {
 	return out
 }
 
-// covers reports whether b is one of the states that a may be, as far as both are known.
+// covers reports whether state a includes state b, as far as both are known.
 func (e *explorer) covers(a, b *machine) bool {
 	for r := range a.ABI.General {
 		if !a.Regs[r].Covers(b.Regs[r]) {
@@ -286,7 +284,7 @@ func (e *explorer) covers(a, b *machine) bool {
 	return allKeys(a.Written, same) && allKeys(b.Written, same)
 }
 
-// widen makes unknown in m what is different in another state.
+// widen makes the values of m unknown that differ from those of another state.
 func (e *explorer) widen(m, other *machine) {
 	for r := range m.ABI.General {
 		if x := m.Regs[r]; !x.Covers(other.Regs[r]) {
@@ -314,7 +312,7 @@ func allKeys(bytes map[uint64]emulate.Byte, ok func(uint64) bool) bool {
 	return true
 }
 
-// byteOf returns a byte of the thread's own memory as a machine left it.
+// byteOf returns a byte of the thread's own memory after the writes of a machine.
 func (e *explorer) byteOf(m *machine, at uint64) emulate.Byte {
 	if b, ok := m.Written[at]; ok {
 		return b
@@ -326,7 +324,7 @@ func (e *explorer) byteOf(m *machine, at uint64) emulate.Byte {
 	return emulate.Byte{V: b[0], Known: 0xff}
 }
 
-// constant returns the content of memory that no thread writes, as the table of a switch.
+// constant returns the content of memory that no thread writes, such as the table of a switch.
 func (e *explorer) constant(at uint64, size uint8) (emulate.Value, error) {
 	var b [8]byte
 	if e.cfg.Mem.ReadMemory(callbacks.Addr(at), b[:size]) != nil {
@@ -335,7 +333,7 @@ func (e *explorer) constant(at uint64, size uint8) (emulate.Value, error) {
 	return emulate.Number(callbacks.Word(b[:size])), nil
 }
 
-// word returns the index of a word that is read.
+// word returns the index of the word at an address, which is added if needed.
 func (e *explorer) word(at uint64, size uint8, own bool) (int, error) {
 	n, ok := e.index[at]
 	if ok {
@@ -350,7 +348,7 @@ func (e *explorer) word(at uint64, size uint8, own bool) (int, error) {
 	return n, nil
 }
 
-// sameAddress returns an error if an instruction has another address than before.
+// sameAddress returns an error if an instruction uses another address than before.
 func (e *explorer) sameAddress(at, pc uint64) error {
 	if before, ok := e.reads[pc]; ok && before != at {
 		return errLeaves

@@ -11,7 +11,7 @@ import (
 // Addresses of the code, of a stack, and of words that other threads may write.
 const code, stack, shared = 0x1000, 0x8000, 0x3000
 
-// loops are loops of a thread whose rdi points to a word of 0 that others may write.
+// loops are loops of a thread with rdi pointing to a word with value 0 that others may write.
 var loops = map[string]struct {
 	code  string
 	spins bool
@@ -39,7 +39,7 @@ var loops = map[string]struct {
 	"does nothing": {"\xeb\xfe", true, 0},
 }
 
-// TestFind follows them.
+// TestFind tests the loops.
 func TestFind(t *testing.T) {
 	for name, tt := range loops {
 		t.Run(name, func(t *testing.T) {

@@ -312,13 +312,15 @@ func (d *processors) maskLimits(busy []busyThread, procs int) []limit {
 }
 
 // busyThreads lists the threads of parallel regions that use a processor, by LWP. One that waits is at work if it may
-// take a queued task, and about to sleep if its settings do not let it spin.
+// take a queued task, and about to sleep if its settings do not let it spin. A thread in an unknown state is not listed:
+// it may sleep.
 func (d *processors) busyThreads() []busyThread {
 	var out []busyThread
 	sleep := d.settings.patience() == neverSpins
 	queued := slices.ContainsFunc(d.pic.Tasks, func(t picture.Task) bool { return t.Unbegun() })
 	for _, t := range d.pic.Threads {
-		if t.LWP == 0 || t.Level == nil || *t.Level == 0 || t.State == nil || t.Hidden || !d.running[t.LWP] {
+		if t.LWP == 0 || t.Level == nil || *t.Level == 0 || t.State == nil || t.StateUnknown() || t.Hidden ||
+			!d.running[t.LWP] {
 			continue
 		}
 		w := d.waits[t.LWP]

@@ -17,6 +17,12 @@ func (t *Thread) Unread() bool {
 		t.State != nil && t.State.Name == StateUndefined && strings.HasPrefix(t.State.Evidence, UnreadText)
 }
 
+// StateUnknown reports whether the activity of the thread is unknown: it could not be read, or the runtime has a state
+// for it that nothing decides.
+func (t *Thread) StateUnknown() bool {
+	return t.Unread() || t.Runtime != "" && t.State != nil && t.State.Name == StateUndefined
+}
+
 // unreadLayout is the start of the Layout of a runtime that could not be read; the reason follows.
 const unreadLayout = "none: " + UnreadText
 
@@ -61,7 +67,7 @@ func (p *Picture) Undecided() string {
 	}
 	n := 0
 	for i := range p.Threads {
-		if p.Threads[i].Unread() {
+		if p.Threads[i].StateUnknown() {
 			n++
 		}
 	}
@@ -69,7 +75,7 @@ func (p *Picture) Undecided() string {
 	case 0:
 		return ""
 	case 1:
-		return "what 1 thread does could not be read"
+		return "the state of 1 thread is unknown"
 	}
-	return fmt.Sprintf("what %d threads do could not be read", n)
+	return fmt.Sprintf("the states of %d threads are unknown", n)
 }

@@ -122,7 +122,7 @@ func awakeIn(t picture.Thread) string {
 // not count.
 func waitsOf(ts []picture.Thread) (waits, awake []string, busy int) {
 	for _, t := range ts {
-		if t.Runtime == "" || t.State == nil || isUnread(t) || t.State.Name == picture.StateIdle ||
+		if t.Runtime == "" || t.State == nil || t.StateUnknown() || t.State.Name == picture.StateIdle ||
 			t.Role == picture.RoleIdle || t.Hidden {
 			continue
 		}
@@ -140,15 +140,10 @@ func waitsOf(ts []picture.Thread) (waits, awake []string, busy int) {
 	return waits, awake, busy
 }
 
-// isUnread reports whether the activity of a thread could not be read.
-func isUnread(t picture.Thread) bool {
-	return t.Role == picture.RoleUnknown || t.Runtime != "" && t.State != nil && t.State.Name == picture.StateUndefined
-}
-
 // countUnread counts such threads.
 func countUnread(ts []picture.Thread) (n int) {
 	for _, t := range ts {
-		if isUnread(t) {
+		if t.StateUnknown() {
 			n++
 		}
 	}

@@ -17,14 +17,12 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// A client is admitted before anything of it is read: its token is checked when the
-// headers of a call have come, before the message, and a connection that has made no
-// call that was let in within Limits.Patience.Admission is closed. Connections that are not
-// admitted yet are few: when a new one comes and there are Limits.Strangers, the oldest
-// gives way, so that who keeps connections open without a word locks nobody out. Of a
-// unix socket the kernel says who connects, and no user gets all connections.
+// A client is admitted before any message of it is read. Its token is checked when the headers of a call
+// arrive, and a connection without an admitted call is closed after Limits.Patience.Admission. At most
+// Limits.Strangers connections may be unadmitted: a new one replaces the oldest, so that silent connections
+// lock no client out. The kernel names the peer of a unix socket, and no user can take all connections.
 
-// admit checks the token of a call before its message is read.
+// admit checks the token of a call before the message is read.
 func (s *Server) admit(ctx context.Context, info *tap.Info) (context.Context, error) {
 	if err := s.authorize(info.Header); err != nil {
 		s.logCall(ctx, info.FullMethodName, nil, err, 0)
@@ -44,7 +42,7 @@ func (s *Server) admit(ctx context.Context, info *tap.Info) (context.Context, er
 	return ctx, nil
 }
 
-// authorize checks the token, if there must be one.
+// authorize checks the token, if the server requires one.
 func (s *Server) authorize(md metadata.MD) error {
 	if s.cfg.Token == "" {
 		return nil
@@ -61,17 +59,17 @@ func (s *Server) authorize(md metadata.MD) error {
 // conns are the open connections.
 type conns struct {
 	limits Limits
-	full   func() error // whether there is no memory for more
+	full   func() error // reports whether memory for another connection is missing
 
 	mu        sync.Mutex
 	number    int64
-	all       map[string]*counted // by their addresses
-	of        map[string]int      // how many each user has, or each machine over TCP
-	strangers []*counted          // those that have made no call that was let in, the oldest first
+	all       map[string]*counted // by address
+	of        map[string]int      // number per user, or per machine over TCP
+	strangers []*counted          // without an admitted call, the oldest first
 }
 
-// enter adds a connection, which is closed if no call of it is let in in time. It is nil
-// if its user has as many as one may. free is called when it is closed.
+// enter adds a connection and closes it unless a call of it is admitted in time. It returns nil if the user has
+// reached the limit. free is called when the connection is closed.
 func (s *conns) enter(conn net.Conn, free func()) *counted {
 	who := endOf(conn)
 	s.mu.Lock()
@@ -81,7 +79,7 @@ func (s *conns) enter(conn net.Conn, free func()) *counted {
 	}
 	s.number++
 	c := &counted{Conn: conn, who: who, address: endpoint{conn.RemoteAddr(), s.number}, owner: s}
-	c.leave = sync.OnceFunc(func() { // before anybody else has c, and may close it
+	c.leave = sync.OnceFunc(func() { // before any other goroutine has c and may close it
 		free()
 		s.leave(c)
 	})
@@ -96,7 +94,7 @@ func (s *conns) enter(conn net.Conn, free func()) *counted {
 	return c
 }
 
-// admit lets a connection stay.
+// admit keeps a connection open.
 func (s *conns) admit(c *counted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +104,7 @@ func (s *conns) admit(c *counted) {
 	}
 }
 
-// leave takes out a connection that is closed.
+// leave removes a closed connection.
 func (s *conns) leave(c *counted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +116,7 @@ func (s *conns) leave(c *counted) {
 	}
 }
 
-// countedAt is the connection from an address; nil if it is closed.
+// countedAt returns the connection from an address; nil if it is closed.
 func (s *conns) countedAt(a net.Addr) *counted {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +126,7 @@ func (s *conns) countedAt(a net.Addr) *counted {
 	return s.all[a.String()]
 }
 
-// endOf names who is at the other end of a connection: a user, or a machine.
+// endOf names the peer of a connection: a user, or a machine.
 func endOf(conn net.Conn) string {
 	if u, ok := conn.(*net.UnixConn); ok {
 		if who, err := peerOf(u); err == nil {
@@ -138,14 +136,13 @@ func endOf(conn net.Conn) string {
 	return hostOf(conn.RemoteAddr())
 }
 
-// endpoint is the address of one connection: that of a unix socket has no name, so that it
-// gets a number.
+// endpoint is the address of one connection. A unix socket's peer has no name, so it gets a number.
 type endpoint struct {
 	net.Addr
 	number int64
 }
 
-// String tells connections apart.
+// String returns a text that is unique per connection.
 func (e endpoint) String() string {
 	if e.Addr != nil && e.Network() != "unix" {
 		return e.Addr.String()
@@ -153,15 +150,15 @@ func (e endpoint) String() string {
 	return fmt.Sprintf("unix#%d", e.number)
 }
 
-// limited is a listener that has so many connections at a time as free has room
-// for; others wait to be accepted.
+// limited is a listener with at most as many connections at a time as free has room for; others wait to be
+// accepted.
 type limited struct {
 	net.Listener
 	free  chan struct{}
 	conns *conns
 }
 
-// Accept waits for room and then for a connection.
+// Accept waits for room, then for a connection.
 func (l *limited) Accept() (net.Conn, error) {
 	l.free <- struct{}{}
 	for {
@@ -180,26 +177,25 @@ func (l *limited) Accept() (net.Conn, error) {
 // counted is a connection that makes room when it is closed.
 type counted struct {
 	net.Conn
-	who     string // is at the other end
+	who     string // the peer
 	address endpoint
 	leave   func()
-	timer   *time.Timer  // closes it if it is not admitted
-	pending atomic.Int64 // bytes that have come since a message was whole, or one was sent
+	timer   *time.Timer  // closes the connection if it is not admitted
+	pending atomic.Int64 // bytes received since the last complete message or the last sent one
 	owner   *conns
 }
 
-// RemoteAddr is an address that no other connection has.
+// RemoteAddr returns an address that is unique among the connections.
 func (c *counted) RemoteAddr() net.Addr { return c.address }
 
-// little is how many bytes may be pending on a connection in any case.
+// little is the number of bytes that may always be pending on a connection.
 const little = 128 << 10
 
-// errGreedy says that bytes come and come and make no message.
+// errGreedy reports more pending bytes than any message has.
 var errGreedy = errors.New("more bytes than a message has")
 
-// Read reads, unless what is pending is more than messages need, or more than there is
-// memory for. Frames of one byte, which nobody but this can tell from larger ones, take
-// some hundred times as much memory as they have bytes.
+// Read refuses to read if more bytes are pending than messages need, or than memory allows. Frames of one byte
+// take about a hundred times their size in memory; only this layer can count them.
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	pending := c.pending.Add(int64(n))

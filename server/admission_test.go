@@ -18,7 +18,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// guarded starts a server on a port of the loopback that wants a token.
+// guarded starts a server that requires a token, on a loopback port.
 func guarded(t *testing.T, limits Limits) string {
 	t.Helper()
 	l, creds, err := Listen("tcp://localhost:0", nil, nil)
@@ -29,7 +29,7 @@ func guarded(t *testing.T, limits Limits) string {
 	return l.Addr().String()
 }
 
-// stranger is a connection that speaks HTTP/2 and has no token.
+// stranger opens an HTTP/2 connection without a token.
 func stranger(t *testing.T, address string) (net.Conn, *http2.Framer) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -48,8 +48,8 @@ func stranger(t *testing.T, address string) (net.Conn, *http2.Framer) {
 	return c, f
 }
 
-// TestTokenBeforeMessage begins a call without a token and sends no message: the answer
-// comes all the same, as none is read.
+// TestTokenBeforeMessage starts a call without a token and sends no message: the server answers without reading
+// one.
 func TestTokenBeforeMessage(t *testing.T) {
 	_, f := stranger(t, guarded(t, Limits{}))
 	var block bytes.Buffer
@@ -87,7 +87,7 @@ func TestTokenBeforeMessage(t *testing.T) {
 	}
 }
 
-// closes reports that the server closes a connection.
+// closes checks that the server closes a connection.
 func closes(t *testing.T, what string, f *http2.Framer) {
 	t.Helper()
 	for {
@@ -102,8 +102,8 @@ func closes(t *testing.T, what string, f *http2.Framer) {
 	}
 }
 
-// TestStrangers opens more connections without a token than there may be: the oldest give
-// way, one that stays is closed in time, and who has the token is served beside them.
+// TestStrangers opens more connections without a token than allowed: the oldest are closed, an idle one is
+// closed in time, and a client with the token is served.
 func TestStrangers(t *testing.T) {
 	address := guarded(t, Limits{Strangers: 2, Patience: Patience{Admission: time.Second}, Connections: 4})
 	client := dial(t, address, grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -142,8 +142,8 @@ func TestUserTargets(t *testing.T) {
 	codeOf(t, "one too many", open(), codes.ResourceExhausted)
 }
 
-// TestUserLeases opens targets with a lease on connections that are gone then: they count as the
-// user's until their leases end.
+// TestUserLeases opens targets with a lease on connections that end: they count for the user until the leases
+// end.
 func TestUserLeases(t *testing.T) {
 	path := core(t, "barrier").Core
 	_, socket := start(t, Config{Limits: Limits{User: Quota{Targets: 2}}})
@@ -159,7 +159,7 @@ func TestUserLeases(t *testing.T) {
 	codeOf(t, "one too many", open(), codes.ResourceExhausted)
 }
 
-// TestNewestStop says that of many stops that nobody took only the last is kept.
+// TestNewestStop checks that only the newest of several pending stops is kept.
 func TestNewestStop(t *testing.T) {
 	w := &link{stops: make(chan *ompdv1.Stopped, 1)}
 	var last *ompdv1.Stopped

@@ -13,25 +13,25 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// What a call holds is bounded before and after it is served: its message must come in
-// time, and it must end in time, else the connection is closed; answers are small, or
-// streams of small ones, whose client must read (bounded).
+// A call's resources are bounded before and after it is served: its message must arrive in time, and the call
+// must end in time, else the connection is closed. Answers are small, or streams of small messages that the
+// client must read (bounded).
 
-// call is one call from its headers to its end.
+// call is one call, from its headers to its end.
 type call struct {
-	user    string // who made it
+	user    string // the caller
 	endless bool
 	late    *time.Timer // closes the connection
 }
 
 type callKey struct{}
 
-// TagRPC begins to watch a call.
+// TagRPC starts the timer of a call.
 func (c connections) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
 	return context.WithValue(ctx, callKey{}, &call{endless: endless[info.FullMethodName]})
 }
 
-// HandleRPC watches a call: its events come one after the other.
+// HandleRPC handles the events of a call; they arrive one after the other.
 func (c connections) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	one, _ := ctx.Value(callKey{}).(*call)
 	sn := sessionOf(ctx)
@@ -52,7 +52,7 @@ func (c connections) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	case *stats.InPayload:
 		sn.conn.pending.Store(0)
 		if one.late != nil && !one.late.Stop() {
-			return // it is closed
+			return // the connection is closed
 		}
 		if !one.endless {
 			one.late.Reset(limits.Call + limits.Patience.Unread)
@@ -66,15 +66,14 @@ func (c connections) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	}
 }
 
-// smallMessage bounds a message of a client that is no debugger's, in bytes: they hold a
-// few names.
+// smallMessage bounds a message of a client that is not a debugger, in bytes: such messages hold a few names.
 const smallMessage = 64 << 10
 
-// sized is a codec that takes large messages only where there must be some.
+// sized is a codec that accepts large messages only for calls that need them.
 type sized struct{ encoding.CodecV2 }
 
-// Marshal writes a message into as many bytes as it needs: the pool of gRPC, which is for
-// messages that are gone soon, gives a message of more than 32 KiB a mebibyte.
+// Marshal encodes a message into exactly as many bytes as it needs. gRPC's pool, made for short-lived messages,
+// would take a mebibyte for a message of more than 32 KiB.
 func (s sized) Marshal(v any) (mem.BufferSlice, error) {
 	m, ok := v.(proto.Message)
 	if !ok {

@@ -19,7 +19,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// tooLate is the time after which something is taken to never end. No machine is that slow.
+// tooLate is the time after which a wait counts as endless. No machine is that slow.
 const tooLate = time.Hour
 
 // knock connects to a unix socket and speaks HTTP/2.
@@ -38,7 +38,7 @@ func knock(t *testing.T, address string) *http2.Framer {
 	if err := errors.Join(err, f.WriteSettings()); err != nil && !errors.Is(err, syscall.EPIPE) {
 		t.Fatal(err)
 	}
-	return f // a server that has closed it already is seen by who reads
+	return f // if the server has closed it already, the reader notices
 }
 
 // begin sends the headers of a call.
@@ -60,8 +60,7 @@ func begin(t *testing.T, f *http2.Framer, id uint32, method string) {
 	}
 }
 
-// TestSilence connects to a unix socket and makes no call: the connection is closed, and
-// one with a call is not.
+// TestSilence connects to a unix socket and makes no call: this connection is closed, one with a call is not.
 func TestSilence(t *testing.T) {
 	_, address := start(t, Config{Limits: Limits{Patience: Patience{Admission: 500 * time.Millisecond}}})
 	c := ompdv1.NewInspectionServiceClient(dial(t, address))
@@ -74,7 +73,7 @@ func TestSilence(t *testing.T) {
 	codeOf(t, "a call later", list(), codes.OK)
 }
 
-// TestHalfMessage begins a message and does not end it.
+// TestHalfMessage starts a message and does not complete it.
 func TestHalfMessage(t *testing.T) {
 	s, address := start(t, Config{Limits: Limits{Patience: Patience{Arrival: 300 * time.Millisecond}}})
 	for _, method := range []string{
@@ -94,8 +93,8 @@ func TestHalfMessage(t *testing.T) {
 	}
 }
 
-// TestSmallFrames sends a message in frames of one byte, which take much more memory than
-// they have bytes: the connection is closed, earlier if there is no memory.
+// TestSmallFrames sends a message in frames of one byte, which take much more memory than their size: the
+// connection is closed, earlier if memory is short.
 func TestSmallFrames(t *testing.T) {
 	for name, cfg := range map[string]Config{
 		"larger than a message": {Limits: Limits{Message: little}}, "no memory": {Memory: 1},
@@ -115,7 +114,7 @@ func TestSmallFrames(t *testing.T) {
 	}
 }
 
-// TestUserConnections has one user take all connections that one may.
+// TestUserConnections lets one user take as many connections as allowed.
 func TestUserConnections(t *testing.T) {
 	_, address := start(t, Config{Limits: Limits{UserConnections: 2, Patience: Patience{Admission: time.Hour}}})
 	for range 2 {
@@ -131,7 +130,7 @@ func (c *client) list(t *testing.T) error {
 	return err
 }
 
-// TestLargeMessages sends more than a call has use for.
+// TestLargeMessages sends larger messages than the call accepts.
 func TestLargeMessages(t *testing.T) {
 	_, address := start(t, Config{})
 	c := ompdv1.NewInspectionServiceClient(dial(t, address))
@@ -148,8 +147,8 @@ func TestLargeMessages(t *testing.T) {
 	codeOf(t, "a name of 5 MiB", err, codes.ResourceExhausted)
 }
 
-// TestUnread asks for more than a stream holds and reads nothing of it: the call is ended,
-// and the connection serves others.
+// TestUnread requests more than a stream holds and does not read it: the call ends, and the connection serves
+// others.
 func TestUnread(t *testing.T) {
 	log := new(lines)
 	limits := Limits{Patience: Patience{Unread: 300 * time.Millisecond}}

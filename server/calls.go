@@ -16,7 +16,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// unary is around every call with one answer.
+// unary wraps every call with a single answer.
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any,
 	err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.Call)
@@ -28,14 +28,14 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	return resp, err
 }
 
-// endless are the calls that last as long as their client likes.
+// endless are the calls without a time limit.
 var endless = map[string]bool{
 	ompdv1.DebuggerService_Attach_FullMethodName:        true,
 	ompdv1.InspectionService_WatchTarget_FullMethodName: true,
 	ompdv1.TraceService_FollowEvents_FullMethodName:     true,
 }
 
-// stream is around every call with a stream.
+// stream wraps every call with a stream.
 func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
 	handler grpc.StreamHandler) error {
 	ctx := stream.Context()
@@ -52,32 +52,32 @@ func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServ
 	select {
 	case err := <-done:
 		return err
-	case <-b.deaf: // the end of the call ends what the handler sends
+	case <-b.deaf: // the end of the call ends the handler's sends
 		return failure(codes.ResourceExhausted, "NOT_READ", "the client has read nothing for %v", b.limit)
 	}
 }
 
-// bounded is a stream whose context ends with the time that its call may take, and which
-// is given up if the client does not read.
+// bounded is a stream whose context ends after the call's time limit, and that ends if the client does not
+// read.
 type bounded struct {
 	grpc.ServerStream
 	ctx   context.Context
-	limit time.Duration // that a message may wait to be read
-	deaf  chan struct{} // closed when one has
+	limit time.Duration // for a message to be read
+	deaf  chan struct{} // closed when a message exceeded the limit
 	once  sync.Once
 }
 
-// SendMsg sends a message. A client that does not read it in time has hung, or means harm.
+// SendMsg sends a message. A client that does not read it in time hangs, or is hostile.
 func (b *bounded) SendMsg(m any) error {
 	late := time.AfterFunc(b.limit, func() { b.once.Do(func() { close(b.deaf) }) })
 	defer late.Stop()
 	return b.ServerStream.SendMsg(m)
 }
 
-// Context is the context of the call.
+// Context returns the context of the call.
 func (b *bounded) Context() context.Context { return b.ctx }
 
-// call makes an error of a panic and a status of an error, and writes a line in the log.
+// call turns a panic into an error and an error into a status, and logs the call.
 func (s *Server) call(ctx context.Context, method string, req any, f func() error) error {
 	began := time.Now()
 	err := contain.Run(f)
@@ -85,7 +85,7 @@ func (s *Server) call(ctx context.Context, method string, req any, f func() erro
 	return statusOf(err)
 }
 
-// logCall writes the line of a call; for a panic, also where it was.
+// logCall logs a call; for a panic, also its stack.
 func (s *Server) logCall(ctx context.Context, method string, req any, err error, took time.Duration) {
 	code := status.Code(statusOf(err))
 	attrs := []slog.Attr{slog.String("method", method), slog.String("code", code.String()), slog.Duration("took", took)}

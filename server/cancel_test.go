@@ -14,17 +14,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// halted is a core that stands still at one of its reads, until the view that it is
-// read for is given up.
+// halted is a core that blocks at one of its reads until the view of that read is cancelled.
 type halted struct {
 	*corefile.Core
 	at    int64
-	there chan struct{} // closed when that read comes
+	there chan struct{} // closed when that read starts
 	reads *atomic.Int64
 	ctx   context.Context // of the view
 }
 
-// ReadMemory reads, counts, and stands still.
+// ReadMemory reads, counts, and blocks.
 func (h halted) ReadMemory(a callbacks.Address, p []byte) error {
 	if h.reads.Add(1) == h.at {
 		close(h.there)
@@ -33,7 +32,7 @@ func (h halted) ReadMemory(a callbacks.Address, p []byte) error {
 	return h.Core.ReadMemory(a, p)
 }
 
-// Lend lends nothing: all is read by ReadMemory.
+// Lend lends no memory: each read uses ReadMemory.
 func (h halted) Lend(callbacks.Address, uint64) []byte { return nil }
 
 // haltedSource is the source of such a core.
@@ -42,20 +41,20 @@ type haltedSource struct {
 	core halted
 }
 
-// Look looks at the core for whoever ends with ctx.
+// Look calls f with the core; reads end with ctx.
 func (s haltedSource) Look(ctx context.Context, _, f func(callbacks.Target) error) error {
 	s.core.ctx = ctx
 	return f(s.core)
 }
 
-// TestCancelledAmid gives a call up in the middle of its work: what reads for it stops within
-// a few reads, the target's turn is free then, and the next call has its answer.
+// TestCancelledAmid cancels a call in the middle of its work: its reads stop soon, the target's turn becomes
+// free, and the next call is answered.
 func TestCancelledAmid(t *testing.T) {
 	g, err := omptest.UnpackGolden("../testdata/golden", "llvm-tasks-deps", t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	const at, few = 50, 256 // a budget asks its context at every 128th read
+	const at, few = 50, 256 // a budget checks its context at every 128th read
 	h := halted{at: at, there: make(chan struct{}), reads: new(atomic.Int64)}
 	open := func(_ context.Context, _ *ompdv1.TargetSpec, _ Means) (Opened, error) {
 		var err error
@@ -80,7 +79,7 @@ func TestCancelledAmid(t *testing.T) {
 	<-h.there
 	cancel()
 	codeOf(t, "a call that was given up", <-done, codes.Canceled)
-	if err := c.get(c.target); err != nil { // it is answered in the target's turn
+	if err := c.get(c.target); err != nil { // answered in the target's turn
 		t.Fatal(err)
 	}
 	if n := h.reads.Load(); n < at || n > at+few {

@@ -16,36 +16,36 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
-// connection is one connection and what it opened.
+// connection is one connection with its open targets.
 type connection struct {
 	server  *Server
 	address string
-	conn    *counted               // nil if it is closed already
-	user    atomic.Pointer[string] // who is at the other end, once a call has come
+	conn    *counted               // nil if already closed
+	user    atomic.Pointer[string] // the peer, after the first call
 	began   time.Time
-	library ompd.Library // OmpdService's, between Initialize and Finalize
-	key     []byte       // of the seals of handles
+	library ompd.Library // of OmpdService, between Initialize and Finalize
+	key     []byte       // for the seals of handles
 
 	mu      sync.Mutex
-	spaces  map[*target]*spaces // that OmpdService has open
-	targets []*target           // in the order in which they were opened
+	spaces  map[*target]*spaces // opened through OmpdService
+	targets []*target           // in the order of opening
 	ended   bool
 }
 
 type sessionKey struct{}
 
-// sessionOf is the session of a call.
+// sessionOf returns the session of a call.
 func sessionOf(ctx context.Context) *connection {
 	s, _ := ctx.Value(sessionKey{}).(*connection)
 	return s
 }
 
-// connections begins and ends sessions with their connections.
+// connections starts and ends the sessions of connections.
 type connections struct{ server *Server }
 
 var _ stats.Handler = connections{}
 
-// TagConn begins a session.
+// TagConn starts a session.
 func (c connections) TagConn(ctx context.Context, info *stats.ConnTagInfo) context.Context {
 	s := &connection{
 		server: c.server, began: time.Now(), address: addressOf(info.RemoteAddr),
@@ -58,7 +58,7 @@ func (c connections) TagConn(ctx context.Context, info *stats.ConnTagInfo) conte
 	return context.WithValue(ctx, sessionKey{}, s)
 }
 
-// userName names who is at the other end: a user of this machine, or an address.
+// userName names the peer: a user of this machine, or an address.
 func (s *connection) userName() string {
 	if u := s.user.Load(); u != nil {
 		return *u
@@ -66,7 +66,7 @@ func (s *connection) userName() string {
 	return s.address
 }
 
-// userOf names the user of a call by its connection.
+// userOf returns the name of a call's user, from its connection.
 func userOf(ctx context.Context) string {
 	p, ok := peers.FromContext(ctx)
 	if !ok {
@@ -78,7 +78,7 @@ func userOf(ctx context.Context) string {
 	return hostOf(p.Addr)
 }
 
-// hostOf names the machine of an address.
+// hostOf returns the machine of an address.
 func hostOf(a net.Addr) string {
 	host, _, err := net.SplitHostPort(addressOf(a))
 	if err != nil {
@@ -87,7 +87,7 @@ func hostOf(a net.Addr) string {
 	return host
 }
 
-// addressOf names the other end; that of a unix socket has no name.
+// addressOf names the peer's address; that of a unix socket has no name.
 func addressOf(a net.Addr) string {
 	if a == nil || a.String() == "" || a.Network() == "unix" {
 		return "unix"
@@ -111,8 +111,8 @@ func (c connections) HandleConn(ctx context.Context, event stats.ConnStats) {
 	}
 }
 
-// end frees the targets of the session, but for those with a lease, whose time
-// runs from now on. It returns how many there were.
+// end frees the targets of the session. Targets with a lease stay; their lease starts now. It returns the
+// number of targets.
 func (s *connection) end() int {
 	s.mu.Lock()
 	targets := s.targets
@@ -127,7 +127,7 @@ func (s *connection) end() int {
 	return len(targets)
 }
 
-// add makes t a target of the session.
+// add adds a target to the session.
 func (s *connection) add(t *target) error {
 	limits, srv := s.server.cfg.Limits, s.server
 	s.mu.Lock()
@@ -158,8 +158,7 @@ func (s *connection) add(t *target) error {
 	return nil
 }
 
-// target finds a target by its name: one of this session, or one that can be
-// shared by who knows its name.
+// target finds a target by name: one of this session, or a shared one whose name the client knows.
 func (s *connection) target(name string) (*target, error) {
 	s.mu.Lock()
 	for _, t := range s.targets {
@@ -178,7 +177,7 @@ func (s *connection) target(name string) (*target, error) {
 		"connection without a lease", name)
 }
 
-// remove takes t out of the session's list.
+// remove removes t from the session's list.
 func (s *connection) remove(t *target) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +190,7 @@ func (s *connection) remove(t *target) {
 	}
 }
 
-// release closes a target, once, after the call that uses it.
+// release closes a target once, after the call that uses it.
 func (s *Server) release(t *target) {
 	if !t.leave() {
 		return
@@ -210,5 +209,5 @@ func (s *Server) release(t *target) {
 	})
 }
 
-// newName makes the name of a target. Nobody guesses it.
+// newName returns an unguessable name for a target.
 func newName() string { return "t" + rand.Text() }

@@ -17,7 +17,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// hooked is a target whose looks and end a test knows of.
+// hooked is a target that reports its looks and its end to a test.
 type hooked struct {
 	Opened
 	look   func(context.Context)
@@ -36,8 +36,7 @@ func (h *hooked) Close() error {
 	return h.Opened.Close()
 }
 
-// hook returns a function that opens hooked cores, and the channel of those that
-// were opened.
+// hook returns a function that opens hooked cores, and a channel of the opened ones.
 func hook(look func(context.Context)) (func(context.Context, *ompdv1.TargetSpec, Means) (Opened, error), chan *hooked) {
 	all := make(chan *hooked, 100)
 	return func(ctx context.Context, spec *ompdv1.TargetSpec, means Means) (Opened, error) {
@@ -63,7 +62,7 @@ func (c *client) get(name string) error {
 	return err
 }
 
-// TestClientThatLeaves frees its targets, and only its own.
+// TestClientThatLeaves checks that the targets of a client that disconnects are freed, and no others.
 func TestClientThatLeaves(t *testing.T) {
 	open, all := hook(nil)
 	_, address := start(t, Config{Open: open})
@@ -88,8 +87,8 @@ func TestClientThatLeaves(t *testing.T) {
 	codeOf(t, "a closed target", b.get(b.target), codes.NotFound)
 }
 
-// leased opens a core that a client leaves behind, with a lease that the server cuts to
-// limit, and returns it, its name and another client.
+// leased opens a core with a lease that the server cuts to limit, and disconnects the client. It returns the
+// core, its name and another client.
 func leased(t *testing.T, limit time.Duration) (left *hooked, name string, other *client) {
 	t.Helper()
 	open, all := hook(nil)
@@ -104,11 +103,11 @@ func leased(t *testing.T, limit time.Duration) (left *hooked, name string, other
 		t.Fatalf("%v, %v", resp, err)
 	}
 	a.conn.Close()
-	<-own.closed // what it had without a lease
+	<-own.closed // its target without a lease
 	return <-all, resp.GetTarget().GetName(), b
 }
 
-// TestLease keeps a target for a client that makes one connection a call.
+// TestLease keeps a target for a client that uses one connection per call.
 func TestLease(t *testing.T) {
 	_, name, b := leased(t, time.Hour)
 	for range 3 {
@@ -122,14 +121,14 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestLeaseEnds frees a target that nobody used for its lease.
+// TestLeaseEnds frees a target that stays unused for its lease.
 func TestLeaseEnds(t *testing.T) {
 	h, name, b := leased(t, time.Millisecond)
 	<-h.closed
 	codeOf(t, "a target whose lease ended", b.get(name), codes.NotFound)
 }
 
-// TestIdle frees what nobody uses.
+// TestIdle frees unused targets.
 func TestIdle(t *testing.T) {
 	open, all := hook(nil)
 	_, address := start(t, Config{Open: open, Limits: Limits{Idle: 50 * time.Millisecond}})
@@ -164,14 +163,14 @@ func TestLimits(t *testing.T) {
 	codeOf(t, "no token", err, codes.InvalidArgument)
 }
 
-// TestDeadline gives a call up and calls again: what the call left does no harm.
+// TestDeadline cancels a call and calls again: the cancelled call does no harm.
 func TestDeadline(t *testing.T) {
 	var once sync.Once
 	entered := make(chan struct{})
 	open, _ := hook(func(ctx context.Context) {
 		once.Do(func() {
 			close(entered)
-			<-ctx.Done() // as memory does that can be read no more
+			<-ctx.Done() // like memory that can no longer be read
 		})
 	})
 	_, address := start(t, Config{Open: open})
@@ -194,7 +193,7 @@ func TestDeadline(t *testing.T) {
 	sameJSON(t, "report after a call that was given up", got, direct(t, r.Core))
 }
 
-// TestHandlesOutliveACall gives a call up between two routines.
+// TestHandlesOutliveACall cancels a call between two routines.
 func TestHandlesOutliveACall(t *testing.T) {
 	s, address := start(t, Config{})
 	c := connect(t, address, core(t, "nested").Core)
@@ -223,7 +222,7 @@ func TestHandlesOutliveACall(t *testing.T) {
 	}
 }
 
-// TestPanic makes a defect happen: the call fails, the server goes on.
+// TestPanic provokes a panic: the call fails, the server continues.
 func TestPanic(t *testing.T) {
 	broken := true
 	open, _ := hook(func(context.Context) {
@@ -249,8 +248,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestShutdownLeavesComputing ends a server while a call computes, whatever the
-// caller says.
+// TestShutdownLeavesComputing ends a server during a long computation, whatever the caller's deadline.
 func TestShutdownLeavesComputing(t *testing.T) {
 	began, free := make(chan struct{}), make(chan struct{})
 	open := func(ctx context.Context, spec *ompdv1.TargetSpec, means Means) (Opened, error) {

@@ -17,20 +17,20 @@ import (
 // Lent is a target that a debugger lends.
 type Lent interface {
 	Opened
-	// Stopped says that the program is at a new stop; about may be nil.
+	// Stopped reports a new stop of the program; about may be nil.
 	Stopped(about *ompdv1.Target) error
-	// RoundTrips is how often the debugger was asked.
+	// RoundTrips returns the number of requests to the debugger.
 	RoundTrips() uint64
 }
 
-// Asker sends questions to a debugger that lends a target. It may be used by several goroutines at once.
+// Asker sends questions to a debugger that lends a target. It is safe for concurrent use.
 type Asker interface {
-	// Ask sends questions together and returns an answer for each, in order. It is one round trip. The error is that
-	// of the connection, or of ctx.
+	// Ask sends questions together, in one round trip, and returns their answers in order. The error is that of
+	// the connection, or of ctx.
 	Ask(ctx context.Context, questions []*ompdv1.Question) ([]*ompdv1.Answer, error)
 }
 
-// debuggers is DebuggerService.
+// debuggers implements DebuggerService.
 type debuggers struct {
 	ompdv1.UnimplementedDebuggerServiceServer
 	server *Server
@@ -88,16 +88,16 @@ func (d *debuggers) Attach(stream ompdv1.DebuggerService_AttachServer) error {
 // link carries questions and answers over the stream of a debugger.
 type link struct {
 	stream ompdv1.DebuggerService_AttachServer
-	send   sync.Mutex // one message at a time
+	send   sync.Mutex // for one message at a time
 
 	mu      sync.Mutex
 	id      uint64
 	waiting map[uint64]chan []*ompdv1.Answer
 	ended   chan struct{}
-	stops   chan *ompdv1.Stopped // the newest one that follow has not taken yet
+	stops   chan *ompdv1.Stopped // the newest stop that follow has not taken yet
 }
 
-// listen takes what the debugger says until it leaves.
+// listen receives the debugger's messages until it leaves.
 func (w *link) listen(t *target, lent Lent) error {
 	for {
 		req, err := w.stream.Recv()
@@ -111,7 +111,7 @@ func (w *link) listen(t *target, lent Lent) error {
 		case *ompdv1.AttachRequest_Answers:
 			w.deliver(m.Answers)
 		case *ompdv1.AttachRequest_Stopped:
-			t.interrupt() // what is under way is about a program that has run
+			t.interrupt() // calls in progress concern an older stop
 			w.newest(m.Stopped)
 		default:
 			return failure(codes.InvalidArgument, "BAD_MESSAGE", "%T after hello", m)
@@ -119,7 +119,7 @@ func (w *link) listen(t *target, lent Lent) error {
 	}
 }
 
-// newest hands a stop to follow; one that it has not taken yet is of the past.
+// newest hands a stop to follow, in place of an older one that was not taken.
 func (w *link) newest(s *ompdv1.Stopped) {
 	for {
 		select {
@@ -134,7 +134,7 @@ func (w *link) newest(s *ompdv1.Stopped) {
 	}
 }
 
-// follow goes to each new stop until the debugger leaves.
+// follow processes each new stop until the debugger leaves.
 func (w *link) follow(t *target, lent Lent) {
 	for {
 		select {
@@ -146,9 +146,9 @@ func (w *link) follow(t *target, lent Lent) {
 	}
 }
 
-// moved goes to a new stop, in the target's turn, and tells the debugger.
+// moved switches to a new stop, in the target's turn, and notifies the debugger.
 func (w *link) moved(t *target, lent Lent, s *ompdv1.Stopped) {
-	_ = t.do(w.stream.Context(), func() error { // the only error is the stream's end
+	_ = t.do(w.stream.Context(), func() error { // the only possible error is the end of the stream
 		t.refresh()
 		if err := lent.Stopped(s.GetAbout()); err != nil {
 			return err
@@ -157,12 +157,12 @@ func (w *link) moved(t *target, lent Lent, s *ompdv1.Stopped) {
 	})
 }
 
-// tell says which target it is, and at which stop.
+// tell sends the target and its stop.
 func (w *link) tell(info *ompdv1.OpenTargetInfo) error {
 	return w.write(&ompdv1.AttachResponse{Message: &ompdv1.AttachResponse_Target{Target: info}})
 }
 
-// Ask asks the debugger and waits for its answers.
+// Ask sends questions to the debugger and waits for the answers.
 func (w *link) Ask(ctx context.Context, questions []*ompdv1.Question) ([]*ompdv1.Answer, error) {
 	answers := make(chan []*ompdv1.Answer, 1)
 	w.mu.Lock()
@@ -201,8 +201,7 @@ func (w *link) write(m *ompdv1.AttachResponse) error {
 	return w.stream.Send(m)
 }
 
-// deliver gives answers to who waits for them; nobody may, if the call was given
-// up.
+// deliver passes answers to the waiting call, if it was not cancelled.
 func (w *link) deliver(a *ompdv1.Answers) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -212,5 +211,5 @@ func (w *link) deliver(a *ompdv1.Answers) {
 	}
 }
 
-// end says that no answer will come any more.
+// end marks that no more answers will arrive.
 func (w *link) end() { close(w.ended) }

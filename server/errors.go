@@ -17,11 +17,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
-// Domain is the domain of the google.rpc.ErrorInfo that errors carry.
+// Domain is the domain of the google.rpc.ErrorInfo in errors.
 const Domain = "ompd-inspect"
 
-// rcCodes are the gRPC codes of OMPD's return codes. gRPC's UNAVAILABLE is none:
-// it would make clients try again.
+// rcCodes maps OMPD's return codes to gRPC codes. UNAVAILABLE is not used: it makes clients retry.
 var rcCodes = map[callbacks.RC]codes.Code{
 	callbacks.Unavailable:        codes.FailedPrecondition,
 	callbacks.StaleHandle:        codes.NotFound,
@@ -38,7 +37,7 @@ var rcCodes = map[callbacks.RC]codes.Code{
 	callbacks.IncompatibleHandle: codes.InvalidArgument,
 }
 
-// causes are the codes of errors of the system, which opening a target gives.
+// causes maps system errors from opening a target to codes.
 var causes = []struct {
 	err    error
 	code   codes.Code
@@ -51,7 +50,7 @@ var causes = []struct {
 	{contain.ErrCutShort, codes.DataLoss, "FILE_CUT_SHORT"},
 }
 
-// statusOf is err as the status of a call.
+// statusOf returns err as the status of a call.
 func statusOf(err error) error {
 	if err == nil {
 		return nil
@@ -60,7 +59,7 @@ func statusOf(err error) error {
 	if errors.As(err, &ready) {
 		return ready.GRPCStatus().Err()
 	}
-	if errors.As(err, new(*contain.Panic)) { // the log has it
+	if errors.As(err, new(*contain.Panic)) { // the log has the details
 		return failure(codes.Internal, "PANIC", "a defect of ompd-inspect; the server's log has the details")
 	}
 	for _, c := range causes {
@@ -71,8 +70,7 @@ func statusOf(err error) error {
 	return fail(codes.FailedPrecondition, "NOT_READABLE", err.Error(), nil)
 }
 
-// routineStatus is the error of a routine of OMPD as the status of a call, with
-// its return code.
+// routineStatus returns the error of an OMPD routine as the status of a call, with its return code.
 func routineStatus(err error) error {
 	var already interface{ GRPCStatus() *status.Status }
 	var of *ompd.Error
@@ -94,12 +92,12 @@ func routineStatus(err error) error {
 	return fail(rcCodes[rc], reason, err.Error(), meta)
 }
 
-// failure is an error of a call that has no other cause.
+// failure returns an error of a call without an underlying error.
 func failure(c codes.Code, reason, format string, args ...any) error {
 	return fail(c, reason, fmt.Sprintf(format, args...), nil)
 }
 
-// fail makes the error of a call: a code, an ErrorInfo and a message for people.
+// fail returns the error of a call: a code, an ErrorInfo and a message for users.
 func fail(c codes.Code, reason, message string, meta map[string]string) error {
 	s, err := status.New(c, strings.ToValidUTF8(message, "\ufffd")).WithDetails(&errdetails.ErrorInfo{Reason: reason,
 		Domain: Domain, Metadata: meta})

@@ -13,13 +13,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// A handle crosses the wire as
+// A handle on the wire has the form
 //
-//	TARGET.SPACE.STOP.KIND.ADDRESS.LEVEL.SEAL
+// 	TARGET.SPACE.STOP.KIND.ADDRESS.LEVEL.SEAL
 //
-// The seal is made with a key of the session's own: a handle that was made up, or
-// that another session got, is not taken. Otherwise a handle would be a way to
-// read any memory of the target.
+// The seal uses a key of the session, so that invented handles, and those of other sessions, are refused.
+// Without it, a handle could read any memory of the target.
 
 // Kinds of handles.
 const (
@@ -29,10 +28,10 @@ const (
 	kindTask     = "task"
 )
 
-// sealBytes is the length of a seal; guessing 64 bits takes for ever.
+// sealBytes is the length of a seal; 64 bits cannot be guessed.
 const sealBytes = 8
 
-// handle is a handle as it crosses the wire.
+// handle is a handle on the wire.
 type handle struct {
 	kind string
 	handles.Stamp
@@ -60,7 +59,7 @@ func (h handle) task() handles.Task {
 	return handles.Task{Stamp: h.Stamp, Data: callbacks.Addr(h.address), Level: h.level}
 }
 
-// print is a handle of target t as text. A handle that names nothing is empty.
+// print formats a handle of target t. A zero handle gives "".
 func (s *connection) print(t *target, h handle) string {
 	if h.address == 0 && h.kind != kindSpace {
 		return ""
@@ -75,15 +74,14 @@ func (s *connection) seal(body string) string {
 	return hex.EncodeToString(m.Sum(nil)[:sealBytes])
 }
 
-// targetOf is the name of the target that a handle says it is of.
+// targetOf returns the name of the target in a handle.
 func targetOf(text string) string {
 	name, _, _ := strings.Cut(text, ".")
 	return name
 }
 
-// parse reads a handle that this session printed. A text that is none is
-// callbacks.BadInput, one of another kind callbacks.IncompatibleHandle, and one
-// whose seal is not the session's callbacks.StaleHandle.
+// parse reads a handle of this session. Its errors are callbacks.BadInput for malformed text,
+// callbacks.IncompatibleHandle for another kind, and callbacks.StaleHandle for a seal of another session.
 func (s *connection) parse(text, kind string) (handle, error) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 7 {

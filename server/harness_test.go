@@ -34,7 +34,7 @@ func openCore(ctx context.Context, spec *ompdv1.TargetSpec, means Means) (Opened
 	return t, nil
 }
 
-// direct is the picture of a core without a server.
+// direct returns the picture of a core without a server.
 func direct(t testing.TB, path string, parts ...ompdv1.PicturePart) *picture.Picture {
 	t.Helper()
 	c, err := openCore(t.Context(), specOf(path), Means{})
@@ -71,7 +71,7 @@ func start(t testing.TB, cfg Config) (*Server, string) {
 	return startOn(t, cfg, l), address
 }
 
-// startOn starts a server on a listener; it must stop when the test ends.
+// startOn starts a server on a listener; the server must stop when the test ends.
 func startOn(t testing.TB, cfg Config, l net.Listener) *Server {
 	t.Helper()
 	s := New(cfg)
@@ -102,7 +102,7 @@ func dial(t testing.TB, address string, options ...grpc.DialOption) *grpc.Client
 	return c
 }
 
-// client is a connection with a core open.
+// client is a connection with an open core.
 type client struct {
 	ompdv1.InspectionServiceClient
 	ompdv1.OmpdServiceClient

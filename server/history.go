@@ -16,16 +16,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// recorded is the recorder of a target as one call reads it, in turns: a call that sends, or
-// waits, lets others use the target.
+// recorded is a target's recorder during one call. The call reads in turns, so that others can use the target
+// while it sends or waits.
 type recorded struct {
 	ctx    context.Context
 	target *target
 	*history.History
-	stops []func() // called in the target's turn when the call is over
+	stops []func() // called in the target's turn when the call ends
 }
 
-// historyOf finds the recorder of the target that a request names. It is to be closed.
+// historyOf finds the recorder of the target in a request. The caller must close it.
 func historyOf(ctx context.Context, req named) (*recorded, error) {
 	t, err := sessionOf(ctx).target(req.GetTarget())
 	if err != nil {
@@ -33,13 +33,13 @@ func historyOf(ctx context.Context, req named) (*recorded, error) {
 	}
 	h := &recorded{ctx: ctx, target: t}
 	if err := h.do(ctx, h.open); err != nil {
-		h.Close() // which the call may still have opened, if it ended before its turn did
+		h.Close() // the call may still open it if it ended before its turn
 		return nil, err
 	}
 	return h, nil
 }
 
-// open finds the recorder. It is asked in the target's turn.
+// open finds the recorder, in the target's turn.
 func (h *recorded) open() error {
 	source, ok := h.target.opened.(history.Source)
 	if !ok {
@@ -54,7 +54,7 @@ func (h *recorded) open() error {
 	return nil
 }
 
-// errNotRecorded is the error of a target without a recorder.
+// errNotRecorded returns the error for a target without a recorder.
 func errNotRecorded(err error) error {
 	if errors.Is(err, trace.ErrNone) || errors.Is(err, session.ErrNoMemory) {
 		return failure(codes.FailedPrecondition, "NOT_RECORDED", "%v", err)
@@ -62,11 +62,10 @@ func errNotRecorded(err error) error {
 	return err
 }
 
-// do calls f when it is the call's turn. The history may be closed when it is not called.
+// do calls f in the call's turn. If f is not called, the history may be closed.
 func (h *recorded) do(ctx context.Context, f func() error) error { return h.target.do(ctx, f) }
 
-// Close ends the use of the target's recorder, when what the call may still do is over. Who
-// closes the target closes what is left.
+// Close ends the use of the recorder, after the call's pending work. Closing the target closes the rest.
 func (h *recorded) Close() {
 	h.target.owner.server.closing.Go(func() {
 		select {
@@ -85,13 +84,13 @@ func (h *recorded) end() {
 	}
 	h.stops = nil
 	if h.History != nil {
-		_ = h.History.Close() // what is read is read
+		_ = h.History.Close() // only read
 	}
 	h.History = nil
 	delete(h.target.histories, h)
 }
 
-// recording is what a copy has, as a message.
+// recording returns the description of a copy as a message.
 func (h *recorded) recording(rec *trace.Recording) (*ompdv1.Recording, error) {
 	m := new(ompdv1.Recording)
 	return m, wire.Pack(h.About(rec), m)
@@ -100,8 +99,8 @@ func (h *recorded) recording(rec *trace.Recording) (*ompdv1.Recording, error) {
 // sender is a stream of answers.
 type sender[R any] interface{ Send(*R) error }
 
-// deliver sends what pieces yields. Each piece is made in the target's turn, and sent outside
-// of it, so that a client that does not read keeps nobody waiting.
+// deliver sends the values of pieces. Each piece is made in the target's turn and sent outside it, so that a
+// client that does not read blocks no other.
 func deliver[R any](h *recorded, stream sender[R], pieces iter.Seq2[*R, error]) error {
 	next, stop := iter.Pull2(pieces)
 	err := h.do(h.ctx, func() error { h.stops = append(h.stops, stop); return nil })
@@ -123,17 +122,17 @@ func deliver[R any](h *recorded, stream sender[R], pieces iter.Seq2[*R, error]) 
 	return err
 }
 
-// teller makes messages of events.
+// teller converts events to messages.
 type teller struct {
 	*history.Teller
-	frames map[*picture.Frame]*ompdv1.Frame // of the places that the Teller keeps
+	frames map[*picture.Frame]*ompdv1.Frame // for the places cached by the Teller
 }
 
 func (h *recorded) teller(rec *trace.Recording) *teller {
 	return &teller{h.Teller(rec, history.EventName), map[*picture.Frame]*ompdv1.Frame{}}
 }
 
-// message is an event as a message. There may be millions: each field is set by itself.
+// message converts an event. There may be millions, so each field is set individually.
 func (t *teller) message(th *trace.Thread, e *trace.Event) (*ompdv1.Event, error) {
 	told := t.Event(th, e)
 	m := &ompdv1.Event{

@@ -12,7 +12,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// inspection is InspectionService.
+// inspection implements InspectionService.
 type inspection struct {
 	ompdv1.UnimplementedInspectionServiceServer
 	server *Server
@@ -21,7 +21,7 @@ type inspection struct {
 // OpenTarget opens a target.
 func (s *inspection) OpenTarget(ctx context.Context, req *ompdv1.OpenTargetRequest) (*ompdv1.OpenTargetResponse,
 	error) {
-	if name := req.GetSpec().GetDebugger(); name != "" { // who knows it may use it
+	if name := req.GetSpec().GetDebugger(); name != "" { // knowing the name permits the use
 		info, err := s.GetTarget(ctx, &ompdv1.GetTargetRequest{Target: name})
 		return &ompdv1.OpenTargetResponse{Target: info.GetTarget()}, err
 	}
@@ -42,14 +42,13 @@ func (s *inspection) OpenTarget(ctx context.Context, req *ompdv1.OpenTargetReque
 	t.memory = memory
 	if err := t.owner.add(t); err != nil {
 		t.leave()
-		_ = t.free() // the error above says more
+		_ = t.free() // err has more detail
 		return nil, err
 	}
 	return &ompdv1.OpenTargetResponse{Target: t.info()}, nil
 }
 
-// open opens what spec says. If ctx ends before that, the target is closed as
-// soon as it is open.
+// open opens the target of spec. If ctx ends first, the target is closed as soon as it is open.
 func (s *inspection) open(ctx context.Context, spec *ompdv1.TargetSpec, means Means, memory *budget.Ledger) (Opened,
 	error) {
 	type result struct {
@@ -74,7 +73,7 @@ func (s *inspection) open(ctx context.Context, spec *ompdv1.TargetSpec, means Me
 	case <-ctx.Done():
 		s.server.closing.Go(func() {
 			if r := <-done; r.err == nil {
-				_ = r.opened.Close() // nobody waits for it any more
+				_ = r.opened.Close() // the caller has gone
 			}
 			memory.Close()
 		})
@@ -109,7 +108,7 @@ func (s *inspection) ListTargets(ctx context.Context, req *ompdv1.ListTargetsReq
 	return &ompdv1.ListTargetsResponse{Targets: page, NextPageToken: next}, err
 }
 
-// RefreshTarget moves a target on to its present stop.
+// RefreshTarget moves a target to its present stop.
 func (s *inspection) RefreshTarget(ctx context.Context,
 	req *ompdv1.RefreshTargetRequest) (*ompdv1.RefreshTargetResponse, error) {
 	resp := &ompdv1.RefreshTargetResponse{}
@@ -152,10 +151,10 @@ func (s *inspection) ReadMemory(ctx context.Context, req *ompdv1.ReadMemoryReque
 	})
 }
 
-// named is a request that names a target.
+// named is a request with the name of a target.
 type named interface{ GetTarget() string }
 
-// withTarget calls f with the target that a request names, in that target's turn.
+// withTarget calls f with the target of a request, in the target's turn.
 func withTarget(ctx context.Context, req named, f func(*target) error) error {
 	t, err := sessionOf(ctx).target(req.GetTarget())
 	if err != nil {

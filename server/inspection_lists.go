@@ -15,7 +15,7 @@ type listed interface {
 	pager
 }
 
-// listOf answers a request for a page of a list that the view of a target gives.
+// listOf answers a request for one page of a list of a target's view.
 func listOf[M any, P message[M]](ctx context.Context, s *inspection, req listed, list func(*view) ([]*M, error),
 	keep func(*M) bool) (page []*M, next string, err error) {
 	err = withTarget(ctx, req, func(t *target) error {
@@ -30,16 +30,16 @@ func listOf[M any, P message[M]](ctx context.Context, s *inspection, req listed,
 		page, next, err = pageOf[M, P](s.server.cfg.Limits, req, t.stop, all, keep)
 		return err
 	})
-	if err != nil { // the call may still be under way, with page and next
+	if err != nil { // the call may still be running and use page and next
 		return nil, "", err
 	}
 	return page, next, nil
 }
 
-// among reports whether a filter's list allows a value; an empty one allows all.
+// among reports whether list allows a value; an empty list allows all.
 func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
 
-// GetThread is one thread.
+// GetThread returns one thread.
 func (s *inspection) GetThread(ctx context.Context, req *ompdv1.GetThreadRequest) (*ompdv1.GetThreadResponse, error) {
 	id, is := "", func(*ompdv1.Thread) bool { return false }
 	switch by := req.GetId().(type) {
@@ -87,7 +87,7 @@ func (s *inspection) ListThreads(ctx context.Context, req *ompdv1.ListThreadsReq
 	return &ompdv1.ListThreadsResponse{Threads: page, NextPageToken: next}, err
 }
 
-// GetRegion is one region.
+// GetRegion returns one region.
 func (s *inspection) GetRegion(ctx context.Context, req *ompdv1.GetRegionRequest) (*ompdv1.GetRegionResponse, error) {
 	resp := &ompdv1.GetRegionResponse{}
 	return resp, withTarget(ctx, req, func(t *target) (err error) {
@@ -146,7 +146,7 @@ func (s *inspection) ListVerdicts(ctx context.Context, req *ompdv1.ListVerdictsR
 	return &ompdv1.ListVerdictsResponse{Verdicts: page, NextPageToken: next}, err
 }
 
-// ListChecks lists what doctor finds.
+// ListChecks lists the results of doctor.
 func (s *inspection) ListChecks(ctx context.Context, req *ompdv1.ListChecksRequest) (*ompdv1.ListChecksResponse,
 	error) {
 	page, next, err := listOf(ctx, s, req, (*view).checks, nil)

@@ -19,7 +19,7 @@ import (
 
 func ownUID() int { return os.Getuid() }
 
-// allParts are all parts that a picture has.
+// allParts returns all parts of a picture.
 func allParts() []ompdv1.PicturePart {
 	var out []ompdv1.PicturePart
 	for n := range ompdv1.PicturePart_name {
@@ -31,7 +31,7 @@ func allParts() []ompdv1.PicturePart {
 	return out
 }
 
-// report gets a picture and how many pieces it came in.
+// report gets a picture and the number of its pieces.
 func (c *client) report(t testing.TB, parts ...ompdv1.PicturePart) (*picture.Picture, int) {
 	t.Helper()
 	stream, err := c.GetReport(t.Context(), &ompdv1.GetReportRequest{Target: c.target, Parts: parts})
@@ -68,8 +68,7 @@ func sameJSON(t testing.TB, what string, got, want any) {
 	}
 }
 
-// TestReport compares every part of the pictures of real cores with those that
-// are made without a server.
+// TestReport compares every part of the pictures of real cores with the pictures made without a server.
 func TestReport(t *testing.T) {
 	_, address := start(t, Config{})
 	for _, program := range []string{"nested", "tasks_deps", "critical", "crash_task", "idle"} {
@@ -120,7 +119,7 @@ func pages[M any](t testing.TB, list func(token string) ([]*M, string, error)) [
 	}
 }
 
-// unpacked makes structs of messages.
+// unpacked converts messages to structs.
 func unpacked[T, M any, P wire.Message[M]](t testing.TB, list []*M) []T {
 	t.Helper()
 	out, err := wire.UnpackAll[T, M, P](list)

@@ -7,43 +7,43 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// Limits bound what clients can use. A zero field means the default.
+// Limits bound the resources of clients. A zero field means the default.
 type Limits struct {
-	Patience        Patience // with clients
+	Patience        Patience // timeouts for clients
 	Connections     int      // at a time; more wait (1024)
-	UserConnections int      // at a time of one user, or one address over TCP (512)
-	Strangers       int      // connections at a time that no call was let in of; the oldest gives way (128)
+	UserConnections int      // at a time per user, or per address over TCP (512)
+	Strangers       int      // connections at a time without an admitted call; the oldest is closed (128)
 	Calls           int      // at a time on one connection; more wait (64)
 	Targets         int      // open at a time on one connection (32)
-	User            Quota    // of one user, or one address over TCP, on all connections (512 targets, 1536 calls)
+	User            Quota    // per user, or address over TCP, on all connections (512 targets, 1536 calls)
 	All             Quota    // of all users (2048 targets, 3072 calls)
-	Page            int      // elements of one page of a list (1000)
-	Message         int      // bytes of one message (4 MiB)
-	Memory          int      // bytes that one ReadMemory gives (1 MiB)
-	// of a processor that one call may take; a part of the answer is then missing, and said to be (10 s)
+	Page            int      // elements per page of a list (1000)
+	Message         int      // bytes per message (4 MiB)
+	Memory          int      // bytes per ReadMemory (1 MiB)
+	// CPU time of one call; the answer then lists its missing parts (10 s)
 	Work  time.Duration
-	Call  time.Duration // that one call may take; WatchTarget and Attach have no limit (2 min)
-	Idle  time.Duration // after which a target that nobody asked for is freed (1 h)
-	Lease time.Duration // that a target may outlive its connection (1 h)
+	Call  time.Duration // duration of one call; WatchTarget and Attach have no limit (2 min)
+	Idle  time.Duration // after which an unused target is freed (1 h)
+	Lease time.Duration // maximal life of a target after its connection (1 h)
 }
 
-// Quota is how much there may be of something at a time.
+// Quota limits the number of resources at a time.
 type Quota struct {
-	Targets int // that are open
-	Calls   int // that are under way
+	Targets int // open
+	Calls   int // in progress
 }
 
 func (q Quota) withDefaults(targets, calls int) Quota {
 	return Quota{cmp.Or(q.Targets, targets), cmp.Or(q.Calls, calls)}
 }
 
-// Patience is how long a server waits for its clients. A zero field means the default.
+// Patience is the server's timeouts for clients. A zero field means the default.
 type Patience struct {
-	Admission time.Duration // within which a call of a new connection must be let in (10 s)
-	Arrival   time.Duration // within which the first message of a call must have come (30 s)
-	Unread    time.Duration // that an answer may wait for its client to read (30 s)
-	Reclaim   time.Duration // after which memory that calls have left is released (5 s)
-	Answer    time.Duration // that a silent client may take to answer whether it is there (20 s)
+	Admission time.Duration // until a call of a new connection is admitted (10 s)
+	Arrival   time.Duration // until the first message of a call (30 s)
+	Unread    time.Duration // until the client reads an answer (30 s)
+	Reclaim   time.Duration // until memory of finished calls is released (5 s)
+	Answer    time.Duration // until a silent client answers a keepalive (20 s)
 }
 
 func (p Patience) orDefault() Patience {
@@ -76,15 +76,15 @@ func (l Limits) orDefault() Limits {
 	}
 }
 
-// piece is how many bytes the elements of one message may take: what else is in
-// the message, and one element that is larger than most, must fit too. It is no more than
-// a client may leave unread, so that a client that does not read makes nobody hold more.
+// piece returns the maximal size in bytes of the elements of one message. It leaves room for the message's
+// other fields and one oversized element. It is at most the amount that a client may leave unread, so that a
+// client that does not read costs no more memory.
 func (l Limits) piece() int { return min(l.Message/4, window) }
 
-// fewDefault is the length of a page if the client leaves it to the server.
+// fewDefault is the length of a page for requests without a size.
 const fewDefault = 100
 
-// pageSize is the length of a page for which size elements were asked.
+// pageSize returns the length of a page for a requested size.
 func (l Limits) pageSize(size int32) int {
 	if size <= 0 {
 		return min(fewDefault, l.Page)

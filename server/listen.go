@@ -15,9 +15,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// DefaultAddress is where a server listens if nothing else is said: a socket in
-// the user's runtime directory, or else in a directory of /tmp that only the user
-// can enter.
+// DefaultAddress returns the default address: a socket in the user's runtime directory, else in a directory of
+// /tmp that only the user can enter.
 func DefaultAddress() string {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		return "unix://" + filepath.Join(dir, "ompd-inspect.sock")
@@ -25,10 +24,9 @@ func DefaultAddress() string {
 	return fmt.Sprintf("unix:///tmp/ompd-inspect-%d/ompd-inspect.sock", os.Getuid())
 }
 
-// Listen makes a listener on unix:///path or tcp://host:port, and the credentials
-// that its connections must have. Over a unix socket, the peer must be one of the
-// users uids; over TCP, the credentials are secure, which may be nil only for a
-// loopback address.
+// Listen opens a listener on unix:///path or tcp://host:port, and returns the credentials for its connections.
+// Over a unix socket, the peer must be one of the users uids. Over TCP, the credentials are secure, which may
+// be nil only for a loopback address.
 func Listen(address string, uids []int, secure credentials.TransportCredentials) (net.Listener,
 	credentials.TransportCredentials, error) {
 	if path, ok := strings.CutPrefix(address, "unix://"); ok {
@@ -51,8 +49,7 @@ func Listen(address string, uids []int, secure credentials.TransportCredentials)
 	return l, secure, err
 }
 
-// loopback reports whether host is an address of this machine alone, or a name that has
-// no other.
+// loopback reports whether host is only reachable from this machine.
 func loopback(host string) bool {
 	ips := []net.IP{net.ParseIP(host)}
 	if ips[0] == nil {
@@ -64,8 +61,7 @@ func loopback(host string) bool {
 	return !slices.ContainsFunc(ips, func(ip net.IP) bool { return !ip.IsLoopback() })
 }
 
-// listenUnix makes a socket that only the user can connect to. A socket that
-// nobody listens on any more is replaced.
+// listenUnix creates a socket that only the user can connect to. It replaces a dead socket.
 func listenUnix(path string) (net.Listener, error) {
 	if !filepath.IsAbs(path) {
 		return nil, fmt.Errorf("socket %q: the path must be absolute: unix:///path", path)
@@ -76,8 +72,7 @@ func listenUnix(path string) (net.Listener, error) {
 	if err := removeDead(path); err != nil {
 		return nil, err
 	}
-	// The socket must never be there with more rights, not for a moment: it is
-	// made under another name.
+	// The socket must never exist with wider rights, so it is created under another name.
 	fresh := fmt.Sprintf("%s.%d", path, os.Getpid())
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: fresh, Net: "unix"})
 	if err != nil {
@@ -109,11 +104,11 @@ func (l *unixListener) Close() error {
 	return err
 }
 
-// Addr is the address that the socket ended up at.
+// Addr returns the final address of the socket.
 func (l *unixListener) Addr() net.Addr { return &net.UnixAddr{Name: l.path, Net: "unix"} }
 
-// ownDirectory makes the directory of a socket if it is not there, for this user
-// only. One below /tmp that someone else prepared is refused.
+// ownDirectory creates the directory of a socket, for this user only. It refuses one below /tmp that belongs to
+// another user.
 func ownDirectory(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	if err != nil && !errors.Is(err, os.ErrExist) {
@@ -132,7 +127,7 @@ func ownDirectory(dir string) error {
 	return nil
 }
 
-// removeDead removes a socket that nobody listens on.
+// removeDead removes a socket without a listener.
 func removeDead(path string) error {
 	st, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -151,20 +146,20 @@ func removeDead(path string) error {
 	return os.Remove(path)
 }
 
-// PeerCredentials are those of a unix socket on which only the users uids are
-// served: the kernel says who the peer is.
+// PeerCredentials returns credentials for a unix socket that serve only the users uids. The kernel identifies
+// the peer.
 func PeerCredentials(uids []int) credentials.TransportCredentials { return peerCredentials{uids} }
 
-// peerCredentials are those of a unix socket: the kernel says who the peer is.
+// peerCredentials are the credentials of a unix socket, checked by the kernel.
 type peerCredentials struct{ uids []int }
 
-// peer is who is at the other end of a connection.
+// peer identifies the other end of a connection.
 type peer struct {
 	credentials.CommonAuthInfo
 	uid, pid int
 }
 
-// AuthType names the kind of check.
+// AuthType returns the kind of check.
 func (peer) AuthType() string { return "unix" }
 
 // ServerHandshake refuses users that are not allowed.
@@ -188,7 +183,7 @@ func (p peerCredentials) ServerHandshake(c net.Conn) (net.Conn, credentials.Auth
 	return c, peer{common, int(who.Uid), int(who.Pid)}, nil
 }
 
-// peerOf asks the kernel who the peer is.
+// peerOf returns the kernel's credentials of the peer.
 func peerOf(u *net.UnixConn) (*unix.Ucred, error) {
 	raw, err := u.SyscallConn()
 	if err != nil {
@@ -205,12 +200,12 @@ func peerOf(u *net.UnixConn) (*unix.Ucred, error) {
 	return who, optErr
 }
 
-// ClientHandshake is for clients, which these credentials are not for.
+// ClientHandshake always fails: these credentials are for servers only.
 func (peerCredentials) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return nil, nil, errors.New("credentials of a server")
 }
 
-// Info names the protocol.
+// Info returns the protocol.
 func (peerCredentials) Info() credentials.ProtocolInfo {
 	return credentials.ProtocolInfo{SecurityProtocol: "unix"}
 }
@@ -218,5 +213,5 @@ func (peerCredentials) Info() credentials.ProtocolInfo {
 // Clone copies the credentials.
 func (p peerCredentials) Clone() credentials.TransportCredentials { return p }
 
-// OverrideServerName does nothing: a socket has no name.
+// OverrideServerName has no effect: a socket has no name.
 func (peerCredentials) OverrideServerName(string) error { return nil }

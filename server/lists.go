@@ -12,8 +12,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// lists are the parts of one stop's picture as messages, each made once. They are
-// only read after that.
+// lists are the parts of one stop's picture as messages. Each is made once and then only read.
 type lists struct {
 	threads  [4][]*ompdv1.Thread // by ThreadView
 	regions  []*ompdv1.Region
@@ -26,7 +25,7 @@ type lists struct {
 	breaks   []*ompdv1.Breakpoint
 }
 
-// packed makes messages of what ask gives, unless to has them.
+// packed converts the result of ask to messages, unless *to is already set.
 func packed[M, T any, P wire.Message[M]](to *[]*M, ask func() []T) ([]*M, error) {
 	if *to == nil {
 		list, err := wire.PackAll[M, T, P](ask())
@@ -38,7 +37,7 @@ func packed[M, T any, P wire.Message[M]](to *[]*M, ask func() []T) ([]*M, error)
 	return *to, nil
 }
 
-// threads are the threads with as much as the view asks for.
+// threads returns the threads with the detail that the view requests.
 func (v *view) threads(as ompdv1.ThreadView) ([]*ompdv1.Thread, error) {
 	const user, full = ompdv1.ThreadView_THREAD_VIEW_USER_STACK, ompdv1.ThreadView_THREAD_VIEW_FULL
 	if as == user || as == full {
@@ -59,7 +58,7 @@ func (v *view) threads(as ompdv1.ThreadView) ([]*ompdv1.Thread, error) {
 	return v.lists.threads[basic], nil
 }
 
-// withoutStacks is a thread without its stacks. It shares all else with th.
+// withoutStacks returns a copy of a thread without its stacks. It shares all other parts with th.
 func withoutStacks(th *ompdv1.Thread) *ompdv1.Thread {
 	out := new(ompdv1.Thread)
 	th.ProtoReflect().Range(func(d protoreflect.FieldDescriptor, v protoreflect.Value) bool {
@@ -101,7 +100,7 @@ func (v *view) breakpoints() ([]*ompdv1.Breakpoint, error) {
 	return packed(&v.lists.breaks, func() []picture.Breakpoint { return v.moment.Breakpoints().Locations })
 }
 
-// names are the IDs that address spaces have in the picture.
+// names returns the IDs of address spaces in the picture.
 func names(spaces []*ompd.Process) []string {
 	out, seen := make([]string, len(spaces)), map[string]int{}
 	for i, p := range spaces {

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// lines are what was logged.
+// lines are the logged lines.
 type lines struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -27,7 +27,7 @@ func (l *lines) String() string {
 
 func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
-// contains reports whether one line has all of the words.
+// contains reports whether one line contains all of the words.
 func (l *lines) contains(words ...string) bool {
 	return slices.ContainsFunc(strings.Split(l.String(), "\n"), func(line string) bool {
 		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) })

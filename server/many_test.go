@@ -24,10 +24,9 @@ import (
 
 const manyClients = 200
 
-// TestManyClients has 200 clients look at one program of 256 threads at once, each
-// in a session of its own.
+// TestManyClients lets 200 clients inspect one program of 256 threads at once, each in its own session.
 func TestManyClients(t *testing.T) {
-	// They share the processors of a small machine: none is late.
+	// They share few processors, so all limits are long.
 	patience := Patience{Admission: time.Hour, Arrival: time.Hour, Unread: time.Hour, Answer: time.Hour}
 	s, address := start(t, Config{Limits: Limits{Call: time.Hour, Patience: patience}})
 	r := core(t, "many", "256")
@@ -53,8 +52,7 @@ func TestManyClients(t *testing.T) {
 	}
 }
 
-// oneOfMany opens the core, gets all threads in pages and a handle, and looks at
-// what was got.
+// oneOfMany opens the core, gets all threads in pages and a handle, and checks the answers.
 func oneOfMany(t *testing.T, address, path string, threads int) error {
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -90,8 +88,7 @@ func oneOfMany(t *testing.T, address, path string, threads int) error {
 	return err
 }
 
-// TestReflection does what grpcurl does: it calls a service with nothing but what
-// the server itself says of it.
+// TestReflection works like grpcurl: it calls a service with only the server's own description.
 func TestReflection(t *testing.T) {
 	_, address := start(t, Config{})
 	conn := dial(t, address)
@@ -143,7 +140,7 @@ func TestReflection(t *testing.T) {
 	}
 }
 
-// dynamicCall makes a call of which only the description is known.
+// dynamicCall makes a call from its description alone.
 func dynamicCall(t *testing.T, conn *grpc.ClientConn, set *descriptorpb.FileDescriptorSet, service,
 	method string) protoreflect.Message {
 	t.Helper()

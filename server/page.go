@@ -21,9 +21,8 @@ type message[M any] interface {
 	proto.Message
 }
 
-// pageOf cuts the page that req asks for out of a list of one stop. keep selects
-// elements; nil keeps all. A page ends early where its message would get too
-// large.
+// pageOf returns the requested page of a list of one stop. keep selects elements; nil keeps all. A page ends
+// early if its message would become too large.
 func pageOf[M any, P message[M]](l Limits, req pager, stop uint32, list []*M, keep func(*M) bool) (page []*M,
 	next string, err error) {
 	at, err := position(req.GetPageToken(), stop)
@@ -44,10 +43,10 @@ func pageOf[M any, P message[M]](l Limits, req pager, stop uint32, list []*M, ke
 	return page, "", nil
 }
 
-// token names the place where the next page begins: a stop and a position.
+// token encodes the start of the next page: a stop and a position.
 func token(stop uint32, at int) string { return fmt.Sprintf("%d.%d", stop, at) }
 
-// position reads a token of the present stop; the empty one is the beginning.
+// position decodes a token of the present stop; an empty token is the start.
 func position(tok string, stop uint32) (int, error) {
 	if tok == "" {
 		return 0, nil
@@ -65,7 +64,7 @@ func position(tok string, stop uint32) (int, error) {
 	return int(at), nil
 }
 
-// one finds the element for which is is true.
+// one finds the element for which is returns true.
 func one[M any](list []*M, what, id string, is func(*M) bool) (*M, error) {
 	for _, m := range list {
 		if is(m) {

@@ -16,21 +16,18 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// Policy says what clients may have opened and read. The zero value allows
-// nothing.
+// Policy defines the targets and files that clients may open and read. The zero value forbids all.
 type Policy struct {
-	// Dirs are the directories below which cores, executables and debug files
-	// may be named by clients. "/" allows all that the server itself may read.
+	// Dirs are the directories of cores, executables and debug files that clients may name. "/" allows all
+	// files that the server itself may read.
 	Dirs []string
-	// UIDs are the users whose processes may be looked at.
+	// UIDs are the users with processes that clients may inspect.
 	UIDs []int
-	// Memory allows ReadMemory. Without it, clients get nothing of a target's
-	// memory but what the pictures and routines say.
+	// Memory allows ReadMemory. Without it, clients see a target's memory only through pictures and routines.
 	Memory bool
 }
 
-// allow checks what a client wants to have opened, and returns it with absolute
-// paths.
+// allow checks a client's target and returns it with absolute paths.
 func (p Policy) allow(spec *ompdv1.TargetSpec) (*ompdv1.TargetSpec, error) {
 	out := proto.CloneOf(spec)
 	switch src := spec.GetSource().(type) {
@@ -50,7 +47,7 @@ func (p Policy) allow(spec *ompdv1.TargetSpec) (*ompdv1.TargetSpec, error) {
 	return out, p.checkFiles(spec, out)
 }
 
-// checkFiles checks the files beside a target.
+// checkFiles checks the additional files of a target.
 func (p Policy) checkFiles(spec, out *ompdv1.TargetSpec) error {
 	for _, name := range []*string{&out.Exe, &out.Sysroot} {
 		if *name == "" {
@@ -76,11 +73,10 @@ func (p Policy) checkFiles(spec, out *ompdv1.TargetSpec) error {
 	return nil
 }
 
-// systemDebugDir has the distribution's debug files, which are nobody's secret.
+// systemDebugDir contains the distribution's debug files, which are public.
 const systemDebugDir = "/usr/lib/debug"
 
-// path makes a client's path absolute and checks it. Where its links lead is checked when
-// it is opened.
+// path makes a client's path absolute and checks it. Its symbolic links are checked when it is opened.
 func (p Policy) path(dir, name string) (string, error) {
 	if !filepath.IsAbs(name) {
 		if !filepath.IsAbs(dir) {
@@ -90,13 +86,13 @@ func (p Policy) path(dir, name string) (string, error) {
 		name = filepath.Join(dir, name)
 	}
 	name = filepath.Clean(name)
-	if o := p.files(); !o.Below(name) && !o.Below(resolvedDir(name)) { // not whether it exists
+	if o := p.files(); !o.Below(name) && !o.Below(resolvedDir(name)) { // existence is not checked
 		return "", notAllowed(name)
 	}
 	return name, nil
 }
 
-// resolvedDir is a path whose directory has no symbolic links left.
+// resolvedDir resolves the symbolic links in the directory of a path.
 func resolvedDir(name string) string {
 	dir, err := filepath.EvalSymlinks(filepath.Dir(name))
 	if err != nil {
@@ -105,11 +101,10 @@ func resolvedDir(name string) string {
 	return filepath.Join(dir, filepath.Base(name))
 }
 
-// files opens what clients may have opened, and the files of the system that programs
-// name.
+// files returns an opener for the files that clients may open, and for system files that programs name.
 func (p Policy) files() *files.Opener { return &files.Opener{Dirs: p.Dirs, Also: files.System()} }
 
-// opener opens files for clients, nil if that may be all.
+// opener returns a function that opens files for clients; nil if all are allowed.
 func (p Policy) opener() OpenFile {
 	o := p.files()
 	if o.All() {
@@ -129,7 +124,7 @@ func notAllowed(name string) error {
 		"started with other directories (--allow-dir)", name)
 }
 
-// process checks whose process pid is.
+// process checks the owner of process pid.
 func (p Policy) process(pid int64) error {
 	st, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
 	if _, noProc := os.Stat("/proc/self"); noProc != nil {

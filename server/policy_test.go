@@ -17,8 +17,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// TestDirectories opens files inside and outside of the directories that are
-// allowed, by all ways that lead there.
+// TestDirectories opens files inside and outside the allowed directories, by every kind of path.
 func TestDirectories(t *testing.T) {
 	top := t.TempDir()
 	in, out := filepath.Join(top, "in"), filepath.Join(top, "out")
@@ -61,7 +60,7 @@ func TestDirectories(t *testing.T) {
 		codeOf(t, tt.dir+" "+tt.name, statusOf(err), tt.want)
 		beside := &ompdv1.TargetSpec{Source: &ompdv1.TargetSpec_Core{Core: in + "/core"}, Directory: tt.dir,
 			Exe: tt.name, Sysroot: tt.name}
-		if _, err = p.allow(beside); tt.want != codes.NotFound { // that is found out when it is opened
+		if _, err = p.allow(beside); tt.want != codes.NotFound { // found at the opening
 			codeOf(t, "beside: "+tt.dir+" "+tt.name, statusOf(err), tt.want)
 		}
 	}
@@ -98,7 +97,7 @@ func TestUsers(t *testing.T) {
 	codeOf(t, "no process", err, codes.NotFound)
 }
 
-// TestMemory gives memory only if that is allowed.
+// TestMemory reads memory only if that is allowed.
 func TestMemory(t *testing.T) {
 	r := core(t, "barrier")
 	pic := direct(t, r.Core, ompdv1.PicturePart_PICTURE_PART_THREADS)
@@ -119,8 +118,7 @@ func TestMemory(t *testing.T) {
 	codeOf(t, "memory that is not there", err, codes.DataLoss)
 }
 
-// TestSwapped exchanges a core for a link to a file elsewhere, between the check of its
-// name and the opening.
+// TestSwapped replaces a core by a link to a file elsewhere, between the check of its name and the opening.
 func TestSwapped(t *testing.T) {
 	top := t.TempDir()
 	in, secret := filepath.Join(top, "in"), filepath.Join(top, "secret")
@@ -157,8 +155,7 @@ func TestSwapped(t *testing.T) {
 	}
 }
 
-// TestNoProbing asks for names of which one is there and one is not: the answers must not
-// differ.
+// TestNoProbing requests an existing and a missing file: the answers must not differ.
 func TestNoProbing(t *testing.T) {
 	top := t.TempDir()
 	in, out := filepath.Join(top, "in"), filepath.Join(top, "out")
@@ -184,7 +181,7 @@ func TestNoProbing(t *testing.T) {
 	}
 }
 
-// TestFindProcesses tells of the processes of users that are allowed only.
+// TestFindProcesses lists only the processes of allowed users.
 func TestFindProcesses(t *testing.T) {
 	find := func(context.Context, time.Duration) (*picture.Processes, error) {
 		return &picture.Processes{Processes: []picture.Process{{PID: os.Getpid(), CPU: 1.5}}, Hidden: 2}, nil

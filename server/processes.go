@@ -9,7 +9,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// maxSample is how long FindProcesses measures at most.
+// maxSample limits the time that FindProcesses measures.
 const maxSample = 10 * time.Second
 
 // FindProcesses finds processes that clients may open.

@@ -6,17 +6,14 @@ import (
 	"time"
 )
 
-// worthReclaiming is how much memory must be held, in bytes, that it is worth the time to
-// find out what of it is not used any more.
+// worthReclaiming is the heap size in bytes from which a collection for unused memory is worth its time.
 const worthReclaiming = 128 << 20
 
-// reclaims is how often memory is given back after the last call: pools of buffers keep
-// theirs through one collection.
+// reclaims is the number of collections after the last call: pools of buffers survive the first.
 const reclaims = 2
 
-// giveBack gives memory back to the system now and then, after calls: Go keeps what it
-// once had for minutes, and all of it if nothing happens. The function that it returns
-// ends that.
+// giveBack returns memory to the system from time to time after calls: Go keeps it for minutes, or for ever if
+// the program is idle. The returned function stops that.
 func (s *Server) giveBack() (stop func()) {
 	tick, over := time.NewTicker(s.cfg.Limits.Patience.Reclaim), make(chan struct{})
 	go func() {
@@ -41,7 +38,7 @@ func (s *Server) giveBack() (stop func()) {
 	}
 }
 
-// heldBytes is how much memory this process has from the system, in bytes.
+// heldBytes returns this process's memory from the system, in bytes.
 func heldBytes() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(sample)

@@ -20,7 +20,7 @@ var reportParts = []ompdv1.PicturePart{
 	ompdv1.PicturePart_PICTURE_PART_STACKS, ompdv1.PicturePart_PICTURE_PART_VERDICTS,
 }
 
-// questionOf asks for the wanted parts of a picture; for a report's parts if none are.
+// questionOf returns the question for the wanted parts of a picture; by default, those of a report.
 func questionOf(wanted []ompdv1.PicturePart) session.Question {
 	const native = ompdv1.PicturePart_PICTURE_PART_NATIVE_STACKS
 	if !slices.ContainsFunc(wanted, func(p ompdv1.PicturePart) bool { return p != native }) {
@@ -35,8 +35,8 @@ func questionOf(wanted []ompdv1.PicturePart) session.Question {
 		Checks: has(ompdv1.PicturePart_PICTURE_PART_CHECKS)}
 }
 
-// picture makes the picture of a target's present stop as a message. Who asks for the same
-// as the one before gets the same message, so that many who read slowly hold one.
+// picture returns the picture of a target's present stop as a message. Equal requests in a row share one
+// message, so that many slow readers hold one copy.
 func (t *target) picture(parts []ompdv1.PicturePart) (*ompdv1.Picture, error) {
 	v, err := t.look()
 	if err != nil {
@@ -55,14 +55,14 @@ func (t *target) picture(parts []ompdv1.PicturePart) (*ompdv1.Picture, error) {
 	return m, nil
 }
 
-// pictured is the last picture of a view, and what it was asked for.
+// pictured is the last picture of a view, with its question.
 type pictured struct {
 	of      session.Question
 	picture *ompdv1.Picture
 	memory  *budget.Ledger
 }
 
-// inMemory is about how many bytes of memory a message takes for each byte that is sent.
+// inMemory is the approximate memory in bytes per sent byte of a message.
 const inMemory = 6
 
 // keep keeps a picture if there is memory for it.
@@ -72,7 +72,7 @@ func (p *pictured) keep(m *ompdv1.Picture, q session.Question, memory *budget.Le
 	}
 }
 
-// forget gives its memory back.
+// forget drops the picture and its memory.
 func (p *pictured) forget() {
 	p.memory.Close()
 	*p = pictured{}
@@ -95,8 +95,8 @@ func (s *inspection) GetReport(req *ompdv1.GetReportRequest, stream ompdv1.Inspe
 	})
 }
 
-// pieces calls send with parts of a picture of at most room bytes, if no element
-// of its lists is larger. The parts merged are the picture.
+// pieces calls send with parts of a picture of at most room bytes each, unless one element is larger. The
+// merged parts equal the picture.
 func pieces(whole *ompdv1.Picture, room int, send func(p *ompdv1.Picture, last bool) error) error {
 	c := &cutter{piece: new(ompdv1.Picture), room: room, send: send}
 	facts := whole.GetFacts()
@@ -126,7 +126,8 @@ type cutter struct {
 	err        error
 }
 
-// scalars puts what is no list, and not the facts, which have lists, into the first piece.
+// scalars copies the scalar fields and small messages into the first piece, but not the facts, which contain
+// lists.
 func (c *cutter) scalars(from, to protoreflect.Message) {
 	from.Range(func(d protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		if !d.IsList() && d.Name() != "facts" {
@@ -136,7 +137,7 @@ func (c *cutter) scalars(from, to protoreflect.Message) {
 	})
 }
 
-// lists sends the lists of a message; to is the message in the present piece.
+// lists sends the lists of a message; to returns the message in the present piece.
 func (c *cutter) lists(from protoreflect.Message, to func() protoreflect.Message) {
 	from.Range(func(d protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		for i := 0; d.IsList() && i < v.List().Len() && c.err == nil; i++ {
@@ -153,9 +154,9 @@ func (c *cutter) lists(from protoreflect.Message, to func() protoreflect.Message
 	})
 }
 
-// sizeOf is about how many bytes an element of a list takes.
+// sizeOf returns the approximate size in bytes of a list element.
 func sizeOf(d protoreflect.FieldDescriptor, v protoreflect.Value) int {
-	const head = 8 // tag and length
+	const head = 8 // of tag and length
 	if d.Message() != nil {
 		return proto.Size(v.Message().Interface()) + head
 	}

@@ -9,7 +9,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// routines is OmpdService.
+// routines implements OmpdService.
 type routines struct {
 	ompdv1.UnimplementedOmpdServiceServer
 }
@@ -36,8 +36,7 @@ func (r *routines) Finalize(ctx context.Context, _ *ompdv1.FinalizeRequest) (*om
 	return &ompdv1.FinalizeResponse{}, routineStatus(sessionOf(ctx).library.Finalize())
 }
 
-// ProcessInitialize is ompd_process_initialize. Called again, it opens the same
-// address spaces anew.
+// ProcessInitialize is ompd_process_initialize. A second call opens the same address spaces again.
 func (r *routines) ProcessInitialize(ctx context.Context,
 	req *ompdv1.ProcessInitializeRequest) (*ompdv1.ProcessInitializeResponse, error) {
 	session := sessionOf(ctx)
@@ -76,13 +75,13 @@ func (r *routines) DeviceInitialize(ctx context.Context,
 		})
 }
 
-// kinds are the kinds of native thread identifiers, by OMPD's values.
+// kinds maps OMPD's kinds of native thread identifiers to the API's.
 var kinds = map[callbacks.IDKind]ompdv1.ThreadIdKind{
 	callbacks.ThreadIDPthread: ompdv1.ThreadIdKind_THREAD_ID_KIND_PTHREAD,
 	callbacks.ThreadIDLWP:     ompdv1.ThreadIdKind_THREAD_ID_KIND_LWP,
 }
 
-// kindOf is OMPD's value of a kind; one that no target knows for what is none.
+// kindOf returns OMPD's value of a kind; for an unknown kind, a value that every target refuses.
 func kindOf(k ompdv1.ThreadIdKind) callbacks.IDKind {
 	for id, wire := range kinds {
 		if wire == k {

@@ -124,7 +124,7 @@ func (r *routines) GetTaskFrame(ctx context.Context, req *ompdv1.GetTaskFrameReq
 		})
 }
 
-// frameInfo is one of the frames of a task; an address that is null is absent.
+// frameInfo returns one frame of a task; a null address is left out.
 func frameInfo(a callbacks.Address, flags uint32) *ompdv1.FrameInfo {
 	if a.IsNull() {
 		return &ompdv1.FrameInfo{}

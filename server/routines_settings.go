@@ -91,15 +91,14 @@ type scoped interface {
 	GetScope() ompdv1.Scope
 }
 
-// kindOfScope are the kinds of handles that scopes have. Where a scope has none
-// of its own, the handle is that of the address space.
+// kindOfScope maps scopes to kinds of handles. A scope without its own kind uses the address space's handle.
 var kindOfScope = map[handles.Scope]string{handles.ScopeThread: kindThread, handles.ScopeParallel: kindParallel,
 	handles.ScopeImplicitTask: kindTask, handles.ScopeTask: kindTask}
 
-// askScope is ask for the handle of a scope.
+// askScope calls ask for the handle of a scope.
 func askScope[R any](ctx context.Context, routine string, req scoped, f func(space, handles.Subject) (*R, error)) (*R,
 	error) {
-	scope := handles.Scope(0) // of no handle
+	scope := handles.Scope(0) // for no handle
 	if ompdv1.Scope_name[int32(req.GetScope())] != "" {
 		scope = handles.Scope(req.GetScope())
 	}

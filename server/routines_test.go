@@ -13,8 +13,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// standard are the routines of OpenMP 5.2's OMPD (section 20.5), breakpoints
-// aside.
+// standard are the routines of OpenMP 5.2's OMPD (section 20.5), without breakpoints.
 const standard = `ompd_initialize ompd_get_api_version ompd_get_version_string ompd_finalize
 ompd_process_initialize ompd_device_initialize ompd_get_device_thread_id_kinds ompd_rel_address_space_handle
 ompd_get_omp_version ompd_get_omp_version_string
@@ -27,9 +26,9 @@ ompd_rel_task_handle ompd_task_handle_compare ompd_get_task_function ompd_get_ta
 ompd_enumerate_states ompd_get_state ompd_get_display_control_vars ompd_rel_display_control_vars
 ompd_enumerate_icvs ompd_get_icv_from_scope ompd_get_icv_string_from_scope ompd_get_tool_data`
 
-// TestStandardNames holds the calls of OmpdService against the standard.
+// TestStandardNames compares the calls of OmpdService with the standard.
 func TestStandardNames(t *testing.T) {
-	want := []string{"GetThreads"} // of the 2013 draft
+	want := []string{"GetThreads"} // from the 2013 draft
 	for _, name := range strings.Fields(standard) {
 		var camel strings.Builder
 		for _, word := range strings.Split(strings.TrimPrefix(name, "ompd_"), "_") {
@@ -59,7 +58,7 @@ func must[R any](t testing.TB) func(R, error) R {
 	}
 }
 
-// initialize begins the use of the library and opens the one address space.
+// initialize initializes the library and opens the only address space.
 func (c *client) initialize(t testing.TB) string {
 	t.Helper()
 	must[*ompdv1.InitializeResponse](t)(c.Initialize(t.Context(), &ompdv1.InitializeRequest{ApiVersion: 202111}))
@@ -71,8 +70,8 @@ func (c *client) initialize(t testing.TB) string {
 	return resp.GetAddressSpaces()[0].GetHandle()
 }
 
-// TestWalk follows every thread of a core through the routines and compares what
-// they say with what the program's threads were told.
+// TestWalk follows every thread of a core through the routines and compares the answers with the program's own
+// settings.
 func TestWalk(t *testing.T) {
 	_, address := start(t, Config{})
 	r := core(t, "nested")
@@ -120,7 +119,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestEnumerations walks through states and variables.
+// TestEnumerations enumerates states and variables.
 func TestEnumerations(t *testing.T) {
 	_, address := start(t, Config{})
 	c := connect(t, address, core(t, "barrier").Core)
@@ -158,7 +157,7 @@ func TestEnumerations(t *testing.T) {
 	}
 }
 
-// checkCode checks what an error says of a return code.
+// checkCode checks the return code in an error.
 func checkCode(t testing.TB, err error, rc callbacks.RC, code codes.Code) {
 	t.Helper()
 	st := status.Convert(err)
@@ -174,7 +173,7 @@ func checkCode(t testing.TB, err error, rc callbacks.RC, code codes.Code) {
 	}
 }
 
-// TestReturnCodes makes each kind of error happen.
+// TestReturnCodes provokes each kind of error.
 func TestReturnCodes(t *testing.T) {
 	_, address := start(t, Config{})
 	r := core(t, "idle")
@@ -236,7 +235,7 @@ func TestReturnCodes(t *testing.T) {
 	checkCode(t, err, callbacks.StaleHandle, codes.NotFound)
 }
 
-// TestEveryCodeIsMapped holds the table against OMPD's codes.
+// TestEveryCodeIsMapped compares the table with OMPD's codes.
 func TestEveryCodeIsMapped(t *testing.T) {
 	for rc := callbacks.Unavailable; rc <= callbacks.IncompatibleHandle; rc++ {
 		if c, ok := rcCodes[rc]; !ok || c == codes.OK || c == codes.Unavailable {

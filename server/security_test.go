@@ -46,7 +46,7 @@ func TestSocket(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Error("the socket is still there")
 	}
-	// One that a server left behind when it was killed is replaced.
+	// A socket left by a killed server is replaced.
 	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestPeer refuses a user that is not among those that may connect.
+// TestPeer refuses a user that may not connect.
 func TestPeer(t *testing.T) {
 	address := "unix://" + filepath.Join(t.TempDir(), "s")
 	l, creds, err := Listen(address, []int{ownUID() + 1}, nil)
@@ -103,7 +103,7 @@ func TestPeer(t *testing.T) {
 	codeOf(t, "another user", err, codes.Unavailable)
 }
 
-// bearer gives calls a token, also over a connection that is not encrypted.
+// bearer adds a token to calls, also over an unencrypted connection.
 type bearer string
 
 func (k bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
@@ -166,8 +166,7 @@ func certificate(t *testing.T, parent *tls.Certificate) *tls.Certificate {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
 }
 
-// TestMutualTLS serves who shows a certificate, over an address for which a token
-// alone would not do.
+// TestMutualTLS serves clients with a certificate, at an address for which a token alone is not enough.
 func TestMutualTLS(t *testing.T) {
 	ca := certificate(t, nil)
 	pool := x509.NewCertPool()

@@ -1,9 +1,8 @@
-// Package server serves the gRPC API of proto/ompd/v1: the picture of targets,
-// the routines of OMPD, and targets that debuggers lend.
+// Package server serves the gRPC API of proto/ompd/v1: the picture of targets, the routines of OMPD, and
+// targets that debuggers lend.
 //
-// It holds no OpenMP logic and does not know what a core or a process is: who
-// makes a Server gives it a function that opens them. A connection is a session:
-// its targets and handles are its own and end with it.
+// It contains no OpenMP logic and does not handle cores or processes itself: the creator of a Server supplies a
+// function that opens them. A connection is a session: its targets and handles are its own and end with it.
 package server
 
 import (
@@ -31,55 +30,51 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// Opened is a target that Config.Open opened. It is used by one goroutine at a
-// time.
+// Opened is a target that Config.Open opened. One goroutine at a time may use it.
 type Opened interface {
-	// Hold makes a Moment of the present one, of which later calls ask. That of a
-	// target that goes on meanwhile has all that q asks for. Once ctx has ended,
-	// reads of it fail.
+	// Hold returns a Moment of the present state for later calls. For a target that continues running, it
+	// contains all parts that q requests. After ctx ends, its reads fail.
 	Hold(ctx context.Context, q session.Question) (*session.Moment, error)
-	// Living reports whether the target may be different at another moment.
+	// Living reports whether the target may change between moments.
 	Living() bool
-	// Close frees the target. Its moments must not be used after it.
+	// Close frees the target. Its moments must not be used afterwards.
 	Close() error
 }
 
-// OpenFile opens a file for reading. Those that are not to be opened are not there.
+// OpenFile opens a file for reading. Forbidden files seem to be missing.
 type OpenFile = func(name string) (*os.File, error)
 
-// Means are what a target may use.
+// Means are the resources of a target.
 type Means struct {
-	// Open opens the files that the policy allows; nil if that is all.
+	// Open opens the files that the policy allows; nil: all files.
 	Open OpenFile
-	// Memory counts what the target takes; what it has not given back when it is closed is
-	// given back then.
+	// Memory counts the target's memory; closing the target releases the remainder.
 	Memory callbacks.Ledger
 }
 
-// Config says what a Server serves, and to whom.
+// Config defines the targets and the clients of a Server.
 type Config struct {
-	// Open opens a core or a process; the server checked that the policy allows its
-	// name. The paths in spec are absolute. Every file, the core too, must be opened by
-	// means.Open.
+	// Open opens a core or a process; the server has checked its name against the policy. The paths in spec are
+	// absolute. Every file, the core included, must be opened by means.Open.
 	Open func(ctx context.Context, spec *ompdv1.TargetSpec, means Means) (Opened, error)
-	// Lend opens the target that a debugger lends; hello is the debugger's first message, and ask sends it questions.
-	// A nil Lend means that no debugger is served.
+	// Lend opens a target that a debugger lends; hello is the debugger's first message, and ask sends it
+	// questions. If Lend is nil, debuggers are not served.
 	Lend func(hello *ompdv1.Hello, ask Asker, means Means) (Lent, error)
-	// Processes finds the processes that use OpenMP, and measures their use of
-	// processors for so long. nil means that they are not told.
+	// Processes finds the processes that use OpenMP, and measures their CPU use for the sample time. If it is
+	// nil, processes cannot be listed.
 	Processes func(ctx context.Context, sample time.Duration) (*picture.Processes, error)
-	// Policy says what may be opened and read.
+	// Policy defines the targets and files that may be opened and read.
 	Policy Policy
-	// Memory is what all targets of one user may make this process hold, in bytes, 0 for
-	// any; all users together have half as much again.
+	// Memory limits the memory of all targets of one user, in bytes; 0: no limit. All users together may take
+	// half as much again.
 	Memory uint64
-	// Limits bound what one client can use; zero values mean the defaults.
+	// Limits bound the resources of one client; zero values mean the defaults.
 	Limits Limits
 	// Credentials are those of the listener (see Listen).
 	Credentials credentials.TransportCredentials
-	// Token must be given by every call, if it is not empty.
+	// Token is required in every call, unless it is empty.
 	Token string
-	// Log gets one line for each call, and one for each panic. nil discards.
+	// Log gets one line per call and per panic; nil discards them.
 	Log *slog.Logger
 }
 
@@ -89,14 +84,14 @@ type Server struct {
 	log    *slog.Logger
 	grpc   *grpc.Server
 	health *health.Server
-	ended  atomic.Int64 // calls, and connections
+	ended  atomic.Int64 // number of ended calls and connections
 
 	conns *conns
 
 	mu       sync.Mutex
 	sessions map[*connection]bool
 	shared   map[string]*target // with a lease, or lent by a debugger
-	users                       // who hold something
+	users                       // with open resources
 	closing  sync.WaitGroup     // targets that are being closed
 }
 
@@ -122,7 +117,7 @@ func New(cfg Config) *Server {
 		grpc.MaxHeaderListSize(maxHeaders),
 		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(connWindow),
 		grpc.ForceServerCodecV2(sized{encoding.GetCodecV2("proto")}),
-		// A client that vanished without a word is found by asking it.
+		// A keepalive finds clients that vanished.
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: aliveEvery, Timeout: cfg.Limits.Patience.Answer,
 			MaxConnectionIdle: cfg.Limits.Idle}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: aliveWithin, PermitWithoutStream: true}),
@@ -141,19 +136,19 @@ func New(cfg Config) *Server {
 }
 
 const (
-	// maxHeaders bounds the headers of a call, in bytes: a token and what gRPC adds.
+	// maxHeaders bounds the headers of a call, in bytes: a token and gRPC's own.
 	maxHeaders = 16 << 10
-	// window is how many bytes a client may send of a message before somebody reads it.
+	// window is the number of bytes of a message that a client may send before they are read.
 	window = 64 << 10
-	// connWindow is the same of all messages on a connection.
+	// connWindow is the same for all messages on a connection.
 	connWindow = 2 * window
-	// aliveEvery is how often a silent client is asked whether it is there.
+	// aliveEvery is the time between keepalives to a silent client.
 	aliveEvery = time.Minute
-	// aliveWithin is how long it may take to answer, and how often it may ask itself.
+	// aliveWithin limits the time for the answer, and the rate of the client's own keepalives.
 	aliveWithin = 20 * time.Second
 )
 
-// Serve answers on l until Shutdown. It returns nil after a shutdown.
+// Serve serves l until Shutdown, then returns nil.
 func (s *Server) Serve(l net.Listener) error {
 	s.log.Info("serving", "address", l.Addr().String())
 	open := &limited{Listener: l, free: make(chan struct{}, s.cfg.Limits.Connections), conns: s.conns}
@@ -166,9 +161,8 @@ func (s *Server) Serve(l net.Listener) error {
 	return err
 }
 
-// Shutdown takes no more calls, waits for those under way until ctx ends, ends
-// the rest, and frees all targets. Calls that compute, and so do not notice that
-// they were ended, are left behind with their targets after lastWait.
+// Shutdown refuses new calls, waits for those in progress until ctx ends, ends the rest, and frees all targets.
+// Calls that compute do not notice their end: after lastWait, they are left with their targets.
 func (s *Server) Shutdown(ctx context.Context) {
 	s.health.Shutdown()
 	done := make(chan struct{})
@@ -190,8 +184,7 @@ func (s *Server) Shutdown(ctx context.Context) {
 	s.log.Info("stopped")
 }
 
-// lastWait is how long calls that were cut off may go on: they notice when they
-// read the target's memory next, or send.
+// lastWait is the time for ended calls to return: they notice at the next memory read or send.
 const lastWait = 2 * time.Second
 
 // free frees all targets.

@@ -18,8 +18,8 @@ type spaces struct {
 	released map[handles.Stamp]bool
 }
 
-// openSpaces opens the address spaces of a target's present stop, in its turn.
-// Runtimes that cannot be opened are the error beside those that can.
+// openSpaces opens the address spaces of a target's present stop, in its turn. It returns the usable ones, with
+// an error for runtimes that cannot be opened.
 func (s *connection) openSpaces(t *target) (*spaces, error) {
 	v, err := t.look()
 	if err != nil {
@@ -36,9 +36,8 @@ func (s *connection) openSpaces(t *target) (*spaces, error) {
 	return sp, err
 }
 
-// spacesOf are the address spaces that the session has open in t, in its turn. If
-// the view that they read was dropped after a call that was given up, they are
-// opened anew; handles stay what they are.
+// spacesOf returns the session's open address spaces of t, in the target's turn. It opens them again if a
+// cancelled call dropped their view; handles stay valid.
 func (s *connection) spacesOf(t *target) (*spaces, error) {
 	s.mu.Lock()
 	sp := s.spaces[t]
@@ -76,12 +75,12 @@ func (s space) parallel(h handles.Parallel) string { return s.session.print(s.ta
 
 func (s space) task(h handles.Task) string { return s.session.print(s.target, ofTask(h)) }
 
-// itself is the handle of the address space.
+// itself returns the handle of the address space.
 func (s space) itself() string {
 	return s.session.print(s.target, handle{kind: kindSpace, Stamp: s.Stamp()})
 }
 
-// handleAt finds what a handle's text names: the handle and its address space.
+// handleAt parses a handle's text and finds its address space.
 func (s *connection) handleAt(t *target, text, kind string) (handle, space, error) {
 	h, err := s.parse(text, kind)
 	if err != nil {
@@ -100,8 +99,8 @@ func (s *connection) handleAt(t *target, text, kind string) (handle, space, erro
 		t.stop, callbacks.StaleHandle)
 }
 
-// ask calls f with what a handle of that kind names, in the turn of its target. If
-// it is an error, the answer is none.
+// ask calls f with the object of a handle of that kind, in the turn of its target. On an error, the answer is
+// nil.
 func ask[R any](ctx context.Context, routine, text, kind string, f func(space, handle) (*R, error)) (*R, error) {
 	s := sessionOf(ctx)
 	t, err := s.target(targetOf(text))
@@ -118,13 +117,13 @@ func ask[R any](ctx context.Context, routine, text, kind string, f func(space, h
 		resp, err = f(sp, h)
 		return err
 	})
-	if err != nil { // the call may still be under way, with resp
+	if err != nil { // the call may still be running and use resp
 		return nil, routineStatus(err)
 	}
 	return resp, nil
 }
 
-// routineError names the routine in an error that came before it was called.
+// routineError adds the routine's name to an error before its call.
 func routineError(routine string, err error) error {
 	if errors.As(err, new(*ompd.Error)) {
 		return err

@@ -23,26 +23,26 @@ type target struct {
 	opened Opened
 	owner  *connection
 	shared bool          // other sessions that know the name may use it
-	trips  func() uint64 // requests to the debugger so far; nil if none lends it
+	trips  func() uint64 // number of requests to the debugger; nil without one
 	memory *budget.Ledger
 
-	turn chan struct{} // has room for the call that uses the target
+	turn chan struct{} // holds the call that uses the target
 	gone chan struct{} // closed when the target is freed
 
 	mu  sync.Mutex
-	cut context.CancelFunc // ends reads of the view that is made or used; may be nil
+	cut context.CancelFunc // ends reads of the view in use or in construction; may be nil
 	term
 
-	// What follows belongs to the call whose turn it is.
+	// The following fields belong to the call that has the turn.
 	stop      uint32
 	view      *view
-	histories map[*recorded]bool // of calls that are under way
+	histories map[*recorded]bool // of calls in progress
 }
 
-// term is for how long a target is kept.
+// term is the lifetime of a target.
 type term struct {
-	lease time.Duration // how long it outlives its session; 0 if it does not
-	timer *time.Timer   // frees the target when nobody used it for the time keep
+	lease time.Duration // life after its session; 0: ends with it
+	timer *time.Timer   // frees the target after the idle time keep
 	keep  time.Duration
 	left  bool
 }
@@ -66,7 +66,7 @@ func newTarget(owner *connection, opened Opened, spec *ompdv1.TargetSpec, lease 
 	return t
 }
 
-// info describes the target in the API's terms. It is asked in the target's turn.
+// info describes the target in the API's terms, in the target's turn.
 func (t *target) info() *ompdv1.OpenTargetInfo {
 	i := &ompdv1.OpenTargetInfo{Name: t.name, Stop: t.stop, Spec: t.spec}
 	if t.lease > 0 {
@@ -78,9 +78,8 @@ func (t *target) info() *ompdv1.OpenTargetInfo {
 	return i
 }
 
-// do calls f when it is the call's turn. If ctx ends before f does, do returns at
-// once; reads of the target then fail, so that f ends soon, and the view is thrown
-// away. A panic in f is an error.
+// do calls f in the call's turn. If ctx ends first, do returns immediately; reads of the target then fail, so
+// that f ends soon, and the view is dropped. A panic in f becomes an error.
 func (t *target) do(ctx context.Context, f func() error) error {
 	select {
 	case t.turn <- struct{}{}:
@@ -104,7 +103,7 @@ func (t *target) do(ctx context.Context, f func() error) error {
 	}
 }
 
-// protected calls f in the target's turn. What it left half done is thrown away.
+// protected calls f in the target's turn and drops partial results on failure.
 func (t *target) protected(ctx context.Context, f func() error) error {
 	err := contain.Run(func() error {
 		switch {
@@ -126,14 +125,13 @@ func (t *target) protected(ctx context.Context, f func() error) error {
 	return err
 }
 
-// errGone is the error of calls for a target that was closed since they were made. It is
-// made when it is first needed: it holds a message.
+// errGone returns the error of calls for a target closed meanwhile. It is made on first use, as it contains a
+// message.
 var errGone = sync.OnceValue(func() error {
 	return failure(codes.Aborted, "TARGET_CLOSED", "the target was closed meanwhile")
 })
 
-// look returns the view of the present stop, and makes it if there is none. It is
-// asked in the target's turn.
+// look returns the view of the present stop, creating it if necessary. The caller has the target's turn.
 func (t *target) look() (*view, error) {
 	if t.view != nil {
 		return t.view, nil
@@ -154,7 +152,7 @@ func (t *target) look() (*view, error) {
 	return t.view, nil
 }
 
-// forget drops the view. It is asked in the target's turn.
+// forget drops the view. The caller has the target's turn.
 func (t *target) forget() {
 	t.interrupt()
 	if t.view != nil {
@@ -162,13 +160,13 @@ func (t *target) forget() {
 			c.end()
 		}
 		t.view.last.forget()
-		_ = t.view.moment.Close() // what is read is read
+		_ = t.view.moment.Close() // only read
 	}
 	t.view = nil
 	t.setCut(nil)
 }
 
-// refresh moves the target on to its present stop, if it has moved.
+// refresh moves the target to its present stop, if that changed.
 func (t *target) refresh() {
 	if !t.opened.Living() {
 		return
@@ -192,7 +190,7 @@ func (t *target) interrupt() {
 	}
 }
 
-// touch puts off the end of an unused target. It is false if that has come.
+// touch restarts the idle time. It returns false if the target has expired.
 func (t *target) touch() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -202,7 +200,7 @@ func (t *target) touch() bool {
 	return !t.left
 }
 
-// orphan keeps the target for its lease, now that its connection ended.
+// orphan keeps the target for its lease after its connection ended.
 func (t *target) orphan() bool {
 	t.mu.Lock()
 	t.keep = t.lease
@@ -210,7 +208,7 @@ func (t *target) orphan() bool {
 	return t.touch()
 }
 
-// leave begins the end of the target. It is true for the first caller.
+// leave starts the end of the target. It returns true to the first caller.
 func (t *target) leave() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -223,7 +221,7 @@ func (t *target) leave() bool {
 	return true
 }
 
-// close frees what the target holds, when the call that uses it is over.
+// close frees the target's resources after the call that uses it.
 func (t *target) close() error {
 	t.interrupt()
 	t.turn <- struct{}{}
@@ -234,7 +232,7 @@ func (t *target) close() error {
 	return t.free()
 }
 
-// free frees what was opened, and the memory that it took.
+// free closes the opened target and releases its memory.
 func (t *target) free() error {
 	defer t.memory.Close()
 	return t.opened.Close()

@@ -11,23 +11,22 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// cursor is a walk over all tasks that rests between two pages. There may be
-// millions, so a page must not begin a new walk, and they are not kept.
+// cursor is a walk over all tasks that pauses between two pages. There may be millions of tasks: a page must
+// not start a new walk, and tasks are not kept.
 type cursor struct {
-	at   int // tasks that the walk gave so far, without ahead
+	at   int // tasks returned so far, without ahead
 	next func() (picture.Task, bool)
 	end  func()
 	over bool
 
-	ahead *ompdv1.Task // read already, for the next page
+	ahead *ompdv1.Task // already read, for the next page
 }
 
-// maxCursors bounds the walks that rest in one target: clients that list tasks at
-// the same time. More of them begin anew each time.
+// maxCursors bounds the paused walks of one target, and so the clients that list tasks at the same time.
+// Further ones restart for each page.
 const maxCursors = 4
 
-// cursorAt is a walk that is at a position, taken from those that rest or begun
-// anew.
+// cursorAt returns a walk at a position: a paused one or a new one.
 func (v *view) cursorAt(ctx context.Context, at int) (*cursor, error) {
 	for i, c := range v.cursors {
 		if c.at == at {
@@ -60,7 +59,7 @@ func (v *view) rest(c *cursor) {
 	v.cursors = append(v.cursors, c)
 }
 
-// task is the next task of the walk, nil at its end.
+// task returns the next task of the walk, nil at its end.
 func (c *cursor) task() (*ompdv1.Task, error) {
 	if m := c.ahead; m != nil {
 		c.ahead = nil
@@ -74,8 +73,8 @@ func (c *cursor) task() (*ompdv1.Task, error) {
 	return m, wire.Pack(&t, m)
 }
 
-// page takes the tasks that keep selects, up to size of them and room bytes. more
-// says that the walk is not over.
+// page returns the tasks selected by keep, at most size of them and room bytes. more reports whether the walk
+// continues.
 func (c *cursor) page(ctx context.Context, size, room int, keep func(*ompdv1.Task) bool) (page []*ompdv1.Task,
 	more bool, err error) {
 	for {
@@ -132,7 +131,7 @@ func (s *inspection) ListTasks(ctx context.Context, req *ompdv1.ListTasksRequest
 	})
 }
 
-// GetTask is one task.
+// GetTask returns one task.
 func (s *inspection) GetTask(ctx context.Context, req *ompdv1.GetTaskRequest) (*ompdv1.GetTaskResponse, error) {
 	resp := &ompdv1.GetTaskResponse{}
 	return resp, withTarget(ctx, req, func(t *target) error {

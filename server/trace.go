@@ -12,13 +12,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// tracing is TraceService.
+// tracing implements TraceService.
 type tracing struct {
 	ompdv1.UnimplementedTraceServiceServer
 	server *Server
 }
 
-// windowOf is so much time before now.
+// windowOf returns the window of the given length before now.
 func windowOf(h *recorded, rec *trace.Recording, last time.Duration) analyze.Window {
 	w := analyze.Window{Until: h.Now(rec)}
 	if last > 0 {
@@ -27,7 +27,7 @@ func windowOf(h *recorded, rec *trace.Recording, last time.Duration) analyze.Win
 	return w
 }
 
-// filterOf is what a client wants of a recording.
+// filterOf converts a client's filter.
 func filterOf(rec *trace.Recording, f *ompdv1.EventFilter) *trace.Filter {
 	out := &trace.Filter{Region: f.GetRegion(), Words: rec.Words(nil)}
 	for _, lwp := range f.GetLwps() {
@@ -69,13 +69,13 @@ func (s *tracing) GetEvents(req *ompdv1.GetEventsRequest, stream ompdv1.TraceSer
 	})
 }
 
-// errNegative is the error of numbers that are below 0.
+// errNegative returns the error for numbers below 0.
 func errNegative() error {
 	return failure(codes.InvalidArgument, "NEGATIVE", "numbers and times of a request are not negative")
 }
 
-// inPieces gathers messages of room bytes at most, or one that is larger. An error is the last
-// thing that is yielded.
+// inPieces groups messages into lists of at most room bytes, or a single larger message. An error is yielded
+// last.
 func inPieces[M any, P message[M]](messages iter.Seq2[P, error], room int) iter.Seq2[[]P, error] {
 	return func(yield func([]P, error) bool) {
 		var list []P
@@ -100,7 +100,7 @@ func inPieces[M any, P message[M]](messages iter.Seq2[P, error], room int) iter.
 	}
 }
 
-// messagesOf are events as messages.
+// messagesOf converts events to messages.
 func messagesOf(t *teller, events iter.Seq2[*trace.Thread, *trace.Event]) iter.Seq2[*ompdv1.Event, error] {
 	return func(yield func(*ompdv1.Event, error) bool) {
 		for th, e := range events {
@@ -111,12 +111,11 @@ func messagesOf(t *teller, events iter.Seq2[*trace.Thread, *trace.Event]) iter.S
 	}
 }
 
-// newest are the events that a client asks for: the newest of each thread, and of these the
-// newest of all.
+// newest returns the requested events: the newest of each thread, and of these the newest overall.
 func (h *recorded) newest(rec *trace.Recording, req *ompdv1.GetEventsRequest) iter.Seq2[*trace.Thread, *trace.Event] {
 	since := windowOf(h, rec, req.GetLast().AsDuration()).Since
 	filter := filterOf(rec, req.GetFilter())
-	skip, all := map[uint32]int64{}, int64(0) // of a ring
+	skip, all := map[uint32]int64{}, int64(0) // per ring
 	for _, t := range rec.Threads {
 		n := int64(0)
 		for e := range t.Events(since) {

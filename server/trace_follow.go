@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// followInterval is the time between two copies of the rings: a ring of 32,768 records
-	// that a thread writes a million records a second into is full after 33 ms.
+	// followInterval is the time between two copies of the rings. A ring of 32,768 records is full after 33 ms
+	// if its thread writes a million records a second.
 	followInterval = 20 * time.Millisecond
-	// followRate is how many events are sent in a second if the client does not say, and
-	// followMost at most: what nobody can read or draw.
+	// followRate is the default number of events sent per second, followMost the maximum: more cannot be read
+	// or drawn.
 	followRate, followMost = 2000, 20_000
 )
 
@@ -27,11 +27,11 @@ type following struct {
 	*recorded
 	server *Server
 	req    *ompdv1.FollowEventsRequest
-	most   int // events of one copy that are sent
+	most   int // sent events per copy
 	filter *trace.Filter
 }
 
-// FollowEvents sends events as they come.
+// FollowEvents sends new events as they are recorded.
 func (s *tracing) FollowEvents(req *ompdv1.FollowEventsRequest, stream ompdv1.TraceService_FollowEventsServer) error {
 	if req.GetRate() < 0 {
 		return errNegative()
@@ -53,7 +53,7 @@ func (s *tracing) FollowEvents(req *ompdv1.FollowEventsRequest, stream ompdv1.Tr
 			const says = "%s is not a process that can be followed"
 			return failure(codes.FailedPrecondition, "NO_PROCESS", says, h.target.name)
 		}
-		rec, err := h.Latest(0) // what is there already
+		rec, err := h.Latest(0) // skip the existing events
 		if err != nil {
 			return err
 		}
@@ -90,14 +90,14 @@ func (f *following) send(resp *ompdv1.FollowEventsResponse, stream sender[ompdv1
 	}
 }
 
-// turn calls f in the target's turn, for as long as one call may take.
+// turn calls f in the target's turn, within the time limit of one call.
 func (f *following) turn(work func() error) error {
 	ctx, cancel := context.WithTimeout(f.ctx, f.server.cfg.Limits.Call)
 	defer cancel()
 	return f.do(ctx, work)
 }
 
-// next waits until there are events, or some were lost.
+// next waits until events arrive or are lost.
 func (f *following) next() (*ompdv1.FollowEventsResponse, error) {
 	for {
 		if err := pause(f.ctx, followInterval); err != nil {
@@ -116,7 +116,7 @@ func (f *following) next() (*ompdv1.FollowEventsResponse, error) {
 	}
 }
 
-// copied is what came since the last copy.
+// copied returns the events since the last copy.
 func (f *following) copied() (*ompdv1.FollowEventsResponse, error) {
 	rec, err := f.copy()
 	if err != nil {
@@ -127,7 +127,7 @@ func (f *following) copied() (*ompdv1.FollowEventsResponse, error) {
 	for _, t := range rec.Threads {
 		resp.Skipped += t.Main.Passed + t.Rare.Passed
 	}
-	kept := make([]keptEvent, 0, f.most) // the newest, from at on
+	kept := make([]keptEvent, 0, f.most) // the newest, a ring buffer from at
 	at := 0
 	for t, e := range rec.Events(0) {
 		switch {
@@ -151,13 +151,13 @@ func (f *following) copied() (*ompdv1.FollowEventsResponse, error) {
 	return resp, nil
 }
 
-// keptEvent is an event that is sent.
+// keptEvent is an event to send.
 type keptEvent struct {
 	thread *trace.Thread
 	event  trace.Event
 }
 
-// copy copies the events that may be sent; without a filter the others are only counted.
+// copy copies the events to send; without a filter the others are only counted.
 func (f *following) copy() (*trace.Recording, error) {
 	if want := f.req.GetFilter(); len(want.GetLwps()) > 0 || want.GetRegion() != "" {
 		return f.New()

@@ -14,7 +14,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// GetStatistics adds up what was recorded.
+// GetStatistics sums up the recorded events.
 func (s *tracing) GetStatistics(
 	req *ompdv1.GetStatisticsRequest, stream ompdv1.TraceService_GetStatisticsServer,
 ) error {
@@ -48,7 +48,7 @@ func (s *tracing) GetStatistics(
 	})
 }
 
-// partsOf are parts of statistics of at most room bytes, if none of their elements is larger.
+// partsOf returns parts of statistics of at most room bytes each, unless one element is larger.
 func partsOf(whole *ompdv1.Statistics, room int) iter.Seq[*ompdv1.Statistics] {
 	return func(yield func(*ompdv1.Statistics) bool) {
 		part := proto.CloneOf(whole)
@@ -118,11 +118,11 @@ func (s *tracing) ExportEvents(req *ompdv1.ExportEventsRequest, stream ompdv1.Tr
 	})
 }
 
-// exported sends what is written to it, in pieces.
+// exported sends the written bytes in pieces.
 type exported struct {
 	room int
 	send func([]byte) bool
-	over bool // nobody wants more
+	over bool // the client has left
 }
 
 // Write sends b.

@@ -22,15 +22,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// busy runs a program that makes events all the time, with the recorder, until the test ends or
-// end is called.
+// busy runs a program that records events all the time, until the test ends or end is called.
 func busy(t *testing.T, runtime omptest.Runtime) (pid int, end func()) {
 	t.Helper()
 	b, load := omptest.Build{Program: "healthy_busy"}, "OMP_TOOL_LIBRARIES="
 	if runtime.Name == omptest.Libgomp(t).Name {
 		b.Compiler, load = omptest.GCC, "LD_PRELOAD="
 	}
-	// It dies with the thread of its parent, which is a shell: those of Go end at any time.
+	// It dies with its parent's thread, so the parent is a shell: Go's threads end at any time.
 	cmd := exec.Command("sh", "-c", `exec 3<&0; env "$1" "$2" "$0" <&3 3<&- & echo $!; exec 3<&- <&- >&-; wait`,
 		omptest.Compile(t, b), "LD_LIBRARY_PATH="+runtime.Dir, load+omptest.Recorder(t))
 	input, err1 := cmd.StdinPipe()
@@ -55,7 +54,7 @@ type tracer struct {
 	*client
 }
 
-// traced starts a server and opens a process there, when it has a recorder with events.
+// traced starts a server and opens a process in it, once its recorder has events.
 func traced(t *testing.T, cfg Config, pid int, options ...grpc.DialOption) *tracer {
 	t.Helper()
 	cfg.Policy = Policy{UIDs: []int{ownUID()}}
@@ -69,7 +68,7 @@ func traced(t *testing.T, cfg Config, pid int, options ...grpc.DialOption) *trac
 		ompdv1.NewInspectionServiceClient(conn), ompdv1.NewOmpdServiceClient(conn), conn, "",
 	}}
 	spec := &ompdv1.TargetSpec{Source: &ompdv1.TargetSpec_Pid{Pid: int64(pid)}}
-	lastly(t, "events", func() error { // it may still become that program
+	lastly(t, "events", func() error { // the process may not have executed the program yet
 		resp, err := c.OpenTarget(t.Context(), &ompdv1.OpenTargetRequest{Spec: spec})
 		if err != nil {
 			return err
@@ -85,7 +84,7 @@ func traced(t *testing.T, cfg Config, pid int, options ...grpc.DialOption) *trac
 	return c
 }
 
-// events are all events that GetEvents sends.
+// events returns all events that GetEvents sends.
 func (c *tracer) events(ctx context.Context, req *ompdv1.GetEventsRequest) (list []*ompdv1.Event, err error) {
 	stream, err := c.GetEvents(ctx, req)
 	for pieces := 0; err == nil; pieces++ {
@@ -102,7 +101,7 @@ func (c *tracer) events(ctx context.Context, req *ompdv1.GetEventsRequest) (list
 	return nil, err
 }
 
-// ordered holds events against the order of their times: those of each thread, or of all.
+// ordered checks that events are in the order of their times: per thread, or overall.
 func ordered(t *testing.T, list []*ompdv1.Event, all bool) {
 	t.Helper()
 	last := map[int64]int64{}
@@ -126,8 +125,7 @@ func eachRuntime(t *testing.T, f func(*testing.T, omptest.Runtime)) {
 	}
 }
 
-// TestTrace asks for the events of a process that makes them all the time: what is asked for
-// comes, in its order, and nothing else.
+// TestTrace requests events of a process that records all the time, and gets exactly those, in order.
 func TestTrace(t *testing.T) {
 	eachRuntime(t, func(t *testing.T, runtime omptest.Runtime) {
 		pid, end := busy(t, runtime)
@@ -206,8 +204,8 @@ func checkFollow(t *testing.T, c *tracer, end func()) {
 	ordered(t, list, false)
 }
 
-// TestTraceMany has many clients' calls read the recorder of one process at once, give up amid,
-// and close the target: nothing is left, and each call that goes on gets events in their order.
+// TestTraceMany lets many calls read the recorder of one process at once, cancels some of them, and closes the
+// target. No resources remain open, and each surviving call gets events in order.
 func TestTraceMany(t *testing.T) {
 	eachRuntime(t, func(t *testing.T, runtime omptest.Runtime) {
 		pid, _ := busy(t, runtime)
@@ -221,7 +219,7 @@ func TestTraceMany(t *testing.T) {
 				defer away()
 				stream, err := c.FollowEvents(ctx, &ompdv1.FollowEventsRequest{Target: c.target, Rate: 2000})
 				var list []*ompdv1.Event
-				for n := 0; err == nil && (i%2 == 0 || n < 3); n++ { // each other one goes away
+				for n := 0; err == nil && (i%2 == 0 || n < 3); n++ { // every other one leaves
 					var r *ompdv1.FollowEventsResponse
 					if r, err = stream.Recv(); err == nil && len(list) < 1<<16 {
 						list = append(list, r.GetEvents()...)
@@ -251,8 +249,7 @@ func TestTraceMany(t *testing.T) {
 	})
 }
 
-// TestTraceUnread follows a process and reads nothing: others get their answers meanwhile, and
-// the call is ended.
+// TestTraceUnread follows a process without reading: other clients are served, and the call ends.
 func TestTraceUnread(t *testing.T) {
 	pid, _ := busy(t, omptest.RuntimeOf(t, 19))
 	limits := Limits{Patience: Patience{Unread: 300 * time.Millisecond}}
@@ -271,7 +268,7 @@ func TestTraceUnread(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil { // no event is lost while they are read
 		t.Fatal(err)
 	}
-	before := len(log.String()) // on a busy machine, one of the calls above may have been too slow
+	before := len(log.String()) // on a busy machine, an earlier call may have been too slow
 	get, err1 := c.GetEvents(t.Context(), &ompdv1.GetEventsRequest{Target: c.target})
 	export, err2 := c.ExportEvents(t.Context(), &ompdv1.ExportEventsRequest{
 		Target: c.target, Format: ompdv1.ExportFormat_EXPORT_FORMAT_LINES,
@@ -293,13 +290,13 @@ func TestTraceUnread(t *testing.T) {
 	exhausted(t, log, before, "FollowEvents", follow)
 }
 
-// exhausted waits until the log, from an offset on, has the end of a call whose stream is not read.
+// exhausted waits until the log, from an offset, contains the end of a call with an unread stream.
 func exhausted(t *testing.T, log *lines, from int, call string, s grpc.ClientStream) {
 	t.Helper()
 	lastly(t, "the end of a call that nobody reads", func() error {
 		for line := range strings.Lines(log.String()[from:]) {
 			known := strings.Contains(line, "code=OK") || strings.Contains(line, "code=FailedPrecondition")
-			if strings.Contains(line, call) && !known { // that was none before the recorder was there
+			if strings.Contains(line, call) && !known { // without this prefix before the recorder was there
 				return nil
 			}
 		}
@@ -307,12 +304,12 @@ func exhausted(t *testing.T, log *lines, from int, call string, s grpc.ClientStr
 	})
 	err := error(nil)
 	for err == nil {
-		err = s.RecvMsg(new(ompdv1.ExportEventsResponse)) // of any message, the fields are skipped
+		err = s.RecvMsg(new(ompdv1.ExportEventsResponse)) // works for any message: the fields are skipped
 	}
 	codeOf(t, call, err, codes.ResourceExhausted)
 }
 
-// TestTraceRefused asks for what cannot be.
+// TestTraceRefused makes invalid requests.
 func TestTraceRefused(t *testing.T) {
 	_, address := start(t, Config{})
 	c := connect(t, address, core(t, "barrier").Core)

@@ -12,29 +12,28 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 )
 
-// What clients make the server hold is bounded for each user, over all connections, and
-// for all of them: targets, calls under way, and memory. What targets take is counted in
-// one ledger before it is taken; what nobody counts is measured, and no more targets are
-// opened and looked at while it is too much.
+// The server's resources for clients are bounded per user, over all connections, and in total: targets, calls
+// in progress, and memory. A ledger counts the targets' memory before it is taken. Other memory is measured;
+// while it is too high, no targets are opened or inspected.
 
-// user is what one user, or one address over TCP, holds.
+// user counts the resources of one user, or one address over TCP.
 type user struct {
 	targets, calls int
 	memory         *budget.Ledger // of its targets
 }
 
-// users are those who hold something. The server's lock is theirs.
+// users are the users with open resources, guarded by the server's lock.
 type users struct {
 	all            map[string]*user
-	targets, calls int            // of all
-	limit          uint64         // of the memory of one, in bytes; 0 for none
-	memory         *budget.Ledger // of all
+	targets, calls int            // of all users
+	limit          uint64         // memory of one user, in bytes; 0: no limit
+	memory         *budget.Ledger // of all users
 
 	measure  sync.Mutex
-	measured time.Time // when memory was collected last to find out how much is used
+	measured time.Time // last collection to measure the memory in use
 }
 
-// user is the one of a name.
+// user returns the entry for a name.
 func (s *users) user(name string) *user {
 	u := s.all[name]
 	if u == nil {
@@ -44,7 +43,7 @@ func (s *users) user(name string) *user {
 	return u
 }
 
-// forget forgets a user who holds nothing any more.
+// forget removes a user without open resources.
 func (s *Server) forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +52,7 @@ func (s *Server) forget(name string) {
 	}
 }
 
-// means are what a new target of a user may use. What it takes is in the ledger.
+// means returns the resources for a new target of a user. The ledger counts its memory.
 func (s *Server) means(name string) (Means, *budget.Ledger) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +60,7 @@ func (s *Server) means(name string) (Means, *budget.Ledger) {
 	return Means{Open: s.cfg.Policy.opener(), Memory: l}, l
 }
 
-// begin counts a call of a user, and end ends that.
+// begin counts a call of a user; end uncounts it.
 func (s *Server) begin(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,8 +76,7 @@ func (s *Server) end(name string) {
 	s.forget(name)
 }
 
-// room is an error if a user may not make another call. Those who ask for the server's
-// health always may.
+// room returns an error if a user may not make another call. Health checks are always allowed.
 func (s *Server) room(name, method string) error {
 	if method == healthv1.Health_Check_FullMethodName {
 		return nil
@@ -96,11 +94,11 @@ func (s *Server) room(name, method string) error {
 	return nil
 }
 
-// measureEvery is how often memory is collected, at most, to find out how much is used.
+// measureEvery is the minimal time between collections to measure the memory in use.
 const measureEvery = time.Second
 
-// full is an error if this process uses more memory than it is good to look at more
-// targets with: more than its targets may take, and what else there is.
+// full returns an error if this process uses too much memory to inspect more targets: more than the targets'
+// limit and the rest of the server need.
 func (s *Server) full() error {
 	most := s.limit + s.limit/4
 	if s.limit == 0 || inUse() <= most {
@@ -119,7 +117,7 @@ func (s *Server) full() error {
 	return nil
 }
 
-// inUse is how many bytes of memory were in use when they were collected last.
+// inUse returns the number of bytes in use after the last collection.
 func inUse() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)

@@ -13,8 +13,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// lastly waits until f gives no error. The server hears of the end of a call after its
-// client does.
+// lastly waits until f returns no error. The server notices the end of a call after its client.
 func lastly(t *testing.T, what string, f func() error) {
 	t.Helper()
 	err := f()
@@ -26,8 +25,8 @@ func lastly(t *testing.T, what string, f func() error) {
 	}
 }
 
-// TestUserCalls makes as many calls at once as a user may, over two connections: no other
-// is let in until one ends, but that for the server's health.
+// TestUserCalls makes as many calls at once as a user may, over two connections. Further calls are refused
+// until one ends; health checks are not.
 func TestUserCalls(t *testing.T) {
 	_, address := start(t, Config{Limits: Limits{User: Quota{Calls: 2}}})
 	path := core(t, "barrier").Core
@@ -59,7 +58,7 @@ func TestUserCalls(t *testing.T) {
 	lastly(t, "after one has ended", func() error { return clients[1].get(clients[1].target) })
 }
 
-// TestAllCalls is the same for all users together.
+// TestAllCalls checks the same for all users together.
 func TestAllCalls(t *testing.T) {
 	s := New(Config{Limits: Limits{User: Quota{Calls: 2}, All: Quota{Calls: 3}}})
 	for _, who := range []string{"a", "a", "b"} {
@@ -79,8 +78,8 @@ func TestAllCalls(t *testing.T) {
 	}
 }
 
-// TestOneLedger opens targets of which each takes memory: all targets of a user count
-// together, and what they took is there again when they are closed.
+// TestOneLedger opens several targets: their memory counts together for a user, and is released when they are
+// closed.
 func TestOneLedger(t *testing.T) {
 	taken := make(chan error, 1)
 	open := func(ctx context.Context, spec *ompdv1.TargetSpec, means Means) (Opened, error) {
@@ -104,15 +103,15 @@ func TestOneLedger(t *testing.T) {
 	lastly(t, "after one was closed", func() error {
 		c := connect(t, address, path)
 		err := <-taken
-		if err != nil { // it took nothing
+		if err != nil { // without taking memory
 			_, _ = b.CloseTarget(t.Context(), &ompdv1.CloseTargetRequest{Target: c.target})
 		}
 		return err
 	})
 }
 
-// TestFull has a server that may use less memory than it does: targets are not opened, and
-// all else goes on.
+// TestFull gives a server less memory than it already uses: it opens no targets, and other calls continue to
+// work.
 func TestFull(t *testing.T) {
 	_, address := start(t, Config{Memory: 1})
 	c := &client{InspectionServiceClient: ompdv1.NewInspectionServiceClient(dial(t, address))}
@@ -121,8 +120,8 @@ func TestFull(t *testing.T) {
 	codeOf(t, "a list", c.list(t), codes.OK)
 }
 
-// TestExact says that a message takes as much memory as it has bytes: of the pool of gRPC,
-// one of more than 32 KiB would take 1 MiB until its client has read it.
+// TestExact checks that a message takes its size in memory. With gRPC's pool, one of more than 32 KiB would
+// take 1 MiB until its client has read it.
 func TestExact(t *testing.T) {
 	m := &ompdv1.OpenTargetInfo{Name: string(make([]byte, 40<<10))}
 	data, err := sized{}.Marshal(m)
@@ -134,7 +133,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestSamePicture asks twice for the picture of a core: it is made once.
+// TestSamePicture requests the picture of a core twice: it is made once.
 func TestSamePicture(t *testing.T) {
 	s, address := start(t, Config{})
 	c := connect(t, address, core(t, "barrier").Core)

@@ -5,12 +5,12 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// maxValues bounds the messages within one message: an empty one takes two bytes of it, and
-// some eighty of memory. A debugger's with the registers of ten thousand threads has fewer.
+// maxValues bounds the messages within one message: an empty one takes two encoded bytes and about eighty in
+// memory. A debugger's message with the registers of ten thousand threads has fewer.
 const maxValues = 1 << 19
 
-// count returns left less the messages within an encoded one of a kind; it is negative if
-// there are more. What is damaged is left to who decodes it.
+// count returns left less the number of messages within an encoded one of a kind; it is negative if there are
+// more. The decoder reports damaged input.
 func count(kind protoreflect.MessageDescriptor, b []byte, left int) int {
 	for len(b) > 0 && left >= 0 {
 		number, typ, n := protowire.ConsumeTag(b)

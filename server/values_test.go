@@ -5,15 +5,15 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/encoding"
-	_ "google.golang.org/grpc/encoding/proto" // the codec
+	_ "google.golang.org/grpc/encoding/proto" // registers the codec
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// TestManyValues refuses a message of very many empty ones, and takes the registers of as
-// many threads as a message can have.
+// TestManyValues refuses a message of very many empty ones, and accepts the registers of as many threads as fit
+// in a message.
 func TestManyValues(t *testing.T) {
 	regs := &ompdv1.Registers{Values: map[uint32]uint64{}}
 	for i := range uint32(24) {

@@ -14,9 +14,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// Counting is an Opened that knows what its threads used.
+// Counting is an Opened that counts the use of CPU time by its threads.
 type Counting interface {
-	// Used is what each thread has used since it began.
+	// Used returns the use of each thread since its start.
 	Used() ([]picture.Use, error)
 }
 
@@ -51,7 +51,7 @@ func (w *watching) rest(until time.Time) error {
 			return err
 		}
 		err := withTarget(ctx, w.req, func(t *target) error {
-			total, _ := used(t) // a process that has ended is told by the look
+			total, _ := used(t) // the next look reports the end of a process
 			w.looks.Rest(total)
 			return nil
 		})
@@ -79,7 +79,7 @@ func used(t *target) ([]picture.Use, error) {
 	return c.Used()
 }
 
-// once sends one picture, of a new stop if anew is set.
+// once sends one picture; of a new stop if anew is set.
 func (w *watching) once(anew bool) error {
 	ctx, cancel := context.WithTimeout(w.stream.Context(), w.server.cfg.Limits.Call)
 	defer cancel()
@@ -108,7 +108,7 @@ func (w *watching) once(anew bool) error {
 	})
 }
 
-// compared makes pic that of a report, and tells what changed.
+// compared turns pic into a report's picture and returns the changes.
 func (w *watching) compared(t *target, pic *ompdv1.Picture) (*ompdv1.Look, error) {
 	total, err := used(t)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// BenchmarkDecode goes through the events of a ring of 32,768 records.
+// BenchmarkDecode decodes the events of a ring of 32,768 records.
 func BenchmarkDecode(b *testing.B) {
 	m := tracetest.New(1, 15)
 	for i := range uint64(1 << 15) {

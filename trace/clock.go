@@ -2,10 +2,10 @@ package trace
 
 import "time"
 
-// Clock is what times of events are ticks of, and when they were by other clocks.
+// Clock converts between the ticks of event times and other clocks.
 type Clock struct {
 	kind        uint32
-	frequency   uint64 // ticks a second as the processor says, 0 unknown
+	frequency   uint64 // ticks a second as reported by the processor; 0: unknown
 	start, late moment
 	realtime    uint64 // nanoseconds of CLOCK_REALTIME at start
 }
@@ -18,14 +18,14 @@ func parseMoment(b []byte) moment { return moment{le.Uint64(b), le.Uint64(b[8:])
 // clockMonotonic is RECORDER_CLOCK_MONOTONIC: ticks are nanoseconds.
 const clockMonotonic = 2
 
-// nearMoments is the least time between two moments, in nanoseconds, from which a rate is
-// taken: below it the error of reading them counts.
+// nearMoments is the minimal time between two moments for a rate, in nanoseconds: below it, the error of
+// reading them matters.
 const nearMoments = 1_000_000
 
-// Rates of clocks that exist, in nanoseconds a tick: from 1 MHz to 20 GHz.
+// Plausible rates of clocks, in nanoseconds a tick: from 1 MHz to 20 GHz.
 const minRate, maxRate = 0.05, 1000
 
-// learn takes a moment of a ring if it is later than what is known, and can be true.
+// learn adopts a moment of a ring if it is plausible and later than the known one.
 func (c *Clock) learn(m moment) {
 	if m.ticks <= c.late.ticks || m.monotonic <= c.late.monotonic {
 		return
@@ -34,7 +34,7 @@ func (c *Clock) learn(m moment) {
 	if rate < minRate || rate > maxRate {
 		return
 	}
-	const tolerance = 0.02 // of what the processor says of itself
+	const tolerance = 0.02 // relative to the processor's own frequency
 	known := rate * float64(c.frequency) / 1e9
 	if c.frequency != 0 && m.monotonic-c.start.monotonic > nearMoments && (known < 1-tolerance || known > 1+tolerance) {
 		return
@@ -42,7 +42,7 @@ func (c *Clock) learn(m moment) {
 	c.late = m
 }
 
-// rate is the nanoseconds of a tick.
+// rate returns the nanoseconds per tick.
 func (c *Clock) rate() float64 {
 	switch {
 	case c.kind == clockMonotonic:
@@ -55,7 +55,7 @@ func (c *Clock) rate() float64 {
 	return 1
 }
 
-// Monotonic is the time of so many ticks by CLOCK_MONOTONIC, in nanoseconds.
+// Monotonic converts ticks to CLOCK_MONOTONIC, in nanoseconds.
 func (c *Clock) Monotonic(ticks uint64) int64 {
 	if c.kind == clockMonotonic {
 		return int64(ticks)
@@ -63,7 +63,7 @@ func (c *Clock) Monotonic(ticks uint64) int64 {
 	return int64(c.start.monotonic) + int64(float64(int64(ticks-c.start.ticks))*c.rate())
 }
 
-// Converter is Monotonic for many times.
+// Converter returns a fast Monotonic for many times.
 func (c *Clock) Converter() func(ticks uint64) int64 {
 	if c.kind == clockMonotonic {
 		return func(ticks uint64) int64 { return int64(ticks) }
@@ -74,15 +74,15 @@ func (c *Clock) Converter() func(ticks uint64) int64 {
 	}
 }
 
-// Start is when the recorder began, in ticks.
+// Start returns the start of the recorder, in ticks.
 func (c *Clock) Start() uint64 { return c.start.ticks }
 
-// Elapsed is the time from a number of ticks to another, which may be earlier.
+// Elapsed returns the time between two numbers of ticks; it is negative if to is earlier.
 func (c *Clock) Elapsed(from, to uint64) time.Duration {
 	return time.Duration(float64(int64(to-from)) * c.rate())
 }
 
-// TicksBefore is the number of ticks so much time before another, 0 at least.
+// TicksBefore returns ticks less the ticks of a duration, at least 0.
 func (c *Clock) TicksBefore(ticks uint64, d time.Duration) uint64 {
 	n := float64(d) / c.rate()
 	if n >= float64(ticks) {
@@ -91,12 +91,12 @@ func (c *Clock) TicksBefore(ticks uint64, d time.Duration) uint64 {
 	return ticks - uint64(n)
 }
 
-// Ticks is the time of CLOCK_MONOTONIC in nanoseconds as ticks.
+// Ticks converts a time of CLOCK_MONOTONIC in nanoseconds to ticks.
 func (c *Clock) Ticks(monotonic int64) uint64 {
 	return c.start.ticks + uint64(int64(float64(monotonic-int64(c.start.monotonic))/c.rate()))
 }
 
-// Wall is the time of so many ticks by CLOCK_REALTIME, as it was set when the recorder began.
+// Wall converts ticks to CLOCK_REALTIME, as set when the recorder started.
 func (c *Clock) Wall(ticks uint64) time.Time {
 	return time.Unix(0, int64(c.realtime)).Add(c.Elapsed(c.start.ticks, ticks))
 }

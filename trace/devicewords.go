@@ -9,19 +9,19 @@ var targets = []string{
 	"a deferred target update",
 }
 
-// operations are the values of ompt_target_data_op_t, with how many bytes behind.
+// operations are the values of ompt_target_data_op_t, each with a place for a number of bytes.
 var operations = []string{
 	"", "an allocation on a device", "a copy to a device", "a copy from a device", "a release on a device",
 	"an association with memory of a device", "a disassociation from memory of a device",
 }
 
-// asynchronous is how much larger the numbers are of those that are not waited for.
+// asynchronous is the difference between the numbers of asynchronous and synchronous operations.
 const asynchronous = 16
 
-// TargetName is a kind of ompt_target_t in words.
+// TargetName returns a kind of ompt_target_t in words.
 func TargetName(kind uint8) string { return bare(pick(targets, kind, "a target construct")) }
 
-// OperationName is a kind of ompt_target_data_op_t in words.
+// OperationName returns a kind of ompt_target_data_op_t in words.
 func OperationName(kind uint8) string { return bare(operationOf(kind)) }
 
 func operationOf(kind uint8) string {
@@ -31,12 +31,12 @@ func operationOf(kind uint8) string {
 	return pick(operations, kind, "a data operation")
 }
 
-// operation says a data operation, with how many bytes.
+// operation returns a data operation in words, with its number of bytes.
 func (e *Event) operation() string {
 	return operationOf(e.Kind) + e.size()
 }
 
-// size says how many bytes an event is about, as its second record has it; "" if that does not tell.
+// size returns the number of bytes in an event's second record as text; "" if it is not recorded.
 func (e *Event) size() string {
 	if len(e.More) < recordSize {
 		return ""
@@ -47,7 +47,7 @@ func (e *Event) size() string {
 	return ""
 }
 
-// deviceText is the text that an event carries, behind what it is about; "" if the runtime gave none.
+// deviceText returns an event's own text in a form that follows its subject; "" if the runtime gave none.
 func (e *Event) deviceText() string {
 	if s := e.Text(); s != "" {
 		return ": " + s
@@ -55,7 +55,7 @@ func (e *Event) deviceText() string {
 	return ""
 }
 
-// ofDevice says the events of devices.
+// ofDevice returns the phrases of device events.
 func (w Words) ofDevice(e *Event) string {
 	switch e.Code {
 	case Target, TargetEMI:
@@ -81,7 +81,7 @@ func (w Words) ofDevice(e *Event) string {
 	return fmt.Sprintf("event %d", e.Code)
 }
 
-// traced says the record that a device has traced itself, or how many of them were damaged.
+// traced returns the phrase of a record from a device's own trace, or the number of damaged ones.
 func (e *Event) traced() string {
 	if e.Kind == 0 {
 		return fmt.Sprintf("damaged records of device %d: %d", int32(e.Value), e.A)
@@ -92,7 +92,7 @@ func (e *Event) traced() string {
 		what = "a target construct"
 	case TargetDataOp, TargetDataOpEMI:
 		what = "a data operation"
-		// The body of ompt_record_target_data_op_t lies behind 32 bytes, with optype at 8 and bytes at 48.
+		// The body of ompt_record_target_data_op_t starts at byte 32, with optype at 8 and bytes at 48.
 		if b := e.Bytes(); len(b) >= 88 {
 			what = operationOf(uint8(le.Uint32(b[40:])))
 			if n := le.Uint64(b[80:]); n > 0 {

@@ -1,10 +1,9 @@
-// Package trace reads what the recorder leaves in a program's memory: rings of the last
-// OpenMP events of each thread, with what each thread is doing (docs/recorder.md,
-// recorder/format.h). It knows the target by callbacks.Memory and its mappings alone, so
-// that cores, processes that run, and programs that a debugger holds are read alike. A
-// process is not stopped: copies are consistent beside writers at full speed, and what was
-// overwritten before it could be read is counted.
+// Package trace reads the recorder's data in a program's memory: rings of the last OpenMP events of each
+// thread, with each thread's current activity (docs/recorder.md, recorder/format.h). It uses only
+// callbacks.Memory and the mappings of the target, so that cores, running processes, and programs in a debugger
+// are read alike. A process is not stopped: copies are consistent while threads write at full speed, and
+// records that were overwritten before they could be read are counted.
 //
-// Nothing of what is read is trusted: numbers are bounded by the constants of the format,
-// and what is damaged is left out and counted.
+// The data are not trusted: numbers are bounded by the constants of the format, and damaged parts are left out
+// and counted.
 package trace

@@ -2,8 +2,7 @@ package trace
 
 import "time"
 
-// Elapsed leaves of a duration what people read of it: no more than it matters how long ago
-// something was.
+// Elapsed rounds a duration to the precision that matters to a reader: coarser the longer it is.
 func Elapsed(d time.Duration) time.Duration {
 	switch d = max(d, 0); {
 	case d >= time.Minute:

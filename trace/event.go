@@ -2,8 +2,7 @@ package trace
 
 import "strconv"
 
-// Code says what an event is: the value of ompt_callbacks_t (OpenMP 5.1, 4.4.2), or one of
-// the recorder's own.
+// Code is the kind of an event: a value of ompt_callbacks_t (OpenMP 5.1, 4.4.2), or one of the recorder's own.
 type Code uint8
 
 // The codes of events.
@@ -47,13 +46,13 @@ const (
 	ErrorEvent       Code = 37
 
 	more         Code = 64
-	NewThread    Code = 65 // a thread takes the ring
+	NewThread    Code = 65 // a thread takes over the ring
 	NewFork      Code = 66 // in the child of a fork
 	Mark         Code = 67 // omp_control_tool(64, n, NULL)
 	DeviceRecord Code = 68 // a record of a device's trace (Bytes)
 )
 
-// Own is the name of an event that no document has: those that the recorder has added to OMPT's.
+// Own returns the name of an event that the recorder added to OMPT's; "" for OMPT's events.
 func (c Code) Own() string {
 	switch c {
 	case NewThread:
@@ -68,7 +67,7 @@ func (c Code) Own() string {
 	return "event_" + strconv.Itoa(int(c))
 }
 
-// Endpoint says which end of a scope an event is (ompt_scope_endpoint_t).
+// Endpoint is the end of a scope that an event marks (ompt_scope_endpoint_t).
 type Endpoint uint8
 
 // The endpoints.
@@ -78,34 +77,34 @@ const (
 	Both  Endpoint = 3
 )
 
-// Event is one event of a thread. docs/recorder.md says what Kind, Value, A and B are for
-// each code; code addresses and ids of regions are taken out of them.
+// Event is one event of a thread. docs/recorder.md describes Kind, Value, A and B for each code; code addresses
+// and ids of regions are already extracted from them.
 type Event struct {
 	Time     uint64 // ticks of the recording's clock
 	Number   uint64 // of its record in the ring
 	Code     Code
 	Kind     uint8
-	Endpoint Endpoint // 0 of what has none
-	Folded   bool     // a sync_region that is the wait in it, too; a task_create by the task that the thread is in;
-	//                   dependences of which there is one, in Kind and B
-	Cut    bool // not all of a list or text was kept
-	Rare   bool // it is from the ring of rare events
+	Endpoint Endpoint // 0 for events without one
+	Folded   bool     // also the wait in a sync_region; a task_create by the current task; one dependence, in Kind
+	// and B
+	Cut    bool // a list or text was truncated
+	Rare   bool // from the ring of rare events
 	Value  uint32
-	PC     uint64 // address in the program's code, 0 none
-	Region uint64 // id of a parallel region, 0 none
+	PC     uint64 // address in the program's code; 0: unknown
+	Region uint64 // id of a parallel region; 0: unknown
 	A, B   uint64
-	More   []byte // the records that continue it, 32 bytes each
+	More   []byte // the records that continue the event, 32 bytes each
 }
 
-// How a record has a code address, and what else a has (recorder_place).
+// The places of a code address and of other values in a record (recorder_place).
 const (
 	placed   = 1 << iota // the lower 48 bits of a are a code address
 	regional             // value and the upper 16 bits of a are the region's id
 	aRegion              // a is the region's id
-	bRegion              // b is
+	bRegion              // b is the region's id
 )
 
-// shapes says for each code what value, a and b are.
+// shapes describes value, a and b for each code.
 var shapes = [256]uint8{
 	ParallelBegin: placed | bRegion, ParallelEnd: placed | bRegion, TaskCreate: placed, ImplicitTask: aRegion,
 	Target: placed, TargetEMI: placed, ControlTool: placed, SyncRegionWait: placed | regional, MutexReleased: placed,
@@ -123,8 +122,8 @@ const (
 	followShift  = 4
 )
 
-// decode makes an event of a record. The id of a region that is kept beside a code address is there from
-// bit upper on, and below bit 32.
+// decode decodes a record. In a record with a code address, the upper 16 bits of the region's id start at bit
+// upper; Value contains the others.
 func (e *Event) decode(r []byte, upper uint8) {
 	_ = r[recordSize-1]
 	word := le.Uint64(r[8:])
@@ -151,8 +150,8 @@ func (e *Event) decode(r []byte, upper uint8) {
 	}
 }
 
-// step reports whether a thread has got on by an event: it did not only ask for a lock, make its view
-// of memory consistent, or come to a point where it may execute another task.
+// step reports whether an event shows progress of a thread: not only a request for a lock, a flush, or a task
+// scheduling point.
 func (e *Event) step() bool {
 	const yields = 2 // ompt_task_yield
 	switch e.Code {
@@ -164,7 +163,7 @@ func (e *Event) step() bool {
 	return true
 }
 
-// Lock is the wait id of an event of locks, critical and ordered constructs; 0 of others.
+// Lock returns the wait id of an event of a lock, critical or ordered construct; 0 for others.
 func (e *Event) Lock() uint64 {
 	switch e.Code {
 	case MutexAcquire, MutexAcquired, MutexReleased, NestLock, LockInit, LockDestroy:
@@ -173,8 +172,8 @@ func (e *Event) Lock() uint64 {
 	return 0
 }
 
-// Task is the id of the task that an event is about: the one that is created, that begins
-// or ends, that a construct belongs to; of task_schedule the prior one. 0 is none.
+// Task returns the id of an event's task: the task that is created, starts or ends, or contains the construct;
+// for task_schedule, the prior one. 0: unknown.
 func (e *Event) Task() uint64 {
 	switch e.Code {
 	case TaskCreate, ImplicitTask, SyncRegionWait, SyncRegion, Work, Masked, Cancel, Reduction, Dispatch,
@@ -188,7 +187,7 @@ func (e *Event) Task() uint64 {
 	return 0
 }
 
-// Next is the task that a task_schedule goes to, or the sink of a task_dependence.
+// Next returns the next task of a task_schedule, or the sink of a task_dependence.
 func (e *Event) Next() uint64 {
 	if e.Code == TaskSchedule {
 		return e.B
@@ -196,7 +195,7 @@ func (e *Event) Next() uint64 {
 	return 0
 }
 
-// parent is the id in the record that continues the event, 0 if there is none.
+// parent returns the id in the record that continues the event; 0 without one.
 func (e *Event) parent() uint64 {
 	if len(e.More) < recordSize {
 		return 0
@@ -204,8 +203,8 @@ func (e *Event) parent() uint64 {
 	return le.Uint64(e.More[16:])
 }
 
-// Count is the number that a record behind the event has: iterations of a loop, the index
-// of the thread of an implicit task. 0 is none.
+// Count returns the number in the record after the event: iterations of a loop, the index of the thread of an
+// implicit task. 0: unknown.
 func (e *Event) Count() uint64 {
 	if len(e.More) < recordSize {
 		return 0
@@ -216,10 +215,10 @@ func (e *Event) Count() uint64 {
 	return le.Uint64(e.More[16:])
 }
 
-// Text is the text that an event carries: the message of an error, the type of a device.
+// Text returns the text of an event: the message of an error, the type of a device.
 func (e *Event) Text() string { return text(e.Bytes()) }
 
-// Bytes are what an event carries in the records that continue it.
+// Bytes returns the data in the records that continue an event.
 func (e *Event) Bytes() (out []byte) {
 	b := e.More
 	if e.Code == DeviceLoad && len(b) >= recordSize {

@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// ErrNoEvent says that there is no event of a thread or region that is asked for. Test with errors.Is.
+// ErrNoEvent means that a requested thread or region has no event. Test with errors.Is.
 var ErrNoEvent = errors.New("no event")
 
-// Filter selects events of threads and of a region. It is asked of all events of a thread
-// in their order.
+// Filter selects events by thread and region. It must see all events of a thread, in order.
 type Filter struct {
-	LWPs   []uint32 // none is all
-	Region string   // in words, such as 0.7; "" is all
+	LWPs   []uint32 // empty: all
+	Region string   // in words, such as 0.7; "": all
 	Words  Words
 
-	in map[uint32]uint64 // by ring: the region that its thread is in
+	in map[uint32]uint64 // the current region of each ring's thread
 }
 
 // Matches reports whether an event is selected.
@@ -45,7 +44,7 @@ func (f *Filter) Matches(t *Thread, e *Event) bool {
 	return f.Words.ID(in) == f.Region || e.Region != 0 && f.Words.ID(e.Region) == f.Region
 }
 
-// Check refuses threads and a region of which a recording has no event, at whatever time.
+// Check returns an error if a recording has no event of the requested threads and region, at any time.
 func (f *Filter) Check(rec *Recording) error {
 	lwps := rec.LWPs()
 	for _, lwp := range f.LWPs {
@@ -66,7 +65,7 @@ func (f *Filter) Check(rec *Recording) error {
 	return fmt.Errorf("%w of region %s is there: there was none, or its events are overwritten", ErrNoEvent, f.Region)
 }
 
-// someOf names threads, sixteen at most.
+// someOf lists at most sixteen threads.
 func someOf(lwps []uint32) string {
 	const most = 16
 	var names []string
@@ -80,5 +79,5 @@ func someOf(lwps []uint32) string {
 	return s
 }
 
-// Reset forgets in which regions threads are, to ask for events anew.
+// Reset forgets the threads' regions, before the events are filtered again.
 func (f *Filter) Reset() { clear(f.in) }

@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Named are the addresses at which a recorder's mapping begins, by its name. It reads
-// nothing: a target without recorder costs one pass over the names of its mappings.
+// Named returns the start addresses of mappings with a recorder's name. It reads no memory: a target without a
+// recorder costs one pass over the names of its mappings.
 func Named(maps []callbacks.Mapping) (at []uint64) {
 	for i := range maps {
 		if maps[i].FileOffset == 0 && strings.Contains(maps[i].File, mappingName) {
@@ -19,16 +19,15 @@ func Named(maps []callbacks.Mapping) (at []uint64) {
 	return at
 }
 
-// headerSymbol is the variable of the recorder that has the header's address.
+// headerSymbol is the recorder's variable with the header's address.
 const headerSymbol = "ompd_recorder_header"
 
 // searchMax bounds the mappings whose first bytes are compared with the magic.
 const searchMax = 1 << 16
 
-// Open finds the recorder of a target: by the name of its mapping; if there is none, by the
-// variable that has its address, and by what mappings begin with. pid chooses if there are
-// several; 0 is any. The error is ErrNone if nothing is there, ErrDamaged or ErrVersion if
-// what is there cannot be read.
+// Open finds the recorder of a target: by the name of its mapping; otherwise by the variable with its address,
+// or by the first bytes of mappings. pid selects among several; 0 means any. The error is ErrNone if there is
+// no recorder, ErrDamaged or ErrVersion if it cannot be read.
 func Open(mem callbacks.Memory, pid int) (*Reader, error) {
 	var maps []callbacks.Mapping
 	if l, ok := mem.(callbacks.MappingLister); ok {
@@ -50,7 +49,7 @@ func Open(mem callbacks.Memory, pid int) (*Reader, error) {
 	return nil, ErrNone
 }
 
-// OpenNamed is Open for a look that did not ask for a recorder: by the mapping's name only.
+// OpenNamed is Open for callers that did not request a recorder: it searches only by the mapping's name.
 func OpenNamed(mem callbacks.Memory, maps []callbacks.Mapping, pid int) (*Reader, error) {
 	r, err := best(mem, Named(maps), pid)
 	if r == nil && err == nil {
@@ -59,7 +58,8 @@ func OpenNamed(mem callbacks.Memory, maps []callbacks.Mapping, pid int) (*Reader
 	return r, err
 }
 
-// best is the recorder of pid among headers at some addresses, or the one of most forks.
+// best returns the recorder of pid among the headers at some addresses; without it, the one with the most
+// forks.
 func best(mem callbacks.Memory, at []uint64, pid int) (found *Reader, err error) {
 	for _, a := range at {
 		r := NewReader(mem, a)
@@ -79,7 +79,7 @@ func best(mem callbacks.Memory, at []uint64, pid int) (found *Reader, err error)
 	return found, err
 }
 
-// searched are addresses at which a header begins that has lost its name.
+// searched returns the addresses of headers in mappings that lost their name.
 func searched(mem callbacks.Memory, maps []callbacks.Mapping) (at []uint64) {
 	if s, ok := mem.(callbacks.Symbols); ok {
 		if a, err := s.Symbol(headerSymbol, ""); err == nil {

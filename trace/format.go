@@ -29,7 +29,7 @@ const (
 	stateBits   = 16
 )
 
-// Where struct recorder_header has its fields.
+// Offsets of fields in struct recorder_header.
 const (
 	headerVersion    = 16
 	headerHeaderSize = 20
@@ -58,7 +58,7 @@ const (
 	headerResumed    = 408
 )
 
-// Where struct recorder_ring has its fields.
+// Offsets of fields in struct recorder_ring.
 const (
 	ringHead        = 8
 	ringRecords     = 16
@@ -89,43 +89,43 @@ const (
 	ringTaskTable   = 1024
 )
 
-// Errors that say why there is nothing to read. Test with errors.Is.
+// Errors of opening a recorder. Test with errors.Is.
 var (
-	// ErrNone says that the target has no recorder.
+	// ErrNone means that the target has no recorder.
 	ErrNone = errors.New("no recorder: start the program with `ompd-inspect record -- PROGRAM`")
-	// ErrDamaged says that there is something of a recorder that is no header of one.
+	// ErrDamaged means that a recorder's memory has no valid header.
 	ErrDamaged = errors.New("the recorder's header is damaged")
-	// ErrVersion says that the recorder writes another format.
+	// ErrVersion means that the recorder uses another version of the format.
 	ErrVersion = errors.New("the recorder is of another version")
 )
 
-// Process says in which process events were recorded.
+// Process identifies the process in which events were recorded.
 type Process struct {
 	PID        uint32 `json:"pid"`
-	Parent     uint32 `json:"parent,omitempty"`     // that it was forked from, 0: it was not
-	Generation uint32 `json:"generation,omitempty"` // forks between the process that began and this one
+	Parent     uint32 `json:"parent,omitempty"`     // process that forked it; 0: not forked
+	Generation uint32 `json:"generation,omitempty"` // number of forks since the recorder's first process
 }
 
-// Header is what the recorder tells of a program as a whole (struct recorder_header).
+// Header describes a recording as a whole (struct recorder_header).
 type Header struct {
 	Process
-	Clock      Clock    // of all times
-	IDs        uint32   // what ids are: 1 our own, 2 addresses, which come again, 3 regions are the runtime's, 4 all
+	Clock      Clock    // for all times
+	IDs        uint32   // kind of ids: 1 our own, 2 reused addresses, 3 regions are the runtime's, 4 all are
 	Source     uint32   // 1 OMPT, 2 calls of the runtime, 3 both
-	OMPVersion uint32   // what the runtime said of itself: yyyymm
+	OMPVersion uint32   // as the runtime reports it: yyyymm
 	Runtime    string   // the runtime's version
 	Library    string   // the recorder's version
 	Rings      uint32   // in the directory
-	Unrecorded uint64   // threads for which no ring was left
-	Limit      uint64   // of the memory of rings, in bytes
-	Used       uint64   // of it given to rings
-	Events     uint64   // mask of the codes that are recorded
-	Registered [64]int8 // what the runtime said when it was asked for each, -1: it was not asked
-	Paused     bool     // omp_control_tool has paused the recording
-	Resumed    uint64   // when it last went on after that, 0: never
+	Unrecorded uint64   // threads without a ring, as none was free
+	Limit      uint64   // for the memory of rings, in bytes
+	Used       uint64   // bytes used by rings
+	Events     uint64   // mask of the recorded codes
+	Registered [64]int8 // the runtime's answer to each registration; -1: not requested
+	Paused     bool     // recording is paused by omp_control_tool
+	Resumed    uint64   // time of the last end of a pause; 0: never
 }
 
-// Records reports whether events of all these codes are recorded, as far as the runtime tells them.
+// Records reports whether events of all these codes are recorded, if the runtime sends them.
 func (h *Header) Records(codes ...Code) bool {
 	for _, c := range codes {
 		if h.Events>>c&1 == 0 {
@@ -137,7 +137,7 @@ func (h *Header) Records(codes ...Code) bool {
 
 var le = binary.LittleEndian
 
-// parseHeader checks the first bytes of the mapping.
+// parseHeader checks and decodes the first bytes of the mapping.
 func parseHeader(b []byte) (Header, error) {
 	if string(b[:len(magic)]) != magic {
 		return Header{}, fmt.Errorf("%w: it does not begin as one", ErrDamaged)
@@ -187,7 +187,7 @@ func parseHeader(b []byte) (Header, error) {
 	return h, nil
 }
 
-// text is a text that ends with 0, of which only what can be shown is taken.
+// text returns a NUL-terminated text without unprintable characters.
 func text(b []byte) string {
 	s, _, _ := strings.Cut(string(b), "\x00")
 	return strings.Map(func(r rune) rune {

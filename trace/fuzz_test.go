@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// FuzzRead changes the memory of a recorder: every record is read, lost, or told as a
-// problem; times ascend; nothing else happens.
+// FuzzRead changes the memory of a recorder: every record must be read, lost, or reported as a problem, and
+// times must ascend.
 func FuzzRead(f *testing.F) {
 	m := inherit(tracetest.New(3, 7), 2)
 	for i := range uint64(150) {

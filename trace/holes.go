@@ -8,14 +8,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// pageSize is the least that is missing where memory is: files are cut anywhere, memory in pages.
+// pageSize is the granularity of missing memory; files may be cut anywhere.
 const pageSize = 4096
 
-// missingTime is the time of records that the target's memory does not have. Their code is 0.
+// missingTime is the time of records that are missing in the target's memory. Their code is 0.
 const missingTime = math.MaxUint64
 
-// readable copies what is there of the records at an address, and marks those that are not. cause says why the
-// first of them is missing.
+// readable copies the readable records at an address and marks the others. cause is the error of the first
+// missing one.
 func (r *Reader) readable(at uint64, b []byte) (cause error) {
 	for len(b) > 0 {
 		err := r.mem.ReadMemory(callbacks.Addr(at), b)
@@ -27,7 +27,7 @@ func (r *Reader) readable(at uint64, b []byte) (cause error) {
 		}
 		whole, next := uint64(0), uint64(len(b))
 		fault := (*callbacks.FaultError)(nil)
-		if errors.As(err, &fault) && fault.Address.Offset-at < next { // else nothing can be read any more
+		if errors.As(err, &fault) && fault.Address.Offset-at < next { // any other error: the rest is unreadable
 			whole = (fault.Address.Offset - at) / recordSize * recordSize
 			page := pageSize - (at+whole)%pageSize
 			next = min(whole+(page+recordSize-1)/recordSize*recordSize, next)
@@ -44,7 +44,7 @@ func (r *Reader) readable(at uint64, b []byte) (cause error) {
 	return cause
 }
 
-// hole tells of records of a run that the target's memory does not have.
+// hole returns an error that describes the missing records of a run.
 func (t *Thread) hole(r *Run) error {
 	if r.Missing == 0 {
 		return nil
@@ -60,8 +60,8 @@ func (t *Thread) hole(r *Run) error {
 		r.cause)
 }
 
-// Connected is the recording without what comes before records that are missing in a ring, so that what happened
-// in between cannot be taken for something that did not: as if the others had been overwritten.
+// Connected returns the recording without the records before a gap of missing ones in a ring, as if they had
+// been overwritten. So events in the gap are not taken for events that did not happen.
 func (r *Recording) Connected() *Recording {
 	out := r
 	for i, t := range r.Threads {
@@ -79,7 +79,7 @@ func (r *Recording) Connected() *Recording {
 	return out
 }
 
-// behindHoles is the part of a run behind the last record that is missing.
+// behindHoles returns the part of a run after its last missing record.
 func (r *Run) behindHoles() Run {
 	out := *r
 	if r.Missing > 0 {

@@ -8,12 +8,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// TestHole has a ring of which a page or two are not there: what is whole is shown, the others are counted, and what
-// follows from the order of events begins behind them.
+// TestHole removes a page or two of a ring: whole records are shown, the others are counted, and conclusions
+// from the order of events start after the gap.
 func TestHole(t *testing.T) {
 	const shift, page, perPage = 10, 4096, 128
 	records := uint64(tracetest.Base + tracetest.Rings + tracetest.Slots)
-	first := (records+page-1)/page*page - records // where a page begins in the ring
+	first := (records+page-1)/page*page - records // start of a page in the ring
 	for _, c := range []struct {
 		name               string
 		written            int
@@ -58,8 +58,8 @@ func TestHole(t *testing.T) {
 	}
 }
 
-// inherit puts into a ring what one thread has left and another one goes on with: an iteration that waits for others
-// with the record that continues it, a nestable lock, and dependences.
+// inherit fills a ring with the records of one thread and of a second one that reused it: an iteration that
+// waits for others with its continuation record, a nestable lock, and dependences.
 func inherit(m *tracetest.Image, i int) *tracetest.Image {
 	life := func(lwp uint32, time uint64) {
 		m.Put(i, tracetest.Record{Time: time, Code: uint8(trace.NewThread), Value: lwp})
@@ -72,16 +72,16 @@ func inherit(m *tracetest.Image, i int) *tracetest.Image {
 	}
 	life(50, 10)
 	g := m.Bytes[tracetest.Rings+i*tracetest.RingSize(7):]
-	le.PutUint32(g[140:], 1)                   // the threads before,
-	le.PutUint64(g[144:], le.Uint64(g[8:]))    // where the records of the present one begin
-	le.PutUint64(g[152:], le.Uint64(g[64+8:])) // in both rings,
-	le.PutUint32(g[160:], 50)                  // and who was the one before
+	le.PutUint32(g[140:], 1)                   // earlier threads
+	le.PutUint64(g[144:], le.Uint64(g[8:]))    // first record of the present one
+	le.PutUint64(g[152:], le.Uint64(g[64+8:])) // in both rings
+	le.PutUint32(g[160:], 50)                  // the previous thread
 	life(le.Uint32(g[132:]), 20)
 	return m
 }
 
-// TestCut has a memory that ends at any byte: the rings that are whole are shown, also those that several threads
-// had, and it is said that something is missing.
+// TestCut cuts the memory at any byte: complete rings are shown, also those that several threads used, and the
+// missing part is reported.
 func TestCut(t *testing.T) {
 	whole := tracetest.New(3, 7)
 	for i := range 3 {

@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// TestLatest copies the newest records of a ring that a thread goes on to write: the
-// others are passed over, or lost if they are overwritten, and each is counted once.
+// TestLatest copies the newest records of a ring that a thread still writes. Older ones are skipped, or lost if
+// they are overwritten; each is counted once.
 func TestLatest(t *testing.T) {
 	m := tracetest.New(1, 12)
 	reader, err := trace.Open(m, 0)

@@ -2,8 +2,8 @@ package trace
 
 import "iter"
 
-// Events yields the events of all threads since a time, in the order in which they
-// happened. The event is overwritten by the next one.
+// Events yields the events of all threads since a time, in the order of their times. Each event overwrites the
+// one before.
 func (r *Recording) Events(since uint64) iter.Seq2[*Thread, *Event] {
 	return func(yield func(*Thread, *Event) bool) {
 		var h heap
@@ -34,8 +34,8 @@ func (r *Recording) Events(since uint64) iter.Seq2[*Thread, *Event] {
 	}
 }
 
-// Events yields the events of one thread since a time, those of both rings in their order.
-// The event is overwritten.
+// Events yields the events of one thread since a time, from both rings in order. Each event overwrites the one
+// before.
 func (t *Thread) Events(since uint64) iter.Seq[*Event] {
 	return func(yield func(*Event) bool) {
 		var e, seldom Event
@@ -58,24 +58,24 @@ func (t *Thread) Events(since uint64) iter.Seq[*Event] {
 	}
 }
 
-// source is a ring whose next event is known.
+// source is a ring with its next event.
 type source struct {
 	thread *Thread
 	cursor Cursor
 	event  Event
 }
 
-// first is the time of a source's event, beside the source: those of thousands of rings are
-// compared within a processor's nearest cache.
+// first is the time of a source's event, apart from the source: so the times of thousands of rings fit in the
+// processor's nearest cache.
 type first struct {
 	time uint64
 	*source
 }
 
-// heap has the source of the earliest event first.
+// heap is a heap of sources, the earliest event first.
 type heap []first
 
-// down moves source i to where those below it are not earlier.
+// down moves source i down until the ones below it are not earlier.
 func (h heap) down(i int) {
 	for {
 		least := i

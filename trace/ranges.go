@@ -6,14 +6,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Where struct recorder_header has the address of the memory that rings are made in.
+// headerArena is the offset in struct recorder_header of the address of the rings' memory.
 const headerArena = 88
 
 // Range is a range of addresses: [Low, High).
 type Range struct{ Low, High uint64 }
 
-// Ranges are the memory of a recorder: the header with its directory, and the rings. A copy
-// of them can be read as the target can. There are none if no thread has a ring.
+// Ranges returns the memory of a recorder: the header with its directory, and the rings. A copy of it can be
+// read like the target. The list is empty if no thread has a ring.
 func (r *Reader) Ranges() ([]Range, error) {
 	h, err := r.header()
 	if err != nil || h.Rings == 0 {

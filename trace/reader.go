@@ -7,48 +7,46 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Reader reads one recording, again and again while the program runs. It is used by one
-// goroutine at a time.
+// Reader reads one recording, repeatedly while the program runs. One goroutine at a time may use it.
 type Reader struct {
-	// Ledger counts the copies of rings while they are used, nil for nobody; what it refuses
-	// is left out, and told among the problems.
+	// Ledger counts the copies of rings while they are in use; nil: not counted. Refused parts are left out and
+	// reported as problems.
 	Ledger callbacks.Ledger
 
 	mem    callbacks.Memory
 	at     uint64
 	last   Header
 	rings  map[uint64]*progress // by address
-	copied uint64               // bytes, for the present copy
+	copied uint64               // bytes of the present copy
 }
 
-// progress is how far a ring was read.
+// progress is the position in a ring up to which it was read.
 type progress struct {
-	main, rare uint64 // the next record of each
+	main, rare uint64 // number of the next record of each
 }
 
-// NewReader returns a reader of the recording whose header is at an address.
+// NewReader returns a reader of the recording with a header at an address.
 func NewReader(mem callbacks.Memory, at uint64) *Reader {
 	return &Reader{mem: mem, at: at, rings: map[uint64]*progress{}}
 }
 
-// Doing reads what the threads are doing, and no events.
+// Doing reads the threads' current activity, and no events.
 func (r *Reader) Doing() (*Recording, error) {
 	return r.each(tries, func(*Recording, *Thread, uint64, []byte) error { return nil })
 }
 
-// Read reads all events that are still there.
+// Read reads all available events.
 func (r *Reader) Read() (*Recording, error) {
 	clear(r.rings)
 	return r.next(tries, math.MaxUint64)
 }
 
-// New reads the events since the last call of Read, New or Latest; Lost are those that were
-// overwritten meanwhile. What the threads are doing is mostly torn.
+// New reads the events since the last call of Read, New or Latest; Lost counts those overwritten meanwhile. The
+// threads' activity is mostly torn.
 func (r *Reader) New() (*Recording, error) { return r.next(1, math.MaxUint64) }
 
-// Latest is New without what is older than the last n records of each ring: those are
-// counted (Run.Passed) and not copied, so that a program that makes many events costs
-// little.
+// Latest is New without the records older than the last n of each ring. Those are counted (Run.Passed) and not
+// copied, so that a program with many events costs little.
 func (r *Reader) Latest(n uint64) (*Recording, error) { return r.next(1, n) }
 
 // next reads the last n of the records since the last call.
@@ -67,7 +65,7 @@ func (r *Reader) next(tries int, n uint64) (*Recording, error) {
 	})
 }
 
-// Newest reads the last events of one thread of a recording that this reader made.
+// Newest reads the last events of one thread of a recording by this reader.
 func (r *Reader) Newest(t *Thread) error {
 	const few = 2 * (1 + 15) // more than one event can have
 	at, err := r.address(t.Index)
@@ -89,7 +87,7 @@ func (r *Reader) newest(t *Thread, at uint64, header []byte, n uint64) (err erro
 	return err
 }
 
-// eachRing is called with a ring's address and header.
+// eachRing is called with the address and the header of each ring.
 type eachRing func(rec *Recording, t *Thread, at uint64, header []byte) error
 
 // each reads the header and those of all rings, and calls f for each ring.
@@ -108,7 +106,7 @@ func (r *Reader) each(tries int, f eachRing) (*Recording, error) {
 	header := make([]byte, ringHeader)
 	for i := range h.Rings {
 		at := le.Uint64(directory[8*i:])
-		if at == 0 { // it is just being made
+		if at == 0 { // the ring is being created
 			continue
 		}
 		if seen[at] {
@@ -134,18 +132,18 @@ func (r *Reader) each(tries int, f eachRing) (*Recording, error) {
 	return rec, nil
 }
 
-// address is where a ring is.
+// address returns the address of a ring.
 func (r *Reader) address(index uint32) (uint64, error) {
 	b := make([]byte, 8)
 	err := r.mem.ReadMemory(callbacks.Addr(r.at+headerSize+8*uint64(index)), b)
 	return le.Uint64(b), err
 }
 
-// tries bounds how often the header of a ring is read until it is of one moment. A thread
-// that writes an event in 20 ns changes it during each copy.
+// tries bounds the reads of a ring's header until it is consistent. A thread that writes an event in 20 ns
+// changes it during each copy.
 const tries = 8
 
-// thread reads the header of a ring into b, and again as long as it is torn.
+// thread reads the header of a ring into b, again while it is torn.
 func (r *Reader) thread(rec *Recording, at uint64, b []byte, tries int) (*Thread, error) {
 	torn := true
 	for n := 0; torn && n < tries; n++ {
@@ -175,7 +173,7 @@ func (r *Reader) word(at uint64) (uint64, error) {
 	return le.Uint64(b[:]), err
 }
 
-// ring says where the fields of one of the two rings of a thread are in its header.
+// ring contains the offsets of the fields of one of a thread's two rings in the header.
 type ring struct {
 	cursor, records, shift uint64
 	rare                   bool
@@ -186,18 +184,18 @@ var (
 	rare = ring{ringRare, ringRareRecords, ringRareShift, true}
 )
 
-// ringCursors are the bytes of a ring's header that say where its records are.
+// ringCursors is the size of the part of a ring's header with the positions of its records, in bytes.
 const ringCursors = ringRareRecords + 8
 
-// span is a part of a ring that is to be copied.
+// span is a part of a ring to copy.
 type span struct {
 	which         ring
 	records, size uint64 // address and number of slots
 	shift         uint32
-	head          uint64 // records that are written
+	head          uint64 // number of written records
 }
 
-// spanOf says where the records of a ring are, by its header.
+// spanOf reads the position of a ring's records from its header.
 func spanOf(header []byte, which ring) (span, error) {
 	shift := le.Uint32(header[which.shift:])
 	if shift > shiftMax {
@@ -208,13 +206,13 @@ func spanOf(header []byte, which ring) (span, error) {
 	}, nil
 }
 
-// copyRing copies the last n records of a ring from *next on, as far as they are whole.
+// copyRing copies the last n complete records of a ring, starting at *next at the earliest.
 func (r *Reader) copyRing(at uint64, header []byte, which ring, next *uint64, n uint64) (Run, error) {
 	s, err := spanOf(header, which)
 	if err != nil {
 		return Run{}, err
 	}
-	if s.head < *next { // it was not left by a writer, or the ring is another one
+	if s.head < *next { // the header is damaged, or the ring is another one
 		return Run{}, fmt.Errorf("%w: %d records, after %d", ErrDamaged, s.head, *next)
 	}
 	there := max(*next, s.head-min(s.head, s.size)) // the others are overwritten
@@ -237,7 +235,7 @@ func (r *Reader) copyLast(at uint64, header []byte, which ring, n uint64) (Run, 
 	return r.copy(at, s, s.head-min(s.head, s.size, n))
 }
 
-// copy copies records from first on, without those that are overwritten meanwhile.
+// copy copies records starting at first, without those overwritten meanwhile.
 func (r *Reader) copy(at uint64, s span, first uint64) (Run, error) {
 	if s.head == first {
 		return Run{First: s.head, Written: s.head, Rare: s.which.rare}, nil
@@ -258,14 +256,14 @@ func (r *Reader) copy(at uint64, s span, first uint64) (Run, error) {
 	}
 	cursor := after[s.which.cursor:]
 	begun := max(le.Uint64(cursor), le.Uint64(cursor[ringHead:]))
-	whole := min(max(first, begun-min(begun, s.size)), s.head) // the first that was not overwritten
+	whole := min(max(first, begun-min(begun, s.size)), s.head) // the first one not overwritten
 	run := newRun(b[(whole-first)*recordSize:], whole, s.shift, le.Uint64(after[ringLast:]))
 	run.upper = r.last.upper()
 	run.Written, run.Lost, run.Rare, run.cause = s.head, whole-first, s.which.rare, cause
 	return run, nil
 }
 
-// copiedMax bounds what is copied at once, whatever a header says of the size of its rings.
+// copiedMax bounds the bytes copied at once, whatever sizes the rings' headers claim.
 const copiedMax = 8 << 30
 
 // take counts memory for the copy of a ring.

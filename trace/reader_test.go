@@ -13,8 +13,8 @@ import (
 
 var le = binary.LittleEndian
 
-// TestRead reads tracetest.Rings of which one was full before: events of both tracetest.Rings in their order,
-// with what belongs to them, and the count of what was overwritten.
+// TestRead reads rings, one of them full: the events of both rings in order with their details, and the number
+// of overwritten ones.
 func TestRead(t *testing.T) {
 	m := tracetest.New(2, 7)
 	m.Put(0, tracetest.Record{Time: 1000, Code: 65, Value: 100, Rare: true})
@@ -76,8 +76,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestOverrun has the writer go on while the reader copies: what may be overwritten is not
-// believed, and all that is not read is counted.
+// TestOverrun continues to write while the reader copies: records that may be overwritten are dropped, and all
+// dropped ones are counted.
 func TestOverrun(t *testing.T) {
 	m := tracetest.New(1, 7)
 	write := func(n int) {
@@ -123,19 +123,19 @@ func TestOverrun(t *testing.T) {
 	}
 }
 
-// TestDoing reads what a thread is doing from the header of its ring.
+// TestDoing reads a thread's current activity from the header of its ring.
 func TestDoing(t *testing.T) {
 	m := tracetest.New(1, 7)
 	g := m.Bytes[tracetest.Rings:]
 	m.Put(0, tracetest.Record{Time: 10, Code: 26, Kind: 1, A: 0x401000, B: 0xbeef})
 	le.PutUint64(g[32:], 0x41|77<<16)
-	le.PutUint32(g[192:], 20) // locks, of which there is room for 16
+	le.PutUint32(g[192:], 20) // locks; there is room for 16
 	for i := range 16 {
 		g[256+32*i+8] = 27
 		le.PutUint64(g[256+32*i+24:], uint64(i))
 	}
-	g[256+32*3+8] = 99       // nothing that a recorder leaves there
-	le.PutUint64(g[184:], 9) // releases of locks that others had
+	g[256+32*3+8] = 99       // a value that no recorder writes
+	le.PutUint64(g[184:], 9) // releases of other threads' locks
 	le.PutUint32(g[200:], 2)
 	le.PutUint64(g[1024+32:], 5)
 	le.PutUint64(g[1024+32+8:], 6)
@@ -153,8 +153,7 @@ func TestDoing(t *testing.T) {
 	}
 }
 
-// TestKnownStates takes no state for what a thread does where events are not recorded that would
-// have told of another one.
+// TestKnownStates reports no state of a thread if the events that would have changed it are not recorded.
 func TestKnownStates(t *testing.T) {
 	const work, barrier, lock, idle, undefined = 0x001, 0x014, 0x041, 0x100, 0x102
 	for _, c := range []struct {
@@ -176,14 +175,14 @@ func TestKnownStates(t *testing.T) {
 			t.Errorf("%#x without events %d is %#x and %#x, want %#x", c.state, c.left, d.State, d.Tasks[0].State,
 				c.want)
 		}
-		le.PutUint64(m.Bytes[408:], 1) // recording went on after a pause, and the thread made no event since
+		le.PutUint64(m.Bytes[408:], 1) // the pause has ended, and the thread has recorded no event since
 		if d := m.Read(t).Threads[0]; d.State != undefined {
 			t.Errorf("%#x of before a pause is %#x", c.state, d.State)
 		}
 	}
 }
 
-// TestOwners says which of the threads that shared a ring made an event.
+// TestOwners finds the thread of each event in a shared ring.
 func TestOwners(t *testing.T) {
 	m := tracetest.New(1, 7)
 	for i := range uint64(200) {
@@ -194,9 +193,9 @@ func TestOwners(t *testing.T) {
 		m.Put(0, e)
 	}
 	g := m.Bytes[tracetest.Rings:]
-	le.PutUint32(g[132:], 150) // its thread
+	le.PutUint32(g[132:], 150) // from another thread
 	le.PutUint64(g[144:], 150) // base
-	le.PutUint32(g[160:], 100) // the one before
+	le.PutUint32(g[160:], 100) // the previous thread
 	rec := m.Read(t)
 	for e := range rec.Threads[0].Events(0) {
 		want := uint32(e.Number / 50 * 50)
@@ -209,7 +208,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// TestFind finds a header by its name, without it, and among several.
+// TestFind finds a header by its name, without the name, and among several.
 func TestFind(t *testing.T) {
 	m := tracetest.New(1, 7)
 	if _, err := trace.OpenNamed(m, m.Maps, 0); err != nil {
@@ -232,14 +231,14 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestDamagedHeader changes one field at a time: it is refused, or a part is left out and
-// the rest shown.
+// TestDamagedHeader changes one field at a time: the header is refused, or a part is left out and the rest
+// shown.
 func TestDamagedHeader(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		at       int
 		value    uint32
-		want     error // of the whole
+		want     error // of the whole recording
 		problems int
 		threads  int
 	}{
@@ -278,7 +277,7 @@ func TestDamagedHeader(t *testing.T) {
 	}
 }
 
-// TestDamagedRecords leaves out what a writer cannot have left, and counts it.
+// TestDamagedRecords leaves out and counts records that no writer can have written.
 func TestDamagedRecords(t *testing.T) {
 	m := tracetest.New(1, 7)
 	for i := range uint64(100) {
@@ -289,7 +288,7 @@ func TestDamagedRecords(t *testing.T) {
 	b[32*20+11] = 3                  // of another lap
 	le.PutUint64(b[32*30:], 5)       // earlier than the one before
 	le.PutUint64(b[32*40:], 1<<60)   // later than the newest
-	b[32*50+8], b[32*60+10] = 64, 48 // a continuation of nothing, and nothing that continues
+	b[32*50+8], b[32*60+10] = 64, 48 // a continuation without a start, and a start without its continuation
 	rec := m.Read(t)
 	run := &rec.Threads[0].Main
 	c := run.Events()
@@ -302,8 +301,7 @@ func TestDamagedRecords(t *testing.T) {
 	}
 }
 
-// TestClock converts ticks by the moments that the tracetest.Rings have, and believes none that
-// cannot be.
+// TestClock converts ticks by the moments in the rings, and ignores impossible ones.
 func TestClock(t *testing.T) {
 	m := tracetest.New(2, 7)
 	moment := func(i int, ticks, monotonic uint64) {
@@ -311,7 +309,7 @@ func TestClock(t *testing.T) {
 		le.PutUint64(g[104:], ticks)
 		le.PutUint64(g[112:], monotonic)
 	}
-	moment(0, 1000+2_000_000, 5000+2_020_000) // 1 % slower than the processor says
+	moment(0, 1000+2_000_000, 5000+2_020_000) // 1 % slower than the processor's own frequency
 	moment(1, 1<<50, 6000)
 	c := m.Read(t).Clock
 	if got := c.Monotonic(1000 + 100_000); got != 5000+101_000 {

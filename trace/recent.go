@@ -1,7 +1,7 @@
 package trace
 
-// Recent reads the newest records of each thread: at most each of a ring, and at most all of
-// all rings together. What is older and still there is not read, and not counted as lost.
+// Recent reads the newest records of each thread: at most each per ring, and at most all in total. Older
+// records are neither read nor counted as lost.
 func (r *Reader) Recent(each, all uint64) (*Recording, error) {
 	h, err := r.header()
 	if err != nil {
@@ -13,5 +13,5 @@ func (r *Reader) Recent(each, all uint64) (*Recording, error) {
 	})
 }
 
-// Whole reports whether a run has all records that were ever written to its ring.
+// Whole reports whether a run contains all records that were ever written to its ring.
 func (r *Run) Whole() bool { return r.First == 0 && r.Lost == 0 && r.Damaged == 0 }

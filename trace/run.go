@@ -5,25 +5,25 @@ import (
 	"sort"
 )
 
-// Run is a copy of the records of one ring that follow each other.
+// Run is a copy of consecutive records of one ring.
 type Run struct {
 	First   uint64 // number of the first record of the copy
 	Written uint64 // records that were ever written into the ring
-	Lost    uint64 // records before First that were overwritten before they could be read
-	Passed  uint64 // records before First that were not asked for (Reader.Latest)
-	Damaged uint64 // records of the copy that cannot be what a writer left
-	Missing uint64 // records of the copy that the target's memory does not have
+	Lost    uint64 // records before First that were overwritten unread
+	Passed  uint64 // records before First that were not requested (Reader.Latest)
+	Damaged uint64 // records of the copy that no writer can have left
+	Missing uint64 // records of the copy that are missing in the target's memory
 	Rare    bool
 
 	upper   uint8  // of ids of regions (Header.upper)
-	records []byte // one after the other; damaged ones have the code 0
+	records []byte // consecutive; damaged ones have the code 0
 	owners  []owner
 
-	connected uint64 // number of the first record behind the last one that is missing
-	cause     error  // why the first of them is missing
+	connected uint64 // number of the first record after the last missing one
+	cause     error  // error of the first missing record
 }
 
-// owner is a thread that took the ring, with its record NEWTHREAD.
+// owner is a thread that took over the ring, with its record NEWTHREAD.
 type owner struct {
 	number uint64
 	lwp    uint32
@@ -32,8 +32,8 @@ type owner struct {
 // Len is the number of records in the copy.
 func (r *Run) Len() int { return len(r.records) / recordSize }
 
-// newRun checks records that were copied in their order, the first of which has the number
-// first, from a ring of 1 << shift records whose newest has the time last.
+// newRun checks copied consecutive records. The first has the number first; they are from a ring of 1 << shift
+// records with the newest time last.
 func newRun(records []byte, first uint64, shift uint32, last uint64) Run {
 	r := Run{First: first, records: records}
 	n := len(records) / recordSize
@@ -68,19 +68,18 @@ func newRun(records []byte, first uint64, shift uint32, last uint64) Run {
 	return r
 }
 
-// ownersMax bounds the threads that share one ring, of which the numbers are kept. A ring of
-// a million records may have as many; who had it before the last thousands is not said.
+// ownersMax bounds the owners kept for one shared ring. A ring of a million records may have as many; owners
+// before the last thousands are dropped.
 const ownersMax = 1 << 16
 
-// Cursor goes through the events of a run.
+// Cursor iterates over the events of a run.
 type Cursor struct {
 	records []byte
 	at      int
 	first   uint64
 	rare    bool
 	upper   uint8
-	// Skipped counts the records MORE without the event that they continue, and events that
-	// lack records.
+	// Skipped counts the MORE records without a preceding event, and the events with missing records.
 	Skipped uint64
 }
 
@@ -89,7 +88,7 @@ func (r *Run) Events() Cursor {
 	return Cursor{records: r.records, first: r.First, rare: r.Rare, upper: r.upper}
 }
 
-// Back is the event that begins at the nth record before the end, or soon after.
+// Back returns the event that starts at the nth record before the end, or soon after.
 func (r *Run) Back(n int) (e Event, ok bool) {
 	c := r.Events()
 	c.at = max(0, len(c.records)-n*recordSize)
@@ -97,12 +96,12 @@ func (r *Run) Back(n int) (e Event, ok bool) {
 	return e, ok
 }
 
-// Since returns a cursor before the first event that is not earlier than a time.
+// Since returns a cursor before the first event at or after a time.
 func (r *Run) Since(ticks uint64) Cursor {
 	c := r.Events()
 	n := r.Len()
 	c.at = recordSize * sort.Search(n, func(i int) bool {
-		for ; i < n; i++ { // the next record that has a time
+		for ; i < n; i++ { // the next record with a time
 			if b := r.records[i*recordSize:]; b[8] != 0 && Code(b[8]) != more {
 				return le.Uint64(b) >= ticks
 			}
@@ -112,7 +111,7 @@ func (r *Run) Since(ticks uint64) Cursor {
 	return c
 }
 
-// Next takes the next event; it reports whether there is one.
+// Next decodes the next event; it returns false at the end.
 func (c *Cursor) Next(e *Event) bool {
 	for c.at+recordSize <= len(c.records) {
 		at := c.at
@@ -140,7 +139,7 @@ func (c *Cursor) Next(e *Event) bool {
 // Codes is a set of codes.
 type Codes [256]bool
 
-// CodesOf is the set of some codes.
+// CodesOf returns a set of codes.
 func CodesOf(codes ...Code) *Codes {
 	var s Codes
 	for _, c := range codes {
@@ -149,8 +148,8 @@ func CodesOf(codes ...Code) *Codes {
 	return &s
 }
 
-// NextOf takes the next event of one of some codes; it reports whether there is one. What
-// is none of them is passed over without a look at it.
+// NextOf decodes the next event with one of some codes; it returns false at the end. Other events are skipped
+// undecoded.
 func (c *Cursor) NextOf(e *Event, codes *Codes) bool {
 	for ; c.at+recordSize <= len(c.records); c.at += recordSize {
 		if codes[c.records[c.at+8]] {
@@ -160,7 +159,7 @@ func (c *Cursor) NextOf(e *Event, codes *Codes) bool {
 	return false
 }
 
-// follow takes the n records that continue an event, or as many as are there.
+// follow returns the n records that continue an event, or the available ones.
 func (c *Cursor) follow(n int) []byte {
 	begin := c.at
 	for range n {
@@ -173,7 +172,7 @@ func (c *Cursor) follow(n int) []byte {
 	return c.records[begin:c.at:c.at]
 }
 
-// ownerAt is the LWP of the thread that wrote a record, if the run tells.
+// ownerAt returns the LWP of the thread that wrote a record, if the run contains it.
 func (r *Run) ownerAt(number uint64) (lwp uint32, ok bool) {
 	i, found := slices.BinarySearchFunc(r.owners, number, func(o owner, n uint64) int {
 		switch {

@@ -1,6 +1,6 @@
 package trace
 
-// Values of ompt_state_t. The groups of states follow each other; work comes first.
+// Values of ompt_state_t. The states are in groups by value; work is first.
 const (
 	stateSync      = 0x010 // to 0x03f: barriers, taskwait, taskgroup
 	stateMutex     = 0x040 // to 0x07f
@@ -8,11 +8,11 @@ const (
 	stateUndefined = 0x102
 )
 
-// knownState is a state as far as the events that are recorded tell it, else undefined: a thread of
-// which no barriers are recorded is at work, for all that its ring knows, wherever it waits.
+// knownState returns a state, or undefined if the recorded events cannot determine it. For example, if barriers
+// are not recorded, a thread seems to work while it waits in one.
 func (h *Header) knownState(state uint32) uint32 {
 	mutexes := h.Records(MutexAcquire, MutexAcquired, NestLock)
-	syncs := h.Records(SyncRegion, SyncRegionWait, TaskSchedule) // in such a wait a thread executes tasks
+	syncs := h.Records(SyncRegion, SyncRegionWait, TaskSchedule) // in such a wait, a thread may execute tasks
 	switch {
 	case state >= stateTarget,
 		state >= stateMutex && mutexes,
@@ -23,10 +23,11 @@ func (h *Header) knownState(state uint32) uint32 {
 	return stateUndefined
 }
 
-// Works reports whether a thread in a state executes code of the program, and waits for nothing.
+// Works reports whether a thread in a state executes code of the program without waiting.
 func Works(state uint32) bool { return state < stateSync }
 
-// upper is the first bit of a region's id that is kept beside a code address (recorder_upper).
+// upper returns the position of the bits of a region's id that a record stores with a code address
+// (recorder_upper).
 func (h *Header) upper() uint8 {
 	if h.IDs == idsOurs {
 		return addressBits
@@ -34,21 +35,21 @@ func (h *Header) upper() uint8 {
 	return 32
 }
 
-// OwnTasks reports whether the ids of tasks are the recorder's, which the runtime keeps as the words of its tool.
+// OwnTasks reports whether the ids of tasks are the recorder's, which the runtime keeps as tool data.
 func (h *Header) OwnTasks() bool { return h.IDs == idsOurs || h.IDs == idsRegions }
 
-// OfCalls reports whether the recorder took the calls of GNU's runtime itself (enum recorder_source), which tell which
-// they are.
+// OfCalls reports whether the recorder intercepted the calls of GNU's runtime itself (enum recorder_source),
+// and so knows each call.
 func (h *Header) OfCalls() bool { return h.Source == sourceCalls }
 
 // sourceCalls is a value of enum recorder_source.
 const sourceCalls = 2
 
-// Draft reports whether the runtime tells its events by a draft of OMPT from before OpenMP 5.0.
+// Draft reports whether the runtime implements a draft of OMPT from before OpenMP 5.0.
 func (h *Header) Draft() bool { return h.IDs >= idsRegions }
 
-// doubt takes the states of a thread that what was recorded does not tell for sure: nor does it in a
-// pause, until the next event.
+// doubt removes the states of a thread that the recorded events do not prove; after a pause, until the next
+// event.
 func (h *Header) doubt(t *Thread) {
 	t.State = h.knownState(t.State)
 	if h.Paused || t.Last < h.Resumed {

@@ -6,7 +6,7 @@ type TaskFlags uint32
 // Undeferred reports whether the creator of a task waits for its end: its if clause was false.
 func (f TaskFlags) Undeferred() bool { return f&0x08000000 != 0 }
 
-// Creator is the task that encountered the construct of a task_create, 0 if that is not known.
+// Creator returns the task that encountered the construct of a task_create; 0: unknown.
 func (e *Event) Creator() uint64 {
 	if e.Code != TaskCreate {
 		return 0
@@ -20,7 +20,7 @@ type Dependence struct {
 	Type     uint16 // ompt_dependence_type_t
 }
 
-// Dependences are those that an event of this code lists; it is Cut if there were more.
+// Dependences returns the dependences in an event of this code; the event is Cut if there were more.
 func (e *Event) Dependences() (out []Dependence) {
 	if e.Code != Dependences {
 		return nil

@@ -2,56 +2,56 @@ package trace
 
 import "slices"
 
-// Life says whose a ring is (enum recorder_life).
+// Life is the state of a ring (enum recorder_life).
 type Life uint32
 
-// The lives of rings.
+// The states of rings.
 const (
-	Free      Life = 0 // nobody has used it
+	Free      Life = 0 // never used
 	Alive     Life = 1 // its thread writes
 	Ended     Life = 2 // its thread has ended; the records stay
 	Inherited Life = 3 // of a thread of the parent process: history up to the fork
 )
 
-// Task is a task that a thread is in (struct recorder_task).
+// Task is a task that a thread executes (struct recorder_task).
 type Task struct {
-	ID, Region uint64 // 0 none
-	State      uint32 // of the thread in it when it was left (ompt_state_t)
+	ID, Region uint64 // 0: unknown
+	State      uint32 // of the thread when it left the task (ompt_state_t)
 }
 
-// Doing is what the header of a ring tells of its thread at one moment, whatever was
-// overwritten in the ring.
+// Doing is the activity of a thread at one moment, from the header of its ring. It does not depend on
+// overwritten records.
 type Doing struct {
 	State   uint32  // ompt_state_t
-	Since   uint64  // number of the record in the main ring that began it
-	Held    []Event // mutex_acquired of the locks that it has, the oldest first
-	Forked  []Event // parallel_begin of the open regions that it has forked, the outermost first
-	Tasks   []Task  // that it is in, the outermost first; the last is the current one
-	Written uint64  // records that the thread has written since it has the ring
-	Foreign uint64  // releases of locks that it did not have, as far as that was recorded
-	Omitted int     // entries of the three for which there was no room
-	Torn    bool    // the thread changed it while it was read, each time
+	Since   uint64  // number of the first record in this state, in the main ring
+	Held    []Event // mutex_acquired of the held locks, the oldest first
+	Forked  []Event // parallel_begin of the thread's open regions, the outermost first
+	Tasks   []Task  // being executed, the outermost first; the last is the current one
+	Written uint64  // records written by the present thread of the ring
+	Foreign uint64  // recorded releases of locks that the thread did not hold
+	Omitted int     // entries of the three lists for which there was no room
+	Torn    bool    // the thread changed the data during each read
 }
 
-// Thread is a ring and the thread that has it.
+// Thread is a ring with its thread.
 type Thread struct {
 	Index   uint32 // of the ring
 	LWP     uint32
 	Life    Life
-	Epoch   uint32 // threads that had the ring before
-	Type    uint32 // ompt_thread_t, 0 unknown
+	Epoch   uint32 // number of earlier threads of the ring
+	Type    uint32 // ompt_thread_t; 0: unknown
 	Pthread uint64
-	ID      uint64 // what the thread's ompt_data_t has, 0 none
-	Last    uint64 // time of its newest record, 0: it has none
+	ID      uint64 // the thread's ompt_data_t; 0: unset
+	Last    uint64 // time of its newest record; 0: no record
 	Dropped uint64 // events of signal handlers that interrupted the recorder
 	Doing
-	Main, Rare Run // empty unless they were asked for
+	Main, Rare Run // empty unless requested
 
-	previous       uint32 // LWP of the thread before
+	previous       uint32 // LWP of the previous thread
 	base, rareBase uint64 // the thread's first record in each ring
 }
 
-// parseThread takes the header of a ring.
+// parseThread decodes the header of a ring.
 func parseThread(b []byte) *Thread {
 	word := func(at int) uint32 { return le.Uint32(b[at:]) }
 	t := &Thread{
@@ -76,8 +76,7 @@ func parseThread(b []byte) *Thread {
 	return t
 }
 
-// table takes the n records of a table of a ring's header, all of one code: others were
-// never left there by a recorder.
+// table decodes the n entries of a table in a ring's header. All must have one code: recorders write no other.
 func table(b []byte, n uint32, most int, code Code) (out []Event, omitted int) {
 	for i := range min(int(n), most) {
 		var e Event
@@ -90,8 +89,8 @@ func table(b []byte, n uint32, most int, code Code) (out []Event, omitted int) {
 	return out, omitted + int(n) - min(int(n), most)
 }
 
-// LWPOf is the thread that made an event: that which has the ring, or one that had it
-// before; 0 if that is not known any more.
+// LWPOf returns the LWP of the thread that made an event: the ring's present thread or an earlier one; 0:
+// unknown.
 func (t *Thread) LWPOf(e *Event) uint32 {
 	run, base := &t.Main, t.base
 	if e.Rare {
@@ -109,8 +108,8 @@ func (t *Thread) LWPOf(e *Event) uint32 {
 	return 0
 }
 
-// writers adds the LWPs of those that wrote the records which the copies have, and of the thread that has the
-// ring; 0 is who is not known any more.
+// writers passes to add the LWPs of the threads that wrote the copied records, and of the ring's thread; 0:
+// unknown.
 func (t *Thread) writers(add func(lwp uint32)) {
 	for _, r := range []*Run{&t.Main, &t.Rare} {
 		if r.Len() > 0 {
@@ -123,10 +122,10 @@ func (t *Thread) writers(add func(lwp uint32)) {
 	add(t.LWP)
 }
 
-// Newest is the last event of the thread that has the ring, if the copy has one.
+// Newest returns the last event of the ring's present thread, if the copy contains one.
 func (t *Thread) Newest() (e Event, ok bool) {
 	for _, r := range []*Run{&t.Main, &t.Rare} {
-		const back = 1 + 15 // RECORDER_FOLLOW_MAX: an event has no more records
+		const back = 1 + 15 // RECORDER_FOLLOW_MAX, the maximal number of records of an event
 		c := r.Events()
 		c.at = max(0, len(c.records)-back*recordSize)
 		for next := (Event{}); c.Next(&next); {
@@ -138,8 +137,8 @@ func (t *Thread) Newest() (e Event, ok bool) {
 	return e, ok
 }
 
-// Step is the time of the last event in the copy by which the thread got on, 0 without one. A loop
-// that tries to acquire a lock until another thread releases it makes events of other kinds.
+// Step returns the time of the last event in the copy that shows progress of the thread; 0: no such event. A
+// loop that tries to acquire a lock until another thread releases it makes only other events.
 func (t *Thread) Step() (last uint64) {
 	for _, r := range []*Run{&t.Main, &t.Rare} {
 		c := r.Events()
@@ -152,26 +151,26 @@ func (t *Thread) Step() (last uint64) {
 	return last
 }
 
-// Recording is what the recorder has left in a target, as one copy has it.
+// Recording is one copy of a recorder's data in a target.
 type Recording struct {
 	Header
 	Address uint64 // of the header
 	Threads []*Thread
-	// Problems say what could not be read. Omitted counts those past the first hundred.
+	// Problems lists the unreadable parts. Omitted counts those past the first hundred.
 	Problems []error
 	Omitted  int
-	// Runtimes are where the code of runtimes and of the recorder is, from one address to another, as
-	// far as a caller has found that.
+	// Runtimes are the address ranges of the code of runtimes and of the recorder, as far as a caller has
+	// determined them.
 	Runtimes [][2]uint64
 }
 
-// FromRuntime reports whether an event's place is in the code of a runtime or of the recorder: a
-// function of the program that ends in the call was left by a jump, and returns to who called it.
+// FromRuntime reports whether an event's place is in the code of a runtime or of the recorder. This happens if
+// a function of the program ends in the call: it left by a jump, and the call returns to its caller.
 func (r *Recording) FromRuntime(pc uint64) bool {
 	return slices.ContainsFunc(r.Runtimes, func(in [2]uint64) bool { return in[0] <= pc && pc < in[1] })
 }
 
-// problemsMax bounds the problems that are told one by one.
+// problemsMax bounds the problems that are listed individually.
 const problemsMax = 100
 
 func (r *Recording) problem(err error) {
@@ -182,7 +181,7 @@ func (r *Recording) problem(err error) {
 	}
 }
 
-// Last is the time of the newest event of all.
+// Last returns the time of the newest event overall.
 func (r *Recording) Last() (last uint64) {
 	for _, t := range r.Threads {
 		last = max(last, t.Last)
@@ -190,8 +189,7 @@ func (r *Recording) Last() (last uint64) {
 	return last
 }
 
-// Lost is the sum of the records that were overwritten before they could be read, and of
-// those that are damaged.
+// Lost returns the numbers of records that were overwritten unread, and of damaged ones.
 func (r *Recording) Lost() (lost, damaged uint64) {
 	for _, t := range r.Threads {
 		lost += t.Main.Lost + t.Rare.Lost
@@ -200,8 +198,8 @@ func (r *Recording) Lost() (lost, damaged uint64) {
 	return lost, damaged
 }
 
-// LWPs are the threads that have a ring, and those of which records are there, in the order of their numbers:
-// threads that end leave their rings to others.
+// LWPs returns the threads that have a ring or wrote its records, in ascending order: a thread that ends leaves
+// its ring to another.
 func (r *Recording) LWPs() []uint32 {
 	var out []uint32
 	for _, t := range r.Threads {
@@ -215,7 +213,7 @@ func (r *Recording) LWPs() []uint32 {
 	return slices.Compact(out)
 }
 
-// Thread is the ring of a thread that lives, nil if it has none.
+// Thread returns the ring of a living thread, nil without one.
 func (r *Recording) Thread(lwp uint32) *Thread {
 	i := slices.IndexFunc(r.Threads, func(t *Thread) bool { return t.LWP == lwp && t.Life == Alive })
 	if i < 0 {

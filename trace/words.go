@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Words says events in plain words.
+// Words converts events to plain words.
 type Words struct {
-	// Addresses says that ids are addresses, and no numbers of rings with a count.
+	// Addresses means that ids are addresses, not a ring's number with a count.
 	Addresses bool
-	// Lock names a lock by its wait id; nil without names.
+	// Lock names a lock by its wait id; nil: locks have no names.
 	Lock func(id uint64) string
 }
 
-// Words are those for the events of a recording.
+// Words returns the Words for the events of a recording.
 func (r *Recording) Words(lock func(id uint64) string) Words {
 	return Words{Addresses: r.IDs == idsAddress, Lock: lock}
 }
@@ -26,7 +26,7 @@ const (
 	idsRegions = 3
 )
 
-// ID is an id for people: the ring that gave it and its count, such as 1.7.
+// ID formats an id: the number of its ring and its count, such as 1.7.
 func (w Words) ID(id uint64) string { return string(w.appendID(nil, id)) }
 
 func (w Words) appendID(b []byte, id uint64) []byte {
@@ -37,10 +37,10 @@ func (w Words) appendID(b []byte, id uint64) []byte {
 	return appendHex(b, id)
 }
 
-// appendHex appends a number as addresses are written.
+// appendHex appends a number in the format of addresses.
 func appendHex(b []byte, n uint64) []byte { return strconv.AppendUint(append(b, "0x"...), n, 16) }
 
-// Mutex is the lock, critical or ordered construct of an event.
+// Mutex returns the lock, critical or ordered construct of an event in words.
 func (w Words) Mutex(e *Event) string { return string(w.appendMutex(nil, e)) }
 
 func (w Words) appendMutex(b []byte, e *Event) []byte {
@@ -63,13 +63,13 @@ var syncs = []string{
 	"the barrier at the end of the region", "the barrier at the end of a league",
 }
 
-// SyncName is a kind of ompt_sync_region_t in words.
+// SyncName returns a kind of ompt_sync_region_t in words.
 func SyncName(kind uint8) string { return bare(pick(syncs, kind, "a synchronization")) }
 
-// WorkName is a kind of ompt_work_t in words.
+// WorkName returns a kind of ompt_work_t in words.
 func WorkName(kind uint8) string { return bare(pick(works, kind, "a worksharing construct")) }
 
-// bare is a noun without its article.
+// bare returns a noun without its article.
 func bare(s string) string {
 	for _, article := range []string{"an ", "a ", "the "} {
 		s = strings.TrimPrefix(s, article)
@@ -77,7 +77,7 @@ func bare(s string) string {
 	return s
 }
 
-// works are the values of ompt_work_t, and what runtimes add to it.
+// works are the values of ompt_work_t, and those that runtimes add.
 var works = []string{
 	"", "a loop", "sections", "a single construct, as its executor", "a single construct of another thread",
 	"a workshare construct", "a distribute loop", "a taskloop", "a scope", "a loop construct",
@@ -85,7 +85,7 @@ var works = []string{
 	"a loop with another schedule",
 }
 
-// statuses are the values of ompt_task_status_t, as what happens to the prior task.
+// statuses are the values of ompt_task_status_t, as events of the prior task.
 var statuses = []string{
 	"", "completes", "yields", "is cancelled", "is detached", "is fulfilled early", "is fulfilled late", "is suspended",
 	"has no task to wait for any more",
@@ -94,7 +94,7 @@ var statuses = []string{
 // dispatches are the values of ompt_dispatch_t.
 var dispatches = []string{"", "an iteration", "a section", "a chunk of a loop", "a chunk of a taskloop", "a chunk"}
 
-// pick is a word of a table, or what stands for one that is not there.
+// pick returns an entry of a table, or other for an unknown number.
 func pick(table []string, i uint8, other string) string {
 	if int(i) < len(table) && table[i] != "" {
 		return table[i]
@@ -102,7 +102,7 @@ func pick(table []string, i uint8, other string) string {
 	return other
 }
 
-// ends says what happens at each endpoint.
+// ends returns the verb for the event's endpoint.
 func (e *Event) ends(begin, end string) string {
 	switch e.Endpoint {
 	case End:
@@ -113,10 +113,10 @@ func (e *Event) ends(begin, end string) string {
 	return begin
 }
 
-// Phrase says what a thread did, such as "acquires lock 0x4040e0".
+// Phrase returns the action of an event in words, such as "acquires lock 0x4040e0".
 func (w Words) Phrase(e *Event) string { return string(w.Append(nil, e)) }
 
-// Append appends Phrase to b. Of what threads do all the time, it makes no string.
+// Append appends Phrase to b. For frequent events it allocates no string.
 func (w Words) Append(b []byte, e *Event) []byte {
 	switch e.Code {
 	case SyncRegion, SyncRegionWait:
@@ -140,7 +140,7 @@ func (w Words) Append(b []byte, e *Event) []byte {
 	return append(b, w.seldom(e)...)
 }
 
-// seldom is Phrase of other events.
+// seldom returns the phrases of the rarer events.
 func (w Words) seldom(e *Event) string {
 	switch e.Code {
 	case ThreadBegin:
@@ -188,7 +188,7 @@ func (w Words) seldom(e *Event) string {
 	return w.ofDevice(e)
 }
 
-// implicit says the events of implicit tasks.
+// implicit returns the phrases of implicit tasks.
 func (w Words) implicit(e *Event) string {
 	switch initial := e.Kind&1 != 0; {
 	case e.Endpoint == End && initial:
@@ -201,7 +201,7 @@ func (w Words) implicit(e *Event) string {
 	return fmt.Sprintf("is thread %d of %d in region %s", e.Count(), e.Value, w.ID(e.Region))
 }
 
-// ofTask says the events of explicit tasks.
+// ofTask returns the phrases of explicit tasks.
 func (w Words) ofTask(e *Event) string {
 	switch e.Code {
 	case Dependences:
@@ -214,8 +214,8 @@ func (w Words) ofTask(e *Event) string {
 	return ""
 }
 
-// depends says what a task depends on, or which iteration of a loop with dependences a thread has done or
-// waited for: its number in each of the loops.
+// depends returns the dependences of a task in words, or the iteration of a doacross loop that a thread has
+// finished or waited for: its number in each of the loops.
 func (w Words) depends(e *Event) string {
 	const source, sink = 5, 6 // ompt_dependence_type_t
 	list := e.Dependences()
@@ -235,7 +235,7 @@ func (w Words) depends(e *Event) string {
 	return string(b)
 }
 
-// ofLock says the events of locks, critical and ordered constructs.
+// ofLock returns the phrases of locks, critical and ordered constructs.
 func (w Words) ofLock(e *Event) string {
 	switch e.Code {
 	case NestLock:
@@ -250,7 +250,7 @@ func (w Words) ofLock(e *Event) string {
 	return ""
 }
 
-// count is a number of things.
+// count formats a number of things.
 func count(n uint32, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -14,8 +14,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/modules"
 )
 
-// TestConfined opens a core whose tables name a program elsewhere, and one whose tables were
-// changed to name other files. None of these files is opened, whether it exists or not.
+// TestConfined opens a core with tables that name a program elsewhere, and one with tables changed to name
+// other files. These files are never opened, whether they exist or not.
 func TestConfined(t *testing.T) {
 	p := runPlain(t, "abort")
 	dir := t.TempDir()

@@ -33,8 +33,8 @@ var (
 	// ErrArch means that the core has an unsupported word size, byte order or machine; the message
 	// names it.
 	ErrArch = errors.New("core of an unsupported architecture")
-	// ErrTruncated means that the file ends too early. It is also the cause of faults at addresses
-	// whose bytes were cut off.
+	// ErrTruncated means that the file ends too early. It is also the cause of faults at addresses past the
+	// cut.
 	ErrTruncated = errors.New("the core file is truncated")
 	// ErrTooBig means that a core that is decompressed, or read from a stream, is larger than
 	// Options.MaxUnpacked.
@@ -82,7 +82,7 @@ type Info struct {
 	HasCode      bool
 	FaultAddress callbacks.Address // meaningful only if HasFault
 	HasFault     bool              // the signal was for a memory access or instruction
-	CrashedLWP   uint64            // thread that got the signal; 0 if there was none
+	CrashedLWP   uint64            // thread that got the signal; 0 without a signal
 
 	Producer  string   // "kernel", "gcore", "ompd-inspect" or "unknown"
 	Recording bool     // the core holds only the memory that a recorder wrote,

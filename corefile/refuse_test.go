@@ -212,7 +212,7 @@ func TestNothingWritten(t *testing.T) {
 	}
 }
 
-// TestDeletedWhileRunning makes a core of a program whose file was deleted.
+// TestDeletedWhileRunning makes a core of a program after its file was deleted.
 func TestDeletedWhileRunning(t *testing.T) {
 	exe := compileC(t, filepath.Join(t.TempDir(), "plain"), "testdata/plain.c")
 	kept := copyFile(t, exe, filepath.Join(t.TempDir(), "kept"))

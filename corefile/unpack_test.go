@@ -141,7 +141,7 @@ func TestPackedBombs(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		packed int64 // bytes of the file that were read
-		blocks int64 // that it becomes, of which zeros are
+		blocks int64 // size when decompressed, and its part of zeros
 		zeros  int64
 		free   int64
 		want   error

@@ -40,7 +40,7 @@ type ProcessContents struct {
 // ThreadContents are the registers of a thread.
 type ThreadContents struct {
 	LWP    int
-	Signal int    // that the thread got; 0 for none
+	Signal int    // that the thread got; 0 without one
 	Regs   []byte // user_regs_struct
 	Sets   []RegisterSet
 }
@@ -54,8 +54,8 @@ type RegisterSet struct {
 // Segment is one mapping.
 type Segment struct {
 	callbacks.Mapping
-	// Pieces are the ranges whose memory is written; gaps read as zeros. If it is empty, the core
-	// has no bytes of the mapping.
+	// Pieces are the ranges of written memory; gaps read as zeros. If it is empty, the core has no bytes of the
+	// mapping.
 	Pieces []Range
 	// Late memory is written after that of all other segments, because the end of a file may be cut
 	// off.

@@ -118,8 +118,8 @@ type wanted struct {
 	stacks map[uint64]uint64 // stack pointers of threads whose stacks the answer read
 }
 
-// addRehearsed adds the memory that r read of the running process, and the stacks of waiting threads:
-// they probably still wait when the process is stopped.
+// addRehearsed adds the memory that r read of the running process, and the stacks of waiting threads: they
+// probably still wait when the process is stopped.
 func (w *wanted) addRehearsed(r *reader, threads []thread) {
 	w.addBlocks(r.missed)
 	for _, t := range threads {
@@ -175,8 +175,8 @@ func (p *Process) newCopy(w wanted) (*memoryCopy, error) {
 	return c, nil
 }
 
-// reserveRoom returns a buffer for a copy of n bytes, of which the first likely ones will be used. It
-// replaces the previous buffer.
+// reserveRoom returns a buffer for a copy of n bytes; the first likely ones will be used. It replaces the
+// previous buffer.
 func (p *Process) reserveRoom(n, likely uint64) ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,8 +189,8 @@ func (p *Process) reserveRoom(n, likely uint64) ([]byte, error) {
 	return newBuffer(n, likely)
 }
 
-// copyPlanned copies the planned memory, and as far as there is room the stacks of threads whose stack
-// pointer is known and unexpected.
+// copyPlanned copies the planned memory and, as far as there is room, the stacks of threads with a known and
+// unexpected stack pointer.
 func (c *memoryCopy) copyPlanned(mem *remote, list []mapping, threads []thread) {
 	c.known.gather(mem)
 	room := uint64(len(c.moved.buf))

@@ -47,7 +47,7 @@ func TestStorm(t *testing.T) {
 	said := make(chan string, 1)
 	r := readLines(t, out)
 	go func() {
-		defer close(said) // if it prints nothing in time, nothing else reports it
+		defer close(said) // without output in time, the failure has no other report
 		said <- nextLine(t, r)
 	}()
 	for looks := 0; ; looks++ {

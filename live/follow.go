@@ -60,8 +60,7 @@ func (p *pointed) copiedAlready(a uint64) bool {
 	return false
 }
 
-// copyPointed copies memory to which the threads whose stacks are in c.moved point. The process is
-// stopped.
+// copyPointed copies the memory that the stacks in c.moved point to. The process is stopped.
 func (c *memoryCopy) copyPointed(mem *remote, list []mapping, threads []thread) {
 	c.known.setOffsets()
 	c.moved.setOffsets()

@@ -33,7 +33,7 @@ type guard struct {
 	arch   callbacks.Arch
 	byTID  map[int]*tracer
 	byPID  map[int]*tracer
-	dying  *tracer // the process that is stopped before it dies; nil if there is none
+	dying  *tracer // the process that is stopped before it dies; nil without one
 	child  chan os.Signal
 	asked  chan request
 	events chan Event
@@ -77,7 +77,7 @@ func (g *guard) drain() (ended bool) {
 		var info childInfo
 		const news = unix.WEXITED | unix.WSTOPPED | unix.WNOHANG | unix.WALL | unix.WNOTHREAD | unix.WNOWAIT
 		if err := waitIDs(unix.P_ALL, 0, &info, news); err != nil || info.pid == 0 {
-			return err != nil // no process is left
+			return err != nil // all processes have ended
 		}
 		tid := int(info.pid)
 		if info.isStop() {
@@ -135,7 +135,7 @@ func (t *tracer) resume(k *task) {
 	k.listens = stops
 	if stops {
 		_ = ptrace(unix.PTRACE_LISTEN, k.tid, 0, 0)
-	} else { // fails for a killed thread, whose end is the next event
+	} else { // fails for a killed thread; its end is the next event
 		_ = ptrace(unix.PTRACE_CONT, k.tid, 0, uintptr(k.stopSignal()))
 	}
 	k.state = seized
@@ -274,7 +274,7 @@ func dumpsCore(s unix.Signal) bool {
 	return false
 }
 
-// reportDeath stops a process whose thread k is about to die of a signal, reports that, and answers
+// reportDeath stops a process when its thread k is about to die of a signal, reports that, and answers
 // questions until the process may continue.
 func (g *guard) reportDeath(t *tracer, k *task) {
 	d := &Death{LWP: k.tid, Signal: int(k.stopSignal())}
@@ -301,8 +301,8 @@ func (g *guard) reportDeath(t *tracer, k *task) {
 // others. The first process of a container may survive some signals.
 const groupExitTimeout = time.Second
 
-// waitForGroupExit waits until the kernel has told the other threads to die with k. Until then they
-// run, and the core would differ from the report.
+// waitForGroupExit waits until the kernel has made the other threads exit with k. Until then they run, and the
+// core would differ from the report.
 func (t *tracer) waitForGroupExit(k *task) {
 	for begin := time.Now(); time.Since(begin) < groupExitTimeout; time.Sleep(firstNap) {
 		if !slices.ContainsFunc(t.tasks, func(o *task) bool {

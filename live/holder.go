@@ -87,8 +87,8 @@ func holderOf(thread int) holder {
 	return h
 }
 
-// sameProgram reports whether a process, whose name the kernel recorded, runs this program: the
-// same file, or a file of the same name, because a newer build is another file.
+// sameProgram reports whether a process runs this program. name is the process's name in the kernel. The
+// program is the same if the file is, or the file's name, because a newer build is another file.
 func sameProgram(pid int, name string) bool {
 	const self = "/proc/self/exe"
 	exe := procPath(pid, "exe")
@@ -139,10 +139,10 @@ func tracedError(pid int, h holder) error {
 	return e
 }
 
-// waitForHolder finds the process that traces this one, unless it is part of this look. It waits
-// for a look of another process, which takes milliseconds. It reports whether a look must work
-// without a stop: because all threads are stopped already, or because this project holds the
-// process. It returns an error if a debugger of another project lets the process run.
+// waitForHolder finds the process that traces this one, unless it is part of this look. It waits for a look of
+// another process, which takes milliseconds. It reports whether a look must work without a stop: because all
+// threads are stopped already, or because this project holds the process. It returns an error if a debugger of
+// another project lets the process run.
 func (p *Process) waitForHolder() (unstopped bool, h holder, err error) {
 	if p.opts.NoStop || p.guard != nil {
 		return p.opts.NoStop, h, nil

@@ -12,9 +12,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestHeldByGuard looks at a program that the guard of another process holds. Nothing is stopped,
-// and the pause names the holder. Operations that need a stop are refused, without the advice to
-// interrupt the program.
+// TestHeldByGuard looks at a program that the guard of another process holds. No thread is stopped, and the
+// pause names the holder. Operations that need a stop are refused, without the advice to interrupt the program.
 func TestHeldByGuard(t *testing.T) {
 	guard := startGuarded(t, "busy.c")
 	guard.expect("LOOKED")

@@ -17,8 +17,8 @@ type Listed struct {
 	Command    []string    // the arguments, the program first
 }
 
-// List returns the processes of this machine that execute a program, in order of process number,
-// except this process. It stops nothing and reads no memory.
+// List returns the processes of this machine that execute a program, in order of process number, except this
+// process. It neither stops processes nor reads their memory.
 func List() (list []Listed) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is correct
 	for _, dir := range dirs {

@@ -75,7 +75,7 @@ type Process struct {
 	turn        chan struct{}    // semaphore of the goroutine that may stop the process
 	guard       *guard           // guard that holds the process; nil without one
 	vectors     atomic.Bool      // floating-point and vector registers are copied, too
-	prepared    func()           // called before a look stops anything; may be nil
+	prepared    func()           // called before a look stops any thread; may be nil
 
 	mu     sync.Mutex
 	maps   []mapping
@@ -106,9 +106,9 @@ var (
 	_ callbacks.MappingLister  = (*Process)(nil)
 )
 
-// Open opens process pid, or the process of thread pid. It stops nothing. It finds the modules, in
-// the process's own root directory if that differs. The error is an *Error that explains why the
-// process cannot be inspected.
+// Open opens process pid, or the process of thread pid, without stopping it. It finds the modules, in the
+// process's own root directory if that differs. The error is an *Error that explains why the process cannot be
+// inspected.
 func Open(pid int, opts Options) (*Process, error) {
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
 		o := opened{pid: pid, opts: opts, memory: budget.LedgerOf(opts.Memory)}
@@ -176,7 +176,7 @@ func (p *Process) open() error {
 	return nil
 }
 
-// findSurvivor returns a thread of a process whose first thread has ended; 0 if all have.
+// findSurvivor returns a living thread of a process after its first thread has ended; 0 without one.
 func findSurvivor(pid int) int {
 	tids, _ := taskIDs(pid)
 	i := slices.IndexFunc(tids, func(tid int) bool {
@@ -239,11 +239,10 @@ func (o *opened) fillInfo(id int, st *status) {
 // removed while it was mapped.
 const deletedSuffix = " (deleted)"
 
-// settleTime bounds the wait for a process whose threads have no memory: it is about to end or to
-// execute another program.
+// settleTime bounds the wait for a process without memory: it is about to end or to execute another program.
 const settleTime = time.Second
 
-// readMaps reads the mappings. A thread that has ended has none; another thread is tried then.
+// readMaps reads the mappings. A thread that has ended has no mappings; then another thread is tried.
 func (o *opened) readMaps() ([]mapping, error) {
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
 		maps, err := readMaps(o.mem.owner())

@@ -15,8 +15,8 @@ import (
 // first stop, if each answer is an error: a changing structure may have hidden the memory after it.
 const maxRehearsals = 2
 
-// maxStops is the number of stops for copies before the program is stopped during the whole answer.
-// Programs whose structures do not move need one or two.
+// maxStops is the number of stops for copies before the program is stopped during the whole answer. Programs
+// with stable structures need one or two.
 const maxStops = 4
 
 // recent is the maximum age of the mappings for a rehearsal: mappings that Open has just read are
@@ -38,14 +38,14 @@ type Pause struct {
 	// Unsettled holds the addresses of words that changed while they were read, each of 8 bytes. It
 	// is empty if the process was stopped.
 	Unsettled []callbacks.Address
-	// Stranded holds the threads that wait in code that is no longer mapped. Nothing was stopped,
-	// because a stop would kill the process.
+	// Stranded holds the threads that wait in code that is no longer mapped. No thread was stopped, because a
+	// stop would kill the process.
 	Stranded []callbacks.ThreadID
-	// Holder is the process of this project that traces this one, such as that of a Program.
-	// Nothing was stopped, because a process has one tracer. It is empty without such a process.
+	// Holder is the process of this project that traces this one, such as that of a Program. No thread was
+	// stopped, because a process has one tracer. It is empty without such a process.
 	Holder string
-	// Running holds the threads whose registers are missing or uncertain because they ran: nothing
-	// was stopped, or they were in uninterruptible sleep during the stop and woke up.
+	// Running holds the threads with missing or uncertain registers: no thread was stopped, or they were in
+	// uninterruptible sleep during the stop and woke up.
 	Running []callbacks.ThreadID
 }
 
@@ -119,8 +119,8 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 	return l.pause, answer
 }
 
-// BeforeStop sets a function that each look calls when it knows the needed memory, before anything
-// is stopped or copied. The rehearsal's memory is free by then.
+// BeforeStop sets a function that each look calls when it knows the needed memory, before the stop and the
+// copy. The rehearsal's memory is free by then.
 func (p *Process) BeforeStop(f func()) { p.prepared = f }
 
 // exitReason returns the end of the process as the reason of an error, if it has ended.
@@ -246,7 +246,7 @@ func (l *looker) answerUnstopped() (answer, err error) {
 	}
 }
 
-// runningThreads returns the threads whose registers are missing or uncertain.
+// runningThreads returns the threads with missing or uncertain registers.
 func runningThreads(threads []thread) []callbacks.ThreadID {
 	var list []callbacks.ThreadID
 	for _, t := range threads {

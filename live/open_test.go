@@ -121,7 +121,7 @@ func TestArch(t *testing.T) {
 	wantError(t, err, ErrArch, "64-bit")
 }
 
-// TestFirstThreadEnded looks at a process whose first thread has ended.
+// TestFirstThreadEnded looks at a process after its first thread has ended.
 func TestFirstThreadEnded(t *testing.T) {
 	prog := startProgram(t, "become.c", "main")
 	for processState(t, prog.pid) != "Z" {
@@ -298,7 +298,7 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// TestDeletedExecutable finds the symbols of a program whose file was deleted.
+// TestDeletedExecutable finds the symbols of a program after its file was deleted.
 func TestDeletedExecutable(t *testing.T) {
 	exe := compile(t, "busy.c")
 	prog := run(t, nil, exe)

@@ -70,9 +70,8 @@ func (o *opened) peekIn(dir int, path string, tid int, pointer uint64) thread {
 	return t
 }
 
-// parseSyscall parses a line of /proc/PID/syscall: "running", or "-1 sp pc", or the number of the
-// system call, its six arguments, sp and pc. A dead thread, of which the kernel keeps only the
-// number, has none of them.
+// parseSyscall parses a line of /proc/PID/syscall: "running", or "-1 sp pc", or the number of the system call,
+// its six arguments, sp and pc. A dead thread has no line, as the kernel keeps only its number.
 func parseSyscall(a callbacks.Arch, line string) (callbacks.Registers, error) {
 	r := callbacks.Registers{Arch: a, Syscall: -1}
 	words := strings.Fields(line)

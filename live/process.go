@@ -19,8 +19,8 @@ type hold struct {
 	pause   Pause
 }
 
-// Stop stops all threads until Resume. A second call does nothing. The error is ErrStranded if the
-// process would die of it. Prefer Look, which stops the process for a much shorter time.
+// Stop stops all threads until Resume. A second call has no effect. The error is ErrStranded if the process
+// would die of it. Prefer Look, which stops the process for a much shorter time.
 func (p *Process) Stop(ctx context.Context) error {
 	if p.currentHold() != nil {
 		return nil

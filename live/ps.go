@@ -278,8 +278,8 @@ type Usage struct {
 	Processor int                // current or last processor
 }
 
-// Usage returns the resource usage of each thread. It stops nothing. Threads that end during the
-// call are left out.
+// Usage returns the resource usage of each thread, without stopping any. Threads that end during the call are
+// left out.
 func (p *Process) Usage() ([]Usage, error) {
 	tids, err := taskIDs(p.pid)
 	if err != nil {

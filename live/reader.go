@@ -144,7 +144,7 @@ func (r *reader) readCurrent(a uint64, p []byte) int {
 	return copy(p, r.currentBytes(a, uint64(len(p))))
 }
 
-// currentBytes returns at most n bytes of one page, at address a, of the current process; none if that is
+// currentBytes returns at most n bytes of one page, at address a, of the current process; nil if that is
 // impossible.
 func (r *reader) currentBytes(a, n uint64) []byte {
 	base := a &^ (pageSize - 1)
@@ -189,7 +189,7 @@ func (r *reader) faultCause(a uint64) error {
 	return callbacks.ErrUnmapped
 }
 
-// dropPages drops the cached pages, for a holder of a reader whose answer is discarded.
+// dropPages drops the cached pages, for a reader that outlives its discarded answer.
 func (r *reader) dropPages() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -243,8 +243,8 @@ func (c *copied) setOffsets() {
 	}
 }
 
-// bytesAt returns the contiguous bytes at address a; none if they could not be read. known reports
-// whether a is in the copy.
+// bytesAt returns the contiguous bytes at address a; nil if they could not be read. known reports whether a is
+// in the copy.
 func (c *copied) bytesAt(a uint64) (b []byte, known bool) {
 	i, known := slices.BinarySearchFunc(c.spans, a, func(s span, a uint64) int {
 		switch {

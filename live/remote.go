@@ -97,9 +97,9 @@ func (r *remote) read(a uint64, p []byte) (int, error) {
 	return 0, callbacks.ErrUnmapped
 }
 
-// gather reads spans, one after the other, into buf, whose length is the sum of theirs, in as few
-// system calls as possible. It returns the blocks that could not be read; their bytes in buf are
-// undefined. It allocates only that list, because the program is stopped meanwhile.
+// gather reads spans, one after the other, into buf, in as few system calls as possible. The length of buf is
+// the sum of theirs. It returns the blocks that could not be read; their bytes in buf are undefined. It
+// allocates only that list, because the program is stopped meanwhile.
 func (r *remote) gather(spans []span, buf []byte) (absent []uint64) {
 	var pieces [maxIovecs]unix.RemoteIovec
 	done := uint64(0) // bytes of spans[0] already read

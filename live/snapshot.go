@@ -49,8 +49,8 @@ func totalSize(spans []span) uint64 {
 	return n
 }
 
-// newBuffer allocates n bytes, of which the first likely ones are already backed by memory, so that no
-// page fault makes a stop longer.
+// newBuffer allocates n bytes. The first likely ones are already backed by memory, so that no page fault makes
+// a stop longer.
 func newBuffer(n, likely uint64) ([]byte, error) {
 	if n > maxSnapshot {
 		return nil, fmt.Errorf("%w: %d MiB, more than %d", ErrTooBig, n>>20, maxSnapshot>>20)

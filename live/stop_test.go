@@ -101,7 +101,7 @@ func TestSystemCallsGoOn(t *testing.T) {
 	prog.finish()
 }
 
-// TestStopHolds checks that nothing moves between Stop and Resume.
+// TestStopHolds checks that no thread moves between Stop and Resume.
 func TestStopHolds(t *testing.T) {
 	prog := startProgram(t, "busy.c")
 	p := openProcess(t, prog.pid, Options{})

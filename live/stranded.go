@@ -20,7 +20,7 @@ func (p *Process) findStranded(threads []thread) ([]callbacks.ThreadID, error) {
 	return p.findWithoutCode(threads), nil
 }
 
-// findWithoutCode returns the threads whose program counter is not in mapped code.
+// findWithoutCode returns the threads with a program counter outside mapped code.
 func (p *Process) findWithoutCode(threads []thread) []callbacks.ThreadID {
 	maps, _ := p.lastLayout()
 	var list []callbacks.ThreadID

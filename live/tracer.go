@@ -15,8 +15,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// maxScans bounds how often the list of threads is read until it has no new one. Children of a
-// seized thread are seized from birth, so the second or third scan finds none.
+// maxScans bounds how often the list of threads is read until it has no new one. Children of a seized thread
+// are seized from birth, so the second or third scan is the last.
 const maxScans = 1000
 
 // task is a thread of the process that this tracer has seized.
@@ -49,7 +49,7 @@ type tracer struct {
 	arch        callbacks.Arch
 	tasks       []*task
 	byTID       map[int]*task
-	interrupted int      // tasks[:interrupted] were told to stop
+	interrupted int      // tasks[:interrupted] are interrupted
 	room        []thread // buffer for the list of threads
 	start       time.Time
 	guard       *guard // owner of permanently seized threads; nil if a look detaches them
@@ -165,7 +165,7 @@ func (t *tracer) isComplete() bool {
 	return n > 0 && n == threadCount(t.pid)
 }
 
-// checkNotEmpty returns an error if there was nothing to stop.
+// checkNotEmpty returns an error if there was no thread to stop.
 func (t *tracer) checkNotEmpty() error {
 	if t.countStopped() == 0 {
 		return &Error{PID: t.pid, Err: ErrExited}
@@ -272,8 +272,8 @@ func (t *tracer) seizeTask(tid int) (bool, error) {
 	}
 }
 
-// otherTracer returns the tracing thread in a status file; 0 if there is none or it belongs to a
-// look of this process. A thread of this process that ends as a tracer may still be named once.
+// otherTracer returns the tracing thread in a status file; 0 if it is missing or belongs to a look of this
+// process. A thread of this process that ends as a tracer may still be named once.
 func otherTracer(path string) int {
 	for last := 0; ; {
 		st, err := readStatusFile(path)
@@ -320,8 +320,8 @@ func (t *tracer) detach() {
 	}
 }
 
-// stopSignal returns the signal whose delivery stopped the thread; 0 for events and group stops, which
-// the kernel resumes by itself.
+// stopSignal returns the signal that stopped the thread before its delivery; 0 for events and group stops,
+// which the kernel resumes by itself.
 func (k *task) stopSignal() int32 {
 	if k.status>>8 != 0 {
 		return 0

@@ -10,8 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// TestUnloaded looks at a process whose runtime was unloaded while its threads waited in it. A stop
-// would kill it, so it is inspected without one. Its twin still has the runtime.
+// TestUnloaded looks at a process after its runtime was unloaded while its threads waited in it. A stop would
+// kill it, so it is inspected without one. Its twin still has the runtime.
 func TestUnloaded(t *testing.T) {
 	part := compile(t, "unloaded_part.c", "-shared", "-fPIC", "-fopenmp")
 	exe := compile(t, "unloaded.c", "-ldl")

@@ -41,7 +41,7 @@ func rosterOf(threads []thread) func() (*roster, error) {
 	return func() (*roster, error) { return r, nil }
 }
 
-// find returns the thread with an LWP; nil if there is none.
+// find returns the thread with an LWP; nil if it is missing.
 func (r *roster) find(lwp uint64) *thread {
 	i, ok := r.byLWP[lwp]
 	if !ok {

@@ -12,21 +12,20 @@ import (
 // ErrEnd means that a value extends past the end of the data.
 var ErrEnd = errors.New("past the end of the data")
 
-// maxLEB is the length of the longest LEB128 number that is taken, in bytes: 64 bits
-// need 10, and assemblers pad a little.
+// maxLEB is the length of the longest accepted LEB128 number, in bytes: 64 bits need 10, and assemblers pad a
+// little.
 const maxLEB = 16
 
-// Cursor reads Data from front to back. Its error sticks: once a read went past the
-// end, Bad is set, every further read gives 0, and Pos stays at the end, so that
-// loops over it come to an end.
+// Cursor reads Data from front to back. Its error is permanent: after a read past the end, Bad is set, every
+// further read returns 0, and Pos stays at the end, so that loops terminate.
 type Cursor struct {
 	Data []byte
-	Pos  int // of the next byte; may be set to any offset in Data
+	Pos  int // offset of the next byte; may be set to any offset in Data
 	Bad  bool
-	at   int // where the read began that failed
+	at   int // start of the failed read
 }
 
-// NewCursor returns a cursor over data at offset off; it is bad at once if off is not in data.
+// NewCursor returns a cursor over data at offset off; it is bad if off is not in data.
 func NewCursor(data []byte, off uint64) Cursor {
 	if off > uint64(len(data)) {
 		return Cursor{Data: data, Pos: len(data), Bad: true, at: len(data)}
@@ -52,7 +51,7 @@ func (c *Cursor) Err() error {
 	return fmt.Errorf("offset %#x: %w", c.at, ErrEnd)
 }
 
-// Take moves over n bytes and returns them, or nil if there are fewer.
+// Take skips n bytes and returns them, or nil if there are fewer.
 func (c *Cursor) Take(n uint64) []byte {
 	if c.Bad || n > uint64(len(c.Data)-c.Pos) {
 		c.Fail()
@@ -122,12 +121,12 @@ func (c *Cursor) Sleb() int64 {
 	return int64(v)
 }
 
-// leb reads a LEB128 number, with its last byte and the number of bits that it has.
+// leb reads a LEB128 number, and returns its last byte and its number of bits.
 func (c *Cursor) leb() (v uint64, last byte, bits int) {
 	start := c.Pos
 	for bits < 7*maxLEB {
 		b := c.U8()
-		v |= uint64(b&0x7f) << bits // none of them, from 64 on
+		v |= uint64(b&0x7f) << bits // shifts of 64 and more give 0
 		bits += 7
 		if c.Bad {
 			return 0, 0, 0
@@ -140,7 +139,7 @@ func (c *Cursor) leb() (v uint64, last byte, bits int) {
 	return 0, 0, 0
 }
 
-// String reads a text up to its zero, of less than limit bytes.
+// String reads a NUL-terminated text of less than limit bytes.
 func (c *Cursor) String(limit int) string {
 	if c.Bad {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestLEB holds numbers against their encodings (DWARF 5, section 7.6).
+// TestLEB compares numbers with their encodings (DWARF 5, section 7.6).
 func TestLEB(t *testing.T) {
 	for _, tt := range []struct {
 		in       []byte
@@ -37,7 +37,7 @@ func TestLEB(t *testing.T) {
 	}
 }
 
-// TestDamaged checks that what does not end fails where it began, and for good.
+// TestDamaged checks that unterminated values fail at their start, permanently.
 func TestDamaged(t *testing.T) {
 	endless := append([]byte{0}, bytes.Repeat([]byte{0x80}, maxLEB+1)...)
 	for name, read := range map[string]func(*Cursor){
@@ -50,7 +50,7 @@ func TestDamaged(t *testing.T) {
 		if err := c.Err(); !errors.Is(err, ErrEnd) || err.Error() != "offset 0x1: "+ErrEnd.Error() {
 			t.Errorf("%s: error %v", name, err)
 		}
-		c.Pos = 0 // a walk that goes back cannot mend it
+		c.Pos = 0 // moving back does not clear the error
 		if c.U8() != 0 || c.U64() != 0 || c.Uleb() != 0 || c.Take(1) != nil || c.String(8) != "" {
 			t.Errorf("%s: reads go on after an error", name)
 		}
@@ -71,8 +71,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// FuzzCursor reads numbers of any kind from anything: no panic, always forwards, and as
-// encoding/binary reads them, where it does.
+// FuzzCursor reads numbers of all kinds from arbitrary bytes: it must not panic or move backwards, and must
+// agree with encoding/binary.
 func FuzzCursor(f *testing.F) {
 	f.Add([]byte{0x80, 1, 2, 3}, []byte{0, 1, 2})
 	f.Fuzz(func(t *testing.T, data, ops []byte) {

@@ -14,49 +14,48 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// The fields of an exception, from its unwind header on or back.
+// Offsets of the fields of an exception, from its unwind header.
 const (
 	atClass    = 0
-	atStop     = 24 // private_2: what the search for a handler found
+	atStop     = 24 // private_2: the result of the search for a handler
 	atObject   = 32
 	atType     = -80
 	atPrimary  = -80 // libstdc++: of a dependent exception
 	atHandlers = -40
 	atGNUCount = -96 // referenceCount, an int
-	atLLVMCnt  = -88 // referenceCount; of a dependent exception what it depends on
-	headerFrom = -96 // where what is read begins
+	atLLVMCnt  = -88 // referenceCount; for a dependent exception, its primary one
+	headerFrom = -96 // start of the memory that is read
 	headerSize = -headerFrom + atObject
 )
 
 const (
 	gnuClass  = "GNUCC++"
 	llvmClass = "CLNGC++"
-	// maxReferences bounds how often an exception is referred to, and handled: more is
-	// memory that is something else now.
+	// maxReferences bounds the references to an exception and its handlers: higher counts are reused memory.
 	maxReferences = 1 << 16
 	// maxName bounds the name of a type, in bytes.
 	maxName = 4 << 10
 	// maxText bounds the text of an exception, in bytes.
 	maxText = 4 << 10
-	// maxBases bounds the base classes of one class, and how deep they are nested.
+	// maxBases bounds the base classes of one class, and the depth of their nesting.
 	maxBases = 32
 )
 
-// Exception is an exception that was thrown, and not freed yet.
+// Exception is a thrown exception that is not freed yet.
 type Exception struct {
-	Header uint64 // of the unwinder
+	Header uint64 // address of the unwind header
 	Class  string // of the language and its library: GNUCC++, CLNGC++ or another
-	// Foreign is set if the exception is not one of C++: then nothing else is known of it.
+	// Foreign is set if the exception is not a C++ exception: then its other properties are unknown.
 	Foreign bool
-	Object  uint64 // what was thrown
+	Object  uint64 // address of the thrown object
 	Type    uint64 // its type_info
 	// Stop is the stack pointer of the function in which the search for a handler ended; 0 without
 	// one.
 	Stop uint64
 }
 
-// ReadException reads the exception whose unwind header is at addr. ok is false if there is none, or if it is
-// freed or not handled by anything; termination counts as handling.
+// ReadException reads the exception with its unwind header at addr. ok is false if it is missing, freed or
+// unhandled; termination counts as handling.
 func ReadException(mem callbacks.Memory, addr uint64) (Exception, bool) {
 	var b [headerSize]byte
 	if addr%16 != 0 || addr < -headerFrom || mem.ReadMemory(callbacks.Addr(addr+atClass), b[:8]) != nil {
@@ -145,12 +144,12 @@ func TypeName(mem callbacks.Memory, info uint64) (string, error) {
 	return strings.TrimPrefix(s, "*"), nil // the mark of a name that is not unique
 }
 
-// Text reads a string of C.
+// Text reads a C string.
 func Text(mem callbacks.Memory, addr uint64) (string, error) {
 	const piece = 64
 	var out []byte
 	for len(out) < maxText {
-		b := make([]byte, piece-addr%piece) // no page is crossed
+		b := make([]byte, piece-addr%piece) // reads must not cross pages
 		if err := mem.ReadMemory(callbacks.Addr(addr), b); err != nil {
 			return "", err
 		}
@@ -169,8 +168,8 @@ func pointer(mem callbacks.Memory, addr uint64) (uint64, error) {
 	return binary.LittleEndian.Uint64(b[:]), err
 }
 
-// Base finds a base class of a class, or the class itself, by its mangled name, and returns its
-// offset in an object. Virtual bases are not followed.
+// Base finds a base class of a class, or the class itself, by its mangled name, and returns its offset in an
+// object. Virtual bases are not searched.
 func Base(mem callbacks.Memory, info uint64, name string) (offset uint64, ok bool) {
 	return base(mem, info, name, maxBases)
 }
@@ -241,7 +240,7 @@ func Virtual(mem callbacks.Memory, addr uint64, n int) (uint64, error) {
 
 // Value formats an object of a plain type: a number, or a string. ok is false for another type.
 func Value(mem callbacks.Memory, mangled string, addr uint64) (string, bool) {
-	v, err := pointer(mem, addr) // objects are followed by no less than what allocators keep
+	v, err := pointer(mem, addr) // no object is smaller than an allocator's minimal block
 	if err != nil {
 		return "", false
 	}

@@ -18,8 +18,8 @@ const (
 	dependent = 1
 )
 
-// memory is a target with an exception of a class at header, whose type is that of info, with
-// base classes; change may alter the words before and behind the header, by their offset.
+// memory is a target with an exception at header of the class of info, which has base classes. change replaces
+// words around the header, by offset.
 func memory(class uint64, change map[int]uint64) *callbackstest.Fake {
 	f := callbackstest.NewFake(callbacks.ArchX86_64)
 	b := make([]byte, 256)
@@ -40,7 +40,7 @@ func memory(class uint64, change map[int]uint64) *callbackstest.Fake {
 		0x280: "N10__cxxabiv121__vmi_class_type_infoE", 0x2c0: "N10__cxxabiv117__class_type_infoE"} {
 		copy(types[at:], name)
 	}
-	word(0x00, info+0x100) // Mine, of two bases
+	word(0x00, info+0x100) // Mine, with two bases
 	word(0x08, info+0x200)
 	word(0x10, 2<<32)
 	word(0x18, info+0x60)
@@ -59,7 +59,7 @@ func memory(class uint64, change map[int]uint64) *callbackstest.Fake {
 	return f
 }
 
-// TestAt: an exception that is there, and memory that only looks like one.
+// TestAt reads an exception, and memory that only resembles one.
 func TestAt(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -91,7 +91,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// TestTypes: names and base classes.
+// TestTypes checks names and base classes.
 func TestTypes(t *testing.T) {
 	m := memory(gnu, nil)
 	if name, err := cxxabi.TypeName(m, info); name != "4Mine" || err != nil {

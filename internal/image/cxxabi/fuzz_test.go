@@ -8,7 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/cxxabi"
 )
 
-// FuzzException reads bytes as an exception, its type and that one's bases.
+// FuzzException reads bytes as an exception, its type and the bases of that.
 func FuzzException(f *testing.F) {
 	for _, class := range []uint64{gnu, llvm, gnu | dependent} {
 		m := memory(class, nil)

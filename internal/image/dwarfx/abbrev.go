@@ -2,7 +2,7 @@ package dwarfx
 
 import "unsafe"
 
-// kept is the index of an attribute whose value an entry keeps.
+// kept is the index of an attribute that entries keep with its value.
 type kept uint8
 
 // The kept attributes; keepNone marks the others.
@@ -60,7 +60,7 @@ func keepOf(attr uint64) kept {
 	return keepRare(attr)
 }
 
-// keepRare returns the index of an attribute that only few entries have.
+// keepRare returns the index of a rare attribute.
 func keepRare(attr uint64) kept {
 	switch attr {
 	case atCallFile:
@@ -106,8 +106,8 @@ type abbrev struct {
 type abbrevs struct {
 	d    *Data
 	f    format
-	rest cursor             // what was not read yet
-	done bool               // nothing is left, or the rest is damaged
+	rest cursor             // the unread part
+	done bool               // the whole table is read, or the rest is damaged
 	list []*abbrev          // codes 1, 2, …
 	more map[uint64]*abbrev // codes that are out of order
 }
@@ -176,7 +176,7 @@ func (a *abbrev) skip(c *cursor, f format) {
 		c.Take(uint64(a.fixed))
 		return
 	}
-	// This is the hottest loop: most entries of a unit are only stepped over.
+	// This is the hottest loop: most entries of a unit are only skipped.
 	for i := range a.attrs {
 		if s := &a.attrs[i]; s.fixed >= 0 {
 			c.Take(uint64(s.fixed))

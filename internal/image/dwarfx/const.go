@@ -1,6 +1,6 @@
 package dwarfx
 
-// Tags of the entries that are looked at (DW_TAG_…).
+// Tags of the relevant entries (DW_TAG_…).
 const (
 	tagCompileUnit       = 0x11
 	tagInlinedSubroutine = 0x1d
@@ -96,7 +96,7 @@ const (
 	utSplitTU  = 6
 )
 
-// Bounds on what a damaged file may ask for.
+// Limits for damaged files.
 const (
 	// maxAttrs bounds the attributes of one abbreviation; compilers use up to
 	// about 30.

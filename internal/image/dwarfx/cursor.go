@@ -5,7 +5,7 @@ import "github.com/ompd-inspect/ompd-inspect/internal/image/binread"
 // cursor reads a section.
 type cursor struct{ binread.Cursor }
 
-// newCursor returns a cursor over data at offset off; it is bad at once if off is not in data.
+// newCursor returns a cursor over data at offset off; it is bad if off is not in data.
 func newCursor(data []byte, off uint64) cursor { return cursor{binread.NewCursor(data, off)} }
 
 // offset reads a section offset: 8 bytes in the 64-bit format, else 4.
@@ -26,6 +26,5 @@ func (c *cursor) unitLength() (n uint64, dw64 bool) {
 	return n, false
 }
 
-// cstring reads a string up to its terminating zero; one that is too long is
-// damage.
+// cstring reads a NUL-terminated string; a longer one than maxString is damage.
 func (c *cursor) cstring() string { return c.String(maxString) }

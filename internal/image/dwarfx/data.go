@@ -23,20 +23,20 @@ type Sections func(name string) ([]byte, error)
 // Data is the debug information of one file. It is not safe for concurrent use.
 type Data struct {
 	load   Sections
-	alt    *Data             // what dwz split off, or nil
-	secs   map[string][]byte // sections that were loaded
+	alt    *Data             // the part that dwz split off, or nil
+	secs   map[string][]byte // loaded sections
 	err    error             // the first damage
 	units  []*Unit           // by offset
 	tables map[tableKey]*abbrevs
-	budget int // entries of range lists that the question may still read
+	budget int // number of entries of range lists that the current question may still read
 
 	memory *budget.Ledger
-	owed   int  // bytes that were taken and not counted yet
+	owed   int  // bytes taken and not yet counted
 	full   bool // there is no more memory
 
-	ready     bool // units and byAranges are there
+	ready     bool // units and byAranges are filled in
 	byAranges spans.Set[*Unit]
-	rooted    bool // byRoot is there, too
+	rooted    bool // byRoot is filled in, too
 	byRoot    spans.Set[*Unit]
 }
 
@@ -56,10 +56,10 @@ func New(load Sections, alt *Data, memory *budget.Ledger) *Data {
 	return &Data{load: load, alt: alt, secs: map[string][]byte{}, tables: map[tableKey]*abbrevs{}, memory: memory}
 }
 
-// counting is how many bytes are counted at once.
+// counting is the number of bytes that are counted at once.
 const counting = 64 << 10
 
-// take counts n bytes. If it is false there is no more memory.
+// take counts n bytes. It returns false if the memory limit is reached.
 func (d *Data) take(n uintptr) bool {
 	if d.owed += int(n); d.owed >= counting && !d.full {
 		err := d.memory.Take("tables of debug information", uint64(d.owed))
@@ -71,7 +71,7 @@ func (d *Data) take(n uintptr) bool {
 	return !d.full
 }
 
-// Err returns the first damage that was met so far, or nil.
+// Err returns the first damage found so far, or nil.
 func (d *Data) Err() error { return d.err }
 
 // fail remembers the first damage.
@@ -119,7 +119,7 @@ func (d *Data) Unit(pc uint64) *Unit {
 	return s.Value
 }
 
-// Empty reports whether the file has no unit at all.
+// Empty reports whether the file has no unit.
 func (d *Data) Empty() bool {
 	d.prepare()
 	return len(d.units) == 0
@@ -147,8 +147,8 @@ func (d *Data) prepare() {
 	d.byAranges.Seal()
 }
 
-// readAranges reads .debug_aranges, which some compilers write: the code of
-// each unit, without any need to look at the unit.
+// readAranges reads .debug_aranges, which some compilers write: the code of each unit, without reading the
+// unit.
 func (d *Data) readAranges() {
 	data := d.section(".debug_aranges")
 	for off := 0; off < len(data) && !d.full; {
@@ -178,7 +178,7 @@ func (d *Data) readAranges() {
 	}
 }
 
-// unitAt returns the unit that holds the section offset off, or nil.
+// unitAt returns the unit that contains the section offset off, or nil.
 func (d *Data) unitAt(off uint64) *Unit {
 	d.prepare()
 	i := sort.Search(len(d.units), func(i int) bool { return d.units[i].off > off }) - 1
@@ -203,7 +203,7 @@ func (d *Data) table(off uint64, f format) *abbrevs {
 // and the two largest numbers.
 func discarded(low uint64) bool { return low <= 1 || low >= ^uint64(1) }
 
-// addCode adds a span of code unless its code was left out.
+// addCode adds a span of code, unless the linker removed its code.
 func addCode[T any](d *Data, s *spans.Set[T], low, high uint64, v T) {
 	perSpan := 2 * (unsafe.Sizeof(spans.Span[T]{}) + unsafe.Sizeof(low)) // the list grows
 	if !discarded(low) && d.take(perSpan) {

@@ -11,7 +11,7 @@ type Func struct {
 // Names are the names of a function in debug information. Each may be empty.
 type Names struct {
 	Name    string // as in the source, without its scope
-	Linkage string // the symbol, where the compiler says it
+	Linkage string // the symbol, if the compiler wrote it
 	// Artificial means that the compiler made the function.
 	Artificial bool
 }
@@ -19,8 +19,7 @@ type Names struct {
 // Inline is one call that was inlined.
 type Inline struct {
 	Names
-	// CallFile, CallLine and CallColumn are the place of the call, in the function into which it
-	// was inlined.
+	// CallFile, CallLine and CallColumn are the position of the call in the enclosing function.
 	CallFile             string
 	CallLine, CallColumn int
 }
@@ -38,7 +37,7 @@ func (u *Unit) Func(pc uint64) (Func, bool) {
 		if v := e.vals[keepLow]; v.isAddr() {
 			f.Low = u.addr(v)
 		} else if r := e.ranges(); len(r) > 0 {
-			f.Low = r[0].low // the list starts with the part that is entered
+			f.Low = r[0].low // the list starts with the part with the entry point
 		}
 	}
 	return f, true
@@ -91,10 +90,10 @@ func (f Func) Names() Names {
 // Entry returns the offset of the function's entry in .debug_info.
 func (f Func) Entry() uint64 { return f.off }
 
-// Unit returns the unit that the function belongs to.
+// Unit returns the function's unit.
 func (f Func) Unit() *Unit { return f.u }
 
-// Decl returns where the function was declared; line 0 if that is unknown.
+// Decl returns the position of the function's declaration; line 0 if that is unknown.
 func (f Func) Decl() (file string, line int) {
 	e, ok := f.u.entry(f.off)
 	for range maxOrigins {
@@ -155,8 +154,7 @@ func (e *entry) origin() (entry, bool) {
 	return u.entry(v.u)
 }
 
-// clampInt makes an int of a number in a file; lines and columns beyond 2³¹ are
-// nonsense and become 0.
+// clampInt converts a number in a file to an int; lines and columns beyond 2³¹ are nonsense and become 0.
 func clampInt(v uint64) int {
 	if v > 1<<31-1 {
 		return 0

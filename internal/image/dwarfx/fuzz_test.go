@@ -11,8 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// sectionNames are the sections that the package reads, in the order in which
-// the fuzzer gets them.
+// sectionNames are the sections that the package reads, in the order of the fuzzer's arguments.
 var sectionNames = [...]string{
 	".debug_info", ".debug_abbrev", ".debug_line", ".debug_str", ".debug_line_str", ".debug_aranges",
 	".debug_ranges", ".debug_rnglists", ".debug_addr", ".debug_str_offsets",
@@ -62,7 +61,7 @@ func sections(t testing.TB, compiler string, flags ...string) (list [][]byte, pc
 	return list, pc
 }
 
-// ask asks everything about an address.
+// ask calls every lookup for an address.
 func ask(d *Data, pc uint64) (p Position, f Func, calls []Inline) {
 	u := d.Unit(pc)
 	if u == nil {

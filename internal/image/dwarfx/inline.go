@@ -13,8 +13,8 @@ func (f Func) Inlined(pc uint64) []Inline {
 		a.skip(&c, u.format)
 	}
 	var list []Inline
-	// depth counts open entries below f; floor is the depth of the innermost inlined call that
-	// covers pc: entries outside of it are not needed.
+	// depth counts open entries below f; floor is the depth of the innermost inlined call that covers pc:
+	// entries outside it are not needed.
 	for depth, floor := 1, 1; depth >= floor && !c.Bad && c.Pos < len(c.Data) && len(list) < maxInlined; {
 		a := u.shape(&c)
 		if a == nil {
@@ -44,7 +44,7 @@ func (f Func) Inlined(pc uint64) []Inline {
 	return list
 }
 
-// inline makes an Inline of an entry.
+// inline converts an entry to an Inline.
 func (e *entry) inline() Inline {
 	return Inline{
 		Names:      e.names(),

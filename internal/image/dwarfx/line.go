@@ -7,12 +7,12 @@ import (
 	"unsafe"
 )
 
-// row maps the code from addr on to a source position.
+// row maps the code starting at addr to a source position.
 type row struct {
 	addr       uint64
 	file, line uint32
 	column     uint32
-	statement  bool // the row begins a statement
+	statement  bool // the row starts a statement
 }
 
 // Position is a source position. Line 0 means that the code belongs to no line.
@@ -21,7 +21,7 @@ type Position struct {
 	Line, Column int
 }
 
-// Line returns the place in the source of the code at pc.
+// Line returns the source position of the code at pc.
 func (u *Unit) Line(pc uint64) (Position, bool) {
 	rows := u.sequence(pc)
 	i := sort.Search(len(rows), func(i int) bool { return rows[i].addr > pc }) - 1
@@ -31,8 +31,7 @@ func (u *Unit) Line(pc uint64) (Position, bool) {
 	return u.position(rows[i]), true
 }
 
-// LineBefore returns the place in the source of the nearest code from low to pc that has a
-// line, and its address.
+// LineBefore returns the source position of the nearest code from low to pc with a line, and its address.
 func (u *Unit) LineBefore(low, pc uint64) (Position, uint64, bool) {
 	rows := u.sequence(pc)
 	i := sort.Search(len(rows), func(i int) bool { return rows[i].addr > pc }) - 1
@@ -138,8 +137,8 @@ func (m *machine) emit() {
 	}
 }
 
-// end closes a sequence at the current address. Rows ought to ascend; where they
-// do not they are sorted, and of equal addresses the last stays last.
+// end closes a sequence at the current address. Rows should ascend; if not, they are sorted, stably for equal
+// addresses.
 func (m *machine) end() {
 	t := m.t
 	rows := t.rows[m.first:]
@@ -155,8 +154,7 @@ func (m *machine) end() {
 	m.reset()
 }
 
-// step runs one instruction. An opcode from opcode_base on advances address and
-// line at once and adds a row.
+// step runs one instruction. Opcodes at and above opcode_base advance address and line together and add a row.
 func (m *machine) step(c *cursor) {
 	t := m.t
 	op := c.U8()

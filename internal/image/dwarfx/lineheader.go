@@ -15,24 +15,24 @@ type lineTable struct {
 	version uint16
 
 	minInst    uint64  // bytes of the shortest instruction
-	statements bool    // rows begin statements unless told otherwise
-	lineBase   int64   // the least line advance of a special opcode
+	statements bool    // default: rows start statements
+	lineBase   int64   // the lowest line advance of a special opcode
 	lineSpan   uint8   // the number of line advances of special opcodes
 	lengths    []uint8 // operands of the standard opcodes, from opcode 0
 
 	dirs  []value
 	files []lineFile
 
-	ran  bool // rows and seqs are there
+	ran  bool // rows and seqs are filled in
 	rows []row
 	seqs spans.Set[[2]int] // first and last row, exclusive
 }
 
-// lineFile is a file that a line table names.
+// lineFile is a file in a line table.
 type lineFile struct {
 	name value
 	dir  uint64
-	path string // once it was asked for
+	path string // set on first use
 }
 
 // header reads the header of a line table that starts at c.
@@ -73,8 +73,8 @@ func (t *lineTable) header(c cursor) error {
 	return nil
 }
 
-// entries reads directories and files as DWARF 2 to 4 have them; number 0 is
-// the compilation directory, and no file.
+// entries reads directories and files in the format of DWARF 2 to 4; number 0 is the compilation directory, and
+// no file.
 func (t *lineTable) entries(c *cursor) {
 	t.dirs = []value{{}}
 	for !c.Bad && len(t.dirs) < maxFiles && t.u.d.take(unsafe.Sizeof(value{})) {
@@ -94,7 +94,7 @@ func (t *lineTable) entries(c *cursor) {
 	}
 }
 
-// file4 adds the file whose name is at pos and whose numbers are at c.
+// file4 adds the file with its name at pos and its numbers at c.
 func (t *lineTable) file4(c *cursor, pos uint64) {
 	dir := c.Uleb()
 	c.Uleb() // time
@@ -102,7 +102,7 @@ func (t *lineTable) file4(c *cursor, pos uint64) {
 	t.files = append(t.files, lineFile{name: value{formString, pos}, dir: dir})
 }
 
-// entries5 reads directories and files as DWARF 5 has them.
+// entries5 reads directories and files in the format of DWARF 5.
 func (t *lineTable) entries5(c *cursor, f format) {
 	for _, e := range t.list5(c, f) {
 		t.dirs = append(t.dirs, e.name)
@@ -155,7 +155,7 @@ func (u *Unit) file(n uint64) string {
 	return e.path
 }
 
-// path puts the path of a file together.
+// path returns the full path of a file.
 func (t *lineTable) path(e *lineFile) string {
 	u := t.u
 	name := u.strIn(e.name, ".debug_line")
@@ -177,7 +177,7 @@ func (t *lineTable) path(e *lineFile) string {
 	return path.Join(dir, name)
 }
 
-// lineTable reads the header of the unit's line table; nil if it has none.
+// lineTable reads the header of the unit's line table; nil if it is missing.
 func (u *Unit) lineTable() *lineTable {
 	if u.haveLines {
 		return u.lines

@@ -2,7 +2,7 @@ package dwarfx
 
 import "fmt"
 
-// ranges returns the code of an entry; none if it has no code of its own.
+// ranges returns the code of an entry; empty if it has no code of its own.
 func (e *entry) ranges() []pcRange {
 	u := e.u
 	if v := e.vals[keepRanges]; v.form != 0 {
@@ -53,7 +53,7 @@ func (u *Unit) rangeList(v value) []pcRange {
 	return u.newRanges(off)
 }
 
-// damagedRanges remembers that a range list does not end.
+// damagedRanges records an unterminated range list.
 func (u *Unit) damagedRanges(off uint64) {
 	u.d.fail(fmt.Errorf("damaged range list at %#x of the unit at %#x", off, u.off))
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/spans"
 )
 
-// Unit is one compilation unit. Its methods take and give file addresses.
+// Unit is one compilation unit. Its methods use file addresses.
 type Unit struct {
 	d        *Data
-	off, end uint64 // in .debug_info, with the header
+	off, end uint64 // in .debug_info, including the header
 	dies     uint64 // offset of the first entry
 	format   format
 	abbrevs  *abbrevs
@@ -24,8 +24,8 @@ type Unit struct {
 	lines     *lineTable
 }
 
-// entry is one debugging information entry, with the values that matter. A zero
-// tag is the end of a list of children.
+// entry is one debugging information entry, with its kept attributes. A zero tag is the end of a list of
+// children.
 type entry struct {
 	u        *Unit
 	off      uint64
@@ -118,7 +118,7 @@ func (u *Unit) values(c *cursor, a *abbrev, e *entry) {
 	}
 }
 
-// entry reads the entry at off; false if there is none.
+// entry reads the entry at off; false without one.
 func (u *Unit) entry(off uint64) (e entry, ok bool) {
 	c := u.cursor(off)
 	a := u.shape(&c)
@@ -188,7 +188,7 @@ func (u *Unit) strIn(v value, home string) string {
 	case formStrx, formStrx1, formStrx2, formStrx3, formStrx4, formGNUStrIndex:
 		var def, size = uint64(0), u.format.offsetSize()
 		if u.format.version >= 5 {
-			def = uint64(2 * size) // behind the header of a lone table
+			def = uint64(2 * size) // after the header of a lone table
 		}
 		c := newCursor(d.section(".debug_str_offsets"), u.base(keepStrBase, def))
 		c.Take(v.u * uint64(size))

@@ -17,10 +17,10 @@ const maxAround = 64
 // to cover everything may start far before an address.
 const maxPassed = 1 << 12
 
-// DynamicAround returns the dynamic symbols, of those that keep accepts, among which the symbol of
-// an address is: all that start with one that covers it, and all that start last at or before it.
-// It sorts the starts of symbols once, and decodes no others: a large program has a million. It
-// first calls keep for a symbol without its name. ok is false if there are too many.
+// DynamicAround returns the dynamic symbols accepted by keep that may be the symbol of an address: the symbols
+// that start with one that covers it, and the last ones that start at or before it. It sorts the starts of
+// symbols once, and decodes no others: a large program has a million. It first calls keep for a symbol without
+// its name. ok is false if there are too many.
 func (f *File) DynamicAround(addr uint64, keep func(*Symbol) bool) (list []Symbol, ok bool) {
 	if _, err := f.dynsym(); err != nil {
 		return nil, true

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// entry is a symbol of a table that a test makes.
+// entry is a symbol of a test's table.
 type entry struct {
-	name      byte // 0 for none
+	name      byte // 0: no name
 	typ       elf.SymType
 	section   uint16
 	low, size uint64

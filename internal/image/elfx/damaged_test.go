@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// smallELF is the header of an x86-64 executable with n program headers and
-// one section header that holds the true number if n does not fit.
+// smallELF is the header of an x86-64 executable with n program headers and one section header that contains
+// the true number if n does not fit.
 func smallELF(n int) []byte {
 	var b bytes.Buffer
 	h := elf.Header64{
@@ -75,7 +75,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// exercise calls everything that reads a file; it must end without a panic.
+// exercise calls everything that reads a file; it must not panic.
 func exercise(f *File) {
 	f.Symbols()
 	f.DynamicSymbols()
@@ -87,7 +87,7 @@ func exercise(f *File) {
 	f.Interp()
 	f.DataAt(f.Entry(), 16)
 	f.Lookup("main")
-	for range fewSearches + 1 { // the last ones by the index
+	for range fewSearches + 1 { // the last searches use the index
 		f.Lookup("puts")
 	}
 	if d, err := f.DWARF(); err == nil {

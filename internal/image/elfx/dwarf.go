@@ -46,9 +46,8 @@ func (f *File) DWARF() (d *dwarf.Data, err error) {
 	return d, nil
 }
 
-// Recover turns a panic of the standard library's ELF and DWARF readers into an error that is
-// ErrDamaged. Callers that read files which may be damaged defer it. what names the work for the
-// message.
+// Recover turns a panic of the standard library's ELF and DWARF readers into an error that is ErrDamaged. Defer
+// it in functions that read possibly damaged files. what names the work for the message.
 func Recover(what string, err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("%w: %s: %v", ErrDamaged, what, r)

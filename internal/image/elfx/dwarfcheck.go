@@ -7,16 +7,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/binread"
 )
 
-// Memory that the standard library's DWARF reader takes for a unit and for an abbreviation with its
-// attributes, in bytes.
+// Memory of the standard library's DWARF reader for a unit and for an abbreviation with its attributes, in
+// bytes.
 const (
 	unitCost   = 256
 	abbrevCost = 96
 )
 
-// longString is the length up to which strings of debug information are believed, in bytes.
-// The standard library copies each string that it meets, and debug information may name one
-// string as often as it likes.
+// longString is the maximal length of strings in debug information, in bytes. The standard library copies each
+// string that it reads, and debug information may refer to one string any number of times.
 const longString = 256 << 10
 
 // checkDWARF refuses sections that would make the standard library's DWARF reader take
@@ -51,8 +50,7 @@ func (f *File) checkDWARF(sec map[string][]byte) error {
 	return f.memory.Take("units of debug information", units*unitCost+uint64(len(abbrev)-left)*abbrevCost/2)
 }
 
-// checkStrings looks for a string that is too long: each window of half of that must have
-// the end of one.
+// checkStrings searches for an overlong string: each window of half that length must contain a terminator.
 func checkStrings(tab []byte) error {
 	const window = longString / 2
 	for ; len(tab) > window; tab = tab[window:] {

@@ -11,8 +11,8 @@ import (
 // one for each needed library.
 const maxDynamic = 1 << 16
 
-// maxNeeded bounds the libraries that a file may need, and maxPath their names, in bytes
-// (PATH_MAX): many entries that share a long name would take memory without bound.
+// maxNeeded bounds the number of needed libraries, and maxPath the length of their names, in bytes (PATH_MAX):
+// many entries that share a long name would take memory without bound.
 const (
 	maxNeeded = 1 << 12
 	maxPath   = 4096
@@ -27,7 +27,7 @@ type dynamicTable struct {
 	strtab  []byte
 }
 
-// parseDynamic reads PT_DYNAMIC and finds the strings that it names.
+// parseDynamic reads PT_DYNAMIC and finds its strings.
 func (f *File) parseDynamic() *dynamicTable {
 	t := &dynamicTable{}
 	for i := range f.progs {
@@ -89,14 +89,14 @@ func (t *dynamicTable) stringsOf(tag elf.DynTag) []string {
 // name returns the name of a library or a version, at an offset of the strings.
 func (t *dynamicTable) name(off uint64) string { return string(boundedCString(t.strtab, off, maxPath)) }
 
-// Dynamic returns the value of the first entry of PT_DYNAMIC with that tag, as
-// it is in the file, and whether there is one.
+// Dynamic returns the value of the first entry of PT_DYNAMIC with that tag, as in the file, and whether it
+// exists.
 func (f *File) Dynamic(tag elf.DynTag) (uint64, bool) { return f.dynamic().get(tag) }
 
 // Needed returns the names of the libraries that the file needs, in order.
 func (f *File) Needed() []string { return f.dynamic().stringsOf(elf.DT_NEEDED) }
 
-// Soname returns a library's own name; "" if it has none.
+// Soname returns a library's own name; "" without one.
 func (f *File) Soname() string {
 	if s := f.dynamic().stringsOf(elf.DT_SONAME); len(s) > 0 {
 		return s[0]
@@ -108,7 +108,7 @@ func (f *File) Soname() string {
 type Reloc struct {
 	Offset uint64 // virtual address that the loader changes
 	Type   uint32 // elf.R_X86_64 or elf.R_AARCH64
-	Symbol string // empty if it has none
+	Symbol string // empty without one
 	Addend int64
 }
 

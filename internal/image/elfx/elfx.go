@@ -20,7 +20,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 )
 
-// Errors that opening and reading a file answer with. Test with errors.Is.
+// Errors of opening and reading a file. Test with errors.Is.
 var (
 	// ErrNotELF means that the file does not start like an ELF file.
 	ErrNotELF = errors.New("not an ELF file")
@@ -77,9 +77,9 @@ type contents struct {
 	sections []elf.SectionHeader
 }
 
-// Open reads the headers of an ELF file. The error is ErrNotELF, ErrClass, ErrTruncated or
-// ErrDamaged, or the image's own. If section headers are missing or outside the file, the file has
-// none; that is no error.
+// Open reads the headers of an ELF file. The error is ErrNotELF, ErrClass, ErrTruncated or ErrDamaged, or the
+// image's own. Section headers that are missing or outside the file are no error: the file then has no
+// sections.
 func Open(img callbacks.Image) (*File, error) { return OpenWithMemory(nil, img) }
 
 // OpenWithMemory is Open for an untrusted file: memory taken for it is charged to the ledger l, and a
@@ -115,13 +115,13 @@ func (f *File) Machine() elf.Machine { return f.machine }
 // Arch returns the instruction set as this module names it.
 func (f *File) Arch() callbacks.Arch { return archOf(f.machine) }
 
-// Entry returns the virtual address of the entry point; 0 if there is none.
+// Entry returns the virtual address of the entry point; 0 without one.
 func (f *File) Entry() uint64 { return f.entry }
 
 // Progs returns the program headers in file order. The caller must not change them.
 func (f *File) Progs() []elf.ProgHeader { return f.progs }
 
-// Sections returns the section headers in file order, with index 0; none if the file has none. The
+// Sections returns the section headers in file order, including index 0; empty without section headers. The
 // caller must not change them.
 func (f *File) Sections() []elf.SectionHeader { return f.sections }
 

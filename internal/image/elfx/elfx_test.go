@@ -15,8 +15,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// memImage is a file in memory; plain hides its bytes, so that the reader has
-// to copy.
+// memImage is a file in memory; plain hides its bytes, so that the reader must copy.
 type memImage struct{ *bytes.Reader }
 
 func (m memImage) Size() int64 { return m.Reader.Size() }
@@ -128,7 +127,7 @@ func compareSymbols(t *testing.T, got []Symbol, want []elf.Symbol) {
 	}
 }
 
-// TestWithoutSectionHeaders checks that the data of the loader suffices.
+// TestWithoutSectionHeaders checks that the loader's data suffices.
 func TestWithoutSectionHeaders(t *testing.T) {
 	path := build(t, "-shared", "-fPIC", "-DLIB", "-Wl,-soname,libp.so.1", "-Wl,--build-id=sha1")
 	full := open(t, path)

@@ -21,8 +21,7 @@ const maxName = 1 << 16
 // long name would take unbounded memory.
 const maxSectionName = 256
 
-// smallCopy is the size up to which copies of a file's parts are not counted, in bytes:
-// they are forgotten soon.
+// smallCopy is the size up to which copies of a file's parts are not counted, in bytes: they are short-lived.
 const smallCopy = 4 << 10
 
 // OpenFile opens a file for reading, and can restrict the files that may be opened. The zero value
@@ -37,11 +36,11 @@ func (o OpenFile) open(path string) (*os.File, error) {
 	return o(path)
 }
 
-// OpenPath maps the file at path and opens it. Closing the closer ends the
-// validity of the File and of every slice that it gave.
+// OpenPath maps the file at path and opens it. After the closer is closed, the File and all its slices are
+// invalid.
 func OpenPath(path string) (*File, io.Closer, error) { return OpenFile(nil).Path(nil, path) }
 
-// Path is OpenPath for a file that o opens, and whose memory is charged to l (OpenWithin).
+// Path is OpenPath for a file that o opens; its memory is charged to l.
 func (o OpenFile) Path(l *budget.Ledger, path string) (*File, io.Closer, error) {
 	img, closer, err := o.Map(path)
 	if err != nil {
@@ -98,7 +97,7 @@ func (m *mapped) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(m.b).ReadAt(p, off)
 }
 
-// Close unmaps the file. A second call does nothing.
+// Close unmaps the file. A second call has no effect.
 func (m *mapped) Close() error {
 	if m.b == nil {
 		return nil
@@ -135,9 +134,8 @@ func (c *contents) bytesAt(off, n uint64) ([]byte, error) {
 	return b, nil
 }
 
-// DataAt returns the n bytes of the file that a loader maps at virtual address
-// vaddr. Bytes that no PT_LOAD segment takes from the file are an error, also
-// the zeroed end of a segment.
+// DataAt returns the n bytes of the file that a loader maps at virtual address vaddr. Bytes outside the
+// file-backed part of every PT_LOAD segment are an error.
 func (f *File) DataAt(vaddr uint64, n int) ([]byte, error) {
 	rest, err := f.segmentFrom(vaddr)
 	if err != nil {

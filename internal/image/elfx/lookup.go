@@ -7,22 +7,20 @@ import (
 	"fmt"
 )
 
-// maxChain bounds the symbols that one hash bucket is searched for, so that a
-// damaged table cannot make a lookup slow. Real chains have under 20.
+// maxChain bounds the symbols searched in one hash bucket, so that a damaged table cannot make a lookup slow.
+// Real chains have under 20.
 const maxChain = 1 << 14
 
-// maxNames bounds the names of a symbol table together, in bytes, entries that share one
-// counted each: the largest programs have a million symbols of a hundred bytes.
+// maxNames bounds the total size of the names of a symbol table, in bytes; a shared name counts for each entry.
+// The largest programs have a million symbols of a hundred bytes.
 const maxNames = 512 << 20
 
-// maxProbe bounds the slots of the name index that are looked at for one name,
-// for the same reason.
+// maxProbe bounds the slots of the name index searched for one name, for the same reason.
 const maxProbe = 1 << 9
 
-// Lookup finds the definition of a symbol: among the dynamic symbols, through
-// the file's own hash table and with the default version, and then in .symtab,
-// global symbols before local ones. It costs under a microsecond, but for the
-// first searches of a .symtab: they look at each entry, and then an index is built.
+// Lookup finds the definition of a symbol: among the dynamic symbols, through the file's own hash table and
+// with the default version, and then in .symtab, global symbols before local ones. It takes less than a
+// microsecond, except for the first searches of a .symtab: they read each entry, before an index is built.
 func (f *File) Lookup(name string) (Symbol, bool) {
 	if s, ok := f.LookupDynamic(name); ok {
 		return s, true
@@ -54,9 +52,9 @@ type searchResult struct {
 	found  bool
 }
 
-// fewSearches is the number of linear searches before an index is built, which costs as much as
-// twenty. Most tables are searched only for the entry points of runtimes that they do not have:
-// four names, by each reader and in each pass of a look at a process.
+// fewSearches is the number of linear searches before an index is built, which costs as much as twenty. Most
+// tables are searched only for entry points of missing runtimes: four names, by each reader and in each pass of
+// a look at a process.
 const fewSearches = 8
 
 // LookupDynamic finds the definition of a symbol among the dynamic symbols
@@ -76,8 +74,8 @@ func (f *File) LookupDynamic(name string) (Symbol, bool) {
 	return t.scan(name, t.locals())
 }
 
-// locals counts the local symbols at the table's beginning, which a hash table
-// leaves out. Linkers put thread-local variables of -fvisibility=hidden there.
+// locals counts the local symbols at the table's start, which a hash table leaves out. Linkers put thread-local
+// variables of -fvisibility=hidden there.
 func (t *symbolTable) locals() uint64 {
 	n := uint64(1)
 	for n < t.len() && t.isLocal(n) {
@@ -145,8 +143,8 @@ func (f *File) gnuHeader(addr uint64) (gnuHash, error) {
 	return h, nil
 }
 
-// gnuLookup asks the Bloom filter, then walks the chain of the name's bucket. A chain
-// ends with an odd entry; all versions of a name are in one chain.
+// gnuLookup checks the Bloom filter, then walks the chain of the name's bucket. A chain ends with an odd entry;
+// all versions of a name are in one chain.
 func (f *File) gnuLookup(t *symbolTable, addr uint64, name string) (best Symbol, found bool) {
 	h, err := f.gnuHeader(addr)
 	if err != nil {
@@ -237,7 +235,7 @@ func (f *File) gnuLen(h gnuHash) (uint64, error) {
 	return 0, fmt.Errorf("%w: hash chain without end", ErrDamaged)
 }
 
-// search looks at all entries for the one that the index would have.
+// search searches all entries, with the same result as the index.
 func (t *symbolTable) search(name string) (Symbol, bool) {
 	best := uint64(0)
 	for i := uint64(1); i < t.len(); i++ {
@@ -256,10 +254,10 @@ func (t *symbolTable) search(name string) (Symbol, bool) {
 // nameIndex is a hash table over the defined, named entries of .symtab.
 type nameIndex struct {
 	t     *symbolTable
-	slots []uint32 // index of an entry, 0 for none; linear probing
+	slots []uint32 // index of an entry; 0: empty; linear probing
 }
 
-// buildIndex enters all of .symtab that a search by name may want.
+// buildIndex adds all entries of .symtab that can be looked up by name.
 func (f *File) buildIndex() *nameIndex {
 	t, err := f.symtab()
 	if err != nil || t.len() > 1<<31 {
@@ -281,7 +279,7 @@ func (f *File) buildIndex() *nameIndex {
 	return x
 }
 
-// add adds entry i; an existing name keeps its slot, which the better binding gets. It returns the
+// add adds entry i; an existing name keeps its slot, for the entry with the better binding. It returns the
 // length of the name.
 func (x *nameIndex) add(i uint32) int {
 	name := x.t.name(uint64(i))
@@ -297,8 +295,7 @@ func (x *nameIndex) add(i uint32) int {
 	return len(name)
 }
 
-// find returns the slot that has name, or the empty one where it belongs; false
-// if neither is within maxProbe.
+// find returns the slot of the name, or the empty slot for it; false if neither is within maxProbe.
 func (x *nameIndex) find(name []byte) (uint64, bool) {
 	mask := uint64(len(x.slots) - 1)
 	at := uint64(gnuSum(name)) * 0x9e3779b97f4a7c15 >> 20 & mask

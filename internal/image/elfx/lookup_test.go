@@ -2,8 +2,8 @@ package elfx
 
 import "testing"
 
-// TestSearchAgreesWithIndex asks a table with many names that are local to several files,
-// as a static program's is, for all of them, in both ways.
+// TestSearchAgreesWithIndex looks up all names, in both ways, in a table where many names are local to several
+// files, like that of a static program.
 func TestSearchAgreesWithIndex(t *testing.T) {
 	f := open(t, build(t, "-static"))
 	table, err := f.symtab()

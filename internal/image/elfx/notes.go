@@ -52,7 +52,7 @@ func buildIDNote(b []byte, align uint64) []byte {
 	return nil
 }
 
-// BuildID returns the GNU build identifier; nil if the file has none.
+// BuildID returns the GNU build identifier; nil without one.
 func (f *File) BuildID() []byte {
 	for i := range f.progs {
 		p := &f.progs[i]
@@ -86,7 +86,7 @@ func (f *File) DebugLink() (name string, crc uint32, ok bool) {
 	return string(n), binary.LittleEndian.Uint32(b[at:]), true
 }
 
-// Interp returns the path of the program interpreter; "" if there is none.
+// Interp returns the path of the program interpreter; "" without one.
 func (f *File) Interp() string {
 	for i := range f.progs {
 		p := &f.progs[i]

@@ -13,8 +13,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 )
 
-// maxUnpacked bounds a decompressed section. The .debug_info of a browser, the
-// largest that is usual, is a little over 1 GiB.
+// maxUnpacked bounds a decompressed section. The largest common one, the .debug_info of a browser, is a little
+// over 1 GiB.
 const maxUnpacked = 4 << 30
 
 // maxWindow bounds the memory of the zstd decoder, in bytes: the zstd tool needs an option to write
@@ -25,9 +25,8 @@ const maxWindow = 128 << 20
 // allocated at once; beyond it, memory grows as the data arrives.
 const trustedRatio = 16
 
-// Section returns the content of the first section with that name,
-// decompressed, and its header. A section .zdebug_x is found by the name
-// .debug_x. No such section, or one without bytes in the file, is
+// Section returns the content of the first section with that name, decompressed, and its header. A section
+// .zdebug_x is found by the name .debug_x. A missing section, or one without bytes in the file, is
 // ErrNoSection. The caller must not change the content.
 func (f *File) Section(name string) ([]byte, elf.SectionHeader, error) {
 	s, gnu := f.findSection(name)
@@ -50,8 +49,7 @@ func (f *File) Section(name string) ([]byte, elf.SectionHeader, error) {
 	return b, h, nil
 }
 
-// findSection also reports whether the section is compressed in the old way of
-// GNU, with a name of its own.
+// findSection also reports whether the section is compressed in GNU's old format, with its own name.
 func (c *contents) findSection(name string) (s *elf.SectionHeader, gnu bool) {
 	for i := range c.sections {
 		if c.sections[i].Name == name {
@@ -64,7 +62,7 @@ func (c *contents) findSection(name string) (s *elf.SectionHeader, gnu bool) {
 	return s, s != nil
 }
 
-// rawSection returns the bytes of a section as they are in the file.
+// rawSection returns the bytes of a section as stored in the file.
 func (c *contents) rawSection(s *elf.SectionHeader) ([]byte, error) {
 	if s.Type == elf.SHT_NOBITS {
 		return nil, ErrNoSection
@@ -144,14 +142,13 @@ func inflate(kind elf.CompressionType, packed []byte, size uint64, c counted) ([
 	return b, nil
 }
 
-// counted is memory that is taken for one thing.
+// counted takes memory for one purpose.
 type counted struct {
 	memory *budget.Ledger
 	what   string
 }
 
-// readAll reads at most size bytes into memory that it counts before it takes it: likely
-// bytes at once, and then as much again whenever that is full.
+// readAll reads at most size bytes into counted memory: likely bytes first, then doubled whenever it is full.
 func (c counted) readAll(r io.Reader, size, likely uint64) ([]byte, error) {
 	if err := c.memory.Take(c.what, likely); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ const hiddenVersion = 0x8000
 // Symbol is an entry of a symbol table.
 type Symbol struct {
 	Name    string
-	Version string // "GOMP_4.0"; empty if it has none
+	Version string // "GOMP_4.0"; empty without one
 	Value   uint64 // virtual address in the file, or offset in the TLS block
 	Size    uint64
 	Type    elf.SymType
@@ -62,7 +62,7 @@ func (f *File) Release(list []Symbol) {
 	f.memory.Give(uint64(len(list)) * uint64(unsafe.Sizeof(Symbol{})))
 }
 
-// symbolTable is a symbol table that was not decoded.
+// symbolTable is an undecoded symbol table.
 type symbolTable struct {
 	raw      []byte
 	strtab   []byte
@@ -161,7 +161,7 @@ func (c *contents) sectionSymbols(typ elf.SectionType) (*symbolTable, error) {
 	return nil, fmt.Errorf("%w: %v", ErrNoSection, typ)
 }
 
-// findDynamicSymbols finds the table. It prefers the section, whose length is certain.
+// findDynamicSymbols finds the table. It prefers the section, as its length is certain.
 func (f *File) findDynamicSymbols() (*symbolTable, error) {
 	t, err := f.sectionSymbols(elf.SHT_DYNSYM)
 	if errors.Is(err, ErrNoSection) {
@@ -217,8 +217,8 @@ func (f *File) versionDefinitions(names map[uint16]string) {
 	}
 }
 
-// versionNeeds adds the names of the versions that the file needs of others
-// (Elf64_Verneed, each with several Elf64_Vernaux).
+// versionNeeds adds the names of the versions that the file requires from others (Elf64_Verneed, each with
+// several Elf64_Vernaux).
 func (f *File) versionNeeds(names map[uint16]string) {
 	addr, ok := f.Dynamic(elf.DT_VERNEED)
 	for n := 0; ok && n < maxVersions; {

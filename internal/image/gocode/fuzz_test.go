@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// smallTable is a table of two functions, the second of which has no files.
+// smallTable is a table of two functions; the second has no files.
 func smallTable() []byte {
 	const names, units, files, pcs, funcs = 0x50, 0x60, 0x68, 0x80, 0x90
 	le := binary.LittleEndian

@@ -12,13 +12,13 @@ import (
 // code: offsets in its structures g (a goroutine, or a thread's first stack) and m (a thread).
 type Runtime struct {
 	TLS                       uint64 // of the thread's present g, from the thread pointer (a negative distance wraps)
-	SchedPC, SchedSP, SchedBP uint64 // in a g that does not run: where it goes on
+	SchedPC, SchedSP, SchedBP uint64 // in a g that is not running: its saved registers
 	M                         uint64 // in g: its m
 	ID                        uint64 // in g: its number
 	HasID                     bool
 }
 
-// ErrNotTold means that the code of a runtime could not be followed.
+// ErrNotTold means that the emulation of the runtime's code failed.
 var ErrNotTold = errors.New("the code of the Go runtime does not tell where goroutines are")
 
 // Addresses of imaginary objects, with which a function is emulated to observe its accesses.
@@ -93,8 +93,8 @@ func (t *Table) Runtime(a callbacks.Arch, mem callbacks.Memory, bias uint64) (Ru
 	return r, nil
 }
 
-// learn reads off what mcall did: it kept the caller's PC, SP and frame pointer in g,
-// went from g to m and from there to g0, and made that the thread's present g.
+// learn derives the offsets from the accesses of mcall: it stored the caller's PC, SP and frame pointer in g,
+// read m from g and g0 from m, and made g0 the thread's present g.
 func learn(m *emulate.Ending, asked []uint64) (Runtime, error) {
 	r := Runtime{}
 	found := 0
@@ -123,7 +123,7 @@ func learn(m *emulate.Ending, asked []uint64) (Runtime, error) {
 		case at >= someG && at < someG+part:
 			r.M = at - someG
 			found++
-		case at >= someM && at < someM+part: // m has the g of its own stack
+		case at >= someM && at < someM+part: // m contains the g of its own stack
 			found++
 		}
 	}

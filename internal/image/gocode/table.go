@@ -1,6 +1,6 @@
-// Package gocode reads the data that a Go program carries for its own runtime: the table of
-// functions with their frame sizes, files and lines (pclntab), which stripped programs have too,
-// and the offsets of the runtime's structures of goroutines.
+// Package gocode reads a Go program's data for its own runtime: the table of functions with their frame sizes,
+// files and lines (pclntab), which stripped programs contain too, and the offsets in the runtime's structures
+// of goroutines.
 package gocode
 
 import (
@@ -29,13 +29,13 @@ const maxName = 1 << 14
 // Table holds the Go functions of one file. Addresses are those of the file. It is safe for
 // concurrent use.
 type Table struct {
-	text    uint64 // address that functions are counted from
+	text    uint64 // base address of the functions
 	n       int    // functions
 	quantum uint64 // of code addresses
 	names   []byte
 	units   []byte // files of each compilation unit
 	files   []byte
-	pcs     []byte // what changes along a function's code
+	pcs     []byte // tables of values along a function's code
 	funcs   []byte // functab and the functions
 }
 
@@ -48,7 +48,7 @@ type Memory func(vaddr uint64, n int) ([]byte, error)
 func Open(f *elfx.File, bias uint64, mem Memory) (*Table, error) {
 	data, h, err := f.Section(".gopclntab")
 	if errors.Is(err, elfx.ErrNoSection) {
-		data, h, err = f.Section(".data.rel.ro.gopclntab") // of position-independent executables
+		data, h, err = f.Section(".data.rel.ro.gopclntab") // in position-independent executables
 	}
 	if errors.Is(err, elfx.ErrNoSection) {
 		return nil, ErrNone
@@ -71,7 +71,7 @@ const (
 	headerSize  = 72
 )
 
-// parse takes the table apart.
+// parse decodes the header of a table.
 func parse(data []byte) (*Table, error) {
 	le := binary.LittleEndian
 	if len(data) < headerSize || le.Uint32(data) != magic || data[7] != 8 || data[6] == 0 {
@@ -93,13 +93,12 @@ func parse(data []byte) (*Table, error) {
 	return t, nil
 }
 
-// moduleText is the offset of the code's address in the runtime's description of a module
-// (runtime.moduledata), whose first word is the address of the table.
+// moduleText is the offset of the code's address in the runtime's description of a module (runtime.moduledata).
+// The first word of the description is the address of the table.
 const moduleText = 176
 
-// textOf returns the address to which functions are relative: in the header of the table or, since
-// Go 1.26, in the runtime's description of the module. Values that the loader relocated have
-// priority over those in the file.
+// textOf returns the base address of functions: from the header of the table or, since Go 1.26, from the
+// runtime's description of the module. Values relocated by the loader have priority over those in the file.
 func textOf(f *elfx.File, at, bias uint64, data []byte, mem Memory) (uint64, error) {
 	word := func(vaddr uint64) uint64 {
 		b, err := mem(vaddr, 8)
@@ -149,7 +148,7 @@ func (t *Table) entry(i int) (code, desc uint32) {
 	return code, desc
 }
 
-// Offsets in the description of a function, and its size without what follows.
+// Offsets in the description of a function, and its size without the tables after it.
 const (
 	funcName = 4
 	funcPCSP = 16
@@ -187,7 +186,7 @@ func (t *Table) functionAt(i int) (Func, bool) {
 	return f, f.Name != ""
 }
 
-// Named returns the first function that accept takes, by name.
+// Named returns the first function that accept accepts.
 func (t *Table) Named(accept func(Func) bool) (Func, bool) {
 	for i := range t.n {
 		if f, ok := t.functionAt(i); ok && accept(f) {
@@ -200,7 +199,7 @@ func (t *Table) Named(accept func(Func) bool) (Func, bool) {
 // word returns a number of the description.
 func (f Func) word(off int) uint32 { return binary.LittleEndian.Uint32(f.data[off:]) }
 
-// text returns the string at an offset; "" if there is none.
+// text returns the string at an offset; "" if the offset is outside.
 func text(b []byte, off uint32) string {
 	if uint64(off) >= uint64(len(b)) {
 		return ""

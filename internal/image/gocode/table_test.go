@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// file is a file as it would be mapped at its own addresses.
+// file is a file mapped at its own addresses.
 type file struct{ *elfx.File }
 
 func (f file) ReadMemory(a callbacks.Address, p []byte) error {
@@ -79,8 +79,7 @@ func TestGosym(t *testing.T) {
 	}
 }
 
-// TestRuntime learns where goroutines are from a program with symbols and from one
-// without.
+// TestRuntime finds the offsets of goroutines in a program with symbols and in one without.
 func TestRuntime(t *testing.T) {
 	for _, flags := range [][]string{nil, {"-ldflags=-s -w"}} {
 		f := openFile(t, flags...)
@@ -103,7 +102,7 @@ func TestNoGo(t *testing.T) {
 	}
 }
 
-// TestDamaged changes bytes of a table: whatever is read from it, nothing breaks.
+// TestDamaged changes bytes of a table: reading it must not panic.
 func TestDamaged(t *testing.T) {
 	f := openFile(t)
 	good := table(t, f)

@@ -6,8 +6,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// A barrier of glibc (struct pthread_barrier, since 2.24): how many threads came, how many came in
-// the rounds that are over, which is the word that threads sleep on, and how many it takes.
+// A barrier of glibc (struct pthread_barrier, since 2.24): the number of arrived threads, the number that
+// arrived in completed rounds (the word on which threads sleep), and the number of threads that it waits for.
 const (
 	barrierCame  = 0
 	barrierRound = 4
@@ -18,8 +18,8 @@ const (
 // Barrier is a barrier of the C library.
 type Barrier struct {
 	Address uint64 // of the barrier
-	Came    int    // threads of this round
-	Count   int    // that it takes, 1 or more, and more than came
+	Came    int    // threads that arrived in this round
+	Count   int    // threads that it waits for, 1 or more, and more than Came
 }
 
 // Barrier reads the barrier in which a thread sleeps on a word. It returns an error for memory that

@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// ThreadAt returns the thread whose control block contains addr.
+// ThreadAt returns the thread with addr in its control block.
 func (l *Library) ThreadAt(addr uint64) (Thread, bool) {
 	i, found := slices.BinarySearchFunc(l.threads, addr, func(t Thread, a uint64) int {
 		switch {
@@ -31,8 +31,8 @@ func (l *Library) ThreadAt(addr uint64) (Thread, bool) {
 // stack.
 func BlockEnd(pthread uint64) uint64 { return pthread + blockSize }
 
-// Zeroed reports whether the memory of a thread's control block was lost: it reads as
-// zeros, where a block has its own address.
+// Zeroed reports whether the memory of a thread's control block was lost: it reads as zeros instead of
+// containing its own address.
 func (l *Library) Zeroed(pthread uint64) bool {
 	r := l.read()
 	return pthread != 0 && l.blocks() == nil && r.word(pthread) == 0 && r.err == nil
@@ -68,8 +68,8 @@ func (l *Library) block(addr uint64) (*reader, error) {
 	return r, nil
 }
 
-// listed checks that the thread control block at addr is in a list of the C library, whose
-// neighbours link back to it.
+// listed checks that the thread control block at addr is in a list of the C library: its neighbours must link
+// back to it.
 func (l *Library) listed(addr uint64) error {
 	r, err := l.block(addr)
 	if err != nil {
@@ -92,15 +92,15 @@ func (l *Library) listed(addr uint64) error {
 type Stack struct {
 	Thread    Thread // zero if its thread has ended
 	Block     uint64 // thread control block above its frames; 0 for the stack of the process
-	base      uint64 // of its guard
-	Low, High uint64 // what frames may use: [Low, High)
+	base      uint64 // start of its guard
+	Low, High uint64 // range for frames: [Low, High)
 }
 
 // Ended reports whether the thread of a stack has ended.
 func (s Stack) Ended() bool { return s.Thread == Thread{} }
 
-// StackAt finds the stack, in mapping m, that contains addr: of an existing thread, or of one that
-// has ended. The error explains why none is known.
+// StackAt finds the stack, in mapping m, that contains addr: of an existing thread, or of one that has ended.
+// The error explains why the stack is unknown.
 func (l *Library) StackAt(m *callbacks.Mapping, addr uint64) (Stack, error) {
 	above := m.High.Offset // the start of the next stack above addr, or the end of the mapping
 	for _, s := range l.liveStacks() {
@@ -123,8 +123,8 @@ func (l *Library) StackAt(m *callbacks.Mapping, addr uint64) (Stack, error) {
 	return Stack{}, fmt.Errorf("no thread control block is above %#x", addr)
 }
 
-// endedStack returns the stack of a thread that has ended, whose control block is at block, if it
-// contains addr.
+// endedStack returns the stack of a thread that has ended, with its control block at block, if it contains
+// addr.
 func (l *Library) endedStack(block, addr uint64) (Stack, error) {
 	s, err := l.stackOf(block)
 	if err != nil {
@@ -164,8 +164,7 @@ func (l *Library) liveStacks() []Stack {
 	return l.stacks
 }
 
-// processStack returns the stack with which the process was started: the mapping with the end that
-// the loader recorded.
+// processStack returns the initial stack of the process: the mapping with the end that the loader recorded.
 func (l *Library) processStack(uint64) (Stack, error) {
 	at, err := l.target.Symbol("__libc_stack_end", "")
 	if err != nil {
@@ -183,9 +182,9 @@ func (l *Library) processStack(uint64) (Stack, error) {
 	return Stack{base: m.Low.Offset, Low: m.Low.Offset, High: end}, nil
 }
 
-// stackOf returns the stack of the thread whose control block is at block. The block has the start
-// of its stack, its size, and the size of its guard, in sequence, at an offset that differs between
-// versions of glibc: the three matching words are searched.
+// stackOf returns the stack of the thread with its control block at block. The block contains the start of its
+// stack, its size, and the size of its guard, in sequence, at an offset that differs between versions of glibc:
+// the three matching words are searched.
 func (l *Library) stackOf(block uint64) (Stack, error) {
 	if err := l.blocks(); err != nil {
 		return Stack{}, err

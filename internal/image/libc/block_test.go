@@ -9,15 +9,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 )
 
-// Fields of struct pthread, as glibc has them on x86-64.
+// Fields of struct pthread in glibc on x86-64.
 const (
 	selfAt = 16
 	listAt = 704
 	tidAt  = 720
 )
 
-// addStack maps a stack of 16 pages with a guard of one, and puts a thread control
-// block at its upper end. Its list has no other.
+// addStack maps a stack of 16 pages with a guard of one, and puts a thread control block at its upper end, in a
+// list of its own.
 func (m *machine) addStack(base, tid uint64) (block uint64) {
 	const size, guard = 16 << 12, 1 << 12
 	m.room(base, size)
@@ -74,12 +74,12 @@ func TestStackAt(t *testing.T) {
 	_, err = l.StackAt(&whole, ended+0x800)
 	says(t, "in the guard", err, "0x110800", "0x11f6c0")
 
-	m.threads = append(m.threads, libc.Thread{LWP: 13}) // whose block is not known: the one at b may be its
+	m.threads = append(m.threads, libc.Thread{LWP: 13}) // its block is unknown and may be the one at b
 	_, err = m.library().StackAt(&whole, ended+0x8000)
 	says(t, "a thread without a block", err, "may be that of LWP 13")
 
 	m.threads = m.threads[:1]
-	m.put(b+listAt, 8, b) // which does not lead back
+	m.put(b+listAt, 8, b) // which does not link back
 	_, err = m.library().StackAt(&whole, ended+0x8000)
 	says(t, "a block in no list", err, "no thread control block is above 0x118000")
 
@@ -103,7 +103,7 @@ func TestProcessStack(t *testing.T) {
 	}
 }
 
-// lists is what glibc says of its lists, with _rtld_global at a.
+// lists is glibc's description of its lists, with _rtld_global at a.
 func lists(a uint64) source {
 	return source{global: a, constants: map[string][]byte{
 		"_thread_db_rtld_global__dl_stack_used": field(0), "_thread_db_rtld_global__dl_stack_user": field(16),
@@ -142,7 +142,7 @@ func TestThreadLists(t *testing.T) {
 	_, err = l.ThreadID(m, 0x9000)
 	says(t, "no thread", err, "0x9000")
 
-	m.put(0x2148, 8, 0x1000) // the second says that it is the first
+	m.put(0x2148, 8, 0x1000) // the second claims to be the first
 	_, err = l.Threads(m)
 	says(t, "damaged", err, "list of threads at 0x1000", "node 1 at 0x2140 comes after 0x2040")
 	if got := l.Running(m, 10); len(got) != 3 {

@@ -9,7 +9,7 @@ import (
 // errNoCache means that the memory at an address is not a cache of free blocks.
 var errNoCache = errors.New("no cache of free blocks")
 
-// cached finds the free block that addr is in, in the threads' caches.
+// cached finds the free block that contains addr, in the threads' caches.
 func (l *Library) cached(addr uint64) (Block, bool) {
 	if l.caches == nil {
 		l.caches = []Block{}
@@ -43,8 +43,7 @@ func (l *Library) readCaches() {
 	}
 }
 
-// cacheAt returns the blocks of the cache at p. It returns an error unless all parts are those of a
-// cache.
+// cacheAt returns the blocks of the cache at p. It returns an error unless all parts are valid.
 func (l *Library) cacheAt(p uint64) ([]Block, error) {
 	r := l.read()
 	head := r.word(p-chunkHeader) &^ chunkFlags
@@ -83,8 +82,8 @@ func (c cacheLayout) counts(ws []uint64) []int {
 	return counts
 }
 
-// cacheList returns the blocks of list i of a cache, which starts at u and counts n. It fails if
-// the list has another length, or blocks of another size.
+// cacheList returns the blocks of list i of a cache, which starts at u and has n entries. It fails if the list
+// has another length, or blocks of another size.
 func (l *Library) cacheList(i, n int, u uint64) ([]Block, error) {
 	if n > maxCached {
 		return nil, fmt.Errorf("%w: it counts %d blocks", errNoCache, n)
@@ -109,8 +108,8 @@ func (l *Library) cacheList(i, n int, u uint64) ([]Block, error) {
 	return list, nil
 }
 
-// cacheNext returns the block after u in its list, 0 at the end. Since glibc 2.32, a pointer is
-// mixed with its own address. Before that, it is plain.
+// cacheNext returns the block after u in its list, 0 at the end. Since glibc 2.32, a pointer is mixed with its
+// own address.
 func (l *Library) cacheNext(u, size uint64) (uint64, error) {
 	r := l.read()
 	raw := r.word(u)

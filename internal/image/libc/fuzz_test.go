@@ -9,8 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 )
 
-// FuzzMemory reads bytes as a heap and as the control blocks of threads: whatever they
-// hold, what is said of an address is about that address.
+// FuzzMemory reads bytes as a heap and as the control blocks of threads: every answer for an address must
+// include that address.
 func FuzzMemory(f *testing.F) {
 	const blockAt = 0x600000
 	heap := make([]byte, 0x2000)

@@ -9,15 +9,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Place is where the C library keeps a block that was freed.
+// Place is the place of a freed block in the C library.
 type Place uint8
 
 // The places of free blocks.
 const (
-	InUse   Place = iota // it is not known to be free
+	InUse   Place = iota // not known to be free
 	InCache              // the cache of a thread
 	InList               // a list of an arena
-	AtTop                // the part of a heap that was not given out, or not yet again
+	AtTop                // the part of a heap that was never allocated, or is not allocated again
 )
 
 // Block is a block of the heap, [Low, High), as the program uses it.
@@ -26,10 +26,10 @@ type Block struct {
 	Place     Place
 }
 
-// ErrNotFreed means that nothing proves that memory was freed. Test with errors.Is.
+// ErrNotFreed means that there is no proof that memory was freed. Test with errors.Is.
 var ErrNotFreed = errors.New("not known to be freed")
 
-// BlockAt returns the block of the heap that starts at addr, by the word before it.
+// BlockAt returns the block of the heap that starts at addr, from the header before it.
 func (l *Library) BlockAt(addr uint64) (Block, error) {
 	if err := l.Supported("heaps"); err != nil {
 		return Block{}, err
@@ -105,8 +105,8 @@ func (l *Library) inList(c chunk) error {
 	return nil
 }
 
-// isTop reports whether an arena of malloc has the chunk at c as the rest of its heap: that of the
-// program, in the C library's data, or that of threads, at the start of the heap.
+// isTop reports whether the chunk at c is the top of an arena of malloc: the program's, in the C library's
+// data, or a thread's, at the start of the heap.
 func (l *Library) isTop(c uint64) bool {
 	heap := c &^ (arenaSpan - 1)
 	if slices.Contains(l.read().words(heap, min(heap+arenaHead, c)), c) {

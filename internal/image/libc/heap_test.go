@@ -10,8 +10,7 @@ import (
 
 const heapAt = 0x500000
 
-// newHeap is a program with a heap of two pages, and one thread whose thread-local
-// storage is a page.
+// newHeap is a program with a heap of two pages, and one thread with a page of thread-local storage.
 func newHeap(t *testing.T) *machine {
 	m := newMachine(t, "/bin/a", "/lib/libc.so.6")
 	m.room(heapAt, 0x2000)
@@ -20,13 +19,13 @@ func newHeap(t *testing.T) *machine {
 	return m
 }
 
-// freed asks for the freed block that an address is in.
+// freed returns the freed block that contains an address.
 func (m *machine) freed(addr uint64) (libc.Block, error) {
 	return m.library().FreedBlock(m.mapping(addr), addr)
 }
 
-// TestCaches finds a block in a thread's cache: pointers plain, as before glibc 2.32, and
-// mixed; counters that go up, and since 2.42 down.
+// TestCaches finds a block in a thread's cache: with plain pointers, as before glibc 2.32, and mixed ones; with
+// counters that count up and, since 2.42, down.
 func TestCaches(t *testing.T) {
 	const first, second = heapAt + 0x1010, heapAt + 0x1090
 	for _, tt := range []struct {
@@ -62,7 +61,7 @@ func TestCaches(t *testing.T) {
 			if _, err := m.freed(first + 0x38); !errors.Is(err, libc.ErrNotFreed) {
 				t.Errorf("behind the block: %v", err)
 			}
-			m.put(second-8, 8, 0x51) // of another size than its list: it is no cache
+			m.put(second-8, 8, 0x51) // of another size than its list: not a cache
 			if _, err := m.freed(first); !errors.Is(err, libc.ErrNotFreed) {
 				t.Errorf("a list of blocks of several sizes: %v", err)
 			}
@@ -78,7 +77,7 @@ func TestCaches(t *testing.T) {
 // addFree makes a free chunk of 0x200 bytes that is in a list with one at head.
 func (m *machine) addFree(at, head uint64) {
 	m.put(at+8, 8, 0x201, head, head)
-	m.put(at+0x200, 8, 0x200, 0x40) // its neighbour says that it is free
+	m.put(at+0x200, 8, 0x200, 0x40) // its neighbour marks it as free
 	m.put(head+16, 8, at, at)
 }
 
@@ -116,8 +115,8 @@ func TestLists(t *testing.T) {
 	says(t, "memory that is not writable", err, "0x500500", "not writable")
 }
 
-// TestTop: the rest of the heap that was not given out, which the program's arena in
-// the C library's data has, or that of a thread's own heap.
+// TestTop checks the unallocated top of a heap: the program's, which its arena in the C library's data points
+// to, and that of a thread's own heap.
 func TestTop(t *testing.T) {
 	const top = heapAt + 0x1800
 	m := newHeap(t)
@@ -125,7 +124,7 @@ func TestTop(t *testing.T) {
 	if _, err := m.freed(top + 0x100); !errors.Is(err, libc.ErrNotFreed) {
 		t.Errorf("no arena has it: %v", err)
 	}
-	const data = 0x7f0000000000 + 1<<24 + 0x1000 // in the second module, which is the C library
+	const data = 0x7f0000000000 + 1<<24 + 0x1000 // in the second module, the C library
 	m.room(data, 0x1000)
 	m.put(data+0x60, 8, top)
 	if b, err := m.freed(top + 0x100); err != nil || b.Place != libc.AtTop || b.Low != top {

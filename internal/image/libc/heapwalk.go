@@ -9,13 +9,12 @@ import (
 )
 
 const (
-	// maxWalk bounds the blocks of a heap that are followed: they take a second.
+	// maxWalk bounds the number of blocks that are checked: they take a second.
 	maxWalk = 1 << 18
-	// minWalk is the number of blocks that must precede the damaged one: that of the cache, and
-	// another.
+	// minWalk is the minimal number of blocks before the damaged one: the cache and one more.
 	minWalk = 2
-	// firstLow and firstHigh bound the size of the first chunk of a heap, which is the cache of the thread that made
-	// it: 0x250 to glibc 2.29, 0x290, 0x300 since 2.42.
+	// firstLow and firstHigh bound the size of the first chunk of a heap, the cache of the thread that created
+	// the heap: 0x250 up to glibc 2.29, 0x290, 0x300 since 2.42.
 	firstLow, firstHigh = 0x200, 0x400
 	// fencepost is the size of a chunk after which memory belongs to another owner.
 	fencepost = 16
@@ -25,7 +24,7 @@ const (
 // impossible.
 type BrokenHeap struct {
 	Block Block
-	Size  uint64 // that the header says its block has
+	Size  uint64 // size of the block in the impossible header
 }
 
 // BrokenHeap follows the blocks of the program's heap from the first to the last, and finds the
@@ -55,8 +54,8 @@ func (l *Library) beginsHeap(m callbacks.Mapping) bool {
 	return r.err == nil && head&chunkFlags == previousInUse && size >= firstLow && size <= firstHigh && l.arenaIn(m)
 }
 
-// arenaIn reports whether the C library's own data points into a mapping, as the main arena does to the end of its
-// heap.
+// arenaIn reports whether the C library's own data points into a mapping: the main arena points to the end of
+// its heap.
 func (l *Library) arenaIn(m callbacks.Mapping) bool {
 	i := slices.IndexFunc(l.modules, func(m *callbacks.Module) bool { return isGlibc(path.Base(m.Path)) })
 	return i >= 0 && slices.ContainsFunc(l.mappings(), func(data callbacks.Mapping) bool {
@@ -68,7 +67,7 @@ func (l *Library) arenaIn(m callbacks.Mapping) bool {
 	})
 }
 
-// walk follows the chunks of a heap.
+// walk checks the chunks of a heap in order.
 func (l *Library) walk(m callbacks.Mapping) (*BrokenHeap, error) {
 	r, last := l.read(), chunk{at: m.Low.Offset}
 	for n := 0; n < maxWalk; n++ {

@@ -6,8 +6,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 )
 
-// wholeHeap is a program with a heap of four chunks: the cache of its thread, two in use, one free, and the rest, to
-// which the C library's data points.
+// wholeHeap is a program with a heap of four chunks: the cache of its thread, two in use, one free, and the
+// rest, with a pointer to it in the C library's data.
 func wholeHeap(t *testing.T) *machine {
 	const data = 0x7f0000000000 + 1<<24 + 0x1000
 	m := newHeap(t)
@@ -27,7 +27,7 @@ func TestBrokenHeap(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		damage func(m *machine)
-		low    uint64 // of the block before the damage, from the heap's beginning; 0 for none
+		low    uint64 // of the block before the damage, from the heap's start; 0: no damage
 		size   uint64
 	}{
 		{"whole", func(*machine) {}, 0, 0},

@@ -1,14 +1,13 @@
-// Package libc reads structures of a target's C library: mutexes, threads, thread-local storage and
-// the heap.
+// Package libc reads structures of a target's C library: mutexes, threads, thread-local storage and the heap.
 //
-// From a target, its modules and its threads it finds the mutex at an address, the thread whose
-// control block contains an address, and the stack or the freed block of the heap at an address. It
-// does not interpret waits; its callers do.
+// From a target, its modules and its threads it finds the mutex at an address, the thread with its control
+// block around an address, and the stack or the freed block of the heap at an address. It does not interpret
+// waits; its callers do.
 //
-// A process does not contain the version of glibc that laid out its structures. So one table
-// (layouts.go) declares the known facts of each version, and a structure is accepted only after its
-// own content has confirmed it: pointers to itself, list links that lead back, thread ids. A failed
-// check is an error with the address and the reason.
+// A process does not contain the version of glibc that laid out its structures. So one table (layouts.go)
+// declares the known facts of each version, and a structure is accepted only if its own content confirms it:
+// pointers to itself, list links that lead back, thread ids. A failed check is an error with the address and
+// the reason.
 package libc
 
 import (
@@ -27,12 +26,12 @@ import (
 // with errors.Is.
 var ErrUnsupported = errors.New("not known of this C library")
 
-// Kind is which C library a program has.
+// Kind is the kind of a program's C library.
 type Kind uint8
 
 // The kinds of C libraries.
 const (
-	Unknown Kind = iota // no module is named as one: a static program, or a target without modules
+	Unknown Kind = iota // no module has a known name: a static program, or a target without modules
 	Glibc
 	Musl
 )
@@ -47,7 +46,7 @@ func (k Kind) String() string {
 	return "not known"
 }
 
-// kindOf returns the C library by the names of a program's modules.
+// kindOf returns the kind of C library by the names of a program's modules.
 func kindOf(mods []*callbacks.Module) Kind {
 	kind := Unknown
 	for _, m := range mods {
@@ -62,21 +61,20 @@ func kindOf(mods []*callbacks.Module) Kind {
 	return kind
 }
 
-// isGlibc reports whether a file is glibc itself, whose name was libc-2.31.so or similar before
-// glibc 2.34.
+// isGlibc reports whether a file is glibc itself; before glibc 2.34, its name was libc-2.31.so or similar.
 func isGlibc(base string) bool {
 	return strings.HasPrefix(base, "libc.so") || strings.HasPrefix(base, "libc-")
 }
 
-// Thread is a thread as the C library knows it.
+// Thread is a thread in the C library.
 type Thread struct {
-	Pthread uint64 // pthread_t: the address of its control block; 0 if it is not known
+	Pthread uint64 // pthread_t: the address of its control block; 0 if unknown
 	LWP     uint64 // kernel thread id; 0 for one that the target does not have
 }
 
 // Config describes the target of a Library.
 type Config struct {
-	// Target has the memory. Modules and mappings are used if it lists them.
+	// Target is the program. Modules and mappings are used if it lists them.
 	Target callbacks.Target
 	// Threads are the target's threads, and additional ones that an OpenMP runtime knows.
 	Threads []Thread
@@ -84,8 +82,8 @@ type Config struct {
 	PID uint64
 }
 
-// Library is the C library of one stopped target. It reads lazily and caches. It is for one
-// goroutine at a time.
+// Library is the C library of one stopped target. It reads lazily and caches. One goroutine at a time may use
+// it.
 type Library struct {
 	target   callbacks.Target
 	kind     Kind
@@ -93,15 +91,15 @@ type Library struct {
 	mappings func() []callbacks.Mapping
 	threads  []Thread // ascending by Pthread
 	pid      uint64
-	stacks   []Stack // of threads that are there; nil until they are asked for
-	caches   []Block // free blocks that threads keep for themselves; nil until they are asked for
+	stacks   []Stack // of existing threads; nil before the first use
+	caches   []Block // threads' own free blocks; nil before the first use
 }
 
 // New returns the C library of a target.
 func New(c Config) *Library {
 	l := &Library{target: c.Target, pid: c.PID, threads: slices.Clone(c.Threads)}
 	if lister, ok := c.Target.(callbacks.ModuleLister); ok {
-		l.modules, _ = lister.Modules() // those that were found are listed beside the error
+		l.modules, _ = lister.Modules() // modules that were found are listed despite an error
 	}
 	l.mappings = sync.OnceValue(func() []callbacks.Mapping {
 		if lister, ok := c.Target.(callbacks.MappingLister); ok {
@@ -126,7 +124,7 @@ func (l *Library) Supported(what string) error {
 	return nil
 }
 
-// blocks is Supported for thread control blocks, whose fields are known on x86-64.
+// blocks is Supported for thread control blocks; their fields are known on x86-64.
 func (l *Library) blocks() error {
 	if err := l.Supported("thread control blocks"); err != nil {
 		return err
@@ -142,8 +140,7 @@ func (l *Library) usable(addr uint64) *callbacks.Mapping {
 	return MappingAt(l.mappings(), addr)
 }
 
-// MappingAt returns the mapping, of some ascending ones, that contains addr and is accessible; nil
-// without one.
+// MappingAt returns the accessible mapping that contains addr, from an ascending list; nil without one.
 func MappingAt(maps []callbacks.Mapping, addr uint64) *callbacks.Mapping {
 	i, found := slices.BinarySearchFunc(maps, addr, func(m callbacks.Mapping, a uint64) int {
 		switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 )
 
-// machine is a fake target, and the library that is asked about it.
+// machine is a fake target with its library.
 type machine struct {
 	*callbackstest.Fake
 	t       *testing.T
@@ -43,7 +43,7 @@ func (m *machine) library() *libc.Library {
 	return libc.New(libc.Config{Target: m.Fake, Threads: m.threads, PID: m.pid})
 }
 
-// mapping is the mapping with an address.
+// mapping returns the mapping that contains an address.
 func (m *machine) mapping(a uint64) *callbacks.Mapping {
 	m.t.Helper()
 	at := libc.MappingAt(m.Mappings(), a)
@@ -53,7 +53,7 @@ func (m *machine) mapping(a uint64) *callbacks.Mapping {
 	return at
 }
 
-// says checks that an error says something, such as the address.
+// says checks that an error contains words, such as the address.
 func says(t *testing.T, what string, err error, words ...string) {
 	t.Helper()
 	if err == nil {
@@ -145,8 +145,7 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// TestMusl asks for everything that is known of glibc alone: musl's structures lie
-// otherwise, and what is there must not be taken for glibc's.
+// TestMusl checks that the structures of musl, which differ, are not taken for glibc's.
 func TestMusl(t *testing.T) {
 	m := newMachine(t, "/bin/a", "/lib/ld-musl-x86_64.so.1")
 	m.room(0x1000, 0x2000)
@@ -216,13 +215,14 @@ func TestInCondition(t *testing.T) {
 	}
 }
 
-// TestBarrier: who came to a barrier in this round, and how many threads it takes.
+// TestBarrier reads the number of threads that arrived at a barrier in this round, and the number that it waits
+// for.
 func TestBarrier(t *testing.T) {
 	for _, c := range []struct {
 		came, round, count uint64
-		want               int // that came; 0: no barrier
+		want               int // arrived threads; 0: not a barrier
 	}{
-		{3, 0, 4, 3}, {9, 8, 4, 1}, {1, 0xffffffff, 4, 2}, // the numbers go round
+		{3, 0, 4, 3}, {9, 8, 4, 1}, {1, 0xffffffff, 4, 2}, // the numbers wrap around
 		{4, 4, 4, 0}, {4, 0, 4, 0}, {0, 1, 4, 0}, {1, 0, 0, 0},
 	} {
 		m := newMachine(t)

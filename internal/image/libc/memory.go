@@ -2,8 +2,8 @@ package libc
 
 import "github.com/ompd-inspect/ompd-inspect/callbacks"
 
-// reader reads numbers of a target's memory. After an error, which has the address,
-// all that it reads is 0, and the error stays: a caller asks for it once.
+// reader reads numbers of a target's memory. After an error, which contains the address, it reads 0 and keeps
+// the error: a caller checks it once.
 type reader struct {
 	mem callbacks.Memory
 	err error
@@ -44,5 +44,5 @@ func (r *reader) words(low, high uint64) []uint64 {
 	return ws
 }
 
-// read starts to read the target's memory.
+// read returns a reader of the target's memory.
 func (l *Library) read() *reader { return &reader{mem: l.target} }

@@ -9,8 +9,8 @@ import (
 // Mutex is the content of a pthread_mutex_t.
 type Mutex struct {
 	Address   uint64
-	Owner     uint64 // thread id of who has it, as the C library numbers threads; 0 if it names nobody
-	Contended bool   // it is taken, and somebody sleeps until it is given back
+	Owner     uint64 // thread id of the holder, in the C library's numbering; 0: unknown
+	Contended bool   // threads sleep until it is released
 	Shared    bool   // other processes may use it too
 }
 
@@ -34,13 +34,13 @@ func (l *Library) Mutex(addr uint64) (Mutex, error) {
 	}, nil
 }
 
-// A stream's lock is glibc's _IO_lock_t: the word, how often its owner took it (since glibc 2.41,
-// how often again), and the owner, as a pthread_t.
+// A stream's lock is glibc's _IO_lock_t: the word, the lock count of its owner (since glibc 2.41, the
+// additional count), and the owner, as a pthread_t.
 const (
 	streamCount = 4
 	streamOwner = 8
 	streamSize  = 16
-	// maxStreamCount is more than a thread locks one stream at a time.
+	// maxStreamCount bounds how often a thread locks one stream at a time.
 	maxStreamCount = 1 << 16
 )
 
@@ -63,7 +63,7 @@ func (l *Library) StreamOwner(addr uint64) (uint64, error) {
 	return callbacks.Word(b[streamOwner:]), nil
 }
 
-// InCondition reports whether a word on which a thread sleeps is in the condition variable at addr.
+// InCondition reports whether a word on which a thread sleeps is part of the condition variable at addr.
 func (l *Library) InCondition(addr, word uint64) bool {
 	return l.Supported("condition variables") == nil && word-addr < conditionSize
 }

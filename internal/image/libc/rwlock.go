@@ -10,18 +10,18 @@ import (
 // ReadWriteLock is the content of a pthread_rwlock_t.
 type ReadWriteLock struct {
 	Address uint64
-	Writer  uint64 // thread id of who has it for writing, as the C library numbers threads; 0 for nobody
-	Readers int    // how many have it for reading, or are about to
+	Writer  uint64 // thread id of the writer, in the C library's numbering; 0: no writer
+	Readers int    // number of threads that hold it for reading, or are about to
 	Shared  bool   // other processes may use it too
 
-	writersFirst bool // readers sleep where a writer waits
+	writersFirst bool // readers sleep while a writer waits
 }
 
-// glibc's pthread_rwlock_t since 2.25: __readers, whose low bits are flags, two words on which
-// threads sleep, two unused ones, and the writer.
+// glibc's pthread_rwlock_t since 2.25: __readers with flags in its low bits, two words on which threads sleep,
+// two unused ones, and the writer.
 const (
 	rwReaderShift = 3
-	rwWritePhase  = 1 << 0 // a writer has it, or the next one that comes
+	rwWritePhase  = 1 << 0 // a writer holds it, or the next writer will
 	rwSize        = 56
 	rwWriter      = 24
 	rwShared      = 28
@@ -33,8 +33,8 @@ const (
 // rwUnused are the words that are 0 in every lock.
 var rwUnused = [...]uint64{16, 20}
 
-// rwWords are the offsets of the words on which threads sleep: for the phase, writers for each
-// other, and readers where writers have priority.
+// rwWords are the offsets of the words on which threads sleep: for the phase, writers for each other, and
+// readers if writers have priority.
 var rwWords = [...]uint64{8, 12, 0}
 
 // ReadWriteLock finds the lock in which a thread sleeps on a word. addr is the address of the lock,

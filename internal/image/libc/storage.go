@@ -10,8 +10,8 @@ import (
 // that load a thousand plug-ins exist.
 const maxStorageModule = 1 << 14
 
-// descriptor is how glibc describes a field to libthread_db: three 32-bit words with
-// the size in bits, the number of elements and the offset.
+// descriptor is glibc's description of a field for libthread_db: three 32-bit words with the size in bits, the
+// number of elements and the offset.
 type descriptor struct{ bits, elements, offset uint64 }
 
 // descriptorSize is the size of a descriptor in bytes.
@@ -26,11 +26,11 @@ func describe(s Source, name string) (descriptor, error) {
 	return descriptor{callbacks.Word(b[:4]), callbacks.Word(b[4:8]), callbacks.Word(b[8:12])}, nil
 }
 
-// Storage is where glibc has the thread-local variables of libraries: by the thread's
-// dtv, its vector of blocks (ELF Handling For Thread-Local Storage, section 3).
+// Storage is the location of the thread-local variables of libraries in glibc: through the thread's dtv, its
+// vector of blocks (ELF Handling For Thread-Local Storage, section 3).
 type Storage struct {
 	moduleID  descriptor // link_map.l_tls_modid
-	fixed     descriptor // link_map.l_tls_offset, where the module's block has a fixed place
+	fixed     descriptor // link_map.l_tls_offset, for a module's block at a fixed place
 	vector    descriptor // pthread.dtvp
 	slots     descriptor // dtv[]
 	pointer   descriptor // dtv_t.pointer.val
@@ -91,9 +91,8 @@ func (s *Storage) Block(mem callbacks.Memory, a callbacks.Arch, linkMap, tp uint
 	return s.fixedBlock(r, a, linkMap, tp)
 }
 
-// slot reads the pointer of slot id of a thread's dtv; it is 0 if the slot is not
-// there yet. The word before the dtv is the number of its slots, and all bits set mark
-// a block that was not allocated.
+// slot reads the pointer of slot id of a thread's dtv; it is 0 if the slot does not exist yet. The word before
+// the dtv is the number of its slots; a value of all ones marks an unallocated block.
 func (s *Storage) slot(r *reader, thread, id uint64) uint64 {
 	dtv := r.word(thread + s.vector.offset)
 	stride := s.slots.bits / 8
@@ -107,8 +106,8 @@ func (s *Storage) slot(r *reader, thread, id uint64) uint64 {
 	return v
 }
 
-// fixedBlock returns the block of a module with a fixed offset, given at program start or by
-// dlopen, whose dtv slot is not filled in yet.
+// fixedBlock returns the block of a module with a fixed offset, given at program start or by dlopen, before its
+// dtv slot is filled in.
 func (s *Storage) fixedBlock(r *reader, a callbacks.Arch, linkMap, tp uint64) (uint64, error) {
 	if s.fixed.bits == 0 {
 		return 0, callbacks.ErrNoThreadStorage
@@ -117,7 +116,7 @@ func (s *Storage) fixedBlock(r *reader, a callbacks.Arch, linkMap, tp uint64) (u
 	if r.err != nil {
 		return 0, fmt.Errorf("l_tls_offset: %w", r.err)
 	}
-	// 0 and the values -1 and -2 say that the module has no fixed place.
+	// 0, -1 and -2 mean that the module has no fixed place.
 	if off == 0 || off+2 < 2 {
 		return 0, callbacks.ErrNoThreadStorage
 	}
@@ -136,9 +135,8 @@ func (s *Storage) threadBlock(a callbacks.Arch, tp uint64) uint64 {
 	return tp
 }
 
-// Pthread returns the pthread_t of the thread with that thread pointer. On aarch64
-// that takes glibc's own word for the size of struct pthread; without it the error is
-// callbacks.ErrUnsupportedKind.
+// Pthread returns the pthread_t of the thread with that thread pointer. On aarch64 that requires glibc's size
+// of struct pthread; without it the error is callbacks.ErrUnsupportedKind.
 func (s *Storage) Pthread(tp uint64) (uint64, error) {
 	if s.blockSize == 0 {
 		return 0, fmt.Errorf("%w: the program's libc does not say where its threads lie", callbacks.ErrUnsupportedKind)

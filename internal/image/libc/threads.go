@@ -6,32 +6,30 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// maxThreads bounds the C library's lists of threads: Linux has no more
-// (PID_MAX_LIMIT).
+// maxThreads bounds the C library's lists of threads by the maximum of Linux (PID_MAX_LIMIT).
 const maxThreads = 4 << 20
 
-// maxBlock bounds the size of struct pthread in bytes, which has some 2 KiB.
+// maxBlock bounds the size of struct pthread in bytes; the usual size is about 2 KiB.
 const maxBlock = 16 << 10
 
-// Source is where the C library describes itself: by its symbols, and by constants
-// that it has for libthread_db.
+// Source returns the C library's description of itself: its symbols, and its constants for libthread_db.
 type Source interface {
 	// Symbol is that of callbacks.Symbols.
 	Symbol(name, file string) (callbacks.Address, error)
-	// Constant returns the first n bytes of a constant, from the file that has it.
+	// Constant returns the first n bytes of a constant, from the file that defines it.
 	Constant(name string, n int) ([]byte, error)
 }
 
 // ThreadLists are glibc's lists of threads (since 2.34): list heads in the loader's _rtld_global,
 // which chain list nodes in struct pthread. glibc's own descriptors give the layout.
 type ThreadLists struct {
-	heads     [2]uint64 // addresses of the list of stacks that threads were given, and of that of glibc's own
-	next      uint64    // list_t.next; list_t.prev is right behind
+	heads     [2]uint64 // addresses of the lists of the stacks given by the program and of glibc's own stacks
+	next      uint64    // list_t.next; list_t.prev follows it
 	node, tid uint64    // pthread.list, pthread.tid
 }
 
-// FindThreadLists finds the lists. Another C library, or an older one, does not say
-// where they are: callbacks.ErrUnsupportedKind.
+// FindThreadLists finds the lists. For another C library, or an older one, the error is
+// callbacks.ErrUnsupportedKind.
 func FindThreadLists(s Source) (ThreadLists, error) {
 	var l ThreadLists
 	global, err := s.Symbol("_rtld_global", "")
@@ -67,8 +65,8 @@ func noLists(err error) error {
 	return fmt.Errorf("%w: %s: %w", callbacks.ErrUnsupportedKind, what, err)
 }
 
-// Threads lists the threads as libthread_db does. A thread that is being started or
-// has ended has no LWP yet or any more and is left out.
+// Threads lists the threads as libthread_db does. Threads that are starting or have ended have no LWP and are
+// left out.
 func (l ThreadLists) Threads(mem callbacks.Memory) ([]Thread, error) {
 	var all []Thread
 	for _, head := range l.heads {
@@ -80,8 +78,8 @@ func (l ThreadLists) Threads(mem callbacks.Memory) ([]Thread, error) {
 	return all, nil
 }
 
-// walk appends the threads of one list. Each node must point back to the one before:
-// where it does not, the list is damaged.
+// walk appends the threads of one list. Each node must point back to the one before; otherwise the list is
+// damaged.
 func (l ThreadLists) walk(mem callbacks.Memory, all []Thread, head uint64) ([]Thread, error) {
 	r := reader{mem: mem}
 	before, node := head, r.word(head+l.next)
@@ -113,8 +111,8 @@ func (l ThreadLists) ThreadID(mem callbacks.Memory, pthread uint64) (uint64, err
 	return uint64(max(int32(tid), 0)), nil
 }
 
-// Running lists threads of a running program, in which they start and end. The lists may end early
-// or lead astray, so each is left after limit steps, and the threads found until then count.
+// Running lists threads of a running program, in which they start and end. The lists may end early or lead
+// astray, so each is left after limit steps, and the threads found until then count.
 func (l ThreadLists) Running(mem callbacks.Memory, limit int) []Thread {
 	var all []Thread
 	for _, head := range l.heads {
@@ -124,7 +122,7 @@ func (l ThreadLists) Running(mem callbacks.Memory, limit int) []Thread {
 }
 
 func (l ThreadLists) follow(mem callbacks.Memory, all []Thread, head uint64, limit int) []Thread {
-	low, high := min(l.node, l.tid), max(l.node+8, l.tid+4) // what is read of a struct pthread, with one read
+	low, high := min(l.node, l.tid), max(l.node+8, l.tid+4) // the needed part of a struct pthread, in one read
 	r := reader{mem: mem}
 	b := make([]byte, high-low)
 	node := r.word(head + l.next)

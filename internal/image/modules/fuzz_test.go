@@ -8,10 +8,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 )
 
-// listsAt is where the memory that is fuzzed begins.
+// listsAt is the start of the fuzzed memory.
 const listsAt = 0x10000
 
-// lists is memory that has bytes at listsAt, and nothing else.
+// lists is memory with bytes at listsAt only.
 type lists []byte
 
 func (m lists) ReadMemory(a callbacks.Address, p []byte) error {
@@ -23,8 +23,8 @@ func (m lists) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
-// loaderLists is the memory of a dynamic section, a struct r_debug of version 2 and two
-// modules, whose links next and namespace are given.
+// loaderLists is the memory of a dynamic section, a struct r_debug of version 2 and two modules, with the given
+// links next and namespace.
 func loaderLists(next, namespace uint64) []byte {
 	const dynamic, debug, first, second, names = 0, 0x40, 0x80, 0xc0, 0x100
 	b := make([]byte, 0x140)
@@ -41,8 +41,8 @@ func loaderLists(next, namespace uint64) []byte {
 	return b
 }
 
-// FuzzLinkMap walks bytes as the loader's lists: they end, each module is there once, and
-// no more memory is taken than the ledger says.
+// FuzzLinkMap walks bytes as the loader's lists: the walk must end, list each module once, and take no more
+// memory than the ledger counts.
 func FuzzLinkMap(f *testing.F) {
 	for _, next := range []uint64{0, listsAt + 0x80, listsAt + 0xc0, listsAt + 0x13f, ^uint64(0)} {
 		f.Add(loaderLists(next, 0))

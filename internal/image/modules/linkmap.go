@@ -31,15 +31,14 @@ type linkMap struct {
 	dynamic uint64 // l_ld
 }
 
-// targetMemory is the memory that the loader's lists are in.
+// targetMemory is the memory with the loader's lists.
 type targetMemory struct {
 	callbacks.Memory
-	taken *budget.Ledger // for what is made of it
+	taken *budget.Ledger // for the memory of the results
 }
 
-// linkMaps walks the loader's lists: PT_DYNAMIC of the executable, its DT_DEBUG,
-// struct r_debug and, since glibc 2.35, the r_debug_extended of other
-// namespaces. Lists that are damaged end where the damage is.
+// linkMaps walks the loader's lists: PT_DYNAMIC of the executable, its DT_DEBUG, struct r_debug and, since
+// glibc 2.35, the r_debug_extended of other namespaces. A damaged list ends at the damage.
 func (m targetMemory) linkMaps(main *entry) []linkMap {
 	debug, err := m.debugAddress(main)
 	if err != nil {
@@ -101,8 +100,8 @@ func (e *entry) debugSymbol() uint64 {
 	return e.mod.Bias + s.Value
 }
 
-// debugAddress returns the value of DT_DEBUG, which the loader writes into the executable's dynamic
-// section. The loader itself has none.
+// debugAddress returns the value of DT_DEBUG, which the loader writes into the executable's dynamic section.
+// The loader itself has no DT_DEBUG.
 func (m targetMemory) debugAddress(main *entry) (uint64, error) {
 	if a := main.debugSymbol(); a != 0 {
 		return a, nil

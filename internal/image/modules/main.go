@@ -19,14 +19,13 @@ const pageSize = 4096
 // ehdrSize is the size of the header of a 64-bit ELF file.
 const ehdrSize = 64
 
-// maxVDSO bounds the vdso, which has two pages on x86-64 and aarch64 today.
+// maxVDSO bounds the vdso; its size is two pages on x86-64 and aarch64 today.
 const maxVDSO = 16 * pageSize
 
-// maxHeaderPages bounds the part of a module's first segment that is read for
-// its headers and its build ID.
+// maxHeaderPages bounds the part of a module's first segment that is read for its headers and its build ID.
 const maxHeaderPages = 16 * pageSize
 
-// memoryImage is the beginning of a file as it is mapped in a target.
+// memoryImage is the start of a file as mapped in a target.
 type memoryImage struct {
 	mem  callbacks.Memory
 	base uint64
@@ -43,7 +42,7 @@ func (m memoryImage) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// readHeaders reads the ELF headers that the target has at address base.
+// readHeaders reads the ELF headers at address base of the target.
 func (t *Table) readHeaders(e *entry, base uint64) {
 	if base == 0 {
 		return
@@ -53,9 +52,8 @@ func (t *Table) readHeaders(e *entry, base uint64) {
 	}
 }
 
-// findMain finds the executable: the file that is mapped where the kernel found
-// its program headers or its entry point or, if the kernel's word is lost, the
-// one with the name of the command.
+// findMain finds the executable: the file mapped at the kernel's address of its program headers or of its entry
+// point or, if these are lost, the file with the name of the command.
 func (t *Table) findMain() *entry {
 	e := &entry{}
 	e.mod.Main = true
@@ -165,7 +163,7 @@ func (t *Table) addVDSO() {
 	t.entries = append(t.entries, e)
 }
 
-// copyImage copies the pages of a module whose memory equals its file: up to the size in its
+// copyImage copies the pages of a module that equals its file in memory: up to the size in its
 // header, at most size bytes, or until one is missing.
 func (t *Table) copyImage(base, size uint64) (callbacks.Image, error) {
 	if n, ok := t.imageSize(base); ok {
@@ -184,8 +182,7 @@ func (t *Table) copyImage(base, size uint64) (callbacks.Image, error) {
 	return byteImage{strings.NewReader(string(b)), b}, nil
 }
 
-// imageSize returns the end of the table of sections, which linkers put last; false if there is
-// none.
+// imageSize returns the end of the table of sections, which linkers put last; false without one.
 func (t *Table) imageSize(base uint64) (uint64, bool) {
 	b := make([]byte, ehdrSize)
 	if t.facts.Memory.ReadMemory(callbacks.Addr(base), b) != nil || elf.Class(b[elf.EI_CLASS]) != elf.ELFCLASS64 {
@@ -198,7 +195,7 @@ func (t *Table) imageSize(base uint64) (uint64, bool) {
 	return at + n, n > 0 && at >= ehdrSize && at < maxVDSO
 }
 
-// byteImage is an image that is in memory.
+// byteImage is an image in memory.
 type byteImage struct {
 	*strings.Reader
 	b []byte

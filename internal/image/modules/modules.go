@@ -1,9 +1,9 @@
-// Package modules finds the executable and the libraries that are mapped in a target, the files
-// that they were mapped from, and symbols in them.
+// Package modules finds the executable and the libraries that are mapped in a target, their files, and symbols
+// in them.
 //
-// It needs only the target's memory and the kernel's data for the program: the auxiliary vector
-// and, if available, the list of mapped files. So it serves cores and living processes alike. It
-// compares the build ID of every file with the target's memory.
+// It needs only the target's memory and the kernel's data for the program: the auxiliary vector and, if
+// available, the list of mapped files. So it serves cores and living processes alike. It compares the build ID
+// of every file with the target's memory.
 package modules
 
 import (
@@ -23,11 +23,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 )
 
-// Errors that say why a module has no file. Test with errors.Is.
+// Errors that explain why a module has no file. Test with errors.Is.
 var (
 	// ErrNoFile means that no file was found for a module.
 	ErrNoFile = errors.New("file not found")
-	// ErrMismatch means that the file that was found is not the one that the target mapped.
+	// ErrMismatch means that the file is not the one that the target mapped.
 	ErrMismatch = errors.New("not the file that the program ran")
 	// ErrUnproven means that a file was used although neither it nor the target's memory has a
 	// build ID.
@@ -42,11 +42,10 @@ const vdsoName = "linux-vdso.so.1"
 
 // Options sets where files are searched. The zero value uses the target's paths.
 type Options struct {
-	Exe       string   // the executable, wherever the target had it
-	Sysroot   string   // directory that stands for "/" of the target
+	Exe       string   // the executable, wherever its path in the target was
+	Sysroot   string   // directory that replaces "/" of the target
 	DebugDirs []string // directories with .build-id/xx/… trees
-	// Open opens the files; the zero value opens all. A file that it does not open is not
-	// there.
+	// Open opens the files; the zero value opens all. A file that it refuses counts as missing.
 	Open elfx.OpenFile
 	// Memory limits and counts the memory made from the modules' files; nil does not limit it.
 	Memory *budget.Ledger
@@ -58,11 +57,10 @@ type Facts struct {
 	Arch   callbacks.Arch
 	// Auxv is the auxiliary vector, by AT_ number.
 	Auxv map[uint64]uint64
-	// Files are the mappings of files, ascending; empty if the target does
-	// not say. Others are ignored.
+	// Files are the mappings of files, ascending; empty if unknown. Other mappings are ignored.
 	Files []callbacks.Mapping
-	// Mapped gives a path by which the file of a mapping can be opened even if it
-	// has been deleted or replaced since. Nil if there is no such way.
+	// Mapped returns a path for the file of a mapping, usable even if the file has been deleted or replaced
+	// since. Nil if that is impossible.
 	Mapped func(callbacks.Mapping) string
 	// Dir is the directory in which the program was started, for libraries that the loader
 	// knows by relative names; empty if unknown.
@@ -81,15 +79,14 @@ const (
 	atSYSINFOEHDR = 33
 )
 
-// Table is the list of modules of a target that does not run. It is safe for
-// concurrent use.
+// Table is the list of modules of a stopped target. It is safe for concurrent use.
 type Table struct {
 	facts   Facts
 	opts    Options
 	entries []*entry // link order, executable first
 	byLow   []*entry
 	taken   *budget.Ledger
-	vdso    uint64 // address of the kernel's module, 0 if there is none
+	vdso    uint64 // address of the kernel's module; 0 without one
 	storage func() *libc.Storage
 
 	mu      sync.Mutex
@@ -99,11 +96,11 @@ type Table struct {
 // entry is a module with additional facts.
 type entry struct {
 	mod     callbacks.Module
-	names   []string   // other paths under which the target knows it
-	linkMap uint64     // address of its struct link_map, 0 if it has none
+	names   []string   // its other paths in the target
+	linkMap uint64     // address of its struct link_map; 0 without one
 	dynamic uint64     // address of its dynamic section (l_ld), 0 if unknown
-	memory  *elfx.File // its headers as the target's memory has them, or nil
-	file    *elfx.File // nil if no file is at hand
+	memory  *elfx.File // its headers in the target's memory, or nil
+	file    *elfx.File // nil if the file is missing
 	debug   func() *elfx.File
 }
 
@@ -169,7 +166,7 @@ func (t *Table) Segments() []callbacks.Mapping {
 // segments returns the mapped segments of a module.
 func (e *entry) segments() []callbacks.Mapping {
 	var list []callbacks.Mapping
-	relro := uint64(0) // end of what is read-only after relocation
+	relro := uint64(0) // end of the part that is read-only after relocation
 	for _, p := range e.progs() {
 		if p.Type == elf.PT_GNU_RELRO {
 			relro = (p.Vaddr + p.Memsz) &^ (pageSize - 1)
@@ -196,7 +193,7 @@ func (e *entry) segments() []callbacks.Mapping {
 // Main returns the executable.
 func (t *Table) Main() *callbacks.Module { return &t.entries[0].mod }
 
-// addLinked adds the module of a link map, unless it is one that is known.
+// addLinked adds the module of a link map, unless it is known already.
 func (t *Table) addLinked(main *entry, l linkMap) {
 	if main.linkMap == 0 && (l.name == "" || l.dynamic != 0 && l.dynamic == main.dynamic) {
 		main.linkMap = l.at
@@ -209,7 +206,7 @@ func (t *Table) addLinked(main *entry, l linkMap) {
 	}
 }
 
-// linked makes the module of a link map.
+// linked returns the module of a link map.
 func (t *Table) linked(l linkMap, main bool) *entry {
 	e := &entry{linkMap: l.at, dynamic: l.dynamic}
 	e.mod.Bias, e.mod.Path, e.mod.Main = l.addr, l.name, main
@@ -229,8 +226,8 @@ func (t *Table) linked(l linkMap, main bool) *entry {
 	return e
 }
 
-// addMapped adds the mapped executable files that no link map names: all libraries if the loader's
-// list is lost, otherwise those of other namespaces.
+// addMapped adds the mapped executable files without a link map: all libraries if the loader's list is lost,
+// otherwise those of other namespaces.
 func (t *Table) addMapped() {
 	for i := range t.facts.Files {
 		m := &t.facts.Files[i]
@@ -257,8 +254,7 @@ func (t *Table) isMapped(a callbacks.Address) bool {
 	return slices.ContainsFunc(t.entries, func(e *entry) bool { return e.mod.Contains(a) })
 }
 
-// complete opens the file of an entry whose bias is known, and fills in the bounds and the build
-// ID.
+// complete opens the file of an entry with a known bias, and fills in the bounds and the build ID.
 func (t *Table) complete(e *entry) {
 	if e.memory != nil {
 		e.mod.BuildID = e.memory.BuildID()
@@ -340,8 +336,8 @@ func (t *Table) entryAt(a callbacks.Address) *entry {
 	return t.byLow[i]
 }
 
-// named reports whether file names the module: by path or by base name. An empty
-// file names every module.
+// named reports whether file is a name of the module: its path or base name. An empty file matches every
+// module.
 func (e *entry) named(file string) bool {
 	if file == "" || file == e.mod.Path || file == e.mod.File || file == path.Base(e.mod.Path) || e.mod.File != "" &&
 		file == path.Base(e.mod.File) {
@@ -353,8 +349,7 @@ func (e *entry) named(file string) bool {
 	return e.file != nil && file == e.file.Soname()
 }
 
-// LinkMapAddresses returns the addresses of the loader's struct link_map of each module that has
-// one, in link order.
+// LinkMapAddresses returns the addresses of the modules' struct link_map in the loader, in link order.
 func (t *Table) LinkMapAddresses() []uint64 {
 	var list []uint64
 	for _, e := range t.entries {

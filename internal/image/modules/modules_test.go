@@ -22,8 +22,7 @@ func (p process) ReadMemory(a callbacks.Address, b []byte) error {
 	return nil
 }
 
-// start runs a program that waits for its standard input, and returns what the
-// kernel tells about it.
+// start runs a program that waits for its standard input, and returns the kernel's data on it.
 func start(t *testing.T, command ...string) (Facts, []callbacks.Mapping) {
 	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)
@@ -36,7 +35,7 @@ func start(t *testing.T, command ...string) (Facts, []callbacks.Mapping) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { in.Close(); cmd.Wait() })
-	fmt.Fprintln(in, "hello") // the answer says that the loader is done
+	fmt.Fprintln(in, "hello") // the answer shows that the loader is done
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "hello\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
@@ -75,8 +74,8 @@ func start(t *testing.T, command ...string) (Facts, []callbacks.Mapping) {
 	return f, code
 }
 
-// TestLivingProcess finds the modules of a program that the distribution built,
-// with the kernel's list of files and without.
+// TestLivingProcess finds the modules of a program of the distribution, with the kernel's list of files and
+// without.
 func TestLivingProcess(t *testing.T) {
 	facts, code := start(t, "/bin/cat")
 	for _, files := range [][]callbacks.Mapping{facts.Files, nil} {
@@ -114,7 +113,7 @@ func TestLivingProcess(t *testing.T) {
 	}
 }
 
-// TestForgedList gives the walk lists that no loader makes.
+// TestForgedList walks lists that no loader makes.
 func TestForgedList(t *testing.T) {
 	facts, _ := start(t, "/bin/cat")
 	whole := Find(facts, Options{})
@@ -125,7 +124,7 @@ func TestForgedList(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		at   uint64 // of the word that is forged
+		at   uint64 // of the forged word
 		v    uint64
 		want int
 	}{
@@ -141,7 +140,7 @@ func TestForgedList(t *testing.T) {
 		if got := len(table.LinkMapAddresses()); got != tt.want {
 			t.Errorf("%s: %d link maps, want %d", tt.name, got, tt.want)
 		}
-		// What the list lost, the list of files still has.
+		// The list of files still contains the lost module.
 		if _, err := table.Symbol("malloc", ""); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}

@@ -20,8 +20,8 @@ const deletedSuffix = " (deleted)"
 
 // Error explains why a module's file is missing or uncertain.
 type Error struct {
-	Path string // as the target has it
-	Err  error  // ErrNoFile, ErrMismatch, ErrUnproven, or that of reading
+	Path string // path in the target
+	Err  error  // ErrNoFile, ErrMismatch, ErrUnproven, or a read error
 	Fix  string
 }
 
@@ -37,7 +37,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// search opens the first file that is the module's own. A file whose identity no build ID proves is
+// search opens the first file that is the module's own. Without a build ID to prove its identity, a file is
 // accepted if its segments fit.
 func (t *Table) search(e *entry) {
 	var refused error
@@ -92,7 +92,7 @@ func (t *Table) candidates(e *entry) []string {
 		}
 	}
 	mapped, deleted := t.mapped(e)
-	if deleted { // what lies at its path now is another file
+	if deleted { // its path is now that of another file
 		add(mapped)
 	}
 	paths := append([]string{e.mod.Path}, e.names...)
@@ -114,8 +114,8 @@ func (t *Table) candidates(e *entry) []string {
 	return list
 }
 
-// mapped returns a path by which the mapped file of the entry's dynamic section can be opened even
-// after a rename; "" if there is none; deleted means that the name is gone.
+// mapped returns a path by which the mapped file of the entry's dynamic section can be opened even after a
+// rename; "" without one. deleted reports whether the file was removed.
 func (t *Table) mapped(e *entry) (name string, deleted bool) {
 	m := t.mappingAt(e.dynamic)
 	if m == nil || t.facts.Mapped == nil {
@@ -124,8 +124,8 @@ func (t *Table) mapped(e *entry) (name string, deleted bool) {
 	return t.facts.Mapped(*m), strings.HasSuffix(m.File, deletedSuffix)
 }
 
-// buildIDPath returns the path of a file of that build ID below a debug directory. The separate
-// debug information has ".debug" after it.
+// buildIDPath returns the path of a file with that build ID below a debug directory. The separate debug
+// information has ".debug" appended.
 func buildIDPath(dir string, id []byte) string {
 	if len(id) < 2 {
 		return ""
@@ -156,8 +156,8 @@ func (e *entry) identify(f *elfx.File) error {
 	return ErrUnproven
 }
 
-// readable reports whether all notes of the headers in memory could be read, so
-// that a build ID that was not found is not there.
+// readable reports whether all notes of the headers in memory could be read, so that a missing build ID is
+// certain.
 func readable(f *elfx.File) bool {
 	for _, p := range f.Progs() {
 		if p.Type != elf.PT_NOTE {
@@ -204,8 +204,8 @@ func (t *Table) fix(e *entry) string {
 	return why + "give the root directory of the system that the program ran on by --sysroot DIR"
 }
 
-// debugFile opens the separate debug information of a module, for its symbols; nil if the debug
-// directories have none.
+// debugFile opens the separate debug information of a module, for its symbols; nil if it is not in the debug
+// directories.
 func (t *Table) debugFile(e *entry) *elfx.File {
 	if e.file != nil {
 		if _, _, err := e.file.Section(".symtab"); err == nil {
@@ -232,11 +232,11 @@ func (t *Table) debugFile(e *entry) *elfx.File {
 
 // Piece is the content of a module's file at an address of the target.
 type Piece struct {
-	Path   string         // of the module, as the target saw it
+	Path   string         // of the module, in the target
 	Offset uint64         // in the file
-	Data   []byte         // empty if the address is past what the file backs
+	Data   []byte         // empty past the file-backed part
 	Zero   uint64         // number of bytes after Data that the loader cleared
-	Perm   callbacks.Perm // as the file asks the loader for
+	Perm   callbacks.Perm // as requested in the file
 }
 
 // Writable reports whether the program could have changed the piece.
@@ -274,7 +274,7 @@ func samePage(vaddr uint64, p elf.ProgHeader) bool {
 	return p.Flags&elf.PF_W == 0 && vaddr < (p.Vaddr+p.Filesz+pageSize-1)&^(pageSize-1)
 }
 
-// fill takes the bytes of the image from Offset to end.
+// fill reads the bytes of the image from Offset to end.
 func (p *Piece) fill(img callbacks.Image, end uint64) {
 	b, ok := img.(interface{ Bytes() []byte })
 	if !ok {

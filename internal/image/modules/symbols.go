@@ -8,9 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// Symbol returns the address of a global symbol, as callbacks.Symbols has it:
-// the first definition in link order. A symbol that is only local to modules is
-// found, too, after all global ones.
+// Symbol returns the address of a global symbol, as callbacks.Symbols requires: the first definition in link
+// order. Local symbols of modules are found, too, after all global ones.
 func (t *Table) Symbol(name, file string) (callbacks.Address, error) {
 	e, s, err := t.find(name, file, false)
 	if err != nil {

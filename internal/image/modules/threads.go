@@ -60,9 +60,8 @@ func (t *Table) libraryBlock(e *entry, tp uint64) (uint64, error) {
 	return t.storage().Block(t.facts.Memory, t.facts.Arch, e.linkMap, tp)
 }
 
-// Pthread returns the pthread_t of the thread with that thread pointer. On
-// aarch64 that takes glibc's own word for the size of struct pthread; without
-// it the error is ErrUnsupportedKind.
+// Pthread returns the pthread_t of the thread with that thread pointer. On aarch64 that requires glibc's size
+// of struct pthread; without it the error is ErrUnsupportedKind.
 func (t *Table) Pthread(tp uint64) (uint64, error) {
 	if t.facts.Arch != callbacks.ArchAArch64 || tp == 0 {
 		return tp, nil
@@ -75,7 +74,7 @@ func (t *Table) ThreadPointer(pthread uint64) (uint64, error) {
 	if t.facts.Arch != callbacks.ArchAArch64 {
 		return pthread, nil
 	}
-	base, err := t.Pthread(pthread) // the same distance, the other way
+	base, err := t.Pthread(pthread) // the same distance, in the other direction
 	return pthread + (pthread - base), err
 }
 
@@ -97,8 +96,8 @@ func (t *Table) LWP(pthread uint64) (uint64, error) {
 	return l.ThreadID(t.facts.Memory, pthread)
 }
 
-// Constant reads the first n bytes of a constant of the C library from the file of the module that
-// defines it: the library, its libpthread, or a static executable.
+// Constant reads the first n bytes of a constant of the C library from the file of its module: the library, its
+// libpthread, or a static executable.
 func (t *Table) Constant(name string, n int) ([]byte, error) {
 	e, s, err := t.constant(name)
 	if err != nil {
@@ -110,9 +109,9 @@ func (t *Table) Constant(name string, n int) ([]byte, error) {
 	return e.file.DataAt(s.Value, n)
 }
 
-// constant finds a symbol in the C library, else anywhere. The library does not export the
-// names of its constants, so that a search of all modules would index the names of each,
-// and an executable may have millions.
+// constant finds a symbol in the C library, else in any module. The library does not export the names of its
+// constants, so that a search of all modules would index the names of each, and an executable may have
+// millions.
 func (t *Table) constant(name string) (*entry, elfx.Symbol, error) {
 	for _, e := range t.entries {
 		if !libc.IsSystem(e.mod.Path) {

@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// counting counts the bytes from an address on that are read, each time.
+// counting counts the bytes read at and above an address, repeatedly.
 type counting struct {
 	callbacks.Memory
 	from, bytes uint64
@@ -20,15 +20,15 @@ func (c *counting) ReadMemory(a callbacks.Address, p []byte) error {
 	return c.Memory.ReadMemory(a, p)
 }
 
-// TestVDSO reads of the kernel's module what it has, and no more, where nothing tells how long its
-// mapping is; where its header makes no sense, as much as it may have.
+// TestVDSO reads only the existing part of the kernel's module if the size of its mapping is unknown; with an
+// invalid header, at most the maximal size.
 func TestVDSO(t *testing.T) {
 	facts, _ := start(t, "cat")
 	facts.VDSOEnd = 0
 	for _, tt := range []struct {
 		name   string
 		header map[int]uint16 // of the ELF header, by offset
-		most   uint64         // bytes that are read
+		most   uint64         // bytes read
 		known  bool
 	}{
 		{"whole", nil, 3 * pageSize, true},
@@ -55,7 +55,7 @@ func TestVDSO(t *testing.T) {
 	}
 }
 
-// patched is memory with other words of 2 bytes behind an address.
+// patched is memory with some words of 2 bytes replaced, by their distance from an address.
 type patched struct {
 	callbacks.Memory
 	at    uint64

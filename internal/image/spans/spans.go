@@ -19,14 +19,14 @@ type Set[T any] struct {
 	top  []uint64 // top[i] is the highest end of list[:i+1]
 }
 
-// Add takes one more span; empty ones are not taken.
+// Add adds a span, unless it is empty.
 func (s *Set[T]) Add(low, high uint64, v T) {
 	if low < high {
 		s.list = append(s.list, Span[T]{low, high, v})
 	}
 }
 
-// Seal sorts the spans; it must come between the last Add and the first Find.
+// Seal sorts the spans; call it between the last Add and the first Find.
 func (s *Set[T]) Seal() {
 	order := func(a, b Span[T]) int {
 		if a.Low != b.Low {
@@ -48,9 +48,8 @@ func (s *Set[T]) Seal() {
 // All returns the spans by address. The caller must not change them.
 func (s *Set[T]) All() []Span[T] { return s.list }
 
-// Find returns the span that covers a: of several the one that starts last,
-// which is the innermost if they nest; then the shortest; then the one that was
-// added first.
+// Find returns the span that covers a. Of several it returns the one that starts last (the innermost if they
+// nest), then the shortest, then the one added first.
 func (s *Set[T]) Find(a uint64) (Span[T], bool) {
 	i := sort.Search(len(s.list), func(i int) bool { return s.list[i].Low > a })
 	for i--; i >= 0 && s.top[i] > a; i-- {

@@ -42,8 +42,7 @@ func library(t *testing.T, segments []elf.Prog64, list []byte) string {
 
 const listAt = 0x20000
 
-// TestBounds loads libraries that claim more than they are: each is an error, and takes
-// neither the memory nor the time.
+// TestBounds loads libraries with false large sizes: each is an error, without using the memory or the time.
 func TestBounds(t *testing.T) {
 	load := func(filesz, memsz uint64) elf.Prog64 {
 		return elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: 6, Filesz: filesz, Memsz: memsz}
@@ -58,7 +57,7 @@ func TestBounds(t *testing.T) {
 		segments []elf.Prog64
 		list     []byte
 		fits     bool
-		want     error // nil for any
+		want     error // nil: any
 	}{
 		{"a small one", []elf.Prog64{load(listAt, 1<<20)}, nil, true, nil},
 		{"64 MiB of the 64 that are left", []elf.Prog64{load(listAt, 64<<20)}, nil, false, budget.ErrMemory},

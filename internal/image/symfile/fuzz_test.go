@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/symfile"
 )
 
-// smallLibrary is the header of a library with one segment, which has size bytes in memory.
+// smallLibrary is the header of a library with one segment of size bytes in memory.
 func smallLibrary(f testing.TB, size uint64) []byte {
 	f.Helper()
 	le := binary.LittleEndian
@@ -30,7 +30,7 @@ func smallLibrary(f testing.TB, size uint64) []byte {
 	return b
 }
 
-// FuzzLoad maps bytes as a library, as the loader would: reads are whole or a fault.
+// FuzzLoad maps bytes as a library, like the loader: reads must be complete or a fault.
 func FuzzLoad(f *testing.F) {
 	for _, size := range []uint64{120, 4096, 119, 1 << 62} {
 		f.Add(smallLibrary(f, size))

@@ -13,12 +13,11 @@ import (
 )
 
 const (
-	// imageBias is where a position-independent file is put: away from address 0,
-	// which has a meaning.
+	// imageBias is the load address of a position-independent file: away from address 0, which has a meaning.
 	imageBias = 1 << 40
-	// maxImage bounds a file's segments in bytes, whatever memory there is.
+	// maxImage bounds a file's segments in bytes, whatever memory is available.
 	maxImage = 1 << 30
-	// maxSegments bounds how many segments a file may have: a linker makes some ten.
+	// maxSegments bounds the number of a file's segments: a linker makes about ten.
 	maxSegments = 1 << 10
 )
 

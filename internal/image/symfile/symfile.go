@@ -1,8 +1,8 @@
-// Package symfile writes symbol files: ELF files with only a symbol table, and the build ID and the
-// section headers of the file that they belong to.
+// Package symfile writes symbol files: ELF files with only a symbol table, and the build ID and the section
+// headers of the original file.
 //
-// Debuggers find one by the build ID below a directory of separate debug files, and use its symbols
-// for the stripped file.
+// Debuggers find one by the build ID below a directory of separate debug files, and use its symbols for the
+// stripped file.
 package symfile
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// Symbol is one symbol to be written.
+// Symbol is a symbol to write.
 type Symbol struct {
 	Name  string
 	Value uint64 // virtual address in the file, or offset in its TLS block
@@ -27,8 +27,8 @@ type Symbol struct {
 	Type  elf.SymType
 }
 
-// Path returns the path where a debugger looks for the symbol file of a file with build ID id below
-// a directory of separate debug files; "" without a build ID.
+// Path returns the path of the symbol file for build ID id below a directory of separate debug files; ""
+// without a build ID.
 func Path(dir string, id []byte) string {
 	if len(id) < 2 {
 		return ""
@@ -44,13 +44,13 @@ const (
 	symbolSize  = 24
 )
 
-// commentSection names the maker of a file, as compilers do; that of symbol files is maker.
+// commentSection contains the maker of a file, as from compilers; that of symbol files is maker.
 const (
 	commentSection = ".comment"
 	maker          = "ompd-inspect symbols"
 )
 
-// Ours reports whether f is a file that Write made.
+// Ours reports whether Write made f.
 func Ours(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil {
@@ -64,10 +64,10 @@ func Ours(f *os.File) bool {
 	return err == nil && string(content) == maker+"\x00"
 }
 
-// buildIDSection is the only section whose content is kept.
+// buildIDSection is the only section that is copied with its content.
 const buildIDSection = ".note.gnu.build-id"
 
-// file is a symbol file that is being made.
+// file is a symbol file in construction.
 type file struct {
 	sections []elf.Section64
 	names    stringTable // of the sections
@@ -116,8 +116,8 @@ type placed struct {
 	index elf.SectionIndex
 }
 
-// keep takes over the headers of the sections that are mapped, without their
-// content, and the build ID with it.
+// keep copies the headers of the mapped sections, without their content, and the content of the build ID's
+// section.
 func (f *file) keep(of *elfx.File) []placed {
 	var out []placed
 	for _, s := range of.Sections() {
@@ -181,11 +181,11 @@ func (p placed) holds(s Symbol) bool {
 	if s.Type == elf.STT_TLS {
 		return p.Flags&elf.SHF_TLS != 0
 	}
-	zeroOfThreads := p.Flags&elf.SHF_TLS != 0 && p.Type == elf.SHT_NOBITS // takes no room
+	zeroOfThreads := p.Flags&elf.SHF_TLS != 0 && p.Type == elf.SHT_NOBITS // takes no memory
 	return !zeroOfThreads && s.Value >= p.Addr && s.Value < p.Addr+p.Size
 }
 
-// pad fills up to a multiple of align, counted from the file's start.
+// pad appends padding up to a multiple of align from the file's start.
 func pad(b *bytes.Buffer, align uint64) {
 	for (headerSize+uint64(b.Len()))%align != 0 {
 		b.WriteByte(0)
@@ -195,7 +195,7 @@ func pad(b *bytes.Buffer, align uint64) {
 // stringTable is a section of names.
 type stringTable struct{ bytes []byte }
 
-// add appends a name and returns its place.
+// add appends a name and returns its offset.
 func (t *stringTable) add(name string) uint32 {
 	at := len(t.bytes)
 	t.bytes = append(append(t.bytes, name...), 0)

@@ -26,7 +26,7 @@ func libomp(t *testing.T) (string, *elfx.File) {
 	return path, f
 }
 
-// section is a section of the file by name.
+// section returns a section of the file by name.
 func section(t *testing.T, f *elfx.File, name string) elf.SectionHeader {
 	t.Helper()
 	for _, s := range f.Sections() {
@@ -38,7 +38,7 @@ func section(t *testing.T, f *elfx.File, name string) elf.SectionHeader {
 	return elf.SectionHeader{}
 }
 
-// TestWrite reads what was written with the standard library and with elfx.
+// TestWrite reads a written file with the standard library and with elfx.
 func TestWrite(t *testing.T) {
 	_, of := libomp(t)
 	text, bss, tdata := section(t, of, ".text"), section(t, of, ".bss"), section(t, of, ".tdata")
@@ -91,7 +91,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestWriteRefuses refuses a symbol that lies nowhere.
+// TestWriteRefuses refuses a symbol outside of all sections.
 func TestWriteRefuses(t *testing.T) {
 	_, of := libomp(t)
 	err := symfile.Write(&bytes.Buffer{}, of, []symfile.Symbol{{Name: "lost", Value: 1 << 50}})
@@ -100,7 +100,7 @@ func TestWriteRefuses(t *testing.T) {
 	}
 }
 
-// TestLoad looks at a library as the loader would map it.
+// TestLoad reads a library in the form in which the loader would map it.
 func TestLoad(t *testing.T) {
 	path, of := libomp(t)
 	img, err := symfile.Load(path, nil, nil)
@@ -149,7 +149,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestLoadRefuses refuses what is no program.
+// TestLoadRefuses refuses files that are not programs.
 func TestLoadRefuses(t *testing.T) {
 	core := omptest.Dump(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}),
 		Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel})

@@ -11,8 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 )
 
-// FuzzReader unpacks bytes: what the decoder alone reads is read, but for dictionaries that
-// are too large, and no more is counted than there is.
+// FuzzReader unpacks bytes: the result must be the decoder's own, except for dictionaries that are too large,
+// and the ledger must balance.
 func FuzzReader(f *testing.F) {
 	const limit, most = 16 << 20, 1 << 20
 	for _, content := range [][]byte{nil, []byte("short"), bytes.Repeat([]byte("longer "), 20_000)} {

@@ -1,6 +1,5 @@
-// Package unxz decompresses .xz files that may be made to take memory. A file declares the size of
-// the dictionary of its blocks, up to 4 GiB, and the decoder allocates it at once: this package
-// counts it before.
+// Package unxz decompresses .xz files that may be built to exhaust memory. A file declares the size of the
+// dictionary of its blocks, up to 4 GiB, and the decoder allocates all of it. This package charges it before.
 package unxz
 
 import (
@@ -17,8 +16,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 )
 
-// NewReader returns the decompressed bytes of r, one stream of blocks, as xz and
-// systemd-coredump write it. The dictionary counts for l until done is called.
+// NewReader returns the decompressed bytes of r, one stream of blocks, as xz and systemd-coredump write it. The
+// dictionary is charged to l until done is called.
 func NewReader(l *budget.Ledger, r io.Reader) (out io.Reader, done func(), err error) {
 	g := &guard{r: bufio.NewReader(r), memory: l.Part(), want: streamHeader, step: (*guard).stream}
 	c := xz.ReaderConfig{DictCap: lzma.MinDictCap, SingleStream: true}
@@ -32,7 +31,7 @@ func NewReader(l *budget.Ledger, r io.Reader) (out io.Reader, done func(), err e
 // streamHeader is the size of the header of a stream; its flags are in byte 7.
 const streamHeader = 12
 
-// errForm means that a stream is damaged in a way that the decoder would find, too.
+// errForm reports damage that the decoder would find, too.
 var errForm = errors.New("xz: not of the form of a stream")
 
 // guard parses the headers of a stream while the decoder reads it: those of the stream, of blocks
@@ -41,15 +40,15 @@ var errForm = errors.New("xz: not of the form of a stream")
 type guard struct {
 	r      io.Reader
 	memory *budget.Ledger
-	dict   uint64 // what is counted
+	dict   uint64 // charged bytes
 
-	step func(*guard) error // takes head when it has want bytes
+	step func(*guard) error // processes head once it has want bytes
 	head []byte
 	want int
 	skip int64
 
 	check  int64 // size of the checksum of a block
-	packed int64 // bytes of the present block behind its header
+	packed int64 // bytes of the present block after its header
 }
 
 // Read implements io.Reader.
@@ -61,7 +60,7 @@ func (g *guard) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// follow parses some bytes.
+// follow parses the next bytes.
 func (g *guard) follow(p []byte) error {
 	for len(p) > 0 {
 		if g.skip > 0 {
@@ -87,14 +86,14 @@ func (g *guard) next(step func(*guard) error, want int, skip int64) {
 	g.step, g.want, g.skip = step, want, skip
 }
 
-// stream takes the header of the stream.
+// stream parses the header of the stream.
 func (g *guard) stream() error {
 	g.check = map[byte]int64{0: 0, 1: 4, 4: 8, 10: 32}[g.head[7]&15]
 	g.next((*guard).blockSize, 1, 0)
 	return nil
 }
 
-// blockSize takes the first byte of a block, or of the index, which is the end.
+// blockSize parses the first byte of a block, or of the index, which is the end.
 func (g *guard) blockSize() error {
 	if g.head[0] == 0 {
 		g.next((*guard).blockSize, 1, math.MaxInt64)
@@ -104,15 +103,15 @@ func (g *guard) blockSize() error {
 	return nil
 }
 
-// Parts of the header of a block: flags, each size only if its bit is set, and a filter, which is
-// LZMA2 if the decoder supports it.
+// Parts of the header of a block: flags, each size only if its bit is set, and a filter. The decoder supports
+// only LZMA2.
 const (
 	sizePacked   = 0x40
 	sizeUnpacked = 0x80
 	filterLZMA2  = 0x21
 )
 
-// block takes the rest of the header of a block.
+// block parses the rest of the header of a block.
 func (g *guard) block() error {
 	b := g.head[1:]
 	number := func() uint64 {
@@ -171,10 +170,10 @@ func (g *guard) chunk() error {
 	return nil
 }
 
-// plainSize takes the size of a chunk that is not compressed.
+// plainSize parses the size of an uncompressed chunk.
 func (g *guard) plainSize() error { return g.content(g.head) }
 
-// packedSize parses the sizes of a compressed one; the second counts; properties may follow.
+// packedSize parses the sizes of a compressed chunk; the second is the one in the file; properties may follow.
 func (g *guard) packedSize() error { return g.content(g.head[2:4]) }
 
 // content skips the content of a chunk.

@@ -13,7 +13,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// content is data that is compressed in chunks of all kinds.
+// content returns data that compresses into chunks of all kinds.
 func content(t testing.TB) []byte {
 	t.Helper()
 	noise := make([]byte, 300_000)
@@ -36,7 +36,7 @@ func pack(t testing.TB, b []byte, flags ...string) []byte {
 	return out
 }
 
-// TestReader unpacks files of all kinds, and counts their dictionary meanwhile.
+// TestReader unpacks files of all kinds, and checks that their dictionary is charged meanwhile.
 func TestReader(t *testing.T) {
 	b := content(t)
 	for _, c := range []struct {
@@ -72,7 +72,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// withDictionary changes what the first block says of its dictionary.
+// withDictionary changes the dictionary size in the first block.
 func withDictionary(t testing.TB, packed []byte, property byte) []byte {
 	t.Helper()
 	b := bytes.Clone(packed)
@@ -86,7 +86,7 @@ func withDictionary(t testing.TB, packed []byte, property byte) []byte {
 	return b
 }
 
-// TestDictionary does not take the dictionary that a file of some hundred bytes asks for.
+// TestDictionary refuses a huge dictionary in a file of a few hundred bytes.
 func TestDictionary(t *testing.T) {
 	bomb := withDictionary(t, pack(t, make([]byte, 1<<20), "-6"), 40) // 4 GiB
 	r, done, err := NewReader(budget.NewLedger(budget.DefaultMemory), bytes.NewReader(bomb))

@@ -17,7 +17,7 @@ LDFLAGS := -s -w $(if $(VERSION),-X main.release=$(VERSION))
 # Debian packages of `make test`, and what all other tests need beside them: compilers of other
 # releases and languages, and the tools that tests compare with.
 PACKAGES := gcc g++ gdb clang-16 lld-16 libomp-16-dev
-MORE_PACKAGES := clang-14 clang-19 libclang-rt-16-dev flang-19 llvm-16 gfortran gdbserver dwz zstd lz4 xz-utils strace python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user bash-completion zsh fish debootstrap lintian rpm
+MORE_PACKAGES := clang-14 clang-19 libclang-rt-16-dev flang-19 llvm-16 gfortran gdbserver dwz zstd lz4 xz-utils patchelf strace python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user bash-completion zsh fish debootstrap lintian rpm
 # The packages whose tests take longest: they are started first, so that none of them is
 # what all processors but one wait for at the end.
 LONGEST := ./internal/testing/e2e/... ./internal/testing/oracle ./live ./gdb ./internal/runtime/libgomp ./internal/runtime/libomp ./internal/runtime/libomp/locate ./server

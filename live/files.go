@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
@@ -17,14 +19,10 @@ func openerFor(open func(name string) (*os.File, error), maps []mapping) elfx.Op
 	if open == nil {
 		return nil
 	}
-	type identity struct {
-		dev   string
-		inode uint64
-	}
 	mapped := map[identity]bool{}
 	for _, m := range maps {
 		if m.inode != 0 {
-			mapped[identity{m.dev, m.inode}] = true
+			mapped[m.identity()] = true
 		}
 	}
 	return func(name string) (*os.File, error) {
@@ -42,9 +40,29 @@ func openerFor(open func(name string) (*os.File, error), maps []mapping) elfx.Op
 		if err := unix.Fstat(int(held.Fd()), &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 			return nil, missing
 		}
-		if !mapped[identity{fmt.Sprintf("%02x:%02x", unix.Major(st.Dev), unix.Minor(st.Dev)), st.Ino}] {
+		if !mapped[identityOf(&st)] {
 			return nil, missing
 		}
 		return os.Open(fmt.Sprintf("/proc/self/fd/%d", held.Fd()))
 	}
+}
+
+// identity is the identity of a file, as /proc/PID/maps and stat give it. Some file systems (overlayfs, btrfs) give
+// different devices in the two: equal identities are those of one file, different ones prove nothing.
+type identity struct {
+	dev   string // major:minor
+	inode uint64
+}
+
+func (m *mapping) identity() identity { return identity{m.dev, m.inode} }
+
+func identityOf(st *unix.Stat_t) identity {
+	return identity{fmt.Sprintf("%02x:%02x", unix.Major(st.Dev), unix.Minor(st.Dev)), st.Ino}
+}
+
+// isMappedFile reports whether the file at path is the one that a mapping of maps has mapped.
+func isMappedFile(maps []mapping, m callbacks.Mapping, path string) bool {
+	i := slices.IndexFunc(maps, func(have mapping) bool { return have.Low == m.Low })
+	var st unix.Stat_t
+	return i >= 0 && maps[i].inode != 0 && unix.Stat(path, &st) == nil && identityOf(&st) == maps[i].identity()
 }

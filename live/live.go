@@ -278,7 +278,9 @@ func (p *Process) refresh() error {
 	facts := modules.Facts{Memory: p.tableMemory, Arch: p.arch, Auxv: p.auxv, Files: filesOf(maps),
 		Mapped: func(m callbacks.Mapping) string {
 			return mappedPath(p.mem.owner(), m)
-		}}
+		},
+		IsMapped: func(m callbacks.Mapping, path string) bool { return isMappedFile(maps, m, path) },
+	}
 	const atSysinfoEHDR = 33
 	if m := mappingAt(maps, p.auxv[atSysinfoEHDR]); m != nil {
 		facts.VDSOEnd = m.High.Offset

@@ -41,8 +41,8 @@ func Notes(b []byte, align uint64) iter.Seq[Note] {
 	}
 }
 
-// buildIDNote returns the GNU build identifier among the notes in b; nil without one.
-func buildIDNote(b []byte, align uint64) []byte {
+// BuildIDNote returns the GNU build identifier among the notes in b; nil without one.
+func BuildIDNote(b []byte, align uint64) []byte {
 	const ntGNUBuildID = 3
 	for n := range Notes(b, align) {
 		if n.Owner == "GNU" && n.Type == ntGNUBuildID && len(n.Desc) > 0 {
@@ -60,7 +60,7 @@ func (f *File) BuildID() []byte {
 			continue
 		}
 		if b, err := f.bytesAt(p.Off, p.Filesz); err == nil {
-			if id := buildIDNote(b, p.Align); id != nil {
+			if id := BuildIDNote(b, p.Align); id != nil {
 				return id
 			}
 		}
@@ -69,7 +69,7 @@ func (f *File) BuildID() []byte {
 	if err != nil {
 		return nil
 	}
-	return buildIDNote(b, h.Addralign)
+	return BuildIDNote(b, h.Addralign)
 }
 
 // DebugLink returns the name and the CRC-32 of the separate debug file in .gnu_debuglink.

@@ -30,7 +30,7 @@ var (
 	// ErrMismatch means that the file is not the one that the target mapped.
 	ErrMismatch = errors.New("not the file that the program ran")
 	// ErrUnproven means that a file was used although neither it nor the target's memory has a
-	// build ID.
+	// build ID, and the kernel does not name the mapped file.
 	ErrUnproven = errors.New("used without proof that it is the file that the program ran")
 )
 
@@ -62,6 +62,8 @@ type Facts struct {
 	// Mapped returns a path for the file of a mapping, usable even if the file has been deleted or replaced
 	// since. Nil if that is impossible.
 	Mapped func(callbacks.Mapping) string
+	// IsMapped reports whether the file at a path is certainly the file of a mapping. Nil if that is unknown.
+	IsMapped func(m callbacks.Mapping, path string) bool
 	// Dir is the directory in which the program was started, for libraries that the loader
 	// knows by relative names; empty if unknown.
 	Dir string
@@ -257,7 +259,7 @@ func (t *Table) isMapped(a callbacks.Address) bool {
 // complete opens the file of an entry with a known bias, and fills in the bounds and the build ID.
 func (t *Table) complete(e *entry) {
 	if e.memory != nil {
-		e.mod.BuildID = e.memory.BuildID()
+		e.mod.BuildID, _ = t.mappedBuildID(e)
 	}
 	t.search(e)
 	if len(e.progs()) > 0 {

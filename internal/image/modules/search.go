@@ -48,7 +48,10 @@ func (t *Table) search(e *entry) {
 		}
 		f, err := elfx.OpenWithMemory(t.taken, img)
 		if err == nil {
-			err = e.identify(f)
+			err = t.identify(e, f)
+		}
+		if errors.Is(err, ErrUnproven) && t.isMappedFile(e, name) {
+			err = nil
 		}
 		if err != nil && !errors.Is(err, ErrUnproven) {
 			closer.Close()
@@ -134,17 +137,23 @@ func buildIDPath(dir string, id []byte) string {
 	return filepath.Join(dir, ".build-id", s[:2], s[2:])
 }
 
+// isMappedFile reports whether the file name is the one that the kernel has mapped for e, whatever its notes are.
+func (t *Table) isMappedFile(e *entry, name string) bool {
+	m := t.mappingAt(e.dynamic)
+	return m != nil && t.facts.IsMapped != nil && t.facts.IsMapped(*m, name)
+}
+
 // identify compares f with the mapped file: nil if it is the same, ErrUnproven without a
 // contradiction, ErrMismatch with one.
-func (e *entry) identify(f *elfx.File) error {
+func (t *Table) identify(e *entry, f *elfx.File) error {
 	if e.memory == nil {
 		if d, ok := dynamicOf(f); ok && !e.mod.Main && e.mod.Bias+d != e.dynamic {
 			return fmt.Errorf("%w: its dynamic section is elsewhere", ErrMismatch)
 		}
 		return ErrUnproven
 	}
-	want, got := e.memory.BuildID(), f.BuildID()
-	if want != nil || got != nil && readable(e.memory) {
+	want, whole := t.mappedBuildID(e)
+	if got := f.BuildID(); want != nil || got != nil && whole {
 		if string(want) != string(got) {
 			return fmt.Errorf("%w: its build ID is %s, the program's is %s", ErrMismatch, idText(got), idText(want))
 		}
@@ -156,21 +165,29 @@ func (e *entry) identify(f *elfx.File) error {
 	return ErrUnproven
 }
 
-// readable reports whether all notes of the headers in memory could be read, so that a missing build ID is
-// certain.
-func readable(f *elfx.File) bool {
-	for _, p := range f.Progs() {
+// mappedBuildID returns the build ID in the notes that the target has mapped; nil if it was not found. It is certain
+// that there is none if all notes could be read (whole). The notes are read at their addresses: patchelf moves them from
+// the first segment to the last.
+func (t *Table) mappedBuildID(e *entry) (id []byte, whole bool) {
+	if id := e.memory.BuildID(); id != nil {
+		return id, true
+	}
+	whole = true
+	for _, p := range e.memory.Progs() {
 		if p.Type != elf.PT_NOTE {
 			continue
 		}
-		if p.Off > maxHeaderPages || p.Filesz > maxHeaderPages-p.Off {
-			return false
+		b := make([]byte, min(p.Filesz, maxHeaderPages))
+		err := t.facts.Memory.ReadMemory(callbacks.Addr(e.mod.Bias+p.Vaddr), b)
+		if err != nil || p.Filesz > maxHeaderPages {
+			whole = false
+			continue
 		}
-		if _, err := f.Image().ReadAt(make([]byte, p.Filesz), int64(p.Off)); err != nil {
-			return false
+		if id := elfx.BuildIDNote(b, p.Align); id != nil {
+			return id, true
 		}
 	}
-	return true
+	return nil, whole
 }
 
 // loads returns the program headers of the mapped segments.

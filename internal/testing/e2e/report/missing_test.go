@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"debug/elf"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -169,4 +171,27 @@ func vaguer(state string) []string {
 		all = append(all, "wait_barrier")
 	}
 	return all
+}
+
+// TestPatchedRuntime looks at a program whose runtime patchelf has changed, as auditwheel does for Python's wheels: its
+// build ID is in another segment. The file is still proven to be the mapped one, in a core as in a process.
+func TestPatchedRuntime(t *testing.T) {
+	omptest.NeedsMore(t, "patchelf")
+	patchelf := omptest.Program(t, "patchelf")
+	exe := omptest.Compile(t, omptest.Build{Program: "barrier", Compiler: omptest.GCC})
+	rt := omptest.Libgomp(t)
+	private := privately(t, rt)
+	e2e.CopyFile(t, rt.Lib, private.Lib)
+	if out, err := exec.Command(patchelf, "--add-needed", "libm.so.6", "--set-rpath",
+		"$ORIGIN/"+strings.Repeat("deep/", 100), private.Lib).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	run := omptest.Run{Exe: exe, Runtime: private, Mode: omptest.Kernel}
+	if text := complaints(partial(t, omptest.Dump(t, run).Core)); strings.Contains(text, "without proof") {
+		t.Errorf("core: %s", text)
+	}
+	_, out, _ := e2e.Output(t, "report", strconv.Itoa(omptest.Start(t, run).PID))
+	if strings.Contains(out, "without proof") || !strings.Contains(out, "3 threads wait_barrier") {
+		t.Errorf("process: %s", out)
+	}
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// BenchmarkOpen finds the runtime of a core, its layout, and 256 threads and their
-// regions.
+// BenchmarkOpen finds the runtime in a core, derives its layout, and reads 256 threads and their regions.
 func BenchmarkOpen(b *testing.B) {
 	for name, flags := range map[string][]string{"dynamic": {"-O1", "-g"}, "static": {"-O1", "-g", "-static"}} {
 		b.Run(name, func(b *testing.B) {

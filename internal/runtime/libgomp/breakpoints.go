@@ -11,14 +11,15 @@ import (
 
 var _ handles.BreakpointReader = (*runtime)(nil)
 
-// equivalent is a set of functions that replaces a location of the standard: every way to the event
-// calls one of them.
+// equivalent is a set of functions that replaces a location of the standard: each path to the event calls one of
+// them.
 type equivalent struct {
 	functions []string
 	event     string
 }
 
-// equivalents returns exported functions, and functions whose names only a static executable has.
+// equivalents returns the replacements of each location. Some functions are exported; others have symbols only
+// in static executables.
 func equivalents() map[string][]equivalent {
 	return map[string][]equivalent{
 		"ompd_bp_parallel_begin": {
@@ -40,8 +41,8 @@ func equivalents() map[string][]equivalent {
 	}
 }
 
-// bodyEntries returns the functions to which compilers pass the bodies of such regions or tasks, as
-// the first argument.
+// bodyEntries returns the functions to which compilers pass the bodies of regions or tasks as the first
+// argument.
 func (rt *base) bodyEntries(location string) []handles.BodyEntry {
 	var out []handles.BodyEntry
 	for _, e := range equivalents()[location] {
@@ -55,8 +56,8 @@ func (rt *base) bodyEntries(location string) []handles.BodyEntry {
 	return out
 }
 
-// Breakpoints finds functions that replace the standard's locations, because this runtime has none
-// of those.
+// Breakpoints returns functions that replace the standard's locations: this runtime does not have those
+// locations.
 func (rt *base) Breakpoints() ([]handles.Breakpoint, error) {
 	all := equivalents()
 	var out []handles.Breakpoint
@@ -76,8 +77,8 @@ func (rt *base) Breakpoints() ([]handles.Breakpoint, error) {
 	return out, nil
 }
 
-// stopAt completes b by the functions of e that the runtime has; false if it has
-// not the first of them.
+// stopAt completes b with the functions of e that the runtime has. It returns false if the first function is
+// missing.
 func (rt *base) stopAt(b *handles.Breakpoint, e equivalent) bool {
 	first, err := layout.SymbolIn(rt.target, rt.id.Module, e.functions[0])
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layoutcode"
 )
 
-// teamInThread is the offset of ts.team in gomp_thread: after the two pointers fn and data, in
-// every release. Where the linker has turned accesses relative to gomp_tls_data into accesses
-// relative to the thread pointer, this offset gives the difference.
+// teamInThread is the offset of ts.team in gomp_thread: in every release it follows the two pointers fn and
+// data. If the linker has relaxed accesses through gomp_tls_data to accesses relative to the thread pointer,
+// this offset gives the difference.
 const teamInThread = 16
 
-// newCodeSource returns the source that reads the code of the runtime's accessors. The paths start
-// from gomp_tls_data: omp_get_num_threads reads ts.team there, and that team's number of threads.
+// newCodeSource returns the source that reads the code of the runtime's accessors. The access paths start at
+// gomp_tls_data: omp_get_num_threads reads ts.team there, and the number of threads in that team.
 func newCodeSource(t callbacks.Target, mod *callbacks.Module) *layoutcode.Code {
 	return layoutcode.New(t, mod, &layoutcode.Rules{
 		Rules: codeRules, Root: "gomp_thread", Pointees: pointees,
@@ -44,8 +44,8 @@ func findTLS(t callbacks.Target, s *layoutcode.Code) (layoutcode.Start, error) {
 		"distance from the thread pointer", layout.ErrUnknown)
 }
 
-// startFrom takes the root of a path to ts.team for gomp_tls_data, if it can be:
-// the thread pointer itself, or at the distance that the loader has put in a word.
+// startFrom converts the root of a path to ts.team to a start at gomp_tls_data, if the root is the thread
+// pointer or an offset that the loader has written to a word.
 func startFrom(t callbacks.Target, team symbolic.Chain) (start layoutcode.Start, ok bool, err error) {
 	start.Global = "gomp_tls_data"
 	switch root := team.Root; root.Kind {

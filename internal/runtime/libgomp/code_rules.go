@@ -7,14 +7,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layoutcode"
 )
 
-// pointees are the structures that fields of a path point to.
+// pointees maps pointer fields on a path to the structures they point to.
 var pointees = map[string]string{
 	"ts.team": "gomp_team", "prev_ts.team": "gomp_team", "task": "gomp_task", "parent": "gomp_task",
 	"ts.work_share": "gomp_work_share", "taskgroup": "gomp_taskgroup", "taskwait": "gomp_taskwait",
 	"thread_pool": "gomp_thread_pool",
 }
 
-// Inputs of rules: the values that the function returns, and everything that it reads.
+// Inputs of rules: the values that the function returns, and all values that it reads.
 var result, reads = symbolic.Path.Returned, symbolic.Path.Read
 
 // codeRules lists all rules.

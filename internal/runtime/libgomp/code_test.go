@@ -16,14 +16,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// loadedFile is a target that consists of a file, loaded at its own addresses and
-// relocated, without threads.
+// loadedFile is a target made of one file, loaded at its link addresses and relocated, without threads.
 type loadedFile struct {
 	file  *elfx.File
-	words map[uint64]uint64 // what the loader writes
+	words map[uint64]uint64 // words written by the loader
 }
 
-// tlsDistance is where the loader of a loadedFile puts gomp_tls_data.
+// tlsDistance is the distance of gomp_tls_data from the thread pointer that the loader of a loadedFile writes.
 const tlsDistance = 1 << 12
 
 func loadFile(t testing.TB, path string) (*loadedFile, *callbacks.Module) {
@@ -35,7 +34,7 @@ func loadFile(t testing.TB, path string) (*loadedFile, *callbacks.Module) {
 	t.Cleanup(func() { c.Close() })
 	l := &loadedFile{file: f, words: map[uint64]uint64{}}
 	relocs, err := f.Relocations()
-	if err != nil && !errors.Is(err, elfx.ErrNoSection) { // a static program has none
+	if err != nil && !errors.Is(err, elfx.ErrNoSection) { // a static program may lack the section
 		t.Fatal(err)
 	}
 	for _, r := range relocs {
@@ -85,7 +84,7 @@ func (l *loadedFile) ThreadIDs(callbacks.IDKind) ([]callbacks.ThreadID, error) {
 
 func (l *loadedFile) Arch() callbacks.Arch { return l.file.Arch() }
 
-// rowFor returns the column of the table for a release of GCC.
+// rowFor returns the table's column for a release of GCC.
 func (t *table) rowFor(major int) int {
 	for i, r := range t.rows {
 		if major >= r.Low && major <= r.High {
@@ -95,8 +94,7 @@ func (t *table) rowFor(major int) int {
 	return len(t.rows) - 1
 }
 
-// codeFiles returns the runtimes whose code is read: shared and static ones, for both
-// architectures.
+// codeFiles returns shared and static runtimes for both architectures. The tests read their code.
 func codeFiles(t *testing.T) map[string]int {
 	files := map[string]int{}
 	for _, rt := range omptest.Libgomps(t) {
@@ -114,8 +112,8 @@ func codeFiles(t *testing.T) map[string]int {
 	return files
 }
 
-// TestCodeAgainstTable compares the offsets from the code of every available runtime with the
-// releases' headers.
+// TestCodeAgainstTable compares the offsets from the code of each available runtime with those from the headers
+// of its release.
 func TestCodeAgainstTable(t *testing.T) {
 	tab, err := parseTable()
 	if err != nil {

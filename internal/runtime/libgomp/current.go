@@ -7,12 +7,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// The runtime keeps no list of the tasks that a thread has suspended, and no thread in a task. A
-// thread's own task leads to its parents; a waiting task is marked in the task (taskwait) or in its
-// taskgroup.
+// The runtime has no list of the tasks that a thread has suspended, and a task does not point to its thread. The
+// parent pointers of a thread's current task lead to suspended tasks. A task that waits in taskwait is marked in
+// its own structure; a task that waits at the end of a taskgroup is marked in the taskgroup.
 
-// executorOf returns the thread that executes a task or has it suspended; nil if there is none or it
-// is unknown.
+// executorOf returns the thread that executes a task or has suspended it, or nil if that is unknown.
 func (ts *tasks) executorOf(fd found) *thread {
 	switch {
 	case fd.task == nil || !fd.explicit():
@@ -30,9 +29,9 @@ func (ts *tasks) executorOf(fd found) *thread {
 	return ts.holders()[fd.addr.Offset]
 }
 
-// readHolders returns, by the address of an explicit task that no thread executes now, the thread
-// that has it suspended: one that executes a task below it, or that is in a region which it forked.
-// A task below which several threads execute tasks is ambiguous and left out.
+// readHolders maps the address of each explicit task that is not executing to the thread that has suspended it.
+// That thread executes a descendant of the task, or is in a region that the task forked. If several threads
+// execute descendants, the holder is ambiguous and left out.
 func (ts *tasks) readHolders() map[uint64]*thread {
 	s := search{reader: ts, w: ts.threads.world(), tasks: map[uint64]*holders{}}
 	for _, th := range s.w.threads {
@@ -59,13 +58,13 @@ type search struct {
 // holders is the result of the search for one task.
 type holders struct {
 	th      *thread // nil if unknown
-	certain bool    // that it is th
-	first   *thread // that came by on its way out
-	several bool    // others came too
+	certain bool    // th is proven
+	first   *thread // the first thread that passed on its climb
+	several bool    // other threads passed too
 }
 
-// climbFrom visits the parents of a task that th executes, or from which it forked a region. It ends
-// where two other threads were before, because the result cannot change there.
+// climbFrom visits the ancestors of a task that th executes, or from which it forked a region. It stops at a
+// task that two other threads have already passed, because the result there cannot change.
 func (s *search) climbFrom(th *thread, a callbacks.Address) {
 	certain := true
 	var loop rtl.Loop
@@ -94,12 +93,12 @@ func (s *search) climbFrom(th *thread, a callbacks.Address) {
 		case s.w.running[a.Offset] == nil && t.kind == kindTied:
 			h.th = th
 		}
-		certain = certain && t.kind == kindUndeferred // its parent is on the same stack
+		certain = certain && t.kind == kindUndeferred // an undeferred task and its parent use the same stack
 		a = t.parent
 	}
 }
 
-// suspended reports whether a task that has begun waits at a scheduling point.
+// suspended reports whether a task that has started waits at a scheduling point.
 func (rs *records) suspended(t *task) bool {
 	if wait, _ := rs.waitsForTasks(t); wait {
 		return true
@@ -108,8 +107,8 @@ func (rs *records) suspended(t *task) bool {
 	return wait
 }
 
-// waitsForTasks reports whether a task waits for its children, or for the dependences of a task that it
-// is about to execute. The structure is on the stack of its thread.
+// waitsForTasks reports whether a task waits for its children (waits), or for the dependences of a task that it
+// must execute at once (depend). The structure with these marks is on the thread's stack.
 func (rs *records) waitsForTasks(t *task) (waits, depend bool) {
 	a := t.rec.Address(rs.l.Task.Taskwait)
 	if a.IsNull() || t.rec.Err() != nil {
@@ -121,9 +120,9 @@ func (rs *records) waitsForTasks(t *task) (waits, depend bool) {
 	return (waits || depend) && r.Err() == nil, depend
 }
 
-// taskgroupWait reports whether a task waits at the end of its taskgroup, and returns the
-// taskgroup. Tasks that were created in a taskgroup have it too; the waiting task is the one whose
-// parent has another.
+// taskgroupWait reports whether a task waits at the end of its taskgroup, and returns the taskgroup. Tasks
+// created in a taskgroup point to it too. The waiting task is the only one with a different taskgroup in its
+// parent.
 func (rs *records) taskgroupWait(t *task) (callbacks.Address, bool) {
 	group := t.rec.Address(rs.l.Task.Taskgroup)
 	if group.IsNull() || t.rec.Err() != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/rtltest"
 )
 
-// stopped is a core whose threads were all at one instruction, outside of system calls.
+// stopped is a core in which all threads are at the same instruction, outside of system calls.
 type stopped struct {
 	*rtltest.Damaged
 	pc uint64
 }
 
-// Registers returns the thread's registers in that instruction.
+// Registers returns the thread's registers, with that instruction as the program counter.
 func (s *stopped) Registers(id callbacks.ThreadID) (callbacks.Registers, error) {
 	regs, err := s.Damaged.Registers(id)
 	if s.pc != 0 {
@@ -27,9 +27,8 @@ func (s *stopped) Registers(id callbacks.ThreadID) (callbacks.Registers, error) 
 	return regs, err
 }
 
-// TestDamage overwrites the region fields of one of two roots, and checks that the other root's
-// region stays. A level that the runtime has not written yet is not damage while the thread is in
-// the runtime's code.
+// TestDamage overwrites the region fields of one of two roots, and checks that the other root's region can still
+// be read. A level that the runtime has not written yet is not damage while the thread is in the runtime's code.
 func TestDamage(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "roots", Compiler: omptest.GCC})
 	c := openTestCore(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel})
@@ -58,7 +57,7 @@ func TestDamage(t *testing.T) {
 		pc     uint64
 		damage int
 		moving bool
-		worker bool // its region is known: it sleeps at a barrier of it
+		worker bool // the worker's region is known: it sleeps at a barrier of that region
 	}{
 		{"number of threads", team, 99, 0, 1, false, false},
 		{"no threads", team, 0, 0, 1, false, false},

@@ -9,10 +9,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// A task that waits for others is in no queue: only the tasks that it waits for
-// point to it, each from a vector (gomp_dependers_vec).
+// A task with unfinished dependences is not queued: only the tasks it waits for point to it, each from its
+// vector of dependers (gomp_dependers_vec).
 
-// follow yields the tasks that wait for t, and those that wait for them.
+// follow yields the tasks that wait for t, and transitively the tasks that wait for those.
 func (w *walk) follow(t *task) error {
 	open := []*task{t}
 	for len(open) > 0 {
@@ -31,7 +31,7 @@ func (w *walk) follow(t *task) error {
 				w.edge(t.addr, to)
 			}
 			if d.kind != kindWaiting || !d.rec.Bool(w.tasks.l.Task.NumDependees) {
-				continue // it is in a queue, or waits with its dependences in a taskwait
+				continue // it is in a queue, or waits for its dependences in a taskwait
 			}
 			fresh, err := w.once(d)
 			if err != nil {
@@ -75,13 +75,13 @@ func (rs *records) findDependers(t *task) ([]callbacks.Address, error) {
 	return out, nil
 }
 
-// graph has the dependences of the tasks of a team.
+// graph holds the dependences between the tasks of a team.
 type graph struct {
-	before map[uint64][]callbacks.Address // by task: those that it waits for
+	before map[uint64][]callbacks.Address // by task: the tasks that it waits for
 	err    error
 }
 
-// graphOf walks over a region's tasks once.
+// graphOf returns the dependence graph of a region. It walks over the region's tasks once.
 func (ts *tasks) graphOf(r *region) *graph {
 	if g, ok := ts.graphs.Get(r.key.addr); ok {
 		return g
@@ -96,13 +96,13 @@ func (ts *tasks) graphOf(r *region) *graph {
 	return g
 }
 
-// orphansOf returns the explicit tasks of a region whose parent is finished.
+// orphansOf returns the explicit tasks of a region that outlived their parent.
 func (ts *tasks) orphansOf(r *region) map[uint64]bool {
 	if o, ok := ts.orphans.Get(r.key.addr); ok {
 		return o
 	}
 	o := map[uint64]bool{}
-	_ = ts.walkTasks(r, nil, func(t *task) error { // tasks found before an error count
+	_ = ts.walkTasks(r, nil, func(t *task) error { // tasks that were found before an error count
 		if t.parent.IsNull() && len(o) < maxMarked {
 			o[t.addr.Offset] = true
 		}

@@ -10,32 +10,32 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// struct gomp_doacross_work_share, which the loop points to where others have the list of
-// ordered loops. It has an array with an element for each thread, or each part of the loop: how
-// far the iterations of that part are posted, as one number or as one for each loop.
+// Offsets in struct gomp_doacross_work_share. A doacross loop points to this structure with the field that other
+// loops use for the list of ordered loops. It ends with an array of elements, one for each thread or chunk: how
+// far the iterations of that part are posted, as one number or as one for each loop of the nest.
 const (
 	doacrossBefore    = 12 // bytes before ordered_owner, in the work share
-	doacrossChunk     = 0  // of static loops without a chunk: the iterations of most threads
+	doacrossChunk     = 0  // static loops without a chunk: the number of iterations of most threads
 	doacrossElement   = 8  // size of an element
-	doacrossCounts    = 16 // how many loops
+	doacrossCounts    = 16 // number of loops in the nest
 	doacrossFlattened = 20
 	doacrossArray     = 24
-	doacrossT         = 32 // of static loops without a chunk: how many threads have one iteration more
-	doacrossBoundary  = 40 // and the first iteration after theirs
-	doacrossShifts    = 56 // of each loop, 4 bytes
-	// maxShift is the bits of a number.
+	doacrossT         = 32 // static loops without a chunk: the number of threads with one iteration more
+	doacrossBoundary  = 40 // the first iteration after those of these threads
+	doacrossShifts    = 56 // 4 bytes for each loop
+	// maxShift is the number of bits in a posted number.
 	maxShift = 64
 )
 
-// doacross is the runtime's data of a loop with dependences.
+// doacross is a copy of the runtime's data of a loop with dependences.
 type doacross struct {
 	at                callbacks.Address
 	counts, flattened uint64
-	element           uint64 // address of the one of the iteration that is waited for
+	element           uint64 // address of the element for the awaited iteration
 }
 
-// WaitedIteration returns the iteration of a loop with dependences for which the thread waits, if
-// the iteration's thread has posted neither it nor a later one.
+// WaitedIteration returns the iteration for which the thread waits in a loop with dependences. It returns an
+// error if the thread that executes the iteration has posted that iteration or a later one.
 func (wr *waits) WaitedIteration(h handles.Thread, ev *handles.Evidence) (rtl.Iteration, error) {
 	o, st, err := wr.states.stateOfHandle(h, ev)
 	if err != nil {
@@ -72,14 +72,14 @@ func (wr *waits) WaitedIteration(h handles.Thread, ev *handles.Evidence) (rtl.It
 	return out, nil
 }
 
-// waitsForIteration reports whether a function of the runtime is one of those that wait for an
-// iteration: of loops over unsigned long long it has its own, with the same arguments.
+// waitsForIteration reports whether a runtime function waits for an iteration. Loops over unsigned long long
+// have functions of their own with the same arguments.
 func waitsForIteration(function string) bool {
 	return strings.HasPrefix(function, "GOMP_doacross_wait") || strings.HasPrefix(function, "GOMP_doacross_ull_wait")
 }
 
-// doacross reads the loop that o waits in, and finds the part of it that has an iteration of
-// the outermost loop.
+// doacross reads the loop in which o waits, and finds the part that contains iteration first of the outermost
+// loop.
 func (wr *waits) doacross(o *observer, first int64) (doacross, error) {
 	f := &wr.l.WorkShare
 	ws := o.th.rec.Address(wr.l.Thread.WorkShare)
@@ -114,8 +114,8 @@ func (wr *waits) doacross(o *observer, first int64) (doacross, error) {
 	return d, nil
 }
 
-// partOf returns the part of a loop that contains an iteration: a thread's part in a static loop,
-// otherwise its chunk.
+// partOf returns the part of a loop that contains an iteration. A part is the range of one thread in a static
+// loop, and a chunk in other loops.
 func partOf(first int64, words map[uint64]int64, s uint64, chunk, threads int64) (int64, bool) {
 	q, boundary := words[doacrossChunk], words[doacrossBoundary]
 	switch {
@@ -131,7 +131,7 @@ func partOf(first int64, words map[uint64]int64, s uint64, chunk, threads int64)
 	return first / max(q, 1), q > 0
 }
 
-// posted reports whether a part of a loop is posted as far as an iteration.
+// posted reports whether a part of a loop is posted up to the awaited iteration.
 func (wr *waits) posted(d doacross, values []int64) (bool, error) {
 	flat := uint64(0)
 	for i, v := range values {

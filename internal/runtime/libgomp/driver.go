@@ -20,8 +20,7 @@ func Driver() rtl.Driver {
 	}
 }
 
-// noSymbols returns no symbols: GNU's runtime has neither variables nor functions for OMPD
-// libraries, stripped or not.
+// noSymbols returns an empty list: OMPD libraries do not need symbols of GNU's runtime.
 func noSymbols(t callbacks.Target) ([]rtl.ModuleSymbols, error) {
 	mods, err := findModules(t)
 	if len(mods) == 0 || err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestBeginningMember has a worker in the runtime before its part of the region starts. No thread
-// has arrived at a barrier of the team, so the worker waits at none.
+// TestBeginningMember reads a worker that is in the runtime before its part of the region starts. No thread has
+// arrived at a barrier of the team, so the worker does not wait at a barrier.
 func TestBeginningMember(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "lock", Compiler: omptest.GCC, Flags: []string{"-O1", "-g"}})
 	s := openCore(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel})

@@ -12,37 +12,36 @@ import (
 )
 
 const (
-	// maxQueue bounds the tasks of one queue: 1 Gi of them take 200 GiB.
+	// maxQueue bounds the number of tasks in one queue: 1 Gi of them take 200 GiB.
 	maxQueue = 1 << 30
-	// maxPriorities bounds the nodes of the tree that a queue of tasks of
-	// several priorities is.
+	// maxPriorities bounds the number of nodes in the tree of a queue with several priorities.
 	maxPriorities = 1 << 16
-	// maxDependers bounds the tasks that wait for one task.
+	// maxDependers bounds the number of tasks that wait for one task.
 	maxDependers = 1 << 24
-	// dependersBlock is how many of them are read at once: a number that makes no
-	// sense ends at the first that cannot be read.
+	// dependersBlock is the number of dependers read at once: if their count is damaged, reading stops at the
+	// first unreadable block.
 	dependersBlock = 4096
-	// maxMarked bounds the tasks that one walk marks, and those of a graph of dependences.
+	// maxMarked bounds the number of tasks that one walk marks, and the number of tasks in a dependence graph.
 	maxMarked = 1 << 22
 )
 
-// queueKind is which of its pnode a task is linked with (enum priority_queue_type).
+// queueKind is the index of the pnode that links a task into a queue (enum priority_queue_type).
 type queueKind uint64
 
 const (
 	queueTeam     queueKind = 0
 	queueChildren queueKind = 1
-	nodeSize                = 16 // a priority_node: next and prev
+	nodeSize                = 16 // size of a priority_node: the pointers next and prev
 )
 
-// errStop ends a walk early, at the request of its consumer.
+// errStop ends a walk early when the consumer stops.
 var errStop = errors.New("stop")
 
-// ExplicitTasks yields the explicit tasks of the region's team that are not
-// finished: first those that threads execute or have suspended, then the queued
-// ones, then those that no queue has. Those that wait for a task follow it.
+// ExplicitTasks yields the unfinished explicit tasks of the region's team: first the tasks that threads execute
+// or have suspended, then the queued tasks, then the tasks in no queue. The tasks that wait for a task follow
+// it.
 //
-// Queued tasks are not remembered, so that a million of them takes no memory.
+// Queued tasks are not cached, so a million of them takes no memory.
 func (ts *tasks) ExplicitTasks(h handles.Parallel) iter.Seq2[handles.Task, error] {
 	return func(yield func(handles.Task, error) bool) {
 		r, err := ts.threads.findRegion(h)
@@ -67,12 +66,11 @@ type walk struct {
 	tasks  *tasks
 	region *region
 	emit   func(*task) error
-	marked map[uint64]bool // tasks that are not in the team's queue, and were met
+	marked map[uint64]bool // tasks met so far that are not in the team's queue
 	edge   func(from, to callbacks.Address)
 }
 
-// walkTasks calls emit for each explicit task of the region, and edge, if it is
-// not nil, for each dependence.
+// walkTasks calls emit for each explicit task of the region, and edge, if not nil, for each dependence.
 func (ts *tasks) walkTasks(r *region, edge func(from, to callbacks.Address), emit func(*task) error) error {
 	w := &walk{tasks: ts, region: r, emit: emit, marked: map[uint64]bool{}, edge: edge}
 	var errs []error
@@ -86,8 +84,7 @@ func (ts *tasks) walkTasks(r *region, edge func(from, to callbacks.Address), emi
 	return errors.Join(errs...)
 }
 
-// mark emits a task that is in no queue of the team, once, and those that wait for
-// it.
+// mark emits a task that is not in the team's queue, at most once, and the tasks that wait for it.
 func (w *walk) mark(t *task) error {
 	fresh, err := w.once(t)
 	if err != nil || !fresh {
@@ -96,8 +93,7 @@ func (w *walk) mark(t *task) error {
 	return w.follow(t)
 }
 
-// once emits a task that is in no queue of the team, and reports whether it had not
-// been.
+// once emits a task that is not in the team's queue, and reports whether it was new.
 func (w *walk) once(t *task) (bool, error) {
 	if w.marked[t.addr.Offset] {
 		return false, nil
@@ -109,8 +105,8 @@ func (w *walk) once(t *task) (bool, error) {
 	return true, w.emit(t)
 }
 
-// startTasks returns the tasks that the members of the region execute in it, or from which they forked
-// an inner region.
+// startTasks returns the current tasks of the region's members: the tasks they execute in the region, or from
+// which they forked an inner region.
 func (w *walk) startTasks() []callbacks.Address {
 	var out []callbacks.Address
 	for n, th := range w.region.members {
@@ -125,8 +121,8 @@ func (w *walk) startTasks() []callbacks.Address {
 	return out
 }
 
-// taskIn returns the task that a member of a region executes in it, or from which it forked an
-// inner region; null if unknown.
+// taskIn returns the task that a member of a region executes there, or from which it forked an inner region;
+// null if unknown.
 func (rs *records) taskIn(th *thread, r *region) callbacks.Address {
 	i := len(th.frames) - r.level()
 	if i < 0 || i >= len(th.tasks) {
@@ -135,13 +131,13 @@ func (rs *records) taskIn(th *thread, r *region) callbacks.Address {
 	return th.tasks[i]
 }
 
-// climbFrom visits the task at a and its parents, up to an implicit one or one that was visited before.
-// The parents of the latter were visited too, so a cycle ends there.
+// climbFrom visits the task at a and its ancestors, up to an implicit task or to a task that was visited before.
+// The ancestors of the latter were visited too, so a cycle ends there.
 func (w *walk) climbFrom(a callbacks.Address, visited map[uint64]bool, visit func(*task) error) error {
 	for len(visited) < maxMarked && !visited[a.Offset] {
 		t, err := w.tasks.records.readTask(a)
 		if err != nil {
-			return nil // it ended in between, or its structure is on a stack that is gone
+			return nil // it ended meanwhile, or its structure was on a stack that no longer exists
 		}
 		visited[a.Offset] = true
 		if err := visit(t); err != nil || !t.explicit() {
@@ -152,8 +148,7 @@ func (w *walk) climbFrom(a callbacks.Address, visited map[uint64]bool, visit fun
 	return nil
 }
 
-// checkHeld yields the tasks that threads execute or have suspended, as far as they are
-// parents of each other.
+// checkHeld yields the tasks that threads execute or have suspended, as far as parent pointers reach them.
 func (w *walk) checkHeld() error {
 	visited := map[uint64]bool{}
 	for _, a := range w.startTasks() {
@@ -196,10 +191,9 @@ func (w *walk) queued() error {
 	return nil
 }
 
-// children yields the tasks that are children of others, and neither in the team's
-// queue nor executed by a thread now: detached ones, and those that a thread has
-// suspended in a taskgroup. Those that wait come first in a queue of children, and
-// are in the team's.
+// children yields the child tasks that are neither in the team's queue nor executing: detached tasks, and tasks
+// that a thread has suspended in a taskgroup. Waiting tasks come first in a queue of children, and are also in
+// the team's queue.
 func (w *walk) children() error {
 	var open []callbacks.Address
 	visited := map[uint64]bool{}
@@ -231,12 +225,11 @@ func (w *walk) children() error {
 	return nil
 }
 
-// begunChildren calls f for the children of the task at a that do not wait in a
-// queue.
+// begunChildren calls f for the started children of the task at a: those that do not wait in a queue.
 func (w *walk) begunChildren(a callbacks.Address, f func(*task) error) error {
 	t, err := w.tasks.records.readTask(a)
 	if err != nil {
-		return nil // it ended in between, or its structure is on a stack that is gone
+		return nil // it ended meanwhile, or its structure was on a stack that no longer exists
 	}
 	l := &w.tasks.l.Task
 	lists, err := w.tasks.records.queueLists(t.rec.Address(l.ChildrenRoot), t.rec.Address(l.ChildrenTasks))
@@ -257,7 +250,7 @@ func (w *walk) begunChildren(a callbacks.Address, f func(*task) error) error {
 	return nil
 }
 
-// queueLists returns the lists of a queue: one, or one for each priority if there is a tree of them.
+// queueLists returns the lists of a queue: one list, or one for each priority if the queue is a tree.
 func (rs *records) queueLists(root, tasks callbacks.Address) ([]callbacks.Address, error) {
 	if root.IsNull() {
 		if tasks.IsNull() {
@@ -299,9 +292,8 @@ func (rs *records) queueLists(root, tasks callbacks.Address) ([]callbacks.Addres
 // errEnd ends the walk over one list.
 var errEnd = errors.New("end of list")
 
-// walkList calls f for the tasks of a circular list of nodes, starting at the first or the last one. A
-// node to which its neighbour does not point back ends the walk, so that it returns to its start,
-// whatever the memory contains.
+// walkList calls f for the tasks of a circular list of nodes, from the first or from the last node. It stops at
+// a node to which the neighbour does not point back: so it ends even in damaged memory.
 func (rs *records) walkList(first callbacks.Address, q queueKind, backwards bool, f func(*task) error) error {
 	pnode := rs.l.Task.Pnode
 	if err := pnode.Err(); err != nil {

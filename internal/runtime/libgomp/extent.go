@@ -10,19 +10,19 @@ import (
 // extent is a range of code: [low, high).
 type extent struct{ low, high uint64 }
 
-// maxFunction is an upper bound of the size of the last functions, in bytes: code after them, up to
-// this size or to the C library, counts as theirs.
+// maxFunction is an upper bound for the size of the last functions, in bytes. Code after their start, up to this
+// size or to the C library, counts as theirs.
 const maxFunction = 2048
 
-// codeOf returns the range of the runtime's functions in mod: all of it, unless the runtime is
-// linked into an executable. There, its object files are adjacent, and the symbols of each bound
-// the range. Without symbols the range is empty, which means unknown.
+// codeOf returns the range of the runtime's functions in mod: the whole module, unless the runtime is linked
+// into an executable. There, its object files are adjacent, and their symbols bound the range. Without symbols
+// the range is empty, which means unknown.
 func codeOf(t callbacks.Target, mod *callbacks.Module) extent {
 	if !mod.Main {
 		return extent{mod.Low.Offset, mod.High.Offset}
 	}
-	// Cold code precedes all other code, which starts at the program's entry point; the program's
-	// own functions are in between.
+	// Cold code precedes all other code. The other code starts at the program's entry point; the program's
+	// functions are in between.
 	start, _ := layout.SymbolIn(t, mod, "_start")
 	var e extent
 	last := uint64(0)
@@ -48,8 +48,8 @@ func codeOf(t callbacks.Target, mod *callbacks.Module) extent {
 	return e
 }
 
-// staticFunctions returns the first and the last functions of object files of libgomp.a, and their
-// local functions.
+// staticFunctions returns the first and last functions of the object files in libgomp.a, and their local
+// functions.
 func staticFunctions() []string {
 	return []string{
 		"gomp_malloc", "gomp_aligned_free", "GOMP_atomic_start", "GOMP_atomic_end", "GOMP_barrier",
@@ -84,14 +84,13 @@ func staticFunctions() []string {
 	}
 }
 
-// neighbours returns functions of the C library that linkers put after the last library of a
-// program.
+// neighbours returns functions of the C library that linkers place after the last library of a program.
 func neighbours() []string {
 	return []string{"__libc_start_call_main", "__libc_start_main", "abort", "_exit", "exit", "__libc_setup_tls",
 		"_dl_relocate_static_pie"}
 }
 
-// executable reports whether there may be code at a.
+// executable reports whether the address a may contain code.
 func (rt *base) executable(a uint64) bool {
 	lister, ok := rt.target.(callbacks.MappingLister)
 	if !ok {

@@ -2,9 +2,8 @@ package libgomp
 
 import "github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 
-// Layout holds the offsets of the fields and globals of one libgomp. Names are those of the
-// runtime's source (libgomp.h, priority_queue.h). Members of nested structures belong to the outer
-// structure.
+// Layout holds the offsets of the fields and globals of one libgomp. The names are those in the runtime's source
+// (libgomp.h, priority_queue.h). Members of nested structures belong to the outer structure.
 type Layout struct {
 	Globals   globals
 	Thread    threadFields    `layout:"gomp_thread"`
@@ -18,8 +17,8 @@ type Layout struct {
 	Node      nodeFields      `layout:"prio_splay_tree_node_s"`
 }
 
-// globals are the runtime's variables. The first is thread-local: its "address"
-// is the distance from a thread's thread pointer, in two's complement.
+// globals are the runtime's variables. The first one is thread-local: its "address" is the distance from a
+// thread's thread pointer, in two's complement.
 type globals struct {
 	TLS               layout.Global `layout:"global gomp_tls_data"`
 	GlobalICV         layout.Global `layout:"global gomp_global_icv,optional"`
@@ -58,19 +57,19 @@ type threadFields struct {
 	PlacePartitionLen layout.Field `layout:"ts.place_partition_len"`
 	DefAllocator      layout.Field `layout:"ts.def_allocator,optional"` // since GCC 11
 	Task              layout.Field `layout:"task"`
-	Release           layout.Field `layout:"release"` // semaphore that the thread waits on in ordered regions
-	Place             layout.Field `layout:"place"`   // place number + 1; 0 if bound to none
+	Release           layout.Field `layout:"release"` // semaphore on which the thread waits in ordered regions
+	Place             layout.Field `layout:"place"`   // place number + 1; 0 if unbound
 	ThreadPool        layout.Field `layout:"thread_pool"`
-	NumTeams          layout.Field `layout:"num_teams,optional"` // since GCC 12: teams of the league - 1
+	NumTeams          layout.Field `layout:"num_teams,optional"` // since GCC 12: number of teams in the league - 1
 	TeamNum           layout.Field `layout:"team_num,optional"`  // since GCC 12
 }
 
-// teamFields are the fields of a team. After a gomp_team follow its nthreads implicit tasks, and
-// then the array ordered_release.
+// teamFields are the fields of a team (gomp_team). The team's nthreads implicit tasks follow it in memory, then
+// the array ordered_release.
 type teamFields struct {
 	Size            layout.Type
 	Nthreads        layout.Field `layout:"nthreads"`
-	PrevTeam        layout.Field `layout:"prev_ts.team"` // of the thread that forked, as it was before
+	PrevTeam        layout.Field `layout:"prev_ts.team"` // the forking thread's previous state
 	PrevTeamID      layout.Field `layout:"prev_ts.team_id"`
 	PrevLevel       layout.Field `layout:"prev_ts.level"`
 	PrevActiveLevel layout.Field `layout:"prev_ts.active_level"`
@@ -124,7 +123,7 @@ type taskFields struct {
 
 // poolFields are the fields of the pool in which a root keeps its workers.
 type poolFields struct {
-	Threads        layout.Field `layout:"threads"` // gomp_thread by number in the last team; the root is number 0
+	Threads        layout.Field `layout:"threads"` // gomp_thread by number in the last team; root: 0
 	ThreadsUsed    layout.Field `layout:"threads_used"`
 	LastTeam       layout.Field `layout:"last_team"`
 	DockGeneration layout.Field `layout:"threads_dock.generation"`
@@ -153,7 +152,7 @@ type workShareFields struct {
 	ChunkSize    layout.Field `layout:"chunk_size"`
 	End          layout.Field `layout:"end"` // after the last value
 	Incr         layout.Field `layout:"incr"`
-	Next         layout.Field `layout:"next"` // value that a thread gets next
+	Next         layout.Field `layout:"next"` // the next value to assign to a thread
 	OrderedOwner layout.Field `layout:"ordered_owner"`
 }
 

@@ -12,11 +12,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// findModules returns the modules of t that contain GNU libgomp: those that define its entry
-// points, whatever the file's name is. LLVM's runtime has entry points of the same names, and is
-// recognized by its own. A stripped static executable has symbols of neither, and a library without
-// a file is unknown; the memory of the threads decides then. Without a runtime the result is empty,
-// without an error.
+// findModules returns the modules of t that contain GNU libgomp: modules with any file name that define its
+// entry points. LLVM's runtime defines entry points of the same names, and is recognized by its own ones. A
+// stripped static executable has symbols of neither runtime, and a library without a file is unknown; then the
+// memory of the threads decides. Without a runtime the result is empty, and the error is nil.
 func findModules(t callbacks.Target) ([]*callbacks.Module, error) {
 	lister, ok := t.(callbacks.ModuleLister)
 	if !ok {
@@ -47,9 +46,9 @@ func findModules(t callbacks.Target) ([]*callbacks.Module, error) {
 	return found, nil
 }
 
-// findStripped returns the module that may contain the runtime without any symbol that shows it: a
-// stripped static executable, a stripped one with the runtime's constants, or the only library
-// without a file. If there are several, the name decides. It returns nil if there is none.
+// findStripped returns the module that may contain the runtime although no symbol shows it: a stripped static
+// executable, a stripped executable with the runtime's constants, or the only library without a file. If there
+// are several, the name decides. It returns nil if it finds no candidate.
 func findStripped(t callbacks.Target, mods []*callbacks.Module) *callbacks.Module {
 	if isStatic(mods) && !defines(t, mods[0], "main") {
 		return mods[0]
@@ -77,8 +76,8 @@ func findStripped(t callbacks.Target, mods []*callbacks.Module) *callbacks.Modul
 	return lost[0]
 }
 
-// isRuntime asks for functions that every program with the runtime has, also a
-// statically linked one. Tools that intercept calls define some of them only.
+// isRuntime reports whether mod defines functions that every program with the runtime has, also a statically
+// linked one. Tools that intercept calls define only some of them.
 func isRuntime(t callbacks.Target, mod *callbacks.Module) bool {
 	if defines(t, mod, "__kmpc_fork_call") {
 		return false
@@ -91,8 +90,8 @@ func isRuntime(t callbacks.Target, mod *callbacks.Module) bool {
 	return true
 }
 
-// isStatic reports whether the program is one executable, without libraries except the kernel's own:
-// then it is linked statically.
+// isStatic reports whether the program is statically linked: one executable, without libraries except the
+// kernel's.
 func isStatic(mods []*callbacks.Module) bool {
 	n := 0
 	for _, m := range mods {
@@ -108,9 +107,9 @@ func defines(t callbacks.Target, mod *callbacks.Module, name string) bool {
 	return err == nil
 }
 
-// marker shows that a runtime is of a release of GCC or newer. It is the node of symbol versions
-// that the release introduced. For a module without such nodes, it is a function that the release
-// added to an object file that every program has.
+// marker is a sign that a runtime is of a release of GCC or newer: the node of symbol versions that the release
+// introduced. For modules without such nodes, it is a function that the release added to an object file that
+// every program contains.
 type marker struct {
 	release  int
 	node     string
@@ -127,7 +126,7 @@ func markers() []marker {
 	}
 }
 
-// versions bounds the release by version nodes, or else by functions.
+// versions bounds the release by version nodes, or by functions if the module has no such nodes.
 func versions(t callbacks.Target, mod *callbacks.Module) (r layout.Releases, by string) {
 	has := func(m marker) bool {
 		_, err := t.Symbol(m.node, mod.Path)
@@ -151,7 +150,7 @@ func versions(t callbacks.Target, mod *callbacks.Module) (r layout.Releases, by 
 		}
 		r.Low = m.release
 	}
-	if by == "functions" && r.Low == 13 { // functions do not distinguish newer releases
+	if by == "functions" && r.Low == 13 { // the functions do not distinguish newer releases
 		r.High = 0
 	}
 	return r, by
@@ -160,7 +159,7 @@ func versions(t callbacks.Target, mod *callbacks.Module) (r layout.Releases, by 
 // Display names of the runtime, short and full.
 const family, fullName = "libgomp", "GNU OpenMP runtime"
 
-// identify names the runtime.
+// identify returns the name and version of the runtime.
 func identify(t callbacks.Target, mod *callbacks.Module, fp *fingerprint) handles.Identity {
 	id := handles.Identity{Family: family, Name: fullName, Module: mod}
 	var r layout.Releases

@@ -10,40 +10,38 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// The runtime does not keep the function of a region. GOMP_parallel and similar functions get it as
-// the first argument, and execute it by an indirect call: the return address of that call is on the
-// stack of the primary thread once for each region that it has forked and not left. Above it is the
-// return address of the call from user code, whose code shows the argument.
+// The runtime does not store the function of a region. GOMP_parallel and similar functions get it as the first
+// argument and execute it by an indirect call. For each region that a thread has forked and not left, its stack
+// has the return address of such a call. Above it is the return address of the call from user code; the code
+// before that address shows the argument.
 
 const (
-	// maxStack bounds how much of a thread's stack is searched, in bytes.
-	// Stacks have 8 MiB by default.
+	// maxStack bounds the searched part of a thread's stack, in bytes. Stacks have 8 MiB by default.
 	maxStack = 16 << 20
-	// stackBlock is how much of it is read at once.
+	// stackBlock is the number of bytes read from the stack at once.
 	stackBlock = 64 << 10
-	// maxArgument is the number of bytes before a call that are searched for its first argument:
-	// GCC stores the variables that the region shares, some 8 bytes of code each, between the load
-	// and the call.
+	// maxArgument is the number of bytes searched before a call for the load of its first argument. Between the
+	// load and the call, GCC stores the variables that the region shares, with about 8 bytes of code each.
 	maxArgument = 512
-	// maxFrame is more than the frames of the functions that fork have, in bytes.
+	// maxFrame is an upper bound for the frame size of the functions that fork, in bytes.
 	maxFrame = 256
-	// maxForker is more than their code has, in bytes.
+	// maxForker is an upper bound for the code size of these functions, in bytes.
 	maxForker = 512
 	// pageSize is the smallest page size, in bytes: readability changes only at its multiples.
 	pageSize = 4096
 )
 
-// forkBounds bounds the emulation of a function up to the jump by which it ends.
+// forkBounds bounds the emulation of a function up to the jump at its end.
 var forkBounds = accesspath.Bounds{Steps: 4000, Paths: 64, Visits: 1, Edges: 2, Cases: 64}
 
 // fork is a call in user code that forked a region.
 type fork struct {
-	function uint64 // that the region executes; 0 if unknown
+	function uint64 // the function that the region executes; 0 if unknown
 	ret      uint64 // return address of the call; 0 if the call was a jump
 }
 
-// forkFunctions returns the entry points that fork a region and execute a function in it, their
-// first argument. Loops, sections and reductions have their own.
+// forkFunctions returns the entry points that fork a region and execute their first argument, a function, in it.
+// Loops, sections and reductions have entry points of their own.
 func forkFunctions() []string {
 	names := []string{"GOMP_parallel", "GOMP_parallel_sections", "GOMP_parallel_reductions"}
 	for _, s := range []string{
@@ -55,7 +53,7 @@ func forkFunctions() []string {
 	return names
 }
 
-// forkEntries returns the addresses of the functions that fork, ascending.
+// forkEntries returns the addresses of the functions that fork, in ascending order.
 func (fs *forks) forkEntries() []uint64 {
 	var out []uint64
 	for _, name := range forkFunctions() {
@@ -106,10 +104,9 @@ func (th *thread) countForked() int {
 	return len(th.frames)
 }
 
-// findForks finds the calls of all regions that a thread forked, innermost first.
-// It is empty if the stack shows more or fewer regions than the thread is in. The
-// function of the innermost one may have returned: then the thread waits for the
-// others at its end.
+// findForks returns the calls of all regions that a thread forked, innermost first. It returns nil if the stack
+// shows a different number of regions than the thread is in. The function of the innermost region may have
+// returned: then the thread waits for the others at the end of the region.
 func (fs *forks) findForks(th *thread) []fork {
 	n := th.countForked()
 	sp, ok := fs.stackPointer(th)
@@ -117,7 +114,7 @@ func (fs *forks) findForks(th *thread) []fork {
 		return nil
 	}
 	end := sp + maxStack
-	if th.tp > sp { // the C library puts thread-local data above a thread's stack
+	if th.tp > sp { // the C library places thread-local data above a thread's stack
 		end = min(end, th.tp)
 	}
 	calls := fs.forkCalls(sp, end)
@@ -148,7 +145,7 @@ func (fs *forks) findForks(th *thread) []fork {
 	return found
 }
 
-// atRest reports whether a thread executes no task but its own implicit one.
+// atRest reports whether the thread executes only its own implicit task.
 func (fs *forks) atRest(th *thread) bool {
 	own := fs.records.ownImplicit(th)
 	return !own.IsNull() && own == th.task
@@ -163,8 +160,7 @@ func (rt *base) stackPointer(th *thread) (uint64, bool) {
 	return regs.SP() &^ 7, err == nil && regs.SP() != 0
 }
 
-// forkCalls returns the stack slots from sp to end with return addresses of indirect calls in
-// functions that fork.
+// forkCalls returns the stack slots in [sp, end) with return addresses of indirect calls in functions that fork.
 func (fs *forks) forkCalls(sp, end uint64) []uint64 {
 	var found []uint64
 	block := make([]byte, stackBlock)
@@ -185,25 +181,25 @@ func (fs *forks) forkCalls(sp, end uint64) []uint64 {
 	return found
 }
 
-// calls reports whether there is a call of a kind before the address ret.
+// calls reports whether the instruction before the address ret is a call of the given kind.
 func (fs *forks) calls(ret uint64, kind arch.CallKind) bool {
 	c, ok := arch.CallBefore(fs.target.Arch(), fs.mem, ret)
 	return ok && c.Kind == kind
 }
 
-// callAbove is the caller of a function that forks, as found on the stack above its frame.
+// callAbove is the caller of a function that forks, found on the stack above that function's frame.
 type callAbove struct {
 	fork
-	// jumped means that no frame of user code is between this frame and that of the enclosing
-	// region: that region's function ended in a tail call.
+	// jumped means that there is no frame of user code between this frame and that of the enclosing region: the
+	// function of that region ended in a tail call.
 	jumped bool
-	// saved is then the enclosing region's function, which the function that forked that region
-	// kept in a register, and which this one saved; 0 if unknown.
+	// saved is the function of the enclosing region if jumped; 0 if unknown. The function that forked that
+	// region kept it in a register, which this one saved.
 	saved uint64
 }
 
-// callerAbove finds the caller of the function that forks. The return address of that function's indirect
-// call is on the stack at slot.
+// callerAbove finds the caller of a function that forks. The return address of that function's indirect call is
+// at slot on the stack.
 func (fs *forks) callerAbove(slot uint64) callAbove {
 	ret, err := fs.word(slot)
 	if err != nil {
@@ -224,8 +220,8 @@ func (fs *forks) callerAbove(slot uint64) callAbove {
 	return c
 }
 
-// returnSlot returns the stack slot with the return address of a function that forks; the return
-// address of its indirect call, ret, is at slot.
+// returnSlot returns the stack slot with the return address of a function that forks. The return address of its
+// indirect call, ret, is at slot.
 func (fs *forks) returnSlot(slot, ret uint64) (uint64, bool) {
 	if fs.target.Arch() == callbacks.ArchAArch64 { // frame records are linked
 		fp, err := fs.word(slot - 8)
@@ -236,8 +232,8 @@ func (fs *forks) returnSlot(slot, ret uint64) (uint64, bool) {
 	return slot + 8 + depth, ok
 }
 
-// savedFunction returns the only word on the stack from low to high that is an address of user
-// code; 0 if there are none or several.
+// savedFunction returns the only word in [low, high) on the stack that is an address of user code. It returns 0
+// if there are several such words, or no such word.
 func (fs *forks) savedFunction(low, high uint64) uint64 {
 	var code []uint64
 	for at := low; at < high; at += 8 {
@@ -251,12 +247,11 @@ func (fs *forks) savedFunction(low, high uint64) uint64 {
 	return code[0]
 }
 
-// firstAbove returns the caller of the function that forks. That function's frame, and those of the
-// runtime's functions at the end of the region, start at low. The caller is at the first return
-// address after a call that shows the function of the region. The region's own calls have left
-// return addresses in unused words of these frames, but these show no function. If no call shows
-// it, because GCC keeps the function's address in a register throughout a loop around the region,
-// the result is the first call of a function that forks.
+// firstAbove returns the caller of a function that forks. The frame of that function, and those of the runtime's
+// functions at the end of the region, start at low. The caller is at the first return address after a call that
+// shows the region's function. Calls in the region have left return addresses in unused words of these frames,
+// but these do not show a function. If no call shows it, because GCC keeps the function's address in a register
+// throughout a loop around the region, firstAbove returns the first call of a function that forks.
 func (fs *forks) firstAbove(low, high uint64) callAbove {
 	var hidden callAbove
 	for at := low; at+8 <= high; at += 8 {
@@ -275,8 +270,7 @@ func (fs *forks) firstAbove(low, high uint64) callAbove {
 	return hidden
 }
 
-// callBefore returns the fork that the call before the return address w shows; ok only means that
-// there is a call.
+// callBefore returns the fork shown by the call before the return address w. ok means only that there is a call.
 func (fs *forks) callBefore(w uint64) (c callAbove, ok bool) {
 	if fs.inForker(w) {
 		jumped := fs.calls(w, arch.CallRegister)
@@ -296,11 +290,11 @@ func (fs *forks) callBefore(w uint64) (c callAbove, ok bool) {
 	return c, ok
 }
 
-// argumentBefore returns the function that the call before the address ret passes on; 0 if the code does
-// not show it.
+// argumentBefore returns the function that is the first argument of the call before the address ret; 0 if the
+// code does not show it.
 func (fs *forks) argumentBefore(ret uint64) uint64 {
 	a := fs.target.Arch()
-	for low := ret - maxArgument; low < ret; low++ { // an instruction starts at some of these
+	for low := ret - maxArgument; low < ret; low++ { // an instruction starts at one of these addresses
 		v, ok := arch.ArgBefore(a, fs.mem, low, ret, 0)
 		if ok && (v.Kind == arch.ValueAddress || v.Kind == arch.ValueConst) && fs.inCode(v.N) {
 			return v.N
@@ -309,8 +303,8 @@ func (fs *forks) argumentBefore(ret uint64) uint64 {
 	return 0
 }
 
-// jumpArgument returns the function that the function at entry passes on if it ends with a jump to a
-// function that forks; 0 if it does not, or if the argument varies.
+// jumpArgument returns the function that the code at entry passes in a final jump to a function that forks. It
+// returns 0 if there is no such jump, or if the argument varies.
 func (fs *forks) jumpArgument(entry uint64) uint64 {
 	if entry == 0 {
 		return 0
@@ -340,15 +334,14 @@ func (fs *forks) jumpArgument(entry uint64) uint64 {
 	return found
 }
 
-// isTeamStart reports whether a is gomp_team_start, to which the functions that fork pass the region's
-// function. Only symbols of a static executable show it.
+// isTeamStart reports whether a is gomp_team_start, which gets the region's function from the functions that
+// fork. Only symbols of a static executable show it.
 func (fs *forks) isTeamStart(a uint64) bool {
 	s, err := layout.SymbolIn(fs.target, fs.id.Module, "gomp_team_start")
 	return err == nil && a == s.Offset
 }
 
-// inCode reports whether an address is in a module of the program, and not in the
-// runtime.
+// inCode reports whether an address is in a module of the program outside of the runtime.
 func (fs *forks) inCode(a uint64) bool {
 	if fs.Owns(a) {
 		return false
@@ -357,7 +350,7 @@ func (fs *forks) inCode(a uint64) bool {
 	return mods == nil || slices.ContainsFunc(mods, func(e extent) bool { return a >= e.low && a < e.high })
 }
 
-// readModules returns the ranges of the target's modules; nil if unknown.
+// readModules returns the address ranges of the target's modules; nil if unknown.
 func (fs *forks) readModules() []extent {
 	lister, ok := fs.target.(callbacks.ModuleLister)
 	if !ok {
@@ -371,7 +364,7 @@ func (fs *forks) readModules() []extent {
 	return list
 }
 
-// calleeOf returns the address of the function that a call leads to; 0 if unknown.
+// calleeOf returns the address of the function that a call calls; 0 if unknown.
 func (fs *forks) calleeOf(c arch.Call) uint64 {
 	switch c.Kind {
 	case arch.CallDirect:

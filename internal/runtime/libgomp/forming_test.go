@@ -12,9 +12,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/rtltest"
 )
 
-// TestFormed has the primary thread of a nested team asleep on its team's barrier, which has
-// released all threads. After the first barrier of the team the thread is still forming it; after
-// another one it has reached the end of its region.
+// TestFormed puts the primary thread of a nested team to sleep on its team's barrier, which has released all
+// threads. After the first barrier of the team the thread is still forming the team; after a later one it has
+// reached the end of its region.
 func TestFormed(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "nested", Compiler: omptest.GCC})
 	c := openTestCore(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel})

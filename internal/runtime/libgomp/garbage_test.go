@@ -15,7 +15,7 @@ import (
 func isStale(err error) bool    { return errors.Is(err, callbacks.StaleHandle) }
 func isBadInput(err error) bool { return errors.Is(err, callbacks.BadInput) }
 
-// TestGarbage changes bytes in threads, teams and tasks, and asks everything.
+// TestGarbage damages bytes in threads, teams and tasks, and calls all readers.
 func TestGarbage(t *testing.T) {
 	for _, program := range []string{"nested", "tasks_deps", "tasks_priority"} {
 		exe := omptest.Compile(t, omptest.Build{Program: program, Compiler: omptest.GCC})
@@ -24,7 +24,7 @@ func TestGarbage(t *testing.T) {
 		if err != nil || len(rts) != 1 {
 			t.Fatalf("%s: %d runtimes, %v", program, len(rts), err)
 		}
-		var places []callbacks.Address // 256 bytes from each are damaged
+		var places []callbacks.Address // 256 bytes at each address are damaged
 		w := rts[0].(*runtime).world()
 		for _, th := range w.threads {
 			places = append(places, th.addr, th.task, th.pool)

@@ -10,11 +10,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// icv is an internal control variable and how it is read.
+// icv is an internal control variable with the function that reads it.
 type icv = rtl.ICVReading[*settings]
 
-// icvs are the variables of OpenMP 5.2 in alphabetical order, followed by those of other versions.
-// Scopes are those in which this runtime keeps them.
+// icvs returns the variables of OpenMP 5.2 in alphabetical order, followed by those of other versions. The
+// scopes are those in which this runtime keeps the variables.
 var icvs = sync.OnceValue(func() rtl.ICVTable[*settings] {
 	return rtl.ICVTable[*settings]{
 		regionICV("active-levels-var", "ts.active_level",
@@ -76,7 +76,7 @@ func (st *settings) ICV(id int, s handles.Subject) (handles.ICVValue, error) {
 	return icvs().Value(st, id, s)
 }
 
-// spaceValue makes a variable of the address space.
+// spaceValue returns a variable of the address space.
 func spaceValue(name string, get func(*settings) (handles.ICVValue, error)) icv {
 	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeAddressSpace},
 		Read: func(st *settings, _ handles.Subject) (handles.ICVValue, error) {
@@ -84,7 +84,7 @@ func spaceValue(name string, get func(*settings) (handles.ICVValue, error)) icv 
 		}}
 }
 
-// threadValue makes a variable of a thread.
+// threadValue returns a variable of a thread.
 func threadValue(name string, get func(*settings, *thread) (handles.ICVValue, error)) icv {
 	of := handles.ICV{Name: name, Scope: handles.ScopeThread}
 	return icv{ICV: of, Read: func(st *settings, s handles.Subject) (handles.ICVValue,
@@ -97,7 +97,7 @@ func threadValue(name string, get func(*settings, *thread) (handles.ICVValue, er
 	}}
 }
 
-// parallelValue makes a variable of a region.
+// parallelValue returns a variable of a region.
 func parallelValue(name string, get func(*settings, *region) (handles.ICVValue, error)) icv {
 	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeParallel},
 		Read: func(st *settings, s handles.Subject) (handles.ICVValue, error) {
@@ -109,8 +109,8 @@ func parallelValue(name string, get func(*settings, *region) (handles.ICVValue, 
 		}}
 }
 
-// taskValue makes a variable of a task. A program whose threads have not used the runtime has no
-// initial task yet, but has its variables: they belong to no task.
+// taskValue returns a variable of a task. While the threads have not used the runtime, there is no initial task,
+// but its variables can be read: they do not belong to a task.
 func taskValue(name string, get func(*settings, found) (handles.ICVValue, error)) icv {
 	of := handles.ICV{Name: name, Scope: handles.ScopeTask}
 	return icv{ICV: of, Read: func(st *settings, s handles.Subject) (handles.ICVValue,
@@ -126,8 +126,8 @@ func taskValue(name string, get func(*settings, found) (handles.ICVValue, error)
 	}}
 }
 
-// globalICV makes a variable that is one of the runtime's integers of size bytes. text formats it;
-// nil is decimal.
+// globalICV returns a variable that is one of the runtime's integers, of size bytes. text formats it; nil means
+// decimal.
 func globalICV(name, source string, size uint64, text func(int64) string, where func(*globals) layout.Global) icv {
 	return spaceValue(name, func(st *settings) (handles.ICVValue, error) {
 		v, err := st.setting(where(&st.l.Globals), size)
@@ -135,8 +135,7 @@ func globalICV(name, source string, size uint64, text func(int64) string, where 
 	})
 }
 
-// setting reads a global variable; one that was not found is callbacks.Unavailable
-// too.
+// setting reads a global variable. For a variable that was not found, the error is callbacks.Unavailable.
 func (rt *base) setting(g layout.Global, size uint64) (int64, error) {
 	if err := g.Err(); err != nil {
 		return 0, fmt.Errorf("%w: %w", err, callbacks.Unavailable)
@@ -144,7 +143,7 @@ func (rt *base) setting(g layout.Global, size uint64) (int64, error) {
 	return layout.ReadGlobal(rt.mem, g, size)
 }
 
-// taskICV makes a variable that is an integer in a task's control variables.
+// taskICV returns a variable that is an integer in a task's control variables.
 func taskICV(name, source string, text func(int64) string, where func(*Layout) layout.Field) icv {
 	return taskValue(name, func(st *settings, fd found) (handles.ICVValue, error) {
 		v, err := st.taskInt(fd, where(st.l))
@@ -152,8 +151,8 @@ func taskICV(name, source string, text func(int64) string, where func(*Layout) l
 	})
 }
 
-// taskInt reads a control variable of a task. An initial task that has set none uses those of
-// gomp_global_icv.
+// taskInt reads a control variable of a task. An initial task that has not set any of its variables uses those
+// of gomp_global_icv.
 func (rt *base) taskInt(fd found, f layout.Field) (int64, error) {
 	if fd.task != nil {
 		return fd.rec.Int(f), fd.rec.Err()
@@ -165,14 +164,14 @@ func (rt *base) taskInt(fd found, f layout.Field) (int64, error) {
 	if err := g.Err(); err != nil {
 		return 0, fmt.Errorf("%w: %w", err, callbacks.Unavailable)
 	}
-	first := rt.l.Task.Nthreads // a gomp_task_icv starts with it
+	first := rt.l.Task.Nthreads // a gomp_task_icv starts with this field
 	if err := first.Err(); err != nil {
 		return 0, err
 	}
 	return layout.ReadGlobal(rt.mem, layout.Global{Address: g.Address.Add(f.Offset - first.Offset)}, f.Size)
 }
 
-// regionICV makes a variable that follows from the region.
+// regionICV returns a variable that is derived from the region.
 func regionICV(name, source string, get func(*settings, *region) int64) icv {
 	return parallelValue(name, func(st *settings, r *region) (handles.ICVValue, error) {
 		return rtl.IntegerICV(get(st, r), nil, source), nil

@@ -9,10 +9,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// sinceGCC is the release that has a variable where it can be found.
+// sinceGCC maps a variable to the first release in which it can be found.
 var sinceGCC = map[string]int{"team-num-var": 12}
 
-// settings returns environments, and the program that runs with them.
+// settings maps test programs, with their arguments, to the environments in which they run.
 func settings() map[string][]string {
 	return map[string][]string{
 		"roots none": nil,
@@ -25,8 +25,7 @@ func settings() map[string][]string {
 	}
 }
 
-// TestICVs compares the variables of all threads with the program's own output, with several
-// environments.
+// TestICVs compares the variables of all threads with the program's own output, in several environments.
 func TestICVs(t *testing.T) {
 	for _, rt := range omptest.Libgomps(t) {
 		for name, env := range settings() {

@@ -12,11 +12,10 @@ import (
 )
 
 const (
-	// maxList bounds lists of one value for each nesting level. They come from
-	// an environment variable, which is no longer than a few MiB.
+	// maxList bounds lists with one value for each nesting level. They come from an environment variable, which
+	// is not longer than a few MiB.
 	maxList = 1 << 16
-	// maxText bounds the strings that the runtime keeps of environment
-	// variables.
+	// maxText bounds the strings that the runtime keeps from environment variables, in bytes.
 	maxText = 64 << 10
 )
 
@@ -29,7 +28,7 @@ func bindText(v int64) string { return rtl.NameOf(v, "false", "true", "primary",
 // Values of enum gomp_schedule_type.
 const (
 	schedAuto      = 4
-	schedMonotonic = 1 << 31 // a bit
+	schedMonotonic = 1 << 31 // a flag
 )
 
 // runSched returns the schedule of loops with schedule(runtime), in the format of OMP_SCHEDULE.
@@ -52,7 +51,7 @@ func (st *settings) runSched(fd found) (handles.ICVValue, error) {
 	return handles.ICVValue{Int: kind, Text: text, Source: "icv.run_sched_var"}, err
 }
 
-// threadLimit returns omp_get_thread_limit.
+// threadLimit returns the value of omp_get_thread_limit.
 func (st *settings) threadLimit(fd found) (handles.ICVValue, error) {
 	v, err := st.taskInt(fd, st.l.Task.ThreadLimit)
 	if v = int64(uint32(v)); v > math.MaxInt32 {
@@ -61,7 +60,7 @@ func (st *settings) threadLimit(fd found) (handles.ICVValue, error) {
 	return rtl.IntegerICV(v, nil, "icv.thread_limit_var"), err
 }
 
-// maxActiveLevels returns omp_get_max_active_levels. Before GCC 11 all tasks share one.
+// maxActiveLevels returns the value of omp_get_max_active_levels. Before GCC 11 all tasks share one.
 func (st *settings) maxActiveLevels(fd found) (handles.ICVValue, error) {
 	f := st.l.Task.MaxActiveLevels
 	if !f.IsKnown() {
@@ -72,7 +71,7 @@ func (st *settings) maxActiveLevels(fd found) (handles.ICVValue, error) {
 	return rtl.IntegerICV(int64(uint8(v)), nil, "icv.max_active_levels_var"), err
 }
 
-// nestVar returns omp_get_nested, which has its own variable before GCC 11.
+// nestVar returns the value of omp_get_nested, which has a variable of its own before GCC 11.
 func (st *settings) nestVar(fd found) (handles.ICVValue, error) {
 	f := st.l.Task.Nest
 	if !f.IsKnown() {
@@ -106,8 +105,8 @@ func (st *settings) finalVar(fd found) (handles.ICVValue, error) {
 	return rtl.IntegerICV(v, rtl.BoolText, "final_task"), fd.rec.Err()
 }
 
-// readDeeper reads the elements after that of the given level, in a list with one integer for each
-// level. known reports whether the runtime's variables for it were found.
+// readDeeper reads the elements after that of the given level, in a list with one integer for each level. known
+// reports whether the runtime's variables for the list were found.
 func (rt *base) readDeeper(values, length layout.Global, size uint64, level int) (vs []int64, known bool, err error) {
 	if !values.IsKnown() || !length.IsKnown() {
 		return nil, false, nil
@@ -133,8 +132,8 @@ func (rt *base) readDeeper(values, length layout.Global, size uint64, level int)
 	return vs, true, nil
 }
 
-// nthreadsVar returns the number of threads for the next level and deeper levels: the task has the
-// first, a list of the runtime the others.
+// nthreadsVar returns the numbers of threads for the next level and deeper ones. The task has the first number,
+// a list of the runtime the others.
 func (st *settings) nthreadsVar(fd found) (handles.ICVValue, error) {
 	first, err := st.taskInt(fd, st.l.Task.Nthreads)
 	if err != nil {
@@ -164,12 +163,12 @@ func (st *settings) bindVar(fd found) (handles.ICVValue, error) {
 	return rtl.ListICV(first, rest, true, bindText, source), err
 }
 
-// threadNum returns omp_get_thread_num.
+// threadNum returns the value of omp_get_thread_num.
 func (st *settings) threadNum(th *thread) (handles.ICVValue, error) {
 	return rtl.IntegerICV(int64(th.id), nil, "ts.team_id"), nil
 }
 
-// teamNum returns omp_get_team_num.
+// teamNum returns the value of omp_get_team_num.
 func (st *settings) teamNum(r *region) (handles.ICVValue, error) {
 	p := r.primaryThread()
 	if p == nil {
@@ -182,7 +181,7 @@ func (st *settings) teamNum(r *region) (handles.ICVValue, error) {
 	return rtl.IntegerICV(int64(p.rec.Uint(f)), nil, "team_num"), p.rec.Err()
 }
 
-// defAllocator returns omp_get_default_allocator: that of the thread or, if unset, that of the
+// defAllocator returns the value of omp_get_default_allocator: that of the thread or, if unset, that of the
 // program.
 func (st *settings) defAllocator(th *thread) (handles.ICVValue, error) {
 	f := st.l.Thread.DefAllocator
@@ -196,7 +195,7 @@ func (st *settings) defAllocator(th *thread) (handles.ICVValue, error) {
 	return rtl.IntegerICV(v, rtl.AllocatorText, "gomp_def_allocator"), err
 }
 
-// placeAssignment returns omp_get_place_num. The runtime counts from 1.
+// placeAssignment returns the value of omp_get_place_num. The runtime counts from 1.
 func (st *settings) placeAssignment(th *thread) (handles.ICVValue, error) {
 	v := th.rec.Int(st.l.Thread.Place)
 	if th.rec.Err() == nil && v <= 0 {
@@ -218,7 +217,7 @@ func (st *settings) placePartition(th *thread) (handles.ICVValue, error) {
 	}, th.rec.Err()
 }
 
-// affinityFormat returns omp_get_affinity_format.
+// affinityFormat returns the value of omp_get_affinity_format.
 func (st *settings) affinityFormat() (handles.ICVValue, error) {
 	p, err := st.setting(st.l.Globals.AffinityFormat, 8)
 	v := handles.ICVValue{Whole: true, Source: "gomp_affinity_format_var"}
@@ -228,11 +227,11 @@ func (st *settings) affinityFormat() (handles.ICVValue, error) {
 	return v, err
 }
 
-// activeSpins is from how many turns of a waiting loop on the runtime counts as
-// waiting actively: an unset policy has 300,000, an active one 30 thousand million.
+// activeSpins is the least number of spins of a waiting loop that counts as active waiting. The runtime uses
+// 300,000 if no policy is set, and 30 thousand million for the active policy.
 const activeSpins = 1 << 30
 
-// waitPolicy infers the policy from the time that a waiting thread spins before it sleeps.
+// waitPolicy infers the policy from the number of spins of a waiting thread before it sleeps.
 func (st *settings) waitPolicy() (handles.ICVValue, error) {
 	v, err := st.setting(st.l.Globals.SpinCount, 8)
 	policy := int64(1)

@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// recognize reports whether a module that defines these symbols contains GNU libgomp, and returns
-// its release as far as they show it.
+// recognize reports whether a module that defines these symbols contains GNU libgomp. It returns the release as
+// far as the symbols show it.
 func recognize(defines func(symbol string) bool, path string) (rtl.Kind, bool) {
 	t, mod := rtl.SymbolsOnly(defines, path)
 	if !isRuntime(t, mod) {
@@ -18,9 +18,9 @@ func recognize(defines func(symbol string) bool, path string) (rtl.Kind, bool) {
 	return rtl.Kind{Family: id.Family, Name: id.Name, Version: id.Version}, true
 }
 
-// recognizeStripped reports whether an executable without symbols, whose constant data contains
-// these texts, has GNU libgomp linked in: the prefix of its errors and a setting of its own are in
-// object files that every such program has.
+// recognizeStripped reports whether an executable without symbols has GNU libgomp linked in, judged by texts in
+// its constant data: the prefix of the runtime's errors and the name of one of its settings. Every such program
+// contains the object files with these texts.
 func recognizeStripped(contains func(text string) bool) (rtl.Kind, bool) {
 	if !contains(withNUL("\nlibgomp: ")) || !contains(withNUL("GOMP_SPINCOUNT")) {
 		return rtl.Kind{}, false
@@ -28,16 +28,16 @@ func recognizeStripped(contains func(text string) bool) (rtl.Kind, bool) {
 	return rtl.Kind{Family: family, Name: fullName}, true
 }
 
-// maxImage bounds how much of an executable is searched for the runtime's texts.
+// maxImage bounds the part of an executable that is searched for the runtime's texts, in bytes.
 const maxImage = 256 << 20
 
-// linkedIn reports whether the file of a stripped executable has the runtime's texts.
+// linkedIn reports whether the file of a stripped executable contains the runtime's texts.
 func linkedIn(img callbacks.Image) bool {
 	_, ok := recognizeStripped(func(text string) bool { return holds(img, text) })
 	return ok
 }
 
-// holds reports whether a file has a text.
+// holds reports whether a file contains a text.
 func holds(img callbacks.Image, text string) bool {
 	if whole, ok := img.(interface{ Bytes() []byte }); ok {
 		return bytes.Contains(whole.Bytes(), []byte(text))
@@ -56,6 +56,6 @@ func holds(img callbacks.Image, text string) bool {
 	return false
 }
 
-// withNUL returns text with a NUL. It is built at run time: otherwise this program would find
-// the constant in itself.
+// withNUL returns text with a NUL appended. It is built at run time: otherwise this program would find the
+// constant in itself.
 func withNUL(text string) string { return string(append([]byte(text), 0)) }

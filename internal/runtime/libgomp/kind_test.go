@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestNotInItself checks that a program which searches for libgomp is not taken for one that
-// contains it.
+// TestNotInItself checks that a program that searches for libgomp is not mistaken for one that contains it.
 func TestNotInItself(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {

@@ -22,8 +22,8 @@ func openTestCore(t *testing.T, run omptest.Run) *corefile.Core {
 	return c
 }
 
-// TestDerived reads a release that is missing in the table: its newest rows are removed, and the
-// offsets from the code determine the rest.
+// TestDerived reads a release that is missing in the table: the newest rows are removed, and the offsets from
+// the code determine the rest.
 func TestDerived(t *testing.T) {
 	whole, err := parseTable()
 	if err != nil {
@@ -66,7 +66,7 @@ func TestDerived(t *testing.T) {
 	}
 }
 
-// TestSourcesAlone uses each source alone, and checks that its answers equal those of all together.
+// TestSourcesAlone uses each source alone, and checks that its answers equal those of all sources together.
 func TestSourcesAlone(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "barrier", Compiler: omptest.GCC})
 	c := openTestCore(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel})
@@ -100,8 +100,8 @@ func TestSourcesAlone(t *testing.T) {
 	}
 }
 
-// TestForeignAlias runs a program of GCC on LLVM's runtime under GCC's name: it is
-// not ours.
+// TestForeignAlias runs a program compiled by GCC on LLVM's runtime under GCC's library name: this package must
+// not claim it.
 func TestForeignAlias(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "barrier", Compiler: omptest.GCC})
 	c := openTestCore(t, omptest.Run{Exe: exe, Runtime: omptest.LibgompAlias(t), Mode: omptest.Kernel})
@@ -124,7 +124,7 @@ func TestNotOurs(t *testing.T) {
 	}
 }
 
-// TestStalePlaces uses handles of another stop and of addresses without a structure.
+// TestStalePlaces uses handles of another stop, and handles of addresses that do not contain a structure.
 func TestStalePlaces(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "barrier", Compiler: omptest.GCC})
 	c := openTestCore(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel})

@@ -1,9 +1,9 @@
 // Package libgomp reads GNU libgomp, the OpenMP runtime of GCC, in a target.
 //
-// The runtime keeps no list of its threads: each has a gomp_thread in its thread-local storage, at
-// a fixed distance from the thread pointer. Layout declares all known fields of the structures; the
-// rest of the package interprets them. A waiting worker keeps the team of its last region until the
-// next one; threads.go distinguishes these.
+// The runtime keeps no list of its threads: each thread has a gomp_thread in its thread-local storage, at a
+// fixed distance from the thread pointer. Layout declares all known fields of the structures; the rest of the
+// package interprets them. A waiting worker keeps the team of its last region until the next region starts;
+// threads.go distinguishes stale from current teams.
 package libgomp
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// runtime is one libgomp of a target at one stop: its readers, which together implement the
-// interfaces of rtl (readers.go).
+// runtime is one libgomp in a target at one stop. Its readers together implement the interfaces of rtl
+// (readers.go).
 type runtime struct {
 	*base
 	*threads
@@ -28,9 +28,9 @@ type runtime struct {
 	*settings
 }
 
-// Open reads the GNU runtimes in t. Without such a runtime the result is empty, without an error.
-// If a runtime cannot be read, Open returns an error and the other runtimes. The handles of the
-// i-th runtime of the result carry the stamp with i added to its Space.
+// Open reads the GNU runtimes in t. Without such a runtime the result is empty, and the error is nil. If a
+// runtime cannot be read, Open returns an error together with the other runtimes. The handles of the i-th
+// runtime of the result carry the stamp with i added to its Space.
 func Open(t callbacks.Target, stamp handles.Stamp, o layout.Options) ([]rtl.Runtime, error) {
 	mods, err := findModules(t)
 	if err != nil {
@@ -50,8 +50,8 @@ func Open(t callbacks.Target, stamp handles.Stamp, o layout.Options) ([]rtl.Runt
 	return rts, errors.Join(errs...)
 }
 
-// errStaticAArch64 refuses executables for aarch64 with the runtime linked in: the readers of their
-// thread-local storage and code were never tested on a running program.
+// errStaticAArch64 rejects executables for aarch64 with the runtime linked in: the readers of their thread-local
+// storage and code were never tested on a running program.
 var errStaticAArch64 = fmt.Errorf("the runtime is linked into an executable for aarch64, which is not read yet: %w",
 	callbacks.Incompatible)
 
@@ -79,7 +79,7 @@ func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o layo
 	return rt, nil
 }
 
-// newRuntime lists the target's threads. Everything else is read on demand.
+// newRuntime lists the target's threads. All other data is read on demand.
 func newRuntime(found *base, code *forks) (*runtime, error) {
 	natives, err := listThreads(found.target)
 	if err != nil {
@@ -96,13 +96,12 @@ func newRuntime(found *base, code *forks) (*runtime, error) {
 	}, nil
 }
 
-// Reread returns the runtime for the target's current memory. Facts from the code of modules stay.
+// Reread returns a runtime that reads the target's current memory. Facts from the code of modules are kept.
 func (rt *runtime) Reread() (rtl.Runtime, error) {
 	return newRuntime(rt.base, rt.threads.forks.reopen())
 }
 
-// anyPointer reports whether the target provides the thread pointer of a thread, if
-// it has any.
+// anyPointer reports whether the target provides the thread pointer of at least one thread, or has no threads.
 func (ths *threads) anyPointer() bool {
 	for _, n := range ths.natives {
 		if n.tp != 0 {
@@ -112,10 +111,10 @@ func (ths *threads) anyPointer() bool {
 	return len(ths.natives) == 0
 }
 
-// Identity names the runtime.
+// Identity returns the name and version of the runtime.
 func (rt *base) Identity() handles.Identity { return rt.id }
 
-// Layout returns the offset of each field with its source.
+// Layout returns the offset and the source of each field.
 func (rt *base) Layout() layout.Report { return rt.rep }
 
 // Stamp returns the stamp of all handles of this runtime.

@@ -10,33 +10,33 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// linkedFunctions holds the runtime's functions that were found in an executable without symbols: by the
-// thread-local variable that only they use, by the operations of the small ones on the word of a
-// lock, and by the order of the functions in the runtime's sources.
+// linkedFunctions holds the runtime's functions that were found in an executable without symbols. They are found
+// by the thread-local variable that only they use, by the operations of the small ones on a lock's word, and by
+// the order of the functions in the runtime's sources.
 type linkedFunctions struct {
 	code      extent
 	functions []rtl.Symbol
-	locks     map[string]uint64 // the runtime's own, by the names of the variables
+	locks     map[string]uint64 // the runtime's own locks, by the names of the variables
 }
 
 // sketch is a function with the facts that its code shows.
 type sketch struct {
 	low, high uint64
 	arch.Sketch
-	known bool // the code was looked at
+	known bool // the code was analyzed
 	ours  bool // it uses gomp_tls_data
-	team  bool // it uses the thread's team, and nothing else there
+	team  bool // it uses the thread's team, and no other part of gomp_tls_data
 }
 
-// threadExtent is a lower bound of the size of gomp_thread in all releases, in bytes: thread-local
-// memory in it belongs to the runtime.
+// threadExtent is a lower bound for the size of gomp_thread in all releases, in bytes: thread-local memory in
+// this range belongs to the runtime.
 const threadExtent = 96
 
-// minLinked is how many functions that use gomp_tls_data show that these are the runtime's.
-// The smallest program that has the runtime in it has more than a hundred.
+// minLinked is the least number of functions with uses of gomp_tls_data that identifies the runtime. The
+// smallest program that contains the runtime has more than a hundred.
 const minLinked = 16
 
-// findLinked finds the runtime's functions in mod. It returns nil if it finds none.
+// findLinked finds the runtime's functions in mod. It returns nil if there are too few of them.
 func findLinked(
 	t callbacks.Target, mod *callbacks.Module, o layout.Options, tls func() (uint64, error),
 ) *linkedFunctions {
@@ -56,7 +56,7 @@ func findLinked(
 	return l
 }
 
-// sketches looks at functions, in the order of their addresses.
+// sketches analyzes functions, in the order of their addresses.
 func sketches(t callbacks.Target, bounds [][2]uint64, tls uint64) []sketch {
 	all := make([]sketch, 0, len(bounds))
 	for _, b := range bounds {
@@ -73,7 +73,7 @@ func sketches(t callbacks.Target, bounds [][2]uint64, tls uint64) []sketch {
 	return all
 }
 
-// newLinked finds the runtime's functions among all of an executable.
+// newLinked finds the runtime's functions among all functions of an executable.
 func newLinked(all []sketch) *linkedFunctions {
 	first, last := -1, -1
 	count := 0
@@ -97,25 +97,25 @@ func newLinked(all []sketch) *linkedFunctions {
 	return l
 }
 
-// instsStart is more than the instructions of the entry point of a program have.
+// instsStart is an upper bound for the number of instructions in a program's entry point.
 const instsStart = 20
 
-// entryPoint returns the program's entry point: cold code of all functions is before it.
+// entryPoint returns the index of the program's entry point: cold code of all functions is before it.
 func entryPoint(all []sketch) int {
 	return max(0, slices.IndexFunc(all, func(s sketch) bool {
 		return s.Halts && !s.Syscall && s.Insts < instsStart && len(s.Leaves) <= 1
 	}))
 }
 
-// linker names functions of an executable; those of the runtime are [first, last].
+// linker assigns names to the functions of an executable. The runtime's functions are [first, last].
 type linker struct {
 	all         []sketch
 	first, last int
-	slow        map[uint64]bool // where functions go that have to wait for a lock, or to wake a waiter
+	slow        map[uint64]bool // the functions that wait for a lock or wake a waiter
 }
 
-// slowPaths returns the functions that make system calls and that at least two functions of the
-// runtime reach which exchange the word of a lock.
+// slowPaths returns the functions that make system calls and are called by at least two functions of the runtime
+// that exchange a lock's word.
 func (f *linker) slowPaths() map[uint64]bool {
 	calls := map[uint64]int{}
 	for _, s := range f.all[f.first : f.last+1] {
@@ -134,7 +134,7 @@ func (f *linker) slowPaths() map[uint64]bool {
 	return slow
 }
 
-// widen takes the functions around the known ones for the runtime's which wait for its locks.
+// widen extends the runtime's range by adjacent functions that wait for its locks.
 func (f *linker) widen() {
 	for f.first > 0 && f.waits(f.first-1) {
 		f.first--
@@ -144,7 +144,8 @@ func (f *linker) widen() {
 	}
 }
 
-// waits reports whether function i goes to wait for a lock of the runtime, or to wake a waiter.
+// waits reports whether function i can call a function that waits for a lock of the runtime, or that wakes a
+// waiter.
 func (f *linker) waits(i int) bool {
 	return slices.ContainsFunc(f.all[i].Leaves, func(to uint64) bool { return f.slow[to] })
 }
@@ -154,17 +155,17 @@ type shape uint8
 
 const (
 	shapeOther       shape = iota
-	shapeTakes             // it takes the lock that its argument points to
-	shapeGives             // it gives that lock back
-	shapeTries             // it takes that lock if it is free
-	shapeTakesOwn          // it takes a lock of the runtime's own
-	shapeGivesOwn          // it gives that back
-	shapeTakesNest         // it takes a lock that counts and has an owner
-	shapeGivesNest         // it gives such a lock back, or counts down
-	shapeTriesNest         // it takes such a lock if it is free
-	shapeInitializes       // it writes to where its argument points, and returns
-	shapeNothing           // it returns
-	shapeMeets             // it goes elsewhere with the thread's team
+	shapeTakes             // takes the lock that its argument points to
+	shapeGives             // releases that lock
+	shapeTries             // takes that lock if it is free
+	shapeTakesOwn          // takes one of the runtime's own locks
+	shapeGivesOwn          // releases such a lock
+	shapeTakesNest         // takes a lock that has a count and an owner
+	shapeGivesNest         // releases such a lock, or decrements its count
+	shapeTriesNest         // takes such a lock if it is free
+	shapeInitializes       // writes to the address in its argument, and returns
+	shapeNothing           // only returns
+	shapeMeets             // jumps to another function with the thread's team
 )
 
 // Shapes of a function that only returns, and of one that only initializes a lock.
@@ -223,14 +224,14 @@ func (f *linker) shapeWithoutExchange(s *sketch) shape {
 	return shapeOther
 }
 
-// series is the order of functions in a source file of the runtime.
+// series is the sequence of functions in a source file of the runtime.
 type series struct {
 	shapes []shape
 	names  []string
-	locks  []string // of the functions that take a lock of the runtime's own: the variable
+	locks  []string // the variables of the runtime's own locks, for functions that take one
 }
 
-// allSeries returns the series by which functions are recognized. Longer ones come first.
+// allSeries returns the series by which functions are recognized, longer ones first.
 func allSeries() []series {
 	return []series{
 		{
@@ -271,7 +272,7 @@ func (f *linker) nameSeries(l *linkedFunctions) {
 	}
 }
 
-// findShapes returns the positions where the shapes occur in sequence, in functions without a name.
+// findShapes returns the positions at which the shapes occur in sequence, in functions that have no name yet.
 func (f *linker) findShapes(shapes []shape, taken map[int]bool) (at []int) {
 	for i := f.first; i+len(shapes) <= f.last+1; i++ {
 		fits := true
@@ -305,7 +306,7 @@ func (l *linkedFunctions) Field(string, string) (layout.Field, error) {
 // Type returns an error: linked functions show no types.
 func (l *linkedFunctions) Type(string) (layout.Type, error) { return layout.Type{}, layout.ErrUnknown }
 
-// Global returns the address of a lock of the runtime's own.
+// Global returns the address of one of the runtime's own locks.
 func (l *linkedFunctions) Global(name string) (uint64, error) {
 	if a, ok := l.locks[name]; ok {
 		return a, nil

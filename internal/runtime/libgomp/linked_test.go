@@ -13,8 +13,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestLinked finds functions of runtimes that are linked into executables, without using their
-// symbols, and compares the names with the symbols.
+// TestLinked finds functions of runtimes that are linked into executables without using the symbols, and
+// compares the names with the symbols.
 func TestLinked(t *testing.T) {
 	omptest.Needs(t, "static runtimes")
 	for release, dir := range omptest.StaticLibgomps(t) {
@@ -35,7 +35,7 @@ func TestLinked(t *testing.T) {
 	}
 }
 
-// checkLinked looks for the functions of the runtime in an executable.
+// checkLinked searches an executable for the functions of the runtime.
 func checkLinked(t *testing.T, exe string) {
 	target, mod := loadFile(t, exe)
 	img, c, err := elfx.OpenFile(nil).Map(exe)

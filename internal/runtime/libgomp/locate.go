@@ -20,10 +20,10 @@ type Located struct {
 	linked *linkedFunctions // nil if the runtime has symbols, or its functions were not found
 }
 
-// locate finds the offsets of fields and the globals of the runtime in mod. If too little is known
-// to read even its threads, the error is callbacks.Incompatible; other unknown fields are in the
-// report. With Options.Only, that is not checked. Fields that the program's memory confirmed beyond
-// doubt are kept in Options.Kept and not searched again.
+// locate finds the offsets of fields and the globals of the runtime in mod. If too little is known to read even
+// its threads, the error is callbacks.Incompatible; other unknown fields are listed in the report. With
+// Options.Only, the error is not returned. Fields that the program's memory confirmed beyond doubt are stored in
+// Options.Kept and not searched again.
 func locate(t callbacks.Target, mod *callbacks.Module, o layout.Options) (*Located, error) {
 	kept := o.Kept.ModuleOf(mod)
 	if loc, ok := kept.Located.(*Located); ok {
@@ -49,7 +49,7 @@ func locate(t callbacks.Target, mod *callbacks.Module, o layout.Options) (*Locat
 		shown = append(shown, linked)
 	}
 	sources := o.Allowed(slices.Concat([]layout.Source{symbols, memory}, costly, shown)...)
-	if o.Allows("table") || o.Allows("derived") { // its name depends on its result
+	if o.Allows("table") || o.Allows("derived") { // the name of this source depends on its result
 		sources = append(sources, table)
 	}
 	r := layout.Resolver{
@@ -83,11 +83,10 @@ func locate(t callbacks.Target, mod *callbacks.Module, o layout.Options) (*Locat
 	return loc, nil
 }
 
-// minWitnesses is how many threads must show a layout in memory before it is
-// believed against another source.
+// minWitnesses is the number of threads that must show a layout in memory before it overrides another source.
 const minWitnesses = 2
 
-// believeMemory settles a conflict by the evidence of several threads.
+// believeMemory settles a conflict between sources by the evidence of several threads.
 func believeMemory(memory *memorySource, candidates []layout.Entry) int {
 	if memory.hits < minWitnesses {
 		return -1
@@ -95,7 +94,7 @@ func believeMemory(memory *memorySource, candidates []layout.Entry) int {
 	return slices.IndexFunc(candidates, func(c layout.Entry) bool { return c.Source == memory.Name() })
 }
 
-// keysKnown returns an error for a missing name without which nothing can be read.
+// keysKnown returns an error for a missing name that is required to read a runtime at all.
 func (l *Layout) keysKnown() error {
 	return errors.Join(l.Globals.TLS.Err(), l.Thread.Team.Err(), l.Thread.TeamID.Err(), l.Thread.Level.Err(),
 		l.Thread.Task.Err(),
@@ -103,8 +102,7 @@ func (l *Layout) keysKnown() error {
 		l.Team.Size.Err(), l.Task.Size.Err())
 }
 
-// symbolSource answers from the symbols of a runtime that is not stripped, as one
-// that is linked statically.
+// symbolSource returns the symbols of a runtime that is not stripped, for example of a statically linked one.
 type symbolSource struct {
 	target callbacks.Target
 	module *callbacks.Module

@@ -16,29 +16,27 @@ const (
 	schedGuided  = 3
 )
 
-// scheduleNames are the standard's names of schedules. The runtime takes auto for
-// static.
+// scheduleNames maps schedules to the standard's names. The runtime replaces auto by static.
 var scheduleNames = map[uint64]string{schedStatic: "static", schedDynamic: "dynamic", schedGuided: "guided"}
 
-// workShare is a work share: the remaining part of a loop, or of sections.
+// workShare is a copy of a work share: the remaining part of a loop, or of sections.
 type workShare struct {
 	schedule        string
-	chunk           int64 // of values; 0 if they are divided evenly
+	chunk           int64 // in values; 0 if the values are divided evenly
 	end, step, next int64
 	left            uint64
 	some            bool // iterations are left
 }
 
-// Why a thread has no loop; most have none.
+// Reasons why a thread has no loop; most threads have none.
 var (
 	errNoLoop   = fmt.Errorf("the thread is in no loop: %w", callbacks.Unavailable)
 	errLoopOver = fmt.Errorf("the thread's work share has no iterations left: %w", callbacks.Unavailable)
 )
 
-// Loop describes the loop, or the sections, whose work share a thread has. A work share alone does
-// not show whether it is over, except by its remaining part. It does not distinguish a loop from
-// sections either, which are a dynamic loop over their numbers, from 1 in chunks of 1. The code
-// decides.
+// Loop describes the loop, or the sections, of a thread's work share. A work share alone does not show whether
+// it is over, except by its remaining part. It does not distinguish loops from sections either: sections are a
+// dynamic loop over their numbers, from 1 in chunks of 1. The code decides.
 func (ls *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error) {
 	th, err := ls.threads.byHandle(h)
 	if err != nil {
@@ -61,7 +59,7 @@ func (ls *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error
 	if s.chunk > 0 {
 		info.Chunk = &size
 	}
-	if s.schedule == "static" { // nothing is assigned dynamically: next is the first value
+	if s.schedule == "static" { // values are not assigned dynamically: next is the first value
 		info.First, info.Iterations = &s.next, &s.left
 	} else {
 		info.Left = &s.left
@@ -83,14 +81,14 @@ func (ls *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error
 	return info, nil
 }
 
-// contains reports whether the loop may have the value v: it is before the end, and a whole
-// number of steps from the value that is next.
+// contains reports whether v may be a value of the loop: it is before the end, and a whole number of steps from
+// the next value.
 func (s *workShare) contains(v int64) bool {
 	_, ok := countSteps(v, s.end, s.step)
 	return ok && (!s.some || (v-s.next)%s.step == 0)
 }
 
-// lastValue returns the last value of the loop, if values are left or one of them is known.
+// lastValue returns the last value of the loop; nil if no values are left and none is known.
 func (s *workShare) lastValue(one *int64) *int64 {
 	from := s.next
 	if !s.some {
@@ -114,7 +112,7 @@ func (ls *loops) workShare(ws callbacks.Address) (workShare, error) {
 	s := workShare{chunk: r.Int(f.ChunkSize), end: r.Int(f.End), step: r.Int(f.Incr), next: r.Int(f.Next)}
 	kind := r.Uint(f.Sched) &^ schedMonotonic
 	s.schedule = scheduleNames[kind]
-	if kind == schedDynamic { // its chunk is that of the values
+	if kind == schedDynamic { // the chunk is multiplied by the step
 		if s.step == 0 || s.chunk%s.step != 0 {
 			s.schedule = ""
 		} else {

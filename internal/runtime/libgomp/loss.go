@@ -15,15 +15,14 @@ import (
 
 var _ rtl.LossReader = (*runtime)(nil)
 
-// loss are the threads of one pool that are not there.
+// loss describes the missing threads of one pool.
 type loss struct {
-	count, of int // of the pool's threads
+	count, of int // missing threads, and all threads of the pool
 }
 
-// findLosses returns, by the address of a pool, the threads that it names and that the target lacks. A
-// child process gets copies of the stacks of its parent's threads with their data: a thread that
-// was in the pool still names it. So a list that is just being filled does not count as one of lost
-// threads.
+// findLosses returns, by the address of a pool, the threads that the pool lists and the target does not have. A
+// child process gets copies of the stacks of its parent's threads, including their data, so a thread that was in
+// the pool still refers to it. This distinguishes lost threads from a list that is being filled.
 func (ths *threads) findLosses(w *world) map[uint64]loss {
 	out := map[uint64]loss{}
 	for _, th := range w.threads {
@@ -35,7 +34,7 @@ func (ths *threads) findLosses(w *world) map[uint64]loss {
 	return out
 }
 
-// lossOf counts the missing threads of a pool; none unless each is certain.
+// lossOf counts the missing threads of a pool. The count is 0 unless each missing thread is proven.
 func (ths *threads) lossOf(w *world, pool callbacks.Address) loss {
 	f := &ths.l.Pool
 	r := layout.Read(ths.mem, pool, f.Threads, f.ThreadsUsed)
@@ -70,9 +69,9 @@ func (ths *threads) lossOf(w *world, pool callbacks.Address) loss {
 	return l
 }
 
-// LostThreads finds the threads that the runtime counts on: those that pools name and the process does not have, those
-// that forked a region and are not there any more, and those that are ending in a region that they forked. A thread
-// waits for them if it is at a barrier of a team that they are in, or where a team's threads come together first.
+// LostThreads finds the threads that the runtime counts on although they do not exist: threads in a pool's list,
+// threads that forked a region, and threads that are ending in a region that they forked. A thread waits for
+// them if it is at a barrier of their team, or where a team's threads meet first.
 func (s *states) LostThreads(of func(handles.Thread) *handles.Evidence) rtl.Loss {
 	w, out := s.threads.world(), rtl.Loss{}
 	var evidence []string
@@ -84,7 +83,7 @@ func (s *states) LostThreads(of func(handles.Thread) *handles.Evidence) rtl.Loss
 		evidence = append(evidence, fmt.Sprintf("the pool at %v has %d threads (threads_used); %d of them are not in "+
 			"the process", callbacks.Addr(pool), l.of, l.count))
 	}
-	left := map[*region]bool{} // regions whose primary thread no longer reaches its barriers
+	left := map[*region]bool{} // regions whose primary thread no longer reaches their barriers
 	for _, r := range w.order {
 		switch p := r.primaryThread(); {
 		case p != nil && w.ending[p] != "":
@@ -117,7 +116,7 @@ func (s *states) LostThreads(of func(handles.Thread) *handles.Evidence) rtl.Loss
 	return out
 }
 
-// waitsForLost reports whether a thread waits for threads that are lost.
+// waitsForLost reports whether a thread waits for lost threads.
 func (s *states) waitsForLost(th *thread, ev *handles.Evidence) bool {
 	if ev != nil && !ev.Futex.IsNull() && ev.Futex == s.dockAddress(th) {
 		return true
@@ -126,7 +125,7 @@ func (s *states) waitsForLost(th *thread, ev *handles.Evidence) bool {
 	return r != nil && s.inferState(th, ev).WaitKind == picture.WaitBarrier && slices.Contains(r.members, nil)
 }
 
-// poolAddress returns the pool of the region's threads; 0 if it has no existing one.
+// poolAddress returns the pool of the region's threads; 0 if no existing thread has one.
 func (r *region) poolAddress() uint64 {
 	for _, m := range r.members {
 		if m != nil {
@@ -136,9 +135,9 @@ func (r *region) poolAddress() uint64 {
 	return 0
 }
 
-// forkerGone reports whether the thread that forked a region is no thread of the process. The
-// enclosing team has the gomp_thread of each member except the first, whose thread is that of the
-// team around it, and so on up to the root of the pool.
+// forkerGone reports whether the thread that forked a region no longer exists. The enclosing team has the
+// gomp_thread of each member except the first. That one is the same thread as in the next outer team, up to the
+// root of the pool.
 func (ths *threads) forkerGone(r *region) bool {
 	root := callbacks.Addr(r.poolAddress())
 	for t, n := r.team, 0; n < maxNesting; n++ {
@@ -161,15 +160,14 @@ func (ths *threads) forkerGone(r *region) bool {
 	return err == nil && pool.Err() == nil && ths.gone(callbacks.Addr(first))
 }
 
-// gone reports whether no thread of the process has its gomp_thread at an address.
+// gone reports whether no thread of the process has its gomp_thread at address a.
 func (ths *threads) gone(a callbacks.Address) bool {
 	w := ths.world()
 	_, other := w.others[a.Offset]
 	return !a.IsNull() && w.byAddr[a.Offset] == nil && !other
 }
 
-// endingThreads returns the threads that are ending in a region that they forked, with the
-// evidence.
+// endingThreads maps the threads that are ending in a region that they forked to the evidence for it.
 func (ths *threads) endingThreads(w *world) map[*thread]string {
 	out := map[*thread]string{}
 	for _, th := range w.threads {
@@ -180,10 +178,10 @@ func (ths *threads) endingThreads(w *world) map[*thread]string {
 	return out
 }
 
-// endsInRegion returns how it is known that a thread is ending in a region that it forked; "" if it is not. A root
-// that ends gives each worker of its pool a function of the runtime's own to execute next, by which the worker ends,
-// and waits until they are all idle. In a region they never are: they wait for the root at the region's end. A
-// region gives them a function of the program.
+// endsInRegion returns the evidence that a thread is ending in a region that it forked, or "". A root that ends
+// gives each worker of its pool an internal function of the runtime to execute next, which ends the worker, and
+// waits until all are idle. In a region they never are: they wait for the root at the region's end. A region
+// gives them a function of the program.
 func (ths *threads) endsInRegion(th *thread) string {
 	if len(th.frames) == 0 || !th.root() || th.err != nil || th.idle != "" {
 		return ""
@@ -214,11 +212,10 @@ func (ths *threads) endsInRegion(th *thread) string {
 
 var _ rtl.DamageReader = (*runtime)(nil)
 
-// Damage finds the threads that forked a region, or seem to have, and whose team's fields
-// contradict one another or are outside of the program's memory. The team of a thread that forked
-// it is valid from before the thread enters it until the thread leaves it; teams of other threads
-// may have been freed. Memory that the target does not provide, as in a truncated core, is not
-// damage.
+// Damage finds the threads that forked a region, or seem to have, and whose team's fields contradict each other
+// or point outside of the program's memory. The team of a thread that forked it is valid from before the thread
+// enters it until the thread leaves it; teams of other threads may have been freed. Memory that the target does
+// not provide, as in a truncated core, is not damage.
 func (ths *threads) Damage() []string {
 	var out []string
 	for _, th := range ths.world().threads {

@@ -12,10 +12,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/rtltest"
 )
 
-// subject is an open core of a program, with the program's own output.
+// subject is the open core of a program, with the program's own output.
 type subject struct{ *rtltest.Subject }
 
-// expected are the known limits for GNU's runtime: GCC's code does not distinguish all barriers.
+// expected lists the known limits for GNU's runtime: GCC's code does not distinguish all barriers.
 var expected = rtltest.Expect{
 	Lines: true, OwnWord: true,
 	Fits: func(got, want string) bool {
@@ -39,7 +39,7 @@ type variant struct {
 	mode    omptest.Mode
 	static  bool
 	nolines bool // no debug information
-	nocode  bool // the names of the runtime's functions are missing
+	nocode  bool // without the names of the runtime's functions
 	only    []string
 }
 
@@ -74,14 +74,14 @@ func programs() []string {
 	}
 }
 
-// TestWhatThreadsWereTold compares threads, regions, tasks and states with the results of omp_get_*
-// in each thread of each program. A quick run uses one variant, and parts of the others in turn.
+// TestWhatThreadsWereTold compares threads, regions, tasks and states with the results of omp_get_* in each
+// thread of each program. A quick run uses one variant, and parts of the others in turn.
 func TestWhatThreadsWereTold(t *testing.T) {
 	for _, v := range variants() {
 		t.Run(v.name, func(t *testing.T) {
 			for _, program := range programs() {
 				if v.only != nil && !slices.Contains(v.only, program) {
-					continue // its threads are in place only when they sleep
+					continue // its threads are in position only when they sleep
 				}
 				if v.name != "O1" && !omptest.Turn(1, v.name, program) {
 					continue
@@ -98,7 +98,7 @@ func TestWhatThreadsWereTold(t *testing.T) {
 	}
 }
 
-// check builds and runs a program and checks all that is known of it.
+// check builds and runs a program, and checks all readers against its output.
 func (v variant) check(t *testing.T, program string, run omptest.Run) *subject {
 	run.Exe = omptest.Compile(t, omptest.Build{Program: program, Compiler: omptest.GCC, Flags: v.flags, Strip: v.strip})
 	s := openCore(t, run)
@@ -107,7 +107,7 @@ func (v variant) check(t *testing.T, program string, run omptest.Run) *subject {
 	return s
 }
 
-// TestReleases does the same on the runtimes of other releases of GCC.
+// TestReleases runs the same checks on the runtimes of other releases of GCC.
 func TestReleases(t *testing.T) {
 	for _, rt := range omptest.Libgomps(t) {
 		t.Run(rt.Name, func(t *testing.T) {
@@ -135,8 +135,7 @@ func TestReleases(t *testing.T) {
 	})
 }
 
-// checkRelease reports whether the release of GCC was recognized, and the layout
-// found by several sources that agree.
+// checkRelease checks that the release of GCC was recognized, and that several agreeing sources gave the layout.
 func (s *subject) checkRelease(t *testing.T, major int) {
 	t.Helper()
 	id := s.Identity()

@@ -10,37 +10,35 @@ import (
 )
 
 const (
-	// tlsWindow is how far from the thread pointer gomp_tls_data is looked for,
-	// in bytes. Initial-exec variables of all libraries share this space;
-	// programs with more than a few hundred bytes in it are rare.
+	// tlsWindow is the distance from the thread pointer in which gomp_tls_data is searched, in bytes.
+	// Initial-exec variables of all libraries share this space; few programs use more than a few hundred bytes
+	// of it.
 	tlsWindow = 8192
-	// maxWitnesses bounds the threads whose memory is examined.
+	// maxWitnesses bounds the number of threads with examined memory.
 	maxWitnesses = 256
-	// maxTeamSize bounds the number of threads of a team: Linux has at most
-	// 4 Mi threads (PID_MAX_LIMIT).
+	// maxTeamSize bounds the number of threads in a team: Linux has at most 4 Mi threads (PID_MAX_LIMIT).
 	maxTeamSize = 4 << 20
-	// maxNesting bounds how deep regions are nested. Each level has frames on
-	// a stack, so a program cannot have that many.
+	// maxNesting bounds the nesting depth of regions. Each level has frames on a stack, so a program cannot
+	// reach it.
 	maxNesting = 4096
 	// lowestAddress is the lowest possible address of a program's memory: Linux maps nothing in the
 	// first page.
 	lowestAddress = 4096
 )
 
-// memorySource uses the live data of threads. A gomp_thread in a team of n threads is recognized by
-// the invariants between it, its team and the team's implicit tasks, for one row of the layout
-// table and at one distance from the thread pointer. The source gives the fields in these
-// invariants.
+// memorySource uses the live data of threads. It recognizes a gomp_thread in a team of n threads by the
+// invariants between the thread, its team and the team's implicit tasks, for one row of the layout table and one
+// distance from the thread pointer. The source provides the fields in these invariants.
 type memorySource struct {
 	target callbacks.Target
-	hint   func() (uint64, error) // the distance as other sources have it; may be nil
+	hint   func() (uint64, error) // distance from other sources; may be nil
 
 	looked bool
 	err    error
 	table  *table
 	tls    uint64
-	rows   []int // that fit
-	hits   int   // threads that show it
+	rows   []int // rows that fit
+	hits   int   // number of threads that show it
 }
 
 func newMemorySource(t callbacks.Target, hint func() (uint64, error)) *memorySource {
@@ -50,7 +48,7 @@ func newMemorySource(t callbacks.Target, hint func() (uint64, error)) *memorySou
 // Name returns "memory".
 func (s *memorySource) Name() string { return "memory" }
 
-// testedFields returns the fields in the invariants.
+// testedFields returns the fields that occur in the invariants.
 func testedFields() []fieldName {
 	return []fieldName{
 		fieldOf("gomp_thread", "ts.team"), fieldOf("gomp_thread", "ts.team_id"), fieldOf("gomp_thread", "ts.level"),
@@ -61,12 +59,12 @@ func testedFields() []fieldName {
 	}
 }
 
-// Field answers for the fields that took part.
+// Field returns the offset of a field that occurs in the invariants.
 func (s *memorySource) Field(typ, field string) (layout.Field, error) {
 	return s.place(fieldOf(typ, field))
 }
 
-// Type answers for the structures that took part.
+// Type returns the size of a structure that occurs in the invariants.
 func (s *memorySource) Type(typ string) (layout.Type, error) {
 	f, err := s.place(fieldOf(typ, ""))
 	return layout.Type{Size: f.Size}, err
@@ -97,11 +95,11 @@ func (s *memorySource) place(n fieldName) (layout.Field, error) {
 	return f, nil
 }
 
-// allows reports whether the memory speaks against a row of the table.
+// allows reports whether the memory permits a row of the table.
 func (s *memorySource) allows(row int) bool { return s.look() != nil || slices.Contains(s.rows, row) }
 
-// look finds the distance and the rows once. A distance that other sources have
-// is tried first; if no thread shows it, all others are.
+// look finds the distance and the rows, once. It tries a distance from other sources first, and all other
+// distances if no thread confirms it.
 func (s *memorySource) look() error {
 	if s.looked {
 		return s.err
@@ -128,7 +126,7 @@ func (s *memorySource) look() error {
 		}
 	}
 	from, to := ^uint64(tlsWindow-1), uint64(0)   // -tlsWindow
-	if s.target.Arch() == callbacks.ArchAArch64 { // thread-local data are above the thread pointer
+	if s.target.Arch() == callbacks.ArchAArch64 { // thread-local data is above the thread pointer
 		from, to = 16, tlsWindow
 	}
 	if !s.elect(s.votes(lwps, from, to)) {
@@ -143,8 +141,8 @@ type candidate struct {
 	row int
 }
 
-// elect takes the distance that most threads show, and all rows with as many. One
-// thread alone may be an accident, but then it is the only candidate.
+// elect selects the distance that most threads show, and all rows with as many votes. A single thread may match
+// by accident, but then its candidate must be the only one.
 func (s *memorySource) elect(votes map[candidate]int) bool {
 	for c, n := range votes {
 		if n > s.hits || n == s.hits && cmp.Compare(c.tls, s.tls) > 0 {
@@ -170,7 +168,7 @@ func (s *memorySource) votes(lwps []native, from, to uint64) map[candidate]int {
 		low := l.tp + from
 		data := make([]byte, to-from+size)
 		if to == 0 {
-			data = data[:to-from] // thread-local data end at the thread pointer
+			data = data[:to-from] // thread-local data ends at the thread pointer
 		}
 		if s.target.ReadMemory(callbacks.Addr(low), data) != nil {
 			data = readUpwards(s.target, low, l.tp+to+size)
@@ -188,7 +186,7 @@ func (s *memorySource) votes(lwps []native, from, to uint64) map[candidate]int {
 	return votes
 }
 
-// readUpwards reads the last readable pages before high, from low on.
+// readUpwards reads the memory in [low, high), except for everything up to the last unreadable page.
 func readUpwards(mem callbacks.Memory, low, high uint64) []byte {
 	const page = 4096
 	if low > high || high-low > maxStack || low+page < low { // an invalid thread pointer wraps around
@@ -203,7 +201,7 @@ func readUpwards(mem callbacks.Memory, low, high uint64) []byte {
 	return nil
 }
 
-// hasThreadAt reports whether there is a gomp_thread in a team at a, with content data.
+// hasThreadAt reports whether there is a gomp_thread in a team at a. data is the memory at a.
 func (s *memorySource) hasThreadAt(a uint64, data []byte, row int) bool {
 	get := func(field string) uint64 {
 		f := s.table.Places[fieldOf("gomp_thread", field)][row]
@@ -240,7 +238,7 @@ func (s *memorySource) hasThreadAt(a uint64, data []byte, row int) bool {
 	return err == nil && kind == kindImplicit
 }
 
-// used reports whether some thread is in a team, if gomp_tls_data is at tls.
+// used reports whether at least one thread is in a team, if gomp_tls_data is at distance tls.
 func (s *memorySource) used(lwps []native, tls uint64) bool {
 	for _, l := range lwps {
 		team, err := layout.ReadUint(s.target, callbacks.Addr(l.tp+tls+teamInThread), 8)

@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// maxThreads bounds the threads of a target: PID_MAX_LIMIT of Linux.
+// maxThreads bounds the number of threads in a target: PID_MAX_LIMIT of Linux.
 const maxThreads = 4 << 20
 
 // native is a thread of the target.
@@ -16,8 +16,8 @@ type native struct {
 	tp           uint64 // thread pointer; 0 if unknown
 }
 
-// listThreads lists the target's threads with their thread pointers. On x86-64 the thread pointer
-// is the pthread_t; on other architectures only registers have it.
+// listThreads lists the target's threads with their thread pointers. On x86-64 the thread pointer equals the
+// pthread_t; on other architectures it is only in a register.
 func listThreads(t callbacks.Target) ([]native, error) {
 	lwps, lwpErr := t.ThreadIDs(callbacks.ThreadIDLWP)
 	pthreads, err := t.ThreadIDs(callbacks.ThreadIDPthread)

@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// Parallel reads one region. The runtime keeps neither its function nor its source line: the
-// function is that of the call on the primary thread's stack which forked it.
+// Parallel reads one region. The runtime stores neither its function nor its source line: the function comes
+// from the call on the primary thread's stack that forked the region.
 func (ths *threads) Parallel(h handles.Parallel) (handles.ParallelInfo, error) {
 	r, err := ths.findRegion(h)
 	if err != nil {
@@ -24,8 +24,8 @@ func (ths *threads) Parallel(h handles.Parallel) (handles.ParallelInfo, error) {
 	return info, nil
 }
 
-// leagueSize returns the number of teams of the region's league. The runtime keeps 1 both outside of a
-// leagueSize and in one of a single team: the result is 0 for both.
+// leagueSize returns the number of teams in the region's league. It returns 0 outside of a league, and also for
+// a league of one team, because the runtime stores 1 for both.
 func (rs *records) leagueSize(r *region) int {
 	p := r.primaryThread()
 	if p == nil || !rs.l.Thread.NumTeams.IsKnown() {
@@ -37,7 +37,7 @@ func (rs *records) leagueSize(r *region) int {
 	return 0
 }
 
-// errOutermost ends each thread's chain of regions.
+// errOutermost ends a thread's chain of regions.
 var errOutermost = fmt.Errorf("the region is of level 0: %w", callbacks.Unavailable)
 
 // EnclosingParallel implements ompd_get_enclosing_parallel_handle.
@@ -88,8 +88,8 @@ func (ths *threads) TaskInParallel(h handles.Parallel, n int) (handles.Task, err
 	return ths.implicitHandle(r, n), nil
 }
 
-// implicitHandle names the implicit task of thread number n. The initial task,
-// which often has no gomp_task, is named by its thread's gomp_thread.
+// implicitHandle returns the handle of the implicit task of thread number n. The handle of an initial task,
+// which often has no gomp_task, uses the thread's gomp_thread.
 func (ths *threads) implicitHandle(r *region, n int) handles.Task {
 	if r.team == nil {
 		return handles.Task{Stamp: ths.stamp, Data: callbacks.Addr(r.key.addr)}

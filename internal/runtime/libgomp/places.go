@@ -9,21 +9,20 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// maxTaskDepth bounds a chain of tasks and their parents, and how many of them are
-// remembered. Each has a frame of some hundred bytes on a stack: a stack of 8 MiB
-// has room for 17,000, one of 100 MiB for this many.
+// maxTaskDepth bounds the length of a chain of tasks and their parents, and the number of cached places. Each
+// task has a frame of some hundred bytes on a stack: a stack of 8 MiB has room for 17,000, one of 100 MiB for
+// this many.
 const maxTaskDepth = 1 << 18
 
 // place is the region of a task, or the reason why it is unknown.
 type place struct {
 	region *region
-	num    int // thread number of the implicit task that the chain of parents ends in, -1 if it ends before
+	num    int // thread number of the implicit task at the end of the chain of parents; -1 if the chain ends earlier
 	err    error
 }
 
-// locateTask finds the region of the gomp_task at a: by its address for an implicit task, by its
-// parents for an explicit one. If a parent is finished, the thread that executes the task decides,
-// or the queue of the task.
+// locateTask finds the region of the gomp_task at a: by its address for an implicit task, by its parents for an
+// explicit one. If a parent is finished, the thread that executes the task decides, or the task's queue.
 func (ts *tasks) locateTask(a callbacks.Address) (found, error) {
 	t, err := ts.records.readTask(a)
 	if err != nil {
@@ -36,9 +35,9 @@ func (ts *tasks) locateTask(a callbacks.Address) (found, error) {
 	return found{t, p.region, numberOf(t, p.num)}, nil
 }
 
-// placeOf follows the parents of t up to one whose place is known, and caches it for all of them: a
-// chain is walked once for all tasks. The place of t itself is not cached, so that a million queued
-// tasks without children take no memory.
+// placeOf follows the parents of t up to one with a known place, and caches the place for all of them: a chain
+// is walked once for all tasks. The place of t itself is not cached, so that a million queued tasks without
+// children take no memory.
 func (ts *tasks) placeOf(t *task) (p place) {
 	var passed []callbacks.Address
 	var loop rtl.Loop
@@ -72,7 +71,7 @@ func (ts *tasks) placeOf(t *task) (p place) {
 	return p
 }
 
-// placeAt returns the place of a task that does not depend on its parents; false for any other.
+// placeAt returns the place of a task that does not depend on its parents; false for other tasks.
 func (ts *tasks) placeAt(t *task) (place, bool) {
 	w := ts.threads.world()
 	if zero := w.initial[t.addr.Offset]; zero != nil {

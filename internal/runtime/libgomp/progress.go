@@ -10,13 +10,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// barrierStep is BAR_INCR: the increase of a barrier's generation at each pass. The bits below are
-// flags.
+// barrierStep is BAR_INCR: a barrier's generation grows by it at each pass. The lower bits are flags.
 const barrierStep = 8
 
-// Progress returns the counters of a thread. The runtime counts barriers, in the team and in the
-// dock that its pool's threads leave for each region. The thread's position among the worksharing
-// constructs, and the remaining part of the awaited work, change like counters.
+// Progress returns the counters of a thread. The runtime counts the passes of two barriers: the team's, and the
+// dock that a pool's threads leave for each region. Two more values change like counters: the thread's position
+// among the worksharing constructs, and the remaining part of the awaited work.
 func (ls *loops) Progress(h handles.Thread) ([]rtl.Counter, error) {
 	th, err := ls.threads.byHandle(h)
 	if err != nil {

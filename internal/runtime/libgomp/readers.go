@@ -9,7 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// The readers of a runtime form layers, and call only lower ones:
+// The readers of a runtime form layers. Each calls only lower ones:
 //
 //	waits
 //	states   settings   loops
@@ -21,7 +21,7 @@ import (
 //
 // Each caches the structures that it has read at this stop.
 
-// base is the runtime as it was found in the target. It does not change.
+// base is an immutable description of the runtime in the target.
 type base struct {
 	target callbacks.Target
 	mem    callbacks.Memory
@@ -29,22 +29,22 @@ type base struct {
 	l      *Layout
 	rep    layout.Report
 	id     handles.Identity
-	code   extent // of the runtime's functions
+	code   extent // range of the runtime's functions
 	linked *linkedFunctions
 }
 
-// records reads the structures of teams and tasks, each for itself.
+// records reads single structures of teams and tasks.
 type records struct {
 	*base
 	teams rtl.Cache[uint64, *team]
 }
 
-// forks finds the function that a thread's code passed to the runtime when it forked a region.
+// forks finds the function that a thread passed to the runtime when it forked a region.
 type forks struct {
 	*base
 	records *records
 	known   rtl.Cache[uint64, []fork] // by thread
-	entries func() []uint64           // of functions that fork
+	entries func() []uint64           // addresses of functions that fork
 	modules func() []extent
 }
 
@@ -55,13 +55,12 @@ func newForks(found *base) *forks {
 	return fs
 }
 
-// reopen returns the reader for another look at the same target: facts from the code of modules
-// stay.
+// reopen returns a forks for another stop of the same target. Facts from the code of modules are kept.
 func (fs *forks) reopen() *forks {
 	return &forks{base: fs.base, records: &records{base: fs.base}, entries: fs.entries, modules: fs.modules}
 }
 
-// threads finds the threads that use the runtime, and the regions that they are in.
+// threads finds the threads that use the runtime, and their regions.
 type threads struct {
 	*base
 	records *records
@@ -76,16 +75,16 @@ func newThreads(found *base, code *forks, natives []native) *threads {
 	return ths
 }
 
-// tasks finds tasks: which there are, in which regions, and which thread has them.
+// tasks finds the tasks, their regions, and the threads that execute or have suspended them.
 type tasks struct {
 	*base
 	records *records
 	forks   *forks
 	threads *threads
 	holders func() map[uint64]*thread          // see current.go
-	graphs  rtl.Cache[uint64, *graph]          // of dependences, by team
+	graphs  rtl.Cache[uint64, *graph]          // dependences, by team
 	orphans rtl.Cache[uint64, map[uint64]bool] // queued tasks whose parent is finished, by team
-	places  rtl.Recent[uint64, place]          // of tasks around others
+	places  rtl.Recent[uint64, place]          // places of parent tasks
 }
 
 func newTasks(ths *threads) *tasks {
@@ -94,7 +93,7 @@ func newTasks(ths *threads) *tasks {
 	return ts
 }
 
-// states infers the activity of a thread from the records and from evidence.
+// states infers the activity of a thread from the records and the evidence.
 type states struct {
 	*base
 	records *records
@@ -104,7 +103,7 @@ type states struct {
 	known   rtl.Cache[observed, *handles.ThreadState]
 }
 
-// waits finds the object of a thread's wait, and its holder or the missing threads.
+// waits finds the object for which a thread waits, and its holder or the missing threads.
 type waits struct {
 	*base
 	records *records
@@ -113,7 +112,7 @@ type waits struct {
 	states  *states
 }
 
-// loops reads how far a thread is, in its loop and beyond.
+// loops reads the progress of a thread, in its loop and outside of it.
 type loops struct {
 	*base
 	threads *threads

@@ -18,36 +18,36 @@ type world struct {
 	errs    []error // threads that could not be read
 	byAddr  map[uint64]*thread
 	regions map[regionKey]*region
-	order   []*region          // by the address of the team, without those of level 0
-	serial  []*region          // of level 0, with a team
-	initial map[uint64]*region // of level 0, by the gomp_task of the initial task
-	running map[uint64]*thread // by the task that the thread executes, or waits in
+	order   []*region          // sorted by the address of the team, without regions of level 0
+	serial  []*region          // regions of level 0 that have a team
+	initial map[uint64]*region // regions of level 0, by the gomp_task of the initial task
+	running map[uint64]*thread // by the task that the thread executes or waits in
 	lost    map[uint64]loss    // by the address of a pool
-	ending  map[*thread]string // those that are ending in a region, with how that is known
-	// others has the gomp_threads of threads that are in no pool; set for those that the
-	// runtime takes for members of one.
+	ending  map[*thread]string // the threads that are ending in a region, with the evidence
+	// others holds the addresses of the gomp_threads of threads outside of all pools. It is only set for threads
+	// that the runtime confuses with members of a pool.
 	others map[uint64]bool
 }
 
-// regionKey identifies a region by its team; a region of level 0, by its root's gomp_thread.
+// regionKey identifies a region: by its team, or by its root's gomp_thread at level 0.
 type regionKey struct {
 	addr  uint64
 	level int
 }
 
-// region is a parallel region, or the implicit one around all regions of a root.
+// region is a parallel region, or the implicit region around all regions of a root.
 type region struct {
 	key     regionKey
 	team    *team // nil at level 0
 	around  *region
 	active  int // active level
-	num     int // of the primary thread in the region around; -1 at level 0
+	num     int // number of the primary thread in the enclosing region; -1 at level 0
 	members []*thread
-	task    callbacks.Address // the gomp_task of the initial task, at level 0; may be null
-	serial  *team             // the team of the root's serial code, at level 0; may be nil
+	task    callbacks.Address // at level 0: the gomp_task of the initial task; may be null
+	serial  *team             // at level 0: the team of the root's serial code; may be nil
 }
 
-// tasksIn returns the team whose queue has the tasks of the region; nil without one.
+// tasksIn returns the team with the queue of the region's tasks; nil without one.
 func (r *region) tasksIn() *team {
 	if r.team == nil {
 		return r.serial
@@ -68,7 +68,7 @@ func (r *region) numThreads() int {
 // primaryThread returns the thread with number 0; nil if it could not be read.
 func (r *region) primaryThread() *thread { return r.members[0] }
 
-// readWorld reads all threads, and finds out which are in regions.
+// readWorld reads all threads and determines their regions.
 func (ths *threads) readWorld() *world {
 	w := &world{byAddr: map[uint64]*thread{}, regions: map[regionKey]*region{}, initial: map[uint64]*region{},
 		running: map[uint64]*thread{}, others: map[uint64]bool{}}
@@ -85,7 +85,7 @@ func (ths *threads) readWorld() *world {
 		if th.err != nil && (th.id == 0 || inDoubt.uses(th)) {
 			continue
 		}
-		if th.err != nil { // a worker that idles, ends or has left the runtime may have a team that was freed
+		if th.err != nil { // a worker that is idle, ends or has left the runtime may point to a freed team
 			th.idle, th.err = fmt.Sprintf("its last team is gone: %v", th.err), nil
 			continue
 		}
@@ -112,10 +112,10 @@ func (ths *threads) readWorld() *world {
 var errPrimaryUnread = fmt.Errorf("whether it is in a region is not known, as the thread that may have forked it "+
 	"could not be read: %w", callbacks.Unavailable)
 
-// unread has the addresses of pools and teams.
+// unread holds the addresses of pools and teams.
 type unread map[uint64]bool
 
-// unreadPools finds the pools and teams of the threads that could not be read and may have forked a region.
+// unreadPools finds the pools and teams of threads that could not be read and may have forked a region.
 func (ths *threads) unreadPools(w *world) unread {
 	out, roots := unread{}, map[uint64]bool{}
 	for _, th := range w.threads {
@@ -126,7 +126,7 @@ func (ths *threads) unreadPools(w *world) unread {
 	if len(roots) == 0 {
 		return nil
 	}
-	for _, th := range w.threads { // a root's own pool may be overwritten, too
+	for _, th := range w.threads { // a root's own pool may be overwritten too
 		f := ths.l.Pool.Threads
 		list := layout.Read(ths.mem, th.pool, f).Address(f)
 		if root, err := ths.word(list.Offset); err == nil && roots[root] {
@@ -137,12 +137,11 @@ func (ths *threads) unreadPools(w *world) unread {
 	return out
 }
 
-// uses reports whether a worker's pool or team is one of them.
+// uses reports whether a worker's pool or team is in u.
 func (u unread) uses(th *thread) bool { return u[th.pool.Offset] || u[th.team.Offset] }
 
-// listUsers finds the threads that use the runtime. The one that executes main is
-// among them as soon as there is another, as it is an initial thread from the
-// beginning.
+// listUsers finds the threads that use the runtime. The thread that executes main is included as soon as there
+// is another one: it is an initial thread from the start.
 func (ths *threads) listUsers(w *world) {
 	seen := map[uint64]bool{}
 	var all []*thread
@@ -175,8 +174,8 @@ func (ths *threads) listUsers(w *world) {
 	}
 }
 
-// mainThread returns the thread on the stack that the kernel made: that stack is above all others.
-// It returns nil if no stack is known.
+// mainThread returns the thread on the stack that the kernel created, which is above all others. It returns nil
+// if no stack is known.
 func (ths *threads) mainThread(all []*thread) *thread {
 	var main *thread
 	highest := uint64(0)
@@ -188,9 +187,8 @@ func (ths *threads) mainThread(all []*thread) *thread {
 	return main
 }
 
-// findPrimaries returns, by the address of a team, the thread that forked it and has not left it:
-// number 0 there, and in all inner teams. An idle thread is never one, as it was a worker in its
-// last team.
+// findPrimaries returns, by the address of a team, the thread that forked it and has not left it. This thread is
+// number 0 there and in all inner teams. An idle thread was a worker in its last team, so it is never included.
 func (ths *threads) findPrimaries(w *world) map[uint64]*thread {
 	out := map[uint64]*thread{}
 	for _, th := range w.threads {
@@ -207,17 +205,17 @@ func (ths *threads) findPrimaries(w *world) map[uint64]*thread {
 	return out
 }
 
-// enders finds regions that are over.
+// enders finds the reasons why regions are over.
 type enders struct {
 	threads   *threads
 	w         *world
-	primaries map[uint64]*thread // see the function of this name
-	known     map[*thread]string // result for each thread
+	primaries map[uint64]*thread // see findPrimaries
+	known     map[*thread]string // results by thread
 }
 
-// endReason explains why the region of a thread is over; "" if it is not. A team is in a region as long
-// as its primary thread is in it, which in turn is in one. Only a child after fork may have a
-// worker without its primary thread.
+// endReason explains why the region of a thread is over; "" if it is not. A team is active as long as its
+// primary thread is in it, which in turn is in an active team. Only in a child after fork, a worker may exist
+// without its primary thread.
 func (e *enders) endReason(th *thread, depth int) string {
 	if why, ok := e.known[th]; ok {
 		return why
@@ -228,7 +226,7 @@ func (e *enders) endReason(th *thread, depth int) string {
 	}
 	team := th.frames[i].team
 	why := "its team is in no region"
-	e.known[th] = why // for a cycle
+	e.known[th] = why // ends cycles
 	release, err := e.threads.records.releaseOf(team, th.frames[i].id)
 	p := e.primaries[team.addr.Offset]
 	switch {
@@ -245,8 +243,8 @@ func (e *enders) endReason(th *thread, depth int) string {
 	return why
 }
 
-// atBarrier reports whether a thread sleeps at a barrier of a team, which has not been passed since. A thread leaves
-// the team before the one that forked it does.
+// atBarrier reports whether a thread sleeps at a barrier of a team that has not been passed since. Other threads
+// leave the team before the thread that forked it does.
 func (ths *threads) atBarrier(th *thread, t *team) bool {
 	registers, ok := ths.target.(callbacks.RegisterReader)
 	if !ok || th.lwp == 0 {
@@ -261,12 +259,12 @@ func (ths *threads) atBarrier(th *thread, t *team) bool {
 	return asleep && word == t.addr.Add(f.Offset) && uint32(t.rec.Uint(f)) == uint32(regs.SyscallArgs[2])
 }
 
-// enter makes the regions that a thread is in, and puts it in its places.
+// enter creates the regions that a thread is in, and adds the thread as a member.
 func (ths *threads) enter(w *world, th *thread) {
 	if !th.task.IsNull() {
 		w.running[th.task.Offset] = th
 	}
-	inner := true // all numbers further in are 0: the thread itself is the member
+	inner := true // all inner numbers are 0: the thread itself is the member
 	for i, f := range th.frames {
 		r := w.makeRegion(regionKey{f.team.addr.Offset, f.level})
 		if r.team == nil {
@@ -293,7 +291,7 @@ func (ths *threads) enter(w *world, th *thread) {
 	ths.findInitialTask(w, zero, th)
 }
 
-// makeRegion returns the region with a key; it creates a missing one.
+// makeRegion returns the region with a key, and creates it if it is missing.
 func (w *world) makeRegion(k regionKey) *region {
 	r := w.regions[k]
 	if r == nil {
@@ -304,8 +302,8 @@ func (w *world) makeRegion(k regionKey) *region {
 	return r
 }
 
-// regionAtFrame returns the region of a thread's i-th frame; after the last, the one of level 0; nil for an
-// idle thread.
+// regionAtFrame returns the region of a thread's i-th frame. After the last frame, it returns the region of
+// level 0, or nil for an idle thread.
 func (w *world) regionAtFrame(th *thread, i int) *region {
 	switch {
 	case th.idle != "" || th.err != nil:
@@ -322,8 +320,7 @@ func (w *world) regionAtFrame(th *thread, i int) *region {
 	return r.around
 }
 
-// holdingRegion returns the region of the team that contains the address a, in the implicit tasks after
-// its fields; nil without one.
+// holdingRegion returns the region of the team with the address a in its implicit tasks; nil without one.
 func (w *world) holdingRegion(a callbacks.Address) *region {
 	i, found := slices.BinarySearchFunc(w.order, a.Offset,
 		func(r *region, a uint64) int { return cmp.Compare(r.key.addr, a) })

@@ -8,11 +8,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// serialTeams is the number of programs that serial_team is; the last is for GCC 14 and newer.
+// serialTeams is the number of cases in the program serial_team; the last one needs GCC 14 or newer.
 const serialTeams = 11
 
-// TestSerialTeam reads programs whose serial code has a team of its own, and compares threads, regions, tasks and
-// states with what omp_get_* returned in them.
+// TestSerialTeam reads programs with a team for their serial code, and compares threads, regions, tasks and
+// states with the results of omp_get_* there.
 func TestSerialTeam(t *testing.T) {
 	for _, rt := range omptest.Libgomps(t) {
 		for _, level := range []string{"-O0", "-O2"} {

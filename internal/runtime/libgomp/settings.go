@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// controls returns the environment variables with the internal control variable that each one sets.
+// controls returns pairs of an environment variable and the internal control variable that it sets.
 func controls() [][2]string {
 	return [][2]string{
 		{"OMP_AFFINITY_FORMAT", "affinity-format-var"}, {"OMP_ALLOCATOR", "def-allocator-var"},
@@ -22,16 +22,15 @@ func controls() [][2]string {
 	}
 }
 
-// ControlVars returns the effective control variables: those of the address space, and those of the
-// initial task of the program's first thread. It leaves out variables that cannot be read; if none
-// can, it returns an error with the reason.
+// ControlVars returns the effective control variables: those of the address space, and those of the initial task
+// of the program's first thread. It omits variables that cannot be read. If none can be read, it returns an
+// error with the reason.
 func (st *settings) ControlVars() ([]handles.ControlVar, error) {
 	subject, why := st.initialSubject()
 	return icvs().ControlVars(st, subject, controls(), why)
 }
 
-// initialSubject returns the first thread of the program that is a root, with its implicit region and
-// task.
+// initialSubject returns the program's first root thread, with its implicit region and task.
 func (st *settings) initialSubject() (handles.Subject, error) {
 	for _, th := range st.threads.world().threads {
 		if th.err != nil || th.idle != "" || !th.root() {

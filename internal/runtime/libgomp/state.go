@@ -10,9 +10,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// State returns the activity of the thread. The runtime keeps no state: it is inferred from the
-// word on which the thread sleeps, from the call that entered the runtime, and from the counters
-// and marks in team and task.
+// State returns the activity of the thread. The runtime does not store a state: State infers it from the word on
+// which the thread sleeps, from the call that entered the runtime, and from the counters and marks in team and
+// task.
 func (s *states) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadState, error) {
 	th, err := s.threads.byHandle(h)
 	if err == nil {
@@ -27,8 +27,8 @@ func (s *states) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadSt
 	return s.inferState(th, ev), nil
 }
 
-// inferState infers the state of a thread in a region from the evidence of this stop. For the barrier
-// of each waiting thread it is called for all members of its team.
+// inferState infers the state of a thread in a region from the evidence of this stop. For the barrier of each
+// waiting thread, it is called for all members of the thread's team.
 func (s *states) inferState(th *thread, ev *handles.Evidence) handles.ThreadState {
 	key := observed{th, ev}
 	if st, ok := s.known.Get(key); ok {
@@ -39,13 +39,13 @@ func (s *states) inferState(th *thread, ev *handles.Evidence) handles.ThreadStat
 	return st
 }
 
-// observed is a thread with the facts known in addition to the runtime's own fields.
+// observed is a thread with facts from outside of the runtime's own fields.
 type observed struct {
 	th *thread
 	ev *handles.Evidence
 }
 
-// docked reports whether a thread sleeps where a pool's idle workers do.
+// docked returns the evidence that a thread sleeps on the word for a pool's idle workers, or "".
 func (s *states) docked(th *thread, ev *handles.Evidence) string {
 	if ev == nil || ev.Futex.IsNull() || ev.Futex != s.dockAddress(th) {
 		return ""
@@ -53,7 +53,7 @@ func (s *states) docked(th *thread, ev *handles.Evidence) string {
 	return fmt.Sprintf("sleeps in the dock of its pool, futex at %v", ev.Futex)
 }
 
-// dockAddress returns the word on which idle workers of a thread's pool sleep; null without a pool.
+// dockAddress returns the word on which the idle workers of a thread's pool sleep; null without a pool.
 func (rt *base) dockAddress(th *thread) callbacks.Address {
 	if f := rt.l.Pool.DockGeneration; !th.pool.IsNull() && f.IsKnown() {
 		return th.pool.Add(f.Offset)
@@ -61,7 +61,7 @@ func (rt *base) dockAddress(th *thread) callbacks.Address {
 	return callbacks.Address{}
 }
 
-// observer looks at one thread that is in a region.
+// observer infers the state of one thread in a region.
 type observer struct {
 	states *states
 	th     *thread
@@ -86,9 +86,9 @@ func (s *states) observe(th *thread, ev *handles.Evidence) *observer {
 	return o
 }
 
-// calledFunction returns the runtime's function that user code called. If that was a tail call, and no
-// user frame is left, it returns the exported function of the outermost runtime frame, if its name
-// shows the kind of wait.
+// calledFunction returns the runtime's function that user code called. If that was a tail call, so that no user
+// frame is left, it returns the exported function of the outermost runtime frame, if its name shows the kind of
+// wait.
 func (o *observer) calledFunction() string {
 	switch {
 	case o.ev == nil:
@@ -139,7 +139,7 @@ func overhead(why ...string) handles.ThreadState {
 	return handles.ThreadState{State: handles.StateOverhead, Evidence: rtl.JoinEvidence(why...)}
 }
 
-// entryCall returns the runtime function that the thread is in, with the evidence.
+// entryCall describes the runtime function that the thread is in, with the evidence.
 func (o *observer) entryCall() string {
 	name := o.calledFunction()
 	switch {
@@ -153,7 +153,7 @@ func (o *observer) entryCall() string {
 	return "called " + name
 }
 
-// sleepText describes how the thread sleeps or yields, if it does.
+// sleepText describes how the thread sleeps or yields; "" if it does neither.
 func (o *observer) sleepText() string {
 	switch {
 	case o.ev == nil:
@@ -166,8 +166,8 @@ func (o *observer) sleepText() string {
 	return ""
 }
 
-// isAsleep decides by the word that the thread sleeps on, where the runtime's
-// structures have it.
+// isAsleep infers the state from the word on which the thread sleeps, if that is a known field of the runtime's
+// structures.
 func (o *observer) isAsleep() (handles.ThreadState, bool) {
 	if o.ev == nil || o.ev.Futex.IsNull() {
 		return handles.ThreadState{}, false
@@ -202,8 +202,8 @@ func (o *observer) isAsleep() (handles.ThreadState, bool) {
 	return o.marked()
 }
 
-// marked decides by the marks that the runtime keeps while a thread waits in a
-// taskwait, or at the end of a taskgroup, and executes no other task.
+// marked infers the state from the marks that the runtime sets while a thread waits in a taskwait, or at the end
+// of a taskgroup, without executing another task.
 func (o *observer) marked() (handles.ThreadState, bool) {
 	if o.cur == nil {
 		return handles.ThreadState{}, false
@@ -227,16 +227,15 @@ func (o *observer) marked() (handles.ThreadState, bool) {
 	return handles.ThreadState{}, false
 }
 
-// dependState returns the wait for the dependences of a task that must run at once, or of a
-// taskwait.
+// dependState returns the wait for dependences: those of a task that must run at once, or of a taskwait.
 func (o *observer) dependState() handles.ThreadState {
 	text := "in_depend_wait is set for its task: it waits for tasks that an undeferred task or a taskwait depends on"
 	return rtl.WaitingState(handles.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr, text, o.entryCall(),
 		o.sleepText())
 }
 
-// inCall decides by the function of the runtime that user code called, for a
-// thread that does not sleep on a word that is known.
+// inCall infers the state from the runtime's function that user code called, for a thread that does not sleep on
+// a known word.
 func (o *observer) inCall() handles.ThreadState {
 	var t *team
 	if len(o.th.frames) > 0 {
@@ -277,8 +276,8 @@ func (o *observer) inCall() handles.ThreadState {
 	return overhead(o.entryCall(), o.sleepText())
 }
 
-// stateWithoutCall returns the state of a thread in the runtime without an outer frame of user code: a
-// worker at the end of its region, or before its start.
+// stateWithoutCall returns the state of a thread in the runtime without an outer frame of user code: a worker at
+// the end of its region, or before its start.
 func (o *observer) stateWithoutCall() handles.ThreadState {
 	switch o.kind {
 	case entryLock, entryCriticalName:
@@ -298,7 +297,7 @@ func (o *observer) stateWithoutCall() handles.ThreadState {
 	return o.barrierState(o.th.frames[0].team)
 }
 
-// fieldsOnly decides without a stack.
+// fieldsOnly infers the state without a stack.
 func (o *observer) fieldsOnly() handles.ThreadState {
 	if st, ok := o.marked(); ok {
 		return st

@@ -2,7 +2,7 @@ package libgomp
 
 import "strings"
 
-// entryKind is the wait that a call into the runtime may make.
+// entryKind is the kind of wait that a call into the runtime may cause.
 type entryKind uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	entryOrdered
 )
 
-// kindOfName classifies an exported function of the runtime in which threads wait.
+// kindOfName classifies an exported function of the runtime that may wait.
 func kindOfName(name string) entryKind {
 	switch name {
 	case "GOMP_barrier", "GOMP_barrier_cancel":
@@ -50,8 +50,8 @@ func kindOfName(name string) entryKind {
 	return entryOther
 }
 
-// kindOfEntry classifies an exported function by name, which may be decorated as
-// Fortran's names are, or with a symbol version.
+// kindOfEntry classifies an exported function by its name, which may have decorations of Fortran or a symbol
+// version.
 func kindOfEntry(name string) entryKind {
 	name, _, _ = strings.Cut(name, "@")
 	name = strings.TrimRight(strings.TrimPrefix(name, "gomp_ialias_"), "_")

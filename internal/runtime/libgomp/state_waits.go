@@ -11,8 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// barrierState returns the state of a thread at the barrier of team t. The call shows which barrier of
-// the program it is: the one at the end of a region has no call in the region's function.
+// barrierState returns the state of a thread at the barrier of team t. The call shows which barrier of the
+// program it is: the one at the end of a region has no call in the region's function.
 func (o *observer) barrierState(t *team) handles.ThreadState {
 	f := &o.states.l.Team
 	r := layout.Read(o.states.mem, t.addr, f.Generation, f.Awaited, f.AwaitedFinal)
@@ -71,14 +71,14 @@ func (o *observer) barrierState(t *team) handles.ThreadState {
 		"region is alive")
 }
 
-// hasNoCaller reports whether no stack shows the caller of the runtime.
+// hasNoCaller reports whether the stack does not show the caller of the runtime.
 func (o *observer) hasNoCaller() bool {
 	return o.at == rtl.PlaceUnknown || o.at == rtl.PlaceCut || o.at == rtl.PlaceOutside
 }
 
-// forkState distinguishes the wait at the end of a region from its start: a thread that makes a team
-// has not started to wait. One that ends a nested team is in the enclosing region before the others
-// have left.
+// forkState distinguishes the wait at the end of a region from the region's start: a thread that creates a team
+// has not started to wait. A thread that ends a nested team is in the enclosing region before the others have
+// left.
 func (o *observer) forkState() handles.ThreadState {
 	if len(o.th.frames) == 0 {
 		return overhead(o.entryCall(), "in no region: it forms a team or has ended one", o.sleepText())
@@ -118,8 +118,8 @@ func (o *observer) orderedState() handles.ThreadState {
 	return rtl.WaitingState(handles.StateWaitOrdered, picture.WaitOrdered, id, text, o.entryCall(), o.sleepText())
 }
 
-// lockWord returns the word of the lock that the thread waits for: the one on which it sleeps, or
-// the argument of its call.
+// lockWord returns the word of the lock for which the thread waits: the word on which it sleeps, or the argument
+// of its call.
 func (o *observer) lockWord() callbacks.Address {
 	if !o.ev.Futex.IsNull() {
 		return o.ev.Futex
@@ -132,8 +132,8 @@ func (o *observer) lockWord() callbacks.Address {
 	return callbacks.Address{}
 }
 
-// lockState returns the wait for a lock, or for a critical section with a name, whose lock is the
-// program's variable itself. Neither has an owner in memory.
+// lockState returns the wait for a lock, or for a named critical section, for which the program's variable is
+// the lock itself. Neither has an owner in memory.
 func (o *observer) lockState(kind picture.WaitKind) handles.ThreadState {
 	s := handles.StateWaitLock
 	if kind == picture.WaitCritical {
@@ -155,14 +155,14 @@ func describeLock(mem callbacks.Memory, a callbacks.Address) string {
 	return fmt.Sprintf("the lock's word is %d", int32(v))
 }
 
-// Offsets in omp_nest_lock_t, since OpenMP 3.0 (lock, count, owner) and before (owner, count). The
-// owner is the address of the owning task's control variables.
+// Offsets in omp_nest_lock_t, since OpenMP 3.0 (lock, count, owner) and before (owner, count). The owner is the
+// address of the owning task's control variables.
 const (
 	nestCount = 4
 	nestOwner = 8
 )
 
-// nestLockState returns the wait for a nestable lock, which has its owner.
+// nestLockState returns the wait for a nestable lock, with the lock's owner.
 func (o *observer) nestLockState() handles.ThreadState {
 	a, variable := o.nestWord()
 	text := "its owner is unknown"
@@ -174,9 +174,9 @@ func (o *observer) nestLockState() handles.ThreadState {
 	return st
 }
 
-// nestWord returns the word of the nestable lock that the thread waits for, and the program's
-// variable of it: the same in C. In Fortran the variable, which is smaller than the lock, has its
-// address (omp_nest_lock_arg in libgomp_f.h).
+// nestWord returns the word of the nestable lock for which the thread waits, and the address of the program's
+// variable. In C the two are equal. In Fortran the variable is smaller than the lock and contains its address
+// (omp_nest_lock_arg in libgomp_f.h).
 func (o *observer) nestWord() (word, variable callbacks.Address) {
 	if name, _, _ := strings.Cut(o.calledFunction(), "@"); !strings.HasSuffix(name, "_") {
 		word = o.lockWord()
@@ -199,10 +199,10 @@ type nestHolder struct {
 	thread *thread // nil if unknown
 }
 
-// nestLockAt reads the owner of the nestable lock at a: the task whose control
-// variables the lock points to.
+// nestLockAt reads the owner of the nestable lock at a: the task with the control variables to which the lock
+// points.
 func (s *states) nestLockAt(a callbacks.Address) (nestHolder, error) {
-	first := s.l.Task.Nthreads // a task's control variables start with it
+	first := s.l.Task.Nthreads // a task's control variables start with this field
 	if err := first.Err(); err != nil {
 		return nestHolder{}, err
 	}
@@ -231,17 +231,17 @@ func (s *states) nestLockAt(a callbacks.Address) (nestHolder, error) {
 	return nestHolder{fmt.Sprintf("held %d times by LWP %d", count, th.lwp), th}, nil
 }
 
-// contended is the word of a lock (gomp_mutex_t) that threads sleep on, as long as it is held.
+// contended is the value of a held lock's word (gomp_mutex_t) on which threads sleep.
 const contended = ^uint32(0)
 
-// workShareSize is how many bytes the runtime's record of a worksharing construct (gomp_work_share) has, which has a
-// lock of its own.
+// workShareSize is the size of the runtime's record of a worksharing construct (gomp_work_share), in bytes. The
+// record contains a lock.
 const workShareSize = 128
 
-// isOnMutex reports whether the thread sleeps on a held lock other than the runtime's own one of a
-// worksharing construct. Threads also sleep in the runtime on other words: that of a barrier, or of
-// a pointer that another thread is about to set. A thread that a look interrupted in such a sleep,
-// and that has not run since, may see a changed word, and its team may be another one by now.
+// isOnMutex reports whether the thread sleeps on a held lock other than the lock of a worksharing construct.
+// Threads also sleep on other words of the runtime: that of a barrier, or of a pointer that another thread is
+// about to set. If the thread was interrupted in such a sleep and has not run since, the word and the thread's
+// team may have changed meanwhile.
 func (o *observer) isOnMutex() bool {
 	now, err := layout.ReadUint(o.states.mem, o.ev.Futex, 4)
 	if err != nil || uint32(now) != contended || uint32(o.ev.Registers.SyscallArgs[2]) != contended {
@@ -251,8 +251,8 @@ func (o *observer) isOnMutex() bool {
 	return share == 0 || o.ev.Futex.Offset < share || o.ev.Futex.Offset >= share+workShareSize
 }
 
-// unknownLockState returns the wait for a lock that user code entered by a tail call, so that only the
-// word shows it.
+// unknownLockState returns the wait for a lock that user code requested by a tail call, so that only the word
+// shows it.
 func (o *observer) unknownLockState() handles.ThreadState {
 	a := o.lockWord()
 	st := rtl.WaitingState(handles.StateWaitMutex, picture.WaitMutex, a,

@@ -13,8 +13,7 @@ import (
 //go:embed table_lp64.txt
 var tableText string
 
-// table has the layouts of all releases of GCC that are known, in rows of
-// releases that agree.
+// table holds the layouts of all known releases of GCC. A row stands for releases with equal layouts.
 type table struct {
 	*layout.Rows
 	rows []layout.Releases
@@ -33,7 +32,7 @@ func parseTable() (*table, error) {
 	}
 	for n, p := range rows.Places {
 		if len(p) == 1 {
-			rows.Places[n] = slices.Repeat(p, len(rows.Releases)) // many ask by row
+			rows.Places[n] = slices.Repeat(p, len(rows.Releases)) // so that each row can be indexed
 		}
 	}
 	t := &table{Rows: rows}
@@ -59,11 +58,11 @@ func (t *table) parseRows(words []string) error {
 	return nil
 }
 
-// tableSource uses the rows that fit the target: all values of other sources equal the row, and the
-// target's version nodes allow it. If several fit, they must agree on a name.
+// tableSource uses the rows that fit the target: all values from other sources equal the row, and the target's
+// version nodes allow it. If several rows fit, they must agree on a name.
 //
-// If none fits, the table lacks the target's release. Then a name is derived: if it has the same
-// distance from a known name in all rows, it has that distance here.
+// If no row fits, the table lacks the target's release. Then an offset is derived: a name with the same distance
+// from a known name in all rows has that distance here.
 type tableSource struct {
 	evidence []layout.Source // consulted for all names of the table
 	bounds   layout.Releases // bounds from the version nodes
@@ -71,19 +70,19 @@ type tableSource struct {
 	*fingerprint
 }
 
-// fingerprint is the evidence for the target, compared with the table.
+// fingerprint is the evidence of the target, compared with the table.
 type fingerprint struct {
 	table *table
 	known map[fieldName]layout.Field // values from the evidence
-	rows  []int                      // that fit
-	name  string                     // of the source
+	rows  []int                      // rows that fit
+	name  string                     // name of the source
 	err   error
 }
 
-// Name returns "table" and the releases of the fitting rows, or "derived".
+// Name returns "table" with the releases of the fitting rows, or "derived".
 func (s *tableSource) Name() string { return s.take().name }
 
-// take compares once.
+// take compares the evidence with the table, once.
 func (s *tableSource) take() *fingerprint {
 	if s.fingerprint == nil {
 		s.fingerprint = s.compare()
@@ -104,7 +103,7 @@ func (s *tableSource) compare() *fingerprint {
 	var names []string
 	for row, r := range fp.table.rows {
 		if row == len(fp.table.rows)-1 {
-			r.High = 0 // newer releases may have this layout just as well
+			r.High = 0 // newer releases may have this layout too
 		}
 		if s.bounds.Overlaps(r) && fp.table.Fits(row, fp.known) && (s.allowed == nil || s.allowed(row)) {
 			fp.rows = append(fp.rows, row)
@@ -119,12 +118,12 @@ func (s *tableSource) compare() *fingerprint {
 	return fp
 }
 
-// Field answers from the rows that fit.
+// Field returns the offset from the rows that fit.
 func (s *tableSource) Field(typ, field string) (layout.Field, error) {
 	return s.take().place(fieldOf(typ, field))
 }
 
-// Type answers from the rows that fit.
+// Type returns the size from the rows that fit.
 func (s *tableSource) Type(typ string) (layout.Type, error) {
 	f, err := s.take().place(fieldOf(typ, ""))
 	return layout.Type{Size: f.Size}, err
@@ -157,13 +156,13 @@ func (fp *fingerprint) place(n fieldName) (layout.Field, error) {
 	return f, nil
 }
 
-// recentRows is the number of newest rows in which a name must have the same offset to be expected
-// there in a release that the table lacks.
+// recentRows is the number of newest rows in which a name must have the same offset. Then the same offset is
+// expected in a release that the table lacks.
 const recentRows = 3
 
-// deriveField derives the offset of a name for a release that the table lacks, from known names of the
-// same structure. Without any, it uses the offset if that is the same in the newest rows.
-// Contradictions leave it unknown.
+// deriveField derives the offset of a name for a release that the table lacks, from known names of the same
+// structure. Without such names, it uses the offset that the newest rows agree on. If they contradict each
+// other, the offset stays unknown.
 func (fp *fingerprint) deriveField(n fieldName) (layout.Field, error) {
 	all := fp.table.Places[n]
 	var derived []layout.Field
@@ -189,8 +188,8 @@ func (fp *fingerprint) deriveField(n fieldName) (layout.Field, error) {
 	return derived[0], nil
 }
 
-// atDistance returns the offset of a name whose distance from an anchor is the same in all rows
-// that have both; for a structure's end, its size.
+// atDistance returns the offset of a name with the same distance from an anchor in all rows that have both; for
+// the end of a structure, its size.
 func atDistance(all, anchors []layout.Field, at layout.Field, end bool) (layout.Field, bool) {
 	place := func(f layout.Field) uint64 {
 		if end {

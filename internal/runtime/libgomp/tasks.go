@@ -13,7 +13,7 @@ import (
 // Kinds of tasks (enum gomp_task_kind).
 const (
 	kindImplicit   = 0
-	kindUndeferred = 1 // executed at once, by the thread that met it
+	kindUndeferred = 1 // executed at once, by the thread that encountered it
 	kindWaiting    = 2 // queued, or blocked
 	kindTied       = 3 // executing, or suspended
 	kindAsync      = 4 // a target task that a device executes
@@ -31,7 +31,7 @@ type task struct {
 
 func (t *task) explicit() bool { return t.kind != kindImplicit }
 
-// readTask reads the gomp_task at a. Impossible numbers in it are an error.
+// readTask reads the gomp_task at a. It returns an error for impossible values.
 func (rs *records) readTask(a callbacks.Address) (*task, error) {
 	f := &rs.l.Task
 	if err := f.Size.Err(); err != nil {
@@ -48,15 +48,15 @@ func (rs *records) readTask(a callbacks.Address) (*task, error) {
 	return t, nil
 }
 
-// found is a task and the region that it is in.
+// found is a task with its region.
 type found struct {
 	*task  // nil for an initial task without a gomp_task
 	region *region
-	num    int // thread number of an implicit task, -1 of another
+	num    int // thread number of an implicit task; -1 for other tasks
 }
 
-// findInitialTask finds the gomp_task of a root's initial task: the last of the parents of the task
-// that the root executes at level 0. A root that has set no control variable has none.
+// findInitialTask finds the gomp_task of a root's initial task: the last ancestor of the task that the root
+// executes at level 0. A root that has not set a control variable may lack a gomp_task.
 func (ths *threads) findInitialTask(w *world, zero *region, th *thread) {
 	a := ths.records.taskIn(th, zero)
 	var loop rtl.Loop
@@ -74,7 +74,7 @@ func (ths *threads) findInitialTask(w *world, zero *region, th *thread) {
 	}
 }
 
-// lookup finds the task that h names, and its region.
+// lookup finds the task of a handle, and its region.
 func (ts *tasks) lookup(h handles.Task) (found, error) {
 	if h.Stamp != ts.stamp || h.Level != 0 {
 		return found{}, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
@@ -95,7 +95,7 @@ func (ts *tasks) lookup(h handles.Task) (found, error) {
 	return fd, nil
 }
 
-// numberOf returns the thread number n for an implicit task.
+// numberOf returns the thread number n for an implicit task, and -1 for other tasks.
 func numberOf(t *task, n int) int {
 	if t.explicit() {
 		return -1
@@ -103,7 +103,7 @@ func numberOf(t *task, n int) int {
 	return n
 }
 
-// executingRegion returns the region in which a thread executes the task at a now; nil without one.
+// executingRegion returns the region in which a thread currently executes the task at a; nil without one.
 func (w *world) executingRegion(a callbacks.Address) *region {
 	if th := w.running[a.Offset]; th != nil {
 		return w.regionAtFrame(th, 0)
@@ -111,7 +111,7 @@ func (w *world) executingRegion(a callbacks.Address) *region {
 	return nil
 }
 
-// handleOf names a task.
+// handleOf returns the handle of the task at a.
 func (ts *tasks) handleOf(a callbacks.Address) handles.Task {
 	if zero := ts.threads.world().initial[a.Offset]; zero != nil {
 		return ts.threads.implicitHandle(zero, 0)
@@ -134,8 +134,8 @@ func (ts *tasks) CurrentTask(h handles.Thread) (handles.Task, error) {
 	return ts.handleOf(th.task), nil
 }
 
-// GeneratingTask implements ompd_get_generating_task_handle. A task whose parent is finished has
-// none any more.
+// GeneratingTask implements ompd_get_generating_task_handle. It returns an error for a task whose parent is
+// finished.
 func (ts *tasks) GeneratingTask(h handles.Task) (handles.Task, error) {
 	fd, err := ts.lookup(h)
 	if err != nil {
@@ -144,7 +144,7 @@ func (ts *tasks) GeneratingTask(h handles.Task) (handles.Task, error) {
 	return ts.generatorOf(fd)
 }
 
-// generatorOf returns the task that generated another one.
+// generatorOf returns the task that generated fd.
 func (ts *tasks) generatorOf(fd found) (handles.Task, error) {
 	switch {
 	case fd.region.team == nil && (fd.task == nil || !fd.explicit()):
@@ -154,7 +154,7 @@ func (ts *tasks) generatorOf(fd found) (handles.Task, error) {
 	case fd.explicit() && fd.region.tasksIn() != nil:
 		return handles.Task{}, fmt.Errorf("the task that generated it is finished: %w", callbacks.Unavailable)
 	}
-	zero := fd.region // the initial task, which has no gomp_task
+	zero := fd.region // the initial task without a gomp_task
 	if zero.team != nil {
 		zero = zero.around
 	}
@@ -164,10 +164,9 @@ func (ts *tasks) generatorOf(fd found) (handles.Task, error) {
 	return ts.threads.implicitHandle(zero, 0), nil
 }
 
-// SchedulingTask implements ompd_get_scheduling_task_handle: the task that the thread executed when
-// it started this one. The runtime does not keep it. For a task that runs at once it is the parent;
-// for another, the innermost task among its parents that the same thread has suspended, or
-// otherwise the thread's implicit task.
+// SchedulingTask implements ompd_get_scheduling_task_handle: the task that the thread executed before it started
+// this one. The runtime does not store it. For a task that runs at once it is the parent. For another task it is
+// the innermost ancestor that the same thread has suspended, or the thread's implicit task.
 func (ts *tasks) SchedulingTask(h handles.Task) (handles.Task, error) {
 	fd, err := ts.lookup(h)
 	if err != nil {
@@ -238,7 +237,7 @@ func (ts *tasks) Task(h handles.Task) (handles.TaskInfo, error) {
 	}
 	info.Flags = ts.taskFlags(fd.task)
 	info.Priority = int(fd.rec.Int(f.Priority))
-	if fd.kind >= kindWaiting { // others are on a stack, and have neither
+	if fd.kind >= kindWaiting { // other tasks are on a stack, and have neither
 		info.Function = fd.rec.Address(f.Fn)
 	}
 	if fd.kind == kindWaiting {
@@ -254,12 +253,12 @@ func (rt *base) kindOf(fd found) picture.TaskKind {
 	case !fd.explicit():
 		return picture.TaskImplicit
 	case fd.kind == kindAsync, fd.kind >= kindWaiting && fd.rec.Address(rt.l.Task.Fn).IsNull():
-		return picture.TaskTarget // fn is not the runtime's function for it
+		return picture.TaskTarget // fn is not the runtime's function for target tasks
 	}
 	return picture.TaskExplicit
 }
 
-// taskFlags returns the properties of an explicit task that the runtime keeps.
+// taskFlags returns the properties of an explicit task that the runtime stores.
 func (rt *base) taskFlags(t *task) []string {
 	var flags []string
 	if t.rec.Bool(rt.l.Task.FinalTask) {

@@ -10,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// tasksOf returns the explicit tasks of the region of a program's threads.
+// tasksOf returns the explicit tasks in the region of the program's threads.
 func (s *subject) tasksOf(t *testing.T) map[handles.Task]handles.TaskInfo {
 	t.Helper()
 	all := map[handles.Task]handles.TaskInfo{}
@@ -63,7 +63,7 @@ func TestPriorities(t *testing.T) {
 	}
 }
 
-// TestSchedulingTask checks the task that the thread of a running one has suspended.
+// TestSchedulingTask checks the task that a thread has suspended to run another one.
 func TestSchedulingTask(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "tasks_priority", Compiler: omptest.GCC})
 	s := openCore(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel,
@@ -89,13 +89,13 @@ func TestSchedulingTask(t *testing.T) {
 	}
 }
 
-// TestDependences names the tasks that a blocked one waits for.
+// TestDependences checks the tasks for which a blocked task waits.
 func TestDependences(t *testing.T) {
 	for _, rt := range omptest.Libgomps(t) {
 		t.Run(rt.Name, func(t *testing.T) {
 			exe := omptest.Compile(t, omptest.Build{Program: "tasks_deps", Compiler: omptest.GCC})
 			s := openCore(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel})
-			edges := map[int]int{} // tasks by the number of those that they wait for
+			edges := map[int]int{} // number of tasks, by the number of tasks that they wait for
 			for task, info := range s.tasksOf(t) {
 				waits, err := s.WaitsFor(task)
 				if err != nil || len(waits) != info.Predecessors ||
@@ -113,7 +113,7 @@ func TestDependences(t *testing.T) {
 	}
 }
 
-// TestStaleTasks asks about addresses where no task is.
+// TestStaleTasks uses handles of addresses without a task.
 func TestStaleTasks(t *testing.T) {
 	s := openProgram(t, "tasks_queued")
 	for _, a := range []uint64{0, 1, 8, 0x1000, ^uint64(0), ^uint64(7)} {

@@ -7,20 +7,20 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// team is a copy of a gomp_team. Serialized regions have one of their own.
+// team is a copy of a gomp_team. Serialized regions have a team of their own.
 type team struct {
 	addr     callbacks.Address
 	rec      *layout.Record
 	nthreads int
-	// The state of the primary thread before it forked: the team around this
-	// one, null at level 0, and its number and levels there.
+	// The previous state of the forking thread: the enclosing team, null at level 0, and the thread's number and
+	// levels there.
 	prev                  callbacks.Address
 	prevID                int
 	prevLevel, prevActive int
 	ordered               callbacks.Address
 }
 
-// readTeam reads the team at a, or returns the cached one. Impossible numbers in it are an error.
+// readTeam reads the team at a, or returns the cached copy. It returns an error for impossible values.
 func (rs *records) readTeam(a callbacks.Address) (*team, error) {
 	if t, ok := rs.teams.Get(a.Offset); ok {
 		return t, nil
@@ -52,16 +52,15 @@ func (rs *records) implicitAddress(t *team, n int) callbacks.Address {
 	return t.addr.Add(rs.l.Team.Size.Size + uint64(n)*rs.l.Task.Size.Size)
 }
 
-// implicitNumber returns the thread number whose implicit task in t is at a; false if there is
-// none.
+// implicitNumber returns the thread number of the implicit task at a in t; false if a is not the address of one.
 func (rs *records) implicitNumber(t *team, a callbacks.Address) (int, bool) {
 	first, size := rs.implicitAddress(t, 0).Offset, rs.l.Task.Size.Size
 	n := (a.Offset - first) / max(size, 1)
 	return int(n), a.Offset >= first && (a.Offset-first)%max(size, 1) == 0 && n < uint64(t.nthreads)
 }
 
-// releaseOf returns the address of the semaphore that admits number n of the team to an ordered
-// region; for a number above 0 it is in the member's gomp_thread.
+// releaseOf returns the address of the semaphore that admits thread number n of the team to an ordered region.
+// For a number above 0 it is in the member's gomp_thread.
 func (rs *records) releaseOf(t *team, n int) (callbacks.Address, error) {
 	v, err := layout.ReadUint(rs.mem, t.ordered.Add(8*uint64(n)), 8)
 	return callbacks.Addr(v), err

@@ -12,7 +12,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// thread is a copy of a gomp_thread, with the teams that it names.
+// thread is a copy of a gomp_thread, with the teams that enclose it.
 type thread struct {
 	native
 	addr        callbacks.Address
@@ -26,23 +26,23 @@ type thread struct {
 	pool        callbacks.Address
 
 	frames []frame // innermost first, without level 0
-	// tasks has the task that the thread executes, and outwards those from which it forked its
-	// regions: one for each frame, null if unknown.
+	// tasks holds, for each frame, the address of the task in it: first the task that the thread executes, then
+	// outwards the tasks from which it forked its regions. null means unknown.
 	tasks  []callbacks.Address
-	serial *team  // the team of its serial code; nil unless the outermost of the thread's teams is one
-	err    error  // why they are unknown
-	idle   string // why it is in no region now; empty for a thread that is in one
+	serial *team  // the team of its serial code; nil unless the thread's outermost team is one
+	err    error  // why the frames are unknown
+	idle   string // why it is not in a region now; empty for a thread in a region
 }
 
-// frame is a thread's place in one of the teams around it.
+// frame is a thread's place in one of its enclosing teams.
 type frame struct {
 	team          *team
 	id            int
 	level, active int
 }
 
-// root reports whether the thread began as a thread of the program: it is number 0
-// of all teams around it.
+// root reports whether the thread was started by the program, not by the runtime: it is number 0 in all teams
+// around it.
 func (th *thread) root() bool { return th.worksIn() < 0 }
 
 // worksIn returns the index of the innermost frame that the thread did not fork itself, or -1.
@@ -73,22 +73,21 @@ func (ths *threads) readThread(n native) (*thread, error) {
 	return th, nil
 }
 
-// unused reports whether a thread has never begun a region or set a control variable.
-// Asking the runtime for its number leaves no trace in its gomp_thread.
+// unused reports whether a thread has never started a region or set a control variable. A query of its thread
+// number leaves no trace in its gomp_thread.
 func (th *thread) unused() bool {
 	return th.team.IsNull() && th.task.IsNull() && th.pool.IsNull() || th.isMistaken()
 }
 
-// isMistaken reports whether the runtime takes a thread for a lost one. In a child after fork, new
-// threads may get the stacks of the parent's threads with their gomp_threads. A thread of a team
-// records its pool when it starts; the forking function writes the rest. One that ends has neither
-// pool nor task any more.
+// isMistaken reports whether the runtime confuses a thread with a lost one. In a child after fork, new threads
+// may get the stacks of the parent's threads, with their gomp_threads. A real member of a team records its pool
+// when it starts; the forking function writes the other fields. When it ends, its pool and its task are cleared.
 func (th *thread) isMistaken() bool {
 	return th.pool.IsNull() && !th.task.IsNull() && !th.team.IsNull() && th.id > 0
 }
 
-// readFrames follows the teams around a thread, from its own outwards. The chain may end in the team of the
-// root's serial code.
+// readFrames follows the chain of teams around a thread, outwards from its own. The chain may end in the team of
+// the root's serial code.
 func (ths *threads) readFrames(th *thread) error {
 	f := frame{id: th.id, level: th.level, active: th.activeLevel}
 	for at := th.team; !at.IsNull(); {
@@ -119,9 +118,9 @@ func (ths *threads) readFrames(th *thread) error {
 	return nil
 }
 
-// inSerialCode reports whether a team is the one that the runtime makes for a root's serial code: for reductions of
-// tasks, and for target tasks with nowait, outside of all regions. It has one thread, does not count as a level, and
-// is the thread's team until the thread ends. The teams of later regions lead to it.
+// inSerialCode reports whether a team is the one that the runtime creates for a root's serial code, outside of
+// all regions: for reductions of tasks, and for target tasks with nowait. Such a team has one thread, does not
+// count as a level, and is the thread's team until the thread ends. The teams of later regions point to it.
 func (f frame) inSerialCode() bool {
 	t := f.team
 	return f.level == 0 && f.id == 0 && f.active == 0 &&
@@ -132,10 +131,10 @@ func (f frame) inSerialCode() bool {
 var errMoving = fmt.Errorf("it is just entering or leaving a region, and what the runtime keeps of it is half "+
 	"written: %w", callbacks.Unavailable)
 
-// moving reports whether a thread was stopped between two of the writes by which it enters or leaves a region: the
-// runtime writes the team before the level, or the level before the team.
+// moving reports whether a thread was stopped between two of the writes by which it enters or leaves a region:
+// the runtime writes the team before the level, or the level before the team.
 func (ths *threads) moving(th *thread) bool {
-	around := -1 // the level around that of the team
+	around := -1 // the level of the enclosing team
 	if !th.team.IsNull() {
 		t, err := ths.records.readTeam(th.team)
 		if err != nil {
@@ -154,8 +153,8 @@ func (ths *threads) moving(th *thread) bool {
 	return err == nil && regs.Syscall < 0 && ths.Owns(regs.PC())
 }
 
-// readTasks finds the tasks from which a thread forked the regions around it: the
-// parents of its implicit tasks there.
+// readTasks finds the tasks from which a thread forked the regions around it: the parents of its implicit tasks
+// in these regions.
 func (ths *threads) readTasks(th *thread) {
 	th.tasks = append(th.tasks, th.task)
 	for _, f := range th.frames {
@@ -229,7 +228,7 @@ func (ths *threads) CurrentParallel(h handles.Thread) (handles.Parallel, error) 
 	return ths.parallelHandle(r), nil
 }
 
-// regionOf returns the innermost region of the thread; it returns an error outside of regions.
+// regionOf returns the innermost region of the thread. It returns an error for a thread outside of regions.
 func (ths *threads) regionOf(h handles.Thread) (*region, *thread, error) {
 	th, err := ths.byHandle(h)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestEndedThreads reads threads that have left the runtime, whose teams were freed
-// and their memory used again.
+// TestEndedThreads reads threads that have left the runtime. Their teams were freed, and the memory was reused.
 func TestEndedThreads(t *testing.T) {
 	for _, of := range omptest.Libgomps(t) {
 		t.Run(of.Name, func(t *testing.T) {

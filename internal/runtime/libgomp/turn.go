@@ -8,14 +8,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// semCount is the mask of the counter in a semaphore's word; the sign bit means that threads sleep
-// on it.
+// semCount is the mask of the counter in a semaphore's word. The sign bit means that threads sleep on the word.
 const semCount = 1<<31 - 1
 
-// findTurn returns the member of the team that has the turn in the ordered loop in which o waits for
-// its own. Once it has entered its ordered region, the loop names it; before that, it is the member
-// whose semaphore admits it. Without an owner, no member in the loop is admitted: another member of
-// the team must enter the loop.
+// findTurn returns the member of the team that has the turn in the ordered loop in which o waits. Once the
+// member has entered its ordered region, the loop names it; before that, it is the member with a semaphore that
+// admits it. Without an owner, no member in the loop is admitted: another member of the team must enter the
+// loop.
 func (wr *waits) findTurn(o *observer) (rtl.LockInfo, error) {
 	ws, f := o.th.rec.Address(wr.l.Thread.WorkShare), wr.l.WorkShare.OrderedOwner
 	info := rtl.LockInfo{Kind: "ordered", Lock: ws, OwnerNumber: -1, Held: true}
@@ -50,7 +49,7 @@ func (wr *waits) findTurn(o *observer) (rtl.LockInfo, error) {
 	return info, nil
 }
 
-// findLetIn returns the only member of a region whose semaphore for ordered regions is posted; -1
+// findLetIn returns the number of the only member of a region with a posted semaphore for ordered regions; -1
 // without one.
 func (wr *waits) findLetIn(r *region) (int, error) {
 	n := -1

@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// WaitedDependences lists the children that the thread's task waits for since it
-// depends on them: the runtime marks them (parent_depends_on).
+// WaitedDependences lists the children for which the thread's task waits because it depends on them. The runtime
+// marks them (parent_depends_on).
 func (wr *waits) WaitedDependences(h handles.Thread, _ *handles.Evidence) ([]handles.Task, error) {
 	r, th, err := wr.threads.regionOf(h)
 	if err != nil {

@@ -23,8 +23,8 @@ func (s *states) stateOfHandle(h handles.Thread, ev *handles.Evidence) (*observe
 	return s.observe(th, ev), s.inferState(th, ev), nil
 }
 
-// WaitedLock describes the lock that the thread waits for. All locks of the runtime
-// are words that threads sleep on; only a nestable one has its owner.
+// WaitedLock describes the lock for which the thread waits. All locks of the runtime are words on which threads
+// sleep; only nestable ones store their owner.
 func (wr *waits) WaitedLock(h handles.Thread, ev *handles.Evidence) (rtl.LockInfo, error) {
 	o, st, err := wr.states.stateOfHandle(h, ev)
 	if err != nil {
@@ -73,8 +73,8 @@ func (wr *waits) WaitedLock(h handles.Thread, ev *handles.Evidence) (rtl.LockInf
 	return info, nil
 }
 
-// States of a lock's word, gomp_mutex_t: free, taken, and taken with threads asleep.
-// Before GCC 4.7, the last was 2.
+// Values of a lock's word (gomp_mutex_t): free, taken, and taken with sleeping threads. Before GCC 4.7, the last
+// value was 2.
 const (
 	lockFree         = 0
 	lockTaken        = 1
@@ -82,8 +82,8 @@ const (
 	lockContendedOld = 2
 )
 
-// isOverwritten reports whether the memory at a is not a lock. A thread sleeps there until the word
-// differs from its value while threads sleep on it.
+// isOverwritten reports whether the memory at a no longer contains a lock. A thread sleeps on a word only as
+// long as the word has the expected value.
 func isOverwritten(ev *handles.Evidence, a callbacks.Address, word uint64) bool {
 	if ev == nil || ev.Futex != a || ev.Registers == nil || int32(ev.Registers.SyscallArgs[2]) != lockContended {
 		return false
@@ -95,17 +95,17 @@ func isOverwritten(ev *handles.Evidence, a callbacks.Address, word uint64) bool 
 	return true
 }
 
-// Bits of a barrier's generation, below those that count it.
+// Bits of a barrier's generation, below those that count generations.
 const (
-	barWaitingForTask = 2 // all have arrived, and tasks are left
+	barWaitingForTask = 2 // all threads have arrived, and tasks are left
 	barFlags          = 7
-	barFirst          = 8 // one was passed: of a nested team, whose members meet when it is formed, that barrier
+	barFirst          = 8 // one barrier was passed: for a nested team, the barrier at which its members meet first
 )
 
-// WaitedBarrier describes the barrier at which the thread waits. The runtime counts the threads
-// that have arrived at the barrier at the end of the region, and at another one, not which threads
-// these are. They are the threads that sleep on the barrier's word, or that are in its code, if
-// their number equals the count: every counted thread that is not yet released is there.
+// WaitedBarrier describes the barrier at which the thread waits. The runtime counts the threads that have
+// arrived, for the barrier at the end of the region and for the others, but not which threads these are. They
+// are the threads that sleep on the barrier's word or are in its code, if their number equals the count: each
+// counted thread that is not yet released is there.
 func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *handles.Evidence) (rtl.BarrierInfo, error) {
 	o, st, err := wr.states.stateOfHandle(h, of(h))
 	if err != nil {
@@ -153,18 +153,17 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *handle
 	return info, nil
 }
 
-// shares are the members of a team by where they are.
+// shares divides the members of a team by their position.
 type shares struct {
 	members []handles.Thread
 	inside  []handles.Thread // in the code of the barrier
-	asleep  []handles.Thread // members that sleep until this generation is over
-	// elsewhere means that a member may have been counted and be in other code now: it executes a
-	// task, or is unknown.
+	asleep  []handles.Thread // sleeping until this generation is over
+	// elsewhere means that a member may have been counted although it is in other code now: it executes a task,
+	// or its position is unknown.
 	elsewhere bool
 }
 
-// divideMembers divides the members of a region into those at its final barrier, and those at another
-// one.
+// divideMembers divides the members of a region into those at its final barrier and those at another one.
 func (wr *waits) divideMembers(r *region, final bool, generation uint64,
 	of func(handles.Thread) *handles.Evidence,
 ) shares {
@@ -195,16 +194,15 @@ func (wr *waits) divideMembers(r *region, final bool, generation uint64,
 	return s
 }
 
-// sleepsAt reports whether a thread sleeps on a barrier's word until its generation
-// is over. One that sleeps for an earlier generation has been woken, and is leaving
-// the barrier before.
+// sleepsAt reports whether a thread sleeps on a barrier's word until the given generation is over. A thread that
+// sleeps for an earlier generation was woken, and is leaving the previous barrier.
 func sleepsAt(ev *handles.Evidence, word callbacks.Address, generation uint64) bool {
 	return ev != nil && ev.Futex == word && ev.Registers != nil &&
 		uint32(ev.Registers.SyscallArgs[2])&^barFlags == uint32(generation)&^barFlags
 }
 
-// WaitedGroup returns the unfinished tasks of the taskgroup at whose end the thread waits. all is
-// true if their number equals the group's count.
+// WaitedGroup returns the unfinished tasks of the taskgroup at the end of which the thread waits. all is true if
+// their number equals the group's count.
 func (wr *waits) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {
 	r, th, err := wr.threads.regionOf(h)
 	if err != nil {

@@ -12,15 +12,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// openProgram opens the core of a program with debug information, on the runtime of
-// Debian 12.
+// openProgram opens the core of a program with debug information, on Debian 12's runtime.
 func openProgram(t *testing.T, program string, args ...string) *subject {
 	t.Helper()
 	exe := omptest.Compile(t, omptest.Build{Program: program, Compiler: omptest.GCC})
 	return openCore(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel, Args: args})
 }
 
-// findWaiter returns the thread that the program reports in a state, by its number.
+// findWaiter returns the thread with number num, which the program reports in a state.
 func (s *subject) findWaiter(t *testing.T, state string, num int) (handles.Thread, omptest.ThreadTruth) {
 	t.Helper()
 	for _, th := range s.Truth.Threads {
@@ -32,7 +31,7 @@ func (s *subject) findWaiter(t *testing.T, state string, num int) (handles.Threa
 	return handles.Thread{}, omptest.ThreadTruth{}
 }
 
-// lwp returns the LWP of a thread; 0 if it is not one of the target's.
+// lwp returns the LWP of a thread; 0 if the thread is not in the target.
 func (s *subject) lwp(h handles.Thread) int {
 	for lwp, of := range s.ByLWP {
 		if of == h {
@@ -87,8 +86,7 @@ func TestWaitedBarrier(t *testing.T) {
 	}
 }
 
-// TestWaitedLock checks the holder of a nestable lock, and that the holder of another kind of lock
-// is unknown.
+// TestWaitedLock checks that a nestable lock has a holder, and that the holder of other locks is unknown.
 func TestWaitedLock(t *testing.T) {
 	for _, c := range []struct {
 		program, state string
@@ -119,7 +117,7 @@ func TestWaitedLock(t *testing.T) {
 	}
 }
 
-// TestWaitedGroup lists the tasks of a taskgroup that a thread waits for.
+// TestWaitedGroup lists the tasks of the taskgroup for which a thread waits.
 func TestWaitedGroup(t *testing.T) {
 	s := openProgram(t, "taskgroup")
 	r := s.Runtime.(rtl.WaitReader)

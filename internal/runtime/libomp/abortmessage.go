@@ -8,12 +8,12 @@ import (
 // fatal is the prefix of an error that ends the program (__kmp_msg).
 const fatal = "OMP: Error #"
 
-// maxWords bounds the text of an error. The runtime's own buffer for it has 512
-// bytes before it moves to the heap.
+// maxWords bounds the text of an error, in bytes. The runtime's buffer for it has 512 bytes before it moves to
+// the heap.
 const maxWords = 2048
 
-// AbortMessage finds the text of the error that __kmp_fatal was called with: __kmp_msg
-// had it in a buffer on the stack.
+// AbortMessage finds the text of the error that was passed to __kmp_fatal: __kmp_msg formats it in a buffer on
+// the stack. It returns "" if it finds no text, or several.
 func (rt *base) AbortMessage(stack []byte) string {
 	found := ""
 	for {
@@ -25,7 +25,7 @@ func (rt *base) AbortMessage(stack []byte) string {
 		switch {
 		case words == "" || words == found:
 		case found != "":
-			return "" // which was said?
+			return "" // ambiguous
 		default:
 			found = words
 		}
@@ -33,8 +33,8 @@ func (rt *base) AbortMessage(stack []byte) string {
 	}
 }
 
-// completeText returns the text at the start of b if it is complete: printable, and ended by a newline and
-// a zero.
+// completeText returns the text at the start of b if it is complete: printable, and terminated by a newline and
+// a NUL.
 func completeText(b []byte) string {
 	end := bytes.IndexByte(b, 0)
 	if end < 1 || b[end-1] != '\n' || bytes.ContainsFunc(b[:end], func(r rune) bool {

@@ -9,20 +9,20 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// distRounds is how many sets of flags the barrier of the pattern "dist" uses in turn
+// distRounds is the number of sets of flags that the barrier with the pattern "dist" uses in turn
 // (distributedBarrier::MAX_ITERS).
 const distRounds = 3
 
-// distProgress is the progress of a team member at a barrier of the pattern "dist", which has no
-// counters. A thread that arrives clears its flag of the current round; one that waits for a group
-// of others does so when these have arrived. It enters the next round when it leaves the barrier.
+// distProgress is the progress of a team member at a barrier with the pattern "dist", which has no counters. A
+// thread that arrives clears its flag of the current round. A thread that waits for a group of others clears its
+// flag when these have arrived. A thread enters the next round when it leaves the barrier.
 type distProgress struct {
 	round   uint64
 	arrived bool
 }
 
-// readDistributed returns the progress of the members of t, by number; nil if the team's barriers are
-// of another pattern.
+// readDistributed returns the progress of the members of t, by number; nil if the team's barriers have another
+// pattern.
 func (bs *barriers) readDistributed(t *team) ([]distProgress, error) {
 	f, df := bs.l.Team.Dist, &bs.l.Dist
 	if !f.IsKnown() || !df.Iter.IsKnown() || !df.Flags.IsKnown() || !df.NumThreads.IsKnown() {
@@ -60,7 +60,7 @@ func (bs *barriers) readDistributed(t *team) ([]distProgress, error) {
 	return list, nil
 }
 
-// readProgress reads the progress of member n, by the arrays of rounds and flags.
+// readProgress reads the progress of member n from the arrays of rounds and flags.
 func (bs *barriers) readProgress(
 	n uint64, rounds callbacks.Address, flags [distRounds]callbacks.Address,
 ) (distProgress, error) {
@@ -78,9 +78,9 @@ func (bs *barriers) readProgress(
 	return distProgress{round: round, arrived: !need}, r.Err()
 }
 
-// distBarrier returns the members that have not reached the barrier at which o's thread waits, by
-// the progress of all members. A member that is a round ahead has left it, so no thread waits there
-// any more.
+// distBarrier returns the members that have not reached the barrier at which o's thread waits, given the
+// progress of all members. If a member is a round ahead, it has left the barrier, so no thread waits there any
+// more.
 func (wr *waits) distBarrier(o *observer, kind barrierKind, all []distProgress) (rtl.BarrierInfo, error) {
 	t := o.gs[0].team
 	info := rtl.BarrierInfo{TeamSize: t.nproc}

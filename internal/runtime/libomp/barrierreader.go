@@ -10,20 +10,18 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// counterStep is by how much a barrier's counters grow each time
-// (KMP_BARRIER_STATE_BUMP).
+// counterStep is the increment of a barrier's counters (KMP_BARRIER_STATE_BUMP).
 const counterStep = 4
 
-// A barrier of the runtime has two halves. In the gathering half a thread waits for those below it
-// in a tree, then counts itself (b_arrived); the primary thread is at the root, and counts for the
-// team. In the other half each thread waits for its b_go. Between the halves the primary thread
-// waits for the team's tasks.
+// A barrier of the runtime has two halves. In the gathering half a thread waits for the threads below it in a
+// tree, then counts itself (b_arrived). The primary thread is at the root, and counts for the team. In the other
+// half each thread waits for its b_go. Between the halves the primary thread waits for the team's tasks.
 //
-// So a counter that is ahead of the team's proves that its thread has arrived at an incomplete
-// barrier, and cannot leave it. A counter that equals the team's is ambiguous: the thread may not
-// have arrived, or may still be leaving the previous barrier. The thread's activity decides.
+// So a counter that is ahead of the team's proves that its thread has arrived at an incomplete barrier, and
+// cannot leave it. A counter that equals the team's is ambiguous: the thread may not have arrived, or may still
+// be leaving the previous barrier. The thread's activity decides.
 
-// WaitedBarrier describes the barrier that the thread waits at.
+// WaitedBarrier describes the barrier at which the thread waits.
 func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *handles.Evidence) (rtl.BarrierInfo, error) {
 	o, in, err := wr.lookAt(h, of(h))
 	if err != nil {
@@ -64,15 +62,15 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *handle
 			info.Arrived = append(info.Arrived, mh)
 		case n == 0 || a.thread == a.team:
 			missing = append(missing, mh)
-		default: // a kind of barrier that does not count like this
+		default: // this kind of barrier counts differently
 			return info, fmt.Errorf("%v: its counters are %d and %d: %w", mh, a.thread, a.team, callbacks.Unavailable)
 		}
 	}
 	return wr.judgeBarrier(o, kind, self, info, missing), nil
 }
 
-// judgeBarrier determines which of the uncounted members o's thread waits for: all of them, if it
-// is proven to be in an incomplete barrier.
+// judgeBarrier determines the uncounted members for which o's thread waits: all of them, if it is proven to be
+// in an incomplete barrier.
 func (wr *waits) judgeBarrier(o *observer, kind barrierKind, self arrival, info rtl.BarrierInfo,
 	missing []handles.Thread) rtl.BarrierInfo {
 	info.Evidence = fmt.Sprintf("%d of %d counted in b_arrived of %v", len(info.Arrived), info.TeamSize, kind)
@@ -113,9 +111,9 @@ func (bs *barriers) barrierOf(t *team, in inference) (barrierKind, bool) {
 	return b, b < barrierKinds
 }
 
-// isGathering reports whether o's thread waits, in the gathering half of a barrier, for a member that
-// is not counted yet: a flag on which it waits is for that member's counter and holds the next
-// value. The value before it is the team's.
+// isGathering reports whether o's thread waits, in the gathering half of a barrier, for a member that is not
+// counted yet: it waits on a flag for that member's counter, the flag holds the next value, and the value before
+// it is the team's.
 func (wr *waits) isGathering(o *observer, kind barrierKind, team uint64) bool {
 	f := wr.l.Thread.SleepLoc
 	r := layout.Read(wr.mem, o.th.addr, f)
@@ -149,8 +147,8 @@ func (wr *waits) isGathering(o *observer, kind barrierKind, team uint64) bool {
 	return false
 }
 
-// tasksUnfinished reports whether the team's tasks keep o's thread in a barrier at which all have
-// arrived: threads still execute or search tasks, and it has not been released.
+// tasksUnfinished reports whether the team's tasks keep o's thread in a barrier at which all threads have
+// arrived: threads still execute or search for tasks, and the thread is not released.
 func (wr *waits) tasksUnfinished(o *observer, kind barrierKind) bool {
 	f, tf := &wr.l.Thread, &wr.l.TaskTeam
 	r := layout.Read(wr.mem, o.th.addr, f.TaskTeam, f.Bar)
@@ -166,8 +164,8 @@ func (wr *waits) tasksUnfinished(o *observer, kind barrierKind) bool {
 	return tr.Int(tf.UnfinishedThreads) > 0 && tr.Bool(tf.Active) && tr.Err() == nil && r.Err() == nil
 }
 
-// WaitedGroup returns the unfinished tasks of the taskgroup at whose end the thread waits. all is
-// true if their number equals the group's count.
+// WaitedGroup returns the unfinished tasks of the taskgroup at the end of which the thread waits. all is true if
+// their number equals the group's count.
 func (wr *waits) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {
 	gs, err := wr.regions.ofHandle(h)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// teamOf returns the team to which a task binds: its own, or, for a task of the hidden helpers,
-// that of the innermost enclosing task that is not one.
+// teamOf returns the team to which a task binds: its own, or, for a task of the hidden helpers, the team of the
+// innermost enclosing task that does not belong to them.
 func (rs *records) teamOf(t *task) (callbacks.Address, error) {
 	if !t.explicit || !rs.isHelped(t) {
 		return t.team, nil
@@ -45,7 +45,7 @@ func (rs *records) teamOf(t *task) (callbacks.Address, error) {
 	return b.team, nil
 }
 
-// binding is the team to which the parent of other tasks binds, or the reason why it is unknown.
+// binding is the team to which a parent task binds, or the reason why the team is unknown.
 type binding struct {
 	team callbacks.Address
 	err  error

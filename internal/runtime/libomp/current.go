@@ -11,24 +11,22 @@ import (
 )
 
 const (
-	// maxTaskDepth bounds the walk from a task to the tasks around it. Each
-	// has a frame of some hundred bytes on a stack: one of 8 MiB has room for
-	// 17,000, one of 100 MiB for this many.
+	// maxTaskDepth bounds the walk from a task to the tasks around it. Each has a frame of some hundred bytes on
+	// a stack: a stack of 8 MiB has room for 17,000, one of 100 MiB for this many.
 	maxTaskDepth = 1 << 18
-	// maxHolders bounds all these walks together.
+	// maxHolders bounds the total of these walks.
 	maxHolders = 1 << 20
 )
 
-// holder is the thread that runs a task, or has it suspended below the task that
-// it runs.
+// holder is the thread that executes a task, or has suspended it to execute a descendant.
 type holder struct {
-	th      *thread // nil if several threads may have it suspended
-	current bool    // th runs it now
+	th      *thread // nil if several threads may have suspended it
+	current bool    // th is executing it
 }
 
-// readHolders walks from the current task of each thread to the explicit tasks
-// around it. A thread that suspends a tied task runs only descendants of it, so
-// the tasks that a thread has suspended are among the parents of its current one.
+// readHolders walks from the current task of each thread to the explicit tasks around it. A thread that suspends
+// a tied task executes only descendants of it, so the suspended tasks of a thread are ancestors of its current
+// task.
 func (tk *tasks) readHolders() map[uint64]holder {
 	m := map[uint64]holder{}
 	for _, th := range tk.regions.members() {
@@ -55,12 +53,11 @@ func (tk *tasks) readHolders() map[uint64]holder {
 	return m
 }
 
-// settled is the number of threads after which the facts of a task and its parents are complete:
-// later threads find nothing that the second does not.
+// settled is the number of threads after which the facts about a task and its ancestors are complete: the walks
+// of later threads add no facts to the second one's.
 const settled = 2
 
-// settle determines which of several threads has t suspended: one in a taskwait has its number in
-// the task.
+// settle determines which of several threads has suspended t: a thread in a taskwait has its number in the task.
 func (tk *tasks) settle(t *task) holder {
 	if gtid := tk.records.waitingThread(t); gtid >= 0 && gtid < len(tk.threads.slots) {
 		if th, err := tk.threads.readThread(tk.threads.slots[gtid]); err == nil {
@@ -88,8 +85,8 @@ func (rg *regions) members() []*thread {
 	return ths
 }
 
-// taskChain yields the task at a and the tasks around it, outwards, while they are
-// explicit; an unreadable task ends it.
+// taskChain yields the task at a and the tasks around it, outwards, while they are explicit. It stops at an
+// unreadable task.
 func (rs *records) taskChain(a callbacks.Address) func(func(*task) bool) {
 	return func(yield func(*task) bool) {
 		var loop rtl.Loop
@@ -103,21 +100,20 @@ func (rs *records) taskChain(a callbacks.Address) func(func(*task) bool) {
 	}
 }
 
-// suspended reports whether an explicit task has begun and some thread has put it
-// aside.
+// suspended reports whether an explicit task has started and was suspended by a thread.
 func (rs *records) suspended(t *task) bool {
 	f := &rs.l.Taskdata
 	r := t.rec()
 	return r.Bool(f.FlagStarted) && !r.Bool(f.FlagComplete) && !r.Bool(f.FlagExecuting)
 }
 
-// waitingThread returns the gtid of the thread that waits in a taskwait of t; -1 without one. After a
-// taskwait the field keeps the negative number.
+// waitingThread returns the gtid of the thread that waits in a taskwait of t; -1 without one. After a taskwait
+// the field keeps the negated number.
 func (rs *records) waitingThread(t *task) int {
 	return int(max(0, t.number(rs.l.Taskdata.TaskwaitThread))) - 1
 }
 
-// taskState returns the state of a task, and the thread that executes it or has it suspended.
+// taskState returns the state of a task, and the thread that executes it or has suspended it.
 func (tk *tasks) taskState(fd found) (picture.TaskState, *thread, error) {
 	if !fd.explicit {
 		th, err := tk.threads.member(fd.regions[0].team, fd.num)
@@ -144,8 +140,8 @@ func (tk *tasks) taskState(fd found) (picture.TaskState, *thread, error) {
 	return picture.TaskQueued, nil, nil
 }
 
-// startedState returns the state of a task that has started and that no thread executes now: a
-// detached or proxy task continues without a thread, an untied one may be queued again.
+// startedState returns the state of a task that has started and is not executing. A detached or proxy task
+// continues without a thread; an untied one may be queued again.
 func (rs *records) startedState(t *task, h holder) picture.TaskState {
 	f := &rs.l.Taskdata
 	switch {
@@ -157,8 +153,8 @@ func (rs *records) startedState(t *task, h holder) picture.TaskState {
 	return picture.TaskWaiting
 }
 
-// SchedulingTask implements ompd_get_scheduling_task_handle: the task that its thread suspended for
-// this one.
+// SchedulingTask implements ompd_get_scheduling_task_handle: the task that the thread suspended to execute this
+// one.
 func (tk *tasks) SchedulingTask(h handles.Task) (handles.Task, error) {
 	fd, err := tk.lookup(h)
 	if err != nil {
@@ -183,7 +179,7 @@ func (tk *tasks) SchedulingTask(h handles.Task) (handles.Task, error) {
 	return tk.regions.implicitHandle(region{team: tm, level: tm.level}, th.tid), nil
 }
 
-// trackedScheduler returns the runtime's own record, if it keeps states.
+// trackedScheduler returns the scheduling task from the runtime's own record, if the runtime tracks states.
 func (tk *tasks) trackedScheduler(fd found) (callbacks.Address, bool) {
 	if !tk.id.Tracking || !fd.explicit {
 		return callbacks.Address{}, false

@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/rtltest"
 )
 
-// instances returns addresses of structures of each type in the core.
+// instances returns addresses of structures in the core, by type.
 func (s *subject) instances(t *testing.T) map[string][]uint64 {
 	t.Helper()
 	at := map[string][]uint64{}
@@ -39,7 +39,7 @@ func (s *subject) instances(t *testing.T) map[string][]uint64 {
 	return at
 }
 
-// follow adds to the instances the targets of a pointer field of the others.
+// follow adds to the instances the structures to which a pointer field of others points.
 func (s *subject) follow(t *testing.T, at map[string][]uint64, typ, field, to string) {
 	t.Helper()
 	e, ok := s.Layout().Lookup(typ, field)
@@ -57,12 +57,11 @@ func (s *subject) follow(t *testing.T, at map[string][]uint64, typ, field, to st
 	}
 }
 
-// wild are the values that replace fields, in addition to addresses of structures.
+// wild lists values that replace fields, in addition to addresses of structures.
 var wild = []uint64{1 << 31, 0x10, 1<<31 - 1, ^uint64(0), 0xdeadbeefdeadbeef, 0}
 
-// TestDamage replaces each field of each structure that the reader looks at by
-// values that make lists circular, counts huge and pointers wild. Every walk must
-// end soon, and answer or say why it cannot.
+// TestDamage replaces each field that the reader uses by values that make lists circular, counts huge and
+// pointers wild. Each walk must end soon, with an answer or an error.
 func TestDamage(t *testing.T) {
 	for program, values := range map[string][]uint64{
 		"tasks_deps": wild, "serialized_nested": wild[:2], "critical": wild[:1], "teams": wild[:1],

@@ -12,17 +12,17 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// maxGraph bounds the number of tasks that wait for others, and of dependences,
-// of one team. A million of either takes some 50 MB here.
+// maxGraph bounds the number of waiting tasks, and of dependences, in one team. A million of either takes some
+// 50 MB here.
 const maxGraph = 1 << 20
 
-// errGraph is the error of a walk over more than that.
+// errGraph is the error of a walk that exceeds maxGraph.
 var errGraph = fmt.Errorf("more than %d tasks or dependences: %w", maxGraph, callbacks.Incomplete)
 
 // graph holds the dependences between the tasks of a team.
 type graph struct {
-	before map[uint64][]uint64 // task → unfinished tasks that it waits for
-	waits  map[uint64][]uint64 // node of a wait, which has no task → unfinished tasks that it is for
+	before map[uint64][]uint64 // task → unfinished tasks for which it waits
+	waits  map[uint64][]uint64 // node of a wait without a task → the unfinished tasks for which it waits
 	err    error
 }
 
@@ -47,8 +47,7 @@ func (rs *records) depnode(a callbacks.Address) (depnode, error) {
 	return d, nil
 }
 
-// successors yields the tasks that wait for the task with the dependence node at
-// a, directly or not.
+// successors yields the tasks that wait, directly or transitively, for the task with the dependence node at a.
 func (w *walk) successors(a callbacks.Address) error {
 	todo := []callbacks.Address{a}
 	for len(todo) > 0 {
@@ -63,9 +62,8 @@ func (w *walk) successors(a callbacks.Address) error {
 	return nil
 }
 
-// direct yields the tasks that wait for the task with the node at a itself. It
-// returns the nodes of those that it saw for the first time. The list of a
-// finished task is freed and not followed.
+// direct yields the tasks that wait directly for the task with the node at a. It returns the nodes of those that
+// it encountered for the first time. The list of a finished task is freed and not followed.
 func (w *walk) direct(a callbacks.Address) (fresh []callbacks.Address, err error) {
 	d, err := w.tasks.records.depnode(a)
 	if err != nil || d.task.IsNull() || d.successors.IsNull() || w.followed[a.Offset] {
@@ -85,8 +83,8 @@ func (w *walk) direct(a callbacks.Address) (fresh []callbacks.Address, err error
 	return fresh, nil
 }
 
-// waiting yields the task with the node at a if it waits for others and was not
-// yielded before. before is one of the tasks that it waits for, if it is known.
+// waiting yields the task with the node at a if it waits for other tasks and was not yielded yet. before is one
+// of these tasks, if known.
 func (w *walk) waiting(a, before callbacks.Address) (bool, error) {
 	d, err := w.tasks.records.depnode(a)
 	if err != nil || d.npredecessors < 1 {
@@ -119,8 +117,8 @@ func (w *walk) waiting(a, before callbacks.Address) (bool, error) {
 	return true, nil
 }
 
-// once appends a task that another waits for. Up to LLVM 16, the runtime links the
-// two for each variable that the dependence is by, one link after the other.
+// once appends task to the tasks for which another one waits, unless it is already there. Up to LLVM 16, the
+// runtime links two tasks once for each variable of the dependence, in adjacent links.
 func once(tasks []uint64, task uint64) []uint64 {
 	if n := len(tasks); n > 0 && tasks[n-1] == task {
 		return tasks
@@ -128,9 +126,8 @@ func once(tasks []uint64, task uint64) []uint64 {
 	return append(tasks, task)
 }
 
-// hashed yields the tasks that wait for a task which no thread runs and which is
-// in no queue, such as a detached one. They are in the table in which their
-// generating task looks up dependences.
+// hashed yields the tasks that wait for a task that is neither executing nor queued, such as a detached task.
+// They are in the table in which their generating task looks up dependences.
 func (w *walk) hashed() error {
 	var errs []error
 	for n := range w.region.numThreads() {
@@ -190,7 +187,7 @@ func (w *walk) bucket(a callbacks.Address) error {
 	})
 }
 
-// nodes visits each node of a kmp_depnode_list_t.
+// nodes calls visit for each node of a kmp_depnode_list_t.
 func (w *walk) nodes(a callbacks.Address, visit func(node callbacks.Address) error) error {
 	f := &w.tasks.l.DepnodeList
 	return w.list(a, func(a callbacks.Address) (next callbacks.Address, err error) {
@@ -203,7 +200,7 @@ func (w *walk) nodes(a callbacks.Address, visit func(node callbacks.Address) err
 	})
 }
 
-// list visits each element of a list; visit returns the next one.
+// list calls visit for each element of a list; visit returns the next element.
 func (w *walk) list(a callbacks.Address, visit func(a callbacks.Address) (next callbacks.Address, err error)) error {
 	var loop rtl.Loop
 	for !a.IsNull() {
@@ -222,7 +219,7 @@ func (w *walk) list(a callbacks.Address, visit func(a callbacks.Address) (next c
 	return nil
 }
 
-// node yields the task with the node at a if it waits, and those that wait for it.
+// node yields the task with the node at a if it waits, and the tasks that wait for it.
 func (w *walk) node(a callbacks.Address) error {
 	if a.IsNull() || w.blocked[a.Offset] {
 		return nil
@@ -233,7 +230,7 @@ func (w *walk) node(a callbacks.Address) error {
 	return w.successors(a)
 }
 
-// WaitsFor returns the unfinished tasks that t depends on.
+// WaitsFor returns the unfinished tasks on which a task depends.
 func (tk *tasks) WaitsFor(h handles.Task) ([]handles.Task, error) {
 	fd, err := tk.lookup(h)
 	if err != nil {

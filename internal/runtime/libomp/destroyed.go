@@ -8,10 +8,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// destroyed reports whether the lock that the thread waits for was destroyed since. A
-// thread spins on a word of its own until the one before it in the lock's queue
-// clears that; a queuing lock that is destroyed forgets its queue. It is in the
-// runtime's frames, and no word there may lead to a second such lock.
+// destroyed reports whether the lock for which the thread waits was destroyed meanwhile. A thread spins on a
+// word of its own until the preceding thread in the lock's queue clears that word; destroying a queuing lock
+// clears the queue. The lock must be found in the runtime's frames, and no other word there may lead to a second
+// destroyed lock.
 func (o *observer) destroyed() (rtl.LockInfo, bool) {
 	if o.kind != entryLock || !o.spins() {
 		return rtl.LockInfo{}, false
@@ -33,9 +33,9 @@ func (o *observer) destroyed() (rtl.LockInfo, bool) {
 	}, true
 }
 
-// forgotten reports whether a queuing lock was at a that is destroyed: all is as in a
-// free lock, but its mark, its own address, is gone. Where the mark was, the runtime
-// links locks that it will use again: a null pointer, or a kmp_indirect_lock_t.
+// forgotten reports whether there is a destroyed queuing lock at a: its fields are those of a free lock, but its
+// mark, its own address, is gone. In place of the mark, the runtime links locks that it will reuse: the word is
+// a null pointer or a kmp_indirect_lock_t.
 func (lk *locks) forgotten(a callbacks.Address) bool {
 	f := &lk.l.Queuing
 	r := layout.Read(lk.mem, a, f.Initialized, f.HeadId, f.TailId, f.OwnerId, f.DepthLocked)

@@ -10,22 +10,22 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// The thread's description of a loop with dependences, th_doacross_info, is an array of 8-byte
-// numbers: the number of loops, the address of a counter of the team, and the first value, the last
-// and the step of the outermost loop; then for each other loop its number of iterations, its first
-// value, its last and its step. Before the pointer to it is one to the flags of all iterations, a
-// bit for each, in the order of serial execution.
+// The thread's description of a loop with dependences, th_doacross_info, is an array of 8-byte numbers: the
+// number of loops, the address of a counter of the team, and the first value, last value and step of the
+// outermost loop. For each other loop follow its number of iterations, first value, last value and step. The
+// pointer before that to the array points to the flags of all iterations, a bit for each, in the order of serial
+// execution.
 const (
 	doacrossLoops = 0
-	doacrossFirst = 2 // of the outermost loop: its first value, the last and the step
-	doacrossNext  = 4 // from one loop to the next
-	// waitedVector is the argument of __kmpc_doacross_wait(loc, gtid, vec) that has the
-	// values of the iteration that is waited for.
+	doacrossFirst = 2 // first value, last value and step of the outermost loop
+	doacrossNext  = 4 // distance from one loop to the next
+	// waitedVector is the index of the argument of __kmpc_doacross_wait(loc, gtid, vec) with the awaited
+	// iteration's values.
 	waitedVector = 2
 )
 
-// WaitedIteration returns the iteration of a loop with dependences for which the thread waits, if
-// it was not posted.
+// WaitedIteration returns the iteration for which the thread waits in a loop with dependences. It returns an
+// error if the iteration is posted.
 func (wr *waits) WaitedIteration(h handles.Thread, ev *handles.Evidence) (rtl.Iteration, error) {
 	o, in, err := wr.lookAt(h, ev)
 	if err != nil {
@@ -55,7 +55,7 @@ func (wr *waits) WaitedIteration(h handles.Thread, ev *handles.Evidence) (rtl.It
 	return wr.unpostedIteration(info, flags, vec)
 }
 
-// unpostedIteration returns the iteration with the values at vec, if its flag is not set.
+// unpostedIteration returns the iteration with the values at vec if its flag is not set.
 func (wr *waits) unpostedIteration(info, flags, vec uint64) (rtl.Iteration, error) {
 	n, err := layout.ReadUint(wr.mem, callbacks.Addr(info+8*doacrossLoops), 8)
 	if err != nil || n == 0 || n > rtl.MaxDoacrossLoops || flags == 0 {
@@ -97,7 +97,7 @@ func (wr *waits) unpostedIteration(info, flags, vec uint64) (rtl.Iteration, erro
 		nil
 }
 
-// numbers reads n numbers of 8 bytes.
+// numbers reads n numbers of 8 bytes each.
 func (wr *waits) numbers(addr uint64, n int) ([]int64, error) {
 	b := make([]byte, 8*n)
 	if err := wr.mem.ReadMemory(callbacks.Addr(addr), b); err != nil {

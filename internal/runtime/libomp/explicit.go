@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// maxDeque bounds the number of elements of one queue of tasks. The
-	// runtime doubles queues from 256 on; 1 Gi pointers are 8 GiB.
+	// maxDeque bounds the number of elements in one queue of tasks. The runtime doubles queues from 256 on; 1 Gi
+	// pointers take 8 GiB.
 	maxDeque = 1 << 30
-	// dequeBlock is how many elements are read at once: 64 KiB.
+	// dequeBlock is the number of elements read at once: 64 KiB.
 	dequeBlock = 8 << 10
-	// maxPriorities bounds the list of queues of one priority each.
+	// maxPriorities bounds the list of queues, one for each priority.
 	maxPriorities = 1 << 16
 )
 
-// errStop ends a walk early, at the request of its consumer.
+// errStop ends a walk early when the consumer stops.
 var errStop = errors.New("stop")
 
-// ExplicitTasks yields the explicit tasks of the region's team that are not
-// finished: first those that threads run or have suspended, then the queued ones.
-// Those that wait for a task follow the first such task.
+// ExplicitTasks yields the unfinished explicit tasks of the region's team: first the tasks that threads execute
+// or have suspended, then the queued tasks. The tasks that wait for others follow the first task for which they
+// wait.
 //
-// Queued tasks are not remembered, so that a million of them takes no memory.
+// Queued tasks are not cached, so a million of them takes no memory.
 func (tk *tasks) ExplicitTasks(h handles.Parallel) iter.Seq2[handles.Task, error] {
 	return func(yield func(handles.Task, error) bool) {
 		gs, err := tk.regions.findRegions(h)
@@ -49,11 +49,11 @@ type walk struct {
 	tasks    *tasks
 	region   region
 	yield    func(handles.Task, error) bool
-	begun    map[uint64]bool // tasks that threads run or have suspended
+	begun    map[uint64]bool // tasks that threads execute or have suspended
 	blocked  map[uint64]bool // dependence nodes of tasks that wait for others
-	followed map[uint64]bool // dependence nodes whose successors were seen
-	graph    *graph          // what is learned of dependences; nil if nobody asks
-	steps    int             // elements of lists of dependences that were followed
+	followed map[uint64]bool // dependence nodes with visited successors
+	graph    *graph          // collects dependences; nil if they are not requested
+	steps    int             // number of visited elements in lists of dependences
 	stopped  bool
 }
 
@@ -73,7 +73,7 @@ func (w *walk) run() {
 	}
 }
 
-// emit yields one task, and then those that wait for it.
+// emit yields one task, and then the tasks that wait for it.
 func (w *walk) emit(t *task) error {
 	if !w.yield(handles.Task{Stamp: w.tasks.stamp, Data: t.addr}, nil) {
 		w.stopped = true
@@ -85,8 +85,8 @@ func (w *walk) emit(t *task) error {
 	return w.successors(t.depnode)
 }
 
-// belongs reports whether a task is one of the region's: it binds to its team, or
-// is a target task that one of the team's tasks gave to the hidden helpers.
+// belongs reports whether a task belongs to the region: it binds to the region's team, or is a target task that
+// one of the team's tasks passed to the hidden helpers.
 func (w *walk) belongs(t *task) bool {
 	if !t.explicit {
 		return false
@@ -95,7 +95,7 @@ func (w *walk) belongs(t *task) bool {
 	return err == nil && team == w.region.team.addr
 }
 
-// checkHeld yields the tasks that threads run or have suspended.
+// checkHeld yields the tasks that threads execute or have suspended.
 func (w *walk) checkHeld() error {
 	for _, a := range w.tasks.held()[w.region.team.addr.Offset] {
 		t, err := w.tasks.records.task(a)
@@ -110,7 +110,7 @@ func (w *walk) checkHeld() error {
 	return nil
 }
 
-// readHeld returns, by team, the tasks that threads execute or have suspended, by address.
+// readHeld returns the tasks that threads execute or have suspended, sorted by address, by team.
 func (tk *tasks) readHeld() map[uint64][]callbacks.Address {
 	out := map[uint64][]callbacks.Address{}
 	for _, a := range slices.Sorted(maps.Keys(tk.holders())) {
@@ -142,8 +142,7 @@ func (w *walk) queued() error {
 	return nil
 }
 
-// helperQueues yields the target tasks of the region that wait in the queues of
-// the hidden helper threads.
+// helperQueues yields the region's target tasks in the queues of the hidden helper threads.
 func (w *walk) helperQueues() error {
 	seen := map[uint64]bool{w.region.team.addr.Offset: true}
 	for gtid := 1; gtid <= defaultHidden && gtid < len(w.tasks.threads.slots); gtid++ {
@@ -166,8 +165,8 @@ func (w *walk) helperQueues() error {
 	return nil
 }
 
-// taskTeam yields the tasks in the queues of the kmp_task_team_t at a: one queue
-// for each thread, and one for each priority.
+// taskTeam yields the tasks in the queues of the kmp_task_team_t at a: one queue for each thread, and one for
+// each priority.
 func (w *walk) taskTeam(a callbacks.Address) error {
 	f := &w.tasks.l.TaskTeam
 	r := layout.ReadSize(w.tasks.mem, a, f.Size.Size)
@@ -213,8 +212,8 @@ func (w *walk) priorities(a callbacks.Address) error {
 	return fmt.Errorf("more than %d priorities of tasks: %w", maxPriorities, callbacks.Incomplete)
 }
 
-// threadData yields the tasks in the queue of the kmp_thread_data_t at a. Only
-// the elements between head and tail are tasks; the others are stale.
+// threadData yields the tasks in the queue of the kmp_thread_data_t at a. Only the elements between head and
+// tail are tasks; the others are stale.
 func (w *walk) threadData(a callbacks.Address) error {
 	f := &w.tasks.l.ThreadData
 	r := layout.Read(w.tasks.mem, a, f.Deque, f.DequeSize, f.DequeHead, f.DequeTail, f.DequeNtasks)
@@ -239,7 +238,7 @@ func (w *walk) threadData(a callbacks.Address) error {
 	return nil
 }
 
-// elements yields the tasks that count pointers at a point to.
+// elements yields the tasks to which count pointers at a point.
 func (w *walk) elements(a callbacks.Address, count uint64) error {
 	block := make([]byte, 8*count)
 	if err := w.tasks.mem.ReadMemory(a, block); err != nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// Reopen reads the runtime of rt again in a target with other memory, without
-// looking for its layout again.
+// Reopen reads the runtime of rt again in a target with different memory, without searching for its layout
+// again.
 func Reopen(rt rtl.Runtime, mem callbacks.Memory) (rtl.Runtime, error) {
 	old := rt.(*runtime)
 	found := &base{mem: mem, stamp: old.stamp, l: old.l, vars: old.vars, rep: old.rep, id: old.id}

@@ -10,11 +10,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// icv is an internal control variable and how it is read.
+// icv is an internal control variable with the function that reads it.
 type icv = rtl.ICVReading[*settings]
 
-// icvs are the variables of OpenMP 5.2 in alphabetical order, followed by those of other versions
-// and of this runtime. Scopes are those in which this runtime keeps them.
+// icvs returns the variables of OpenMP 5.2 in alphabetical order, followed by those of other versions and of
+// this runtime. The scopes are those in which this runtime keeps the variables.
 var icvs = sync.OnceValue(func() rtl.ICVTable[*settings] {
 	return rtl.ICVTable[*settings]{
 		regionICV("active-levels-var", func(_ *settings, gs []region) (int64, string) {
@@ -100,7 +100,7 @@ func (se *settings) ICV(id int, s handles.Subject) (handles.ICVValue, error) {
 	return icvs().Value(se, id, s)
 }
 
-// spaceValue makes a variable of the address space.
+// spaceValue returns a variable of the address space.
 func spaceValue(name string, get func(*settings) (handles.ICVValue, error)) icv {
 	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeAddressSpace},
 		Read: func(se *settings, _ handles.Subject) (handles.ICVValue, error) {
@@ -108,7 +108,7 @@ func spaceValue(name string, get func(*settings) (handles.ICVValue, error)) icv 
 		}}
 }
 
-// threadValue makes a variable of a thread, in its regions.
+// threadValue returns a variable of a thread, in its regions.
 func threadValue(name string, get func(*settings, *thread, []region) (handles.ICVValue, error)) icv {
 	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeThread}, Read: func(se *settings,
 		s handles.Subject) (handles.ICVValue,
@@ -125,7 +125,7 @@ func threadValue(name string, get func(*settings, *thread, []region) (handles.IC
 	}}
 }
 
-// parallelValue makes a variable of a region.
+// parallelValue returns a variable of a region.
 func parallelValue(name string, get func(*settings, []region) (handles.ICVValue, error)) icv {
 	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeParallel},
 		Read: func(se *settings, s handles.Subject) (handles.ICVValue, error) {
@@ -137,7 +137,7 @@ func parallelValue(name string, get func(*settings, []region) (handles.ICVValue,
 		}}
 }
 
-// taskValue makes a variable of a task.
+// taskValue returns a variable of a task.
 func taskValue(name string, get func(*settings, found) (handles.ICVValue, error)) icv {
 	return icv{ICV: handles.ICV{Name: name, Scope: handles.ScopeTask}, Read: func(se *settings,
 		s handles.Subject) (handles.ICVValue,
@@ -150,8 +150,8 @@ func taskValue(name string, get func(*settings, found) (handles.ICVValue, error)
 	}}
 }
 
-// globalICV makes a variable that is one of the runtime's integers of size bytes. text formats it;
-// nil is decimal.
+// globalICV returns a variable that is one of the runtime's integers, of size bytes. text formats it; nil means
+// decimal.
 func globalICV(name, source string, size uint64, text func(int64) string, where func(*base) layout.Global) icv {
 	return spaceValue(name, func(se *settings) (handles.ICVValue, error) {
 		v, err := layout.ReadGlobal(se.mem, where(se.base), size)
@@ -159,11 +159,10 @@ func globalICV(name, source string, size uint64, text func(int64) string, where 
 	})
 }
 
-// maxText bounds the strings that the runtime keeps of environment variables.
+// maxText bounds the strings that the runtime keeps from environment variables, in bytes.
 const maxText = 64 << 10
 
-// stringICV makes a variable that is one of the runtime's strings; a null pointer is the empty
-// string.
+// stringICV returns a variable that is one of the runtime's strings. A null pointer is read as the empty string.
 func stringICV(name, source string, where func(*base) layout.Global) icv {
 	return spaceValue(name, func(se *settings) (handles.ICVValue, error) {
 		p, err := layout.ReadGlobal(se.mem, where(se.base), 8)
@@ -175,7 +174,7 @@ func stringICV(name, source string, where func(*base) layout.Global) icv {
 	}).AsText()
 }
 
-// taskICV makes a variable that is an integer field of a task.
+// taskICV returns a variable that is an integer field of a task.
 func taskICV(name, source string, text func(int64) string, where func(*locate.Layout) layout.Field) icv {
 	return taskValue(name, func(se *settings, fd found) (handles.ICVValue, error) {
 		r := fd.rec()
@@ -184,7 +183,7 @@ func taskICV(name, source string, text func(int64) string, where func(*locate.La
 	})
 }
 
-// regionICV makes a variable that follows from the region.
+// regionICV returns a variable that is derived from the region.
 func regionICV(name string, get func(*settings, []region) (int64, string)) icv {
 	return parallelValue(name, func(se *settings, gs []region) (handles.ICVValue, error) {
 		v, source := get(se, gs)

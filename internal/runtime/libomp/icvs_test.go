@@ -9,7 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// environments returns settings, and the program that runs with them.
+// environments maps test programs, with their arguments, to the environments in which they run.
 func environments() map[string][]string {
 	return map[string][]string{
 		"nested none": nil,
@@ -22,8 +22,7 @@ func environments() map[string][]string {
 	}
 }
 
-// TestICVs compares the variables of all threads with the program's own output, with several
-// environments.
+// TestICVs compares the variables of all threads with the program's own output, in several environments.
 func TestICVs(t *testing.T) {
 	for _, rt := range omptest.Runtimes(t) {
 		for name, env := range environments() {

@@ -10,15 +10,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// maxList bounds lists of one value for each nesting level. They come from an
-// environment variable, which is no longer than a few MiB.
+// maxList bounds lists with one value for each nesting level. They come from an environment variable, which is
+// not longer than a few MiB.
 const maxList = 1 << 16
 
 // offloadText names values of kmp_target_offload_kind_t.
 func offloadText(v int64) string { return rtl.NameOf(v, "disabled", "default", "mandatory") }
 
-// policyText names values of enum library_type: turnaround is an active policy,
-// throughput a passive one.
+// policyText names values of enum library_type: turnaround is an active policy, throughput a passive one.
 func policyText(v int64) string { return rtl.NameOf(v, "none", "serial", "active", "passive") }
 
 // bindText names values of kmp_proc_bind_t.
@@ -29,7 +28,7 @@ func bindText(v int64) string {
 // infiniteBlocktime is KMP_MAX_BLOCKTIME: a waiting thread never sleeps.
 const infiniteBlocktime = 1<<31 - 1
 
-// blocktime returns the time that a waiting thread of the task spins before it sleeps.
+// blocktime returns the time for which a waiting thread of the task spins before it sleeps.
 func (se *settings) blocktime(fd found) (handles.ICVValue, error) {
 	r := fd.rec()
 	v := r.Int(se.l.Taskdata.IcvBlocktime)
@@ -45,8 +44,7 @@ func (se *settings) blocktime(fd found) (handles.ICVValue, error) {
 	return handles.ICVValue{Int: v, Text: text, Whole: true, Source: "td_icvs.blocktime"}, r.Err()
 }
 
-// readDeeper reads the elements after that of the given level, in a list with one 4-byte integer for
-// each level.
+// readDeeper reads the elements after that of the given level, in a list with one 4-byte integer for each level.
 func (rt *base) readDeeper(a callbacks.Address, values, used layout.Field, level int) ([]int64, error) {
 	r := layout.Read(rt.mem, a, values, used)
 	array, n := r.Address(values), r.Int(used)
@@ -71,8 +69,8 @@ func (rt *base) readDeeper(a callbacks.Address, values, used layout.Field, level
 	return vs, nil
 }
 
-// nthreadsVar returns the number of threads for the next level and deeper levels: the task has the
-// first, a list of the runtime the others.
+// nthreadsVar returns the numbers of threads for the next level and deeper ones. The task has the first number,
+// a list of the runtime the others.
 func (se *settings) nthreadsVar(fd found) (handles.ICVValue, error) {
 	r := fd.rec()
 	first := r.Int(se.l.Taskdata.IcvNproc)
@@ -80,7 +78,7 @@ func (se *settings) nthreadsVar(fd found) (handles.ICVValue, error) {
 		return handles.ICVValue{}, err
 	}
 	g := fd.regions[0]
-	// Since LLVM 19 the team points to its list. Before that, there is one for all.
+	// Since LLVM 19 the team points to its list. Before that, there is one list for all teams.
 	a, from := g.team.nestedNth, "t_nested_nth"
 	if a.IsNull() {
 		a, from = se.vars().NestedNth.Address, "__kmp_nested_nth"
@@ -162,7 +160,7 @@ func formatSchedule(kind, chunk int64) string {
 	return text
 }
 
-// threadLimit returns omp_get_thread_limit.
+// threadLimit returns the value of omp_get_thread_limit.
 func (se *settings) threadLimit(fd found) (handles.ICVValue, error) {
 	f, r := &se.l.Taskdata, fd.rec()
 	if f.IcvTaskThreadLimit.IsKnown() {
@@ -182,7 +180,7 @@ func (se *settings) implicitVar(fd found) (handles.ICVValue, error) {
 	return rtl.IntegerICV(v, rtl.BoolText, "td_flags.tasktype"), nil
 }
 
-// threadNum returns omp_get_thread_num.
+// threadNum returns the value of omp_get_thread_num.
 func (se *settings) threadNum(th *thread, gs []region) (handles.ICVValue, error) {
 	if len(gs) == 0 {
 		return handles.ICVValue{}, fmt.Errorf("the thread is idle: %w", callbacks.Unavailable)
@@ -196,7 +194,7 @@ func (se *settings) defAllocator(th *thread, _ []region) (handles.ICVValue, erro
 	return rtl.IntegerICV(v, rtl.AllocatorText, "th_def_allocator"), r.Err()
 }
 
-// placeAssignment returns omp_get_place_num; below 0 the thread is bound to no place.
+// placeAssignment returns the value of omp_get_place_num. A value below 0 means that the thread is unbound.
 func (se *settings) placeAssignment(th *thread, _ []region) (handles.ICVValue, error) {
 	r := layout.ReadSize(se.mem, th.addr, se.l.Thread.Size.Size)
 	v := r.Int(se.l.Thread.CurrentPlace)
@@ -207,8 +205,8 @@ func (se *settings) placeAssignment(th *thread, _ []region) (handles.ICVValue, e
 	return rtl.IntegerICV(v, nil, "th_current_place"), r.Err()
 }
 
-// placePartition returns the range of places that the thread may use. The first place follows the
-// last.
+// placePartition returns the range of places that the thread may use. The range may wrap around from the last
+// place to the first.
 func (se *settings) placePartition(th *thread, _ []region) (handles.ICVValue, error) {
 	r := layout.ReadSize(se.mem, th.addr, se.l.Thread.Size.Size)
 	first, last := r.Int(se.l.Thread.FirstPlace), r.Int(se.l.Thread.LastPlace)

@@ -17,7 +17,7 @@ var lockStates = map[handles.State]bool{handles.StateWaitLock: true, handles.Sta
 	handles.StateWaitAtomic: true,
 	handles.StateWaitMutex:  true}
 
-// WaitedLock describes the lock that the thread waits for.
+// WaitedLock describes the lock for which the thread waits.
 func (wr *waits) WaitedLock(h handles.Thread, ev *handles.Evidence) (rtl.LockInfo, error) {
 	o, in, err := wr.lookAt(h, ev)
 	if err != nil {
@@ -37,7 +37,7 @@ func (wr *waits) WaitedLock(h handles.Thread, ev *handles.Evidence) (rtl.LockInf
 		return rtl.LockInfo{}, fmt.Errorf("the lock that %v waits for was not found: %w", h, callbacks.Unavailable)
 	}
 	info := rtl.LockInfo{Lock: w.lock, Variable: w.variable, OwnerNumber: -1, Evidence: w.text}
-	// of one word, only these have a lock elsewhere
+	// among one-word locks, only nestable ones are outside of the variable
 	info.Nested = o.kind == entryLock && !w.variable.IsNull() && w.variable != w.lock
 	for _, describe := range []func(*rtl.LockInfo) bool{wr.locks.queuingInfo, wr.locks.ticketInfo, wr.locks.drdpaInfo,
 		wr.locks.wordInfo} {
@@ -49,7 +49,7 @@ func (wr *waits) WaitedLock(h handles.Thread, ev *handles.Evidence) (rtl.LockInf
 	return info, fmt.Errorf("the lock at %v is of no known kind: %w", w.lock, callbacks.Unavailable)
 }
 
-// lookAt returns the facts on the thread of h, and its state.
+// lookAt returns the observer of the thread of h, and the thread's state.
 func (wr *waits) lookAt(h handles.Thread, ev *handles.Evidence) (*observer, inference, error) {
 	th, err := wr.threads.byHandle(h)
 	if err != nil {
@@ -63,11 +63,10 @@ func (wr *waits) lookAt(h handles.Thread, ev *handles.Evidence) (*observer, infe
 	return o, o.inferState(), nil
 }
 
-// isNestable reports whether depth_locked belongs to a nestable lock: in others it is -1.
+// isNestable reports whether depth is the depth_locked of a nestable lock: in other locks it is -1.
 func isNestable(depth int64) bool { return depth >= 0 }
 
-// queuingInfo reads the queuing lock at i.Lock. Only a nestable one has its
-// owner.
+// queuingInfo reads the queuing lock at i.Lock. Only nestable locks record their owner.
 func (lk *locks) queuingInfo(i *rtl.LockInfo) bool {
 	f := &lk.l.Queuing
 	r := layout.Read(lk.mem, i.Lock, f.Initialized, f.HeadId, f.TailId, f.OwnerId, f.DepthLocked)
@@ -96,16 +95,15 @@ func (lk *locks) ticketInfo(i *rtl.LockInfo) bool {
 		return false
 	}
 	i.Kind, i.Held = "ticket", uint32(r.Uint(f.NextTicket)) != uint32(r.Uint(f.NowServing))
-	// Every thread with a ticket waits, except the one whose turn it is.
+	// All threads with a ticket wait, except the one with the current turn.
 	out := int64(uint32(r.Uint(f.NextTicket)) - uint32(r.Uint(f.NowServing)))
 	i.Counted, i.Waiting = true, int(min(max(out-1, 0), maxTeamSize))
 	lk.useRecordedOwner(i, r.Int(f.OwnerId), r.Int(f.DepthLocked))
 	return true
 }
 
-// drdpaInfo reads the DRDPA lock at i.Lock: now_serving is the ticket of the holder. After a
-// release it stays until the next thread has taken the lock, so the waiting threads cannot be
-// counted.
+// drdpaInfo reads the DRDPA lock at i.Lock: now_serving is the ticket of the holder. After a release the value
+// stays until the next thread has taken the lock, so the waiting threads cannot be counted.
 func (lk *locks) drdpaInfo(i *rtl.LockInfo) bool {
 	f := &lk.l.Drdpa
 	r := layout.Read(lk.mem, i.Lock, f.Initialized, f.NextTicket, f.NowServing, f.OwnerId, f.DepthLocked)
@@ -117,7 +115,7 @@ func (lk *locks) drdpaInfo(i *rtl.LockInfo) bool {
 	return true
 }
 
-// useRecordedOwner uses the owner that a lock records, which is that of a nestable one.
+// useRecordedOwner uses the owner that a lock records: only nestable locks do.
 func (lk *locks) useRecordedOwner(i *rtl.LockInfo, owner, depth int64) {
 	if i.Nested = isNestable(depth); i.Nested && i.Held && owner > 0 {
 		i.OwnerNumber = owner - 1
@@ -125,7 +123,7 @@ func (lk *locks) useRecordedOwner(i *rtl.LockInfo, owner, depth int64) {
 	}
 }
 
-// wordInfo reads a lock that is one word, which most have their owner in.
+// wordInfo reads a one-word lock. Most kinds store their owner in it.
 func (lk *locks) wordInfo(i *rtl.LockInfo) bool {
 	w, err := layout.ReadUint(lk.mem, i.Lock, 4)
 	if err != nil {
@@ -142,7 +140,7 @@ func (lk *locks) wordInfo(i *rtl.LockInfo) bool {
 	return true
 }
 
-// nameOwner finds the thread of the owner's number.
+// nameOwner finds the thread with the owner's number.
 func (lk *locks) nameOwner(i *rtl.LockInfo) {
 	if n := i.OwnerNumber; n >= 0 && n < int64(len(lk.threads.slots)) && !lk.threads.slots[n].IsNull() {
 		i.Owner = handles.Thread{Stamp: lk.stamp, Info: lk.threads.slots[n]}

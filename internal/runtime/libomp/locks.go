@@ -9,15 +9,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// lockWait is the lock that a thread waits for.
+// lockWait is the lock for which a thread waits.
 type lockWait struct {
-	lock     callbacks.Address // the runtime's lock, or the variable that is the lock itself
+	lock     callbacks.Address // the runtime's lock, or the variable that is itself the lock
 	variable callbacks.Address // the program's variable of the lock or critical section; null if not found
 	text     string
 }
 
-// findLock finds the lock that th waits for: among the words that the runtime's
-// frames of its waiting call hold, and in the arguments of that call.
+// findLock finds the lock for which th waits: among the words in the runtime's frames of the waiting call, and
+// in the arguments of that call.
 func (lk *locks) findLock(th *thread, ev *handles.Evidence, kind entryKind) (lockWait, bool) {
 	clues := lk.clues(ev)
 	arg := lockArgument(th, ev, kind)
@@ -48,19 +48,20 @@ func (lk *locks) findLock(th *thread, ev *handles.Evidence, kind entryKind) (loc
 	return lockWait{}, false
 }
 
-// maxDepth bounds how often a nestable lock is acquired by one thread: beyond, the word is no depth.
+// maxDepth bounds the number of nested acquisitions of a lock by one thread. A word above it is not a depth.
 const maxDepth = 1 << 20
 
-// isNested reports whether a word that looks like a lock is followed by the depth of a nestable one. Only those are
-// one word and not the program's variable itself; a number of the program's may look like the word alone.
+// isNested reports whether a word that looks like a lock is followed by the depth of a nestable lock. Only
+// nestable one-word locks are outside of the program's variable. The word alone could be an ordinary number of
+// the program.
 func (lk *locks) isNested(a uint64) bool {
 	depth, err := layout.ReadUint(lk.mem, callbacks.Addr(a).Add(4), 4)
 	return err == nil && depth >= 1 && depth < maxDepth
 }
 
-// lockArgument returns the argument of the waiting call that is the program's variable; 0 if
-// unknown. omp_set_lock(&lock) ends in __kmpc_set_lock(&loc, gtid, &lock), and only that name may
-// be visible: the arguments decide then.
+// lockArgument returns the argument of the waiting call that is the program's variable; 0 if unknown.
+// omp_set_lock(&lock) ends in __kmpc_set_lock(&loc, gtid, &lock), and only the latter name may be visible; then
+// the arguments decide.
 func lockArgument(th *thread, ev *handles.Evidence, kind entryKind) uint64 {
 	if ev == nil || ev.Entry == nil || ev.Entry.Arg == nil {
 		return 0
@@ -81,12 +82,12 @@ func lockArgument(th *thread, ev *handles.Evidence, kind entryKind) uint64 {
 	return 0
 }
 
-// variableOf returns the program's variable of a lock that was found. The variable of a critical
-// section points to the kmp_indirect_lock_t of the lock. A user lock has twice the index of one,
-// and is known from the arguments only.
+// variableOf returns the program's variable of a lock that was found. The variable of a critical section points
+// to the kmp_indirect_lock_t of the lock. The variable of a user lock holds twice its index, and is only known
+// from the arguments.
 func (lk *locks) variableOf(lock callbacks.Address, kind entryKind, arg uint64, clues []uint64) callbacks.Address {
 	if kind == entryLock {
-		return callbacks.Addr(arg) // what is there may be no lock any more
+		return callbacks.Addr(arg) // the memory there may no longer contain a lock
 	}
 	var found []uint64
 	for _, c := range clues {
@@ -103,23 +104,20 @@ func (lk *locks) variableOf(lock callbacks.Address, kind entryKind, arg uint64, 
 	return callbacks.Addr(found[0])
 }
 
-// isNumber reports whether the program's variable at a may be a user lock that is the
-// number of one, times 2.
+// isNumber reports whether the program's variable at a may hold the index of a user lock, times 2.
 func (lk *locks) isNumber(a uint64) bool {
 	v, err := layout.ReadUint(lk.mem, callbacks.Addr(a), 4)
 	return err == nil && v&1 == 0 && v < maxLocks
 }
 
-// lowestAddress is the lowest possible address of a program's memory: Linux maps nothing in the
-// first page.
+// lowestAddress is the lowest possible address of a program's memory: Linux never maps the first page.
 const lowestAddress = 4096
 
-// maxLocks bounds the number of a user lock, times 2: a program with 64 Mi locks
-// has 4 GiB of them.
+// maxLocks bounds the index of a user lock, times 2: 64 Mi locks take 4 GiB.
 const maxLocks = 128 << 20
 
-// resolveVariable follows the program's variable of a critical section to the
-// runtime's lock: it points to a kmp_indirect_lock_t.
+// resolveVariable follows the program's variable of a critical section to the runtime's lock: the variable
+// points to a kmp_indirect_lock_t.
 func (lk *locks) resolveVariable(a uint64) (callbacks.Address, bool) {
 	p, err := layout.ReadUint(lk.mem, callbacks.Addr(a), 8)
 	if err != nil || p&1 != 0 || p == 0 {
@@ -136,11 +134,10 @@ func (lk *locks) indirectLock(p uint64) (callbacks.Address, bool) {
 	return lock, r.Err() == nil && !lock.IsNull() && kind < lockKinds
 }
 
-// lockKinds is more than kmp_indirect_locktag_t has values.
+// lockKinds is an upper bound for the number of values of kmp_indirect_locktag_t.
 const lockKinds = 16
 
-// lockText reports whether there is a lock at a that th waits for, and how that
-// shows.
+// lockText reports whether there is a lock at a for which th waits, and returns the evidence.
 func (lk *locks) lockText(a callbacks.Address, th *thread) (string, bool) {
 	if text, ok := lk.queuing(a, th); ok {
 		return text, true
@@ -151,7 +148,7 @@ func (lk *locks) lockText(a callbacks.Address, th *thread) (string, bool) {
 	return lk.drdpa(a)
 }
 
-// queuing reports whether there is a queuing lock at a, and th in its queue.
+// queuing reports whether there is a queuing lock at a with th in its queue.
 func (lk *locks) queuing(a callbacks.Address, th *thread) (string, bool) {
 	f := &lk.l.Queuing
 	r := layout.Read(lk.mem, a, f.Initialized, f.HeadId, f.TailId)
@@ -167,8 +164,8 @@ func (lk *locks) queuing(a callbacks.Address, th *thread) (string, bool) {
 		tail), true
 }
 
-// queueEnds reports whether head and tail can be those of a queuing lock: it is free, or one thread
-// holds it, or threads wait for it. A DRDPA lock has a pointer at their offset.
+// queueEnds reports whether head and tail are possible values in a queuing lock: it is free, or one thread holds
+// it, or threads wait for it. A DRDPA lock has a pointer at the same offsets.
 func (lk *locks) queueEnds(head, tail int64) bool {
 	if head < 1 {
 		return head >= -1 && tail == 0
@@ -176,8 +173,8 @@ func (lk *locks) queueEnds(head, tail int64) bool {
 	return head <= int64(len(lk.threads.slots)) && tail >= 1 && tail <= int64(len(lk.threads.slots))
 }
 
-// isTicketLock reports whether there is a ticket lock at a for which threads wait. Its waiting threads
-// cannot be distinguished.
+// isTicketLock reports whether there is a ticket lock at a for which threads wait. The waiting threads are not
+// recorded.
 func (lk *locks) isTicketLock(a callbacks.Address) (string, bool) {
 	f := &lk.l.Ticket
 	r := layout.Read(lk.mem, a, f.Initialized, f.Self, f.NextTicket, f.NowServing)
@@ -188,7 +185,7 @@ func (lk *locks) isTicketLock(a callbacks.Address) (string, bool) {
 	return fmt.Sprintf("ticket lock at %v: next_ticket %d, now_serving %d", a, next, serving), true
 }
 
-// drdpa reports whether there is a DRDPA lock at a that threads wait for.
+// drdpa reports whether there is a DRDPA lock at a for which threads wait.
 func (lk *locks) drdpa(a callbacks.Address) (string, bool) {
 	f := &lk.l.Drdpa
 	r := layout.Read(lk.mem, a, f.Initialized, f.NextTicket, f.NowServing, f.NumPolls)
@@ -200,7 +197,7 @@ func (lk *locks) drdpa(a callbacks.Address) (string, bool) {
 	return fmt.Sprintf("drdpa lock at %v: next_ticket %d, now_serving %d", a, next, serving), true
 }
 
-// Tags of locks that are the program's variable itself (kmp_direct_locktag_t).
+// Tags of locks that are stored in the program's variable itself (kmp_direct_locktag_t).
 const (
 	tagTas     = 3
 	tagFutex   = 5
@@ -208,20 +205,20 @@ const (
 	tagRTMSpin = 9
 )
 
-// lockWord is the word of a lock that is one.
+// lockWord is the parsed value of a one-word lock.
 type lockWord struct {
 	kind  string
 	held  bool
-	owner int64 // gtid; -1 if the word has none
+	owner int64 // gtid; -1 if the word has no owner
 }
 
-// parseWord takes the word of a lock apart: the low byte has its tag, and the rest
-// gtid+1 of its owner. Those that speculate say only that they are held.
+// parseWord parses the value of a one-word lock: the low byte is its tag, the rest is the gtid+1 of its owner.
+// Locks with speculation only show that they are held.
 func parseWord(w uint64) (lockWord, bool) {
 	switch w & 0xff {
 	case tagTas:
 		return lockWord{"test-and-set", w>>8 != 0, int64(w>>8) - 1}, true
-	case tagFutex, tagFutex &^ 1: // bit 0 of the futex's value is lost to its sleepers
+	case tagFutex, tagFutex &^ 1: // threads that sleep on the futex set bit 0
 		return lockWord{"futex", w>>9 != 0, int64(w>>9) - 1}, true
 	case tagHLE, tagRTMSpin:
 		return lockWord{"speculative", w>>8 == 1, -1}, w>>8 <= 1
@@ -229,9 +226,8 @@ func parseWord(w uint64) (lockWord, bool) {
 	return lockWord{}, false
 }
 
-// simpleLock reports whether the variable at a is a held one-word lock. If a is only a word on the
-// stack, and not known to be the object of the wait, the word must name another thread as its
-// owner.
+// simpleLock reports whether the variable at a is a held one-word lock. known means that a is the object of the
+// wait. If it is false, a is only a word on the stack; then the lock must name another thread as its owner.
 func (lk *locks) simpleLock(a uint64, th *thread, known bool) (lockWait, bool) {
 	w, err := layout.ReadUint(lk.mem, callbacks.Addr(a), 4)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// Values of enum sched_type in a dispatch buffer, where the runtime has already
-// chosen among them.
+// Values of enum sched_type in a dispatch buffer. The runtime has replaced auto and runtime by one of them.
 const (
 	schStaticChunked    = 33
 	schStaticGreedy     = 40
@@ -19,23 +18,23 @@ const (
 	schStaticBalanced   = 41
 	schGuidedIterative  = 42
 	schGuidedAnalytical = 43
-	schStaticSteal      = 44 // dynamic, where threads that are done take over from others
+	schStaticSteal      = 44 // dynamic, with threads that steal chunks when they have finished their own
 )
 
-// scheduleNames are the standard's names of schedules.
+// scheduleNames maps schedules to the standard's names.
 var scheduleNames = map[uint64]string{
 	schStaticChunked: "static", schStaticGreedy: "static", schStaticBalanced: "static",
 	schDynamicChunked: "dynamic", schStaticSteal: "dynamic", schTrapezoidal: "trapezoidal",
 	schGuidedIterative: "guided", schGuidedAnalytical: "guided",
 }
 
-// loopFields are the fields of a loop with a variable of one size: those of the thread's buffer,
-// and the last two of the team's.
+// loopFields are the fields of a loop with a variable of one size. Most are in the thread's buffer, the last two
+// in the team's.
 type loopFields struct {
 	count, lb, ub, st, tc, chunk, lower, upper, given, turn layout.Field
 }
 
-// loopFields returns the fields of the loop whose variable has that many bytes.
+// loopFields returns the fields of a loop with a variable of size bytes.
 func (rt *base) loopFields(size uint64) loopFields {
 	p, s := &rt.l.DispPrivate, &rt.l.DispShared
 	if size <= 4 {
@@ -49,7 +48,7 @@ func (rt *base) loopFields(size uint64) loopFields {
 // maxIterations bounds the iterations of a loop: more do not fit in a signed 64-bit number.
 const maxIterations = 1<<63 - 1
 
-// Loop describes the loop whose dispatch buffer a thread has, or that its code divided in advance.
+// Loop describes the loop in a thread's dispatch buffer, or a loop that the thread's code divided in advance.
 func (lp *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error) {
 	th, err := lp.threads.byHandle(h)
 	if err != nil {
@@ -78,7 +77,7 @@ func (lp *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error
 		info.Chunk = &d.chunk
 	}
 	switch from, to := code.Range(d.step); {
-	case d.kind == schStaticBalanced: // has the thread's part in place of the loop
+	case d.kind == schStaticBalanced: // the buffer has the thread's part in place of the loop
 		info.From, info.To = rtl.StepRange(d.first, d.limit, d.step)
 	case d.ordered && d.lower <= d.upper && d.upper < d.total:
 		info.From, info.To = d.valueAt(d.lower), d.valueAt(d.upper)
@@ -95,7 +94,7 @@ func (lp *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error
 	return info, nil
 }
 
-// dispatchBuffers returns the buffers of the thread's loop: the team's and its own.
+// dispatchBuffers returns the buffers of the thread's loop: the team's (shared) and the thread's own.
 func (lp *loops) dispatchBuffers(th *thread) (shared, own callbacks.Address, err error) {
 	d := &lp.l.Disp
 	r := layout.Read(lp.mem, th.addr, lp.l.Thread.Dispatch)
@@ -107,7 +106,7 @@ func (lp *loops) dispatchBuffers(th *thread) (shared, own callbacks.Address, err
 	return shared, own, nil
 }
 
-// doacross reports whether a thread is in a loop with an ordered clause with a number.
+// doacross reports whether a thread is in a loop with the clause ordered(n).
 func (lp *loops) doacross(th *thread) bool {
 	info, err := lp.field(th.addr, lp.l.Thread.Dispatch, lp.l.Disp.DoacrossInfo)
 	return err == nil && info != 0

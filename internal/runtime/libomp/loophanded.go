@@ -12,8 +12,8 @@ import (
 type dynamicLoop struct {
 	kind, total, chunk uint64
 	first, limit, step int64
-	lower, upper       uint64 // iterations of the thread, in an ordered loop
-	count, end         uint64 // chunks that are set aside for the thread, where they may be stolen
+	lower, upper       uint64 // in an ordered loop: iterations of the thread
+	count, end         uint64 // if chunks may be stolen: the chunks reserved for the thread
 	given              layout.Field
 	ordered            bool
 }
@@ -47,8 +47,8 @@ func (lp *loops) handed(own callbacks.Address) (dynamicLoop, error) {
 	return d, nil
 }
 
-// countLeft returns the number of iterations of a loop that no thread has got yet; nil where threads
-// have their parts from the start, or if it is unknown.
+// countLeft returns the number of iterations of a loop that are not yet assigned to a thread. It returns nil if
+// the number is unknown, or if all iterations are assigned at the start.
 func (lp *loops) countLeft(th *thread, shared callbacks.Address, d dynamicLoop) *uint64 {
 	given, err := lp.field(shared, d.given)
 	if err != nil {
@@ -63,7 +63,7 @@ func (lp *loops) countLeft(th *thread, shared callbacks.Address, d dynamicLoop) 
 		}
 		return n
 	case schDynamicChunked:
-		if d.chunk == 0 || given > d.total/d.chunk { // threads that found nothing were counted too
+		if d.chunk == 0 || given > d.total/d.chunk { // unsuccessful requests were counted too
 			given = d.total
 		} else {
 			given *= d.chunk
@@ -76,9 +76,9 @@ func (lp *loops) countLeft(th *thread, shared callbacks.Address, d dynamicLoop) 
 	return &n
 }
 
-// countReserved returns the number of iterations reserved for the members of a team, in a loop where
-// threads that are done steal from others; nil if a member is not in the loop: it may have none
-// left, or not have arrived.
+// countReserved returns the number of iterations reserved for the members of a team, in a loop in which threads
+// steal from others. It returns nil if a member is not in the loop: it may have finished its part, or not have
+// arrived.
 func (lp *loops) countReserved(th *thread, shared callbacks.Address, d dynamicLoop) *uint64 {
 	t, err := lp.threads.readTeam(th.team)
 	if err != nil || d.chunk == 0 {
@@ -101,7 +101,7 @@ func (lp *loops) countReserved(th *thread, shared callbacks.Address, d dynamicLo
 		}
 		if o.count < o.end {
 			n += (o.end - o.count) * d.chunk
-			if o.end == chunks { // the last may be smaller
+			if o.end == chunks { // the last chunk may be smaller
 				n -= chunks*d.chunk - d.total
 			}
 		}

@@ -8,21 +8,21 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// The runtime keeps no data of loops whose iterations are divided in advance. The arguments that
-// compilers pass to the dividing function are the only source.
+// The runtime stores no data of loops with iterations divided in advance. The arguments that compilers pass to
+// the dividing function are the only source.
 
-// Values of enum sched_type that compilers give to that function, beside those above.
+// Further values of enum sched_type that compilers pass to that function.
 const (
 	schStatic             = 34
 	schStaticBalancedSimd = 45
 	schDistributeChunked  = 91
 	schDistribute         = 92
-	schModifiers          = 3 << 29 // bits: monotonic, nonmonotonic
-	identFlagsAt          = 4       // where ident_t has its flags, since before LLVM 14
+	schModifiers          = 3 << 29 // flags: monotonic, nonmonotonic
+	identFlagsAt          = 4       // offset of the flags in ident_t, since before LLVM 14
 	identSections         = 0x400
 )
 
-// staticLoop returns a construct that code divided in advance.
+// staticLoop describes a construct with iterations that its code divided in advance.
 func (lp *loops) staticLoop(code *rtl.LoopCode) (rtl.LoopInfo, error) {
 	info := rtl.LoopInfo{Evidence: code.Evidence()}
 	if code.Schedule == nil {
@@ -45,7 +45,7 @@ func (lp *loops) staticLoop(code *rtl.LoopCode) (rtl.LoopInfo, error) {
 	if lp.isSections(code) {
 		info.Schedule = "sections"
 	}
-	if chunked { // the range may have moved on since, in registers
+	if chunked { // the code may have advanced the range since, in registers
 		if code.Chunk != nil && *code.Chunk > 0 {
 			n := uint64(*code.Chunk)
 			info.Chunk = &n
@@ -60,7 +60,7 @@ func (lp *loops) staticLoop(code *rtl.LoopCode) (rtl.LoopInfo, error) {
 	return info, nil
 }
 
-// isSections reports whether the divided construct is sections, by the compiler's record.
+// isSections reports whether the divided construct is sections, according to the compiler's record.
 func (lp *loops) isSections(code *rtl.LoopCode) bool {
 	flags, err := layout.ReadUint(lp.mem, callbacks.Addr(code.Source+identFlagsAt), 4)
 	return code.Source != 0 && err == nil && flags&identSections != 0

@@ -13,11 +13,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/rtltest"
 )
 
-// subject is an open core of a program, with the program's own output.
+// subject is the open core of a program, with the program's own output.
 type subject struct{ *rtltest.Subject }
 
-// expected are the known limits for LLVM's runtime. Globals that a layout cannot place are left
-// out.
+// expected lists the known limits for LLVM's runtime. Globals that a layout does not contain are left out.
 var expected = rtltest.Expect{
 	Sources: true,
 	Unknown: func(_ string, why callbacks.RC) bool { return why == callbacks.Incompatible },
@@ -29,7 +28,7 @@ func openCore(t *testing.T, run omptest.Run) *subject {
 	return &subject{rtltest.Open(t, libomp.Driver(), run, expected)}
 }
 
-// programs are the programs whose threads print their OpenMP numbers.
+// programs lists the programs with threads that print their OpenMP numbers.
 var programs = []string{
 	"barrier", "barrier_for", "barrier_single", "crash_task", "critical", "idle", "lock", "lock_cycle", "many",
 	"nest_lock",
@@ -37,8 +36,8 @@ var programs = []string{
 	"tasks_queued", "taskwait", "teams", "hidden_helper", "crash_forming",
 }
 
-// TestWhatThreadsWereTold compares regions and tasks with the results of omp_get_* in each thread
-// of each program on each runtime. A quick run uses one runtime, and parts of the others in turn.
+// TestWhatThreadsWereTold compares regions and tasks with the results of omp_get_* in each thread of each
+// program on each runtime. A quick run uses one runtime, and parts of the others in turn.
 func TestWhatThreadsWereTold(t *testing.T) {
 	for _, program := range programs {
 		for _, rt := range omptest.Runtimes(t) {
@@ -58,7 +57,7 @@ func TestWhatThreadsWereTold(t *testing.T) {
 	}
 }
 
-// withoutRelease returns a driver whose table has no row of a release.
+// withoutRelease returns a driver with a table that lacks the row of a release.
 func withoutRelease(release int) rtl.Driver {
 	d := libomp.Driver()
 	open := d.Open
@@ -69,8 +68,7 @@ func withoutRelease(release int) rtl.Driver {
 	return d
 }
 
-// TestUnknownReleases compares each release with its threads' output, without the release's row in
-// the table.
+// TestUnknownReleases compares each release with its threads' output, with a table that lacks the release's row.
 func TestUnknownReleases(t *testing.T) {
 	for _, major := range omptest.Today(t, []int{11, 13, 14, 15, 16, 17, 18, 19, 23}) {
 		for _, program := range programs {
@@ -80,9 +78,9 @@ func TestUnknownReleases(t *testing.T) {
 			t.Run(fmt.Sprint(major, "/", program), func(t *testing.T) {
 				want := expected
 				switch {
-				case major < 13 && program == "hidden_helper": // there were none
+				case major < 13 && program == "hidden_helper": // not supported there
 					return
-				case major < 13 && program == "serialized_nested": // keeps no function of a region of one thread
+				case major < 13 && program == "serialized_nested": // does not store the function of a region of one thread
 					want.Sources, want.Nameless = false, true
 				}
 				exe := omptest.Compile(t, omptest.Build{Program: program})

@@ -16,8 +16,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// runtime is one libomp of a target at one stop: its readers, which together implement the
-// interfaces of rtl (readers.go).
+// runtime is one libomp in a target at one stop. Its readers together implement the interfaces of rtl
+// (readers.go).
 type runtime struct {
 	*base
 	*locate.Locations
@@ -30,9 +30,9 @@ type runtime struct {
 	*settings
 }
 
-// Open reads the runtimes of LLVM's kind in t. Without such a runtime the result is empty, without
-// an error. If a runtime cannot be read, Open returns an error and the other runtimes. The handles
-// of the i-th runtime of the result carry the stamp with i added to its Space.
+// Open reads the runtimes of LLVM's kind in t. Without such a runtime the result is empty, and the error is nil.
+// If a runtime cannot be read, Open returns an error together with the other runtimes. The handles of the i-th
+// runtime of the result carry the stamp with i added to its Space.
 func Open(t callbacks.Target, stamp handles.Stamp, o layout.Options) ([]rtl.Runtime, error) {
 	mods, err := locate.Find(t)
 	if err != nil {
@@ -72,7 +72,7 @@ func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o layo
 	return rt, nil
 }
 
-// newRuntime reads the list of threads. Everything else is read on demand.
+// newRuntime reads the list of threads. All other data is read on demand.
 func newRuntime(found *base) (*runtime, error) {
 	ths := &threads{base: found, gtids: map[uint64]int{}}
 	if err := ths.readThreads(); err != nil {
@@ -96,7 +96,7 @@ func newRuntime(found *base) (*runtime, error) {
 	}, nil
 }
 
-// readThreads reads which threads there are.
+// readThreads reads the list of threads.
 func (ths *threads) readThreads() error {
 	if err := ths.readSlots(); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (ths *threads) readThreads() error {
 	return nil
 }
 
-// Reread returns the runtime for the target's current memory.
+// Reread returns a runtime that reads the target's current memory.
 func (rt *runtime) Reread() (rtl.Runtime, error) { return newRuntime(rt.base) }
 
 // identify adds the contents of the runtime's own variables to the identity.
@@ -125,10 +125,10 @@ func (rt *base) identify() {
 	}
 }
 
-// Identity names the runtime.
+// Identity returns the name and version of the runtime.
 func (rt *base) Identity() handles.Identity { return rt.id }
 
-// Layout returns the offset of each field with its source.
+// Layout returns the offset and the source of each field.
 func (rt *base) Layout() layout.Report { return rt.rep }
 
 // Stamp returns the stamp of all handles of this runtime.

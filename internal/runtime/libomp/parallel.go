@@ -36,9 +36,8 @@ func (rg *regions) Parallel(h handles.Parallel) (handles.ParallelInfo, error) {
 	return info, nil
 }
 
-// outerInfo adds the data of a region whose team also serves an inner region: for the region of a
-// league's team the function, and for a serialized one the return address if the runtime keeps
-// states.
+// outerInfo adds the data of a region with a team that also serves an inner region. For the region of a league's
+// team this is the function. For a serialized region it is the return address, if the runtime tracks states.
 func (rg *regions) outerInfo(info *handles.ParallelInfo, g region) {
 	if g.initial && g.league > 0 {
 		if th, err := rg.threads.member(g.team, 0); err == nil {
@@ -50,8 +49,8 @@ func (rg *regions) outerInfo(info *handles.ParallelInfo, g region) {
 	}
 }
 
-// userCode returns a unless it is in the runtime itself: where user code enters it with a jump, its
-// caller was the runtime.
+// userCode returns a, or null if a is in the runtime itself: if user code enters the runtime with a jump, the
+// return address is in the runtime.
 func (rt *base) userCode(a callbacks.Address) callbacks.Address {
 	if rt.Owns(a.Offset) {
 		return callbacks.Address{}
@@ -59,8 +58,8 @@ func (rt *base) userCode(a callbacks.Address) callbacks.Address {
 	return a
 }
 
-// primaryNum returns the number in the enclosing region of the primary thread of gs[0], or -1 in
-// the outermost region.
+// primaryNum returns the number that the primary thread of gs[0] has in the enclosing region; -1 if gs[0] is the
+// outermost region.
 func primaryNum(gs []region) int {
 	switch {
 	case len(gs) < 2:
@@ -96,7 +95,7 @@ func (rg *regions) ThreadInParallel(h handles.Parallel, n int) (handles.Thread, 
 	return handles.Thread{Stamp: rg.stamp, Info: th.addr}, nil
 }
 
-// withMember reads the region that h names, which must have a thread number n.
+// withMember reads the region of h, which must have a thread number n.
 func (rg *regions) withMember(h handles.Parallel, n int) (region, error) {
 	gs, err := rg.findRegions(h)
 	if err != nil {
@@ -117,14 +116,14 @@ func (rg *regions) TaskInParallel(h handles.Parallel, n int) (handles.Task, erro
 	return rg.implicitHandle(g, n), nil
 }
 
-// implicitHandle names the implicit task of thread number n of a region.
+// implicitHandle returns the handle of the implicit task of thread number n in a region.
 func (rg *regions) implicitHandle(g region, n int) handles.Task {
 	return handles.Task{Stamp: rg.stamp, Data: rg.threads.implicitTask(g.team, n), Level: uint32(g.level)}
 }
 
-// lightweight reads the record that the runtime keeps of a serialized region
-// while its team serves another inside it. There is one only if the runtime keeps
-// states. The head of the list is the region around the innermost one.
+// lightweight reads the runtime's record of a serialized region with a team that also serves an inner region.
+// The record exists only if the runtime tracks states. The head of the list is the region around the innermost
+// one.
 func (rt *base) lightweight(g region) (*layout.Record, error) {
 	depth := g.team.level - g.level
 	if !rt.id.Tracking || depth < 1 {

@@ -45,8 +45,8 @@ func (lp *loops) Progress(h handles.Thread) ([]rtl.Counter, error) {
 	return out, nil
 }
 
-// barriersPassed counts the barriers at which the thread has arrived, and those
-// that its team has passed: the primary thread counts for the team only.
+// barriersPassed counts the barriers at which the thread has arrived, and those that its team has passed. The
+// primary thread counts only for the team.
 func (lp *loops) barriersPassed(th *thread) (uint64, error) {
 	sum, err := lp.arrivedAt(th.addr, lp.l.Thread.Bar, lp.l.Bar.Size, lp.l.Bar.Arrived)
 	if err != nil || th.team.IsNull() {
@@ -56,7 +56,7 @@ func (lp *loops) barriersPassed(th *thread) (uint64, error) {
 	return sum + team, err
 }
 
-// arrivedAt adds up the counters in the array of barriers of a thread or a team.
+// arrivedAt returns the sum of the counters in the array of barriers of a thread or a team.
 func (lp *loops) arrivedAt(a callbacks.Address, bar layout.Field, size layout.Type, arrived layout.Field) (uint64,
 	error) {
 	if err := errors.Join(bar.Err(), size.Err()); err != nil {
@@ -68,12 +68,13 @@ func (lp *loops) arrivedAt(a callbacks.Address, bar layout.Field, size layout.Ty
 		if err != nil {
 			return 0, err
 		}
-		sum += n / counterStep // without the flag bits
+		sum += n / counterStep // without the flags
 	}
 	return sum, nil
 }
 
-// countQueued returns the number of tasks put into and taken from the thread's queue, as one number.
+// countQueued returns the number of insertions into and removals from the thread's queue of tasks, as one
+// number.
 func (lp *loops) countQueued(th *thread) (uint64, error) {
 	data, err := lp.field(th.addr, lp.l.Thread.TaskTeam, lp.l.TaskTeam.ThreadsData)
 	if err != nil {

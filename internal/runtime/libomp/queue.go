@@ -8,15 +8,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// waitQueue is the queue of a queuing lock: from head_id through th_next_waiting to
-// tail_id. The numbers are gtid+1.
+// waitQueue is the queue of a queuing lock: from head_id through th_next_waiting to tail_id. The numbers are
+// gtid+1.
 type waitQueue struct {
-	threads []handles.Thread // first to last; shared by all that wait
-	place   map[int64]int    // id → number in the queue, from 1
+	threads []handles.Thread // first to last; shared by all waiting threads
+	place   map[int64]int    // id → position in the queue, from 1
 }
 
-// queueOf returns the queue of the queuing lock at a. It is read once for all waiting threads, and
-// ends where it cannot be followed.
+// queueOf returns the queue of the queuing lock at a. It is read once for all waiting threads, and ends at an
+// entry that cannot be followed.
 func (lk *locks) queueOf(a callbacks.Address, head, tail int64) *waitQueue {
 	if q, ok := lk.queues.Get(a.Offset); ok {
 		return q
@@ -39,9 +39,9 @@ func (lk *locks) queueOf(a callbacks.Address, head, tail int64) *waitQueue {
 	return q
 }
 
-// prefetchQueue reads the data of a queue for a thread whose registers are unknown, as it runs: threads
-// that wait for a lock spin. Only its stack shows its queue, once the process is stopped; without
-// this read, the data would not be in the copy, and the process would have to be stopped again.
+// prefetchQueue reads the data of a queue for a running thread with unknown registers: threads that wait for a
+// lock spin. Only its stack shows its queue, once the process is stopped. Without this read, the copy would lack
+// the data, and the process would have to be stopped again.
 func (lk *locks) prefetchQueue(th *thread) {
 	_ = layout.Read(lk.mem, th.addr, lk.l.Thread.NextWaiting)
 }

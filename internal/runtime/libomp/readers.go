@@ -10,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// The readers of a runtime form layers, and call only lower ones:
+// The readers of a runtime form layers. Each calls only lower ones:
 //
 //	waits
 //	states                settings
@@ -22,13 +22,12 @@ import (
 //
 // Each caches the structures that it has read at this stop.
 
-// base is the runtime as it was found in the target. It does not change once the
-// runtime is open.
+// base is the description of the runtime in the target. It does not change once the runtime is open.
 type base struct {
 	mem        callbacks.Memory
 	stamp      handles.Stamp
 	l          *locate.Layout
-	vars       func() *locate.Settings // found when they are asked for
+	vars       func() *locate.Settings // read on first use
 	rep        layout.Report
 	id         handles.Identity
 	keepsWords wordsKept
@@ -37,31 +36,31 @@ type base struct {
 // threads reads threads and their teams.
 type threads struct {
 	*base
-	slots  []callbacks.Address // __kmp_threads, null where a gtid is free
+	slots  []callbacks.Address // __kmp_threads; null for a free gtid
 	gtids  map[uint64]int      // address of a kmp_info_t → gtid
-	sorted []uint64            // the addresses, ascending
+	sorted []uint64            // the addresses in ascending order
 	known  rtl.Cache[uint64, *thread]
 	teams  rtl.Cache[uint64, *team]
 }
 
-// records reads the structures of tasks, each for itself.
+// records reads single structures of tasks.
 type records struct {
 	*base
 	tasks    rtl.Recent[uint64, *task]
 	idents   rtl.Cache[uint64, handles.SourceLocation] // by ident_t
-	bindings rtl.Cache[uint64, binding]                // of tasks around target tasks
+	bindings rtl.Cache[uint64, binding]                // of tasks that enclose target tasks
 }
 
-// regions finds the parallel regions that threads are in.
+// regions finds the parallel regions of threads.
 type regions struct {
 	*base
 	threads *threads
 	records *records
 	around  rtl.Cache[handles.Parallel, []region]
-	chains  rtl.Cache[uint64, []region] // by thread: the regions that it is in
+	chains  rtl.Cache[uint64, []region] // by thread: its regions
 }
 
-// tasks finds tasks: which there are, in which regions, and which thread has them.
+// tasks finds the tasks, their regions, and the threads that execute or have suspended them.
 type tasks struct {
 	*base
 	threads *threads
@@ -91,7 +90,7 @@ type barriers struct {
 	threads *threads
 }
 
-// states infers the activity of a thread from the runtime's fields and from evidence.
+// states infers the activity of a thread from the runtime's fields and the evidence.
 type states struct {
 	*base
 	threads  *threads
@@ -102,11 +101,11 @@ type states struct {
 	ahead    ahead
 }
 
-// ahead is which threads, by gtid, were foreseen last, and how many (state_word.go). It is used where memory is dear
-// only, which one question at a time reads.
+// ahead is the range of threads, by gtid, that were prefetched last, and their number (state_word.go). It is
+// used only for expensive memory, which a single goroutine reads.
 type ahead struct{ begin, end, many int }
 
-// waits finds the object of a thread's wait, and its holder or the missing threads.
+// waits finds the object for which a thread waits, and its holder or the missing threads.
 type waits struct {
 	*base
 	threads  *threads
@@ -119,11 +118,11 @@ type waits struct {
 	loops    *loops
 }
 
-// loops reads how far a thread is, in its loop and beyond.
+// loops reads the progress of a thread, in its loop and outside of it.
 type loops struct {
 	*base
 	threads *threads
-	aside   rtl.Cache[uint64, *uint64] // by loop: iterations that are set aside for members
+	aside   rtl.Cache[uint64, *uint64] // by loop: iterations that are reserved for members
 }
 
 // settings reads control variables and the data of tools.

@@ -10,20 +10,19 @@ import (
 
 // region is a parallel region: a team at one of the levels that it serves.
 //
-// A team serves several levels where serialized regions nest (the runtime counts them in
-// t_serialized), and where a team of a league is in a parallel region: the same team is also that
-// of the league's initial region, one level up.
+// A team serves several levels in two cases: serialized regions are nested (the runtime counts them in
+// t_serialized), or a team of a league is in a parallel region. In the second case the same team also serves the
+// league's initial region, one level up.
 type region struct {
 	team  *team
 	level int
-	// initial marks the implicit region of a root, and that of a team of a league.
+	// initial marks the implicit region of a root, or that of a team in a league.
 	initial bool
-	// bridge marks the team of the primary threads of a league, which is between its teams and the
-	// region around the teams construct. It is a region of the program only while threads wait in
-	// it for each other.
+	// bridge marks the team of a league's primary threads, which is between the league's teams and the region
+	// around the teams construct. It is a region of the program only while threads wait for each other in it.
 	bridge bool
-	// league is the number of teams of the league, 0 outside a teams construct;
-	// teamNum is the number of this region's team in it.
+	// league is the number of teams in the league, 0 outside of a teams construct; teamNum is the number of this
+	// region's team in it.
 	league, teamNum int
 }
 
@@ -31,7 +30,7 @@ func (rt *base) parallelHandle(g region) handles.Parallel {
 	return handles.Parallel{Stamp: rt.stamp, Team: g.team.addr, Level: uint32(g.level)}
 }
 
-// innermost reports whether the team is in this region and in no region inside it.
+// innermost reports whether this region is the innermost one that the team serves.
 func (g region) innermost() bool { return g.level == g.team.level }
 
 // numThreads returns the number of threads of the region.
@@ -42,8 +41,8 @@ func (g region) numThreads() int {
 	return g.team.nproc
 }
 
-// activeLevel returns omp_get_active_level in the region. A team that serves several levels counts
-// its own region, if that is active, in the innermost one only.
+// activeLevel returns the value of omp_get_active_level in the region. A team that serves several levels counts
+// its own region, if active, only in the innermost one.
 func (g region) activeLevel() int {
 	if g.team.serialized > 0 || g.innermost() {
 		return g.team.activeLevel
@@ -51,8 +50,8 @@ func (g region) activeLevel() int {
 	return max(0, g.team.activeLevel-(g.team.level-g.level))
 }
 
-// regionsOf returns the regions of th, innermost first, down to the implicit region of its root. It is
-// empty for an idle thread.
+// regionsOf returns the regions of th, innermost first, down to the implicit region of its root. It returns an
+// empty slice for an idle thread.
 func (rg *regions) regionsOf(th *thread) ([]region, error) {
 	if gs, ok := rg.chains.Get(th.addr.Offset); ok {
 		return gs, nil
@@ -68,7 +67,7 @@ func (rg *regions) regionsOf(th *thread) ([]region, error) {
 	return gs, nil
 }
 
-// withoutBridges leaves out the regions around the first that are only bridges.
+// withoutBridges removes the regions that are only bridges, except for the first region.
 func withoutBridges(gs []region) []region {
 	kept := gs[:1:1]
 	for _, g := range gs[1:] {
@@ -79,7 +78,7 @@ func withoutBridges(gs []region) []region {
 	return kept
 }
 
-// chain returns the regions that th is in, bridges included.
+// chain returns the regions of th, including bridges.
 func (rg *regions) chain(th *thread) ([]region, error) {
 	ts, err := rg.threads.ancestors(th.team)
 	if err != nil {
@@ -115,8 +114,8 @@ func (rg *regions) chain(th *thread) ([]region, error) {
 	return gs, nil
 }
 
-// appendLevels adds the regions of g's team from its level down to low. Only the
-// lowest can be an initial region.
+// appendLevels appends the regions of g's team from its level down to low. Only the lowest one can be an initial
+// region.
 func (g region) appendLevels(gs []region, low int) []region {
 	initial := g.initial
 	for g.level = g.team.level; g.level >= low; g.level-- {
@@ -126,8 +125,8 @@ func (g region) appendLevels(gs []region, low int) []region {
 	return gs
 }
 
-// leagueParent returns the index in ts of the team that encountered the teams construct at the
-// given level: the outermost of that level. It is len(ts) without one.
+// leagueParent returns the index in ts of the team that encountered the teams construct at the given level: the
+// outermost team of that level. It returns len(ts) without such a team.
 func leagueParent(ts []*team, level int) int {
 	for i := len(ts) - 1; i > 0; i-- {
 		if ts[i].level == level {
@@ -137,12 +136,12 @@ func leagueParent(ts []*team, level int) int {
 	return len(ts)
 }
 
-// bothLeague reports whether the team of the league's primary threads,
-// ts[outer-1], is also the league's only team: it is serialized and serves both.
+// bothLeague reports whether the team of the league's primary threads, ts[outer-1], is also the league's only
+// team: then it is serialized and serves both.
 func bothLeague(ts []*team, outer int) bool { return ts[outer-1].serialized >= 2 }
 
-// holdsInitial reports whether ts[i] serves the initial region of a team of the
-// league: ts[outer-1] if it is that team too, ts[outer-2] otherwise.
+// holdsInitial reports whether ts[i] serves the initial region of a team in the league: ts[outer-1] if that team
+// is also the league's only one, else ts[outer-2].
 func holdsInitial(ts []*team, i, outer int) bool {
 	if bothLeague(ts, outer) {
 		return i == outer-1
@@ -150,7 +149,7 @@ func holdsInitial(ts []*team, i, outer int) bool {
 	return i == outer-2
 }
 
-// leagueNum returns the number in the league of the innermost team of ts.
+// leagueNum returns the number of the innermost team of ts in the league.
 func leagueNum(ts []*team, outer int) int {
 	if outer < 2 || bothLeague(ts, outer) {
 		return 0
@@ -158,8 +157,8 @@ func leagueNum(ts []*team, outer int) int {
 	return ts[outer-2].masterTid
 }
 
-// findRegions returns the regions around that of h, itself first. A handle whose team its primary thread
-// has left is stale.
+// findRegions returns the region of h and its enclosing regions, innermost first. A handle is stale if the
+// primary thread has left the team.
 func (rg *regions) findRegions(h handles.Parallel) ([]region, error) {
 	if h.Stamp != rg.stamp {
 		return nil, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
@@ -191,10 +190,10 @@ func (rg *regions) findRegions(h handles.Parallel) ([]region, error) {
 	return nil, fmt.Errorf("%v: its primary thread is not in it: %w", h, callbacks.StaleHandle)
 }
 
-// keepRegions caches the enclosing regions of each region that th is in as the primary thread: they
-// are the outer ones of gs, which are those of th.
+// keepRegions caches the enclosing regions of each region in which th is the primary thread: they are the outer
+// ones of gs, the regions of th.
 func (rg *regions) keepRegions(th *thread, gs []region) {
-	bridged := len(gs) // the number of the first region from which on none is a bridge
+	bridged := len(gs) // the index from which on no region is a bridge
 	for bridged > 0 && !gs[bridged-1].bridge {
 		bridged--
 	}

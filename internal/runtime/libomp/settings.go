@@ -9,8 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// controls are the environment variables and the internal control variable that
-// each one sets.
+// controls lists pairs of an environment variable and the internal control variable that it sets.
 var controls = [][2]string{
 	{"OMP_AFFINITY_FORMAT", "affinity-format-var"}, {"OMP_ALLOCATOR", "def-allocator-var"},
 	{"OMP_CANCELLATION", "cancel-var"},
@@ -26,21 +25,21 @@ var controls = [][2]string{
 	{"KMP_BLOCKTIME", "kmp-blocktime-var"},
 }
 
-// ControlVars returns the effective control variables: those of the address space, and those of the
-// initial task of the program's first thread. It leaves out variables that cannot be read; if none
-// can, it returns an error with the reason.
+// ControlVars returns the effective control variables: those of the address space, and those of the initial task
+// of the program's first thread. It omits variables that cannot be read. If none can be read, it returns an
+// error with the reason.
 func (se *settings) ControlVars() ([]handles.ControlVar, error) {
 	subject, why := se.initialSubject()
 	vars, err := icvs().ControlVars(se, subject, controls, why)
 	for i := range vars {
 		if vars[i].Name == "OMP_STACKSIZE" {
-			vars[i].Value += "B" // without a unit it means KiB there
+			vars[i].Value += "B" // there, a number without a unit is in KiB
 		}
 	}
 	return vars, err
 }
 
-// initialSubject returns the first thread of the program, its implicit region and task.
+// initialSubject returns the program's first thread, its implicit region and its implicit task.
 func (se *settings) initialSubject() (handles.Subject, error) {
 	if len(se.threads.slots) == 0 || se.threads.slots[0].IsNull() {
 		return handles.Subject{}, fmt.Errorf("the initial thread has ended: %w", callbacks.Unavailable)
@@ -55,8 +54,8 @@ func (se *settings) initialSubject() (handles.Subject, error) {
 	return s, nil
 }
 
-// EnvBlock returns the text that the runtime itself keeps for ompd_get_display_control_vars, line
-// by line. The runtime writes it before it reads the environment, with its built-in defaults.
+// EnvBlock returns the text that the runtime stores for ompd_get_display_control_vars, line by line. The runtime
+// writes its built-in defaults there before it reads the environment.
 func (rt *base) EnvBlock() ([]string, error) {
 	g := &rt.l.Globals
 	block, err := layout.ReadGlobal(rt.mem, g.OmpdEnvBlock, 8)
@@ -73,8 +72,8 @@ func (rt *base) EnvBlock() ([]string, error) {
 	return strings.Split(strings.TrimRight(text, "\n"), "\n"), nil
 }
 
-// ToolData implements ompd_get_tool_data. Without a tool the runtime leaves the words of tasks
-// uninitialized, so they are read only if there is one.
+// ToolData implements ompd_get_tool_data. Without a tool the runtime leaves the words of tasks uninitialized, so
+// they are read only if there is a tool.
 func (se *settings) ToolData(s handles.Subject) (uint64, error) {
 	if !se.id.Tracking && !se.hasToolData() {
 		return 0, fmt.Errorf("no tool is active in the program: %w", callbacks.Unavailable)
@@ -103,8 +102,8 @@ func (se *settings) ToolData(s handles.Subject) (uint64, error) {
 	return 0, fmt.Errorf("tool data of scope %v: %w", s.Scope, callbacks.BadInput)
 }
 
-// hasToolData reports whether a tool has set a word of any thread. The runtime, which may lack the
-// symbol that shows a tool, initializes them to 0 and does not write them itself.
+// hasToolData reports whether a tool has set the word of at least one thread. The runtime may lack the symbol
+// that shows a tool. It initializes the words to 0 and does not write them itself.
 func (se *settings) hasToolData() bool {
 	for _, a := range se.threads.slots {
 		if a.IsNull() {

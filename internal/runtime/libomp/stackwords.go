@@ -9,12 +9,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// maxStackWords bounds how much of a thread's stack is searched, in 8-byte words:
-// the frames of the runtime that wait have some 1,000 bytes.
+// maxStackWords bounds the searched part of a thread's stack, in 8-byte words: the runtime's frames of a wait
+// have some 1,000 bytes.
 const maxStackWords = 2 << 10
 
-// runtimeStack returns the stack memory of the runtime's innermost frames: those below the call of
-// user code, or without one, all of them.
+// runtimeStack returns the stack memory of the runtime's innermost frames: those below the call from user code,
+// or all of them if that call is not found.
 func runtimeStack(ev *handles.Evidence) (low, high callbacks.Address) {
 	switch {
 	case ev == nil:
@@ -35,7 +35,7 @@ func runtimeStack(ev *handles.Evidence) (low, high callbacks.Address) {
 	return low, high
 }
 
-// readWords reads the aligned words of memory in [low, high). Unreadable ones are left out.
+// readWords reads the aligned words of memory in [low, high), without unreadable ones.
 func (rt *base) readWords(low, high callbacks.Address) []uint64 {
 	start := (low.Offset + 7) &^ 7
 	if low.IsNull() || start >= high.Offset {
@@ -53,8 +53,7 @@ func (rt *base) readWords(low, high callbacks.Address) []uint64 {
 	return ws
 }
 
-// clues returns the words in the runtime's frames and in registers, without small numbers, each
-// once.
+// clues returns the distinct words in the runtime's frames and in registers, without small numbers.
 func (rt *base) clues(ev *handles.Evidence) []uint64 {
 	low, high := runtimeStack(ev)
 	ws := rt.readWords(low, high)
@@ -70,7 +69,7 @@ func (rt *base) clues(ev *handles.Evidence) []uint64 {
 	return slices.Compact(ws)
 }
 
-// sortThreads prepares within.
+// sortThreads sorts the addresses of threads for threadOf.
 func (ths *threads) sortThreads() {
 	for a := range ths.gtids {
 		ths.sorted = append(ths.sorted, a)
@@ -78,7 +77,7 @@ func (ths *threads) sortThreads() {
 	slices.Sort(ths.sorted)
 }
 
-// threadOf returns the kmp_info_t that has the address w.
+// threadOf returns the address of the kmp_info_t that contains the address w.
 func (ths *threads) threadOf(w uint64) (uint64, bool) {
 	i, ok := slices.BinarySearchFunc(ths.sorted, w, cmp.Compare[uint64])
 	if !ok {

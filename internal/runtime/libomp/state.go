@@ -11,10 +11,10 @@ import (
 
 // State returns the activity of the thread.
 //
-// If the runtime keeps a state word, it is used unless other facts contradict it. It goes stale
-// (idle threads keep that of their last barrier) and is incomplete (taskwait, taskgroup,
-// reductions; a wait for a critical section shows as one for a lock), so it is compared with the
-// fields and the stack.
+// If the runtime maintains a state word, State uses it unless other facts contradict it. The word is compared
+// with the fields and the stack, because it may be stale or incomplete. Idle threads keep the word of their last
+// barrier. There is no word for taskwait, taskgroup and reductions, and a wait for a critical section looks like
+// one for a lock.
 func (sr *states) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadState, error) {
 	if ev == nil && sr.id.Tracking {
 		if st, ok := sr.stateFromWord(h); ok {
@@ -49,9 +49,9 @@ func (sr *states) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadS
 	return st, nil
 }
 
-// nameBarrier sets the identifier of the barrier for a thread that only the state word shows at a
-// barrier, equal to that of the other threads there. States that are not listed do not show which
-// of the team's barriers it is.
+// nameBarrier sets the identifier of the barrier for a thread that only the state word shows at a barrier. The
+// identifier equals that of the other threads there. States that are not listed do not show which of the team's
+// barriers it is.
 func (sr *states) nameBarrier(st *handles.ThreadState, t *team) {
 	kinds := map[handles.State]barrierKind{
 		handles.StateWaitBarrierExplicit: plainBarrier, handles.StateWaitBarrierImplicitWorkshare: plainBarrier,
@@ -77,7 +77,7 @@ func (sr *states) idleText(th *thread) string {
 	return sr.regions.idleReason(th, ts, outer)
 }
 
-// crossCheck compares the runtime's own state word with the inference.
+// crossCheck compares the runtime's state word with the inference.
 func (sr *states) crossCheck(th *thread, in inference) handles.ThreadState {
 	f := &sr.l.Thread
 	r := layout.Read(sr.mem, th.addr, f.OmptState, f.OmptWaitId)
@@ -115,8 +115,7 @@ func (sr *states) crossCheck(th *thread, in inference) handles.ThreadState {
 	return st
 }
 
-// generalizes reports whether word is a name, obsolete since OpenMP 5.1, for a group
-// of states that s is one of.
+// generalizes reports whether word is a name, obsolete since OpenMP 5.1, for a group of states that includes s.
 func generalizes(word, s handles.State) bool {
 	implicit := s == handles.StateWaitBarrierImplicitParallel || s == handles.StateWaitBarrierImplicitWorkshare
 	switch word {

@@ -23,24 +23,22 @@ func (b barrierKind) String() string {
 	return [...]string{"bs_plain_barrier", "bs_forkjoin_barrier", "bs_reduction_barrier"}[b]
 }
 
-// arrivedMask leaves out the flag bits of a barrier's counter, which grows by 4
-// each time (KMP_BARRIER_STATE_BUMP).
+// arrivedMask clears the flags in a barrier's counter, which grows by 4 each time (KMP_BARRIER_STATE_BUMP).
 const arrivedMask = ^uint64(3)
 
 // arrival is the progress of a thread at a barrier.
 type arrival struct {
 	kind         barrierKind
 	thread, team uint64            // counters
-	counter      callbacks.Address // the team's
+	counter      callbacks.Address // address of the team's counter
 }
 
 func (a arrival) String() string {
 	return fmt.Sprintf("th_bar[%v].b_arrived %d, t_bar[%v].b_arrived %d", a.kind, a.thread, a.kind, a.team)
 }
 
-// isWaiting reports that the thread has arrived and that the barrier is incomplete. A thread that waits
-// for those below it has not counted itself yet, and the primary thread counts for the team when
-// all have arrived.
+// isWaiting reports whether the thread has arrived at an incomplete barrier. A thread that waits for those below
+// it in the tree has not counted itself yet. The primary thread counts for the team when all have arrived.
 func (a arrival) isWaiting() bool { return a.thread > a.team }
 
 // readArrival reads the counters of one barrier of th in its team.
@@ -82,22 +80,21 @@ func (bs *barriers) hasCounters() bool {
 	return bs.l.Team.Bar.IsKnown() && bs.l.TeamBar.Size.IsKnown() && bs.l.TeamBar.Arrived.IsKnown()
 }
 
-// counterOf returns the address of a team's count of arrived threads, for which all threads at the
-// barrier wait.
+// counterOf returns the address of a team's count of arrived threads, for which all threads at the barrier wait.
 func (bs *barriers) counterOf(team callbacks.Address, b barrierKind) callbacks.Address {
 	return team.Add(bs.l.Team.Bar.Offset + uint64(b)*bs.l.TeamBar.Size.Size + bs.l.TeamBar.Arrived.Offset)
 }
 
-// waitFlag returns the barrier at which the thread waits, by its flag: one on which it sleeps
-// (th_sleep_loc), or otherwise one in the frames of the runtime on its stack. A flag points to a
-// counter of a thread's th_bar: a thread waits for its own b_go, and for the b_arrived of others in
-// its team. Other flags belong to threads that it releases, or to earlier waits, and may still be
-// on its stack. inside means that it is inside its region, and does not wait at the end.
+// waitFlag returns the barrier at which the thread waits, found by the flag on which it sleeps (th_sleep_loc),
+// or else by a flag in the runtime's frames on its stack. A flag points to a counter in a thread's th_bar: a
+// thread waits for its own b_go, and for the b_arrived of others in its team. Other flags belong to threads that
+// it releases, or to earlier waits, and may still be on its stack. inside means that the thread is inside its
+// region and does not wait at the end.
 func (bs *barriers) waitFlag(th *thread, ev *handles.Evidence, inside bool) (barrierKind, string, bool) {
 	f := bs.l.Thread.SleepLoc
 	r := layout.Read(bs.mem, th.addr, f)
 	if loc := r.Address(f); r.Err() == nil && !loc.IsNull() {
-		// The pointer is the sixth word of most flags: where every byte is dear, no other is read.
+		// The pointer is the sixth word of most flags: in expensive memory, only that word is read.
 		for _, part := range [][2]uint64{{40, 48}, {0, 40}, {48, flagSize}} {
 			for _, w := range bs.readWords(loc.Add(part[0]), loc.Add(part[1])) {
 				if b, what, ok := bs.barrierWord(th, w); ok {
@@ -115,11 +112,10 @@ func (bs *barriers) waitFlag(th *thread, ev *handles.Evidence, inside bool) (bar
 	return 0, "", false
 }
 
-// flagSize is more than the runtime's flag classes have (kmp_flag_64): 7 words.
+// flagSize is an upper bound for the size of the runtime's flag classes, in bytes: kmp_flag_64 has 7 words.
 const flagSize = 64
 
-// barrierWord reports whether w is the address of a counter that th may wait on at a
-// barrier.
+// barrierWord reports whether w is the address of a counter on which th may wait at a barrier.
 func (bs *barriers) barrierWord(th *thread, w uint64) (barrierKind, string, bool) {
 	base, ok := bs.threads.threadOf(w)
 	if !ok || w < base+bs.l.Thread.Bar.Offset || !bs.l.Bar.Size.IsKnown() {
@@ -149,13 +145,13 @@ func (ths *threads) memberOf(a, team callbacks.Address) bool {
 	if err != nil {
 		return false
 	}
-	ts, _ := ths.ancestors(th.team) // as far as they can be read
+	ts, _ := ths.ancestors(th.team) // as far as they are readable
 	for _, t := range ts {
 		if t.addr == team {
 			return true
 		}
 		if primary, err := ths.member(t, 0); err != nil || primary.addr != a {
-			return false // a worker is in no team around its own
+			return false // a worker is not a member of the teams around its own
 		}
 	}
 	return false
@@ -168,7 +164,7 @@ const (
 	identImplicit = 0x40
 )
 
-// barrierState returns the state of a thread at the plain barrier in its th_ident.
+// barrierState returns the state of a thread at the plain barrier, by its th_ident.
 func (bs *barriers) barrierState(th *thread) (handles.State, string) {
 	tf, f := bs.l.Thread.Ident, bs.l.Ident.Flags
 	r := layout.Read(bs.mem, th.addr, tf)

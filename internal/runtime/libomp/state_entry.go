@@ -7,12 +7,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// entryKind is the wait that a call into the runtime may make.
+// entryKind is the kind of wait that a call into the runtime may cause.
 type entryKind uint8
 
 const (
-	entryOther     entryKind = iota // nothing: what the thread does there is overhead
-	entryBarrier                    // a barrier whose ident_t says of what kind it is
+	entryOther     entryKind = iota // no wait: the time there is overhead
+	entryBarrier                    // a barrier with its kind in the ident_t
 	entryExplicit                   // an explicit barrier
 	entryWorkshare                  // the barrier at the end of a worksharing construct
 	entryReduce                     // a reduction, by a lock or a barrier
@@ -20,15 +20,15 @@ const (
 	entryTeams                      // the end of a teams construct
 	entryTaskwait
 	entryTaskgroup
-	entryTaskyield // nothing, though the task has the mark of a wait
+	entryTaskyield // no wait, although the task has the mark of a wait
 	entryLock
 	entryCritical
 	entryAtomic
 	entryOrdered
 )
 
-// entryNames are the exported functions of the runtime in which threads wait,
-// those for GCC's code included.
+// entryNames maps the runtime's exported functions in which threads wait to the kind of wait, including the
+// functions for GCC's code.
 var entryNames = map[string]entryKind{
 	"__kmpc_barrier": entryBarrier, "__kmpc_cancel_barrier": entryBarrier, "__kmpc_barrier_master": entryBarrier,
 	"__kmpc_barrier_master_nowait": entryBarrier, "__kmpc_copyprivate": entryBarrier,
@@ -56,8 +56,8 @@ var entryNames = map[string]entryKind{
 	"__kmpc_doacross_wait": entryOrdered, "GOMP_doacross_wait": entryOrdered, "GOMP_doacross_ull_wait": entryOrdered,
 }
 
-// kindOfEntry classifies an exported function by name, which may be decorated as
-// Fortran's names are, or with a symbol version.
+// kindOfEntry classifies an exported function by its name, which may have decorations of Fortran or a symbol
+// version.
 func kindOfEntry(name string) entryKind {
 	name, _, _ = strings.Cut(name, "@")
 	if k, ok := entryNames[name]; ok {
@@ -73,9 +73,9 @@ func kindOfEntry(name string) entryKind {
 	return entryNames[name]
 }
 
-// enteredFunction returns the function of the runtime in which the thread waits: the innermost one in which
-// threads wait, or otherwise the one that user code called. They differ where user code ended in a
-// tail call to a function, which then has no return address in user code.
+// enteredFunction returns the runtime's function in which the thread waits: the innermost one that may wait, or
+// else the one that user code called. They differ if user code ended in a tail call, which leaves no return
+// address in user code.
 func enteredFunction(ev *handles.Evidence) (entryKind, string) {
 	for _, f := range ev.Frames {
 		if k := kindOfEntry(f.Symbol); f.Owned && k != entryOther {

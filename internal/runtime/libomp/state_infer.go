@@ -15,11 +15,11 @@ import (
 // inference is a state with the evidence from the runtime's fields and the thread's stack.
 type inference struct {
 	handles.ThreadState
-	// sure means that the state follows from observed facts, not from the absence of signs.
+	// sure means that the state follows from observed facts, not from missing signs.
 	sure bool
 }
 
-// observer looks at one thread that is in a region.
+// observer infers the state of one thread in a region.
 type observer struct {
 	states *states
 	th     *thread
@@ -28,7 +28,7 @@ type observer struct {
 	ev     *handles.Evidence
 	at     rtl.Place
 	kind   entryKind
-	name   string // of the function of the runtime that was called, and how that is known
+	name   string // name of the runtime's function that was called, and the evidence for it
 }
 
 func (sr *states) observe(th *thread, gs []region, ev *handles.Evidence) *observer {
@@ -81,7 +81,7 @@ func waiting(s handles.State, kind picture.WaitKind, id callbacks.Address, evide
 	return inference{rtl.WaitingState(s, kind, id, evidence...), true}
 }
 
-// entryCall returns the runtime function that the thread is in, with the evidence.
+// entryCall describes the runtime function that the thread is in, with the evidence.
 func (o *observer) entryCall() string {
 	if o.name == "" {
 		return ""
@@ -89,8 +89,8 @@ func (o *observer) entryCall() string {
 	return "called " + o.name
 }
 
-// sleepText describes how the thread sleeps or yields, if it does. It supports an inference and is
-// never sufficient: a thread may spin.
+// sleepText describes how the thread sleeps or yields; "" if it does neither. It supports an inference but never
+// suffices, because a waiting thread may spin.
 func (o *observer) sleepText() string {
 	switch {
 	case o.ev == nil:
@@ -103,9 +103,9 @@ func (o *observer) sleepText() string {
 	return ""
 }
 
-// markedState infers the state from the mark that the runtime keeps in a task while its thread waits in
-// a taskwait, or at the end of a taskgroup, and executes no other task. A taskyield sets it, too,
-// and waits for nothing.
+// markedState infers the state from the mark that the runtime sets in a task while its thread waits in a
+// taskwait, or at the end of a taskgroup, without executing another task. A taskyield sets the mark too,
+// although it does not wait.
 func (o *observer) markedState() (inference, bool) {
 	if o.kind == entryTaskyield || o.cur == nil || o.states.records.waitingThread(o.cur) != o.th.gtid {
 		return inference{}, false
@@ -117,7 +117,7 @@ func (o *observer) markedState() (inference, bool) {
 	if s := o.states.records.readSource(o.cur.address(f.TaskwaitIdent)); s.Line > 0 {
 		text += fmt.Sprintf("; the construct is at %s:%d", s.File, s.Line)
 	}
-	// A taskwait would be over if no child is unfinished.
+	// A taskwait would be over without unfinished children.
 	if o.kind == entryTaskgroup || o.kind == entryOther && children == 0 && count > 0 {
 		return waiting(handles.StateWaitTaskgroup, picture.WaitTaskgroup, group,
 			text, fmt.Sprintf("%d tasks of the taskgroup unfinished", count), o.entryCall()), true
@@ -127,13 +127,13 @@ func (o *observer) markedState() (inference, bool) {
 		o.entryCall()), true
 }
 
-// unmarkedWait returns the state of a thread in a call that waits for tasks, whose current task has
-// no mark of that. While it waits, its current task is the one that made the call. It executes
-// other tasks there, which are current from before their code starts until after it has ended:
-// their taskgroups and children are not those of the wait. The call's own task is in the taskgroup
-// for which it waits, like the tasks that it created there.
+// unmarkedWait returns the state of a thread in a call that waits for tasks, with a current task that is not
+// marked as waiting. While the thread waits, its current task is the one that made the call. The thread also
+// executes other tasks there. They are current from before their code starts until after it has ended; their
+// taskgroups and children are not those of the wait. The task that made the call is in the taskgroup for which
+// it waits, like the tasks that it created there.
 func (o *observer) unmarkedWait() inference {
-	depends := strings.Contains(o.name, "dep") // which is never marked, and whose tasks are children
+	depends := strings.Contains(o.name, "dep") // this call sets no mark, and its tasks are children
 	switch f := &o.states.l.Taskdata; {
 	case o.cur == nil || !f.TaskwaitThread.IsKnown(), depends && o.cur.number(f.IncompleteChildTasks) > 0:
 	case depends:
@@ -160,7 +160,7 @@ func (o *observer) currentGroup() (callbacks.Address, int64) {
 	return group, layout.Read(o.states.mem, group, f).Int(f)
 }
 
-// inCall decides by the function of the runtime that user code called.
+// inCall infers the state from the runtime's function that user code called.
 func (o *observer) inCall() inference {
 	switch o.kind {
 	case entryBarrier:
@@ -228,12 +228,11 @@ func (o *observer) spins() bool {
 	return r.Bool(f) && r.Err() == nil
 }
 
-// forkState distinguishes the wait at the end of a region from its start. The runtime keeps in
-// th_ident the source location of the construct for which the thread called it.
+// forkState distinguishes the wait at the end of a region from its start. The runtime stores in th_ident the
+// source location of the construct for which the thread called it.
 func (o *observer) forkState(s handles.State) inference {
 	if o.ev.Wakes {
-		// th_ident may still be that of an earlier execution of the same construct, and so may the
-		// words on the stack.
+		// th_ident, and the words on the stack, may be left from an earlier execution of the same construct.
 		return o.overhead(rtl.JoinEvidence(o.entryCall(),
 			"wakes others in futex: it forms a team or has ended one"), true)
 	}
@@ -254,13 +253,13 @@ func (o *observer) forkState(s handles.State) inference {
 	return o.overhead(rtl.JoinEvidence(o.entryCall(), "forms a team: th_ident is not that of its region"), true)
 }
 
-// ownLockCalls bounds the runtime's frames between the call that the program makes to fork and that by which the
-// runtime acquires the lock of teams (__kmp_forkjoin_lock): GOMP_parallel has one more than __kmpc_fork_call. At a
-// barrier, where threads acquire such locks to look for tasks, there are more.
+// ownLockCalls bounds the runtime's frames between the program's call that forks and the call by which the
+// runtime acquires the lock of teams (__kmp_forkjoin_lock): GOMP_parallel has one more than __kmpc_fork_call.
+// There are more at a barrier, where threads acquire such locks to look for tasks.
 const ownLockCalls = 3
 
-// handlesTeams reports whether a thread in a call that forks forms the team, or acquires the lock
-// of teams to end it. Flags on its stack are then left from earlier barriers.
+// handlesTeams reports whether a thread in a call that forks forms the team, or acquires the lock of teams to
+// end it. Then the flags on its stack are left from earlier barriers.
 func (o *observer) handlesTeams() bool {
 	if o.at != rtl.PlaceEntry {
 		return false
@@ -272,8 +271,8 @@ func (o *observer) handlesTeams() bool {
 		})
 }
 
-// atFlag decides by the flag that the thread waits on, if it is known. end is the
-// state at the end of a region.
+// atFlag infers the state from the flag on which the thread waits, if it is known. end is the state at the end
+// of a region.
 func (o *observer) atFlag(end handles.State) (inference, bool) {
 	b, why, ok := o.states.barriers.waitFlag(o.th, o.ev, o.kind == entryReduce && o.at == rtl.PlaceEntry)
 	switch {
@@ -288,7 +287,7 @@ func (o *observer) atFlag(end handles.State) (inference, bool) {
 	return o.barrierState(s, b, why, text), true
 }
 
-// lockState returns the state s of a thread that waits for a lock, which it searches.
+// lockState searches the lock for which the thread waits, and returns the state s with it.
 func (o *observer) lockState(s handles.State, kind picture.WaitKind) inference {
 	w, ok := o.states.locks.findLock(o.th, o.ev, o.kind)
 	if !ok {
@@ -303,7 +302,7 @@ func (o *observer) lockState(s handles.State, kind picture.WaitKind) inference {
 	return in
 }
 
-// orderedID returns the object of the wait of a thread in an ordered loop.
+// orderedID returns the object for which a thread waits in an ordered loop.
 func (o *observer) orderedID() callbacks.Address {
 	if shared, err := o.states.field(o.th.addr, o.states.l.Thread.Dispatch,
 		o.states.l.Disp.DispatchShCurrent); err == nil && shared != 0 {
@@ -331,7 +330,7 @@ func (o *observer) withoutCall() inference {
 	return o.barrierState(s, forkjoinBarrier, "in the runtime, called by no user code, while its region is alive")
 }
 
-// fieldsOnly decides without a stack.
+// fieldsOnly infers the state without a stack.
 func (o *observer) fieldsOnly() inference {
 	if o.spins() {
 		in := o.lockState(handles.StateWaitMutex, picture.WaitMutex)
@@ -364,8 +363,8 @@ func (o *observer) fieldsOnly() inference {
 	return o.unmarkedState()
 }
 
-// unmarkedState returns the state of a thread without a field that shows a wait. Its activity in the
-// runtime, with an unknown caller, is unknown.
+// unmarkedState returns the state of a thread without a field that shows a wait. If the caller of the runtime is
+// unknown, the activity in the runtime is unknown too.
 func (o *observer) unmarkedState() inference {
 	if o.at == rtl.PlaceCut {
 		return inference{handles.ThreadState{State: handles.StateUndefined, Evidence: rtl.JoinEvidence(

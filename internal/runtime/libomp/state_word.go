@@ -8,16 +8,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// exactWords are states whose word is never stale, with their barriers. An idle thread came from
-// the barrier at the end of its region, whose word it may have kept; and the code of a task that is
-// executed in a barrier has its own word.
+// exactWords maps the states with a word that is never stale to their barriers. The word of an idle thread may
+// be left from the barrier at the end of its region. The code of a task that is executed in a barrier has a word
+// of its own.
 var exactWords = map[handles.State]barrierKind{
 	handles.StateWaitBarrierExplicit:          plainBarrier,
 	handles.StateWaitBarrierImplicitWorkshare: plainBarrier,
 }
 
-// workWords are the states of a thread that executes the program's code. The runtime keeps their word in a taskwait, at
-// the end of a taskgroup and in the queue of a lock that a reduction takes.
+// workWords lists the states of a thread that executes the program's code. The runtime leaves their words
+// unchanged in a taskwait, at the end of a taskgroup and in the queue of a lock that a reduction takes.
 var workWords = map[handles.State]bool{handles.StateWorkParallel: true, handles.StateWorkSerial: true}
 
 // wordsKept is the set of state words that are known to be maintained.
@@ -25,22 +25,22 @@ type wordsKept uint8
 
 const (
 	noWords wordsKept = iota
-	// allWords: by the runtime's variable ompt_enabled.
+	// allWords: known from the runtime's variable ompt_enabled.
 	allWords
-	// writtenWords: that variable is unknown, as in a stripped runtime, but ompd_state shows that
-	// OMP_DEBUG was set, which sets both. Only a tool that declines clears the other, before the
-	// first region: a word that a region has written was maintained after that.
+	// writtenWords: that variable is unknown, as in a stripped runtime, but ompd_state shows that OMP_DEBUG was
+	// set, which sets both. Only a tool that declines clears the other, before the first region: a word that a
+	// region has written was maintained after that.
 	writtenWords
 )
 
-// maintains reports whether a word of a state is maintained. Unwritten memory reads as work_serial.
+// maintains reports whether the word of a state is maintained. Unwritten memory reads as work_serial.
 func (k wordsKept) maintains(word handles.State) bool {
 	return k == allWords || k == writtenWords && word != handles.StateWorkSerial
 }
 
-// stateFromWord returns the state from the runtime's word alone, where the thread's registers are unknown
-// and contradictions are ruled out quickly: that reads a tenth of the memory of an inference from
-// all fields. It returns false if such an inference is needed.
+// stateFromWord returns the state from the runtime's word alone. It is used if the thread's registers are
+// unknown and contradictions are ruled out quickly: it reads a tenth of the memory of an inference from all
+// fields. It returns false if such an inference is needed.
 func (sr *states) stateFromWord(h handles.Thread) (handles.ThreadState, bool) {
 	gtid, ok := sr.threads.gtids[h.Info.Offset]
 	if !ok || h.Stamp != sr.stamp || sr.keepsWords == noWords {
@@ -85,7 +85,7 @@ func (sr *states) barrierFromWord(a callbacks.Address, word handles.State, barri
 }
 
 // hasMark reports whether the thread has a mark of a wait that its word does not show: in its task
-// (td_taskwait_thread), or its own, for spinning in a queue (th_spin_here).
+// (td_taskwait_thread), or its own mark for spinning in a queue (th_spin_here).
 func (sr *states) hasMark(a callbacks.Address, gtid int) (bool, error) {
 	f, mark := &sr.l.Thread, sr.l.Taskdata.TaskwaitThread
 	r := layout.Read(sr.mem, a, f.CurrentTask)
@@ -104,12 +104,12 @@ func (sr *states) hasMark(a callbacks.Address, gtid int) (bool, error) {
 	return waits, nil
 }
 
-// mostAhead bounds how many threads are foreseen.
+// mostAhead bounds the number of prefetched threads.
 const mostAhead = 16
 
-// prefetchStates prefetches the memory that told reads for a thread. A debugger that shows all threads
-// requests them in order: after a request for the previous thread, the following ones are
-// prefetched, twice as many each time.
+// prefetchStates prefetches the memory that stateFromWord reads for a thread. A debugger that shows all threads
+// requests them in order: after a request for the previous thread, the following ones are prefetched, twice as
+// many each time.
 func (sr *states) prefetchStates(gtid int) {
 	if _, dear := sr.mem.(callbacks.Sparing); !dear || gtid < sr.ahead.end && gtid >= sr.ahead.begin {
 		return
@@ -127,7 +127,7 @@ func (sr *states) prefetchStates(gtid int) {
 			group = append(group, slots[next])
 		}
 	}
-	for next < len(slots) && slots[next].IsNull() { // those that no thread has
+	for next < len(slots) && slots[next].IsNull() { // free slots
 		next++
 	}
 	sr.ahead.begin, sr.ahead.end = gtid, next

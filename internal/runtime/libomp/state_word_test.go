@@ -10,13 +10,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// costlyMemory is memory in which each byte is expensive to read. It counts the bytes that are read, and
-// holds the prefetched ones.
+// costlyMemory is a memory in which each byte is expensive to read. It counts the bytes that are read, and
+// stores the prefetched ones.
 type costlyMemory struct {
 	callbacks.Memory
-	asked    int // questions
+	asked    int // number of reads
 	bytes    int
-	foreseen map[callbacks.Address]bool // first bytes of pieces
+	foreseen map[callbacks.Address]bool // addresses of prefetched ranges
 }
 
 func (d *costlyMemory) ReadMemory(a callbacks.Address, p []byte) error {
@@ -37,9 +37,8 @@ func (d *costlyMemory) Foresee(pieces []callbacks.Piece) {
 	}
 }
 
-// TestStateWords compares states from the runtime's word alone with those from all fields, in
-// programs whose threads wait in all ways, and counts the bytes that each reads of expensive
-// memory.
+// TestStateWords compares states from the runtime's word alone with those from all fields, in programs with
+// threads in all kinds of waits. It counts the bytes that each reads of expensive memory.
 func TestStateWords(t *testing.T) {
 	for _, program := range programs {
 		for _, rt := range omptest.Runtimes(t) {
@@ -69,7 +68,7 @@ func TestStateWords(t *testing.T) {
 	}
 }
 
-// statesOf returns the states of all threads of a runtime in some memory.
+// statesOf returns the states of all threads of a runtime in the given memory.
 func statesOf(t *testing.T, rt rtl.Runtime, mem *costlyMemory, words bool) (all []handles.ThreadState, n int) {
 	t.Helper()
 	again, err := libomp.Reopen(rt, mem)

@@ -30,11 +30,11 @@ func (t *task) bit(f layout.Field) bool                  { return t.number(f) !=
 func (t *task) number(f layout.Field) int64              { r := t.rec(); return r.Int(f) }
 func (t *task) address(f layout.Field) callbacks.Address { r := t.rec(); return r.Address(f) }
 
-// maxTasksKept is the number of cached tasks: the implicit ones of a large program and the explicit
-// ones of a small one. Of a million tasks, each is used for several questions in sequence.
+// maxTasksKept is the number of cached tasks: the implicit ones of a large program and the explicit ones of a
+// small one. A walk over a million tasks uses each for several queries in sequence.
 const maxTasksKept = 1 << 12
 
-// task reads the task at a, or takes it from the reads before.
+// task returns the task at a, from the cache if it was read before.
 func (rs *records) task(a callbacks.Address) (*task, error) {
 	if t, ok := rs.tasks.Get(a.Offset); ok {
 		return t, nil
@@ -53,8 +53,8 @@ func (rs *records) readTask(a callbacks.Address) (*task, error) {
 	if err := f.Size.Err(); err != nil {
 		return nil, err
 	}
-	// The kmp_task_t of an explicit task follows directly. After an implicit one there may be
-	// nothing.
+	// The kmp_task_t of an explicit task follows directly. After an implicit one there may be no readable
+	// memory.
 	size := f.Size.Size
 	r := layout.ReadSize(rs.mem, a, size+rs.l.Task.Routine.End())
 	if r.Err() != nil {
@@ -77,15 +77,14 @@ func (rs *records) readTask(a callbacks.Address) (*task, error) {
 
 func (rs *records) flag(t *task, f layout.Field) bool { return f.IsKnown() && t.bit(f) }
 
-// target reports whether t is the task of a target construct. Before LLVM 19 there
-// is no flag for it, but only such tasks are given to hidden helper threads.
+// target reports whether t is the task of a target construct. Before LLVM 19 there is no flag for it, but only
+// such tasks are passed to hidden helper threads.
 func (rs *records) target(t *task) bool {
 	return rs.flag(t, rs.l.Taskdata.FlagTarget) || rs.isHelped(t)
 }
 
-// isHelped reports whether t is a task for the hidden helper threads; td_team is then their team. If
-// its flag is unknown, that is a team under a reserved gtid that executes a function of the
-// runtime.
+// isHelped reports whether t is a task for the hidden helper threads. Then td_team is their team. If the task's
+// flag is unknown, isHelped checks the team: it is under a reserved gtid and executes a function of the runtime.
 func (rs *records) isHelped(t *task) bool {
 	if f := rs.l.Taskdata.FlagHiddenHelper; f.IsKnown() || !t.explicit {
 		return rs.flag(t, f)
@@ -103,8 +102,8 @@ func (rs *records) isHelped(t *task) bool {
 	return at.Err() == nil && th.Err() == nil && gtid >= 1 && gtid <= defaultHidden
 }
 
-// taskRegions returns the regions around task t, that of the task first. level is its handle's,
-// which matters for an implicit task.
+// taskRegions returns the regions around task t, innermost first. level is the level in its handle; it is used
+// only for implicit tasks.
 func (tk *tasks) taskRegions(t *task, level uint32) ([]region, error) {
 	explicit := t.explicit
 	a, err := tk.records.teamOf(t)
@@ -121,15 +120,15 @@ func (tk *tasks) taskRegions(t *task, level uint32) ([]region, error) {
 	return tk.regions.findRegions(handles.Parallel{Stamp: tk.stamp, Team: tm.addr, Level: level})
 }
 
-// found is a task that a handle names.
+// found is the task of a handle.
 type found struct {
 	*task
-	regions []region // its own first
+	regions []region // innermost first
 	num     int      // thread number of an implicit task, -1 otherwise
 }
 
-// lookup reads the task that h names. An implicit task that is not one of its
-// team's is stale.
+// lookup reads the task of a handle. The handle of an implicit task is stale if the task no longer belongs to
+// its team.
 func (tk *tasks) lookup(h handles.Task) (found, error) {
 	if h.Stamp != tk.stamp {
 		return found{}, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
@@ -154,8 +153,8 @@ func (tk *tasks) lookup(h handles.Task) (found, error) {
 	return fd, nil
 }
 
-// taskHandle returns the handle of the task at a. An implicit task whose team serves several
-// regions is that of the innermost one: the others cannot be reached from below.
+// taskHandle returns the handle of the task at a. An implicit task of a team that serves several regions gets
+// the handle in the innermost one: the others cannot be reached from below.
 func (tk *tasks) taskHandle(a callbacks.Address) (handles.Task, error) {
 	t, err := tk.records.task(a)
 	if err != nil {
@@ -198,7 +197,7 @@ func (tk *tasks) GeneratingTask(h handles.Task) (handles.Task, error) {
 	return tk.generatorOf(fd)
 }
 
-// generatorOf returns the task that generated another one.
+// generatorOf returns the task that generated fd.
 func (tk *tasks) generatorOf(fd found) (handles.Task, error) {
 	if fd.explicit {
 		return tk.taskHandle(fd.parent)
@@ -213,9 +212,9 @@ func (tk *tasks) generatorOf(fd found) (handles.Task, error) {
 	return tk.parentOutside(fd.task, gs[1])
 }
 
-// parentOutside returns the task that generated the region of the implicit task t, in the enclosing
-// region. The team of the primary threads of a league is between the two, and has implicit tasks
-// that are not tasks of the program.
+// parentOutside returns the task that generated the region of the implicit task t, in the enclosing region.
+// Between the two may be the team of a league's primary threads. Its implicit tasks are not tasks of the
+// program.
 func (tk *tasks) parentOutside(t *task, around region) (handles.Task, error) {
 	a := t.parent
 	var loop rtl.Loop
@@ -288,8 +287,8 @@ func (tk *tasks) kind(fd found) picture.TaskKind {
 	return picture.TaskExplicit
 }
 
-// function returns the outlined function of a task: kmp_task_t.routine of an explicit one, the
-// region's of an implicit one.
+// function returns the outlined function of a task: kmp_task_t.routine of an explicit one, the region's function
+// of an implicit one.
 func (tk *tasks) function(fd found) callbacks.Address {
 	if fd.explicit {
 		f := tk.l.Task.Routine
@@ -313,8 +312,7 @@ func (tk *tasks) function(fd found) callbacks.Address {
 	return callbacks.Address{}
 }
 
-// priority returns the value of the priority clause, 0 without one. It follows the routine in the
-// kmp_task_t.
+// priority returns the value of the priority clause; 0 without one. It follows the routine in the kmp_task_t.
 func (rs *records) priority(t *task) int {
 	if !rs.flag(t, rs.l.Taskdata.FlagPrioritySpecified) || !rs.l.Task.Priority.IsKnown() {
 		return 0
@@ -355,12 +353,12 @@ func (rs *records) flags(t *task) []string {
 const (
 	frameKinds = 0x01 // ompt_frame_application; otherwise ompt_frame_runtime
 	framePlace = 0x30 // ompt_frame_cfa, ompt_frame_framepointer or ompt_frame_stackaddress
-	// defaultFrame is the runtime's usual value: code of the runtime, by its frame pointer.
+	// defaultFrame is the runtime's usual value: code of the runtime, identified by its frame pointer.
 	defaultFrame = 0x20
 )
 
-// frame returns the frames at which the task was entered and left. The runtime keeps them only if
-// it keeps states; otherwise the fields are uninitialized.
+// frame returns the frames at which the task was entered and left. The runtime stores them only if it tracks
+// states; otherwise the fields are uninitialized.
 func (tk *tasks) frame(fd found) handles.TaskFrame {
 	if !tk.id.Tracking {
 		return handles.TaskFrame{}
@@ -386,8 +384,8 @@ func (tk *tasks) frame(fd found) handles.TaskFrame {
 	return fr
 }
 
-// frameFlags returns the flags of the frame at a. In the records of serialized regions the runtime
-// leaves them unset.
+// frameFlags returns the flags of the frame at a. The runtime leaves them unset in the records of serialized
+// regions.
 func frameFlags(a callbacks.Address, flags uint32) uint32 {
 	switch {
 	case a.IsNull():

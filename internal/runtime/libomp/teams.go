@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// maxNesting bounds walks over enclosing teams and levels. Each level
-	// has frames on a stack, so a program cannot have that many.
+	// maxNesting bounds walks over enclosing teams and levels. Each level has frames on a stack, so a program
+	// cannot reach it.
 	maxNesting = 4096
-	// maxTeamSize bounds the number of threads of a team. The runtime's own
-	// limit (KMP_MAX_NTH) is 64 Ki threads on no system that it knows.
+	// maxTeamSize bounds the number of threads in a team. The runtime's own limit (KMP_MAX_NTH) is at most 64 Ki
+	// threads on all systems that it supports.
 	maxTeamSize = 1 << 20
 )
 
@@ -27,19 +27,19 @@ type team struct {
 	level       int
 	activeLevel int
 	nproc       int
-	serialized  int // levels that share the team; 0 for a team that may have several threads
+	serialized  int // number of levels that share the team; 0 for a team that may have several threads
 	masterTid   int
 
-	// The rest is null where the layout does not place it.
+	// The following fields are null if the layout does not contain them.
 	pkfn       callbacks.Address // outlined function of the region that was forked last
-	ident      callbacks.Address // its place in the source, an ident_t
-	forkReturn callbacks.Address // where its fork returns to
+	ident      callbacks.Address // its source location, an ident_t
+	forkReturn callbacks.Address // return address of its fork
 	lwt        callbacks.Address // list of records of serialized regions
 	nestedNth  callbacks.Address // list of numbers of threads by level
 	taskTeams  [2]callbacks.Address
 }
 
-// readTeam reads the team at a, or returns the cached one. Impossible numbers in it are an error.
+// readTeam reads the team at a, or returns the cached copy. It returns an error for impossible values.
 func (ths *threads) readTeam(a callbacks.Address) (*team, error) {
 	if t, ok := ths.teams.Get(a.Offset); ok {
 		return t, nil
@@ -91,7 +91,7 @@ func taskTeams(r *layout.Record, f layout.Field) []byte {
 	return r.Bytes(f)
 }
 
-// knownAddress returns a pointer field; null if the layout does not place it.
+// knownAddress returns a pointer field; null if the layout does not contain it.
 func knownAddress(r *layout.Record, f layout.Field) callbacks.Address {
 	if !f.IsKnown() {
 		return callbacks.Address{}
@@ -99,7 +99,7 @@ func knownAddress(r *layout.Record, f layout.Field) callbacks.Address {
 	return r.Address(f)
 }
 
-// check reports whether the numbers can be those of a team.
+// check returns an error if the numbers are impossible for a team.
 func (t *team) check() error {
 	switch {
 	case t.nproc < 1 || t.nproc > maxTeamSize:
@@ -114,11 +114,11 @@ func (t *team) check() error {
 	return nil
 }
 
-// errForming means that the thread with some number in a team is not there yet. The primary thread
-// of a team is in it before the others.
+// errForming means that a member of a team has not entered the team yet. The primary thread enters it before the
+// others.
 var errForming = fmt.Errorf("the team is being formed: %w", callbacks.Unavailable)
 
-// member returns the thread number n of the team. n is below nproc.
+// member returns thread number n of the team. n must be below nproc.
 func (ths *threads) member(t *team, n int) (*thread, error) {
 	p, err := layout.ReadUint(ths.mem, t.threads.Add(uint64(n)*8), 8)
 	if err != nil {

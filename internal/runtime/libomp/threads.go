@@ -13,12 +13,11 @@ import (
 )
 
 const (
-	// maxSlots bounds __kmp_threads. Linux has at most 4 Mi threads
-	// (PID_MAX_LIMIT), and the array grows by doubling.
+	// maxSlots bounds the length of __kmp_threads. Linux has at most 4 Mi threads (PID_MAX_LIMIT), and the array
+	// grows by doubling.
 	maxSlots = 8 << 20
-	// defaultHidden is the number of hidden helper threads that the runtime
-	// reserves if LIBOMP_NUM_HIDDEN_HELPER_THREADS does not say otherwise:
-	// their gtids are 1 to 8.
+	// defaultHidden is the number of hidden helper threads that the runtime reserves unless
+	// LIBOMP_NUM_HIDDEN_HELPER_THREADS is set: their gtids are 1 to 8.
 	defaultHidden = 8
 )
 
@@ -29,7 +28,7 @@ type thread struct {
 	team       callbacks.Address
 	task       callbacks.Address // th_current_task
 	inPool     bool
-	microtask  callbacks.Address // of the teams construct, null outside of one
+	microtask  callbacks.Address // function of the teams construct; null outside of one
 	teamsLevel int               // level of the teams construct
 	nteams     int
 	taskTeam   callbacks.Address
@@ -69,9 +68,9 @@ func (ths *threads) readSlots() error {
 	return nil
 }
 
-// capacity returns the number of elements of __kmp_threads, whose elements are at array. If the
-// runtime's own variable cannot be found, it follows from __kmp_root, which the runtime puts right
-// after it in the same allocation.
+// capacity returns the number of elements in the array __kmp_threads at address array. If the runtime's variable
+// for it cannot be found, the number follows from __kmp_root, which the runtime places directly after the array
+// in the same allocation.
 func (ths *threads) capacity(array uint64) (int64, error) {
 	g := &ths.l.Globals
 	n, err := layout.ReadGlobal(ths.mem, g.ThreadsCapacity, 4)
@@ -88,7 +87,7 @@ func (ths *threads) capacity(array uint64) (int64, error) {
 	return n, nil
 }
 
-// readThread reads the thread whose kmp_info_t is at a, or returns the cached one.
+// readThread reads the kmp_info_t at a, or returns the cached thread.
 func (ths *threads) readThread(a callbacks.Address) (*thread, error) {
 	if th, ok := ths.known.Get(a.Offset); ok {
 		return th, nil
@@ -127,7 +126,7 @@ func (ths *threads) decodeThread(a callbacks.Address, gtid int) (*thread, error)
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
-	// A thread that is being created is in the array before it has its number.
+	// A thread that is being created is in the array before its number is set.
 	if fresh := th.gtid == 0 && th.team.IsNull(); th.gtid != gtid && !fresh {
 		return nil, fmt.Errorf("ds_gtid is %d: %w", th.gtid, callbacks.StaleHandle)
 	}
@@ -136,11 +135,11 @@ func (ths *threads) decodeThread(a callbacks.Address, gtid int) (*thread, error)
 	return th, nil
 }
 
-// idleReason explains why th is in no region now; it returns "" for a thread in one. ts are the teams
-// around th, ts[outer] the one that encountered a teams construct.
+// idleReason explains why th is not in a region now; it returns "" for a thread in a region. ts are the teams
+// around th; ts[outer] is the team that encountered a teams construct.
 //
-// A worker of a hot team keeps th_team while it waits in the fork barrier for the next region. Its
-// team is in a region only while the team's primary thread is.
+// A worker of a hot team keeps th_team while it waits in the fork barrier for the next region. Its team is in a
+// region only while the team's primary thread is.
 func (rg *regions) idleReason(th *thread, ts []*team, outer int) string {
 	switch {
 	case th.team.IsNull() || len(ts) == 0:
@@ -160,7 +159,7 @@ func (rg *regions) idleReason(th *thread, ts []*team, outer int) string {
 	return rg.endReason(ts[0])
 }
 
-// endReason explains, for its workers, why the region of team t is over; "" if it is not.
+// endReason explains to the workers of team t why its region is over; "" if it is not.
 func (rg *regions) endReason(t *team) string {
 	primary, err := rg.threads.member(t, 0)
 	if err != nil {
@@ -193,7 +192,7 @@ func (ths *threads) Threads() iter.Seq2[handles.Thread, error] {
 	}
 }
 
-// byHandle reads the thread that h names.
+// byHandle reads the thread of a handle.
 func (ths *threads) byHandle(h handles.Thread) (*thread, error) {
 	if h.Stamp != ths.stamp {
 		return nil, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
@@ -201,8 +200,8 @@ func (ths *threads) byHandle(h handles.Thread) (*thread, error) {
 	return ths.readThread(h.Info)
 }
 
-// NativeThread asks native thread id for its __kmp_gtid, which it sets before
-// anything else: a thread's pthread_t is entered later, by the one that created it.
+// NativeThread finds the thread of native thread id by its __kmp_gtid. The thread sets that variable before all
+// others; its creator records its pthread_t later.
 func (ths *threads) NativeThread(t callbacks.Symbols, id callbacks.ThreadID) (handles.Thread, error) {
 	if ths.id.Module == nil {
 		return handles.Thread{}, layout.ErrUnknown
@@ -268,9 +267,8 @@ func (ths *threads) roleOf(th *thread) picture.Role {
 	return picture.RoleWorker
 }
 
-// hiddenHelper reports whether th is one of the threads that the runtime keeps for
-// deferred target tasks. Their gtids are reserved, if there are any; a team of
-// theirs executes a function of the runtime.
+// hiddenHelper reports whether th is one of the runtime's threads for deferred target tasks. Their gtids are
+// reserved, if there are any. A team of theirs executes a function of the runtime.
 func (ths *threads) hiddenHelper(th *thread, gs []region) bool {
 	reserved, err := layout.ReadGlobal(ths.mem, ths.l.Globals.HiddenHelperThreadsNum, 4)
 	if err == nil {
@@ -296,7 +294,7 @@ func (rg *regions) CurrentParallel(h handles.Thread) (handles.Parallel, error) {
 	return rg.parallelHandle(gs[0]), nil
 }
 
-// ofHandle returns the regions of the thread; it returns an error outside of regions.
+// ofHandle returns the regions of the thread. It returns an error for a thread outside of regions.
 func (rg *regions) ofHandle(h handles.Thread) ([]region, error) {
 	th, err := rg.threads.byHandle(h)
 	if err != nil {

@@ -5,16 +5,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// A primary thread that forks or joins a team changes its own fields one after the other: its
-// number first (ds_tid), its team (th_team) later, and it may wait for a lock of the runtime in
-// between. So ds_tid may be that in the enclosing team, or th_team still a team whose region is
-// over.
+// A primary thread that forks or joins a team changes its own fields one after the other: first its number
+// (ds_tid), later its team (th_team). It may wait for a lock of the runtime in between. So ds_tid may be the
+// number in the enclosing team, or th_team may be a team with a finished region.
 
 // fixTransition corrects the team and the number of a thread that is between two teams.
 func (ths *threads) fixTransition(th *thread) {
 	t, err := ths.readTeam(th.team)
 	if err != nil {
-		return // whoever needs the team will say so
+		return // later users of the team return the error
 	}
 	n, placed := ths.placeOf(t, th)
 	if placed {
@@ -25,7 +24,7 @@ func (ths *threads) fixTransition(th *thread) {
 	}
 }
 
-// placeOf returns the number of th in t_threads; false while the array of a new team is empty.
+// placeOf returns the index of th in t_threads; false while the array of a new team is empty.
 func (ths *threads) placeOf(t *team, th *thread) (n int, ok bool) {
 	if th.tid >= 0 && th.tid < t.nproc {
 		p, err := layout.ReadUint(ths.mem, t.threads.Add(uint64(th.tid)*8), 8)
@@ -45,9 +44,8 @@ func (ths *threads) placeOf(t *team, th *thread) (n int, ok bool) {
 	return th.tid, false
 }
 
-// tornDown reports whether the region of t is over although its primary thread has not left the
-// team: the runtime clears t_pkfn before it dismantles the team, for debuggers. A serialized region
-// may have none.
+// tornDown reports whether the region of t is over although its primary thread has not left the team: for
+// debuggers, the runtime clears t_pkfn before it dismantles the team. A serialized region may lack a function.
 func (ths *threads) tornDown(t *team) bool {
 	return ths.l.Team.Pkfn.IsKnown() && t.pkfn.IsNull() && t.serialized == 0 && t.level > 0
 }

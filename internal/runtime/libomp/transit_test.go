@@ -34,8 +34,7 @@ func (s *subject) word(t *testing.T, a uint64, typ, field string) uint64 {
 	return v
 }
 
-// withField reads the runtime again after a field of the structure at a got another
-// value.
+// withField changes a field of the structure at a, and reads the runtime again.
 func (s *subject) withField(t *testing.T, a uint64, typ, field string, value uint64) rtl.Runtime {
 	t.Helper()
 	f := s.field(t, typ, field)
@@ -48,8 +47,7 @@ func (s *subject) withField(t *testing.T, a uint64, typ, field string, value uin
 	return rt
 }
 
-// TestTransit reads threads whose own fields do not match their team, as on the way into a team or
-// out of it.
+// TestTransit reads threads with fields that do not match their team, as while they enter or leave a team.
 func TestTransit(t *testing.T) {
 	for _, major := range []int{14, 15, 16, 19} {
 		s := openCore(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested"}),
@@ -66,13 +64,13 @@ func TestTransit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The number is that in the team around already.
+			// The number is already the one in the enclosing team.
 			rt := s.withField(t, h.Info.Offset, "kmp_base_info_t", "th_info.ds.ds_tid", uint64(1-outer.PrimaryNum))
 			if got, err := rt.Thread(h); err != nil || got.ThreadNum != 0 || got.Role != info.Role {
 				t.Errorf("libomp %d: number %d, role %s, %v; want 0, %s", major, got.ThreadNum, got.Role, err,
 					info.Role)
 			}
-			// The region is over, and the team is still there.
+			// The region is over, and the team still exists.
 			rt = s.withField(t, regions[2].Team.Offset, "kmp_base_team_t", "t_pkfn", 0)
 			p, err := rt.CurrentParallel(h)
 			got, err2 := rt.Thread(h)
@@ -89,7 +87,7 @@ func TestTransit(t *testing.T) {
 	}
 }
 
-// checkFreed checks that the workers of a team whose region is over are idle.
+// checkFreed checks that the workers of a team with a finished region are idle.
 func (s *subject) checkFreed(t *testing.T, rt rtl.Runtime, p handles.Parallel) {
 	t.Helper()
 	for n := 1; n < 3; n++ {
@@ -106,8 +104,8 @@ func (s *subject) checkFreed(t *testing.T, rt rtl.Runtime, p handles.Parallel) {
 	}
 }
 
-// checkForming checks that a team without its worker is reported as being formed, and that one
-// without any thread is missing.
+// checkForming checks that a team without its worker is reported as being formed, and that a team without
+// threads is missing.
 func (s *subject) checkForming(t *testing.T, p, around handles.Parallel) {
 	t.Helper()
 	h, err := s.ThreadInParallel(p, 0)

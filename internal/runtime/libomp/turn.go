@@ -9,19 +9,19 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// The threads of an ordered loop share the number of the iteration whose turn it
-// is, and each keeps the iterations of its own chunk.
+// The threads of an ordered loop share the number of the iteration that has the turn. Each stores the iterations
+// of its own chunk.
 
-// chunk is a thread's place in an ordered loop.
+// chunk is the position of a thread in an ordered loop.
 type chunk struct {
 	loop         callbacks.Address // dispatch_shared_info_t
-	next         uint64            // iteration whose turn it is
-	lower, upper uint64            // of the thread
+	next         uint64            // iteration that has the turn
+	lower, upper uint64            // iterations of the thread
 }
 
 func (c chunk) hasTurn() bool { return c.lower <= c.next && c.next <= c.upper }
 
-// chunkOf reads the chunk of a thread; an error if it is in no such loop.
+// chunkOf reads the chunk of a thread. It returns an error for a thread outside of ordered loops.
 func (lp *loops) chunkOf(th *thread) (chunk, error) {
 	loop, own, err := lp.dispatchBuffers(th)
 	c := chunk{loop: loop}
@@ -42,8 +42,8 @@ func (lp *loops) chunkOf(th *thread) (chunk, error) {
 	return c, err
 }
 
-// findTurn returns the member of the team that has the turn in the ordered loop in which o waits for
-// its own. Without an owner, no thread in the loop has it.
+// findTurn returns the member of the team that has the turn in the ordered loop in which o waits. Without an
+// owner, no thread in the loop has the turn.
 func (wr *waits) findTurn(o *observer) (rtl.LockInfo, error) {
 	mine, err := wr.loops.chunkOf(o.th)
 	info := rtl.LockInfo{Kind: "ordered", Lock: mine.loop, OwnerNumber: -1, Held: true}

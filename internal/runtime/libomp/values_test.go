@@ -70,8 +70,8 @@ func TestKindOfEntry(t *testing.T) {
 	}
 }
 
-// TestEntered checks that the innermost function in which threads wait is found: one that was
-// reached by a jump is below the call in user code.
+// TestEntered checks that the innermost waiting function is found: a function that was reached by a jump is
+// below the call in user code.
 func TestEntered(t *testing.T) {
 	frame := func(symbol string) handles.EvidenceFrame {
 		return handles.EvidenceFrame{Symbol: symbol, Module: "libomp.so.5", Owned: true}

@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// WaitedDependences returns the tasks on which the thread waits because of dependences: those whose
-// successors include a dependence node on the thread's own stack, which represents the wait.
+// WaitedDependences returns the tasks for which the thread waits because of dependences: those with a successor
+// that is a dependence node on the thread's own stack. This node represents the wait.
 func (wr *waits) WaitedDependences(h handles.Thread, ev *handles.Evidence) ([]handles.Task, error) {
 	o, in, err := wr.lookAt(h, ev)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestWaitsFor checks the tasks for which blocked tasks wait, each once, independent of the number
-// of variables on which a task depends, and of the number of paths of the walk.
+// TestWaitsFor checks the tasks for which blocked tasks wait. Each is returned once, for any number of variables
+// in the dependence and of paths of the walk.
 func TestWaitsFor(t *testing.T) {
 	for _, c := range []struct {
 		program string
 		args    []string
-		want    map[int]int // tasks by the number of those that they wait for
+		want    map[int]int // number of tasks, by the number of tasks for which they wait
 	}{
 		{"tasks_deps", nil, map[int]int{0: 1, 1: 2, 2: 1}}, // the last one waits for the two that read
 		{"tasks_deps_two", nil, map[int]int{0: 1, 1: 1}},

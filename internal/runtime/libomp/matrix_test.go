@@ -80,7 +80,7 @@ func TestUnknownReleases(t *testing.T) {
 				switch {
 				case major < 13 && program == "hidden_helper": // not supported there
 					return
-				case major < 13 && program == "serialized_nested": // does not store the function of a region of one thread
+				case major < 13 && program == "serialized_nested": // no function of a serialized region
 					want.Sources, want.Nameless = false, true
 				}
 				exe := omptest.Compile(t, omptest.Build{Program: program})

@@ -7,12 +7,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/mpi"
 )
 
-// This file names the functions that compilers put into programs, and the variables
-// of critical sections, whatever runtime serves them: several serve what another's
-// compiler calls.
+// This file lists the functions that compilers call, and the variables of critical sections, for all runtimes:
+// several runtimes serve the calls of another runtime's compiler.
 
-// lockCalls are the functions that compilers and programs call for locks and
-// critical sections.
+// lockCalls maps the functions that compilers and programs call for locks and critical sections to their effect.
 var lockCalls = map[string]LockCall{
 	"omp_set_lock": {Set: true, Family: FamilyLock}, "__kmpc_set_lock": {Arg: 2, Set: true, Family: FamilyLock},
 	"omp_unset_lock": {Unset: true, Family: FamilyLock}, "__kmpc_unset_lock": {Arg: 2, Unset: true, Family: FamilyLock},
@@ -47,10 +45,9 @@ var lockCalls = map[string]LockCall{
 	"__cxa_guard_abort":        {Unset: true, Family: FamilyStatic},
 }
 
-// libraryCalls are the functions of the C library for locks and conditions, as they are and
-// as the C and C++ standards call them. std::mutex is pthread_mutex_lock and _unlock in
-// compiled code. Each name is there: one that looks like a call for a lock and is not in the
-// table counts as one of which nothing is known (LockLike).
+// libraryCalls maps the C library's functions for locks and conditions to their effect, under their own names
+// and those of the C and C++ standards. std::mutex is pthread_mutex_lock and _unlock in compiled code. A name
+// that looks like a lock call and is missing here counts as unknown (LockLike).
 var libraryCalls = map[string]LockCall{
 	"pthread_mutex_lock": {Set: true, Family: FamilyMutex}, "pthread_mutex_unlock": {Unset: true, Family: FamilyMutex},
 	"pthread_mutex_trylock":   {Try: true, Family: FamilyMutex},
@@ -77,7 +74,7 @@ var libraryCalls = map[string]LockCall{
 	"_ZNSt18condition_variable10notify_allEv":     {Unset: true, Family: FamilyCondition},
 	"_ZNSt3__118condition_variable10notify_oneEv": {Unset: true, Family: FamilyCondition},
 	"_ZNSt3__118condition_variable10notify_allEv": {Unset: true, Family: FamilyCondition},
-	// At the end of the thread, it unlocks the mutex and wakes who waits.
+	// At the end of the thread, it unlocks the mutex and wakes the waiting threads.
 	"_ZSt25notify_all_at_thread_exitRSt18condition_variableSt11unique_lockISt5mutexE": {Unset: true,
 		Family: FamilyCondition},
 
@@ -106,7 +103,7 @@ var libraryCalls = map[string]LockCall{
 	"sem_destroy":                {Unset: true, Family: FamilySemaphore},
 }
 
-// lockPrefixes begin the names of functions that are for locks and conditions.
+// lockPrefixes lists prefixes of the names of functions for locks and conditions.
 var lockPrefixes = []string{
 	"pthread_mutex_", "pthread_cond_", "pthread_rwlock_", "pthread_spin_", "sem_", "mtx_", "cnd_",
 }
@@ -116,8 +113,8 @@ var lockPrefixes = []string{
 // a variable of the thread), that is not known.
 var onceCalls = map[string]int{"pthread_once": 1, "__pthread_once": 1, "call_once": 1}
 
-// RunsArgument is the integer argument of the function of that name that is a function which it
-// calls by itself; not ok for other functions.
+// RunsArgument returns the index of the integer argument that the named function calls as a function; ok is
+// false for other functions.
 func RunsArgument(name string) (arg int, ok bool) {
 	name, _, _ = strings.Cut(name, "@")
 	arg, ok = onceCalls[name]
@@ -134,8 +131,8 @@ var harmlessCalls = []string{
 	"sem_unlink",
 }
 
-// LockLike reports whether the name is that of a function of the C library for locks or
-// conditions of which LockCallOf knows nothing: what it does is unknown.
+// LockLike reports whether the name looks like a C library function for locks or conditions that LockCallOf does
+// not know: its effect is unknown.
 func LockLike(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
 	if _, ok := LockCallOf(name); ok || slices.Contains(harmlessCalls, name) {
@@ -144,8 +141,8 @@ func LockLike(name string) bool {
 	return slices.ContainsFunc(lockPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// LockCallOf is what the function of that name does with a lock; not ok if it has nothing
-// to do with one. The name may have a symbol version, or the underscore of Fortran's names.
+// LockCallOf returns the effect of the named function on a lock; ok is false if it does not use locks. The name
+// may have a symbol version, or the underscore of Fortran's names.
 func LockCallOf(name string) (LockCall, bool) {
 	name, _, _ = strings.Cut(name, "@")
 	if c, ok := lockCalls[name]; ok {
@@ -175,8 +172,8 @@ func OpaqueModule(base string) bool {
 	return slices.ContainsFunc(opaqueModules, func(p string) bool { return strings.HasPrefix(base, p) })
 }
 
-// OpaqueCall is OpaqueModule for a function by its name, wherever it is linked: those of
-// MPI, in C and Fortran, and of its profiling interface.
+// OpaqueCall is like OpaqueModule for a function by name, in any module: the functions of MPI, in C and Fortran,
+// and of its profiling interface.
 func OpaqueCall(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
 	for _, p := range []string{"MPI_", "PMPI_", "mpi_", "pmpi_"} {
@@ -187,32 +184,32 @@ func OpaqueCall(name string) bool {
 	return false
 }
 
-// Interposes reports whether a function of that name, exported by something else than the C
-// library, takes the place of one of its functions for locks, conditions or semaphores.
+// Interposes reports whether a function of that name, exported by a module other than the C library, replaces
+// one of its functions for locks, conditions or semaphores.
 func Interposes(name string) bool {
 	_, ok := LockCallOf(name)
 	return ok && slices.ContainsFunc(lockPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// HandlerSetters are the functions of the C library that set handlers of signals.
+// HandlerSetters returns the C library's functions that set signal handlers.
 func HandlerSetters() []string {
 	return []string{"sigaction", "__sigaction", "signal", "__sysv_signal", "bsd_signal", "sysv_signal", "sigset",
 		"timer_create"}
 }
 
-// idleCalls are functions of the C library that do nothing but let time pass, and return 0.
+// idleCalls lists functions of the C library that only let time pass, and return 0.
 var idleCalls = append([]string{"sched_yield", "pthread_yield", "thrd_yield"}, sleepCalls...)
 
-// sleepCalls are those that return after a time.
+// sleepCalls lists functions that return after a time.
 var sleepCalls = []string{"usleep", "nanosleep", "clock_nanosleep", "thrd_sleep", "sleep"}
 
-// LetsTimePass reports whether the function of that name does nothing but let time pass.
+// LetsTimePass reports whether the named function only lets time pass.
 func LetsTimePass(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
 	return slices.Contains(idleCalls, strings.TrimLeft(name, "_"))
 }
 
-// Sleeps reports whether the function of that name lets a time pass that it was given.
+// Sleeps reports whether the named function waits for a given time.
 func Sleeps(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
 	return slices.Contains(sleepCalls, strings.TrimLeft(name, "_"))
@@ -233,34 +230,33 @@ func ChangesNothing(name string) bool {
 		slices.ContainsFunc(watchedReads, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// TeamVariables are the environment variables that decide on the size of teams.
+// TeamVariables returns the environment variables that determine the size of teams.
 func TeamVariables() []string {
 	return []string{"OMP_NUM_THREADS", "OMP_NESTED", "OMP_MAX_ACTIVE_LEVELS", "OMP_THREAD_LIMIT", "OMP_DYNAMIC"}
 }
 
-// BindingVariables are the environment variables that bind threads to processors.
+// BindingVariables returns the environment variables that bind threads to processors.
 func BindingVariables() []string {
 	return []string{"OMP_PROC_BIND", "OMP_PLACES", "KMP_AFFINITY", "GOMP_CPU_AFFINITY"}
 }
 
-// SpinVariables are the environment variables that say for how long threads spin
-// while they wait, and the values that stand for all the time, in small letters.
+// SpinVariables returns the environment variables that set how long waiting threads spin, and the lower-case
+// values that mean without limit.
 func SpinVariables() (names, always []string) {
 	return []string{"OMP_WAIT_POLICY", "KMP_BLOCKTIME", "GOMP_SPINCOUNT"}, []string{"active", "infinite", "infinity"}
 }
 
-// MakesEvent reports whether the function of that name makes the event of a detached
-// task.
+// MakesEvent reports whether the named function creates the event of a detached task.
 func MakesEvent(name string) bool { return name == "__kmpc_task_allow_completion_event" }
 
-// CriticalName is the name of the critical section whose variable has the given
-// symbol, empty for the unnamed one; not ok if it is no such symbol.
+// CriticalName returns the name of the critical section with a variable of the given symbol, "" for the unnamed
+// one. ok is false for other symbols.
 func CriticalName(symbol string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(strings.TrimPrefix(symbol, "."), "gomp_critical_user_")
 	return strings.TrimSuffix(name, ".var"), ok
 }
 
-// CriticalPrefixes are how such symbols begin: those of clang and of GCC.
+// CriticalPrefixes returns the prefixes of such symbols: those of clang and of GCC.
 func CriticalPrefixes() []string { return []string{".gomp_critical_user_", "gomp_critical_user_"} }
 
 // NamedByFunction is what a wait id is called that is the address of a function of GNU's runtime: the
@@ -276,20 +272,18 @@ func NamedByFunction(function, unnamed string) string {
 	return ""
 }
 
-// ForkCall is what a function has to do with the size of a region that is forked
-// next.
+// ForkCall classifies a function by its effect on the size of the next region.
 type ForkCall uint8
 
-// The kinds of such functions.
+// Kinds of such functions.
 const (
 	ForkNone   ForkCall = iota
-	ForkAsks            // asks for a number of threads, its third argument
-	ForkSerial          // begins a region that this thread executes alone
+	ForkAsks            // requests a number of threads, its third argument
+	ForkSerial          // starts a region that this thread executes alone
 	ForkMakes           // executes a region
 )
 
-// ForkCallOf classifies a function by name; undo is set if it ends what another
-// of its kind began.
+// ForkCallOf classifies a function by name; undo is set if it ends the effect of another function of its kind.
 func ForkCallOf(name string) (kind ForkCall, undo bool) {
 	switch name {
 	case "__kmpc_push_num_threads", "__kmpc_push_num_threads_strict":
@@ -332,8 +326,8 @@ func BlockingMPI(name string) (string, bool) {
 	return name, true
 }
 
-// leavingCalls leave functions of the program other than by a return: by an exception that the
-// program throws, by a jump, or by the end of the thread.
+// leavingCalls lists functions that leave functions of the program without a return: by an exception, by a jump,
+// or by the end of the thread.
 var leavingCalls = []string{
 	"__cxa_throw", "__cxa_rethrow", "_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE",
 	"_ZSt17rethrow_exceptionSt13exception_ptr",
@@ -360,13 +354,13 @@ func Checks(name string) bool {
 	return slices.Contains(checkingCalls, name) || ofLibrary && strings.Contains(name, "__throw_")
 }
 
-// OfConstruct reports whether a function is one that compilers call for constructs.
+// OfConstruct reports whether compilers call the function for constructs.
 func OfConstruct(function string) bool {
 	return strings.HasPrefix(function, "GOMP_") || strings.HasPrefix(function, "__kmpc_")
 }
 
-// SchedulingPoint is the construct for which compilers call a function in which the runtime may
-// give the thread another task to execute; empty for other functions.
+// SchedulingPoint returns the construct for which compilers call a function in which the runtime may assign
+// another task to the thread; "" for other functions.
 func SchedulingPoint(function string) string {
 	if !OfConstruct(function) {
 		return ""

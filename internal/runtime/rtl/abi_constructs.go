@@ -5,20 +5,19 @@ import (
 	"strings"
 )
 
-// Construct is a construct that may have no barrier in it, as compilers call the runtime
-// for it.
+// Construct is a construct that may not contain a barrier, with the functions that compilers call for it.
 type Construct struct {
-	Name string // as people call it
+	Name string // display name
 	// Own is set if a condition of the program looks the same.
 	Own bool
-	// A call of Begins enters it, one of Ends leaves it. Of Asks the result decides: with one
-	// that is not 0, or with Zero one that is 0, the thread is in it.
+	// A call of Begins enters the construct, a call of Ends leaves it. A call of Asks enters it if the result is
+	// not 0, or with Zero, if it is 0.
 	Begins, Asks, Ends []string
 	Zero               bool
 	Loop               LoopKind // or the functions of this kind, if it is none of LoopNone
 }
 
-// Constructs are all of them, those first that programs have in others.
+// Constructs returns all constructs. Those nested in others come first.
 func Constructs() []Construct { return constructs }
 
 var constructs = []Construct{
@@ -41,18 +40,18 @@ var constructs = []Construct{
 	{Name: "master", Asks: []string{"omp_get_thread_num"}, Zero: true, Own: true},
 }
 
-// ConstructRole is what a function has to do with a construct.
+// ConstructRole is the role of a function in a construct.
 type ConstructRole uint8
 
 // The roles of functions.
 const (
 	ConstructNone ConstructRole = iota
 	ConstructBegins
-	ConstructAsks // by its result the thread is in it, or not
+	ConstructAsks // the result decides whether the thread is in it
 	ConstructEnds
 )
 
-// Role is what the function of that name has to do with the construct.
+// Role returns the role of the named function in the construct.
 func (c *Construct) Role(function string) ConstructRole {
 	function, _, _ = strings.Cut(function, "@")
 	if c.Loop != LoopNone {
@@ -78,8 +77,8 @@ func (c *Construct) loopRole(k LoopKind) ConstructRole {
 	return ConstructAsks
 }
 
-// OfBarrier reports whether compilers call the function of that name for barriers, explicit
-// ones and those at the end of a construct.
+// OfBarrier reports whether compilers call the named function for barriers, explicit or at the end of a
+// construct.
 func OfBarrier(function string) bool {
 	function, _, _ = strings.Cut(function, "@")
 	return function == "GOMP_barrier" || function == "__kmpc_barrier"

@@ -2,35 +2,34 @@ package rtl
 
 import "strings"
 
-// LoopKind is what a function does that compilers call for worksharing constructs.
+// LoopKind classifies functions that compilers call for worksharing constructs.
 type LoopKind uint8
 
 // The kinds of such functions.
 const (
 	LoopNone     LoopKind = iota
-	LoopHands             // gives the thread a chunk of a loop that is handed out
-	LoopStatic            // gives the thread its part of what is divided in advance
+	LoopHands             // gives the thread a chunk of a dynamic loop
+	LoopStatic            // gives the thread its part of a loop divided in advance
 	LoopSections          // gives the thread a section
-	LoopEnds              // ends such a construct, or begins another
+	LoopEnds              // ends such a construct, or starts another
 )
 
-// LoopCounters are the variables of clang's code that count the iterations of a loop,
-// or of sections, from 0, as its debug information calls them.
+// LoopCounters returns the names, in debug information, of clang's variables that count the iterations of a loop
+// or of sections from 0.
 func LoopCounters() []string { return []string{".omp.iv", ".omp.sections.iv."} }
 
-// LoopCall is such a function. Arguments are numbered from 0.
+// LoopCall describes such a function. Arguments are numbered from 0.
 type LoopCall struct {
 	Kind     LoopKind
 	Ranges   bool // Low and High are arguments
-	Low      int  // argument: where it puts the first value of the thread
-	High     int  // argument: where it puts the last
+	Low      int  // argument: address for the thread's first value
+	High     int  // argument: address for the last value
 	Size     uint8
 	Unsigned bool
-	Behind   bool // what it puts as the last is behind it, by up to a step
+	Behind   bool // the last value is exclusive, by up to a step
 	Ordered  bool // the loop has an ordered clause
 	Counted  bool // its code has one of LoopCounters
-	// Writes is how many bytes it writes at most through each pointer that it is given; 0 if
-	// that is not known.
+	// Writes is the most bytes that the function writes through each pointer argument; 0 if unknown.
 	Writes uint64
 	// Schedule, Chunk and Source are arguments of functions of kind LoopStatic.
 	Schedule, Chunk, Source int
@@ -43,8 +42,7 @@ var kmpcWidths = map[string]struct {
 	unsigned bool
 }{"4": {4, false}, "4u": {4, true}, "8": {8, false}, "8u": {8, true}}
 
-// LoopCallOf tells what the function of that name does, which may have a symbol
-// version.
+// LoopCallOf describes the named function. The name may have a symbol version.
 func LoopCallOf(name string) LoopCall {
 	name, _, _ = strings.Cut(name, "@")
 	if rest, ok := strings.CutPrefix(name, "GOMP_"); ok {

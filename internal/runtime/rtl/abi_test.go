@@ -26,7 +26,7 @@ var standardCalls = []string{
 	"sem_clockwait", "sem_post", "sem_getvalue",
 }
 
-// TestStandardCalls: of each such function something is known, whatever version its symbol has.
+// TestStandardCalls checks that each such function is known, with any symbol version.
 func TestStandardCalls(t *testing.T) {
 	for _, name := range standardCalls {
 		if LockLike(name) || LockLike(name+"@GLIBC_2.34") {
@@ -43,7 +43,7 @@ func TestStandardCalls(t *testing.T) {
 	}
 }
 
-// TestLeaves: what leaves a function does not come back to it.
+// TestLeaves checks the functions that leave their caller without a return.
 func TestLeaves(t *testing.T) {
 	for _, name := range append([]string{
 		"_ZSt20__throw_length_errorPKc", "_ZSt16__throw_bad_castv@GLIBCXX_3.4",

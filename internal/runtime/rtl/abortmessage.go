@@ -1,11 +1,10 @@
 package rtl
 
-// AbortMessageReader is a runtime that tells why it ends the program when it does, in
-// words that can be found again. It is a power beyond what OMPD asks of a runtime.
+// AbortMessageReader is a runtime that prints a reason before it ends the program, in a text that can be found
+// again. OMPD does not require it.
 type AbortMessageReader interface {
-	// AbortMessage finds what the runtime said. stack is the memory of the stack of
-	// the thread that ended the program: the frames of the runtime that did, and
-	// what is left below of the functions that they called before. It is empty if
-	// nothing was found, or more than one thing.
+	// AbortMessage finds the text that the runtime printed. stack is the stack memory of the thread that ended
+	// the program, including the leftovers of earlier calls below. It returns "" if it finds no text, or
+	// several.
 	AbortMessage(stack []byte) string
 }

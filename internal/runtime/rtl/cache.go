@@ -2,18 +2,17 @@ package rtl
 
 import "sync"
 
-// maxCached bounds each Cache. A program with more threads or teams is read
-// again and again, not wrongly.
+// maxCached bounds each Cache. Beyond it, structures are read repeatedly.
 const maxCached = 1 << 16
 
-// Cache keeps what a reader made of structures at one stop. The zero Cache is empty and
-// ready; it is safe for concurrent use.
+// Cache stores values that a reader derived from structures at one stop. The zero Cache is empty and ready; it
+// is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	mu sync.Mutex
 	m  map[K]V
 }
 
-// Get is what is kept for k.
+// Get returns the value for k.
 func (c *Cache[K, V]) Get(k K) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -21,7 +20,7 @@ func (c *Cache[K, V]) Get(k K) (V, bool) {
 	return v, ok
 }
 
-// Put keeps v, if there is room.
+// Put stores v, if there is room.
 func (c *Cache[K, V]) Put(k K, v V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,11 +32,10 @@ func (c *Cache[K, V]) Put(k K, v V) {
 	}
 }
 
-// Recent is a cache that begins anew when it is full: what is asked for one after the
-// other lies close together.
+// Recent is a cache that is cleared when it is full. Successive requests are usually close together.
 type Recent[K comparable, V any] struct{ Cache[K, V] }
 
-// Put keeps v, alone if limit values are kept already.
+// Put stores v. It clears the cache first if that has limit values.
 func (c *Recent[K, V]) Put(k K, v V, limit int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,16 +8,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// ICVReading is an internal control variable and how R, a reader of a runtime, reads it.
+// ICVReading is an internal control variable with the function by which R, a reader of a runtime, reads it.
 type ICVReading[R any] struct {
 	handles.ICV
-	// Read is nil for a variable that the runtime does not keep where it can be read;
-	// Missing then says why.
+	// Read is nil for a variable that cannot be read; Missing is then the reason.
 	Read    func(R, handles.Subject) (handles.ICVValue, error)
 	Missing string
 }
 
-// AsText is a variable whose value is text only.
+// AsText returns the variable with a value that is only text.
 func (v ICVReading[R]) AsText() ICVReading[R] {
 	v.Text = true
 	return v
@@ -31,12 +30,12 @@ func (v ICVReading[R]) value(r R, s handles.Subject) (handles.ICVValue, error) {
 	return v.Read(r, s)
 }
 
-// MissingICV is a variable that a runtime does not keep where it can be read.
+// MissingICV returns a variable that cannot be read in a runtime.
 func MissingICV[R any](name, why string) ICVReading[R] {
 	return ICVReading[R]{ICV: handles.ICV{Name: name, Scope: handles.ScopeAddressSpace}, Missing: why}
 }
 
-// ICVTable has the variables of a runtime; their numbers begin with 1.
+// ICVTable holds the variables of a runtime; their numbers start at 1.
 type ICVTable[R any] []ICVReading[R]
 
 // ICVs lists the variables.
@@ -66,9 +65,8 @@ func (t ICVTable[R]) Value(r R, id int, s handles.Subject) (handles.ICVValue, er
 	return value, nil
 }
 
-// ControlVars reads the variables that names has, each as the environment variable that
-// sets it and its own name, for the subject s. Those that cannot be read are left out; if
-// none can, the error says why, after the reason that there is already.
+// ControlVars reads the variables in names, pairs of an environment variable and the variable that it sets, for
+// the subject s. It omits those that cannot be read. If none can be read, it returns an error with the reason.
 func (t ICVTable[R]) ControlVars(r R, s handles.Subject, names [][2]string, why error) ([]handles.ControlVar, error) {
 	byName := make(map[string]ICVReading[R], len(t))
 	for _, v := range t {

@@ -8,15 +8,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// IntegerICV is a value that is an integer. text gives it the form that people write;
-// nil is decimal.
+// IntegerICV returns an integer value. text formats it; nil means decimal.
 func IntegerICV(v int64, text func(int64) string, source string) handles.ICVValue {
 	return ListICV(v, nil, true, text, source)
 }
 
-// ListICV is a value that has one element for the current nesting level and one for
-// each deeper one, in the form of IntegerICV. whole tells that all of the deeper ones
-// are known.
+// ListICV returns a value with one element for the current nesting level and one for each deeper one, in the
+// format of IntegerICV. whole means that all deeper ones are known.
 func ListICV(first int64, rest []int64, whole bool, text func(int64) string, source string) handles.ICVValue {
 	if text == nil {
 		text = func(v int64) string { return NameOf(v) }
@@ -28,7 +26,7 @@ func ListICV(first int64, rest []int64, whole bool, text func(int64) string, sou
 	return handles.ICVValue{Int: first, Text: strings.Join(parts, ","), Whole: whole && len(rest) == 0, Source: source}
 }
 
-// NameOf is name number v of names, or v in decimal if it has none.
+// NameOf returns names[v], or v in decimal if it is out of range.
 func NameOf(v int64, names ...string) string {
 	if v >= 0 && v < int64(len(names)) {
 		return names[v]
@@ -36,7 +34,7 @@ func NameOf(v int64, names ...string) string {
 	return strconv.FormatInt(v, 10)
 }
 
-// BoolText names what is true or false.
+// BoolText returns "true" or "false".
 func BoolText(v int64) string {
 	if v != 0 {
 		return "true"
@@ -44,7 +42,7 @@ func BoolText(v int64) string {
 	return "false"
 }
 
-// EnabledText names what is enabled or disabled.
+// EnabledText returns "enabled" or "disabled".
 func EnabledText(v int64) string {
 	if v != 0 {
 		return "enabled"

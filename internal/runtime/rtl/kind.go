@@ -7,16 +7,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Kind is what the names of a module's symbols and its path tell of the runtime
-// in it, before anything of the target is read.
+// Kind describes a runtime as far as its module's symbols and path show it, before the target is read.
 type Kind struct {
 	Family  string // as in Identity
 	Name    string
-	Version string // as far as it can be told
+	Version string // as far as it is known
 }
 
-// SymbolsOnly makes a target of one module of which nothing is known but whether
-// it defines a symbol. It answers Symbol and nothing else.
+// SymbolsOnly returns a target of one module that can only answer whether a symbol is defined.
 func SymbolsOnly(defines func(symbol string) bool, path string) (callbacks.Target, *callbacks.Module) {
 	m := &callbacks.Module{Path: path, High: callbacks.Addr(math.MaxUint64)}
 	return symbolsOnly{defines: defines}, m
@@ -27,7 +25,7 @@ type symbolsOnly struct {
 	defines func(string) bool
 }
 
-// Symbol tells that a symbol is there, not where.
+// Symbol reports that a symbol exists, without its address.
 func (s symbolsOnly) Symbol(name, _ string) (callbacks.Address, error) {
 	if s.defines(name) {
 		return callbacks.Addr(1), nil

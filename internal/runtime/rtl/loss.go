@@ -4,28 +4,26 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// LossReader is a runtime that keeps its threads in a list of its own, which may
-// name threads that the process does not have: a child after fork has only the
-// thread that called it, and a copy of the list. It is a power beyond what OMPD
-// asks of a runtime.
+// LossReader is a runtime with a list of its threads, which may contain threads that no longer exist: a child
+// after fork has only the thread that called it, and a copy of the list. OMPD does not require it.
 type LossReader interface {
-	// LostThreads finds the threads that the runtime counts on and that are not there, or are ending.
-	// of gives what is known of a thread.
+	// LostThreads finds threads that the runtime counts on but that do not exist, or are ending. of returns the
+	// evidence of a thread.
 	LostThreads(of func(handles.Thread) *handles.Evidence) Loss
 }
 
 // Loss is what a runtime counts on and the process does not have, or will not have: threads that have ended, and
 // threads that are ending within a region.
 type Loss struct {
-	Count    int              // threads that are not there
+	Count    int              // threads that do not exist
 	Ending   []handles.Thread // threads that will not come back to their region
 	Waiting  []handles.Thread // threads that wait for some of them
-	Evidence string           // what this was read from, for people
+	Evidence string           // source of these facts, for users
 }
 
-// DamageReader is a runtime that can tell that its own memory was overwritten: its fields
-// contradict one another in a way that it leaves them in at no time.
+// DamageReader is a runtime that detects that its own memory was overwritten: its fields contradict each other
+// in a way that it never leaves them in.
 type DamageReader interface {
-	// Damage says which fields do, each once.
+	// Damage describes each contradiction once.
 	Damage() []string
 }

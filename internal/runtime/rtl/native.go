@@ -5,13 +5,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// NativeReader is a runtime that keeps which OpenMP thread a native thread is in
-// that thread's own storage. It is a power beyond what OMPD asks of a runtime: it
-// also knows threads that have not entered themselves in the runtime's lists, and
-// needs to read no other.
+// NativeReader is a runtime that stores the OpenMP thread of a native thread in thread-local storage. This finds
+// threads that are not yet in the runtime's lists, and reads no other thread. OMPD does not require it.
 type NativeReader interface {
-	// NativeThread is the OpenMP thread that native thread id of t is. One that
-	// is none is callbacks.Unavailable; a target that does not find thread-local
-	// variables has its own error.
+	// NativeThread returns the OpenMP thread of native thread id. The error is callbacks.Unavailable for a
+	// thread that is not an OpenMP thread; a target that cannot find thread-local variables returns its own
+	// error.
 	NativeThread(t callbacks.Symbols, id callbacks.ThreadID) (handles.Thread, error)
 }

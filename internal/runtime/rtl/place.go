@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Place is where a thread's code is, as far as its stack tells.
+// Place is the position of a thread's code, as far as its stack shows it.
 type Place uint8
 
 // The places of a thread.

@@ -1,10 +1,9 @@
 package rtl
 
-// Rereader is a runtime whose layout holds for as long as the program runs, so
-// that it can be read again without looking for it again.
+// Rereader is a runtime with a layout that holds as long as the program runs, so that it can be read again
+// without a new search.
 type Rereader interface {
-	// Reread is the runtime as the target's memory is now, with the same
-	// stamp. What was read before is not used. A runtime that has ended
-	// is callbacks.Unavailable.
+	// Reread returns the runtime for the target's current memory, with the same stamp and without cached data.
+	// For a runtime that has ended, the error is callbacks.Unavailable.
 	Reread() (Runtime, error)
 }

@@ -1,11 +1,9 @@
-// Package rtl is what the OMPD library asks of an OpenMP runtime.
+// Package rtl defines the interface between the OMPD library and the readers of OpenMP runtimes.
 //
-// A reader of a runtime implements Runtime over callbacks.Target. It knows the
-// runtime's structures by name and nothing of file formats, unwinding or
-// printing. Errors that have an OMPD return code wrap that code: a question that
-// has no answer in this context wraps callbacks.Unavailable, a handle that the
-// memory does not confirm wraps callbacks.StaleHandle, an argument out of range
-// wraps callbacks.BadInput, unreadable memory wraps callbacks.DeviceReadError.
+// A reader implements Runtime over callbacks.Target. It knows the runtime's structures by name, but not file
+// formats, unwinding or printing. Errors that have an OMPD return code wrap that code: callbacks.Unavailable for
+// a query without an answer in this context, callbacks.StaleHandle for a handle that the memory does not
+// confirm, callbacks.BadInput for an argument out of range, callbacks.DeviceReadError for unreadable memory.
 package rtl
 
 import (

@@ -2,28 +2,27 @@ package rtl
 
 import "github.com/ompd-inspect/ompd-inspect/callbacks"
 
-// Symbol is a name that the symbol table of a runtime's file has, or had before it
-// was stripped, and that OMPD libraries and debuggers ask for.
+// Symbol is a name that OMPD libraries and debuggers request, from the symbol table of a runtime's file,
+// stripped or not.
 type Symbol struct {
 	Name string
-	// Address is where it lies in the target. Of a thread-local variable it is
-	// the offset in the module's block.
+	// Address is its address in the target; for a thread-local variable, its offset in the module's block.
 	Address  callbacks.Address
-	Size     uint64 // bytes; 0 if it is not known
+	Size     uint64 // bytes; 0 if unknown
 	Kind     SymbolKind
-	Evidence string // how it was found, for people
+	Evidence string // how it was found, for users
 	Err      error  // why it was not found; nil if it was
 }
 
 // LinkedReader is implemented by runtimes that may be linked into an executable without
 // symbols.
 type LinkedReader interface {
-	// LinkedFunctions are the functions of the runtime that were found there by their code;
-	// none if it has symbols.
+	// LinkedFunctions returns the functions of the runtime that were found there by their code; empty if it has
+	// symbols.
 	LinkedFunctions() []Symbol
 }
 
-// SymbolKind tells what a symbol names.
+// SymbolKind is the kind of object that a symbol names.
 type SymbolKind uint8
 
 // Kinds of symbols.

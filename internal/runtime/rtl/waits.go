@@ -6,73 +6,66 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// WaitReader is a runtime that can tell more of a wait than its state: who has
-// what a thread waits for. It is a power beyond what OMPD asks of a runtime.
+// WaitReader is a runtime that describes a wait in more detail than its state, such as the holder of a lock.
+// OMPD does not require it.
 //
-// What it answers is what the runtime's memory proves at this stop; what that
-// does not prove is left out, never guessed. A thread that does not wait for such
-// a thing, or a wait of which nothing is known, is callbacks.Unavailable.
+// Its answers are proven by the runtime's memory at this stop; other facts are left out, never guessed. For a
+// thread without such a wait, or an unknown wait, the error is callbacks.Unavailable.
 type WaitReader interface {
-	// WaitedLock describes the lock, critical section or atomic section that
-	// the thread waits for, or the turn in an ordered loop.
+	// WaitedLock describes the lock, critical section or atomic section for which the thread waits, or the turn
+	// in an ordered loop.
 	WaitedLock(h handles.Thread, ev *handles.Evidence) (LockInfo, error)
-	// WaitedBarrier describes the barrier that the thread waits at. of gives
-	// what is known of it, and of the other members of its team.
+	// WaitedBarrier describes the barrier at which the thread waits. of returns the evidence of the thread, and
+	// of the other members of its team.
 	WaitedBarrier(h handles.Thread, of func(handles.Thread) *handles.Evidence) (BarrierInfo, error)
-	// WaitedGroup lists the unfinished tasks of the taskgroup at whose end
-	// the thread waits, as far as they are known, and says whether they are
-	// all.
+	// WaitedGroup returns the known unfinished tasks of the taskgroup at the end of which the thread waits, and
+	// whether they are all.
 	WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error)
 	// WaitedDependences lists the unfinished tasks that the thread waits for
 	// since a taskwait with dependences, or a task that it must execute at
 	// once, depends on them. It is callbacks.Unavailable for a thread that
 	// waits for all of its task's children.
 	WaitedDependences(h handles.Thread, ev *handles.Evidence) ([]handles.Task, error)
-	// WaitedIteration tells which iteration of a loop with dependences
-	// (depend(sink) or doacross) the thread waits for, if nobody has posted it.
+	// WaitedIteration returns the unposted iteration for which the thread waits in a loop with dependences
+	// (depend(sink) or doacross).
 	WaitedIteration(h handles.Thread, ev *handles.Evidence) (Iteration, error)
 }
 
-// LockInfo is what a runtime keeps of a lock.
+// LockInfo is the runtime's data of a lock.
 type LockInfo struct {
 	Kind     string            // how the runtime implements it: "queuing", "ticket", "drdpa", "test-and-set", "futex"
 	Lock     callbacks.Address // the runtime's lock
-	Variable callbacks.Address // the program's variable; null if it is not known
+	Variable callbacks.Address // the program's variable; null if unknown
 	Nested   bool              // a nestable lock
-	Held     bool              // some thread has it, or it is just being passed on
-	// Owner is the thread that has it, zero if the runtime records none.
+	Held     bool              // a thread holds it, or it is being passed on
+	// Owner is the holder; zero if the runtime does not record it.
 	Owner handles.Thread
-	// OwnerNumber is the runtime's own number of the owner, -1 if it records
-	// none. With a zero Owner, the thread of that number is gone.
+	// OwnerNumber is the runtime's number of the owner; -1 if unrecorded. With a zero Owner, that thread no
+	// longer exists.
 	OwnerNumber int64
-	// Counted tells that Waiting is how many threads wait by the lock's own
-	// count. A lock that has none does not tell a thread that waits from one
-	// that has just taken it.
+	// Counted means that Waiting is the lock's own count of waiting threads. Without a count, a waiting thread
+	// looks like one that has just taken the lock.
 	Counted bool
 	Waiting int
-	// Waiters are the threads in its queue, in their order, if it has one.
+	// Waiters are the threads in its queue, in order, if it has one.
 	Waiters []handles.Thread
-	// Destroyed tells that the lock was destroyed while the thread waits for it,
-	// and that it forgot the thread.
+	// Destroyed means that the lock was destroyed while the thread waits for it.
 	Destroyed bool
-	// Overwritten tells that what is in the lock's memory is no state of a lock;
-	// Evidence says what is there.
+	// Overwritten means that the lock's memory does not contain a lock; Evidence describes its contents.
 	Overwritten bool
-	Evidence    string // what this was read from, for people
+	Evidence    string // source of these facts, for users
 }
 
 // BarrierInfo is a barrier that is not complete, as one of its threads sees it.
 type BarrierInfo struct {
 	Counter  callbacks.Address // names the barrier of the team
 	TeamSize int
-	// Arrived are the members of which it is proven that they have arrived at
-	// this barrier and cannot leave it.
+	// Arrived are the members proven to have arrived at this barrier; they cannot leave it.
 	Arrived []handles.Thread
-	// Missing are the members of which it is proven that they have not
-	// arrived. Members that pass the barrier just now are in neither.
+	// Missing are the members proven not to have arrived. Members that are just passing the barrier are in
+	// neither list.
 	Missing []handles.Thread
-	// Tasks tells that all members have arrived and that the barrier now
-	// waits for explicit tasks of the team.
+	// Tasks means that all members have arrived and the barrier waits for explicit tasks of the team.
 	Tasks    bool
 	Evidence string
 }
@@ -81,13 +74,13 @@ type BarrierInfo struct {
 // ordered clause.
 const MaxDoacrossLoops = 64
 
-// Iteration is one of a loop with dependences.
+// Iteration is an iteration of a loop with dependences.
 type Iteration struct {
 	Values   []int64 // of the loops' variables, the outermost first, as the runtime counts
-	Evidence string  // that nobody has posted it
+	Evidence string  // evidence that it is not posted
 }
 
-// LockCall is what a function does with a lock.
+// LockCall describes the effect of a function on a lock.
 type LockCall struct {
 	Arg    int  // integer argument that is the program's variable; -1 for those of which there is only one
 	Set    bool // takes it, and returns when it is taken

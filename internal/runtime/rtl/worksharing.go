@@ -2,16 +2,14 @@ package rtl
 
 import "github.com/ompd-inspect/ompd-inspect/handles"
 
-// LoopReader is a runtime that knows where its threads are in worksharing loops. It
-// is a power beyond what OMPD asks of a runtime.
+// LoopReader is a runtime that knows the progress of its threads in worksharing loops. OMPD does not require it.
 type LoopReader interface {
-	// Loop tells of the worksharing loop that a thread is in, or of its sections;
-	// callbacks.Unavailable if it is in none, or nothing tells. code is what the
-	// code of the thread's frames shows of it, nil if nothing.
+	// Loop describes the worksharing loop, or the sections, of a thread; the error is callbacks.Unavailable
+	// without one. code holds the facts from the code of the thread's frames; it may be nil.
 	Loop(h handles.Thread, code *LoopCode) (LoopInfo, error)
 }
 
-// LoopInfo is a worksharing loop as a thread sees it. What is not known is nil.
+// LoopInfo is a worksharing loop as one thread sees it. Unknown values are nil.
 type LoopInfo struct {
 	Schedule string  // static, dynamic, guided, trapezoidal, distribute, sections, dynamic or sections
 	Chunk    *uint64 // iterations that a thread gets at once; of guided the least
@@ -21,11 +19,11 @@ type LoopInfo struct {
 	// those of the program, clang counts iterations from 0.
 	First, Last, Step *int64
 	Iterations        *uint64 // of the whole loop
-	Left              *uint64 // that no thread has got yet
+	Left              *uint64 // not yet assigned to a thread
 	// From and To are the first and the last of the values that the thread has got.
 	From, To *int64
 	At       *int64 // the value that the thread is in
-	Evidence string // what it was read from
+	Evidence string // source of these facts
 }
 
 // LoopCode is what the code of a thread's frame shows of the worksharing construct

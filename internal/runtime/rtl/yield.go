@@ -2,8 +2,7 @@ package rtl
 
 import "iter"
 
-// Yield yields the handles of what a reader has found, and then the errors of what
-// it could not read, each with a zero handle.
+// Yield yields the handles of the objects that a reader has found, then its errors, each with a zero handle.
 func Yield[T, H any](found []T, handle func(T) H, errs []error) iter.Seq2[H, error] {
 	return func(yield func(H, error) bool) {
 		for _, f := range found {

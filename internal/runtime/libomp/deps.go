@@ -117,7 +117,7 @@ func (w *walk) waiting(a, before callbacks.Address) (bool, error) {
 	return true, nil
 }
 
-// once appends task to the tasks for which another one waits, unless it is already there. Up to LLVM 16, the
+// once appends task to the tasks for which another one waits, unless it is the last one. Up to LLVM 16, the
 // runtime links two tasks once for each variable of the dependence, in adjacent links.
 func once(tasks []uint64, task uint64) []uint64 {
 	if n := len(tasks); n > 0 && tasks[n-1] == task {

@@ -17,7 +17,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// counter is a core that counts what is read of it.
+// counter is a core that counts the reads and the bytes read.
 type counter struct {
 	*corefile.Core
 	reads, bytes int
@@ -30,10 +30,10 @@ func (c *counter) ReadMemory(a callbacks.Address, b []byte) error {
 	return c.Core.ReadMemory(a, b)
 }
 
-// Lend lends nothing: all is read by ReadMemory.
+// Lend lends no memory: all reads go through ReadMemory.
 func (*counter) Lend(callbacks.Address, uint64) []byte { return nil }
 
-// costOf is what a report of a core of a program with n threads reads.
+// costOf returns the reads of a report of a core of a program with n threads.
 func costOf(t *testing.T, n int) *counter {
 	t.Helper()
 	exe := omptest.Compile(t, omptest.Build{Program: "many"})
@@ -64,9 +64,8 @@ func costOf(t *testing.T, n int) *counter {
 	return c
 }
 
-// TestCostPerThread: a thread of 256 costs about what one of 64 does. (How deep
-// in the runtime a thread waits is a matter of chance; a cost that grew with the
-// number of threads would be four times as high.)
+// TestCostPerThread checks that a thread of 256 costs about as much as one of 64. The depth at which a thread
+// waits in the runtime varies by chance; a cost that grew with the number of threads would be four times as high.
 func TestCostPerThread(t *testing.T) {
 	none, few, many := costOf(t, 2), costOf(t, 64), costOf(t, 256)
 	small, large := (few.reads-none.reads)/62, (many.reads-none.reads)/254
@@ -80,11 +79,11 @@ func TestCostPerThread(t *testing.T) {
 	t.Logf("%d bytes a thread; 2 threads: %d reads, 256 threads: %d", large, none.reads, many.reads)
 }
 
-// bare is a target without any power beyond what every target has.
+// bare is a target without optional capabilities.
 type bare struct{ callbacks.Target }
 
-// TestBareTarget looks at a target that has neither registers nor modules, and
-// with neither names nor stacks: what the runtime itself knows is there.
+// TestBareTarget inspects a target without registers and modules, and without names and stacks: the picture has
+// the runtime's own data.
 func TestBareTarget(t *testing.T) {
 	r := coreOf(t, "nested", 16)
 	cfg := configOf(t, r.Core)
@@ -126,7 +125,7 @@ func TestBareTarget(t *testing.T) {
 	}
 }
 
-// TestParts asks for one part at a time: it is there, and the others are not.
+// TestParts checks that a picture has the wanted part, and no other.
 func TestParts(t *testing.T) {
 	cfg := configOf(t, coreOf(t, "tasks_deps", 16).Core)
 	for _, tt := range []struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Breakpoints looks for all locations of all runtimes.
+// Breakpoints returns the breakpoint locations of all runtimes.
 func (in *Inspector) Breakpoints() *picture.Breakpoints {
 	p := in.Picture(picture.Parts{})
 	out := &picture.Breakpoints{

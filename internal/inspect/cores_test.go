@@ -14,7 +14,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// programs are those of testdata/programs in which an OpenMP team is at work.
+// programs are those of testdata/programs with an OpenMP team at work.
 var programs = []string{
 	"barrier", "barrier_for", "barrier_single", "spinning", "lock", "nest_lock", "lock_cycle", "critical", "ordered",
 	"reduction",
@@ -29,7 +29,7 @@ func coreOf(t *testing.T, program string, major int) *omptest.Result {
 	return omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, major), Mode: omptest.Kernel})
 }
 
-// configOf opens a core and what is needed to look at it.
+// configOf opens a core, with the readers of its code.
 func configOf(t *testing.T, path string) inspect.Config {
 	t.Helper()
 	core, err := corefile.Open(path, corefile.Options{})
@@ -56,7 +56,7 @@ func configOf(t *testing.T, path string) inspect.Config {
 	return cfg
 }
 
-// pictureOf is the picture of a core.
+// pictureOf returns the picture of a core.
 func pictureOf(t *testing.T, cfg inspect.Config, want picture.Parts) *picture.Picture {
 	t.Helper()
 	in, err := inspect.New(cfg)

@@ -13,8 +13,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// countedReport makes a report of a core of a program whose one argument is n, with
-// what verdicts are drawn from, and tells how often the core was read.
+// countedReport makes a report, with facts, of a core of a program with the argument n. It returns the number of
+// reads of the core.
 func countedReport(t *testing.T, run omptest.Run, n int) (*picture.Picture, int) {
 	t.Helper()
 	run.Mode, run.Args = omptest.Kernel, []string{strconv.Itoa(n)}
@@ -65,14 +65,14 @@ func recursions(t *testing.T, program string) map[string]omptest.Run {
 			runs[rt.Name] = omptest.Run{Exe: omptest.Compile(t, gcc), Runtime: rt}
 		}
 	}
-	const all, quick = 4, 3 // a quick run may have one of GNU's only
+	const all, quick = 4, 3 // a quick run may have only one on GNU's runtime
 	if n := len(runs); n != all && (n != quick || !omptest.Quick()) {
 		t.Fatalf("%d runtimes, want %d: Debian's have changed", n, all)
 	}
 	return runs
 }
 
-// checkLinear holds the reads of a report of n things against those of 2n.
+// checkLinear compares the reads of a report of n things with those of 2n.
 func checkLinear(t *testing.T, n, few, many int) {
 	t.Helper()
 	if few < n/10 || 2*many > 5*few {
@@ -81,8 +81,7 @@ func checkLinear(t *testing.T, n, few, many int) {
 	t.Logf("%d reads for %d, %d for twice as many", few, n, many)
 }
 
-// TestCostOfTaskRecursion: each of a chain of tasks is looked at once, not once for
-// each of those inside it.
+// TestCostOfTaskRecursion checks that each task of a chain is read once, not once for each task inside it.
 func TestCostOfTaskRecursion(t *testing.T) {
 	const depth = 1000
 	for name, run := range recursions(t, "task_recursion") {
@@ -103,7 +102,7 @@ func TestCostOfTaskRecursion(t *testing.T) {
 	}
 }
 
-// TestCostOfNesting is the same for parallel regions.
+// TestCostOfNesting checks the same for parallel regions.
 func TestCostOfNesting(t *testing.T) {
 	const depth = 200
 	for name, run := range recursions(t, "region_recursion") {

@@ -16,7 +16,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// doctor says what a target allows.
+// doctor checks which data a target gives.
 type doctor struct {
 	target  callbacks.Target
 	about   *picture.Target
@@ -27,8 +27,7 @@ type doctor struct {
 	unread  []unreadRuntime
 }
 
-// Doctor says what this target allows, and for what is missing the cause and the
-// fix.
+// Doctor checks which data this target gives. For missing data, it adds the cause and the fix.
 func (in *Inspector) Doctor() []picture.Check {
 	d := &doctor{in.cfg.Target, &in.cfg.About, in.cfg.Dormant, in.roster, in.code, in.threads.states,
 		in.threads.unread()}
@@ -52,7 +51,7 @@ func (d *doctor) checkThreads() picture.Check {
 	return c
 }
 
-// checkModules lists the executable and of each library without a file.
+// checkModules describes the executable and each library without a file.
 func (d *doctor) checkModules() []picture.Check {
 	lister, ok := d.target.(callbacks.ModuleLister)
 	if !ok {
@@ -133,8 +132,7 @@ func (d *doctor) checkRuntimes() []picture.Check {
 	return out
 }
 
-// isUnread reports whether a runtime that looks as if it were not used is among those that
-// could not be read.
+// isUnread reports whether a runtime that seems to be unused is among those that could not be read.
 func (d *doctor) isUnread(unused *rtl.Dormant) bool {
 	return slices.ContainsFunc(d.unread, func(u unreadRuntime) bool { return u.mod == unused.Identity.Module })
 }
@@ -165,8 +163,8 @@ func (d *doctor) checkLayout(rt *teams.Runtime) picture.Check {
 	return c
 }
 
-// checkStates says how the states of a runtime's threads are known, and of how many they could
-// not be read.
+// checkStates describes the source of the states of a runtime's threads, and counts the states that could not be
+// read.
 func (d *doctor) checkStates(rt *teams.Runtime, r picture.Runtime) picture.Check {
 	c := picture.Check{Name: "states of " + r.ID, Status: picture.CheckOK}
 	c.Detail = "inferred from stacks, registers and the runtime's own fields"
@@ -175,7 +173,7 @@ func (d *doctor) checkStates(rt *teams.Runtime, r picture.Runtime) picture.Check
 	}
 	all, unread, why := 0, 0, ""
 	for _, n := range d.roster.All {
-		if n.Runtime != rt && (n.Runtime != nil || n.Missing == nil) || n.LWP == 0 { // it may be of any runtime
+		if n.Runtime != rt && (n.Runtime != nil || n.Missing == nil) || n.LWP == 0 { // it may belong to any runtime
 			continue
 		}
 		all++
@@ -200,7 +198,7 @@ func (d *doctor) checkStates(rt *teams.Runtime, r picture.Runtime) picture.Check
 	return c
 }
 
-// checkStacks says how many stacks end where stacks should end.
+// checkStacks counts the stacks that end at the start of a thread.
 func (d *doctor) checkStacks() picture.Check {
 	whole := 0
 	for _, n := range d.roster.All {
@@ -218,7 +216,7 @@ func (d *doctor) checkStacks() picture.Check {
 	return c
 }
 
-// checkLines says how many user frames have source lines.
+// checkLines counts the user frames with source lines.
 func (d *doctor) checkLines() picture.Check {
 	user, lines := 0, 0
 	for _, n := range d.roster.All {
@@ -241,13 +239,11 @@ func (d *doctor) checkLines() picture.Check {
 	return c
 }
 
-// maxAsked bounds the threads whose numbers Doctor checks: the functions take
-// half a millisecond for each. If a field is read from a wrong place, a few
-// threads show it.
+// maxAsked bounds the threads with checked numbers: evaluating the functions takes half a millisecond for each. A
+// few threads reveal a field that is read from a wrong offset.
 const maxAsked = 64
 
-// checkNumbers holds what was read of threads against what the runtime's own
-// omp_get_ functions would tell them.
+// checkNumbers compares the data of threads with the results of the runtime's own omp_get_ functions.
 func (d *doctor) checkNumbers(rt *teams.Runtime) picture.Check {
 	c := picture.Check{Name: "numbers of " + rt.ID, Status: picture.CheckMissing, Detail: "no thread is in a region"}
 	if rt.APIOnly() {

@@ -13,8 +13,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// An Inspector on a target of one's own: session does this, and more, for cores, processes
-// and what else has an opener.
+// An Inspector on a program's own target. Package session does this, and more, for all kinds of targets that it
+// can open.
 func Example() {
 	golden, done, err := omptest.ExampleCore("gnu-nested")
 	if err != nil {

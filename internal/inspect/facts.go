@@ -43,7 +43,7 @@ func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 	return facts
 }
 
-// addMachine finds where threads may run, and what was said about how they wait.
+// addMachine adds the processors, and the settings that decide how threads wait.
 func (p *factParts) addMachine(pic *picture.Picture, facts *picture.Facts) {
 	for _, name := range []string{"wait-policy-var", "kmp-blocktime-var"} {
 		if v, ok := p.settings.Value(name); ok {
@@ -54,7 +54,7 @@ func (p *factParts) addMachine(pic *picture.Picture, facts *picture.Facts) {
 	facts.Processors = p.findProcessors(pic, facts.Forks)
 }
 
-// findProcessors finds which threads run, and on which processors they may.
+// findProcessors finds the running threads, and the processors that threads may use.
 func (p *factParts) findProcessors(pic *picture.Picture, forks []picture.Fork) *picture.Processors {
 	out := &picture.Processors{}
 	ask := map[int]bool{}

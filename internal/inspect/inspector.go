@@ -17,56 +17,54 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Bounds on what one picture holds. They keep the cost of a damaged target
-// finite; real programs stay far below them, but for MaxTasks.
+// Bounds of one picture. They keep the cost of a damaged target finite. Real programs stay far below them, except
+// for MaxTasks.
 const (
 	// MaxLevels bounds the nesting of parallel regions.
 	MaxLevels = teams.MaxLevels
-	// MaxTasks is how many tasks a Picture holds; Inspector.Tasks yields all.
+	// MaxTasks bounds the tasks of a Picture; Inspector.Tasks yields all.
 	MaxTasks = 20000
 )
 
-// Functions keeps what the code of functions showed from one Inspector of a process to the next.
+// Functions keeps the results of analysing functions from one Inspector of a process to the next.
 type Functions = stacks.Functions
 
-// Config is what an Inspector works on.
+// Config is the input of an Inspector.
 type Config struct {
 	// About describes the target; the Inspector completes it.
 	About picture.Target
-	// Target is the target itself. Registers and modules are used if it has
-	// the powers.
+	// Target is the target itself. Registers and modules are used if it has these capabilities.
 	Target callbacks.Target
-	// Runtimes are the OpenMP runtimes that were found in it.
+	// Runtimes are the OpenMP runtimes that were found in the target.
 	Runtimes []rtl.Runtime
-	// Dormant are runtimes that are loaded and not used yet.
+	// Dormant are runtimes that are loaded and not yet used.
 	Dormant []*rtl.Dormant
-	// Symbolizer names code; nil leaves everything unnamed.
+	// Symbolizer names code; if it is nil, code has no names.
 	Symbolizer *symbolize.Symbolizer
-	// Unwinder walks stacks; nil leaves stacks out, and states are then
-	// inferred from the runtime's own fields only.
+	// Unwinder walks stacks. If it is nil, there are no stacks, and states are inferred from the runtime's own
+	// fields only.
 	Unwinder *unwind.Unwinder
-	// Functions has what the code of functions showed an Inspector of the same process
-	// before, which is not used any more; nil keeps nothing.
+	// Functions has the results of an earlier Inspector of the same process, which is not used any more; nil keeps
+	// no results.
 	Functions *stacks.Functions
-	// Only is what is asked for; the zero Only is all.
+	// Only selects a thread, a region or a task; the zero Only selects all.
 	Only picture.Only
-	// Budget bounds the work; nil has no bound. What is not reached is left out, and said
-	// in one warning.
+	// Budget bounds the work; nil has no bound. Parts that are not reached are left out and named in one warning.
 	Budget stacks.Budget
-	// Monotonic is the present by the target's CLOCK_MONOTONIC, in nanoseconds; nil for a
-	// target that stands, or is of another machine.
+	// Monotonic returns the time of the target's CLOCK_MONOTONIC, in nanoseconds; nil for a target that does not
+	// run, or is of another machine.
 	Monotonic func() int64
-	// Clock reads the clocks of a process; nil for a target that stands, or is of another machine.
+	// Clock reads the clocks of a process; nil for a target that does not run, or is of another machine.
 	Clock waits.Clock
-	// Rings is the memory of a process beside the copy that Target is, for what is written all
-	// the time and can be read meanwhile: a recorder's rings. Nil if Target is no copy.
+	// Rings is the memory of a running process, if Target is a copy of it; else nil. A recorder's rings change all
+	// the time and are read from there.
 	Rings callbacks.Memory
-	// Warnings of whoever opened the target; the picture repeats them.
+	// Warnings are those of the code that opened the target; the picture repeats them.
 	Warnings []error
 }
 
-// Inspector makes pictures of one target at one stop. It reads lazily and
-// remembers what it read. It is for one goroutine at a time.
+// Inspector makes pictures of one snapshot of a target. It reads lazily and reads each thing once. It is for one
+// goroutine at a time.
 type Inspector struct {
 	cfg        Config
 	notes      *stacks.Notes
@@ -80,11 +78,10 @@ type Inspector struct {
 	tasks      *teams.TaskLister
 	facts      *factParts
 	waits      *waits.Finder
-	exact      map[uint64]bool // instructions at which threads were interrupted (Locate)
+	exact      map[uint64]bool // instructions at which threads were interrupted, for Locate
 }
 
-// New returns an Inspector. Its error is of the target as a whole: threads that
-// cannot be listed.
+// New returns an Inspector. It fails if the threads of the target cannot be listed.
 func New(cfg Config) (*Inspector, error) {
 	in := &Inspector{
 		cfg: cfg, notes: stacks.NewNotes(cfg.Budget),
@@ -108,7 +105,7 @@ func New(cfg Config) (*Inspector, error) {
 	return in, in.limit(cfg.Only)
 }
 
-// readThreads makes the parts that find what threads do.
+// readThreads makes the parts that inspect threads.
 func (in *Inspector) readThreads() {
 	target, about, library := in.cfg.Target, &in.cfg.About, sync.OnceValue(in.libraryOf) // when About is complete
 	flows := stacks.NewFlow(in.code, in.cfg.Functions, in.cfg.Budget)
@@ -135,7 +132,7 @@ func (in *Inspector) readThreads() {
 	}
 }
 
-// libraryOf is the C library of the target.
+// libraryOf returns the C library of the target.
 func (in *Inspector) libraryOf() *libc.Library {
 	c := libc.Config{Target: in.cfg.Target, PID: uint64(in.cfg.About.PID)}
 	for _, n := range in.roster.All {
@@ -144,10 +141,10 @@ func (in *Inspector) libraryOf() *libc.Library {
 	return libc.New(c)
 }
 
-// Target is what the Inspector works on.
+// Target returns the inspected target.
 func (in *Inspector) Target() callbacks.Target { return in.cfg.Target }
 
-// Describe says what the target is, and what is odd about it as a whole.
+// Describe sets the description of the target, and adds warnings about it.
 func (in *Inspector) Describe(about picture.Target, warnings ...error) {
 	in.cfg.About = about
 	in.roster.FindOverrunStacks()
@@ -156,7 +153,7 @@ func (in *Inspector) Describe(about picture.Target, warnings ...error) {
 	}
 }
 
-// LeaveOut says that a part of a picture is not complete, if the budget is spent.
+// LeaveOut marks a part of a picture as incomplete, if the budget is spent.
 func (in *Inspector) LeaveOut(what string) { in.notes.Exceeded(what) }
 
 // Threads returns all threads, the crashed one first.
@@ -176,9 +173,9 @@ func (in *Inspector) ICVs() []picture.ICV { return in.settings.ICVs() }
 // ControlVars returns the control variables in force of all runtimes.
 func (in *Inspector) ControlVars() []picture.ControlVar { return in.settings.ControlVars() }
 
-// Facts finds what verdicts on pic are drawn from; pic is the picture of this
-// Inspector, with its threads, regions and tasks.
+// Facts finds the facts that verdicts on pic need. pic is a picture of this Inspector, with its threads, regions
+// and tasks.
 func (in *Inspector) Facts(pic *picture.Picture) *picture.Facts { return in.facts.gather(pic) }
 
-// Trace notes where the threads of picture p are, which this Inspector made.
+// Trace returns the places of the threads, regions and tasks of picture p of this Inspector.
 func (in *Inspector) Trace(p *picture.Picture) *picture.Trace { return in.waits.Trace(p) }

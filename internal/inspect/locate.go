@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Locate says where the code at an address of a stack lies in its file. It is not ok if the
-// address is in no file.
+// Locate returns the file, and the offset in it, of the code at an address of a stack. It is not ok if the address
+// is in no file.
 func (in *Inspector) Locate(pc picture.Hex) (at picture.CodePlace, ok bool) {
 	if in.cfg.Symbolizer == nil {
 		return at, false
@@ -28,8 +28,7 @@ func (in *Inspector) Locate(pc picture.Hex) (at picture.CodePlace, ok bool) {
 	return at, true
 }
 
-// interrupted reports whether an address of a stack is that of the next instruction, and no
-// return address.
+// interrupted reports whether an address of a stack is that of the next instruction, not a return address.
 func (in *Inspector) interrupted(pc uint64) bool {
 	if in.exact == nil {
 		in.exact = map[uint64]bool{}

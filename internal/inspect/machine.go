@@ -13,8 +13,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// maxEnviron bounds the program's environment, which Linux limits to a quarter of
-// the stack's size.
+// Bounds of the program's environment, which Linux limits to a quarter of the stack's size.
 const (
 	maxEnvironVars  = 1 << 16
 	maxEnvironValue = 4096
@@ -23,10 +22,10 @@ const (
 // environment reads the environment of the program.
 type environment struct {
 	target callbacks.Target
-	sym    *symbolize.Symbolizer // nil: where it is is not known
+	sym    *symbolize.Symbolizer // nil: the environment is unknown
 }
 
-// variables finds the variables that verdicts ask for, as they are now.
+// variables returns the current values of the variables that verdicts need.
 func (e *environment) variables() []picture.Variable {
 	var out []picture.Variable
 	add := func(purpose picture.VariablePurpose, names []string) {
@@ -53,8 +52,7 @@ func (e *environment) variables() []picture.Variable {
 	return out
 }
 
-// environ reads the values of some variables of the environment; whole reports whether
-// all of it could be read.
+// environ reads the values of some variables of the environment; whole reports whether all of it could be read.
 func (e *environment) environ(wanted []picture.Variable) (values map[string]string, whole bool) {
 	if e.sym == nil {
 		return nil, false
@@ -90,7 +88,7 @@ func (e *environment) pointer(addr uint64) (uint64, bool) {
 	return callbacks.Word(b[:]), true
 }
 
-// cstring reads up to limit bytes of a string; what can be read counts.
+// cstring reads up to limit bytes of a string. It returns the readable part.
 func (e *environment) cstring(addr uint64, limit int) string {
 	var out []byte
 	for len(out) < limit {
@@ -107,7 +105,7 @@ func (e *environment) cstring(addr uint64, limit int) string {
 	return string(out)
 }
 
-// rank is the place of the process in an MPI job, by its environment; nil if that has none.
+// rank returns the rank of the process in an MPI job, by its environment; nil if that has no rank.
 func (e *environment) rank() *picture.Rank {
 	var wanted []picture.Variable
 	for _, name := range mpi.Variables() {
@@ -121,11 +119,10 @@ func (e *environment) rank() *picture.Rank {
 	return &picture.Rank{Rank: r.Rank, Size: r.Size, Job: r.Job, Host: r.Host, Source: r.From}
 }
 
-// processors finds which processors the program may use.
+// processors finds the processors that the program may use.
 type processors struct{ target callbacks.Target }
 
-// masks are the affinity masks of some threads, each once; none if they are not known,
-// as in a core.
+// masks returns the affinity masks of some threads, each once; nil if they are unknown, as in a core.
 func (p *processors) masks(lwps map[int]bool) []picture.Mask {
 	s, ok := p.target.(callbacks.Scheduler)
 	if !ok {
@@ -135,7 +132,7 @@ func (p *processors) masks(lwps map[int]bool) []picture.Mask {
 	index := map[string]int{}
 	for _, lwp := range slices.Sorted(maps.Keys(lwps)) {
 		list, err := s.AllowedProcessors(callbacks.LWP(uint64(lwp)))
-		if err != nil || len(list) == 0 { // it has ended, or the target does not tell
+		if err != nil || len(list) == 0 { // it has ended, or its mask is unknown
 			continue
 		}
 		key := fmt.Sprint(list)
@@ -149,8 +146,7 @@ func (p *processors) masks(lwps map[int]bool) []picture.Mask {
 	return out
 }
 
-// quota limits the processor time of the program; nil if there is no limit, or if it is
-// not known.
+// quota returns the CPU limit of the program; nil if there is no limit, or if it is unknown.
 func (p *processors) quota() *picture.Quota {
 	s, ok := p.target.(callbacks.Scheduler)
 	if !ok {
@@ -166,7 +162,7 @@ func (p *processors) quota() *picture.Quota {
 	return &picture.Quota{Processors: q.Processors, Source: q.Source}
 }
 
-// cpuset is which processors the control group of the program has; nil if it is not known.
+// cpuset returns the processors of the program's control group; nil if they are unknown.
 func (p *processors) cpuset() *picture.Cpuset {
 	s, ok := p.target.(callbacks.Scheduler)
 	if !ok {

@@ -23,7 +23,7 @@ type mpiCalls struct {
 	waits  *waits.Finder
 }
 
-// call is the call of MPI that n waits in, nil if it waits in none.
+// call returns the call of MPI that n waits in, nil if it waits in no such call.
 func (m *mpiCalls) call(n *teams.Thread) *picture.MPICall {
 	found, ok := m.waits.MPICall(n)
 	if !ok {
@@ -50,14 +50,14 @@ func (m *mpiCalls) call(n *teams.Thread) *picture.MPICall {
 type mpiArgs struct {
 	*mpiCalls
 	st    *stacks.Stack
-	frame int // of the C routine
+	frame int // number of the frame of the C routine
 	call  *picture.MPICall
 	sig   mpi.Signature
 	found bool
 }
 
-// value is an argument, as far as the frame of the routine or its caller tell; it is noted
-// as lost if none does.
+// value returns an argument, by the frame of the routine or its caller. It notes an argument that neither shows as
+// lost.
 func (a *mpiArgs) value(arg mpi.Arg, what string) (uint64, bool) {
 	const inRegisters = 6
 	if arg == 0 {
@@ -78,7 +78,7 @@ func (a *mpiArgs) value(arg mpi.Arg, what string) (uint64, bool) {
 	return v, ok
 }
 
-// onStack is argument n of those that the caller put on the stack.
+// onStack returns argument n of those that the caller put on the stack.
 func (a *mpiArgs) onStack(n int) (uint64, bool) {
 	cfa := a.st.Frames[a.frame].CFA
 	if cfa == 0 {
@@ -88,7 +88,7 @@ func (a *mpiArgs) onStack(n int) (uint64, bool) {
 	return v, err == nil
 }
 
-// read reads all arguments that the routine has.
+// read reads all arguments of the routine.
 func (a *mpiArgs) read() {
 	world, open := uint64(0), false
 	if a.code.Symbols != nil {
@@ -132,8 +132,8 @@ func (a *mpiArgs) peer(rank int, open bool) {
 	}
 }
 
-// named is the name of a data type or of a reduction: of the object that Open MPI exports for
-// it, or by the handle's number in MPICH's ABI.
+// named returns the name of a data type or reduction: that of the object which Open MPI exports for it, or by the
+// handle's number in MPICH's ABI.
 func (a *mpiArgs) named(v uint64, open bool, what string, mpich func(uint32) string) string {
 	name := ""
 	if !open {
@@ -150,13 +150,13 @@ func (a *mpiArgs) named(v uint64, open bool, what string, mpich func(uint32) str
 	return name
 }
 
-// exportedData is the name of the object at an address, as its module exports it.
+// exportedData returns the name of the object at an address, as its module exports it.
 func (a *mpiArgs) exportedData(addr uint64) (string, bool) {
 	s, ok := a.code.Symbols.Data(addr)
 	return s.Name, ok && s.Offset == 0
 }
 
-// Bounds of what is searched of a communicator and its group of Open MPI, in bytes.
+// Bounds of the searched part of a communicator and its group in Open MPI, in bytes.
 const (
 	maxComm     = 1 << 10
 	maxGroup    = 64
@@ -166,7 +166,7 @@ const (
 // worldComm is the name of the communicator of all ranks.
 const worldComm = "MPI_COMM_WORLD"
 
-// communicator names the communicator of a call, and says how many ranks it has.
+// communicator adds the name of the communicator of a call, and its number of ranks.
 func (a *mpiArgs) communicator(v, world uint64, open bool) {
 	if !open {
 		if name, known, _ := mpi.MpichComm(uint32(v)); known {
@@ -187,12 +187,12 @@ func (a *mpiArgs) communicator(v, world uint64, open bool) {
 	}
 }
 
-// openMPIComm reads communicators of Open MPI. Where their fields are, MPI_COMM_WORLD tells,
-// of which name, size and rank are known.
+// openMPIComm reads communicators of Open MPI. It finds the offsets of their fields in MPI_COMM_WORLD: its name,
+// size and rank are known.
 type openMPIComm struct {
 	target callbacks.Target
 	world  uint64
-	rank   *picture.Rank // of the process in the job; nil if that is not known
+	rank   *picture.Rank // rank of the process in the job; nil if it is unknown
 }
 
 // object reads the communicator of all ranks.
@@ -204,8 +204,8 @@ func (c openMPIComm) object() []byte {
 	return b
 }
 
-// name is the name of a communicator: in the object, as in Open MPI 4, or behind a pointer, as
-// in Open MPI 5. It is empty if it cannot be read.
+// name returns the name of a communicator, which is in the object, as in Open MPI 4, or in memory that it points
+// to, as in Open MPI 5. It is empty if it cannot be read.
 func (c openMPIComm) name(v uint64) string {
 	env := &environment{target: c.target}
 	object := c.object()
@@ -228,8 +228,7 @@ func (c openMPIComm) name(v uint64) string {
 	return name
 }
 
-// pointer is where the first word of an object is that points to what is wanted, -1 if none
-// does.
+// pointer returns the offset of the first word of an object that points to a wanted address, or -1.
 func (c openMPIComm) pointer(object []byte, wanted func(p uint64) bool) int {
 	const word, lowest = 8, 1 << 12
 	for i := 0; i+word <= len(object); i += word {
@@ -240,10 +239,10 @@ func (c openMPIComm) pointer(object []byte, wanted func(p uint64) bool) int {
 	return -1
 }
 
-// size is how many ranks a communicator has: the group of MPI_COMM_WORLD is where its object
-// points to size and rank of the process in the job. It is 0 if that is not known.
+// size returns the number of ranks of a communicator, 0 if it is unknown. The group of MPI_COMM_WORLD is the
+// memory that its object points to and that contains the size and rank of the process in the job.
 func (c openMPIComm) size(v uint64) int {
-	if c.rank == nil || c.rank.Size < 2 { // of one rank, too much looks like it
+	if c.rank == nil || c.rank.Size < 2 { // too much memory looks like a group of one rank
 		return 0
 	}
 	group, at := make([]byte, maxGroup), -1

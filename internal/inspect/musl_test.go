@@ -10,8 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestMusl: of a thread that waits in a C library whose structures are not known, that
-// is said, and its memory is not taken for glibc's.
+// TestMusl inspects a thread that waits in a C library with unknown structures: a warning names the library, and
+// its memory is not read as glibc's.
 func TestMusl(t *testing.T) {
 	for module, says := range map[string]bool{"/lib/libc.so.6": false, "/lib/ld-musl-x86_64.so.1": true} {
 		f := callbackstest.NewFake(callbacks.ArchX86_64)

@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// offByOne is a runtime reader that has the size of teams from a wrong place.
+// offByOne is a runtime reader that reads wrong team sizes.
 type offByOne struct{ rtl.Runtime }
 
 func (r offByOne) Parallel(p handles.Parallel) (handles.ParallelInfo, error) {
@@ -20,8 +20,7 @@ func (r offByOne) Parallel(p handles.Parallel) (handles.ParallelInfo, error) {
 	return info, err
 }
 
-// TestNumbers holds what doctor says of readers that are right, of one that is
-// wrong, and of a runtime whose code is not at hand.
+// TestNumbers checks Doctor on correct readers, on a wrong one, and on a runtime without its code.
 func TestNumbers(t *testing.T) {
 	gcc := omptest.Compile(t, omptest.Build{Program: "nested", Compiler: omptest.GCC, Flags: []string{"-O1", "-g"}})
 	for family, dump := range map[string]*omptest.Result{
@@ -41,7 +40,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// numbers is doctor's check of the numbers of the one runtime.
+// numbers returns Doctor's check of the numbers of the one runtime.
 func numbers(t *testing.T, cfg inspect.Config, family string) picture.Check {
 	t.Helper()
 	in, err := inspect.New(cfg)

@@ -53,8 +53,8 @@ func (in *Inspector) Picture(want picture.Parts) *picture.Picture {
 	return p
 }
 
-// Diagnosed is the Picture of the wanted parts with its facts and the verdicts that run
-// draws from them. Parts that only these need are left out again.
+// Diagnosed returns the Picture of the wanted parts with its facts and the verdicts that run draws from them. It
+// removes parts that only these need.
 func (in *Inspector) Diagnosed(want picture.Parts, run func(*picture.Picture) []picture.Verdict) *picture.Picture {
 	all := want
 	all.Threads, all.Regions, all.Tasks = true, true, true
@@ -73,14 +73,14 @@ func (in *Inspector) Diagnosed(want picture.Parts, run func(*picture.Picture) []
 	return pic
 }
 
-// Complete adds to a picture what became known after it was made: what looking at
-// the target cost, and the warnings since.
+// Complete adds to a picture the data that changed after it was made: the cost of the snapshot, and the warnings
+// since.
 func (in *Inspector) Complete(p *picture.Picture) {
 	p.Target.Pause = in.cfg.About.Pause
 	p.Warnings, p.Incomplete = in.Warnings(), in.notes.Incomplete()
 }
 
-// someTasks are the first MaxTasks tasks.
+// someTasks returns the first MaxTasks tasks.
 func (in *Inspector) someTasks() []picture.Task {
 	var out []picture.Task
 	for t := range in.Tasks() {
@@ -93,7 +93,7 @@ func (in *Inspector) someTasks() []picture.Task {
 	return out
 }
 
-// completeTarget adds where the crashed thread was.
+// completeTarget adds the place of the crashed thread.
 func (in *Inspector) completeTarget(p *picture.Picture) {
 	for i := range p.Threads {
 		t := &p.Threads[i]
@@ -105,7 +105,7 @@ func (in *Inspector) completeTarget(p *picture.Picture) {
 			return len(r.Damage) > 0 &&
 				r.ID == t.Runtime
 		}) {
-			return // what it says of the thread is not to be believed
+			return // its data about the thread is not reliable
 		}
 		p.Target.Place = &picture.Place{Role: t.Role, ThreadNum: t.ThreadNum, TeamSize: t.TeamSize, Level: t.Level,
 			Region: t.Region, Task: t.Task}
@@ -116,7 +116,7 @@ func (in *Inspector) completeTarget(p *picture.Picture) {
 	}
 }
 
-// Warnings are what could not be read, and why; each once.
+// Warnings returns the reasons why data could not be read, each once.
 func (in *Inspector) Warnings() []string {
 	out := in.notes.Warnings()
 	if why := in.roster.MissingStacks(); why != "" {
@@ -138,13 +138,13 @@ func (in *Inspector) Warnings() []string {
 	return out
 }
 
-// Rehearse reads what Picture reads for the wanted parts, and, if verdicts are wanted,
-// what Facts reads. It is used on a running process, to find out which memory the answer
-// will need: it makes the answer, but for the names of code, which are in files.
+// Rehearse reads the data that Picture reads for the wanted parts, and, if verdicts are wanted, the data that
+// Facts reads. On a running process, it finds the memory that the answer needs. It makes the answer without the
+// names of code, which are in files.
 func (in *Inspector) Rehearse(want picture.Parts, verdicts bool) {
 	in.code.Rehearsing = true
 	defer func() { in.code.Rehearsing = false }()
-	want.Native = false // native stacks differ from others by the names of their frames
+	want.Native = false // native stacks differ from others only by the names of their frames
 	want.Threads = want.Threads || want.Stacks || verdicts
 	want.Regions, want.Tasks = want.Regions || verdicts, want.Tasks || verdicts
 	want.Stacks = false
@@ -157,8 +157,8 @@ func (in *Inspector) Rehearse(want picture.Parts, verdicts bool) {
 	}
 }
 
-// readConstructs reads what the names of frames lead to: the constructs of regions and
-// tasks, and the stacks of those that forked the regions.
+// readConstructs reads the data that names of frames need: the constructs of regions and tasks, and the stacks of
+// the threads that forked the regions.
 func (in *Inspector) readConstructs() {
 	in.model.Constructs()
 	for _, v := range in.regions.All() {

@@ -17,13 +17,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// restarted is a core whose threads that sleep are about to call the kernel again, as the next stop
-// finds them that comes before they run.
+// restarted is a core with sleeping threads that are about to call the kernel again, as they are if a second stop
+// comes before they run.
 type restarted struct {
 	*corefile.Core
-	call    int64 // what the kernel says of the call that they were in: -1 after an interrupt
+	call    int64 // the kernel's number of their call: -1 after an interrupt
 	changed int   // threads
-	other   bool  // the call would not sleep: it waits for another value than the word has
+	other   bool  // the call would not sleep: the word differs from the awaited value
 }
 
 func (r *restarted) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
@@ -41,7 +41,7 @@ func (r *restarted) Registers(t callbacks.ThreadID) (callbacks.Registers, error)
 	return regs, nil
 }
 
-// TestRestarted has threads that are about to sleep again be told as those that sleep.
+// TestRestarted checks that threads that are about to sleep again are described like sleeping ones.
 func TestRestarted(t *testing.T) {
 	for _, name := range []string{"gnu-deadlock", "gnu-barrier", "llvm-barrier", "gnu-deadlock-join"} {
 		t.Run(name, func(t *testing.T) {
@@ -69,12 +69,12 @@ func TestRestarted(t *testing.T) {
 	}
 }
 
-// seenOf is the picture of a core, of which target is a version.
+// seenOf returns the picture of a core; target is a version of it.
 func seenOf(t *testing.T, core *corefile.Core, target callbacks.Target) string {
 	t.Helper()
 	mods, err := core.Modules()
 	if err != nil {
-		t.Log(err) // files that are not there
+		t.Log(err) // missing files
 	}
 	procs, err := extended.Open(target, readers.Options{})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// runtimeOf describes a runtime and where its layout came from.
+// runtimeOf describes a runtime and the sources of its layout.
 func runtimeOf(rt *teams.Runtime) picture.Runtime {
 	r := identityOf(rt.Identity())
 	r.ID, r.Layout = rt.ID, layoutLine(rt.Layout())
@@ -32,7 +32,7 @@ func identityOf(id handles.Identity) picture.Runtime {
 	return r
 }
 
-// layoutLine says in one line which sources gave how many names.
+// layoutLine returns, in one line, the number of names from each source.
 func layoutLine(rep layout.Report) string {
 	if rep.Instead != "" {
 		return rep.Instead
@@ -71,7 +71,7 @@ func layoutLine(rep layout.Report) string {
 	return line
 }
 
-// Layout returns where everything lies that the runtimes' readers use.
+// Layout returns the offset or address of each field and variable that the readers of runtimes use.
 func (in *Inspector) Layout() []picture.LayoutEntry {
 	var out []picture.LayoutEntry
 	for _, rt := range in.roster.Runtimes {
@@ -97,16 +97,16 @@ func (in *Inspector) Layout() []picture.LayoutEntry {
 	return out
 }
 
-// unreadRuntime is an OpenMP runtime of which nothing could be read.
+// unreadRuntime is an OpenMP runtime that could not be read.
 type unreadRuntime struct {
 	mod *callbacks.Module
 	why string
-	// all tells that nothing shows which threads use it: any may.
+	// all is set if any thread may use it: its threads are unknown.
 	all bool
 }
 
-// unread finds the runtimes of which nothing could be read: their layout is not known, or
-// they look as if the program had not used them, and threads are in their code.
+// unread finds the runtimes that could not be read: their layout is unknown, or they seem to be unused although
+// threads are in their code.
 func (in *Inspector) unread() []unreadRuntime {
 	var out []unreadRuntime
 	for _, err := range in.cfg.Warnings {
@@ -123,8 +123,8 @@ func (in *Inspector) unread() []unreadRuntime {
 	return out
 }
 
-// inUse says that threads are in the code of a runtime that is not initialized; empty if none
-// is.
+// inUse returns a text about the threads in the code of a runtime that is not initialized; "" if no thread is
+// there.
 func (in *Inspector) inUse(d *rtl.Dormant) string {
 	n := 0
 	for _, nat := range in.roster.All {
@@ -143,8 +143,8 @@ func (in *Inspector) inUse(d *rtl.Dormant) string {
 		"damaged or missing", teams.CountThreads(n), verb)
 }
 
-// unreadable says why it could not be read what a thread without a runtime is to OpenMP; empty
-// if nothing is missing.
+// unreadable returns the reason why the OpenMP data of a thread without a runtime could not be read; "" if no data
+// is missing.
 func (l *threadLister) unreadable(n *teams.Thread) string {
 	if n.Runtime != nil || n.LWP == 0 {
 		return ""
@@ -157,12 +157,12 @@ func (l *threadLister) unreadable(n *teams.Thread) string {
 	return ""
 }
 
-// errOverwritten is the error of a thread of which the runtime's fields contradict one another.
+// errOverwritten is the error of a thread with contradicting fields in its runtime.
 var errOverwritten = errors.New("what it is to OpenMP " + picture.UnreadText +
 	"the memory of the runtime was overwritten, and nothing that it keeps of this thread is to be believed")
 
-// overwritten reports whether what the runtime keeps of a thread is not to be believed: the thread could not be read,
-// as the runtime's fields contradict one another, and the target stood while they were read.
+// overwritten reports whether the runtime's data about a thread is not reliable: the thread could not be read, the
+// runtime's fields contradict one another, and the target did not run meanwhile.
 func (l *threadLister) overwritten(n *teams.Thread) bool {
 	if n.Runtime == nil || n.InfoErr == nil || len(n.Runtime.Damage()) == 0 {
 		return false

@@ -14,8 +14,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// frameCost is what a frame of a picture takes, in bytes: with its addresses, and copies
-// of it in merged stacks and facts.
+// frameCost is the memory that a frame of a picture takes, in bytes: with its addresses, and copies of it in
+// merged stacks and facts.
 const frameCost = 3 * unsafe.Sizeof(picture.Frame{})
 
 // threadLister makes the threads of a picture.
@@ -88,7 +88,7 @@ func (l *threadLister) thread(n *teams.Thread, native bool) picture.Thread {
 	return t
 }
 
-// fillOpenMP adds what the runtime knows of the thread and returns its state.
+// fillOpenMP adds the runtime's data about the thread and returns its state.
 func (l *threadLister) fillOpenMP(t *picture.Thread, n *teams.Thread) handles.State {
 	t.Runtime, t.Number, t.Hidden = n.Runtime.ID, &n.Info.Number, n.Info.HiddenHelper
 	switch {
@@ -99,7 +99,7 @@ func (l *threadLister) fillOpenMP(t *picture.Thread, n *teams.Thread) handles.St
 	}
 	l.fillPlace(t, n)
 	if n.LWP == 0 {
-		return handles.StateUndefined // nothing tells what a thread does that is not there
+		return handles.StateUndefined // the target does not have the thread
 	}
 	ts, err := l.states.StateOf(n)
 	if err != nil {
@@ -112,7 +112,7 @@ func (l *threadLister) fillOpenMP(t *picture.Thread, n *teams.Thread) handles.St
 		return ts.State
 	}
 	t.Loop = l.loops.LoopOf(n)
-	wait := cmp.Or(ts.WaitVariable, ts.WaitID) // as the program names it, if that is known
+	wait := cmp.Or(ts.WaitVariable, ts.WaitID) // the program's variable, if it is known
 	t.WaitID, t.WaitKind = picture.Address(wait), ts.WaitKind
 	l.waits.AddWait(t, n)
 	return ts.State
@@ -128,8 +128,7 @@ func (l *threadLister) fillPlace(t *picture.Thread, n *teams.Thread) {
 	} else if !errors.Is(err, callbacks.Unavailable) && !errors.Is(err, callbacks.Unsupported) {
 		n.Errs = append(n.Errs, err)
 	}
-	// In a league, the initial task of each team starts a new level 0: what is
-	// further out is the region that encloses the league.
+	// In a league, the initial task of each team starts a new level 0. The regions further out enclose the league.
 	outermost := max(0, slices.IndexFunc(n.Chain, func(h handles.Parallel) bool { return h.Level == 0 }))
 	for i := outermost; i >= 0; i-- {
 		t.Levels = append(t.Levels, l.levelInfo(n, n.Chain[i]))

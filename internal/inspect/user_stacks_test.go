@@ -10,8 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// pseudo has, for each state, the frame that stands for what the runtime does in
-// the user's model. Work has none.
+// pseudo maps each state to the frame that stands for the runtime's activity in the user's model. Work has no such
+// frame.
 var pseudo = map[string]string{
 	"wait_barrier_explicit":           "<OMP-explicit_barrier>",
 	"wait_barrier_implicit":           "<OMP-implicit_barrier>",
@@ -27,8 +27,7 @@ var pseudo = map[string]string{
 	"idle":                            "<OMP-idle>",
 }
 
-// TestUserModel holds the stacks of all programs against the rules of the user's
-// model.
+// TestUserModel checks the stacks of all programs by the rules of the user's model.
 func TestUserModel(t *testing.T) {
 	for _, major := range []int{14, 16, 19} {
 		for _, program := range programs {
@@ -46,8 +45,8 @@ func TestUserModel(t *testing.T) {
 	}
 }
 
-// checkRules: no frame of the runtime, at most one pseudo-frame, on top, and the
-// outermost frame is where the program's own threads begin.
+// checkRules checks that a stack has no frame of the runtime, and at most one pseudo-frame, on top. Its outermost
+// frame is the start of the program's own threads.
 func checkRules(t *testing.T, truth omptest.Truth, th picture.Thread) {
 	t.Helper()
 	stack := th.UserStack
@@ -78,7 +77,7 @@ func checkRules(t *testing.T, truth omptest.Truth, th picture.Thread) {
 	}
 	begin := "main"
 	if known.Root != truth.Program.PID {
-		begin = "root" // of a thread of its own, that has become a root
+		begin = "root" // the program's own thread, which has become a root
 	}
 	if known.Role == "other" {
 		begin = ""
@@ -89,8 +88,8 @@ func checkRules(t *testing.T, truth omptest.Truth, th picture.Thread) {
 	}
 }
 
-// checkSame: threads that are at the same place in a region have the same stack,
-// whichever of them forked it.
+// checkSame checks that threads at the same place in a region have the same stack, independent of the forking
+// thread.
 func checkSame(t *testing.T, same map[string]picture.Thread, th picture.Thread) {
 	t.Helper()
 	i := slices.IndexFunc(th.UserStack, func(f picture.Frame) bool { return f.Kind == picture.FrameUser })
@@ -110,7 +109,7 @@ func checkSame(t *testing.T, same map[string]picture.Thread, th picture.Thread) 
 	}
 }
 
-// checkMerged: every thread is in one of the merged stacks, and has that stack.
+// checkMerged checks that every thread is in one of the merged stacks, and has that stack.
 func checkMerged(t *testing.T, pic *picture.Picture) {
 	t.Helper()
 	of := map[int]string{}
@@ -139,7 +138,7 @@ func checkMerged(t *testing.T, pic *picture.Picture) {
 	}
 }
 
-// show is a stack as people compare stacks.
+// show returns a stack as text.
 func show(stack []picture.Frame) string {
 	var b strings.Builder
 	for _, f := range stack {
@@ -148,7 +147,7 @@ func show(stack []picture.Frame) string {
 	return b.String()
 }
 
-// TestContinued tells from which thread the frames of a worker's stack are.
+// TestContinued checks the threads of the frames of a worker's stack.
 func TestContinued(t *testing.T) {
 	r := coreOf(t, "nested", 16)
 	pic := pictureOf(t, configOf(t, r.Core), picture.Parts{Threads: true, Regions: true})
@@ -175,9 +174,9 @@ func TestContinued(t *testing.T) {
 	}
 }
 
-// TestConstructs holds the frames of a thread in a region in a task in a task in a
-// region against the constructs of the source. clang gives the body of a task the
-// name of a region's, and inlines it in the function that the runtime calls.
+// TestConstructs compares the frames of a thread with the constructs of the source: a region in a task in a task
+// in a region. clang gives the body of a task the name of a region's, and inlines it in the function that the
+// runtime calls.
 func TestConstructs(t *testing.T) {
 	for _, optimize := range []string{"-O0", "-O2"} {
 		t.Run(optimize, func(t *testing.T) {
@@ -202,7 +201,7 @@ func TestConstructs(t *testing.T) {
 	}
 }
 
-// constructs are those of the frames that have one.
+// constructs returns the constructs of the frames.
 func constructs(fs []picture.Frame) []string {
 	var out []string
 	for _, f := range fs {

@@ -40,8 +40,8 @@ type Finder struct {
 	data    *stacks.Data
 }
 
-// Abort describes how the C library, the C++ library, an OpenMP runtime or the program itself ended the program
-// by abort. It is not ok if none did.
+// Abort describes how the C library, the C++ library, an OpenMP runtime or the program itself ended the program by
+// abort. It is not ok if the program did not end by abort.
 func (c *Finder) Abort() (picture.Abort, bool) {
 	n := c.threads.ByLWP[c.about.CrashedLWP]
 	if n == nil || c.about.Signal != "SIGABRT" || !n.InFunction("abort") {
@@ -80,7 +80,7 @@ func (c *Finder) Abort() (picture.Abort, bool) {
 	return picture.Abort{}, false
 }
 
-// abortAlone describes an abort of the C library with nothing else on the stack, as at the end of a thread.
+// abortAlone describes an abort of the C library without other frames on the stack, as at the end of a thread.
 func (c *Finder) abortAlone(n *teams.Thread, st *stacks.Stack) (picture.Abort, bool) {
 	a := picture.Abort{Thread: n.LWP, Component: "the C library", MessageSource: "its variable __abort_msg"}
 	a.Message = c.libraryMessage()
@@ -169,7 +169,7 @@ func isCXXLibrary(m *callbacks.Module) bool {
 }
 
 // libraryMessage returns the text that the C library printed before it called abort: at a failed assertion, or
-// when it found the heap or a stack damaged. It is empty if there is none.
+// when it found the heap or a stack damaged. It is "" if it printed no text.
 func (c *Finder) libraryMessage() string {
 	at, err := c.target.Symbol("__abort_msg", "")
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package crash describes the end of a program: the fault or the abort that killed it, the exception that nothing
-// caught, and a broken heap. It is a layer of package inspect above package teams.
+// Package crash describes the end of a program: the fault or the abort that killed it, an uncaught exception, and
+// a broken heap. It is a layer of package inspect above package teams.
 package crash

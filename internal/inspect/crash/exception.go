@@ -151,7 +151,7 @@ func (x *Exceptions) lastCaught(n *teams.Thread) (cxxabi.Exception, bool) {
 	if x.target.ReadMemory(callbacks.Addr(out.Result), b[:]) != nil {
 		return cxxabi.Exception{}, false
 	}
-	for _, size := range cxxabi.HeaderAfter() { // of the libraries that there are
+	for _, size := range cxxabi.HeaderAfter() { // of the known libraries
 		if e, ok := cxxabi.ReadException(x.target, callbacks.Word(b[:])+size); ok {
 			return e, true
 		}
@@ -232,9 +232,9 @@ func (x *Exceptions) stopFrame(st *stacks.Stack, e cxxabi.Exception) int {
 	})
 }
 
-// findBoundary returns the index of the frame that the exception must not leave, or -1. It is the frame that
-// ends the program by a call that compilers make for that; or the one at which the search for a handler ended;
-// or the first from the throw outwards whose tables forbid it.
+// findBoundary returns the index of the frame that the exception must not leave, or -1. It is the frame that ends
+// the program by a call that compilers make for that; or the one at which the search for a handler ended; or the
+// first from the throw outwards with tables that forbid it.
 func (x *Exceptions) findBoundary(n *teams.Thread, st *stacks.Stack, e cxxabi.Exception, out *picture.Exception) int {
 	for i, f := range st.Frames {
 		if name := x.code.CallTarget(f.PC); slices.Contains(terminators[1:], name) && !x.inLanguageLibrary(f) {
@@ -331,7 +331,7 @@ func (x *Exceptions) callsRuntime(pc uint64) bool {
 	})
 }
 
-// NewExceptions returns what finds the exception that ended a program.
+// NewExceptions returns a finder of the exception that ended a program.
 func NewExceptions(c *Finder, regions *teams.RegionTable, fl *stacks.Flow) *Exceptions {
 	return &Exceptions{Finder: c, regions: regions, flows: fl}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// nullPage bounds the addresses that count as an access through a null pointer: Linux maps nothing below
+// nullPage bounds the addresses that count as an access through a null pointer: Linux maps no memory below
 // vm.mmap_min_addr, 64 KiB by default.
 const nullPage = 64 << 10
 
@@ -22,7 +22,7 @@ const maxPrefixes = 8
 // guardPage is the default size of the guard page at the end of a stack.
 const guardPage = 4096
 
-// Fault describes the instruction that killed the program; nil if none did, as when the signal was sent.
+// Fault describes the instruction that killed the program; nil if no instruction did, as when the signal was sent.
 func (c *Finder) Fault() *picture.Fault {
 	n := c.threads.ByLWP[c.about.CrashedLWP]
 	if n == nil {
@@ -56,7 +56,7 @@ func (c *Finder) Fault() *picture.Fault {
 	return f
 }
 
-// addressOf returns an address of a picture, 0 for none.
+// addressOf returns an address of a picture, nil for 0.
 func addressOf(h *picture.Hex) uint64 {
 	if h == nil {
 		return 0
@@ -80,9 +80,9 @@ func (c *Finder) isRaised(f *picture.Fault) bool {
 	return true
 }
 
-// findHandled finds a fault whose handler ended the program, by the kernel's signal frame on the stack. The
-// handler is still there, or has returned to the instruction after it sent the signal again. from is the index
-// of the faulting frame.
+// findHandled finds a fault with a handler that ended the program, by the kernel's signal frame on the stack. The
+// handler is still there, or has returned to the instruction after it sent the signal again. from is the index of
+// the faulting frame.
 func (c *Finder) findHandled(n *teams.Thread, f *picture.Fault) (from int, ok bool) {
 	st, regs := n.Stack(), n.Registers()
 	if regs == nil {
@@ -140,9 +140,9 @@ func (c *Finder) stackBounds(n *teams.Thread, f *picture.Fault, from int) {
 	}
 }
 
-// stackAbove finds the stack of a thread whose stack pointer is below it, perhaps in another thread's memory, as
-// with an array that is larger than the stack. The thread block is at the stack's upper end, one frame starts
-// in it, and the frames from there down to index from are below it.
+// stackAbove finds the stack of a thread with a stack pointer below it, perhaps in another thread's memory, as
+// with an array that is larger than the stack. The thread block is at the stack's upper end, one frame starts in
+// it, and the frames from there down to index from are below it.
 func (c *Finder) stackAbove(n *teams.Thread, sp uint64, from int) (low, high uint64, ok bool) {
 	for _, m := range stacks.MappingsOf(c.target) {
 		if m.Low.Offset > n.Pthread || n.Pthread >= m.High.Offset || m.Perm&callbacks.PermWrite == 0 {
@@ -183,7 +183,7 @@ func (c *Finder) addMemory(f *picture.Fault) {
 	}
 }
 
-// accessText returns permissions as rwx, with - for those that are missing.
+// accessText returns permissions as rwx, with - for missing ones.
 func accessText(p callbacks.Perm) string {
 	b := []byte("---")
 	for i, bit := range []callbacks.Perm{callbacks.PermRead, callbacks.PermWrite, callbacks.PermExec} {
@@ -220,8 +220,8 @@ func (c *Finder) addRepeats(st *stacks.Stack, from int, f *picture.Fault) {
 	}
 }
 
-// frameSize returns the size of the innermost frame of user code from index from on, or of frame from if there
-// is none. It is 0 if it is unknown.
+// frameSize returns the size of the innermost frame of user code from index from on, or of frame from without such
+// a frame. It is 0 if it is unknown.
 func frameSize(st *stacks.Stack, from int, sp uint64) uint64 {
 	if from >= len(st.Frames) {
 		return 0

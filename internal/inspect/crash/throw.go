@@ -64,8 +64,9 @@ func (x *Exceptions) addThrown(n *teams.Thread, st *stacks.Stack, e cxxabi.Excep
 	}
 }
 
-// findThrower returns the index of the program's frame that threw, or that called a function of a language's
-// library that did, and the throwing function; -1 if it is gone. It does not search beyond frame left.
+// findThrower returns the index of the program's frame that threw, or that called a throwing function of a
+// language's library. It also returns the throwing function. The index is -1 if the frame is gone. It does not
+// search beyond frame left.
 func (x *Exceptions) findThrower(st *stacks.Stack, left int) (i int, by string) {
 	i = -1
 	for j, f := range st.Frames {
@@ -84,7 +85,7 @@ func (x *Exceptions) findThrower(st *stacks.Stack, left int) (i int, by string) 
 }
 
 // skipHeaders returns the first frame from index i on, up to left, with code of the program outside the C++
-// library's headers; i if there is none.
+// library's headers; i without such a frame.
 func (x *Exceptions) skipHeaders(st *stacks.Stack, i, left int) int {
 	for j := max(i, 0); j < len(st.Frames) && st.Kinds[j] == stacks.KindUser; j++ {
 		fs := x.code.Frames(st.Frames[j], stacks.KindUser)

@@ -27,9 +27,9 @@ type throwSearch struct {
 // callIn is a call in the function of an entry.
 type callIn struct{ ret, entry uint64 }
 
-// throwPlaces returns the calls that throw such an exception in the function around pc and in those that it
-// calls; none if there are too many, or if some code could not be searched. If only templates of the library throw
-// it, it returns the program's calls of these.
+// throwPlaces returns the calls that throw such an exception in the function around pc and in those that it calls.
+// It returns no calls if there are too many, or if some code could not be searched. If only templates of the
+// library throw it, it returns the program's calls of these.
 func (x *Exceptions) throwPlaces(pc uint64, e cxxabi.Exception) []picture.Frame {
 	s := throwSearch{x: x, callers: map[uint64][]callIn{}}
 	if !s.collect(pc, e) {
@@ -43,7 +43,7 @@ func (x *Exceptions) throwPlaces(pc uint64, e cxxabi.Exception) []picture.Frame 
 			led = s.addCallers(c, led, map[uint64]bool{})
 		}
 	}
-	if len(own) == 0 { // templates of the library throw where something is wrong with their arguments
+	if len(own) == 0 { // templates of the library throw if their arguments are wrong
 		own = led
 	}
 	if len(own) > maxPlaces {
@@ -66,7 +66,7 @@ func (s *throwSearch) collect(pc uint64, e cxxabi.Exception) (ok bool) {
 				s.found = append(s.found, at)
 			}
 			entry := x.flows.Program.Entry(site)
-			low, _, ok := x.code.Unwinder.FunctionBounds(entry) // a jump may lead into a part that lies elsewhere
+			low, _, ok := x.code.Unwinder.FunctionBounds(entry) // a jump may lead into a separate part
 			if entry == 0 || !ok || !x.inProgram(entry) {
 				continue
 			}
@@ -86,7 +86,7 @@ func (s *throwSearch) collect(pc uint64, e cxxabi.Exception) (ok bool) {
 }
 
 // addCallers adds the calls in the program's own code that lead to one in a header, or that call itself if there
-// is none.
+// is no such call.
 func (s *throwSearch) addCallers(c callIn, out []picture.Frame, seen map[uint64]bool) []picture.Frame {
 	f := s.frameOf(c)
 	if !stacks.InLibraryHeader(f) || len(s.callers[c.entry]) == 0 {

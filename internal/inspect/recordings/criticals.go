@@ -13,23 +13,22 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Criticals names critical sections by the wait ids of events. In LLVM's runtime these are addresses
-// of locks that the runtime made when the section was first entered; the variables that lead to them
-// have symbols that say the section's name.
+// Criticals names critical sections by the wait IDs of events. In LLVM's runtime a wait ID is the address of a
+// lock that the runtime made when the section was first entered. The variable that leads to the lock has a symbol
+// with the section's name.
 type Criticals struct {
 	Memory  callbacks.Memory
-	Symbols *symbolize.Symbolizer // nil without
+	Symbols *symbolize.Symbolizer // nil: no names
 
 	variables []symbolize.NamedVariable
-	names     map[uint64]string // by wait id; nil until one is asked for
+	names     map[uint64]string // by wait ID; nil before the first use
 	read      time.Time
 }
 
-// criticalsAnew is how long at least the variables are believed: sections may have been entered
-// since.
+// criticalsAnew is the time after which the variables are read again: more sections may have been entered.
 const criticalsAnew = 100 * time.Millisecond
 
-// Name is the name of a critical section, or "".
+// Name returns the name of a critical section, or "".
 func (c *Criticals) Name(id uint64) string {
 	if c.Symbols == nil {
 		return ""
@@ -59,10 +58,10 @@ func (c *Criticals) find() {
 	c.names, c.variables = map[uint64]string{}, c.Symbols.VariablesWithPrefix(rtl.CriticalPrefixes()...)
 }
 
-// wordsMax bounds the addresses that Words tells.
+// wordsMax bounds the addresses that Words returns.
 const wordsMax = 512
 
-// Words are the addresses of the words by which the names are found, each of them a pointer.
+// Words returns the addresses of the pointers that lead to the locks.
 func (c *Criticals) Words() (out []uint64) {
 	if c.Symbols == nil {
 		return nil
@@ -76,13 +75,13 @@ func (c *Criticals) Words() (out []uint64) {
 	return out
 }
 
-// Bounds of what the code of critical sections is read for: bytes of one function, and sections.
+// Bounds of the code that is read to name critical sections: bytes of one function, and sections.
 const codeMax, sitesMax = 1 << 20, 1 << 12
 
-// Called names critical sections by the code that enters them, as long as the variables' memory does
-// not lead to the locks any more. It takes return addresses by wait id (x86-64). Each call has its
-// section's variable as an argument, so that the function names it before; with several variables in
-// one function, other calls and sections must tell which it is. What they leave open has no name.
+// Called names critical sections by the code that enters them, while the variables' memory does not lead to the
+// locks any more. It takes return addresses by wait ID (x86-64). Each call has its section's variable as an
+// argument, so the function refers to it before the call. If a function refers to several variables, other calls
+// and sections must decide. A section that they leave open has no name.
 func (c *Criticals) Called(sites map[uint64][]uint64) map[uint64]string {
 	names := map[uint64]string{}
 	if c.Symbols == nil || len(sites) > sitesMax {
@@ -95,7 +94,7 @@ func (c *Criticals) Called(sites map[uint64][]uint64) map[uint64]string {
 	for id, pcs := range sites {
 		open[id] = c.candidates(pcs)
 	}
-	for found := true; found; { // each round takes a name away
+	for found := true; found; { // each round removes a name
 		found = false
 		for id, these := range open {
 			if len(these) != 1 {
@@ -113,7 +112,7 @@ func (c *Criticals) Called(sites map[uint64][]uint64) map[uint64]string {
 	return unique(names)
 }
 
-// unique leaves names out that two sections have.
+// unique removes names that two sections have.
 func unique(names map[uint64]string) map[uint64]string {
 	count := map[string]int{}
 	for _, name := range names {
@@ -127,7 +126,7 @@ func unique(names map[uint64]string) map[uint64]string {
 	return names
 }
 
-// candidates are the names of sections whose variables are named in front of all of some calls.
+// candidates returns the names of the sections with a variable that the code refers to before each of some calls.
 func (c *Criticals) candidates(pcs []uint64) (all map[string]bool) {
 	for i, pc := range pcs {
 		f, err := c.Symbols.Function(pc - 1)
@@ -150,10 +149,10 @@ func (c *Criticals) candidates(pcs []uint64) (all map[string]bool) {
 	return all
 }
 
-// sectionName is the name of a section for people.
+// sectionName returns the name of a section for users.
 func sectionName(name string) string { return cmp.Or(name, picture.Unnamed) }
 
-// refersTo reports whether code of x86-64 at an address has another one in it: relative to the end of an
+// refersTo reports whether x86-64 code at an address contains the address to: relative to the end of an
 // instruction, or as a number of four bytes.
 func refersTo(code []byte, at, to uint64) bool {
 	const size = 4
@@ -166,22 +165,22 @@ func refersTo(code []byte, at, to uint64) bool {
 	return false
 }
 
-// LockCall is what a call does that acquires a lock.
+// LockCall classifies calls that acquire a lock.
 type LockCall uint8
 
-// The calls. What a function calls last, by a jump, is not told apart from what its caller calls.
+// The classes. A function's last call, if it is a jump, is taken for a call of its caller.
 const (
 	LockCallUnknown LockCall = iota
 	LockCallWaits
 	LockCallTests // it does not wait
 )
 
-// LockCallBefore is what the call does that returns to an address.
+// LockCallBefore classifies the call that returns to an address.
 func LockCallBefore(target callbacks.Target, sym *symbolize.Symbolizer, ret uint64) LockCall {
 	return lockCallOf(stacks.CallTargetBefore(target, sym, ret))
 }
 
-// lockCallOf is what a function of the standard does, in C or in Fortran.
+// lockCallOf classifies a function of the standard, in C or in Fortran.
 func lockCallOf(name string) LockCall {
 	switch strings.TrimSuffix(name, "_") {
 	case "omp_set_lock", "omp_set_nest_lock":

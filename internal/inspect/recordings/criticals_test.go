@@ -2,7 +2,7 @@ package recordings
 
 import "testing"
 
-// TestUnique leaves out what two sections would be called.
+// TestUnique checks that a name of two sections is removed.
 func TestUnique(t *testing.T) {
 	names := unique(map[uint64]string{1: "a", 2: "b", 3: "a"})
 	if len(names) != 1 || names[2] != "b" {
@@ -10,7 +10,8 @@ func TestUnique(t *testing.T) {
 	}
 }
 
-// TestRefers finds an address that code has relative to an instruction's end, or as a number, and no other.
+// TestRefers finds an address that code contains relative to an instruction's end, or as a number, and no other
+// address.
 func TestRefers(t *testing.T) {
 	relative := []byte{0x4c, 0x8d, 0x3d, 0x70, 0x2b, 0, 0} // lea 0x2b70(%rip),%r15
 	number := []byte{0xba, 0xa0, 0x40, 0x40, 0}            // mov $0x4040a0,%edx

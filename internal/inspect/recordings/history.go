@@ -10,21 +10,19 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// historyEach bounds the newest records of each ring that a look reads, and historyAll those
-// of all together, so that no look takes more than 8 MB and some 50 ms for them. 4,096 are
-// about 1,300 acquisitions of a lock by each thread: what a program does in a loop is there
-// many times. `ompd-inspect trace stats` reads all.
+// historyEach bounds the newest records of each ring that a snapshot reads, and historyAll the records of all
+// rings: together at most 8 MB and about 50 ms. 4,096 records are about 1,300 acquisitions of a lock by each
+// thread, so they contain the work of a loop many times. `ompd-inspect trace stats` reads all records.
 const historyEach, historyAll = 4096, 1 << 18
 
-// historyShown bounds what of each kind is told.
+// historyShown bounds the shown entries of each kind.
 const historyShown = 8
 
-// history tells what the newest events show. A rehearsal does so, too, to learn what their
-// names need.
+// history summarizes the newest events. A rehearsal calls it, too, to learn the memory that their names need.
 func (r *Reader) history(w *describer, rec *trace.Recording) *picture.History {
 	past := *w
 	past.rec = rec
-	if r.Monotonic != nil { // the program went on while the events were read
+	if r.Monotonic != nil { // the program continued while the events were read
 		past.now = r.presentTicks(rec)
 	}
 	stats := analyze.Stats(rec, analyze.Window{Until: past.now}, r.onlyTests)
@@ -45,22 +43,22 @@ func (r *Reader) history(w *describer, rec *trace.Recording) *picture.History {
 	return h
 }
 
-// largest are those of a list with the largest numbers, as many as are told: each is named, which costs more than
-// to count it. One whose number is negative is none.
+// largest returns the shown number of entries with the largest numbers. Naming an entry costs more than counting
+// it. An entry with a negative number is left out.
 func largest[T any](list []T, number func(T) int64) []T {
 	list = slices.DeleteFunc(slices.Clone(list), func(v T) bool { return number(v) < 0 })
 	slices.SortStableFunc(list, func(a, b T) int { return cmp.Compare(number(b), number(a)) })
 	return list[:min(len(list), historyShown)]
 }
 
-// onlyTests reports whether the call that returns to pc is one that does not wait. LLVM's
-// runtime before 19 tells of it as of one that does.
+// onlyTests reports whether the call that returns to pc does not wait. LLVM's runtime before 19 reports it like a
+// call that waits.
 func (r *Reader) onlyTests(pc uint64) bool {
 	return lockCallOf(r.Code.CallTarget(pc)) == LockCallTests
 }
 
-// imbalance is how long, in nanoseconds, threads waited for the last one by a row of statistics, -1 of a row without
-// barriers.
+// imbalance returns the time, in nanoseconds, for which threads waited for the last one in a row of statistics, -1
+// for a row without barriers.
 func imbalance(row analyze.Row) int64 {
 	if row.Barriers == 0 {
 		return -1
@@ -68,7 +66,8 @@ func imbalance(row analyze.Row) int64 {
 	return max(0, row.Imbalance.Nanoseconds())
 }
 
-// contention is how long, in nanoseconds, threads waited for a lock by a row, -1 of a row of others.
+// contention returns the time, in nanoseconds, for which threads waited for a lock in a row, -1 for a row about
+// something else.
 func contention(row analyze.Row) int64 {
 	if row.Barriers > 0 || row.What != analyze.LockWait || row.Contended == 0 {
 		return -1
@@ -76,7 +75,7 @@ func contention(row analyze.Row) int64 {
 	return max(0, row.Wait.Nanoseconds())
 }
 
-// imbalance tells of a row with barriers.
+// imbalance describes a row with barriers.
 func (w *describer) imbalance(row *analyze.Row) picture.Imbalance {
 	return picture.Imbalance{
 		Text: w.title(row), Frame: w.place(row.PC), Count: row.Barriers, Threads: row.Threads,
@@ -85,7 +84,7 @@ func (w *describer) imbalance(row *analyze.Row) picture.Imbalance {
 	}
 }
 
-// contention tells of a row of waits for a lock.
+// contention describes a row of waits for a lock.
 func (w *describer) contention(row *analyze.Row) picture.Contention {
 	return picture.Contention{
 		Text: w.title(row), Frame: w.place(row.PC), Count: row.Count, Contended: row.Contended, Threads: row.Threads,
@@ -94,12 +93,12 @@ func (w *describer) contention(row *analyze.Row) picture.Contention {
 	}
 }
 
-// title is what the spans of a row are called.
+// title returns the title of the spans of a row.
 func (w *describer) title(row *analyze.Row) string {
 	return analyze.Title(row.What, row.Kind, row.Lock, w.words)
 }
 
-// lockOrders are the cycles, those of the same code once.
+// lockOrders describes cycles, those of the same code once.
 func (w *describer) lockOrders(cycles []analyze.Cycle) (out []picture.LockOrder) {
 	seen := map[string]int{}
 	for _, c := range cycles {
@@ -126,7 +125,7 @@ func (w *describer) lockOrders(cycles []analyze.Cycle) (out []picture.LockOrder)
 	return out
 }
 
-// step is a step in words.
+// step describes a step of a cycle.
 func (w *describer) step(s *analyze.Step) picture.LockStep {
 	first, second := s.Events()
 	first.Time, first.PC, second.Time, second.PC = s.FirstAt(), s.FirstPC, s.At, s.SecondPC
@@ -135,10 +134,10 @@ func (w *describer) step(s *analyze.Step) picture.LockStep {
 	return out
 }
 
-// activitiesMax bounds the activities of a timeline: what is beyond that has no place.
+// activitiesMax bounds the activities of a timeline; further activities have no place.
 const activitiesMax = 256
 
-// timeline is what threads did in the last seconds, with the places of it.
+// timeline returns the activities of threads in the last seconds, with their places.
 func (w *describer) timeline() *picture.Timeline {
 	now := uint64(0)
 	if w.Monotonic != nil {
@@ -181,7 +180,7 @@ func (w *describer) timeline() *picture.Timeline {
 	return out
 }
 
-// activity is an activity in words.
+// activity describes an activity.
 func (w *describer) activity(a analyze.Activity) picture.Activity {
 	out := picture.Activity{
 		Kind: picture.ActivityWork, Text: analyze.Title(a.What, a.Kind, a.Lock, w.words), Frame: w.place(a.PC),

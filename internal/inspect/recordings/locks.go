@@ -7,34 +7,33 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// Locks are the locks that threads have, as the recorder knows: those of GNU's runtime, and
-// most of LLVM's, name no owner. An acquisition is recorded after it was made, so that who has a lock
-// by its own events has it, unless another thread has released it. A release is recorded before it is
-// made on GNU's runtime, and just behind on LLVM's: until then its thread is at work and waits for
-// nothing.
+// Locks are the locks that threads hold, by their events. Those of GNU's runtime, and most of LLVM's, name no
+// owner. An acquisition is recorded after it was made: a thread that holds a lock by its own events holds it,
+// unless another thread has released it. A release is recorded before it is made on GNU's runtime, and just after
+// it on LLVM's: until then its thread is at work and does not wait.
 type Locks struct {
 	trusted bool
-	gone    map[uint64]uint64   // by wait id: when it was last made, destroyed, or released by others
-	holders map[uint64][]holder // by wait id
-	void    map[int][]uint64    // by LWP: wait ids of locks that it acquired, and that are gone since
-	awaited map[int]uint64      // by LWP: the wait id of the lock that it waits for
+	gone    map[uint64]uint64   // by wait ID: the time at which it was last initialized, destroyed or released
+	holders map[uint64][]holder // by wait ID
+	void    map[int][]uint64    // by LWP: wait IDs of the locks that it acquired, and that are gone since
+	awaited map[int]uint64      // by LWP: the wait ID of the lock that it waits for
 }
 
-// holder is a thread that has a lock.
+// holder is a thread that holds a lock.
 type holder struct {
 	lwp  int
 	at   *picture.Frame
 	when string
 }
 
-// oneRuntime reports whether all events of a recording came in one way (enum recorder_source): from
-// a runtime by OpenMP 5's interface, or as calls that the recorder takes before GNU's runtime.
+// oneRuntime reports whether all events of a recording came from one source (enum recorder_source): from a runtime
+// by OpenMP 5's interface, or as calls that the recorder intercepts before GNU's runtime.
 func oneRuntime(h *trace.Header) bool {
 	const ompt = 1
 	return h.OfCalls() || h.Source == ompt && !h.Draft()
 }
 
-// read takes what the threads are doing, and their newest events.
+// read prepares the locks from the threads of a recording, and from their newest events.
 func (l *Locks) read(rec, recent *trace.Recording) {
 	l.gone, l.holders = map[uint64]uint64{}, map[uint64][]holder{}
 	l.void, l.awaited = map[int][]uint64{}, map[int]uint64{}
@@ -55,7 +54,7 @@ func (l *Locks) read(rec, recent *trace.Recording) {
 	l.trusted = l.trusted && !foreign
 }
 
-// noteEnds notes the events after which an acquisition of before means nothing.
+// noteEnds notes the events after which an earlier acquisition is void.
 func (l *Locks) noteEnds(c trace.Cursor) {
 	for e := (trace.Event{}); c.Next(&e); {
 		switch e.Code {
@@ -65,12 +64,12 @@ func (l *Locks) noteEnds(c trace.Cursor) {
 	}
 }
 
-// isHeld reports whether a thread still has a lock that it acquired, as far as others can tell.
+// isHeld reports whether a thread still holds a lock that it acquired, by the events of other threads.
 func (l *Locks) isHeld(acquired *trace.Event) bool {
 	return l.gone[acquired.Lock()] < acquired.Time
 }
 
-// addThread takes what a thread has, and what it asks for.
+// addThread adds the locks that a thread holds, and the lock that it waits for.
 func (l *Locks) addThread(w *describer, t *trace.Thread, newest *trace.Event) {
 	lwp := int(t.LWP)
 	for i := range t.Held {
@@ -116,8 +115,8 @@ func (l *Locks) Holder(w LockWait) (picture.Holder, bool) {
 	return picture.Holder{}, false
 }
 
-// WithoutReleased returns the holders hs of the lock of a wait, without those whose lock another thread has released,
-// as recorded.
+// WithoutReleased returns the holders hs of the lock of a wait, except those that lost the lock to a recorded
+// release by another thread.
 func (l *Locks) WithoutReleased(w LockWait, hs []picture.Holder) []picture.Holder {
 	return slices.DeleteFunc(slices.Clone(hs), func(h picture.Holder) bool {
 		return slices.Contains(l.void[h.Thread], w.Variable) || slices.Contains(l.void[h.Thread], w.Address)

@@ -44,14 +44,14 @@ func NewReader(c Config) *Reader {
 	}
 }
 
-// restless is how long ago the last event of a thread is at least that is told: that of a
-// thread which makes events all the time is another one before it can be read.
+// restless is the age from which on the last event of a thread is shown. A thread that makes events all the time
+// has another last event before that is read.
 const restless = 10 * time.Millisecond
 
-// newestMax bounds the threads whose last event is read: each takes six reads.
+// newestMax bounds the threads with a last event: each takes six reads.
 const newestMax = 4096
 
-// mappings are those of the target, as far as it lists them.
+// mappings returns the mappings of the target, if it lists them.
 func (r *Reader) mappings() []callbacks.Mapping {
 	if lister, ok := r.Target.(callbacks.MappingLister); ok {
 		return lister.Mappings()
@@ -59,8 +59,8 @@ func (r *Reader) mappings() []callbacks.Mapping {
 	return nil
 }
 
-// Read reads what the recorder has of each thread that lives, and what its newest events
-// show. Without one it costs a pass over the names of the mappings.
+// Read returns the recorded state, locks and last event of each live thread, and a summary of the newest events.
+// In a target without a recorder, it costs a pass over the names of the mappings.
 func (r *Reader) Read() ([]picture.Recorded, *picture.History) {
 	reader, err := trace.OpenNamed(r.Target, r.mappings(), r.About.PID)
 	if errors.Is(err, trace.ErrNone) {
@@ -119,13 +119,13 @@ func (r *Reader) Read() ([]picture.Recorded, *picture.History) {
 	return out, r.history(w, recent)
 }
 
-// presentTicks is the time in ticks, behind all events that were read.
+// presentTicks returns the time in ticks, after all events that were read.
 func (r *Reader) presentTicks(rec *trace.Recording) uint64 {
 	return max(rec.Last()+1, rec.Clock.Ticks(r.Monotonic()))
 }
 
-// newest adds the last event of a thread that makes none all the time, and returns it. A thread that
-// has tested a lock, of which LLVM's runtime before 19 tells as of a wait, may be done with that.
+// newest adds the last event of a thread that does not make events all the time, and returns it. A thread that has
+// tested a lock may have finished the test: LLVM's runtime before 19 reports a test as a wait.
 func (w *describer) newest(one *picture.Recorded, t *trace.Thread, beside *trace.Reader) *trace.Event {
 	settled := w.Monotonic == nil || w.rec.Clock.Elapsed(t.Last, w.now) > restless
 	waits := one.State == picture.StateLock
@@ -144,8 +144,8 @@ func (w *describer) newest(one *picture.Recorded, t *trace.Thread, beside *trace
 	return &e
 }
 
-// openRings returns a reader of the rings themselves, and not of a copy of the process: one would
-// never have what was written last, and the process would be stopped again for it.
+// openRings returns a reader of the rings themselves. A copy of the process would lack the newest events, and
+// reading them through it would stop the process again.
 func (r *Reader) openRings() (*trace.Reader, error) {
 	var rings callbacks.Memory = r.Target
 	if r.Rings != nil {
@@ -154,7 +154,8 @@ func (r *Reader) openRings() (*trace.Reader, error) {
 	return trace.OpenNamed(rings, r.mappings(), r.About.PID)
 }
 
-// AddStates completes the recorded states by the tasks that the runtime has, and adds them to the threads of a picture.
+// AddStates corrects the recorded states by the runtime's current tasks, and adds them to the threads of a
+// picture.
 func (r *Reader) AddStates(all []picture.Recorded, threads []picture.Thread) {
 	states := map[int]picture.StateName{}
 	for i := range all {
@@ -172,7 +173,7 @@ func (r *Reader) AddStates(all []picture.Recorded, threads []picture.Thread) {
 	}
 }
 
-// lockByID is the name of a lock or critical construct by its wait id.
+// lockByID returns the name of a lock or critical construct by its wait ID.
 func (r *Reader) lockByID(id uint64) string {
 	name, ok := r.names[id]
 	if !ok {
@@ -191,7 +192,7 @@ func (r *Reader) lockName(id uint64) string {
 	return cmp.Or(name, r.criticals.Name(id))
 }
 
-// describer says events of one recording.
+// describer puts events of one recording into words.
 type describer struct {
 	*Reader
 	rec   *trace.Recording
@@ -200,7 +201,7 @@ type describer struct {
 	since string
 }
 
-// event is an event in words, with its place.
+// event returns an event in words, with its place.
 func (w *describer) event(e *trace.Event) picture.PastEvent {
 	out := picture.PastEvent{
 		Text: w.words.Phrase(e), When: fmt.Sprintf("%v %s", trace.Elapsed(w.rec.Clock.Elapsed(e.Time, w.now)), w.since),
@@ -210,7 +211,7 @@ func (w *describer) event(e *trace.Event) picture.PastEvent {
 	return out
 }
 
-// place is where the call of the program is that returns to pc, nil if that is not known.
+// place returns the place of the program's call that returns to pc, nil if it is unknown.
 func (w *describer) place(pc uint64) *picture.Frame {
 	if pc == 0 || w.Code.InRuntime(pc) {
 		return nil
@@ -222,8 +223,8 @@ func (w *describer) place(pc uint64) *picture.Frame {
 	return w.Code.InnermostFrame(f, stacks.KindUser)
 }
 
-// keepTasks keeps which tasks each thread is in, if their ids are what the runtime has as words of
-// the tool: beside another tool these are its own.
+// keepTasks keeps the tasks of each thread, if their IDs are the tool's words in the runtime. With another tool in
+// the program, these words are that tool's.
 func (r *Reader) keepTasks(rec *trace.Recording) {
 	if !rec.OwnTasks() {
 		return
@@ -236,9 +237,9 @@ func (r *Reader) keepTasks(rec *trace.Recording) {
 	}
 }
 
-// stateInTask is the state that was recorded of a thread in the task that the runtime has it in.
-// LLVM's runtime tells no end of the last part of an untied task while another thread is on its way
-// out of the part before: by the events alone the thread is in that task until the next of them.
+// stateInTask returns the recorded state of a thread in its current task, by the runtime. LLVM's runtime reports
+// no end of the last part of an untied task while another thread is about to leave the part before. By the events
+// alone, the thread is in that task until its next event.
 func (r *Reader) stateInTask(n *teams.Thread, last picture.StateName) picture.StateName {
 	if n == nil || n.Runtime == nil || len(r.tasks[n.LWP]) < 2 {
 		return last
@@ -261,7 +262,7 @@ func (r *Reader) stateInTask(n *teams.Thread, last picture.StateName) picture.St
 			return handles.State(tasks[i].State).Name()
 		}
 	}
-	// The recorder empties the word of an implicit task in a barrier, where it does not work.
+	// The recorder clears the word of an implicit task in a barrier, where the task does not work.
 	if word == 0 && trace.Works(current.State) {
 		return picture.StateUndefined
 	}

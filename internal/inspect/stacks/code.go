@@ -21,11 +21,11 @@ import (
 // functions that its call instructions call.
 type Code struct {
 	Target   callbacks.Target
-	Symbols  *symbolize.Symbolizer        // nil: nothing has a name
+	Symbols  *symbolize.Symbolizer        // nil: code has no names
 	Unwinder *unwind.Unwinder             // nil: there are no stacks
-	runtimes []rtl.Runtime                // owners of code that is not the program's
+	runtimes []rtl.Runtime                // the owners of runtime code
 	known    map[uint64][]symbolize.Frame // by lookup address
-	// Rehearsing is set while only the reads of the target matter: nothing is named.
+	// Rehearsing is set while only the reads of the target matter: code gets no names.
 	Rehearsing bool
 
 	interposed map[uint64]bool // results of isInterposed, by lookup address
@@ -36,7 +36,7 @@ type Code struct {
 
 	values *values // nil: frames have no values
 
-	// constructs has the construct of outlined functions whose names do not show it, by entry.
+	// constructs has the construct of each outlined function without a recognizable name, by entry.
 	constructs map[uint64]Construct
 }
 
@@ -55,7 +55,7 @@ func NewCode(t callbacks.Target, sym *symbolize.Symbolizer, unw *unwind.Unwinder
 // Construct describes an outlined function, as the runtime knows it.
 type Construct struct {
 	Kind     string // parallel or task
-	Function string // the function of the program that has it, as the compiler told the runtime; or empty
+	Function string // the function of the program that contains it, as the compiler passed it to the runtime; or empty
 }
 
 // callArg is an argument of the call that returns to an address.
@@ -70,7 +70,7 @@ type codeWord struct {
 	shown bool
 }
 
-// ModuleOf returns the module around pc, nil if there is none.
+// ModuleOf returns the module around pc, or nil.
 func (c *Code) ModuleOf(pc uint64) *callbacks.Module {
 	if c.Symbols == nil {
 		return nil
@@ -291,7 +291,7 @@ func (c *Code) CodeAt(addr callbacks.Address, src handles.SourceLocation) *pictu
 	case code.Line == 0:
 		code.File, code.Line, code.LineFrom = file, line, "debug information"
 	case code.Line == line, code.File == "": // flang has no file
-		code.File = file // the whole path, where the compiler's string has what was on its command line
+		code.File = file // the whole path; the compiler's string has that of its command line
 	}
 	return code
 }
@@ -361,7 +361,7 @@ func guessedBy(h unwind.How) string {
 }
 
 // ProgramFrame returns the index of the innermost frame with the program's own code in a native frame and the
-// functions inlined in it. It is 0 if all are of headers of the C++ library.
+// functions inlined in it. It is 0 if all are in headers of the C++ library.
 func ProgramFrame(fs []picture.Frame) int {
 	return max(0, slices.IndexFunc(fs, HasProgramLine))
 }

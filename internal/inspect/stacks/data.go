@@ -23,7 +23,7 @@ type Data struct {
 	threads    iter.Seq[*Thread] // in the order of the picture
 	Library    func() *libc.Library
 	modules    []*callbacks.Module
-	pointers   []heapPointer     // nil until they are asked for
+	pointers   []heapPointer     // nil before the first use
 	localNames map[uint64]string // names of local variables, by address
 }
 
@@ -165,7 +165,7 @@ func (d *Data) findLocal(addr uint64) string {
 		st, low := n.Stack(), regs.SP()
 		for i, f := range st.Frames {
 			if addr < low || f.CFA <= low {
-				break // frames lie above each other
+				break // frames are adjacent in memory
 			}
 			if low = f.CFA; addr >= low {
 				continue
@@ -183,7 +183,7 @@ func (d *Data) findLocal(addr uint64) string {
 	return ""
 }
 
-// MappingsOf lists a target's memory mappings; none if they are unknown.
+// MappingsOf lists a target's memory mappings; nil if they are unknown.
 func MappingsOf(t callbacks.Target) []callbacks.Mapping {
 	if lister, ok := t.(callbacks.MappingLister); ok {
 		return lister.Mappings()
@@ -191,12 +191,12 @@ func MappingsOf(t callbacks.Target) []callbacks.Mapping {
 	return nil
 }
 
-// modulesOf lists a target's modules; none if they are unknown.
+// modulesOf lists a target's modules; nil if they are unknown.
 func modulesOf(t callbacks.Target) []*callbacks.Module {
 	lister, ok := t.(callbacks.ModuleLister)
 	if !ok {
 		return nil
 	}
-	mods, _ := lister.Modules() // those that were found are listed beside the error
+	mods, _ := lister.Modules() // with an error, it lists the found ones
 	return mods
 }

@@ -39,7 +39,7 @@ func (n *Notes) Warnings() []string { return append(n.limitWarnings(), n.warning
 // Incomplete returns the parts of the picture that the budget left incomplete.
 func (n *Notes) Incomplete() []string { return slices.Clone(n.unreached) }
 
-// Warn adds a warning. An argument that is a budget's error adds none: one warning covers all of these.
+// Warn adds a warning, unless an argument is a budget's error: one warning covers all of these.
 func (n *Notes) Warn(format string, args ...any) {
 	for _, a := range args {
 		if err, ok := a.(error); ok && n.IsLimit(err, "") {
@@ -122,7 +122,7 @@ func Message(err error) string { return PlainText(err.Error()) }
 // PlainText returns text without the name of a return code.
 func PlainText(text string) string { return returnCode().ReplaceAllString(text, "") }
 
-// Reason returns the part of err's text that explains why what is missing.
+// Reason returns the part of err's text after the name of the missing thing.
 func Reason(err error, what string) string {
 	msg := Message(err)
 	if _, why, ok := strings.Cut(msg, what+": "); ok {

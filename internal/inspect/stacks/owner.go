@@ -87,8 +87,8 @@ func (c *Code) isInterposed(pc uint64, mod *callbacks.Module) bool {
 	return is
 }
 
-// isOrdinaryCXX reports whether a symbol is a C++ function whose outermost scope is not reserved for the
-// implementation, as those of sanitizers are: it need not be demangled.
+// isOrdinaryCXX reports whether a symbol is a C++ function in a scope that is not reserved for the implementation,
+// as the scopes of sanitizers are. It need not be demangled.
 func isOrdinaryCXX(symbol string) bool {
 	rest, ok := strings.CutPrefix(symbol, "_Z")
 	return ok && !strings.HasPrefix(strings.TrimLeft(rest, "NKLrVS0123456789"), "__")

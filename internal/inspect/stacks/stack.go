@@ -44,8 +44,8 @@ func (s *Reader) NewThread(lwp int, pthread uint64) Thread {
 type Stack struct {
 	Frames []unwind.Frame
 	Kinds  []Kind // by frame
-	// TailCalled is the number of innermost frames of the C library whose caller, a function of the program,
-	// has no frame: it ended in a tail call. The next frame is a runtime's.
+	// TailCalled is the number of innermost frames of the C library that were called by a function of the program
+	// without a frame: it ended in a tail call. The next frame is a runtime's.
 	TailCalled int
 	Err        error // of unwinding it to its end
 	code       *Code
@@ -92,7 +92,7 @@ func (n *Thread) Registers() *callbacks.Registers {
 		return nil
 	}
 	if in, ok := arch.FutexCall(&regs, n.reader.code.Target); ok {
-		regs = in // it can do nothing before it sleeps
+		regs = in // it sleeps before it does any work
 	}
 	n.regs = &regs
 	return n.regs
@@ -202,7 +202,7 @@ func (st *Stack) CalledFunction(user int) (name, by string) {
 	return "", ""
 }
 
-// InFunction reports whether the thread is in a function of the C library whose name starts with function.
+// InFunction reports whether the thread is in a function of the C library with a name that starts with function.
 func (n *Thread) InFunction(function string) bool {
 	st := n.Stack()
 	if n.reader.code.Symbols == nil {
@@ -255,7 +255,7 @@ func (s *Reader) readBeyond(st *Stack) {
 	_ = s.code.Target.ReadMemory(callbacks.Addr(st.Frames[len(st.Frames)-1].Registers.SP()), rest[:])
 }
 
-// Goroutine returns the number of the innermost goroutine of the stack, 0 if there is none.
+// Goroutine returns the number of the innermost goroutine of the stack, or 0.
 func (st *Stack) Goroutine() int64 {
 	for _, f := range st.Frames {
 		if f.Goroutine != 0 {

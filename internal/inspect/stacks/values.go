@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// maxValued bounds the native frames whose variables are read: finding the variables of a function reads the
-// debug information of its file up to that function.
+// maxValued bounds the native frames with variables: finding the variables of a function reads the debug
+// information of its file up to that function.
 const maxValued = 256
 
 // values reads the variables and registers of frames.

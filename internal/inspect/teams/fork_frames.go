@@ -14,9 +14,9 @@ import (
 // forkPoint returns the index of the frame of p's stack that forked region v. The frame is not user code if the
 // fork was the last call of an outlined function that the runtime had called.
 //
-// It matches the regions of p with its stack from the outside in: the outlined function of an active region is
-// the outermost function of a run of user frames whose caller is the runtime. A serialized region may have no
-// such frame; neither has a region whose function tail-called the fork.
+// It matches the regions of p with its stack from the outside in: the outlined function of an active region is the
+// outermost function of a run of user frames that the runtime called. A serialized region may have no such frame.
+// Neither has a region if its function tail-called the fork.
 func (u *UserModel) forkPoint(p *Thread, v *Region) (int, bool) {
 	st := p.Stack()
 	at := p.RegionIndex(v.Handle)
@@ -48,7 +48,7 @@ func (u *UserModel) forkPoint(p *Thread, v *Region) (int, bool) {
 func (u *UserModel) forkByCount(p *Thread, at int) (int, bool) {
 	own := u.regions.ownRegion(p, p.Chain)
 	if own < 0 {
-		own = len(p.Chain) - 1 // no call forked the outermost one
+		own = len(p.Chain) - 1 // the outermost region has no fork
 	}
 	st := p.Stack()
 	calls := u.forkCalls(p)
@@ -61,8 +61,9 @@ func (u *UserModel) forkByCount(p *Thread, at int) (int, bool) {
 	return calls[at], true
 }
 
-// lastFork returns the call that forked a region whose outlined function has no frame: the function has returned
-// and the thread waits at the region's end, or it ended in a tail call. It searches frames up to index last.
+// lastFork returns the call that forked a region with an outlined function that has no frame: the function has
+// returned and the thread waits at the region's end, or it ended in a tail call. It searches frames up to index
+// last.
 func (u *UserModel) lastFork(st *stacks.Stack, last int) (int, bool) {
 	top := st.RuntimeFrames()
 	for i := max(top, 1); i <= last; i++ {
@@ -146,8 +147,8 @@ func (n *Thread) RegionIndex(h handles.Parallel) int {
 	return noRegion
 }
 
-// ownRegion returns the index in chain of the region in which the stack of n starts: the innermost one in which
-// n is not thread 0. It returns noRegion for a thread whose stack starts in serial code.
+// ownRegion returns the index in chain of the region in which the stack of n starts: the innermost one in which n
+// is not thread 0. It returns noRegion for a thread with a stack that starts in serial code.
 func (t *RegionTable) ownRegion(n *Thread, chain []handles.Parallel) int {
 	if len(chain) == 0 {
 		return noRegion
@@ -224,8 +225,8 @@ func (u *UserModel) matchForks(p *Thread, first int) []fork {
 	return fs
 }
 
-// findRegionFork searches the forks of a thread, outermost first, for the region at index at, or for the next
-// one further in. If there is none, next is the frame of the innermost enclosing region's function.
+// findRegionFork searches the forks of a thread, outermost first, for the region at index at, or for the next one
+// further in. If it finds no fork, next is the frame of the innermost enclosing region's function.
 func findRegionFork(fs []fork, at, last int) (f fork, next int, ok bool) {
 	i := sort.Search(len(fs), func(i int) bool { return fs[i].region <= at })
 	if i > 0 {
@@ -256,8 +257,8 @@ func (u *UserModel) forkCalls(p *Thread) []int {
 	return a.forkCalls
 }
 
-// outlinedCode returns the functions of p's regions by the frames of its stack, innermost first. It returns none
-// if there are not as many as p has regions before index end.
+// outlinedCode returns the functions of p's regions by the frames of its stack, innermost first. It returns nil if
+// their number differs from that of p's regions before index end.
 func (u *UserModel) outlinedCode(p *Thread, end int) []picture.Code {
 	a := p.regionCache()
 	if a.outlinedRead {

@@ -147,7 +147,7 @@ func (ff *Forks) Facts() []picture.Fork {
 	return out
 }
 
-// NewForks returns what describes the forks of regions.
+// NewForks returns a finder of the settings of forks.
 func NewForks(regions *RegionTable, code *stacks.Code, fl *stacks.Flow, model *UserModel) *Forks {
 	return &Forks{regions, code, forkCode{fl}, model}
 }
@@ -222,8 +222,8 @@ func (f forkCode) sizeBeforeTailCall(st *stacks.Stack, i int) (v uint64, known, 
 	return 0, false, false, false
 }
 
-// forkEffect returns the effect of calls on the fact "a call of this kind precedes and is not undone". A
-// requested team size holds for the next region only, which may be the one whose call returns to now.
+// forkEffect returns the effect of calls on the fact "a call of this kind precedes and is not undone". A requested
+// team size holds for the next region only. The call that returns to now may be the fork of that region.
 func forkEffect(kind rtl.ForkCall, now uint64) func(flow.CallSite) flow.Effect {
 	return func(s flow.CallSite) flow.Effect {
 		k, undo := rtl.ForkCallOf(s.Name)
@@ -237,8 +237,8 @@ func forkEffect(kind rtl.ForkCall, now uint64) func(flow.CallSite) flow.Effect {
 	}
 }
 
-// requestedSize returns the team size that the fork at s requests, by its own argument or by a call before it;
-// nil if it requests none.
+// requestedSize returns the team size that the fork at s requests, by its own argument or by a call before it; nil
+// without a request.
 func requestedSize(code *flow.Function, s flow.CallSite) (e *symbolic.Expr, orIf bool) {
 	if arg, has := rtl.ForkSize(s.Name); has && arg < len(s.Args) {
 		return s.Args[arg], true

@@ -19,12 +19,12 @@ type Loops struct {
 	places map[loopPlace]loopPoint
 }
 
-// NewLoops returns what finds loops by the code on the stacks.
+// NewLoops returns a finder of loops by the code on the stacks.
 func NewLoops(code *stacks.Code, fl *stacks.Flow) *Loops {
 	return &Loops{code, forkCode{fl}, map[loopPlace]loopPoint{}}
 }
 
-// LoopOf returns the worksharing loop that n is in, nil if none is known.
+// LoopOf returns the worksharing loop that n is in, nil if it is in no known loop.
 func (l *Loops) LoopOf(n *Thread) *picture.Loop {
 	r, ok := n.Runtime.Runtime.(rtl.LoopReader)
 	if !ok || len(n.Chain) == 0 {
@@ -42,8 +42,8 @@ func (l *Loops) LoopOf(n *Thread) *picture.Loop {
 	}
 }
 
-// loopCode describes the worksharing construct around n by the code of its frames, nil if there is none. It
-// searches only the frames of the innermost region, up to the runtime that called them.
+// loopCode describes the worksharing construct around n by the code of its frames; nil outside of such a
+// construct. It searches only the frames of the innermost region, up to the runtime that called them.
 func (l *Loops) loopCode(n *Thread) *rtl.LoopCode {
 	st := n.Stack()
 	for i := st.RuntimeFrames(); i < len(st.Frames) && st.Kinds[i] != stacks.KindRuntime; i++ {

@@ -11,15 +11,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// MissingPrefix starts the error of a thread whose stack is missing.
+// MissingPrefix starts the error of a thread without a stack.
 const MissingPrefix = "what it does "
 
-// errMissingStack is the error of a thread whose control block is zeros.
+// errMissingStack is the error of a thread with a control block of zeros.
 var errMissingStack = errors.New(MissingPrefix + picture.UnreadText +
 	"its stack and thread-local data are not in the core")
 
-// findMissingStacks finds threads whose stack and thread-local data are not in a core: gcore writes zeros where
-// it cannot read.
+// findMissingStacks finds threads without a stack and thread-local data in a core: gcore writes zeros for
+// unreadable memory.
 func (r *ThreadTable) findMissingStacks() {
 	lib := libc.New(libc.Config{Target: r.Target})
 	for _, n := range r.wanted() {

@@ -9,9 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// A construct of the program is one frame to people, but compilers make up to
-// two functions of it: clang's wrapper and the body with the debug information
-// (.omp_outlined. and .omp_outlined._debug__), or a task's entry and its body.
+// A user sees a construct as one frame, but compilers make up to two functions of it: clang's wrapper and the body
+// with the debug information (.omp_outlined. and .omp_outlined._debug__), or a task's entry and its body.
 
 // mergeOutlined makes one frame of each construct. It adds the construct's kind and the function of the program
 // that contains it.
@@ -87,7 +86,7 @@ func (u *UserModel) addTasks(n *Thread) {
 		if fn := info.Function; !fn.IsNull() {
 			c := stacks.Construct{Kind: symbolize.ConstructTask, Function: info.Source.Function}
 			if known, ok := u.constructOf[fn.Offset]; ok && known.Kind != symbolize.ConstructTask {
-				c.Kind = "" // compilers make one function of two that are the same
+				c.Kind = "" // compilers merge equal functions
 			}
 			u.constructOf[fn.Offset] = c
 		}

@@ -15,7 +15,7 @@ import (
 // maxTeam bounds the members of one team. The limits of the runtimes are lower.
 const maxTeam = 1 << 17
 
-// RegionTable has every region that a thread of the target is in, each read once.
+// RegionTable contains every region that a thread of the target is in, each read once.
 type RegionTable struct {
 	threads  *ThreadTable
 	byHandle map[handles.Parallel]*Region

@@ -100,7 +100,7 @@ func (s *States) entryOf(st *stacks.Stack, user int) *handles.Entry {
 		}
 		return s.flows.Argument(st, user, n)
 	}
-	if s.code.CallsProgram(ret) { // which ended in a call of the runtime, with arguments of its own
+	if s.code.CallsProgram(ret) { // the called function ended in a call of the runtime with other arguments
 		c, ok := s.flows.TailCall(st, user)
 		if ok {
 			e.Function, e.By = c.Name, "tail call of the function that was called"
@@ -139,13 +139,13 @@ func (s *States) refineByVariable(st *handles.ThreadState) {
 	}
 }
 
-// NewStates returns what finds the states of threads.
+// NewStates returns a finder of the states of threads.
 func NewStates(r *ThreadTable, code *stacks.Code, data *stacks.Data, fl *stacks.Flow) *States {
 	return &States{r, code, data, fl}
 }
 
-// LostThreads returns the threads that runtimes have lost, as in a child after fork, and those that are ending.
-// A runtime that was initialized again in the child has lost none.
+// LostThreads returns the threads that runtimes have lost, as in a child after fork, and those that are ending. A
+// runtime that was initialized again in the child has lost no threads.
 func (s *States) LostThreads() []picture.LostThreads {
 	var out []picture.LostThreads
 	for _, rt := range s.threads.Runtimes {

@@ -29,8 +29,8 @@ type TaskLister struct {
 	threads *ThreadTable
 	regions *RegionTable
 	model   *UserModel
-	region  *Region                // whose tasks are asked for; nil for all
-	one     iter.Seq[handles.Task] // the tasks of it that are asked for; nil for all
+	region  *Region                // the region of the wanted tasks; nil for all
+	one     iter.Seq[handles.Task] // its wanted tasks; nil for all
 
 	// Parent and construct of the previous explicit task: the next one mostly has the same.
 	parent struct {
@@ -47,12 +47,12 @@ type TaskLister struct {
 // LimitToRegion limits the list to the tasks of a region.
 func (l *TaskLister) LimitToRegion(v *Region) { l.region = v }
 
-// LimitToTasks limits the list to some tasks of a region. Without a region there are none.
+// LimitToTasks limits the list to some tasks of a region, to no tasks if v is nil.
 func (l *TaskLister) LimitToTasks(v *Region, hs ...handles.Task) {
 	l.region, l.one = v, slices.Values(hs)
 }
 
-// Find finds a task by its name. It reads nothing of other tasks but the lists that contain them.
+// Find finds a task by its name. It reads only the lists that contain tasks.
 func (l *TaskLister) Find(id picture.ID) (*Region, handles.Task, bool) {
 	seen := newSeenTasks()
 	for _, v := range l.regions.All() {
@@ -103,11 +103,11 @@ func newSeenTasks() seenTasks {
 // each in a few pages.
 type addresses struct {
 	pages map[uint64]*[addressPage / addressUnit / 64]uint64
-	odd   map[uint64]struct{} // those that are no multiple of addressUnit
+	odd   map[uint64]struct{} // addresses that are no multiple of addressUnit
 }
 
 const (
-	addressUnit = 16      // what allocators align structures to
+	addressUnit = 16      // alignment of structures by allocators
 	addressPage = 1 << 16 // bytes of the target for which there is a page of 512 bytes
 )
 
@@ -151,7 +151,7 @@ func (l *TaskLister) tasksOf(v *Region, seen seenTasks) iter.Seq[handles.Task] {
 				return
 			}
 			h, err := v.Runtime.TaskInParallel(v.Handle, i)
-			// the runtime has no list of tasks, and warns of it
+			// the runtime has no list of tasks, and adds a warning
 			if errors.Is(err, callbacks.Unsupported) {
 				return
 			}
@@ -235,7 +235,7 @@ func (l *TaskLister) codeOf(v *Region, info *handles.TaskInfo) *picture.Code {
 // fillWaits adds the tasks that a blocked task waits for.
 func (l *TaskLister) fillWaits(t *picture.Task, rt *Runtime, h handles.Task) {
 	waits, err := rt.WaitsFor(h)
-	seen := map[handles.Task]bool{} // a list of the target that is damaged may name a task often
+	seen := map[handles.Task]bool{} // a damaged list of the target may contain a task often
 	for _, w := range waits {
 		if !seen[w] {
 			seen[w] = true

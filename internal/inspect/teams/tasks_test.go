@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAddresses holds the set against a map.
+// TestAddresses compares the set with a map.
 func TestAddresses(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	var s addresses

@@ -15,7 +15,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// ThreadTable has the threads of a target, and the runtime that each belongs to.
+// ThreadTable contains the threads of a target, each with its runtime.
 type ThreadTable struct {
 	Target    callbacks.Target
 	about     *picture.Target
@@ -125,8 +125,8 @@ func (r *ThreadTable) wanted() []*Thread {
 // Select limits the table to some threads.
 func (r *ThreadTable) Select(ns ...*Thread) { r.selection, r.selected = ns, true }
 
-// Find returns the thread with handle h, nil if there is none. In a table for one thread, it matches another one
-// when an answer needs it.
+// Find returns the thread with handle h, or nil. In a table for one thread, it matches another one when an answer
+// needs it.
 func (r *ThreadTable) Find(rt *Runtime, h handles.Thread) *Thread {
 	if h.IsZero() {
 		return nil

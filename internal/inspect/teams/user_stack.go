@@ -11,8 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// pseudoFrames names the runtime's activity, in the words of the collector interface's user model where it has
-// them.
+// pseudoFrames names the runtime's activity, in the words of the collector interface's user model if it has them.
 var pseudoFrames = map[handles.State]string{
 	handles.StateIdle:                         "<OMP-idle>",
 	handles.StateOverhead:                     "<OMP-overhead>",
@@ -113,8 +112,8 @@ func (u *UserModel) continueInForker(n *Thread, chain []handles.Parallel, out []
 	return out
 }
 
-// forker returns the region in which the stack of n starts, the thread p that forked it, and the region's index
-// in chain. p is nil for a thread whose stack starts in serial code.
+// forker returns the region in which the stack of n starts, the thread p that forked it, and the region's index in
+// chain. p is nil for a thread with a stack that starts in serial code.
 func (u *UserModel) forker(n *Thread, chain []handles.Parallel) (v *Region, p *Thread, own int) {
 	if own := u.regions.ownRegion(n, chain); own >= 0 {
 		v := u.regions.Get(n.Runtime, chain[own])
@@ -137,7 +136,7 @@ func (u *UserModel) forker(n *Thread, chain []handles.Parallel) (v *Region, p *T
 	return nil, nil, -1
 }
 
-// maxForks bounds the regions of one thread whose forks are searched; nesting more active regions has no use.
+// maxForks bounds the regions of one thread for which forks are searched; nesting more active regions has no use.
 const maxForks = 32
 
 // forksByFrame returns the innermost region that each frame of p's stack forked.
@@ -155,8 +154,8 @@ func (u *UserModel) forksByFrame(p *Thread) map[int]*Region {
 	return out
 }
 
-// modelFrames returns the user frames of p's stack from frame from on. It adds the frames that tail calls
-// removed: of functions that forked a region, and of their callers.
+// modelFrames returns the user frames of p's stack from frame from on. It adds the frames that tail calls removed:
+// those of functions that forked a region, and their callers.
 func (u *UserModel) modelFrames(p *Thread, from int, forks map[int]*Region) []picture.Frame {
 	st := p.Stack()
 	last := st.OutermostUser()

@@ -12,24 +12,24 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// The lowest bits of a flag of glibc's pthread_once, which std::call_once of GNU's C++ library and the C
-// standard's call_once call: whether its function is being executed, or has been. The thread sanitizer's
-// function, which comes in its place, has another bit for that.
+// The lowest bits of a flag of glibc's pthread_once: whether its function is being executed, or has been.
+// std::call_once of GNU's C++ library and the C standard's call_once call pthread_once. The thread sanitizer's
+// replacement has another bit for a running function.
 const (
 	onceBits    = 3
 	onceRunning = 1
 	onceWatched = 1 << 16
 )
 
-// onceCall is a call by which a thread executes the function of a flag, which has not returned.
+// onceCall is a call in which a thread executes the function of a flag.
 type onceCall struct {
 	n     *teams.Thread
-	frame int // of the code that made the call, or of the C library's that is in it
+	frame int // of the code that made the call, or of the C library's code in it
 }
 
-// onceWait is the wait of n for another thread, or for itself, to end the function that is executed once
-// for a flag, on whose word it sleeps. Where no thread is in such a call, as it was left by a jump or is that
-// of a process which forked, no more is known than of other words.
+// onceWait finds the wait of n for the end of a function that is executed once for a flag. n sleeps on the flag's
+// word. The executing thread may be n itself. If no thread is in such a call, because it was left by a jump or
+// belongs to a process that forked, the word is treated like any other.
 func (nw *nativeWaits) onceWait(n *teams.Thread, futex uint64, word uint32) (wait, bool) {
 	running := word&onceBits == onceRunning || word&(onceWatched|onceBits) == onceWatched
 	if !running || !n.CalledByProgram() || len(nw.onceCalls(futex)) == 0 {
@@ -41,7 +41,7 @@ func (nw *nativeWaits) onceWait(n *teams.Thread, futex uint64, word uint32) (wai
 	}, true
 }
 
-// onceCalls are the calls of all threads that execute the function of a flag.
+// onceCalls returns the calls of all threads that execute the function of a flag.
 func (nw *nativeWaits) onceCalls(flag uint64) []onceCall {
 	calls, known := nw.once[flag]
 	if known {
@@ -59,8 +59,8 @@ func (nw *nativeWaits) onceCalls(flag uint64) []onceCall {
 	return calls
 }
 
-// onceFrame is the frame of n in which it executes the function of a flag: with other code than the C library's
-// further in, which the function of the flag has called if it is not there itself.
+// onceFrame finds the frame of n in which it executes the function of a flag. Further in there is other code than
+// the C library's: the flag's function, or a function that it called.
 func (nw *nativeWaits) onceFrame(n *teams.Thread, flag uint64) (int, bool) {
 	st := n.Stack()
 	other := slices.IndexFunc(st.Frames, func(f unwind.Frame) bool {
@@ -78,7 +78,7 @@ func (nw *nativeWaits) onceFrame(n *teams.Thread, flag uint64) (int, bool) {
 	return 0, false
 }
 
-// onceFlag is the flag of the call that frame i makes, or is in, if that executes a flag's function.
+// onceFlag returns the flag of the call that frame i makes, or is in, if that executes a flag's function.
 func (nw *nativeWaits) onceFlag(st *stacks.Stack, i int) (uint64, bool) {
 	f := st.Frames[i]
 	switch {
@@ -93,19 +93,19 @@ func (nw *nativeWaits) onceFlag(st *stacks.Stack, i int) (uint64, bool) {
 	return 0, false
 }
 
-// isInOnce reports whether a frame is of the function of the C library that executes a flag's.
+// isInOnce reports whether a frame belongs to the function of the C library that executes a flag's function.
 func (nw *nativeWaits) isInOnce(f unwind.Frame) bool {
 	name, system := nw.code.SystemFunction(f)
 	return system && f.Module != nil && libc.IsSystem(f.Module.Path) && (name == "" || callsOnce(name))
 }
 
-// callsOnce reports whether the function of that name executes another for a flag, its first argument.
+// callsOnce reports whether the function of that name executes another one for a flag, its first argument.
 func callsOnce(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
 	return slices.Contains([]string{"pthread_once", "pthread_once_slow", "call_once"}, strings.TrimLeft(name, "_"))
 }
 
-// onceLock is what is known of the flag that w waits for: who executes its function.
+// onceLock describes the flag that w waits for, and the threads that execute its function.
 func (wf *Finder) onceLock(w wait) picture.Lock {
 	nw := wf.native
 	l := picture.Lock{Implementation: "once", Held: true}
@@ -121,7 +121,7 @@ func (wf *Finder) onceLock(w wait) picture.Lock {
 	return l
 }
 
-// onceCallSite is where the program makes a call, outside of the C++ library's headers.
+// onceCallSite returns the place of a call in the program, outside of the C++ library's headers.
 func (nw *nativeWaits) onceCallSite(c onceCall) *picture.Frame {
 	st := c.n.Stack()
 	for i := c.frame; i < len(st.Frames); i++ {

@@ -9,26 +9,24 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// maxViews bounds the threads of one barrier that are asked for their view of it:
-// each reads the counters of the whole team.
+// maxViews bounds the views of one barrier: each thread's view reads the counters of the whole team.
 const maxViews = 64
 
-// gatherer finds the facts of one picture. Each lock is asked for once, and each
-// barrier as often as its threads see it differently.
+// gatherer finds the facts of one picture. It reads each lock once, and a barrier once for each different view of
+// its threads.
 type gatherer struct {
 	from     *Finder
 	pic      *picture.Picture
 	waits    []wait
 	facts    *picture.Facts
-	locks    map[lockKey]int // index among the facts' locks
+	locks    map[lockKey]int // indices of the facts' locks
 	families map[string][]int
-	blank    bool     // a thread's stack and thread-local data are missing
-	handed   []uint64 // functions that threads have handed to the runtime; nil before they are asked for
-	entered  []uint64 // functions that threads are in; nil before they are asked for
+	blank    bool     // the stack and thread-local data of a thread are missing
+	handed   []uint64 // functions that threads have passed to the runtime; nil before the first use
+	entered  []uint64 // functions on the stacks of threads; nil before the first use
 }
 
-// lockKey tells apart what threads wait for as locks. Threads to which the same is
-// known of it are told the same.
+// lockKey identifies a lock: waits with the same key share one lock of the facts.
 type lockKey struct {
 	runtime           string
 	kind              picture.WaitKind
@@ -39,8 +37,8 @@ type lockKey struct {
 func lockID(i int) picture.ID    { return picture.ID(fmt.Sprintf("lock-%d", i+1)) }
 func barrierID(i int) picture.ID { return picture.ID(fmt.Sprintf("barrier-%d", i+1)) }
 
-// AddFacts adds to the facts of picture pic the waits of its threads, with locks, barriers, and the threads and tasks
-// that may end the waits. It takes the facts about the picture's tasks from facts.
+// AddFacts adds the waits of threads to the facts of picture pic, with locks, barriers, and the threads and tasks
+// that may end the waits. Facts about the picture's tasks must be set.
 func (wf *Finder) AddFacts(pic *picture.Picture, facts *picture.Facts) {
 	g := &gatherer{
 		from: wf, pic: pic, facts: facts, waits: wf.all(), locks: map[lockKey]int{}, families: map[string][]int{},
@@ -61,7 +59,7 @@ func (wf *Finder) AddFacts(pic *picture.Picture, facts *picture.Facts) {
 	g.addWakers()
 }
 
-// describeWait is what one thread waits for, with its lock.
+// describeWait returns a thread's wait, and adds its lock to the facts.
 func (g *gatherer) describeWait(w *wait) picture.Wait {
 	out := w.Wait
 	out.Address, out.Variable = picture.Address(w.address), picture.Address(w.variable)
@@ -95,8 +93,7 @@ func (g *gatherer) describeWait(w *wait) picture.Wait {
 	return out
 }
 
-// lockOf finds the lock that w waits for among the facts, or adds it. A waiter that knows
-// nothing of it has none.
+// lockOf finds the lock that w waits for among the facts, or adds it. It is not ok if the lock is unknown.
 func (g *gatherer) lockOf(w *wait, asleep bool) (int, bool) {
 	key := lockKey{kind: w.Kind, address: w.address, variable: w.variable, reduction: w.reduction, only: w.isOnlyOne()}
 	if w.n.Runtime != nil {
@@ -121,8 +118,8 @@ func (g *gatherer) lockOf(w *wait, asleep bool) (int, bool) {
 	return i, true
 }
 
-// addBarriers finds the views of the barriers that threads wait at. What one thread that is
-// proven to have arrived sees, all such see.
+// addBarriers finds the views of the barriers that threads wait at. Threads that are known to have arrived share
+// one view.
 func (g *gatherer) addBarriers() {
 	type barrier struct {
 		address uint64
@@ -145,7 +142,7 @@ func (g *gatherer) addBarriers() {
 	}
 }
 
-// addViews asks the threads of one barrier for their view of it.
+// addViews reads the views that the threads of one barrier have of it.
 func (g *gatherer) addViews(waits []int) {
 	index, asked := map[int]int{}, 0
 	for _, i := range waits {
@@ -174,14 +171,13 @@ func (g *gatherer) addViews(waits []int) {
 	}
 }
 
-// noTaskPending reports whether no task is about to be run: code of tasks cannot be seen from the
-// stacks.
+// noTaskPending reports whether no task waits for its execution: the code of such tasks is on no stack.
 func (g *gatherer) noTaskPending() bool {
 	return !slices.ContainsFunc(g.pic.Tasks, func(t picture.Task) bool { return t.Pending() })
 }
 
-// addReleasers finds who may release the locks of which no owner is known, and no holder but
-// such as wait for the lock themselves.
+// addReleasers finds the threads that may release a lock without a known owner, if all of its holders wait
+// themselves.
 func (g *gatherer) addReleasers() {
 	if len(g.locks) == 0 {
 		return
@@ -192,7 +188,7 @@ func (g *gatherer) addReleasers() {
 	}
 	waiting, some := g.waiters(), map[int]bool{}
 	for i := range g.waits {
-		some[g.facts.Waits[i].Thread] = g.facts.Waits[i].Kind != picture.WaitSleep // it goes on by itself
+		some[g.facts.Waits[i].Thread] = g.facts.Waits[i].Kind != picture.WaitSleep // it ends by itself
 	}
 	for i := range g.waits {
 		w, id := &g.waits[i], g.facts.Waits[i].Lock
@@ -220,13 +216,13 @@ func (g *gatherer) addReleasers() {
 	}
 }
 
-// waitedFor is what threads wait for, whichever runtime knows of it.
+// waitedFor identifies an awaited thing across runtimes.
 type waitedFor struct {
 	kind    picture.WaitKind
 	address uint64
 }
 
-// waiters are the threads that wait for the same.
+// waiters returns the waiting threads of each awaited thing.
 func (g *gatherer) waiters() map[waitedFor]map[int]bool {
 	out := map[waitedFor]map[int]bool{}
 	for i := range g.waits {
@@ -240,8 +236,8 @@ func (g *gatherer) waiters() map[waitedFor]map[int]bool {
 	return out
 }
 
-// ownerWaits reports whether the owner that a lock names seems to wait for it, and does
-// not sleep: whether it owns the lock is then not known.
+// ownerWaits reports whether the owner that a lock names seems to wait for the lock, and does not sleep. Whether
+// it owns the lock is then unknown.
 func (g *gatherer) ownerWaits(l *picture.Lock) bool {
 	return slices.ContainsFunc(g.facts.Waits, func(w picture.Wait) bool {
 		return w.Lock == l.ID &&
@@ -249,8 +245,8 @@ func (g *gatherer) ownerWaits(l *picture.Lock) bool {
 	})
 }
 
-// ownerLeft reports whether the owner that a lock names waits itself, and its code does not show that
-// it still is where it acquired the lock.
+// ownerLeft reports whether the owner that a lock names waits itself, and its code does not show that it still is
+// in the function that acquired the lock.
 func (g *gatherer) ownerLeft(w *wait, l *picture.Lock, waits map[int]bool) bool {
 	return l.Held && l.Owner != 0 && l.InvalidReason == "" && waits[l.Owner] && !g.ownerWaits(l) &&
 		!slices.ContainsFunc(g.from.holders.find(*w, *l), func(h picture.Holder) bool {
@@ -258,8 +254,7 @@ func (g *gatherer) ownerLeft(w *wait, l *picture.Lock, waits map[int]bool) bool 
 		})
 }
 
-// releasers are the threads whose code may come to a call that releases something of a
-// family.
+// releasers returns the threads that may come to a release of a lock of a family, by their code.
 func (g *gatherer) releasers(family string) []int {
 	all, ok := g.families[family]
 	if !ok {
@@ -269,8 +264,8 @@ func (g *gatherer) releasers(family string) []int {
 	return all
 }
 
-// addWakers finds who may wake threads that wait on condition variables, and who may fulfil
-// events of detached tasks.
+// addWakers finds the threads and tasks that may wake waiters of condition variables, or fulfil events of detached
+// tasks.
 func (g *gatherer) addWakers() {
 	if slices.ContainsFunc(g.waits, func(w wait) bool {
 		return w.Kind == picture.WaitCondition &&
@@ -288,7 +283,7 @@ func (g *gatherer) addWakers() {
 		Tasks: g.tasksThatMayRelease((*picture.Task).Unbegun, rtl.FamilyEvent)}
 }
 
-// tasksThatMayRelease are the tasks of a kind whose code may give back something of a family when they are executed.
+// tasksThatMayRelease returns the tasks of a kind that may release a lock of a family when they are executed.
 func (g *gatherer) tasksThatMayRelease(of func(*picture.Task) bool, family string) (ids []picture.ID) {
 	for i := range g.pic.Tasks {
 		if t := &g.pic.Tasks[i]; of(t) && g.from.reach.taskMayRelease(t, family) {
@@ -298,8 +293,8 @@ func (g *gatherer) tasksThatMayRelease(of func(*picture.Task) bool, family strin
 	return ids
 }
 
-// eventMakers are the threads that wait for tasks and whose code makes detached ones, of
-// those whose task has children that the runtime counts and does not list.
+// eventMakers returns the threads that wait for tasks and make detached tasks in their code. The runtime counts
+// children of their current task and does not list them.
 func (g *gatherer) eventMakers() []int {
 	listed, counted := map[picture.ID]bool{}, map[picture.ID]bool{}
 	for i := range g.pic.Tasks {

@@ -24,8 +24,8 @@ type freedMemory struct {
 }
 
 // FreedReason explains why the memory at addr does not belong to the program any more. It returns "" if it does,
-// or if nothing proves that it does not. The evidence was read: mappings, stack pointers and control blocks of
-// threads, or the records of glibc's malloc about free memory.
+// or without a proof. The evidence was read: mappings, stack pointers and control blocks of threads, or the
+// records of glibc's malloc about free memory.
 func (f *freedMemory) FreedReason(addr uint64) string {
 	if addr == 0 || f.code.ModuleOf(addr) != nil {
 		return ""
@@ -51,7 +51,7 @@ func (f *freedMemory) findReason(addr uint64) string {
 		return why
 	}
 	b, err := f.library().FreedBlock(m, addr)
-	if err != nil { // nothing proves that it was freed
+	if err != nil { // there is no proof that it was freed
 		return ""
 	}
 	return freedWords(b)
@@ -71,19 +71,18 @@ func freedWords(b libc.Block) string {
 	return fmt.Sprintf(words, b.High-b.Low, picture.Hex(b.Low), keeper)
 }
 
-// allMapped reports whether the target lists all mappings: debuggers omit those from cores that they do not
-// write.
+// allMapped reports whether the target lists all mappings. The cores that debuggers write omit some.
 func (f *freedMemory) allMapped() bool {
 	about := f.about
 	return about.Kind == picture.TargetProcess || about.Kind == picture.TargetCore && about.Producer == "kernel"
 }
 
 // stackReason explains that addr, in mapping m, is in an unused part of a stack: below the stack pointer of its
-// thread, or in the stack of a thread that has ended. It returns "" if nothing proves that.
+// thread, or in the stack of a thread that has ended. It returns "" without a proof.
 func (f *freedMemory) stackReason(m *callbacks.Mapping, addr uint64) string {
 	s, err := f.library().StackAt(m, addr)
 	switch {
-	case err != nil: // it is in no stack that is known
+	case err != nil: // it is in no known stack
 		return ""
 	case s.Ended():
 		const words = "it lies in the stack of a thread that has ended: " +

@@ -16,14 +16,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// maxHolders bounds the holders of one lock that are told of: more than one are guesses.
+// maxHolders bounds the listed holders of one lock: more than one are guesses.
 const maxHolders = 64
 
-// certainties are the words for how surely a thread has a lock.
+// certainties are the words for the certainty that a thread holds a lock.
 var certainties = [...]picture.Certainty{lockflow.Certain: picture.Certain, lockflow.Likely: picture.Likely,
 	lockflow.Possible: picture.Possible}
 
-// lockHolders finds who has locks that name no owner.
+// lockHolders finds the holders of locks that name no owner.
 type lockHolders struct {
 	roster *teams.ThreadTable
 	code   *stacks.Code
@@ -32,14 +32,14 @@ type lockHolders struct {
 	known  map[lockflow.Lock][]picture.Holder
 }
 
-// newLockHolders returns what finds holders.
+// newLockHolders returns a finder of holders.
 func newLockHolders(r *teams.ThreadTable, code *stacks.Code, fl *stacks.Flow) *lockHolders {
 	lh := &lockHolders{roster: r, code: code, flows: fl, known: map[lockflow.Lock][]picture.Holder{}}
 	lh.look = lockflow.NewLook(fl.Program, lh.holding)
 	return lh
 }
 
-// holding lists the threads that may have locks, in the order of the picture.
+// holding lists the threads that may hold locks, in the order of the picture.
 func (lh *lockHolders) holding() []*lockflow.Thread {
 	var out []*lockflow.Thread
 	for _, n := range lh.roster.Sorted() {
@@ -50,8 +50,8 @@ func (lh *lockHolders) holding() []*lockflow.Thread {
 	return out
 }
 
-// find finds the threads that have the lock that w waits for, the best first. It is the
-// same list for all who wait for it.
+// find returns the holders of the lock that w waits for, the most certain first. All waiters of a lock share the
+// list.
 func (lh *lockHolders) find(w wait, l picture.Lock) []picture.Holder {
 	family, ok := lockFamily(w, l)
 	if !ok || !w.isIdentified() {
@@ -71,19 +71,18 @@ func (lh *lockHolders) find(w wait, l picture.Lock) []picture.Holder {
 	return out
 }
 
-// isIdentified reports whether the code that takes what w waits for can be told from the
-// code that takes others of its kind: by the program's variable, or as there is
-// only one.
+// isIdentified reports whether code that takes the lock of w differs from code that takes other locks of its kind:
+// by the program's variable, or because there is only one such lock.
 func (w wait) isIdentified() bool { return w.variable != 0 || w.isOnlyOne() }
 
-// isOnlyOne reports whether there is only one of what w waits for: the unnamed critical
-// section, or that of atomic constructs.
+// isOnlyOne reports whether there is only one lock of the kind that w waits for: the unnamed critical section, or
+// that of atomic constructs.
 func (w wait) isOnlyOne() bool {
 	c, ok := rtl.LockCallOf(w.Call)
 	return ok && c.Arg < 0
 }
 
-// lockFamily tells which calls take and give back what w waits for.
+// lockFamily returns the family of calls that acquire and release the lock that w waits for.
 func lockFamily(w wait, l picture.Lock) (string, bool) {
 	if w.interpreter {
 		return "", false
@@ -112,7 +111,7 @@ func lockFamily(w wait, l picture.Lock) (string, bool) {
 	return rtl.FamilyLock, true
 }
 
-// describeHolder says of a thread what it has, and how that is known.
+// describeHolder describes a holder, with the evidence.
 func (lh *lockHolders) describeHolder(h lockflow.Holder) picture.Holder {
 	f := lh.roster.ByLWP[h.Thread.ID].Stack().Frames[h.Frame]
 	out := picture.Holder{Thread: h.Thread.ID, Certainty: certainties[h.Certainty]}
@@ -129,8 +128,8 @@ func (lh *lockHolders) describeHolder(h lockflow.Holder) picture.Holder {
 	return out
 }
 
-// suspensionOf is where a holder was given another task to execute while it had the lock, and the
-// construct there; nil if it executes the task that took it.
+// suspensionOf returns the place at which a holder was given another task to execute while it held the lock, and
+// the construct there; nil if it executes the task that acquired the lock.
 func (lh *lockHolders) suspensionOf(h lockflow.Holder) (at *picture.Frame, construct string) {
 	st := lh.roster.ByLWP[h.Thread.ID].Stack()
 	for i := min(h.Frame, len(st.Kinds)-1); i > 1; i-- {
@@ -146,8 +145,8 @@ func (lh *lockHolders) suspensionOf(h lockflow.Holder) (at *picture.Frame, const
 	return nil, ""
 }
 
-// acquisitionFrames is the place in the source of the calls that took a lock; nil if they are
-// not all there. One call in the source may be several in the code.
+// acquisitionFrames returns the place in the source of the calls that acquired a lock; nil if their places differ.
+// One call in the source may be several in the code.
 func (lh *lockHolders) acquisitionFrames(by []flow.CallSite, mod *callbacks.Module) (at []picture.Frame) {
 	for _, s := range by {
 		if s.Return == 0 {
@@ -165,7 +164,7 @@ func (lh *lockHolders) acquisitionFrames(by []flow.CallSite, mod *callbacks.Modu
 	return at
 }
 
-// siteName is what people call the function that a call leads to.
+// siteName returns the name, for users, of the function that a call leads to.
 func (lh *lockHolders) siteName(s flow.CallSite) string {
 	if entry := lh.flows.Program.Entry(s); entry != 0 && lh.code.Symbols != nil {
 		if f, err := lh.code.Symbols.Function(entry); err == nil && f.Low == entry && f.Function != "" {
@@ -175,8 +174,8 @@ func (lh *lockHolders) siteName(s flow.CallSite) string {
 	return cmp.Or(s.Name, "a call")
 }
 
-// holderEvidence says where a thread took a lock, and where it is; both are the
-// functions that are inlined there, the innermost first.
+// holderEvidence describes the places at which a thread acquired a lock, and at which it is now. Both are lists of
+// inlined functions, the innermost first.
 func holderEvidence(h picture.Holder, call string, taken, now []picture.Frame) string {
 	from, to := commonFunction(taken, now)
 	where := to.Called()
@@ -195,8 +194,8 @@ func holderEvidence(h picture.Holder, call string, taken, now []picture.Frame) s
 		from.Place(), until)
 }
 
-// commonFunction is the innermost function that two places in the code of one function are
-// both in, as the frames of either place; both lists have the innermost first.
+// commonFunction returns the innermost function that contains both places, as its frame of either place. Both
+// places are in the code of one function; the lists have the innermost frame first.
 func commonFunction(a, b []picture.Frame) (inA, inB picture.Frame) {
 	inB = b[len(b)-1]
 	for i := 1; i <= min(len(a), len(b)); i++ {
@@ -205,15 +204,14 @@ func commonFunction(a, b []picture.Frame) (inA, inB picture.Frame) {
 			break
 		}
 		inA, inB = x, y
-		if x.File != y.File || x.Line != y.Line { // what is inlined here is not the same
+		if x.File != y.File || x.Line != y.Line { // the inlined calls differ
 			break
 		}
 	}
 	return inA, inB
 }
 
-// findLeaks are the places where the code that acquires the lock which w waits for goes on
-// without releasing it.
+// findLeaks returns the places at which code that acquires the lock of w continues without releasing it.
 func (lh *lockHolders) findLeaks(w wait, family string, waiting map[int]bool) []picture.Leak {
 	var waiters []*lockflow.Thread
 	for _, n := range lh.roster.Sorted() {
@@ -250,16 +248,16 @@ func (lh *lockHolders) departureFrame(d lockflow.Departure) picture.Frame {
 	target := at(d.Target, true)
 	if cmp.Or(target.File, branch.File) != branch.File || target.Function != branch.Function ||
 		target.Line <= branch.Line {
-		return branch // the target's line belongs to what comes after it
+		return branch // the target's line belongs to the code after it
 	}
 	return target
 }
 
-// maxOwnersAt bounds the locks whose owners' code is searched: those with the most waiters, of which a report
+// maxOwnersAt bounds the locks for which the code of the owner is searched: those with the most waiters. A report
 // names three.
 const maxOwnersAt = 16
 
-// addOwnerFrames finds where the owners that locks name acquired them. No verdict depends on it.
+// addOwnerFrames finds the places at which owners acquired their locks. No verdict depends on it.
 func (g *gatherer) addOwnerFrames() {
 	first, waiters := map[picture.ID]*wait{}, map[picture.ID]int{}
 	for i := range g.waits {
@@ -282,7 +280,7 @@ func (g *gatherer) addOwnerFrames() {
 	}
 }
 
-// ownerFrame finds where the owner of a lock acquired it, nil if its code does not show it.
+// ownerFrame returns the place at which the owner of a lock acquired it, nil if its code does not show it.
 func (wf *Finder) ownerFrame(w *wait, l *picture.Lock) *picture.Frame {
 	for _, h := range wf.holders.find(*w, *l) {
 		if h.Thread == l.Owner && h.Certainty != picture.Possible {

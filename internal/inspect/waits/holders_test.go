@@ -6,8 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestCommon finds the function that people see as the place of two calls, of which
-// one or both were inlined.
+// TestCommon finds the function that users see as the place of two calls, one or both inlined.
 func TestCommon(t *testing.T) {
 	at := func(fn string, line int) picture.Frame { return picture.Frame{Function: fn, File: "a.c", Line: line} }
 	for name, c := range map[string]struct {

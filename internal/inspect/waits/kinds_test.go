@@ -7,8 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestStatesWait compares the states of runtime readers with their words: a thread waits by
-// both, or by none.
+// TestStatesWait checks that a state of runtime readers waits exactly if its word does.
 func TestStatesWait(t *testing.T) {
 	for _, s := range handles.States() {
 		if got := s.Name().Waits(); got != s.Waiting() || s.String() != string(s.Name()) {
@@ -20,7 +19,7 @@ func TestStatesWait(t *testing.T) {
 	}
 }
 
-// TestWaitKinds has a row with a phrase and a state for each kind of wait, once.
+// TestWaitKinds checks that each kind of wait has one row, with a phrase and a state.
 func TestWaitKinds(t *testing.T) {
 	seen := map[picture.WaitKind]bool{}
 	for _, row := range picture.WaitKinds() {

@@ -8,18 +8,18 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// A lock may be released by a thread that did not acquire it, though neither OpenMP nor POSIX allows that: then a
-// thread that waits for a lock whose holder waits, too, does not wait for ever. The threads and tasks whose code comes
-// to such a release are found by the code, as the holders are.
+// Neither OpenMP nor POSIX allows a thread to release a lock that another thread acquired, but programs do it. The
+// waiters of such a lock do not wait for ever, although its holder waits, too. The threads and tasks that may
+// release it are found by their code, as holders are.
 
 const (
-	// maxReleases bounds the calls on one lock that are listed. Those of threads that do not wait come first.
+	// maxReleases bounds the listed calls on one lock. Those of threads that do not wait come first.
 	maxReleases = 64
-	// maxPerhaps bounds the same of calls of which it is not known on which lock they are.
+	// maxPerhaps bounds the listed calls with an unknown lock.
 	maxPerhaps = 8
 )
 
-// addHandovers finds the releases of the locks whose holders wait.
+// addHandovers finds the releases of the locks with a waiting holder.
 func (g *gatherer) addHandovers() {
 	waits := g.waitsByThread()
 	index, done := map[picture.ID]int{}, map[picture.ID]bool{}
@@ -49,8 +49,8 @@ func (g *gatherer) addHandovers() {
 	}
 }
 
-// isHandedOver reports whether the code of a function that a thread is in, or has passed to the runtime, releases
-// a lock on some path from its start without acquiring it before.
+// isHandedOver reports whether a function on the stack of a thread, or passed to the runtime, releases a lock on
+// some path from its start without acquiring it before.
 func (g *gatherer) isHandedOver(lock lockflow.Lock) bool {
 	lh := g.from.holders
 	flows := lh.flows
@@ -74,7 +74,7 @@ func (g *gatherer) isHandedOver(lock lockflow.Lock) bool {
 	})
 }
 
-// acquiringThreads are the threads in a call that acquires a lock which do not wait for anything that is known.
+// acquiringThreads returns the threads that are in a call that acquires a lock, and have no known wait.
 func (g *gatherer) acquiringThreads(lock lockflow.Lock, waits map[int]*picture.Wait) []int {
 	var out []int
 	for _, t := range g.from.holders.look.Acquiring(lock) {
@@ -85,7 +85,7 @@ func (g *gatherer) acquiringThreads(lock lockflow.Lock, waits map[int]*picture.W
 	return out
 }
 
-// holderWaits reports whether a thread waits that a lock names as its owner, or whose code shows that it has it.
+// holderWaits reports whether the owner of a lock waits, or a thread that holds it by its code.
 func holderWaits(l *picture.Lock, waits map[int]*picture.Wait) bool {
 	if l.Owner != 0 {
 		return waits[l.Owner] != nil
@@ -102,8 +102,8 @@ type releaseCandidate struct {
 	task picture.ID
 }
 
-// releases are the calls by which threads that do not wait for a lock, and tasks, may release it though they have not
-// acquired it.
+// releases returns the calls by which tasks, and threads that do not wait for a lock, may release it without
+// having acquired it.
 func (g *gatherer) releases(
 	lock lockflow.Lock, waitsForIt func(lwp int) bool, waits map[int]*picture.Wait,
 ) []picture.Release {
@@ -147,7 +147,7 @@ func (g *gatherer) joiningReleases(lock lockflow.Lock) []releaseCandidate {
 	return nil
 }
 
-// limitReleases are the first of some calls.
+// limitReleases returns the first of some calls.
 func (lh *lockHolders) limitReleases(all []releaseCandidate) []picture.Release {
 	var out []picture.Release
 	known, perhaps := 0, 0
@@ -164,7 +164,7 @@ func (lh *lockHolders) limitReleases(all []releaseCandidate) []picture.Release {
 	return out
 }
 
-// regionFunctions are the functions that threads have handed to the runtime, each once.
+// regionFunctions returns the functions that threads have passed to the runtime, each once.
 func (g *gatherer) regionFunctions() []uint64 {
 	if g.handed == nil {
 		g.handed = []uint64{}
@@ -178,7 +178,7 @@ func (g *gatherer) regionFunctions() []uint64 {
 	return g.handed
 }
 
-// mayJoinTeam reports whether a thread is about to execute the function of a region, or may be.
+// mayJoinTeam reports whether a thread may be about to execute the function of a region.
 func (g *gatherer) mayJoinTeam(waits map[int]*picture.Wait) bool {
 	return slices.ContainsFunc(g.pic.Tasks, func(t picture.Task) bool {
 		return t.Kind == picture.TaskImplicit && g.mayBeginTask(&t, waits)
@@ -192,7 +192,7 @@ func (g *gatherer) joiningMayRelease(family string) bool {
 	})
 }
 
-// waitsByThread are the waits by the LWPs of their threads.
+// waitsByThread returns the waits by the LWPs of their threads.
 func (g *gatherer) waitsByThread() map[int]*picture.Wait {
 	out := map[int]*picture.Wait{}
 	for i := range g.facts.Waits {
@@ -202,7 +202,7 @@ func (g *gatherer) waitsByThread() map[int]*picture.Wait {
 }
 
 // isBeforeRegionEnd reports whether a thread is in its implicit task of a region and does not wait for the
-// region's end. The runtime's record that all have arrived there is then about the previous region.
+// region's end. The runtime's record that all threads have arrived there is then about the previous region.
 func (g *gatherer) isBeforeRegionEnd(region picture.ID, waits map[int]*picture.Wait) bool {
 	return slices.ContainsFunc(g.pic.Threads, func(t picture.Thread) bool {
 		w := waits[t.LWP]
@@ -215,7 +215,7 @@ func (g *gatherer) isBeforeRegionEnd(region picture.ID, waits map[int]*picture.W
 
 // mayBeginTask reports whether a thread may be about to execute an implicit task. It is in no function of the
 // program and does not wait, or it waits at the end of a region and is not known to have arrived there. LLVM's
-// workers wait for the next region where they have waited for the end of the last one.
+// workers wait for the next region in the code in which they waited for the end of the last one.
 func (g *gatherer) mayBeginTask(t *picture.Task, waits map[int]*picture.Wait) bool {
 	n := g.from.Threads.ByLWP[t.Thread]
 	if n == nil || t.Thread == 0 || n.Info.Role == picture.RoleIdle {
@@ -231,7 +231,7 @@ func (g *gatherer) mayBeginTask(t *picture.Task, waits map[int]*picture.Wait) bo
 	return !slices.Contains(n.Stack().Kinds, stacks.KindUser)
 }
 
-// describeRelease is a call by which a thread or a task may release a lock.
+// describeRelease describes a call by which a thread or a task may release a lock.
 func (lh *lockHolders) describeRelease(r lockflow.Release, lwp int, task picture.ID) picture.Release {
 	out := picture.Release{Thread: lwp, Task: task, Certainty: picture.Possible}
 	if r.Known {

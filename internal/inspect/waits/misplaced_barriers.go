@@ -11,14 +11,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Compilers refuse a barrier in a construct that may have none, where both are in one
-// function. So such a barrier is in a function that was called from within the construct;
-// which may be inlined.
+// A construct such as critical may contain no barrier. Compilers refuse one in the same function. So such a
+// barrier is in a function that was called from within the construct; it may be inlined.
 
 // Bounds on the code that is searched for misplaced barriers.
 const (
-	maxCalled    = 256 // functions that one calls; those of a region that people wrote are fewer
-	maxMisplaced = 8   // that are told
+	maxCalled    = 256 // functions that a region's function calls; written programs have fewer
+	maxMisplaced = 8   // listed calls
 )
 
 // codePlace is a position in code: an instruction, or the return address of a call.
@@ -27,20 +26,19 @@ type codePlace struct {
 	exact bool
 }
 
-// constructs finds barriers in constructs that may have none.
+// constructs finds barriers in constructs that may contain no barrier.
 type constructs struct {
 	code  *stacks.Code
 	flows *stacks.Flow
 	known map[codePlace]*picture.Construct
-	leads map[uint64]*picture.Frame // to which barrier a function leads, by its entry
+	leads map[uint64]*picture.Frame // the barrier that a function leads to, by its entry
 }
 
 func newConstructs(code *stacks.Code, fl *stacks.Flow) *constructs {
 	return &constructs{code, fl, map[codePlace]*picture.Construct{}, map[uint64]*picture.Frame{}}
 }
 
-// constructAround is the construct in which n called what waits at a barrier now, nil if none is
-// known.
+// constructAround returns the construct from which n called the function that waits at a barrier, or nil.
 func (c *constructs) constructAround(st *stacks.Stack) *picture.Construct {
 	for i := st.RuntimeFrames(); i < len(st.Frames) && st.Kinds[i] != stacks.KindRuntime; i++ {
 		if st.Kinds[i] != stacks.KindUser {
@@ -60,7 +58,7 @@ func (c *constructs) constructAround(st *stacks.Stack) *picture.Construct {
 	return nil
 }
 
-// constructAtPlace is the construct that the call under way at a place of a function is in.
+// constructAtPlace returns the construct that contains the current call at a place of a function.
 func (c *constructs) constructAtPlace(code *flow.Function, at flow.Point, mod *callbacks.Module) *picture.Construct {
 	if code == nil || !code.MayCall(inConstruct) {
 		return nil
@@ -72,7 +70,7 @@ func (c *constructs) constructAtPlace(code *flow.Function, at flow.Point, mod *c
 	return c.constructAtSite(code, s, mod)
 }
 
-// constructAtSite is the construct that a call is in.
+// constructAtSite returns the construct that contains a call.
 func (c *constructs) constructAtSite(code *flow.Function, s flow.CallSite, mod *callbacks.Module) *picture.Construct {
 	all := rtl.Constructs()
 	for i := range all {
@@ -92,14 +90,13 @@ func (c *constructs) constructAtSite(code *flow.Function, s flow.CallSite, mod *
 	return nil
 }
 
-// inConstruct reports whether a function has to do with constructs that may have no barrier.
+// inConstruct reports whether a function starts, ends or tests a construct that may contain no barrier.
 func inConstruct(name string) bool {
 	return slices.ContainsFunc(rtl.Constructs(),
 		func(k rtl.Construct) bool { return k.Role(name) != rtl.ConstructNone })
 }
 
-// constructStart is the call by which a function entered a construct in which it makes the call at s
-// on all paths.
+// constructStart returns the call that started the construct in which the call at s is on all paths.
 func (c *constructs) constructStart(code *flow.Function, s flow.CallSite, k *rtl.Construct) (flow.CallSite, bool) {
 	effect := func(s flow.CallSite) flow.Effect {
 		switch k.Role(s.Name) {
@@ -126,8 +123,8 @@ func (c *constructs) constructStart(code *flow.Function, s flow.CallSite, k *rtl
 	return by[0], true
 }
 
-// isInside reports whether the call at s, if it is one of the runtime's, is in a function that
-// is inlined within the one that begun the construct: else it is the construct's own barrier.
+// isInside reports whether the call at s is not the construct's own barrier. A call of the runtime is inside if
+// its function is inlined into the function that started the construct.
 func (c *constructs) isInside(s, begun flow.CallSite, mod *callbacks.Module) bool {
 	if !rtl.OfConstruct(s.Name) {
 		return true
@@ -140,8 +137,8 @@ func (c *constructs) isInside(s, begun flow.CallSite, mod *callbacks.Module) boo
 	return slices.EqualFunc(inner[from:], outer, func(a, b picture.Frame) bool { return a.Function == b.Function })
 }
 
-// isCopied reports whether a call in a construct may be one of the program's that is behind it
-// as well: compilers make two of one call, where that saves a jump.
+// isCopied reports whether a call in a construct may be a copy of a call after the construct: compilers duplicate
+// a call if that saves a jump.
 func (c *constructs) isCopied(code *flow.Function, s flow.CallSite, k *rtl.Construct, mod *callbacks.Module) bool {
 	own := c.siteFrames(s, mod)
 	for _, o := range code.Sites() {
@@ -158,7 +155,7 @@ func (c *constructs) isCopied(code *flow.Function, s flow.CallSite, k *rtl.Const
 	return false
 }
 
-// siteFrames is where a call is in the source.
+// siteFrames returns the place of a call in the source.
 func (c *constructs) siteFrames(s flow.CallSite, mod *callbacks.Module) []picture.Frame {
 	f := unwind.Frame{PC: s.PC, Exact: true, Module: mod}
 	if s.Return != 0 {
@@ -167,8 +164,8 @@ func (c *constructs) siteFrames(s flow.CallSite, mod *callbacks.Module) []pictur
 	return c.code.Frames(f, stacks.KindUser)
 }
 
-// misplacedIn lists calls in the code of a region, and of what it calls, that lead to a barrier
-// from within a construct that may have none.
+// misplacedIn lists the calls that lead to a barrier from within a construct that may contain no barrier. It
+// searches the code of a region, and the functions that it calls.
 func (c *constructs) misplacedIn(entry uint64) []picture.Misplaced {
 	var out []picture.Misplaced
 	for _, f := range c.reachableFunctions(entry) {
@@ -190,7 +187,7 @@ func (c *constructs) misplacedIn(entry uint64) []picture.Misplaced {
 	return out
 }
 
-// barrierOf is the barrier that a call leads to, nil if none is known.
+// barrierOf returns the barrier that a call leads to, nil if it is unknown.
 func (c *constructs) barrierOf(s flow.CallSite, mod *callbacks.Module) *picture.Frame {
 	if rtl.OfBarrier(s.Name) {
 		return &c.siteFrames(s, mod)[0]
@@ -204,7 +201,7 @@ func (c *constructs) barrierOf(s flow.CallSite, mod *callbacks.Module) *picture.
 	return out
 }
 
-// firstBarrier is a barrier in the function at entry, or in what it calls.
+// firstBarrier returns a barrier in the function at entry, or in a function that it calls.
 func (c *constructs) firstBarrier(entry uint64) *picture.Frame {
 	for _, f := range c.reachableFunctions(entry) {
 		code := c.flows.FunctionAt(f)
@@ -220,7 +217,7 @@ func (c *constructs) firstBarrier(entry uint64) *picture.Frame {
 	return nil
 }
 
-// calleeEntry is the function of the program that a call leads to, 0 if that is none.
+// calleeEntry returns the program's function that a call leads to, 0 if it is another function.
 func (c *constructs) calleeEntry(s flow.CallSite) uint64 {
 	entry := c.flows.Program.Entry(s)
 	if entry == 0 || !c.flows.Program.BeginsFunction(entry) {
@@ -229,7 +226,7 @@ func (c *constructs) calleeEntry(s flow.CallSite) uint64 {
 	return entry
 }
 
-// reachableFunctions are the functions of the program that the one at entry calls, and it itself.
+// reachableFunctions returns the function at entry, and the program's functions that it calls.
 func (c *constructs) reachableFunctions(entry uint64) []uint64 {
 	if entry == 0 {
 		return nil
@@ -249,8 +246,7 @@ func (c *constructs) reachableFunctions(entry uint64) []uint64 {
 	return out
 }
 
-// addMisplaced adds to the barriers that threads wait at what is known of barriers in
-// constructs that may have none.
+// addMisplaced adds the misplaced barriers to the barriers that threads wait at.
 func (g *gatherer) addMisplaced() {
 	barriers := map[picture.ID]*picture.Barrier{}
 	for i := range g.facts.Barriers {
@@ -280,7 +276,7 @@ func (g *gatherer) addMisplaced() {
 	}
 }
 
-// waitsWithin adds the construct that a thread waits in to what is known of its barrier.
+// waitsWithin adds the construct that a thread waits in to its barrier.
 func (g *gatherer) waitsWithin(w wait, b *picture.Barrier) {
 	if in := g.from.constructs.constructAround(w.n.Stack()); in != nil {
 		b.Misplaced = append(b.Misplaced, picture.Misplaced{Thread: w.Thread, Construct: *in})

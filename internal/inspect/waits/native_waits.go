@@ -17,8 +17,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// nativeWaits finds what threads wait for that no OpenMP runtime knows of: what the C
-// library keeps, and locks of a runtime that threads of the program's own take.
+// nativeWaits finds waits that no OpenMP runtime records: those in the C library, and those of the program's own
+// threads for a lock of a runtime.
 type nativeWaits struct {
 	target callbacks.Target
 	notes  *stacks.Notes
@@ -29,11 +29,11 @@ type nativeWaits struct {
 	memory *freedMemory
 	spins  *spins
 	known  map[*teams.Thread]nativeState
-	once   map[uint64][]onceCall // by the flag
-	clock  Clock                 // of the target; nil for one that stands
+	once   map[uint64][]onceCall // by flag
+	clock  Clock                 // of the target; nil for a target that does not run
 }
 
-// nativeWait is what n waits for in the C library or in MPI, found at most once.
+// nativeWait returns the wait of n in the C library or in MPI. It searches once for each thread.
 func (nw *nativeWaits) nativeWait(n *teams.Thread) (wait, bool) {
 	s, known := nw.known[n]
 	if !known {
@@ -43,15 +43,14 @@ func (nw *nativeWaits) nativeWait(n *teams.Thread) (wait, bool) {
 	return s.wait, s.ok
 }
 
-// nativeState is what a thread waits for outside of OpenMP; not ok if it waits for nothing
-// that is known.
+// nativeState is the wait of a thread outside of OpenMP; not ok if it has no known wait.
 type nativeState struct {
 	wait wait
 	ok   bool
 }
 
-// findWait is what n waits for in the C library: a mutex, a condition variable, a semaphore,
-// or the end of a thread. They are known from the futex word that it sleeps on.
+// findWait finds the wait of n in the C library: for a mutex, a condition variable, a semaphore, or the end of a
+// thread. It starts from the futex word that n sleeps on.
 func (nw *nativeWaits) findWait(n *teams.Thread) (wait, bool) {
 	regs := n.Registers()
 	if regs == nil {
@@ -99,9 +98,9 @@ func (nw *nativeWaits) findWait(n *teams.Thread) (wait, bool) {
 	return wait{}, false
 }
 
-// joinWait is the wait of n for the end of a thread: its futex word lies in that
-// thread's own control block. Until glibc 2.41 the word is its LWP, which the kernel
-// clears at the end; since then it is one that only pthread_join waits on.
+// joinWait finds the wait of n for the end of a thread: the futex word is in that thread's control block. Until
+// glibc 2.41 it is the word of its LWP, which the kernel clears at the end of the thread; since then it is a word
+// that only pthread_join waits on.
 func (nw *nativeWaits) joinWait(n *teams.Thread, futex uint64, word uint32) (wait, bool) {
 	t, ok := nw.data.Library().ThreadAt(futex)
 	if !ok || t.LWP == 0 || int(t.LWP) == n.LWP {
@@ -131,8 +130,8 @@ func sleepsAsShared(regs *callbacks.Registers) bool {
 	return arch.EndlessWait(regs, true) && !arch.EndlessWait(regs, false)
 }
 
-// mutexWait is the wait of n for a pthread mutex, which begins with its futex word
-// and has its owner. What is in memory that was freed does not count.
+// mutexWait finds the wait of n for a pthread mutex, which starts with its futex word and has its owner. It
+// ignores the content of freed memory.
 func (nw *nativeWaits) mutexWait(n *teams.Thread, futex uint64, _ uint32) (wait, bool) {
 	m, err := nw.data.Library().Mutex(futex)
 	sound := err == nil && m.Contended
@@ -154,18 +153,16 @@ func (nw *nativeWaits) mutexWait(n *teams.Thread, futex uint64, _ uint32) (wait,
 	return w, true
 }
 
-// isStaticWait reports whether the C library is linked into the executable, where its functions may
-// have no names, and n did not come to wait by a runtime: what the word that it sleeps on is,
-// the memory around it tells then.
+// isStaticWait reports whether the C library is linked into the executable, where its functions may have no names,
+// and no runtime called it for n. The kind of the wait then follows from the memory around the futex word.
 func (nw *nativeWaits) isStaticWait(n *teams.Thread) bool {
 	st := n.Stack()
 	return nw.data.Library().Kind() == libc.Unknown && len(st.Frames) > 0 && st.Frames[0].Module != nil &&
 		st.Frames[0].Module.Main && st.RuntimeFrames() == 0
 }
 
-// mutexLock is what is known of the mutex that w waits for. Its owner is gone if the
-// process has no thread of that number, and numbers its threads as the target does:
-// in a container it may not.
+// mutexLock describes the mutex that w waits for. Its owner has ended if the process has no thread of that number.
+// This requires that the process and the target number threads in the same way, which differs in a container.
 func (nw *nativeWaits) mutexLock(w wait) picture.Lock {
 	l := picture.Lock{Implementation: "mutex", Held: true, Owner: w.WaitOn, Evidence: w.Evidence}
 	m, err := nw.data.Library().Mutex(w.address)
@@ -177,8 +174,7 @@ func (nw *nativeWaits) mutexLock(w wait) picture.Lock {
 	return l
 }
 
-// numbersThread reports whether the C library has the number of a thread by which the
-// target calls it.
+// numbersThread reports whether the C library and the target have the same number for a thread.
 func (nw *nativeWaits) numbersThread(n *teams.Thread) bool {
 	if n == nil || n.Pthread == 0 {
 		return false
@@ -187,7 +183,7 @@ func (nw *nativeWaits) numbersThread(n *teams.Thread) bool {
 	return err == nil && int(tid) == n.LWP
 }
 
-// semaphoreWait is the wait of n on a semaphore, which begins with its futex word.
+// semaphoreWait finds the wait of n on a semaphore, which starts with its futex word.
 func (nw *nativeWaits) semaphoreWait(n *teams.Thread, futex uint64, word uint32) (wait, bool) {
 	called := func(name string) bool { return n.InFunction(name) }
 	if !slices.ContainsFunc([]string{"sem_wait", "sem_timedwait", "sem_clockwait"}, called) {
@@ -199,7 +195,7 @@ func (nw *nativeWaits) semaphoreWait(n *teams.Thread, futex uint64, word uint32)
 	}, true
 }
 
-// barrierWait is the wait of n at a barrier of the C library, which the program's code called.
+// barrierWait finds the wait of n at a barrier of the C library that the program's code called.
 func (nw *nativeWaits) barrierWait(n *teams.Thread, futex uint64, word uint32) (wait, bool) {
 	if !n.CalledByProgram() || !n.InFunction("pthread_barrier_wait") {
 		return wait{}, false
@@ -217,10 +213,10 @@ func (nw *nativeWaits) barrierWait(n *teams.Thread, futex uint64, word uint32) (
 	return w, true
 }
 
-// streamLockAt is where a FILE of glibc has the address of its lock (_lock).
+// streamLockAt is the offset of the address of its lock (_lock) in a FILE of glibc.
 const streamLockAt = 136
 
-// streamName names the stream whose lock is at addr, if it is one of the standard streams.
+// streamName names the stream with the lock at addr, if it is one of the standard streams.
 func (nw *nativeWaits) streamName(addr uint64) string {
 	for _, name := range []string{"stdin", "stdout", "stderr"} {
 		file, err := nw.target.Symbol("_IO_2_1_"+name+"_", "")
@@ -234,7 +230,7 @@ func (nw *nativeWaits) streamName(addr uint64) string {
 	return "of a stream"
 }
 
-// streamWait is the wait of n for a stream of stdio, whose lock names the thread that has it.
+// streamWait finds the wait of n for the lock of a stdio stream, which names its owner.
 func (nw *nativeWaits) streamWait(n *teams.Thread, futex uint64, _ uint32) (wait, bool) {
 	pthread, err := nw.data.Library().StreamOwner(futex)
 	owner := nw.roster.ByPthread[pthread]
@@ -248,15 +244,15 @@ func (nw *nativeWaits) streamWait(n *teams.Thread, futex uint64, _ uint32) (wait
 	return w, true
 }
 
-// The bits of a guard variable of GNU's C++ library, beside the first byte, which is 1 when
-// the variable is initialized.
+// The bits of a guard variable of GNU's C++ library, besides the first byte, which is 1 when the variable is
+// initialized.
 const (
 	guardPending = 1 << 8 // a thread initializes it
 	guardWaiting = 1 << 16
 )
 
-// staticWait is the wait of n for another thread, or for itself, to end the initialization of
-// a static variable of a function: it sleeps on the word that GNU's C++ library has for it.
+// staticWait finds the wait of n for the end of the initialization of a function's static variable, by another
+// thread or by itself. It sleeps on the guard word of GNU's C++ library.
 func (nw *nativeWaits) staticWait(n *teams.Thread, futex uint64, word uint32) (wait, bool) {
 	if !n.InnermostIs("__cxa_guard_acquire") || word&^(guardPending|guardWaiting) != 0 ||
 		word&guardPending == 0 {
@@ -269,7 +265,7 @@ func (nw *nativeWaits) staticWait(n *teams.Thread, futex uint64, word uint32) (w
 	}, true
 }
 
-// staticLock is what is known of the initialization that w waits for.
+// staticLock describes the initialization that w waits for.
 func (wf *Finder) staticLock(w wait) picture.Lock {
 	l := picture.Lock{Implementation: "guard", Held: true}
 	l.Evidence = fmt.Sprintf("the guard variable at %v says that a thread initializes it", picture.Hex(w.address))
@@ -277,8 +273,7 @@ func (wf *Finder) staticLock(w wait) picture.Lock {
 	return l
 }
 
-// futexWait is the wait of n on a futex word that it came to from the program's code, of which
-// no more is known.
+// futexWait finds the wait of n on any other futex word, to which it came from the program's code.
 func (nw *nativeWaits) futexWait(n *teams.Thread, futex uint64, word uint32) (wait, bool) {
 	if !n.CalledByProgram() {
 		return wait{}, false
@@ -289,8 +284,8 @@ func (nw *nativeWaits) futexWait(n *teams.Thread, futex uint64, word uint32) (wa
 	}, true
 }
 
-// isAtLatch reports whether n sleeps at a latch of GNU's C++ library that is not at zero: it may have been counted
-// down since, for which nobody is woken.
+// isAtLatch reports whether n sleeps at a latch of GNU's C++ library that is not at zero. It may have been counted
+// down since, which wakes no thread.
 func (nw *nativeWaits) isAtLatch(n *teams.Thread, word uint32) bool {
 	regs := n.Registers()
 	slept := uint32(regs.SyscallArgs[2])
@@ -314,9 +309,8 @@ func (nw *nativeWaits) isAtLatch(n *teams.Thread, word uint32) bool {
 	return false
 }
 
-// isTimed reports whether the wait of n may end though no thread of its process ends it any
-// more: there is a time limit, or the word on which it sleeps has changed, as it does before
-// a thread is woken.
+// isTimed reports whether the wait of n may end without another thread of its process: it has a time limit, or the
+// word on which it sleeps has changed, as it does before a thread is woken.
 func (nw *nativeWaits) isTimed(n *teams.Thread, word uint32) bool {
 	regs := n.Registers()
 	private := !nw.spins.isShared(regs.SyscallArgs[0])
@@ -332,8 +326,8 @@ func (nw *nativeWaits) mpiWait(n *teams.Thread) (wait, bool) {
 // MPICall is the call of MPI that a thread waits in.
 type MPICall struct {
 	Routine string
-	Caller  int // number of the program's frame that called it
-	Inner   int // number of the frame of the C routine, which a Fortran routine may have called; -1 if it has none
+	Caller  int // number of the program's frame that called the routine
+	Inner   int // number of the C routine's frame, which a Fortran routine may have called; -1 without one
 }
 
 // MPICall returns the call of MPI that n waits in.
@@ -389,7 +383,7 @@ func (wf *Finder) AddWait(t *picture.Thread, n *teams.Thread) {
 	t.Sleep = w.Sleep
 }
 
-// libraryEvidence says how it is known that a thread waits in a library that the program called.
+// libraryEvidence returns the evidence that a thread waits in a library that the program called.
 func (w *wait) libraryEvidence() string {
 	switch {
 	case w.Kind == picture.WaitMPI:
@@ -401,7 +395,7 @@ func (w *wait) libraryEvidence() string {
 		strings.ReplaceAll(string(w.Kind), "_", " "))
 }
 
-// conditionWait is the wait of n on a condition variable. Which one, the call tells.
+// conditionWait finds the wait of n on a condition variable, which is an argument of the call.
 func (nw *nativeWaits) conditionWait(n *teams.Thread, futex uint64, word uint32) (wait, bool) {
 	called := func(name string) bool { return n.InFunction(name) }
 	if !slices.ContainsFunc([]string{"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait"}, called) {
@@ -414,8 +408,8 @@ func (nw *nativeWaits) conditionWait(n *teams.Thread, futex uint64, word uint32)
 	return w, true
 }
 
-// topArgument is integer argument i of the call by which n's innermost frame that
-// is neither the C library's nor a runtime's went to wait.
+// topArgument returns integer argument i of the call that led n into the C library or a runtime: of its innermost
+// frame outside of both.
 func (nw *nativeWaits) topArgument(n *teams.Thread, i int) (uint64, bool) {
 	st := n.Stack()
 	top := slices.Index(st.Kinds, stacks.KindUser)
@@ -428,9 +422,8 @@ func (nw *nativeWaits) topArgument(n *teams.Thread, i int) (uint64, bool) {
 	return nw.flows.Argument(st, top, i)
 }
 
-// runtimeLockWait is the wait of n, of which no runtime knows, for a lock of one: a thread
-// that the program made may take locks without becoming the runtime's. The word that
-// it sleeps on is the lock.
+// runtimeLockWait finds the wait of n, unknown to all runtimes, for a lock of a runtime: a thread of the program's
+// own may take locks without becoming the runtime's. It sleeps on the lock's word.
 func (nw *nativeWaits) runtimeLockWait(n *teams.Thread, futex uint64, _ uint32) (wait, bool) {
 	c, w, ok := nw.lockCall(n)
 	if !ok {
@@ -447,8 +440,8 @@ func (nw *nativeWaits) runtimeLockWait(n *teams.Thread, futex uint64, _ uint32) 
 	return w, true
 }
 
-// spinLockWait is the same wait before n sleeps: GNU's runtime looks at the lock's word for a
-// while first. The argument of the call is the lock, and its word says that it is held.
+// spinLockWait finds the same wait before n sleeps: GNU's runtime first polls the lock's word for a while. The
+// lock is the argument of the call, and its word marks it as held.
 func (nw *nativeWaits) spinLockWait(n *teams.Thread, regs *callbacks.Registers) (wait, bool) {
 	c, w, ok := nw.lockCall(n)
 	if !ok || c.Arg < 0 || regs.Syscall >= 0 {
@@ -466,7 +459,7 @@ func (nw *nativeWaits) spinLockWait(n *teams.Thread, regs *callbacks.Registers) 
 	return w, true
 }
 
-// lockCall is the call by which n, of which no runtime knows, went to acquire a lock of one.
+// lockCall returns the call by which n, unknown to all runtimes, acquires a lock of a runtime.
 func (nw *nativeWaits) lockCall(n *teams.Thread) (rtl.LockCall, wait, bool) {
 	st := n.Stack()
 	top := st.RuntimeFrames()
@@ -480,8 +473,8 @@ func (nw *nativeWaits) lockCall(n *teams.Thread) (rtl.LockCall, wait, bool) {
 	return c, w, ok && c.Set && w.Kind != ""
 }
 
-// foreignLock tells who has the lock that a thread waits for of which no runtime
-// knows. Only the stacks tell.
+// foreignLock describes the lock that a thread waits for which is unknown to all runtimes. Its holders follow from
+// the stacks.
 func (wf *Finder) foreignLock(w wait) (picture.Lock, error) {
 	word, err := layout.ReadUint(wf.native.target, callbacks.Addr(w.address), 4)
 	if w.n == nil || w.n.Runtime != nil || err != nil {
@@ -494,8 +487,8 @@ func (wf *Finder) foreignLock(w wait) (picture.Lock, error) {
 	return l, nil
 }
 
-// outsideCalls are the system calls that end when another process, or a device, does something;
-// those whose first argument is a file descriptor have true.
+// outsideCalls are the system calls that another process, or a device, ends. The value is true if the first
+// argument is a file descriptor.
 var outsideCalls = map[string]bool{
 	"read": true, "readv": true, "write": true, "writev": true, "recvfrom": true, "recvmsg": true, "recvmmsg": true,
 	"sendto": true, "sendmsg": true, "sendmmsg": true, "accept": true, "accept4": true, "connect": true, "flock": true,
@@ -505,11 +498,11 @@ var outsideCalls = map[string]bool{
 	"mq_timedreceive": false, "mq_timedsend": false,
 }
 
-// callWait is the wait of a thread that sleeps in a system call for what comes from outside of its
-// process: the kernel was interrupted in it, and would begin it again.
+// callWait finds the wait of a thread that sleeps in a system call for an event outside of its process: the kernel
+// was interrupted in the call, and would start it again.
 func (nw *nativeWaits) callWait(n *teams.Thread, regs *callbacks.Registers) (wait, bool) {
 	name := arch.SyscallName(regs.Arch, regs.Syscall)
-	if arch.Restarts(regs) && n.InFunction("poll") { // the arguments are those of the call before
+	if arch.Restarts(regs) && n.InFunction("poll") { // the arguments are those of the previous call
 		name = "poll"
 	}
 	descriptor, ok := outsideCalls[name]

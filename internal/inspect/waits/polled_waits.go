@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// signalledLock finds the semaphore, or the flag, that w waits for among the facts, or adds it.
-// Any thread may write a flag; only a handler of a signal ends a loop that has no way out.
+// signalledLock finds the semaphore, or the flag, that w waits for among the facts, or adds it. Any thread may
+// write a flag; only a signal handler ends a loop without an exit.
 func (g *gatherer) signalledLock(w *wait) picture.ID {
 	key := lockKey{kind: w.Kind, address: w.address}
 	i, ok := g.locks[key]
@@ -34,7 +34,7 @@ func (g *gatherer) signalledLock(w *wait) picture.ID {
 	return g.facts.Locks[i].ID
 }
 
-// writesAwaited reports whether the loop that w is in writes what others wait for.
+// writesAwaited reports whether the loop that w is in writes words that other threads wait for.
 func (g *gatherer) writesAwaited(w *wait) bool {
 	return slices.ContainsFunc(w.written, func(word spin.Word) bool {
 		over := func(at uint64, size uint64) bool {
@@ -51,11 +51,11 @@ func (g *gatherer) writesAwaited(w *wait) bool {
 	})
 }
 
-// lockSize is how much of what threads wait for may be what wakes them: the locks of the C library and of
-// OpenMP's runtimes are no larger.
+// lockSize is the size of an awaited thing in which a write may wake its waiters: the locks of the C library and
+// of OpenMP's runtimes are no larger.
 const lockSize = 64
 
-// addPolledHolders finds who has the lock that w tries to acquire in a loop, and where it was left.
+// addPolledHolders finds the holders of the lock that w tries to acquire in a loop, and the places that leave it.
 func (g *gatherer) addPolledHolders(w *wait, l *picture.Lock) {
 	family, ok := lockFamily(*w, picture.Lock{})
 	if w.Kind != picture.WaitFlag || !ok {
@@ -71,16 +71,15 @@ func (g *gatherer) addPolledHolders(w *wait, l *picture.Lock) {
 	l.Leaks = g.from.holders.findLeaks(*w, family, same)
 }
 
-// futexLock is the lock of GNU's runtime, a word that counts nobody: 0, 1 if a thread has it, and -1 if
+// futexLock is the lock of GNU's runtime, a word without a count of waiters: 0, 1 if a thread holds it, and -1 if
 // others may sleep on it.
 const futexLock = "futex"
 
-// countWaiters counts the threads that wait for locks which count nobody, and of which it matters who
-// may still release them, where each of them is known not to have just acquired it: it sleeps, or is
-// about to look at the lock's word again. GNU's runtime does so until it has changed the word, and
-// then returns.
+// countWaiters counts the threads that wait for a lock without a count of its own, if the verdict depends on its
+// releases. Each of them must be known not to have just acquired the lock: it sleeps, or is about to read the
+// lock's word again. A thread in GNU's runtime reads it until it has changed the word, and then returns.
 func (g *gatherer) countWaiters() {
-	waits := map[picture.ID][]int{} // by lock: the indices of waits
+	waits := map[picture.ID][]int{} // indices of waits, by lock
 	for i, w := range g.facts.Waits {
 		if w.Lock != "" {
 			waits[w.Lock] = append(waits[w.Lock], i)
@@ -97,8 +96,8 @@ func (g *gatherer) countWaiters() {
 	}
 }
 
-// allWait reports whether some of waits, by their indices, are not asleep, and all those are about to
-// look at what they wait for again.
+// allWait reports whether some of the waits, by their indices, are not asleep, and all those are about to read the
+// awaited word again.
 func (g *gatherer) allWait(waits []int) bool {
 	awake := false
 	for _, i := range waits {

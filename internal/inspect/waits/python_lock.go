@@ -11,25 +11,25 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Where CPython has what it knows of its interpreter's lock (struct _gil_runtime_state), from the condition variable
-// in it on which threads sleep: the same in 3.7 to 3.14.
+// Offsets in CPython's record of its interpreter's lock (struct _gil_runtime_state), from the condition variable
+// in it on which threads sleep. They are the same in 3.7 to 3.14.
 const (
-	gilIntervalAt = -32 // how long they sleep, in microseconds
-	gilHolderAt   = -24 // the PyThreadState that had it last
+	gilIntervalAt = -32 // duration of a sleep, in microseconds
+	gilHolderAt   = -24 // PyThreadState of the last holder
 	gilLockedAt   = -16
-	gilMutexAt    = 48 // held while the others change
-	// maxGILInterval is longer than anybody has threads wait: a minute.
+	gilMutexAt    = 48 // held while the other fields change
+	// maxGILInterval is longer than any configured duration: a minute.
 	maxGILInterval = 60_000_000
-	// threadStateSize is how much of a PyThreadState is read. It has its thread's pthread_t (thread_id) in there.
+	// threadStateSize is the part of a PyThreadState that is read. It contains the thread's pthread_t (thread_id).
 	threadStateSize = 256
 )
 
 // gilWaits are the calls in which CPython waits for its interpreter's lock.
 var gilWaits = []string{"pthread_cond_timedwait", "pthread_cond_clockwait"}
 
-// interpreterWait is the wait of n for the lock of Python's interpreter: it waits some milliseconds on a condition
-// variable, again and again, until it has it. Who has it is read around that variable; where what is there does not
-// agree, it is a wait on a condition variable like any other.
+// interpreterWait finds the wait of n for the lock of Python's interpreter. Such a thread waits for some
+// milliseconds on a condition variable, again and again, until it gets the lock. The holder is read from the
+// memory around that variable. If that is not consistent, the wait is an ordinary wait on a condition variable.
 func (nw *nativeWaits) interpreterWait(n *teams.Thread, _ uint64, _ uint32) (wait, bool) {
 	if !slices.ContainsFunc(gilWaits, func(name string) bool { return n.InFunction(name) }) {
 		return wait{}, false
@@ -55,8 +55,8 @@ func (nw *nativeWaits) interpreterWait(n *teams.Thread, _ uint64, _ uint32) (wai
 	return w, true
 }
 
-// interpreterHolder is the thread that has the lock of Python's interpreter with a condition variable; nil if nobody
-// has it, or that is not known.
+// interpreterHolder returns the thread that holds the lock of Python's interpreter with a condition variable; nil
+// if the lock is free, or the holder is unknown.
 func (nw *nativeWaits) interpreterHolder(cond uint64) *teams.Thread {
 	word := func(at int64, size uint64) uint64 {
 		v, err := layout.ReadUint(nw.target, callbacks.Addr(cond+uint64(at)), size)

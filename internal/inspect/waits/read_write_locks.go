@@ -9,7 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// readWriteWait is the wait of n for a read-write lock of the C library, which names who has it
+// readWriteWait finds the wait of n for a read-write lock of the C library, which names the thread that holds it
 // for writing.
 func (nw *nativeWaits) readWriteWait(n *teams.Thread, futex uint64, word uint32) (wait, bool) {
 	call := ""
@@ -39,8 +39,8 @@ func (nw *nativeWaits) readWriteWait(n *teams.Thread, futex uint64, word uint32)
 	return w, true
 }
 
-// readWriteLock is what is known of the read-write lock that w waits for: who writes, by its own
-// record, else who reads, by their code.
+// readWriteLock describes the read-write lock that w waits for: the writer by its own record, else the readers by
+// their code.
 func (wf *Finder) readWriteLock(w wait) (picture.Lock, error) {
 	nw := wf.native
 	rw, err := nw.data.Library().ReadWriteLock(w.address, w.address)
@@ -64,9 +64,9 @@ func (wf *Finder) readWriteLock(w wait) (picture.Lock, error) {
 	return l, nil
 }
 
-// countReaders takes those who may have a read-write lock for reading, and wait for it for writing, to have it,
-// if they are as many as the lock counts, nobody else may release it, and the code leaves it nowhere but where
-// a check of the C++ library fails.
+// countReaders raises the certainty of threads that may hold a read-write lock for reading, and wait for it for
+// writing. It does so if they are as many as the lock counts, no other thread may release it, and the code leaves
+// it only where a check of the C++ library fails.
 func (g *gatherer) countReaders(w *wait, l *picture.Lock, same map[int]bool) {
 	if w.Kind != picture.WaitReadWrite || l.Owner != 0 || l.MayRelease.Incomplete || !g.noTaskPending() ||
 		!g.facts.StacksComplete || g.facts.TasksTruncated {
@@ -86,7 +86,7 @@ func (g *gatherer) countReaders(w *wait, l *picture.Lock, same map[int]bool) {
 	}) {
 		return
 	}
-	l.Holders = slices.Clone(l.Holders) // others have the list, too
+	l.Holders = slices.Clone(l.Holders) // other locks share the list
 	for i := range l.Holders {
 		l.Holders[i].Certainty = picture.Likely
 		l.Holders[i].Evidence += ", and no other thread's code may have it"

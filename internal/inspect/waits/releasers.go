@@ -10,42 +10,36 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Who will wake a thread that waits on a condition variable, or fulfil the event of
-// a detached task, is recorded nowhere. What can be told is which threads will not:
-// those whose code, from where it is now, comes to no such call.
+// No record names the thread that will wake a waiter of a condition variable, or fulfil the event of a detached
+// task. The code names the threads that will not: from its current place, it comes to no such call.
 
-// reach tells what the code of threads may come to.
+// reach finds the calls that the code of threads may still make.
 type reach struct {
 	roster *teams.ThreadTable
 	code   *stacks.Code
 	flows  *stacks.Flow
 }
 
-// wakers lists the LWPs of the threads that may wake those that wait on a
-// condition variable: all but those whose code comes to no call that does. Which
-// variable such a call is for is not looked at.
+// wakers returns the LWPs of the threads that may wake waiters of a condition variable, by their code. It does not
+// look at the variable of the call.
 func (r *reach) wakers() []int { return r.threads(rtl.FamilyCondition) }
 
-// fulfillers lists the LWPs of the threads whose code may come to fulfil an event
-// of a detached task, whichever.
+// fulfillers returns the LWPs of the threads that may fulfil an event of any detached task, by their code.
 func (r *reach) fulfillers() []int { return r.threads(rtl.FamilyEvent) }
 
-// makesEvents reports whether a function on the stack of a thread makes events of
-// detached tasks.
+// makesEvents reports whether a function on the stack of a thread makes events of detached tasks.
 func (r *reach) makesEvents(lwp int) bool {
 	n := r.roster.ByLWP[lwp]
 	return n != nil && r.flows.Program.MakesEvents(r.flows.Thread(&n.Thread))
 }
 
-// taskMayRelease reports whether a task, when it is executed, may release something of a family, or fulfil an
-// event.
+// taskMayRelease reports whether a task, when it is executed, may release a lock of a family, or fulfil an event.
 func (r *reach) taskMayRelease(t *picture.Task, family string) bool {
 	return t.Function == nil || t.Function.Address == nil ||
 		r.flows.Program.FunctionMayRelease(uint64(*t.Function.Address), family)
 }
 
-// threads lists the LWPs of the threads whose code may come to a call that gives
-// back something of a family.
+// threads returns the LWPs of the threads that may come to a release of a lock of a family, by their code.
 func (r *reach) threads(family string) []int {
 	var out []int
 	for _, n := range r.roster.All {
@@ -59,20 +53,20 @@ func (r *reach) threads(family string) []int {
 	return out
 }
 
-// libraryHandlers are the signals whose handlers are the C library's own: it cancels threads by 32, and has all of
-// them change their user by 33.
+// libraryHandlers are the signals with handlers of the C library: it cancels threads by 32, and makes all threads
+// change their user by 33.
 const libraryHandlers = 1<<(32-1) | 1<<(33-1)
 
-// handlerMayPost reports whether a handler of a signal may post a semaphore: code on a stack
-// is linked both with a function that sets handlers and with sem_post, which is one of the few
-// that handlers may call, or it cannot be told with what it is linked.
+// handlerMayPost reports whether a signal handler may post a semaphore. It returns true if code on a stack is
+// linked both with a function that sets handlers and with sem_post, one of the few functions that handlers may
+// call, or if that is unknown.
 func (r *reach) handlerMayPost() bool { return r.hasHandlersWith("sem_post") }
 
-// hasHandlers reports whether a handler of a signal may be set.
+// hasHandlers reports whether a signal handler may be set.
 func (r *reach) hasHandlers() bool { return r.hasHandlersWith("") }
 
-// hasHandlersWith reports whether code on a stack is linked with a function that sets handlers of
-// signals, and with another one, if that is named.
+// hasHandlersWith reports whether code on a stack is linked with a function that sets signal handlers and, if with
+// is not empty, with that function.
 func (r *reach) hasHandlersWith(with string) bool {
 	if s, ok := r.roster.Target.(callbacks.Scheduler); ok {
 		if set, ok := s.HandledSignals(); ok && set&^libraryHandlers == 0 {
@@ -105,8 +99,7 @@ func (r *reach) mayBind(pc uint64, name string) bool {
 	return binds || !known
 }
 
-// allStacks reports whether the stacks of all threads are known as a whole, so that what
-// none of them shows is not there.
+// allStacks reports whether the stacks of all threads are complete, so that a call on no stack is not being made.
 func (r *reach) allStacks() bool {
 	return !slices.ContainsFunc(r.roster.All, func(n *teams.Thread) bool {
 		return n.Missing != nil || n.LWP != 0 && n.Info.Role != picture.RoleIdle && !n.Stack().Complete()

@@ -14,8 +14,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Units of the kernel's times, in seconds, and the largest number of seconds that is taken for one: a
-// hundred years. What is beyond is no time that a program means.
+// Units of the kernel's times, in seconds, and the largest number of seconds that is accepted, a hundred years.
 const (
 	nano         = 1e-9
 	micro        = 1e-6
@@ -23,7 +22,7 @@ const (
 	maxSleepTime = 100 * 366 * 24 * 3600
 )
 
-// sleepWait finds the call of the program by which n sleeps: it waits for time to pass, or for a signal.
+// sleepWait finds the call of the program in which n sleeps, until a time passes or a signal arrives.
 func (nw *nativeWaits) sleepWait(n *teams.Thread, regs *callbacks.Registers) (wait, bool) {
 	call, ok := arch.FindSleep(regs, nw.target)
 	if !ok || !n.CalledByProgram() {
@@ -44,8 +43,9 @@ func (nw *nativeWaits) sleepWait(n *teams.Thread, regs *callbacks.Registers) (wa
 	return w, true
 }
 
-// sleepName names the function that the program called to sleep: the outermost of the C library's, or the
-// one of C++'s library that called it. It is the system call if no function has a name.
+// sleepName returns the name of the function that the program called to sleep: the outermost of the C library's,
+// or the function of C++'s library that called it. It returns the name of the system call if no function has a
+// name.
 func (nw *nativeWaits) sleepName(n *teams.Thread, call string) string {
 	if nw.code.Symbols == nil {
 		return call
@@ -68,14 +68,14 @@ func (nw *nativeWaits) sleepName(n *teams.Thread, call string) string {
 	return cmp.Or(name, call)
 }
 
-// cxxSleeps are the functions of C++'s standard library that sleep, as GNU's and LLVM's call them.
+// cxxSleeps are the functions of C++'s standard library that sleep, with the names of GNU's and LLVM's libraries.
 var cxxSleeps = []string{
 	"std::this_thread::sleep_for", "std::this_thread::sleep_until",
 	"std::__1::this_thread::sleep_for", "std::__1::this_thread::sleep_until",
 }
 
-// sleepTime reads how long a call sleeps. What the kernel writes when the call is interrupted is read in any
-// case, so that the copy of a process has it.
+// sleepTime reads the duration of a sleep. It reads the rest that the kernel writes on an interrupt in any case,
+// so that the copy of a process contains it.
 func (nw *nativeWaits) sleepTime(c arch.SleepCall) *picture.Sleep {
 	s := &picture.Sleep{Endless: c.Endless}
 	if c.Milliseconds > 0 {
@@ -97,7 +97,7 @@ func (nw *nativeWaits) sleepTime(c arch.SleepCall) *picture.Sleep {
 	return s
 }
 
-// readClock reads a clock of the target, in seconds; not ok for a target that stands.
+// readClock reads a clock of the target, in seconds; not ok for a target that does not run.
 func (nw *nativeWaits) readClock(clock int) (float64, bool) {
 	if nw.clock == nil {
 		return 0, false

@@ -18,23 +18,22 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// spins finds threads that run and do nothing but look at memory until another thread changes
-// it: their code is followed, with the memory as it is.
+// spins finds threads that only read memory until another thread changes it: their code is followed, with the
+// current content of memory.
 type spins struct {
 	target callbacks.Target
 	code   *stacks.Code
 	data   *stacks.Data
-	reader *symbolic.Reader             // nil until it is needed
-	known  map[uint64]string            // names of functions, by where they begin
-	loops  map[*teams.Thread]*spin.Loop // those that were found
+	reader *symbolic.Reader             // nil before the first use
+	known  map[uint64]string            // names of functions, by entry
+	loops  map[*teams.Thread]*spin.Loop // the found loops
 }
 
-// Memory of a thread's own, beside its stack: glibc's block of the thread, to both sides of
-// the thread pointer.
+// Memory of a thread's own, besides its stack: glibc's block of the thread, on both sides of the thread pointer.
 const (
 	ownBelow = 1 << 12 // thread-local variables
 	ownAbove = 1 << 12
-	belowSP  = 1 << 10 // what functions that are called use
+	belowSP  = 1 << 10 // stack of called functions
 )
 
 // waitOf returns the wait of n for a word of memory to change, if it spins on one.
@@ -57,9 +56,9 @@ func (s *spins) waitOf(n *teams.Thread) (wait, bool) {
 	case loop == nil, slices.ContainsFunc(loop.Words, s.isKernelWord),
 		slices.ContainsFunc(loop.Written, func(w spin.Word) bool { return s.isShared(w.Address) }):
 		return wait{}, false
-	case len(loop.Words) == 0 && len(loop.Written) > 0: // it does something without end
+	case len(loop.Words) == 0 && len(loop.Written) > 0: // it works without end
 		return wait{}, false
-	case len(loop.Words) == 0 && slept: // it has nothing to do until the process ends
+	case len(loop.Words) == 0 && slept: // it sleeps until the process ends
 		return wait{}, false
 	case len(loop.Words) == 0:
 		return s.endlessWait(loop.PC)
@@ -75,7 +74,7 @@ func (s *spins) waitOf(n *teams.Thread) (wait, bool) {
 	}
 	first, name := words[i], ""
 	for _, word := range words {
-		if call, ok := s.triedLock(word); ok { // beside it are words of the runtime's own
+		if call, ok := s.triedLock(word); ok { // the other words are the runtime's own
 			words, first, name = []spin.Word{word}, word, call
 			break
 		}
@@ -85,8 +84,8 @@ func (s *spins) waitOf(n *teams.Thread) (wait, bool) {
 	return w, true
 }
 
-// runtimeLoop returns the loop of the runtime's code in which n waits for memory to change, nil if it may do more
-// than that.
+// runtimeLoop returns the loop of the runtime's code in which n waits for memory to change, nil if the loop may do
+// more.
 func (s *spins) runtimeLoop(n *teams.Thread) *spin.Loop {
 	st := n.Stack()
 	if st.RuntimeFrames() == 0 || !s.prepareReader() {
@@ -99,7 +98,7 @@ func (s *spins) runtimeLoop(n *teams.Thread) *spin.Loop {
 		pointer := regs.ThreadPointer
 		regs = st.Frames[1].Registers
 		regs.ThreadPointer, regs.Flags = pointer, 0
-		regs.Set(0, 0) // what the call returns
+		regs.Set(0, 0) // result of the call
 	case regs.Syscall >= 0:
 		return nil
 	}
@@ -112,13 +111,13 @@ func (s *spins) runtimeLoop(n *teams.Thread) *spin.Loop {
 	return loop
 }
 
-// isKernelWord reports whether the kernel writes a word: the time of day.
+// isKernelWord reports whether a word is written by the kernel: the time of day.
 func (s *spins) isKernelWord(w spin.Word) bool {
 	m := libc.MappingAt(stacks.MappingsOf(s.target), w.Address)
 	return m != nil && strings.HasPrefix(m.File, "[vvar")
 }
 
-// triedLock is the function that tries to acquire a lock, where a word is that of the lock.
+// triedLock returns the function that tries to acquire a lock, if a word is that of the lock.
 func (s *spins) triedLock(w spin.Word) (string, bool) {
 	in, ok := s.reader.Fetch(w.Read)
 	if !w.Given || !ok {
@@ -129,7 +128,7 @@ func (s *spins) triedLock(w spin.Word) (string, bool) {
 	return name, listed && c.Try && c.Arg == 0
 }
 
-// endlessWait returns the wait for nothing, in a loop without an exit.
+// endlessWait returns the wait for no event, in a loop without an exit.
 func (s *spins) endlessWait(loop uint64) (wait, bool) {
 	at := s.frameAt(loop)
 	if s.code.KindOf(at) != stacks.KindUser {
@@ -140,7 +139,7 @@ func (s *spins) endlessWait(loop uint64) (wait, bool) {
 	return w, true
 }
 
-// config is how the code of a thread is followed.
+// config returns the configuration with which the code of a thread is followed.
 func (s *spins) config(regs *callbacks.Registers, st *stacks.Stack) *spin.Config {
 	low, high := regs.SP()-belowSP, st.Frames[len(st.Frames)-1].CFA
 	tp := regs.ThreadPointer
@@ -179,13 +178,13 @@ func (s *spins) startRegisters(n *teams.Thread, st *stacks.Stack) (regs callback
 	}
 	regs.Flags = 0
 	name, _ := st.CalledFunction(top)
-	if c, ok := rtl.LockCallOf(name); ok && c.Try { // what it does is followed
+	if c, ok := rtl.LockCallOf(name); ok && c.Try { // its code is followed
 		inner := st.Frames[0].Registers
 		return inner, true, inner.Syscall < 0
 	}
 	switch {
 	case rtl.LetsTimePass(name):
-		regs.Set(0, 0) // what it returns
+		regs.Set(0, 0) // result of the call
 	case rtl.ReadsFor(name) != 0:
 		v, ok := s.readFor(st.Frames[top], rtl.ReadsFor(name))
 		if !ok {
@@ -198,7 +197,7 @@ func (s *spins) startRegisters(n *teams.Thread, st *stacks.Stack) (regs callback
 	return regs, false, true
 }
 
-// readFor is what the function reads, and returns, that a frame has called with its address.
+// readFor returns the value that a function reads at the address given by a frame, and returns.
 func (s *spins) readFor(f unwind.Frame, size uint8) (uint64, bool) {
 	at, ok := s.code.Argument(f.PC, 0, f.Registers)
 	if !ok {
@@ -241,7 +240,7 @@ const (
 	shadowScale = 3
 )
 
-// isShadow reports whether a word is the address sanitizer's shadow of another one, of which it says whether the
+// isShadow reports whether a word is the address sanitizer's shadow of another word, which marks whether the
 // program may read it.
 func (s *spins) isShadow(w spin.Word, words []spin.Word) bool {
 	return s.target.Arch() == callbacks.ArchX86_64 && slices.ContainsFunc(words, func(o spin.Word) bool {
@@ -255,8 +254,7 @@ func (s *spins) isConstant(addr uint64) bool {
 	return m != nil && m.Perm&callbacks.PermWrite == 0
 }
 
-// isShared reports whether another process may write an address: it is in memory that has a file
-// and is not a module's data.
+// isShared reports whether another process may write an address: its memory has a file and is not a module's data.
 func (s *spins) isShared(addr uint64) bool {
 	for _, m := range stacks.MappingsOf(s.target) {
 		if addr >= m.Low.Offset && addr < m.High.Offset {
@@ -266,12 +264,12 @@ func (s *spins) isShared(addr uint64) bool {
 	return true
 }
 
-// frameAt is the code at pc as a frame.
+// frameAt returns the code at pc as a frame.
 func (s *spins) frameAt(pc uint64) unwind.Frame {
 	return unwind.Frame{PC: pc, Exact: true, Module: s.code.ModuleOf(pc)}
 }
 
-// loopAt is the place of a loop in the program, by one of its instructions; nil if it is not known.
+// loopAt returns the place of a loop in the program, by one of its instructions; nil if it is unknown.
 func (s *spins) loopAt(f unwind.Frame) *picture.Awaited {
 	at := s.code.Frames(f, stacks.KindUser)
 	if len(at) == 0 {
@@ -281,7 +279,7 @@ func (s *spins) loopAt(f unwind.Frame) *picture.Awaited {
 	return &picture.Awaited{Tasks: []picture.ID{}, Loop: &at[max(i, 0)]}
 }
 
-// newWait is that for one of some words, the first of which is shown.
+// newWait returns the wait for one of some words; first is shown.
 func (s *spins) newWait(words []spin.Word, first spin.Word, written []spin.Word) wait {
 	w := wait{address: first.Address, variable: first.Address, words: words, written: written}
 	w.Kind, w.Name = picture.WaitFlag, s.wordNames(words, true)
@@ -295,7 +293,8 @@ func (s *spins) newWait(words []spin.Word, first spin.Word, written []spin.Word)
 	return w
 }
 
-// wordNames are those of the first of some words. What has none has its address, but for one that is alone.
+// wordNames returns the names of the first of some words. A word without a name has its address, except a single
+// one if alone is set.
 func (s *spins) wordNames(words []spin.Word, alone bool) string {
 	var names []string
 	for _, w := range words[:min(len(words), maxFlags)] {
@@ -308,5 +307,5 @@ func (s *spins) wordNames(words []spin.Word, alone bool) string {
 	return strings.Join(names, " and ")
 }
 
-// maxFlags is how many words are named that a loop reads.
+// maxFlags bounds the named words of a loop.
 const maxFlags = 3

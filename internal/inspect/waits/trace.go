@@ -20,7 +20,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Trace notes where the threads of picture p of the same snapshot are.
+// Trace returns the places of the threads, regions and tasks of picture p, which is of the same snapshot.
 func (wf *Finder) Trace(p *picture.Picture) *picture.Trace {
 	t := &picture.Trace{
 		Threads: map[int]picture.ThreadTrace{}, Regions: map[picture.ID]bool{}, Tasks: map[picture.TaskTrace]bool{},
@@ -49,7 +49,7 @@ func (wf *Finder) Trace(p *picture.Picture) *picture.Trace {
 	return t
 }
 
-// tracer finds where threads are, to compare with another time.
+// tracer finds the places of threads, to compare them with those of another snapshot.
 type tracer struct {
 	roster *teams.ThreadTable
 	code   *stacks.Code
@@ -57,20 +57,20 @@ type tracer struct {
 	reach  *reach
 	states *teams.States
 
-	followed int // waits that the runtime counts, and whose code was followed
+	followed int // followed waits that the runtime also counts
 }
 
-// maxFollowed bounds the waits at barriers, and for tasks, whose code is followed: 3 ms of processor time each. That
-// these are waits shows from what the runtime counts, too.
+// maxFollowed bounds the waits at barriers, and for tasks, for which code is followed: 3 ms of CPU time each. The
+// runtime's counters also show that these are waits.
 const maxFollowed = 64
 
-// traced is a thread whose trace is made.
+// traced is a thread with its loop.
 type traced struct {
 	picture *picture.Thread
 	n       *teams.Thread
-	inside  bool       // of a runtime
-	spins   *spin.Loop // in which it only waits for memory to change
-	writes  *spin.Loop // which changes the same words without end
+	inside  bool       // the thread is inside a runtime
+	spins   *spin.Loop // the loop in which it only waits for memory to change
+	writes  *spin.Loop // the loop in which it changes the same words without end
 }
 
 // findLoops finds the loop that a thread is in.
@@ -99,14 +99,14 @@ func (tr *tracer) findLoops(t *picture.Thread, n *teams.Thread) traced {
 	return out
 }
 
-// traceThread returns where a thread is.
+// traceThread returns the place of a thread.
 func (tr *tracer) traceThread(x *traced, words loopWords) picture.ThreadTrace {
 	t, n := x.picture, x.n
 	p := picture.ThreadTrace{
 		Role: t.Role, Hidden: t.Hidden, Region: t.Region, Task: t.Task, Stack: tr.ownStack(n), Inside: x.inside,
 	}
 	if t.State != nil {
-		p.State = cmp.Or(t.State.Standard, t.State.Name) // what it calls in turn is one state
+		p.State = cmp.Or(t.State.Standard, t.State.Name) // the states of its calls in turn count as one
 	}
 	if regs := n.Registers(); regs != nil {
 		p.Known = true
@@ -116,11 +116,11 @@ func (tr *tracer) traceThread(x *traced, words loopWords) picture.ThreadTrace {
 		p.Lock = tr.lockText(t, n)
 		tr.addProgress(&p, x, regs, words)
 	} else if v, ok := tr.roster.Target.(callbacks.VectorReader); ok {
-		_, _ = v.VectorRegisters(callbacks.LWP(uint64(n.LWP))) // the stop that follows is to copy them
+		_, _ = v.VectorRegisters(callbacks.LWP(uint64(n.LWP))) // the following stop must copy them
 	}
 	if n.Runtime != nil {
 		if r, ok := n.Runtime.Runtime.(rtl.ProgressReader); ok {
-			counters, _ := r.Progress(n.Handle) // a thread without counters has its stack
+			counters, _ := r.Progress(n.Handle) // a thread without counters is compared by its stack
 			for _, c := range counters {
 				p.Counters = append(p.Counters, picture.Counter(c))
 			}
@@ -130,7 +130,7 @@ func (tr *tracer) traceThread(x *traced, words loopWords) picture.ThreadTrace {
 	return p
 }
 
-// iterations counts what is left of a loop, and where the thread is in it.
+// iterations returns the counters of a loop: the remaining iterations, and the thread's current one.
 func iterations(l *picture.Loop) (out []picture.Counter) {
 	if l == nil {
 		return nil
@@ -144,9 +144,9 @@ func iterations(l *picture.Loop) (out []picture.Counter) {
 	return out
 }
 
-// addProgress fills in what shows whether the code of a thread has made progress.
+// addProgress sets the values that show whether the code of a thread has made progress.
 //
-// What a thread waits for with a time limit keeps the limit in memory, and MPI polls: neither is progress.
+// A wait with a time limit keeps the limit in memory, and MPI polls: neither is progress.
 func (tr *tracer) addProgress(p *picture.ThreadTrace, x *traced, regs *callbacks.Registers, words loopWords) {
 	n, st := x.n, x.n.Stack()
 	user := max(slices.Index(st.Kinds, stacks.KindUser), 0)
@@ -165,7 +165,7 @@ func (tr *tracer) addProgress(p *picture.ThreadTrace, x *traced, regs *callbacks
 	switch {
 	case p.Spins != nil:
 		p.Stack = tr.ownStackFrom(st, user)
-		if p.Timed = !p.Inside && tr.callsSleep(st); p.Timed { // it may count its turns
+		if p.Timed = !p.Inside && tr.callsSleep(st); p.Timed { // the loop may count its turns
 			p.Registers = tr.callerText(st, user, words)
 		}
 	case p.Inside:
@@ -173,7 +173,7 @@ func (tr *tracer) addProgress(p *picture.ThreadTrace, x *traced, regs *callbacks
 			p.Registers = tr.callerText(st, user, words)
 		}
 	case mpi >= 0:
-		// MPI polls: what it calls meanwhile is no progress, until it returns.
+		// MPI polls: its calls are no progress until the routine returns.
 		user = mpi
 		p.Stack, p.Timed = tr.ownStackFrom(st, mpi), true
 		p.Registers = tr.callerText(st, mpi, words)
@@ -182,7 +182,7 @@ func (tr *tracer) addProgress(p *picture.ThreadTrace, x *traced, regs *callbacks
 	case waits && w.timed, arch.Restarts(regs), arch.HasLimit(regs): // the time limit is in memory, too
 		p.Timed, p.Registers = true, tr.callerRegisters(st, user)
 	case regs.Syscall >= 0 && len(st.Kinds) > 0 && st.Kinds[0] == stacks.KindSystem:
-		// What the C library leaves on the stack says nothing.
+		// The C library's leftovers on the stack are meaningless.
 		p.Registers = tr.callerText(st, user, words)
 	default:
 		p.Registers = ownRegisters(*regs) + tr.vectorDigest(n) +
@@ -204,8 +204,8 @@ func (tr *tracer) callsSleep(st *stacks.Stack) bool {
 	return rtl.LetsTimePass(name)
 }
 
-// mpiCaller is the number of the frame of n that called the routine of MPI in which n waits,
-// -1 if it waits in none.
+// mpiCaller returns the number of the frame of n that called the routine of MPI in which n waits, -1 if it waits
+// in no such routine.
 func (tr *tracer) mpiCaller(n *teams.Thread) int {
 	w, known := tr.waits.nativeWait(n)
 	if !known || w.Kind != picture.WaitMPI {
@@ -216,8 +216,8 @@ func (tr *tracer) mpiCaller(n *teams.Thread) int {
 	})
 }
 
-// waitsForOutside reports whether n waits for what another process may do. The end of a thread is a
-// matter of its own process, though the kernel tells it by a word that processes share.
+// waitsForOutside reports whether n waits for an action of another process. The end of a thread is an event of its
+// own process, though the kernel announces it by a word that processes share.
 func (tr *tracer) waitsForOutside(n *teams.Thread, regs *callbacks.Registers) bool {
 	w, known := tr.waits.nativeWait(n)
 	switch {
@@ -232,8 +232,8 @@ func (tr *tracer) waitsForOutside(n *teams.Thread, regs *callbacks.Registers) bo
 	return arch.EndsOutside(regs)
 }
 
-// ownStack names the program's frames on a thread's stack: each by its function,
-// and but for the innermost also by its call, unless that is one into the C library.
+// ownStack names the program's frames on a thread's stack: each by its function and its call. The innermost frame
+// has no call, unless it called into the C library only.
 func (tr *tracer) ownStack(n *teams.Thread) string {
 	return tr.ownStackFrom(n.Stack(), 0)
 }
@@ -254,8 +254,8 @@ func (tr *tracer) ownStackFrom(st *stacks.Stack, from int) string {
 	return b.String()
 }
 
-// ownRegisters are the registers that differ when code that loops has got on: all
-// but the program counter, and what a system call destroys.
+// ownRegisters returns the registers that differ when code in a loop has made progress: all except the program
+// counter, and those that a system call destroys.
 func ownRegisters(r callbacks.Registers) string {
 	pc := r
 	pc.SetPC(0)
@@ -273,16 +273,15 @@ func ownRegisters(r callbacks.Registers) string {
 }
 
 const (
-	// maxFrame bounds what is read of one frame, in bytes: a page has the variables of loops.
+	// maxFrame bounds the bytes that are read of one frame: a page contains the variables of loops.
 	maxFrame = 4 << 10
-	// maxOuter bounds the frames of the program beside the innermost one whose words are compared: the loops of
-	// the program that do not end soon are mostly in these.
+	// maxOuter bounds the compared outer frames of the program: most loops that run for long are in these.
 	maxOuter = 4
 )
 
-// loopWords are words that loops of several threads write, or wait for.
+// loopWords are words that the loops of several threads write, or wait for.
 type loopWords struct {
-	written []spin.Word // by loops that only wait: that they change is no progress
+	written []spin.Word // by loops that only wait: their changes are no progress
 	awaited []spin.Word
 }
 
@@ -316,7 +315,7 @@ func digestOf(b []byte) string {
 	return fmt.Sprintf(" %x", sum[:16])
 }
 
-// frameOf returns the number of the frame of the function around pc, from frame i on; i if there is none.
+// frameOf returns the number of the frame of the function around pc, from frame i on; i if it is not found.
 func (tr *tracer) frameOf(st *stacks.Stack, pc uint64, i int) int {
 	entry := tr.code.FunctionEntry(unwind.Frame{PC: pc, Exact: true})
 	for k := i; k < len(st.Frames) && k <= i+maxOuter; k++ {
@@ -327,8 +326,8 @@ func (tr *tracer) frameOf(st *stacks.Stack, pc uint64, i int) int {
 	return i
 }
 
-// spinTrace returns what a loop waits for, and what the function of frame i, which has it, keeps meanwhile. It is nil
-// if the loop writes what another one waits for.
+// spinTrace returns the words that a loop waits for, and the values that the function of frame i, which contains
+// it, keeps meanwhile. It is nil if the loop writes a word that another loop waits for.
 func (tr *tracer) spinTrace(st *stacks.Stack, i int, loop *spin.Loop, words loopWords) *picture.SpinTrace {
 	for _, w := range loop.Written {
 		if slices.ContainsFunc(words.awaited, func(o spin.Word) bool { return o.Overlaps(w) }) {
@@ -350,7 +349,7 @@ func (tr *tracer) spinTrace(st *stacks.Stack, i int, loop *spin.Loop, words loop
 	return out
 }
 
-// wordValues returns what some words have.
+// wordValues returns the values of some words.
 func (tr *tracer) wordValues(words []spin.Word) (text string) {
 	for _, w := range words {
 		v, err := layout.ReadUint(tr.waits.target, callbacks.Addr(w.Address), uint64(w.Size))
@@ -362,7 +361,8 @@ func (tr *tracer) wordValues(words []spin.Word) (text string) {
 	return text
 }
 
-// callerText returns the registers and the words of the program's frame i, which has called what the thread is in.
+// callerText returns the registers and the words of the program's frame i, which called the code that the thread
+// is in.
 func (tr *tracer) callerText(st *stacks.Stack, i int, words loopWords) string {
 	return tr.callerRegisters(st, i) + tr.frameWords(st, i, 0, words.written)
 }
@@ -375,8 +375,8 @@ func (tr *tracer) callerRegisters(st *stacks.Stack, i int) string {
 	return ownRegisters(st.RegistersOf(i))
 }
 
-// frameWords returns the words of the frames up to frame i from address low on, or those of frame i if that is 0, but
-// for some that loops write.
+// frameWords returns the words of the frames up to frame i from address low on, or those of frame i if low is 0,
+// without some that loops write.
 func (tr *tracer) frameWords(st *stacks.Stack, i int, low uint64, written []spin.Word) string {
 	return tr.wordsDigest(st, i, low, written, func(uint64) bool { return false })
 }
@@ -392,7 +392,7 @@ func (tr *tracer) outerWords(st *stacks.Stack, i int, words loopWords) (text str
 	return text
 }
 
-// wordsDigest is frameWords with a function that reports whether a byte does not count.
+// wordsDigest is frameWords with a function that reports whether a byte is ignored.
 func (tr *tracer) wordsDigest(
 	st *stacks.Stack, i int, low uint64, written []spin.Word, skip func(addr uint64) bool,
 ) string {
@@ -436,8 +436,8 @@ func (tr *tracer) vectorDigest(n *teams.Thread) string {
 	return digestOf(b)
 }
 
-// lockText returns what is known of the lock that a thread waits for, and which is different when another thread
-// acquires it: its owner, and the queue of those that wait.
+// lockText returns the data of the lock that a thread waits for which changes when another thread acquires it: its
+// owner, and the queue of waiting threads.
 func (tr *tracer) lockText(t *picture.Thread, n *teams.Thread) string {
 	if !t.WaitKind.OfLock() {
 		return ""
@@ -456,8 +456,8 @@ func (tr *tracer) lockText(t *picture.Thread, n *teams.Thread) string {
 	return fmt.Sprint(info.Lock, info.Held, info.OwnerNumber, info.Waiters, info.Waiting)
 }
 
-// sleepState reports whether n sleeps in a futex, without a time limit, from which only a thread of its own process can
-// wake it, and whether it is about to be woken: the word that it sleeps on has changed.
+// sleepState reports whether n sleeps in a futex without a time limit, so that only a thread of its own process
+// can wake it. It also reports whether n is about to be woken, because the word that it sleeps on has changed.
 func (tr *tracer) sleepState(n *teams.Thread, regs *callbacks.Registers) (sleeps, woken bool) {
 	futex, waits := arch.IsFutexWait(regs)
 	if !waits {

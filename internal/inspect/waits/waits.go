@@ -16,21 +16,20 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// wait is what one thread waits for, and what it takes to find out more: a picture has
-// Wait, with the addresses.
+// wait is the wait of one thread, with the data to find out more. A picture gets Wait with the addresses.
 type wait struct {
 	picture.Wait
-	address  uint64 // of the program's variable if that is known, else the runtime's; 0 if unknown
-	variable uint64 // of the program; 0 if unknown
+	address  uint64 // of the program's variable, else the runtime's; 0 if unknown
+	variable uint64 // the program's; 0 if unknown
 
-	timed       bool // it is in a call of the C library that returns by itself
-	interpreter bool // who has it is kept beside it, by an interpreter: no code of the program acquires it
+	timed       bool // the call of the C library returns by itself
+	interpreter bool // an interpreter's lock: no code of the program acquires it
 
 	n         *teams.Thread
-	runtimeID uint64      // the wait id of the runtime; 0 if it gives none
-	words     []spin.Word // that end the loop of the program which it is in
-	written   []spin.Word // that this loop writes
-	reduction bool        // a critical section that combines parts of a reduction
+	runtimeID uint64      // the runtime's wait ID; 0 if unset
+	words     []spin.Word // words that end the program's loop
+	written   []spin.Word // words that the loop writes
+	reduction bool        // the critical section combines parts of a reduction
 }
 
 // Config is the input of a Finder.
@@ -79,8 +78,7 @@ func New(c Config) *Finder {
 	}
 }
 
-// all returns what the threads of the target wait for; threads that wait for
-// nothing that is known are left out.
+// all returns the known waits of the target's threads.
 func (wf *Finder) all() []wait {
 	var out []wait
 	for _, n := range wf.Threads.Sorted() {
@@ -97,9 +95,8 @@ func (wf *Finder) all() []wait {
 	return out
 }
 
-// shareVariables gives waits of which the program's variable is not known that of another
-// thread, where the runtime says that they are for one lock: it has one of its own for each
-// variable.
+// shareVariables sets unknown variables of waits to those of other threads that wait for the same lock of the
+// runtime, which makes one lock for each variable.
 func shareVariables(waits []wait) {
 	known := map[uint64]*wait{}
 	for i := range waits {
@@ -123,7 +120,7 @@ var waitKinds = map[handles.State]picture.WaitKind{
 	handles.StateWaitOrdered: picture.WaitOrdered,
 }
 
-// kindOfWait is what a thread in a state waits for: at a barrier only if its state says so.
+// kindOfWait returns the kind of wait of a thread in a state: at a barrier only if the state is that of a barrier.
 func kindOfWait(ts handles.ThreadState) picture.WaitKind {
 	if kind := cmp.Or(waitKinds[ts.State], ts.WaitKind); kind != "" {
 		return kind
@@ -134,7 +131,7 @@ func kindOfWait(ts handles.ThreadState) picture.WaitKind {
 	return picture.WaitBarrier
 }
 
-// runtimeWait is what n waits for in an OpenMP runtime.
+// runtimeWait finds the wait of n in an OpenMP runtime.
 func (wf *Finder) runtimeWait(n *teams.Thread) (wait, bool) {
 	if n.Runtime == nil || n.LWP == 0 || len(n.Chain) == 0 {
 		return wait{}, false
@@ -165,8 +162,7 @@ func (wf *Finder) runtimeWait(n *teams.Thread) (wait, bool) {
 // isAsleep reports whether the thread of w sleeps until another thread wakes it.
 func (w *wait) isAsleep() bool { return w.n.OnFutex() && !w.timed }
 
-// lock tells who has the lock that w waits for. It fails if nothing is known of
-// the lock.
+// lock describes the lock that w waits for, with its owner or holders. It fails if the lock is unknown.
 func (wf *Finder) lock(w wait) (picture.Lock, error) {
 	l, err := wf.lockOf(w)
 	switch {
@@ -189,7 +185,7 @@ func (wf *Finder) lock(w wait) (picture.Lock, error) {
 	return l, err
 }
 
-// lockOf is what the runtime or the C library keeps of the lock that w waits for.
+// lockOf describes the lock that w waits for, by the record of the runtime or of the C library.
 func (wf *Finder) lockOf(w wait) (picture.Lock, error) {
 	switch w.Kind {
 	case picture.WaitMutex:
@@ -233,8 +229,7 @@ func (wf *Finder) lockOf(w wait) (picture.Lock, error) {
 	return l, nil
 }
 
-// lockHolders are the threads that have the lock that w waits for: as was recorded, or as their
-// code shows.
+// lockHolders returns the threads that hold the lock that w waits for: by the recording, or by their code.
 func (wf *Finder) lockHolders(w wait, l picture.Lock) []picture.Holder {
 	recorded := recordings.LockWait{Kind: w.Kind, Thread: w.Thread, Address: w.address, Variable: w.variable,
 		Asleep: w.isAsleep()}
@@ -244,8 +239,7 @@ func (wf *Finder) lockHolders(w wait, l picture.Lock) []picture.Holder {
 	return wf.Locks.WithoutReleased(recorded, wf.holders.find(w, l))
 }
 
-// awaitedIteration is the iteration of a loop with dependences that w waits for, if nobody has
-// posted it.
+// awaitedIteration returns the iteration of a loop with dependences that w waits for, if it has not been posted.
 func (wf *Finder) awaitedIteration(w wait) (rtl.Iteration, bool) {
 	r, ok := waitReader(w.n)
 	if w.Kind != picture.WaitOrdered || !ok {
@@ -255,11 +249,11 @@ func (wf *Finder) awaitedIteration(w wait) (rtl.Iteration, bool) {
 	return it, err == nil
 }
 
-// errNoWaits says that a runtime's reader does not tell more of waits.
+// errNoWaits is the error of a runtime's reader without data about waits.
 var errNoWaits = errors.New("who holds what threads wait for is not read from this runtime")
 
-// interruptedFrame is where the program was interrupted by the signal in whose handler n is; nil if it is
-// in none.
+// interruptedFrame returns the place at which a signal interrupted the program, if n is in its handler; nil
+// otherwise.
 func (wf *Finder) interruptedFrame(n *teams.Thread) *picture.Frame {
 	st := n.Stack()
 	at := slices.IndexFunc(st.Frames, func(f unwind.Frame) bool { return f.Signal })
@@ -274,7 +268,7 @@ func (wf *Finder) interruptedFrame(n *teams.Thread) *picture.Frame {
 	return nil
 }
 
-// waitReader is the power of the runtime of n to tell more of waits.
+// waitReader returns the reader of waits of the runtime of n.
 func waitReader(n *teams.Thread) (rtl.WaitReader, bool) {
 	if n == nil || n.Runtime == nil {
 		return nil, false
@@ -283,8 +277,7 @@ func waitReader(n *teams.Thread) (rtl.WaitReader, bool) {
 	return r, ok
 }
 
-// barrier tells whom a thread waits for at a barrier. It fails if nothing is
-// known of it.
+// barrier returns the view that the thread of w has of its barrier. It fails if the barrier is unknown.
 func (wf *Finder) barrier(w wait) (picture.Barrier, error) {
 	r, ok := waitReader(w.n)
 	if !ok {
@@ -300,9 +293,8 @@ func (wf *Finder) barrier(w wait) (picture.Barrier, error) {
 	}, nil
 }
 
-// dependences lists the unfinished tasks that w waits for in a taskwait with
-// dependences, or at a task that its thread must execute at once; it is not such a
-// wait if depends is false.
+// dependences lists the unfinished tasks that w waits for in a taskwait with dependences, or at a task that its
+// thread must execute at once. If depends is false, w is another kind of wait.
 func (wf *Finder) dependences(w wait) (tasks []picture.ID, depends bool) {
 	r, ok := waitReader(w.n)
 	if !ok {
@@ -315,8 +307,8 @@ func (wf *Finder) dependences(w wait) (tasks []picture.ID, depends bool) {
 	return tasks, !errors.Is(err, callbacks.Unavailable)
 }
 
-// groupTasks lists the unfinished tasks of the taskgroup that w waits for; all
-// reports whether they are all of them.
+// groupTasks lists the unfinished tasks of the taskgroup that w waits for; all reports whether the list is
+// complete.
 func (wf *Finder) groupTasks(w wait) (tasks []picture.ID, all bool) {
 	r, ok := waitReader(w.n)
 	if !ok {
@@ -329,8 +321,7 @@ func (wf *Finder) groupTasks(w wait) (tasks []picture.ID, all bool) {
 	return tasks, all && err == nil
 }
 
-// nameOf is what the program calls the thing that w waits for: a variable, or
-// the name of a critical section.
+// nameIn returns the program's name for the thing that w waits for: a variable, or the name of a critical section.
 func (w wait) nameIn(d *stacks.Data) string {
 	name := d.PlaceName(w.address)
 	critical, ok := rtl.CriticalName(name)

@@ -70,7 +70,7 @@ func newOutsideVerdict(d *dependencies, w *picture.Wait, behind []int, evidence 
 	return v
 }
 
-// holdsClause returns the locks that a waiting thread holds, after "; it holds "; "" for none.
+// holdsClause returns the locks that a waiting thread holds, after "; it holds "; "" without locks.
 func holdsClause(d *dependencies, w *picture.Wait) string {
 	held := d.heldLocks(w.Thread)
 	if len(held) == 0 {

@@ -41,7 +41,7 @@ func TestNever(t *testing.T) {
 	})
 }
 
-// TestWeakest: a conclusion is as sure as the least sure thing that it follows from.
+// TestWeakest checks that a conclusion is as sure as the least sure fact that it follows from.
 func TestWeakest(t *testing.T) {
 	cycle := func(c picture.Certainty) func(scene) {
 		return func(s scene) { // 2 and 3 wait for each other's lock, and 1 for 2
@@ -100,7 +100,7 @@ func TestAnyOf(t *testing.T) {
 	})
 }
 
-// TestBegun: tasks that threads have begun, of threads at a barrier and elsewhere.
+// TestBegun checks tasks that threads have started, at a barrier and elsewhere.
 func TestBegun(t *testing.T) {
 	check(t, []scenario{
 		{"the barrier does not wait for tasks yet", 3, func(s scene) {
@@ -154,7 +154,7 @@ func TestFulfillers(t *testing.T) {
 	})
 }
 
-// TestStackOrNot: an access near a stack, of every kind.
+// TestStackOrNot checks accesses near a stack, of every kind.
 func TestStackOrNot(t *testing.T) {
 	const low, high = 0x10000000, 0x10400000
 	at := func(sp uint64) func(*picture.Fault) {
@@ -171,7 +171,7 @@ func TestStackOrNot(t *testing.T) {
 	})
 }
 
-// TestWhyOne: what decides on a team of one where several things could.
+// TestWhyOne checks the cause of a team of one thread if several causes apply.
 func TestWhyOne(t *testing.T) {
 	orIf := func(n int) func(scene, *picture.Fork) {
 		return func(_ scene, f *picture.Fork) {

@@ -109,7 +109,8 @@ func findSelfAbort(d *dependencies, found []picture.Verdict) []picture.Verdict {
 	return []picture.Verdict{v}
 }
 
-// explainSentSignal explains a program whose handler called abort after a signal from outside: it did nothing wrong.
+// explainSentSignal explains a program that called abort in a handler after a signal from outside: the program is
+// correct.
 func explainSentSignal(x *index, v *picture.Verdict, a *picture.Abort) {
 	v.Severity = picture.SeverityInfo
 	v.Summary = fmt.Sprintf("a signal that was sent to the program ended it: its handler, in %s, called abort",

@@ -20,14 +20,14 @@ func died(signal string, code int, address uint64, change func(*picture.Fault)) 
 	}
 }
 
-// mapped has the address lie in memory of some access.
+// mapped maps memory of some access at the address.
 func mapped(access, file string) func(*picture.Fault) {
 	return func(f *picture.Fault) {
 		f.Memory = &picture.Nearby{Mapping: &picture.Mapping{Low: 0x7000, High: 0x9000, Access: access, File: file}}
 	}
 }
 
-// crash is the verdict on thread 1.
+// crash returns the verdict on thread 1.
 func crash(says string) []want {
 	return []want{{picture.VerdictCrash, picture.SeverityCrash, picture.Certain, []int{1}, "", says}}
 }
@@ -128,7 +128,7 @@ func TestAbort(t *testing.T) {
 	})
 }
 
-// TestOverflow: an access below a stack that is used up, and those that only look like it.
+// TestOverflow checks an access below a stack that is used up, and accesses that only look like it.
 func TestOverflow(t *testing.T) {
 	const low, high = 0x10000000, 0x10400000 // 4 MiB
 	stack := func(sp uint64, change func(*picture.FaultStack)) func(*picture.Fault) {

@@ -15,7 +15,7 @@ type deadlocks struct {
 	covered *covered
 }
 
-// find returns one verdict for each ring, on its shortest cycle, and names the threads behind it.
+// find returns one verdict for each ring, on its shortest cycle, and names the threads that wait for it.
 func (d *deadlocks) find() []picture.Verdict {
 	var out []picture.Verdict
 	done := map[node]bool{}
@@ -42,9 +42,9 @@ func (d *deadlocks) find() []picture.Verdict {
 	return append(out, d.findHelped(done)...)
 }
 
-// findHelped finds the rings that need an edge to a helper, that is, to a thread that may release a lock without having
-// acquired it: a thread waits for a lock that it holds itself, say, and the helper waits for that thread. Nodes behind
-// another ring form none.
+// findHelped finds the rings that need an edge to a helper, that is, to a thread that may release a lock without
+// having acquired it: a thread waits for a lock that it holds itself, say, and the helper waits for that thread.
+// Nodes that wait for another ring form no ring.
 func (d *deadlocks) findHelped(done map[node]bool) []picture.Verdict {
 	var out []picture.Verdict
 	behind := d.dependents(slices.Collect(maps.Keys(done))...)
@@ -67,8 +67,8 @@ func (d *deadlocks) findHelped(done map[node]bool) []picture.Verdict {
 	return out
 }
 
-// onlyConditions reports whether the threads of a cycle all wait on condition variables. Signals and timers may wake
-// such threads, too, so that the code of these threads alone proves nothing.
+// onlyConditions reports whether the threads of a cycle all wait on condition variables. Signals and timers may
+// wake such threads, too, so the code of these threads alone is no proof.
 func (d *deadlocks) onlyConditions(path []hop) bool {
 	return !slices.ContainsFunc(path, func(h hop) bool {
 		return !h.from.isThread() || d.waits[h.from.lwp].Kind != picture.WaitCondition
@@ -185,8 +185,8 @@ func cycleFix(cycle []picture.CycleStep, general string) string {
 	return general
 }
 
-// explainLeak adds to a verdict where code leaves a lock without a release, for a lock whose owner is known but not
-// the place where it acquired the lock.
+// explainLeak adds to a verdict the places at which code leaves a lock without a release. The owner of the lock is
+// known, the place where it acquired it is not.
 func explainLeak(x *index, v *picture.Verdict) {
 	for _, s := range v.Cycle {
 		l := x.locks[s.Thread]

@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// awaits has a thread wait for an iteration of a loop with dependences.
+// awaits makes a thread wait for an iteration of a loop with dependences.
 func (s scene) awaits(lwp int, n ...int64) {
 	w := s.waits(lwp, picture.WaitOrdered, "")
 	w.Awaited, w.Evidence, w.Asleep, w.Lock = &picture.Awaited{Iteration: n}, "not posted", false, ""
@@ -20,7 +20,7 @@ func (s scene) giveIterations(lwp int, from, to int64, in ...int64) {
 	}
 }
 
-// TestDoacross: threads wait for iterations of a loop with dependences.
+// TestDoacross checks threads that wait for iterations of a loop with dependences.
 func TestDoacross(t *testing.T) {
 	stuck := func(says string, lwps ...int) want {
 		return hang(picture.VerdictDoacrossStuck, "depend(source)", says, lwps...)
@@ -75,7 +75,8 @@ func TestDoacross(t *testing.T) {
 	})
 }
 
-// leftLock has the second thread wait for a lock, which all may still release; change is what else is so.
+// leftLock makes the second thread wait for a lock that all threads may still release; change makes further
+// changes.
 func leftLock(change func(scene)) func(scene) {
 	return func(s scene) {
 		s.lock("a").MayRelease = &picture.Candidates{Threads: all(len(s.Threads))}

@@ -19,8 +19,8 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// TestDocs holds docs/verdicts.md against the kinds of verdicts that there are: what
-// each means, how it is known, and when it stays silent.
+// TestDocs compares docs/verdicts.md with the kinds of verdicts: the meaning of each, its evidence, and when it is
+// not reported.
 func TestDocs(t *testing.T) {
 	columns := map[string][]string{}
 	for line := range strings.Lines(read(t, "../docs/verdicts.md")) {

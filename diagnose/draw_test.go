@@ -28,7 +28,7 @@ func team(n int) scene {
 	return s
 }
 
-// lock adds a lock that is held; its holder is set later.
+// lock adds a held lock; its holder is set later.
 func (s scene) lock(id string) *picture.Lock {
 	s.Facts.Locks = append(s.Facts.Locks, picture.Lock{ID: picture.ID(id), Held: true, Evidence: "read"})
 	return &s.Facts.Locks[len(s.Facts.Locks)-1]
@@ -44,7 +44,7 @@ func (s scene) waits(lwp int, kind picture.WaitKind, id string) *picture.Wait {
 	return &s.Facts.Waits[len(s.Facts.Waits)-1]
 }
 
-// ring has each of n threads hold a lock that the one before it waits for.
+// ring makes each of n threads hold a lock that the previous thread waits for.
 func ring(n int, kind picture.WaitKind) scene {
 	s := team(n)
 	for i := 1; i <= n; i++ {
@@ -63,14 +63,14 @@ func kindsOf(vs []picture.Verdict) []picture.VerdictKind {
 	return out
 }
 
-// exclusive are the kinds of what one thread has at a time.
+// exclusive returns the kinds of locks that one thread holds at a time.
 func exclusive() []picture.WaitKind {
 	return []picture.WaitKind{picture.WaitLock, picture.WaitNestLock, picture.WaitCritical, picture.WaitMutex,
 		picture.WaitAtomic}
 }
 
-// TestRings draws deadlocks of 2 to 32 threads for each kind of lock, and none where one of
-// the threads holds nothing that another waits for.
+// TestRings checks deadlocks of 2 to 32 threads for each kind of lock, and that there is no deadlock if one of the
+// threads holds no awaited lock.
 func TestRings(t *testing.T) {
 	for _, kind := range exclusive() {
 		for n := 2; n <= 32; n++ {
@@ -88,13 +88,13 @@ func TestRings(t *testing.T) {
 	}
 }
 
-// lockCase is what is known of a lock that two of three threads wait for.
+// lockCase is a lock that two of three threads wait for.
 type lockCase struct {
 	change func(*picture.Lock)
 	want   []picture.VerdictKind
 }
 
-// TestOneLock draws what is known of a lock that two of three threads wait for.
+// TestOneLock checks the verdicts on a lock that two of three threads wait for.
 func TestOneLock(t *testing.T) {
 	two := func(l *picture.Lock) { n := 2; l.Waiting = &n }
 	for name, c := range map[string]lockCase{
@@ -180,8 +180,7 @@ func TestBarrier(t *testing.T) {
 	}
 }
 
-// TestCondition draws no deadlock from threads that all wait on condition variables, nor from
-// wakers that are not known; a deadlock needs more.
+// TestCondition checks that threads that all wait on condition variables, or have unknown wakers, are no deadlock.
 func TestCondition(t *testing.T) {
 	for name, c := range map[string]struct {
 		wakers *picture.Candidates
@@ -203,8 +202,8 @@ func TestCondition(t *testing.T) {
 	}
 }
 
-// TestOrder holds that the order of the facts does not matter to which verdicts there are,
-// and that a saved picture gives the same verdicts.
+// TestOrder checks that the order of the facts does not change the verdicts, and that a saved picture gives the
+// same verdicts.
 func TestOrder(t *testing.T) {
 	s := ring(9, picture.WaitLock)
 	want := kindsOf(diagnose.Run(s.Picture))
@@ -229,7 +228,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestNoFacts: what is not known leads to no verdict of a hang.
+// TestNoFacts checks that unknown facts lead to no verdict of a hang.
 func TestNoFacts(t *testing.T) {
 	s := ring(3, picture.WaitLock)
 	s.Facts = nil

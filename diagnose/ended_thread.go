@@ -35,9 +35,9 @@ func newRoll(x *index, region picture.ID) roll {
 	return out
 }
 
-// isFormed reports whether all members of a region have been in it, as the present ones show: no thread enters a region
-// before all of its team do. A child after fork has copied a region of its parent and has one thread, whose LWP is the
-// process' own number.
+// isFormed reports whether all members of a region have been in it, as the present ones show: no thread enters a
+// region before all of its team do. A child after fork has copied a region of its parent and has one thread, with
+// the process' own number as its LWP.
 func (t roll) isFormed(x *index) bool {
 	pid := x.pic.Target.PID
 	for lwp := range t.present {
@@ -74,7 +74,7 @@ func findEndedThreads(x *index, groups []*group) []picture.Verdict {
 // proof is the evidence for a fact and its certainty.
 type proof struct {
 	certainty picture.Certainty
-	evidence  string // "" if there is none
+	evidence  string // "" without evidence
 }
 
 // endedProof returns the proof that a number of members of a team are no threads of the process.
@@ -129,7 +129,7 @@ func hasLostMember(x *index, runtime string) bool {
 	})
 }
 
-// findForkedChild finds a child after fork whose runtime still counts on threads that only the parent has. atEnded are
+// findForkedChild finds a child after fork with a runtime that still counts on threads of the parent. atEnded are
 // threads that wait for one that ended in its region.
 func findForkedChild(x *index, atEnded map[int]bool) []picture.Verdict {
 	var out []picture.Verdict

@@ -7,15 +7,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// escaped is a program that an exception of thread 1 has ended.
+// escaped is a program that an exception in thread 1 has ended.
 func escaped(e picture.Exception) func(scene) {
 	return func(s scene) {
 		s.Facts.Abort = &picture.Abort{Thread: 1, Component: "the C++ library", Call: "__cxa_throw", Exception: &e}
 	}
 }
 
-// TestException: what an exception that nobody caught would have left, and what is no
-// exception.
+// TestException checks the boundary that an uncaught exception would have left, and ends that are no exception.
 func TestException(t *testing.T) {
 	at := func(name string, line int) *picture.Frame {
 		return &picture.Frame{Kind: picture.FrameUser, Function: name, File: "/src/a.cc", Line: line}

@@ -32,8 +32,8 @@ type edge struct {
 type bundle struct {
 	edges []edge
 	any   bool
-	// may is set where the edges lead to all nodes that may end the wait, and it is unknown which one must. If none of
-	// them can, the users wait for ever, but that is no circle of threads.
+	// may is set where the edges lead to all nodes that may end the wait, and it is unknown which one must. If no
+	// such node can, the users wait for ever, but that is no circle of threads.
 	may bool
 	// help is set if any one of the edges lets the users proceed, whatever else they need.
 	help  bool
@@ -46,7 +46,7 @@ type bundle struct {
 type needs struct {
 	bundles []*bundle
 	helpers helpers
-	// never is set if nothing will let the node proceed, whatever others do.
+	// never is set if no event lets the node proceed, whatever others do.
 	never bool
 	// verdict is the certainty of the verdict that set never; "" if never follows from the wait itself.
 	verdict picture.Certainty
@@ -81,7 +81,7 @@ func (b *bundle) leastCertainty() picture.Certainty {
 	return b.least
 }
 
-// add adds bundles; an empty one counts as none.
+// add adds bundles; an empty one does not count.
 func (x *needs) add(bs ...*bundle) {
 	for _, b := range bs {
 		if b != nil && len(b.edges) > 0 {
@@ -292,8 +292,8 @@ type hop struct {
 	edge edge
 }
 
-// shortestCycle returns the shortest path from n back to n within a ring, nil if there is none. Edges to helpers count
-// if help is set.
+// shortestCycle returns the shortest path from n back to n within a ring, or nil. Edges to helpers count if help
+// is set.
 func (g *waitGraph) shortestCycle(n node, rings map[node]*ring, help bool) []hop {
 	ring := rings[n]
 	if ring == nil || len(ring.nodes) < 2 {

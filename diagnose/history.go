@@ -13,8 +13,8 @@ import (
 // less, and a quarter is the time of one thread of four.
 const infoShare, warningShare = 0.10, 0.25
 
-// The numbers of barriers, contended acquisitions and tasks from which something is reported: fewer happen once, such
-// as at the start of a program.
+// The numbers of barriers, contended acquisitions and tasks from which a verdict is reported: fewer happen once,
+// such as at the start of a program.
 const leastBarriers, leastContended, leastTasks = 8, 16, 256
 
 // leastWait is the duration from which a single wait that is not over is reported.
@@ -190,7 +190,7 @@ func findTinyTasks(h *picture.History) []picture.Verdict {
 	return out
 }
 
-// maxRecorded bounds the threads of a verdict whose recorded events are added.
+// maxRecorded bounds the threads of a verdict for which recorded events are added.
 const maxRecorded = 8
 
 // addRecorded adds to a verdict the recorded events of its threads: the locks that they acquired, when and where, and
@@ -224,7 +224,7 @@ func addRecorded(v *picture.Verdict, list []picture.Recorded) {
 	}
 }
 
-// recordedOf returns the recorded events of a thread, nil if there are none.
+// recordedOf returns the recorded events of a thread, or nil.
 func recordedOf(list []picture.Recorded, lwp int) *picture.Recorded {
 	i := slices.IndexFunc(list, func(r picture.Recorded) bool { return r.Thread == lwp })
 	if i < 0 {

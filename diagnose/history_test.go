@@ -8,22 +8,22 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// past is an event that is about a lock.
+// past returns an event with a lock.
 func pastEvent(text string) picture.PastEvent { return picture.PastEvent{Text: text, When: "2s ago"} }
 
-// recording has what a recorder shows of four threads.
+// recording adds recorded states of four threads.
 func (s scene) recording() *picture.History {
 	s.Facts.History = &picture.History{Threads: 4, Events: 1000, Nanoseconds: 1e9}
 	return s.Facts.History
 }
 
-// inverted are two threads that acquired two locks in different orders.
+// inverted adds two threads that acquired two locks in different orders.
 var inverted = picture.LockOrder{Steps: []picture.LockStep{
 	{Thread: 1, First: pastEvent("lock a"), Second: pastEvent("lock b")},
 	{Thread: 2, First: pastEvent("lock b"), Second: pastEvent("lock a")},
 }, Similar: 3}
 
-// late has a barrier with a share of waiting, at which thread 3 is the last so many times.
+// late adds a barrier with a share of waiting, at which thread 3 is the last so many times.
 func late(count, last int, waited int64) func(scene) {
 	return func(s scene) {
 		s.recording().Imbalances = []picture.Imbalance{{
@@ -32,7 +32,7 @@ func late(count, last int, waited int64) func(scene) {
 	}
 }
 
-// waiting has a lock that four threads want.
+// waiting adds a lock that four threads want.
 func waiting(contended int, waited int64) func(scene) {
 	return func(s scene) {
 		s.recording().Contentions = []picture.Contention{{
@@ -41,7 +41,7 @@ func waiting(contended int, waited int64) func(scene) {
 	}
 }
 
-// stillWaiting has a lock that three threads have waited for since.
+// stillWaiting adds a lock that three threads still wait for.
 func stillWaiting(longest time.Duration) func(scene) {
 	return func(s scene) {
 		ns := longest.Nanoseconds()
@@ -52,14 +52,14 @@ func stillWaiting(longest time.Duration) func(scene) {
 	}
 }
 
-// grain has tasks of one place.
+// grain adds tasks of one place.
 func grain(count, short int, period int64) func(scene) {
 	return func(s scene) {
 		s.recording().TaskGrains = []picture.TaskGrain{{Count: count, Short: short, Period: period}}
 	}
 }
 
-// TestHistory draws what follows from what was recorded, and nothing where it is too little.
+// TestHistory checks the verdicts on recorded events, and that too few events give no verdict.
 func TestHistory(t *testing.T) {
 	const info, warning, certain = picture.SeverityInfo, picture.SeverityWarning, picture.Certain
 	order := want{picture.VerdictLockOrder, warning, picture.Likely, []int{1, 2}, "same order", "lock a and lock b"}
@@ -102,7 +102,7 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-// TestHistoryDied draws nothing from the history of a program that died.
+// TestHistoryDied checks that the history of a program that died gives no verdict.
 func TestHistoryDied(t *testing.T) {
 	s := team(4)
 	s.recording().LockOrders = []picture.LockOrder{inverted}

@@ -17,15 +17,15 @@ const (
 		"threads of the team themselves may encounter one, each outside of explicit tasks"
 )
 
-// illegalBarriers draws the verdicts on threads that wait at a barrier where OpenMP allows none.
+// illegalBarriers draws the verdicts on threads that wait at a barrier where OpenMP does not allow one.
 type illegalBarriers struct {
 	*dependencies
 	groups  []*group
 	covered *covered
 }
 
-// find returns the verdicts on barriers in explicit tasks, where the other members of the team need not come and whose
-// end their own barriers wait for, and on barriers in constructs that must not contain one.
+// find returns the verdicts on barriers in explicit tasks and in constructs that must not contain one. The other
+// members of the team need not come to a barrier in a task, and their own barriers wait for the end of the task.
 func (d *illegalBarriers) find() []picture.Verdict {
 	var out []picture.Verdict
 	for _, lwp := range d.order {
@@ -39,7 +39,7 @@ func (d *illegalBarriers) find() []picture.Verdict {
 	return append(out, d.findMisplaced()...)
 }
 
-// taskAtBarrier returns the explicit task in whose code a thread waits at a barrier.
+// taskAtBarrier returns the explicit task that waits at a barrier in its code, by its thread.
 func (x *index) taskAtBarrier(w *picture.Wait) (*picture.Task, bool) {
 	t := x.tasks[w.Task]
 	if w.Kind != picture.WaitBarrier || t == nil || t.Kind != picture.TaskExplicit || t.Thread != w.Thread {
@@ -60,8 +60,8 @@ func (x *index) taskAtBarrier(w *picture.Wait) (*picture.Task, bool) {
 	return nil, false
 }
 
-// explain returns the verdict on the barriers in tasks of one region. It is a hang if all members wait, as none of them
-// can finish the task then.
+// explain returns the verdict on the barriers in tasks of one region. It is a hang if all members wait, since then
+// no member can finish the task.
 func (d *illegalBarriers) explain(first *picture.Wait) picture.Verdict {
 	v := newVerdict(picture.VerdictIllegalBarrier, picture.Certain)
 	v.Severity, v.Region, v.Fix = picture.SeverityWarning, first.Region, barrierOutOfTask
@@ -114,9 +114,9 @@ func explainBarrierInTask(x *index, v *picture.Verdict) (region picture.ID, ok b
 	return "", false
 }
 
-// standstill returns a sentence on the members of a region if none of them can finish the task with the barrier: each
-// sleeps at a barrier, is at an incomplete one, or waits for tasks, and no task is about to be executed. It returns ""
-// otherwise.
+// standstill returns a sentence on the members of a region if no member can finish the task with the barrier: each
+// sleeps at a barrier, is at an incomplete one, or waits for tasks, and no task is about to be executed. It
+// returns "" otherwise.
 func (d *illegalBarriers) standstill(id picture.ID) string {
 	r := d.regions[id]
 	unbegun := func(t picture.Task) bool { return t.Unbegun() && t.Region == id }

@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestIllegalBarrier: a barrier in an explicit task is none of the team's.
+// TestIllegalBarrier checks a barrier in an explicit task, to which the team does not come.
 func TestIllegalBarrier(t *testing.T) {
 	inTask := func(construct string, asleep bool, change func(scene)) func(scene) {
 		return func(s scene) { // 1 is in a task; the others wait for all
@@ -44,7 +44,7 @@ func TestIllegalBarrier(t *testing.T) {
 	})
 }
 
-// waitsForTasks lets a thread wait in a taskwait in a task with one unfinished child.
+// waitsForTasks makes a thread wait in a taskwait in a task with one unfinished child.
 func (s scene) waitsForTasks(id picture.ID, lwp int) {
 	one := 1
 	for i := range s.Tasks {

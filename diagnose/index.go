@@ -29,7 +29,7 @@ type index struct {
 	forks    map[picture.ID]*fork
 	masks    map[int][]int // processors by LWP
 	running  map[int]bool
-	atWork   map[picture.ID]int // the number of a region's members that wait for nothing
+	atWork   map[picture.ID]int // the number of a region's members that do not wait
 }
 
 // waitKey identifies the object that threads wait for.
@@ -151,7 +151,7 @@ func (x *index) addProcessors() {
 // not be read.
 type fork struct {
 	*picture.Fork
-	clause   int // 0 if the construct has none
+	clause   int // 0 if the construct has no such clause
 	nthreads int
 	maxLevel int
 	limit    int

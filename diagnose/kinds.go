@@ -13,7 +13,7 @@ type Kind struct {
 	Title    string           // the heading of such verdicts
 	Severity picture.Severity // the worst
 	// Fix is the change to make. A family replaces it where the fix depends on the facts, and adds it where the
-	// table has none.
+	// table has no fix.
 	Fix string
 	// Recorded is set if such verdicts follow from a recorder's history alone.
 	Recorded bool

@@ -14,8 +14,8 @@ func (d *dependencies) isFreed(lwp int) bool {
 	return l != nil && l.Owner == 0 && l.HandedOver && !d.isStuck(lwp) && d.anyMayHaveAcquired(w, l)
 }
 
-// findHandedOverLocks finds locks whose holder waits, for the lock itself or for the threads that wait for it, but
-// which other threads may release that have not acquired them.
+// findHandedOverLocks finds locks with a holder that waits, for the lock itself or for the threads that wait for
+// it. Other threads may release these locks without having acquired them.
 func findHandedOverLocks(d *dependencies) []picture.Verdict {
 	without := d.fixpoint(nil, func(node) bool { return false }, noHelp)
 	var out []picture.Verdict

@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// releases has a thread that may release a lock which it has not acquired.
+// releases adds a thread that may release a lock without having acquired it.
 func (s scene) releases(lwp int, lock string, c picture.Certainty) {
 	for i := range s.Facts.Locks {
 		if l := &s.Facts.Locks[i]; l.ID == picture.ID(lock) {
@@ -16,7 +16,7 @@ func (s scene) releases(lwp int, lock string, c picture.Certainty) {
 	}
 }
 
-// TestHandover: another thread than the one that has acquired a lock may release it.
+// TestHandover checks locks that another thread than the one that acquired them may release.
 func TestHandover(t *testing.T) {
 	handed := func(says string, lwps ...int) want {
 		return want{picture.VerdictLockHandedOver, picture.SeverityInfo, picture.Likely, lwps, "task dependences", says}
@@ -24,7 +24,7 @@ func TestHandover(t *testing.T) {
 	deadlock := func(says string, lwps ...int) want {
 		return likely(picture.VerdictDeadlock, "acquire these locks", says, lwps...)
 	}
-	// held has a thread that waits for a lock which it has itself.
+	// held makes a thread wait for a lock that it holds itself.
 	held := func(change func(s scene)) func(scene) {
 		return func(s scene) {
 			s.holds(1, 1, picture.WaitLock, "full")

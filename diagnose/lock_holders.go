@@ -21,7 +21,7 @@ func sureHolders(hs []picture.Holder) []picture.Holder {
 	return slices.DeleteFunc(slices.Clone(hs), func(h picture.Holder) bool { return h.Certainty == picture.Possible })
 }
 
-// holderOf returns the entry of a thread among the holders of a lock, nil if there is none.
+// holderOf returns the entry of a thread among the holders of a lock, or nil.
 func holderOf(hs []picture.Holder, lwp int) *picture.Holder {
 	i := slices.IndexFunc(hs, func(h picture.Holder) bool { return h.Thread == lwp })
 	if i < 0 {
@@ -58,7 +58,8 @@ func leakSentence(l *picture.Lock, lock string) string {
 	return fmt.Sprintf(" Some code that acquires %s goes on without releasing it%s.", lock, at)
 }
 
-// leakPlaces names the places at which the code that acquires a lock leaves without a release; "" if none is known.
+// leakPlaces names the places at which the code that acquires a lock leaves without a release; "" if no such place
+// is known.
 func leakPlaces(l *picture.Lock) string {
 	var at []string
 	for _, w := range l.Leaks {

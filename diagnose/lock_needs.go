@@ -85,9 +85,9 @@ func addReaders(w *picture.Wait, l *picture.Lock, x *needs) {
 	x.add(all)
 }
 
-// addReleasers adds the threads and tasks that may release a lock without a known holder: the threads that may hold
-// it, those whose code may still reach a release, and the tasks that are about to be executed. One of them must
-// proceed. Threads that wait for the lock themselves do not matter: they have the same needs.
+// addReleasers adds the threads and tasks that may release a lock without a known holder: the threads that may
+// hold it, those that may still reach a release in their code, and the tasks that are about to be executed. One of
+// them must proceed. Threads that wait for the lock themselves do not matter: they have the same needs.
 func (b *graphBuilder) addReleasers(w *picture.Wait, l *picture.Lock, x *needs) {
 	may, asked := b.releasers[l]
 	if !asked {
@@ -113,8 +113,8 @@ func (b *graphBuilder) addReleasers(w *picture.Wait, l *picture.Lock, x *needs) 
 	}
 }
 
-// releasersOf returns the bundle of the releasers of a lock, which locks with the same releasers share. A thread that
-// waits and may hold the lock, but whose code reaches no release any more, does not count.
+// releasersOf returns the bundle of the releasers of a lock, which locks with the same releasers share. It leaves
+// out a waiting thread that may hold the lock, but reaches no release any more.
 func (b *graphBuilder) releasersOf(l *picture.Lock) *bundle {
 	lwps := slices.Clone(l.MayRelease.Threads)
 	for _, h := range l.Holders {
@@ -151,8 +151,8 @@ func (b *graphBuilder) newReleasers(lwps []int, tasks []picture.ID) *bundle {
 	return may
 }
 
-// allReallyWait reports whether all threads that seem to wait for a lock do, and none of them has just acquired it and
-// not left the runtime's code: the lock counts as many waiters, or each thread sleeps.
+// allReallyWait reports whether all threads that seem to wait for a lock do, so that no thread has just acquired
+// it and not left the runtime's code: the lock counts as many waiters, or each thread sleeps.
 func (x *index) allReallyWait(l *picture.Lock, lwps []int) bool {
 	if l.Waiting != nil {
 		return len(lwps) <= *l.Waiting
@@ -160,10 +160,10 @@ func (x *index) allReallyWait(l *picture.Lock, lwps []int) bool {
 	return !slices.ContainsFunc(lwps, func(lwp int) bool { return x.waits[lwp] == nil || !x.waits[lwp].Asleep })
 }
 
-// soleHolder returns the only thread that may hold a lock. Such a thread acquired it on some paths to its frame (under
-// an if, say), or by a call whose lock is unknown, and no other thread can hold it: its code may still reach a release,
-// all other threads that may release the lock wait for it, and no code leaves the lock without a release, except the
-// code that the holder is in now and has not finished.
+// soleHolder returns the only thread that may hold a lock. Such a thread acquired it on some paths to its frame
+// (under an if, say), or by a call with an unknown lock, and no other thread can hold it. The code of the thread
+// may still reach a release. All other threads that may release the lock wait for it. No code leaves the lock
+// without a release, except the code that the holder is in now and has not finished.
 //
 // It is not ok in these cases:
 //   - Some code leaves the lock, and a waiter may have executed it.

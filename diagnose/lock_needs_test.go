@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestHolderAtEnd draws a thread that waits for a lock which it may have acquired itself, in the code of
-// its region: so may another that has come to the end of that.
+// TestHolderAtEnd checks a thread that waits for a lock that it may have acquired itself, in the code of its
+// region. Another thread at the end of the region may have acquired it as well.
 func TestHolderAtEnd(t *testing.T) {
 	for _, atEnd := range []bool{false, true} {
 		s := team(2)
@@ -34,8 +34,8 @@ func TestHolderAtEnd(t *testing.T) {
 	}
 }
 
-// TestHolderByUnknownCall draws a thread that may have acquired a lock by one of several calls, while another
-// waits for it in one of these: that may have acquired it there before, and left it.
+// TestHolderByUnknownCall checks a thread that may have acquired a lock by one of several calls, while another
+// thread waits for it in one of these: that one may have acquired it there before, and left it.
 func TestHolderByUnknownCall(t *testing.T) {
 	at, entry := picture.Hex(0x1234), picture.Hex(0x1000)
 	for i, same := range []bool{false, true, true} {
@@ -50,7 +50,7 @@ func TestHolderByUnknownCall(t *testing.T) {
 		l.Holders = []picture.Holder{
 			{Thread: 1, Certainty: picture.Possible}, {Thread: 2, Certainty: picture.Possible, AcquiredAt: &call},
 		}
-		if i == 2 { // nor is it known of the other, of which the same is said
+		if i == 2 { // the call of the other holder is unknown, too
 			l.Holders[1].AcquiredAt = nil
 		}
 		l.MayRelease = &picture.Candidates{Threads: []int{1, 2}}
@@ -69,9 +69,9 @@ func TestHolderByUnknownCall(t *testing.T) {
 	}
 }
 
-// TestHolderInCopy draws a thread that may have acquired a lock by one of two copies that a compiler made of a
-// call, while another waits for the lock in the second: that may have acquired it in the first. So it is not
-// with another line of the same function.
+// TestHolderInCopy checks a thread that may have acquired a lock by one of two copies that a compiler made of a
+// call. Another thread waits for the lock in the second copy: it may have acquired the lock in the first. A call
+// at another line of the same function is no copy.
 func TestHolderInCopy(t *testing.T) {
 	first, second := picture.Hex(0x317c), picture.Hex(0x3196)
 	for line, want := range map[int]picture.VerdictKind{43: picture.VerdictLockOrphaned, 50: picture.VerdictDeadlock} {

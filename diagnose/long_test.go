@@ -9,8 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// explained are the clauses by which the one verdict of a kind explains the threads of its
-// cycle, which has n.
+// explained returns the clauses by which the one verdict of a kind explains the n threads of its cycle.
 func explained(t *testing.T, s scene, n int, kind picture.VerdictKind) []string {
 	t.Helper()
 	for _, v := range diagnose.Run(s.Picture) {
@@ -27,7 +26,7 @@ func explained(t *testing.T, s scene, n int, kind picture.VerdictKind) []string 
 	return nil
 }
 
-// TestLongCycles: an explanation names four threads, and counts the others.
+// TestLongCycles checks that an explanation names four threads, and counts the others.
 func TestLongCycles(t *testing.T) {
 	for _, n := range []int{2, 3, 4, 5, 64, 1024} {
 		barriers := team(n)

@@ -6,8 +6,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestMisplacedBarrier: members of a team at different barriers, of which the code says that
-// one is in a construct that may have none.
+// TestMisplacedBarrier checks members of a team at different barriers, one of them in a construct that must not
+// contain one, by its code.
 func TestMisplacedBarrier(t *testing.T) {
 	const kind = picture.VerdictIllegalBarrier
 	parts := func(at picture.StateName, thread int, own bool) func(scene) {
@@ -23,7 +23,7 @@ func TestMisplacedBarrier(t *testing.T) {
 			s.placeThread(2, 20, picture.StateBarrierParallel)
 		}
 	}
-	slow := func(own bool) func(scene) { // the other one may just come
+	slow := func(own bool) func(scene) { // the other thread may still come
 		return func(s scene) {
 			b := s.arrived("first", 0x100, []int{1}, 2)
 			b.Misplaced = []picture.Misplaced{{Thread: 1, Construct: picture.Construct{Name: "single", Uncertain: own}}}
@@ -46,8 +46,8 @@ func TestMisplacedBarrier(t *testing.T) {
 	})
 }
 
-// TestBarrierInHeader: of a barrier in an inlined function of a header, the line that calls it
-// is reported, too.
+// TestBarrierInHeader checks that the verdict on a barrier in an inlined function of a header also names the
+// calling line.
 func TestBarrierInHeader(t *testing.T) {
 	check(t, []scenario{
 		{"in a header", 2, func(s scene) {
@@ -65,7 +65,8 @@ func TestBarrierInHeader(t *testing.T) {
 	})
 }
 
-// TestBarrierTailCalled: of a barrier that was tail-called no line is known, but that of the fork.
+// TestBarrierTailCalled checks a barrier that was tail-called: its line is unknown, and the verdict names that of
+// the fork.
 func TestBarrierTailCalled(t *testing.T) {
 	pc := picture.Address(0x10)
 	parts := func(forked bool) func(scene) {

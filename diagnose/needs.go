@@ -171,7 +171,7 @@ func (b *graphBuilder) addSignallers() {
 	}
 }
 
-// addConditionNeeds adds the threads and the tasks whose code may wake the waiter: one of them must.
+// addConditionNeeds adds the threads and the tasks that may wake the waiter, by their code: one of them must.
 func (b *graphBuilder) addConditionNeeds(w *picture.Wait, x *needs) {
 	c := b.facts.Wakers
 	if !w.Asleep || w.Address == nil || c == nil || b.facts.TasksTruncated {
@@ -295,7 +295,7 @@ func (b *graphBuilder) addTaskNeeds(id picture.ID, x *needs) {
 
 func isUntied(t *picture.Task) bool { return slices.Contains(t.Flags, picture.FlagUntied) }
 
-// team is a team whose members all wait, and the queued tasks that they may execute.
+// team is a team of waiting members, and the queued tasks that they may execute.
 type team struct {
 	// members has an edge to each member: one of them must proceed first. It is nil if a member may execute any task.
 	members *bundle
@@ -374,8 +374,8 @@ func (b *graphBuilder) descends(t *picture.Task, m *team) bool {
 	return may
 }
 
-// addEventNeeds adds the threads and the tasks whose code may fulfil the event of a detached task: one of them must.
-// waiter is a thread that cannot, 0 for none.
+// addEventNeeds adds the threads and the tasks that may fulfil the event of a detached task, by their code: one of
+// them must. waiter is a thread that cannot, or 0.
 func (b *graphBuilder) addEventNeeds(waiter int, x *needs) {
 	if b.fulfil == nil { // the code is unknown
 		return

@@ -165,7 +165,7 @@ func explainNeverWoken(d *dependencies, w *picture.Wait, lwps []int) picture.Ver
 	return v
 }
 
-// otherWakers returns the threads whose code may end the wait w, without some threads.
+// otherWakers returns the threads that may end the wait w, by their code, without some threads.
 func otherWakers(d *dependencies, w *picture.Wait, lwps []int) []int {
 	c := d.facts.Wakers
 	if w.Kind == picture.WaitSemaphore {
@@ -177,7 +177,7 @@ func otherWakers(d *dependencies, w *picture.Wait, lwps []int) []int {
 	return slices.DeleteFunc(slices.Clone(c.Threads), func(lwp int) bool { return slices.Contains(lwps, lwp) })
 }
 
-// sleepingClass is a class of C++'s standard library whose member functions sleep on a word of memory.
+// sleepingClass is a class of C++'s standard library with member functions that sleep on a word of memory.
 type sleepingClass struct {
 	header   string   // its header; "" if the header contains other classes, too
 	prefixes []string // of the names of its member functions
@@ -222,8 +222,8 @@ func (s *sleepingClass) matches(function, prefix string) bool {
 	return strings.HasPrefix(function, prefix) || s.header != "" && strings.Contains(function, "<"+prefix)
 }
 
-// sleepingClassOf returns the class whose member function the program's code called to sleep, nil if the frames show
-// none.
+// sleepingClassOf returns the class with the member function that the program's code called to sleep, nil if the
+// frames show no such class.
 func sleepingClassOf(fs []picture.Frame) *sleepingClass {
 	for _, f := range slices.Backward(fs[:max(picture.InnermostUser(fs), 0)]) {
 		for i, s := range sleepingClasses {

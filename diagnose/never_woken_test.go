@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// sleeps has a thread sleep until another wakes it; semaphores are the lock s.
+// sleeps makes a thread sleep until another wakes it; semaphores are the lock s.
 func (s scene) sleeps(lwp int, kind picture.WaitKind) {
 	w := s.waits(lwp, kind, "")
 	w.Address, w.Lock, w.Asleep = hex(0x700), "", true
@@ -16,7 +16,7 @@ func (s scene) sleeps(lwp int, kind picture.WaitKind) {
 	}
 }
 
-// asleep lets all threads sleep; 1 and 2 may wake others, and change makes further changes.
+// asleep makes all threads sleep; 1 and 2 may wake others, and change makes further changes.
 func asleep(kind picture.WaitKind, change func(scene)) func(scene) {
 	return func(s scene) {
 		s.Facts.StacksComplete = true
@@ -32,7 +32,7 @@ func asleep(kind picture.WaitKind, change func(scene)) func(scene) {
 	}
 }
 
-// inFunction has two threads sleep on a word in a function of a library that their code called.
+// inFunction makes two threads sleep on a word in a function of a library that their code called.
 func inFunction(function string) func(scene) {
 	return asleep(picture.WaitFutex, func(s scene) {
 		for i := range s.Threads {
@@ -99,8 +99,8 @@ func TestNeverWoken(t *testing.T) {
 	})
 }
 
-// TestBehindLock: who could post a semaphore waits for a lock. One who may have that sleeps until somebody
-// posts: if its code comes to no release any more, the lock was left, and if it does, that is not known.
+// TestBehindLock checks a semaphore that only a waiter of a lock could post, while the possible holder of the lock
+// sleeps until a post. If the holder's code reaches no release any more, the lock was left; else that is unknown.
 func TestBehindLock(t *testing.T) {
 	sleeper := func(may ...int) func(scene) {
 		return asleep(picture.WaitSemaphore, func(s scene) {

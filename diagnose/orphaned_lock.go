@@ -79,10 +79,10 @@ func addOrphan(list []*orphan, o *orphan) []*orphan {
 	return list
 }
 
-// unreleased returns the threads that wait for a lock which none of its releasers will release, even if all threads did
+// unreleased returns the threads that wait for a lock that no releaser will release, even if all threads did
 // proceed that other verdicts explain. A releaser may also sleep until another thread comes to a barrier of the C
-// library, or, if the code shows where the lock was left, until another thread wakes it: while the threads that wait
-// for the lock do not, no thread will. Such sleepers are covered.
+// library, or, if the code shows where the lock was left, until another thread wakes it: while the threads that
+// wait for the lock do not, no thread will. Such sleepers are covered.
 func (d *orphans) unreleased() map[int]bool {
 	explained := func(n node) bool {
 		return d.covered.threads[n.lwp] || d.nodes[n].never && !(n.isThread() && d.isHelped(n.lwp))
@@ -119,8 +119,8 @@ func (d *orphans) unreleased() map[int]bool {
 	return out
 }
 
-// unwokenSleepers returns the sleepers that no thread wakes, as long as the threads that cannot proceed without them do
-// not either: those at barriers of the C library, and all. It returns none if one of them may be woken.
+// unwokenSleepers returns the sleepers that no thread wakes, as long as the threads that cannot proceed without
+// them do not either: those at barriers of the C library, and all. It returns nil if one of them may be woken.
 func unwokenSleepers(d *dependencies) (meeting, all []node) {
 	s := findSleepers(d)
 	for _, n := range s.nodes {
@@ -135,7 +135,7 @@ func unwokenSleepers(d *dependencies) (meeting, all []node) {
 	return meeting, s.nodes
 }
 
-// explainEndedOwner returns the verdict on a lock whose owner has ended.
+// explainEndedOwner returns the verdict on a lock with an owner that has ended.
 func (d *orphans) explainEndedOwner(o *orphan) picture.Verdict {
 	v := d.newVerdict(o, picture.Certain)
 	v.Explanation = fmt.Sprintf("The thread that acquired %s ended without releasing it, and no other thread can.",
@@ -176,15 +176,15 @@ func (d *orphans) explainLeft(o *orphan) picture.Verdict {
 	if len(others) > 0 {
 		why = "each thread whose code may still reach a release waits for what none of them will release"
 	}
-	if o.locks[0].Evidence != "" { // a futex that no runtime knows has none of its own
+	if o.locks[0].Evidence != "" { // a futex that no runtime knows has no evidence of its own
 		v.Evidence = append(v.Evidence, o.locks[0].Evidence)
 	}
 	v.Evidence = append(v.Evidence, o.holdersEvidence(), why)
 	return v
 }
 
-// explainOthers explains the waits of the threads whose code may still release a lock. One of them may hold it: the
-// frame that acquired it is gone if it ended in a tail call.
+// explainOthers explains the waits of the threads that may still release a lock, by their code. One of them may
+// hold it: the frame that acquired it is gone if it ended in a tail call.
 func (d *orphans) explainOthers(v *picture.Verdict, o *orphan, others []int) {
 	v.Explanation = fmt.Sprintf("By the code of all threads, only these may still release %s, and none of them can "+
 		"proceed before that: %s.", phrase.Awaited(o.targets[0]), d.waitsText(others, ", which waits for "))
@@ -249,9 +249,10 @@ func (o *orphan) holdersEvidence() string {
 	}
 }
 
-// entangled finds threads that wait for each other's locks. By the code, each of the locks may be held by a thread that
-// waits for another of them, and no code leaves one: they are acquired in a loop, say, by addresses that the frames do
-// not keep. A lock that was left would need a second mistake. It is not ok if none of the threads may hold some lock.
+// entangled finds threads that wait for each other's locks. By the code, each of the locks may be held by a thread
+// that waits for another of them, and no code leaves one: they are acquired in a loop, say, by addresses that the
+// frames do not keep. A lock that was left would need a second mistake. It is not ok if no thread may hold some
+// lock.
 func (d *orphans) entangled(o *orphan) (threads []int, evidence []string, ok bool) {
 	threads = slices.Clone(o.threads)
 	for i, l := range o.locks {

@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// itsOwn has the first n threads wait for a lock of their own, which all may still release.
+// itsOwn makes each of the first n threads wait for a lock of its own, which all may still release.
 func itsOwn(n int, change func(scene)) func(scene) {
 	return func(s scene) {
 		var all []int
@@ -23,7 +23,7 @@ func itsOwn(n int, change func(scene)) func(scene) {
 	}
 }
 
-// opposed has two threads each hold a lock that the other waits for.
+// opposed makes two threads each hold a lock that the other waits for.
 func (s scene) opposed(a, b int) {
 	one, two := fmt.Sprint("of", a), fmt.Sprint("of", b)
 	s.lock(one).Owner = a
@@ -82,8 +82,7 @@ func TestEachItsLock(t *testing.T) {
 	})
 }
 
-// TestSoleHolder: code shows of a lock that a thread may have it, and nobody else can who does not
-// wait for it.
+// TestSoleHolder checks a lock that a thread may hold by its code, if all others that can hold it wait for it.
 func TestSoleHolder(t *testing.T) {
 	at := func(line int) *picture.Frame { return &picture.Frame{Function: "work", File: "/a/x.c", Line: line} }
 	may := func(lwps ...int) (out []picture.Holder) {

@@ -31,8 +31,8 @@ func memoryMessage(message string) string {
 	return ""
 }
 
-// findOverwrittenMemory returns the verdicts on a heap, and on runtimes, whose own memory was overwritten. It returns
-// none on a process that was changing while it was read.
+// findOverwrittenMemory returns the verdicts on a heap, and on runtimes, with overwritten memory of their own. It
+// returns no verdict on a process that was changing while it was read.
 func findOverwrittenMemory(x *index) []picture.Verdict {
 	if p := x.pic.Target.Pause; p != nil && (p.Unsettled > 0 || p.Running > 0) {
 		return nil
@@ -60,7 +60,7 @@ func findOverwrittenMemory(x *index) []picture.Verdict {
 	return out
 }
 
-// explainHeap returns the verdict on a crashed program whose heap's chain of blocks is broken.
+// explainHeap returns the verdict on a crashed program with a broken chain of heap blocks.
 func explainHeap(h *picture.BrokenHeap, crashed int) picture.Verdict {
 	v := newVerdict(picture.VerdictOverwritten, picture.Likely)
 	v.Threads = []int{crashed}

@@ -6,8 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestOverwritten: a runtime whose fields contradict one another, and one that was read while
-// the process changed it.
+// TestOverwritten checks a runtime with contradicting fields, and one that was read while the process changed it.
 func TestOverwritten(t *testing.T) {
 	damaged := func(s scene) {
 		s.Runtimes = []picture.Runtime{{ID: "libgomp", Damage: []string{"team at 0x100: nthreads is 0, its total 4"}}}
@@ -26,8 +25,7 @@ func TestOverwritten(t *testing.T) {
 	})
 }
 
-// TestBrokenHeap: a heap whose chain of blocks is broken, beside a runtime whose fields contradict one another, and
-// alone.
+// TestBrokenHeap checks a heap with a broken chain of blocks, alone and with contradicting fields of a runtime.
 func TestBrokenHeap(t *testing.T) {
 	broken := func(s scene) {
 		s.Target.CrashedLWP = 1

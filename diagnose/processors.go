@@ -100,7 +100,7 @@ func distinct(list []int) []int {
 	})
 }
 
-// runnableThreads returns the threads of a bundle that wait for nothing and may run on one processor only, by that.
+// runnableThreads returns the threads of a bundle that do not wait and may run on one processor only, by that.
 func runnableThreads(x *index, b *bundle) map[int][]int {
 	out := map[int][]int{}
 	for _, e := range b.edges {
@@ -238,8 +238,8 @@ func (d *processors) allShare(lwps []int) bool {
 	return !slices.ContainsFunc(lwps, func(lwp int) bool { return !d.sharing[lwp] })
 }
 
-// areIdleSpinners reports whether all of some busy threads wait at barriers, awake by their settings, and none of them
-// is stuck: then the threads that could proceed wait for a processor, which the others use.
+// areIdleSpinners reports whether all of some busy threads wait at barriers, awake by their settings, and no
+// thread is stuck: then the threads that could proceed wait for a processor, which the others use.
 func (d *processors) areIdleSpinners(threads []busyThread) bool {
 	return d.settings.patience() == alwaysSpins && !slices.ContainsFunc(threads, func(t busyThread) bool {
 		w := d.waits[t.lwp]

@@ -18,7 +18,7 @@ func procs(n int, change func(scene, *picture.Processors)) func(scene) {
 	}
 }
 
-// TestOversubscribed: more threads at work than processors.
+// TestOversubscribed checks more threads at work than processors.
 func TestOversubscribed(t *testing.T) {
 	quota := func(n float64) func(scene, *picture.Processors) {
 		return func(_ scene, p *picture.Processors) { p.Quota = &picture.Quota{Processors: n, Source: "cpu.max"} }
@@ -80,7 +80,7 @@ func TestOversubscribed(t *testing.T) {
 	})
 }
 
-// TestSharedProcessor: a thread spins on the one processor of the thread that it waits for.
+// TestSharedProcessor checks a thread that spins on the one processor of the thread that it waits for.
 func TestSharedProcessor(t *testing.T) {
 	shared := func(change func(scene, *picture.Processors)) func(scene) {
 		return procs(8, func(s scene, p *picture.Processors) {
@@ -119,7 +119,7 @@ func TestSharedProcessor(t *testing.T) {
 	})
 }
 
-// TestForkChild: a forked child has none of the parent's other threads.
+// TestForkChild checks a forked child, which lacks the parent's other threads.
 func TestForkChild(t *testing.T) {
 	lost := func(waiting ...int) func(scene) {
 		return func(s scene) {
@@ -149,7 +149,7 @@ func (s scene) endThread(ended int) {
 	}
 }
 
-// TestEndedThread: the others of a team wait at a barrier for one that has ended in the region.
+// TestEndedThread checks a team that waits at a barrier for a thread that has ended in the region.
 func TestEndedThread(t *testing.T) {
 	wait := func(s scene) {
 		s.arrived("b", 0x100, []int{1, 2})
@@ -191,7 +191,7 @@ func TestEndedThread(t *testing.T) {
 	})
 }
 
-// TestTwoRuntimes checks two runtimes, one of which may only be loaded.
+// TestTwoRuntimes checks two runtimes, also with one that is only loaded.
 func TestTwoRuntimes(t *testing.T) {
 	runtimes := func(used ...string) func(scene) {
 		return func(s scene) {
@@ -217,7 +217,7 @@ func TestTwoRuntimes(t *testing.T) {
 	})
 }
 
-// TestDivergent: members of a team at different barriers.
+// TestDivergent checks members of a team at different barriers.
 func TestDivergent(t *testing.T) {
 	kind := picture.VerdictBarrierDivergent
 	check(t, []scenario{

@@ -11,17 +11,17 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// pictures is how many random pictures each property is held against.
+// pictures is the number of random pictures for each property.
 const pictures = 300
 
-// random is a team whose threads wait for locks, joins and a barrier, as chance has it.
+// random returns a team of threads that wait for random locks, joins and a barrier.
 func random(r *rand.Rand) scene {
 	n := 2 + r.IntN(9)
 	s := team(n)
 	kinds := exclusive()
 	for i := range 1 + r.IntN(n) {
 		l := s.lock(fmt.Sprint("l", i))
-		l.Owner = r.IntN(n + 1) // 0 is one that is not known
+		l.Owner = r.IntN(n + 1) // 0: unknown
 		l.OwnerEnded = l.Owner == 0 && r.IntN(12) == 0
 		if l.Owner == 0 && r.IntN(3) == 0 {
 			l.Holders = []picture.Holder{{
@@ -51,7 +51,7 @@ func random(r *rand.Rand) scene {
 	return s
 }
 
-// each runs a property on random pictures, and reports how many of them have a hang.
+// each checks a property on random pictures, and reports how many of them have a hang.
 func each(t *testing.T, hold func(*testing.T, *rand.Rand, scene, []picture.Verdict)) {
 	t.Helper()
 	hangs := 0
@@ -70,8 +70,7 @@ func each(t *testing.T, hold func(*testing.T, *rand.Rand, scene, []picture.Verdi
 	}
 }
 
-// holdersOf are the threads that a hang keeps: those of its verdicts, those behind them, and
-// those that wait at a barrier that is never complete.
+// holdersOf returns the threads of the verdicts on a hang, and those that wait for them.
 func holdersOf(vs []picture.Verdict) []int {
 	var out []int
 	for _, v := range vs {
@@ -101,8 +100,7 @@ func TestRandomOrder(t *testing.T) {
 
 func swap[T any](list []T, i, j int) { list[i], list[j] = list[j], list[i] }
 
-// TestRandomWork: a thread that is at work keeps nobody, and one that begins to work frees
-// threads and never stops one.
+// TestRandomWork checks that a thread that starts to work frees threads and stops no thread.
 func TestRandomWork(t *testing.T) {
 	each(t, func(t *testing.T, r *rand.Rand, s scene, vs []picture.Verdict) {
 		waiting := map[int]bool{}
@@ -133,7 +131,7 @@ func TestRandomWork(t *testing.T) {
 	})
 }
 
-// TestRandomUnknown: to know less of a lock keeps nobody more.
+// TestRandomUnknown checks that less data about a lock stops no further thread.
 func TestRandomUnknown(t *testing.T) {
 	each(t, func(t *testing.T, _ *rand.Rand, s scene, vs []picture.Verdict) {
 		before := holdersOf(vs)
@@ -151,7 +149,7 @@ func TestRandomUnknown(t *testing.T) {
 	})
 }
 
-// TestRandomAgain: verdicts that a picture has already do not change those that are drawn.
+// TestRandomAgain checks that verdicts that a picture already has do not change the new ones.
 func TestRandomAgain(t *testing.T) {
 	each(t, func(t *testing.T, _ *rand.Rand, s scene, vs []picture.Verdict) {
 		s.Verdicts = vs

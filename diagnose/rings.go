@@ -26,7 +26,7 @@ type tarjan struct {
 	*waitGraph
 	index, low map[vertex]int
 	onStack    map[vertex]bool
-	stack      []vertex // vertices whose component is not complete
+	stack      []vertex // vertices of incomplete components
 	ringOf     map[vertex]*ring
 	rings      map[node]*ring
 	counts     func(*bundle) bool // the bundles that count

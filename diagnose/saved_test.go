@@ -10,8 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestSaved draws the verdicts of saved pictures anew: they are those of the look itself,
-// byte for byte.
+// TestSaved checks that the verdicts of a saved picture are those of the snapshot, byte for byte.
 func TestSaved(t *testing.T) {
 	names, err := filepath.Glob("../testdata/golden/*/picture.json")
 	if err != nil || len(names) < 15 {

@@ -13,7 +13,7 @@ import (
 // selfDeadlocks draws the verdicts on threads that wait for a lock that they hold themselves.
 type selfDeadlocks struct{ *dependencies }
 
-// find returns the verdicts on threads whose lock no other code may release.
+// find returns the verdicts on threads that hold a lock that no other code may release.
 func (d *selfDeadlocks) find() []picture.Verdict {
 	var out []picture.Verdict
 	for _, lwp := range d.order {
@@ -27,8 +27,8 @@ func (d *selfDeadlocks) find() []picture.Verdict {
 	return joinUpgrades(d.index, out)
 }
 
-// findRemaining returns the verdicts on threads whose lock others may release that have not acquired it, and that
-// cannot proceed for a reason which no verdict explains.
+// findRemaining returns the verdicts on threads with a lock that others may release without having acquired it.
+// The others cannot proceed for a reason which no verdict explains.
 func (d *selfDeadlocks) findRemaining(all []picture.Verdict) []picture.Verdict {
 	explained := map[int]bool{}
 	for _, v := range all {

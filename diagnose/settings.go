@@ -81,7 +81,7 @@ func (s settings) patience() patience {
 	return spinsAWhile
 }
 
-// waitPolicy returns the settings that decide for how long threads spin, in parentheses; "" if none is known.
+// waitPolicy returns the settings that decide for how long threads spin, in parentheses; "" if all are unknown.
 func (s settings) waitPolicy() string {
 	var parts []string
 	for _, name := range []string{"wait-policy-var", "kmp-blocktime-var"} {

@@ -13,12 +13,12 @@ func (s scene) setVariable(name, value string, purpose picture.VariablePurpose, 
 	})
 }
 
-// setting has the runtime keep a control variable.
+// setting sets a control variable of the runtime.
 func (s scene) setting(name, value string) {
 	s.Facts.Settings = append(s.Facts.Settings, picture.Setting{Name: name, Value: value})
 }
 
-// TestPatience checks more threads than processors, some or all of which are awake at a barrier.
+// TestPatience checks more threads than processors, if some or all are awake at a barrier.
 func TestPatience(t *testing.T) {
 	spin := picture.PurposeSpin
 	over := picture.VerdictOversubscribed

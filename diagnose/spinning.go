@@ -43,8 +43,8 @@ func findSpinning(d *dependencies, c *covered) []picture.Verdict {
 	return out
 }
 
-// explainUnheld names the locks without a known holder that threads behind a verdict wait for: a lock that was left
-// without a release may be the cause of all.
+// explainUnheld names the locks without a known holder in the waits that depend on a verdict's threads: a lock
+// that was left without a release may be the cause of all.
 func explainUnheld(x *index, v *picture.Verdict) {
 	seen := map[waitKey]bool{}
 	for _, lwp := range v.Waiting {

@@ -11,13 +11,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// want is what a case expects of one verdict.
+// want is the expected verdict of a case.
 type want struct {
 	kind      picture.VerdictKind
 	severity  picture.Severity
 	certainty picture.Certainty
 	threads   []int
-	fix       string // a word of the fix; empty if there is none
+	fix       string // a word of the fix; "" without a fix
 	says      string // a part of the summary or the explanation
 }
 
@@ -29,7 +29,7 @@ type scenario struct {
 	want []want
 }
 
-// check draws the verdicts of each scenario: they are those that are expected, and no others.
+// check compares the verdicts of each scenario with the expected ones.
 func check(t *testing.T, scenarios []scenario) {
 	t.Helper()
 	for _, c := range scenarios {
@@ -43,7 +43,7 @@ func check(t *testing.T, scenarios []scenario) {
 	}
 }
 
-// alike reports whether the verdicts are those that are wanted, in any order.
+// alike reports whether the verdicts are the wanted ones, in any order.
 func alike(vs []picture.Verdict, ws []want) bool {
 	left := slices.Clone(ws)
 	for _, v := range vs {
@@ -81,8 +81,8 @@ func wanted(ws []want) string {
 	return strings.Join(out, "\n")
 }
 
-// invariants holds for any picture: a second run, and one on the picture that was saved, give
-// the same; a picture without facts has no verdict of a hang; every verdict is complete.
+// invariants checks the rules of all pictures. A second run, and one on the saved picture, give the same verdicts.
+// A picture without facts has no verdict of a hang. Every verdict is complete.
 func invariants(t *testing.T, name string, s scene, vs []picture.Verdict) {
 	t.Helper()
 	was, err := json.Marshal(vs)
@@ -121,12 +121,12 @@ func some(n int) *int { return &n }
 
 func hex(n uint64) *picture.Hex { return (*picture.Hex)(&n) }
 
-// hang is a verdict of a hang that is certain.
+// hang returns a certain verdict of a hang.
 func hang(kind picture.VerdictKind, fix, says string, threads ...int) want {
 	return want{kind, picture.SeverityHang, picture.Certain, threads, fix, says}
 }
 
-// likely is a verdict of a hang that is likely.
+// likely returns a likely verdict of a hang.
 func likely(kind picture.VerdictKind, fix, says string, threads ...int) want {
 	return want{kind, picture.SeverityHang, picture.Likely, threads, fix, says}
 }
@@ -139,17 +139,17 @@ func info(kind picture.VerdictKind, fix, says string, threads ...int) want {
 	return want{kind, picture.SeverityInfo, picture.Certain, threads, fix, says}
 }
 
-// incomplete is the verdict on a barrier whose missing threads may still come.
+// incomplete returns the verdict on a barrier with missing threads that may still come.
 func incomplete(threads ...int) want {
 	return want{picture.VerdictBarrierMissing, picture.SeverityInfo, picture.Possible, threads, "", "is normal"}
 }
 
-// neverComplete is the verdict on a barrier whose missing threads can never come.
+// neverComplete returns the verdict on a barrier with missing threads that can never come.
 func neverComplete(c picture.Certainty, threads ...int) want {
 	return want{picture.VerdictBarrierMissing, picture.SeverityHang, c, threads, "", "another verdict"}
 }
 
-// holds has one thread wait for a lock of some kind that another one has.
+// holds makes one thread wait for a lock of some kind that another holds.
 func (s scene) holds(owner, waiter int, kind picture.WaitKind, id string) {
 	if !slices.ContainsFunc(s.Facts.Locks, func(l picture.Lock) bool { return l.ID == picture.ID(id) }) {
 		l := s.lock(id)
@@ -158,13 +158,13 @@ func (s scene) holds(owner, waiter int, kind picture.WaitKind, id string) {
 	s.waits(waiter, kind, id)
 }
 
-// joins has one thread wait for the end of another.
+// joins makes one thread wait for the end of another.
 func (s scene) joins(waiter, other int) {
 	w := s.waits(waiter, picture.WaitJoin, "")
 	w.Address, w.Lock, w.WaitOn, w.Evidence = hex(uint64(0x9000+other)), "", other, "pthread_join"
 }
 
-// arrived has some members wait at a barrier, and others be missing there.
+// arrived makes some members wait at a barrier that others have not reached.
 func (s scene) arrived(id string, at uint64, lwps []int, missing ...int) *picture.Barrier {
 	s.Facts.Barriers = append(s.Facts.Barriers, picture.Barrier{
 		ID: picture.ID(id), TeamSize: len(s.Threads), Arrived: lwps, Missing: missing, Evidence: "counted",
@@ -197,14 +197,14 @@ func (s scene) implicit() {
 	}
 }
 
-// taskwait has a thread wait for the children of a task.
+// taskwait makes a thread wait for the children of a task.
 func (s scene) taskwait(lwp int, task string) *picture.Wait {
 	w := s.waits(lwp, picture.WaitTaskwait, "")
 	w.Address, w.Lock, w.Task = nil, "", picture.ID(task)
 	return w
 }
 
-// taskgroup has a thread that executes a task wait for others of its group.
+// taskgroup makes a thread that executes a task wait for others of its group.
 func (s scene) taskgroup(lwp int, task string, others ...picture.ID) {
 	w := s.taskwait(lwp, task)
 	w.Kind, w.Awaited = picture.WaitTaskgroup, &picture.Awaited{Tasks: others}

@@ -9,9 +9,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// findStarvedTasks finds threads that wait for detached tasks which have been executed, and whose event is not
-// fulfilled. Threads that wait at one barrier have one verdict. Tasks that are only counted are reported where the
-// waiting code creates detached ones: a task that is about to start, or has just ended, is counted as well.
+// findStarvedTasks finds threads that wait for executed detached tasks with an unfulfilled event. Threads that
+// wait at one barrier have one verdict. Tasks that are only counted are reported where the waiting code creates
+// detached ones: a task that is about to start, or has just ended, is counted as well.
 func findStarvedTasks(d *dependencies, c *covered) []picture.Verdict {
 	var out []picture.Verdict
 	seen := map[picture.ID]bool{}
@@ -39,9 +39,9 @@ type detached struct {
 	sure bool
 }
 
-// detachedTasks returns the detached tasks that w waits for; not ok if it waits for none, or also for other tasks. The
-// runtime keeps them as such, or counts them, and no thread or queue contains them. A taskwait waits for children of
-// the waiting task; a taskgroup and a barrier wait for other tasks of the region, too.
+// detachedTasks returns the detached tasks that w waits for; not ok if it waits for no detached task, or also for
+// other tasks. The runtime keeps them as such, or counts them, and no thread or queue contains them. A taskwait
+// waits for children of the waiting task; a taskgroup and a barrier wait for other tasks of the region, too.
 func detachedTasks(x *index, w *picture.Wait) (detached, bool) {
 	if x.facts.TasksTruncated || !x.allMembersWait(w.Region) {
 		return detached{}, false
@@ -92,7 +92,7 @@ func (c *census) add(t *picture.Task) {
 	}
 }
 
-// unlistedTasks counts the children of the tasks that threads wait in, none of which the runtime lists.
+// unlistedTasks counts the children of the tasks that threads wait in, if the runtime lists no such child.
 func unlistedTasks(x *index, lwps []int) detached {
 	t := detached{unlisted: true, sure: true}
 	whose := "its task has"
@@ -159,7 +159,8 @@ func explainDetached(d *dependencies, w *picture.Wait, t detached) picture.Verdi
 	return v
 }
 
-// explainQueued returns the verdict on a ring of threads that depend on a queued task which none of them may execute.
+// explainQueued returns the verdict on a ring of threads that depend on a queued task which no thread of the ring
+// may execute.
 func explainQueued(d *dependencies, r *ring) picture.Verdict {
 	v := newVerdict(picture.VerdictTaskStarved, r.own)
 	for _, n := range r.nodes {

@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestDependences: a blocked task needs its predecessors.
+// TestDependences checks that a blocked task needs its predecessors.
 func TestDependences(t *testing.T) {
 	check(t, []scenario{
 		{"a chain to a task at work", 2, func(s scene) {
@@ -61,7 +61,7 @@ func TestDependences(t *testing.T) {
 	})
 }
 
-// TestTaskChains: taskwaits and taskgroups of tasks in tasks.
+// TestTaskChains checks taskwaits and taskgroups of tasks in tasks.
 func TestTaskChains(t *testing.T) {
 	chain := func(end func(scene)) func(scene) {
 		return func(s scene) { // 1 waits for a, which 2 runs and which waits for b, which 3 runs
@@ -103,7 +103,7 @@ func TestTaskChains(t *testing.T) {
 	})
 }
 
-// TestStarved: a queued task needs a member of the team that may run it.
+// TestStarved checks that a queued task needs a member of the team that may run it.
 func TestStarved(t *testing.T) {
 	// Each of two threads waits in a tied task for a taskgroup that a queued task belongs to.
 	starved := func(change func(scene)) func(scene) {
@@ -189,7 +189,7 @@ func TestDetached(t *testing.T) {
 	})
 }
 
-// TestDetachedAtBarrier: all of a team wait for a detached task.
+// TestDetachedAtBarrier checks a team that waits for a detached task.
 func TestDetachedAtBarrier(t *testing.T) {
 	atBarrier := func(change func(scene)) func(scene) {
 		return func(s scene) {
@@ -238,7 +238,7 @@ func TestTakesTask(t *testing.T) {
 	})
 }
 
-// TestBarrierTasks: a barrier at which all have arrived waits for the tasks that are left.
+// TestBarrierTasks checks a barrier at which all have arrived and that waits for the remaining tasks.
 func TestBarrierTasks(t *testing.T) {
 	left := func(change func(scene)) func(scene) {
 		return func(s scene) { // 1 and 2 wait at the barrier, 3 runs a task there

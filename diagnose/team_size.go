@@ -91,7 +91,7 @@ func onlyThreads(n int) string {
 func (x *teamSizes) causeOf(r *picture.Region, forked *fork) (cause, bool) {
 	f := *forked
 	if f.clause == unknown && f.MaybeIf && f.nthreads == r.TeamSize {
-		f.clause = 0 // the argument that stands for the clauses may as well be 0, for none
+		f.clause = 0 // the argument that stands for the clauses may as well be 0, without a clause
 	}
 	requested, by := f.clause, fmt.Sprintf("num_threads(%d)", f.clause)
 	if requested == 0 {

@@ -13,7 +13,7 @@ func (s scene) variable(name, value string, state picture.VariableState) {
 	})
 }
 
-// forked has the region be forked on a machine of 8 processors, with the defaults.
+// forked sets the fork of the region: on a machine of 8 processors, with the defaults.
 func forked(change func(scene, *picture.Fork)) func(scene) {
 	return func(s scene) {
 		f := picture.Fork{
@@ -37,10 +37,10 @@ func all(n int) []int {
 	return out
 }
 
-// asked is the verdict if the program itself requests so few threads.
+// asked returns the verdict if the program itself requests so few threads.
 func asked(says string) []want { return []want{info(picture.VerdictOneThread, "", says, 1)} }
 
-// TestAsked: the program asks for one thread.
+// TestAsked checks a program that requests one thread.
 func TestAsked(t *testing.T) {
 	check(t, []scenario{
 		{"all that are there", 8, forked(func(scene, *picture.Fork) {}), nil},

@@ -8,7 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestOrdered: a thread whose turn it is may be held up by one that waits for its own.
+// TestOrdered checks that a thread that waits for its turn may delay the thread with the turn.
 func TestOrdered(t *testing.T) {
 	check(t, []scenario{
 		{"the turn is one's who is at work", 3, func(s scene) {
@@ -100,8 +100,8 @@ func TestOutside(t *testing.T) {
 	})
 }
 
-// TestEndlessLoop: a loop without a way out hangs, whoever works, but where a signal's handler may
-// leave it.
+// TestEndlessLoop checks that a loop without an exit is a hang, also while other threads work, unless a signal
+// handler may leave it.
 func TestEndlessLoop(t *testing.T) {
 	loops := func(incomplete bool) func(scene) {
 		return func(s scene) {
@@ -118,8 +118,8 @@ func TestEndlessLoop(t *testing.T) {
 	})
 }
 
-// TestFlagBehindLock draws a thread that spins for a flag, and one that waits for a lock which that may release, or
-// has: who has it, is not known in the first case, and the lock may be what was left.
+// TestFlagBehindLock checks a thread that spins for a flag, and a thread that waits for a lock that the first may
+// release or hold. In the first case the holder is unknown, and the lock may have been left.
 func TestFlagBehindLock(t *testing.T) {
 	for certainty, unknown := range map[picture.Certainty]bool{picture.Possible: true, picture.Certain: false} {
 		s := team(2)
@@ -143,8 +143,8 @@ func TestFlagBehindLock(t *testing.T) {
 	}
 }
 
-// TestEndlessLoopsLanguage: the fix for a loop without a way out is of the language that the loop
-// is written in, and a construct has no compiler's name.
+// TestEndlessLoopsLanguage checks that the fix for a loop without an exit is in the language of the loop, and that
+// a construct has no compiler's name.
 func TestEndlessLoopsLanguage(t *testing.T) {
 	in := func(at picture.Frame) func(scene) {
 		return func(s scene) {
@@ -193,7 +193,7 @@ func TestJoin(t *testing.T) {
 	})
 }
 
-// TestNestLocks: a nestable lock may be acquired again by the thread that has it.
+// TestNestLocks checks that the thread that holds a nestable lock may acquire it again.
 func TestNestLocks(t *testing.T) {
 	held := func(nested, asleep bool, holders ...picture.Holder) func(scene) {
 		return func(s scene) {
@@ -223,7 +223,7 @@ func TestNestLocks(t *testing.T) {
 	})
 }
 
-// TestAcrossTasks: a thread that has a lock waits for it in a task that it was given meanwhile.
+// TestAcrossTasks checks a thread that holds a lock and waits for it in a task that it was given meanwhile.
 func TestAcrossTasks(t *testing.T) {
 	held := func(kind picture.WaitKind, by int, at *picture.Frame) func(scene) {
 		return func(s scene) {
@@ -267,7 +267,7 @@ func TestKindsOfSelfDeadlock(t *testing.T) {
 	}
 }
 
-// TestFreedLock: what is known of the holder decides on how bad it is.
+// TestFreedLock checks that the severity depends on the data about the holder.
 func TestFreedLock(t *testing.T) {
 	gone := func(change func(scene, *picture.Lock)) func(scene) {
 		return func(s scene) {
@@ -301,7 +301,7 @@ func TestFreedLock(t *testing.T) {
 	})
 }
 
-// waitedFor is a scene with lock a, for which threads 1 and 2 wait and which 3 may release.
+// waitedFor returns a scene with lock a, which threads 1 and 2 wait for and 3 may release.
 func waitedFor(change func(scene, *picture.Lock)) func(scene) {
 	return func(s scene) {
 		l := s.lock("a")
@@ -312,8 +312,8 @@ func waitedFor(change func(scene, *picture.Lock)) func(scene) {
 	}
 }
 
-// TestMayRelease: a lock of which nobody knows the holder is orphaned only if nobody who may
-// still come to release it can.
+// TestMayRelease checks that a lock without a known holder is orphaned only if no thread that may still come to a
+// release of it can proceed.
 func TestMayRelease(t *testing.T) {
 	orphaned := likely(picture.VerdictLockOrphaned, "release the lock", "nobody will release", 1, 2)
 	behind := likely(picture.VerdictLockOrphaned, "same order", "may still release lock a, and none of them", 1, 2)
@@ -358,8 +358,8 @@ func TestMayRelease(t *testing.T) {
 	})
 }
 
-// TestMayHold: a lock that one thread may hold is part of a deadlock if nobody else can have
-// it or release it.
+// TestMayHold checks that a lock that one thread may hold is part of a deadlock if no other thread can hold or
+// release it.
 func TestMayHold(t *testing.T) {
 	orphaned := likely(picture.VerdictLockOrphaned, "release the lock", "nobody will release", 1, 2)
 	circle := likely(picture.VerdictDeadlock, "waiting at a barrier",

@@ -38,7 +38,7 @@ func place(f picture.Frame) string {
 	return name
 }
 
-// innermostPlace returns " in foo x.c:12", the innermost place of the program on a stack; "" if there is none.
+// innermostPlace returns " in foo x.c:12", the innermost place of the program on a stack, or "".
 func innermostPlace(fs []picture.Frame) string {
 	if f, ok := innermost(fs); ok {
 		return " in " + place(f)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/session"
@@ -37,7 +38,7 @@ func (h halted) Lend(callbacks.Address, uint64) []byte { return nil }
 
 // haltedSource is the source of such a core.
 type haltedSource struct {
-	session.Source
+	engine.Source
 	core halted
 }
 
@@ -61,8 +62,9 @@ func TestCancelledAmid(t *testing.T) {
 		if h.Core, err = corefile.Open(g.Core, corefile.Options{Exe: g.Exe, Sysroot: g.Sysroot}); err != nil {
 			return nil, err
 		}
-		o := session.Options{Exe: g.Exe, Sysroot: g.Sysroot}
-		return session.NewTarget(haltedSource{session.OfCore(h.Core, g.Core, o), h}, o), nil
+		o := engine.Options{Exe: g.Exe, Sysroot: g.Sysroot}
+		target := engine.NewTarget(haltedSource{engine.NewCoreSource(h.Core, g.Core, o), h}, o)
+		return (*session.Target)(target), nil
 	}
 	_, address := start(t, Config{Open: open})
 	c := connect(t, address, "/core")

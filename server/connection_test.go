@@ -24,11 +24,11 @@ type hooked struct {
 	closed chan struct{}
 }
 
-func (h *hooked) Hold(ctx context.Context, q session.Question) (*session.Moment, error) {
+func (h *hooked) Snapshot(ctx context.Context, q session.Query) (*session.Snapshot, error) {
 	if h.look != nil {
 		h.look(ctx)
 	}
-	return h.Opened.Hold(ctx, q)
+	return h.Opened.Snapshot(ctx, q)
 }
 
 func (h *hooked) Close() error {

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
@@ -42,11 +43,11 @@ func direct(t testing.TB, path string, parts ...ompdv1.PicturePart) *picture.Pic
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	m, err := c.Hold(t.Context(), session.Question{})
+	s, err := c.Snapshot(t.Context(), session.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m.Ask(questionOf(parts)).Picture
+	return (*engine.Snapshot)(s).Ask(questionOf(parts)).Picture
 }
 
 func specOf(path string) *ompdv1.TargetSpec {

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/history"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -41,8 +42,13 @@ func historyOf(ctx context.Context, req named) (*recorded, error) {
 
 // open finds the recorder, in the target's turn.
 func (h *recorded) open() error {
-	source, ok := h.target.opened.(history.Source)
-	if !ok {
+	var source history.Source
+	switch opened := h.target.opened.(type) {
+	case *session.Target:
+		source = (*engine.Target)(opened)
+	case history.Source:
+		source = opened
+	default:
 		return errNotRecorded(trace.ErrNone)
 	}
 	found, err := history.Open(source)
@@ -56,7 +62,7 @@ func (h *recorded) open() error {
 
 // errNotRecorded returns the error for a target without a recorder.
 func errNotRecorded(err error) error {
-	if errors.Is(err, trace.ErrNone) || errors.Is(err, session.ErrNoMemory) {
+	if errors.Is(err, trace.ErrNone) || errors.Is(err, engine.ErrNoMemory) {
 		return failure(codes.FailedPrecondition, "NOT_RECORDED", "%v", err)
 	}
 	return err

@@ -146,7 +146,7 @@ func (s *inspection) ReadMemory(ctx context.Context, req *ompdv1.ReadMemoryReque
 		if err != nil {
 			return err
 		}
-		resp.Data, err = readMemory(v.moment.Target(), req.GetAddress(), req.GetSize())
+		resp.Data, err = readMemory(v.snapshot.Target(), req.GetAddress(), req.GetSize())
 		return err
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/ompd-inspect/ompd-inspect/session"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 )
 
 // Limits bound the resources of clients. A zero field means the default.
@@ -69,7 +69,7 @@ func (l Limits) orDefault() Limits {
 		Page:            cmp.Or(l.Page, 1000),
 		Message:         cmp.Or(l.Message, 4<<20),
 		Memory:          cmp.Or(l.Memory, 1<<20),
-		Work:            cmp.Or(l.Work, session.DefaultBudget),
+		Work:            cmp.Or(l.Work, engine.DefaultBudget),
 		Call:            cmp.Or(l.Call, 2*time.Minute),
 		Idle:            cmp.Or(l.Idle, time.Hour),
 		Lease:           cmp.Or(l.Lease, time.Hour),

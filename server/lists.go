@@ -5,11 +5,11 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // lists are the parts of one stop's picture as messages. Each is made once and then only read.
@@ -42,7 +42,7 @@ func (v *view) threads(as ompdv1.ThreadView) ([]*ompdv1.Thread, error) {
 	const user, full = ompdv1.ThreadView_THREAD_VIEW_USER_STACK, ompdv1.ThreadView_THREAD_VIEW_FULL
 	if as == user || as == full {
 		return packed(&v.lists.threads[as], func() []picture.Thread {
-			return v.moment.Picture(picture.Parts{Threads: true, Native: as == full}).Threads
+			return v.snapshot.Picture(picture.Parts{Threads: true, Native: as == full}).Threads
 		})
 	}
 	const basic = ompdv1.ThreadView_THREAD_VIEW_BASIC
@@ -71,33 +71,33 @@ func withoutStacks(th *ompdv1.Thread) *ompdv1.Thread {
 }
 
 func (v *view) regions() ([]*ompdv1.Region, error) {
-	return packed(&v.lists.regions, v.moment.Regions)
+	return packed(&v.lists.regions, v.snapshot.Regions)
 }
 
 func (v *view) stacks() ([]*ompdv1.MergedStack, error) {
 	return packed(&v.lists.stacks,
-		func() []picture.MergedStack { return v.moment.Picture(picture.Parts{Stacks: true}).Stacks })
+		func() []picture.MergedStack { return v.snapshot.Picture(picture.Parts{Stacks: true}).Stacks })
 }
 
-func (v *view) icvs() ([]*ompdv1.Icv, error) { return packed(&v.lists.icvs, v.moment.ICVs) }
+func (v *view) icvs() ([]*ompdv1.Icv, error) { return packed(&v.lists.icvs, v.snapshot.ICVs) }
 
 func (v *view) controlVars() ([]*ompdv1.ControlVar, error) {
-	return packed(&v.lists.controls, v.moment.ControlVars)
+	return packed(&v.lists.controls, v.snapshot.ControlVars)
 }
 
 func (v *view) layout() ([]*ompdv1.LayoutEntry, error) {
-	return packed(&v.lists.layout, v.moment.Layout)
+	return packed(&v.lists.layout, v.snapshot.Layout)
 }
 
-func (v *view) checks() ([]*ompdv1.Check, error) { return packed(&v.lists.checks, v.moment.Checks) }
+func (v *view) checks() ([]*ompdv1.Check, error) { return packed(&v.lists.checks, v.snapshot.Checks) }
 
 func (v *view) verdicts() ([]*ompdv1.Verdict, error) {
 	return packed(&v.lists.verdicts,
-		func() []picture.Verdict { return v.moment.Ask(session.Question{Verdicts: true}).Picture.Verdicts })
+		func() []picture.Verdict { return v.snapshot.Ask(engine.Query{Verdicts: true}).Picture.Verdicts })
 }
 
 func (v *view) breakpoints() ([]*ompdv1.Breakpoint, error) {
-	return packed(&v.lists.breaks, func() []picture.Breakpoint { return v.moment.Breakpoints().Locations })
+	return packed(&v.lists.breaks, func() []picture.Breakpoint { return v.snapshot.Breakpoints().Locations })
 }
 
 // names returns the IDs of address spaces in the picture.

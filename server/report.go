@@ -6,11 +6,11 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // reportParts are the parts of a report.
@@ -20,14 +20,14 @@ var reportParts = []ompdv1.PicturePart{
 	ompdv1.PicturePart_PICTURE_PART_STACKS, ompdv1.PicturePart_PICTURE_PART_VERDICTS,
 }
 
-// questionOf returns the question for the wanted parts of a picture; by default, those of a report.
-func questionOf(wanted []ompdv1.PicturePart) session.Question {
+// questionOf returns the query for the wanted parts of a picture; by default, those of a report.
+func questionOf(wanted []ompdv1.PicturePart) engine.Query {
 	const native = ompdv1.PicturePart_PICTURE_PART_NATIVE_STACKS
 	if !slices.ContainsFunc(wanted, func(p ompdv1.PicturePart) bool { return p != native }) {
 		wanted = append(slices.Clip(wanted), reportParts...)
 	}
 	has := func(p ompdv1.PicturePart) bool { return slices.Contains(wanted, p) }
-	return session.Question{Parts: picture.Parts{
+	return engine.Query{Parts: picture.Parts{
 		Threads: has(ompdv1.PicturePart_PICTURE_PART_THREADS), Regions: has(ompdv1.PicturePart_PICTURE_PART_REGIONS),
 		Tasks: has(ompdv1.PicturePart_PICTURE_PART_TASKS), ICVs: has(ompdv1.PicturePart_PICTURE_PART_ICVS),
 		Stacks: has(ompdv1.PicturePart_PICTURE_PART_STACKS), Native: has(native),
@@ -48,7 +48,7 @@ func (t *target) picture(parts []ompdv1.PicturePart) (*ompdv1.Picture, error) {
 	}
 	v.last.forget()
 	m := new(ompdv1.Picture)
-	if err := wire.Pack(v.moment.Ask(q).Picture, m); err != nil {
+	if err := wire.Pack(v.snapshot.Ask(q).Picture, m); err != nil {
 		return nil, err
 	}
 	v.last.keep(m, q, t.memory.Part())
@@ -57,7 +57,7 @@ func (t *target) picture(parts []ompdv1.PicturePart) (*ompdv1.Picture, error) {
 
 // pictured is the last picture of a view, with its question.
 type pictured struct {
-	of      session.Question
+	of      engine.Query
 	picture *ompdv1.Picture
 	memory  *budget.Ledger
 }
@@ -66,7 +66,7 @@ type pictured struct {
 const inMemory = 6
 
 // keep keeps a picture if there is memory for it.
-func (p *pictured) keep(m *ompdv1.Picture, q session.Question, memory *budget.Ledger) {
+func (p *pictured) keep(m *ompdv1.Picture, q engine.Query, memory *budget.Ledger) {
 	if memory.Try("a picture", inMemory*uint64(proto.Size(m))) == nil {
 		*p = pictured{q, m, memory}
 	}

@@ -30,14 +30,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// Opened is a target that Config.Open opened. One goroutine at a time may use it.
+// Opened is a target that Config.Open opened, such as a session.Target. It is used by one goroutine at a time.
 type Opened interface {
-	// Hold returns a Moment of the present state for later calls. For a target that continues running, it
-	// contains all parts that q requests. After ctx ends, its reads fail.
-	Hold(ctx context.Context, q session.Question) (*session.Moment, error)
-	// Living reports whether the target may change between moments.
+	// Snapshot takes a snapshot, which later calls query. The copy of a living target contains all parts of q. After
+	// ctx has ended, reads of the snapshot fail.
+	Snapshot(ctx context.Context, q session.Query) (*session.Snapshot, error)
+	// Living reports whether the target can change by itself between two snapshots.
 	Living() bool
-	// Close frees the target. Its moments must not be used afterwards.
+	// Close frees the target. Its snapshots are closed before.
 	Close() error
 }
 

@@ -25,7 +25,8 @@ func (s *connection) openSpaces(t *target) (*spaces, error) {
 	if err != nil {
 		return nil, err
 	}
-	ps, err := s.library.ProcessInitialize(v.moment.Target(), ompd.Options{Epoch: t.stop, Sources: t.spec.GetSources()})
+	o := ompd.Options{Epoch: t.stop, Sources: t.spec.GetSources()}
+	ps, err := s.library.ProcessInitialize(v.snapshot.Target(), o)
 	if len(ps) == 0 {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
@@ -49,11 +50,11 @@ type term struct {
 
 // view is the target at one stop.
 type view struct {
-	ctx     context.Context // ends its reads
-	moment  *session.Moment
-	lists   lists
-	cursors []*cursor
-	last    pictured
+	ctx      context.Context // ends its reads
+	snapshot *engine.Snapshot
+	lists    lists
+	cursors  []*cursor
+	last     pictured
 }
 
 func newTarget(owner *connection, opened Opened, spec *ompdv1.TargetSpec, lease time.Duration) *target {
@@ -113,11 +114,11 @@ func (t *target) protected(ctx context.Context, f func() error) error {
 			return errGone()
 		}
 		if t.view != nil {
-			t.view.moment.Bound(t.view.ctx, t.owner.server.cfg.Limits.Work)
+			t.view.snapshot.Bound(t.view.ctx, t.owner.server.cfg.Limits.Work)
 		}
 		return f()
 	})
-	spent := t.view != nil && t.view.moment.Spent() != nil
+	spent := t.view != nil && t.view.snapshot.Spent() != nil
 	broken := errors.As(err, new(*contain.Panic)) || errors.Is(err, contain.ErrCutShort)
 	if spent || broken || ctx.Err() != nil {
 		t.forget()
@@ -143,12 +144,12 @@ func (t *target) look() (*view, error) {
 	t.setCut(cut)
 	q := session.Everything()
 	q.Budget = t.owner.server.cfg.Limits.Work
-	m, err := t.opened.Hold(ctx, q)
+	s, err := t.opened.Snapshot(ctx, q)
 	if err != nil {
 		cut()
 		return nil, err
 	}
-	t.view = &view{ctx: ctx, moment: m}
+	t.view = &view{ctx: ctx, snapshot: (*engine.Snapshot)(s)}
 	return t.view, nil
 }
 
@@ -160,7 +161,7 @@ func (t *target) forget() {
 			c.end()
 		}
 		t.view.last.forget()
-		_ = t.view.moment.Close() // only read
+		_ = t.view.snapshot.Close() // only read
 	}
 	t.view = nil
 	t.setCut(nil)

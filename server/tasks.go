@@ -35,7 +35,7 @@ func (v *view) cursorAt(ctx context.Context, at int) (*cursor, error) {
 		}
 	}
 	c := new(cursor)
-	c.next, c.end = iter.Pull(v.moment.Tasks())
+	c.next, c.end = iter.Pull(v.snapshot.Tasks())
 	for c.at < at && !c.over {
 		if err := ctx.Err(); err != nil {
 			c.end()
@@ -139,7 +139,7 @@ func (s *inspection) GetTask(ctx context.Context, req *ompdv1.GetTaskRequest) (*
 		if err != nil {
 			return err
 		}
-		for task := range v.moment.Tasks() {
+		for task := range v.snapshot.Tasks() {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

@@ -7,17 +7,17 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // Counting is an Opened that counts the use of CPU time by its threads.
 type Counting interface {
-	// Used returns the use of each thread since its start.
-	Used() ([]picture.Use, error)
+	// Usage returns the use of each thread since its start.
+	Usage() ([]picture.Use, error)
 }
 
 // watching is one call of WatchTarget.
@@ -76,7 +76,7 @@ func used(t *target) ([]picture.Use, error) {
 	if !ok || !t.opened.Living() {
 		return nil, failure(codes.FailedPrecondition, "NO_PROCESS", "%s is not a process that can be watched", t.name)
 	}
-	return c.Used()
+	return c.Usage()
 }
 
 // once sends one picture; of a new stop if anew is set.
@@ -118,7 +118,7 @@ func (w *watching) compared(t *target, pic *ompdv1.Picture) (*ompdv1.Look, error
 	if err != nil {
 		return nil, err
 	}
-	a := v.moment.Ask(session.Question{Parts: picture.ReportParts(), Trace: true})
+	a := v.snapshot.Ask(engine.Query{Parts: picture.ReportParts(), Trace: true})
 	l := *w.looks.Look(a.Picture, a.Trace, time.Now(), total)
 	if w.looks.Conclude() {
 		l.Result = w.looks.Last().Result

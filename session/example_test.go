@@ -19,7 +19,7 @@ func goldenCore(name string) (core string, o session.Options, done func()) {
 	return g.Core, session.Options{Exe: g.Exe, Sysroot: g.Sysroot}, done
 }
 
-// The report of a core: what is wrong, and what each thread does.
+// The report of a core: the verdicts and the state of each thread.
 func Example() {
 	core, options, done := goldenCore("llvm-deadlock")
 	defer done()
@@ -29,15 +29,15 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer t.Close()
-	answer, err := t.Look(ctx, session.Report())
+	result, err := t.Query(ctx, session.Report())
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer answer.Close()
-	for _, v := range answer.Picture.Verdicts {
+	defer result.Close()
+	for _, v := range result.Picture.Verdicts {
 		fmt.Printf("%s: %s (%s)\n", v.Kind, v.Summary, v.Certainty)
 	}
-	for _, thread := range answer.Picture.Threads {
+	for _, thread := range result.Picture.Threads {
 		fmt.Printf("thread %d: %s\n", *thread.ThreadNum, thread.State.Name)
 	}
 	// Output:
@@ -47,8 +47,8 @@ func Example() {
 	// thread 2: work_parallel
 }
 
-// A debugger that holds a program asks several questions about one stop.
-func ExampleTarget_Hold() {
+// Several queries about one snapshot.
+func ExampleTarget_Snapshot() {
 	core, options, done := goldenCore("gnu-nested")
 	defer done()
 	ctx := context.Background()
@@ -57,13 +57,19 @@ func ExampleTarget_Hold() {
 		log.Fatal(err)
 	}
 	defer t.Close()
-	stop, err := t.Hold(ctx, session.Everything())
+	snapshot, err := t.Snapshot(ctx, session.Everything())
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer stop.Close()
-	regions := stop.Ask(session.Question{Parts: picture.Parts{Regions: true}})
-	threads := stop.Ask(session.Question{Parts: picture.Parts{Threads: true}})
+	defer snapshot.Close()
+	regions, err := snapshot.Query(ctx, session.Query{Parts: picture.Parts{Regions: true}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	threads, err := snapshot.Query(ctx, session.Query{Parts: picture.Parts{Threads: true}})
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(len(regions.Picture.Regions), "regions,", len(threads.Picture.Threads), "threads")
 	// Output: 4 regions, 6 threads
 }

@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/ompd-inspect/ompd-inspect/session"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 )
 
 // breakpointsVerb returns the verb breakpoints.
@@ -19,7 +19,7 @@ Runtimes reach most of these locations only in programs that were started with
 OMP_DEBUG=enabled. --sites adds the places in the runtime where it checks that
 setting; every event passes them.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.ask(args[0], session.Question{Breakpoints: true}, func(answer *session.Answer) error {
+			return a.ask(args[0], engine.Query{Breakpoints: true}, func(answer *engine.Result) error {
 				p, err := a.printer(a.Stdout)
 				if err != nil {
 					return err

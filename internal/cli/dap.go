@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // dapVerb returns the verb dap, a debug adapter.
@@ -89,7 +89,7 @@ func (e editors) runFor(c dap.Attach) *app {
 }
 
 // attach opens a target for a client of the adapter.
-func (e editors) attach(ctx context.Context, c dap.Attach) (*session.Target, error) {
+func (e editors) attach(ctx context.Context, c dap.Attach) (*engine.Target, error) {
 	one := e.runFor(c)
 	one.ctx = ctx
 	return one.openTarget(ctx, string(c.Target))
@@ -104,7 +104,7 @@ var consoleVerbs = []string{
 const consoleWidth = 100
 
 // runVerb runs a verb on an open target and returns its output.
-func (e editors) runVerb(ctx context.Context, t *session.Target, words []string) string {
+func (e editors) runVerb(ctx context.Context, t *engine.Target, words []string) string {
 	var out strings.Builder
 	f, done, err := fileTo(&out)
 	if err != nil {
@@ -121,10 +121,10 @@ func (e editors) runVerb(ctx context.Context, t *session.Target, words []string)
 const lentName = "lent:"
 
 // lentTarget is an open target that stays open when a verb closes it.
-type lentTarget struct{ *session.Target }
+type lentTarget struct{ *engine.Target }
 
 // Ask implements session.Source.
-func (l lentTarget) Ask(ctx context.Context, q session.Question) (*session.Answer, error) {
+func (l lentTarget) Ask(ctx context.Context, q engine.Query) (*engine.Result, error) {
 	return l.Look(ctx, q)
 }
 
@@ -132,12 +132,12 @@ func (l lentTarget) Ask(ctx context.Context, q session.Question) (*session.Answe
 func (l lentTarget) Close() error { return nil }
 
 // openLent opens the lent target.
-func (a *app) openLent(_ context.Context, name string, _ session.Options) (*session.Target, error) {
+func (a *app) openLent(_ context.Context, name string, _ engine.Options) (*engine.Target, error) {
 	if a.lent == nil {
 		return nil, nil
 	}
 	if name != lentName {
 		return nil, usageError{fmt.Errorf("%s: the console can only inspect the target of this debug session", name)}
 	}
-	return session.OfAsker(lentTarget{a.lent}), nil
+	return engine.NewAskerTarget(lentTarget{a.lent}), nil
 }

@@ -11,10 +11,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
 	"github.com/ompd-inspect/ompd-inspect/live"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // launched is a program that was started for a client of the adapter.
@@ -196,7 +196,7 @@ func (l *launched) PID() int { return l.program.PID() }
 func (l *launched) Events() <-chan dap.Event { return l.events }
 
 // Open opens a process of the program as a target.
-func (l *launched) Open(pid int) (*session.Target, error) {
+func (l *launched) Open(pid int) (*engine.Target, error) {
 	o := l.open.sessionOptions()
 	p, err := l.program.Open(pid, o.Live())
 	if err != nil {
@@ -208,7 +208,7 @@ func (l *launched) Open(pid int) (*session.Target, error) {
 	if l.death != nil && l.death.PID == pid {
 		death = l.death.Death
 	}
-	return session.OfProcess(p, death, o), nil
+	return engine.NewProcessTarget(p, death, o), nil
 }
 
 // Signal asks the program to end; with force, it kills it.

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/gdb"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
 	"github.com/ompd-inspect/ompd-inspect/internal/target/delve"
 	"github.com/ompd-inspect/ompd-inspect/live"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // proxyFlags contains the flags that name the adapter of a proxy.
@@ -68,7 +68,7 @@ func (e editors) proxy(ctx context.Context, f proxyFlags, argv []string) error {
 }
 
 // openHeld opens a process that a debugger controls.
-func (e editors) openHeld(pid int, registers func() map[int]map[string]uint64) (*session.Target, error) {
+func (e editors) openHeld(pid int, registers func() map[int]map[string]uint64) (*engine.Target, error) {
 	o := e.open.sessionOptions()
 	o.NoStop = true
 	options := o.Live()
@@ -77,7 +77,7 @@ func (e editors) openHeld(pid int, registers func() map[int]map[string]uint64) (
 	if err != nil {
 		return nil, err
 	}
-	return session.OfProcess(p, nil, o), nil
+	return engine.NewProcessTarget(p, nil, o), nil
 }
 
 // withScript adds gdb's OpenMP commands to gdb's command line. done removes their files.

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/target/delve"
 	"github.com/ompd-inspect/ompd-inspect/internal/target/remote"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // delveTarget is a program under a headless Delve.
@@ -26,7 +26,7 @@ type delveTarget struct {
 }
 
 // openDelve connects to the Delve at the address name. It returns nil if name is not such an address.
-func (a *app) openDelve(ctx context.Context, name string, o session.Options) (*session.Target, error) {
+func (a *app) openDelve(ctx context.Context, name string, o engine.Options) (*engine.Target, error) {
 	if !strings.HasPrefix(name, delve.Scheme) {
 		return nil, nil
 	}
@@ -42,7 +42,7 @@ func (a *app) openDelve(ctx context.Context, name string, o session.Options) (*s
 	if err != nil {
 		return nil, err
 	}
-	return session.NewTarget(&delveTarget{Process: p, app: a, name: name}, o), nil
+	return engine.NewTarget(&delveTarget{Process: p, app: a, name: name}, o), nil
 }
 
 // Look calls f with the program halted.

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // errFound is the error of a run that found a verdict; the verdict is already printed.
@@ -26,7 +26,7 @@ const failOnNothing = "none"
 // reportVerb returns the verb report.
 func (a *app) reportVerb() *cobra.Command {
 	return a.pictureVerb("report", "Show the verdicts, threads, regions, tasks and stacks (the default "+
-		"verb)", session.Report(),
+		"verb)", engine.Report(),
 		report.Whole)
 }
 
@@ -56,7 +56,7 @@ exclude a hang, 2 wrong usage.`
 			}
 		}
 		// Without the threads, a missing verdict means nothing.
-		question := session.Question{Parts: picture.Parts{Threads: true}, Verdicts: true}
+		question := engine.Query{Parts: picture.Parts{Threads: true}, Verdicts: true}
 		return a.askPicture(args[0], question, func(pic *picture.Picture) error {
 			err := a.print(pic, report.Verdicts)
 			if err == nil {

@@ -16,11 +16,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
 	"github.com/ompd-inspect/ompd-inspect/internal/target/delve"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // oneServer checks that there is exactly one address on the command line.
@@ -121,7 +121,7 @@ type delveSession struct {
 	look    *delveLook        // snapshot of the current stop; nil if there is none yet
 
 	looking sync.Mutex
-	target  *session.Target
+	target  *engine.Target
 }
 
 // delveLook is a snapshot of one stop.
@@ -267,8 +267,8 @@ func (s *delveSession) picture() *picture.Picture {
 		go func() {
 			defer close(l.done)
 			logPanic(s.Stderr, contain.Run(func() error {
-				return s.withTarget(func(t *session.Target) error {
-					answer, err := t.Look(s.ctx, session.Report())
+				return s.withTarget(func(t *engine.Target) error {
+					answer, err := t.Look(s.ctx, engine.Report())
 					if err != nil {
 						return err
 					}
@@ -290,7 +290,7 @@ func (s *delveSession) picture() *picture.Picture {
 }
 
 // withTarget calls f with the program under Delve. It opens the program once, and runs one f at a time.
-func (s *delveSession) withTarget(f func(t *session.Target) error) (err error) {
+func (s *delveSession) withTarget(f func(t *engine.Target) error) (err error) {
 	s.looking.Lock()
 	defer s.looking.Unlock()
 	if s.target == nil {
@@ -318,7 +318,7 @@ func (s *delveSession) answerVerb(id json.RawMessage, words []string) error {
 	text := fmt.Sprintf("omp %s: it must be one of %s\n", words[0], strings.Join(consoleVerbs, ", "))
 	if slices.Contains(consoleVerbs, words[0]) {
 		err := contain.Run(func() error {
-			return s.withTarget(func(t *session.Target) error {
+			return s.withTarget(func(t *engine.Target) error {
 				text = s.runVerb(s.ctx, t, words)
 				return nil
 			})

@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // killAfter is the time that a process has to exit after SIGTERM.
@@ -124,14 +124,14 @@ func (r *runner) inspectProcess(
 	if err != nil {
 		return err
 	}
-	t := session.OfProcess(p, d, o)
+	t := engine.NewProcessTarget(p, d, o)
 	defer func() { err = errors.Join(err, t.Close()) }()
 	if hold {
 		if err := t.Stop(ctx); err != nil && !errors.Is(err, live.ErrStranded) { // the report contains this error
 			return err
 		}
 	}
-	q := r.withNative(session.Report())
+	q := r.withNative(engine.Report())
 	q.Budget = r.budget
 	answer, err := t.Look(ctx, q)
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // gathering collects the parts of a job.
@@ -58,7 +58,7 @@ func (g *gathering) hostsOf(ranks job.Set) (hosts []string) {
 }
 
 // resolve adds functions and lines to places, from the files of this machine.
-func (g *gathering) resolve(o session.Options) {
+func (g *gathering) resolve(o engine.Options) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	jobs.Resolve(g.all, o)

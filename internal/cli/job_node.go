@@ -18,11 +18,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // linesPerLook is the number of lines in which a node sends one snapshot of its ranks.
@@ -160,7 +160,7 @@ func (a *jobRun) jobNode(ctx context.Context, o *nodeOptions) error {
 	if o.rank >= 0 {
 		for _, p := range list {
 			if p.Rank.Rank == o.rank {
-				return a.ask(strconv.Itoa(p.PID), session.Report(), a.printReport)
+				return a.ask(strconv.Itoa(p.PID), engine.Report(), a.printReport)
 			}
 		}
 		return nil
@@ -194,7 +194,7 @@ func (a *jobRun) jobNode(ctx context.Context, o *nodeOptions) error {
 }
 
 // printReport prints the whole report.
-func (a *jobRun) printReport(answer *session.Answer) error {
+func (a *jobRun) printReport(answer *engine.Result) error {
 	return a.print(answer.Picture, report.Whole)
 }
 

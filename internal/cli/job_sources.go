@@ -11,10 +11,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // jobSource finds and inspects the ranks of a job.
@@ -281,17 +281,17 @@ func (a *jobRun) jobRank(ctx context.Context, s jobSource, o *jobOptions) error 
 	if target == "" {
 		return fmt.Errorf("rank %d of %s was not found", o.rank, s.name())
 	}
-	return a.ask(target, session.Report(), a.printReport)
+	return a.ask(target, engine.Report(), a.printReport)
 }
 
 // rankOfCore returns the rank of a core, -1 if it is unknown.
 func (a *jobRun) rankOfCore(ctx context.Context, path string) int {
-	t, err := session.Open(ctx, path, a.open.sessionOptions())
+	t, err := engine.Open(ctx, path, a.open.sessionOptions())
 	if err != nil {
 		return -1
 	}
 	defer t.Close()
-	answer, err := t.Look(ctx, session.Question{Parts: picture.Parts{}, Budget: a.budget})
+	answer, err := t.Look(ctx, engine.Query{Parts: picture.Parts{}, Budget: a.budget})
 	if err != nil {
 		return -1
 	}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // onlyFlags adds the flags that name one thread, one region or one task.
@@ -32,7 +32,7 @@ func checkOnly(o picture.Only) error {
 
 // restrict restricts a question to the part that o names. With regions unset, the regions of a thread are not
 // asked for, because they name all threads of their teams.
-func restrict(q session.Question, o picture.Only, regions bool) (session.Question, error) {
+func restrict(q engine.Query, o picture.Only, regions bool) (engine.Query, error) {
 	if q.Only = o; !o.All() && q.Threads && !regions {
 		q.Regions = false
 	}

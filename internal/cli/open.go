@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // openOptions contains the flags that control how a target is opened.
@@ -25,8 +25,8 @@ type openOptions struct {
 }
 
 // sessionOptions returns the flags as options of package session.
-func (o openOptions) sessionOptions() session.Options {
-	out := session.Options{
+func (o openOptions) sessionOptions() engine.Options {
+	out := engine.Options{
 		Exe: o.exe, Sysroot: o.sysroot, DebugDirs: o.debugDirs, NoStop: o.noStop, Sources: o.sources,
 		MaxMemory: o.maxMemory.boundBy(addressSpace()),
 	}
@@ -46,12 +46,12 @@ func (a *app) context() context.Context {
 
 // openTarget opens the target on the command line: a process by its number, a program under Delve by its
 // address, a core by its path; or any of these on a server.
-func (a *app) openTarget(ctx context.Context, name string) (*session.Target, error) {
+func (a *app) openTarget(ctx context.Context, name string) (*engine.Target, error) {
 	o := a.open.sessionOptions()
 	o.Work = a.budget
 	o.Unpacking = a.progress("unpacking "+name, "MiB", 1<<20)
-	o.Openers = []session.Opener{a.openInput, a.openLent, a.openRemote, a.openDelve}
-	t, err := session.Open(ctx, name, o)
+	o.Openers = []engine.Opener{a.openInput, a.openLent, a.openRemote, a.openDelve}
+	t, err := engine.Open(ctx, name, o)
 	if err == nil && a.Alone {
 		t.BeforeStop(collect)
 	}
@@ -59,7 +59,7 @@ func (a *app) openTarget(ctx context.Context, name string) (*session.Target, err
 }
 
 // ask asks a question about a target, here or on a server, and shows the answer.
-func (a *app) ask(name string, q session.Question, show func(*session.Answer) error) (err error) {
+func (a *app) ask(name string, q engine.Query, show func(*engine.Result) error) (err error) {
 	ctx, cancel := context.WithCancel(a.context())
 	defer cancel()
 	if err := a.enterSandbox(name); err != nil {
@@ -89,7 +89,7 @@ func (a *app) ask(name string, q session.Question, show func(*session.Answer) er
 }
 
 // askPicture asks like ask, for verbs that only show the picture.
-func (a *app) askPicture(name string, q session.Question, show func(*picture.Picture) error) error {
+func (a *app) askPicture(name string, q engine.Query, show func(*picture.Picture) error) error {
 	if isSaved(name) && q.Verdicts && !a.remote() {
 		pic, err := readSaved(name, q)
 		if err != nil {
@@ -97,7 +97,7 @@ func (a *app) askPicture(name string, q session.Question, show func(*picture.Pic
 		}
 		return show(pic)
 	}
-	return a.ask(name, q, func(answer *session.Answer) error { return show(answer.Picture) })
+	return a.ask(name, q, func(answer *engine.Result) error { return show(answer.Picture) })
 }
 
 // progress returns a function that reports the progress of a long step on the standard error, once per second

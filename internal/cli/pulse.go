@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 const (
@@ -56,8 +56,8 @@ type hang struct {
 
 // beat is the last snapshot of a process.
 type beat struct {
-	process *session.Target // nil after the usage is known
-	parent  int             // parent process
+	process *engine.Target // nil after the usage is known
+	parent  int            // parent process
 	trace   *picture.Trace
 	usage   []picture.Use // CPU time, read some time after the snapshot
 	at      time.Time
@@ -167,8 +167,8 @@ func (p *pulse) confirm(ctx context.Context, b *beat) (found, ok bool) {
 
 // judge takes a snapshot of a process. found reports whether a verdict says that it hangs. held reports whether
 // that verdict, or the waits of its threads, show that nothing in it can change.
-func (p *pulse) judge(ctx context.Context, t *session.Target) (trace *picture.Trace, found, held bool, err error) {
-	q := session.Report()
+func (p *pulse) judge(ctx context.Context, t *engine.Target) (trace *picture.Trace, found, held bool, err error) {
+	q := engine.Report()
 	q.Trace, q.Budget = true, p.budget
 	answer, err := t.Look(ctx, q)
 	if err != nil {
@@ -230,13 +230,13 @@ func (p *pulse) beat(ctx context.Context, pid int, before *beat) (b *beat, err e
 		return nil, err
 	}
 	b.parent = process.Info().Parent
-	b.process = session.OfProcess(process, nil, o)
+	b.process = engine.NewProcessTarget(process, nil, o)
 	defer func() {
 		if b.trace == nil {
 			b.process.Close()
 		}
 	}()
-	use, err := b.process.Used()
+	use, err := b.process.Usage()
 	if err != nil {
 		return b, err
 	}
@@ -253,8 +253,8 @@ func (p *pulse) beat(ctx context.Context, pid int, before *beat) (b *beat, err e
 }
 
 // traceProcess takes a snapshot of a process. It returns nil if the process has no OpenMP runtime.
-func (p *pulse) traceProcess(ctx context.Context, t *session.Target) (*picture.Trace, error) {
-	answer, err := t.Look(ctx, session.Question{Parts: picture.ReportParts(), Trace: true, Budget: p.budget})
+func (p *pulse) traceProcess(ctx context.Context, t *engine.Target) (*picture.Trace, error) {
+	answer, err := t.Look(ctx, engine.Query{Parts: picture.ReportParts(), Trace: true, Budget: p.budget})
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +292,7 @@ func (p *pulse) count() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, b := range p.beats {
-		b.usage, _ = b.process.Used()
+		b.usage, _ = b.process.Usage()
 	}
 	closeAll(p.beats)
 }

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/outfile"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/history"
 	"github.com/ompd-inspect/ompd-inspect/live"
-	"github.com/ompd-inspect/ompd-inspect/session"
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
@@ -95,7 +95,7 @@ func (r *runner) writeRecording(p *live.Process) error {
 	if len(ranges) == 0 {
 		return nil // no thread of it recorded an event
 	}
-	if h, err := history.Open(session.OfProcess(p, nil, r.open.sessionOptions())); err == nil {
+	if h, err := history.Open(engine.NewProcessTarget(p, nil, r.open.sessionOptions())); err == nil {
 		ranges = append(ranges, h.Named()...)
 		_ = h.Close()
 	}

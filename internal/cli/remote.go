@@ -14,17 +14,17 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/ompd-inspect/ompd-inspect/client"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/target/delve"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // beyond contains the targets that this process does not read itself.
 type beyond struct {
 	server serverOptions
-	at     *client.Client  // an existing connection; nil if there is none
-	lent   *session.Target // an open target, which is then the only one; nil if there is none
+	at     *client.Client // an existing connection; nil if there is none
+	lent   *engine.Target // an open target, which is then the only one; nil if there is none
 }
 
 // addFlags adds the flags that name a server.
@@ -46,7 +46,7 @@ type remoteTarget struct {
 }
 
 // openRemote opens a target on the server that the flags name. It returns nil if they name none.
-func (a *app) openRemote(ctx context.Context, name string, _ session.Options) (*session.Target, error) {
+func (a *app) openRemote(ctx context.Context, name string, _ engine.Options) (*engine.Target, error) {
 	if !a.remote() {
 		return nil, nil
 	}
@@ -54,7 +54,7 @@ func (a *app) openRemote(ctx context.Context, name string, _ session.Options) (*
 	if err != nil {
 		return nil, err
 	}
-	return session.OfAsker(r), nil
+	return engine.NewAskerTarget(r), nil
 }
 
 // openServed opens a target on the server that the flags name.
@@ -79,7 +79,7 @@ func openServed(ctx context.Context, a *app, name string) (*remoteTarget, error)
 }
 
 // Ask asks the server.
-func (r *remoteTarget) Ask(ctx context.Context, q session.Question) (*session.Answer, error) {
+func (r *remoteTarget) Ask(ctx context.Context, q engine.Query) (*engine.Result, error) {
 	if q.Breakpoints {
 		return r.breakpoints(ctx)
 	}
@@ -100,7 +100,7 @@ func (r *remoteTarget) Ask(ctx context.Context, q session.Question) (*session.An
 			}
 		}
 	}
-	return session.NewAnswer(pic, tasks, func() error {
+	return engine.NewResult(pic, tasks, func() error {
 		after, err := r.Picture(ctx, ompdv1.PicturePart_PICTURE_PART_HEADER)
 		if err == nil && taskErr == nil {
 			pic.Target.Pause, pic.Warnings = after.Target.Pause, after.Warnings
@@ -110,7 +110,7 @@ func (r *remoteTarget) Ask(ctx context.Context, q session.Question) (*session.An
 }
 
 // breakpoints asks for the breakpoint locations.
-func (r *remoteTarget) breakpoints(ctx context.Context) (*session.Answer, error) {
+func (r *remoteTarget) breakpoints(ctx context.Context) (*engine.Result, error) {
 	list := &picture.Breakpoints{Schema: picture.BreakpointSchema, Locations: []picture.Breakpoint{}}
 	for b, err := range r.Breakpoints(ctx) {
 		if err != nil {
@@ -123,13 +123,13 @@ func (r *remoteTarget) breakpoints(ctx context.Context) (*session.Answer, error)
 		return nil, err
 	}
 	list.Target, list.Runtimes, list.Warnings = pic.Target, pic.Runtimes, pic.Warnings
-	answer := session.NewAnswer(pic, nil, nil)
+	answer := engine.NewResult(pic, nil, nil)
 	answer.Breakpoints = list
 	return answer, nil
 }
 
 // Watch takes several snapshots.
-func (r *remoteTarget) Watch(ctx context.Context, interval time.Duration, count int) session.Looks {
+func (r *remoteTarget) Watch(ctx context.Context, interval time.Duration, count int) engine.Looks {
 	return r.Looks(ctx, interval, count)
 }
 
@@ -137,7 +137,7 @@ func (r *remoteTarget) Watch(ctx context.Context, interval time.Duration, count 
 func (r *remoteTarget) Close() error { return r.close() }
 
 // pictureParts returns the parts of a picture that a question asks for, as values of the API.
-func pictureParts(q session.Question) []ompdv1.PicturePart {
+func pictureParts(q engine.Query) []ompdv1.PicturePart {
 	out := []ompdv1.PicturePart{ompdv1.PicturePart_PICTURE_PART_HEADER}
 	for _, p := range []struct {
 		wanted bool

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // A server makes the whole picture. The functions of this file reduce it to the one thread, region or task of a
 // question.
 
 // widen returns a question with the parts that are needed to find the item that q names.
-func widen(q session.Question) session.Question {
+func widen(q engine.Query) engine.Query {
 	if !q.All() {
 		q.Verdicts = false
 	}
@@ -23,7 +23,7 @@ func widen(q session.Question) session.Question {
 }
 
 // reduce removes all but the selected items from a picture, and all parts that q does not ask for.
-func (s selection) reduce(pic *picture.Picture, q session.Question) {
+func (s selection) reduce(pic *picture.Picture, q engine.Query) {
 	if q.All() {
 		return
 	}
@@ -71,13 +71,13 @@ func (s selection) task(t *picture.Task) bool {
 }
 
 // selectOnly returns the threads and regions of the item that q names.
-func selectOnly(pic *picture.Picture, q session.Question) (s selection, err error) {
+func selectOnly(pic *picture.Picture, q engine.Query) (s selection, err error) {
 	s.only = q.Only
 	switch {
 	case q.LWP != 0:
 		i := slices.IndexFunc(pic.Threads, func(t picture.Thread) bool { return t.LWP == q.LWP })
 		if i < 0 {
-			return s, fmt.Errorf("LWP %d: %w", q.LWP, session.ErrNoThread)
+			return s, fmt.Errorf("LWP %d: %w", q.LWP, engine.ErrNoThread)
 		}
 		s.lwps, s.runs = []int{q.LWP}, pic.Threads[i].Task
 		for _, l := range pic.Threads[i].Levels {
@@ -86,13 +86,13 @@ func selectOnly(pic *picture.Picture, q session.Question) (s selection, err erro
 	case q.Region != "":
 		i := slices.IndexFunc(pic.Regions, func(r picture.Region) bool { return r.ID == q.Region })
 		if i < 0 {
-			return s, fmt.Errorf("region %s: %w", q.Region, session.ErrNoRegion)
+			return s, fmt.Errorf("region %s: %w", q.Region, engine.ErrNoRegion)
 		}
 		s.lwps, s.regions = pic.Regions[i].Threads, []picture.ID{q.Region}
 	case q.Task != "" && !q.AllTasks:
 		i := slices.IndexFunc(pic.Tasks, func(t picture.Task) bool { return t.ID == q.Task })
 		if i < 0 {
-			return s, fmt.Errorf("task %s: %w", q.Task, session.ErrNoTask)
+			return s, fmt.Errorf("task %s: %w", q.Task, engine.ErrNoTask)
 		}
 		s.regions = []picture.ID{pic.Tasks[i].Region}
 		if lwp := pic.Tasks[i].Thread; lwp != 0 {

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // maxSaved bounds the file of a saved picture, in bytes. A picture of a hundred thousand threads with all of
@@ -20,7 +20,7 @@ const maxSaved = 1 << 30
 func isSaved(name string) bool { return strings.HasSuffix(name, ".json") }
 
 // readSaved reads a saved picture and answers q from it. The verdicts are drawn again from its facts.
-func readSaved(name string, q session.Question) (*picture.Picture, error) {
+func readSaved(name string, q engine.Query) (*picture.Picture, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/files"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/server"
@@ -191,21 +192,21 @@ func (l servedTarget) open(ctx context.Context, spec *ompdv1.TargetSpec, means s
 	}
 	o := l.sessionOptions(spec)
 	o.Open, o.Memory = means.Open, means.Memory
-	t, err := session.Open(ctx, name, o)
+	t, err := engine.Open(ctx, name, o)
 	if err != nil {
 		return nil, err
 	}
-	return t, nil
+	return (*session.Target)(t), nil
 }
 
 // sessionOptions returns the options that a client sent, within the memory limit of the server.
-func (l servedTarget) sessionOptions(spec *ompdv1.TargetSpec) session.Options {
+func (l servedTarget) sessionOptions(spec *ompdv1.TargetSpec) engine.Options {
 	o := openOptions{
 		exe: spec.GetExe(), sysroot: spec.GetSysroot(), debugDirs: spec.GetDebugDirs(),
 		noDebuginfod: spec.GetNoDebuginfod(),
 		sources:      spec.GetSources(), noStop: spec.GetNoStop(),
 		maxMemory: l.maxMemory,
 	}.sessionOptions()
-	o.Label, o.Work = spec.GetLabel(), session.DefaultBudget
+	o.Label, o.Work = spec.GetLabel(), engine.DefaultBudget
 	return o
 }

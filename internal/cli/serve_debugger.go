@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/target/remote"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -40,11 +41,16 @@ func (l lentSource) Look(ctx context.Context, _, f func(callbacks.Target) error)
 
 // servedLent is a program of a debugger, as a target of a server.
 type servedLent struct {
-	*session.Target
+	*engine.Target
 	lent *remote.Target
 }
 
 var _ server.Lent = servedLent{}
+
+// Snapshot takes a snapshot of the program at its current stop.
+func (s servedLent) Snapshot(ctx context.Context, q session.Query) (*session.Snapshot, error) {
+	return (*session.Target)(s.Target).Snapshot(ctx, q)
+}
 
 // Living returns true: the debugger may resume the program and stop it again.
 func (s servedLent) Living() bool { return true }
@@ -64,5 +70,5 @@ func (l servedTarget) lend(hello *ompdv1.Hello, ask server.Asker, means server.M
 	if err != nil {
 		return nil, err
 	}
-	return servedLent{session.NewTarget(lentSource{t}, o), t}, nil
+	return servedLent{engine.NewTarget(lentSource{t}, o), t}, nil
 }

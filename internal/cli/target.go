@@ -18,9 +18,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/mpi"
 	"github.com/ompd-inspect/ompd-inspect/live"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // pidFlag is the flag that names a process, as in gdb, perf and strace.
@@ -229,9 +229,9 @@ func explainTarget(cmd *cobra.Command, name string, running []live.Listed, err e
 	case isProgramError(err) && unix.Access(name, unix.X_OK) == nil:
 		return fmt.Errorf("%s: %w: %w: `ompd-inspect run -- %s` runs it and reports a crash or a hang", name,
 			corefile.ErrNotCore, kind, asCommand(name))
-	case errors.Is(err, session.ErrNoTarget) && len(running) > 0:
+	case errors.Is(err, engine.ErrNoTarget) && len(running) > 0:
 		return fmt.Errorf("%s: %w; a program of that name runs as %s", name, fs.ErrNotExist, runsAs(running, again))
-	case errors.Is(err, session.ErrNoTarget) && cmd.CalledAs() == "report":
+	case errors.Is(err, engine.ErrNoTarget) && cmd.CalledAs() == "report":
 		if verb := didYouMean(cmd.Root(), name); verb != "" {
 			return fmt.Errorf("%s: %w%s", name, fs.ErrNotExist, verb)
 		}
@@ -281,7 +281,7 @@ const standardStream = "-"
 const maxInput = 256 << 30
 
 // openInput opens the core on the standard input if name is "-".
-func (a *app) openInput(ctx context.Context, name string, o session.Options) (*session.Target, error) {
+func (a *app) openInput(ctx context.Context, name string, o engine.Options) (*engine.Target, error) {
 	switch {
 	case name != standardStream:
 		return nil, nil
@@ -302,5 +302,5 @@ func (a *app) openInput(ctx context.Context, name string, o session.Options) (*s
 	if err != nil {
 		return nil, err
 	}
-	return session.NewTarget(session.OfCore(core, name, o), o), nil
+	return engine.NewTarget(engine.NewCoreSource(core, name, o), o), nil
 }

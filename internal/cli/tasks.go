@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // tasksVerb returns the verb tasks, which lists all tasks. Unlike report, it does not keep them in memory: a
@@ -18,7 +18,7 @@ func (a *app) tasksVerb() *cobra.Command {
 			if err := checkOnly(a.only); err != nil {
 				return err
 			}
-			return a.ask(args[0], session.Question{AllTasks: true, Only: a.only}, func(answer *session.Answer) error {
+			return a.ask(args[0], engine.Query{AllTasks: true, Only: a.only}, func(answer *engine.Result) error {
 				p, err := a.printer(a.Stdout)
 				if err != nil {
 					return err

@@ -14,12 +14,12 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/sandbox"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // errReported is an error whose message is already printed.
@@ -97,7 +97,7 @@ Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage, 74 th
 	f.BoolVar(&a.open.noStop, "no-stop", false, "do not stop the process; values that changed while they were read "+
 		"are "+
 		"marked \"unsettled\"")
-	f.DurationVar(&a.budget, "budget", session.DefaultBudget, "CPU time limit (0: none); parts that were skipped are "+
+	f.DurationVar(&a.budget, "budget", engine.DefaultBudget, "CPU time limit (0: none); parts that were skipped are "+
 		"listed (a server has its own limit)")
 	a.open.maxMemory = budget.DefaultMemory
 	f.Var(&a.open.maxMemory, "max-memory", "limit of the memory that this command uses for a target (0: none); parts "+
@@ -126,7 +126,7 @@ func (a *app) verbs() []*cobra.Command {
 	regions := a.verb("regions", "Show the tree of parallel regions", picture.Parts{Regions: true}, report.Regions)
 	threads := a.pictureVerb("threads", "List the threads: role, number, team, state, and the locks they wait for "+
 		"and hold",
-		session.Question{Parts: picture.Parts{Threads: true, Regions: true}, Verdicts: true}, report.Threads)
+		engine.Query{Parts: picture.Parts{Threads: true, Regions: true}, Verdicts: true}, report.Threads)
 	for _, v := range []*cobra.Command{threads, regions} {
 		v.Flags().BoolVar(&a.numbers, "numbers", false, "number the regions, and name threads by region and number, "+
 			"such as 2.1")
@@ -153,11 +153,11 @@ func (a *app) verbs() []*cobra.Command {
 
 // verb returns a verb that prints parts of a picture of one target.
 func (a *app) verb(name, short string, want picture.Parts, v report.View) *cobra.Command {
-	return a.pictureVerb(name, short, session.Question{Parts: want}, v)
+	return a.pictureVerb(name, short, engine.Query{Parts: want}, v)
 }
 
 // pictureVerb returns a verb that makes a picture and prints the given view of it.
-func (a *app) pictureVerb(name, short string, want session.Question, v report.View) *cobra.Command {
+func (a *app) pictureVerb(name, short string, want engine.Query, v report.View) *cobra.Command {
 	a.setView(name, v)
 	return a.targeted(&cobra.Command{
 		Use: name + " CORE|PID", Short: short,
@@ -187,14 +187,14 @@ func (a *app) setView(verb string, v report.View) {
 
 // withNative adds native stacks to a question about threads. JSON and the other formats for programs contain
 // them only on request.
-func (s *style) withNative(want session.Question) session.Question {
+func (s *style) withNative(want engine.Query) engine.Query {
 	want.Native = want.Threads && (s.native || s.isJSON())
 	return want
 }
 
 func (a *app) icvsVerb() *cobra.Command {
 	return a.pictureVerb("icvs", "List the internal control variables by scope, with the source of each value",
-		session.Question{Parts: picture.Parts{ICVs: true}}, report.ICVs)
+		engine.Query{Parts: picture.Parts{ICVs: true}}, report.ICVs)
 }
 
 // layoutSources are the values of --source.
@@ -203,7 +203,7 @@ var layoutSources = []string{"symbols", "memory", "debuginfo", "code", "table"}
 func (a *app) layoutVerb() *cobra.Command {
 	cmd := a.pictureVerb("layout", "List the offset of each field of the runtime, its source, and the sources that "+
 		"agree",
-		session.Question{Layout: true}, report.Layout)
+		engine.Query{Layout: true}, report.Layout)
 	list := strings.Join(layoutSources, ", ")
 	cmd.Flags().StringArrayVar(&a.open.sources, "source", nil, "use only this source: "+list+" (may be repeated)")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
@@ -220,7 +220,7 @@ func (a *app) layoutVerb() *cobra.Command {
 func (a *app) doctorVerb() *cobra.Command {
 	return a.pictureVerb("doctor", "Check what can be read of a target; for each missing part, show the cause and "+
 		"the fix",
-		session.Question{Checks: true}, report.Doctor)
+		engine.Query{Checks: true}, report.Doctor)
 }
 
 func (a *app) versionVerb() *cobra.Command {

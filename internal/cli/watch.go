@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // watchVerb returns the verb watch.
@@ -72,7 +72,7 @@ func (a *app) watch(ctx context.Context, name string, interval time.Duration, co
 	var result *picture.Change
 	for l, err := range t.Watch(ctx, interval, count) {
 		switch {
-		case errors.Is(err, session.ErrNotWatched):
+		case errors.Is(err, engine.ErrNotWatched):
 			return usageError{fmt.Errorf("%s: %w", name, err)}
 		case err != nil && ctx.Err() != nil && last != nil: // interrupted: the snapshots so far count
 			continue

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // Cores inspects cores of ranks, each by itself, and passes the results to emit. A core that is not of a rank,
@@ -27,7 +27,7 @@ func Cores(ctx context.Context, paths []string, o Options, emit func(*job.Part))
 func inspectCore(ctx context.Context, path string, o Options) (out job.Answer, err error) {
 	rank := false
 	o.Open.NoDebug = o.Picture == nil // Resolve finds the lines of places, once for all cores
-	err = ask(ctx, path, o, o.reportQuestion(), func(_ *session.Target, a *session.Answer) {
+	err = ask(ctx, path, o, o.reportQuestion(), func(_ *engine.Target, a *engine.Result) {
 		r := a.Picture.Target.Rank
 		if r == nil {
 			return

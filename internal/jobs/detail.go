@@ -7,10 +7,10 @@ import (
 	"strconv"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // MaxDetail bounds the ranks that are inspected in detail, with all debug information: one of each verdict, and
@@ -25,7 +25,7 @@ func Detail(ctx context.Context, list []Process, o Options, emit func(*job.Part)
 		ctx, cancel := o.withLimit(ctx)
 		defer cancel()
 		p := list[i]
-		_ = ask(ctx, strconv.Itoa(p.PID), o, o.reportQuestion(), func(_ *session.Target, a *session.Answer) {
+		_ = ask(ctx, strconv.Itoa(p.PID), o, o.reportQuestion(), func(_ *engine.Target, a *engine.Result) {
 			give(explain(merge(p.base(), job.Classify(a.Picture, a.Locate)), a.Picture))
 		})
 	})
@@ -35,7 +35,7 @@ func Detail(ctx context.Context, list []Process, o Options, emit func(*job.Part)
 func DetailCores(ctx context.Context, paths []string, o Options, emit func(*job.Part)) {
 	give := serialize(emit)
 	each(ctx, len(paths), o.Jobs, func(i int) {
-		_ = ask(ctx, paths[i], o, o.reportQuestion(), func(_ *session.Target, a *session.Answer) {
+		_ = ask(ctx, paths[i], o, o.reportQuestion(), func(_ *engine.Target, a *engine.Result) {
 			if r := a.Picture.Target.Rank; r != nil {
 				found := job.Classify(a.Picture, a.Locate)
 				found.Rank = r.Rank

@@ -11,15 +11,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
 	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // Options contains the options of inspecting ranks.
 type Options struct {
-	Open     session.Options
+	Open     engine.Options
 	Budget   time.Duration // CPU time for one rank
 	Interval time.Duration // between the two snapshots; 0 for one snapshot
 	Jobs     int           // number of parallel snapshots
@@ -84,8 +84,8 @@ func (o Options) withLimit(ctx context.Context) (context.Context, context.Cancel
 }
 
 // reportQuestion returns the question of a whole report.
-func (o Options) reportQuestion() session.Question {
-	q := session.Report()
+func (o Options) reportQuestion() engine.Query {
+	q := engine.Report()
 	q.Budget = o.Budget
 	return q
 }
@@ -135,7 +135,7 @@ func (p Process) base() job.Answer {
 func (p Process) failed(err error) job.Answer {
 	a := p.base()
 	a.Condition, a.Why = job.Unreadable, err.Error()
-	if _, _, gone := readStat(p.PID); errors.Is(err, session.ErrExited) || gone != nil {
+	if _, _, gone := readStat(p.PID); errors.Is(err, engine.ErrExited) || gone != nil {
 		a.Condition, a.Why = job.Gone, "it ended during the snapshot"
 	}
 	return a
@@ -148,9 +148,9 @@ func lookOnce(ctx context.Context, p Process, o Options) *seen {
 	s := &seen{}
 	ctx, cancel := o.withLimit(ctx)
 	defer cancel()
-	err := ask(ctx, strconv.Itoa(p.PID), o, q, func(t *session.Target, a *session.Answer) {
+	err := ask(ctx, strconv.Itoa(p.PID), o, q, func(t *engine.Target, a *engine.Result) {
 		s.answer, s.trace, s.at = merge(p.base(), job.Classify(a.Picture, a.Locate)), a.Trace, time.Now()
-		s.used, _ = t.Used()
+		s.used, _ = t.Usage()
 		if o.Picture != nil {
 			o.Picture(s.answer.Rank, a.Picture)
 		}
@@ -171,9 +171,9 @@ func reason(ctx context.Context, err error) error {
 
 // ask asks a process or a core one question.
 func ask(
-	ctx context.Context, name string, o Options, q session.Question, f func(*session.Target, *session.Answer),
+	ctx context.Context, name string, o Options, q engine.Query, f func(*engine.Target, *engine.Result),
 ) (err error) {
-	t, err := session.Open(ctx, name, o.Open)
+	t, err := engine.Open(ctx, name, o.Open)
 	if err != nil {
 		return err
 	}
@@ -200,11 +200,11 @@ func merge(base, found job.Answer) job.Answer {
 
 // lookAgain takes a second snapshot of a process, and reports whether it made progress since the first.
 func (s *seen) lookAgain(ctx context.Context, p Process, o Options) (out job.Answer, ok bool) {
-	q := session.Question{Parts: picture.ReportParts(), Trace: true, Budget: o.Budget}
+	q := engine.Query{Parts: picture.ReportParts(), Trace: true, Budget: o.Budget}
 	ctx, cancel := o.withLimit(ctx)
 	defer cancel()
-	err := ask(ctx, strconv.Itoa(p.PID), o, q, func(t *session.Target, a *session.Answer) {
-		now, _ := t.Used()
+	err := ask(ctx, strconv.Itoa(p.PID), o, q, func(t *engine.Target, a *engine.Result) {
+		now, _ := t.Usage()
 		out, ok = s.answer, true
 		out.Movement = s.movement(a, watch.UsedSince(s.used, now))
 	})
@@ -217,7 +217,7 @@ func (s *seen) lookAgain(ctx context.Context, p Process, o Options) (out job.Ans
 
 // movement reports whether a rank made progress: one of the program's own threads did, or one in MPI is in
 // another call.
-func (s *seen) movement(a *session.Answer, used []picture.Use) job.Movement {
+func (s *seen) movement(a *engine.Result, used []picture.Use) job.Movement {
 	c := watch.Since(s.trace, a.Trace, time.Since(s.at), used)
 	own := func(lwp int) bool {
 		return slices.ContainsFunc(a.Picture.Threads, func(t picture.Thread) bool {

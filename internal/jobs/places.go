@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // Entry is a rank in the table that a launcher keeps for debuggers (MPIR_proctable).
@@ -31,8 +31,8 @@ const (
 
 // Table reads the table of ranks of a launcher. srun and Open MPI's mpirun 4 fill it even without a debugger.
 // It is empty for other launchers.
-func Table(ctx context.Context, pid int, o session.Options) (list []Entry, err error) {
-	t, err := session.Open(ctx, strconv.Itoa(pid), o)
+func Table(ctx context.Context, pid int, o engine.Options) (list []Entry, err error) {
+	t, err := engine.Open(ctx, strconv.Itoa(pid), o)
 	if err != nil {
 		return nil, err
 	}

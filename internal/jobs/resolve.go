@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // Limits of resolving places on one machine: a job has a few files, and a page a few hundred places.
@@ -21,7 +21,7 @@ const (
 // Resolve adds functions and lines to the places of a job, from the files of this machine with the same path
 // and build ID, and separate debug files. So no node reads debug information. Places in missing files keep the
 // names from the nodes.
-func Resolve(p *job.Part, o session.Options) {
+func Resolve(p *job.Part, o engine.Options) {
 	unnamed := p.Unnamed()
 	files := slices.SortedFunc(maps.Keys(unnamed), func(a, b job.File) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.ID, b.ID))
@@ -40,7 +40,7 @@ func Resolve(p *job.Part, o session.Options) {
 }
 
 // resolve looks up sites of one file, and passes those with a line to found.
-func resolve(f job.File, sites []job.Site, o session.Options, found func(job.Site, []symbolize.Frame)) {
+func resolve(f job.File, sites []job.Site, o engine.Options, found func(job.Site, []symbolize.Frame)) {
 	id, err := hex.DecodeString(f.ID)
 	if err != nil || len(sites) == 0 {
 		return

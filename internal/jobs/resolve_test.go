@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // TestResolve checks that places in an existing file get their lines and keep the names of constructs from the
@@ -27,7 +27,7 @@ func TestResolve(t *testing.T) {
 	p.Add(job.Answer{Rank: 0, Member: job.Member{Peer: -1}, Names: names, Files: map[string]job.File{
 		"a": {ID: id, Path: exe}, "b": {ID: strings.Repeat("0", len(id)), Path: exe}, "c": {Path: exe},
 	}})
-	Resolve(p, session.Options{DebugDirs: []string{t.TempDir()}})
+	Resolve(p, engine.Options{DebugDirs: []string{t.TempDir()}})
 	if n := p.Called(site("a")); n.Function != "main [parallel]" || n.File != "lock_cycle.c" || n.Line == 0 {
 		t.Errorf("%+v, want a line of lock_cycle.c", n)
 	}

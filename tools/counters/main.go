@@ -32,7 +32,7 @@ var floors = [][]string{
 	{"internal/stack", "internal/runtime", "internal/target", "corefile", "live", "trace", "internal/trace", "proto"},
 	{"ompd", "internal/lockflow", "internal/phrase"},
 	{"internal/inspect", "internal/watch", "diagnose"},
-	{"session"},
+	{"session", "internal/engine"},
 	{"internal/jobs", "internal/print", "internal/wire"},
 	{"server", "client", "internal/front", "gdb", "recorder"},
 	{"internal/cli", "cmd"},

@@ -11,17 +11,17 @@ import (
 
 	godap "github.com/google/go-dap"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // Config contains the functions that the adapter needs from its caller.
 type Config struct {
 	// Open opens a target.
-	Open func(ctx context.Context, a Attach) (*session.Target, error)
+	Open func(ctx context.Context, a Attach) (*engine.Target, error)
 	// Verb runs a verb of the command line on an open target, and returns its output and errors. Verbs lists
 	// the names of the verbs.
-	Verb  func(ctx context.Context, t *session.Target, args []string) string
+	Verb  func(ctx context.Context, t *engine.Target, args []string) string
 	Verbs []string
 	// Launch starts a program. It passes the program's output to stdout and stderr, which other goroutines
 	// call. It is nil if the adapter starts no programs.

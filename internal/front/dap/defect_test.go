@@ -9,10 +9,10 @@ import (
 
 	godap "github.com/google/go-dap"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // defect panics.
@@ -53,14 +53,14 @@ func TestDefect(t *testing.T) {
 	opened := false
 	open, verb := c.Open, c.Verb
 	c.Log = l.add
-	c.Open = func(ctx context.Context, a dap.Attach) (*session.Target, error) {
+	c.Open = func(ctx context.Context, a dap.Attach) (*engine.Target, error) {
 		if !opened {
 			opened = true
 			defect()
 		}
 		return open(ctx, a)
 	}
-	c.Verb = func(ctx context.Context, t *session.Target, words []string) string {
+	c.Verb = func(ctx context.Context, t *engine.Target, words []string) string {
 		if words[0] == "regions" {
 			defect()
 		}
@@ -98,11 +98,11 @@ type dying struct {
 	proceeds chan struct{}
 }
 
-func (dying) PID() int                          { return 7 }
-func (d dying) Events() <-chan dap.Event        { return d.events }
-func (dying) Open(int) (*session.Target, error) { defect(); return nil, nil }
-func (dying) Signal(bool)                       {}
-func (dying) Close() error                      { return nil }
+func (dying) PID() int                         { return 7 }
+func (d dying) Events() <-chan dap.Event       { return d.events }
+func (dying) Open(int) (*engine.Target, error) { defect(); return nil, nil }
+func (dying) Signal(bool)                      {}
+func (dying) Close() error                     { return nil }
 
 // TestDefectOfEvent makes the adapter panic when its program dies: the program continues.
 func TestDefectOfEvent(t *testing.T) {
@@ -130,7 +130,7 @@ func TestProxyDefect(t *testing.T) {
 	var l log
 	c := dap.ProxyConfig{Attach: dap.Attach{Target: "core"}}
 	c.Log = l.add
-	c.Open = func(context.Context, dap.Attach) (*session.Target, error) { defect(); return nil, nil }
+	c.Open = func(context.Context, dap.Attach) (*engine.Target, error) { defect(); return nil, nil }
 	e := startProxy(t, c)
 	e.greet(`{}`)
 	stopped := frame(`{"seq":0,"type":"event","event":"stopped","body":{"reason":"pause","allThreadsStopped":true}}`)

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // FuzzServe sends any bytes after an attach to a core. The adapter ends with its input, answers the valid
@@ -56,8 +56,8 @@ func goldenConfig(f *testing.F) dap.Config {
 		f.Fatal(err)
 	}
 	c := config()
-	c.Open = func(ctx context.Context, _ dap.Attach) (*session.Target, error) {
-		return session.Open(ctx, g.Core, session.Options{Exe: g.Exe, Sysroot: g.Sysroot})
+	c.Open = func(ctx context.Context, _ dap.Attach) (*engine.Target, error) {
+		return engine.Open(ctx, g.Core, engine.Options{Exe: g.Exe, Sysroot: g.Sysroot})
 	}
 	return c
 }

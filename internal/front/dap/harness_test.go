@@ -9,10 +9,10 @@ import (
 
 	godap "github.com/google/go-dap"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // args contains the arguments of a request.
@@ -21,11 +21,11 @@ type args = map[string]any
 // config returns a configuration that opens targets as the command line does. Its verb repeats its words.
 func config() dap.Config {
 	return dap.Config{
-		Open: func(ctx context.Context, a dap.Attach) (*session.Target, error) {
-			o := session.Options{Exe: a.Exe, Sysroot: a.Sysroot, DebugDirs: a.DebugDirs}
-			return session.Open(ctx, string(a.Target), o)
+		Open: func(ctx context.Context, a dap.Attach) (*engine.Target, error) {
+			o := engine.Options{Exe: a.Exe, Sysroot: a.Sysroot, DebugDirs: a.DebugDirs}
+			return engine.Open(ctx, string(a.Target), o)
 		},
-		Verb: func(_ context.Context, _ *session.Target, words []string) string {
+		Verb: func(_ context.Context, _ *engine.Target, words []string) string {
 			return fmt.Sprintf("verb %s\n", strings.Join(words, " "))
 		},
 		Verbs: []string{"regions", "report"},

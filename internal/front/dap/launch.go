@@ -9,8 +9,8 @@ import (
 	godap "github.com/google/go-dap"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // Launch is the configuration with which a client starts a program. The embedded Attach contains the places of
@@ -52,7 +52,7 @@ type Program interface {
 	// Events returns the channel of events. Each event must be received before the next one is sent.
 	Events() <-chan Event
 	// Open opens the program, or a process that it has started.
-	Open(pid int) (*session.Target, error)
+	Open(pid int) (*engine.Target, error)
 	// Signal asks the program to end; with force, it kills the program and all processes that it started.
 	Signal(force bool)
 	// Close ends the remaining processes and waits for their end.
@@ -157,7 +157,7 @@ func (d *debuggee) choose(pid int) error {
 }
 
 // opened returns the target. A running program is opened on first use.
-func (d *debuggee) opened() (*session.Target, error) {
+func (d *debuggee) opened() (*engine.Target, error) {
 	if d.target == nil && d.program == nil {
 		return nil, errors.New("the program has ended")
 	}

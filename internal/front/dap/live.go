@@ -7,8 +7,8 @@ import (
 
 	godap "github.com/google/go-dap"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // errStands is the error of continuing a core.
@@ -69,7 +69,7 @@ func (a *adapter) lookAgain(ctx context.Context, _ nothing) (changed, error) {
 // ended.
 func (a *adapter) refresh(ctx context.Context) error {
 	err := a.look(ctx)
-	if errors.Is(err, session.ErrExited) && a.program == nil { // otherwise the event of its end follows
+	if errors.Is(err, engine.ErrExited) && a.program == nil { // otherwise the event of its end follows
 		a.addDeferred(func() { a.sendEvent("terminated", nil) })
 	}
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	godap "github.com/google/go-dap"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/history"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // Attach is the configuration with which a client attaches. docs/dap.md describes its form.
@@ -48,7 +48,7 @@ func (n *Name) UnmarshalJSON(b []byte) error {
 // debuggee is the open target of a client.
 type debuggee struct {
 	attachment Attach
-	target     *session.Target
+	target     *engine.Target
 	held       bool // the process is stopped until it is continued
 	looks      int
 	program    Program // started for the client; nil if there is none
@@ -101,8 +101,8 @@ func (a *adapter) attach(ctx context.Context, args Attach) (_ *nothing, err erro
 }
 
 // snapshotQuestion returns the question of a snapshot.
-func snapshotQuestion() session.Question {
-	q := session.Report()
+func snapshotQuestion() engine.Query {
+	q := engine.Report()
 	q.Native, q.ICVs = true, true
 	return q
 }
@@ -120,7 +120,7 @@ func (a *adapter) look(ctx context.Context) error {
 }
 
 // ask asks the target a question.
-func (a *adapter) ask(ctx context.Context, q session.Question) (*picture.Picture, error) {
+func (a *adapter) ask(ctx context.Context, q engine.Query) (*picture.Picture, error) {
 	t, err := a.opened()
 	if err != nil {
 		return nil, err
@@ -133,8 +133,8 @@ func (a *adapter) ask(ctx context.Context, q session.Question) (*picture.Picture
 }
 
 // threadQuestion returns the question for parts of one thread.
-func threadQuestion(lwp int, parts picture.Parts) session.Question {
-	return session.Question{Parts: parts, Only: picture.Only{LWP: lwp}, Budget: session.DefaultBudget}
+func threadQuestion(lwp int, parts picture.Parts) engine.Query {
+	return engine.Query{Parts: parts, Only: picture.Only{LWP: lwp}, Budget: engine.DefaultBudget}
 }
 
 // begin sends the client the first stop when it is attached and has sent configurationDone. Clients send these

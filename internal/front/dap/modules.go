@@ -11,8 +11,8 @@ import (
 	godap "github.com/google/go-dap"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // modules returns the executable and the libraries of the target.
@@ -23,7 +23,7 @@ func (a *adapter) modules(
 	err = a.withTarget(ctx, func(t callbacks.Target) error {
 		l, ok := t.(callbacks.ModuleLister)
 		if !ok {
-			return session.ErrNoMemory
+			return engine.ErrNoMemory
 		}
 		mods, err := l.Modules()
 		all = all[:0]
@@ -35,7 +35,7 @@ func (a *adapter) modules(
 		}
 		return err
 	})
-	if errors.Is(err, session.ErrNoMemory) {
+	if errors.Is(err, engine.ErrNoMemory) {
 		all, err = a.view.runtimes(), nil
 	}
 	from := min(max(args.StartModule, 0), len(all))

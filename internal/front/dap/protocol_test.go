@@ -9,10 +9,10 @@ import (
 
 	godap "github.com/google/go-dap"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // TestOrder attaches in each order that clients use: the stop follows both the answer to attach and
@@ -197,7 +197,7 @@ func TestClosed(t *testing.T) {
 func TestCancel(t *testing.T) {
 	entered := make(chan struct{})
 	slow := config()
-	slow.Verb = func(ctx context.Context, _ *session.Target, _ []string) string {
+	slow.Verb = func(ctx context.Context, _ *engine.Target, _ []string) string {
 		close(entered)
 		<-ctx.Done()
 		return ""

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ompd-inspect/ompd-inspect/session"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 )
 
 // ProxyConfig contains the functions and options that a proxy needs from its caller.
@@ -21,7 +21,7 @@ type ProxyConfig struct {
 	Debugger Debugger
 	// OpenHeld opens a process that the debugger controls. registers requests the registers of its threads from
 	// the debugger, by LWP and name.
-	OpenHeld func(pid int, registers func() map[int]map[string]uint64) (*session.Target, error)
+	OpenHeld func(pid int, registers func() map[int]map[string]uint64) (*engine.Target, error)
 	// Attach contains the options of opening and displaying targets. Its target replaces the process of the
 	// debugger if it is set.
 	Attach Attach
@@ -77,7 +77,7 @@ type held struct {
 	local bool // pid is a process of this machine
 
 	looking sync.Mutex // guards target
-	target  *session.Target
+	target  *engine.Target
 }
 
 // asked is a request of the client that the adapter has not answered.

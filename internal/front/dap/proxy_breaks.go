@@ -10,8 +10,8 @@ import (
 
 	godap "github.com/google/go-dap"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // breaks contains the breakpoints on constructs. The debugger sets them as instruction breakpoints, together
@@ -340,8 +340,8 @@ func (b *breaks) locations(s *stop, wanted bool) (*picture.Breakpoints, error) {
 }
 
 // requestBreakpoints asks a target for the breakpoint locations of its runtimes.
-func requestBreakpoints(ctx context.Context, t *session.Target) (*picture.Breakpoints, error) {
-	q := session.Question{Breakpoints: true, Parts: picture.Parts{}, Budget: session.DefaultBudget}
+func requestBreakpoints(ctx context.Context, t *engine.Target) (*picture.Breakpoints, error) {
+	q := engine.Query{Breakpoints: true, Parts: picture.Parts{}, Budget: engine.DefaultBudget}
 	answer, err := t.Look(ctx, q)
 	if err != nil {
 		return nil, err

@@ -5,22 +5,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // TestProxyLate requests the threads during a snapshot that does not end. The answer is the debugger's, and
 // after the snapshot the client is asked to refresh.
 func TestProxyLate(t *testing.T) {
 	core := golden(t, "llvm-deadlock")
-	o := session.Options{Exe: core["exe"].(string), Sysroot: core["sysroot"].(string)}
-	target, err := session.Open(t.Context(), core["target"].(string), o)
+	o := engine.Options{Exe: core["exe"].(string), Sysroot: core["sysroot"].(string)}
+	target, err := engine.Open(t.Context(), core["target"].(string), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	opened, release := make(chan int), make(chan bool)
 	e := startProxy(t, dap.ProxyConfig{
-		OpenHeld: func(pid int, _ func() map[int]map[string]uint64) (*session.Target, error) {
+		OpenHeld: func(pid int, _ func() map[int]map[string]uint64) (*engine.Target, error) {
 			opened <- pid
 			<-release
 			return target, nil

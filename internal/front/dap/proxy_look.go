@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/history"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // stop is one stop of the program, from its event until the program may run again.
@@ -251,7 +251,7 @@ func (p *proxy) picture(s *stop) (*picture.Picture, error) {
 }
 
 // askPicture asks a target for the picture of a snapshot.
-func askPicture(ctx context.Context, t *session.Target) (*picture.Picture, error) {
+func askPicture(ctx context.Context, t *engine.Target) (*picture.Picture, error) {
 	answer, err := t.Look(ctx, snapshotQuestion())
 	if err != nil {
 		return nil, err
@@ -274,7 +274,7 @@ func (p *proxy) askScript(s *stop, report string) (*picture.Picture, error) {
 }
 
 // open opens the debugger's program, once. The caller holds looking.
-func (p *proxy) open(ctx context.Context, s *stop) (*session.Target, error) {
+func (p *proxy) open(ctx context.Context, s *stop) (*engine.Target, error) {
 	p.mu.Lock()
 	core, pid := p.core, p.pid
 	if !p.local && p.config.Debugger.Name == "gdb" {

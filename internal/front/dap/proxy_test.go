@@ -14,10 +14,10 @@ import (
 
 	godap "github.com/google/go-dap"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // ownIDs is the first number that a proxy adds.
@@ -220,12 +220,12 @@ func (e *ends) greet(abilities string) (body json.RawMessage) {
 func goldenPicture(t *testing.T, name string) (args, *picture.Picture) {
 	t.Helper()
 	core := golden(t, name)
-	o := session.Options{Exe: core["exe"].(string), Sysroot: core["sysroot"].(string)}
-	target, err := session.Open(context.Background(), core["target"].(string), o)
+	o := engine.Options{Exe: core["exe"].(string), Sysroot: core["sysroot"].(string)}
+	target, err := engine.Open(context.Background(), core["target"].(string), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := session.Report()
+	q := engine.Report()
 	q.Native = true
 	answer, err := target.Look(t.Context(), q)
 	if err != nil {

@@ -56,25 +56,21 @@ var imports = map[string][]string{
 	"proto/ompd/v1": nil,
 	"recorder":      nil,
 	"server": {
-		"callbacks", "handles", "internal/guard/budget", "internal/guard/contain", "internal/guard/files",
-		"internal/trace/analyze", "internal/trace/export", "internal/trace/history", "internal/watch",
-		"internal/wire", "ompd", "picture", "proto/ompd/v1", "session", "trace",
+		"callbacks", "handles", "internal/engine", "internal/guard/budget", "internal/guard/contain",
+		"internal/guard/files", "internal/trace/analyze", "internal/trace/export", "internal/trace/history",
+		"internal/watch", "internal/wire", "ompd", "picture", "proto/ompd/v1", "session", "trace",
 	},
-	"session": {
-		"callbacks", "corefile", "diagnose", "internal/guard/budget", "internal/inspect",
-		"internal/runtime/extended", "internal/runtime/layout", "internal/runtime/readers", "internal/runtime/rtl",
-		"internal/stack/symbolize", "internal/stack/unwind", "internal/watch", "live", "picture", "trace",
-	},
-	"trace": {"callbacks"},
+	"session": {"callbacks", "internal/engine", "picture"},
+	"trace":   {"callbacks"},
 	"internal/cli": {
-		"callbacks", "client", "corefile", "diagnose", "gdb", "internal/front/clib", "internal/front/dap",
-		"internal/front/piped", "internal/guard/budget", "internal/guard/contain", "internal/guard/files",
-		"internal/guard/outfile", "internal/guard/sandbox", "internal/image/elfx", "internal/image/symfile",
-		"internal/jobs", "internal/jobs/job", "internal/mpi", "internal/print/report", "internal/print/text",
-		"internal/runtime/readers", "internal/runtime/rtl", "internal/target/delve", "internal/target/remote",
-		"internal/trace/analyze", "internal/trace/export", "internal/trace/history", "internal/trace/legacy",
-		"internal/trace/omptnames", "internal/watch", "internal/wire", "live", "picture", "proto/ompd/v1",
-		"recorder", "server", "session", "trace",
+		"callbacks", "client", "corefile", "diagnose", "gdb", "internal/engine", "internal/front/clib",
+		"internal/front/dap", "internal/front/piped", "internal/guard/budget", "internal/guard/contain",
+		"internal/guard/files", "internal/guard/outfile", "internal/guard/sandbox", "internal/image/elfx",
+		"internal/image/symfile", "internal/jobs", "internal/jobs/job", "internal/mpi", "internal/print/report",
+		"internal/print/text", "internal/runtime/readers", "internal/runtime/rtl", "internal/target/delve",
+		"internal/target/remote", "internal/trace/analyze", "internal/trace/export", "internal/trace/history",
+		"internal/trace/legacy", "internal/trace/omptnames", "internal/watch", "internal/wire", "live", "picture",
+		"proto/ompd/v1", "recorder", "server", "session", "trace",
 	},
 	"internal/code/accesspath": {"callbacks", "internal/code/lift", "internal/code/symbolic"},
 	"internal/code/arch":       {"callbacks"},
@@ -85,12 +81,17 @@ var imports = map[string][]string{
 	"internal/code/lift":     {"callbacks"},
 	"internal/code/spin":     {"callbacks", "internal/code/emulate", "internal/code/lift"},
 	"internal/code/symbolic": {"callbacks", "internal/code/lift"},
+	"internal/engine": {
+		"callbacks", "corefile", "diagnose", "internal/guard/budget", "internal/inspect",
+		"internal/runtime/extended", "internal/runtime/layout", "internal/runtime/readers", "internal/runtime/rtl",
+		"internal/stack/symbolize", "internal/stack/unwind", "internal/watch", "live", "picture", "trace",
+	},
 	"internal/front/clib": {
 		"callbacks", "handles", "internal/image/libc", "internal/image/modules", "internal/runtime/rtl", "ompd",
 	},
 	"internal/front/dap": {
-		"callbacks", "diagnose", "internal/guard/contain", "internal/print/waitgraph", "internal/trace/history",
-		"picture", "session", "trace",
+		"callbacks", "diagnose", "internal/engine", "internal/guard/contain", "internal/print/waitgraph",
+		"internal/trace/history", "picture", "trace",
 	},
 	"internal/front/piped":   nil,
 	"internal/guard/budget":  {"callbacks"},
@@ -143,8 +144,8 @@ var imports = map[string][]string{
 		"picture",
 	},
 	"internal/jobs": {
-		"callbacks", "diagnose", "internal/jobs/job", "internal/mpi", "internal/phrase", "internal/runtime/layout",
-		"internal/stack/symbolize", "internal/watch", "picture", "session",
+		"callbacks", "diagnose", "internal/engine", "internal/jobs/job", "internal/mpi", "internal/phrase",
+		"internal/runtime/layout", "internal/stack/symbolize", "internal/watch", "picture",
 	},
 	"internal/jobs/job": {"internal/mpi", "picture"},
 	"internal/lockflow": {
@@ -230,9 +231,9 @@ var imports = map[string][]string{
 	"internal/trace/analyze":     {"trace"},
 	"internal/trace/export":      {"internal/trace/analyze", "internal/trace/omptrecord", "trace"},
 	"internal/trace/history": {
-		"internal/guard/budget", "internal/inspect/recordings", "internal/runtime/rtl",
-		"internal/stack/symbolize", "internal/trace/analyze", "internal/trace/export",
-		"internal/trace/omptnames", "picture", "session", "trace",
+		"internal/engine", "internal/guard/budget", "internal/inspect/recordings", "internal/runtime/rtl",
+		"internal/stack/symbolize", "internal/trace/analyze", "internal/trace/export", "internal/trace/omptnames",
+		"picture", "trace",
 	},
 	"internal/trace/legacy":     {"internal/trace/omptnames"},
 	"internal/trace/omptnames":  nil,
@@ -466,12 +467,18 @@ func exportedParts(decl ast.Decl) (parts []ast.Node) {
 		}
 	case *ast.GenDecl:
 		for _, spec := range d.Specs {
-			if ts, ok := spec.(*ast.TypeSpec); ok && ts.Name.IsExported() {
+			if ts, ok := spec.(*ast.TypeSpec); ok && ts.Name.IsExported() && !defined(ts) {
 				parts = append(parts, exportedTypes(ts.Type)...)
 			}
 		}
 	}
 	return parts
+}
+
+// defined reports whether a type is defined by another one, of which it has the structure and no methods.
+func defined(ts *ast.TypeSpec) bool {
+	_, other := ts.Type.(*ast.SelectorExpr)
+	return other && !ts.Assign.IsValid()
 }
 
 // exportedTypes are the types of the exported fields of a structure, or a type that

@@ -9,8 +9,8 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // core has the kernel write a core of the program, in which the notes are the truth of the
@@ -29,7 +29,7 @@ func (r *run) core(ended <-chan struct{}) error {
 		return err
 	}
 	pic, err := limited(func(ctx context.Context) (*picture.Picture, error) {
-		t, err := session.Open(ctx, cores[0], session.Options{})
+		t, err := engine.Open(ctx, cores[0], engine.Options{})
 		if err != nil {
 			return nil, err
 		}

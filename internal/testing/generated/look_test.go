@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // Limits of a look, which takes a fraction of a second, and on a busy machine some seconds.
@@ -49,8 +49,8 @@ func limited(look func(context.Context) (*picture.Picture, error)) (*picture.Pic
 }
 
 // lookAt is what the tool says of a target.
-func lookAt(ctx context.Context, t *session.Target) (*picture.Picture, error) {
-	q := session.Report()
+func lookAt(ctx context.Context, t *engine.Target) (*picture.Picture, error) {
+	q := engine.Report()
 	q.Budget = 0
 	a, err := t.Look(ctx, q)
 	if err != nil {

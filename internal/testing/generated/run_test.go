@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // Finding is a difference between the truth and what the tool says.
@@ -56,8 +56,8 @@ type run struct {
 	ended   chan error
 	hanging []suspect
 	objects map[string]array
-	target  *session.Target // the process; what does not change is read once, as by who watches
-	killed  bool            // it ends by a signal of ours, with a core
+	target  *engine.Target // the process; what does not change is read once, as by who watches
+	killed  bool           // it ends by a signal of ours, with a core
 	Outcome
 }
 
@@ -150,12 +150,12 @@ func (r *run) truth() (Truth, error) { return readTruth(r.pid, r.page) }
 func (r *run) picture() (*picture.Picture, error) {
 	old := r.target
 	r.target = nil // is lost with a look that does not end
-	var target *session.Target
+	var target *engine.Target
 	pic, err := limited(func(ctx context.Context) (*picture.Picture, error) {
 		t := old
 		if t == nil {
 			var err error
-			if t, err = session.Open(ctx, strconv.Itoa(r.pid), session.Options{}); err != nil {
+			if t, err = engine.Open(ctx, strconv.Itoa(r.pid), engine.Options{}); err != nil {
 				return nil, err
 			}
 		}

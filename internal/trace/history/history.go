@@ -11,12 +11,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/recordings"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
@@ -36,7 +36,7 @@ type History struct {
 	called    map[uint64]string // names of critical sections by the code that enters them
 	program   string            // its base name
 
-	target session.Direct
+	target engine.Direct
 	calls  map[uint64]recordings.LockCall // by the address that they return to
 
 	runtimes [][2]uint64 // where the code of runtimes and of the recorder is
@@ -53,7 +53,7 @@ const locksNamed = 1 << 16
 // Source is a target that may have a recorder: a session.Target.
 type Source interface {
 	// Direct returns the target as it is now, without stopping it.
-	Direct() (session.Direct, error)
+	Direct() (engine.Direct, error)
 	// About describes the target.
 	About() picture.Target
 	// Living reports whether the program runs.
@@ -62,7 +62,7 @@ type Source interface {
 	// it is unknown.
 	Saved() int64
 	// Options returns the options that the target was opened with.
-	Options() session.Options
+	Options() engine.Options
 }
 
 // Open finds the recorder of a target. A process is not stopped, neither here nor while its events are read. The error

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	targets "github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // kindsRuns are runs, of a soak, of a program with constructs of each kind, as compilers make it with and
@@ -163,14 +163,14 @@ func total(counts []statesCount) *statesCount {
 func lookForStates(t *testing.T, run omptest.Run, looks int, c *statesCount) {
 	t.Helper()
 	l := e2e.StartLoopBy(t, run, "nice", "-n", "19")
-	target, err := targets.Open(t.Context(), strconv.Itoa(l.Process.Pid), targets.Options{})
+	target, err := engine.Open(t.Context(), strconv.Itoa(l.Process.Pid), engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer target.Close()
-	target.Keep()
+	target.KeepFiles()
 	for range looks {
-		question := targets.Report()
+		question := engine.Report()
 		question.Native = true
 		answer, err := target.Look(t.Context(), question)
 		if err != nil {

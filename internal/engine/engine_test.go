@@ -1,9 +1,10 @@
-package session_test
+package engine_test
 
 import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"log"
 	"slices"
 	"strings"
 	"testing"
@@ -11,16 +12,26 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
+// goldenCore unpacks a core of testdata/golden; done removes it.
+func goldenCore(name string) (core string, o engine.Options, done func()) {
+	g, done, err := omptest.ExampleCore(name)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return g.Core, engine.Options{Exe: g.Exe, Sysroot: g.Sysroot}, done
+}
+
 // open opens a golden core until the test ends.
-func open(t *testing.T, name string) *session.Target {
+func open(t *testing.T, name string) *engine.Target {
 	t.Helper()
 	core, o, done := goldenCore(name)
 	t.Cleanup(done)
-	target, err := session.Open(t.Context(), core, o)
+	target, err := engine.Open(t.Context(), core, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +40,7 @@ func open(t *testing.T, name string) *session.Target {
 }
 
 // look asks one question and returns the picture.
-func look(t *testing.T, target *session.Target, q session.Question) *picture.Picture {
+func look(t *testing.T, target *engine.Target, q engine.Query) *picture.Picture {
 	t.Helper()
 	a, err := target.Look(t.Context(), q)
 	if err != nil {
@@ -43,7 +54,7 @@ func look(t *testing.T, target *session.Target, q session.Question) *picture.Pic
 // and says what it lacks; a verdict is drawn of all facts, or not at all.
 func TestBudget(t *testing.T) {
 	target := open(t, "llvm-deadlock")
-	q := session.Report()
+	q := engine.Report()
 	q.Budget = 0
 	whole := look(t, target, q)
 	if len(whole.Verdicts) == 0 || len(whole.Incomplete) != 0 {
@@ -72,7 +83,7 @@ func TestCancelled(t *testing.T) {
 	target := open(t, "gnu-barrier")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if a, err := target.Look(ctx, session.Report()); !errors.Is(err, context.Canceled) {
+	if a, err := target.Look(ctx, engine.Report()); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v", a, err)
 	}
 }
@@ -121,7 +132,7 @@ func heapOf(t *testing.T, core *corefile.Core) (low, high uint64) {
 
 // damaged is the source of such a core.
 type damaged struct {
-	session.Source
+	engine.Source
 	target callbacks.Target
 }
 
@@ -141,9 +152,9 @@ func TestEndless(t *testing.T) {
 			}
 			e := endless{Core: core}
 			e.low, e.high = heapOf(t, core)
-			target := session.NewTarget(damaged{session.OfCore(core, path, o), e}, o)
+			target := engine.NewTarget(damaged{engine.NewCoreSource(core, path, o), e}, o)
 			defer target.Close()
-			q := session.Report()
+			q := engine.Report()
 			q.Budget = 300 * time.Millisecond
 			lwps, err := core.ThreadIDs(callbacks.ThreadIDLWP)
 			if err != nil {

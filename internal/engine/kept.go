@@ -1,4 +1,4 @@
-package session
+package engine
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 )
 
-// known keeps what stays true from one pass of a look to the next, as long as the modules
-// are the same: what was read of their files and what their code told.
+// known is the data that stays valid from one pass of a look to the next while the modules are the same: the contents
+// of their files, and the results of reading their code.
 type known struct {
 	mods []*callbacks.Module
 	sym  *symbolize.Symbolizer
@@ -24,17 +24,16 @@ type known struct {
 	functions inspect.Functions
 }
 
-// keptMax bounds what is kept of files from one look to the next, in bytes.
+// keptMax limits the data that is kept from one look to the next, in bytes.
 const keptMax = 64 << 20
 
-// Keep has what is read of the files of the program, and what their code tells, stay until the next look, up to 64 MB:
-// for who looks at one target again and again. It stays as long as the program has the same modules, and counts for the
-// target's limit of memory.
-func (t *Target) Keep() { t.keeps = true }
+// KeepFiles makes each look keep, for the next one, up to 64 MB of data about the program's files and their code.
+// That saves time if one target is looked at repeatedly. The data is dropped when the program's modules change, and
+// counts for the target's memory limit.
+func (t *Target) KeepFiles() { t.keeps = true }
 
-// takeKept is what the last look has kept, or nothing yet. Its memory is a part of the target's if it is to be kept,
-// else
-// of the look's.
+// takeKept returns the data that the last look has kept, or an empty known. Its memory is a part of the target's if
+// it will be kept, otherwise of the look's.
 func (t *Target) takeKept(look *budget.Ledger) *known {
 	switch k := t.kept; {
 	case k != nil:
@@ -70,7 +69,7 @@ func (k *known) symbolizer(mods []*callbacks.Module, o Options) (*symbolize.Symb
 	return k.sym, nil
 }
 
-// Close ends the use of the symbolizer.
+// Close closes the symbolizer.
 func (k *known) Close() error {
 	if k.sym == nil {
 		return nil
@@ -81,15 +80,14 @@ func (k *known) Close() error {
 	return err
 }
 
-// sortErrors parts runtimes that the program has not used yet from what else is worth a
-// warning.
+// sortErrors separates the runtimes that the program has not used yet from the errors that deserve a warning.
 func sortErrors(errs ...error) (warnings []error, dormant []*rtl.Dormant) {
-	for _, err := range flat(errors.Join(errs...)) {
+	for _, err := range flatten(errors.Join(errs...)) {
 		var d *rtl.Dormant
 		switch {
 		case errors.As(err, &d):
 			dormant = append(dormant, d)
-		case errors.Is(err, readers.ErrNoRuntime): // the header says so
+		case errors.Is(err, readers.ErrNoRuntime): // the header of a report contains it
 		default:
 			warnings = append(warnings, err)
 		}
@@ -97,8 +95,8 @@ func sortErrors(errs ...error) (warnings []error, dormant []*rtl.Dormant) {
 	return warnings, dormant
 }
 
-// flat takes joined errors apart.
-func flat(err error) []error {
+// flatten returns the parts of joined errors.
+func flatten(err error) []error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		if err == nil {
@@ -108,7 +106,7 @@ func flat(err error) []error {
 	}
 	var out []error
 	for _, e := range joined.Unwrap() {
-		out = append(out, flat(e)...)
+		out = append(out, flatten(e)...)
 	}
 	return out
 }

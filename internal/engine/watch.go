@@ -1,9 +1,8 @@
-package session
+package engine
 
 import (
 	"context"
 	"errors"
-	"iter"
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/watch"
@@ -12,12 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// Looks are looks at one process, each with what changed since the one before, and, from
-// the second on, with the result so far.
-type Looks = iter.Seq2[*picture.Look, error]
-
-// Watch looks at a process count times, with some time from one look to the next. It ends
-// with ctx; that is no error.
+// Watch takes count snapshots of a process, with the given interval between them. It ends with ctx; that is not an
+// error.
 func (t *Target) Watch(ctx context.Context, interval time.Duration, count int) Looks {
 	if t.asker != nil {
 		return t.asker.Watch(ctx, interval, count)
@@ -39,7 +34,7 @@ func (t *Target) Watch(ctx context.Context, interval time.Duration, count int) L
 	}
 }
 
-// watching is one call of Watch.
+// watching is the state of one call of Watch.
 type watching struct {
 	watch.Series
 	target   *Target
@@ -49,18 +44,18 @@ type watching struct {
 	progressed bool // in the looks so far
 }
 
-// rest lets time pass, and counts what the threads use after they have come back from the
-// stop; false if ctx ended it.
+// rest waits for the interval. It counts the CPU time of the threads from the time when they run again after the
+// stop. It returns false if ctx has ended.
 func (w *watching) rest(ctx context.Context) bool {
-	if !pause(ctx, watch.Settle) {
+	if !wait(ctx, watch.Settle) {
 		return false
 	}
-	total, _ := w.target.Used() // a process that has ended is told by the look
+	total, _ := w.target.Usage() // the look reports a process that has ended
 	w.Rest(total)
-	return pause(ctx, w.interval-time.Since(w.at))
+	return wait(ctx, w.interval-time.Since(w.at))
 }
 
-func pause(ctx context.Context, d time.Duration) bool {
+func wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false
@@ -69,27 +64,27 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// maxStops is how many times in a row a look tries to stop a process of which a thread gets no processor.
+// maxStops limits the attempts in a row to stop a process in which one thread gets no processor.
 const maxStops = 4
 
-// lookPatiently makes one look. On a busy machine a thread of low priority may get no processor for as long as a stop
-// waits for it: then it looks again, some times, after the interval.
+// lookPatiently takes one snapshot. On a busy machine a thread of low priority may get no processor for as long as a
+// stop waits for it; then lookPatiently tries again after the interval, a few times.
 func (w *watching) lookPatiently(ctx context.Context) (l *picture.Look, err error) {
 	for range maxStops {
-		if l, err = w.look(ctx); !errors.Is(err, live.ErrStuck) || !pause(ctx, w.interval) {
+		if l, err = w.look(ctx); !errors.Is(err, live.ErrStuck) || !wait(ctx, w.interval) {
 			break
 		}
 	}
 	return l, err
 }
 
-// look makes one look.
+// look takes one snapshot.
 func (w *watching) look(ctx context.Context) (*picture.Look, error) {
-	total, err := w.target.Used()
+	total, err := w.target.Usage()
 	if err != nil {
 		return nil, err
 	}
-	a, err := w.target.Look(ctx, Question{
+	a, err := w.target.Look(ctx, Query{
 		Parts: picture.ReportParts(), Verdicts: w.doubted(), Trace: true, Budget: DefaultBudget,
 	})
 	if err != nil {
@@ -103,13 +98,12 @@ func (w *watching) look(ctx context.Context) (*picture.Look, error) {
 	return l, nil
 }
 
-// doubted reports whether the next look may find that the process makes no progress: its picture then has the
-// facts that say what all wait for.
+// doubted reports whether the next look may find that the process makes no progress. Its picture then needs the facts
+// that explain all waits.
 func (w *watching) doubted() bool { return w.Last() != nil && !w.progressed }
 
-// written adds how many records of the recorder each thread has written, and by which it got on:
-// what the headers of the rings and their newest records say, read beside their writers. Without
-// a recorder it adds nothing.
+// written adds to each thread the number of its events in the recorder, and its last step of progress. It reads the
+// headers of the rings and their newest records while the program may write them. Without a recorder it adds nothing.
 func (t *Target) written(total []picture.Use) {
 	target, ok := t.source.(Direct)
 	if !ok {
@@ -121,7 +115,7 @@ func (t *Target) written(total []picture.Use) {
 	}
 	reader, err := trace.OpenNamed(target, maps, t.source.About().PID)
 	if err != nil {
-		return // it is told where its events are asked for
+		return // the verbs that read events report it
 	}
 	rec, err := reader.Doing()
 	if err != nil {

@@ -1,4 +1,4 @@
-package session
+package engine
 
 import (
 	"cmp"
@@ -19,12 +19,12 @@ type core struct {
 	path string
 }
 
-// OfCore makes a source of a core that is open, with the name by which it was opened.
-func OfCore(c *corefile.Core, name string, o Options) Source {
+// NewCoreSource returns the source of an open core. name is the name by which it was opened.
+func NewCoreSource(c *corefile.Core, name string, o Options) Source {
 	return core{c, cmp.Or(o.Label, name)}
 }
 
-// Look calls f once: a core is of one moment.
+// Look calls f once with the core.
 func (c core) Look(_ context.Context, _, f func(callbacks.Target) error) error {
 	if c.Info().Recording {
 		return fmt.Errorf("%s: %w: `ompd-inspect trace %s` shows the events", c.path, ErrRecording, c.path)
@@ -32,13 +32,13 @@ func (c core) Look(_ context.Context, _, f func(callbacks.Target) error) error {
 	return f(c.Core)
 }
 
-// Moment returns the time at which the recording was written into a file, 0 if it is unknown.
-func (c core) Moment() int64 { return c.Info().Moment }
+// Saved returns the time at which the recording was written into a file; 0 if it is unknown.
+func (c core) Saved() int64 { return c.Info().Moment }
 
-// Living is false: a core stays what it is.
+// Living returns false: a core does not change.
 func (c core) Living() bool { return false }
 
-// Warnings are what is odd about the core.
+// Warnings returns the problems of the core.
 func (c core) Warnings() []error {
 	var out []error
 	for _, w := range c.Info().Warnings {
@@ -67,7 +67,7 @@ func (c core) About() picture.Target {
 	return t
 }
 
-// signalName is the name of a signal, or its number if it has none.
+// signalName returns the name of a signal, or its number if it has no name.
 func signalName(n int) string {
 	return cmp.Or(unix.SignalName(unix.Signal(n)), fmt.Sprintf("signal %d", n))
 }

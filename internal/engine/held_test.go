@@ -1,4 +1,4 @@
-package session_test
+package engine_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
-	"github.com/ompd-inspect/ompd-inspect/session"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 )
 
 // held is a target that stands still for as long as the answer takes.
@@ -37,9 +37,9 @@ func TestHeld(t *testing.T) {
 	}
 	h := held{endless{Core: core}}
 	h.low, h.high = heapOf(t, core)
-	target := session.NewTarget(living{damaged{session.OfCore(core, path, o), h}}, o)
+	target := engine.NewTarget(living{damaged{engine.NewCoreSource(core, path, o), h}}, o)
 	defer target.Close()
-	q := session.Report()
+	q := engine.Report()
 	q.Budget = 10 * time.Minute
 	if pic := look(t, target, q); len(pic.Incomplete) > 0 {
 		t.Errorf("with 6 s, %v is not reached", pic.Incomplete)

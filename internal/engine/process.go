@@ -1,4 +1,4 @@
-package session
+package engine
 
 import (
 	"context"
@@ -15,35 +15,35 @@ import (
 type process struct {
 	*live.Process
 	pause live.Pause
-	death *live.Death // the signal that it is about to die of; nil if none
+	death *live.Death // the signal that the process is about to die of; may be nil
 }
 
-// OfProcess makes a target of a process that is open. death is the signal that it is
-// about to die of; nil if it lives.
-func OfProcess(p *live.Process, death *live.Death, o Options) *Target {
+// NewProcessTarget returns the target of an open process. death is the signal that the process is about to die of;
+// nil if there is no such signal.
+func NewProcessTarget(p *live.Process, death *live.Death, o Options) *Target {
 	return NewTarget(&process{Process: p, death: death}, o)
 }
 
-// BeforeStop has f called before each look stops the target, if it is a process, when what
-// was read until then is not held any more: a good moment to collect garbage.
+// BeforeStop sets a function that each look calls before it stops the process. The data of the rehearsal is not used
+// any more then, so that it is a good time to collect garbage.
 func (t *Target) BeforeStop(f func()) {
 	if p, ok := t.source.(*process); ok {
 		p.Process.BeforeStop(f)
 	}
 }
 
-// Look looks at a copy of what f reads.
+// Look calls f with a copy of the memory that rehearse has read.
 func (l *process) Look(ctx context.Context, rehearse, f func(callbacks.Target) error) (err error) {
 	l.pause, err = l.LookPrepared(ctx, rehearse, f)
 	return err
 }
 
-// Living is true: a process runs.
+// Living returns true: a process runs.
 func (l *process) Living() bool { return true }
 
-// Used is what each thread has used since it began.
-func (l *process) Used() ([]picture.Use, error) {
-	usage, err := l.Usage()
+// Usage returns the CPU time that each thread has used since its start.
+func (l *process) Usage() ([]picture.Use, error) {
+	usage, err := l.Process.Usage()
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (l *process) Used() ([]picture.Use, error) {
 	return list, nil
 }
 
-// Warnings are what is not certain about the last look.
+// Warnings returns the uncertainties of the last look.
 func (l *process) Warnings() []error {
 	var out []error
 	if l.pause.Held {
@@ -84,7 +84,7 @@ func (l *process) Warnings() []error {
 	return out
 }
 
-// About describes the process, and what the last look cost it.
+// About describes the process, and the cost of the last look.
 func (l *process) About() picture.Target {
 	info := l.Info()
 	t := picture.Target{

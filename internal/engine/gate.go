@@ -1,4 +1,4 @@
-package session
+package engine
 
 import (
 	"sync/atomic"
@@ -7,34 +7,34 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 )
 
-// gate is where reads of a target are counted and, in the end, refused.
+// gate counts the reads of a target and its memory, and refuses them at the limit.
 type gate struct {
 	budget atomic.Pointer[budget.Budget]
-	kept   *budget.Ledger        // of the moment
-	held   *budget.Ledger        // of the present answer, a part of kept
-	full   atomic.Pointer[error] // there is no more memory
+	kept   *budget.Ledger        // of the snapshot
+	held   *budget.Ledger        // of the current result, a part of kept
+	full   atomic.Pointer[error] // set when memory is refused
 }
 
-// newGate returns the gate of a moment, whose memory is a part of l.
+// newGate returns the gate of a snapshot, whose memory is a part of l.
 func newGate(l *budget.Ledger) *gate {
 	kept := l.Part()
 	return &gate{kept: kept, held: kept.Part()}
 }
 
-// set begins with another budget. The answers so far are not held any more.
+// set starts another budget. The memory of earlier results is given back.
 func (g *gate) set(b *budget.Budget) {
 	g.held.Close()
 	g.full.Store(nil)
 	g.budget.Store(b)
 }
 
-// restart gives back all memory: what was made so far is not used any more.
+// restart gives back all memory: the data of the previous pass is not used any more.
 func (g *gate) restart() {
 	g.held.Close()
 	g.kept.Close()
 }
 
-// Spend counts work that is about to be done (budget.Budget).
+// Spend counts work before it is done (budget.Budget).
 func (g *gate) Spend(work int) error {
 	if err := g.full.Load(); err != nil {
 		return *err
@@ -42,13 +42,13 @@ func (g *gate) Spend(work int) error {
 	return g.budget.Load().Spend(work)
 }
 
-// Keep counts memory that is used as long as the moment is (budget.Ledger).
+// Keep counts memory that is used until the snapshot is closed (budget.Ledger).
 func (g *gate) Keep(n uint64) error { return g.take(g.kept, n) }
 
-// Hold counts memory that is used as long as the present answer is.
+// Hold counts memory that is used until the current result is closed.
 func (g *gate) Hold(n uint64) error { return g.take(g.held, n) }
 
-// take counts memory. When there is no more, there is no more work either.
+// take counts memory. After the first refusal, Spend refuses all work too.
 func (g *gate) take(l *budget.Ledger, n uint64) error {
 	err := l.Try("threads and their stacks", n)
 	if err != nil {
@@ -57,7 +57,7 @@ func (g *gate) take(l *budget.Ledger, n uint64) error {
 	return err
 }
 
-// Err is the error that ended the work; it looks at the clock.
+// Err returns the error that ended the work. It compares the clock with the budget.
 func (g *gate) Err() error {
 	if err := g.full.Load(); err != nil {
 		return *err
@@ -65,42 +65,34 @@ func (g *gate) Err() error {
 	return g.budget.Load().Err()
 }
 
-// readUnit is how many bytes of memory are a unit of work.
+// readUnit is the number of bytes that count as one unit of work.
 const readUnit = 4 << 10
 
-// Direct is a target that this module reads by itself, with its registers, modules and mappings.
-type Direct interface {
-	callbacks.Target
-	callbacks.RegisterReader
-	callbacks.ModuleLister
-	callbacks.MappingLister
-}
-
-// lending is one that shows what it has read.
+// lending is a Direct that can show its memory without a copy.
 type lending interface {
 	Direct
 	callbacks.Lender
 }
 
-// scheduled is a running process, of which the kernel tells more.
+// scheduled is a running process, with data of the kernel's scheduler.
 type scheduled interface {
 	lending
 	callbacks.Scheduler
 	callbacks.VectorReader
 }
 
-// local reports whether t is a target that this module reads by itself. What a debugger
-// lends has powers of its own choice.
-func local(t callbacks.Target) (Direct, bool) {
+// directTarget returns t as a Direct. It returns false for a target that a debugger lends, which has callbacks for
+// types: its other powers depend on the debugger.
+func directTarget(t callbacks.Target) (Direct, bool) {
 	_, types := t.(callbacks.Types)
 	a, ok := t.(Direct)
 	return a, ok && !types
 }
 
-// guarded is t with memory that is read only as long as g lets it. What a debugger lends
-// sees the context of its look itself, and stays as it is.
+// guarded returns t with reads that g counts. A target that a debugger lends stays as it is, because it checks the
+// context of the look itself.
 func guarded(t callbacks.Target, g *gate) callbacks.Target {
-	a, ok := local(t)
+	a, ok := directTarget(t)
 	if !ok {
 		return t
 	}
@@ -115,13 +107,13 @@ func guarded(t callbacks.Target, g *gate) callbacks.Target {
 	return lends
 }
 
-// guardedTarget is a target behind a gate.
+// guardedTarget is a target with a gate.
 type guardedTarget struct {
 	Direct
 	gate *gate
 }
 
-// ReadMemory reads as long as the gate lets it.
+// ReadMemory reads memory unless the gate refuses it.
 func (t guardedTarget) ReadMemory(a callbacks.Address, p []byte) error {
 	if err := t.gate.Spend(1 + len(p)/readUnit); err != nil && len(p) > 0 {
 		return &callbacks.FaultError{Address: a, Err: err}
@@ -129,13 +121,13 @@ func (t guardedTarget) ReadMemory(a callbacks.Address, p []byte) error {
 	return t.Direct.ReadMemory(a, p)
 }
 
-// guardedLender is a target that lends memory, behind a gate.
+// guardedLender is a target with a gate that can show its memory.
 type guardedLender struct {
 	guardedTarget
 	lender callbacks.Lender
 }
 
-// Lend shows memory as long as the gate lets it: it is nil then, and ReadMemory says why.
+// Lend shows memory. It returns nil if the gate refuses it; ReadMemory then returns the reason.
 func (t guardedLender) Lend(a callbacks.Address, n uint64) []byte {
 	if t.gate.Spend(1) != nil {
 		return nil
@@ -143,7 +135,7 @@ func (t guardedLender) Lend(a callbacks.Address, n uint64) []byte {
 	return t.lender.Lend(a, n)
 }
 
-// guardedProcess is a running process behind a gate.
+// guardedProcess is a running process with a gate.
 type guardedProcess struct {
 	guardedLender
 	callbacks.Scheduler

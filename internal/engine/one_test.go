@@ -1,4 +1,4 @@
-package session_test
+package engine_test
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // counted is a core that counts the reads of its memory.
@@ -38,7 +38,7 @@ func TestOneThread(t *testing.T) {
 		"foreign"} {
 		t.Run(name, func(t *testing.T) {
 			target, reads := counting(t, name)
-			q := session.Question{Parts: picture.Parts{Threads: true, Stacks: true, Native: true}}
+			q := engine.Query{Parts: picture.Parts{Threads: true, Stacks: true, Native: true}}
 			all := look(t, target, q).Threads
 			whole := reads.Load()
 			fewer := 0
@@ -61,7 +61,7 @@ func TestOneThread(t *testing.T) {
 }
 
 // counting opens a golden core whose reads are counted.
-func counting(t *testing.T, name string) (*session.Target, *atomic.Int64) {
+func counting(t *testing.T, name string) (*engine.Target, *atomic.Int64) {
 	t.Helper()
 	path, o, done := goldenCore(name)
 	t.Cleanup(done)
@@ -70,7 +70,7 @@ func counting(t *testing.T, name string) (*session.Target, *atomic.Int64) {
 		t.Fatal(err)
 	}
 	reads := new(atomic.Int64)
-	target := session.NewTarget(damaged{session.OfCore(core, path, o), counted{core, reads}}, o)
+	target := engine.NewTarget(damaged{engine.NewCoreSource(core, path, o), counted{core, reads}}, o)
 	t.Cleanup(func() { target.Close() })
 	return target, reads
 }
@@ -81,7 +81,7 @@ func TestOneRegion(t *testing.T) {
 	for _, name := range []string{"gnu-nested", "llvm-nested", "llvm-tasks-deps", "gnu-tasks-queued"} {
 		t.Run(name, func(t *testing.T) {
 			target, reads := counting(t, name)
-			q := session.Report()
+			q := engine.Report()
 			all := look(t, target, q)
 			whole, fewer := reads.Load(), 0
 			for _, want := range all.Regions {
@@ -122,7 +122,7 @@ func TestOneTask(t *testing.T) {
 	for _, name := range []string{"gnu-nested", "llvm-tasks-deps", "gnu-tasks-queued"} {
 		t.Run(name, func(t *testing.T) {
 			target, reads := counting(t, name)
-			q := session.Report()
+			q := engine.Report()
 			all := look(t, target, q)
 			whole := reads.Load()
 			for _, want := range all.Tasks {
@@ -149,7 +149,7 @@ func TestOneTask(t *testing.T) {
 // TestReportOfThread: a report of one thread has its regions and the task that it executes.
 func TestReportOfThread(t *testing.T) {
 	target, _ := counting(t, "llvm-tasks-deps")
-	q := session.Report()
+	q := engine.Report()
 	for _, want := range look(t, target, q).Threads {
 		q.LWP = want.LWP
 		got := look(t, target, q)
@@ -174,9 +174,9 @@ func TestReportOfThread(t *testing.T) {
 func TestOneUnknown(t *testing.T) {
 	target := open(t, "gnu-nested")
 	for want, o := range map[error]picture.Only{
-		session.ErrNoThread: {LWP: 1}, session.ErrNoRegion: {Region: "0x1/9"}, session.ErrNoTask: {Task: "0x1"},
+		engine.ErrNoThread: {LWP: 1}, engine.ErrNoRegion: {Region: "0x1/9"}, engine.ErrNoTask: {Task: "0x1"},
 	} {
-		if _, err := target.Look(t.Context(), session.Question{Only: o}); !errors.Is(err, want) {
+		if _, err := target.Look(t.Context(), engine.Query{Only: o}); !errors.Is(err, want) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package session_test
+package engine_test
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // leaving is a damaged core of which whoever asks goes away at one of the reads.
@@ -41,9 +41,9 @@ func TestCancelledAmid(t *testing.T) {
 	defer cancel()
 	l := leaving{endless: endless{Core: core}, leave: cancel, at: at, reads: new(int)}
 	l.low, l.high = heapOf(t, core)
-	target := session.NewTarget(damaged{session.OfCore(core, path, o), l}, o)
+	target := engine.NewTarget(damaged{engine.NewCoreSource(core, path, o), l}, o)
 	defer target.Close()
-	q := session.Report()
+	q := engine.Report()
 	q.Budget = 0
 	if a, err := target.Look(ctx, q); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v, want that the look was cancelled", a, err)
@@ -59,6 +59,6 @@ func TestCancelledOpen(t *testing.T) {
 	defer done()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := session.Open(ctx, path, o)
+	_, err := engine.Open(ctx, path, o)
 	omptest.Equal(t, "it was cancelled", errors.Is(err, context.Canceled), true)
 }

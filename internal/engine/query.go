@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"iter"
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// DefaultBudget is the default limit of the CPU time of a look.
+const DefaultBudget = 10 * time.Second
+
+// Query names the wanted parts of a target. Other parts are not read.
+type Query struct {
+	picture.Parts
+	// Verdicts, Layout and Checks are further parts of the picture.
+	Verdicts, Layout, Checks bool
+	// Breakpoints adds the locations where a debugger can stop the runtimes.
+	Breakpoints bool
+	// AllTasks adds Result.Tasks, which yields all tasks one by one.
+	AllTasks bool
+	// Trace adds the data with which a later look can be compared.
+	Trace bool
+	// Only selects one thread, region or task. The others are read only as far as the result needs them. No verdicts
+	// are drawn from a selection.
+	picture.Only
+	// Budget limits the CPU time of the look; 0 means no limit.
+	Budget time.Duration
+}
+
+// Report returns the query of a report: threads, regions, tasks, merged stacks, verdicts.
+func Report() Query {
+	return Query{Parts: picture.ReportParts(), Verdicts: true, Budget: DefaultBudget}
+}
+
+// Everything returns the query of all parts.
+func Everything() Query {
+	return Query{
+		Parts:    picture.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true, Native: true},
+		Verdicts: true, Layout: true, Checks: true, Breakpoints: true, Trace: true,
+	}
+}
+
+// Result is the result of a query. Parts that were not queried are nil.
+type Result struct {
+	Picture     *picture.Picture
+	Breakpoints *picture.Breakpoints
+	Trace       *picture.Trace
+
+	tasks    iter.Seq[picture.Task]
+	complete func() error
+	close    func() error
+	locate   func(pc picture.Hex) (picture.CodePlace, bool)
+}
+
+// Locate returns the place in its file of the code at an address of a stack. It works until the result is closed.
+func (r *Result) Locate(pc picture.Hex) (at picture.CodePlace, ok bool) {
+	if r.locate == nil {
+		return at, false
+	}
+	return r.locate(pc)
+}
+
+// NewResult returns the result of an Asker. tasks yields all tasks; complete, called after they were read, updates
+// the picture's warnings and returns the error of tasks. Both may be nil.
+func NewResult(pic *picture.Picture, tasks iter.Seq[picture.Task], complete func() error) *Result {
+	return &Result{Picture: pic, tasks: tasks, complete: complete}
+}
+
+// Tasks yields all tasks, if they were queried. They are read while they are yielded. After an error it stops, and
+// Complete returns the error.
+func (r *Result) Tasks() iter.Seq[picture.Task] {
+	if r.tasks == nil {
+		return func(func(picture.Task) bool) {}
+	}
+	return r.tasks
+}
+
+// Complete updates the picture's warnings after the tasks were read. It returns the error of the tasks.
+func (r *Result) Complete() error {
+	if r.complete == nil {
+		return nil
+	}
+	return r.complete()
+}
+
+// Close frees the result's tasks.
+func (r *Result) Close() error {
+	if r.close == nil {
+		return nil
+	}
+	return r.close()
+}
+
+// rehearse reads the memory that read will read, as far as that is known beforehand, but makes no texts.
+func (q Query) rehearse(in *inspect.Inspector) {
+	in.Rehearse(q.Parts, q.Verdicts && q.All())
+	if q.Layout || q.Checks || q.Breakpoints || q.Trace {
+		q.read(in, func() error { return nil })
+	}
+	q.readTasks(in)
+}
+
+// read makes the result. spent returns the error that ended the reads; nil if they can continue.
+func (q Query) read(in *inspect.Inspector, spent func() error) *Result {
+	r := &Result{Picture: q.picture(in, spent)}
+	if q.Layout {
+		r.Picture.Layout = in.Layout()
+	}
+	if q.Checks {
+		r.Picture.Checks = in.Doctor()
+	}
+	if q.Breakpoints {
+		r.Breakpoints = in.Breakpoints()
+	}
+	if q.Trace {
+		r.Trace = in.Trace(q.traceable(in, r.Picture))
+	}
+	return r
+}
+
+// traceable returns a picture with all parts of a report: pic, if it has them.
+func (q Query) traceable(in *inspect.Inspector, pic *picture.Picture) *picture.Picture {
+	if q.Threads && q.Regions && q.Tasks && q.Stacks {
+		return pic
+	}
+	return in.Picture(picture.ReportParts())
+}
+
+// picture makes the picture, the verdicts last. It draws no verdicts if the facts are incomplete, because a missing
+// fact looks like an absent one.
+func (q Query) picture(in *inspect.Inspector, spent func() error) *picture.Picture {
+	if !q.Verdicts || !q.All() {
+		return in.Picture(q.Parts)
+	}
+	return in.Diagnosed(q.Parts, func(pic *picture.Picture) []picture.Verdict {
+		if spent() != nil {
+			in.LeaveOut("verdicts")
+			pic.Facts = nil
+			return nil
+		}
+		return diagnose.Run(pic)
+	})
+}
+
+// readTasks reads all tasks, so that the copy of a process contains them.
+func (q Query) readTasks(in *inspect.Inspector) {
+	if q.AllTasks {
+		for range in.Tasks() {
+		}
+	}
+}

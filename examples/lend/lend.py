@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A debugger that knows nothing of OpenMP: it stops a process, lends its callbacks to an ompd-inspect
+"""A debugger without any knowledge of OpenMP: it stops a process, lends its callbacks to an ompd-inspect
 server by DebuggerService, and prints what comes back. x86-64 Linux.
 
     protoc -I proto --python_out=generated proto/ompd/v1/*.proto
@@ -35,7 +35,7 @@ def ptrace(request, tid, data=None):
 
 
 def registers(tid):
-    """The registers of a thread that stands."""
+    """Returns the registers of a stopped thread."""
     words = (ctypes.c_ulonglong * len(WORDS))()
     ptrace(PTRACE_GETREGS, tid, ctypes.addressof(words))
     r = dict(zip(WORDS, words))
@@ -60,19 +60,19 @@ class Process:
             self.threads.append(debugger.NativeThread(lwp=tid, registers=registers(tid)))
 
     def detach(self):
-        """Lets it run on."""
+        """Resumes the process."""
         for t in self.threads:
             ptrace(PTRACE_DETACH, t.lwp)
 
     def hello(self):
-        """What is said of it first."""
+        """Returns the first message, which describes the process."""
         about = picture_pb2.Target(kind=picture_pb2.TARGET_KIND_PROCESS, arch="x86-64",
                                    executable=os.readlink(self.dir + "/exe"))
         powers = [debugger.POWER_REGISTERS, debugger.POWER_MAPPINGS]
         return debugger.AttachRequest(hello=debugger.Hello(about=about, powers=powers))
 
     def mappings(self):
-        """Its memory mappings."""
+        """Returns the memory mappings."""
         out = debugger.MappingsAnswer()
         with open(self.dir + "/maps") as f:
             for words in (line.split(maxsplit=5) for line in f):
@@ -82,7 +82,7 @@ class Process:
         return out
 
     def answer(self, q):
-        """Answers one question. Who tells the mappings need know no symbols: the server reads the files."""
+        """Answers one question. A debugger that lists the mappings needs no symbols: the server reads the files."""
         if q.HasField("memory"):
             try:
                 data = os.pread(self.memory, q.memory.size, q.memory.address)
@@ -104,13 +104,13 @@ def serve(p, asked, said):
 
 
 def word(enum, number):
-    """The word of a value of an enum: its name without the prefix, in lower case."""
+    """Returns the word of an enum value: its name without the prefix, in lower case."""
     prefix = enum.Name(0)[:-len("UNSPECIFIED")]
     return enum.Name(number)[len(prefix):].lower() if number else ""
 
 
 def report(channel, p):
-    """Lends the process to a server, and prints what that says of it."""
+    """Lends the process to a server and prints the server's verdicts and threads."""
     said = queue.SimpleQueue()
     said.put(p.hello())
     attach = channel.stream_stream("/ompd.v1.DebuggerService/Attach", debugger.AttachRequest.SerializeToString,

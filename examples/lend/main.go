@@ -1,5 +1,5 @@
-// Command lend is a debugger that knows nothing of OpenMP: it stops a process, lends its callbacks to an
-// ompd-inspect server by DebuggerService, and prints what comes back. x86-64 Linux.
+// Command lend is a debugger without any knowledge of OpenMP: it stops a process, lends its callbacks to an
+// ompd-inspect server by DebuggerService, and prints the answers. x86-64 Linux.
 //
 //	ompd-inspect serve --listen unix:///tmp/oi.sock & lend unix:///tmp/oi.sock PID
 package main
@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	runtime.LockOSThread() // the kernel lets only the thread that attached ask for registers
+	runtime.LockOSThread() // the kernel gives registers only to the thread that attached
 	if len(os.Args) != 3 {
 		log.Fatal("usage: lend ADDRESS PID")
 	}
@@ -29,7 +29,7 @@ func main() {
 	if err == nil {
 		err = p.report(context.Background(), os.Args[1])
 	}
-	for _, t := range p.threads { // let it run on
+	for _, t := range p.threads {
 		_ = unix.PtraceDetach(int(t.GetLwp()))
 	}
 	if err != nil {
@@ -44,7 +44,7 @@ type process struct {
 	threads []*ompdv1.NativeThread
 }
 
-// stop stops all threads of a process, and reads their registers.
+// stop stops all threads of a process and reads their registers.
 func stop(pid string) (*process, error) {
 	p := &process{dir: "/proc/" + pid}
 	p.memory, _ = os.Open(p.dir + "/mem")
@@ -74,7 +74,7 @@ func stop(pid string) (*process, error) {
 	return p, err
 }
 
-// report lends the process to a server, and prints what that says of it.
+// report lends the process to a server and prints the server's verdicts and threads.
 func (p *process) report(ctx context.Context, address string) error {
 	c, err := client.Dial(address, client.Options{})
 	if err != nil {
@@ -89,7 +89,7 @@ func (p *process) report(ctx context.Context, address string) error {
 	powers := []ompdv1.Power{ompdv1.Power_POWER_REGISTERS, ompdv1.Power_POWER_MAPPINGS}
 	about := &ompdv1.Target{Kind: ompdv1.TargetKind_TARGET_KIND_PROCESS, Executable: exe, Arch: "x86-64"}
 	hello := &ompdv1.Hello{About: about, Powers: powers}
-	_ = stream.Send(&ompdv1.AttachRequest{Message: &ompdv1.AttachRequest_Hello{Hello: hello}}) // Recv tells of errors
+	_ = stream.Send(&ompdv1.AttachRequest{Message: &ompdv1.AttachRequest_Hello{Hello: hello}}) // Recv returns the error
 	first, err := stream.Recv()
 	if err != nil {
 		return client.Explain(err)
@@ -121,12 +121,12 @@ func (p *process) serve(stream ompdv1.DebuggerService_AttachClient) {
 	}
 }
 
-// answer answers one question. Who tells the mappings need know no symbols: the server reads the files.
+// answer answers one question. A debugger that lists the mappings needs no symbols: the server reads the files.
 func (p *process) answer(q *ompdv1.Question) *ompdv1.Answer {
 	switch {
 	case q.GetMemory() != nil:
 		b := make([]byte, q.GetMemory().GetSize())
-		n, _ := p.memory.ReadAt(b, int64(q.GetMemory().GetAddress())) // fewer than asked for say where it ends
+		n, _ := p.memory.ReadAt(b, int64(q.GetMemory().GetAddress())) // a shorter answer ends at the first unreadable byte
 		return &ompdv1.Answer{Answer: &ompdv1.Answer_Memory{Memory: &ompdv1.MemoryAnswer{Data: b[:n]}}}
 	case q.GetThreads() != nil:
 		return &ompdv1.Answer{Answer: &ompdv1.Answer_Threads{Threads: &ompdv1.ThreadsAnswer{Threads: p.threads}}}
@@ -136,7 +136,7 @@ func (p *process) answer(q *ompdv1.Question) *ompdv1.Answer {
 	return &ompdv1.Answer{Answer: &ompdv1.Answer_Error{Error: &ompdv1.AnswerError{Message: "not in this debugger"}}}
 }
 
-// mappings are the memory mappings.
+// mappings lists the memory mappings.
 func (p *process) mappings() *ompdv1.MappingsAnswer {
 	out := &ompdv1.MappingsAnswer{}
 	text, _ := os.ReadFile(p.dir + "/maps")

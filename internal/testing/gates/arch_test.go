@@ -41,10 +41,9 @@ var imports = map[string][]string{
 		"callbacks", "internal/code/arch", "internal/guard/budget", "internal/image/elfx",
 		"internal/image/modules", "internal/image/unxz", "internal/target/pagecache",
 	},
-	"diagnose":      {"internal/phrase", "picture"},
-	"examples/lend": {"client", "proto/ompd/v1"},
-	"gdb":           nil,
-	"handles":       {"callbacks", "picture"},
+	"diagnose": {"internal/phrase", "picture"},
+	"gdb":      nil,
+	"handles":  {"callbacks", "picture"},
 	"live": {
 		"callbacks", "corefile", "internal/code/arch", "internal/guard/budget", "internal/image/elfx",
 		"internal/image/libc", "internal/image/modules",

@@ -1,0 +1,113 @@
+// Package examples runs the programs of examples/, a module of its own, as a user of the Go API does.
+package examples
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+)
+
+// root is the directory of the repository.
+const root = "../../../"
+
+// serving starts a server and returns its address.
+func serving(t *testing.T, tool, dir string) (address string) {
+	t.Helper()
+	address = "unix://" + filepath.Join(dir, "socket")
+	cmd := exec.CommandContext(t.Context(), tool, "serve", "--listen", address)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Wait() })
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatalf("serve says %q, %v", line, err)
+	}
+	return address
+}
+
+// check searches the output of an example for the deadlock.
+func check(t *testing.T, printed string, err error) {
+	t.Helper()
+	for _, want := range []string{"deadlock: 2 threads wait for each other", "thread 1, wait_lock first"} {
+		if err != nil || !strings.Contains(printed, want) {
+			t.Errorf("%v: it prints no %q:\n%s", err, want, printed)
+		}
+	}
+}
+
+// build builds the examples into dir.
+func build(t *testing.T, dir string) {
+	t.Helper()
+	if out, err := exec.Command("go", "build", "-C", root+"examples", "-o", dir, "./...").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// TestReport runs the example of package session on a core.
+func TestReport(t *testing.T) {
+	dir := t.TempDir()
+	build(t, dir)
+	g, err := omptest.UnpackGolden(root+"testdata/golden", "gnu-barrier", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(dir, "report"), "-exe", g.Exe, "-sysroot", g.Sysroot, g.Core)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	omptest.Equal(t, "the report", string(out), `
+crash (certain): thread 3 (LWP 5801) called abort in truth_end truth.h:378
+barrier_missing (possible): 3 of 4 arrived at a barrier (barrier.c:12): thread 3 (LWP 5801) is in truth_end truth.h:378
+thread 3: work_parallel in truth_end (/src/truth.h:378)
+thread 0: wait_barrier_explicit in main._omp_fn.0 (/src/barrier.c:12)
+thread 2: wait_barrier_explicit in main._omp_fn.0 (/src/barrier.c:12)
+thread 1: wait_barrier_explicit in main._omp_fn.0 (/src/barrier.c:12)
+`[1:])
+}
+
+// TestLend runs both debuggers on a deadlock: the one in Go, and the one in Python with Debian's gRPC and the code that
+// its protoc generates.
+func TestLend(t *testing.T) {
+	omptest.Needs(t, "a compiler")
+	dir := t.TempDir()
+	build(t, dir)
+	if out, err := exec.Command("go", "build", "-o", dir, root+"cmd/ompd-inspect").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	address := serving(t, filepath.Join(dir, "ompd-inspect"), dir)
+	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
+	p := omptest.Start(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
+	pid := fmt.Sprint(p.PID)
+	out, err := exec.Command(filepath.Join(dir, "lend"), address, pid).CombinedOutput()
+	check(t, string(out), err)
+
+	environment, grpc := omptest.PythonGrpc(t)
+	protos, _ := filepath.Glob(root + "proto/ompd/v1/*.proto")
+	protoc := exec.Command(filepath.Join(grpc, "usr/bin/protoc"), append([]string{
+		"-I", root + "proto", "-I", filepath.Join(grpc, "usr/include"), "--python_out=" + dir,
+	}, protos...)...)
+	protoc.Env = append(os.Environ(), environment...)
+	if out, err := protoc.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	python := exec.Command(omptest.Program(t, "python3"), root+"examples/lend/lend.py", address, pid)
+	python.Env = append(os.Environ(), environment...)
+	for i, e := range python.Env {
+		if strings.HasPrefix(e, "PYTHONPATH=") {
+			python.Env[i] = e + ":" + dir
+		}
+	}
+	out, err = python.CombinedOutput()
+	check(t, string(out), err)
+}

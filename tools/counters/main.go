@@ -24,16 +24,16 @@ import (
 
 const modulePath = "github.com/ompd-inspect/ompd-inspect/"
 
-// floors are the rooms of ARCHITECTURE.md from the ground up. A room of one floor may be imported from the same
-// floor and from those above.
+// floors are the rooms of ARCHITECTURE.md from the ground up. A room may be imported from the same floor and from those
+// above. A package whose name is listed is above the rest of its directory.
 var floors = [][]string{
 	{"picture", "callbacks", "handles", "internal/mpi"},
 	{"internal/guard", "internal/image", "internal/code"},
 	{"internal/stack", "internal/runtime", "internal/target", "corefile", "live", "trace", "internal/trace", "proto"},
-	{"ompd", "internal/lockflow", "internal/phrase"},
+	{"ompd", "internal/runtime/extended", "internal/lockflow", "internal/phrase"},
 	{"internal/inspect", "internal/watch", "diagnose"},
 	{"session", "internal/engine"},
-	{"internal/jobs", "internal/print", "internal/wire"},
+	{"internal/jobs", "internal/print", "internal/trace/history", "internal/wire"},
 	{"server", "client", "internal/front", "gdb", "recorder"},
 	{"internal/cli", "cmd"},
 }
@@ -240,11 +240,17 @@ func pointsUp(from, to string) bool {
 	return a >= 0 && b >= 0 && a < b
 }
 
-// floorOf returns the floor of a package, -1 if its room is on none.
+// floorOf returns the floor of a package's room, the one with the longest name; -1 if no floor has the package.
 func floorOf(pkg string) int {
-	return slices.IndexFunc(floors, func(rooms []string) bool {
-		return slices.ContainsFunc(rooms, func(r string) bool { return pkg == r || strings.HasPrefix(pkg, r+"/") })
-	})
+	floor, length := -1, 0
+	for i, rooms := range floors {
+		for _, r := range rooms {
+			if (pkg == r || strings.HasPrefix(pkg, r+"/")) && len(r) > length {
+				floor, length = i, len(r)
+			}
+		}
+	}
+	return floor
 }
 
 // largest is how many types are printed.

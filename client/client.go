@@ -1,8 +1,7 @@
-// Package client talks to an ompd-inspect server and answers with the structs of
-// package inspect, as if the target were opened here.
+// Package client talks to an ompd-inspect server. It returns the structs of package picture, as if the target were
+// opened in this process.
 //
-// The generated clients of proto/ompd/v1, for what this package has no methods
-// for, are the fields of Client.
+// The fields of Client are the generated clients of proto/ompd/v1, for calls without a method of this package.
 package client
 
 import (
@@ -27,17 +26,17 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// Options say how to connect. The zero value suits a unix socket.
+// Options control the connection. The zero value suits a unix socket.
 type Options struct {
-	// Token is what the server wants to be shown, if it does.
+	// Token is sent with each call, for a server that requires one.
 	Token string
-	// TLS encrypts a TCP connection and shows the client's certificate; nil is
-	// for servers on a loopback address only.
+	// TLS encrypts a TCP connection and shows the client's certificate. It may be nil only for servers on a loopback
+	// address.
 	TLS *tls.Config
 }
 
-// Client is a connection to a server. What was opened over it is freed when it is
-// closed. It may be used by several goroutines at once.
+// Client is a connection to a server. Closing it frees all targets that were opened over it. It may be used by
+// several goroutines at once.
 type Client struct {
 	Inspection ompdv1.InspectionServiceClient
 	Ompd       ompdv1.OmpdServiceClient
@@ -46,8 +45,8 @@ type Client struct {
 	conn       *grpc.ClientConn
 }
 
-// Dial prepares a connection to unix:///path or tcp://host:port. It is made by the
-// first call, whose error tells if it cannot be.
+// Dial returns a client for a server at unix:///path or tcp://host:port. The first call connects, and returns the
+// error if the server cannot be reached.
 func Dial(address string, o Options) (*Client, error) {
 	at, ok := strings.CutPrefix(address, "tcp://")
 	if !ok && !strings.HasPrefix(address, "unix:///") {
@@ -84,12 +83,12 @@ func loopback(at string) bool {
 	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
-// NewClient makes a client of a connection to a server in the same process, or at the
-// other end of a pipe. It is closed with the client.
+// NewClient returns a client for a connection to a server in the same process, or at the other end of a pipe. Closing
+// the client closes the connection.
 func NewClient(c net.Conn) (*Client, error) {
 	dial := func(context.Context, string) (net.Conn, error) {
 		if c == nil {
-			return nil, net.ErrClosed // it does not come back
+			return nil, net.ErrClosed // the connection cannot be made again
 		}
 		once := c
 		c = nil
@@ -110,18 +109,16 @@ func newClient(conn *grpc.ClientConn) *Client {
 	}
 }
 
-// Conn is the connection, for other generated clients, such as those of gRPC's
-// health and reflection services.
+// Conn returns the connection, for other generated clients, such as those of gRPC's health and reflection services.
 func (c *Client) Conn() grpc.ClientConnInterface { return c.conn }
 
-// bearer shows a token with every call. Without TLS that is for loopback
-// addresses.
+// bearer sends a token with every call. Without TLS it is used for loopback addresses only.
 type bearer struct {
 	token  string
 	secure bool
 }
 
-// GetRequestMetadata is the header of a call.
+// GetRequestMetadata returns the header of a call.
 func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
 	return map[string]string{"authorization": "Bearer " + b.token}, nil
 }
@@ -129,10 +126,10 @@ func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]strin
 // RequireTransportSecurity reports whether the connection must be encrypted.
 func (b bearer) RequireTransportSecurity() bool { return b.secure }
 
-// Close ends the connection; the server frees what was opened over it.
+// Close closes the connection. The server then frees the targets that were opened over it.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Error is the error of a call. Its text is the server's.
+// Error is the error of a call, with the server's text.
 type Error struct {
 	Code     codes.Code
 	Reason   string            // of the google.rpc.ErrorInfo, such as TARGET_NOT_FOUND
@@ -140,13 +137,13 @@ type Error struct {
 	err      error
 }
 
-// Error is the server's text.
+// Error returns the server's text.
 func (e *Error) Error() string { return status.Convert(e.err).Message() }
 
 // Unwrap returns gRPC's error.
 func (e *Error) Unwrap() error { return e.err }
 
-// Explain makes an *Error of an error of a generated client; nil stays nil.
+// Explain returns an *Error for an error of a generated client, or nil for nil.
 func Explain(err error) error {
 	st, ok := status.FromError(err)
 	if err == nil || !ok {
@@ -163,7 +160,7 @@ func Explain(err error) error {
 
 // Target is a target that the server has open.
 type Target struct {
-	Name   string // by which calls of the generated clients name it
+	Name   string // name of the target in calls of the generated clients
 	client *Client
 }
 
@@ -172,12 +169,12 @@ func (c *Client) OpenCore(ctx context.Context, path string) (*Target, error) {
 	return c.Open(ctx, &ompdv1.TargetSpec{Source: &ompdv1.TargetSpec_Core{Core: path}})
 }
 
-// OpenProcess opens a process of the server's machine.
+// OpenProcess opens a process on the server's machine.
 func (c *Client) OpenProcess(ctx context.Context, pid int) (*Target, error) {
 	return c.Open(ctx, &ompdv1.TargetSpec{Source: &ompdv1.TargetSpec_Pid{Pid: int64(pid)}})
 }
 
-// Open opens what spec says.
+// Open opens the target that spec describes.
 func (c *Client) Open(ctx context.Context, spec *ompdv1.TargetSpec) (*Target, error) {
 	resp, err := c.Inspection.OpenTarget(ctx, &ompdv1.OpenTargetRequest{Spec: spec})
 	if err != nil {
@@ -186,7 +183,7 @@ func (c *Client) Open(ctx context.Context, spec *ompdv1.TargetSpec) (*Target, er
 	return &Target{resp.GetTarget().GetName(), c}, nil
 }
 
-// Trace is the generated client of TraceService, by which the target's recorder is read.
+// Trace returns the generated client of TraceService, which reads the target's recorder.
 func (t *Target) Trace() ompdv1.TraceServiceClient { return t.client.Trace }
 
 // Close frees the target.
@@ -195,14 +192,13 @@ func (t *Target) Close(ctx context.Context) error {
 	return Explain(err)
 }
 
-// Refresh moves the target on to its present stop, if it may have run since.
+// Refresh makes later calls use a new snapshot, if the target may have run since the last one.
 func (t *Target) Refresh(ctx context.Context) error {
 	_, err := t.client.Inspection.RefreshTarget(ctx, &ompdv1.RefreshTargetRequest{Target: t.Name})
 	return Explain(err)
 }
 
-// Picture gets the wanted parts of the picture; those of a report if none are
-// named.
+// Picture returns the given parts of the picture, or the parts of a report if there are no arguments.
 func (t *Target) Picture(ctx context.Context, parts ...ompdv1.PicturePart) (*picture.Picture, error) {
 	stream, err := t.client.Inspection.GetReport(ctx, &ompdv1.GetReportRequest{Target: t.Name, Parts: parts})
 	if err != nil {
@@ -226,5 +222,5 @@ func unpack(m *ompdv1.Picture) (*picture.Picture, error) {
 	return pic, wire.Unpack(m, pic)
 }
 
-// Target is a target that is open at the server under a name, such as one that a debugger lends.
+// Target returns the target that the server has open under a name, such as a target that a debugger lends.
 func (c *Client) Target(name string) *Target { return &Target{name, c} }

@@ -16,7 +16,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// serve builds the tool and runs its server; it must end well when it is told to.
+// serve builds the tool and runs its server, which must end without an error after SIGINT.
 func serve(t *testing.T) string {
 	t.Helper()
 	omptest.Needs(t, "a build of the tool")

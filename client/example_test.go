@@ -9,7 +9,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// Print which threads of a core wait at a barrier, and for whom.
+// Print the threads of a core that wait at a barrier, and the verdicts.
 func Example() {
 	ctx := context.Background()
 	c, err := client.Dial("unix:///run/user/1000/ompd-inspect.sock", client.Options{})

@@ -9,11 +9,10 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// pageSize is how many elements are asked for at once; the server may give fewer.
+// pageSize is the number of elements that one call requests. The server may return fewer.
 const pageSize = 1000
 
-// all yields the elements of all pages as structs. An error is the last thing that
-// is yielded.
+// all yields the elements of all pages as structs. It ends after the first error.
 func all[T, M any, P wire.Message[M]](get func(token string) ([]*M, string, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -37,7 +36,7 @@ func all[T, M any, P wire.Message[M]](get func(token string) ([]*M, string, erro
 	}
 }
 
-// Threads yields the threads that filter selects, with as much as view says.
+// Threads yields the threads that filter selects, with the fields that view selects.
 func (t *Target) Threads(ctx context.Context, view ompdv1.ThreadView,
 	filter *ompdv1.ThreadFilter) iter.Seq2[picture.Thread, error] {
 	return all[picture.Thread](func(token string) ([]*ompdv1.Thread, string, error) {
@@ -56,8 +55,7 @@ func (t *Target) Regions(ctx context.Context, filter *ompdv1.RegionFilter) iter.
 	})
 }
 
-// Tasks yields the tasks that filter selects. There may be millions; they are
-// fetched while the loop runs.
+// Tasks yields the tasks that filter selects. There may be millions; they are fetched while the loop runs.
 func (t *Target) Tasks(ctx context.Context, filter *ompdv1.TaskFilter) iter.Seq2[picture.Task, error] {
 	return all[picture.Task](func(token string) ([]*ompdv1.Task, string, error) {
 		p, err := t.client.Inspection.ListTasks(ctx, &ompdv1.ListTasksRequest{Target: t.Name, PageSize: pageSize,

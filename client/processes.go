@@ -13,9 +13,8 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// Processes finds the processes of the server's machine that use OpenMP and that may
-// be opened. The use of processors is measured for as long as sample says, at most
-// 10 s.
+// Processes finds the processes of the server's machine that use OpenMP and that may be opened. It measures their use
+// of processors for the duration sample, at most 10 s.
 func (c *Client) Processes(ctx context.Context, sample time.Duration) (*picture.Processes, error) {
 	stream, err := c.Inspection.FindProcesses(ctx, &ompdv1.FindProcessesRequest{Sample: durationpb.New(sample)})
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// Watch yields a picture of a living target at each interval, until ctx ends or
-// the loop does.
+// Watch yields a picture of a running process at each interval, until ctx or the loop ends.
 func (t *Target) Watch(ctx context.Context, interval time.Duration,
 	parts ...ompdv1.PicturePart) iter.Seq2[*picture.Picture, error] {
 	req := &ompdv1.WatchTargetRequest{Target: t.Name, Parts: parts, Interval: durationpb.New(interval)}
@@ -31,8 +30,8 @@ func (t *Target) Watch(ctx context.Context, interval time.Duration,
 	}
 }
 
-// Looks yields so many looks at a process, one at each interval, each with what
-// changed since the one before and since the first.
+// Looks yields count snapshots of a process, one at each interval, each with the changes since the previous one and
+// since the first.
 func (t *Target) Looks(ctx context.Context, interval time.Duration, count int) iter.Seq2[*picture.Look, error] {
 	return t.watch(ctx, &ompdv1.WatchTargetRequest{Target: t.Name, Interval: durationpb.New(interval),
 		Count: int64(count), Compare: true})
@@ -66,7 +65,7 @@ func (t *Target) watch(ctx context.Context, req *ompdv1.WatchTargetRequest) iter
 	}
 }
 
-// lookOf is a look with its picture.
+// lookOf returns a look with its picture.
 func lookOf(m *ompdv1.Look, whole *ompdv1.Picture) (*picture.Look, error) {
 	l := new(picture.Look)
 	if err := wire.Unpack(m, l); err != nil {

@@ -32,7 +32,7 @@ type Query struct {
 // Report returns the query of a report: threads, regions, tasks, merged stacks and verdicts, within DefaultBudget.
 func Report() Query { return queryOf(engine.Report()) }
 
-// Everything returns the query of all parts, without a limit. It suits a snapshot whose queries are not known yet.
+// Everything returns the query of all parts, without a limit. It suits a snapshot for queries that are not known yet.
 func Everything() Query { return queryOf(engine.Everything()) }
 
 func queryOf(q engine.Query) Query {

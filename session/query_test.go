@@ -10,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestQueryIsComplete converts a query with all fields set, and back: none is lost.
+// TestQueryIsComplete converts a query with all fields set, and back: no field is lost.
 func TestQueryIsComplete(t *testing.T) {
 	var q Query
 	v := reflect.ValueOf(&q).Elem()

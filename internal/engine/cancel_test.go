@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// leaving is a damaged core of which whoever asks goes away at one of the reads.
+// leaving is a damaged core that cancels the look at one of its reads.
 type leaving struct {
 	endless
 	leave context.CancelFunc

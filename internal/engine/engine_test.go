@@ -39,7 +39,7 @@ func open(t *testing.T, name string) *engine.Target {
 	return target
 }
 
-// look asks one question and returns the picture.
+// look answers one query and returns the picture.
 func look(t *testing.T, target *engine.Target, q engine.Query) *picture.Picture {
 	t.Helper()
 	a, err := target.Look(t.Context(), q)
@@ -50,8 +50,8 @@ func look(t *testing.T, target *engine.Target, q engine.Query) *picture.Picture 
 	return a.Picture
 }
 
-// TestBudget looks with all budgets from none to enough: each answer lists all threads,
-// and says what it lacks; a verdict is drawn of all facts, or not at all.
+// TestBudget looks with all budgets from 1 ns to more than enough. Each picture lists all threads and its missing
+// parts. Verdicts are drawn from all facts, or not at all.
 func TestBudget(t *testing.T) {
 	target := open(t, "llvm-deadlock")
 	q := engine.Report()
@@ -73,7 +73,7 @@ func TestBudget(t *testing.T) {
 				q.Budget, len(pic.Threads), len(whole.Threads), pic.Incomplete, len(pic.Verdicts), pic.Warnings)
 		}
 	}
-	if cut < 5 { // up to 256 ns nobody can look
+	if cut < 5 { // no look is possible in 256 ns
 		t.Errorf("only %d budgets were spent", cut)
 	}
 }
@@ -88,14 +88,14 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// endless is a core whose heap reads as a chain without an end: each word of it points to
-// what is behind it, and in the end to the begin.
+// endless is a core with a heap that reads as an endless chain: each word points to the next one, and the last word
+// to the first.
 type endless struct {
 	*corefile.Core
 	low, high uint64
 }
 
-// ReadMemory gives pointers for what lies in the heap.
+// ReadMemory returns pointers for memory in the heap.
 func (e endless) ReadMemory(a callbacks.Address, p []byte) error {
 	if a.Offset < e.low || a.Offset >= e.high {
 		return e.Core.ReadMemory(a, p)
@@ -111,10 +111,10 @@ func (e endless) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
-// Lend lends nothing: all is read by ReadMemory.
+// Lend returns nil, so that all memory is read by ReadMemory.
 func (e endless) Lend(callbacks.Address, uint64) []byte { return nil }
 
-// heapOf is where the heap of a core lies: the largest anonymous memory beside the program.
+// heapOf returns the bounds of a core's heap: the largest writable anonymous memory below the libraries.
 func heapOf(t *testing.T, core *corefile.Core) (low, high uint64) {
 	t.Helper()
 	const libraries = 0x7000_0000_0000 // are above
@@ -139,8 +139,8 @@ type damaged struct {
 // Look looks at the damaged target.
 func (d damaged) Look(_ context.Context, _, f func(callbacks.Target) error) error { return f(d.target) }
 
-// TestEndless looks at cores whose heap has no end: the budget ends the look, and what can
-// be known is answered.
+// TestEndless looks at cores with an endless heap: the budget ends the look, and the result contains the parts that
+// can be known.
 func TestEndless(t *testing.T) {
 	for _, name := range []string{"llvm-deadlock", "llvm-tasks-deps", "gnu-nested", "gnu-tasks-queued"} {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ type gate struct {
 	full   atomic.Pointer[error] // set when memory is refused
 }
 
-// newGate returns the gate of a snapshot, whose memory is a part of l.
+// newGate returns the gate of a snapshot. Its memory is a part of l.
 func newGate(l *budget.Ledger) *gate {
 	kept := l.Part()
 	return &gate{kept: kept, held: kept.Part()}

@@ -11,13 +11,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 )
 
-// held is a target that stands still for as long as the answer takes.
+// held is a target that is stopped until the query is answered.
 type held struct{ endless }
 
 // Held is true.
 func (held) Held() bool { return true }
 
-// living is the source of what else would run.
+// living is a source of a target that could run.
 type living struct{ damaged }
 
 // Living is true.
@@ -26,8 +26,8 @@ func (living) Living() bool { return true }
 // Look asks once.
 func (l living) Look(_ context.Context, _, f func(callbacks.Target) error) error { return f(l.target) }
 
-// TestHeld looks at what takes long while it stands still for the look: it is let go on
-// when a small part of the budget is spent.
+// TestHeld looks at a target that is stopped during a long look: the look ends when a small part of the budget is
+// spent.
 func TestHeld(t *testing.T) {
 	path, o, done := goldenCore("llvm-tasks-deps")
 	defer done()

@@ -31,7 +31,7 @@ func (c counted) Lend(a callbacks.Address, n uint64) []byte {
 	return c.Core.Lend(a, n)
 }
 
-// TestOneThread asks for each thread alone: the answer is what that of all has for it, its
+// TestOneThread queries each thread alone: the result has the same data for it as the result for all threads, its
 // stack in the forking thread too, and needs fewer reads.
 func TestOneThread(t *testing.T) {
 	for _, name := range []string{"gnu-nested", "llvm-nested", "llvm-deadlock", "gnu-barrier", "llvm-tasks-deps",
@@ -60,7 +60,7 @@ func TestOneThread(t *testing.T) {
 	}
 }
 
-// counting opens a golden core whose reads are counted.
+// counting opens a golden core and counts its reads.
 func counting(t *testing.T, name string) (*engine.Target, *atomic.Int64) {
 	t.Helper()
 	path, o, done := goldenCore(name)
@@ -75,8 +75,8 @@ func counting(t *testing.T, name string) (*engine.Target, *atomic.Int64) {
 	return target, reads
 }
 
-// TestOneRegion asks for each region alone: the answer has it, its members and its tasks as
-// that of all has them, and nothing else. One of a few regions needs fewer reads than all.
+// TestOneRegion queries each region alone: the result has only the region, its members and its tasks, all as the
+// result for all regions has them. One of a few regions needs fewer reads than all.
 func TestOneRegion(t *testing.T) {
 	for _, name := range []string{"gnu-nested", "llvm-nested", "llvm-tasks-deps", "gnu-tasks-queued"} {
 		t.Run(name, func(t *testing.T) {

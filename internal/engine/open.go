@@ -147,7 +147,7 @@ func (o *Options) Ledger() callbacks.Ledger {
 	return o.memory
 }
 
-// NewAskerTarget returns a target whose queries a answers. Close closes a.
+// NewAskerTarget returns a target with a as its Asker. Close closes a.
 func NewAskerTarget(a Asker) *Target { return &Target{asker: a} }
 
 // Live returns the options for package live.
@@ -158,7 +158,7 @@ func (o Options) Live() live.Options {
 	}
 }
 
-// fileInstead adds to err how to open a core whose name is a number, if there is such a file.
+// fileInstead adds to err how to open a core that is named by a number, if there is such a file.
 func fileInstead(name string, err error) error {
 	if _, statErr := os.Stat(name); statErr == nil {
 		return fmt.Errorf("%w; for the file of that name: `ompd-inspect ./%s`", err, name)
@@ -197,7 +197,7 @@ func (t *Target) Resume() error {
 	return nil
 }
 
-// Read calls f with a snapshot whose memory f reads itself. It may call f several times; the last call counts.
+// Read calls f with a snapshot, so that f reads its memory itself. It may call f several times; the last call counts.
 func (t *Target) Read(ctx context.Context, f func(callbacks.Target) error) error {
 	if t.source == nil {
 		return ErrNoMemory

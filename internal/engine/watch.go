@@ -103,7 +103,7 @@ func (w *watching) look(ctx context.Context) (*picture.Look, error) {
 func (w *watching) doubted() bool { return w.Last() != nil && !w.progressed }
 
 // written adds to each thread the number of its events in the recorder, and its last step of progress. It reads the
-// headers of the rings and their newest records while the program may write them. Without a recorder it adds nothing.
+// headers of the rings and their newest records while the program may write them. Without a recorder the counts stay 0.
 func (t *Target) written(total []picture.Use) {
 	target, ok := t.source.(Direct)
 	if !ok {

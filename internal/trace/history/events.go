@@ -14,7 +14,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// About says what a recording of the history has, and what not.
+// About describes a recording: its process, and the numbers of recorded and lost events.
 func (h *History) About(rec *trace.Recording) *picture.Recording {
 	out := &picture.Recording{
 		PID: int(rec.PID), Parent: int(rec.Parent), Program: h.program, Threads: len(rec.LWPs()),
@@ -31,8 +31,8 @@ func (h *History) About(rec *trace.Recording) *picture.Recording {
 	return out
 }
 
-// unnamed says of which files that events come from there are no names and lines, as they are not there or are
-// of another build. The newest records of each ring show which files those are.
+// unnamed lists the files that give no names and lines for their code, because the file is missing or from another
+// build. It takes the files from the newest records of each ring.
 func (h *History) unnamed(rec *trace.Recording) (out []string) {
 	const few = 256
 	told := map[string]bool{}
@@ -54,10 +54,10 @@ func (h *History) unnamed(rec *trace.Recording) (out []string) {
 	return out
 }
 
-// Program is the base name of the program, "" if that is not known.
+// Program returns the base name of the program; "" if it is unknown.
 func (h *History) Program() string { return h.program }
 
-// Names are the names and places of the program, as exports have them.
+// Names returns the names and places of the program for exports.
 func (h *History) Names() export.Names { return exportNames{h} }
 
 type exportNames struct{ *History }
@@ -71,7 +71,7 @@ func (n exportNames) Place(pc uint64) export.Place {
 	return export.Place{Function: f.Function, File: f.File, Line: f.Line}
 }
 
-// Teller says events of one recording of a history.
+// Teller converts events of one recording to those of a picture.
 type Teller struct {
 	h     *History
 	rec   *trace.Recording
@@ -82,10 +82,10 @@ type Teller struct {
 	at    map[uint64]*picture.Frame
 }
 
-// PlacesMax bounds the places that a Teller keeps: a program has far fewer calls of the runtime.
+// PlacesMax limits the places that a Teller keeps. A program has far fewer calls of the runtime.
 const PlacesMax = 1 << 16
 
-// Teller returns one that says events as they are now; name is the name of an event.
+// Teller returns a Teller for rec. It gives times relative to the present. name returns the name of an event.
 func (h *History) Teller(rec *trace.Recording, name func(*trace.Event) string) *Teller {
 	t := &Teller{h, rec, rec.Words(h.Lock), h.Now(rec), "before the newest event", name, map[uint64]*picture.Frame{}}
 	switch {
@@ -97,7 +97,7 @@ func (h *History) Teller(rec *trace.Recording, name func(*trace.Event) string) *
 	return t
 }
 
-// Event is an event of a thread with names and its place in the source.
+// Event returns an event of a thread with its names and its place in the source.
 func (t *Teller) Event(th *trace.Thread, e *trace.Event) picture.Event {
 	out := picture.Event{
 		Time: t.rec.Clock.Monotonic(e.Time), Ago: t.rec.Clock.Elapsed(e.Time, t.now).Nanoseconds(),
@@ -114,7 +114,7 @@ func (t *Teller) Event(th *trace.Thread, e *trace.Event) picture.Event {
 	return out
 }
 
-// EventName is the name of an event in OpenMP 5.1, or the recorder's where that has none.
+// EventName returns the name of an event in OpenMP 5.1, or the recorder's own name for an event outside OpenMP 5.1.
 func EventName(e *trace.Event) string {
 	if name := omptnames.Callback(uint8(e.Code)); name != "" {
 		return name
@@ -122,9 +122,8 @@ func EventName(e *trace.Event) string {
 	return e.Code.Own()
 }
 
-// LastEvents are the last events that the recorder has kept of a thread by its LWP, the newest
-// first: at most n, those of the last n records of its rings. A process is not stopped. The
-// error is trace.ErrNone if there is no recorder.
+// LastEvents returns the last events that the recorder has kept of a thread, by its LWP, newest first: at most n,
+// from the last n records of its rings. A process is not stopped. The error is trace.ErrNone if there is no recorder.
 func LastEvents(from Source, lwp, n int) ([]picture.Event, error) {
 	h, err := Open(from)
 	if err != nil {
@@ -156,7 +155,7 @@ func LastEvents(from Source, lwp, n int) ([]picture.Event, error) {
 	return out, h.Close()
 }
 
-// place is where the call of the program is that returns to pc, nil if there is none.
+// place returns the place of the call that returns to pc; nil if pc is 0.
 func (t *Teller) place(pc uint64) *picture.Frame {
 	if pc == 0 {
 		return nil
@@ -171,7 +170,7 @@ func (t *Teller) place(pc uint64) *picture.Frame {
 	return f
 }
 
-// pastEvent is an event of which little is known, at a time and a place.
+// pastEvent returns the description of an earlier event of a mutex, by its time and place.
 func (t *Teller) pastEvent(e *trace.Event, at, pc uint64) picture.PastEvent {
 	return picture.PastEvent{
 		Text: t.words.Mutex(e), When: fmt.Sprintf("%v %s", trace.Elapsed(t.rec.Clock.Elapsed(at, t.now)), t.since),
@@ -179,8 +178,8 @@ func (t *Teller) pastEvent(e *trace.Event, at, pc uint64) picture.PastEvent {
 	}
 }
 
-// Statistics adds up each construct at each place in the events of a window, and finds the
-// orders of acquisition that can end in a deadlock.
+// Statistics adds up the time of each construct at each place in the events of a window, and finds the orders of
+// acquisition that can end in a deadlock.
 func (h *History) Statistics(rec *trace.Recording, w analyze.Window) *picture.Statistics {
 	t := h.Teller(rec, nil)
 	calls := analyze.Calls{Tests: h.onlyTests, Waits: func(pc uint64) bool {
@@ -208,7 +207,7 @@ func (h *History) Statistics(rec *trace.Recording, w analyze.Window) *picture.St
 	return out
 }
 
-// lockCall is what the call does that returns to pc.
+// lockCall returns the kind of the lock call that returns to pc.
 func (h *History) lockCall(pc uint64) recordings.LockCall {
 	call, known := h.calls[pc]
 	if !known && pc != 0 {
@@ -222,10 +221,10 @@ func (h *History) lockCall(pc uint64) recordings.LockCall {
 	return call
 }
 
-// onlyTests reports whether the call that returns to pc is known to wait for no lock.
+// onlyTests reports whether the call that returns to pc is known to test a lock without waiting.
 func (h *History) onlyTests(pc uint64) bool { return h.lockCall(pc) == recordings.LockCallTests }
 
-// row is a row of statistics with its names.
+// row returns a row of statistics with its names.
 func (t *Teller) row(r *analyze.Row) picture.Statistic {
 	out := picture.Statistic{
 		Text: analyze.Title(r.What, r.Kind, r.Lock, t.words), Frame: t.place(r.PC), Lock: picture.Address(r.Lock),

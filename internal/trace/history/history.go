@@ -20,34 +20,34 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// History is what the recorder of a target has left, with the places of its events in the
-// source. It is used by one goroutine at a time, until it is closed.
+// History reads the events that the recorder of a target has kept, with their places in the source. It is used by one
+// goroutine at a time, until it is closed.
 type History struct {
 	*trace.Reader
 	sym    *symbolize.Symbolizer
 	memory *budget.Ledger // of the symbolizer
-	now    func() int64   // by CLOCK_MONOTONIC; nil for a target that stands,
-	saved  int64          // which is of that moment; 0 if it does not tell
+	now    func() int64   // by CLOCK_MONOTONIC; nil for a target that does not run
+	saved  int64          // time at which a target that does not run was saved; 0 if unknown
 	copies *budget.Ledger
 	locks  map[uint64]string // names by wait id
 
 	criticals recordings.Criticals
-	copy      *trace.Recording  // the last that was read
+	copy      *trace.Recording  // the last copy
 	called    map[uint64]string // names of critical sections by the code that enters them
-	program   string            // its base name
+	program   string            // base name of the program
 
 	target engine.Direct
-	calls  map[uint64]recordings.LockCall // by the address that they return to
+	calls  map[uint64]recordings.LockCall // by return address
 
-	runtimes [][2]uint64 // where the code of runtimes and of the recorder is
+	runtimes [][2]uint64 // address ranges of the code of runtimes and of the recorder
 }
 
-// ofRuntime matches the names of the recorder's file and of runtimes'.
+// ofRuntime matches the file names of the recorder and of runtimes.
 var ofRuntime = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(libompd-recorder\.so|lib(g?omp|iomp5)[.-])`)
 })
 
-// locksNamed bounds the names of locks that are kept: then all are found anew.
+// locksNamed limits the names of locks that are kept. At the limit all are dropped.
 const locksNamed = 1 << 16
 
 // Source is a target that may have a recorder: a session.Target.
@@ -102,20 +102,19 @@ func Open(from Source) (*History, error) {
 	return h, nil
 }
 
-// Read reads all events that are still there. Those of the copy before are not used any
-// more.
+// Read reads all events that are still in the rings. It invalidates the previous copy.
 func (h *History) Read() (*trace.Recording, error) {
 	h.copies.Close()
 	return h.keep(h.Reader.Read())
 }
 
-// New reads the events since the last copy, which is not used any more.
+// New reads the events since the last copy, which it invalidates.
 func (h *History) New() (*trace.Recording, error) {
 	h.copies.Close()
 	return h.keep(h.Reader.New())
 }
 
-// Latest is New for the last n records of each ring.
+// Latest works like New for the last n records of each ring.
 func (h *History) Latest(n uint64) (*trace.Recording, error) {
 	h.copies.Close()
 	return h.keep(h.Reader.Latest(n))
@@ -130,11 +129,11 @@ func (h *History) keep(rec *trace.Recording, err error) (*trace.Recording, error
 	return rec, err
 }
 
-// Living reports whether the program runs, and may make more events.
+// Living reports whether the program runs and may record more events.
 func (h *History) Living() bool { return h.now != nil }
 
-// Now is the present in ticks: for a process that runs, by the machine's clock; else when
-// record --save wrote its file, or when the last event came.
+// Now returns the present in ticks: the time of the machine's clock for a running process, otherwise the time at
+// which record --save wrote its file, or the time of the last event.
 func (h *History) Now(rec *trace.Recording) uint64 {
 	switch {
 	case h.now != nil:
@@ -145,7 +144,7 @@ func (h *History) Now(rec *trace.Recording) uint64 {
 	return rec.Last()
 }
 
-// Place is where the call is that returns to pc, in the innermost function of the source.
+// Place returns the place of the call that returns to pc, in the innermost function of the source.
 func (h *History) Place(pc uint64) picture.Frame {
 	if in := (trace.Recording{Runtimes: h.runtimes}); pc == 0 || in.FromRuntime(pc) {
 		return picture.Frame{}
@@ -159,7 +158,7 @@ func (h *History) Place(pc uint64) picture.Frame {
 	out := picture.Frame{Kind: picture.FrameUser, Function: f.Function, File: f.File, Line: f.Line}
 	if construct, parent := symbolize.Construct(f.Linkage); construct != "" {
 		out.Construct, out.In = construct, parent
-		if parent == "" { // the name says nothing but that it is outlined
+		if parent == "" { // the name shows only that the function is outlined
 			out.Function = ""
 		}
 	}
@@ -169,7 +168,7 @@ func (h *History) Place(pc uint64) picture.Frame {
 	return out
 }
 
-// Lock is the name of the program's lock or critical construct with a wait id, or "".
+// Lock returns the name of the program's lock or critical construct with a wait id, or "".
 func (h *History) Lock(id uint64) string {
 	name, known := h.locks[id]
 	if known {
@@ -196,7 +195,8 @@ func (h *History) lock(id uint64) string {
 	return s.Name
 }
 
-// entered is the name of a critical section by the code that has entered it, where its runtime is gone.
+// entered returns the name of a critical section from the code that has entered it, for a target with an unloaded
+// runtime.
 func (h *History) entered(id uint64) string {
 	const critical, each = 5, 64 // ompt_mutex_critical; places of one section
 	if h.called == nil && h.copy != nil {
@@ -217,8 +217,8 @@ func (h *History) entered(id uint64) string {
 	return h.called[id]
 }
 
-// Named are the pages of the target that names of events are found by. A file that has them beside
-// the recorder's memory tells the same names.
+// Named returns the pages of the target in which names of events are found. A file that contains them and the
+// recorder's memory gives the same names.
 func (h *History) Named() (out []trace.Range) {
 	const page = 4096
 	for _, at := range h.criticals.Words() {
@@ -230,14 +230,14 @@ func (h *History) Named() (out []trace.Range) {
 	return out
 }
 
-// monotonic is the time of CLOCK_MONOTONIC, in nanoseconds.
+// monotonic returns the time of CLOCK_MONOTONIC, in nanoseconds.
 func monotonic() int64 {
 	var now unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
 	return now.Nano()
 }
 
-// Close frees what belongs to the history.
+// Close frees the memory of the history.
 func (h *History) Close() error {
 	h.copies.Close()
 	err := h.sym.Close()

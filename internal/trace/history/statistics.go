@@ -7,15 +7,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// rowPlace is what a row is of for people: compilers make several copies of one construct.
+// rowPlace identifies a construct in the source. Compilers make several copies of one construct.
 type rowPlace struct {
 	says, function, file, in string
 	line                     int
 	lock                     picture.Hex
 }
 
-// alike adds up the rows of one construct at one line, what took longest first. Those without a line
-// stay as they are.
+// alike merges the rows of one construct at one line and sorts the rows by time, longest first. Rows without a line
+// are not merged.
 func alike(rows []picture.Statistic) []picture.Statistic {
 	at := map[rowPlace]int{}
 	out := rows[:0]
@@ -41,8 +41,8 @@ func alike(rows []picture.Statistic) []picture.Statistic {
 	return out
 }
 
-// addRow adds what another copy of a construct took. Which thread was late, and who had a lock, is that of
-// the copy where it was more often, and longer.
+// addRow adds the row of another copy of a construct. It takes the late thread of the copy in which it was late more
+// often, and the holder of the copy with the longer wait.
 func addRow(to, r *picture.Statistic) {
 	if r.LastCount > to.LastCount && r.Last != to.Last {
 		to.Last, to.LastCount = r.Last, r.LastCount

@@ -14,8 +14,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestFollowStopsNothing follows the events of a program that makes them all the time, under strace: no system
-// call stops the program, and what is read of it comes by process_vm_readv.
+// TestFollowStopsNothing follows the events of a busy program under strace: no system call stops the program, and
+// all reads of its memory use process_vm_readv.
 func TestFollowStopsNothing(t *testing.T) {
 	l := e2e.StartLoop(t, omptest.Run{
 		Exe:     omptest.Compile(t, omptest.Build{Program: "healthy_busy", Compiler: omptest.GCC}),
@@ -33,7 +33,7 @@ func TestFollowStopsNothing(t *testing.T) {
 	lines := 0
 	for s := bufio.NewScanner(out); s.Scan(); {
 		if lines++; lines == enough {
-			l.End(t) // and so does what follows it
+			l.End(t) // and so does follow
 		}
 	}
 	_ = cmd.Wait()

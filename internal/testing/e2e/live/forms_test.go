@@ -12,30 +12,29 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestStateWhileForkingAgain looks at who forks a region that it has forked before, with workers that sleep: it is
-// not told to wait at the region's end while it wakes them, and is when it sleeps there. What the runtime remembers
-// of the call is the same.
+// TestStateWhileForkingAgain looks at a thread that forks a region that it has forked before, with sleeping
+// workers. While it wakes them, it does not wait at the region's end; when it sleeps there, it does. The
+// runtime's record of the call is the same in both states.
 func TestStateWhileForkingAgain(t *testing.T) {
 	const waits = "wait_barrier_implicit_parallel"
 	heldByGDB(t, "forms", map[string]string{"wakes": "overhead", "sleeps": waits})
 }
 
-// TestStateInTaskyield looks at a thread in a taskyield on LLVM's runtime, which marks the task there as one that
-// waits: it waits for nothing, though a task of its taskgroup is left.
+// TestStateInTaskyield looks at a thread in a taskyield on LLVM's runtime. The runtime marks its task as waiting,
+// but the thread does not wait, though a task of its taskgroup is unfinished.
 func TestStateInTaskyield(t *testing.T) {
 	heldByGDB(t, "yields", map[string]string{"yields": "overhead"})
 }
 
-// TestStateWhileForkingNested looks at a thread that forks nested regions, where it acquires a lock of LLVM's
-// runtime to form a team, and to end one: it waits at none of the barriers of which its stack still has
-// flags.
+// TestStateWhileForkingNested looks at a thread that forks nested regions and acquires a lock of LLVM's runtime
+// to form a team and to end one. It does not wait at the barriers that left flags on its stack.
 func TestStateWhileForkingNested(t *testing.T) {
 	heldByGDB(t, "forks", map[string]string{"forks": "overhead", "joins": "overhead"})
 }
 
-// TestStateOfLateWorker looks at a worker of GNU's runtime that was interrupted in its sleep at the end of a region,
-// and has not run since, while the others have begun a region of another size: it waits for no lock at the word of
-// the barrier that is gone.
+// TestStateOfLateWorker looks at a worker of GNU's runtime that was interrupted in its sleep at the end of a
+// region and has not run since. The others have started a region of another size. The worker does not wait for a
+// lock at the address of the former barrier.
 func TestStateOfLateWorker(t *testing.T) {
 	for _, flags := range []string{"-O0", "-O2"} {
 		exe := filepath.Join(t.TempDir(), "behind"+flags)
@@ -48,7 +47,7 @@ func TestStateOfLateWorker(t *testing.T) {
 			t.Fatalf("%d threads\n%s", len(pic.Threads), text)
 		}
 		workers := 0
-		for _, th := range pic.Threads { // one is just begun, and may be none of OpenMP's yet
+		for _, th := range pic.Threads { // one has just started and may not be a thread of OpenMP yet
 			if th.State != nil && th.State.Name != "overhead" {
 				t.Errorf("%s: LWP %d is in state %+v", flags, th.LWP, th.State)
 			}
@@ -67,7 +66,7 @@ func TestStateOfLateWorker(t *testing.T) {
 	}
 }
 
-// underGDB runs a program by the script of gdb of that name, and returns what gdb says.
+// underGDB runs a program under the named gdb script and returns gdb's output.
 func underGDB(t *testing.T, exe, script string, env ...string) string {
 	t.Helper()
 	omptest.Needs(t, "gdb")
@@ -80,8 +79,8 @@ func underGDB(t *testing.T, exe, script string, env ...string) string {
 	return string(text)
 }
 
-// heldByGDB runs a program by a script of gdb that takes cores of it, and holds the state of the initial thread in each
-// against what it must be.
+// heldByGDB runs a program under a gdb script that writes cores of it, and compares the state of the initial
+// thread in each core with the expected one.
 func heldByGDB(t *testing.T, program string, states map[string]string) {
 	t.Helper()
 	for _, flags := range []string{"-O0", "-O2"} {
@@ -106,7 +105,7 @@ func heldByGDB(t *testing.T, program string, states map[string]string) {
 	}
 }
 
-// initialState is the state of the initial thread.
+// initialState returns the state of the initial thread.
 func initialState(t *testing.T, core string) string {
 	t.Helper()
 	pic := e2e.Report(t, core)

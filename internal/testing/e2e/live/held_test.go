@@ -18,11 +18,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestHeldByRun asks all that can be asked about a process while run holds it, or record for a file: the answer says
-// that nothing was stopped, and nobody is told to interrupt the program.
+// TestHeldByRun runs all verbs on a process while run, or record to a file, holds it: the answer reports that it
+// stopped no thread, and never advises to interrupt the program.
 func TestHeldByRun(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle", Compiler: omptest.GCC})
-	copied := filepath.Join(t.TempDir(), "oi") // another file, of another name
+	copied := filepath.Join(t.TempDir(), "oi") // another file with another name
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -76,8 +76,8 @@ func TestHeldByRun(t *testing.T) {
 	}
 }
 
-// TestHeldBySpinner looks at a process that run holds and whose threads spin for locks: where they are is not known
-// without a stop, and no verdict is drawn of that.
+// TestHeldBySpinner looks at a process that run holds, with threads that spin for locks: their stacks are unknown
+// without a stop, and no verdict follows from that.
 func TestHeldBySpinner(t *testing.T) {
 	pid := e2e.StartHeld(t, e2e.Process("run", "--"), omptest.Run{
 		Exe: omptest.Compile(t, omptest.Build{Program: "lock_cycle"}), Runtime: omptest.RuntimeOf(t, 16),
@@ -91,8 +91,8 @@ func TestHeldBySpinner(t *testing.T) {
 	}
 }
 
-// TestHeldByOthers looks at a process that strace holds: to interrupt the program there would end it, which nobody is
-// told to do.
+// TestHeldByOthers looks at a process that strace holds: an interrupt would end the program there, so the message
+// does not advise it.
 func TestHeldByOthers(t *testing.T) {
 	omptest.Needs(t, "strace")
 	p := omptest.Start(t, omptest.Run{
@@ -117,7 +117,7 @@ func TestHeldByOthers(t *testing.T) {
 	}
 }
 
-// looksAtOnce is how many looks there are at one process at a time.
+// looksAtOnce is the number of simultaneous looks at one process.
 const looksAtOnce = 20
 
 // TestManyLooksAtOneProcess looks at one process from many processes at a time: each waits for its turn.

@@ -11,8 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestStateAfterTailCallOfLibrary looks at threads whose region's function ended in a jump to a call of the C
-// library in which they block: they work, and are in that function to who wrote it.
+// TestStateAfterTailCallOfLibrary looks at threads in which the region's function ended in a jump to a call of
+// the C library that blocks: they work, and the report shows them in that function.
 func TestStateAfterTailCallOfLibrary(t *testing.T) {
 	for _, c := range []struct {
 		compiler omptest.Compiler
@@ -36,8 +36,8 @@ func TestStateAfterTailCallOfLibrary(t *testing.T) {
 	}
 }
 
-// TestLockWithoutStack looks at threads that spin for a lock and are not stopped, so that there is no stack: they
-// wait for some lock, and at no barrier.
+// TestLockWithoutStack looks at threads that spin for a lock and are not stopped, so they have no stack: they
+// wait for an unknown lock, and at no barrier.
 func TestLockWithoutStack(t *testing.T) {
 	for _, major := range []int{14, 16, 19} {
 		runtime := omptest.RuntimeOf(t, major)
@@ -85,15 +85,15 @@ func checkJumped(t *testing.T, pic *picture.Picture) {
 			t.Errorf("LWP %d: %+v called by %+v", th.LWP, call, from)
 		}
 	}
-	// a core's
+	// of a core
 	hang := slices.ContainsFunc(pic.Verdicts, func(v picture.Verdict) bool { return v.Kind != picture.VerdictCrash })
 	if jumped != 2 || hang {
 		t.Errorf("%d threads in a call, %+v", jumped, pic.Verdicts)
 	}
 }
 
-// TestStateAfterTailCallOfBarrier looks at threads whose region's function ended in a jump to the
-// runtime: they wait at a barrier of it, not at the region's end, and somebody misses.
+// TestStateAfterTailCallOfBarrier looks at threads in which the region's function ended in a jump to the runtime:
+// they wait at an explicit barrier, not at the region's end, and a member is missing.
 func TestStateAfterTailCallOfBarrier(t *testing.T) {
 	for compiler, rt := range map[omptest.Compiler]omptest.Runtime{
 		omptest.LLVM: omptest.RuntimeOf(t, 19), omptest.GCC: omptest.Libgomp(t),

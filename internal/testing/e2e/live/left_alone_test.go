@@ -20,8 +20,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// aloneWays are the healthy programs of healthy_alone.c: those that compute, or wait for one another, and those that
-// wait for input, time, a client or a child.
+// aloneWays are the healthy programs of healthy_alone.c: some compute, some wait for one another, and some wait
+// for input, time, a client or a child.
 var aloneWays = []struct {
 	name  string
 	waits bool
@@ -62,14 +62,15 @@ func aloneRuns(t *testing.T) (out []aloneRun) {
 	return out
 }
 
-// command is a command that runs the program, after another one, at low priority.
+// command returns a command that runs the program under another command, at low priority.
 func (a *aloneRun) command(t *testing.T, by ...string) *exec.Cmd {
 	t.Helper()
 	line := append(append(by, "nice", "-n", "19"), a.run.CommandLine(t.TempDir())...)
 	return exec.Command(line[0], line[1:]...)
 }
 
-// started starts a command of a healthy program, with an input that stays open, and returns when the program is ready.
+// started starts a command of a healthy program with an input that stays open, and waits until the program is
+// ready.
 func started(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	_, err1 := cmd.StdinPipe()
@@ -91,8 +92,8 @@ func kill(cmd *exec.Cmd) {
 	_ = cmd.Wait() // the signal
 }
 
-// underLoad keeps the processors busy until the test ends. In a quick run, beside other tests, it takes no more than
-// the programs at low priority can have.
+// underLoad keeps the processors busy until the test ends. A quick run shares the machine with other tests, so
+// its load uses only the time that the programs at low priority could have.
 func underLoad(t *testing.T, loops int) {
 	t.Helper()
 	priority := "0"
@@ -109,13 +110,14 @@ func underLoad(t *testing.T, loops int) {
 	}
 }
 
-// aloneAtOnce is how many healthy programs run at a time, and busyLoops how many loops beside them.
+// aloneAtOnce is the number of healthy programs that run at a time, and busyLoops the number of loops that run at
+// the same time.
 const (
 	aloneAtOnce = 4
 	busyLoops   = 8
 )
 
-// severally runs f for n numbers, some at a time.
+// severally calls f for the numbers below n, at most atOnce at a time.
 func severally(n, atOnce int, f func(i int)) {
 	var group sync.WaitGroup
 	slots := make(chan struct{}, atOnce)
@@ -129,8 +131,8 @@ func severally(n, atOnce int, f func(i int)) {
 	group.Wait()
 }
 
-// TestWatchHealthy watches healthy programs on a busy machine: none of them spins, and none that computes makes no
-// progress. OMPD_ALONE_LOOKS is the number of looks.
+// TestWatchHealthy watches healthy programs on a busy machine: watch finds no spinning, and progress in each
+// program that computes. OMPD_ALONE_LOOKS is the number of looks.
 func TestWatchHealthy(t *testing.T) {
 	runs := aloneRuns(t)
 	looks := e2e.Rounds(t, "OMPD_ALONE_LOOKS", len(runs)/4*3)
@@ -151,7 +153,7 @@ func TestWatchHealthy(t *testing.T) {
 	t.Logf("verdicts of changes between looks: %v", count)
 }
 
-// verdicts watches one healthy program, and counts what is said of it.
+// verdicts watches one healthy program and counts the verdicts.
 func (a *aloneRun) verdicts(t *testing.T, looks int) map[string]int {
 	cmd := a.command(t)
 	started(t, cmd)
@@ -178,11 +180,11 @@ func (a *aloneRun) verdicts(t *testing.T, looks int) map[string]int {
 	return count
 }
 
-// foldedLooks is how many times a look finds threads in the loop.
+// foldedLooks is the number of looks that must find threads in the loop.
 const foldedLooks = 5
 
-// TestFoldedWaitIsNoHang diagnoses threads that spin until one that sleeps counts on. At -O2, gcc folds the wait into
-// the loop around it, which then has no branch and counts by what it reads.
+// TestFoldedWaitIsNoHang diagnoses threads that spin until a sleeping thread increments a counter. At -O2, gcc
+// folds the wait into the loop around it, which then has no branch and counts by the value that it reads.
 func TestFoldedWaitIsNoHang(t *testing.T) {
 	for _, a := range aloneRuns(t) {
 		if !strings.HasSuffix(a.name, "/napper") {
@@ -205,11 +207,11 @@ func TestFoldedWaitIsNoHang(t *testing.T) {
 	}
 }
 
-// aloneRounds is how many times --hang-after the healthy programs are left to run.
+// aloneRounds is the time for which the healthy programs run, in units of --hang-after.
 const aloneRounds = 2.5
 
-// TestRunHealthy runs healthy programs on a busy machine for longer than --hang-after: none of them is ended.
-// OMPD_ALONE_RUNS is the number of runs, of 5 s and more.
+// TestRunHealthy runs healthy programs on a busy machine for longer than --hang-after: run ends none of them.
+// OMPD_ALONE_RUNS is the number of runs; each takes at least 5 s.
 func TestRunHealthy(t *testing.T) {
 	runs := aloneRuns(t)
 	few := len(runs) / 4

@@ -20,7 +20,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestMissingProcessIsRefused asks for the number of a process that has ended.
+// TestMissingProcessIsRefused looks at the PID of a process that has ended.
 func TestMissingProcessIsRefused(t *testing.T) {
 	gone := exec.Command("true")
 	if err := gone.Run(); err != nil {
@@ -29,7 +29,7 @@ func TestMissingProcessIsRefused(t *testing.T) {
 	e2e.CheckRefused(t, e2e.Process(strconv.Itoa(gone.Process.Pid)), "no such process", "ompd-inspect ps")
 }
 
-// TestZombieIsRefused asks for a process that has ended and was not waited for.
+// TestZombieIsRefused looks at a process that has ended and was not waited for.
 func TestZombieIsRefused(t *testing.T) {
 	cmd := exec.Command("true")
 	if err := cmd.Start(); err != nil {
@@ -42,7 +42,7 @@ func TestZombieIsRefused(t *testing.T) {
 	e2e.CheckRefused(t, e2e.Process(strconv.Itoa(cmd.Process.Pid)), "it has ended", "waits for its parent")
 }
 
-// TestKernelThreadIsRefused asks for a thread of the kernel, where this machine shows them.
+// TestKernelThreadIsRefused looks at a thread of the kernel, if this machine shows them.
 func TestKernelThreadIsRefused(t *testing.T) {
 	b, err := os.ReadFile("/proc/2/comm")
 	if err != nil || string(b) != "kthreadd\n" {
@@ -51,7 +51,7 @@ func TestKernelThreadIsRefused(t *testing.T) {
 	e2e.CheckRefused(t, e2e.Process("2"), "thread of the kernel", "kthreadd")
 }
 
-// TestProgramOf32BitsIsRefused asks for a program of 32 bits.
+// TestProgramOf32BitsIsRefused looks at a program of 32 bits.
 func TestProgramOf32BitsIsRefused(t *testing.T) {
 	omptest.Needs(t, "a C compiler")
 	dir := t.TempDir()
@@ -74,8 +74,7 @@ func TestProgramOf32BitsIsRefused(t *testing.T) {
 	e2e.CheckRefused(t, e2e.Process(strconv.Itoa(cmd.Process.Pid)), "32-bit", "only 64-bit programs")
 }
 
-// asNobody makes a command run as a user who may nothing, and gives that user a
-// copy of the tool.
+// asNobody makes a command run as a user without any rights, and gives that user a copy of the tool.
 func asNobody(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -97,7 +96,7 @@ func asNobody(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// TestProcessOfOtherUserIsRefused asks, as nobody, for a process of root.
+// TestProcessOfOtherUserIsRefused looks at a process of root as the user nobody.
 func TestProcessOfOtherUserIsRefused(t *testing.T) {
 	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}),
 		Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
@@ -109,8 +108,8 @@ func TestProcessOfOtherUserIsRefused(t *testing.T) {
 	}
 }
 
-// TestProtectedProcessIsRefused asks, as nobody, for a process of nobody that the kernel protects, as
-// its file may be executed and not read.
+// TestProtectedProcessIsRefused looks, as the user nobody, at a process of nobody that the kernel protects
+// because its file is executable but not readable.
 func TestProtectedProcessIsRefused(t *testing.T) {
 	cmd := asNobody(t, e2e.Process())
 	secret := filepath.Join(cmd.Dir, "secret")
@@ -129,8 +128,8 @@ func TestProtectedProcessIsRefused(t *testing.T) {
 		"sudo ompd-inspect "+pid)
 }
 
-// TestPIDOfContainerIsRefused asks for the number that a process has in a PID namespace: it
-// is told which it has here.
+// TestPIDOfContainerIsRefused looks at the number of a process in a PID namespace: the message gives its number
+// in the tool's namespace.
 func TestPIDOfContainerIsRefused(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can make a PID namespace")
@@ -158,8 +157,8 @@ func TestPIDOfContainerIsRefused(t *testing.T) {
 		"the number that a process has in its container", fmt.Sprint("type: ompd-inspect ", here))
 }
 
-// TestRootWithoutPtraceIsRefused asks, as root who may not look into processes, for those of
-// root: sudo would be no fix.
+// TestRootWithoutPtraceIsRefused looks at processes of root, as root without the right to trace: the message does
+// not advise sudo.
 func TestRootWithoutPtraceIsRefused(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give up rights of root")
@@ -183,8 +182,8 @@ func TestRootWithoutPtraceIsRefused(t *testing.T) {
 	}
 }
 
-// TestHeldByDebugger looks at a process that gdb holds: stopped, it can be read
-// without a stop; running, it says who holds it.
+// TestHeldByDebugger looks at a process that gdb holds: if it is stopped, the tool reads it without a stop of its
+// own; if it runs, the message names the debugger.
 func TestHeldByDebugger(t *testing.T) {
 	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested"}),
 		Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
@@ -196,7 +195,7 @@ func TestHeldByDebugger(t *testing.T) {
 	e2e.CheckPicture(t, pic, &omptest.Result{Truth: p.Truth, Exe: p.Exe}, true)
 	fmt.Fprintln(d.Input, "continue")
 	d.Await(t, "Continuing.")
-	for strings.Contains(e2e.States(t, p.PID), "t") { // gdb says it before it does it
+	for strings.Contains(e2e.States(t, p.PID), "t") { // gdb prints its message before it detaches
 	}
 	e2e.CheckRefused(t, e2e.Process(strconv.Itoa(p.PID)), "another debugger holds it", fmt.Sprint(d.Process.Pid), "gdb")
 	if status, out, errs := e2e.Output(t, "--no-stop", strconv.Itoa(p.PID)); status != cli.ExitOK ||
@@ -205,8 +204,7 @@ func TestHeldByDebugger(t *testing.T) {
 	}
 }
 
-// TestProcessEndsBetweenLooks has the process end, and become another program, between two
-// looks.
+// TestProcessEndsBetweenLooks has the process end, and become another program, between two looks.
 func TestProcessEndsBetweenLooks(t *testing.T) {
 	for _, c := range []struct {
 		name, command string

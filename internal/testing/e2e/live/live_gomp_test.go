@@ -9,18 +9,17 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// gompLive is one way to build and run a program of GCC that is looked at while it
-// lives.
+// gompLive is one way to build and run a program of GCC as a live target.
 type gompLive struct {
 	name    string
 	build   omptest.Build
 	runtime omptest.Runtime
 	env     []string
-	only    []string // none: all programs
+	only    []string // empty: all programs
 	without []string // programs that cannot be built or run so
 }
 
-// gompLives are the GNU runtimes of several releases, and what is linked with one.
+// gompLives returns builds on the GNU runtimes of several releases, and with other libraries linked.
 func gompLives(t *testing.T) []gompLive {
 	t.Helper()
 	var all []gompLive
@@ -46,21 +45,20 @@ func gompLives(t *testing.T) []gompLive {
 	)
 }
 
-// fewSituations are programs whose pictures differ most.
+// fewSituations returns the programs whose pictures differ most.
 func fewSituations() []string {
 	return []string{"barrier", "nested", "tasks_deps", "lock", "critical", "taskgroup", "idle", "roots", "pthreads"}
 }
 
-// spinnable are programs that know when their threads are in place even if none of
-// them sleeps.
+// spinnable returns the programs that know when their threads are in place even if no thread sleeps.
 func spinnable() []string {
 	return []string{"spinning", "serialized_nested", "lock", "lock_cycle", "critical", "nest_lock", "ordered",
 		"reduction", "taskwait", "taskgroup", "tasks_deps", "cxx_lambda"}
 }
 
-// TestGompLiveMatrix compares the picture of a running process of GCC's with what its
-// threads were told by omp_get_*, and with the picture of a core of the same process:
-// of all programs on the first runtime, and of few on the others unless the run is full.
+// TestGompLiveMatrix compares the picture of a running process on GCC's runtime with the results of omp_get_* in
+// its threads, and with the picture of a core of the same process. It takes all programs on the first runtime,
+// and few on the others unless the run is full.
 func TestGompLiveMatrix(t *testing.T) {
 	for i, v := range gompLives(t) {
 		if i > 0 && v.only == nil && !omptest.Full() {
@@ -87,7 +85,7 @@ func TestGompLiveMatrix(t *testing.T) {
 	}
 }
 
-// TestGompReportOfForkLoop looks at a program of GCC's that forks teams all the time.
+// TestGompReportOfForkLoop looks at a program of GCC that forks teams all the time.
 func TestGompReportOfForkLoop(t *testing.T) {
 	for _, v := range gompLives(t) {
 		t.Run(v.name, func(t *testing.T) {

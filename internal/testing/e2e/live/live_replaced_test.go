@@ -15,9 +15,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestReplacedFiles upgrades the runtime of a running program, and deletes its
-// executable: what is mapped is still read, and never what lies there now. Who may
-// not open the mapped files is told who may.
+// TestReplacedFiles upgrades the runtime of a running program, and deletes its executable: the mapped files are
+// still read, never the files that replaced them. A user without permission to open the mapped files learns who
+// has it.
 func TestReplacedFiles(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can open files that have no name any more")

@@ -14,8 +14,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestForkLoopUnderLooks looks at a busy program again and again. All its sums must be right,
-// and it must get on.
+// TestForkLoopUnderLooks looks at a busy program repeatedly. All its sums must be right, and it must make
+// progress.
 func TestForkLoopUnderLooks(t *testing.T) {
 	n := e2e.Rounds(t, "OMPD_SOAK_ROUNDS", 300)
 	for i, major := range liveRuntimes {
@@ -36,7 +36,7 @@ func TestForkLoopUnderLooks(t *testing.T) {
 	}
 }
 
-// verbPicture is what a verb tells of a process.
+// verbPicture returns the picture that a verb prints of a process.
 func verbPicture(t testing.TB, verb string, pid int) *picture.Picture {
 	t.Helper()
 	status, out, errs := e2e.Output(t, verb, "--json", strconv.Itoa(pid))
@@ -46,8 +46,8 @@ func verbPicture(t testing.TB, verb string, pid int) *picture.Picture {
 	return e2e.Decode(t, out)
 }
 
-// TestForkLoopUnderKilledLooks kills the tool at moments of all kinds. The program runs on each
-// time, and its sums are right in the end.
+// TestForkLoopUnderKilledLooks kills the tool at various moments. The program continues each time, and its sums
+// are right in the end.
 func TestForkLoopUnderKilledLooks(t *testing.T) {
 	n := e2e.Rounds(t, "OMPD_KILL_ROUNDS", 60)
 	l := e2e.StartLoop(t, loopOn(t, 16))
@@ -75,7 +75,7 @@ func TestForkLoopUnderKilledLooks(t *testing.T) {
 	t.Logf("%d of %d killed within %v, %d iterations", killed, n, whole, l.End(t))
 }
 
-// lifetime is how long the tool takes for a process, at best of a few times.
+// lifetime returns the shortest run time of the tool on a process, of a few runs.
 func lifetime(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	best := time.Hour
@@ -89,9 +89,8 @@ func lifetime(t *testing.T, pid int) time.Duration {
 	return best
 }
 
-// checkRuns proves that no thread of a process is stopped or held. The kernel lets
-// them go when it takes the killed tool down, which is over when its parent has
-// its status.
+// checkRuns proves that no thread of a process is stopped or held. The kernel releases the threads while it tears
+// down the killed tool; that is finished when the parent has the tool's status.
 func checkRuns(t *testing.T, pid int) {
 	t.Helper()
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))

@@ -20,8 +20,8 @@ import (
 // liveRuntimes are the runtimes that the tests of processes run on.
 var liveRuntimes = []int{14, 15, 16, 19}
 
-// TestLiveMatrix compares the picture of a running process with what its threads
-// were told by omp_get_*, and with the picture of a core of the same process.
+// TestLiveMatrix compares the picture of a running process with the results of omp_get_* in its threads, and with
+// the picture of a core of the same process.
 func TestLiveMatrix(t *testing.T) {
 	for _, major := range liveRuntimes {
 		t.Run(fmt.Sprintf("libomp-%d", major), func(t *testing.T) {
@@ -44,8 +44,8 @@ func TestLiveMatrix(t *testing.T) {
 	}
 }
 
-// checkLive starts a program and compares its picture with what adapt makes of what
-// its threads were told, and with the picture of a core of the same process.
+// checkLive starts a program and compares its picture with the truth of its threads, changed by adapt, and with
+// the picture of a core of the same process.
 func checkLive(t *testing.T, run omptest.Run, adapt func(*omptest.Truth), lines bool) {
 	t.Helper()
 	run.Mode = omptest.Live
@@ -59,7 +59,7 @@ func checkLive(t *testing.T, run omptest.Run, adapt func(*omptest.Truth), lines 
 		k.Microseconds <= 0 {
 		t.Errorf("pause %+v of %d threads", k, len(p.Truth.Program.LWPs))
 	}
-	const many = 100 // threads, of which gcore takes long to write a core
+	const many = 100 // threads; gcore takes long to write a core of these
 	if gcoreReads(run.Runtime) && (len(p.Truth.Program.LWPs) < many || run.Runtime.Major == 16 || omptest.Full()) {
 		core := e2e.Report(t, gcore(t, p.PID))
 		for lwp, now := range spinning(p.Truth) {
@@ -73,8 +73,7 @@ func checkLive(t *testing.T, run omptest.Run, adapt func(*omptest.Truth), lines 
 // with glibc 2.42 and newer, which comes with GCC 16, it cannot.
 func gcoreReads(rt omptest.Runtime) bool { return rt.Loader == "" || rt.Major < 16 }
 
-// spinning are the threads that may run while they are looked at: those in waits
-// that do not sleep.
+// spinning returns the threads that may run during a look: those in waits that do not sleep.
 func spinning(truth omptest.Truth) map[int]bool {
 	run := map[int]bool{}
 	for _, lwp := range truth.Program.LWPs {
@@ -84,7 +83,7 @@ func spinning(truth omptest.Truth) map[int]bool {
 	return run
 }
 
-// gcore takes a core of a process.
+// gcore writes a core of a process and returns its name.
 func gcore(t *testing.T, pid int) string {
 	t.Helper()
 	prefix := filepath.Join(t.TempDir(), "core")
@@ -94,8 +93,8 @@ func gcore(t *testing.T, pid int) string {
 	return fmt.Sprintf("%s.%d", prefix, pid)
 }
 
-// compareLive holds the picture of a process against that of its core. They are
-// equal but for the native frames of threads that ran in between.
+// compareLive compares the picture of a process with that of its core. They are equal except for the native
+// frames of threads that ran in between.
 func compareLive(t *testing.T, live, core *picture.Picture, run map[int]bool) {
 	t.Helper()
 	for _, p := range []*picture.Picture{live, core} {
@@ -103,7 +102,7 @@ func compareLive(t *testing.T, live, core *picture.Picture, run map[int]bool) {
 			Arch: p.Target.Arch}
 		p.Warnings = nil
 		if ps := p.Facts.Processors; ps != nil && len(ps.Running) > 0 {
-			// the rest is asked of the kernel, not of a core
+			// the rest comes from the kernel, not from a core
 			p.Facts.Processors = &picture.Processors{Running: ps.Running}
 		} else {
 			p.Facts.Processors = nil
@@ -112,7 +111,7 @@ func compareLive(t *testing.T, live, core *picture.Picture, run map[int]bool) {
 			if th := &p.Threads[i]; run[th.LWP] {
 				th.Stack = nil
 				if th.State != nil {
-					th.State.Evidence = "" // reports whether it was just yielding
+					th.State.Evidence = "" // depends on whether the thread was just yielding
 				}
 				for k := range th.UserStack {
 					if th.UserStack[k].Kind != picture.FrameUser || k == 0 {
@@ -147,16 +146,16 @@ func lines(t *testing.T, p *picture.Picture) []string {
 	return strings.Split(string(b), "\n")
 }
 
-// loopOn is fork_loop on libomp of a major version of LLVM.
+// loopOn starts fork_loop on libomp of a major version of LLVM.
 func loopOn(t testing.TB, major int) omptest.Run {
 	t.Helper()
 	return omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "fork_loop"}),
 		Runtime: omptest.RuntimeOf(t, major)}
 }
 
-// TestReportOfForkLoop looks at a program that forks teams all the time. Every picture
-// must be of one moment: the regions, their members and the members' numbers fit
-// together, and nothing is there that the program does not do.
+// TestReportOfForkLoop looks at a program that forks teams all the time. Every picture must be of one moment: the
+// regions, their members and the members' numbers fit together, and there are only constructs that the program
+// executes.
 func TestReportOfForkLoop(t *testing.T) {
 	for _, major := range liveRuntimes {
 		t.Run(fmt.Sprintf("libomp-%d", major), func(t *testing.T) { checkLoop(t, loopOn(t, major)) })
@@ -183,7 +182,7 @@ func checkLoop(t *testing.T, run omptest.Run) {
 	}
 }
 
-// checkMoment holds one picture of fork_loop against what the program can do.
+// checkMoment compares one picture of fork_loop with the possible states of the program.
 func checkMoment(t *testing.T, pic *picture.Picture, seen map[string]int, stopped bool) {
 	t.Helper()
 	unsettled := pic.Target.Pause.Unsettled > 0 || pic.Target.Pause.Running > 0
@@ -243,8 +242,8 @@ func checkMoment(t *testing.T, pic *picture.Picture, seen map[string]int, stoppe
 	}
 }
 
-// insideOwnRegion reports whether a thread is said to wait at the end of a region that
-// it forked from serial code, although its stack has a frame of a region.
+// insideOwnRegion reports whether the picture shows a thread waiting at the end of a region that it forked from
+// serial code, although its stack has a frame of a region.
 func insideOwnRegion(th *picture.Thread) bool {
 	if th.State == nil || th.State.Name != "wait_barrier_implicit_parallel" || e2e.IntOf(th.ThreadNum) != 0 ||
 		e2e.IntOf(th.Level) != 1 {
@@ -253,7 +252,7 @@ func insideOwnRegion(th *picture.Thread) bool {
 	return slices.ContainsFunc(th.UserStack, func(f picture.Frame) bool { return f.Construct != "" })
 }
 
-// describe is a picture in a few lines.
+// describe summarizes a picture in a few lines.
 func describe(pic *picture.Picture) string {
 	var b strings.Builder
 	for _, th := range pic.Threads {

@@ -14,19 +14,19 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 )
 
-// hidingProc starts a command where there is no /proc.
+// hidingProc starts a command without /proc.
 var hidingProc = []string{
 	"unshare", "--user", "--map-root-user", "--mount", "sh", "-c", `mount -t tmpfs none /proc && exec "$0" "$@"`,
 }
 
-// withoutProc is a command line of the tool bin there.
+// withoutProc returns a command that runs the tool bin without /proc.
 func withoutProc(bin string, args ...string) *exec.Cmd {
 	line := append(append(hidingProc[1:len(hidingProc):len(hidingProc)], bin), args...)
 	return exec.Command(hidingProc[0], line...)
 }
 
-// TestMissingProcFilesystem runs the tool and the server where there is no /proc: cores are read, and who
-// asks for a process is told why there is none.
+// TestMissingProcFilesystem runs the tool and the server without /proc: cores are read, and a request for a
+// process gets the reason for the failure.
 func TestMissingProcFilesystem(t *testing.T) {
 	if out, err := withoutProc("true").CombinedOutput(); err != nil {
 		t.Skipf("this machine lets nobody hide /proc: %v: %s", err, out)

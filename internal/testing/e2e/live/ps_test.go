@@ -18,7 +18,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// listed runs ps.
+// listed returns the list that ps prints.
 func listed(t *testing.T, flags ...string) *picture.Processes {
 	t.Helper()
 	status, out, errs := e2e.Output(t, append([]string{"ps", "--json"}, flags...)...)
@@ -33,8 +33,8 @@ func listed(t *testing.T, flags ...string) *picture.Processes {
 	return &list
 }
 
-// TestPsListsRuntimes lists processes on all runtimes, also one with GNU's runtime linked in,
-// and none that has no runtime.
+// TestPsListsRuntimes lists processes on all runtimes, including one with GNU's runtime linked in, but not a
+// process without a runtime.
 func TestPsListsRuntimes(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "spinning"})
 	started := map[int]picture.ProcessCode{}
@@ -52,7 +52,7 @@ func TestPsListsRuntimes(t *testing.T) {
 			InferredFrom: strings.TrimSuffix(from, "."),
 		}
 	}
-	// Who has a text that the runtime has, has not the runtime.
+	// A text of the runtime in a program does not mean that the runtime is present.
 	plain := staticProgram(t, `#include <unistd.h>`+"\nint main(int n, char **v) { return write(n, \"\\nlibgomp: \", "+
 		"10) - pause(); }\n", "-static", "-s")
 	list := listed(t)
@@ -71,7 +71,7 @@ func TestPsListsRuntimes(t *testing.T) {
 	if found != len(started) {
 		t.Errorf("%d of %d found", found, len(started))
 	}
-	// They spin, and where others want processors too, one of them soon gets one.
+	// They spin. Where other processes want processors too, a spinning one soon gets one.
 	spins := func(p picture.Process) bool { c, ok := started[p.PID]; return ok && !c.Static && p.CPU > 0 }
 	for !slices.ContainsFunc(list.Processes, spins) {
 		list = listed(t)
@@ -94,8 +94,7 @@ func TestPsListsRuntimes(t *testing.T) {
 	}
 }
 
-// checkProcess holds one line of the list against the program that was started:
-// exe, or a static one.
+// checkProcess compares one line of the list with the started program: exe, or a static one.
 func checkProcess(t *testing.T, p picture.Process, want picture.ProcessCode, exe string) {
 	t.Helper()
 	if len(p.Runtimes) != 1 {
@@ -104,7 +103,7 @@ func checkProcess(t *testing.T, p picture.Process, want picture.ProcessCode, exe
 	}
 	got := p.Runtimes[0]
 	if want.Static {
-		got.Version = "" // the compiler's of this machine
+		got.Version = "" // depends on the compiler of this machine
 	}
 	if got != want {
 		t.Errorf("%+v, want %+v", got, want)
@@ -152,7 +151,7 @@ func TestPsAtServer(t *testing.T) {
 	own := func(list *picture.Processes) *picture.Process {
 		for i := range list.Processes {
 			if list.Processes[i].PID == p.PID {
-				list.Processes[i].CPU = 0 // it is another one at each moment
+				list.Processes[i].CPU = 0 // changes at each moment
 				return &list.Processes[i]
 			}
 		}

@@ -19,8 +19,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// restlessRuns are the ways to run a program that forks, becomes itself anew, queues
-// signals and starts storms of threads, on runtimes of both families.
+// restlessRuns returns the ways to run a program that forks, executes itself, queues signals and starts storms of
+// threads, on runtimes of both families.
 func restlessRuns(t *testing.T) []omptest.Run {
 	t.Helper()
 	llvm := omptest.Compile(t, omptest.Build{Program: "restless"})
@@ -32,8 +32,8 @@ func restlessRuns(t *testing.T) []omptest.Run {
 	}
 }
 
-// meanwhile are the reasons why a look at a program that goes on all the time may end
-// without an answer: it became itself anew, before it had initialized its runtime.
+// meanwhile are the acceptable reasons for a look at such a program to end without an answer: it had executed
+// itself and not yet initialized its runtime.
 var meanwhile = []string{
 	"it became another program during the look", "ended during the look", "no such process", "has ended",
 	"no OpenMP runtime", "not a process that uses OpenMP", "has not initialized", "has no OpenMP runtime",
@@ -81,8 +81,7 @@ func TestRestlessProgramsUnderLooks(t *testing.T) {
 	}
 }
 
-// TestRestlessProgramsUnderKilledLooks kills the tool at moments of all kinds while it looks at such a
-// program.
+// TestRestlessProgramsUnderKilledLooks kills the tool at various moments while it looks at such a program.
 func TestRestlessProgramsUnderKilledLooks(t *testing.T) {
 	n := e2e.Rounds(t, "OMPD_KILL_ROUNDS", 30)
 	for i, run := range restlessRuns(t)[:2] {
@@ -99,8 +98,8 @@ func TestRestlessProgramsUnderKilledLooks(t *testing.T) {
 	}
 }
 
-// killLooks looks n times, kills the tool at moments of all kinds, and calls check after
-// each. It returns how many were killed before they were done.
+// killLooks looks n times, kills the tool at various moments, and calls check after each. It returns the number
+// of looks that were killed before their end.
 func killLooks(t *testing.T, pid, n int, check func(), args ...string) (killed int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(2, uint64(pid)))
@@ -122,8 +121,7 @@ func killLooks(t *testing.T, pid, n int, check func(), args ...string) (killed i
 	return killed
 }
 
-// startInside starts a restless program by another one, such as strace or unshare, and
-// finds its process.
+// startInside starts a restless program under another command, such as strace or unshare, and finds its process.
 func startInside(t *testing.T, run omptest.Run, by ...string) (*e2e.Loop, int) {
 	t.Helper()
 	if len(by) > 0 {
@@ -155,8 +153,8 @@ func startInside(t *testing.T, run omptest.Run, by ...string) (*e2e.Loop, int) {
 	return nil, 0
 }
 
-// TestRestlessProgramsInContainers looks at such a program in containers and under another tracer, which
-// is not disturbed: it is looked at without a stop, when that is asked for.
+// TestRestlessProgramsInContainers looks at such a program in containers and under another tracer, which the
+// looks must not disturb: the flag --no-stop looks at it without a stop.
 func TestRestlessProgramsInContainers(t *testing.T) {
 	run := restlessRuns(t)[1]
 	n := e2e.Rounds(t, "OMPD_INSIDE_ROUNDS", 6)
@@ -205,7 +203,7 @@ func restlessOfAnother(t *testing.T, run omptest.Run, n int) {
 	l, pid := startInside(t, mine, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 	answered := 0
 	for range n {
-		if restlessLook(t, pid) { // as root, who may
+		if restlessLook(t, pid) { // as root, which has permission
 			answered++
 		}
 		look := &exec.Cmd{Path: cmd.Path, SysProcAttr: cmd.SysProcAttr, Dir: cmd.Dir}

@@ -13,7 +13,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// families are the commands of a program that waits for its children.
+// families returns the commands of a program that waits for its children.
 func families(t *testing.T, way string) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -29,8 +29,8 @@ func families(t *testing.T, way string) map[string][]string {
 	return out
 }
 
-// TestRunEndsHungChild reports and ends the child that hangs, and leaves its parent alone, which waits for it, and
-// the child that waits for its parent. All of them end then.
+// TestRunEndsHungChild requires that run reports and ends the hung child. Run does not end the parent, which
+// waits for it, nor the other child, which waits for the parent. All of them end then.
 func TestRunEndsHungChild(t *testing.T) {
 	for name, argv := range families(t, "hang") {
 		t.Run(name, func(t *testing.T) {
@@ -88,8 +88,8 @@ func reportsIn(t *testing.T, file string) (list []*picture.Picture) {
 	return list
 }
 
-// TestRunWaitsForWorkingChild lets a program be that waits, for longer than --hang-after, for a child
-// that gets on, and the child that waits for work beside it.
+// TestRunWaitsForWorkingChild runs a program that waits, for longer than --hang-after, for a child that makes
+// progress, while another child waits for work. Run ends neither.
 func TestRunWaitsForWorkingChild(t *testing.T) {
 	for name, argv := range families(t, "work") {
 		t.Run(name, func(t *testing.T) {

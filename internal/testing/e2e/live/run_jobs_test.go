@@ -30,7 +30,7 @@ type shell struct {
 	seen bytes.Buffer
 }
 
-// startShell runs a script of bash, $1 and so on being args.
+// startShell runs a script in bash; args become $1 and so on.
 func startShell(t *testing.T, script string, args ...string) *shell {
 	t.Helper()
 	bash := omptest.Program(t, "bash")
@@ -51,7 +51,7 @@ func startShell(t *testing.T, script string, args ...string) *shell {
 	late := time.AfterFunc(e2e.TooLate, func() { s.cmd.Process.Kill() }) // the terminal hangs up
 	t.Cleanup(func() {
 		late.Stop()
-		master.Close() // ends what is left in the session
+		master.Close() // ends the rest of the session
 		s.cmd.Process.Kill()
 		s.cmd.Wait()
 	})
@@ -66,7 +66,7 @@ func (s *shell) key(text string) {
 	}
 }
 
-// expect reads the lines of the terminal up to one that has want, and returns it.
+// expect reads lines from the terminal up to one that contains want, and returns it.
 func (s *shell) expect(want string) string {
 	s.t.Helper()
 	for {
@@ -80,8 +80,8 @@ func (s *shell) expect(want string) string {
 	}
 }
 
-// TestRunStoppedByCtrlZ stops run, a program and what that has started by Ctrl-Z, and lets them go on by fg: the time
-// between is no hang, and run ends as the program does.
+// TestRunStoppedByCtrlZ stops run, a program and the program's children by Ctrl-Z, and continues them by fg. The
+// time between counts as no hang, and run ends with the program's status.
 func TestRunStoppedByCtrlZ(t *testing.T) {
 	const script = `set -m; "$@"; echo status $?; read x; { sleep 1; echo now; } & fg %1; echo ended=$?`
 	for _, c := range []struct {
@@ -90,7 +90,7 @@ func TestRunStoppedByCtrlZ(t *testing.T) {
 	}{
 		// its input ends
 		{"busy", "fork_loop", "\x04", "ended=0", nil, []string{"600"}},
-		// the same of a shell's
+		// the same for a shell's child
 		{"child", "fork_loop", "\x04", "ended=0", []string{"sh", "-c", `"$@"; exit $?`, "sh"}, []string{"600"}},
 		{"hangs", "idle", "\x03", "ended=130", nil, []string{"wait"}},
 	} {
@@ -125,8 +125,8 @@ func TestRunStoppedByCtrlZ(t *testing.T) {
 	}
 }
 
-// TestRunOfStoppedProgramIsNoHang stops the program alone, for longer than --hang-after: that is no
-// hang, and run does not stop with it.
+// TestRunOfStoppedProgramIsNoHang stops only the program, for longer than --hang-after: that is no hang, and run
+// does not stop with it.
 func TestRunOfStoppedProgramIsNoHang(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
 	s := startShell(t, `"$@"; echo ended=$?`, "ompd-inspect", "run", "--hang-after", "1s", "--", "env",
@@ -146,8 +146,8 @@ func TestRunOfStoppedProgramIsNoHang(t *testing.T) {
 	}
 }
 
-// TestRunForwardsStopAndContinue stops and continues run alone, which passes both on. The program ends
-// when it is continued; bash takes run for stopped until it is told otherwise.
+// TestRunForwardsStopAndContinue stops and continues only run, which forwards both signals. The program ends when
+// it is continued; until then, bash takes run for stopped.
 func TestRunForwardsStopAndContinue(t *testing.T) {
 	s := startShell(t,
 		`set -m; "$@"; echo status $?; kill -CONT $(jobs -p); s=147; while [ $s = 147 ]; do wait %1; s=$?; done; echo ended=$s`,
@@ -158,7 +158,7 @@ func TestRunForwardsStopAndContinue(t *testing.T) {
 	}
 }
 
-// TestRunReadsTerminal reads what is typed, as the program is in the foreground.
+// TestRunReadsTerminal checks that the program reads typed text, as it is in the foreground.
 func TestRunReadsTerminal(t *testing.T) {
 	s := startShell(t, `set -m; "$@"; echo ended=$?`, "ompd-inspect", "run", "--", "sh", "-c",
 		`echo READY; read x; echo "got $x"; exit 4`)
@@ -170,7 +170,7 @@ func TestRunReadsTerminal(t *testing.T) {
 	}
 }
 
-// TestRunBackground reads the terminal in the background: both stop until fg.
+// TestRunBackground reads the terminal in the background: run and the program stop until fg.
 func TestRunBackground(t *testing.T) {
 	s := startShell(t, `set -m; "$@" & until jobs | grep -q Stopped; do :; done; echo stopped; fg %1; echo ended=$?`,
 		"ompd-inspect", "run", "--", "sh", "-c", `read x; echo "got $x"; exit 4`)
@@ -182,8 +182,8 @@ func TestRunBackground(t *testing.T) {
 	}
 }
 
-// TestRunForwardsCtrlCOnce types Ctrl-C to a program that counts: it gets each once. The program does
-// not sleep: a shell that gets a signal just before it reads runs no trap before it has read.
+// TestRunForwardsCtrlCOnce types Ctrl-C to a program that counts the signals: it gets each once. The program does
+// not sleep: a shell that gets a signal just before it reads runs no trap until the read returns.
 func TestRunForwardsCtrlCOnce(t *testing.T) {
 	over := filepath.Join(t.TempDir(), "over")
 	s := startShell(t, `set -m; "$@"; echo ended=$?`, "ompd-inspect", "run", "--", "sh", "-c",
@@ -202,16 +202,16 @@ func TestRunForwardsCtrlCOnce(t *testing.T) {
 	}
 }
 
-// TestRunForwardsSignals sends signals to run alone: the program gets them, handled or not.
+// TestRunForwardsSignals sends signals only to run: the program gets them, handled or not.
 func TestRunForwardsSignals(t *testing.T) {
 	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1,
 		unix.SIGUSR2} {
 		heard := make(chan os.Signal, 1)
-		signal.Notify(heard, sig) // what this process was told to ignore, run would, too
+		signal.Notify(heard, sig) // run would inherit the ignored signals of this process
 		defer signal.Stop(heard)
 		for script, want := range map[string]int{
-			// A shell's child drops a signal that the shell has a trap for until it
-			// becomes another program: SIGKILL it does not.
+			// A shell's child drops a signal that the shell has a trap for until it becomes another program. It
+			// cannot drop SIGKILL.
 			`trap 'kill -KILL $!; exit 3' %s; sleep 60 & echo READY; wait`:         3,
 			`ulimit -c 0; trap '' PIPE; echo READY; exec sleep 60 # dies of SIG%s`: cli.ExitSignal + int(sig),
 		} {
@@ -242,8 +242,7 @@ func TestRunForwardsSignals(t *testing.T) {
 	}
 }
 
-// TestRunKillsHungProgram hangs a program that does not end when it is told to: there is one
-// report, and then SIGKILL.
+// TestRunKillsHungProgram hangs a program that ignores SIGTERM: run prints one report and then sends SIGKILL.
 func TestRunKillsHungProgram(t *testing.T) {
 	t.Parallel()
 	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
@@ -264,8 +263,7 @@ func TestRunKillsHungProgram(t *testing.T) {
 	}
 }
 
-// TestRunStatusOfFailedStart compares the exit status for programs that cannot be started with a
-// shell's.
+// TestRunStatusOfFailedStart compares the exit status for programs that cannot be started with a shell's.
 func TestRunStatusOfFailedStart(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct {

@@ -16,12 +16,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestRunCoresOfTwoProcesses writes the cores of two processes of one run beside one another,
-// each for its owner alone, and nothing in place of what is no file.
+// TestRunCoresOfTwoProcesses writes the cores of two processes of one run to separate files that only their owner
+// can read. Run replaces no path that is not a regular file.
 func TestRunCoresOfTwoProcesses(t *testing.T) {
 	dir := t.TempDir()
 	core := filepath.Join(dir, "core")
-	for range 2 { // that of the first run is replaced
+	for range 2 { // the second run replaces the core of the first
 		if status, _, errs := e2e.Output(t, "run", "--core", core, "--", "sh", "-c",
 			"exec 2>/dev/null; ulimit -c 0; kill -ABRT $$"); status != cli.ExitSignal+int(unix.SIGABRT) {
 			t.Fatalf("exit status %d: %s", status, errs)
@@ -53,8 +53,8 @@ func TestRunCoresOfTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestRunUnwritableOutput says at the start where a report or core cannot be written, and starts no
-// program; a report whose place is gone at its end is on the standard error.
+// TestRunUnwritableOutput requires that run reports an unwritable place for a report or core at the start, and
+// starts no program. If the place disappears before the end, the report is on standard error.
 func TestRunUnwritableOutput(t *testing.T) {
 	dir := t.TempDir()
 	precious, started := filepath.Join(dir, "precious"), filepath.Join(dir, "started")
@@ -92,8 +92,8 @@ func TestRunUnwritableOutput(t *testing.T) {
 	}
 }
 
-// TestSymbolsOutput makes a directory that is not there, writes a file again that it made,
-// and replaces no other.
+// TestSymbolsOutput requires that symbols creates a missing directory and overwrites only files that it wrote
+// itself.
 func TestSymbolsOutput(t *testing.T) {
 	lib, dir := omptest.RuntimeOf(t, 16).Lib, t.TempDir()
 	missing := filepath.Join(dir, "debug")
@@ -129,9 +129,8 @@ func TestSymbolsOutput(t *testing.T) {
 	}
 }
 
-// TestClosedStandardOutput starts the tool with its standard output closed or /dev/null. Go opens
-// /dev/null in place of a closed one, so that the two are the same, and the file that -o
-// names does not get its number.
+// TestClosedStandardOutput starts the tool with its standard output closed or /dev/null. Go opens /dev/null in
+// place of a closed one, so both are the same, and the file that -o names does not get its number.
 func TestClosedStandardOutput(t *testing.T) {
 	bin := e2e.BuildTool(t)
 	core := filepath.Join(e2e.GoldenDir, "gnu-barrier", "core.zst")
@@ -149,8 +148,8 @@ func TestClosedStandardOutput(t *testing.T) {
 	}
 }
 
-// TestRunInterruptedWhileWritingCore ends run while it writes a core: the core is there as a whole, or nothing
-// is. A SIGINT is the program's, and does not cut it.
+// TestRunInterruptedWhileWritingCore ends run while it writes a core: the core is complete or missing. A SIGINT
+// goes to the program and does not truncate the core.
 func TestRunInterruptedWhileWritingCore(t *testing.T) {
 	omptest.Program(t, "perl")
 	for _, s := range []unix.Signal{unix.SIGINT, unix.SIGKILL} {

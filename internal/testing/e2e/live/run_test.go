@@ -18,8 +18,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestRunFindsNoHang runs programs that get on, or wait without OpenMP, for longer
-// than --hang-after.
+// TestRunFindsNoHang runs programs that make progress, or wait without OpenMP, for longer than --hang-after.
 func TestRunFindsNoHang(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "fork_loop"})
 	for script, want := range map[string]int{
@@ -44,8 +43,8 @@ func TestRunFindsNoHang(t *testing.T) {
 	}
 }
 
-// TestRunReportMatrix holds the picture of a program that is about to die against what
-// its threads were told, and its core.
+// TestRunReportMatrix compares the picture of a program that is about to die with the truth of its threads, and
+// with its core.
 func TestRunReportMatrix(t *testing.T) {
 	for _, major := range liveRuntimes {
 		t.Run(fmt.Sprintf("libomp-%d", major), func(t *testing.T) {
@@ -72,8 +71,8 @@ func TestRunReportMatrix(t *testing.T) {
 	}
 }
 
-// TestRunCoreHasReport writes cores of programs that die and that hang: they have the picture
-// that was reported, and the memory and registers of the kernel's core.
+// TestRunCoreHasReport writes cores of programs that die and that hang: they contain the reported picture, and
+// the memory and registers of the kernel's core.
 func TestRunCoreHasReport(t *testing.T) {
 	for _, l := range e2e.Lanes() {
 		if l.Mode != omptest.Live {
@@ -109,7 +108,7 @@ func TestRunCoreHasReport(t *testing.T) {
 	}
 }
 
-// sameAsCore holds a picture against that of a core that was written with it.
+// sameAsCore compares a picture with that of a core that was written with it.
 func sameAsCore(t *testing.T, pic *picture.Picture, core, signal string) {
 	t.Helper()
 	other := e2e.Report(t, core)
@@ -127,7 +126,7 @@ func sameAsCore(t *testing.T, pic *picture.Picture, core, signal string) {
 	compareLive(t, pic, other, nil)
 }
 
-// sameMemory checks that one core has what another has.
+// sameMemory requires that one core has the memory of the other.
 func sameMemory(t *testing.T, core, kernels string) {
 	t.Helper()
 	var cores [2]*corefile.Core
@@ -169,7 +168,7 @@ func sameMemory(t *testing.T, core, kernels string) {
 	}
 }
 
-// TestRunStatusOfEnd compares the exit status and what is printed with how programs end.
+// TestRunStatusOfEnd compares the exit status and the output of run with the way in which programs end.
 func TestRunStatusOfEnd(t *testing.T) {
 	for _, c := range []struct {
 		script string

@@ -13,23 +13,23 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// asleepCase is a program of which a thread sleeps for which all others of its team wait.
+// asleepCase is a program in which all threads of a team wait for one that sleeps.
 type asleepCase struct {
 	program string
 	args    []string
-	held    string // what the thread holds, as the line on it begins; empty if they wait at a barrier
+	held    string // locks that the thread holds, as its line starts; empty if the others wait at a barrier
 	cell    string // the same in the table of threads
-	at      string // where the thread is
-	calls   string // by which it sleeps
+	at      string // source position of the thread
+	calls   string // calls by which it may sleep
 	waiters int
-	left    bool // the time that is left is known in any case
-	live    bool // and of a process
-	seconds bool // the time that the call was given is known
+	left    bool // the remaining time is always known
+	live    bool // and in a process
+	seconds bool // the requested time is known
 	endless bool
-	writes  bool // the kernel writes the time that is left into the program's own frame, which watch may see
+	writes  bool // the kernel writes the remaining time into the program's own frame, which watch may notice
 }
 
-// asleepCases are the ways to sleep, in three languages.
+// asleepCases returns the ways to sleep, in three languages.
 func asleepCases() []asleepCase {
 	c := func(what, way, call string) asleepCase {
 		out := asleepCase{program: "verdict_sleep", args: []string{what, way}, at: `rest (near )?verdict_sleep\.c:\d+`,
@@ -58,8 +58,9 @@ func asleepCases() []asleepCase {
 	return list
 }
 
-// TestSleepingHolder: a thread that sleeps is not at work, and if it holds what others wait for, it is named with
-// that in the first lines of the report, and where watch finds no progress. It is no hang.
+// TestSleepingHolder looks at sleeping threads: they are not at work. If others wait for a lock or barrier that
+// such a thread blocks, the first lines of the report and watch's message about missing progress name both. It is
+// no hang.
 func TestSleepingHolder(t *testing.T) {
 	for _, l := range []struct {
 		name     string
@@ -90,8 +91,8 @@ func TestSleepingHolder(t *testing.T) {
 	}
 }
 
-// TestSleepingHolderInCores is the same of cores, of gdb's and of the kernel's, which interrupt the call, too: what
-// the kernel wrote then is there, and the clock of that moment is not.
+// TestSleepingHolderInCores does the same for cores of gdb and of the kernel. A dump interrupts the call: the
+// time that the kernel wrote then is in the core, but the clock of that moment is not.
 func TestSleepingHolderInCores(t *testing.T) {
 	for _, mode := range []omptest.Mode{omptest.Gcore, omptest.Kernel} {
 		for _, c := range asleepCases()[:7] {
@@ -106,7 +107,7 @@ func TestSleepingHolderInCores(t *testing.T) {
 	}
 }
 
-// checkText holds the report, the verdicts and the table of threads against what they must say.
+// checkText checks the texts of the report, the verdicts and the table of threads.
 func (c asleepCase) checkText(t *testing.T, target string) {
 	t.Helper()
 	wait := strconv.Itoa(c.waiters) + " threads wait"
@@ -134,7 +135,7 @@ func (c asleepCase) checkText(t *testing.T, target string) {
 	}
 }
 
-// checkPicture holds the thread that sleeps against what is known of it.
+// checkPicture compares the sleeping thread of a picture with the case.
 func (c asleepCase) checkPicture(t *testing.T, target string, left bool) {
 	t.Helper()
 	_, pic := e2e.Diagnose(t, target)
@@ -146,7 +147,7 @@ func (c asleepCase) checkPicture(t *testing.T, target string, left bool) {
 	if th.State.Name != picture.StateSleep || th.State.Standard != picture.StateWorkParallel {
 		t.Errorf("state %+v", th.State)
 	}
-	const least, most = 1000, 100000 // the programs sleep for as long
+	const least, most = 1000, 100000 // the programs sleep for this long
 	if (s.Left != nil) != left || left && (*s.Left < least || *s.Left > most) || (s.Seconds != nil) != c.seconds ||
 		c.seconds && (*s.Seconds < least || *s.Seconds > most) || s.Endless != c.endless {
 		t.Errorf("left %v, of %v, endless %v; want %+v", s.Left, s.Seconds, s.Endless, c)
@@ -159,7 +160,8 @@ func (c asleepCase) checkPicture(t *testing.T, target string, left bool) {
 	}
 }
 
-// checkWatch: without progress, watch says what all wait for in the end, and does not send the user to the report.
+// checkWatch requires that watch finds no progress, names the thread for which all wait in the end, and does not
+// refer the user to the report.
 func (c asleepCase) checkWatch(t *testing.T, pid string) {
 	t.Helper()
 	status, page, _ := e2e.Output(t, "watch", "--interval", "200ms", "--count", "2", pid)

@@ -10,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// sleepers are programs whose threads sleep for ever, each in one construct.
+// sleepers returns programs in which each thread sleeps for ever in one construct.
 func sleepers() []e2e.Program {
 	return []e2e.Program{
 		{Name: "barrier"}, {Name: "barrier_for"}, {Name: "barrier_single"}, {Name: "verdict_barrier_left"},
@@ -26,8 +26,7 @@ func sleepers() []e2e.Program {
 	}
 }
 
-// gompSleepers are those that sleep on GCC's runtime only: in these waits, LLVM's
-// spins.
+// gompSleepers returns those that sleep on GCC's runtime only: in these waits, LLVM's runtime spins.
 func gompSleepers() []e2e.Program {
 	return []e2e.Program{
 		{Name: "reduction"}, {Name: "verdict_atomic"}, {Name: "ordered"}, {Name: "verdict_ordered_lock"},
@@ -36,9 +35,9 @@ func gompSleepers() []e2e.Program {
 	}
 }
 
-// TestSleepingProgramIsStoppedOnce looks at programs all of whose threads sleep: what an answer needs is
-// then known from its rehearsal, so that the program is stopped once. What an answer
-// reads and its rehearsal does not costs another stop.
+// TestSleepingProgramIsStoppedOnce looks at programs in which all threads sleep. The rehearsal then knows all
+// memory that an answer needs, so the program is stopped once. Each read that the rehearsal missed costs another
+// stop.
 func TestSleepingProgramIsStoppedOnce(t *testing.T) {
 	for _, l := range e2e.Lanes() {
 		if l.Mode != omptest.Live {
@@ -55,7 +54,7 @@ func TestSleepingProgramIsStoppedOnce(t *testing.T) {
 					continue
 				}
 				t.Run(strings.Join(append([]string{sleeper.Name}, sleeper.Args...), "-"), func(t *testing.T) {
-					sleeper.Env = []string{"KMP_LOCK_KIND=futex"} // others spin
+					sleeper.Env = []string{"KMP_LOCK_KIND=futex"} // the other kinds spin
 					p := omptest.Start(t, l.Run(t, sleeper))
 					defer p.Stop()
 					for _, verb := range []string{"report", "threads", "regions", "tasks", "stacks", "icvs",
@@ -69,7 +68,7 @@ func TestSleepingProgramIsStoppedOnce(t *testing.T) {
 	}
 }
 
-// checkStops holds how often a verb stops a process.
+// checkStops requires that a verb stops a process once.
 func checkStops(t *testing.T, verb string, pid int) {
 	t.Helper()
 	status, out, errs := e2e.Output(t, verb, "--json", strconv.Itoa(pid))
@@ -81,11 +80,10 @@ func checkStops(t *testing.T, verb string, pid int) {
 	}
 }
 
-// TestSpinningProgramIsStoppedOnce looks at programs some of whose threads spin for a lock. Where they
-// are is not known before the stop, in which what they point to is copied too. LLVM's
-// runtime leaves 64 bytes of stack for each thread's number before its first function: of
-// many threads, the outermost frames are far away. A thread may be on its way between two
-// functions of the wait, so not each look counts.
+// TestSpinningProgramIsStoppedOnce looks at programs in which some threads spin for a lock. Their stack pointers
+// are unknown before the stop, which also copies the memory that they point to. LLVM's runtime reserves 64 bytes
+// of stack for each thread's number before its first function, so the outermost frames of many threads are far
+// away. A thread may be between two functions of the wait, so one look may need more stops.
 func TestSpinningProgramIsStoppedOnce(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "mixed"})
 	for _, threads := range []string{"16", "600"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestStateOfTailCalledWork looks at threads that are in a function of the C library by the last call of their
-// region, so that nothing of the program is between it and the runtime on their stacks: they are at work, and at no
+// TestStateOfTailCalledWork looks at threads that are in a function of the C library by a tail call of their
+// region, so that no frame of the program is between that function and the runtime. They are at work, not at a
 // barrier.
 func TestStateOfTailCalledWork(t *testing.T) {
 	for _, compiler := range []string{"gcc", "clang-16"} {
@@ -36,8 +36,8 @@ func TestStateOfTailCalledWork(t *testing.T) {
 	}
 }
 
-// TestStateInRepeatedPoll looks at threads in poll(2) again and again: the first look makes the kernel go on with it by
-// restart_syscall(2).
+// TestStateInRepeatedPoll looks at threads that call poll(2) repeatedly: after the first look, the kernel resumes
+// the call by restart_syscall(2).
 func TestStateInRepeatedPoll(t *testing.T) {
 	pid := ready(t, "pollagain", "gcc", "-O2")
 	slept := 0
@@ -62,7 +62,7 @@ func TestStateInRepeatedPoll(t *testing.T) {
 	}
 }
 
-// ready starts a program of testdata, and returns its process when it has printed a line.
+// ready starts a program of testdata, waits until it has printed a line, and returns its process.
 func ready(t *testing.T, program, compiler, flags string) (pid int) {
 	t.Helper()
 	exe := filepath.Join(t.TempDir(), program)
@@ -83,7 +83,7 @@ func ready(t *testing.T, program, compiler, flags string) (pid int) {
 	return cmd.Process.Pid
 }
 
-// lookAt is the picture of a process.
+// lookAt returns the picture of a process.
 func lookAt(t *testing.T, pid int) *picture.Picture {
 	t.Helper()
 	_, report, _ := e2e.Output(t, "--json", strconv.Itoa(pid))

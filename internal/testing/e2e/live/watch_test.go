@@ -34,8 +34,8 @@ func watched(t *testing.T, pid int, flags ...string) ([]picture.Look, int) {
 	return looks, status
 }
 
-// TestWatchResults gives the verdict on programs of LLVM's and GCC's that hang, spin, poll,
-// compute in one loop and fork teams all the time.
+// TestWatchResults checks the verdicts on programs of LLVM and GCC that hang, spin, poll, compute in one loop and
+// fork teams all the time.
 func TestWatchResults(t *testing.T) {
 	t.Run("libomp", func(t *testing.T) { watchAll(t, omptest.Build{}, omptest.RuntimeOf(t, 16)) })
 	t.Run("libgomp", func(t *testing.T) { watchAll(t, omptest.Build{Compiler: omptest.GCC}, omptest.Libgomp(t)) })
@@ -87,8 +87,8 @@ func watchAll(t *testing.T, b omptest.Build, rt omptest.Runtime) {
 	}
 }
 
-// TestWatchPollingLoop takes a loop of waits with a time limit, or of sleeps, that looks for what never
-// comes for no progress, and one that counts its turns for progress.
+// TestWatchPollingLoop checks that a loop of timed waits, or of sleeps, that polls for an event that never comes
+// is no progress, and that one that counts its iterations is.
 func TestWatchPollingLoop(t *testing.T) {
 	for _, o := range []string{"-O0", "-O2"} {
 		for _, b := range []omptest.Build{{}, {Compiler: omptest.GCC}} {
@@ -116,7 +116,7 @@ func watchPolls(t *testing.T, b omptest.Build, rt omptest.Runtime) {
 				}
 				return
 			}
-			// That depends on the processor's speed, and on whether they are seen between two waits.
+			// The status depends on the processor's speed, and on whether a look finds them between two waits.
 			if status != cli.ExitStuck && status != cli.ExitSpinning && status != cli.ExitUnknown {
 				t.Errorf("exit status %d: %+v", status, looks[len(looks)-1].Result)
 			}
@@ -124,12 +124,12 @@ func watchPolls(t *testing.T, b omptest.Build, rt omptest.Runtime) {
 	}
 }
 
-// maxTries is how many times threads may be seen at work by chance between two of their sleeps.
+// maxTries is the number of times that looks may find threads at work by chance between two sleeps.
 const maxTries = 4
 
-// TestWatchRecorded takes threads that acquire locks, and are always seen asleep in between, for
-// progress where a recorder tells of these locks, and those that try in vain to acquire one, which it
-// tells of too, for none. It tells how many records they write, at a server too.
+// TestWatchRecorded watches threads that acquire locks and are asleep at each look: where a recorder writes
+// events of these locks, that is progress. Threads that try to acquire a lock in vain make none, although the
+// recorder writes these events too. Watch prints the number of records, at a server too.
 func TestWatchRecorded(t *testing.T) {
 	address := e2e.Serve(t)
 	for _, rt := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
@@ -139,14 +139,14 @@ func TestWatchRecorded(t *testing.T) {
 		}
 		for way, right := range map[string][]int{
 			"locks": {cli.ExitOK},
-			"tests": {cli.ExitStuck, cli.ExitSpinning, cli.ExitUnknown}, // as the processor is fast
+			"tests": {cli.ExitStuck, cli.ExitSpinning, cli.ExitUnknown}, // because the processor is fast
 		} {
 			p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, b), Runtime: rt, Mode: omptest.Live,
 				Args: []string{way}, Env: []string{load + omptest.Recorder(t)}})
 			for _, where := range [][]string{nil, {"--no-stop"}, {"--server", address}} {
 				flags := append(where, "--interval", "200ms", "--count", "3")
 				looks, status := watched(t, p.PID, flags...)
-				// A thread that tries in vain, and sleeps, is seen at work now and then.
+				// A thread that tries in vain and sleeps is at work in some looks.
 				for tries := 1; way == "tests" && tries < maxTries && !slices.Contains(right, status); tries++ {
 					looks, status = watched(t, p.PID, flags...)
 				}
@@ -163,7 +163,7 @@ func TestWatchRecorded(t *testing.T) {
 	}
 }
 
-// checkLooks holds the looks against the form that they have to have.
+// checkLooks checks the form of the looks.
 func checkLooks(t *testing.T, looks []picture.Look, want string) {
 	t.Helper()
 	for i, l := range looks {
@@ -190,7 +190,7 @@ func startLoops(t *testing.T, mode string) int {
 	return p.PID
 }
 
-// TestWatchAtServer watches processes at a server: it comes to the same verdicts.
+// TestWatchAtServer watches processes at a server: the verdicts are the same.
 func TestWatchAtServer(t *testing.T) {
 	address := e2e.Serve(t)
 	for program, want := range map[string]string{"barrier": picture.WatchStuck, "spinning": picture.WatchSpinning} {
@@ -215,7 +215,7 @@ func TestWatchAtServer(t *testing.T) {
 	}
 }
 
-// TestWatchText prints a header, the changes and the verdict with what all wait for
+// TestWatchText checks that the text has a header, the changes and the verdict with the event for which all wait
 // in the end.
 func TestWatchText(t *testing.T) {
 	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}),
@@ -241,8 +241,7 @@ func TestWatchText(t *testing.T) {
 	}
 }
 
-// TestWatchNoStop says that it does not know where threads ran that it did not
-// stop.
+// TestWatchNoStop checks that watch without stops reports that the positions of threads are unknown.
 func TestWatchNoStop(t *testing.T) {
 	pid := startLoops(t, "compute")
 	looks, status := watched(t, pid, "--no-stop", "--interval", "300ms", "--count", "2")
@@ -256,7 +255,7 @@ func TestWatchNoStop(t *testing.T) {
 	if k := looks[0].Picture.Target.Pause; k.Stops != 0 {
 		t.Errorf("pause %+v", k)
 	}
-	// A hang is told without a stop too.
+	// A hang is reported without a stop too.
 	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}),
 		Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
 	if _, status := watched(t, p.PID, "--no-stop", "--interval", "200ms", "--count", "2"); status != cli.ExitStuck {

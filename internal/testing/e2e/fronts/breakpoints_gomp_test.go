@@ -6,10 +6,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestGompBreakpointsAreHit sets breakpoints where the tool says that events pass
-// GNU's runtime, which has no locations of the standard, and counts how often gdb
-// stops there: as often as the program has regions, tasks and, where the symbols of
-// a static executable tell, threads.
+// TestGompBreakpointsAreHit sets breakpoints at the tool's addresses for events in GNU's runtime, which lacks the
+// standard's locations, and counts gdb's stops there: one for each region, task and, with the symbols of a static
+// executable, thread of the program.
 func TestGompBreakpointsAreHit(t *testing.T) {
 	runtimes := omptest.Libgomps(t)
 	for _, c := range []struct {

@@ -14,12 +14,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// counted has the numbers that the program events prints.
+// counted are the numbers that the program events prints.
 type counted struct{ regions, serialized, tasks, workers int }
 
-// TestBreakpointsAreHit sets breakpoints at the addresses that the tool tells for
-// a stripped runtime, and counts how often gdb stops there: as often as the
-// program has regions, tasks and threads. Without OMP_DEBUG=enabled the sites are
+// TestBreakpointsAreHit sets breakpoints at the addresses that the tool prints for a stripped runtime, and counts
+// gdb's stops there: one for each region, task and thread of the program. Without OMP_DEBUG=enabled the sites are
 // passed as often, and the locations themselves never.
 func TestBreakpointsAreHit(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "events"})
@@ -51,7 +50,7 @@ func TestBreakpointsAreHit(t *testing.T) {
 				hits := s.hits()
 				begun := n.regions
 				if env == "enabled" {
-					begun += n.serialized // when it keeps frames for tools, it begins these too
+					begun += n.serialized // if it keeps frames for tools, it starts these too
 				}
 				for what, want := range map[string]int{
 					"ompd_dll_locations_valid": 0, // it was passed before
@@ -83,7 +82,7 @@ func sum(hits map[int]int, numbers []int) int {
 	return n
 }
 
-// locationsOf runs the tool on a process.
+// locationsOf runs the tool on a process and returns its breakpoints.
 func locationsOf(t *testing.T, pid int) *picture.Breakpoints {
 	t.Helper()
 	status, out, errs := e2e.Output(t, "breakpoints", "--json", strconv.Itoa(pid))
@@ -137,7 +136,7 @@ func (s *session) stopAt(address string) int {
 	return n
 }
 
-// finish lets the program run to its end, and returns what it prints.
+// finish runs the program to its end and returns its output.
 func (s *session) finish() (n counted) {
 	s.t.Helper()
 	fmt.Fprintln(s.Input, "continue\necho ENDED\\n")
@@ -153,7 +152,7 @@ func (s *session) finish() (n counted) {
 	return n
 }
 
-// hits are the numbers of hits by the number of the breakpoint.
+// hits returns the numbers of hits by the number of the breakpoint.
 func (s *session) hits() map[int]int {
 	s.t.Helper()
 	fmt.Fprintln(s.Input, "info breakpoints\necho LISTED\\n")
@@ -183,7 +182,7 @@ func (s *session) quit() {
 	_ = s.Wait()
 }
 
-// TestBreakpointsOfCore tells the same of a core, as text and with the sites.
+// TestBreakpointsOfCore checks the breakpoints of a core, as text and with the sites.
 func TestBreakpointsOfCore(t *testing.T) {
 	core := e2e.DumpProgram(t, "taskwait").Core
 	status, out, errs := e2e.Output(t, "breakpoints", "--json", core)

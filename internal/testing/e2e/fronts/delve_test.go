@@ -84,14 +84,13 @@ func (o *other) running() bool {
 
 func (o *other) command(name string) { o.ask("Command", map[string]any{"name": name}) }
 
-// TestDelveGo compares what is shown through Delve, and of a core that Delve wrote,
-// with what OpenMP and Go told the program's threads; Delve's own numbers of
-// goroutines too.
+// TestDelveGo compares the picture through Delve, and that of a core that Delve wrote, with the truth that the
+// program's threads read from OpenMP and Go, and with Delve's own numbers of goroutines.
 func TestDelveGo(t *testing.T) {
 	for _, l := range e2e.GoLanes[:2] {
 		t.Run(l.Name, func(t *testing.T) {
 			h := omptest.StartUnderDelve(t, l.Run(t, omptest.Live))
-			for pauses := false; !pauses; { // behind the line that says READY
+			for pauses := false; !pauses; { // after the line that says READY
 				call, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", h.Truth.Program.PID,
 					h.Truth.Threads[triggers(h.Truth)].LWP))
 				if pauses = strings.HasPrefix(string(call), "34 "); err != nil {
@@ -116,13 +115,13 @@ func TestDelveGo(t *testing.T) {
 	}
 }
 
-// triggers is the index of the thread that wrote the truth.
+// triggers returns the index of the thread that wrote the truth.
 func triggers(truth omptest.Truth) int {
 	return slices.IndexFunc(truth.Threads, func(th omptest.ThreadTruth) bool { return th.Function == "truth_end" })
 }
 
-// goroutines compares the numbers of goroutines with Delve's. Of a thread that C
-// made, and of one that runs none now, Delve may say 0.
+// goroutines compares the numbers of goroutines with Delve's. For a thread that C created, and for one without a
+// goroutine, Delve may report 0.
 func (o *other) goroutines(pic *picture.Picture) {
 	o.t.Helper()
 	compared := 0
@@ -153,8 +152,8 @@ func (o *other) dump(path string) {
 	}
 }
 
-// TestDelveLeaves looks at a program that Delve lets run, and at one that another
-// client has halted: each is left as it was.
+// TestDelveLeaves looks at a program that runs under Delve, and at one that another client has halted: each is in
+// the same state afterwards.
 func TestDelveLeaves(t *testing.T) {
 	h := omptest.StartUnderDelve(t, goProgram(t))
 	o := connect(t, h.Socket)
@@ -179,7 +178,7 @@ func TestDelveLeaves(t *testing.T) {
 	}
 }
 
-// TestDelveRefused asks for programs that cannot be looked at.
+// TestDelveRefused looks at programs that cannot be inspected.
 func TestDelveRefused(t *testing.T) {
 	h := omptest.StartUnderDelve(t, goProgram(t))
 	page := serve(t, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") })
@@ -230,7 +229,7 @@ func TestDelveRefused(t *testing.T) {
 	e2e.CheckRefused(t, e2e.Process(delve.Scheme+h.Socket), "no living process", "has exited", "restart")
 }
 
-// serve answers connections on an address that it returns.
+// serve answers connections on the address that it returns.
 func serve(t *testing.T, f func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -253,7 +252,7 @@ func serve(t *testing.T, f func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// replying sends a line for each that it gets.
+// replying returns a server that answers each line by line.
 func replying(line string) func(net.Conn) {
 	return func(c net.Conn) {
 		for r := bufio.NewReader(c); ; {
@@ -267,7 +266,7 @@ func replying(line string) func(net.Conn) {
 	}
 }
 
-// cutting passes on what is said to Delve and ends after n bytes of its answers.
+// cutting forwards requests to Delve and stops after n bytes of its answers.
 func cutting(t *testing.T, socket string, n int64) string {
 	return serve(t, func(c net.Conn) {
 		d, err := net.Dial("unix", socket)

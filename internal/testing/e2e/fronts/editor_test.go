@@ -11,9 +11,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestVSCodeExtension runs the tests of the extension for VS Code, which `make editor-test` has
-// packaged: the adapter by VS Code's own test client and, where code-server and a browser
-// are, the extension in the editor, on a core, on a process, and on a process in gdb behind the proxy.
+// TestVSCodeExtension runs the tests of the extension for VS Code, which `make editor-test` has packaged: the
+// adapter under VS Code's own test client and, if code-server and a browser are installed, the extension in the
+// editor, on a core, on a process, and on a process in gdb through the proxy.
 func TestVSCodeExtension(t *testing.T) {
 	extension := os.Getenv("OMPD_EXTENSION")
 	if extension == "" {

@@ -11,9 +11,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestLibompdAsksLittle counts what the library asks LLVM's plugin for, whose callback runs Python for each byte: the
-// bounds are a tenth above what it takes, and LLVM's library asks for 14 and 134 reads to list the threads, and for
-// 64 and 784 to show a region.
+// TestLibompdAsksLittle counts the library's requests to LLVM's plugin; each callback runs Python for each byte.
+// The bounds are 10% above the measured counts. LLVM's library needs 14 and 134 reads to list the threads, and 64
+// and 784 to show a region.
 func TestLibompdAsksLittle(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "team", Flags: []string{"-O0", "-g"}})
 	library, rt := buildLibompd(t), omptest.RuntimeOf(t, 19)

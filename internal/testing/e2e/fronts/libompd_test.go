@@ -12,8 +12,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// buildLibompd makes the C library and the program that it starts, as `make
-// libompd.so` does, and returns their directory.
+// buildLibompd builds the C library and the program that it starts, as `make libompd.so` does, and returns their
+// directory.
 func buildLibompd(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -28,8 +28,8 @@ func buildLibompd(t testing.TB) string {
 	return dir
 }
 
-// TestLibompdServesThePlugin puts our library in the place of LLVM's under LLVM's
-// gdb plugin, on stripped runtimes, for cores and a process.
+// TestLibompdServesThePlugin replaces LLVM's library by ours under LLVM's gdb plugin, on stripped runtimes, for
+// cores and a process.
 func TestLibompdServesThePlugin(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "barrier"})
 	env := []string{"OMP_DEBUG=enabled"}
@@ -58,9 +58,8 @@ func TestLibompdServesThePlugin(t *testing.T) {
 	}
 }
 
-// TestLibompdStepsWithThePlugin runs a program from its beginning under LLVM's gdb
-// plugin with our library: the plugin loads it before the runtime has set itself up,
-// and asks for each thread in the moment in which it begins.
+// TestLibompdStepsWithThePlugin runs a program from its start under LLVM's gdb plugin with our library: the
+// plugin loads it before the runtime has initialized itself, and queries each thread while that thread starts.
 func TestLibompdStepsWithThePlugin(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "stepping", Flags: []string{"-O0", "-g"}})
 	library := buildLibompd(t)
@@ -96,8 +95,8 @@ func TestLibompdStepsWithThePlugin(t *testing.T) {
 	}
 }
 
-// TestLibompdOnIdleThread asks the plugin about a thread that is in no team, which
-// ends gdb with LLVM's library.
+// TestLibompdOnIdleThread queries the plugin about a thread that is in no team; with LLVM's library, that ends
+// gdb.
 func TestLibompdOnIdleThread(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "idle"})
 	rt := omptest.RuntimeOf(t, 19)
@@ -111,7 +110,7 @@ func TestLibompdOnIdleThread(t *testing.T) {
 	}
 }
 
-// TestLibompdByRelativePath has the loader know the libraries by relative names.
+// TestLibompdByRelativePath makes the loader use relative names of the libraries.
 func TestLibompdByRelativePath(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "stepping", Flags: []string{"-O0", "-g"}})
 	rt := omptest.RuntimeOf(t, 19)

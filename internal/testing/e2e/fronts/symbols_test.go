@@ -15,15 +15,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// askedByLibompd are the symbols that LLVM's libompd and its gdb plugin ask for,
-// besides the description.
+// askedByLibompd are the symbols that LLVM's libompd and its gdb plugin look up, besides the description.
 var askedByLibompd = strings.Fields(`ompd_dll_locations ompd_state ompd_env_block ompd_env_block_size
 	ompd_dll_locations_valid ompd_bp_thread_begin ompd_bp_thread_end ompd_bp_parallel_begin ompd_bp_parallel_end
 	ompd_bp_task_begin ompd_bp_task_end __kmp_gtid __kmp_threads __kmp_openmp_version __kmp_stksize
 	__kmp_omp_cancellation __kmp_max_task_priority __kmp_display_affinity __kmp_affinity_format __kmp_tool
 	__kmp_tool_libraries __kmp_tool_verbose_init __kmp_avail_proc __kmp_nested_nth __kmp_nested_proc_bind`)
 
-// described is how many words the runtime describes itself by.
+// described is the number of words of the runtime's description of itself.
 const described = 145
 
 // symbolFile runs the verb and returns the file that it wrote below a directory.
@@ -38,7 +37,7 @@ func symbolFile(t *testing.T, of string) (dir, path string) {
 	return dir, path
 }
 
-// symbolsIn are the symbols of an ELF file, by name.
+// symbolsIn returns the symbols of an ELF file, by name.
 func symbolsIn(t *testing.T, path string) map[string]elf.Symbol {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -57,9 +56,8 @@ func symbolsIn(t *testing.T, path string) map[string]elf.Symbol {
 	return out
 }
 
-// TestSymbolsOfFileAndCore holds the symbols that the code of a file tells against
-// those that the memory of a program tells: the same places for all that anybody
-// asks for.
+// TestSymbolsOfFileAndCore compares the symbols derived from the code of a file with those derived from the
+// memory of a program: the addresses of all symbols that a debugger may look up are equal.
 func TestSymbolsOfFileAndCore(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "barrier"})
 	for _, rt := range omptest.Runtimes(t) {
@@ -91,7 +89,7 @@ func TestSymbolsOfFileAndCore(t *testing.T) {
 	}
 }
 
-// pluginDir is where LLVM's gdb plugin of a version is.
+// pluginDir returns the directory of LLVM's gdb plugin of a version.
 func pluginDir(t *testing.T, major int) string {
 	t.Helper()
 	lib := filepath.Dir(omptest.UnstrippedOMPD(t, major))
@@ -108,13 +106,13 @@ type plugin struct {
 	library string // directory of the OMPD library
 	symbols string // directory of debug files
 	runtime omptest.Runtime
-	args    []string // for gdb: executable, core or process
-	// dir is where gdb is started with a relative LD_LIBRARY_PATH, to the directory lib
-	// in it; empty for another place and absolute ones.
+	args    []string // for gdb: the executable, core or process
+	// dir is the directory in which gdb starts, with a relative LD_LIBRARY_PATH to the directory lib in it. If it
+	// is empty, gdb starts elsewhere, with absolute paths.
 	dir string
 }
 
-// run runs commands behind "ompd init" and returns what gdb printed.
+// run runs commands after "ompd init" and returns gdb's output.
 func (p plugin) run(t *testing.T, commands ...string) string {
 	t.Helper()
 	args := []string{"-q", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set pagination off", "-iex",
@@ -137,8 +135,8 @@ func (p plugin) run(t *testing.T, commands ...string) string {
 	return string(out)
 }
 
-// settings are what the program of the next test is started with, and what the
-// plugin must say of them, in a region: what is left of the lists is 3,2 and close.
+// settings are the environment of the program of the next test, and the plugin's output for each variable inside
+// a region: the lists have advanced there, to 3,2 and close.
 var settings = []struct{ env, variable, value string }{
 	{"OMP_NUM_THREADS=4,3,2", "nthreads-var", "3,2"},
 	{"OMP_TOOL=disabled", "tool-var", "0"},
@@ -152,8 +150,8 @@ var settings = []struct{ env, variable, value string }{
 	{"OMP_STACKSIZE=3M", "stacksize-var", "3145728"},
 }
 
-// TestSymbolsServeThePlugin runs LLVM's gdb plugin and libompd on stripped
-// runtimes, which they give up on otherwise, on cores and on a process.
+// TestSymbolsServeThePlugin runs LLVM's gdb plugin and libompd on stripped runtimes, which they do not support
+// otherwise, on cores and on a process.
 func TestSymbolsServeThePlugin(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "barrier"})
 	env := []string{"OMP_DEBUG=enabled"}
@@ -181,7 +179,7 @@ func TestSymbolsServeThePlugin(t *testing.T) {
 	}
 }
 
-// checkPlugin asks the plugin for the variables and the region.
+// checkPlugin checks the plugin's output for the variables and the region.
 func checkPlugin(t *testing.T, p plugin) {
 	t.Helper()
 	out := p.run(t, "thread 1", "ompd icvs", "ompd parallel", "info symbol ompd_bp_parallel_begin")

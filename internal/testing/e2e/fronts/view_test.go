@@ -18,8 +18,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestViewPageOfCore writes the page of a core, in a process that has given up its other rights, with
-// the lines of the sources in it; the same is written again, and a file of others is not.
+// TestViewPageOfCore writes the page of a core, in a process that has dropped its other rights. The page contains
+// the lines of the sources. The tool overwrites its own page, but not a file that it did not write.
 func TestViewPageOfCore(t *testing.T) {
 	bin, core := e2e.BuildTool(t), e2e.DumpProgram(t, "lock_cycle").Core
 	dir := t.TempDir()
@@ -49,8 +49,8 @@ func TestViewPageOfCore(t *testing.T) {
 	}
 }
 
-// TestView shows a process in a browser: each page is a look, and the process runs on; when
-// it has ended, the page says so.
+// TestView shows a process in a browser: each page is a look, and the process continues; after its end, the page
+// reports the end.
 func TestView(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
 	p := omptest.Start(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
@@ -96,7 +96,7 @@ func TestView(t *testing.T) {
 	p.Stop()
 	base, _, _ := strings.Cut(address, "?")
 	status, page := get(base)
-	for status == http.StatusOK { // the page of a moment ago
+	for status == http.StatusOK { // the page is older than the end
 		status, page = get(base)
 	}
 	if status != http.StatusBadGateway || !strings.Contains(page, strconv.Itoa(p.PID)) {

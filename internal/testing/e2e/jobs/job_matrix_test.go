@@ -12,17 +12,17 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// firstLines is how many lines of a page have to say who is to blame.
+// firstLines is the number of lines of a page in which the rank to blame must be named.
 const firstLines = 3
 
-// jobSays is what the first lines of the page of a job say, by what goes wrong in it, and the
-// exit status. Where a message comes from, Open MPI 4 does not keep in C.
+// jobSays are the required first lines of a job's page, and the exit status, by the fault in the job. Open MPI 4
+// does not store the sender of a message in C.
 var jobSays = map[string]struct {
 	says   string
 	status int
 }{
 	"receive": {`HANG .*\brank 3 (in MPI_Recv at receive|waits for a message)`, cli.ExitFound},
-	// clang's function that has the lock ends in a tail call of the runtime: it has returned.
+	// clang's function that holds the lock ends in a tail call of the runtime: it has returned.
 	"deadlock": {`HANG  ` + waitForThree + `is deadlocked: (2 threads|thread 1 waits for lock lock)`, cli.ExitFound},
 	"barrier": {`HANG  on MPI_COMM_WORLD, rank 3 is in MPI_Barrier at .* 3 ranks \[0-2\] in MPI_Allreduce`,
 		cli.ExitFound},
@@ -34,10 +34,10 @@ var jobSays = map[string]struct {
 	"stop":     {`HANG  ` + waitForThree + `is stopped`, cli.ExitFound},
 }
 
-// waitForThree begins what is said of most jobs.
+// waitForThree is the start of the first line for most jobs.
 const waitForThree = `3 ranks \[0-2\] wait in MPI_Allreduce for rank 3, which `
 
-// jobBuild is how the program of a job is built.
+// jobBuild is one build of a job's program.
 type jobBuild struct {
 	name   string
 	by     omptest.Compiler
@@ -46,8 +46,7 @@ type jobBuild struct {
 	faults []string
 }
 
-// jobBuilds are programs in C by GCC and clang, with their runtimes, and in Fortran with both
-// of its modules.
+// jobBuilds are programs in C by GCC and clang, with their runtimes, and in Fortran with both of its modules.
 func jobBuilds() []jobBuild {
 	c := []string{"receive", "deadlock", "barrier", "compute", "halves", "ring", "send", "finalize", "stop"}
 	fortran := []string{"receive", "deadlock", "barrier", "ring"}
@@ -61,11 +60,11 @@ func jobBuilds() []jobBuild {
 	}
 }
 
-// oneIn is which part of the matrix a usual run of the tests has.
+// oneIn is the divisor for the part of the matrix that a usual run of the tests covers.
 const oneIn = 16
 
-// TestJobMatrix: Open MPI 4 and 5 and MPICH, in C and Fortran, with both OpenMP runtimes: the
-// first lines of the page name the rank that is to blame.
+// TestJobMatrix runs jobs of Open MPI 4 and 5 and MPICH, in C and Fortran, with both OpenMP runtimes: the first
+// lines of the page name the rank to blame.
 func TestJobMatrix(t *testing.T) {
 	for _, name := range []string{"openmpi", "mpich", "openmpi5"} {
 		for _, b := range jobBuilds() {
@@ -88,7 +87,7 @@ func TestJobMatrix(t *testing.T) {
 	}
 }
 
-// mpiOf is an implementation of MPI, which is fetched when its turn comes.
+// mpiOf returns an implementation of MPI, and downloads it on first use.
 func mpiOf(t *testing.T, name string) omptest.MPI {
 	t.Helper()
 	if name == "openmpi5" {
@@ -98,7 +97,7 @@ func mpiOf(t *testing.T, name string) omptest.MPI {
 	return all[slices.IndexFunc(all, func(m omptest.MPI) bool { return m.Name == name })]
 }
 
-// awaitPage looks at a job until the first lines of its page say something.
+// awaitPage looks at a job until the first lines of its page match says.
 func awaitPage(t *testing.T, launcher int, says string, status int) {
 	t.Helper()
 	want := regexp.MustCompile(says)
@@ -114,7 +113,7 @@ func awaitPage(t *testing.T, launcher int, says string, status int) {
 	t.Fatalf("after %d looks: exit status %d, want %d and %s\n%s", maxLooks, got, status, says, page)
 }
 
-// TestJobLarge: of 16 and 64 ranks, too.
+// TestJobLarge runs jobs of 16 and 64 ranks.
 func TestJobLarge(t *testing.T) {
 	if !omptest.Full() {
 		t.Skip("make matrix runs it")

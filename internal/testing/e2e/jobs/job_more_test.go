@@ -20,7 +20,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// kubectl answers as the real one does for pods of which one does not run.
+// kubectl answers as the real one does for two pods, one of which does not run.
 const kubectl = `#!/bin/sh
 case "$1 $2" in
 "get pods") echo '{"kind":"List","items":[{"metadata":{"name":"solver-0"},"status":{"phase":"Running"}},'
@@ -29,8 +29,8 @@ case "$1 $2" in
 esac
 `
 
-// TestJobOnOtherHosts: ranks of other hosts are found by whatever runs a command there, with a
-// program that is there and with one that is sent; one host that does not answer is named.
+// TestJobOnOtherHosts finds ranks of other hosts through any command that runs programs there, with a program
+// that is installed there and with one that is sent. The page names a host that does not answer.
 func TestJobOnOtherHosts(t *testing.T) {
 	m := omptest.MPIs(t)[1]
 	m.Launch(t, jobRanks, m.Compile(t, "-g", "-O1", "-fno-inline"), "deadlock", strconv.Itoa(badRank))
@@ -73,8 +73,8 @@ func TestJobOnOtherHosts(t *testing.T) {
 	}
 }
 
-// TestJobPageBeforeAllAnswers: while one host still keeps its answer, the standard error shows the page of the
-// others.
+// TestJobPageBeforeAllAnswers checks that standard error shows the page of the first hosts while one host delays
+// its answer.
 func TestJobPageBeforeAllAnswers(t *testing.T) {
 	m := omptest.MPIs(t)[1]
 	m.Launch(t, jobRanks, m.Compile(t, "-g", "-O1", "-fno-inline"), "deadlock", strconv.Itoa(badRank))
@@ -96,9 +96,8 @@ func TestJobPageBeforeAllAnswers(t *testing.T) {
 	}
 }
 
-// earlyPage runs a command that asks two hosts, lets the second one answer when the page of the
-// first is on the standard error, and returns the page that came then. It is not shown if nothing
-// has come in time.
+// earlyPage runs a command that queries two hosts, releases the second answer when the page of the first is on
+// standard error, and returns that page. shown is false if no page has come in time.
 func earlyPage(t *testing.T, let string, argv ...string) (page string, shown bool) {
 	t.Helper()
 	out := &strings.Builder{}
@@ -128,8 +127,8 @@ func earlyPage(t *testing.T, let string, argv ...string) (page string, shown boo
 	return out.String(), true
 }
 
-// TestJobCrash: of a job of which a rank crashed, the others wait for one that has ended, and
-// the cores say of what it died. It runs every third day.
+// TestJobCrash looks at a job with a crashed rank: the others wait for a rank that has ended, and the cores show
+// the cause. It runs every third day.
 func TestJobCrash(t *testing.T) {
 	if !omptest.Turn(3, "job crash") {
 		t.Skip("its turn comes every third day, and in make matrix")
@@ -140,7 +139,7 @@ func TestJobCrash(t *testing.T) {
 	launcher := m.Launch(t, jobRanks, exe, "crash", strconv.Itoa(badRank), dir).Process.Pid
 	name := []string{"--mpirun", strconv.Itoa(launcher), "--interval", "300ms"}
 	awaitVerdict(t, job.Missing, "for rank 3, which is stopped", name...)
-	cores := dumped(t, launcher, dir, func(pid int) { // it goes on, to where it crashes
+	cores := dumped(t, launcher, dir, func(pid int) { // it continues to the crash
 		if err := unix.Kill(pid, unix.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +153,7 @@ func TestJobCrash(t *testing.T) {
 	}
 }
 
-// coreDirs is a directory with one for each rank to work in.
+// coreDirs returns a directory that has a working directory for each rank.
 func coreDirs(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -166,8 +165,8 @@ func coreDirs(t *testing.T) string {
 	return dir
 }
 
-// TestJobCores: of the cores of all ranks of a job that hung, the page names the rank, and
-// its report is one command away.
+// TestJobCores looks at the cores of all ranks of a hung job: the page names the rank, and the command that
+// prints its report.
 func TestJobCores(t *testing.T) {
 	all := omptest.MPIs(t)
 	if omptest.Turn(3, "job cores") {
@@ -207,8 +206,8 @@ func TestJobCores(t *testing.T) {
 	}
 }
 
-// dumped has the kernel dump all ranks of a job, whose launcher cannot end them meanwhile, and
-// returns the cores. Before, it gives first the process of the rank that is to blame.
+// dumped makes the kernel dump all ranks of a job and returns the cores; the stopped launcher cannot end the
+// ranks meanwhile. Before that, it calls first with the process of the rank to blame.
 func dumped(t *testing.T, launcher int, dir string, first func(pid int)) []string {
 	t.Helper()
 	defer omptest.CoresInPlace(t)()
@@ -237,7 +236,7 @@ func dumped(t *testing.T, launcher int, dir string, first func(pid int)) []strin
 	return cores
 }
 
-// isRank reports whether a process is one of which a picture was written.
+// isRank reports whether a process has a picture in the directory pictures.
 func isRank(t *testing.T, pid int, pictures string) bool {
 	t.Helper()
 	for r := range jobRanks {

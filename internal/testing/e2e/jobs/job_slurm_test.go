@@ -17,7 +17,7 @@ import (
 // notAllowed is the exit status of a fixture on a machine that does not allow it.
 const notAllowed = 77
 
-// outsideTmp is a directory that the nodes see, too: each has a /tmp of its own.
+// outsideTmp returns a directory that the nodes share: each has a /tmp of its own.
 func outsideTmp(t *testing.T, beside string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(filepath.Dir(beside), ".slurm-")
@@ -28,11 +28,11 @@ func outsideTmp(t *testing.T, beside string) string {
 	return dir
 }
 
-// oneSlurm keeps a second Slurm from the same ports.
+// oneSlurm prevents two Slurms from using the same ports.
 var oneSlurm sync.Mutex
 
-// slurmJob asks for a job of Slurm on four virtual nodes, each with process numbers of its own,
-// of which rank 5 deadlocks, until the answer says something.
+// slurmJob starts a job of Slurm on four virtual nodes, each with process numbers of its own, in which rank 5
+// deadlocks, and looks at it until the answer matches says.
 func slurmJob(t *testing.T, m omptest.MPI, ranks int, says string, more ...string) *job.Report {
 	t.Helper()
 	plugin := map[string]string{"openmpi": "pmix", "mpich": "pmi2"}[m.Name]
@@ -46,14 +46,14 @@ func slurmJob(t *testing.T, m omptest.MPI, ranks int, says string, more ...strin
 	}
 	oneSlurm.Lock()
 	defer oneSlurm.Unlock()
-	// A namespace of processes, so that nothing of the cluster or of its jobs outlives the script.
+	// In a process namespace, no part of the cluster or of its jobs outlives the script.
 	return answered(t, exec.Command("unshare", append([]string{"--mount", "--pid", "--fork", "--kill-child",
 		"--mount-proc", "bash", filepath.Join(scripts, "slurm.sh"), dir, m.Root(),
 		"bash", filepath.Join(scripts, "slurm_job.sh"), dir, tool, exe, plugin,
 		strconv.Itoa(ranks), "deadlock", "5", says}, more...)...))
 }
 
-// TestJobSlurm: of a job of Slurm, the page names the rank that deadlocks.
+// TestJobSlurm looks at a job of Slurm: the page names the rank that deadlocks.
 func TestJobSlurm(t *testing.T) {
 	t.Parallel()
 	const says = "7 ranks \\[0-4,6-7\\] wait in MPI_Allreduce for rank 5, which is deadlocked"
@@ -68,7 +68,7 @@ func TestJobSlurm(t *testing.T) {
 	}
 }
 
-// TestJobSlurmLarge: the same of 16 and 64 ranks, of Open MPI and MPICH.
+// TestJobSlurmLarge does the same with 16 and 64 ranks, of Open MPI and MPICH.
 func TestJobSlurmLarge(t *testing.T) {
 	if !omptest.Full() {
 		t.Skip("make matrix runs it: 64 ranks on few processors take minutes")
@@ -87,8 +87,8 @@ func TestJobSlurmLarge(t *testing.T) {
 	}
 }
 
-// TestJobSlurmDeadNode: of a node whose slurmd is stopped, nothing comes; it is named, and what
-// the others say counts.
+// TestJobSlurmDeadNode stops slurmd of one node: the page names the node, which does not answer, and uses the
+// answers of the others.
 func TestJobSlurmDeadNode(t *testing.T) {
 	if !omptest.Full() {
 		t.Skip("make matrix runs it: Slurm takes a minute to miss a node")

@@ -15,8 +15,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestJobSSH: a job on a host that OpenSSH's own server reaches, by ssh itself and by clush, and
-// a host that nothing reaches. Each runs every other day.
+// TestJobSSH runs a job on a host with OpenSSH's own server, reached by ssh itself and by clush, and on an
+// unreachable host. Each runs every other day.
 func TestJobSSH(t *testing.T) {
 	m := omptest.MPIs(t)[1]
 	if os.Getuid() != 0 {
@@ -60,7 +60,7 @@ func TestJobSSH(t *testing.T) {
 	}
 }
 
-// answered is what the tool said in a script, which needs what not every machine allows.
+// answered returns the tool's output in a script that needs rights which some machines do not grant.
 func answered(t *testing.T, cmd *exec.Cmd) *job.Report {
 	t.Helper()
 	said := &strings.Builder{}

@@ -18,7 +18,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// jobReport is what job says of a job as JSON, and its exit status.
+// jobReport returns job's report as JSON, and its exit status.
 func jobReport(t *testing.T, args ...string) (*job.Report, int) {
 	t.Helper()
 	args = append([]string{"job", "--json", "--timeout", "0", "--rank-timeout", "0"}, args...)
@@ -34,13 +34,13 @@ func jobReport(t *testing.T, args ...string) (*job.Report, int) {
 	return r, status
 }
 
-// jobRanks is how many ranks the jobs of these tests have, and badRank which one is to blame.
+// jobRanks is the number of ranks in the jobs of these tests, and badRank the rank to blame.
 const jobRanks, badRank = 4, 3
 
-// maxLooks is how often a job is looked at until it has come to where it stays.
+// maxLooks is the number of looks at a job until it has reached its final state.
 const maxLooks = 60
 
-// awaitVerdict looks at a job until the first verdict is the one that is wanted.
+// awaitVerdict looks at a job until the first verdict is the wanted one.
 func awaitVerdict(t *testing.T, kind job.VerdictKind, says string, args ...string) (*job.Report, int) {
 	t.Helper()
 	var r *job.Report
@@ -55,7 +55,7 @@ func awaitVerdict(t *testing.T, kind job.VerdictKind, says string, args ...strin
 	return nil, 0
 }
 
-// jobCase is what goes wrong in a job, and what is to be said of it.
+// jobCase is a fault in a job and the required verdict.
 type jobCase struct {
 	fault    string
 	kind     job.VerdictKind
@@ -63,8 +63,7 @@ type jobCase struct {
 	says     string
 }
 
-// jobCases are faults with MPICH and Open MPI; each is tried with one of them, or both where
-// they differ.
+// jobCases returns faults with MPICH and Open MPI; each runs with one of them, or with both where they differ.
 func jobCases() map[string][]jobCase {
 	const all = "3 ranks [0-2] wait in MPI_Allreduce for rank 3"
 	return map[string][]jobCase{
@@ -85,7 +84,7 @@ func jobCases() map[string][]jobCase {
 	}
 }
 
-// TestJobNamesFaultyRank: of real jobs of which one rank does something wrong, the page names it.
+// TestJobNamesFaultyRank runs real jobs with one faulty rank: the page names it.
 func TestJobNamesFaultyRank(t *testing.T) {
 	for _, m := range omptest.MPIs(t) {
 		exe := m.Compile(t, "-g", "-O1", "-fno-inline")
@@ -125,8 +124,8 @@ func namesJob(t *testing.T, launcher int) {
 	}
 }
 
-// watchJob watches a job until the rank that is to blame, and no other, makes progress, or none
-// does: what MPI polls meanwhile is none.
+// watchJob watches a job until the rank to blame is the only one that makes progress, or no rank does: polls of
+// MPI count as no progress.
 func watchJob(t *testing.T, progress bool, name ...string) {
 	t.Helper()
 	want, wantMoved, out := cli.ExitStuck, "", ""
@@ -148,7 +147,7 @@ func watchJob(t *testing.T, progress bool, name ...string) {
 	t.Errorf("after %d looks, want exit status %d and progress of %q:\n%s", maxLooks, want, wantMoved, out)
 }
 
-// stopRank stops the rank that is to blame.
+// stopRank stops the rank to blame.
 func stopRank(t *testing.T, launcher int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -162,7 +161,7 @@ func stopRank(t *testing.T, launcher int) {
 	}
 }
 
-// readPicture reads a picture that was written as JSON.
+// readPicture reads a picture from a JSON file.
 func readPicture(t *testing.T, path string) *picture.Picture {
 	t.Helper()
 	b, err := os.ReadFile(path)

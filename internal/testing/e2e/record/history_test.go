@@ -13,8 +13,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestHistoryVerdicts looks at programs with the recorder that do not hang: what may hang, and what
-// takes their time, is told with the places; of the healthy twin nothing is.
+// TestHistoryVerdicts looks at programs with the recorder that do not hang: the verdicts name the places of
+// possible hangs and of lost time; the healthy twin gets no verdict.
 func TestHistoryVerdicts(t *testing.T) {
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
 		t.Run(runtime.Name, func(t *testing.T) {
@@ -46,8 +46,7 @@ func TestHistoryVerdicts(t *testing.T) {
 	}
 }
 
-// historyOf runs history with the recorder, and returns the verdicts that follow from what was
-// recorded.
+// historyOf runs history with the recorder, and returns the verdicts that the record gives.
 func historyOf(t *testing.T, runtime omptest.Runtime, arg string) map[picture.VerdictKind]*picture.Verdict {
 	t.Helper()
 	return recordedHistory(t, runtime, "history", arg)
@@ -64,7 +63,7 @@ func recordedHistory(t *testing.T, runtime omptest.Runtime, program, arg string,
 	run := omptest.Run{Exe: omptest.Compile(t, b), Runtime: runtime}
 	cmd := run.Command(t.TempDir(), arg)
 	cmd.Args = slices.Insert(cmd.Args, 3, "env", load+omptest.Recorder(t),
-		"KMP_USE_YIELD=0") // behind sh -c SCRIPT; a yield between two tasks is long on a busy machine
+		"KMP_USE_YIELD=0") // after sh -c SCRIPT; a yield between two tasks is long on a busy machine
 	input, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err1 != nil || err2 != nil || cmd.Start() != nil {
@@ -107,8 +106,8 @@ func recordedHistory(t *testing.T, runtime omptest.Runtime, program, arg string,
 	return found
 }
 
-// TestHistoryStillWaiting looks at threads that wait for a lock while another one holds it: they
-// count though their waits are not over. Threads that only test the lock wait for nothing.
+// TestHistoryStillWaiting looks at threads that wait for a lock that another thread holds: unfinished waits
+// count. Threads that only test the lock do not wait.
 func TestHistoryStillWaiting(t *testing.T) {
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
 		t.Run(runtime.Name, func(t *testing.T) {
@@ -127,8 +126,8 @@ func TestHistoryStillWaiting(t *testing.T) {
 	}
 }
 
-// checkStillWaiting holds what trace stats tells of a process that runs held_long against what its threads do, also of
-// releases whose events do not tell a test of a lock from a wait for it.
+// checkStillWaiting compares the output of trace stats on a process of held_long with the actions of its threads.
+// In some releases, the events of a test of a lock equal those of a wait.
 func checkStillWaiting(t *testing.T, pid int, arg string) {
 	t.Helper()
 	status, out, errs := e2e.Output(t, "trace", "stats", strconv.Itoa(pid))

@@ -15,9 +15,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestRecordAarch64 saves what was recorded of programs for aarch64, which run in an emulator, and
-// holds it against what their threads note themselves: which lock they acquired and released, in
-// which order, how often they were in a critical section, and who executed how many tasks.
+// TestRecordAarch64 saves the record of programs for aarch64 in an emulator, and compares it with the threads'
+// own notes: the acquired and released locks and their order, the number of critical sections, and the number of
+// tasks for each thread.
 func TestRecordAarch64(t *testing.T) {
 	omptest.NeedsCross(t)
 	library := omptest.CrossRecorder(t)
@@ -33,7 +33,7 @@ func TestRecordAarch64(t *testing.T) {
 			argv := []string{"record", "--library", library, "--save", file, "--"}
 			argv = append(argv, omptest.Emulated(exe, env)...)
 			status, _, errs := e2e.Output(t, append(argv, file+".notes")...)
-			// The loader of the emulator itself, which is a program for x86-64, cannot take the library.
+			// The emulator's own loader, a program for x86-64, cannot load the library.
 			errs = regexp.MustCompile("ERROR: ld.so: .* ignored.\n").ReplaceAllString(errs, "")
 			if status != 0 || errs != "" {
 				t.Fatalf("exit status %d, printed %q", status, errs)
@@ -56,7 +56,7 @@ func TestRecordAarch64(t *testing.T) {
 	}
 }
 
-// perThread are lines that begin with a thread's number, by that.
+// perThread groups lines by the thread's number at their start.
 func perThread(lines []string) map[string][]string {
 	all := map[string][]string{}
 	for _, line := range lines {
@@ -67,7 +67,7 @@ func perThread(lines []string) map[string][]string {
 	return all
 }
 
-// notedEvents are the events of a saved file of which noted.c has notes, in its words.
+// notedEvents returns the events of a saved file that noted.c notes too, in its format.
 func notedEvents(t *testing.T, file string) (lines []string) {
 	t.Helper()
 	text := strings.Join(eventLinesWhole(t, file), "\n")
@@ -97,7 +97,7 @@ func notedEvents(t *testing.T, file string) (lines []string) {
 	return lines
 }
 
-// eventLinesWhole are the events of a file as lines of JSON.
+// eventLinesWhole returns the events of a file as lines of JSON.
 func eventLinesWhole(t *testing.T, file string) []string {
 	t.Helper()
 	out := file + ".jsonl"

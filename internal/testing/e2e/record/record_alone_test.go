@@ -19,14 +19,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// recording is the command line of record without a file to write.
+// recording returns the command line of record without an output file.
 func recording(t *testing.T, more ...string) *exec.Cmd {
 	t.Helper()
 	return e2e.Process(append([]string{"record", "--library", omptest.Recorder(t), "--"}, more...)...)
 }
 
-// TestRecordUntraced attaches debuggers to a recorded program, of which nothing is to be written: it is the process of
-// the command itself, nobody traces it, and what is recorded is there.
+// TestRecordUntraced attaches debuggers to a recorded program without an output file: the program has the
+// command's PID, no process traces it, and its memory contains the record.
 func TestRecordUntraced(t *testing.T) {
 	for _, b := range []struct {
 		build   omptest.Build
@@ -69,8 +69,8 @@ func TestRecordUntraced(t *testing.T) {
 	}
 }
 
-// TestRecordStatusOfEnd compares how programs end with and without record: by themselves, by a signal of their own,
-// by one that is sent to the command, and if there is no such program.
+// TestRecordStatusOfEnd compares the ends of programs with and without record: a normal end, a signal of their
+// own, a signal to the command, and a missing program.
 func TestRecordStatusOfEnd(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -78,8 +78,8 @@ func TestRecordStatusOfEnd(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, script string
-		status       int            // of exit
-		signal       syscall.Signal // that ends it
+		status       int            // argument of exit
+		signal       syscall.Signal // signal that ends it
 	}{
 		{"exit", "exit 7", 7, 0},
 		{"segv", "kill -SEGV $$", 0, unix.SIGSEGV},
@@ -108,10 +108,10 @@ func TestRecordStatusOfEnd(t *testing.T) {
 	}
 }
 
-// TestRecordForwardsSignals sends signals to the command, which are the program's: a handler, a stop and its end, and
-// the end.
+// TestRecordForwardsSignals sends signals to the command: the program handles one, stops, continues, and ends by
+// them.
 func TestRecordForwardsSignals(t *testing.T) {
-	// A read that the signal interrupts fails; so does one at the end of the input, which the second one finds again.
+	// A read that the signal interrupts fails. So does one at the end of the input, and then the next one too.
 	const script = `trap 'echo GOT; got=1' USR1; echo READY; while :; do read x || [ "$got" ] || exit 5; got=; done`
 	tool := recording(t, "sh", "-c", script)
 	in, err1 := tool.StdinPipe()
@@ -140,7 +140,7 @@ func TestRecordForwardsSignals(t *testing.T) {
 	omptest.Equal(t, "exit status", tool.ProcessState.ExitCode(), 5)
 }
 
-// TestRecordTracesForFiles has record hold a program for what only a tracer can see.
+// TestRecordTracesForFiles requires that record traces a program if a file needs facts that only a tracer sees.
 func TestRecordTracesForFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, flag := range []string{"--save=" + filepath.Join(dir, "saved"), "--core=" + filepath.Join(dir, "core"),

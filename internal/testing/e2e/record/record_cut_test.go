@@ -12,11 +12,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// TestCutRecordFile cuts a small file that record --save has written of a program with each kind of event, and of
-// threads that came one after the other, at each byte of the pages that have something, or with OMPD_FULL unset
-// at one in 13 and where pages begin and end. Each event that is shown
-// is one of the whole file, also those of a ring that is cut in its middle, a file that has more shows no fewer,
-// and where some are not shown it is said.
+// TestCutRecordFile truncates a small file of record --save, with each kind of event and with successive threads.
+// It cuts at each byte of the used pages; if OMPD_FULL is unset, at one byte in 13 and at the ends of pages. Each
+// shown event is one of the whole file, also for a ring that is cut in its middle. A longer file shows at least
+// as many events, and missing events are reported.
 func TestCutRecordFile(t *testing.T) {
 	library := omptest.Recorder(t)
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
@@ -38,15 +37,15 @@ func TestCutRecordFile(t *testing.T) {
 	}
 }
 
-// shownEvent is what tells an event from others.
+// shownEvent has the fields that distinguish an event from others.
 type shownEvent struct {
 	lwp  uint32
 	time uint64
 	code uint8
 }
 
-// eventsOf is what a saved file shows: its events, and whether it says that something is missing; not ok if it
-// is refused.
+// eventsOf returns the events that the tool shows of a saved file, and whether it reports missing ones; ok is
+// false if it refuses the file.
 func eventsOf(file, exe string) (events map[shownEvent]int, missing, ok bool) {
 	c, err := corefile.Open(file, corefile.Options{Exe: exe})
 	if err != nil {
@@ -69,7 +68,7 @@ func eventsOf(file, exe string) (events map[shownEvent]int, missing, ok bool) {
 	return events, len(rec.Problems) > 0, true
 }
 
-// cutEverywhere holds what the cut files show against the whole one.
+// cutEverywhere compares the events of the truncated files with those of the whole one.
 func cutEverywhere(t *testing.T, file, exe string) {
 	t.Helper()
 	whole, err := os.ReadFile(file)

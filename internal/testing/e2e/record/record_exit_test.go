@@ -26,8 +26,8 @@ int main(void) {
 }
 `
 
-// TestRecordSaveExitInWorker has programs that a thread of a team ends: the first thread, by whose number
-// a process is known, may have no memory any more when what was recorded is read.
+// TestRecordSaveExitInWorker runs programs that a worker of a team ends: the initial thread, which has the
+// process's number, may have lost its memory before the record is read.
 func TestRecordSaveExitInWorker(t *testing.T) {
 	omptest.Needs(t, "compilers")
 	dir := t.TempDir()
@@ -57,7 +57,7 @@ func TestRecordSaveExitInWorker(t *testing.T) {
 	if err := os.Remove(exe); err != nil {
 		t.Fatal(err)
 	}
-	status, out, errs := e2e.Output(t, "trace", file) // without the program it says why it names nothing
+	status, out, errs := e2e.Output(t, "trace", file) // without the program, the output explains the missing names
 	if status != 0 || !strings.Contains(out, exe+": no functions, lines and names of locks: ") ||
 		!strings.Contains(out, "comes to a barrier") {
 		t.Errorf("trace: exit status %d, printed %s%s", status, out, errs)
@@ -81,7 +81,8 @@ int main(void) {
 }
 `
 
-// TestRecordSaveNothing has programs of which nothing is written: it is said why, and which process goes on.
+// TestRecordSaveNothing runs programs for which record writes no file: it reports the reason and the process that
+// continues.
 func TestRecordSaveNothing(t *testing.T) {
 	omptest.Needs(t, "compilers")
 	dir := t.TempDir()

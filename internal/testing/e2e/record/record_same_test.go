@@ -13,11 +13,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// times are an event's, which are converted by how the clocks were compared last.
+// times matches the time of an event, which depends on the last comparison of the clocks.
 var times = regexp.MustCompile(`"time":\d+,`)
 
-// TestRecordSaveEqualsProcess holds what a saved recording of a program that ended by itself tells against what
-// the same process told just before, while its runtime was there: the same events, names and places.
+// TestRecordSaveEqualsProcess compares the saved record of a program that ended by itself with the events of the
+// same process just before, while its runtime was still mapped: events, names and places are equal.
 func TestRecordSaveEqualsProcess(t *testing.T) {
 	for _, program := range []string{"history", "sections"} {
 		for _, build := range []struct {
@@ -60,8 +60,8 @@ func checkSections(t *testing.T, events string) {
 	}
 }
 
-// liveAndSaved are the events of a program that waits for its input, and those of the file that was saved
-// when it ended, as lines of JSON.
+// liveAndSaved returns, as lines of JSON, the events of a program that waits for its input, and those of the file
+// that was saved at its end.
 func liveAndSaved(t *testing.T, exe string, runtime omptest.Runtime) (live, saved []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -93,7 +93,7 @@ func liveAndSaved(t *testing.T, exe string, runtime omptest.Runtime) (live, save
 	return live, eventLines(t, at("saved"), at("saved.jsonl"))
 }
 
-// eventLines are the events of a target as lines of JSON, without their times.
+// eventLines returns the events of a target as lines of JSON, without their times.
 func eventLines(t *testing.T, target, file string) []string {
 	t.Helper()
 	status, out, errs := e2e.Output(t, "trace", "-o", file, target)

@@ -9,8 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestRecordTailCalls reads what was recorded of functions that end in a call of the runtime: the place
-// is none in the runtime or the recorder, and a barrier's is where the region was forked.
+// TestRecordTailCalls reads the record of functions that end in a call of the runtime: the recorded place is
+// never in the runtime or the recorder, and a barrier's place is the fork of the region.
 func TestRecordTailCalls(t *testing.T) {
 	for _, on := range []omptest.Runtime{omptest.Libgomp(t), omptest.RuntimeOf(t, 16)} {
 		t.Run(on.Name, func(t *testing.T) {

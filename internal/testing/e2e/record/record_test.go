@@ -15,15 +15,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/omptrecord"
 )
 
-// recorderMapping is how the mapping of the recorder's header is named, and magic how the
-// header begins.
+// recorderMapping is the name of the mapping with the recorder's header, and magic the header's first bytes.
 const (
 	recorderMapping = "/memfd:ompd-recorder"
 	recorderMagic   = "\x7fOMPDREC\r\n\x1a\x00"
 )
 
-// TestRecordOfCrashes runs programs that die with the recorder: their cores have what it kept, and the
-// exit status is the program's.
+// TestRecordOfCrashes runs programs that die with the recorder: their cores contain the record, and the exit
+// status is the program's.
 func TestRecordOfCrashes(t *testing.T) {
 	library := omptest.Recorder(t)
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
@@ -57,8 +56,7 @@ func TestRecordOfCrashes(t *testing.T) {
 	}
 }
 
-// checkTrace asks for what was recorded of lock_cycle: two threads that each have a lock and
-// ask for the other's.
+// checkTrace reads the record of lock_cycle: two threads each hold a lock and wait for the other's.
 func checkTrace(t *testing.T, core, exe string) {
 	t.Helper()
 	status, out, errs := e2e.Output(t, "trace", "--exe", exe, "--events", "5", core)
@@ -110,7 +108,8 @@ func checkTrace(t *testing.T, core, exe string) {
 	}
 }
 
-// checkNone asks a core for what it has not: it is an error that says what there is, and no empty list.
+// checkNone queries a core for records that it lacks: that is an error that lists the existing ones, not an empty
+// list.
 func checkNone(t *testing.T, core string) {
 	t.Helper()
 	for _, c := range []struct {
@@ -131,8 +130,8 @@ func checkNone(t *testing.T, core string) {
 	}
 }
 
-// TestRecordSaveEnds reads what record --save has written of programs that were ended by SIGTERM,
-// and of those that hang.
+// TestRecordSaveEnds reads the files of record --save for programs that were ended by SIGTERM, and for those that
+// hang.
 func TestRecordSaveEnds(t *testing.T) {
 	library, runtime := omptest.Recorder(t), omptest.RuntimeOf(t, 19)
 	// The program's input never ends: the shell holds both ends of it.
@@ -166,8 +165,8 @@ func TestRecordSaveEnds(t *testing.T) {
 	}
 }
 
-// checkStanding has what was saved of a hang tell how long that lasted: the last events were so long before, and the
-// waits are as long.
+// checkStanding requires that the saved record of a hang shows the hang's duration: the age of the last events
+// and the lengths of the waits match it.
 func checkStanding(t *testing.T, file string) {
 	t.Helper()
 	status, out, errs := e2e.Output(t, "trace", "--events", "1", file)
@@ -186,8 +185,8 @@ func checkStanding(t *testing.T, file string) {
 	}
 }
 
-// TestRecordHangAfter ends a program whose threads try in vain to acquire a lock, and none whose threads
-// acquire one, though both are seen asleep at one place.
+// TestRecordHangAfter ends a program in which threads try in vain to acquire a lock, but not one in which threads
+// acquire one, though looks find both asleep at one place.
 func TestRecordHangAfter(t *testing.T) {
 	library, rt := omptest.Recorder(t), omptest.RuntimeOf(t, 19)
 	for way, want := range map[string]int{"locks": cli.ExitSignal + 15, "tests": cli.ExitHang} {
@@ -198,7 +197,7 @@ func TestRecordHangAfter(t *testing.T) {
 				"--report", filepath.Join(dir, "report"), "--", "env", "LD_LIBRARY_PATH="+rt.Dir,
 				"OMPD_TRUTH="+filepath.Join(dir, "truth"), "timeout", "6", omptest.Compile(t,
 					omptest.Build{Program: "polls", Flags: []string{"-O2"}}), "wait", way)
-			if way == "locks" && status == 124 { // timeout says that it has sent SIGTERM
+			if way == "locks" && status == 124 { // timeout reports that it has sent SIGTERM
 				status = want
 			}
 			if status != want {
@@ -208,8 +207,8 @@ func TestRecordHangAfter(t *testing.T) {
 	}
 }
 
-// TestRecordSave reads what record --save has written of a program that ended by itself, also
-// where the file is cut.
+// TestRecordSave reads the file of record --save for a program that ended by itself, also when the file is
+// truncated.
 func TestRecordSave(t *testing.T) {
 	library := omptest.Recorder(t)
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
@@ -238,7 +237,8 @@ func TestRecordSave(t *testing.T) {
 	}
 }
 
-// checkNoPicture has verbs that need the program's memory say what the file is, and what shows it.
+// checkNoPicture requires that verbs which need the program's memory name the kind of the file and the verb that
+// reads it.
 func checkNoPicture(t *testing.T, file string) {
 	t.Helper()
 	for _, verb := range []string{"report", "diagnose", "threads", "regions", "tasks"} {
@@ -250,9 +250,9 @@ func checkNoPicture(t *testing.T, file string) {
 	}
 }
 
-// checkSmallTasks looks for what trace stats says of the cost of recording small tasks; of its healthy twin,
-// whose tasks take their time, it says nothing. Where 400 tasks take some microseconds, one that was interrupted
-// makes the mean a long one: the program gets some tries.
+// checkSmallTasks requires the verdict of trace stats on the cost of recording small tasks, and no such verdict
+// for the healthy twin with long tasks. One interrupted task makes the mean of 400 tasks of some microseconds too
+// long, so the program gets several tries.
 func checkSmallTasks(t *testing.T, library string, runtime omptest.Runtime, exe string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "tasks.recording")
@@ -281,8 +281,8 @@ func checkSmallTasks(t *testing.T, library string, runtime omptest.Runtime, exe 
 	}
 }
 
-// TestRecordRuntime runs a program of GCC on LLVM's runtime, which tells its events itself,
-// and refuses to where that lacks a function.
+// TestRecordRuntime runs a program of GCC on LLVM's runtime, which reports its events itself, and requires a
+// refusal if that runtime lacks a function.
 func TestRecordRuntime(t *testing.T) {
 	library, runtime := omptest.Recorder(t), filepath.Join(omptest.RuntimeOf(t, 19).Dir, "libomp.so.5")
 	file := filepath.Join(t.TempDir(), "history.recording")
@@ -309,8 +309,7 @@ func TestRecordRuntime(t *testing.T) {
 	}
 }
 
-// checkCut cuts a file that record --save has written: what is left of the rings is shown,
-// and the others are named.
+// checkCut truncates a file of record --save: the tool shows the remaining rings and names the others.
 func checkCut(t *testing.T, file string) {
 	t.Helper()
 	whole, err := os.ReadFile(file)
@@ -357,7 +356,7 @@ func recorderHeader(t *testing.T, core, exe string) []byte {
 	return nil
 }
 
-// TestRecordErrors says what is wrong before the program runs.
+// TestRecordErrors requires errors before the program runs.
 func TestRecordErrors(t *testing.T) {
 	library := filepath.Join(t.TempDir(), "with space", "libompd-recorder.so")
 	if err := os.MkdirAll(filepath.Dir(library), 0o755); err != nil {

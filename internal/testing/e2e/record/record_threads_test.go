@@ -13,8 +13,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestRecordShortThreads has threads that end, and leave their rings to others: each is a thread of its own in
-// what is shown of them, and over when it has ended, though GNU's runtime tells no end of it.
+// TestRecordShortThreads runs threads that end and leave their rings to others: the output shows each as a
+// separate thread with its end, though GNU's runtime reports no end.
 func TestRecordShortThreads(t *testing.T) {
 	const roots = 6*8 + 1 // and the initial one
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
@@ -24,7 +24,7 @@ func TestRecordShortThreads(t *testing.T) {
 			file, said := filepath.Join(dir, "recording"), filepath.Join(dir, "said")
 			b, open := omptest.Build{Program: "short_threads"}, 0
 			if runtime.Name == omptest.Libgomp(t).Name {
-				b.Compiler, open = omptest.GCC, 1 // the initial task, of which no end is told
+				b.Compiler, open = omptest.GCC, 1 // the initial task, for which no end is reported
 			}
 			status, _, errs := e2e.Output(t, "record", "--library", omptest.Recorder(t), "--memory", "2M",
 				"--save", file, "--", "env", "LD_LIBRARY_PATH="+runtime.Dir, "sh", "-c", `exec "$0" >"$1"`, omptest.Compile(t, b), said)
@@ -52,7 +52,7 @@ func TestRecordShortThreads(t *testing.T) {
 	}
 }
 
-// endsOf are the threads that a program tells, with their ends in nanoseconds, 0 for what is not told.
+// endsOf returns the ends of a recorded program's threads in nanoseconds; an unreported end is 0.
 func endsOf(t *testing.T, file string) map[int]int64 {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -71,8 +71,8 @@ func endsOf(t *testing.T, file string) map[int]int64 {
 	return ends
 }
 
-// checkSlices has each thread in a file of Chrome's, and, where the last event is before what the thread notes,
-// no slice that ends after it.
+// checkSlices requires each thread in a file of Chrome's format. If the last event is before the thread's noted
+// end, no slice may end after it.
 func checkSlices(t *testing.T, file string, ends map[int]int64, timely bool) {
 	t.Helper()
 	b, err := os.ReadFile(file)

@@ -11,14 +11,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestRecordedHolders looks at programs with the recorder whose code does not show who has the locks
-// that threads wait for: the recorder knows. Where somebody released a lock
-// that another thread had acquired, it is not believed.
+// TestRecordedHolders looks at programs with the recorder whose code does not show the holders of the locks that
+// threads wait for: the record does. If a thread released a lock that another thread had acquired, the record is
+// not used.
 func TestRecordedHolders(t *testing.T) {
 	gcc := omptest.Build{Program: "recorded_locks", Compiler: omptest.GCC}
 	for _, on := range []omptest.Runtime{omptest.Libgomp(t), omptest.RuntimeOf(t, 14), omptest.RuntimeOf(t, 19)} {
 		b, load := omptest.Build{Program: "recorded_locks"}, "OMP_TOOL_LIBRARIES="
-		ways := [][]string{nil} // who waits in LLVM's runtime runs: without a stop its stack is not read
+		ways := [][]string{nil} // a thread that waits in LLVM's runtime runs: without a stop its stack is not read
 		if on.Name == omptest.Libgomp(t).Name {
 			b, load = gcc, "LD_PRELOAD="
 			ways = append(ways, []string{"--no-stop"})
@@ -41,8 +41,8 @@ func TestRecordedHolders(t *testing.T) {
 	}
 }
 
-// recordedHolders are by the program's argument the locks of which threads have events, the steps of
-// the deadlock (0: it does not hang), and how many of these are recorded.
+// recordedHolders has, by the program's argument, the number of locks with events of their threads, the steps of
+// the deadlock (0: it does not hang), and the number of recorded steps.
 var recordedHolders = map[string]struct{ acquired, steps, recorded int }{
 	"0": {3, 3, 3}, "1": {3, 0, 0}, "2": {1, 0, 0}, "3": {1, 2, 1}, "4": {1, 0, 0},
 }
@@ -57,7 +57,7 @@ func checkRecordedHolders(t *testing.T, run omptest.Run, how []string) {
 		acquired += len(r.Held)
 	}
 	if run.Args[0] == "2" && run.Runtime.Name != omptest.Libgomp(t).Name {
-		acquired-- // what calls the runtime past the interposed functions is recorded, too
+		acquired-- // calls of the runtime that bypass the interposed functions are recorded, too
 	}
 	if acquired != want.acquired {
 		t.Errorf("the recorder knows of %d locks that threads have, want %d", acquired, want.acquired)

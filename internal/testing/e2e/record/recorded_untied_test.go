@@ -8,9 +8,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestRecordedUntied looks at a thread that has executed the last part of an untied task while
-// another one was on its way out of the first: no event tells of its end, and the thread waits at
-// the barrier again. So it was in many regions before.
+// TestRecordedUntied looks at a thread that has executed the last part of an untied task while another thread was
+// leaving the first part. No event reports the task's end, and the thread waits at the barrier again. The same
+// happened in many regions before.
 func TestRecordedUntied(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "untied_left", Flags: []string{"-O1", "-g"}})
 	for _, release := range []int{14, 16, 19} {

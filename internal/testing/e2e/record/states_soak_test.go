@@ -15,8 +15,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// kindsRuns are runs, of a soak, of a program with constructs of each kind, as compilers make it with and
-// without optimization.
+// kindsRuns returns runs, for a soak, of a program with constructs of each kind, built with and without
+// optimization.
 func kindsRuns(t *testing.T) (runs []omptest.Run) {
 	t.Helper()
 	if os.Getenv("OMPD_STATE_ROUNDS") == "" {
@@ -37,7 +37,7 @@ func kindsRuns(t *testing.T) (runs []omptest.Run) {
 	return runs
 }
 
-// recordedRuns are runs with the recorder: of healthy_busy, and of healthy_kinds.
+// recordedRuns returns runs of healthy_busy and healthy_kinds with the recorder.
 func recordedRuns(t *testing.T) []omptest.Run {
 	t.Helper()
 	runs := append(e2e.BusyRuns(t), kindsRuns(t)...)
@@ -46,23 +46,23 @@ func recordedRuns(t *testing.T) []omptest.Run {
 		if strings.HasPrefix(runs[i].Runtime.Name, "libgomp") {
 			load = "LD_PRELOAD="
 		}
-		// Of small rings a report reads little, and a look is cheap.
+		// A look is cheap, as a report reads little from small rings.
 		runs[i].Env = append(slices.Clone(runs[i].Env), load+omptest.Recorder(t), "OMPD_RECORDER_MEMORY=64K")
 	}
 	return runs
 }
 
-// statesCount is how states that were inferred and such that were recorded compare.
+// statesCount counts how inferred and recorded states compare.
 type statesCount struct {
-	looks, threads  int            // threads: of OpenMP, with a state
+	looks, threads  int            // threads of OpenMP with a state
 	equal           int            // by name
-	finer           int            // of one name that is finer than the other, or of an idle worker's barrier
-	unknown         int            // one of both says nothing: undefined, or overhead
-	moved, disputed int            // different ones: of a thread that was between two states, and others
-	names           map[string]int // how often which names were one
+	finer           int            // one name is finer than the other, or of an idle worker's barrier
+	unknown         int            // one of the two is undefined or overhead
+	moved, disputed int            // different names, for a thread between two states, and for others
+	names           map[string]int // number of times by pair of names
 }
 
-// add counts another.
+// add adds the counts of o.
 func (c *statesCount) add(o statesCount) {
 	c.looks += o.looks
 	c.threads += o.threads
@@ -76,14 +76,14 @@ func (c *statesCount) add(o statesCount) {
 	}
 }
 
-// String says all of it.
+// String returns all counts as text.
 func (c *statesCount) String() string {
 	return fmt.Sprintf("%d looks, %d states: %d equal, %d as coarse names of one, %d of which one is not known, "+
 		"%d in transition, %d different %v", c.looks, c.threads, c.equal, c.finer, c.unknown, c.moved, c.disputed,
 		c.names)
 }
 
-// count holds the states of one picture against each other, and tells those that differ.
+// count compares the states of one picture with each other, and logs those that differ.
 func (c *statesCount) count(t *testing.T, pic *picture.Picture) {
 	if c.names == nil {
 		c.names = map[string]int{}
@@ -114,20 +114,19 @@ func (c *statesCount) count(t *testing.T, pic *picture.Picture) {
 	}
 }
 
-// saysNothing reports whether a name of a state tells nothing that could be another one.
+// saysNothing reports whether a state's name is compatible with each other name.
 func saysNothing(n picture.StateName) bool { return n == picture.StateUndefined || n == "overhead" }
 
-// inTransition reports whether a thread neither sleeps nor yields, nor is in the program's own code: it is
-// in the runtime or the recorder, on its way into a state, or out of one.
+// inTransition reports whether a thread neither sleeps nor yields, nor is in the program's own code. It is then
+// in the runtime or the recorder, entering or leaving a state.
 func inTransition(th *picture.Thread) bool {
 	return len(th.Stack) > 0 && th.Stack[0].Kind != picture.FrameUser && th.Stack[0].Function != "sched_yield" &&
 		!strings.Contains(th.State.Evidence, "sleeps")
 }
 
-// TestRecordedStates looks at busy programs with the recorder, and holds the states that are
-// inferred against those to which the threads' own events lead. Both are of one moment; a thread
-// between an event and what it tells of may be in either state, which is rare. `make
-// soak-states` looks 100,000 times.
+// TestRecordedStates looks at busy programs with the recorder, and compares the inferred states with those that
+// the threads' own events give. Both are of one moment. A thread between a change and its event may be in either
+// state, which is rare. `make soak-states` looks 100,000 times.
 func TestRecordedStates(t *testing.T) {
 	runs := recordedRuns(t)
 	counts := make([]statesCount, len(runs))
@@ -141,7 +140,7 @@ func TestRecordedStates(t *testing.T) {
 		}
 	}
 	for i, c := range counts {
-		const transitions = 2 // of a short run
+		const transitions = 2 // number in a short run
 		if different := c.moved + c.disputed; c.threads < c.looks || different*1000 > c.threads+transitions*1000 {
 			t.Errorf("%s: of %d states, %d are not those that were recorded", runs[i].Runtime.Name, c.threads,
 				different)
@@ -150,7 +149,7 @@ func TestRecordedStates(t *testing.T) {
 	}
 }
 
-// total adds counts up.
+// total returns the sum of counts.
 func total(counts []statesCount) *statesCount {
 	all := &statesCount{names: map[string]int{}}
 	for _, c := range counts {
@@ -159,7 +158,8 @@ func total(counts []statesCount) *statesCount {
 	return all
 }
 
-// lookForStates looks at one process some times. Where processors are few, the process goes on while nobody looks.
+// lookForStates looks at one process several times. If there are few processors, the process continues between
+// the looks.
 func lookForStates(t *testing.T, run omptest.Run, looks int, c *statesCount) {
 	t.Helper()
 	l := e2e.StartLoopBy(t, run, "nice", "-n", "19")
@@ -193,12 +193,12 @@ func lookForStates(t *testing.T, run omptest.Run, looks int, c *statesCount) {
 	l.End(t)
 }
 
-// inBrief says the states of a thread.
+// inBrief formats the states of a thread.
 func inBrief(th *picture.Thread) string {
 	return fmt.Sprintf("%s by %s, and %s was recorded", th.State.Name, th.State.Evidence, th.State.Recorded)
 }
 
-// innermost are the functions that a thread is in.
+// innermost returns the names of a thread's innermost functions.
 func innermost(th *picture.Thread) (names []string) {
 	for _, f := range th.Stack[:min(5, len(th.Stack))] {
 		names = append(names, fmt.Sprintf("%s+%d (%s)", f.Function, f.Offset, f.Module))

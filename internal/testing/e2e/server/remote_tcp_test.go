@@ -52,8 +52,8 @@ func secretFile(t *testing.T, name, text string) string {
 	return path
 }
 
-// TestServedOverTCP runs a verb at a server over TCP, by a token, by certificates and
-// by both: it prints what it prints here; who has the wrong ones is refused.
+// TestServedOverTCP runs a verb at a server over TCP, with a token, with certificates and with both: the output
+// equals the local one. Clients with wrong ones are refused.
 func TestServedOverTCP(t *testing.T) {
 	core := e2e.DumpProgram(t, "nested").Core
 	_, want, _ := e2e.Output(t, "threads", core)
@@ -71,7 +71,7 @@ func TestServedOverTCP(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		flags  []string
-		wanted string // of the error; empty if there is none
+		wanted string // part of the error; empty: no error
 	}{
 		{"token", []string{"--server", byToken, "--server-token-file", token}, ""},
 		{"no token", []string{"--server", byToken}, "token"},

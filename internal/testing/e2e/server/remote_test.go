@@ -20,7 +20,7 @@ var targetVerbs = [][]string{
 	{"breakpoints"}, {"breakpoints", "--sites"},
 }
 
-// TestServerPrintsSameBytes runs every verb here and at a server: what is printed is the same.
+// TestServerPrintsSameBytes runs every verb locally and at a server: the output is the same.
 func TestServerPrintsSameBytes(t *testing.T) {
 	address := e2e.Serve(t)
 	for _, s := range []struct {
@@ -53,7 +53,7 @@ func TestServerPrintsSameBytes(t *testing.T) {
 	}
 }
 
-// firstDifference shows where two texts part.
+// firstDifference shows the first difference between two texts.
 func firstDifference(got, want string) string {
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(g), len(w)) {
@@ -109,7 +109,7 @@ func TestServedProcess(t *testing.T) {
 	}
 }
 
-// TestServerErrors gets errors of a server as the verbs print them.
+// TestServerErrors requires that the verbs print a server's errors like their own.
 func TestServerErrors(t *testing.T) {
 	address := e2e.Serve(t, "--allow-dir", "/nowhere")
 	for _, tt := range []struct {

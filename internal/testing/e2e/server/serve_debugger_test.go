@@ -18,8 +18,8 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// attach is a debugger that holds a core and lends it: it returns what the server
-// says of the target, each time that it does.
+// attach runs a debugger that holds a core and lends it. It returns the server's information on the target, once
+// for each time the debugger lends it.
 func attach(ctx context.Context, t *testing.T, c *client.Client, core *corefile.Core,
 	path string) (ompdv1.DebuggerService_AttachClient, chan *ompdv1.OpenTargetInfo) {
 	t.Helper()
@@ -61,7 +61,7 @@ func attach(ctx context.Context, t *testing.T, c *client.Client, core *corefile.
 	return stream, infos
 }
 
-// merged gets a report by the name of a target.
+// merged returns the report of a target by its name.
 func merged(t *testing.T, c *client.Client, name string) *picture.Picture {
 	t.Helper()
 	stream, err := c.Inspection.GetReport(t.Context(),
@@ -85,7 +85,7 @@ func merged(t *testing.T, c *client.Client, name string) *picture.Picture {
 	}
 }
 
-// verbsOfLent runs verbs on what a debugger lends, and on the same core.
+// verbsOfLent runs verbs on a debugger's target, and on the same core.
 func verbsOfLent(t *testing.T, address, name, core string) {
 	t.Helper()
 	for _, verb := range []string{"report", "threads", "stacks", "doctor"} {
@@ -98,8 +98,8 @@ func verbsOfLent(t *testing.T, address, name, core string) {
 	}
 }
 
-// TestServeCoreOfDebugger lends a core over the stream: the report is the direct one, OMPD's
-// routines answer, a new stop makes handles stale, and leaving frees the target.
+// TestServeCoreOfDebugger lends a core over the stream: the report equals the direct one, OMPD's routines answer,
+// a new stop makes handles stale, and the end of the stream frees the target.
 func TestServeCoreOfDebugger(t *testing.T) {
 	address := e2e.Serve(t)
 	exe := omptest.Compile(t, omptest.Build{Program: "nested"})

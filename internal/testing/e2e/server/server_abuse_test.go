@@ -19,21 +19,21 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// abuse is something that a client does to a server, again and again.
+// abuse is a harmful action that a client repeats.
 type abuse struct {
 	name  string
-	pause time.Duration // between one time and the next
+	pause time.Duration // between two repetitions
 	do    func(ctx context.Context, s *soaked, rng *rand.Rand)
 }
 
-// Each abuse is bounded: it holds no more than so many connections, and no longer than
-// holding, beside the others.
+// Each abuse is bounded: it holds at most this number of connections, for at most the time holding, in addition
+// to the others.
 const (
 	crowd   = 40
 	holding = 4 * time.Second
 )
 
-// abuses are the kinds of clients that mean no good, or have come to grief.
+// abuses are the actions of malicious or broken clients.
 var abuses = []abuse{
 	{"half-open", time.Second, halfOpen},
 	{"half a message", time.Second, halfMessages},
@@ -49,7 +49,7 @@ var abuses = []abuse{
 	{"wrong tokens", 300 * time.Millisecond, wrongTokens},
 }
 
-// raw connects without gRPC; nil if the server does not let it.
+// raw connects without gRPC; it returns nil if the server refuses.
 func (s *soaked) raw(ctx context.Context) net.Conn {
 	network, address, _ := strings.Cut(s.address, "://")
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
@@ -60,7 +60,7 @@ func (s *soaked) raw(ctx context.Context) net.Conn {
 	return conn
 }
 
-// each does something with many connections, and then closes them.
+// each calls f for each of n connections, and then closes them.
 func (s *soaked) each(ctx context.Context, n int, f func(i int, c net.Conn)) {
 	for i := range n {
 		if c := s.raw(ctx); c != nil {
@@ -71,7 +71,7 @@ func (s *soaked) each(ctx context.Context, n int, f func(i int, c net.Conn)) {
 	sleep(ctx, holding)
 }
 
-// halfOpen connects and says nothing, or no more than hello.
+// halfOpen connects and sends no bytes, or only the preface.
 func halfOpen(ctx context.Context, s *soaked, _ *rand.Rand) {
 	s.each(ctx, crowd, func(i int, c net.Conn) {
 		if i%2 == 0 {
@@ -83,7 +83,7 @@ func halfOpen(ctx context.Context, s *soaked, _ *rand.Rand) {
 	})
 }
 
-// call begins a call on a raw connection.
+// call starts a call on a raw connection.
 func (s *soaked) call(f *http2.Framer, id uint32, method string) {
 	var block bytes.Buffer
 	enc := hpack.NewEncoder(&block)
@@ -96,7 +96,7 @@ func (s *soaked) call(f *http2.Framer, id uint32, method string) {
 	_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(), EndHeaders: true})
 }
 
-// halfMessages begins messages of 4 MB on many streams, and never ends them.
+// halfMessages starts messages of 4 MB on many streams, and never finishes them.
 func halfMessages(ctx context.Context, s *soaked, _ *rand.Rand) {
 	s.each(ctx, 4, func(_ int, c net.Conn) {
 		f := http2.NewFramer(c, c)
@@ -149,7 +149,7 @@ func slowly(ctx context.Context, s *soaked, _ *rand.Rand) {
 	}
 }
 
-// garbage sends bytes of no meaning, before and after a right beginning.
+// garbage sends random bytes, before and after a valid start.
 func garbage(ctx context.Context, s *soaked, rng *rand.Rand) {
 	c := s.raw(ctx)
 	if c == nil {
@@ -168,7 +168,7 @@ func garbage(ctx context.Context, s *soaked, rng *rand.Rand) {
 	_, _ = c.Read(junk)
 }
 
-// withClient calls f with a client of the server, and leaves without a word.
+// withClient calls f with a client of the server, and disconnects without a farewell.
 func (s *soaked) withClient(ctx context.Context, f func(context.Context, *client.Client)) {
 	c, err := s.dial()
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *soaked) withClient(ctx context.Context, f func(context.Context, *client
 	f(ctx, c)
 }
 
-// dying opens a target, asks for everything, and is gone before the answer.
+// dying opens a target, requests everything, and disconnects before the answer.
 func dying(ctx context.Context, s *soaked, rng *rand.Rand) {
 	s.withClient(ctx, func(ctx context.Context, c *client.Client) {
 		opened, err := c.Inspection.OpenTarget(ctx, &ompdv1.OpenTargetRequest{Spec: specOf(s.core)})
@@ -200,7 +200,7 @@ func specOf(core string) *ompdv1.TargetSpec {
 	return &ompdv1.TargetSpec{Source: &ompdv1.TargetSpec_Core{Core: core}}
 }
 
-// oddNames asks for what is no core, and for what is not there.
+// oddNames requests files that are no cores or do not exist.
 func oddNames(ctx context.Context, s *soaked, rng *rand.Rand) {
 	names := []string{
 		"/dev/zero", "/proc/self/mem", "/", "/dev/null", "relative", "/proc/kcore", "/dev/tty",
@@ -217,7 +217,7 @@ func oddNames(ctx context.Context, s *soaked, rng *rand.Rand) {
 	})
 }
 
-// manyStreams watches a target 1,024 times at once, and reads nothing of it.
+// manyStreams starts 1,024 watches of a target at once, and reads none of the answers.
 func manyStreams(ctx context.Context, s *soaked, _ *rand.Rand) {
 	for range 16 {
 		c, err := s.dial()
@@ -237,7 +237,7 @@ func manyStreams(ctx context.Context, s *soaked, _ *rand.Rand) {
 	sleep(ctx, holding)
 }
 
-// leases leaves targets behind that outlive their connections for a second.
+// leases leaves open targets that outlive their connections by a second.
 func leases(ctx context.Context, s *soaked, _ *rand.Rand) {
 	for range 4 {
 		s.withClient(ctx, func(ctx context.Context, c *client.Client) {
@@ -261,7 +261,7 @@ func wrongTokens(ctx context.Context, s *soaked, rng *rand.Rand) {
 	_, _ = c.Inspection.ListTargets(ctx, &ompdv1.ListTargetsRequest{})
 }
 
-// lend says hello, and that it can do everything.
+// lend sends hello and claims all abilities.
 func lend(ctx context.Context, c *client.Client) (ompdv1.DebuggerService_AttachClient, error) {
 	stream, err := c.Debugger.Attach(ctx, grpc.MaxCallRecvMsgSize(8<<20))
 	if err != nil {
@@ -274,7 +274,7 @@ func lend(ctx context.Context, c *client.Client) (ompdv1.DebuggerService_AttachC
 	return stream, stream.Send(&ompdv1.AttachRequest{Message: &ompdv1.AttachRequest_Hello{Hello: hello}})
 }
 
-// lying lends a program of which every answer is a lie, and has the server look at it.
+// lying lends a program with false answers to all questions, and makes the server look at it.
 func lying(ctx context.Context, s *soaked, rng *rand.Rand) {
 	s.withClient(ctx, func(ctx context.Context, c *client.Client) {
 		ctx, cancel := context.WithTimeout(ctx, holding)
@@ -313,10 +313,10 @@ func lying(ctx context.Context, s *soaked, rng *rand.Rand) {
 	})
 }
 
-// lies is how many kinds of lies liesTo knows.
+// lies is the number of kinds of false answers that liesTo implements.
 const lies = 8
 
-// liesTo answers a question.
+// liesTo returns a false answer to a question.
 func liesTo(q *ompdv1.Question, lie int, rng *rand.Rand) *ompdv1.Answer {
 	memory := func(size uint32, word func(i uint64) uint64) *ompdv1.Answer {
 		var b []byte
@@ -333,9 +333,9 @@ func liesTo(q *ompdv1.Question, lie int, rng *rand.Rand) *ompdv1.Answer {
 			a.Threads = append(a.Threads, &ompdv1.NativeThread{Lwp: i % 9000, Pthread: i * 64})
 		}
 		return &ompdv1.Answer{Answer: &ompdv1.Answer_Threads{Threads: a}}
-	case lie == 2: // more than was asked for
+	case lie == 2: // more than requested
 		return memory(3<<20, func(uint64) uint64 { return rng.Uint64() })
-	case lie == 3: // another question's answer, or none
+	case lie == 3: // another question's answer, or an empty one
 		return &ompdv1.Answer{}
 	case q.GetMappings() != nil:
 		a := &ompdv1.MappingsAnswer{}
@@ -357,7 +357,7 @@ func liesTo(q *ompdv1.Question, lie int, rng *rand.Rand) *ompdv1.Answer {
 	return &ompdv1.Answer{Answer: &ompdv1.Answer_Error{Error: no}}
 }
 
-// unread lends a program, says all the time that it stopped, and reads nothing.
+// unread lends a program, reports stops all the time, and reads no messages.
 func unread(ctx context.Context, s *soaked, _ *rand.Rand) {
 	s.withClient(ctx, func(ctx context.Context, c *client.Client) {
 		ctx, cancel := context.WithTimeout(ctx, holding)

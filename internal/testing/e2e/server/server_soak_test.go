@@ -26,11 +26,11 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// statusFile is the environment variable with the file in which a server that is watched
-// writes how many goroutines it has.
+// statusFile is the environment variable that names the file in which a watched server writes its number of
+// goroutines.
 const statusFile = "OMPD_SOAK_STATUS"
 
-// watchedServer is the tool, and tells how many goroutines it has.
+// watchedServer runs the tool and reports its number of goroutines.
 func watchedServer() {
 	name := os.Getenv(statusFile)
 	tell := func() {
@@ -39,7 +39,7 @@ func watchedServer() {
 			_ = os.Rename(fresh, name)
 		}
 	}
-	tell() // before the server says that it listens
+	tell() // before the server prints its address
 	go func() {
 		for range time.Tick(200 * time.Millisecond) {
 			tell()
@@ -48,17 +48,17 @@ func watchedServer() {
 	e2e.Tool()
 }
 
-// soaked is a server in a process of its own, and what is abused of it.
+// soaked is a server in a process of its own, with the counts of its clients.
 type soaked struct {
 	*exec.Cmd
 	address, token, status, core string
 
-	tries, failures atomic.Int64 // of clients that mean well
+	tries, failures atomic.Int64 // of regular clients
 	slowest         atomic.Int64 // of their looks, in nanoseconds
-	abuses          sync.Map     // how often each kind was done: *atomic.Int64
+	abuses          sync.Map     // count of each kind: *atomic.Int64
 }
 
-// sample is what a server holds at one moment.
+// sample has the resources of a server at one moment.
 type sample struct {
 	resident          int64 // bytes
 	files, goroutines int
@@ -110,7 +110,7 @@ func startSoaked(t *testing.T, network string) *soaked {
 	return s
 }
 
-// sample asks the kernel, and the server itself.
+// sample reads the figures from the kernel and from the server itself.
 func (s *soaked) sample(t *testing.T) sample {
 	t.Helper()
 	proc := fmt.Sprintf("/proc/%d", s.Process.Pid)
@@ -133,8 +133,8 @@ func (s *soaked) dial() (*client.Client, error) {
 	return client.Dial(s.address, client.Options{Token: s.token})
 }
 
-// wellMeaning looks at a core with a connection of its own and asks for the server's
-// health: others must not keep it from that.
+// wellMeaning looks at a core over a connection of its own and queries the server's health: other clients must
+// not prevent that.
 func (s *soaked) wellMeaning(ctx context.Context) error {
 	c, err := s.dial()
 	if err != nil {
@@ -162,8 +162,7 @@ func (s *soaked) wellMeaning(ctx context.Context) error {
 	return target.Close(ctx)
 }
 
-// soakTime is how long a server is abused: as OMPD_SOAK_TIME says, or for the few seconds
-// of every test run.
+// soakTime returns the duration of the abuse: OMPD_SOAK_TIME, or a few seconds in every test run.
 func soakTime(t *testing.T) time.Duration {
 	t.Helper()
 	d, err := time.ParseDuration(os.Getenv("OMPD_SOAK_TIME"))
@@ -173,8 +172,8 @@ func soakTime(t *testing.T) time.Duration {
 	return max(d/2, 5*time.Second) // a half on each kind of socket
 }
 
-// TestServerSoak abuses a server in all ways at once while others use it. They must be
-// served all the time, and when the abuse ends, nothing of it may be left.
+// TestServerSoak abuses a server in all ways at once while others use it. The server must serve them all the
+// time, and hold no resources of the abuse after its end.
 func TestServerSoak(t *testing.T) {
 	for _, network := range []string{"unix", "tcp"} {
 		t.Run(network, func(t *testing.T) {
@@ -184,7 +183,7 @@ func TestServerSoak(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			before := s.settled(t, sample{1 << 40, 1 << 20, 1 << 20}) // the first that comes
+			before := s.settled(t, sample{1 << 40, 1 << 20, 1 << 20}) // the first sample
 			d := soakTime(t)
 			samples := s.abused(t, d)
 			after := s.settled(t, sample{before.resident + mostLeft, before.files + 4, before.goroutines + 8})
@@ -193,16 +192,15 @@ func TestServerSoak(t *testing.T) {
 	}
 }
 
-// mostLeft is how much more memory a server may have after the abuse than before, in
-// bytes: it keeps what was allocated last, up to what is worth giving back.
+// mostLeft is the limit, in bytes, on a server's additional memory after the abuse: it keeps its last
+// allocations, up to the amount that is worth releasing.
 const mostLeft = 160 << 20
 
-// mostHeld is how much memory a server may have at any time, in bytes, however fast its
-// clients are: what all targets may take together (768 MB), and as much again as a third of
-// that for calls, connections and the program.
+// mostHeld is the limit, in bytes, on a server's memory at any time, however fast its clients are: the limit for
+// all targets together (768 MB), and a third of that for calls, connections and the program.
 const mostHeld = 1 << 30
 
-// settleLimit is how long a server may take to notice that all clients are gone.
+// settleLimit is the time in which a server must notice that all clients have disconnected.
 const settleLimit = time.Hour
 
 // settled waits until the server holds no more than most.
@@ -267,13 +265,11 @@ func sleep(ctx context.Context, d time.Duration) {
 	<-ctx.Done()
 }
 
-// growing is how long a server must be abused that it can be told whether what it holds
-// grows: in the first seconds, everything does.
+// growing is the shortest abuse after which growth can be judged: in the first seconds, all figures grow.
 const growing = time.Minute
 
-// tell logs the figures. What the server held was never more than it may, and if there was
-// the time to see it, no more in the last quarter of it than in the second: what grows all
-// the time is never given back.
+// tell logs the figures. The server must never hold more than its limit. If the abuse was long enough, it must
+// hold no more in the last quarter than in the second: steady growth is a leak.
 func (s *soaked) tell(t *testing.T, before, after sample, samples []sample, long bool) {
 	t.Helper()
 	var names []string
@@ -299,7 +295,7 @@ func (s *soaked) tell(t *testing.T, before, after sample, samples []sample, long
 	}
 }
 
-// middleOf is the median of each figure.
+// middleOf returns the median of each figure.
 func middleOf(samples []sample) sample {
 	var out sample
 	for _, of := range []func(*sample) *int{

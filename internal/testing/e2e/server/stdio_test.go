@@ -17,8 +17,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 )
 
-// stdioLimit is far more than it takes to end, and less than the two minutes for which
-// gRPC waits for a connection that nobody uses.
+// stdioLimit is much longer than a normal end takes. gRPC waits two minutes for an unused connection.
 const stdioLimit = time.Hour
 
 // frameOf is a frame of call 1 as a debugger sends it.
@@ -27,11 +26,10 @@ func frameOf(kind byte, body string) string {
 	return string(append(binary.BigEndian.AppendUint32(head, 1), kind)) + body
 }
 
-// mostEnding is the processor time that a server may take to end with its pipe.
+// mostEnding is the CPU time that a server may use to end with its pipe.
 const mostEnding = 100 * time.Millisecond
 
-// TestStdioServerEndsWhileUnpacking takes the pipe away while a core is unpacked, of which there are more
-// seconds to come.
+// TestStdioServerEndsWhileUnpacking closes the pipe while a core is unpacked, seconds before that is finished.
 func TestStdioServerEndsWhileUnpacking(t *testing.T) {
 	dir := t.TempDir()
 	core := filepath.Join(dir, "core.zst")
@@ -64,7 +62,7 @@ func TestStdioServerEndsWhileUnpacking(t *testing.T) {
 		t.Fatal(err)
 	}
 	e2e.AwaitWriting(cmd.Process.Pid, filepath.Join(dir, "unpacked"))
-	_ = unix.Kill(cmd.Process.Pid, unix.SIGSTOP) // so that what is counted comes after the end of the pipe
+	_ = unix.Kill(cmd.Process.Pid, unix.SIGSTOP) // all time counted comes after the end of the pipe
 	e2e.AwaitStopped(t, cmd.Process.Pid, 0)
 	before := usedBy(t, cmd.Process.Pid)
 	stdin.Close()
@@ -78,7 +76,7 @@ func TestStdioServerEndsWhileUnpacking(t *testing.T) {
 	}
 }
 
-// usedBy is the processor time that a process has used.
+// usedBy returns the CPU time that a process has used.
 func usedBy(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
@@ -96,7 +94,7 @@ func usedBy(t *testing.T, pid int) time.Duration {
 	return sum
 }
 
-// TestStdioServerEndsWithPipe has `serve --stdio` end with its pipe, whatever came through it.
+// TestStdioServerEndsWithPipe requires that `serve --stdio` ends with its pipe, whatever input came through it.
 func TestStdioServerEndsWithPipe(t *testing.T) {
 	frame := frameOf
 	const list = "ompd.v1.InspectionService/ListTargets"

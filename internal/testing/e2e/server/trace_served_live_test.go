@@ -23,8 +23,8 @@ func recordedRun(t *testing.T, runtime omptest.Runtime, program string, mode omp
 		Env: []string{load + omptest.Recorder(t)}}
 }
 
-// TestTraceServedTargets shows what the recorder has in cores of gcore and of the kernel, and in a process,
-// here and at a server: events, statistics and the verdict with them are the same.
+// TestTraceServedTargets shows the record in cores of gcore and of the kernel, and in a process, locally and at a
+// server: events, statistics and verdicts are the same.
 func TestTraceServedTargets(t *testing.T) {
 	address := e2e.Serve(t)
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.Libgomp(t)} {
@@ -60,8 +60,7 @@ func TestTraceServedTargets(t *testing.T) {
 	}
 }
 
-// TestTraceServedFollow follows the events of a process at a server until it ends, which it does when
-// some have come.
+// TestTraceServedFollow follows the events of a process at a server until it ends; it ends after some events.
 func TestTraceServedFollow(t *testing.T) {
 	address := e2e.Serve(t)
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {

@@ -12,8 +12,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestTraceServed shows what was recorded here and at a server: what is printed, and what is
-// written, is the same.
+// TestTraceServed shows a record locally and at a server: the output and the written files are the same.
 func TestTraceServed(t *testing.T) {
 	address := e2e.Serve(t)
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
@@ -62,7 +61,7 @@ func TestTraceServed(t *testing.T) {
 	}
 }
 
-// servedFiles writes what was recorded in each format, here and at a server, and follows neither.
+// servedFiles writes a record in each format, locally and at a server, and requires that neither follows it.
 func servedFiles(t *testing.T, address, dir, file string) {
 	t.Helper()
 	status, _, errs := e2e.Output(t, "trace", "--follow", file)
@@ -78,7 +77,7 @@ func servedFiles(t *testing.T, address, dir, file string) {
 		want, err1 := os.ReadFile(here)
 		got, err2 := os.ReadFile(there)
 		if status1+status2 != 0 || errs1+errs2 != "" || err1 != nil || err2 != nil || len(got) == 0 ||
-			suffix != ".pb.gz" && !bytes.Equal(got, want) { // that has the order of a map
+			suffix != ".pb.gz" && !bytes.Equal(got, want) { // its order is that of a map
 			t.Errorf("%s: %d and %d bytes; exit status %d, %d: %q, %q", suffix, len(want), len(got), status1, status2,
 				errs1, errs2)
 		}

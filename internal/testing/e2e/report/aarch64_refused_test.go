@@ -11,8 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestAarch64Refused looks at cores of programs for aarch64, as an emulator writes them. Of LLVM's runtime and of
-// static programs, no states, waits and verdicts of OpenMP are shown, and the report explains why.
+// TestAarch64Refused looks at cores of programs for aarch64, written by an emulator. For LLVM's runtime and for
+// static programs, the report shows no states, waits and verdicts of OpenMP, and explains why.
 func TestAarch64Refused(t *testing.T) {
 	omptest.NeedsCross(t)
 	for name, c := range map[string]struct {

@@ -18,15 +18,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// maxStarts bounds how often a program is started that ends before it was looked at.
+// maxStarts bounds the starts of a program that ends before a look.
 const maxStarts = 400
 
-// maxEarly bounds the looks at a program that is not in its first parallel region yet.
+// maxEarly bounds the looks at a program before its first parallel region.
 const maxEarly = 200
 
-// TestHealthyApplications looks at real programs while they run, as
-// testdata/applications/build.sh builds them into a directory ($OMPD_APPLICATIONS): no look
-// may find a hang or a crash. OMPD_APPLICATION_ROUNDS says how many looks there are in all.
+// TestHealthyApplications looks at real programs while they run, from the directory $OMPD_APPLICATIONS that
+// testdata/applications/build.sh fills: no look may find a hang or a crash. OMPD_APPLICATION_ROUNDS is the number
+// of all looks.
 func TestHealthyApplications(t *testing.T) {
 	dir := os.Getenv("OMPD_APPLICATIONS")
 	if dir == "" {
@@ -49,21 +49,21 @@ func TestHealthyApplications(t *testing.T) {
 		len(lines), all.looks, all.teams, all.alarms)
 }
 
-// soakedProgram is a real program that is run and looked at again and again.
+// soakedProgram is a real program that is run and looked at repeatedly.
 type soakedProgram struct {
 	command []string
 	looks   int
-	teams   int // looks that saw a team of several threads
+	teams   int // looks that found a team of several threads
 	alarms  int
 	starts  int
-	others  map[picture.VerdictKind]int // verdicts that are no hang
+	others  map[picture.VerdictKind]int // verdicts other than hangs
 }
 
 func (a *soakedProgram) name() string {
 	return filepath.Base(a.command[len(a.command)-1]) + " " + a.command[0]
 }
 
-// policies are how its threads wait, in turn, and how many there are, if not 4.
+// policies set how its threads wait, in turn, and their number if that is not 4.
 var policies = []string{"OMP_NUM_THREADS=4", "OMP_WAIT_POLICY=passive", "OMP_WAIT_POLICY=active", "OMP_NUM_THREADS=16"}
 
 // lookAll looks at the program n times.
@@ -74,9 +74,9 @@ func (a *soakedProgram) lookAll(t *testing.T, n int) {
 	}
 }
 
-// lookWhile runs the program once, and looks at it n times unless it ends before. A shell is
-// its parent, so that the shell's wait and a look do not meet. Others come first to a processor, so that looks meet
-// threads that have been woken, or interrupted, and have not run since, as on a busy machine.
+// lookWhile runs the program once, and looks at it n times unless it ends before. A shell is its parent, so that
+// the shell's wait and a look do not interfere. The program has low priority: as on a busy machine, looks then
+// find threads that were woken or interrupted and have not run since.
 func (a *soakedProgram) lookWhile(t *testing.T, n int) {
 	t.Helper()
 	script := `nice -n 19 "$@" >/dev/null 2>&1 & echo $!; wait $!`
@@ -101,7 +101,7 @@ func (a *soakedProgram) lookWhile(t *testing.T, n int) {
 			if err != nil {
 				t.Errorf("%q: %v", a.command, err)
 			}
-			return // what was said may be of its end
+			return // the verdict may be about its end
 		default:
 		}
 		if status != cli.ExitOK {
@@ -110,7 +110,7 @@ func (a *soakedProgram) lookWhile(t *testing.T, n int) {
 		}
 		pic := e2e.Decode(t, text)
 		if begun = begun || hasTeam(pic); !begun && early < maxEarly {
-			early++ // what it does before its first parallel region is not what this is about
+			early++ // the time before its first parallel region is not the subject of this test
 			continue
 		}
 		looks++
@@ -120,12 +120,12 @@ func (a *soakedProgram) lookWhile(t *testing.T, n int) {
 	<-ended
 }
 
-// hasTeam reports whether a team of several threads is there.
+// hasTeam reports whether there is a team of several threads.
 func hasTeam(pic *picture.Picture) bool {
 	return slices.ContainsFunc(pic.Regions, func(r picture.Region) bool { return r.TeamSize > 1 })
 }
 
-// judge counts a look, and reports what it says of a program that is healthy.
+// judge counts a look, and reports errors and verdicts, as the program is healthy.
 func (a *soakedProgram) judge(t *testing.T, status int, pic *picture.Picture) {
 	t.Helper()
 	a.looks++
@@ -143,7 +143,7 @@ func (a *soakedProgram) judge(t *testing.T, status int, pic *picture.Picture) {
 			continue
 		}
 		a.others[v.Kind]++
-		if a.others[v.Kind] == 1 { // to be judged by a reader
+		if a.others[v.Kind] == 1 { // a reader must judge it
 			t.Logf("%s: %s (%s): %s\n%s", a.name(), v.Kind, v.Certainty, v.Summary, v.Explanation)
 		}
 	}

@@ -19,12 +19,11 @@ import (
 // teamOf is the number of threads of the applications' teams.
 const teamOf = 4
 
-// application is a program that somebody else wrote, of a package of the
-// distribution: stripped, and without a thought of tests.
+// application is a program that was not written for these tests, from a package of the distribution: stripped.
 type application struct {
 	pkg, file string
 	args      func(sequences string) []string
-	forks     []int // which parallel regions, from 1
+	forks     []int // parallel regions to look at, from 1
 }
 
 func applications() []application {
@@ -36,9 +35,8 @@ func applications() []application {
 	}
 }
 
-// TestReportOfApplications reads cores of such programs, taken while all threads of a team
-// were in a parallel region, and compares all with what gdb had the runtime tell
-// each thread there.
+// TestReportOfApplications reads cores of such programs, taken while all threads of a team were in a parallel
+// region, and compares each with the runtime's answers that gdb got in each thread there.
 func TestReportOfApplications(t *testing.T) {
 	for _, a := range applications() {
 		for _, fork := range a.forks {
@@ -53,8 +51,8 @@ func TestReportOfApplications(t *testing.T) {
 	}
 }
 
-// sequences is a file of 60 sequences that have a common origin, as programs of
-// biology read them; the same ones always, at one place.
+// sequences returns a file of 60 sequences with a common origin, in the format of biology programs. Content and
+// path are always the same.
 func sequences(t *testing.T) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 1))
@@ -78,7 +76,7 @@ func sequences(t *testing.T) string {
 	return path
 }
 
-// blas is a program that has a library of the distribution do its work.
+// blas returns a program that calls a library of the distribution to do its work.
 func blas(t *testing.T, mode omptest.Mode) omptest.Run {
 	t.Helper()
 	lib := omptest.PackageFile(t, "libopenblas0-openmp", "usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblas.so.0")
@@ -101,8 +99,7 @@ func TestReportOfRegionsInLibrary(t *testing.T) {
 	}
 }
 
-// TestReportOfCrashInLibrary has the library die in a region, in whichever thread, as the
-// kernel dumps it.
+// TestReportOfCrashInLibrary has the library crash in a region, in any thread, and reads the kernel's core.
 func TestReportOfCrashInLibrary(t *testing.T) {
 	r := omptest.Dump(t, blas(t, omptest.Segv))
 	pic := e2e.Report(t, r.Core)
@@ -127,7 +124,7 @@ func TestReportOfCrashInLibrary(t *testing.T) {
 	}
 }
 
-// checkEntered compares a picture with what is known of the core.
+// checkEntered compares a picture with the facts known of the core.
 func checkEntered(t *testing.T, e *omptest.Entered) *picture.Picture {
 	t.Helper()
 	pic := e2e.Report(t, e.Core, "--native")
@@ -156,8 +153,8 @@ func checkEntered(t *testing.T, e *omptest.Entered) *picture.Picture {
 	return pic
 }
 
-// checkEnteredState checks that the last thread works, and that the others are in
-// the region, which cannot end before: they work, or wait for each other.
+// checkEnteredState requires that the last thread works, and that the others are in the region, which cannot end
+// before: they work, or wait for each other.
 func checkEnteredState(t *testing.T, e *omptest.Entered, want omptest.EnteredThread, got *picture.Thread) {
 	t.Helper()
 	impossible := []picture.StateName{"idle", "undefined", "work_serial", "wait_barrier_explicit"}
@@ -184,8 +181,8 @@ func checkEnteredStack(t *testing.T, want omptest.EnteredThread, got *picture.Th
 	}
 }
 
-// checkEnteredRegion checks the one region of level 1 (threads may be in regions
-// within it): its function, its members, and that every thread's own frames lead to the call that forked it.
+// checkEnteredRegion checks the single region of level 1 (threads may be in regions within it): its function, its
+// members, and that every thread's own frames lead to the call that forked it.
 func checkEnteredRegion(t *testing.T, e *omptest.Entered, pic *picture.Picture) {
 	t.Helper()
 	outer := slices.DeleteFunc(slices.Clone(pic.Regions), func(r picture.Region) bool { return r.Level != 1 })

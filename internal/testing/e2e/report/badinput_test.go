@@ -17,8 +17,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestBadFilesAreRefused gives the tool files that it must refuse: with status 1, the file,
-// the cause, and what to do.
+// TestBadFilesAreRefused gives the tool files that it must refuse with status 1, the file's name, the cause, and
+// advice.
 func TestBadFilesAreRefused(t *testing.T) {
 	whole := e2e.DumpProgram(t, "tasks_queued")
 	header := func(change func(b []byte)) func(string) error {
@@ -84,9 +84,8 @@ func TestBadFilesAreRefused(t *testing.T) {
 	}
 }
 
-// TestTruncatedCores cuts a core at each boundary of its headers and in 50 other
-// places. Each is refused with a cause, or gives a picture that says what is
-// missing.
+// TestTruncatedCores truncates a core at each boundary of its headers and in 50 other places. Each is refused
+// with a cause, or gives a picture that names the missing parts.
 func TestTruncatedCores(t *testing.T) {
 	e, _ := coreFor(t, "tasks_queued")
 	var cuts []int
@@ -126,7 +125,7 @@ func TestTruncatedCores(t *testing.T) {
 	}
 }
 
-// TestProgramFilesMissing takes files away that the core's program was made of.
+// TestProgramFilesMissing removes files of the core's program.
 func TestProgramFilesMissing(t *testing.T) {
 	dir := t.TempDir()
 	exe := filepath.Join(dir, "program")
@@ -185,7 +184,7 @@ func TestProgramFilesMissing(t *testing.T) {
 	})
 }
 
-// hide takes a file away for the time of a test.
+// hide removes a file for the duration of a test.
 func hide(t *testing.T, path string) {
 	t.Helper()
 	if err := os.Rename(path, path+".hidden"); err != nil {
@@ -198,8 +197,7 @@ func hide(t *testing.T, path string) {
 	})
 }
 
-// wantPicture says how much of a picture must be there, and what its complaints
-// must name.
+// wantPicture requires numbers of threads and regions in a picture, and words in its complaints.
 func wantPicture(t *testing.T, pic *picture.Picture, threads, regions int, says string) {
 	t.Helper()
 	if len(pic.Threads) != threads || len(pic.Regions) != regions {
@@ -211,7 +209,7 @@ func wantPicture(t *testing.T, pic *picture.Picture, threads, regions int, says 
 	}
 }
 
-// wantDoctor says that doctor names what is missing, and the next command.
+// wantDoctor requires that doctor names the missing file and the next command.
 func wantDoctor(t *testing.T, core, name, fix string) {
 	t.Helper()
 	a := e2e.OutputInTime(t, "doctor", core)
@@ -221,8 +219,8 @@ func wantDoctor(t *testing.T, core, name, fix string) {
 	}
 }
 
-// TestCoresWithoutRuntimeData gives the tool cores without the memory that the runtime's data is
-// in: as a coredump_filter that leaves it out makes them, or a filter's work.
+// TestCoresWithoutRuntimeData gives the tool cores without the memory of the runtime's data: written under a
+// coredump_filter that omits it, or changed so.
 func TestCoresWithoutRuntimeData(t *testing.T) {
 	e, r := coreFor(t, "tasks_deps")
 	mapped := func(p *elf.Prog) bool { return p.Type == elf.PT_LOAD && p.Filesz > 0 }

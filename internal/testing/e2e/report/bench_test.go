@@ -13,8 +13,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// benchmarked are the runtimes that are measured beside each other, each with the
-// programs of its compiler.
+// benchmarked is one of the runtimes that are compared in a benchmark, each with the programs of its compiler.
 type benchmarked struct {
 	compiler omptest.Compiler
 	runtime  omptest.Runtime
@@ -35,13 +34,13 @@ func eachRuntime(b *testing.B, sizes []int, f func(*testing.B, omptest.Run)) {
 	}
 }
 
-// costs is what runs of a program took: each on the clock, and all of processors.
+// costs has the wall clock and CPU times of runs of a program.
 type costs struct {
 	clock []time.Duration
 	cpu   time.Duration
 }
 
-// add runs a program.
+// add runs a program and adds its times.
 func (c *costs) add(b *testing.B, name string, args ...string) {
 	b.Helper()
 	start := time.Now()
@@ -53,9 +52,8 @@ func (c *costs) add(b *testing.B, name string, args ...string) {
 	c.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// compare reports what this tool and gdb took for the same, and the ratios: of the
-// medians on the clock, and of the time of processors, which a busy machine changes
-// little.
+// compare reports the times of this tool and gdb for the same task, and the ratios: of the medians on the clock,
+// and of the CPU time, which a busy machine changes little.
 func compare(b *testing.B, ours, gdbs costs) {
 	b.Helper()
 	reportSpread(b, "ours", ours.clock)
@@ -64,8 +62,7 @@ func compare(b *testing.B, ours, gdbs costs) {
 	b.ReportMetric(float64(gdbs.cpu)/float64(ours.cpu), "cpu-ratio")
 }
 
-// BenchmarkReport is the report of a core within one process, opened anew each
-// time.
+// BenchmarkReport measures the report of a core within one process, which opens the core again each time.
 func BenchmarkReport(b *testing.B) {
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {

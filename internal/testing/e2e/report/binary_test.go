@@ -10,10 +10,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestBuiltBinary runs the program as `make build` and as plain `go build` make it, after each
-// step by which a packager changes an executable, and in a full run as a
-// position-independent executable, for which everything is compiled again. Each prints the
-// same report.
+// TestBuiltBinary runs the program as built by `make build` and by plain `go build`, after each step by which a
+// packager changes an executable, and in a full run as a position-independent executable, which compiles
+// everything again. Each prints the same report.
 func TestBuiltBinary(t *testing.T) {
 	shipped := e2e.BuildTool(t)
 	dir := t.TempDir()

@@ -16,36 +16,35 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// Bounds on the memory of one run of the tool: what is resident at most, in MiB,
-// with the pages of the files that it maps.
+// Bounds on the memory of one run of the tool: the most resident memory, in MiB, with the pages of the files that
+// it maps.
 const (
 	hugeCoreMiB = 64
 	millionMiB  = 128
 )
 
-// million is how many tasks the tool must be able to list.
+// million is the number of tasks that the tool must be able to list.
 const million = 1_000_000
 
-// residentOf runs the tool as a process and returns the most memory that it had,
-// in MiB.
+// residentOf runs the tool as a process and returns its most resident memory, in MiB.
 func residentOf(t *testing.T, stdout io.Writer, command ...string) int {
 	t.Helper()
 	return int(spentOn(t, spender(t), stdout, command...).kib) >> 10
 }
 
-// A spent is what a run of a program took.
+// A spent has the resources that a run of a program used.
 type spent struct {
-	kib, us float64 // most resident memory, and processor time
+	kib, us float64 // most resident memory, and CPU time
 }
 
-// spentOn runs a program by that of testdata/spent.c.
+// spentOn runs a program under that of testdata/spent.c.
 func spentOn(tb testing.TB, spender string, stdout io.Writer, command ...string) (s spent) {
 	tb.Helper()
 	var errs bytes.Buffer
 	cmd := exec.CommandContext(tb.Context(), spender, command...)
 	cmd.Stdout, cmd.Stderr = stdout, &errs
 	err := cmd.Run()
-	lines := strings.Split(strings.TrimSpace(errs.String()), "\n") // those before the last one tell of progress
+	lines := strings.Split(strings.TrimSpace(errs.String()), "\n") // the lines before the last one are progress
 	if n, scanErr := fmt.Sscanf(lines[len(lines)-1], "%g KiB, %g µs", &s.kib, &s.us); err != nil || n != 2 {
 		tb.Fatalf("%v: %v, %v\n%s", command, err, scanErr, errs.String())
 	}
@@ -89,7 +88,7 @@ func TestMillionTasks(t *testing.T) {
 	run(contains("20000 tasks, the rest is left out here: `ompd-inspect tasks` lists all"), "report")
 }
 
-// contains returns a check that a text has all of wants in it.
+// contains returns a check that a text contains all of wants.
 func contains(wants ...string) func(io.Reader) error {
 	return func(r io.Reader) error {
 		text, err := io.ReadAll(r)
@@ -102,8 +101,7 @@ func contains(wants ...string) func(io.Reader) error {
 	}
 }
 
-// countTasks reads the JSON of `tasks`, one task a line, and counts the queued ones, each
-// once.
+// countTasks reads the JSON of `tasks`, one task a line, and counts the distinct queued ones.
 func countTasks(r io.Reader) error {
 	seen := map[string]bool{}
 	queued, last := 0, ""
@@ -127,8 +125,7 @@ func countTasks(r io.Reader) error {
 	return nil
 }
 
-// hugeCore is a core of more than 5 GiB: its threads have large stacks that they
-// do not use.
+// hugeCore returns a core of more than 5 GiB: its threads have large stacks that they do not use.
 func hugeCore(tb testing.TB) string {
 	tb.Helper()
 	exe := omptest.Compile(tb, omptest.Build{Program: "barrier"})
@@ -151,8 +148,7 @@ func TestHugeCore(t *testing.T) {
 	t.Logf("%d MiB", mib)
 }
 
-// BenchmarkHugeCore is the report of a core of several GiB: it takes as long as
-// that of a small one.
+// BenchmarkHugeCore measures the report of a core of several GiB: it takes as long as that of a small one.
 func BenchmarkHugeCore(b *testing.B) {
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {

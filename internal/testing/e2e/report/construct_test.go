@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestConstructsOfGCC reads which construct a frame is of from the runtime, as GCC's
-// names of functions do not tell: with debug information and without.
+// TestConstructsOfGCC reads the construct of a frame from the runtime, as GCC's function names do not show it:
+// with debug information and without.
 func TestConstructsOfGCC(t *testing.T) {
 	for name, b := range map[string]omptest.Build{
 		"debug information": {Flags: []string{"-O1", "-g"}}, "symbols": {Flags: []string{"-O2"}},

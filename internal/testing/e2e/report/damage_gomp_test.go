@@ -11,8 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// gompCoreOf is the core of a program of GCC on the runtime of Debian 12. Tasks may
-// have priorities.
+// gompCoreOf returns the core of a program of GCC on the runtime of Debian 12. Tasks may have priorities.
 func gompCoreOf(tb testing.TB, program string) *omptest.Result {
 	tb.Helper()
 	exe := omptest.Compile(tb, omptest.Build{Program: program, Compiler: omptest.GCC})
@@ -20,14 +19,13 @@ func gompCoreOf(tb testing.TB, program string) *omptest.Result {
 		Env: []string{"OMP_MAX_TASK_PRIORITY=9"}, Mode: omptest.Kernel})
 }
 
-// gompCoreFor is editCore of such a core.
+// gompCoreFor returns editCore of such a core.
 func gompCoreFor(tb testing.TB, program string) *edit {
 	tb.Helper()
 	return editCore(tb, gompCoreOf(tb, program).Core)
 }
 
-// tls is the address of the gomp_thread of the n-th of the OpenMP threads, by their
-// numbers.
+// tls returns the address of the gomp_thread of the n-th OpenMP thread, in the order of their numbers.
 func (e *edit) tls(n int) uint64 {
 	e.tb.Helper()
 	threads := slices.DeleteFunc(slices.Clone(e.pic.Threads), func(t picture.Thread) bool { return t.Number == nil })
@@ -35,7 +33,7 @@ func (e *edit) tls(n int) uint64 {
 	return uint64(*threads[n].Pthread) + e.global("gomp_tls_data")
 }
 
-// member is the gomp_thread of a member of the team at an address, by its number.
+// member returns the gomp_thread of a member of the team at an address, by its number.
 func (e *edit) member(team uint64, num int) uint64 {
 	e.tb.Helper()
 	for _, t := range e.pic.Threads {
@@ -47,7 +45,7 @@ func (e *edit) member(team uint64, num int) uint64 {
 	return 0
 }
 
-// tasks are the addresses of all tasks of a kind and state.
+// tasks returns the addresses of all tasks of a kind and state.
 func (e *edit) tasks(kind, state string) []uint64 {
 	e.tb.Helper()
 	var all []uint64
@@ -62,13 +60,13 @@ func (e *edit) tasks(kind, state string) []uint64 {
 	return all
 }
 
-// dependers is the address of the vector of the tasks that wait for the running one.
+// dependers returns the address of the vector of the tasks that wait for the running one.
 func (e *edit) dependers() uint64 {
 	e.tb.Helper()
 	return e.follow(e.taskIn("explicit", "running"), "gomp_task.dependers")
 }
 
-// gompCircles are lists of tasks and teams that come back to where they were.
+// gompCircles returns lists of tasks and teams that are made circular.
 func gompCircles() []damage {
 	return append(gompTaskCircles(), []damage{
 		{name: "team around itself", program: "nested", do: func(e *edit) {
@@ -83,7 +81,7 @@ func gompCircles() []damage {
 		}, silent: true},
 		{name: "queue without its beginning", program: "tasks_queued", do: func(e *edit) {
 			first := e.follow(e.team(1), "gomp_team.task_queue.l.tasks")
-			e.put64(e.word(first+8), e.word(first)) // the last one's next is the second
+			e.put64(e.word(first+8), e.word(first)) // the last element's next is the second
 		}},
 		{name: "queue within", program: "tasks_queued", do: func(e *edit) {
 			first := e.follow(e.team(1), "gomp_team.task_queue.l.tasks")
@@ -106,7 +104,7 @@ func gompCircles() []damage {
 	}...)
 }
 
-// gompTaskCircles are tasks that lead to each other.
+// gompTaskCircles returns tasks that point to each other.
 func gompTaskCircles() []damage {
 	return []damage{
 		{name: "parent of itself", program: "tasks_deps", do: func(e *edit) {
@@ -153,7 +151,7 @@ func gompCounts() []damage {
 		{name: "team size of 4 Mi", program: "nested", do: put32("gomp_team.nthreads", 4<<20, inner)},
 		{name: "level around", program: "nested", do: put32("gomp_team.prev_ts.level", huge-1, inner)},
 		{name: "number around", program: "nested", do: put32("gomp_team.prev_ts.team_id", huge-1, inner)},
-		// as one that idles
+		// like an idle thread
 		{name: "thread number", program: "barrier", do: put32("gomp_thread.ts.team_id", huge-1, worker), silent: true},
 		{name: "thread number of another", program: "barrier", do: put32("gomp_thread.ts.team_id", 2, worker),
 			silent: true},
@@ -203,8 +201,8 @@ func TestGompDamagedCores(t *testing.T) {
 	}
 }
 
-// TestGompReplacedPointers replaces, one after the other, each pointer that the picture of a
-// program of GCC hangs on.
+// TestGompReplacedPointers replaces, one after the other, each pointer that the picture of a program of GCC
+// depends on.
 func TestGompReplacedPointers(t *testing.T) {
 	e := gompCoreFor(t, "tasks_deps")
 	team, thread := e.team(1), e.member(e.team(1), 0)

@@ -12,14 +12,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// The runtime's structures of a real core, damaged one word at a time. Each case
-// must give a picture in time: with all threads, and with the damage among its
-// complaints unless nothing of the picture depends on the damaged word.
+// These tests damage the runtime's structures of a real core one word at a time. Each case must give a picture in
+// time: with all threads, and with the damage among its complaints unless no part of the picture depends on the
+// damaged word.
 
 const (
 	nowhere = 0x0000_1234_5678_9000 // not mapped
-	kernel  = 0xffff_ffff_ff60_0000 // not of a process
-	odd     = 3                     // no pointer
+	kernel  = 0xffff_ffff_ff60_0000 // not in a process's address space
+	odd     = 3                     // not a pointer
 	huge    = 1 << 31               // a count
 )
 
@@ -28,10 +28,10 @@ type damage struct {
 	name    string
 	program string
 	do      func(e *edit)
-	silent  bool // a picture without complaints is right as well
+	silent  bool // a picture without complaints is correct as well
 }
 
-// current is the address of the structure of the explicit task in a state.
+// taskIn returns the address of the structure of the explicit task in a state.
 func (e *edit) taskIn(kind, state string) uint64 {
 	e.tb.Helper()
 	for _, t := range e.pic.Tasks {
@@ -43,7 +43,7 @@ func (e *edit) taskIn(kind, state string) uint64 {
 	return 0
 }
 
-// team is the address of the team of the region at a level.
+// team returns the address of the team of the region at a level.
 func (e *edit) team(level int) uint64 {
 	e.tb.Helper()
 	for _, r := range e.pic.Regions {
@@ -55,8 +55,8 @@ func (e *edit) team(level int) uint64 {
 	return 0
 }
 
-// thread is the address of the runtime's structure of the n-th thread of the
-// program, by the runtime's own numbers, which have gaps.
+// thread returns the address of the runtime's structure of the n-th thread of the program, by the runtime's own
+// numbers, which have gaps.
 func (e *edit) thread(n int) uint64 {
 	e.tb.Helper()
 	var numbers []int64
@@ -67,7 +67,7 @@ func (e *edit) thread(n int) uint64 {
 	return e.word(e.word(e.global("__kmp_threads")) + uint64(8*numbers[n]))
 }
 
-// deque is the address of the first thread's deque in the team of level 1.
+// deque returns the address of the first thread's deque in the team of level 1.
 func (e *edit) deque() uint64 {
 	e.tb.Helper()
 	tt := e.follow(e.thread(0), "kmp_base_info_t.th_task_team")
@@ -176,7 +176,7 @@ func counts() []damage {
 		}},
 		{name: "thread number", program: "nested", do: func(e *edit) {
 			e.put32(e.field(e.thread(3), "kmp_base_info_t.th_info.ds.ds_tid"), huge-1)
-		}, silent: true}, // it is no member of its team then, as an idle one
+		}, silent: true}, // it is then no member of its team, like an idle thread
 
 		{name: "global thread number", program: "nested", do: func(e *edit) {
 			e.put32(e.field(e.thread(3), "kmp_base_info_t.th_info.ds.ds_gtid"), huge-1)
@@ -210,8 +210,8 @@ func TestDamagedCores(t *testing.T) {
 	}
 }
 
-// checkDamaged reports on the damaged core of e: every thread of the program is
-// there, lists are bounded, and the damage is told unless silent.
+// checkDamaged reports on the damaged core of e: the picture has every thread of the program, lists are bounded,
+// and the damage is among the complaints unless silent.
 func checkDamaged(t *testing.T, e *edit, silent bool) {
 	t.Helper()
 	core := e.write()
@@ -242,8 +242,7 @@ func checkDamaged(t *testing.T, e *edit, silent bool) {
 	}
 }
 
-// TestReplacedPointers replaces, one after the other, each pointer that the picture
-// hangs on.
+// TestReplacedPointers replaces, one after the other, each pointer that the picture depends on.
 func TestReplacedPointers(t *testing.T) {
 	e, _ := coreFor(t, "tasks_deps")
 	team, thread, root := e.team(1), e.thread(0), e.word(e.word(e.global("__kmp_root")))

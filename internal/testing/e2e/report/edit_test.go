@@ -18,7 +18,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// edit is a core that is about to be damaged.
+// edit is a core that a test will damage.
 type edit struct {
 	tb     testing.TB
 	data   []byte
@@ -27,8 +27,7 @@ type edit struct {
 	layout map[string]picture.LayoutEntry
 }
 
-// editCore reads the core of a program, what the tool says of it, and where its
-// runtime's fields lie.
+// editCore reads the core of a program, its picture, and the offsets of its runtime's fields.
 func editCore(tb testing.TB, core string) *edit {
 	tb.Helper()
 	data, err := os.ReadFile(core)
@@ -50,14 +49,14 @@ func editCore(tb testing.TB, core string) *edit {
 	return e
 }
 
-// copy is a second edit of the same core.
+// copy returns a second edit of the same core.
 func (e *edit) copy() *edit {
 	c := *e
 	c.data = slices.Clone(e.data)
 	return &c
 }
 
-// global is the address of a global variable of the runtime.
+// global returns the address of a global variable of the runtime.
 func (e *edit) global(name string) uint64 {
 	e.tb.Helper()
 	l := e.layout[name]
@@ -67,7 +66,7 @@ func (e *edit) global(name string) uint64 {
 	return uint64(*l.Address)
 }
 
-// field is the address of a field of the structure at base.
+// field returns the address of a field of the structure at base.
 func (e *edit) field(base uint64, name string) uint64 {
 	e.tb.Helper()
 	l := e.layout[name]
@@ -77,7 +76,7 @@ func (e *edit) field(base uint64, name string) uint64 {
 	return base + *l.Offset
 }
 
-// offset is where the byte at a lies in the core's file.
+// offset returns the file offset of the byte at a.
 func (e *edit) offset(a uint64) int {
 	e.tb.Helper()
 	for _, p := range e.elf.Progs {
@@ -114,7 +113,7 @@ func (e *edit) put32(a uint64, v uint32) {
 	binary.LittleEndian.PutUint32(e.data[e.offset(a):], v)
 }
 
-// write writes the core with holes where it has zeros, and returns its path.
+// write writes the core, with holes in place of zeros, and returns its path.
 func (e *edit) write() string {
 	e.tb.Helper()
 	path := filepath.Join(e.tb.TempDir(), "core")
@@ -140,7 +139,7 @@ func (e *edit) write() string {
 	return path
 }
 
-// idAddress is the address in the ID of a region or task.
+// idAddress returns the address in the ID of a region or task.
 func idAddress(tb testing.TB, id picture.ID) uint64 {
 	tb.Helper()
 	s, _, _ := strings.Cut(string(id), "/")
@@ -151,8 +150,7 @@ func idAddress(tb testing.TB, id picture.ID) uint64 {
 	return a
 }
 
-// partial is the report of a damaged core: it must be there, in time, and agree
-// with the schema.
+// partial returns the report of a damaged core, which must come in time and be valid under the schema.
 func partial(tb testing.TB, core string, flags ...string) *picture.Picture {
 	tb.Helper()
 	a := e2e.OutputInTime(tb, append([]string{"report", "--json", core}, flags...)...)
@@ -171,7 +169,7 @@ func partial(tb testing.TB, core string, flags ...string) *picture.Picture {
 	return &pic
 }
 
-// complaints are all the errors and warnings of a picture, in one text.
+// complaints returns all the errors and warnings of a picture as one text.
 func complaints(pic *picture.Picture) string {
 	all := slices.Clone(pic.Warnings)
 	for _, t := range pic.Threads {
@@ -186,7 +184,7 @@ func complaints(pic *picture.Picture) string {
 	return strings.Join(all, "\n")
 }
 
-// coreFor is editCore of a program on libomp 16.
+// coreFor returns editCore of a program on libomp 16.
 func coreFor(tb testing.TB, program string, args ...string) (*edit, *omptest.Result) {
 	tb.Helper()
 	r := e2e.DumpProgram(tb, program, args...)

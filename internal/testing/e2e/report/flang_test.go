@@ -10,9 +10,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestFlangPlaces looks at regions of a program in Fortran: their file is the program's, where
-// flang tells the runtime a word of its own, and the frames that forked them have the lines of
-// their constructs, where flang's debug information has those of the functions.
+// TestFlangPlaces looks at regions of a program in Fortran: their file is the program's, although flang passes a
+// word of its own to the runtime, and the frames that forked them have the lines of their constructs, although
+// flang's debug information has those of the functions.
 func TestFlangPlaces(t *testing.T) {
 	for _, level := range []string{"-O0", "-O2"} {
 		t.Run(level, func(t *testing.T) {

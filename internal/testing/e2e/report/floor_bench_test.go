@@ -12,18 +12,17 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// A rival is what a look's cost is held against, in turn with it: something that does less, so
-// that its cost is a bound for ours, or this project as it was when the goals were set.
+// A rival is a program whose cost is compared with a look's, in turn with it: a program that does less, so that
+// its cost is a lower bound for ours, or this project's version when the goals were set.
 type rival struct {
 	name    string
 	command []string
-	ms      []float64 // processor time of each run
+	ms      []float64 // CPU time of each run
 }
 
-// rivals of a look at a target: an empty Go program and our own start; for a process, one that
-// stops its threads and does nothing else; with OMPD_BENCH_MORE, newer gdbs; and what
-// OMPD_BENCH_BASE names, if it is set: an executable of another commit (the goals are of
-// a8570e6).
+// rivals returns the rivals of a look at a target: an empty Go program and our own start; for a process, a
+// program that only stops its threads; with OMPD_BENCH_MORE, newer gdbs; and, if it is set, OMPD_BENCH_BASE: an
+// executable of another commit (the goals are of a8570e6).
 func rivals(b *testing.B, tool, target []string) []*rival {
 	b.Helper()
 	all := []*rival{
@@ -51,7 +50,7 @@ func (r *rival) run(b *testing.B, spender string) {
 	r.ms = append(r.ms, spentOn(b, spender, nil, r.command...).us/1000)
 }
 
-// smallestGo builds the smallest Go program: what it costs, every start of ours does.
+// smallestGo builds the smallest Go program: every start of ours includes its cost.
 func smallestGo(tb testing.TB) string {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -67,8 +66,7 @@ func smallestGo(tb testing.TB) string {
 	return exe
 }
 
-// floorOf builds the program that stops all threads of a process, reads their registers, and
-// lets them go on.
+// floorOf builds the program that stops all threads of a process, reads their registers, and resumes them.
 func floorOf(tb testing.TB) string {
 	tb.Helper()
 	exe := filepath.Join(tb.TempDir(), "floor")

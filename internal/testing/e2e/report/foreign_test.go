@@ -11,9 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestReportOfUnknownRuntime looks at a program on a runtime that nobody has described, as a core
-// and live: what its own functions tell each thread is there, and what is not known
-// is said.
+// TestReportOfUnknownRuntime looks at a program on a runtime without a description, as a core and live: the
+// report has the facts that the runtime's own functions return in each thread, and names the unknown ones.
 func TestReportOfUnknownRuntime(t *testing.T) {
 	for _, args := range [][]string{nil, {"2"}} {
 		run := omptest.Run{Exe: omptest.Foreign(t, false, "-O2"), Args: args}
@@ -46,8 +45,8 @@ func checkForeign(t *testing.T, pic *picture.Picture, truth omptest.Truth) {
 	}
 }
 
-// TestReportOfUnknownRuntimeLinkedIn has the same runtime in the executable: nothing tells its
-// code from the program's, and so no state is concluded.
+// TestReportOfUnknownRuntimeLinkedIn has the same runtime in the executable: its code cannot be distinguished
+// from the program's, so no state is concluded.
 func TestReportOfUnknownRuntimeLinkedIn(t *testing.T) {
 	r := omptest.Dump(t, omptest.Run{Exe: omptest.Foreign(t, true, "-O2"), Mode: omptest.Kernel})
 	for i := range r.Truth.Threads {
@@ -58,7 +57,7 @@ func TestReportOfUnknownRuntimeLinkedIn(t *testing.T) {
 	checkForeign(t, e2e.Report(t, r.Core), r.Truth)
 }
 
-// TestTextOfUnknownRuntime is what people see.
+// TestTextOfUnknownRuntime checks the text that users see.
 func TestTextOfUnknownRuntime(t *testing.T) {
 	r := omptest.Dump(t, omptest.Run{Exe: omptest.Foreign(t, false, "-O2"), Mode: omptest.Kernel})
 	for verb, lines := range map[string][]string{

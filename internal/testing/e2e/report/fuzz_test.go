@@ -22,23 +22,22 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Mutations of a core that the fuzzer makes: up to maxMutations of mutationSize
-// bytes each, an operation, which word, and a value.
+// Mutations of a core by the fuzzer: up to maxMutations of mutationSize bytes each: an operation, a choice of
+// word, and a value.
 const (
 	mutationSize = 12
 	maxMutations = 24
-	// maxOutput bounds what may be printed of a small core, however damaged:
-	// whole ones have some 40 KiB.
+	// maxOutput bounds the output for a small core, however damaged: that for undamaged ones is about 40 KiB.
 	maxOutput = 64 << 20
 )
 
 // patient is a core that is mutated in place.
 type patient struct {
 	file  *os.File
-	words []int64 // offsets in the file of what a report depends on
+	words []int64 // file offsets of the words that a report depends on
 }
 
-// tracer is a core that remembers what was read of it.
+// tracer is a core that records the addresses of all reads.
 type tracer struct {
 	*corefile.Core
 	read map[uint64]bool // addresses of words
@@ -47,7 +46,7 @@ type tracer struct {
 // ReadMemory reads from the core.
 func (tr *tracer) ReadMemory(a callbacks.Address, b []byte) error {
 	err := tr.Core.ReadMemory(a, b)
-	if err == nil && len(b) <= 4096 { // longer ones are searches
+	if err == nil && len(b) <= 4096 { // longer reads are searches
 		for i := 0; i < len(b); i += 8 {
 			tr.read[a.Offset&^7+uint64(i)] = true
 		}
@@ -55,11 +54,11 @@ func (tr *tracer) ReadMemory(a callbacks.Address, b []byte) error {
 	return err
 }
 
-// Lend lends nothing: all is read by ReadMemory.
+// Lend returns nil, so that all reads use ReadMemory.
 func (*tracer) Lend(callbacks.Address, uint64) []byte { return nil }
 
-// newPatient copies a core, and finds the words that matter: those that a report
-// reads, and those of the headers and notes.
+// newPatient copies a core, and finds the relevant words: those that a report reads, and those of the headers and
+// notes.
 func newPatient(f *testing.F, r *omptest.Result) *patient {
 	f.Helper()
 	e := editCore(f, r.Core)
@@ -118,7 +117,7 @@ func makePatient(f *testing.F, e *edit, tr *tracer) *patient {
 	return p
 }
 
-// mutate applies mutations and returns what undoes them.
+// mutate applies mutations and returns a function that undoes them.
 func (p *patient) mutate(t *testing.T, data []byte) (undo func()) {
 	t.Helper()
 	type saved struct {
@@ -149,13 +148,13 @@ func (p *patient) write(t *testing.T, at int64, b [8]byte) {
 	}
 }
 
-// word chooses the word that a mutation is for.
+// word chooses the word for a mutation.
 func (p *patient) word(m []byte) int64 {
 	n := int(m[1]) | int(m[2])<<8 | int(m[3])<<16
 	return p.words[n%len(p.words)]
 }
 
-// change is the new content of a word.
+// change returns the new content of a word.
 func (p *patient) change(t *testing.T, old [8]byte, m []byte) [8]byte {
 	t.Helper()
 	b := old
@@ -169,7 +168,7 @@ func (p *patient) change(t *testing.T, old [8]byte, m []byte) [8]byte {
 		binary.LittleEndian.PutUint32(b[4:], uint32(v))
 	case 3:
 		binary.LittleEndian.PutUint64(b[:], binary.LittleEndian.Uint64(old[:])+uint64(int64(int16(v))))
-	case 4: // as another word: pointers that are valid, but elsewhere
+	case 4: // copy of another word: a valid pointer to another place
 		if _, err := p.file.ReadAt(b[:], p.words[int(v%uint64(len(p.words)))]); err != nil {
 			t.Fatal(err)
 		}
@@ -179,8 +178,8 @@ func (p *patient) change(t *testing.T, old [8]byte, m []byte) [8]byte {
 	return b
 }
 
-// FuzzPicture damages real cores in the words that reports depend on. Every verb
-// answers with a picture that agrees with the schema, or with a cause.
+// FuzzPicture damages real cores in the words that reports depend on. Every verb answers with a picture that is
+// valid under the schema, or with a cause.
 func FuzzPicture(f *testing.F) {
 	var patients []*patient
 	for _, program := range []string{"tasks_deps", "nested", "lock_cycle", "teams"} {

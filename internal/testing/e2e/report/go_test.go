@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestGoCores compares what is shown of a Go program whose C side uses OpenMP with
-// what OpenMP and Go told its threads.
+// TestGoCores compares the picture of a Go program whose C side uses OpenMP with the facts that its threads read
+// from OpenMP and Go.
 func TestGoCores(t *testing.T) {
 	for _, l := range e2e.GoLanes {
 		for _, mode := range l.Modes {

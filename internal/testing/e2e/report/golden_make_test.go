@@ -19,27 +19,27 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// remake has the golden cores made anew.
+// remake makes TestRemakeGolden write the golden cores again.
 var remake = flag.Bool("remake", false, "make the cores of testdata/golden anew (needs what all tests need)")
 
-// goldenHome is where golden programs and their libraries lie while they run: the cores
-// have these paths.
+// goldenHome is the directory of the golden programs and their libraries while they run: the cores have these
+// paths.
 const goldenHome = "/tmp/golden"
 
-// goldenCase is how one golden core is made.
+// goldenCase describes how one golden core is made.
 type goldenCase struct {
 	name    string
 	program string
-	runtime string // libomp-16, libgomp-12, or none: the program brings its own
+	runtime string // libomp-16, libgomp-12, or empty: the program brings its own
 	flags   []string
 	args    []string
 	env     []string
 	strip   bool
-	mode    omptest.Mode // none: the program hangs, and is ended by SIGABRT
+	mode    omptest.Mode // empty: the program hangs, and is ended by SIGABRT
 }
 
-// goldenCases are the golden cores: each kind of wait, of verdict and of death, on the
-// runtimes that differ most.
+// goldenCases returns the golden cores: each kind of wait, of verdict and of death, on the runtimes that differ
+// most.
 func goldenCases() []goldenCase {
 	o0, o1, o2 := []string{"-O0", "-g"}, []string{"-O1", "-g"}, []string{"-O2", "-g"}
 	small := []string{"OMP_STACKSIZE=256K"}
@@ -78,8 +78,7 @@ func goldenCases() []goldenCase {
 	}
 }
 
-// TestRemakeGolden makes the golden cores anew. What the tool says of them is then to be
-// read, and taken by -update.
+// TestRemakeGolden makes the golden cores again. Read the tool's output on them before you store it by -update.
 func TestRemakeGolden(t *testing.T) {
 	if !*remake {
 		t.Skip("golden cores are made anew with -remake only")
@@ -113,8 +112,7 @@ func (c goldenCase) make(t *testing.T) {
 	}
 }
 
-// run builds the program, puts it and its runtime below goldenHome, and says how to run
-// it there.
+// run builds the program, copies it and its runtime below goldenHome, and returns how to run it there.
 func (c goldenCase) run(t *testing.T) omptest.Run {
 	t.Helper()
 	flags := append(slices.Clone(c.flags), "-ffile-prefix-map="+omptest.Programs(t)+"=/src")
@@ -206,7 +204,7 @@ func pack(t *testing.T, from, to string) {
 	}
 }
 
-// mappedFiles are the paths of the files that a core's process had mapped (NT_FILE).
+// mappedFiles returns the paths of the files that a core's process had mapped (NT_FILE).
 func mappedFiles(t *testing.T, core string) []string {
 	t.Helper()
 	const ntFile = 0x46494c45
@@ -239,5 +237,5 @@ func mappedFiles(t *testing.T, core string) []string {
 	return nil
 }
 
-// align4 rounds up to a multiple of four, as in notes.
+// align4 rounds up to a multiple of 4, as in notes.
 func align4(n uint32) uint32 { return (n + 3) &^ 3 }

@@ -15,15 +15,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// update takes what the tool says of the golden cores as what it should say.
+// update replaces the expected pictures of the golden cores by the tool's.
 var update = flag.Bool("update", false, "write the pictures of testdata/golden anew")
 
-// minGolden is how many golden cores there are at least.
+// minGolden is the least number of golden cores.
 const minGolden = 20
 
-// TestGolden opens the cores of testdata/golden, which need nothing of the machine that
-// they are looked at on, and compares all that the tool says of them, verdicts too, with
-// their pictures.
+// TestGolden opens the cores of testdata/golden, which do not depend on the machine, and compares all output of
+// the tool, including verdicts, with the stored pictures.
 func TestGolden(t *testing.T) {
 	cores, err := filepath.Glob(filepath.Join(e2e.GoldenDir, "*", "core.zst"))
 	if err != nil || len(cores) < minGolden {
@@ -47,20 +46,20 @@ func TestGolden(t *testing.T) {
 // golden is one core of testdata/golden, with its files unpacked.
 type golden struct{ dir, root, exe string }
 
-// ask asks one question about the core and returns the exit status and what was printed.
+// ask runs one verb on the core and returns the exit status and the output.
 func (g golden) ask(t *testing.T, verb string) (status int, out string) {
 	t.Helper()
 	status, out, errs := e2e.Output(t, verb, "--json", "--no-debuginfod", "--debug-dir", g.root,
 		"--sysroot", g.root, "--exe", g.exe, filepath.Join(g.dir, "core.zst"))
 	for line := range strings.Lines(errs) {
-		if !strings.HasPrefix(line, "ompd-inspect: unpacking ") { // of what takes longer than a second
+		if !strings.HasPrefix(line, "ompd-inspect: unpacking ") { // printed only for an unpacking of over a second
 			t.Errorf("%s: %s", verb, line)
 		}
 	}
 	return status, strings.NewReplacer(g.exe, "EXE", g.root, "SYSROOT", filepath.ToSlash(g.dir), "GOLDEN").Replace(out)
 }
 
-// compare compares the answer to a question with the one in a file, or writes it there.
+// compare compares a verb's output with a file, or updates the file.
 func (g golden) compare(t *testing.T, file, verb string) (out string) {
 	t.Helper()
 	status, out := g.ask(t, verb)
@@ -84,8 +83,8 @@ func (g golden) compare(t *testing.T, file, verb string) (out string) {
 	return out
 }
 
-// checkStatus checks that diagnose draws the verdicts of the report, and says by its exit
-// status whether one is of a hang.
+// checkStatus requires that diagnose draws the verdicts of the report, and that its exit status shows whether one
+// is of a hang.
 func (g golden) checkStatus(t *testing.T, want []picture.Verdict) {
 	t.Helper()
 	status, out := g.ask(t, "diagnose")

@@ -14,13 +14,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// looksPerAttach is how many pauses are measured for each attach of gdb's, which
-// takes that many times longer.
+// looksPerAttach is the number of pauses measured for each attach of gdb, which takes that many times longer.
 const looksPerAttach = 20
 
-// BenchmarkPause is how long a process stands still for a whole report, all stops of
-// a look together, and beside it for gdb's attach and detach of the same process:
-// median and 99th percentile of each, in microseconds.
+// BenchmarkPause measures the time for which a process is stopped during a whole report (all stops of a look
+// together), and during gdb's attach and detach of the same process: median and 99th percentile of each, in
+// microseconds.
 func BenchmarkPause(b *testing.B) {
 	eachRuntime(b, []int{4, 64, 256}, func(b *testing.B, r omptest.Run) {
 		p := omptest.Start(b, r)
@@ -46,8 +45,7 @@ func reportSpread(b *testing.B, whose string, d []time.Duration) {
 	b.ReportMetric(float64(d[len(d)*99/100].Microseconds()), "µs-p99/"+whose)
 }
 
-// standstill runs a debugger on a process, and measures from outside how long the
-// process stood still for it.
+// standstill runs a debugger on a process, and measures from outside how long the process was stopped.
 func standstill(b *testing.B, pid int, debugger ...string) time.Duration {
 	b.Helper()
 	cmd := exec.Command(debugger[0], debugger[1:]...)

@@ -15,21 +15,19 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// loopForm is a kind of loop of loop_forms and what is known of it. All have 100
-// iterations.
+// loopForm is a kind of loop of loop_forms and the expected facts. All have 100 iterations.
 type loopForm struct {
 	kind   string
-	before string // iterations that each thread executes before it stays
+	before string // iterations that each thread executes before it stops
 	env    string // OMP_SCHEDULE
-	// llvm and gcc are the schedule on a family of runtimes; empty if nothing is
-	// known of the loop.
+	// llvm and gcc are the schedule on a family of runtimes; empty if the loop is unknown there.
 	llvm, gcc string
-	chunk     uint64 // 0: none
-	start     int64  // of the program's variable, 10 if it is not given
-	step      int64  // 2 if it is not given
+	chunk     uint64 // 0: unknown
+	start     int64  // of the program's variable; default: 10
+	step      int64  // default: 2
 	ordered   bool
-	norange   bool // clang's code may keep the present range in registers
-	noleft    bool // LLVM's runtime counts what is left otherwise
+	norange   bool // clang's code may keep the current range in registers
+	noleft    bool // LLVM's runtime counts the remaining iterations in another way
 }
 
 func loopForms() []loopForm {
@@ -56,8 +54,8 @@ func loopForms() []loopForm {
 	}
 }
 
-// TestReportOfLoopForms holds what is told of loops of all kinds against where their threads
-// say they are. Of loops that GCC's code divides in advance nothing is known.
+// TestReportOfLoopForms compares the report on loops of all kinds with the positions that their threads wrote.
+// Loops that GCC's code divides in advance are unknown.
 func TestReportOfLoopForms(t *testing.T) {
 	for _, l := range e2e.Lanes() {
 		t.Run(l.String(), func(t *testing.T) {
@@ -80,8 +78,8 @@ func TestReportOfLoopForms(t *testing.T) {
 	}
 }
 
-// TestReportOfLoopFormsByOtherRuntime holds loops of GCC's code on LLVM's runtime, which serves it under
-// the name of GCC's.
+// TestReportOfLoopFormsByOtherRuntime does the same for GCC's code on LLVM's runtime, which implements GCC's
+// interface.
 func TestReportOfLoopFormsByOtherRuntime(t *testing.T) {
 	rt := omptest.RuntimeOf(t, 16)
 	rt.Dir = t.TempDir()
@@ -146,12 +144,12 @@ func (f loopForm) check(t *testing.T, l e2e.Lane, pic *picture.Picture, truth om
 	}
 }
 
-// number is the number of the iteration with a value of the program's variable.
+// number returns the number of the iteration with a value of the program's variable.
 func (f loopForm) number(value int64) int64 {
 	return (value - cmp.Or(f.start, 10)) / cmp.Or(f.step, 2)
 }
 
-// size is how many iterations a thread has got.
+// size returns the number of iterations that a thread has got.
 func (f loopForm) size(l *picture.Loop) uint64 {
 	if l.From == nil || l.To == nil || l.Step == nil {
 		return 0
@@ -159,9 +157,8 @@ func (f loopForm) size(l *picture.Loop) uint64 {
 	return uint64((*l.To-*l.From)/(*l.Step)) + 1
 }
 
-// checkThread holds one thread's loop against where it says it is: the first value of
-// those that it has come from, its value now, and the first iteration of the thread
-// behind it.
+// checkThread compares one thread's loop with its truth: the first value of its range, its current value, and the
+// first iteration of the next thread.
 func (f loopForm) checkThread(t *testing.T, l e2e.Lane, schedule string, want [3]int64, th *picture.Thread) {
 	t.Helper()
 	first, now, next, got := want[0], want[1], want[2], th.Loop
@@ -195,7 +192,7 @@ func (f loopForm) checkThread(t *testing.T, l e2e.Lane, schedule string, want [3
 	if l.Family == "libgomp" && f.kind != "doacross" { // clang counts iterations, and so does GCC in such loops
 		from, to = f.number(from), f.number(to)
 	}
-	last := next - 1 // what is divided leaves no gaps
+	last := next - 1 // the division leaves no gaps
 	if f.chunk > 0 && schedule != "guided" {
 		last = min(f.number(first)+int64(f.chunk)-1, 99)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestReportOfLoops holds what is told of the loop of loop_kinds, in which each of two
-// threads has got one chunk, against what the program says of it.
+// TestReportOfLoops compares the report on the loop of loop_kinds, in which each of two threads has got one
+// chunk, with the program's truth.
 func TestReportOfLoops(t *testing.T) {
 	for _, l := range e2e.Lanes() {
 		t.Run(l.String(), func(t *testing.T) {
@@ -34,8 +34,8 @@ func TestReportOfLoops(t *testing.T) {
 	}
 }
 
-// TestReportOfSections looks at threads in sections: GCC's runtime keeps of them what it keeps
-// of a loop, and clang's code divides them in advance.
+// TestReportOfSections looks at threads in sections: GCC's runtime keeps the same data for them as for a loop,
+// and clang's code divides them in advance.
 func TestReportOfSections(t *testing.T) {
 	for _, l := range e2e.Lanes() {
 		t.Run(l.String(), func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestReportOfSections(t *testing.T) {
 			for _, th := range pic.Threads {
 				got := th.Loop
 				switch {
-				// Code of a loop and of sections is one.
+				// A loop and sections share their code.
 				case got != nil && l.Family+l.Build == "libgompO2" && got.Schedule == "dynamic or sections":
 				case got == nil || got.Schedule != "sections":
 					t.Errorf("LWP %d: %+v, want sections", th.LWP, got)
@@ -68,7 +68,7 @@ func checkLoopOf(t *testing.T, l e2e.Lane, kind, schedule string, got picture.Lo
 		return fmt.Sprint(*v)
 	}
 	last, step := "208", "2"
-	if l.Family == "libomp" { // clang gives the runtime the numbers of iterations
+	if l.Family == "libomp" { // clang passes the numbers of iterations to the runtime
 		last, step = "99", "1"
 	}
 	if got.Schedule != schedule || text(got.Last) != last || text(got.Step) != step {

@@ -18,7 +18,7 @@ type gompVariant struct {
 	static  bool
 	mode    omptest.Mode
 	lines   bool     // the executable has debug information
-	without []string // programs that cannot be built or brought into place so
+	without []string // programs that cannot be built or brought into position so
 }
 
 func gompVariants(t *testing.T) []gompVariant {
@@ -37,18 +37,18 @@ func gompVariants(t *testing.T) []gompVariant {
 		{name: "lto", flags: []string{"-O2", "-g", "-flto"}, mode: omptest.Kernel, lines: true},
 		{name: "passive", flags: []string{"-O2", "-g"}, env: []string{"GOMP_SPINCOUNT=0", "OMP_WAIT_POLICY=passive"},
 			mode: omptest.Kernel, lines: true},
-		// Those left out wait for threads to sleep, or would have hundreds spin.
+		// The omitted programs wait for threads to sleep, or would make hundreds spin.
 		{name: "active", flags: []string{"-O2", "-g"},
 			env: []string{"GOMP_SPINCOUNT=infinite", "OMP_WAIT_POLICY=active"}, mode: omptest.Kernel, lines: true,
 			without: []string{"many", "crash_forming", "idle"}},
-		// The program's own pthread_create needs a C library beside it.
+		// The program's own pthread_create needs a separate C library.
 		{name: "static", flags: []string{"-O1", "-g", "-static"}, static: true, mode: omptest.Kernel,
 			without: []string{"crash_forming"}},
 	}...)
 }
 
-// TestGompReportMatrix compares the picture of real cores of GCC's programs with what
-// their own threads were told by omp_get_*.
+// TestGompReportMatrix compares the picture of real cores of GCC's programs with the results of omp_get_* in
+// their own threads.
 func TestGompReportMatrix(t *testing.T) {
 	for i, v := range gompVariants(t) {
 		t.Run(v.name, func(t *testing.T) {

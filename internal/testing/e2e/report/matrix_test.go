@@ -44,8 +44,7 @@ func variants(t *testing.T) []variant {
 	}
 }
 
-// TestReportMatrix compares the picture of real cores with what the programs' own
-// threads were told by omp_get_*.
+// TestReportMatrix compares the picture of real cores with the results of omp_get_* in the programs' own threads.
 func TestReportMatrix(t *testing.T) {
 	for _, v := range variants(t) {
 		for _, major := range v.majors {

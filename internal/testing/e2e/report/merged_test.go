@@ -13,8 +13,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestMergedCalls looks at two threads in a call that a compiler made of two, in two branches: the code has no line,
-// and the one before it is told as what it is. Without optimization, each has the line of its own call.
+// TestMergedCalls looks at two threads in a call that a compiler merged from two, in two branches: the code has
+// no line, and the report gives the line before it as such. Without optimization, each has the line of its own
+// call.
 func TestMergedCalls(t *testing.T) {
 	for flags, near := range map[string]bool{"-O0": false, "-O2": true} {
 		t.Run(flags, func(t *testing.T) {
@@ -49,7 +50,8 @@ func TestMergedCalls(t *testing.T) {
 	}
 }
 
-// untilDeadlock looks at a process until it has one, and returns the exit status, the picture, and the report.
+// untilDeadlock looks at a process until it has a deadlock, and returns the exit status, the picture, and the
+// report.
 func untilDeadlock(t *testing.T, pid int) (status int, pic *picture.Picture, text string) {
 	t.Helper()
 	const looks = 1000

@@ -17,7 +17,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// privately is a runtime with a library of its own, that a test can take away.
+// privately returns a runtime with a library of its own, which a test can remove.
 func privately(t *testing.T, rt omptest.Runtime) omptest.Runtime {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "lib")
@@ -28,9 +28,8 @@ func privately(t *testing.T, rt omptest.Runtime) omptest.Runtime {
 	return rt
 }
 
-// TestRuntimeFileMissing reads cores of programs whose runtime's file is not at hand:
-// what the runtime's memory shows is right, and a state is that which the program
-// says, or one that leaves open what cannot be told.
+// TestRuntimeFileMissing reads cores of programs without the runtime's file: the facts from the runtime's memory
+// are right, and a state is that of the truth or a less specific one that includes it.
 func TestRuntimeFileMissing(t *testing.T) {
 	for _, rt := range []omptest.Runtime{
 		omptest.RuntimeOf(t, 9), omptest.RuntimeOf(t, 11), omptest.RuntimeOf(t, 16), omptest.Libgomp(t),
@@ -72,8 +71,8 @@ func TestRuntimeFileMissing(t *testing.T) {
 	}
 }
 
-// TestRuntimeMemoryLost looks at a core in which the runtime's variables are zeros, as in a
-// program that has made no OpenMP call; but threads are in its code.
+// TestRuntimeMemoryLost looks at a core in which the runtime's variables are zeros, as in a program without
+// OpenMP calls; but threads are in the runtime's code.
 func TestRuntimeMemoryLost(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "barrier"})
 	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel})
@@ -106,8 +105,8 @@ func TestRuntimeMemoryLost(t *testing.T) {
 	e2e.CheckUnreadable(t, lost, "threads are in its code")
 }
 
-// TestRuntimeFileLost looks at cores of a program whose runtime's file and memory both tell
-// nothing: it has made no OpenMP call, and the file is not at hand.
+// TestRuntimeFileLost looks at cores of a program whose runtime's file and memory are both useless: it has made
+// no OpenMP call, and the file is missing.
 func TestRuntimeFileLost(t *testing.T) {
 	for _, rt := range []omptest.Runtime{omptest.RuntimeOf(t, 11), omptest.Libgomp(t)} {
 		t.Run(rt.Name, func(t *testing.T) {
@@ -131,8 +130,8 @@ func TestRuntimeFileLost(t *testing.T) {
 	}
 }
 
-// saysUnread asserts that each verb says of a core of a runtime that could not be read at all
-// that it could not be, and none that there is nothing.
+// saysUnread requires that each verb reports an unreadable runtime in a core, and that none reports that the core
+// has no runtime or threads.
 func saysUnread(t *testing.T, core string) {
 	t.Helper()
 	for _, verb := range []string{"report", "diagnose", "threads", "regions", "tasks", "icvs", "layout",
@@ -160,8 +159,7 @@ func saysUnread(t *testing.T, core string) {
 	}
 }
 
-// vaguer are the states that may stand for one where the code that a thread waits in
-// is not known.
+// vaguer returns the states that may replace one if the code in which a thread waits is unknown.
 func vaguer(state string) []string {
 	all := []string{state, "undefined"}
 	switch state {

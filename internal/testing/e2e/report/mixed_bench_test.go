@@ -15,15 +15,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// A goal is what the report of a team in mixed waits may cost, by the team's size.
+// A goal limits the cost of a report of a team in mixed waits, by the team's size.
 type goal struct {
 	threads       int
-	core, process float64       // gdb's processor time over ours, at least
+	core, process float64       // least ratio of gdb's CPU time to ours
 	mib           float64       // most resident memory
 	pause         time.Duration // median
 }
 
-// goals are the numbers that BenchmarkMixed is held against.
+// goals are the limits for BenchmarkMixed.
 var goals = []goal{
 	{4, 25, 20, 30, 200 * time.Microsecond},
 	{64, 20, 15, 32, 1200 * time.Microsecond},
@@ -41,16 +41,15 @@ func mixedRuntimes(b *testing.B) []benchmarked {
 	return all
 }
 
-// BenchmarkMixed is a report on teams in waits of all kinds against gdb's bare backtrace of
-// the same core and the same process, in turn: medians of the processor time of each and
-// their ratio, the most memory that ours had, and for processes the pause. Beside each
-// number that has a goal stands the goal, and what no look can cost less than (rivals).
+// BenchmarkMixed compares a report on teams in waits of all kinds with gdb's bare backtrace of the same core and
+// the same process, in turn: medians of the CPU time of each and their ratio, our most memory, and for processes
+// the pause. Each number with a goal is printed together with the goal and with the lower bound for any look
+// (rivals).
 //
-// It measures what the goals were set by: half of a team at an explicit barrier, a quarter
-// in wait for a named critical section that one of the others has, passive waiting, stacks
-// of 256 KB, the distribution's stripped libomp 19 and libgomp 12, cores by gcore, and gdb as
-// a user starts it, `gdb -batch -ex 'thread apply all bt'` with its own configuration and
-// with the debug information of the C library, if that is installed. Of a gdb without it, the
+// The setup is that of the goals: half of a team at an explicit barrier, a quarter waiting for a named critical
+// section that one of the others holds, passive waiting, stacks of 256 KB, the distribution's stripped libomp 19
+// and libgomp 12, cores by gcore, and gdb as a user starts it, `gdb -batch -ex 'thread apply all bt'` with its
+// own configuration and with the debug information of the C library, if that is installed. Without it, gdb's
 // times are a third; those of newer gdbs are about double (ARCHITECTURE.md).
 func BenchmarkMixed(b *testing.B) {
 	bin := e2e.BuildTool(b)
@@ -89,7 +88,7 @@ func againstGDB(b *testing.B, tool, target []string, ratio, mib float64) {
 			r.run(b, spender)
 		}
 	}
-	b.ReportMetric(0, "ns/op") // the two together say nothing
+	b.ReportMetric(0, "ns/op") // the sum of both is meaningless
 	b.ReportMetric(median(ours), "ours-ms")
 	b.ReportMetric(median(gdbs), "gdb-ms")
 	b.ReportMetric(median(gdbs)/median(ours), "ratio")
@@ -101,14 +100,13 @@ func againstGDB(b *testing.B, tool, target []string, ratio, mib float64) {
 	b.ReportMetric(mib, "MB-goal")
 }
 
-// median of numbers, which it sorts.
+// median sorts numbers and returns their median.
 func median(of []float64) float64 {
 	slices.Sort(of)
 	return of[len(of)/2]
 }
 
-// pausesOf lets the tool look at a process some times, and returns how long it stood
-// still for each of the answers.
+// pausesOf runs several looks of the tool at a process, and returns for each how long the process was stopped.
 func pausesOf(b *testing.B, bin, pid string) []float64 {
 	b.Helper()
 	var ms []float64

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// pythonLooks are more than Python takes to start and to hang, or to come to its loop.
+	// pythonLooks is more than the number of looks until Python hangs or reaches its loop.
 	pythonLooks = 300
-	// healthyPythonLooks is how often the team of a program that goes on is looked at.
+	// healthyPythonLooks is the number of looks at the team of a program that continues.
 	healthyPythonLooks = 8
 )
 
-// pythonCallbacks are ways in which callbacks from a parallel loop hang for the lock of Python's interpreter, and what
-// the verdicts say, and ways in which they do not.
+// pythonCallbacks are ways in which callbacks from a parallel loop hang for the lock of Python's interpreter,
+// with their verdicts, and healthy ways.
 var pythonCallbacks = []struct {
 	way  string
-	kind picture.VerdictKind // empty: it goes on
+	kind picture.VerdictKind // empty: it continues
 	says []string
 }{
 	{
@@ -71,7 +71,7 @@ func TestPythonCallbacks(t *testing.T) {
 	}
 }
 
-// pythonLibrary is the library of testdata/python.
+// pythonLibrary returns the library of testdata/python.
 func pythonLibrary(t *testing.T) string {
 	t.Helper()
 	omptest.Needs(t, "compilers")
@@ -97,7 +97,7 @@ func pythonSays(pic *picture.Picture, kind picture.VerdictKind, says []string) b
 	return false
 }
 
-// pythonGoesOn looks at a program until it was seen with its team some times, and finds no hang.
+// pythonGoesOn looks at a program until several looks have found its team, and requires that none finds a hang.
 func pythonGoesOn(t *testing.T, pid string) {
 	t.Helper()
 	teams := 0

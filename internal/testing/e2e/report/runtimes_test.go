@@ -11,8 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// pair is a program with two runtimes in it: the one of its own, and that of a
-// library which it loads.
+// pair is a program with two runtimes: its own, and that of a library which it loads.
 type pair struct {
 	name        string
 	compiler    omptest.Compiler
@@ -25,7 +24,7 @@ type pair struct {
 func pairs() []pair {
 	llvm := func(t testing.TB) omptest.Runtime { return omptest.RuntimeOf(t, 16) }
 	wheel := func(t testing.TB) omptest.Runtime {
-		return omptest.Renamed(t, omptest.Libgomp(t), "libgomp-a34b3233.so.1.0.0") // as packers of wheels name it
+		return omptest.Renamed(t, omptest.Libgomp(t), "libgomp-a34b3233.so.1.0.0") // the name that packers of wheels give it
 	}
 	twice := []string{"KMP_DUPLICATE_LIB_OK=TRUE"} // without it LLVM's runtime ends the program
 	return []pair{
@@ -50,8 +49,8 @@ func pairs() []pair {
 	}
 }
 
-// TestTwoRuntimes finds both runtimes of a process, whatever their files are
-// called, with the threads of each, as cores and live, and warns.
+// TestTwoRuntimes finds both runtimes of a process under any file names, with the threads of each, as cores and
+// live, and warns.
 func TestTwoRuntimes(t *testing.T) {
 	for _, p := range pairs() {
 		t.Run(p.name, func(t *testing.T) {
@@ -112,8 +111,8 @@ func (p pair) check(t *testing.T, target string, truth omptest.Truth, lib string
 	}
 }
 
-// TestRuntimeUnderOtherFileName runs programs on a runtime whose file has another name than it should:
-// what it is, and nothing else, is found, without a warning.
+// TestRuntimeUnderOtherFileName runs programs on a runtime whose file has an unusual name: the report finds that
+// runtime and no other, without a warning.
 func TestRuntimeUnderOtherFileName(t *testing.T) {
 	for _, c := range []struct {
 		name, program, family string

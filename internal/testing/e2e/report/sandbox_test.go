@@ -9,8 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 )
 
-// TestReportInSandbox looks at a core, also one that is compressed, in a process that has given up its
-// rights: the report is that of one which has them all.
+// TestReportInSandbox looks at a core, plain and compressed, in a process that has dropped its rights: the report
+// equals that of a process with all rights.
 func TestReportInSandbox(t *testing.T) {
 	bin, core := e2e.BuildTool(t), e2e.DumpProgram(t, "lock_cycle").Core
 	packed := t.TempDir() + "/core.gz"

@@ -12,8 +12,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// parts has, for each verb, keys that its JSON must have; they are what it was
-// asked for.
+// parts has, for each verb, the keys that its JSON must have.
 var parts = map[string][]string{
 	"report":  {"target", "runtimes", "threads", "regions", "tasks", "stacks"},
 	"threads": {"target", "runtimes", "threads", "regions"},
@@ -25,8 +24,7 @@ var parts = map[string][]string{
 	"doctor":  {"target", "runtimes", "checks"},
 }
 
-// TestSchemaOfEveryVerb runs every verb on every program and holds its JSON
-// against the schema.
+// TestSchemaOfEveryVerb runs every verb on every program and validates its JSON against the schema.
 func TestSchemaOfEveryVerb(t *testing.T) {
 	few := map[string]bool{"nested": true, "tasks_deps": true, "crash_task": true, "hidden_helper": true,
 		"serialized_nested": true}
@@ -50,8 +48,7 @@ func TestSchemaOfEveryVerb(t *testing.T) {
 	}
 }
 
-// checkVerbs runs every verb on core. openmp says that the program has a runtime
-// which it has used.
+// checkVerbs runs every verb on core. openmp is set if the program has a runtime and has used it.
 func checkVerbs(t *testing.T, core string, openmp bool) {
 	for verb, keys := range parts {
 		a := e2e.OutputInTime(t, verb, "--json", core)
@@ -73,7 +70,7 @@ func checkVerbs(t *testing.T, core string, openmp bool) {
 	}
 }
 
-// topKeys are the keys of the outermost object.
+// topKeys returns the keys of the outermost object.
 func topKeys(t *testing.T, text string) map[string]bool {
 	t.Helper()
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
@@ -87,8 +84,8 @@ func topKeys(t *testing.T, text string) map[string]bool {
 	return keys
 }
 
-// checkAbsent holds the JSON against the rule that what is absent is missing:
-// never null, an address of 0 or an empty name.
+// checkAbsent requires that absent values are missing from the JSON: never null, an address of 0 or an empty
+// name.
 func checkAbsent(t *testing.T, verb, text string) {
 	t.Helper()
 	for _, bad := range []string{"null", `"0x0"`, `"pthread": 0`, `"address": ""`, `"id": ""`, `"lwp": 0`, `"task": ""`,

@@ -17,8 +17,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestScripts runs the command lines of testdata/script. Set UPDATE=1 to take
-// what the tool prints as what it should print.
+// TestScripts runs the command lines of testdata/script. UPDATE=1 replaces the expected output by the tool's.
 func TestScripts(t *testing.T) {
 	cores := map[string]*omptest.Result{"STRIPPED": strippedCore(t), "PLAIN": plainCore(t)}
 	for name, command := range map[string][]string{
@@ -50,14 +49,14 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// strippedCore is a core of a program without symbols and debug information.
+// strippedCore returns a core of a program without symbols and debug information.
 func strippedCore(t *testing.T) *omptest.Result {
 	t.Helper()
 	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle", Strip: true})
 	return omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel})
 }
 
-// plainCore is a core of a program that has nothing to do with OpenMP.
+// plainCore returns a core of a program without OpenMP.
 func plainCore(t *testing.T) *omptest.Result {
 	t.Helper()
 	dir := t.TempDir()
@@ -103,7 +102,7 @@ func terminal(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Stdout, cmd.Stderr = slave, ts.Stderr()
 	ts.Check(cmd.Start())
 	slave.Close()
-	// Reading ends with an error (EIO) when the last user of the slave is gone.
+	// A read ends with an error (EIO) when the last user of the slave has closed it.
 	out, _ := io.ReadAll(master)
 	ts.Check(cmd.Wait())
 	_, err = ts.Stdout().Write([]byte(strings.ReplaceAll(string(out), "\r\n", "\n")))
@@ -122,8 +121,8 @@ var (
 	anyRange   = regexp.MustCompile(`\d+-\d+`)
 )
 
-// spelledOut is a range of a program's threads as a list: whether the numbers of threads
-// follow each other depends on what else the machine does.
+// spelledOut replaces a range of a program's threads by a list: the numbers of threads are contiguous only if no
+// other process starts threads meanwhile.
 func spelledOut(s string, lwps []int) string {
 	from, to, _ := strings.Cut(s, "-")
 	low, _ := strconv.Atoi(from)
@@ -138,8 +137,8 @@ func spelledOut(s string, lwps []int) string {
 	return strings.Join(list, ", ")
 }
 
-// plain makes what the tool printed the same in all runs: numbers of threads,
-// addresses, directories and the width of columns.
+// plain makes the tool's output the same in all runs: numbers of threads, addresses, directories and the width of
+// columns.
 //
 //	plain CORE LINES FILE
 func plain(ts *testscript.TestScript, r *omptest.Result, args []string) {

@@ -23,16 +23,15 @@ import (
 )
 
 const (
-	// bugLines are those of a report that must tell the bug.
+	// bugLines is the number of the report's first lines that must name the bug.
 	bugLines = 12
-	// bugTime is how long a program with a bug may run before it hangs or crashes.
+	// bugTime is the limit for a program with a bug to hang or crash.
 	bugTime = 3 * time.Minute
 )
 
-// TestInjectedBugs runs programs of others that have a bug, as testdata/applications/build-bugs.sh
-// builds them into a directory ($OMPD_BUGS), until they hang or crash: a verdict says so, of the
-// kind that the bug's patch names, and the first lines of the report have a line that the patch
-// marks (HERE).
+// TestInjectedBugs runs existing programs with a bug, from the directory $OMPD_BUGS that
+// testdata/applications/build-bugs.sh fills, until they hang or crash. The verdict must be of the kind that the
+// bug's patch names, and the first lines of the report must have a line that the patch marks (HERE).
 func TestInjectedBugs(t *testing.T) {
 	dir := os.Getenv("OMPD_BUGS")
 	if dir == "" {
@@ -71,8 +70,8 @@ func (b injectedBug) test(t *testing.T) {
 	}
 }
 
-// await runs the program until it has crashed, or a verdict of the kind is on it, and returns its
-// core or its number.
+// await runs the program until it has crashed, or until a verdict is of the given kinds, and returns its core or
+// its number.
 func (b injectedBug) await(t *testing.T, kinds []string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -111,8 +110,8 @@ func (b injectedBug) await(t *testing.T, kinds []string) string {
 	return pid
 }
 
-// hasEnded reports whether a child has ended, which it leaves to be waited for. A look stops the child from this
-// process, and whoever waited for its end in the ordinary way would be told of the stops.
+// hasEnded reports whether a child has ended, and leaves it to be waited for. A look stops the child from this
+// process, and an ordinary wait would also return for these stops.
 func hasEnded(t *testing.T, pid int) bool {
 	t.Helper()
 	var info unix.Siginfo
@@ -122,14 +121,14 @@ func hasEnded(t *testing.T, pid int) bool {
 	return info.Signo != 0
 }
 
-// hasKind reports whether a verdict of one of some kinds is on a program.
+// hasKind reports whether a program has a verdict of one of some kinds.
 func hasKind(pic *picture.Picture, kinds []string) bool {
 	return slices.ContainsFunc(pic.Verdicts, func(v picture.Verdict) bool {
 		return slices.Contains(kinds, string(v.Kind))
 	})
 }
 
-// core is the core of a program that a signal has ended.
+// core returns the core of a program that a signal has ended.
 func (b injectedBug) core(t *testing.T, dir string, ended error) string {
 	t.Helper()
 	var exit *exec.ExitError
@@ -143,7 +142,7 @@ func (b injectedBug) core(t *testing.T, dir string, ended error) string {
 	return cores[0]
 }
 
-// limits are those that the program runs with: small stacks overflow soon.
+// limits returns the program's limits: small stacks overflow soon.
 func (b injectedBug) limits() string {
 	if strings.HasPrefix(b.name, "fib-") {
 		return "ulimit -c unlimited; ulimit -s 1024; "
@@ -158,7 +157,7 @@ func (b injectedBug) stackSize() string {
 	return "1024k"
 }
 
-// kinds are the kinds of verdicts that the bug's patch names, of which one must be there.
+// kinds returns the kinds of verdicts that the bug's patch names; one of them must be there.
 func (b injectedBug) kinds(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(e2e.Root, "testdata", "applications", "bugs", b.name+".patch"))
@@ -172,7 +171,7 @@ func (b injectedBug) kinds(t *testing.T) []string {
 	return strings.Fields(string(m[1]))
 }
 
-// marks are the marked lines of the source, as FILE:LINE.
+// marks returns the marked lines of the source, as FILE:LINE.
 func (b injectedBug) marks(t *testing.T) []string {
 	t.Helper()
 	f, err := os.Open(b.source)

@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 )
 
-// awake makes threads of libgomp spin for as long as they wait.
+// awake makes threads of libgomp spin for their whole wait.
 var awake = []string{"GOMP_SPINCOUNT=infinite"}
 
 // distributed makes libomp use the barriers of the pattern "dist".
@@ -16,7 +16,7 @@ var distributed = []string{
 	"KMP_REDUCTION_BARRIER_PATTERN=dist,dist",
 }
 
-// expectations are the programs with the verdicts on them.
+// expectations returns the programs with the verdicts on them.
 func expectations() []expectation {
 	return slices.Concat(deadlocks(), namedLocks(), lockKinds(), freedLocks(), runtimeVerdicts(), teamVerdicts(),
 		faultVerdicts(), calledFaults(), hangs(),
@@ -25,7 +25,7 @@ func expectations() []expectation {
 		detachedTasks())
 }
 
-// deadlocks are threads that wait for each other, and those that only seem to.
+// deadlocks returns threads that wait for each other, and those that only seem to.
 func deadlocks() []expectation {
 	return []expectation{
 		{program: "lock_cycle", kind: "deadlock", certainty: "certain", threads: 2,
@@ -87,8 +87,8 @@ func deadlocks() []expectation {
 	}
 }
 
-// namedLocks are deadlocks by the names of their locks: members of arrays and structures,
-// variables of a function, those of a library.
+// namedLocks returns deadlocks by the names of their locks: members of arrays and structures, variables of a
+// function, those of a library.
 func namedLocks() []expectation {
 	return []expectation{
 		{program: "verdict_atomic", kind: "deadlock", certainty: "certain", threads: 2,
@@ -133,7 +133,7 @@ func namedLocks() []expectation {
 	}
 }
 
-// lockKinds are the kinds of locks of LLVM's runtime, and those of GNU's whose waiters spin.
+// lockKinds returns the kinds of locks of LLVM's runtime, and those of GNU's with spinning waiters.
 func lockKinds() []expectation {
 	return []expectation{
 		{
@@ -149,7 +149,7 @@ func lockKinds() []expectation {
 			threads: 3, says: []string{"lock stat", "nobody will release"},
 		},
 		{program: "verdict_lock_path", env: awake, only: "libgomp", args: []string{"2"}},
-		{ // the frame shows that the thread left the lock, in the round of the loop before
+		{ // the frame shows that the thread kept the lock in the previous iteration
 			program: "verdict_lock_path", only: "libomp-19-O2", args: []string{"1"}, kind: "self_deadlock",
 			certainty: "certain", threads: 1, waits: []string{"lock stat"},
 		},
@@ -172,9 +172,8 @@ func lockKinds() []expectation {
 	}
 }
 
-// freedLocks are locks whose memory goes away while a thread waits, and those beside
-// which other memory does. GNU's waiters sleep, as they would otherwise look at what
-// is there now.
+// freedLocks returns locks whose memory is freed while a thread waits, and those next to other freed memory.
+// GNU's waiters sleep, as they would otherwise read the new content.
 func freedLocks() []expectation {
 	out := []expectation{
 		{program: "verdict_lock_freed", args: []string{"0"}, only: "libomp", kind: "lock_freed", certainty: "certain",
@@ -196,7 +195,7 @@ func freedLocks() []expectation {
 		out = append(out, expectation{program: "verdict_lock_freed", args: []string{how}, kind: "lock_freed",
 			certainty: "possible", threads: 1, says: says})
 	}
-	for _, how := range []string{"1", "2"} { // nobody may have it
+	for _, how := range []string{"1", "2"} { // the lock may have no holder
 		out = append(out, expectation{program: "verdict_lock_freed", args: []string{how, "2"}, kind: "lock_freed",
 			certainty: "likely", threads: 1, says: []string{"no thread's stack shows that it holds the lock",
 				"which was freed"}})
@@ -215,7 +214,7 @@ func freedLocks() []expectation {
 	return out
 }
 
-// faultVerdicts are programs that die of other signals than that of a null pointer.
+// faultVerdicts returns programs that die of other signals than that of a null pointer.
 func faultVerdicts() []expectation {
 	died := func(what string, says ...string) expectation {
 		return expectation{program: "verdict_fault", args: []string{what},
@@ -241,7 +240,7 @@ func faultVerdicts() []expectation {
 	}
 }
 
-// calledFaults are programs that die in what they call.
+// calledFaults returns programs that die in a called function.
 func calledFaults() []expectation {
 	died := func(what string, says ...string) expectation {
 		return expectation{program: "verdict_fault_call", args: []string{what}, crash: true, kind: "crash",
@@ -261,8 +260,8 @@ func calledFaults() []expectation {
 	}
 }
 
-// tailLocks are deadlocks of locks that functions acquire which end in that, called by their names
-// and through pointers, and their healthy twins.
+// tailLocks returns deadlocks of locks that a function acquires in a tail call, by its name and through pointers,
+// and their healthy twins.
 func tailLocks() []expectation {
 	var out []expectation
 	for _, pointers := range []string{"0", "1"} {
@@ -274,8 +273,8 @@ func tailLocks() []expectation {
 	return out
 }
 
-// betweenTasks is a thread that was stopped between a task that it executed and the one that waits;
-// how is how it waits. Old releases of LLVM's runtime have no taskwait with dependences.
+// betweenTasks returns a thread that was stopped between a task that it executed and the waiting task; how is the
+// kind of wait. Old releases of LLVM's runtime have no taskwait with dependences.
 func betweenTasks(how, never string) expectation {
 	return expectation{
 		program: "healthy_between", args: []string{how}, never: never,
@@ -284,7 +283,7 @@ func betweenTasks(how, never string) expectation {
 	}
 }
 
-// exceptionVerdicts are programs that an exception ends, and those that end alike without one.
+// exceptionVerdicts returns programs that an exception ends, and those that end alike without one.
 func exceptionVerdicts() []expectation {
 	const lanes = "libomp-16-O0 libomp-19-O2 libgomp-bookworm-O2 libgomp-trixie-O2"
 	died := func(how string, says ...string) expectation {
@@ -312,8 +311,8 @@ func exceptionVerdicts() []expectation {
 	}
 }
 
-// detachedTasks are tasks that have run and whose event nobody fulfils, or somebody will, and
-// a barrier at which the runtime counts nobody.
+// detachedTasks returns tasks that have run and whose event is never fulfilled, or will be, and a barrier at
+// which the runtime counts no thread.
 func detachedTasks() []expectation {
 	return []expectation{
 		{program: "verdict_detached", never: "libgomp-bullseye", kind: "task_starved", certainty: "likely", threads: 1,

@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// fortranVerdicts are programs in Fortran, for the verdicts on which that language
-// has other names, other calls or other memory.
+// fortranVerdicts returns programs in Fortran, for the verdicts for which that language has other names, calls or
+// memory.
 func fortranVerdicts() []expectation {
 	cycle := func(what, a, b string) expectation {
 		return expectation{program: "verdict_fortran_locks", args: []string{what}, kind: "deadlock", threads: 2,
@@ -64,7 +64,7 @@ func fortranVerdicts() []expectation {
 	}...)
 }
 
-// fortranDeaths are programs that die.
+// fortranDeaths returns programs that die.
 func fortranDeaths() []expectation {
 	return []expectation{
 		{program: "verdict_fortran_died", args: []string{"0"}, crash: true, kind: "stack_overflow", threads: 1,
@@ -80,7 +80,7 @@ func fortranDeaths() []expectation {
 	}
 }
 
-// fortranIterations are loops with dependences, which flang 19 does not have yet.
+// fortranIterations returns loops with dependences, which flang 19 does not support yet.
 func fortranIterations() []expectation {
 	return []expectation{
 		{program: "verdict_fortran_doacross", args: []string{"0"}, only: "libgomp", kind: "doacross_stuck",
@@ -89,8 +89,8 @@ func fortranIterations() []expectation {
 	}
 }
 
-// fortranLanes are the lanes in which programs in Fortran run: one of each compiler
-// in a short run, a core and a process.
+// fortranLanes returns the lanes in which programs in Fortran run: one of each compiler in a short run, a core
+// and a process.
 func fortranLanes() []e2e.Lane {
 	return slices.DeleteFunc(e2e.Lanes(), func(l e2e.Lane) bool {
 		return !omptest.Full() && !slices.Contains([]string{"libgomp-bookworm-O2", "libomp-16-O1-live"}, l.String())

@@ -7,14 +7,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// twins are programs that hang, each with the one that looks alike and is healthy.
+// twins returns programs that hang, each with a similar healthy one.
 func twins(e expectation, healthy ...string) []expectation {
 	return []expectation{e, {
 		program: e.program, args: healthy, env: e.env, standard: e.standard, only: e.only, never: e.never,
 	}}
 }
 
-// inLoops are deadlocks of locks that nested loops acquire, and healthy twins.
+// inLoops returns deadlocks of locks that nested loops acquire, and healthy twins.
 func inLoops() (out []expectation) {
 	for way, name := range []string{"table", "shelf"} {
 		out = append(out, twins(expectation{
@@ -26,8 +26,8 @@ func inLoops() (out []expectation) {
 	return out
 }
 
-// chosenLocks are deadlocks of two locks whose addresses are not plain to see in the code that acquires
-// them, and healthy twins.
+// chosenLocks returns deadlocks of two locks whose addresses are not obvious in the code that acquires them, and
+// healthy twins.
 func chosenLocks() (out []expectation) {
 	for way := range 11 {
 		out = append(out, twins(expectation{
@@ -46,7 +46,7 @@ func chosenLocks() (out []expectation) {
 	return out
 }
 
-// ownedLocks are locks that name their owners, which left them on one path, and healthy twins.
+// ownedLocks returns locks with a recorded owner that kept them on one path, and healthy twins.
 func ownedLocks() (out []expectation) {
 	for way, at := range []string{"entry verdict_lock_owned.c:21", "paged verdict_lock_owned.c:28",
 		"paged verdict_lock_owned.c:28"} {
@@ -66,8 +66,8 @@ func ownedLocks() (out []expectation) {
 	return out
 }
 
-// earlyReturns are functions that return without a release: transfers between two of an array, and lookups,
-// with code of the C++ library around.
+// earlyReturns returns functions that return without a release: transfers between two locks of an array, and
+// lookups, surrounded by code of the C++ library.
 func earlyReturns() []expectation {
 	out := twins(expectation{
 		program: "verdict_lock_pair", env: e2e.Asleep, threads: 3, kind: picture.VerdictLockOrphaned,
@@ -82,13 +82,13 @@ func earlyReturns() []expectation {
 	return out
 }
 
-// hangs are bugs by which programs hang, and their healthy twins.
+// hangs returns bugs by which programs hang, and their healthy twins.
 func hangs() []expectation {
 	var out []expectation
 	left := func(way string, threads int, says ...string) {
 		out = append(out, twins(expectation{
 			program: "verdict_lock_left", env: e2e.Asleep, args: []string{way}, threads: threads,
-			never: "gcc-12-O3", // which makes a clone for the path, of which no line is told
+			never: "gcc-12-O3", // which makes a clone for the path, without a line in the verdict
 			kind:  picture.VerdictLockOrphaned, certainty: picture.Likely, says: says,
 		}, way, "1")...)
 	}
@@ -111,7 +111,7 @@ func hangs() []expectation {
 			kind: picture.VerdictDeadlock, certainty: picture.Certain, waits: []string{waits, "lock stat"},
 		}
 		if way == 2 {
-			e.only = "O0" // optimized code keeps no word of the condition
+			e.only = "O0" // optimized code keeps no variable of the condition
 		}
 		out = append(out, twins(e, strconv.Itoa(way), "1")...)
 	}

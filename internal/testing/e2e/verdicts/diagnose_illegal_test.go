@@ -9,9 +9,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// misplacedBarriers are barriers in constructs that may have none, and healthy twins with the
-// barrier behind the construct. GCC divides static loops by itself: there the construct is not
-// known, and the barriers are only said to differ.
+// misplacedBarriers returns barriers in constructs that must not contain any, and healthy twins with the barrier
+// after the construct. GCC divides static loops by itself: there the construct is unknown, and the verdict only
+// reports that the barriers differ.
 func misplacedBarriers() []expectation {
 	const program = "verdict_misplaced"
 	full := func(says []string) (out []string) { // @ stands for the program's file

@@ -2,7 +2,7 @@ package verdicts
 
 import "github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 
-// runtimeVerdicts are stacks that ran out, crashes, barriers, and locks that nobody releases.
+// runtimeVerdicts returns stack overflows, crashes, barriers, and locks that no thread releases.
 func runtimeVerdicts() []expectation {
 	return []expectation{
 		{program: "verdict_stack_recursion", crash: true, kind: "stack_overflow", certainty: "certain", threads: 1,
@@ -44,7 +44,7 @@ func runtimeVerdicts() []expectation {
 		{program: "verdict_lock_path", env: e2e.Asleep, args: []string{"2"}},
 		{program: "verdict_lock_path", env: e2e.Asleep, never: "libomp-19 libomp-O2 libomp-O3", args: []string{"3"},
 			kind: "lock_orphaned", certainty: "likely", threads: 3, says: []string{"lock stat", "nobody will release"}},
-		{ // at -O2 of GCC the line is not told
+		{ // without the line for GCC at -O2
 			program: "verdict_lock_path", env: e2e.Asleep, never: "libomp-19 O2 O3 gcc-12-O2", args: []string{"3"},
 			kind: "lock_orphaned", certainty: "likely", threads: 3,
 			says: []string{"by asserts verdict_lock_path.c:77."},
@@ -60,8 +60,8 @@ func runtimeVerdicts() []expectation {
 	}
 }
 
-// teamVerdicts are of the size of teams: fewer threads than asked, or than there were, or
-// more than there are processors.
+// teamVerdicts returns verdicts on the size of teams: fewer threads than requested, than before, or more than
+// there are processors.
 func teamVerdicts() []expectation {
 	return []expectation{
 		{program: "verdict_one_thread", args: []string{"1", "2"}, kind: "one_thread", info: true, certainty: "certain",
@@ -123,8 +123,8 @@ func teamVerdicts() []expectation {
 	}
 }
 
-// forkerEnds is the verdict on a team of which so many threads wait for the one that forked it and has ended. LLVM's
-// runtime may end workers with it.
+// forkerEnds returns the verdict on a team in which some threads wait for the thread that forked it and has
+// ended. LLVM's runtime may end workers with it.
 func forkerEnds(kind string, waiting int) expectation {
 	return expectation{program: "verdict_thread_ending", args: []string{kind}, only: "libgomp", kind: "thread_ended",
 		env: []string{"OMP_NESTED=true"}, certainty: "certain", threads: waiting,

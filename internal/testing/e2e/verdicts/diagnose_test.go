@@ -18,27 +18,27 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// expectation is a program with one verdict, or none, and what the verdict says.
+// expectation is a program with its verdict, if any, and the verdict's text.
 type expectation struct {
 	program   string
 	args      []string
 	env       []string
 	crash     bool                // dies by a signal of its own
 	bare      bool                // built without debug information
-	standard  string              // of C++, where it is not the compiler's own choice
+	standard  string              // of C++, if not the compiler's default
 	only      string              // the lanes in which it holds, by family, name or build: libgomp-O0 O1; empty: all
 	never     string              // the lanes in which it does not hold
 	info      bool                // the verdict is information
-	kind      picture.VerdictKind // of the verdict that must be there; empty: no hang, no crash
-	certainty picture.Certainty   // empty: certain or likely, by how much the compiler left
-	threads   int                 // that the verdict is about, or anyNumber
-	behind    int                 // that are stuck behind them; 0: any number
-	waits     []string            // what the threads of the cycle wait for: kind and name
+	kind      picture.VerdictKind // of the required verdict; empty: no hang, no crash
+	certainty picture.Certainty   // empty: certain or likely, depending on the optimization
+	threads   int                 // number in the verdict, or anyNumber
+	behind    int                 // that are stuck because of these; 0: any number
+	waits     []string            // waits of the threads of the cycle: kind and name
 	says      []string            // parts of the text
 	llvm, gcc []string            // parts of the text on one family of runtimes
 }
 
-// anyNumber is the number of threads of a verdict where the machine decides on it.
+// anyNumber is the number of threads of a verdict if it depends on the machine.
 const anyNumber = -1
 
 // holdsIn reports whether e holds in a lane.
@@ -51,8 +51,7 @@ func (e expectation) inLane() e2e.Program {
 	return e2e.Program{Name: e.program, Args: e.args, Env: e.env, Crash: e.crash, Bare: e.bare, Standard: e.standard}
 }
 
-// TestVerdicts asserts the exact verdict on a program for each, and silence on
-// programs that look alike and are healthy.
+// TestVerdicts requires the exact verdict on a program for each kind, and no verdict on similar healthy programs.
 func TestVerdicts(t *testing.T) {
 	for _, l := range e2e.Lanes() {
 		t.Run(l.String(), func(t *testing.T) {
@@ -62,7 +61,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// checkVerdicts asserts the verdicts on programs that run in a lane.
+// checkVerdicts checks the verdicts on programs that run in a lane.
 func checkVerdicts(t *testing.T, l e2e.Lane, es []expectation) {
 	t.Helper()
 	for _, e := range es {
@@ -87,9 +86,8 @@ func inC(t *testing.T, e expectation) bool {
 	return err == nil
 }
 
-// faults are the verdicts that say that something is wrong, without those on what
-// follows from it, or on more threads than processors: the machine may be small. That
-// the program called abort to leave a core is none.
+// faults returns the verdicts on defects, without those on their consequences and on more threads than
+// processors: the machine may be small. A call of abort that only leaves a core is not one.
 func (e expectation) faults(vs []picture.Verdict) []picture.Verdict {
 	return slices.DeleteFunc(slices.Clone(vs), func(v picture.Verdict) bool {
 		return v.Severity == picture.SeverityInfo || strings.Contains(v.Summary, " called abort in truth_end") ||
@@ -103,8 +101,7 @@ func (e expectation) check(t *testing.T, l e2e.Lane, target string) {
 	e.judge(t, l, status, pic, target)
 }
 
-// judge holds the verdicts of a picture, and the exit status of diagnose, against
-// what is expected.
+// judge compares the verdicts of a picture, and the exit status of diagnose, with the expectation.
 func (e expectation) judge(t *testing.T, l e2e.Lane, status int, pic *picture.Picture, target string) {
 	t.Helper()
 	for _, th := range pic.Threads {
@@ -151,10 +148,10 @@ func (e expectation) judge(t *testing.T, l e2e.Lane, status int, pic *picture.Pi
 	e.checkText(t, l, pic)
 }
 
-// threadNumber ends the name of what is waited for that is a thread.
+// threadNumber matches the end of a wait's name if the wait is for a thread.
 var threadNumber = regexp.MustCompile(`(^| )\d+$`)
 
-// checkText looks for the words that people must read.
+// checkText requires the expected words in the text for users.
 func (e expectation) checkText(t *testing.T, l e2e.Lane, pic *picture.Picture) {
 	t.Helper()
 	var b bytes.Buffer
@@ -166,8 +163,7 @@ func (e expectation) checkText(t *testing.T, l e2e.Lane, pic *picture.Picture) {
 	}
 }
 
-// TestLockNamesInThreadsAndVerdict holds what threads wait for in the table of threads against what the
-// verdict says.
+// TestLockNamesInThreadsAndVerdict compares the waits in the table of threads with those in the verdict.
 func TestLockNamesInThreadsAndVerdict(t *testing.T) {
 	for _, l := range e2e.Lanes() {
 		if l.Build != "O1" {
@@ -198,8 +194,8 @@ func TestLockNamesInThreadsAndVerdict(t *testing.T) {
 	}
 }
 
-// TestNoFalseVerdicts holds all programs of the matrix, which wait for many things
-// and hang for none, but for one.
+// TestNoFalseVerdicts runs all programs of the matrix, which wait for many events but, with one exception, do not
+// hang.
 func TestNoFalseVerdicts(t *testing.T) {
 	for _, major := range []int{14, 15, 16, 19} {
 		t.Run(fmt.Sprintf("libomp-%d", major), func(t *testing.T) {
@@ -232,8 +228,8 @@ func TestNoFalseVerdicts(t *testing.T) {
 	}
 }
 
-// TestNoVerdictWithoutStacks looks at a core whose threads have no stacks: gdb cannot read those
-// of a newer C library. Nothing is concluded from what is not there.
+// TestNoVerdictWithoutStacks looks at a core whose threads have no stacks: gdb cannot read those of a newer C
+// library. No verdict follows from missing stacks.
 func TestNoVerdictWithoutStacks(t *testing.T) {
 	for _, c := range []struct {
 		program  string

@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// readWriteLocks are deadlocks of the C library's read-write locks, and their healthy twins.
+// readWriteLocks returns deadlocks of the C library's read-write locks, and their healthy twins.
 func readWriteLocks() []expectation {
 	var out []expectation
 	for way, says := range [][]string{
@@ -24,7 +24,7 @@ func readWriteLocks() []expectation {
 		if way > 0 {
 			e.waits[0] = "lock ledger"
 		}
-		if way == 1 { // who waits for a lock of LLVM's spins, and may have just got it
+		if way == 1 { // a thread that waits for a lock of LLVM's runtime spins, and may have just acquired it
 			e.only, e.env = "libgomp", e2e.Asleep
 		}
 		if way == 2 {
@@ -47,7 +47,8 @@ func readWriteLocks() []expectation {
 	return out
 }
 
-// upgrades are threads that acquire a read-write lock for writing which they have for reading, and healthy twins.
+// upgrades returns threads that acquire a read-write lock for writing while they hold it for reading, and healthy
+// twins.
 func upgrades() []expectation {
 	var out []expectation
 	for way, says := range [][]string{
@@ -79,7 +80,7 @@ func upgrades() []expectation {
 	return out
 }
 
-// onces are functions that are executed once and wait for themselves, or for those who wait for them, and
+// onces returns one-time initializations that wait for themselves, or for the threads that wait for them, and
 // healthy twins.
 func onces() []expectation {
 	var out []expectation
@@ -107,7 +108,7 @@ func onces() []expectation {
 	return out
 }
 
-// spins are loops of the program's own that read a flag, and their healthy twins.
+// spins returns the program's own loops that read a flag, and their healthy twins.
 func spins() []expectation {
 	var out []expectation
 	for way, says := range []string{
@@ -116,7 +117,7 @@ func spins() []expectation {
 		"verdict_spin.c:45 until door changes", "",
 		"verdict_spin.c:68 until own.turn changes", "until own.turn changes",
 	} {
-		if says == "" { // a loop without a way out: see below
+		if says == "" { // an endless loop: see below
 			continue
 		}
 		e := expectation{
@@ -130,7 +131,7 @@ func spins() []expectation {
 		if way == 1 {
 			e.never += " gcc-12-static" // no verdict
 		}
-		// Another thread may change it, another process, or a member of the team.
+		// Another thread, another process, or a member of the team may change it.
 		out = append(out, twins(e, strconv.Itoa(way), []string{"1", "2", "3", "1", "1", "", "4", "1"}[way])...)
 	}
 	for _, works := range []string{"0", "1"} { // whether or not another thread works
@@ -143,7 +144,7 @@ func spins() []expectation {
 	return out
 }
 
-// outside are waits for what comes from other processes, which is no hang.
+// outside returns waits for events from other processes, which are no hang.
 func outside() []expectation {
 	e := expectation{
 		program: "verdict_call", kind: picture.VerdictBlockedOutside, info: true, certainty: picture.Certain,
@@ -157,7 +158,7 @@ func outside() []expectation {
 	return []expectation{held, barrier}
 }
 
-// handlers are waits in a signal's handler for what the code has that it interrupts, and healthy twins.
+// handlers returns waits in a signal handler for a lock of the interrupted code, and healthy twins.
 func handlers() []expectation {
 	var out []expectation
 	for way, what := range []string{"mutex purse", "lock till"} {
@@ -174,7 +175,7 @@ func handlers() []expectation {
 	return out
 }
 
-// queuedSignals are waits on a condition variable for what a queued task would signal, and healthy twins.
+// queuedSignals returns waits on a condition variable that a queued task would signal, and healthy twins.
 func queuedSignals() []expectation {
 	return append(twins(expectation{
 		program: "verdict_consumers", threads: 2, kind: picture.VerdictTaskStarved, certainty: picture.Likely,
@@ -185,7 +186,7 @@ func queuedSignals() []expectation {
 	}, "1"), expectation{program: "verdict_consumers", args: []string{"2"}})
 }
 
-// libraryWaits are waits in the C library and in C++'s standard library, and their healthy twins.
+// libraryWaits returns waits in the C library and in C++'s standard library, and their healthy twins.
 func libraryWaits() []expectation {
 	out := twins(expectation{
 		program: "verdict_threads", threads: 3, never: "libgomp-sid",

@@ -7,9 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestVerdictOfUnmappedLock looks at a process of which a thread waits for a lock in memory
-// that is not mapped any more, without a stop: a thread that sleeps on such a word
-// dies of it when it is stopped and goes on, whoever stops it.
+// TestVerdictOfUnmappedLock looks, without a stop, at a process in which a thread waits for a lock in unmapped
+// memory: a thread that sleeps on such a word dies of it when any tracer stops and resumes it.
 func TestVerdictOfUnmappedLock(t *testing.T) {
 	for _, l := range e2e.Lanes() {
 		if l.Mode != omptest.Live {

@@ -18,10 +18,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// handoverForms are the ways in which a thread releases what another one has acquired.
+// handoverForms are the ways in which a thread releases a lock that another one has acquired.
 var handoverForms = []struct {
 	name, program, form string
-	lock                string // that is handed over
+	lock                string // the lock that is handed over
 }{
 	{name: "lock", program: "handover", form: "0", lock: "lock ready"},
 	{name: "nest_lock", program: "handover", form: "1", lock: "nest"},
@@ -33,8 +33,8 @@ var handoverForms = []struct {
 	{name: "ring", program: "handover", form: "5", lock: "lock"},
 }
 
-// handoverRuns builds a program by both compilers, with and without optimization, and runs it on the runtime of
-// each, and what GCC has built on LLVM's.
+// handoverRuns builds a program by both compilers, with and without optimization. It runs each on the runtime of
+// its compiler, and GCC's builds also on LLVM's runtime.
 func handoverRuns(t *testing.T, program string, args ...string) []omptest.Run {
 	t.Helper()
 	var out []omptest.Run
@@ -57,8 +57,9 @@ func handoverName(i int, r omptest.Run) string {
 	return fmt.Sprintf("%s-%s-%s", compiler, []string{"O0", "O2"}[i/3], r.Runtime.Name)
 }
 
-// TestHandoverIsNoHang looks at programs whose threads release what others have acquired, at random moments: none of
-// them hangs. OMPD_HANDOVER_ROUNDS is the number of looks at each build of each form; 200 are a full run.
+// TestHandoverIsNoHang looks at programs whose threads release locks that others have acquired, at random
+// moments: none of them hangs. OMPD_HANDOVER_ROUNDS is the number of looks at each build of each form; 200 are a
+// full run.
 func TestHandoverIsNoHang(t *testing.T) {
 	looks := e2e.Rounds(t, "OMPD_HANDOVER_ROUNDS", 3)
 	for _, f := range handoverForms {
@@ -86,8 +87,8 @@ func TestHandoverIsNoHang(t *testing.T) {
 	}
 }
 
-// lookWhenStopped is verdictsOf for a program whose threads may get no processor for seconds: a look that gives up on
-// that is made again.
+// lookWhenStopped is verdictsOf for a program whose threads may get no processor for seconds: it repeats a look
+// that times out.
 func lookWhenStopped(t *testing.T, pid string) (int, *picture.Picture) {
 	t.Helper()
 	for {
@@ -101,7 +102,7 @@ func lookWhenStopped(t *testing.T, pid string) (int, *picture.Picture) {
 	}
 }
 
-// keepHandover writes a picture that is wrong into the directory that OMPD_KEEP names.
+// keepHandover writes a wrong picture into the directory that OMPD_KEEP names.
 func keepHandover(t *testing.T, pic *picture.Picture) {
 	if dir := os.Getenv("OMPD_KEEP"); dir != "" {
 		name := strings.ReplaceAll(t.Name(), "/", "-") + ".json"
@@ -112,8 +113,8 @@ func keepHandover(t *testing.T, pic *picture.Picture) {
 	}
 }
 
-// TestBlockedHandoverIsHang looks at the same programs where the thread that is to release the lock waits for a lock of
-// the thread that waits: the hang is found, with the release that does not come.
+// TestBlockedHandoverIsHang looks at the same programs where the thread that should release the lock waits for a
+// lock of the waiting thread: the verdict is a hang, and names the missing release.
 func TestBlockedHandoverIsHang(t *testing.T) {
 	for _, f := range handoverForms {
 		for i, run := range handoverRuns(t, f.program, f.form, "1") {
@@ -141,9 +142,9 @@ func TestBlockedHandoverIsHang(t *testing.T) {
 	}
 }
 
-// TestDeadlockBesideWorkingThread looks at threads that wait for each other's locks while another one is at work in
-// code that acquires and releases these locks, too: no release of that code is one of a lock which it has not
-// acquired, and the deadlock is told.
+// TestDeadlockBesideWorkingThread looks at threads that wait for each other's locks while another thread works in
+// code that acquires and releases these locks, too. That code releases only locks that it has acquired itself, so
+// the verdict is a deadlock.
 func TestDeadlockBesideWorkingThread(t *testing.T) {
 	for choice := range 12 {
 		for _, early := range []string{"0", "1"} {

@@ -10,9 +10,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestVerdictOfOverwrittenHeap ends programs that have written past the end of a block of the heap, over what the
-// runtime keeps, and such that have not: the block is named, and nothing is said of threads that rests on what was
-// overwritten.
+// TestVerdictOfOverwrittenHeap ends programs that have written past the end of a block of the heap, over the
+// runtime's data, and others that have not: the verdict names the block, and no facts about threads come from the
+// overwritten data.
 func TestVerdictOfOverwrittenHeap(t *testing.T) {
 	llvm := func(major int) func() omptest.Runtime {
 		return func() omptest.Runtime { return omptest.RuntimeOf(t, major) }
@@ -50,7 +50,7 @@ func TestVerdictOfOverwrittenHeap(t *testing.T) {
 	}
 }
 
-// checkBelieved checks that roles and states of threads are there, or that none is.
+// checkBelieved requires that the threads have roles and states, or that none has.
 func checkBelieved(t *testing.T, pic *picture.Picture, whole bool) {
 	t.Helper()
 	for _, th := range pic.Threads {
@@ -61,8 +61,9 @@ func checkBelieved(t *testing.T, pic *picture.Picture, whole bool) {
 	}
 }
 
-// TestVerdictOfOverrunStack ends a program that has written through its own stack over that of another thread: the
-// stack overflow is told, and of the other thread that it was overwritten, not that the core lacks it.
+// TestVerdictOfOverrunStack ends a program that has written through its own stack over that of another thread:
+// the verdict is a stack overflow, and the other thread's stack is reported as overwritten, not as missing from
+// the core.
 func TestVerdictOfOverrunStack(t *testing.T) {
 	for _, compiler := range []omptest.Compiler{omptest.GCC, omptest.LLVM} {
 		for _, level := range []string{"-O0", "-O2"} {

@@ -17,7 +17,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// processors are those that this process may use.
+// processors returns the processors that this process may use.
 func processors(t *testing.T) []int {
 	t.Helper()
 	var set unix.CPUSet
@@ -33,7 +33,7 @@ func processors(t *testing.T) []int {
 	return list
 }
 
-// several are processors of a machine that has more than one.
+// several returns the processors of a machine with more than one.
 func several(t *testing.T) []int {
 	t.Helper()
 	cpus := processors(t)
@@ -43,10 +43,10 @@ func several(t *testing.T) []int {
 	return cpus
 }
 
-// spinForEver lets threads that wait spin for ever, on every runtime.
+// spinForEver makes waiting threads spin for ever, on every runtime.
 var spinForEver = []string{"OMP_WAIT_POLICY=active", "KMP_BLOCKTIME=infinite", "GOMP_SPINCOUNT=infinite"}
 
-// eachLiveLane runs a test on the runtimes with processes that live.
+// eachLiveLane runs a test on the runtimes with live processes.
 func eachLiveLane(t *testing.T, test func(t *testing.T, l e2e.Lane)) {
 	for _, l := range e2e.Lanes() {
 		if l.Mode == omptest.Live {
@@ -55,8 +55,8 @@ func eachLiveLane(t *testing.T, test func(t *testing.T, l e2e.Lane)) {
 	}
 }
 
-// TestVerdictOfBoundTeam looks at teams that are bound to one processor, by places or from
-// outside, and at some that have processors of their own.
+// TestVerdictOfBoundTeam looks at teams that are bound to one processor, by places or from outside, and at teams
+// with enough processors.
 func TestVerdictOfBoundTeam(t *testing.T) {
 	cpus := several(t)
 	one := []string{"OMP_PROC_BIND=true", fmt.Sprintf("OMP_PLACES={%d}", cpus[0])}
@@ -130,8 +130,8 @@ func bind(t *testing.T, target string, processor int) {
 	}
 }
 
-// TestVerdictOfBoundTeamInCore looks at a core of a team that is bound to one processor, whose masks
-// it does not have: nothing is said of them.
+// TestVerdictOfBoundTeamInCore looks at a core of a team that is bound to one processor: the core lacks the
+// masks, so there is no verdict on them.
 func TestVerdictOfBoundTeamInCore(t *testing.T) {
 	cpus := processors(t)
 	for _, l := range e2e.Lanes() {
@@ -154,14 +154,14 @@ func TestVerdictOfBoundTeamInCore(t *testing.T) {
 	}
 }
 
-// controlGroup is a control group for the time of a test.
+// controlGroup is a control group for the duration of a test.
 type controlGroup struct {
 	dir     string
 	unified bool // of version 2
 }
 
-// newGroup makes a control group with a controller, of version 1 or 2, whichever has the
-// controller here. Only root may.
+// newGroup makes a control group with a controller, of the version (1 or 2) that has the controller here. It
+// needs root.
 func newGroup(t *testing.T, controller string) controlGroup {
 	t.Helper()
 	omptest.Needs(t, "the right to make control groups")
@@ -201,10 +201,10 @@ func groupMount(kind, dir, options, controller string) bool {
 	return false
 }
 
-// name is the group's name as the tool says it.
+// name returns the group's name as the tool prints it.
 func (g controlGroup) name() string { return "control group /" + filepath.Base(g.dir) }
 
-// limit gives the group half a processor, and returns what says so.
+// limit gives the group half a processor, and returns the source that the tool must name.
 func (g controlGroup) limit(t *testing.T) (source string) {
 	t.Helper()
 	if g.unified {
@@ -216,7 +216,7 @@ func (g controlGroup) limit(t *testing.T) (source string) {
 	return "cpu.cfs_quota_us of " + g.name() + ": 50ms in each 100ms"
 }
 
-// bind gives the group one processor, and returns what says so.
+// bind gives the group one processor, and returns the source that the tool must name.
 func (g controlGroup) bind(t *testing.T, cpu string) (source string) {
 	t.Helper()
 	put(t, g.dir, "cpuset.cpus", cpu)
@@ -235,7 +235,7 @@ func put(t *testing.T, dir, name, value string) {
 	}
 }
 
-// TestVerdictUnderQuota looks at threads in a control group that has half a processor.
+// TestVerdictUnderQuota looks at threads in a control group with half a processor.
 func TestVerdictUnderQuota(t *testing.T) {
 	eachLiveLane(t, func(t *testing.T, l e2e.Lane) {
 		group := newGroup(t, "cpu")
@@ -261,8 +261,8 @@ func TestVerdictUnderQuota(t *testing.T) {
 	})
 }
 
-// TestVerdictInCpuset looks at processes in a control group that has one processor: one that
-// came into it when its team was there, and one that began in it.
+// TestVerdictInCpuset looks at processes in a control group with one processor: one that was moved into it after
+// it had formed its team, and one that started in it.
 func TestVerdictInCpuset(t *testing.T) {
 	cpu := strconv.Itoa(processors(t)[0])
 	eachLiveLane(t, func(t *testing.T, l e2e.Lane) {

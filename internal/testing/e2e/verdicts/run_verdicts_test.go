@@ -12,9 +12,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestRunCrashes runs programs that die and holds the report against the verdict
-// that their cores give; but for those whose threads wait in memory that is gone,
-// which die of another signal as soon as they are stopped.
+// TestRunCrashes runs programs that die and compares the report with the verdict on their cores. It omits
+// programs whose threads wait in unmapped memory, as these die of another signal as soon as they are stopped.
 func TestRunCrashes(t *testing.T) {
 	for _, l := range e2e.Lanes() {
 		if l.Mode != omptest.Live {

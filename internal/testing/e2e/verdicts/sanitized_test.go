@@ -9,8 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// watchedLanes are programs that a sanitizer watches: its code is called by the program's all the
-// time, and stands between the program or the runtime and the C library. Processes, as the
+// watchedLanes returns lanes of programs with a sanitizer: the program's code calls the sanitizer all the time,
+// and its frames are between the program or the runtime and the C library. They run as processes, as the
 // sanitizers' shadows make cores of terabytes.
 func watchedLanes() []e2e.Lane {
 	var out []e2e.Lane
@@ -30,7 +30,7 @@ func watchedLanes() []e2e.Lane {
 	return out
 }
 
-// watchedVerdicts are kinds of mistakes, and what looks alike and is healthy.
+// watchedVerdicts returns kinds of defects, and similar healthy programs.
 func watchedVerdicts() []expectation {
 	return []expectation{
 		{program: "lock_cycle", kind: picture.VerdictDeadlock, threads: 2,
@@ -48,9 +48,10 @@ func watchedVerdicts() []expectation {
 	}
 }
 
-// watchedSpins are loops that read a flag: the reads are calls of the thread sanitizer's, and the address sanitizer
-// reads its shadow of the flag, too. The thread sanitizer has a thread of its own, of which it is not known that it
-// changes nothing. What UBSan adds to such a loop, which may report what it reads, is not followed yet.
+// watchedSpins returns loops that read a flag: each read is a call of the thread sanitizer, and the address
+// sanitizer also reads its shadow of the flag. The thread sanitizer has a thread of its own, which could change
+// the flag as far as the tool knows. The analysis does not yet follow UBSan's code in such a loop, which may
+// report the value that it reads.
 func watchedSpins(sanitizer string) []expectation {
 	if sanitizer == "undefined" {
 		return nil
@@ -72,8 +73,8 @@ func watchedSpins(sanitizer string) []expectation {
 	return out
 }
 
-// TestSpinsInStaticPrograms asserts the verdicts on loops that read a flag where the C library is in the executable,
-// and so is what sets handlers of signals.
+// TestSpinsInStaticPrograms checks the verdicts on loops that read a flag if the C library is in the executable,
+// including its functions that set signal handlers.
 func TestSpinsInStaticPrograms(t *testing.T) {
 	l := e2e.Lane{
 		Name: "gcc-12-static", Family: "libgomp", Build: "O1 -static", Mode: omptest.Live,
@@ -82,7 +83,7 @@ func TestSpinsInStaticPrograms(t *testing.T) {
 	checkVerdicts(t, l, spins())
 }
 
-// TestVerdictsUnderSanitizers asserts the verdicts on programs that a sanitizer watches.
+// TestVerdictsUnderSanitizers checks the verdicts on programs with a sanitizer.
 func TestVerdictsUnderSanitizers(t *testing.T) {
 	for _, l := range watchedLanes() {
 		t.Run(l.String(), func(t *testing.T) {

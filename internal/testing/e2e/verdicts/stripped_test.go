@@ -13,13 +13,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// strippedCase is a program, and the verdict on it where nothing has a name.
+// strippedCase is a program and the verdict on it without any names.
 type strippedCase struct {
 	program string
 	args    []string
 	kind    picture.VerdictKind // empty: healthy
 	threads int
-	waits   []string // kinds of what the threads of the verdict wait for
+	waits   []string // kinds of waits of the verdict's threads
 }
 
 func strippedCases() []strippedCase {
@@ -36,9 +36,8 @@ func strippedCases() []strippedCase {
 	}
 }
 
-// TestStrippedRuntimeInside explains hangs of executables with the runtime in them and without
-// any symbol, and finds none in healthy ones: static ones, and such as have it beside a C
-// library of its own, of several releases of GCC.
+// TestStrippedRuntimeInside explains hangs of executables that contain the runtime and no symbols, and finds no
+// hang in healthy ones. Some are static, and some use a separate C library, of several releases of GCC.
 func TestStrippedRuntimeInside(t *testing.T) {
 	omptest.Needs(t, "static runtimes")
 	dirs := omptest.StaticLibgomps(t)

@@ -11,10 +11,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestNoFalseAlarms looks at a healthy program again and again while it runs: there
-// must be no verdict of a hang, ever, none on memory that was freed, and none on
-// processors that are shared: they are not bound. `make soak` looks 1,000 times on each family
-// of runtimes.
+// TestNoFalseAlarms looks at a healthy program repeatedly while it runs: there must never be a verdict of a hang,
+// of freed memory, or of shared processors, as the threads are not bound. `make soak` looks 1,000 times on each
+// family of runtimes.
 func TestNoFalseAlarms(t *testing.T) {
 	runs := e2e.BusyRuns(t)
 	share := e2e.Rounds(t, "OMPD_VERDICT_ROUNDS", 60) / len(runs)

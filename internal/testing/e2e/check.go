@@ -94,7 +94,7 @@ func checkState(t *testing.T, got *picture.Thread, want omptest.ThreadTruth) {
 		t.Errorf("LWP %d: state %s without evidence", want.LWP, got.State.Name)
 	}
 	if want.State == "" && !got.State.Name.Waits() {
-		return // one of several that were about to wait is inside
+		return // one of several threads that were about to wait is inside
 	}
 	if want.WaitID != 0 && (got.WaitID == nil || uint64(*got.WaitID) != uint64(want.WaitID)) {
 		t.Errorf("LWP %d: wait_id %v, want %#x (%v)", want.LWP, got.WaitID, uint64(want.WaitID), got.State)

@@ -85,7 +85,7 @@ var cNames = []string{"truth_end|truth_hold", "truth_hold", "goMember", outlined
 // outlined is the function of the parallel region, by either compiler.
 const outlined = "team|.omp_outlined."
 
-// checkOrder requires functions on a stack, innermost first, with any others between them.
+// checkOrder requires functions on a stack, innermost first, possibly with others between them.
 func checkOrder(t *testing.T, lwp int, stack []picture.Frame, want []string, symbols bool) {
 	t.Helper()
 	if !symbols {

@@ -14,11 +14,11 @@ type Lane struct {
 	Name    string
 	Family  string // of the runtime
 	Build   string
-	Watched string // by which sanitizer the program is; empty: none
+	Watched string // sanitizer of the build; empty: unsanitized
 	Runtime func(testing.TB) omptest.Runtime
 	Mode    omptest.Mode // of the run, if the program does not crash
 	full    bool         // only in a full run: see omptest.Full
-	rare    bool         // in a full run, or if the date chooses it out of all such
+	rare    bool         // in a full run, or on the days of its turn
 	Release int          // of the compiler; 0: the usual one
 }
 
@@ -33,9 +33,9 @@ func (l Lane) String() string {
 	return name
 }
 
-// Turn reports whether a case runs today: always in one lane of each family and in one of two with
-// processes, by turns in the others. In a quick run it is by turns in all lanes, but for two with
-// processes: gcore takes longest.
+// Turn reports whether a case runs today: always in one lane of each family and in one of two lanes with
+// processes, by turns in the others. A quick run takes turns in all lanes except two with processes: gcore takes
+// longest.
 func (l Lane) Turn(name string) bool {
 	switch {
 	case omptest.Quick() && slices.Contains([]string{"libomp-16-O1-live", "libgomp-bookworm-O1-live"}, l.String()):
@@ -180,7 +180,7 @@ type Program struct {
 	Env      []string
 	Crash    bool   // dies by a signal of its own
 	Bare     bool   // built without debug information
-	Standard string // of C++, where it is not the compiler's own choice
+	Standard string // of C++, if not the compiler's default
 }
 
 // Asleep makes waiters of GNU's runtime sleep at once: the time for which they spin differs by release.

@@ -14,7 +14,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Report returns the report of a target, as the JSON form has it.
+// Report returns the report of a target, decoded from JSON.
 func Report(t testing.TB, core string, flags ...string) *picture.Picture {
 	t.Helper()
 	status, out, errs := Output(t, append([]string{"report", "--json", core}, flags...)...)
@@ -28,7 +28,7 @@ func Report(t testing.TB, core string, flags ...string) *picture.Picture {
 	return &pic
 }
 
-// ReportProcess returns the report of a process, as the JSON form has it.
+// ReportProcess returns the report of a process, decoded from JSON.
 func ReportProcess(t testing.TB, pid int, flags ...string) *picture.Picture {
 	t.Helper()
 	return Report(t, strconv.Itoa(pid), flags...)
@@ -55,7 +55,7 @@ func Decode(t testing.TB, text string) *picture.Picture {
 	return &pic
 }
 
-// ReportOfRun runs a command line by run and returns the exit status and the picture of the report.
+// ReportOfRun runs a command line under the run verb and returns the exit status and the picture of the report.
 func ReportOfRun(t *testing.T, argv []string, flags ...string) (int, *picture.Picture) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "report.json")
@@ -72,8 +72,8 @@ func ReportOfRun(t *testing.T, argv []string, flags ...string) (int, *picture.Pi
 	return status, Decode(t, string(b))
 }
 
-// CheckUnreadable requires that report, threads and doctor name what could not be read of a target and
-// the cause, that they conclude nothing from it, and that diagnose fails.
+// CheckUnreadable requires that report, threads and doctor name the unreadable part of a target and the cause,
+// that they conclude nothing from it, and that diagnose fails.
 func CheckUnreadable(t *testing.T, target, why string) {
 	t.Helper()
 	if status, _, errs := Output(t, "diagnose", target); status != cli.ExitError {

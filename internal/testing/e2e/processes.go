@@ -50,7 +50,7 @@ func StartHeld(t *testing.T, tool *exec.Cmd, r omptest.Run) (pid int) {
 	return truth.Program.LWPs[0]
 }
 
-// TracerOf returns the thread that traces a process, 0 if there is none.
+// TracerOf returns the thread that traces a process, or 0.
 func TracerOf(t *testing.T, pid int) (thread int) {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -25,14 +25,14 @@ var Situations = []struct {
 	{Program: "fortran_nested", Debug: true},
 }
 
-// SituationTurn reports whether a program of the matrix runs today in a variant on a release: always in
-// one variant, on the releases that the date has chosen if the run is not quick, and by turns elsewhere.
+// SituationTurn reports whether a program of the matrix runs today in a variant on a release. One variant always
+// runs, on the releases chosen by the date unless the run is quick; the others take turns.
 func SituationTurn(variant string, major int, program string) bool {
 	return variant == "kernel" && major == 16 || variant == "others" && !omptest.Quick() ||
 		omptest.Turn(RestDays, variant, fmt.Sprint(major), program)
 }
 
-// RestDays is the number of days in which each case of a matrix runs once that does not run every day.
+// RestDays is the number of days in which each case that does not run every day runs once.
 const RestDays = 3
 
 // GompSituations returns the situations that GCC and its runtime support. The runtime executes the teams

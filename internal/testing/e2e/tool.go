@@ -39,7 +39,7 @@ func Main(m *testing.M, programs map[string]func()) {
 // Tool runs the tool as its main function does.
 func Tool() {
 	c := cli.Command{Version: "0.0.0-test", Commit: "unknown", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
-	c.Alone = slices.Contains(os.Args, "record") // which the program may replace
+	c.Alone = slices.Contains(os.Args, "record") // the program may replace it
 	os.Exit(c.Run(context.Background(), os.Args[1:]))
 }
 
@@ -79,7 +79,7 @@ func Output(t testing.TB, args ...string) (status int, stdout, stderr string) {
 // CommandPackage is the package of the tool's main function.
 const CommandPackage = "github.com/ompd-inspect/ompd-inspect/cmd/ompd-inspect"
 
-// BuildTool builds the tool as a release has it and returns its path.
+// BuildTool builds the tool as a release does and returns its path.
 func BuildTool(tb testing.TB) string {
 	tb.Helper()
 	omptest.Needs(tb, "a build of the tool")
@@ -91,8 +91,8 @@ func BuildTool(tb testing.TB) string {
 	return bin
 }
 
-// Answer is the result of one run of the tool. Errs has no lines of progress, which appear on a slow
-// machine only.
+// Answer is the result of one run of the tool. Errs lacks the lines of progress, which appear only on a slow
+// machine.
 type Answer struct {
 	Status       int
 	Stdout, Errs string
@@ -102,8 +102,8 @@ type Answer struct {
 // signOfLife matches a line of progress of a long step.
 var signOfLife = regexp.MustCompile(`(?m)^ompd-inspect: .*: \d+ \w+\n`)
 
-// mostReportTime bounds the CPU time of a report of a damaged core. One of a whole core takes less
-// than a tenth of a second.
+// mostReportTime bounds the CPU time of a report of a damaged core. A report of an undamaged core takes less than
+// 0.1 s.
 const mostReportTime = 10 * time.Second
 
 // reportDeadline is the time after which a report counts as one that never ends.

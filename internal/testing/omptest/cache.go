@@ -13,19 +13,17 @@ import (
 	"time"
 )
 
-// What a directory of the cache may hold.
+// Limits of a directory of the cache.
 const (
-	// keepUnused is how long something that no test has asked for stays.
+	// keepUnused is the time after which an unused entry is removed.
 	keepUnused = 3 * 24 * time.Hour
-	// keepBytes is the size on disk of all that stays: a run of all tests makes a
-	// little less.
+	// keepBytes is the limit of the size on disk: a run of all tests needs a little less.
 	keepBytes = 8 << 30
-	// keepUsed is for how long a test may still read what it has asked for, so
-	// that it stays however much there is.
+	// keepUsed is the time for which a test may still read an entry: younger ones stay at any size.
 	keepUsed = 30 * time.Minute
 )
 
-// cacheDir is the root of everything that this package keeps between runs.
+// cacheDir returns the root of all files that this package keeps between runs.
 func cacheDir(tb testing.TB) string {
 	tb.Helper()
 	if dir := os.Getenv("OMPD_CACHE"); dir != "" {
@@ -38,7 +36,7 @@ func cacheDir(tb testing.TB) string {
 	return filepath.Join(dir, "ompd-inspect")
 }
 
-// keyOf is a short name for the sum of all inputs.
+// keyOf returns a short name for the hash of all inputs.
 func keyOf(inputs ...any) string {
 	sum := sha256.New()
 	for _, in := range inputs {
@@ -47,7 +45,7 @@ func keyOf(inputs ...any) string {
 	return hex.EncodeToString(sum.Sum(nil))[:20]
 }
 
-// hashFile is a hash of a file's content.
+// hashFile returns a hash of a file's content.
 func hashFile(tb testing.TB, path string) string {
 	tb.Helper()
 	data, err := os.ReadFile(path)
@@ -57,9 +55,9 @@ func hashFile(tb testing.TB, path string) string {
 	return keyOf(string(data))
 }
 
-// cached returns the directory kind/name of the cache. If it is not there, fill makes its content
-// in a new directory first, which then appears under its name at once and whole. One process fills,
-// others wait. A fill that ends the test leaves nothing behind.
+// cached returns the directory kind/name of the cache. If it is missing, fill writes its content into a new
+// directory first, which is then renamed, complete, to its name. One process fills, others wait. A fill that ends
+// the test leaves no files.
 func cached(tb testing.TB, kind, name string, fill func(dir string)) string {
 	tb.Helper()
 	Needs(tb, "what the tests are made of")
@@ -85,13 +83,13 @@ func cached(tb testing.TB, kind, name string, fill func(dir string)) string {
 	return final
 }
 
-// touch marks a directory of the cache as used now; false if it is not there.
+// touch marks a directory of the cache as used now; false if it is missing.
 func touch(dir string) bool {
 	now := time.Now()
 	return os.Chtimes(dir, now, now) == nil
 }
 
-// lock takes an exclusive lock that other processes see, and returns what releases it.
+// lock acquires an exclusive lock across processes, and returns a function that releases it.
 func lock(tb testing.TB, path string) (unlock func()) {
 	tb.Helper()
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
@@ -103,9 +101,9 @@ func lock(tb testing.TB, path string) (unlock func()) {
 	return func() { f.Close() }
 }
 
-// prune removes what is in a directory of the cache and has not been used for a while, also what a
-// process that was killed has left half made, and what was used longest ago if all is too much. Lock
-// files stay: another process may hold one.
+// prune removes entries of a directory of the cache that were unused for a while, including unfinished ones of
+// killed processes, and the least recently used ones if all are too big. Lock files stay: another process may
+// hold one.
 func prune(tb testing.TB, kind string) {
 	tb.Helper()
 	parent := filepath.Join(cacheDir(tb), kind)
@@ -121,14 +119,14 @@ func prune(tb testing.TB, kind string) {
 		}
 	}
 	for _, e := range surplus(entries, time.Now(), keepBytes) {
-		// Another process may have asked for it in the meantime.
+		// Another process may have used it in the meantime.
 		if info, err := os.Stat(e.dir); err == nil && info.ModTime().Equal(e.used) {
 			discard(e.dir)
 		}
 	}
 }
 
-// discard removes a directory of the cache so that nobody finds a part of it.
+// discard removes a directory of the cache such that no process finds a part of it.
 func discard(dir string) {
 	if gone, err := os.MkdirTemp(filepath.Dir(dir), ".gone-"); err == nil {
 		_ = os.Rename(dir, filepath.Join(gone, "entry"))
@@ -143,8 +141,7 @@ type entry struct {
 	size int64 // bytes on disk
 }
 
-// surplus tells which entries have to go, so that the others take at most limit bytes and none of
-// them is old.
+// surplus returns the entries to remove, so that the others take at most limit bytes and none of them is old.
 func surplus(entries []entry, now time.Time, limit int64) (gone []entry) {
 	slices.SortFunc(entries, func(a, b entry) int { return b.used.Compare(a.used) })
 	for _, e := range entries {
@@ -156,7 +153,7 @@ func surplus(entries []entry, now time.Time, limit int64) (gone []entry) {
 	return gone
 }
 
-// sizeOf is what the files of a directory take on disk, in bytes: cores are sparse.
+// sizeOf returns the size of a directory's files on disk, in bytes: cores are sparse.
 func sizeOf(dir string) (bytes int64) {
 	files, _ := os.ReadDir(dir)
 	for _, f := range files {
@@ -167,10 +164,10 @@ func sizeOf(dir string) (bytes int64) {
 	return bytes
 }
 
-// onDisk is what a file takes on disk, in bytes.
+// onDisk returns the size of a file on disk, in bytes.
 func onDisk(info os.FileInfo) int64 { return info.Sys().(*syscall.Stat_t).Blocks * 512 }
 
-// must ends the test on an error that no test can do anything about.
+// must ends the test on an error outside the test's subject.
 func must(tb testing.TB, err error) {
 	tb.Helper()
 	if err != nil {

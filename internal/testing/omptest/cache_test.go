@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestPrune checks what leaves the cache: what is old, and the oldest of what is too much; never what a
-// test may be reading.
+// TestPrune checks the entries that the cache removes: old ones, and the oldest if all are too much, but never
+// those that a test may be reading.
 func TestPrune(t *testing.T) {
 	now := time.Now()
 	entries := []entry{
@@ -54,9 +54,9 @@ func TestPruneDirectory(t *testing.T) {
 	}
 }
 
-// TestSetFailedAside checks that a core at which a test of an earlier process failed is made anew,
-// and that the old one can be looked at; one at which a test of this process failed stays, as other
-// tests may be reading it.
+// TestSetFailedAside requires that a core with a failed test of an earlier process is made again, and that the
+// old one is kept for inspection. A core with a failed test of this process stays, as other tests may be reading
+// it.
 func TestSetFailedAside(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv("OMPD_CACHE", root)

@@ -40,8 +40,7 @@ func CompileGo(tb testing.TB, compiler Compiler, flags ...string) string {
 	return filepath.Join(dir, "cgo")
 }
 
-// delveTool returns the path of a Delve, built at the version that tools/go.mod
-// has.
+// delveTool returns the path of a Delve, built at the version of tools/go.mod.
 func delveTool(tb testing.TB) string {
 	tb.Helper()
 	NeedsMore(tb, "Delve")
@@ -54,7 +53,7 @@ func delveTool(tb testing.TB) string {
 	return filepath.Join(dir, "dlv")
 }
 
-// Delve returns the path of a Delve, built at the version that tools/go.mod has.
+// Delve returns the path of a Delve, built at the version of tools/go.mod.
 func Delve(tb testing.TB) string {
 	tb.Helper()
 	return delveTool(tb)
@@ -66,9 +65,8 @@ type Held struct {
 	Socket string // path of Delve's unix socket
 }
 
-// StartUnderDelve runs a program under a headless Delve that takes several clients,
-// and returns when the program is ready to be looked at; it runs. Both end with the
-// test.
+// StartUnderDelve runs a program under a headless Delve that accepts several clients, and returns when the
+// program is ready for a look; the program runs. Both end with the test.
 func StartUnderDelve(tb testing.TB, r Run) *Held {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -79,9 +77,8 @@ func StartUnderDelve(tb testing.TB, r Run) *Held {
 	return &Held{p, socket}
 }
 
-// AttachDelve makes a headless Delve hold a process that runs already, and returns
-// the path of its socket when it does; it has halted the process. Delve ends with the
-// test.
+// AttachDelve attaches a headless Delve to a running process, which Delve halts, and returns the path of its
+// socket. Delve ends with the test.
 func AttachDelve(tb testing.TB, p *Process, flags ...string) (socket string) {
 	tb.Helper()
 	socket = filepath.Join(tb.TempDir(), "delve")
@@ -100,7 +97,7 @@ func AttachDelve(tb testing.TB, p *Process, flags ...string) (socket string) {
 	return socket
 }
 
-// delveLine is the command line of a headless Delve up to what it is to hold.
+// delveLine returns the command line of a headless Delve up to its target.
 func delveLine(tb testing.TB, socket, verb string, flags ...string) []string {
 	tb.Helper()
 	return append([]string{delveTool(tb), verb, "--headless", "--api-version=2", "--listen=unix:" + socket}, flags...)

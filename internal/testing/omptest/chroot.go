@@ -10,7 +10,7 @@ import (
 // Chroot is a copy of a small Debian system that a test may change.
 type Chroot struct {
 	Dir string
-	// Mounts are directories of this machine that programs in the system find at the same paths.
+	// Mounts are directories of this machine that are mounted in the system at the same paths.
 	Mounts []string
 }
 
@@ -25,7 +25,7 @@ func NewChroot(tb testing.TB, suite string, packages ...string) Chroot {
 	Program(tb, "debootstrap")
 	name := strings.Join(append([]string{suite, "system"}, packages...), "-")
 	system := cached(tb, "packages", name, func(dir string) {
-		// What debootstrap mounts goes away with its name space.
+		// The mounts of debootstrap end with its name space.
 		command(tb, dir, "unshare", "--mount", "debootstrap", "--variant=minbase",
 			"--include="+strings.Join(packages, ","), suite, dir, mirror(tb))
 	})
@@ -34,8 +34,8 @@ func NewChroot(tb testing.TB, suite string, packages ...string) Chroot {
 	return c
 }
 
-// Run runs a shell script in the system, where no variable of the environment is set but PATH and HOME, and returns
-// its output. An error fails the test.
+// Run runs a shell script in the system, with only PATH and HOME in the environment, and returns its output. An
+// error fails the test.
 func (c Chroot) Run(tb testing.TB, script string) string {
 	tb.Helper()
 	enter := `set -e; dir=$1; script=$2; shift 2

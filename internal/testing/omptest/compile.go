@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// Build says how a program of testdata/programs is built.
+// Build describes how a program of testdata/programs is built.
 type Build struct {
 	Program  string   // name without suffix: barrier
-	Compiler Compiler // whose; none means LLVM's
-	Release  int      // of the compiler; 0 means the usual one
-	Flags    []string // for the compiler; none means -O1 -g
+	Compiler Compiler // its family; empty: LLVM
+	Release  int      // of the compiler; 0: the usual one
+	Flags    []string // for the compiler; empty: -O1 -g
 	Strip    bool     // remove symbols and debug information afterwards
 }
 
@@ -37,8 +37,8 @@ func Compile(tb testing.TB, b Build) string {
 	programs := Programs(tb)
 	source := findSource(tb, programs, b.Program)
 	compiler := b.compiler(tb, source)
-	// The path of the source is in the debug information: a checkout does not take the programs of
-	// another, which may be gone.
+	// The path of the source is in the debug information: a checkout does not use the programs of another, which
+	// may have been deleted.
 	inputs := []any{source, b.Flags, compiler, versionOf(tb, compiler), hashFile(tb, source)}
 	for _, shared := range []string{"truth.h", "handover.h", "truth_fortran.c", "truth.fi"} {
 		inputs = append(inputs, hashFile(tb, filepath.Join(programs, shared)))
@@ -57,7 +57,7 @@ func Compile(tb testing.TB, b Build) string {
 	return filepath.Join(dir, b.Program)
 }
 
-// compiler finds the compiler for a source file.
+// compiler returns the compiler for a source file.
 func (b Build) compiler(tb testing.TB, source string) string {
 	tb.Helper()
 	if b.Release != 0 {
@@ -66,7 +66,7 @@ func (b Build) compiler(tb testing.TB, source string) string {
 	return b.Compiler.forSource(tb, source)
 }
 
-// stripped is a stripped copy of exe: both have the same build ID.
+// stripped returns a stripped copy of exe: both have the same build ID.
 func stripped(tb testing.TB, exe string) string {
 	tb.Helper()
 	name := filepath.Base(exe)
@@ -76,7 +76,7 @@ func stripped(tb testing.TB, exe string) string {
 	return filepath.Join(dir, name)
 }
 
-// Programs is the directory testdata/programs of this module.
+// Programs returns the directory testdata/programs of this module.
 func Programs(tb testing.TB) string {
 	tb.Helper()
 	root, err := moduleRoot()
@@ -84,7 +84,7 @@ func Programs(tb testing.TB) string {
 	return filepath.Join(root, "testdata", "programs")
 }
 
-// moduleRoot finds the directory of the module in which the test runs.
+// moduleRoot returns the directory of the module in which the test runs.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	for ; err == nil && dir != "/"; dir = filepath.Dir(dir) {
@@ -95,7 +95,7 @@ func moduleRoot() (string, error) {
 	return "", cmp.Or(err, errors.New("the test runs outside of its module: no go.mod above the working directory"))
 }
 
-// findSource finds the one source of a program, in whatever language it is.
+// findSource returns the single source of a program, in any language.
 func findSource(tb testing.TB, programs, name string) string {
 	tb.Helper()
 	for _, suffix := range []string{".c", ".cc", ".f90"} {
@@ -108,7 +108,7 @@ func findSource(tb testing.TB, programs, name string) string {
 	return ""
 }
 
-// compilerFor finds the compiler for a source file.
+// compilerFor returns the compiler for a source file.
 func compilerFor(tb testing.TB, source string) string {
 	tb.Helper()
 	Needs(tb, "compilers")
@@ -130,7 +130,7 @@ func compilerFor(tb testing.TB, source string) string {
 	return path
 }
 
-// versionOf tells apart two compilers that had the same path, by size and time of the file.
+// versionOf distinguishes two compilers that had the same path, by size and time of the file.
 func versionOf(tb testing.TB, compiler string) string {
 	tb.Helper()
 	info, err := os.Stat(compiler)
@@ -138,12 +138,11 @@ func versionOf(tb testing.TB, compiler string) string {
 	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
 }
 
-// sourceName tells truth_fortran.c which program it is a part of.
+// sourceName returns the flag that gives truth_fortran.c the name of its program.
 func sourceName(source string) string { return fmt.Sprintf("-DSOURCE=%q", source) }
 
-// build compiles in the directory of the sources, so that debug information has their plain names.
-// Fortran is linked with the part of truth.h that it calls, and with a fetched runtime: flang comes
-// without one.
+// build compiles in the directory of the sources, so that debug information has their plain names. Fortran is
+// linked with the part of truth.h that it calls, and with a downloaded runtime: flang comes without one.
 func build(tb testing.TB, programs, compiler, source, exe string, flags []string) {
 	tb.Helper()
 	args := append([]string{"-fopenmp"}, flags...)

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// Debian's compiler for aarch64, an emulator of that, and where its C library lies.
+// Debian's compiler for aarch64, an emulator, and the directory of its C library.
 const (
 	CrossCC   = "aarch64-linux-gnu-gcc"
 	emulator  = "qemu-aarch64"
 	crossRoot = "/usr/aarch64-linux-gnu"
 )
 
-// NeedsCross skips a test where programs for aarch64 cannot be built and run.
+// NeedsCross skips a test on machines that cannot build and run programs for aarch64.
 func NeedsCross(tb testing.TB) {
 	tb.Helper()
 	NeedsMore(tb, "a compiler for aarch64 and an emulator")
@@ -23,8 +23,8 @@ func NeedsCross(tb testing.TB) {
 	}
 }
 
-// Emulated is the command line that runs a program for aarch64, with variables of its environment
-// that the emulator itself does not get.
+// Emulated returns a command line that runs a program for aarch64, with variables of its environment that the
+// emulator itself does not get.
 func Emulated(exe string, env ...string) []string {
 	argv := []string{emulator, "-L", crossRoot}
 	for _, e := range env {
@@ -44,8 +44,8 @@ func CrossRecorder(tb testing.TB) string {
 	return path
 }
 
-// CompileCross builds a source for aarch64: for LLVM's runtime of a release, or GNU's if major is 0.
-// It returns the program, and what its environment needs to find the runtime.
+// CompileCross builds a source for aarch64: for LLVM's runtime of a release, or GNU's if major is 0. It returns
+// the program and the environment in which it finds the runtime.
 func CompileCross(tb testing.TB, source string, major int, flags ...string) (exe, env string) {
 	tb.Helper()
 	exe = filepath.Join(tb.TempDir(), fmt.Sprintf("cross-%d", major))
@@ -62,8 +62,8 @@ func CompileCross(tb testing.TB, source string, major int, flags ...string) (exe
 	return exe, "LD_LIBRARY_PATH=" + filepath.Dir(lib)
 }
 
-// crossLibomp returns the path of LLVM's runtime of a release that Debian 12 has for aarch64. It
-// can be read here, and run in an emulator.
+// crossLibomp returns the path of LLVM's runtime of a release that Debian 12 has for aarch64. It can be read
+// here, and run in an emulator.
 func crossLibomp(tb testing.TB, major int) string {
 	tb.Helper()
 	dir := archPackage(tb, "bookworm", "arm64", fmt.Sprintf("libomp5-%d", major))

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// GdbSuites are the releases of Debian whose gdb is a debug adapter, too (`gdb -i dap`, since gdb 14): that of
-// Debian 12 is none.
+// GdbSuites are the releases of Debian whose gdb is also a debug adapter (`gdb -i dap`, since gdb 14); Debian
+// 12's is not.
 var GdbSuites = [...]string{"trixie", "sid"}
 
-// GdbOf returns the path of the gdb of a release of Debian with all that it needs, its own C library and Python
-// among them. It is a script that starts it.
+// GdbOf returns the path of the gdb of a release of Debian with all its dependencies, including its own C library
+// and Python. The path is that of a script.
 func GdbOf(tb testing.TB, suite string) string {
 	tb.Helper()
 	const arch = "usr/lib/x86_64-linux-gnu"
@@ -25,8 +25,8 @@ PYTHONHOME=$root/usr exec $root/`+arch+`/ld-linux-x86-64.so.2 --library-path $ro
 	return filepath.Join(dir, "start")
 }
 
-// closure returns a directory with the unpacked content of packages of another release of Debian and of all that
-// they depend on, and the executable script start.
+// closure returns a directory with the unpacked content of packages of another release of Debian and of all their
+// dependencies, and the executable script start.
 func closure(tb testing.TB, suite string, names []string, start string) string {
 	tb.Helper()
 	NeedsMore(tb, "programs of another release of Debian")
@@ -50,8 +50,8 @@ func closure(tb testing.TB, suite string, names []string, start string) string {
 	})
 }
 
-// Lldb returns the path of LLVM's debug adapter of a major version, lldb-vscode before 18 and lldb-dap since, with
-// what it needs. It is a script that starts it.
+// Lldb returns the path of LLVM's debug adapter of a major version, lldb-vscode before 18 and lldb-dap since,
+// with its dependencies. The path is that of a script.
 func Lldb(tb testing.TB, major int) string {
 	tb.Helper()
 	NeedsMore(tb, "lldb")
@@ -85,8 +85,8 @@ func Lldb(tb testing.TB, major int) string {
 	return path
 }
 
-// PythonGrpc returns the environment with which the system's Python has Debian's gRPC, and the directory where it is,
-// with protoc and the definitions that come with it.
+// PythonGrpc returns the environment with which the system's Python finds Debian's gRPC, and its directory, with
+// protoc and the definitions that come with it.
 func PythonGrpc(tb testing.TB) (environment []string, root string) {
 	tb.Helper()
 	NeedsMore(tb, "gRPC for Python")
@@ -104,7 +104,7 @@ func PythonGrpc(tb testing.TB) (environment []string, root string) {
 	}, root
 }
 
-// Emacs returns the path of an Emacs with dape, its client of debug adapters. It is a script that starts it.
+// Emacs returns the path of a script that starts Emacs with dape, its client of debug adapters.
 func Emacs(tb testing.TB) string {
 	tb.Helper()
 	const arch = "usr/lib/x86_64-linux-gnu"
@@ -119,7 +119,7 @@ exec $root/`+arch+`/ld-linux-x86-64.so.2 --library-path $root/`+arch+` $root/usr
 	return filepath.Join(dir, "start")
 }
 
-// Neovim returns the path of a Neovim. It is a script that starts it.
+// Neovim returns the path of a script that starts Neovim.
 func Neovim(tb testing.TB) string {
 	tb.Helper()
 	const arch = "usr/lib/x86_64-linux-gnu"

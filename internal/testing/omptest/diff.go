@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Equal reports an error that names what is compared if got is not want.
+// Equal reports an error that names the compared value if got differs from want.
 func Equal(tb testing.TB, what string, got, want any) bool {
 	tb.Helper()
 	if reflect.DeepEqual(got, want) {
@@ -20,7 +20,7 @@ func Equal(tb testing.TB, what string, got, want any) bool {
 	return false
 }
 
-// shown is a value as an error message has it: texts are quoted.
+// shown formats a value for an error message: texts are quoted.
 func shown(v any) string {
 	switch reflect.ValueOf(v).Kind() {
 	case reflect.String, reflect.Slice:
@@ -29,7 +29,7 @@ func shown(v any) string {
 	return fmt.Sprintf("%+v", v)
 }
 
-// maxDiffs is how many differences of two documents are told.
+// maxDiffs is the number of differences listed for two documents.
 const maxDiffs = 30
 
 // DiffJSON compares two JSON documents and returns a line for each place where they
@@ -44,7 +44,7 @@ func DiffJSON(tb testing.TB, want, got []byte) []string {
 	return d.lines
 }
 
-// parseJSON keeps numbers as they are written.
+// parseJSON parses a document and keeps the text of numbers.
 func parseJSON(tb testing.TB, text []byte) any {
 	tb.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -61,12 +61,12 @@ func (d *differ) add(path string, want, got any) {
 	d.lines = append(d.lines, fmt.Sprintf("%s: %s, want %s", path, brief(got), brief(want)))
 }
 
-// absent stands for what one of the documents does not have.
+// absent stands for a value that one of the documents lacks.
 type absent struct{}
 
 func (absent) MarshalJSON() ([]byte, error) { return []byte(`"(nothing)"`), nil }
 
-// brief is the beginning of a value.
+// brief returns the start of a value's text.
 func brief(v any) string {
 	const most = 200
 	text, _ := json.Marshal(v)
@@ -106,7 +106,7 @@ func (d *differ) objects(path string, want, got map[string]any) {
 	}
 }
 
-// valueOf is the value of a key, or absent.
+// valueOf returns the value of a key, or absent.
 func valueOf(object map[string]any, key string) any {
 	if v, ok := object[key]; ok {
 		return v

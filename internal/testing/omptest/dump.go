@@ -23,8 +23,8 @@ type Result struct {
 	Runtime   Runtime
 }
 
-// Dump runs a program until all its threads are in place, and makes a core of it. Equal runs share
-// one core; one that is big on disk lives only as long as the test.
+// Dump runs a program until all its threads are in position, and writes a core of it. Equal runs share one core;
+// one that is big on disk exists only during the test.
 func Dump(tb testing.TB, r Run) *Result {
 	tb.Helper()
 	inputs := []any{hashFile(tb, r.Exe), r.Exe, r.Runtime.Lib, r.Args, r.Env, r.Mode}
@@ -50,7 +50,7 @@ func Dump(tb testing.TB, r Run) *Result {
 		}
 	})
 	if big == nil {
-		// An entry without a core says that an earlier one was too big to keep.
+		// An entry without a core means that an earlier one was too big to keep.
 		if _, err := os.Stat(filepath.Join(dir, "core")); err == nil {
 			return result(tb, r, dir)
 		}
@@ -59,15 +59,14 @@ func Dump(tb testing.TB, r Run) *Result {
 	return big
 }
 
-// failedMark is the file beside a core at which a test failed.
+// failedMark is the name of a file that marks a core at which a test failed.
 const failedMark = "failed"
 
-// begun is when this process did.
+// begun is the start time of this process.
 var begun = time.Now()
 
-// setFailedAside renames a core at which a test of an earlier process failed, so that a test that
-// is run again has a core of its own: what a program does when it is dumped is not always the
-// same. The old one stays for a while, to be looked at.
+// setFailedAside renames a core at which a test of an earlier process failed, so that a repeated test gets a new
+// core: a program may be in another state at each dump. The old core stays for a while, for inspection.
 func setFailedAside(tb testing.TB, key string) {
 	tb.Helper()
 	parent := filepath.Join(cacheDir(tb), "cores")
@@ -79,7 +78,7 @@ func setFailedAside(tb testing.TB, key string) {
 	defer unlock()
 	aside, err := os.MkdirTemp(parent, "failed-"+key+"-")
 	must(tb, err)
-	must(tb, os.Remove(aside)) // only its name is wanted
+	must(tb, os.Remove(aside)) // only its name is needed
 	if err := os.Rename(filepath.Join(parent, key), aside); err != nil {
 		tb.Logf("the core stays: %v", err)
 		return
@@ -95,7 +94,7 @@ func dumpBig(tb testing.TB, r Run) *Result {
 	return result(tb, r, dir)
 }
 
-// dump leaves core and truth.jsonl in dir. What gcore looks at is stopped before dir moves.
+// dump writes core and truth.jsonl into dir. It stops the process for gcore before dir is renamed.
 func dump(tb testing.TB, r Run, dir string) {
 	tb.Helper()
 	switch r.Mode {
@@ -107,13 +106,13 @@ func dump(tb testing.TB, r Run, dir string) {
 		core := filepath.Join(dir, "core")
 		command(tb, dir, "gcore", "-o", core, fmt.Sprint(p.PID))
 		must(tb, os.Rename(fmt.Sprintf("%s.%d", core, p.PID), core))
-		command(tb, dir, "fallocate", "--dig-holes", core) // gdb writes the zeros of stacks out
+		command(tb, dir, "fallocate", "--dig-holes", core) // gdb writes the zeros of stacks
 	default:
 		tb.Fatalf("mode %q makes no core: use Start", r.Mode)
 	}
 }
 
-// result reads the truth that lies beside a core.
+// result reads the truth from the directory of a core.
 func result(tb testing.TB, r Run, dir string) *Result {
 	tb.Helper()
 	path := filepath.Join(dir, "truth.jsonl")
@@ -123,7 +122,7 @@ func result(tb testing.TB, r Run, dir string) *Result {
 		Runtime: r.Runtime}
 }
 
-// moveTo moves the core out of the cache. The truth stays as the mark that it was too big.
+// moveTo moves the core out of the cache. The truth stays to mark that it was too big.
 func moveTo(tb testing.TB, r *Result, dir string) {
 	tb.Helper()
 	to := filepath.Join(dir, "core")
@@ -137,7 +136,7 @@ func moveTo(tb testing.TB, r *Result, dir string) {
 	must(tb, os.WriteFile(r.TruthFile, text, 0o644))
 }
 
-// Gdb runs commands of gdb on a core, with no settings of the user, and returns what it prints.
+// Gdb runs commands of gdb on a core, without the user's settings, and returns its output.
 func Gdb(tb testing.TB, exe, core string, cmds ...string) string {
 	tb.Helper()
 	Needs(tb, "gdb")

@@ -11,33 +11,31 @@ import (
 	"testing"
 )
 
-// enterScript is what gdb runs.
-//
+// enterScript is the script for gdb.
 //go:embed enter.py
 var enterScript []byte
 
-// Entered is a core of a program that knows nothing of tests, taken when the last thread of a team was
-// about to execute its part of a parallel region. The others are in the region too: at work, or done
-// and at its end.
+// Entered is a core of an ordinary program, taken when the last thread of a team was about to execute its part of
+// a parallel region. The others are in the region too: at work, or done and at its end.
 type Entered struct {
 	Core     string
 	PID      int
 	Last     int    // LWP of the thread that came last
-	Function uint64 // what the region executes, as GOMP_parallel was told
-	Return   uint64 // where GOMP_parallel returns to
+	Function uint64 // function of the region, the argument of GOMP_parallel
+	Return   uint64 // return address of GOMP_parallel
 	Threads  []EnteredThread
 }
 
-// EnteredThread is what gdb had the runtime tell a thread there, and its stack.
+// EnteredThread has the runtime's answers that gdb got in a thread, and the thread's stack.
 type EnteredThread struct {
 	LWP    int
 	Stack  []uint64       // program counters, innermost first
-	Told   map[string]int // by omp_get_…
-	Member int            // its number in the region; it may be in others within that
+	Told   map[string]int // by name of omp_get_…
+	Member int            // its number in the region; it may be in regions within that
 }
 
-// PackageFile is the path of a file of a package of the distribution, which is fetched and not
-// installed. Debian's programs and libraries are stripped.
+// PackageFile returns the path of a file of a package of the distribution, which is downloaded but not installed.
+// Debian's programs and libraries are stripped.
 func PackageFile(tb testing.TB, name, file string) string {
 	tb.Helper()
 	path := filepath.Join(debianPackage(tb, name), file)
@@ -47,8 +45,8 @@ func PackageFile(tb testing.TB, name, file string) string {
 	return path
 }
 
-// DumpInside runs a program of GCC's under gdb, up to where the team of its region number fork of level 1
-// (from 1) is in the region, and makes a core. Equal runs share one core.
+// DumpInside runs a program of GCC under gdb until the team of its region number fork of level 1 (from 1) is in
+// the region, and writes a core. Equal runs share one core.
 func DumpInside(tb testing.TB, r Run, fork, team int) *Entered {
 	tb.Helper()
 	inputs := []any{hashFile(tb, r.Exe), r.Exe, r.Runtime.Lib, r.Args, r.Env, fork, team, string(enterScript)}
@@ -63,7 +61,7 @@ func DumpInside(tb testing.TB, r Run, fork, team int) *Entered {
 	return &e
 }
 
-// enter leaves core and entered.json in dir.
+// enter writes core and entered.json into dir.
 func enter(tb testing.TB, r Run, fork, team int, dir string) {
 	tb.Helper()
 	script := filepath.Join(dir, "enter.py")
@@ -83,7 +81,7 @@ func enter(tb testing.TB, r Run, fork, team int, dir string) {
 	}
 	out, err := run("gdb")
 	if bytes.Contains(out, []byte("Couldn't write extended state")) {
-		// gdb 13 knows no tile registers (AMX): it can call no function on processors that have them.
+		// gdb 13 does not support tile registers (AMX): it can call no function on processors that have them.
 		out, err = run(GdbOf(tb, "trixie"))
 	}
 	if _, missing := os.Stat(filepath.Join(dir, "entered.json")); err != nil || missing != nil {

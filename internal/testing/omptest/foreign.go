@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Foreign builds testdata/programs/foreign.c with the library that it has for an OpenMP runtime, which
-// is stripped, and returns the path of the executable. flags are for both; linkedIn puts the runtime
-// into the executable instead.
+// Foreign builds testdata/programs/foreign.c with its own library in place of an OpenMP runtime, which is
+// stripped, and returns the path of the executable. flags are for both; linkedIn puts the runtime into the
+// executable instead.
 func Foreign(tb testing.TB, linkedIn bool, flags ...string) string {
 	tb.Helper()
 	programs := Programs(tb)

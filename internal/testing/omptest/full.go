@@ -8,20 +8,19 @@ import (
 	"time"
 )
 
-// Full reports whether tests run on every combination of compiler, optimization and
-// release that they know ($OMPD_FULL is set, as by make matrix), or on those that
-// differ most.
+// Full reports whether tests run on every known combination of compiler, optimization and release ($OMPD_FULL is
+// set, as by make matrix), or only on those that differ most.
 func Full() bool { return os.Getenv("OMPD_FULL") != "" }
 
-// Quick reports whether tests are those of `make test`, which needs few packages and takes minutes
-// ($OMPD_QUICK is set): matrices run a smaller part each day, and what needs other packages is skipped.
+// Quick reports whether this is a run of `make test`, which needs few packages and takes minutes ($OMPD_QUICK is
+// set): matrices run a smaller part each day, and tests that need other packages are skipped.
 func Quick() bool { return !Full() && os.Getenv("OMPD_QUICK") != "" }
 
-// quickTurn is how many times fewer cases of a matrix a quick run has.
+// quickTurn is the factor by which a quick run has fewer cases of a matrix.
 const quickTurn = 4
 
-// Today is what the tests of one day run of a list that make matrix runs whole: one
-// element, which the date chooses ($OMPD_DATE, as 2006-01-02, if it is set).
+// Today returns the part of a list that runs on one day, one element that the date chooses ($OMPD_DATE, as
+// 2006-01-02, if it is set). make matrix runs the whole list.
 func Today[T any](tb testing.TB, all []T) []T {
 	tb.Helper()
 	if Full() {
@@ -33,9 +32,8 @@ func Today[T any](tb testing.TB, all []T) []T {
 	return all[i : i+1]
 }
 
-// Turn reports whether the date has it that a case of a matrix runs: one in so many, so
-// that each comes once in as many days, and in quick runs in some times as many. Which it is
-// follows from its names.
+// Turn reports whether a case of a matrix runs today: one in oneIn, so that each comes once in as many days, or
+// once in quickTurn times as many in quick runs. The names determine the day.
 func Turn(oneIn int, names ...string) bool {
 	if Quick() {
 		oneIn *= quickTurn
@@ -43,7 +41,7 @@ func Turn(oneIn int, names ...string) bool {
 	return Full() || turn(dayNumber(date()), oneIn, names...)
 }
 
-// date is the day whose part of the tests runs: today, or $OMPD_DATE.
+// date returns the day whose part of the tests runs: today, or $OMPD_DATE.
 func date() time.Time {
 	if day, err := time.Parse(time.DateOnly, os.Getenv("OMPD_DATE")); err == nil {
 		return day
@@ -51,7 +49,7 @@ func date() time.Time {
 	return time.Now().UTC()
 }
 
-// dayNumber counts days.
+// dayNumber returns the number of a day.
 func dayNumber(day time.Time) int { return int(day.Unix() / (24 * 60 * 60)) }
 
 // turn is Turn for one day.

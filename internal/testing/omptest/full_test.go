@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestTurn counts the days on which each of some cases runs, and how many cases each day
-// has.
+// TestTurn counts the days on which each of some cases runs, and the cases of each day.
 func TestTurn(t *testing.T) {
 	const cases, first = 300, 20779
 	for _, oneIn := range []int{1, 2, 3} {

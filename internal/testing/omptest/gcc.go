@@ -10,7 +10,7 @@ import (
 // Compiler is a family of compilers, each with the OpenMP runtime of its own.
 type Compiler string
 
-// The compilers whose programs are tested.
+// The compilers of the test programs.
 const (
 	LLVM Compiler = ""    // clang, clang++ and flang, with libomp
 	GCC  Compiler = "gcc" // gcc, g++ and gfortran, with libgomp
@@ -34,7 +34,7 @@ func (c Compiler) forSource(tb testing.TB, source string) string {
 	return path
 }
 
-// gccMacros stand for functions of truth.h that only LLVM's runtime has.
+// gccMacros replace functions of truth.h that only LLVM's runtime has.
 var gccMacros = []string{"-Dkmp_get_stacksize_s()=0UL"}
 
 // buildGCC is build for GCC's compilers.
@@ -53,7 +53,7 @@ func buildGCC(tb testing.TB, programs, compiler, source, exe string, flags []str
 	command(tb, programs, compiler, append(args, source, "-o", exe)...)
 }
 
-// Libgomp returns Debian's GNU runtime, as the distribution ships it: stripped.
+// Libgomp returns Debian's GNU runtime: stripped.
 func Libgomp(tb testing.TB) Runtime {
 	tb.Helper()
 	dir := filepath.Join(debianPackage(tb, "libgomp1"), "usr/lib/x86_64-linux-gnu")
@@ -64,8 +64,8 @@ func Libgomp(tb testing.TB) Runtime {
 	return r
 }
 
-// LibgompAlias returns LLVM's runtime under the name of GCC's, as LLVM's own
-// packages offer it to programs of GCC.
+// LibgompAlias returns LLVM's runtime under the name of GCC's, as LLVM's own packages install it for programs of
+// GCC.
 func LibgompAlias(tb testing.TB) Runtime {
 	tb.Helper()
 	r := RuntimeOf(tb, 16)

@@ -15,8 +15,7 @@ type Golden struct {
 	Core, Exe, Sysroot string
 }
 
-// UnpackGolden unpacks what golden core name needs below into; golden is the directory of
-// all golden cores.
+// UnpackGolden unpacks the files of golden core name below into; golden is the directory of all golden cores.
 func UnpackGolden(golden, name, into string) (Golden, error) {
 	g := Golden{filepath.Join(golden, name, "core.zst"), filepath.Join(into, "exe"), filepath.Join(into, "sysroot")}
 	if err := Unpack(filepath.Join(golden, name, "exe.zst"), g.Exe); err != nil {

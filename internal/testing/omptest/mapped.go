@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// CutShort maps a file and cuts it short: what it returns cannot be read.
+// CutShort maps a file, truncates it, and returns the mapping, which cannot be read.
 func CutShort(tb testing.TB) []byte {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "file")

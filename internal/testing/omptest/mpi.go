@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mpiPackages are Debian's packages of Open MPI, MPICH and Slurm, and what these need. They are
-// unpacked side by side and not installed.
+// mpiPackages are Debian's packages of Open MPI, MPICH and Slurm, and their dependencies. They are unpacked into
+// one directory and not installed.
 var mpiPackages = []string{
 	"openmpi-bin", "libopenmpi3", "openmpi-common", "libopenmpi-dev", "libpmix2", "libmunge2", "libevent-2.1-7",
 	"libevent-core-2.1-7",
@@ -35,7 +35,7 @@ type MPI struct {
 	own  bool // it comes with a C library and a loader of its own
 }
 
-// MPIs are Debian's Open MPI and MPICH, stripped as they come.
+// MPIs returns Debian's Open MPI and MPICH, stripped.
 func MPIs(tb testing.TB) []MPI {
 	tb.Helper()
 	NeedsMore(tb, "MPI")
@@ -49,24 +49,24 @@ func MPIs(tb testing.TB) []MPI {
 			command(tb, dir, "dpkg-deb", "-x", deb, dir)
 			must(tb, os.Remove(deb))
 		}
-		// Slurm opens it by this name, which a package for building has.
+		// Slurm opens it by this name, which only a development package has.
 		must(tb, os.Symlink("libpmix.so.2", filepath.Join(dir, "usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so")))
 	})
 	return []MPI{{Name: "openmpi", root: root}, {Name: "mpich", root: root}}
 }
 
-// OpenMPI5 is the Open MPI of Debian 13, with all that it needs.
+// OpenMPI5 returns the Open MPI of Debian 13, with all its dependencies.
 func OpenMPI5(tb testing.TB) MPI {
 	tb.Helper()
 	root := closure(tb, "trixie", []string{"openmpi-bin", "libopenmpi-dev", "libgomp1"}, "#!/bin/sh\n")
 	return MPI{Name: "openmpi5", root: root, own: true}
 }
 
-// Root is the directory in which the packages are unpacked, Slurm's too.
+// Root returns the directory of the unpacked packages, Slurm's too.
 func (m MPI) Root() string { return m.root }
 
-// Launch runs ranks of a program and returns when they are at work: the launcher. All of them
-// are killed when the test ends.
+// Launch runs ranks of a program and returns the launcher when they are at work. The end of the test kills all of
+// them.
 func (m MPI) Launch(tb testing.TB, ranks int, exe string, args ...string) *exec.Cmd {
 	tb.Helper()
 	argv := slices.Concat([]string{"-c", `ulimit -c unlimited; exec "$0" "$@"`}, m.launcher(),
@@ -100,7 +100,7 @@ func (m MPI) Launch(tb testing.TB, ranks int, exe string, args ...string) *exec.
 	return nil
 }
 
-// Descendants are a process and all that descend from it, the outermost first.
+// Descendants returns a process and all its descendants, the outermost first.
 func Descendants(pid int) []int {
 	list := []int{pid}
 	for i := 0; i < len(list); i++ {
@@ -118,8 +118,8 @@ func Descendants(pid int) []int {
 	return list
 }
 
-// AwaitDump waits until a process that was sent a fatal signal has been dumped: it is a
-// zombie then, whose parent stands still.
+// AwaitDump waits until a process that was sent a fatal signal has been dumped: it is then a zombie, as its
+// parent is stopped.
 func AwaitDump(tb testing.TB, pid int) {
 	tb.Helper()
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {

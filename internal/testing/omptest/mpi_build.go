@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// lib is a directory of libraries.
+// lib returns a directory of libraries.
 func (m MPI) lib(sub string) string { return filepath.Join(m.root, "usr/lib/x86_64-linux-gnu", sub) }
 
-// libraries are the directories of libraries.
+// libraries returns the directories of libraries.
 func (m MPI) libraries() []string {
 	list := []string{m.lib(""), m.lib("openmpi/lib"), m.lib("pmix2/lib")}
 	if m.own {
@@ -46,7 +46,7 @@ func (m MPI) CompileBy(tb testing.TB, by Compiler, file string, flags ...string)
 	return filepath.Join(dir, "ranks")
 }
 
-// links are the arguments for a compiler to find the headers, modules and libraries.
+// links returns the arguments for a compiler to find the headers, modules and libraries.
 func (m MPI) links(ext string) []string {
 	fortran := ext == ".f90"
 	args := []string{"-Wl,--allow-shlib-undefined", "-L" + m.lib("")}
@@ -76,10 +76,10 @@ func (m MPI) links(ext string) []string {
 	return args
 }
 
-// loader is the dynamic loader that m comes with.
+// loader returns the dynamic loader of m.
 func (m MPI) loader() string { return m.lib("ld-linux-x86-64.so.2") }
 
-// launcher begins the command line that runs ranks.
+// launcher returns the start of the command line that runs ranks.
 func (m MPI) launcher() []string {
 	switch {
 	case m.own:
@@ -91,7 +91,7 @@ func (m MPI) launcher() []string {
 	return []string{"orterun"}
 }
 
-// Env is what programs and launchers of it need in their environment.
+// Env returns the environment for its programs and launchers.
 func (m MPI) Env() []string {
 	usr := filepath.Join(m.root, "usr")
 	env := []string{

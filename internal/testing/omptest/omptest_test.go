@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// situations are all programs, with what each must reach.
+// situations are all programs, with the numbers that each must reach.
 var situations = []struct {
 	program string
-	threads int // that registered
+	threads int // registered ones
 	lwps    int // of the process
-	regions int // alive, those of level 0 included
+	regions int // active ones, including those of level 0
 	tasks   int // explicit and target tasks
 	args    []string
 }{
@@ -55,8 +55,8 @@ var situations = []struct {
 	{program: "teams", threads: 4, lwps: 4, regions: 4},
 }
 
-// TestSituations proves that every program reaches its situation, and that what it says about its
-// frames is what gdb sees in the core.
+// TestSituations proves that every program reaches its situation, and that the frames in its truth are those that
+// gdb finds in the core.
 func TestSituations(t *testing.T) {
 	for _, s := range situations {
 		t.Run(s.program, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestSituations(t *testing.T) {
 	}
 }
 
-// checkCore proves that the core is one, and of the process that wrote the truth.
+// checkCore proves that the file is a core of the process that wrote the truth.
 func checkCore(t *testing.T, r *Result) {
 	t.Helper()
 	f, err := elf.Open(r.Core)
@@ -116,8 +116,7 @@ func checkFrames(t *testing.T, r *Result) {
 	}
 }
 
-// userFrames finds, in gdb's backtraces, file and line of the innermost frame by LWP that is in one
-// of the sources.
+// userFrames returns, from gdb's backtraces, file and line of the innermost frame in one of the sources, by LWP.
 func userFrames(backtraces string, sources ...string) map[int]string {
 	line := regexp.MustCompile(`(?m)^Thread \d+ \(.*LWP (\d+)\)|^#.* at (?:\S*/)?(\w+\.\w+):(\d+)$`)
 	frames := map[int]string{}
@@ -154,7 +153,7 @@ func TestRuntimes(t *testing.T) {
 	}
 }
 
-// TestGcore takes a core of a living process, which lives on.
+// TestGcore takes a core of a live process, which continues.
 func TestGcore(t *testing.T) {
 	exe := Compile(t, Build{Program: "nested"})
 	r := Dump(t, Run{Exe: exe, Runtime: RuntimeOf(t, 16), Mode: Gcore})
@@ -162,7 +161,7 @@ func TestGcore(t *testing.T) {
 	checkFrames(t, r)
 }
 
-// TestStart proves that a living process is in place and is gone after Stop.
+// TestStart proves that a live process is in position and has ended after Stop.
 func TestStart(t *testing.T) {
 	exe := Compile(t, Build{Program: "lock_cycle"})
 	p := Start(t, Run{Exe: exe, Runtime: RuntimeOf(t, 19), Mode: Live})
@@ -216,8 +215,8 @@ func checkType(t *testing.T, exe string, fixed, stripped bool) {
 	}
 }
 
-// TestNoStaticRuntime earns that no static and no static-pie program is in the matrix: Debian ships
-// libomp only as a shared library.
+// TestNoStaticRuntime proves that the matrix needs no static and no static-pie program: Debian ships libomp only
+// as a shared library.
 func TestNoStaticRuntime(t *testing.T) {
 	for _, major := range majors {
 		for _, name := range []string{"libomp5-%d", "libomp-%d-dev"} {
@@ -233,7 +232,7 @@ func TestNoStaticRuntime(t *testing.T) {
 	}
 }
 
-// TestRegions checks what is derived from the threads' own words, in the program that has most of it.
+// TestRegions checks the regions derived from the threads' facts, in the program with the most regions.
 func TestRegions(t *testing.T) {
 	exe := Compile(t, Build{Program: "serialized_nested"})
 	r := Dump(t, Run{Exe: exe, Runtime: RuntimeOf(t, 16), Mode: Kernel})
@@ -247,7 +246,7 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// TestOMPD proves that LLVM's own library is there for every runtime.
+// TestOMPD proves that LLVM's own library is available for every runtime.
 func TestOMPD(t *testing.T) {
 	for _, rt := range Runtimes(t) {
 		f, err := elf.Open(UnstrippedOMPD(t, rt.Major))

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// Recorder builds the recorder of the directory recorder and returns the path of
-// libompd-recorder.so: for OMP_TOOL_LIBRARIES, or LD_PRELOAD with libgomp.
+// Recorder builds the recorder of the directory recorder and returns the path of libompd-recorder.so: for
+// OMP_TOOL_LIBRARIES, or LD_PRELOAD with libgomp.
 func Recorder(tb testing.TB) string {
 	tb.Helper()
 	module := filepath.Dir(filepath.Dir(Programs(tb)))
-	inputs := []any{hashFile(tb, filepath.Join(module, "Makefile")), os.Getenv("CFLAGS")} // make takes those
+	inputs := []any{hashFile(tb, filepath.Join(module, "Makefile")), os.Getenv("CFLAGS")} // make reads these
 	for _, pattern := range []string{"*.[ch]", "legacy/*.[ch]"} {
 		files, _ := filepath.Glob(filepath.Join(module, "recorder", pattern))
 		for _, file := range files {

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// gccSuites are the releases of Debian beside 12 whose compilers for C are tested, by the release of GCC.
+// gccSuites are the releases of Debian, other than 12, whose C compilers are tested, by the release of GCC.
 var gccSuites = map[int]string{14: "trixie", 15: "sid", 16: "sid"}
 
-// gccLibraries are the packages that GCC's programs need beside their C library.
+// gccLibraries are the packages that GCC's programs need besides their C library.
 var gccLibraries = []string{"libisl23", "libmpc3", "libmpfr6", "libgmp10", "libzstd1", "zlib1g"}
 
-// released finds the compiler of one release for a file: LLVM's of Debian 12, or GCC's C compiler of another release
-// of Debian.
+// released returns the compiler of one release for a file: LLVM's of Debian 12, or GCC's C compiler of another
+// release of Debian.
 func (c Compiler) released(tb testing.TB, source string, release int) string {
 	tb.Helper()
 	NeedsMore(tb, "compilers of other releases")
@@ -35,8 +35,8 @@ func (c Compiler) released(tb testing.TB, source string, release int) string {
 	return path
 }
 
-// releaseFlags are those with which a compiler of LLVM finds the header and the library of its release, which gets a
-// link in made: Debian installs them of one release only.
+// releaseFlags returns the flags with which a compiler of LLVM finds the header and the library of its release,
+// which gets a link in made: Debian can install only one release.
 func releaseFlags(tb testing.TB, release int, made string) []string {
 	tb.Helper()
 	dir := filepath.Join(debianPackage(tb, fmt.Sprintf("libomp-%d-dev", release)), llvmLib(release))
@@ -48,9 +48,9 @@ func releaseFlags(tb testing.TB, release int, made string) []string {
 	return []string{"-isystem", filepath.Dir(headers[0]), "-L", made}
 }
 
-// suiteGCC is GCC's C compiler out of one release of Debian. It was built with a newer C library than the system's:
-// scripts start each of its programs by the loader of the former. What it makes is linked with the headers and the
-// start files of the system, and with the runtime of its own release.
+// suiteGCC returns GCC's C compiler of one release of Debian. It was built with a newer C library than the
+// system's, so scripts start each of its programs by the loader of that library. Its output is linked with the
+// headers and the start files of the system, and with the runtime of its own release.
 func suiteGCC(tb testing.TB, release int) string {
 	tb.Helper()
 	suite, version := gccSuites[release], fmt.Sprint(release)

@@ -16,10 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mode is what is made of a running program.
+// Mode selects how a running program becomes a target.
 type Mode string
 
-// The modes of [Run]. A program that crashes by itself (crash_task and its like) is run as Kernel.
+// The modes of [Run]. A program that crashes by itself (crash_task and similar ones) is run as Kernel.
 const (
 	Kernel Mode = "abort" // a core that the kernel writes when the program aborts
 	Segv   Mode = "segv"  // a core that the kernel writes when the program touches address 0x10
@@ -27,18 +27,18 @@ const (
 	Live   Mode = "live"  // the living program, for Start
 )
 
-// Run says what to run and on which runtime.
+// Run is a program, its runtime, arguments and environment.
 type Run struct {
 	Exe     string
 	Runtime Runtime  // without Dir: the runtime that the dynamic loader finds
 	Args    []string // after the mode
-	Env     []string // NAME=value; nothing else of OpenMP is set
+	Env     []string // NAME=value; no other variable of OpenMP is set
 	Mode    Mode
 
-	delve []string // the command line of a Delve that runs the program; none without
+	delve []string // the command line of a Delve that runs the program; empty: no Delve
 }
 
-// Process is a living program whose threads are all in their places.
+// Process is a live program with all threads in position.
 type Process struct {
 	PID     int
 	Truth   Truth
@@ -47,19 +47,19 @@ type Process struct {
 	cmd     *exec.Cmd
 }
 
-// Start runs a program and returns when it is ready to be looked at. It is killed when the test ends.
+// Start runs a program and returns when it is ready for a look. The end of the test kills it.
 func Start(tb testing.TB, r Run) *Process {
 	tb.Helper()
 	return start(tb, r, tb.TempDir())
 }
 
-// Stop kills the program and waits for its end. A second call does nothing.
+// Stop kills the program and waits for its end. A second call has no effect.
 func (p *Process) Stop() {
 	_ = p.cmd.Process.Kill()
 	_ = p.cmd.Wait()
 }
 
-// Wait waits for the end of a program that something else than the test ends.
+// Wait waits for the end of a program that the test does not end itself.
 func (p *Process) Wait() { _ = p.cmd.Wait() }
 
 // start is Start with the directory for the program's files.
@@ -92,11 +92,11 @@ func start(tb testing.TB, r Run, dir string) *Process {
 	return p
 }
 
-// settleTime bounds the wait for a thread that has nothing left to do but to sleep.
+// settleTime bounds the wait until a thread that has only to sleep does so.
 const settleTime = time.Hour
 
-// settle waits until the thread that said READY sleeps where the program stays: it may
-// still be on its way from the call by which it said that.
+// settle waits until the thread that printed READY sleeps in its final position: it may still be returning from
+// the call that printed.
 func (p *Process) settle(tb testing.TB) {
 	tb.Helper()
 	for _, th := range p.Truth.Threads {
@@ -106,8 +106,8 @@ func (p *Process) settle(tb testing.TB) {
 	}
 }
 
-// AwaitSleep waits until all threads sleep: who has looked at them has woken them up
-// for a moment. They must be in waits that do not spin.
+// AwaitSleep waits until all threads sleep, as a look wakes them for a moment. They must be in waits that do not
+// spin.
 func (p *Process) AwaitSleep(tb testing.TB) {
 	tb.Helper()
 	for _, lwp := range p.Truth.Program.LWPs {
@@ -115,8 +115,8 @@ func (p *Process) AwaitSleep(tb testing.TB) {
 	}
 }
 
-// AwaitTimed waits until a thread is in a system call in which only time passes, where the program does not wait
-// for that itself.
+// AwaitTimed waits until a thread is in a system call with a time limit, if the program does not wait for that
+// itself.
 func (p *Process) AwaitTimed(tb testing.TB) {
 	tb.Helper()
 	p.awaitCall(tb, p.Truth.Program.LWPs, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_NANOSLEEP)
@@ -141,9 +141,8 @@ func (p *Process) awaitCall(tb testing.TB, lwps []int, calls ...int) {
 	}
 }
 
-// Command is the program with the first of its arguments, run in dir with nothing in its environment
-// that changes the runtime, and with cores allowed. The shell replaces itself, so that the process is
-// the program.
+// Command returns a command that runs the program with mode as its first argument in dir. It allows cores, and
+// removes variables that change the runtime. The shell replaces itself, so that the process is the program.
 func (r Run) Command(dir, mode string) *exec.Cmd {
 	program := append(slices.Clone(r.delve), r.Exe)
 	if r.delve != nil {
@@ -169,12 +168,12 @@ func (r Run) Command(dir, mode string) *exec.Cmd {
 	return cmd
 }
 
-// CommandLine is a command line that runs a program as Start does, without a shell: its last process
-// is the program. The program writes its truth into dir.
+// CommandLine returns a command line that runs a program as Start does, without a shell: its last process is the
+// program. The program writes its truth into dir.
 func (r Run) CommandLine(dir string) []string {
 	cmd := r.Command(dir, string(r.Mode))
 	argv := append([]string{"env", "-i", "-C", dir}, cmd.Env...)
-	return append(argv, cmd.Args[3:]...) // behind sh -c SCRIPT
+	return append(argv, cmd.Args[3:]...) // after sh -c SCRIPT
 }
 
 // crash runs a program that kills itself and leaves dir/core and dir/truth.jsonl.
@@ -197,9 +196,9 @@ func crash(tb testing.TB, r Run, dir string) {
 	must(tb, os.Rename(cores[0], filepath.Join(dir, "core")))
 }
 
-// CoresInPlace makes sure that the kernel writes cores into the working directory of the
-// program. Where they go elsewhere (a crash collector's pipe), it changes that for the time of one
-// dump, which only root may, and returns what restores it.
+// CoresInPlace makes the kernel write cores into the working directory of the program. If they go elsewhere (a
+// crash collector's pipe), it changes that for the duration of one dump, which needs root, and returns a function
+// that restores it.
 func CoresInPlace(tb testing.TB) (restore func()) {
 	tb.Helper()
 	const setting = "/proc/sys/kernel/core_pattern"
@@ -208,7 +207,7 @@ func CoresInPlace(tb testing.TB) (restore func()) {
 		must(tb, err)
 		return strings.TrimSpace(string(data))
 	}
-	// A relative pattern needs nothing: the program runs in a directory of its own.
+	// A relative pattern needs no change: the program runs in a directory of its own.
 	if !strings.ContainsAny(read(), "|/") {
 		return func() {}
 	}

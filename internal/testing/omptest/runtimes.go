@@ -11,22 +11,21 @@ import (
 // majors are the versions of LLVM whose OpenMP runtime Debian 12 ships.
 var majors = [...]int{14, 15, 16, 19}
 
-// usualMajor is the version whose compilers are usual, too.
+// usualMajor is the version of the default compilers.
 const usualMajor = 16
 
-// Runtime is one OpenMP runtime, as the distribution ships it: stripped.
+// Runtime is one OpenMP runtime of the distribution: stripped.
 type Runtime struct {
-	Name  string // as the tests show it: libomp-16
+	Name  string // name in tests: libomp-16
 	Major int    // LLVM's major version
 	Lib   string // path of libomp.so.5
 	Dir   string // the directory of Lib, for LD_LIBRARY_PATH
-	// Loader is the dynamic loader that programs are run by, with Dir as its
-	// search path; empty for the system's.
+	// Loader is the dynamic loader that runs programs, with Dir as its search path; empty: the system's.
 	Loader string
 }
 
-// Runtimes returns the runtimes of Debian's LLVM 14, 15, 16 and 19; in a quick run 16 and another
-// one, which the date chooses. One that cannot be fetched fails the test.
+// Runtimes returns the runtimes of Debian's LLVM 14, 15, 16 and 19; in a quick run 16 and another one, which the
+// date chooses. A failed download fails the test.
 func Runtimes(tb testing.TB) []Runtime {
 	tb.Helper()
 	list := majors[:]
@@ -58,8 +57,8 @@ func RuntimeOf(tb testing.TB, major int) Runtime {
 	return r
 }
 
-// UnstrippedOMPD returns the path of LLVM's own OMPD library of a major version, from Debian's
-// libomp-N-dev. Before 19 it needs the libomp.so.5 of [RuntimeOf] to be found when it is loaded.
+// UnstrippedOMPD returns the path of LLVM's own OMPD library of a major version, from Debian's libomp-N-dev.
+// Before 19, its loader must find the libomp.so.5 of [RuntimeOf].
 func UnstrippedOMPD(tb testing.TB, major int) string {
 	tb.Helper()
 	path := filepath.Join(debianPackage(tb, fmt.Sprintf("libomp-%d-dev", major)), llvmLib(major), "libompd.so")
@@ -69,11 +68,11 @@ func UnstrippedOMPD(tb testing.TB, major int) string {
 	return path
 }
 
-// llvmLib is where a package of Debian has the libraries of one version of LLVM.
+// llvmLib returns the directory of libraries in Debian's packages of one version of LLVM.
 func llvmLib(major int) string { return fmt.Sprintf("usr/lib/llvm-%d/lib", major) }
 
-// debianPackage returns a directory with the unpacked content of a package of the distribution. The
-// package is not installed, so that all versions lie side by side.
+// debianPackage returns a directory with the unpacked content of a package of the distribution. The package is
+// not installed, so that all versions can coexist.
 func debianPackage(tb testing.TB, name string) string {
 	tb.Helper()
 	return cached(tb, "packages", name, func(dir string) {
@@ -97,8 +96,8 @@ func download(dir string, names ...string) ([]byte, error) {
 	return cmd.CombinedOutput()
 }
 
-// downloadAnew is download with new package lists. One process fetches them: apt-get
-// lets no other do so meanwhile.
+// downloadAnew is download with new package lists. One process fetches them, as apt-get locks out all others
+// meanwhile.
 func downloadAnew(tb testing.TB, dir string, names ...string) {
 	tb.Helper()
 	defer lock(tb, filepath.Join(filepath.Dir(dir), ".lists.lock"))()
@@ -111,7 +110,7 @@ func downloadAnew(tb testing.TB, dir string, names ...string) {
 	}
 }
 
-// command runs a program in a directory and returns what it printed; an error fails the test.
+// command runs a program in a directory and returns its output; an error fails the test.
 func command(tb testing.TB, dir, name string, args ...string) string {
 	tb.Helper()
 	cmd := exec.Command(name, args...)

@@ -14,7 +14,7 @@ import (
 // schemaURL is the part of the schemas' $id before the names of their files.
 const schemaURL = "https://github.com/ompd-inspect/ompd-inspect/proto/"
 
-// compiled has the schemas that were used, by their names: tests validate thousands of texts.
+// compiled has the schemas used so far, by their names: tests validate thousands of texts.
 var compiled sync.Map
 
 // Validate checks a JSON text against proto/NAME.schema.json.

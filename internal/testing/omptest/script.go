@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Exits is a command of scripts. It runs the tool and fails if it ends with another exit status:
+// Exits is a command of scripts. It runs the tool and fails if the exit status differs:
 //
 //	exits STATUS [args]
 func Exits(ts *testscript.TestScript, neg bool, args []string) {

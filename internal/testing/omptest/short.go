@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Needs skips a test in a short run (go test -short), which is for machines that have
-// nothing but Go: what says the program, the package or the right that the test needs.
+// Needs skips a test in a short run (go test -short), which is for machines with only Go: what names the program,
+// the package or the right that the test needs.
 func Needs(tb testing.TB, what string) {
 	tb.Helper()
 	if testing.Short() {
@@ -16,8 +16,8 @@ func Needs(tb testing.TB, what string) {
 	}
 }
 
-// NeedsMore skips a test in a short run, and in a quick one too: it needs what the packages of
-// `make test` do not have.
+// NeedsMore skips a test in a short run, and in a quick one too: it needs packages that are not among those of
+// `make test`.
 func NeedsMore(tb testing.TB, what string) {
 	tb.Helper()
 	Needs(tb, what)
@@ -26,7 +26,7 @@ func NeedsMore(tb testing.TB, what string) {
 	}
 }
 
-// packages are Debian's packages by the programs of theirs that tests run, where the names differ.
+// packages are the Debian packages of programs that tests run, if the names differ.
 var packages = map[string]string{
 	"aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu", "cc": "gcc", "c++": "g++", "clang++-16": "clang-16",
 	"flang-new-19": "flang-19", "gcore": "gdb", "ld.lld-16": "lld-16", "llvm-symbolizer-16": "llvm-16",
@@ -34,15 +34,15 @@ var packages = map[string]string{
 	"strip": "binutils", "unshare": "util-linux", "xz": "xz-utils",
 }
 
-// quickPackages are the packages of `make test` (PACKAGES of the Makefile, and what these depend on),
-// and those that no Debian lacks.
+// quickPackages are the packages of `make test` (PACKAGES of the Makefile, and their dependencies), and those of
+// every Debian system.
 var quickPackages = []string{
 	"bash", "binutils", "clang-16", "g++", "gcc", "gdb", "lld-16", "perl-base", "sed", "util-linux",
 }
 
-// Program returns the path of a program that a test runs. Where it is missing, the test fails with
-// the package of Debian to install; in a short run it is skipped. A quick run skips it if the program
-// is in no package of `make test`, so that it runs the same tests everywhere.
+// Program returns the path of a program that a test runs. If it is missing, the test fails and names the package
+// of Debian to install; a short run skips the test. A quick run skips it if the program is in no package of `make
+// test`, so that it runs the same tests everywhere.
 func Program(tb testing.TB, name string) string {
 	tb.Helper()
 	pkg := cmp.Or(packages[name], name)

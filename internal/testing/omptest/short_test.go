@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// outcome is a testing.TB that notes how the test ended.
+// outcome is a testing.TB that records how the test ended.
 type outcome struct {
 	testing.TB
 	how string
@@ -26,7 +26,7 @@ func (o *outcome) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// outcomeOf returns how a test ends that runs a program.
+// outcomeOf returns how a test that runs a program ends.
 func outcomeOf(t *testing.T, program string) string {
 	t.Helper()
 	o := &outcome{t, "ran"}
@@ -39,7 +39,7 @@ func outcomeOf(t *testing.T, program string) string {
 	return o.how
 }
 
-// TestProgram asks for programs that are there and that are missing, in quick runs and in others.
+// TestProgram requests present and missing programs, in quick runs and in others.
 func TestProgram(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a short run skips what is missing")
@@ -64,7 +64,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestQuickTurns counts the cases of a matrix in quick runs: each comes once in some times as many days.
+// TestQuickTurns counts the cases of a matrix in quick runs: each comes once in quickTurn times as many days.
 func TestQuickTurns(t *testing.T) {
 	t.Setenv("OMPD_QUICK", "1")
 	t.Setenv("OMPD_FULL", "")

@@ -11,14 +11,12 @@ import (
 	"testing"
 )
 
-// suites are the releases of Debian beside 12 whose GNU runtimes are tested: with
-// that of 12, every layout that libgomp had since GCC 7 but that of GCC 11, which is
-// there as a static library.
+// suites are the releases of Debian, other than 12, whose GNU runtimes are tested. With that of 12, they cover
+// every layout of libgomp since GCC 7 except that of GCC 11, which is tested as a static library.
 var suites = [...]string{"bullseye", "trixie", "sid"}
 
-// Libgomps returns Debian's GNU runtimes, of several of its releases; in a quick run that of
-// Debian 12 and another one, which the date chooses. Those that need a newer C library than the
-// system's come with their own and its loader.
+// Libgomps returns the GNU runtimes of several Debian releases; in a quick run that of Debian 12 and another one,
+// which the date chooses. Those that need a newer C library than the system's come with their own and its loader.
 func Libgomps(tb testing.TB) []Runtime {
 	tb.Helper()
 	all := []Runtime{LibgompOf(tb, "bookworm")}
@@ -46,12 +44,12 @@ func LibgompOf(tb testing.TB, suite string) Runtime {
 	return r.withLibc(tb, suite)
 }
 
-// suiteLibomp is LLVM's runtime out of one release.
+// suiteLibomp returns LLVM's runtime from one release.
 func suiteLibomp(tb testing.TB, suite string, major int) Runtime {
 	tb.Helper()
 	name := fmt.Sprintf("libomp5-%d", major)
 	if major == 17 {
-		name += "t64" // what was built again for 64-bit times on 32-bit machines has the suffix
+		name += "t64" // packages that were rebuilt for 64-bit times on 32-bit machines have the suffix
 	}
 	lib := llvmLib(major)
 	if suite == "sid" {
@@ -62,8 +60,8 @@ func suiteLibomp(tb testing.TB, suite string, major int) Runtime {
 	return r.withLibc(tb, suite)
 }
 
-// withLibc is a runtime of a release with the release's C library and its loader, if that
-// is newer than the system's.
+// withLibc returns a runtime of a release with the release's C library and its loader, if that is newer than the
+// system's.
 func (r Runtime) withLibc(tb testing.TB, suite string) Runtime {
 	tb.Helper()
 	if suite == "bullseye" {
@@ -90,9 +88,8 @@ func majorOf(tb testing.TB, path string) int {
 	return n
 }
 
-// suitePackage returns a directory with the unpacked content of a package of another
-// release of Debian, and its version in the file version. The system's own package
-// lists are not touched.
+// suitePackage returns a directory with the unpacked content of a package of another release of Debian, and its
+// version in the file version. The system's own package lists do not change.
 func suitePackage(tb testing.TB, suite, name string) string {
 	tb.Helper()
 	return archPackage(tb, suite, "", name)
@@ -118,8 +115,7 @@ func archPackage(tb testing.TB, suite, arch, name string) string {
 	})
 }
 
-// mirror is where the system's own packages come from, and those of other releases
-// of Debian too.
+// mirror returns the server of the system's own packages, which also has those of other releases of Debian.
 func mirror(tb testing.TB) string {
 	tb.Helper()
 	for _, uri := range strings.Fields(command(tb, "", "apt-get", "indextargets", "--format", "$(REPO_URI)")) {
@@ -131,8 +127,8 @@ func mirror(tb testing.TB) string {
 	return ""
 }
 
-// aptLists returns what runs apt with package lists of one release of Debian, and one
-// architecture ("" is the system's own), which are fetched first.
+// aptLists returns a function that runs apt with package lists of one release of Debian, and one architecture (""
+// is the system's own), which it downloads first.
 func aptLists(tb testing.TB, suite, arch string) func(dir string, args ...string) ([]byte, error) {
 	tb.Helper()
 	var state string
@@ -164,8 +160,8 @@ func aptLists(tb testing.TB, suite, arch string) func(dir string, args ...string
 	return run
 }
 
-// StaticLibgomp returns the directory of a static GNU runtime of GCC 11, which Debian
-// 12 has beside its own.
+// StaticLibgomp returns the directory of a static GNU runtime of GCC 11, which Debian 12 has in addition to its
+// own.
 func StaticLibgomp(tb testing.TB) string {
 	tb.Helper()
 	NeedsMore(tb, "static runtimes of other releases")
@@ -196,8 +192,7 @@ func StaticLibgomps(tb testing.TB) map[int]string {
 	return all
 }
 
-// NewerLibc are flags that give functions of newer C libraries by their older names in a static
-// program.
+// NewerLibc returns flags that define functions of newer C libraries by their older names in a static program.
 func NewerLibc() []string {
 	var flags []string
 	for _, name := range []string{"strtol", "strtoul", "strtoull", "strtoll", "sscanf"} {
@@ -206,8 +201,8 @@ func NewerLibc() []string {
 	return flags
 }
 
-// CrossLibgomps returns the paths of Debian's GNU runtimes for aarch64, by the
-// release of GCC. They can be read here, not run.
+// CrossLibgomps returns the paths of Debian's GNU runtimes for aarch64, by the release of GCC. They can be read
+// here, not run.
 func CrossLibgomps(tb testing.TB) map[int]string {
 	tb.Helper()
 	NeedsMore(tb, "runtimes for aarch64")

@@ -11,14 +11,14 @@ import (
 	"strconv"
 )
 
-// Truth is what a program knows about itself at the moment of its dump.
+// Truth has the facts that a program wrote about itself at the moment of its dump.
 type Truth struct {
 	Program ProgramTruth
 	Threads []ThreadTruth // in the order of registration
-	Tasks   []TaskTruth   // explicit tasks that must be found
-	Loops   []loopTruth   // where threads are in worksharing loops
-	// Goroutines has the numbers of goroutines by the LWPs of the threads that
-	// they are bound to, as Go's runtime told them.
+	Tasks   []TaskTruth   // explicit tasks that the tool must find
+	Loops   []loopTruth   // positions of threads in worksharing loops
+	// Goroutines has the numbers of goroutines, from Go's runtime, by the LWPs of the threads that they are bound
+	// to.
 	Goroutines map[int]int64
 }
 
@@ -33,18 +33,17 @@ type ProgramTruth struct {
 	FaultAddress Hex    `json:"fault_address"` // for SIGSEGV
 }
 
-// ThreadTruth is one thread, where it is and what omp_get_* told it there.
+// ThreadTruth is one thread, its position and the results of omp_get_* there.
 //
-// Role is initial (the initial thread of a root, whatever region it is in now), primary (thread 0 of
-// its innermost team, and no root), worker, helper (a hidden helper thread of the runtime; its numbers
-// are what it was told, but it is in no region of the program), idle (in the pool; the numbers are
-// those of the region it left), or other (never in OpenMP; no number is set).
+// Role is initial (the initial thread of a root, whatever region it is in now), primary (thread 0 of its
+// innermost team, and not a root), worker, helper (a hidden helper thread of the runtime; its numbers are the
+// runtime's answers, but it is in no region of the program), idle (in the pool; the numbers are those of the
+// region it left), or other (never in OpenMP; all numbers are unset).
 //
-// Function, File and Line are those of the innermost frame of user code, as debug information tells
-// them: for a thread in a wait, its construct or call. An empty Function means that no frame of user
-// code exists, as for a worker in the barrier at the end of its region. In an outlined region
-// Function is the function that contains the region; the frame itself has the compiler's name.
-// Line 0 with a Function means that the line is not determined.
+// Function, File and Line are those of the innermost frame of user code, as in debug information: for a waiting
+// thread, its construct or call. An empty Function means that there is no frame of user code, as for a worker in
+// the barrier at the end of its region. In an outlined region Function is the function that contains the region;
+// the frame itself has the compiler's name. Line 0 with a Function means that the line is not determined.
 type ThreadTruth struct {
 	LWP      int    `json:"lwp"`
 	Pthread  Hex    `json:"pthread"`
@@ -63,8 +62,8 @@ type ThreadTruth struct {
 	ActiveLevel int   `json:"active_level"`
 	Ancestors   []int `json:"ancestor_thread_num"` // by level, 0 to Level
 	Sizes       []int `json:"ancestor_team_size"`  // by level, 0 to Level
-	// RegionLines has, by level, the line of the construct of the region that this thread itself
-	// entered as a member; 0 where it did not: a worker of an inner team in the outer region.
+	// RegionLines has, by level, the line of the construct of the region that this thread itself entered as a
+	// member; 0 if it did not, as for a worker of an inner team in the outer region.
 	RegionLines []int `json:"region_lines"`
 
 	InParallel      int `json:"in_parallel"`
@@ -87,7 +86,7 @@ type ThreadTruth struct {
 	StackSize       uint64 `json:"stacksize"` // bytes
 }
 
-// TaskTruth is a number of explicit tasks that are alike.
+// TaskTruth is a number of equal explicit tasks.
 type TaskTruth struct {
 	Kind  string `json:"task_kind"` // explicit, target
 	State string `json:"state"`     // running, waiting, queued, blocked
@@ -96,15 +95,15 @@ type TaskTruth struct {
 	LWP   int    `json:"lwp"`  // the thread that runs it, or 0
 }
 
-// loopTruth is a thread in a worksharing loop: the value of the loop's variable, and the first one of
-// those that follow on each other which it has come from.
+// loopTruth is a thread in a worksharing loop: the value of the loop's variable, and the first value of the
+// contiguous range that the thread executes.
 type loopTruth struct {
 	LWP   int   `json:"lwp"`
 	First int64 `json:"first"`
 	Now   int64 `json:"now"`
 }
 
-// RegionTruth is one parallel region that is alive, derived from what its threads were told.
+// RegionTruth is one active parallel region, derived from the facts of its threads.
 type RegionTruth struct {
 	Root        int   // LWP of the initial thread
 	TeamNum     int   // in a league of teams
@@ -114,10 +113,10 @@ type RegionTruth struct {
 	ActiveLevel int   //
 	Serialized  bool  // a team of one at level 1 or deeper
 	Line        int   // of the construct; 0 at level 0
-	Members     []int // LWP by thread number; 0 for one that did not register
+	Members     []int // LWP by thread number; 0 for an unregistered thread
 }
 
-// Hex is a number that the truth file has as "0x…"; an empty string is 0.
+// Hex is a number that the truth file stores as "0x…"; an empty string is 0.
 type Hex uint64
 
 // UnmarshalJSON reads a quoted hexadecimal number; anything else is an error.
@@ -149,7 +148,7 @@ func ReadTruth(path string) (Truth, error) {
 	return t, nil
 }
 
-// add reads one line. Sources are known by base name, as compilers write them in several ways.
+// add reads one line. Sources are identified by base name, as compilers write them in several ways.
 func (t *Truth) add(line []byte) error {
 	var kind struct{ Kind string }
 	if err := json.Unmarshal(line, &kind); err != nil {
@@ -191,7 +190,7 @@ func (t *Truth) add(line []byte) error {
 	return fmt.Errorf("unknown kind %q", kind.Kind)
 }
 
-// Thread is the thread with an LWP; false if it did not register.
+// Thread returns the thread with an LWP; false if it did not register.
 func (t Truth) Thread(lwp int) (ThreadTruth, bool) {
 	i := slices.IndexFunc(t.Threads, func(th ThreadTruth) bool { return th.LWP == lwp })
 	if i < 0 {
@@ -200,8 +199,8 @@ func (t Truth) Thread(lwp int) (ThreadTruth, bool) {
 	return t.Threads[i], true
 }
 
-// Regions returns the regions that are alive, outer ones first; that of level 0 once per root.
-// Threads that are idle or not in OpenMP have no part in it.
+// Regions returns the active regions, outer ones first; that of level 0 once per root. Threads that are idle or
+// not in OpenMP are left out.
 func (t Truth) Regions() []RegionTruth {
 	regions := map[string]*RegionTruth{}
 	for _, th := range t.Threads {
@@ -228,7 +227,7 @@ func (t Truth) Regions() []RegionTruth {
 	return list
 }
 
-// newRegion is the region that th is in at a level, without members. A team of one is not active.
+// newRegion returns the region of th at a level, without members. A team of one is not active.
 func newRegion(th ThreadTruth, level int) *RegionTruth {
 	r := &RegionTruth{Root: th.Root, TeamNum: th.TeamNum, Path: th.Ancestors[:level], Level: level,
 		TeamSize: th.Sizes[level]}
@@ -242,8 +241,8 @@ func newRegion(th ThreadTruth, level int) *RegionTruth {
 	return r
 }
 
-// join enters a thread as a member, if it is one and not only a descendant of one: thread 0 of every
-// inner region is the member itself.
+// join adds a thread as a member, unless it is only a descendant of a member: thread 0 of every inner region is
+// the member itself.
 func (r *RegionTruth) join(th ThreadTruth) {
 	num := th.Ancestors[r.Level]
 	if slices.Max(append([]int{0}, th.Ancestors[r.Level+1:]...)) > 0 || num >= len(r.Members) {

@@ -10,10 +10,10 @@ import (
 	"sync"
 )
 
-// Config is how programs are built, and for one run the environment that is added.
+// Config is a way to build programs, and the environment that is added for one run.
 type Config struct {
 	Compiler string // path
-	Plus     string // path of the one for C++, empty for programs in C
+	Plus     string // path of the compiler for C++; empty for programs in C
 	Flags    []string
 	Library  string   // directory of the runtime
 	Runtime  string   // its name
@@ -31,10 +31,10 @@ func (c Config) String() string {
 	return fmt.Sprint(filepath.Base(cmp.Or(c.Plus, c.Compiler)), c.Flags, c.Library, c.Env)
 }
 
-// name is the compiler and the runtime.
+// name returns the names of the compiler and the runtime.
 func (c Config) name() string { return filepath.Base(cmp.Or(c.Plus, c.Compiler)) + " " + c.Runtime }
 
-// sources are the names of the files of programs.
+// sources returns the names of the files of programs.
 func (c Config) sources() []string {
 	if c.Plus != "" {
 		return []string{"programs.cc", "far.cc"}
@@ -42,15 +42,15 @@ func (c Config) sources() []string {
 	return []string{"programs.c", "far.c"}
 }
 
-// common has what all programs of a compiler share, compiled once.
+// common has the files shared by all programs of a compiler, compiled once.
 type common struct {
 	dir     string
 	mu      sync.Mutex
 	objects map[string]string // gen.o by compiler and flags
-	headers map[string]string // directories of gen.h, precompiled, the same way
+	headers map[string]string // directories of the precompiled gen.h, in the same way
 }
 
-// newCommon writes what programs share into dir.
+// newCommon writes the shared files into dir.
 func newCommon(dir string) (*common, error) {
 	for name, text := range map[string]string{"gen.c": genC, "gen.h": genH} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
@@ -60,12 +60,12 @@ func newCommon(dir string) (*common, error) {
 	return &common{dir: dir, objects: map[string]string{}, headers: map[string]string{}}, nil
 }
 
-// flags are those of all sources.
+// flags returns the flags of all sources.
 func (c Config) flags(include string) []string {
 	return append([]string{"-g", "-fopenmp", "-pthread", "-pipe", "-w", "-I", include}, c.Flags...)
 }
 
-// object is the compiled gen.c.
+// object returns the compiled gen.c.
 func (m *common) object(c Config) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,7 +81,7 @@ func (m *common) object(c Config) (string, error) {
 	return path, err
 }
 
-// header is the directory of gen.h, which for C++ is compiled once: most of a small program's cost.
+// header returns the directory of gen.h, which is precompiled for C++: most of a small program's cost.
 func (m *common) header(c Config) (dir string, err error) {
 	if c.Plus == "" {
 		return m.dir, nil
@@ -107,7 +107,7 @@ func (m *common) header(c Config) (dir string, err error) {
 	return dir, nil
 }
 
-// precompiled is the header's name as GCC finds it by itself.
+// precompiled is the name under which GCC finds the precompiled header.
 const precompiled = "gen.h.gch"
 
 func (c Config) command(dir, name string, args []string) error {
@@ -129,7 +129,7 @@ func (m *common) build(dir string, c Config, programs []*Program) (exe string, e
 			return "", err
 		}
 	}
-	// The name by which compilers link LLVM's runtime comes with its development package.
+	// The development package has the name by which compilers link LLVM's runtime.
 	link := filepath.Join(dir, "libomp.so")
 	_ = os.Remove(link)
 	if err := os.Symlink(filepath.Join(c.Library, "libomp.so.5"), link); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// core has the kernel write a core of the program, in which the notes are the truth of the
-// same moment, and looks at it.
+// core makes the kernel write a core of the program, in which the notes are the truth of the same moment, and
+// looks at it.
 func (r *run) core(ended <-chan struct{}) error {
 	if err := syscall.Kill(r.pid, syscall.SIGQUIT); errors.Is(err, syscall.ESRCH) {
 		return nil // it has ended by itself
@@ -22,7 +22,7 @@ func (r *run) core(ended <-chan struct{}) error {
 	<-ended
 	cores, err := filepath.Glob(filepath.Join(r.dir, "core*"))
 	if err != nil || len(cores) == 0 {
-		return err // it has ended by itself, or the kernel's cores go elsewhere
+		return err // it has ended by itself, or the kernel writes cores elsewhere
 	}
 	truth, err := coreTruth(cores[0], r.page)
 	if err != nil {
@@ -55,7 +55,7 @@ func (r *run) core(ended <-chan struct{}) error {
 	return nil
 }
 
-// coreTruth reads the page of a process that a core is of.
+// coreTruth reads the page of a core's process.
 func coreTruth(path string, page uint64) (Truth, error) {
 	core, err := corefile.Open(path, corefile.Options{})
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package generated makes random OpenMP programs, healthy ones and such with one mistake put in
-// on purpose, runs them, looks at them in random moments, and holds what the tool says against
-// what the threads of the program have noted of themselves. Only tests use it.
+// Package generated makes random OpenMP programs, healthy ones and ones with one deliberate mistake. It runs
+// them, looks at them at random moments, and compares the tool's output with the notes that the threads of the
+// program make about themselves. Only tests use it.
 //
-// What is noted is the truth of a moment if the thread's slot has not changed between a
-// read before the look and one after it; the notes in a core are those of its moment.
+// A note is the truth of a moment if the thread's slot is the same before the look and after it; the notes in a
+// core are those of its moment.
 package generated

@@ -2,7 +2,7 @@ package generated
 
 import _ "embed"
 
-// What generated programs are built with.
+// Sources shared by all generated programs.
 var (
 	//go:embed program/gen.c
 	genC string

@@ -19,8 +19,8 @@ func (e *emitter) loop(p *Program, s *Step) {
 	case ForNowait:
 		clause += " nowait"
 	case CancelFor:
-		// LLVM's runtime loses count of a loop that it hands out in pieces when that is cancelled: it ends
-		// by an assertion (kmp_dispatch.cpp, steal_flag), or a later loop hangs.
+		// LLVM's runtime miscounts a cancelled loop that it divides dynamically: it ends by an assertion
+		// (kmp_dispatch.cpp, steal_flag), or a later loop hangs.
 		clause = []string{"", " schedule(static, 1)"}[s.Style%2]
 	case ForOrdered, Doacross:
 		clause = strings.ReplaceAll(clause, "nonmonotonic: ", "")
@@ -51,7 +51,7 @@ func (e *emitter) loop(p *Program, s *Step) {
 	e.put("gen_end();")
 }
 
-// ordered writes what is done in the order of a loop's iterations.
+// ordered writes a body that is executed in the order of a loop's iterations.
 func (e *emitter) ordered() {
 	e.put("gen_wait(GEN_ORDERED, %d, 0);", e.next())
 	e.put("#pragma omp ordered")
@@ -61,14 +61,14 @@ func (e *emitter) ordered() {
 	})
 }
 
-// turn writes the wait for an iteration before, which is noted as that for a turn.
+// turn writes the wait for an earlier iteration, which is noted as one for a turn.
 func (e *emitter) turn(v string, s *Step) {
 	e.put("gen_wait(GEN_ORDERED, %d, 0);", e.next())
 	e.put("#pragma omp ordered depend(sink: %s - %d)", v, 1+s.Style%2)
 	e.put("gen_got();")
 }
 
-// tasks writes constructs that make tasks, and the wait for them.
+// tasks writes constructs that create tasks, and the wait for them.
 func (e *emitter) tasks(p *Program, s *Step) {
 	body := func() {
 		e.emitBlock(func() {

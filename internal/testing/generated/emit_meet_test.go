@@ -13,7 +13,7 @@ func (e *emitter) team(p *Program) {
 	})
 }
 
-// combined writes a region that is one construct with a loop, or sections, before the one of the program.
+// combined writes a region that is one construct with a loop, or sections, before the program's own region.
 func (e *emitter) combined(p *Program) {
 	if len(p.Combined) == 0 {
 		return
@@ -76,8 +76,7 @@ func (e *emitter) call(s *Step) {
 	}
 }
 
-// meeting writes steps in which threads wait for one another by means of their own, or
-// only seem to.
+// meeting writes steps in which threads wait for one another by their own means, or only seem to.
 func (e *emitter) meeting(p *Program, s *Step) {
 	switch s.Kind {
 	case Yield:
@@ -104,10 +103,10 @@ func (e *emitter) meeting(p *Program, s *Step) {
 	}
 }
 
-// spin writes a loop that goes on while a condition on a word holds.
+// spin writes a loop that continues while a condition on a word holds.
 func (e *emitter) spin(condition, word string, style int) {
-	// A loop that works too, and writes what others read, is none in which the tool says that a thread only
-	// waits: programs that hang have none.
+	// The tool does not consider a loop that also works, and writes data that others read, as a wait: programs
+	// that hang contain no such loop.
 	loops := []string{";", "sched_yield();", "usleep(50);", "gen_work(1);"}
 	if e.hangs {
 		loops = loops[:3]
@@ -116,7 +115,7 @@ func (e *emitter) spin(condition, word string, style int) {
 	e.put("gen_wait(GEN_POLL, __LINE__, (unsigned long)&%s); while (%s) { %s } gen_got();", word, condition, body)
 }
 
-// signal writes that thread 0 lets the others go on.
+// signal writes that thread 0 releases the others.
 func (e *emitter) signal(*Program) {
 	word := e.name("go")
 	e.put("static int %s;", word)

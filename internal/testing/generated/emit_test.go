@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Sources are the two files of some programs, in C or C++; the first argument on the command
-// line of what is made of them chooses one by number.
+// Sources returns the two files of some programs, in C or C++; the first argument of the executable selects one
+// by number.
 func Sources(programs []*Program, cplus bool) (main, far string) {
 	e := &emitter{cplus: cplus, other: &file{}}
 	e.file = &file{}
@@ -49,18 +49,18 @@ func (f *file) put(format string, args ...any) {
 
 // emitter writes programs.
 type emitter struct {
-	*file        // that is written to
-	other  *file // that is not
+	*file        // the current file
+	other  *file // the other file
 	cplus  bool
 	number int
 	names  int
-	way    int // of a mistake's things
-	object int // which they are
+	way    int // of a mistake's objects
+	object int // kind of these objects
 	hangs  bool
-	leave  string // the statement that ends the loop's turn or the helper; empty where there is none
+	leave  string // the statement that ends the loop's iteration or the helper; empty if there is none
 }
 
-// function writes a function that is never inlined, if far in the other file.
+// function writes a function that is never inlined; if far is set, in the other file.
 func (e *emitter) function(far bool, head string, body func()) {
 	storage := "static "
 	if far {
@@ -79,10 +79,10 @@ func (e *emitter) function(far bool, head string, body func()) {
 	}
 }
 
-// next is the number of the line that is behind the next one.
+// next returns the number of the line after the next one.
 func (e *emitter) next() int { return e.line + 2 }
 
-// name is a name that no other thing has.
+// name returns a unique name.
 func (e *emitter) name(what string) string {
 	e.names++
 	return fmt.Sprintf("%s_%d", what, e.names)
@@ -131,7 +131,7 @@ func (e *emitter) program(i int, p *Program) {
 	e.put("}")
 }
 
-// recursion writes a function that calls itself, each call with a nest lock, and a helper in the end.
+// recursion writes a function that calls itself, each call with a nest lock, and finally a helper.
 func (e *emitter) recursion(p *Program, helper int) {
 	name := fmt.Sprintf("deep_%d_%d", e.number, helper)
 	nest := element("gen_nest", 2, 1)
@@ -145,7 +145,7 @@ func (e *emitter) recursion(p *Program, helper int) {
 	})
 }
 
-// emitConstruct writes what has a statement that leaves it.
+// emitConstruct calls f to write a construct with a statement that leaves it.
 func (e *emitter) emitConstruct(leave string, f func()) {
 	outer := e.leave
 	e.leave = leave
@@ -226,10 +226,10 @@ func (e *emitter) step(p *Program, s *Step) {
 	}
 }
 
-// guards are the classes of gen.h that hold a thing to the end of a scope.
+// guards are the classes of gen.h that hold an object to the end of a scope.
 var guards = map[string]string{"GEN_LOCK": "gen_guard", "GEN_MUTEX": "gen_mutex_guard"}
 
-// guarded writes what is done in the scope of an object of a class.
+// guarded writes the scope of an object of a class.
 func (e *emitter) guarded(t thing, s *Step, body func()) {
 	e.emitBlock(func() {
 		if kinds := []string{"lock_guard", "unique_lock"}; t.kind == "GEN_MUTEX" && s.Way > 0 {
@@ -244,8 +244,8 @@ func (e *emitter) guarded(t thing, s *Step, body func()) {
 	})
 }
 
-// take writes the acquisition of an object, what is done with it, and its release; leave is
-// the statement by which it may be left early, if there is one.
+// take writes the acquisition of an object, its use, and its release; leave is the statement that may leave
+// early, if there is one.
 func (e *emitter) take(s *Step, leave string, body func()) {
 	t := thingOf(s.N)
 	condition := fmt.Sprintf("if ((tid + r) %% %d == 0)", 2+s.Style%3)
@@ -287,8 +287,8 @@ func (e *emitter) critical(t thing, body func()) {
 	e.put("gen_drop(%s);", t.number)
 }
 
-// sleep writes a wait on a condition variable of gen.h, with a mutex of it, while the words
-// of a condition hold.
+// sleep writes a wait on a condition variable of gen.h, with one of its mutexes, while a condition on words
+// holds.
 func (e *emitter) sleep(condition string, variable, mutex int) {
 	e.put("while (%s) {", condition)
 	e.put("  gen_wait(GEN_CONDITION, __LINE__, (unsigned long)&gen_cond[%d]); "+
@@ -310,7 +310,7 @@ func (e *emitter) construct(what string, body func()) {
 	e.put("gen_end();")
 }
 
-// try writes steps that an exception may end, which is caught at once.
+// try writes steps that an exception may end, and the handler of the exception.
 func (e *emitter) try(p *Program, s *Step) {
 	if !e.cplus {
 		e.emitBlock(func() { e.steps(p, s.Body) })

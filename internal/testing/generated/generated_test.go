@@ -20,20 +20,20 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// batch is how many programs are built into one executable, at most.
+// batch is the largest number of programs in one executable.
 const batch = 8
 
-// ordinary is how many programs an ordinary run of the tests has.
+// ordinary is the number of programs in an ordinary run of the tests.
 const ordinary = 6
 
-// shrunk is how many programs are made small of those that fail alike, unless OMPD_SHRINK says
-// otherwise: it takes a hundred runs.
+// shrunk is the number of programs with one kind of failure that are made small; OMPD_SHRINK overrides it. Each
+// takes a hundred runs.
 const shrunk = 1
 
-// every is after how many programs a run logs what it has counted.
+// every is the number of programs after which a run logs its counts.
 const every = 100
 
-// coreTurn is of how many programs one leaves a core to look at, if it is killed.
+// coreTurn: one program in coreTurn leaves a core to look at, if it is killed.
 const coreTurn = 4
 
 // number reads a variable of the environment.
@@ -87,17 +87,17 @@ func configs(t *testing.T) []Config {
 	return all
 }
 
-// campaign is one run of the test: what it counts, and where it keeps what is wrong.
+// campaign is one run of the test: its counts, and the directories of failures.
 type campaign struct {
 	t      *testing.T
 	common *common
 	dir    string // for executables and cores
-	keep   string // for programs of which something is wrong; empty if they are not kept
+	keep   string // for failed programs; empty if they are not kept
 	mu     sync.Mutex
 	counts map[string]int
 }
 
-// newCampaign prepares a run of programs, in memory where a file system in memory is there.
+// newCampaign prepares a run of programs, in a file system in memory if there is one.
 func newCampaign(t *testing.T) *campaign {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "generated")
@@ -112,12 +112,13 @@ func newCampaign(t *testing.T) *campaign {
 	return &campaign{t: t, common: m, dir: dir, keep: os.Getenv("OMPD_KEEP"), counts: map[string]int{}}
 }
 
-// TestGenerated holds the tool against random programs. OMPD_GENERATED says how many,
-// OMPD_SEED which the first is, OMPD_WORKERS how many run at a time, OMPD_KEEP where programs
-// are shrunk and kept of which something is wrong.
+// TestGenerated tests the tool on random programs. OMPD_GENERATED is their number, OMPD_SEED the first seed,
+// OMPD_WORKERS the number that run at a time, and OMPD_KEEP the directory for failed programs, which are made
+// small.
 func TestGenerated(t *testing.T) {
 	omptest.Needs(t, "compilers")
-	// The few of an ordinary run are always the same: what new ones find is for who looks for it.
+	// The few programs of an ordinary run are always the same: only a run that searches for failures uses new
+	// ones.
 	n := number(t, "OMPD_GENERATED", ordinary)
 	seed := number(t, "OMPD_SEED", 1)
 	t.Logf("OMPD_SEED=%d OMPD_GENERATED=%d", seed, n)
@@ -149,7 +150,7 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// stopped reports whether a long run is to end: the file that OMPD_STOP names is there.
+// stopped reports whether a long run must end: the file that OMPD_STOP names exists.
 func stopped() bool {
 	_, err := os.Stat(os.Getenv("OMPD_STOP"))
 	return err == nil
@@ -167,7 +168,7 @@ func (k *campaign) count(what string, n int) {
 	k.counts[what] += n
 }
 
-// begin counts a program, and logs now and then what there is up to it: a run that is cut off counts too.
+// begin counts a program, and sometimes logs the counts so far: an interrupted run counts too.
 func (k *campaign) begin() {
 	k.count("programs", 1)
 	if k.counted("programs")%every == 0 {
@@ -175,7 +176,7 @@ func (k *campaign) begin() {
 	}
 }
 
-// sum is what has been counted, in one line.
+// sum returns all counts, in one line.
 func (k *campaign) sum() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -189,7 +190,7 @@ func (k *campaign) sum() string {
 	return text
 }
 
-// programsWith begins what counts programs of which something is wrong, by what was found first.
+// programsWith is the start of the counters of failed programs; the first finding follows.
 const programsWith = "programs that failed: "
 
 // try builds some programs, and runs each in one of the ways to wait.
@@ -221,8 +222,8 @@ func (k *campaign) try(c Config, programs []*Program) {
 	}
 }
 
-// times is how often a program runs: once, or OMPD_TIMES often if it is the one that OMPD_ONLY
-// names by its seed, and not at all if it is another.
+// times returns the number of runs of a program: 1, or OMPD_TIMES if OMPD_ONLY is its seed, and 0 if OMPD_ONLY is
+// another seed.
 func (k *campaign) times(p *Program) uint64 {
 	if only := number(k.t, "OMPD_ONLY", p.Seed); only != p.Seed {
 		return 0
@@ -230,7 +231,7 @@ func (k *campaign) times(p *Program) uint64 {
 	return number(k.t, "OMPD_TIMES", 1)
 }
 
-// note counts what became of a program, and keeps it if something is wrong.
+// note counts the outcome of a program, and keeps the program if it failed.
 func (k *campaign) note(c Config, p *Program, out Outcome) {
 	k.count("runs", 1)
 	k.count("runs: "+c.name(), 1)
@@ -261,8 +262,8 @@ func (k *campaign) note(c Config, p *Program, out Outcome) {
 	}
 }
 
-// keepShrunk makes a program small that fails, unless it is to be kept whole, and writes it down,
-// with the picture of the first failure, which may not come again.
+// keepShrunk makes a failed program small, unless it must be kept whole, and writes it with the picture of the
+// first failure, which may not occur again.
 func (k *campaign) keepShrunk(c Config, p *Program, out Outcome, whole bool) {
 	class := out.Findings[0].Class
 	path := filepath.Join(k.keep, strings.ReplaceAll(class, " ", "-")+"-"+strconv.FormatUint(p.Seed, 10))

@@ -9,17 +9,17 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// judge holds one picture against the truth.
+// judge compares one picture with the truth.
 type judge struct {
 	out   *Outcome
 	pic   *picture.Picture
-	still Truth // of the threads that did not move while the picture was made
+	still Truth // of the threads that did not move during the look
 	all   Truth
-	// objects are the arrays of what the program takes.
+	// objects are the arrays of the program's objects.
 	objects map[string]array
 }
 
-// array is an array of the program: where it is, and the size and the number of its elements.
+// array is an array of the program: its address, and the size and the number of its elements.
 type array struct{ Base, Size, Count uint64 }
 
 // arrays are those of gen.c.
@@ -38,8 +38,8 @@ func (j judge) thread(lwp int) *picture.Thread {
 	return &j.pic.Threads[i]
 }
 
-// facts compares each thread with its notes. At rest, a thread that has noted that it waits
-// does; amid the run it may be on its way there, or back.
+// facts compares each thread with its notes. At rest, a thread with a noted wait does wait; during the run it may
+// be entering or leaving the wait.
 func (j judge) facts(rest bool) {
 	for lwp, s := range j.still {
 		t := j.thread(lwp)
@@ -53,11 +53,11 @@ func (j judge) facts(rest bool) {
 	j.holders()
 }
 
-// place compares where the thread is in its team.
+// place compares the position of the thread in its team.
 func (j judge) place(t *picture.Thread, s *slot) {
 	top := s.top()
 	if s.Depth == 0 || top.Kind == NoteRegionEnd {
-		return // it may be on its way out of the team
+		return // it may be leaving the team
 	}
 	for name, pair := range map[string]struct {
 		got  *int
@@ -77,7 +77,7 @@ func shown(n *int) string {
 	return fmt.Sprint(*n)
 }
 
-// kinds are the notes of the tool's words.
+// kinds maps the tool's kinds of waits to those of notes.
 var kinds = map[picture.WaitKind]int32{
 	picture.WaitLock: NoteLock, picture.WaitNestLock: NoteNestLock, picture.WaitCritical: NoteCritical,
 	picture.WaitMutex: NoteMutex, picture.WaitBarrier: NoteBarrier, picture.WaitTaskwait: NoteTaskwait,
@@ -85,7 +85,7 @@ var kinds = map[picture.WaitKind]int32{
 	picture.WaitReadWrite: NoteReadWrite, picture.WaitSemaphore: NoteSemaphore, picture.WaitThreads: NoteThreads,
 }
 
-// wait compares what the thread waits for.
+// wait compares the thread's wait.
 func (j judge) wait(t *picture.Thread, s *slot, rest bool) {
 	top := s.top()
 	kind := t.WaitKind
@@ -98,10 +98,10 @@ func (j judge) wait(t *picture.Thread, s *slot, rest bool) {
 	}
 	said := kinds[kind]
 	if top.Kind == NotePoll {
-		return // what a loop of the program's own waits for is a verdict's matter
+		return // the wait of a program's own loop is a matter of verdicts
 	}
 	if top.Kind == NoteNestLock && said == NoteLock {
-		said = NoteNestLock // the lock's own record says that it is a nestable one
+		said = NoteNestLock // the lock's own data marks it as a nestable one
 	}
 	if kind.Exclusive() && (top.Kind != said || !j.names(wait, t, top)) && j.ours(kind, wait, t) {
 		j.out.find("wrong wait", "LWP %d: waits for %s %s, truth %v", t.LWP, kind, waitName(wait, t), top)
@@ -115,12 +115,12 @@ func (j judge) wait(t *picture.Thread, s *slot, rest bool) {
 	}
 }
 
-// ours reports whether what is waited for is one of the things that are noted.
+// ours reports whether the object of a wait is one of those in notes.
 func (j judge) ours(kind picture.WaitKind, w *picture.Wait, t *picture.Thread) bool {
 	return kind != picture.WaitMutex // the condition variables' mutexes are not noted
 }
 
-// names reports whether the tool names what is noted.
+// names reports whether the tool names the noted object.
 func (j judge) names(w *picture.Wait, t *picture.Thread, n Note) bool {
 	if n.Kind == NoteCritical {
 		name := t.WaitName
@@ -153,12 +153,12 @@ func state(t *picture.Thread) string {
 	return string(t.State.Name) + ", " + t.State.Evidence
 }
 
-// line reports whether the innermost frame of the program is on a line, or near one that is not known; gen.c is no
-// part of it.
+// line reports whether the innermost frame of the program is on a line, or near one that is unknown; gen.c is not
+// part of the program.
 func (j judge) line(t *picture.Thread, line int32) bool {
 	for _, f := range t.UserStack {
 		if f.Kind == picture.FrameUser && !shared(f.File) {
-			// GCC gives the call that waits for the turn no line of its own: it has the one before.
+			// GCC gives the call that waits for the turn no line of its own: it has the previous one.
 			before := t.WaitKind == picture.WaitOrdered && f.Line == int(line)-1
 			return f.Near || f.Line == int(line) || before
 		}
@@ -174,7 +174,7 @@ func frames(t *picture.Thread) string {
 	return strings.Join(all, " < ")
 }
 
-// holders compares who is said to hold what.
+// holders compares the holders of objects.
 func (j judge) holders() {
 	if j.pic.Facts == nil {
 		return
@@ -195,7 +195,7 @@ func (j judge) holders() {
 	}
 }
 
-// object is what is noted of a lock: by the note of a thread that waits for it.
+// object returns the noted address of a lock, from the note of a thread that waits for it.
 func (j judge) object(id picture.ID) (uint64, bool) {
 	for _, w := range j.pic.Facts.Waits {
 		if s := j.still[w.Thread]; w.Lock == id && s != nil && s.top().exclusive() {
@@ -213,7 +213,7 @@ func (j judge) holds(lwp int, object uint64, how string) {
 	j.out.find("wrong holder", "LWP %d is %s, truth: holds %v, %v", lwp, how, s.Held[:s.Holds], s.top())
 }
 
-// verdictsAmid looks for hangs of a program that goes on.
+// verdictsAmid looks for verdicts of a hang on a program that makes progress.
 func (j judge) verdictsAmid(r *run) {
 	for _, v := range j.pic.Verdicts {
 		crash := v.Severity == picture.SeverityCrash && !r.killed
@@ -224,7 +224,7 @@ func (j judge) verdictsAmid(r *run) {
 			j.out.find("false hang", "%s (%s): %s\n%s", v.Kind, v.Certainty, v.Summary, j.describe())
 			continue
 		}
-		// A part of the program may hang while another goes on: its threads never move again.
+		// A part of the program may hang while another continues: the hung threads never move again.
 		for _, lwp := range v.Threads {
 			if now := j.all[lwp]; now != nil {
 				said := fmt.Sprintf("%s (%s): %s\n%s", v.Kind, v.Certainty, v.Summary, j.describe())
@@ -260,8 +260,8 @@ func (j judge) explained() {
 	j.out.find("hang explained wrongly", "root %v, said %s\n%s", root, strings.Join(said, "; "), j.describe())
 }
 
-// root are the threads that no progress of another could help: those on cycles of waits, those
-// that wait for what nobody has, or that nobody signals.
+// root returns the threads that no progress of another could release: those on cycles of waits, and those that
+// wait for an object without a holder, or for a missing signal.
 func (j judge) root() []int {
 	waits := map[int][]int{}
 	for lwp, s := range j.all {
@@ -317,7 +317,7 @@ func (j judge) isHeld(object uint64) bool {
 	return false
 }
 
-// describe is the truth in words.
+// describe formats the truth as text.
 func (j judge) describe() string {
 	var lines []string
 	for lwp, s := range j.all {

@@ -13,10 +13,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// specimen is a program that failed once, as small as it could be made, and how it was built and run.
+// specimen is a program that failed once, as small as possible, and how it was built and run.
 type specimen struct {
 	Failed   string // class of the finding
-	Seed     uint64 // that it comes from
+	Seed     uint64 // of the original program
 	Compiler string
 	Plus     bool
 	Flags    []string
@@ -40,7 +40,7 @@ func (k specimen) write(path string) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// fails reports whether a program fails in the same way, by itself.
+// fails reports whether a program fails in the same way when it is run alone.
 func (k *campaign) fails(c Config, p *Program, class string) bool {
 	out, err := k.alone(c, p)
 	return err == nil && slices.ContainsFunc(out.Findings, func(f Finding) bool { return f.Class == class })
@@ -107,8 +107,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestShrinkFault has a judge that is blind for verdicts find a hang unexplained, and the
-// program that hangs made small.
+// TestShrinkFault makes the judge ignore verdicts, so that it finds a hang unexplained, and shrinks the program.
 func TestShrinkFault(t *testing.T) {
 	omptest.Needs(t, "compilers")
 	k := newCampaign(t)

@@ -12,17 +12,17 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Limits of a look, which takes a fraction of a second, and on a busy machine some seconds.
+// Limits of a look, which takes a fraction of a second, or some seconds on a busy machine.
 var (
 	lookLimit = 30 * time.Minute
-	lookGrace = 20 * time.Second // in which one ends that is told to
+	lookGrace = 20 * time.Second // in which a cancelled look must end
 )
 
-// errEndless is a look that did not end in its time; if it did not when it was told to either, its target
-// is lost with it.
+// errEndless means that a look did not end in its time; if it ignores its cancellation too, its target is lost
+// with it.
 var errEndless = errors.New("a look did not end")
 
-// limited is what a look finds, which may take lookLimit, with what it opens.
+// limited returns the result of a look, which may take lookLimit, including its opening.
 func limited(look func(context.Context) (*picture.Picture, error)) (*picture.Picture, error) {
 	type answer struct {
 		pic *picture.Picture
@@ -48,7 +48,7 @@ func limited(look func(context.Context) (*picture.Picture, error)) (*picture.Pic
 	return nil, fmt.Errorf("%w in %v:\n%s", errEndless, lookLimit+lookGrace, stacks)
 }
 
-// lookAt is what the tool says of a target.
+// lookAt returns the tool's picture of a target.
 func lookAt(ctx context.Context, t *engine.Target) (*picture.Picture, error) {
 	q := engine.Report()
 	q.Budget = 0
@@ -63,7 +63,7 @@ func lookAt(ctx context.Context, t *engine.Target) (*picture.Picture, error) {
 	return a.Picture, nil
 }
 
-// TestEndlessLook has a look that does not end be given up, whether it ends when it is told to or not.
+// TestEndlessLook abandons a look that does not end, whether it ends on cancellation or not.
 func TestEndlessLook(t *testing.T) {
 	defer func(limit, grace time.Duration) { lookLimit, lookGrace = limit, grace }(lookLimit, lookGrace)
 	lookLimit, lookGrace = time.Millisecond, time.Minute

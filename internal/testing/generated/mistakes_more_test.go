@@ -2,7 +2,7 @@ package generated
 
 import "fmt"
 
-// calleeHelper is a function that takes a lock and says whether it has; once it is wrong.
+// calleeHelper writes a function that takes a lock and returns whether it has; once the result is wrong.
 func calleeHelper(e *emitter, p *Program) {
 	e.function(p.farMistake(), fmt.Sprintf("int begin_%d(int tid, int last)", e.number), func() {
 		e.get(mistakenA)
@@ -20,7 +20,7 @@ func callee(e *emitter, p *Program, s *Step) {
 	})
 }
 
-// levelHelper is a recursion that takes one of two locks at each level.
+// levelHelper writes a recursion that takes one of two locks at each level.
 func levelHelper(e *emitter, p *Program) {
 	at := fmt.Sprintf("&%s[%d + n %% 2]", e.lockOf(mistakenA).array, e.lockOf(mistakenA).index)
 	t := e.lockOf(mistakenA).named(at)
@@ -39,7 +39,7 @@ func level(e *emitter, p *Program, s *Step) {
 	e.put("(void)level_%d(%d);", e.number, 2+s.Style%4)
 }
 
-// ring has each thread take a lock, and then that of the next one.
+// ring makes each thread take a lock, and then that of the next one.
 func ring(e *emitter, p *Program, s *Step) {
 	own := element("gen_lock", 0, 0).named("&gen_lock[8 + tid]")
 	next := own.named(fmt.Sprintf("&gen_lock[8 + (tid + 1) %% %d]", p.Threads))
@@ -54,7 +54,7 @@ func ring(e *emitter, p *Program, s *Step) {
 	e.release(own)
 }
 
-// mixed has two threads take a lock and something else in opposite orders.
+// mixed makes two threads take a lock and another kind of object in opposite orders.
 func mixed(e *emitter, p *Program, s *Step) {
 	one := e.addressedBy(e.lockOf(mistakenA), e.way)
 	other := e.addressedBy([]thing{
@@ -71,7 +71,7 @@ func mixed(e *emitter, p *Program, s *Step) {
 	}
 }
 
-// having writes what is done with a thing, which may be a critical section.
+// having writes the use of an object, which may be a critical section.
 func (e *emitter) having(t thing, body func()) {
 	if t.array == "" {
 		e.critical(t, body)
@@ -82,7 +82,7 @@ func (e *emitter) having(t thing, body func()) {
 	e.release(t)
 }
 
-// againHelper is a function with a critical section.
+// againHelper writes a function with a critical section.
 func againHelper(e *emitter, p *Program) {
 	e.function(p.farMistake(), fmt.Sprintf("void again_%d(void)", e.number), func() {
 		e.critical(critical(7), func() { e.put("gen_work(1);") })
@@ -107,7 +107,7 @@ func unset(e *emitter, p *Program, s *Step) {
 	e.emitBlock(func() { e.spin("!"+word, word, s.Style) })
 }
 
-// atFlag has who waits for a flag hold what the other needs before it sets it.
+// atFlag makes the thread that waits for a flag hold the lock that the other needs before it sets the flag.
 func atFlag(e *emitter, p *Program, s *Step) {
 	word := e.name("flag")
 	e.put("static volatile int %s;", word)
@@ -127,7 +127,7 @@ func atFlag(e *emitter, p *Program, s *Step) {
 	})
 }
 
-// unposted has one thread post a semaphore for all others but one.
+// unposted makes one thread post a semaphore for all others but one.
 func unposted(e *emitter, p *Program, s *Step) {
 	at := element("gen_semaphore", 2, 0).at
 	e.put("if (tid == %d)", s.N)

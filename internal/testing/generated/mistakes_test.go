@@ -2,7 +2,7 @@ package generated
 
 import "fmt"
 
-// wrong is how a mistake is written: functions that it needs, and the step itself.
+// wrong writes a mistake: the functions that it needs, and the step itself.
 type wrong struct {
 	helper func(*emitter, *Program)
 	step   func(*emitter, *Program, *Step)
@@ -32,7 +32,7 @@ var wrongs = map[Mistake]wrong{
 	ReadThenWrite:  {step: upgrade},
 }
 
-// lockOf is a lock of a mistake, or what is used in its place.
+// lockOf returns a lock of a mistake, or the object used in its place.
 func (e *emitter) lockOf(n int) thing {
 	switch e.object {
 	case 1:
@@ -43,11 +43,11 @@ func (e *emitter) lockOf(n int) thing {
 	return element("gen_lock", n, 0)
 }
 
-// get writes that a lock of a mistake is taken, and back that it is released.
+// get writes the acquisition of a mistake's lock, and back its release.
 func (e *emitter) get(n int)  { e.acquire(e.addressedBy(e.lockOf(n), e.way)) }
 func (e *emitter) back(n int) { e.release(e.addressedBy(e.lockOf(n), e.way)) }
 
-// crossHelper is a function that takes the second lock while its caller has the first.
+// crossHelper writes a function that takes the second lock while its caller holds the first.
 func crossHelper(e *emitter, p *Program) {
 	for _, n := range []int{mistakenA, mistakenB} {
 		e.function(p.farMistake(), fmt.Sprintf("void second_%d_%d(void)", e.number, n), func() {
@@ -83,7 +83,7 @@ func cross(e *emitter, p *Program, s *Step) {
 	}
 }
 
-// leaveHelper is a function with a way out that forgets the lock, in one of several shapes.
+// leaveHelper writes a function with a path that does not release the lock, in one of several shapes.
 func leaveHelper(e *emitter, p *Program) {
 	style := 0
 	for _, s := range p.Body {
@@ -111,7 +111,7 @@ func (e *emitter) leaveBody(style int) {
 			e.put("sum += k;")
 			e.back(mistakenA)
 		})
-	case style%4 == 2: // a goto, with a healthy early return beside it
+	case style%4 == 2: // a goto, with a healthy early return next to it
 		e.get(mistakenA)
 		e.put("if (r < 0)")
 		e.emitBlock(func() {
@@ -176,13 +176,13 @@ func skip(e *emitter, p *Program, s *Step) {
 		e.put("gen_work(5);")
 		return
 	}
-	// The thread computes without end where the others wait for it: no hang by itself.
+	// The thread computes for ever while the others wait for it: that alone is no hang.
 	e.put("for (int k = 0; k < (tid == %d ? 1 : 2); k++)", s.N)
 	e.emitBlock(e.barrier)
 }
 
-// atTaskwait holds a lock where one waits for a task that needs it: in a taskwait, at the end
-// of a taskgroup, or of a taskloop.
+// atTaskwait holds a lock during a wait for a task that needs it: in a taskwait, at the end of a taskgroup, or of
+// a taskloop.
 func atTaskwait(e *emitter, p *Program, s *Step) {
 	body := func() {
 		e.emitBlock(func() {
@@ -256,7 +256,7 @@ func kept(e *emitter, p *Program, s *Step) {
 	})
 }
 
-// postless leaves out what one iteration is to tell those behind it.
+// postless omits the post of one iteration for later ones.
 func postless(e *emitter, p *Program, s *Step) {
 	v := e.name("i")
 	e.put("gen_begin(GEN_CONSTRUCT, %d);", e.next())

@@ -11,12 +11,11 @@ type Program struct {
 	Mistake  Mistake
 	Team     []*Step `json:",omitempty"` // a function that all threads of a team call
 	Combined []*Step `json:",omitempty"` // of a region that is one construct with a loop or sections
-	Way      int     `json:",omitempty"` // in which the mistake takes what it takes
-	Object   int     `json:",omitempty"` // and what that is: locks, mutexes or read-write locks
-	// Far are the functions that are in a file of their own, one bit each: the helpers,
-	// and behind them those of the mistake.
+	Way      int     `json:",omitempty"` // way in which the mistake takes its objects
+	Object   int     `json:",omitempty"` // kind of these: locks, mutexes or read-write locks
+	// Far are the functions in a separate file, one bit each: the helpers, followed by those of the mistake.
 	Far int
-	// Milliseconds is how long the region is repeated.
+	// Milliseconds is the time for which the region is repeated.
 	Milliseconds int
 }
 
@@ -25,10 +24,10 @@ func (p *Program) far(helper int) bool { return p.Far>>helper&1 == 1 }
 // farMistake reports whether the function of the mistake is in the other file.
 func (p *Program) farMistake() bool { return p.far(maxHelper) }
 
-// farTeam reports whether the function of the team is there.
+// farTeam reports whether the function of the team is in the other file.
 func (p *Program) farTeam() bool { return p.far(maxHelper + 1) }
 
-// Mistake is what is wrong with a program.
+// Mistake is the defect of a program.
 type Mistake string
 
 // The mistakes.
@@ -36,24 +35,24 @@ const (
 	Healthy        Mistake = ""
 	LockOrder      Mistake = "lock order"       // two threads take two locks in opposite orders
 	LeftOnPath     Mistake = "left on a path"   // a lock is not released where a function or an iteration is left early
-	TakenTwice     Mistake = "taken twice"      // a lock is taken by the one who has it
-	BarrierSkipped Mistake = "barrier skipped"  // a thread does not come to a barrier
+	TakenTwice     Mistake = "taken twice"      // a thread takes a lock that it holds
+	BarrierSkipped Mistake = "barrier skipped"  // a thread does not reach a barrier
 	HeldAtTaskwait Mistake = "held at taskwait" // a task needs the lock that is held across its taskwait
 	HeldAtBarrier  Mistake = "held at barrier"  // a lock is held across a barrier that others reach through it
-	NeverSignalled Mistake = "never signalled"  // nobody signals a condition variable
-	NestedOnce     Mistake = "nested once"      // a nest lock is released once too few
+	NeverSignalled Mistake = "never signalled"  // a condition variable is never signalled
+	NestedOnce     Mistake = "nested once"      // a nest lock is released one time too few
 	KeptByThread   Mistake = "kept by thread"   // a lock outlives the region that took it
-	PostSkipped    Mistake = "post skipped"     // an iteration of a doacross loop does not say that it is done
-	LeftByCallee   Mistake = "left by a callee" // a function that takes a lock says that it has not
+	PostSkipped    Mistake = "post skipped"     // an iteration of a doacross loop does not post its end
+	LeftByCallee   Mistake = "left by a callee" // a function that takes a lock returns that it has not
 	LockByLevel    Mistake = "lock by level"    // a recursion takes a lock again by its number modulo two
-	Ring           Mistake = "ring"             // each thread has a lock, and takes its neighbour's
+	Ring           Mistake = "ring"             // each thread holds a lock, and takes its neighbour's
 	MixedOrder     Mistake = "mixed order"      // two threads take a lock and another kind of thing in opposite orders
-	CriticalTwice  Mistake = "critical twice"   // a critical section calls a function that has one of the same name
-	FlagNeverSet   Mistake = "flag never set"   // threads spin until a flag is set, which nobody does
-	HeldAtFlag     Mistake = "held at a flag"   // a lock is held in such a loop, and who would set the flag needs it
-	PostsMissing   Mistake = "posts missing"    // a semaphore is posted once too few
-	MoreThreads    Mistake = "more threads"     // a barrier of the C library takes one thread more than there are
-	ReadThenWrite  Mistake = "read then write"  // a read-write lock is taken for writing by who has it for reading
+	CriticalTwice  Mistake = "critical twice"   // a critical section calls a function with a critical section of the same name
+	FlagNeverSet   Mistake = "flag never set"   // threads spin until a flag is set, which never happens
+	HeldAtFlag     Mistake = "held at a flag"   // a lock is held in such a loop, and the thread that would set the flag needs it
+	PostsMissing   Mistake = "posts missing"    // a semaphore is posted one time too few
+	MoreThreads    Mistake = "more threads"     // a barrier of the C library needs one thread more than there are
+	ReadThenWrite  Mistake = "read then write"  // a thread takes a read-write lock for writing that it holds for reading
 )
 
 // Mistakes are all mistakes.
@@ -69,11 +68,11 @@ func Mistakes() []Mistake {
 type Step struct {
 	Kind   Kind
 	N      int     // object, time, helper, …
-	Style  int     `json:",omitempty"` // which of several ways to write it
-	Way    int     `json:",omitempty"` // how what is taken is named
-	Early  bool    `json:",omitempty"` // the loop's turn or the helper may end in it, what is held being released
+	Style  int     `json:",omitempty"` // one of several styles
+	Way    int     `json:",omitempty"` // way of naming the object
+	Early  bool    `json:",omitempty"` // the loop's iteration or the helper may end in it, after a release of all that is held
 	Body   []*Step `json:",omitempty"`
-	Second []*Step `json:",omitempty"` // sections have two bodies
+	Second []*Step `json:",omitempty"` // second body, for sections
 }
 
 // Kind is the kind of a step.
@@ -90,16 +89,16 @@ const (
 	Sections   Kind = "sections"
 	Single     Kind = "single"
 	Master     Kind = "master"
-	Tasks      Kind = "tasks"     // N of them, each with the body, and a taskwait
+	Tasks      Kind = "tasks"     // N tasks, each with the body, and a taskwait
 	Taskgroup  Kind = "taskgroup" // the same in a taskgroup
 	Taskloop   Kind = "taskloop"
 	Depend     Kind = "depend" // two tasks, one after the other
 	Call       Kind = "call"   // of helper N
 	Loop       Kind = "loop"   // a plain loop around the body
 	Parallel   Kind = "parallel"
-	Signal     Kind = "signal"      // thread 0 lets the others go on
-	Try        Kind = "try"         // the body, and in C++ perhaps an exception behind it
-	Recurse    Kind = "recurse"     // helper N, at the end of calls of a function by itself
+	Signal     Kind = "signal"      // thread 0 releases the others
+	Try        Kind = "try"         // the body, and in C++ perhaps an exception after it
+	Recurse    Kind = "recurse"     // helper N, after recursive calls of a function
 	Reduction  Kind = "reduction"   // a loop with one
 	TaskSum    Kind = "task sum"    // a taskgroup with a reduction
 	CancelFor  Kind = "cancel for"  // a loop that a thread cancels
@@ -107,7 +106,7 @@ const (
 	Doacross   Kind = "doacross"    // a loop in which iterations wait for others
 	Yield      Kind = "yield"       // taskyield
 	Sleep      Kind = "sleep"
-	Flag       Kind = "flag"      // threads spin until thread 0 has set one
+	Flag       Kind = "flag"      // threads spin until thread 0 has set a flag
 	Posts      Kind = "posts"     // thread 0 posts a semaphore for each of the others
 	Threads    Kind = "threads"   // a barrier of the C library
 	TeamCall   Kind = "team call" // of the function with constructs that bind to the caller's region
@@ -123,7 +122,7 @@ const (
 	rwlocks    = 2
 	semaphores = 2
 	objects    = plainLocks + nestLocks + criticals + mutexes + rwlocks + semaphores
-	// mistaken are the locks that only mistakes take.
+	// mistakenA and mistakenB are the locks that only mistakes take.
 	mistakenA, mistakenB = 6, 7
 )
 
@@ -132,7 +131,7 @@ const (
 	maxHelper = 3
 )
 
-// New makes the program of a seed; about one of three is healthy.
+// New makes the program of a seed; about one in three is healthy.
 func New(seed uint64) *Program {
 	g := generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 	p := &Program{Seed: seed, Threads: 2 + g.IntN(4), Milliseconds: 60}
@@ -171,29 +170,29 @@ func New(seed uint64) *Program {
 	return p
 }
 
-// readWrite is the number of read-write locks among what mistakes take. One that its thread has is
-// refused to it by the C library, which is no hang: takenOnce are the mistakes in which that cannot be.
+// readWrite is the number of read-write locks among the objects of mistakes. The C library refuses one that its
+// thread already holds, which is no hang: takenOnce are the mistakes in which that cannot happen.
 const readWrite = 2
 
 var takenOnce = map[Mistake]bool{LockOrder: true, HeldAtBarrier: true, HeldAtFlag: true, MixedOrder: true}
 
-// place is where a step is to be: what is allowed there.
+// place is the position of a step, with the rules for it.
 type place struct {
-	team   bool // all threads of the team come here
-	held   bool // something is held: nothing here may wait but for objects, and run no task
+	team   bool // all threads of the team execute it
+	held   bool // an object is held: a step may wait only for objects, and run no task
 	task   bool // in a task
 	lowest int  // number of the lowest object that may be taken
 	depth  int
 	inner  bool
 	calls  bool // functions of the program may be called
-	alone  bool // no other thread counts on it that this one goes through all of the function or the loop's turn
+	alone  bool // no other thread depends on this one executing all of the function or the loop's iteration
 }
 
 func (p place) down() place { p.depth++; return p }
 
 type generator struct{ *rand.Rand }
 
-// steps are some steps in a row.
+// steps returns a sequence of steps.
 func (g generator) steps(at place) []*Step {
 	n := 1 + g.IntN(3)
 	if at.depth == 0 {
@@ -206,7 +205,7 @@ func (g generator) steps(at place) []*Step {
 	return all
 }
 
-// step is one step that is allowed in a place.
+// step returns a step that is allowed in a place.
 func (g generator) step(at place) *Step {
 	if at.depth >= maxDepth {
 		return g.work()
@@ -236,7 +235,7 @@ func (g generator) step(at place) *Step {
 
 func (g generator) work() *Step { return &Step{Kind: Work, N: 1 + g.IntN(40)} }
 
-// stepOf is a step of a kind.
+// stepOf returns a step of a kind.
 func (g generator) stepOf(k Kind, at place) *Step {
 	s := &Step{Kind: k, N: g.IntN(8), Style: g.IntN(8)}
 	in := at.down()
@@ -253,11 +252,11 @@ func (g generator) stepOf(k Kind, at place) *Step {
 		s.Way = max(0, g.IntN(ways+4)-4)
 		in.held, in.lowest = true, s.N+1
 		if s.Way >= fixedWays {
-			in.lowest++ // it may be the one behind
+			in.lowest++ // it may be the next one
 		}
 		s.Body = g.steps(in)
 	case Call, Recurse:
-		// A helper holds what it likes in order: it is called where nothing is held.
+		// A helper takes any objects in order, so it is called only where no object is held.
 		if at.held || at.lowest > 0 || !at.calls {
 			return g.work()
 		}

@@ -19,15 +19,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Finding is a difference between the truth and what the tool says.
+// Finding is a difference between the truth and the tool's output.
 type Finding struct {
 	Class string
 	Text  string
 }
 
-// Outcome is what became of one program.
+// Outcome is the result of one program.
 type Outcome struct {
-	Looks    int // at the running program
+	Looks    int // looks at the running program
 	Cores    int // that were looked at
 	Hang     bool
 	Died     bool                  // the program, by its mistake
@@ -40,42 +40,41 @@ func (o *Outcome) find(class, format string, args ...any) {
 	o.Findings = append(o.Findings, Finding{class, fmt.Sprintf(format, args...)})
 }
 
-// Times of a run. A machine that is busy makes a run slow, not wrong.
+// Times of a run. A busy machine makes a run slow, not wrong.
 const (
 	betweenLooks = 30 * time.Millisecond
 	runLimit     = 30 * time.Minute
 	enoughLooks  = 2 // at a program that is killed then
 )
 
-// run is one program that runs.
+// run is one running program.
 type run struct {
 	program *Program
-	dir     string // where its core will be
+	dir     string // directory of its core
 	pid     int
 	page    uint64
 	ended   chan error
 	hanging []suspect
 	objects map[string]array
-	target  *engine.Target // the process; what does not change is read once, as by who watches
-	killed  bool           // it ends by a signal of ours, with a core
+	target  *engine.Target // the process; constant data is read once, as by a watcher
+	killed  bool            // a signal of this test ends it, with a core
 	Outcome
 }
 
-// suspect is a thread that a verdict has said to hang.
+// suspect is a thread that a verdict reports as hung.
 type suspect struct {
 	lwp  int
 	slot slot
 	said string
 }
 
-// goesOn reports whether the thread has left the wait that it was in. It may have run
-// tasks there.
+// goesOn reports whether the thread has left its wait. It may have run tasks there.
 func (s suspect) goesOn(now *slot) bool {
 	n := s.slot.Depth
 	return now == nil || now.Depth < n || !slices.Equal(now.Notes[:n], s.slot.Notes[:n])
 }
 
-// moved finds suspects that have gone on; truth is nil if all have.
+// moved finds suspects that have made progress; truth is nil if all have.
 func (r *run) moved(truth Truth) {
 	for _, s := range r.hanging {
 		if s.goesOn(truth[s.lwp]) {
@@ -85,10 +84,10 @@ func (r *run) moved(truth Truth) {
 	}
 }
 
-// Run runs the n-th of the programs of an executable, looks at it until it ends or hangs, and
-// then, if asked to or if it has found something, at the core that the kernel writes of it.
+// Run runs the n-th program of an executable and looks at it until it ends or hangs. Then, if requested or after
+// a finding, it looks at the core that the kernel writes of it.
 func Run(exe string, c Config, p *Program, n int, core bool) (Outcome, error) {
-	// A shell between is the program's parent, so that its wait and a look do not meet.
+	// A shell is the program's parent, so that its wait and a look do not interfere.
 	cmd := exec.Command("/bin/sh", "-c", `ulimit -c unlimited; "$0" "$1"; exit $?`, exe, strconv.Itoa(n))
 	dir, err := os.MkdirTemp(filepath.Dir(exe), "run")
 	if err != nil {
@@ -131,22 +130,22 @@ func Run(exe string, c Config, p *Program, n int, core bool) (Outcome, error) {
 	}
 	_ = syscall.Kill(r.pid, syscall.SIGKILL)
 	<-done
-	// LLVM's runtime registers each process by a file, which one that is killed leaves behind.
+	// LLVM's runtime registers each process by a file, which a killed process leaves.
 	_ = os.Remove(fmt.Sprintf("/dev/shm/__KMP_REGISTERED_LIB_%d_%d", r.pid, os.Getuid()))
 	return r.Outcome, err
 }
 
-// close lets go of the process.
+// close releases the process.
 func (r *run) close() {
 	if r.target != nil {
 		_ = r.target.Close()
 	}
 }
 
-// truth is what the threads have noted up to now.
+// truth returns the threads' notes so far.
 func (r *run) truth() (Truth, error) { return readTruth(r.pid, r.page) }
 
-// picture is what the tool says of the process.
+// picture returns the tool's picture of the process.
 func (r *run) picture() (*picture.Picture, error) {
 	old := r.target
 	r.target = nil // is lost with a look that does not end
@@ -171,11 +170,10 @@ func (r *run) picture() (*picture.Picture, error) {
 	return pic, err
 }
 
-// blind is a fault of the judge, for the test of what finds faults: it takes something out of
-// what the tool says.
+// blind simulates a defect, to test the judge: it removes a part of the tool's picture.
 var blind func(*picture.Picture)
 
-// greeted takes what the program says when it begins.
+// greeted parses the program's first line.
 func (r *run) greeted(line string) error {
 	words := strings.Fields(line)
 	if len(words) != 16 {
@@ -190,7 +188,7 @@ func (r *run) greeted(line string) error {
 	return nil
 }
 
-// follow looks at the program in random moments until it ends or hangs.
+// follow looks at the program at random moments until it ends or hangs.
 func (r *run) follow() error {
 	random := rand.New(rand.NewPCG(r.program.Seed, 2))
 	limit := time.Now().Add(runLimit)
@@ -207,14 +205,14 @@ func (r *run) follow() error {
 					return err
 				}
 			}
-			continue // it has ended between
+			continue // it has ended meanwhile
 		}
 		if err := r.look(); errors.Is(err, errEndless) {
 			return err
 		} else if err != nil {
 			r.find("error", "%v", err)
 		}
-		// Every second program that is healthy is killed amid its work.
+		// Every second healthy program is killed during its work.
 		if r.Looks >= enoughLooks && r.program.Mistake == Healthy && r.program.Seed%2 == 0 {
 			r.killed = true
 			return nil
@@ -230,10 +228,10 @@ func (r *run) follow() error {
 // segmentation is the exit status that a shell gives to a program that ended by SIGSEGV.
 const segmentation = 128 + int(syscall.SIGSEGV)
 
-// judgeEnd is the end of the program by itself.
+// judgeEnd judges the program's own end.
 func (r *run) judgeEnd(err error) error {
-	// Threads that are at different barriers have different tasks and teams in them: LLVM's runtime
-	// follows pointers that are none then, whether it is looked at or not.
+	// Threads at different barriers disagree on their tasks and teams: LLVM's runtime then follows invalid
+	// pointers, with or without looks.
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == segmentation &&
 		r.program.Mistake == BarrierSkipped {
 		r.Died = true
@@ -268,14 +266,14 @@ func (r *run) look() error {
 	return nil
 }
 
-// show keeps the picture in which the first thing was found.
+// show keeps the picture of the first finding.
 func (r *run) show(pic *picture.Picture) {
 	if r.Picture == nil && len(r.Findings) > 0 {
 		r.Picture = pic
 	}
 }
 
-// atRest looks at a program that hangs.
+// atRest looks at a hung program.
 func (r *run) atRest() error {
 	truth, err := r.truth()
 	if err != nil {

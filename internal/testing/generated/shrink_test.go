@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// shrinkTrials bounds how many smaller programs are tried for one that fails.
+	// shrinkTrials bounds the smaller programs tried for one that fails.
 	shrinkTrials = 60
-	// attempts is how often a program is given to fail again, before it is made smaller.
+	// attempts is the number of runs in which a program must fail again, before it is made smaller.
 	attempts = 2
 )
 
-// shrink makes a program smaller while it still fails; failed reports whether it ever did.
-// First whole steps are left out, from the end, then those that are around others; then threads,
-// files, helpers and the ways to write what is left.
+// shrink makes a program smaller while it still fails; failed reports whether it ever did. It first removes whole
+// steps, from the end, then those around others; then threads, files, helpers and the styles of the remaining
+// steps.
 func shrink(p *Program, fails func(*Program) bool, trials int) (small *Program, failed bool) {
 	for range attempts {
 		if failed = fails(p); failed {
@@ -35,7 +35,7 @@ func shrink(p *Program, fails func(*Program) bool, trials int) (small *Program, 
 			trials--
 			if fails(next) {
 				p, shorter = next, true
-				continue // the n-th is another one now
+				continue // the n-th is now another one
 			}
 			n++
 		}
@@ -44,7 +44,7 @@ func shrink(p *Program, fails func(*Program) bool, trials int) (small *Program, 
 	return p, true
 }
 
-// smaller is the n-th of the programs that are a little smaller; nil behind the last.
+// smaller returns the n-th of the programs that are a little smaller; nil after the last.
 func smaller(p *Program, n int) *Program {
 	q := clone(p)
 	for _, change := range []func(*Program, *int) bool{withoutSteps, withoutAround, simpler, plainer} {
@@ -67,7 +67,7 @@ func clone(p *Program) *Program {
 	return q
 }
 
-// lists are all lists of steps, the outermost first.
+// lists returns all lists of steps, the outermost first.
 func (p *Program) lists() []*[]*Step {
 	all := []*[]*Step{&p.Body, &p.Team, &p.Combined}
 	for i := range p.Helpers {
@@ -81,13 +81,13 @@ func (p *Program) lists() []*[]*Step {
 	return all
 }
 
-// take counts n down, and reports whether this is the one.
+// take decrements n, and reports whether this is the selected one.
 func take(n *int) bool {
 	*n--
 	return *n == -1
 }
 
-// withoutSteps leaves out the n-th step.
+// withoutSteps removes the n-th step.
 func withoutSteps(p *Program, n *int) bool {
 	for _, list := range p.lists() {
 		for i := len(*list) - 1; i >= 0; i-- {
@@ -100,8 +100,8 @@ func withoutSteps(p *Program, n *int) bool {
 	return false
 }
 
-// withoutAround puts what is in the n-th step in its place. What only stands in a task or while
-// something is held stands anywhere.
+// withoutAround replaces the n-th step by its body. A step that is valid in a task or while an object is held is
+// valid anywhere.
 func withoutAround(p *Program, n *int) bool {
 	for _, list := range p.lists() {
 		for i, s := range *list {
@@ -146,7 +146,7 @@ func simpler(p *Program, n *int) bool {
 	return false
 }
 
-// plainer writes the n-th step in the first of its ways, or takes the first object.
+// plainer writes the n-th step in its first style, or takes the first object.
 func plainer(p *Program, n *int) bool {
 	for _, list := range p.lists() {
 		for _, s := range *list {
@@ -176,9 +176,9 @@ func (p *Program) steps() int {
 	return n
 }
 
-// TestShrink shrinks a big program to the one thing that it fails for.
+// TestShrink shrinks a big program to the single step that makes it fail.
 func TestShrink(t *testing.T) {
-	has := func(p *Program) bool { // a single in which something is taken
+	has := func(p *Program) bool { // a single in which an object is taken
 		for _, list := range p.lists() {
 			for _, s := range *list {
 				if s.Kind == Single && slices.ContainsFunc(s.Body, func(s *Step) bool { return s.Kind == Take }) {

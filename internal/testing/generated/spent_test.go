@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// spent is the time of processors that a campaign has used.
+// spent is the CPU time of a campaign.
 var spent spending
 
-// spending is what compilers and programs have used, in nanoseconds.
+// spending has the CPU time of compilers and programs, in nanoseconds.
 type spending struct{ compilers, programs atomic.Int64 }
 
-// String adds what this process, in which the tool is, has used itself.
+// String adds the CPU time of this process, which runs the tool.
 func (s *spending) String() string {
 	var own syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &own)
@@ -25,7 +25,7 @@ func (s *spending) String() string {
 
 func rounded(n int64) time.Duration { return time.Duration(n).Round(10 * time.Millisecond) }
 
-// cpu is what a process that was waited for has used, with those that it has waited for.
+// cpu returns the CPU time of a process that was waited for, and of its children that it has waited for.
 func cpu(p *os.ProcessState) time.Duration {
 	if p == nil {
 		return 0

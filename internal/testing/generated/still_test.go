@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// What tells a standstill from slowness.
+// Limits that distinguish a standstill from slowness.
 const (
 	sample   = 20 * time.Millisecond
-	stillFor = 3   // samples without a note, before a hang is believed where threads sleep
-	watched  = 500 // samples, after which threads that spin have had no time to tell
-	// noteTime is the time of a processor in which a thread that goes on makes a note.
+	stillFor = 3   // samples without a note until sleeping threads count as hung
+	watched  = 500 // samples until spinning threads that used too little time to make a note count as hung
+	// noteTime is the CPU time in which a thread that makes progress makes a note.
 	noteTime = 8 * time.Millisecond
-	// noteTurns is how often one yields that does not go on; who works uses more than noteTime in
-	// as many turns.
+	// noteTurns is the number of yields of a thread without progress; a working thread uses more than noteTime in
+	// as many.
 	noteTurns = 200
 )
 
-// ran is how much a thread has run.
+// ran is the amount that a thread has run.
 type ran struct {
 	time  time.Duration
 	turns int
 }
 
-// standstill reports whether nothing moves any more.
+// standstill reports whether no thread makes progress any more.
 func (r *run) standstill() (bool, error) {
 	before, err := r.truth()
 	if err != nil {
@@ -55,8 +55,7 @@ func (r *run) standstill() (bool, error) {
 	return false, nil
 }
 
-// spun reports whether each thread that runs has used enough time for a note, had it one to
-// make, since it was first seen.
+// spun reports whether each running thread has used enough time since it was first seen to make a note.
 func spun(since, now map[int]ran) bool {
 	all := true
 	for lwp, used := range now {
@@ -69,8 +68,8 @@ func spun(since, now map[int]ran) bool {
 	return all
 }
 
-// stuck is how much the threads have run that do not sleep; waits if all of
-// these spin where they may wait.
+// stuck returns the amount that the non-sleeping threads have run; waits reports whether all of these spin where
+// they may wait.
 func (r *run) stuck(truth Truth) (used map[int]ran, waits bool) {
 	used = map[int]ran{}
 	tasks := fmt.Sprintf("/proc/%d/task", r.pid)
@@ -97,8 +96,8 @@ func (r *run) stuck(truth Truth) (used map[int]ran, waits bool) {
 	return used, len(entries) > 0
 }
 
-// timeUsed is how much a thread has run, as the kernel tells it, or to the tick by its stat
-// behind the name.
+// timeUsed returns the amount that a thread has run, as counted by the kernel, or else, to the tick, from the
+// fields of its stat after the name.
 func timeUsed(dir, stat string) ran {
 	const user, system, tick = 11, 12, 10 * time.Millisecond
 	if text, err := os.ReadFile(filepath.Join(dir, "schedstat")); err == nil {
@@ -117,9 +116,9 @@ func timeUsed(dir, stat string) ran {
 	return ran{time: time.Duration(u+s) * tick}
 }
 
-// mayBeWaiting reports whether a thread that runs has noted that it waits, or may be at the
-// end of a construct, where no note tells, and threads spin; with tasks queued in a team, those
-// of LLVM's runtime do so whatever the wait policy is.
+// mayBeWaiting reports whether a running thread has noted a wait, or may be at the end of a construct, where
+// there is no note, and threads spin. With tasks queued in a team, threads of LLVM's runtime spin under every
+// wait policy.
 func mayBeWaiting(s *slot) bool {
 	return s != nil && (s.top().waits() || s.top().Kind == NoteRegionEnd || s.top().Kind == NoteConstruct)
 }

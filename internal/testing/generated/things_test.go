@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// thing is what one thread has at a time: its kind in notes, how C takes and releases it, and
-// the name of the critical section or the array that it is in, and how it is named there.
+// thing is an object that one thread holds at a time: its kind in notes, the C code that takes and releases it,
+// its critical section or array, and its name there.
 type thing struct {
 	kind, take, release string
 	array               string
-	index, count        int // in the array, and how many of those around it may be taken instead
+	index, count        int // in the array, and the number of those around it that may be taken instead
 	at                  string
-	number              string // by which notes name it
+	number              string // its name in notes
 }
 
 // critical is a critical section.
@@ -22,7 +22,7 @@ func critical(n int) thing {
 	}
 }
 
-// named is the same thing, named in another way.
+// named returns the same object with another name.
 func (t thing) named(at string) thing {
 	t.at, t.number = at, "(unsigned long)"+at
 	return t
@@ -31,7 +31,7 @@ func (t thing) named(at string) thing {
 func (t thing) taken() string    { return t.take + "(" + t.at + ")" }
 func (t thing) released() string { return t.release + "(" + t.at + ")" }
 
-// element is the thing of an array; count is how many there are that take turns.
+// element returns the object of an array; count is the number of those that take turns.
 func element(array string, n, count int) thing {
 	how := map[string][3]string{
 		"gen_lock":      {"GEN_LOCK", "omp_set_lock", "omp_unset_lock"},
@@ -44,7 +44,7 @@ func element(array string, n, count int) thing {
 	return t.named(fmt.Sprintf("&%s[%d]", array, n))
 }
 
-// thingOf is the object of a number.
+// thingOf returns the object of a number.
 func thingOf(n int) thing {
 	if n < plainLocks {
 		return element("gen_lock", n, plainLocks)
@@ -64,27 +64,27 @@ func thingOf(n int) thing {
 	return element("gen_semaphore", n-rwlocks, semaphores)
 }
 
-// criticalBase is added to a critical section's number where others have an address.
+// criticalBase is added to a critical section's number, in place of an address.
 const criticalBase = 1000
 
-// Ways in which programs name what they take, or take it.
+// Ways in which programs name or take an object.
 const (
 	byName = iota
 	byIndex
 	byPointer  // in a structure that an array of pointers leads to
-	byElement  // of an array of structures; in C++ of a vector
-	byCall     // of a function
+	byElement  // in an array of structures; in C++ a vector
+	byCall     // returned by a function
 	byThin     // taken by a function that ends in the call
 	byFunction // taken by a call through a pointer
 	byPoll     // tried until it is free
-	fixedWays  // those below need no variables
+	fixedWays  // the ways before this one need no variables
 
 	byChoice = iota - 1 // one of two
 	bySwitch
 	ways
 )
 
-// addressedBy is a thing taken in another way; a way that needs statements of its own writes them.
+// addressedBy returns an object that is taken in another way; it writes the statements that the way needs.
 func (e *emitter) addressedBy(t thing, way int) thing {
 	if t.array == "" {
 		return t
@@ -126,13 +126,13 @@ func (e *emitter) addressedBy(t thing, way int) thing {
 	return t
 }
 
-// neighbour is the thing behind one in its array, or the same if it is the last.
+// neighbour returns the next object in its array, or the same if it is the last.
 func (t thing) neighbour() int { return min(t.index+1, t.count-1) }
 
-// polled reports whether a thing is waited for in a loop of the program.
+// polled reports whether the program waits for the object in a loop of its own.
 func (t thing) polled() bool { return strings.HasPrefix(t.take, "while") }
 
-// acquire writes that a thing is taken, and release that it is released.
+// acquire writes the acquisition of an object, and release its release.
 func (e *emitter) acquire(t thing) {
 	kind := t.kind
 	take := t.taken()

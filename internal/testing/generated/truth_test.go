@@ -7,13 +7,13 @@ import (
 	"os"
 )
 
-// Note is one thing that a thread has noted.
+// Note is one note of a thread.
 type Note struct {
 	Kind, Line int32
 	Object     uint64
 }
 
-// slot is what a thread has noted, as gen.h has it.
+// slot has the notes of a thread, in the layout of gen.h.
 type slot struct {
 	Seq                        uint32
 	LWP                        int32
@@ -42,7 +42,7 @@ const (
 	NoteOrdered
 	NoteReadWrite
 	NoteSemaphore
-	NotePoll    // a loop of the program's own, until a word has another value or a lock is free
+	NotePoll    // a loop of the program's own, until a word changes or a lock is free
 	NoteThreads // a barrier of the C library
 )
 
@@ -56,7 +56,7 @@ const (
 // pageSize is the size of the page in bytes.
 var pageSize = 16 + slots*binary.Size(slot{})
 
-// Truth is what the threads of a program have noted, by LWP.
+// Truth has the notes of the threads of a program, by LWP.
 type Truth map[int]*slot
 
 // readTruth reads the page of a process.
@@ -73,7 +73,7 @@ func readTruth(pid int, page uint64) (Truth, error) {
 	return truthIn(data)
 }
 
-// truthIn is what a page says.
+// truthIn decodes a page.
 func truthIn(data []byte) (Truth, error) {
 	if !bytes.HasPrefix(data, []byte("GENERATED PAGE\x00")) {
 		return nil, fmt.Errorf("truth: %q where the page should begin", data[:16])
@@ -94,7 +94,7 @@ func truthIn(data []byte) (Truth, error) {
 	return truth, nil
 }
 
-// same are the threads that have noted nothing between two reads, and were not about to.
+// same returns the threads that have made no note between two reads, and were not about to.
 func same(a, b Truth) Truth {
 	still := Truth{}
 	for lwp, s := range a {
@@ -105,7 +105,7 @@ func same(a, b Truth) Truth {
 	return still
 }
 
-// top is the innermost note of a thread.
+// top returns the innermost note of a thread.
 func (s *slot) top() Note {
 	if s.Depth == 0 {
 		return Note{}
@@ -113,16 +113,16 @@ func (s *slot) top() Note {
 	return s.Notes[s.Depth-1]
 }
 
-// waits reports whether the thread has noted that it waits for something that is noted.
+// waits reports whether the note is one of a wait.
 func (n Note) waits() bool { return n.Kind > 0 && n.Kind < NoteRegion }
 
-// exclusive reports whether it waits for an object that one thread has at a time.
+// exclusive reports whether it waits for an object that one thread holds at a time.
 func (n Note) exclusive() bool {
 	return n.Kind > 0 && n.Kind <= NoteMutex || n.Kind == NoteReadWrite
 }
 
-// holds reports whether the thread has noted that it holds an object, or waits for it and
-// may just have got it.
+// holds reports whether the thread has noted that it holds an object, or waits for it and may just have acquired
+// it.
 func (s *slot) holds(object uint64) bool {
 	for _, n := range s.Held[:s.Holds] {
 		if n.Object == object {

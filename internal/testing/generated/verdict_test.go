@@ -10,8 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// steps holds each step of a verdict's cycle against the notes: what the thread waits for and
-// where, who holds that, and where it was taken.
+// steps compares each step of a verdict's cycle with the notes: the thread's wait and its line, the holder, and
+// the line of the acquisition.
 func (j judge) steps(v picture.Verdict) {
 	for _, c := range v.Cycle {
 		s := j.all[c.Thread]
@@ -30,7 +30,7 @@ func (j judge) steps(v picture.Verdict) {
 	}
 }
 
-// heldBy compares who is said to hold what a thread waits for, and where it was taken.
+// heldBy compares the holder of an awaited object, and the line of the acquisition.
 func (j judge) heldBy(c picture.CycleStep, wanted Note) {
 	h := j.all[c.HeldBy]
 	if h == nil {
@@ -57,11 +57,11 @@ func (j judge) heldBy(c picture.CycleStep, wanted Note) {
 	}
 }
 
-// takers are the functions of programs that take a lock for who calls them, as evidence names them.
+// takers matches the functions of programs that take a lock for their callers, in the text of evidence.
 var takers = regexp.MustCompile(`(?:acquired it with |^)(begin_\d+)`)
 
-// callThere reports whether a lock is said to have been taken by the call of a function of the
-// program, and that call is at the place that is named.
+// callThere reports whether a lock was acquired, according to the step, by a call of a function of the program,
+// and that call is at the named line.
 func callThere(c picture.CycleStep) bool {
 	taker := takers.FindStringSubmatch(c.HeldEvidence)
 	if taker == nil {
@@ -77,7 +77,7 @@ func shared(file string) bool {
 	return strings.HasSuffix(file, "gen.c") || strings.HasSuffix(file, "gen.h") || strings.Contains(file, "/c++/")
 }
 
-// innermost is the line of the innermost frame of the program, 0 if there is none or its code has no line.
+// innermost returns the line of the innermost frame of the program, or 0 if it is missing or unknown.
 func innermost(frames []picture.Frame) int {
 	for _, f := range frames {
 		if f.Kind == picture.FrameUser && !shared(f.File) {
@@ -90,8 +90,7 @@ func innermost(frames []picture.Frame) int {
 	return 0
 }
 
-// locks checks that a verdict names a lock that one of its threads waits for, if
-// they all wait for such.
+// locks checks that a verdict names a lock that one of its threads waits for, if they all wait for locks.
 func (j judge) locks(v picture.Verdict) {
 	var names []string
 	for _, lwp := range v.Threads {
@@ -106,7 +105,7 @@ func (j judge) locks(v picture.Verdict) {
 	}
 }
 
-// nameOf is what a report calls an object of the program.
+// nameOf returns a report's name of an object of the program.
 func nameOf(n Note, objects map[string]array) string {
 	if n.Kind == NoteCritical {
 		return fmt.Sprintf("section_%d", n.Object-criticalBase)

@@ -12,6 +12,7 @@ import (
 )
 
 // enterScript is the script for gdb.
+//
 //go:embed enter.py
 var enterScript []byte
 

@@ -10,8 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestAarch64 builds the recorder for aarch64, and lets programs of GNU's runtime run with it in an
-// emulator: they ask for each state and make each request of Sun's collector API.
+// TestAarch64 builds the recorder for aarch64, and runs programs of GNU's runtime with it in an emulator: they
+// query each state and make each request of Sun's collector API.
 func TestAarch64(t *testing.T) {
 	omptest.NeedsCross(t)
 	recorder := omptest.CrossRecorder(t)
@@ -27,8 +27,8 @@ func TestAarch64(t *testing.T) {
 	}
 }
 
-// TestAarch64SameEvents is [TestSameEvents] for aarch64, in an emulator, whose memory has the rings
-// where the program has them.
+// TestAarch64SameEvents is [TestSameEvents] for aarch64, in an emulator, whose memory contains the program's
+// rings.
 func TestAarch64SameEvents(t *testing.T) {
 	omptest.NeedsCross(t)
 	recorder := omptest.CrossRecorder(t)

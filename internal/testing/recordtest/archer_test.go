@@ -10,8 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// buildTSan compiles a program of testdata with clang's thread sanitizer, whose runtime is fetched and
-// not installed.
+// buildTSan compiles a program of testdata with clang's thread sanitizer, whose runtime is downloaded but not
+// installed.
 func buildTSan(t *testing.T, source string) string {
 	t.Helper()
 	omptest.Needs(t, "compilers")
@@ -33,8 +33,8 @@ func buildTSan(t *testing.T, source string) string {
 	return exe
 }
 
-// TestArcher has LLVM's race detector for OpenMP behind the recorder: it finds the race, and has no false
-// alarm, as it has where it is not told of OpenMP's events; and the events are recorded.
+// TestArcher chains LLVM's race detector for OpenMP after the recorder: it finds the race, and has no false
+// alarm, which it would have without OpenMP's events; and the events are recorded.
 func TestArcher(t *testing.T) {
 	exe := buildTSan(t, "race.c")
 	archer := omptest.PackageFile(t, "libomp-16-dev", "usr/lib/llvm-16/lib/libarcher.so")
@@ -43,7 +43,7 @@ func TestArcher(t *testing.T) {
 		name, next string
 		args       []string
 		races      bool
-		in         string // what the reports are on
+		in         string // place of the reports
 	}{
 		{"healthy", chained, nil, false, ""},
 		{"racy", chained, []string{"racy"}, true, "'racy'"},

@@ -17,7 +17,7 @@ type collected struct {
 	flags    []string
 }
 
-// collectedOn are the runtimes that the collector's interface is tried on.
+// collectedOn returns the runtimes for the tests of the collector's interface.
 func collectedOn(t *testing.T) []collected {
 	t.Helper()
 	all := []collected{{omptest.Libgomp(t), "gcc", []string{"-fopenmp", "-DGNU"}}}
@@ -27,8 +27,7 @@ func collectedOn(t *testing.T) []collected {
 	return all
 }
 
-// output runs a program that ends, with the recorder loaded before it and what else is
-// preloaded, and returns what it says.
+// output runs a program to its end, with the recorder and other libraries preloaded, and returns its output.
 func output(t *testing.T, r omptest.Runtime, argv []string, preload string, env ...string) string {
 	t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -41,8 +40,8 @@ func output(t *testing.T, r omptest.Runtime, argv []string, preload string, env 
 	return string(text)
 }
 
-// TestCollectorRequests makes each request of Sun's collector API, right and wrong, in
-// the order that it must have and in others.
+// TestCollectorRequests makes each request of Sun's collector API, valid and invalid, in the required order and
+// in others.
 func TestCollectorRequests(t *testing.T) {
 	for _, on := range collectedOn(t) {
 		t.Run(on.Name, func(t *testing.T) {
@@ -65,8 +64,8 @@ func TestCollectorRequests(t *testing.T) {
 	}
 }
 
-// TestCollectorStates brings a thread into each state that Sun's collector API has, asks
-// it in a signal handler, and counts the events.
+// TestCollectorStates brings a thread into each state of Sun's collector API, queries it in a signal handler, and
+// counts the events.
 func TestCollectorStates(t *testing.T) {
 	for _, on := range collectedOn(t) {
 		t.Run(on.Name, func(t *testing.T) {
@@ -79,12 +78,11 @@ func TestCollectorStates(t *testing.T) {
 	}
 }
 
-// TestCollectorProfile profiles a program as the paper describes it: by timers, with the
-// stacks of forks. Work and wait add up to the time, and stacks are those that the
-// program's author knows, of workers too.
+// TestCollectorProfile profiles a program as the paper describes it: by timers, with the stacks of forks. Work
+// and wait add up to the time, and stacks are those of the source, also for workers.
 func TestCollectorProfile(t *testing.T) {
 	for _, on := range collectedOn(t) {
-		if on.Major == 14 || on.Major == 15 { // as 16
+		if on.Major == 14 || on.Major == 15 { // like 16
 			continue
 		}
 		t.Run(on.Name, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// build compiles one of testdata's sources and returns the path of what it made.
+// build compiles one of testdata's sources and returns the path of the result.
 func build(t testing.TB, compiler, source string, flags ...string) string {
 	t.Helper()
 	omptest.Needs(t, "compilers")
@@ -30,15 +30,15 @@ func build(t testing.TB, compiler, source string, flags ...string) string {
 	return out
 }
 
-// running is a program of this package's testdata that has said READY.
+// running is a program of this package's testdata that has printed READY.
 type running struct {
 	*exec.Cmd
-	said string // the line that begins with READY
+	said string // the line that starts with READY
 	out  *bufio.Reader
 }
 
-// run starts a program with an environment of its own and waits until it says READY. It
-// is killed when the test ends.
+// run starts a program with an environment of its own and waits until it prints READY. The end of the test kills
+// it.
 func run(t *testing.T, r omptest.Runtime, exe string, env ...string) running {
 	t.Helper()
 	return runArgs(t, r, []string{exe}, env...)
@@ -73,9 +73,9 @@ func runArgs(t *testing.T, r omptest.Runtime, argv []string, env ...string) runn
 	return p
 }
 
-// TestSameEvents holds what the recorder keeps of a program that has each construct
-// against what a tool prints that is chained behind it: the same events of each thread,
-// in the same order, with the same arguments, those in records MORE too.
+// TestSameEvents compares the record of a program with each construct with the output of a tool that is chained
+// after the recorder: the same events of each thread, in the same order, with the same arguments, including those
+// in records MORE.
 func TestSameEvents(t *testing.T) {
 	recorder := omptest.Recorder(t)
 	exe := build(t, "clang-16", "constructs.c", "-fopenmp", "-fopenmp-version=51")
@@ -92,14 +92,14 @@ func TestSameEvents(t *testing.T) {
 			}
 			preload := "LD_PRELOAD="
 			if runtime.Major == 16 {
-				preload += recorder // which must not take the calls of programs of this runtime
+				preload += recorder // it must not intercept the calls of programs on this runtime
 			}
 			p := run(t, runtime, exe, preload, "OMP_CANCELLATION=true", "OMP_TOOL_LIBRARIES="+recorder,
 				"OMPD_RECORDER=all",
 				"OMPD_RECORDER_NEXT=/there/is/none.so:"+reference, "REFERENCE="+said, "KMP_BLOCKTIME=0")
 			var want, got []string
 			reader := open(t, p.Process.Pid)
-			for range settleRounds { // events of threads that are on their way into the pool
+			for range settleRounds { // events of threads that are entering the pool
 				got = kept(read(t, reader))
 				if want = printed(t, said); slices.Equal(got, want) {
 					break
@@ -111,18 +111,17 @@ func TestSameEvents(t *testing.T) {
 	}
 }
 
-// settleRounds bounds how often a program is read that comes to rest.
+// settleRounds bounds the reads of a program that comes to rest.
 const settleRounds = 1000
 
-// kept are the recorder's events in the form in which testdata/reference.c prints them,
-// those of a thread in their order.
+// kept returns the recorder's events in the format of testdata/reference.c, those of a thread in their order.
 func kept(r recording) (lines []string) {
 	slices.SortFunc(r.rings, func(a, b ring) int { return cmp.Compare(a.LWP, b.LWP) })
 	for _, g := range r.rings {
 		all := append(slices.Clone(g.main), g.rare...)
 		all = slices.DeleteFunc(all, func(e trace.Event) bool { return e.Code == trace.NewThread })
 		slices.SortFunc(all, func(a, b trace.Event) int { return cmp.Compare(a.Time, b.Time) })
-		current := uint64(0) // the task that the thread is in
+		current := uint64(0) // the thread's current task
 		for _, e := range all {
 			switch e.Code {
 			case trace.ThreadBegin:
@@ -132,7 +131,7 @@ func kept(r recording) (lines []string) {
 			}
 			arguments := more(&e, current)
 			if e.Code == trace.Dependences {
-				e.Kind, e.B = 0, 0 // what a single one has there is among the arguments
+				e.Kind, e.B = 0, 0 // this field of a single event is among the arguments
 			}
 			const addressMask = 1<<48 - 1
 			line := fmt.Sprint(g.LWP, e.Code, e.Kind, e.Endpoint, e.Value, (e.A|e.PC)&addressMask, e.B)
@@ -148,8 +147,8 @@ func kept(r recording) (lines []string) {
 	return lines
 }
 
-// more are the arguments of an event that are in its records MORE, and of those of tasks that are created
-// by the present one that, which has no record.
+// more returns the arguments in an event's records MORE. For tasks created by the current task, it adds that
+// task, which has no record.
 func more(e *trace.Event, current uint64) (out []uint64) {
 	switch e.Code {
 	case trace.ParallelBegin, trace.ParallelEnd:
@@ -177,7 +176,7 @@ func more(e *trace.Event, current uint64) (out []uint64) {
 	return out
 }
 
-// printed are the lines that testdata/reference.c printed, those of a thread together.
+// printed returns the output of testdata/reference.c, the lines of a thread together.
 func printed(t *testing.T, path string) []string {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -195,11 +194,11 @@ func printed(t *testing.T, path string) []string {
 	return lines
 }
 
-// begun gives forks the ids of regions that their first tasks have: the runtime tells the tool of a fork with a
-// word that it copies then.
+// begun gives forks the ids of the regions that their first tasks have: the runtime reports a fork with a word
+// that it copies only later.
 func begun(lines []string) {
 	const lwp, code, endpoint, forked, entered, index = 0, 1, 3, 6, 5, 7
-	last := map[string]int{} // the last fork of a thread whose task has not begun
+	last := map[string]int{} // a thread's last fork whose task has not started
 	for i, line := range lines {
 		f := strings.Fields(line)
 		switch {
@@ -216,7 +215,7 @@ func begun(lines []string) {
 	}
 }
 
-// diff shows where two lists begin to differ.
+// diff shows the first difference between two lists.
 func diff(t *testing.T, got, want []string) {
 	t.Helper()
 	for i := range max(len(got), len(want)) {

@@ -9,12 +9,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// BenchmarkCost is what constructs take on one thread without a tool (alone), with one
-// whose callbacks return at once (called) or read the clock (clock), and with the recorder
-// (recorded): the least of runs in turn, in nanoseconds. What recorded takes more than
-// clock is the recorder's own; what clock does is everybody's.
+// BenchmarkCost measures constructs on one thread without a tool (alone), with a tool whose callbacks return at
+// once (called) or read the clock (clock), and with the recorder (recorded): the minimum of alternating runs, in
+// nanoseconds. The difference between recorded and clock is the recorder's own cost; every tool has that of
+// clock.
 //
-// The program of GCC that runs on its own runtime, which knows no tools, is measured alone and recorded.
+// The program of GCC that runs on its own runtime, which does not support tools, is measured alone and recorded.
 func BenchmarkCost(b *testing.B) {
 	exe := build(b, "clang-16", "cost.c", "-fopenmp", "-O2")
 	called := "OMP_TOOL_LIBRARIES=" + build(b, "gcc", "called.c", "-shared", "-fPIC", "-O2")
@@ -34,13 +34,13 @@ func BenchmarkCost(b *testing.B) {
 	})
 }
 
-// costTool is a tool by the environment that loads it.
+// costTool is a tool and the environment that loads it.
 type costTool struct {
 	name string
 	env  []string
 }
 
-// costs reports the least that each construct takes with each tool.
+// costs reports the minimum for each construct with each tool.
 func costs(b *testing.B, exe string, runtime omptest.Runtime, tools []costTool) {
 	b.Helper()
 	least := map[string]float64{}

@@ -11,9 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// TestDependences holds the dependences that are recorded against those that a program's tasks and
-// taskwaits have: on LLVM's runtime as it tells them, on GNU's as they are in the arrays that
-// the compiler makes, in all their forms.
+// TestDependences compares the recorded dependences with those of a program's tasks and taskwaits: on LLVM's
+// runtime from its events, on GNU's from the arrays that the compiler creates, in all their forms.
 func TestDependences(t *testing.T) {
 	clangs := build(t, "clang-16", "depend.c", "-fopenmp", "-fopenmp-version=51")
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.RuntimeOf(t, 19)} {
@@ -26,7 +25,7 @@ func TestDependences(t *testing.T) {
 		exe := build(t, "gcc", "depend.c", "-fopenmp", fmt.Sprintf("-DBY_HAND=%d", runtime.Major))
 		t.Run(runtime.Name, func(t *testing.T) {
 			t.Parallel()
-			want := 10 // and those that are made by hand
+			want := 10 // and those created by hand
 			if runtime.Major >= 13 {
 				want = 13
 			}
@@ -35,7 +34,7 @@ func TestDependences(t *testing.T) {
 	}
 }
 
-// checkDependences compares what the program says that its tasks have with what was recorded.
+// checkDependences compares the program's list of its tasks' dependences with the record.
 func checkDependences(t *testing.T, p running, tasks int) {
 	t.Helper()
 	r := readRecording(t, p.Process.Pid)
@@ -90,8 +89,8 @@ func byVariable(a, b trace.Dependence) int {
 	return cmp.Or(cmp.Compare(a.Variable, b.Variable), cmp.Compare(a.Type, b.Type))
 }
 
-// scanDependences reads the next list that the program printed. It prints no more than their
-// number of more than are kept.
+// scanDependences reads the next list that the program printed. Beyond the number that is kept, the program
+// prints only the total.
 func scanDependences(t *testing.T, said *strings.Reader) (list []trace.Dependence, all int) {
 	t.Helper()
 	_, err := fmt.Fscan(said, &all)

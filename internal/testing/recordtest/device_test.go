@@ -13,7 +13,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// traced are the records that the recorder has of devices, and how many were damaged.
+// traced returns the recorded records of devices, and the number of damaged ones.
 func traced(g ring) (records [][]byte, damaged uint64) {
 	for _, r := range g.main {
 		switch {
@@ -27,8 +27,8 @@ func traced(g ring) (records [][]byte, damaged uint64) {
 	return records, damaged
 }
 
-// TestTargetEvents tells of a target region, in the form of OpenMP 5.1 and in the one
-// before: the recorder has each event.
+// TestTargetEvents emits events of a target region, in the form of OpenMP 5.1 and in the one before: the recorder
+// stores each event.
 func TestTargetEvents(t *testing.T) {
 	exe := build(t, "gcc", "device.c")
 	for form, want := range map[string][]trace.Code{
@@ -47,8 +47,8 @@ func TestTargetEvents(t *testing.T) {
 	}
 }
 
-// TestDeviceTracing lets a device trace: the recorder has each of its records, byte for
-// byte, and survives what is known to be wrong with devices' runtimes.
+// TestDeviceTracing enables tracing on a device: the recorder stores each of its records, byte for byte, and
+// survives the known defects of devices' runtimes.
 func TestDeviceTracing(t *testing.T) {
 	exe := build(t, "gcc", "device.c")
 	var want [][]byte
@@ -77,8 +77,8 @@ func TestDeviceTracing(t *testing.T) {
 	g := readRecording(t, p.Process.Pid).ringOf(t, p.Process.Pid)
 	got, damaged := traced(g)
 	testDeviceWords(t, g)
-	// One of the buffer whose cursor stands, every second of the one with overlaps, and all of those that are
-	// put together elsewhere, of the two buffers in two parts, and of the one that comes twice.
+	// One record of the buffer with the stuck cursor, every second one of the buffer with overlaps, and all
+	// records of the buffers that are assembled elsewhere, of the two in two parts, and of the repeated one.
 	four := want[:4:4]
 	for _, more := range [][][]byte{four[:1], four, four, four, four, four[:1]} {
 		want = append(want, more...)
@@ -88,7 +88,7 @@ func TestDeviceTracing(t *testing.T) {
 			t.Fatalf("record %d of %d, %d wanted, differs", i, len(got), len(want))
 		}
 	}
-	// Between those that overlap three more, all of two buffers of four, and two that are no buffers.
+	// Three more between the overlapping ones, all of two buffers of four, and two that are not buffers.
 	if len(got) != len(want) || damaged != 3+4+4+2 {
 		t.Errorf("%d records, %d damaged", len(got), damaged)
 	}
@@ -101,7 +101,7 @@ func TestDeviceTracing(t *testing.T) {
 	}
 }
 
-// testDeviceWords looks at what is said of records that a device has traced, and of damaged ones.
+// testDeviceWords checks the text for records that a device has traced, and for damaged ones.
 func testDeviceWords(t *testing.T, g ring) {
 	t.Helper()
 	var said []string

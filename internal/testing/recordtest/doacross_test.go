@@ -10,9 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// TestDoacross holds what is recorded of iterations that wait for others against what each thread of a
-// program notes of its own, in their order: what each posted and waited for, in loops of up to seven
-// dimensions, on LLVM's runtime as it tells them, and on GNU's.
+// TestDoacross compares the recorded posts and waits of loop iterations with the notes of each thread of a
+// program, in their order, in loops of up to seven dimensions: on LLVM's runtime from its events, and on GNU's.
 func TestDoacross(t *testing.T) {
 	clangs := build(t, "clang-16", "doacross.c", "-fopenmp")
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.RuntimeOf(t, 19)} {
@@ -30,7 +29,7 @@ func TestDoacross(t *testing.T) {
 	}
 }
 
-// checkDoacross compares what the threads note with what was recorded of them.
+// checkDoacross compares the threads' notes with their record.
 func checkDoacross(t *testing.T, p running) {
 	t.Helper()
 	want, total := map[uint32][]string{}, 0
@@ -62,7 +61,7 @@ func checkDoacross(t *testing.T, p running) {
 	}
 }
 
-// firstDifference is the first place at which two lists differ.
+// firstDifference returns the first difference between two lists.
 func firstDifference(a, b []string) string {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
@@ -72,7 +71,7 @@ func firstDifference(a, b []string) string {
 	return "one is longer"
 }
 
-// iterationsOf is what a thread posted and waited for, as the program prints it.
+// iterationsOf returns a thread's posts and waits in the program's format.
 func iterationsOf(g ring) (out []string) {
 	for _, e := range append(g.main[:len(g.main):len(g.main)], g.rare...) {
 		if e.Code != trace.Dependences {

@@ -1,4 +1,3 @@
-// Package recordtest holds the recorder (recorder/, in C) against real programs: its
-// tests decode the raw bytes that it leaves in their memory, as docs/recorder.md describes
-// them, with nothing in between. Tests only.
+// Package recordtest tests the recorder (recorder/, in C) with real programs: its tests decode the raw bytes in
+// their memory directly, as docs/recorder.md describes them. Tests only.
 package recordtest

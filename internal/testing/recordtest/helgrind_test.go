@@ -13,13 +13,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// lockOrder is what helgrind says of locks that were acquired in another order.
+// lockOrder matches helgrind's message on locks that were acquired in another order.
 var lockOrder = regexp.MustCompile(`lock order "0x([0-9A-F]+) before 0x([0-9A-F]+)" violated`)
 
-// TestHelgrind has valgrind's helgrind look for orders of locks in twins of orders.c's
-// cases: it finds the same inversions as TestLockOrders, and has false alarms where a lock
-// that both threads have or a join keeps the orders apart, where there is but one thread, and
-// where one lock is only tested.
+// TestHelgrind runs valgrind's helgrind on twins of orders.c's cases: it finds the same inversions as
+// TestLockOrders. It has false alarms if a lock that both threads hold or a join separates the orders, if there
+// is only one thread, and if one lock is only tested.
 func TestHelgrind(t *testing.T) {
 	if !omptest.Full() {
 		t.Skip("in make matrix: it needs valgrind")

@@ -10,9 +10,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestInquiry asks what a runtime answers a tool that is chained behind the recorder:
-// states, mutex implementations, and where each thread of a region is. The enumeration of
-// states begins behind work_serial, and these runtimes leave undefined out.
+// TestInquiry checks a runtime's answers to a tool that is chained after the recorder: states, mutex
+// implementations, and the position of each thread of a region. The enumeration of states starts after
+// work_serial, and these runtimes omit undefined.
 func TestInquiry(t *testing.T) {
 	exe := build(t, "clang-16", "inquiry.c", "-fopenmp", "-L/usr/lib/llvm-16/lib")
 	tool := build(t, "gcc", "inquiry.c", "-DTOOL", "-shared", "-fPIC")

@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// TestLibgompConstructs holds what is recorded of a program of GCC that has each construct
-// against what belongs together: beginnings and ends, creation and completion.
+// TestLibgompConstructs checks that the records of a program of GCC with each construct match in pairs: starts
+// and ends, creation and completion.
 func TestLibgompConstructs(t *testing.T) {
 	exe := build(t, "gcc", "constructs.c", "-fopenmp", "-DWITH_ERROR")
 	p := run(t, omptest.Libgomp(t), exe, "LD_PRELOAD="+omptest.Recorder(t), "OMPD_RECORDER=all",
@@ -19,7 +19,7 @@ func TestLibgompConstructs(t *testing.T) {
 	var r recording
 	var n counts
 	reader := open(t, p.Process.Pid)
-	for range settleRounds { // threads on their way into the pool
+	for range settleRounds { // threads that are entering the pool
 		r = read(t, reader)
 		if n = count(r); n.idle == len(r.rings)-1 {
 			break
@@ -48,7 +48,7 @@ func TestLibgompConstructs(t *testing.T) {
 	}
 }
 
-// counts are records by code: all, and those that begin and end something.
+// counts are numbers of records by code: all, and those of starts and ends.
 type counts struct {
 	code, begun, ended [256]int
 	completed          int // tasks
@@ -76,8 +76,8 @@ func count(r recording) (n counts) {
 	return n
 }
 
-// TestLibgompPrograms runs programs of GCC with the recorder before the runtime: they
-// come to their places as without it, and each thread that is in OpenMP has its ring.
+// TestLibgompPrograms runs programs of GCC with the recorder loaded before the runtime: they reach their
+// positions as without it, and each thread in OpenMP has its ring.
 func TestLibgompPrograms(t *testing.T) {
 	for _, program := range []string{
 		"barrier_for", "critical", "cxx_locks", "fortran_nested", "nest_lock", "nested", "ordered", "reduction",
@@ -99,7 +99,7 @@ func TestLibgompPrograms(t *testing.T) {
 	}
 }
 
-// TestRootsAtOnce has threads that begin to use GNU's runtime at the same moment: one of them makes the
+// TestRootsAtOnce runs threads that start to use GNU's runtime at the same moment: one of them creates the
 // recorder's memory, and all have a ring in it.
 func TestRootsAtOnce(t *testing.T) {
 	const roots, runs = 2, 60

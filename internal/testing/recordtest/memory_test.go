@@ -9,9 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestManyThreads has 1,024 threads that fill their rings: each has one, and what they take of
-// the machine's memory stays below the limit, whether the recorder could know how many there
-// would be or not.
+// TestManyThreads runs 1,024 threads that fill their rings: each has one, and their resident memory stays below
+// the limit, whether the recorder could know the number of threads or not.
 func TestManyThreads(t *testing.T) {
 	exe := build(t, "clang-16", "many.c", "-fopenmp", "-fopenmp-version=51")
 	for _, threads := range []string{"", "OMP_NUM_THREADS=1024"} {
@@ -36,7 +35,7 @@ func TestManyThreads(t *testing.T) {
 	}
 }
 
-// records is how many records there are.
+// records returns the number of records.
 func records(r recording) (n int) {
 	for _, g := range r.rings {
 		n += g.Main.Len() + g.Rare.Len()
@@ -44,7 +43,7 @@ func records(r recording) (n int) {
 	return n
 }
 
-// resident is how much of the one mapping of so many bytes is in the machine's memory.
+// resident returns the number of resident bytes of the single mapping of a size.
 func resident(t *testing.T, pid int, size uint64) (bytes uint64) {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps", pid))

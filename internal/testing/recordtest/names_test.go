@@ -12,7 +12,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/legacy"
 )
 
-// names reads docs/history/ompt-names.md: for each name of the specifications, its test or the reason why it has none.
+// names reads docs/history/ompt-names.md: for each name of the specifications, its test or the reason for its
+// absence.
 func names(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../../../docs/history/ompt-names.md")
@@ -30,7 +31,7 @@ func names(t *testing.T) map[string]string {
 	return all
 }
 
-// testNames are the names of all tests of the module.
+// testNames returns the names of all tests of the module.
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
@@ -51,8 +52,8 @@ func testNames(t *testing.T) map[string]bool {
 	return all
 }
 
-// TestNameTable holds the table of the specifications' names against the tests that it
-// names, and against the names that events and states have in package legacy.
+// TestNameTable compares the table of the specifications' names with the tests that it names, and with the names
+// of events and states in package legacy.
 func TestNameTable(t *testing.T) {
 	table, tests := names(t), testNames(t)
 	if len(table) != 453 {

@@ -10,8 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// TestNextIsRecorder names the recorder as the tool behind itself, under another name and as a copy, as
-// `record` does where OMP_TOOL_LIBRARIES has one for ever: it is none, and what comes behind it is asked.
+// TestNextIsRecorder names the recorder as its own next tool, under another name and as a copy, as `record` does
+// if OMP_TOOL_LIBRARIES permanently names one: the recorder skips it and uses the tool after it.
 func TestNextIsRecorder(t *testing.T) {
 	recorder, dir := omptest.Recorder(t), t.TempDir()
 	b, err := os.ReadFile(recorder)
@@ -30,7 +30,7 @@ func TestNextIsRecorder(t *testing.T) {
 	for _, c := range []struct{ name, next, asked, preload string }{
 		{"itself", recorder, "", ""}, {"a link", same, "", ""}, {"a copy", other, "", ""},
 		{"a tool behind", same + ":" + tool, tool, ""},
-		// What the tool calls ompt_initialize is the recorder's then, as with record.
+		// The ompt_initialize that the tool calls is then the recorder's, as with record.
 		{"behind a preloaded one", tool, tool, recorder},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestNextIsRecorder(t *testing.T) {
 	}
 }
 
-// TestNextRegions has a tool behind the recorder, so that ids are addresses: that of a region is the same in
+// TestNextRegions chains a tool after the recorder, so that ids are addresses: that of a region is the same in
 // its fork, in its tasks and barriers, and at its end.
 func TestNextRegions(t *testing.T) {
 	exe := build(t, "clang-16", "inquiry.c", "-fopenmp", "-L/usr/lib/llvm-16/lib")
@@ -74,7 +74,8 @@ func TestNextRegions(t *testing.T) {
 				t.Errorf("libomp %d: a region that is over is open: %v", version, g.Forked)
 			}
 		}
-		// Who forked it tells of the end of its task without the region, and some of that of the barrier.
+		// The forking thread reports the end of its task without the region, and some runtimes also that of the
+		// barrier.
 		if in[trace.ParallelBegin] != 1 || in[trace.ParallelEnd] != 1 || in[trace.ImplicitTask] < 3 ||
 			in[trace.SyncRegion] < 3 {
 			t.Errorf("libomp %d: of region %#x there are %v", version, region, in)
@@ -87,7 +88,7 @@ func TestNextRegions(t *testing.T) {
 	}
 }
 
-// TestMemoryNoSize records in the usual memory where OMPD_RECORDER_MEMORY is no size.
+// TestMemoryNoSize records in the default amount of memory if OMPD_RECORDER_MEMORY is not a size.
 func TestMemoryNoSize(t *testing.T) {
 	exe := build(t, "clang-16", "forks.c", "-fopenmp")
 	for set, limit := range map[string]uint64{"much": 64 << 20, "-1": 64 << 20, "2M": 2 << 20, "1": 256 << 10} {

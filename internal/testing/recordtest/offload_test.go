@@ -28,7 +28,7 @@ func buildOffload(t *testing.T, source string) (exe string, runtime omptest.Runt
 	for _, name := range []string{"clang-linker-wrapper", "clang-offload-packager"} {
 		link(name, omptest.PackageFile(t, "clang-tools-19", tools+name))
 	}
-	link("clang", "/usr/lib/llvm-19/bin/clang") // which the wrapper looks for beside itself
+	link("clang", "/usr/lib/llvm-19/bin/clang") // which the wrapper expects in its own directory
 	link("libomp.so", filepath.Join(runtime.Dir, "libomp.so.5"))
 	link("libomptarget.so", filepath.Join(runtime.Dir, "libomptarget.so.19.1"))
 	link("libomptarget.devicertl.a", omptest.PackageFile(t, "libomp-19-dev", dev+"libomptarget.devicertl.a"))
@@ -36,12 +36,12 @@ func buildOffload(t *testing.T, source string) (exe string, runtime omptest.Runt
 	header := filepath.Dir(omptest.PackageFile(t, "libomp-19-dev", dev+"clang/19/include/omp.h"))
 	exe = build(t, "clang-19", source, "-B"+dir, "-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu", "-L"+dir,
 		"-I"+header)
-	runtime.Dir = dir + ":" + runtime.Dir // libomptarget looks for libomp.so, to tell it of tools
+	runtime.Dir = dir + ":" + runtime.Dir // libomptarget looks for libomp.so, to inform it of tools
 	return exe, runtime
 }
 
-// TestHostOffload holds the events of target constructs on a device that is the host against what the
-// program says: their kinds, places and numbers, and what was copied from where.
+// TestHostOffload compares the events of target constructs on a device that is the host with the program's
+// output: their kinds, places and numbers, and the source and destination of copies.
 func TestHostOffload(t *testing.T) {
 	exe, runtime := buildOffload(t, "offload.c")
 	p := run(t, runtime, exe, "OMP_TOOL_LIBRARIES="+omptest.Recorder(t))
@@ -73,10 +73,10 @@ func TestHostOffload(t *testing.T) {
 	}
 }
 
-// loaded is how a load of code that is in no file is told.
+// loaded matches the text for a load of code that is not in a file.
 var loaded = regexp.MustCompile(`^code is loaded on device \d, \d+ bytes$`)
 
-// countTarget counts an event of a device, and checks what an operation on data says.
+// countTarget counts an event of a device, and checks the text of an operation on data.
 func countTarget(t *testing.T, got map[string]int, e *trace.Event, mapped uint64) {
 	t.Helper()
 	switch e.Code {
@@ -84,7 +84,7 @@ func countTarget(t *testing.T, got map[string]int, e *trace.Event, mapped uint64
 		got["device"]++
 	case trace.DeviceLoad:
 		got["load"]++
-		if says := (trace.Words{}).Phrase(e); !loaded.MatchString(says) { // this runtime gives no name of a file
+		if says := (trace.Words{}).Phrase(e); !loaded.MatchString(says) { // this runtime does not name the file
 			t.Errorf("a load is told as %q", says)
 		}
 	case trace.TargetEMI:

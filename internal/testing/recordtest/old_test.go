@@ -11,8 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// TestOMPT2013 runs a runtime that knows only the draft of 2013: it calls ompt_initialize,
-// and its events are recorded as those of today.
+// TestOMPT2013 runs a runtime that implements only the draft of 2013: it calls ompt_initialize, and its events
+// are recorded as current ones.
 func TestOMPT2013(t *testing.T) {
 	exe := build(t, "gcc", "runtime2013.c", "-rdynamic")
 	p := run(t, omptest.Runtime{Name: "of 2013"}, exe, "LD_PRELOAD="+omptest.Recorder(t))
@@ -30,7 +30,7 @@ func TestOMPT2013(t *testing.T) {
 	}
 }
 
-// TestOMPT2013Events has what that runtime tells, by waits or by constructs, as far as it is wanted.
+// TestOMPT2013Events requires the events of that runtime, by waits or by constructs, as far as they are selected.
 func TestOMPT2013Events(t *testing.T) {
 	exe := build(t, "gcc", "runtime2013.c", "-rdynamic")
 	all := []trace.Code{3, 7, 20, 20, 21, 21, 23, 23, 26, 27, 26}
@@ -57,7 +57,7 @@ func TestOMPT2013Events(t *testing.T) {
 	}
 }
 
-// TestOMPTJune2016 records nothing of a runtime whose events nobody knows the numbers of.
+// TestOMPTJune2016 records no events of a runtime whose event numbers are unknown.
 func TestOMPTJune2016(t *testing.T) {
 	exe := build(t, "gcc", "runtime2016.c", "-rdynamic")
 	p := runArgs(t, omptest.Runtime{Name: "of June 2016"}, []string{exe, "june"}, "LD_PRELOAD="+omptest.Recorder(t))
@@ -66,8 +66,8 @@ func TestOMPTJune2016(t *testing.T) {
 	}
 }
 
-// TestOMPT2016 runs a runtime of the time before OpenMP 5.0: it calls ompt_tool, and has
-// ids of its own, which are those of the records.
+// TestOMPT2016 runs a runtime of the time before OpenMP 5.0: it calls ompt_tool, and has ids of its own, which
+// the records contain.
 func TestOMPT2016(t *testing.T) {
 	exe := build(t, "gcc", "runtime2016.c", "-rdynamic")
 	p := run(t, omptest.Runtime{Name: "of 2016"}, exe, "LD_PRELOAD="+omptest.Recorder(t))
@@ -91,7 +91,7 @@ func TestOMPT2016(t *testing.T) {
 	}
 }
 
-// codes are those of the events that OMPT has.
+// codes returns the codes of OMPT's own events.
 func codes(events []trace.Event) (out []trace.Code) {
 	for _, e := range events {
 		if e.Code < 64 {
@@ -101,7 +101,7 @@ func codes(events []trace.Event) (out []trace.Code) {
 	return out
 }
 
-// TestToolDisabled keeps the recorder out where OMP_TOOL says so.
+// TestToolDisabled requires that OMP_TOOL can disable the recorder.
 func TestToolDisabled(t *testing.T) {
 	exe := build(t, "gcc", "runtime2016.c", "-rdynamic")
 	p := run(t, omptest.Runtime{Name: "of 2016"}, exe, "LD_PRELOAD="+omptest.Recorder(t), "OMP_TOOL=disabled")
@@ -110,7 +110,7 @@ func TestToolDisabled(t *testing.T) {
 	}
 }
 
-// mappingsOf is a process's /proc/PID/maps.
+// mappingsOf returns a process's /proc/PID/maps.
 func mappingsOf(t *testing.T, pid int) string {
 	t.Helper()
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))

@@ -10,9 +10,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// TestLockOrders finds in one recorded program each inversion of two and three locks, none of
-// which hung, and no other: not where a lock, an ordered construct, a barrier, a join or a
-// taskwait keeps them apart, nor how tasks follow each other.
+// TestLockOrders finds in one recorded program each inversion of two and three locks, none of which hung. It
+// finds no inversion where a lock, an ordered construct, a barrier, a join or a taskwait separates the orders,
+// nor from the sequence of tasks.
 func TestLockOrders(t *testing.T) {
 	recorder := omptest.Recorder(t)
 	clangs := build(t, "clang-16", "orders.c", "-fopenmp", "-L/usr/lib/llvm-16/lib")
@@ -50,8 +50,8 @@ func TestLockOrders(t *testing.T) {
 	}
 }
 
-// TestLockOrdersUnknown finds none in the same program where only locks are recorded, or no tasks and
-// no barriers: what keeps them apart is not known.
+// TestLockOrdersUnknown finds no inversion in the same program if only locks are recorded, or no tasks and no
+// barriers: the record then lacks the events that may separate the orders.
 func TestLockOrdersUnknown(t *testing.T) {
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
 		compiler, env := "clang-16", "OMP_TOOL_LIBRARIES="
@@ -82,10 +82,10 @@ func TestLockOrdersUnknown(t *testing.T) {
 // orderCases are the cases of orders.c.
 const orderCases = 29
 
-// orderCase is a case of orders.c, and where its locks lie.
+// orderCase is a case of orders.c, with the addresses of its locks.
 type orderCase struct {
 	name     string
-	want     int // locks of its cycle, 0 none
+	want     int // locks of its cycle; 0: no cycle
 	at, size uint64
 }
 
@@ -120,7 +120,7 @@ func (c *orderCase) contains(cycle analyze.Cycle) bool {
 	return false
 }
 
-// steps are the steps of a cycle, for people.
+// steps formats the steps of a cycle for messages.
 func steps(cycle analyze.Cycle) string {
 	var out []string
 	for _, s := range cycle {

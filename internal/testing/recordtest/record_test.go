@@ -10,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// start runs a program with the recorder and returns it with what was recorded.
+// start runs a program with the recorder and returns it with its record.
 func start(t *testing.T, runtime omptest.Runtime, program string) (*omptest.Process, recording) {
 	t.Helper()
 	b, env, source := omptest.Build{Program: program}, "OMP_TOOL_LIBRARIES", uint32(fromOMPT)
@@ -31,11 +31,11 @@ func start(t *testing.T, runtime omptest.Runtime, program string) (*omptest.Proc
 // gnu reports whether a runtime is GNU's.
 func gnu(runtime omptest.Runtime) bool { return strings.HasPrefix(runtime.Name, "libgomp") }
 
-// settleTime bounds the wait for threads that have said that they go to their places.
+// settleTime bounds the wait for threads that are about to reach their positions.
 const settleTime = time.Hour
 
-// settled reads the recording when all threads that are to wait for a lock do: they spin,
-// so that the kernel does not tell.
+// settled reads the record when all threads that should wait for a lock do so: they spin, so the kernel does not
+// show it.
 func settled(t *testing.T, p *omptest.Process) recording {
 	t.Helper()
 	reader := open(t, p.PID)
@@ -54,8 +54,8 @@ func settled(t *testing.T, p *omptest.Process) recording {
 	}
 }
 
-// TestLockCycle holds what the recorder has of a deadlock against what the program's
-// threads note of themselves: who has which lock, and who waits for which.
+// TestLockCycle compares the record of a deadlock with the notes of the program's threads: the holder of each
+// lock, and each thread's wait.
 func TestLockCycle(t *testing.T) {
 	for _, runtime := range append(omptest.Runtimes(t), omptest.Libgomp(t)) {
 		t.Run(runtime.Name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestLockCycle(t *testing.T) {
 	}
 }
 
-// TestWork has a worker that waits for nothing any more: it works in its region.
+// TestWork has a worker whose wait is over: it works in its region.
 func TestWork(t *testing.T) {
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
 		t.Run(runtime.Name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// checkWaiter checks the ring of a thread that waits for one lock and has another.
+// checkWaiter checks the ring of a thread that waits for one lock and holds another.
 func checkWaiter(t *testing.T, g ring, want uint64) {
 	t.Helper()
 	const waitLock = 0x41

@@ -13,26 +13,26 @@ const (
 	fromLibgomp = 2
 )
 
-// ring is a ring of a program that stands, with its events in their order.
+// ring is a ring of a program at rest, with its events in their order.
 type ring struct {
 	*trace.Thread
 	main, rare []trace.Event
 }
 
-// recording is what the recorder has left in a process.
+// recording is the record in a process.
 type recording struct {
 	*trace.Recording
 	rings []ring
 }
 
-// readRecording reads the rings of a process whose threads make no events: nothing is
-// damaged, and nothing is missing but what was overwritten.
+// readRecording reads the rings of a process whose threads make no events: no record is damaged, and only
+// overwritten ones are missing.
 func readRecording(t *testing.T, pid int) recording {
 	t.Helper()
 	return read(t, open(t, pid))
 }
 
-// read is readRecording with a reader that is there.
+// read is readRecording with an existing reader.
 func read(t *testing.T, reader *trace.Reader) recording {
 	t.Helper()
 	all, err := reader.Read()
@@ -70,7 +70,7 @@ func open(t *testing.T, pid int) *trace.Reader {
 	return reader
 }
 
-// list are the events of a run.
+// list returns the events of a run.
 func list(run *trace.Run) (out []trace.Event) {
 	c := run.Events()
 	for e := (trace.Event{}); c.Next(&e); {
@@ -79,7 +79,7 @@ func list(run *trace.Run) (out []trace.Event) {
 	return out
 }
 
-// ringOf returns the ring of a thread that lives.
+// ringOf returns the ring of a live thread.
 func (r recording) ringOf(t *testing.T, lwp int) ring {
 	t.Helper()
 	for _, g := range r.rings {
@@ -91,10 +91,10 @@ func (r recording) ringOf(t *testing.T, lwp int) ring {
 	return ring{}
 }
 
-// last is the newest event of the main ring.
+// last returns the newest event of the main ring.
 func (g ring) last() *trace.Event { return &g.main[len(g.main)-1] }
 
-// short is an event in short, for messages.
+// short formats an event for messages.
 func short(e *trace.Event) string {
 	return fmt.Sprintf("%d:%d endpoint %d value %d at %#x a %#x b %#x",
 		e.Code, e.Kind, e.Endpoint, e.Value, e.PC, e.A, e.B)

@@ -7,10 +7,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// TestTaskwaitDependences has threads that wait for dependences in regions, in tasks that they execute
-// at the end of regions, and in tasks that they execute while they wait: LLVM's runtime stops a
-// program with a tool that leaves a word where it keeps that of such a wait. The events have
-// the ids nevertheless, whichever of them are recorded.
+// TestTaskwaitDependences has threads that wait for dependences in regions, in tasks that they execute at the end
+// of regions, and in tasks that they execute while they wait. LLVM's runtime aborts a program with a tool that
+// stores a word for such a wait. The events have the ids nevertheless, whichever of them are recorded.
 func TestTaskwaitDependences(t *testing.T) {
 	exe := build(t, "clang-16", "taskwait.c", "-fopenmp", "-fopenmp-version=51")
 	for _, major := range []int{16, 17, 18, 19, 23} {
@@ -29,8 +28,8 @@ func TestTaskwaitDependences(t *testing.T) {
 	}
 }
 
-// checkWaits checks that no event misses the id of its task, and that each wait for dependences was
-// made, told its dependences, and ended.
+// checkWaits checks that no event lacks the id of its task, and that each wait for dependences has a creation,
+// its dependences, and an end.
 func checkWaits(t *testing.T, r recording, whole bool) {
 	t.Helper()
 	const (

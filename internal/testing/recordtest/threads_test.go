@@ -9,8 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// TestFork reads the rings of a forked child: they are its own, with the parent's
-// history, and say which is which.
+// TestFork reads the rings of a forked child: they are its own, with the parent's history, and they mark which
+// events are the parent's.
 func TestFork(t *testing.T) {
 	recorder := omptest.Recorder(t)
 	exe := build(t, "clang-16", "forks.c", "-fopenmp")
@@ -51,7 +51,7 @@ func TestFork(t *testing.T) {
 			for _, g := range r.rings {
 				lives[g.Life]++
 			}
-			// The team of two is new threads of the child; one ring of the parent's threads, or a new one.
+			// The team of two is new threads of the child, in one ring of the parent's threads, or a new one.
 			if lives[trace.Inherited] < 2 || lives[trace.Alive] < 2 {
 				t.Errorf("rings by life: %v", lives)
 			}
@@ -59,8 +59,8 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// TestThreadStorm has 640 threads in little memory: rings are used again, the limit holds, and each
-// thread has one ring at most, though the runtime ends it in a destructor.
+// TestThreadStorm runs 640 threads in little memory: rings are used again, the limit holds, and each thread has
+// at most one ring, though the runtime ends it in a destructor.
 func TestThreadStorm(t *testing.T) {
 	exe := build(t, "clang-16", "storm.c", "-fopenmp")
 	for _, memory := range []int{1 << 20, 256 << 10} {

@@ -11,9 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
-// TestToolData joins the recorder's ids with OMPD's handles: what ompd_get_tool_data says of
-// each thread, its region and its task, on stripped runtimes without OMP_DEBUG, is what the
-// thread's ring says.
+// TestToolData compares the recorder's ids with OMPD's handles: the result of ompd_get_tool_data for each thread,
+// its region and its task, on stripped runtimes without OMP_DEBUG, equals the id in the thread's ring.
 func TestToolData(t *testing.T) {
 	for _, runtime := range omptest.Runtimes(t) {
 		t.Run(runtime.Name, func(t *testing.T) {
@@ -53,7 +52,7 @@ func TestToolData(t *testing.T) {
 	}
 }
 
-// TestNoToolData asks for the words of a program without a tool.
+// TestNoToolData queries the words of a program without a tool.
 func TestNoToolData(t *testing.T) {
 	p := omptest.Start(t, omptest.Run{
 		Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}), Mode: omptest.Live,
@@ -70,7 +69,7 @@ func TestNoToolData(t *testing.T) {
 	}
 }
 
-// stopped opens the OpenMP process of a program that stands still for the test.
+// stopped opens the OpenMP process of a program that is stopped for the test.
 func stopped(t *testing.T, pid int) *ompd.Process {
 	t.Helper()
 	target, err := live.Open(pid, live.Options{})

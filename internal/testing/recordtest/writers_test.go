@@ -16,10 +16,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// tally is what was read of one ring, and what was lost.
+// tally counts the read and the lost records of one ring.
 type tally struct{ pthread, read, lost, dropped uint64 }
 
-// take counts the new records of a ring, and checks what is in each: its own number.
+// take counts the new records of a ring, and checks that each contains its own number.
 func (n *tally) take(t *testing.T, g *trace.Thread) {
 	t.Helper()
 	if g.Main.Damaged != 0 {
@@ -46,12 +46,12 @@ func (n *tally) take(t *testing.T, g *trace.Thread) {
 	n.dropped, n.pthread = g.Dropped, g.Pthread
 }
 
-// TestWriters reads rings beside their writers, which signal handlers interrupt: no
-// record is torn, and what was written is what was read and what was lost.
+// TestWriters reads rings while their writers, which signal handlers interrupt, write: no record is torn, and the
+// written records are those read and those lost.
 func TestWriters(t *testing.T) { writers(t, 8, 400_000, 0) }
 
-// TestWritersSoak is TestWriters with 64 threads, a reader that reads each millisecond, and
-// as many records that are read as OMPD_WRITERS_RECORDS says (make soak-recorder).
+// TestWritersSoak is TestWriters with 64 threads, a reader that reads each millisecond, and OMPD_WRITERS_RECORDS
+// records read (make soak-recorder).
 func TestWritersSoak(t *testing.T) {
 	read, err := strconv.ParseUint(os.Getenv("OMPD_WRITERS_RECORDS"), 10, 64)
 	if err != nil {
@@ -60,7 +60,7 @@ func TestWritersSoak(t *testing.T) {
 	writers(t, 64, math.MaxInt64, read)
 }
 
-// writers has threads that write so many records each, or until enough were read.
+// writers runs threads that each write a number of records, or until enough were read.
 func writers(t *testing.T, threads int, records, enough uint64) {
 	sources := []string{"stress.c", "-O2", "-D_GNU_SOURCE"}
 	for _, name := range []string{"state", "ring", "recorder", "selection"} {
@@ -88,7 +88,7 @@ func writers(t *testing.T, threads int, records, enough uint64) {
 	defer pause.Stop()
 	for said == "" {
 		select {
-		case said = <-done: // once more after it, for the rest
+		case said = <-done: // once more after the end, for the rest
 		default:
 		}
 		r, err := reader.New()
@@ -114,7 +114,7 @@ func writers(t *testing.T, threads int, records, enough uint64) {
 	checkCounts(t, tallies, said, threads)
 }
 
-// checkCounts holds what was read and lost against what each thread says of itself.
+// checkCounts compares the counts of read and lost records with each thread's own counts.
 func checkCounts(t *testing.T, tallies map[uint32]*tally, said string, threads int) {
 	t.Helper()
 	var read, lost uint64
@@ -128,7 +128,7 @@ func checkCounts(t *testing.T, tallies map[uint32]*tally, said string, threads i
 			if n.pthread != pthread {
 				continue
 			}
-			const own = 1 // the record that says whose ring it is
+			const own = 1 // the record that identifies the ring's thread
 			if n.read+n.lost != written+own || n.dropped != failed {
 				t.Errorf("%+v; %d were written and %d dropped", *n, written, failed)
 			}

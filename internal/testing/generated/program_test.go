@@ -47,9 +47,9 @@ const (
 	LockByLevel    Mistake = "lock by level"    // a recursion takes a lock again by its number modulo two
 	Ring           Mistake = "ring"             // each thread holds a lock, and takes its neighbour's
 	MixedOrder     Mistake = "mixed order"      // two threads take a lock and another kind of thing in opposite orders
-	CriticalTwice  Mistake = "critical twice"   // a critical section calls a function with a critical section of the same name
+	CriticalTwice  Mistake = "critical twice"   // a critical section calls a function with one of the same name
 	FlagNeverSet   Mistake = "flag never set"   // threads spin until a flag is set, which never happens
-	HeldAtFlag     Mistake = "held at a flag"   // a lock is held in such a loop, and the thread that would set the flag needs it
+	HeldAtFlag     Mistake = "held at a flag"   // a lock is held in such a loop, and the setter of the flag needs it
 	PostsMissing   Mistake = "posts missing"    // a semaphore is posted one time too few
 	MoreThreads    Mistake = "more threads"     // a barrier of the C library needs one thread more than there are
 	ReadThenWrite  Mistake = "read then write"  // a thread takes a read-write lock for writing that it holds for reading
@@ -70,7 +70,7 @@ type Step struct {
 	N      int     // object, time, helper, …
 	Style  int     `json:",omitempty"` // one of several styles
 	Way    int     `json:",omitempty"` // way of naming the object
-	Early  bool    `json:",omitempty"` // the loop's iteration or the helper may end in it, after a release of all that is held
+	Early  bool    `json:",omitempty"` // the iteration or the helper may end in it, after all releases
 	Body   []*Step `json:",omitempty"`
 	Second []*Step `json:",omitempty"` // second body, for sections
 }

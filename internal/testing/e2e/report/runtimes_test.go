@@ -24,7 +24,7 @@ type pair struct {
 func pairs() []pair {
 	llvm := func(t testing.TB) omptest.Runtime { return omptest.RuntimeOf(t, 16) }
 	wheel := func(t testing.TB) omptest.Runtime {
-		return omptest.Renamed(t, omptest.Libgomp(t), "libgomp-a34b3233.so.1.0.0") // the name that packers of wheels give it
+		return omptest.Renamed(t, omptest.Libgomp(t), "libgomp-a34b3233.so.1.0.0") // its name in wheels
 	}
 	twice := []string{"KMP_DUPLICATE_LIB_OK=TRUE"} // without it LLVM's runtime ends the program
 	return []pair{

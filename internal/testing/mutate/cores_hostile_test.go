@@ -18,15 +18,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 )
 
-// bomb is a core that is small on disk and claims very much.
+// bomb is a core that is small on disk and claims to be huge.
 type bomb struct {
 	name     string
 	progs    []elf.Prog64
 	sections []elf.Section64
-	size     int64            // of the file; what is not written is a hole
+	size     int64            // of the file; unwritten parts are holes
 	parts    map[int64][]byte // by offset
 	pack     func(t *testing.T, to io.Writer, core *os.File)
-	refused  bool // nothing of it can be read
+	refused  bool // the tool cannot read any of it
 }
 
 // Types of notes.
@@ -50,16 +50,15 @@ func repeated[T any](n int, v T) []T {
 	return out
 }
 
-// Where parts of a bomb lie: sections behind program headers, notes of some threads behind
-// them, and then what is hostile.
+// Offsets in a bomb: sections follow the program headers, then notes of some threads, and then the hostile part.
 const (
 	sectionsAt = 4 << 20
 	threadsAt  = 9 << 20
 	hostileAt  = 10 << 20
 )
 
-// coreBombs are the cores that are known to have taken memory or time without bound, or to
-// be like those: D3 to D6 of the review that found them, and what was added since.
+// coreBombs returns cores that took memory or time without bound in an earlier version, or similar ones: D3 to D6
+// of the review that found them, and later additions.
 func coreBombs() []bomb {
 	threads := bytes.Repeat(append(noteHead(ntPRSTATUS, 336), make([]byte, 336)...), 1000)
 	some := elf.Prog64{Type: uint32(elf.PT_NOTE), Off: threadsAt, Filesz: uint64(len(threads))}
@@ -95,14 +94,14 @@ func coreBombs() []bomb {
 	}
 }
 
-// maxProgs is how many program headers a core may have: the number of more than 65,534
-// is in its first section header, and the number in the ELF header 65,535.
+// maxProgs is the largest number of program headers in a core: a number above 65,534 is in its first section
+// header, and the ELF header then has 65,535.
 const maxProgs = 1<<21 - 1
 
-// maxPackedText bounds what a bomb that is packed has beside zeros.
+// maxPackedText bounds the size of a compressed bomb without its zeros.
 const maxPackedText = 16 << 20
 
-// packZstd packs a core whose zeros are frames of their own, 32 KiB for each 1 GiB of them.
+// packZstd compresses a core, with separate frames for its zeros, 32 KiB for each 1 GiB of them.
 func packZstd(t *testing.T, to io.Writer, core *os.File) {
 	t.Helper()
 	w, err := zstd.NewWriter(nil)
@@ -136,7 +135,7 @@ func packGzip(t *testing.T, to io.Writer, core *os.File) {
 	}
 }
 
-// packXZ packs a core, and says that this needs a dictionary of 4 GiB.
+// packXZ compresses a core, and declares a dictionary of 4 GiB.
 func packXZ(t *testing.T, to io.Writer, core *os.File) {
 	t.Helper()
 	var packed bytes.Buffer
@@ -158,7 +157,7 @@ func packXZ(t *testing.T, to io.Writer, core *os.File) {
 	}
 }
 
-// write makes the file, sparse, and packs it.
+// write writes the file, sparse, and compresses it.
 func (b bomb) write(t *testing.T) string {
 	t.Helper()
 	h := elf.Header64{
@@ -205,7 +204,7 @@ func (b bomb) write(t *testing.T) string {
 	return packed.Name()
 }
 
-// TestCoreBombs looks at cores that claim far more than they have.
+// TestCoreBombs looks at cores that claim far more data than they have.
 func TestCoreBombs(t *testing.T) {
 	m := newMeasure(t)
 	for _, b := range coreBombs() {

@@ -23,21 +23,20 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// What no mutant may take: processor time, which is less than the budget of a look, and
-// resident memory beside that of the test itself.
+// Limits for a mutant: CPU time, which is less than the budget of a look, and resident memory in addition to the
+// test's own.
 const (
 	mostTime   = 5 * time.Second
 	mostMemory = 512 << 20
 )
 
-// endless is how much processor time a mutant may take before the test gives up, and says
-// which it was.
+// endless is the CPU time after which the test names the mutant and fails.
 const endless = 2 * time.Minute
 
-// goldenDir has the cores that are changed.
+// goldenDir is the directory of the original cores.
 var goldenDir = filepath.Join("..", "..", "..", "testdata", "golden")
 
-// tally counts what mutants did.
+// tally counts the outcomes of mutants.
 type tally struct {
 	inputs, answered, refused  int
 	panics, slow, large, wrong int
@@ -46,8 +45,7 @@ type tally struct {
 	byKind                     map[kind]int
 }
 
-// TestMutants looks at mutants of the golden cores: OMPD_MUTANTS of them, from seed
-// OMPD_SEED on, or some hundred.
+// TestMutants looks at OMPD_MUTANTS mutants of the golden cores, from seed OMPD_SEED on, or some hundred.
 func TestMutants(t *testing.T) {
 	n, seed := number(t, "OMPD_MUTANTS", 300), number(t, "OMPD_SEED", 1)
 	subjects := open(t)
@@ -59,7 +57,7 @@ func TestMutants(t *testing.T) {
 	}
 	sum := tally{byKind: map[kind]int{}}
 	for i := range n {
-		s := subjects[(seed+i)%len(subjects)] // so that its seed is all that a mutant needs
+		s := subjects[(seed+i)%len(subjects)] // the seed alone determines a mutant
 		s.look(t, out, uint64(seed+i), &sum)
 		if (i+1)%1000 == 0 {
 			t.Logf("%d: %+v", i+1, sum)
@@ -75,7 +73,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// TestKeptMutants looks at mutants that showed a defect once.
+// TestKeptMutants looks at mutants that once showed a defect.
 func TestKeptMutants(t *testing.T) {
 	out, err := os.CreateTemp(t.TempDir(), "out")
 	if err != nil {
@@ -87,7 +85,7 @@ func TestKeptMutants(t *testing.T) {
 		core string
 		seed uint64
 	}{
-		// A word that decides was one of another exploration of a loop.
+		// The condition's word belonged to another exploration of a loop.
 		{"llvm-healthy", 1795443019}, {"llvm-deadlock-barrier", 1795449049},
 	} {
 		i := slices.IndexFunc(subjects, func(s *subject) bool { return s.name == m.core })
@@ -101,7 +99,7 @@ func TestKeptMutants(t *testing.T) {
 	}
 }
 
-// number is one of the environment.
+// number returns a number from the environment.
 func number(t *testing.T, name string, def int) int {
 	t.Helper()
 	text := os.Getenv(name)
@@ -115,7 +113,7 @@ func number(t *testing.T, name string, def int) int {
 	return n
 }
 
-// open unpacks the golden cores and finds their places.
+// open unpacks the golden cores and finds the places to change.
 func open(t *testing.T) []*subject {
 	t.Helper()
 	cores, err := filepath.Glob(filepath.Join(goldenDir, "*", "core.zst"))
@@ -181,7 +179,7 @@ func unpack(from, to string) (int64, error) {
 	}
 }
 
-// look asks the command line about one mutant.
+// look runs the command line on one mutant.
 func (s *subject) look(t *testing.T, out *os.File, seed uint64, sum *tally) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 17))
@@ -234,8 +232,8 @@ func (s *subject) look(t *testing.T, out *os.File, seed uint64, sum *tally) {
 	}
 }
 
-// watched ends the test if this process takes endless of processor time before the
-// function that it returns is called. How long that is depends on what else runs.
+// watched ends the test if this process uses endless of CPU time before the returned function is called. The wall
+// time of that depends on the machine's load.
 func watched(name string) (stop func()) {
 	began, over := processorTime(), make(chan struct{})
 	go func() {
@@ -255,11 +253,11 @@ func watched(name string) (stop func()) {
 	return func() { close(over) }
 }
 
-// wrong says what an exit status does not say.
+// wrong returns the contradictions between an exit status and the output.
 func wrong(status int, verb string, stdout []byte, stderr string) string {
 	switch {
 	case status == cli.ExitError:
-		told := len(stdout) > 0 && verb != "diagnose" // that prints what was read, and says that it is not enough
+		told := len(stdout) > 0 && verb != "diagnose" // it prints the readable part, and a warning
 		if told || strings.Count(stderr, "\n") < 1 || !strings.HasPrefix(stderr, "ompd-inspect: ") {
 			return "an error that is not said"
 		}
@@ -305,17 +303,17 @@ func run(t *testing.T, out *os.File, args []string) (status int, stdout []byte, 
 	return status, stdout, string(said), panicked
 }
 
-// processorTime is what this process has used.
+// processorTime returns the CPU time that this process has used.
 func processorTime() time.Duration {
 	var u unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// resetPeak begins to count the peak of resident memory anew.
+// resetPeak resets the peak of resident memory.
 func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
-// peak is the most resident memory since then, in bytes.
+// peak returns the peak of resident memory since the reset, in bytes.
 func peak() int64 {
 	b, _ := os.ReadFile("/proc/self/status")
 	for _, line := range strings.Split(string(b), "\n") {

@@ -1,7 +1,7 @@
-// Package mutate looks at cores that were changed on purpose: the tests know where headers,
-// notes, registers, the loader's lists and each runtime's structures lie in a core, change
-// some of their words as damage or malice would, and hold what the command line then says
-// against what it promises: no panic, no wrong exit status, bounded time and memory.
+// Package mutate looks at deliberately changed cores. The tests know the offsets of headers, notes, registers,
+// the loader's lists and each runtime's structures in a core, and change some of their words as damage or malice
+// would. The output of the command line must keep its promises: no panic, no wrong exit status, bounded time and
+// memory.
 //
 // `go test -short` runs a few of them with a fixed seed, `make fuzz-cores` very many.
 package mutate

@@ -14,18 +14,18 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 )
 
-// mostBombTime is the processor time that a hostile file of 64 MB may take. Most take a tenth of a second, and one that
-// unpacks to 8 GiB ten: a file without a bound would take hours.
+// mostBombTime is the limit of CPU time for a hostile file of 64 MB. Most take 0.1 s, and one that unpacks to 8
+// GiB takes 10 s; without a bound, a file would take hours.
 const mostBombTime = 5 * time.Minute
 
-// section is one that is added to an executable, in place of those of that name.
+// section is a section that is added to an executable, in place of those of that name.
 type section struct {
 	name string
 	head elf.Section64 // Type, Flags, Addr, Entsize; Link is counted from the first added one
 	data []byte
 }
 
-// withSections is an executable with other sections. What a loader needs stays as it is.
+// withSections returns an executable with other sections. The parts for the loader stay the same.
 func withSections(t *testing.T, exe []byte, add []section) []byte {
 	t.Helper()
 	le := binary.LittleEndian
@@ -62,7 +62,7 @@ func withSections(t *testing.T, exe []byte, add []section) []byte {
 	return out
 }
 
-// packed is a compressed section of n zeros that says that it is n bytes.
+// packed returns a compressed section of n zeros that claims a size of n bytes.
 func packed(t *testing.T, n int64) []byte {
 	t.Helper()
 	head := elf.Chdr64{Type: uint32(elf.COMPRESS_ZLIB), Size: uint64(n), Addralign: 1}
@@ -81,12 +81,12 @@ func packed(t *testing.T, n int64) []byte {
 	return buf.Bytes()
 }
 
-// debugSection is a section of debug information.
+// debugSection returns a section of debug information.
 func debugSection(name string, data []byte) section {
 	return section{".debug_" + name, elf.Section64{Type: uint32(elf.SHT_PROGBITS)}, data}
 }
 
-// bombs are executables that are made to take memory or time.
+// bombs returns executables that provoke high use of memory or time.
 func bombs(t *testing.T) map[string][]section {
 	t.Helper()
 	const large = 48 << 20
@@ -146,10 +146,10 @@ func bombs(t *testing.T) map[string][]section {
 	}
 }
 
-// measure looks at bombs, and holds what that takes against what it may.
+// measure looks at bombs, and compares the resources used with their limits.
 type measure struct{ out *os.File }
 
-// newMeasure sets memory up as the command does, for the time of a test.
+// newMeasure sets up memory limits as the command does, for the duration of a test.
 func newMeasure(t *testing.T) measure {
 	t.Helper()
 	if testing.Short() {
@@ -167,7 +167,7 @@ func newMeasure(t *testing.T) measure {
 	return measure{out}
 }
 
-// report reports on a core: an answer or an error that is said, in bounded time and memory.
+// report reports on a core: an answer or an error message, in bounded time and memory.
 func (m measure) report(t *testing.T, name string, args ...string) (status int) {
 	t.Helper()
 	debug.FreeOSMemory()
@@ -184,8 +184,8 @@ func (m measure) report(t *testing.T, name string, args ...string) (status int) 
 	return status
 }
 
-// TestFileBombs looks at a core with executables that claim very much: the threads are
-// there, in bounded time and memory.
+// TestFileBombs looks at a core with executables that claim huge sizes: the report has all threads, in bounded
+// time and memory.
 func TestFileBombs(t *testing.T) {
 	m := newMeasure(t)
 	var s *subject

@@ -12,17 +12,17 @@ type edit struct {
 	value, was uint64
 }
 
-// maxEdits bounds the changes of one mutant: with many, nothing is left to be misled by.
+// maxEdits bounds the changes of one mutant: with many, too little of the core remains valid to mislead the tool.
 const maxEdits = 6
 
-// mutant makes the changes of one mutant.
+// mutant returns the changes of one mutant.
 func (s *subject) mutant(r *rand.Rand) []edit {
 	kinds := []kind{
 		inHeader, inSegments, inNotes, inThreads, inFiles,
 		inAuxv, inLoader, inRuntime, inRuntime, inRuntime, inRuntime, inStacks,
 	}
 	if r.IntN(8) != 0 {
-		kinds = kinds[5:] // what is found only if the headers are whole
+		kinds = kinds[5:] // found only if the headers are intact
 	}
 	var list []edit
 	for range 1 + r.IntN(maxEdits) {
@@ -40,8 +40,8 @@ func (s *subject) mutant(r *rand.Rand) []edit {
 	return list
 }
 
-// value is a number that is made to mislead: a count that is huge or negative, a pointer
-// to itself, to another structure, into one, or to nowhere, or what is elsewhere.
+// value returns a misleading number: a count that is huge or negative, a pointer to itself, to another structure,
+// into one, or to unmapped memory, or the value of another place.
 func (s *subject) value(r *rand.Rand, p place, was uint64, alike []place) uint64 {
 	if len(s.bases) > 0 && p.size == 8 && r.IntN(3) == 0 {
 		base := s.bases[r.IntN(len(s.bases))]
@@ -70,14 +70,14 @@ func (s *subject) value(r *rand.Rand, p place, was uint64, alike []place) uint64
 	return s.read(alike[r.IntN(len(alike))])
 }
 
-// read is the number at a place.
+// read returns the number at a place.
 func (s *subject) read(p place) uint64 {
 	var b [8]byte
 	_, _ = s.file.ReadAt(b[:p.size], p.off)
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// write writes the new numbers, or puts back the old ones.
+// write writes the new numbers, or restores the old ones.
 func (s *subject) write(list []edit, back bool) error {
 	for _, e := range list {
 		v := e.value

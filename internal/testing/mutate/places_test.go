@@ -14,7 +14,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// kind is what a place belongs to.
+// kind is the structure that contains a place.
 type kind string
 
 // The kinds of places.
@@ -46,17 +46,17 @@ type subject struct {
 	size   int64
 	progs  []elf.Prog64
 	places map[kind][]place
-	bases  []uint64 // addresses of structures: what pointers are bent to
+	bases  []uint64 // addresses of structures, for misdirected pointers
 }
 
-// add takes a place, if it is in the file.
+// add adds a place, if it is in the file.
 func (s *subject) add(k kind, off int64, size int, addr uint64) {
 	if off >= 0 && off+int64(size) <= s.size {
 		s.places[k] = append(s.places[k], place{off, size, addr})
 	}
 }
 
-// offsetOf is the offset in the file of what the program has at an address, -1 if it is not there.
+// offsetOf returns the file offset of the memory at an address, -1 if the file lacks it.
 func (s *subject) offsetOf(addr uint64) int64 {
 	for _, p := range s.progs {
 		if elf.ProgType(p.Type) == elf.PT_LOAD && addr >= p.Vaddr && addr-p.Vaddr < p.Filesz {
@@ -66,7 +66,7 @@ func (s *subject) offsetOf(addr uint64) int64 {
 	return -1
 }
 
-// word reads a number of the program's memory, 0 if it is not there.
+// word reads a number of the program's memory, 0 if it is missing.
 func (s *subject) word(addr uint64) uint64 {
 	var b [8]byte
 	if off := s.offsetOf(addr); off >= 0 {
@@ -112,7 +112,7 @@ func (s *subject) find(t *testing.T) {
 	s.runtimes(t)
 }
 
-// notes lists what a note segment has.
+// notes lists the places in a note segment.
 func (s *subject) notes(off, end int64, auxv map[uint64]uint64) {
 	for off+12 <= end {
 		var head [3]uint32
@@ -135,7 +135,7 @@ func (s *subject) notes(off, end int64, auxv map[uint64]uint64) {
 			for ; len(b) >= 16; b = b[16:] {
 				auxv[binary.LittleEndian.Uint64(b)] = binary.LittleEndian.Uint64(b[8:])
 			}
-		case inThreads: // the stack that the stack pointer leads to
+		case inThreads: // the stack at the stack pointer
 			if len(b) >= 112+160 {
 				sp := binary.LittleEndian.Uint64(b[112+152:])
 				for i := uint64(0); i < 2048; i += 8 {
@@ -147,8 +147,8 @@ func (s *subject) notes(off, end int64, auxv map[uint64]uint64) {
 	}
 }
 
-// loader lists the loader's structures: the dynamic section of the executable leads to
-// r_debug, that to the link maps.
+// loader lists the loader's structures: the dynamic section of the executable points to r_debug, and that to the
+// link maps.
 func (s *subject) loader(auxv map[uint64]uint64) {
 	const atPHDR, atPHNUM = 3, 5
 	phdr, bias, dynamic := auxv[atPHDR], uint64(0), uint64(0)
@@ -212,7 +212,7 @@ func (s *subject) runtimes(t *testing.T) {
 	}
 }
 
-// structures are the addresses of a runtime's threads, teams and tasks.
+// structures returns the addresses of a runtime's threads, teams and tasks.
 func structures(rt rtl.Runtime) (list []uint64) {
 	seen := map[uint64]bool{}
 	add := func(a callbacks.Address) {

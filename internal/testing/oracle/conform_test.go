@@ -22,8 +22,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
-// makeLibraries makes libompd.so, the program that it starts, and ompd-conform as
-// the Makefile does, and returns their directory.
+// makeLibraries builds libompd.so, the program that it starts, and ompd-conform as the Makefile does, and returns
+// their directory.
 func makeLibraries(t testing.TB, cflags string) string {
 	t.Helper()
 	omptest.Needs(t, "a C compiler")
@@ -41,9 +41,9 @@ func makeLibraries(t testing.TB, cflags string) string {
 	return dir
 }
 
-// facts writes what is true of a process, as ompd-conform reads it. The process says
-// it itself, but for what only LLVM's library needs: the symbols that its stripped
-// runtime has lost, and the runtime's numbers of the threads.
+// facts writes the facts about a process in the format of ompd-conform. The process supplies them itself, except
+// those that only LLVM's library needs: the symbols that its stripped runtime has lost, and the runtime's numbers
+// of the threads.
 func facts(t testing.TB, p *omptest.Process, env []string) string {
 	t.Helper()
 	var b strings.Builder
@@ -71,8 +71,7 @@ func facts(t testing.TB, p *omptest.Process, env []string) string {
 	return path
 }
 
-// openmpVersion is _OPENMP of the compiler's own runtime: that of clang and that of
-// gcc 12.
+// openmpVersion returns _OPENMP of the compiler's own runtime: that of clang and that of gcc 12.
 func openmpVersion(p *omptest.Process) int {
 	if p.Runtime.Major == 0 || strings.HasPrefix(p.Runtime.Name, "libgomp") {
 		return 201511
@@ -80,7 +79,7 @@ func openmpVersion(p *omptest.Process) int {
 	return 201611
 }
 
-// textOf is where the process has the code of its executable.
+// textOf returns the address range of the executable's code in the process.
 func textOf(t testing.TB, p *omptest.Process) (low, high uint64) {
 	t.Helper()
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.PID))
@@ -98,7 +97,7 @@ func textOf(t testing.TB, p *omptest.Process) (low, high uint64) {
 	return low, high
 }
 
-// lookAt says what a debugger's symbol tables and thread-local lookup would say.
+// lookAt writes the answers of a debugger's symbol tables and thread-local lookup.
 func lookAt(t testing.TB, p *omptest.Process, say func(string, ...any)) {
 	t.Helper()
 	proc, err := live.Open(p.PID, live.Options{})
@@ -128,7 +127,7 @@ func lookAt(t testing.TB, p *omptest.Process, say func(string, ...any)) {
 	}
 }
 
-// lookForLLVM says what LLVM's library asks for.
+// lookForLLVM adds the symbols that LLVM's library looks up.
 func lookForLLVM(target callbacks.Target, add func(string, ...any)) error {
 	all, err := readers.RecoverSymbols(target)
 	if err != nil {
@@ -157,7 +156,7 @@ func lookForLLVM(target callbacks.Target, add func(string, ...any)) error {
 	return nil
 }
 
-// stateOf is the value of a state's name, -1 if it is not determined.
+// stateOf returns the value of a state's name, -1 if it is not determined.
 func stateOf(name string) int {
 	for _, s := range handles.States() {
 		if s.String() == name && name != "" {
@@ -174,7 +173,7 @@ func flag(b bool) int {
 	return 0
 }
 
-// sayThread says what one thread is.
+// sayThread writes the facts about one thread.
 func sayThread(say func(string, ...any), p *omptest.Process, th omptest.ThreadTruth, inTask bool) {
 	idle := th.Role == "idle"
 	say("thread %d %#x %d %d %d %d %d %d", th.LWP, uint64(th.Pthread), flag(th.OpenMP), flag(idle), flag(inTask),
@@ -212,10 +211,10 @@ func sayThread(say func(string, ...any), p *omptest.Process, th omptest.ThreadTr
 	}
 }
 
-// tally is what ompd-conform counted of one routine.
+// tally counts the results of ompd-conform for one routine.
 type tally struct{ held, failed int }
 
-// conform runs ompd-conform and adds what it counted.
+// conform runs ompd-conform and adds its counts.
 func conform(t testing.TB, dir, library, libs string, total map[string]tally, args ...string) (failures string) {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(dir, "ompd-conform"), append([]string{library}, args...)...)
@@ -239,22 +238,21 @@ func conform(t testing.TB, dir, library, libs string, total map[string]tally, ar
 	return errs.String()
 }
 
-// conformed are the programs on which OMPD libraries are tested.
+// conformed are the programs for tests of OMPD libraries.
 var conformed = []situation{
 	{"nested", debugOn}, {"serialized_nested", debugOn}, {"barrier", debugOn}, {"lock", debugOn}, {"idle", debugOn},
 	{"taskwait", debugOn},
 	{"roots", debugOn}, {"tool", debugOn}, {"nested", ""}, {"serialized_nested", ""},
 }
 
-// enoughHeld is how many assertions our library must meet at least, all in all and
-// for each routine.
+// enoughHeld is the least number of assertions that our library must meet in all, and enoughOfEach for each
+// routine.
 const enoughHeld, enoughOfEach = 25_000, 60
 
 // enoughOnLibgomp is the same for GNU libgomp, with one program and version.
 const enoughOnLibgomp = 1000
 
-// wrongInLLVM are the routines of which LLVM's library fails assertions: its row of
-// the table says how often.
+// wrongInLLVM are the routines with failed assertions in LLVM's library: its row of the table has their numbers.
 const wrongInLLVM = `ompd_initialize ompd_finalize ompd_get_omp_version ompd_process_initialize ompd_device_initialize ompd_get_device_thread_id_kinds
 	ompd_get_thread_handle ompd_get_thread_id ompd_get_thread_in_parallel ompd_get_device_from_thread
 	ompd_get_curr_parallel_handle ompd_get_enclosing_parallel_handle ompd_get_task_parallel_handle ompd_parallel_handle_compare
@@ -288,11 +286,11 @@ func TestLibraryConforms(t *testing.T) {
 	showTallies(t, ours, theirs)
 }
 
-// keptNot are the routines whose answers GNU libgomp does not keep: they say so.
+// keptNot matches the failures of routines for data that GNU libgomp does not keep.
 var keptNot = regexp.MustCompile(`^FAIL ompd_get_(task_function|omp_version|omp_version_string): .* returns 1, want 0$`)
 
-// TestConformanceOnLibgomp runs ompd-conform on our library for a program of GCC's,
-// which no other OMPD library can read.
+// TestConformanceOnLibgomp runs ompd-conform on our library for a program of GCC, which no other OMPD library can
+// read.
 func TestConformanceOnLibgomp(t *testing.T) {
 	dir, total := makeLibraries(t, ""), map[string]tally{}
 	exe := omptest.Compile(t, omptest.Build{Program: "nested", Compiler: omptest.GCC})
@@ -336,5 +334,5 @@ func showTallies(t *testing.T, ours, theirs map[string]tally) {
 	}
 }
 
-// routines are those of OpenMP 5.2 and 6.0.
+// routines is the number of routines in OpenMP 5.2 and 6.0.
 const routines = 37

@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// situation is one program on which both libraries are asked.
+// situation is one program with which both libraries are compared.
 type situation struct {
 	program string
 	env     string // one variable, or empty
@@ -31,8 +31,7 @@ var situations = []situation{
 	{"teams", debugOn},
 }
 
-// compared are the routines and variables to which both libraries must have given
-// equal answers.
+// compared are the routines and variables for which both libraries must have given equal answers.
 const compared = `ompd_enumerate_states ompd_enumerate_icvs
 	ompd_get_thread_handle ompd_get_thread_id ompd_get_state ompd_get_tool_data
 	ompd_get_curr_parallel_handle ompd_get_enclosing_parallel_handle ompd_get_task_parallel_handle
@@ -49,7 +48,7 @@ type question struct {
 	peer, own    picture
 }
 
-// routine is the routine or variable that was asked.
+// routine returns the routine or variable of the question.
 func (q question) routine() string {
 	if strings.HasPrefix(q.key, "list/") {
 		return "ompd_enumerate_icvs"
@@ -59,7 +58,7 @@ func (q question) routine() string {
 	return name
 }
 
-// explain is why libompd answers otherwise, or empty.
+// explain returns the reason for libompd's other answer, or "".
 func (q question) explain() string {
 	for _, d := range defects {
 		if d.key.MatchString(q.key) && d.theirs.MatchString(q.theirs) && d.ours.MatchString(q.ours) &&
@@ -70,19 +69,18 @@ func (q question) explain() string {
 	return ""
 }
 
-// thread is the beginning of the key, "thread 0/".
+// thread returns the start of the key, "thread 0/".
 func (q question) thread() string {
 	i := strings.Index(q.key, "/")
 	return q.key[:i+1]
 }
 
-// idle tells that the thread is in no team.
+// idle reports whether the thread is in no team.
 func idle(q question) bool {
 	return q.own[q.thread()+"ompd_get_curr_parallel_handle"].rc == callbacks.Unavailable
 }
 
-// light tells that libompd met a light-weight team record on the way outwards from
-// the thread.
+// light reports whether libompd met a light-weight team record on the way outwards from the thread.
 func light(q question) bool {
 	for k, a := range q.peer {
 		if a.light && strings.HasPrefix(k, q.thread()) {
@@ -92,7 +90,7 @@ func light(q question) bool {
 	return false
 }
 
-// shared tells that several regions around the thread share one team structure.
+// shared reports whether several regions around the thread share one team structure.
 func shared(q question) bool {
 	teams := map[string]string{} // level by team
 	for k, a := range q.own {
@@ -112,7 +110,7 @@ func shared(q question) bool {
 // difference is a known difference between the libraries.
 type difference struct {
 	why               string         // as a clause: "because …"
-	key, theirs, ours *regexp.Regexp // what must match, all of it
+	key, theirs, ours *regexp.Regexp // all of these must match
 	when              func(question) bool
 }
 
@@ -123,7 +121,7 @@ func differs(why, key, theirs, ours string) difference {
 
 func (d difference) given(when func(question) bool) difference { d.when = when; return d }
 
-// defects are all differences. Each is libompd's own.
+// defects are all differences. Each is a defect of libompd.
 var defects = []difference{
 	differs("an idle thread keeps its last team, which libompd takes for the current one",
 		`thread .*`, `.*`, `unavailable|not asked|idle wait 0x0`).given(idle),

@@ -13,8 +13,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/live"
 )
 
-// dormantProgram starts a program that is linked with a runtime and has not used it,
-// and gives the facts about it.
+// dormantProgram starts a program that is linked with a runtime and has not used it, and returns the facts about
+// it.
 func dormantProgram(t *testing.T, rt omptest.Runtime) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -58,8 +58,8 @@ func dormantProgram(t *testing.T, rt omptest.Runtime) string {
 	return path
 }
 
-// TestDormantRuntime asks our library in the moment in which debuggers load it: the
-// runtime has not set itself up.
+// TestDormantRuntime asks our library at the moment when debuggers load it: the runtime has not initialized
+// itself.
 func TestDormantRuntime(t *testing.T) {
 	dir := makeLibraries(t, "")
 	for _, major := range []int{16, 19} {

@@ -10,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// someProgram starts a program of four threads and gives the facts about it.
+// someProgram starts a program of four threads and returns the facts about it.
 func someProgram(t testing.TB) string {
 	t.Helper()
 	env := []string{"OMP_MAX_TASK_PRIORITY=3", debugOn}
@@ -33,9 +33,8 @@ func mustHold(t *testing.T, dir string, args ...string) {
 	}
 }
 
-// TestLibraryInAProcess asserts that our library leaves a debugger's signals,
-// threads, children and files alone, survives the end of its helper, and can be
-// unloaded.
+// TestLibraryInAProcess requires that our library does not change a debugger's signals, threads, children and
+// files, survives the end of its helper, and can be unloaded.
 func TestLibraryInAProcess(t *testing.T) {
 	dir := makeLibraries(t, "")
 	pid, wrapper := filepath.Join(dir, "pid"), filepath.Join(dir, "wrapper")
@@ -47,8 +46,7 @@ func TestLibraryInAProcess(t *testing.T) {
 	mustHold(t, dir, someProgram(t), "host", pid)
 }
 
-// TestLibraryIsClean runs everything under the address sanitizer, which fails the
-// run at a fault or a leak.
+// TestLibraryIsClean runs all assertions under the address sanitizer, which fails the run at a fault or a leak.
 func TestLibraryIsClean(t *testing.T) {
 	t.Setenv("ASAN_OPTIONS", "detect_leaks=1:handle_segv=0:handle_sigbus=0:handle_abort=0")
 	mustHold(t, makeLibraries(t, "-fsanitize=address,undefined -fno-sanitize-recover=undefined "+

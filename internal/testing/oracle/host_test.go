@@ -38,7 +38,7 @@ func compileHost(t *testing.T) string {
 	return exe
 }
 
-// startHost loads an OMPD library; libs is where the runtime that it may need is.
+// startHost loads an OMPD library; libs is the directory of the runtime that it may need.
 func startHost(t *testing.T, exe, library, libs string, serve func([]string) (callbacks.RC, []byte)) *host {
 	t.Helper()
 	h := &host{t: t, serve: serve}
@@ -77,7 +77,7 @@ func (h *host) send(format string, args ...any) {
 	}
 }
 
-// answer reads the words of an answer, and serves the callbacks before it.
+// answer reads the words of an answer, after it has served the callbacks before it.
 func (h *host) answer() []string {
 	for h.out.Scan() {
 		words := strings.Fields(h.out.Text())
@@ -94,10 +94,9 @@ func (h *host) answer() []string {
 	return nil
 }
 
-// call calls a function of the library. Its arguments are numbers, out (8 bytes
-// to be written), []byte (to be read, and perhaps written) or nil; the results are
-// the bytes of those that could be written. A function that the library lacks is
-// callbacks.Unsupported.
+// call calls a function of the library. Its arguments are numbers, out (8 bytes to be written), []byte (to be
+// read, and perhaps written) or nil; the results are the bytes of the writable arguments. A function that the
+// library lacks returns callbacks.Unsupported.
 func (h *host) call(function string, args ...any) (callbacks.RC, [][]byte) {
 	line := "call " + function
 	for _, a := range args {
@@ -126,10 +125,10 @@ func (h *host) call(function string, args ...any) (callbacks.RC, [][]byte) {
 	return callbacks.RC(rc), results
 }
 
-// out is an argument that the function writes.
+// out marks an argument that the function writes.
 const out = "o"
 
-// table is the argument that is the table of callbacks.
+// table marks the argument that is the table of callbacks.
 const table = "c"
 
 // peek reads the word at address a+off of the host's own memory.

@@ -10,16 +10,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
-// answer is what a library says to one question: a return code, and a value that
-// is OMPD's own, such as the address that a handle stands for.
+// answer is a library's answer to one question: a return code, and a value in OMPD's terms, such as the address
+// of a handle's object.
 type answer struct {
 	rc     callbacks.RC
 	value  string
-	handle any  // for further questions; nil if the answer is no handle
-	light  bool // libompd's handle is one of a light-weight team record
+	handle any  // for further questions; nil if the answer is not a handle
+	light  bool // libompd's handle is that of a light-weight team record
 }
 
-// String is what is compared.
+// String returns the text that is compared.
 func (a answer) String() string {
 	if a.rc != callbacks.OK && a.value == "" {
 		return strings.TrimPrefix(a.rc.String(), "ompd_rc_")
@@ -30,14 +30,13 @@ func (a answer) String() string {
 	return a.value
 }
 
-// library is an OMPD library that can be asked by the names of the C routines. h is
-// a handle of its own, or nil for the address space; n is the number argument.
+// library is an OMPD library that is called by the names of the C routines. h is one of its handles, or nil for
+// the address space; n is the number argument.
 type library interface {
 	ask(routine string, h any, n int64) answer
-	// icvs are the variables: by name, number and scope.
+	// icvs returns the variables: by name, number and scope.
 	icvs() []icv
-	// icv is ompd_get_icv_from_scope, and with text true
-	// ompd_get_icv_string_from_scope.
+	// icv calls ompd_get_icv_from_scope, or with text true ompd_get_icv_string_from_scope.
 	icv(v icv, h any, text bool) answer
 }
 
@@ -207,7 +206,7 @@ func (p *peer) ask(routine string, h any, n int64) answer {
 	return p.askValue(routine, of, n)
 }
 
-// askValue asks what is answered by plain values.
+// askValue calls routines that return plain values.
 func (p *peer) askValue(routine string, of uint64, n int64) answer {
 	var rc callbacks.RC
 	var res [][]byte
@@ -231,7 +230,7 @@ func (p *peer) askValue(routine string, of uint64, n int64) answer {
 	case "ompd_get_task_function":
 		rc, res = p.call(routine, of, make([]byte, 16))
 		return show(func() string { return fmt.Sprintf("%#x", callbacks.Word(res[0][8:])) })
-	case "ompd_get_task_frame": // ompd_frame_info_t is an address and a flag
+	case "ompd_get_task_frame": // ompd_frame_info_t has an address and a flag
 		rc, res = p.call(routine, of, make([]byte, 24), make([]byte, 24))
 		return show(func() string {
 			return fmt.Sprintf("exit %#x enter %#x", callbacks.Word(res[0][8:16]), callbacks.Word(res[1][8:16]))
@@ -254,7 +253,7 @@ func (p *peer) askValue(routine string, of uint64, n int64) answer {
 	return answer{}
 }
 
-// strings reads a vector of strings that a null pointer ends.
+// strings reads a vector of strings up to a null pointer.
 func (p *peer) strings(at uint64) []string {
 	var all []string
 	for ; ; at += 8 {

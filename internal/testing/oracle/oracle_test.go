@@ -14,7 +14,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// openPeer initialises LLVM's library for a core.
+// openPeer initializes LLVM's library for a core.
 func openPeer(t *testing.T, exe string, rt omptest.Runtime, s *server) *peer {
 	t.Helper()
 	p := &peer{host: startHost(t, exe, omptest.UnstrippedOMPD(t, rt.Major), rt.Dir, s.serve)}
@@ -33,7 +33,7 @@ func openPeer(t *testing.T, exe string, rt omptest.Runtime, s *server) *peer {
 	return p
 }
 
-// pictures asks both libraries everything about one core.
+// pictures asks both libraries all questions about one core.
 func pictures(t *testing.T, host string, r *omptest.Result) (theirs, own picture) {
 	t.Helper()
 	core, err := corefile.Open(r.Core, corefile.Options{})
@@ -53,8 +53,8 @@ func pictures(t *testing.T, host string, r *omptest.Result) (theirs, own picture
 	return look(openPeer(t, host, r.Runtime, s), lwps), look(ours{ps[0].Process}, lwps)
 }
 
-// TestAgainstLibompd asks both libraries the same questions. Answers are equal, or
-// the difference is in the table, of which every entry is needed.
+// TestAgainstLibompd asks both libraries the same questions. Answers are equal, or the difference is in the
+// table, in which every entry must be needed.
 func TestAgainstLibompd(t *testing.T) {
 	host := compileHost(t)
 	equal := map[string]int{} // by routine or variable
@@ -75,7 +75,7 @@ func TestAgainstLibompd(t *testing.T) {
 		total += equal[k]
 	}
 	least := enough
-	if omptest.Quick() { // two releases, which differ in less
+	if omptest.Quick() { // two releases, with fewer differences
 		least /= 2
 	}
 	if total < least {
@@ -94,11 +94,10 @@ func TestAgainstLibompd(t *testing.T) {
 	}
 }
 
-// enough is how many answers of both libraries must be equal.
+// enough is the least number of equal answers of both libraries.
 const enough = 10_000
 
-// compare counts what is equal and what a defect explains; the rest fails the
-// test.
+// compare counts equal answers and those that a defect explains; the others fail the test.
 func compare(t *testing.T, theirs, own picture, equal, used map[string]int) {
 	t.Helper()
 	for _, k := range keys(theirs, own) {
@@ -115,7 +114,7 @@ func compare(t *testing.T, theirs, own picture, equal, used map[string]int) {
 	}
 }
 
-// shown is the answer to question k, or "not asked".
+// shown returns the answer to question k, or "not asked".
 func shown(p picture, k string) string {
 	a, ok := p[k]
 	if !ok {

@@ -12,9 +12,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// The variables by which libomp describes itself to libompd (ompd-specific.h), in
-// the order in which they lie in memory. A stripped runtime has them without
-// names.
+// The variables of libomp's description of itself for libompd (ompd-specific.h), in the order of their addresses.
+// A stripped runtime has them without names.
 const (
 	accessWords = `kmp_base_info_t:th_current_task,th_team,th_info,ompt_thread_info kmp_base_root_t:r_in_parallel
 		kmp_base_team_t:ompt_team_info,ompt_serialized_team_info,t_active_level,t_implicit_task_taskdata,t_master_tid,t_nproc,t_level,t_parent,t_pkfn,t_threads
@@ -32,8 +31,8 @@ const (
 	moreWords = `ompd_dll_locations ompd_state ompd_env_block ompd_env_block_size`
 )
 
-// described are the names of the variables in the order of memory, and the index
-// of the first bit mask among them.
+// described returns the names of the variables in the order of their addresses, and the index of the first bit
+// mask among them.
 func described() (names []string, firstMask int) {
 	members := func(prefix, list string) {
 		for _, group := range strings.Fields(list) {
@@ -56,8 +55,8 @@ func described() (names []string, firstMask int) {
 // masks are the values of the 11 bit masks, in all releases.
 var masks = []uint64{2, 1, 1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 23, 1 << 24}
 
-// gtidBase is where the callbacks show libompd the thread-local __kmp_gtid of each
-// thread: an address that no target has.
+// gtidBase is the base of the addresses at which the callbacks present the thread-local __kmp_gtid of each thread
+// to libompd: no target uses them.
 const gtidBase = 0xfff0_0000_0000_0000
 
 // server answers libompd's callbacks from a target.
@@ -65,11 +64,11 @@ type server struct {
 	target  callbacks.Target
 	symbols map[string]uint64
 	gtids   map[uint64]uint32 // by LWP
-	unknown map[string]int    // symbols that were asked for in vain
+	unknown map[string]int    // symbols that were looked up in vain
 }
 
-// newServer recovers the runtime's description of itself from the module's
-// memory. globals are the addresses that only this module could find.
+// newServer recovers the runtime's description of itself from the module's memory. globals are the addresses that
+// only this module could find.
 func newServer(t *testing.T, target callbacks.Target, module *callbacks.Module, globals []layout.Entry) *server {
 	t.Helper()
 	s := &server{target: target, symbols: map[string]uint64{}, gtids: map[uint64]uint32{}, unknown: map[string]int{}}
@@ -119,8 +118,7 @@ func (s *server) word(t *testing.T, a uint64) uint64 {
 // value reads the variable name of the description.
 func (s *server) value(t *testing.T, name string) uint64 { return s.word(t, s.symbols[name]) }
 
-// matchThreads finds the runtime's number of each LWP: the runtime's thread
-// structures hold their pthread_t.
+// matchThreads finds the runtime's number of each LWP: the runtime's thread structures contain their pthread_t.
 func (s *server) matchThreads(t *testing.T) {
 	t.Helper()
 	pthreads, err := s.target.ThreadIDs(callbacks.ThreadIDPthread)
@@ -184,7 +182,7 @@ func (s *server) symbol(lwp uint64, name string) (uint64, bool) {
 	return a.Offset, err == nil
 }
 
-// read reads memory, of a string as much as there is.
+// read reads memory; of a string, as much as is readable.
 func (s *server) read(a uint64, p []byte, text bool) error {
 	if a >= gtidBase {
 		gtid, ok := s.gtids[(a-gtidBase)/4]

@@ -10,19 +10,19 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// maxChain bounds the walks outwards from a thread, of either library.
+// maxChain bounds the walks outwards from a thread, in either library.
 const maxChain = 32
 
-// picture is what a library answers to all questions about a core. The key says
-// of what the question is asked, then which it is:
+// picture has a library's answers to all questions about a core. The key has the object of the question, then the
+// question:
 //
 //	thread 2/region of level 1/ompd_get_thread_in_parallel 0
 //
-// Threads are counted in the core's order. A second region or task of a thread at
-// one level is marked with "again".
+// Threads are numbered in the core's order. A second region or task of a thread at one level is marked with
+// "again".
 type picture map[string]answer
 
-// look asks lib everything about the threads of a core.
+// look asks lib all questions about the threads of a core.
 func look(lib library, lwps []callbacks.ThreadID) picture {
 	p := picture{}
 	variables := lib.icvs()
@@ -51,7 +51,7 @@ func look(lib library, lwps []callbacks.ThreadID) picture {
 	return p
 }
 
-// misuse asks what must be refused.
+// misuse asks questions that lib must refuse.
 func (p picture) misuse(lib library, variables []icv, lwps []callbacks.ThreadID) {
 	const unknown = 99999
 	p.ask(lib, "misuse", "ompd_enumerate_states", nil, unknown)
@@ -69,7 +69,7 @@ func (p picture) misuse(lib library, variables []icv, lwps []callbacks.ThreadID)
 	p["misuse/unknown-var text"] = lib.icv(v, nil, true)
 }
 
-// chains asks for the regions and the tasks that a thread is in, outwards.
+// chains asks for the regions and the tasks around a thread, outwards.
 func (p picture) chains(lib library, variables []icv, of string, h any) {
 	region := p.ask(lib, of, "ompd_get_curr_parallel_handle", h, 0)
 	for n := 0; region != nil && n < maxChain; n++ {
@@ -88,7 +88,7 @@ func (p picture) chains(lib library, variables []icv, of string, h any) {
 	}
 }
 
-// level is the nesting level of a region.
+// level returns the nesting level of a region.
 func level(lib library, variables []icv, region any) string {
 	for _, v := range variables {
 		if v.name == "levels-var" {
@@ -98,10 +98,10 @@ func level(lib library, variables []icv, region any) string {
 	return "?"
 }
 
-// mark begins keys that are no questions.
+// mark is the prefix of keys that are not questions.
 const mark = "asked: "
 
-// unique is name, with a mark for every time that it was used before.
+// unique returns name, with a mark for every previous use.
 func (p picture) unique(name string) string {
 	for ; p[mark+name].value != ""; name += " again" {
 	}
@@ -120,7 +120,7 @@ func (p picture) ask(lib library, of, routine string, h any, n int64) any {
 	return a.handle
 }
 
-// region asks everything about a region and returns the enclosing one.
+// region asks all questions about a region and returns the enclosing one.
 func (p picture) region(lib library, variables []icv, of string, h any) any {
 	of = p.unique(fmt.Sprintf("%s/region of level %s", of, level(lib, variables, h)))
 	p.variables(lib, variables, of, handles.ScopeParallel, h)
@@ -138,7 +138,7 @@ func (p picture) region(lib library, variables []icv, of string, h any) any {
 	return p.ask(lib, of, "ompd_get_enclosing_parallel_handle", h, 0)
 }
 
-// task asks everything about a task and returns the one that generated it.
+// task asks all questions about a task and returns the one that generated it.
 func (p picture) task(lib library, variables []icv, of string, h any) any {
 	p.variables(lib, variables, of, handles.ScopeTask, h)
 	p.ask(lib, of, "ompd_get_tool_data", h, int64(handles.ScopeTask))
@@ -149,8 +149,8 @@ func (p picture) task(lib library, variables []icv, of string, h any) any {
 	return p.ask(lib, of, "ompd_get_generating_task_handle", h, 0)
 }
 
-// currentTask asks for the variables of the current task's data environment under
-// names that do not depend on the scope in which a library has them.
+// currentTask asks for the variables of the current task's data environment under names that are independent of
+// their scope in a library.
 func (p picture) currentTask(lib library, variables []icv, of string, thread, task any) {
 	for _, v := range variables {
 		if !slices.Contains(strings.Fields(ofCurrentTask), v.name) {
@@ -165,7 +165,7 @@ func (p picture) currentTask(lib library, variables []icv, of string, thread, ta
 	}
 }
 
-// variables asks all variables of a scope, as integers and as text.
+// variables asks for all variables of a scope, as integers and as text.
 func (p picture) variables(lib library, all []icv, of string, scope handles.Scope, h any) {
 	for _, v := range all {
 		if v.scope == scope && !slices.Contains(strings.Fields(ofCurrentTask), v.name) {
@@ -175,8 +175,8 @@ func (p picture) variables(lib library, all []icv, of string, scope handles.Scop
 	}
 }
 
-// ofCurrentTask are variables of a task's data environment that libompd gives for
-// a thread: they are those of the task that it executes.
+// ofCurrentTask are variables of a task's data environment that libompd returns for a thread: they are those of
+// its current task.
 const ofCurrentTask = "dyn-var nthreads-var default-device-var"
 
 // states enumerates the states.
@@ -194,7 +194,7 @@ func (p picture) states(lib library) {
 	}
 }
 
-// keys are all questions of both pictures.
+// keys returns all questions of both pictures.
 func keys(a, b picture) []string {
 	all := slices.Collect(maps.Keys(a))
 	for k := range b {

@@ -18,7 +18,7 @@ type Damaged struct {
 	words map[uint64][]byte
 }
 
-// ReadMemory reads from the core, and what was put there.
+// ReadMemory reads from the core and the replaced words.
 func (d *Damaged) ReadMemory(a callbacks.Address, p []byte) error {
 	d.Reads++
 	if err := d.Core.ReadMemory(a, p); err != nil {
@@ -34,7 +34,7 @@ func (d *Damaged) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
-// Lend lends nothing: all is read by ReadMemory.
+// Lend returns nil, so that all reads use ReadMemory.
 func (*Damaged) Lend(callbacks.Address, uint64) []byte { return nil }
 
 // Put replaces the integer of size bytes at address a.
@@ -46,12 +46,12 @@ func (d *Damaged) Put(a, value uint64, size int) {
 	d.words[a] = b[:min(size, 8)]
 }
 
-// maxWalk bounds the lists that Walk follows: a runtime that lists more of
-// these small programs follows damage without a bound.
+// maxWalk bounds the lists that Walk follows: a runtime with longer lists in these small programs follows damaged
+// data without a bound.
 const maxWalk = 200_000
 
-// Walk asks everything of everything that the runtime lists, and returns how
-// many threads answered without an error.
+// Walk asks all questions about all objects that the runtime lists, and returns the number of threads that
+// answered without an error.
 func Walk(t *testing.T, rt rtl.Runtime, evidence func(handles.Thread) *handles.Evidence) (whole int) {
 	t.Helper()
 	regions := map[handles.Parallel]bool{}
@@ -113,7 +113,7 @@ func walkTasks(t *testing.T, rt rtl.Runtime, task handles.Task, err error) {
 		_, _ = rt.TaskParallel(task)
 		_, _ = rt.WaitsFor(task)
 		askICVs(rt, handles.Subject{Task: task})
-		if n++; n > 100 { // a circle that the one who asks must see
+		if n++; n > 100 { // a cycle that the caller must detect
 			return
 		}
 	}

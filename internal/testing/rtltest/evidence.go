@@ -15,7 +15,7 @@ func system(f unwind.Frame) bool {
 	return f.Module == nil || strings.HasPrefix(filepath.Base(f.Module.Path), "libc.")
 }
 
-// Evidence is what is known of the thread with an LWP.
+// Evidence returns the evidence on the thread with an LWP.
 func (s *Subject) Evidence(t *testing.T, lwp int) *handles.Evidence {
 	t.Helper()
 	regs, err := s.Core.Registers(callbacks.LWP(uint64(lwp)))
@@ -50,7 +50,7 @@ func (s *Subject) Evidence(t *testing.T, lwp int) *handles.Evidence {
 	return ev
 }
 
-// entry is the call that frame i made.
+// entry returns the call that frame i made.
 func (s *Subject) entry(frames []unwind.Frame, i int) *handles.Entry {
 	name, by := s.called(frames[i].PC), "call instruction"
 	if name == "" {
@@ -73,7 +73,7 @@ func (s *Subject) entry(frames []unwind.Frame, i int) *handles.Entry {
 	}
 }
 
-// called names the function that the call before ret leads to.
+// called returns the name of the function that is called before ret.
 func (s *Subject) called(ret uint64) string {
 	a := s.Core.Arch()
 	call, ok := arch.CallBefore(a, s.Core, ret)

@@ -25,7 +25,7 @@ func (s *Subject) icv(name string, h handles.Thread) (handles.ICVValue, error) {
 	return handles.ICVValue{}, fmt.Errorf("no variable %s: %w", name, callbacks.Unsupported)
 }
 
-// scheduleText is the text of an omp_sched_t.
+// scheduleText returns the text of an omp_sched_t.
 func scheduleText(kind uint32, chunk int) string {
 	text := map[uint32]string{1: "static", 2: "dynamic", 3: "guided", 4: "auto"}[kind&0xff]
 	if kind>>31 != 0 {
@@ -37,7 +37,7 @@ func scheduleText(kind uint32, chunk int) string {
 	return text
 }
 
-// CheckICVs holds the variables of all threads against what omp_get_* told them.
+// CheckICVs compares the variables of all threads with the results of omp_get_* in them.
 func (s *Subject) CheckICVs(t *testing.T) {
 	t.Helper()
 	for _, want := range s.Truth.Threads {
@@ -74,9 +74,8 @@ func (s *Subject) checkICVs(t *testing.T, h handles.Thread, want omptest.ThreadT
 	}
 }
 
-// CheckControls holds the control variables against the environment that the
-// program was started with. Runtimes keep lists of levels apart, and may not let them
-// be found.
+// CheckControls compares the control variables with the environment of the program. Runtimes store lists of
+// levels separately, and may not make them accessible.
 func (s *Subject) CheckControls(t *testing.T, env []string) {
 	vars, err := s.ControlVars()
 	if err != nil {
@@ -98,7 +97,7 @@ func (s *Subject) CheckControls(t *testing.T, env []string) {
 	}
 }
 
-// CheckBadQuestions asks for variables that are not there, and in wrong scopes.
+// CheckBadQuestions asks for missing variables, and in wrong scopes.
 func (s *Subject) CheckBadQuestions(t *testing.T) {
 	t.Helper()
 	for _, id := range []int{-1, 0, len(s.ICVs()) + 1} {

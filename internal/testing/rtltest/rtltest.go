@@ -1,7 +1,6 @@
-// Package rtltest holds a reader of a runtime against what real programs on that
-// runtime were told by it. Every reader's tests open cores of testdata/programs with
-// Open and run the checks; what a kind of runtime keeps, or cannot tell apart, is in
-// Expect. Tests only.
+// Package rtltest tests a reader of a runtime with real programs, whose threads have written the runtime's
+// answers. Every reader's tests open cores of testdata/programs with Open and run the checks; Expect has the
+// abilities of a kind of runtime. Tests only.
 package rtltest
 
 import (
@@ -18,29 +17,26 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// Expect says what is to be expected of a kind of runtime, and of a way to build
-// programs for it.
+// Expect describes the abilities of a kind of runtime, and of a way to build programs for it.
 type Expect struct {
-	// Sources is set where the runtime keeps the place of constructs in the source.
+	// Sources is set if the runtime stores the source positions of constructs.
 	Sources bool
-	// Lines is set where the program has debug information.
+	// Lines is set if the program has debug information.
 	Lines bool
-	// Nameless is set where nothing has the names of the runtime's functions.
+	// Nameless is set if the names of the runtime's functions are unknown.
 	Nameless bool
-	// Tracked is set where the runtime keeps states.
+	// Tracked is set if the runtime stores states.
 	Tracked bool
-	// OwnWord is set where a thread waits on the very word of the program's lock.
+	// OwnWord is set if a thread waits on the word of the program's lock itself.
 	OwnWord bool
-	// Fits reports whether the state got is as much as the runtime can tell of want;
-	// nil asks for the same.
+	// Fits reports whether the state got is as precise a version of want as the runtime can give; nil requires
+	// equality.
 	Fits func(got, want string) bool
-	// Unknown reports whether the runtime need not tell a control variable, of which
-	// it said why not; nil asks for all.
+	// Unknown reports whether the runtime need not know a control variable, given its reason; nil requires all.
 	Unknown func(icv string, why callbacks.RC) bool
 }
 
-// Subject is a core of a program, read by a driver, with what the program said of
-// itself.
+// Subject is a core of a program, read by a driver, with the program's own facts.
 type Subject struct {
 	rtl.Runtime
 	Expect Expect
@@ -51,7 +47,7 @@ type Subject struct {
 	stacks *unwind.Unwinder
 }
 
-// stamp is that of the handles of a Subject.
+// stamp is the stamp of the handles of a Subject.
 var stamp = handles.Stamp{Space: 1, Epoch: 1}
 
 // Open dumps a program on a runtime and opens the core. The driver must find one
@@ -110,7 +106,7 @@ func (s *Subject) matchThreads(t *testing.T) {
 	}
 }
 
-// Check holds threads, regions, tasks and states against what the program said.
+// Check compares threads, regions, tasks and states with the program's own facts.
 func (s *Subject) Check(t *testing.T) {
 	t.Helper()
 	if len(s.Truth.Threads) == 0 {
@@ -136,7 +132,7 @@ func (s *Subject) Regions(t *testing.T, h handles.Thread) []handles.Parallel {
 	return hs
 }
 
-// RC is the return code that an error stands for.
+// RC returns the return code for an error.
 func RC(err error) callbacks.RC {
 	for _, rc := range []callbacks.RC{
 		callbacks.Unavailable, callbacks.StaleHandle, callbacks.BadInput, callbacks.DeviceReadError,

@@ -9,8 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// checkTasks counts the explicit tasks of all regions by kind, state, thread, and line
-// if the runtime keeps that.
+// checkTasks counts the explicit tasks of all regions by kind, state, thread, and, if the runtime stores it,
+// line.
 func (s *Subject) checkTasks(t *testing.T) {
 	type key struct {
 		kind  picture.TaskKind
@@ -59,8 +59,7 @@ func (s *Subject) checkTasks(t *testing.T) {
 	}
 }
 
-// checkStates holds states against those that the program put its threads in, and
-// locks against the program's variables.
+// checkStates compares states with those of the program's threads, and locks with the program's variables.
 func (s *Subject) checkStates(t *testing.T) {
 	for _, want := range s.Truth.Threads {
 		h, ok := s.ByLWP[want.LWP]
@@ -74,7 +73,7 @@ func (s *Subject) checkStates(t *testing.T) {
 		if st.Tracked && !s.Expect.Tracked {
 			t.Errorf("LWP %d: state %v is tracked, but the runtime keeps none", want.LWP, st.State)
 		}
-		if s.Expect.Nameless { // the runtime's own locks are not known
+		if s.Expect.Nameless { // the runtime's own locks are unknown
 			continue
 		}
 		word := uint64(want.WaitID)
@@ -89,7 +88,7 @@ func (s *Subject) checkStates(t *testing.T) {
 	}
 }
 
-// fits reports whether a state is as much of the wanted one as can be told.
+// fits reports whether a state is as precise a version of the wanted one as the runtime can give.
 func (s *Subject) fits(got handles.State, want string) bool {
 	switch {
 	case got.String() == want:

@@ -9,8 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// checkThreads holds each thread's place at every level against what omp_get_* told
-// it.
+// checkThreads compares each thread's position at every level with the results of omp_get_* in it.
 func (s *Subject) checkThreads(t *testing.T) {
 	for _, want := range s.Truth.Threads {
 		h, ok := s.ByLWP[want.LWP]
@@ -75,8 +74,7 @@ func (s *Subject) checkThread(t *testing.T, h handles.Thread, want omptest.Threa
 	s.checkMembership(t, h, hs[len(hs)-1], info)
 }
 
-// checkFunction holds a region's function and its place in the source against the
-// construct, which is on a line of the source.
+// checkFunction compares a region's function and its place in the source with the line of the construct.
 func (s *Subject) checkFunction(t *testing.T, want omptest.ThreadTruth, p handles.ParallelInfo, line int) {
 	switch {
 	case p.Level == 0 || want.Role == "helper":
@@ -89,7 +87,7 @@ func (s *Subject) checkFunction(t *testing.T, want omptest.ThreadTruth, p handle
 			t.Errorf("LWP %d: its region has no function", want.LWP)
 		}
 	case line == 0:
-	case p.Function.IsNull() && s.Expect.Nameless: // main ended in a tail call to what forks, and nothing has its name
+	case p.Function.IsNull() && s.Expect.Nameless: // main ended in a tail call, and no symbol names its target
 	case p.Function.IsNull():
 		t.Errorf("LWP %d: the region of level %d has no function", want.LWP, p.Level)
 	case s.Expect.Lines:
@@ -101,7 +99,7 @@ func (s *Subject) checkFunction(t *testing.T, want omptest.ThreadTruth, p handle
 	}
 }
 
-// checkMembership goes from the region back to the thread and its tasks.
+// checkMembership follows the handles from the region back to the thread and its tasks.
 func (s *Subject) checkMembership(t *testing.T, h handles.Thread, p handles.Parallel, info handles.ThreadInfo) {
 	back, err := s.ThreadInParallel(p, info.ThreadNum)
 	if err != nil || back != h {

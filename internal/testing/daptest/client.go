@@ -1,5 +1,5 @@
-// Package daptest is a client of debug adapters for tests: it speaks the protocol, keeps
-// what came, and holds each message against the protocol's own schema.
+// Package daptest implements a client of debug adapters for tests: it speaks the protocol, keeps all messages,
+// and validates each by the protocol's own schema.
 package daptest
 
 import (
@@ -19,7 +19,7 @@ import (
 	godap "github.com/google/go-dap"
 )
 
-// Message is what an adapter sends.
+// Message is a message of an adapter.
 type Message struct {
 	Seq        int             `json:"seq"`
 	Type       string          `json:"type"`
@@ -29,33 +29,33 @@ type Message struct {
 	Success    bool            `json:"success"`
 	Text       string          `json:"message"`
 	Body       json.RawMessage `json:"body"`
-	Raw        []byte          `json:"-"` // all of it
+	Raw        []byte          `json:"-"` // the whole text
 }
 
-// Client is one connection to an adapter. Its methods fail the test if the adapter sends
-// what it must not, or ends before what they wait for has come.
+// Client is one connection to an adapter. Its methods fail the test if the adapter sends an invalid message, or
+// ends before the awaited one.
 type Client struct {
 	tb     testing.TB
 	schema *Schema
 	out    io.WriteCloser
 	seq    int
 	sent   [][]byte
-	behind int // messages with smaller numbers are another adapter's, behind a proxy, and not checked
+	behind int // smaller numbers are messages of another adapter, which a proxy forwards; they are not checked
 
 	mu    sync.Mutex
 	came  *sync.Cond
 	all   []Message
-	taken int // of the events, those that Event has returned
+	taken int // number of events that Event has returned
 	ended error
 }
 
-// New begins to read what an adapter sends.
+// New starts to read the messages of an adapter.
 func New(tb testing.TB, in io.Reader, out io.WriteCloser) *Client {
 	tb.Helper()
 	return start(&Client{tb: tb, schema: loadSchema(tb), out: out}, in)
 }
 
-// NewProxied is New for a proxy whose own messages have numbers above one: only those are held against the schema.
+// NewProxied is New for a proxy whose own messages have numbers greater than above: only those are validated.
 func NewProxied(tb testing.TB, in io.Reader, out io.WriteCloser, above int) *Client {
 	tb.Helper()
 	return start(&Client{tb: tb, schema: loadSchema(tb), out: out, behind: above}, in)
@@ -75,7 +75,7 @@ func start(c *Client, in io.Reader) *Client {
 	return c
 }
 
-// listen keeps what comes.
+// listen keeps all incoming messages.
 func (c *Client) listen(in *bufio.Reader) {
 	for {
 		content, err := godap.ReadBaseMessage(in)
@@ -111,7 +111,7 @@ func closed(err error) bool {
 		errors.Is(err, syscall.ECONNRESET)
 }
 
-// await waits for the first message, from number from on, that is what is wanted.
+// await waits for the first message, from number from on, that is wanted.
 func (c *Client) await(what string, from int, wanted func(Message) bool) (Message, int) {
 	c.tb.Helper()
 	c.mu.Lock()
@@ -129,7 +129,7 @@ func (c *Client) await(what string, from int, wanted func(Message) bool) (Messag
 	}
 }
 
-// show is messages in a line each, cut.
+// show formats messages in a line each, truncated.
 func show(list []Message) string {
 	var b strings.Builder
 	for _, m := range list {
@@ -157,7 +157,7 @@ func (c *Client) Send(command string, arguments any) int {
 	return c.seq
 }
 
-// Write sends bytes as they are.
+// Write sends raw bytes.
 func (c *Client) Write(b string) {
 	c.tb.Helper()
 	if _, err := io.WriteString(c.out, b); err != nil {
@@ -165,7 +165,7 @@ func (c *Client) Write(b string) {
 	}
 }
 
-// CloseWrite tells the adapter that nothing more comes.
+// CloseWrite closes the stream to the adapter.
 func (c *Client) CloseWrite() { c.out.Close() }
 
 // Response waits for the answer to a request.
@@ -185,14 +185,14 @@ func (c *Client) Event(name string) Message {
 	return m
 }
 
-// All is what has come so far.
+// All returns all messages so far.
 func (c *Client) All() []Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.all)
 }
 
-// Sent are the requests that were sent, as they were written.
+// Sent returns the requests as they were written.
 func (c *Client) Sent() [][]byte { return c.sent }
 
 // Await waits until the adapter has closed its end.
@@ -204,7 +204,7 @@ func (c *Client) Await() {
 	}
 }
 
-// Refused sends a request and returns the text of the error that answers it.
+// Refused sends a request and returns the text of its error response.
 func (c *Client) Refused(command string, arguments any) string {
 	c.tb.Helper()
 	m := c.Response(c.Send(command, arguments))
@@ -214,7 +214,7 @@ func (c *Client) Refused(command string, arguments any) string {
 	return m.Text
 }
 
-// Ask sends a request and returns the body of its answer.
+// Ask sends a request and returns the body of its response.
 func Ask[T any](c *Client, command string, arguments any) T {
 	c.tb.Helper()
 	m := c.Response(c.Send(command, arguments))

@@ -23,10 +23,10 @@ type Schema struct {
 	parts map[string]*jsonschema.Schema
 }
 
-// schemaURL is what the schema is called here.
+// schemaURL is the name of the schema here.
 const schemaURL = "debugProtocol.json"
 
-// loadSchema is the schema that comes with the module of the protocol's types.
+// loadSchema returns the schema from the module of the protocol's types.
 func loadSchema(tb testing.TB) *Schema {
 	tb.Helper()
 	s, err := protocolSchema()
@@ -59,7 +59,7 @@ var protocolSchema = sync.OnceValues(func() (*Schema, error) {
 	return s, s.compiler.AddResource(schemaURL, doc)
 })
 
-// Check holds a message of an adapter against the definition of its kind.
+// Check validates a message of an adapter by the definition of its kind.
 func (s *Schema) Check(content []byte) error {
 	var m Message
 	if err := json.Unmarshal(content, &m); err != nil {
@@ -87,8 +87,8 @@ func (s *Schema) Check(content []byte) error {
 	return part.Validate(doc)
 }
 
-// lookUp is the name of the definition of a message: that of its own, or the general one for
-// a message that is not of the protocol.
+// lookUp returns the name of the definition of a message: its own, or the general one if the protocol does not
+// define the message.
 func (s *Schema) lookUp(what, kind string) string {
 	if what != "" {
 		if name := strings.ToUpper(what[:1]) + what[1:] + kind; s.defined[name] != nil {
@@ -98,7 +98,7 @@ func (s *Schema) lookUp(what, kind string) string {
 	return kind
 }
 
-// part is a definition of the schema.
+// part returns a definition of the schema.
 func (s *Schema) part(name string) (*jsonschema.Schema, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Undone is a message of a proxy without what the proxy has added: elements of lists whose numbers are above one, or
-// whose names begin with the proxy's prefix, and members before which the former value stands. What is left is the
-// adapter's own message, byte for byte, but for elements that were left out. nil says that the text is no JSON.
+// Undone removes a proxy's additions from a message: elements of lists whose numbers are greater than above, or
+// whose names start with the proxy's prefix, and values that replaced a former one, which follows them. The
+// result is the adapter's own message, byte for byte, except for omitted elements. It is nil if the text is not
+// JSON.
 func Undone(shown []byte, above int) []byte {
 	u := undoing{text: shown, above: above}
 	u.space()
@@ -19,7 +20,7 @@ func Undone(shown []byte, above int) []byte {
 	return append(u.out, u.text[u.at:]...)
 }
 
-// undoing is a text on its way to be what it was.
+// undoing is a message during the removal.
 type undoing struct {
 	text  []byte
 	at    int
@@ -33,14 +34,14 @@ func (u *undoing) take(n int) {
 	u.at += n
 }
 
-// space copies what stands between values.
+// space copies the space between values.
 func (u *undoing) space() {
 	for u.at < len(u.text) && strings.IndexByte(" \t\r\n", u.text[u.at]) >= 0 {
 		u.take(1)
 	}
 }
 
-// next is the next byte, 0 at the end.
+// next returns the next byte, 0 at the end.
 func (u *undoing) next() byte {
 	if u.at == len(u.text) {
 		return 0
@@ -65,8 +66,8 @@ func (u *undoing) value() bool {
 	return true
 }
 
-// object copies an object; a member that begins with the prefix is the former value of the one before it, and null is
-// that of a member that was not there.
+// object copies an object; a member that starts with the prefix is the former value of the previous one, and null
+// means that there was none.
 func (u *undoing) object() bool {
 	u.take(1)
 	begins, value := -1, -1 // of the member before
@@ -107,7 +108,7 @@ func (u *undoing) object() bool {
 	return true
 }
 
-// list copies a list without the elements that are added, and a comma of each.
+// list copies a list without the added elements and their commas.
 func (u *undoing) list() bool {
 	u.take(1)
 	kept := false

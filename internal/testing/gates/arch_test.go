@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 
 const modulePath = "github.com/ompd-inspect/ompd-inspect/"
 
-// imports says which packages of this module each package may import in code
-// that is not a test. A package that is not listed may not exist.
+// imports lists the packages of this module that each package may import in code that is not a test. An unlisted
+// package is an error.
 var imports = map[string][]string{
 	"callbacks":               nil,
 	"callbacks/callbackstest": {"callbacks"},
@@ -241,8 +241,7 @@ var imports = map[string][]string{
 	"internal/wire":             {"picture", "proto/ompd/v1"},
 }
 
-// forbidden says which packages of others a part of the tree must not import:
-// the rooms that they belong to are elsewhere.
+// forbidden lists the external packages that a part of the tree must not import: they belong to other parts.
 var forbidden = map[string][]string{
 	"callbacks":            {"debug/elf", "debug/dwarf", "os", "syscall", "google.golang.org/grpc"},
 	"handles":              {"debug/elf", "debug/dwarf", "os"},
@@ -261,8 +260,7 @@ type source struct {
 	ast  *ast.File
 }
 
-// sources are all Go files of the module: a test depends on their content, so that a
-// change runs it again.
+// sources returns all Go files of the module: a test depends on their content, so that a change runs it again.
 func sources(t *testing.T) []source {
 	t.Helper()
 	all, err := parsed()
@@ -295,7 +293,7 @@ var parsed = sync.OnceValues(func() (out []source, err error) {
 		if err != nil {
 			return err
 		}
-		if strings.HasSuffix(p, ".pb.go") && ast.IsGenerated(f) { // nobody writes or reads it
+		if strings.HasSuffix(p, ".pb.go") && ast.IsGenerated(f) { // it is generated
 			return nil
 		}
 		test := strings.HasSuffix(p, "_test.go")
@@ -342,8 +340,7 @@ func TestImportGraph(t *testing.T) {
 	}
 }
 
-// TestGraphIsUsed finds what the table allows and no file does: a table with more than
-// that lets arrows come back.
+// TestGraphIsUsed finds entries of the table without an import: they would permit an unwanted import later.
 func TestGraphIsUsed(t *testing.T) {
 	used := map[string]bool{}
 	for _, s := range sources(t) {
@@ -366,17 +363,17 @@ func TestGraphIsUsed(t *testing.T) {
 	}
 }
 
-// harness are the packages of functions that tests of several packages share.
+// harness lists the packages of functions that tests of several packages share.
 var harness = []string{"internal/testing/e2e", "internal/testing/omptest"}
 
-// readers are the packages that each know one kind of runtime.
+// readers are the packages that each implement one kind of runtime.
 var readers = []string{
 	"internal/runtime/libomp", "internal/runtime/libomp/locate", "internal/runtime/libgomp",
 	"internal/runtime/foreign",
 }
 
-// namesRuntimes are the files beside the readers that may name runtimes or their
-// functions, each with the reason.
+// namesRuntimes are the files outside the readers that may name runtimes or their functions, each with the
+// reason.
 var namesRuntimes = map[string]string{
 	"internal/runtime/readers/readers.go":    "the list of the readers",
 	"internal/runtime/rtl/abi.go":            "what compilers call, whatever runtime serves it",
@@ -392,8 +389,7 @@ var namesRuntimes = map[string]string{
 // runtimeName matches the names of runtimes' libraries, structures and functions.
 var runtimeName = regexp.MustCompile(`\b(libi?omp5?|libgomp)\b|kmpc?_|(?i:gomp)_`)
 
-// TestRuntimeNames keeps names of runtimes out of everything but their readers and
-// the one file that lists these.
+// TestRuntimeNames permits names of runtimes only in their readers and in the files of the table.
 func TestRuntimeNames(t *testing.T) {
 	unused := maps.Clone(namesRuntimes)
 	lines := 0
@@ -419,8 +415,8 @@ func TestRuntimeNames(t *testing.T) {
 	}
 }
 
-// TestPublicTypes: what a package outside of internal/ exports names no type of a
-// package inside of it, so that others can implement and call it.
+// TestPublicTypes requires that exported names outside internal/ use no type of a package inside it, so that
+// others can implement and call them.
 func TestPublicTypes(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test || strings.Contains("/"+s.pkg, "/internal/") || s.ast.Name.Name == "main" {
@@ -448,7 +444,7 @@ func TestPublicTypes(t *testing.T) {
 	}
 }
 
-// importName is the name by which a file uses an import.
+// importName returns the name by which a file uses an import.
 func importName(imp *ast.ImportSpec, p string) string {
 	if imp.Name != nil {
 		return imp.Name.Name
@@ -456,8 +452,7 @@ func importName(imp *ast.ImportSpec, p string) string {
 	return path.Base(p)
 }
 
-// exportedParts are the parts of a declaration that say of what types something
-// exported is made.
+// exportedParts returns the parts of a declaration that contain the types of an exported name.
 func exportedParts(decl ast.Decl) (parts []ast.Node) {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:
@@ -474,14 +469,8 @@ func exportedParts(decl ast.Decl) (parts []ast.Node) {
 	return parts
 }
 
-// defined reports whether a type is defined by another one, of which it has the structure and no methods.
-func defined(ts *ast.TypeSpec) bool {
-	_, other := ts.Type.(*ast.SelectorExpr)
-	return other && !ts.Assign.IsValid()
-}
-
-// exportedTypes are the types of the exported fields of a structure, or a type that
-// is none.
+// exportedTypes returns the types of the exported fields of a structure, or the type itself if it is not a
+// structure.
 func exportedTypes(e ast.Expr) (parts []ast.Node) {
 	st, ok := e.(*ast.StructType)
 	if !ok {

@@ -7,10 +7,9 @@ import (
 	"testing"
 )
 
-// clocks are the functions of tests that have to do with time, with the reason. A test
-// that waits for a time, gives something a time, or measures one and compares it, fails on
-// a machine that is slow enough: it waits for what a program or the kernel says. What is
-// left are limits for what would never end, and what is about time by itself.
+// clocks are the functions of tests that use time, with the reason. A test that waits for a time, limits one, or
+// measures and compares one, fails on a slow enough machine: it must wait for an event of a program or of the
+// kernel. The exceptions are limits for endless waits, and tests whose subject is time.
 var clocks = map[string]string{
 	"gdb.script":                                              "a limit on a gdb that never ends",
 	"internal/cli.TestProgress":                               "the clock is a synctest's",
@@ -51,7 +50,7 @@ var clocks = map[string]string{
 	"server.stranger":                                         "a limit on a server that never answers",
 }
 
-// TestNoClocks finds what tests do with time.
+// TestNoClocks finds uses of time in tests.
 func TestNoClocks(t *testing.T) {
 	used := map[string]bool{}
 	for _, s := range sources(t) {
@@ -83,7 +82,7 @@ func TestNoClocks(t *testing.T) {
 	}
 }
 
-// benchmark reports whether a function measures, and tests nothing.
+// benchmark reports whether a function only measures.
 func benchmark(s source, f *ast.FuncDecl) bool {
 	return strings.HasPrefix(f.Name.Name, "Benchmark") || strings.HasSuffix(s.name, "bench_test.go")
 }
@@ -98,7 +97,7 @@ func clock(call string) bool {
 	return strings.HasSuffix(call, "Deadline") // of contexts and connections
 }
 
-// functionName is the name of a function, that of a method with its type.
+// functionName returns the name of a function, that of a method with its type.
 func functionName(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name

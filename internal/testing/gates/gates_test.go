@@ -15,14 +15,12 @@ const (
 	tabColumns = 4
 )
 
-// lonely are the exported names of internal packages that no other package mentions,
-// with the reason.
+// lonely are the exported names of internal packages that no other package uses, with the reason.
 var lonely = map[string]string{
 	"internal/print/text.Tasks": "one of the printers of a picture's parts, which tests print by",
 }
 
-// TestLineWidth keeps lines to a width that two files side by side have room for. What a
-// raw string quotes is as wide as it is.
+// TestLineWidth limits lines to a width at which two files fit side by side. It ignores raw strings.
 func TestLineWidth(t *testing.T) {
 	for _, s := range sources(t) {
 		if ast.IsGenerated(s.ast) {
@@ -40,7 +38,7 @@ func TestLineWidth(t *testing.T) {
 	}
 }
 
-// quotedLines are the lines of s that have a part of a raw string.
+// quotedLines returns the lines of s that have a part of a raw string.
 func quotedLines(s source) map[int]bool {
 	lines := map[int]bool{}
 	ast.Inspect(s.ast, func(n ast.Node) bool {
@@ -74,9 +72,8 @@ func receiverName(f *ast.FuncDecl) string {
 // qualified matches a name of another package.
 var qualified = regexp.MustCompile(`\b([a-z][a-z0-9]*)\.([A-Z]\w*)`)
 
-// TestLonelyNames finds exported names of internal packages that no other package
-// mentions: they are to be unexported, or go. An error is there to be compared with, by
-// whoever comes to need it.
+// TestLonelyNames finds exported names of internal packages that no other package uses: unexport or delete them.
+// Errors are exempt, as a caller may need to compare with them.
 func TestLonelyNames(t *testing.T) {
 	mentioned := map[string]map[string]bool{} // name, the directories that mention it
 	for _, s := range sources(t) {
@@ -114,8 +111,8 @@ func TestLonelyNames(t *testing.T) {
 	}
 }
 
-// exportedFuncs are the exported functions and variables of a file. Types are left out:
-// what a function returns need not be named.
+// exportedFuncs returns the exported functions and variables of a file, but not the types, as a caller need not
+// name the type of a result.
 func exportedFuncs(f *ast.File) (names []string) {
 	for _, d := range f.Decls {
 		switch d := d.(type) {

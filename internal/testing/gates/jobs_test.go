@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// table reads a table of .ci: the words of each line that is no comment.
+// table reads a table of .ci: the words of each line that is not a comment.
 func table(t *testing.T, name string) (rows [][]string) {
 	t.Helper()
 	b, err := os.ReadFile(name)
@@ -73,8 +73,8 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// TestLongTests holds .ci/long against the tests: each name is that of a test, and of one only, as
-// go test skips it in all packages.
+// TestLongTests compares .ci/long with the tests: each name is that of exactly one test, as go test skips the
+// name in all packages.
 func TestLongTests(t *testing.T) {
 	packages := map[string][]string{}
 	for _, s := range sources(t) {

@@ -50,8 +50,8 @@ func undocumented(d ast.Decl) []string {
 var wellKnown = map[string]bool{"Error": true, "Unwrap": true, "String": true, "Is": true, "Len": true, "Less": true,
 	"Swap": true}
 
-// sentence reports whether a comment begins with a full sentence: its first paragraph ends
-// as one does, or goes on into a list or an example.
+// sentence reports whether a comment starts with a full sentence: its first paragraph ends in a period, or
+// continues in a list or an example.
 func sentence(doc *ast.CommentGroup) bool {
 	if doc == nil {
 		return false
@@ -77,7 +77,7 @@ func receiverExported(f *ast.FuncDecl) bool {
 	return !ok || id.IsExported()
 }
 
-// TestForbiddenCalls keeps printing and panics out of libraries.
+// TestForbiddenCalls forbids printing and panics in libraries.
 func TestForbiddenCalls(t *testing.T) {
 	for _, s := range sources(t) {
 		ast.Inspect(s.ast, func(n ast.Node) bool {
@@ -110,7 +110,7 @@ func callName(c *ast.CallExpr) string {
 	return ""
 }
 
-// TestPackageNames keeps rooms without a subject out of the tree.
+// TestPackageNames forbids packages without a subject.
 func TestPackageNames(t *testing.T) {
 	for _, s := range sources(t) {
 		if slices.Contains([]string{"util", "utils", "common", "helpers", "pkg", "misc"}, s.ast.Name.Name) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// oldWords are phrases that were private to this project, or are no idiom, and what the
-// field says: CONTRIBUTING.md has the glossary. They match as whole words, in any case.
+// oldWords are phrases that were private to this project or are not idiomatic, and the usual ones:
+// CONTRIBUTING.md has the glossary. They match as whole words, in any case.
 var oldWords = []struct{ old, use string }{
 	{"tells whether", "reports whether"},
 	{"the begin of", "the start of"},
@@ -34,7 +34,7 @@ var oldWords = []struct{ old, use string }{
 	{"gives nothing back", "never releases"},
 }
 
-// TestWords keeps the old words out of code, scripts and documents.
+// TestWords forbids the old words in code, scripts and documents.
 func TestWords(t *testing.T) {
 	var olds []*regexp.Regexp
 	for _, w := range oldWords {

@@ -40,7 +40,7 @@ func main() {
 	}
 }
 
-// heedInterrupts ends the program at SIGINT, also where a shell started it in the background and so had it ignore
+// heedInterrupts ends the program at SIGINT, even if a shell started it in the background and so made it ignore
 // that signal: the tests would inherit this, and some interrupt the programs that they start.
 func heedInterrupts() {
 	interrupts := make(chan os.Signal, 1)
@@ -83,7 +83,7 @@ func run(r *results, args []string) error {
 	}
 	err = <-read
 	var status *exec.ExitError
-	if e := cmd.Wait(); !errors.As(e, &status) { // what failed is in the results
+	if e := cmd.Wait(); !errors.As(e, &status) { // failures are in the results
 		err = errors.Join(err, e)
 	}
 	return err

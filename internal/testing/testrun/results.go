@@ -32,7 +32,7 @@ type taken struct {
 type results struct {
 	out      io.Writer
 	output   map[string][]string  // of each test and package that has not ended, by its name
-	running  map[string]time.Time // since when
+	running  map[string]time.Time // start time of each
 	passed   int
 	skipped  int
 	failed   []string
@@ -148,7 +148,7 @@ func (r *results) printRunning(now time.Time) {
 	}
 }
 
-// shown is the number of packages, and of tests, whose times are printed.
+// shown is the number of packages, and of tests, with printed times.
 const shown = 15
 
 // finish prints the times and the sum. A run without any result has failed.
@@ -168,7 +168,7 @@ func (r *results) finish(err error) (passed, failed int) {
 	return r.passed, len(r.failed)
 }
 
-// printLongest prints what took longest.
+// printLongest prints the longest packages or tests.
 func (r *results) printLongest(kind string, list []taken) {
 	slices.SortStableFunc(list, func(a, b taken) int { return int(1000 * (b.seconds - a.seconds)) })
 	fmt.Fprintln(r.out, "seconds", kind)

@@ -1,4 +1,4 @@
-// Package tracetest has the memory of a program with a recorder, made of bytes, for tests.
+// Package tracetest builds the memory image of a program with a recorder, for tests.
 package tracetest
 
 import (
@@ -9,28 +9,27 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// Image is the memory of a program with a recorder: the header at base, its directory, and
-// the rings behind it.
+// Image is the memory of a program with a recorder: the header at base, its directory, and the rings after it.
 type Image struct {
 	Bytes   []byte
 	Maps    []callbacks.Mapping
-	Reading func(offset, n uint64) // is told of each read before it is done; may be nil
-	// Hole are offsets between which nothing can be read.
+	Reading func(offset, n uint64) // is called before each read; may be nil
+	// Hole is a range of unreadable offsets.
 	Hole [2]uint64
 }
 
-// Where an image has what, and the numbers of recorder/format.h.
+// Offsets in an image, and the numbers of recorder/format.h.
 const (
 	Base      = 0x10000
 	Directory = 4096
 	Rings     = Directory + 8*16384
-	Slots     = 2048 // of a ring, behind its header
+	Slots     = 2048 // in a ring, after its header
 	RareShift = 6
 )
 
 var le = binary.LittleEndian
 
-// New makes an image of n threads with main rings of 1 << shift records.
+// New returns an image of n threads with main rings of 1 << shift records.
 func New(n int, shift uint32) *Image {
 	size := RingSize(shift)
 	m := &Image{Bytes: make([]byte, Rings+n*size)}
@@ -66,7 +65,7 @@ func New(n int, shift uint32) *Image {
 	return m
 }
 
-// RingSize is the size of a ring of 1 << shift records, with its header.
+// RingSize returns the size of a ring of 1 << shift records, with its header.
 func RingSize(shift uint32) int { return Slots + 32<<shift + 32<<RareShift }
 
 // Record is struct recorder_record.
@@ -110,7 +109,7 @@ func (m *Image) Takes(i int, time uint64, lwp uint32) {
 	m.Put(i, Record{Time: time, Code: uint8(trace.NewThread), Value: lwp})
 }
 
-// Ends ends the thread of ring i.
+// Ends marks the thread of ring i as ended.
 func (m *Image) Ends(i int) {
 	le.PutUint32(m.Bytes[Rings+i*RingSize(le.Uint32(m.Bytes[Rings+48:]))+128:], uint32(trace.Ended))
 }

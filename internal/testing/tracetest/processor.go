@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Processor is the processor time that this process has taken since it had taken some: what
-// others do on the machine counts for nothing.
+// Processor returns the CPU time that this process has used, minus since. Other processes on the machine do not
+// affect it.
 func Processor(tb testing.TB, since time.Duration) time.Duration {
 	tb.Helper()
 	var u unix.Rusage

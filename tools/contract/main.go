@@ -1,16 +1,15 @@
-// Command contract generates everything that follows from the declaration of the contract, which are the structs
-// of packages picture and job: the JSON keys and the field numbers in their tags, their types, and
-// their comments.
+// Command contract generates all files that follow from the declaration of the contract, which are the structs of
+// packages picture and job: the JSON keys and the field numbers in their tags, their types, and their comments.
 //
 //	proto/ompd/v1/picture.proto   a message for each struct that the API carries
 //	proto/*.schema.json           a JSON schema for each form that a verb prints
 //	proto/ompd/v1/*.pb.go         the Go code of all .proto files, without protoc: they are parsed by protocompile,
 //	                              and the two plug-ins are those that this module pins
-//	proto/ompd/v1/api.txt         every element of the API; what is listed there may not go away or change
+//	proto/ompd/v1/api.txt         every element of the API; listed elements must not be removed or changed
 //
-// A field's schema follows from its type. The tag `schema:"min=1"` adds what a type does not say: min, max, minlen,
-// minitems, pattern, format, enum (words, separated by |), const (the name of a constant), null (an address that
-// may be 0), empty (a word that may be missing though the key is there).
+// A field's schema follows from its type. The tag `schema:"min=1"` adds the limits that a type lacks: min, max,
+// minlen, minitems, pattern, format, enum (words, separated by |), const (the name of a constant), null (an
+// address that may be 0), empty (a word that may be missing though the key is there).
 //
 //	go run ./contract -root ..
 package main

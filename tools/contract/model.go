@@ -43,7 +43,7 @@ type field struct {
 	key      string
 	goName   string
 	optional bool // the key is missing if the value is zero
-	number   int  // in the message, 0 if it is in none
+	number   int  // in the message; 0 if it is not in the message
 	list     bool
 	pointer  bool
 	typ      string // "int", "picture.Frame"
@@ -65,7 +65,7 @@ type enum struct {
 	words []word
 }
 
-// isClosed reports whether a type is a string whose values are constants.
+// closed reports whether a type is a string with constant values.
 func (e *enum) closed() bool { return e != nil && len(e.words) > 0 }
 
 // word is one constant of an enum.

@@ -28,7 +28,7 @@ var documents = []document{
 	{"breakpoints", "picture.Breakpoints", "Breakpoint locations of OpenMP runtimes"},
 }
 
-// object is a JSON object whose keys keep their order.
+// object is a JSON object that keeps the order of its keys.
 type object []member
 
 type member struct {

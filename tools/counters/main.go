@@ -1,5 +1,6 @@
-// Counters prints counts of this repository's code, to be compared with those of another commit: lines by kind, packages,
-// exported names, the largest types, files per package, imports that point upwards, and words of comments.
+// Counters prints counts of this repository's code, to be compared with those of another commit: lines by kind,
+// packages, exported names, the largest types, files per package, imports that point upwards, and words of
+// comments.
 //
 //	go -C tools run ./counters [-root ..]
 package main
@@ -38,7 +39,7 @@ var floors = [][]string{
 	{"internal/cli", "cmd"},
 }
 
-// words are those that internal/testing/gates and the rules of writing are about, as they are found in comments.
+// words are those that internal/testing/gates and the rules of writing restrict, as found in comments.
 var words = []struct {
 	name    string
 	pattern *regexp.Regexp
@@ -56,7 +57,7 @@ var words = []struct {
 	{"returns", regexp.MustCompile(`(?i)\breturns?\b`)},
 }
 
-// functionWords are names of functions that say nothing to a reader who meets them in a call.
+// functionWords are function names that carry no meaning at a call.
 var functionWords = strings.Fields("at of on in by to up off out over as has had is told said held known past before " +
 	"after behind beside between beyond with within without from into through for and or not so then than")
 
@@ -71,13 +72,13 @@ func main() {
 	c.print()
 }
 
-// counts is what is counted.
+// counts has all counts.
 type counts struct {
 	lines     map[string]int // by kind of file
 	files     map[string]int // source files of Go by package
 	exported  map[string]int // names and methods by package
 	methods   map[string]int // of a type, package.Type
-	taking    map[string]int // functions whose first parameter is a type
+	taking    map[string]int // functions with a first parameter of a type
 	bare      []string       // functions named by a function word
 	upwards   []string       // package -> package
 	functions []int          // lines of each
@@ -144,7 +145,7 @@ func kindOf(name string) string {
 	}
 }
 
-// parse counts what is in a file of Go.
+// parse counts the contents of a Go file.
 func (c *counts) parse(name string, text []byte, test bool) error {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, text, parser.ParseComments)
@@ -240,7 +241,7 @@ func pointsUp(from, to string) bool {
 	return a >= 0 && b >= 0 && a < b
 }
 
-// floorOf returns the floor of a package's room, the one with the longest name; -1 if no floor has the package.
+// floorOf returns the floor of a package, -1 if its room is not on the list.
 func floorOf(pkg string) int {
 	floor, length := -1, 0
 	for i, rooms := range floors {
@@ -253,7 +254,7 @@ func floorOf(pkg string) int {
 	return floor
 }
 
-// largest is how many types are printed.
+// largest is the number of types printed.
 const largest = 10
 
 func (c *counts) print() {

@@ -12,11 +12,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// BenchmarkThreads times `omp threads` on a program of 200 threads beside LLVM's
-// plugin, which works on the stripped runtime by the symbol file of ompd-inspect
-// symbols, and beside gdb's own info threads. Each time, nothing is known of the
-// program; first is with the start of ompd-inspect, kept is a second time at one
-// stop.
+// BenchmarkThreads compares `omp threads` on a program of 200 threads with LLVM's plugin, which works on the
+// stripped runtime through the symbol file of ompd-inspect symbols, and with gdb's own info threads. Each run
+// starts without cached facts about the program; first includes the start of ompd-inspect, kept is a second call
+// at one stop.
 func BenchmarkThreads(b *testing.B) {
 	const threads = 200
 	rt := omptest.RuntimeOf(b, 16)

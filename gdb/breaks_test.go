@@ -9,17 +9,17 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// events are what testdata/events.py prints of the program events.
+// events is the output of testdata/events.py on the program events.
 type events struct {
 	All, At struct {
 		Counts map[string]int    // by event and line
-		Said   map[string]string // by what `omp break` was given
+		Said   map[string]string // by the argument of `omp break`
 	}
 	Wrong map[string]string // errors of commands
 	Steps map[string]arrival
 }
 
-// arrival is where `omp step` led.
+// arrival is the position after `omp step`.
 type arrival struct {
 	Function, Task string
 	First          bool // at its first instruction
@@ -43,8 +43,8 @@ func eventsOf(t *testing.T, r omptest.Run, before ...string) *events {
 	return e
 }
 
-// TestBreakAndStep stops the program events at each of its events, and at those of
-// one construct: as often as it has them. Then it steps into regions and tasks.
+// TestBreakAndStep stops the program events at each of its events, and at those of one construct, and counts the
+// stops. Then it steps into regions and tasks.
 func TestBreakAndStep(t *testing.T) {
 	for _, rt := range omptest.Runtimes(t) {
 		t.Run(rt.Name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestBreakAndStep(t *testing.T) {
 	})
 }
 
-// checkLibomp knows what the program has: see its source.
+// checkLibomp compares with the constructs in the program's source.
 func checkLibomp(t *testing.T, e *events) {
 	t.Helper()
 	checkCounts(t, "all", e.All.Counts, map[string]int{
@@ -113,8 +113,8 @@ func checkCounts(t *testing.T, what string, got, want map[string]int) {
 	}
 }
 
-// checkSteps looks at where the steps led; the body of a serialized region may be a
-// call that gdb's own step makes, behind its prologue.
+// checkSteps checks the positions after steps; the body of a serialized region may be a call that gdb's own step
+// enters, after its prologue.
 func checkSteps(t *testing.T, e *events, prefixes ...string) {
 	t.Helper()
 	for name, want := range map[string]arrival{

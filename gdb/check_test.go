@@ -21,7 +21,7 @@ func same(t *testing.T, what string, got *int, want int) {
 	}
 }
 
-// checkThreads compares `omp threads` with what omp_get_… told each thread.
+// checkThreads compares `omp threads` with the results of omp_get_… in each thread.
 func checkThreads(t *testing.T, f *facts, truth omptest.Truth) {
 	t.Helper()
 	if len(f.Threads) != len(truth.Program.LWPs) || !f.Kept {
@@ -48,8 +48,8 @@ func checkThreads(t *testing.T, f *facts, truth omptest.Truth) {
 	}
 }
 
-// checkNames compares what `omp thread REGION.NUM` selects, and the variables
-// there, with the thread's own answers for that level.
+// checkNames compares the selection by `omp thread REGION.NUM`, and the variables there, with the thread's own
+// answers for that level.
 func checkNames(t *testing.T, f *facts, truth omptest.Truth) {
 	t.Helper()
 	seen := map[int]int{}
@@ -86,11 +86,11 @@ func checkNames(t *testing.T, f *facts, truth omptest.Truth) {
 	}
 }
 
-// pseudoFrames are what stands for the runtime's frames.
+// pseudoFrames are the names that replace the runtime's frames.
 var pseudoFrames = map[string]string{"wait_barrier_explicit": "<OMP-explicit_barrier>"}
 
-// checkStacks looks for the innermost function of the program in each stack, for
-// the functions that forked, and for frames of the runtime, which must not be there.
+// checkStacks requires the innermost function of the program in each stack, and the forking functions, and that
+// there is no frame of the runtime.
 func checkStacks(t *testing.T, f *facts, truth omptest.Truth, symbols bool) {
 	t.Helper()
 	for _, th := range truth.Threads {
@@ -119,7 +119,7 @@ func checkStacks(t *testing.T, f *facts, truth omptest.Truth, symbols bool) {
 	}
 }
 
-// checkVerbs looks for what each verb is about.
+// checkVerbs requires the subject of each verb in its output.
 func checkVerbs(t *testing.T, f *facts) {
 	t.Helper()
 	for verb, words := range map[string][]string{

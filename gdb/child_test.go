@@ -16,8 +16,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestChildEnds kills gdb, between reports and during them, and quits it: the
-// ompd-inspect that it had started ends.
+// TestChildEnds kills gdb, between reports and during them, and quits it: the ompd-inspect that it had started
+// ends.
 func TestChildEnds(t *testing.T) {
 	c := omptest.Dump(t, omptest.Run{
 		Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: omptest.RuntimeOf(t, 16),
@@ -49,8 +49,8 @@ func TestChildEnds(t *testing.T) {
 	}
 }
 
-// gdbWithChild starts gdb on a core, lets it start ompd-inspect and then do what last
-// says, and returns a handle of the child.
+// gdbWithChild starts gdb on a core, makes it start ompd-inspect and run the command last, and returns a handle
+// of the child.
 func gdbWithChild(t *testing.T, c *omptest.Result, last string) (cmd *exec.Cmd, child int, input *os.File) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "script.py")

@@ -17,7 +17,7 @@ import (
 // args are arguments of a request.
 type args = map[string]any
 
-// adapter starts a gdb as a debug adapter with the OpenMP commands loaded, and is a client of it.
+// adapter starts a gdb as a debug adapter with the OpenMP commands loaded, and returns a client of it.
 func adapter(t *testing.T, gdb string) *daptest.Client {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), gdb, "-nx", "-q", "-iex", "set debuginfod enabled off",
@@ -37,7 +37,7 @@ func adapter(t *testing.T, gdb string) *daptest.Client {
 	return c
 }
 
-// hold has an adapter hold a program.
+// hold makes an adapter attach to a program.
 func hold(t *testing.T, c *daptest.Client, what args) {
 	t.Helper()
 	attach := c.Send("attach", what)
@@ -48,7 +48,7 @@ func hold(t *testing.T, c *daptest.Client, what args) {
 	}
 }
 
-// adapters are the gdbs that are debug adapters: that of this system, if it is new enough, and newer ones.
+// adapters returns the gdbs that are debug adapters: the system's, if it is new enough, and newer ones.
 func adapters(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -58,8 +58,8 @@ func adapters(t *testing.T) map[string]string {
 	return out
 }
 
-// TestDapNames attaches debug adapters to deadlocks: threads have their names, stacks are those of the
-// user's model, and the client can ask for the picture.
+// TestDapNames attaches debug adapters to deadlocks: threads have their names, stacks are those of the user's
+// model, and the client can request the picture.
 func TestDapNames(t *testing.T) {
 	omptest.Needs(t, "newer gdbs")
 	builds := map[string]omptest.Run{
@@ -88,7 +88,7 @@ func TestDapNames(t *testing.T) {
 	}
 }
 
-// TestDapCore opens a core in the debug adapter that can.
+// TestDapCore opens a core in a debug adapter that supports cores.
 func TestDapCore(t *testing.T) {
 	omptest.Needs(t, "a newer gdb")
 	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
@@ -99,7 +99,7 @@ func TestDapCore(t *testing.T) {
 	checkModel(t, c)
 }
 
-// TestDapOfSystem is the same with the system's gdb, if that is a debug adapter.
+// TestDapOfSystem does the same with the system's gdb, if that is a debug adapter.
 func TestDapOfSystem(t *testing.T) {
 	omptest.Needs(t, "gdb")
 	out, err := exec.Command("gdb", "-nx", "-batch", "-i", "dap").CombinedOutput()
@@ -114,7 +114,7 @@ var (
 	ofRuntime = regexp.MustCompile(`__kmp|GOMP_|gomp_|omp_set_lock|libgomp|clone|start_thread`)
 )
 
-// checkNamed holds the names of threads against what the deadlock of two of three threads is.
+// checkNamed compares the names of threads with the deadlock of two of three threads.
 func checkNamed(t *testing.T, c *daptest.Client) {
 	t.Helper()
 	list := daptest.Ask[godap.ThreadsResponseBody](c, "threads", nil).Threads
@@ -129,7 +129,7 @@ func checkNamed(t *testing.T, c *daptest.Client) {
 	}
 }
 
-// checkModel looks for the user's model in the stacks, and for what the client can ask.
+// checkModel requires the user's model in the stacks, and in the answers to the client's requests.
 func checkModel(t *testing.T, c *daptest.Client) {
 	t.Helper()
 	repl := daptest.Ask[godap.EvaluateResponseBody](c, "evaluate",

@@ -40,12 +40,11 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// gdbTime is how long one gdb may take: it is one with a mistake in it that never
-// ends, not a slow one, that it is for.
+// gdbTime limits the run of one gdb. Only an endless one, due to a defect, reaches it.
 const gdbTime = time.Hour
 
-// script runs gdb with arguments and then a script of commands, with the OpenMP
-// commands loaded. What gdb prints must have no traceback, whatever else happens.
+// script runs gdb with arguments and then a script of commands, with the OpenMP commands loaded. In all cases,
+// gdb's output must have no traceback.
 func script(t testing.TB, args []string, commands ...string) string {
 	t.Helper()
 	omptest.Needs(t, "gdb")
@@ -62,7 +61,7 @@ func script(t testing.TB, args []string, commands ...string) string {
 	cmd.Env = append(os.Environ(), "OMPD_INSPECT="+tool)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	_ = cmd.Run() // a command that failed is seen in the output
+	_ = cmd.Run() // the output shows a failed command
 	text := out.String()
 	for _, bad := range []string{"Traceback", "Python Exception", "a defect in this script", "Fatal signal",
 		"internal-error"} {
@@ -73,19 +72,19 @@ func script(t testing.TB, args []string, commands ...string) string {
 	return text
 }
 
-// facts are what testdata/facts.py prints.
+// facts is the output of testdata/facts.py.
 type facts struct {
 	Threads  []picture.Thread
 	Regions  []picture.Region
 	Places   []place
 	Names    map[int]string // by LWP
-	Kept     bool           // the selection, over all of it
+	Kept     bool           // the selection is unchanged by all commands
 	Stacks   map[int]string
 	Filtered map[int]string
 	Verbs    map[string]string
 }
 
-// place is a thread as one of its names selects it.
+// place is a thread that one of its names selects.
 type place struct {
 	Name        string
 	LWP         int
@@ -99,7 +98,7 @@ type place struct {
 	Role, State string
 }
 
-// factsOf takes the facts out of what gdb printed.
+// factsOf parses the facts in gdb's output.
 func factsOf(t testing.TB, text string) *facts {
 	t.Helper()
 	_, line, ok := strings.Cut(text, "\nFACTS ")
@@ -114,7 +113,7 @@ func factsOf(t testing.TB, text string) *facts {
 	return f
 }
 
-// way is a way in which gdb comes to hold a program.
+// way is a way in which gdb gets a program.
 type way struct {
 	name string
 	hold func(t *testing.T, r omptest.Run) (*facts, omptest.Truth)
@@ -151,7 +150,7 @@ var ways = []way{
 	}},
 }
 
-// environment are gdb's commands for the environment of a run.
+// environment returns gdb's commands for the environment of a run.
 func environment(r omptest.Run, truth string) []string {
 	out := []string{"set startup-with-shell off", "set environment OMPD_TRUTH " + truth}
 	if r.Runtime.Dir != "" {
@@ -172,7 +171,7 @@ func truthOf(t *testing.T, path string) omptest.Truth {
 	return truth
 }
 
-// gdbserver is the command that starts a program under a gdbserver and talks to it.
+// gdbserver returns the command that starts a program under a gdbserver and connects to it.
 func gdbserver(r omptest.Run, truth string) string {
 	words := []string{"target remote | exec env", "OMPD_TRUTH=" + truth}
 	if r.Runtime.Dir != "" {
@@ -182,7 +181,7 @@ func gdbserver(r omptest.Run, truth string) string {
 	return strings.Join(words, " ")
 }
 
-// runs are the programs and runtimes that are looked at in all ways.
+// runs returns the programs and runtimes that are inspected in all ways.
 func runs(t *testing.T) map[string]omptest.Run {
 	out := map[string]omptest.Run{}
 	for _, rt := range omptest.Runtimes(t) {
@@ -199,9 +198,8 @@ func runs(t *testing.T) map[string]omptest.Run {
 	return out
 }
 
-// TestFacts holds what the commands say against what the program knows of itself,
-// in each way in which gdb can hold it: with two of the runtimes always, with the others
-// by turns.
+// TestFacts compares the output of the commands with the program's truth, in each way in which gdb can get it:
+// with two of the runtimes always, with the others by turns.
 func TestFacts(t *testing.T) {
 	for name, r := range runs(t) {
 		for _, w := range ways {

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestHelpAndCompletion asks gdb for the help of each command, and completes their
-// words.
+// TestHelpAndCompletion checks gdb's help of each command, and the completion of their words.
 func TestHelpAndCompletion(t *testing.T) {
 	commands := []string{
 		"report", "diagnose", "threads", "regions", "tasks", "icvs", "stacks", "layout", "doctor", "bt", "thread",

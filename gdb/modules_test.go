@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestModules sees that no part of the script needs itself by way of others.
+// TestModules requires that no part of the script imports itself through others.
 func TestModules(t *testing.T) {
 	files, err := filepath.Glob("ompd_gdb/*.py")
 	if err != nil || len(files) < 10 {

@@ -1,37 +1,37 @@
-# ompd-inspect: `make` prints what there is.
+# ompd-inspect: `make` prints the list of targets.
 GO ?= go
 BIN := bin/ompd-inspect
 CC ?= gcc
-# No path of the build machine gets into debug information, and so into the build ID, which is a sum of all.
+# Debug information contains no path of the build machine, so the build ID, a hash of all, does not depend on it.
 CSTRICT := -std=gnu11 -D_GNU_SOURCE -O2 -g -ffile-prefix-map=$(CURDIR)=. -Wall -Wextra -Werror $(CFLAGS)
 LIBOMPD := bin/libompd.so
 CONFORM := bin/ompd-conform
 RECORDER := bin/libompd-recorder.so
-# Callbacks call no function of the C library, nor what the compiler would make of a loop.
+# Callbacks call no function of the C library, so the compiler must not replace a loop by such a call.
 CRECORDER := -fPIC -fvisibility=hidden -fno-tree-loop-distribute-patterns -fno-stack-protector
-# The version of a release, as v1.2.3. Other builds have that of the Go module. Both have the commit, in a clone.
+# The version of a release, as v1.2.3. Other builds have that of the Go module. In a clone, both have the commit.
 VERSION ?=
-# The C libraries have it, too, and the name of the commit elsewhere.
+# The C libraries have it, too, and in other builds the name of the commit.
 CVERSION = $(or $(VERSION),$(shell git describe --tags --always --dirty 2>/dev/null),unknown)
 LDFLAGS := -s -w $(if $(VERSION),-X main.release=$(VERSION))
-# Debian packages of `make test`, and what all other tests need beside them: compilers of other
+# Debian packages of `make test`, and those that all other tests need in addition: compilers of other
 # releases and languages, and the tools that tests compare with.
 PACKAGES := gcc g++ gdb clang-16 lld-16 libomp-16-dev
-MORE_PACKAGES := clang-14 clang-19 libclang-rt-16-dev flang-19 llvm-16 gfortran gdbserver dwz zstd lz4 xz-utils patchelf strace python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user bash-completion zsh fish debootstrap lintian rpm
-# The packages whose tests take longest: they are started first, so that none of them is
-# what all processors but one wait for at the end.
+MORE_PACKAGES := clang-14 clang-19 libclang-rt-16-dev flang-19 llvm-16 gfortran gdbserver dwz zstd lz4 xz-utils strace python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user bash-completion zsh fish debootstrap lintian rpm
+# The packages with the longest tests. They start first, so that at the end no processor waits for one
+# of them.
 LONGEST := ./internal/testing/e2e/... ./internal/testing/oracle ./live ./gdb ./internal/runtime/libgomp ./internal/runtime/libomp ./internal/runtime/libomp/locate ./server
-# Results are not cached: tests look at processes thousands of times, and go test would
-# note, and look at again, each file of /proc that was read. No time is too long: a slow machine
-# would reach any limit, and testrun prints which tests run. `make lint` has go vet. Debug information
-# of the tests takes half of the time to link them.
+# Results are not cached: tests look at processes thousands of times, and go test would record and
+# recheck each file of /proc that was read. There is no time limit: a slow machine would reach any,
+# and testrun prints the running tests. `make lint` runs go vet. Debug information would take half
+# of the time to link the tests.
 TESTFLAGS := -count=1 -timeout 0 -vet off -ldflags=-w
 TEST := $(GO) test $(TESTFLAGS)
-# Prints and counts the results of go test; SUM=FILE has both numbers appended to a file.
+# Prints and counts the results of go test; with SUM=FILE, it appends both numbers to a file.
 TESTRUN := $(GO) run ./internal/testing/testrun $(addprefix -sum ,$(SUM)) -- $(TESTFLAGS)
 # The jobs of `make test-all`.
 JOBS := $(shell awk '!/^\#/ && NF { print $$1 }' .ci/jobs | uniq)
-# Packages that many goroutines or threads share.
+# Packages with data that goroutines or threads share.
 RACING := ./client ./corefile ./internal/front/clib ./internal/front/piped ./live ./internal/target/remote ./server
 BENCHTIME ?= 20x
 # A browser, and VS Code for one, for `make editor-test`.
@@ -41,20 +41,20 @@ CODE_SERVER ?= $(shell command -v code-server)
 NVIM_DAP ?=
 # The directory of Vim's plugin vim-go.
 VIM_GO ?=
-# Where `make applications` builds.
+# The directory in which `make applications` builds.
 DIR ?= /tmp/ompd-inspect-applications
-# How many random programs `make generated` makes, and the seed of the first one; the
-# date chooses if there is none.
+# The number of random programs of `make generated`, and the seed of the first one; by default, the
+# date determines it.
 N ?= 10000
 SEED ?= $(shell date +%s)
-# Where it keeps those of which something is wrong, made small.
+# The directory for failed ones, made small.
 KEEP ?= /tmp/ompd-inspect-generated
-# Which releases of LLVM `make ompd-suite` builds.
+# The releases of LLVM that `make ompd-suite` builds.
 RELEASES ?= 19
 FUZZTIME ?= 100s
 FUZZJOBS ?= 1
 DURATION ?= 10m
-# Directories of tests that have functions of some kind.
+# Directories with test functions of a kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
 .PHONY: install tarball packages help build libompd.so libompd-recorder.so ompd-conform deps deps-all demo test test-all $(addprefix test-,$(JOBS)) short race matrix generated applications bugs bench ompd-suite editor-test soak soak-server soak-recorder soak-states sanitize lint generate fuzz fuzz-cores clean
@@ -73,12 +73,12 @@ libompd-recorder.so: ## build bin/libompd-recorder.so, which records what an Ope
 	@mkdir -p $(dir $(RECORDER))
 	$(CC) $(CSTRICT) $(CRECORDER) -shared -DVERSION='"$(CVERSION)"' -Wl,-soname,libompd-recorder.so -Wl,-z,defs,-z,now -o $(RECORDER) recorder/*.c recorder/legacy/*.c -lpthread
 
-# Where `make install` installs, and the strip of the compiler. DESTDIR is put before PREFIX, for packages.
+# The target directory of `make install`, and the strip of the compiler. DESTDIR is a prefix of PREFIX, for packages.
 PREFIX ?= /usr/local
 DESTDIR ?=
 STRIP ?= strip
 INSTALLED = $(abspath $(DESTDIR)/$(PREFIX))
-# The runtimes with which gdb loads the commands, as distributions install them.
+# The paths of runtimes in distributions; gdb loads the commands with these.
 AUTOLOAD := lib/x86_64-linux-gnu/libgomp.so.1.0.0 lib64/libgomp.so.1.0.0 lib64/libomp.so \
 	$(foreach n,14 15 16 17 18 19 20 21 22 23,lib/llvm-$(n)/lib/libomp.so.5)
 
@@ -99,21 +99,21 @@ install: build libompd.so libompd-recorder.so ## install all below PREFIX=/usr/l
 	install -m 644 LICENSE README.md CHANGELOG.md $(INSTALLED)/share/doc/ompd-inspect
 	cd tools && GOOS= GOARCH= $(GO) run ./thirdparty -licences $(INSTALLED)/share/doc/ompd-inspect/THIRD-PARTY $(abspath $(BIN))
 
-# Where `make tarball` and `make packages` write. Of one commit they are the same bytes, whenever and wherever they are
-# built with the same compilers: names are sorted, owners fixed, and all times are that of the commit.
+# The output directory of `make tarball` and `make packages`. The same commit and compilers give the same bytes at any
+# time and place: names are sorted, owners fixed, and all times are that of the commit.
 DIST ?= dist
 install tarball packages: export SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),$(shell stat -c %Y CHANGELOG.md))
-# The version of a package sorts before all releases if it is that of a commit.
+# The package version of a commit without a release sorts before all releases.
 COMMITVERSION = $(or $(shell TZ=UTC git log -1 --format=0~git%cd.%h --date=format-local:%Y%m%d 2>/dev/null),0~unknown)
 packages tarball: export PKGVERSION ?= $(or $(VERSION:v%=%),$(COMMITVERSION)$(if $(findstring -dirty,$(CVERSION)),+dirty))
 RELEASE = ompd-inspect-$(PKGVERSION)-linux-amd64
 TREE = $(abspath $(DIST))/tree/$(RELEASE)
 # The maintainer of the packages.
 packages: export MAINTAINER ?= The ompd-inspect authors <ompd-inspect@users.noreply.github.com>
-# xz writes other bytes with several threads.
+# The output of xz depends on the number of threads.
 XZ ?= xz -6 -T1
-# nfpm is no tool of the module tools: it would add fifty modules to the ten there, an implementation of git among them.
-# These need a newer Go with later releases.
+# nfpm is not a tool of the module tools: it would add fifty modules to its ten, including an implementation of git.
+# Their later releases need a newer Go.
 NFPM ?= GOOS= GOARCH= $(GO) run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 
 tarball: ## pack what `make install` installs for amd64, with checksums and a bill of materials, into DIST=dist (needs gcc, xz)
@@ -128,7 +128,7 @@ tarball: ## pack what `make install` installs for amd64, with checksums and a bi
 	$(XZ) $(DIST)/$(RELEASE).tar
 	cd $(DIST) && sha256sum $(RELEASE)* >SHA256SUMS
 
-# Debian wants manual pages and changelogs compressed, and its own changelog beside that of the program.
+# Debian requires compressed manual pages and changelogs, and its own changelog in addition to the program's.
 packages: tarball ## make a .deb and an .rpm of the same, in DIST=dist
 	mkdir -p $(DIST)/package/man1
 	cp $(TREE)/share/man/man1/* $(DIST)/package/man1
@@ -160,7 +160,7 @@ demo: ## show what the tool says of a core file and, with gcc, of a program that
 	@$(MAKE) -s build
 	@GO=$(GO) CC=$(CC) testdata/demo/run.sh $(CURDIR)/$(BIN)
 
-# Without paths, what is built in one directory is not built again in another: tests build copies of the module.
+# Without paths, a copy of the module, as tests make them, uses the build cache of the original.
 test short: export GOFLAGS += -trimpath
 test: deps ## run the tests of each day (9 minutes on two processors): all that need nothing but Go, most others, a part of the matrices
 	@OMPD_QUICK=1 $(TESTRUN) -parallel 4 -skip "$$(.ci/skip)" $(LONGEST) ./...
@@ -214,9 +214,9 @@ soak-recorder: RECORDS = 1000000000
 soak-recorder: deps-all ## read RECORDS records of 64 threads that write them, each millisecond: none torn, none unaccounted for
 	OMPD_WRITERS_RECORDS=$(RECORDS) $(TEST) -v -run '^TestWritersSoak$$' ./internal/testing/recordtest
 
-# The recorder writes into memory that it maps, and has no heap: what the address sanitizer watches is not there. That
-# must be loaded before all others, too, which a tool is not. What it writes is read by other processes, of which the
-# thread sanitizer knows nothing. Of libompd, TestLibraryIsClean of `make test` runs with the address sanitizer.
+# The address and thread sanitizers do not fit the recorder. It writes into memory that it maps, and has no heap to
+# check; the address sanitizer must also be loaded first, but a tool is not. Other processes read the memory, which
+# the thread sanitizer cannot see. TestLibraryIsClean of `make test` runs libompd with the address sanitizer.
 sanitize: deps-all ## run the tests of the recorder with the sanitizer of undefined behaviour
 	CFLAGS="-fsanitize=undefined,bounds-strict -fno-sanitize-recover=all -static-libubsan" \
 	$(TEST) ./internal/testing/recordtest

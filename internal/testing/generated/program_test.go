@@ -52,7 +52,7 @@ const (
 	HeldAtFlag     Mistake = "held at a flag"   // a lock is held in such a loop, and the setter of the flag needs it
 	PostsMissing   Mistake = "posts missing"    // a semaphore is posted one time too few
 	MoreThreads    Mistake = "more threads"     // a barrier of the C library needs one thread more than there are
-	ReadThenWrite  Mistake = "read then write"  // a thread takes a read-write lock for writing that it holds for reading
+	ReadThenWrite  Mistake = "read then write"  // a thread takes a read-write lock for reading, and then for writing
 )
 
 // Mistakes are all mistakes.

@@ -55,7 +55,7 @@ func New(tb testing.TB, in io.Reader, out io.WriteCloser) *Client {
 	return start(&Client{tb: tb, schema: loadSchema(tb), out: out}, in)
 }
 
-// NewProxied is New for a proxy whose own messages have numbers greater than above: only those are validated.
+// NewProxied is New for a proxy that numbers its own messages from above + 1 on: only those are validated.
 func NewProxied(tb testing.TB, in io.Reader, out io.WriteCloser, above int) *Client {
 	tb.Helper()
 	return start(&Client{tb: tb, schema: loadSchema(tb), out: out, behind: above}, in)

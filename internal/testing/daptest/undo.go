@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Undone removes a proxy's additions from a message: elements of lists whose numbers are greater than above, or
-// whose names start with the proxy's prefix, and values that replaced a former one, which follows them. The
-// result is the adapter's own message, byte for byte, except for omitted elements. It is nil if the text is not
-// JSON.
+// Undone removes a proxy's additions from a message: elements of lists with numbers greater than above, or with
+// the proxy's prefix in their names, and values that replaced a former one, which follows them. The result is the
+// adapter's own message, byte for byte, except for omitted elements. It is nil if the text is not JSON.
 func Undone(shown []byte, above int) []byte {
 	u := undoing{text: shown, above: above}
 	u.space()

@@ -9,7 +9,7 @@ import (
 
 // clocks are the functions of tests that use time, with the reason. A test that waits for a time, limits one, or
 // measures and compares one, fails on a slow enough machine: it must wait for an event of a program or of the
-// kernel. The exceptions are limits for endless waits, and tests whose subject is time.
+// kernel. The exceptions are limits for endless waits, and tests of time itself.
 var clocks = map[string]string{
 	"gdb.script":                                              "a limit on a gdb that never ends",
 	"internal/cli.TestProgress":                               "the clock is a synctest's",

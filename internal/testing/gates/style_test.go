@@ -46,7 +46,7 @@ func undocumented(d ast.Decl) []string {
 	return nil
 }
 
-// wellKnown are methods whose meaning their interface gives.
+// wellKnown are methods that their interface explains.
 var wellKnown = map[string]bool{"Error": true, "Unwrap": true, "String": true, "Is": true, "Len": true, "Less": true,
 	"Swap": true}
 

@@ -125,7 +125,7 @@ func (e *emitter) tasks(p *Program, s *Step) {
 	}
 }
 
-// sum writes a taskgroup whose tasks add to one variable.
+// sum writes a taskgroup with tasks that add to one variable.
 func (e *emitter) sum(p *Program, s *Step, v string) {
 	sum := e.name("sum")
 	e.put("int %s = 0;", sum)

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// CompileGo builds the Go program testdata/programs/cgo, whose C side uses OpenMP,
-// with a C compiler and with flags of go build, and returns its path.
+// CompileGo builds the Go program testdata/programs/cgo, with OpenMP in its C code, with a C compiler and with
+// flags of go build, and returns its path.
 func CompileGo(tb testing.TB, compiler Compiler, flags ...string) string {
 	tb.Helper()
 	programs := Programs(tb)

@@ -20,11 +20,11 @@ type Build struct {
 	Strip    bool     // remove symbols and debug information afterwards
 }
 
-// Compile builds a program and returns the path of the executable, whose base name is the program's.
-// The compiler is $OMPD_CLANG or clang-16; for C++ $OMPD_CLANGXX or clang++-16; for Fortran
-// $OMPD_FLANG or flang-new-19, which takes fewer flags. Debian ships no static libomp, so a static executable
-// (also static-pie) is not possible; PIE (the default) and -no-pie are. With [GCC], the compiler is gcc, g++ or
-// gfortran, and -static and -static-pie are possible too.
+// Compile builds a program and returns the path of the executable; its base name is the program's. The compiler
+// is $OMPD_CLANG or clang-16; for C++ $OMPD_CLANGXX or clang++-16; for Fortran $OMPD_FLANG or flang-new-19, which
+// takes fewer flags. Debian ships no static libomp, so a static executable (also static-pie) is not possible; PIE
+// (the default) and -no-pie are. With [GCC], the compiler is gcc, g++ or gfortran, and -static and -static-pie
+// are possible too.
 func Compile(tb testing.TB, b Build) string {
 	tb.Helper()
 	if b.Flags == nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// GdbSuites are the releases of Debian whose gdb is also a debug adapter (`gdb -i dap`, since gdb 14); Debian
-// 12's is not.
+// GdbSuites are the releases of Debian with a gdb that is also a debug adapter (`gdb -i dap`, since gdb 14);
+// Debian 12's is not.
 var GdbSuites = [...]string{"trixie", "sid"}
 
 // GdbOf returns the path of the gdb of a release of Debian with all its dependencies, including its own C library

@@ -41,7 +41,7 @@ func Turn(oneIn int, names ...string) bool {
 	return Full() || turn(dayNumber(date()), oneIn, names...)
 }
 
-// date returns the day whose part of the tests runs: today, or $OMPD_DATE.
+// date returns the day that selects the tests: today, or $OMPD_DATE.
 func date() time.Time {
 	if day, err := time.Parse(time.DateOnly, os.Getenv("OMPD_DATE")); err == nil {
 		return day

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// gccSuites are the releases of Debian, other than 12, whose C compilers are tested, by the release of GCC.
+// gccSuites are the releases of Debian, other than 12, with tested C compilers, by the release of GCC.
 var gccSuites = map[int]string{14: "trixie", 15: "sid", 16: "sid"}
 
 // gccLibraries are the packages that GCC's programs need besides their C library.

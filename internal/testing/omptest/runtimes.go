@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// majors are the versions of LLVM whose OpenMP runtime Debian 12 ships.
+// majors are the versions of LLVM's OpenMP runtime in Debian 12.
 var majors = [...]int{14, 15, 16, 19}
 
 // usualMajor is the version of the default compilers.

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// suites are the releases of Debian, other than 12, whose GNU runtimes are tested. With that of 12, they cover
-// every layout of libgomp since GCC 7 except that of GCC 11, which is tested as a static library.
+// suites are the releases of Debian, other than 12, with tested GNU runtimes. With that of 12, they cover every
+// layout of libgomp since GCC 7 except that of GCC 11, which is tested as a static library.
 var suites = [...]string{"bullseye", "trixie", "sid"}
 
 // Libgomps returns the GNU runtimes of several Debian releases; in a quick run that of Debian 12 and another one,

@@ -27,8 +27,7 @@ func TestAarch64(t *testing.T) {
 	}
 }
 
-// TestAarch64SameEvents is [TestSameEvents] for aarch64, in an emulator, whose memory contains the program's
-// rings.
+// TestAarch64SameEvents is [TestSameEvents] for aarch64, in an emulator: its memory contains the program's rings.
 func TestAarch64SameEvents(t *testing.T) {
 	omptest.NeedsCross(t)
 	recorder := omptest.CrossRecorder(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// buildTSan compiles a program of testdata with clang's thread sanitizer, whose runtime is downloaded but not
+// buildTSan compiles a program of testdata with clang's thread sanitizer; its runtime is downloaded but not
 // installed.
 func buildTSan(t *testing.T, source string) string {
 	t.Helper()

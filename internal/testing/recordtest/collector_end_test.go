@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestCollectorEnds ends a process whose collector stops in its destructor, or does not: the recorder does not
-// call it afterwards, when LLVM's runtime reports the end of its workers, and answers its requests there.
+// TestCollectorEnds ends a process with a collector that stops in its destructor, or does not: the recorder does
+// not call it afterwards, when LLVM's runtime reports the end of its workers, and answers its requests there.
 func TestCollectorEnds(t *testing.T) {
 	library := build(t, "gcc", "collector_ends.c", "-DLIBRARY", "-shared", "-fPIC")
 	clangs := build(t, "clang-16", "collector_ends.c", "-fopenmp")

@@ -198,7 +198,7 @@ func printed(t *testing.T, path string) []string {
 // that it copies only later.
 func begun(lines []string) {
 	const lwp, code, endpoint, forked, entered, index = 0, 1, 3, 6, 5, 7
-	last := map[string]int{} // a thread's last fork whose task has not started
+	last := map[string]int{} // a thread's last fork with an unstarted task
 	for i, line := range lines {
 		f := strings.Fields(line)
 		switch {

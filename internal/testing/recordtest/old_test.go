@@ -57,7 +57,7 @@ func TestOMPT2013Events(t *testing.T) {
 	}
 }
 
-// TestOMPTJune2016 records no events of a runtime whose event numbers are unknown.
+// TestOMPTJune2016 records no events of a runtime with unknown event numbers.
 func TestOMPTJune2016(t *testing.T) {
 	exe := build(t, "gcc", "runtime2016.c", "-rdynamic")
 	p := runArgs(t, omptest.Runtime{Name: "of June 2016"}, []string{exe, "june"}, "LD_PRELOAD="+omptest.Recorder(t))

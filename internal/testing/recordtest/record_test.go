@@ -95,7 +95,7 @@ func TestLockCycle(t *testing.T) {
 	}
 }
 
-// TestWork has a worker whose wait is over: it works in its region.
+// TestWork has a worker that has ended its wait: it works in its region.
 func TestWork(t *testing.T) {
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
 		t.Run(runtime.Name, func(t *testing.T) {

@@ -25,8 +25,8 @@ type recording struct {
 	rings []ring
 }
 
-// readRecording reads the rings of a process whose threads make no events: no record is damaged, and only
-// overwritten ones are missing.
+// readRecording reads the rings of a process that makes no events: no record is damaged, and only overwritten
+// ones are missing.
 func readRecording(t *testing.T, pid int) recording {
 	t.Helper()
 	return read(t, open(t, pid))

@@ -1,4 +1,4 @@
-// Package rtltest tests a reader of a runtime with real programs, whose threads have written the runtime's
+// Package rtltest tests a reader of a runtime with real programs: their threads have written the runtime's
 // answers. Every reader's tests open cores of testdata/programs with Open and run the checks; Expect has the
 // abilities of a kind of runtime. Tests only.
 package rtltest

@@ -45,7 +45,7 @@ func gompLives(t *testing.T) []gompLive {
 	)
 }
 
-// fewSituations returns the programs whose pictures differ most.
+// fewSituations returns the programs with the most different pictures.
 func fewSituations() []string {
 	return []string{"barrier", "nested", "tasks_deps", "lock", "critical", "taskgroup", "idle", "roots", "pthreads"}
 }

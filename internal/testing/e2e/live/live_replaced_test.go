@@ -16,8 +16,8 @@ import (
 )
 
 // TestReplacedFiles upgrades the runtime of a running program, and deletes its executable: the mapped files are
-// still read, never the files that replaced them. A user without permission to open the mapped files learns who
-// has it.
+// still read, never the files that replaced them. A user without permission to open the mapped files learns which
+// users have it.
 func TestReplacedFiles(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can open files that have no name any more")

@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestRecordedHolders looks at programs with the recorder whose code does not show the holders of the locks that
+// TestRecordedHolders looks at programs with the recorder: their code does not show the holders of the locks that
 // threads wait for: the record does. If a thread released a lock that another thread had acquired, the record is
 // not used.
 func TestRecordedHolders(t *testing.T) {

@@ -10,9 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// checkTimeline compares the timeline of lock_cycle, whose core was made by abort, with the program: two threads
-// each hold a lock until the end, and wait for the other's from their request on, or are just about to request
-// it.
+// checkTimeline compares the timeline of lock_cycle, in a core made by abort, with the program: two threads each
+// hold a lock until the end, and wait for the other's from their request on, or are just about to request it.
 func checkTimeline(t *testing.T, core, exe string) {
 	t.Helper()
 	status, out, errs := e2e.Output(t, "report", "--json", "--exe", exe, core)
@@ -50,8 +49,8 @@ func checkTimeline(t *testing.T, core, exe string) {
 	}
 }
 
-// TestTimelinePresent looks at programs whose threads write events all the time: the newest event was written
-// during the look, and its time is nevertheless in the past.
+// TestTimelinePresent looks at programs that write events all the time: the newest event was written during the
+// look, and its time is nevertheless in the past.
 func TestTimelinePresent(t *testing.T) {
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
 		t.Run(runtime.Name, func(t *testing.T) {

@@ -52,8 +52,8 @@ func (c *costs) add(b *testing.B, name string, args ...string) {
 	c.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// compare reports the times of this tool and gdb for the same task, and the ratios: of the medians on the clock,
-// and of the CPU time, which a busy machine changes little.
+// compare reports the times of this tool and gdb for the same task, and the ratios of the medians on the clock
+// and of the CPU times, which a busy machine changes little.
 func compare(b *testing.B, ours, gdbs costs) {
 	b.Helper()
 	reportSpread(b, "ours", ours.clock)

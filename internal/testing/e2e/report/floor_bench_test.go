@@ -12,8 +12,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// A rival is a program whose cost is compared with a look's, in turn with it: a program that does less, so that
-// its cost is a lower bound for ours, or this project's version when the goals were set.
+// A rival is a program that is measured in turn with a look: a program that does less, so that its cost is a
+// lower bound for ours, or this project's version when the goals were set.
 type rival struct {
 	name    string
 	command []string

@@ -8,7 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestGoCores compares the picture of a Go program whose C side uses OpenMP with the facts that its threads read
+// TestGoCores compares the picture of a Go program with OpenMP in its C code with the facts that its threads read
 // from OpenMP and Go.
 func TestGoCores(t *testing.T) {
 	for _, l := range e2e.GoLanes {

@@ -105,8 +105,8 @@ func TestRuntimeMemoryLost(t *testing.T) {
 	e2e.CheckUnreadable(t, lost, "threads are in its code")
 }
 
-// TestRuntimeFileLost looks at cores of a program whose runtime's file and memory are both useless: it has made
-// no OpenMP call, and the file is missing.
+// TestRuntimeFileLost looks at cores of a program without usable file and memory of the runtime: it has made no
+// OpenMP call, and the file is missing.
 func TestRuntimeFileLost(t *testing.T) {
 	for _, rt := range []omptest.Runtime{omptest.RuntimeOf(t, 11), omptest.Libgomp(t)} {
 		t.Run(rt.Name, func(t *testing.T) {

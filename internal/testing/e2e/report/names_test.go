@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestOddFunctionNames reports on a program with functions whose names start like those of runtimes: they count
-// as the program's, and the crash is in them.
+// TestOddFunctionNames reports on a program with function names that start like those of runtimes: they count as
+// the program's, and the crash is in them.
 func TestOddFunctionNames(t *testing.T) {
 	const program = "odd_names"
 	for name, core := range map[string]*omptest.Result{

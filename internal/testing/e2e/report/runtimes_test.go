@@ -111,7 +111,7 @@ func (p pair) check(t *testing.T, target string, truth omptest.Truth, lib string
 	}
 }
 
-// TestRuntimeUnderOtherFileName runs programs on a runtime whose file has an unusual name: the report finds that
+// TestRuntimeUnderOtherFileName runs programs on a runtime with an unusual file name: the report finds that
 // runtime and no other, without a warning.
 func TestRuntimeUnderOtherFileName(t *testing.T) {
 	for _, c := range []struct {

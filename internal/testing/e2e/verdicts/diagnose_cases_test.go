@@ -172,8 +172,8 @@ func lockKinds() []expectation {
 	}
 }
 
-// freedLocks returns locks whose memory is freed while a thread waits, and those next to other freed memory.
-// GNU's waiters sleep, as they would otherwise read the new content.
+// freedLocks returns locks that are freed while a thread waits, and those next to other freed memory. GNU's
+// waiters sleep, as they would otherwise read the new content.
 func freedLocks() []expectation {
 	out := []expectation{
 		{program: "verdict_lock_freed", args: []string{"0"}, only: "libomp", kind: "lock_freed", certainty: "certain",
@@ -311,7 +311,7 @@ func exceptionVerdicts() []expectation {
 	}
 }
 
-// detachedTasks returns tasks that have run and whose event is never fulfilled, or will be, and a barrier at
+// detachedTasks returns tasks that have run, with an event that is never fulfilled, or will be, and a barrier at
 // which the runtime counts no thread.
 func detachedTasks() []expectation {
 	return []expectation{

@@ -26,8 +26,8 @@ func inLoops() (out []expectation) {
 	return out
 }
 
-// chosenLocks returns deadlocks of two locks whose addresses are not obvious in the code that acquires them, and
-// healthy twins.
+// chosenLocks returns deadlocks of two locks with addresses that are not obvious in the code that acquires them,
+// and healthy twins.
 func chosenLocks() (out []expectation) {
 	for way := range 11 {
 		out = append(out, twins(expectation{

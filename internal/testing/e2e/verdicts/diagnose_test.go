@@ -228,7 +228,7 @@ func TestNoFalseVerdicts(t *testing.T) {
 	}
 }
 
-// TestNoVerdictWithoutStacks looks at a core whose threads have no stacks: gdb cannot read those of a newer C
+// TestNoVerdictWithoutStacks looks at a core without the threads' stacks: gdb cannot read those of a newer C
 // library. No verdict follows from missing stacks.
 func TestNoVerdictWithoutStacks(t *testing.T) {
 	for _, c := range []struct {

@@ -65,7 +65,7 @@ func upgrades() []expectation {
 	} {
 		e := expectation{
 			program: "verdict_upgrade", args: []string{strconv.Itoa(way)}, threads: 1,
-			never: "clang-14", // whose C++ is of 2014, without std::shared_mutex
+			never: "clang-14", // its C++ is of 2014, without std::shared_mutex
 			kind:  picture.VerdictSelfDeadlock, says: append(says, "release it for reading first"),
 			waits: []string{"rwlock table"},
 		}
@@ -126,7 +126,7 @@ func spins() []expectation {
 			says: []string{"3 threads spin in ", says, "no thread is left that could change it"},
 		}
 		if way == 2 {
-			e.never += " gcc-16" // whose code reads a second variable, which is named as well
+			e.never += " gcc-16" // its code reads a second variable, which is named as well
 		}
 		if way == 1 {
 			e.never += " gcc-12-static" // no verdict

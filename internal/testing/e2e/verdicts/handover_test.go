@@ -57,9 +57,8 @@ func handoverName(i int, r omptest.Run) string {
 	return fmt.Sprintf("%s-%s-%s", compiler, []string{"O0", "O2"}[i/3], r.Runtime.Name)
 }
 
-// TestHandoverIsNoHang looks at programs whose threads release locks that others have acquired, at random
-// moments: none of them hangs. OMPD_HANDOVER_ROUNDS is the number of looks at each build of each form; 200 are a
-// full run.
+// TestHandoverIsNoHang looks at programs with threads that release locks of other threads, at random moments:
+// none of them hangs. OMPD_HANDOVER_ROUNDS is the number of looks at each build of each form; 200 are a full run.
 func TestHandoverIsNoHang(t *testing.T) {
 	looks := e2e.Rounds(t, "OMPD_HANDOVER_ROUNDS", 3)
 	for _, f := range handoverForms {
@@ -87,8 +86,8 @@ func TestHandoverIsNoHang(t *testing.T) {
 	}
 }
 
-// lookWhenStopped is verdictsOf for a program whose threads may get no processor for seconds: it repeats a look
-// that times out.
+// lookWhenStopped is verdictsOf for a program with threads that may get no processor for seconds: it repeats a
+// look that times out.
 func lookWhenStopped(t *testing.T, pid string) (int, *picture.Picture) {
 	t.Helper()
 	for {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestRunCrashes runs programs that die and compares the report with the verdict on their cores. It omits
-// programs whose threads wait in unmapped memory, as these die of another signal as soon as they are stopped.
+// programs with threads that wait in unmapped memory, as these die of another signal as soon as they are stopped.
 func TestRunCrashes(t *testing.T) {
 	for _, l := range e2e.Lanes() {
 		if l.Mode != omptest.Live {

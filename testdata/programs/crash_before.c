@@ -9,7 +9,7 @@ __attribute__((noinline)) static void prepare(void) {
   ready++;
 }
 
-/* Apart, so that main has nothing of OpenMP that the compiler could do early. */
+/* Separate, so that main contains no OpenMP code that the compiler could move up. */
 __attribute__((noinline)) static void work(void) {
 #pragma omp parallel num_threads(2)
   TRUTH_NEVER();

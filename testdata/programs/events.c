@@ -1,4 +1,4 @@
-/* Counts its own events, for breakpoints: prints what a debugger must have seen between marker and
+/* Counts its own events, for breakpoints: prints the events that a debugger must see between marker and
  * the end. The runtime is initialized before marker, but has no worker yet. */
 #include <omp.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* A library that is an OpenMP runtime of no known family: it has structures of its own, its own entry
- * points, and the functions of the standard that tell a thread about itself. */
+ * points, and the standard's functions by which a thread queries itself. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>

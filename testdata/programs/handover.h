@@ -1,4 +1,4 @@
-/* handover.h: what the programs have in common in which a lock is acquired by one thread and released by
+/* handover.h: shared by the programs in which a lock is acquired by one thread and released by
  * another. */
 #include "truth.h"
 
@@ -32,7 +32,7 @@ __attribute__((noinline)) static double compute(int n) {
   return x;
 }
 
-/* before_release is called by the thread that releases what another one has acquired. */
+/* before_release is called by the thread that releases a lock of another one. */
 __attribute__((noinline)) static void before_release(int n) {
   compute(n);
   if (blocked) {

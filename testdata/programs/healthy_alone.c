@@ -1,4 +1,4 @@
-/* Does one healthy thing without end, as its argument says: what --hang-after and watch must leave alone, though two
+/* Does one healthy thing for ever, selected by its argument: --hang-after and watch must not report it, though two
  * looks at it may be alike. It says READY when its threads are there, and ends by a signal, or with its standard
  * input's end where it reads that. */
 #ifndef _GNU_SOURCE
@@ -48,7 +48,7 @@ static void integral(int me) {
   sums[me] = sum;
 }
 
-/* The same without a division: nothing but floating-point registers and a counter change. */
+/* The same without a division: only floating-point registers and a counter change. */
 static void roots(int me) {
   for (long k = 0; k < 1L << 60; k++)
     sums[me * 8] += sqrt((double)k);
@@ -64,7 +64,7 @@ static void histogram(int me) {
   }
 }
 
-/* One lock, in a loop that keeps nothing of its own. */
+/* One lock, in a loop without state of its own. */
 static void one_lock(int me) {
   (void)me;
   for (;;) {
@@ -187,7 +187,7 @@ static void buffer(int me) {
   }
 }
 
-/* The rest waits: for what the standard input, time, a client or a child gives. The others are at a barrier. */
+/* The rest waits for the standard input, time, a client or a child. The others are at a barrier. */
 static void input(int me) {
   char line[64];
   if (me == 0)

@@ -1,5 +1,5 @@
 /* A thread that waits for tasks in an explicit task executes one of them, and is stopped where that
- * has just ended, in the runtime: the processor traps behind each instruction from the last of the
+ * has just ended, in the runtime: the processor traps after each instruction from the last of the
  * task on, and the first one of the runtime ends the program. What the task in between has of
  * taskgroups and parents is the waiting task's, for which nobody waits. The argument is how the
  * tasks are waited for: 0 in a taskgroup, 1 in a taskwait, 2 in one with dependences. */

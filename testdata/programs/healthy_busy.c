@@ -1,4 +1,4 @@
-/* Does all day what looks like hangs and is none, until its standard input is closed: slow members at
+/* Does healthy work that looks like hangs, until its standard input is closed: slow members at
  * barriers, locks that are about to be given back, long critical sections, locks taken inside of others
  * in one order, ordered loops, tasks that wait for tasks, waits on condition variables with a lock in
  * hand, and locks that do not live long, on the heap and on stacks. It checks every round, and says at the end how many there were. */
@@ -160,7 +160,7 @@ __attribute__((noinline)) static void make(struct box *b) {
   pthread_mutex_init(&b->mutex, NULL);
 }
 
-/* leave is for the last one to destroy the box, whose mutex tells who that is. */
+/* leave makes the last thread destroy the box; its mutex protects the count. */
 __attribute__((noinline)) static int leave(struct box *b) {
   pthread_mutex_lock(&b->mutex);
   int last = --b->users == 0;

@@ -194,7 +194,7 @@ __attribute__((noinline)) static void nested(void) {
   add(mine + 1);
 }
 
-/* of a number of threads, what round adds to sum. */
+/* expected sum of one round with a number of threads. */
 static long expected(int threads) {
   return 5 * N + 6 + N + CHAIN + 3 * threads + N + 16 + N + 8 + 1 + 10 * threads + N + N;
 }

@@ -1,4 +1,4 @@
-/* Looks like a deadlock and is none: two threads wait for a lock whose holder works, has another
+/* Looks like a deadlock but is healthy: two threads wait for a lock whose holder works, has another
  * lock too, and is about to give both back; one waits for the second lock. */
 #include "truth.h"
 

@@ -1,4 +1,4 @@
-/* Looks like a lock that nobody gives back, and is none: two functions that call each other give
+/* Looks like a lock that is never released, but is: two functions that call each other give
  * the locks back, and a thread is on its way to one of them. Another thread would come to the
  * other one, but waits itself. */
 #include "truth.h"
@@ -51,7 +51,7 @@ __attribute__((noinline)) static void want_second(void) {
 __attribute__((noinline)) static void work(void) {
   truth_enter(TRUTH_HELD, "work_parallel", 0, __func__, __FILE__, __LINE__ + 2);
   while (!never)
-    pause(); /* truth_hold would never return, and nobody would give the locks back */
+    pause(); /* truth_hold would never return and release the locks */
   odd(1);
 }
 

@@ -1,4 +1,4 @@
-/* Looks like threads on a semaphore that nobody posts, and is none: the handler of a signal does. */
+/* Looks like threads on a semaphore without a post, but the handler of a signal posts it. */
 #include "truth.h"
 #include <semaphore.h>
 

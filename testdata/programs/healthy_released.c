@@ -1,4 +1,4 @@
-/* Looks like a deadlock and is none: each of two threads took the lock that the other waits for,
+/* Looks like a deadlock but is healthy: each of two threads took the lock that the other waits for,
  * and gave it back since; both locks are now taken by a third thread, which works. */
 #include "truth.h"
 

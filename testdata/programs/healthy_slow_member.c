@@ -1,4 +1,4 @@
-/* Looks like a hang and is none: three threads wait at a barrier for a fourth, which works in a
+/* Looks like a hang but is healthy: three threads wait at a barrier for a fourth, which works in a
  * critical section that another one wants later. With argv[2] 1, they may spin there for ever. */
 #include "truth.h"
 

@@ -1,4 +1,4 @@
-/* Looks like an orphaned lock and is none: the thread that works releases it, in code that the
+/* Looks like an orphaned lock but is healthy: the thread that works releases it, in code that the
  * compiler takes for unlikely: GCC's -O2 keeps that away from the rest of the function, and
  * branches there. */
 #include "truth.h"

@@ -1,5 +1,5 @@
 /* A deferred target task, which runs on the host in a hidden helper thread and stays there. The
- * initial thread works beside it. */
+ * initial thread works meanwhile. */
 #include "truth.h"
 
 static volatile int started;

@@ -1,4 +1,4 @@
-/* history.c: what a recorder shows of a program that does not hang. With the argument 0, two threads acquire two locks
+/* history.c: a program that does not hang, for the recorder. With the argument 0, two threads acquire two locks
  * in different orders, one has more work than the others, all want one critical section, and tasks do nothing. With
  * 1, a critical section around the locks, equal work, a lock for each thread, and tasks that take their time. */
 #include <omp.h>
@@ -27,7 +27,7 @@ __attribute__((noinline)) static void transfer(omp_lock_t *from, omp_lock_t *to)
   omp_unset_lock(from);
 }
 
-/* orders has the second thread come when the first is done, so that nobody waits. */
+/* orders makes the second thread start when the first is done, so that neither waits. */
 static void orders(void) {
 #pragma omp parallel num_threads(2)
   {

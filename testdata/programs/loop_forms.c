@@ -1,5 +1,5 @@
 /* Each thread of a team stays in an iteration of a worksharing loop, the first or a later one of
- * what it has got, and writes down which values it has seen since. The arguments are the kind of
+ * its range, and writes down the values that it has seen since. The arguments are the kind of
  * loop and how many iterations a thread executes before it stays. */
 #include "truth.h"
 

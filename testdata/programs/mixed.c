@@ -32,7 +32,7 @@ __attribute__((noinline)) static void book(void) {
   TRUTH_NEVER();
 }
 
-/* read_in and print_out have nothing to do with it. */
+/* read_in and print_out are unrelated to it. */
 __attribute__((noinline)) static void read_in(void) { TRUTH_HOLD("work_parallel"); }
 __attribute__((noinline)) static void print_out(void) { TRUTH_HOLD("work_parallel"); }
 

@@ -1,4 +1,4 @@
-/* Functions whose names begin as those of runtimes do, and end before they mean anything: that
+/* Functions with names that start like those of runtimes, but are cut short: that
  * is a program's right. One of them is where the process ends. */
 #include "truth.h"
 

@@ -1,4 +1,4 @@
-/* Does what makes a process hard to hold, again and again, until its standard input is closed: teams and
+/* Repeats actions that make a process hard to hold, until its standard input is closed: teams and
  * tasks, storms of threads that end at once, children by fork, vfork and exec, signals that are queued to
  * the process and to single threads, and now and then exec of itself while its other threads run. It
  * counts every signal and checks every sum and every child's exit status, and says at the end how many
@@ -24,7 +24,7 @@ enum { TEAM = 4, STORM = 24, SIGNALS = 32, AGAIN = 64, PATIENCE_S = 1200 };
 
 extern char **environ;
 static atomic_int over;
-static atomic_long handled, values; /* signals that came, and the sum of what they carry */
+static atomic_long handled, values; /* received signals, and the sum of their values */
 
 static void on_signal(int number, siginfo_t *info, void *context) {
   (void)number, (void)context;
@@ -64,7 +64,7 @@ static void *brief(void *arg) {
   return NULL;
 }
 
-/* Threads that end as soon as they began, half of them with nobody who joins them. */
+/* Threads that end as soon as they start; half of them are detached. */
 static void storm(long n) {
   pthread_t t[STORM];
   static atomic_long began;
@@ -82,7 +82,7 @@ static void storm(long n) {
       wrong("threads that began", n, atomic_load(&began) - before);
 }
 
-/* Signals of real time are queued, each with its value: none may be lost, and none may come twice. */
+/* Signals of real time are queued, each with its value: each must come exactly once. */
 static void queue(long n) {
   long before = atomic_load(&handled), sum = atomic_load(&values), want = 0;
   for (int i = 1; i <= SIGNALS; i++) {

@@ -20,7 +20,7 @@ static void region(void) {
   __atomic_add_fetch(&sum, 1, __ATOMIC_SEQ_CST);
 }
 
-/* work computes; no region, as GNU's runtime has none in a forked child. */
+/* work computes without a region, as GNU's runtime supports none in a forked child. */
 __attribute__((noinline)) static void work(void) {
   struct timespec now, begin;
   clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -32,7 +32,7 @@ __attribute__((noinline)) static void work(void) {
 }
 
 __attribute__((noinline)) static void hang(void) {
-  omp_init_lock(&lock); /* LLVM's runtime begins anew in a child, without its parent's locks */
+  omp_init_lock(&lock); /* LLVM's runtime starts again in a child, without its parent's locks */
   omp_set_lock(&lock);
   omp_set_lock(&lock);
   sum++; /* that was no tail call */

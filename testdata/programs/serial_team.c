@@ -56,7 +56,7 @@ __attribute__((noinline)) static void offload_now(void) {
     _exit(5);
 }
 
-/* region is one of n threads, of which the first does not come to the barrier. */
+/* region has n threads; the first does not reach the barrier. */
 __attribute__((noinline)) static void region(int n, int others, int root, int trigger) {
 #pragma omp parallel num_threads(n)
   {

@@ -1,4 +1,4 @@
-/* An explicit barrier of three threads, one missing, whose others spin and never sleep. */
+/* An explicit barrier of three threads: one is missing, the others spin and never sleep. */
 #include "truth.h"
 
 TRUTH_ENV("KMP_BLOCKTIME", "infinite")

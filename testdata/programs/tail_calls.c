@@ -1,5 +1,5 @@
 /* Regions that end in calls of the runtime, which compilers make jumps: for a barrier, and the release of a critical
- * section, whose return addresses are then those of who called the region's function. */
+ * section; its return address is then that of the caller of the region's function. */
 #include "truth.h"
 
 static int sums[2];

@@ -1,4 +1,4 @@
-/* truth.h: what the OpenMP runtime itself told every thread of a test program.
+/* truth.h: the answers of the OpenMP runtime in every thread of a test program.
  *
  * Each thread writes down, with omp_get_*, who it is, then goes to its place: it blocks in
  * the runtime (TRUTH_WAIT, TRUTH_SLEEP) or stays in user code (truth_hold). One thread calls
@@ -94,7 +94,7 @@ static inline struct truth_thread *truth_slot(void) {
   return truth_me;
 }
 
-/* truth_ask writes down what the runtime tells this thread now. */
+/* truth_ask writes down the runtime's answers in this thread now. */
 static inline struct truth_thread *truth_ask(void) {
   struct truth_thread *t = truth_slot();
   omp_sched_t kind;
@@ -165,7 +165,7 @@ static inline void truth_enter(enum truth_place place, const char *state, uint64
 #define TRUTH_JOIN(line) truth_join(__func__, __FILE__, line, TRUTH_ASLEEP)
 /* TRUTH_JOIN_TASKS: the same in a region with tasks, where the runtime spins. */
 #define TRUTH_JOIN_TASKS(line) truth_join(__func__, __FILE__, line, TRUTH_SPINNING)
-/* TRUTH_NEVER: behind a wait, where no thread may arrive. It also keeps the compiler from making
+/* TRUTH_NEVER: after a wait that must not end. It also keeps the compiler from making
  * the call of the runtime a jump, which would leave no frame of user code. */
 #define TRUTH_NEVER() _exit(4)
 /* TRUTH_HOLD: the thread stays in user code for ever. */
@@ -202,7 +202,7 @@ static inline void truth_until(volatile int *flag) {
 static inline void truth_set(volatile int *flag) { __atomic_store_n(flag, 1, __ATOMIC_RELEASE); }
 
 /* truth_still reports whether a thread is in a system call, and was there with the same registers at
- * the last look, whose line is in seen. */
+ * the last look; seen has the line. */
 static inline int truth_still(int lwp, int call, char *seen, size_t size) {
   char path[64], now[128] = "";
   int same;
@@ -368,7 +368,7 @@ static inline void truth_write(int dying) {
     _exit(3);
 }
 
-/* truth_end writes the truth and dies, or tells that it is ready and stays. The frame of the
+/* truth_end writes the truth and dies, or prints READY and stays. The frame of the
  * thread that calls it is truth_end itself, at the line that it notes. */
 __attribute__((noinline, unused)) static void truth_end(void) {
   struct truth_thread *t = truth_slot();

@@ -1,4 +1,4 @@
-/* A thread reads from a pipe into which nobody writes, and the others wait for it: "0" for a critical
+/* A thread reads from a pipe that stays empty, and the others wait for it: "0" for a critical
  * section that it is in, "1" at a barrier. It is no hang: the writing end may be another process's. */
 #include "truth.h"
 

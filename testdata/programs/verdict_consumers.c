@@ -1,5 +1,5 @@
 /* Two threads of a team of two wait at a condition variable, one of them in a task. The task that would signal it
- * is queued, and nobody is left to execute it. "1": a third member does, and works yet. "2": a thread that is none
+ * is queued, and no thread is left to execute it. "1": a third member does, and works yet. "2": a thread that is none
  * of the team's works, and may signal it. */
 #include "truth.h"
 

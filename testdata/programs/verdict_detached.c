@@ -1,4 +1,4 @@
-/* A thread waits for a detached task that has run, and whose event nobody fulfils. With argv[2] 1, the
+/* A thread waits for a detached task that has run, but its event is never fulfilled. With argv[2] 1, the
  * other thread works and would. argv[3] says where it waits: in a taskwait, at the end of a taskgroup,
  * or, both threads, at a barrier. */
 #include "truth.h"

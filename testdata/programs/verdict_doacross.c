@@ -1,9 +1,9 @@
-/* Loops with cross-iteration dependences, where an iteration is waited for that nobody will post.
+/* Loops with cross-iteration dependences, where a thread waits for an iteration that is never posted.
  * "0": a wavefront over rows and columns, as in a point-to-point benchmark; one row leaves its
  * columns by a path without depend(source). "1": a loop that one path of leaves without it.
- * "2": an iteration waits for the one behind it, which its own thread has. "3": as 1, with numbers
+ * "2": an iteration waits for the one after it, which its own thread has. "3": as 1, with numbers
  * above those that are signed.
- * A second argument of 1: nothing is wrong, but the row or iteration that is waited for takes long. */
+ * A second argument of 1: healthy, but the row or iteration that is waited for takes long. */
 #include "truth.h"
 
 enum { rows = 4, columns = 6, turns = 8 };

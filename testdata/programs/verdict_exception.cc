@@ -1,7 +1,7 @@
-// A thread of a parallel region throws what nobody catches: from a function (0), through one
+// A thread of a parallel region throws an uncaught exception: from a function (0), through one
 // with a destructor (1), out of a noexcept function (2), out of a task (3), a class of the
 // program's (4), a number (5), in the region's own code (6), again after it was caught (7).
-// With 11 a destructor throws whose code is a part of the region's.
+// With 11 a destructor throws that is inlined into the region.
 // With 8 it calls std::terminate, with 9 pthread_exit. With 10 all is caught and no harm done.
 #include "truth.h"
 #include <stdexcept>

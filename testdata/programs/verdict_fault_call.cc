@@ -61,7 +61,7 @@ static void *freeing(void *) {
   return nullptr;
 }
 
-/* The last thread to give it back finds it where the C library keeps what one has given back that has ended. */
+/* The last thread to free it finds it in the C library's list of blocks freed by a thread that has ended. */
 __attribute__((noinline)) static void free_twice(void) {
   memory = malloc(40);
   truth_write(1);

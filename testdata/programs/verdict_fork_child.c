@@ -52,7 +52,7 @@ __attribute__((noinline)) static void inside(char **argv) {
 #pragma omp parallel num_threads(3) firstprivate(pid)
   {
     if (omp_get_thread_num() != 1)
-      truth_until(&apart); /* none of them is at the barrier when the child is born */
+      truth_until(&apart); /* none of them is at the barrier at the fork */
     else if ((pid = fork()) != 0)
       watch(pid);
     if (pid == 0)

@@ -1,4 +1,4 @@
-/* All threads of a team wait for what nobody does: "0" for the value of a promise, "1" for one more
+/* All threads of a team wait in vain: "0" for the value of a promise, "1" for one more
  * turn on a condition variable. A second argument of 1: one more thread works, and does it later. */
 #include "truth.h"
 #include <condition_variable>

@@ -1,4 +1,4 @@
-/* A signal's handler waits for what the code that it interrupts has: "0" a mutex, "1" a lock of OpenMP.
+/* A signal handler waits for a lock of the interrupted code: "0" a mutex, "1" a lock of OpenMP.
  * A second argument of 1: another thread has it, and works.
  *
  * The threads are those of a child; its parent looks on. */

@@ -45,7 +45,7 @@ static void *look(void *unused) {
   return NULL;
 }
 
-/* meet returns when both threads have what they acquire first. */
+/* meet returns when both threads hold their first lock. */
 __attribute__((noinline)) static void meet(int me) {
   __atomic_fetch_add(&have, 1, __ATOMIC_SEQ_CST);
   while (__atomic_load_n(&have, __ATOMIC_SEQ_CST) < 2)

@@ -1,5 +1,5 @@
 // Each thread leaves a lock of its own behind, and then waits for that of the next thread: as many
-// locks as threads, which nobody will release. First argument: how it is left.
+// locks as threads, which are never released. First argument: how it is left.
 // "0": an exception that the loop around catches; the locks are in a std::vector of structures.
 // "1": a `continue`, in an array. "2": a `return`, in an array of structures on the heap.
 // Second argument: 0 hangs. Else it looks the same, but another thread works that releases all:

@@ -1,4 +1,4 @@
-// A cache whose lookup returns without releasing its lock where nothing is found; all threads
+// A cache whose lookup returns without releasing its lock if the search fails; all threads
 // wait for the lock then. Around it is code of the C++ library that is inlined and throws where a
 // check fails: "0". "1": the same with a vector's at(), whose check could leave the lock too.
 // Second argument: 0 hangs; "1" looks alike, and one thread more, which works, has the lock.

@@ -54,7 +54,7 @@ __attribute__((noinline)) static void use(struct job *j) {
   TRUTH_NEVER();
 }
 
-/* on_stack has the job in its frame, which lies below that of deep. */
+/* on_stack has the job in its frame, below that of deep. */
 __attribute__((noinline)) static void on_stack(void) {
   struct job j;
   start(&j);
@@ -82,7 +82,7 @@ static struct job *volatile before, *volatile behind;
 __attribute__((noinline)) static void give(size_t size) {
   static char seen[128];
   struct job *j;
-  truth_still(truth_tid(), 0, seen, sizeof seen); /* what this needs of the heap, it needs now */
+  truth_still(truth_tid(), 0, seen, sizeof seen); /* so that its use of the heap is over */
   before = malloc(size);
   j = malloc(size);
   if (how != LAST)

@@ -2,7 +2,7 @@
  * counts. "0": it was left in a task, and tasks that acquire it are queued. "1": by a thread that
  * is at a barrier now, in front of which the others acquire it. "2": a critical section that
  * was left by a longjmp. "3": an untied task acquires it, for which the others wait at a barrier. A
- * second argument of 1: the same code, but nobody left it, and one more thread holds it, which
+ * second argument of 1: the same code, but it was released, and one more thread holds it, which
  * works. */
 #include "truth.h"
 #include <setjmp.h>
@@ -39,7 +39,7 @@ __attribute__((noinline)) static void section(int fails) {
   }
 }
 
-static void *work(void *unused) { /* holds what the others wait for, and works */
+static void *work(void *unused) { /* holds the others' lock, and works */
   (void)unused;
   if (way == 2) {
 #pragma omp critical(ledger)

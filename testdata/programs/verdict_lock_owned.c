@@ -1,6 +1,6 @@
 /* A lock that names its owner, which left it on one path: "0" a nestable lock, "1" a mutex of the C
  * library, whose owners are at a barrier now, "2" such a mutex, which its owner locks again. A second
- * argument of 1: the same code, but nobody left it, and one more thread holds it, which works. */
+ * argument of 1: the same code, but it was released, and one more thread holds it, which works. */
 #include "truth.h"
 
 static omp_nest_lock_t book;
@@ -38,7 +38,7 @@ __attribute__((noinline)) static void enter(int keep) {
   entries++;
 }
 
-static void *work(void *unused) { /* holds what the others wait for, and works */
+static void *work(void *unused) { /* holds the others' lock, and works */
   (void)unused;
   omp_set_nest_lock(&book);
   pthread_mutex_lock(&page);

@@ -24,7 +24,7 @@ static void again(void) {
   _exit(3);
 }
 
-/* The runtime may have asked for the processors before this is executed, so the program begins anew. */
+/* The runtime may have asked for the processors before this line, so the program executes itself again. */
 __attribute__((constructor)) static void one_processor(int argc, char **argv) {
   cpu_set_t one;
   if (truth_arg(argc, argv, 1, 0) != 5 || getenv("OMPD_BOUND"))

@@ -20,7 +20,7 @@ __attribute__((noinline)) static void note(void) {
   TRUTH_NEVER();
 }
 
-/* work is what a thread does that is on its way. */
+/* work is the work of a thread that has not arrived yet. */
 __attribute__((noinline)) static void work(void) {
   truth_until(&held);
   TRUTH_HOLD("work_parallel");

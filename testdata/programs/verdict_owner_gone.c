@@ -1,4 +1,4 @@
-/* Threads wait for what a thread took that has ended: a mutex (argv[2] 0), or a nest lock (1). */
+/* Threads wait for a lock of a thread that has ended: a mutex (argv[2] 0), or a nest lock (1). */
 #include "truth.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

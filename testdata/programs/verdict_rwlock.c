@@ -2,7 +2,7 @@
  * for it, does not reach; "1" it and a lock are taken in different orders; "2" a thread that has it
  * for reading takes it for writing; "3" as "1", but it was taken for reading, under an if; "4" as "3",
  * but it is a lock; "5" as "4", and the other takes it, and releases it, under an if as well. A second
- * argument of 1: who has it works. */
+ * argument of 1: the holder works. */
 #include "truth.h"
 
 static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
@@ -15,7 +15,7 @@ static void *look(void *threads) {
   return NULL;
 }
 
-/* meet returns when both threads have what they take first. */
+/* meet returns when both threads hold their first lock. */
 static void meet(void) {
   __atomic_fetch_add(&have, 1, __ATOMIC_SEQ_CST);
   while (__atomic_load_n(&have, __ATOMIC_SEQ_CST) < 2)
@@ -70,7 +70,7 @@ __attribute__((noinline)) static void change(void) {
   }
 }
 
-/* guarded takes under an if what overwrite waits for. */
+/* guarded takes under an if the lock that overwrite waits for. */
 __attribute__((noinline)) static void guarded(int reads) {
   if (reads)
     pthread_rwlock_rdlock(&table);

@@ -77,7 +77,7 @@ static void stay(void *unused) {
     pause();
 }
 
-/* brief is a thread whose region is over when it ends. */
+/* brief is a thread that ends after its region. */
 static void *brief(void *unused) {
 #pragma omp parallel num_threads(2)
   {

@@ -1,7 +1,7 @@
 /* The threads of a team wait at a barrier of the C library, which takes one more than they are. An
  * argument of 1: that one is a thread of the program that works, and would come later.
  *
- * The threads are those of a child, so that nobody works beside them; its parent looks on. */
+ * The threads are those of a child without working threads; its parent waits. */
 #include "truth.h"
 
 static pthread_barrier_t meeting;

@@ -16,7 +16,7 @@ static void *look(void *) {
   return NULL;
 }
 
-/* meet returns when both threads have what they take first. */
+/* meet returns when both threads hold their first lock. */
 static void meet() {
   __atomic_fetch_add(&have, 1, __ATOMIC_SEQ_CST);
   while (__atomic_load_n(&have, __ATOMIC_SEQ_CST) < 2)

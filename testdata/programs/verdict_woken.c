@@ -1,4 +1,4 @@
-/* All threads sleep until another wakes them, and nobody does: "0" on a condition variable, whose
+/* All threads sleep until another wakes them, in vain: "0" on a condition variable, whose
  * signal was left out, "1" on a semaphore. A second argument of 1: one more thread of the program
  * works, and would wake them later; of 2: another process does, which shares the semaphore. */
 #include "truth.h"

@@ -19,7 +19,7 @@ void team(void) {
   }
 }
 
-/* The number of the goroutine that runs on this thread, as Go tells it. */
+/* The number of the goroutine on this thread, from Go's runtime. */
 void team_goroutine(long id) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&lock);

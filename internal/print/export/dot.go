@@ -11,8 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Dot writes the wait-for graph for Graphviz: threads are boxes, the objects that they wait for are ellipses, and
-// cycles are red.
+// Dot writes the wait-for graph for Graphviz: threads are boxes, the objects that they wait for are ellipses,
+// and cycles are red.
 func Dot(out io.Writer, pic *picture.Picture) error {
 	g := waitgraph.NewGraph(pic)
 	w := bufio.NewWriter(out)
@@ -45,7 +45,7 @@ func Dot(out io.Writer, pic *picture.Picture) error {
 	return w.Flush()
 }
 
-// dotThread is the label of a thread: its name, its numbers and where it is.
+// dotThread returns the label of a thread: its name, its numbers and its place.
 func dotThread(lwp int, t *picture.Thread) string {
 	s := fmt.Sprintf("LWP %d", lwp)
 	if t == nil {
@@ -70,8 +70,7 @@ func dotColor(cyclic bool) string {
 	return ""
 }
 
-// dotQuote is a string as Graphviz takes it; of what could control a terminal only the ends
-// of lines are left.
+// dotQuote quotes a string for Graphviz; of the control characters, only line ends are kept.
 func dotQuote(s string) string {
 	var lines []string
 	for line := range strings.SplitSeq(s, "\n") {

@@ -24,7 +24,7 @@ func golden(t *testing.T, name string) *picture.Picture {
 	return pic
 }
 
-// hostile is a picture whose names try to be more than names.
+// hostile is a picture with names that contain syntax of the formats.
 func hostile() *picture.Picture {
 	frames := []picture.Frame{
 		{Kind: picture.FrameUser, Function: "a\";]\n->b;c \x1b[31m", File: "</script>\u202e.c", Line: 3},
@@ -57,7 +57,7 @@ func folded(t *testing.T, pic *picture.Picture) string {
 	return write(t, func(b *strings.Builder) error { return export.Folded(b, pic) })
 }
 
-// TestFolded: outermost first, a line each, with the number of threads.
+// TestFolded checks one line per stack, outermost frame first, with the number of threads.
 func TestFolded(t *testing.T) {
 	const want = "main lock_cycle.c:30;main [parallel] lock_cycle.c:34;deposit lock_cycle.c:13;<OMP-lock_wait> 1\n"
 	if got := folded(t, golden(t, "llvm-deadlock")); !strings.Contains(got, want) {
@@ -69,7 +69,7 @@ func TestFolded(t *testing.T) {
 	}
 }
 
-// TestSpeedscope: what the format asks for, and the weights are the threads.
+// TestSpeedscope checks the fields of the format, and that the weights are numbers of threads.
 func TestSpeedscope(t *testing.T) {
 	for _, pic := range []*picture.Picture{golden(t, "llvm-deadlock"), hostile(), {}} {
 		got := write(t, func(b *strings.Builder) error { return export.Speedscope(b, pic) })
@@ -98,7 +98,7 @@ func TestSpeedscope(t *testing.T) {
 	}
 }
 
-// TestDot: the cycle is marked, and names stay inside their quotes.
+// TestDot checks that the cycle is marked, and that names stay inside their quotes.
 func TestDot(t *testing.T) {
 	pics := map[string]*picture.Picture{"deadlock": golden(t, "llvm-deadlock"), "hostile": hostile(), "empty": {}}
 	for name, pic := range pics {

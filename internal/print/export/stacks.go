@@ -13,9 +13,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Folded writes the merged stacks one a line, outermost frame first, with the number of
-// threads that have it: "main;solve [parallel];<OMP-barrier> 3", as scripts for flame graphs
-// take them.
+// Folded writes one merged stack per line, outermost frame first, with its number of threads: "main;solve
+// [parallel];<OMP-barrier> 3", as scripts for flame graphs read them.
 func Folded(out io.Writer, pic *picture.Picture) error {
 	w := bufio.NewWriter(out)
 	for _, s := range pic.Stacks {
@@ -30,7 +29,7 @@ func Folded(out io.Writer, pic *picture.Picture) error {
 	return w.Flush()
 }
 
-// foldedName is a frame without the separator of frames.
+// foldedName returns a frame without the separator of frames.
 func foldedName(f picture.Frame) string {
 	return strings.ReplaceAll(phrase.Printable(phrase.Where(f)), ";", ":")
 }

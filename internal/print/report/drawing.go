@@ -13,11 +13,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// drawing is a format for pictures that contain its subject, and for no other answers.
+// drawing is a format that can only show pictures with its subject.
 type drawing struct {
 	draw  func(io.Writer, *picture.Picture, Options) error
-	views []View // those with all that it shows
-	use   string // the verb for it
+	views []View // views that contain its subject
+	use   string // the verb that prints it
 }
 
 // drawings are the formats that are drawings.
@@ -28,7 +28,7 @@ var drawings = map[Format]drawing{
 	Speedscope: {plain(export.Speedscope), []View{Whole, Stacks}, "stacks"},
 }
 
-// plain is a format without options.
+// plain returns a format without options.
 func plain(draw func(io.Writer, *picture.Picture) error) func(io.Writer, *picture.Picture, Options) error {
 	return func(w io.Writer, pic *picture.Picture, _ Options) error { return draw(w, pic) }
 }
@@ -36,7 +36,7 @@ func plain(draw func(io.Writer, *picture.Picture) error) func(io.Writer, *pictur
 // ErrFormat is the error of a format that cannot show an answer.
 var ErrFormat = errors.New("the format does not show this")
 
-// Check is an error if the format f cannot show the part of a picture that v names.
+// Check returns an error if the format f cannot show the view v.
 func Check(f Format, v View) error {
 	if d, ok := drawings[f]; ok && !slices.Contains(d.views, v) {
 		return fmt.Errorf("--format %s: %w: `ompd-inspect %s --format %s` works", f, ErrFormat, d.use, f)
@@ -59,23 +59,23 @@ func (d drawingPrinter) Picture(pic *picture.Picture, v View) error {
 	return drawings[d.format].draw(d.w, pic, d.o)
 }
 
-// Tasks implements Printer; a drawing contains none.
+// Tasks implements Printer; drawings cannot show tasks.
 func (d drawingPrinter) Tasks(*picture.Picture, iter.Seq[picture.Task], func() error) error {
 	return d.only()
 }
 
-// Breakpoints implements Printer; a drawing contains none.
+// Breakpoints implements Printer; drawings cannot show breakpoints.
 func (d drawingPrinter) Breakpoints(*picture.Breakpoints) error { return d.only() }
 
-// Processes implements Printer; a drawing contains none.
+// Processes implements Printer; drawings cannot show processes.
 func (d drawingPrinter) Processes(*picture.Processes) error { return d.only() }
 
-// Look implements Printer: a drawing is of one moment.
+// Look implements Printer; a drawing shows one snapshot only.
 func (d drawingPrinter) Look(*picture.Look) error { return d.only() }
 
 func (d drawingPrinter) only() error { return Check(d.format, none) }
 
-// starts are the beginnings of files in the formats that name their producer.
+// starts are the first bytes of files in the formats that name their producer.
 var starts = []string{
 	"{\n  \"schema\": \"" + picture.SchemaName, "// ompd-inspect:", web.Start,
 	`{"$schema":"` + export.SpeedscopeSchema + `","exporter":"ompd-inspect"`,

@@ -9,11 +9,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// writeBuffer is the size of the buffer for tasks that are written one by one, bytes.
+// writeBuffer is the size of the buffer for tasks that are written one by one, in bytes.
 const writeBuffer = 1 << 16
 
-// WriteJSON prints v as the tool prints JSON: indented, and with <, > and & as they
-// are.
+// WriteJSON prints v in the tool's form of JSON: indented, and without escaping <, > and &.
 func WriteJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -30,8 +30,8 @@ const (
 	none // no part of a picture
 )
 
-// Printer prints answers. A picture contains only the requested parts, and each part that could not be read has its
-// error beside it, which a format must not leave out.
+// Printer prints answers. A picture contains only the requested parts; each unreadable part has an error, which
+// a format must not leave out.
 type Printer interface {
 	// Picture prints a picture; text prints the part v.
 	Picture(pic *picture.Picture, v View) error
@@ -67,15 +67,15 @@ func Formats() []Format { return []Format{Text, JSON, HTML, Dot, Folded, Speedsc
 // Options are the options of text and pages. Formats for programs ignore them.
 type Options struct {
 	Color   bool
-	Width   int  // columns; 0 for any
-	All     bool // fold nothing: one line for each thread, task and frame
+	Width   int  // columns; 0: unlimited
+	All     bool // one line for each thread, task and frame, without folding
 	Native  bool // native stacks, too
 	Numbers bool // regions have numbers, and threads are named by them
 	Sites   bool // print also the sites of breakpoints
 
-	// Source opens a source file, for pages that show its lines; nil if none do.
+	// Source opens a source file, for pages that show its lines; nil: pages show no sources.
 	Source func(name string) (io.ReadCloser, error)
-	// Refresh is the time in seconds after which a page refreshes; 0 for never.
+	// Refresh is the time in seconds after which a page refreshes; 0: never.
 	Refresh int
 }
 

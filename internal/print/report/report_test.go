@@ -33,7 +33,7 @@ func printer(t *testing.T, f report.Format, o report.Options) (report.Printer, *
 	return p, &b
 }
 
-// TestFormats: every answer is printed in every format, with what only it has.
+// TestFormats prints every answer in every format, and checks the properties of each format.
 func TestFormats(t *testing.T) {
 	warn := picture.Picture{Warnings: []string{"something was not read"}}
 	answers := map[string]struct {
@@ -76,7 +76,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestViews: each view has its part, and the warnings once.
+// TestViews checks that each view has its part, and the warnings once.
 func TestViews(t *testing.T) {
 	for v, want := range map[report.View]string{
 		report.Whole: "REGIONS", report.Verdicts: "core of core.7", report.Threads: "THREADS",
@@ -93,7 +93,7 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// TestNative: native stacks take the place of merged ones, or follow the report.
+// TestNative checks that native stacks replace merged ones, or follow the report.
 func TestNative(t *testing.T) {
 	for v, user := range map[report.View]bool{report.Stacks: false, report.Whole: true} {
 		p, b := printer(t, report.Text, report.Options{Native: true})
@@ -106,7 +106,7 @@ func TestNative(t *testing.T) {
 	}
 }
 
-// TestErrors: what goes wrong between the parts of an answer reaches the caller.
+// TestErrors checks that an error between the parts of an answer reaches the caller.
 func TestErrors(t *testing.T) {
 	errLate := errors.New("late")
 	for _, f := range []report.Format{report.Text, report.JSON} {

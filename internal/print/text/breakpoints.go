@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Breakpoints prints the locations of each runtime, and the next command; with sites also the places where the runtime
-// decides whether to reach them.
+// Breakpoints prints the locations of each runtime, and the next command; with sites, also the places where the
+// runtime decides whether to reach them.
 func Breakpoints(p *Printer, b *picture.Breakpoints, sites bool) {
 	NotRead(p, "BREAKPOINTS", b.Runtimes)
 	for _, rt := range b.Runtimes {

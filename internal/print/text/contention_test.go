@@ -30,8 +30,8 @@ func slow(n int) *picture.Picture {
 	return pic
 }
 
-// TestContention: a line for each lock has its holder, where that is and acquired it, and how many wait; a lock
-// that a verdict of a hang names is left out, and of many there are three.
+// TestContention checks the line of each lock: its holder, the holder's place and the place of the acquisition,
+// and the number of waiters. A lock in a verdict of a hang is left out, and at most three are printed.
 func TestContention(t *testing.T) {
 	const line = "lock table: held by thread 0 (LWP 100) in rehash slow.c:8, acquired at slow.c:12; 3 threads wait"
 	pic := slow(4)
@@ -71,8 +71,8 @@ func TestContention(t *testing.T) {
 	}
 }
 
-// TestResult: a process without progress is explained by what all wait for in the end, and the report is not
-// named.
+// TestResult checks that the cause of a missing progress is the end of the chains of waits, and that the report
+// is not mentioned.
 func TestResult(t *testing.T) {
 	const end = "thread 0 (LWP 100) sleeps (sleep, 999.8 s left) in rehash slow.c:8, holds lock table; 3 threads " +
 		"wait for it in the end"
@@ -90,7 +90,7 @@ func TestResult(t *testing.T) {
 		}
 	}
 	pic := slow(4)
-	pic.Facts.Locks = nil // what they wait for is not known: each is an end
+	pic.Facts.Locks = nil // without known objects of waits: each is an end
 	for i := range pic.Facts.Waits {
 		pic.Facts.Waits[i].Lock = ""
 	}
@@ -107,7 +107,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// TestHolds: the table of threads has what each holds, if one does.
+// TestHolds checks that the table of threads lists the held locks, if there are any.
 func TestHolds(t *testing.T) {
 	show := func(pic *picture.Picture) string {
 		var b strings.Builder

@@ -17,7 +17,7 @@ type Events struct {
 	*Printer
 	place  func(pc uint64) picture.Frame
 	spots  map[uint64]string // results of place, by code address
-	last   []byte            // the row before
+	last   []byte            // the previous row
 	number [20]byte
 }
 
@@ -82,7 +82,7 @@ func (p *Events) Event(ago time.Duration, lwp uint32, text []byte, pc uint64) {
 // textWidth is the width of the column with the text of an event.
 const textWidth = 52
 
-// spot returns the place of an event in one phrase, "" if it is unknown.
+// spot returns the place of an event in one phrase; "" if it is unknown.
 func (p *Events) spot(pc uint64) string {
 	s, known := p.spots[pc]
 	if known {
@@ -126,7 +126,7 @@ func appendSeconds(b []byte, ago time.Duration) []byte {
 	return appendPadded(b, digits[at:], 14)
 }
 
-// appendPadded appends s, aligned to the right of a number of columns.
+// appendPadded appends s, right-aligned in a number of columns.
 func appendPadded(b, s []byte, columns int) []byte {
 	for n := len(s); n < columns; n++ {
 		b = append(b, ' ')
@@ -144,7 +144,7 @@ func (p *Events) Skipped(n uint64, why string) {
 // None prints the reason why there are no events.
 func (p *Events) None(why string) { p.printLine(p.amber("  " + why)) }
 
-// placeText returns a place in the source, "" for none.
+// placeText returns a place in the source; "" without one.
 func placeText(at *picture.Frame) string {
 	if at == nil {
 		return ""

@@ -61,8 +61,7 @@ func TestExtent(t *testing.T) {
 	}
 }
 
-// frames makes a stack of functions that are named by letters, each at a line of its
-// own.
+// frames returns a stack of functions named by letters, each at its own line.
 func frames(letters string) []picture.Frame {
 	var out []picture.Frame
 	for i, c := range letters {
@@ -80,7 +79,7 @@ func TestFold(t *testing.T) {
 		{"aaaa", "4*a"},
 		{"xaaaaay", "x 5*a y"},
 		{"abababab", "4*ab"},
-		{"xababababay", "x 4*ab a y"}, // half a turn is left
+		{"xababababay", "x 4*ab a y"}, // half a turn remains
 		{"abcabcabcabcabc", "5*abc"},
 		{"abab", "a b a b"},
 		{"aaaabbbb", "4*a 4*b"},
@@ -108,7 +107,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// TestFrameKey: what makes two frames the same function.
+// TestFrameKey checks which frames count as the same function.
 func TestFrameKey(t *testing.T) {
 	pc, other, entry := picture.Hex(0x11), picture.Hex(0x12), picture.Hex(0x10)
 	base := picture.Frame{Kind: picture.FrameUser, Function: "f", File: "a.c", Line: 3, PC: &pc}
@@ -201,7 +200,7 @@ func TestGroupThreads(t *testing.T) {
 	}
 }
 
-// each is n numbers from first on.
+// each returns n numbers starting at first.
 func each(first, step, n int) []int {
 	var out []int
 	for i := range n {
@@ -317,7 +316,7 @@ func TestWaitList(t *testing.T) {
 	}
 }
 
-// TestCounts: statistics of a layout are not for the first page, other words are.
+// TestCounts checks that the first page omits statistics of a layout, and prints other texts.
 func TestCounts(t *testing.T) {
 	for layout, want := range map[string]bool{"": true, "249 from table 16, 70 from memory": true,
 		"derived by running the runtime's own functions": false} {
@@ -327,7 +326,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestTaskKey: tasks of one construct are one row, however they are nested.
+// TestTaskKey checks that tasks of one construct are one row, however they are nested.
 func TestTaskKey(t *testing.T) {
 	fn := &picture.Code{Name: "walk", File: "t.c", Line: 5}
 	chain := func(kids *int) []picture.Task {
@@ -365,7 +364,7 @@ func TestTaskKey(t *testing.T) {
 	}
 }
 
-// TestTaskMemory: a row remembers no more parents than it needs to count them.
+// TestTaskMemory checks that a row keeps no more parents than it needs to count them.
 func TestTaskMemory(t *testing.T) {
 	g := newTaskGroups(false)
 	for i := range 3 * maxParents {
@@ -391,7 +390,8 @@ func BenchmarkTaskStream(b *testing.B) {
 	}
 }
 
-// TestNoVerdictTaskwait tells threads that wait for their child tasks as one: each waits for those of its own task.
+// TestNoVerdictTaskwait checks that threads that wait for their child tasks are one entry, although each waits
+// for those of its own task.
 func TestNoVerdictTaskwait(t *testing.T) {
 	pic := &picture.Picture{Threads: slices.Concat(ownTasks(0x1000), ownTasks(0x2000)),
 		Target: picture.Target{Kind: "process", PID: 7}}
@@ -400,7 +400,7 @@ func TestNoVerdictTaskwait(t *testing.T) {
 	}
 }
 
-// ownTasks is a thread that waits for its child tasks: the address is that of its own task.
+// ownTasks returns a thread that waits for its child tasks: the address is that of its own task.
 func ownTasks(task picture.Hex) []picture.Thread {
 	return []picture.Thread{{Runtime: "libomp", State: &picture.State{Name: "wait_taskwait"},
 		WaitKind: picture.WaitTaskwait, WaitID: &task}}

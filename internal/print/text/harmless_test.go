@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestHarmless prints names that would control a terminal, or never end being cut.
+// TestHarmless prints names that contain control sequences, or are very long.
 func TestHarmless(t *testing.T) {
 	for in, want := range map[string]string{
 		"solve(double*) größer …":          "solve(double*) größer …",
@@ -22,7 +22,7 @@ func TestHarmless(t *testing.T) {
 			p := New(&out, color, MinWidth)
 			p.printLine(in)
 			got := strings.TrimSuffix(strings.TrimSuffix(out.String(), "\n"), ansiReset)
-			if wanted := strings.TrimSuffix(want, `\x1b[0m`); color && wanted != want { // which is the printer's own
+			if wanted := strings.TrimSuffix(want, `\x1b[0m`); color && wanted != want { // the printer's own
 				if got != wanted {
 					t.Errorf("%q in color: %q, want %q", in, got, wanted)
 				}

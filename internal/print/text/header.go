@@ -51,8 +51,8 @@ func (p header) printTarget() {
 	}
 }
 
-// printStandstill prints how long a process made no progress, if that is why the report was written, and the threads
-// that used processors meanwhile.
+// printStandstill prints the time without progress, if that is the reason for the report, and the threads that
+// used CPU time meanwhile.
 func (p header) printStandstill(s *picture.Standstill) {
 	if s == nil {
 		return
@@ -94,7 +94,7 @@ func pauseText(s picture.Pause) string {
 	return out
 }
 
-// printRuntimes prints the runtimes, or the next command if there are none.
+// printRuntimes prints the runtimes, or without any, the next command.
 func (p header) printRuntimes() {
 	pic := p.pic
 	if len(pic.Runtimes) == 0 {

@@ -39,7 +39,7 @@ func (p jobPage) print(next string) {
 			lines = append(lines, fmt.Sprintf("… %d more verdicts (--json)", len(r.Verdicts)-i))
 			break
 		}
-		if i > 0 || len(r.Missing) == 0 { // the first one stays in sight
+		if i > 0 || len(r.Missing) == 0 { // the first one is always kept
 			lines = append(lines, "")
 		}
 		lines = append(lines, p.verdict(v)...)

@@ -9,7 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// page is a job as it is printed, in lines.
+// page returns the printed page of a job, in lines.
 func page(t *testing.T, r *job.Report, width int) []string {
 	t.Helper()
 	var b strings.Builder
@@ -20,8 +20,8 @@ func page(t *testing.T, r *job.Report, width int) []string {
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
-// TestJobPage: the first lines of a page say who is to blame, and a job that is different
-// everywhere has a page of 50 lines.
+// TestJobPage checks that the first lines of a page name the faulty ranks, and that a job in which all ranks
+// differ has a page of 50 lines.
 func TestJobPage(t *testing.T) {
 	ranks := 10_000
 	p := job.NewPart()
@@ -64,7 +64,7 @@ func TestJobPage(t *testing.T) {
 	}
 }
 
-// TestJobPageEscapes: what a node sent does not reach the terminal as it is.
+// TestJobPageEscapes checks that names from a node cannot control the terminal.
 func TestJobPageEscapes(t *testing.T) {
 	p := job.NewPart()
 	p.Add(job.Answer{Rank: 0, Kind: job.Kind{Condition: job.Crashed, Why: "\x1b]0;title\a", Finding: &job.Finding{
@@ -76,8 +76,8 @@ func TestJobPageEscapes(t *testing.T) {
 	}
 }
 
-// TestJobProgress: who made progress, who did not and where they are, and of whom it is not
-// known.
+// TestJobProgress checks the ranks with progress, those without it and their places, and those with unknown
+// progress.
 func TestJobProgress(t *testing.T) {
 	p := job.NewPart()
 	for r, m := range []job.Movement{job.Still, job.Moved, job.Still, job.SeenOnce} {

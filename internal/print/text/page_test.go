@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the golden pages anew")
 // firstLWP is the LWP of the primary thread in the golden pages.
 const firstLWP = 454
 
-// doing is what a thread of a golden page does.
+// doing is the activity of a thread in a golden page.
 type doing struct {
 	state picture.StateName
 	kind  picture.WaitKind
@@ -48,7 +48,7 @@ var (
 			construct("main", "parallel", 24), user("main", 20)}}
 )
 
-// team is a picture of a team of n threads, of which do says what each does.
+// team is a picture of a team of n threads with the activities that do returns.
 func team(n int, do func(num int) doing) *picture.Picture {
 	pic := &picture.Picture{
 		Schema: picture.Schema,
@@ -93,8 +93,8 @@ func team(n int, do func(num int) doing) *picture.Picture {
 	return pic
 }
 
-// mixed is the team of the benchmark: half of it at a barrier, a quarter waiting for a
-// critical section, the rest asleep. Apart, neighbours do different things.
+// mixed is the team of the benchmark: half of it at a barrier, a quarter waiting for a critical section, the
+// rest asleep. With apart, neighbours differ.
 func mixed(n int, apart bool) *picture.Picture {
 	pic := team(n, func(num int) doing {
 		quarter := num * 4 / n
@@ -150,7 +150,7 @@ func deadlock(n int) *picture.Picture {
 	return pic
 }
 
-// recursion is a stack overflow in tasks that make tasks.
+// recursionAt is a stack overflow in tasks that create tasks.
 func recursionAt() *picture.Picture {
 	pic := mixed(4, false)
 	pic.Target = picture.Target{Kind: "core", Path: "core.454", PID: firstLWP, Executable: "/src/mixed",
@@ -182,7 +182,7 @@ func recursionAt() *picture.Picture {
 	return pic
 }
 
-// stripped is a team of which no symbol is known.
+// stripped is a team without known symbols.
 func stripped() *picture.Picture {
 	bare := func(pc, entry picture.Hex) picture.Frame {
 		return picture.Frame{Kind: picture.FrameUser, Module: "mixed", PC: &pc, Entry: &entry}
@@ -222,8 +222,8 @@ var pages = map[string]*picture.Picture{
 	"one-lock": team(4, func(int) doing { return inCritical }),
 }
 
-// TestPages holds reports against golden pages, in 80 columns and in lines that are
-// whole. `go test -update` writes them anew: read the difference.
+// TestPages compares reports with golden pages, in 80 columns and without a limit. `go test -update` rewrites
+// them: read the difference.
 func TestPages(t *testing.T) {
 	for name, pic := range pages {
 		for suffix, width := range map[string]int{"80": 80, "wide": text.NoLimit} {
@@ -245,8 +245,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestPageSize: where a thousand threads are alike, a page is short; and --all has a row
-// for each.
+// TestPageSize checks that the page of a thousand similar threads is short, and that --all prints a row for
+// each.
 func TestPageSize(t *testing.T) {
 	const most = 60
 	for _, name := range []string{"mixed-1024", "mixed-1024-apart", "deadlock-64", "recursion", "stripped", "nested"} {
@@ -271,7 +271,7 @@ func TestPageSize(t *testing.T) {
 	}
 }
 
-// TestVerdictFirst: what is wrong, and what to do, is in the first ten lines.
+// TestVerdictFirst checks that the fault and the fix are in the first ten lines.
 func TestVerdictFirst(t *testing.T) {
 	for name, wants := range map[string][]string{
 		"deadlock-2": {"DEADLOCK", "fix:"}, "deadlock-64": {"DEADLOCK", "fix:"},

@@ -161,7 +161,7 @@ func Warnings(p *Printer, pic *picture.Picture) {
 	}
 }
 
-// regionNumber returns the position of a region in the picture, -1 if it has none.
+// regionNumber returns the position of a region in the picture, or -1.
 func regionNumber(pic *picture.Picture, id picture.ID) int {
 	if id == "" {
 		return -1

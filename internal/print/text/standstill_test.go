@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestStandstill says why a report was written that nobody asked for.
+// TestStandstill checks that an automatic report states its reason.
 func TestStandstill(t *testing.T) {
 	for _, c := range []struct {
 		still picture.Standstill

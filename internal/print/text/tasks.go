@@ -47,7 +47,7 @@ type taskRow struct {
 	n       int
 	lwps    []int                   // of the threads that execute them
 	numbers extent                  // thread numbers of implicit tasks
-	kids    extent                  // unfinished children of each, if they have any
+	kids    extent                  // unfinished children of each, if any
 	parents map[picture.ID]struct{} // without a known name
 	within  extent                  // thread numbers of parents that are implicit tasks
 }

@@ -16,8 +16,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// nasty is a picture with everything in it: long names, names of several bytes a
-// letter, many threads, deep nesting, errors.
+// nasty is a picture of extremes: long names, multi-byte letters, many threads, deep nesting, errors.
 func nasty() *picture.Picture {
 	long := strings.Repeat("std::vector<std::pair<größe, 幅>>::", 5) + "operator()"
 	deep := "/src/" + strings.Repeat("deep/", 40) + "file.cc"
@@ -90,7 +89,7 @@ func nastyStack(long string) []picture.Frame {
 	}
 }
 
-// printers are all the ways to print a picture.
+// printers are all functions that print a picture.
 var printers = map[string]func(*text.Printer, *picture.Picture){
 	"report": text.Report, "threads": text.Threads, "regions": text.Regions, "tasks": text.Tasks, "stacks": text.Stacks,
 	"native": text.NativeStacks, "icvs": text.ICVs, "layout": text.Layout, "doctor": text.Doctor,
@@ -112,8 +111,8 @@ func printed(t *testing.T, show func(*text.Printer, *picture.Picture), pic *pict
 
 var colors = regexp.MustCompile(`\x1b\[[0-9]*m`)
 
-// TestWidth prints everything in several widths, with and without colours: no
-// line is longer, and colours do not change the text.
+// TestWidth prints everything in several widths, with and without colours: lines must not be too long, and
+// colours must not change the text.
 func TestWidth(t *testing.T) {
 	for name, show := range printers {
 		for _, width := range []int{text.NoLimit, text.MinWidth, 80, 133} {
@@ -138,7 +137,7 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// TestColorsEnd: every line ends with the terminal's own colours.
+// TestColorsEnd checks that every line ends in the terminal's own colours.
 func TestColorsEnd(t *testing.T) {
 	for name, show := range printers {
 		for line := range strings.SplitSeq(printed(t, show, nasty(), true, 70), "\n") {
@@ -150,7 +149,7 @@ func TestColorsEnd(t *testing.T) {
 	}
 }
 
-// TestEmpty prints a picture in which nothing could be read.
+// TestEmpty prints a picture without any readable part.
 func TestEmpty(t *testing.T) {
 	for name, show := range printers {
 		out := printed(t, show, &picture.Picture{}, false, 80)
@@ -166,7 +165,7 @@ func TestEmpty(t *testing.T) {
 
 var errFull = errors.New("disk full")
 
-// full is a writer that takes n lines.
+// full is a writer that accepts n lines.
 type full struct{ n int }
 
 func (f *full) Write(b []byte) (int, error) {
@@ -176,8 +175,7 @@ func (f *full) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestWriter: the first error of the writer is kept, and nothing is written after
-// it.
+// TestWriter checks that the first error of the writer is kept, and that no output follows it.
 func TestWriter(t *testing.T) {
 	for name, show := range printers {
 		w := &full{n: 1}
@@ -192,8 +190,8 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// TestTasksAlike: explicit tasks that differ in nothing are one line, also in a
-// stream; running ones are shown each.
+// TestTasksAlike checks that equal explicit tasks are one line, also in a stream; running ones have a line
+// each.
 func TestTasksAlike(t *testing.T) {
 	var tasks []picture.Task
 	for i := range 30000 {
@@ -219,7 +217,7 @@ func TestTasksAlike(t *testing.T) {
 	}
 }
 
-// TestICVsAlike: a variable with one value at several places is one line.
+// TestICVsAlike checks that a variable with one value in several places is one line.
 func TestICVsAlike(t *testing.T) {
 	pic := &picture.Picture{}
 	for i := range 6 {

@@ -329,7 +329,7 @@ func (p *threadTable) printLoops() {
 	}
 }
 
-// goroutineText returns the number of a goroutine, "" for none.
+// goroutineText returns the number of a goroutine; "" for 0.
 func goroutineText(id int64) string {
 	if id == 0 {
 		return ""

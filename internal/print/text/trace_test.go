@@ -10,8 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestSmallTasks tells what recording tasks costs where they are small and many, over all places, and
-// says nothing of longer or fewer ones, and of what is no task.
+// TestSmallTasks checks the note on the cost of recording: it is printed for many small tasks, over all places,
+// but not for longer or fewer ones, nor for other rows.
 func TestSmallTasks(t *testing.T) {
 	row := func(says string, count int, mean time.Duration) picture.Statistic {
 		return picture.Statistic{Text: says, Count: count, Total: int64(count) * mean.Nanoseconds()}
@@ -40,7 +40,7 @@ func TestSmallTasks(t *testing.T) {
 	}
 }
 
-// TestSeconds holds how long ago events were against the standard library's numbers.
+// TestSeconds compares the ages of events with the standard library's numbers.
 func TestSeconds(t *testing.T) {
 	for _, ago := range []time.Duration{
 		0, 1, 499, 501, 999, 1000, 1499, 2_500_001, 999_999_499, 999_999_501, 1e9, 12_345_678_901, 1e15, -1, -501,

@@ -26,7 +26,7 @@ type verdictView struct {
 	pic *picture.Picture
 }
 
-// Verdicts prints the verdicts, the worst first, and then the information that is no fault, in one line each.
+// Verdicts prints the verdicts, the worst first, and then one line for each information that is not a fault.
 func Verdicts(p *Printer, pic *picture.Picture) { verdictView{p, pic}.print() }
 
 func (p verdictView) print() {

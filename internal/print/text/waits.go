@@ -236,7 +236,7 @@ func (e *chainEnd) line() string {
 }
 
 // activityOf returns the activity of a thread and its place: "sleeps (sleep) in relax fort.f90:25", "waits in a
-// taskwait in main x.c:7", "is in step x.c:12". w is its wait among the facts, nil if it has none.
+// taskwait in main x.c:7", "is in step x.c:12". w is its wait among the facts, or nil.
 func activityOf(t *picture.Thread, w *picture.Wait) string {
 	s := "does what could not be read"
 	switch {

@@ -1,8 +1,8 @@
-// Package text prints a picture as text: verdicts first, data second, in the width of the terminal, in colour only on a
-// terminal. It reads the structs of package picture and nothing else.
+// Package text prints a picture as text: verdicts first, data second, in the width of the terminal, in colour
+// only on a terminal. It reads only the structs of package picture.
 //
-// Printer is the writer that all views share. Each view is one file: a function that prints it, and a type with what
-// the view needs.
+// Printer is the writer that all views share. Each view is one file: a function that prints it, and a type for
+// its state.
 package text
 
 import (
@@ -23,7 +23,7 @@ const MinWidth = 60
 // NoLimit is the width of an output without a limit, such as a file or a pipe.
 const NoLimit = 0
 
-// Printer writes lines. After the first error of its writer it writes nothing more; Err returns that error.
+// Printer writes lines. After the first error of its writer it stops writing; Err returns that error.
 type Printer struct {
 	w     io.Writer
 	color bool
@@ -31,7 +31,7 @@ type Printer struct {
 	err   error
 
 	numbers bool // regions have numbers
-	all     bool // like things are not folded into one
+	all     bool // similar items are not folded
 }
 
 // New returns a printer on w. color enables ANSI colours; width is the number of columns of the terminal, or NoLimit.
@@ -60,7 +60,7 @@ func (p *Printer) printLine(s string) {
 	_, p.err = io.WriteString(p.w, p.truncate(strings.TrimRight(p.escape(s), " "))+"\n")
 }
 
-// printBytes writes a line that needs no escaping, and overwrites the capacity behind it.
+// printBytes writes a line that needs no escaping, and overwrites the capacity after it.
 func (p *Printer) printBytes(b []byte) {
 	if p.width != NoLimit {
 		b = append(b[:0], p.truncate(string(b))...)
@@ -98,7 +98,8 @@ func (p *Printer) printHeading(title, summary string) {
 	p.printWrapped(p.bold(title)+"  ", summary)
 }
 
-// NotRead prints, in place of a part of the picture, why no state of OpenMP could be read. It reports whether it did.
+// NotRead prints, in place of a part of the picture, the reason why the state of OpenMP could not be read. It
+// reports whether it did.
 func NotRead(p *Printer, title string, runtimes []picture.Runtime) bool {
 	why := picture.NoRuntime(runtimes)
 	if why != "" {
@@ -124,7 +125,7 @@ func (p *Printer) paint(code, s string) string {
 	return code + s + ansiReset
 }
 
-// openColor returns the colour that is open at the end of s, "" if there is none.
+// openColor returns the colour that is open at the end of s, or "".
 func openColor(s string) string {
 	at := strings.LastIndex(s, "\x1b[")
 	if at < 0 || strings.HasPrefix(s[at:], ansiReset) {
@@ -246,7 +247,7 @@ func (p *Printer) escape(s string) string {
 	return b.String()
 }
 
-// colorPrefix returns the printer's own sequence at the start of s, "" if there is none.
+// colorPrefix returns the printer's own sequence at the start of s, or "".
 func colorPrefix(s string) string {
 	i := slices.IndexFunc(ownColors, func(code string) bool { return strings.HasPrefix(s, code) })
 	if i < 0 {

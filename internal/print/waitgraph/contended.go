@@ -23,10 +23,10 @@ type Contended struct {
 type Holder struct {
 	LWP       int
 	Certainty picture.Certainty
-	At        *picture.Frame // where it acquired it; nil if that is not known
+	At        *picture.Frame // place of the acquisition; nil if unknown
 }
 
-// Contention lists the objects of waits that one thread holds, or several readers, those with most waiters first.
+// Contention lists the objects of waits that one thread or several readers hold, those with most waiters first.
 func Contention(pic *picture.Picture) []Contended {
 	if pic.Facts == nil {
 		return nil
@@ -55,12 +55,12 @@ func Contention(pic *picture.Picture) []Contended {
 			c.addHolders(pic, l)
 			out = append(out, c)
 		}
-		if l == nil || l.Owner != w.Thread || w.Asleep { // else it has just acquired it
+		if l == nil || l.Owner != w.Thread || w.Asleep { // otherwise it has just acquired it
 			out[at].Waiters = append(out[at].Waiters, w.Thread)
 		}
 	}
 	for i := range out {
-		c := &out[i] // one that waits for it does not hold it
+		c := &out[i] // a waiter does not hold it
 		c.Possible = slices.DeleteFunc(c.Possible, func(h Holder) bool { return slices.Contains(c.Waiters, h.LWP) })
 	}
 	out = slices.DeleteFunc(out, func(c Contended) bool { return len(c.Waiters) == 0 })
@@ -68,8 +68,8 @@ func Contention(pic *picture.Picture) []Contended {
 	return out
 }
 
-// contends reports whether a thread waits for something that another one holds: also one that tries to
-// acquire a lock in a loop.
+// contends reports whether a thread waits for an object that another one holds, or tries to acquire such a lock
+// in a loop.
 func contends(w *picture.Wait, l *picture.Lock) bool {
 	return w.Kind.Exclusive() || w.Kind == picture.WaitFlag && w.Call != "" && l != nil
 }
@@ -89,7 +89,7 @@ func exclusive(w *picture.Wait, l *picture.Lock) picture.WaitTarget {
 	return t
 }
 
-// addHolders adds the threads that hold a lock, or explains why none is known.
+// addHolders adds the threads that hold a lock, or explains why the holder is unknown.
 func (c *Contended) addHolders(pic *picture.Picture, l *picture.Lock) {
 	switch {
 	case l == nil:

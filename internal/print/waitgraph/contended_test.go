@@ -16,7 +16,8 @@ func waiters(kind picture.WaitKind, name string, lock picture.ID, lwps ...int) (
 	return out
 }
 
-// TestContention: the locks with the most waiters come first, each with its holder or the reason why none is known.
+// TestContention checks that the locks with the most waiters are first, each with its holder or the reason why
+// it is unknown.
 func TestContention(t *testing.T) {
 	at := &picture.Frame{File: "a.c", Line: 12}
 	holds := func(c picture.Certainty, lwps ...int) (out []picture.Holder) {
@@ -74,12 +75,13 @@ func TestContention(t *testing.T) {
 	}
 }
 
-// TestEnds: chains of waits lead through locks and barriers to the threads that wait for no other one; a cycle has
-// no end, and a holder that is only possible is none.
+// TestEnds follows chains of waits through locks and barriers to the threads that wait for no other one. A
+// cycle has no end, and a possible holder does not count.
 func TestEnds(t *testing.T) {
 	pic := &picture.Picture{Facts: &picture.Facts{
 		Waits: slices.Concat(
-			waiters(picture.WaitLock, "a", "lock-1", 1, 2), waiters(picture.WaitLock, "b", "lock-2", 3), // 3 has a
+			waiters(picture.WaitLock, "a", "lock-1", 1, 2), waiters(picture.WaitLock, "b", "lock-2", 3), // 3 holds
+			// a
 			waiters(picture.WaitLock, "c", "lock-3", 5), waiters(picture.WaitLock, "d", "lock-4", 6), // 5 and 6 a cycle
 			waiters(picture.WaitLock, "e", "lock-5", 7),
 			[]picture.Wait{{Thread: 4, Kind: picture.WaitSleep, Name: "sleep"}, {Thread: 8, Kind: picture.WaitSleep}},

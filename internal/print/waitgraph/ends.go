@@ -7,14 +7,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// End is a thread at the end of chains of waits: it waits for no other thread that is known.
+// End is a thread at the end of chains of waits: it waits for no other known thread.
 type End struct {
 	LWP     int
-	Waiters []int // LWPs of the threads that wait for it in the end, directly or through others
+	Waiters []int // LWPs of the threads that wait for it, directly or through others
 }
 
-// Ends lists the threads for which others wait in the end, those with the most waiters first. A holder that
-// is only possible is not followed.
+// Ends lists the ends of the chains of waits, those with the most waiters first. A possible holder is not
+// followed.
 func (g *Graph) Ends() []End {
 	into, out := map[string][]string{}, map[string]bool{}
 	for _, e := range g.Edges {

@@ -16,7 +16,7 @@ const (
 	Thread  Kind = "thread"
 	Lock    Kind = "lock" // or another object that one thread holds at a time
 	Barrier Kind = "barrier"
-	Other   Kind = "other" // an object that a verdict names and no fact: tasks, an iteration
+	Other   Kind = "other" // an object in a verdict only, not in the facts: tasks, an iteration
 )
 
 // Relation is the meaning of an edge.
@@ -33,10 +33,9 @@ const (
 
 // Graph is the wait-for graph of a picture.
 type Graph struct {
-	Nodes []Node // each once, in the order in which the facts name them
+	Nodes []Node // each once, in the order of the facts
 	Edges []Edge
-	// Cycles are those that a verdict of a deadlock is on: LWPs, each of which waits for
-	// the next, and the last for the first.
+	// Cycles are the cycles in deadlock verdicts: LWPs, each waiting for the next, the last for the first.
 	Cycles [][]int
 }
 
@@ -57,11 +56,11 @@ type Edge struct {
 	Relation  Relation
 	Certainty picture.Certainty // missing if the wait itself shows it
 	Evidence  string
-	At        *picture.Frame // where the holder acquired it
+	At        *picture.Frame // place where the holder acquired it
 	Cyclic    bool           // the edge is part of one of the cycles
 }
 
-// NewGraph makes the graph of a picture from its facts and the cycles of its verdicts.
+// NewGraph builds the graph of a picture from its facts and the cycles of its verdicts.
 func NewGraph(pic *picture.Picture) Graph {
 	b := builder{
 		at: map[string]int{}, edges: map[[2]string]int{},
@@ -76,10 +75,10 @@ func NewGraph(pic *picture.Picture) Graph {
 	return b.out
 }
 
-// builder makes a graph; each node and each edge once.
+// builder builds a graph with each node and each edge once.
 type builder struct {
-	at    map[string]int    // places of nodes
-	edges map[[2]string]int // places of edges
+	at    map[string]int    // indices of nodes
+	edges map[[2]string]int // indices of edges
 
 	barriers map[picture.ID]string // their nodes
 	places   map[string]string     // the nodes of barriers by address and region
@@ -107,7 +106,7 @@ func (b *builder) facts(f *picture.Facts) {
 		}
 	}
 	for _, l := range f.Locks {
-		if b.contains(lockID(l.ID)) { // somebody waits for it
+		if b.contains(lockID(l.ID)) { // only objects that threads wait for
 			b.holders(l)
 		}
 	}
@@ -121,8 +120,8 @@ func (b *builder) facts(f *picture.Facts) {
 	}
 }
 
-// barrier is the node of the barrier that a thread waits at. Threads may see one barrier in
-// different states, as it is passed on in a tree: it is one node.
+// barrier returns the node of the barrier at which a thread waits. Threads may see one barrier in different
+// states, as its release passes through a tree: it is one node.
 func (b *builder) barrier(w *picture.Wait) string {
 	if id, ok := b.barriers[w.Barrier]; ok {
 		return id
@@ -145,7 +144,7 @@ func (b *builder) waits(from, to string) bool {
 	return ok
 }
 
-// holders adds the holders of a lock: the owner that it names, and the threads that hold it by their code.
+// holders adds the holders of a lock: the recorded owner, and the threads that hold it according to their code.
 func (b *builder) holders(l picture.Lock) {
 	for _, h := range l.Holders {
 		b.edge(Edge{
@@ -169,7 +168,7 @@ func (b *builder) holders(l picture.Lock) {
 	}
 }
 
-// cycle marks the nodes and edges of a cycle, and adds those that follow from no fact.
+// cycle marks the nodes and edges of a cycle, and adds those that are missing in the facts.
 func (b *builder) cycle(steps []picture.CycleStep) {
 	var lwps []int
 	for _, s := range steps {
@@ -195,7 +194,7 @@ func (b *builder) cycle(steps []picture.CycleStep) {
 	}
 }
 
-// relationBetween returns the node on the path from one node to another, "" if there is none.
+// relationBetween returns the node on the path from one node to another, or "".
 func (b *builder) relationBetween(from, to string) string {
 	for _, e := range b.out.Edges {
 		if e.From != from || b.out.Nodes[b.at[e.To]].Kind == Thread {
@@ -222,7 +221,7 @@ func (b *builder) edge(e Edge) {
 	}
 }
 
-// node adds a node, unless it is there, and returns its ID.
+// node adds a node, unless it exists, and returns its ID.
 func (b *builder) node(n Node) string {
 	if !b.contains(n.ID) {
 		b.at[n.ID] = len(b.out.Nodes)

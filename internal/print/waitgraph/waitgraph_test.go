@@ -23,8 +23,8 @@ func golden(t *testing.T, name string) *picture.Picture {
 	return pic
 }
 
-// TestCycles: each step of a cycle is a way of marked edges, whether facts have it or not,
-// and no edge is there twice.
+// TestCycles checks that each step of a cycle is a path of marked edges, even if the facts lack it, and that no
+// edge is duplicated.
 func TestCycles(t *testing.T) {
 	for name, via := range map[string]waitgraph.Kind{
 		"llvm-deadlock": waitgraph.Lock, "gnu-deadlock": waitgraph.Lock,
@@ -67,7 +67,7 @@ func nodeOf(g waitgraph.Graph, lwp int) string {
 	return ""
 }
 
-// TestBarrier: who waits at a barrier, and who has not arrived.
+// TestBarrier checks the waiting threads of a barrier, and the missing ones.
 func TestBarrier(t *testing.T) {
 	g := waitgraph.NewGraph(golden(t, "llvm-barrier"))
 	n := map[waitgraph.Relation]int{}
@@ -79,8 +79,7 @@ func TestBarrier(t *testing.T) {
 	}
 }
 
-// TestViews: a barrier that threads see in different states is one node, and who waits there
-// for others is not missing.
+// TestViews checks that a barrier which threads see in different states is one node, with all its waiters.
 func TestViews(t *testing.T) {
 	address := picture.Address(64)
 	g := waitgraph.NewGraph(&picture.Picture{Facts: &picture.Facts{
@@ -104,7 +103,7 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// TestEmpty: a picture without facts has no graph.
+// TestEmpty checks that a picture without facts has no graph.
 func TestEmpty(t *testing.T) {
 	if g := waitgraph.NewGraph(new(picture.Picture)); len(g.Nodes)+len(g.Edges)+len(g.Cycles) != 0 {
 		t.Errorf("%+v", g)

@@ -10,8 +10,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/print/web"
 )
 
-// TestBrowserAccessible: what a screen reader is told of the page has landmarks, headings without gaps, a name for all
-// that can be used or seen, the drawings in words; and the keyboard reaches all that can be used, in the page's order.
+// TestBrowserAccessible checks the page for screen readers: landmarks, headings without gaps, names of all
+// visible and usable elements, drawings in words. The keyboard must reach all usable elements, in the page's
+// order.
 func TestBrowserAccessible(t *testing.T) {
 	for name, want := range map[string][]string{
 		"llvm-deadlock": {
@@ -39,7 +40,7 @@ func TestBrowserAccessible(t *testing.T) {
 	}
 }
 
-// checkReader holds what a screen reader is told against what it must be.
+// checkReader compares the elements for a screen reader with the expected ones.
 func checkReader(t *testing.T, nodes []accessible, want []string) {
 	t.Helper()
 	named := []string{
@@ -84,7 +85,7 @@ func checkReader(t *testing.T, nodes []accessible, want []string) {
 	}
 }
 
-// checkKeyboard goes through all that takes the focus.
+// checkKeyboard visits all elements that take the focus.
 func checkKeyboard(t *testing.T, d *devtools) {
 	t.Helper()
 	const order = `[...document.querySelectorAll("a[href], input, button, summary")]` +
@@ -100,7 +101,7 @@ func checkKeyboard(t *testing.T, d *devtools) {
 		if here == "" {
 			break
 		}
-		if here != "-" { // what scrolls takes the focus, too
+		if here != "-" { // scrolling elements take the focus, too
 			reached = append(reached, here)
 		}
 		if len(reached) == len(want) {

@@ -13,8 +13,8 @@ import (
 // rect is a box of the drawing.
 type rect struct{ x, y, w, h float64 }
 
-// TestArrowsPassBoxes: no arrow of the graph of who waits for whom passes behind a box, and none leaves
-// the drawing.
+// TestArrowsPassBoxes checks that no arrow of the wait-for graph crosses a box, and that all stay within the
+// drawing.
 func TestArrowsPassBoxes(t *testing.T) {
 	pages := map[string]string{"large": draw(t, large(64, 40), web.Options{})}
 	names, err := os.ReadDir("../../../testdata/golden")
@@ -62,7 +62,7 @@ func TestArrowsPassBoxes(t *testing.T) {
 	}
 }
 
-// sampled are points on a curve of SVG: one part, of the second or third order.
+// sampled returns points on an SVG curve: one part, of the second or third order.
 func sampled(path string) (out [][2]float64) {
 	var n []float64
 	for _, s := range regexp.MustCompile(`-?\d+`).FindAllString(path, -1) {

@@ -12,7 +12,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// browserFor is the browser that tests use.
+// browserFor returns the browser for tests.
 func browserFor(t *testing.T) string {
 	t.Helper()
 	browser := os.Getenv("OMPD_BROWSER")
@@ -22,7 +22,7 @@ func browserFor(t *testing.T) string {
 	return browser
 }
 
-// browserFlags have a browser show nothing on a screen, and ask nothing of the network.
+// browserFlags make a browser run without a screen and without the network.
 func browserFlags(t *testing.T) []string {
 	t.Helper()
 	return []string{
@@ -32,8 +32,8 @@ func browserFlags(t *testing.T) []string {
 	}
 }
 
-// browse opens a page in a headless browser, and returns the page as its script has made it,
-// and what the browser said.
+// browse opens a page in a headless browser. It returns the page as its script changed it, and the browser's
+// messages.
 func browse(t *testing.T, page string, flags ...string) (dom, said string) {
 	t.Helper()
 	browser := browserFor(t)
@@ -47,8 +47,8 @@ func browse(t *testing.T, page string, flags ...string) (dom, said string) {
 	return out.String(), msg.String()
 }
 
-// TestBrowser: a browser runs the page's script, and its policy refuses nothing that the page
-// has; screenshots stay in the directory that OMPD_KEEP names.
+// TestBrowser runs the page's script in a browser, and checks that the page's policy blocks no part of it.
+// Screenshots are kept in the directory OMPD_KEEP.
 func TestBrowser(t *testing.T) {
 	keep := os.Getenv("OMPD_KEEP")
 	if keep == "" {

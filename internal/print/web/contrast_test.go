@@ -13,7 +13,7 @@ import (
 // rgb is a color: red, green and blue from 0 to 1.
 type rgb [3]float64
 
-// luminance is the relative luminance of a color, as the guidelines for accessible content (WCAG 2) define it.
+// luminance returns the relative luminance of a color, by the Web Content Accessibility Guidelines (WCAG 2).
 func (c rgb) luminance() float64 {
 	var v rgb
 	for i, x := range c {
@@ -24,7 +24,7 @@ func (c rgb) luminance() float64 {
 	return 0.2126*v[0] + 0.7152*v[1] + 0.0722*v[2]
 }
 
-// blendOver is the color with a part of what is behind it shining through.
+// blendOver returns the color, drawn with some opacity over another one.
 func (c rgb) blendOver(behind rgb, opacity float64) (out rgb) {
 	for i := range c {
 		out[i] = c[i]*opacity + behind[i]*(1-opacity)
@@ -32,13 +32,13 @@ func (c rgb) blendOver(behind rgb, opacity float64) (out rgb) {
 	return out
 }
 
-// contrast is the ratio of contrast of two colors, from 1 to 21.
+// contrast returns the contrast ratio of two colors, from 1 to 21.
 func contrast(a, b rgb) float64 {
 	x, y := a.luminance(), b.luminance()
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// palettes are the colors of the page by name: those of light, of dark by the reader's settings and of dark by choice.
+// palettes returns the colors of the page by name: light, dark by the reader's settings, and dark by choice.
 func palettes(t *testing.T) (out [3]map[string]rgb, css string) {
 	t.Helper()
 	text, err := os.ReadFile("page.css")
@@ -62,7 +62,7 @@ func palettes(t *testing.T) (out [3]map[string]rgb, css string) {
 	return out, string(text)
 }
 
-// TestContrast: all text of the page can be told from what is behind it (4.5 to 1), and so can the lines of its
+// TestContrast checks the contrast of the page's text with its background (4.5 to 1), and of the lines of its
 // drawings (3 to 1), in light and dark.
 func TestContrast(t *testing.T) {
 	const text, line = 4.5, 3

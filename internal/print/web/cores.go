@@ -8,7 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// cores shows which threads may run on which processors.
+// cores shows the allowed processors of threads.
 type cores struct {
 	Width, Height int
 	Columns       []coreLabel
@@ -35,7 +35,7 @@ type coreRow struct {
 // TextY returns the baseline of the title.
 func (r coreRow) TextY() int { return r.Y + 13 }
 
-// Class is the color of the row's cells.
+// Class returns the color of the row's cells.
 func (r coreRow) Class() string {
 	if r.Running > 0 {
 		return classWork
@@ -43,7 +43,7 @@ func (r coreRow) Class() string {
 	return classIdle
 }
 
-// coreCell is a run of processors that the threads of a row may run on.
+// coreCell is a run of allowed processors of a row.
 type coreCell struct{ X, W int }
 
 // Sizes of the drawing, and its bounds.
@@ -124,7 +124,7 @@ func (c *cores) rows(p *picture.Processors, n *names) {
 	c.Width, c.Height = coreLeft+coreWidth, coreTop+len(c.Rows)*coreRowStep
 }
 
-// Words are the rows in words.
+// Words returns the rows in words.
 func (c *cores) Words() string {
 	var out []string
 	for _, r := range c.Rows {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// devtools speaks a browser's DevTools protocol, on a pair of pipes, with one of its pages.
+// devtools controls one page of a browser by its DevTools protocol, over a pair of pipes.
 type devtools struct {
 	t       *testing.T
 	in      *bufio.Reader
@@ -27,7 +27,7 @@ type reply struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// inspected opens a page in a headless browser that can be asked what it shows.
+// inspected opens a page in a headless browser with a DevTools connection.
 func inspected(t *testing.T, page string) *devtools {
 	t.Helper()
 	browser := browserFor(t)
@@ -80,7 +80,7 @@ func (d *devtools) send(method string, params map[string]any) {
 	}
 }
 
-// until reads messages until one is what is wanted.
+// until reads messages until one is wanted.
 func (d *devtools) until(wanted func(reply) bool) reply {
 	d.t.Helper()
 	for {
@@ -113,7 +113,7 @@ func (d *devtools) call(method string, params map[string]any, result any) {
 	}
 }
 
-// eval evaluates an expression in the page that has a text as its value.
+// eval evaluates an expression with a text as its value in the page.
 func (d *devtools) eval(expression string) string {
 	d.t.Helper()
 	var v struct {
@@ -127,7 +127,7 @@ func (d *devtools) eval(expression string) string {
 	return v.Result.Value
 }
 
-// tab presses the key that goes to the next element that takes the focus.
+// tab presses the key that moves the focus to the next element.
 func (d *devtools) tab() {
 	d.t.Helper()
 	for _, kind := range []string{"rawKeyDown", "keyUp"} {
@@ -138,7 +138,7 @@ func (d *devtools) tab() {
 	}
 }
 
-// accessible is an element as a screen reader is told of it.
+// accessible is an element as a screen reader sees it.
 type accessible struct {
 	Ignored     bool
 	Role        struct{ Value string }
@@ -150,7 +150,7 @@ type accessible struct {
 	}
 }
 
-// property is a property of an element, nil if it has none of that name.
+// property returns a property of an element by name, or nil.
 func (a accessible) property(name string) any {
 	for _, p := range a.Properties {
 		if p.Name == name {
@@ -160,7 +160,7 @@ func (a accessible) property(name string) any {
 	return nil
 }
 
-// accessibility is what a screen reader is told of the page, in the order in which it reads.
+// accessibility returns the page as a screen reader sees it, in reading order.
 func (d *devtools) accessibility() (out []accessible) {
 	d.t.Helper()
 	var tree struct{ Nodes []accessible }

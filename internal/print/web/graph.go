@@ -11,29 +11,29 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// graph is the wait-for graph as it is drawn, and in words.
+// graph is the wait-for graph as a drawing, and in words.
 type graph struct {
 	Width, Height int
 	Boxes         []*box
 	Arrows        []arrow
-	Words         []string // an edge each
+	Words         []string // one for each edge
 	More          int      // boxes that are not drawn
 	MoreWords     int      // edges that are not worded
 }
 
-// box is a node: a thread, several that are alike, or the object that they wait for.
+// box is a node: a thread, several similar ones, or the object that they wait for.
 type box struct {
 	X, Y, W, H int // of its center, and its size
 	Round      int // radius of its corners
 	Class      string
 	Title      string
 	Detail     string
-	Whole      string // title and detail, not cut
+	Whole      string // title and detail, untruncated
 	Cyclic     bool
 
 	ids    []string // nodes that it represents
 	thread bool
-	depth  int // steps to a box that waits for nothing, or is on a cycle
+	depth  int // steps to a box that waits for no other, or is on a cycle
 	out    []*box
 }
 
@@ -59,7 +59,7 @@ type arrow struct {
 	Path   string
 	X, Y   int // the position of its label
 	Label  string
-	Anchor string // the end of the label at that position
+	Anchor string // the alignment of the label at that position
 	Cyclic bool
 	Dashed bool // it is not certain
 }
@@ -67,7 +67,7 @@ type arrow struct {
 // Bounds of the drawing.
 const (
 	maxBoxes  = 60
-	fullBoxes = 14 // of more, threads are drawn as one wherever they are in the program
+	fullBoxes = 14 // with more, threads are merged wherever they are in the program
 	maxWords  = 200
 )
 
@@ -98,7 +98,7 @@ func newGraph(pic *picture.Picture, n *names) *graph {
 	return out
 }
 
-// drawing is a graph on its way to be drawn.
+// drawing is a graph in construction.
 type drawing struct {
 	names *names
 	nodes map[string]waitgraph.Node
@@ -106,8 +106,8 @@ type drawing struct {
 	boxes []*box
 }
 
-// newDrawing makes the boxes: threads that wait for the same, and for which the same waits,
-// are one if they are at the same place; with loose, wherever they are.
+// newDrawing creates the boxes. Threads with the same edges share a box if they are at the same place; with
+// loose, at any place.
 func newDrawing(g waitgraph.Graph, n *names, loose bool) *drawing {
 	d := &drawing{names: n, nodes: map[string]waitgraph.Node{}, of: map[string]*box{}}
 	edges := map[string][]string{}
@@ -174,7 +174,7 @@ func number(b bool) int {
 	return 0
 }
 
-// box is the box of a node.
+// box returns the box of a node.
 func (d *drawing) box(n waitgraph.Node) *box {
 	if n.Kind == waitgraph.Thread {
 		return &box{
@@ -204,7 +204,7 @@ const (
 	placeChar = 6.7 // of the detail
 )
 
-// fit sets the size of a box by its texts, and truncates texts that do not fit.
+// fit sets the size of a box from its texts, and truncates texts that do not fit.
 func (b *box) fit() {
 	b.Whole = strings.TrimSpace(b.Title + "\n" + b.Detail)
 	title, detail := float64(len([]rune(b.Title)))*titleChar, float64(len([]rune(b.Detail)))*placeChar
@@ -214,7 +214,7 @@ func (b *box) fit() {
 	b.Title, b.Detail = clip(b.Title, int(room/titleChar+0.5)), clip(b.Detail, int(room/placeChar+0.5))
 }
 
-// words is an edge in words.
+// words returns an edge in words.
 func (d *drawing) words(e waitgraph.Edge) string {
 	s := fmt.Sprintf("%s %s %s", d.called(e.From), relation(e), d.called(e.To))
 	if e.At != nil {
@@ -247,7 +247,7 @@ func relation(e waitgraph.Edge) string {
 	return s
 }
 
-// atLine returns the line of a place whose file is named elsewhere.
+// atLine returns the line of a place; its file is shown elsewhere.
 func atLine(f *picture.Frame) string {
 	if f.Near {
 		return fmt.Sprintf("near line %d", f.Line)

@@ -54,10 +54,10 @@ func (d *drawing) layout(g waitgraph.Graph, out *graph) {
 	}
 }
 
-// depths counts the steps from each box to a box that waits for nothing, or is on a cycle, on
-// the longest way: so that arrows lead to the right.
+// depths sets the length of the longest path from each box to a box that waits for no other, or is on a cycle,
+// so that arrows point to the right.
 func (d *drawing) depths() {
-	for range min(len(d.boxes), maxColumnsOfGraph) { // each round settles one more column
+	for range min(len(d.boxes), maxColumnsOfGraph) { // each round completes one more column
 		for _, b := range d.boxes {
 			for _, to := range b.out {
 				if !b.Cyclic {
@@ -68,12 +68,11 @@ func (d *drawing) depths() {
 	}
 }
 
-// maxColumnsOfGraph bounds the columns: boxes that wait for each other without a verdict that
-// says so have no longest way.
+// maxColumnsOfGraph bounds the columns: a cycle without a verdict has no longest path.
 const maxColumnsOfGraph = 12
 
-// rings places the boxes of the cycles, one ring under the other, from x on, and returns how
-// far they reach to the right and down.
+// rings places the boxes of the cycles, one ring below the other, from x on, and returns their right and lower
+// ends.
 func (d *drawing) rings(g waitgraph.Graph, x int) (right, low int) {
 	placed := map[*box]bool{}
 	low = margin
@@ -102,7 +101,7 @@ func (d *drawing) rings(g waitgraph.Graph, x int) (right, low int) {
 	return right, low
 }
 
-// ring is the boxes of a cycle in its order that no ring before it has.
+// ring returns the boxes of a cycle in order, without those in earlier rings.
 func (d *drawing) ring(lwps []int, placed map[*box]bool) (out []*box) {
 	add := func(b *box) {
 		if b != nil && !placed[b] && slices.Contains(d.boxes, b) {
@@ -126,7 +125,7 @@ func (d *drawing) ring(lwps []int, placed map[*box]bool) (out []*box) {
 
 func threadID(lwp int) string { return fmt.Sprintf("thread:%d", lwp) }
 
-// arrows draws the edges, those between the same boxes once.
+// arrows draws the edges; several between the same boxes are drawn once.
 func (d *drawing) arrows(g waitgraph.Graph, out *graph) {
 	drawn := map[[2]*box]bool{}
 	for _, e := range g.Edges {

@@ -33,11 +33,11 @@ func (c *curve) path() string {
 const (
 	curveSteps = 48 // points of a curve that are tested
 	clearance  = 6  // between an arrow and a box that it passes
-	bendStep   = 24 // by which a curve is bent more, if it passes a box
+	bendStep   = 24 // step by which a curve is bent more to pass a box
 	bendsMost  = 14
 )
 
-// free reports whether a curve passes no box but those that it connects, and stays in the drawing.
+// free reports whether a curve stays in the drawing and crosses only the boxes that it connects.
 func (r *router) free(c *curve) bool {
 	for i := range curveSteps {
 		x, y := c.pointAt((float64(i) + 0.5) / curveSteps)
@@ -57,15 +57,15 @@ func (r *router) free(c *curve) bool {
 	return true
 }
 
-// across is the curve from the right side of a box to the left side of another. One that passes
-// boxes is bent above or below them, as little as need be.
+// across returns the curve from the right side of a box to the left side of another. If it crosses boxes, it is
+// bent above or below them, as little as possible.
 func (r *router) across() arrow {
 	x1, x2 := r.from.X+r.from.W/2+3, r.to.X-r.to.W/2-3
 	plain := r.bent(0, 0.5)
 	if r.free(&plain) {
 		return arrow{Path: plain.path(), X: x2 - 8, Y: r.to.Y - 6, Anchor: "end"}
 	}
-	steep := 24 / float64(x2-x1) // it is at its height soon
+	steep := 24 / float64(x2-x1) // reaches its height early
 	for n := 1; n <= bendsMost; n++ {
 		for _, bend := range []float64{-bendStep, bendStep} {
 			for _, lean := range []float64{0.25, min(0.2, steep), -min(0.2, steep)} {
@@ -79,7 +79,7 @@ func (r *router) across() arrow {
 	return arrow{Path: plain.path(), X: x2 - 8, Y: r.to.Y - 6, Anchor: "end"}
 }
 
-// bent is a curve between the sides of the boxes whose bends are that far below them, and that part of
+// bent returns a curve between the sides of the boxes, with its bends that far below them, and at that part of
 // its width from its ends.
 func (r *router) bent(below, lean float64) curve {
 	x1, x2 := float64(r.from.X+r.from.W/2+3), float64(r.to.X-r.to.W/2-3)
@@ -89,14 +89,14 @@ func (r *router) bent(below, lean float64) curve {
 	}
 }
 
-// labelled is an arrow with its label above its middle.
+// labelled returns an arrow with its label above its middle.
 func labelled(c *curve) arrow {
 	x, y := c.pointAt(0.5)
 	return arrow{Path: c.path(), X: int(x), Y: int(y) - 6, Anchor: "middle"}
 }
 
-// connect is the curve from one box to another, bent to its left, or to its right if only that
-// passes no box.
+// connect returns the curve from one box to another, bent to its left, or to its right if only that crosses no
+// box.
 func (r *router) connect() arrow {
 	const bend = 26
 	first, _ := r.side(bend)
@@ -111,7 +111,7 @@ func (r *router) connect() arrow {
 	return first
 }
 
-// side is the curve from one box to another that is bent to its left.
+// side returns the curve from one box to another that is bent to its left.
 func (r *router) side(bend float64) (arrow, curve) {
 	x1, y1, x2, y2 := float64(r.from.X), float64(r.from.Y), float64(r.to.X), float64(r.to.Y)
 	dx, dy := x2-x1, y2-y1
@@ -136,6 +136,6 @@ func (r *router) side(bend float64) (arrow, curve) {
 	}
 }
 
-// sideways is from which part of its length on the normal of an arrow has a label on its side,
-// and not above or below.
+// sideways is the horizontal part of an arrow's normal above which its label is at the side, not above or
+// below.
 const sideways = 0.25

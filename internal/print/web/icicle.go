@@ -9,25 +9,25 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// icicle is the merged stacks as a drawing: a cell is a frame, as wide as the number of
-// threads that have it, and what it calls is below.
+// icicle is a drawing of the merged stacks: a cell is a frame, its width is the number of its threads, and the
+// called functions are below it.
 type icicle struct {
 	Width, Height int
 	Cells         []cell
 	Legend        []struct{ Class, Name string }
 	Threads       int
-	Deeper        string // "40 frames of 3 threads": what is below the last row
+	Deeper        string // "40 frames of 3 threads": the part below the last row
 }
 
-// cell is a frame of the threads that have the same frames above it.
+// cell is a frame of the threads with the same frames above it.
 type cell struct {
 	X, Y, W int
-	Class   string // of all of its threads; empty if they differ
+	Class   string // color of all of its threads; empty if they differ
 	Text    string // truncated to the width
 	Whole   string
 }
 
-// Rows bounds the rows of the drawing.
+// Rows returns the maximal number of rows of the drawing.
 func (*icicle) Rows() int { return maxDepth }
 
 // TextX returns the start of the text of the cell.
@@ -42,7 +42,7 @@ const (
 	cellHeight  = 22
 	cellChar    = 6.7
 	cellPadding = 6
-	minCell     = 3  // cells that are narrower are not drawn
+	minCell     = 3  // narrower cells are not drawn
 	maxDepth    = 48 // rows
 )
 
@@ -56,7 +56,7 @@ type call struct {
 	at    map[string]*call
 }
 
-// newIcicle draws the merged stacks; nil if there are none.
+// newIcicle draws the merged stacks; nil without any.
 func newIcicle(pic *picture.Picture, n *names) *icicle {
 	if len(pic.Stacks) == 0 {
 		return nil
@@ -108,7 +108,7 @@ func (c *call) add(s picture.MergedStack, n *names) {
 	}
 }
 
-// join counts the threads of a stack in.
+// join adds the threads of a stack to the count.
 func (c *call) join(s picture.MergedStack, classOf string) {
 	if c.count == 0 {
 		c.class = classOf
@@ -119,8 +119,7 @@ func (c *call) join(s picture.MergedStack, classOf string) {
 	c.lwps = append(c.lwps, s.Threads...)
 }
 
-// draw places the calls from c, those of most threads first; those that would be too narrow
-// are one cell.
+// draw places the calls of c, those of most threads first; those that would be too narrow are one cell.
 func (o *icicle) draw(c *call, depth, x, width int, used map[string]bool) {
 	slices.SortStableFunc(c.next, func(a, b *call) int { return cmp.Compare(b.count, a.count) })
 	done, most := 0, len(c.next)

@@ -62,14 +62,13 @@ type jobClass struct {
 	Share          int // of the ranks, of jobBar
 }
 
-// jobBar is how wide the bar of all ranks is.
+// jobBar is the width of the bar of all ranks.
 const jobBar = 120
 
 // jobMissing is a missing answer and its reason.
 type jobMissing struct{ Who, Why string }
 
-// WriteJob draws a job of many ranks. next is what to type behind `ompd-inspect job` to ask the
-// same.
+// WriteJob draws a job of many ranks. next is the arguments of `ompd-inspect job` that repeat the question.
 func WriteJob(w io.Writer, r *job.Report, next string) error {
 	css, err1 := files.ReadFile("page.css")
 	js, err2 := files.ReadFile("page.js")
@@ -130,7 +129,7 @@ func jobFacts(r *job.Report) (out []fact) {
 	return out
 }
 
-// jobHeading is the title of a verdict over ranks.
+// jobHeading returns the title of a verdict over ranks.
 func jobHeading(v job.Verdict) string {
 	switch v.Severity {
 	case picture.SeverityCrash:
@@ -182,7 +181,7 @@ func newJobClass(r *job.Report, c job.Class) jobClass {
 	return out
 }
 
-// jobColor is the color of a state.
+// jobColor returns the color of a state.
 func jobColor(state string) string {
 	return class(&picture.Thread{State: &picture.State{Name: picture.StateName(state)}})
 }

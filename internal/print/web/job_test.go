@@ -10,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// drawJob is the page of a job.
+// drawJob returns the page of a job.
 func drawJob(t *testing.T, r *job.Report) string {
 	t.Helper()
 	var b strings.Builder
@@ -20,8 +20,7 @@ func drawJob(t *testing.T, r *job.Report) string {
 	return b.String()
 }
 
-// hungJob is a job of which one rank is stopped, and one host did not answer; names are what
-// the nodes sent.
+// hungJob is a job with one stopped rank and one missing host; name is untrusted text from the nodes.
 func hungJob(ranks int, name string) *job.Report {
 	p := job.NewPart()
 	for r := range ranks {
@@ -44,7 +43,7 @@ func hungJob(ranks int, name string) *job.Report {
 	return p.Report("123456")
 }
 
-// TestJob: the page of a job has its parts, and in them who is to blame.
+// TestJob checks the parts of a job's page, and that they name the faulty ranks.
 func TestJob(t *testing.T) {
 	page := drawJob(t, hungJob(10_000, "solve"))
 	balanced(t, "job", page)
@@ -68,7 +67,7 @@ func TestJob(t *testing.T) {
 	}
 }
 
-// TestJobHostile: what a node sent stays text.
+// TestJobHostile checks that text from a node remains text.
 func TestJobHostile(t *testing.T) {
 	const evil = "</script></style></title><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e\x1b[31m"
 	r := hungJob(20, evil)

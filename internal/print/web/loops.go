@@ -34,14 +34,14 @@ type loopMember struct {
 	lwps []int
 }
 
-// Bounds of the loops that are shown, and the width of a bar.
+// Bounds of the shown loops, and the width of a bar.
 const (
 	maxLoops       = 100
 	maxLoopMembers = 200
 	loopBar        = 640
 )
 
-// newLoops are the loops that threads are in.
+// newLoops returns the loops that threads are in.
 func newLoops(pic *picture.Picture) []loop {
 	var order []string
 	of := map[string]*loop{}
@@ -111,8 +111,8 @@ func (l *loop) add(t *picture.Thread) {
 	l.Members = append(l.Members, loopMember{Text: text, lwps: []int{t.LWP}})
 }
 
-// iterationsLeft is how many iterations a thread has got and not finished, its present one included, as
-// far as is known.
+// iterationsLeft returns the number of iterations that a thread has got and not finished, including its present
+// one; false if unknown.
 func iterationsLeft(l *picture.Loop) (uint64, bool) {
 	if l.From == nil || l.To == nil {
 		return 0, false
@@ -128,7 +128,7 @@ func iterationsLeft(l *picture.Loop) (uint64, bool) {
 	return uint64(max(n, 0)), true
 }
 
-// bar draws how much of the loop is done, running and left, if that is known.
+// bar draws the finished, running and remaining parts of the loop, if they are known.
 func (l *loop) bar() {
 	if l.iterations == 0 || l.left == nil || *l.left > l.iterations {
 		return

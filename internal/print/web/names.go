@@ -11,7 +11,7 @@ import (
 // names maps LWPs to the threads of a picture.
 type names struct {
 	threads map[int]*picture.Thread
-	regions map[picture.ID]int // places in the picture
+	regions map[picture.ID]int // indices in the picture
 }
 
 func newNames(pic *picture.Picture) *names {
@@ -47,7 +47,7 @@ func (n *names) place(lwp int) string {
 	return phrase.Where(f)
 }
 
-// class is the group of states that a thread's state is in: its color.
+// class returns the group of a thread's state: its color.
 func (n *names) class(lwp int) string {
 	if t := n.threads[lwp]; t != nil {
 		return class(t)
@@ -73,7 +73,7 @@ var classes = []struct{ Class, Name string }{
 	{classWait, "waits for something else"}, {classIdle, "idle"}, {classUnknown, "not known"},
 }
 
-// class is the group of a thread's state.
+// class returns the group of a thread's state.
 func class(t *picture.Thread) string {
 	if t.State == nil {
 		if t.Role == picture.RoleNone {
@@ -99,7 +99,7 @@ func class(t *picture.Thread) string {
 	return classUnknown
 }
 
-// clip cuts a text to a number of characters.
+// clip truncates a text to a number of characters.
 func clip(s string, most int) string {
 	r := []rune(s)
 	if len(r) <= most {
@@ -120,7 +120,7 @@ type stack struct {
 	Frames []frame
 }
 
-// stacks are the merged stacks, and the number of those that are left out.
+// stacks are the merged stacks, and the number of omitted ones.
 type stacks struct {
 	List []stack
 	More string // "12 more stacks of 30 threads"
@@ -129,7 +129,7 @@ type stacks struct {
 // maxStacks bounds the merged stacks of a page.
 const maxStacks = 200
 
-// newStacks are the merged stacks, those of most threads first.
+// newStacks returns the merged stacks, those of most threads first.
 func newStacks(pic *picture.Picture, n *names) (out stacks) {
 	for _, s := range pic.Stacks[:min(len(pic.Stacks), maxStacks)] {
 		one := stack{

@@ -16,7 +16,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// draw is the page of a picture.
+// draw returns the page of a picture.
 func draw(t testing.TB, pic *picture.Picture, o web.Options) string {
 	t.Helper()
 	var b strings.Builder
@@ -26,8 +26,7 @@ func draw(t testing.TB, pic *picture.Picture, o web.Options) string {
 	return b.String()
 }
 
-// balanced checks that each tag that is opened is closed in its turn: names cannot have left
-// their places.
+// balanced checks that all tags are closed in order, so that names cannot have escaped from their places.
 func balanced(t *testing.T, name, page string) {
 	t.Helper()
 	void := map[string]bool{"meta": true, "input": true, "path": true, "rect": true, "!doctype": true}
@@ -50,8 +49,7 @@ func balanced(t *testing.T, name, page string) {
 	}
 }
 
-// TestStructure: the pages of real cores have the parts that there is something for, and
-// in them what the pictures say.
+// TestStructure checks that the pages of real cores have all applicable parts with their data.
 func TestStructure(t *testing.T) {
 	for name, want := range map[string][]string{
 		"llvm-deadlock": {
@@ -80,7 +78,7 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-// TestCycle: the arrows of a deadlock go around once.
+// TestCycle checks that the arrows of a deadlock form one cycle.
 func TestCycle(t *testing.T) {
 	page := draw(t, golden(t, "llvm-deadlock"), web.Options{})
 	if n := strings.Count(page, `class="arrow cyclic"`); n != 4 {
@@ -88,8 +86,8 @@ func TestCycle(t *testing.T) {
 	}
 }
 
-// TestPolicy: the page's own style and script are the only ones that its policy lets run, and
-// nothing in it leads elsewhere.
+// TestPolicy checks that the policy allows only the page's own style and script, and that no link leads
+// elsewhere.
 func TestPolicy(t *testing.T) {
 	page := draw(t, golden(t, "llvm-deadlock"), web.Options{})
 	_, policy, _ := strings.Cut(page, `http-equiv="Content-Security-Policy" content="`)
@@ -117,8 +115,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestHostile: names that try to be more than names stay text, and none turns the text around
-// it.
+// TestHostile checks that names with markup remain text, and cannot reverse the text around them.
 func TestHostile(t *testing.T) {
 	const evil = "</script></style></title><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e\x1b[31m"
 	frame := picture.Frame{Kind: picture.FrameUser, Function: evil, File: "/" + evil + ".c", Line: 3}
@@ -164,7 +161,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestSize: a page of 1,024 threads and 100,000 tasks is as small as it is to be.
+// TestSize checks the size of a page of 1,024 threads and 100,000 tasks.
 func TestSize(t *testing.T) {
 	page := draw(t, large(1024, 100000), web.Options{})
 	const most = 3 << 20
@@ -183,7 +180,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestCut: what does not fit is counted, not dropped: of stacks, of frames, and of the threads of a deadlock.
+// TestCut checks that omitted stacks, frames and threads of a deadlock are counted.
 func TestCut(t *testing.T) {
 	pic := golden(t, "llvm-deadlock")
 	frame := pic.Stacks[0].Frames[0]
@@ -209,8 +206,7 @@ func TestCut(t *testing.T) {
 	balanced(t, "cut", page)
 }
 
-// TestSources: lines that verdicts name are shown with what is said of them, and nothing of
-// files that are no sources.
+// TestSources shows the source lines in verdicts with their notes, and no lines of files that are not sources.
 func TestSources(t *testing.T) {
 	text := strings.Repeat("\tx = 1;\n", 12) + "\tomp_set_lock(&second);\n" + strings.Repeat("\ty;\n", 40)
 	var asked []string
@@ -248,21 +244,21 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// full is a file that takes nothing.
+// full is a file without space.
 type full struct{}
 
 var errFull = errors.New("full")
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-// TestFull: who cannot be written to is told.
+// TestFull checks the error of a full file.
 func TestFull(t *testing.T) {
 	if err := web.Write(full{}, golden(t, "llvm-deadlock"), web.Options{}); !errors.Is(err, errFull) {
 		t.Errorf("%v, want %v", err, errFull)
 	}
 }
 
-// TestEmpty: a picture of which nothing is known has a page.
+// TestEmpty draws a picture without data.
 func TestEmpty(t *testing.T) {
 	page := draw(t, new(picture.Picture), web.Options{})
 	balanced(t, "empty", page)

@@ -14,11 +14,11 @@ type region struct {
 	Title   string
 	Detail  string
 	Members []member
-	Words   string // how many members are in which states
+	Words   string // the states of the members
 	More    int    // members that are not drawn
 	Inner   []*region
 	Errors  []string
-	Deep    bool // its inner regions are folded at first
+	Deep    bool // its inner regions are folded initially
 }
 
 // member is a square in the row of a region's members.
@@ -28,23 +28,23 @@ type member struct {
 	Name  string
 }
 
-// Sizes of the rows of members, in pixels, and how many there are at most.
+// Sizes of the rows of members, in pixels, and their maximal number.
 const (
 	memberSize   = 14
 	memberStride = 17
 	memberRow    = 64
 	maxMembers   = 2048
 	maxRegions   = 1500
-	openLevels   = 4 // regions deeper than that are folded at first
+	openLevels   = 4 // deeper regions are folded initially
 )
 
-// Width and Height are those of the drawing of the members.
+// Width returns the width of the drawing of the members.
 func (r *region) Width() int { return min(len(r.Members), memberRow)*memberStride + 1 }
 
-// Height of the drawing.
+// Height returns the height of the drawing.
 func (r *region) Height() int { return (len(r.Members)+memberRow-1)/memberRow*memberStride + 1 }
 
-// newRegions is the tree of regions.
+// newRegions returns the tree of regions.
 func newRegions(pic *picture.Picture, n *names) (roots []*region) {
 	at, drawn := map[picture.ID]*region{}, 0
 	for i := range pic.Regions[:min(len(pic.Regions), maxRegions)] {
@@ -120,12 +120,12 @@ type threads struct {
 	More   int
 }
 
-// threadGroup is threads that are alike; if there are several, the first row represents all.
+// threadGroup is a group of similar threads; if there are several, the first row represents all.
 type threadGroup struct {
 	Count int
 	Who   string
 	Rows  []threadRow
-	Rest  bool // they are not alike, but there are too many
+	Rest  bool // not alike, but the rest of too many
 
 	lwps []int
 }
@@ -137,18 +137,17 @@ type threadRow struct {
 	Errors                                                       []string
 }
 
-// threadKey is equal for threads that are alike.
+// threadKey is equal for similar threads.
 type threadKey struct{ role, state, waits, holds, where string }
 
-// maxThreads is how many threads the table has, and foldThreads from how many alike threads
-// on they are one row.
+// maxThreads bounds the threads in the table. From foldThreads similar threads on, they are one row.
 const (
 	maxThreads  = 5000
 	foldThreads = 4
 	maxRows     = 64 // that are not folded
 )
 
-// newThreads is the table of threads; those side by side that are alike are folded.
+// newThreads returns the table of threads; similar neighbours are folded.
 func newThreads(pic *picture.Picture, n *names) threads {
 	out := threads{Total: len(pic.Threads), More: max(0, len(pic.Threads)-maxThreads)}
 	at, held := map[threadKey]int{}, waitgraph.Holdings(waitgraph.Contention(pic))
@@ -194,7 +193,7 @@ func folded(groups []threadGroup) []threadGroup {
 	return out
 }
 
-// Folded reports whether the threads of a group are one row at first.
+// Folded reports whether the threads of a group are initially one row.
 func (g threadGroup) Folded() bool { return g.Rest || g.Count >= foldThreads }
 
 // First returns the thread that represents the group.

@@ -27,10 +27,10 @@ type sourceLine struct {
 	Marks  []string
 }
 
-// Bounds of the sources that are shown.
+// Bounds of the shown sources.
 const (
 	maxSources    = 24
-	sourceAround  = 4       // lines before and after one that is marked
+	sourceAround  = 4       // lines before and after a marked one
 	maxSourceFile = 4 << 20 // bytes
 	maxSourceLine = 200     // characters
 	tabWidth      = 4
@@ -43,7 +43,7 @@ type spot struct {
 	said string
 }
 
-// newSources are the lines that verdicts name, as far as their files are at hand.
+// newSources returns the source lines in verdicts, as far as their files are available.
 func newSources(pic *picture.Picture, open func(string) (io.ReadCloser, error)) (out []source) {
 	if open == nil {
 		return nil
@@ -63,8 +63,8 @@ func newSources(pic *picture.Picture, open func(string) (io.ReadCloser, error)) 
 	return out
 }
 
-// spots are the lines that verdicts name: where threads wait, where they acquired what others
-// wait for, where they are instead of at a barrier, where the program died.
+// spots returns the source lines in verdicts: where threads wait, where they acquired what others wait for,
+// where they are instead of at a barrier, and where the program died.
 func spots(pic *picture.Picture) (out []spot) {
 	seen := map[spot]bool{}
 	add := func(f *picture.Frame, said string) {
@@ -106,14 +106,14 @@ func spots(pic *picture.Picture) (out []spot) {
 	return out
 }
 
-// sourceEndings are the files that are taken for sources. Debug information may name any
-// file: a page that is passed on must not have what is in others.
+// sourceEndings are the name endings of source files. Debug information may name any file: a page may be shared
+// and must not show other files.
 var sourceEndings = []string{
 	".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp", ".tpp", ".cu", ".go",
 	".f", ".for", ".f77", ".f90", ".f95", ".f03", ".f08", ".fpp", ".fi",
 }
 
-// excerpt is the lines around the spots of a file; none if it is not at hand.
+// excerpt returns the lines around the spots of a file; empty without the file.
 func excerpt(file string, spots []spot, open func(string) (io.ReadCloser, error)) source {
 	out := source{Name: file}
 	if !slices.Contains(sourceEndings, strings.ToLower(filepath.Ext(file))) {
@@ -121,7 +121,7 @@ func excerpt(file string, spots []spot, open func(string) (io.ReadCloser, error)
 	}
 	f, err := open(file)
 	if err != nil {
-		return out // the file is not at hand: the place is named elsewhere
+		return out // the file is missing; the place is shown elsewhere
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxSourceFile))

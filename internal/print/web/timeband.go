@@ -43,7 +43,7 @@ func spread(to *[bandParts]float64, begin, end float64) {
 	}
 }
 
-// layer is the outline of what so many threads did, on top of what is below.
+// layer returns the outline of one activity's number of threads, on top of the layers below.
 func (p *linePlan) layer(n, below *[bandParts]float64, all float64) string {
 	var up, down strings.Builder
 	y := func(v float64) string { return fmt.Sprintf("%.1f", bandHeight*(1-v/all)) }

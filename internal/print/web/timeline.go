@@ -21,7 +21,7 @@ type timeline struct {
 	Band          *band
 	Quiet         *quiet
 	Legend        []struct{ Class, Name string }
-	Merged, Blank bool // there are spans that stand for several; there are rows that begin later
+	Merged, Blank bool // some spans are merged; some rows start later
 	Words         []string
 	More          int // threads without a row
 }
@@ -47,7 +47,7 @@ type lane struct {
 	Y             int
 	Title, Whole  string
 	Spans, Locks  []bar
-	Small, Little []strip // spans and locks that are too narrow to be told one by one
+	Small, Little []strip // spans and locks that are too narrow to be drawn individually
 }
 
 // bar is a span of a lane.
@@ -69,11 +69,11 @@ type band struct {
 	Layers        []strip
 }
 
-// Sizes of the timeline, in units of the drawing, and what it has at most.
+// Sizes of the timeline, in units of the drawing, and its limits.
 const (
 	lineWidth  = 1080
 	lineLead   = 190 // the start of the axis, after the threads' names
-	lineChars  = 27  // that fit there
+	lineChars  = 27  // characters that fit there
 	linePlot   = lineWidth - lineLead
 	lineHead   = 26 // height of the axis' labels
 	laneStride = 26
@@ -81,8 +81,8 @@ const (
 	lockHeight = 4
 	bandHeight = 72
 	bandParts  = 200
-	narrow     = 5  // spans below that have no title of their own
-	maxLanes   = 24 // threads; of more, those of verdicts have a lane, and the others are one band
+	narrow     = 5  // narrower spans have no title of their own
+	maxLanes   = 24 // with more threads, those of verdicts have a lane, and the others are one band
 	fewLanes   = 12
 	maxTicks   = 8
 )
@@ -96,13 +96,13 @@ func (l *lane) LocksY() int { return l.Y + laneHeight + 1 }
 // TextY returns the baseline of the title of the band.
 func (b *band) TextY() int { return b.Y + laneHeight - 4 }
 
-// DetailY is the line below it.
+// DetailY returns the baseline of the line below it.
 func (b *band) DetailY() int { return b.Y + 2*laneHeight - 2 }
 
 // Lead returns the start of the axis.
 func (*timeline) Lead() int { return lineLead }
 
-// linePlan is a timeline on its way to be drawn.
+// linePlan is a timeline in construction.
 type linePlan struct {
 	*picture.Timeline
 	names *names
@@ -152,7 +152,7 @@ func newTimeline(pic *picture.Picture, n *names) *timeline {
 	return out
 }
 
-// explainColors explains the colors, and the parts that are drawn differently.
+// explainColors explains the colors and the special parts of the drawing.
 func (p *linePlan) explainColors(out *timeline, rows []*picture.TimelineRow) {
 	for _, c := range lineClasses {
 		if p.used[c.Class] {
@@ -200,7 +200,7 @@ func (p *linePlan) position(nanoseconds int64) int {
 	return int(math.Round(part * float64(linePlot)))
 }
 
-// lane is the row of a thread.
+// lane returns the row of a thread.
 func (p *linePlan) lane(r *picture.TimelineRow) *lane {
 	l := &lane{Title: fmt.Sprintf("LWP %d", r.Thread), Whole: p.words(r)}
 	if t := p.names.threads[r.Thread]; t != nil && t.ThreadNum != nil && t.TeamSize != nil && *t.TeamSize > 1 {
@@ -212,7 +212,7 @@ func (p *linePlan) lane(r *picture.TimelineRow) *lane {
 	return l
 }
 
-// bars are spans as they are drawn, the narrow ones together; y and height are those of these.
+// bars returns spans for drawing. Narrow ones are merged into strips at y with a height.
 func (p *linePlan) bars(spans []picture.TimelineSpan, y, height int) (out []bar, strips []strip) {
 	paths, last := map[string]*strings.Builder{}, 0
 	for _, s := range spans {
@@ -225,7 +225,7 @@ func (p *linePlan) bars(spans []picture.TimelineSpan, y, height int) (out []bar,
 			out = append(out, b)
 			continue
 		}
-		if b.W -= max(0, last-b.X); b.W <= 0 { // something else is there already
+		if b.W -= max(0, last-b.X); b.W <= 0 { // overlapped by the last bar
 			continue
 		}
 		b.X = max(b.X, last)
@@ -268,7 +268,7 @@ func (p *linePlan) spanText(s picture.TimelineSpan) string {
 		p.labelBefore(s.End))
 }
 
-// labelBefore is a moment before the newest event.
+// labelBefore formats a time before the newest event.
 func (p *linePlan) labelBefore(nanoseconds int64) string {
 	if nanoseconds >= p.Newest {
 		return "0"
@@ -276,7 +276,7 @@ func (p *linePlan) labelBefore(nanoseconds int64) string {
 	return "−" + elapsed(p.Newest-nanoseconds)
 }
 
-// words is a row in words.
+// words returns a row in words.
 func (p *linePlan) words(r *picture.TimelineRow) string {
 	text := p.names.nameOf(r.Thread) + ": " + p.shares([]*picture.TimelineRow{r})
 	if n := len(r.Spans); n > 0 {
@@ -306,7 +306,7 @@ func (p *linePlan) shares(rows []*picture.TimelineRow) string {
 	return strings.Join(parts, ", ")
 }
 
-// percent is a part of a whole.
+// percent formats a part of a whole.
 func percent(n, all int64) string {
 	if s := math.Round(100 * float64(n) / float64(max(all, 1))); s >= 1 {
 		return fmt.Sprintf("%.0f %%", s)
@@ -314,7 +314,7 @@ func percent(n, all int64) string {
 	return "less than 1 %"
 }
 
-// ticks are the marks of the axis: at 0 the newest event.
+// ticks returns the marks of the axis; 0 is the newest event.
 func (p *linePlan) ticks() (out []tick) {
 	step := int64(1) // then 2, 5, 10, 20, and so on
 	for p.Newest/step > maxTicks {
@@ -335,7 +335,7 @@ func (p *linePlan) ticks() (out []tick) {
 	return out
 }
 
-// leading is the first digit of a number.
+// leading returns the first digit of a number.
 func leading(n int64) int64 {
 	for n >= 10 {
 		n /= 10
@@ -343,7 +343,7 @@ func leading(n int64) int64 {
 	return n
 }
 
-// elapsed is a time with three digits.
+// elapsed formats a time with three digits.
 func elapsed(nanoseconds int64) string {
 	v, unit := float64(nanoseconds), "ns"
 	for _, next := range []string{"µs", "ms", "s"} {
@@ -368,7 +368,7 @@ var lineClasses = []struct{ Class, Name string }{
 	{classIdle, "idle"}, {classUnknown, "not known"}, {"held", "has a lock"},
 }
 
-// lineClass is the color of an activity.
+// lineClass returns the color of an activity.
 func lineClass(k picture.ActivityKind) string {
 	switch k {
 	case picture.ActivityWork:

@@ -10,8 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// timed gives a picture a timeline of all its threads: each worked, and waits, and has a lock; a
-// second of it is n short spans.
+// timed adds a timeline of all threads to a picture: each worked, waits, and holds a lock; one second has n
+// short spans.
 func timed(pic *picture.Picture, n int) *picture.Picture {
 	const s = int64(1e9)
 	loop := picture.Frame{Kind: picture.FrameUser, File: "solve.c", Line: 7}
@@ -44,7 +44,8 @@ func timed(pic *picture.Picture, n int) *picture.Picture {
 	return pic
 }
 
-// TestTimeline: what each thread did last is drawn and told; what is too short has no element of its own.
+// TestTimeline checks that each thread's last activities are drawn and described; those that are too short have
+// no element of their own.
 func TestTimeline(t *testing.T) {
 	page := draw(t, timed(golden(t, "llvm-deadlock"), 1000), web.Options{})
 	_, section, _ := strings.Cut(page, `<section id="timeline"`)
@@ -69,8 +70,8 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestTimelineMany: of 1,024 threads some have a row, and what the others do at each moment is one drawing, in which no
-// moment has more of them than there are.
+// TestTimelineMany draws 1,024 threads: some have a row, the others are one drawing, with at most their number
+// at each moment.
 func TestTimelineMany(t *testing.T) {
 	pic := timed(large(1024, 0), 32)
 	page := draw(t, pic, web.Options{})
@@ -96,7 +97,7 @@ func TestTimelineMany(t *testing.T) {
 	balanced(t, "many", page)
 }
 
-// TestTimelineHostile: a picture that somebody made up is drawn, whatever its numbers are.
+// TestTimelineHostile draws a picture with arbitrary numbers.
 func TestTimelineHostile(t *testing.T) {
 	const evil = "</svg><script>alert(1)</script>"
 	for _, span := range []picture.TimelineSpan{
@@ -119,15 +120,15 @@ func TestTimelineHostile(t *testing.T) {
 	}
 }
 
-// TestTimelineWhole: what is too short to be drawn hides nothing of what comes behind it: a row whose spans follow each
-// other has no pixel without one.
+// TestTimelineWhole checks that spans which are too short hide no later ones: a row of adjacent spans has no
+// empty pixel.
 func TestTimelineWhole(t *testing.T) {
 	pic := timed(golden(t, "llvm-deadlock"), 0)
 	line := pic.Facts.History.Timeline
 	for i := range line.Rows {
 		var spans []picture.TimelineSpan
 		for at, k := int64(0), int64(0); at < line.Nanoseconds; k++ {
-			end := min(at+1000, line.Nanoseconds) // of a pixel's five milliseconds
+			end := min(at+1000, line.Nanoseconds) // within a pixel's five milliseconds
 			if k%2 == 1 {
 				end = min(at+12_000_000+k*1_000_000, line.Nanoseconds)
 			}

@@ -1,6 +1,5 @@
-// Package web draws a picture as one page of HTML: it needs no network and can be read
-// without scripts. Everything is laid out here; the script only folds, searches and, on a
-// page that is served, asks for a new look.
+// Package web draws a picture as one page of HTML that needs no network and is readable without scripts. The
+// layout is computed here; the script only folds, searches and, on a served page, requests a new snapshot.
 package web
 
 import (
@@ -35,9 +34,9 @@ type Options struct {
 	NoVerdict string
 	// Contention names the holders of the locks that most threads wait for.
 	Contention []string
-	// Source opens a source file by its name in the debug information; nil shows no sources.
+	// Source opens a source file by its name in the debug information; nil: no sources are shown.
 	Source func(name string) (io.ReadCloser, error)
-	// Refresh is the time in seconds after which the page refreshes, if it is served; 0 for never.
+	// Refresh is the time in seconds after which a served page refreshes; 0: never.
 	Refresh int
 }
 
@@ -53,7 +52,7 @@ type page struct {
 	Verdicts  []verdict
 	Notes     []string
 	NoVerdict string
-	Contended []string // which threads hold the locks that most threads wait for
+	Contended []string // the holders of the locks that most threads wait for
 	Graph     *graph
 	Timeline  *timeline
 	Icicle    *icicle
@@ -75,7 +74,7 @@ type body struct {
 // fact is one line on the target as a whole.
 type fact struct{ Name, Value string }
 
-// verdict is a verdict with its heading and the LWPs that it is about.
+// verdict is a verdict with its heading and the LWPs of its threads.
 type verdict struct {
 	*picture.Verdict
 	Heading string
@@ -95,7 +94,7 @@ type step struct {
 type frame struct {
 	Text   string
 	Pseudo bool
-	Forked int // LWP of the thread that the frame and those below it belong to
+	Forked int // LWP of the thread of this frame and those below it
 }
 
 // maxNotes bounds the lines of information.
@@ -120,7 +119,7 @@ func Write(w io.Writer, pic *picture.Picture, o Options) error {
 	return err
 }
 
-// newPage lays a page out.
+// newPage lays out a page.
 func newPage(pic *picture.Picture, o Options) (*page, error) {
 	css, err1 := files.ReadFile("page.css")
 	js, err2 := files.ReadFile("page.js")
@@ -152,8 +151,8 @@ func newPage(pic *picture.Picture, o Options) (*page, error) {
 	return p, nil
 }
 
-// policy is the content security policy: no network, and no style and script but the page's
-// own. A page that is served may ask its server for a new one.
+// policy returns the content security policy: no network, and only the page's own style and script. A served
+// page may also request a new one from its server.
 func policy(css, js []byte, served bool) string {
 	hash := func(b []byte) string {
 		sum := sha256.Sum256(b)
@@ -166,7 +165,7 @@ func policy(css, js []byte, served bool) string {
 	return s
 }
 
-// title names the program and its process.
+// title returns the name of the program and its process.
 func title(pic *picture.Picture) string {
 	t := pic.Target
 	command, _, _ := strings.Cut(t.Command, " ")
@@ -210,7 +209,7 @@ func facts(pic *picture.Picture) (out []fact) {
 	return out
 }
 
-// newVerdict is a verdict as the page shows it.
+// newVerdict returns a verdict in the page's form.
 func newVerdict(v *picture.Verdict, n *names) verdict {
 	out := verdict{Verdict: v, Heading: cmp.Or(diagnose.Heading(v), strings.ToUpper(string(v.Kind)))}
 	out.Who, out.Behind = phrase.Ranges(v.Threads, maxRanges), phrase.Ranges(v.Waiting, maxRanges)
@@ -228,14 +227,14 @@ func newVerdict(v *picture.Verdict, n *names) verdict {
 	return out
 }
 
-// maxSteps is how many threads of a deadlock are shown with their stacks, and maxRanges how
-// many numbers and ranges of threads a line names.
+// maxSteps bounds the threads of a deadlock with a shown stack, and maxRanges the numbers and ranges of threads
+// in a line.
 const (
 	maxSteps  = 32
 	maxRanges = 24
 )
 
-// newFrames are the frames of a stack.
+// newFrames returns the frames of a stack in the page's form.
 func newFrames(fs []picture.Frame) (out []frame) {
 	for _, f := range fs[:min(len(fs), maxFrames)] {
 		out = append(out, frame{phrase.Where(f), f.Kind == picture.FramePseudo, f.LWP})

@@ -24,9 +24,8 @@ func golden(t testing.TB, name string) *picture.Picture {
 
 func ptr[T any](v T) *T { return &v }
 
-// large is a picture of a team of n threads, a third of which has not arrived at a barrier,
-// in a dynamic loop, with tasks of four kinds that depend on each other, none of them like
-// another.
+// large is a picture of a team of n threads in a dynamic loop. A third of them has not arrived at a barrier,
+// and there are tasks of four kinds that depend on each other, all different.
 func large(n, tasks int) *picture.Picture {
 	pic := &picture.Picture{
 		Schema: picture.Schema,
@@ -88,7 +87,7 @@ func large(n, tasks int) *picture.Picture {
 	return pic
 }
 
-// pipeline is tasks of four kinds, each of which waits for the one before it.
+// pipeline is tasks of four kinds, each waiting for the one before it.
 func pipeline(n int) (out []picture.Task) {
 	for i := range n {
 		t := picture.Task{

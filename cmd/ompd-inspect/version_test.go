@@ -91,8 +91,8 @@ func TestBuiltVersion(t *testing.T) {
 	check(`v1\.2\.3\+dirty \(commit ` + commit + `\+dirty`)
 }
 
-// copySources copies the files from which the program is built to a new directory. It copies
-// nothing of git's, which may be a file: in a worktree, or a submodule.
+// copySources copies the files from which the program is built to a new directory. It leaves out
+// git's files: .git is a file in a worktree, or a submodule.
 func copySources(t *testing.T) string {
 	t.Helper()
 	const root = "../.."

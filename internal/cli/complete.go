@@ -58,10 +58,10 @@ var flagLists = map[string][]string{
 	"events":  recordedEvents(),
 }
 
-// The other flags, by the kind of their values. A flag in none of these lists names a file.
+// Flags by the kind of their values. All other flags name a file.
 var (
 	directoryFlags = []string{"sysroot", "debug-dir", "allow-dir", "per-rank"}
-	// freeFlags lists flags whose values cannot be listed.
+	// freeFlags lists the flags with free values.
 	freeFlags = []string{
 		"server", "listen", "connect", "hosts", "pods", "job", "slurm", "via", "region", "task", "detail",
 	}
@@ -187,7 +187,7 @@ func (a *app) completeTarget(cmd *cobra.Command, args []string, typed string) ([
 	})
 }
 
-// completeTargetFlag completes a flag whose value is a target.
+// completeTargetFlag completes a flag with a target as its value.
 func completeTargetFlag(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return targetsLike(typed, isCore)
 }
@@ -228,8 +228,8 @@ func completeLauncher(_ *cobra.Command, _ []string, typed string) ([]string, cob
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// processesLike lists the processes with an OpenMP runtime whose number starts as typed, with their command
-// lines.
+// processesLike lists the processes with an OpenMP runtime and a number that starts as typed, with their
+// command lines.
 func processesLike(typed string) (out []string) {
 	if strings.ContainsFunc(typed, func(r rune) bool { return r < '0' || r > '9' }) {
 		return nil
@@ -280,7 +280,7 @@ const (
 	maxProbed = 2_000
 )
 
-// filesLike lists the directories, and the files for which takes returns true, whose path starts as typed.
+// filesLike lists the directories, and the files accepted by takes, with a path that starts as typed.
 func filesLike(typed string, takes func(path string) bool) (out []string) {
 	dir, prefix := filepath.Split(typed)
 	probed := 0
@@ -311,7 +311,7 @@ func filesLike(typed string, takes func(path string) bool) (out []string) {
 	return out
 }
 
-// readEntries returns up to maxListed entries of a directory; none if it cannot be read.
+// readEntries returns up to maxListed entries of a directory; nil if it cannot be read.
 func readEntries(dir string) []os.DirEntry {
 	if dir == "" {
 		dir = "."

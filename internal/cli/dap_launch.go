@@ -26,7 +26,7 @@ type launched struct {
 	over   chan struct{}  // closed after the program has ended
 
 	mu    sync.Mutex
-	death *live.Event // the process that is stopped before it dies; nil if there is none
+	death *live.Event // the process that is stopped before it dies, or nil
 }
 
 // launch starts a program for a client of the adapter.

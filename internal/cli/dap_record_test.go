@@ -20,7 +20,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
 )
 
-// recorded is an adapter whose messages to and from the proxy are recorded.
+// recorded is an adapter with recorded messages to and from the proxy.
 type recorded struct {
 	line    []string // starts it
 	in, out string   // files with the messages to the adapter and from it

@@ -63,7 +63,7 @@ func (d *delveTarget) Look(ctx context.Context, _, f func(callbacks.Target) erro
 // Living returns true: the program may run again.
 func (d *delveTarget) Living() bool { return true }
 
-// Warnings returns none.
+// Warnings returns nil.
 func (d *delveTarget) Warnings() []error { return nil }
 
 // About describes the program and the cost of the last snapshot.

@@ -55,7 +55,7 @@ exclude a hang, 2 wrong usage.`
 					strings.Join(diagnose.Names(), ", "))}
 			}
 		}
-		// Without the threads, a missing verdict means nothing.
+		// Without the threads, a missing verdict proves no health.
 		question := engine.Query{Parts: picture.Parts{Threads: true}, Verdicts: true}
 		return a.askPicture(args[0], question, func(pic *picture.Picture) error {
 			err := a.print(pic, report.Verdicts)

@@ -118,7 +118,7 @@ type delveSession struct {
 
 	mu      sync.Mutex        // guards the fields below, and writing to the client
 	methods map[string]string // methods of the unanswered requests that this proxy changes, by request ID
-	look    *delveLook        // snapshot of the current stop; nil if there is none yet
+	look    *delveLook        // snapshot of the current stop; nil before the first
 
 	looking sync.Mutex
 	target  *engine.Target
@@ -127,7 +127,7 @@ type delveSession struct {
 // delveLook is a snapshot of one stop.
 type delveLook struct {
 	done chan struct{}
-	pic  *picture.Picture // nil if there is none
+	pic  *picture.Picture // may be nil
 }
 
 // call contains the parts of a request that this proxy reads.

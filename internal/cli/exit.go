@@ -23,7 +23,7 @@ const (
 	ExitUnknown  = 5
 )
 
-// ExitOutput is the exit status of a verb whose output could not be written: EX_IOERR of sysexits.h.
+// ExitOutput is the exit status of a verb that could not write its output: EX_IOERR of sysexits.h.
 const ExitOutput = 74
 
 // ExitInterrupted is the exit status of a verb that Ctrl-C ended. A shell reports the same status for a program

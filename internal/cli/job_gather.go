@@ -16,7 +16,7 @@ import (
 type gathering struct {
 	mu   sync.Mutex
 	all  *job.Part
-	from map[string]job.Set // ranks by the host whose errand brought them
+	from map[string]job.Set // ranks by the host of the errand that brought them
 }
 
 // newGathering returns a gathering without parts.
@@ -44,7 +44,7 @@ func (g *gathering) hasAnswered(host string) bool {
 	return g.all.Heard(host)
 }
 
-// hostsOf returns the hosts whose errands brought some ranks.
+// hostsOf returns the hosts of the errands that brought some ranks.
 func (g *gathering) hostsOf(ranks job.Set) (hosts []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

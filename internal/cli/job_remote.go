@@ -20,7 +20,7 @@ type remoteJob struct {
 	asked    string
 	args     string // arguments that name the same job
 	nodes    []jobs.Node
-	slurm    string // Slurm job whose nodes are listed first
+	slurm    string // Slurm job with the nodes to list first
 	pods     string // label selector of the pods, which are listed first
 	launcher string // name of the job for its launcher; empty for any
 }
@@ -82,7 +82,7 @@ func (r remoteJob) blame(g *gathering, nodes []string, err error) bool {
 	return len(silent) > 0
 }
 
-// detail implements jobSource. It asks the hosts whose errands brought the ranks.
+// detail implements jobSource. It asks the hosts of the errands that brought the ranks.
 func (r remoteJob) detail(ctx context.Context, a *jobRun, o *jobOptions, g *gathering, list []job.Where) {
 	var ranks job.Set
 	var nodes []string

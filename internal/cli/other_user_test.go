@@ -202,8 +202,8 @@ func TestOtherUserDap(t *testing.T) {
 	})
 }
 
-// TestOtherUserView makes another user, who knows the address of `view`, flood its page: the token is not used
-// up. This user's own browser gets the page.
+// TestOtherUserView makes another user flood the page of `view` at its known address: the token is not used up.
+// This user's own browser gets the page.
 func TestOtherUserView(t *testing.T) {
 	needsRoot(t)
 	s, looks, _ := startPages(t, io.Discard)

@@ -23,8 +23,8 @@ import (
 // beyond contains the targets that this process does not read itself.
 type beyond struct {
 	server serverOptions
-	at     *client.Client // an existing connection; nil if there is none
-	lent   *engine.Target // an open target, which is then the only one; nil if there is none
+	at     *client.Client  // an existing connection, or nil
+	lent   *engine.Target // an open target, which is then the only one, or nil
 }
 
 // addFlags adds the flags that name a server.
@@ -45,7 +45,7 @@ type remoteTarget struct {
 	close func() error
 }
 
-// openRemote opens a target on the server that the flags name. It returns nil if they name none.
+// openRemote opens a target on the server that the flags name. It returns nil without such a flag.
 func (a *app) openRemote(ctx context.Context, name string, _ engine.Options) (*engine.Target, error) {
 	if !a.remote() {
 		return nil, nil

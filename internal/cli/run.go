@@ -105,7 +105,7 @@ type runner struct {
 	cores     int    // number of cores written
 	save      string // file for recorded events
 	saves     int
-	kept      map[int]bool // processes whose events were written
+	kept      map[int]bool // processes with written events
 	lost      bool         // writing the events of a process failed, which was reported
 	hangAfter time.Duration
 	program   *live.Program

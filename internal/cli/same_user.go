@@ -77,7 +77,7 @@ func stillOpen(conn net.Conn) error {
 }
 
 // establishedOwner returns the user of the established socket from one address to another. It returns
-// fs.ErrNotExist if the kernel lists none.
+// fs.ErrNotExist if the kernel lists no such entry.
 func establishedOwner(from, to netip.AddrPort) (uid int, err error) {
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		if uid, err = ownerIn(table, from, to); !errors.Is(err, fs.ErrNotExist) {

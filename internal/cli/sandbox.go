@@ -12,7 +12,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// enterSandbox gives up the rights that reading a core does not need, before it is opened. It does nothing for
+// enterSandbox gives up the rights that reading a core does not need, before it is opened. It has no effect for
 // a process, because reading one needs these rights, and for a process of this tool that runs more than one
 // verb.
 func (a *app) enterSandbox(name string) error {

@@ -134,7 +134,7 @@ func limitHeap(memory sizeValue) {
 	}
 }
 
-// connectUIDs returns the users who may connect to a unix socket.
+// connectUIDs returns the users that may connect to a unix socket.
 func (o *serveOptions) connectUIDs() []int {
 	if o.uids == nil {
 		return []int{os.Getuid()}

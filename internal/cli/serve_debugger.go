@@ -28,7 +28,7 @@ func (l lentSource) About() picture.Target {
 	return t
 }
 
-// Warnings returns none.
+// Warnings returns nil.
 func (l lentSource) Warnings() []error { return nil }
 
 // Living returns false: the program is stopped until the debugger resumes it.

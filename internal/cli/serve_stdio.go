@@ -107,7 +107,7 @@ func verbAt(c *client.Client, version string) piped.Verb {
 	}
 }
 
-// fileTo returns a file whose content is copied to w. done waits until all of it is copied.
+// fileTo returns a file and copies its content to w. done waits until all of it is copied.
 func fileTo(w io.Writer) (f *os.File, done func(), err error) {
 	r, f, err := os.Pipe()
 	if err != nil {

@@ -105,7 +105,7 @@ func oneTarget(cmd *cobra.Command, args []string) error {
 }
 
 // didYouMean returns the end of a message: the verb below parent that word may be a misspelling of, with its
-// arguments. It returns "" if there is none.
+// arguments. It returns "" without one.
 func didYouMean(parent *cobra.Command, word string) string {
 	if strings.ContainsAny(word, "./") {
 		return "" // a path
@@ -124,7 +124,7 @@ func didYouMean(parent *cobra.Command, word string) string {
 }
 
 // runningPrograms returns the processes that run a program: the one in the file of that name, or, if there is
-// no such file, programs with that name. It returns none for a number, an address, and a file that is not a
+// no such file, programs with that name. It returns nil for a number, an address, and a file that is not a
 // program.
 func runningPrograms(name string) (list []live.Listed) {
 	if _, err := strconv.Atoi(name); err == nil || name == standardStream || strings.Contains(name, ":") {

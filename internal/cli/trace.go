@@ -205,8 +205,8 @@ func (t *tracing) eventName(e *trace.Event) string {
 	return t.nameOf(legacy.Event{Code: uint8(e.Code), Kind: e.Kind, Endpoint: uint8(e.Endpoint)})
 }
 
-// nameOf returns the name of an event in the chosen document; if it has none, OpenMP 5.1's name in parentheses;
-// else its number.
+// nameOf returns the name of an event in the chosen document; if it has no name there, OpenMP 5.1's name in
+// parentheses; else its number.
 func (t *tracing) nameOf(key legacy.Event) string {
 	if name := t.names.Name(key); name != "" {
 		return name
@@ -230,7 +230,7 @@ func (t *tracing) write(h *history.History) error {
 	return t.save(func(w io.Writer) error { return write(w, rec, t.exportOptions(h, rec)) })
 }
 
-// exportName returns a file name whose extension is the format of -o.
+// exportName returns a file name with the format of -o as its extension.
 func (t *tracing) exportName() string {
 	if t.out == standardStream {
 		return "." + t.form

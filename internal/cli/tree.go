@@ -5,7 +5,7 @@ import "github.com/spf13/cobra"
 // Tree returns the commands with their help and flags, for manuals and completions. They are not to be executed.
 func (c Command) Tree() *cobra.Command { return (&app{Command: c}).command() }
 
-// examples are command lines of verbs whose help text has none.
+// examples are command lines of verbs that have no examples in their help text.
 var examples = map[string]string{
 	"report": "  ompd-inspect report core.1234 --html report.html\n" +
 		"  ompd-inspect report 1234 --format speedscope -o stacks.json",

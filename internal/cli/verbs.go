@@ -22,7 +22,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// errReported is an error whose message is already printed.
+// errReported is an error that is already printed.
 var errReported = errors.New("already reported")
 
 // ownWidth is the value of --width that means the terminal's width.

@@ -102,7 +102,7 @@ func openBrowser(address string) error {
 // it reads a core, and a server of pages cannot do that.
 type looker struct {
 	command []string
-	input   *os.File // standard input of a snapshot; nil for none
+	input   *os.File // standard input of a snapshot, or nil
 	again   bool     // each page is a new snapshot
 
 	mu    sync.Mutex

@@ -122,7 +122,7 @@ func (s *pageServer) isAdmitted(r *http.Request) bool {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// show shows the page, or the reason why there is none.
+// show shows the page, or the reason why it is missing.
 func (s *pageServer) show(w http.ResponseWriter, r *http.Request) {
 	page, err := s.page(r.Context())
 	if err != nil {

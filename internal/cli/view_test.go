@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// startPages starts a server whose pages are the numbers of snapshots. It returns the count and a function that
-// stops the server.
+// startPages starts a server with the numbers of snapshots as its pages. It returns the count and a function
+// that stops the server.
 func startPages(t *testing.T, says io.Writer) (s *pageServer, looks *int, ends func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -75,7 +75,7 @@ func newBrowser(t *testing.T) *http.Client {
 	return &http.Client{Jar: jar}
 }
 
-// TestViewServer admits one browser, once, and shows one page per snapshot; then the reason why there is none.
+// TestViewServer admits one browser, once, and shows one page per snapshot; then the reason why it is missing.
 func TestViewServer(t *testing.T) {
 	s, looks, _ := startPages(t, io.Discard)
 	first, second := newBrowser(t), newBrowser(t)

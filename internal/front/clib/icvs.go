@@ -32,17 +32,17 @@ const variables50 = `dyn-var:T run-sched-var stacksize-var cancel-var max-task-p
 	implicit-task-var ompd-implicit-var=implicit-task-var ompd-implicit-task-var=implicit-task-var
 	team-size-var ompd-team-size-var=team-size-var`
 
-// Variables whose values these debuggers expect in the form of LLVM's library.
+// Variables that these debuggers expect in the form of LLVM's library.
 //
-// For a list, the integer is the first item, and the return code reports further items even if there are none:
-// OpenMP 5.0 has no such code, 5.1 uses it for more than one item. A schedule has a chunk size, which debuggers
-// read after the comma.
+// For a list, the integer is the first item, and the return code reports further items even without any: OpenMP
+// 5.0 has no such code, 5.1 uses it for more than one item. A schedule has a chunk size, which debuggers read
+// after the comma.
 const (
 	listVariable     = "nthreads-var"
 	scheduleVariable = "run-sched-var"
 )
 
-// withChunk returns a schedule with its chunk size, which is 0 if there is none.
+// withChunk returns a schedule with its chunk size, by default 0.
 func withChunk(schedule string) string {
 	if strings.Contains(schedule, ",") {
 		return schedule

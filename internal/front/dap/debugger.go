@@ -102,7 +102,7 @@ func DebuggerOf(argv []string) Debugger {
 // Delve returns the description of a headless Delve.
 func Delve() Debugger { return debuggers()["dlv"] }
 
-// maxThreads bounds the threads whose registers a debugger prints: the kernel has no more thread IDs.
+// maxThreads bounds the threads in a debugger's output of registers: the kernel has no more thread IDs.
 const maxThreads = 4 << 20
 
 // parseRegisters parses a debugger's output of registers: lines "omp-registers ID LWP NAME=VALUE…", where ID is
@@ -132,7 +132,7 @@ func parseRegisters(text string) (registers map[int]map[string]uint64, lwps map[
 	return registers, lwps
 }
 
-// corePath returns the core in the arguments of launch or attach; "" if there is none.
+// corePath returns the core in the arguments of launch or attach; "" without one.
 func corePath(arguments json.RawMessage) string {
 	var a struct {
 		CoreFile     string `json:"coreFile"`     // gdb, lldb-dap
@@ -148,7 +148,7 @@ func corePath(arguments json.RawMessage) string {
 	return ""
 }
 
-// processID returns the process in the arguments of attach; 0 if there is none.
+// processID returns the process in the arguments of attach; 0 without one.
 func processID(arguments json.RawMessage) int {
 	var a struct {
 		PID       Name `json:"pid"`       // gdb, lldb-dap

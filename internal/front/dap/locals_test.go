@@ -21,7 +21,7 @@ var variables = map[string]string{
 }
 
 // TestValues reads the variables of a program of both compilers, with and without optimization. Without
-// optimization all are present; with it, they have the same values or none.
+// optimization all are present; with it, they have the same values or are missing.
 func TestValues(t *testing.T) {
 	omptest.Needs(t, "a compiler")
 	for _, b := range []omptest.Build{

@@ -51,8 +51,8 @@ type debuggee struct {
 	target     *engine.Target
 	held       bool // the process is stopped until it is continued
 	looks      int
-	program    Program // started for the client; nil if there is none
-	dying      func()  // lets a process die that is about to; nil if there is none
+	program    Program // started for the client; nil without one
+	dying      func()  // lets a process die that is about to; nil without one
 }
 
 // close closes the target and ends the started program.

@@ -132,7 +132,7 @@ type disassembler struct {
 // longest is the length of the longest instruction, in bytes.
 const longest = 15
 
-// list returns n instructions, of which the first is skip instructions after an address.
+// list returns n instructions, starting skip instructions after an address.
 func (d *disassembler) list(at uint64, skip, n int) []godap.DisassembledInstruction {
 	out := []godap.DisassembledInstruction{}
 	if skip < 0 {

@@ -88,7 +88,7 @@ func parseConstruct(name string) (c construct, ours bool, err error) {
 var errNoInstructions = errors.New("breakpoints on constructs need instruction breakpoints, which the debugger lacks")
 
 // request removes the breakpoints on constructs from a request, and adds them to the answer. It returns nil if
-// nothing is left for the debugger, and answers the request itself. The caller holds mu.
+// that leaves no request for the debugger, and answers the request itself. The caller holds mu.
 func (b *breaks) request(q *asked, text []byte) []byte {
 	switch q.Command {
 	case "setInstructionBreakpoints":
@@ -349,8 +349,9 @@ func requestBreakpoints(ctx context.Context, t *engine.Target) (*picture.Breakpo
 	return answer.Breakpoints, answer.Close()
 }
 
-// sites returns the addresses that an event passes, or the reason why there are none. In GNU's runtime an event
-// is represented by a function that the program calls, and GCC gives these calls no line of the construct.
+// sites returns the addresses that an event passes, or the reason why they are missing. In GNU's runtime an
+// event is represented by a function that the program calls, and GCC gives these calls no line of the
+// construct.
 func sites(found *picture.Breakpoints, c construct) (addresses []picture.Hex, why string) {
 	why = "the program has no OpenMP runtime yet"
 	if found == nil {
@@ -375,7 +376,7 @@ func sites(found *picture.Breakpoints, c construct) (addresses []picture.Hex, wh
 	return addresses, why
 }
 
-// hitText returns the events of a stop; "" if there are none.
+// hitText returns the events of a stop; "" without any.
 func (b *breaks) hitText(ids []int) string {
 	for _, id := range ids {
 		for _, c := range b.set[id] {

@@ -46,10 +46,10 @@ func (s *stop) isOver() bool {
 	}
 }
 
-// Delays of the snapshot after a stop. A debugger answers nothing else while it prints the registers of all
-// threads. So the client's own requests come first, and a user who steps on gets no snapshot in between. A core
-// needs no answer of the debugger, and a client that cannot be asked to refresh must wait for the snapshot
-// anyway.
+// Delays of the snapshot after a stop. A debugger answers no other request while it prints the registers of all
+// threads. So the client's own requests have priority, and a user's next step comes without a snapshot in
+// between. A core needs no answer of the debugger, and a client that cannot be asked to refresh must wait for
+// the snapshot anyway.
 const (
 	settle = 2 * time.Millisecond  // from the first event of a stop to the last: some debuggers send one per thread
 	quiet  = 40 * time.Millisecond // since the last answer to the client
@@ -67,7 +67,7 @@ func (p *proxy) handleHalt() {
 	p.stop.again.Reset(p.stop.delay())
 }
 
-// newStop returns a stop whose snapshot does not start by itself. The caller holds mu.
+// newStop returns a stop with a snapshot that does not start by itself. The caller holds mu.
 func newStop(p *proxy) *stop {
 	s := &stop{began: make(chan struct{}), looked: make(chan struct{}), lwps: map[int]int{}, frames: map[int]*thread{}}
 	s.ctx, s.cancel = context.WithCancel(p.life)

@@ -189,7 +189,7 @@ func TestProxyEnds(t *testing.T) {
 	}
 }
 
-// TestProxyKnows checks that the proxy itself answers requests whose capability the adapter has not announced.
+// TestProxyKnows checks that the proxy itself answers requests without an announced capability of the adapter.
 func TestProxyKnows(t *testing.T) {
 	e := startProxy(t, dap.ProxyConfig{})
 	e.greet(`{"supportsModulesRequest":true}`)

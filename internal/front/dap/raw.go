@@ -122,7 +122,7 @@ func (o *outlet) put(content []byte) {
 	o.write(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n", len(content)), content)
 }
 
-// write writes immediately; after the first error it writes nothing.
+// write writes without a buffer. It fails after the first error.
 func (o *outlet) write(parts ...[]byte) {
 	if o.fail == nil {
 		_, o.fail = o.w.Write(bytes.Join(parts, nil))

@@ -202,7 +202,7 @@ func (t *thread) place() string {
 	return ""
 }
 
-// innermostFrame returns the thread's innermost frame in the program's own code; nil if there is none.
+// innermostFrame returns the thread's innermost frame in the program's own code; nil without one.
 func (t *thread) innermostFrame() *picture.Frame {
 	for i := range t.UserStack {
 		if t.UserStack[i].Kind == picture.FrameUser {

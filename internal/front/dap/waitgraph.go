@@ -13,8 +13,8 @@ import (
 type waitGraph struct {
 	Nodes []graphNode `json:"nodes"`
 	Edges []graphEdge `json:"edges"`
-	// Cycles lists those of a verdict of a deadlock: threads, each of which waits for the next, and the last
-	// for the first.
+	// Cycles lists the cycles in deadlock verdicts: threads, each waiting for the next, and the last for the
+	// first.
 	Cycles [][]string `json:"cycles"`
 }
 

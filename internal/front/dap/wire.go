@@ -98,7 +98,7 @@ func (w *wire) header() (int, error) {
 	return 0, fmt.Errorf("%w: more than %d lines before a message", errFraming, maxHeaders)
 }
 
-// send numbers a message and writes it. After the first error nothing is written.
+// send numbers a message and writes it. It fails after the first error.
 func (w *wire) send(m godap.Message, number *godap.ProtocolMessage) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,7 +115,7 @@ func (w *wire) send(m godap.Message, number *godap.ProtocolMessage) {
 	w.err = godap.WriteBaseMessage(w.out, content)
 }
 
-// writeError returns the error of a failed write; nil if there was none.
+// writeError returns the error of a failed write, or nil.
 func (w *wire) writeError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

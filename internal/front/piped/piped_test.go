@@ -23,7 +23,7 @@ const (
 	watch = "grpc.health.v1.Health/Watch"
 )
 
-// pipe is the client's end of a carrier whose server has gRPC's health service.
+// pipe is the client's end of a carrier with a server of gRPC's health service.
 type pipe struct {
 	t    *testing.T
 	in   *io.PipeReader

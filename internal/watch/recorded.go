@@ -4,7 +4,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// records are those that each thread has written so far, nil without the recorder.
+// records returns the number of records of each thread so far; nil without the recorder.
 func records(total []picture.Use) map[int]int64 {
 	var of map[int]int64
 	for _, u := range total {
@@ -19,7 +19,7 @@ func records(total []picture.Use) map[int]int64 {
 	return of
 }
 
-// addRecorded adds what the threads have recorded between two looks.
+// addRecorded adds the numbers of records between two looks.
 func addRecorded(c *picture.Change, before, now map[int]int64) {
 	if before == nil || now == nil {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestRecorded counts what threads with the recorder write from look to look, and over all looks; of a thread that came
-// in between nothing is known, and a program without recorder has no numbers.
+// TestRecorded counts the records of threads between looks, and over all looks. A thread that is new has no
+// count, and a program without the recorder has no counts.
 func TestRecorded(t *testing.T) {
 	look := func(counts map[int]int64) (total []picture.Use, _ *picture.Trace) {
 		trace := &picture.Trace{Threads: map[int]picture.ThreadTrace{}}
@@ -47,7 +47,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// checkSteps takes a thread for one that got on by an event, and by no other.
+// checkSteps checks that only events that show progress count as movement.
 func checkSteps(t *testing.T) {
 	t.Helper()
 	var s Series

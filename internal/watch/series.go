@@ -7,31 +7,29 @@ import (
 )
 
 const (
-	// Interval is the shortest time from one look at a process to the next: the
-	// kernel tells processor time in steps of a tenth of it.
+	// Interval is the minimal time between two looks at a process, ten times the kernel's unit of CPU time.
 	Interval = 100 * time.Millisecond
-	// Settle is how long the threads are left alone after a look before what
-	// they use is counted: they come back from the stop in that time.
+	// Settle is the time after a look in which the threads resume from the stop; their CPU use is measured
+	// after it.
 	Settle = 20 * time.Millisecond
 )
 
-// Series compares looks at a process. The zero value has had no look.
+// Series compares looks at a process. The zero value contains no look.
 type Series struct {
 	start, at    time.Time
 	first, trace *picture.Trace
 	begun, wrote map[int]int64 // records of each thread at the first and the last look
 	last         *picture.Look
-	base         []picture.Use       // when the threads had come back from the last look
-	used         map[int]picture.Use // between looks, of all
+	base         []picture.Use       // after the threads had resumed from the last look
+	used         map[int]picture.Use // between looks, in total
 	changes      []*picture.Change
 }
 
-// Rest notes what the threads have used since they began. It is called when they
-// have come back from a look.
+// Rest records the CPU use of the threads since their start. Call it after they have resumed from a look.
 func (s *Series) Rest(total []picture.Use) { s.base = total }
 
-// Look adds a look: picture and trace of one moment, and what the threads had used
-// since they began right before it.
+// Look adds a look: picture and trace of one snapshot, and the CPU use of the threads since their start,
+// measured right before it.
 func (s *Series) Look(pic *picture.Picture, trace *picture.Trace, now time.Time, total []picture.Use) *picture.Look {
 	l := &picture.Look{Schema: picture.WatchSchema, Number: 1, Time: now.Format(time.RFC3339Nano), Picture: pic}
 	wrote := records(total)
@@ -47,7 +45,7 @@ func (s *Series) Look(pic *picture.Picture, trace *picture.Trace, now time.Time,
 	return l
 }
 
-// usedSince is what the threads used since the last rest, and adds it up.
+// usedSince returns the CPU use of the threads since the last Rest, and adds it to the total.
 func (s *Series) usedSince(total []picture.Use) []picture.Use {
 	if s.used == nil {
 		s.used = map[int]picture.Use{}
@@ -61,8 +59,8 @@ func (s *Series) usedSince(total []picture.Use) []picture.Use {
 	return list
 }
 
-// UsedSince is what the threads used that were there before and are now; both lists
-// count from when the threads began.
+// UsedSince returns the CPU use between two measurements of the threads in both of them; each measurement is
+// since the threads' start.
 func UsedSince(before, now []picture.Use) []picture.Use {
 	old := map[int]picture.Use{}
 	for _, u := range before {
@@ -78,11 +76,10 @@ func UsedSince(before, now []picture.Use) []picture.Use {
 	return list
 }
 
-// Last is the last look, nil if there was none.
+// Last returns the last look, or nil.
 func (s *Series) Last() *picture.Look { return s.last }
 
-// Conclude gives the last look its result: what changed since the first. It is false
-// if there is nothing to compare.
+// Conclude sets the result of the last look: the changes since the first. It returns false for a single look.
 func (s *Series) Conclude() bool {
 	if len(s.changes) == 0 {
 		return false

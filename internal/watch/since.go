@@ -10,27 +10,25 @@ import (
 )
 
 const (
-	// tick is the unit in which the kernel tells processor time.
+	// tick is the kernel's unit of CPU time.
 	tick = 10 * time.Millisecond
-	// ownSwitches is how often a thread that does nothing may leave a
-	// processor, since it was stopped and went on for a look.
+	// ownSwitches is the number of context switches that a look itself causes at most in an idle thread.
 	ownSwitches = 3
-	// busyShare is the part of the time that a thread of no runtime must use
-	// to count where all others wait: less is a watchdog's.
+	// busyShare is the share of CPU time that a thread outside of OpenMP must use to count if all others wait:
+	// less is a watchdog's.
 	busyShare = 0.1
 )
 
 // threadChange is a change of a thread, with the facts that only the verdict on all threads needs.
 type threadChange struct {
 	picture.ThreadChange
-	starved  bool // it had something to do, and got no processor for it
+	starved  bool // it had work, and got no processor
 	computes bool // it ran in the program's own code, and is not proven to wait there
 	unseen   bool // it ran, and was not stopped where it ran
 	outside  bool // it waits for input, a signal, another process or a time
 }
 
-// Since tells what changed between two looks, in elapsed time, with what the
-// kernel counted in between.
+// Since returns the changes between two looks, in elapsed time, with the kernel's counts for that time.
 func Since(before, now *picture.Trace, elapsed time.Duration, use []picture.Use) *picture.Change {
 	c := &picture.Change{
 		Seconds: elapsed.Seconds(), Threads: []picture.ThreadChange{},
@@ -51,7 +49,7 @@ func Since(before, now *picture.Trace, elapsed time.Duration, use []picture.Use)
 		}
 		d := threadSince(&old, &at, used[lwp], elapsed)
 		d.LWP = lwp
-		d.outside = d.outside || now.Handled && at.Spins != nil && !at.Inside // a handler of a signal may end that
+		d.outside = d.outside || now.Handled && at.Spins != nil && !at.Inside // a signal handler may end that
 		watchdog := waiting && at.Role == picture.RoleNone && !at.Hidden && d.CPU < busyShare*c.Seconds
 		d.Ignored = aside(&at) && aside(&old) || watchdog
 		list = append(list, d)
@@ -70,12 +68,11 @@ func Since(before, now *picture.Trace, elapsed time.Duration, use []picture.Use)
 	return c
 }
 
-// aside reports whether a thread in this place has nothing to do with whether the
-// program gets on.
+// aside reports whether a thread in this place is irrelevant to the program's progress.
 func aside(t *picture.ThreadTrace) bool { return t.Role == picture.RoleIdle || t.Hidden }
 
-// allWait reports whether every thread of a team waits inside of a runtime. It is
-// false if there is none.
+// allWait reports whether every thread of a team waits inside of a runtime. It returns false without such
+// threads.
 func allWait(now *picture.Trace) bool {
 	n := 0
 	for _, p := range now.Threads {
@@ -90,16 +87,17 @@ func allWait(now *picture.Trace) bool {
 	return n > 0
 }
 
-// threadSince returns what a thread did between two traces.
+// threadSince returns the activity of a thread between two traces.
 func threadSince(old, now *picture.ThreadTrace, use picture.Use, elapsed time.Duration) threadChange {
 	d := threadChange{ThreadChange: picture.ThreadChange{
 		CPU: use.CPU.Seconds(), Activity: picture.ActivityStill, Changed: movedSince(old, now)}}
 	if use.GotOn {
 		d.Changed = append(d.Changed, "events")
 	}
-	polls := now.Timed && old.Timed && use.CPU.Seconds() < busyShare*elapsed.Seconds() // it only looks now and then
+	polls := now.Timed && old.Timed && use.CPU.Seconds() < busyShare*elapsed.Seconds() // it only polls from time to
+	// time
 	ran := !polls && (use.CPU >= tick || use.Switches > ownSwitches)
-	spins := !polls && now.Spins != nil && old.Spins != nil // at each place of the loop, though it got no processor
+	spins := !polls && now.Spins != nil && old.Spins != nil // at each place of the loop, even without a processor
 	d.outside = now.Outside || now.Timed && now.Spins == nil
 	switch {
 	case len(d.Changed) > 0:
@@ -115,7 +113,7 @@ func threadSince(old, now *picture.ThreadTrace, use picture.Use, elapsed time.Du
 	return d
 }
 
-// movedSince lists what shows that a thread made progress between two traces.
+// movedSince lists the differences between two traces that prove progress of a thread.
 func movedSince(old, now *picture.ThreadTrace) (list []string) {
 	moved := func(what string, is bool) {
 		if is {
@@ -134,21 +132,21 @@ func movedSince(old, now *picture.ThreadTrace) (list []string) {
 		before := slices.IndexFunc(old.Counters, func(o picture.Counter) bool { return o.Name == c.Name })
 		moved(c.Name, before >= 0 && old.Counters[before] != c)
 	}
-	// Else it was seen at two places of one loop.
+	// Otherwise it was seen at two places of one loop.
 	alike := known && now.Inside == old.Inside && now.Timed == old.Timed
 	moved("registers", alike && (now.Timed || now.Spins == nil && old.Spins == nil) &&
 		differ(old.Registers, now.Registers))
 	moved("memory", alike && (differ(old.Frames, now.Frames) || differ(old.Written, now.Written)))
 	moved("lock", differ(old.Lock, now.Lock))
-	// The runtime's own loops look for tasks, and change words of their own: its counters tell what they did.
+	// The runtime's own loops search for tasks, and change their own words: only its counters show progress.
 	moved("awaited words", spins && !now.Inside && !now.Spins.Same(old.Spins))
 	return list
 }
 
-// waits reports whether the runtime itself says that the thread waits or is idle.
+// waits reports whether the runtime itself reports that the thread waits or is idle.
 func waits(t *picture.ThreadTrace) bool { return aside(t) || t.State.Waits() }
 
-// counted reports whether the thread waits in the runtime, where the runtime would have counted another wait: the
+// counted reports whether the thread waits in the runtime at a place where the runtime counts waits: the
 // counters are compared.
 func counted(t *picture.ThreadTrace) bool {
 	return aside(t) || t.State.Counted() && (t.Inside || !t.Known)
@@ -159,7 +157,7 @@ func rests(t *picture.ThreadTrace) bool {
 	return !t.Known || aside(t) || !t.Woken && (t.Blocked || t.Timed || t.Spins != nil || counted(t))
 }
 
-// judge sets the verdict on c by what its threads did.
+// judge sets the verdict on c from the activities of its threads.
 func judge(c *picture.Change, list []threadChange) {
 	count, starved, computing, unseen, outside := map[string]int{}, 0, 0, 0, 0
 	for _, t := range list {
@@ -222,7 +220,7 @@ func verbWait(n int) string {
 	return fmt.Sprintf("%d threads wait", n)
 }
 
-// progress says what was done.
+// progress describes the progress in words.
 func progress(c *picture.Change, count map[string]int) string {
 	what := map[string]int{}
 	for _, t := range c.Threads {
@@ -266,8 +264,8 @@ func threads(n int) string {
 	return fmt.Sprintf("%d threads", n)
 }
 
-// raise makes the verdict on a longer time no more quiet than that on a part of
-// it: what moved and came back has moved.
+// raise makes the verdict on a longer time include that on a part of it: a value that changed and changed back
+// has changed.
 func raise(c, part *picture.Change) {
 	rank := []string{picture.WatchStuck, picture.WatchSpinning, picture.WatchUnknown, picture.WatchProgress}
 	if slices.Index(rank, part.Verdict) > slices.Index(rank, c.Verdict) {

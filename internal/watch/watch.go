@@ -1,3 +1,3 @@
-// Package watch says what changed between looks at a process: whether its threads make
-// progress. It knows of each look its picture and its trace, and reads nothing itself.
+// Package watch determines the changes between looks at a process: whether its threads make progress. It
+// compares the picture and the trace of each look, and reads no memory itself.
 package watch

@@ -33,7 +33,7 @@ func blocked(p *picture.ThreadTrace) { p.Blocked = true }
 func woken(p *picture.ThreadTrace)   { p.Blocked, p.Woken = true, true }
 func reading(p *picture.ThreadTrace) { p.Blocked, p.Outside = true, true }
 
-// TestVerdicts gives the verdict for each kind of movement.
+// TestVerdicts checks the verdict for each kind of movement.
 func TestVerdicts(t *testing.T) {
 	busy, asleep := picture.Use{LWP: 1, CPU: time.Second}, picture.Use{LWP: 1}
 	for _, c := range []struct {
@@ -119,7 +119,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestHandled takes a loop that a handler of a signal may end for a wait.
+// TestHandled checks that a loop which a signal handler may end counts as a wait.
 func TestHandled(t *testing.T) {
 	a := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: polling}, Handled: true}
 	got := Since(a, a, time.Second, []picture.Use{{LWP: 1, CPU: time.Second}})
@@ -129,7 +129,7 @@ func TestHandled(t *testing.T) {
 	}
 }
 
-// TestWatchdogs tells threads that only look after others from those that work.
+// TestWatchdogs distinguishes threads that only monitor others from threads that work.
 func TestWatchdogs(t *testing.T) {
 	moved := changed(foreign, func(p *picture.ThreadTrace) { p.Registers = "2" })
 	for _, c := range []struct {
@@ -137,7 +137,7 @@ func TestWatchdogs(t *testing.T) {
 		cpu    time.Duration
 		want   string
 	}{
-		{waiting, 20 * time.Millisecond, picture.WatchStuck},      // a watchdog beside a hang
+		{waiting, 20 * time.Millisecond, picture.WatchStuck},      // a watchdog during a hang
 		{waiting, 800 * time.Millisecond, picture.WatchProgress},  // others work for those that wait
 		{computing, 20 * time.Millisecond, picture.WatchProgress}, // the thread may be joining it
 	} {
@@ -149,8 +149,8 @@ func TestWatchdogs(t *testing.T) {
 	}
 }
 
-// TestTurnover counts threads, regions and tasks that come and go, and keeps what
-// moved in the middle of a longer time.
+// TestTurnover counts threads, regions and tasks that start and end, and keeps movements in the middle of a
+// longer time.
 func TestTurnover(t *testing.T) {
 	a := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: waiting, 2: waiting},
 		Regions: map[picture.ID]bool{"r": true, "s": true}, Tasks: map[picture.TaskTrace]bool{{ID: "k"}: true}}

@@ -6,7 +6,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// suffixes are the formats of exported events, with the ends of the names of their files.
+// suffixes maps the formats of exported events to the suffixes of their file names.
 func suffixes() map[ompdv1.ExportFormat]string {
 	return map[ompdv1.ExportFormat]string{
 		ompdv1.ExportFormat_EXPORT_FORMAT_PERFETTO: ".perfetto-trace",
@@ -17,11 +17,10 @@ func suffixes() map[ompdv1.ExportFormat]string {
 	}
 }
 
-// Suffix is how names of files of a format end, as internal/trace/export has them; "" if there is no
-// such format.
+// Suffix returns the suffix of file names of a format, as in internal/trace/export; "" for an unknown format.
 func Suffix(f ompdv1.ExportFormat) string { return suffixes()[f] }
 
-// FormatOf is the format that a file's name asks for, unspecified if it asks for none.
+// FormatOf returns the format for a file's name; unspecified if the suffix is unknown.
 func FormatOf(name string) ompdv1.ExportFormat {
 	for f, suffix := range suffixes() {
 		if strings.HasSuffix(name, suffix) {

@@ -10,8 +10,8 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// FuzzUnpack takes bytes for the picture that a server sent: a picture or an error, and a
-// picture survives the way to the wire and back.
+// FuzzUnpack decodes bytes as a server's picture. The result must be an error, or a picture that survives
+// encoding and decoding.
 func FuzzUnpack(f *testing.F) {
 	for _, zeros := range []bool{true, false} {
 		m := new(ompdv1.Picture)

@@ -8,7 +8,7 @@ type Message[M any] interface {
 	proto.Message
 }
 
-// PackAll makes a message of each struct.
+// PackAll converts structs to messages.
 func PackAll[M, T any, P Message[M]](list []T) ([]*M, error) {
 	out := make([]*M, len(list))
 	for i := range list {
@@ -20,7 +20,7 @@ func PackAll[M, T any, P Message[M]](list []T) ([]*M, error) {
 	return out, nil
 }
 
-// UnpackAll makes a struct of each message.
+// UnpackAll converts messages to structs.
 func UnpackAll[T, M any, P Message[M]](list []*M) ([]T, error) {
 	out := make([]T, len(list))
 	for i, m := range list {

@@ -1,10 +1,9 @@
-// Package wire carries the structs of package inspect in the messages of the
-// gRPC API, both ways.
+// Package wire converts the structs of package picture to the messages of the gRPC API and back.
 //
-// The messages are generated from the structs (tools/contract): the tag of a field has the
-// number of the message's field. So the conversion is one walk over both, and a field that
-// one of them lacks is an error that a test finds. A word is a value of an enum there: the
-// word in capitals behind the name of the enum, as ROLE_WORKER for worker.
+// The messages are generated from the structs (tools/contract): the tag of a field is the number of the
+// message's field. So the conversion is one walk over both, and a test finds a field that is missing on one
+// side. A word is a value of an enum there: the word in capitals after the name of the enum, as ROLE_WORKER for
+// worker.
 package wire
 
 import (
@@ -25,19 +24,18 @@ import (
 
 // field pairs a field of a struct with that of a message.
 type field struct {
-	index []int // of one in an embedded struct, behind that of it
-	keep  bool  // the JSON form has the key also if the list is empty
+	index []int // for a field of an embedded struct, after the index of that
+	keep  bool  // the JSON form has the key even if the list is empty
 	desc  protoreflect.FieldDescriptor
 }
 
-// plan is how a struct is carried.
+// plan describes the conversion of a struct.
 type plan struct {
 	fields []field
-	err    error // the words differ
+	err    error // struct and message differ
 }
 
-// plans has the plan of each struct that is carried. It is made on first use: most commands
-// never carry one.
+// plans contains the plan of each convertible struct. It is made on first use: most commands never convert one.
 var plans = sync.OnceValue(func() map[reflect.Type]plan {
 	all := planAll(map[reflect.Type]plan{}, reflect.TypeFor[picture.Picture](),
 		(&ompdv1.Picture{}).ProtoReflect().Descriptor())
@@ -49,8 +47,7 @@ var plans = sync.OnceValue(func() map[reflect.Type]plan {
 	return planAll(all, reflect.TypeFor[picture.Process](), (&ompdv1.Process{}).ProtoReflect().Descriptor())
 })
 
-// planAll adds the plans of struct type t, carried by messages md, and of what
-// is in it.
+// planAll adds the plans for struct type t with messages md, and for its parts.
 func planAll(to map[reflect.Type]plan, t reflect.Type, md protoreflect.MessageDescriptor) map[reflect.Type]plan {
 	p := planOf(t, md)
 	to[t] = p
@@ -90,8 +87,7 @@ func planOf(t reflect.Type, md protoreflect.MessageDescriptor) plan {
 	return p
 }
 
-// Pack fills message m from the struct of a picture that v points to. An error
-// says that the two do not have the same words.
+// Pack fills message m from the struct of a picture that v points to. An error means that their fields differ.
 func Pack(v any, m proto.Message) error {
 	return pack(reflect.ValueOf(v).Elem(), m.ProtoReflect())
 }
@@ -116,7 +112,7 @@ func pack(v reflect.Value, m protoreflect.Message) error {
 
 func packField(v reflect.Value, m protoreflect.Message, d protoreflect.FieldDescriptor) error {
 	switch {
-	case v.IsZero(): // not set, which is what it unpacks from
+	case v.IsZero(): // unset, which unpacks to the zero value
 		return nil
 	case d.IsList():
 		l := m.Mutable(d).List()
@@ -148,7 +144,7 @@ func packField(v reflect.Value, m protoreflect.Message, d protoreflect.FieldDesc
 	return err
 }
 
-// scalar is v as a value of a field of that type.
+// scalar converts v to a value of a field of that type.
 func scalar(v reflect.Value, d protoreflect.FieldDescriptor) (protoreflect.Value, error) {
 	k := d.Kind()
 	switch {
@@ -181,7 +177,7 @@ func wordOf(d protoreflect.EnumDescriptor, n protoreflect.EnumNumber) string {
 	return strings.ToLower(strings.TrimPrefix(string(v.Name()), enumPrefix(d)))
 }
 
-// numberOf is the inverse of wordOf. A word that has no value is UNSPECIFIED.
+// numberOf is the inverse of wordOf. An unknown word is UNSPECIFIED.
 func numberOf(d protoreflect.EnumDescriptor, word string) protoreflect.EnumNumber {
 	if v := d.Values().ByName(protoreflect.Name(enumPrefix(d) + strings.ToUpper(word))); v != nil {
 		return v.Number()
@@ -190,13 +186,12 @@ func numberOf(d protoreflect.EnumDescriptor, word string) protoreflect.EnumNumbe
 	return protoreflect.EnumNumber(n)
 }
 
-// enumPrefix begins the names of the values of an enum.
+// enumPrefix returns the prefix of the names of an enum's values.
 func enumPrefix(d protoreflect.EnumDescriptor) string {
 	return strings.TrimSuffix(string(d.Values().ByNumber(0).Name()), "UNSPECIFIED")
 }
 
-// validText is s with U+FFFD for each byte that is not UTF-8, as JSON has it: a
-// message has UTF-8 only.
+// validText replaces each byte that is not UTF-8 by U+FFFD, like JSON: messages contain only UTF-8.
 func validText(s string) string {
 	if utf8.ValidString(s) {
 		return s

@@ -15,8 +15,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// TestSameWords holds the messages against the structs: the same keys, of the
-// same kind.
+// TestSameWords compares the messages with the structs: the same keys, of the same kind.
 func TestSameWords(t *testing.T) {
 	if len(plans()) < 15 {
 		t.Fatalf("only %d structs in a picture", len(plans()))
@@ -55,8 +54,8 @@ func alike(a, b reflect.Kind) bool {
 	return a == b || a == reflect.Int64 && b == reflect.Int
 }
 
-// filled is a picture with every field set. Every third of the values that may be
-// absent is a zero if there may be zeros, which is not the same as absent.
+// filled is a picture with every field set. With zeros, every third optional value is a zero, which differs
+// from an absent value.
 func filled(zeros bool) *picture.Picture {
 	pic, n := new(picture.Picture), 0
 	fill(reflect.ValueOf(pic).Elem(), &n, zeros)
@@ -112,7 +111,7 @@ func fill(v reflect.Value, n *int, zeros bool) {
 	}
 }
 
-// enumsByType has the enum of each type of words.
+// enumsByType maps each type of words to its enum.
 var enumsByType = sync.OnceValue(func() map[reflect.Type]protoreflect.EnumDescriptor {
 	all := map[reflect.Type]protoreflect.EnumDescriptor{}
 	for t, p := range plans() {
@@ -125,7 +124,7 @@ var enumsByType = sync.OnceValue(func() map[reflect.Type]protoreflect.EnumDescri
 	return all
 })
 
-// TestWords takes words to the values of enums and back.
+// TestWords converts words to the values of enums and back.
 func TestWords(t *testing.T) {
 	if len(enumsByType()) < 15 {
 		t.Errorf("only %d types of words", len(enumsByType()))
@@ -144,7 +143,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// there and back through the encoding.
+// roundTrip encodes and decodes a picture.
 func roundTrip(t *testing.T, pic *picture.Picture) *picture.Picture {
 	t.Helper()
 	m := new(ompdv1.Picture)
@@ -177,8 +176,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestJSON compares the JSON form of the messages with that of the structs: they
-// have the same keys in the same places.
+// TestJSON compares the JSON form of the messages with that of the structs: the same keys in the same places.
 func TestJSON(t *testing.T) {
 	pic, m := filled(false), new(ompdv1.Picture)
 	if err := Pack(pic, m); err != nil {
@@ -197,7 +195,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// keys replaces every value that is no object and no list.
+// keys replaces every value that is not an object or a list.
 func keys(t *testing.T, b []byte) any {
 	t.Helper()
 	var v any

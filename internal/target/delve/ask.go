@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// maxExamine is how much memory Delve gives in one reply.
+	// maxExamine is the maximal memory in one reply of Delve.
 	maxExamine = 1 << 16
-	// pageSize is the unit in which memory is mapped, or a part of it.
+	// pageSize is the unit in which memory is mapped, or a fraction of it.
 	pageSize = 4096
 )
 
-// sight is the program at the moment of one look. It asks Delve for the target.
+// sight is the program at one snapshot. It reads the target through Delve.
 type sight struct {
 	p      *Process
 	target *remote.Target
@@ -32,7 +32,7 @@ type sight struct {
 
 var _ remote.Asker = (*sight)(nil)
 
-// errOver is the cause why nothing new can be read after a look.
+// errOver is the cause of failed reads after the end of a look.
 var errOver = fmt.Errorf("the look at the program is over: %w", callbacks.StaleHandle)
 
 func (s *sight) close() error { return s.target.Close() }
@@ -86,8 +86,8 @@ func (s *sight) memory(ctx context.Context, q *ompdv1.MemoryQuestion) (*ompdv1.A
 	return &ompdv1.Answer{Answer: &ompdv1.Answer_Memory{Memory: a}}, nil
 }
 
-// examine reads memory: in the largest parts that Delve gives and, since it gives a
-// part as a whole or not at all, the first part that fails in pages.
+// examine reads memory in the largest parts that Delve supports. As Delve returns a part completely or not at
+// all, it reads the first failed part page by page.
 func (s *sight) examine(ctx context.Context, at uint64, size int) ([]byte, error) {
 	parts, err := s.read(ctx, cut(at, size, maxExamine))
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *sight) examine(ctx context.Context, at uint64, size int) ([]byte, error
 	return out, nil
 }
 
-// cut divides a range where multiples of unit are.
+// cut divides a range at multiples of unit.
 func cut(at uint64, size, unit int) []span {
 	var out []span
 	for size > 0 {
@@ -126,7 +126,7 @@ func cut(at uint64, size, unit int) []span {
 	return out
 }
 
-// read asks for ranges together. Mem of one that cannot be read is nil.
+// read reads ranges together. Mem of an unreadable one is nil.
 func (s *sight) read(ctx context.Context, spans []span) ([]span, error) {
 	type result struct{ Mem []byte }
 	results, list := make([]result, len(spans)), make([]request, len(spans))
@@ -144,7 +144,7 @@ func (s *sight) read(ctx context.Context, spans []span) ([]span, error) {
 	return spans, nil
 }
 
-// threads answers with all threads and their registers.
+// threads returns all threads with their registers.
 func (s *sight) threads(ctx context.Context) (*ompdv1.Answer, error) {
 	now, err := s.p.state(ctx)
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *sight) calls(ctx context.Context, list []*registers) error {
 	return nil
 }
 
-// registers are those of a thread, and the architecture that their names imply.
+// registers are the registers of a thread, with the architecture that their names imply.
 type registers struct {
 	ompdv1.Registers
 	arch callbacks.Arch
@@ -227,12 +227,12 @@ type register struct {
 	DwarfNumber int
 }
 
-// decode takes the integer registers and the thread pointer by Delve's names.
+// decode decodes the integer registers and the thread pointer, by Delve's names.
 func decode(regs []register) *registers {
 	out := &registers{}
 	out.Values = map[uint32]uint64{}
 	for _, r := range regs {
-		text, _, _ := strings.Cut(r.Value, "\t") // what the bits of flags mean follows
+		text, _, _ := strings.Cut(r.Value, "\t") // an explanation of the flags follows
 		v, err := strconv.ParseUint(text, 0, 64)
 		switch {
 		case err != nil:
@@ -254,7 +254,7 @@ func decode(regs []register) *registers {
 	return out
 }
 
-// maxAuxv bounds the entries of an auxiliary vector; the kernel has some 20.
+// maxAuxv bounds the entries of an auxiliary vector; the kernel has about 20.
 const maxAuxv = 256
 
 // auxv reads the auxiliary vector at the Go runtime's address of it; nil if the program has no Go

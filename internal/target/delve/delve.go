@@ -1,9 +1,9 @@
-// Package delve implements a target on top of a headless Delve server: it is a second client of
-// Delve's JSON-RPC service (API version 2) and answers the questions of package remote by it.
+// Package delve implements a target on top of a headless Delve server: it is a second client of Delve's
+// JSON-RPC service (API version 2) and answers the questions of package remote through it.
 //
-// Delve provides memory, threads and registers; modules, symbols and thread-local variables are
-// found from these and from the files. Delve's own debug information is used for only one address,
-// that of the auxiliary vector.
+// Delve provides memory, threads and registers; modules, symbols and thread-local variables are found from
+// these and from the files. Delve's own debug information is used for only one address, that of the auxiliary
+// vector.
 package delve
 
 import (
@@ -22,20 +22,19 @@ import (
 // delve:///PATH for a unix socket.
 const Scheme = "delve://"
 
-// callTimeout bounds the time of a call that Delve answers at once. It reads debug information
-// while it stops a program, which takes seconds for large ones.
+// callTimeout bounds the time of a call that Delve answers immediately. It reads debug information while it
+// stops a program, which takes seconds for large ones.
 const callTimeout = 30 * time.Second
 
 // apiVersion is the version of Delve's API that this package speaks.
 const apiVersion = 2
 
-// Errors that Open and Look answer with. Test with errors.Is.
+// Errors of Open and Look. Test with errors.Is.
 var (
 	// ErrAPI means that Delve serves another version of its API.
 	ErrAPI = errors.New("another version of Delve's API")
-	// ErrSingleClient means that this connection was the only one that Delve accepts. Delve was
-	// told to resume the program before the disconnect, because it would have killed the program
-	// otherwise.
+	// ErrSingleClient means that Delve accepts only this connection. Delve was asked to resume the program
+	// before the disconnect, because it would have killed the program otherwise.
 	ErrSingleClient = errors.New("the only client that Delve takes")
 	// ErrNoProcess means that Delve holds no living process.
 	ErrNoProcess = errors.New("no living process")
@@ -47,11 +46,11 @@ var (
 // program's paths.
 type Options struct {
 	remote.Options
-	// Timeout is how long Delve may take for an answer; 0 means 30 seconds.
+	// Timeout is the maximal time for an answer of Delve; 0 means 30 seconds.
 	Timeout time.Duration
 }
 
-// Process is a program that Delve holds. It is for one look at a time.
+// Process is a program that Delve holds. It supports one look at a time.
 type Process struct {
 	conn *conn
 	opts Options
@@ -67,7 +66,7 @@ type Info struct {
 	Version    string // of Delve
 }
 
-// ParseAddress takes the name of a target apart: HOST:PORT or the path of a socket.
+// ParseAddress parses the name of a target: HOST:PORT or the path of a socket.
 func ParseAddress(name string) (string, error) {
 	address := strings.TrimPrefix(name, Scheme)
 	if strings.HasPrefix(address, "/") {
@@ -80,8 +79,8 @@ func ParseAddress(name string) (string, error) {
 	return address, nil
 }
 
-// Open connects to the Delve at address and reads which program it holds. It does not touch the
-// program. The error has the next command.
+// Open connects to the Delve at address and identifies its program. It does not touch the program. The error
+// contains the next command.
 func Open(ctx context.Context, address string, o Options) (*Process, error) {
 	if o.Timeout == 0 {
 		o.Timeout = callTimeout
@@ -138,8 +137,8 @@ func (p *Process) greet(ctx context.Context) error {
 	return nil
 }
 
-// recording returns an error if Delve has a core open, whose memory it reads from the wrong files.
-// The program must be stopped.
+// recording returns an error if Delve has a core open: it reads the core's memory from the wrong files. The
+// program must be stopped.
 func (p *Process) recording(ctx context.Context) error {
 	var recorded struct {
 		Recorded       bool

@@ -35,8 +35,8 @@ func open(t testing.TB, socket string) *Process {
 
 func quiet() {}
 
-// TestLaws runs the conformance kit on a Go program and on one that has no Go in it,
-// whose modules are found by other means.
+// TestLaws runs the conformance kit on a Go program and on a program without Go, in which modules are found by
+// other means.
 func TestLaws(t *testing.T) {
 	nested := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: omptest.RuntimeOf(t, 16),
 		Mode: omptest.Live}
@@ -61,7 +61,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// TestMemory reads the first bytes of the executable, and across their beginning.
+// TestMemory reads the first bytes of the executable, and across their start.
 func TestMemory(t *testing.T) {
 	h := omptest.StartUnderDelve(t, program(t))
 	_, err := open(t, h.Socket).Look(t.Context(), quiet, func(tg callbacks.Target) error {
@@ -83,7 +83,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestOver reads after the look only what was read in it.
+// TestOver checks that after a look, only memory that was read in it can be read.
 func TestOver(t *testing.T) {
 	h := omptest.StartUnderDelve(t, program(t))
 	var tg callbacks.Target
@@ -105,7 +105,7 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestRan lets the program run while it is looked at.
+// TestRan resumes the program during a look.
 func TestRan(t *testing.T) {
 	h := omptest.StartUnderDelve(t, program(t))
 	p, second := open(t, h.Socket), open(t, h.Socket)
@@ -130,7 +130,7 @@ func TestSingleClient(t *testing.T) {
 	}
 }
 
-// TestTimeout asks who never answers, and gives up in time.
+// TestTimeout checks the time limit for a server that never answers.
 func TestTimeout(t *testing.T) {
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "deaf"))
 	if err != nil {
@@ -147,7 +147,7 @@ func TestTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.close()
-	c.timeout = time.Millisecond // of an answer; that of the connection may take longer
+	c.timeout = time.Millisecond // for an answer; the connection may take longer
 	if err := (&Process{conn: c}).greet(t.Context()); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// script is a connection at whose other end is what says the same whatever it is asked.
+// script is a connection to a peer that sends fixed bytes.
 type script struct {
 	net.Conn
 	says *bytes.Reader
@@ -19,7 +19,7 @@ func (s script) Write(p []byte) (int, error) { return len(p), nil }
 func (s script) Close() error                { return nil }
 func (s script) SetDeadline(time.Time) error { return nil }
 
-// FuzzReplies reads bytes as what a Delve answers: a look at its program, or an error.
+// FuzzReplies reads bytes as the answers of a Delve: the look must succeed or fail with an error.
 func FuzzReplies(f *testing.F) {
 	const hello = `{"id":1,"result":{"DelveVersion":"Version: 1.24.0","APIVersion":2},"error":null}
 {"id":2,"result":{"IsMulticlient":true},"error":null}

@@ -21,7 +21,7 @@ type Pause struct {
 	Threads  int
 }
 
-// state is api.DebuggerState, as far as it matters.
+// state is the relevant part of api.DebuggerState.
 type state struct {
 	Pid               int
 	TargetCommandLine string
@@ -34,7 +34,7 @@ type state struct {
 	Threads           []thread
 }
 
-// thread is api.Thread, as far as it matters.
+// thread is the relevant part of api.Thread.
 type thread struct {
 	ID int    `json:"id"` // LWP
 	PC uint64 `json:"pc"`
@@ -59,7 +59,7 @@ func (p *Process) Look(ctx context.Context, announce func(), f func(callbacks.Ta
 				err = errors.Join(err, p.resume(context.WithoutCancel(ctx)))
 				pause.Duration = time.Since(start)
 			}()
-		} // else it has stopped by itself just now, and another client will want that
+		} // otherwise it has just stopped by itself, and another client will expect that
 	}
 	p.info.PID, p.info.Command, pause.Threads = before.Pid, before.TargetCommandLine, len(before.Threads)
 	s, err := p.sight(ctx, before)
@@ -77,7 +77,7 @@ func (p *Process) Look(ctx context.Context, announce func(), f func(callbacks.Ta
 	return pause, p.unchanged(ctx, before)
 }
 
-// state asks without waiting for a program that runs.
+// state returns the state without waiting for a running program.
 func (p *Process) state(ctx context.Context) (*state, error) {
 	var out struct{ State *state }
 	err := p.conn.call(ctx, "State", struct{ NonBlocking bool }{true}, &out)
@@ -91,7 +91,7 @@ func (p *Process) halt(ctx context.Context) (*state, error) {
 	return out.State.sorted(), p.living(out.State, err)
 }
 
-// sorted orders the threads, which Delve lists in another order each time.
+// sorted sorts the threads; Delve lists them in random order.
 func (s *state) sorted() *state {
 	if s != nil {
 		slices.SortFunc(s.Threads, func(a, b thread) int { return cmp.Compare(a.ID, b.ID) })
@@ -99,13 +99,13 @@ func (s *state) sorted() *state {
 	return s
 }
 
-// command is api.DebuggerCommand, as far as it matters.
+// command is the relevant part of api.DebuggerCommand.
 type command struct {
 	Name string `json:"name"`
 }
 
-// resume resumes the program, over a new connection if the old one is lost. Delve replies when the
-// program stops again, for which nothing here waits: its state shows that it runs.
+// resume resumes the program, over a new connection if the old one is lost. It does not wait for Delve's reply,
+// which arrives at the next stop; the state shows that the program runs.
 func (p *Process) resume(ctx context.Context) error {
 	c := p.conn
 	if c.broken() != nil {

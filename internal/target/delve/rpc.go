@@ -13,29 +13,28 @@ import (
 	"time"
 )
 
-// maxReply bounds one reply, in bytes. The largest request is the list of threads: some 600 bytes
-// for each of 100,000.
+// maxReply bounds one reply, in bytes. The largest is the list of threads: about 600 bytes for each of 100,000.
 const maxReply = 64 << 20
 
 // maxPending bounds the requests that are sent before their replies are read: without any reply
 // they must fit in the buffers of a connection.
 const maxPending = 64
 
-// failure is an error that Delve answered with.
+// failure is an error returned by Delve.
 type failure string
 
 func (f failure) Error() string { return string(f) }
 
-// request is one call of a method of Delve's.
+// request is one call of a method of Delve.
 type request struct {
 	method string
 	in     any
-	out    any   // what the result is decoded into
+	out    any   // decoded result
 	err    error // a failure of this call alone
 }
 
-// conn is a connection that speaks JSON-RPC 1.0, as Delve's service does: one JSON
-// value a line, replies by number, not always in order.
+// conn is a connection with JSON-RPC 1.0 in Delve's form: one JSON value per line, replies by number, not
+// always in order.
 type conn struct {
 	address string
 	timeout time.Duration
@@ -44,7 +43,7 @@ type conn struct {
 	c    net.Conn
 	r    *bufio.Reader
 	last uint64 // number of the last request
-	err  error  // what ended the connection
+	err  error  // the error that ended the connection
 }
 
 // dial connects. An address that starts with a slash is that of a unix socket.
@@ -80,8 +79,7 @@ func (c *conn) call(ctx context.Context, method string, in, out any) error {
 	return r[0].err
 }
 
-// calls makes calls, many of them in one round trip. The error is that of the connection, which has
-// ended then.
+// calls makes calls, many of them in one round trip. The error is that of the connection, which is then closed.
 func (c *conn) calls(ctx context.Context, list []request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,7 +93,7 @@ func (c *conn) calls(ctx context.Context, list []request) error {
 	return nil
 }
 
-// tell makes a call whose reply may come at any time and is ignored, and after it call r.
+// tell makes a call without waiting for its reply, which is ignored, and then call r.
 func (c *conn) tell(ctx context.Context, method string, in any, r *request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,8 +103,7 @@ func (c *conn) tell(ctx context.Context, method string, in any, r *request) erro
 	return err
 }
 
-// exchange sends first, if there is one, and list, and reads the replies to list.
-// The lock is held.
+// exchange sends first, if not nil, and list, and reads the replies to list. The caller holds the lock.
 func (c *conn) exchange(ctx context.Context, list []request, first *request) error {
 	if c.err != nil {
 		return c.err
@@ -132,7 +129,7 @@ func (c *conn) exchange(ctx context.Context, list []request, first *request) err
 		if err != nil {
 			return c.lost(ctx, err)
 		}
-		if at := id - from; at < uint64(len(list)) && id >= from { // else that of an earlier call
+		if at := id - from; at < uint64(len(list)) && id >= from { // otherwise the reply to an earlier call
 			if err := list[at].take(reply); err != nil {
 				return c.lost(ctx, err)
 			}

@@ -1,5 +1,4 @@
-// Package pagecache remembers parts of a target's memory while the target does
-// not change.
+// Package pagecache caches parts of a target's memory while the target does not change.
 package pagecache
 
 import (
@@ -23,8 +22,8 @@ const maxBlocks = 32768
 // once.
 const maxCached = 64 << 10
 
-// Read-ahead for a caller that reads one block after the other, or before the other, as lists in
-// contiguously allocated memory are read.
+// Read-ahead for a caller that reads successive blocks in either direction, such as lists in contiguously
+// allocated memory.
 const (
 	aheadAfter = 16  // blocks in a row
 	maxAhead   = 256 // blocks at once, 256 KiB
@@ -42,11 +41,11 @@ type Cache struct {
 
 	mu         sync.Mutex
 	young, old map[uint64]*block // by address
-	last       *block            // that was asked for last, at lastAt; nil if there is none
+	last       *block            // last requested block, at lastAt; may be nil
 	lastAt     uint64            // its address
-	first      callbacks.Address // of the blocks that were read last
-	next       callbacks.Address // behind them
-	row        uint64            // blocks that were read side by side, in one direction
+	first      callbacks.Address // range of the last read blocks
+	next       callbacks.Address // their end
+	row        uint64            // number of adjacent reads in one direction
 }
 
 // New returns an empty cache over under, which must not change while the cache is used. Memory that
@@ -177,7 +176,7 @@ func (c *Cache) fill(base callbacks.Address, size uint64) *block {
 	return (*block)(whole[base.Sub(low):])
 }
 
-// get returns a cached block; nil if there is none. Blocks never change.
+// get returns a cached block, or nil. Blocks never change.
 func (c *Cache) get(base callbacks.Address) *block {
 	c.mu.Lock()
 	defer c.mu.Unlock()

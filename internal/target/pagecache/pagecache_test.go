@@ -74,7 +74,7 @@ func TestEdges(t *testing.T) {
 	for _, tt := range []struct {
 		at    uint64
 		n     int
-		fault uint64 // 0 for none
+		fault uint64 // 0: no fault
 	}{
 		{0x10200, 16, 0}, {0x10200, 2 * BlockSize, 0}, {0x10800, 0x200, 0}, {0x109ff, 1, 0},
 		{0x101ff, 1, 0x101ff}, {0x101f8, 16, 0x101f8}, {0x10900, 0x101, 0x10a00}, {0x10280, 3 * BlockSize, 0x10a00},
@@ -95,7 +95,7 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// TestLend checks that what is lent is what is read, from the blocks that are kept where they can be.
+// TestLend checks that lent memory equals read memory, and that it is from cached blocks where possible.
 func TestLend(t *testing.T) {
 	r := &region{low: 0x10200, b: numbered(2 * BlockSize)} // half, whole, half a block
 	c := New(nil, r)
@@ -106,13 +106,13 @@ func TestLend(t *testing.T) {
 		reads int
 	}{
 		{0x10400, BlockSize, true, 1}, // the whole block
-		{0x10410, 8, true, 0},         // of the block that is kept
+		{0x10410, 8, true, 0},         // in the cached block
 		{0x107ff, 2, false, 0},        // across two blocks
 		{0x10410, 0, false, 0},
 		{0x10410, BlockSize + 1, false, 0},
 		{0x10200, 8, true, 2},  // a block that cannot be read as a whole
-		{0x109f8, 9, false, 2}, // beyond the end
-		{0x20000, 8, false, 2}, // nothing
+		{0x109f8, 9, false, 2}, // past the end
+		{0x20000, 8, false, 2}, // unmapped
 	} {
 		before := r.reads
 		b := c.Lend(callbacks.Addr(tt.at), tt.n)
@@ -134,7 +134,7 @@ func TestBounded(t *testing.T) {
 	c := New(l, r)
 	var p [1]byte
 	for i := range uint64(3 * maxBlocks) {
-		// every second one: nothing is read ahead
+		// every second one, so no read-ahead
 		if err := c.ReadMemory(callbacks.Addr((6*maxBlocks-2*i)*BlockSize), p[:]); err != nil {
 			t.Fatal(err)
 		}
@@ -153,8 +153,8 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// TestNoMemory reads through a cache that may keep three blocks, as a third of the memory is for
-// what is not counted: all is read.
+// TestNoMemory reads through a cache with memory for three blocks, as a third is reserved for uncounted memory:
+// all reads must succeed.
 func TestNoMemory(t *testing.T) {
 	r := &region{low: BlockSize, b: numbered(16 * BlockSize)}
 	c := New(budget.NewLedger(5*BlockSize), r)
@@ -172,8 +172,8 @@ func TestNoMemory(t *testing.T) {
 	}
 }
 
-// TestReadsAhead: who reads one block after the other, or before the other, soon gets many at
-// once, and at the end of the memory what there is.
+// TestReadsAhead checks that successive reads in either direction soon fetch many blocks at once, and at the
+// end of the memory the existing ones.
 func TestReadsAhead(t *testing.T) {
 	const blocks = 1000
 	const words = blocks * BlockSize / 8

@@ -8,11 +8,10 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// maxAnswer bounds the memory that one question gets.
+// maxAnswer bounds the memory in one answer.
 const maxAnswer = maxAsked
 
-// Answer answers a question from a target: it is the debugger's side, for
-// debuggers in Go.
+// Answer answers a question from a target: the debugger's side, for debuggers in Go.
 func Answer(t callbacks.Target, q *ompdv1.Question) *ompdv1.Answer {
 	var err error
 	switch q := q.GetQuestion().(type) {
@@ -45,7 +44,7 @@ func Answer(t callbacks.Target, q *ompdv1.Question) *ompdv1.Answer {
 		Message: err.Error()}}}
 }
 
-// answerMemory reads as much as can be read.
+// answerMemory reads as many bytes as possible.
 func answerMemory(t callbacks.Target, q *ompdv1.MemoryQuestion) *ompdv1.Answer {
 	data := make([]byte, min(q.GetSize(), maxAnswer))
 	a := &ompdv1.MemoryAnswer{}
@@ -91,7 +90,7 @@ func answerThreads(t callbacks.Target) ([]*ompdv1.NativeThread, error) {
 	return list, nil
 }
 
-// answerRegisters are the registers of a thread, nil if they cannot be read.
+// answerRegisters returns the registers of a thread, or nil if they cannot be read.
 func answerRegisters(t callbacks.Target, id callbacks.ThreadID) *ompdv1.Registers {
 	reader, ok := t.(callbacks.RegisterReader)
 	if !ok {

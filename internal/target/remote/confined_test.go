@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/files"
 )
 
-// TestConfined lends a program whose files are elsewhere than where files may be opened:
-// those are not there, the system's own are.
+// TestConfined lends a program with files outside the allowed directories: those count as missing, the system's
+// own do not.
 func TestConfined(t *testing.T) {
 	r, c := dump(t, "nested", 16)
 	for name, allowed := range map[string][]string{"outside": nil, "inside": {filepath.Dir(r.Exe)}} {

@@ -11,7 +11,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// liar is a debugger whose answers are the next ones of a list, whatever it is asked.
+// liar is a debugger that gives a list of fixed answers to any questions.
 type liar struct {
 	answers []*ompdv1.Answer
 	next    int
@@ -30,8 +30,8 @@ func (l *liar) Ask(ctx context.Context, questions []*ompdv1.Question) ([]*ompdv1
 	return out, ctx.Err()
 }
 
-// FuzzDebugger reads bytes as the answers of a debugger: a target of which everything can
-// be asked, whose reads are whole or a fault.
+// FuzzDebugger reads bytes as the answers of a debugger: all operations of the target must work, and each read
+// is complete or a fault.
 func FuzzDebugger(f *testing.F) {
 	add := func(list ...*ompdv1.Answer) {
 		b, err := proto.Marshal(&ompdv1.Answers{Answers: list})
@@ -76,7 +76,7 @@ func FuzzDebugger(f *testing.F) {
 	})
 }
 
-// everything asks a target everything.
+// everything calls all operations of a target.
 func everything(t *testing.T, tg callbacks.Target) {
 	ids, _ := tg.ThreadIDs(callbacks.ThreadIDLWP)
 	tg.ThreadIDs(callbacks.ThreadIDPthread)

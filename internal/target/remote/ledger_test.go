@@ -10,7 +10,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// zeros is a debugger of a program whose memory is endless.
+// zeros is a debugger of a program with endless memory.
 type zeros struct{}
 
 func (zeros) Ask(_ context.Context, questions []*ompdv1.Question) ([]*ompdv1.Answer, error) {
@@ -22,8 +22,8 @@ func (zeros) Ask(_ context.Context, questions []*ompdv1.Question) ([]*ompdv1.Ans
 	return out, nil
 }
 
-// TestLedger reads more of a debugger than may be kept: all of it can be read, what is kept
-// stays below the limit, and nothing of a stop that is over is.
+// TestLedger reads more memory than may be cached: all reads succeed, the cache stays below the limit, and is
+// empty after the stop.
 func TestLedger(t *testing.T) {
 	const limit = 1 << 20
 	l := budget.NewLedger(limit)

@@ -10,47 +10,45 @@ import (
 )
 
 const (
-	// pageSize is the unit that is remembered.
+	// pageSize is the unit of caching.
 	pageSize = 4096
-	// firstChunk is how much is asked for where nothing is known nearby: a round
-	// trip costs more than these bytes.
+	// firstChunk is the size of a request in an unknown area, in bytes: a round trip costs more than these
+	// bytes.
 	firstChunk = 16 * pageSize
-	// maxChunk is how much is asked for in one question at most, and how far
-	// chunks grow where one after the other is read.
+	// maxChunk is the maximal size of a request, up to which the chunks of sequential reads grow.
 	maxChunk = 64 * pageSize
-	// maxAsked is how many bytes the questions of one message may ask for: their
-	// answer must be a message, too.
+	// maxAsked bounds the bytes requested in one message: their answer must fit in a message, too.
 	maxAsked = 2 << 20
-	// maxPages bounds what is remembered of one stop: 256 MiB. A picture of a
-	// thousand threads touches some twenty pages of each.
+	// maxPages bounds the cache of one stop: 256 MiB. A picture of a thousand threads touches about twenty
+	// pages of each.
 	maxPages = 1 << 16
 )
 
 type page [pageSize]byte
 
-// memory is the memory that the debugger gave at one stop.
+// memory is the debugger's memory at one stop.
 type memory struct {
 	mu    sync.Mutex
 	pages map[uint64]*page // by address
-	bad   map[uint64]hole  // pages of which not all can be read, by address
-	last  [recent]span     // chunks that were asked for last
+	bad   map[uint64]hole  // partly or completely unreadable pages, by address
+	last  [recent]span     // last requested chunks
 	taken *budget.Ledger   // for the pages
 }
 
-// hole is what is known of a page of which not all can be read.
+// hole describes a page that cannot be read completely.
 type hole struct {
-	none bool // not even its first byte, hence nothing: pages are what is mapped
+	none bool // the first byte is unreadable, hence all: pages are the unit of mapping
 	code ompdv1.AnswerCode
 }
 
-// recent is how many places reading may go on at.
+// recent is the number of places at which sequential reads are detected.
 const recent = 8
 
 func newMemory(l *budget.Ledger) *memory {
 	return &memory{pages: map[uint64]*page{}, bad: map[uint64]hole{}, taken: l.Part()}
 }
 
-// close forgets all. What comes later is not counted: it is not kept for long.
+// close drops the cache. Later pages are not counted: they are short-lived.
 func (m *memory) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,14 +56,14 @@ func (m *memory) close() {
 	m.taken = nil
 }
 
-// forget gives back all pages. The lock is held.
+// forget drops all pages. The caller holds the lock.
 func (m *memory) forget() {
 	clear(m.pages)
 	m.taken.Close()
 }
 
-// count counts n bytes of pages, in place of those that there are if need be: they can be
-// asked for again. The lock is held.
+// count charges n bytes of pages. If necessary, it drops the present pages, which can be requested again. The
+// caller holds the lock.
 func (m *memory) count(n int) error {
 	const what = "memory that a debugger lends"
 	if len(m.pages) <= maxPages && m.taken.Try(what, uint64(n)) == nil {
@@ -97,8 +95,7 @@ func (b bound) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
-// read fills the beginning of p, up to the end of a page or of a file's part. The
-// memory's lock is held.
+// read fills the start of p, up to the end of a page or of a file's part. The caller holds the memory's lock.
 func (b bound) read(at uint64, p []byte) (uint64, error) {
 	m := b.s.memory
 	base := pageOf(at)
@@ -121,7 +118,7 @@ func (b bound) read(at uint64, p []byte) (uint64, error) {
 	return b.read(at, p) // now it is known
 }
 
-// readFile reads what a module's file has and the program cannot have changed.
+// readFile reads the part of a module's file that the program cannot have changed.
 func (b bound) readFile(at uint64, p []byte) uint64 {
 	table := b.s.modules.table.Load()
 	if table == nil {
@@ -137,9 +134,8 @@ func (b bound) readFile(at uint64, p []byte) uint64 {
 // span is a range of memory.
 type span struct{ at, size uint64 }
 
-// chunk is what to ask for when need bytes from base on are wanted: more, the more
-// so if something right before base was asked for lately, but nothing that is
-// known.
+// chunk returns the range to request for need bytes at base: a larger one after recent requests right before
+// base, but without known pages.
 func (m *memory) chunk(base, need uint64) span {
 	size, slot := max(uint64(firstChunk), (need+pageSize-1)&^(pageSize-1)), recent-1
 	for i, l := range m.last {
@@ -159,8 +155,7 @@ func (m *memory) chunk(base, need uint64) span {
 	return m.last[0]
 }
 
-// fetch asks for memory and remembers it, in as few messages as possible. The
-// memory's lock is held.
+// fetch requests memory and caches it, in as few messages as possible. The caller holds the memory's lock.
 func (b bound) fetch(spans ...span) error {
 	for len(spans) > 0 {
 		var questions []*ompdv1.Question
@@ -188,8 +183,7 @@ func memoryQuestion(at, size uint64) *ompdv1.Question {
 		Size: uint32(size)}}}
 }
 
-// keep remembers the whole pages of an answer, and which one could not be read
-// whole.
+// keep caches the complete pages of an answer, and records the incomplete one.
 func (m *memory) keep(s span, a *ompdv1.Answer) error {
 	data, code := a.GetMemory().GetData(), a.GetMemory().GetCode()
 	if e := a.GetError(); e != nil {
@@ -207,14 +201,14 @@ func (m *memory) keep(s span, a *ompdv1.Answer) error {
 	for ; len(data) >= pageSize; data, at = data[pageSize:], at+pageSize {
 		m.pages[at] = (*page)(data)
 	}
-	if at-s.at < s.size { // the last page may end where addresses do
+	if at-s.at < s.size { // the last page may end with the address space
 		_, known := codes[code]
 		m.bad[at] = hole{len(data) == 0 && known, code}
 	}
 	return nil
 }
 
-// causeOf is the cause of a fault for which a debugger gave a code.
+// causeOf returns the cause of a fault for a debugger's code.
 func causeOf(code ompdv1.AnswerCode) error {
 	if code == ompdv1.AnswerCode_ANSWER_CODE_NOT_CAPTURED {
 		return callbacks.ErrNotCaptured
@@ -222,7 +216,7 @@ func causeOf(code ompdv1.AnswerCode) error {
 	return callbacks.ErrUnmapped
 }
 
-// readExactly asks for bytes of a page that cannot be read as a whole.
+// readExactly requests bytes of a page that cannot be read completely.
 func (b bound) readExactly(at uint64, p []byte) error {
 	answers, err := b.ask(memoryQuestion(at, uint64(len(p))))
 	if err != nil {

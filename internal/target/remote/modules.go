@@ -20,11 +20,11 @@ const (
 	atENTRY = 9
 )
 
-// moduleTable has the modules of one stop.
+// moduleTable contains the modules of one stop.
 type moduleTable struct {
-	table  atomic.Pointer[modules.Table] // nil until they are found
-	mu     sync.Mutex                    // held while they are searched
-	spoilt []*modules.Table              // found when memory could be read no more
+	table  atomic.Pointer[modules.Table] // nil before the first search
+	mu     sync.Mutex                    // held during the search
+	spoilt []*modules.Table              // from searches during which memory became unreadable
 }
 
 // close unmaps all files.
@@ -40,11 +40,10 @@ func (m *moduleTable) close() error {
 	return errors.Join(errs...)
 }
 
-// Modules are the modules that the loader of the program has in its lists; the
-// executable is first.
+// Modules returns the modules in the loader's lists; the executable is first.
 func (b bound) Modules() ([]*callbacks.Module, error) { return b.table().Modules() }
 
-// table finds the modules, once a stop.
+// table finds the modules, once per stop.
 func (b bound) table() *modules.Table {
 	m := &b.s.modules
 	if t := m.table.Load(); t != nil {
@@ -76,9 +75,8 @@ func (b bound) table() *modules.Table {
 	return t
 }
 
-// vector makes what is needed of the auxiliary vector for a debugger that does not
-// have it: the loader's own list says where the executable lies, and its file
-// where its entry point is.
+// vector derives the needed part of the auxiliary vector for a debugger without it: the loader's list contains
+// the address of the executable, and its file the entry point.
 func (b bound) vector(exe string) map[uint64]uint64 {
 	bias, err := b.mainBias()
 	if err != nil {
@@ -103,7 +101,7 @@ func (b bound) vector(exe string) map[uint64]uint64 {
 	return out
 }
 
-// mainBias is l_addr of the first entry of the loader's list.
+// mainBias returns l_addr of the first entry of the loader's list.
 func (b bound) mainBias() (uint64, error) {
 	debug, err := b.askSymbol(symbol{name: "_r_debug"})
 	if err != nil {
@@ -130,7 +128,7 @@ type maps struct {
 // mappings is a debugger's power to list mappings.
 type mappings struct{ of bound }
 
-// Mappings are the mappings, none if they cannot be read.
+// Mappings returns the mappings; nil if they cannot be read.
 func (m mappings) Mappings() []callbacks.Mapping { return m.of.mappings() }
 
 func (b bound) mappings() []callbacks.Mapping {
@@ -168,16 +166,16 @@ func mappingOf(m *ompdv1.Mapping) callbacks.Mapping {
 	return out
 }
 
-// types is a debugger's power to tell sizes and offsets.
+// types is a debugger's power to return sizes and offsets.
 type types struct{ of bound }
 
-// TypeSize is the size of type typ.
+// TypeSize returns the size of type typ.
 func (y types) TypeSize(typ, file string) (uint64, error) {
 	a, err := y.ask(&ompdv1.TypeQuestion{Type: typ, File: file})
 	return a.GetSize(), err
 }
 
-// FieldOffset is the place of a field.
+// FieldOffset returns the offset and the size of a field.
 func (y types) FieldOffset(typ, field, file string) (offset, size uint64, err error) {
 	a, err := y.ask(&ompdv1.TypeQuestion{Type: typ, Field: field, File: file})
 	return a.GetOffset(), a.GetSize(), err

@@ -1,10 +1,9 @@
-// Package remote makes a target of a debugger that lends its callbacks: it asks
-// for memory, symbols, threads and registers in the messages of DebuggerService,
-// and knows nothing of how they travel.
+// Package remote implements a target on the callbacks of a debugger: it requests memory, symbols, threads and
+// registers in the messages of DebuggerService, independent of their transport.
 //
-// What travels is slow, so little is asked and much at once: memory in pages with
-// what lies behind them, the stacks of all threads together, and nothing that the
-// files of the modules have. Answers are kept until the program runs.
+// Round trips are slow, so there are few, with much data each: memory in chunks of pages, the stacks of all
+// threads together, and no data that the files of the modules contain. Answers are cached until the program
+// runs.
 package remote
 
 import (
@@ -21,45 +20,42 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// Asker asks a debugger. It may be used by several goroutines at once.
+// Asker sends questions to a debugger. It is safe for concurrent use.
 type Asker interface {
 	// Ask sends questions together and returns an answer for each, in order.
 	// It is one round trip. The error is that of the connection, or of ctx.
 	Ask(ctx context.Context, questions []*ompdv1.Question) ([]*ompdv1.Answer, error)
 }
 
-// Options tell where the files of the program are. The zero value looks where the
-// program had them.
+// Options sets where the files of the program are searched. The zero value uses the program's paths.
 type Options struct {
-	Exe       string   // the executable, wherever the program had it
-	Sysroot   string   // directory that stands for "/" of the program
+	Exe       string   // the executable, wherever its path in the program was
+	Sysroot   string   // directory that replaces "/" of the program
 	DebugDirs []string // directories with .build-id trees, such as /usr/lib/debug
-	// Open opens the files that the debugger and the program name; nil opens all that
-	// this process may read.
+	// Open opens the files that the debugger and the program name; nil opens every file that this process may
+	// read.
 	Open func(name string) (*os.File, error)
-	// Memory counts what is kept of the program's memory and made of the modules' files,
-	// and bounds it; nil does not.
+	// Memory limits and counts the cached memory and the memory made from the modules' files; nil does not
+	// limit it.
 	Memory callbacks.Ledger
 }
 
-// Target is a program that a debugger holds. At makes the target of it that the
-// rest of this module uses.
+// Target is a program that a debugger holds. InContext returns it as a callbacks.Target.
 type Target struct {
 	hello *ompdv1.Hello
 	asker Asker
 	opts  Options
 	arch  callbacks.Arch
 	trips atomic.Uint64
-	taken *budget.Ledger // for what is kept
+	taken *budget.Ledger // for the cache
 
 	mu    sync.Mutex
 	stop  *stop // the present one
 	about *ompdv1.Target
 }
 
-// stop is what is known of the program while it does not run. Each part has a lock
-// of its own, since finding one may take asking for another: threads and modules
-// are asked for first, then symbols and mappings, then memory.
+// stop is the known data of the program at one stop. Each part has its own lock, since one may need another:
+// threads and modules are locked first, then symbols and mappings, then memory.
 type stop struct {
 	over    atomic.Bool
 	memory  *memory
@@ -69,7 +65,7 @@ type stop struct {
 	maps    maps
 }
 
-// New returns the program that a debugger which said hello holds.
+// New returns the program of the debugger that sent hello.
 func New(hello *ompdv1.Hello, asker Asker, o Options) (*Target, error) {
 	t := &Target{hello: hello, asker: asker, opts: o, about: hello.GetAbout(), taken: budget.LedgerOf(o.Memory)}
 	t.stop = t.newStop()
@@ -89,8 +85,8 @@ func (t *Target) newStop() *stop {
 	return s
 }
 
-// Stopped says that the program ran and is at a new stop: what was known of it is
-// forgotten. about describes it now; nil means as before.
+// Stopped records that the program ran and is at a new stop, and drops the cached data. about describes the
+// program now; nil means unchanged.
 func (t *Target) Stopped(about *ompdv1.Target) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,26 +100,24 @@ func (t *Target) Stopped(about *ompdv1.Target) error {
 	return old.modules.close()
 }
 
-// Close forgets everything and unmaps the files of the modules. Their images must
-// not be used after it.
+// Close drops the cached data and unmaps the files of the modules. Their images must not be used after it.
 func (t *Target) Close() error { return t.Stopped(nil) }
 
-// About is what the debugger last said of the program.
+// About returns the debugger's last description of the program.
 func (t *Target) About() *ompdv1.Target {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.about
 }
 
-// RoundTrips is how often the debugger was asked so far.
+// RoundTrips returns the number of requests to the debugger so far.
 func (t *Target) RoundTrips() uint64 { return t.trips.Load() }
 
-// hasPower reports whether the debugger said that it has a power.
+// hasPower reports whether the debugger announced a power.
 func (t *Target) hasPower(p ompdv1.Power) bool { return slices.Contains(t.hello.GetPowers(), p) }
 
-// InContext returns the target as a callbacks.Target with modules and with the powers
-// that the debugger has, at the present stop. Once the program runs, or ctx has
-// ended, everything that is not known yet cannot be read.
+// InContext returns the target at the present stop as a callbacks.Target with modules and with the debugger's
+// powers. Once the program runs, or ctx has ended, only cached data can be read.
 func (t *Target) InContext(ctx context.Context) callbacks.Target {
 	t.mu.Lock()
 	b := bound{t, t.stop, ctx}
@@ -176,7 +170,7 @@ func (t *Target) InContext(ctx context.Context) callbacks.Target {
 	return b
 }
 
-// bound is a Target at one stop whose questions end with ctx.
+// bound is a Target at one stop; its questions end with ctx.
 type bound struct {
 	t   *Target
 	s   *stop
@@ -188,13 +182,13 @@ var (
 	_ callbacks.ModuleLister = bound{}
 )
 
-// Arch is the architecture of the program.
+// Arch returns the architecture of the program.
 func (b bound) Arch() callbacks.Arch { return b.t.arch }
 
-// errRan says that a stop is over.
+// errRan means that the stop has ended.
 var errRan = fmt.Errorf("the program ran meanwhile: %w", callbacks.StaleHandle)
 
-// ask asks, and counts.
+// ask sends questions, and counts the round trip.
 func (b bound) ask(questions ...*ompdv1.Question) ([]*ompdv1.Answer, error) {
 	if err := b.ctx.Err(); err != nil {
 		return nil, err
@@ -216,7 +210,7 @@ func (b bound) ask(questions ...*ompdv1.Question) ([]*ompdv1.Answer, error) {
 	return answers, nil
 }
 
-// codes are the errors that a debugger's codes stand for.
+// codes maps a debugger's codes to errors.
 var codes = map[ompdv1.AnswerCode]error{
 	ompdv1.AnswerCode_ANSWER_CODE_UNMAPPED:          callbacks.ErrUnmapped,
 	ompdv1.AnswerCode_ANSWER_CODE_NOT_CAPTURED:      callbacks.ErrNotCaptured,
@@ -227,8 +221,7 @@ var codes = map[ompdv1.AnswerCode]error{
 	ompdv1.AnswerCode_ANSWER_CODE_UNSUPPORTED:       callbacks.Unsupported,
 }
 
-// errorOf is the error that an answer is; nil if it is none. An answer to another
-// question is one.
+// errorOf returns the error in an answer, or nil. An answer to another question is an error.
 func errorOf(a *ompdv1.Answer, answered bool) error {
 	e := a.GetError()
 	switch {
@@ -247,7 +240,7 @@ func errorOf(a *ompdv1.Answer, answered bool) error {
 	return fmt.Errorf("%w: the debugger says: %s", err, e.GetMessage())
 }
 
-// codeOf is the code that stands for an error.
+// codeOf returns the code of an error.
 func codeOf(err error) ompdv1.AnswerCode {
 	for code, e := range codes {
 		if errors.Is(err, e) {

@@ -61,8 +61,8 @@ func dump(t testing.TB, program string, major int, args ...string) (*omptest.Res
 	return r, c
 }
 
-// hello is what a debugger says that has those powers. One without any has the
-// callbacks of OMPD only, and the path of the program.
+// hello returns the hello of a debugger with those powers. Without powers, it has only OMPD's callbacks and the
+// path of the program.
 func hello(c *corefile.Core, powers ...ompdv1.Power) *ompdv1.Hello {
 	return &ompdv1.Hello{About: &ompdv1.Target{Arch: c.Arch().String(), Executable: c.Info().Executable},
 		Powers: powers}
@@ -85,7 +85,7 @@ const (
 	withTypes     = ompdv1.Power_POWER_TYPES
 )
 
-// TestLaws runs the conformance kit on debuggers with all powers, some and none.
+// TestLaws runs the conformance kit on debuggers with all powers, some and without any.
 func TestLaws(t *testing.T) {
 	_, c := dump(t, "nested", 16)
 	for name, powers := range map[string][]ompdv1.Power{
@@ -107,7 +107,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// look makes a picture of everything.
+// look returns a complete picture.
 func look(t testing.TB, tg callbacks.Target) *picture.Picture {
 	t.Helper()
 	mods, _ := tg.(callbacks.ModuleLister).Modules()
@@ -152,7 +152,7 @@ func TestSamePicture(t *testing.T) {
 			for _, powers := range [][]ompdv1.Power{{withRegisters, withMappings}, {withRegisters}} {
 				tg, d := lend(t, c, powers...)
 				got := look(t, tg.InContext(t.Context()))
-				for i := range got.Runtimes { // without mappings it is searched otherwise
+				for i := range got.Runtimes { // without mappings it is searched in another way
 					got.Runtimes[i].Layout = want.Runtimes[i].Layout
 				}
 				same(t, got, want)
@@ -163,8 +163,7 @@ func TestSamePicture(t *testing.T) {
 	}
 }
 
-// TestFewRoundTrips counts what a picture of 256 threads costs, and what another
-// one at the same stop does.
+// TestFewRoundTrips counts the round trips of a picture of 256 threads, and of a second one at the same stop.
 func TestFewRoundTrips(t *testing.T) {
 	_, c := dump(t, "many", 16, "256")
 	want := look(t, c)
@@ -191,11 +190,11 @@ func TestFewRoundTrips(t *testing.T) {
 	}
 }
 
-// maxTrips is how many round trips a picture of 256 threads may take.
+// maxTrips is the maximal number of round trips for a picture of 256 threads.
 const maxTrips = 50
 
-// TestCallbacksOnly has nothing but OMPD's callbacks: the runtime is read, states
-// are what it keeps itself.
+// TestCallbacksOnly uses only OMPD's callbacks: the runtime is read, and states are those that it tracks
+// itself.
 func TestCallbacksOnly(t *testing.T) {
 	r, c := dump(t, "nested", 16)
 	tg, _ := lend(t, c)
@@ -213,7 +212,7 @@ func TestCallbacksOnly(t *testing.T) {
 	}
 }
 
-// TestStops gives up what belongs to a stop that is over, or to a call.
+// TestStops checks that data of an ended stop, or of an ended call, is refused.
 func TestStops(t *testing.T) {
 	_, c := dump(t, "nested", 16)
 	tg, _ := lend(t, c, withRegisters)
@@ -239,15 +238,15 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// wrong is a debugger that answers whatever comes to its mind.
+// wrong is a debugger with arbitrary answers.
 type wrong struct{ answers []*ompdv1.Answer }
 
 func (w wrong) Ask(context.Context, []*ompdv1.Question) ([]*ompdv1.Answer, error) {
 	return w.answers, nil
 }
 
-// TestLastPage reads the last page of the addresses, of which a debugger has nothing: it is asked once, and the read
-// fails.
+// TestLastPage reads the last page of the address space, which a debugger does not have: it is asked once, and
+// the read fails.
 func TestLastPage(t *testing.T) {
 	_, c := dump(t, "nested", 16)
 	tg, d := lend(t, c)
@@ -262,7 +261,7 @@ func TestLastPage(t *testing.T) {
 	}
 }
 
-// TestWrongAnswers must be errors and never a panic.
+// TestWrongAnswers checks that wrong answers are errors and never a panic.
 func TestWrongAnswers(t *testing.T) {
 	_, c := dump(t, "nested", 16)
 	other := &ompdv1.Answer{Answer: &ompdv1.Answer_Symbol{Symbol: &ompdv1.SymbolAnswer{}}}

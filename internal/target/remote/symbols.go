@@ -20,14 +20,14 @@ type found struct {
 	err     error
 }
 
-// symbols are the debugger's answers of one stop.
+// symbols contains the debugger's answers of one stop.
 type symbols struct {
 	mu    sync.Mutex
 	known map[symbol]found
 }
 
-// Symbol finds a global symbol: in the files of the modules, if they are at hand,
-// else the debugger is asked.
+// Symbol finds a global symbol: in the files of the modules, if they are available, otherwise through the
+// debugger.
 func (b bound) Symbol(name, file string) (callbacks.Address, error) {
 	if table := b.s.modules.table.Load(); table != nil {
 		a, err := table.Symbol(name, file)
@@ -38,9 +38,8 @@ func (b bound) Symbol(name, file string) (callbacks.Address, error) {
 	return b.askSymbol(symbol{name: name, file: file})
 }
 
-// complete reports whether the files of all modules that file names are at hand, so
-// that a symbol which they do not have is in none. The kernel's own module counts
-// for nothing.
+// complete reports whether the files of all modules named file are available, so that a symbol missing there
+// does not exist. The kernel's own module does not count.
 func complete(table *modules.Table, file string) bool {
 	list, _ := table.Modules()
 	for _, m := range list {
@@ -51,8 +50,8 @@ func complete(table *modules.Table, file string) bool {
 	return true
 }
 
-// ThreadSymbol finds a thread's own instance of a symbol: by the thread's pointer
-// and the loader's tables, if these are at hand, else the debugger is asked.
+// ThreadSymbol finds a thread's own instance of a symbol: by the thread's pointer and the loader's tables, if
+// available, otherwise through the debugger.
 func (b bound) ThreadSymbol(id callbacks.ThreadID, name, file string) (callbacks.Address, error) {
 	n, err := b.thread(id)
 	if err != nil {
@@ -68,7 +67,7 @@ func (b bound) ThreadSymbol(id callbacks.ThreadID, name, file string) (callbacks
 	return b.askSymbol(symbol{name, file, n.GetLwp()})
 }
 
-// askSymbol asks the debugger, once a stop.
+// askSymbol asks the debugger, once per stop.
 func (b bound) askSymbol(s symbol) (callbacks.Address, error) {
 	known := &b.s.symbols
 	known.mu.Lock()

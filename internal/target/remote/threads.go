@@ -9,7 +9,7 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
-// threads are the threads of one stop.
+// threads contains the threads of one stop.
 type threads struct {
 	mu    sync.Mutex
 	asked bool
@@ -19,19 +19,18 @@ type threads struct {
 }
 
 const (
-	// stackAhead is how much of each stack is asked for with the list of threads:
-	// the frames of the runtime and of the C library and a few of the user's.
+	// stackAhead is the part of each stack that is requested with the list of threads: the frames of the
+	// runtime and of the C library and a few of the user's.
 	stackAhead = 2 * pageSize
-	// wholeStack is the depth up to which a stack is asked for as a whole, with the
-	// thread's own block of the C library behind it, of size threadBlock.
+	// wholeStack is the depth up to which a stack is requested completely, with the thread's control block of
+	// the C library after it, of size threadBlock.
 	wholeStack  = 16 * pageSize
 	threadBlock = 2304
-	// maxStacks bounds the threads whose stacks are asked for at once: 16 MiB.
+	// maxStacks bounds the number of stacks that are requested at once: 16 MiB.
 	maxStacks = 2048
 )
 
-// all asks for the threads, once a stop, and for the tops of their stacks, which
-// every picture reads.
+// all requests the threads, once per stop, and the tops of their stacks, which every picture reads.
 func (b bound) all() (*threads, error) {
 	s := &b.s.threads
 	s.mu.Lock()
@@ -61,7 +60,7 @@ func (b bound) all() (*threads, error) {
 	return s, s.err
 }
 
-// stack is the part of a thread's stack to ask for, none if it is known.
+// stack returns the part of a thread's stack to request; empty if it is cached.
 func (m *memory) stack(sp, tp uint64) []span {
 	base, size := pageOf(sp), uint64(stackAhead)
 	if tp > sp && tp-sp < wholeStack {
@@ -73,7 +72,7 @@ func (m *memory) stack(sp, tp uint64) []span {
 	return []span{{base, size}}
 }
 
-// registers are a thread's registers as this module has them.
+// registers converts a thread's registers to this module's form.
 func (t *Target) registers(n *ompdv1.NativeThread) callbacks.Registers {
 	in := n.GetRegisters()
 	r := callbacks.Registers{Arch: t.arch, ThreadPointer: in.GetThreadPointer(), Syscall: -1, PACMask: in.GetPacMask()}
@@ -113,13 +112,13 @@ func (b bound) ThreadIDs(kind callbacks.IDKind) ([]callbacks.ThreadID, error) {
 	return out, nil
 }
 
-// pthread is the pthread_t of a thread, 0 if it is not known.
+// pthread returns the pthread_t of a thread; 0 if unknown.
 func (b bound) pthread(n *ompdv1.NativeThread) uint64 {
 	tp := n.GetRegisters().GetThreadPointer()
 	switch {
 	case n.GetPthread() != 0 || tp == 0:
 		return n.GetPthread()
-	case b.t.arch == callbacks.ArchX86_64: // without a look at the modules
+	case b.t.arch == callbacks.ArchX86_64: // without reading the modules
 		return tp
 	}
 	v, err := b.table().Pthread(tp)
@@ -151,7 +150,7 @@ func (b bound) thread(id callbacks.ThreadID) (*ompdv1.NativeThread, error) {
 // registers is a debugger's power to read registers.
 type registers struct{ of bound }
 
-// Registers are the registers of thread id.
+// Registers returns the registers of thread id.
 func (r registers) Registers(id callbacks.ThreadID) (callbacks.Registers, error) {
 	if id.Kind != callbacks.ThreadIDLWP {
 		return callbacks.Registers{}, fmt.Errorf("registers of %v: %w", id, callbacks.ErrUnsupportedKind)

@@ -76,10 +76,9 @@ type Calls struct {
 }
 
 // LockOrder finds the cycles in the order in which locks were acquired. Steps that cannot have happened at the
-// same time are not a cycle: of one thread, of different regions, with a barrier in between, under a lock that
-// both threads held, or of tasks of which one was created or started after the other; nor are steps for which
-// that is not known. There are no cycles if events that would separate steps are not recorded at all; after a
-// pause, the events before it are ignored.
+// same time do not form a cycle: steps of one thread, of different regions, with a barrier in between, under a
+// common lock, or of tasks with a known order. Unknown cases do not count either. There are no cycles if events
+// that would separate steps are not recorded; after a pause, the events before it are ignored.
 func LockOrder(rec *trace.Recording, w Window, calls Calls) []Cycle {
 	if calls.Tests == nil {
 		calls.Tests = func(uint64) bool { return false }

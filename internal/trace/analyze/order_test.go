@@ -33,7 +33,7 @@ func pair(s *script, thread int, kind uint8, locks ...uint64) {
 // orders lists orders in which threads acquire locks.
 var orders = map[string]struct {
 	script func(*script)
-	want   int // number of locks of the cycle, 0 for none
+	want   int // number of locks of the cycle; 0: no cycle
 }{
 	"two locks":           {func(s *script) { both(s); pair(s, 0, 1, 1, 2); pair(s, 1, 1, 2, 1) }, 2},
 	"critical constructs": {func(s *script) { both(s); pair(s, 0, 5, 1, 2); pair(s, 1, 5, 2, 1) }, 2},
@@ -192,7 +192,7 @@ func inversion(s *script, create func()) {
 	s.task(1, 9, 2, 1)
 }
 
-// TestLockOrder finds inversions of two and three locks, and none if the threads could not have waited for each
+// TestLockOrder finds inversions of two and three locks, but not if the threads could not have waited for each
 // other.
 func TestLockOrder(t *testing.T) {
 	for name, c := range orders {

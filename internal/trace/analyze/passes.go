@@ -62,8 +62,8 @@ func sortBarriers(spans []Span) {
 }
 
 // sameBarrier returns the number of spans at the start of a sorted list (sortBarriers) that belong to one
-// barrier. All threads arrive at a barrier before the first of them leaves it, and none arrives at the next one
-// before that: a span that starts after the end of another one of its region belongs to a later barrier.
+// barrier. All threads arrive at a barrier before the first of them leaves it and before any arrives at the
+// next one. So a span that starts after the end of another one of its region belongs to a later barrier.
 func sameBarrier(spans []Span) (n int) {
 	for end := spans[0].End; n < len(spans) && spans[n].Region == spans[0].Region && spans[n].Begin <= end; n++ {
 		end = min(end, spans[n].End)

@@ -115,7 +115,7 @@ type weaver struct {
 	stack    []Activity
 	locks    []Activity
 	outside  Activity // activity outside of constructs
-	inside   uint64   // end of an implicit task whose start is missing
+	inside   uint64   // end of an implicit task without a start
 	at, had  uint64   // ends of the finished stretches of each kind
 	over     uint64   // time after the last event of the last thread
 }

@@ -23,7 +23,7 @@ type Place struct {
 type Names interface {
 	// Place returns the place of the call that returns to pc.
 	Place(pc uint64) Place
-	// Lock returns the name of a lock by its wait ID; "" if it has none.
+	// Lock returns the name of a lock by its wait ID; "" without one.
 	Lock(id uint64) string
 }
 

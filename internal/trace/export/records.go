@@ -193,7 +193,7 @@ func targetBody(e *trace.Event, _ uint64) any {
 	return nil
 }
 
-// targetID returns the ID of the target region of an event, 0 if there is none.
+// targetID returns the ID of the target region of an event; 0 without one.
 func targetID(e *trace.Event) uint64 {
 	switch e.Code {
 	case trace.Target, trace.TargetEMI, trace.TargetSubmit, trace.TargetSubmitEMI, trace.TargetMap, trace.TargetMapEMI:

@@ -8,7 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/omptnames"
 )
 
-// Document is a document that names events; it is a flag.Value.
+// Document is a document with names of events; it is a flag.Value.
 type Document int
 
 // The documents. The zero value is the current one.
@@ -35,11 +35,11 @@ func (d *Document) Set(text string) error {
 }
 
 // Event is the key of an event's name: the callback (ompt_callbacks_t), its kind (ompt_work_t, ompt_mutex_t,
-// ompt_sync_region_t, ompt_task_status_t; the flags of an implicit task), and whether it is a beginning or an end
-// (ompt_scope_endpoint_t; 0 if it is neither).
+// ompt_sync_region_t, ompt_task_status_t; the flags of an implicit task), and its endpoint
+// (ompt_scope_endpoint_t; 0 for an event that is neither start nor end).
 type Event struct{ Code, Kind, Endpoint uint8 }
 
-// scopeEnd is ompt_scope_end. An event that is a beginning and an end in one has the name of the beginning.
+// scopeEnd is ompt_scope_end. An event that is both start and end has the name of the start.
 const scopeEnd = 2
 
 // Name returns the document's name of an event, or "" if the document has no such event.
@@ -75,12 +75,12 @@ func (d Document) Names() (all []string) {
 
 const eventPrefix = "ompt_event_"
 
-// row names the events of one callback that are of some kinds.
+// row contains the names of one callback's events of some kinds.
 type row struct {
 	code  uint8
 	kinds uint64 // bit n: kind n; 0 all
 	name  string
-	end   string // of its end, if it has another name
+	end   string // of its end, if that differs
 }
 
 // The values of ompt_callbacks_t.

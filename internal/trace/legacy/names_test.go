@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestName asks for events whose names differ between the documents.
+// TestName checks events with different names in the documents.
 func TestName(t *testing.T) {
 	for _, c := range []struct {
 		e                          Event
@@ -53,9 +53,8 @@ func TestName(t *testing.T) {
 	}
 }
 
-// TestNames holds the numbers of names against the documents: 57 events in 2013, less
-// idle_begin, idle_end and runtime_shutdown; 27 in 2016, less idle and runtime_shutdown;
-// 37 callbacks in 5.1.
+// TestNames compares the numbers of names with the documents: 57 events in 2013, less idle_begin, idle_end and
+// runtime_shutdown; 27 in 2016, less idle and runtime_shutdown; 37 callbacks in 5.1.
 func TestNames(t *testing.T) {
 	for s, want := range map[Document]int{TR2013: 57 - 3, TR2016: 27 - 2, OpenMP51: 37} {
 		all := s.Names()
@@ -80,7 +79,7 @@ func TestFlag(t *testing.T) {
 	}
 }
 
-// TestState asks for states whose names differ between the documents.
+// TestState checks states with different names in the documents.
 func TestState(t *testing.T) {
 	for value, want := range map[uint16][3]string{
 		0x00:  {"ompt_state_work_serial", "ompt_state_work_serial", "omp_state_work_serial"},

@@ -51,7 +51,7 @@ func (d Document) State(value uint16) string {
 	case value >= waitBarrier && value <= waitBarrierTeams:
 		return "ompt_state_" + states[waitBarrier]
 	case value == 0x40 || value >= 0x80 && value <= 0x82:
-		return "" // it has no state for mutexes in general, and none for devices
+		return "" // it has no general state for mutexes, and no state for devices
 	}
 	return "ompt_state_" + name
 }

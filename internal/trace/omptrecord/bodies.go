@@ -134,9 +134,8 @@ type (
 )
 
 // bodies are the bodies of records by their type (ompt_callbacks_t). OpenMP 5.1 defines a callback and no
-// record for the end of a thread (2, thread_end) and for what devices tell of themselves (12 to 15,
-// device_initialize, device_finalize, device_load, device_unload): such a record is a header with nothing
-// behind it.
+// record for the end of a thread (2, thread_end) and for events of devices themselves (12 to 15,
+// device_initialize, device_finalize, device_load, device_unload): such a record is only a header.
 var bodies = [...]reflect.Type{
 	1:  reflect.TypeFor[ThreadBegin](),
 	3:  reflect.TypeFor[ParallelBegin](),

@@ -1,6 +1,6 @@
-// Package omptrecord has the trace records of OpenMP 5.1 (section 4.5.2): what a device
-// that traces writes into a tool's buffers, and what ompt_get_record_ompt returns. It makes
-// and reads the bytes of ompt_record_ompt_t as C has them on x86-64 and aarch64.
+// Package omptrecord encodes and decodes the trace records of OpenMP 5.1 (section 4.5.2), which tracing devices
+// write into a tool's buffers and ompt_get_record_ompt returns. The bytes are those of ompt_record_ompt_t in C
+// on x86-64 and aarch64.
 package omptrecord
 
 import (
@@ -10,7 +10,7 @@ import (
 	"reflect"
 )
 
-// Size is the size of ompt_record_ompt_t, whatever is in its union.
+// Size is the size of ompt_record_ompt_t, whatever its union contains.
 const Size = headerSize + bodySize
 
 const (
@@ -23,12 +23,12 @@ type Record struct {
 	Type             uint32 // ompt_callbacks_t
 	Time             uint64 // ompt_device_time_t
 	ThreadID, Target uint64
-	// Body is a pointer to one of this package's types; nil for the events that have no
-	// record of their own: thread_end and device_initialize, _finalize, _load and _unload.
+	// Body is a pointer to one of this package's types; nil for events without a record of their own:
+	// thread_end and device_initialize, _finalize, _load and _unload.
 	Body any
 }
 
-// Errors of records that cannot be read or made.
+// Errors of invalid records.
 var (
 	ErrShort = errors.New("the buffer ends in a record")
 	ErrType  = errors.New("no such type of record")
@@ -57,7 +57,7 @@ func (r *Record) Append(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// Parse reads the record at the beginning of b.
+// Parse decodes the record at the start of b.
 func Parse(b []byte) (*Record, error) {
 	if len(b) < Size {
 		return nil, ErrShort
@@ -87,8 +87,8 @@ func newBody(code uint32) (any, error) {
 	return reflect.New(bodies[code]).Interface(), nil
 }
 
-// walk calls visit for each number of a structure, with the offset that C gives it: each
-// is aligned to its size, and a structure to its largest. It returns where the structure ends.
+// walk calls visit for each number of a structure, with its offset in C: each is aligned to its size, and a
+// structure to its largest member. It returns the offset of the structure's end.
 func walk(v reflect.Value, offset int, visit func(field reflect.Value, offset int)) int {
 	for i := range v.NumField() {
 		field := v.Field(i)
@@ -105,7 +105,7 @@ func walk(v reflect.Value, offset int, visit func(field reflect.Value, offset in
 	return (offset + size - 1) &^ (size - 1)
 }
 
-// align is the alignment of a type.
+// align returns the alignment of a type.
 func align(t reflect.Type) int {
 	if t.Kind() != reflect.Struct {
 		return int(t.Size())

@@ -16,7 +16,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// filled are records of all types, in which each field has a number of its own.
+// filled returns records of all types, with a different number in each field.
 func filled(t *testing.T) (all []Record) {
 	t.Helper()
 	for code := range uint32(len(bodies)) {
@@ -50,10 +50,10 @@ func filled(t *testing.T) (all []Record) {
 
 var humps = regexp.MustCompile(`([a-z])([A-Z])`)
 
-// snake is the name that the standard has for one of ours.
+// snake returns the standard's form of one of our names.
 func snake(name string) string { return strings.ToLower(humps.ReplaceAllString(name, "${1}_$2")) }
 
-// source is a C program that writes the same records.
+// source returns a C program that writes the same records.
 func source(all []Record) string {
 	var b strings.Builder
 	b.WriteString("#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n#include <omp-tools.h>\n" +
@@ -89,7 +89,7 @@ func fields(b *strings.Builder, prefix string, v reflect.Value) {
 	}
 }
 
-// encoded are the bytes of records.
+// encoded returns the bytes of records.
 func encoded(t *testing.T, all []Record) (out []byte) {
 	t.Helper()
 	for _, r := range all {
@@ -101,8 +101,8 @@ func encoded(t *testing.T, all []Record) (out []byte) {
 	return out
 }
 
-// TestBytes holds the bytes of each record against those that a C program makes with the
-// header of LLVM's runtime, compiled for both architectures.
+// TestBytes compares the bytes of each record with those of a C program with the header of LLVM's runtime,
+// compiled for both architectures.
 func TestBytes(t *testing.T) {
 	all := filled(t)
 	want := encoded(t, all)
@@ -144,7 +144,7 @@ func distinct(all []Record) int {
 	return len(types)
 }
 
-// compiled compiles a program and returns what it writes.
+// compiled compiles a program, runs it, and returns its output.
 func compiled(t *testing.T, compiler, emulator, include, text string) []byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -167,7 +167,7 @@ func compiled(t *testing.T, compiler, emulator, include, text string) []byte {
 	return out
 }
 
-// TestParse reads back what was made.
+// TestParse decodes encoded records.
 func TestParse(t *testing.T) {
 	all := filled(t)
 	b := encoded(t, all)
@@ -192,7 +192,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestNoBody names the callbacks for which OpenMP 5.1 defines no record: all others have one.
+// TestNoBody lists the callbacks without a record in OpenMP 5.1: all others have one.
 func TestNoBody(t *testing.T) {
 	var without []uint32
 	for code := range uint32(len(bodies)) {

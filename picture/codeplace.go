@@ -4,5 +4,5 @@ package picture
 type CodePlace struct {
 	File   string // its build ID, or else its name
 	Path   string // of the file, in the target's file system
-	Offset uint64 // in the file's own addresses; of a return address, that of the call's last byte
+	Offset uint64 // in the file's own addresses; for a return address, that of the call's last byte
 }

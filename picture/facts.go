@@ -8,7 +8,7 @@ package picture
 // comments of the fields name the conditions. A missing fact is unknown, and no verdict of a hang follows
 // from an unknown fact.
 type Facts struct {
-	// in the order of the threads' LWPs; only threads that wait for something known have one
+	// in the order of the threads' LWPs; only for threads with a known object of their wait
 	Waits    []Wait    `json:"waits,omitempty" pb:"1"`
 	Locks    []Lock    `json:"locks,omitempty" pb:"2"`    // the locks that threads wait for, each once
 	Barriers []Barrier `json:"barriers,omitempty" pb:"3"` // as waiting threads see them, each view once
@@ -16,11 +16,11 @@ type Facts struct {
 	Wakers *Candidates `json:"wakers,omitempty" pb:"4"`
 	// Fulfillers may fulfil the event of a detached task; only if there may be one.
 	Fulfillers *Candidates `json:"fulfillers,omitempty" pb:"5"`
-	// EventMakers are LWPs of threads in a taskwait whose code creates detached tasks; only
+	// EventMakers are LWPs of threads that wait in a taskwait and have code that creates detached tasks; only
 	// for runtimes that count children without listing them.
 	EventMakers []int `json:"event_makers,omitempty" pb:"6"`
-	// StacksComplete is set if the stacks of all threads are completely known, so that a call which is
-	// in none of them is not being executed.
+	// StacksComplete is set if the stacks of all threads are completely known, so that a call which is missing
+	// in them is not being executed.
 	StacksComplete bool          `json:"stacks_complete" pb:"7"`
 	TasksTruncated bool          `json:"tasks_truncated,omitempty" pb:"8"` // the program has more tasks than the picture
 	LostThreads    []LostThreads `json:"lost_threads,omitempty" pb:"9"`
@@ -145,12 +145,12 @@ type Lock struct {
 	// OwnerAt is the place at which the owner acquired it, by the owner's code; missing if it is unknown.
 	// It is determined for the locks with the most waiters.
 	OwnerAt *Frame `json:"owner_at,omitempty" pb:"17"`
-	// Releases are calls with which threads and tasks that have not acquired the lock may release it. Only for a
-	// lock whose holder waits.
+	// Releases are calls with which threads and tasks that have not acquired the lock may release it. Only for
+	// a lock with a waiting holder.
 	Releases []Release `json:"releases,omitempty" pb:"16"`
-	// HandedOver is set if code that threads execute, or will execute in their region, releases the lock without
-	// acquiring it first: then an acquisition in a thread's code does not prove that the thread holds it. Only for a
-	// lock that names no owner and whose holder waits.
+	// HandedOver is set if code that threads execute, or will execute in their region, releases the lock
+	// without acquiring it first: then an acquisition in a thread's code does not prove that the thread holds
+	// it. Only for a lock that names no owner and has a waiting holder.
 	HandedOver bool `json:"handed_over,omitempty" pb:"19"`
 	// Acquiring are LWPs of threads in a call that acquires a handed-over lock, if they are not known to wait: they may
 	// have just acquired it.
@@ -199,8 +199,8 @@ type Holder struct {
 	Evidence    string `json:"evidence" pb:"4"`
 }
 
-// Candidates are the threads and tasks whose code may reach a call of some kind from its present place. Code that
-// could not be followed counts as reaching it.
+// Candidates are the threads and tasks that may reach a call of some kind from their present place in the code.
+// Code that could not be followed counts as reaching it.
 type Candidates struct {
 	Threads []int `json:"threads" pb:"1"`         // LWPs
 	Tasks   []ID  `json:"tasks,omitempty" pb:"2"` // that have not started

@@ -2,7 +2,7 @@ package picture
 
 import "testing"
 
-// TestInnermostUser takes the first frame that has a name, if it is the same code's.
+// TestInnermostUser checks that the first frame with a name is chosen, if its code is the same.
 func TestInnermostUser(t *testing.T) {
 	system := Frame{Kind: FrameSystem, Function: "futex", Module: "libc.so.6"}
 	bare := Frame{Kind: FrameUser, Module: "python3.11"}

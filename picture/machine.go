@@ -1,6 +1,6 @@
 package picture
 
-// Processors describe where threads may run. A core has little of it.
+// Processors describes the allowed processors of threads. In a core, most of it is missing.
 type Processors struct {
 	// Running are the LWPs that are not in a system call in which they would sleep. The others
 	// are in one, or unknown.
@@ -21,7 +21,7 @@ type Mask struct {
 // Quota limits the CPU time of the program.
 type Quota struct {
 	Processors float64 `json:"processors" pb:"1"` // processors that it may use permanently
-	Source     string  `json:"source" pb:"2"`     // where it was read
+	Source     string  `json:"source" pb:"2"`     // the place from which it was read
 }
 
 // Cpuset is the set of processors of the program's control group.
@@ -125,7 +125,7 @@ type Nearby struct {
 	Mapping *Mapping `json:"mapping,omitempty" pb:"1"` // the mapping that contains the address
 	Below   *Mapping `json:"below,omitempty" pb:"2"`
 	Above   *Mapping `json:"above,omitempty" pb:"3"`
-	// Description names the variable at the address, or the thread whose stack contains it.
+	// The variable at the address, or the thread with this address on its stack.
 	Description string `json:"description,omitempty" pb:"4"`
 }
 

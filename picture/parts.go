@@ -1,6 +1,6 @@
 package picture
 
-// Parts selects parts of a picture. Nothing else is read.
+// Parts selects parts of a picture. The others are not read.
 type Parts struct {
 	Threads bool // with state, place, and user stack
 	Regions bool
@@ -15,13 +15,13 @@ type Parts struct {
 // ReportParts returns the parts that a report needs.
 func ReportParts() Parts { return Parts{Threads: true, Regions: true, Tasks: true, Stacks: true} }
 
-// Only selects one thread, region or task of a target; at most one field is set. Of the rest, only the parts that the
-// answer needs are read, such as the stack of the thread that forked a region.
+// Only selects one thread, region or task of a target; at most one field is set. Apart from it, only the parts
+// that the answer needs are read, such as the stack of the thread that forked a region.
 type Only struct {
 	LWP    int // this thread, its regions, and the task that it executes
 	Region ID  // this region, the threads of its team, and its tasks
 	Task   ID  // this task, its region, and the thread that executes it
 }
 
-// All reports whether nothing is selected, which stands for the whole target.
+// All reports whether the selection is empty, which stands for the whole target.
 func (o Only) All() bool { return o == Only{} }

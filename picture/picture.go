@@ -60,7 +60,7 @@ type Target struct {
 	PID        int        `json:"pid,omitempty" pb:"3"`
 	Executable string     `json:"executable,omitempty" pb:"4"`
 	Arch       string     `json:"arch" pb:"5" schema:"enum=x86-64|aarch64"`
-	// Such as SIGSEGV; missing if none was recorded.
+	// Such as SIGSEGV; missing without a signal.
 	Signal string `json:"signal,omitempty" pb:"6"`
 	// The address of the access or the instruction; for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP.
 	FaultAddress *Hex `json:"fault_address,omitempty" pb:"7" schema:"null"`
@@ -93,7 +93,7 @@ type Pause struct {
 	// Standstill is set if the snapshot was taken because the process made no progress.
 	Standstill *Standstill `json:"standstill,omitempty" pb:"6"`
 
-	Threads      int   `json:"threads" pb:"1" schema:"min=0"`             // stopped at the same time; 0 if none was
+	Threads      int   `json:"threads" pb:"1" schema:"min=0"`             // stopped at once, or 0
 	Stops        int   `json:"stops" pb:"2" schema:"min=0"`               // number of stops
 	Microseconds int64 `json:"microseconds" pb:"3" schema:"min=0"`        // total time of all stops
 	Unsettled    int   `json:"unsettled,omitempty" pb:"4" schema:"min=1"` // words that changed while they were read
@@ -220,8 +220,8 @@ type State struct {
 	Name     StateName   `json:"name" pb:"1"`
 	Source   StateSource `json:"source" pb:"2"`
 	Evidence string      `json:"evidence,omitempty" pb:"3"` // where the state was read, or the facts it is inferred from
-	// Standard is the closest state of the standard, if the standard has none of that name:
-	// for OpenMP, a thread that waits for a mutex of the C library is at work.
+	// Standard is the closest state of the standard, if that name is not in the standard: for OpenMP, a thread
+	// that waits for a mutex of the C library is at work.
 	Standard StateName `json:"standard,omitempty" pb:"4"`
 	// Recorded is the state by the thread's recorded events, for a program with the recorder.
 	Recorded StateName `json:"recorded,omitempty" pb:"5"`
@@ -246,7 +246,7 @@ type Frame struct {
 	// LWP is set on the first frame that belongs to another thread: the one
 	// that forked the region in which the frames above run.
 	LWP int `json:"lwp,omitempty" pb:"10" schema:"min=1"`
-	// Goroutine is the number of the goroutine whose stack has the frame.
+	// Goroutine is the number of the goroutine with this frame on its stack.
 	Goroutine int64 `json:"goroutine,omitempty" pb:"13" schema:"min=1"`
 	Outlined
 
@@ -359,8 +359,8 @@ func (t *Task) AwaitsEvent() bool {
 // Unfinished reports whether a taskwait of the task's parent waits for it.
 func (t *Task) Unfinished() bool { return t.Kind != TaskImplicit && t.State != TaskCompleted }
 
-// InnermostUser returns the index of the frame that shows the program's own code best: the innermost one, or, if that
-// has no name, the next one of the same module that has a name. It returns -1 if there is none.
+// InnermostUser returns the index of the frame that shows the program's own code best: the innermost one, or,
+// if that has no name, the next one of the same module that has a name. It returns -1 without one.
 func InnermostUser(fs []Frame) int {
 	i := innermostUser(fs)
 	for j := max(i, 0); j < len(fs); j++ {
@@ -378,7 +378,8 @@ var (
 	languageNames = []string{"std::", "void std::", "bool std::", "__gnu_cxx::", "__gthread_"}
 )
 
-// isStandardLibrary reports whether a frame is in a function of the C++ standard library, most of which is in headers.
+// isStandardLibrary reports whether a frame is in a function of the C++ standard library, which is mostly in
+// headers.
 func (f *Frame) isStandardLibrary() bool {
 	in := func(s string) func(string) bool { return func(part string) bool { return strings.Contains(s, part) } }
 	begins := func(p string) bool { return strings.HasPrefix(f.Function, p) }

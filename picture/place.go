@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// Spot returns the place of code whose function has no name: module and offset, as addr2line accepts them, else
-// the address. It returns "" if both are unknown.
+// Spot returns the place of code in a function without a name: module and offset, as addr2line accepts them,
+// else the address. It returns "" if both are unknown.
 func (f *Frame) Spot() string {
 	switch {
 	case f.Module != "" && f.Function == "" && f.Offset != 0 && f.PC == nil && f.Entry != nil:

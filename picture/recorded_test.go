@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestDisputed holds states against those that were recorded.
+// TestDisputed compares states with the recorded ones.
 func TestDisputed(t *testing.T) {
 	for _, c := range []struct {
 		name, standard, recorded picture.StateName

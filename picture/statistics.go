@@ -38,35 +38,35 @@ type Event struct {
 
 // Statistics are sums of the recorded events for each construct and place in the source.
 type Statistics struct {
-	Threads     int         `json:"threads" pb:"1"` // that have events
+	Threads     int         `json:"threads" pb:"1"` // with events
 	Events      int         `json:"events" pb:"2"`
 	Nanoseconds int64       `json:"nanoseconds" pb:"3"` // from the first of these events to the last
-	Unpaired    int         `json:"unpaired" pb:"4"`    // beginnings and ends without a counterpart
-	Rows        []Statistic `json:"rows" pb:"5"`        // what took longest first
+	Unpaired    int         `json:"unpaired" pb:"4"`    // starts and ends without a counterpart
+	Rows        []Statistic `json:"rows" pb:"5"`        // the longest total time first
 	LockOrders  []LockOrder `json:"lock_orders,omitempty" pb:"6"`
 }
 
-// Statistic is one construct at one place. Times are nanoseconds, those of all threads together.
+// Statistic is one construct at one place. Times are nanoseconds, in total for all threads.
 type Statistic struct {
 	Text    string `json:"text" pb:"1"`
 	Frame   *Frame `json:"frame,omitempty" pb:"2"`
 	Lock    *Hex   `json:"lock,omitempty" pb:"3"` // wait id of the lock
 	Count   int    `json:"count" pb:"4"`
-	Open    int    `json:"open,omitempty" pb:"5"` // that had not ended
-	Threads int    `json:"threads" pb:"6"`        // that executed it
+	Open    int    `json:"open,omitempty" pb:"5"` // number that had not ended
+	Threads int    `json:"threads" pb:"6"`        // number of threads that executed it
 	Total   int64  `json:"total" pb:"7"`
 	Longest int64  `json:"longest" pb:"8"`
-	// Contended are the waits for a lock that another thread had, and Waited is their time; of
-	// barriers that of all. Holder is where those acquired it that were waited for the most.
+	// Contended is the number of waits for a lock that another thread held, and Waited is their time; for
+	// barriers, both count all waits. Holder is the place where the most awaited holders acquired it.
 	Contended int   `json:"contended,omitempty" pb:"9"`
 	Waited    int64 `json:"waited,omitempty" pb:"10"`
-	// Where those acquired the lock that were waited for the most.
+	// The place where the most awaited holders acquired the lock.
 	Holder *Frame `json:"holder,omitempty" pb:"11"`
-	// Imbalance is the time between the mean arrival at a barrier and the last, of all Barriers;
-	// Last the thread (LWP) that was the last most often, LastCount times.
+	// Imbalance is the time between the mean and the last arrival, over all Barriers; Last is the most frequent
+	// last thread (LWP), LastCount times.
 	Imbalance int64 `json:"imbalance,omitempty" pb:"12"`
 	Barriers  int   `json:"barriers,omitempty" pb:"13"`
-	// The thread (LWP) that was the last most often, and how often.
+	// The most frequent last thread (LWP), and its number of last arrivals.
 	Last      int `json:"last,omitempty" pb:"14"`
 	LastCount int `json:"last_count,omitempty" pb:"15"`
 }

@@ -36,8 +36,8 @@ func NotRead(path, why string) Runtime {
 // Unread reports whether the runtime could not be read at all.
 func (r *Runtime) Unread() bool { return strings.HasPrefix(r.Layout, unreadLayout) }
 
-// NoRuntime explains why the picture has no OpenMP state although the target has a runtime. It returns "" if a runtime
-// could be read, or if there is none.
+// NoRuntime explains why the picture has no OpenMP state although the target has a runtime. It returns "" if a
+// runtime could be read, or if it is missing.
 func (p *Picture) NoRuntime() string { return NoRuntime(p.Runtimes) }
 
 // NoRuntime is Picture.NoRuntime of a list of runtimes.

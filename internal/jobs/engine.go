@@ -17,12 +17,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
 )
 
-// Errand is a command whose standard output contains parts of a job, one per line. srun, ssh, clush or kubectl
-// run `ompd-inspect job-node` in this way.
+// Errand is a command with parts of a job on its standard output, one per line. srun, ssh, clush or kubectl run
+// `ompd-inspect job-node` in this way.
 type Errand struct {
 	Host string // host for messages about a failure; a description for several hosts
 	Argv []string
-	Send string // file for its standard input; empty for none
+	Send string // file for its standard input; may be empty
 }
 
 const (

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzNodes parses output of sinfo and kubectl: names are valid in Slurm, none is listed twice, and none can be
-// read as an option of a command.
+// FuzzNodes parses output of sinfo and kubectl: names are valid in Slurm, listed once, and not readable as an
+// option of a command.
 func FuzzNodes(f *testing.F) {
 	f.Add("node1 idle\nnode2 down*\nnode2 down*\nnode3 mixed*\n\n x\n")
 	f.Add(`{"items":[{"metadata":{"name":"solver-0"},"status":{"phase":"Running"}},` +

@@ -23,7 +23,7 @@ type Options struct {
 	Budget   time.Duration // CPU time for one rank
 	Interval time.Duration // between the two snapshots; 0 for one snapshot
 	Jobs     int           // number of parallel snapshots
-	Limit    time.Duration // wall-clock time of one snapshot of one rank; 0 for none
+	Limit    time.Duration // wall-clock time of one snapshot of one rank; 0: no limit
 	// Picture receives the picture of a rank that was inspected in detail; it may be nil. Several goroutines
 	// call it.
 	Picture func(rank int, pic *picture.Picture)

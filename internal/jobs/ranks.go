@@ -162,8 +162,7 @@ func descends(pid, ancestor int, parents map[int]int) bool {
 }
 
 // onePerRank keeps one of the processes with the environment of the same rank: scripts that start the rank, and
-// its children, have that environment, too. It keeps the one with a library of MPI; if there is none, the
-// outermost.
+// its children, have that environment, too. It keeps the one with a library of MPI; without one, the outermost.
 func onePerRank(list []Process, parents map[int]int) []Process {
 	slices.SortFunc(list, func(a, b Process) int {
 		library := func(p Process) int {

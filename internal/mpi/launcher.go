@@ -10,7 +10,7 @@ import (
 // such as mpiexec.hydra of MPICH or mpirun.openmpi of Debian.
 var launchers = []string{"mpirun", "mpiexec", "orterun", "prterun", "oshrun", "srun", "aprun"}
 
-// interpreters run scripts, whose name is their first argument. A name may have a version as suffix.
+// interpreters run scripts, named by their first argument. A name may have a version as suffix.
 var interpreters = []string{"sh", "bash", "dash", "ksh", "zsh", "python", "perl", "ruby", "Rscript"}
 
 // Launcher returns the name of a program that starts the ranks of jobs, such as mpirun, given its
@@ -25,7 +25,7 @@ func Launcher(executable string, command []string) string {
 	return ""
 }
 
-// Script returns the name of the script that a command line runs, without its directory; "" if there is none.
+// Script returns the name of the script that a command line runs, without its directory; "" without one.
 func Script(command []string) string {
 	if len(command) < 2 || strings.HasPrefix(command[1], "-") {
 		return ""

@@ -60,7 +60,7 @@ const (
 )
 
 // MpichComm returns the name of a communicator by its handle in MPICH's ABI. known is false for a communicator
-// that the program created, whose handle differs between ranks; ok is false for any other number.
+// that the program created, with handles that differ between ranks; ok is false for any other number.
 func MpichComm(handle uint32) (name string, known, ok bool) {
 	switch {
 	case handle == MpichWorld:

@@ -5,8 +5,8 @@ import "strings"
 // bindings lists the suffixes of the names of Fortran's bindings.
 var bindings = []string{"_f08ts", "_f08", "_f90"}
 
-// IsC reports whether a symbol is a routine of MPI's C interface, whose arguments are values; those of
-// Fortran's are addresses.
+// IsC reports whether a symbol is a routine of MPI's C interface, with values as arguments; those of Fortran's
+// are addresses.
 func IsC(symbol string) bool {
 	symbol, _, _ = strings.Cut(symbol, "@")
 	rest, ok := strings.CutPrefix(strings.TrimPrefix(symbol, "P"), "MPI_")

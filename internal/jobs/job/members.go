@@ -24,7 +24,7 @@ type members struct {
 	count  int
 }
 
-// get returns the member of a rank; ok is false if there is none.
+// get returns the member of a rank; ok is false without one.
 func (m *members) get(rank int) (out Member, ok bool) {
 	p := m.pages[rank/pageSize]
 	if rank < 0 || p == nil || p.here>>(rank%pageSize)&1 == 0 {

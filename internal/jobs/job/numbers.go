@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// numbers is a list of integers whose JSON form is a text: "7,-1,12". Decoding a list by reflection takes ten
-// times as long.
+// numbers is a list of integers with a text as its JSON form: "7,-1,12". Decoding a list by reflection takes
+// ten times as long.
 type numbers []int
 
 // MarshalText implements encoding.TextMarshaler.

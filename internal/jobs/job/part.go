@@ -27,7 +27,7 @@ type Part struct {
 
 // File is a file in which sites are.
 type File struct {
-	ID   string `json:"id,omitempty"`   // build ID, in hexadecimal digits; empty if it has none
+	ID   string `json:"id,omitempty"`   // build ID, in hexadecimal digits; empty without one
 	Path string `json:"path,omitempty"` // where the ranks have it
 }
 
@@ -57,7 +57,7 @@ func (p *Part) last() int {
 	return int(p.ranks.bits.Maximum())
 }
 
-// Member returns the own data of one rank; ok is false if there is none.
+// Member returns the own data of one rank; ok is false without one.
 func (p *Part) Member(rank int) (m Member, ok bool) {
 	return p.members.get(rank)
 }
@@ -120,7 +120,7 @@ func (p *Part) Unnamed() map[File][]Site {
 	return out
 }
 
-// Offset returns the offset of a site in its file; ok is false if it is in none.
+// Offset returns the offset of a site in its file; ok is false for a site outside of files.
 func (s Site) Offset() (offset uint64, ok bool) {
 	_, digits, ok := strings.Cut(string(s), "+")
 	if !ok {
@@ -144,7 +144,7 @@ func (p *Part) Add(a Answer) {
 	p.Merge(q)
 }
 
-// put adds an answer for a rank that has none.
+// put adds the first answer for a rank.
 func (p *Part) put(a Answer) {
 	if a.Rank < 0 || a.Rank >= MaxRanks {
 		return
@@ -175,7 +175,7 @@ func newGroup(k Kind) *group {
 	return &group{key: quality + string(text), kind: k}
 }
 
-// findGroup returns the group of p of the same kind as g, a new one if there is none.
+// findGroup returns the group of p of the same kind as g, or a new one.
 func (p *Part) findGroup(g *group) *group {
 	if own := p.kinds[g.key]; own != nil {
 		return own
@@ -276,7 +276,7 @@ func (p *Part) groups() []*group {
 	})
 }
 
-// groupOf returns the group of a rank, nil if there is none.
+// groupOf returns the group of a rank, or nil.
 func (p *Part) groupOf(rank int) *group {
 	for _, g := range p.kinds {
 		if g.Contains(rank) {

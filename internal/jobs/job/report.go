@@ -12,25 +12,25 @@ const Schema = "ompd-inspect/job/2.0"
 // Report is a job on one page.
 type Report struct {
 	Schema   string  `json:"schema" schema:"const=Schema"`
-	Job      string  `json:"job"`                    // what was asked for
-	Ranks    int     `json:"ranks" schema:"min=0"`   // of the job, as far as that is known
+	Job      string  `json:"job"`                    // its name on the command line
+	Ranks    int     `json:"ranks" schema:"min=0"`   // of the job, as far as known
 	Answered Set     `json:"answered"`               // ranks that answered, as ranges: 0-3,7
 	Hosts    int     `json:"hosts" schema:"min=0"`   // that answered
 	Threads  int     `json:"threads" schema:"min=0"` // of all ranks that answered
 	Seconds  float64 `json:"seconds" schema:"min=0"` // from the command to the last answer
-	// Partial is set if answers were still to come.
+	// Partial is set if answers were still missing.
 	Partial bool `json:"partial,omitempty"`
-	// Moved and Still are the ranks that made progress between two looks, and those that
-	// did not. Of others that is not known.
+	// Moved and Still are the ranks that made progress between two looks, and those that did not. The progress
+	// of other ranks is unknown.
 	Moved Set `json:"moved"`
-	// Ranks that did not, as ranges. Of others it is not known.
+	// Ranks that made no progress, as ranges. Ranks in neither list are unknown.
 	Still    Set       `json:"still"`
 	Verdicts []Verdict `json:"verdicts,omitempty"` // the worst first
 	Classes  []Class   `json:"classes,omitempty"`  // of threads, those of the fewest ranks first
-	// Others counts the threads of libraries, which no class has.
+	// Others counts the threads of libraries, which are in no class.
 	Others  int    `json:"other_threads,omitempty" schema:"min=0"`
-	Missing []Lost `json:"missing,omitempty"` // who did not answer
-	// Shown are the ranks to look at in detail, with where they are.
+	Missing []Lost `json:"missing,omitempty"` // ranks or hosts without an answer
+	// Shown are the ranks to inspect in detail, with their places.
 	Shown []Where `json:"shown,omitempty"`
 }
 

@@ -53,7 +53,7 @@ func (s Set) Contains(rank int) bool {
 	return s.bits != nil && rank >= 0 && rank < MaxRanks && s.bits.Contains(uint32(rank))
 }
 
-// First returns the lowest rank, -1 if there is none.
+// First returns the lowest rank, -1 for an empty set.
 func (s Set) First() int {
 	if s.Len() == 0 {
 		return -1

@@ -22,9 +22,9 @@ const (
 	Cycle VerdictKind = "mpi_cycle"
 	// LeftEarly: ranks wait for others that have ended, or are in MPI_Finalize.
 	LeftEarly VerdictKind = "mpi_gone"
-	// RankFault: ranks have a verdict of their own, and nobody waits for them in MPI.
+	// RankFault: ranks have a verdict of their own, and no rank waits for them in MPI.
 	RankFault VerdictKind = "rank_fault"
-	// Odd: few ranks are elsewhere than most; nothing else is known.
+	// Odd: few ranks are elsewhere than most; the cause is unknown.
 	Odd VerdictKind = "rank_odd"
 )
 

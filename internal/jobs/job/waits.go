@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// mismatches returns the communicators whose ranks are in different collectives, or pass different counts or
-// roots to the same one. If another rank may still come, the others wait for that instead.
+// mismatches returns the communicators with ranks in different collectives, or pass different counts or roots
+// to the same one. If another rank may still come, the others wait for that instead.
 func (v *view) mismatches() (out []Verdict) {
 	seen := map[string]bool{}
 	for _, g := range v.list {

@@ -1329,7 +1329,7 @@ type Target struct {
 	Pid        int64                  `protobuf:"varint,3,opt,name=pid,proto3" json:"pid,omitempty"`
 	Executable string                 `protobuf:"bytes,4,opt,name=executable,proto3" json:"executable,omitempty"`
 	Arch       string                 `protobuf:"bytes,5,opt,name=arch,proto3" json:"arch,omitempty"`
-	// Such as SIGSEGV; missing if none was recorded.
+	// Such as SIGSEGV; missing without a signal.
 	Signal string `protobuf:"bytes,6,opt,name=signal,proto3" json:"signal,omitempty"`
 	// The address of the access or the instruction; for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP.
 	FaultAddress *uint64 `protobuf:"varint,7,opt,name=fault_address,json=faultAddress,proto3,oneof" json:"fault_address,omitempty"`
@@ -1612,7 +1612,7 @@ type Frame struct {
 	Construct string `protobuf:"bytes,11,opt,name=construct,proto3" json:"construct,omitempty"`
 	// The function of the program that contains the construct.
 	In string `protobuf:"bytes,12,opt,name=in,proto3" json:"in,omitempty"`
-	// The number of the goroutine whose stack has the frame.
+	// The number of the goroutine with this frame on its stack.
 	Goroutine int64 `protobuf:"varint,13,opt,name=goroutine,proto3" json:"goroutine,omitempty"`
 	// Entry of the native function; missing on inlined frames.
 	Entry *uint64 `protobuf:"varint,14,opt,name=entry,proto3,oneof" json:"entry,omitempty"`
@@ -1761,7 +1761,7 @@ func (x *Frame) GetNear() bool {
 // Pause is the cost of a snapshot for a process.
 type Pause struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Stopped at the same time; 0 if none was.
+	// Stopped at once, or 0.
 	Threads int64 `protobuf:"varint,1,opt,name=threads,proto3" json:"threads,omitempty"`
 	// Number of stops.
 	Stops int64 `protobuf:"varint,2,opt,name=stops,proto3" json:"stops,omitempty"`
@@ -2960,7 +2960,7 @@ type State struct {
 	Source StateSource            `protobuf:"varint,2,opt,name=source,proto3,enum=ompd.v1.StateSource" json:"source,omitempty"`
 	// Where the state was read, or the facts it is inferred from.
 	Evidence string `protobuf:"bytes,3,opt,name=evidence,proto3" json:"evidence,omitempty"`
-	// The closest state of the standard, if the standard has none of that name: for OpenMP, a thread
+	// The closest state of the standard, if that name is not in the standard: for OpenMP, a thread
 	// that waits for a mutex of the C library is at work.
 	Standard StateName `protobuf:"varint,4,opt,name=standard,proto3,enum=ompd.v1.StateName" json:"standard,omitempty"`
 	// The state by the thread's recorded events, for a program with the recorder.
@@ -4274,7 +4274,7 @@ func (x *Check) GetFix() string {
 // unknown fact.
 type Facts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order of the threads' LWPs; only threads that wait for something known have one.
+	// In the order of the threads' LWPs; only for threads with a known object of their wait.
 	Waits []*Wait `protobuf:"bytes,1,rep,name=waits,proto3" json:"waits,omitempty"`
 	// The locks that threads wait for, each once.
 	Locks []*Lock `protobuf:"bytes,2,rep,name=locks,proto3" json:"locks,omitempty"`
@@ -4284,10 +4284,10 @@ type Facts struct {
 	Wakers *Candidates `protobuf:"bytes,4,opt,name=wakers,proto3" json:"wakers,omitempty"`
 	// fulfillers may fulfil the event of a detached task; only if there may be one.
 	Fulfillers *Candidates `protobuf:"bytes,5,opt,name=fulfillers,proto3" json:"fulfillers,omitempty"`
-	// LWPs of threads in a taskwait whose code creates detached tasks; only for runtimes that count
-	// children without listing them.
+	// LWPs of threads that wait in a taskwait and have code that creates detached tasks; only for
+	// runtimes that count children without listing them.
 	EventMakers []int64 `protobuf:"varint,6,rep,packed,name=event_makers,json=eventMakers,proto3" json:"event_makers,omitempty"`
-	// Set if the stacks of all threads are completely known, so that a call which is in none of them
+	// Set if the stacks of all threads are completely known, so that a call which is missing in them
 	// is not being executed.
 	StacksComplete bool `protobuf:"varint,7,opt,name=stacks_complete,json=stacksComplete,proto3" json:"stacks_complete,omitempty"`
 	// The program has more tasks than the picture.
@@ -4766,7 +4766,7 @@ type Lock struct {
 	// together with may_release.
 	Leaks []*Leak `protobuf:"bytes,15,rep,name=leaks,proto3" json:"leaks,omitempty"`
 	// Calls with which threads and tasks that have not acquired the lock may release it. Only for a
-	// lock whose holder waits.
+	// lock with a waiting holder.
 	Releases []*Release `protobuf:"bytes,16,rep,name=releases,proto3" json:"releases,omitempty"`
 	// The place at which the owner acquired it, by the owner's code; missing if it is unknown. It is
 	// determined for the locks with the most waiters.
@@ -4776,7 +4776,7 @@ type Lock struct {
 	Acquiring []int64 `protobuf:"varint,18,rep,packed,name=acquiring,proto3" json:"acquiring,omitempty"`
 	// Set if code that threads execute, or will execute in their region, releases the lock without
 	// acquiring it first: then an acquisition in a thread's code does not prove that the thread holds
-	// it. Only for a lock that names no owner and whose holder waits.
+	// it. Only for a lock that names no owner and has a waiting holder.
 	HandedOver    bool `protobuf:"varint,19,opt,name=handed_over,json=handedOver,proto3" json:"handed_over,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5035,8 +5035,8 @@ func (x *Holder) GetSuspendedIn() string {
 	return ""
 }
 
-// Candidates are the threads and tasks whose code may reach a call of some kind from its present
-// place. Code that could not be followed counts as reaching it.
+// Candidates are the threads and tasks that may reach a call of some kind from their present place
+// in the code. Code that could not be followed counts as reaching it.
 type Candidates struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// LWPs.
@@ -5693,7 +5693,7 @@ func (x *Fork) GetNestOff() bool {
 	return false
 }
 
-// Processors describe where threads may run. A core has little of it.
+// Processors describes the allowed processors of threads. In a core, most of it is missing.
 type Processors struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The LWPs that are not in a system call in which they would sleep. The others are in one, or
@@ -5825,7 +5825,7 @@ type Quota struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Processors that it may use permanently.
 	Processors float64 `protobuf:"fixed64,1,opt,name=processors,proto3" json:"processors,omitempty"`
-	// Where it was read.
+	// The place from which it was read.
 	Source        string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6474,7 +6474,7 @@ type Nearby struct {
 	Mapping *MemoryMapping `protobuf:"bytes,1,opt,name=mapping,proto3" json:"mapping,omitempty"`
 	Below   *MemoryMapping `protobuf:"bytes,2,opt,name=below,proto3" json:"below,omitempty"`
 	Above   *MemoryMapping `protobuf:"bytes,3,opt,name=above,proto3" json:"above,omitempty"`
-	// description names the variable at the address, or the thread whose stack contains it.
+	// The variable at the address, or the thread with this address on its stack.
 	Description   string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7262,8 +7262,8 @@ func (x *PastEvent) GetFrame() *Frame {
 	return nil
 }
 
-// History is what the newest events of a program with the recorder show of how it gets on: those
-// that an ordinary look reads, which are not all that are there.
+// History contains the conclusions on progress from the newest events of a program with the
+// recorder: the events that an ordinary look reads, not all recorded ones.
 type History struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Threads int64                  `protobuf:"varint,1,opt,name=threads,proto3" json:"threads,omitempty"`
@@ -7370,8 +7370,8 @@ func (x *History) GetTimeline() *Timeline {
 	return nil
 }
 
-// LockOrder is a cycle in the order of acquisition: had its steps come at once, each thread would
-// have waited for the next one's lock for ever.
+// LockOrder is a cycle in the order of acquisition: if its steps happened at the same time, each
+// thread would wait for the next one's lock for ever.
 type LockOrder struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Steps []*LockStep            `protobuf:"bytes,1,rep,name=steps,proto3" json:"steps,omitempty"`
@@ -7425,12 +7425,12 @@ func (x *LockOrder) GetSimilar() int64 {
 	return 0
 }
 
-// LockStep is a thread that acquired a lock while it had another one.
+// LockStep is a thread that acquired a lock while it held another one.
 type LockStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// LWP.
 	Thread int64 `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
-	// The acquisition of the lock that it had.
+	// The acquisition of the held lock.
 	First  *PastEvent `protobuf:"bytes,2,opt,name=first,proto3" json:"first,omitempty"`
 	Second *PastEvent `protobuf:"bytes,3,opt,name=second,proto3" json:"second,omitempty"`
 	// Set if it had not acquired the second by the end of the recording; the time is then that of its
@@ -7498,23 +7498,23 @@ func (x *LockStep) GetWaits() bool {
 	return false
 }
 
-// Imbalance is how unevenly threads come to a barrier.
+// Imbalance describes the uneven arrival of threads at a barrier.
 type Imbalance struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which barrier.
+	// The barrier, in words.
 	Text  string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	Frame *Frame `protobuf:"bytes,2,opt,name=frame,proto3" json:"frame,omitempty"`
-	// How often the team came there.
+	// Number of times that the team arrived.
 	Count int64 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
 	// From the first of these barriers to the last.
 	Nanoseconds int64 `protobuf:"varint,4,opt,name=nanoseconds,proto3" json:"nanoseconds,omitempty"`
-	// Nanoseconds from the mean arrival to the last one, all together.
+	// Nanoseconds from the mean arrival to the last one, in total.
 	Waited int64 `protobuf:"varint,5,opt,name=waited,proto3" json:"waited,omitempty"`
-	// LWP of the thread that was the last most often.
+	// LWP of the most frequent last thread.
 	Last int64 `protobuf:"varint,6,opt,name=last,proto3" json:"last,omitempty"`
-	// And how often that was.
+	// Number of its last arrivals.
 	LastCount int64 `protobuf:"varint,7,opt,name=last_count,json=lastCount,proto3" json:"last_count,omitempty"`
-	// That came there.
+	// Number of arriving threads.
 	Threads       int64 `protobuf:"varint,8,opt,name=threads,proto3" json:"threads,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7606,26 +7606,26 @@ func (x *Imbalance) GetThreads() int64 {
 	return 0
 }
 
-// Contention is how threads wait for a lock that another one has.
+// Contention describes the waits of threads for a lock that another thread holds.
 type Contention struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// For what they wait.
+	// The lock, in words.
 	Text  string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	Frame *Frame `protobuf:"bytes,2,opt,name=frame,proto3" json:"frame,omitempty"`
 	// Acquisitions.
 	Count int64 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
-	// Those of them that waited.
+	// Acquisitions after a wait.
 	Contended int64 `protobuf:"varint,4,opt,name=contended,proto3" json:"contended,omitempty"`
 	Threads   int64 `protobuf:"varint,5,opt,name=threads,proto3" json:"threads,omitempty"`
 	// From the first of these acquisitions to the last.
 	Nanoseconds int64 `protobuf:"varint,6,opt,name=nanoseconds,proto3" json:"nanoseconds,omitempty"`
-	// Nanoseconds of all threads together.
+	// Nanoseconds, in total for all threads.
 	Waited int64 `protobuf:"varint,7,opt,name=waited,proto3" json:"waited,omitempty"`
-	// Where those acquired it that were waited for the most.
+	// The place where the most awaited holders acquired it.
 	Holder *Frame `protobuf:"bytes,8,opt,name=holder,proto3" json:"holder,omitempty"`
-	// The contended ones that wait still, and longest for how many nanoseconds the first of them has.
+	// The number of unfinished waits.
 	Waiting int64 `protobuf:"varint,9,opt,name=waiting,proto3" json:"waiting,omitempty"`
-	// For how many nanoseconds the first of them has waited.
+	// Nanoseconds of the longest unfinished wait.
 	Longest       int64 `protobuf:"varint,10,opt,name=longest,proto3" json:"longest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7731,15 +7731,15 @@ func (x *Contention) GetLongest() int64 {
 	return 0
 }
 
-// TaskGrain is how short the deferred tasks of one place are.
+// TaskGrain describes the duration of the deferred tasks of one place.
 type TaskGrain struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where they are created.
 	Frame *Frame `protobuf:"bytes,1,opt,name=frame,proto3" json:"frame,omitempty"`
 	Count int64  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
-	// Those that took less than 2 µs, without the tasks in them.
+	// Tasks shorter than 2 µs, without their inner tasks.
 	Short int64 `protobuf:"varint,3,opt,name=short,proto3" json:"short,omitempty"`
-	// Nanoseconds from one to the next, on the mean.
+	// Mean nanoseconds from one to the next.
 	Period        int64 `protobuf:"varint,4,opt,name=period,proto3" json:"period,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -8556,10 +8556,10 @@ type Look struct {
 	// Since the first look.
 	Seconds float64  `protobuf:"fixed64,4,opt,name=seconds,proto3" json:"seconds,omitempty"`
 	Picture *Picture `protobuf:"bytes,5,opt,name=picture,proto3" json:"picture,omitempty"`
-	// What changed since the look before; missing in the first.
+	// The difference to the previous look; missing in the first look.
 	Change *Change `protobuf:"bytes,6,opt,name=change,proto3" json:"change,omitempty"`
-	// What changed between the first look and this one; only in the last, and never more quiet than
-	// the changes in between.
+	// The difference between the first look and this one; only in the last look. Its verdict is at
+	// least as active as those in between.
 	Result        *Change `protobuf:"bytes,7,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -8644,7 +8644,7 @@ func (x *Look) GetResult() *Change {
 	return nil
 }
 
-// Change is the difference of two looks.
+// Change is the difference between two looks.
 type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Such as progress, spinning, no progress or unknown.
@@ -8654,9 +8654,9 @@ type Change struct {
 	Seconds float64         `protobuf:"fixed64,3,opt,name=seconds,proto3" json:"seconds,omitempty"`
 	Threads []*ThreadChange `protobuf:"bytes,4,rep,name=threads,proto3" json:"threads,omitempty"`
 	Regions *Turnover       `protobuf:"bytes,5,opt,name=regions,proto3" json:"regions,omitempty"`
-	// Of those that the pictures hold.
+	// Tasks in the pictures.
 	Tasks *Turnover `protobuf:"bytes,6,opt,name=tasks,proto3" json:"tasks,omitempty"`
-	// What a program with the recorder has recorded in between.
+	// The new records, for a program with the recorder.
 	Recorded      *RecordedChange `protobuf:"bytes,7,opt,name=recorded,proto3" json:"recorded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -8741,20 +8741,20 @@ func (x *Change) GetRecorded() *RecordedChange {
 	return nil
 }
 
-// ThreadChange is what one thread did.
+// ThreadChange is the change of one thread.
 type ThreadChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Lwp   int64                  `protobuf:"varint,1,opt,name=lwp,proto3" json:"lwp,omitempty"`
 	// Such as moved, spun, still, ran, new or ended.
 	Activity string `protobuf:"bytes,2,opt,name=activity,proto3" json:"activity,omitempty"`
-	// What is different: stack, memory, a counter, ….
+	// The differences: stack, memory, a counter, ….
 	Changed []string `protobuf:"bytes,3,rep,name=changed,proto3" json:"changed,omitempty"`
 	// Processor time.
 	CpuSeconds float64 `protobuf:"fixed64,4,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
-	// Set if the thread does not count: it is idle in the runtime's pool, a helper, or no thread of
-	// OpenMP that does little beside those that wait.
+	// Set if the thread does not count: it is idle in the runtime's pool, a helper, or a thread
+	// outside of OpenMP that does little while the others wait.
 	Ignored bool `protobuf:"varint,5,opt,name=ignored,proto3" json:"ignored,omitempty"`
-	// Those that it has written, if the program has the recorder.
+	// The number of records that the thread has written, for a program with the recorder.
 	Records       int64 `protobuf:"varint,6,opt,name=records,proto3" json:"records,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -8832,7 +8832,7 @@ func (x *ThreadChange) GetRecords() int64 {
 	return 0
 }
 
-// Turnover counts what came and went.
+// Turnover counts items that ended, started or remained.
 type Turnover struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ended         int64                  `protobuf:"varint,1,opt,name=ended,proto3" json:"ended,omitempty"`
@@ -8893,10 +8893,10 @@ func (x *Turnover) GetSame() int64 {
 	return 0
 }
 
-// RecordedChange counts records of the recorder: an event is one, some are several.
+// RecordedChange counts records of the recorder: an event takes one or several.
 type RecordedChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the threads that were there at both looks.
+	// Of the threads in both looks.
 	Records       int64   `protobuf:"varint,1,opt,name=records,proto3" json:"records,omitempty"`
 	PerSecond     float64 `protobuf:"fixed64,2,opt,name=per_second,json=perSecond,proto3" json:"per_second,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -9242,14 +9242,14 @@ func (x *Recording) GetOmitted() int64 {
 // Statistics are sums of the recorded events for each construct and place in the source.
 type Statistics struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// That have events.
+	// With events.
 	Threads int64 `protobuf:"varint,1,opt,name=threads,proto3" json:"threads,omitempty"`
 	Events  int64 `protobuf:"varint,2,opt,name=events,proto3" json:"events,omitempty"`
 	// From the first of these events to the last.
 	Nanoseconds int64 `protobuf:"varint,3,opt,name=nanoseconds,proto3" json:"nanoseconds,omitempty"`
-	// Beginnings and ends without a counterpart.
+	// Starts and ends without a counterpart.
 	Unpaired int64 `protobuf:"varint,4,opt,name=unpaired,proto3" json:"unpaired,omitempty"`
-	// What took longest first.
+	// The longest total time first.
 	Rows          []*Statistic `protobuf:"bytes,5,rep,name=rows,proto3" json:"rows,omitempty"`
 	LockOrders    []*LockOrder `protobuf:"bytes,6,rep,name=lock_orders,json=lockOrders,proto3" json:"lock_orders,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -9328,7 +9328,7 @@ func (x *Statistics) GetLockOrders() []*LockOrder {
 	return nil
 }
 
-// Statistic is one construct at one place. Times are nanoseconds, those of all threads together.
+// Statistic is one construct at one place. Times are nanoseconds, in total for all threads.
 type Statistic struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Text  string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
@@ -9336,23 +9336,23 @@ type Statistic struct {
 	// Wait id of the lock.
 	Lock  *uint64 `protobuf:"varint,3,opt,name=lock,proto3,oneof" json:"lock,omitempty"`
 	Count int64   `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
-	// That had not ended.
+	// Number that had not ended.
 	Open int64 `protobuf:"varint,5,opt,name=open,proto3" json:"open,omitempty"`
-	// That executed it.
+	// Number of threads that executed it.
 	Threads int64 `protobuf:"varint,6,opt,name=threads,proto3" json:"threads,omitempty"`
 	Total   int64 `protobuf:"varint,7,opt,name=total,proto3" json:"total,omitempty"`
 	Longest int64 `protobuf:"varint,8,opt,name=longest,proto3" json:"longest,omitempty"`
-	// The waits for a lock that another thread had, and waited is their time; of barriers that of
-	// all. Holder is where those acquired it that were waited for the most.
+	// The number of waits for a lock that another thread held, and waited is their time; for
+	// barriers, both count all waits. Holder is the place where the most awaited holders acquired it.
 	Contended int64 `protobuf:"varint,9,opt,name=contended,proto3" json:"contended,omitempty"`
 	Waited    int64 `protobuf:"varint,10,opt,name=waited,proto3" json:"waited,omitempty"`
-	// Where those acquired the lock that were waited for the most.
+	// The place where the most awaited holders acquired the lock.
 	Holder *Frame `protobuf:"bytes,11,opt,name=holder,proto3" json:"holder,omitempty"`
-	// The time between the mean arrival at a barrier and the last, of all barriers; Last the thread
-	// (LWP) that was the last most often, last_count times.
+	// The time between the mean and the last arrival, over all barriers; Last is the most frequent
+	// last thread (LWP), last_count times.
 	Imbalance int64 `protobuf:"varint,12,opt,name=imbalance,proto3" json:"imbalance,omitempty"`
 	Barriers  int64 `protobuf:"varint,13,opt,name=barriers,proto3" json:"barriers,omitempty"`
-	// The thread (LWP) that was the last most often, and how often.
+	// The most frequent last thread (LWP), and its number of last arrivals.
 	Last          int64 `protobuf:"varint,14,opt,name=last,proto3" json:"last,omitempty"`
 	LastCount     int64 `protobuf:"varint,15,opt,name=last_count,json=lastCount,proto3" json:"last_count,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -20,7 +20,7 @@ type Limits struct {
 	Page            int      // elements per page of a list (1000)
 	Message         int      // bytes per message (4 MiB)
 	Memory          int      // bytes per ReadMemory (1 MiB)
-	// CPU time of one call; the answer then lists its missing parts (10 s)
+	// Work is the CPU time of one call; an answer that needs more lists its missing parts (10 s).
 	Work  time.Duration
 	Call  time.Duration // duration of one call; WatchTarget and Attach have no limit (2 min)
 	Idle  time.Duration // after which an unused target is freed (1 h)

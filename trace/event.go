@@ -85,15 +85,14 @@ type Event struct {
 	Code     Code
 	Kind     uint8
 	Endpoint Endpoint // 0 for events without one
-	Folded   bool     // also the wait in a sync_region; a task_create by the current task; one dependence, in Kind
-	// and B
-	Cut    bool // a list or text was truncated
-	Rare   bool // from the ring of rare events
-	Value  uint32
-	PC     uint64 // address in the program's code; 0: unknown
-	Region uint64 // id of a parallel region; 0: unknown
-	A, B   uint64
-	More   []byte // the records that continue the event, 32 bytes each
+	Folded   bool     // also the wait in a sync_region; a task_create by the current task; one dependence
+	Cut      bool     // a list or text was truncated
+	Rare     bool     // from the ring of rare events
+	Value    uint32
+	PC       uint64 // address in the program's code; 0: unknown
+	Region   uint64 // id of a parallel region; 0: unknown
+	A, B     uint64
+	More     []byte // the records that continue the event, 32 bytes each
 }
 
 // The places of a code address and of other values in a record (recorder_place).

@@ -94,8 +94,7 @@ func threadSince(old, now *picture.ThreadTrace, use picture.Use, elapsed time.Du
 	if use.GotOn {
 		d.Changed = append(d.Changed, "events")
 	}
-	polls := now.Timed && old.Timed && use.CPU.Seconds() < busyShare*elapsed.Seconds() // it only polls from time to
-	// time
+	polls := now.Timed && old.Timed && use.CPU.Seconds() < busyShare*elapsed.Seconds() // it polls now and then
 	ran := !polls && (use.CPU >= tick || use.Switches > ownSwitches)
 	spins := !polls && now.Spins != nil && old.Spins != nil // at each place of the loop, even without a processor
 	d.outside = now.Outside || now.Timed && now.Spins == nil

@@ -1,6 +1,6 @@
-// Package piped carries calls of the API over a pipe as JSON, for debuggers without gRPC in their
-// scripting language. The messages are those of proto/ompd/v1, and the calls are made on a gRPC connection: one protocol, two
-// carriers.
+// Package piped carries calls of the API over a pipe as JSON, for debuggers without gRPC in their scripting
+// language. The messages are those of proto/ompd/v1, and the calls are made on a gRPC connection: one protocol,
+// two carriers.
 //
 // Both sides write frames: the length of the payload (4 bytes, big endian), the number of the call (4 bytes),
 // the kind of the frame (1 byte), the payload. The client begins a call with a number that it has not in use,

@@ -80,8 +80,7 @@ func TestContention(t *testing.T) {
 func TestEnds(t *testing.T) {
 	pic := &picture.Picture{Facts: &picture.Facts{
 		Waits: slices.Concat(
-			waiters(picture.WaitLock, "a", "lock-1", 1, 2), waiters(picture.WaitLock, "b", "lock-2", 3), // 3 holds
-			// a
+			waiters(picture.WaitLock, "a", "lock-1", 1, 2), waiters(picture.WaitLock, "b", "lock-2", 3), // 3 holds a
 			waiters(picture.WaitLock, "c", "lock-3", 5), waiters(picture.WaitLock, "d", "lock-4", 6), // 5 and 6 a cycle
 			waiters(picture.WaitLock, "e", "lock-5", 7),
 			[]picture.Wait{{Thread: 4, Kind: picture.WaitSleep, Name: "sleep"}, {Thread: 8, Kind: picture.WaitSleep}},

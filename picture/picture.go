@@ -93,7 +93,7 @@ type Pause struct {
 	// Standstill is set if the snapshot was taken because the process made no progress.
 	Standstill *Standstill `json:"standstill,omitempty" pb:"6"`
 
-	Threads      int   `json:"threads" pb:"1" schema:"min=0"`             // stopped at once, or 0
+	Threads      int   `json:"threads" pb:"1" schema:"min=0"`             // stopped together, or 0
 	Stops        int   `json:"stops" pb:"2" schema:"min=0"`               // number of stops
 	Microseconds int64 `json:"microseconds" pb:"3" schema:"min=0"`        // total time of all stops
 	Unsettled    int   `json:"unsettled,omitempty" pb:"4" schema:"min=1"` // words that changed while they were read

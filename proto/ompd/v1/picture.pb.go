@@ -1761,7 +1761,7 @@ func (x *Frame) GetNear() bool {
 // Pause is the cost of a snapshot for a process.
 type Pause struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Stopped at once, or 0.
+	// Stopped together, or 0.
 	Threads int64 `protobuf:"varint,1,opt,name=threads,proto3" json:"threads,omitempty"`
 	// Number of stops.
 	Stops int64 `protobuf:"varint,2,opt,name=stops,proto3" json:"stops,omitempty"`

@@ -18,37 +18,36 @@ import (
 // ErrSpent means that the CPU time of a look is used up.
 var ErrSpent = errors.New("the budget of processor time is spent")
 
-// stride is how much work is done between two looks at the clock. A unit of work is about
-// a read of a structure, which takes from 100 ns to 10 µs: so the clock costs little, and
-// a context that has ended is seen within a millisecond or so.
+// stride is the amount of work between two readings of the clock. A unit of work is about one read of a
+// structure, from 100 ns to 10 µs. So the clock costs little, and the end of a context is noticed within about
+// a millisecond.
 const stride = 128
 
-// Budget bounds the work of one look. A nil one has no bound. Several goroutines may use it, but it
-// counts only the time of goroutines that call Spend. A goroutine that stays on one thread of the
-// operating system (runtime.LockOSThread) pays only for itself; another pays for everything that
-// its thread did since its last call.
+// Budget bounds the work of one look. A nil Budget has no limit. It is safe for concurrent use, but counts only
+// the time of goroutines that call Spend. A goroutine that stays on one thread of the operating system
+// (runtime.LockOSThread) pays only for itself; another pays for all work of its thread since its last call.
 type Budget struct {
 	ctx   context.Context
-	limit time.Duration // 0 for none
+	limit time.Duration // 0: no limit
 
-	work atomic.Int64          // since the last look at the clock
-	end  atomic.Pointer[error] // once there is one
+	work atomic.Int64          // since the last reading of the clock
+	end  atomic.Pointer[error] // the permanent error; nil before the end
 
 	mu   sync.Mutex
 	used time.Duration
-	tid  int           // the operating system's thread of the last look at the clock
-	at   time.Duration // what it had used then
+	tid  int           // the operating system's thread at the last reading of the clock
+	at   time.Duration // its CPU time then
 }
 
-// New returns a budget of some processor time, 0 for any, that ends with ctx.
+// New returns a budget of CPU time (0: no limit) that ends with ctx.
 func New(ctx context.Context, limit time.Duration) *Budget {
 	b := &Budget{ctx: ctx, limit: limit}
 	b.tid, b.at = now()
 	return b
 }
 
-// Spend counts work that is about to be done. It returns an error, the same from then on, if the
-// work must not be done: that of the context, or ErrSpent.
+// Spend counts work before it is done. It returns an error, the same from then on, if the work must not be
+// done: that of the context, or ErrSpent.
 func (b *Budget) Spend(work int) error {
 	if b == nil {
 		return nil
@@ -72,13 +71,13 @@ func (b *Budget) Spend(work int) error {
 // Err returns the error of Spend without any work. It always reads the clock.
 func (b *Budget) Err() error { return b.Spend(stride) }
 
-// check looks at the context and the clock.
+// check checks the context and the clock.
 func (b *Budget) check() error {
 	if err := b.ctx.Err(); err != nil {
 		return err
 	}
 	tid, at := now()
-	if tid == b.tid { // else it was another goroutine's time, or is not known
+	if tid == b.tid { // otherwise the time is another goroutine's, or unknown
 		b.used += at - b.at
 	}
 	b.tid, b.at = tid, at
@@ -88,8 +87,7 @@ func (b *Budget) check() error {
 	return nil
 }
 
-// Share returns a budget with one of n equal parts of the rest of b. Time spent of it is spent of b
-// too, once Return gives back the rest.
+// Share returns a budget with one of n equal parts of the rest of b. Its time counts for b too, after Return.
 func (b *Budget) Share(n int) *Budget {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,11 +100,11 @@ func (b *Budget) Share(n int) *Budget {
 
 // Return ends the use of a share of b.
 func (b *Budget) Return(share *Budget) {
-	_ = share.Err() // looks at the clock
+	_ = share.Err() // reads the clock
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used += share.Used()
-	b.tid, b.at = now() // what the share has counted, b does not count again
+	b.tid, b.at = now() // b must not count the share's time again
 }
 
 // Used returns the CPU time counted so far.
@@ -116,9 +114,9 @@ func (b *Budget) Used() time.Duration {
 	return b.used
 }
 
-// now returns the current thread of the operating system, and the CPU time that it has used. A
-// goroutine may return from any system call on another thread: without the lock, the time of one
-// thread would be taken for that of another, which may have used minutes more.
+// now returns the current thread of the operating system, and its CPU time. A goroutine may return from any
+// system call on another thread: without the lock, the time of one thread would be taken for that of another,
+// which may have used minutes more.
 func now() (tid int, used time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

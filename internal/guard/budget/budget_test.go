@@ -42,8 +42,7 @@ func TestSpend(t *testing.T) {
 	}
 }
 
-// TestShare takes halves: each pass leaves something, and all together no more than there
-// was.
+// TestShare takes halves: each leaves a rest, and together they are no more than the whole.
 func TestShare(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -62,7 +61,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestReturned gives halves back: what they used counts once.
+// TestReturned returns halves: their time counts once.
 func TestReturned(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -82,9 +81,8 @@ func TestReturned(t *testing.T) {
 	}
 }
 
-// TestThreads spends budgets in goroutines that move from thread to thread, of which some
-// have used more than others: no look uses more processor time than it lasts, and one that
-// stays on its thread no more than that.
+// TestThreads spends budgets in goroutines that move between threads with different CPU times: no look uses
+// more CPU time than it lasts, and one that stays on its thread uses no more than that.
 func TestThreads(t *testing.T) {
 	const goroutines, looks = 16, 20000
 	var all sync.WaitGroup

@@ -15,23 +15,23 @@ import (
 // bytes: about ten times the memory of a report of a thousand threads.
 const DefaultMemory = 512 << 20
 
-// uncounted is the share of a limit, one in so many, that is left for uncounted memory: the program
-// itself, pages of mapped files, and memory that is free again and not collected yet.
+// uncounted is the divisor of a limit for the share of uncounted memory: the program itself, pages of mapped
+// files, and freed memory that is not collected yet.
 const uncounted = 3
 
-// maxRefused bounds how many things are named of those that were left out.
+// maxRefused bounds the named parts among the left-out ones.
 const maxRefused = 6
 
 // ErrMemory means that the memory which a target makes its reader hold reached the limit.
 var ErrMemory = errors.New("the limit of memory is reached")
 
-// Ledger counts the memory that is taken for one target: for its file, and for the files that it
-// names. Code that takes memory in proportion to a file's claim calls Take first, and leaves out
-// the refused part. A nil one has no limit. Several goroutines may use it.
+// Ledger counts the memory that is taken for one target: for its file, and for the files that it names. Code
+// that takes memory in proportion to a file's claim calls Take first, and leaves out the refused part. A nil
+// Ledger has no limit. It is safe for concurrent use.
 type Ledger struct {
-	of    *Ledger          // that this one is a part of, nil if it is whole
-	under callbacks.Ledger // of somebody else, that counts in its place; nil if there is none
-	limit uint64           // in bytes, 0 for none
+	of    *Ledger          // the ledger that it is a part of; nil for a whole one
+	under callbacks.Ledger // another implementation that counts in its place; may be nil
+	limit uint64           // in bytes; 0: no limit
 	held  atomic.Uint64
 	left  *refusals
 }
@@ -42,7 +42,7 @@ type refusals struct {
 	list []string
 }
 
-// NewLedger returns a ledger for a process that may hold limit bytes, 0 for any.
+// NewLedger returns a ledger for a process that may hold limit bytes (0: no limit).
 func NewLedger(limit uint64) *Ledger { return &Ledger{limit: limit, left: &refusals{}} }
 
 // LedgerOf returns l itself if it is a Ledger, or a Ledger that forwards to l; nil for nil.
@@ -56,7 +56,7 @@ func LedgerOf(l callbacks.Ledger) *Ledger {
 	return &Ledger{under: l, left: &refusals{}}
 }
 
-// Part returns a ledger whose memory counts for l too, until it is closed. It refuses when l does,
+// Part returns a ledger that counts for l too, until it is closed. It refuses when l does,
 // and l reports the refusal.
 func (l *Ledger) Part() *Ledger {
 	if l == nil {
@@ -74,7 +74,7 @@ func (l *Ledger) Look() *Ledger {
 	return p
 }
 
-// NewPart returns a Look of at most limit bytes of l, 0 for all of them.
+// NewPart returns a Look of at most limit bytes of l (0: no own limit).
 func (l *Ledger) NewPart(limit uint64) *Ledger {
 	p := l.Look()
 	if p != nil {
@@ -90,8 +90,8 @@ func (l *Ledger) Close() {
 	}
 }
 
-// Take counts n bytes for what, which the error and Err name. On an error, nothing is counted, and
-// the memory must not be taken.
+// Take counts n bytes for what, which the error and Err name. On an error, the bytes are not counted, and the
+// memory must not be taken.
 func (l *Ledger) Take(what string, n uint64) error {
 	err := l.Try(what, n)
 	if err != nil {
@@ -114,8 +114,8 @@ func (l *Ledger) Try(what string, n uint64) error {
 // mebibytes rounds up.
 func mebibytes(n uint64) uint64 { return n>>20 + min(n&(1<<20-1), 1) }
 
-// add counts n bytes here and in the ledgers that l is a part of, or nowhere. It returns the limit
-// that refused.
+// add counts n bytes here and in the ledgers that l is a part of. If one of them refuses, it counts them in no
+// ledger and returns the limit that was reached.
 func (l *Ledger) add(n uint64) (limit uint64, ok bool) {
 	if !l.reserve(n) {
 		return l.limit, false
@@ -158,7 +158,7 @@ func (l *Ledger) giveHere(n uint64) uint64 {
 	}
 }
 
-// Give gives back n bytes that were taken.
+// Give gives back n taken bytes.
 func (l *Ledger) Give(n uint64) {
 	for ; l != nil; l = l.of {
 		if n = l.giveHere(n); l.under != nil {
@@ -186,7 +186,7 @@ func (r *refusals) add(what string, n uint64) {
 	}
 }
 
-// Err returns an error that names the left-out parts in one line; nil if there are none.
+// Err returns an error that names the left-out parts in one line, or nil.
 func (l *Ledger) Err() error {
 	list, limit := l.refused()
 	if len(list) == 0 {

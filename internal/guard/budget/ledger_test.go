@@ -29,7 +29,7 @@ func TestLedger(t *testing.T) {
 	}{
 		{l, 100 << 20, true, 100 << 20},
 		{part, 150 << 20, true, 250 << 20},
-		{part, 51 << 20, false, 250 << 20}, // a third is not for what is counted
+		{part, 51 << 20, false, 250 << 20}, // a third is reserved for uncounted memory
 		{l, 1 << 63, false, 250 << 20},
 		{l, ^uint64(0), false, 250 << 20},
 		{part, 50 << 20, true, 300 << 20},
@@ -58,8 +58,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestWithin shares one ledger between two who may each take less than all, and gives the
-// memory of a part back once, whoever is closed first.
+// TestWithin shares one ledger between two parts with smaller limits, and gives the memory of a part back once,
+// whichever is closed first.
 func TestWithin(t *testing.T) {
 	all := NewLedger(600)
 	a, b := all.NewPart(450), all.NewPart(450)

@@ -7,10 +7,10 @@ import (
 	"runtime/debug"
 )
 
-// Panic is a panic that was caught.
+// Panic is a recovered panic.
 type Panic struct {
 	Value any
-	Stack []byte // where it was
+	Stack []byte // at the panic
 }
 
 // Error implements error. The stack is for a log.

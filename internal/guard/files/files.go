@@ -28,23 +28,22 @@ func System() []string {
 	return []string{"/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib"}
 }
 
-// Opener opens regular files for reading. The zero value opens none, nil every file that this
-// process may read. It is safe for concurrent use.
+// Opener opens regular files for reading. The zero value opens no file, nil every file that this process may
+// read. It is safe for concurrent use.
 type Opener struct {
 	// Dirs are the directories below which files are opened, by absolute paths.
 	Dirs []string
-	// Also are directories in which files may be found that somebody has named, and
-	// which may not be named by clients: the system's.
+	// Also are additional directories for files named by others than clients: the system's.
 	Also []string
-	// NoOpenat2 does without the kernel's own check, as on kernels before Linux 5.6.
+	// NoOpenat2 disables the kernel's own check, as on kernels before Linux 5.6.
 	NoOpenat2 bool
 }
 
-// All reports whether everything may be opened.
+// All reports whether every file may be opened.
 func (o *Opener) All() bool { return o == nil || slices.Contains(o.Dirs, "/") }
 
-// Open opens a regular file. It never blocks, and opens no device. A file outside of the
-// directories, or behind a link that leads out, is fs.ErrNotExist.
+// Open opens a regular file. It never blocks, and opens no device. A file outside of the directories, or
+// reached through a link that leads out, is fs.ErrNotExist.
 func (o *Opener) Open(name string) (*os.File, error) {
 	if o.All() {
 		return regular(os.OpenFile(name, flags, 0))
@@ -69,8 +68,8 @@ func (o *Opener) Open(name string) (*os.File, error) {
 	return f, err
 }
 
-// flags are those that files are opened with: a pipe must not block, a terminal not
-// become this process's own.
+// flags are the flags for opening files: a pipe must not block, and a terminal must not become this process's
+// own.
 const flags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 
 // beneath opens a file below one of the directories.
@@ -125,7 +124,7 @@ func (o *Opener) openIn(dir, rel string) (*os.File, error) {
 	return regular(os.NewFile(uintptr(fd), name), nil)
 }
 
-// tries bounds how often an opening is tried again when names changed meanwhile.
+// tries bounds the attempts to open a file while names change.
 const tries = 16
 
 // openat2 makes the kernel open a file. The kernel returns EAGAIN if a directory was renamed while
@@ -192,8 +191,7 @@ func missing(name string) error {
 	return &fs.PathError{Op: "open", Path: name, Err: syscall.ENOENT}
 }
 
-// Below reports whether a clean, absolute path is in one of the directories that may be
-// named by clients.
+// Below reports whether a clean, absolute path is in one of the clients' directories.
 func (o *Opener) Below(name string) bool {
 	return o.All() || slices.ContainsFunc(o.Dirs, func(dir string) bool { return below(dir, name) })
 }

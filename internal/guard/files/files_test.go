@@ -17,7 +17,7 @@ import (
 // ways are the ways to open: by the kernel's own check, and without.
 var ways = map[string]bool{"openat2": false, "by parts": true}
 
-// tree is a directory with another beside it; each file has its own path in it.
+// tree makes two directories; each file contains its own path.
 func tree(t *testing.T) (in, out string) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -44,7 +44,7 @@ func tree(t *testing.T) (in, out string) {
 	return in, out
 }
 
-// content is what a name has that is opened.
+// content returns the content of a file.
 func content(o *Opener, name string) (string, error) {
 	f, err := o.Open(name)
 	if err != nil {
@@ -55,7 +55,7 @@ func content(o *Opener, name string) (string, error) {
 	return string(b), err
 }
 
-// TestOpen opens names of all kinds; what is not below the directories is not there.
+// TestOpen opens names of all kinds; files outside of the directories count as missing.
 func TestOpen(t *testing.T) {
 	in, out := tree(t)
 	top := filepath.Dir(in)
@@ -105,7 +105,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestOddFiles opens what is no regular file: it must not block, and nothing is opened.
+// TestOddFiles opens files that are not regular: it must fail without blocking.
 func TestOddFiles(t *testing.T) {
 	in, _ := tree(t)
 	l, err := net.Listen("unix", in+"/socket")
@@ -133,8 +133,8 @@ func TestOddFiles(t *testing.T) {
 	}
 }
 
-// TestRace exchanges a file, and a directory on the way, for links to others while they
-// are opened: what is outside is never read.
+// TestRace replaces a file, and a parent directory, by links to other files while they are opened: outside
+// files must never be read.
 func TestRace(t *testing.T) {
 	for way, without := range ways {
 		t.Run(way, func(t *testing.T) {

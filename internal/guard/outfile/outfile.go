@@ -1,7 +1,7 @@
-// Package outfile writes files under names that users gave, without harm to existing files. A new
-// file is written without a name, or under a temporary name if the file system requires one, and
-// gets its name when it is complete. Until then the old file stays. Links are not followed, and a
-// file that this program did not make is replaced only on request.
+// Package outfile writes files under users' names, without harm to existing files. A new file is written
+// without a name, or under a temporary name if the file system requires one, and gets its name when it is
+// complete. Until then the old file stays. Links are not followed, and a file of another origin is replaced
+// only on request.
 package outfile
 
 import (
@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Errors that say why a place is refused. Test with errors.Is.
+// Errors for refused names. Test with errors.Is.
 var (
-	// ErrForeign means that a file exists which this program did not make.
+	// ErrForeign means that a file exists that this program did not make.
 	ErrForeign = errors.New("a file is there that ompd-inspect did not write: --force replaces it")
 	// ErrExists means that a file exists, of a kind whose origin cannot be determined.
 	ErrExists = errors.New("a file is there: --force replaces it")
@@ -24,23 +24,22 @@ var (
 	ErrNotFile = errors.New("what is there is not a regular file")
 )
 
-// ErrStream means that "-" was given where only files are written.
+// ErrStream means that "-" was given to a verb that writes only files.
 var ErrStream = errors.New("the standard output is not written here: give the name of a file, or ./- for one that is " +
 	"called so")
 
-// Options say how a file is made.
+// Options sets the properties of a file.
 type Options struct {
-	// Mode are the permissions of the new file, before the process's umask.
+	// Mode contains the permissions of the new file, before the process's umask.
 	Mode fs.FileMode
 	// Force allows replacing any regular file.
 	Force bool
-	// Ours reports whether this program made an existing file, which may be replaced then. nil
-	// replaces none.
+	// Ours reports whether this program made an existing file, which may then be replaced. nil: no file is
+	// replaced.
 	Ours func(*os.File) bool
 }
 
-// Check returns the error that Create or Commit would return, as far as it is known before there is
-// anything to write.
+// Check returns the error that Create or Commit would return, as far as it is known in advance.
 func Check(name string, o Options) error {
 	f, err := Create(name, o)
 	if err != nil {
@@ -49,15 +48,15 @@ func Check(name string, o Options) error {
 	return f.Discard()
 }
 
-// File is a file that is being written. It is not under its name before Commit.
+// File is a file in construction. It gets its name in Commit.
 type File struct {
 	*os.File
 	name    string
-	beside  string // the name that it has meanwhile, "" for none
-	replace bool   // what is under the name may be replaced
+	beside  string // its temporary name; may be empty
+	replace bool   // an existing file of that name may be replaced
 }
 
-// Create starts to write the file of a name.
+// Create starts a file with a name.
 func Create(name string, o Options) (*File, error) {
 	replace, err := replaceable(name, o)
 	if err != nil {
@@ -73,7 +72,7 @@ func Create(name string, o Options) (*File, error) {
 	return &File{f, name, f.Name(), replace}, nil
 }
 
-// replaceable reports whether there is a file under the name that may be replaced.
+// replaceable reports whether a file of that name exists and may be replaced.
 func replaceable(name string, o Options) (bool, error) {
 	if name == "-" {
 		return false, ErrStream
@@ -102,9 +101,9 @@ func replaceable(name string, o Options) (bool, error) {
 	return true, nil
 }
 
-// createNameless makes a file in the directory of name that has no name yet: however this
-// process ends, the kernel removes it. It is nil where that cannot be, or where the file
-// could get no name later.
+// createNameless creates a file without a name in the directory of name: however this process ends, the kernel
+// removes it. It returns nil if the file system does not support that, or would not let the file get a name
+// later.
 func createNameless(name string, mode fs.FileMode) *os.File {
 	const flags = unix.O_RDWR | unix.O_TMPFILE | unix.O_CLOEXEC
 	fd, err := unix.Open(filepath.Dir(name), flags, uint32(mode.Perm()))
@@ -122,7 +121,7 @@ func createNameless(name string, mode fs.FileMode) *os.File {
 // descriptor returns the path by which the kernel finds a file without a name.
 func descriptor(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
-// maxNames bounds the names that are tried for the new file.
+// maxNames bounds the names tried for the new file.
 const maxNames = 100
 
 // createBeside creates a file in the directory of name. Its own name starts with a dot and has the
@@ -147,8 +146,8 @@ func besides(name string, make func(beside string) error) (beside string, err er
 	return beside, err
 }
 
-// Commit gives the file its name, once it is completely on the disk. If it fails, the new file is
-// removed, and the old one is still there.
+// Commit gives the file its name, once it is completely on the disk. On an error, the new file is removed, and
+// the old one stays.
 func (f *File) Commit() error {
 	err := f.Sync()
 	if err == nil {
@@ -160,7 +159,7 @@ func (f *File) Commit() error {
 	return nil
 }
 
-// takeName gives the file its name. Unlike rename, link replaces nothing.
+// takeName gives the file its name. Unlike rename, link cannot replace a file.
 func (f *File) takeName() (err error) {
 	switch {
 	case f.beside == "" && !f.replace:
@@ -186,7 +185,7 @@ func (f *File) linkTo(name string) error {
 	return unix.Linkat(unix.AT_FDCWD, descriptor(f.File), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
 }
 
-// remove takes away the name that the file has meanwhile.
+// remove removes the temporary name of the file.
 func (f *File) remove() error {
 	if f.beside == "" {
 		return nil
@@ -199,7 +198,7 @@ func (f *File) remove() error {
 	return err
 }
 
-// Discard removes the file; the file under its name stays. It does nothing after Commit.
+// Discard removes the file; an existing one with its name stays. It has no effect after Commit.
 func (f *File) Discard() error {
 	_ = f.Close() // it may be closed
 	return f.remove()

@@ -37,7 +37,7 @@ func names(t *testing.T, dir string) string {
 	return strings.Join(out, " ")
 }
 
-// ours takes files that begin with "ours" for our own.
+// ours accepts files that start with "ours".
 func ours(f *os.File) bool {
 	b := make([]byte, 4)
 	n, _ := f.Read(b)
@@ -56,7 +56,7 @@ func write(t *testing.T, name, text string, o Options) error {
 	return f.Commit()
 }
 
-// TestReplace says which files are replaced, and that what is refused stays as it was.
+// TestReplace checks which files are replaced, and that refused ones stay unchanged.
 func TestReplace(t *testing.T) {
 	for _, c := range []struct {
 		name, before string
@@ -101,7 +101,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestNoFile refuses links, directories and pipes, by force too.
+// TestNoFile refuses links, directories and pipes, even with force.
 func TestNoFile(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "target")
@@ -121,8 +121,8 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
-// TestOldStays has the old file until the new one is whole, and no other when it is
-// given up.
+// TestOldStays checks that the old file stays until the new one is complete, and that a discarded file leaves
+// no other.
 func TestOldStays(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "f")
@@ -166,7 +166,7 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// TestUnwritable says at once that there is no such directory.
+// TestUnwritable checks the immediate error for a missing directory.
 func TestUnwritable(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "no", "f")
 	if err := Check(name, Options{Mode: 0o600}); !errors.Is(err, fs.ErrNotExist) ||
@@ -175,7 +175,7 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
-// TestMain is a program that writes a file and waits for its end, too.
+// TestMain is also a program that writes a file and waits for its end.
 func TestMain(m *testing.M) {
 	if name := os.Getenv("OUTFILE_TEST"); name != "" {
 		if os.Getenv("OUTFILE_FULL") != "" {
@@ -192,8 +192,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestKilled leaves nothing of a file that was not whole when its writer was killed, and
-// the one that it was to replace.
+// TestKilled checks that a killed writer leaves no incomplete file, and keeps the old one.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "f")
@@ -222,7 +221,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// kill ends a process by a signal that has written half of a file, and returns what it said.
+// kill sends a signal to a process that has written half of a file, and returns its output.
 func kill(t *testing.T, name string, s os.Signal) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -243,8 +242,8 @@ func kill(t *testing.T, name string, s os.Signal) string {
 	return said
 }
 
-// TestBeside writes a file beside, as where the file system knows none without a name: it
-// is there once, and replaces what it may and nothing else.
+// TestBeside writes a file under a temporary name, as on a file system without nameless files: it exists once,
+// and replaces only what it may.
 func TestBeside(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -271,10 +270,10 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// fullSize is how large a file may become where there is no more room.
+// fullSize is the maximal file size in the test without space.
 const fullSize = 4096
 
-// writeFull writes a file for which there is no room, and says what came of it.
+// writeFull writes a file without space, and prints the result.
 func writeFull(name string) {
 	err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: fullSize, Max: fullSize})
 	f, err1 := Create(name, Options{Mode: 0o600, Force: true})
@@ -287,8 +286,7 @@ func writeFull(name string) {
 	os.Exit(0)
 }
 
-// TestNoRoom writes a file where there is no room for it: that is an error, the one that it
-// was to replace stays, and nothing else is left.
+// TestNoRoom writes a file without space: the error is returned, the old file stays, and no other is left.
 func TestNoRoom(t *testing.T) {
 	for before, want := range map[string]string{"": "", "precious": "f"} {
 		dir := t.TempDir()

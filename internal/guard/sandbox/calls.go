@@ -24,15 +24,15 @@ var audit = map[string]struct{ arch, compat uint32 }{
 	"arm64": {0xc00000b7, 0},
 }
 
-// refused are the system calls that a reader of files has no use for.
+// refused are the system calls that a reader of files does not need.
 var refused = []uintptr{
 	unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV,
 	unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_MOUNT, unix.SYS_UNSHARE, unix.SYS_SETNS,
 	unix.SYS_BPF, unix.SYS_IO_URING_SETUP, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
 }
 
-// changing are the system calls that change files or directories which are not open to be
-// written, on all architectures. openat2 has its flags in memory, where no filter can see them.
+// changing are the system calls that change files or directories without a writable descriptor, on all
+// architectures. openat2 has its flags in memory, where filters cannot see them.
 var changing = []uintptr{
 	unix.SYS_OPENAT2, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_TRUNCATE, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2,
 	unix.SYS_UNLINKAT, unix.SYS_MKDIRAT, unix.SYS_MKNODAT, unix.SYS_LINKAT, unix.SYS_SYMLINKAT,
@@ -41,10 +41,10 @@ var changing = []uintptr{
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR,
 }
 
-// writeFlags are the flags of open with which a file may be written, made or cut.
+// writeFlags are the flags of open for writing, creating or truncating a file.
 const writeFlags = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
-// restrictCalls takes system calls away.
+// restrictCalls forbids system calls.
 func restrictCalls(p Policy) error {
 	here, ok := audit[runtime.GOARCH]
 	if !ok {
@@ -61,7 +61,7 @@ func restrictCalls(p Policy) error {
 // protects against untrusted code; this program only reads untrusted files.
 const filterFlags = unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
 
-// install puts a filter, and no_new_privs, on all threads.
+// install installs a filter, and no_new_privs, on all threads.
 func install(prog []unix.SockFilter) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -101,8 +101,8 @@ type rule struct {
 	code []unix.SockFilter
 }
 
-// filter returns the program that the kernel runs at each system call: refused calls, and calls of
-// a foreign interface, fail with EPERM.
+// filter returns the program that the kernel runs at each system call: refused calls, and calls of a foreign
+// interface, fail with EPERM.
 func filter(arch, compat uint32, p Policy) []unix.SockFilter {
 	prog := []unix.SockFilter{
 		{Code: load, K: dataArch}, {Code: equal, Jt: 1, K: arch}, refuse,
@@ -116,8 +116,8 @@ func filter(arch, compat uint32, p Policy) []unix.SockFilter {
 	return append(prog, search(list)...)
 }
 
-// rules returns the rules of a policy. Without directories to write in, files are not opened for
-// writing, nor changed by name.
+// rules returns the rules of a policy. Without writable directories, files cannot be opened for writing, nor
+// changed by name.
 func rules(p Policy) (list []rule) {
 	never := func(calls []uintptr) {
 		for _, nr := range calls {
@@ -143,17 +143,16 @@ func rules(p Policy) (list []rule) {
 	return list
 }
 
-// leaf is how many rules are compared with one after the other.
+// leaf is the number of rules that are compared sequentially.
 const leaf = 4
 
-// search finds the rule of a call among rules in their order, by halves: the kernel tries a
-// filter with every number that there is when it is installed, so each step counts. A call
-// without a rule is permitted.
+// search returns code that finds the rule of a call among sorted rules, by bisection: at installation, the
+// kernel tries a filter with every call number, so each step counts. A call without a rule is permitted.
 func search(list []rule) []unix.SockFilter {
 	if len(list) > leaf {
 		half := len(list) / 2
 		low, high := search(list[:half]), search(list[half:])
-		// The jump is over low, and has no more than eight bits for that.
+		// The jump is over low, and has only eight bits for the distance.
 		prog := []unix.SockFilter{{Code: atLeast, Jt: uint8(len(low)), K: list[half].call}}
 		return append(append(prog, low...), high...)
 	}

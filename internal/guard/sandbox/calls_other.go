@@ -4,9 +4,8 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-// changingHere are calls that change files by their names, and that newer architectures do
-// not have: this is one.
+// changingHere are calls that change files by name and are missing in newer architectures, such as this one.
 var changingHere []uintptr
 
-// opening are the calls that open files, and which argument of each has the flags.
+// opening maps the calls that open files to the index of their flags argument.
 var opening = map[uintptr]uint32{unix.SYS_OPENAT: 2}

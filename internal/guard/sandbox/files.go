@@ -45,7 +45,7 @@ func restrictFiles(p Policy, unprivileged bool) error {
 	if version >= ioctlLandlock {
 		attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	}
-	// The kernel knows the first field since its first version.
+	// The kernel supports the first field in all versions.
 	set, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)),
 		unsafe.Sizeof(attr.Handled_access_fs), 0)
 	if errno != 0 {
@@ -82,9 +82,9 @@ func allow(set uintptr, path string, rights uint64) error {
 	return nil
 }
 
-// enforce puts a set of rules on all threads. A call on all threads wakes each of them up,
-// which costs more than all the rest; so no_new_privs, without which the kernel refuses,
-// came to them with the filter of system calls, if there is one.
+// enforce applies a set of rules to all threads. A call on all threads wakes each of them up, which costs more
+// than all the rest. So no_new_privs, which the kernel requires, is set together with the filter of system
+// calls, if there is one.
 func enforce(set uintptr, unprivileged bool) error {
 	if !unprivileged {
 		if _, _, errno := psx.Syscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 {

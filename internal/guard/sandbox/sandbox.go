@@ -1,10 +1,10 @@
-// Package sandbox removes rights of this process before it reads an untrusted file: a core, and the
-// programs and libraries that it names. Even if such a file exploits a defect of a reader, the
-// process cannot write files, start programs or connect to other machines.
+// Package sandbox removes rights of this process before it reads an untrusted file: a core, and the programs
+// and libraries that it names. Even if such a file exploits a defect of a reader, the process cannot write
+// files, start programs or connect to other machines.
 //
-// seccomp restricts system calls, and with them files if nothing is to be written; otherwise
-// Landlock restricts files, as far as the kernel supports it. The restrictions are permanent: Enter
-// is for a process that does one thing and ends.
+// seccomp restricts system calls, and with them files if the process writes none; otherwise Landlock restricts
+// files, as far as the kernel supports it. The restrictions are permanent: Enter is for a process with a single
+// task.
 package sandbox
 
 import (
@@ -18,8 +18,8 @@ type Mode string
 
 // The modes of --sandbox.
 const (
-	Auto    Mode = "auto"    // as far as the kernel can
-	Require Mode = "require" // completely, or not at all with an error
+	Auto    Mode = "auto"    // as far as the kernel supports it
+	Require Mode = "require" // completely, or an error
 	Off     Mode = "off"
 )
 
@@ -36,8 +36,7 @@ var ErrOff = errors.New("--sandbox=off")
 
 // Policy lists the remaining rights of the process.
 type Policy struct {
-	// Write are directories in which files may be created and written. Files that are already open
-	// stay writable.
+	// Write are directories in which files may be created and written. Open files stay writable.
 	Write []string
 	// Network allows connections to other machines.
 	Network bool
@@ -47,10 +46,10 @@ type Policy struct {
 type Report struct {
 	// Files means that files can be written only where the policy allows it.
 	Files bool
-	// Calls means that no program can be started, no process be traced, and, without
-	// Policy.Network, no socket be opened but local ones.
+	// Calls means that programs cannot be started, processes cannot be traced, and, without Policy.Network,
+	// only local sockets can be opened.
 	Calls bool
-	// Missing is why not all of it holds; nil if it does.
+	// Missing is the reason for missing restrictions, or nil.
 	Missing error
 }
 
@@ -68,10 +67,9 @@ func Enter(mode Mode, p Policy) (Report, error) {
 	return r, nil
 }
 
-// restrict removes the rights. If nothing is to be written, the filter of system calls is enough,
-// also for files: one call installs it on all threads. Landlock's rules, which know directories,
-// must be applied by each thread, which has to wake up; that takes several times as long as
-// everything else.
+// restrict removes the rights. Without writable directories, the filter of system calls is enough, also for
+// files: one call installs it on all threads. Landlock's rules for directories must be applied by each thread,
+// which has to wake up; that takes several times as long as everything else.
 func restrict(p Policy) (filesErr, callsErr error) {
 	if len(p.Write) > 0 && threadsByProc { // signals by tkill, which is refused later
 		return restrictFiles(p, false), restrictCalls(p)

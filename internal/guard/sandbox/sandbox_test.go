@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inside is set in the process that locks itself in, and has its policy.
+// inside is set in the restricted process, and contains its policy.
 const inside = "OMPD_TEST_SANDBOX"
 
 func TestMain(m *testing.M) {
@@ -32,8 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// locked locks this process in, tries everything on threads that were there before and on
-// new ones, and prints what came of it.
+// locked restricts this process, tries all forbidden operations on old and new threads, and prints the results.
 func locked() {
 	dir := os.Getenv("DIR")
 	p := Policy{Write: []string{filepath.Join(dir, "tmp")}, Network: os.Getenv(inside) == "network"}
@@ -63,7 +62,7 @@ func locked() {
 		try("ptrace", func() error { return unix.PtraceSeize(os.Getppid()) })
 		try("kill", func() error { return unix.Kill(os.Getppid(), 0) })
 	}
-	go func() { // a thread that is there before
+	go func() { // an earlier thread
 		<-start
 		all()
 		close(done)
@@ -78,8 +77,8 @@ func locked() {
 	})
 }
 
-// unable tries to lock this process in where the kernel answers as one does that has neither
-// Landlock nor filters of system calls, and prints what came of it.
+// unable restricts this process where the kernel seems to have neither Landlock nor filters of system calls,
+// and prints the results.
 func unable() {
 	const landlock = 444 // landlock_create_ruleset, on all architectures
 	err := install([]unix.SockFilter{
@@ -97,8 +96,8 @@ func unable() {
 	fmt.Println("require", r.Files, r.Calls, errors.Is(err, unix.ENOSYS), err)
 }
 
-// TestUnable: on a kernel without Landlock and seccomp, auto goes on and says what is missing, and
-// require is an error.
+// TestUnable checks a kernel without Landlock and seccomp: auto continues and reports the missing restrictions,
+// and require is an error.
 func TestUnable(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), inside+"=old kernel")
@@ -122,7 +121,7 @@ func socket(family int) error {
 	return err
 }
 
-// TestLocked says what a process can do that locked itself in.
+// TestLocked checks the operations that a restricted process can do.
 func TestLocked(t *testing.T) {
 	for _, policy := range []string{"plain", "network", "reading"} {
 		t.Run(policy, func(t *testing.T) {
@@ -170,7 +169,7 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// TestOff takes nothing away, and says so.
+// TestOff checks that no rights are removed, and that the report states it.
 func TestOff(t *testing.T) {
 	r, err := Enter(Off, Policy{})
 	if err != nil || r.Files || r.Calls || r.Missing == nil {

@@ -2,5 +2,5 @@
 
 package sandbox
 
-// threadsByProc is false: all threads are the Go runtime's, which knows them.
+// threadsByProc is false: the Go runtime knows all threads.
 const threadsByProc = false

@@ -23,7 +23,7 @@ import (
 // beyond contains the targets that this process does not read itself.
 type beyond struct {
 	server serverOptions
-	at     *client.Client  // an existing connection, or nil
+	at     *client.Client // an existing connection, or nil
 	lent   *engine.Target // an open target, which is then the only one, or nil
 }
 

@@ -469,6 +469,12 @@ func exportedParts(decl ast.Decl) (parts []ast.Node) {
 	return parts
 }
 
+// defined reports whether a type is defined by a name of another package: then its own name is all that the API has.
+func defined(ts *ast.TypeSpec) bool {
+	_, other := ts.Type.(*ast.SelectorExpr)
+	return other && !ts.Assign.IsValid()
+}
+
 // exportedTypes returns the types of the exported fields of a structure, or the type itself if it is not a
 // structure.
 func exportedTypes(e ast.Expr) (parts []ast.Node) {

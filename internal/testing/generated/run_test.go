@@ -57,7 +57,7 @@ type run struct {
 	hanging []suspect
 	objects map[string]array
 	target  *engine.Target // the process; constant data is read once, as by a watcher
-	killed  bool            // a signal of this test ends it, with a core
+	killed  bool           // a signal of this test ends it, with a core
 	Outcome
 }
 

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"strconv"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -107,6 +108,9 @@ func (s *subject) checkThread(t *testing.T, h handles.Thread, want omptest.Threa
 		got, err := s.ICV(i+1, handles.Subject{Scope: handles.ScopeThread, Thread: h})
 		if n, known := values[v.Name]; err != nil || known && got.Int != int64(n) || got.Source == "" {
 			t.Errorf("LWP %d: %s is %+v, %v; the program was told %d", want.LWP, v.Name, got, err, n)
+		}
+		if v.Name == "dyn-var" && got.Text != strconv.FormatBool(want.Dynamic != 0) {
+			t.Errorf("LWP %d: dyn-var is %q, the program says %d", want.LWP, got.Text, want.Dynamic)
 		}
 		delete(values, v.Name)
 	}

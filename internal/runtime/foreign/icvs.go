@@ -2,13 +2,19 @@ package foreign
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/accessor"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
+
+// texts format the variables that are not numbers, as those of the runtimes whose layout is known.
+var texts = map[string]func(int64) string{
+	"dyn-var": rtl.BoolText, "cancel-var": rtl.BoolText, "final-task-var": rtl.BoolText,
+	"explicit-task-var": rtl.BoolText, "bind-var": rtl.ProcBindText,
+}
 
 // variables are the functions of a module that tell a control variable.
 func variables(t callbacks.Target, mod *callbacks.Module) []accessor.Function {
@@ -49,5 +55,5 @@ func (rt *runtime) ICV(id int, s handles.Subject) (handles.ICVValue, error) {
 	if err != nil {
 		return handles.ICVValue{}, fmt.Errorf("%s: %w", f.ICV, err)
 	}
-	return handles.ICVValue{Int: int64(v), Text: strconv.Itoa(v), Whole: true, Source: f.Name + "()"}, nil
+	return rtl.IntegerICV(int64(v), texts[f.ICV], f.Name+"()"), nil
 }

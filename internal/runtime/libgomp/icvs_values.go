@@ -22,9 +22,6 @@ const (
 // offloadText names values of enum gomp_target_offload_t.
 func offloadText(v int64) string { return rtl.NameOf(v, "default", "mandatory", "disabled") }
 
-// bindText names values of omp_proc_bind_t.
-func bindText(v int64) string { return rtl.NameOf(v, "false", "true", "primary", "close", "spread") }
-
 // Values of enum gomp_schedule_type.
 const (
 	schedAuto      = 4
@@ -160,7 +157,7 @@ func (st *settings) bindVar(fd found) (handles.ICVValue, error) {
 	if known {
 		source += ", gomp_bind_var_list"
 	}
-	return rtl.ListICV(first, rest, true, bindText, source), err
+	return rtl.ListICV(first, rest, true, rtl.ProcBindText, source), err
 }
 
 // threadNum returns the value of omp_get_thread_num.

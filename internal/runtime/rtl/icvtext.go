@@ -42,6 +42,9 @@ func BoolText(v int64) string {
 	return "false"
 }
 
+// ProcBindText names values of the standard's omp_proc_bind_t.
+func ProcBindText(v int64) string { return NameOf(v, "false", "true", "primary", "close", "spread") }
+
 // EnabledText returns "enabled" or "disabled".
 func EnabledText(v int64) string {
 	if v != 0 {

@@ -311,9 +311,9 @@ func (d *processors) maskLimits(busy []busyThread, procs int) []limit {
 	return out
 }
 
-// busyThreads lists the threads of parallel regions that use a processor, by LWP. One that waits is at work if it may
-// take a queued task, and about to sleep if its settings do not let it spin. A thread in an unknown state is not listed:
-// it may sleep.
+// busyThreads lists the threads of parallel regions that use a processor, by LWP. A waiting thread is at work if it
+// may take a queued task, and about to sleep if its settings do not let it spin. A thread in an unknown state is not
+// listed: it may sleep.
 func (d *processors) busyThreads() []busyThread {
 	var out []busyThread
 	sleep := d.settings.patience() == neverSpins

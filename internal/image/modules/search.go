@@ -165,9 +165,9 @@ func (t *Table) identify(e *entry, f *elfx.File) error {
 	return ErrUnproven
 }
 
-// mappedBuildID returns the build ID in the notes that the target has mapped; nil if it was not found. It is certain
-// that there is none if all notes could be read (whole). The notes are read at their addresses: patchelf moves them from
-// the first segment to the last.
+// mappedBuildID returns the build ID in the notes that the target has mapped, or nil if it was not found. whole
+// reports that all notes could be read: then the file certainly has no build ID. The notes are read at their
+// addresses: patchelf moves them from the first segment to the last.
 func (t *Table) mappedBuildID(e *entry) (id []byte, whole bool) {
 	if id := e.memory.BuildID(); id != nil {
 		return id, true

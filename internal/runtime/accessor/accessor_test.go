@@ -68,7 +68,7 @@ func each(t *testing.T, program string, test func(*testing.T, *subject)) {
 	for _, rt := range omptest.Runtimes(t) {
 		t.Run(program+"/"+rt.Name, func(t *testing.T) { test(t, open(t, omptest.Run{Exe: exe, Runtime: rt})) })
 	}
-	if program == "teams" { // GCC has no league of teams on the host that is alike
+	if program == "teams" { // GCC has no equal league of teams on the host
 		return
 	}
 	exe = omptest.Compile(t, omptest.Build{Program: program, Compiler: omptest.GCC, Flags: []string{"-O1", "-g"}})
@@ -112,7 +112,7 @@ func TestAnswers(t *testing.T) {
 	for _, program := range []string{"nested", "serialized_nested", "crash_task", "roots", "teams"} {
 		each(t, program, func(t *testing.T, s *subject) {
 			for _, w := range s.truth.Threads {
-				if !w.OpenMP || w.Role == "idle" { // what an idle thread is told is not of interest
+				if !w.OpenMP || w.Role == "idle" { // the answers to an idle thread do not matter
 					continue
 				}
 				s.checkAnswers(t, w)
@@ -170,7 +170,7 @@ func TestReadersAgree(t *testing.T) {
 	}
 }
 
-// lying is a reader that has a team's size from the wrong place.
+// lying is a reader that reads a team's size from the wrong place.
 type lying struct{ rtl.Runtime }
 
 func (l lying) Parallel(p handles.Parallel) (handles.ParallelInfo, error) {
@@ -179,7 +179,7 @@ func (l lying) Parallel(p handles.Parallel) (handles.ParallelInfo, error) {
 	return info, err
 }
 
-// TestDifferencesAreFound checks a reader that is wrong.
+// TestDifferencesAreFound checks a reader with a wrong field.
 func TestDifferencesAreFound(t *testing.T) {
 	each(t, "barrier", func(t *testing.T, s *subject) {
 		for tp, h := range s.threads {

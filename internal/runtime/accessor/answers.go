@@ -16,7 +16,7 @@ type Function struct {
 	// ICV is the internal control variable that it returns, by the standard's name; empty for a
 	// number of the thread's region.
 	ICV string
-	// Level means that it has a nesting level as its argument.
+	// Level means that the function's argument is a nesting level.
 	Level bool
 }
 
@@ -48,7 +48,7 @@ type Answer struct {
 	Function Function
 	Level    int // argument of a function that has one; 0 for others
 	Value    int
-	Err      error // why there is no answer; nil otherwise
+	Err      error // nil if there is an answer
 }
 
 // String returns the call: "omp_get_team_size(1)".
@@ -59,8 +59,8 @@ func (a Answer) String() string {
 	return a.Function.Name + "()"
 }
 
-// Answers asks all functions that the module exports for the thread with the
-// given thread pointer; those with a nesting level for every level from 0 on.
+// Answers calls all functions that the module exports for the thread with the given thread pointer; those with a
+// nesting level for every level from 0.
 func (c *Caller) Answers(threadPointer uint64) []Answer {
 	level, err := c.Int(threadPointer, "omp_get_level")
 	if err != nil || level < 0 {

@@ -12,9 +12,9 @@ import (
 // runtime's own function.
 type Difference struct {
 	Call   string // "omp_get_team_size(1)"
-	Told   int    // what the function would return
-	Read   int    // what the reader says
-	Source string // where the reader has it from; empty if it does not say
+	Told   int    // the function's result
+	Read   int    // the reader's number
+	Source string // source of the reader's number; empty if unknown
 }
 
 // String returns both values.
@@ -28,13 +28,13 @@ func (d Difference) String() string {
 
 // Checked is the result of a comparison for one thread.
 type Checked struct {
-	Same    int // numbers that both know and agree on
+	Same    int // numbers on which both agree
 	Differ  []Difference
-	Unasked []error // functions whose code could not be run for this thread
+	Unasked []error // functions that could not be run for this thread
 }
 
-// Check compares the reader's data of thread h, whose thread pointer is given, with the results of
-// the runtime's own functions for that thread. A thread outside of regions is
+// Check compares the reader's data of thread h, which has the given thread pointer, with the
+// results of the runtime's own functions for that thread. A thread outside of regions is
 // callbacks.Unavailable: its fields are stale.
 func (c *Caller) Check(rt rtl.Runtime, h handles.Thread, threadPointer uint64) (Checked, error) {
 	r, err := newReading(rt, h)

@@ -27,8 +27,8 @@ func (p *Process) Progress(h handles.Thread) ([]rtl.Counter, error) {
 	})
 }
 
-// LostThreads finds the threads that the runtime counts on and the process does not have. evidence returns the
-// evidence of a thread.
+// LostThreads finds threads that the runtime counts on but that the process lacks. evidence returns the evidence
+// of a thread.
 func (p *Process) LostThreads(evidence func(handles.Thread) *handles.Evidence) rtl.Loss {
 	if r, ok := p.rt.(rtl.LossReader); ok {
 		return r.LostThreads(evidence)
@@ -60,8 +60,8 @@ func (p *Process) AbortMessage(stack []byte) string {
 	return ""
 }
 
-// Loop describes the worksharing loop that a thread is in, by the runtime's fields and by the thread's code, which may
-// be nil. It is callbacks.Unavailable if the thread is in no loop, or nothing is known of it.
+// Loop describes the worksharing loop that a thread is in, by the runtime's fields and by the thread's code,
+// which may be nil. It returns callbacks.Unavailable if the thread is in no loop, or its loop is unknown.
 func (p *Process) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error) {
 	return ask(p, "the thread's loop", h, func() (rtl.LoopInfo, error) {
 		if r, ok := p.rt.(rtl.LoopReader); ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
-// Process is an address space with all questions that some reader of a runtime answers. A question that this runtime's
-// reader does not answer is callbacks.Unsupported, or has an empty answer.
+// Process is an address space with all questions that a reader of a runtime may answer. A question that this
+// runtime's reader does not answer is callbacks.Unsupported, or has an empty answer.
 type Process struct {
 	*ompd.Process
 	rt rtl.Runtime
@@ -21,7 +21,8 @@ type Process struct {
 
 var _ rtl.Runtime = (*Process)(nil)
 
-// Open finds every OpenMP runtime in target t and returns an address space of each, with the errors of readers.Open.
+// Open finds every OpenMP runtime in target t and returns an address space for each, with the errors of
+// readers.Open.
 func Open(t callbacks.Target, o readers.Options) ([]*Process, error) {
 	opened, err := readers.Open(t, o)
 	var ps []*Process

@@ -26,13 +26,13 @@ func openCore(t *testing.T, program string, rt omptest.Runtime) *Process {
 	return ps[0]
 }
 
-// TestProgress reads the counters of four threads in their first region, of which
-// three have arrived at a barrier, and of threads in a region with queued tasks.
+// TestProgress reads the counters of four threads in their first region, three of them at a barrier, and of
+// threads in a region with queued tasks.
 func TestProgress(t *testing.T) {
 	for _, rt := range omptest.Runtimes(t) {
 		t.Run(rt.Name, func(t *testing.T) {
 			p := openCore(t, "barrier", rt)
-			// the primary thread counts when all have come
+			// the primary thread counts after all have arrived
 			if got := countersOf(t, p, "barriers"); fmt.Sprint(got) != "map[0:2 1:2]" {
 				t.Errorf("threads by barriers: %v", got)
 			}

@@ -30,8 +30,8 @@ func (p *Process) WaitedLock(h handles.Thread, ev *handles.Evidence) (rtl.LockIn
 	})
 }
 
-// WaitedBarrier describes the barrier that the thread waits at. evidence returns the evidence of each member of its
-// team.
+// WaitedBarrier describes the barrier at which the thread waits. evidence returns the evidence of each member of
+// its team.
 func (p *Process) WaitedBarrier(h handles.Thread, evidence func(handles.Thread) *handles.Evidence) (rtl.BarrierInfo,
 	error) {
 	return ask(p, "the waited barrier", h, func() (rtl.BarrierInfo, error) {
@@ -54,8 +54,8 @@ func (p *Process) WaitedDependences(h handles.Thread, ev *handles.Evidence) ([]h
 	})
 }
 
-// WaitedGroup lists the unfinished tasks of the taskgroup at whose end the thread waits, and reports whether they are
-// all.
+// WaitedGroup lists the unfinished tasks of the taskgroup at the end of which the thread waits. all reports
+// whether the list is complete.
 func (p *Process) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {
 	_, err = ask(p, "the waited taskgroup", h, func() (bool, error) {
 		w, err := p.waits()

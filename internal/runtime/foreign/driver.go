@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// Driver is the reader of runtimes that no other driver knows: it must be the last.
+// Driver returns the driver of runtimes that no other driver reads. It must be the last.
 func Driver() rtl.Driver {
 	return rtl.Driver{
 		Family: family, Reads: "omp_get_* of others", Recognize: recognize,

@@ -1,12 +1,9 @@
-// Package foreign reads OpenMP runtimes whose structures nobody has described: of
-// one that exports the functions by which the standard tells a thread about
-// itself, it has what these functions would tell, by running their code on the
-// target's memory (package accessor).
+// Package foreign reads OpenMP runtimes whose structures are unknown. If a runtime exports the functions by
+// which a thread asks for its own place, their code is run on the target's memory (package accessor).
 //
-// That gives each thread's place at every nesting level, and control variables.
-// Which threads are one team follows where only one team can be it: see teams.go.
-// Tasks, what a thread waits for, and threads outside of parallel regions are not
-// known, and the answers say so.
+// That gives each thread's place at every nesting level, and control variables. The teams of threads follow
+// where only one assignment is possible: see teams.go. Tasks, the waits of threads, and threads outside of
+// parallel regions are unknown, and the answers say so.
 package foreign
 
 import (
@@ -26,45 +23,44 @@ const (
 	name   = "OpenMP runtime of another kind"
 )
 
-// required are the functions that a runtime must export to be read: all that is
-// told of a thread's place. They have been in the standard since 2008.
+// required lists the functions that a runtime must export: they return a thread's place. They have been in the
+// standard since 2008.
 func required() []string {
 	return []string{"omp_get_thread_num", "omp_get_num_threads", "omp_get_level", "omp_get_ancestor_thread_num",
 		"omp_get_team_size"}
 }
 
-// errUnknown is why most questions have no answer.
+// errUnknown is the error of most questions.
 var errUnknown = fmt.Errorf("the structures of this runtime are not known, only what its omp_get_ functions tell: %w",
 	callbacks.Unsupported)
 
-// warning says once what is missing of a runtime of this kind.
+// warning describes the limits of such a runtime's data; it is printed once.
 const warning = "its structures are not known: numbers are what its own omp_get_ functions would return to each " +
 	"thread; " +
 	"tasks, the functions of regions, what a thread waits for, and which threads outside of parallel regions are its " +
 	"own are not known"
 
-// runtime is one such runtime of a target at one stop. What it keeps is read once
-// and does not change.
+// runtime is one such runtime of a target at one stop. Its data is read once and does not change.
 type runtime struct {
 	target callbacks.Target
 	stamp  handles.Stamp
 	id     handles.Identity
 	call   *accessor.Caller
-	icvs   []accessor.Function // that tell control variables, and that the module exports
+	icvs   []accessor.Function // that return control variables, and that the module exports
 	world  func() *world
 }
 
 var _ rtl.Runtime = (*runtime)(nil)
 
-// openRuntimes makes a reader for each module of t that exports what is required, and that
-// another reader does not know: known tells. Handles of the i-th of the result
-// carry the stamp with i added to its Space. No such module is no error.
+// openRuntimes returns a reader for each module of t that exports the required functions and that no other
+// reader knows (known). Handles of the i-th result carry the stamp with i added to its Space. No such module is
+// no error.
 func openRuntimes(t callbacks.Target, stamp handles.Stamp, known func(*callbacks.Module) bool) ([]rtl.Runtime, error) {
 	lister, ok := t.(callbacks.ModuleLister)
 	if !ok {
 		return nil, nil
 	}
-	mods, _ := lister.Modules() // what is wrong with them is told by who reads the others
+	mods, _ := lister.Modules() // errors in the modules are reported by the reader of the others
 	var rts []rtl.Runtime
 	var errs []error
 	for _, mod := range mods {
@@ -86,8 +82,7 @@ func openRuntimes(t callbacks.Target, stamp handles.Stamp, known func(*callbacks
 	return rts, errors.Join(errs...)
 }
 
-// recognize reports whether a module that defines these symbols exports what is
-// required.
+// recognize reports whether a module that defines these symbols exports the required functions.
 func recognize(defines func(symbol string) bool, path string) (rtl.Kind, bool) {
 	t, mod := rtl.SymbolsOnly(defines, path)
 	return rtl.Kind{Family: family, Name: name}, exports(t, mod)
@@ -102,19 +97,19 @@ func exports(t callbacks.Target, mod *callbacks.Module) bool {
 	return true
 }
 
-// Identity names the runtime.
+// Identity returns the runtime's name and version.
 func (rt *runtime) Identity() handles.Identity { return rt.id }
 
-// Layout is empty: nothing is read from fields.
+// Layout returns an empty report: no field is read.
 func (rt *runtime) Layout() layout.Report {
 	return layout.Report{Instead: "derived by running the runtime's own functions on the target's memory"}
 }
 
-// Stamp is what all handles of this runtime carry.
+// Stamp returns the stamp of all handles of this runtime.
 func (rt *runtime) Stamp() handles.Stamp { return rt.stamp }
 
-// Owns reports whether pc lies in the runtime's library. Of one that is linked into
-// the executable, nothing tells its code from the program's.
+// Owns reports whether pc is in the runtime's library. If the runtime is linked into the executable, its code
+// cannot be distinguished from the program's.
 func (rt *runtime) Owns(pc uint64) bool {
 	return !rt.id.Module.Main && rt.id.Module.Contains(callbacks.Addr(pc))
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -49,8 +49,8 @@ func open(t *testing.T, linkedIn bool, args []string, flags ...string) *subject 
 	return s
 }
 
-// TestThreads holds places, roles and variables against what the program was told,
-// with thread-local variables of every kind that compilers have.
+// TestThreads compares places, roles and variables with the program's record, with thread-local variables of
+// every kind that compilers use.
 func TestThreads(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"O0": {"-O0"}, "O2": {"-O2"}, "O3": {"-O3"}, "descriptors": {"-O2", "-mtls-dialect=gnu2"},
@@ -119,8 +119,8 @@ func (s *subject) checkThread(t *testing.T, h handles.Thread, want omptest.Threa
 	}
 }
 
-// TestTeams finds the members of each team where only one can be it, and where two
-// look alike, says so instead of mixing them.
+// TestTeams finds the members of each team that is unambiguous. Teams that look alike must be reported as such,
+// and not mixed.
 func TestTeams(t *testing.T) {
 	for _, args := range [][]string{nil, {"2"}} {
 		t.Run(fmt.Sprint(args), func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestTeams(t *testing.T) {
 	}
 }
 
-// checkMember asks each member of a region for each other.
+// checkMember looks up each member of a region from each other member.
 func (s *subject) checkMember(t *testing.T, want omptest.RegionTruth, num, lwp int, alike bool) {
 	t.Helper()
 	p, err := s.CurrentParallel(s.threads[lwp])
@@ -161,7 +161,7 @@ func (s *subject) checkMember(t *testing.T, want omptest.RegionTruth, num, lwp i
 	}
 }
 
-// TestStrangeHandles checks handles that are of something else.
+// TestStrangeHandles checks handles of other objects and other readers.
 func TestStrangeHandles(t *testing.T) {
 	s := open(t, false, nil, "-O2")
 	for _, h := range s.threads {
@@ -185,7 +185,7 @@ func TestStrangeHandles(t *testing.T) {
 	}
 }
 
-// TestKnownOnesAreLeft leaves modules to those who know them.
+// TestKnownOnesAreLeft checks that modules with a reader of their own are skipped.
 func TestKnownOnesAreLeft(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "barrier", Compiler: omptest.GCC})
 	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel})
@@ -203,13 +203,13 @@ func TestKnownOnesAreLeft(t *testing.T) {
 	}
 }
 
-// noisy is a target whose memory is damaged here and there, but for code.
+// noisy is a target with damaged memory, except for code.
 type noisy struct {
 	*corefile.Core
 	noise *rand.Rand
 }
 
-// ReadMemory changes a byte of some of what is read at addresses of data.
+// ReadMemory changes a byte in some of the reads of data.
 func (n noisy) ReadMemory(at callbacks.Address, p []byte) error {
 	err := n.Core.ReadMemory(at, p)
 	if len(p) <= 8 && n.noise.IntN(60) == 0 {
@@ -218,11 +218,11 @@ func (n noisy) ReadMemory(at callbacks.Address, p []byte) error {
 	return err
 }
 
-// Lend lends nothing: all is read by ReadMemory.
+// Lend returns nil, so that every read uses ReadMemory.
 func (noisy) Lend(callbacks.Address, uint64) []byte { return nil }
 
-// TestDamage reads the program with wrong bytes in its structures: every answer
-// stays within bounds, and all walks end.
+// TestDamage reads the program with wrong bytes in its structures: every answer stays within bounds, and all
+// walks end.
 func TestDamage(t *testing.T) {
 	r := omptest.Dump(t, omptest.Run{Exe: omptest.Foreign(t, false, "-O2"), Mode: omptest.Kernel})
 	c, err := corefile.Open(r.Core, corefile.Options{})

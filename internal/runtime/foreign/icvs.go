@@ -16,7 +16,7 @@ var texts = map[string]func(int64) string{
 	"explicit-task-var": rtl.BoolText, "bind-var": rtl.ProcBindText,
 }
 
-// variables are the functions of a module that tell a control variable.
+// variables lists the functions of a module that return a control variable.
 func variables(t callbacks.Target, mod *callbacks.Module) []accessor.Function {
 	var out []accessor.Function
 	for _, f := range accessor.Functions() {
@@ -27,7 +27,7 @@ func variables(t callbacks.Target, mod *callbacks.Module) []accessor.Function {
 	return out
 }
 
-// ICVs lists the control variables that functions of the standard tell a thread.
+// ICVs lists the control variables that the standard's functions return to a thread.
 func (rt *runtime) ICVs() []handles.ICV {
 	var out []handles.ICV
 	for _, f := range rt.icvs {
@@ -36,7 +36,7 @@ func (rt *runtime) ICVs() []handles.ICV {
 	return out
 }
 
-// ICV is what a thread would be told of a variable, as a number.
+// ICV returns the value that a thread would get for a variable.
 func (rt *runtime) ICV(id int, s handles.Subject) (handles.ICVValue, error) {
 	if id < 1 || id > len(rt.icvs) {
 		return handles.ICVValue{}, fmt.Errorf("internal control variable number %d of %d: %w", id, len(rt.icvs),

@@ -7,10 +7,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// State says that a thread works, if it executes no code of the runtime and does
-// not sleep in the C library, or that it waits for a lock, if it sleeps in a
-// function of the standard that takes one. Any other call of the runtime may do
-// anything, and may have left no frame, if it ended in a tail call to the C library.
+// State returns "working" if the thread executes no code of the runtime and does not sleep in the C library, and
+// "waiting for a lock" if it sleeps in a function of the standard that acquires a lock. Any other call of the
+// runtime may have any purpose. It may have left no frame, if it ended in a tail call to the C library.
 func (rt *runtime) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadState, error) {
 	_, err := rt.thread(h)
 	undefined := handles.ThreadState{State: handles.StateUndefined}
@@ -39,7 +38,7 @@ func (rt *runtime) State(h handles.Thread, ev *handles.Evidence) (handles.Thread
 			"program's code"}, nil
 }
 
-// inRuntime is the state of a thread in the runtime's code.
+// inRuntime returns the state of a thread in the runtime's code.
 func inRuntime(ev *handles.Evidence) handles.ThreadState {
 	st := handles.ThreadState{State: handles.StateUndefined,
 		Evidence: "it is in code of the runtime, whose entry point is " +

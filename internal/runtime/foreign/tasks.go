@@ -7,48 +7,48 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// Of tasks nothing is known.
+// Tasks are unknown.
 
-// CurrentTask is not known.
+// CurrentTask returns errUnknown.
 func (rt *runtime) CurrentTask(handles.Thread) (handles.Task, error) {
 	return handles.Task{}, errUnknown
 }
 
-// TaskInParallel is not known.
+// TaskInParallel returns errUnknown.
 func (rt *runtime) TaskInParallel(handles.Parallel, int) (handles.Task, error) {
 	return handles.Task{}, errUnknown
 }
 
-// ExplicitTasks are not known.
+// ExplicitTasks yields errUnknown.
 func (rt *runtime) ExplicitTasks(handles.Parallel) iter.Seq2[handles.Task, error] {
 	return func(yield func(handles.Task, error) bool) { yield(handles.Task{}, errUnknown) }
 }
 
-// Task is not known.
+// Task returns errUnknown.
 func (rt *runtime) Task(handles.Task) (handles.TaskInfo, error) {
 	return handles.TaskInfo{}, errUnknown
 }
 
-// GeneratingTask is not known.
+// GeneratingTask returns errUnknown.
 func (rt *runtime) GeneratingTask(handles.Task) (handles.Task, error) {
 	return handles.Task{}, errUnknown
 }
 
-// SchedulingTask is not known.
+// SchedulingTask returns errUnknown.
 func (rt *runtime) SchedulingTask(handles.Task) (handles.Task, error) {
 	return handles.Task{}, errUnknown
 }
 
-// TaskParallel is not known.
+// TaskParallel returns errUnknown.
 func (rt *runtime) TaskParallel(handles.Task) (handles.Parallel, error) {
 	return handles.Parallel{}, errUnknown
 }
 
-// WaitsFor is not known.
+// WaitsFor returns errUnknown.
 func (rt *runtime) WaitsFor(handles.Task) ([]handles.Task, error) { return nil, errUnknown }
 
-// ToolData is not known.
+// ToolData returns errUnknown.
 func (rt *runtime) ToolData(handles.Subject) (uint64, error) { return 0, errUnknown }
 
-// ControlVars are callbacks.Unavailable: none holds for the whole program.
+// ControlVars returns callbacks.Unavailable: no variable holds for the whole program.
 func (rt *runtime) ControlVars() ([]handles.ControlVar, error) { return nil, callbacks.Unavailable }

@@ -7,19 +7,18 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// The members of a team are all told the same of its size and of what is around
-// it, and each has a number of its own. Threads that are told so, with every
-// number once, are one team: two teams that are told alike would have each number
-// twice. Then the team is named by its thread 0. Otherwise nothing tells who is in
-// which, and each thread's team is named by the thread, as it sees it.
+// All members of a team get the same size and the same enclosing regions, and each has its own number. If
+// threads agree on these and each number occurs once, they are one team: with two such teams, each number would
+// occur twice. The team is then named by its thread 0. Otherwise the membership is unknown, and each thread
+// names its own team.
 
-// group are the threads that are told the same of a region.
+// group is the set of threads that agree on a region.
 type group struct {
 	members map[int]*thread // by thread number
-	twice   bool            // some number is there more than once
+	twice   bool            // a number occurs more than once
 }
 
-// team is the group if it is one team for sure, else nil.
+// team returns the group if it is certainly one team, else nil.
 func (g *group) team(size int) *group {
 	if g == nil || g.twice || len(g.members) != size {
 		return nil
@@ -27,7 +26,7 @@ func (g *group) team(size int) *group {
 	return g
 }
 
-// key is what a thread is told of the region at level l, but for its own number.
+// key returns the thread's description of the region at level l, without its own number.
 func (th *thread) key(l int) string {
 	return fmt.Sprint(l, th.levels[:l], th.levels[l].size)
 }
@@ -37,7 +36,7 @@ func (w *world) group() {
 	for _, th := range w.threads {
 		for l := range th.levels {
 			if !th.first(l + 1) {
-				continue // not a member itself: another one is, who forked the team that it is in
+				continue // not a member at this level: the thread that forked its team is
 			}
 			g := w.teams[th.key(l)]
 			if g == nil {
@@ -51,7 +50,7 @@ func (w *world) group() {
 	}
 }
 
-// parallel is the region that a thread is in at level l.
+// parallel returns the thread's region at level l.
 func (rt *runtime) parallel(th *thread, l int) handles.Parallel {
 	if g := rt.world().teams[th.key(l)].team(th.levels[l].size); g != nil {
 		th = g.members[0]
@@ -59,7 +58,7 @@ func (rt *runtime) parallel(th *thread, l int) handles.Parallel {
 	return handles.Parallel{Stamp: rt.stamp, Team: callbacks.Addr(th.tp), Level: uint32(l)}
 }
 
-// region is the thread that names a region, and the region's level.
+// region returns the thread that names a region, and the region's level.
 func (rt *runtime) region(p handles.Parallel) (*thread, int, error) {
 	th := rt.world().byTP[p.Team.Offset]
 	if th == nil || p.Stamp != rt.stamp || int64(p.Level) >= int64(len(th.levels)) {
@@ -68,7 +67,7 @@ func (rt *runtime) region(p handles.Parallel) (*thread, int, error) {
 	return th, int(p.Level), nil
 }
 
-// CurrentParallel is the innermost region of a thread.
+// CurrentParallel returns the innermost region of a thread.
 func (rt *runtime) CurrentParallel(h handles.Thread) (handles.Parallel, error) {
 	th, err := rt.thread(h)
 	if err != nil {
@@ -77,7 +76,7 @@ func (rt *runtime) CurrentParallel(h handles.Thread) (handles.Parallel, error) {
 	return rt.parallel(th, len(th.levels)-1), nil
 }
 
-// Parallel tells size and levels of a region.
+// Parallel returns the size and the levels of a region.
 func (rt *runtime) Parallel(p handles.Parallel) (handles.ParallelInfo, error) {
 	th, l, err := rt.region(p)
 	if err != nil {
@@ -91,7 +90,7 @@ func (rt *runtime) Parallel(p handles.Parallel) (handles.ParallelInfo, error) {
 	return info, nil
 }
 
-// EnclosingParallel is the region around another.
+// EnclosingParallel returns the region around p.
 func (rt *runtime) EnclosingParallel(p handles.Parallel) (handles.Parallel, error) {
 	th, l, err := rt.region(p)
 	if err == nil && l == 0 {
@@ -103,7 +102,7 @@ func (rt *runtime) EnclosingParallel(p handles.Parallel) (handles.Parallel, erro
 	return rt.parallel(th, l-1), nil
 }
 
-// ThreadInParallel is the member of a region with a number, where it is known.
+// ThreadInParallel returns member n of a region, if it is known.
 func (rt *runtime) ThreadInParallel(p handles.Parallel, n int) (handles.Thread, error) {
 	th, l, err := rt.region(p)
 	if err != nil {

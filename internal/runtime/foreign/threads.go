@@ -14,26 +14,26 @@ import (
 const (
 	// maxThreads bounds the threads of a target: PID_MAX_LIMIT of Linux.
 	maxThreads = 4 << 20
-	// maxLevels bounds the nesting of regions that a thread is asked about: each
-	// is on the stack of some thread.
+	// maxLevels bounds the nesting levels that are read for a thread: each region has a frame on some thread's
+	// stack.
 	maxLevels = 256
 )
 
 // place is a thread's place at one nesting level.
 type place struct{ num, size int }
 
-// thread is a thread of the target that is in a parallel region of the runtime.
+// thread is a thread of the target in a parallel region of the runtime.
 type thread struct {
 	lwp, pthread uint64
-	tp           uint64 // thread pointer, which names it in handles
+	tp           uint64 // thread pointer; it names the thread in handles
 	number       int    // in the order of the target
 	levels       []place
 }
 
-// top is the thread's innermost place.
+// top returns the thread's innermost place.
 func (th *thread) top() place { return th.levels[len(th.levels)-1] }
 
-// active is the number of active regions around level l, that one included.
+// active returns the number of active regions around level l, including l.
 func (th *thread) active(l int) int {
 	n := 0
 	for _, p := range th.levels[1 : l+1] {
@@ -44,7 +44,7 @@ func (th *thread) active(l int) int {
 	return n
 }
 
-// first reports whether the thread is number 0 at all levels from l on.
+// first reports whether the thread is number 0 at level l and all deeper levels.
 func (th *thread) first(l int) bool {
 	for _, p := range th.levels[l:] {
 		if p.num != 0 {
@@ -54,11 +54,11 @@ func (th *thread) first(l int) bool {
 	return true
 }
 
-// world is what all threads were told.
+// world is the places of all threads.
 type world struct {
 	threads []*thread
 	byTP    map[uint64]*thread
-	errs    []error // of threads that could not be asked
+	errs    []error // of threads without computed places
 	teams   map[string]*group
 }
 
@@ -89,8 +89,7 @@ func (rt *runtime) readWorld() *world {
 	return w
 }
 
-// ask finds a thread's place at all levels. Two functions that tell the same must
-// not tell it differently.
+// ask computes a thread's place at all levels. Functions that return the same number must agree.
 func (rt *runtime) ask(th *thread) error {
 	level, err := rt.call.Int(th.tp, "omp_get_level")
 	if err != nil {
@@ -117,7 +116,7 @@ func (rt *runtime) ask(th *thread) error {
 	return rt.confirm(th)
 }
 
-// confirm holds the innermost place against the functions without a level.
+// confirm compares the innermost place with the functions without a level.
 func (rt *runtime) confirm(th *thread) error {
 	num, err := rt.call.Int(th.tp, "omp_get_thread_num")
 	if err != nil {
@@ -132,7 +131,7 @@ func (rt *runtime) confirm(th *thread) error {
 	return err
 }
 
-// Threads yields the threads that are in parallel regions.
+// Threads yields the threads in parallel regions.
 func (rt *runtime) Threads() iter.Seq2[handles.Thread, error] {
 	w := rt.world()
 	return rtl.Yield(w.threads, rt.handle, w.errs)
@@ -150,7 +149,7 @@ func (rt *runtime) thread(h handles.Thread) (*thread, error) {
 	return th, nil
 }
 
-// Thread tells a thread's number and role.
+// Thread returns a thread's number and role.
 func (rt *runtime) Thread(h handles.Thread) (handles.ThreadInfo, error) {
 	th, err := rt.thread(h)
 	if err != nil {

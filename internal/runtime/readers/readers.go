@@ -25,14 +25,13 @@ type Options struct {
 	Epoch uint32
 }
 
-// drivers are the readers of runtimes that this library knows. A module that several
-// recognise is read by the first; the last takes whatever else answers the functions
-// of the standard.
+// drivers returns the readers of runtimes. A module that several recognize is read by the first; the last reads
+// any other runtime that exports the functions of the standard.
 func drivers() []rtl.Driver {
 	return []rtl.Driver{libomp.Driver(), libgomp.Driver(), foreign.Driver()}
 }
 
-// Reads says which runtimes this library reads, and of which programs.
+// Reads lists the runtimes that this library reads, and the kinds of programs.
 func Reads() string {
 	var all []string
 	for _, d := range drivers() {
@@ -41,8 +40,7 @@ func Reads() string {
 	return strings.Join(all, ", ") + "; x86-64 Linux"
 }
 
-// ErrNoRuntime says that a target has no OpenMP runtime that this library reads.
-// It is callbacks.Incompatible.
+// ErrNoRuntime means that a target has no OpenMP runtime that this library reads. It is callbacks.Incompatible.
 var ErrNoRuntime = fmt.Errorf("no OpenMP runtime in this target: %w", callbacks.Incompatible)
 
 // Open opens every OpenMP runtime in target t. The error joins those of the runtimes that cannot be read, or that the
@@ -73,18 +71,18 @@ func Open(t callbacks.Target, o Options) ([]rtl.Runtime, error) {
 	return opened, err
 }
 
-// errLost is why a runtime whose file is not at hand could not be read.
+// errLost means that a runtime could not be read without its file.
 var errLost = fmt.Errorf("the file is not at hand, and the memory alone does not show the runtime: %w",
 	callbacks.Incompatible)
 
-// lost are the errors of runtimes that only the names of their files tell: these are not at hand,
-// and nothing in memory shows what is in them.
+// lost returns the errors of runtimes that are known only by the names of their files: the files are missing,
+// and the memory does not show their contents.
 func lost(t callbacks.Target, opened []rtl.Runtime, errs []error) []error {
 	lister, ok := t.(callbacks.ModuleLister)
 	if !ok {
 		return nil
 	}
-	mods, _ := lister.Modules() // what is wrong with them was told
+	mods, _ := lister.Modules() // errors in them were reported before
 	var out []error
 	for _, mod := range mods {
 		if mod.Image != nil || !isRuntimeFile(path.Base(mod.Path)) || isKnown(mod, opened, errs) {
@@ -95,14 +93,14 @@ func lost(t callbacks.Target, opened []rtl.Runtime, errs []error) []error {
 	return out
 }
 
-// isRuntimeFile reports whether a file is called like a runtime.
+// isRuntimeFile reports whether a file has the name of a runtime.
 func isRuntimeFile(name string) bool {
 	return slices.ContainsFunc(drivers(), func(d rtl.Driver) bool {
 		return slices.ContainsFunc(d.Files, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 	})
 }
 
-// isKnown reports whether the runtime in a module was opened, or there is an error of it.
+// isKnown reports whether the runtime in a module was opened or has an error.
 func isKnown(mod *callbacks.Module, opened []rtl.Runtime, errs []error) bool {
 	for _, rt := range opened {
 		if m := rt.Identity().Module; m != nil && m.Low == mod.Low {
@@ -115,8 +113,8 @@ func isKnown(mod *callbacks.Module, opened []rtl.Runtime, errs []error) bool {
 	}) || refused(mod, opened, errs)
 }
 
-// refused reports whether the driver that recognizes a module could not read it: its
-// layout is not known. What its own functions tell is then better than nothing.
+// refused reports whether the driver that recognizes a module could not read it, since its layout is unknown.
+// The results of its own functions are then used instead.
 func refused(mod *callbacks.Module, opened []rtl.Runtime, errs []error) bool {
 	for _, rt := range opened {
 		if m := rt.Identity().Module; m != nil && m.Low == mod.Low {
@@ -129,9 +127,8 @@ func refused(mod *callbacks.Module, opened []rtl.Runtime, errs []error) bool {
 	})
 }
 
-// Recognize tells which kind of runtime a module holds that defines these symbols
-// and lies at path, before anything of a target is read; not ok if it holds none
-// that this library knows.
+// Recognize returns the kind of the runtime in a module with these symbols at path, before the target is read.
+// It returns false if the module contains no runtime that this library reads.
 func Recognize(defines func(symbol string) bool, path string) (rtl.Kind, bool) {
 	return recognize(drivers(), defines, path)
 }
@@ -145,9 +142,8 @@ func recognize(by []rtl.Driver, defines func(symbol string) bool, path string) (
 	return rtl.Kind{}, false
 }
 
-// RecognizeStripped tells which kind of runtime an executable without symbols has
-// linked in, by texts in its constant data; not ok if it has none that this library
-// knows.
+// RecognizeStripped returns the kind of the runtime that is linked into an executable without symbols, by texts
+// in its constant data. It returns false if the executable contains no runtime that this library reads.
 func RecognizeStripped(contains func(text string) bool) (rtl.Kind, bool) {
 	for _, d := range drivers() {
 		if d.RecognizeStripped == nil {

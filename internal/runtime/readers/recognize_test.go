@@ -39,8 +39,7 @@ func TestRecognize(t *testing.T) {
 			t.Errorf("%s by its symbols: %+v", rt.Lib, k)
 		}
 	}
-	// GNU's runtime is recognized by other names than LLVM's, which has some of
-	// them too.
+	// GNU's runtime is recognized by other names than LLVM's, which defines some of them too.
 	gnu := map[string]bool{"GOMP_parallel": true, "GOMP_barrier": true, "omp_get_level": true,
 		"omp_get_ancestor_thread_num": true}
 	if k, ok := Recognize(func(s string) bool { return gnu[s] }, "/usr/lib/libgomp.so.1"); !ok ||

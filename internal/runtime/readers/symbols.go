@@ -8,11 +8,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// RecoverSymbols lists, for every runtime in t that describes itself to OMPD, the
-// symbols that OMPD libraries and debuggers ask for, whether its file is stripped
-// or not. The program need not have used the runtime yet. A target of which
-// nothing can be told is callbacks.Incompatible, a runtime that has nothing of
-// the kind callbacks.Unsupported.
+// RecoverSymbols lists the symbols that OMPD libraries and debuggers look up, for every runtime in t that
+// describes itself to OMPD, even if its file is stripped. The program need not have used the runtime yet. The
+// error is callbacks.Incompatible for a target without a readable runtime, and callbacks.Unsupported for a
+// runtime without such symbols.
 func RecoverSymbols(t callbacks.Target) ([]rtl.ModuleSymbols, error) {
 	var all []rtl.ModuleSymbols
 	var errs []error
@@ -24,7 +23,7 @@ func RecoverSymbols(t callbacks.Target) ([]rtl.ModuleSymbols, error) {
 		all = append(all, found...)
 		errs = append(errs, err)
 	}
-	if len(all) > 0 { // that others have none does not matter then
+	if len(all) > 0 { // the errors of others do not matter then
 		errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, callbacks.Unsupported) })
 	}
 	err := errors.Join(errs...)

@@ -11,25 +11,24 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// The runtime's locations are functions that do nothing, all alike. It calls each
-// behind a test of ompd_state, from a few functions of which some are exported:
-// who calls tells which one it is.
+// The runtime's locations are identical functions with empty bodies. Each call is guarded by a test of
+// ompd_state. The calls are in a few functions, some of them exported: the caller identifies the location.
 
-// validLocations is the one location that is called without a test.
+// validLocations is the only location that is called without a test.
 const validLocations = "ompd_dll_locations_valid"
 
-// maxCode bounds the code that is searched, in bytes. The runtime has 1 MiB of
-// it; an executable into which it is linked may have more.
+// maxCode bounds the code that is searched, in bytes. The runtime has 1 MiB of code; an executable into which it
+// is linked may have more.
 const maxCode = 64 << 20
 
 // maxPath is PATH_MAX.
 const maxPath = 4096
 
-// callDepth is how many calls lie between an exported function and the one that
-// begins and ends tasks, and between another and the one that begins a thread.
+// callDepth is the number of calls between an exported function and the function that begins and ends tasks, and
+// between another one and the function that begins a thread.
 const callDepth = 3
 
-// callers are exported functions from whose own code a location is called.
+// callers lists exported functions that call a location themselves.
 var callers = []struct {
 	name      string
 	functions []string
@@ -38,7 +37,7 @@ var callers = []struct {
 	{"ompd_bp_parallel_end", []string{"__kmpc_end_serialized_parallel", "GOMP_parallel_end"}},
 }
 
-// stubProof is a location that was found by code, or why it was not.
+// stubProof is a location that was found by its code, or the reason why it was not found.
 type stubProof struct {
 	entry    callbacks.Address
 	sites    []callbacks.Address
@@ -55,8 +54,7 @@ type stubSearch struct {
 	found     map[string]stubProof
 }
 
-// provenStubs finds the locations by code. The error says why there was nothing
-// to search.
+// provenStubs finds the locations by code. The error is the reason why the code could not be searched.
 func (ls *Locations) provenStubs() (map[string]stubProof, error) {
 	state := ls.globals.OmpdState
 	t, ok := ls.mem.(callbacks.Target)
@@ -79,8 +77,7 @@ func (ls *Locations) provenStubs() (map[string]stubProof, error) {
 	return s.found, nil
 }
 
-// scan collects the calls behind tests of ompd_state, and the one that tells
-// that the library's locations are valid.
+// scan collects the calls guarded by tests of ompd_state, and the call of validLocations.
 func (s *stubSearch) scan(t callbacks.Target, state callbacks.Address) error {
 	code, data := moduleParts(t, s.locations.module)
 	variable := func(a uint64) accesspath.Variable {
@@ -111,8 +108,7 @@ func (s *stubSearch) scan(t callbacks.Target, state callbacks.Address) error {
 // wordBytes is the size of the runtime's OMPD variables.
 const wordBytes = 8
 
-// dropJumps leaves out jumps that do not lead to what is called elsewhere: they
-// may stay in their function.
+// dropJumps removes jumps to targets that are not called elsewhere: they may stay in their function.
 func (s *stubSearch) dropJumps() {
 	called := map[uint64]bool{}
 	for _, g := range s.guards {
@@ -121,7 +117,7 @@ func (s *stubSearch) dropJumps() {
 	s.guards = slices.DeleteFunc(s.guards, func(g accesspath.Guard) bool { return !called[g.Entry] })
 }
 
-// locationsValid names what is called right after ompd_dll_locations is set.
+// locationsValid names the function that is called right after ompd_dll_locations is set.
 func (s *stubSearch) locationsValid(calls []accesspath.BodyCall, variable callbacks.Address) {
 	entries := map[uint64]uint64{}
 	for _, c := range calls {
@@ -147,8 +143,8 @@ func (s *stubSearch) locationsValid(calls []accesspath.BodyCall, variable callba
 	}
 }
 
-// namesLibrary reports whether the variable is what the runtime tells debuggers:
-// a list of file names of OMPD libraries.
+// namesLibrary checks that the variable is the list of file names of OMPD libraries that the runtime offers to
+// debuggers.
 func (s *stubSearch) namesLibrary(variable callbacks.Address) error {
 	list, err := layout.ReadUint(s.locations.mem, variable, wordBytes)
 	if err != nil {
@@ -169,8 +165,8 @@ func (s *stubSearch) namesLibrary(variable callbacks.Address) error {
 	return nil
 }
 
-// moduleParts are the mappings of a module with code and the others. A target
-// that does not list its mappings has its code in the whole module.
+// moduleParts returns the mappings of a module with code, and the others. If a target does not list its
+// mappings, the whole module counts as code.
 func moduleParts(t callbacks.Target, mod *callbacks.Module) (code, data []callbacks.Mapping) {
 	if lister, ok := t.(callbacks.MappingLister); ok {
 		for _, m := range lister.Mappings() {
@@ -190,7 +186,7 @@ func moduleParts(t callbacks.Target, mod *callbacks.Module) (code, data []callba
 	return code, data
 }
 
-// bounded cuts a list of mappings after so many bytes.
+// bounded cuts a list of mappings after budget bytes.
 func bounded(parts []callbacks.Mapping, budget uint64) []callbacks.Mapping {
 	var out []callbacks.Mapping
 	for _, p := range parts {
@@ -202,7 +198,7 @@ func bounded(parts []callbacks.Mapping, budget uint64) []callbacks.Mapping {
 	return out
 }
 
-// pointersTo lists the words in parts that hold address a.
+// pointersTo returns the addresses of the words in parts that contain address a.
 func pointersTo(mem callbacks.Memory, parts []callbacks.Mapping, a uint64) []uint64 {
 	var slots []uint64
 	search(mem, parts, wordBytes, func(low callbacks.Address, bytes []byte) {

@@ -9,8 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/accesspath"
 )
 
-// body is the code of a function, or from a place in it on; nil if it cannot be
-// read.
+// body returns the code of the function from pc on, or nil if it cannot be read.
 func (s *stubSearch) body(pc uint64) *accesspath.Body {
 	b, ok := s.bodies[pc]
 	if !ok {
@@ -20,7 +19,7 @@ func (s *stubSearch) body(pc uint64) *accesspath.Body {
 	return b
 }
 
-// entriesIn are the locations that are called from a body.
+// entriesIn returns the locations that a body calls.
 func (s *stubSearch) entriesIn(b *accesspath.Body) []uint64 {
 	var out []uint64
 	for _, g := range s.guards {
@@ -31,7 +30,7 @@ func (s *stubSearch) entriesIn(b *accesspath.Body) []uint64 {
 	return out
 }
 
-// sitesOf are the places where the runtime decides to call a location.
+// sitesOf returns the places at which the runtime decides whether to call a location.
 func (s *stubSearch) sitesOf(entry uint64) []callbacks.Address {
 	var out []callbacks.Address
 	for _, g := range s.guards {
@@ -42,11 +41,10 @@ func (s *stubSearch) sitesOf(entry uint64) []callbacks.Address {
 	return out
 }
 
-// byCallers names the locations that exported functions call themselves: what
-// all of those that call any have in common. What one of them is cannot be
-// another.
+// byCallers names the locations that exported functions call themselves: the location that all functions with
+// such a call have in common. A location has only one name.
 func (s *stubSearch) byCallers() {
-	for range callers { // each round may settle one more
+	for range callers { // each round may settle another location
 		for _, c := range callers {
 			if p, ok := s.found[c.name]; ok && p.err == nil {
 				continue
@@ -58,8 +56,7 @@ func (s *stubSearch) byCallers() {
 	}
 }
 
-// common are the locations that all of the functions call which call any, and
-// these functions.
+// common returns the functions that call any location, and the locations that all of these call.
 func (s *stubSearch) common(functions []string) (entries []uint64, who []string) {
 	for _, f := range functions {
 		a, err := s.locations.exportedFunction(f)
@@ -78,7 +75,7 @@ func (s *stubSearch) common(functions []string) (entries []uint64, who []string)
 	return entries, who
 }
 
-// name notes a location if it is one.
+// name records the location if entries has exactly one.
 func (s *stubSearch) name(name string, entries []uint64, evidence string) {
 	if len(entries) != 1 {
 		s.found[name] = stubProof{err: fmt.Errorf("%d functions could be it: %w", len(entries), callbacks.Incompatible)}
@@ -87,12 +84,11 @@ func (s *stubSearch) name(name string, entries []uint64, evidence string) {
 	s.found[name] = stubProof{entry: callbacks.Addr(entries[0]), sites: s.sitesOf(entries[0]), evidence: evidence}
 }
 
-// stubPair is two locations that one function calls, one after the other.
+// stubPair is two locations that one function calls in this order.
 type stubPair struct{ first, second uint64 }
 
-// byOrder names the begin and the end of tasks and of threads. Each is a pair
-// that one function calls in this order: one that __kmpc_omp_task leads to, and
-// the one that new threads start in.
+// byOrder names the begin and the end of tasks and of threads. One function calls each pair in this order:
+// __kmpc_omp_task leads to the function of the first pair, and new threads start in the other.
 func (s *stubSearch) byOrder() {
 	pairs := s.pairs()
 	tasks := slices.DeleteFunc(slices.Clone(pairs), func(p stubPair) bool {
@@ -116,8 +112,8 @@ func (s *stubSearch) namePair(what string, pairs []stubPair, who string) {
 	s.name("ompd_bp_"+what+"_end", second, fmt.Sprintf(evidence, "second", who))
 }
 
-// pairs are the locations that are not named yet, of which the code behind a call
-// of the first comes to a call of the second and never the other way round.
+// pairs returns the unnamed locations that are called in one order only: the code after a call of the first
+// reaches a call of the second, and never the reverse.
 func (s *stubSearch) pairs() []stubPair {
 	var out []stubPair
 	for _, g := range s.guards {
@@ -145,8 +141,8 @@ func (s *stubSearch) named(entry uint64) bool {
 	return false
 }
 
-// leads reports whether one of the exported functions comes, through a few calls,
-// to a function that calls all of these locations.
+// leads reports whether an exported function calls, through at most callDepth calls, a function that calls all
+// of these locations.
 func (s *stubSearch) leads(functions []string, entries ...uint64) bool {
 	var level []uint64
 	for _, f := range functions {
@@ -178,8 +174,7 @@ func (s *stubSearch) leads(functions []string, entries ...uint64) bool {
 	return false
 }
 
-// distinct refuses locations that are one function, as where the linker folds
-// functions that are alike.
+// distinct refuses locations with the same address: linkers may fold identical functions.
 func (s *stubSearch) distinct() {
 	at := map[callbacks.Address][]string{}
 	for name, p := range s.found {

@@ -9,8 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// equivalents are exported functions that stand for a location where the runtime
-// itself has none.
+// equivalents maps locations that the runtime lacks to exported functions that serve the same purpose.
 var equivalents = map[string]struct{ function, event string }{
 	"ompd_bp_parallel_begin": {"__kmp_fork_call", "the thread that meets a parallel construct enters it, before it " +
 		"has a team; regions that are serialized by an if clause do not come here"},
@@ -18,20 +17,20 @@ var equivalents = map[string]struct{ function, event string }{
 		"before it has a league"},
 }
 
-// Locations finds where a debugger can stop a runtime. It needs the code alone.
+// Locations finds the locations at which a debugger can stop a runtime. It needs only the code.
 type Locations struct {
 	mem     callbacks.Memory
-	module  *callbacks.Module // nil if it is not known
+	module  *callbacks.Module // nil if unknown
 	globals *Globals
 }
 
-// NewLocations is for the runtime in mod, whose globals are known.
+// NewLocations returns the locations of the runtime in mod with the given globals.
 func NewLocations(mem callbacks.Memory, mod *callbacks.Module, g *Globals) *Locations {
 	return &Locations{mem: mem, module: mod, globals: g}
 }
 
-// Breakpoints finds the locations by their symbols and by the code that calls
-// them. Where both are there, they have to agree.
+// Breakpoints finds the locations by their symbols and by the code that calls them. If both exist, they must
+// agree.
 func (ls *Locations) Breakpoints() ([]handles.Breakpoint, error) {
 	proofs, codeErr := ls.provenStubs()
 	tracing, _ := layout.ReadGlobal(ls.mem, ls.globals.OmpdState, 8)
@@ -63,7 +62,7 @@ func (ls *Locations) Breakpoints() ([]handles.Breakpoint, error) {
 	return out, nil
 }
 
-// notFound is why a location was not found.
+// notFound returns the reason why a location was not found.
 func notFound(name string, looked bool, err, codeErr error) error {
 	switch {
 	case looked:
@@ -90,7 +89,7 @@ func (ls *Locations) equivalent(b handles.Breakpoint, why error) handles.Breakpo
 	return b
 }
 
-// breakpointSymbol looks a location up by its name, as C and as C++ write it.
+// breakpointSymbol looks a location up by its C name and its C++ name.
 func (ls *Locations) breakpointSymbol(name string) (symbol string, a callbacks.Address) {
 	for _, s := range []string{name, fmt.Sprintf("_Z%d%sv", len(name), name)} {
 		if a, err := ls.exportedFunction(s); err == nil {
@@ -100,7 +99,7 @@ func (ls *Locations) breakpointSymbol(name string) (symbol string, a callbacks.A
 	return "", callbacks.Address{}
 }
 
-// exportedFunction is the address of a symbol of the runtime's module.
+// exportedFunction returns the address of a symbol of the runtime's module.
 func (ls *Locations) exportedFunction(name string) (callbacks.Address, error) {
 	t, ok := ls.mem.(callbacks.Target)
 	if !ok || ls.module == nil {

@@ -11,15 +11,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// sourceOrder are the runtime's locations as its source has them, one after the
-// other (ompd-specific.cpp); the compiler keeps that order.
+// sourceOrder lists the runtime's locations in the order of its source (ompd-specific.cpp), which the compiler
+// keeps.
 var sourceOrder = []string{
 	"ompd_dll_locations_valid", "ompd_bp_parallel_begin", "ompd_bp_parallel_end", "ompd_bp_task_begin",
 	"ompd_bp_task_end",
 	"ompd_bp_thread_begin", "ompd_bp_thread_end",
 }
 
-// locationsOf gives the locations of a target's one runtime by name.
+// locationsOf returns the locations of a target's only runtime by name.
 func locationsOf(tb testing.TB, t callbacks.Target) map[string]handles.Breakpoint {
 	tb.Helper()
 	mods, err := Find(t)
@@ -44,8 +44,7 @@ func locationsOf(tb testing.TB, t callbacks.Target) map[string]handles.Breakpoin
 	return all
 }
 
-// TestProvenLocations finds all locations in stripped runtimes, which lie in the
-// order of the source.
+// TestProvenLocations finds all locations in stripped runtimes, in the order of the source.
 func TestProvenLocations(t *testing.T) {
 	for _, rt := range omptest.Runtimes(t) {
 		t.Run(rt.Name, func(t *testing.T) {
@@ -77,7 +76,7 @@ func TestProvenLocations(t *testing.T) {
 	}
 }
 
-// checkEntries looks for the functions that get bodies.
+// checkEntries checks the functions that take bodies.
 func checkEntries(t *testing.T, all map[string]handles.Breakpoint) {
 	t.Helper()
 	for name, want := range map[string]handles.BodyEntry{
@@ -101,8 +100,7 @@ func checkEntries(t *testing.T, all map[string]handles.Breakpoint) {
 	}
 }
 
-// TestNamedLocations has symbols beside the code: they are believed if the code
-// does not contradict.
+// TestNamedLocations adds symbols: they are used if the code does not contradict them.
 func TestNamedLocations(t *testing.T) {
 	core, _ := coreOf(t, "taskwait", omptest.RuntimeOf(t, 16))
 	proven := locationsOf(t, core)
@@ -129,8 +127,8 @@ func TestNamedLocations(t *testing.T) {
 	}
 }
 
-// TestFoldedLocations has two locations in one, as linkers may do with functions
-// that are alike: neither is told.
+// TestFoldedLocations merges two locations into one, as linkers may do with identical functions: both must be
+// refused.
 func TestFoldedLocations(t *testing.T) {
 	core, mod := coreOf(t, "taskwait", omptest.RuntimeOf(t, 19))
 	proven := locationsOf(t, core)
@@ -149,7 +147,7 @@ func TestFoldedLocations(t *testing.T) {
 		t.Errorf("not folded: %+v", b)
 	}
 
-	// Nothing is called behind a test: the runtime was built without.
+	// A runtime that was built without OMPD has no guarded calls.
 	for _, name := range sourceOrder {
 		folded.poke(proven[name].Address, 0x0b0f, 2) // ud2
 	}
@@ -163,7 +161,7 @@ func TestFoldedLocations(t *testing.T) {
 	}
 }
 
-// redirect makes the call of from behind site a call of to.
+// redirect changes the call of from after site into a call of to.
 func redirect(t *testing.T, m *altered, site, from, to callbacks.Address) {
 	t.Helper()
 	var code [128]byte

@@ -9,15 +9,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layoutcode"
 )
 
-// codeSource is the source of what the runtime's accessors read, and what prints
-// its settings.
+// codeSource is the source for variables that the runtime's accessors read or its settings printer prints.
 type codeSource struct {
 	*layoutcode.Code
 	settings *settingSource
 }
 
-// newCodeSource makes the source. The paths of accessors start from an element of
-// __kmp_threads.
+// newCodeSource returns the source. The paths of accessors start from an element of __kmp_threads.
 func newCodeSource(t callbacks.Target, mod *callbacks.Module) codeSource {
 	code := layoutcode.New(t, mod, &layoutcode.Rules{
 		Rules: codeRules, Root: "kmp_base_info_t", Pointees: pointees, Elements: []string{"t_threads"},
@@ -26,8 +24,7 @@ func newCodeSource(t callbacks.Target, mod *callbacks.Module) codeSource {
 	return codeSource{code, newSettingSource(t, mod, code)}
 }
 
-// Global is the address of a variable that an accessor returns, or that a setting
-// is kept in.
+// Global returns the address of a variable that an accessor returns or that contains a setting.
 func (s codeSource) Global(name string) (uint64, error) {
 	a, err := s.Code.Global(name)
 	if errors.Is(err, layout.ErrUnknown) {
@@ -36,8 +33,8 @@ func (s codeSource) Global(name string) (uint64, error) {
 	return a, err
 }
 
-// findThreads finds the array of all threads and the function for the caller's
-// number, which is the one that omp_get_level calls.
+// findThreads finds the array of all threads, and the function that returns the caller's number: omp_get_level
+// calls it.
 func findThreads(s *layoutcode.Code) (layoutcode.Start, error) {
 	paths, err := s.Run("omp_get_level", false)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // and relocated.
 type loadedFile struct {
 	file  *elfx.File
-	words map[uint64]uint64 // what the loader writes
+	words map[uint64]uint64 // words that the loader writes
 }
 
 func loadFile(t *testing.T, path string) (*loadedFile, *callbacks.Module) {
@@ -74,9 +74,8 @@ func (l *loadedFile) ThreadSymbol(callbacks.ThreadID, string, string) (callbacks
 func (l *loadedFile) ThreadIDs(callbacks.IDKind) ([]callbacks.ThreadID, error) { return nil, nil }
 func (l *loadedFile) Arch() callbacks.Arch                                     { return l.file.Arch() }
 
-// TestCodeOtherLayout reads a runtime whose layout is in no table, on both
-// architectures, with variables that are reached directly and through the
-// global offset table.
+// TestCodeOtherLayout reads a runtime with a layout that no table has, on both architectures, with variables
+// that are reached directly and through the global offset table.
 func TestCodeOtherLayout(t *testing.T) {
 	omptest.Needs(t, "a C compiler")
 	for _, build := range []string{

@@ -6,14 +6,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layoutcode"
 )
 
-// pointees are the structures that fields of a path point to.
+// pointees maps pointer fields of a path to the structures that they point to.
 var pointees = map[string]string{
 	"th_team": "kmp_base_team_t", "t_parent": "kmp_base_team_t", "th_root": "kmp_base_root_t",
 	"th_current_task": "kmp_taskdata_t", "td_parent": "kmp_taskdata_t", "t_threads": "kmp_base_info_t",
 	"r_uber_thread": "kmp_base_info_t",
 }
 
-// What rules look at: what the function returns, and everything that it reads.
+// result and reads select the expressions of a rule: the function's result, and everything that it reads.
 var result, reads = symbolic.Path.Returned, symbolic.Path.Read
 
 // codeRules lists all rules.
@@ -66,7 +66,7 @@ var codeRules = []layoutcode.Rule{
 	{Function: "omp_get_affinity_format", Of: reads, Path: "global __kmp_affinity_format", Size: 8},
 }
 
-// testedResult is a result that the function looked at before it returned it.
+// testedResult returns the results that the function compared before it returned them.
 func testedResult(p symbolic.Path) []*symbolic.Expr {
 	for _, c := range p.Conds {
 		if p.Result != nil && c.A != nil && c.A.Equal(p.Result) {
@@ -76,7 +76,7 @@ func testedResult(p symbolic.Path) []*symbolic.Expr {
 	return nil
 }
 
-// otherResult is a result that the function did not look at.
+// otherResult returns the results that the function did not compare.
 func otherResult(p symbolic.Path) []*symbolic.Expr {
 	if testedResult(p) != nil {
 		return nil
@@ -84,7 +84,7 @@ func otherResult(p symbolic.Path) []*symbolic.Expr {
 	return p.Returned()
 }
 
-// conditions is what the function compares.
+// conditions returns the expressions that the function compares.
 func conditions(p symbolic.Path) []*symbolic.Expr {
 	var out []*symbolic.Expr
 	for _, c := range p.Conds {
@@ -95,7 +95,7 @@ func conditions(p symbolic.Path) []*symbolic.Expr {
 	return out
 }
 
-// writes is the place to which the function writes its argument.
+// writes returns the places to which the function writes its argument.
 func writes(arg int) func(symbolic.Path) []*symbolic.Expr {
 	return func(p symbolic.Path) []*symbolic.Expr {
 		var out []*symbolic.Expr

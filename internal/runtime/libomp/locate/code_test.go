@@ -30,13 +30,12 @@ func codeCore(tb testing.TB, r omptest.Runtime) (*corefile.Core, *callbacks.Modu
 	return core, mods[0], d.Truth
 }
 
-// since lists the rules whose function or field came with a release.
+// since maps rules to the release that introduced their function or field.
 var since = map[string]int{
 	"td_icvs.task_thread_limit": 19, "td_flags.tasktype": 16, // omp_in_explicit_task
 }
 
-// TestCodeFields compares every field that code tells with what all other
-// sources together say, on real cores.
+// TestCodeFields compares every field from code with the combined other sources, on real cores.
 func TestCodeFields(t *testing.T) {
 	for _, r := range omptest.Runtimes(t) {
 		t.Run(r.Name, func(t *testing.T) {
@@ -62,13 +61,13 @@ func TestCodeFields(t *testing.T) {
 	}
 }
 
-// ruleFields is all fields on the paths of the rules.
+// ruleFields lists all fields on the paths of the rules.
 func ruleFields() []layout.FieldName {
 	rules := layoutcode.Rules{Rules: codeRules, Root: "kmp_base_info_t", Pointees: pointees}
 	return rules.Fields()
 }
 
-// TestCodeGlobals checks the variables that functions return by their content.
+// TestCodeGlobals checks the contents of the variables that functions return.
 func TestCodeGlobals(t *testing.T) {
 	for _, r := range omptest.Runtimes(t) {
 		t.Run(r.Name, func(t *testing.T) {
@@ -115,8 +114,7 @@ func TestCodeGlobals(t *testing.T) {
 	}
 }
 
-// TestCodeUnknown checks that what code does not tell is ErrUnknown, also on a
-// target that has no such function.
+// TestCodeUnknown checks that names without code are ErrUnknown, also on a target that lacks the function.
 func TestCodeUnknown(t *testing.T) {
 	core, mod, _ := codeCore(t, omptest.RuntimeOf(t, 16))
 	mods, err := core.Modules()
@@ -143,8 +141,8 @@ func TestCodeUnknown(t *testing.T) {
 	}
 }
 
-// BenchmarkCode asks for the names on which most of the rest hangs, as each start
-// does, and for everything that code tells.
+// BenchmarkCode resolves the names that most others depend on, as at each start, and all names that the code
+// gives.
 func BenchmarkCode(b *testing.B) {
 	core, mod, _ := codeCore(b, omptest.RuntimeOf(b, 19))
 	b.Run("key", func(b *testing.B) {

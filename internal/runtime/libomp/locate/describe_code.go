@@ -11,24 +11,22 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layoutcode"
 )
 
-// A runtime that the program has not used yet has its OMPD description still
-// empty. The code that will fill it shows where it is: one function stores all its
-// words, which are constants there.
+// Before the program uses the runtime, the OMPD description is empty. The code that will fill it shows its
+// address: one function stores all of its words, which are constants there.
 
-// initializers are exported functions that set the runtime up when they are the
-// first to be called.
+// initializers lists exported functions that initialize the runtime when they are called first.
 var initializers = []string{"omp_get_num_procs", "__kmpc_global_thread_num", "__kmp_fork_call"}
 
 const (
-	// initDepth is how many calls lie between an initializer and the function
-	// that fills the description: three in all releases.
+	// initDepth is the number of calls between an initializer and the function that fills the description: three
+	// in all releases.
 	initDepth = 5
-	// maxInitializing bounds the functions that are looked at on the way.
+	// maxInitializing bounds the functions that are examined in between.
 	maxInitializing = 2000
 )
 
-// fillBounds limits the work on a function that may fill the description: some 150
-// stores of two or three instructions each, one after the other.
+// fillBounds limits the work on a function that may fill the description: some 150 consecutive stores of two or
+// three instructions each.
 var fillBounds = accesspath.Bounds{Steps: 2000, Paths: 2, Visits: 1, Depth: 1}
 
 // describedByCode finds the description by the code that fills it.
@@ -67,7 +65,7 @@ func (s *memorySource) describedByCode() error {
 		layout.ErrUnknown)
 }
 
-// filledBy takes the description from the function at entry, if that fills it.
+// filledBy reads the description from the function at entry, and reports whether that function fills it.
 func (s *memorySource) filledBy(cfg accesspath.Config, entry uint64) bool {
 	paths, err := accesspath.Run(cfg, entry)
 	if err != nil {
@@ -85,7 +83,7 @@ func (s *memorySource) filledBy(cfg accesspath.Config, entry uint64) bool {
 	return false
 }
 
-// constants are the words that a path stores at fixed places.
+// constants returns the words that a path stores at fixed addresses.
 func (s *memorySource) constants(p symbolic.Path) map[uint64]uint64 {
 	code := layoutcode.New(s.target, s.module, &layoutcode.Rules{})
 	out := map[uint64]uint64{}
@@ -100,7 +98,7 @@ func (s *memorySource) constants(p symbolic.Path) map[uint64]uint64 {
 	return out
 }
 
-// wordsAt is the description that begins at low, if stored has all of it.
+// wordsAt returns the description that starts at low, or nil if stored lacks a word of it.
 func wordsAt(stored map[uint64]uint64, low uint64) map[ompdWord]uint64 {
 	words := map[ompdWord]uint64{}
 	masks := maskValues()

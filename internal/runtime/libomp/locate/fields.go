@@ -2,10 +2,10 @@ package locate
 
 import "github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 
-// Layout is where the fields and globals lie that this reader of LLVM's runtime
-// needs, in the runtime's own names. A group's tag is the structure, a member's
-// tag the field in it; dots go into nested structures, and a dot behind td_flags
-// into its bits. Some versions lack the optional ones; the others lack none.
+// Layout is the offsets of the fields, and the addresses of the globals, that this reader of LLVM's runtime
+// needs, by the runtime's own names. A group's tag is the structure; a member's tag is the field in it. Dots
+// lead into nested structures, and a dot after td_flags into its bits. Some versions lack the optional fields;
+// all have the others.
 type Layout struct {
 	Thread        threadFields        `layout:"kmp_base_info_t"`
 	Bar           barFields           `layout:"kmp_bstate_t"`
@@ -238,7 +238,7 @@ type dispPrivateFields struct {
 	Schedule layout.Field `layout:"schedule"`
 	TypeSize layout.Field `layout:"type_size"`
 	PushedWs layout.Field `layout:"pushed_ws"`
-	// The loop, by the size of its variable: as above.
+	// The same by the size of the loop's variable.
 	Count32 layout.Field `layout:"u.p32.count"`
 	Ub32    layout.Field `layout:"u.p32.ub"`
 	Lb32    layout.Field `layout:"u.p32.lb"`
@@ -247,21 +247,19 @@ type dispPrivateFields struct {
 	Chunk32 layout.Field `layout:"u.p32.parm1"`
 	Chunk64 layout.Field `layout:"u.p64.parm1"`
 	Ordered layout.Field `layout:"flags.ordered"`
-	// The iterations of the chunk that are in its turn in an ordered loop, by
-	// the size of the loop's variable.
+	// The iterations of the chunk that may run in an ordered loop, by the size of the loop's variable.
 	OrderedLower32 layout.Field `layout:"u.p32.ordered_lower"`
 	OrderedUpper32 layout.Field `layout:"u.p32.ordered_upper"`
 	OrderedLower64 layout.Field `layout:"u.p64.ordered_lower"`
 	OrderedUpper64 layout.Field `layout:"u.p64.ordered_upper"`
 }
 
-// dispSharedFields are the fields of dispatch_shared_info_t, a team's part of a
-// worksharing loop.
+// dispSharedFields are the fields of dispatch_shared_info_t, a team's part of a worksharing loop.
 type dispSharedFields struct {
 	Size      layout.Type
-	Given32   layout.Field `layout:"u.s32.iteration"` // chunks, or of guided iterations, that threads have got
+	Given32   layout.Field `layout:"u.s32.iteration"` // chunks, or guided iterations, that threads have taken
 	Given64   layout.Field `layout:"u.s64.iteration"`
-	Ordered32 layout.Field `layout:"u.s32.ordered_iteration"` // whose turn it is
+	Ordered32 layout.Field `layout:"u.s32.ordered_iteration"` // the number of the thread that may run next
 	Ordered64 layout.Field `layout:"u.s64.ordered_iteration"`
 }
 

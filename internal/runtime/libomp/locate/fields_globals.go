@@ -2,8 +2,7 @@ package locate
 
 import "github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 
-// Globals are the runtime's global variables. A stripped runtime lets only the
-// first few be found.
+// Globals are the runtime's global variables. In a stripped runtime only the first few can be found.
 type Globals struct {
 	// kmp_info_t**, indexed by gtid, with holes
 	Threads layout.Global `layout:"global __kmp_threads"`
@@ -58,7 +57,7 @@ type Globals struct {
 	InitSerial   layout.Global `layout:"global __kmp_init_serial,optional"`
 	InitMiddle   layout.Global `layout:"global __kmp_init_middle,optional"`   // int
 	InitParallel layout.Global `layout:"global __kmp_init_parallel,optional"` // int
-	// bit field struct; the first bit says that states are kept
+	// bit field struct; the first bit means that states are kept
 	OmptEnabled layout.Global `layout:"global ompt_enabled,optional"`
 	// u64, bit 0: started with OMP_DEBUG=enabled
 	OmpdState        layout.Global `layout:"global ompd_state,optional"`
@@ -66,9 +65,8 @@ type Globals struct {
 	OmpdEnvBlockSize layout.Global `layout:"global ompd_env_block_size,optional"` // u64
 }
 
-// Settings are the variables that only settings are kept in. Where they lie is found out
-// when one is asked for: without symbols that takes the code which prints them, a tenth of
-// the work of a look at four threads.
+// Settings are variables that only hold settings. They are located on demand: without symbols that takes the
+// code that prints them, a tenth of the work of a snapshot of four threads.
 type Settings struct {
 	DisplayAffinity layout.Global `layout:"global __kmp_display_affinity,optional"`  // int
 	Tool            layout.Global `layout:"global __kmp_tool,optional"`              // int

@@ -73,7 +73,7 @@ type taskdataFields struct {
 	OmptThreadNum            layout.Field `layout:"ompt_task_info.thread_num"`
 }
 
-// taskFields are the fields of kmp_task_t, which lies behind its kmp_taskdata_t.
+// taskFields are the fields of kmp_task_t, which follows its kmp_taskdata_t.
 type taskFields struct {
 	Size     layout.Type
 	Shareds  layout.Field `layout:"shareds"`
@@ -82,7 +82,7 @@ type taskFields struct {
 	Priority layout.Field `layout:"data2.priority"`
 }
 
-// taskTeamFields are the fields of kmp_base_task_team_t, what a team's threads share of its tasks.
+// taskTeamFields are the fields of kmp_base_task_team_t, the data that a team's threads share on its tasks.
 type taskTeamFields struct {
 	Size                        layout.Type
 	ThreadsData                 layout.Field `layout:"tt_threads_data"` // array of kmp_base_thread_data_t
@@ -145,7 +145,7 @@ type depnodeListFields struct {
 	Next layout.Field `layout:"next"`
 }
 
-// dephashFields are the fields of kmp_dephash_t, where a task looks up the dependences of its children.
+// dephashFields are the fields of kmp_dephash_t, the map of the dependences of a task's children.
 type dephashFields struct {
 	Size      layout.Type
 	Buckets   layout.Field `layout:"buckets"` // array of size pointers to kmp_dephash_entry_t
@@ -187,7 +187,7 @@ type queuingFields struct {
 	Initialized layout.Field `layout:"initialized"` // the lock itself, once it is initialized
 	Location    layout.Field `layout:"location"`
 	TailId      layout.Field `layout:"tail_id"`
-	HeadId      layout.Field `layout:"head_id"`  // 0 free, -1 held, else gtid+1 of the first that waits
+	HeadId      layout.Field `layout:"head_id"`  // 0 free, -1 held, else gtid+1 of the first waiting thread
 	OwnerId     layout.Field `layout:"owner_id"` // gtid+1; kept for nestable locks only
 	DepthLocked layout.Field `layout:"depth_locked"`
 	Flags       layout.Field `layout:"flags"`

@@ -10,10 +10,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// Find returns the modules of t that hold a runtime of LLVM's kind: those that
-// define its entry points, whatever the file's name is. Where there is none, a
-// runtime may be linked into a stripped file, or its own file may not be at
-// hand; the memory of the modules tells. No runtime is no error.
+// Find returns the modules of t that contain a runtime of LLVM's kind: those that define its entry points,
+// whatever their names. If there are no such modules, a runtime may be linked into a stripped file, or its own
+// file may be missing; then the memory of the modules decides. No runtime is no error.
 func Find(t callbacks.Target) ([]*callbacks.Module, error) {
 	lister, ok := t.(callbacks.ModuleLister)
 	if !ok {
@@ -39,8 +38,8 @@ func Find(t callbacks.Target) ([]*callbacks.Module, error) {
 	return found, nil
 }
 
-// findUnlisted is for a target that can look symbols up, but not list modules:
-// the runtime is where the symbols are.
+// findUnlisted finds the runtime in a target that looks symbols up but does not list modules: the runtime is at
+// the symbols.
 func findUnlisted(t callbacks.Target) []*callbacks.Module {
 	everywhere := &callbacks.Module{High: callbacks.Addr(math.MaxUint64)}
 	if !defines(t, everywhere, "__kmpc_fork_call") {
@@ -54,22 +53,22 @@ func defines(t callbacks.Target, mod *callbacks.Module, name string) bool {
 	return err == nil
 }
 
-// present reports whether the runtime's description of itself is in the module, or, where its
-// file is not at hand, its threads: the oldest releases have no description.
+// present reports whether the module contains the runtime's OMPD description or, if its file is missing, its
+// threads: the oldest releases have no description.
 func (s *memorySource) present(lost bool) bool {
 	s.scan()
 	return s.scanErr == nil || lost && s.poolErr == nil
 }
 
-// setting is an environment variable that every runtime of LLVM's kind reads and
-// hardly a program sets: its name is in the file's constants.
+// setting is an environment variable that every runtime of LLVM's kind reads and that programs hardly set: its
+// name is a constant in the file.
 const setting = "KMP_FORKJOIN_BARRIER_PATTERN"
 
 // filePart is a part of a file, [low, high).
 type filePart struct{ low, high int64 }
 
-// fileParts are the parts of a module's file that are mapped and cannot be written: debug
-// information, which may be most of a file, is not. Nil if the target does not say.
+// fileParts returns the read-only mapped parts of a module's file, without the debug information, which may be
+// most of the file. It returns nil if the target does not list them.
 func fileParts(t callbacks.Target, mod *callbacks.Module) []filePart {
 	code, rest := moduleParts(t, mod)
 	var out []filePart
@@ -81,8 +80,8 @@ func fileParts(t callbacks.Target, mod *callbacks.Module) []filePart {
 	return out
 }
 
-// mayHold reports whether parts of a module's file, all of it if there are none, may have a
-// runtime linked in. A file that is not at hand may.
+// mayHold reports whether parts of a module's file (all of it without parts) may contain a linked runtime. A
+// missing file may.
 func mayHold(img callbacks.Image, parts []filePart) bool {
 	if img == nil {
 		return true
@@ -93,7 +92,7 @@ func mayHold(img callbacks.Image, parts []filePart) bool {
 	return slices.ContainsFunc(parts, func(p filePart) bool { return partHolds(img, p.low, min(p.high, img.Size())) })
 }
 
-// partHolds searches a part of a file.
+// partHolds reports whether a part of a file contains the setting's name.
 func partHolds(img callbacks.Image, low, high int64) bool {
 	if low >= high {
 		return false

@@ -8,11 +8,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks/callbackstest"
 )
 
-// dataAt is where the writable memory of the module that is fuzzed begins.
+// dataAt is the start of the writable memory of the fuzzed module.
 const dataAt = 0x20000
 
-// FuzzDescription reads bytes as the memory that a stripped runtime's description of itself
-// lies in: what is believed of it does not contradict itself.
+// FuzzDescription reads bytes as the memory around a stripped runtime's description: an accepted description
+// must not contradict itself.
 func FuzzDescription(f *testing.F) {
 	words := ompdWords()
 	whole := make([]byte, 8*(len(words)+len(ompdGlobals()))+256)

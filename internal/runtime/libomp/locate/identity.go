@@ -11,13 +11,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// marker is a function that the runtime exports since a release.
+// marker is a function that a release was the first to export.
 type marker struct {
 	release int
 	symbol  string
 }
 
-// markers are in ascending order of releases.
+// markers lists the markers in ascending order of releases.
 func markers() []marker {
 	return []marker{
 		{11, "omp_display_env"}, {13, "__kmpc_masked"}, {14, "__kmpc_scope"},
@@ -27,8 +27,7 @@ func markers() []marker {
 	}
 }
 
-// exported bounds the release by what the module exports. A module that exports
-// nothing can be of any.
+// exported bounds the release by the module's exports. A module without exports may be of any release.
 func exported(t callbacks.Target, mod *callbacks.Module) layout.Releases {
 	var s layout.Releases
 	if !defines(t, mod, "__kmpc_fork_call") {
@@ -44,9 +43,8 @@ func exported(t callbacks.Target, mod *callbacks.Module) layout.Releases {
 	return s
 }
 
-// span bounds the release by the rows of the table that fit. Releases between
-// two that fit, and those after the newest, are not in the table and may fit
-// just as well.
+// span bounds the release by the matching rows of the table. Releases between two matching rows, and those after
+// the newest, are not in the table and may match just as well.
 func (fp *fingerprint) span() layout.Releases {
 	if !fp.exact {
 		return layout.Releases{}
@@ -59,16 +57,16 @@ func (fp *fingerprint) span() layout.Releases {
 	return s
 }
 
-// pathRelease is how distributions name the directory or the file of a release.
+// pathRelease matches the names that distributions give to a release's directory or file.
 var pathRelease = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:llvm|libomp)[-/]?([1-9][0-9])\b`)
 })
 
-// Family and FullName are what people call the runtime, in short and in full.
+// Family and FullName are the short and the full name of the runtime.
 const Family, FullName = "libomp", "LLVM OpenMP runtime"
 
-// identify names the runtime. The release is concluded from what it exports;
-// where that leaves several, from its path, and then from the layouts that fit.
+// identify names the runtime. The release follows from its exports. If these leave several releases, the path
+// decides, and then the matching layouts.
 func identify(t callbacks.Target, mod *callbacks.Module, fp *fingerprint) handles.Identity {
 	id := handles.Identity{Family: Family, Name: FullName, Module: mod}
 	s := exported(t, mod)

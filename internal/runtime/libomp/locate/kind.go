@@ -2,8 +2,8 @@ package locate
 
 import "github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 
-// Recognize reports whether a module that defines these symbols holds a runtime of
-// LLVM's kind, and as much of its release as they and its path tell.
+// Recognize reports whether a module that defines these symbols contains a runtime of LLVM's kind. It returns as
+// much of its release as the symbols and the path reveal.
 func Recognize(defines func(symbol string) bool, path string) (rtl.Kind, bool) {
 	if !defines("__kmpc_fork_call") || !defines("__kmpc_global_thread_num") {
 		return rtl.Kind{}, false

@@ -11,12 +11,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// rowed are the releases of which Debian has a runtime and the table a row, but for the
-// oldest, which has no neighbour on one side.
+// rowed lists the releases with a runtime in Debian and a row in the table, except for the oldest, which has no
+// older neighbour.
 var rowed = []int{11, 13, 14, 15, 16, 17, 18, 19, 23}
 
-// TestRowIsGone places the fields of each release without its row: none wrong, and few
-// open.
+// TestRowIsGone locates the fields of each release without its row: none may be wrong, and few unknown.
 func TestRowIsGone(t *testing.T) {
 	for _, major := range rowed {
 		t.Run(strconv.Itoa(major), func(t *testing.T) {
@@ -49,7 +48,7 @@ func TestRowIsGone(t *testing.T) {
 				text = append(text, fmt.Sprintf("%s %d/%d", typ, counts[typ].right, counts[typ].right+counts[typ].open))
 			}
 			t.Logf("right %d, open %d: %v", all.right, all.open, text)
-			if all.open*12 > all.right { // of 11, which does not describe itself, 21 of 306
+			if all.open*12 > all.right { // for 11, which does not describe itself, 21 of 306
 				t.Errorf("%d of %d names are open", all.open, all.right+all.open)
 			}
 		})

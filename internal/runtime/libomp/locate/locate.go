@@ -12,20 +12,18 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// Located is a runtime whose layout is known.
+// Located is a runtime with a known layout.
 type Located struct {
 	Layout   Layout
-	Report   layout.Report // of Layout, and late of Settings
+	Report   layout.Report // of Layout, and later of Settings
 	Settings func() *Settings
-	Identity handles.Identity // without what the runtime's own variables say
+	Identity handles.Identity // without the contents of the runtime's own variables
 }
 
-// Locate finds out where the fields and globals of the runtime in mod lie. A
-// runtime that is loaded but not used yet is ErrNotInitialized. One of which too
-// little is known to read even its threads is callbacks.Incompatible; apart from
-// these, what is open is in the report. With Options.Only, both are not checked. What
-// the program's memory confirmed without a doubt is kept in Options.Kept and not
-// looked for again.
+// Locate finds the offsets of the fields and the addresses of the globals of the runtime in mod. A runtime that
+// is loaded but not yet used is ErrNotInitialized. If too little is known to read even its threads, it is
+// callbacks.Incompatible. With Options.Only, both are not checked. All other unknown names are in the report.
+// Facts that the program's memory confirmed beyond doubt are kept in Options.Kept and not searched for again.
 func Locate(t callbacks.Target, mod *callbacks.Module, o layout.Options) (*Located, error) {
 	kept := o.Kept.ModuleOf(mod)
 	if loc, ok := kept.Located.(*Located); ok {
@@ -61,7 +59,7 @@ func Locate(t callbacks.Target, mod *callbacks.Module, o layout.Options) (*Locat
 	loc.Report, err = r.Resolve(&loc.Layout)
 	settings := sync.OnceValues(func() (*Settings, layout.Report) {
 		s := &Settings{}
-		rep, _ := r.Resolve(s) // that nothing was found is said of each name
+		rep, _ := r.Resolve(s) // the report has the error of each name
 		return s, rep
 	})
 	loc.Settings = func() *Settings { s, _ := settings(); return s }
@@ -87,8 +85,7 @@ func Locate(t callbacks.Target, mod *callbacks.Module, o layout.Options) (*Locat
 	return loc, nil
 }
 
-// isKey selects the names on which most of the rest hangs: all sources are
-// always asked for them.
+// isKey selects the names that most others depend on: all sources are always queried for them.
 func isKey(typ, name string) bool {
 	switch typ + "." + name {
 	case "kmp_base_info_t.th_team", "kmp_base_info_t.th_current_task", "kmp_base_team_t.t_level", ".__kmp_threads":
@@ -97,13 +94,13 @@ func isKey(typ, name string) bool {
 	return false
 }
 
-// keysKnown is the error of a name without which nothing can be read.
+// keysKnown returns the error of a name that is necessary to read anything.
 func (l *Layout) keysKnown() error {
 	return errors.Join(l.Globals.Threads.Err(), l.Thread.Team.Err(), l.Thread.CurrentTask.Err(),
 		l.Team.Level.Err(), l.Team.Nproc.Err(), l.Team.Threads.Err(), l.Thread.Size.Err())
 }
 
-// initialized reports whether the runtime has set itself up.
+// initialized returns an error unless the runtime is initialized.
 func initialized(t callbacks.Target, l *Layout, memory *memorySource) error {
 	if !l.Globals.Threads.IsKnown() {
 		memory.scan()

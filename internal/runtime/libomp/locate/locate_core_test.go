@@ -10,8 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// coreOf opens a core of a program on a distribution's runtime, with the module
-// of that runtime.
+// coreOf opens a core of a program on a distribution's runtime, and returns it with the runtime's module.
 func coreOf(tb testing.TB, program string, rt omptest.Runtime) (*corefile.Core, *callbacks.Module) {
 	tb.Helper()
 	exe := omptest.Compile(tb, omptest.Build{Program: program})
@@ -28,12 +27,12 @@ func coreOf(tb testing.TB, program string, rt omptest.Runtime) (*corefile.Core, 
 	return c, mods[0]
 }
 
-// altered is a core that is not quite what it was.
+// altered is a core with changed memory and symbols.
 type altered struct {
 	*corefile.Core
-	bytes   map[uint64]byte              // of memory, in place of the core's
-	symbols map[string]callbacks.Address // beside the core's; nil address: not there
-	mute    bool                         // no other symbol than those
+	bytes   map[uint64]byte              // memory in place of the core's
+	symbols map[string]callbacks.Address // in addition to the core's; nil address: missing
+	mute    bool                         // hide the core's symbols
 }
 
 func (a *altered) ReadMemory(at callbacks.Address, p []byte) error {
@@ -48,7 +47,7 @@ func (a *altered) ReadMemory(at callbacks.Address, p []byte) error {
 	return nil
 }
 
-// Lend lends nothing: all is read by ReadMemory.
+// Lend returns nil, so that every read uses ReadMemory.
 func (*altered) Lend(callbacks.Address, uint64) []byte { return nil }
 
 func (a *altered) Symbol(name, file string) (callbacks.Address, error) {
@@ -60,7 +59,7 @@ func (a *altered) Symbol(name, file string) (callbacks.Address, error) {
 	return a.Core.Symbol(name, file)
 }
 
-// poke puts a little-endian word into the altered memory.
+// poke writes a little-endian word into the altered memory.
 func (a *altered) poke(at callbacks.Address, v uint64, size int) {
 	if a.bytes == nil {
 		a.bytes = map[uint64]byte{}
@@ -70,7 +69,7 @@ func (a *altered) poke(at callbacks.Address, v uint64, size int) {
 	}
 }
 
-// described gives the addresses of the variables of the description by name.
+// described returns the addresses of the description's variables by name.
 func described(tb testing.TB, c callbacks.Target, mod *callbacks.Module) map[string]callbacks.Address {
 	tb.Helper()
 	m := newMemorySource(c, mod)
@@ -88,7 +87,7 @@ func described(tb testing.TB, c callbacks.Target, mod *callbacks.Module) map[str
 	return all
 }
 
-// row is a release's own answers, taken from the table.
+// row is the row of a release in the table.
 type row struct {
 	t       *table
 	release int

@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// judge asks the runtime's live data. It knows an invariant for each of a few
-// names on which the rest hangs.
+// judge checks places against the runtime's live data. It has an invariant for a few names that the others
+// depend on.
 type judge struct {
 	target  callbacks.Target
 	sources []layout.Source
@@ -16,8 +16,8 @@ type judge struct {
 	table   *tableSource
 }
 
-// decide is layout.Resolver's Judge: the only candidate that the memory
-// confirms, if there is just one.
+// decide implements layout.Resolver's Judge: it returns the only candidate that the memory confirms, if there is
+// exactly one.
 func (j *judge) decide(candidates []layout.Entry) int {
 	winner := -1
 	for i, c := range candidates {
@@ -32,7 +32,7 @@ func (j *judge) decide(candidates []layout.Entry) int {
 	return winner
 }
 
-// allows reports whether the memory speaks against a place.
+// allows reports whether the memory does not contradict a place.
 func (j *judge) allows(n fieldName, f layout.Field) bool {
 	confirmed, ok := j.confirms(layout.Entry{Type: n.Type, Name: n.Field, Field: f})
 	return confirmed || !ok
@@ -51,7 +51,7 @@ func (j *judge) confirms(c layout.Entry) (confirmed, ok bool) {
 	return j.everyThread(test), true
 }
 
-// invariant is what holds for every thread if a field is where c says.
+// invariant returns a condition that holds for every thread if a field is at c.
 func (j *judge) invariant(c layout.Entry) func(info callbacks.Address) bool {
 	tid, team := j.field("kmp_base_info_t", "th_info.ds.ds_tid"), j.field("kmp_base_info_t", "th_team")
 	members := j.field("kmp_base_team_t", "t_threads")
@@ -81,8 +81,8 @@ func (j *judge) invariant(c layout.Entry) func(info callbacks.Address) bool {
 	return nil
 }
 
-// shaped are the rows near the target by which its memory holds structures of a type;
-// all of them if nothing there tells them apart.
+// shaped returns the rows near the target for which its memory contains structures of a type; all rows if its
+// memory does not distinguish them.
 func (j *judge) shaped(fp *fingerprint, typ string) []int {
 	if typ != "kmp_base_task_team_t" && typ != "kmp_task_pri_t" { // the second came with a field of the first
 		return fp.rows
@@ -99,8 +99,8 @@ func (j *judge) shaped(fp *fingerprint, typ string) []int {
 	return fit
 }
 
-// holds reports whether the memory has threads, each a member of its team, and with a task of
-// the team, where a row has them.
+// holds reports whether the memory has threads where a row has them, each a member of its team and with a task
+// of the team.
 func (j *judge) holds(fp *fingerprint, row int) bool {
 	in := func(typ, field string) layout.Field { return fp.fieldIn(fieldOf(typ, field), row) }
 	team, tid := in("kmp_base_info_t", "th_team"), in("kmp_base_info_t", "th_info.ds.ds_tid")
@@ -118,8 +118,8 @@ func (j *judge) hasTaskTeam(info callbacks.Address) bool {
 	return !a.IsNull() && a != unreadable
 }
 
-// taskTeams reports whether a thread's task team, if it has one, is one by a row: its
-// number of threads is the team's, and the array that it points to has threads.
+// taskTeams returns a test of a thread's task team (if it has one) by a row: its number of threads is the
+// team's, and the array that it points to has threads.
 func (j *judge) taskTeams(fp *fingerprint, row int) func(info callbacks.Address) bool {
 	in := func(typ, field string) layout.Field { return fp.fieldIn(fieldOf(typ, field), row) }
 	nproc, data := in("kmp_base_task_team_t", "tt_nproc"), in("kmp_base_task_team_t", "tt_threads_data")
@@ -146,10 +146,10 @@ func (j *judge) taskTeams(fp *fingerprint, row int) func(info callbacks.Address)
 	}
 }
 
-// unreadable stands for a pointer that cannot be read. Nothing is there.
+// unreadable stands for a pointer that cannot be read.
 var unreadable = callbacks.Addr(1)
 
-// pointer reads a field; unreadable if it cannot.
+// pointer reads a field; it returns unreadable on an error.
 func (j *judge) pointer(at callbacks.Address, f layout.Field) callbacks.Address {
 	r := layout.Read(j.target, at, f)
 	if a := r.Address(f); r.Err() == nil {
@@ -158,8 +158,7 @@ func (j *judge) pointer(at callbacks.Address, f layout.Field) callbacks.Address 
 	return unreadable
 }
 
-// isThread reports whether a is null or one of the threads, as far as they were
-// looked at.
+// isThread reports whether a is null or one of the checked threads.
 func (j *judge) isThread(a callbacks.Address) bool {
 	j.memory.scan()
 	return a.IsNull() || slices.Contains(j.memory.live, a) || len(j.memory.live) == checkedThreads && a != unreadable
@@ -197,7 +196,7 @@ func (j *judge) taskTeamOf(info callbacks.Address, taskTeam, team layout.Field) 
 		mine == j.pointer(home, layout.Field{Offset: pair + 8, Size: 8})
 }
 
-// field is what the most trusted source says, or else the releases in the table.
+// field returns the place from the most trusted source, or else from the releases in the table.
 func (j *judge) field(typ, field string) layout.Field {
 	for _, s := range j.sources {
 		if f, err := s.Field(typ, field); err == nil {
@@ -207,8 +206,8 @@ func (j *judge) field(typ, field string) layout.Field {
 	return j.table.unjudged(fieldOf(typ, field))
 }
 
-// everyThread tests the first threads of __kmp_threads. With no thread, nothing
-// is confirmed.
+// everyThread reports whether the first threads of __kmp_threads all pass a test. Without any thread, it is
+// false.
 func (j *judge) everyThread(test func(info callbacks.Address) bool) bool {
 	j.memory.scan()
 	for _, info := range j.memory.live {
@@ -219,7 +218,7 @@ func (j *judge) everyThread(test func(info callbacks.Address) bool) bool {
 	return len(j.memory.live) > 0
 }
 
-// anyThread reports whether one of the first threads is as tested.
+// anyThread reports whether one of the first threads passes a test.
 func (j *judge) anyThread(test func(info callbacks.Address) bool) bool {
 	j.memory.scan()
 	return slices.ContainsFunc(j.memory.live, test)

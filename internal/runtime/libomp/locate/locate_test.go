@@ -66,7 +66,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestEachSourceAlone switches all sources off but one.
+// TestEachSourceAlone disables all sources except one.
 func TestEachSourceAlone(t *testing.T) {
 	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 16))
 	unstripped := &altered{Core: c, symbols: described(t, c, mod)}
@@ -97,7 +97,7 @@ func TestEachSourceAlone(t *testing.T) {
 	}
 }
 
-// TestSourcesThatDisagree lets the symbols say something else than the memory.
+// TestSourcesThatDisagree makes the symbols contradict the memory.
 func TestSourcesThatDisagree(t *testing.T) {
 	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 16))
 	symbols := described(t, c, mod)
@@ -153,8 +153,8 @@ func TestNotInitialized(t *testing.T) {
 	}
 }
 
-// TestDescriptionIsMissing reads a runtime by its code and the table alone, and
-// refuses one without symbols.
+// TestDescriptionIsMissing reads a runtime by its code and the table alone, and refuses a runtime without
+// symbols.
 func TestDescriptionIsMissing(t *testing.T) {
 	for _, rt := range omptest.Runtimes(t) {
 		c, mod := coreOf(t, "nested", rt)
@@ -208,7 +208,7 @@ func TestFullReport(t *testing.T) {
 	}
 }
 
-// TestUnknownRelease moves a field, as a release would that the table lacks.
+// TestUnknownRelease moves a field, as a release that the table lacks would.
 func TestUnknownRelease(t *testing.T) {
 	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 16))
 	at := described(t, c, mod)
@@ -229,7 +229,7 @@ func TestUnknownRelease(t *testing.T) {
 		t.Errorf("th_task_team is from %q", e.Source)
 	}
 	derived := 0
-	for _, e := range loc.Report.All() { // what the neighbours do not agree on is left out, and nothing is wrong
+	for _, e := range loc.Report.All() { // names on which the neighbours disagree are omitted, and no name is wrong
 		if !strings.HasPrefix(e.Source, "table near") || e.Type == "" || e.Name == "" {
 			continue
 		}
@@ -246,7 +246,7 @@ func TestUnknownRelease(t *testing.T) {
 	}
 }
 
-// TestFind looks for the runtime in targets that show less and less.
+// TestFind searches for the runtime in targets that reveal less and less.
 func TestFind(t *testing.T) {
 	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 15))
 	whole, err := Locate(c, mod, layout.Options{})
@@ -254,7 +254,7 @@ func TestFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	stripped := &altered{Core: c, mute: true}
-	data := writable(c, mod) // what follows looks like __kmp_threads and __kmp_root: pointers to these two
+	data := writable(c, mod) // the data after this looks like __kmp_threads and __kmp_root: pointers to these two
 	decoy := callbacks.Addr(data[len(data)-1].High.Offset - 0x100)
 	stripped.poke(decoy, described(t, c, mod)["__kmp_threads"].Offset, 8)
 	stripped.poke(decoy.Add(8), described(t, c, mod)["__kmp_root"].Offset, 8)
@@ -305,7 +305,7 @@ type targetWithModules interface {
 	callbacks.ModuleLister
 }
 
-// TestUnlistedBounds keeps the module of a bare target from being searched whole.
+// TestUnlistedBounds checks that the module of a bare target is not searched whole.
 func TestUnlistedBounds(t *testing.T) {
 	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 16))
 	everywhere := &callbacks.Module{High: callbacks.Addr(math.MaxUint64)}
@@ -329,7 +329,7 @@ func BenchmarkLocate(b *testing.B) {
 	}
 }
 
-// wholeImage and partImage are files of both kinds.
+// wholeImage is a file that is in memory; a partImage can only be read in parts.
 type wholeImage struct{ partImage }
 
 func (w wholeImage) Bytes() []byte { return []byte(w.text) }

@@ -7,12 +7,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// This file places names for a release that the table does not have.
+// This file locates names in a release that the table lacks.
 
-// around are the rows next to a release that the table does not have: from the last
-// that is older to the first that is newer, as far as the functions that the runtime
-// exports tell, or else what grows from release to release. All rows count where there
-// is none on one side: the target is then beyond what is known.
+// around returns the neighbours of a release that the table lacks: the rows from the last older release to the
+// first newer one, by the functions that the runtime exports, or else by sizes that grow from release to
+// release. If there is no row on one side, the target is beyond the known releases, and all rows count.
 func (fp *fingerprint) around(b layout.Releases) []int {
 	t := fp.table
 	older, newer := -1, len(t.Releases)
@@ -37,8 +36,8 @@ func (fp *fingerprint) around(b layout.Releases) []int {
 	return rows
 }
 
-// grown are the last row of which something is smaller than in the target, and the
-// first of which something is larger, among what only grows from row to row.
+// grown compares sizes that only grow from row to row. It returns the last row with a size smaller than the
+// target's, and the first row with a larger one.
 func (fp *fingerprint) grown() (older, newer int) {
 	older, newer = -1, len(fp.table.Releases)
 	for n, at := range fp.known {
@@ -65,11 +64,11 @@ func (fp *fingerprint) grown() (older, newer int) {
 	return older, newer
 }
 
-// point is a place of a structure that is known in a release and in the target: the
-// start or the end of a known field.
+// point is a place in a structure that is known in a release and in the target: the start or the end of a known
+// field.
 type point struct{ there, here uint64 }
 
-// points are those of a structure in a row, by their place in the row.
+// points returns the points of a structure in a row, by their place in the row.
 func (fp *fingerprint) points(typ string, row int) []point {
 	key := pointsOf{typ, row}
 	if all, ok := fp.fixed[key]; ok {
@@ -109,7 +108,7 @@ type pointsOf struct {
 	row int
 }
 
-// beginsWith names a field of the same type as the one that a structure begins with.
+// beginsWith returns a field that has the type of the structure's first field.
 func beginsWith(typ string) (fieldName, bool) {
 	if typ == "kmp_bstate_t" {
 		return fieldOf("kmp_taskdata_t", "td_icvs"), true // kmp_internal_control_t
@@ -117,7 +116,7 @@ func beginsWith(typ string) (fieldName, bool) {
 	return fieldName{}, false
 }
 
-// fieldIn is the place of a name in a row.
+// fieldIn returns the place of a name in a row.
 func (fp *fingerprint) fieldIn(n fieldName, row int) layout.Field {
 	p := fp.table.Places[n]
 	if len(p) == 0 {
@@ -126,16 +125,14 @@ func (fp *fingerprint) fieldIn(n fieldName, row int) layout.Field {
 	return p.FieldOf(row)
 }
 
-// candidate is where a name lies by one row: counted from the point in front of it
-// and from the one behind it.
+// candidate is the place of a name by one row: counted from the point before it and from the point after it.
 type candidate struct {
 	front, back        layout.Field
 	hasBack, bracketed bool
 }
 
-// byRow places a name by a row in which it is known. It is bracketed if the points
-// before and behind it are as far apart in the target as in the row: nothing between
-// them has changed.
+// byRow computes the place of a name from a row that has it. It is bracketed if the points before and after it
+// are as far apart in the target as in the row: nothing between them has changed.
 func (fp *fingerprint) byRow(n fieldName, row int) candidate {
 	f := fp.fieldIn(n, row)
 	all := fp.points(n.Type, row)
@@ -156,8 +153,8 @@ func (fp *fingerprint) byRow(n fieldName, row int) candidate {
 	return c
 }
 
-// lacks reports whether a row that does not have a name is like the target where
-// another row has it: the points around it are as far apart.
+// lacks reports whether a row without a name matches the target where another row has the name: the points
+// around it are as far apart.
 func (fp *fingerprint) lacks(n fieldName, without, with int) bool {
 	f := fp.fieldIn(n, with)
 	if f.Mask != 0 {
@@ -176,11 +173,10 @@ func (fp *fingerprint) lacks(n fieldName, without, with int) bool {
 	return low == nil || high == nil || high.here-low.here == high.there-low.there
 }
 
-// derive places a name for a release that the table does not have. A row that brackets
-// it is believed before one that does not, and before these one in which the whole
-// structure is like the target's. Without any, the rows must agree on how far it lies
-// behind what is before it, or else in front of what is behind it. Where rows differ,
-// pick chooses among their answers; nil chooses none.
+// derive computes the place of a name in a release that the table lacks. A row that brackets the name counts
+// most, then a row with the target's whole structure. Without either, the rows must agree on the distance to the
+// point before the name, or else to the point after it. If rows differ, pick selects one of their places; a nil
+// pick selects none.
 func (fp *fingerprint) derive(n fieldName, rows []int, pick func(places) int) (layout.Field, bool) {
 	var bracketed, alike, fronts, backs places
 	var without, with []int
@@ -220,16 +216,15 @@ func (fp *fingerprint) derive(n fieldName, rows []int, pick func(places) int) (l
 		return front, true
 	case isConstant(fp.table.Places[n]) &&
 		(slices.Contains(fronts, fp.fieldIn(n, 0)) || slices.Contains(backs, fp.fieldIn(n, 0))):
-		return fp.fieldIn(n, 0), true // behind what is aligned
+		return fp.fieldIn(n, 0), true // after aligned fields
 	case alsoBack && !ok && len(backs) == len(fronts):
 		return back, true
 	}
 	return one(slices.Concat(fronts, backs), pick)
 }
 
-// best are those of the rows that equal all that is known of the target, if there are
-// any: a release that exports something else may still have their layout. What a bit
-// means is not known of the target, so all rows are asked for bits.
+// best returns the rows that equal everything known of the target, if there are any: a release with other
+// exports may still have their layout. The meanings of the target's bits are unknown, so bits use all rows.
 func (fp *fingerprint) best(n fieldName, rows []int) []int {
 	bits := func(row int) bool { return fp.fieldIn(n, row).Mask != 0 }
 	if len(fp.like) == 0 || slices.ContainsFunc(rows, bits) {
@@ -238,20 +233,19 @@ func (fp *fingerprint) best(n fieldName, rows []int) []int {
 	return fp.like
 }
 
-// isConstant reports whether a name lies at one place in all rows.
+// isConstant reports whether a name has the same place in all rows.
 func isConstant(p places) bool {
 	_, ok := same(p)
 	return ok
 }
 
-// alike reports whether all that is known of a structure lies in the target where it
-// lies in a row.
+// alike reports whether all known fields of a structure have the same places in the target and in a row.
 func (fp *fingerprint) alike(typ string, row int) bool {
 	all := fp.points(typ, row)
 	return len(all) > 2 && !slices.ContainsFunc(all, func(p point) bool { return p.there != p.here })
 }
 
-// one is the place that all say, or the one that is picked of them.
+// one returns the place on which all rows agree, or else the picked place.
 func one(all places, pick func(places) int) (layout.Field, bool) {
 	if f, ok := same(all); ok || pick == nil {
 		return f, ok

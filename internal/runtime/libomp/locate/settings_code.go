@@ -13,19 +13,18 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layoutcode"
 )
 
-// The runtime has a table of the environment variables that it reads: for each
-// its name, the function that parses its value, and the one that prints it. No
-// function of these is exported, but what the last one reads is the variable
-// behind the setting.
+// The runtime has a table of the environment variables that it reads. An entry has the variable's name, the
+// function that parses its value, and the function that prints it. These functions are not exported, but the
+// variable that the last one reads contains the setting.
 
-// settingRule says which variable of the runtime a setting is kept in.
+// settingRule maps a setting to the runtime's variable that contains it.
 type settingRule struct {
 	setting  string // environment variable
 	variable string // the runtime's
-	size     uint8  // bytes; 0 for a structure that begins with a pointer to a list of integers
+	size     uint8  // bytes; 0 for a structure that starts with a pointer to a list of integers
 }
 
-// settingRules are those that no exported function returns.
+// settingRules lists the settings that no exported function returns.
 var settingRules = []settingRule{
 	{"OMP_DISPLAY_AFFINITY", "__kmp_display_affinity", 4},
 	{"OMP_TOOL", "__kmp_tool", 4},
@@ -35,40 +34,39 @@ var settingRules = []settingRule{
 	{"OMP_PROC_BIND", "__kmp_nested_proc_bind", 0},
 }
 
-// The versions of the runtime are constants in a row: the last is that of OpenMP,
-// before it the build, which is the same in all releases, and the runtime's own.
+// The versions of the runtime are consecutive constants: its own, the build (the same in all releases), and the
+// version of OpenMP.
 const (
 	versionBuild = 20140926
 	versionMajor = 5
 )
 
-// printBounds limits the work on a function that prints a setting. It begins with
-// what it reads; the rest is text.
+// printBounds limits the work on a function that prints a setting. It reads the setting first; the rest is text.
 var printBounds = accesspath.Bounds{Steps: 200, Paths: 4, Visits: 2, Depth: 1, Edges: 2, Cases: 8}
 
-// settingSource is the part of the source "code" that knows the settings.
+// settingSource is the part of the source "code" that finds the settings.
 type settingSource struct {
 	target callbacks.Target
 	module *callbacks.Module
 	code   *layoutcode.Code
 
-	names   map[string]uint64 // addresses of the settings' names; nil before they are searched
+	names   map[string]uint64 // addresses of the settings' names; nil before the search
 	version func() (uint64, error)
-	paths   map[string][]symbolic.Path // of what prints a setting
+	paths   map[string][]symbolic.Path // of the functions that print a setting
 	words   []word                     // of the module's data that point into it
 }
 
 // word is a word of memory.
 type word struct{ at, value uint64 }
 
-// newSettingSource makes the source.
+// newSettingSource returns the source.
 func newSettingSource(t callbacks.Target, mod *callbacks.Module, code *layoutcode.Code) *settingSource {
 	s := &settingSource{target: t, module: mod, code: code, paths: map[string][]symbolic.Path{}}
 	s.version = sync.OnceValues(s.openmpVersion)
 	return s
 }
 
-// setting is the variable of a rule, if the source has one for it.
+// setting returns the variable of a rule, if the source has a rule for it.
 func (s *settingSource) setting(variable string) (uint64, error) {
 	if variable == "__kmp_openmp_version" {
 		return s.version()
@@ -81,7 +79,7 @@ func (s *settingSource) setting(variable string) (uint64, error) {
 	return s.apply(settingRules[i])
 }
 
-// scan looks for the names of the settings, and for the words that may be the table's.
+// scan finds the names of the settings, and the words that may belong to the table.
 func (s *settingSource) scan() {
 	if s.names != nil {
 		return
@@ -97,8 +95,8 @@ func (s *settingSource) scan() {
 	})
 }
 
-// OpenMPVersion is the version of the OpenMP API that the runtime in mod implements, as
-// its constants tell whether it is in use or not; 0 if they do not.
+// OpenMPVersion returns the version of the OpenMP API that the runtime in mod implements, from its constants;
+// the runtime need not be in use. It returns 0 if the version is unknown.
 func OpenMPVersion(t callbacks.Target, mod *callbacks.Module) int64 {
 	at, err := layout.SymbolIn(t, mod, "__kmp_openmp_version")
 	if err != nil {
@@ -115,9 +113,8 @@ func OpenMPVersion(t callbacks.Target, mod *callbacks.Module) int64 {
 	return int64(v)
 }
 
-// unwritten shows the constants of the module to see, and if that was not enough, its code:
-// linkers may put constants beside it. A target that does not list its mappings may have
-// both anywhere in the module.
+// unwritten passes the constants of the module to see and, if these are not enough, its code: linkers may put
+// constants there. If a target does not list its mappings, both may be anywhere in the module.
 func (s *settingSource) unwritten(see func(low callbacks.Address, b []byte), enough func() bool) {
 	code, rest := moduleParts(s.target, s.module)
 	constant := slices.DeleteFunc(rest, func(m callbacks.Mapping) bool { return m.Perm&callbacks.PermWrite != 0 })
@@ -127,14 +124,14 @@ func (s *settingSource) unwritten(see func(low callbacks.Address, b []byte), eno
 	}
 }
 
-// patternSize is at least the length of everything that is searched.
+// patternSize is at least the length of each search pattern.
 const patternSize = 32
 
-// prefix begins the name of every setting that is searched. A zero is before it, which is
-// not searched for: constants are full of zeros.
+// prefix is the start of each setting's name in the search. The zero before it is not part of the pattern:
+// constants are full of zeros.
 const prefix = "OMP_"
 
-// scanNames notes where in b, which lies at low, a name is.
+// scanNames records the addresses of names in b, which starts at low.
 func (s *settingSource) scanNames(low callbacks.Address, b []byte) {
 	for at := 1; at < len(b); at++ {
 		i := bytes.Index(b[at:], []byte(prefix))
@@ -152,8 +149,7 @@ func (s *settingSource) scanNames(low callbacks.Address, b []byte) {
 	}
 }
 
-// versionPattern is what the runtime's versions look like in memory, up to that
-// of OpenMP.
+// versionPattern returns the bytes of the runtime's versions in memory, up to the version of OpenMP.
 func versionPattern() []byte {
 	var b []byte
 	for _, v := range []uint32{versionMajor, 0, versionBuild} {
@@ -162,11 +158,11 @@ func versionPattern() []byte {
 	return b
 }
 
-// openmpVersion is the address of the constant behind the runtime's own version.
+// openmpVersion returns the address of the constant after the runtime's own version.
 func (s *settingSource) openmpVersion() (uint64, error) {
 	at := uint64(0)
 	pattern := versionPattern()
-	build := len(pattern) - 4 // is searched for: what is before it is mostly zeros, as constants are
+	build := len(pattern) - 4 // the search starts here: the bytes before are mostly zeros, as constants are
 	s.unwritten(func(low callbacks.Address, b []byte) {
 		for i := build; i < len(b); i++ {
 			n := bytes.Index(b[i:], pattern[build:])
@@ -188,14 +184,14 @@ func (s *settingSource) openmpVersion() (uint64, error) {
 	return at, nil
 }
 
-// The versions of OpenMP since its first, as dates.
+// The first and the last plausible version of OpenMP, as dates.
 const (
 	firstOpenMP = 199710
 	lastOpenMP  = 209912
 )
 
-// apply finds the variable of a setting in what prints it. What is also read where
-// others are printed is no setting.
+// apply finds the variable of a setting in the function that prints it. A variable that other printers read too
+// is not the setting.
 func (s *settingSource) apply(r settingRule) (uint64, error) {
 	candidates, err := s.candidates(r)
 	if err != nil {
@@ -215,8 +211,7 @@ func (s *settingSource) apply(r settingRule) (uint64, error) {
 	return candidates[0], nil
 }
 
-// candidates are the variables of the rule's size that are read where its setting
-// is printed.
+// candidates returns the variables of the rule's size that the setting's printer reads.
 func (s *settingSource) candidates(r settingRule) ([]uint64, error) {
 	paths, err := s.printing(r.setting)
 	if err != nil {
@@ -233,7 +228,7 @@ func (s *settingSource) candidates(r settingRule) ([]uint64, error) {
 	return found, nil
 }
 
-// printing gives the paths of the function that prints a setting.
+// printing returns the paths of the function that prints a setting.
 func (s *settingSource) printing(setting string) ([]symbolic.Path, error) {
 	if p, ok := s.paths[setting]; ok {
 		return p, nil
@@ -258,7 +253,7 @@ func (s *settingSource) printing(setting string) ([]symbolic.Path, error) {
 	return paths, err
 }
 
-// find is the rule's variable, if the expression reads it.
+// find returns the rule's variable, if the expression reads it.
 func (r settingRule) find(e *symbolic.Expr, s *settingSource) (uint64, bool) {
 	c, ok := s.code.Chain(e)
 	if !ok || c.Root.Kind != symbolic.RootGlobal || c.Steps[0].Index != nil {

@@ -9,9 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// The runtime describes itself to OMPD in variables of 8 bytes each
-// (ompd-specific.h), the same in all releases, in this order in memory. They are
-// filled when the runtime is initialized.
+// The runtime describes itself to OMPD in variables of 8 bytes each (ompd-specific.h), in the same order in
+// memory in all releases. They are filled when the runtime is initialized.
 const (
 	ompdAccess = `kmp_base_info_t th_current_task th_team th_info ompt_thread_info
 kmp_base_root_t r_in_parallel
@@ -40,13 +39,13 @@ __kmp_affinity_format __kmp_tool_libraries __kmp_tool_verbose_init __kmp_tool om
 __kmp_nested_nth kmp_nested_proc_bind_t __kmp_nested_proc_bind int char __kmp_gtid __kmp_nth`
 )
 
-// ompdWord names one variable. The size of a structure has no field.
+// ompdWord identifies one variable. The size of a structure has no field.
 type ompdWord struct {
 	kind       string // access, sizeof or bitfield
 	typ, field string
 }
 
-// symbol is the variable's name.
+// symbol returns the variable's name.
 func (w ompdWord) symbol() string {
 	if w.field == "" {
 		return "ompd_" + w.kind + "__" + w.typ
@@ -54,7 +53,7 @@ func (w ompdWord) symbol() string {
 	return "ompd_" + w.kind + "__" + w.typ + "__" + w.field
 }
 
-// ompdWords are the variables in the order of memory.
+// ompdWords lists the variables in memory order.
 func ompdWords() []ompdWord {
 	var access, sizes []ompdWord
 	for line := range strings.Lines(ompdAccess) {
@@ -75,13 +74,13 @@ func ompdWords() []ompdWord {
 	return words
 }
 
-// ompdGlobals are the variables that follow in memory.
+// ompdGlobals lists the variables that follow in memory.
 func ompdGlobals() []string {
 	return []string{"ompd_dll_locations", "ompd_state", "ompd_env_block", "ompd_env_block_size"}
 }
 
-// memberTypes are the types of nested structures, with which a path of fields is
-// composed of the runtime's descriptions of single fields.
+// memberTypes returns the types of nested structures: with them, a path of fields is composed of the
+// descriptions of single fields.
 func memberTypes(typ, field string) string {
 	switch typ + "." + field {
 	case "kmp_info_t.th":
@@ -108,8 +107,8 @@ func memberTypes(typ, field string) string {
 	return ""
 }
 
-// ompdTable answers from the runtime's OMPD description. word gives the value of
-// one variable; it is ErrUnknown for one that is not there.
+// ompdTable is a source on top of the runtime's OMPD description. word returns the value of one variable, or
+// ErrUnknown if it is missing.
 type ompdTable struct {
 	word func(ompdWord) (uint64, error)
 }
@@ -128,7 +127,7 @@ func (t ompdTable) Field(typ, path string) (layout.Field, error) {
 	return inner.InOuter(f), nil
 }
 
-// member is a field that the description has by itself.
+// member returns a field that has its own entry in the description.
 func (t ompdTable) member(typ, field string) (layout.Field, error) {
 	offset, err := t.word(ompdWord{"access", typ, field})
 	if errors.Is(err, layout.ErrUnknown) {
@@ -151,7 +150,7 @@ func (t ompdTable) member(typ, field string) (layout.Field, error) {
 	return layout.Field{Offset: offset, Size: size}, nil
 }
 
-// bits is a bit field in the one word that its structure is.
+// bits returns a bit field of a structure that is one word.
 func (t ompdTable) bits(typ, field string) (layout.Field, error) {
 	mask, err := t.word(ompdWord{"bitfield", typ, field})
 	if err != nil {
@@ -164,7 +163,7 @@ func (t ompdTable) bits(typ, field string) (layout.Field, error) {
 	return layout.Field{Size: whole.Size, Mask: mask}, err
 }
 
-// Type is the size of a structure.
+// Type returns the size of a structure.
 func (t ompdTable) Type(typ string) (layout.Type, error) {
 	size, err := t.word(ompdWord{"sizeof", typ, ""})
 	switch {
@@ -178,12 +177,12 @@ func (t ompdTable) Type(typ string) (layout.Type, error) {
 	return layout.Type{Size: size}, nil
 }
 
-// symbolSource answers from the symbols of a runtime that is not stripped.
+// symbolSource is the source on top of the symbols of a runtime that is not stripped.
 type symbolSource struct {
 	ompdTable
 	target callbacks.Target
 	module *callbacks.Module
-	absent bool // the description's symbols are not there
+	absent bool // the description's symbols are missing
 	asked  bool
 }
 
@@ -193,17 +192,16 @@ func newSymbolSource(t callbacks.Target, mod *callbacks.Module) *symbolSource {
 	return s
 }
 
-// Name is "symbols".
+// Name returns "symbols".
 func (s *symbolSource) Name() string { return "symbols" }
 
-// Global is a symbol of the runtime's module.
+// Global returns the address of a symbol of the runtime's module.
 func (s *symbolSource) Global(name string) (uint64, error) {
 	a, err := layout.SymbolIn(s.target, s.module, name)
 	return a.Offset, err
 }
 
-// variable reads one variable of the description. If the first is not there,
-// none is looked for.
+// variable reads one variable of the description. If the first is missing, the others are not looked up.
 func (s *symbolSource) variable(w ompdWord) (uint64, error) {
 	if !s.asked {
 		s.asked = true

@@ -24,7 +24,7 @@ type cType struct {
 	place   layout.Field
 }
 
-// member returns the member at the end of a path, made on the way.
+// member returns the member at the end of a path, and creates the missing ones.
 func (c *cType) member(path string) *cType {
 	for name := range strings.SplitSeq(path, ".") {
 		if c.members == nil {
@@ -38,8 +38,8 @@ func (c *cType) member(path string) *cType {
 	return c
 }
 
-// declare writes the type as a union of padded members; base is its own offset,
-// which the places of its members count in.
+// declare returns the type as a union of padded members. base is its own offset, which the offsets of its
+// members include.
 func (c *cType) declare(base uint64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "union { char whole[%d];", c.size)
@@ -67,7 +67,7 @@ func (c *cType) declare(base uint64) string {
 	return b.String() + " }"
 }
 
-// cSource declares all structures of a release.
+// cSource returns the declarations of all structures of a release.
 func cSource(r row) string {
 	types := map[string]*cType{}
 	for _, n := range r.t.Order {
@@ -88,7 +88,7 @@ func cSource(r row) string {
 	return b.String()
 }
 
-// enclose places those members that the table has by their own members only.
+// enclose computes the places of members that the table has only by their own members.
 func (c *cType) enclose() {
 	for _, m := range c.members {
 		m.enclose()
@@ -106,8 +106,8 @@ func (c *cType) enclose() {
 	}
 }
 
-// TestDebugInfo uses the debug information of a program that declares the
-// runtime's structures, since no distribution's runtime has its own at hand.
+// TestDebugInfo uses the debug information of a program that declares the runtime's structures, since no
+// distribution's runtime comes with its own.
 func TestDebugInfo(t *testing.T) {
 	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 16))
 	r := rowOf(t, 16)

@@ -11,17 +11,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// maxWritable bounds how many bytes of a module's writable memory are searched.
-// The runtime has 64 KiB of it; an executable into which it is linked may have
-// more.
+// maxWritable bounds the bytes of a module's writable memory that are searched. The runtime has 64 KiB; an
+// executable into which it is linked may have more.
 const maxWritable = 64 << 20
 
-// searchChunk is how much is read at once while searching.
+// searchChunk is the number of bytes that a search reads at once.
 const searchChunk = 64 << 10
 
-// memorySource answers from the runtime's OMPD description as it lies in the
-// writable memory of a stripped runtime, found by its bit masks, and from the
-// few globals whose places follow from that of an exported one.
+// memorySource is the source on top of the writable memory of a stripped runtime. It finds the OMPD description
+// by its bit masks, and a few globals by their distance to an exported one.
 type memorySource struct {
 	ompdTable
 	target callbacks.Target
@@ -29,8 +27,8 @@ type memorySource struct {
 
 	words   map[ompdWord]uint64          // the description
 	globals map[string]callbacks.Address // of both kinds
-	scanErr error                        // why there is no description
-	poolErr error                        // why there are no globals behind the exported one
+	scanErr error                        // the reason why there is no description
+	poolErr error                        // the reason why there are no globals around the exported one
 	live    []callbacks.Address          // the first threads
 	scanned bool
 }
@@ -41,7 +39,7 @@ func newMemorySource(t callbacks.Target, mod *callbacks.Module) *memorySource {
 	return s
 }
 
-// Name is "memory".
+// Name returns "memory".
 func (s *memorySource) Name() string { return "memory" }
 
 // confirmed reports whether the memory shows both the description and the threads.
@@ -61,7 +59,7 @@ func (s *memorySource) lookup(w ompdWord) (uint64, error) {
 	return 0, layout.ErrUnknown
 }
 
-// Global is a variable whose place was found and confirmed.
+// Global returns a variable with a confirmed address.
 func (s *memorySource) Global(name string) (uint64, error) {
 	s.scan()
 	if a, ok := s.globals[name]; ok {
@@ -85,12 +83,12 @@ func (s *memorySource) scan() {
 	s.poolErr = s.findThreads(parts)
 }
 
-// maskValues are the bit masks of the description, in its order.
+// maskValues lists the bit masks of the description, in its order.
 func maskValues() []uint64 {
 	return []uint64{2, 1, 1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 23, 1 << 24}
 }
 
-// needle is what the masks of the description look like in memory.
+// needle returns the bytes of the description's masks in memory.
 func needle() []byte {
 	var b []byte
 	for _, mask := range maskValues() {
@@ -99,11 +97,11 @@ func needle() []byte {
 	return b
 }
 
-// findDescription searches the masks and takes the words around them.
+// findDescription searches for the masks and reads the words around them.
 func (s *memorySource) findDescription(parts []callbacks.Mapping) error {
 	names := ompdWords()
 	pattern := needle()
-	before := 0 // words in front of the masks
+	before := 0 // words before the masks
 	for names[before].kind != "bitfield" {
 		before++
 	}
@@ -142,7 +140,7 @@ func (s *memorySource) findDescription(parts []callbacks.Mapping) error {
 	return nil
 }
 
-// setDescription takes words for the description, which lies at low.
+// setDescription sets the description, which starts at low.
 func (s *memorySource) setDescription(low callbacks.Address, words map[ompdWord]uint64) {
 	s.words = words
 	for i, name := range ompdGlobals() {
@@ -150,7 +148,7 @@ func (s *memorySource) setDescription(low callbacks.Address, words map[ompdWord]
 	}
 }
 
-// checkDescription looks for contradictions in what the runtime says of itself.
+// checkDescription returns an error if the description contradicts itself.
 func checkDescription(words map[ompdWord]uint64) error {
 	t := ompdTable{word: func(w ompdWord) (uint64, error) {
 		if v, ok := words[w]; ok {
@@ -183,15 +181,14 @@ func checkDescription(words map[ompdWord]uint64) error {
 	return nil
 }
 
-// errGarbage says that memory which looked like the description is none.
+// errGarbage means that memory only resembled the description.
 var errGarbage = errors.New("the OMPD description contradicts itself")
 
-// aroundPool is how far around its exported variable the runtime's memory is
-// searched if the target does not say what is mapped where; it is four times the
-// size of all that the runtime can write to.
+// aroundPool is the number of bytes that are searched on both sides of the exported variable if the target does
+// not list its mappings; it is four times the size of the runtime's writable memory.
 const aroundPool = 256 << 10
 
-// writable are the writable parts of a module's memory.
+// writable returns the writable parts of a module's memory.
 func writable(t callbacks.Target, mod *callbacks.Module) []callbacks.Mapping {
 	lister, ok := t.(callbacks.MappingLister)
 	if !ok {
@@ -213,9 +210,8 @@ func writable(t callbacks.Target, mod *callbacks.Module) []callbacks.Mapping {
 	return out
 }
 
-// search shows what can be read of parts to see, chunk by chunk; chunks overlap
-// by width-1 bytes, so that nothing of width bytes is missed or seen twice. What
-// is shown is only good during the call.
+// search passes the readable chunks of parts to see. Chunks overlap by width-1 bytes, so that every sequence of
+// width bytes is seen once. A chunk is valid only during the call.
 func search(mem callbacks.Memory, parts []callbacks.Mapping, width int, see func(low callbacks.Address, data []byte)) {
 	budget := uint64(maxWritable)
 	buf := make([]byte, 0, width)
@@ -232,8 +228,8 @@ func search(mem callbacks.Memory, parts []callbacks.Mapping, width int, see func
 	}
 }
 
-// readable reads p from low as far as it can be read. next is where to go on:
-// behind p, or behind the page that could not be read.
+// readable reads p from low as far as possible. next is the address at which to continue: after p, or after the
+// page that could not be read.
 func readable(mem callbacks.Memory, low callbacks.Address, p []byte) (data []byte, next uint64) {
 	err := mem.ReadMemory(low, p)
 	if err == nil {
@@ -250,5 +246,5 @@ func readable(mem callbacks.Memory, low callbacks.Address, p []byte) (data []byt
 	return p[:good], next
 }
 
-// pageSize is the smallest unit in which memory can be missing.
+// pageSize is the smallest unit of unreadable memory.
 const pageSize = 4096

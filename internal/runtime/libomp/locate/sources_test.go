@@ -26,8 +26,7 @@ func TestOMPDWords(t *testing.T) {
 	}
 }
 
-// TestMemorySource compares every word that is found in memory with what the
-// release's debug information says.
+// TestMemorySource compares every word found in memory with the release's debug information.
 func TestMemorySource(t *testing.T) {
 	for _, rt := range omptest.Runtimes(t) {
 		c, mod := coreOf(t, "nested", rt)
@@ -76,8 +75,7 @@ func TestMemorySource(t *testing.T) {
 	}
 }
 
-// TestSymbolSource gives the core the symbols that a runtime has before it is
-// stripped.
+// TestSymbolSource adds to the core the symbols that a runtime has before it is stripped.
 func TestSymbolSource(t *testing.T) {
 	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 16))
 	symbols := described(t, c, mod)
@@ -194,8 +192,7 @@ func TestThreadsAreConfirmed(t *testing.T) {
 	}
 }
 
-// TestGarbage reads runtimes out of random memory: an answer or an error, no
-// panic and no long walk.
+// TestGarbage reads runtimes from random memory: an answer or an error, no panic and no long walk.
 func TestGarbage(t *testing.T) {
 	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 19))
 	parts := writable(c, mod)
@@ -220,7 +217,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// holed is memory of which a page is missing.
+// holed is memory with a missing page.
 type holed struct {
 	low, hole uint64
 	data      []byte

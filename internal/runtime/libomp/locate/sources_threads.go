@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// ErrNotInitialized says that the runtime is loaded, but that the program has
-// made no OpenMP call yet: there is nothing to read.
+// ErrNotInitialized means that the runtime is loaded, but the program has made no OpenMP call yet: there is no
+// state to read.
 var ErrNotInitialized = fmt.Errorf("the OpenMP runtime is not initialized: the program has made no OpenMP call yet: %w",
 	callbacks.Unavailable)
 
@@ -16,10 +16,8 @@ var ErrNotInitialized = fmt.Errorf("the OpenMP runtime is not initialized: the p
 // than 32,768 threads by default (KMP_MAX_NTH).
 const maxThreads = 1 << 20
 
-// poolRelation tells how far the runtime's globals lie from __kmp_thread_pool,
-// which it exports. They are declared next to each other in kmp_global.cpp, the
-// same in all releases; still, what lies there is confirmed before it is
-// believed.
+// poolRelation returns the distances of the runtime's globals from __kmp_thread_pool, which it exports. In all
+// releases kmp_global.cpp declares them next to each other; still, the data there must confirm them.
 func poolRelation() map[string]int64 {
 	return map[string]int64{
 		"__kmp_threads": -0x48, "__kmp_root": -0x40, "__kmp_nth": -8, "__kmp_all_nth": -4,
@@ -27,8 +25,8 @@ func poolRelation() map[string]int64 {
 	}
 }
 
-// findThreads finds the globals around __kmp_thread_pool. Where the symbol is
-// not there, the pair of __kmp_threads and __kmp_root is searched in memory.
+// findThreads finds the globals around __kmp_thread_pool. Without that symbol, it searches memory for the pair
+// of __kmp_threads and __kmp_root.
 func (s *memorySource) findThreads(parts []callbacks.Mapping) error {
 	pool, err := layout.SymbolIn(s.target, s.module, "__kmp_thread_pool")
 	if err != nil {
@@ -46,8 +44,8 @@ func (s *memorySource) findThreads(parts []callbacks.Mapping) error {
 	return nil
 }
 
-// confirm tells by the live data whether __kmp_threads lies where it should if
-// __kmp_thread_pool is at pool. It returns the first threads.
+// confirm checks by the live data that __kmp_threads is at its place if __kmp_thread_pool is at pool. It returns
+// the first threads.
 func (s *memorySource) confirm(pool callbacks.Address) ([]callbacks.Address, error) {
 	threads, root, count, err := poolGlobals(s.target, pool)
 	switch {
@@ -64,8 +62,8 @@ func (s *memorySource) confirm(pool callbacks.Address) ([]callbacks.Address, err
 	return s.confirmArray(callbacks.Addr(threads), capacity)
 }
 
-// poolGlobals reads __kmp_threads, __kmp_root and __kmp_all_nth where they should be if
-// __kmp_thread_pool is at pool.
+// poolGlobals reads __kmp_threads, __kmp_root and __kmp_all_nth from their places if __kmp_thread_pool is at
+// pool.
 func poolGlobals(t callbacks.Target, pool callbacks.Address) (threads, root uint64, count int64, err error) {
 	low := poolRelation()["__kmp_threads"]
 	r := layout.ReadSize(t, pool.Add(uint64(low)), uint64(8-low))
@@ -79,8 +77,8 @@ func poolGlobals(t callbacks.Target, pool callbacks.Address) (threads, root uint
 	return threads, root, count, err
 }
 
-// asleep reports whether the runtime in mod is proven not to have set itself up, by
-// little more than a read: what else is known of it need not be found then.
+// asleep reports whether the runtime in mod is certainly not initialized. It costs little more than a read, and
+// makes the other sources unnecessary.
 func asleep(t callbacks.Target, mod *callbacks.Module) bool {
 	pool, err := layout.SymbolIn(t, mod, "__kmp_thread_pool")
 	if err != nil {
@@ -92,24 +90,23 @@ func asleep(t callbacks.Target, mod *callbacks.Module) bool {
 	}
 	own, err := layout.SymbolIn(t, mod, "__kmp_threads")
 	if err != nil {
-		return true // it has lost its symbols, and nothing speaks against what lies around the pool
+		return true // the symbols are missing, and the data around the pool does not contradict it
 	}
 	threads, err = layout.ReadUint(t, own, 8)
 	return err == nil && threads == 0
 }
 
-// arrayLength is the length of __kmp_threads: the array that __kmp_root points
-// to lies directly behind it, in the same allocation.
+// arrayLength returns the length of __kmp_threads: the array that __kmp_root points to follows directly, in the
+// same allocation.
 func arrayLength(threads, root uint64) (uint64, bool) {
 	n := (root - threads) / 8
 	return n, threads != 0 && root > threads && threads%8 == 0 && root%8 == 0 && n <= maxThreads
 }
 
-// checkedThreads is how many threads are looked at.
+// checkedThreads is the number of threads that are checked.
 const checkedThreads = 16
 
-// confirmArray looks at the first threads of the array, which has holes: each
-// must know its own index.
+// confirmArray checks the first threads of the array, which has holes: each must have its own index.
 func (s *memorySource) confirmArray(threads callbacks.Address, capacity uint64) (live []callbacks.Address, err error) {
 	gtid := s.gtidField()
 	n := min(capacity, layout.MaxRecord/8)
@@ -131,12 +128,12 @@ func (s *memorySource) confirmArray(threads callbacks.Address, capacity uint64) 
 	return live, nil
 }
 
-// gtidField is where a thread has its number: directly behind its number in the
-// team, which the description has, in all releases.
+// gtidField returns the field with a thread's number: in all releases it follows the number in the team, which
+// the description has.
 func (s *memorySource) gtidField() layout.Field {
 	tid, err := s.Field("kmp_base_info_t", "th_info.ds.ds_tid")
 	if err != nil {
-		tid = layout.Field{Offset: 32, Size: 4} // of all releases so far, for a runtime built without OMPD
+		tid = layout.Field{Offset: 32, Size: 4} // in all releases so far, for a runtime built without OMPD
 	}
 	return layout.Field{Offset: tid.End(), Size: tid.Size}
 }
@@ -149,7 +146,7 @@ func (s *memorySource) searchThreads(parts []callbacks.Mapping) (pool callbacks.
 			threads := callbacks.Word(data[i : i+8])
 			if _, ok := arrayLength(threads, callbacks.Word(data[i+8:i+16])); !ok ||
 				s.module.Contains(callbacks.Addr(threads)) {
-				continue // in the module are pointers to the two variables themselves
+				continue // pointers in the module point to the two variables themselves
 			}
 			at := low.Add(i - uint64(poolRelation()["__kmp_threads"]))
 			if _, err := s.confirm(at); err == nil {

@@ -21,11 +21,9 @@ type recovery struct {
 	list   []rtl.Symbol
 }
 
-// Symbols lists by name the symbols that OMPD libraries and debuggers ask for in
-// the runtime in mod, whether it is stripped or not: the description that the
-// runtime gives of itself, its breakpoint locations, and the variables behind the
-// control variables. What was not found has an error in its place; without the
-// description, there is only one.
+// Symbols lists by name the symbols that OMPD libraries and debuggers look up in the runtime in mod, even if it
+// is stripped: the OMPD description, the breakpoint locations, and the variables of the control variables. A
+// symbol that was not found has an error. Without the description, the result is only an error.
 func Symbols(t callbacks.Target, mod *callbacks.Module) ([]rtl.Symbol, error) {
 	r := &recovery{target: t, module: mod, memory: newMemorySource(t, mod)}
 	if err := r.description(); err != nil {
@@ -46,7 +44,7 @@ func (r *recovery) add(s rtl.Symbol) { r.list = append(r.list, s) }
 
 func (r *recovery) fail(name string, err error) { r.add(rtl.Symbol{Name: name, Err: err}) }
 
-// description names the words by which the runtime describes itself.
+// description names the words of the OMPD description.
 func (r *recovery) description() error {
 	evidence := "the runtime's OMPD description, found by its bit masks"
 	r.memory.scan()
@@ -70,14 +68,14 @@ func (r *recovery) description() error {
 	return nil
 }
 
-// globals names the runtime's variables. What the sources disagree on is left out.
+// globals names the runtime's variables. Variables on which the sources disagree are omitted.
 func (r *recovery) globals() error {
 	sources := []layout.Source{newSymbolSource(r.target, r.module), r.memory, newCodeSource(r.target, r.module)}
 	report, err := layout.Resolve(&r.layout, sources...)
 	if err != nil {
 		return err
 	}
-	settings, _ := layout.Resolve(&Settings{}, sources...) // each name says if it was not found
+	settings, _ := layout.Resolve(&Settings{}, sources...) // each name has its own error
 	for _, e := range slices.Concat(report.Entries, settings.Entries) {
 		if slices.Contains(ompdGlobals(), e.Name) {
 			continue
@@ -94,14 +92,14 @@ func (r *recovery) globals() error {
 	return nil
 }
 
-// asked reports whether OMPD libraries ask for a variable: then the description has
-// its size, but for two. __kmp_max_nth is described and not asked for.
+// asked reports whether OMPD libraries look a variable up: then the description has its size. There are two
+// exceptions; __kmp_max_nth is described, but not looked up.
 func asked(name string) bool {
 	return slices.Contains(strings.Fields(ompdSizes), name) && name != "__kmp_max_nth" ||
 		name == "__kmp_threads" || name == "__kmp_openmp_version"
 }
 
-// sizeOf is the size of a variable as the description has it, 0 if it does not.
+// sizeOf returns the size of a variable in the description, or 0.
 func (r *recovery) sizeOf(name string) uint64 { return r.memory.words[ompdWord{"sizeof", name, ""}] }
 
 // breakpoints names the locations at which debuggers stop the runtime.
@@ -122,8 +120,7 @@ func (r *recovery) breakpoints() error {
 	return nil
 }
 
-// threadNumber names the thread-local number of the calling thread: what
-// omp_get_thread_num reads first.
+// threadNumber names the thread-local number of the calling thread: omp_get_thread_num reads it first.
 func (r *recovery) threadNumber() {
 	const name = "__kmp_gtid"
 	paths, err := newCodeSource(r.target, r.module).Run("omp_get_thread_num", false)
@@ -138,8 +135,8 @@ func (r *recovery) threadNumber() {
 			if !ok || c.Root.Kind != symbolic.RootTLSVar || len(c.Steps) != 1 || c.Last().Size != 4 {
 				continue
 			}
-			// The two words at the root are the number of the module and the
-			// variable's offset in its block, for __tls_get_addr.
+			// The two words at the root are the number of the module and the variable's offset in its block, for
+			// __tls_get_addr.
 			off, err := layout.ReadUint(r.target, callbacks.Addr(c.Root.Address+wordBytes), wordBytes)
 			if err != nil {
 				r.fail(name, err)

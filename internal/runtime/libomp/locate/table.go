@@ -14,58 +14,56 @@ import (
 //go:embed table_x86_64.txt
 var tableX86 string
 
-// table has the layouts of some releases, as checked in.
+// table is the checked-in table of the layouts of some releases.
 type table struct{ *layout.Rows }
 
-// fieldName names a field, or a structure if its field is empty.
+// fieldName identifies a field, or a structure if its field is empty.
 type fieldName = layout.FieldName
 
 func fieldOf(typ, field string) fieldName { return fieldName{Type: typ, Field: field} }
 
 type places = layout.Places
 
-// minFingerprint is the number of places that must have been compared before a
-// release is believed to be the target's; every other source gives more.
+// minFingerprint is the number of places that must match before a release counts as the target's; every other
+// source gives more places.
 const minFingerprint = 4
 
-// knownNames is about how many places the runtime's own description gives.
+// knownNames is the approximate number of places in the runtime's own description.
 const knownNames = 128
 
-// tableSource answers from the releases whose layout the target shows. Which
-// they are is decided by what other sources say of the target, never by a
-// version number: a release stays if all that they know equals its row. Where
-// several stay, they must agree on a name.
+// tableSource is the source on top of the releases whose layout matches the target. Other sources select them,
+// never a version number: a release stays if all known places equal its row. If several stay, they must agree on
+// a name.
 //
-// Where none stays, the target is of a release that the table does not have. Its
-// neighbours are then asked (near.go), and a name is answered only if they agree on
-// how it lies to what is known around it, or the target's memory confirms one of
-// them, and if that memory does not speak against it.
+// If no release matches, the table lacks the target's release, and its neighbours are used (near.go). They must
+// agree on the distance of a name to the known places around it, or the target's memory must confirm one of
+// them; and that memory must not contradict the result.
 type tableSource struct {
 	arch     callbacks.Arch
-	evidence []layout.Source                    // asked for all that the table has
-	costly   []layout.Source                    // asked too if the evidence is not enough
-	without  []string                           // rows that do not count
-	bounds   func() layout.Releases             // releases that the target may be of
-	confirm  func(fieldName, layout.Field) bool // what the memory says of a derived place
-	pick     func([]layout.Entry) int           // of several, the one that the memory confirms
-	shaped   func(*fingerprint, string) []int   // rows by which the memory holds such a structure
-	holds    func(*fingerprint, int) bool       // whether it holds threads, teams and tasks by a row
+	evidence []layout.Source                    // used for all names of the table
+	costly   []layout.Source                    // used too if the evidence is not enough
+	without  []string                           // rows that are ignored
+	bounds   func() layout.Releases             // possible releases of the target
+	confirm  func(fieldName, layout.Field) bool // the memory's verdict on a derived place
+	pick     func([]layout.Entry) int           // index of the only place that the memory confirms
+	shaped   func(*fingerprint, string) []int   // rows for which the memory contains such a structure
+	holds    func(*fingerprint, int) bool       // reports whether the memory contains threads, teams and tasks by a row
 	*fingerprint
 }
 
-// fingerprint is what the evidence says of the target, compared with the table.
+// fingerprint is the evidence on the target, compared with the table.
 type fingerprint struct {
 	table *table
-	known map[fieldName]layout.Field // what the evidence gave
-	rows  []int                      // the releases that equal it, or else its neighbours
-	exact bool                       // the releases equal it
-	like  []int                      // those of its neighbours that equal it
-	fixed map[pointsOf][]point       // what is known of structures, for releases that are near
+	known map[fieldName]layout.Field // from the evidence
+	rows  []int                      // the releases that match, or else the neighbours
+	exact bool                       // the releases match
+	like  []int                      // the matching ones of the neighbours
+	fixed map[pointsOf][]point       // known points of structures, for releases nearby
 	name  string                     // of the source
 	err   error
 }
 
-// Name is "table" and the releases that speak.
+// Name returns "table" and the selected releases.
 func (s *tableSource) Name() string { return s.take().name }
 
 // take compares once.
@@ -121,8 +119,8 @@ func (s *tableSource) compare() *fingerprint {
 // firstDescribed is the first release that describes itself in its memory.
 const firstDescribed = 13
 
-// silent are the releases that do not describe themselves and by which the memory holds the
-// threads: where there is neither a description nor a file, the target is one of them.
+// silent returns the releases without a description for which the memory contains the threads. If there is
+// neither a description nor a file, the target's release is one of them.
 func (s *tableSource) silent(fp *fingerprint) (rows []int) {
 	if s.holds == nil {
 		return nil
@@ -135,9 +133,8 @@ func (s *tableSource) silent(fp *fingerprint) (rows []int) {
 	return rows
 }
 
-// choose takes the releases that equal all that is known, and of these the ones that
-// export what the target's runtime does. Where none does, the target is of a release
-// that looks alike as far as it is known.
+// choose selects the releases that equal all known places, and from these the releases with the exports of the
+// target's runtime. If no exports match, the target's release equals one in the table as far as it is known.
 func (fp *fingerprint) choose(b layout.Releases) {
 	for row := range fp.table.Releases {
 		if !fp.table.Fits(row, fp.known) {
@@ -149,26 +146,25 @@ func (fp *fingerprint) choose(b layout.Releases) {
 	}
 }
 
-// number is the release of a row.
+// number returns the release of a row.
 func (t *table) number(row int) int {
-	n, _ := strconv.Atoi(t.Releases[row]) // what is checked in has numbers
+	n, _ := strconv.Atoi(t.Releases[row]) // the checked-in table has numbers
 	return n
 }
 
-// threadSize is the size of the structure of a thread.
+// threadSize is the name of the size of a thread's structure.
 var threadSize = fieldOf("kmp_base_info_t", "")
 
-// gather asks for all that the table has.
+// gather queries the evidence for all names of the table.
 func (fp *fingerprint) gather(evidence []layout.Source) {
 	fp.table.Gather(fp.known, evidence)
-	// The union is as large as the structure in it, which has no size of its
-	// own in the runtime's description.
+	// The union is as large as the structure in it, which has no size of its own in the runtime's description.
 	if f, ok := fp.known[fieldOf("kmp_info_t", "")]; ok {
 		fp.known[threadSize] = f
 	}
 }
 
-// releases lists the releases that speak.
+// releases lists the selected releases.
 func (fp *fingerprint) releases(separator string) string {
 	var out []string
 	for _, row := range fp.rows {
@@ -177,21 +173,21 @@ func (fp *fingerprint) releases(separator string) string {
 	return strings.Join(out, separator)
 }
 
-// Field answers from the releases that match.
+// Field returns a field from the matching releases.
 func (s *tableSource) Field(typ, field string) (layout.Field, error) {
 	return s.place(fieldOf(typ, field))
 }
 
-// Type answers from the releases that match.
+// Type returns a type from the matching releases.
 func (s *tableSource) Type(typ string) (layout.Type, error) {
 	f, err := s.place(fieldOf(typ, ""))
 	return layout.Type{Size: f.Size}, err
 }
 
-// Global knows none: addresses are not the same in two builds.
+// Global returns ErrUnknown: addresses differ between builds.
 func (s *tableSource) Global(string) (uint64, error) { return 0, layout.ErrUnknown }
 
-// unjudged is a place that the memory was not asked about.
+// unjudged returns a place that the memory has not confirmed.
 func (s *tableSource) unjudged(n fieldName) layout.Field {
 	fp := s.take()
 	if fp.err != nil {
@@ -237,7 +233,7 @@ func (s *tableSource) place(n fieldName) (layout.Field, error) {
 	return f, nil
 }
 
-// pickOf lets the memory choose among places of a name.
+// pickOf returns a function by which the memory selects one of several places of a name.
 func (s *tableSource) pickOf(n fieldName) func(places) int {
 	if s.pick == nil {
 		return nil
@@ -251,7 +247,7 @@ func (s *tableSource) pickOf(n fieldName) func(places) int {
 	}
 }
 
-// inRows are the places in some releases.
+// inRows returns the places in some releases.
 func inRows(p places, rows []int) places {
 	if p == nil {
 		return nil
@@ -263,7 +259,7 @@ func inRows(p places, rows []int) places {
 	return out
 }
 
-// same is the one place that all have, and whether there is one.
+// same returns the place on which all agree, and whether there is one.
 func same(p places) (layout.Field, bool) {
 	if len(p) == 0 || slices.ContainsFunc(p, func(f layout.Field) bool { return f != p[0] }) {
 		return layout.Field{}, false

@@ -12,7 +12,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// rowSource answers a release's row, but for what is changed.
+// rowSource is a source on top of a release's row with changes.
 type rowSource struct {
 	row
 	changed map[fieldName]layout.Field
@@ -39,13 +39,13 @@ func (s *rowSource) Type(typ string) (layout.Type, error) {
 
 func (s *rowSource) Global(string) (uint64, error) { return 0, layout.ErrUnknown }
 
-// tableOf is a table source for a target of which evidence and costly tell.
+// tableOf returns a table source for a target with the given evidence and costly sources.
 func tableOf(arch callbacks.Arch, evidence, costly []layout.Source) *tableSource {
 	return &tableSource{arch: arch, evidence: evidence, costly: costly,
 		bounds: func() layout.Releases { return layout.Releases{} }}
 }
 
-// ompdOnly are the names that a runtime describes itself.
+// ompdOnly lists the names that a runtime describes itself.
 func ompdOnly() []fieldName {
 	var names []fieldName
 	for _, w := range ompdWords() {
@@ -54,7 +54,7 @@ func ompdOnly() []fieldName {
 	return names
 }
 
-// TestTable takes a few integers of each release that were read elsewhere.
+// TestTable checks a few integers of each release that come from elsewhere.
 func TestTable(t *testing.T) {
 	for release, want := range map[int]map[fieldName]uint64{
 		14: {fieldOf("kmp_base_info_t", "th_current_task"): 440, fieldOf("kmp_base_info_t", "th_bar"): 512,
@@ -84,8 +84,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestTableHasAllThatIsDeclared looks every declared name up in the newest row,
-// and in the oldest but for the optional ones.
+// TestTableHasAllThatIsDeclared looks up every declared name in the newest row, and in the oldest except for the
+// optional names.
 func TestTableHasAllThatIsDeclared(t *testing.T) {
 	for _, release := range []int{14, 15, 16, 17, 18, 19, 21, 22, 23} {
 		var l Layout
@@ -109,7 +109,7 @@ func TestTableHasAllThatIsDeclared(t *testing.T) {
 	}
 }
 
-// TestFingerprint chooses rows by what the runtime describes itself.
+// TestFingerprint selects rows by the runtime's own description.
 func TestFingerprint(t *testing.T) {
 	for release, want := range map[int]string{14: "table 14", 15: "table 15", 16: "table 16", 19: "table 19/21/22/23",
 		22: "table 19/21/22/23"} {
@@ -134,7 +134,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// TestFingerprintOfTwoReleases leaves open what they do not agree on.
+// TestFingerprintOfTwoReleases checks that names on which the releases disagree stay unknown.
 func TestFingerprintOfTwoReleases(t *testing.T) {
 	s := tableOf(callbacks.ArchX86_64, []layout.Source{&rowSource{row: rowOf(t, 22), only: ompdOnly()}}, nil)
 	if f, err := s.Field("kmp_taskdata_t", "td_flags.hidden_helper"); !errors.Is(err, layout.ErrUnknown) ||
@@ -144,7 +144,7 @@ func TestFingerprintOfTwoReleases(t *testing.T) {
 	if f, err := s.Field("kmp_taskdata_t", "td_flags.target"); err != nil || f.Mask != 1<<25 {
 		t.Errorf("target is %v, %v", f, err)
 	}
-	// The accessors' few fields do not tell 14 and 15 apart.
+	// The accessors' few fields do not distinguish 14 from 15.
 	few := []fieldName{fieldOf("kmp_base_info_t", "th_team"), fieldOf("kmp_base_info_t", "th_current_task"),
 		fieldOf("kmp_base_team_t", "t_level"), fieldOf("kmp_taskdata_t", "td_icvs.nproc")}
 	s = tableOf(callbacks.ArchX86_64, nil, []layout.Source{&rowSource{row: rowOf(t, 14), only: few}})
@@ -156,8 +156,8 @@ func TestFingerprintOfTwoReleases(t *testing.T) {
 	}
 }
 
-// TestFingerprintOfUnknownRelease changes one value: no row fits. What hangs
-// together in all releases is derived from it, the rest is left open.
+// TestFingerprintOfUnknownRelease changes one value: no row matches. Places with the same distance in all
+// releases are derived from it, the others stay unknown.
 func TestFingerprintOfUnknownRelease(t *testing.T) {
 	r := rowOf(t, 16)
 	n := fieldOf("kmp_base_info_t", "th_current_task")
@@ -169,11 +169,11 @@ func TestFingerprintOfUnknownRelease(t *testing.T) {
 		t.Errorf("source %q", s.Name())
 	}
 	for field, want := range map[string]layout.Field{
-		"th_task_team":           {Offset: moved.Offset - 8, Size: 8}, // always in front of th_current_task
+		"th_task_team":           {Offset: moved.Offset - 8, Size: 8}, // always before th_current_task
 		"th_info.ds.ds_gtid":     {Offset: 36, Size: 4},               // the same in all
-		"ompt_thread_info.state": {Offset: 416, Size: 4},              // in a structure that is where it is in 16
-		"th_hot_teams":           {Offset: 264, Size: 8},              // in front of that, as in 16
-		"th_reap_state":          {},                                  // behind what moved, at two distances
+		"ompt_thread_info.state": {Offset: 416, Size: 4},              // in a structure at the same place as in 16
+		"th_hot_teams":           {Offset: 264, Size: 8},              // before that, as in 16
+		"th_reap_state":          {},                                  // after the moved field, at two distances
 	} {
 		got, err := s.Field("kmp_base_info_t", field)
 		if got != want || (err == nil) != want.IsKnown() {
@@ -182,7 +182,7 @@ func TestFingerprintOfUnknownRelease(t *testing.T) {
 	}
 }
 
-// TestNeighbours asks only the releases around the target's.
+// TestNeighbours uses only the releases around the target's.
 func TestNeighbours(t *testing.T) {
 	r := rowOf(t, 16)
 	n := fieldOf("kmp_base_info_t", "th_current_task")

@@ -10,12 +10,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// maxEntries bounds how many entries of debug information are looked at for one
-// runtime. LLVM's has some 300,000.
+// maxEntries bounds the entries of debug information that are read for one runtime. LLVM's has some 300,000.
 const maxEntries = 4 << 20
 
-// maxNesting bounds how deep typedefs, qualifiers and unnamed members are
-// followed.
+// maxNesting bounds the depth to which typedefs, qualifiers and unnamed members are followed.
 const maxNesting = 32
 
 // fromDWARF returns the source "debuginfo" for the runtime's own debug information. load is called
@@ -29,9 +27,9 @@ type dwarfSource struct {
 	load    func() (*dwarf.Data, error)
 	bias    uint64
 	data    *dwarf.Data
-	reader  *dwarf.Reader // where the index ends; nil when all is read
+	reader  *dwarf.Reader // at the end of the index; nil after the last unit
 	left    int           // entries that may still be read
-	err     error         // why the rest cannot be read
+	err     error         // the reason why the rest cannot be read
 	types   map[string]dwarf.Offset
 	globals map[string]uint64
 }
@@ -73,8 +71,8 @@ func (s *dwarfSource) Type(typ string) (t Type, err error) {
 	return t, fmt.Errorf("debug information gives %s %d bytes", typ, d.Size())
 }
 
-// Global returns the address of a variable whose entry has one. Clang's DWARF 5 has addresses in a
-// table that the entry refers to; such variables are left to symbols.
+// Global returns the address of a variable that has it in its entry. Clang's DWARF 5 has addresses in a table
+// that the entry refers to; such variables are left to symbols.
 func (s *dwarfSource) Global(name string) (a uint64, err error) {
 	defer recovered(&err)
 	for {
@@ -103,8 +101,7 @@ func (s *dwarfSource) find(typ string) (dwarf.Type, error) {
 	}
 }
 
-// readUnit puts the next unit's types and variables in the index. It is
-// ErrUnknown when there are no more.
+// readUnit adds the next unit's types and variables to the index. It returns ErrUnknown after the last unit.
 func (s *dwarfSource) readUnit() error {
 	if s.load != nil {
 		data, err := s.load()
@@ -126,7 +123,7 @@ func (s *dwarfSource) readUnit() error {
 		}
 		if e == nil {
 			s.reader = nil
-			return nil // what the last unit had is in the index
+			return nil // the last unit's entries are in the index
 		}
 		if e.Tag == 0 && !first {
 			return nil
@@ -141,7 +138,7 @@ func (s *dwarfSource) readUnit() error {
 	}
 }
 
-// index remembers a type or a variable at the outermost level of a unit.
+// index adds a type or a variable at the outermost level of a unit.
 func (s *dwarfSource) index(e *dwarf.Entry) {
 	name, _ := e.Val(dwarf.AttrName).(string)
 	declaration, _ := e.Val(dwarf.AttrDeclaration).(bool)
@@ -191,7 +188,7 @@ func member(t dwarf.Type, name string, depth int) (found, bool) {
 	return found{}, false
 }
 
-// bitField places a bit field in the aligned word of its type.
+// bitField converts a bit field to the aligned word of its type.
 func bitField(m *dwarf.StructField) Field {
 	size := m.Type.Size()
 	if size <= 0 || size > 8 || m.BitSize > size*8 {

@@ -15,8 +15,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// program has what LLVM's runtime has: a union padded around a base structure,
-// bit fields, unnamed members, nested structures, typedefs and arrays.
+// program has the constructs of LLVM's runtime: a union padded around a base structure, bit fields, unnamed
+// members, nested structures, typedefs and arrays.
 const program = `
 typedef struct kmp_task_team kmp_task_team_t;
 typedef struct { int r_sched_type, chunk; } kmp_r_sched_t;
@@ -31,10 +31,10 @@ kmp_task_team_t *declared_only;
 void *use(void) { return &team; }
 `
 
-// second completes the type that the first file declares only.
+// second completes the type that the first file only declares.
 const second = `struct kmp_task_team { int tt_nproc; char pad[60]; }; typedef struct kmp_task_team kmp_task_team_t; kmp_task_team_t a_task_team;`
 
-// clang is the compiler of the tests' programs.
+// clang returns the compiler of the tests' programs.
 func clang() string { return cmp.Or(os.Getenv("OMPD_CLANG"), "clang-16") }
 
 // compile builds the two files with debug information.
@@ -106,7 +106,7 @@ func TestDWARF(t *testing.T) {
 		if _, err := s.Type("kmp_none_t"); !errors.Is(err, ErrUnknown) {
 			t.Errorf("%s: unknown type: %v", version, err)
 		}
-		if version != clang()+" -gdwarf-5" { // which has the address in a table of its own
+		if version != clang()+" -gdwarf-5" { // which has the address in a separate table
 			checkGlobal(t, s, file, "__kmp_tasks")
 		}
 		if calls != 1 {
@@ -188,7 +188,7 @@ func TestDWARFDamage(t *testing.T) {
 	}
 }
 
-// debugger answers type callbacks.
+// debugger implements type callbacks.
 type debugger struct{}
 
 func (debugger) TypeSize(typ, file string) (uint64, error) {

@@ -44,7 +44,7 @@ func (n name) ask(s Source) (Entry, error) {
 	return e, err
 }
 
-// store puts the resolved value in its place.
+// store sets the destination to the resolved value.
 func (n name) store(e Entry) {
 	var a *absence
 	if e.Err != nil {
@@ -70,8 +70,7 @@ func declared(dst any) ([]name, error) {
 	return appendDeclared(nil, v.Elem(), "")
 }
 
-// appendDeclared lists the names in v, a structure of values that belong to typ
-// (empty: each names its own).
+// appendDeclared lists the names in v, a structure of values that belong to typ (empty: each has its own type).
 func appendDeclared(names []name, v reflect.Value, typ string) ([]name, error) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)

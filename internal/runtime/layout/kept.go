@@ -11,8 +11,8 @@ type Kept struct {
 
 // KeptModule caches the facts on the runtime in one module.
 type KeptModule struct {
-	// Code is the source of facts from code; nil if none was made. It may read through the target
-	// with which it was made, which must be of the same process.
+	// Code is the source of facts from code; it may be nil. It may read through the target with which it was
+	// made, which must be of the same process.
 	Code Source
 	// Located is the layout in the form of the runtime's reader; nil unless it was found beyond
 	// doubt. No other reader uses it.
@@ -22,8 +22,7 @@ type KeptModule struct {
 	Linked any
 }
 
-// ModuleOf returns the cached facts of a module. A nil k caches nothing: the result is empty and has no
-// effect.
+// ModuleOf returns the cached facts of a module. For a nil k the result is empty and has no effect.
 func (k *Kept) ModuleOf(mod *callbacks.Module) *KeptModule {
 	if k == nil {
 		return &KeptModule{}

@@ -6,8 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// TestKept keeps what is known of each module, and nothing where there is no place to
-// keep it in.
+// TestKept checks that the facts of each module are cached, and that a nil Kept caches no facts.
 func TestKept(t *testing.T) {
 	one, other := &callbacks.Module{Path: "one"}, &callbacks.Module{Path: "other"}
 	var k Kept

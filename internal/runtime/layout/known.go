@@ -71,7 +71,7 @@ type absence struct {
 func (a *absence) Error() string   { return fmt.Sprintf("layout of %s: %v", a.name, a.err) }
 func (a *absence) Unwrap() []error { return []error{a.err, callbacks.Incompatible} }
 
-// errUndeclared is the absence of a value that never went through Resolve.
+// errUndeclared is the absence of a value that Resolve never set.
 var errUndeclared = errors.New("layout of an undeclared name")
 
 func unknown(known bool, a *absence) error {

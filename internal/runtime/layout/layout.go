@@ -17,7 +17,7 @@ type Field struct {
 	Size   uint64 // bytes that hold the field: 1, 2, 4, 8, or the size of an aggregate
 	Mask   uint64 // for a bit field, its bits in the little-endian word of Size bytes at Offset; 0 for a whole field
 
-	absence *absence // why a field that Resolve left with Size 0 is not known
+	absence *absence // reason why Resolve left the field unknown, with Size 0
 }
 
 // Type holds the facts on a structure as a whole.
@@ -27,31 +27,27 @@ type Type struct {
 	absence *absence // as in Field
 }
 
-// Source is one place where layouts come from: the runtime's OMPD symbols, the
-// same table found in memory, DWARF, accessor code, or checked-in integers.
+// Source is one source of layouts: the runtime's OMPD symbols, the same table found in memory, DWARF, accessor
+// code, or checked-in integers.
 //
-// Laws: an answer is the source's own and complete, never mixed with another
-// source's; a name that the source does not know is an error that is ErrUnknown;
-// any other error means that the source is damaged, and is reported.
-// Types and fields are named as in the runtime's source, dots going into nested
-// structures (team, level; task, icvs.nproc).
+// Laws: an answer is the source's own and complete, never mixed with another source's; an unknown name is an
+// error that is ErrUnknown; any other error means that the source is damaged, and is reported. Types and fields
+// are named as in the runtime's source; dots lead into nested structures (team, level; task, icvs.nproc).
 type Source interface {
-	// Name is one word: symbols, memory, debuginfo, code or table.
+	// Name returns one word: symbols, memory, debuginfo, code or table.
 	Name() string
 	// Field returns the place of a field.
 	Field(typ, field string) (Field, error)
 	// Type returns the facts on a structure.
 	Type(typ string) (Type, error)
-	// Global returns the address in the target of one of the runtime's
-	// global variables.
+	// Global returns the address in the target of one of the runtime's global variables.
 	Global(name string) (uint64, error)
 }
 
 // Report lists all requested names with their offsets and sources.
 type Report struct {
 	Entries []Entry
-	// Late returns the names that are resolved on demand; it is nil if there are none. All includes
-	// them.
+	// Late returns the names that are resolved on demand; it may be nil. All includes them.
 	Late func() []Entry
 	// Instead is the source of numbers other than fields; empty otherwise.
 	Instead string
@@ -64,12 +60,12 @@ type Entry struct {
 	Field  Field  // of a field; for the size of a type, Size
 	Global uint64 // address, of a global variable
 
-	Optional bool // some versions of the runtime do not have it
+	Optional bool // some versions of the runtime lack it
 
 	Source string   // the source that gave it; empty if refused or missing
-	Agreed []string // other sources that gave the same
+	Agreed []string // other sources with the same answer
 	Claims []Claim  // all answers, if they differ
-	Err    error    // why it is refused or missing; nil otherwise
+	Err    error    // the reason why it is refused or missing; nil otherwise
 }
 
 // Claim is the answer of one source.

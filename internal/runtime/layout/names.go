@@ -2,8 +2,7 @@ package layout
 
 import "github.com/ompd-inspect/ompd-inspect/callbacks"
 
-// SymbolIn looks name up in one module only. It is ErrUnknown if the module does
-// not define it.
+// SymbolIn looks name up in one module only. It returns ErrUnknown if the module does not define it.
 func SymbolIn(t callbacks.Target, mod *callbacks.Module, name string) (callbacks.Address, error) {
 	a, err := t.Symbol(name, mod.Path)
 	if err != nil || !mod.Contains(a) {
@@ -12,7 +11,7 @@ func SymbolIn(t callbacks.Target, mod *callbacks.Module, name string) (callbacks
 	return a, nil
 }
 
-// FieldName names a field of a structure, or the structure if Field is empty.
+// FieldName identifies a field of a structure, or the structure if Field is empty.
 type FieldName struct{ Type, Field string }
 
 // String returns the name as in a declaration.

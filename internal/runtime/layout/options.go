@@ -8,25 +8,22 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Options say where the layout of a runtime may come from. The zero value allows all
-// sources that need no debug information.
+// Options select the sources of a runtime's layout. The zero value allows all sources that need no debug
+// information.
 type Options struct {
-	// Only names the sources that may answer: symbols, memory, debuginfo,
-	// code, table, derived. Empty means all.
+	// Only lists the sources that may answer: symbols, memory, debuginfo, code, table, derived. Empty means all.
 	Only []string
-	// Full asks the costly sources for every name, to compare, and not only for those that the
-	// others left open.
+	// Full queries the costly sources for every name, to compare, and not only for names that the others lack.
 	Full bool
-	// Without lists releases whose rows in the tables are ignored. Tests use it to read a release
-	// that the tables lack.
+	// Without lists releases to ignore in the tables. Tests use it to read a release that the tables lack.
 	Without []string
-	// Debug returns the debug information of a module. It is called at most once, and only on
-	// demand; nil means that there is none.
+	// Debug returns the debug information of a module. It is called at most once, and only on demand; it may be
+	// nil.
 	Debug func(*callbacks.Module) (*dwarf.Data, error)
-	// Kept holds the facts from an earlier reading of the same process; nil caches nothing.
+	// Kept holds the facts from an earlier reading of the same process; it may be nil.
 	Kept *Kept
-	// Functions returns the bounds of the functions of a module, by address, from its unwind
-	// tables. It is called for executables without symbols only; nil means none.
+	// Functions returns the bounds of the functions of a module, by address, from its unwind tables. It is
+	// called for executables without symbols only; it may be nil.
 	Functions func(*callbacks.Module) [][2]uint64
 }
 

@@ -8,19 +8,19 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// MaxRecord is the largest structure in bytes that is read at once. The largest
-// structures of the runtimes have some 2 KiB; more is a wrong layout.
+// MaxRecord is the size in bytes of the largest structure that is read at once. The runtimes' largest structures
+// have some 2 KiB; a larger one means a wrong layout.
 const MaxRecord = 64 << 10
 
-// Record is a copy of a structure of the target, its own or the target's. Its getters
-// give 0 after an error, and the first error stays: a walk checks Err once, at its
-// end. A Record is for one goroutine.
+// Record is a copy of a structure of the target; the bytes belong to the record or to the target. Its getters
+// return 0 after an error, and the first error stays: a walk checks Err once, at its end. A Record is for one
+// goroutine.
 type Record struct {
-	base callbacks.Address // of the structure whose fields are asked for
+	base callbacks.Address // of the structure with the requested fields
 	low  callbacks.Address // of data[0]
 	data []byte
 	err  *error // shared with the views made by At
-	part *part  // what of data was read, likewise; nil stands for all of it
+	part *part  // the part of data that was read, likewise; nil: all
 }
 
 // Read copies the part of the structure at a that spans the given fields, with one read. Unknown
@@ -52,7 +52,7 @@ type ownRecord struct {
 	fault error
 }
 
-// lent returns the record of a structure of which the target has a copy; nil if it has none.
+// lent returns the record of a structure that the target has a copy of, or nil.
 func lent(mem callbacks.Memory, a callbacks.Address, low, n uint64) *Record {
 	l, ok := mem.(callbacks.Lender)
 	from := a.Add(low)
@@ -68,13 +68,13 @@ func lent(mem callbacks.Memory, a callbacks.Address, low, n uint64) *Record {
 	return &r.Record
 }
 
-// newRecord is a Record with all that it points to, unless that is large.
+// newRecord is a Record with everything that it points to, unless that is large.
 type newRecord struct {
 	ownRecord
 	short [shortRecord]byte
 }
 
-// shortRecord is the buffer size for some adjacent fields, in bytes.
+// shortRecord is the buffer size for a few adjacent fields, in bytes.
 const shortRecord = 64
 
 func read(mem callbacks.Memory, a callbacks.Address, low, high uint64) *Record {
@@ -227,8 +227,7 @@ func ReadGlobal(mem callbacks.Memory, g Global, size uint64) (int64, error) {
 	return int64(v<<unused) >> unused, err
 }
 
-// stringChunk divides the page size, so that a string that ends before an
-// unmapped page is read.
+// stringChunk divides the page size, so that a string that ends before an unmapped page is read.
 const stringChunk = 256
 
 // ReadString reads the string at a up to its terminating zero byte. It cuts a string of more than

@@ -8,7 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// memory has one region by its start.
+// memory maps the start of a region to its bytes.
 type memory map[uint64][]byte
 
 func (m memory) ReadMemory(a callbacks.Address, p []byte) error {

@@ -9,7 +9,7 @@ import (
 // Releases are all.
 type Releases struct{ Low, High int }
 
-// Intersect returns the overlap of two ranges, or r if they have none.
+// Intersect returns the overlap of two ranges, or r if it is empty.
 func (r Releases) Intersect(o Releases) Releases {
 	if !r.Overlaps(o) {
 		return r

@@ -24,8 +24,8 @@ func (r Report) Lookup(typ, name string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Missing returns the entries that no source knew or that were refused. Optional
-// ones are left out unless sources disagree on them.
+// Missing returns the entries that no source knew or that were refused. Optional entries are included only if
+// sources disagree on them.
 func (r Report) Missing() []Entry {
 	var out []Entry
 	for _, e := range r.All() {
@@ -52,7 +52,7 @@ func entryName(typ, member string) string {
 	return typ + "." + member
 }
 
-// agrees reports whether two answers for one name say the same.
+// agrees reports whether two answers for one name are equal.
 func (e *Entry) agrees(o *Entry) bool { return e.Field.same(o.Field) && e.Global == o.Global }
 
 // value formats the answer.

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// ErrConflict is why a name is refused that two sources place differently.
+// ErrConflict means that a name is refused since two sources place it differently.
 var ErrConflict = errors.New("layout sources disagree")
 
-// errNothing is Resolve's error when no source knew any name.
+// errNothing is Resolve's error if no source knew any name.
 var errNothing = errors.New("no layout source knows anything of this runtime")
 
 // Resolver finds declared names through sources.
@@ -18,33 +18,32 @@ type Resolver struct {
 	// Sources are asked for every name, in order of trust: the first one that knows a name
 	// determines it, the others agree with it or conflict.
 	Sources []Source
-	// Costly are the Sources that are asked only for the names that the others left open and for
-	// those that Check selects.
+	// Costly lists the Sources that are queried only for names that the others lack and for names that Check
+	// selects.
 	Costly []Source
-	// Check selects names for which Costly are always asked, to compare. Nil selects none. The
-	// arguments are those of Entry.
+	// Check selects names for which Costly are always queried, to compare; it may be nil. The arguments are
+	// those of Entry.
 	Check func(typ, name string) bool
-	// Judge settles a conflict by the target's memory: it returns the index of the right candidate,
-	// or -1 if it is unknown. Candidates differ, and each has Source set. Nil settles nothing.
+	// Judge settles a conflict by the target's memory: it returns the index of the right candidate, or -1 if it
+	// is unknown. Candidates differ, and each has Source set. A nil Judge leaves conflicts open.
 	Judge func(candidates []Entry) int
 }
 
-// Resolve fills dst through sources in order of trust. It is Resolver.Resolve
-// with Sources only.
+// Resolve sets dst from sources in order of trust. It is Resolver.Resolve with Sources only.
 func Resolve(dst any, srcs ...Source) (Report, error) {
 	return (&Resolver{Sources: srcs}).Resolve(dst)
 }
 
-// Resolve fills the Field, Type and Global values of the structure that dst points to, and of the
-// structures nested in it.
+// Resolve sets the Field, Type and Global values of the structure that dst points to, and of the structures
+// nested in it.
 //
-// Each is named by a tag: `layout:"team.level"` on a Field, `layout:"team"` on a Type,
-// `layout:"global threads"` on a Global. A nested structure whose tag names a type, such as
-// `layout:"team"`, passes that type to its members: there a Field's tag is the field alone, and a
-// Type needs none. The option ",optional" marks a name that some versions of a runtime do not have.
+// Each has a tag: `layout:"team.level"` on a Field, `layout:"team"` on a Type, `layout:"global threads"` on a
+// Global. If the tag of a nested structure is a type, such as `layout:"team"`, the type applies to its members:
+// there a Field's tag is the field alone, and a Type needs no tag. The option ",optional" marks a name that some
+// versions of a runtime lack.
 //
-// A name that no source knows, or on which they disagree, stays unknown, with the reason in its
-// entry in the report. The error is for a wrongly declared dst and for sources without any answer.
+// A name that no source knows, or on which they disagree, stays unknown, with the reason in its entry in the
+// report. The error is for a wrongly declared dst and for sources without any answer.
 func (r *Resolver) Resolve(dst any) (Report, error) {
 	names, err := declared(dst)
 	if err != nil {
@@ -66,10 +65,10 @@ func (r *Resolver) Resolve(dst any) (Report, error) {
 
 // resolve asks the sources for one name and compares their answers.
 func (r *Resolver) resolve(n name) Entry {
-	answers := make([]*Entry, len(r.Sources)) // of those that know the name
+	answers := make([]*Entry, len(r.Sources)) // of sources that know the name
 	known := false
-	var damage []Claim // what the others said, apart from not knowing it
-	why := ErrUnknown  // the last reason for not knowing it
+	var damage []Claim // errors of the others, except for unknown names
+	why := ErrUnknown  // the last reason for an unknown name
 	ask := func(costly bool) {
 		for i, s := range r.Sources {
 			if slices.Contains(r.Costly, s) != costly {
@@ -81,7 +80,7 @@ func (r *Resolver) resolve(n name) Entry {
 				answer := e // so that only answers are allocated
 				answers[i], known = &answer, true
 			case errors.Is(err, ErrUnknown):
-				if err.Error() != ErrUnknown.Error() { // it says more than that
+				if err.Error() != ErrUnknown.Error() { // it has more details
 					why = err
 				}
 			default:
@@ -131,8 +130,7 @@ func (r *Resolver) agree(n name, answers []*Entry) Entry {
 	return e
 }
 
-// judge asks Judge about one candidate for each distinct place, and gives the
-// index in answers.
+// judge passes one candidate for each distinct place to Judge, and returns the index in answers.
 func (r *Resolver) judge(answers []*Entry) int {
 	if r.Judge == nil {
 		return -1

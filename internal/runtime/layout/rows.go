@@ -16,7 +16,7 @@ func Ask(src Source, n FieldName) (Field, error) {
 	return Field{Size: t.Size}, err
 }
 
-// Rows are the layouts of some releases of a runtime, as checked in.
+// Rows is a checked-in table of the layouts of some releases of a runtime.
 type Rows struct {
 	Releases []string // a row each
 	Places   map[FieldName]Places
@@ -141,7 +141,7 @@ func (r *Rows) Gather(known map[FieldName]Field, sources []Source) {
 	}
 }
 
-// Fits reports whether all that is known equals a row.
+// Fits reports whether all known fields equal a row.
 func (r *Rows) Fits(row int, known map[FieldName]Field) bool {
 	for n, f := range known {
 		if p := r.Places[n]; len(p) == 0 || p.FieldOf(row) != f {

@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// part is the part that was read of a structure in memory in which each byte is expensive to read.
+// part is the part of a structure that was read, in memory in which each byte is expensive to read.
 type part struct {
 	mem  callbacks.Sparing
 	have []bool // by byte of the record's data
@@ -16,11 +16,10 @@ type part struct {
 const (
 	// word is the minimum size of a read, in bytes.
 	word = 8
-	// longField is more than the size of a plain field, in bytes: longer ones are arrays or
-	// structures, of which parts are requested.
+	// longField is more than the size of a plain field, in bytes: longer ones are arrays or structures, and are
+	// read in parts.
 	longField = 16
-	// worthGap is how many bytes between two fields are read with them, rather than
-	// to ask twice.
+	// worthGap is the number of bytes between two fields up to which one read is cheaper than two.
 	worthGap = 16
 )
 
@@ -31,8 +30,8 @@ func sparing(mem callbacks.Memory, n uint64) (callbacks.Sparing, bool) {
 	return s, ok && n > word
 }
 
-// readSparing returns the record of a structure of which only the plain fields are read at once,
-// and for a long one its first word, so that a missing structure is an error like any other.
+// readSparing returns the record of a structure after reading only its plain fields; for a long field, the first
+// word. So a missing structure is an error like any other.
 func readSparing(mem callbacks.Sparing, a callbacks.Address, low, high uint64, fields ...Field) *Record {
 	n := &ownRecord{Record: Record{base: a, low: a.Add(low), data: make([]byte, high-low)}}
 	r := &n.Record
@@ -50,7 +49,7 @@ func readSparing(mem callbacks.Sparing, a callbacks.Address, low, high uint64, f
 	return r
 }
 
-// pieces returns the parts of a structure that contain fields, as few as are worthwhile.
+// pieces returns the parts of a structure that contain fields, in the fewest worthwhile reads.
 func pieces(fields []Field) []Field {
 	sorted := slices.SortedFunc(slices.Values(fields), func(a, b Field) int { return cmp.Compare(a.Offset, b.Offset) })
 	var all []Field
@@ -70,7 +69,7 @@ func pieces(fields []Field) []Field {
 	return all
 }
 
-// foresee asks for parts of the structure at a with one question.
+// foresee announces parts of the structure at a in one call.
 func foresee(mem callbacks.Sparing, a callbacks.Address, parts []Field) {
 	if len(parts) < 2 {
 		return
@@ -88,8 +87,8 @@ func (p *part) mark(low, size uint64) {
 	}
 }
 
-// Fetch reads fields that will be requested, with as few reads as are worthwhile, where memory is
-// expensive to read; elsewhere they were read with their structure.
+// Fetch reads fields that will be requested, in the fewest worthwhile reads, if memory is expensive to read.
+// Otherwise they were read with their structure.
 func (r *Record) Fetch(fields ...Field) {
 	if r.part == nil || *r.err != nil {
 		return
@@ -104,7 +103,7 @@ func (r *Record) Fetch(fields ...Field) {
 	}
 }
 
-// fetch reads the missing part of size bytes of r's data, and reports whether they are all there.
+// fetch reads the missing part of size bytes of r's data, and reports whether all bytes are there.
 func (p *part) fetch(r *Record, low, size uint64) bool {
 	for i := low; i < low+size; i++ {
 		if p.have[i] {

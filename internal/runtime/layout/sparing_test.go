@@ -8,10 +8,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// dearMemory has at each address the address's low byte, and notes what is read of it.
+// dearMemory contains at each address the address's low byte, and records the reads.
 type dearMemory struct {
 	read map[uint64]int
-	end  uint64 // of what is there
+	end  uint64 // of the memory
 	late []error
 
 	foreseen []callbacks.Piece
@@ -38,7 +38,7 @@ func (m *dearMemory) ReadLater(a callbacks.Address, p []byte) error {
 
 func (m *dearMemory) Foresee(pieces []callbacks.Piece) { m.foreseen = pieces }
 
-// TestForesee tells memory of which every byte is dear which fields will be read, and no other memory.
+// TestForesee checks that only memory with expensive bytes gets the announcement of reads.
 func TestForesee(t *testing.T) {
 	m := &dearMemory{}
 	for _, mem := range []callbacks.Memory{struct{ callbacks.Memory }{m}, m} {
@@ -54,8 +54,8 @@ func TestForesee(t *testing.T) {
 	}
 }
 
-// TestSparingReadsWhatIsAskedFor holds a record of dear memory against one of ordinary
-// memory, and counts what was read.
+// TestSparingReadsWhatIsAskedFor compares records of expensive and of ordinary memory, and counts the bytes
+// read.
 func TestSparingReadsWhatIsAskedFor(t *testing.T) {
 	first, near, second, last := Field{Offset: 16, Size: 4}, Field{Offset: 24, Size: 1}, Field{Offset: 48, Size: 8},
 		Field{Offset: 1000, Size: 2}
@@ -85,7 +85,7 @@ func TestSparingReadsWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestSparingFaults has structures that are not there, and one that ends too soon.
+// TestSparingFaults reads missing structures, and a structure that is cut short.
 func TestSparingFaults(t *testing.T) {
 	first, second := Field{Offset: 0, Size: 8}, Field{Offset: 64, Size: 8}
 	m := &dearMemory{read: map[uint64]int{}, end: 0x1020}

@@ -24,23 +24,19 @@ var codeBounds = accesspath.Bounds{Steps: 6000, Paths: 128, Visits: 2, Depth: 2,
 // of all releases alike; their machine code may vary.
 type Rule struct {
 	Function string
-	// Of returns the expressions among which the path is.
+	// Of returns the expressions that may contain the path.
 	Of func(symbolic.Path) []*symbolic.Expr
-	// Path names the fields from Rules.Root on, the last one's value being
-	// the expression; a member of a nested structure goes with its outer ones.
-	// For a global variable it is "global" and the variable.
+	// Path lists the fields from Rules.Root; the value of the last one is the expression. A member of a nested
+	// structure includes its outer ones. For a global variable, it is "global" and the variable.
 	Path string
-	// Unless names a field, with its type: where it is known, the rule does not
-	// hold.
+	// Unless is a field, with its type: if it is known, the rule does not hold.
 	Unless layout.FieldName
-	// Size is the size in bytes of the last read, to distinguish it from others; 0 if there are
-	// none.
+	// Size is the size in bytes of the last read, to distinguish it from others, or 0.
 	Size uint8
-	// As is the size of the last field, if the function reads a part of it; 0
-	// if it reads it whole.
+	// As is the size of the last field, if the function reads a part of it; 0 if it reads the whole.
 	As uint64
-	// Bits means that the last field is some bits of a word, Partly that the function reads some
-	// bits of a field.
+	// Bits means that the last field is some bits of a word. Partly means that the function reads only some bits
+	// of a field.
 	Bits, Partly bool
 }
 
@@ -59,14 +55,13 @@ type Rules struct {
 	Start func(*Code) (Start, error)
 }
 
-// Start is the way by which code finds the structure at the start of all paths.
+// Start is the path by which code reaches the structure at the start of all paths.
 type Start struct {
 	Global string // the variable that leads to it
 	Value  uint64 // as Source.Global
-	// Steps are the steps of a chain from the structure on; nil for a chain
-	// that does not go through it.
+	// Steps returns the steps of a chain from that structure on; nil for a chain that does not pass through it.
 	Steps func(symbolic.Chain) []symbolic.Step
-	// Opaque is the entry of a function that is not emulated; 0 if there is none.
+	// Opaque is the entry of a function that is not emulated, or 0.
 	Opaque uint64
 }
 
@@ -92,7 +87,7 @@ type codeResult struct {
 	err    error
 }
 
-// New makes the source of the runtime in mod.
+// New returns the source for the runtime in mod.
 func New(t callbacks.Target, mod *callbacks.Module, rules *Rules) *Code {
 	s := &Code{target: t, module: mod, rules: rules, paths: map[string][]symbolic.Path{}, results: map[int]codeResult{}}
 	for i := range rules.Rules {
@@ -147,7 +142,7 @@ func (s *Code) Field(typ, field string) (layout.Field, error) {
 	return layout.Field{}, why
 }
 
-// Fields lists the fields that the rules are about.
+// Fields lists the fields in the rules.
 func (rs *Rules) Fields() []layout.FieldName {
 	var all []layout.FieldName
 	for i := range rs.Rules {
@@ -160,7 +155,7 @@ func (rs *Rules) Fields() []layout.FieldName {
 	return all
 }
 
-// fields returns the fields on the path of rule i; none for one about a variable.
+// fields returns the fields on the path of rule i; it is empty for a rule of a variable.
 func (rs *Rules) fields(i int) []layout.FieldName {
 	if rs.Rules[i].isGlobal() {
 		return nil
@@ -204,7 +199,7 @@ func (s *Code) Run(function string, through bool) ([]symbolic.Path, error) {
 		cfg.Follow = func(t symbolic.Target) bool { return t.Entry != s.start.Opaque }
 	}
 	paths, err := accesspath.Run(cfg, entry.Offset)
-	if err != nil { // no code at hand, or code that cannot be read
+	if err != nil { // the code is missing or cannot be read
 		return nil, fmt.Errorf("%w: %v", layout.ErrUnknown, err)
 	}
 	s.paths[key] = paths

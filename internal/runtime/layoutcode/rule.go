@@ -20,8 +20,8 @@ func (s *Code) rule(i int) codeResult {
 	return r
 }
 
-// apply reads the function's own code first. If a compiler has not inlined the runtime's small
-// helpers, it emulates calls, too; starting with that would find more than the rule means.
+// apply reads the function's own code first. If a compiler has not inlined the runtime's small helpers, it
+// emulates calls, too; starting with the calls would find more than the rule means.
 func (s *Code) apply(i int) codeResult {
 	if _, err := s.begin(); err != nil {
 		return codeResult{err: err}
@@ -41,8 +41,8 @@ func (s *Code) apply(i int) codeResult {
 	return out
 }
 
-// own reports whether an earlier rule found its path in the same function's own code. Then the
-// compiler has inlined its helpers, and emulating its other calls takes long and finds nothing.
+// own reports whether an earlier rule found its path in the same function's own code. Then the compiler has
+// inlined its helpers, and emulating its other calls takes long and has no result.
 func (s *Code) own(i int) bool {
 	for before := range s.rules.Rules[:i] {
 		if s.rules.Rules[before].Function != s.rules.Rules[i].Function {
@@ -103,9 +103,8 @@ func (s *Code) chains(r *Rule, paths []symbolic.Path) []symbolic.Chain {
 	return chains
 }
 
-// Chain takes an expression apart. Code may find a variable through a pointer
-// that the loader set (the global offset table): a pointer in the runtime's
-// module to a place in the runtime's module. That step is left out.
+// Chain splits an expression. Code may reach a variable through a pointer that the loader set (the global offset
+// table): a pointer in the runtime's module to another place in that module. That step is omitted.
 func (s *Code) Chain(e *symbolic.Expr) (symbolic.Chain, bool) {
 	c, ok := e.Chain()
 	if !ok || c.Root.Kind != symbolic.RootGlobal || len(c.Steps) < 2 || !c.Steps[0].IsPointer() {

@@ -108,9 +108,9 @@ var lockPrefixes = []string{
 	"pthread_mutex_", "pthread_cond_", "pthread_rwlock_", "pthread_spin_", "sem_", "mtx_", "cnd_",
 }
 
-// onceCalls call the function that an argument points to, unless that was done before: what it
-// does, the call does, and where the argument does not tell which it is (std::call_once keeps it in
-// a variable of the thread), that is not known.
+// onceCalls map functions that call a function at most once to the argument with that function. The call has the
+// effect of the called function. If no argument points to it (std::call_once keeps it in a variable of the
+// thread), the effect is unknown.
 var onceCalls = map[string]int{"pthread_once": 1, "__pthread_once": 1, "call_once": 1}
 
 // RunsArgument returns the index of the integer argument that the named function calls as a function; ok is
@@ -121,10 +121,10 @@ func RunsArgument(name string) (arg int, ok bool) {
 	return arg, ok
 }
 
-// harmlessCalls have such names and change nothing that others wait for. Others without such
-// names do not either, as far as locks and conditions go: threads wait for a barrier
-// (pthread_barrier_wait), the end of a thread (pthread_join, thrd_join) or a message (mq_receive)
-// by words of their own, of which inspect says who waits.
+// harmlessCalls lists functions with such names that do not change any lock or condition. Functions without such
+// names do not change them either: threads wait for a barrier (pthread_barrier_wait), the end of a thread
+// (pthread_join, thrd_join) or a message (mq_receive) by other words, and package inspect finds these waiting
+// threads.
 var harmlessCalls = []string{
 	"pthread_mutex_consistent", "pthread_mutex_getprioceiling", "pthread_mutex_setprioceiling",
 	"pthread_cond_init", "pthread_cond_destroy", "cnd_init", "cnd_destroy", "sem_getvalue", "sem_open", "sem_close",
@@ -155,9 +155,9 @@ func LockCallOf(name string) (LockCall, bool) {
 	return c, ok
 }
 
-// opaqueModules begin the file names of libraries that send messages between processes and
-// what these are built on. They call back into the program only what it handed to them, and
-// know none of its OpenMP locks.
+// opaqueModules lists prefixes of the file names of libraries that send messages between processes, and of the
+// libraries below them. They call back into the program only through functions that it passed to them, and do
+// not use its OpenMP locks.
 var opaqueModules = []string{
 	"libmpi.", "libmpi_", "libmpich", "libmpicxx", "libmpifort", "libpmpi", "libopen-rte.", "libopen-pal.", "libprrte.",
 	"libpmix.", "mca_", "libpmi.", "libpmi2.", "libucp.", "libuct.", "libuct_", "libucs.", "libucm.", "libucc.",
@@ -165,9 +165,9 @@ var opaqueModules = []string{
 	"libpsm_infinipath.", "libibverbs.", "librdmacm.", "libmlx5.", "libmlx4.", "libhwloc.", "libevent", "libslurm",
 }
 
-// OpaqueModule reports whether the library of that file name cannot come back into the
-// program's code but by a function that it is handed, and knows nothing of OpenMP locks:
-// what it does need not be followed. It may wake threads of its own.
+// OpaqueModule reports whether the library with that file name calls the program's code only through functions
+// that it was passed, and does not use OpenMP locks: its code need not be followed. It may wake threads of its
+// own.
 func OpaqueModule(base string) bool {
 	return slices.ContainsFunc(opaqueModules, func(p string) bool { return strings.HasPrefix(base, p) })
 }
@@ -184,7 +184,7 @@ func OpaqueCall(name string) bool {
 	return false
 }
 
-// Interposes reports whether a function of that name, exported by a module other than the C library, replaces
+// Interposes reports whether a function with that name, exported by a module other than the C library, replaces
 // one of its functions for locks, conditions or semaphores.
 func Interposes(name string) bool {
 	_, ok := LockCallOf(name)
@@ -215,15 +215,15 @@ func Sleeps(name string) bool {
 	return slices.Contains(sleepCalls, strings.TrimLeft(name, "_"))
 }
 
-// quietCalls are functions that compilers call, or that tell the program something about its
-// threads: they change nothing. Those that tell the time are none of them.
+// quietCalls lists functions that compilers call, or that return data on the program's threads, without side
+// effects. Functions that return the time are not in the list.
 var quietCalls = []string{
 	"__kmpc_flush", "__kmpc_global_thread_num", "__kmpc_bound_thread_num", "omp_get_thread_num", "omp_get_num_threads",
 	"omp_get_max_threads", "omp_in_parallel", "omp_get_level", "omp_get_num_procs", "pthread_self", "sched_getcpu",
 }
 
-// ChangesNothing reports whether the function of that name only returns something that has
-// nothing to do with what other threads write.
+// ChangesNothing reports whether the named function only returns a value that does not depend on the writes of
+// other threads.
 func ChangesNothing(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
 	return slices.Contains(quietCalls, strings.TrimSuffix(strings.ToLower(name), "_")) ||
@@ -259,9 +259,8 @@ func CriticalName(symbol string) (name string, ok bool) {
 // CriticalPrefixes returns the prefixes of such symbols: those of clang and of GCC.
 func CriticalPrefixes() []string { return []string{".gomp_critical_user_", "gomp_critical_user_"} }
 
-// NamedByFunction is what a wait id is called that is the address of a function of GNU's runtime: the
-// recorder has no other one for what has no variable of its own. unnamed stands for the critical section
-// without a name.
+// NamedByFunction returns the name of a wait id that is the address of a function of GNU's runtime: the recorder
+// uses it for objects without a variable of their own. unnamed is the name for the unnamed critical section.
 func NamedByFunction(function, unnamed string) string {
 	switch function {
 	case "GOMP_critical_start":
@@ -301,9 +300,9 @@ func ForkCallOf(name string) (kind ForkCall, undo bool) {
 	return ForkNone, false
 }
 
-// ForkSize is the integer argument of a function that executes a region which is
-// the number of threads of its num_threads clause: 0 if it has none, and 1 also if
-// its if clause is false. It is not ok for a function that has no such argument.
+// ForkSize returns the integer argument with the number of threads of a function that executes a region. The
+// argument is that of the num_threads clause, 0 without the clause, and 1 also if the if clause is false. ok is
+// false for a function without such an argument.
 func ForkSize(name string) (arg int, ok bool) {
 	name, _, _ = strings.Cut(name, "@")
 	switch name {
@@ -313,9 +312,8 @@ func ForkSize(name string) (arg int, ok bool) {
 	return 2, strings.HasPrefix(name, "GOMP_parallel_loop_")
 }
 
-// BlockingMPI is the standard's name of a function of MPI that returns only when other
-// processes have done their part, by the name by which the program calls it; not ok if it is
-// none.
+// BlockingMPI returns the standard's name of an MPI function that returns only after other processes have done
+// their part. ok is false for other functions.
 func BlockingMPI(name string) (string, bool) {
 	name, _, _ = strings.Cut(name, "@")
 	name = mpi.Routine(name)
@@ -334,20 +332,19 @@ var leavingCalls = []string{
 	"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "pthread_exit", "thrd_exit",
 }
 
-// checkingCalls throw where a check fails that the compiler has made, of a cast, say.
+// checkingCalls lists functions that throw if a check of the compiler fails, such as that of a cast.
 var checkingCalls = []string{
 	"__cxa_bad_cast", "__cxa_bad_typeid", "__cxa_throw_bad_array_new_length", "__cxa_throw_bad_array_length",
 }
 
-// Leaves reports whether the function of that name throws an exception, jumps to a place in a
-// function that called the one that calls it, or ends the thread.
+// Leaves reports whether the named function throws an exception, jumps to an outer caller, or ends the thread.
 func Leaves(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
 	return slices.Contains(leavingCalls, name) || Checks(name)
 }
 
-// Checks reports whether the function of that name throws where a check of the language or of
-// its library fails, as that of an index: most such calls are never made.
+// Checks reports whether the named function throws if a check of the language or of its library fails, such as
+// that of an index. Most such calls are never executed.
 func Checks(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
 	ofLibrary := strings.HasPrefix(name, "_ZSt") || strings.HasPrefix(name, "_ZNSt3__1") // GNU's, LLVM's

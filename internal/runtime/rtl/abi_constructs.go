@@ -14,7 +14,7 @@ type Construct struct {
 	// not 0, or with Zero, if it is 0.
 	Begins, Asks, Ends []string
 	Zero               bool
-	Loop               LoopKind // or the functions of this kind, if it is none of LoopNone
+	Loop               LoopKind // or the functions of this kind, unless it is LoopNone
 }
 
 // Constructs returns all constructs. Those nested in others come first.
@@ -84,16 +84,16 @@ func OfBarrier(function string) bool {
 	return function == "GOMP_barrier" || function == "__kmpc_barrier"
 }
 
-// SharesWork reports whether the function of that name is called for a worksharing construct at
-// whose end there may be a call as that of a barrier: single, and a loop that the code divides.
+// SharesWork reports whether the named function is called for a worksharing construct that may end with a
+// separate barrier call: single, and a loop that the code divides.
 func SharesWork(function string) bool {
 	function, _, _ = strings.Cut(function, "@")
 	return function == "omp_get_num_threads" || strings.HasPrefix(function, "GOMP_single_") ||
 		strings.HasPrefix(function, "GOMP_scope_") || strings.HasPrefix(function, "GOMP_workshare_")
 }
 
-// HasLine reports whether compilers give the call of the function of that name, which enters
-// a construct, the line of the construct. GCC's calls have that of some part of it.
+// HasLine reports whether the call of the named function, which enters a construct, has the line of the
+// construct in the debug information. GCC's calls have the line of some part of it.
 func HasLine(function string) bool {
 	return strings.HasPrefix(function, "__kmpc_") || strings.HasPrefix(function, "GOMP_critical_")
 }

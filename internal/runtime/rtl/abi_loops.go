@@ -35,8 +35,7 @@ type LoopCall struct {
 	Schedule, Chunk, Source int
 }
 
-// kmpcWidths are the endings of LLVM's functions for loops: the size of the loop's
-// variable, and u for one without a sign.
+// kmpcWidths maps the suffixes of LLVM's functions for loops to the size of the loop's variable; u is unsigned.
 var kmpcWidths = map[string]struct {
 	size     uint8
 	unsigned bool
@@ -91,7 +90,7 @@ func gompLoopCall(name string) LoopCall {
 	c := LoopCall{Kind: LoopHands, Size: 8, Behind: true, Unsigned: strings.HasPrefix(rest, "ull_")}
 	c.Ordered = strings.Contains(rest, "ordered_") || strings.Contains(rest, "doacross_")
 	switch rest {
-	case "start", "ull_start", "doacross_start", "ull_doacross_start": // these are given arrays, too
+	case "start", "ull_start", "doacross_start", "ull_doacross_start": // these take arrays, too
 	default:
 		c.Writes = 8
 	}

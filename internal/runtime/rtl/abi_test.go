@@ -6,8 +6,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
-// standardCalls are the functions of C's <threads.h>, and of POSIX's <pthread.h> and
-// <semaphore.h>, that are for locks and conditions.
+// standardCalls lists the functions for locks and conditions in C's <threads.h>, and in POSIX's <pthread.h> and
+// <semaphore.h>.
 var standardCalls = []string{
 	"mtx_init", "mtx_lock", "mtx_timedlock", "mtx_trylock", "mtx_unlock", "mtx_destroy",
 	"cnd_init", "cnd_signal", "cnd_broadcast", "cnd_wait", "cnd_timedwait", "cnd_destroy",
@@ -34,7 +34,7 @@ func TestStandardCalls(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]bool{
-		"pthread_mutex_frobnicate": true, "sem_next": true, // of a version that is to come
+		"pthread_mutex_frobnicate": true, "sem_next": true, // of a future version
 		"pthread_barrier_wait": false, "thrd_join": false, "call_once": false, "mq_receive": false,
 	} {
 		if LockLike(name) != want {

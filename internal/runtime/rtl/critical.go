@@ -5,9 +5,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// CriticalIDs are the wait ids by which OMPT's events may tell of the critical section that has its
-// variable at an address. The variable itself, where the lock fits into it; in LLVM's runtime mostly the
-// lock that it leads to, directly or by a pair of the lock and its type.
+// CriticalIDs returns the possible wait ids, in OMPT's events, of the critical section with its variable at the
+// given address: the variable itself if it contains the lock; in LLVM's runtime usually the lock to which it
+// points, directly or through a pair of the lock and its type.
 func CriticalIDs(mem callbacks.Memory, variable uint64) []uint64 {
 	const pointer = 8
 	out := []uint64{variable}

@@ -66,7 +66,7 @@ func (t ICVTable[R]) Value(r R, id int, s handles.Subject) (handles.ICVValue, er
 }
 
 // ControlVars reads the variables in names, pairs of an environment variable and the variable that it sets, for
-// the subject s. It omits those that cannot be read. If none can be read, it returns an error with the reason.
+// the subject s. It omits unreadable ones. If all are unreadable, it returns an error with the reason.
 func (t ICVTable[R]) ControlVars(r R, s handles.Subject, names [][2]string, why error) ([]handles.ControlVar, error) {
 	byName := make(map[string]ICVReading[R], len(t))
 	for _, v := range t {

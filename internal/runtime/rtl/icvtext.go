@@ -53,15 +53,15 @@ func EnabledText(v int64) string {
 	return "disabled"
 }
 
-// allocators are the predefined values of the standard's omp_allocator_handle_t.
+// allocators lists the predefined values of the standard's omp_allocator_handle_t.
 var allocators = []string{
 	"omp_null_allocator", "omp_default_mem_alloc", "omp_large_cap_mem_alloc", "omp_const_mem_alloc",
 	"omp_high_bw_mem_alloc", "omp_low_lat_mem_alloc", "omp_cgroup_mem_alloc", "omp_pteam_mem_alloc",
 	"omp_thread_mem_alloc",
 }
 
-// AllocatorText names values of omp_allocator_handle_t; any other than the
-// standard's is an address.
+// AllocatorText returns the name of an omp_allocator_handle_t; a value that is not in the standard is an
+// address.
 func AllocatorText(v int64) string {
 	if v >= 0 && v < int64(len(allocators)) {
 		return allocators[v]

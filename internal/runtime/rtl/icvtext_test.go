@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// TestICVText writes values of control variables as people do.
+// TestICVText checks the texts of control variables.
 func TestICVText(t *testing.T) {
 	for got, want := range map[string]string{
 		rtl.ListICV(4, []int64{3, 2}, true, nil, "").Text:       "4,3,2",

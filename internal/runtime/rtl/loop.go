@@ -6,17 +6,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Loop recognises a linked list that comes back to where it was, at the latest after
-// three times as many steps as it has nodes, and needs no memory for that: it keeps
-// one node, and takes a later one whenever the walk is twice as far (Brent's method).
-// The zero Loop is ready.
+// Loop detects a cycle in a linked list after at most three times as many steps as the list has nodes, without
+// memory for the nodes: it keeps one node, and replaces it when the walk is twice as long (Brent's method). The
+// zero Loop is ready.
 type Loop struct {
 	kept        callbacks.Address
 	steps, next int
 }
 
-// Visit notes that the walk comes to the node at a. That it was there before is an
-// error.
+// Visit records that the walk is at the node at a. It returns an error if the walk was there before.
 func (l *Loop) Visit(a callbacks.Address) error {
 	if l.steps > 0 && a == l.kept {
 		return fmt.Errorf("a list comes back to %v: %w", a, callbacks.Incomplete)

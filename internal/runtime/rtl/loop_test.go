@@ -8,7 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// TestLoop walks lists of which a part, or nothing, is a circle.
+// TestLoop walks lists without a cycle, and lists with a cycle of some or all nodes.
 func TestLoop(t *testing.T) {
 	for lead := range 40 {
 		for circle := range 40 {

@@ -12,12 +12,12 @@ type LossReader interface {
 	LostThreads(of func(handles.Thread) *handles.Evidence) Loss
 }
 
-// Loss is what a runtime counts on and the process does not have, or will not have: threads that have ended, and
+// Loss is the threads that a runtime counts on and the process lacks or will lack: threads that have ended, and
 // threads that are ending within a region.
 type Loss struct {
-	Count    int              // threads that do not exist
-	Ending   []handles.Thread // threads that will not come back to their region
-	Waiting  []handles.Thread // threads that wait for some of them
+	Count    int              // missing threads
+	Ending   []handles.Thread // threads that will not return to their region
+	Waiting  []handles.Thread // threads that wait for missing or ending ones
 	Evidence string           // source of these facts, for users
 }
 

@@ -16,11 +16,11 @@ type Place uint8
 
 // The places of a thread.
 const (
-	PlaceUnknown Place = iota // there is no stack
+	PlaceUnknown Place = iota // no stack
 	PlaceUser                 // in user code, or in a library that it called
-	PlaceEntry                // in the runtime, called by user code that is known
+	PlaceEntry                // in the runtime, called by known user code
 	PlaceRuntime              // in the runtime, with no call of user code
-	PlaceCut                  // in the runtime, and the stack could not be followed to what called it
+	PlaceCut                  // in the runtime, with a stack that ends before the caller of the runtime
 	PlaceOutside              // in the C library alone: being started, or ended
 )
 
@@ -49,8 +49,8 @@ func PlaceOf(ev *handles.Evidence) Place {
 	return PlaceUnknown
 }
 
-// programCalls are the system calls that threads block in and no OpenMP runtime makes
-// while a program runs: runtimes wait in futex calls, or yield.
+// programCalls lists blocking system calls that no OpenMP runtime makes while a program runs: runtimes wait in
+// futex calls, or yield.
 var programCalls = []string{
 	"accept", "accept4", "clock_nanosleep", "connect", "epoll_pwait", "epoll_pwait2", "epoll_wait", "fsync",
 	"fdatasync", "flock",
@@ -61,8 +61,7 @@ var programCalls = []string{
 	"semtimedop", "sendmmsg", "sendmsg", "sendto", "wait4", "waitid",
 }
 
-// ProgramCall reports whether a system call is the program's even where the stack shows a
-// runtime below it.
+// ProgramCall reports whether a system call is the program's even if the stack shows a runtime below it.
 func ProgramCall(name string) bool { return slices.Contains(programCalls, name) }
 
 // Working explains why a thread at PlaceUser executes the program's code.
@@ -78,11 +77,12 @@ func Working(ev *handles.Evidence) string {
 	return "its innermost frame is user code"
 }
 
-// IsSystem reports whether the frame is the C library's or the kernel's, or stands before it.
+// IsSystem reports whether the frame is the C library's or the kernel's, or is called between it and the
+// program.
 func IsSystem(f handles.EvidenceFrame) bool { return f.Between || libc.IsSystem(f.Module) }
 
-// WaitingState is the inferred state of a thread that waits for what is at id, a kind
-// of thing that the words of kind say. A null id is unknown.
+// WaitingState returns the inferred state of a thread that waits for the object of the given kind at id. A null
+// id is unknown.
 func WaitingState(s handles.State, kind picture.WaitKind, id callbacks.Address,
 	evidence ...string) handles.ThreadState {
 	st := handles.ThreadState{State: s, Evidence: JoinEvidence(evidence...)}
@@ -92,7 +92,7 @@ func WaitingState(s handles.State, kind picture.WaitKind, id callbacks.Address,
 	return st
 }
 
-// JoinEvidence makes one text of those parts that are not empty.
+// JoinEvidence joins the parts that are not empty.
 func JoinEvidence(parts ...string) string {
 	var kept []string
 	for _, p := range parts {

@@ -15,15 +15,14 @@ type WaitReader interface {
 	// WaitedLock describes the lock, critical section or atomic section for which the thread waits, or the turn
 	// in an ordered loop.
 	WaitedLock(h handles.Thread, ev *handles.Evidence) (LockInfo, error)
-	// WaitedBarrier describes the barrier at which the thread waits. of returns the evidence of the thread, and
-	// of the other members of its team.
+	// WaitedBarrier describes the barrier at which the thread waits. The parameter returns the evidence of the
+	// thread, and of the other members of its team.
 	WaitedBarrier(h handles.Thread, of func(handles.Thread) *handles.Evidence) (BarrierInfo, error)
-	// WaitedGroup returns the known unfinished tasks of the taskgroup at the end of which the thread waits, and
-	// whether they are all.
+	// WaitedGroup returns the known unfinished tasks of the taskgroup at the end of which the thread waits. all
+	// reports whether the list is complete.
 	WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error)
-	// WaitedDependences lists the unfinished tasks that the thread waits for
-	// since a taskwait with dependences, or a task that it must execute at
-	// once, depends on them. It is callbacks.Unavailable for a thread that
+	// WaitedDependences lists the unfinished tasks for which the thread waits since a taskwait with dependences,
+	// or a task that it must execute at once, depends on them. It is callbacks.Unavailable for a thread that
 	// waits for all of its task's children.
 	WaitedDependences(h handles.Thread, ev *handles.Evidence) ([]handles.Task, error)
 	// WaitedIteration returns the unposted iteration for which the thread waits in a loop with dependences
@@ -56,9 +55,9 @@ type LockInfo struct {
 	Evidence    string // source of these facts, for users
 }
 
-// BarrierInfo is a barrier that is not complete, as one of its threads sees it.
+// BarrierInfo is an incomplete barrier, as one of its threads sees it.
 type BarrierInfo struct {
-	Counter  callbacks.Address // names the barrier of the team
+	Counter  callbacks.Address // identifies the barrier of the team
 	TeamSize int
 	// Arrived are the members proven to have arrived at this barrier; they cannot leave it.
 	Arrived []handles.Thread
@@ -70,8 +69,7 @@ type BarrierInfo struct {
 	Evidence string
 }
 
-// MaxDoacrossLoops bounds the loops whose iterations depend on each other: the number in an
-// ordered clause.
+// MaxDoacrossLoops bounds the loops with dependent iterations: the number in an ordered clause.
 const MaxDoacrossLoops = 64
 
 // Iteration is an iteration of a loop with dependences.
@@ -82,18 +80,18 @@ type Iteration struct {
 
 // LockCall describes the effect of a function on a lock.
 type LockCall struct {
-	Arg    int  // integer argument that is the program's variable; -1 for those of which there is only one
-	Set    bool // takes it, and returns when it is taken
-	Unset  bool // gives it back
-	Try    bool // takes it or not
-	Lends  bool // gives it back while it waits, and has it again when it returns
-	Makes  bool // initializes or destroys it, which no thread waits for
-	Alone  bool // takes what several threads may have at once, as those who read, for itself alone
+	Arg    int  // integer argument that is the program's variable; -1 if there is only one such lock
+	Set    bool // acquires it, and returns after that
+	Unset  bool // releases it
+	Try    bool // tries to acquire it
+	Lends  bool // releases it while it waits, and holds it again when it returns
+	Makes  bool // initializes or destroys it; no thread waits for that
+	Alone  bool // acquires exclusively a lock that can be shared, as by readers
 	Family string
 }
 
-// WaitKind returns the kind of wait of a thread in a call that takes a lock, or critical or atomic section, of
-// OpenMP; "" for another one.
+// WaitKind returns the kind of wait of a thread in a call that acquires an OpenMP lock or enters a critical or
+// atomic section; "" for other calls.
 func (c LockCall) WaitKind() picture.WaitKind {
 	switch c.Family {
 	case FamilyLock, FamilyNest, FamilyCritical, FamilyAtomic:
@@ -102,30 +100,29 @@ func (c LockCall) WaitKind() picture.WaitKind {
 	return ""
 }
 
-// Families of lock calls: what one of them takes only one of the same gives back.
+// Families of lock calls: a call releases only locks that a call of the same family acquired.
 const (
 	FamilyLock     = string(picture.WaitLock)
 	FamilyNest     = string(picture.WaitNestLock)
 	FamilyCritical = string(picture.WaitCritical)
 	FamilyMutex    = string(picture.WaitMutex)
-	// FamilyAtomic is the section in which the runtime executes atomic
-	// constructs for which the processor has no instruction.
+	// FamilyAtomic is the section in which the runtime executes atomic constructs that the processor has no
+	// instruction for.
 	FamilyAtomic = string(picture.WaitAtomic)
-	// FamilyReduction is the critical section in which threads combine their
-	// parts of a reduction, if the runtime chose that way.
+	// FamilyReduction is the critical section in which threads combine their parts of a reduction, if the
+	// runtime selected that method.
 	FamilyReduction = string(picture.WaitReduction)
-	// FamilyCondition is the condition variables, which nobody has: a call that
-	// wakes those who wait stands for one that gives back.
+	// FamilyCondition is the condition variables, which have no holder: a call that wakes waiting threads counts
+	// as a release.
 	FamilyCondition = string(picture.WaitCondition)
-	// FamilyReadWrite, FamilySpin and FamilySemaphore are the C library's other
-	// locks, of which nobody is known to wait for one by its code.
+	// FamilyReadWrite, FamilySpin and FamilySemaphore are the C library's other locks. The code of a thread does
+	// not show that it waits for one.
 	FamilyReadWrite = string(picture.WaitReadWrite)
 	FamilySpin      = "spin"
 	FamilySemaphore = string(picture.WaitSemaphore)
-	// FamilyEvent is the events of detached tasks: a call that fulfils one
-	// stands for one that gives back.
+	// FamilyEvent is the events of detached tasks: a call that fulfils an event counts as a release.
 	FamilyEvent = "event"
-	// FamilyStatic is the initializations of static variables in functions of C++, which
-	// one thread does while others wait. A function ends those that it begins.
+	// FamilyStatic is the initializations of static variables in functions of C++, which one thread does while
+	// others wait. A function ends the initializations that it begins.
 	FamilyStatic = string(picture.WaitStatic)
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestStepRange holds the last value of variables that do not meet their limit.
+// TestStepRange checks the last value of variables that do not reach their limit.
 func TestStepRange(t *testing.T) {
 	for _, c := range []struct {
 		low, limit, step, last int64
@@ -25,7 +25,7 @@ func TestStepRange(t *testing.T) {
 	}
 }
 
-// TestLoopCalls holds what functions do for loops by their names.
+// TestLoopCalls checks the effects of functions on loops by their names.
 func TestLoopCalls(t *testing.T) {
 	for name, want := range map[string]LoopKind{
 		"__kmpc_dispatch_next_8u": LoopHands, "__kmpc_for_static_init_4@VERSION": LoopStatic,

@@ -3,6 +3,8 @@ package arch
 import (
 	"encoding/binary"
 
+	"golang.org/x/arch/x86/x86asm"
+
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
@@ -121,31 +123,50 @@ func readFrom(mem callbacks.Memory, addr uint64, n int) []byte {
 	return b[:got]
 }
 
-// maxStub is larger than the longest PLT stub that linkers write.
-const maxStub = 24
+// Bounds of a PLT stub: its instructions up to the jump, and its bytes. The longest has three instructions in 16 bytes.
+const (
+	maxStubSteps = 4
+	maxStub      = 32
+)
 
-// PLTSlot returns the address of the GOT slot that the PLT stub at addr jumps through: .plt, .plt.sec and
-// .plt.got of GNU ld, lld, gold and mold, with and without endbr64 and bnd; on aarch64 with and without bti. It
-// is not ok if there is no such stub at addr.
+// PLTSlot returns the address of the GOT slot through which the PLT stub at addr jumps: .plt, .plt.sec and .plt.got
+// of all linkers. ok is false if there is no such stub at addr.
 func PLTSlot(a callbacks.Arch, mem callbacks.Memory, addr uint64) (slot uint64, ok bool) {
-	b := readFrom(mem, addr, maxStub)
-	if a == callbacks.ArchAArch64 {
-		return arm64PLTSlot(b, addr)
+	switch a {
+	case callbacks.ArchAArch64:
+		return arm64PLTSlot(readFrom(mem, addr, maxStub), addr)
+	case callbacks.ArchX86_64:
+		return x86PLTSlot(readFrom(mem, addr, maxStub), addr)
 	}
-	if a != callbacks.ArchX86_64 {
-		return 0, false
+	return 0, false
+}
+
+// x86PLTSlot follows the code of a stub to its jump through memory relative to rip. Before that a stub may only set
+// r11, which no caller and no callee uses, to a number for the dynamic linker.
+func x86PLTSlot(code []byte, addr uint64) (slot uint64, ok bool) {
+	for range maxStubSteps {
+		if n := skipEndbr(code); n > 0 {
+			code, addr = code[n:], addr+uint64(n)
+		}
+		in, err := x86asm.Decode(code, 64)
+		if err != nil {
+			return 0, false
+		}
+		code, addr = code[in.Len:], addr+uint64(in.Len)
+		switch in.Op {
+		case x86asm.JMP:
+			m, ok := in.Args[0].(x86asm.Mem)
+			return addr + uint64(m.Disp), ok && m.Base == x86asm.RIP && m.Index == 0 && m.Segment == 0
+		case x86asm.NOP:
+		case x86asm.MOV:
+			if _, number := in.Args[1].(x86asm.Imm); !number || in.Args[0] != x86asm.R11L && in.Args[0] != x86asm.R11 {
+				return 0, false
+			}
+		default:
+			return 0, false
+		}
 	}
-	i := skipEndbr(b)
-	if len(b) >= i+6 && b[i] == 0x41 && b[i+1] == 0xbb { // mold: mov $index, %r11d
-		i += 6
-	}
-	if len(b) > i && b[i] == 0xf2 { // bnd
-		i++
-	}
-	if len(b) < i+6 || b[i] != 0xff || b[i+1] != 0x25 {
-		return 0, false
-	}
-	return addr + uint64(i) + 6 + rel32(b[i+2:]), true
+	return 0, false
 }
 
 // skipEndbr returns the length of an endbr64 at the start of b, or 0.

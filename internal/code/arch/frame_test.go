@@ -124,6 +124,18 @@ func TestStubs(t *testing.T) {
 			t.Errorf("%s: slot %#x, %v; want %#x", name, got, ok, codeAt+0x1000)
 		}
 	}
+	for name, mem := range map[string]code{
+		"jump":               {0xe9, 0x10, 0, 0, 0, 0x90, 0x90},
+		"pointer in a table": {0xff, 0x24, 0xc5, 0, 0, 0x40, 0},                                  // jmp *0x400000(,%rax,8)
+		"virtual call":       {0x48, 0x8b, 0x07, 0xff, 0x60, 0x10},                               // mov (%rdi),%rax; jmp *0x10(%rax)
+		"load, then jump":    {0x4c, 0x8b, 0x1d, 0xf9, 0x0f, 0, 0, 0xe9, 0xf0, 0xff, 0xff, 0xff}, // mov 0xff9(%rip),%r11; jmp
+		"number only":        {0x41, 0xbb, 1, 0, 0, 0, 0xe9, 0x10, 0, 0, 0},                      // mov $1,%r11d; jmp
+		"function":           {0x55, 0x48, 0x89, 0xe5, 0xff, 0x25, 0xf6, 0x0f, 0, 0},             // push %rbp; mov; jmp *slot
+	} {
+		if got, ok := arch.PLTSlot(callbacks.ArchX86_64, mem, codeAt); ok {
+			t.Errorf("%s: taken for a stub of slot %#x", name, got)
+		}
+	}
 }
 
 // FuzzCode reads bytes as code around a call.

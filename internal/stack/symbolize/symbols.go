@@ -163,10 +163,15 @@ func hasBytes(s elf.SectionHeader) bool {
 	return s.Type != elf.SHT_NOBITS && s.Type != elf.SHT_NULL && s.Size > 0
 }
 
-// codeSymbol returns a filter that accepts functions.
+// codeSymbol returns a filter that accepts functions. It drops the names that linkers give to the entries of
+// procedure linkage tables (mold: omp_set_lock$plt): a call of an entry is a call of the function to which its slot
+// is bound, see SlotSymbol.
 func codeSymbol(sections []elf.SectionHeader) func(*elfx.Symbol) (uint8, bool) {
+	linkage := linkageTables(sections)
 	return func(s *elfx.Symbol) (uint8, bool) {
-		if !s.Defined() || mappingSymbol(s.Name) {
+		if !s.Defined() || mappingSymbol(s.Name) || slices.ContainsFunc(linkage, func(t elf.SectionHeader) bool {
+			return s.Value-t.Addr < t.Size
+		}) {
 			return 0, false
 		}
 		switch s.Type {
@@ -180,6 +185,17 @@ func codeSymbol(sections []elf.SectionHeader) func(*elfx.Symbol) (uint8, bool) {
 		}
 		return 0, false
 	}
+}
+
+// linkageTables returns the sections of procedure linkage tables: .plt, .plt.got, .plt.sec.
+func linkageTables(sections []elf.SectionHeader) []elf.SectionHeader {
+	var out []elf.SectionHeader
+	for _, s := range sections {
+		if (s.Name == ".plt" || strings.HasPrefix(s.Name, ".plt.")) && s.Flags&elf.SHF_EXECINSTR != 0 {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // dataSymbol accepts variables; symbols without a size are boundaries of sections.

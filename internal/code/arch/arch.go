@@ -84,6 +84,9 @@ var (
 	arm64SyscallArgs = [6]int{0, 1, 2, 3, 4, 5}
 )
 
+// arm64Number is the register of a system call's number.
+const arm64Number = 8
+
 // SetSyscall records that the thread with registers r is in system call n, or in user code if n is negative. It
 // takes the arguments from r. On aarch64 the result overwrites the first argument when the call is interrupted.
 func SetSyscall(r *callbacks.Registers, n int64) {

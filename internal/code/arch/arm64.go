@@ -14,6 +14,7 @@ const (
 	armADRPMask, armADRP = 0x9f00001f, 0x90000010 // adrp x16, page
 	armLDRMask, armLDR   = 0xffc003ff, 0xf9400211 // ldr x17, [x16, #imm12*8]
 	armBTIC              = 0xd503245f             // bti c
+	armSVC               = 0xd4000001             // svc #0
 )
 
 // arm64CallBefore decodes bl and blr.

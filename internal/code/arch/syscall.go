@@ -58,19 +58,31 @@ func InCall(r *callbacks.Registers) bool {
 	return r.Values[0] == enosys
 }
 
-// IsFutexWait reports whether the thread waits in futex(2), and returns the address of the word.
-//
-// On aarch64 the result of the interrupted call has replaced the first argument. The word is then unknown, and
-// ok is false.
-func IsFutexWait(r *callbacks.Registers) (word callbacks.Address, ok bool) {
-	if r.Arch != callbacks.ArchX86_64 || r.Syscall != x86Futex || !InCall(r) {
-		return callbacks.Address{}, false
+// futexNumbers has the number of futex(2) for each architecture.
+var futexNumbers = map[callbacks.Arch]int64{callbacks.ArchX86_64: x86Futex, callbacks.ArchAArch64: arm64Futex}
+
+// blocks reports whether a thread is in futex(2), or has just returned from it, with an operation that waits.
+func blocks(r *callbacks.Registers) bool {
+	if number, ok := futexNumbers[r.Arch]; !ok || r.Syscall != number {
+		return false
 	}
 	switch r.SyscallArgs[1] &^ futexFlags & 0xffffffff {
 	case futexWait, futexLockPI, futexWaitBitset, futexRequeuePI, futexLockPI2:
-		return callbacks.Addr(r.SyscallArgs[0]), true
+		return true
 	}
-	return callbacks.Address{}, false
+	return false
+}
+
+// IsFutexWait reports whether the thread waits in futex(2), and returns the address of the word.
+//
+// On aarch64 the result of the interrupted call may have replaced the first argument. Then the word is unknown,
+// and ok is false.
+func IsFutexWait(r *callbacks.Registers) (word callbacks.Address, ok bool) {
+	replaced := r.Arch == callbacks.ArchAArch64 && r.SyscallArgs[0] == r.Values[0]
+	if !blocks(r) || !InCall(r) || replaced {
+		return callbacks.Address{}, false
+	}
+	return callbacks.Addr(r.SyscallArgs[0]), true
 }
 
 // IsFutexWake reports whether the thread is in a call of futex(2) that wakes others without waiting, or has just
@@ -90,16 +102,19 @@ func IsFutexWake(r *callbacks.Registers) bool {
 // is ok only if the thread will sleep there, that is, the word has the expected value. A thread is in this state
 // if a stop interrupted its sleep and the next stop follows before it has run.
 func FutexCall(r *callbacks.Registers, mem callbacks.Memory) (in callbacks.Registers, ok bool) {
-	const length = 2                                 // of the instruction
-	atCall := r.Syscall < 0 || r.Syscall == x86Futex // Syscall keeps its value after the first stop
-	if r.Arch != callbacks.ArchX86_64 || r.Values[0] != x86Futex || !atCall {
+	number, known := futexNumbers[r.Arch]
+	if !known || r.Syscall >= 0 && r.Syscall != number { // it stays after the first stop
 		return callbacks.Registers{}, false
 	}
-	if !isAtSyscall(r, mem) {
+	next, length := int64(r.Values[0]), uint64(2)
+	if r.Arch == callbacks.ArchAArch64 {
+		next, length = int64(r.Values[arm64Number]), 4
+	}
+	if next != number || !isAtSyscall(r, mem) {
 		return callbacks.Registers{}, false
 	}
 	in = *r
-	SetSyscall(&in, x86Futex)
+	SetSyscall(&in, number)
 	in.SetPC(r.PC() + length)
 	in.Set(0, enosys)
 	word, waits := IsFutexWait(&in)
@@ -135,14 +150,7 @@ func Sleeps(r *callbacks.Registers) bool {
 
 // HasLimit reports whether the thread is in a futex wait with a time limit, or has just returned from one.
 func HasLimit(r *callbacks.Registers) bool {
-	if r.Arch != callbacks.ArchX86_64 || r.Syscall != x86Futex || r.SyscallArgs[3] == 0 {
-		return false
-	}
-	switch r.SyscallArgs[1] &^ futexFlags & 0xffffffff {
-	case futexWait, futexLockPI, futexWaitBitset, futexRequeuePI, futexLockPI2:
-		return true
-	}
-	return false
+	return blocks(r) && r.SyscallArgs[3] != 0
 }
 
 // Restarts reports whether the thread is in restart_syscall, which continues a call that a stop interrupted. The

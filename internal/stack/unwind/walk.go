@@ -65,6 +65,8 @@ func (w *walk) step(f *Frame) (more bool, err error) {
 		more, err = w.withoutTable(f, r)
 	case r.low == f.PC && !f.Exact && !r.signal:
 		f.Exact = true // it has no caller: it is the base of a coroutine
+	case r.isEmpty() && w.followPrologue(f, r):
+		more, err = true, w.recordStep(f.CFA, false, HowCode)
 	default:
 		more, err = w.followRow(f, r)
 	}
@@ -89,6 +91,44 @@ func (w *walk) nextRow(pc uint64) *row {
 		return entry
 	}
 	return r
+}
+
+// isEmpty reports whether a table has no rule for a function of aarch64: the return address is in the link register
+// and nothing is on the stack. LLVM's assembly function __kmp_invoke_microtask has such a table.
+func (r *row) isEmpty() bool {
+	return !r.signal && len(r.regs) == 0 && r.ra.isRegister(callbacks.AArch64LR) && r.cfa.isRegister(callbacks.AArch64SP)
+}
+
+// isRegister reports whether a value is that of a register.
+func (r *rule) isRegister(n uint8) bool {
+	return r.kind == ruleRegister && r.reg == n && r.offset == 0
+}
+
+// followPrologue moves to the caller of a function whose table has no rule, by the registers that its prologue saved.
+func (w *walk) followPrologue(f *Frame, r *row) bool {
+	p, ok := arch.FramePrologue(w.arch, w.mem, r.low, f.PC)
+	fp, known := f.Registers.Get(callbacks.AArch64FP)
+	if !ok || !known || fp < f.Registers.SP() {
+		return false
+	}
+	saved := f.Registers
+	saved.Valid &^= arch.CallerSaved(w.arch)
+	for _, s := range p.Saved {
+		v, err := w.stack.read(fp+s.Offset, 8)
+		if err != nil {
+			return false
+		}
+		saved.Set(s.Register, v)
+	}
+	ret, ok := saved.Get(callbacks.AArch64LR)
+	if ret &^= f.Registers.PACMask; !ok || !w.isPlausible(ret) {
+		return false
+	}
+	f.CFA = fp + p.Size
+	w.regs = saved
+	w.regs.SetSP(f.CFA)
+	w.regs.SetPC(ret)
+	return true
 }
 
 func inModule(m *callbacks.Module) string {

@@ -1,10 +1,10 @@
 package callbacks
 
-// RC is a return code of OMPD (ompd_rc_t). Each code but OK is an error; typed
-// errors of this module answer errors.Is with their code.
+// RC is a return code of OMPD (ompd_rc_t). Each code except OK is an error; typed errors of this module match
+// their code with errors.Is.
 type RC uint8
 
-// The return codes of OpenMP 6.0; all but the last three are also those of 5.0.
+// The return codes of OpenMP 6.0; all except the last three are also those of 5.0.
 const (
 	OK                 RC = 0
 	Unavailable        RC = 1  // information is not available in this context
@@ -19,7 +19,7 @@ const (
 	NoMem              RC = 10 // out of memory
 	Incomplete         RC = 11 // only part of the information was returned (5.1)
 	CallbackError      RC = 12 // a callback of the debugger reported an error (5.1)
-	IncompatibleHandle RC = 13 // the handle is not one for this scope (6.0)
+	IncompatibleHandle RC = 13 // the handle does not fit this scope (6.0)
 )
 
 var rcNames = [...]string{
@@ -29,7 +29,7 @@ var rcNames = [...]string{
 	"ompd_rc_incompatible_handle",
 }
 
-// String is the specification's name of the code.
+// String returns the specification's name of the code.
 func (c RC) String() string {
 	if int(c) < len(rcNames) {
 		return rcNames[c]
@@ -37,5 +37,5 @@ func (c RC) String() string {
 	return "ompd_rc_unknown"
 }
 
-// Error makes every code an error.
+// Error returns the code's name; it makes every code an error.
 func (c RC) Error() string { return c.String() }

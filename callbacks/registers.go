@@ -1,11 +1,10 @@
 package callbacks
 
-// MaxRegister is the number of registers that Registers can hold. DWARF numbers
-// of the general-purpose registers are below it on every architecture of this
-// module.
+// MaxRegister is the number of registers that Registers can hold. DWARF numbers of the general-purpose registers
+// are below it on every architecture of this module.
 const MaxRegister = 33
 
-// DWARF register numbers that have a meaning to more than the unwinder.
+// DWARF register numbers that are not only used by the unwinder.
 const (
 	X86RBP = 6
 	X86RSP = 7
@@ -17,29 +16,27 @@ const (
 	AArch64PC = 32
 )
 
-// Registers are the integer registers of one thread, by DWARF number, and the
-// little beside them that a core keeps for a thread.
+// Registers holds the integer registers of one thread, by DWARF number, and the other register data that a core
+// stores for a thread.
 type Registers struct {
 	Arch   Arch
 	Values [MaxRegister]uint64
-	Valid  uint64 // bit n tells that Values[n] is known
+	Valid  uint64 // bit n is set if Values[n] is known
 
-	// ThreadPointer is fs_base on x86-64 and tpidr_el0 on aarch64; 0 if the
-	// target does not say.
+	// ThreadPointer is fs_base on x86-64 and tpidr_el0 on aarch64, or 0 if unknown.
 	ThreadPointer uint64
 
-	// Flags is rflags on x86-64; 0, which it never is, if the target does not say.
+	// Flags is rflags on x86-64, or 0 (never its value) if unknown.
 	Flags uint64
 
-	// Syscall is the number of the system call that the thread is inside of
-	// or was interrupted in, or -1 if it was in user code.
+	// Syscall is the number of the system call that the thread is inside of or was interrupted in, or -1 if it
+	// was in user code.
 	Syscall int64
-	// SyscallArgs are that call's arguments, as the registers still hold
-	// them.
+	// SyscallArgs contains that call's arguments, as the registers still hold them.
 	SyscallArgs [6]uint64
 
-	// PACMask has the bits of a code address that hold a pointer
-	// authentication code (aarch64); 0 elsewhere.
+	// PACMask is the mask of the bits of a code address that hold a pointer authentication code (aarch64); 0
+	// elsewhere.
 	PACMask uint64
 }
 
@@ -60,7 +57,7 @@ func (r *Registers) Set(n int, v uint64) {
 	r.Valid |= 1 << n
 }
 
-// Unset forgets register n.
+// Unset makes register n unknown.
 func (r *Registers) Unset(n int) {
 	if n >= 0 && n < MaxRegister {
 		r.Valid &^= 1 << n
@@ -79,10 +76,10 @@ func (r *Registers) SP() uint64 {
 	return v
 }
 
-// SetPC makes the program counter known as v.
+// SetPC sets the program counter to v.
 func (r *Registers) SetPC(v uint64) { r.Set(r.Arch.pcRegister(), v) }
 
-// SetSP makes the stack pointer known as v.
+// SetSP sets the stack pointer to v.
 func (r *Registers) SetSP(v uint64) { r.Set(r.Arch.spRegister(), v) }
 
 func (a Arch) pcRegister() int {

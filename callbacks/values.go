@@ -6,16 +6,14 @@ import (
 	"strconv"
 )
 
-// Address is a place in the target's memory (ompd_address_t). Hosts use segment
-// 0 only. An Address is never mixed with sizes and values, which are plain
-// integers.
+// Address is a place in the target's memory (ompd_address_t). Hosts use segment 0 only. An Address is never
+// mixed with sizes and values, which are plain integers.
 type Address struct{ Segment, Offset uint64 }
 
 // Addr returns the address with offset off in segment 0.
 func Addr(off uint64) Address { return Address{Offset: off} }
 
-// Add returns the address n bytes further; n may be the two's complement of a
-// negative distance.
+// Add returns the address n bytes further; n may be the two's complement of a negative distance.
 func (a Address) Add(n uint64) Address { return Address{a.Segment, a.Offset + n} }
 
 // Sub returns the distance in bytes from b to a. Both must be in one segment.
@@ -24,9 +22,9 @@ func (a Address) Sub(b Address) uint64 { return a.Offset - b.Offset }
 // IsNull reports whether a is the null pointer.
 func (a Address) IsNull() bool { return a.Offset == 0 }
 
-// String gives the offset as "0x…", preceded by the segment if it is not 0.
+// String returns the offset as "0x…", preceded by the segment if it is not 0.
 func (a Address) String() string {
-	var room [40]byte // of two numbers of 64 bits and what is between them
+	var room [40]byte // for two numbers of 64 bits and the separator
 	text := room[:0]
 	if a.Segment != 0 {
 		text = append(strconv.AppendUint(text, a.Segment, 10), ':')
@@ -43,7 +41,7 @@ const (
 	ThreadIDLWP     IDKind = 1 // kernel thread id
 )
 
-// String is the specification's name of the kind.
+// String returns the specification's name of the kind.
 func (k IDKind) String() string {
 	switch k {
 	case ThreadIDPthread:
@@ -54,7 +52,7 @@ func (k IDKind) String() string {
 	return fmt.Sprintf("thread id kind %d", uint64(k))
 }
 
-// ThreadID names one native thread.
+// ThreadID identifies one native thread.
 type ThreadID struct {
 	Kind  IDKind
 	Value uint64
@@ -63,10 +61,10 @@ type ThreadID struct {
 // LWP returns the identifier of the kernel thread n.
 func LWP(n uint64) ThreadID { return ThreadID{ThreadIDLWP, n} }
 
-// Pthread returns the identifier of the thread whose pthread_t is v.
+// Pthread returns the identifier of the thread with pthread_t v.
 func Pthread(v uint64) ThreadID { return ThreadID{ThreadIDPthread, v} }
 
-// String is "LWP 4711" or "pthread 0x7f…".
+// String returns "LWP 4711" or "pthread 0x7f…".
 func (t ThreadID) String() string {
 	switch t.Kind {
 	case ThreadIDLWP:
@@ -80,14 +78,14 @@ func (t ThreadID) String() string {
 // Arch is an instruction set and its data model.
 type Arch uint8
 
-// The architectures that this module knows. Both are little-endian and 64-bit.
+// The supported architectures. Both are little-endian and 64-bit.
 const (
 	ArchUnknown Arch = iota
 	ArchX86_64
 	ArchAArch64
 )
 
-// String is the name that the tool prints.
+// String returns the name that the tool prints.
 func (a Arch) String() string {
 	switch a {
 	case ArchX86_64:
@@ -98,17 +96,17 @@ func (a Arch) String() string {
 	return "unknown"
 }
 
-// PointerSize is the size of a data pointer in bytes.
+// PointerSize returns the size of a data pointer in bytes.
 func (a Arch) PointerSize() int { return 8 }
 
-// ByteOrder is the byte order of the target's memory.
+// ByteOrder returns the byte order of the target's memory.
 func (a Arch) ByteOrder() binary.ByteOrder { return binary.LittleEndian }
 
 // Mapping is one range of the target's address space.
 type Mapping struct {
 	Low, High  Address // [Low, High)
 	Perm       Perm
-	File       string // path as the target saw it; empty for anonymous memory
+	File       string // path in the target's view; empty for anonymous memory
 	FileOffset uint64 // offset in File of the byte at Low
 }
 
@@ -122,8 +120,8 @@ const (
 	PermRead  Perm = 4
 )
 
-// Word decodes the little-endian unsigned integer in p, of 1, 2, 4 or 8 bytes.
-// Any other length gives 0.
+// Word decodes the little-endian unsigned integer in p, of 1, 2, 4 or 8 bytes. It returns 0 for any other
+// length.
 func Word(p []byte) uint64 {
 	switch len(p) {
 	case 1:

@@ -5,61 +5,61 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// ThreadInfo is what a runtime keeps of a thread.
+// ThreadInfo is a runtime's data on a thread.
 type ThreadInfo struct {
 	Number       int64              // the runtime's own number of the thread (LLVM: the gtid)
 	Pthread      callbacks.ThreadID // Kind is ThreadIDPthread
-	LWP          uint64             // kernel thread id if the runtime keeps it, else 0
+	LWP          uint64             // kernel thread id if the runtime stores it, else 0
 	Role         picture.Role
 	ThreadNum    int // in the current team; -1 for an idle thread
 	HiddenHelper bool
-	StackBase    callbacks.Address // highest address of the stack as the runtime knows it; null if it does not
+	StackBase    callbacks.Address // highest address of the stack by the runtime's data; null if unknown
 	StackSize    uint64            // bytes; 0 if unknown
 }
 
-// ParallelInfo is what a runtime keeps of a parallel region.
+// ParallelInfo is a runtime's data on a parallel region.
 type ParallelInfo struct {
 	Level       int // nesting level, 0 for the implicit outermost region
-	ActiveLevel int // enclosing active regions, this one included
+	ActiveLevel int // enclosing active regions, including this one
 	TeamSize    int
 	Serialized  bool              // executed by one thread only, inside another team's structure or its own
-	Function    callbacks.Address // outlined function; null if the runtime keeps none for this region
-	Source      SourceLocation    // of the construct, as the compiler told the runtime
-	// Function and Source are of the region that the team forked last, which may be over: a frame of Function proves
-	// them
+	Function    callbacks.Address // outlined function; null if the runtime does not store it
+	Source      SourceLocation    // of the construct, as the compiler passed it to the runtime
+	// Hint means that Function and Source belong to the region that the team forked last, which may be over; a
+	// frame of Function proves them.
 	Hint       bool
-	Return     callbacks.Address // address in user code to which the fork returns; null if not kept
+	Return     callbacks.Address // address in user code to which the fork returns; null if unknown
 	PrimaryNum int               // thread number of the primary thread in the enclosing team; -1 if unknown
 	League     int               // number of teams of the league, 0 outside a teams construct
 }
 
-// SourceLocation is a place in the source as the compiler recorded it for the
-// runtime (LLVM: in ident_t.psource). Empty and 0 mean not recorded.
+// SourceLocation is a place in the source as the compiler recorded it for the runtime (LLVM: in
+// ident_t.psource). Empty and 0 mean not recorded.
 type SourceLocation struct {
 	File     string
 	Function string
 	Line     int
 }
 
-// TaskInfo is what a runtime keeps of a task.
+// TaskInfo is a runtime's data on a task.
 type TaskInfo struct {
 	Kind  picture.TaskKind
 	State picture.TaskState
 	// tied, untied, final, merged, undeferred, detachable, proxy, …, in a fixed order
 	Flags              []string
-	Function           callbacks.Address // outlined function; null if none is kept
-	Source             SourceLocation    // of the construct, as the compiler told the runtime
-	IncompleteChildren int               // children that are not finished; -1 if the runtime does not keep the number
-	Generating         Task              // the task that generated it; zero if there is none, or it is not known
-	Thread             Thread            // the thread that executes it or has it suspended; zero if none or unknown
+	Function           callbacks.Address // outlined function; null if unknown
+	Source             SourceLocation    // of the construct, as the compiler passed it to the runtime
+	IncompleteChildren int               // unfinished children; -1 if the runtime does not store the number
+	Generating         Task              // the task that generated it; zero for initial tasks, or if unknown
+	Thread             Thread            // the thread that executes or suspended it; zero if unstarted or unknown
 	ThreadNum          int               // of an implicit task; -1 otherwise
-	Predecessors       int               // unfinished predecessors in the dependence graph; 0 if none
+	Predecessors       int               // unfinished predecessors in the dependence graph
 	Priority           int
 	Frame              TaskFrame
 }
 
-// TaskFrame has the frames by which a task was entered and left
-// (ompd_get_task_frame). A null address is absent.
+// TaskFrame contains the frames by which a task was entered and left (ompd_get_task_frame). A null address is
+// absent.
 type TaskFrame struct {
 	Exit, Enter callbacks.Address
 	// ompt_frame_flag_t: runtime 0, application 1, cfa 0x10, framepointer 0x20, stackaddress 0x30
@@ -79,7 +79,7 @@ const (
 	ScopeTask         Scope = 6
 )
 
-// String is the specification's name without its prefix.
+// String returns the specification's name without its prefix.
 func (s Scope) String() string {
 	switch s {
 	case ScopeGlobal:
@@ -98,7 +98,7 @@ func (s Scope) String() string {
 	return "unknown"
 }
 
-// Subject is what a variable is asked of: an address space, or one handle.
+// Subject is the address space or the handle whose variable is read.
 type Subject struct {
 	Scope    Scope
 	Thread   Thread   // for ScopeThread
@@ -116,14 +116,14 @@ type ICV struct {
 // ICVValue is a value of an internal control variable.
 type ICVValue struct {
 	Int    int64
-	Text   string // always set: the value as people write it
-	Whole  bool   // Int is the whole value; false for lists, of which it is the first element
-	Source string // where it was read: field or global in the runtime's own names
+	Text   string // always set: the value in the standard's notation
+	Whole  bool   // Int is the whole value; for lists it is only the first element
+	Source string // source of the value: field or global in the runtime's own names
 }
 
-// ControlVar is a control variable as it is in force.
+// ControlVar is a control variable with its current value.
 type ControlVar struct {
 	Name   string // environment variable's name, such as OMP_NUM_THREADS
 	Value  string
-	Source string // where it was read
+	Source string // source of the value
 }

@@ -6,11 +6,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Runtime is one OpenMP runtime in a target at one stop: the questions that package ompd asks of a reader of runtimes.
+// Runtime is one OpenMP runtime in a target at one stop: the questions that package ompd asks a runtime reader.
 // It may be used by several goroutines at once.
 //
 // A new question belongs in the interface of its subject. Every runtime implements it, with an error that is
-// callbacks.Unsupported where the question makes no sense.
+// callbacks.Unsupported if the question does not apply.
 type Runtime interface {
 	Describer
 	ThreadReader
@@ -29,33 +29,30 @@ type Describer interface {
 	Owns(pc uint64) bool
 }
 
-// Identity names a runtime.
+// Identity is the name, the version and the module of a runtime.
 type Identity struct {
 	Family     string            // one word: the base name of its library
-	Name       string            // for people
-	Version    string            // "16", or "14-15" where what was found does not tell apart; empty if unknown
-	VersionBy  string            // what the version was concluded from
+	Name       string            // for users
+	Version    string            // "16", or "14-15" if the evidence does not distinguish them; empty if unknown
+	VersionBy  string            // evidence for the version
 	OMPVersion int64             // _OPENMP of the runtime, such as 201611; 0 if unknown
-	Module     *callbacks.Module // where its code lies (the executable if it is linked statically)
-	Tracking   bool              // the runtime keeps states (OMP_DEBUG=enabled or a tool)
-	Warnings   []string          // what could not be read of the runtime as a whole, and why
+	Module     *callbacks.Module // module with its code (the executable if it is linked statically)
+	Tracking   bool              // the runtime records states (OMP_DEBUG=enabled or a tool)
+	Warnings   []string          // unreadable parts of the runtime as a whole, with reasons
 }
 
 // ThreadReader answers questions about threads.
 type ThreadReader interface {
-	// Threads yields all threads that the runtime knows, idle ones too. An
-	// error stands for a thread that could not be read; the walk goes on if
-	// it can.
+	// Threads yields all threads that the runtime knows, including idle ones. An error stands for a thread that
+	// could not be read; the walk continues if possible.
 	Threads() iter.Seq2[Thread, error]
 	// Thread reads one thread.
 	Thread(Thread) (ThreadInfo, error)
-	// CurrentParallel is ompd_get_curr_parallel_handle; idle threads have
-	// none (callbacks.Unavailable).
+	// CurrentParallel is ompd_get_curr_parallel_handle; it returns callbacks.Unavailable for idle threads.
 	CurrentParallel(Thread) (Parallel, error)
-	// CurrentTask is ompd_get_curr_task_handle; idle threads have none.
+	// CurrentTask is ompd_get_curr_task_handle; it returns callbacks.Unavailable for idle threads.
 	CurrentTask(Thread) (Task, error)
-	// State says what the thread does. ev is what the layer above knows of
-	// the thread; nil means that it knows nothing.
+	// State returns the state of the thread. ev is the data of the layer above on the thread; it may be nil.
 	State(h Thread, ev *Evidence) (ThreadState, error)
 }
 
@@ -63,20 +60,16 @@ type ThreadReader interface {
 type ParallelReader interface {
 	// Parallel reads one region.
 	Parallel(Parallel) (ParallelInfo, error)
-	// EnclosingParallel is ompd_get_enclosing_parallel_handle; the region of
-	// level 0 has none (callbacks.Unavailable).
+	// EnclosingParallel is ompd_get_enclosing_parallel_handle; it returns callbacks.Unavailable for the region
+	// of level 0.
 	EnclosingParallel(Parallel) (Parallel, error)
-	// ThreadInParallel is ompd_get_thread_in_parallel; n is a thread number
-	// in [0, team size).
+	// ThreadInParallel is ompd_get_thread_in_parallel; n is a thread number in [0, team size).
 	ThreadInParallel(p Parallel, n int) (Thread, error)
-	// TaskInParallel is ompd_get_task_in_parallel: the implicit task of
-	// thread number n.
+	// TaskInParallel is ompd_get_task_in_parallel: it returns the implicit task of thread number n.
 	TaskInParallel(p Parallel, n int) (Task, error)
-	// ExplicitTasks yields the explicit tasks of the region's team that the
-	// runtime has a record of and that are not finished: queued ones, ones
-	// blocked on a dependence, and ones that a thread of the team runs or
-	// has suspended. The walk is bounded; a bound that was hit is an error
-	// at the end.
+	// ExplicitTasks yields the unfinished explicit tasks of the region's team that the runtime has recorded:
+	// queued tasks, tasks blocked on a dependence, and tasks that a thread of the team runs or has suspended.
+	// The walk is bounded; it yields an error at the end if it reached a bound.
 	ExplicitTasks(Parallel) iter.Seq2[Task, error]
 }
 
@@ -84,30 +77,27 @@ type ParallelReader interface {
 type TaskReader interface {
 	// Task reads one task.
 	Task(Task) (TaskInfo, error)
-	// GeneratingTask is ompd_get_generating_task_handle; an initial task has
-	// none (callbacks.Unavailable).
+	// GeneratingTask is ompd_get_generating_task_handle; it returns callbacks.Unavailable for an initial task.
 	GeneratingTask(Task) (Task, error)
 	// SchedulingTask is ompd_get_scheduling_task_handle.
 	SchedulingTask(Task) (Task, error)
 	// TaskParallel is ompd_get_task_parallel_handle.
 	TaskParallel(Task) (Parallel, error)
-	// WaitsFor returns the unfinished tasks that t depends on, as far as the
-	// runtime keeps them.
+	// WaitsFor returns the unfinished tasks that t depends on, as far as the runtime stores them.
 	WaitsFor(t Task) ([]Task, error)
 }
 
 // SettingsReader answers questions about control variables and tool data.
 type SettingsReader interface {
-	// ICVs lists the internal control variables of the standard and this
-	// runtime's own, in a fixed order; an ICV's number is its position, from
-	// 1.
+	// ICVs lists the internal control variables of the standard and this runtime's own, in a fixed order; an
+	// ICV's number is its position, from 1.
 	ICVs() []ICV
-	// ICV reads one variable for a subject whose scope is the variable's.
+	// ICV reads one variable for a subject with the variable's scope.
 	ICV(id int, s Subject) (ICVValue, error)
-	// ControlVars are the control variables as they are in force now, as
-	// NAME=value pairs in the specification's sense.
+	// ControlVars returns the current values of the control variables, as NAME=value pairs in the
+	// specification's sense.
 	ControlVars() ([]ControlVar, error)
-	// ToolData is ompd_get_tool_data: the data word that a tool of the
-	// program left for the subject.
+	// ToolData is ompd_get_tool_data: it returns the data word that a tool of the program stored for the
+	// subject.
 	ToolData(Subject) (value uint64, err error)
 }

@@ -40,7 +40,7 @@ const (
 	StateUndefined                    State = 0x102
 )
 
-// stateNames has the specification's names without the prefix ompt_state_.
+// stateNames maps states to the specification's names without the prefix ompt_state_.
 var stateNames = map[State]picture.StateName{
 	StateWorkSerial: picture.StateWorkSerial, StateWorkParallel: picture.StateWorkParallel,
 	StateWorkReduction: picture.StateWorkReduction,
@@ -61,8 +61,7 @@ var stateNames = map[State]picture.StateName{
 	StateUndefined: picture.StateUndefined,
 }
 
-// States are all states in ascending order of their values, the order in which
-// ompd_enumerate_states gives them.
+// States lists all states in ascending order of their values, the order of ompd_enumerate_states.
 func States() []State {
 	return []State{
 		StateWorkSerial, StateWorkParallel, StateWorkReduction, StateWorkFreeAgent, StateWorkInduction,
@@ -75,8 +74,8 @@ func States() []State {
 	}
 }
 
-// NextState is the state after current in that order, and whether more follow. After
-// StateUndefined, the last, comes the first. An unknown state is callbacks.BadInput.
+// NextState returns the state after current in that order, and whether more follow. After StateUndefined, the
+// last, comes the first. An unknown state is callbacks.BadInput.
 func NextState(current State) (next State, more bool, err error) {
 	all := States()
 	i := slices.Index(all, current)
@@ -87,8 +86,8 @@ func NextState(current State) (next State, more bool, err error) {
 	return next, next != all[len(all)-1], nil
 }
 
-// String is the specification's name without its prefix, such as
-// "wait_barrier_explicit", or "state 0x…" for a value that it does not have.
+// String returns the specification's name without its prefix, such as "wait_barrier_explicit", or "state 0x…"
+// for an unknown value.
 func (s State) String() string {
 	if n, ok := stateNames[s]; ok {
 		return string(n)
@@ -104,7 +103,7 @@ func (s State) Name() picture.StateName {
 	return picture.StateUndefined
 }
 
-// IsKnown reports whether the specification has this state.
+// IsKnown reports whether the specification contains this state.
 func (s State) IsKnown() bool { _, ok := stateNames[s]; return ok }
 
 // Waiting reports whether a thread in this state waits for another thread or task.
@@ -112,20 +111,20 @@ func (s State) Waiting() bool {
 	return s >= StateWaitBarrier && s <= StateWaitTargetUpdate
 }
 
-// ThreadState is the answer to "what is this thread doing".
+// ThreadState is a thread's state and its evidence.
 type ThreadState struct {
 	State    State
-	Tracked  bool   // the runtime's own state word says so; otherwise it is inferred
-	Evidence string // what the answer was read or inferred from, for people
-	// Ending is set for a thread that has left the program's code for good: the C library has
-	// called the runtime's destructor of the thread's data.
+	Tracked  bool   // the state is the runtime's own record; otherwise it is inferred
+	Evidence string // source of the state, for users
+	// Ending means that the thread has left the program's code for good: the C library has called the runtime's
+	// destructor of the thread's data.
 	Ending bool
-	// WaitID is the address of the object that the thread waits for (a lock,
-	// a barrier's counter, …) or 0 if it waits for none or it is unknown.
+	// WaitID is the address of the object that the thread waits for (a lock, a barrier's counter, …). It is 0 if
+	// the object is unknown or the thread does not wait.
 	WaitID uint64
-	// WaitKind is the kind of what is at WaitID; empty with no WaitID.
+	// WaitKind is the kind of the object at WaitID; empty without a WaitID.
 	WaitKind picture.WaitKind
-	// WaitVariable is the address of the program's own variable of the lock
-	// or critical section at WaitID, or 0 if there is none or it is unknown.
+	// WaitVariable is the address of the program's own variable of the lock or critical section at WaitID, or 0
+	// if unknown.
 	WaitVariable uint64
 }

@@ -1,5 +1,5 @@
-// Package callbackstest has a target made of bytes, for tests that need no real
-// program, and the conformance kit that every target passes.
+// Package callbackstest implements a target made of bytes, for tests that need no real program, and the
+// conformance kit that every target passes.
 package callbackstest
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Fake is a target made of bytes, symbols and threads. It is filled first and
-// used then: its methods that change it must not run beside others.
+// Fake is a target made of bytes, symbols and threads. It is filled before it is used: its methods that change
+// it must not run concurrently with others.
 type Fake struct {
 	arch    callbacks.Arch
 	blocks  []block // ascending, without overlap
@@ -49,8 +49,8 @@ var (
 // NewFake returns an empty target of that architecture.
 func NewFake(a callbacks.Arch) *Fake { return &Fake{arch: a} }
 
-// Map gives the target memory: b at address a. The fake keeps b itself. Memory
-// that overlaps what is there replaces it where both are.
+// Map adds memory to the target: b at address a. The fake keeps b itself. It replaces existing memory where they
+// overlap.
 func (f *Fake) Map(a callbacks.Address, b []byte) {
 	if len(b) == 0 {
 		return
@@ -74,8 +74,8 @@ func (f *Fake) Map(a callbacks.Address, b []byte) {
 	slices.SortFunc(f.blocks, func(a, b block) int { return cmp.Compare(a.low, b.low) })
 }
 
-// Put writes values at address a, each as an integer of size bytes (1, 2, 4 or
-// 8). It reports the first byte that is not mapped.
+// Put writes values at address a, each as an integer of size bytes (1, 2, 4 or 8). It reports the first byte
+// that is not mapped.
 func (f *Fake) Put(a callbacks.Address, size int, values ...uint64) error {
 	for _, v := range values {
 		var w [8]byte
@@ -93,26 +93,24 @@ func (f *Fake) Put(a callbacks.Address, size int, values ...uint64) error {
 	return nil
 }
 
-// Define gives the target a global symbol. file is the path of its module.
+// Define adds a global symbol to the target. file is the path of its module.
 func (f *Fake) Define(name, file string, a callbacks.Address) {
 	f.symbols = append(f.symbols, symbol{name: name, file: file, address: a})
 }
 
-// DefineThread gives thread t its instance of a thread-local symbol. For the
-// other threads the symbol is then known, but not allocated.
+// DefineThread adds thread t's instance of a thread-local symbol. For the other threads the symbol is then
+// known, but not allocated.
 func (f *Fake) DefineThread(t callbacks.ThreadID, name, file string, a callbacks.Address) {
 	f.symbols = append(f.symbols, symbol{name: name, file: file, address: a, thread: t, tls: true})
 }
 
-// AddThread gives the target a thread. Its registers are unknown until
-// SetRegisters.
+// AddThread adds a thread to the target. Its registers are unknown until SetRegisters.
 func (f *Fake) AddThread(lwp, pthread uint64) {
 	regs := callbacks.Registers{Arch: f.arch, ThreadPointer: pthread, Syscall: -1}
 	f.threads = append(f.threads, fakeThread{lwp, pthread, regs})
 }
 
-// SetRegisters gives thread lwp its registers; the architecture is the
-// target's.
+// SetRegisters sets the registers of thread lwp; the architecture is the target's.
 func (f *Fake) SetRegisters(lwp uint64, r callbacks.Registers) {
 	for i := range f.threads {
 		if f.threads[i].lwp == lwp {
@@ -122,14 +120,13 @@ func (f *Fake) SetRegisters(lwp uint64, r callbacks.Registers) {
 	}
 }
 
-// AddModule gives the target a module, in link order.
+// AddModule adds a module to the target, in link order.
 func (f *Fake) AddModule(m *callbacks.Module) { f.modules = append(f.modules, m) }
 
-// Arch is the architecture that NewFake was given.
+// Arch returns the architecture passed to NewFake.
 func (f *Fake) Arch() callbacks.Arch { return f.arch }
 
-// bytesAt returns the bytes from address a to the end of its block, nil if there are
-// none.
+// bytesAt returns the bytes from address a to the end of its block, or nil.
 func (f *Fake) bytesAt(a uint64) []byte {
 	i, found := slices.BinarySearchFunc(f.blocks, a, func(b block, a uint64) int { return cmp.Compare(b.low, a) })
 	if !found {
@@ -154,7 +151,7 @@ func (f *Fake) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
-// Symbol returns the address of a symbol that Define gave.
+// Symbol returns the address of a symbol from Define.
 func (f *Fake) Symbol(name, file string) (callbacks.Address, error) {
 	for _, s := range f.symbols {
 		if s.name == name && !s.tls && s.isIn(file) {
@@ -164,8 +161,7 @@ func (f *Fake) Symbol(name, file string) (callbacks.Address, error) {
 	return callbacks.Address{}, fmt.Errorf("%w: %s", callbacks.ErrNoSymbol, name)
 }
 
-// ThreadSymbol returns the address of an instance that DefineThread gave. Both
-// kinds of identifier name the same thread.
+// ThreadSymbol returns the address of an instance from DefineThread. Both kinds of identifier are accepted.
 func (f *Fake) ThreadSymbol(t callbacks.ThreadID, name, file string) (callbacks.Address, error) {
 	known := false
 	for _, s := range f.symbols {
@@ -185,18 +181,18 @@ func (f *Fake) ThreadSymbol(t callbacks.ThreadID, name, file string) (callbacks.
 	return callbacks.Address{}, fmt.Errorf("%s of %v: %w", name, t, callbacks.ErrNoThreadStorage)
 }
 
-// isIn reports whether the symbol is defined in the module that file names.
+// isIn reports whether the symbol is defined in the given module.
 func (s *symbol) isIn(file string) bool {
 	return file == "" || file == s.file || file == path.Base(s.file)
 }
 
-// same reports whether two identifiers name one thread.
+// same reports whether two identifiers identify one thread.
 func (f *Fake) same(a, b callbacks.ThreadID) bool {
 	t := f.find(a)
 	return t != nil && t == f.find(b)
 }
 
-// find returns the thread of that identifier, nil if there is none.
+// find returns the thread with that identifier, or nil.
 func (f *Fake) find(id callbacks.ThreadID) *fakeThread {
 	for i := range f.threads {
 		t := &f.threads[i]
@@ -223,7 +219,7 @@ func (f *Fake) ThreadIDs(kind callbacks.IDKind) ([]callbacks.ThreadID, error) {
 	return list, nil
 }
 
-// Registers returns what SetRegisters gave the thread.
+// Registers returns the thread's registers from SetRegisters.
 func (f *Fake) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
 	if t.Kind != callbacks.ThreadIDLWP {
 		return callbacks.Registers{}, fmt.Errorf("registers of %v: %w", t, callbacks.ErrUnsupportedKind)

@@ -10,16 +10,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// Known is what the caller of Run knows about its target. Empty fields leave out
-// what would need them.
+// Known is the caller's knowledge of its target. Empty fields skip the checks that need them.
 type Known struct {
-	// Symbol is a global symbol whose address can be read.
+	// Symbol is a global symbol with a readable address.
 	Symbol string
-	// ThreadSymbol is a thread-local symbol that every thread has an instance
-	// of.
+	// ThreadSymbol is a thread-local symbol with an instance in every thread.
 	ThreadSymbol string
-	// Unmapped is an address where the target has nothing. Address 0 is
-	// checked in any case.
+	// Unmapped is an address that the target has not mapped. Address 0 is checked in any case.
 	Unmapped callbacks.Address
 }
 
@@ -48,7 +45,7 @@ func Run(t *testing.T, target callbacks.Target, k Known) {
 	}
 }
 
-// checkFaults reads where nothing is.
+// checkFaults reads unmapped memory.
 func checkFaults(t *testing.T, m callbacks.Memory, k Known) {
 	for _, a := range []callbacks.Address{callbacks.Addr(0), k.Unmapped, callbacks.Addr(^uint64(0)),
 		{Segment: 7, Offset: 64}} {
@@ -64,14 +61,13 @@ func checkFaults(t *testing.T, m callbacks.Memory, k Known) {
 	if k.Unmapped.IsNull() {
 		return
 	}
-	// A huge read ends with a fault and not with the memory of the machine.
+	// A huge read must return a fault before it exhausts the machine's memory.
 	if err := m.ReadMemory(k.Unmapped, make([]byte, 64<<20)); faultOf(t, err) != k.Unmapped {
 		t.Errorf("a huge read: %v", err)
 	}
 }
 
-// faultOf returns the address of the fault that err must wrap, or one that is
-// never right.
+// faultOf returns the address of the fault that err must wrap, or an address that no test expects.
 func faultOf(t *testing.T, err error) callbacks.Address {
 	t.Helper()
 	var f *callbacks.FaultError
@@ -115,7 +111,7 @@ func checkMappings(t *testing.T, mem callbacks.Memory, list []callbacks.Mapping)
 	}
 }
 
-// checkLent compares what is lent with what is read into b.
+// checkLent compares lent bytes with the bytes read into b.
 func checkLent(t *testing.T, mem callbacks.Memory, a callbacks.Address, b []byte) {
 	l, ok := mem.(callbacks.Lender)
 	if !ok || mem.ReadMemory(a, b) != nil {
@@ -131,8 +127,7 @@ func checkLent(t *testing.T, mem callbacks.Memory, a callbacks.Address, b []byte
 	}
 }
 
-// checkPieces compares one read with byte-wise ones, and with others at the same
-// time.
+// checkPieces compares one read with byte-wise reads, and with concurrent reads.
 func checkPieces(t *testing.T, mem callbacks.Memory, a callbacks.Address, n int) {
 	whole := make([]byte, n)
 	checkLent(t, mem, a, whole)
@@ -157,7 +152,7 @@ func checkPieces(t *testing.T, mem callbacks.Memory, a callbacks.Address, n int)
 	wg.Wait()
 }
 
-// checkSymbols looks up what is there and what is not.
+// checkSymbols looks up existing and missing symbols.
 func checkSymbols(t *testing.T, target callbacks.Target, k Known) {
 	for _, file := range []string{"", "libc.so.6", "no such file"} {
 		if a, err := target.Symbol(noName, file); !errors.Is(err, callbacks.ErrNoSymbol) {
@@ -208,8 +203,7 @@ func checkThreads(t *testing.T, target callbacks.Target, k Known) {
 	checkThreadSymbols(t, target, k, lwps, pthreads)
 }
 
-// checkThreadSymbols checks that each thread has an instance of its own, the same by
-// both identifiers.
+// checkThreadSymbols checks that each thread has an instance of its own, the same by both identifiers.
 func checkThreadSymbols(t *testing.T, target callbacks.Target, k Known, lwps, pthreads []callbacks.ThreadID) {
 	instances := map[callbacks.Address]callbacks.ThreadID{}
 	for i, id := range append(lwps[:len(lwps):len(lwps)], pthreads...) {
@@ -243,7 +237,7 @@ func checkThreadSymbols(t *testing.T, target callbacks.Target, k Known, lwps, pt
 	}
 }
 
-// checkRegisters asks for the registers of each thread and of one that is not there.
+// checkRegisters reads the registers of each thread and of a missing thread.
 func checkRegisters(t *testing.T, target callbacks.Target, r callbacks.RegisterReader) {
 	lwps, err := target.ThreadIDs(callbacks.ThreadIDLWP)
 	if err != nil {
@@ -260,7 +254,7 @@ func checkRegisters(t *testing.T, target callbacks.Target, r callbacks.RegisterR
 	}
 }
 
-// checkModules checks the modules' order and that one without a file says why.
+// checkModules checks the modules' order, and that a module without a file has the reason in Err.
 func checkModules(t *testing.T, target callbacks.Target, l callbacks.ModuleLister, k Known) {
 	list, err := l.Modules()
 	failed := false

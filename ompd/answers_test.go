@@ -44,7 +44,7 @@ func TestThreadIdentifiers(t *testing.T) {
 		want(t, back, err, id)
 	}
 	for id, rc := range map[callbacks.ThreadID]callbacks.RC{
-		callbacks.LWP(104):       callbacks.Unavailable, // a thread, but not an OpenMP one
+		callbacks.LWP(104):       callbacks.Unavailable, // a thread, but not an OpenMP thread
 		callbacks.Pthread(0xd00): callbacks.Unavailable,
 		callbacks.LWP(0):         callbacks.Unavailable,
 		{Kind: 2, Value: 1}:      callbacks.Unsupported,
@@ -60,8 +60,8 @@ func TestThreadIdentifiers(t *testing.T) {
 	}
 }
 
-// TestThreadIdentifiersInPart has a target that cannot tell pthreads, and a
-// runtime with a thread that cannot be read.
+// TestThreadIdentifiersInPart uses a target without pthread identifiers, and a runtime with an unreadable
+// thread.
 func TestThreadIdentifiersInPart(t *testing.T) {
 	p := NewProcess(&fakeRuntime{broken: true}, fakeTarget{noPthreads: true})
 	h, err := p.ThreadHandle(callbacks.Pthread(0xb00))
@@ -111,8 +111,7 @@ func TestIdentifiersAsBytes(t *testing.T) {
 	}
 }
 
-// TestEnumerations follows the protocol of the C interface: from the undefined
-// value, while there is more.
+// TestEnumerations follows the protocol of the C interface: from the undefined value, while more is true.
 func TestEnumerations(t *testing.T) {
 	p := fake()
 	var states []handles.State
@@ -156,9 +155,9 @@ func TestControlVariables(t *testing.T) {
 		s    handles.Subject
 		id   int
 		val  int64
-		rc   callbacks.RC // of the integer
+		rc   callbacks.RC // for the integer
 		text string
-		trc  callbacks.RC // of the text
+		trc  callbacks.RC // for the text
 	}{
 		{ofSpace, 1, 2, callbacks.OK, "2", callbacks.OK},
 		{ofTask, 2, 3, callbacks.Incomplete, "3,2", callbacks.OK},

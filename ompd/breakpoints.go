@@ -10,10 +10,9 @@ import (
 
 var _ handles.BreakpointReader = (*Process)(nil)
 
-// Breakpoints gives all locations at which a debugger can stop the runtime, by
-// the standard's names, each with its address and how that is known. A location that was not
-// found has its own error. callbacks.Unsupported if the runtime's reader cannot
-// tell any.
+// Breakpoints returns all locations at which a debugger can stop the runtime, by the standard's names, each with
+// its address and the evidence for it. A location that was not found has its own error. The error is
+// callbacks.Unsupported if the runtime's reader has no locations.
 func (p *Process) Breakpoints() ([]handles.Breakpoint, error) {
 	return query(p, "ompd_get_breakpoints", p, func(rt handles.Runtime, _ *Process) ([]handles.Breakpoint, error) {
 		if r, ok := rt.(handles.BreakpointReader); ok {
@@ -24,11 +23,10 @@ func (p *Process) Breakpoints() ([]handles.Breakpoint, error) {
 	})
 }
 
-// DraftBreakpoints is ompd_get_breakpoints (2013 draft, section 8.9): the four
-// locations parallel_pre_execute, parallel_post_execute, task_pre_execute and
-// task_post_execute. They are ompd_bp_parallel_begin, ompd_bp_parallel_end,
-// ompd_bp_task_begin and ompd_bp_task_end of the standard; the result has both
-// names. Those that were not found are left out, and their errors joined.
+// DraftBreakpoints is ompd_get_breakpoints (2013 draft, section 8.9): it returns the four locations
+// parallel_pre_execute, parallel_post_execute, task_pre_execute and task_post_execute. They are
+// ompd_bp_parallel_begin, ompd_bp_parallel_end, ompd_bp_task_begin and ompd_bp_task_end of the standard; the
+// result has both names. It omits locations that were not found, and joins their errors.
 func (p *Process) DraftBreakpoints() ([]handles.Breakpoint, error) {
 	all, err := p.Breakpoints()
 	if err != nil {

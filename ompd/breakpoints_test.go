@@ -8,7 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestBreakpoints asks for all locations, and for the four of the draft.
+// TestBreakpoints reads all locations, and the four of the draft.
 func TestBreakpoints(t *testing.T) {
 	p, _ := openCore(t, "barrier", omptest.RuntimeOf(t, 16), "OMP_DEBUG=enabled")
 	all, err := p.Breakpoints()
@@ -42,7 +42,7 @@ func TestBreakpoints(t *testing.T) {
 	wantRC(t, err, callbacks.StaleHandle)
 }
 
-// TestNoBreakpoints asks a runtime whose reader knows of none.
+// TestNoBreakpoints uses a runtime without a reader of breakpoints.
 func TestNoBreakpoints(t *testing.T) {
 	p := NewProcess(&fakeRuntime{}, nil)
 	_, err := p.Breakpoints()

@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// openCore makes a core of a program and opens its one runtime.
+// openCore makes a core of a program and opens its only runtime.
 func openCore(t *testing.T, program string, rt omptest.Runtime, env ...string) (*Process, *omptest.Result) {
 	t.Helper()
 	exe := omptest.Compile(t, omptest.Build{Program: program})
@@ -33,7 +33,7 @@ func openCore(t *testing.T, program string, rt omptest.Runtime, env ...string) (
 	return ps[0], r
 }
 
-// TestCores compares with what the programs' threads were told by omp_get_*.
+// TestCores compares with the results of omp_get_* in the programs' threads.
 func TestCores(t *testing.T) {
 	for _, rt := range omptest.Runtimes(t) {
 		for _, c := range [][]string{{"nested"}, {"pthreads"}, {"serialized_nested"},
@@ -68,7 +68,7 @@ func TestCores(t *testing.T) {
 	}
 }
 
-// checkThread asks the per-variable routines of the draft about a thread.
+// checkThread compares the per-variable routines of the draft for a thread.
 func checkThread(t *testing.T, p *Process, h handles.Thread, w omptest.ThreadTruth) {
 	t.Helper()
 	region, err := p.CurrentParallel(h)
@@ -104,12 +104,12 @@ func checkThread(t *testing.T, p *Process, h handles.Thread, w omptest.ThreadTru
 	checkMembers(t, p, h, region, w)
 }
 
-// asAny asks ask about h.
+// asAny returns a call of ask for h.
 func asAny[H, R any](ask func(H) (R, error), h H) func() (any, error) {
 	return func() (any, error) { return ask(h) }
 }
 
-// checkMembers asks who is in the region of thread h, and how deep it lies.
+// checkMembers compares the members and the levels of thread h's region.
 func checkMembers(t *testing.T, p *Process, h handles.Thread, region handles.Parallel, w omptest.ThreadTruth) {
 	t.Helper()
 	threads, err := p.ThreadsInParallel(region)
@@ -127,7 +127,7 @@ func checkMembers(t *testing.T, p *Process, h handles.Thread, region handles.Par
 			t.Fatal(err)
 		}
 		sizes = append([]int{info.TeamSize}, sizes...)
-		if info.Level == 0 { // a league's teams lie in another region of level 0
+		if info.Level == 0 { // a league's teams are in another region of level 0
 			break
 		}
 		if r, err = p.EnclosingParallel(r); err != nil {
@@ -139,7 +139,7 @@ func checkMembers(t *testing.T, p *Process, h handles.Thread, region handles.Par
 	}
 }
 
-// TestNoRuntime opens a target in which no OpenMP runtime is found.
+// TestNoRuntime opens a target without an OpenMP runtime.
 func TestNoRuntime(t *testing.T) {
 	_, r := openCore(t, "barrier", omptest.RuntimeOf(t, 16))
 	core, err := corefile.Open(r.Core, corefile.Options{})
@@ -152,7 +152,7 @@ func TestNoRuntime(t *testing.T) {
 	want(t, len(ps), nil, 0)
 }
 
-// noRuntime is a target whose modules are hidden.
+// noRuntime is a target with hidden modules.
 type noRuntime struct{ callbacks.Target }
 
 func (noRuntime) Symbol(string, string) (callbacks.Address, error) {

@@ -11,9 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// This file has the routines of the 2013 draft of OMPD that the standard dropped:
-// lists of everything, and one function for each control variable. Those that
-// live on under another name are not repeated here:
+// This file implements the routines of the 2013 draft of OMPD that the standard dropped: lists of everything,
+// and one function for each control variable. Routines with a new name in the standard are not repeated here:
 //
 //	ompd_get_innermost_parallel_region, ompd_get_top_parallel_region  CurrentParallel
 //	ompd_get_top_task_region                                          CurrentTask
@@ -21,17 +20,15 @@ import (
 //	ompd_get_osthread                                                 ThreadID
 
 const (
-	// maxTeam bounds the walk over a team: Linux has no more threads
-	// (PID_MAX_LIMIT).
+	// maxTeam bounds the walk over a team: Linux has no more threads (PID_MAX_LIMIT).
 	maxTeam = 1 << 22
-	// maxErrors is how many unreadable members end a list: past some, the rest
-	// is unreadable for the same reason.
+	// maxErrors is the number of unreadable members that end a list: the rest is probably unreadable for the
+	// same reason.
 	maxErrors = 16
 )
 
-// AllThreads is ompd_get_threads (2013 draft, section 8.2.1): all threads that
-// the runtime knows. Threads that could not be read are errors, joined, beside
-// the others.
+// AllThreads is ompd_get_threads (2013 draft, section 8.2.1): it returns all threads that the runtime knows, and
+// the joined errors of unreadable threads.
 func (p *Process) AllThreads() ([]handles.Thread, error) {
 	return query(p, "ompd_get_threads", p, func(handles.Runtime, *Process) ([]handles.Thread,
 		error) {
@@ -39,8 +36,8 @@ func (p *Process) AllThreads() ([]handles.Thread, error) {
 	})
 }
 
-// ThreadsInParallel is ompd_get_thread_in_parallel of 2013 (section 8.2.1): all
-// threads of the region's team, by thread number.
+// ThreadsInParallel is ompd_get_thread_in_parallel of 2013 (section 8.2.1): it returns all threads of the
+// region's team, by thread number.
 func (p *Process) ThreadsInParallel(h handles.Parallel) ([]handles.Thread, error) {
 	return query(p, "ompd_get_thread_in_parallel", h, func(rt handles.Runtime, h handles.Parallel) ([]handles.Thread,
 		error) {
@@ -48,8 +45,8 @@ func (p *Process) ThreadsInParallel(h handles.Parallel) ([]handles.Thread, error
 	})
 }
 
-// ImplicitTasks is ompd_get_implicit_task_in_parallel (2013 draft, section
-// 8.2.3): the implicit tasks of a region, by thread number.
+// ImplicitTasks is ompd_get_implicit_task_in_parallel (2013 draft, section 8.2.3): it returns the implicit tasks
+// of a region, by thread number.
 func (p *Process) ImplicitTasks(h handles.Parallel) ([]handles.Task, error) {
 	return query(p, "ompd_get_implicit_task_in_parallel", h, func(rt handles.Runtime,
 		h handles.Parallel) ([]handles.Task,
@@ -58,7 +55,7 @@ func (p *Process) ImplicitTasks(h handles.Parallel) ([]handles.Task, error) {
 	})
 }
 
-// members yields what get answers for every thread number of the region.
+// members yields the result of get for every thread number of the region.
 func members[T any](rt handles.Runtime, h handles.Parallel, get func(handles.Parallel, int) (T, error)) iter.Seq2[T,
 	error] {
 	return func(yield func(T, error) bool) {
@@ -94,8 +91,8 @@ func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 	return list, errors.Join(errs...)
 }
 
-// NumProcs is ompd_get_num_procs (2013 draft, section 8.3): the processors that
-// the program could use, num-procs-var.
+// NumProcs is ompd_get_num_procs (2013 draft, section 8.3): it returns the number of processors that the program
+// could use, num-procs-var.
 func (p *Process) NumProcs() (int64, error) {
 	return query(p, "ompd_get_num_procs", p, func(rt handles.Runtime, _ *Process) (int64, error) {
 		v, err := namedICV(rt, "num-procs-var", func(s handles.Scope) (handles.Subject, error) {
@@ -106,39 +103,37 @@ func (p *Process) NumProcs() (int64, error) {
 	})
 }
 
-// ThreadLimit is ompd_get_thread_limit (2013 draft, section 8.3): how many threads
-// the contention group of a task may have, thread-limit-var.
+// ThreadLimit is ompd_get_thread_limit (2013 draft, section 8.3): it returns the maximum number of threads of a
+// task's contention group, thread-limit-var.
 func (p *Process) ThreadLimit(h handles.Task) (int64, error) {
 	return p.intOf("ompd_get_thread_limit", h, "thread-limit-var")
 }
 
-// NumThreads is ompd_get_num_threads (2013 draft, section 8.4.1): the size of the
-// region's team.
+// NumThreads is ompd_get_num_threads (2013 draft, section 8.4.1): it returns the size of the region's team.
 func (p *Process) NumThreads(h handles.Parallel) (int, error) {
 	return ofParallel(p, "ompd_get_num_threads", h, func(i handles.ParallelInfo) int { return i.TeamSize })
 }
 
-// Level is ompd_get_level (2013 draft, section 8.4.1): the nesting depth of a
-// region, 0 for the implicit outermost one.
+// Level is ompd_get_level (2013 draft, section 8.4.1): it returns the nesting depth of a region, 0 for the
+// implicit outermost one.
 func (p *Process) Level(h handles.Parallel) (int, error) {
 	return ofParallel(p, "ompd_get_level", h, func(i handles.ParallelInfo) int { return i.Level })
 }
 
-// ActiveLevel is ompd_get_active_level (2013 draft, section 8.4.1): how many of
-// the region and those around it have more than one thread.
+// ActiveLevel is ompd_get_active_level (2013 draft, section 8.4.1): it returns the number of regions with more
+// than one thread, from this region outward.
 func (p *Process) ActiveLevel(h handles.Parallel) (int, error) {
 	return ofParallel(p, "ompd_get_active_level", h, func(i handles.ParallelInfo) int { return i.ActiveLevel })
 }
 
-// ParallelID is ompd_get_parallel_id (2013 draft, section 8.4.2): a name of the
-// region that stays the same for the region's life.
+// ParallelID is ompd_get_parallel_id (2013 draft, section 8.4.2): it returns a name of the region that is
+// constant for the region's life.
 func (p *Process) ParallelID(h handles.Parallel) (string, error) {
 	return ofParallel(p, "ompd_get_parallel_id", h, func(handles.ParallelInfo) string { return h.String() })
 }
 
-// ParallelFunction is ompd_get_parallel_function (2013 draft, section 8.4.2): the
-// entry of the outlined function that is the region's body. A region for which
-// the runtime keeps none is callbacks.Unavailable.
+// ParallelFunction is ompd_get_parallel_function (2013 draft, section 8.4.2): it returns the entry of the
+// region's outlined function. If the runtime does not store it, the error is callbacks.Unavailable.
 func (p *Process) ParallelFunction(h handles.Parallel) (callbacks.Address, error) {
 	return query(p, "ompd_get_parallel_function", h, func(rt handles.Runtime, h handles.Parallel) (callbacks.Address,
 		error) {
@@ -157,14 +152,14 @@ func ofParallel[R any](p *Process, routine string, h handles.Parallel, get func(
 	})
 }
 
-// MaxThreads is ompd_get_max_threads (2013 draft, section 8.6.1): the team size of
-// the next region that the task begins, the first element of nthreads-var.
+// MaxThreads is ompd_get_max_threads (2013 draft, section 8.6.1): it returns the team size of the next region
+// that the task starts, the first element of nthreads-var.
 func (p *Process) MaxThreads(h handles.Task) (int64, error) {
 	return p.intOf("ompd_get_max_threads", h, "nthreads-var")
 }
 
-// ThreadNum is ompd_get_thread_num (2013 draft, section 8.6.1): the number of the
-// thread that executes the task, in the team of the task's region.
+// ThreadNum is ompd_get_thread_num (2013 draft, section 8.6.1): it returns the number of the thread that
+// executes the task, in the team of the task's region.
 func (p *Process) ThreadNum(h handles.Task) (int, error) {
 	return query(p, "ompd_get_thread_num", h, threadNum)
 }
@@ -193,8 +188,8 @@ func threadNum(rt handles.Runtime, h handles.Task) (int, error) {
 	return -1, fmt.Errorf("%v is not in the team of %v: %w", info.Thread, region, callbacks.Unavailable)
 }
 
-// InParallel is ompd_in_parallel (2013 draft, section 8.6.1): whether the task is
-// inside a region with more than one thread.
+// InParallel is ompd_in_parallel (2013 draft, section 8.6.1): it reports whether the task is inside a region
+// with more than one thread.
 func (p *Process) InParallel(h handles.Task) (bool, error) {
 	return query(p, "ompd_in_parallel", h, func(rt handles.Runtime, h handles.Task) (bool, error) {
 		region, err := rt.TaskParallel(h)
@@ -206,22 +201,21 @@ func (p *Process) InParallel(h handles.Task) (bool, error) {
 	})
 }
 
-// InFinal is ompd_in_final (2013 draft, section 8.6.1): whether the task is final.
+// InFinal is ompd_in_final (2013 draft, section 8.6.1): it reports whether the task is final.
 func (p *Process) InFinal(h handles.Task) (bool, error) {
 	v, err := p.intOf("ompd_in_final", h, "final-task-var")
 	return v != 0, err
 }
 
-// Dynamic is ompd_get_dynamic (2013 draft, section 8.6.1): whether the runtime may
-// adjust the team size, dyn-var.
+// Dynamic is ompd_get_dynamic (2013 draft, section 8.6.1): it reports whether the runtime may adjust the team
+// size, dyn-var.
 func (p *Process) Dynamic(h handles.Task) (bool, error) {
 	v, err := p.intOf("ompd_get_dynamic", h, "dyn-var")
 	return v != 0, err
 }
 
-// Nested is ompd_get_nested (2013 draft, section 8.6.1): whether nested regions
-// may be active, which since OpenMP 5.0 means that max-active-levels-var is more
-// than 1.
+// Nested is ompd_get_nested (2013 draft, section 8.6.1): it reports whether nested regions may be active. Since
+// OpenMP 5.0 that means that max-active-levels-var is more than 1.
 func (p *Process) Nested(h handles.Task) (bool, error) {
 	v, err := p.intOf("ompd_get_nested", h, "max-active-levels-var")
 	return v > 1, err
@@ -232,16 +226,15 @@ func (p *Process) MaxActiveLevels(h handles.Task) (int64, error) {
 	return p.intOf("ompd_get_max_active_levels", h, "max-active-levels-var")
 }
 
-// Schedule is a loop schedule (run-sched-var): the kind, such as "dynamic", and
-// the chunk size, 0 if none is given.
+// Schedule is a loop schedule (run-sched-var): the kind, such as "dynamic", and the chunk size, or 0.
 type Schedule struct {
-	Monotonic string // "monotonic", "nonmonotonic", or empty if not said
+	Monotonic string // "monotonic", "nonmonotonic", or empty if unset
 	Kind      string
 	Chunk     int64
 }
 
-// Schedule is ompd_get_schedule (2013 draft, section 8.6.1): how the task divides
-// loops with schedule(runtime).
+// Schedule is ompd_get_schedule (2013 draft, section 8.6.1): it returns the schedule of the task's loops with
+// schedule(runtime).
 func (p *Process) Schedule(h handles.Task) (Schedule, error) {
 	return query(p, "ompd_get_schedule", h, func(rt handles.Runtime, h handles.Task) (Schedule, error) {
 		v, err := icvOf(rt, h, "run-sched-var")
@@ -271,8 +264,8 @@ func parseSchedule(text string) (Schedule, error) {
 	return s, nil
 }
 
-// ProcBind is ompd_get_proc_bind (2013 draft, section 8.6.1): how the threads of
-// the task's next region are bound to places, such as "spread", bind-var.
+// ProcBind is ompd_get_proc_bind (2013 draft, section 8.6.1): it returns the binding of the threads of the
+// task's next region to places, such as "spread", bind-var.
 func (p *Process) ProcBind(h handles.Task) (string, error) {
 	return query(p, "ompd_get_proc_bind", h, func(rt handles.Runtime, h handles.Task) (string, error) {
 		v, err := icvOf(rt, h, "bind-var")
@@ -280,8 +273,8 @@ func (p *Process) ProcBind(h handles.Task) (string, error) {
 	})
 }
 
-// DisplayControlVarsText is ompd_display_control_vars (2013 draft, section 8.10):
-// the control variables as lines NAME=value, each ended by a newline.
+// DisplayControlVarsText is ompd_display_control_vars (2013 draft, section 8.10): it returns the control
+// variables as lines NAME=value, each terminated by a newline.
 func (p *Process) DisplayControlVarsText() (string, error) {
 	return query(p, "ompd_display_control_vars", p, func(handles.Runtime, *Process) (string, error) {
 		lines, err := p.DisplayControlVars()
@@ -293,7 +286,7 @@ func (p *Process) DisplayControlVarsText() (string, error) {
 	})
 }
 
-// intOf is the variable name, as an integer, for a task.
+// intOf returns the variable name, as an integer, for a task.
 func (p *Process) intOf(routine string, h handles.Task, name string) (int64, error) {
 	return query(p, routine, h, func(rt handles.Runtime, h handles.Task) (int64, error) {
 		v, err := icvOf(rt, h, name)
@@ -301,8 +294,8 @@ func (p *Process) intOf(routine string, h handles.Task, name string) (int64, err
 	})
 }
 
-// icvOf reads the variable name for a task: for the task itself, or for the
-// thread, region or address space that it is in, as the variable's scope is.
+// icvOf reads the variable name for a task: for the task itself, or for its thread, region or address space, by
+// the variable's scope.
 func icvOf(rt handles.Runtime, h handles.Task, name string) (handles.ICVValue, error) {
 	return namedICV(rt, name, func(scope handles.Scope) (handles.Subject, error) {
 		s := handles.Subject{Scope: scope}
@@ -323,7 +316,7 @@ func icvOf(rt handles.Runtime, h handles.Task, name string) (handles.ICVValue, e
 	})
 }
 
-// namedICV reads the variable name for the subject that suits its scope.
+// namedICV reads the variable name for the subject that fits its scope.
 func namedICV(rt handles.Runtime, name string, of func(handles.Scope) (handles.Subject, error)) (handles.ICVValue,
 	error) {
 	for i, v := range rt.ICVs() {

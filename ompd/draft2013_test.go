@@ -27,7 +27,7 @@ func TestDraftLists(t *testing.T) {
 	wantRC(t, err, callbacks.StaleHandle)
 }
 
-// TestDraftListsInPart has a list with more errors than are kept.
+// TestDraftListsInPart uses a list with more errors than are kept.
 func TestDraftListsInPart(t *testing.T) {
 	n := 0
 	list, err := collect(func(yield func(int, error) bool) {
@@ -85,7 +85,7 @@ func TestDraftSettings(t *testing.T) {
 	}
 	yes, err := p.InParallel(initial)
 	want(t, yes, err, false)
-	_, err = p.Dynamic(initial) // the variable is the thread's, and no thread is known
+	_, err = p.Dynamic(initial) // the variable belongs to the thread, which is unknown
 	wantRC(t, err, callbacks.Unavailable)
 	s, err := p.Schedule(explicit)
 	want(t, s, err, Schedule{"monotonic", "dynamic", 8})
@@ -93,7 +93,7 @@ func TestDraftSettings(t *testing.T) {
 	want(t, bind, err, "spread")
 	text, err := p.DisplayControlVarsText()
 	want(t, text, err, "OMP_NUM_THREADS=3,2\nOMP_DYNAMIC=true\n")
-	n, err := p.ThreadNum(explicit) // looked for in the team
+	n, err := p.ThreadNum(explicit) // searched in the team
 	want(t, n, err, 1)
 	n, err = p.ThreadNum(initial)
 	want(t, n, err, 0)

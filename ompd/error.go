@@ -8,23 +8,23 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-// Error is the error of a routine: which one, asked of what, with which return
-// code. It answers errors.Is with its code, and with whatever its cause answers.
+// Error is the error of a routine: the routine, its handle, and the return code. It matches its code, and
+// everything that its cause matches, with errors.Is.
 type Error struct {
-	Routine string       // the C routine, such as "ompd_get_state", or the method if the standard has none
-	Handle  fmt.Stringer // what the routine was asked of; nil for the library itself
+	Routine string       // the C routine, such as "ompd_get_state", or the method if it is not in the standard
+	Handle  fmt.Stringer // the routine's handle; nil for the library itself
 	RC      callbacks.RC // never callbacks.OK
 	Err     error        // the cause, never nil
 }
 
-// Error names the routine, the handle, the cause and the return code.
+// Error returns the routine, the handle, the cause and the return code.
 func (e *Error) Error() string {
 	on := ""
 	if e.Handle != nil {
 		on = "(" + e.Handle.String() + ")"
 	}
 	var rc callbacks.RC
-	if errors.As(e.Err, &rc) && rc == e.RC { // the cause's own text has it
+	if errors.As(e.Err, &rc) && rc == e.RC { // the cause's own text contains it
 		return fmt.Sprintf("%s%s: %v", e.Routine, on, e.Err)
 	}
 	return fmt.Sprintf("%s%s: %v (%v)", e.Routine, on, e.Err, e.RC)
@@ -39,7 +39,7 @@ func (e *Error) Is(target error) bool {
 	return ok && rc == e.RC
 }
 
-// fail makes an *Error of err; nil stays nil.
+// fail wraps err in an *Error; nil stays nil.
 func fail(routine string, h fmt.Stringer, err error) error {
 	if err == nil {
 		return nil
@@ -47,12 +47,12 @@ func fail(routine string, h fmt.Stringer, err error) error {
 	return &Error{Routine: routine, Handle: h, RC: RCOf(err), Err: err}
 }
 
-// causes are the return codes of errors that carry none.
+// causes maps errors without a return code to their code.
 var causes = []struct {
 	err error
 	rc  callbacks.RC
 }{
-	{callbacks.Unavailable, callbacks.Unavailable}, // what only answers errors.Is: rtl.Dormant
+	{callbacks.Unavailable, callbacks.Unavailable}, // errors that only match with errors.Is: rtl.Dormant
 	{callbacks.ErrUnsupportedKind, callbacks.Unsupported},
 	{callbacks.ErrNoThread, callbacks.Unavailable},
 	{callbacks.ErrNoThreadStorage, callbacks.Unavailable},
@@ -63,9 +63,8 @@ var causes = []struct {
 	{callbacks.ErrNotCaptured, callbacks.DeviceReadError},
 }
 
-// RCOf is the return code of err: callbacks.OK for nil, the code that it wraps,
-// or else the one that suits its cause, DeviceReadError for memory that could not
-// be read and callbacks.Error for whatever is left.
+// RCOf returns the return code of err: callbacks.OK for nil, the wrapped code, or else the code of its cause:
+// DeviceReadError for unreadable memory and callbacks.Error for other causes.
 func RCOf(err error) callbacks.RC {
 	var of *Error
 	var rc callbacks.RC
@@ -88,7 +87,7 @@ func RCOf(err error) callbacks.RC {
 	return callbacks.Error
 }
 
-// errorTexts say what a return code means, in words for people.
+// errorTexts maps return codes to their meaning, for users.
 var errorTexts = map[callbacks.RC]string{
 	callbacks.OK:                 "the operation was successful",
 	callbacks.Unavailable:        "the information is not available in this context",
@@ -106,8 +105,7 @@ var errorTexts = map[callbacks.RC]string{
 	callbacks.IncompatibleHandle: "the handle is not one for this scope",
 }
 
-// ErrorString is ompd_get_error_string of the 2013 draft, section 8.8: what a
-// return code means.
+// ErrorString is ompd_get_error_string of the 2013 draft, section 8.8: it returns the meaning of a return code.
 func ErrorString(rc callbacks.RC) string {
 	if s, ok := errorTexts[rc]; ok {
 		return s

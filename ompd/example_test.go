@@ -10,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
-// Which threads of a core are of its OpenMP runtime: a handle is had of those.
+// The example counts the threads of a core that belong to its OpenMP runtime: those have a handle.
 func Example() {
 	g, done, err := omptest.ExampleCore("gnu-barrier")
 	if err != nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// The fake runtime is at one stop of one program: an initial thread a with a
-// worker b in a region of two, an idle thread c, and an explicit task that b
-// executes.
+// The fake runtime is at one stop of one program: an initial thread a with a worker b in a region of two, an
+// idle thread c, and an explicit task that b executes.
 var (
 	stamp = handles.Stamp{Space: 3, Epoch: 7}
 
@@ -27,11 +26,11 @@ var (
 	implicitA = handles.Task{Stamp: stamp, Data: callbacks.Addr(0x200), Level: 1}
 	implicitB = handles.Task{Stamp: stamp, Data: callbacks.Addr(0x300), Level: 1}
 	explicit  = handles.Task{Stamp: stamp, Data: callbacks.Addr(0x400), Level: 1}
-	// unreadable is in the runtime's lists, but its memory is not at hand.
+	// unreadable is in the runtime's lists, but its memory is missing.
 	unreadable = handles.Thread{Stamp: stamp, Info: callbacks.Addr(0xbad0)}
 )
 
-// icvs of the fake, with every scope and kind that matters.
+// fakeICVs covers every scope and kind of variable.
 var fakeICVs = []handles.ICV{
 	{Name: "num-procs-var", Scope: handles.ScopeAddressSpace},
 	{Name: "nthreads-var", Scope: handles.ScopeTask},
@@ -135,7 +134,7 @@ func (f *fakeRuntime) TaskInParallel(h handles.Parallel, n int) (handles.Task, e
 	return member(h, n, initial, implicitA, implicitB)
 }
 
-// member is member n of the region; the first of all is region 0's.
+// member returns member n of the region; the first element of all is region 0's.
 func member[H any](h handles.Parallel, n int, all ...H) (H, error) {
 	in := all[1:]
 	if h == region0 {
@@ -200,7 +199,7 @@ func (f *fakeRuntime) ToolData(s handles.Subject) (uint64, error) { return 0x123
 
 // fakeTarget has threads a, b, c and one that is not an OpenMP thread.
 type fakeTarget struct {
-	callbacks.Target // nil: its memory and symbols are never asked for
+	callbacks.Target // nil: its memory and symbols are never used
 	noPthreads       bool
 }
 

@@ -10,14 +10,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// apiVersions are the versions of the OMPD interface that can be asked for:
-// OpenMP 5.0, 5.1, 5.2 and 6.0, in the form of the macro _OPENMP. Their routines
-// differ only in what was added.
+// apiVersions lists the supported versions of the OMPD interface: OpenMP 5.0, 5.1, 5.2 and 6.0, in the form of
+// the macro _OPENMP. Newer versions only add routines.
 var apiVersions = []int64{201811, 202011, 202111, 202411}
 
-// Library is the OMPD library as a tool loads it: initialized once, then asked
-// for the address spaces of targets, then finalised. The zero value is not
-// initialized. A tool that needs no lifetime calls Open.
+// Library is the OMPD library as a tool loads it: initialized once, then used for the address spaces of targets,
+// then finalised. The zero value is not initialized. A tool that needs no lifetime calls Open.
 type Library struct {
 	mu      sync.Mutex
 	session *session // nil unless initialized
@@ -28,11 +26,9 @@ type session struct{ over atomic.Bool }
 
 func (s *session) isOver() bool { return s != nil && s.over.Load() }
 
-// Initialize is ompd_initialize: it begins the use of the library in one version
-// of the interface, such as 202111. A version that this library cannot speak is
-// callbacks.Unsupported; a second call without Finalize is callbacks.Error. The
-// callbacks come with each target (see ProcessInitialize), so that one library
-// serves many.
+// Initialize is ompd_initialize: it starts the use of the library in one version of the interface, such as
+// 202111. An unsupported version is callbacks.Unsupported; a second call without Finalize is callbacks.Error.
+// The callbacks come with each target (see ProcessInitialize), so that one library serves many.
 func (l *Library) Initialize(version int64) error {
 	const routine = "ompd_initialize"
 	if err := l.Compatible(version); err != nil {
@@ -47,9 +43,8 @@ func (l *Library) Initialize(version int64) error {
 	return nil
 }
 
-// Compatible is ompd_get_version_compatibility of the 2013 draft, section 8.7:
-// whether this library speaks a version of the interface. The error is
-// callbacks.Unsupported and tells the versions that it speaks.
+// Compatible is ompd_get_version_compatibility of the 2013 draft, section 8.7: it checks that this library
+// supports a version of the interface. The error is callbacks.Unsupported and lists the supported versions.
 func (l *Library) Compatible(version int64) error {
 	if slices.Contains(apiVersions, version) {
 		return nil
@@ -57,12 +52,11 @@ func (l *Library) Compatible(version int64) error {
 	return fmt.Errorf("API version %d, not one of %d: %w", version, apiVersions, callbacks.Unsupported)
 }
 
-// APIVersion is ompd_get_api_version: the latest version of the interface that
-// the library speaks, in the form of the macro _OPENMP.
+// APIVersion is ompd_get_api_version: it returns the latest supported version of the interface, in the form of
+// the macro _OPENMP.
 func (l *Library) APIVersion() int64 { return slices.Max(apiVersions) }
 
-// VersionString is ompd_get_version_string: name, version and revision of this
-// library.
+// VersionString is ompd_get_version_string: it returns the name, version and revision of this library.
 func (l *Library) VersionString() string {
 	text := "ompd-inspect"
 	info, ok := debug.ReadBuildInfo()
@@ -82,13 +76,12 @@ func (l *Library) VersionString() string {
 	return text
 }
 
-// modulePath is the path of the module that this package is in.
+// modulePath is the path of this package's module.
 const modulePath = "github.com/ompd-inspect/ompd-inspect"
 
-// ProcessInitialize is ompd_process_initialize: the address spaces of all OpenMP
-// runtimes in target t, whose methods are the callbacks. It is Open with the
-// library's lifetime: callbacks.BadInput without a target, callbacks.Unsupported
-// before Initialize.
+// ProcessInitialize is ompd_process_initialize: it returns the address spaces of all OpenMP runtimes in target
+// t, which implements the callbacks. It is Open with the library's lifetime: callbacks.BadInput without a
+// target, callbacks.Unsupported before Initialize.
 func (l *Library) ProcessInitialize(t callbacks.Target, opts Options) ([]*Process, error) {
 	const routine = "ompd_process_initialize"
 	if t == nil {
@@ -107,9 +100,8 @@ func (l *Library) ProcessInitialize(t callbacks.Target, opts Options) ([]*Proces
 	return ps, fail(routine, nil, err)
 }
 
-// Finalize is ompd_finalize: it ends the use of the library. All its address
-// spaces answer callbacks.StaleHandle from then on. Without Initialize, or after
-// another Finalize, it is callbacks.Unsupported.
+// Finalize is ompd_finalize: it ends the use of the library. After it, all its address spaces return
+// callbacks.StaleHandle. Without Initialize, or after another Finalize, it returns callbacks.Unsupported.
 func (l *Library) Finalize() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,13 +15,13 @@ type Options struct {
 	// Sources names the sources from which the layout of the runtime's structures may come: symbols, memory,
 	// debuginfo, code, table. Empty means all.
 	Sources []string
-	// Without names releases of runtimes whose rows in the tables of layouts are not used.
+	// Without lists releases of runtimes to ignore in the tables of layouts.
 	Without []string
-	// Debug returns the debug information of a module, nil if it has none. It is called at most once for each module,
-	// and only if it is needed. A nil Debug stands for modules without debug information.
+	// Debug returns the debug information of a module, or nil. It is called at most once for each module, and
+	// only if it is needed. A nil Debug stands for modules without debug information.
 	Debug func(*callbacks.Module) (*dwarf.Data, error)
-	// Functions returns the start and the end of each function of a module, by address. It is called for executables
-	// without symbols, whose runtime is linked statically. Nil stands for no functions.
+	// Functions returns the start and the end of each function of a module, by address. It is called for
+	// executables without symbols that have the runtime linked in. Nil stands for no functions.
 	Functions func(*callbacks.Module) [][2]uint64
 }
 
@@ -29,8 +29,8 @@ type Options struct {
 // callbacks.Incompatible.
 var ErrNoRuntime = readers.ErrNoRuntime
 
-// Open finds every OpenMP runtime in target t and returns an address space of each. The error joins those of the
-// runtimes that cannot be read, and of those that the program has not used yet (callbacks.Unavailable). It is
+// Open finds every OpenMP runtime in target t and returns an address space for each. The error joins the errors
+// of runtimes that cannot be read, and of those that the program has not used yet (callbacks.Unavailable). It is
 // ErrNoRuntime for a target without any runtime.
 func Open(t callbacks.Target, o Options) ([]*Process, error) {
 	opened, err := readers.Open(t, readers.Options{Epoch: o.Epoch, Options: layout.Options{

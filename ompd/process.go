@@ -10,18 +10,18 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// Process is the address space of one OpenMP runtime in a target at one stop (ompd_address_space_handle_t). It may be
-// used by several goroutines at once.
+// Process is the address space of one OpenMP runtime in a target at one stop (ompd_address_space_handle_t). It
+// may be used by several goroutines at once.
 //
-// Beside the standard's routines it has the routines of the 2013 draft that the standard dropped, and methods that
+// It has the standard's routines, the routines of the 2013 draft that the standard dropped, and methods that
 // return all values of a thread, region, task or variable at once. It implements handles.Runtime.
 type Process struct {
 	rt       handles.Runtime
 	target   callbacks.Target
 	session  *session // nil if opened without a Library
 	released atomic.Bool
-	lwps     func() *targetThreads // made at its first use
-	native   func() *nativeThreads // made at its first use
+	lwps     func() *targetThreads // made at the first use
+	native   func() *nativeThreads // made at the first use
 }
 
 var _ handles.Runtime = (*Process)(nil)
@@ -34,9 +34,8 @@ func NewProcess(rt handles.Runtime, t callbacks.Target) *Process {
 	return p
 }
 
-// Reread is the address space as the target's memory is now, for targets that run
-// between two questions without saying so: handles of the one are handles of the
-// other, and what they stand for is looked up again.
+// Reread returns the address space with the target's current memory, for targets that run between two requests
+// without notice. Handles stay valid; their objects are looked up again.
 func (p *Process) Reread() (*Process, error) {
 	return query(p, "Reread", p, func(rt handles.Runtime, _ *Process) (*Process, error) {
 		r, ok := rt.(rtl.Rereader)
@@ -53,7 +52,7 @@ func (p *Process) Reread() (*Process, error) {
 	})
 }
 
-// String names the address space by its number and its runtime.
+// String returns the number of the address space and its runtime.
 func (p *Process) String() string {
 	if p == nil || p.rt == nil {
 		return "no address space"
@@ -61,17 +60,17 @@ func (p *Process) String() string {
 	return fmt.Sprintf("address space %d, %s", p.rt.Stamp().Space, p.rt.Identity().Name)
 }
 
-// Identity names the runtime.
+// Identity returns the runtime's name and version.
 func (p *Process) Identity() handles.Identity { return p.rt.Identity() }
 
-// Stamp is the stamp that all handles of this address space carry.
+// Stamp returns the stamp of all handles of this address space.
 func (p *Process) Stamp() handles.Stamp { return p.rt.Stamp() }
 
 // Owns reports whether the code address pc belongs to the runtime.
 func (p *Process) Owns(pc uint64) bool { return p.rt.Owns(pc) }
 
-// Release is ompd_rel_address_space_handle. There is no memory to release; from
-// then on every routine answers callbacks.StaleHandle.
+// Release is ompd_rel_address_space_handle. There is no memory to release; after it every routine returns
+// callbacks.StaleHandle.
 func (p *Process) Release() error {
 	_, err := query(p, "ompd_rel_address_space_handle", p, func(handles.Runtime, *Process) (bool, error) {
 		return p.released.Swap(true), nil
@@ -79,9 +78,8 @@ func (p *Process) Release() error {
 	return err
 }
 
-// DeviceInitialize is ompd_device_initialize: the address space of a device that
-// is not the host. No device is supported: callbacks.Unsupported, or
-// callbacks.BadInput without an identifier.
+// DeviceInitialize is ompd_device_initialize: it returns the address space of a device other than the host.
+// Devices are unsupported: the error is callbacks.Unsupported, or callbacks.BadInput without an identifier.
 func (p *Process) DeviceInitialize(kind uint64, id []byte) (*Process, error) {
 	return query(p, "ompd_device_initialize", p, func(handles.Runtime, *Process) (*Process, error) {
 		if len(id) == 0 {
@@ -91,8 +89,8 @@ func (p *Process) DeviceInitialize(kind uint64, id []byte) (*Process, error) {
 	})
 }
 
-// ThreadDevice is ompd_get_device_from_thread: the address space that a thread
-// executes in, which is always this one, the host's.
+// ThreadDevice is ompd_get_device_from_thread: it returns the address space in which a thread executes, always
+// this one, the host's.
 func (p *Process) ThreadDevice(h handles.Thread) (*Process, error) {
 	return query(p, "ompd_get_device_from_thread", h, func(handles.Runtime, handles.Thread) (*Process, error) {
 		return p,
@@ -100,8 +98,8 @@ func (p *Process) ThreadDevice(h handles.Thread) (*Process, error) {
 	})
 }
 
-// OMPVersion is ompd_get_omp_version: the version of the OpenMP API that the
-// runtime implements, in the form of the macro _OPENMP.
+// OMPVersion is ompd_get_omp_version: it returns the version of the OpenMP API that the runtime implements, in
+// the form of the macro _OPENMP.
 func (p *Process) OMPVersion() (int64, error) {
 	return query(p, "ompd_get_omp_version", p, func(rt handles.Runtime, _ *Process) (int64, error) {
 		if v := rt.Identity().OMPVersion; v != 0 {
@@ -111,14 +109,13 @@ func (p *Process) OMPVersion() (int64, error) {
 	})
 }
 
-// specifications are the versions of OpenMP by their dates.
+// specifications maps dates to versions of OpenMP.
 var specifications = map[int64]string{
 	200805: "3.0", 201107: "3.1", 201307: "4.0", 201511: "4.5", 201611: "5.0 preview 1",
 	201811: "5.0", 202011: "5.1", 202111: "5.2", 202411: "6.0",
 }
 
-// OMPVersionString is ompd_get_omp_version_string, such as "OpenMP 5.0 preview 1
-// (201611)".
+// OMPVersionString is ompd_get_omp_version_string: it returns a text such as "OpenMP 5.0 preview 1 (201611)".
 func (p *Process) OMPVersionString() (string, error) {
 	return query(p, "ompd_get_omp_version_string", p, func(handles.Runtime, *Process) (string, error) {
 		v, err := p.OMPVersion()
@@ -129,7 +126,7 @@ func (p *Process) OMPVersionString() (string, error) {
 	})
 }
 
-// Specification names the version of OpenMP that the macro _OPENMP has as a date.
+// Specification returns the version of OpenMP with the date in the macro _OPENMP.
 func Specification(version int64) string {
 	if name, ok := specifications[version]; ok {
 		return fmt.Sprintf("OpenMP %s (%d)", name, version)

@@ -8,22 +8,21 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// query asks the runtime of p one question about h, which is checked here and
-// nowhere else. Every error names the routine and the handle. A value that comes
-// with an error (callbacks.Incomplete) is passed on beside it.
+// query passes one question about h to the runtime of p. Only this function checks h. Every error names the
+// routine and the handle. A value with an error (callbacks.Incomplete) is returned together with it.
 func query[H fmt.Stringer, R any](p *Process, routine string, h H, ask func(handles.Runtime, H) (R, error)) (R, error) {
 	if err := p.Check(h); err != nil {
 		var none R
 		return none, fail(routine, h, err)
 	}
 	r, err := ask(p.rt, h)
-	if err != nil { // only then is h worth an allocation
+	if err != nil { // only then is an allocation of h worthwhile
 		err = fail(routine, h, err)
 	}
 	return r, err
 }
 
-// walk is query for a question that is answered by a list.
+// walk is query for a question with a list as its answer.
 func walk[H fmt.Stringer, T any](p *Process, routine string, h H,
 	ask func(handles.Runtime, H) iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
@@ -72,8 +71,7 @@ func (p *Process) Check(h fmt.Stringer) error {
 	return fmt.Errorf("%T is not a handle: %w", h, callbacks.BadInput)
 }
 
-// checkHandle checks what all handles have: a place, and the stamp of this
-// address space at this stop.
+// checkHandle checks the parts of every handle: an address, and the stamp of this address space at this stop.
 func (p *Process) checkHandle(s handles.Stamp, at callbacks.Address) error {
 	own := p.rt.Stamp()
 	switch {
@@ -87,10 +85,10 @@ func (p *Process) checkHandle(s handles.Stamp, at callbacks.Address) error {
 	return nil
 }
 
-// subject is an handles.Subject as the handle that it has.
+// subject is a handles.Subject in the form of its handle.
 type subject handles.Subject
 
-// handle is the one handle of the subject's scope.
+// handle returns the handle of the subject's scope.
 func (s subject) handle(p *Process) (fmt.Stringer, error) {
 	switch s.Scope {
 	case handles.ScopeGlobal, handles.ScopeAddressSpace:
@@ -105,7 +103,7 @@ func (s subject) handle(p *Process) (fmt.Stringer, error) {
 	return nil, fmt.Errorf("scope %d: %w", s.Scope, callbacks.BadInput)
 }
 
-// String is the scope, and the handle where the scope has one.
+// String returns the scope, and the scope's handle if it has one.
 func (s subject) String() string {
 	switch s.Scope {
 	case handles.ScopeThread:

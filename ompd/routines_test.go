@@ -16,8 +16,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// specified are the routines of OpenMP 5.2, sections 20.5.1 to 20.5.10, in its
-// order. Those of 6.0 have the same names.
+// specified lists the routines of OpenMP 5.2, sections 20.5.1 to 20.5.10, in its order. Those of 6.0 have the
+// same names.
 var specified = strings.Fields(`
 	ompd_initialize ompd_get_api_version ompd_get_version_string ompd_finalize
 	ompd_process_initialize ompd_device_initialize ompd_rel_address_space_handle
@@ -33,8 +33,7 @@ var specified = strings.Fields(`
 	ompd_get_display_control_vars ompd_rel_display_control_vars
 	ompd_enumerate_icvs ompd_get_icv_from_scope ompd_get_icv_string_from_scope ompd_get_tool_data`)
 
-// drafted are the routines of the 2013 draft, section 8, with the section. Those
-// that live on under a later name are in renamed.
+// drafted maps the routines of the 2013 draft, section 8, to their sections, except for those in renamed.
 var drafted = map[string]string{
 	"ompd_get_breakpoints": "8.9",
 	"ompd_get_threads":     "8.2.1", "ompd_get_implicit_task_in_parallel": "8.2.3",
@@ -48,11 +47,11 @@ var drafted = map[string]string{
 	"ompd_get_version_compatibility": "8.7", "ompd_get_error_string": "8.8", "ompd_display_control_vars": "8.10",
 }
 
-// renamed are the routines of the draft that the standard has under another name.
+// renamed lists the routines of the draft that the standard has under another name.
 var renamed = []string{"ompd_get_innermost_parallel_region", "ompd_get_top_parallel_region", "ompd_get_top_task_region",
 	"ompd_get_ancestor_task_handle", "ompd_get_osthread"}
 
-// source is the package's exported functions and methods by name.
+// source returns the package's exported functions and methods by name.
 func source(t *testing.T) (map[string]*ast.FuncDecl, string) {
 	t.Helper()
 	funcs := map[string]*ast.FuncDecl{}
@@ -81,8 +80,8 @@ func source(t *testing.T) (map[string]*ast.FuncDecl, string) {
 	return funcs, comments
 }
 
-// TestEverySpecifiedRoutine holds the list of methods against the specification:
-// each routine has exactly one method, whose doc comment begins with its name.
+// TestEverySpecifiedRoutine compares the methods with the specification: each routine has exactly one method,
+// with a doc comment that starts with its name.
 func TestEverySpecifiedRoutine(t *testing.T) {
 	funcs, comments := source(t)
 	first := regexp.MustCompile(`^\w+ is (ompd_\w+)( of (the )?2013| \(2013)?`)
@@ -134,7 +133,7 @@ func TestEverySpecifiedRoutine(t *testing.T) {
 	}
 }
 
-// literals are the routine names in the body of fn.
+// literals returns the routine names in the body of fn.
 func literals(fn *ast.FuncDecl) []string {
 	var names []string
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
@@ -146,15 +145,15 @@ func literals(fn *ast.FuncDecl) []string {
 	return names
 }
 
-// things are one of each thing that a routine can be asked of.
+// things has one argument of each type for the routines.
 type things struct {
 	thread   handles.Thread
 	parallel handles.Parallel
 	task     handles.Task
 }
 
-// calls has one call of every routine that is asked of an address space or of a
-// handle. After a call with valid things there is no error but the one in wantRC.
+// calls has one call of every routine that takes an address space or a handle. After a call with valid things
+// the only error is the one in wantRC.
 var calls = map[string]func(p *Process, x things) error{
 	"ompd_device_initialize": func(p *Process, _ things) error {
 		_,
@@ -283,7 +282,7 @@ var calls = map[string]func(p *Process, x things) error{
 
 var valid = things{threadB, region1, explicit}
 
-// ofLibrary are the routines that calls does not have.
+// ofLibrary lists the routines that are not in calls.
 var ofLibrary = specified[:5]
 
 func TestEveryRoutineChecksItsHandle(t *testing.T) {
@@ -308,7 +307,7 @@ func TestEveryRoutineChecksItsHandle(t *testing.T) {
 			err := calls[c](fake(), x)
 			var of *Error
 			if !errors.As(err, &of) || of.RC != callbacks.StaleHandle {
-				continue // asked of the address space alone
+				continue // it takes only the address space
 			}
 			asked++
 			if of.Routine != c || !strings.Contains(err.Error(), c+"(") || !strings.Contains(err.Error(), text) {
@@ -321,8 +320,8 @@ func TestEveryRoutineChecksItsHandle(t *testing.T) {
 	}
 }
 
-// TestEveryRoutineChecksItsAddressSpace asks all routines of an address space
-// that is none, was released, or whose library was finalised.
+// TestEveryRoutineChecksItsAddressSpace calls all routines on an address space that is nil, was released, or
+// belongs to a finalised library.
 func TestEveryRoutineChecksItsAddressSpace(t *testing.T) {
 	released := fake()
 	if err := released.Release(); err != nil {

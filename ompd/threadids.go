@@ -16,16 +16,15 @@ type ThreadIDKind struct {
 	Size uint64
 }
 
-// idSizes are the sizes in bytes that an identifier of a kind may have, the usual
-// one first. An LWP is a pid_t, which debuggers also pass as a long.
+// idSizes lists the sizes in bytes that an identifier of a kind may have, the usual one first. An LWP is a
+// pid_t, which debuggers also pass as a long.
 var idSizes = map[callbacks.IDKind][]uint64{
 	callbacks.ThreadIDPthread: {8},
 	callbacks.ThreadIDLWP:     {8, 4},
 }
 
-// DecodeID makes an identifier of its bytes as they cross the C interface. A
-// kind other than pthread and LWP is callbacks.Unsupported, a wrong size
-// callbacks.BadInput.
+// DecodeID decodes the bytes of an identifier in the C interface. A kind other than pthread and LWP is
+// callbacks.Unsupported, a wrong size callbacks.BadInput.
 func DecodeID(kind callbacks.IDKind, raw []byte) (callbacks.ThreadID, error) {
 	err := checkID(kind, uint64(len(raw)))
 	return callbacks.ThreadID{Kind: kind, Value: callbacks.Word(raw)}, err
@@ -52,8 +51,7 @@ func checkID(kind callbacks.IDKind, size uint64) error {
 	return fmt.Errorf("%v of %d bytes, not %d: %w", kind, size, sizes[0], callbacks.BadInput)
 }
 
-// ThreadIDKinds is ompd_get_device_thread_id_kinds: the kinds of identifiers by
-// which this target's threads can be found and named.
+// ThreadIDKinds is ompd_get_device_thread_id_kinds: it lists the kinds of identifiers of this target's threads.
 func (p *Process) ThreadIDKinds() ([]ThreadIDKind, error) {
 	return query(p, "ompd_get_device_thread_id_kinds", p, func(handles.Runtime, *Process) ([]ThreadIDKind, error) {
 		kinds := []ThreadIDKind{{callbacks.ThreadIDPthread, idSizes[callbacks.ThreadIDPthread][0]}}
@@ -64,9 +62,9 @@ func (p *Process) ThreadIDKinds() ([]ThreadIDKind, error) {
 	})
 }
 
-// ThreadHandle is ompd_get_thread_handle: the OpenMP thread that is the native
-// thread id. A thread that is not an OpenMP thread is callbacks.Unavailable, a
-// kind that the target cannot tell is callbacks.Unsupported.
+// ThreadHandle is ompd_get_thread_handle: it returns the OpenMP thread of the native thread id. If the thread is
+// not an OpenMP thread, the error is callbacks.Unavailable; for a kind that the target lacks,
+// callbacks.Unsupported.
 func (p *Process) ThreadHandle(id callbacks.ThreadID) (handles.Thread, error) {
 	return query(p, "ompd_get_thread_handle", p, func(rt handles.Runtime, _ *Process) (handles.Thread, error) {
 		h, err := askThread(p, rt, id)
@@ -77,11 +75,11 @@ func (p *Process) ThreadHandle(id callbacks.ThreadID) (handles.Thread, error) {
 	})
 }
 
-// errDisagree says that a thread and the runtime name each other differently.
+// errDisagree means that a thread and the runtime disagree on the thread's identity.
 var errDisagree = fmt.Errorf("the thread and the runtime disagree: %w", callbacks.StaleHandle)
 
-// askThread asks the native thread itself which OpenMP thread it is. The runtime's
-// own word for the thread must not say otherwise.
+// askThread reads the OpenMP thread from the native thread itself. The runtime's data on the thread must not
+// contradict it.
 func askThread(p *Process, rt handles.Runtime, id callbacks.ThreadID) (handles.Thread, error) {
 	r, ok := rt.(rtl.NativeReader)
 	if !ok {
@@ -101,8 +99,8 @@ func askThread(p *Process, rt handles.Runtime, id callbacks.ThreadID) (handles.T
 	return h, err
 }
 
-// ThreadID is ompd_get_thread_id: the native thread that is OpenMP thread h. A
-// kind that the target cannot tell is callbacks.Unsupported.
+// ThreadID is ompd_get_thread_id: it returns the native thread of OpenMP thread h. A kind that the target lacks
+// is callbacks.Unsupported.
 func (p *Process) ThreadID(h handles.Thread, kind callbacks.IDKind) (callbacks.ThreadID, error) {
 	return query(p, "ompd_get_thread_id", h, func(rt handles.Runtime, h handles.Thread) (callbacks.ThreadID, error) {
 		info, err := rt.Thread(h)
@@ -113,11 +111,11 @@ func (p *Process) ThreadID(h handles.Thread, kind callbacks.IDKind) (callbacks.T
 	})
 }
 
-// targetThreads are the target's threads, listed once for a stop: the runtime keeps
-// pthread_t values, the target knows the LWP of each.
+// targetThreads is the target's threads, listed once for a stop: the runtime stores pthread_t values, the target
+// knows the LWP of each.
 type targetThreads struct {
 	lwps   map[uint64]uint64 // by pthread_t
-	lwpErr error             // why the target's LWPs cannot be matched; nil if they can
+	lwpErr error             // the reason why the target's LWPs cannot be matched
 }
 
 func listThreads(t callbacks.Target) *targetThreads {
@@ -130,7 +128,7 @@ func listThreads(t callbacks.Target) *targetThreads {
 type nativeThreads struct {
 	*targetThreads
 	handles map[callbacks.ThreadID]handles.Thread
-	err     error // of OpenMP threads that could not be read
+	err     error // of unreadable OpenMP threads
 }
 
 func matchThreads(rt handles.Runtime, of *targetThreads) *nativeThreads {
@@ -154,8 +152,7 @@ func matchThreads(rt handles.Runtime, of *targetThreads) *nativeThreads {
 	return n
 }
 
-// add learns which LWP has which pthread_t; the two lists of the target are
-// parallel.
+// add matches LWPs and pthread_t values; the two lists of the target are parallel.
 func (n *targetThreads) add(t callbacks.Target) error {
 	pthreads, err := t.ThreadIDs(callbacks.ThreadIDPthread)
 	if err != nil {
@@ -170,14 +167,14 @@ func (n *targetThreads) add(t callbacks.Target) error {
 			callbacks.CallbackError)
 	}
 	for i, id := range pthreads {
-		if id.Value != 0 { // a thread that had no thread pointer yet, or no longer
+		if id.Value != 0 { // a thread whose thread pointer is not yet set, or no longer
 			n.lwps[id.Value] = lwps[i].Value
 		}
 	}
 	return nil
 }
 
-// find is the OpenMP thread that is native thread id.
+// find returns the OpenMP thread of native thread id.
 func (n *nativeThreads) find(id callbacks.ThreadID) (handles.Thread, error) {
 	h, ok := n.handles[id]
 	switch {
@@ -194,7 +191,7 @@ func (n *nativeThreads) find(id callbacks.ThreadID) (handles.Thread, error) {
 	return h, fmt.Errorf("%v is not an OpenMP thread: %w", id, callbacks.Unavailable)
 }
 
-// id is the native identifier of an OpenMP thread.
+// id returns the native identifier of an OpenMP thread.
 func (n *targetThreads) id(info handles.ThreadInfo, kind callbacks.IDKind) (callbacks.ThreadID, error) {
 	switch kind {
 	case callbacks.ThreadIDPthread:

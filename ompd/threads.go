@@ -8,8 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
-// Threads yields all threads that the runtime knows, idle ones too (2013 draft,
-// section 8.2.1). An error stands for a thread that could not be read.
+// Threads yields all threads that the runtime knows, including idle ones (2013 draft, section 8.2.1). An error
+// stands for an unreadable thread.
 func (p *Process) Threads() iter.Seq2[handles.Thread, error] {
 	return walk(p, "ompd_get_threads", p, func(rt handles.Runtime, _ *Process) iter.Seq2[handles.Thread,
 		error] {
@@ -17,13 +17,13 @@ func (p *Process) Threads() iter.Seq2[handles.Thread, error] {
 	})
 }
 
-// Thread reads what the runtime keeps of a thread.
+// Thread returns the runtime's data on a thread.
 func (p *Process) Thread(h handles.Thread) (handles.ThreadInfo, error) {
 	return query(p, "Thread", h, handles.Runtime.Thread)
 }
 
-// ThreadInParallel is ompd_get_thread_in_parallel: thread number n of the team
-// that executes a region. A number outside [0, team size) is callbacks.BadInput.
+// ThreadInParallel is ompd_get_thread_in_parallel: it returns thread number n of the team that executes a
+// region. A number outside [0, team size) is callbacks.BadInput.
 func (p *Process) ThreadInParallel(h handles.Parallel, n int) (handles.Thread, error) {
 	return query(p, "ompd_get_thread_in_parallel", h, func(rt handles.Runtime, h handles.Parallel) (handles.Thread,
 		error) {
@@ -31,22 +31,20 @@ func (p *Process) ThreadInParallel(h handles.Parallel, n int) (handles.Thread, e
 	})
 }
 
-// CompareThreads is ompd_thread_handle_compare: less than, equal to or greater
-// than 0 as a comes before, is or comes after b.
+// CompareThreads is ompd_thread_handle_compare: it returns a number less than, equal to or greater than 0 if a
+// is before, equal to or after b.
 func (p *Process) CompareThreads(a, b handles.Thread) (int, error) {
 	return compare(p, "ompd_thread_handle_compare", a, b)
 }
 
-// ReleaseThread is ompd_rel_thread_handle. There is nothing to release; the
-// handle is only checked.
+// ReleaseThread is ompd_rel_thread_handle. It only checks the handle.
 func (p *Process) ReleaseThread(h handles.Thread) error {
 	return release(p, "ompd_rel_thread_handle", h)
 }
 
-// State is ompd_get_state: what a thread does and what it waits for. ev is what
-// the caller knows of the thread's registers and stack; nil if nothing. What a
-// runtime that keeps no states cannot tell without it is
-// callbacks.NeedsStateTracking.
+// State is ompd_get_state: it returns a thread's state and the object it waits for. ev is the caller's data on
+// the thread's registers and stack; it may be nil. If a runtime does not record states and ev is not enough, the
+// error is callbacks.NeedsStateTracking.
 func (p *Process) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadState, error) {
 	return query(p, "ompd_get_state", h, func(rt handles.Runtime, h handles.Thread) (handles.ThreadState, error) {
 		s, err := rt.State(h, ev)
@@ -57,20 +55,20 @@ func (p *Process) State(h handles.Thread, ev *handles.Evidence) (handles.ThreadS
 	})
 }
 
-// ordered are handles.
+// ordered is the constraint for handles.
 type ordered[H any] interface {
 	String() string
 	Compare(H) int
 }
 
-// compare compares two handles, both checked.
+// compare checks two handles, and compares them.
 func compare[H ordered[H]](p *Process, routine string, a, b H) (int, error) {
 	return query(p, routine, a, func(handles.Runtime, H) (int, error) {
 		return query(p, routine, b, func(handles.Runtime, H) (int, error) { return a.Compare(b), nil })
 	})
 }
 
-// release checks a handle, as there is nothing else to do.
+// release only checks a handle.
 func release[H ordered[H]](p *Process, routine string, h H) error {
 	_, err := query(p, routine, h, func(handles.Runtime, H) (struct{}, error) { return struct{}{}, nil })
 	return err

@@ -9,9 +9,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestUnread reads a release whose layout cannot be told by what its own functions
-// tell each thread: LLVM 9 does not describe itself, and without its row the table
-// has nothing that is as old.
+// TestUnread reads a release that cannot be determined by the results of its own functions: LLVM 9 does not
+// describe itself, and without its row the table has no release as old.
 func TestUnread(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "nested"})
 	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 9), Mode: omptest.Kernel})

@@ -81,7 +81,7 @@ func (m *module) bodyAt(vs *variables, pc uint64) (unit *dwarf.Entry, found *bod
 // readBody reads the entry at r and its descendants; nil if they cannot be read, or are too many.
 func readBody(r *dwarf.Reader) *body {
 	b := &body{ranges: map[*dwarf.Entry][][2]uint64{}, sizes: map[*dwarf.Entry]uint64{}}
-	var open []int // entries whose children are being read
+	var open []int // entries with children that are being read
 	for {
 		e, err := r.Next()
 		if err != nil || e == nil || len(b.list) == maxBody {

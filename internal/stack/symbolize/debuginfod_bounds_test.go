@@ -25,7 +25,7 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// TestDebuginfodBytes has downloads whose sum is over the limit, while each is below it.
+// TestDebuginfodBytes has downloads with a sum over the limit, while each is below it.
 func TestDebuginfodBytes(t *testing.T) {
 	full, stripped, debug := strippedAlone(t)
 	cache := t.TempDir()

@@ -37,8 +37,7 @@ func serverOptions(t *testing.T, cache string, urls ...string) Options {
 		Timeout: time.Minute}}
 }
 
-// strippedAlone returns a program, its stripped copy, alone in its directory,
-// and its debug file.
+// strippedAlone returns a program, its stripped copy, alone in its directory, and its debug file.
 func strippedAlone(t *testing.T) (full, stripped, debug string) {
 	t.Helper()
 	full = compileProgram(t)
@@ -148,7 +147,7 @@ func TestDebuginfodTroubles(t *testing.T) {
 	}
 }
 
-// pipes is a listener whose connections are pipes of this process.
+// pipes is a listener with pipes of this process as connections.
 type pipes chan net.Conn
 
 func (c pipes) Accept() (net.Conn, error) {
@@ -239,7 +238,7 @@ func TestDebuginfodSlow(t *testing.T) {
 	})
 }
 
-// TestRedirects checks where a server may redirect a request.
+// TestRedirects checks to which servers a server may redirect a request.
 func TestRedirects(t *testing.T) {
 	request := func(url string) *http.Request {
 		r, err := http.NewRequest(http.MethodGet, url, nil)

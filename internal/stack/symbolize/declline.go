@@ -11,7 +11,7 @@ import (
 // bytes; without optimization such functions have under 300 bytes.
 const maxWrapper = 1 << 12
 
-// declLine returns the source position of the function whose entry is at a file address, see
+// declLine returns the source position of the function with its entry at a file address, see
 // Symbolizer.DeclLine.
 func (m *module) declLine(addr uint64) (dwarfx.Position, error) {
 	m.wantLines = true

@@ -261,7 +261,7 @@ func (d *decoder) isCharacter(typ dwarf.Offset) bool {
 	return encoding == ateSignedChar || encoding == ateUnsignedChar
 }
 
-// quoteText returns the text up to its NUL, with … if there is none.
+// quoteText returns the text up to its NUL, with … if it is not terminated.
 func quoteText(b []byte) string {
 	text, _, ends := bytes.Cut(b, []byte{0})
 	s := strconv.Quote(string(text))

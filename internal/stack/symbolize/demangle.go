@@ -58,8 +58,8 @@ func fortranName(name string) (string, bool) {
 	return flangName(rest)
 }
 
-// flangName decodes the scopes of flang: each is an upper-case letter (M module,
-// S submodule, F host procedure, P procedure, E variable) and a name in lower case.
+// flangName decodes the scopes of flang: each is an upper-case letter (M module, S submodule, F host procedure,
+// P procedure, E variable) and a name in lower case.
 func flangName(s string) (string, bool) {
 	suffix := ""
 	if i := strings.IndexByte(s, '.'); i >= 0 {

@@ -54,7 +54,7 @@ func newFinder(o Options) *finder {
 // errMismatch means that a file at the expected path belongs to another build.
 var errMismatch = errors.New("belongs to another build")
 
-// findLocal finds the debug file of a module on this machine; nil if there is none.
+// findLocal finds the debug file of a module on this machine; it may return nil.
 func (f *finder) findLocal(m *module) *debugFile {
 	id := m.buildID()
 	if p := buildIDPath(id); p != "" {
@@ -112,8 +112,8 @@ func (f *finder) findRemote(m *module) *debugFile {
 	return file
 }
 
-// findSupplementary finds the supplementary file, made by dwz, that the debug file at file names; nil if there is
-// none.
+// findSupplementary finds the supplementary file, made by dwz, that the debug file at file names; it may return
+// nil.
 func (f *finder) findSupplementary(m *module, file, name string, id []byte) *debugFile {
 	var list []string
 	if filepath.IsAbs(name) {
@@ -154,8 +154,7 @@ func (f *finder) tryFile(m *module, p string, id []byte, crc uint32) *debugFile 
 	return df
 }
 
-// openDebug opens a debug file that must have the build ID or, if either side has none, the
-// checksum.
+// openDebug opens a debug file that must have the build ID or, if either side lacks one, the checksum.
 func openDebug(open elfx.OpenFile, l *budget.Ledger, p string, id []byte, crc uint32) (*debugFile, error) {
 	file, closer, err := open.Path(l, p)
 	if err != nil {

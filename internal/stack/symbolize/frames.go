@@ -192,7 +192,7 @@ func (m *module) dwarfFrame(addr uint64, fn *dwarfx.Func) Frame {
 	return f
 }
 
-// coldEntry returns the target address of the entry of a function whose cold part has symbol s.
+// coldEntry returns the target address of the entry of a function with symbol s for its cold part.
 func (m *module) coldEntry(name string, s *symbol, addr uint64, fn *dwarfx.Func) uint64 {
 	if fn == nil && m.dwarf != nil {
 		fn = m.dwarfFunc(addr)
@@ -208,8 +208,7 @@ func (m *module) coldEntry(name string, s *symbol, addr uint64, fn *dwarfx.Func)
 	return s.low + m.mod.Bias
 }
 
-// dwarfFunc returns the function at a file address from the debug information; nil if there is
-// none.
+// dwarfFunc returns the function at a file address from the debug information; it may return nil.
 func (m *module) dwarfFunc(addr uint64) *dwarfx.Func {
 	u := m.unitAt(addr)
 	if u == nil {
@@ -239,8 +238,8 @@ func plainFortran(symbol string) bool {
 	return strings.HasSuffix(symbol, "_")
 }
 
-// fortranName returns the source name of the function at a file address whose symbol is
-// plainFortran; "" if it is not Fortran.
+// fortranName returns the source name of the function at a file address with a plainFortran symbol; "" if it is
+// not Fortran.
 func (m *module) fortranName(symbol string, addr uint64, fn *dwarfx.Func) string {
 	if fn == nil {
 		fn = m.dwarfFunc(addr)

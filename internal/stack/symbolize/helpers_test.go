@@ -130,8 +130,7 @@ func copyFile(t testing.TB, from, to string) string {
 	return to
 }
 
-// stripProgram strips a copy of file and returns it and the file with its debug
-// information.
+// stripProgram strips a copy of file and returns it and the file with its debug information.
 func stripProgram(t testing.TB, file string) (stripped, debug string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -26,9 +26,8 @@ func (l *learnedFunctions) findSymbol(addr uint64) (*symbol, bool) {
 	return s.Value, ok
 }
 
-// Learn adds names for functions of a module, as if it had symbols for them: those of a library
-// that is linked into an executable without symbols. Call it before code is named; it replaces
-// earlier names of the module.
+// Learn adds names for functions of a module, as if it had symbols for them: those of a library that is linked
+// into an executable without symbols. Call it before code is named; it replaces the module's earlier names.
 func (s *Symbolizer) Learn(mod *callbacks.Module, functions []KnownFunction) {
 	for _, m := range s.modules {
 		if m.mod != mod || len(functions) == 0 {

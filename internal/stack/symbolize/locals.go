@@ -16,9 +16,9 @@ type Activation struct {
 	Register func(number int) (value uint64, ok bool)
 }
 
-// LocalName names the data at addr in the frame by a local variable of the function, or of one that is
-// inlined there: "lk", "locks(3)". function is the variable's function. ok is false without the
-// debug information, or if there are several names.
+// LocalName names the data at addr in the frame by a local variable of the function, or of a function inlined
+// there: "lk", "locks(3)". function is the variable's function. ok is false without the debug information, or if
+// there are several names.
 func (s *Symbolizer) LocalName(f Activation, addr uint64) (name, function string, ok bool) {
 	l := s.walkLocals(f, (*module).variables, func(l *locals) { l.addr, l.visit = addr, l.considerVariable })
 	if l == nil || l.found != 1 {
@@ -27,9 +27,9 @@ func (s *Symbolizer) LocalName(f Activation, addr uint64) (name, function string
 	return l.name, l.function, true
 }
 
-// LocalExtent finds the local variable around addr in the frame, as [low, high): of the function, or of
-// one that is inlined there. ok is false without the debug information; if there are several
-// variables, the range covers all.
+// LocalExtent finds the range [low, high) of the local variable around addr in the frame. The variable may
+// belong to the function or to a function inlined there. ok is false without the debug information; if there are
+// several variables, the range covers all.
 func (s *Symbolizer) LocalExtent(f Activation, addr uint64) (low, high uint64, ok bool) {
 	s.walkLocals(f, (*module).variableInfo, func(l *locals) {
 		l.visit = func(e *dwarf.Entry, _ scope) {
@@ -159,8 +159,8 @@ func (l *locals) enterFunction(e *dwarf.Entry, at *scope) {
 	}
 }
 
-// mayHoldFunction reports whether the function around pc may be in e, which is not active: GCC puts
-// the entry of an outlined function in a block of its parent function, whose code is elsewhere.
+// mayHoldFunction reports whether the function around pc may be in e, which is not active: GCC puts the entry of
+// an outlined function in a block of its parent function, which has its code elsewhere.
 func (l *locals) mayHoldFunction(e *dwarf.Entry) bool {
 	return e.Tag == dwarf.TagSubprogram || l.whole && e.Tag == dwarf.TagLexDwarfBlock
 }

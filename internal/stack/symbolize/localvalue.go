@@ -9,7 +9,7 @@ import (
 
 // valueLocation is the location of a local variable at one address of a function, from debug information.
 type valueLocation struct {
-	loc, base []byte // expressions: of the variable, and of its frame base
+	loc, base []byte // expressions of the variable, and of its frame base
 	size      int    // bytes of the value
 	signed    bool
 }
@@ -20,9 +20,9 @@ type valueKey struct {
 	name string
 }
 
-// LocalValue returns the current value of an integer variable of the function of a frame, or of one
-// that is inlined there. read reads memory. ok is false without the debug information, or if there
-// are several of that name.
+// LocalValue returns the current value of an integer variable of the function of a frame, or of a function
+// inlined there. read reads memory. ok is false without the debug information, or if there are several variables
+// of that name.
 func (s *Symbolizer) LocalValue(f Activation, name string, read func(addr uint64, size int) (uint64, bool)) (v int64,
 	ok bool) {
 	_ = s.withModule(f.PC, func(m *module, pc uint64) (err error) {

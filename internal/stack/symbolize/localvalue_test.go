@@ -9,7 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/binread"
 )
 
-// TestLocationLists finds expressions in lists of both kinds, and none in damaged ones.
+// TestLocationLists finds expressions in lists of both kinds, but not in damaged lists.
 func TestLocationLists(t *testing.T) {
 	var old []byte
 	for _, pair := range [][2]uint64{{^uint64(0), 0x1000}, {0x10, 0x20}, {0x20, 0x30}} {

@@ -10,8 +10,8 @@ import (
 // maxLocations bounds a list of locations; long functions have some hundred for one variable.
 const maxLocations = 1 << 12
 
-// locationAt returns the location expression of a variable while its function is at pc; nil if it
-// has none there.
+// locationAt returns the location expression of a variable while its function is at pc; nil if the variable has
+// no location there.
 func (vs *variables) locationAt(e, unit *dwarf.Entry, pc uint64) []byte {
 	low, _ := unit.Val(dwarf.AttrLowpc).(uint64)
 	base, _ := unit.Val(dwarf.AttrLoclistsBase).(int64)

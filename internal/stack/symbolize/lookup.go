@@ -158,7 +158,7 @@ func (m *module) lookupSymbol(name string, exported, network bool) (uint64, bool
 	return 0, false
 }
 
-// symbolAddress returns the target address of a symbol; thread-local variables have none.
+// symbolAddress returns the target address of a symbol; ok is false for thread-local variables.
 func (m *module) symbolAddress(s elfx.Symbol) (uint64, bool) {
 	switch {
 	case s.Type == elf.STT_TLS || !s.Defined():

@@ -22,8 +22,8 @@ type memoryImage struct {
 // Bytes returns the content, which package elfx uses without a copy.
 func (m memoryImage) Bytes() []byte { return m.b }
 
-// miniDebug returns the small compressed ELF file that some distributions put into stripped files;
-// it has the symbols of functions that are not exported. It returns nil if f has none.
+// miniDebug returns the small compressed ELF file that some distributions put into stripped files; it has the
+// symbols of functions that are not exported. It returns nil if f has no such file.
 func miniDebug(l *budget.Ledger, f *elfx.File) (*elfx.File, error) {
 	if !hasSection(f, ".gnu_debugdata") {
 		return nil, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
-// maxFrames bounds the addresses whose frames a module caches; a target with a thousand threads of
-// some ten frames has fewer distinct ones.
+// maxFrames bounds the addresses with cached frames in a module; a target with a thousand threads of some ten
+// frames has fewer distinct ones.
 const maxFrames = 1 << 15
 
 // maxLineSteps bounds the search for a line in preceding code, in steps; mostly the code right
@@ -63,7 +63,7 @@ type answers struct {
 // searched is the extent of the search for a separate debug file so far.
 type searched uint8
 
-// Extents: none, this machine, and servers too.
+// Extents: no search, this machine, and servers too.
 const (
 	searchedNowhere searched = iota
 	searchedHere
@@ -75,7 +75,7 @@ func (m *module) warn(format string, args ...any) {
 	m.notes = append(m.notes, fmt.Sprintf(format, args...))
 }
 
-// ownFile returns the module's own file; nil if there is none.
+// ownFile returns the module's own file, or nil.
 func (m *module) ownFile() *elfx.File {
 	if !m.opened {
 		m.opened = true
@@ -84,7 +84,7 @@ func (m *module) ownFile() *elfx.File {
 	return m.file
 }
 
-// openFile opens the module's own file, or records why it cannot.
+// openFile opens the module's own file, or records the reason why it cannot.
 func (m *module) openFile() {
 	if m.mod.Image == nil {
 		m.fileErr = m.mod.Err
@@ -96,7 +96,7 @@ func (m *module) openFile() {
 	m.file, m.fileErr = elfx.OpenWithMemory(m.finder.memory, m.mod.Image)
 }
 
-// buildID returns the build ID of the module; nil if it has none.
+// buildID returns the build ID of the module, or nil.
 func (m *module) buildID() []byte {
 	if len(m.mod.BuildID) > 0 {
 		return m.mod.BuildID
@@ -107,8 +107,7 @@ func (m *module) buildID() []byte {
 	return nil
 }
 
-// debugFile returns the module's separate debug file; nil if there is none. It uses servers if
-// network is set.
+// debugFile returns the module's separate debug file, or nil. It uses servers if network is set.
 func (m *module) debugFile(network bool) *elfx.File {
 	if m.finder.noDebug {
 		return nil
@@ -127,7 +126,7 @@ func (m *module) debugFile(network bool) *elfx.File {
 	return m.debug.File
 }
 
-// dwarfData returns the debug information of the module; nil if there is none.
+// dwarfData returns the debug information of the module, or nil.
 func (m *module) dwarfData() *dwarfx.Data {
 	if m.haveDWARF {
 		return m.dwarf
@@ -148,7 +147,7 @@ func (m *module) dwarfData() *dwarfx.Data {
 	return m.dwarf
 }
 
-// openDWARF uses the debug information of f, whose path is file, if it has any.
+// openDWARF uses the debug information of f at path file, if it has any.
 func (m *module) openDWARF(f *elfx.File, file string) {
 	if !hasSection(f, ".debug_info") {
 		return
@@ -184,7 +183,7 @@ func hasSection(f *elfx.File, name string) bool {
 	return false
 }
 
-// unitAt returns the compilation unit of an address; nil if there is none.
+// unitAt returns the compilation unit of an address, or nil.
 func (m *module) unitAt(addr uint64) *dwarfx.Unit {
 	d := m.dwarfData()
 	if d == nil {

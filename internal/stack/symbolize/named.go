@@ -16,8 +16,8 @@ type NamedVariable struct {
 	Address uint64 // in the target
 }
 
-// VariablesWithPrefix lists the variables whose symbols start with one of the prefixes, from modules and their
-// available debug files.
+// VariablesWithPrefix lists the variables with symbols that start with one of the prefixes, from modules and
+// their available debug files.
 func (s *Symbolizer) VariablesWithPrefix(prefixes ...string) (out []NamedVariable) {
 	for _, m := range s.modules {
 		out = append(out, namedIn(m, prefixes, namedMax-len(out))...)

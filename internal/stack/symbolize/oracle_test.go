@@ -133,7 +133,7 @@ func TestOldCompression(t *testing.T) {
 	sameFrames(t, packed, openSymbolizer(t, packed), openSymbolizer(t, plain))
 }
 
-// describeDifference tells the first difference between frames. These are none:
+// describeDifference describes the first difference between frames. These do not count:
 //   - Of several symbols at one address we take the shortest and then the first
 //     by name; llvm-symbolizer takes the last of the table.
 //   - Code without a line gets that of the code before it, as in gdb.

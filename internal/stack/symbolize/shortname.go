@@ -15,8 +15,8 @@ var stringTypes = map[string]string{
 	"char16_t": "std::u16string", "char32_t": "std::u32string",
 }
 
-// defaulted maps templates of the C++ library, whose last arguments have usual defaults, to the
-// number of arguments before those.
+// defaulted maps templates of the C++ library with usual defaults for their last arguments to the number of
+// arguments before those.
 var defaulted = map[string]int{
 	"std::vector": 1, "std::list": 1, "std::deque": 1, "std::forward_list": 1, "std::set": 1, "std::multiset": 1,
 	"std::unordered_set": 1, "std::unordered_multiset": 1, "std::map": 2, "std::multimap": 2,

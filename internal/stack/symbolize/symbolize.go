@@ -22,8 +22,7 @@ import (
 
 // Options sets where separate debug files are searched.
 type Options struct {
-	// DebugDirs are the directories with debug files by build ID and by path; none means
-	// /usr/lib/debug.
+	// DebugDirs are the directories with debug files by build ID and by path; empty means /usr/lib/debug.
 	DebugDirs []string
 	// Sysroot is the local directory of the target's file system; empty for "/".
 	Sysroot string
@@ -41,7 +40,7 @@ type Options struct {
 // ServerTimeout is the Timeout for targets that a user opens.
 const ServerTimeout = 10 * time.Second
 
-// Debuginfod configures servers that have debug files by build ID. Without URLs none is used.
+// Debuginfod configures servers that have debug files by build ID. Without URLs no server is used.
 type Debuginfod struct {
 	// URLs are the servers, in order, as in DEBUGINFOD_URLS.
 	URLs []string
@@ -49,8 +48,8 @@ type Debuginfod struct {
 	Timeout time.Duration
 	// Total is the time limit of all downloads of a Symbolizer together; 0 means 2 minutes.
 	Total time.Duration
-	// CacheDir stores downloads, in the layout of elfutils' debuginfod client; if it is empty
-	// nothing is stored.
+	// CacheDir stores downloads, in the layout of elfutils' debuginfod client; if it is empty they are not
+	// stored.
 	CacheDir string
 }
 
@@ -119,8 +118,8 @@ type Symbolizer struct {
 // ErrNoModule means that no module of the target contains the address.
 var ErrNoModule = errors.New("address is in no module")
 
-// New returns a symbolizer for the modules of a target, in link order. It
-// opens nothing yet. Their images must stay valid until Close.
+// New returns a symbolizer for the modules of a target, in link order. It opens no file yet. Their images must
+// stay valid until Close.
 func New(mods []*callbacks.Module, opts Options) *Symbolizer {
 	s := &Symbolizer{finder: newFinder(opts)}
 	for _, m := range mods {
@@ -140,7 +139,7 @@ func (s *Symbolizer) Close() error {
 	return errors.Join(errs...)
 }
 
-// Module returns the module that contains the address pc; nil if there is none.
+// Module returns the module that contains the address pc, or nil.
 func (s *Symbolizer) Module(pc uint64) *callbacks.Module {
 	if m := s.moduleAt(pc); m != nil {
 		return m.mod
@@ -237,10 +236,10 @@ func (s *Symbolizer) Data(addr uint64) (sym Symbol, ok bool) {
 	return sym, ok
 }
 
-// Lookup returns the address of the symbol name in the module whose path or base name is module. If
-// module is empty, the first module in link order that exports it wins, then the first that has it:
-// only exported symbols are bound by name, and a search for the others needs large tables. It
-// searches separate debug files too, and uses servers only for a named module.
+// Lookup returns the address of the symbol name in the module with path or base name module. If module is empty,
+// the first module in link order that exports it wins, then the first that has it: only exported symbols are
+// bound by name, and a search for the others needs large tables. It searches separate debug files too, and uses
+// servers only for a named module.
 func (s *Symbolizer) Lookup(name, module string) (addr uint64, ok bool) {
 	for _, exported := range []bool{true, false} {
 		for _, m := range s.modules {
@@ -279,9 +278,9 @@ func (s *Symbolizer) IsLinkedWith(pc uint64, name string) (binds, known bool) {
 	return binds, known
 }
 
-// LinkedNames returns the functions and variables of other modules with which the module around pc is
-// linked, by its relocations (JUMP_SLOT and GLOB_DAT), in no order. It returns none for a module
-// without such relocations, such as a static executable.
+// LinkedNames returns the functions and variables of other modules with which the module around pc is linked, by
+// its relocations (JUMP_SLOT and GLOB_DAT), in no order. The list is empty for a module without such
+// relocations, such as a static executable.
 func (s *Symbolizer) LinkedNames(pc uint64) (names []string) {
 	_ = s.withModule(pc, func(m *module, addr uint64) error {
 		m.slotSymbol(addr)

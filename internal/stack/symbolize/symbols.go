@@ -55,7 +55,7 @@ type symbolKey struct {
 	i   int
 }
 
-// indexSymbols is newSymbols within the limit of memory: it returns none if they do not fit.
+// indexSymbols is newSymbols within the limit of memory: the result is empty if they do not fit.
 func (m *module) indexSymbols(sections []elf.SectionHeader, keep func(*elfx.Symbol) (rank uint8, ok bool),
 	tables ...table) *symbols {
 	const each = uint64(unsafe.Sizeof(symbol{}) + unsafe.Sizeof(symbolKey{}) + 2*unsafe.Sizeof(spans.Span[*symbol]{}) +
@@ -206,8 +206,8 @@ func dataSymbol(s *elfx.Symbol) (uint8, bool) {
 	return bindRank(s.Bind), s.Type == elf.STT_OBJECT || s.Type == elf.STT_COMMON
 }
 
-// bindRank prefers global and weak symbols to local ones. Weak ones are no worse:
-// in the C library sched_yield is weak and __sched_yield is global.
+// bindRank prefers global and weak symbols to local ones. Weak symbols are not worse: in the C library
+// sched_yield is weak and __sched_yield is global.
 func bindRank(b elf.SymBind) uint8 {
 	if b == elf.STB_LOCAL {
 		return 1

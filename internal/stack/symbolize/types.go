@@ -76,7 +76,7 @@ func (ts types) readEntry(off dwarf.Offset) (e *dwarf.Entry, in []*dwarf.Entry) 
 	return e, in
 }
 
-// typeOf returns the offset of the type of e; 0 if it has none.
+// typeOf returns the offset of the type of e, or 0.
 func typeOf(e *dwarf.Entry) dwarf.Offset {
 	off, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
 	return off

@@ -10,8 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
-// TestDamagedValues reads variables with damaged debug information from arbitrary memory. The
-// number of values is bounded, and nothing panics.
+// TestDamagedValues reads variables with damaged debug information from arbitrary memory. The number of values
+// is bounded, and there is no panic.
 func TestDamagedValues(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	read := func(_ uint64, p []byte) error {

@@ -280,8 +280,8 @@ func newUnit(e *dwarf.Entry) unitInfo {
 // attrGNUDwoName is DW_AT_dwo_name before DWARF 5.
 const attrGNUDwoName = 0x2130
 
-// splitFileName returns the file into which the compiler put all of a unit except its lines
-// (-gsplit-dwarf); "" if there is none.
+// splitFileName returns the file into which the compiler put all of a unit except its lines (-gsplit-dwarf), or
+// "".
 func splitFileName(unit *dwarf.Entry) string {
 	name, _ := unit.Val(dwarf.AttrDwoName).(string)
 	if name == "" {

@@ -33,7 +33,7 @@ func walkStacks(b *testing.B, u *unwind.Unwinder, regs []callbacks.Registers) (f
 	return frames
 }
 
-// BenchmarkWarm walks stacks whose program counters are in the cache.
+// BenchmarkWarm walks stacks with program counters in the cache.
 func BenchmarkWarm(b *testing.B) {
 	for _, program := range []string{"barrier", "many"} {
 		b.Run(program, func(b *testing.B) {
@@ -47,8 +47,8 @@ func BenchmarkWarm(b *testing.B) {
 	}
 }
 
-// BenchmarkCold walks the stacks of a core with a new unwinder each time, which
-// opens the modules and reads their tables.
+// BenchmarkCold walks the stacks of a core with a new unwinder each time, which opens the modules and reads
+// their tables.
 func BenchmarkCold(b *testing.B) {
 	for _, program := range []string{"barrier", "many"} {
 		b.Run(program, func(b *testing.B) {

@@ -101,8 +101,7 @@ const (
 // bases are the virtual addresses to which pointers may be relative.
 type bases struct{ text, data, function uint64 }
 
-// readPointer reads a pointer in encoding enc. An indirect one is returned as the
-// address of the pointer.
+// readPointer reads a pointer in encoding enc. For an indirect pointer, it returns the address of the pointer.
 func (b *buf) readPointer(enc byte, rel bases) uint64 {
 	if enc == peOmit {
 		return 0

@@ -47,8 +47,8 @@ type ruleKind uint8
 
 const (
 	ruleUnspecified ruleKind = iota // no rule
-	ruleUndefined                   // it is lost
-	ruleSame                        // as in this frame
+	ruleUndefined                   // the value is lost
+	ruleSame                        // the same value as in this frame
 	ruleOffset                      // in memory at CFA + offset
 	ruleValOffset                   // CFA + offset
 	ruleRegister                    // in another register; for the CFA: register + offset
@@ -158,7 +158,7 @@ func (p *program) executeOther(op byte) {
 func (p *program) unsignedFactored() int64 { return int64(p.b.uleb()) * p.dataAlign }
 func (p *program) signedFactored() int64   { return p.b.sleb() * p.dataAlign }
 
-// executeRegister executes the instructions whose first operand is a register.
+// executeRegister executes the instructions with a register as their first operand.
 func (p *program) executeRegister(op byte) {
 	reg := p.b.uleb()
 	switch op {

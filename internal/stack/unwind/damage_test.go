@@ -92,8 +92,8 @@ func TestSignedReturnAddress(t *testing.T) {
 	}
 }
 
-// TestLeafByLinkRegister checks that the return address of a function without frame is taken from
-// the link register, once.
+// TestLeafByLinkRegister checks that the return address of a function without a frame is taken from the link
+// register, once.
 func TestLeafByLinkRegister(t *testing.T) {
 	u, regs := oneFunction(t, callbacks.ArchAArch64, []byte{cfaDefCFA, 31, 0}, 0)
 	regs.Set(callbacks.AArch64LR, funcLow+12)

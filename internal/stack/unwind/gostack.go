@@ -27,8 +27,8 @@ var roles = map[string]role{
 	"runtime.mcall": roleParked,
 }
 
-// goCallback changes from a thread's stack to that of the thread's goroutine, for a call from C;
-// goFromC is the entry of such calls.
+// goCallback changes from a thread's stack to that of the thread's goroutine, for a call from C; goFromC is the
+// entry of such calls.
 const (
 	goCallback = "runtime.cgocallback"
 	goFromC    = "crosscall2"
@@ -46,7 +46,7 @@ type goFunc struct {
 func (m *module) openGo(f *elfx.File) {
 	t, err := gocode.Open(f, m.Bias, memSource{m.mem, m.Bias}.bytes)
 	if err != nil {
-		return // most have none; for a damaged one, .debug_frame remains
+		return // most modules have no Go code; for a damaged one, .debug_frame remains
 	}
 	m.goCode = t
 	m.goInfo = sync.OnceValue(func() *gocode.Runtime {
@@ -73,10 +73,10 @@ func (m *module) goFuncAt(pc uint64) (gocode.Func, bool) {
 	return t.Func(pc - m.Bias)
 }
 
-// goRow returns the rules of a Go function; nil if pc is in none.
+// goRow returns the rules of a Go function; nil if pc is in no such function.
 //
-// On x86-64 the caller's frame pointer is just below the return address, in every function that has
-// a frame. Other registers are never kept for a caller.
+// On x86-64 the caller's frame pointer is just below the return address, in every function that has a frame.
+// Other registers are never preserved for a caller.
 func (m *module) goRow(pc uint64, a callbacks.Arch) *row {
 	f, ok := m.goFuncAt(pc)
 	if !ok || a != callbacks.ArchX86_64 {
@@ -119,8 +119,8 @@ func (u *Unwinder) HasGo(pc uint64) bool {
 	return m != nil && m.goTable() != nil
 }
 
-// enterGo records the goroutine of a frame of a Go function. A thread whose innermost frame is such
-// a frame may run a goroutine, on the goroutine's stack.
+// enterGo records the goroutine of a frame of a Go function. A thread with such an innermost frame may run a
+// goroutine, on the goroutine's stack.
 func (w *walk) enterGo(f *Frame, r *row) {
 	f.Go = true
 	if info := r.gofn.m.goInfo(); info != nil && w.depth == 1 && f.Registers.ThreadPointer != 0 {

@@ -36,7 +36,7 @@ func (w *walk) withoutTable(f *Frame, r *row) (more bool, err error) {
 	if w.followCode(f) {
 		return true, w.recordStep(f.CFA, false, HowCode)
 	}
-	strayed := w.exact && !w.isExecutable(f.PC) // a call that changed nothing but the PC
+	strayed := w.exact && !w.isExecutable(f.PC) // a call that changed only the PC
 	if w.tryLeaf(f, !strayed) || w.tryFramePointer(f) || w.tryLeaf(f, false) {
 		return true, w.recordStep(f.CFA, false, w.how)
 	}
@@ -152,8 +152,8 @@ func (w *walk) tryFramePointer(f *Frame) bool {
 	return true
 }
 
-// isPlausible reports whether ret looks like a return address: it follows a call, is the entry of a
-// coroutine or a signal trampoline, or is in a module whose code cannot be read.
+// isPlausible reports whether ret looks like a return address: it follows a call, is the entry of a coroutine or
+// a signal trampoline, or is in a module with unreadable code.
 func (w *walk) isPlausible(ret uint64) bool {
 	if _, ok := arch.CallBefore(w.arch, w.mem, ret); ok || w.isTrampoline(ret) {
 		return true

@@ -23,7 +23,7 @@ type module struct {
 	debug *table
 	err   error // why there is no table
 
-	goCode *gocode.Table // nil if there is none
+	goCode *gocode.Table // nil without Go code
 	goInfo func() *gocode.Runtime
 }
 
@@ -99,8 +99,7 @@ func fileEHFrame(f *elfx.File) (*table, error) {
 	return t, serr
 }
 
-// segmentEHFrame finds .eh_frame through PT_GNU_EH_FRAME. It returns nil without an error if there
-// is none.
+// segmentEHFrame finds .eh_frame through PT_GNU_EH_FRAME. It returns nil without an error if that is missing.
 func segmentEHFrame(src source, progs []elf.ProgHeader) (*table, error) {
 	for _, p := range progs {
 		if p.Type == elf.PT_GNU_EH_FRAME {
@@ -196,7 +195,7 @@ func (m *module) openMemory() error {
 	return nil
 }
 
-// missingError returns the error for a module whose file is needed.
+// missingError returns the error for a module without its file, if the file is needed.
 func (m *module) missingError(err error) error {
 	if m.Err != nil {
 		return fmt.Errorf("unwind information of %s: %w; not in memory either: %w", m.Path, m.Err, err)

@@ -56,7 +56,7 @@ func TestSpinningSnapshots(t *testing.T) {
 	}
 }
 
-// withoutFile returns a copy of mods without the file of the module whose path contains name.
+// withoutFile returns a copy of mods without the file of the module with name in its path.
 func withoutFile(t *testing.T, mods []*callbacks.Module, name string) []*callbacks.Module {
 	t.Helper()
 	i := slices.IndexFunc(mods, func(m *callbacks.Module) bool { return strings.Contains(m.Path, name) })
@@ -70,8 +70,8 @@ func withoutFile(t *testing.T, mods []*callbacks.Module, name string) []*callbac
 	return copied
 }
 
-// TestTablesFromMemory checks that a module whose file is missing is unwound from the tables in the
-// target's memory, and without them by frame pointers, with an error that names the module.
+// TestTablesFromMemory checks that a module without its file is unwound from the tables in the target's memory,
+// and without them by frame pointers, with an error that names the module.
 func TestTablesFromMemory(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "barrier", Flags: []string{"-O2"}})
 	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel})

@@ -15,7 +15,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// readelf's names of registers, by DWARF number.
+// readelfNames lists readelf's names of registers, by DWARF number.
 var readelfNames = map[callbacks.Arch][]string{
 	callbacks.ArchX86_64: {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11",
 		"r12", "r13", "r14", "r15", "ra"},
@@ -117,8 +117,7 @@ func compareRows(t *testing.T, path string, out io.Reader) (rows, bad int) {
 	return rows, bad
 }
 
-// readelfFields splits a line of a table. A register that has two names, as in
-// "r10 (r10)", is one field.
+// readelfFields splits a line of a table. A register with two names, as in "r10 (r10)", is one field.
 func readelfFields(line string) []string {
 	return slices.DeleteFunc(strings.Fields(line), func(s string) bool { return strings.HasPrefix(s, "(") })
 }

@@ -143,11 +143,10 @@ type searchTable struct {
 // maxHeader is an upper bound of the bytes of .eh_frame_hdr before its table.
 const maxHeader = 32
 
-// maxHeaderFDEs bounds the count in .eh_frame_hdr, whose search is logarithmic.
+// maxHeaderFDEs bounds the count in .eh_frame_hdr; its search is logarithmic.
 const maxHeaderFDEs = 1 << 32
 
-// ehFrame reads the .eh_frame_hdr of size bytes at hdr. The caller sets the end
-// of the table.
+// ehFrame reads the .eh_frame_hdr of size bytes at hdr. The caller sets the end of the table.
 func ehFrame(src source, hdr, size uint64) (*table, error) {
 	p, err := src.bytes(hdr, int(min(size, maxHeader)))
 	if err != nil {

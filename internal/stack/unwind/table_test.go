@@ -58,8 +58,8 @@ const (
 	funcSize = 0x100
 )
 
-// ehTable returns an .eh_frame with one function whose CIE has the given augmentation and data. enc
-// is the encoding of its addresses.
+// ehTable returns an .eh_frame with one function, with a CIE of the given augmentation and data. enc is the
+// encoding of its addresses.
 func ehTable(augmentation string, data []byte, enc byte, wide bool) []byte {
 	w := &writer{}
 	id := func(w *writer, v uint64) {
@@ -207,7 +207,7 @@ func TestDebugFrame(t *testing.T) {
 	}
 }
 
-// ehHeader returns an .eh_frame_hdr before frame, whose table has entries in format.
+// ehHeader returns an .eh_frame_hdr before frame. Its table has entries in format.
 func ehHeader(frame []byte, format byte, more int) []byte {
 	const room = 256 // for the header
 	w := &writer{}

@@ -30,8 +30,7 @@ const maxRows = 1 << 16
 
 // Reasons why a stack ends before its outermost frame. Test with errors.Is.
 var (
-	// ErrNoUnwindInfo means that no table covers the program counter and that nothing plausible
-	// could be guessed.
+	// ErrNoUnwindInfo means that no table covers the program counter and that no plausible caller was found.
 	ErrNoUnwindInfo = errors.New("no unwind information, and no plausible return address")
 	// ErrNotGrowing means that the next frame would be below the previous one: the stack is
 	// damaged, or the table is wrong.
@@ -99,13 +98,13 @@ type Frame struct {
 	How How
 	// Go means that PC is in code of a Go function.
 	Go bool
-	// Goroutine is the number of the goroutine on whose stack the frame is; 0 on a thread's own
-	// stack, or if it cannot be read.
+	// Goroutine is the number of the goroutine that owns the frame's stack; 0 on a thread's own stack, or if it
+	// cannot be read.
 	Goroutine uint64
 }
 
-// LookupPC returns the address to look up for function and line: PC, or for a
-// return address the byte before it, which belongs to the call.
+// LookupPC returns the address to look up for function and line: PC, or for a return address the byte before it,
+// which belongs to the call.
 func (f Frame) LookupPC() uint64 { return lookupPC(f.PC, f.Exact) }
 
 func lookupPC(pc uint64, exact bool) uint64 {
@@ -168,8 +167,8 @@ func (u *Unwinder) Stack(regs callbacks.Registers, max int) ([]Frame, error) {
 	return slices.Clone(w.frames), nil
 }
 
-// FunctionBounds returns the range [low, high) of the function, or the part of
-// a function, that the unwind tables describe around pc.
+// FunctionBounds returns the range [low, high) of the function, or the part of a function, that the unwind
+// tables describe around pc.
 func (u *Unwinder) FunctionBounds(pc uint64) (low, high uint64, ok bool) {
 	m := u.moduleAt(pc)
 	if m == nil {

@@ -76,14 +76,14 @@ func (w *walk) step(f *Frame) (more bool, err error) {
 	return more && w.regs.PC() != 0, nil
 }
 
-// nextRow returns the rules for the next frame, whose program counter is pc.
+// nextRow returns the rules for the next frame, which has program counter pc.
 func (w *walk) nextRow(pc uint64) *row {
 	r := w.rowAt(lookupPC(pc, w.exact))
 	if w.exact || r.err == nil && r.high != pc {
 		return r
 	}
-	// Before pc is no code, or another function. Either that ends with a call that does not return,
-	// or pc was constructed: the entry of a coroutine, or a signal trampoline.
+	// Before pc is no code, or another function. Either that function ends with a call that does not return, or
+	// pc was constructed: the entry of a coroutine, or a signal trampoline.
 	if _, call := arch.CallBefore(w.arch, w.mem, pc); call {
 		return r
 	}

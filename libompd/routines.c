@@ -371,7 +371,7 @@ ompd_rc_t ompd_enumerate_icvs(ompd_address_space_handle_t *space, ompd_icv_id_t 
     return unlock_session(rc);
 }
 
-/* query_scope calls the helper for a handle whose kind depends on the scope. The library stays locked if it succeeds,
+/* query_scope calls the helper for a handle of the kind for the scope. The library stays locked if it succeeds,
  * or if the answer is incomplete. */
 static ompd_rc_t query_scope(uint32_t kind, void *handle, ompd_scope_t scope, uint64_t id, bool outputs,
                         struct wire_message *m) {

@@ -1,5 +1,5 @@
 //go:build ignore
-/* chain.c: the tool that OMPD_RECORDER_NEXT names, whose callbacks are called after the recorder's. */
+/* chain.c: the tool that OMPD_RECORDER_NEXT names. Its callbacks are called after the recorder's. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

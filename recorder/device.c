@@ -2,7 +2,7 @@
 /* device.c: records that devices trace themselves (OpenMP 5.1, 4.2.5 and 4.6.2). The runtime requests buffers, the
  * device fills them, and the runtime hands them back. Each record goes into the ring of the thread that hands it back.
  * Current runtimes have defects here: buffers come back empty, records overlap or are outside of the buffer, cursors do
- * not advance, a runtime may crash if it gets no buffer, and may hang if it is asked to flush. So the recorder never
+ * not advance, a runtime may crash if it gets no buffer, and may hang during a flush. So the recorder never
  * flushes (the runtime flushes before it finalizes a device), and always provides a buffer.
  */
 #include <stdlib.h>

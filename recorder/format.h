@@ -26,9 +26,9 @@ enum {
     RECORDER_RECORDS_MAX = 1 << 20, /* in the largest main ring, 32 MiB */
     RECORDER_RARE_MIN = 64,         /* records in the smallest ring of rare events; else an eighth of the main ring */
     RECORDER_FOLLOW_MAX = 15,       /* records that continue one event */
-    RECORDER_HELD_MAX = 16,         /* locks of a thread whose acquisition is kept */
-    RECORDER_REGIONS_MAX = 8,       /* open regions of a thread whose fork is kept */
-    RECORDER_TASKS_MAX = 24,        /* nested tasks of a thread whose state is kept */
+    RECORDER_HELD_MAX = 16,         /* kept acquisitions of locks of a thread */
+    RECORDER_REGIONS_MAX = 8,       /* kept forks of open regions of a thread */
+    RECORDER_TASKS_MAX = 24,        /* kept states of nested tasks of a thread */
     RECORDER_TEXT_MAX = 256         /* bytes of a text (an error's message, a device's type) that are kept */
 };
 

@@ -76,7 +76,7 @@ struct team {
     void *owner; /* address of the forking thread's variable: it distinguishes that thread from the others */
     ompt_data_t parallel;
     struct frame frame; /* of the forking thread */
-    int work;           /* ompt_work_t of a combined construct, 0 none */
+    int work;           /* ompt_work_t of a combined construct, or 0 */
     uint64_t count;
     unsigned size;
 };

@@ -19,7 +19,7 @@ hidden struct frame *gomp_frame(void);
 hidden void gomp_depend(ompt_data_t *task, void **array);
 /* gomp_start starts the recorder. It reports whether calls are recorded. */
 hidden bool gomp_start(void);
-/* gomp_find returns the runtime's function of this name, and aborts if the runtime has none. */
+/* gomp_find returns the runtime's function of this name, and aborts if the runtime lacks it. */
 hidden void *gomp_find(const char *name);
 
 extern hidden uint32_t gomp_state; /* enum gomp_state */

@@ -208,7 +208,7 @@ static void work_end(const void *code) {
         if (gomp_ready()) work_begin(kind, HERE);                                                        \
         return real(a, b, c, d, e, f, g, h, i, j);                                                       \
     }
-/* ACROSS defines a function that begins doacross loops, whose iterations wait for each other. Its first argument is the
+/* ACROSS defines a function that starts doacross loops: their iterations wait for each other. Its first argument is the
  * number of loops. */
 #define ACROSS(name, kind)                                                                               \
     exported long name(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) { \

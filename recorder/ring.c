@@ -170,6 +170,6 @@ __attribute__((noinline)) struct recorder_ring *recorder_claim(void) {
         pthread_setspecific(at_exit, ring);
     }
     errno = saved;
-    claiming = ring == NULL; /* later calls would find none either */
+    claiming = ring == NULL; /* later calls would fail, too */
     return ring;
 }

@@ -6,7 +6,7 @@
 
 #include "state.h"
 
-/* recorder_claim assigns a ring to the calling thread and returns it, NULL if none is left. */
+/* recorder_claim assigns a ring to the calling thread and returns it, or NULL if all rings are taken. */
 hidden struct recorder_ring *recorder_claim(void);
 /* recorder_recalibrate measures ring->moment. */
 hidden void recorder_recalibrate(struct recorder_ring *ring);

@@ -1,4 +1,4 @@
-/* state.h: the state that all parts of the recorder share, and macros for declarations. It calls nothing: the other
+/* state.h: the state that all parts of the recorder share, and macros for declarations. It calls no function: the other
  * headers of the recorder are built on it. */
 #ifndef OMPD_RECORDER_STATE_H
 #define OMPD_RECORDER_STATE_H

@@ -14,7 +14,7 @@ inlined void state_set(struct slot *s, uint32_t state) {
     if (n - 1 < RECORDER_TASKS_MAX) s->ring->task_table[n - 1].state = word; /* also false for n = 0 */
 }
 
-/* task_current returns the current task of the thread, NULL if there is none or it is past the table's end. */
+/* task_current returns the current task of the thread, or NULL: without a task, or past the table's end. */
 inlined struct recorder_task *task_current(struct recorder_ring *ring) {
     uint32_t n = ring->tasks;
     return n - 1 < RECORDER_TASKS_MAX ? &ring->task_table[n - 1] : NULL;
@@ -60,7 +60,7 @@ inlined void task_return(struct slot *s, uint32_t n) {
         s->ring->state = ompt_state_idle | s->at << RECORDER_STATE_BITS;
 }
 
-/* task_leave pops a task and those inside it. It ignores a task whose beginning was not recorded. */
+/* task_leave pops a task and those inside it. It ignores a task with an unrecorded beginning. */
 inlined void task_leave(struct slot *s, uint64_t task) {
     uint32_t n = task_find(s->ring, task);
     if (n > 0) task_return(s, n - 1);

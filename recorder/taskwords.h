@@ -11,7 +11,7 @@
 #include "recorder.h"
 #include "tables.h"
 
-/* word_slot returns the entry of recorder_ring.words for the thread's current task, NULL if there is none. */
+/* word_slot returns the entry of recorder_ring.words for the thread's current task, or NULL. */
 inlined uint64_t *word_slot(struct recorder_ring *ring) {
     uint32_t n = ring == NULL ? 0 : ring->tasks;
     return n - 1 < RECORDER_TASKS_MAX ? &ring->words[n - 1] : NULL; /* false for n = 0, too */

@@ -18,7 +18,7 @@ static event_callback callbacks[EVENTS];
 static uint32_t started, paused, over;
 static uint32_t session; /* incremented when sending starts or stops: states that began before have no end event */
 
-/* announced is the state whose beginning the thread has sent in a session, 0 for none. */
+/* announced is the last state that the thread has announced in a session, or 0. */
 static __thread struct {
     uint32_t state, session;
 } announced __attribute__((tls_model("initial-exec")));
@@ -49,7 +49,7 @@ static uint64_t region_at(const struct recorder_ring *ring, uint32_t n) {
 
 static uint64_t outer_region(const struct recorder_ring *ring) { return region_at(ring, ring->tasks); }
 
-/* forked_region returns the innermost region that the thread has forked, 0 for none. */
+/* forked_region returns the innermost region that the thread has forked, or 0. */
 static uint64_t forked_region(const struct recorder_ring *ring) {
     uint32_t n = ring->regions;
     return n - 1 < RECORDER_REGIONS_MAX ? ring->region_table[n - 1].b : 0;

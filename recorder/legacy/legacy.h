@@ -6,7 +6,7 @@
 #include "../recorder.h"
 
 /* legacy_event is one event of such a runtime: its callback, the code that it is recorded by, and the number of the
- * event to ask for if the runtime does not support this one (0: none). */
+ * event to request if the runtime does not support this one (0: no event). */
 struct legacy_event {
     ompt_callback_t callback;
     uint8_t code, fallback;

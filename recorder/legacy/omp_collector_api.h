@@ -69,7 +69,7 @@ typedef enum {
     OMP_EVENT_THR_END_ORDERED = 20,
     OMP_EVENT_THR_BEGIN_ATWT = 21,
     OMP_EVENT_THR_END_ATWT = 22,
-    OMP_EVENT_THR_RESERVED_IMPL = 4096, /* first event of an implementation; the recorder has none */
+    OMP_EVENT_THR_RESERVED_IMPL = 4096, /* first event of an implementation; the recorder has no such event */
     OMP_EVENT_LAST
 } OMP_COLLECTORAPI_EVENT;
 

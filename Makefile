@@ -82,7 +82,7 @@ INSTALLED = $(abspath $(DESTDIR)/$(PREFIX))
 AUTOLOAD := lib/x86_64-linux-gnu/libgomp.so.1.0.0 lib64/libgomp.so.1.0.0 lib64/libomp.so \
 	$(foreach n,14 15 16 17 18 19 20 21 22 23,lib/llvm-$(n)/lib/libomp.so.5)
 
-install: build libompd.so libompd-recorder.so ## install all below PREFIX=/usr/local, before which DESTDIR= is put (needs gcc)
+install: build libompd.so libompd-recorder.so ## install all below DESTDIR=, PREFIX=/usr/local (needs gcc)
 	install -d $(INSTALLED)/bin $(INSTALLED)/lib/ompd-inspect $(INSTALLED)/share/ompd-inspect/gdb/ompd_gdb $(INSTALLED)/share/doc/ompd-inspect
 	install -m 755 $(BIN) $(INSTALLED)/bin/ompd-inspect
 	install -m 644 $(LIBOMPD) $(INSTALLED)/lib/ompd-inspect/libompd.so
@@ -116,7 +116,7 @@ XZ ?= xz -6 -T1
 # Their later releases need a newer Go.
 NFPM ?= GOOS= GOARCH= $(GO) run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 
-tarball: ## pack what `make install` installs for amd64, with checksums and a bill of materials, into DIST=dist (needs gcc, xz)
+tarball: ## pack the files of `make install` for amd64, with checksums and a bill of materials, into DIST=dist (needs gcc, xz)
 	rm -rf $(DIST)/tree $(DIST)/build $(DIST)/package $(DIST)/ompd-inspect[-_]* $(DIST)/SHA256SUMS
 	GOFLAGS= GOAMD64=v1 $(MAKE) install GOOS=linux GOARCH=amd64 DESTDIR=$(TREE) PREFIX=/ \
 	  $(foreach v,BIN LIBOMPD RECORDER,$(v)=$(abspath $(DIST))/build/$(notdir $($(v))))
@@ -129,7 +129,7 @@ tarball: ## pack what `make install` installs for amd64, with checksums and a bi
 	cd $(DIST) && sha256sum $(RELEASE)* >SHA256SUMS
 
 # Debian requires compressed manual pages and changelogs, and its own changelog in addition to the program's.
-packages: tarball ## make a .deb and an .rpm of the same, in DIST=dist
+packages: tarball ## make a .deb and an .rpm of the same files, in DIST=dist
 	mkdir -p $(DIST)/package/man1
 	cp $(TREE)/share/man/man1/* $(DIST)/package/man1
 	cp CHANGELOG.md $(DIST)/package/changelog
@@ -154,7 +154,7 @@ deps: ## install the Debian packages that `make test` needs
 deps-all: ## install the Debian packages that all tests need
 	@.ci/install $(PACKAGES) $(MORE_PACKAGES)
 
-demo: ## show what the tool says of a core file and, with gcc, of a program that hangs (installs nothing)
+demo: ## show the tool's output for a core file and, with gcc, for a program that hangs (does not install anything)
 	@command -v $(GO) >/dev/null || { echo "install Go 1.26 or later: https://go.dev/dl"; exit 1; }
 	@$(GO) list -m >/dev/null || { echo "install Go 1.26 or later, this is $$($(GO) env GOVERSION): https://go.dev/dl"; exit 1; }
 	@$(MAKE) -s build
@@ -162,20 +162,20 @@ demo: ## show what the tool says of a core file and, with gcc, of a program that
 
 # Without paths, a copy of the module, as tests make them, uses the build cache of the original.
 test short: export GOFLAGS += -trimpath
-test: deps ## run the tests of each day (9 minutes on two processors): all that need nothing but Go, most others, a part of the matrices
+test: deps ## run the daily tests (9 minutes on two processors): all that need only Go, most others, a part of the matrices
 	@OMPD_QUICK=1 $(TESTRUN) -parallel 4 -skip "$$(.ci/skip)" $(LONGEST) ./...
 
-test-all: deps-all ## run all tests, job by job; jobs that have passed on these sources are not run again
+test-all: deps-all ## run all tests, job by job; skip jobs that have passed on these sources
 	@failed=; for job in $(JOBS); do .ci/job $$job unless-passed || failed="$$failed $$job"; done; \
 	if [ -n "$$failed" ]; then echo "FAILED jobs:$$failed" >&2; exit 1; fi
 
 $(addprefix test-,$(JOBS)): test-%: deps-all
 	@.ci/job $*
 
-short: ## run the tests that need nothing but Go, without a compiler or debugger in PATH
+short: ## run the tests that need only Go, without a compiler or debugger in PATH
 	@.ci/bare $(TESTRUN) -short ./...
 
-race: deps ## run the tool once, and the tests of what has many goroutines, with the race detector (needs gcc)
+race: deps ## run the tool once, and the tests of concurrent packages, with the race detector (needs gcc)
 	CGO_ENABLED=1 $(GO) build -race -o $(BIN)-race ./cmd/ompd-inspect
 	$(BIN)-race testdata/golden/gnu-barrier/core.zst >/dev/null
 	@CGO_ENABLED=1 $(TESTRUN) -parallel 4 -race $(RACING)
@@ -183,35 +183,35 @@ race: deps ## run the tool once, and the tests of what has many goroutines, with
 matrix: deps-all ## run all tests on every combination of compiler and runtime (about an hour)
 	OMPD_FULL=1 $(TEST) ./...
 
-generated: deps-all ## hold the tool against N random programs (N=10000), the first of seed SEED
+generated: deps-all ## check the tool on N random programs (N=10000), starting with seed SEED
 	OMPD_GENERATED=$(N) OMPD_SEED=$(SEED) OMPD_KEEP=$(KEEP) $(TEST) -v -run '^TestGenerated$$' ./internal/testing/generated
 
 applications: N = 3000
-applications: deps-all ## build real programs of others into DIR, and look at them N times while they run (needs network)
+applications: deps-all ## build third-party programs in DIR, and inspect them N times while they run (needs network)
 	testdata/applications/build.sh $(DIR)
 	OMPD_APPLICATIONS=$(DIR) OMPD_APPLICATION_ROUNDS=$(N) $(TEST) -v -run '^TestHealthyApplications$$' ./internal/testing/e2e/report
 
-bugs: deps-all ## put bugs into real programs of others, built into DIR, and hold the verdicts on them against what the bugs are (needs network)
+bugs: deps-all ## put bugs into third-party programs, built in DIR, and check the verdicts on them (needs network)
 	testdata/applications/build-bugs.sh $(DIR)
 	OMPD_BUGS=$(DIR)/bugs $(TEST) -v -run '^TestInjectedBugs$$' ./internal/testing/e2e/verdicts
 
-bench: deps-all build ## time the tool against gdb on the same cores, and its parts (BENCHTIME=20x)
+bench: deps-all build ## measure the tool and gdb on the same cores, and the tool's parts (BENCHTIME=20x)
 	$(TEST) -run '^$$' -bench . -benchtime $(BENCHTIME) $(call having,Benchmark)
 
 ompd-suite: DIR = /tmp/ompd-inspect-ompd-suite
 ompd-suite: libompd.so ## build LLVM's OMPD in DIR and run its own tests with LLVM's library and ours (RELEASES=19 18 17)
 	testdata/ompd-suite/run.sh $(DIR) $(RELEASES)
 
-soak: deps-all ## look at busy programs 20,000 times, 3,000 times for verdicts, 9,600 times at locks that are handed over, 2,000 times for progress, 1,000 times in containers and under strace, and kill the tool at it 2,000 times
+soak: deps-all ## inspect busy programs 20,000 times, 3,000 times for verdicts, 9,600 times during lock handovers, 2,000 times for progress, 1,000 times in containers and under strace, and kill the tool 2,000 times meanwhile
 	OMPD_SOAK_ROUNDS=10000 OMPD_RESTLESS_ROUNDS=10000 OMPD_INSIDE_ROUNDS=250 OMPD_KILL_ROUNDS=1000 OMPD_VERDICT_ROUNDS=3000 \
 	OMPD_HANDOVER_ROUNDS=200 OMPD_ALONE_LOOKS=2000 OMPD_ALONE_RUNS=100 \
 	$(TEST) -v -run '^(TestWatchHealthy|TestRunHealthy|TestForkLoopUnderLooks|TestRestlessProgramsUnderLooks|TestRestlessProgramsUnderKilledLooks|TestRestlessProgramsInContainers|TestForkLoopUnderKilledLooks|TestNoFalseAlarms|TestHandoverIsNoHang)$$' ./internal/testing/e2e/live ./internal/testing/e2e/verdicts
 
-soak-server: deps-all ## abuse a server for a while (DURATION=10m), on a unix socket and on the loopback, and say what it holds
+soak-server: deps-all ## abuse a server for DURATION=10m, on a unix socket and on the loopback, and print its resource use
 	OMPD_SOAK_TIME=$(DURATION) $(TEST) -v -run '^TestServerSoak$$' ./internal/testing/e2e/server
 
 soak-recorder: RECORDS = 1000000000
-soak-recorder: deps-all ## read RECORDS records of 64 threads that write them, each millisecond: none torn, none unaccounted for
+soak-recorder: deps-all ## read RECORDS records of 64 writing threads, each millisecond: no record may be torn or missing
 	OMPD_WRITERS_RECORDS=$(RECORDS) $(TEST) -v -run '^TestWritersSoak$$' ./internal/testing/recordtest
 
 # The address and thread sanitizers do not fit the recorder. It writes into memory that it maps, and has no heap to
@@ -222,7 +222,7 @@ sanitize: deps-all ## run the tests of the recorder with the sanitizer of undefi
 	$(TEST) ./internal/testing/recordtest
 
 soak-states: N = 100000
-soak-states: deps-all ## look at recorded programs N times: states that are inferred are those that were recorded
+soak-states: deps-all ## inspect recorded programs N times, and compare inferred states with recorded ones
 	OMPD_STATE_ROUNDS=$(N) $(TEST) -v -run '^TestRecordedStates$$' ./internal/testing/e2e/record
 
 lint: ## gofmt, go vet, staticcheck, errorlint and misspell
@@ -234,20 +234,20 @@ lint: ## gofmt, go vet, staticcheck, errorlint and misspell
 	git ls-files | grep -v -e '\.zst$$' -e '\.png$$' -e '\.sum$$' -e '/testdata/fuzz/' | xargs $(GO) tool misspell -error -i rela
 	@echo "lint: nothing to say"
 
-generate: ## make the Go code of proto/ompd/v1 anew (a test says when)
+generate: ## generate the Go code of proto/ompd/v1 (a test fails if it is outdated)
 	$(GO) generate ./proto/ompd/v1
 
 fuzz: ## fuzz each parser for FUZZTIME, FUZZJOBS of them at once (an hour in all)
 	@.ci/fuzz $(FUZZTIME) $(FUZZJOBS) $(call having,Fuzz)
 
-editor-test: ## package and test the extension for VS Code, and look at pages (needs npm, chromium, code-server)
+editor-test: ## package and test the extension for VS Code, and check pages (needs npm, chromium, code-server)
 	cd editors/vscode && npm ci && npm run package
 	OMPD_BROWSER=$(BROWSER) OMPD_CODE_SERVER=$(CODE_SERVER) OMPD_NVIM_DAP=$(NVIM_DAP) OMPD_VIM_GO=$(VIM_GO) OMPD_EXTENSION=$(CURDIR)/editors/vscode \
 	$(TEST) -v -run '^(TestBrowser.*|TestNvim.*|TestVimGo|TestVSCodeExtension)$$' ./internal/print/web ./internal/cli ./internal/testing/e2e/fronts
 
 fuzz-cores: N = 100000
-fuzz-cores: ## look at N cores that were changed on purpose, and count what went wrong
+fuzz-cores: ## inspect N deliberately damaged cores, and count failures
 	OMPD_MUTANTS=$(N) OMPD_SEED=$(SEED) $(TEST) -v -run '^TestMutants$$' ./internal/testing/mutate
 
-clean: ## remove what was built
+clean: ## remove build outputs
 	rm -rf bin dist

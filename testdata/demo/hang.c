@@ -11,7 +11,7 @@ static volatile int held;
 __attribute__((noinline)) static void transfer(omp_lock_t *first, omp_lock_t *second) {
   omp_set_lock(first);
   __atomic_add_fetch(&held, 1, __ATOMIC_SEQ_CST);
-  while (held < 2) // both hold their first lock: from here nobody can go on
+  while (held < 2) // both hold their first lock: a deadlock from here
     usleep(100);
   omp_set_lock(second); // never returns
   omp_unset_lock(second);

@@ -76,7 +76,7 @@ static void fault(const char *kind, int rank, int size)
     if (!strcmp(kind, "root"))
         MPI_Bcast(&sink, 1, MPI_DOUBLE, 1, MPI_COMM_WORLD);
     if (!strcmp(kind, "crash")) {
-        raise(SIGSTOP); /* until who looks has stopped the launcher, which would end the others */
+        raise(SIGSTOP); /* until the test has stopped the launcher, which would end the others */
         *(volatile int *)0 = 1;
     }
 }

@@ -1,5 +1,5 @@
-/* A barrier of four threads that ends the function of their region, and that three have reached: optimised by GCC, the
- * call is a jump, and the function has no frame. */
+/* A barrier of four threads at the end of the function of their region; three have
+ * reached it. Optimised by GCC, the call is a jump, and the function has no frame. */
 #include "truth.h"
 
 int main(int argc, char **argv) {

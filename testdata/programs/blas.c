@@ -1,5 +1,5 @@
-/* A product of matrices by the BLAS library that OMPD_BLAS names, which has its own parallel regions. In
- * mode segv, half of one matrix is not there: some thread of the library dies of it in a region. */
+/* A product of matrices by the BLAS library in OMPD_BLAS, which has its own parallel regions.
+ * In mode segv, half of one matrix is unmapped: some thread of the library crashes in a region. */
 #include "truth.h"
 #include <dlfcn.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-/* A segmentation fault before the first call of the OpenMP runtime, which is loaded all the same. */
+/* A segmentation fault before the first call of the OpenMP runtime, which is loaded. */
 #include "truth.h"
 
 static volatile int ready;

@@ -2,8 +2,8 @@
  * named "ledger" and works; threads 2 and 3 wait for the unnamed one, thread 4 for "ledger". */
 #include "truth.h"
 
-/* The compiler's own variables of the two sections, which C has no name for. GCC has none for the
- * unnamed one, whose lock is in the runtime. */
+/* The compiler's own variables of the two sections; they have no names in C. With GCC, the lock of the
+ * unnamed section is in the runtime. */
 #ifdef __clang__
 #define UNNAMED ".gomp_critical_user_.var"
 #define LEDGER ".gomp_critical_user_ledger.var"

@@ -1,4 +1,4 @@
-// Thread 1 sleeps as C++ programs do, in a function that has locked a std::mutex; the others wait for that.
+// Thread 1 sleeps as C++ programs do, in a function that has locked a std::mutex; the others wait for that mutex.
 #include "truth.h"
 #include <chrono>
 #include <mutex>

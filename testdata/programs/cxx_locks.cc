@@ -1,6 +1,6 @@
-// C++ of several kinds: a lock held by a guard object, in an operator, and a named critical section in a
-// lambda that is called through a function object. Thread 0 has the lock and works, thread 1 waits for it;
-// thread 2 is in the section and triggers, thread 3 waits for it.
+// C++ of several kinds: a lock held by a guard object, in an operator, and a named critical
+// section in a lambda that is called through a function object. Thread 0 holds the lock and works,
+// thread 1 waits for it; thread 2 is in the section and triggers, thread 3 waits for the section.
 #include "truth.h"
 #include <functional>
 #include <vector>

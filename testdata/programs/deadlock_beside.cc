@@ -1,9 +1,9 @@
-/* Two threads wait for each other's locks, which a third at work acquires and releases, too: "0" by a
- * std::lock_guard, "1" by a std::unique_lock that waits on a condition variable, "2" a lock in a loop, "3"
- * through functions, "4" under an if, "5" if it is free, "6" an element of an array by its index, "7" by a
- * class of its own, "8" a mutex that is locked and unlocked in a loop with continue and break, "9" by a
- * std::scoped_lock in a lambda, "10" an element that a function finds, "11" in a recursion. A second argument of
- * 1: the third thread has not had it yet, else it is between two times. */
+/* Two threads wait for each other's locks. A third thread at work acquires and releases the locks, too: "0"
+ * by a std::lock_guard, "1" by a std::unique_lock that waits on a condition variable, "2" a lock in a loop,
+ * "3" through functions, "4" under an if, "5" if it is free, "6" an element of an array by its index, "7"
+ * by its own class, "8" a mutex that is locked and unlocked in a loop with continue and break, "9" by a
+ * std::scoped_lock in a lambda, "10" an element that a function finds, "11" in a recursion. A second
+ * argument of 1: the third thread has not acquired it yet; otherwise it is between two acquisitions. */
 #include "truth.h"
 #include <condition_variable>
 #include <mutex>

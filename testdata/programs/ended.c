@@ -1,5 +1,5 @@
-/* The threads of nested teams have left the runtime and stay in a destructor of the program's, while the memory of
- * their teams is used for something else. With libgomp, whose nested teams end with their threads.
+/* The threads of nested teams have left the runtime and stay in a destructor of the program, while
+ * the memory of their teams is reused. For libgomp, where nested teams end with their threads.
  */
 #include "truth.h"
 #include <semaphore.h>

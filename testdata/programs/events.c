@@ -1,5 +1,5 @@
-/* Counts its own events, for breakpoints: prints the events that a debugger must see between marker and
- * the end. The runtime is initialized before marker, but has no worker yet. */
+/* Counts its own events, for breakpoints: prints the events that a debugger must see between
+ * marker and the end. The runtime is initialized before marker, but has no worker yet. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* A program on the runtime of foreign_runtime.c, which it calls as a compiler would. A team of three: its
- * thread 0 has a lock and works, thread 1 makes an inner team of two, thread 2 waits for the others. Of
- * the inner team, thread 0 waits for the lock, and thread 1 triggers. There is also a plain thread. With
- * an argument of 2, a second thread of the program makes a team of three that works. */
+/* A program on the runtime of foreign_runtime.c, which it calls as a compiler would. In a team of
+ * three, thread 0 holds a lock and works, thread 1 forks an inner team of two, thread 2 waits for the
+ * others. In the inner team, thread 0 waits for the lock, and thread 1 triggers. There is also a plain
+ * thread. With an argument of 2, a second thread of the program forks a team of three that works. */
 #include "truth.h"
 
 void crew_run(int size, void (*part)(void *), void *arg);

@@ -1,5 +1,5 @@
-/* A library that is an OpenMP runtime of no known family: it has structures of its own, its own entry
- * points, and the standard's functions by which a thread queries itself. */
+/* A library that is an OpenMP runtime of an unknown family: it has its own structures
+ * and entry points, and the standard's functions by which a thread queries itself. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>

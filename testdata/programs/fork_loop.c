@@ -1,5 +1,5 @@
-/* Forks teams in a tight loop, with nested regions and tasks, until its standard input is closed.
- * It checks every iteration, and says at the end how many there were. */
+/* Forks teams in a tight loop, with nested regions and tasks, until its standard
+ * input is closed. It checks every iteration, and prints their number at the end. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,6 +1,6 @@
-! Nested regions and a named critical section: thread 0 of an outer team of two makes an inner team of
-! three, of which thread 0 is in the section and triggers, and the others wait for it. Thread 1 of the
-! outer team waits at its end.
+! Nested regions and a named critical section: thread 0 of an outer team of two forks an inner team of
+! three. Its thread 0 is in the section and triggers, and the others wait for it. Thread 1 of the outer
+! team waits at its end.
 module tree
   use, intrinsic :: iso_c_binding
   implicit none

@@ -1,9 +1,9 @@
-/* A lock is acquired by one thread and released by another, round after round until the standard input is
- * closed: "0" a lock that the initial thread acquires before the region, "1" a nestable lock, "2" a mutex of
- * the C library, "3" two locks of a structure by which two threads take turns, "4" a gate that one of two
- * locks of an array is, which all but one thread go through, "5" a ring of locks on the heap, one of each
- * thread, which releases that of the next. With a second argument of 1, the thread that is to release first
- * waits for a lock which the initial thread has. */
+/* One thread acquires a lock and another releases it, round after round until the standard input
+ * is closed: "0" a lock that the initial thread acquires before the region, "1" a nestable lock,
+ * "2" a mutex of the C library, "3" two locks of a structure by which two threads take turns,
+ * "4" one of two locks of an array as a gate for all threads except one, "5" a ring of locks on
+ * the heap, one for each thread, which releases the lock of the next. With a second argument of
+ * 1, the thread that must release first waits for a lock that the initial thread holds. */
 #include "handover.h"
 
 struct channel {

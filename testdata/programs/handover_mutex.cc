@@ -1,6 +1,6 @@
-/* A std::mutex is locked by one thread and unlocked by another: "0" by its own functions, "1" by a
- * std::unique_lock that is released in the one and made of the mutex in the other. With a second argument of
- * 1, the thread that is to unlock it first waits for a lock which the initial thread has. */
+/* One thread locks a std::mutex and another unlocks it: "0" by the mutex's own functions, "1" by a
+ * std::unique_lock that is released in the one and constructed from the mutex in the other. With a second
+ * argument of 1, the thread that must unlock it first waits for a lock that the initial thread holds. */
 #include "handover.h"
 #include <mutex>
 

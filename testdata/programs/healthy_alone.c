@@ -1,6 +1,6 @@
-/* Does one healthy thing for ever, selected by its argument: --hang-after and watch must not report it, though two
- * looks at it may be alike. It says READY when its threads are there, and ends by a signal, or with its standard
- * input's end where it reads that. */
+/* Does one healthy thing forever, selected by its argument: --hang-after and watch
+ * must not report it, though two snapshots may be equal. It prints READY when its
+ * threads exist, and ends by a signal, or with its standard input if it reads that. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -38,7 +38,7 @@ static void ready(void) {
     _exit(3);
 }
 
-/* A slow loop whose sum is in a register, or in the frame. */
+/* A slow loop with its sum in a register, or in the frame. */
 static void integral(int me) {
   double sum = 0, step = 1e-10;
   for (long i = me; i < 1L << 60; i += TEAM) {
@@ -80,7 +80,7 @@ static void sections(int me) {
     steps += i % (me + 2);
 }
 
-/* A loop whose only trace is a word that it counts in. */
+/* A loop with only a counter word as its trace. */
 static void counts(int me) {
   (void)me;
   for (;;)
@@ -202,7 +202,7 @@ static void sleeper(int me) {
 #pragma omp barrier
 }
 
-/* Nothing is left to do: each thread sleeps, again and again, until the process ends. */
+/* No work is left: each thread sleeps repeatedly until the process ends. */
 static void idle(int me) {
   (void)me;
   for (;;)

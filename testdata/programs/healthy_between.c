@@ -1,8 +1,8 @@
-/* A thread that waits for tasks in an explicit task executes one of them, and is stopped where that
- * has just ended, in the runtime: the processor traps after each instruction from the last of the
- * task on, and the first one of the runtime ends the program. What the task in between has of
- * taskgroups and parents is the waiting task's, for which nobody waits. The argument is how the
- * tasks are waited for: 0 in a taskgroup, 1 in a taskwait, 2 in one with dependences. */
+/* A thread waits for tasks in an explicit task and executes one of them. It is stopped in the
+ * runtime, right after that task: the processor traps after each instruction from the last one
+ * of the task, and the first one of the runtime ends the program. In between, the taskgroups
+ * and parents of the finished task are those of the waiting task; no thread waits for it. The
+ * argument selects the wait: 0 a taskgroup, 1 a taskwait, 2 a taskwait with dependences. */
 #include "truth.h"
 #include <link.h>
 #include <ucontext.h>

@@ -1,7 +1,7 @@
 /* Does healthy work that looks like hangs, until its standard input is closed: slow members at
- * barriers, locks that are about to be given back, long critical sections, locks taken inside of others
- * in one order, ordered loops, tasks that wait for tasks, waits on condition variables with a lock in
- * hand, and locks that do not live long, on the heap and on stacks. It checks every round, and says at the end how many there were. */
+ * barriers, locks just before their release, long critical sections, nested locks in one order, ordered
+ * loops, tasks that wait for tasks, waits on condition variables with a lock held, and short-lived
+ * locks on the heap and on stacks. It checks every round, and prints the number of rounds at the end. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,5 +1,5 @@
-/* Looks like a child after fork whose runtime has lost its threads, and is none: argv[2] reports whether
- * the parent had a region before, of which a runtime that starts anew in a child knows nothing. */
+/* Looks like a child after fork that has lost its runtime's threads, but is not: argv[2] selects whether the
+ * parent had a region before the fork. A runtime that starts again in a child does not know that region. */
 #include "truth.h"
 
 static volatile int together;

@@ -1,7 +1,7 @@
-/* Goes through constructs of each kind all day, with work between and within them, until its standard
- * input is closed: loops of each schedule, sections, single, masked, reductions, ordered, doacross,
- * critical, atomic, locks of both kinds that threads wait for, tasks with and without dependences,
- * taskgroups, taskloops, taskyield, nested regions and serialized ones. Each round adds up a sum that it checks. */
+/* Executes constructs of each kind, with work between and within them, until its standard input
+ * is closed: loops of each schedule, sections, single, masked, reductions, ordered, doacross,
+ * critical, atomic, contended locks of both kinds, tasks with and without dependences,
+ * taskgroups, taskloops, taskyield, nested regions and serialized ones. Each round checks a sum. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

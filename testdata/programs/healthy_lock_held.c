@@ -1,5 +1,5 @@
-/* Looks like a deadlock but is healthy: two threads wait for a lock whose holder works, has another
- * lock too, and is about to give both back; one waits for the second lock. */
+/* Looks like a deadlock but is healthy: two threads wait for a lock. Its holder works,
+ * holds a second lock, and is about to release both; one thread waits for the second lock. */
 #include "truth.h"
 
 static omp_lock_t first, second;

@@ -1,6 +1,6 @@
-/* Looks like a lock that is never released, but is: two functions that call each other give
- * the locks back, and a thread is on its way to one of them. Another thread would come to the
- * other one, but waits itself. */
+/* Looks like a lock that is never released, but is: two functions that
+ * call each other release the locks, and a thread is about to reach one of
+ * them. Another thread would reach the other function, but waits itself. */
 #include "truth.h"
 
 static omp_lock_t first, second;

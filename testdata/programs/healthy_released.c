@@ -1,5 +1,5 @@
-/* Looks like a deadlock but is healthy: each of two threads took the lock that the other waits for,
- * and gave it back since; both locks are now taken by a third thread, which works. */
+/* Looks like a deadlock but is healthy: each of two threads acquired and released the
+ * lock that the other waits for; a third thread, which works, now holds both locks. */
 #include "truth.h"
 
 static omp_lock_t first, second;

@@ -1,5 +1,5 @@
 /* Looks like a hang but is healthy: three threads wait at a barrier for a fourth, which works in a
- * critical section that another one wants later. With argv[2] 1, they may spin there for ever. */
+ * critical section that another thread will enter later. With argv[2] 1, they may spin there forever. */
 #include "truth.h"
 
 static void *look(void *n) {

@@ -1,6 +1,6 @@
-/* Looks like an orphaned lock but is healthy: the thread that works releases it, in code that the
- * compiler takes for unlikely: GCC's -O2 keeps that away from the rest of the function, and
- * branches there. */
+/* Looks like an orphaned lock but is healthy: the working thread
+ * releases it, in code that the compiler considers unlikely: GCC's -O2
+ * moves that away from the rest of the function, and branches to it. */
 #include "truth.h"
 
 static omp_lock_t journal;

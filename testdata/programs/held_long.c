@@ -1,5 +1,5 @@
-/* held_long.c: a lock that one thread holds for as long as the standard input is open. With the argument 0 the others
- * wait for it; with 1 they only test it now and then, and do not wait. */
+/* held_long.c: a lock that one thread holds as long as the standard input is open.
+ * With the argument 0 the others wait for it; with 1 they only test it now and then. */
 #include <omp.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* history.c: a program that does not hang, for the recorder. With the argument 0, two threads acquire two locks
- * in different orders, one has more work than the others, all want one critical section, and tasks do nothing. With
- * 1, a critical section around the locks, equal work, a lock for each thread, and tasks that take their time. */
+/* history.c: a program without a hang, for the recorder. With the argument 0, two threads acquire two locks in
+ * different orders, one has more work than the others, all want one critical section, and tasks are empty.
+ * With 1, a critical section protects the locks, all have equal work and their own locks, and tasks take time. */
 #include <omp.h>
 #include <stdatomic.h>
 #include <stdio.h>

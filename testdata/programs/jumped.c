@@ -1,5 +1,5 @@
-/* Threads 0 and 1 of a region are in a system call that is the last of the region's function: optimised, the call is
- * a jump, and the function has no frame. */
+/* Threads 0 and 1 of a region are in a system call at the end of the region's
+ * function: optimised, the call is a jump, and the function has no frame. */
 #include "truth.h"
 
 int main(int argc, char **argv) {

@@ -1,5 +1,5 @@
-/* A deadlock: thread 0 holds the first lock and wants the second, thread 1 the other way round.
- * Thread 2 looks on. */
+/* A deadlock: thread 0 holds the first lock and wants the second,
+ * thread 1 the other way round. Thread 2 is not involved. */
 #include "truth.h"
 
 static omp_lock_t first, second;

@@ -1,6 +1,6 @@
-/* Each thread of a team stays in an iteration of a worksharing loop, the first or a later one of
- * its range, and writes down the values that it has seen since. The arguments are the kind of
- * loop and how many iterations a thread executes before it stays. */
+/* Each thread of a team stays in an iteration of a worksharing loop, the first or a
+ * later one of its range, and records its values so far. The arguments are the kind
+ * of loop and the number of iterations that a thread executes before it stays. */
 #include "truth.h"
 
 #define THREADS 3
@@ -177,8 +177,8 @@ static void tasks(void) {
   }
 }
 
-/* distributed is a league of one team, whose threads divide what the team has got: as many as there
- * are processors, or fewer. */
+/* distributed is a league of one team. Its threads divide the team's iterations: there are as many as
+ * processors, or fewer. */
 static void distributed(void) {
 #pragma omp teams num_teams(1) thread_limit(THREADS)
 #pragma omp distribute parallel for num_threads(THREADS)

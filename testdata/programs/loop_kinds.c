@@ -1,5 +1,5 @@
-/* Each thread of a team stays in the first chunk of a loop that it has got: of 100 iterations,
- * i = 10, 12, ..., 208; or in one of three sections. The argument is the kind of loop. */
+/* Each thread of a team stays in its first chunk of a loop of 100 iterations, i =
+ * 10, 12, ..., 208; or in one of three sections. The argument is the kind of loop. */
 #include "truth.h"
 
 /* A compiler that sees that stay never returns has one call of it for all four constructs. */

@@ -1,6 +1,6 @@
-/* Two threads that never leave their loop: they compute, pass barriers, take shares of loops, wait
- * for a flag, poll, or wait at a barrier of the program's own, of more threads than there are: without optimization,
- * that loop has several places with different registers. */
+/* Two threads that never leave their loop: they compute, pass barriers, take shares of
+ * loops, wait for a flag, poll, or wait at the program's own barrier for more threads than
+ * exist: without optimization, that loop has several places with different registers. */
 #include "truth.h"
 
 static volatile int never;

@@ -1,4 +1,4 @@
-/* A barrier of 256 threads (or argv[2]) that all but the last have reached. */
+/* A barrier of 256 threads (or argv[2]); all except the last have reached it. */
 #include "truth.h"
 
 TRUTH_ENV("KMP_BLOCKTIME", "0") /* so many cannot all spin */

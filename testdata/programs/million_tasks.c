@@ -1,4 +1,4 @@
-/* A million queued tasks (or argv[2]), made by thread 0 of two; none has run. */
+/* A million queued tasks (or argv[2]), created by thread 0 of two; all are unstarted. */
 #include "truth.h"
 
 TRUTH_ENV("KMP_ENABLE_TASK_THROTTLING", "0") /* queue them all, however many */

@@ -1,6 +1,6 @@
-/* A team of 64 threads (or argv[2]) in waits of all kinds: half of them are at an explicit barrier, a
- * quarter wait for the critical section "ledger", and the others sleep in functions of their own. The
- * last of them does so within that section, and triggers. */
+/* A team of 64 threads (or argv[2]) in waits of all kinds: half of them are at an explicit
+ * barrier, a quarter wait for the critical section "ledger", and the others sleep in their
+ * own functions. The last of them sleeps within that section, and triggers. */
 #include "truth.h"
 
 TRUTH_ENV("OMP_WAIT_POLICY", "passive") /* so many cannot all spin */

@@ -1,5 +1,5 @@
-/* Functions with names that start like those of runtimes, but are cut short: that
- * is a program's right. One of them is where the process ends. */
+/* Functions with truncated names that start like those of runtimes:
+ * programs may have these. The process ends in one of them. */
 #include "truth.h"
 
 static volatile int started;

@@ -1,5 +1,5 @@
-/* Two regions of two threads and a task, for debuggers that run it from its beginning and stop at one of them. It
- * writes no truth and ends by itself.
+/* Two regions of two threads and a task, for debuggers that run it from its
+ * start and stop at one of them. It writes no truth and ends by itself.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
-/* A parallel region whose threads wait with a time limit, or sleep, in a loop: for what never
- * comes ("condition", "semaphore", "sleep"), or for no more than the next turn, of which they
- * count how many there were ("turns"). What only a recorder can tell apart: they acquire and release
- * a lock and sleep ("locks"), or try to acquire one that nobody releases ("tests"). */
+/* The threads of a parallel region wait with a time limit, or sleep, in a loop: for an
+ * event that never happens ("condition", "semaphore", "sleep"), or only for the next turn,
+ * which they count ("turns"). Only a recorder distinguishes these: they acquire and release
+ * a lock and sleep ("locks"), or try to acquire a lock that is never released ("tests"). */
 #include "truth.h"
 #include <semaphore.h>
 

@@ -1,5 +1,5 @@
-/* Two plain pthreads, which never call the OpenMP runtime, beside a team of two with one thread in
- * a barrier. */
+/* Two plain pthreads that never call the OpenMP runtime,
+ * and a team of two with one thread in a barrier. */
 #include "truth.h"
 
 static void *plain(void *arg) {

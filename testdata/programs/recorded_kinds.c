@@ -1,6 +1,6 @@
-/* recorded_kinds.c: a short program that a recorder keeps each kind of event of: iterations that wait for others,
- * critical sections with and without a name, a nestable lock, tasks with dependences, and threads that come one after
- * the other and end. It ends by itself. */
+/* recorded_kinds.c: a short program with each kind of event for a recorder: iterations
+ * that wait for others, critical sections with and without a name, a nestable lock, tasks
+ * with dependences, and threads that start one after the other and end. It ends by itself. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-/* Locks of which the code does not show who has them: the functions that acquire two end in the call that acquires the
- * second, so that where a thread waits nothing is left of them. 0: a deadlock of three threads. 1, its healthy twin: one
- * of them has its lock and works. 2: who has released a lock did not acquire it, and who has it acquired it by a
- * function that it has looked up itself. 3: one of a function's callers leaves the lock with its thread, which comes to
- * a barrier; another waits for the lock, and so the barrier for it. 4, its healthy twin: that thread has the lock and
- * works. */
+/* Locks whose holders the code does not show: the functions that acquire two locks end in the call for
+ * the second one, so that a waiting thread has no frame of them. 0: a deadlock of three threads. 1,
+ * its healthy twin: one of them holds its lock and works. 2: the thread that released a lock did not
+ * acquire it, and the holder acquired it by a function that it looked up itself. 3: one caller of a
+ * function leaves the lock with its thread, which arrives at a barrier; another thread waits for the
+ * lock, and so the barrier waits for it. 4, its healthy twin: that thread holds the lock and works. */
 #include <dlfcn.h>
 
 #include "truth.h"

@@ -1,5 +1,5 @@
-/* Parallel regions within each other, argv[2] levels deep: but the outermost, which has two threads, all are
- * executed by thread 0 alone. The innermost stays. */
+/* Parallel regions within each other, argv[2] levels deep: the outermost has
+ * two threads, and thread 0 alone executes the others. The innermost stays. */
 #include "truth.h"
 
 static volatile long sink;

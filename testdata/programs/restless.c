@@ -1,8 +1,8 @@
-/* Repeats actions that make a process hard to hold, until its standard input is closed: teams and
- * tasks, storms of threads that end at once, children by fork, vfork and exec, signals that are queued to
- * the process and to single threads, and now and then exec of itself while its other threads run. It
- * counts every signal and checks every sum and every child's exit status, and says at the end how many
- * iterations there were. Arguments: seconds that it lives at most, then, after exec, the iterations so far. */
+/* Repeats actions that make a process hard to stop, until its standard input is closed: teams and tasks,
+ * storms of threads that end at once, children by fork, vfork and exec, signals that are queued to the
+ * process and to single threads, and now and then exec of itself while its other threads run. It counts
+ * every signal, checks every sum and every child's exit status, and prints the number of iterations at
+ * the end. Arguments: its maximum life in seconds, then, after exec, the iterations so far. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,6 +1,6 @@
-/* A program that has used OpenMP, and waits for two processes that it forked. One waits for
- * work that never comes; the other waits for a lock that it holds ("hang"), or computes for
- * some seconds and ends ("work"). */
+/* A program that has used OpenMP, and waits for two processes that it
+ * forked. One waits for work that never arrives; the other waits for a lock
+ * that it holds ("hang"), or computes for some seconds and ends ("work"). */
 #include <omp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void region(void) {
   __atomic_add_fetch(&sum, 1, __ATOMIC_SEQ_CST);
 }
 
-/* work computes without a region, as GNU's runtime supports none in a forked child. */
+/* work computes without a region, because GNU's runtime has no regions in a forked child. */
 __attribute__((noinline)) static void work(void) {
   struct timespec now, begin;
   clock_gettime(CLOCK_MONOTONIC, &begin);

@@ -1,5 +1,5 @@
-/* sections.c: critical sections that one function and others enter, a different number of times each, and then it waits
- * for its standard input. For names of sections where their runtime is gone. */
+/* sections.c: critical sections that one function and others enter, each a different number of
+ * times; then it waits for its standard input. For names of sections without their runtime. */
 #include <omp.h>
 #include <stdio.h>
 

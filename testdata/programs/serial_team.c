@@ -1,19 +1,19 @@
-/* Serial code that has GNU's runtime make a team of one thread at level 0, which it keeps as the thread's team: by a
+/* Serial code that makes GNU's runtime create a team of one thread at level 0 and keep it as the thread's team: by a
  * reduction over the tasks of a taskgroup or a taskloop, or by a target region with nowait. Then, by the first number:
  *  0  serial code
  *  1  a region of three
  *  2  a region of three, while the target task is queued
  *  3  nested regions
- *  4  regions of two threads of the program's own, which have had such reductions each
- *  5  idle workers of a region that was before
- *  6  tasks that are queued in serial code
- *  7  a region that a task of serial code has forked
+ *  4  regions of two threads of the program's own, each after such reductions
+ *  5  idle workers of an earlier region
+ *  6  tasks queued in serial code
+ *  7  a region forked by a task of serial code
  *  8  a region in a league of teams
- *  9  a region, after one on a device that is not there
- * 10  as 7, where the reduction is in the task; since GCC 14, as older runtimes free a task then that is on a stack
+ *  9  a region, after one on a device that does not exist
+ * 10  as 7, with the reduction in the task; since GCC 14, as older runtimes then free a task that is on a stack
  *
  * No program has two regions of several threads after its reduction: the runtime frees the team of such a region at
- * its end, where workers may be reading it still, and hangs.
+ * its end, while workers may still read it, and hangs.
  */
 #include "truth.h"
 

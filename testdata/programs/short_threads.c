@@ -1,6 +1,6 @@
-/* short_threads.c: threads of the program that live for a moment, each with a lock and a region of two threads, eight at
- * once. It prints the numbers of all threads that there were, and when each of the program's own was about to end, in
- * nanoseconds of CLOCK_MONOTONIC; 0 for others. */
+/* short_threads.c: short-lived threads of the program, each with a lock and a region of two
+ * threads, eight at once. It prints the numbers of all its threads, and the time at which each
+ * of the program's own was about to end, in nanoseconds of CLOCK_MONOTONIC; 0 for others. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* A task in a team of three, for debuggers that run it from its beginning: they stop in work, twice, when all
- * threads have begun. It writes no truth and ends by itself.
+/* A task in a team of three, for debuggers that run it from its start: they stop in
+ * work, twice, when all threads have started. It writes no truth and ends by itself.
  */
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* Each task makes a child and waits for it: without end, until the stack of thread 0 is used up, or down to
- * argv[2] tasks, the innermost of which stays. Thread 1 takes no task. */
+/* Each task creates a child and waits for it: without end, until the stack of thread 0
+ * is exhausted, or down to argv[2] tasks; the innermost stays. Thread 1 takes no task. */
 #include "truth.h"
 
 static volatile long sink;

@@ -1,5 +1,5 @@
-/* Thread 1 runs a task that three others depend on: two that read what it writes, and one that
- * writes it again after them. Thread 0, which made them, works. */
+/* Thread 1 runs a task that three others depend on: two read its output,
+ * and one writes it again after them. Thread 0, which created them, works. */
 #include "truth.h"
 
 static volatile int created, started;

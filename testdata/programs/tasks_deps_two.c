@@ -1,5 +1,5 @@
-/* Thread 1 runs a task that another one depends on by two variables. Thread 0, which made both,
- * works. */
+/* Thread 1 runs a task that another one depends on by
+ * two variables. Thread 0, which created both, works. */
 #include "truth.h"
 
 static volatile int created, started;

@@ -1,6 +1,6 @@
-/* Tasks of three priorities, queued; two of a parent that is finished; and a taskgroup in a task,
- * whose own task waits for one of lower priority. Thread 1 runs what thread 0 made first, and has
- * the task with the taskgroup suspended: it executes the task inside, which triggers. */
+/* Queued tasks of three priorities; two of a finished parent; and a taskgroup in a task: its
+ * own task waits for one of lower priority. Thread 1 runs the first task of thread 0, and
+ * has suspended the task with the taskgroup: it executes the task inside, which triggers. */
 #include "truth.h"
 
 static volatile int created, started;

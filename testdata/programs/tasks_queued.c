@@ -1,5 +1,5 @@
-/* Thread 0 of two has created 20 explicit tasks (or argv[2]); none has run, as both threads stay
- * in user code, away from every scheduling point. */
+/* Thread 0 of two has created 20 explicit tasks (or argv[2]); all are unstarted,
+ * as both threads stay in user code, away from every scheduling point. */
 #include "truth.h"
 
 static volatile int created;

@@ -1,6 +1,6 @@
-/* A team of as many threads as OMP_NUM_THREADS says, for debuggers that run it from its beginning: they stop in work,
- * when all threads have begun, and all but the first are at a barrier, or on their way to it. It writes no truth and
- * ends by itself.
+/* A team of OMP_NUM_THREADS threads, for debuggers that run it from its start:
+ * they stop in work, when all threads have started, and all except the first are
+ * at a barrier, or about to reach it. It writes no truth and ends by itself.
  */
 static void work(void) { __asm__ volatile(""); }
 

@@ -1,11 +1,11 @@
-/* A team of three, one of which is in an inner team of two, with an OMPT tool in the program: it gives every thread,
- * region and implicit task a number that follows from what it is.
+/* A team of three, with an inner team of two in one of its threads, and an OMPT tool in the
+ * program: it gives every thread, region and implicit task a number that follows from its identity.
  */
 #include <omp-tools.h>
 
 #include "truth.h"
 
-/* The numbers: of threads and their LWP, of regions and the size of their team, of implicit tasks and their number. */
+/* Numbers: a thread's with its LWP, a region's with the size of its team, an implicit task's with its number. */
 enum { THREAD = 0x70000000, REGION = 0x50000000, TASK = 0x60000000 };
 
 static void thread_begin(ompt_thread_t type, ompt_data_t *data) {

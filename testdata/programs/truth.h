@@ -1,12 +1,12 @@
 /* truth.h: the answers of the OpenMP runtime in every thread of a test program.
  *
- * Each thread writes down, with omp_get_*, who it is, then goes to its place: it blocks in
+ * Each thread records the results of omp_get_*, then moves to its place: it blocks in
  * the runtime (TRUTH_WAIT, TRUTH_SLEEP) or stays in user code (truth_hold). One thread calls
  * truth_trigger(n): it waits until n other threads have really reached their places, writes
- * the truth as JSON lines to $OMPD_TRUTH, and then dies (abort, segv) or waits to be looked at.
+ * the truth as JSON lines to $OMPD_TRUTH, and then crashes (abort, segv) or waits to be inspected.
  *
  * Modes (argv[1]): abort, segv: the program kills itself with a core; wait: it writes READY to
- * the descriptor in $OMPD_READY_FD and stays. Nothing here waits for time to pass: "in place" is a
+ * the descriptor in $OMPD_READY_FD and stays. No function waits for a time: "in place" is a
  * condition that is read from the kernel (see truth_in_place).
  */
 #ifndef TRUTH_H
@@ -468,8 +468,8 @@ __attribute__((unused)) static void truth_watched(int n) {
   __atomic_fetch_add(&truth_seen->ready, 1, __ATOMIC_RELEASE);
 }
 
-/* truth_loop expects a thread in the iteration with value now of a worksharing loop, of a chunk
- * whose first value is first. */
+/* truth_loop expects a thread in the iteration with value now of a worksharing loop, in a chunk
+ * that starts with value first. */
 __attribute__((unused)) static void truth_loop(int lwp, long long first, long long now) {
   size_t n = strlen(truth_extra);
   snprintf(truth_extra + n, sizeof truth_extra - n, "{\"kind\":\"loop\",\"lwp\":%d,\"first\":%lld,\"now\":%lld}\n", lwp, first,

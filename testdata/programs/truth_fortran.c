@@ -1,5 +1,5 @@
-/* truth.h for programs in Fortran, which give the lines of their regions themselves. The line of a barrier
- * is not determined: flang gives its call that of another statement. */
+/* truth.h for programs in Fortran, which pass the lines of their regions themselves. The
+ * line of a barrier is undetermined: flang gives its call the line of another statement. */
 #include "truth.h"
 
 /* SOURCE is the name of the program's file. */
@@ -75,7 +75,7 @@ void truth_f_meet(int n) {
     nanosleep(&pause, NULL);
 }
 
-/* The thread enters a wait that may spin, in code whose place is not determined. */
+/* The thread enters a wait that may spin, in code without a determined place. */
 void truth_f_wait(const char *state) { truth_enter(TRUTH_SPINNING, state, 0, "", SOURCE, 0); }
 
 void truth_f_hold(void) { truth_hold("work_parallel", 1); }

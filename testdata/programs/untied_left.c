@@ -1,7 +1,7 @@
-/* Untied tasks of two parts at the barrier after a single construct, with the calls that a compiler
- * makes of one: the first part puts the task back, and is still on its way out when another thread
- * has executed the second and waits at the barrier again. In the last of many regions it remains
- * there until standard input is closed. */
+/* Untied tasks of two parts at the barrier after a single construct, with the calls
+ * that a compiler generates for one: the first part puts the task back, and is still
+ * leaving when another thread has executed the second and waits at the barrier
+ * again. In the last of many regions it stays there until standard input is closed. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

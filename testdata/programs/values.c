@@ -1,5 +1,5 @@
-/* Variables of every kind, in a function that two threads are in, each with its own values, and in the
- * region around it. What their values are is in the tests of dap. */
+/* Variables of every kind, in a function that two threads execute, each with its
+ * own values, and in the region around it. The tests of dap contain their values. */
 #include "truth.h"
 
 enum color { RED, GREEN = 5 };

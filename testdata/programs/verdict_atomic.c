@@ -1,7 +1,7 @@
-/* A deadlock of the section of atomic constructs that have no instruction, and the unnamed critical
- * section. A compiler makes the calls below for such constructs; between them is only the operation,
- * so that this is what a signal handler, or a debugger's call, can do in it. With argv[2] 1, the thread
- * in the atomic section works. */
+/* A deadlock of the section of atomic constructs that have no instruction, and the
+ * unnamed critical section. A compiler generates the calls below for such constructs;
+ * only the operation is between them, so a signal handler or a debugger's call may
+ * execute this there. With argv[2] 1, the thread in the atomic section works. */
 #include "truth.h"
 
 void GOMP_atomic_start(void);

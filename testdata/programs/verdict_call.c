@@ -1,5 +1,5 @@
-/* A thread reads from a pipe that stays empty, and the others wait for it: "0" for a critical
- * section that it is in, "1" at a barrier. It is no hang: the writing end may be another process's. */
+/* A thread reads from a pipe that stays empty, and the others wait for it: "0" for its critical
+ * section, "1" at a barrier. It is not a hang: the writing end may belong to another process. */
 #include "truth.h"
 
 static int ends[2];

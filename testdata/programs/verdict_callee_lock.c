@@ -1,7 +1,7 @@
-/* Locks that are taken in one function and given back, or waited for, in another that it calls.
- * 0: a critical section is entered again from within, in a function that leaves it as it should.
- * 1: a deadlock of two locks, where a function gives back the lock of its caller, at last.
- * 2: the same function has given its caller's lock back when it waits for a lock whose holder
+/* Locks that are acquired in one function and released, or waited for, in another that it calls.
+ * 0: a critical section is entered again from within, in a function that leaves it correctly.
+ * 1: a deadlock of two locks, where a function finally releases the lock of its caller.
+ * 2: the same function has released its caller's lock when it waits for a lock of a thread that
  *    computes: no verdict. */
 #include "truth.h"
 

@@ -1,5 +1,5 @@
-/* A thread waits on a condition variable while it has a lock which the one thread wants that would
- * signal it. With argv[2] 1, that thread works. */
+/* A thread waits on a condition variable while it holds a lock. The only thread
+ * that would signal it wants that lock. With argv[2] 1, that thread works. */
 #include "truth.h"
 
 static omp_lock_t table;

@@ -1,6 +1,6 @@
-/* Two threads of a team of two wait at a condition variable, one of them in a task. The task that would signal it
- * is queued, and no thread is left to execute it. "1": a third member does, and works yet. "2": a thread that is none
- * of the team's works, and may signal it. */
+/* Both threads of a team of two wait at a condition variable, one of them in a task. The task
+ * that would signal it is queued, and no thread is free to execute it. "1": a third member
+ * executes it, and still works. "2": a thread outside the team works, and may signal it. */
 #include "truth.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
-/* A thread that the program made uses a null pointer while it has a lock which another one of its
- * team waits for. A third waits for its end, and for nothing that it has. */
+/* A thread that the program created uses a null pointer while it holds a lock that another
+ * thread of its team waits for. A third thread waits for its end, but for none of its locks. */
 #include "truth.h"
 
 static omp_lock_t queue;

@@ -1,5 +1,5 @@
-/* A thread uses a null pointer while it has a lock and is in a critical section that others wait
- * for. */
+/* A thread uses a null pointer while it holds a lock
+ * and is in a critical section that others wait for. */
 #include "truth.h"
 
 static omp_lock_t queue;

@@ -1,5 +1,5 @@
-/* A barrier inside a critical section: the thread in the section waits for the others to arrive,
- * they wait to be let into the section. */
+/* A barrier inside a critical section: the thread in the section
+ * waits for the others to arrive, and they wait to enter the section. */
 #include "truth.h"
 
 static volatile int inside;

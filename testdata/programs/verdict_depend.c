@@ -1,6 +1,6 @@
-/* A thread has a lock that a running task wants, and waits for a task that depends on that one: in a
- * taskwait for its child (argv[2] 0) or argv[4] children, at the end of a taskgroup (1), or at an
- * undeferred task (2). With argv[3] 1, the running task works. */
+/* A thread holds a lock that a running task wants, and waits for a task that depends on
+ * that task: in a taskwait for its child (argv[2] 0) or argv[4] children, at the end of
+ * a taskgroup (1), or at an undeferred task (2). With argv[3] 1, the running task works. */
 #include "truth.h"
 
 static omp_lock_t table;

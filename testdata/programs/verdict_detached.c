@@ -1,6 +1,6 @@
-/* A thread waits for a detached task that has run, but its event is never fulfilled. With argv[2] 1, the
- * other thread works and would. argv[3] says where it waits: in a taskwait, at the end of a taskgroup,
- * or, both threads, at a barrier. */
+/* A thread waits for a detached task that has run, but its event is never fulfilled.
+ * With argv[2] 1, the other thread works and would fulfil it. argv[3] selects the
+ * wait: in a taskwait, at the end of a taskgroup, or, both threads, at a barrier. */
 #include "truth.h"
 
 static omp_event_handle_t event;
@@ -18,7 +18,7 @@ static void *look(void *n) {
   return NULL;
 }
 
-/* MAKE is no function: what tells that a task may wait for an event is the code that waits for it. */
+/* MAKE is a macro: the code that waits for a task must show that the task may wait for an event. */
 #define MAKE                                        \
   _Pragma("omp task detach(done)") truth_set(&ran); \
   event = done;                                     \

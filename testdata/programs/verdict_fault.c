@@ -1,9 +1,9 @@
-/* A thread dies in a parallel region of a signal that is not that of a null pointer: it writes to a
- * string literal (0), uses memory that was unmapped (1), jumps to data (2) or to where nothing is (3),
- * reads a page that a mapped file does not have any more (4), divides by zero (5), comes to a trap of
- * the compiler (6), calls abort (7), uses an address that is none (8), is in an explicit task (9);
- * with 10 and more, the same as from 0 on with a handler that sends the signal again. With 20, it
- * sends itself SIGSEGV, which is no fault. */
+/* A thread crashes in a parallel region by a signal other than that of a null pointer:
+ * it writes to a string literal (0), uses unmapped memory (1), jumps to data (2) or to
+ * an unmapped address (3), reads a page that a mapped file no longer has (4), divides by
+ * zero (5), reaches a trap of the compiler (6), calls abort (7), uses an invalid address
+ * (8), is in an explicit task (9); with 10 and more, the same as from 0 with a handler
+ * that sends the signal again. With 20, it sends itself SIGSEGV without a fault. */
 #include "truth.h"
 #include <fcntl.h>
 #include <sys/mman.h>

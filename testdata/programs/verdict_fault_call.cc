@@ -1,8 +1,8 @@
-/* A thread dies of a null pointer that it gives to a library: to the OpenMP runtime for a lock (0), to the C library
- * (1), to a function that ends in a call of that (2), to C++'s library, whose code is in the program (3), or in the
- * library (4), to a function of its own that the C library calls (5), and to the C library by the last call of the
- * region (6). Or two threads give the same memory back, which the C library finds as they end (7), or what C++'s
- * library throws leaves the region (8). */
+/* A thread crashes because it passes a null pointer to a library: to the OpenMP runtime for a lock
+ * (0), to the C library (1), to a function that ends in such a call (2), to C++'s library with its
+ * code in the program (3), or in the library (4), to its own function that the C library calls (5),
+ * and to the C library in the last call of the region (6). Or two threads free the same memory, which
+ * the C library detects when they end (7), or an exception of C++'s library leaves the region (8). */
 #include "truth.h"
 #include <map>
 #include <vector>

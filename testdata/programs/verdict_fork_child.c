@@ -1,7 +1,7 @@
-/* A child after fork, whose runtime counts on threads that only its parent has. The situation is
- * argv[2]: 1 the child comes to a parallel region   2 it was forked inside of one, and comes to its
- * barrier   3 it works, and has come to neither   4 it makes threads of its own, which get the stacks
- * of those that are gone, and comes to a parallel region */
+/* A child after fork with a runtime that counts on threads of its parent. The situation is
+ * argv[2]: 1 the child reaches a parallel region   2 it was forked inside of one, and reaches its
+ * barrier   3 it works, and has reached neither   4 it creates threads of its own, which get the
+ * stacks of the missing ones, and reaches a parallel region */
 #include "truth.h"
 #include <sys/wait.h>
 
@@ -20,7 +20,7 @@ static int asleep(int pid, char *seen, size_t size) {
   return same && (atoi(now) == SYS_futex || atoi(now) == SYS_pause) && now[0] >= '0' && now[0] <= '9';
 }
 
-/* watch says that the child is in its place, and stays until it ends. */
+/* watch reports that the child is in its place, and stays until it ends. */
 static void watch(int pid) {
   struct timespec look = {0, 1000000};
   char seen[128] = "";
@@ -52,7 +52,7 @@ __attribute__((noinline)) static void inside(char **argv) {
 #pragma omp parallel num_threads(3) firstprivate(pid)
   {
     if (omp_get_thread_num() != 1)
-      truth_until(&apart); /* none of them is at the barrier at the fork */
+      truth_until(&apart); /* at the fork, they have not reached the barrier */
     else if ((pid = fork()) != 0)
       watch(pid);
     if (pid == 0)

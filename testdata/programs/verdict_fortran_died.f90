@@ -1,6 +1,6 @@
-! A worker dies: a local array is larger than its stack (0), a pointer that points to nothing is
-! used, with a lock taken that another thread waits for (1), a procedure calls itself without end (2),
-! or a text is read that a pointer to nothing has (3).
+! A worker crashes: a local array is larger than its stack (0), it uses a null pointer while it holds a
+! lock that another thread waits for (1), a procedure calls itself without end (2), or it reads a text
+! through a null pointer (3).
 module grid
   use, intrinsic :: iso_c_binding
   use omp_lib

@@ -1,5 +1,5 @@
 ! A loop with dependences: one iteration leaves without depend(source), and the next one waits for it
-! (0); or it takes long (1).
+! (0); or the iteration takes long (1).
 module rows
   use, intrinsic :: iso_c_binding
   use omp_lib

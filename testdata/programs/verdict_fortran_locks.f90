@@ -1,6 +1,6 @@
-! A deadlock of two locks that lie where Fortran programs have them: in a module (0), in a common
-! block (1), in an array that begins at another number (2), in a derived type (3), on the heap (4),
-! in a local variable of the procedure with the region (5). With 6, one thread takes a lock twice;
+! A deadlock of two locks in the usual places of Fortran programs: in a module (0), in a common
+! block (1), in an array with another lower bound (2), in a derived type (3), on the heap (4),
+! in a local variable of the procedure with the region (5). With 6, one thread acquires a lock twice;
 ! with 7, one thread waits for the lock of
 ! another, which is at work.
 module bank

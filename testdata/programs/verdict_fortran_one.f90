@@ -1,5 +1,5 @@
-! A region of one thread: omp_set_num_threads(1) was called (0), num_threads(1) (1), the if clause is
-! false (2).
+! A region of one thread: it called omp_set_num_threads(1) (0), has num_threads(1) (1), or a false if
+! clause (2).
 program verdict_fortran_one
   use, intrinsic :: iso_c_binding
   use omp_lib

@@ -1,5 +1,5 @@
-! A thread has a lock that a running task wants, and waits in a taskwait for a task that depends on
-! that one (0), or for that one itself (1). With 2, the running task works.
+! A thread holds a lock that a running task wants, and waits in a taskwait for a task that depends on
+! the running task (0), or for the running task itself (1). With 2, the running task works.
 module queue
   use, intrinsic :: iso_c_binding
   use omp_lib

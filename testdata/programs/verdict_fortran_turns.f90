@@ -1,5 +1,5 @@
-! A deadlock of an ordered loop and a lock: thread 1 has the lock and waits for its turn; the turn is
-! that of thread 0, which wants the lock (0), or is at work and about to give its turn on (1).
+! A deadlock of an ordered loop and a lock: thread 1 holds the lock and waits for its turn; it is the
+! turn of thread 0, which wants the lock (0), or is at work and about to end its turn (1).
 module journal
   use, intrinsic :: iso_c_binding
   use omp_lib

@@ -1,6 +1,6 @@
-! Threads of a team that wait for each other, or only seem to: in two named critical sections that are
-! entered in opposite order (0), in two nest locks of which one is taken twice (1), at a barrier that
-! the others passed by (2), at a barrier within a critical section that another thread wants (3). With
+! Threads of a team wait for each other, or only seem to: in two named critical sections that are
+! entered in opposite order (0), for two nest locks, one of them acquired twice (1), at a barrier that
+! the others skipped (2), at a barrier within a critical section that another thread wants (3). With
 ! 4, one thread is at work and two wait for it at a barrier; with 5, one is at work in a critical
 ! section that another waits for.
 module office

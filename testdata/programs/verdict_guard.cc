@@ -1,5 +1,5 @@
-// A deadlock of locks that objects take when they are made and give back when they end, where
-// exceptions may be thrown.
+// A deadlock of locks that objects acquire in constructors
+// and release in destructors, where exceptions may be thrown.
 #include "truth.h"
 #include <stdexcept>
 #include <vector>

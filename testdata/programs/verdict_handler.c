@@ -1,7 +1,7 @@
 /* A signal handler waits for a lock of the interrupted code: "0" a mutex, "1" a lock of OpenMP.
- * A second argument of 1: another thread has it, and works.
+ * A second argument of 1: another thread holds it, and works.
  *
- * The threads are those of a child; its parent looks on. */
+ * The threads are those of a child; its parent only waits. */
 #include "truth.h"
 
 static pthread_mutex_t purse = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
-/* A thread of a team waits for the end of a thread that the program made itself, and has a lock which
- * that one wants. With argv[2] 1, the other one works. */
+/* A thread of a team waits for the end of a thread that the program created itself,
+ * and holds a lock that this thread wants. With argv[2] 1, the other one works. */
 #include "truth.h"
 
 static omp_lock_t results;

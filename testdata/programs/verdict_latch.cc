@@ -1,5 +1,5 @@
-// A team of three waits at a latch for four, one after the other: those who came first sleep on a count that is
-// another by now. "1": one more thread works, and counts it down later.
+// A team of three waits at a latch for four, one after the other: the first ones sleep on
+// a count that has changed since. "1": one more thread works, and counts it down later.
 #include "truth.h"
 #include <latch>
 #include <thread>

@@ -1,5 +1,5 @@
-/* A deadlock of locks that lie in the elements of an array, taken in a loop: three who dine, and
- * in the last round each has taken one fork and wants the next. Thread 3 looks on. */
+/* A deadlock of locks in the elements of an array, acquired in a loop: three dining philosophers;
+ * in the last round each has one fork and wants the next. Thread 3 is not involved. */
 #include "truth.h"
 
 enum { SEATS = 3 };

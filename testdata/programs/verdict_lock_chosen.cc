@@ -1,10 +1,10 @@
-/* A deadlock of two locks whose addresses come from somewhere: "0" operator[] of a vector, "1" a
- * unique_ptr in a vector, "2" a conditional expression, "3" a lock acquired on either side of an if,
- * "4" a switch in a function of its own, "5" the level of a recursion, "6" a list that is gone through
- * twice, first to acquire and then to release, "7" a list of structures, each of which is locked before
- * the one before it is released, from both ends, "8" a lock in a function's result, "9" variables beside
- * which others lie whose addresses are passed to a function in between, "10" the same, passed to the
- * runtime for a loop. A second argument of 1: who has the first lock works. */
+/* A deadlock of two locks with computed addresses: "0" operator[] of a vector, "1" a unique_ptr
+ * in a vector, "2" a conditional expression, "3" a lock acquired on either side of an if, "4" a
+ * switch in a separate function, "5" the level of a recursion, "6" a list that is traversed
+ * twice, first to acquire and then to release, "7" a list of structures: each is locked before
+ * the previous one is released, from both ends, "8" a lock in a function's result, "9" variables
+ * next to others with addresses that are passed to a function in between, "10" the same, passed
+ * to the runtime for a loop. A second argument of 1: the holder of the first lock works. */
 #include "truth.h"
 #include <memory>
 #include <mutex>

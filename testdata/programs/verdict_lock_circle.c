@@ -1,6 +1,6 @@
-/* A thread that acquired a lock through twelve functions, each of which calls all of them, is at a barrier
- * that those who wait for the lock cannot reach. With the argument 1 it works instead. There are 12^8 ways
- * through eight of the calls. */
+/* A thread that acquired a lock through twelve functions, which all call each
+ * other, is at a barrier that the threads waiting for the lock cannot reach. With
+ * the argument 1 it works instead. There are 12^8 paths through eight of the calls. */
 #include "truth.h"
 
 static omp_lock_t book;

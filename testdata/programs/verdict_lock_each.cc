@@ -1,8 +1,8 @@
-// Each thread leaves a lock of its own behind, and then waits for that of the next thread: as many
-// locks as threads, which are never released. First argument: how it is left.
+// Each thread leaves its own lock unreleased, and then waits for that of the next thread: as many
+// locks as threads, which are never released. The first argument selects how it is left.
 // "0": an exception that the loop around catches; the locks are in a std::vector of structures.
 // "1": a `continue`, in an array. "2": a `return`, in an array of structures on the heap.
-// Second argument: 0 hangs. Else it looks the same, but another thread works that releases all:
+// Second argument: 0 hangs. Otherwise it looks the same, but another thread that works releases all:
 // "1": one of the team, "2": one of the team, through a pointer to a function, "3": one that is in
 // no region. Third argument: the number of threads.
 #include "truth.h"

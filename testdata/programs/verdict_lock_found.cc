@@ -1,7 +1,7 @@
-// A cache whose lookup returns without releasing its lock if the search fails; all threads
-// wait for the lock then. Around it is code of the C++ library that is inlined and throws where a
-// check fails: "0". "1": the same with a vector's at(), whose check could leave the lock too.
-// Second argument: 0 hangs; "1" looks alike, and one thread more, which works, has the lock.
+// A cache with a lookup that returns without releasing its lock if the search fails; then all
+// threads wait for the lock. Around it is inlined code of the C++ library that throws if a
+// check fails: "0". "1": the same with a vector's at(); its check could leave the lock, too.
+// Second argument: 0 hangs; "1" looks alike, and one more thread, which works, holds the lock.
 #include "truth.h"
 #include <map>
 #include <vector>

@@ -1,13 +1,13 @@
-/* A thread waits for a lock whose memory goes away meanwhile: the thread that took it leaves it, and
- * argv[2] says what becomes of it. With argv[3] 1 the memory is only handled nearby, and the lock is
- * as good as before: the one that has it keeps it. With 2 a lock on the heap was taken in a region before,
- * by code that no thread is in any more. */
+/* A thread waits for a lock that loses its memory meanwhile: the thread that acquired it
+ * leaves it, and argv[2] selects the fate of the memory. With argv[3] 1 only memory nearby
+ * is changed, and the lock stays intact: its holder keeps it. With 2 a lock on the heap
+ * was acquired in an earlier region, by code that no thread executes any more. */
 #include "truth.h"
 
 enum how { DESTROYED, SMALL, MEDIUM, LAST, MAPPED, RETURNED, ENDED, MUTEX, NEST, REUSED };
 
 struct job {
-  long name, size, kind, links[4]; /* links: where malloc writes in what is free */
+  long name, size, kind, links[4]; /* links: malloc writes here in free memory */
   omp_lock_t lock;
   omp_nest_lock_t nest;
   pthread_mutex_t mutex;

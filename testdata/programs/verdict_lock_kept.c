@@ -1,5 +1,5 @@
-/* Threads wait for a lock that was taken in a region before, by a thread that did not give it back
- * and is in no code any more that would. */
+/* Threads wait for a lock that was acquired in an earlier region, by a
+ * thread that did not release it and no longer executes code that would. */
 #include "truth.h"
 
 static omp_lock_t cache;

@@ -1,9 +1,9 @@
-/* A lock that one path leaves without a release, where other code than that of the waiters alone
- * counts. "0": it was left in a task, and tasks that acquire it are queued. "1": by a thread that
- * is at a barrier now, in front of which the others acquire it. "2": a critical section that
- * was left by a longjmp. "3": an untied task acquires it, for which the others wait at a barrier. A
- * second argument of 1: the same code, but it was released, and one more thread holds it, which
- * works. */
+/* A lock that one path leaves without a release, where not only the waiting threads'
+ * code matters. "0": it was left in a task, and tasks that acquire it are queued.
+ * "1": by a thread that is now at a barrier; the others acquire the lock before that
+ * barrier. "2": a critical section that was left by a longjmp. "3": an untied task
+ * acquires it, and the others wait for the task at a barrier. A second argument of
+ * 1: the same code, but it was released, and one more thread, which works, holds it. */
 #include "truth.h"
 #include <setjmp.h>
 

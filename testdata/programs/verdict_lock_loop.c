@@ -1,6 +1,6 @@
-/* Three threads acquire two locks of an array each, in a loop around another loop, and wait for each other
- * in its last turn. First argument: 0 locks of the program, 1 on the heap. Second argument: 0 hangs; with 1,
- * the first thread works with its lock instead of waiting for the next one. */
+/* Three threads acquire two locks of an array each, in a loop around another loop, and wait for each
+ * other in its last iteration. First argument: 0 locks of the program, 1 on the heap. Second argument:
+ * 0 hangs; with 1, the first thread works with its lock instead of waiting for the next one. */
 #include "truth.h"
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* A deadlock of locks that are no variables of their own: members of elements of an array (argv[2] 0), of
- * an array that is on the heap (1), of a static array in a function (2), or of a two-dimensional one (3). */
+/* A deadlock of locks that are not separate variables: members of elements of an array (argv[2] 0),
+ * of an array on the heap (1), of a static array in a function (2), or of a two-dimensional one (3). */
 #include "truth.h"
 
 struct account {

@@ -1,6 +1,6 @@
-/* A lock that names its owner, which left it on one path: "0" a nestable lock, "1" a mutex of the C
- * library, whose owners are at a barrier now, "2" such a mutex, which its owner locks again. A second
- * argument of 1: the same code, but it was released, and one more thread holds it, which works. */
+/* A lock that records its owner, which left it on one path: "0" a nestable lock, "1" a mutex of the
+ * C library; the owners are now at a barrier; "2" such a mutex that its owner locks again. A second
+ * argument of 1: the same code, but it was released, and one more thread, which works, holds it. */
 #include "truth.h"
 
 static omp_nest_lock_t book;

@@ -1,7 +1,7 @@
-/* Transfers lock two accounts of an array, the lower one first. One came back early, with the first
- * account locked, and all threads wait for that one now; optimized code has the transfer in the loop,
- * where the return is a jump to the next turn. "1" looks the same, but no transfer came back early, and
- * one more thread holds the lock and works. */
+/* Transfers lock two accounts of an array, the lower one first. One returned early, with
+ * the first account locked, and now all threads wait for that account; optimized code has
+ * the transfer in the loop, where the return is a jump to the next iteration. "1" looks
+ * the same, but no transfer returned early, and one more thread holds the lock and works. */
 #include "truth.h"
 
 #define TURNS 2

@@ -1,7 +1,7 @@
-/* Threads acquire a lock in a loop; one turn of it was left on a path without a release, and all
- * threads, that one too, wait for the lock now. "1": the path is a `continue` of the loop itself.
- * "2" looks the same, but the path was not taken, and one more thread holds the lock. "3" is as
- * "1", with an assertion in the loop, which leads out of it too. */
+/* Threads acquire a lock in a loop; one iteration was left on a path without a release, and
+ * all threads, including that one, now wait for the lock. "1": the path is a `continue` of
+ * the loop itself. "2" looks the same, but the path was not taken, and one more thread holds
+ * the lock. "3" is like "1", with an assertion in the loop, which leads out of it too. */
 #include "truth.h"
 #include <assert.h>
 

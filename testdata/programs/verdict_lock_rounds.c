@@ -1,6 +1,6 @@
-/* A thread waits for the lock that it took itself, in an earlier round of the same region, by one of
- * two calls in front of the barrier at which thread 0 is by now: by its code, that one may have it too.
- * "1": it did not, and one more thread has it, which works. */
+/* A thread waits for the lock that it acquired itself, in an earlier round of the same
+ * region, by one of two calls before the barrier at which thread 0 is now: by its code,
+ * thread 0 may hold it too. "1": it does not, and one more thread, which works, holds it. */
 #include "truth.h"
 
 static omp_lock_t cache;

@@ -1,4 +1,4 @@
-/* A lock that each thread releases under a condition, and one keeps: it waits for the end of a thread that
+/* A lock that each thread releases under a condition; one thread keeps it: it waits for the end of a thread that
  * wants the lock (argv[2] 0: by a variable, 1: by its number), or at a barrier (2). With argv[3] 1 it works. */
 #include "truth.h"
 

@@ -1,7 +1,7 @@
-/* A barrier, in a function of its own, that is called from within a construct that may have none: critical (0), ordered
- * (1), single (2), master (3), a static loop (4), a dynamic one (5), sections (6), a dynamic loop without a barrier at
- * its end (7), such a single (8). The second argument 1 makes it healthy: the barrier is after the construct, and one
- * thread is at work. */
+/* A barrier, in a separate function, called from within a construct that may not contain a barrier:
+ * critical (0), ordered (1), single (2), master (3), a static loop (4), a dynamic one (5), sections
+ * (6), a dynamic loop without a barrier at its end (7), such a single (8). The second argument 1
+ * makes it healthy: the barrier is after the construct, and one thread is at work. */
 #include "truth.h"
 
 static volatile int sum, healthy;

@@ -1,4 +1,4 @@
-/* A deadlock of two nest locks, one of which is taken twice. */
+/* A deadlock of two nest locks; one is acquired twice. */
 #include "truth.h"
 
 static omp_nest_lock_t tree, leaf;

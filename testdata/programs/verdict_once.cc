@@ -1,6 +1,6 @@
 // Functions that run once, while other threads wait for their end.
 // 0: the function of std::call_once calls it again for the same flag. 1: that of pthread_once.
-// 2: it waits at a barrier of its team, and the others wait for it. 3: it waits for a lock of one who waits.
+// 2: it waits at a barrier of its team, and the others wait for it. 3: it waits for a lock of a waiting thread.
 // A second argument of 1: it computes while the others wait (1, 3: in pthread_once), and has called other
 // functions once: no verdict.
 #include "truth.h"

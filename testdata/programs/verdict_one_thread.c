@@ -1,5 +1,5 @@
-/* A region of one thread, or of fewer than were asked for. The situation is argv[2]:
- * 1 nested regions as they are by default    2 num_threads(1)      3 a false if clause
+/* A region of one thread, or of fewer than requested. The situation is argv[2]:
+ * 1 nested regions by default                2 num_threads(1)      3 a false if clause
  * 4 omp_set_num_threads(1)                   5 one processor       6 nested if clauses
  * 8 dynamic adjustment of 64 threads */
 #include "truth.h"

@@ -1,7 +1,7 @@
-/* A deadlock of an ordered loop and a lock: thread 1 has the lock and waits for its turn; the turn is
- * that of thread 0, which wants the lock: argv[2] reports whether that is inside of its ordered region,
- * or with 2, that thread 0 works and is about to get there. With 3, thread 0 wants the lock before it comes
- * to the loop, and with 4, it works there. */
+/* A deadlock of an ordered loop and a lock: thread 1 holds the lock and waits for its
+ * turn; it is the turn of thread 0, which wants the lock: argv[2] selects whether that is
+ * inside of its ordered region, or with 2, that thread 0 works and is about to get there.
+ * With 3, thread 0 wants the lock before it reaches the loop, and with 4, it works there. */
 #include "truth.h"
 
 static omp_lock_t log_lock;

@@ -1,6 +1,6 @@
-/* More threads than processors are at work, or argv[3] threads. With argv[2] 1, one of them works, and
- * the others spin at a barrier; with 2, all spin, and wait for a lock whose holder sleeps; with 3, for
- * one whose holder works; with 4, all come to barriers again and again. */
+/* More threads than processors are at work, or argv[3] threads. With argv[2] 1, one of them
+ * works, and the others spin at a barrier; with 2, all spin, and wait for a lock of a sleeping
+ * thread; with 3, for a lock of a working thread; with 4, all reach barriers repeatedly. */
 #include "truth.h"
 
 static omp_lock_t lock;

@@ -1,6 +1,6 @@
-/* A thread of a region writes past the end of a block of the heap (0), until what the runtime keeps of
- * the team, or of the thread, is overwritten as well, and the program ends itself; or it writes the
- * block alone (1). */
+/* A thread of a region writes past the end of a block of the heap (0),
+ * until the runtime's data on the team, or on the thread, is overwritten
+ * as well, and the program ends itself; or it writes the block alone (1). */
 #include "truth.h"
 
 int main(int argc, char **argv) {

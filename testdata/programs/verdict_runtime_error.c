@@ -1,5 +1,5 @@
-/* A thread gives a lock back that it does not have, and the runtime, which was told to check
- * that, ends the program. */
+/* A thread releases a lock that it does not hold, and
+ * the runtime, with checks enabled, ends the program. */
 #include "truth.h"
 
 static omp_lock_t ledger;

@@ -1,8 +1,8 @@
-/* Deadlocks of a read-write lock: "0" its writer is at a barrier that another thread, which waits
- * for it, does not reach; "1" it and a lock are taken in different orders; "2" a thread that has it
- * for reading takes it for writing; "3" as "1", but it was taken for reading, under an if; "4" as "3",
- * but it is a lock; "5" as "4", and the other takes it, and releases it, under an if as well. A second
- * argument of 1: the holder works. */
+/* Deadlocks of a read-write lock: "0" its writer is at a barrier that another thread, which
+ * waits for the lock, does not reach; "1" it and a lock are acquired in different orders;
+ * "2" a reader acquires it for writing; "3" as "1", but it was acquired for reading, under
+ * an if; "4" as "3", but it is a lock; "5" as "4", and the other thread acquires it, and
+ * releases it, under an if as well. A second argument of 1: the holder works. */
 #include "truth.h"
 
 static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;

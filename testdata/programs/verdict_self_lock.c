@@ -1,5 +1,5 @@
-/* A thread takes a plain lock that it has already; another waits for the same lock. With 1 it does so
- * in a task that it is given in a taskwait, while it has the lock. */
+/* A thread acquires a plain lock that it already holds; another waits for the same lock.
+ * With 1 it does so in a task that it executes in a taskwait, while it holds the lock. */
 #include "truth.h"
 
 static omp_lock_t once;

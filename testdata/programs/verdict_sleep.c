@@ -1,6 +1,6 @@
-/* Thread 1 sleeps in one of several ways, and the others wait for it: with "0" for the critical section that it is
- * in, with "1" for a pthread mutex, with "2" at a barrier. The second number is the way. It is no hang: the time is
- * over some day. */
+/* Thread 1 sleeps in one of several ways, and the others wait for it: with "0"
+ * for its critical section, with "1" for a pthread mutex, with "2" at a barrier.
+ * The second number selects the way. It is not a hang: the sleep ends some day. */
 #include "truth.h"
 #include <poll.h>
 #include <sys/select.h>

@@ -1,9 +1,9 @@
-/* All threads of a team are in a loop until another one changes a flag, in vain: "0" an
- * ordinary loop, "1" an atomic load with sched_yield, "2" usleep in the loop, in a function of its
- * own, "3" a lock of the program's own, by an exchange, "4" omp_test_lock, of a lock that was never
- * released, "5" one with no way out, as compilers make of an ordinary loop, "6" one that counts in memory,
- * "7" one with a switch. A second argument of 1: one more thread of the program works, and changes it later through a pointer; of 2: another process
- * does, in memory that both have; of 3: thread 2 works, and changes it later by memcpy; of 4: it waits for the count.
+/* All threads of a team are in a loop until another one changes a flag, in vain: "0" an ordinary loop,
+ * "1" an atomic load with sched_yield, "2" usleep in the loop, in a separate function, "3" the program's
+ * own lock, by an exchange, "4" omp_test_lock of a lock that was never released, "5" one without an exit, as compilers
+ * make of an ordinary loop, "6" one that counts in memory, "7" one with a switch. A second argument of 1: one more
+ * thread works, and changes it later through a pointer; of 2: another process does, in shared memory; of 3: thread 2
+ * works, and changes it later by memcpy; of 4: it waits for the count.
  *
  * The threads are those of a child without working threads; its parent waits. */
 #include "truth.h"

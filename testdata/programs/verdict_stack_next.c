@@ -1,5 +1,5 @@
-/* A worker has an array on its stack that is larger than the stack, and zeros it: it begins in the stack
-   of another thread, and is written through that thread's control block until the guard page behind it. */
+/* A worker has an array on its stack that is larger than the stack, and zeros it: it starts in the stack
+ * of another thread, and is written through that thread's control block up to the guard page after it. */
 #include "truth.h"
 
 TRUTH_ENV("OMP_STACKSIZE", "1M")
@@ -16,7 +16,7 @@ __attribute__((noinline)) static char clear(int at) {
   return all[at];
 }
 
-/* writer is the worker whose array begins in the stack of another one; 0 if the kernel put none there. */
+/* writer returns the worker with an array that starts in another worker's stack, or 0. */
 static int writer(void) {
   for (int w = 1; w < THREADS; w++)
     for (int v = 1; v < THREADS; v++) {
@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
       ;
     int who = writer();
     if (who == 0 && me == 0)
-      execv("/proc/self/exe", argv); /* the stacks lie elsewhere then */
+      execv("/proc/self/exe", argv); /* the stacks are then at other addresses */
     if (who != 0 && me == who) {
       while (__atomic_load_n(&arrived, __ATOMIC_ACQUIRE) < 2 * THREADS - 1)
         ;

@@ -1,4 +1,4 @@
-/* A worker calls a function so deep that its stack is used up. */
+/* A worker calls a function recursively until its stack is exhausted. */
 #include "truth.h"
 
 static volatile int sink;

@@ -1,5 +1,5 @@
 // Static variables of functions, which one thread initializes while others wait.
-// 0: the initializer has a parallel region, whose threads use the variable.
+// 0: the initializer has a parallel region with threads that use the variable.
 // 1: it waits at a barrier of its team, and the others wait for it.
 // 2: it computes while the others wait, and one thread has long passed another variable: no verdict.
 #include "truth.h"
@@ -76,7 +76,7 @@ int main(int argc, char **argv) {
   {
     TRUTH_REGION(__LINE__ - 2);
     if (mode == 1) {
-      TRUTH_WAIT("wait_static", 0, 0); /* all but one, which says so */
+      TRUTH_WAIT("wait_static", 0, 0); /* all threads except one */
       sum += meeting();
     } else {
       sum += ready();

@@ -1,5 +1,5 @@
-/* A deadlock of an OpenMP lock and of a stream of stdio: one thread has the stream and waits for
- * the lock, the other has the lock and prints. With 1, the one that has the stream computes. */
+/* A deadlock of an OpenMP lock and of a stream of stdio: one thread holds the stream and waits
+ * for the lock, the other holds the lock and prints. With 1, the holder of the stream computes. */
 #include "truth.h"
 
 static omp_lock_t table;

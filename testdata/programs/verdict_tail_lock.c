@@ -1,7 +1,7 @@
-/* A deadlock of locks in structures, which are acquired by functions that end in the call of the
- * runtime: where a thread waits, their frames are gone, and what they were called with is not the
- * lock. "1": by functions behind pointers. The number after it is 1 in the healthy twin: one thread
- * holds its lock and works. */
+/* A deadlock of locks in structures, acquired by functions that end in the
+ * call of the runtime: while a thread waits, their frames are gone, and their
+ * arguments are not the lock. "1": by functions through pointers. The number
+ * after it is 1 in the healthy twin: one thread holds its lock and works. */
 #include "truth.h"
 
 struct account {

@@ -1,4 +1,4 @@
-/* A thread waits for its child task while it has a lock that the child wants. */
+/* A thread waits for its child task while it holds a lock that the child wants. */
 #include "truth.h"
 
 static omp_lock_t table;

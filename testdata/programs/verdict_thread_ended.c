@@ -1,5 +1,5 @@
-/* A thread of a team ends inside the parallel region, and the others wait for it at a barrier.
- * With 1 it is in the region, and only late. */
+/* A thread of a team ends inside the parallel region, and the others
+ * wait for it at a barrier. With 1 it is in the region, and only late. */
 #include "truth.h"
 
 static volatile int ending, parted;

@@ -4,8 +4,8 @@
  *  2  the initial thread calls pthread_exit
  *  3  as 1, in a team of two
  *  4  a worker that forked a nested region calls pthread_exit there
- *  5  none: a thread has ended after its region, while another one's region goes on
- *  6  none: as 5, and the thread stays in a destructor of the program's
+ *  5  healthy: a thread has ended after its region, while another one's region continues
+ *  6  healthy: as 5, and the thread stays in a destructor of the program
  */
 #include "truth.h"
 

@@ -1,5 +1,5 @@
-/* The threads of a team wait at a barrier of the C library, which takes one more than they are. An
- * argument of 1: that one is a thread of the program that works, and would come later.
+/* The threads of a team wait at a barrier of the C library for one more thread than the team has. An
+ * argument of 1: that thread is one of the program's that works, and would arrive later.
  *
  * The threads are those of a child without working threads; its parent waits. */
 #include "truth.h"

@@ -1,5 +1,5 @@
-/* Both threads wait in a taskwait for a detached task, whose event a queued task would fulfil. Neither
- * may run that one: it does not descend from the task that waits. With argv[2] 1, one thread works. */
+/* Both threads wait in a taskwait for a detached task. A queued task would fulfil its event, but neither
+ * may run that task: it does not descend from the waiting task. With argv[2] 1, one thread works. */
 #include "truth.h"
 
 static omp_event_handle_t one, two;

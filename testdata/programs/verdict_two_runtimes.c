@@ -1,6 +1,6 @@
-/* A program that loads a library which uses another OpenMP runtime than its own, that of the file named
- * by OMPD_OTHER: both have threads at work. The library calls its own functions, also where both runtimes have
- * one of the same name: two of LLVM's would call each other's otherwise, and die of it. */
+/* A program that loads a library with another OpenMP runtime than its own, that of the file in
+ * OMPD_OTHER: both have threads at work. The library calls its own functions, even if both
+ * runtimes have one of the same name: otherwise two of LLVM's would call each other's, and crash. */
 #include "truth.h"
 #include <dlfcn.h>
 

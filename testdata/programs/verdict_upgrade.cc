@@ -1,6 +1,6 @@
-// A thread that has a read-write lock for reading acquires it for writing: "0" by std::shared_lock and
-// std::unique_lock, "1" by pthread_rwlock_rdlock and pthread_rwlock_wrlock, "2" as "0", each of two threads; "3" as
-// "1" and "4" as "2", where the code releases it in between if there are more rows, which there are not.
+// A thread that holds a read-write lock for reading acquires it for writing: "0" by std::shared_lock and
+// std::unique_lock, "1" by pthread_rwlock_rdlock and pthread_rwlock_wrlock, "2" as "0", by each of two threads; "3" as
+// "1" and "4" as "2", where the code would release it in between if there were more rows.
 // A second argument of 1: it releases it first, and waits for another thread, which reads and works.
 #include "truth.h"
 #include <mutex>

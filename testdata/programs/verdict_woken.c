@@ -1,6 +1,6 @@
-/* All threads sleep until another wakes them, in vain: "0" on a condition variable, whose
- * signal was left out, "1" on a semaphore. A second argument of 1: one more thread of the program
- * works, and would wake them later; of 2: another process does, which shares the semaphore. */
+/* All threads sleep until another wakes them, in vain: "0" on a condition variable without a
+ * signal, "1" on a semaphore. A second argument of 1: one more thread of the program works,
+ * and would wake them later; of 2: another process would, which shares the semaphore. */
 #include "truth.h"
 #include <semaphore.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-/* A deadlock of locks in structures on the heap, which the program takes and gives back by functions
- * of its own. */
+/* A deadlock of locks in structures on the heap, which
+ * the program acquires and releases by its own functions. */
 #include "truth.h"
 
 struct account {

@@ -62,10 +62,6 @@ func FindSleep(r *callbacks.Registers, mem callbacks.Memory) (SleepCall, bool) {
 
 // isAtSyscall reports whether the next instruction of a thread is a system call.
 func isAtSyscall(r *callbacks.Registers, mem callbacks.Memory) bool {
-	if r.Arch == callbacks.ArchAArch64 {
-		var svc [4]byte
-		return mem.ReadMemory(callbacks.Addr(r.PC()), svc[:]) == nil && callbacks.Word(svc[:]) == armSVC
-	}
 	var code [2]byte
 	return mem.ReadMemory(callbacks.Addr(r.PC()), code[:]) == nil && code == [2]byte{0x0f, 0x05}
 }

@@ -106,16 +106,17 @@ func FutexCall(r *callbacks.Registers, mem callbacks.Memory) (in callbacks.Regis
 	if !known || r.Syscall >= 0 && r.Syscall != number { // it stays after the first stop
 		return callbacks.Registers{}, false
 	}
-	next, length := int64(r.Values[0]), uint64(2)
+	next, after := int64(r.Values[0]), r.PC()+2
+	atCall := next == number && isAtSyscall(r, mem)
 	if r.Arch == callbacks.ArchAArch64 {
-		next, length = int64(r.Values[arm64Number]), 4
+		after, atCall = arm64Call(r, mem, number)
 	}
-	if next != number || !isAtSyscall(r, mem) {
+	if !atCall {
 		return callbacks.Registers{}, false
 	}
 	in = *r
 	SetSyscall(&in, number)
-	in.SetPC(r.PC() + length)
+	in.SetPC(after)
 	in.Set(0, enosys)
 	word, waits := IsFutexWait(&in)
 	var value [4]byte
@@ -123,6 +124,24 @@ func FutexCall(r *callbacks.Registers, mem callbacks.Memory) (in callbacks.Regis
 		return callbacks.Registers{}, false
 	}
 	return in, callbacks.Word(value[:]) == in.SyscallArgs[2]&0xffffffff
+}
+
+// arm64Call returns the address after the instruction by which a thread calls a system call with that number. The
+// thread is before it, or inside of the call in an emulator's core: there the first argument is still in its register.
+// If the code cannot be read, the registers alone show the call: its number is in a register of its own.
+func arm64Call(r *callbacks.Registers, mem callbacks.Memory, number int64) (after uint64, ok bool) {
+	const length = 4
+	if int64(r.Values[arm64Number]) != number {
+		return 0, false
+	}
+	for _, at := range []uint64{r.PC(), r.PC() - length} {
+		var svc [length]byte
+		err := mem.ReadMemory(callbacks.Addr(at), svc[:])
+		if err != nil || callbacks.Word(svc[:]) == armSVC {
+			return at + length, true
+		}
+	}
+	return 0, false
 }
 
 // IsNewThread reports whether clone has just created the thread: it is after the call, with the result of the

@@ -157,6 +157,9 @@ func (r *ThreadTable) matchThreads() {
 func (r *ThreadTable) matchThread(rt *Runtime, h handles.Thread) {
 	info, err := rt.Thread(h)
 	n := r.ByPthread[info.Pthread.Value]
+	if info.Pthread.Value == 0 { // unknown on aarch64 without the C library's file
+		n = r.ByLWP[int(info.LWP)]
+	}
 	switch {
 	case n == nil:
 		n = &Thread{Thread: r.stacks.NewThread(0, info.Pthread.Value)}

@@ -273,6 +273,10 @@ func (o *observer) inCall() handles.ThreadState {
 	case entryOrdered:
 		return o.orderedState()
 	}
+	if o.calledFunction() == "" { // the code of the call cannot be read
+		return handles.ThreadState{State: handles.StateUndefined, Evidence: rtl.JoinEvidence(
+			"in the runtime, in a call that could not be identified", o.sleepText())}
+	}
 	return overhead(o.entryCall(), o.sleepText())
 }
 

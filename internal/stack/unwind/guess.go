@@ -95,7 +95,7 @@ func (w *walk) tryLeaf(f *Frame, strict bool) bool {
 		cfa += 8
 	}
 	call, ok := arch.CallBefore(w.arch, w.mem, ret)
-	if !ok || strict && !w.mayReach(call, f.PC) {
+	if (!ok || strict && !w.mayReach(call, f.PC)) && !w.linksOutside(f, ret) {
 		return false
 	}
 	w.regs.Valid &^= arch.CallerSaved(w.arch)
@@ -103,6 +103,14 @@ func (w *walk) tryLeaf(f *Frame, strict bool) bool {
 	w.regs.SetPC(ret)
 	f.CFA, w.how = cfa, HowLeaf
 	return true
+}
+
+// linksOutside reports whether the link register of aarch64 leads to another module: a function that has called another
+// one has an address of its own there, so this one has called none, and ret is the return address to its caller.
+func (w *walk) linksOutside(f *Frame, ret uint64) bool {
+	m := w.moduleAt(ret)
+	return w.arch == callbacks.ArchAArch64 && m != nil && m.Module != f.Module && f.Module != nil &&
+		w.isExecutable(ret)
 }
 
 // mayReach reports whether call may have reached the function that contains pc.

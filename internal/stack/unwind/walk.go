@@ -100,8 +100,11 @@ func (r *row) isEmpty() bool {
 }
 
 // isRegister reports whether a value is that of a register.
-func (r *rule) isRegister(n uint8) bool {
-	return r.kind == ruleRegister && r.reg == n && r.offset == 0
+func (r *rule) isRegister(n uint8) bool { return r.isBy(n) && r.offset == 0 }
+
+// isBy reports whether a value is at a fixed distance from that of a register.
+func (r *rule) isBy(n uint8) bool {
+	return r.kind == ruleRegister && r.reg == n
 }
 
 // followPrologue moves to the caller of a function whose table has no rule, by the registers that its prologue saved.
@@ -142,7 +145,10 @@ func inModule(m *callbacks.Module) string {
 func (w *walk) followRow(f *Frame, r *row) (more bool, err error) {
 	cfa, err := w.computeCFA(&r.cfa, &f.Registers)
 	if err != nil {
-		return false, err
+		var ok bool
+		if cfa, ok = w.cfaByRecord(f, r); !ok {
+			return false, err
+		}
 	}
 	f.CFA, f.Signal, f.Exact = cfa, r.signal, f.Exact || r.signal
 	if r.ra.kind == ruleUndefined {
@@ -180,6 +186,25 @@ func (w *walk) followRow(f *Frame, r *row) (more bool, err error) {
 		how = HowSignal
 	}
 	return true, w.recordStep(cfa, r.signal, how)
+}
+
+// cfaByRecord computes the CFA of a frame of aarch64 whose stack pointer is unknown: a frame pointer led to it. The
+// function's frame pointer points to its frame record, the saved frame pointer and return address, and the table has
+// the distance of these from the CFA.
+func (w *walk) cfaByRecord(f *Frame, r *row) (cfa uint64, ok bool) {
+	fp, known := f.Registers.Get(callbacks.AArch64FP)
+	if w.arch != callbacks.ArchAArch64 || f.Exact || !known || fp < w.lastCFA || !r.cfa.isBy(callbacks.AArch64SP) {
+		return 0, false
+	}
+	for i := range r.regs {
+		u := &r.regs[i]
+		if u.reg != callbacks.AArch64FP || u.kind != ruleOffset || r.ra.kind != ruleOffset || r.ra.offset != u.offset+8 {
+			continue
+		}
+		ret, err := w.stack.read(fp+8, 8)
+		return fp - uint64(u.offset), err == nil && w.isPlausible(ret&^f.Registers.PACMask)
+	}
+	return 0, false
 }
 
 // plainAddress is the mask of a 48-bit aarch64 user address, for a signed one when the target does

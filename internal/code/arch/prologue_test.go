@@ -48,8 +48,8 @@ func TestFramePrologue(t *testing.T) {
 	}
 }
 
-// TestFutexCallAArch64 has the registers of a thread that a stop has interrupted in its sleep: the kernel set it back to
-// the call.
+// TestFutexCallAArch64 has the registers of a thread that a stop has interrupted in its sleep: the kernel set it back
+// to the call.
 func TestFutexCallAArch64(t *testing.T) {
 	const svc, private = 0xd4000001, 128
 	word := func(v uint32) code { return armCode(v, svc, 0xd503201f) } // the word is before the call

@@ -94,9 +94,10 @@ func (w *walk) nextRow(pc uint64) *row {
 }
 
 // isEmpty reports whether a table has no rule for a function of aarch64: the return address is in the link register
-// and nothing is on the stack. LLVM's assembly function __kmp_invoke_microtask has such a table.
+// and nothing is on the stack. LLVM's runtime has such a table for the function that calls the code of regions.
 func (r *row) isEmpty() bool {
-	return !r.signal && len(r.regs) == 0 && r.ra.isRegister(callbacks.AArch64LR) && r.cfa.isRegister(callbacks.AArch64SP)
+	return !r.signal && len(r.regs) == 0 && r.ra.isRegister(callbacks.AArch64LR) &&
+		r.cfa.isRegister(callbacks.AArch64SP)
 }
 
 // isRegister reports whether a value is that of a register.
@@ -198,7 +199,8 @@ func (w *walk) cfaByRecord(f *Frame, r *row) (cfa uint64, ok bool) {
 	}
 	for i := range r.regs {
 		u := &r.regs[i]
-		if u.reg != callbacks.AArch64FP || u.kind != ruleOffset || r.ra.kind != ruleOffset || r.ra.offset != u.offset+8 {
+		if u.reg != callbacks.AArch64FP || u.kind != ruleOffset || r.ra.kind != ruleOffset ||
+			r.ra.offset != u.offset+8 {
 			continue
 		}
 		ret, err := w.stack.read(fp+8, 8)

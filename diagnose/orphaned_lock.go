@@ -223,7 +223,10 @@ func (d *orphans) newVerdict(o *orphan, c picture.Certainty) picture.Verdict {
 // holdersEvidence names the threads that hold an orphaned lock by their code, or may.
 func (o *orphan) holdersEvidence() string {
 	l := o.locks[0]
-	if len(l.Holders) == 0 {
+	switch {
+	case len(l.Holders) == 0 && l.MayRelease != nil && len(l.MayRelease.Threads) > 0: // their code may be unknown
+		return "no frame is known to be between a call that acquires it and one that releases it"
+	case len(l.Holders) == 0:
 		return "no frame of any thread is between a call that acquires it and one that releases it"
 	}
 	goes := func(h picture.Holder) bool { // it may continue, but reaches no release any more

@@ -178,13 +178,13 @@ func (p Paths) Requiring(f *Function, site int) Paths {
 			continue
 		}
 		for _, to := range f.blocks[b].succ {
-			if left == 0 || f.spend(len(f.blocks)) != nil {
-				return out
-			}
 			way := edge{b, to}
 			against := br.closedBy(way)
 			if len(against) == 0 {
 				continue
+			}
+			if left == 0 || f.spend(len(f.blocks)) != nil {
+				return out
 			}
 			left--
 			if !entersWithout(f, f.owner[i], way) {

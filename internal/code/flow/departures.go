@@ -38,12 +38,13 @@ func (f *Function) Departures(effects, first, alike []Effect) []Departure {
 	for b := range f.blocks {
 		blk := &f.blocks[b]
 		held := f.transfer(in[b], blk.first, blk.last, effects)
+		open := func(s int) bool { return !w.closes[s] && !may.closes[s] && !w.ends[s] }
 		if held.by == 0 || !slices.ContainsFunc(blk.succ, func(s int) bool { return w.closes[s] }) ||
-			comesBack(f, b, effects) {
+			!slices.ContainsFunc(blk.succ, open) || comesBack(f, b, effects) {
 			continue
 		}
 		for _, s := range blk.succ {
-			if w.closes[s] || may.closes[s] || w.ends[s] {
+			if !open(s) {
 				continue
 			}
 			if same == nil {
@@ -121,14 +122,31 @@ func comesBack(f *Function, b int, effects []Effect) bool {
 type branches struct {
 	f     *Function
 	conds []symbolic.Cond // by block; the condition of its first successor
+	alike map[sides][]int // blocks whose conditions may be the same or opposite
 }
 
+// sides identifies the compared values of a condition. Different values may have the same.
+type sides struct {
+	kindA, kindB uint8
+	a, b         uint64
+}
+
+func sidesOf(c symbolic.Cond) sides { return sides{uint8(c.A.Kind), uint8(c.B.Kind), c.A.Val, c.B.Val} }
+
+// branchesOf finds the branch conditions of a function once.
 func branchesOf(f *Function) *branches {
-	out := &branches{f, make([]symbolic.Cond, len(f.blocks))}
+	if f.memo.branches != nil {
+		return f.memo.branches
+	}
+	out := &branches{f, make([]symbolic.Cond, len(f.blocks)), map[sides][]int{}}
+	f.memo.branches = out
 	for b := range f.blocks {
 		blk := &f.blocks[b]
 		if len(blk.succ) == 2 && blk.succ[0] != blk.succ[1] && blk.in != nil {
 			out.conds[b], _ = conditionAt(f, blk.last-1)
+		}
+		if c := out.conds[b]; c.Op != lift.CondUnknown {
+			out.alike[sidesOf(c)] = append(out.alike[sidesOf(c)], b)
 		}
 	}
 	return out
@@ -157,7 +175,8 @@ func (br *branches) closedBy(way edge) map[edge]change {
 		return nil
 	}
 	closed := map[edge]change{}
-	for b, c := range br.conds {
+	for _, b := range br.alike[sidesOf(takes)] {
+		c := br.conds[b]
 		for _, to := range br.f.blocks[b].succ {
 			if b != way.from && takes.Equal(c.Negate()) {
 				closed[edge{b, to}] = change{effect: NoReturn}
@@ -198,7 +217,7 @@ func waysOf(f *Function, effects []Effect) ways {
 	}
 	for changed := true; changed; {
 		changed = false
-		for b := range f.blocks {
+		for b := len(f.blocks) - 1; b >= 0; b-- { // most edges lead forward
 			succ := f.blocks[b].succ
 			if own[b] != NoEffect || len(succ) == 0 {
 				continue

@@ -172,10 +172,21 @@ func (f *Function) giveUp() {
 // reversePostorder returns the blocks so that each follows its predecessors, except in loops. Otherwise a value
 // that is the same on all paths could count as different, because one path was followed before the others.
 func (g *graph) reversePostorder() []int {
+	roots := []int{0}
+	for b := range g.blocks {
+		if g.blocks[b].unreached {
+			roots = append(roots, b)
+		}
+	}
+	return g.reversePostorderFrom(roots)
+}
+
+// reversePostorderFrom returns the blocks that some roots reach, in that order.
+func (g *graph) reversePostorderFrom(roots []int) []int {
 	type visit struct{ block, next int }
 	seen, out := make([]bool, len(g.blocks)), []int(nil)
-	for b := range g.blocks {
-		if b > 0 && !g.blocks[b].unreached || seen[b] {
+	for _, b := range roots {
+		if seen[b] {
 			continue
 		}
 		seen[b] = true

@@ -46,6 +46,22 @@ func chosenLocks() (out []expectation) {
 	return out
 }
 
+// hardCode returns deadlocks of two locks between whose acquisitions a thread comes through computed gotos or
+// thousands of branches, and healthy twins.
+func hardCode() (out []expectation) {
+	for way := range 4 {
+		e := expectation{
+			program: "verdict_lock_goto", env: e2e.Asleep, args: []string{strconv.Itoa(way)}, threads: 2,
+			kind: picture.VerdictDeadlock, waits: []string{"lock first", "lock second"},
+		}
+		if way > 1 {
+			e.only = "O0" // optimizing takes compilers a minute
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
+	return out
+}
+
 // ownedLocks returns locks with a recorded owner that kept them on one path, and healthy twins.
 func ownedLocks() (out []expectation) {
 	for way, at := range []string{"entry verdict_lock_owned.c:21", "paged verdict_lock_owned.c:28",
@@ -118,6 +134,7 @@ func hangs() []expectation {
 	out = append(out, earlyReturns()...)
 	out = append(out, inLoops()...)
 	out = append(out, chosenLocks()...)
+	out = append(out, hardCode()...)
 	out = append(out, ownedLocks()...)
 	out = append(out, twins(expectation{
 		program: "verdict_lock_circle", env: e2e.Asleep, threads: 2, kind: picture.VerdictDeadlock,

@@ -116,7 +116,7 @@ func (d *barriers) find(groups []*group) []picture.Verdict {
 // isTeamAtBarriers reports whether the threads of a cycle are members of one team that all wait at barriers. The
 // barriers differ: at a common one, no thread would wait for another.
 func isTeamAtBarriers(x *index, cycle []picture.CycleStep) bool {
-	return !slices.ContainsFunc(cycle, func(s picture.CycleStep) bool {
+	return len(cycle) > 1 && !slices.ContainsFunc(cycle, func(s picture.CycleStep) bool {
 		return s.WaitsFor.Kind != picture.WaitBarrier || x.waits[s.Thread].Region != x.waits[cycle[0].Thread].Region
 	})
 }

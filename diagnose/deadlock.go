@@ -26,7 +26,7 @@ func (d *deadlocks) find() []picture.Verdict {
 		}
 		path := d.shortestCycle(n, d.rings, false)
 		ring := d.rings[n]
-		if path == nil || d.onlyConditions(path) || isBehindLock(d.dependencies, ring) {
+		if path == nil || d.onlyConditions(path) || isBehindLock(d.dependencies, ring) || d.isStarved(path) {
 			continue
 		}
 		for _, m := range ring.nodes {

@@ -32,6 +32,9 @@ func findStarvedTasks(d *dependencies, c *covered) []picture.Verdict {
 type detached struct {
 	count    int
 	evidence string
+	own      bool   // the thread executed the task at once and waits for the event in the task construct
+	places   string // the constructs of the tasks; "" if unknown
+	blocked  int    // tasks that depend on them, directly or not
 	// unlisted is set if the runtime only counts the tasks and no list contains them: a task that a thread is about to
 	// start looks the same.
 	unlisted bool
@@ -53,6 +56,10 @@ func detachedTasks(x *index, w *picture.Wait) (detached, bool) {
 		if w.Task == "" {
 			return detached{}, false
 		}
+		if awaitsOwnEvent(x, w) {
+			return detached{count: 1, own: true, evidence: "the runtime executed the task at once, as too many were " +
+				"queued or its if clause was false, and waits for the event in the task construct"}, true
+		}
 		listed = "children of its task"
 		for _, child := range x.children[w.Task] {
 			c.add(child)
@@ -67,11 +74,14 @@ func detachedTasks(x *index, w *picture.Wait) (detached, bool) {
 	default:
 		return detached{}, false
 	}
-	t := detached{count: c.events}
+	t := detached{count: c.events, places: c.placesText(), blocked: c.blocked}
 	t.evidence = fmt.Sprintf("the runtime keeps %d unfinished %s as detached: executed, and in no queue", c.events,
 		listed)
+	if c.events == 1 {
+		t.evidence = fmt.Sprintf("the runtime keeps 1 of the %s as detached: executed, and in no queue", listed)
+	}
 	if c.events == 0 {
-		t = unlistedTasks(x, counted)
+		t = unlistedTasks(x, counted, c.blocked)
 	}
 	if t.unlisted && !t.sure && anyAtBarrierInTask(x, w.Region) { // no list contains tasks that are suspended there
 		return detached{}, false
@@ -79,22 +89,51 @@ func detachedTasks(x *index, w *picture.Wait) (detached, bool) {
 	return t, t.count > 0 && c.others == 0
 }
 
-// census counts unfinished tasks: those that have been executed and wait for their event, and the others.
-type census struct{ events, others int }
+// awaitsOwnEvent reports whether the thread of w waits in a task construct for the event of the task that it has
+// executed there.
+func awaitsOwnEvent(x *index, w *picture.Wait) bool {
+	t := x.tasks[w.Task]
+	return w.Awaited != nil && slices.Contains(w.Awaited.Tasks, w.Task) && t != nil && t.AwaitsEvent()
+}
+
+// census counts unfinished tasks: those that have been executed and wait for their event, those that depend on other
+// tasks, and the others.
+type census struct {
+	events, blocked, others int
+	places                  []string // the first constructs of tasks that wait for their event
+}
 
 func (c *census) add(t *picture.Task) {
 	switch {
 	case !t.Unfinished():
+	case t.State == picture.TaskBlocked:
+		c.blocked++
 	case t.AwaitsEvent():
 		c.events++
+		if !hasLine(t.Function) || len(c.places) > maxNamed {
+			return
+		}
+		if p := codePlace(t.Function); !slices.Contains(c.places, p) {
+			c.places = append(c.places, p)
+		}
 	default:
 		c.others++
 	}
 }
 
-// unlistedTasks counts the children of the tasks that threads wait in, if the runtime lists no such child.
-func unlistedTasks(x *index, lwps []int) detached {
-	t := detached{unlisted: true, sure: true}
+// placesText returns the constructs of the tasks that wait for their event, "" if they are unknown.
+func (c *census) placesText() string {
+	s := strings.Join(c.places[:min(len(c.places), maxNamed)], ", ")
+	if len(c.places) > maxNamed {
+		s += ", …"
+	}
+	return s
+}
+
+// unlistedTasks counts the children of the tasks that threads wait in, if the runtime lists no such child but those
+// that are blocked.
+func unlistedTasks(x *index, lwps []int, blocked int) detached {
+	t := detached{unlisted: true, sure: true, blocked: blocked}
 	whose := "its task has"
 	if len(lwps) > 1 {
 		whose = "tasks of the region have"
@@ -108,6 +147,12 @@ func unlistedTasks(x *index, lwps []int) detached {
 			t.count += *n
 			t.sure = t.sure && slices.Contains(x.facts.EventMakers, lwp)
 		}
+	}
+	if blocked > 0 {
+		t.evidence = fmt.Sprintf("%s %s: %d wait for other tasks, and the rest is neither queued nor on the stack of a "+
+			"thread", whose, unfinishedChildren(t.count), blocked)
+		t.count = max(t.count-blocked, 0)
+		return t
 	}
 	t.evidence = fmt.Sprintf("%s %s; none is queued, waits for another task, or is on the stack of a thread",
 		whose, unfinishedChildren(t.count))
@@ -139,24 +184,95 @@ func explainDetached(d *dependencies, w *picture.Wait, t detached) picture.Verdi
 	where := map[picture.WaitKind]string{
 		picture.WaitTaskwait: "waits in a taskwait", picture.WaitTaskgroup: "waits at the end of a taskgroup",
 	}[w.Kind]
+	if t.own {
+		where = "waits in the task construct" + innermostPlace(d.frames(w.Thread))
+	}
 	who := d.threadName(w.Thread) + " " + where
 	if w.Kind == picture.WaitBarrier {
 		v.Threads, v.Tasks = d.waitersFor(w), []picture.ID{}
 		v.Evidence[1] = "all threads of its team wait there"
 		who = d.threadsWait(v.Threads) + " at a barrier"
 	}
-	which := fmt.Sprintf("%d detached tasks that have been executed and whose event is not fulfilled", t.count)
+	at := ""
+	if t.places != "" {
+		at = " (" + t.places + ")"
+	}
+	which := fmt.Sprintf("%d detached tasks%s that have been executed and whose event is not fulfilled", t.count, at)
 	if t.count == 1 {
-		which = "a detached task that has been executed and whose event is not fulfilled"
+		which = fmt.Sprintf("a detached task%s that has been executed and whose event is not fulfilled", at)
+	}
+	if t.blocked > 0 {
+		v.Explanation += fmt.Sprintf(" %s on it.", dependentTasks(t.blocked))
 	}
 	v.Summary = fmt.Sprintf("%s for %s", who, which)
 	if !d.isStuck(w.Thread) {
 		v.Severity, v.Certainty = picture.SeverityInfo, picture.Possible
 		return v
 	}
-	v.Evidence = append(v.Evidence, "no code that a thread or a task may still reach calls omp_fulfill_event")
+	v.Evidence = append(v.Evidence, fulfillersText(d))
 	d.addBlocked(&v)
 	return v
+}
+
+func dependentTasks(n int) string {
+	if n == 1 {
+		return "1 other task depends"
+	}
+	return fmt.Sprintf("%d other tasks depend", n)
+}
+
+// fulfillersText describes the threads and tasks that may still fulfil an event, all of which are stuck.
+func fulfillersText(d *dependencies) string {
+	c := d.facts.Fulfillers
+	if c == nil || len(c.Threads)+len(c.Tasks) == 0 {
+		return "no code that a thread or a task may still reach calls omp_fulfill_event"
+	}
+	var who []string
+	for _, lwp := range c.Threads[:min(len(c.Threads), maxNamed)] {
+		who = append(who, d.threadName(lwp))
+	}
+	if n := len(c.Threads) - maxNamed; n > 0 {
+		who = append(who, fmt.Sprintf("%d more threads", n))
+	}
+	counts := map[string]int{}
+	var order []string
+	for _, id := range c.Tasks {
+		at := "that has not been started"
+		if t := d.tasks[id]; t != nil && hasLine(t.Function) {
+			at = "at " + codePlace(t.Function)
+		}
+		if counts[at]++; counts[at] == 1 {
+			order = append(order, at)
+		}
+	}
+	for _, at := range order[:min(len(order), maxNamed)] {
+		if counts[at] == 1 {
+			who = append(who, "the task "+at)
+			continue
+		}
+		who = append(who, fmt.Sprintf("%d tasks %s", counts[at], strings.Replace(at, "has", "have", 1)))
+	}
+	return "by the code, only these may still call omp_fulfill_event, and none of them can proceed before that: " +
+		strings.Join(who, ", ")
+}
+
+// awaitsEvent reports whether a node is a task that has been executed and waits for its event.
+func (d *dependencies) awaitsEvent(n node) bool {
+	t := d.tasks[n.task]
+	return t != nil && t.AwaitsEvent()
+}
+
+// isStarved reports whether a cycle passes through a detached task, and a thread of it waits for nothing but such
+// tasks: findStarvedTasks explains it.
+func (d *dependencies) isStarved(path []hop) bool {
+	return slices.ContainsFunc(path, func(h hop) bool { return d.awaitsEvent(h.from) }) &&
+		slices.ContainsFunc(path, func(h hop) bool {
+			if !h.from.isThread() {
+				return false
+			}
+			_, ok := detachedTasks(d.index, d.waits[h.from.lwp])
+			return ok
+		})
 }
 
 // explainQueued returns the verdict on a ring of threads that depend on a queued task which no thread of the ring

@@ -22,6 +22,9 @@ func (ts *tasks) executorOf(fd found) *thread {
 	case fd.kind == kindWaiting || fd.kind == kindAsync || fd.kind == kindDetached:
 		return nil
 	}
+	if _, waits := ts.records.eventWait(fd.task); waits { // its code has ended
+		return nil
+	}
 	w := ts.threads.world()
 	if th := w.running[fd.addr.Offset]; th != nil {
 		return th
@@ -120,6 +123,25 @@ func (rs *records) waitsForTasks(t *task) (waits, depend bool) {
 	return (waits || depend) && r.Err() == nil, depend
 }
 
+// semWaiting is the value of a semaphore (gomp_sem_t) that is not posted and on which a thread sleeps (SEM_WAIT).
+const semWaiting = 1 << 31
+
+// eventWait reports whether a thread sleeps until the event of an undeferred detached task is fulfilled, and returns
+// the semaphore on its stack. GOMP_task executes a task at once if too many are queued, or if its condition is false,
+// and waits for the event itself.
+func (rs *records) eventWait(t *task) (callbacks.Address, bool) {
+	f := rs.l.Task.DetachTeam // completion_sem is in the same union
+	if t.kind != kindUndeferred || !f.IsKnown() {
+		return callbacks.Address{}, false
+	}
+	a := t.rec.Address(f)
+	if a.IsNull() {
+		return a, false
+	}
+	v, err := layout.ReadUint(rs.mem, a, 4)
+	return a, err == nil && v == semWaiting
+}
+
 // taskgroupWait reports whether a task waits at the end of its taskgroup, and returns the taskgroup. Tasks
 // created in a taskgroup point to it too. The waiting task is the only one with a different taskgroup in its
 // parent.
@@ -159,7 +181,8 @@ func (ts *tasks) stateOf(fd found) picture.TaskState {
 	case kindAsync:
 		return picture.TaskRunning
 	}
-	if ts.threads.world().running[fd.addr.Offset] == nil || ts.records.suspended(fd.task) {
+	_, awaits := ts.records.eventWait(fd.task)
+	if awaits || ts.threads.world().running[fd.addr.Offset] == nil || ts.records.suspended(fd.task) {
 		return picture.TaskWaiting
 	}
 	return picture.TaskRunning

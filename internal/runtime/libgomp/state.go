@@ -208,6 +208,11 @@ func (o *observer) marked() (handles.ThreadState, bool) {
 	if o.cur == nil {
 		return handles.ThreadState{}, false
 	}
+	if a, waits := o.states.records.eventWait(o.cur); waits && o.ev != nil && o.ev.Futex == a {
+		return rtl.WaitingState(handles.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr,
+			"its undeferred detached task has been executed, and the event of the task is not fulfilled", o.entryCall(),
+			o.sleepText()), true
+	}
 	if waits, depend := o.states.records.waitsForTasks(o.cur); waits {
 		if depend {
 			return o.dependState(), true

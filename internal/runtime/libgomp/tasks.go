@@ -235,7 +235,7 @@ func (ts *tasks) Task(h handles.Task) (handles.TaskInfo, error) {
 		}
 		return info, fd.rec.Err()
 	}
-	info.Flags = ts.taskFlags(fd.task)
+	info.Flags = ts.records.taskFlags(fd.task)
 	info.Priority = int(fd.rec.Int(f.Priority))
 	if fd.kind >= kindWaiting { // other tasks are on a stack, and have neither
 		info.Function = fd.rec.Address(f.Fn)
@@ -259,18 +259,18 @@ func (rt *base) kindOf(fd found) picture.TaskKind {
 }
 
 // taskFlags returns the properties of an explicit task that the runtime stores.
-func (rt *base) taskFlags(t *task) []string {
+func (rs *records) taskFlags(t *task) []string {
 	var flags []string
-	if t.rec.Bool(rt.l.Task.FinalTask) {
+	if t.rec.Bool(rs.l.Task.FinalTask) {
 		flags = append(flags, "final")
 	}
 	if t.kind == kindUndeferred {
 		flags = append(flags, "undeferred")
 	}
-	if t.kind == kindDetached {
+	if _, awaits := rs.eventWait(t); awaits || t.kind == kindDetached {
 		flags = append(flags, "detachable")
 	}
-	if t.rec.Int(rt.l.Task.Priority) > 0 {
+	if t.rec.Int(rs.l.Task.Priority) > 0 {
 		flags = append(flags, "priority")
 	}
 	return flags

@@ -8,7 +8,7 @@ import (
 )
 
 // WaitedDependences lists the children for which the thread's task waits because it depends on them. The runtime
-// marks them (parent_depends_on).
+// marks them (parent_depends_on). For a thread that waits for the event of its undeferred task, it lists that task.
 func (wr *waits) WaitedDependences(h handles.Thread, _ *handles.Evidence) ([]handles.Task, error) {
 	r, th, err := wr.threads.regionOf(h)
 	if err != nil {
@@ -17,6 +17,9 @@ func (wr *waits) WaitedDependences(h handles.Thread, _ *handles.Evidence) ([]han
 	cur, err := wr.records.readTask(th.task)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", h, err)
+	}
+	if _, waits := wr.records.eventWait(cur); waits {
+		return []handles.Task{{Stamp: wr.stamp, Data: cur.addr}}, nil
 	}
 	if _, depend := wr.records.waitsForTasks(cur); !depend {
 		return nil, fmt.Errorf("%v waits for no dependences: %w", h, callbacks.Unavailable)

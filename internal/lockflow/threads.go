@@ -169,15 +169,49 @@ func (p *Program) FunctionMayRelease(entry uint64, family string) bool {
 	return p.releases.SummaryOf(entry)&familySet(family) != 0
 }
 
+// maxEventCallees bounds the functions that are searched for the creation of events.
+const maxEventCallees = 256
+
 // MakesEvents reports whether a function on a thread's stack creates events of detached tasks.
 func (p *Program) MakesEvents(t *Thread) bool {
 	return slices.ContainsFunc(t.Frames, func(fr Frame) bool {
-		if !fr.User || p.classAt(fr.lookup()) == Opaque {
-			return false
-		}
-		f := p.functionAt(fr.lookup())
-		return f != nil && slices.ContainsFunc(p.sitesOf(f), func(s site) bool { return rtl.MakesEvent(s.Name) })
+		return fr.User && p.makesEvents(p.userFunction(fr.lookup()))
 	})
+}
+
+// FunctionMakesEvents reports whether the function that starts at entry, or one that it calls, creates events of
+// detached tasks. It follows direct calls only.
+func (p *Program) FunctionMakesEvents(entry uint64) bool {
+	todo, seen := []uint64{entry}, map[uint64]bool{entry: true}
+	for len(todo) > 0 {
+		f := p.userFunction(todo[0])
+		todo = todo[1:]
+		if f == nil {
+			continue
+		}
+		if p.makesEvents(f) {
+			return true
+		}
+		for _, s := range p.sitesOf(f) {
+			if s.entry != 0 && !seen[s.entry] && len(seen) < maxEventCallees {
+				seen[s.entry] = true
+				todo = append(todo, s.entry)
+			}
+		}
+	}
+	return false
+}
+
+// userFunction returns the function of the program around pc; nil if it is another's, or its code is unreadable.
+func (p *Program) userFunction(pc uint64) *function {
+	if p.classAt(pc) != User {
+		return nil
+	}
+	return p.functionAt(pc)
+}
+
+func (p *Program) makesEvents(f *function) bool {
+	return f != nil && slices.ContainsFunc(p.sitesOf(f), func(s site) bool { return rtl.MakesEvent(s.Name) })
 }
 
 // classAt returns the class of the code at pc, cached.

@@ -296,17 +296,27 @@ func (g *gatherer) tasksThatMayRelease(of func(*picture.Task) bool, family strin
 // eventMakers returns the threads that wait for tasks and make detached tasks in their code. The runtime counts
 // children of their current task and does not list them.
 func (g *gatherer) eventMakers() []int {
-	listed, counted := map[picture.ID]bool{}, map[picture.ID]bool{}
+	// A blocked child may depend on a detached one.
+	listed, blocked, tasks := map[picture.ID]bool{}, map[picture.ID]int{}, map[picture.ID]*picture.Task{}
 	for i := range g.pic.Tasks {
 		t := &g.pic.Tasks[i]
-		listed[t.Parent] = listed[t.Parent] || t.Kind != picture.TaskImplicit && t.State != picture.TaskCompleted
-		counted[t.ID] = t.IncompleteChildren != nil && *t.IncompleteChildren > 0
+		tasks[t.ID] = t
+		switch {
+		case t.Kind == picture.TaskImplicit || t.State == picture.TaskCompleted:
+		case t.State == picture.TaskBlocked:
+			blocked[t.Parent]++
+		default:
+			listed[t.Parent] = true
+		}
+	}
+	counted := func(t *picture.Task) bool {
+		return t != nil && t.IncompleteChildren != nil && *t.IncompleteChildren > blocked[t.ID]
 	}
 	var out []int
 	for _, w := range g.waits {
 		switch w.Kind {
 		case picture.WaitTaskwait, picture.WaitTaskgroup, picture.WaitBarrier:
-			if w.Task != "" && counted[w.Task] && !listed[w.Task] && g.from.reach.makesEvents(w.Thread) {
+			if t := tasks[w.Task]; counted(t) && !listed[w.Task] && g.from.reach.makesEvents(w.Thread, t) {
 				out = append(out, w.Thread)
 			}
 		}

@@ -27,10 +27,16 @@ func (r *reach) wakers() []int { return r.threads(rtl.FamilyCondition) }
 // fulfillers returns the LWPs of the threads that may fulfil an event of any detached task, by their code.
 func (r *reach) fulfillers() []int { return r.threads(rtl.FamilyEvent) }
 
-// makesEvents reports whether a function on the stack of a thread makes events of detached tasks.
-func (r *reach) makesEvents(lwp int) bool {
+// makesEvents reports whether a function on the stack of a thread makes events of detached tasks, or the function of
+// the task in which it waits, which has no frame after a tail call.
+func (r *reach) makesEvents(lwp int, t *picture.Task) bool {
 	n := r.roster.ByLWP[lwp]
-	return n != nil && r.flows.Program.MakesEvents(r.flows.Thread(&n.Thread))
+	if n == nil {
+		return false
+	}
+	return r.flows.Program.MakesEvents(r.flows.Thread(&n.Thread)) ||
+		t != nil && t.Function != nil && t.Function.Address != nil &&
+			r.flows.Program.FunctionMakesEvents(uint64(*t.Function.Address))
 }
 
 // taskMayRelease reports whether a task, when it is executed, may release a lock of a family, or fulfil an event.

@@ -16,6 +16,7 @@ type graphBuilder struct {
 	started   map[picture.ID]*bundle // explicit tasks of a region that threads execute or that wait for their event
 	wakers    [2]*bundle             // for threads that are no wakers themselves, and for those that are
 	fulfil    *bundle
+	unlisted  map[picture.ID]bool // detached tasks that the runtime lists only as predecessors of others
 	releasers map[*picture.Lock]*bundle // nil if they are unknown
 	shared    map[string]*bundle        // bundles of releasers, by their members
 }
@@ -24,7 +25,7 @@ type graphBuilder struct {
 func newWaitGraph(x *index, groups []*group) *waitGraph {
 	b := &graphBuilder{
 		index: x, groups: map[int]*group{}, missing: map[picture.ID]*bundle{}, teams: map[picture.ID]*team{},
-		releasers: map[*picture.Lock]*bundle{}, shared: map[string]*bundle{},
+		releasers: map[*picture.Lock]*bundle{}, shared: map[string]*bundle{}, unlisted: unlistedPredecessors(x),
 	}
 	for _, gr := range groups {
 		for _, w := range gr.waits {
@@ -120,6 +121,26 @@ func (b *graphBuilder) addUnlistedTasks(w *picture.Wait, x *needs) bool {
 		b.addEventNeeds(w.Thread, x)
 	}
 	return true
+}
+
+// unlistedPredecessors returns the detached tasks that the runtime lists only as tasks on which others depend. All
+// members of their team wait, so that no thread is about to execute one.
+func unlistedPredecessors(x *index) map[picture.ID]bool {
+	regions := map[picture.ID]bool{}
+	for _, w := range x.waits {
+		if d, ok := detachedTasks(x, w); ok && d.unlisted && d.sure && d.blocked > 0 {
+			regions[w.Region] = true
+		}
+	}
+	out := map[picture.ID]bool{}
+	for i := range x.pic.Tasks {
+		if t := &x.pic.Tasks[i]; t.State == picture.TaskBlocked && regions[t.Region] {
+			for _, id := range t.WaitsFor {
+				out[id] = x.tasks[id] == nil
+			}
+		}
+	}
+	return out
 }
 
 func taskEdge(id picture.ID) edge {
@@ -274,6 +295,9 @@ func (b *graphBuilder) addDoacrossNeeds(w *picture.Wait, x *needs) {
 func (b *graphBuilder) addTaskNeeds(id picture.ID, x *needs) {
 	t := b.tasks[id]
 	if t == nil {
+		if b.unlisted[id] {
+			b.addEventNeeds(0, x)
+		}
 		return
 	}
 	switch {

@@ -1,4 +1,4 @@
-// A Go program whose C side uses OpenMP: goroutines call C, which forks a team whose
+// A Go program with OpenMP in its C code: goroutines call C, which forks a team; its
 // members call Go, which calls C again.
 package main
 

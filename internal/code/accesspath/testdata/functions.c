@@ -1,5 +1,5 @@
-// Functions of many shapes for a differential test: the program prints what each
-// returns for many arguments; the test evaluates their access paths for the same.
+// Functions of many shapes for a differential test: the program prints their results
+// for many arguments; the test evaluates their access paths for the same arguments.
 #define FUNCTION(name) __attribute__((noinline)) long name(long a, long b)
 
 struct inner { short s; signed char c; unsigned flags_a : 3, flags_b : 11, flags_c : 1; };

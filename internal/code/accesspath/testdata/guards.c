@@ -1,4 +1,4 @@
-/* Calls behind tests of bit 0 of a variable, as runtimes have them. */
+/* Calls guarded by tests of bit 0 of a variable, as in runtimes. */
 extern int work(int);
 unsigned long long other, switched = 1;
 const char **names;

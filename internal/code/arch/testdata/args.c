@@ -1,5 +1,5 @@
-// Calls whose first argument an observer of the code must find, one function
-// each. "use" is defined elsewhere.
+// Calls with a first argument that an observer of the code must find, one
+// function each. "use" is defined elsewhere.
 int use(void *first, long second, long third);
 extern char elsewhere[64];
 static char lock[64];
@@ -25,7 +25,7 @@ KEEP int again(int n) // the argument must survive in a saved register or slot
 		sum += use(p, i, n);
 	return sum;
 }
-KEEP int merged(int n) // two ways to one call
+KEEP int merged(int n) // two paths to one call
 {
 	return use(n ? (void *)1 : (void *)lock, 5, n) + 1;
 }

@@ -1,5 +1,5 @@
 // Inlining, templates, namespaces, local classes, cold code and several units'
-// worth of names, to compare with what other symbolizers say.
+// worth of names, to compare with the results of other symbolizers.
 #include <cstdio>
 #include <cstdlib>
 #include <map>

@@ -1,4 +1,4 @@
-// Symbols of every kind, to be asked for by address.
+// Symbols of every kind, to be looked up by address.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// Threads that are busy in code of many kinds until they are looked at: libc's
+// Threads that are busy in code of many kinds until they are inspected: libc's
 // vector functions, division, qsort, calls through pointers, the vdso. The
 // argument after the mode is ignored.
 #define _GNU_SOURCE

@@ -1,6 +1,6 @@
 // Threads with stacks that are hard to follow, one situation each. When all are
-// in place the program dies as its second argument says (null, jump, vdso, leaf,
-// abort), or waits to be looked at. It needs nothing but libc.
+// in place, the program crashes by its second argument (null, jump, vdso, leaf,
+// abort), or waits to be inspected. It needs only libc.
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <pthread.h>
@@ -201,7 +201,7 @@ static void end(const char *how)
 	abort();
 }
 
-// ready writes the truth that omptest wants: that there is a program.
+// ready writes the truth for omptest: that the program exists.
 static void ready(const char *mode)
 {
 	FILE *f = fopen(getenv("OMPD_TRUTH"), "w");

@@ -1,4 +1,4 @@
-/* dormant is linked with an OpenMP runtime and makes no call of it before its standard input ends. */
+/* dormant is linked with an OpenMP runtime and does not call it before its standard input ends. */
 #include <unistd.h>
 
 int omp_get_max_threads(void);

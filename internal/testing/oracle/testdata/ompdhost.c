@@ -1,8 +1,8 @@
 /* ompdhost loads an OMPD library and lets another process call its functions.
  *
- * It speaks lines: "call NAME ARG…" calls a function, "peek ADDR N" shows memory of this process, "text ADDR" a
- * string of it. The answer begins with "=". While a call runs, the library's callbacks ask the other process with
- * lines that begin with "?", each of which is answered by one line "RC HEX".
+ * The protocol has lines: "call NAME ARG…" calls a function, "peek ADDR N" returns memory of this process, "text
+ * ADDR" a string of it. The answer starts with "=". While a call runs, the library's callbacks send requests to the
+ * other process in lines that start with "?". The answer to each is one line "RC HEX".
  *
  * An ARG is a number, "-" for a null pointer, "o" for a pointer to 8 bytes that are 0 before the call and shown
  * after it, or "bHEX" for a pointer to a copy of bytes, shown after it as well.
@@ -140,7 +140,7 @@ static void call(void *library, char *words) {
 }
 
 int main(int argc, char **argv) {
-    out = fdopen(dup(1), "w"); /* whatever the library prints goes to the standard error */
+    out = fdopen(dup(1), "w"); /* the library's output goes to the standard error */
     dup2(2, 1);
     void *library = argc == 2 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
     if (!library) {

@@ -1,5 +1,5 @@
-/* called.c: a tool whose callbacks return at once, or with CLOCK in the environment read the clock: what every recorder
- * costs at least.
+/* called.c: a tool with callbacks that return at once, or read the clock with CLOCK in the environment: the minimum
+ * cost of every recorder.
  */
 #include <stdlib.h>
 

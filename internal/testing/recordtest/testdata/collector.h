@@ -11,7 +11,7 @@ static int (*api)(void *);
 
 typedef void (*event_callback)(OMP_COLLECTORAPI_EVENT);
 
-/* request is one entry with the end of the list behind it. */
+/* request is one entry, followed by the end of the list. */
 struct request {
   int32_t size, request, error, answer;
   union {

@@ -1,5 +1,5 @@
-/* collector_ends.c: with LIBRARY, a collector that stops, or does not, as the process ends: what it would be called with
- * is gone then. Until then its questions are answered. Without, a program with workers, which ends. */
+/* collector_ends.c: with LIBRARY, a collector that stops, or does not, when the process ends: the data of its callbacks
+ * is gone then. Until then its requests are answered. Without LIBRARY, a program with workers that ends. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* collector_profiler.c: a collector as the paper of Sun's API describes it (sections 5 and 6), to be loaded before a
- * program. It registers when it is loaded, samples each thread by a timer, asks for its state and region in the
- * handler, and keeps the stack of each fork. At the end it says what each thread's time was spent on, and the samples'
- * stacks as the program's author knows them: joined to those of the forks.
+ * program. It registers when it is loaded, samples each thread by a timer, requests its state and region in the
+ * handler, and stores the stack of each fork. At the end it prints the use of each thread's time, and the samples'
+ * stacks in the form that the program's author knows: joined to those of the forks.
  */
 #include <execinfo.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ struct stack {
 static struct thread {
   uint64_t begun;                /* when its timer was set */
   long work, wait, idle, counted; /* periods */
-  long recent[RECENT];           /* what the clock says more than was counted, at the last samples */
+  long recent[RECENT];           /* the clock's time minus the counted time, at the last samples */
   uint64_t region;
   int samples; /* in that region, at work */
 } threads[THREADS];
@@ -50,7 +50,7 @@ static uint64_t now(void) {
   return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* collector_samples is how often the calling thread was found at work in the region that it was last found in. */
+/* collector_samples returns the number of samples of the calling thread at work in the region of its last sample. */
 int collector_samples(uint64_t *region) {
   *region = me == NULL ? 0 : __atomic_load_n(&me->region, __ATOMIC_RELAXED);
   return me == NULL ? 0 : __atomic_load_n(&me->samples, __ATOMIC_RELAXED);
@@ -66,7 +66,7 @@ static void keep(struct thread *t, uint64_t region) {
   samples[i].stack.depth = backtrace(samples[i].stack.frames, DEPTH);
 }
 
-/* handler charges the periods since the last sample to what the thread is doing. */
+/* handler charges the periods since the last sample to the thread's current activity. */
 static void handler(int number, siginfo_t *info, void *context) {
   struct thread *t = me;
   (void)number, (void)context;
@@ -86,7 +86,7 @@ static void handler(int number, siginfo_t *info, void *context) {
   if (state == THR_WORK_STATE && region != 0) keep(t, region);
 }
 
-/* sample_thread sets the calling thread's timer, and knows exactly when. */
+/* sample_thread sets the calling thread's timer, and records the exact time. */
 static void sample_thread(void) {
   int i = __atomic_fetch_add(&thread_count, 1, __ATOMIC_RELAXED);
   struct sigevent e = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
@@ -126,7 +126,7 @@ __attribute__((constructor)) static void begin(void) {
   sample_thread();
 }
 
-/* place is what an address is: of the program, of the runtime, or of neither. */
+/* place classifies an address: in the program, in the runtime, or in neither. */
 static enum { PROGRAM, RUNTIME, ELSE } place(void *address, const char **name) {
   Dl_info info = {0};
   *name = "outlined"; /* it is local in its file */
@@ -147,7 +147,7 @@ static void add(char *line, const char *name) {
   strcat(line, name);
 }
 
-/* join writes the frames of the program down to the first of the runtime, and those of the fork behind them. */
+/* join writes the frames of the program down to the first of the runtime, followed by those of the fork. */
 static void join(char *line, const struct stack *s, uint64_t region) {
   bool any = false;
   for (int i = 0; i < s->depth && strlen(line) < LINE - 64; i++) {

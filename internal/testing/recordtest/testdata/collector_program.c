@@ -1,5 +1,5 @@
-/* collector_program.c: what collector_profiler.c looks at: a region of three threads, one of which forks another region
- * of two. Each thread works until it was sampled, so that there are samples however busy the machine is.
+/* collector_program.c: the program for collector_profiler.c: a region of three threads; one of them forks another
+ * region of two. Each thread works until it was sampled, so that there are samples even on a busy machine.
  */
 #include <omp.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* collector_requests.c: each request of Sun's collector API, right and wrong, and the order that they must have. It
- * says how many of its checks were made, or which failed.
+/* collector_requests.c: each request of Sun's collector API, right and wrong, and their required order. It
+ * prints the number of its checks, or the one that failed.
  */
 #include <omp.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ static int checks, failures;
     }                                                                                    \
   } while (0)
 
-/* entry writes the header of an entry at p, which returns where the next one begins. */
+/* entry writes the header of an entry at p, and returns the start of the next one. */
 static char *entry(char *p, int size, int request) {
   int32_t header[4] = {size, request, -7, -7};
   memcpy(p, header, sizeof header);
@@ -63,7 +63,7 @@ static void malformed(void) {
 
 static void nothing(OMP_COLLECTORAPI_EVENT e) { (void)e; }
 
-/* registering is what may be registered; atomic and master are where the runtime tells of them. */
+/* registering registers every event. Some runtimes do not support those of atomic and master. */
 static void registering(bool atomic, bool master) {
   for (int event = 1; event <= OMP_EVENT_THR_END_ATWT; event++) {
     bool is_atomic = event >= OMP_EVENT_THR_BEGIN_ATWT;
@@ -76,7 +76,7 @@ static void registering(bool atomic, bool master) {
   IS(enroll(23, nothing), OMP_ERRCODE_UNKNOWN);
   IS(enroll(OMP_EVENT_THR_RESERVED_IMPL, nothing), OMP_ERRCODE_UNKNOWN);
   IS(enroll(OMP_EVENT_FORK, NULL), OMP_ERRCODE_ERROR);
-  /* The callback straight behind the event: 12 bytes, aligned to 4. */
+  /* The callback directly after the event: 12 bytes, aligned to 4. */
   void (*callback)(OMP_COLLECTORAPI_EVENT) = nothing;
   int32_t event = OMP_EVENT_JOIN;
   memcpy(buffer + 20, &event, 4);
@@ -153,7 +153,7 @@ static void sequence(void) {
   IS(joins, 0);
   IS(ask(OMP_REQ_PAUSE).error, OMP_ERRCODE_OK);
   IS(ask(OMP_REQ_PAUSE).error, OMP_ERRCODE_OK);
-  IS(enroll(OMP_EVENT_JOIN, joined), OMP_ERRCODE_OK); /* counts from the resumption on */
+  IS(enroll(OMP_EVENT_JOIN, joined), OMP_ERRCODE_OK); /* counts after it was resumed */
   region();
   IS(forks, 1);
   IS(joins, 0);
@@ -175,7 +175,7 @@ static void sequence(void) {
   IS(forks, 3);
 }
 
-/* stranger is a thread that OpenMP has not made and that has not used it. */
+/* stranger is a thread that OpenMP has not created and that has not used OpenMP. */
 static void *stranger(void *unused) {
   (void)unused;
   struct request r = ask(OMP_REQ_STATE);
@@ -188,7 +188,7 @@ static void *stranger(void *unused) {
   return NULL;
 }
 
-/* regions asks from inside of nested regions: ids differ, and their masters know the one around. */
+/* regions makes requests inside nested regions: ids differ, and their masters get the id of the outer region. */
 static void regions(void) {
   uint64_t outer[2], inner[2], parent[2];
   int32_t worker = -1, state[2];
@@ -223,7 +223,7 @@ static void regions(void) {
 
 int main(int argc, char **argv) {
   bool gnu = argc > 1 && strcmp(argv[1], "gnu") == 0, late = argc > 1 && strcmp(argv[1], "late") == 0;
-  alarm(3600); /* for what never comes */
+  alarm(3600); /* for an event that never happens */
   find_api();
   IS(one(OMP_REQ_STATE, 16), OMP_ERRCODE_SEQUENCE_ERR); /* the start comes first */
   if (late) { /* the runtime has no tool */

@@ -1,5 +1,5 @@
-/* collector_states.c: two threads, one of which has what the other waits for, and asks the other for its state by a
- * signal, until it is the one that it must come to: nothing here depends on time.
+/* collector_states.c: two threads; one holds the object that the other waits for, and requests the other's state by a
+ * signal, until that is the expected state: the program does not depend on time.
  */
 #include <omp.h>
 #include <sched.h>
@@ -39,7 +39,7 @@ static void ask_other(void) {
     FAIL("the state has error %d, the region %d", state.error, region.error);
 }
 
-/* comes asks the other thread until it is in a state. */
+/* comes requests the other thread's state until it is the given one. */
 static void comes(int want, uint64_t in) {
   do ask_other();
   while (state.memory.state.state != want);
@@ -65,7 +65,7 @@ static void joins(OMP_COLLECTORAPI_EVENT e) {
 }
 
 static int reductions;
-static int combine(int a, int b) { /* who combines is in the state of it, if the runtime tells */
+static int combine(int a, int b) { /* the combining thread is in this state, if the runtime reports it */
   if (ask(OMP_REQ_STATE).memory.state.state == THR_REDUC_STATE) __atomic_add_fetch(&reductions, 1, __ATOMIC_RELAXED);
   return a + b;
 }
@@ -94,7 +94,7 @@ static void atomic(int i, uint64_t r) {
 }
 #endif
 
-/* waits has each wait that the paper knows, in a region of two threads. */
+/* waits executes each wait in the paper, in a region of two threads. */
 static void waits(void) {
   int taken = 0;
 #pragma omp parallel num_threads(2) shared(taken)
@@ -161,7 +161,7 @@ static void waits(void) {
   comes(THR_IDLE_STATE, 0);
 }
 
-/* pairs checks that what began has ended, but for what workers without a region do: some runtimes tell that late. */
+/* pairs checks that each begin has its end, except for workers without a region: some runtimes report those late. */
 static void pairs(void) {
   for (int e = OMP_EVENT_FORK; e <= OMP_EVENT_THR_BEGIN_ATWT; e += 2) {
     int begun = counts[e], ended = counts[e + 1];
@@ -180,7 +180,7 @@ static void pairs(void) {
 }
 
 int main(void) {
-  alarm(3600); /* for what never comes */
+  alarm(3600); /* for an event that never happens */
   find_api();
   if (ask(OMP_REQ_START).error != OMP_ERRCODE_OK) return 1;
   for (int e = OMP_EVENT_FORK; e <= OMP_EVENT_THR_END_ATWT; e++)

@@ -1,4 +1,4 @@
-/* constructs.c: one of each construct that a runtime tells tools of. It says when it is at its end, and stays. */
+/* constructs.c: one of each construct that a runtime reports to tools. It prints a line at its end, and stays. */
 #include <omp.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -137,7 +137,7 @@ int main(void) {
   int sum = 0;
 #pragma omp parallel for reduction(+ : sum) num_threads(4)
   for (int i = 0; i < N; i++) sum += i;
-#ifdef WITH_ERROR /* the runtimes of LLVM 14 and 15 die of it */
+#ifdef WITH_ERROR /* it crashes the runtimes of LLVM 14 and 15 */
 #pragma omp error at(execution) severity(warning) message("a message that is longer than what one record takes")
 #endif
 #ifdef __clang__

@@ -1,5 +1,5 @@
-/* cost.c: what constructs take on one thread, as minima of many short runs: lines of a name and nanoseconds. The last is
- * a storm of tasks that do nothing else, per task.
+/* cost.c: the cost of constructs on one thread, as minima of many short runs: lines of a name and nanoseconds. The last
+ * is a storm of empty tasks, per task.
  */
 #include <omp.h>
 #include <stdint.h>
@@ -32,7 +32,7 @@ static int fibonacci(int n) {
 
 static long cell[ITERATIONS + 1];
 
-/* iterations are those of a loop that wait for the one before; all are one thread's, so that no time is waited. */
+/* iterations is a loop with iterations that depend on the previous one; all run on one thread, without a wait. */
 static void iterations(void) {
 #pragma omp for ordered(1) schedule(static, ITERATIONS)
   for (int i = 1; i <= ITERATIONS; i++) {

@@ -1,5 +1,5 @@
-/* depend.c: tasks and waits with every kind of dependence that compilers make. READY is followed by what each has, in
- * the order of their creation: how many, and of each its type (ompt_dependence_type_t, inout for out) and address.
+/* depend.c: tasks and waits with every kind of dependence that compilers make. READY is followed by the dependences
+ * of each, in the order of creation: the number, then type (ompt_dependence_type_t, inout for out) and address of each.
  */
 #include <omp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static void run(void) {
 #ifdef BY_HAND
 #include <dlfcn.h>
 
-/* What GCC makes of constructs that older ones do not know, and the arrays of GCC before 9. */
+/* GCC's code for constructs that older versions lack, and the arrays of GCC before 9. */
 extern void GOMP_task(void (*)(void *), void *, void (*)(void *, void *), long, long, _Bool, unsigned, void **, int,
                       void *);
 extern void GOMP_taskwait_depend(void **);

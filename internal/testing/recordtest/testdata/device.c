@@ -1,6 +1,6 @@
-/* device.c: a small runtime with one device that traces, and that has the defects of those that exist. It finds the
- * recorder as runtimes do, tells it of a target region, and hands it the records of a file. Arguments: the file, the
- * size of a record in it, and in which form the region is told: that of 5.1 ("emi") or the one before ("old").
+/* device.c: a small runtime with one device that traces, with the defects of real ones. It finds the recorder as
+ * runtimes do, reports a target region to it, and passes it the records of a file. Arguments: the file, the size of a
+ * record in it, and the form of the region's events: that of 5.1 ("emi") or the one before ("old").
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static ompt_callback_buffer_request_t request;
 static ompt_callback_buffer_complete_t complete;
 static size_t size;
 static size_t written; /* bytes of the buffer that have records */
-static int wrong;      /* what the device does wrong, or otherwise than others */
+static int wrong;      /* the device's defect or peculiarity */
 
 enum { RIGHT, STANDING, OVERLAPPING, OUTSIDE, NATIVE, NONE, ASSEMBLED };
 
@@ -79,17 +79,17 @@ static char *lend(void) {
   return buffer;
 }
 
-/* deliver hands over a buffer with n records, of the number how in what is wrong with it. */
+/* deliver passes a buffer with n records and defect number how. */
 static void deliver(const char *records, size_t n, int how, int owned) {
   char *buffer = memcpy(lend(), records, n * size);
   wrong = how;
   written = n * size;
   complete(3, buffer, written, 0, owned);
-  if (!owned) complete(3, buffer, 0, 0, 1); /* a shared one, given back later */
+  if (!owned) complete(3, buffer, 0, 0, 1); /* a shared one, returned later */
 }
 
-/* parts hands over a buffer with four records in two parts: of the second, its own bytes, as AMD's runtime does, or the
- * size of the buffer, as OpenMP has it. */
+/* parts passes a buffer with four records in two parts. The size of the second is its own bytes, as in AMD's runtime,
+ * or the size of the buffer, as in OpenMP. */
 static void parts(const char *records, size_t second, int device) {
   char *buffer = memcpy(lend(), records, 4 * size);
   wrong = RIGHT;
@@ -100,7 +100,7 @@ static void parts(const char *records, size_t second, int device) {
   complete(3, buffer, 0, 0, 1);
 }
 
-/* strange hands over what is no buffer of the tool's: one that it has back, and one of the runtime's own. */
+/* strange passes buffers that the tool does not own: a returned one, and one of the runtime's own. */
 static void strange(const char *records) {
   static char own[1 << 16] __attribute__((aligned(4096)));
   char *buffer = memcpy(lend(), records, size);
@@ -115,7 +115,7 @@ static void strange(const char *records) {
 
 #define CALL(event, types, ...) ((void(*) types)callbacks[ompt_callback_##event])(__VA_ARGS__)
 
-/* region tells of a target region that copies something to the device and starts a kernel. */
+/* region reports a target region that copies data to the device and starts a kernel. */
 static void region(void) {
   static char host[8], there[8];
   ompt_data_t task = {.value = 5}, target_task = {0}, target = {0};
@@ -170,11 +170,11 @@ int main(int argc, char **argv) {
   deliver(records, n, RIGHT, 1);
   for (int how = STANDING; how <= ASSEMBLED; how++) deliver(records, 4, how, how % 2);
   parts(records, 3 * size, 3);
-  parts(records, 1 << 16, 0); /* and another device's number, which there is not */
+  parts(records, 1 << 16, 0); /* and the number of a device that does not exist */
   strange(records);
   complete(3, NULL, 0, 0, 1);
   complete(99, NULL, 64, 0, 0);
-  for (int i = 0; i < 200; i++) { /* asks for many before it gives one back */
+  for (int i = 0; i < 200; i++) { /* requests many before it returns one */
     ompt_buffer_t *buffer = NULL;
     size_t bytes = 0;
     request(3, &buffer, &bytes);

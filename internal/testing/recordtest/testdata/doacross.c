@@ -1,5 +1,5 @@
-/* doacross.c: loops whose iterations wait for others. Prints "READY", and then of each thread its LWP and what its
- * iterations posted (5) and waited for (6), in their order: the number of the iteration in each loop, from 0 on. */
+/* doacross.c: loops with iterations that wait for others. Prints "READY", and then for each thread its LWP and the
+ * iterations that it posted (5) and waited for (6), in order: the number of the iteration in each loop, from 0 on. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* forks.c: a program that forks; the child opens a region of its own, and says READY with its number. */
+/* forks.c: a program that forks; the child forks its own region, and prints READY with its number. */
 #include <omp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ int main(void) {
   pid_t child = fork();
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    omp_init_lock(&after); /* LLVM's runtime begins anew, and does not know the parent's locks */
+    omp_init_lock(&after); /* LLVM's runtime starts again, and does not know the parent's locks */
 #pragma omp parallel num_threads(2)
     {
       omp_set_lock(&after);

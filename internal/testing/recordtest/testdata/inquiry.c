@@ -1,5 +1,5 @@
-/* inquiry.c: a tool that asks all that a runtime answers a tool (OpenMP 5.1, 4.6.1), by the lookup that the recorder
- * hands on to it; and, without TOOL, the program that it is for.
+/* inquiry.c: a tool that calls all inquiry functions of a runtime (OpenMP 5.1, 4.6.1), through the lookup function that
+ * the recorder passes to it; and, without TOOL, the program for it.
  */
 #include <stdio.h>
 
@@ -38,7 +38,7 @@ static void on_thread_begin(int type, ompt_data_t *thread) {
   thread->value = 4711;
 }
 
-/* on_mutex_acquire asks in the region, where one thread after the other comes by. */
+/* on_mutex_acquire makes its inquiries in the region, on one thread after the other. */
 static void on_mutex_acquire(ompt_mutex_t kind, unsigned hint, unsigned impl, ompt_wait_id_t wait_id,
                              const void *code) {
   ompt_data_t *parallel = NULL, *outer = NULL, *task = NULL;
@@ -57,7 +57,7 @@ static void on_mutex_acquire(ompt_mutex_t kind, unsigned hint, unsigned impl, om
   fflush(out);
 }
 
-/* Many tools call it so, and anyone may see it. The recorder has a function of this name, too. */
+/* Many tools use this name, with default visibility. The recorder has a function of this name, too. */
 int ompt_initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *data) {
   static const char *const others[] = {
       "ompt_set_callback", "ompt_get_callback", "ompt_get_num_procs", "ompt_get_num_places", "ompt_get_place_proc_ids",

@@ -1,4 +1,4 @@
-/* many.c: 1,024 threads, all of which write more than their rings hold, and then stand. */
+/* many.c: 1,024 threads; all write more than their rings hold, and then stop. */
 #include <omp.h>
 #include <stdio.h>
 #include <unistd.h>

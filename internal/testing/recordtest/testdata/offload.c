@@ -1,4 +1,4 @@
-/* offload.c: target constructs, for a device that is the host. READY is followed by the address of what is mapped. */
+/* offload.c: target constructs, for a device that is the host. READY is followed by the address of the mapped data. */
 #include <omp.h>
 #include <stdio.h>
 #include <unistd.h>

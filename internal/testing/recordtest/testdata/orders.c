@@ -1,7 +1,7 @@
-/* orders.c: threads that acquire locks in their turn, so that none ever waits for another for long: in orders in which
- * they could have waited for each other for ever, and in others in which they could not. READY is followed by each
- * case's name, the locks of its cycle (0: none), and the address of its locks. With TWIN, those without constructs are
- * of POSIX threads and mutexes, for other tools. */
+/* orders.c: threads that acquire locks in turn, so that a thread never waits long for another: in orders that could
+ * have been deadlocks, and in others that could not. READY is followed by each case's name, the number of locks in its
+ * cycle (or 0), and the address of its locks. With TWIN, the cases without constructs use POSIX threads and mutexes,
+ * for other tools. */
 #ifdef TWIN
 #include "twin.h"
 #else
@@ -21,7 +21,7 @@ struct locks {
 
 static atomic_int now, started;
 
-/* turn has thread n go on when those before it are done. */
+/* turn lets thread n continue when those before it are done. */
 static void turn(int n) {
   while (atomic_load(&now) != n) sched_yield();
 }
@@ -110,8 +110,8 @@ static void nested_lock(struct locks *l, int me) {
   done();
 }
 
-/* both is one of two tasks of which neither goes on before the other has begun. Each is made by a thread that executes
- * its own tasks first, so that two threads execute them. */
+/* both is one of two tasks that wait for each other's start. Each is created by a thread that executes its own tasks
+ * first, so that two threads execute them. */
 static void both(struct locks *l, int i) {
   atomic_fetch_add(&started, 1);
   while (atomic_load(&started) % 2 != 0) sched_yield();
@@ -239,13 +239,13 @@ static void in_order(struct locks *l, int me) {
   }
 }
 
-/* a_while is for another thread to execute a task. One that sleeps in a barrier may not be woken for it. */
+/* a_while gives another thread time to execute a task. A thread asleep in a barrier may not be woken for it. */
 static void a_while(void) {
   double end = omp_get_wtime() + 0.1;
   while (atomic_load(&now) < 1 && omp_get_wtime() < end) sched_yield();
 }
 
-/* created_after has another thread execute the task, as a rule. */
+/* created_after usually lets another thread execute the task. */
 static void created_after(struct locks *l, int me) {
   (void)me;
 #pragma omp single
@@ -260,7 +260,7 @@ static void created_after(struct locks *l, int me) {
   }
 }
 
-/* over_at_barrier has another thread execute the task, in the barrier at the end of single, as a rule. */
+/* over_at_barrier usually lets another thread execute the task, in the barrier at the end of single. */
 static void over_at_barrier(struct locks *l, int me) {
   static atomic_int maker;
 #pragma omp single
@@ -276,7 +276,7 @@ static void over_at_barrier(struct locks *l, int me) {
   if (me == atomic_load(&maker)) pair(l, 1, 0);
 }
 
-/* depend_apart has two tasks with dependences that do not order them. */
+/* depend_apart creates two tasks with dependences that do not order them. */
 static void depend_apart(struct locks *l, int me) {
   if (me < 2) {
 #pragma omp task depend(inout : l->lock[me])
@@ -285,7 +285,7 @@ static void depend_apart(struct locks *l, int me) {
 #pragma omp barrier
 }
 
-/* depend_chain has tasks that are in order by one between them. */
+/* depend_chain creates tasks that are ordered by a task between them. */
 static void depend_chain(struct locks *l, int me) {
   int x, y;
   (void)me;
@@ -300,7 +300,7 @@ static void depend_chain(struct locks *l, int me) {
   }
 }
 
-/* depend_exclusive has tasks in no order that are not executed at the same time. */
+/* depend_exclusive creates unordered tasks that are not executed at the same time. */
 static void depend_exclusive(struct locks *l, int me) {
   int x;
   (void)me;
@@ -312,7 +312,7 @@ static void depend_exclusive(struct locks *l, int me) {
 }
 
 #ifndef NO_DEPEND_WAIT /* clang 16 calls a function for it that LLVM's runtime before 16 has not */
-/* depend_undeferred waits for a task by one that is executed at once. */
+/* depend_undeferred waits for a task by an undeferred task. */
 static void depend_undeferred(struct locks *l, int me) {
   int x;
   (void)me;

@@ -1,5 +1,5 @@
-/* race.c: what is written by critical sections, between barriers and by tasks that depend on each other, and, with an
- * argument, what is written by all threads at once. */
+/* race.c: data written by critical sections, between barriers and by tasks that depend on each other, and, with an
+ * argument, data written by all threads at once. */
 #include <omp.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* reference.c: a tool that prints each event as docs/recorder.md says that the recorder keeps it, beside another tool:
- * LWP code kind endpoint value a b, and what records MORE have. It is the recorder's next tool in TestSameEvents.
+/* reference.c: a tool that prints each event in the form of docs/recorder.md for the recorder, as the second tool:
+ * LWP code kind endpoint value a b, and the contents of records MORE. It is the recorder's next tool in TestSameEvents.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* roots.c: two threads that begin to use OpenMP at once, each with a region of its own, and then stand. */
+/* roots.c: two threads that start to use OpenMP at once, each with its own region, and then stop. */
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
-/* runtime2013.c: a small runtime that knows OMPT as the draft of 2013 has it, and a program in one. Its thread forks a
- * region with a loop, a master construct and a barrier, has one lock and waits for another; what it does between is
- * not recorded. With the argument "constructs" it does not tell waits for barriers.
+/* runtime2013.c: a small runtime with OMPT of the draft of 2013, and a program in one. Its thread forks a region with a
+ * loop, a master construct and a barrier, holds one lock and waits for another; its other actions are not recorded.
+ * With the argument "constructs" it does not report waits for barriers.
  */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* runtime2016.c: a small runtime that knows OMPT as LLVM's 3.8 to 4.0 did (version 2), and a program in one. Its thread
- * forks a region, executes a loop, has a nested lock twice, and waits for another one.
+/* runtime2016.c: a small runtime with OMPT of LLVM 3.8 to 4.0 (version 2), and a program in one. Its thread forks a region,
+ * executes a loop, acquires a nested lock twice, and waits for another one.
  */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* storm.c: many threads, one after the other and some at once, each of which opens a region. */
+/* storm.c: many threads, one after the other and some at once; each forks a region. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>

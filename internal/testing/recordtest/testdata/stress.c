@@ -1,6 +1,6 @@
 /* stress.c: threads that write records as fast as they can, with signal handlers that write too. Each record has its own
- * number in a and its complement in b. At the end, each thread says how many records it has written and how many events
- * it could not write. Arguments: threads, records of each, unless SIGUSR1 comes before.
+ * number in a and its complement in b. At the end, each thread prints the numbers of its written records and of its
+ * lost events. Arguments: threads, records of each, unless SIGUSR1 arrives before.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -54,7 +54,7 @@ static void *work(void *p) {
 int main(int argc, char **argv) {
   int n = argc > 2 ? atoi(argv[1]) : 0;
   if (n < 1 || !recorder_start(RECORDER_SOURCE_OMPT, 0, "stress")) return 1;
-  if (nice(19) < 0) return 1; /* who reads is to see what comes */
+  if (nice(19) < 0) return 1; /* readers must keep up with the records */
   struct worker *all = calloc(n, sizeof *all);
   pthread_barrier_init(&start, NULL, n + 1);
   signal(SIGALRM, handler);

@@ -1,5 +1,5 @@
 /* taskwait.c: workers wait for dependences: in regions; in the barrier at the end of regions, where they execute tasks;
- * in tasks that they execute while they wait so; and in regions that such tasks open.
+ * in tasks that they execute during such waits; and in regions that such tasks fork.
  */
 #include <omp.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@ enum { TEAM = 4, REGIONS = 100, TASKS = 10, DEPTH = 2, BRANCHES = 3 };
 
 static int waits;
 
-/* wait_for makes a task and waits for it. */
+/* wait_for creates a task and waits for it. */
 static void wait_for(void) {
   int done = 0;
 #pragma omp task depend(inout : done) shared(done)
@@ -19,7 +19,7 @@ static void wait_for(void) {
   waits += done;
 }
 
-/* tree waits, and so do the tasks that it makes and waits for. */
+/* tree creates tasks and waits for them, and so do the tasks. */
 static void tree(int depth) {
   int made = 0;
   wait_for();

@@ -1,5 +1,5 @@
-// A few accessors in the manner of LLVM's runtime, over structures of another
-// layout: what they tell must be this one's.
+// A few accessors like those of LLVM's runtime, for structures with another
+// layout: the rules must find this layout.
 #define EXPORT __attribute__((visibility("default")))
 
 struct root { int filler[3]; volatile int in_parallel; };

@@ -1,4 +1,4 @@
-/* forks.c: threads of a region fork nested ones, again and again. */
+/* forks.c: threads of a region fork nested ones repeatedly. */
 #include <omp.h>
 
 static volatile int sum;

@@ -1,4 +1,4 @@
-/* forms.c: one region again and again, whose workers sleep in between. */
+/* forms.c: one region, repeated; its workers sleep in between. */
 #include <omp.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* The threads of a region wait in poll(2), which the kernel goes on with by another system call after a stop. */
+/* The threads of a region wait in poll(2), which the kernel resumes by another system call after a stop. */
 #include <omp.h>
 #include <poll.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The threads of a region end its code in a call of the C library that takes long, and of which their stacks do not
- * show that the program made it. */
+/* The threads of a region end its code in a long call of the C library. Their stacks do not show that the program made
+ * the call. */
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>

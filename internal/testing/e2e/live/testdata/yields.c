@@ -1,4 +1,4 @@
-/* yields.c: who is in a taskgroup, of which a detached task is left, yields again and again. */
+/* yields.c: a thread yields repeatedly in a taskgroup with an unfinished detached task. */
 #include <omp.h>
 #include <stdio.h>
 

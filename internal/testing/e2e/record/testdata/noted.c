@@ -1,5 +1,5 @@
-/* noted.c: threads take locks, a critical section and tasks in turns, and note what they do. At the end each thread's
- * notes go to the file that the argument names: its number, what it did, and with what.
+/* noted.c: threads use locks, a critical section and tasks in turns, and note their actions. At the end each thread's
+ * notes go to the file in the argument: its number, the action, and its object.
  */
 #include <omp.h>
 #include <stdint.h>

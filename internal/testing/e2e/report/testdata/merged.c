@@ -1,4 +1,4 @@
-/* merged.c: two locks in both orders. Optimized, the calls of both branches are one, which has no line. */
+/* merged.c: two locks in both orders. Optimized, the calls of both branches become one without a line. */
 #include <omp.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* spent PROGRAM ARGUMENT...: runs a program, and prints as the last line of the errors how much memory was
- * resident at most and what processor time it took; ends with its status. The kernel counts what the starter of
- * a process has as that process's own peak: this has 1 MB, a test binary tens. */
+/* spent PROGRAM ARGUMENT...: runs a program, and prints the peak of resident memory and the CPU time as
+ * the last line of its errors; ends with its status. The kernel counts the memory of the starter of a process
+ * as that process's own peak: this has 1 MB, a test binary tens. */
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

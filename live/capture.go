@@ -230,8 +230,8 @@ func (c *copied) gather(mem *remote) {
 	c.absent = append(c.absent, second...)
 }
 
-// worthSplitting is the number of bytes whose copy takes longer than waking another thread of this
-// process: about 50 microseconds.
+// worthSplitting is the number of bytes for which a copy takes longer than waking another thread of
+// this process: about 50 microseconds.
 const worthSplitting = 256 << 10
 
 // merge sorts spans in place and joins adjacent ones.

@@ -35,7 +35,7 @@ type Event struct {
 	// Leaves means that process PID is about to end, if Launch.Exits is set; its memory exists
 	// until Proceed.
 	Leaves bool
-	// Death is the signal of which process PID is about to die; nil for other events. The process
+	// Death is the signal that is about to end process PID; nil for other events. The process
 	// is stopped until Proceed.
 	Death *Death
 

@@ -324,8 +324,8 @@ func TestCancel(t *testing.T) {
 }
 
 // BenchmarkStop measures the pause of a look that reads every thread's registers, a frame of its
-// stack and its thread-local storage. In turn with it, it measures the stop of all threads alone,
-// without reading memory.
+// stack and its thread-local storage. Alternating with it, it measures the stop of all threads
+// alone, without reading memory.
 func BenchmarkStop(b *testing.B) {
 	for _, n := range []int{4, 64, 256} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -57,7 +57,7 @@ func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServ
 	}
 }
 
-// bounded is a stream whose context ends after the call's time limit, and that ends if the client does not
+// bounded is a stream that ends after the call's time limit, or if the client does not
 // read.
 type bounded struct {
 	grpc.ServerStream

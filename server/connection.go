@@ -158,7 +158,7 @@ func (s *connection) add(t *target) error {
 	return nil
 }
 
-// target finds a target by name: one of this session, or a shared one whose name the client knows.
+// target finds a target by name: one of this session, or a shared one.
 func (s *connection) target(name string) (*target, error) {
 	s.mu.Lock()
 	for _, t := range s.targets {

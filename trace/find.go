@@ -22,7 +22,7 @@ func Named(maps []callbacks.Mapping) (at []uint64) {
 // headerSymbol is the recorder's variable with the header's address.
 const headerSymbol = "ompd_recorder_header"
 
-// searchMax bounds the mappings whose first bytes are compared with the magic.
+// searchMax bounds the number of mappings that are checked for the magic at their start.
 const searchMax = 1 << 16
 
 // Open finds the recorder of a target: by the name of its mapping; otherwise by the variable with its address,

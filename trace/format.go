@@ -116,7 +116,7 @@ type Header struct {
 	Runtime    string   // the runtime's version
 	Library    string   // the recorder's version
 	Rings      uint32   // in the directory
-	Unrecorded uint64   // threads without a ring, as none was free
+	Unrecorded uint64   // threads without a ring: all rings were taken
 	Limit      uint64   // for the memory of rings, in bytes
 	Used       uint64   // bytes used by rings
 	Events     uint64   // mask of the recorded codes

@@ -69,8 +69,8 @@ exclude a hang, 2 wrong usage.`
 	return a.targeted(cmd)
 }
 
-// judge returns errFound if a picture has a verdict that --fail-on names. It returns another error if there is
-// none and too little could be read to exclude one.
+// judge returns errFound if a picture has a verdict that --fail-on names. It returns another error if no such
+// verdict was found and too little could be read to exclude one.
 func judge(pic *picture.Picture, failOn []string) error {
 	if slices.ContainsFunc(pic.Verdicts, func(v picture.Verdict) bool { return fails(v, failOn) }) {
 		return errFound

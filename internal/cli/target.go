@@ -212,7 +212,7 @@ func isProgramError(err error) bool {
 }
 
 // explainTarget adds the next command to an error of a target. It does so for a program, and for a missing file
-// whose name is that of a running program or resembles a verb.
+// with the name of a running program or a name like a verb.
 func explainTarget(cmd *cobra.Command, name string, running []live.Listed, err error) error {
 	again := "ompd-inspect "
 	if cmd.Name() != "report" {

@@ -21,7 +21,7 @@ type Series struct {
 	begun, wrote map[int]int64 // records of each thread at the first and the last look
 	last         *picture.Look
 	base         []picture.Use       // after the threads had resumed from the last look
-	used         map[int]picture.Use // between looks, in total
+	used         map[int]picture.Use // sum of the uses between looks
 	changes      []*picture.Change
 }
 

@@ -15,7 +15,7 @@ import (
 
 // standing reports whether the program has run since the last question; the interface has no such call. The
 // debugger may have opened any target. The answer is known only for a process of this machine that the debugger
-// itself traces and that is certainly the program whose memory it shows. It follows from the CPU time of that
+// itself traces, and that is certainly the program with the target's memory. It follows from the CPU time of that
 // process. Writes by the debugger into a stopped program are seen after it has run again.
 type standing struct {
 	debugger int   // process that loaded the library; 0 if it is not known

@@ -151,8 +151,7 @@ func (d *disassembler) list(at uint64, skip, n int) []godap.DisassembledInstruct
 }
 
 // instructionsBefore returns the n instructions before an address. If no start of an instruction is known there, they
-// are
-// marked invalid.
+// are marked invalid.
 func (d *disassembler) instructionsBefore(at uint64, n int) []godap.DisassembledInstruction {
 	var list []godap.DisassembledInstruction
 	for _, start := range d.starts {

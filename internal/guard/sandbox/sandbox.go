@@ -2,9 +2,9 @@
 // and libraries that it names. Even if such a file exploits a defect of a reader, the process cannot write
 // files, start programs or connect to other machines.
 //
-// seccomp restricts system calls, and with them files if the process writes none; otherwise Landlock restricts
-// files, as far as the kernel supports it. The restrictions are permanent: Enter is for a process with a single
-// task.
+// seccomp restricts system calls, and with them files if the process does not write any; otherwise Landlock
+// restricts files, as far as the kernel supports it. The restrictions are permanent: Enter is for a process with a
+// single task.
 package sandbox
 
 import (

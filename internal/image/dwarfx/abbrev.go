@@ -112,7 +112,7 @@ type abbrevs struct {
 	more map[uint64]*abbrev // codes that are out of order
 }
 
-// get returns the abbreviation of a code, or nil if the table has none.
+// get returns the abbreviation of a code, or nil if it is not in the table.
 func (t *abbrevs) get(code uint64) *abbrev {
 	for {
 		if code-1 < uint64(len(t.list)) {

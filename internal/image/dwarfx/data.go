@@ -94,7 +94,7 @@ func (d *Data) section(name string) []byte {
 	return b
 }
 
-// Unit returns the unit whose code covers the file address pc; nil without one. It searches
+// Unit returns the unit with code at the file address pc, or nil. It searches
 // .debug_aranges first, and then the root entries of the units that are not listed there: not all
 // compilers write it.
 func (d *Data) Unit(pc uint64) *Unit {

@@ -103,7 +103,7 @@ func (u *Unit) shape(c *cursor) *abbrev {
 	return a
 }
 
-// values reads the attributes of an entry whose code was read.
+// values reads the attributes of an entry after its code.
 func (u *Unit) values(c *cursor, a *abbrev, e *entry) {
 	e.u, e.tag, e.children = u, a.tag, a.children
 	for i := range a.attrs {

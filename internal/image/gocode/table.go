@@ -231,7 +231,7 @@ func (f Func) Line(pc uint64) (file string, line int, ok bool) {
 }
 
 // along returns the value of one of the function's tables at pc. A table is a sequence of pairs of
-// differences: of the value, and of the address up to which it holds.
+// differences: that of the value, and that of the end of its addresses.
 func (f Func) along(table int, pc uint64) (int32, bool) {
 	off := f.word(table)
 	if off == 0 || uint64(off) >= uint64(len(f.t.pcs)) {

@@ -217,7 +217,7 @@ func sleepingThreads(ts []picture.Thread) (out []picture.Thread) {
 	return out
 }
 
-// healthText returns the conclusion on threads some of which are at work: "no sign of a hang", or less if a thread
+// healthText returns the conclusion if some threads are at work: "no sign of a hang", or less if a thread
 // waits for a lock.
 func healthText(ts []picture.Thread) string {
 	if slices.ContainsFunc(ts, waitsForHolder) {

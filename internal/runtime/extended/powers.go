@@ -52,7 +52,7 @@ func (p *Process) Damage() []string {
 	return nil
 }
 
-// AbortMessage finds the message with which the runtime ended the program; "" if there is none.
+// AbortMessage finds the message with which the runtime ended the program; or "".
 func (p *Process) AbortMessage(stack []byte) string {
 	if r, ok := p.rt.(rtl.AbortMessageReader); ok {
 		return r.AbortMessage(stack)

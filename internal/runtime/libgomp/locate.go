@@ -11,7 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
-// Located is a runtime whose layout is known.
+// Located is a runtime with a known layout.
 type Located struct {
 	Layout   Layout
 	Report   layout.Report

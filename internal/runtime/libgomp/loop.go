@@ -28,7 +28,7 @@ type workShare struct {
 	some            bool // iterations are left
 }
 
-// Reasons why a thread has no loop; most threads have none.
+// Reasons why a thread has no loop, as most threads.
 var (
 	errNoLoop   = fmt.Errorf("the thread is in no loop: %w", callbacks.Unavailable)
 	errLoopOver = fmt.Errorf("the thread's work share has no iterations left: %w", callbacks.Unavailable)
@@ -88,7 +88,7 @@ func (s *workShare) contains(v int64) bool {
 	return ok && (!s.some || (v-s.next)%s.step == 0)
 }
 
-// lastValue returns the last value of the loop; nil if no values are left and none is known.
+// lastValue returns the last value of the loop; nil if no values are left and no value is known.
 func (s *workShare) lastValue(one *int64) *int64 {
 	from := s.next
 	if !s.some {

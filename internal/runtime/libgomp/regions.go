@@ -108,7 +108,7 @@ func (ths *threads) readWorld() *world {
 	return w
 }
 
-// errPrimaryUnread is the error of a worker whose region may be active or over.
+// errPrimaryUnread is the error of a worker with a region that may be active or over.
 var errPrimaryUnread = fmt.Errorf("whether it is in a region is not known, as the thread that may have forked it "+
 	"could not be read: %w", callbacks.Unavailable)
 

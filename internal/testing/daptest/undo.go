@@ -66,7 +66,7 @@ func (u *undoing) value() bool {
 }
 
 // object copies an object; a member that starts with the prefix is the former value of the previous one, and null
-// means that there was none.
+// means that the member is new.
 func (u *undoing) object() bool {
 	u.take(1)
 	begins, value := -1, -1 // of the member before

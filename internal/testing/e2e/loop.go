@@ -46,7 +46,7 @@ func StartLoop(t testing.TB, run omptest.Run) *Loop {
 	return StartLoopBy(t, run)
 }
 
-// StartLoopBy is StartLoop by another command, which runs the program.
+// StartLoopBy starts the program as StartLoop does, but under another command.
 func StartLoopBy(t testing.TB, run omptest.Run, by ...string) *Loop {
 	t.Helper()
 	l := &Loop{Cmd: run.Command(t.TempDir(), strconv.Itoa(loopSeconds))}

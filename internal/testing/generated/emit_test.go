@@ -57,7 +57,7 @@ type emitter struct {
 	way    int // of a mistake's objects
 	object int // kind of these objects
 	hangs  bool
-	leave  string // the statement that ends the loop's iteration or the helper; empty if there is none
+	leave  string // the statement that ends the loop's iteration or the helper; may be empty
 }
 
 // function writes a function that is never inlined; if far is set, in the other file.

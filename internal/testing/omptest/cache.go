@@ -141,7 +141,7 @@ type entry struct {
 	size int64 // bytes on disk
 }
 
-// surplus returns the entries to remove, so that the others take at most limit bytes and none of them is old.
+// surplus returns the entries to remove, so that the others take at most limit bytes and are all recent.
 func surplus(entries []entry, now time.Time, limit int64) (gone []entry) {
 	slices.SortFunc(entries, func(a, b entry) int { return b.used.Compare(a.used) })
 	for _, e := range entries {

@@ -10,7 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// TestLockOrders finds in one recorded program each inversion of two and three locks, none of which hung. It
+// TestLockOrders finds in one recorded program each inversion of two and three locks, without a hang. It
 // finds no inversion where a lock, an ordered construct, a barrier, a join or a taskwait separates the orders,
 // nor from the sequence of tasks.
 func TestLockOrders(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// kubectl answers as the real one does for two pods, one of which does not run.
+// kubectl answers as the real one does for two pods; one of them does not run.
 const kubectl = `#!/bin/sh
 case "$1 $2" in
 "get pods") echo '{"kind":"List","items":[{"metadata":{"name":"solver-0"},"status":{"phase":"Running"}},'

@@ -36,8 +36,8 @@ func TestStateAfterTailCallOfLibrary(t *testing.T) {
 	}
 }
 
-// TestLockWithoutStack looks at threads that spin for a lock and are not stopped, so they have no stack: they
-// wait for an unknown lock, and at no barrier.
+// TestLockWithoutStack looks at threads that spin for a lock and are not stopped. They have no stack, so they
+// must wait for an unknown lock, and not at a barrier.
 func TestLockWithoutStack(t *testing.T) {
 	for _, major := range []int{14, 16, 19} {
 		runtime := omptest.RuntimeOf(t, major)

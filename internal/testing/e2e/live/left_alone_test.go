@@ -210,7 +210,7 @@ func TestFoldedWaitIsNoHang(t *testing.T) {
 // aloneRounds is the time for which the healthy programs run, in units of --hang-after.
 const aloneRounds = 2.5
 
-// TestRunHealthy runs healthy programs on a busy machine for longer than --hang-after: run ends none of them.
+// TestRunHealthy runs healthy programs on a busy machine for longer than --hang-after: run must not end them.
 // OMPD_ALONE_RUNS is the number of runs; each takes at least 5 s.
 func TestRunHealthy(t *testing.T) {
 	runs := aloneRuns(t)

@@ -138,7 +138,7 @@ func hugeCore(tb testing.TB) string {
 	return core
 }
 
-// TestHugeCore reports on a core of several GiB, most of which is a hole.
+// TestHugeCore reports on a core of several GiB with a large hole.
 func TestHugeCore(t *testing.T) {
 	var out bytes.Buffer
 	mib := residentOf(t, &out, e2e.BuildTool(t), hugeCore(t))

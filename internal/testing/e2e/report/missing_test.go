@@ -130,8 +130,8 @@ func TestRuntimeFileLost(t *testing.T) {
 	}
 }
 
-// saysUnread requires that each verb reports an unreadable runtime in a core, and that none reports that the core
-// has no runtime or threads.
+// saysUnread requires that each verb reports an unreadable runtime in a core, instead of a core without a
+// runtime or threads.
 func saysUnread(t *testing.T, core string) {
 	t.Helper()
 	for _, verb := range []string{"report", "diagnose", "threads", "regions", "tasks", "icvs", "layout",

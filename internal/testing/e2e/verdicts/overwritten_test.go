@@ -50,7 +50,7 @@ func TestVerdictOfOverwrittenHeap(t *testing.T) {
 	}
 }
 
-// checkBelieved requires that the threads have roles and states, or that none has.
+// checkBelieved requires that either all threads have roles and states, or no thread has.
 func checkBelieved(t *testing.T, pic *picture.Picture, whole bool) {
 	t.Helper()
 	for _, th := range pic.Threads {

@@ -53,7 +53,7 @@ func TestCancelledAmid(t *testing.T) {
 	}
 }
 
-// TestCancelledOpen opens a compressed core for whoever went away.
+// TestCancelledOpen opens a compressed core with a cancelled context.
 func TestCancelledOpen(t *testing.T) {
 	path, o, done := goldenCore("gnu-barrier")
 	defer done()

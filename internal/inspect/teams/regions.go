@@ -153,7 +153,7 @@ type RegionLister struct {
 	wanted  func(*Region) bool // nil: all regions
 }
 
-// Limit limits the list to some regions.
+// Limit restricts the list to the wanted regions.
 func (l *RegionLister) Limit(wanted func(*Region) bool) { l.wanted = wanted }
 
 // List returns the tree of parallel regions, outer ones first.

@@ -105,8 +105,8 @@ func deref[T any](p *T) (v T) {
 	return v
 }
 
-// cycles returns the ranks that wait for each other: each for the message of the next, or for the next to come
-// to a collective.
+// cycles returns the ranks that wait for each other: each for a message of the next one, or for its arrival at
+// a collective.
 func (v *view) cycles() (out []Verdict) {
 	ranks, visited := v.exchanging(), Set{}
 	for start := range ranks.All {

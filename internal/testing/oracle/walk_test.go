@@ -22,7 +22,7 @@ const maxChain = 32
 // "again".
 type picture map[string]answer
 
-// look asks lib all questions about the threads of a core.
+// look calls all routines of lib for the threads of a core.
 func look(lib library, lwps []callbacks.ThreadID) picture {
 	p := picture{}
 	variables := lib.icvs()

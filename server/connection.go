@@ -16,7 +16,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
-// connection is one connection with its open targets.
+// connection is one connection with its open targets. Other comments call it a session.
 type connection struct {
 	server  *Server
 	address string
@@ -34,7 +34,7 @@ type connection struct {
 
 type sessionKey struct{}
 
-// sessionOf returns the session of a call.
+// sessionOf returns the connection of a call.
 func sessionOf(ctx context.Context) *connection {
 	s, _ := ctx.Value(sessionKey{}).(*connection)
 	return s

@@ -24,7 +24,7 @@ type openOptions struct {
 	maxMemory    sizeValue
 }
 
-// sessionOptions returns the flags as options of package session.
+// sessionOptions returns the flags as options of package engine.
 func (o openOptions) sessionOptions() engine.Options {
 	out := engine.Options{
 		Exe: o.exe, Sysroot: o.sysroot, DebugDirs: o.debugDirs, NoStop: o.noStop, Sources: o.sources,

@@ -49,7 +49,7 @@ func (v *sizeValue) Set(s string) error {
 // Type returns the word for the value in the help.
 func (v *sizeValue) Type() string { return "size" }
 
-// limit returns the size for package session, in which 0 means the default.
+// limit returns the size for engine.Options.MaxMemory, in which 0 means the default.
 func (v sizeValue) limit() int64 {
 	if v == 0 {
 		return -1

@@ -1,4 +1,4 @@
-// Package dap is a debug adapter: it shows cores, processes and all other targets of package session in every
+// Package dap is a debug adapter: it shows cores, processes and all other targets of package engine in every
 // editor that speaks the Debug Adapter Protocol, without a debugger.
 //
 // Serve serves one client, with the functions in Config. It only presents a picture.Picture: threads by region

@@ -50,7 +50,7 @@ var ofRuntime = sync.OnceValue(func() *regexp.Regexp {
 // locksNamed limits the names of locks that are kept. At the limit all are dropped.
 const locksNamed = 1 << 16
 
-// Source is a target that may have a recorder: a session.Target.
+// Source is a target that may have a recorder: an engine.Target.
 type Source interface {
 	// Direct returns the target as it is now, without stopping it.
 	Direct() (engine.Direct, error)

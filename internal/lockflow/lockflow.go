@@ -97,8 +97,9 @@ type Program struct {
 	reaches   flow.Summaries[reach]
 	opens     flow.Summaries[openings]
 	returns   returns
-	classes   map[uint64]Class // by address
-	spent     bool             // the meter's budget was exhausted: answers may be less precise than the code allows
+	code      *codeCache
+	unread    bool // the memory of some function was unreadable
+	spent     bool // the meter's budget was exhausted: answers may be less precise than the code allows
 	cut       int
 }
 
@@ -116,9 +117,11 @@ func NewProgram(cfg Config) *Program {
 }
 
 func (p *Program) reset(cfg Config) {
+	code := newCodeCache(cfg.Code)
+	cfg.Code = code
 	*p = Program{
 		cfg: cfg, functions: map[uint64]*function{}, around: map[uint64]*function{}, entries: map[string]uint64{},
-		classes: map[uint64]Class{}, returns: newReturns(),
+		code: code, returns: newReturns(),
 	}
 	p.openmp = flow.Summaries[effects]{
 		Callees: func(entry uint64) []uint64 { return openmpCallees(p, entry) },
@@ -160,19 +163,17 @@ func (p *Program) reset(cfg Config) {
 // Retarget makes p use another snapshot of the same process. Results are kept, unless some code was unreadable
 // or the meter's budget was exhausted; then p is reset.
 func (p *Program) Retarget(cfg Config) {
-	p.cfg = cfg
-	if p.spent {
+	if p.spent || p.unread {
 		p.reset(cfg)
 		return
 	}
+	p.cfg, p.code.Code = cfg, cfg.Code
+	p.cfg.Code = p.code
+	flows := p.flowConfig()
 	for _, f := range p.functions {
-		if f == nil {
-			p.reset(cfg)
-			return
+		if f != nil {
+			f.flow.Retarget(flows)
 		}
-	}
-	for _, f := range p.functions {
-		f.flow.Retarget(p.flowConfig())
 	}
 }
 

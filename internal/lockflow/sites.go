@@ -120,6 +120,8 @@ func (p *Program) functionAt(pc uint64) *function {
 			f = &function{entry: low, flow: g, points: map[place]*point{}, locks: map[string]*familySites{}}
 		case errors.Is(err, flow.ErrSpent):
 			p.cut++
+		case errors.Is(err, flow.ErrUnread):
+			p.unread = true
 		}
 		p.functions[low] = f
 	}

@@ -214,15 +214,8 @@ func (p *Program) makesEvents(f *function) bool {
 	return f != nil && slices.ContainsFunc(p.sitesOf(f), func(s site) bool { return rtl.MakesEvent(s.Name) })
 }
 
-// classAt returns the class of the code at pc, cached.
-func (p *Program) classAt(pc uint64) Class {
-	c, ok := p.classes[pc]
-	if !ok {
-		c = p.cfg.Code.Class(pc)
-		p.classes[pc] = c
-	}
-	return c
-}
+// classAt returns the class of the code at pc.
+func (p *Program) classAt(pc uint64) Class { return p.cfg.Code.Class(pc) }
 
 // EnteredWith returns integer argument n of the call that entered the function of frame i. It uses the registers
 // and the stack of the frame, its callers, and the function that it passed the argument to.

@@ -159,7 +159,7 @@ func New(cfg Config, low, high uint64) (*Function, error) {
 	}
 	code := make([]byte, high-low)
 	if err := cfg.Mem.ReadMemory(callbacks.Addr(low), code); err != nil {
-		return nil, fmt.Errorf("flow of the function at %#x: %w", low, err)
+		return nil, fmt.Errorf("flow of the function at %#x: %w: %w", low, ErrUnread, err)
 	}
 	if err := f.decode(code, low); err != nil {
 		return nil, fmt.Errorf("flow of the function at %#x: %w", low, err)
@@ -180,6 +180,9 @@ func (f *Function) ensureSolved() {
 		f.collectSites()
 	}
 }
+
+// ErrUnread means that the memory of a function could not be read.
+var ErrUnread = errors.New("unreadable code")
 
 // errUndecodable means that bytes are not a known instruction.
 var errUndecodable = errors.New("instruction not known")

@@ -149,8 +149,8 @@ func unlistedTasks(x *index, lwps []int, blocked int) detached {
 		}
 	}
 	if blocked > 0 {
-		t.evidence = fmt.Sprintf("%s %s: %d wait for other tasks, and the rest is neither queued nor on the stack of a "+
-			"thread", whose, unfinishedChildren(t.count), blocked)
+		t.evidence = fmt.Sprintf("%s %s: %d wait for other tasks, and the rest is neither queued nor on the stack of "+
+			"a thread", whose, unfinishedChildren(t.count), blocked)
 		t.count = max(t.count-blocked, 0)
 		return t
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -58,6 +59,9 @@ func (l *process) Usage() ([]picture.Use, error) {
 // Warnings returns the uncertainties of the last look.
 func (l *process) Warnings() []error {
 	var out []error
+	if info := l.Info(); info.State == 'T' {
+		out = append(out, errors.New(phrase.StoppedWarning(info.PID)))
+	}
 	if l.pause.Held {
 		out = append(out, errors.New("the program moved its data structures while they were copied; it was stopped "+
 			"while the answer was made, for a hundredth of the budget at most"))

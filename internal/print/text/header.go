@@ -31,6 +31,8 @@ func (p header) printTarget() {
 		what += fmt.Sprintf(" (pid %d)", t.PID)
 	}
 	switch {
+	case t.Pause != nil && phrase.Stopped(p.pic) != "":
+		p.printf("%s: %s", p.bold(what), p.red("stopped by a signal"))
 	case t.Pause != nil:
 		p.printf("%s: %s", p.bold(what), pauseText(*t.Pause))
 	case t.Signal != "" && t.CrashedLWP != 0:

@@ -54,7 +54,7 @@ func TestDlv(t *testing.T) {
 	cmd.Stdin = strings.NewReader("quit -c\n")
 	out, err := cmd.CombinedOutput()
 	for _, want := range []string{
-		`REGIONS +1 parallel region`, `it is one of report, diagnose`, `"omp\.state":"work_parallel"`,
+		`REGIONS +1 parallel region`, `it must be one of report, diagnose`, `"omp\.state":"work_parallel"`,
 		`"omp\.team":"\d/4"`, `Thread \d+ at .*\[OMP \d/4 work_parallel`, `(?m)^3$`,
 	} {
 		if !regexp.MustCompile(want).Match(out) {

@@ -121,12 +121,12 @@ func awakeIn(t picture.Thread) string {
 }
 
 // waitsOf lists the waits of OpenMP's threads, one entry for each thread, and counts the threads that do not wait.
-// awake lists those of the latter that are in a function of libraryWaits. Idle threads, helpers and sleeping threads do
-// not count.
+// awake lists those of the latter that are in a function of libraryWaits. Idle threads, sleeping threads, and helpers
+// that execute no task of the program do not count.
 func waitsOf(ts []picture.Thread) (waits, awake []string, busy int) {
 	for _, t := range ts {
 		if t.Runtime == "" || t.State == nil || t.StateUnknown() || t.State.Name == picture.StateIdle ||
-			t.Role == picture.RoleIdle || t.Hidden {
+			t.Role == picture.RoleIdle || t.Hidden && !isAtWork(t) {
 			continue
 		}
 		if t.State.Name == picture.StateSleep {
@@ -141,6 +141,11 @@ func waitsOf(ts []picture.Thread) (waits, awake []string, busy int) {
 		waits = append(waits, waitPhrase(t))
 	}
 	return waits, awake, busy
+}
+
+// isAtWork reports whether a thread executes the program's code.
+func isAtWork(t picture.Thread) bool {
+	return t.State.Name == picture.StateWorkParallel || t.State.Name == picture.StateWorkSerial
 }
 
 // countUnread counts such threads.

@@ -190,7 +190,7 @@ func cycleFix(cycle []picture.CycleStep, general string) string {
 func explainLeak(x *index, v *picture.Verdict) {
 	for _, s := range v.Cycle {
 		l := x.locks[s.Thread]
-		if l == nil || l.Owner == 0 || leakPlaces(l) == "" {
+		if l == nil || l.Owner == 0 || onlyFailedChecks(l) {
 			continue
 		}
 		v.Explanation += leakSentence(l, phrase.Awaited(s.WaitsFor))

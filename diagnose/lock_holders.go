@@ -58,11 +58,25 @@ func leakSentence(l *picture.Lock, lock string) string {
 	return fmt.Sprintf(" Some code that acquires %s goes on without releasing it%s.", lock, at)
 }
 
-// leakPlaces names the places at which the code that acquires a lock leaves without a release; "" if no such place
-// is known.
+// maxLeaks bounds the places that a verdict names.
+const maxLeaks = 2
+
+// isFailedCheck reports whether a lock is left only if a check of the language or of its library fails, such as that of
+// an index, or of memory that was allocated. That is rare: any other explanation of a wait is better.
+func isFailedCheck(w picture.Leak) bool {
+	return strings.Contains(w.ExitCall, "__throw_") || strings.HasPrefix(w.ExitCall, "__cxa_bad_")
+}
+
+// onlyFailedChecks reports whether a lock is left by failed checks alone, if at all.
+func onlyFailedChecks(l *picture.Lock) bool {
+	return !slices.ContainsFunc(l.Leaks, func(w picture.Leak) bool { return !isFailedCheck(w) })
+}
+
+// leakPlaces names the first places at which the code that acquires a lock leaves without a release; "" if no such
+// place is known.
 func leakPlaces(l *picture.Lock) string {
 	var at []string
-	for _, w := range l.Leaks {
+	for _, w := range l.Leaks[:min(len(l.Leaks), maxLeaks)] {
 		text := place(w.Frame)
 		if w.ExitCall != "" {
 			text = fmt.Sprintf("%s out of the call at %s", exitWords(w.ExitCall), text)

@@ -53,7 +53,7 @@ func (d *orphans) find() []picture.Verdict {
 	for _, o := range gone {
 		out = append(out, d.explainEndedOwner(o))
 	}
-	shown := slices.ContainsFunc(left, func(o *orphan) bool { return leakPlaces(o.locks[0]) != "" })
+	shown := slices.ContainsFunc(left, func(o *orphan) bool { return !onlyFailedChecks(o.locks[0]) })
 	for _, o := range left {
 		if threads, evidence, ok := d.entangled(o); ok && !shown {
 			out = append(out, d.explainEntangled(o, threads, evidence))
@@ -263,7 +263,7 @@ func (d *orphans) entangled(o *orphan) (threads []int, evidence []string, ok boo
 		n := slices.IndexFunc(l.Holders, func(h picture.Holder) bool {
 			return !slices.Contains(waiters, h.Thread) && d.locks[h.Thread] != nil && d.waits[h.Thread].Kind.Exclusive()
 		})
-		if n < 0 || len(l.Leaks) > 0 {
+		if n < 0 || !onlyFailedChecks(l) {
 			return nil, nil, false
 		}
 		h := l.Holders[n]

@@ -2,7 +2,6 @@ package lockflow
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
@@ -29,7 +28,10 @@ const (
 // for the lock in the innermost frames of waiters. If there are no such places, it looks at the calls that may
 // have taken the lock.
 func (l *Look) Departures(lock Lock, waiters []*Thread) []Departure {
-	d := &departures{p: l.p, family: lock.Family, seen: map[uint64]bool{}, asked: map[taking]int{}}
+	d := &departures{
+		p: l.p, family: lock.Family, seen: map[uint64]bool{}, asked: map[taking]int{},
+		escapes: &escapes{p: l.p, family: lock.Family, threads: l.threads(), fates: map[uint64]fate{}},
+	}
 	for _, t := range waiters {
 		i := slices.IndexFunc(t.Frames, func(fr Frame) bool { return fr.User })
 		if i < 0 {
@@ -41,7 +43,7 @@ func (l *Look) Departures(lock Lock, waiters []*Thread) []Departure {
 			continue
 		}
 		if s, ok := f.flow.SiteAt(flow.Point{PC: fr.PC, Exact: fr.Exact}); ok {
-			d.takenBy(f, s.Index, 0)
+			d.takenBy(f, s.Index, 0, nil)
 		}
 	}
 	for _, h := range l.Holders(lock) {
@@ -50,23 +52,28 @@ func (l *Look) Departures(lock Lock, waiters []*Thread) []Departure {
 		}
 		f := l.p.functionAt(h.Thread.Frames[h.Frame].lookup())
 		for _, s := range h.Taken {
-			d.takenBy(f, s.Index, maxTakeDepth)
+			d.takenBy(f, s.Index, maxTakeDepth, nil)
 		}
 	}
-	if len(d.sure) > 0 {
+	switch {
+	case len(d.sure) > 0:
 		return d.sure
+	case len(d.thrown) > 0:
+		return d.thrown
 	}
-	return d.thrown
+	return d.checked
 }
 
 // departures gathers the departures of one lock.
 type departures struct {
-	p      *Program
-	family string
-	seen   map[uint64]bool // functions, by entry
-	asked  map[taking]int  // depth of the calls followed from a site, plus 1
-	sure   []Departure     // branches, and calls that throw
-	thrown []Departure     // calls of functions that may throw, and failing checks
+	p       *Program
+	family  string
+	escapes *escapes
+	seen    map[uint64]bool // functions, by entry
+	asked   map[taking]int  // depth of the calls followed from a site, plus 1
+	sure    []Departure     // branches, and calls that throw
+	thrown  []Departure     // calls of functions that may throw
+	checked []Departure     // failing checks of the language or of its library, which are rare
 }
 
 // taking is a call site of a function, by its entry, that takes a lock or leads to one that does.
@@ -81,8 +88,9 @@ func (e effect) looksLike(o effect) bool {
 	return e.family == o.family && e.lock != nil && o.lock != nil && e.lock.String() == o.lock.String()
 }
 
-// takenBy searches a function with a call site that takes the lock, or leads to a call that does.
-func (d *departures) takenBy(f *function, index, depth int) {
+// takenBy searches a function with a call site that takes the lock, or leads to a call that does. callers are the calls
+// that lead to the function from one on a stack, the innermost first.
+func (d *departures) takenBy(f *function, index, depth int, callers []call) {
 	if f == nil || d.p.classAt(f.entry) == Opaque {
 		return
 	}
@@ -95,7 +103,7 @@ func (d *departures) takenBy(f *function, index, depth int) {
 	s := &d.p.sitesOf(f)[index]
 	switch {
 	case s.kind == calleeListed && (s.call.Set || s.call.Try) && s.call.Family == d.family:
-		d.look(f, s.Index)
+		d.look(f, s.Index, callers)
 	case s.kind == calleeFollowed && depth > 0:
 		g := d.p.functionAt(s.entry)
 		if g == nil {
@@ -104,14 +112,14 @@ func (d *departures) takenBy(f *function, index, depth int) {
 		sites := d.p.familySites(g, d.family)
 		for k, e := range sites.effects {
 			if e.does.MaySets() {
-				d.takenBy(g, sites.site[k], depth-1)
+				d.takenBy(g, sites.site[k], depth-1, append([]call{{f, s.PC, s.Return == 0}}, callers...))
 			}
 		}
 	}
 }
 
 // look finds the departures of f while it holds the lock taken by the call at index.
-func (d *departures) look(f *function, index int) {
+func (d *departures) look(f *function, index int, callers []call) {
 	if d.seen[f.entry] {
 		return
 	}
@@ -151,16 +159,34 @@ func (d *departures) look(f *function, index int) {
 		add(&d.sure, Departure{Departure: w})
 	}
 	for i, held := range f.flow.TrueAt(does) {
-		s := &f.sites[i]
-		by := d.p.throwsFrom(s)
-		if !held || does[i] != flow.NoEffect || by == "" {
-			continue
+		if s := &f.sites[i]; held && does[i] == flow.NoEffect {
+			d.addExits(s, append([]call{{f, s.PC, s.Return == 0}}, callers...))
 		}
-		list := &d.thrown
-		if rtl.Leaves(s.Name) && !rtl.Checks(s.Name) {
-			list = &d.sure
-		}
-		add(list, Departure{Call: max(s.Return, s.PC+1), Throws: by})
+	}
+}
+
+// addExits adds the ways in which the call at s may leave its caller without returning. chain contains this call and
+// those that lead to its function.
+func (d *departures) addExits(s *site, chain []call) {
+	e := d.p.exitsOf(s)
+	if e == (exits{}) {
+		return
+	}
+	at := func(by string) Departure { return Departure{Call: max(s.Return, s.PC+1), Throws: by} }
+	sure := &d.thrown
+	if rtl.Leaves(s.Name) {
+		sure = &d.sure
+	}
+	caught := (e.thrown != "" || e.checked != "") && d.escapes.mayContinue(chain, false)
+	switch {
+	case e.jumped != "":
+		add(sure, at(e.jumped))
+	case e.thrown != "" && caught:
+		add(sure, at(e.thrown))
+	case e.ended != "" && d.escapes.mayContinue(chain, true):
+		add(sure, at(e.ended))
+	case e.checked != "" && caught:
+		add(&d.checked, at(e.checked))
 	}
 }
 
@@ -176,47 +202,4 @@ func add(list *[]Departure, d Departure) {
 	if len(*list) < maxDepartures {
 		*list = append(*list, d)
 	}
-}
-
-// throwsFrom returns the function by which the call at s may leave its caller without returning; "" if no such
-// function is known.
-func (p *Program) throwsFrom(s *site) string {
-	if rtl.Leaves(s.Name) {
-		name, _, _ := strings.Cut(s.Name, "@")
-		return name
-	}
-	if s.kind != calleeFollowed {
-		return ""
-	}
-	return p.throws.SummaryOf(s.entry)
-}
-
-// computeThrows returns a throwing function that the function at entry calls, given the results for its callees.
-func (p *Program) computeThrows(entry uint64, callee func(entry uint64) string) string {
-	f := p.functionAt(entry)
-	if f == nil {
-		return ""
-	}
-	out := ""
-	var calls []site
-	if o := p.outlineOf(f); o.isDirect() {
-		calls = o.calls
-	} else {
-		calls = p.sitesOf(f)
-	}
-	for i := range calls {
-		s := &calls[i]
-		name, _, _ := strings.Cut(s.Name, "@")
-		switch {
-		case rtl.Leaves(name):
-		case s.kind == calleeFollowed:
-			name = callee(s.entry)
-		default:
-			name = ""
-		}
-		if name != "" && (out == "" || name < out) {
-			out = name
-		}
-	}
-	return out
 }

@@ -82,6 +82,9 @@ type Config struct {
 	// Apart reports whether the code at pc is in a module that cannot name an OpenMP lock: it calls no OpenMP
 	// lock function, neither directly nor through others, except through pointers. It may be nil.
 	Apart func(pc uint64) bool
+	// Handler returns the handler of an exception that the call around pc throws. It may be nil: then all exceptions
+	// may be caught.
+	Handler func(pc uint64) Handler
 }
 
 // Program contains the results that follow from the code of a process. It is for one goroutine at a time.
@@ -93,7 +96,7 @@ type Program struct {
 	openmp    flow.Summaries[effects] // of the OpenMP families
 	others    flow.Summaries[effects] // of the other families
 	releases  flow.Summaries[families]
-	throws    flow.Summaries[string]
+	throws    flow.Summaries[exits]
 	reaches   flow.Summaries[reach]
 	opens     flow.Summaries[openings]
 	returns   returns
@@ -155,8 +158,8 @@ func (p *Program) reset(cfg Config) {
 			return computeOpenings(p, entry, callee)
 		},
 	}
-	p.throws = flow.Summaries[string]{
-		Callees: p.calleesOf, Compute: p.computeThrows, Equal: func(a, b string) bool { return a == b },
+	p.throws = flow.Summaries[exits]{
+		Callees: p.calleesOf, Compute: p.computeThrows, Equal: func(a, b exits) bool { return a == b },
 	}
 }
 

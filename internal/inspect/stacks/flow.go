@@ -51,7 +51,9 @@ func NewFlow(code *Code, known *Functions, b Budget) *Flow {
 		known = &Functions{}
 	}
 	t := code.Target
-	cfg := lockflow.Config{Arch: t.Arch(), Mem: t, Code: code, Apart: newLinkage(code).isApart}
+	cfg := lockflow.Config{
+		Arch: t.Arch(), Mem: t, Code: code, Apart: newLinkage(code).isApart, Handler: code.handler,
+	}
 	if b != nil {
 		cfg.Meter = budgetMeter{b}
 	}
@@ -157,6 +159,18 @@ func (c *Code) Class(pc uint64) lockflow.Class {
 		return lockflow.Opaque
 	}
 	return lockflow.User
+}
+
+// handler returns the handler of an exception that the call around pc throws.
+func (c *Code) handler(pc uint64) lockflow.Handler {
+	if c.InRuntime(pc) {
+		return lockflow.Handler{Runtime: true}
+	}
+	if c.Unwinder == nil {
+		return lockflow.Handler{}
+	}
+	h, pad := c.Unwinder.LandingPad(pc)
+	return lockflow.Handler{Pad: pad, Catches: h == unwind.MayCatch, Ends: h == unwind.Ends}
 }
 
 // Extent finds the local variable of a frame around addr.

@@ -10,7 +10,7 @@ func FuzzCallSites(f *testing.F) {
 	f.Add([]byte{peOmit, peOmit, peIndirect | peSData8, 0x40}, ^uint64(0))
 	f.Fuzz(func(t *testing.T, table []byte, at uint64) {
 		fn := &fde{cie: &cie{}, low: 0x4000, high: 0x4100, lsda: low}
-		if h, err := callSite(bytesAt{low, table}, fn, fn.low+at); err != nil && h != HandlingUnknown {
+		if h, _, err := callSite(bytesAt{low, table}, fn, fn.low+at); err != nil && h != HandlingUnknown {
 			t.Fatalf("both %v and %v", h, err)
 		}
 	})

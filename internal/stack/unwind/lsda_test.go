@@ -31,19 +31,20 @@ func TestCallSites(t *testing.T) {
 		src  bytesAt
 		at   uint64 // in the function
 		want Handling
+		pad  uint64
 	}{
-		{"no landing pad", three, 0x14, PassesOn},
-		{"a cleanup", three, 0x20, Cleans},
-		{"a handler", three, 0x37, MayCatch},
-		{"between", three, 0x18, Ends},
-		{"behind", three, 0x38, Ends},
-		{"an empty table", table(), 0x14, Ends},
-		{"cut", bytesAt{low, three.b[:9]}, 0x37, HandlingUnknown},
-		{"a number of another kind", bytesAt{low, []byte{peOmit, peOmit, 0x0f, 4, 1, 1, 1, 1}}, 1, HandlingUnknown},
+		{"no landing pad", three, 0x14, PassesOn, 0},
+		{"a cleanup", three, 0x20, Cleans, 0x4060},
+		{"a handler", three, 0x37, MayCatch, 0x4070},
+		{"between", three, 0x18, Ends, 0},
+		{"behind", three, 0x38, Ends, 0},
+		{"an empty table", table(), 0x14, Ends, 0},
+		{"cut", bytesAt{low, three.b[:9]}, 0x37, HandlingUnknown, 0},
+		{"a number of another kind", bytesAt{low, []byte{peOmit, peOmit, 0x0f, 4, 1, 1, 1, 1}}, 1, HandlingUnknown, 0},
 	} {
 		f := &fde{cie: &cie{}, low: 0x4000, high: 0x4100, lsda: low}
-		if got, _ := callSite(c.src, f, f.low+c.at); got != c.want {
-			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		if got, pad, _ := callSite(c.src, f, f.low+c.at); got != c.want || pad != c.pad {
+			t.Errorf("%s: %d, pad %#x, want %d, pad %#x", c.name, got, pad, c.want, c.pad)
 		}
 	}
 }

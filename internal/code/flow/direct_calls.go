@@ -1,0 +1,47 @@
+package flow
+
+import (
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+)
+
+// DirectCalls calls yield for each call with a target that the instruction itself shows, but for no jump. Values are
+// not followed.
+func (f *Function) DirectCalls(yield func(pc uint64, t symbolic.Target)) {
+	calls := func(u lift.Uop) bool { return u.Code == lift.UopCall }
+	for i := range f.insts {
+		if !slices.ContainsFunc(f.insts[i].Uops, calls) {
+			continue
+		}
+		t, leads := f.branchTarget(i)
+		if _, inside := f.index[t.Entry]; inside || !leads || t.Entry == 0 && t.Slot == 0 {
+			continue
+		}
+		t.Name = f.x.Stub(t)
+		yield(f.insts[i].pc, t)
+	}
+}
+
+// FirstCall returns the first call or jump out of the function in the straight code from pc on; not ok if that code
+// branches first, or has none.
+func (f *Function) FirstCall(pc uint64) (t symbolic.Target, ok bool) {
+	i, ok := f.index[pc]
+	for n := 0; ok && i < len(f.insts) && n < len(f.insts); n++ {
+		t, leads := f.branchTarget(i)
+		to, inside := f.index[t.Entry]
+		switch {
+		case !leads:
+			i++
+		case inside && !f.isBranch(i):
+			i = to
+		case inside, t.Entry == 0 && t.Slot == 0:
+			return symbolic.Target{}, false
+		default:
+			t.Name = f.x.Stub(t)
+			return t, true
+		}
+	}
+	return symbolic.Target{}, false
+}

@@ -32,9 +32,29 @@ func explainFault(x *index, f *fault) picture.Verdict {
 	case isOverflow(f):
 		return explainOverflow(x, f)
 	case f.NullPointer:
-		return explainNullPointer(x, f)
+		return explainNoLock(x, f, explainNullPointer(x, f))
 	}
-	return explainSignal(x, f)
+	return explainNoLock(x, f, explainSignal(x, f))
+}
+
+// explainNoLock changes the verdict on a fault in a function of OpenMP's locks: the runtime has used the contents of
+// memory that is no lock.
+func explainNoLock(x *index, f *fault, v picture.Verdict) picture.Verdict {
+	if f.Callee == nil {
+		return v
+	}
+	name := f.Callee.Function
+	if !strings.HasPrefix(name, "omp_") || !strings.HasSuffix(name, "_lock") || strings.HasPrefix(name, "omp_init_") {
+		return v
+	}
+	v.Explanation = fmt.Sprintf("The memory that %s was given is no lock: omp_init_lock has not initialized it, or "+
+		"the lock was destroyed, its memory freed, or overwritten.", name)
+	v.Fix = "initialize each lock (omp_init_lock, omp_init_nest_lock) before its first use, and destroy it only when " +
+		"no thread uses it any more; check the index of a lock in an array"
+	if l := x.locks[f.Thread]; l != nil && l.InvalidReason != "" {
+		v.Evidence = append(v.Evidence, l.InvalidReason)
+	}
+	return v
 }
 
 // isOverflow reports whether a thread has used up its stack: the access was below its end, where the thread's own

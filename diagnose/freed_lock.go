@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -11,11 +12,11 @@ import (
 // findFreedLocks finds threads that wait for a lock that no longer exists: its memory was freed, or the runtime has
 // destroyed it.
 func findFreedLocks(d *dependencies) []picture.Verdict {
-	var out []picture.Verdict
+	out := findNoLocks(d)
 	seen := map[picture.Hex]bool{}
 	for _, lwp := range d.order {
 		w, l := d.waits[lwp], d.locks[lwp]
-		if l == nil || l.InvalidReason == "" || seen[waitAddress(w)] {
+		if l == nil || l.InvalidReason == "" || isNoLock(l) || seen[waitAddress(w)] || d.hasFault(lwp) {
 			continue
 		}
 		seen[waitAddress(w)] = true
@@ -62,4 +63,52 @@ func holderEvidence(l *picture.Lock) string {
 		return "holds it: " + l.Evidence
 	}
 	return l.Holders[0].Evidence
+}
+
+// hasFault reports whether a thread crashed: it does not wait.
+func (x *index) hasFault(lwp int) bool { return x.facts.Fault != nil && x.facts.Fault.Thread == lwp }
+
+// isNoLock reports whether the memory that a thread waits for never was a lock.
+func isNoLock(l *picture.Lock) bool { return strings.HasPrefix(l.InvalidReason, picture.NoLock) }
+
+// findNoLocks returns one verdict on all threads that wait for memory that never was a lock. A thread that may hold
+// such a lock, and does not wait itself, may still release it: then the verdict is a warning.
+func findNoLocks(d *dependencies) []picture.Verdict {
+	o := &orphan{}
+	seen, held := map[picture.Hex]bool{}, false
+	for _, lwp := range d.order {
+		w, l := d.waits[lwp], d.locks[lwp]
+		if l == nil || !isNoLock(l) || seen[waitAddress(w)] || d.hasFault(lwp) {
+			continue
+		}
+		seen[waitAddress(w)] = true
+		o.locks, o.targets = append(o.locks, l), append(o.targets, d.waitTarget(w))
+		o.threads = append(o.threads, d.waitersFor(w)...)
+		mayRelease := func(h picture.Holder) bool { return d.waits[h.Thread] == nil }
+		held = held || !d.facts.StacksComplete || slices.ContainsFunc(d.otherHolders(w, l), mayRelease)
+	}
+	if len(o.locks) == 0 {
+		return nil
+	}
+	v := newVerdict(picture.VerdictLockFreed, picture.Likely)
+	v.Threads = o.threads
+	which := "which is no lock"
+	if len(o.locks) > 1 {
+		which = "which are no locks"
+	}
+	v.Summary = fmt.Sprintf("%s for %s, %s", d.threadsWait(o.threads), firstTargets(o.targets), which)
+	v.Explanation = "The runtime takes the contents of that memory for a lock that a thread holds. It may have " +
+		"changed them."
+	if held {
+		v.Severity = picture.SeverityWarning
+		v.Explanation += " A thread may hold it, and release it by writing to that memory."
+	}
+	v.Fix = "check the index of the lock against the size of the array, and call omp_init_lock for each element " +
+		"after the array grew"
+	for i, l := range o.locks[:min(len(o.locks), maxNamed)] {
+		reason := strings.TrimPrefix(l.InvalidReason, picture.NoLock)
+		v.Evidence = append(v.Evidence, phrase.Awaited(o.targets[i])+": "+reason)
+	}
+	d.addBlocked(&v)
+	return []picture.Verdict{v}
 }

@@ -41,7 +41,7 @@ var kinds = []Kind{
 	},
 	{Name: picture.VerdictSelfDeadlock, Title: "SELF-DEADLOCK", Severity: picture.SeverityHang},
 	{
-		Name: picture.VerdictLockFreed, Title: "FREED LOCK", Severity: picture.SeverityHang,
+		Name: picture.VerdictLockFreed, Title: "INVALID LOCK", Severity: picture.SeverityHang,
 		Fix: "destroy a lock, or free its memory, only when no thread uses it any more: wait for the " +
 			"threads first (a barrier, a taskwait, a join)",
 	},

@@ -167,6 +167,9 @@ type Release struct {
 	Frame     *Frame    `json:"frame,omitempty" pb:"4"` // the call
 }
 
+// NoLock begins the InvalidReason of memory that never was a lock.
+const NoLock = "it is no lock: "
+
 // Leak is a place at which code that acquires a lock continues without releasing it: a branch, or
 // a call that may be left by an exception or a jump.
 type Leak struct {

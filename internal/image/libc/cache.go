@@ -46,7 +46,7 @@ func (l *Library) readCaches() {
 // cacheAt returns the blocks of the cache at p. It returns an error unless all parts are valid.
 func (l *Library) cacheAt(p uint64) ([]Block, error) {
 	r := l.read()
-	head := r.word(p-chunkHeader) &^ chunkFlags
+	head := r.word(p-HeaderSize) &^ chunkFlags
 	i := slices.IndexFunc(cacheLayouts, func(c cacheLayout) bool { return c.chunk == head })
 	if r.err != nil || i < 0 {
 		return nil, errNoCache
@@ -83,7 +83,8 @@ func (c cacheLayout) counts(ws []uint64) []int {
 }
 
 // cacheList returns the blocks of list i of a cache, which starts at u and has n entries. It fails if the list
-// has another length, or blocks of another size.
+// has another length, or blocks of another size. It ends early at a block whose link was overwritten after it was
+// freed, so that it leads to no memory.
 func (l *Library) cacheList(i, n int, u uint64) ([]Block, error) {
 	if n > maxCached {
 		return nil, fmt.Errorf("%w: it counts %d blocks", errNoCache, n)
@@ -97,9 +98,12 @@ func (l *Library) cacheList(i, n int, u uint64) ([]Block, error) {
 		if want := minChunk + chunkAlign*uint64(i); i < plainLists && size != want {
 			return nil, fmt.Errorf("%w: the chunk at %#x has %d bytes, not %d", errNoCache, u, size, want)
 		}
-		list = append(list, Block{Low: u, High: u + size - chunkHeader, Place: InCache})
+		list = append(list, Block{Low: u, High: u + size - HeaderSize, Place: InCache})
 		if u, err = l.cacheNext(u, size); err != nil {
 			return nil, err
+		}
+		if last := list[len(list)-1].Low; u != 0 && !l.leads(u) && !l.leads(l.read().word(last)) {
+			return list, nil
 		}
 	}
 	if u != 0 {
@@ -107,6 +111,9 @@ func (l *Library) cacheList(i, n int, u uint64) ([]Block, error) {
 	}
 	return list, nil
 }
+
+// leads reports whether a link of a list may lead to a block.
+func (l *Library) leads(link uint64) bool { return link%chunkAlign == 0 && l.usable(link) != nil }
 
 // cacheNext returns the block after u in its list, 0 at the end. Since glibc 2.32, a pointer is mixed with its
 // own address.

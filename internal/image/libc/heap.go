@@ -38,7 +38,7 @@ func (l *Library) BlockAt(addr uint64) (Block, error) {
 	if err != nil {
 		return Block{}, err
 	}
-	return Block{Low: addr, High: addr + size - chunkHeader}, nil
+	return Block{Low: addr, High: addr + size - HeaderSize}, nil
 }
 
 // FreedBlock returns the freed block of the heap that contains addr, in mapping m. High is 0 for
@@ -89,7 +89,7 @@ func (c chunk) fits() bool { return c.size >= minChunk && c.size < maxChunk && c
 // the neighbours in the list of free chunks link back to it.
 func (l *Library) inList(c chunk) error {
 	r := l.read()
-	size, next := r.word(c.end()), r.word(c.end()+chunkHeader)
+	size, next := r.word(c.end()), r.word(c.end()+HeaderSize)
 	fd, bk := r.word(c.at+chunkLinks), r.word(c.at+chunkLinks+8)
 	switch {
 	case r.err != nil:
@@ -126,7 +126,7 @@ func (l *Library) chunkOf(addr uint64) (uint64, error) {
 		return 0, fmt.Errorf("no block of the heap begins at %#x: it is not aligned by %d", addr, chunkAlign)
 	}
 	r := l.read()
-	size := r.word(addr-chunkHeader) &^ chunkFlags
+	size := r.word(addr-HeaderSize) &^ chunkFlags
 	switch {
 	case r.err != nil:
 		return 0, fmt.Errorf("block of the heap at %#x: %w", addr, r.err)

@@ -61,6 +61,11 @@ func TestCaches(t *testing.T) {
 			if _, err := m.freed(first + 0x38); !errors.Is(err, libc.ErrNotFreed) {
 				t.Errorf("behind the block: %v", err)
 			}
+			m.put(first, 4, 0xffffffff) // a lock's word, written after the block was freed
+			if b, err := m.freed(first); err != nil || b.Low != first || b.Place != libc.InCache {
+				t.Errorf("an overwritten link: %+v, %v", b, err)
+			}
+			m.put(first, 8, next)
 			m.put(second-8, 8, 0x51) // of another size than its list: not a cache
 			if _, err := m.freed(first); !errors.Is(err, libc.ErrNotFreed) {
 				t.Errorf("a list of blocks of several sizes: %v", err)

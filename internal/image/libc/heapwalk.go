@@ -49,7 +49,7 @@ func (l *Library) BrokenHeap() (*BrokenHeap, error) {
 // the start of a mapping.
 func (l *Library) beginsHeap(m callbacks.Mapping) bool {
 	r := l.read()
-	head := r.word(m.Low.Offset + chunkHeader)
+	head := r.word(m.Low.Offset + HeaderSize)
 	size := head &^ chunkFlags
 	return r.err == nil && head&chunkFlags == previousInUse && size >= firstLow && size <= firstHigh && l.arenaIn(m)
 }
@@ -86,7 +86,7 @@ func (l *Library) walk(m callbacks.Mapping) (*BrokenHeap, error) {
 		case n < minWalk:
 			return nil, nil
 		default:
-			return &BrokenHeap{Block: Block{Low: last.at + chunkLinks, High: at + chunkHeader}, Size: c.size}, nil
+			return &BrokenHeap{Block: Block{Low: last.at + chunkLinks, High: at + HeaderSize}, Size: c.size}, nil
 		}
 	}
 	return nil, nil

@@ -58,10 +58,10 @@ const (
 // Chunks of malloc: the size of its chunk, with flags, precedes a block of memory. A free block
 // contains the links of its list, and the next chunk starts with a copy of its size.
 const (
-	chunkHeader = 8 // of a chunk in use: the word before the block
-	chunkLinks  = 16
-	chunkFlags  = 7
-	chunkAlign  = 16
+	HeaderSize = 8 // of a chunk in use: the word before the block
+	chunkLinks = 16
+	chunkFlags = 7
+	chunkAlign = 16
 	// previousInUse is the flag of a chunk that the one before is in use.
 	previousInUse = 1
 	// minChunk and maxChunk bound the size of a chunk; no process has more memory.

@@ -172,6 +172,9 @@ func (wf *Finder) lock(w wait) (picture.Lock, error) {
 		l.InvalidReason = l.Evidence
 	default:
 		why := wf.memory.FreedReason(cmp.Or(w.variable, w.address))
+		if why == "" {
+			why = wf.outsideArray(w, l)
+		}
 		if l.Overwritten = l.Overwritten && why == ""; l.Overwritten {
 			why = l.Evidence
 		}

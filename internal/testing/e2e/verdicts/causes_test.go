@@ -1,0 +1,112 @@
+package verdicts
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/cli"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/text"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// hangOf looks at a program that hangs, and returns the kinds of the hang verdicts and their text.
+func hangOf(t *testing.T, run omptest.Run) (kinds []picture.VerdictKind, words string) {
+	t.Helper()
+	status, pic := e2e.Diagnose(t, strconv.Itoa(omptest.Start(t, run).PID))
+	for _, v := range pic.Verdicts {
+		if diagnose.Hangs(v) {
+			kinds = append(kinds, v.Kind)
+		}
+	}
+	if want := len(kinds) > 0; want != (status == cli.ExitFound) {
+		t.Errorf("exit status %d with hangs %v", status, kinds)
+	}
+	var b bytes.Buffer
+	text.Verdicts(text.New(&b, false, text.NoLimit), pic)
+	return kinds, b.String()
+}
+
+// checkWords requires words in a text, and others not to be there.
+func checkWords(t *testing.T, words string, has, lacks []string) {
+	t.Helper()
+	for _, s := range has {
+		if !strings.Contains(words, s) {
+			t.Errorf("the text lacks %q:\n%s", s, words)
+		}
+	}
+	for _, s := range lacks {
+		if strings.Contains(words, s) {
+			t.Errorf("the text contains %q:\n%s", s, words)
+		}
+	}
+}
+
+// TestUncaughtExceptionsExplainNoLeak looks at deadlocks in code with calls that may throw, where no handler would
+// catch the exception: it is no explanation. Where one has caught it, it is.
+func TestUncaughtExceptionsExplainNoLeak(t *testing.T) {
+	for way, name := range []string{"guards", "allocation", "noexcept", "caught"} {
+		for i, run := range handoverRuns(t, "verdict_lock_thrown", strconv.Itoa(way)) {
+			t.Run(name+"/"+handoverName(i, run), func(t *testing.T) {
+				kinds, words := hangOf(t, run)
+				want, has, lacks := picture.VerdictDeadlock, []string{"2 threads wait for each other"},
+					[]string{"exception", "without releasing"}
+				if name == "caught" {
+					want, lacks = picture.VerdictLockOrphaned, nil
+					has = []string{"by an exception (__cxa_throw) out of the call at " +
+						"Graph::add verdict_lock_thrown.cc:93"}
+				}
+				if !slices.Equal(kinds, []picture.VerdictKind{want}) {
+					t.Errorf("hangs %v, want %s", kinds, want)
+				}
+				checkWords(t, words, has, lacks)
+			})
+		}
+		for i, run := range handoverRuns(t, "verdict_lock_thrown", strconv.Itoa(way), "1") {
+			t.Run(name+"_healthy/"+handoverName(i, run), func(t *testing.T) {
+				if kinds, words := hangOf(t, run); len(kinds) > 0 {
+					t.Errorf("hangs %v of a healthy program:\n%s", kinds, words)
+				}
+			})
+		}
+	}
+}
+
+// TestMemoryThatIsNoLock looks at programs whose threads wait for memory that no lock is in: past the end of the array
+// of locks, in malloc's data and in another block, and in a block that was freed. GNU's runtime takes it for a lock
+// that is held.
+func TestMemoryThatIsNoLock(t *testing.T) {
+	for way, has := range [][]string{
+		{"3 threads wait for lock at 0x", "which is no lock", "in malloc's data after the block of 264 bytes",
+			"check the index of the lock"},
+		{"3 threads wait for lock at 0x", "which are no locks", " bytes past the end of the block of 264 bytes"},
+		{"whose memory has been freed", "it is in a thread's cache of free blocks"},
+	} {
+		for i, run := range handoverRuns(t, "verdict_lock_outside", strconv.Itoa(way)) {
+			if i%3 != 0 { // LLVM's runtime crashes
+				continue
+			}
+			t.Run(strconv.Itoa(way)+"/"+handoverName(i, run), func(t *testing.T) {
+				kinds, words := hangOf(t, run)
+				if !slices.Equal(kinds, []picture.VerdictKind{picture.VerdictLockFreed}) {
+					t.Errorf("hangs %v, want one %s", kinds, picture.VerdictLockFreed)
+				}
+				checkWords(t, words, has, []string{"DEADLOCK", "ORPHANED", "left the code"})
+			})
+		}
+		for i, run := range handoverRuns(t, "verdict_lock_outside", strconv.Itoa(way), "1") {
+			t.Run(strconv.Itoa(way)+"_healthy/"+handoverName(i, run), func(t *testing.T) {
+				kinds, words := hangOf(t, run)
+				if len(kinds) > 0 {
+					t.Errorf("hangs %v of a healthy program", kinds)
+				}
+				checkWords(t, words, nil, []string{"no lock", "freed"})
+			})
+		}
+	}
+}

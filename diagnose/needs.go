@@ -16,7 +16,7 @@ type graphBuilder struct {
 	started   map[picture.ID]*bundle // explicit tasks of a region that threads execute or that wait for their event
 	wakers    [2]*bundle             // for threads that are no wakers themselves, and for those that are
 	fulfil    *bundle
-	unlisted  map[picture.ID]bool // detached tasks that the runtime lists only as predecessors of others
+	unlisted  map[picture.ID]bool       // detached tasks that the runtime lists only as predecessors of others
 	releasers map[*picture.Lock]*bundle // nil if they are unknown
 	shared    map[string]*bundle        // bundles of releasers, by their members
 }

@@ -46,6 +46,10 @@ type detached struct {
 // other tasks. The runtime keeps them as such, or counts them, and no thread or queue contains them. A taskwait
 // waits for children of the waiting task; a taskgroup and a barrier wait for other tasks of the region, too.
 func detachedTasks(x *index, w *picture.Wait) (detached, bool) {
+	if awaitsOwnEvent(x, w) { // whatever the others do
+		return detached{count: 1, own: true, evidence: "the runtime executed the task at once, as too many were " +
+			"queued or its if clause was false, and waits for the event in the task construct"}, true
+	}
 	if x.facts.TasksTruncated || !x.allMembersWait(w.Region) {
 		return detached{}, false
 	}
@@ -55,10 +59,6 @@ func detachedTasks(x *index, w *picture.Wait) (detached, bool) {
 	case picture.WaitTaskwait:
 		if w.Task == "" {
 			return detached{}, false
-		}
-		if awaitsOwnEvent(x, w) {
-			return detached{count: 1, own: true, evidence: "the runtime executed the task at once, as too many were " +
-				"queued or its if clause was false, and waits for the event in the task construct"}, true
 		}
 		listed = "children of its task"
 		for _, child := range x.children[w.Task] {
@@ -185,6 +185,7 @@ func explainDetached(d *dependencies, w *picture.Wait, t detached) picture.Verdi
 		picture.WaitTaskwait: "waits in a taskwait", picture.WaitTaskgroup: "waits at the end of a taskgroup",
 	}[w.Kind]
 	if t.own {
+		v.Evidence = v.Evidence[:1]
 		where = "waits in the task construct" + innermostPlace(d.frames(w.Thread))
 	}
 	who := d.threadName(w.Thread) + " " + where

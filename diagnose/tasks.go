@@ -257,10 +257,11 @@ func fulfillersText(d *dependencies) string {
 		strings.Join(who, ", ")
 }
 
-// awaitsEvent reports whether a node is a task that has been executed and waits for its event.
+// awaitsEvent reports whether a node is a task that has been executed and waits for its event. A task of a cycle that
+// the runtime does not list is detached, see unlistedPredecessors.
 func (d *dependencies) awaitsEvent(n node) bool {
 	t := d.tasks[n.task]
-	return t != nil && t.AwaitsEvent()
+	return !n.isThread() && (t == nil || t.AwaitsEvent())
 }
 
 // isStarved reports whether a cycle passes through a detached task, and a thread of it waits for nothing but such

@@ -90,7 +90,8 @@ func (g *group) findMissing() {
 // barriers draws the verdicts on barriers that wait for members of their team.
 type barriers struct {
 	*dependencies
-	atEnded map[int]bool // threads that wait for one that ended in its region
+	atEnded map[int]bool        // threads that wait for one that ended in its region
+	shifted map[picture.ID]bool // regions with a verdict on members that hang at different barriers
 }
 
 // find returns a verdict for each barrier, with the missing members and their places. That is information, as a member
@@ -106,7 +107,7 @@ func (d *barriers) find(groups []*group) []picture.Verdict {
 			continue // the verdict on the thread that ended names all of them
 		}
 		out = append(out, d.explain(b))
-		if v, ok := d.divergent(b); ok {
+		if v, ok := d.divergent(b); ok && !d.shifted[v.Region] {
 			out = append(out, v)
 		}
 	}

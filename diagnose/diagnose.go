@@ -40,7 +40,7 @@ func Run(pic *picture.Picture) []picture.Verdict {
 	r.add((&illegalBarriers{d, groups, c}).find())
 	r.add(findStarvedTasks(d, c))
 	ended := r.add(findEndedThreads(x, groups))
-	r.add((&barriers{d, threadsOf(ended)}).find(groups))
+	r.add((&barriers{d, threadsOf(ended), r.shiftedRegions()}).find(groups))
 	r.add(findBlockedOutside(d))
 	r.add(findHandedOverLocks(d))
 
@@ -71,6 +71,17 @@ type report struct{ verdicts []picture.Verdict }
 func (r *report) add(vs []picture.Verdict) []picture.Verdict {
 	r.verdicts = append(r.verdicts, vs...)
 	return vs
+}
+
+// shiftedRegions returns the regions with a verdict on members that hang at different barriers.
+func (r *report) shiftedRegions() map[picture.ID]bool {
+	out := map[picture.ID]bool{}
+	for _, v := range r.verdicts {
+		if v.Kind == picture.VerdictBarrierDivergent || v.Kind == picture.VerdictIllegalBarrier && Hangs(v) {
+			out[v.Region] = true
+		}
+	}
+	return out
 }
 
 // covered is the part of a hang that verdicts already explain. Each family adds to it and leaves out what it contains,

@@ -222,11 +222,7 @@ func explainIfMisplaced(x *index, v *picture.Verdict) {
 			return
 		}
 	}
-	atExplicit := func(s picture.CycleStep) bool {
-		t := x.threads[s.Thread]
-		return t != nil && t.State != nil && t.State.Name == picture.StateBarrierExplicit
-	}
-	if team && !slices.ContainsFunc(v.Cycle, atExplicit) { // else its place is the mistake
+	if team {
 		explainMisplacedInCode(x, v)
 	}
 }
@@ -237,38 +233,56 @@ func waitInConstruct(x *index, w *picture.Wait, in *picture.Construct) string {
 }
 
 // explainMisplacedInCode changes a verdict on members of one team at different barriers to one on the barriers in
-// constructs in the code of their region.
+// constructs in the code of their region. If barriers depend on a branch only, it adds the branch.
 func explainMisplacedInCode(x *index, v *picture.Verdict) {
-	var what []string
+	var what, branches []string
+	add := func(list *[]string, text string) {
+		if text != "" && !slices.Contains(*list, text) {
+			*list = append(*list, text)
+		}
+	}
 	for _, s := range v.Cycle {
 		b := barrierOf(x, x.waits[s.Thread])
 		if b == nil {
 			continue
 		}
 		for _, m := range b.Misplaced {
-			text := "a barrier is in " + constructText(&m.Construct)
-			if m.Frame != nil && m.Frame.Line != 0 {
-				text = fmt.Sprintf("the barrier at %s is in ", m.Frame.Place())
-				text += constructText(&m.Construct)
-			}
-			if m.Thread == 0 && !isAwaitedBarrier(x, v, m.Frame) && !slices.Contains(what, text) {
-				what = append(what, text)
+			switch {
+			case m.Thread != 0:
+			case m.Construct.Name == picture.ConstructBranch:
+				add(&branches, branchText(&m))
+			default:
+				text := "a barrier is in "
+				if m.Frame != nil && m.Frame.Line != 0 {
+					text = fmt.Sprintf("the barrier at %s is in ", m.Frame.Place())
+				}
+				add(&what, text+constructText(&m.Construct))
 			}
 		}
 	}
-	if len(what) > 0 {
+	switch {
+	case len(what) > 0:
 		v.Region, v.Evidence = x.waits[v.Threads[0]].Region, append(what, v.Evidence...)
 		explainMisplaced(v, v.Summary+": "+phrase.Clauses(what, maxNamed, len(what)))
+	case len(branches) > 0:
+		v.Explanation += " By the code of the region, the threads first came to different barriers where " +
+			strings.Join(branches, ", or where ") + "."
+		v.Evidence = append(branches, v.Evidence...)
+		v.Fix = "make all threads of the team take the same side of that branch, or move the barrier out of it"
 	}
 }
 
-// isAwaitedBarrier reports whether a thread of the cycle, which is in no construct, waits at a barrier that is also
-// called from one: its place does not show which call it made.
-func isAwaitedBarrier(x *index, v *picture.Verdict, barrier *picture.Frame) bool {
-	return barrier != nil && barrier.Line != 0 && slices.ContainsFunc(v.Cycle, func(s picture.CycleStep) bool {
-		f, ok := innermost(x.frames(s.Thread))
-		return ok && f.File == barrier.File && f.Line == barrier.Line
-	})
+// branchText returns the clause on a barrier on one side of a branch, "" if the lines are unknown.
+func branchText(m *picture.Misplaced) string {
+	at, call, to := m.Construct.Frame, m.Construct.Call, m.Frame
+	if at == nil || at.Line == 0 || to == nil || to.Line == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("only one side of the branch at %s leads to the barrier at %s", at.Place(), to.Place())
+	if call != nil && call.Line != 0 && call.Place() != to.Place() {
+		text += ", by the call at " + call.Place()
+	}
+	return text
 }
 
 // explainMisplaced sets the kind, the texts and the fix of a verdict on a barrier in a construct.

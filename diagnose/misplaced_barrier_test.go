@@ -31,6 +31,11 @@ func TestMisplacedBarrier(t *testing.T) {
 			s.placeThread(2, 20, picture.StateWorkParallel)
 		}
 	}
+	branch := func(s scene) {
+		parts(picture.StateBarrierExplicit, 0, true)(s)
+		s.Facts.Barriers[0].Misplaced[0].Construct = picture.Construct{Name: picture.ConstructBranch,
+			Frame: &picture.Frame{File: "/src/a.c", Line: 5}}
+	}
 	workshare, explicit := picture.StateBarrierWorkshare, picture.StateBarrierExplicit
 	stuck := func(w want) []want {
 		return []want{w, neverComplete(picture.Certain, 1), neverComplete(picture.Certain, 2)}
@@ -39,8 +44,8 @@ func TestMisplacedBarrier(t *testing.T) {
 		{"in it now", 2, parts(explicit, 1, false), stuck(hang(kind, "out of the construct", "", 1, 2))},
 		{"a condition", 2, parts(explicit, 1, true), stuck(hang(kind, "out of the construct", "", 1, 2))},
 		{"past it", 2, parts(workshare, 0, false), stuck(hang(kind, "out of the construct", "a.c:7 is in", 1, 2))},
-		{"another barrier is the mistake", 2, parts(explicit, 0, false), stuck(
-			hang(picture.VerdictBarrierDivergent, "move the barrier", "", 1, 2))},
+		{"a branch", 2, branch, stuck(hang(picture.VerdictBarrierDivergent, "same side of that branch",
+			"only one side of the branch at a.c:5 leads to the barrier at a.c:7", 1, 2))},
 		{"it may go on", 2, slow(false), []want{warning(kind, "out of the construct", "", 1), incomplete(1)}},
 		{"it may go on, on a condition", 2, slow(true), []want{incomplete(1)}},
 	})

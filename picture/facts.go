@@ -89,6 +89,9 @@ type Construct struct {
 	Uncertain bool `json:"uncertain,omitempty" pb:"4"`
 }
 
+// ConstructBranch is the name of a construct that is a branch of the program, with a barrier on one side only.
+const ConstructBranch = "branch"
+
 // Misplaced is a barrier in a construct that must not contain one.
 type Misplaced struct {
 	// Thread is the LWP that waits there; 0 if the code of the region reaches it while the

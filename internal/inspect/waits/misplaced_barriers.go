@@ -252,7 +252,7 @@ func (g *gatherer) addMisplaced() {
 	for i := range g.facts.Barriers {
 		barriers[g.facts.Barriers[i].ID] = &g.facts.Barriers[i]
 	}
-	first, differ := map[picture.ID]*picture.Wait{}, map[picture.ID]*picture.Barrier{}
+	first, differ := map[picture.ID]int{}, map[picture.ID][2]int{} // numbers of waits
 	for i := range g.facts.Waits {
 		w := &g.facts.Waits[i]
 		b := barriers[w.Barrier]
@@ -262,18 +262,66 @@ func (g *gatherer) addMisplaced() {
 		if !w.EndOfRegion {
 			g.waitsWithin(g.waits[i], b)
 		}
-		switch o := first[w.Region]; {
-		case o == nil:
-			first[w.Region] = w
-		case o.EndOfRegion != w.EndOfRegion || *o.Address != *w.Address:
-			differ[w.Region] = b
+		o, known := first[w.Region]
+		if !known {
+			first[w.Region] = i
+		} else if f := &g.facts.Waits[o]; f.EndOfRegion != w.EndOfRegion || *f.Address != *w.Address {
+			differ[w.Region] = [2]int{o, i}
 		}
 	}
 	for _, r := range g.pic.Regions {
-		if b := differ[r.ID]; b != nil && r.Function != nil && r.Function.Address != nil {
-			b.Misplaced = append(b.Misplaced, g.from.constructs.misplacedIn(uint64(*r.Function.Address))...)
+		d, ok := differ[r.ID]
+		if !ok || r.Function == nil || r.Function.Address == nil {
+			continue
 		}
+		entry := uint64(*r.Function.Address)
+		found := g.from.constructs.shiftCauses(entry, g.shiftedThread(d[0]), g.shiftedThread(d[1]))
+		if len(found) == 0 && !g.anyAtExplicit(d) { // else the place of that barrier may be the mistake
+			found = slices.DeleteFunc(g.from.constructs.misplacedIn(entry), func(m picture.Misplaced) bool {
+				return g.isAwaited(d, m.Frame)
+			})
+		}
+		b := barriers[g.facts.Waits[d[1]].Barrier]
+		b.Misplaced = append(b.Misplaced, found...)
 	}
+}
+
+// shiftedThread returns the thread of wait i.
+func (g *gatherer) shiftedThread(i int) shifted {
+	out := shifted{anyThreadNumber, g.waits[i].n.Stack(), &g.facts.Waits[i]}
+	if t := g.threadOf(i); t != nil && t.ThreadNum != nil {
+		out.number = *t.ThreadNum
+	}
+	return out
+}
+
+// anyAtExplicit reports whether one of two waits is at an explicit barrier.
+func (g *gatherer) anyAtExplicit(waits [2]int) bool {
+	return slices.ContainsFunc(waits[:], func(i int) bool {
+		t := g.threadOf(i)
+		return t != nil && t.State != nil && t.State.Name == picture.StateBarrierExplicit
+	})
+}
+
+// isAwaited reports whether one of two threads waits at a barrier: its place does not show which call led to it.
+func (g *gatherer) isAwaited(waits [2]int, barrier *picture.Frame) bool {
+	return barrier != nil && barrier.Line != 0 && slices.ContainsFunc(waits[:], func(i int) bool {
+		t := g.threadOf(i)
+		if t == nil {
+			return false
+		}
+		j := picture.InnermostUser(t.UserStack)
+		return j >= 0 && t.UserStack[j].File == barrier.File && t.UserStack[j].Line == barrier.Line
+	})
+}
+
+// threadOf returns the thread of wait i, nil if the picture lacks it.
+func (g *gatherer) threadOf(i int) *picture.Thread {
+	j := slices.IndexFunc(g.pic.Threads, func(t picture.Thread) bool { return t.LWP == g.facts.Waits[i].Thread })
+	if j < 0 {
+		return nil
+	}
+	return &g.pic.Threads[j]
 }
 
 // waitsWithin adds the construct that a thread waits in to its barrier.

@@ -97,3 +97,26 @@ func SharesWork(function string) bool {
 func HasLine(function string) bool {
 	return strings.HasPrefix(function, "__kmpc_") || strings.HasPrefix(function, "GOMP_critical_")
 }
+
+// OfTeamBarrier reports whether each thread of a team waits for the others once in a call of the function.
+func OfTeamBarrier(function string) bool {
+	function, _, _ = strings.Cut(function, "@")
+	switch function {
+	case "GOMP_barrier", "GOMP_barrier_cancel", "GOMP_loop_end", "GOMP_loop_end_cancel", "GOMP_sections_end",
+		"GOMP_sections_end_cancel", "__kmpc_barrier", "__kmpc_cancel_barrier", "__kmpc_reduce":
+		return true
+	}
+	return false
+}
+
+// OfUnequalBarriers reports whether the threads of a team wait for each other in different functions, one of which
+// is the function.
+func OfUnequalBarriers(function string) bool {
+	function, _, _ = strings.Cut(function, "@")
+	switch function {
+	case "GOMP_single_copy_start", "GOMP_single_copy_end", "__kmpc_copyprivate", "__kmpc_barrier_master",
+		"__kmpc_barrier_master_nowait", "GOMP_workshare_task_reduction_unregister":
+		return true
+	}
+	return false
+}

@@ -60,3 +60,27 @@ func misplacedBarriers() []expectation {
 	}
 	return out
 }
+
+// shiftedBarriers returns members of a team that hang at barriers after the place at which their paths differed
+// first, and a healthy twin.
+func shiftedBarriers() []expectation {
+	const program = "verdict_shifted"
+	e := expectation{
+		program: program, env: e2e.Asleep, threads: 2, waits: []string{"barrier", "barrier"},
+	}
+	inConstruct := func(which, call, llvm, gcc string) expectation {
+		out := e
+		out.args, out.kind = []string{which}, picture.VerdictIllegalBarrier
+		out.says = []string{"the barrier at " + program + ".c:16 is in", "by the call at " + program + ".c:" + call}
+		out.llvm, out.gcc = []string{llvm}, []string{gcc}
+		return out
+	}
+	master, number := inConstruct("0", "27", "the master construct at "+program+".c:24", "code for thread 0 alone"),
+		inConstruct("1", "38", "code for thread 0 alone", "code for thread 0 alone")
+	single := inConstruct("2", "49", "the single construct at "+program+".c:46", "the single construct")
+	returns := e
+	returns.args, returns.kind = []string{"3"}, picture.VerdictBarrierDivergent
+	returns.says = []string{"only one side of the branch at " + program + ".c:58 leads to the barrier at " +
+		program + ".c:61"}
+	return append(twins(master, "0", "1"), number, single, returns)
+}

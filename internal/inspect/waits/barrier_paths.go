@@ -3,7 +3,6 @@ package waits
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
@@ -110,16 +109,7 @@ func (v *barrierView) result(s flow.CallSite) (uint64, bool) {
 	if v.number == anyThreadNumber {
 		return 0, false
 	}
-	name, _, _ := strings.Cut(s.Name, "@")
-	switch {
-	case name == "omp_get_thread_num":
-		return uint64(v.number), true
-	case name != "__kmpc_master":
-		return 0, false
-	case v.number == 0:
-		return 1, true
-	}
-	return 0, true
+	return rtl.ResultByNumber(s.Name, uint64(v.number))
 }
 
 // paths returns the paths through a function up to the next barrier.

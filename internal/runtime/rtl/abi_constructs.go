@@ -120,3 +120,17 @@ func OfUnequalBarriers(function string) bool {
 	}
 	return false
 }
+
+// ResultByNumber returns the result of a function that depends only on the number of the thread in its team.
+func ResultByNumber(function string, number uint64) (result uint64, ok bool) {
+	function, _, _ = strings.Cut(function, "@")
+	switch {
+	case function == "omp_get_thread_num":
+		return number, true
+	case function != "__kmpc_master":
+		return 0, false
+	case number == 0:
+		return 1, true
+	}
+	return 0, true
+}

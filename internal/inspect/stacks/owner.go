@@ -136,8 +136,8 @@ var cGlue = sync.OnceValue(func() *regexp.Regexp {
 // exportFile has the C functions by which C calls Go.
 const exportFile = "_cgo_export.c"
 
-// isOffload reports whether a module is LLVM's offloading library, a plugin of it, or the library by which the plugin for
-// the host calls target regions.
+// isOffload reports whether a module is LLVM's offloading library, a plugin of it, or the library by which the plugin
+// for the host calls target regions.
 func isOffload(m *callbacks.Module) bool {
 	base := filepath.Base(m.Path)
 	return strings.HasPrefix(base, "libomptarget.") || strings.HasPrefix(base, "libffi.")

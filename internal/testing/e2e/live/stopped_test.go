@@ -19,7 +19,7 @@ func TestStoppedProcess(t *testing.T) {
 			continue
 		}
 		t.Run(l.String(), func(t *testing.T) {
-			target := l.Look(t, e2e.Program{Name: "healthy_busy"})
+			target := l.Look(t, e2e.Program{Name: "barrier"})
 			pid, err := strconv.Atoi(target)
 			if err != nil {
 				t.Fatal(err)

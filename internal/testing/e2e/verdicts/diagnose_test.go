@@ -244,7 +244,7 @@ func TestNoVerdictWithoutStacks(t *testing.T) {
 		status, out, errs := e2e.Output(t, "diagnose", "--json", r.Core)
 		pic := e2e.Decode(t, out)
 		found := (expectation{}).faults(pic.Verdicts)
-		if status != cli.ExitError || len(found) > 0 || !strings.Contains(errs, "could not be read") {
+		if status != cli.ExitError || len(found) > 0 || !strings.Contains(errs, "are unknown") {
 			t.Errorf("%s: exit status %d, %q and %+v, want no verdict, and why", c.program, status, errs, found)
 		}
 		if i := slices.IndexFunc(pic.Verdicts, func(v picture.Verdict) bool { return len(v.Missing) > 0 }); i >= 0 {

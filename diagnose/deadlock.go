@@ -26,14 +26,16 @@ func (d *deadlocks) find() []picture.Verdict {
 		}
 		path := d.shortestCycle(n, d.rings, false)
 		ring := d.rings[n]
-		if path == nil || d.onlyConditions(path) || isBehindLock(d.dependencies, ring) || d.isStarved(path) {
+		queued := slices.ContainsFunc(path, func(h hop) bool { return d.isQueued(h.from) })
+		if path == nil || d.onlyConditions(path) || isBehindLock(d.dependencies, ring) ||
+			!queued && d.isStarved(path) {
 			continue
 		}
 		for _, m := range ring.nodes {
 			done[m] = true
 		}
 		d.covered.addRing(ring)
-		if slices.ContainsFunc(path, func(h hop) bool { return d.isQueued(h.from) }) {
+		if queued {
 			out = append(out, explainQueued(d.dependencies, ring))
 			continue
 		}

@@ -288,7 +288,9 @@ func (x *escapes) followPad(pad uint64) (releases, continues bool) {
 		all, sites := x.p.sitesOf(f), x.p.familySites(f, x.family)
 		stops, parts := make([]bool, len(all)), make([]bool, len(all))
 		for k, e := range sites.effects {
-			stops[sites.site[k]] = stops[sites.site[k]] || e.does == flow.Sets || e.does == flow.NoReturn
+			// A function that acquires a lock before it releases it releases none that is held here.
+			first := e.first()
+			stops[sites.site[k]] = stops[sites.site[k]] || first == flow.Sets || first == flow.NoReturn
 		}
 		reached, returns := from.Reach(flow.Paths{Stops: stops})
 		continues = continues || returns
@@ -302,7 +304,7 @@ func (x *escapes) followPad(pad uint64) (releases, continues bool) {
 		}
 		for k, e := range sites.effects {
 			s := sites.site[k]
-			releases = releases || reached[s] && !parts[s] && e.does.MayClears()
+			releases = releases || reached[s] && !parts[s] && e.first().MayClears()
 		}
 	}
 	return releases, continues

@@ -88,3 +88,27 @@ func TestLongTests(t *testing.T) {
 		}
 	}
 }
+
+// TestPackagesOfMakefile requires that each package that a list of the Makefile names exists.
+func TestPackagesOfMakefile(t *testing.T) {
+	b, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := 0
+	for line := range strings.Lines(string(b)) {
+		name, list, ok := strings.Cut(line, " := ./")
+		if !ok {
+			continue
+		}
+		lists++
+		for _, pkg := range strings.Fields("./" + list) {
+			if info, err := os.Stat(strings.TrimSuffix(pkg, "/...")); err != nil || !info.IsDir() {
+				t.Errorf("%s names %s, which is no directory", name, pkg)
+			}
+		}
+	}
+	if lists < 2 {
+		t.Errorf("%d lists of packages, want RACING and LONGEST at least", lists)
+	}
+}

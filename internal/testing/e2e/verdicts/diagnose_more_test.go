@@ -57,8 +57,8 @@ func runtimeVerdicts() []expectation {
 		{program: "verdict_owner_gone", env: e2e.Asleep, args: []string{"1"}, only: "libgomp", kind: "lock_orphaned",
 			certainty: "likely", threads: 2, says: []string{"nestable lock nest", "nobody will release"}},
 		{program: "verdict_tied", never: "libgomp-bullseye", kind: "task_starved", certainty: "likely", threads: 2,
-			says: []string{"none of them may run it", "verdict_tied.c:50 is queued", "waits for its child tasks in a taskwait: ",
-				"descendants of that task"}},
+			says: []string{"none of them may run it", "verdict_tied.c:50 is queued",
+				"waits for its child tasks in a taskwait: ", "descendants of that task"}},
 		{program: "verdict_tied", never: "libgomp-bullseye", args: []string{"1"}},
 	}
 }

@@ -168,8 +168,8 @@ func (p *barrierPaths) identify(m meeting) int {
 	return id
 }
 
-// after returns the next barriers after one.
-func (v *barrierView) after(id int) []int {
+// followers returns the barriers that may follow one.
+func (v *barrierView) followers(id int) []int {
 	if out, known := v.next[id]; known || id == endOfRegion || v.failed {
 		return out
 	}
@@ -253,8 +253,8 @@ func (p *barrierPaths) divergences(a, b *barrierView, atA, atB func() map[int]bo
 	for len(work) > 0 && !p.failed {
 		at := work[0]
 		work = work[1:]
-		for _, x := range a.after(at.a) {
-			for _, y := range b.after(at.b) {
+		for _, x := range a.followers(at.a) {
+			for _, y := range b.followers(at.b) {
 				to := pair{x, y, at.diverged || x != y}
 				if _, seen := known[to]; !seen {
 					work = append(work, to)

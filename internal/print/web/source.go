@@ -151,5 +151,5 @@ func excerpt(file string, spots []spot, open func(string) (io.ReadCloser, error)
 	return out
 }
 
-// After reports whether lines were left out before line i.
-func (s source) After(i int) bool { return i > 0 && s.Lines[i].Number > s.Lines[i-1].Number+1 }
+// GapBefore reports whether lines were left out before line i.
+func (s source) GapBefore(i int) bool { return i > 0 && s.Lines[i].Number > s.Lines[i-1].Number+1 }

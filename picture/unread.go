@@ -65,11 +65,22 @@ func (p *Picture) Undecided() string {
 	if slices.Contains(p.Incomplete, "verdicts") {
 		return "the time was spent before a verdict could be drawn"
 	}
-	n := 0
+	unread, unknown, all := 0, 0, 0
 	for i := range p.Threads {
-		if p.Threads[i].StateUnknown() {
-			n++
+		switch t := &p.Threads[i]; {
+		case t.Unread():
+			unread++
+		case t.StateUnknown():
+			unknown++
 		}
+		if p.Threads[i].Runtime != "" {
+			all++
+		}
+	}
+	// In a running program, a thread or two may just be in code of the runtime that shows no state.
+	n := unread
+	if unread > 0 || 2*unknown > all {
+		n += unknown
 	}
 	switch n {
 	case 0:

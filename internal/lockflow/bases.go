@@ -6,15 +6,15 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 )
 
-// ArrayBase returns the start of the array of which the unfinished call of a thread's innermost function acquires
-// an element: the code computes the address of the lock as the sum of a pointer that it loads from memory, an index
+// ArrayBase returns the start of an array of locks: the unfinished call of the thread's innermost function acquires an
+// element of it. The code computes the address of the lock as the sum of a pointer that it loads from memory, an index
 // times the size of an element, and constants.
 func (p *Program) ArrayBase(t *Thread, family string) (base uint64, ok bool) {
 	i := slices.IndexFunc(t.Frames, func(fr Frame) bool { return fr.User })
-	if i < 0 || p.classAt(t.Frames[i].lookup()) != User {
+	if i < 0 {
 		return 0, false
 	}
-	f := p.functionAt(t.Frames[i].lookup())
+	f := p.frameFunction(&t.Frames[i])
 	if f == nil {
 		return 0, false
 	}

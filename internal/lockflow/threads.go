@@ -175,7 +175,7 @@ const maxEventCallees = 256
 // MakesEvents reports whether a function on a thread's stack creates events of detached tasks.
 func (p *Program) MakesEvents(t *Thread) bool {
 	return slices.ContainsFunc(t.Frames, func(fr Frame) bool {
-		return fr.User && p.makesEvents(p.userFunction(fr.lookup()))
+		return p.makesEvents(p.frameFunction(&fr))
 	})
 }
 
@@ -208,6 +208,14 @@ func (p *Program) userFunction(pc uint64) *function {
 		return nil
 	}
 	return p.functionAt(pc)
+}
+
+// frameFunction returns the function of the program that a frame is in, nil for other code.
+func (p *Program) frameFunction(fr *Frame) *function {
+	if !fr.User {
+		return nil
+	}
+	return p.userFunction(fr.lookup())
 }
 
 func (p *Program) makesEvents(f *function) bool {

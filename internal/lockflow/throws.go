@@ -76,38 +76,36 @@ func (p *Program) computeThrows(entry uint64, callee func(entry uint64) exits) e
 	} else {
 		calls = p.sitesOf(f)
 	}
+	var fatal map[symbolic.Target]bool // of a direct function; nil before the first use
 	for i := range calls {
 		s := &calls[i]
 		e := exitsBy(s.Name)
 		if e == (exits{}) && s.kind == calleeFollowed {
 			e = callee(s.entry)
 		}
-		if e != (exits{}) && e != (exits{jumped: e.jumped}) && p.endsAt(f, s, direct) {
-			e = exits{jumped: e.jumped}
+		if p.cfg.Handler != nil && e != (exits{}) && e != (exits{jumped: e.jumped}) {
+			if direct && fatal == nil {
+				fatal = p.fatalTargets(f)
+			}
+			// Tables describe no jumps: compilers put unlikely code elsewhere, with tables of its own.
+			if fatal[s.Target] || !direct && s.Return != 0 && p.isFatal(f, p.cfg.Handler(s.PC)) {
+				e = exits{jumped: e.jumped}
+			}
 		}
 		out = out.union(e)
 	}
 	return out
 }
 
-// endsAt reports whether an exception that the call at s throws ends the program, by the tables of f. A site of an
-// outline stands for all calls with the same target. Tables describe no jumps: compilers put unlikely code elsewhere,
-// with tables of its own.
-func (p *Program) endsAt(f *function, s *site, outline bool) bool {
-	if p.cfg.Handler == nil {
-		return false
-	}
-	if !outline {
-		return s.Return != 0 && p.isFatal(f, p.cfg.Handler(s.PC))
-	}
-	fatal, all := false, true
+// fatalTargets returns the targets of calls of f at which each exception ends the program, by its tables. A site of an
+// outline stands for all calls with the same target.
+func (p *Program) fatalTargets(f *function) map[symbolic.Target]bool {
+	all := map[symbolic.Target]bool{}
 	f.flow.DirectCalls(func(pc uint64, t symbolic.Target) {
-		if t == s.Target {
-			fatal = p.isFatal(f, p.cfg.Handler(pc))
-			all = all && fatal
-		}
+		fatal, known := all[t]
+		all[t] = (fatal || !known) && p.isFatal(f, p.cfg.Handler(pc))
 	})
-	return fatal && all
+	return all
 }
 
 // isFatal reports whether a handler of f ends the program: by the tables, or by a call that does not return, as
@@ -179,7 +177,7 @@ func (x *escapes) mayContinue(chain []call, thread bool) bool {
 	seen := map[uint64]bool{}
 	for _, t := range x.threads {
 		for i := range min(len(t.Frames), maxFrames) {
-			if f := x.functionOf(&t.Frames[i]); f == nil || f.entry != start {
+			if f := x.p.frameFunction(&t.Frames[i]); f == nil || f.entry != start {
 				continue
 			}
 			// Threads of a team mostly have the same callers.
@@ -207,19 +205,11 @@ func routeKey(fs []Frame) uint64 {
 	return key
 }
 
-// functionOf returns the function of the program that a frame is in, nil for other code.
-func (x *escapes) functionOf(fr *Frame) *function {
-	if !fr.User || x.p.classAt(fr.lookup()) != User {
-		return nil
-	}
-	return x.p.functionAt(fr.lookup())
-}
-
 // isCaught reports whether an exception may be caught that reaches the frames of t from index i on.
 func (x *escapes) isCaught(t *Thread, i int, thread bool) bool {
 	for ; i < len(t.Frames); i++ {
 		fr := &t.Frames[i]
-		switch x.fateAt(call{f: x.functionOf(fr), pc: fr.lookup()}, thread) {
+		switch x.fateAt(call{f: x.p.frameFunction(fr), pc: fr.lookup()}, thread) {
 		case released:
 			return false
 		case caught:

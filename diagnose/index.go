@@ -21,6 +21,7 @@ type index struct {
 	tasks    map[picture.ID]*picture.Task
 	children map[picture.ID][]*picture.Task // by the parent
 	explicit map[picture.ID]census          // by the region
+	detached map[picture.ID]*detached       // that a barrier waits for; nil: none. See detachedTasks
 	waits    map[int]*picture.Wait
 	order    []int                 // LWPs of waits
 	sleeping []*picture.Wait       // threads that only wait for time to pass
@@ -53,9 +54,9 @@ func newIndex(pic *picture.Picture) *index {
 		pic: pic, facts: pic.Facts,
 		threads: map[int]*picture.Thread{}, regions: map[picture.ID]*picture.Region{},
 		tasks: map[picture.ID]*picture.Task{}, children: map[picture.ID][]*picture.Task{},
-		explicit: map[picture.ID]census{},
-		waits:    map[int]*picture.Wait{},
-		locks:    map[int]*picture.Lock{}, waiting: map[waitKey][]int{},
+		explicit: map[picture.ID]census{}, detached: map[picture.ID]*detached{},
+		waits: map[int]*picture.Wait{},
+		locks: map[int]*picture.Lock{}, waiting: map[waitKey][]int{},
 		forks: map[picture.ID]*fork{}, masks: map[int][]int{},
 		running: map[int]bool{}, atWork: map[picture.ID]int{},
 	}

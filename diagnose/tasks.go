@@ -50,6 +50,24 @@ func detachedTasks(x *index, w *picture.Wait) (detached, bool) {
 		return detached{count: 1, own: true, evidence: "the runtime executed the task at once, as too many were " +
 			"queued or its if clause was false, and waits for the event in the task construct"}, true
 	}
+	if w.Kind != picture.WaitBarrier {
+		return findDetachedTasks(x, w)
+	}
+	known, ok := x.detached[w.Barrier] // the tasks of the team are counted once, not for each member
+	if !ok {
+		if t, found := findDetachedTasks(x, w); found {
+			known = &t
+		}
+		x.detached[w.Barrier] = known
+	}
+	if known == nil {
+		return detached{}, false
+	}
+	return *known, true
+}
+
+// findDetachedTasks is detachedTasks for a thread that does not wait for its own event.
+func findDetachedTasks(x *index, w *picture.Wait) (detached, bool) {
 	if x.facts.TasksTruncated || !x.allMembersWait(w.Region) {
 		return detached{}, false
 	}
@@ -222,39 +240,45 @@ func dependentTasks(n int) string {
 	return fmt.Sprintf("%d other tasks depend", n)
 }
 
-// fulfillersText describes the threads and tasks that may still fulfil an event, all of which are stuck.
+// fulfillersText describes the threads and tasks that may still fulfil an event. All of them are stuck.
 func fulfillersText(d *dependencies) string {
 	c := d.facts.Fulfillers
 	if c == nil || len(c.Threads)+len(c.Tasks) == 0 {
 		return "no code that a thread or a task may still reach calls omp_fulfill_event"
 	}
-	var who []string
+	var names []string
 	for _, lwp := range c.Threads[:min(len(c.Threads), maxNamed)] {
-		who = append(who, d.threadName(lwp))
+		names = append(names, d.threadName(lwp))
 	}
 	if n := len(c.Threads) - maxNamed; n > 0 {
-		who = append(who, fmt.Sprintf("%d more threads", n))
+		names = append(names, threadCount(n)+" more")
 	}
 	counts := map[string]int{}
 	var order []string
 	for _, id := range c.Tasks {
-		at := "that has not been started"
+		at := "" // not started
 		if t := d.tasks[id]; t != nil && hasLine(t.Function) {
-			at = "at " + codePlace(t.Function)
+			at = codePlace(t.Function)
 		}
 		if counts[at]++; counts[at] == 1 {
 			order = append(order, at)
 		}
 	}
 	for _, at := range order[:min(len(order), maxNamed)] {
-		if counts[at] == 1 {
-			who = append(who, "the task "+at)
-			continue
+		n := counts[at]
+		switch {
+		case at != "" && n == 1:
+			names = append(names, "the task at "+at)
+		case at != "":
+			names = append(names, fmt.Sprintf("%d tasks at %s", n, at))
+		case n == 1:
+			names = append(names, "the task that has not been started")
+		default:
+			names = append(names, fmt.Sprintf("%d tasks that have not been started", n))
 		}
-		who = append(who, fmt.Sprintf("%d tasks %s", counts[at], strings.Replace(at, "has", "have", 1)))
 	}
 	return "by the code, only these may still call omp_fulfill_event, and none of them can proceed before that: " +
-		strings.Join(who, ", ")
+		strings.Join(names, ", ")
 }
 
 // awaitsEvent reports whether a node is a task that has been executed and waits for its event. A task of a cycle that

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -16,7 +15,7 @@ func findFreedLocks(d *dependencies) []picture.Verdict {
 	seen := map[picture.Hex]bool{}
 	for _, lwp := range d.order {
 		w, l := d.waits[lwp], d.locks[lwp]
-		if l == nil || l.InvalidReason == "" || isNoLock(l) || seen[waitAddress(w)] || d.hasFault(lwp) {
+		if l == nil || l.InvalidReason == "" || l.NeverLock || seen[waitAddress(w)] || d.hasFault(lwp) {
 			continue
 		}
 		seen[waitAddress(w)] = true
@@ -68,9 +67,6 @@ func holderEvidence(l *picture.Lock) string {
 // hasFault reports whether a thread crashed: it does not wait.
 func (x *index) hasFault(lwp int) bool { return x.facts.Fault != nil && x.facts.Fault.Thread == lwp }
 
-// isNoLock reports whether the memory that a thread waits for never was a lock.
-func isNoLock(l *picture.Lock) bool { return strings.HasPrefix(l.InvalidReason, picture.NoLock) }
-
 // findNoLocks returns one verdict on all threads that wait for memory that never was a lock. A thread that may hold
 // such a lock, and does not wait itself, may still release it: then the verdict is a warning.
 func findNoLocks(d *dependencies) []picture.Verdict {
@@ -78,7 +74,7 @@ func findNoLocks(d *dependencies) []picture.Verdict {
 	seen, held := map[picture.Hex]bool{}, false
 	for _, lwp := range d.order {
 		w, l := d.waits[lwp], d.locks[lwp]
-		if l == nil || !isNoLock(l) || seen[waitAddress(w)] || d.hasFault(lwp) {
+		if l == nil || !l.NeverLock || seen[waitAddress(w)] || d.hasFault(lwp) {
 			continue
 		}
 		seen[waitAddress(w)] = true
@@ -106,8 +102,7 @@ func findNoLocks(d *dependencies) []picture.Verdict {
 	v.Fix = "check the index of the lock against the size of the array, and call omp_init_lock for each element " +
 		"after the array grew"
 	for i, l := range o.locks[:min(len(o.locks), maxNamed)] {
-		reason := strings.TrimPrefix(l.InvalidReason, picture.NoLock)
-		v.Evidence = append(v.Evidence, phrase.Awaited(o.targets[i])+": "+reason)
+		v.Evidence = append(v.Evidence, phrase.Awaited(o.targets[i])+": "+l.InvalidReason)
 	}
 	d.addBlocked(&v)
 	return []picture.Verdict{v}

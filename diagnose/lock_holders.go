@@ -61,15 +61,10 @@ func leakSentence(l *picture.Lock, lock string) string {
 // maxLeaks bounds the places that a verdict names.
 const maxLeaks = 2
 
-// isFailedCheck reports whether a lock is left only if a check of the language or of its library fails, such as that of
-// an index, or of memory that was allocated. That is rare: any other explanation of a wait is better.
-func isFailedCheck(w picture.Leak) bool {
-	return strings.Contains(w.ExitCall, "__throw_") || strings.HasPrefix(w.ExitCall, "__cxa_bad_")
-}
-
-// onlyFailedChecks reports whether a lock is left by failed checks alone, if at all.
+// onlyFailedChecks reports whether a lock is left by failed checks alone, if at all. They are rare: any other
+// explanation of a wait is better.
 func onlyFailedChecks(l *picture.Lock) bool {
-	return !slices.ContainsFunc(l.Leaks, func(w picture.Leak) bool { return !isFailedCheck(w) })
+	return !slices.ContainsFunc(l.Leaks, func(w picture.Leak) bool { return !w.FailedCheck })
 }
 
 // leakPlaces names the first places at which the code that acquires a lock leaves without a release; "" if no such

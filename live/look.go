@@ -44,6 +44,8 @@ type Pause struct {
 	// Holder is the process of this project that traces this one, such as that of a Program. No thread was
 	// stopped, because a process has one tracer. It is empty without such a process.
 	Holder string
+	// Suspended means that a signal (SIGSTOP, Ctrl-Z) had stopped the process before the look.
+	Suspended bool
 	// Running holds the threads with missing or uncertain registers: no thread was stopped, or they were in
 	// uninterruptible sleep during the stop and woke up.
 	Running []callbacks.ThreadID
@@ -88,6 +90,9 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 		}
 	}
 	l := &looker{p: p, ctx: ctx, prepare: prepare, f: f, want: wanted{blockSet{}, map[uint64]uint64{}}}
+	if fields, err := statFields(procPath(p.pid, "stat")); err == nil {
+		l.pause.Suspended = fields[0] == "T"
+	}
 	for again, n := true, 0; again && n < maxRehearsals; n++ {
 		var err error
 		if again, err = l.rehearse(); err != nil {

@@ -133,6 +133,7 @@ type Lock struct {
 	// InvalidReason explains why it is not a lock any more: its memory was freed, or the
 	// runtime has destroyed it. It is missing if that is not proved.
 	InvalidReason string `json:"invalid_reason,omitempty" pb:"10"`
+	NeverLock     bool   `json:"never_lock,omitempty" pb:"20"`  // the memory never was a lock: see InvalidReason
 	Destroyed     bool   `json:"destroyed,omitempty" pb:"11"`   // the runtime has destroyed it, and wakes no waiter
 	Overwritten   bool   `json:"overwritten,omitempty" pb:"12"` // other data is in its memory: see InvalidReason
 	// Holders are the threads that hold it, or may hold it, by their code; the most certain
@@ -170,15 +171,15 @@ type Release struct {
 	Frame     *Frame    `json:"frame,omitempty" pb:"4"` // the call
 }
 
-// NoLock begins the InvalidReason of memory that never was a lock.
-const NoLock = "it is no lock: "
-
 // Leak is a place at which code that acquires a lock continues without releasing it: a branch, or
 // a call that may be left by an exception or a jump.
 type Leak struct {
 	Frame Frame `json:"frame" pb:"1"`
 	// ExitCall is the function with which the call at this place may be left; missing for a branch.
 	ExitCall string `json:"exit_call,omitempty" pb:"2"`
+	// FailedCheck is set if that call throws only if a check of the language or of its library fails, such as that of
+	// an index: most such calls are never executed.
+	FailedCheck bool `json:"failed_check,omitempty" pb:"3"`
 }
 
 // HoldersWait reports whether all threads that hold the lock, or may hold it, are among

@@ -98,6 +98,7 @@ type Pause struct {
 	Microseconds int64 `json:"microseconds" pb:"3" schema:"min=0"`        // total time of all stops
 	Unsettled    int   `json:"unsettled,omitempty" pb:"4" schema:"min=1"` // words that changed while they were read
 	Running      int   `json:"running,omitempty" pb:"5" schema:"min=1"`   // threads that ran while they were read
+	Suspended    bool  `json:"suspended,omitempty" pb:"7"`                // a signal (SIGSTOP, Ctrl-Z) had stopped the process before
 }
 
 // Standstill is a time in which a process made no progress.

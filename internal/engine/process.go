@@ -59,8 +59,8 @@ func (l *process) Usage() ([]picture.Use, error) {
 // Warnings returns the uncertainties of the last look.
 func (l *process) Warnings() []error {
 	var out []error
-	if info := l.Info(); info.State == 'T' {
-		out = append(out, errors.New(phrase.StoppedWarning(info.PID)))
+	if l.pause.Suspended {
+		out = append(out, errors.New(phrase.Suspended(l.Info().PID)))
 	}
 	if l.pause.Held {
 		out = append(out, errors.New("the program moved its data structures while they were copied; it was stopped "+
@@ -109,6 +109,7 @@ func (l *process) About() picture.Target {
 	t.Pause = &picture.Pause{
 		Threads: l.pause.Threads, Stops: l.pause.Stops, Microseconds: l.pause.Duration.Microseconds(),
 		Unsettled: len(l.pause.Unsettled), Running: len(l.pause.Running),
+		Suspended: l.pause.Suspended,
 	}
 	return t
 }

@@ -76,7 +76,8 @@ func (n *Notes) keep(what string, size uintptr) {
 	}
 }
 
-// IsLimit reports whether err is a budget's error; then it records that the part named what is incomplete.
+// IsLimit reports whether err is a budget's error. If so, it records that a part of the picture, by its name, is
+// incomplete.
 func (n *Notes) IsLimit(err error, what string) bool {
 	i := slices.IndexFunc(limited[:], func(l error) bool { return errors.Is(err, l) })
 	if i < 0 {

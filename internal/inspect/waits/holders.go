@@ -222,7 +222,8 @@ func (lh *lockHolders) findLeaks(w wait, family string, waiting map[int]bool) []
 	var out []picture.Leak
 	seen := map[picture.Frame]bool{}
 	for _, d := range lh.look.Departures(lockflow.Lock{Family: family, Address: w.variable}, waiters) {
-		l := picture.Leak{Frame: lh.departureFrame(d), ExitCall: symbolize.Demangle(d.Throws)}
+		l := picture.Leak{Frame: lh.departureFrame(d), ExitCall: symbolize.Demangle(d.Throws),
+			FailedCheck: rtl.Checks(d.Throws)}
 		if key := (picture.Frame{File: l.Frame.File, Line: l.Frame.Line}); l.Frame.Line != 0 && !seen[key] {
 			seen[key] = true
 			out = append(out, l)

@@ -39,8 +39,8 @@ func (wf *Finder) outsideArray(w wait, l picture.Lock) string {
 	case w.variable < b.High+libc.HeaderSize:
 		where = "in malloc's data after"
 	}
-	return fmt.Sprintf("%sit lies %s the block of %d bytes at %v, of which the code acquires an element",
-		picture.NoLock, where, b.High-b.Low, picture.Hex(b.Low))
+	return fmt.Sprintf("it is %s the block of %d bytes at %v, from which the code takes an element", where,
+		b.High-b.Low, picture.Hex(b.Low))
 }
 
 // isBlock reports whether a block of the heap is one: another block follows, or its header was overwritten by the lock

@@ -174,6 +174,7 @@ func (wf *Finder) lock(w wait) (picture.Lock, error) {
 		why := wf.memory.FreedReason(cmp.Or(w.variable, w.address))
 		if why == "" {
 			why = wf.outsideArray(w, l)
+			l.NeverLock = why != ""
 		}
 		if l.Overwritten = l.Overwritten && why == ""; l.Overwritten {
 			why = l.Evidence

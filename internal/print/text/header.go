@@ -31,7 +31,7 @@ func (p header) printTarget() {
 		what += fmt.Sprintf(" (pid %d)", t.PID)
 	}
 	switch {
-	case t.Pause != nil && phrase.Stopped(p.pic) != "":
+	case t.Pause != nil && t.Pause.Suspended:
 		p.printf("%s: %s", p.bold(what), p.red("stopped by a signal"))
 	case t.Pause != nil:
 		p.printf("%s: %s", p.bold(what), pauseText(*t.Pause))

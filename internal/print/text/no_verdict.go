@@ -20,10 +20,10 @@ func NoVerdict(pic *picture.Picture) string {
 	if slices.Contains(pic.Incomplete, "verdicts") {
 		return "not known whether it hangs: the time was spent before a verdict could be drawn (see the warning)"
 	}
-	if s := phrase.Stopped(pic); s != "" {
-		return s
-	}
 	t := &pic.Target
+	if t.Pause != nil && t.Pause.Suspended {
+		return phrase.Suspended(t.PID)
+	}
 	if name := launcher(pic); name != "" {
 		return fmt.Sprintf("no verdict on %s itself; next: `ompd-inspect job --mpirun %d`", name, t.PID)
 	}

@@ -54,7 +54,7 @@ func (p *Process) WaitedDependences(h handles.Thread, ev *handles.Evidence) ([]h
 	})
 }
 
-// WaitedGroup lists the unfinished tasks of the taskgroup at the end of which the thread waits. all reports
+// WaitedGroup lists the unfinished tasks of the taskgroup whose end the thread waits for. all reports
 // whether the list is complete.
 func (p *Process) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {
 	_, err = ask(p, "the waited taskgroup", h, func() (bool, error) {

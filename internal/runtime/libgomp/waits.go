@@ -201,7 +201,7 @@ func sleepsAt(ev *handles.Evidence, word callbacks.Address, generation uint64) b
 		uint32(ev.Registers.SyscallArgs[2])&^barFlags == uint32(generation)&^barFlags
 }
 
-// WaitedGroup returns the unfinished tasks of the taskgroup at the end of which the thread waits. all is true if
+// WaitedGroup returns the unfinished tasks of the taskgroup whose end the thread waits for. all is true if
 // their number equals the group's count.
 func (wr *waits) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {
 	r, th, err := wr.threads.regionOf(h)

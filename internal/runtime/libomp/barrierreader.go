@@ -164,7 +164,7 @@ func (wr *waits) tasksUnfinished(o *observer, kind barrierKind) bool {
 	return tr.Int(tf.UnfinishedThreads) > 0 && tr.Bool(tf.Active) && tr.Err() == nil && r.Err() == nil
 }
 
-// WaitedGroup returns the unfinished tasks of the taskgroup at the end of which the thread waits. all is true if
+// WaitedGroup returns the unfinished tasks of the taskgroup whose end the thread waits for. all is true if
 // their number equals the group's count.
 func (wr *waits) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {
 	gs, err := wr.regions.ofHandle(h)

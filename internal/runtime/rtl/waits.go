@@ -18,7 +18,7 @@ type WaitReader interface {
 	// WaitedBarrier describes the barrier at which the thread waits. The parameter returns the evidence of the
 	// thread, and of the other members of its team.
 	WaitedBarrier(h handles.Thread, of func(handles.Thread) *handles.Evidence) (BarrierInfo, error)
-	// WaitedGroup returns the known unfinished tasks of the taskgroup at the end of which the thread waits. all
+	// WaitedGroup returns the known unfinished tasks of the taskgroup whose end the thread waits for. all
 	// reports whether the list is complete.
 	WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error)
 	// WaitedDependences lists the unfinished tasks for which the thread waits since a taskwait with dependences,

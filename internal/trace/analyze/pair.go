@@ -180,7 +180,7 @@ func (m *machine) closeTo(i int, at uint64) {
 }
 
 // endThread ends the open spans of a thread that has ended; GNU's runtime reports only the end of threads that
-// it has created. They end with the thread's last event, or with the region at the end of which it waited.
+// it has created. They end with the thread's last event, or with the region for whose end it waited.
 func (m *machine) endThread() {
 	if n := len(m.stack); n > 0 && m.stack[n-1].What == LockWait {
 		m.endTest() // a waiting thread does not end

@@ -1772,7 +1772,9 @@ type Pause struct {
 	// Threads that ran while they were read.
 	Running int64 `protobuf:"varint,5,opt,name=running,proto3" json:"running,omitempty"`
 	// Set if the snapshot was taken because the process made no progress.
-	Standstill    *Standstill `protobuf:"bytes,6,opt,name=standstill,proto3" json:"standstill,omitempty"`
+	Standstill *Standstill `protobuf:"bytes,6,opt,name=standstill,proto3" json:"standstill,omitempty"`
+	// A signal (SIGSTOP, Ctrl-Z) had stopped the process before.
+	Suspended     bool `protobuf:"varint,7,opt,name=suspended,proto3" json:"suspended,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1847,6 +1849,13 @@ func (x *Pause) GetStandstill() *Standstill {
 		return x.Standstill
 	}
 	return nil
+}
+
+func (x *Pause) GetSuspended() bool {
+	if x != nil {
+		return x.Suspended
+	}
+	return false
 }
 
 // Standstill is a time in which a process made no progress.
@@ -4777,7 +4786,9 @@ type Lock struct {
 	// Set if code that threads execute, or will execute in their region, releases the lock without
 	// acquiring it first: then an acquisition in a thread's code does not prove that the thread holds
 	// it. Only for a lock that names no owner and has a waiting holder.
-	HandedOver    bool `protobuf:"varint,19,opt,name=handed_over,json=handedOver,proto3" json:"handed_over,omitempty"`
+	HandedOver bool `protobuf:"varint,19,opt,name=handed_over,json=handedOver,proto3" json:"handed_over,omitempty"`
+	// The memory never was a lock: see invalid_reason.
+	NeverLock     bool `protobuf:"varint,20,opt,name=never_lock,json=neverLock,proto3" json:"never_lock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4945,6 +4956,13 @@ func (x *Lock) GetHandedOver() bool {
 	return false
 }
 
+func (x *Lock) GetNeverLock() bool {
+	if x != nil {
+		return x.NeverLock
+	}
+	return false
+}
+
 // Holder is a thread that holds a lock, or may hold it, by its code.
 type Holder struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -5106,7 +5124,10 @@ type Leak struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Frame *Frame                 `protobuf:"bytes,1,opt,name=frame,proto3" json:"frame,omitempty"`
 	// The function with which the call at this place may be left; missing for a branch.
-	ExitCall      string `protobuf:"bytes,2,opt,name=exit_call,json=exitCall,proto3" json:"exit_call,omitempty"`
+	ExitCall string `protobuf:"bytes,2,opt,name=exit_call,json=exitCall,proto3" json:"exit_call,omitempty"`
+	// Set if that call throws only if a check of the language or of its library fails, such as that
+	// of an index: most such calls are never executed.
+	FailedCheck   bool `protobuf:"varint,3,opt,name=failed_check,json=failedCheck,proto3" json:"failed_check,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5153,6 +5174,13 @@ func (x *Leak) GetExitCall() string {
 		return x.ExitCall
 	}
 	return ""
+}
+
+func (x *Leak) GetFailedCheck() bool {
+	if x != nil {
+		return x.FailedCheck
+	}
+	return false
 }
 
 // Release is a call with which a thread, or a task that has not started, may release a lock that it
@@ -9573,7 +9601,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05entry\x18\x0e \x01(\x04H\x01R\x05entry\x88\x01\x01\x12\x12\n" +
 	"\x04near\x18\x0f \x01(\bR\x04nearB\x05\n" +
 	"\x03_pcB\b\n" +
-	"\x06_entry\"\xc8\x01\n" +
+	"\x06_entry\"\xe6\x01\n" +
 	"\x05Pause\x12\x18\n" +
 	"\athreads\x18\x01 \x01(\x03R\athreads\x12\x14\n" +
 	"\x05stops\x18\x02 \x01(\x03R\x05stops\x12\"\n" +
@@ -9582,7 +9610,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\arunning\x18\x05 \x01(\x03R\arunning\x123\n" +
 	"\n" +
 	"standstill\x18\x06 \x01(\v2\x13.ompd.v1.StandstillR\n" +
-	"standstill\"v\n" +
+	"standstill\x12\x1c\n" +
+	"\tsuspended\x18\a \x01(\bR\tsuspended\"v\n" +
 	"\n" +
 	"Standstill\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12)\n" +
@@ -9904,7 +9933,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"only_these\x18\x02 \x01(\bR\tonlyThese\x12\x1c\n" +
 	"\titeration\x18\x03 \x03(\x03R\titeration\x12\"\n" +
 	"\x04loop\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x04loop\x120\n" +
-	"\vinterrupted\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\"\x87\x05\n" +
+	"\vinterrupted\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\"\xa6\x05\n" +
 	"\x04Lock\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12&\n" +
 	"\x0eimplementation\x18\x02 \x01(\tR\x0eimplementation\x12\x16\n" +
@@ -9928,7 +9957,9 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\bowner_at\x18\x11 \x01(\v2\x0e.ompd.v1.FrameR\aownerAt\x12\x1c\n" +
 	"\tacquiring\x18\x12 \x03(\x03R\tacquiring\x12\x1f\n" +
 	"\vhanded_over\x18\x13 \x01(\bR\n" +
-	"handedOverB\n" +
+	"handedOver\x12\x1d\n" +
+	"\n" +
+	"never_lock\x18\x14 \x01(\bR\tneverLockB\n" +
 	"\n" +
 	"\b_waiting\"\xf5\x01\n" +
 	"\x06Holder\x12\x16\n" +
@@ -9945,10 +9976,11 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05tasks\x18\x02 \x03(\tR\x05tasks\x12\x1e\n" +
 	"\n" +
 	"incomplete\x18\x03 \x01(\bR\n" +
-	"incomplete\"I\n" +
+	"incomplete\"l\n" +
 	"\x04Leak\x12$\n" +
 	"\x05frame\x18\x01 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\x1b\n" +
-	"\texit_call\x18\x02 \x01(\tR\bexitCall\"\x8d\x01\n" +
+	"\texit_call\x18\x02 \x01(\tR\bexitCall\x12!\n" +
+	"\ffailed_check\x18\x03 \x01(\bR\vfailedCheck\"\x8d\x01\n" +
 	"\aRelease\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x120\n" +

@@ -11,7 +11,7 @@ int main(int argc, char **argv) {
   {
     TRUTH_REGION(__LINE__ - 2);
     if (omp_get_thread_num() == 0) {
-      truth_write(3);
+      truth_await(3), truth_write(1);
       for (volatile long *p = block; healthy ? p < block + 25 : omp_get_num_threads() == 4; p++)
         *p = 0;
       abort();

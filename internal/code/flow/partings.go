@@ -104,19 +104,21 @@ func (a Ahead) Partings(p Paths, site int) []uint64 {
 		work = work[:len(work)-1]
 		follow(b, f.blocks[b].first)
 	}
-	toCall, toOther := make([]bool, len(f.blocks)), make([]bool, len(f.blocks))
+	toCall, toOther, stops := make([]bool, len(f.blocks)), make([]bool, len(f.blocks)), make([]bool, len(f.blocks))
 	for b := range f.blocks {
-		switch i := stopIn(b, f.blocks[b].first); {
+		i := stopIn(b, f.blocks[b].first)
+		stops[b] = i >= 0
+		switch {
 		case i == target:
 			toCall[b] = true
-		case i >= 0, f.isExit(f.blocks[b].last - 1):
+		case stops[b], f.isExit(f.blocks[b].last - 1):
 			toOther[b] = true
 		}
 	}
 	for changed := true; changed; {
 		changed = false
 		for b := range f.blocks {
-			if stopIn(b, f.blocks[b].first) >= 0 {
+			if stops[b] {
 				continue
 			}
 			for _, n := range f.blocks[b].succ {

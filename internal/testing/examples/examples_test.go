@@ -76,9 +76,9 @@ thread 1: wait_barrier_explicit in main._omp_fn.0 (/src/barrier.c:12)
 `[1:])
 }
 
-// TestLend runs both debuggers on a deadlock: the one in Go, and the one in Python with Debian's gRPC and the code that
+// TestLendMemory runs both debuggers on a deadlock: the one in Go, and the one in Python with Debian's gRPC and the code that
 // its protoc generates.
-func TestLend(t *testing.T) {
+func TestLendMemory(t *testing.T) {
 	omptest.Needs(t, "a compiler")
 	dir := t.TempDir()
 	build(t, dir)

@@ -17,7 +17,7 @@ func Full() bool { return os.Getenv("OMPD_FULL") != "" }
 func Quick() bool { return !Full() && os.Getenv("OMPD_QUICK") != "" }
 
 // quickTurn is the factor by which a quick run has fewer cases of a matrix.
-const quickTurn = 6
+const quickTurn = 10
 
 // Today returns the part of a list that runs on one day, one element that the date chooses ($OMPD_DATE, as
 // 2006-01-02, if it is set). make matrix runs the whole list.

@@ -362,7 +362,8 @@ func (nw *nativeWaits) mpiCall(n *teams.Thread) (c MPICall, blocks bool) {
 }
 
 // AddWait adds to t, thread n of a picture in a state of its runtime, the name of the thing that it waits for. For a
-// thread that works by the specification and waits in the C library or in MPI, it replaces the state.
+// thread that works by the specification and waits in the C library or in MPI, or sleeps in its runtime, it replaces
+// the state: a thread that is asleep in a system call is not at work.
 func (wf *Finder) AddWait(t *picture.Thread, n *teams.Thread) {
 	if w, ok := wf.runtimeWait(n); ok {
 		t.WaitName = w.Name
@@ -372,15 +373,37 @@ func (wf *Finder) AddWait(t *picture.Thread, n *teams.Thread) {
 		return
 	}
 	w, ok := wf.native.nativeWait(n)
-	row := w.Kind.Traits()
-	if !ok || !row.Own || overhead && w.Kind != picture.WaitFlag && w.Kind != picture.WaitNothing {
-		return
+	evidence := w.libraryEvidence()
+	if !ok || !w.Kind.Traits().Own || overhead && !slices.Contains(overheadWaits, w.Kind) {
+		if w, ok = wf.native.runtimeSleep(n); !ok {
+			return
+		}
+		evidence = t.State.Evidence
 	}
 	s := *t.State
-	s.Standard, s.Name, s.Evidence = s.Name, row.State, w.libraryEvidence()
+	s.Standard, s.Name, s.Evidence = s.Name, w.Kind.Traits().State, evidence
 	t.State = &s
 	t.WaitID, t.WaitKind, t.WaitName, t.WaitOn = picture.Address(w.address), w.Kind, w.Name, w.WaitOn
 	t.Sleep = w.Sleep
+}
+
+// overheadWaits are the waits of the program that replace the state of a thread in overhead. Any other one is a wait of
+// the runtime's own in the C library.
+var overheadWaits = []picture.WaitKind{picture.WaitFlag, picture.WaitNothing, picture.WaitCall}
+
+// runtimeSleep returns the wait of a thread that sleeps in its runtime on a word of unknown purpose. The word still has
+// the value on which the thread went to sleep: no thread has begun to wake it.
+func (nw *nativeWaits) runtimeSleep(n *teams.Thread) (wait, bool) {
+	regs := n.Registers()
+	if regs == nil {
+		return wait{}, false
+	}
+	futex, asleep := arch.IsFutexWait(regs)
+	word, err := layout.ReadUint(nw.target, futex, 4)
+	if !asleep || err != nil || uint32(regs.SyscallArgs[2]) != uint32(word) {
+		return wait{}, false
+	}
+	return wait{Wait: picture.Wait{Kind: picture.WaitFutex}, address: futex.Offset}, true
 }
 
 // libraryEvidence returns the evidence that a thread waits in a library that the program called.

@@ -172,3 +172,34 @@ func (c asleepCase) checkWatch(t *testing.T, pid string) {
 		t.Errorf("status %d, no %q:\n%s", status, end, page)
 	}
 }
+
+// TestSleepInRuntime looks at workers that sleep in the runtime until their team is complete, while their primary
+// thread is in a function of the program: no such worker is at work.
+func TestSleepInRuntime(t *testing.T) {
+	for _, l := range e2e.Lanes() {
+		if l.Family != "libgomp" || l.Mode != omptest.Live { // in LLVM's runtime, they are idle
+			continue
+		}
+		t.Run(l.String(), func(t *testing.T) {
+			target := l.Look(t, e2e.Program{Name: "crash_forming"})
+			_, pic := e2e.Diagnose(t, target)
+			workers := 0
+			for _, th := range pic.Threads {
+				if th.Role != picture.RoleWorker || th.LWP == 0 {
+					continue
+				}
+				if workers++; th.State.Name != picture.StateFutex || th.State.Standard != picture.StateOverhead ||
+					th.WaitID == nil {
+					t.Errorf("state of LWP %d: %+v, want wait_futex in overhead", th.LWP, th.State)
+				}
+			}
+			if workers != 2 {
+				t.Errorf("%d workers, want 2", workers)
+			}
+			_, out, _ := e2e.Output(t, "diagnose", target)
+			if !strings.Contains(out, "1 of 3 threads is at work; the others wait: for the word at 0x") {
+				t.Errorf("threads that sleep in the runtime are at work:\n%s", out)
+			}
+		})
+	}
+}

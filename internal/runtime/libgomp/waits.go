@@ -133,8 +133,8 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *handle
 	}
 	s := wr.divideMembers(r, st.State == handles.StateWaitBarrierImplicitParallel, generation, of)
 	arrived := n - int(awaited)
-	info.Evidence = fmt.Sprintf("%d of %d counted; threads in the barrier: %d, of these asleep on its generation %#x: %d",
-		arrived, n, len(s.inside), generation, len(s.asleep))
+	info.Evidence = fmt.Sprintf("%d of %d counted; threads in the barrier: %d, of these asleep on its generation %#x: "+
+		"%d", arrived, n, len(s.inside), generation, len(s.asleep))
 	switch {
 	case len(s.inside) == arrived && !s.elsewhere:
 		info.Arrived = s.inside

@@ -3,6 +3,7 @@ package watch
 import (
 	"time"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -20,6 +21,7 @@ type Series struct {
 	first, trace *picture.Trace
 	begun, wrote map[int]int64 // records of each thread at the first and the last look
 	last         *picture.Look
+	suspended    bool                // a signal had stopped the process before each look
 	base         []picture.Use       // after the threads had resumed from the last look
 	used         map[int]picture.Use // sum of the uses between looks
 	changes      []*picture.Change
@@ -33,16 +35,33 @@ func (s *Series) Rest(total []picture.Use) { s.base = total }
 func (s *Series) Look(pic *picture.Picture, trace *picture.Trace, now time.Time, total []picture.Use) *picture.Look {
 	l := &picture.Look{Schema: picture.WatchSchema, Number: 1, Time: now.Format(time.RFC3339Nano), Picture: pic}
 	wrote := records(total)
+	s.suspended = isSuspended(pic) && (s.last == nil || s.suspended)
 	if s.last == nil {
 		s.start, s.first, s.begun = now, trace, wrote
 	} else {
 		l.Number, l.Seconds = s.last.Number+1, now.Sub(s.start).Seconds()
 		l.Change = Since(s.trace, trace, now.Sub(s.at), s.usedSince(total))
+		if isSuspended(s.last.Picture) && isSuspended(pic) {
+			explainSuspended(l.Change, pic)
+		}
 		addRecorded(l.Change, s.wrote, wrote)
 		s.changes = append(s.changes, l.Change)
 	}
 	s.at, s.trace, s.wrote, s.last = now, trace, wrote, l
 	return l
+}
+
+// isSuspended reports whether a signal had stopped the process of a picture before the look.
+func isSuspended(pic *picture.Picture) bool {
+	return pic.Target.Pause != nil && pic.Target.Pause.Suspended
+}
+
+// explainSuspended sets the verdict on a process that was stopped by a signal at both looks, unless it made progress in
+// between: its threads could not run, whatever they do.
+func explainSuspended(c *picture.Change, pic *picture.Picture) {
+	if c.Verdict != picture.WatchProgress {
+		c.Verdict, c.Reason = picture.WatchStuck, phrase.Suspended(pic.Target.PID)
+	}
 }
 
 // usedSince returns the CPU use of the threads since the last Rest, and adds it to the total.
@@ -90,6 +109,9 @@ func (s *Series) Conclude() bool {
 	}
 	r := Since(s.first, s.trace, s.at.Sub(s.start), use)
 	addRecorded(r, s.begun, s.wrote)
+	if s.suspended {
+		explainSuspended(r, s.last.Picture)
+	}
 	for _, c := range s.changes {
 		raise(r, c)
 	}

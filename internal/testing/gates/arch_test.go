@@ -238,7 +238,7 @@ var imports = map[string][]string{
 	"internal/trace/legacy":     {"internal/trace/omptnames"},
 	"internal/trace/omptnames":  nil,
 	"internal/trace/omptrecord": nil,
-	"internal/watch":            {"picture"},
+	"internal/watch":            {"internal/phrase", "picture"},
 	"internal/wire":             {"picture", "proto/ompd/v1"},
 }
 

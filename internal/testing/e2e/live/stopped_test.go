@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
@@ -41,6 +42,12 @@ func TestStoppedProcess(t *testing.T) {
 			}
 			if strings.Contains(out, "at work") {
 				t.Errorf("a stopped process is at work:\n%s", out)
+			}
+			status, out, _ := e2e.Output(t, "watch", target)
+			first, _, _ = strings.Cut(out, "\n")
+			if status != cli.ExitFound || !strings.HasSuffix(first, ": stopped by a signal") ||
+				strings.Count(out, "no progress: the process is stopped by a signal") < 1 {
+				t.Errorf("watch of a stopped process exits with %d:\n%s", status, out)
 			}
 		})
 	}

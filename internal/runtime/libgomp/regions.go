@@ -74,7 +74,7 @@ func (ths *threads) readWorld() *world {
 		running: map[uint64]*thread{}, others: map[uint64]bool{}}
 	ths.listUsers(w)
 	for _, th := range w.threads {
-		if th.err = ths.readFrames(th); th.err != nil && ths.moving(th) {
+		if th.err != nil && ths.moving(th) {
 			th.err = errMoving
 		}
 	}
@@ -160,6 +160,10 @@ func (ths *threads) listUsers(w *world) {
 			}
 		}
 	}
+	for _, th := range all {
+		th.err = ths.readFrames(th)
+	}
+	ths.findHostTargets(all)
 	main := ths.mainThread(all)
 	if !slices.ContainsFunc(all, func(th *thread) bool { return !th.unused() }) {
 		return
@@ -270,9 +274,9 @@ func (ths *threads) enter(w *world, th *thread) {
 		if r.team == nil {
 			r.team, r.active, r.num = f.team, f.active, f.team.prevID
 			r.members = make([]*thread, f.team.nthreads)
-			if i+1 < len(th.frames) {
-				r.around = w.makeRegion(regionKey{th.frames[i+1].team.addr.Offset, th.frames[i+1].level})
-			}
+		}
+		if r.around == nil && i+1 < len(th.frames) { // around a target region, only its thread shows the next region
+			r.around = w.makeRegion(regionKey{th.frames[i+1].team.addr.Offset, th.frames[i+1].level})
 		}
 		if inner && r.members[f.id] == nil {
 			r.members[f.id] = th

@@ -132,6 +132,9 @@ func (o *observer) workState(why string) handles.ThreadState {
 	if o.region != nil && o.region.level() > 0 {
 		s = handles.StateWorkParallel
 	}
+	if o.th.hostTarget {
+		why = rtl.JoinEvidence(why, inHostTarget)
+	}
 	return handles.ThreadState{State: s, Evidence: why}
 }
 

@@ -32,6 +32,11 @@ type thread struct {
 	serial *team  // the team of its serial code; nil unless the thread's outermost team is one
 	err    error  // why the frames are unknown
 	idle   string // why it is not in a region now; empty for a thread in a region
+
+	// hostTarget means that the thread executes a target region on the host. outer is its state before that
+	// region if it has forked regions there, else nil: its frames are the last ones of frames.
+	hostTarget bool
+	outer      *thread
 }
 
 // frame is a thread's place in one of its enclosing teams.
@@ -83,7 +88,7 @@ func (th *thread) unused() bool {
 // may get the stacks of the parent's threads, with their gomp_threads. A real member of a team records its pool
 // when it starts; the forking function writes the other fields. When it ends, its pool and its task are cleared.
 func (th *thread) isMistaken() bool {
-	return th.pool.IsNull() && !th.task.IsNull() && !th.team.IsNull() && th.id > 0
+	return !th.hostTarget && th.pool.IsNull() && !th.task.IsNull() && !th.team.IsNull() && th.id > 0
 }
 
 // readFrames follows the chain of teams around a thread, outwards from its own. The chain may end in the team of
@@ -157,9 +162,13 @@ func (ths *threads) moving(th *thread) bool {
 // in these regions.
 func (ths *threads) readTasks(th *thread) {
 	th.tasks = append(th.tasks, th.task)
-	for _, f := range th.frames {
+	for i, f := range th.frames {
 		if f.id != 0 {
 			return
+		}
+		if th.outer != nil && i+1 == len(th.frames)-len(th.outer.frames) {
+			th.tasks = append(th.tasks, th.outer.task)
+			continue
 		}
 		first, err := ths.records.readTask(ths.records.implicitAddress(f.team, 0))
 		if err != nil {

@@ -15,6 +15,7 @@ const (
 // body caches the entries of one function that concern its variables: the function, its blocks and
 // inlined functions, and their variables. Variables at many addresses in a function are looked up.
 type body struct {
+	unit   *dwarf.Entry // the unit that contains it
 	list   []*dwarf.Entry
 	after  []int // by index: the entry after the children of the entry
 	ranges map[*dwarf.Entry][][2]uint64
@@ -41,27 +42,27 @@ func (c *cursor) SkipChildren() { c.next = c.body.after[c.next-1] }
 
 // bodyAt returns the body of the function around a file address; nil if its entries were not found,
 // or are too many.
-func (m *module) bodyAt(vs *variables, pc uint64) (unit *dwarf.Entry, found *body) {
+func (m *module) bodyAt(vs *variables, pc uint64) *body {
 	if !m.haveDWARF && (m.ownFile() == nil || !hasSection(m.ownFile(), ".debug_info")) {
-		return nil, nil // the whole unit is searched instead
+		return nil // the whole unit is searched instead
 	}
 	u := m.unitAt(pc)
 	if u == nil {
-		return nil, nil
+		return nil
 	}
 	f, ok := u.Func(pc)
 	if !ok {
-		return nil, nil
+		return nil
+	}
+	off := dwarf.Offset(f.Entry())
+	if known, ok := vs.bodies[off]; ok {
+		return known
 	}
 	r := vs.data.Reader()
 	r.Seek(dwarf.Offset(u.Entry()))
 	unit, err := r.Next()
 	if err != nil || unit == nil || unit.Tag != dwarf.TagCompileUnit && unit.Tag != dwarf.TagSkeletonUnit {
-		return nil, nil
-	}
-	off := dwarf.Offset(f.Entry())
-	if known, ok := vs.bodies[off]; ok {
-		return unit, known
+		return nil
 	}
 	r.Seek(off)
 	b := readBody(r)
@@ -69,13 +70,14 @@ func (m *module) bodyAt(vs *variables, pc uint64) (unit *dwarf.Entry, found *bod
 		b = nil
 	}
 	if b != nil {
+		b.unit = unit
 		vs.kept += len(b.list)
 	}
 	if vs.bodies == nil || vs.kept > maxBodies {
 		vs.bodies, vs.kept = map[dwarf.Offset]*body{}, 0
 	}
 	vs.bodies[off] = b
-	return unit, b
+	return b
 }
 
 // readBody reads the entry at r and its descendants; nil if they cannot be read, or are too many.

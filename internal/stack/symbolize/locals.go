@@ -56,8 +56,8 @@ func (s *Symbolizer) walkLocals(f Activation, of func(*module) *variables, begin
 			return nil
 		}
 		l := &locals{vs: vs, bias: m.mod.Bias, frame: f, pc: pc}
-		if l.unit, l.body = m.bodyAt(vs, pc); l.body != nil {
-			l.types = vs.typesIn(languageOf(l.unit))
+		if l.body = m.bodyAt(vs, pc); l.body != nil {
+			l.unit, l.types = l.body.unit, vs.typesIn(languageOf(l.body.unit))
 			begin(l)
 			l.walk(&cursor{body: l.body}, scope{})
 			walked = l
@@ -98,10 +98,10 @@ type locals struct {
 
 // scope is the function or block around entries.
 type scope struct {
-	code     bool   // it is a function, or in one
-	active   bool   // pc is in its code
-	function string // its name, if it is active
-	inlined  int    // depth of inlined functions
+	code     bool         // it is a function, or in one
+	active   bool         // pc is in its code
+	function *dwarf.Entry // of the function, if it is active
+	inlined  int          // depth of inlined functions
 	depth    int
 }
 
@@ -128,7 +128,7 @@ func (l *locals) walk(r entries, in scope) (done bool) {
 			l.enterFunction(e, &inner)
 		case dwarf.TagInlinedSubroutine:
 			if inner.active = l.visitsBlock(e, in); inner.active {
-				inner.function = l.nameOf(e)
+				inner.function = e
 				inner.inlined++
 			}
 		case dwarf.TagLexDwarfBlock:
@@ -152,9 +152,9 @@ func (l *locals) walk(r entries, in scope) (done bool) {
 
 // enterFunction makes the function e the scope of its entries.
 func (l *locals) enterFunction(e *dwarf.Entry, at *scope) {
-	at.code, at.active, at.function, at.inlined = true, l.covers(e), "", 0
+	at.code, at.active, at.function, at.inlined = true, l.covers(e), nil, 0
 	if at.active {
-		at.function = l.nameOf(e)
+		at.function = e
 		l.base, _ = e.Val(dwarf.AttrFrameBase).([]byte)
 	}
 }
@@ -215,10 +215,13 @@ func (l *locals) considerVariable(e *dwarf.Entry, in scope) {
 	if name == "" || typ == 0 || !ok || l.addr-at >= size {
 		return
 	}
-	if p, ok := l.types.partAt(typ, l.addr-at, 0); ok &&
-		(l.found == 0 || l.name != name+p.path || l.function != in.function) {
+	p, ok := l.types.partAt(typ, l.addr-at, 0)
+	if !ok {
+		return
+	}
+	if function := l.nameOf(in.function); l.found == 0 || l.name != name+p.path || l.function != function {
 		l.found++
-		l.name, l.function = name+p.path, in.function
+		l.name, l.function = name+p.path, function
 	}
 }
 

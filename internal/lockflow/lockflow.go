@@ -101,8 +101,9 @@ type Program struct {
 	opens     flow.Summaries[openings]
 	returns   returns
 	code      *codeCache
-	unread    bool // the memory of some function was unreadable
-	spent     bool // the meter's budget was exhausted: answers may be less precise than the code allows
+	reader    *symbolic.Reader // of all functions; nil on instruction sets without support
+	unread    bool             // the memory of some function was unreadable
+	spent     bool             // the meter's budget was exhausted: answers may be less precise than the code allows
 	cut       int
 }
 
@@ -126,6 +127,7 @@ func (p *Program) reset(cfg Config) {
 		cfg: cfg, functions: map[uint64]*function{}, around: map[uint64]*function{}, entries: map[string]uint64{},
 		code: code, returns: newReturns(),
 	}
+	p.reader, _ = symbolic.NewReader(cfg.Arch, cfg.Mem, code.Resolve)
 	p.openmp = flow.Summaries[effects]{
 		Callees: func(entry uint64) []uint64 { return openmpCallees(p, entry) },
 		Compute: func(entry uint64, callee func(entry uint64) effects) effects {
@@ -172,6 +174,9 @@ func (p *Program) Retarget(cfg Config) {
 	}
 	p.cfg, p.code.Code = cfg, cfg.Code
 	p.cfg.Code = p.code
+	if p.reader != nil {
+		p.reader.Retarget(cfg.Mem, p.code.Resolve)
+	}
 	flows := p.flowConfig()
 	for _, f := range p.functions {
 		if f != nil {
@@ -185,7 +190,7 @@ func (p *Program) Cut() int { return p.cut }
 
 func (p *Program) flowConfig() flow.Config {
 	return flow.Config{
-		Arch: p.cfg.Arch, Mem: p.cfg.Mem, Resolve: p.cfg.Code.Resolve, Meter: metered{p},
+		Arch: p.cfg.Arch, Mem: p.cfg.Mem, Resolve: p.cfg.Code.Resolve, Meter: metered{p}, Reader: p.reader,
 		Returns: func(callee symbolic.Target) flow.Result { return callResult(p, callee) },
 		Extent:  p.cfg.Code.Extent, Solving: func(entry uint64) func() { return solving(p, entry) },
 	}

@@ -165,7 +165,7 @@ func InCell(f *Function, e *symbolic.Expr) bool {
 func (p Paths) Requiring(f *Function, site int) Paths {
 	f.ensureSolved()
 	p.decide(f)
-	i, ok := f.index[f.sites[site].PC]
+	i, ok := f.instAt(f.sites[site].PC)
 	if !ok || f.blocks[f.owner[i]].in == nil {
 		return p
 	}
@@ -223,7 +223,7 @@ func entersWithout(f *Function, block int, not edge) bool {
 // expression has the same value at each later execution of the call.
 func (a Ahead) Value(site CallSite, e *symbolic.Expr) (v uint64, stays, ok bool) {
 	f := a.f
-	to, isInst := f.index[site.PC]
+	to, isInst := f.instAt(site.PC)
 	if !isInst || f.blocks[f.owner[a.start]].in == nil {
 		return 0, false, false
 	}
@@ -254,7 +254,7 @@ func remakes(f *Function, e *symbolic.Expr, from, to int, made bool) bool {
 		return true
 	}
 	name := f.names[e.Val-1]
-	i, ok := f.index[name.pc]
+	i, ok := f.instAt(name.pc)
 	if !ok {
 		return name.pc != 0
 	}

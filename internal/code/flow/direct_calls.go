@@ -16,7 +16,7 @@ func (f *Function) DirectCalls(yield func(pc uint64, t symbolic.Target)) {
 			continue
 		}
 		t, leads := f.branchTarget(i)
-		if _, inside := f.index[t.Entry]; inside || !leads || t.Entry == 0 && t.Slot == 0 {
+		if !leads || f.isInside(t.Entry) || t.Entry == 0 && t.Slot == 0 {
 			continue
 		}
 		t.Name = f.x.Stub(t)
@@ -27,10 +27,10 @@ func (f *Function) DirectCalls(yield func(pc uint64, t symbolic.Target)) {
 // FirstCall returns the first call or jump out of the function in the straight code from pc on; not ok if that code
 // branches first, or has none.
 func (f *Function) FirstCall(pc uint64) (t symbolic.Target, ok bool) {
-	i, ok := f.index[pc]
+	i, ok := f.instAt(pc)
 	for n := 0; ok && i < len(f.insts) && n < len(f.insts); n++ {
 		t, leads := f.branchTarget(i)
-		to, inside := f.index[t.Entry]
+		to, inside := f.instAt(t.Entry)
 		switch {
 		case !leads:
 			i++

@@ -37,6 +37,8 @@ type Config struct {
 	Solving func(entry uint64) (solved func())
 	// Meter counts the work. It may be nil.
 	Meter Meter
+	// Reader reads the code for all functions of a target. If it is nil, New makes one from Arch, Mem and Resolve.
+	Reader *symbolic.Reader
 }
 
 // Function is the analysis of one function on all paths through it: its calls, their arguments, and the facts
@@ -64,8 +66,9 @@ type Function struct {
 // graph is the control-flow graph of a function.
 type graph struct {
 	x            *symbolic.Reader
+	low          uint64 // address of the first instruction
 	insts        []inst
-	index        map[uint64]int // index of an instruction in insts, by address
+	starts       []int32 // by byte of the code: 1 + the index of the instruction that starts there, or 0
 	blocks       []block
 	owner        []int    // block of each instruction
 	returnsTwice bool     // it calls a function of the setjmp family
@@ -82,7 +85,9 @@ type graph struct {
 // Retarget makes f use the memory and the resolver of cfg, another snapshot of the same process. The code has
 // not changed and is not read again.
 func (f *Function) Retarget(cfg Config) {
-	f.x.Retarget(cfg.Mem, cfg.Resolve)
+	if cfg.Reader == nil {
+		f.x.Retarget(cfg.Mem, cfg.Resolve)
+	}
 	f.meter, f.returns, f.extent, f.solving = cfg.Meter, cfg.Returns, cfg.Extent, cfg.Solving
 }
 
@@ -142,12 +147,15 @@ type CallSite struct {
 
 // New reads the function at [low, high). It fails if its code cannot be read or decoded.
 func New(cfg Config, low, high uint64) (*Function, error) {
-	x, err := symbolic.NewReader(cfg.Arch, cfg.Mem, cfg.Resolve)
-	if err != nil {
-		return nil, fmt.Errorf("flow of the function at %#x: %w", low, err)
+	x := cfg.Reader
+	if x == nil {
+		var err error
+		if x, err = symbolic.NewReader(cfg.Arch, cfg.Mem, cfg.Resolve); err != nil {
+			return nil, fmt.Errorf("flow of the function at %#x: %w", low, err)
+		}
 	}
 	f := &Function{
-		graph: graph{x: x, index: map[uint64]int{}}, meter: cfg.Meter, returns: cfg.Returns,
+		graph: graph{x: x}, meter: cfg.Meter, returns: cfg.Returns,
 		extent: cfg.Extent, solving: cfg.Solving, leaves: map[valueName]*symbolic.Expr{},
 		left: map[int][]symbolic.Expr{}, siteOf: map[int]int{},
 	}
@@ -187,11 +195,24 @@ var ErrUnread = errors.New("unreadable code")
 // errUndecodable means that bytes are not a known instruction.
 var errUndecodable = errors.New("instruction not known")
 
+const (
+	// bytesPerInst and bytesPerUop are the bytes of code of an instruction and of a micro-operation on average. They
+	// only decide how much memory is reserved.
+	bytesPerInst = 4
+	bytesPerUop  = 2
+	// mostUops is the number of micro-operations of almost all instructions.
+	mostUops = 16
+)
+
 // decode decodes the code from its first byte on.
 func (g *graph) decode(code []byte, low uint64) error {
+	g.low, g.starts = low, make([]int32, len(code))
+	g.insts = make([]inst, 0, len(code)/bytesPerInst+1)
+	var room [mostUops]lift.Uop
+	uops := make([]lift.Uop, 0, len(code)/bytesPerUop+1) // of all instructions
 	for off := 0; off < len(code); {
 		pc := low + uint64(off)
-		in, ok := g.x.Lifter.Lift(code[off:], pc)
+		in, ok := g.x.Lifter.Lift(code[off:], pc, room[:0])
 		fi := inst{Instruction: in, pc: pc}
 		if !ok {
 			n := arch.Length(g.x.Arch, code[off:])
@@ -200,11 +221,30 @@ func (g *graph) decode(code []byte, low uint64) error {
 			}
 			fi = inst{lift.Instruction{Length: n}, pc, !arch.VectorOnly(g.x.Arch, code[off:])}
 		}
-		g.index[pc] = len(g.insts)
+		uops = append(uops, fi.Uops...)
 		g.insts = append(g.insts, fi)
+		g.starts[off] = int32(len(g.insts))
 		off += fi.Length
 	}
+	for i := range g.insts {
+		n := len(g.insts[i].Uops)
+		g.insts[i].Uops, uops = uops[:n:n], uops[n:]
+	}
 	return nil
+}
+
+// instAt returns the index of the instruction that starts at pc.
+func (g *graph) instAt(pc uint64) (i int, ok bool) {
+	if off := pc - g.low; off < uint64(len(g.starts)) && g.starts[off] != 0 {
+		return int(g.starts[off]) - 1, true
+	}
+	return 0, false
+}
+
+// isInside reports whether an instruction starts at pc.
+func (g *graph) isInside(pc uint64) bool {
+	_, ok := g.instAt(pc)
+	return ok
 }
 
 // successors describes how execution continues after an instruction.
@@ -256,7 +296,7 @@ func (g *graph) buildCFG() {
 	for i := range g.insts {
 		w := g.successorsOf(i)
 		ways[i] = w
-		if t, ok := g.index[w.target]; ok && w.jumps {
+		if t, ok := g.instAt(w.target); ok && w.jumps {
 			leader[t] = true
 		}
 		if w.jumps || !w.fallsThrough {
@@ -276,7 +316,7 @@ func (g *graph) buildCFG() {
 	for b := range g.blocks {
 		blk := &g.blocks[b]
 		w := ways[blk.last-1]
-		if t, ok := g.index[w.target]; ok && w.jumps {
+		if t, ok := g.instAt(w.target); ok && w.jumps {
 			blk.succ = append(blk.succ, g.owner[t])
 		}
 		if w.fallsThrough && blk.last < len(g.insts) {
@@ -340,7 +380,7 @@ func (g *graph) findCalled() *called {
 	c := &called{}
 	for i := range g.insts {
 		t, leads := g.branchTarget(i)
-		if _, inside := g.index[t.Entry]; inside || !leads {
+		if !leads || g.isInside(t.Entry) {
 			continue
 		}
 		c.unknown = c.unknown || t.Entry == 0 && t.Slot == 0

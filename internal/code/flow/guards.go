@@ -56,7 +56,7 @@ func (d *decisions) find(guard func(CallSite) Guard) {
 		if g == NoGuard || s.Return == 0 {
 			continue
 		}
-		at, ok := f.index[s.PC]
+		at, ok := f.instAt(s.PC)
 		if !ok || f.left[at] == nil {
 			continue
 		}

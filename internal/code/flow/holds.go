@@ -298,10 +298,10 @@ func (f *Function) transfer(h fact, from, to int, effects []Effect) fact {
 // indexAt returns the current instruction of the function: the unfinished call, or the next instruction.
 func (g *graph) indexAt(at Point) (int, bool) {
 	if at.Exact {
-		i, ok := g.index[at.PC]
+		i, ok := g.instAt(at.PC)
 		return i, ok
 	}
-	if i, ok := g.index[at.PC]; ok && i > 0 {
+	if i, ok := g.instAt(at.PC); ok && i > 0 {
 		return i - 1, g.insts[i-1].end() == at.PC
 	}
 	last := len(g.insts) - 1 // a call that does not return may end the function

@@ -42,7 +42,7 @@ func (f *Function) findOutline() *Outline {
 	calls, numbers := map[symbolic.Target]bool{}, map[uint64]bool{}
 	for i := range f.insts {
 		if t, leads := f.branchTarget(i); leads {
-			if _, inside := f.index[t.Entry]; inside {
+			if f.isInside(t.Entry) {
 				continue
 			}
 			switch {
@@ -103,7 +103,7 @@ func (f *Function) CallsByMemoryAfter(at Point) bool {
 	}
 	seen := f.reachAfter(now)
 	for _, pc := range o.ByMemory {
-		if i := f.index[pc]; seen.contains(i) || at.Exact && i == now {
+		if i, _ := f.instAt(pc); seen.contains(i) || at.Exact && i == now {
 			return true
 		}
 	}

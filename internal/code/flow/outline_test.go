@@ -21,7 +21,7 @@ func TestOutline(t *testing.T) {
 		}
 		whole++
 		for _, site := range f.Sites() {
-			if _, inside := f.index[site.Entry]; !inside && !slices.Contains(outline.Calls, site.Target) {
+			if !f.isInside(site.Entry) && !slices.Contains(outline.Calls, site.Target) {
 				t.Errorf("%s calls %+v at %#x, which its outline does not have", name, site.Target, site.PC)
 			}
 			calls++

@@ -22,7 +22,7 @@ func (p Paths) Returning(f *Function, result func(CallSite) (uint64, bool)) Path
 		if !ok || s.Return == 0 {
 			continue
 		}
-		if i, ok := f.index[s.PC]; ok && f.left[i] != nil {
+		if i, ok := f.instAt(s.PC); ok && f.left[i] != nil {
 			returned[v] = append(returned[v], &f.left[i][f.x.ABI.Result])
 		}
 	}
@@ -68,7 +68,7 @@ func (a Ahead) Partings(p Paths, site int) []uint64 {
 	if f.spend(len(f.insts)) != nil {
 		return nil
 	}
-	target := f.index[f.sites[site].PC]
+	target, _ := f.instAt(f.sites[site].PC)
 	stopIn := func(b, from int) int { // the first stop or the call; -1 for neither
 		for i := from; i < f.blocks[b].last; i++ {
 			if s, ok := f.siteOf[i]; ok && (i == target || p.Stops != nil && p.Stops[s] && !f.isBranch(i)) {

@@ -383,7 +383,7 @@ func (f *Function) site(s *symbolic.State, i int) (CallSite, bool) {
 		to := t.Value(u.A)
 		site := CallSite{Target: f.x.Target(to), PC: in.pc,
 			Args: append(f.argumentRegisters(s), f.stackArguments(s)...)}
-		if _, inside := f.index[site.Entry]; u.Code != lift.UopCall && (inside || site.Entry == 0 && site.Slot == 0) {
+		if u.Code != lift.UopCall && (f.isInside(site.Entry) || site.Entry == 0 && site.Slot == 0) {
 			return CallSite{}, false
 		}
 		if site.Name = f.x.Stub(site.Target); site.Name == "" && site.Entry == 0 {

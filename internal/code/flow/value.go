@@ -11,7 +11,7 @@ import (
 func (f *Function) Value(site CallSite, e *symbolic.Expr, at Point) (v uint64, sure, ok bool) {
 	f.ensureSolved()
 	now, known := f.indexAt(at)
-	from, isInst := f.index[site.PC]
+	from, isInst := f.instAt(site.PC)
 	if !known || !isInst || f.blocks[f.owner[now]].in == nil {
 		return 0, false, false
 	}
@@ -140,7 +140,7 @@ func (q *evaluation) isUnchanged(e *symbolic.Expr) bool {
 		return false
 	}
 	name := q.f.names[e.Val-1]
-	i, ok := q.f.index[name.pc]
+	i, ok := q.f.instAt(name.pc)
 	if !ok {
 		return name.pc == 0
 	}

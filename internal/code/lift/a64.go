@@ -22,12 +22,12 @@ type a64 struct{}
 
 func (a64) Convention() *Convention { return a64Convention }
 
-func (a64) Lift(code []byte, pc uint64) (Instruction, bool) {
+func (a64) Lift(code []byte, pc uint64, room []Uop) (Instruction, bool) {
 	if len(code) < 4 || pc%4 != 0 {
 		return Instruction{}, false
 	}
 	w := uint32(code[0]) | uint32(code[1])<<8 | uint32(code[2])<<16 | uint32(code[3])<<24
-	l := a64lift{a64word: a64word(w), pc: pc, size: 4 + 4*uint8(w>>31), uops: make([]Uop, 0, 4)}
+	l := a64lift{a64word: a64word(w), pc: pc, size: 4 + 4*uint8(w>>31), uops: room}
 	if !l.lift() {
 		return Instruction{}, false
 	}

@@ -49,7 +49,7 @@ var exchanges = []struct {
 // TestExchanges decodes the exchanges.
 func TestExchanges(t *testing.T) {
 	for _, tt := range exchanges {
-		in, ok := lifterFor(tt.arch).Lift([]byte(tt.code), 0x1000)
+		in, ok := lifterFor(tt.arch).Lift([]byte(tt.code), 0x1000, nil)
 		if !ok || in.Length != len(tt.code) {
 			t.Fatalf("%s: %+v", tt.name, in)
 		}
@@ -72,7 +72,7 @@ func TestExchanges(t *testing.T) {
 func TestPartial(t *testing.T) {
 	var got []bool
 	for _, code := range []string{"\xf3\x48\xab", "\x48\xab", "\xf2\xae", "\xf3\x90", "\xf3\x0f\xb8\xc1"} {
-		in, ok := (x86{}).Lift([]byte(code), 0x1000)
+		in, ok := (x86{}).Lift([]byte(code), 0x1000, nil)
 		if !ok {
 			t.Fatalf("%q is not decoded", code)
 		}

@@ -3,6 +3,7 @@ package lift
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
@@ -38,6 +39,16 @@ func NewDecoder(arch callbacks.Arch, mem callbacks.Memory) (*Decoder, error) {
 	return &Decoder{Arch: arch, Code: Code{Mem: mem}, Lifter: l, insts: map[uint64]Instruction{}}, nil
 }
 
+// Retarget switches to another snapshot of the same code. Code that was unreadable is read again.
+func (d *Decoder) Retarget(mem callbacks.Memory) {
+	d.Code.Mem = mem
+	maps.DeleteFunc(d.Code.blocks, func(_ uint64, b []byte) bool { return b == nil })
+	maps.DeleteFunc(d.insts, func(_ uint64, in Instruction) bool { return in.Length == 0 })
+}
+
+// fewUops is the number of micro-operations of most instructions.
+const fewUops = 4
+
 // Fetch decodes the instruction at pc. It is not ok if the code is unreadable or invalid.
 func (d *Decoder) Fetch(pc uint64) (Instruction, bool) {
 	if in, ok := d.insts[pc]; ok {
@@ -45,7 +56,7 @@ func (d *Decoder) Fetch(pc uint64) (Instruction, bool) {
 	}
 	var in Instruction
 	if b, err := d.Code.BytesAt(pc, d.Lifter.Convention().MaxLength); err == nil {
-		in, _ = d.Lifter.Lift(b, pc)
+		in, _ = d.Lifter.Lift(b, pc, make([]Uop, 0, fewUops))
 	}
 	d.insts[pc] = in
 	return in, in.Length > 0

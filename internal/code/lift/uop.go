@@ -105,8 +105,9 @@ type Instruction struct {
 
 // Lifter turns the machine code of one instruction set into micro-operations.
 type Lifter interface {
-	// Lift decodes the instruction at the start of code, at address pc. It never panics, for any bytes.
-	Lift(code []byte, pc uint64) (Instruction, bool)
+	// Lift decodes the instruction at the start of code, at address pc. It never panics, for any bytes. Uops of
+	// the instruction uses the memory of the empty slice room, if it is large enough.
+	Lift(code []byte, pc uint64, room []Uop) (Instruction, bool)
 	// Convention returns the calling convention.
 	Convention() *Convention
 }

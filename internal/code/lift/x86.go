@@ -35,7 +35,7 @@ type x86 struct{}
 
 func (x86) Convention() *Convention { return x86Convention }
 
-func (x86) Lift(code []byte, pc uint64) (Instruction, bool) {
+func (x86) Lift(code []byte, pc uint64, room []Uop) (Instruction, bool) {
 	if len(code) >= 4 && string(code[:4]) == "\xf3\x0f\x1e\xfa" { // endbr64, which x86asm does not know
 		return Instruction{Length: 4}, true
 	}
@@ -46,7 +46,7 @@ func (x86) Lift(code []byte, pc uint64) (Instruction, bool) {
 	if err != nil || inst.Len <= 0 || inst.Len > len(code) {
 		return Instruction{}, false
 	}
-	l := x86lift{inst: inst, next: pc + uint64(inst.Len), uops: make([]Uop, 0, 4)}
+	l := x86lift{inst: inst, next: pc + uint64(inst.Len), uops: room}
 	l.lift()
 	return Instruction{
 		Length: inst.Len, Uops: l.uops, TLSCall: inst.Op == x86asm.CALL && isTLSCall(code),

@@ -1,6 +1,7 @@
 package symbolic
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -28,9 +29,12 @@ func NewReader(arch callbacks.Arch, mem callbacks.Memory, resolve func(addr uint
 	}, nil
 }
 
-// Retarget switches to another snapshot of the same process, with the same code.
+// Retarget switches to another snapshot of the same process, with the same code. Code that was unreadable is read
+// again.
 func (x *Reader) Retarget(mem callbacks.Memory, resolve func(addr uint64) (Target, bool)) {
-	x.Mem, x.Code.Mem, x.resolve = mem, mem, resolve
+	x.Decoder.Retarget(mem)
+	x.Mem, x.resolve = mem, resolve
+	maps.DeleteFunc(x.stubs, func(_ uint64, name string) bool { return name == "" })
 }
 
 // abi is a calling convention with the contents of the registers at a function's entry.

@@ -63,8 +63,8 @@ func (p *Pause) addStop(threads int, d time.Duration) {
 // with another target, which also is a callbacks.RegisterReader, ModuleLister and MappingLister;
 // the result of the last call is the answer, and its target stays valid until Close. Earlier calls
 // only find out which memory f reads; their errors do not count. If copies are never complete, f is
-// called while the process is stopped; the target then has a method Held() bool that returns true,
-// and f should not take long.
+// called while the process is stopped; the target then is a [StoppedTarget] whose IsHeld returns true, and f
+// should not take long.
 //
 // No thread is stopped if the process was opened with NoStop, if a debugger has stopped it, if a
 // [Program] of another process holds it, or if a stop would kill it; Pause then lists the uncertain

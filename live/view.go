@@ -35,7 +35,7 @@ func newRoster(threads []thread) *roster {
 	return r
 }
 
-// rosterOf returns a function that returns an existing list of threads.
+// rosterOf wraps an existing list of threads as the function that newView needs.
 func rosterOf(threads []thread) func() (*roster, error) {
 	r := newRoster(threads)
 	return func() (*roster, error) { return r, nil }
@@ -48,6 +48,13 @@ func (r *roster) find(lwp uint64) *thread {
 		return nil
 	}
 	return &r.threads[i]
+}
+
+// StoppedTarget is a target that may be read while its process is stopped.
+type StoppedTarget interface {
+	callbacks.Target
+	// IsHeld reports whether the process is stopped during the answer, which should then not take long.
+	IsHeld() bool
 }
 
 // view is the process as shown by one memory and one list of threads.
@@ -66,6 +73,7 @@ var (
 	_ callbacks.RegisterReader = (*view)(nil)
 	_ callbacks.ModuleLister   = (*view)(nil)
 	_ callbacks.MappingLister  = (*view)(nil)
+	_ StoppedTarget            = (*view)(nil)
 )
 
 func (p *Process) newView(mem callbacks.Memory, threads func() (*roster, error)) *view {
@@ -76,7 +84,7 @@ func (p *Process) newView(mem callbacks.Memory, threads func() (*roster, error))
 
 func (v *view) Arch() callbacks.Arch { return v.p.arch }
 
-// IsHeld reports whether the process is stopped during the answer.
+// IsHeld implements StoppedTarget.
 func (v *view) IsHeld() bool { return v.held }
 
 func (v *view) ReadMemory(a callbacks.Address, b []byte) error { return v.mem.ReadMemory(a, b) }

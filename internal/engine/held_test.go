@@ -14,8 +14,8 @@ import (
 // held is a target that is stopped until the query is answered.
 type held struct{ endless }
 
-// Held is true.
-func (held) Held() bool { return true }
+// IsHeld is true.
+func (held) IsHeld() bool { return true }
 
 // living is a source of a target that could run.
 type living struct{ damaged }

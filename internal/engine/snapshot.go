@@ -18,6 +18,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -184,7 +185,7 @@ const heldShares = 100
 // shares returns the number of parts into which the budget is divided; a look at a living target gets one. There are
 // two passes, the rehearsal and the query itself.
 func shares(t callbacks.Target) int {
-	if still, ok := t.(interface{ Held() bool }); ok && still.Held() {
+	if still, ok := t.(live.StoppedTarget); ok && still.IsHeld() {
 		return heldShares
 	}
 	return 2

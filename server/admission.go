@@ -28,7 +28,7 @@ func (s *Server) admit(ctx context.Context, info *tap.Info) (context.Context, er
 		s.logCall(ctx, info.FullMethodName, nil, err, 0)
 		return ctx, statusOf(err)
 	}
-	if sn := sessionOf(ctx); sn != nil {
+	if sn := connectionOf(ctx); sn != nil {
 		if sn.user.Load() == nil {
 			user := userOf(ctx)
 			sn.user.Store(&user)

@@ -34,7 +34,7 @@ func (c connections) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context
 // HandleRPC handles the events of a call; they arrive one after the other.
 func (c connections) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	one, _ := ctx.Value(callKey{}).(*call)
-	sn := sessionOf(ctx)
+	sn := connectionOf(ctx)
 	if one == nil || sn == nil || sn.conn == nil {
 		return
 	}

@@ -89,7 +89,7 @@ func (s *Server) call(ctx context.Context, method string, req any, f func() erro
 func (s *Server) logCall(ctx context.Context, method string, req any, err error, took time.Duration) {
 	code := status.Code(statusOf(err))
 	attrs := []slog.Attr{slog.String("method", method), slog.String("code", code.String()), slog.Duration("took", took)}
-	if sn := sessionOf(ctx); sn != nil {
+	if sn := connectionOf(ctx); sn != nil {
 		attrs = append(attrs, slog.String("peer", sn.address))
 	}
 	if r, ok := req.(interface{ GetTarget() string }); ok {

@@ -32,11 +32,11 @@ type connection struct {
 	ended   bool
 }
 
-type sessionKey struct{}
+type connectionKey struct{}
 
-// sessionOf returns the connection of a call.
-func sessionOf(ctx context.Context) *connection {
-	s, _ := ctx.Value(sessionKey{}).(*connection)
+// connectionOf returns the connection of a call.
+func connectionOf(ctx context.Context) *connection {
+	s, _ := ctx.Value(connectionKey{}).(*connection)
 	return s
 }
 
@@ -55,7 +55,7 @@ func (c connections) TagConn(ctx context.Context, info *stats.ConnTagInfo) conte
 	c.server.mu.Lock()
 	c.server.sessions[s] = true
 	c.server.mu.Unlock()
-	return context.WithValue(ctx, sessionKey{}, s)
+	return context.WithValue(ctx, connectionKey{}, s)
 }
 
 // userName names the peer: a user of this machine, or an address.
@@ -97,7 +97,7 @@ func addressOf(a net.Addr) string {
 
 // HandleConn ends a session and frees its targets.
 func (c connections) HandleConn(ctx context.Context, event stats.ConnStats) {
-	s := sessionOf(ctx)
+	s := connectionOf(ctx)
 	switch event.(type) {
 	case *stats.ConnBegin:
 		c.server.log.Debug("connected", "peer", s.address)

@@ -61,7 +61,7 @@ func (d *debuggers) Attach(stream ompdv1.DebuggerService_AttachServer) error {
 	if err := d.server.full(); err != nil {
 		return err
 	}
-	owner := sessionOf(stream.Context())
+	owner := connectionOf(stream.Context())
 	means, memory := d.server.means(owner.userName())
 	w := &link{stream: stream, waiting: map[uint64]chan []*ompdv1.Answer{}, ended: make(chan struct{}),
 		stops: make(chan *ompdv1.Stopped, 1)}

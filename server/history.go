@@ -28,7 +28,7 @@ type recorded struct {
 
 // historyOf finds the recorder of the target in a request. The caller must close it.
 func historyOf(ctx context.Context, req named) (*recorded, error) {
-	t, err := sessionOf(ctx).target(req.GetTarget())
+	t, err := connectionOf(ctx).target(req.GetTarget())
 	if err != nil {
 		return nil, err
 	}
@@ -128,35 +128,35 @@ func deliver[R any](h *recorded, stream sender[R], pieces iter.Seq2[*R, error]) 
 	return err
 }
 
-// teller converts events to messages.
-type teller struct {
-	*history.Teller
-	frames map[*picture.Frame]*ompdv1.Frame // for the places cached by the Teller
+// messageConverter converts events to messages.
+type messageConverter struct {
+	*history.EventConverter
+	frames map[*picture.Frame]*ompdv1.Frame // for the places cached by the converter
 }
 
-func (h *recorded) teller(rec *trace.Recording) *teller {
-	return &teller{h.Teller(rec, history.EventName), map[*picture.Frame]*ompdv1.Frame{}}
+func (h *recorded) newMessageConverter(rec *trace.Recording) *messageConverter {
+	return &messageConverter{h.NewEventConverter(rec, history.EventName), map[*picture.Frame]*ompdv1.Frame{}}
 }
 
 // message converts an event. There may be millions, so each field is set individually.
-func (t *teller) message(th *trace.Thread, e *trace.Event) (*ompdv1.Event, error) {
-	told := t.Event(th, e)
+func (t *messageConverter) message(th *trace.Thread, e *trace.Event) (*ompdv1.Event, error) {
+	event := t.Event(th, e)
 	m := &ompdv1.Event{
-		Time: told.Time, Ago: told.Ago, Lwp: int64(told.LWP), Code: int64(told.Code), Event: told.Name,
-		Text: strings.ToValidUTF8(told.Text, "\uFFFD"), Kind: int64(told.Kind), Endpoint: int64(told.Endpoint),
-		Value: int64(told.Value), Pc: (*uint64)(told.PC), Region: told.Region, Task: told.Task,
-		Lock: (*uint64)(told.Lock),
+		Time: event.Time, Ago: event.Ago, Lwp: int64(event.LWP), Code: int64(event.Code), Event: event.Name,
+		Text: strings.ToValidUTF8(event.Text, "\uFFFD"), Kind: int64(event.Kind), Endpoint: int64(event.Endpoint),
+		Value: int64(event.Value), Pc: (*uint64)(event.PC), Region: event.Region, Task: event.Task,
+		Lock: (*uint64)(event.Lock),
 	}
-	if told.Frame == nil {
+	if event.Frame == nil {
 		return m, nil
 	}
-	m.Frame = t.frames[told.Frame]
+	m.Frame = t.frames[event.Frame]
 	if m.Frame != nil {
 		return m, nil
 	}
 	m.Frame = new(ompdv1.Frame)
 	if len(t.frames) < history.PlacesMax {
-		t.frames[told.Frame] = m.Frame
+		t.frames[event.Frame] = m.Frame
 	}
-	return m, wire.Pack(told.Frame, m.Frame)
+	return m, wire.Pack(event.Frame, m.Frame)
 }

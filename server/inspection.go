@@ -32,13 +32,13 @@ func (s *inspection) OpenTarget(ctx context.Context, req *ompdv1.OpenTargetReque
 	if err := s.server.full(); err != nil {
 		return nil, err
 	}
-	means, memory := s.server.means(sessionOf(ctx).userName())
+	means, memory := s.server.means(connectionOf(ctx).userName())
 	opened, err := s.open(ctx, spec, means, memory)
 	if err != nil {
 		return nil, err
 	}
 	lease := min(max(req.GetLease().AsDuration(), 0), s.server.cfg.Limits.Lease)
-	t := newTarget(sessionOf(ctx), opened, spec, lease)
+	t := newTarget(connectionOf(ctx), opened, spec, lease)
 	t.memory = memory
 	if err := t.owner.add(t); err != nil {
 		t.leave()
@@ -93,7 +93,7 @@ func (s *inspection) GetTarget(ctx context.Context, req *ompdv1.GetTargetRequest
 // ListTargets lists the targets of the connection.
 func (s *inspection) ListTargets(ctx context.Context, req *ompdv1.ListTargetsRequest) (*ompdv1.ListTargetsResponse,
 	error) {
-	session := sessionOf(ctx)
+	session := connectionOf(ctx)
 	session.mu.Lock()
 	targets := slices.Clone(session.targets)
 	session.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *inspection) RefreshTarget(ctx context.Context,
 // CloseTarget frees a target.
 func (s *inspection) CloseTarget(ctx context.Context, req *ompdv1.CloseTargetRequest) (*ompdv1.CloseTargetResponse,
 	error) {
-	t, err := sessionOf(ctx).target(req.GetTarget())
+	t, err := connectionOf(ctx).target(req.GetTarget())
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ type named interface{ GetTarget() string }
 
 // withTarget calls f with the target of a request, in the target's turn.
 func withTarget(ctx context.Context, req named, f func(*target) error) error {
-	t, err := sessionOf(ctx).target(req.GetTarget())
+	t, err := connectionOf(ctx).target(req.GetTarget())
 	if err != nil {
 		return err
 	}

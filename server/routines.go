@@ -16,30 +16,30 @@ type routines struct {
 
 // Initialize is ompd_initialize.
 func (r *routines) Initialize(ctx context.Context, req *ompdv1.InitializeRequest) (*ompdv1.InitializeResponse, error) {
-	return &ompdv1.InitializeResponse{}, routineStatus(sessionOf(ctx).library.Initialize(req.GetApiVersion()))
+	return &ompdv1.InitializeResponse{}, routineStatus(connectionOf(ctx).library.Initialize(req.GetApiVersion()))
 }
 
 // GetApiVersion is ompd_get_api_version.
 func (r *routines) GetApiVersion(ctx context.Context, _ *ompdv1.GetApiVersionRequest) (*ompdv1.GetApiVersionResponse,
 	error) {
-	return &ompdv1.GetApiVersionResponse{Version: sessionOf(ctx).library.APIVersion()}, nil
+	return &ompdv1.GetApiVersionResponse{Version: connectionOf(ctx).library.APIVersion()}, nil
 }
 
 // GetVersionString is ompd_get_version_string.
 func (r *routines) GetVersionString(ctx context.Context,
 	_ *ompdv1.GetVersionStringRequest) (*ompdv1.GetVersionStringResponse, error) {
-	return &ompdv1.GetVersionStringResponse{Version: sessionOf(ctx).library.VersionString()}, nil
+	return &ompdv1.GetVersionStringResponse{Version: connectionOf(ctx).library.VersionString()}, nil
 }
 
 // Finalize is ompd_finalize.
 func (r *routines) Finalize(ctx context.Context, _ *ompdv1.FinalizeRequest) (*ompdv1.FinalizeResponse, error) {
-	return &ompdv1.FinalizeResponse{}, routineStatus(sessionOf(ctx).library.Finalize())
+	return &ompdv1.FinalizeResponse{}, routineStatus(connectionOf(ctx).library.Finalize())
 }
 
 // ProcessInitialize is ompd_process_initialize. A second call opens the same address spaces again.
 func (r *routines) ProcessInitialize(ctx context.Context,
 	req *ompdv1.ProcessInitializeRequest) (*ompdv1.ProcessInitializeResponse, error) {
-	session := sessionOf(ctx)
+	session := connectionOf(ctx)
 	resp := &ompdv1.ProcessInitializeResponse{}
 	err := withTarget(ctx, req, func(t *target) error {
 		sp, err := session.openSpaces(t)

@@ -103,7 +103,7 @@ func (s *connection) handleAt(t *target, text, kind string) (handle, space, erro
 // ask calls f with the object of a handle of that kind, in the turn of its target. On an error, the answer is
 // nil.
 func ask[R any](ctx context.Context, routine, text, kind string, f func(space, handle) (*R, error)) (*R, error) {
-	s := sessionOf(ctx)
+	s := connectionOf(ctx)
 	t, err := s.target(targetOf(text))
 	if err != nil {
 		err = fmt.Errorf("%q is not a handle of an open target: %w", text, callbacks.StaleHandle)

@@ -60,7 +60,7 @@ func (s *tracing) GetEvents(req *ompdv1.GetEventsRequest, stream ompdv1.TraceSer
 		if !yield(&ompdv1.GetEventsResponse{Recording: about}, err) || err != nil {
 			return
 		}
-		events := messagesOf(h.teller(rec), h.newest(rec, req))
+		events := messagesOf(h.newMessageConverter(rec), h.newest(rec, req))
 		for list, err := range inPieces(events, s.server.cfg.Limits.piece()) {
 			if !yield(&ompdv1.GetEventsResponse{Events: list}, err) || err != nil {
 				return
@@ -101,7 +101,7 @@ func inPieces[M any, P message[M]](messages iter.Seq2[P, error], room int) iter.
 }
 
 // messagesOf converts events to messages.
-func messagesOf(t *teller, events iter.Seq2[*trace.Thread, *trace.Event]) iter.Seq2[*ompdv1.Event, error] {
+func messagesOf(t *messageConverter, events iter.Seq2[*trace.Thread, *trace.Event]) iter.Seq2[*ompdv1.Event, error] {
 	return func(yield func(*ompdv1.Event, error) bool) {
 		for th, e := range events {
 			if m, err := t.message(th, e); !yield(m, err) || err != nil {

@@ -140,9 +140,9 @@ func (f *following) copied() (*ompdv1.FollowEventsResponse, error) {
 			resp.Skipped++
 		}
 	}
-	teller := f.teller(rec)
+	converter := f.newMessageConverter(rec)
 	for _, k := range slices.Concat(kept[at:], kept[:at]) {
-		m, err := teller.message(k.thread, &k.event)
+		m, err := converter.message(k.thread, &k.event)
 		if err != nil {
 			return nil, err
 		}

@@ -197,7 +197,7 @@ func (l *launched) Events() <-chan dap.Event { return l.events }
 
 // Open opens a process of the program as a target.
 func (l *launched) Open(pid int) (*engine.Target, error) {
-	o := l.open.sessionOptions()
+	o := l.open.engineOptions()
 	p, err := l.program.Open(pid, o.Live())
 	if err != nil {
 		return nil, err

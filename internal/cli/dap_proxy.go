@@ -69,7 +69,7 @@ func (e editors) proxy(ctx context.Context, f proxyFlags, argv []string) error {
 
 // openHeld opens a process that a debugger controls.
 func (e editors) openHeld(pid int, registers func() map[int]map[string]uint64) (*engine.Target, error) {
-	o := e.open.sessionOptions()
+	o := e.open.engineOptions()
 	o.NoStop = true
 	options := o.Live()
 	options.Registers = registers

@@ -119,7 +119,7 @@ func (r *runner) writeReport(ctx context.Context, pid int, d *live.Death, why *p
 func (r *runner) inspectProcess(
 	ctx context.Context, pid int, d *live.Death, hold bool, do func(*live.Process, *picture.Picture) error,
 ) (err error) {
-	o := r.open.sessionOptions()
+	o := r.open.engineOptions()
 	p, err := r.program.Open(pid, o.Live())
 	if err != nil {
 		return err

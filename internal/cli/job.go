@@ -155,7 +155,7 @@ func (a *jobRun) job(ctx context.Context, args []string, o *jobOptions) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	g.resolve(a.open.sessionOptions())
+	g.resolve(a.open.engineOptions())
 	if list := g.report("").Shown; look.Err() == nil && !o.watch {
 		s.detail(look, a, o, g, list[:min(len(list), jobs.MaxDetail)])
 	}
@@ -203,7 +203,7 @@ func (a *jobRun) printJob(r *job.Report, next string) error {
 // lookOptions returns the options of snapshots of ranks.
 func (a *jobRun) lookOptions(o *jobOptions) jobs.Options {
 	look := jobs.Options{
-		Open: a.open.sessionOptions(), Budget: a.budget, Interval: o.interval, Jobs: o.jobs, Limit: o.limit,
+		Open: a.open.engineOptions(), Budget: a.budget, Interval: o.interval, Jobs: o.jobs, Limit: o.limit,
 	}
 	if o.perRank != "" {
 		look.Picture = func(rank int, pic *picture.Picture) {

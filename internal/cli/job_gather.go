@@ -80,7 +80,7 @@ func (g *gathering) report(name string) *job.Report {
 
 // showEarly prints an interim page of the collected parts on the standard error.
 func (a *jobRun) showEarly(g *gathering, s jobSource, after time.Duration) {
-	g.resolve(a.open.sessionOptions())
+	g.resolve(a.open.engineOptions())
 	r := g.report(s.name())
 	r.Seconds, r.Partial = after.Seconds(), true
 	if r.Answered.Len() == 0 {

@@ -184,7 +184,7 @@ func (l launchedJob) gather(ctx context.Context, a *jobRun, o *jobOptions, g *ga
 		return fmt.Errorf("--mpirun %d: there is no such process; `pgrep -a mpi` lists MPI processes", l.pid)
 	}
 	list := jobs.Find(jobs.Filter{Under: l.pid})
-	table, err := jobs.Table(ctx, l.pid, a.open.sessionOptions())
+	table, err := jobs.Table(ctx, l.pid, a.open.engineOptions())
 	if err != nil && len(list) == 0 {
 		return err
 	}
@@ -286,7 +286,7 @@ func (a *jobRun) jobRank(ctx context.Context, s jobSource, o *jobOptions) error 
 
 // rankOfCore returns the rank of a core, -1 if it is unknown.
 func (a *jobRun) rankOfCore(ctx context.Context, path string) int {
-	t, err := engine.Open(ctx, path, a.open.sessionOptions())
+	t, err := engine.Open(ctx, path, a.open.engineOptions())
 	if err != nil {
 		return -1
 	}

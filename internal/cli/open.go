@@ -24,8 +24,8 @@ type openOptions struct {
 	maxMemory    sizeValue
 }
 
-// sessionOptions returns the flags as options of package engine.
-func (o openOptions) sessionOptions() engine.Options {
+// engineOptions returns the flags as options of package engine.
+func (o openOptions) engineOptions() engine.Options {
 	out := engine.Options{
 		Exe: o.exe, Sysroot: o.sysroot, DebugDirs: o.debugDirs, NoStop: o.noStop, Sources: o.sources,
 		MaxMemory: o.maxMemory.boundBy(addressSpace()),
@@ -47,7 +47,7 @@ func (a *app) context() context.Context {
 // openTarget opens the target on the command line: a process by its number, a program under Delve by its
 // address, a core by its path; or any of these on a server.
 func (a *app) openTarget(ctx context.Context, name string) (*engine.Target, error) {
-	o := a.open.sessionOptions()
+	o := a.open.engineOptions()
 	o.Work = a.budget
 	o.Unpacking = a.progress("unpacking "+name, "MiB", 1<<20)
 	o.Openers = []engine.Opener{a.openInput, a.openLent, a.openRemote, a.openDelve}

@@ -224,7 +224,7 @@ func (p *pulse) beat(ctx context.Context, pid int, before *beat) (b *beat, err e
 		return nil, errStopped
 	}
 	b.stops = stops
-	o := p.open.sessionOptions()
+	o := p.open.engineOptions()
 	process, err := p.program.Open(pid, o.Live())
 	if err != nil {
 		return nil, err

@@ -95,7 +95,7 @@ func (r *runner) writeRecording(p *live.Process) error {
 	if len(ranges) == 0 {
 		return nil // no thread of it recorded an event
 	}
-	if h, err := history.Open(engine.NewProcessTarget(p, nil, r.open.sessionOptions())); err == nil {
+	if h, err := history.Open(engine.NewProcessTarget(p, nil, r.open.engineOptions())); err == nil {
 		ranges = append(ranges, h.Named()...)
 		_ = h.Close()
 	}

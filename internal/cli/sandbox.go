@@ -24,7 +24,7 @@ func (a *app) enterSandbox(name string) error {
 	if !a.Alone || a.contains(name) || numberErr == nil {
 		return nil
 	}
-	network := len(a.open.sessionOptions().Debuginfod) > 0
+	network := len(a.open.engineOptions().Debuginfod) > 0
 	var write []string
 	// downloaded and unpacked files are written there
 	if network || name == standardStream || corefile.Compressed(name) {

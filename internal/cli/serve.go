@@ -190,7 +190,7 @@ func (l servedTarget) open(ctx context.Context, spec *ompdv1.TargetSpec, means s
 	if pid := spec.GetPid(); pid != 0 {
 		name = fmt.Sprint(pid)
 	}
-	o := l.sessionOptions(spec)
+	o := l.engineOptions(spec)
 	o.Open, o.Memory = means.Open, means.Memory
 	t, err := engine.Open(ctx, name, o)
 	if err != nil {
@@ -199,14 +199,14 @@ func (l servedTarget) open(ctx context.Context, spec *ompdv1.TargetSpec, means s
 	return (*session.Target)(t), nil
 }
 
-// sessionOptions returns the options that a client sent, within the memory limit of the server.
-func (l servedTarget) sessionOptions(spec *ompdv1.TargetSpec) engine.Options {
+// engineOptions returns the options that a client sent, within the memory limit of the server.
+func (l servedTarget) engineOptions(spec *ompdv1.TargetSpec) engine.Options {
 	o := openOptions{
 		exe: spec.GetExe(), sysroot: spec.GetSysroot(), debugDirs: spec.GetDebugDirs(),
 		noDebuginfod: spec.GetNoDebuginfod(),
 		sources:      spec.GetSources(), noStop: spec.GetNoStop(),
 		maxMemory: l.maxMemory,
-	}.sessionOptions()
+	}.engineOptions()
 	o.Label, o.Work = spec.GetLabel(), engine.DefaultBudget
 	return o
 }

@@ -63,7 +63,7 @@ func (s servedLent) RoundTrips() uint64 { return s.lent.RoundTrips() }
 
 // lend opens the program that a debugger lends to the server.
 func (l servedTarget) lend(hello *ompdv1.Hello, ask server.Asker, means server.Means) (server.Lent, error) {
-	o := l.sessionOptions(hello.GetSpec())
+	o := l.engineOptions(hello.GetSpec())
 	o.Open, o.Memory = means.Open, means.Memory
 	files := remote.Options{Exe: o.Exe, Sysroot: o.Sysroot, DebugDirs: o.DebugDirs, Open: o.Open, Memory: o.Ledger()}
 	t, err := remote.New(hello, ask, files)

@@ -62,7 +62,7 @@ func (w symbolWriter) symbols(name string) (err error) {
 	if w.server.address != "" {
 		return usageError{errors.New("symbols: it works on this machine only, not on a server")}
 	}
-	o := w.open.sessionOptions()
+	o := w.open.engineOptions()
 	img, err := symfile.Load(name, budget.LedgerOf(o.Ledger()), budget.New(w.context(), w.budget))
 	switch {
 	case err == nil:

@@ -35,7 +35,7 @@ func (h *History) About(rec *trace.Recording) *picture.Recording {
 // build. It takes the files from the newest records of each ring.
 func (h *History) unnamed(rec *trace.Recording) (out []string) {
 	const few = 256
-	told := map[string]bool{}
+	listed := map[string]bool{}
 	for _, t := range rec.Threads {
 		first, ok := t.Main.Back(few)
 		if !ok {
@@ -44,10 +44,10 @@ func (h *History) unnamed(rec *trace.Recording) (out []string) {
 		c := t.Main.Since(first.Time)
 		for e := (trace.Event{}); c.Next(&e); {
 			m := h.sym.Module(e.PC)
-			if m == nil || m.Image != nil || m.Err == nil || told[m.Path] {
+			if m == nil || m.Image != nil || m.Err == nil || listed[m.Path] {
 				continue
 			}
-			told[m.Path] = true
+			listed[m.Path] = true
 			out = append(out, fmt.Sprintf("%s: no functions, lines and names of locks: %v", m.Path, m.Err))
 		}
 	}
@@ -71,8 +71,8 @@ func (n exportNames) Place(pc uint64) export.Place {
 	return export.Place{Function: f.Function, File: f.File, Line: f.Line}
 }
 
-// Teller converts events of one recording to those of a picture.
-type Teller struct {
+// EventConverter converts events of one recording to those of a picture.
+type EventConverter struct {
 	h     *History
 	rec   *trace.Recording
 	words trace.Words
@@ -82,34 +82,37 @@ type Teller struct {
 	at    map[uint64]*picture.Frame
 }
 
-// PlacesMax limits the places that a Teller keeps. A program has far fewer calls of the runtime.
+// PlacesMax limits the places that an EventConverter keeps. A program has far fewer calls of the runtime.
 const PlacesMax = 1 << 16
 
-// Teller returns a Teller for rec. It gives times relative to the present. name returns the name of an event.
-func (h *History) Teller(rec *trace.Recording, name func(*trace.Event) string) *Teller {
-	t := &Teller{h, rec, rec.Words(h.Lock), h.Now(rec), "before the newest event", name, map[uint64]*picture.Frame{}}
+// NewEventConverter returns an EventConverter for rec. It gives times relative to the present. name returns the name
+// of an event.
+func (h *History) NewEventConverter(rec *trace.Recording, name func(*trace.Event) string) *EventConverter {
+	c := &EventConverter{
+		h, rec, rec.Words(h.Lock), h.Now(rec), "before the newest event", name, map[uint64]*picture.Frame{},
+	}
 	switch {
 	case h.now != nil:
-		t.since = "ago"
+		c.since = "ago"
 	case h.saved > 0:
-		t.since = "before it was saved"
+		c.since = "before it was saved"
 	}
-	return t
+	return c
 }
 
 // Event returns an event of a thread with its names and its place in the source.
-func (t *Teller) Event(th *trace.Thread, e *trace.Event) picture.Event {
+func (c *EventConverter) Event(th *trace.Thread, e *trace.Event) picture.Event {
 	out := picture.Event{
-		Time: t.rec.Clock.Monotonic(e.Time), Ago: t.rec.Clock.Elapsed(e.Time, t.now).Nanoseconds(),
-		LWP: int(th.LWPOf(e)), Code: int(e.Code), Name: t.name(e), Text: t.words.Phrase(e), Kind: int(e.Kind),
-		Endpoint: int(e.Endpoint), Value: int(e.Value), PC: picture.Address(e.PC), Frame: t.place(e.PC),
+		Time: c.rec.Clock.Monotonic(e.Time), Ago: c.rec.Clock.Elapsed(e.Time, c.now).Nanoseconds(),
+		LWP: int(th.LWPOf(e)), Code: int(e.Code), Name: c.name(e), Text: c.words.Phrase(e), Kind: int(e.Kind),
+		Endpoint: int(e.Endpoint), Value: int(e.Value), PC: picture.Address(e.PC), Frame: c.place(e.PC),
 		Lock: picture.Address(e.Lock()),
 	}
 	if e.Region != 0 {
-		out.Region = t.words.ID(e.Region)
+		out.Region = c.words.ID(e.Region)
 	}
 	if task := e.Task(); task != 0 {
-		out.Task = t.words.ID(task)
+		out.Task = c.words.ID(task)
 	}
 	return out
 }
@@ -147,41 +150,41 @@ func LastEvents(from Source, lwp, n int) ([]picture.Event, error) {
 		}
 	}
 	slices.SortStableFunc(last, func(x, y event) int { return cmp.Compare(y.Time, x.Time) })
-	tell := h.Teller(rec, EventName)
+	converter := h.NewEventConverter(rec, EventName)
 	out := make([]picture.Event, min(n, len(last)))
 	for i := range out {
-		out[i] = tell.Event(last[i].of, &last[i].Event)
+		out[i] = converter.Event(last[i].of, &last[i].Event)
 	}
 	return out, h.Close()
 }
 
 // place returns the place of the call that returns to pc; nil if pc is 0.
-func (t *Teller) place(pc uint64) *picture.Frame {
+func (c *EventConverter) place(pc uint64) *picture.Frame {
 	if pc == 0 {
 		return nil
 	}
-	f := t.at[pc]
+	f := c.at[pc]
 	if f == nil {
-		at := t.h.Place(pc)
-		if f = &at; len(t.at) < PlacesMax {
-			t.at[pc] = f
+		at := c.h.Place(pc)
+		if f = &at; len(c.at) < PlacesMax {
+			c.at[pc] = f
 		}
 	}
 	return f
 }
 
 // pastEvent returns the description of an earlier event of a mutex, by its time and place.
-func (t *Teller) pastEvent(e *trace.Event, at, pc uint64) picture.PastEvent {
+func (c *EventConverter) pastEvent(e *trace.Event, at, pc uint64) picture.PastEvent {
 	return picture.PastEvent{
-		Text: t.words.Mutex(e), When: fmt.Sprintf("%v %s", trace.Elapsed(t.rec.Clock.Elapsed(at, t.now)), t.since),
-		Lock: picture.Address(e.Lock()), Frame: t.place(pc),
+		Text: c.words.Mutex(e), When: fmt.Sprintf("%v %s", trace.Elapsed(c.rec.Clock.Elapsed(at, c.now)), c.since),
+		Lock: picture.Address(e.Lock()), Frame: c.place(pc),
 	}
 }
 
 // Statistics adds up the time of each construct at each place in the events of a window, and finds the orders of
 // acquisition that can end in a deadlock.
 func (h *History) Statistics(rec *trace.Recording, w analyze.Window) *picture.Statistics {
-	t := h.Teller(rec, nil)
+	c := h.NewEventConverter(rec, nil)
 	calls := analyze.Calls{Tests: h.onlyTests, Waits: func(pc uint64) bool {
 		return h.lockCall(pc) == recordings.LockCallWaits
 	}}
@@ -190,7 +193,7 @@ func (h *History) Statistics(rec *trace.Recording, w analyze.Window) *picture.St
 		Threads: s.Threads, Events: s.Events, Nanoseconds: s.Span.Nanoseconds(), Unpaired: s.EndOnly + s.Unclosed,
 	}
 	for i := range s.Rows {
-		out.Rows = append(out.Rows, t.row(&s.Rows[i]))
+		out.Rows = append(out.Rows, c.row(&s.Rows[i]))
 	}
 	out.Rows = alike(out.Rows)
 	for _, cycle := range analyze.LockOrder(rec, w, calls) {
@@ -198,8 +201,8 @@ func (h *History) Statistics(rec *trace.Recording, w analyze.Window) *picture.St
 		for i := range cycle {
 			first, second := cycle[i].Events()
 			o.Steps = append(o.Steps, picture.LockStep{
-				Thread: int(cycle[i].LWP), First: t.pastEvent(&first, cycle[i].FirstAt(), cycle[i].FirstPC),
-				Second: t.pastEvent(&second, cycle[i].At, cycle[i].SecondPC), Waits: cycle[i].Waits,
+				Thread: int(cycle[i].LWP), First: c.pastEvent(&first, cycle[i].FirstAt(), cycle[i].FirstPC),
+				Second: c.pastEvent(&second, cycle[i].At, cycle[i].SecondPC), Waits: cycle[i].Waits,
 			})
 		}
 		out.LockOrders = append(out.LockOrders, o)
@@ -225,15 +228,15 @@ func (h *History) lockCall(pc uint64) recordings.LockCall {
 func (h *History) onlyTests(pc uint64) bool { return h.lockCall(pc) == recordings.LockCallTests }
 
 // row returns a row of statistics with its names.
-func (t *Teller) row(r *analyze.Row) picture.Statistic {
+func (c *EventConverter) row(r *analyze.Row) picture.Statistic {
 	out := picture.Statistic{
-		Text: analyze.Title(r.What, r.Kind, r.Lock, t.words), Frame: t.place(r.PC), Lock: picture.Address(r.Lock),
+		Text: analyze.Title(r.What, r.Kind, r.Lock, c.words), Frame: c.place(r.PC), Lock: picture.Address(r.Lock),
 		Count: r.Count, Open: r.Open, Threads: r.Threads, Total: r.Total.Nanoseconds(), Longest: r.Max.Nanoseconds(),
 		Waited: r.Wait.Nanoseconds(), Barriers: r.Barriers,
 		Imbalance: r.Imbalance.Nanoseconds(), Last: int(r.Late.LWP), LastCount: r.Late.Count,
 	}
 	if r.What == analyze.LockWait && r.Contended > 0 {
-		out.Contended, out.Holder = r.Contended, t.place(r.Holder.PC)
+		out.Contended, out.Holder = r.Contended, c.place(r.Holder.PC)
 	}
 	return out
 }

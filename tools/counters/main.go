@@ -79,7 +79,7 @@ type counts struct {
 	exported  map[string]int // names and methods by package
 	methods   map[string]int // of a type, package.Type
 	taking    map[string]int // functions with a first parameter of a type
-	bare      []string       // functions named by a function word
+	bare      []string       // functions named by a function word, except methods for errors.Is
 	upwards   []string       // package -> package
 	functions []int          // lines of each
 	words     map[string]int
@@ -183,7 +183,7 @@ func (c *counts) parse(name string, text []byte, test bool) error {
 func (c *counts) declaration(fset *token.FileSet, pkg string, d ast.Decl, test bool) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		if slices.Contains(functionWords, strings.ToLower(d.Name.Name)) {
+		if slices.Contains(functionWords, strings.ToLower(d.Name.Name)) && !(d.Recv != nil && d.Name.Name == "Is") {
 			c.bare = append(c.bare, fset.Position(d.Pos()).Filename+": "+d.Name.Name)
 		}
 		if test {

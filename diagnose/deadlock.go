@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -108,8 +109,7 @@ func (d *deadlocks) explain(path []hop) picture.Verdict {
 		}
 		v.Cycle = append(v.Cycle, step)
 		v.Threads = append(v.Threads, step.Thread)
-		v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d waits for %s: LWP %d: %s", step.Thread,
-			phrase.Awaited(step.WaitsFor), step.HeldBy, step.HeldEvidence))
+		v.Evidence = append(v.Evidence, d.stepText(step)+": "+step.HeldEvidence)
 		i = j
 	}
 	d.addBlocked(&v)
@@ -127,13 +127,10 @@ func (d *deadlocks) explain(path []hop) picture.Verdict {
 	return v
 }
 
-// explainCycle sets the summary, the explanation and the fix of a deadlock.
+// explainCycle sets the summary and the fix of a deadlock. The steps of the cycle and its evidence name the threads and
+// their waits; no explanation repeats them.
 func (d *deadlocks) explainCycle(v *picture.Verdict) {
 	v.Summary = fmt.Sprintf("%d threads wait for each other and can never proceed", len(v.Cycle))
-	v.Explanation = firstSteps(v.Cycle, d.stepText) + ". None of them can proceed before another does."
-	if n := len(v.Waiting); n > 0 {
-		v.Explanation += fmt.Sprintf(" %d more wait behind them.", n)
-	}
 	v.Fix = cycleFix(v.Cycle, v.Fix)
 }
 
@@ -195,7 +192,7 @@ func explainLeak(x *index, v *picture.Verdict) {
 		if l == nil || l.Owner == 0 || onlyFailedChecks(l) {
 			continue
 		}
-		v.Explanation += leakSentence(l, phrase.Awaited(s.WaitsFor))
+		v.Explanation = strings.TrimSpace(v.Explanation + leakSentence(l, phrase.Awaited(s.WaitsFor)))
 		const release = "release it on every path out of the code that acquires it"
 		if v.Kind == picture.VerdictSelfDeadlock {
 			v.Fix = release

@@ -48,7 +48,9 @@ func Run(pic *picture.Picture) []picture.Verdict {
 	r.add(findTwoRuntimes(pic))
 	r.add(findForkedChild(x, threadsOf(ended)))
 	shared := r.add(findSharedProcessors(d))
-	r.add((&processors{d, threadsOf(shared)}).findOversubscription())
+	if !slices.ContainsFunc(r.verdicts, isHang) { // else the threads wait for ever, and processors do not matter
+		r.add((&processors{d, threadsOf(shared)}).findOversubscription())
+	}
 
 	r.add(findInHistory(d))
 
@@ -130,7 +132,8 @@ func threadsOf(vs []picture.Verdict) map[int]bool {
 	return out
 }
 
+// isHang reports whether a verdict is one of a hang.
+func isHang(v picture.Verdict) bool { return v.Severity == picture.SeverityHang }
+
 // Hangs reports whether a verdict is one of a hang that is more than a possibility.
-func Hangs(v picture.Verdict) bool {
-	return v.Severity == picture.SeverityHang && v.Certainty != picture.Possible
-}
+func Hangs(v picture.Verdict) bool { return isHang(v) && v.Certainty != picture.Possible }

@@ -68,7 +68,7 @@ func TestHandover(t *testing.T) {
 			s.opposed(1, 2)
 			s.holds(1, 3, picture.WaitLock, "third")
 			s.releases(3, string(s.Facts.Locks[0].ID), picture.Likely)
-		}, []want{hang(picture.VerdictDeadlock, "acquire these locks", "1 more wait", 1, 2)}},
+		}, []want{hang(picture.VerdictDeadlock, "acquire these locks", "waiting behind: 3", 1, 2)}},
 		{"of one who may just have been given it", 2, func(s scene) {
 			l := s.lock("full")
 			none := 0

@@ -74,7 +74,7 @@ func TestEachItsLock(t *testing.T) {
 			for i := range 2 {
 				s.Facts.Locks[i].MayRelease.Threads = []int{3, 4}
 			}
-		}), []want{deadlock("2 more wait behind them", 3, 4)}},
+		}), []want{deadlock("waiting behind: 1 2", 3, 4)}},
 		{"two circles behind one another", 5, itsOwn(1, func(s scene) {
 			s.opposed(2, 3)
 			s.opposed(4, 5)

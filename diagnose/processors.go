@@ -29,8 +29,8 @@ func findSharedProcessors(d *dependencies) []picture.Verdict {
 		v.Summary = s.summary(d.index)
 		v.Explanation = "A thread that spins keeps its processor until its time slice ends. Meanwhile the thread " +
 			"that it waits for is ready to run but cannot."
-		v.Fix = "let waiting threads sleep: " + d.settings.sleepFix() + "; or give each a processor of its own: " +
-			"OMP_PROC_BIND=spread OMP_PLACES=cores, fewer threads, or more processors"
+		v.Fix = "let waiting threads sleep: " + d.settings.sleepFix(s.atLocks(d)) + "; or give each a processor of " +
+			"its own: OMP_PROC_BIND=spread OMP_PLACES=cores, fewer threads, or more processors"
 		v.Evidence = append(activities(d.index, s.spin), activities(d.index, s.need)...)
 		v.Evidence = append(v.Evidence, bindingEvidence(d.index, fmt.Sprint(s.processor))...)
 		if policy := d.settings.waitPolicy(); policy != "" {
@@ -88,6 +88,18 @@ func findSpinGroups(d *dependencies) []*spinGroup {
 		s.need = distinct(s.need)
 	}
 	return out
+}
+
+// atLocks counts the spinning threads that wait for locks which the block time does not concern, and the others.
+func (s *spinGroup) atLocks(d *dependencies) (locks, others int) {
+	for _, lwp := range s.spin {
+		if w := d.waits[lwp]; w != nil && d.settings.alwaysSpinsFor(w.Kind) {
+			locks++
+		} else {
+			others++
+		}
+	}
+	return locks, others
 }
 
 // distinct removes repeated numbers from a list.
@@ -154,6 +166,7 @@ type busyThread struct {
 	lwp     int
 	spins   bool  // it waits
 	own     bool  // in a loop of the program's own
+	atLock  bool  // it spins for a lock, which the block time does not end
 	allowed []int // processors that it may run on; nil if they are unknown
 }
 
@@ -170,6 +183,11 @@ type limit struct {
 // spinning counts the threads that wait.
 func (l *limit) spinning() int {
 	return count(l.threads, func(t busyThread) bool { return t.spins })
+}
+
+// spinningAtLocks counts the threads that spin for locks all the time.
+func (l *limit) spinningAtLocks() int {
+	return count(l.threads, func(t busyThread) bool { return t.atLock })
 }
 
 // spinningItself counts the threads that wait in loops of the program's own.
@@ -251,8 +269,9 @@ func (d *processors) areIdleSpinners(threads []busyThread) bool {
 func (d *processors) explainSpinners(v *picture.Verdict, l *limit) {
 	own := l.spinningItself()
 	if n := l.spinning() - own; n > 0 {
+		atLocks := l.spinningAtLocks()
 		v.Evidence = append(v.Evidence, fmt.Sprintf("%d of them spin while they wait%s", n, d.settings.waitPolicy()))
-		v.Fix += ", or let them sleep: " + d.settings.sleepFix()
+		v.Fix += ", or let them sleep: " + d.settings.sleepFix(atLocks, n-atLocks)
 	}
 	if own > 0 {
 		v.Evidence = append(v.Evidence, fmt.Sprintf("%d of them spin in loops of the program's own", own))
@@ -325,11 +344,11 @@ func (d *processors) busyThreads() []busyThread {
 		}
 		w := d.waits[t.LWP]
 		takes := w != nil && queued && takesTasks(w.Kind)
-		own := w != nil && isLoop(w.Kind)
-		if w != nil && sleep && !takes && !own {
+		own, atLock := w != nil && isLoop(w.Kind), w != nil && d.settings.alwaysSpinsFor(w.Kind)
+		if w != nil && sleep && !takes && !own && !atLock {
 			continue
 		}
-		out = append(out, busyThread{t.LWP, w != nil && !takes, own, d.masks[t.LWP]})
+		out = append(out, busyThread{t.LWP, w != nil && !takes, own, atLock, d.masks[t.LWP]})
 	}
 	slices.SortFunc(out, func(a, b busyThread) int { return a.lwp - b.lwp })
 	return out

@@ -52,6 +52,15 @@ func TestOversubscribed(t *testing.T) {
 			s.waits(1, picture.WaitFlag, "turn").Asleep = false
 		}), []want{warning(over, "sched_yield", "Threads that spin", all(4)...),
 			info(picture.VerdictSpinning, "", "until turn changes", 1)}},
+		{"more, and some spin for a lock of LLVM's runtime", 4, procs(2, func(s scene, p *picture.Processors) {
+			spin(2)(s, p)
+			s.setting("wait-policy-var", "passive")
+			s.setting("kmp-blocktime-var", "0ms") // concerns no lock
+		}), []want{warning(over, "or let them sleep: KMP_LOCK_KIND=futex", "2 of them spin", all(4)...)}},
+		{"more, and some are in a deadlock", 4, procs(2, func(s scene, _ *picture.Processors) {
+			s.setting("kmp-blocktime-var", "200ms")
+			s.opposed(1, 2)
+		}), []want{hang(picture.VerdictDeadlock, "same order", "LWP 1", 1, 2)}},
 		{"more, and all spin", 4, procs(2, spin(4)), nil},
 		{"some spin, on enough processors", 4, procs(4, spin(2)), nil},
 		{"outside of regions", 4, func(s scene) {

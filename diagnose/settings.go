@@ -96,8 +96,31 @@ func (s settings) waitPolicy() string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// sleepFix returns the settings by which waiting threads sleep, without those that are in force already.
-func (s settings) sleepFix() string {
+// alwaysSpinsFor reports whether threads spin in a kind of wait whatever the block time: LLVM's runtime uses that time
+// at barriers and for tasks, not in its own locks.
+func (s settings) alwaysSpinsFor(kind picture.WaitKind) bool {
+	switch kind {
+	case picture.WaitLock, picture.WaitNestLock, picture.WaitCritical, picture.WaitAtomic, picture.WaitReduction:
+		return s.control("kmp-blocktime-var") != ""
+	}
+	return false
+}
+
+// sleepFix returns the settings by which waiting threads sleep, without those that are in force already. locks is the
+// number of threads that spin for locks whatever the block time, others that of all others.
+func (s settings) sleepFix(locks, others int) string {
+	if locks == 0 {
+		return s.policyFix()
+	}
+	const futex = "KMP_LOCK_KIND=futex"
+	if others == 0 {
+		return futex
+	}
+	return futex + " " + s.policyFix()
+}
+
+// policyFix returns the settings by which threads sleep that wait for a team or for tasks.
+func (s settings) policyFix() string {
 	policy, _, _ := s.environment("OMP_WAIT_POLICY")
 	passive := strings.EqualFold(policy, "passive")
 	switch count := s.spinCount(); {

@@ -18,7 +18,7 @@ type want struct {
 	certainty picture.Certainty
 	threads   []int
 	fix       string // a word of the fix; "" without a fix
-	says      string // a part of the summary or the explanation
+	says      string // a part of the summary, the explanation or the evidence, or "waiting behind: 1 2"
 }
 
 // scenario is a picture of some threads in one team, and the verdicts on it.
@@ -60,7 +60,8 @@ func (w want) met(v picture.Verdict) bool {
 	return v.Kind == w.kind && v.Severity == w.severity && v.Certainty == w.certainty &&
 		slices.Equal(slices.Sorted(slices.Values(v.Threads)), slices.Sorted(slices.Values(w.threads))) &&
 		(v.Fix == "") == (w.fix == "") && strings.Contains(v.Fix, w.fix) &&
-		strings.Contains(strings.Join(append([]string{v.Summary, v.Explanation}, v.Evidence...), "\n"), w.says)
+		strings.Contains(strings.Join(append([]string{v.Summary, v.Explanation, fmt.Sprintf("waiting behind: %s",
+			strings.Trim(fmt.Sprint(v.Waiting), "[]"))}, v.Evidence...), "\n"), w.says)
 }
 
 func shown(vs []picture.Verdict) string {

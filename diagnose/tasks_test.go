@@ -83,7 +83,7 @@ func TestTaskChains(t *testing.T) {
 		}), nil},
 		{"the last waits for a lock of the second", 3, chain(func(s scene) {
 			s.holds(2, 3, picture.WaitLock, "l")
-		}), []want{hang(picture.VerdictDeadlock, "waiting for tasks", "1 more wait behind them", 2, 3)}},
+		}), []want{hang(picture.VerdictDeadlock, "waiting for tasks", "waiting behind: 1", 2, 3)}},
 		{"a taskgroup whose task is at work", 2, func(s scene) {
 			s.implicit()
 			s.task("a", "i1", picture.TaskRunning, 2)

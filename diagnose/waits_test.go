@@ -23,7 +23,7 @@ func TestOrdered(t *testing.T) {
 			s.holds(1, 2, picture.WaitOrdered, "o")
 			s.holds(2, 1, picture.WaitCritical, "a")
 			s.waits(3, picture.WaitOrdered, "o")
-		}, []want{hang(picture.VerdictDeadlock, "ordered", "1 more wait behind them", 1, 2)}},
+		}, []want{hang(picture.VerdictDeadlock, "ordered", "waiting behind: 3", 1, 2)}},
 		{"its lock is of one who is at work", 3, func(s scene) {
 			s.holds(1, 2, picture.WaitOrdered, "o")
 			s.holds(3, 1, picture.WaitLock, "a")

@@ -191,6 +191,9 @@ type reason struct {
 	verdict *picture.Verdict
 }
 
+// maxReasonSteps bounds the threads of a deadlock that the console names.
+const maxReasonSteps = 4
+
 // output returns the reason as the console shows it.
 func (r *reason) output() string {
 	if r.verdict == nil {
@@ -198,6 +201,9 @@ func (r *reason) output() string {
 	}
 	v := r.verdict
 	lines := []string{fmt.Sprintf("%s  %s (%s)", r.title, v.Summary, v.Certainty)}
+	if len(v.Cycle) > 1 {
+		lines = append(lines, v.Evidence[:min(len(v.Evidence), maxReasonSteps)]...)
+	}
 	if v.Explanation != "" {
 		lines = append(lines, v.Explanation)
 	}

@@ -133,9 +133,7 @@ func deadlock(n int) *picture.Picture {
 	v := picture.Verdict{
 		Kind: picture.VerdictDeadlock, Certainty: picture.Certain, Severity: picture.SeverityHang,
 		Summary: fmt.Sprintf("%d threads wait for each other and can never proceed", n),
-		Explanation: "thread 0 (LWP 454) waits for lock account[1], which thread 1 (LWP 455) holds. None of them can " +
-			"proceed before another does.",
-		Fix: "acquire these locks in the same order everywhere, or hold only one of them at a time",
+		Fix:     "acquire these locks in the same order everywhere, or hold only one of them at a time",
 	}
 	for num := range n {
 		v.Cycle = append(v.Cycle, picture.CycleStep{

@@ -21,13 +21,18 @@ func Report(p *Printer, pic *picture.Picture) {
 		Warnings(p, pic)
 		return
 	}
-	printSummary(p, pic)
+	if p.all || !slices.ContainsFunc(pic.Verdicts, isSevere) {
+		printSummary(p, pic)
+	}
 	newThreadTable(p, pic).print()
 	Regions(p, pic)
 	Tasks(p, pic)
-	Stacks(p, pic)
+	printStacks(p, pic, threadsInCycles(p, pic))
 	Warnings(p, pic)
 }
+
+// isSevere reports whether a verdict explains a hang or a crash.
+func isSevere(v picture.Verdict) bool { return v.Severity.Rank() <= picture.SeverityHang.Rank() }
 
 // Part prints the picture of one thread, region or task, which has no verdicts.
 func Part(p *Printer, pic *picture.Picture) {

@@ -15,16 +15,55 @@ type stackView struct{ *Printer }
 
 // Stacks prints the merged user-model stacks.
 func Stacks(p *Printer, pic *picture.Picture) {
+	printStacks(p, pic, nil)
+}
+
+// printStacks prints the merged stacks, without those of threads that are printed elsewhere.
+func printStacks(p *Printer, pic *picture.Picture, elsewhere map[int]bool) {
 	v := stackView{p}
-	p.printHeading("STACKS", fmt.Sprintf("%d different, runtime frames hidden (--native shows them)", len(pic.Stacks)))
-	for i, s := range pic.Stacks {
+	list := slices.DeleteFunc(slices.Clone(pic.Stacks), func(s picture.MergedStack) bool {
+		return !slices.ContainsFunc(s.Threads, func(lwp int) bool { return !elsewhere[lwp] })
+	})
+	summary := fmt.Sprintf("%d different, ", len(pic.Stacks))
+	if above := len(pic.Stacks) - len(list); above > 0 && len(list) == 0 {
+		summary = fmt.Sprintf("%d different, above; ", len(pic.Stacks))
+	} else if above > 0 {
+		summary = fmt.Sprintf("%d different, %d of them above; ", len(pic.Stacks), above)
+	}
+	p.printHeading("STACKS", summary+"runtime frames hidden (--native shows them)")
+	threads := threadsByLWP(pic)
+	for i, s := range list {
 		if i == maxStacks && !p.all {
-			p.printf("  … %s; --all shows them", phrase.Count(len(pic.Stacks)-i, "more stack"))
+			p.printf("  … %s; --all shows them", phrase.Count(len(list)-i, "more stack"))
 			break
 		}
-		p.printWrapped("  "+p.bold(phrase.Count(s.Count, "thread"))+": ", "LWP "+p.formatLWPs(s.Threads))
+		many := ""
+		if s.Count > 1 {
+			many = p.bold(fmt.Sprintf("%d×", s.Count)) + " "
+		}
+		p.printWrapped("  "+many, p.namesOf(threads, s.Threads))
 		v.print("    ", s.Frames, false)
 	}
+}
+
+// threadsInCycles returns the threads whose stacks a verdict prints.
+func threadsInCycles(p *Printer, pic *picture.Picture) map[int]bool {
+	out := map[int]bool{}
+	if p.all {
+		return out
+	}
+	for _, v := range pic.Verdicts {
+		if isNote(v) {
+			continue
+		}
+		for i, s := range v.Cycle {
+			if isCutCycle(v, i) {
+				break
+			}
+			out[s.Thread] = true
+		}
+	}
+	return out
 }
 
 // NativeStacks prints every thread's native stack.
@@ -32,7 +71,7 @@ func NativeStacks(p *Printer, pic *picture.Picture) {
 	v := stackView{p}
 	for _, t := range pic.Threads {
 		p.printLine("")
-		p.printf("%s %s %s", p.bold(fmt.Sprintf("LWP %d", t.LWP)), phrase.RoleName(t), phrase.Numbers(t))
+		p.printf("%s %s", p.bold(p.threadNames([]picture.Thread{t})), phrase.RoleName(t))
 		v.print("  ", t.Stack, true)
 		for _, e := range t.Errors {
 			p.printWrapped("  "+p.amber("! "), e)

@@ -31,18 +31,12 @@ func Verdicts(p *Printer, pic *picture.Picture) { verdictView{p, pic}.print() }
 
 func (p verdictView) print() {
 	pic := p.pic
-	hangs := slices.ContainsFunc(pic.Verdicts, func(v picture.Verdict) bool {
-		return v.Severity.Rank() <= picture.SeverityHang.Rank()
-	})
+	hangs := slices.ContainsFunc(pic.Verdicts, isSevere)
 	if !hangs {
 		printContention(p.Printer, "  ", pic)
 	}
 	var faults, notes []picture.Verdict
-	deadlocks := 0
 	for _, v := range pic.Verdicts {
-		if v.Kind == picture.VerdictDeadlock {
-			deadlocks++
-		}
 		if isNote(v) {
 			notes = append(notes, v)
 		} else {
@@ -53,12 +47,9 @@ func (p verdictView) print() {
 		p.printVerdict(v)
 	}
 	p.printOmitted(len(faults)-maxVerdicts, "more verdict")
+	notes = slices.DeleteFunc(notes, p.isConsequence)
 	if hangs {
 		printContention(p.Printer, "  ", pic)
-	}
-	if deadlocks > 0 {
-		p.printLine("")
-		p.printLine("  " + p.bold("Found "+phrase.Count(deadlocks, "OpenMP deadlock")+"."))
 	}
 	if len(faults) == 0 {
 		if s := NoVerdict(pic); s != "" {
@@ -106,7 +97,7 @@ func (p verdictView) printVerdict(v picture.Verdict) {
 		p.printWrapped("  "+p.bold("fix:")+" ", v.Fix)
 	}
 	if len(v.Waiting) > 0 {
-		p.printWrapped("  "+p.dim("waiting behind them:")+" ", "LWP "+p.formatLWPs(v.Waiting))
+		p.printWrapped("  "+p.dim("therefore")+" ", p.consequences(v.Waiting))
 	}
 	if len(v.Cycle) == 0 {
 		for i, e := range v.Evidence {
@@ -120,30 +111,102 @@ func (p verdictView) printVerdict(v picture.Verdict) {
 	p.printCycle(v)
 }
 
+// isConsequence reports whether a verdict on an incomplete barrier only repeats a line of another verdict: all threads
+// at the barrier are among those that wait for the threads of a hang.
+func (p verdictView) isConsequence(v picture.Verdict) bool {
+	if v.Kind != picture.VerdictBarrierMissing || v.Severity != picture.SeverityHang || p.all {
+		return false
+	}
+	behind := map[int]bool{}
+	for _, w := range p.pic.Verdicts {
+		for _, lwp := range slices.Concat(w.Waiting, w.Threads) {
+			behind[lwp] = behind[lwp] || w.Kind != v.Kind && w.Severity == picture.SeverityHang
+		}
+	}
+	return !slices.ContainsFunc(v.Threads, func(lwp int) bool { return !behind[lwp] })
+}
+
+// maxConsequences bounds the different waits in the line on the threads that wait for those of a hang.
+const maxConsequences = 3
+
+// consequences returns the waits of threads that wait for those of a hang, in one line: "2 wait at the barrier
+// dead.c:13: threads 2, 3 of 4 (LWP 7, 8)".
+func (p verdictView) consequences(lwps []int) string {
+	threads := threadsByLWP(p.pic)
+	groups := map[string][]picture.Thread{}
+	var order []string
+	for _, lwp := range lwps {
+		wait := ""
+		t := threads[lwp]
+		if t == nil {
+			t = &picture.Thread{LWP: lwp}
+		} else if t.State != nil && t.State.Name.Waits() {
+			wait = consequence(t)
+		}
+		if groups[wait] == nil {
+			order = append(order, wait)
+		}
+		groups[wait] = append(groups[wait], *t)
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(len(groups[b]), len(groups[a])) })
+	var parts []string
+	for _, wait := range order {
+		ts := groups[wait]
+		verb := "wait"
+		if len(ts) == 1 {
+			verb = "waits"
+		}
+		parts = append(parts, strings.Join(strings.Fields(fmt.Sprintf("%d %s %s: %s", len(ts), verb, wait,
+			p.threadNames(ts))), " "))
+	}
+	return phrase.Clauses(parts, maxConsequences, len(parts))
+}
+
+// consequence returns the wait of a thread after the verb, with its place: "at the barrier dead.c:13".
+func consequence(t *picture.Thread) string {
+	f, ok := phrase.InnermostUser(t.UserStack)
+	at := f.Place()
+	if !ok || at == "" {
+		return waitPhrase(*t)
+	}
+	if strings.HasPrefix(string(t.State.Name), "wait_barrier") {
+		return "at the barrier " + at
+	}
+	return waitPhrase(*t) + " at " + at
+}
+
 // printCycle prints the threads of a deadlock, the first few of a large one.
 func (p verdictView) printCycle(v picture.Verdict) {
 	for i, s := range v.Cycle {
-		if i == maxCycle && len(v.Cycle) > maxCycle+1 && !p.all {
+		if isCutCycle(v, i) && !p.all {
 			var rest []int
 			for _, s := range v.Cycle[i:] {
 				rest = append(rest, s.Thread)
 			}
 			p.printLine("")
-			p.printWrapped("  ", fmt.Sprintf("… and so on: LWP %s; --all shows them", p.formatLWPs(rest)))
+			p.printWrapped("  ", fmt.Sprintf("… and so on: %s; --all shows them",
+				p.namesOf(threadsByLWP(p.pic), rest)))
 			return
 		}
 		p.printStep(s)
 	}
 }
 
+// isCutCycle reports whether the steps of a deadlock from the i-th on are left out.
+func isCutCycle(v picture.Verdict, i int) bool { return i == maxCycle && len(v.Cycle) > maxCycle+1 }
+
 // printStep prints one thread of a deadlock in the style of jstack.
 func (p verdictView) printStep(s picture.CycleStep) {
-	who := fmt.Sprintf("LWP %d", s.Thread)
+	who := p.threadName(s.Thread)
 	if s.Place != nil && s.Place.TeamSize > 1 {
 		who = fmt.Sprintf("thread %d of %d (LWP %d)", s.Place.ThreadNum, s.Place.TeamSize, s.Thread)
 	}
+	awaited := phrase.Target(s.WaitsFor)
+	if s.WaitsFor.Kind == picture.WaitJoin {
+		awaited = "the end of " + p.threadName(s.HeldBy)
+	}
 	p.printLine("")
-	p.printf("  %s waits for %s", p.bold(who), p.cyan(phrase.Target(s.WaitsFor)))
+	p.printf("  %s waits for %s", p.bold(who), p.cyan(awaited))
 	for i, part := range fold(s.Frames) {
 		f := s.Frames[part.at]
 		switch {
@@ -156,11 +219,21 @@ func (p verdictView) printStep(s picture.CycleStep) {
 			p.printf("      %s %s", framePreposition(f), phrase.Where(f))
 		}
 	}
-	by := fmt.Sprintf("LWP %d", s.HeldBy)
+	by := p.threadName(s.HeldBy)
 	if s.HeldBy == s.Thread {
 		by = "itself"
 	}
 	p.printWrapped("    "+phrase.HeldBy(s)+" ", p.bold(by)+": "+s.HeldEvidence)
+}
+
+// threadName names a thread by its number and its LWP.
+func (p verdictView) threadName(lwp int) string {
+	for _, t := range p.pic.Threads {
+		if t.LWP == lwp {
+			return phrase.NumberedThread(t)
+		}
+	}
+	return fmt.Sprintf("LWP %d", lwp)
 }
 
 // framePreposition returns the word before the place of a frame.

@@ -100,7 +100,8 @@ func (j judge) locks(v picture.Verdict) {
 		}
 		names = append(names, nameOf(s.top(), j.objects))
 	}
-	if !slices.ContainsFunc(names, func(n string) bool { return strings.Contains(v.Summary+v.Explanation, n) }) {
+	text := v.Summary + v.Explanation + strings.Join(v.Evidence, " ")
+	if !slices.ContainsFunc(names, func(n string) bool { return strings.Contains(text, n) }) {
 		j.out.find("no lock in a verdict", "%s: %s; %s: truth %q", v.Kind, v.Summary, v.Explanation, names)
 	}
 }

@@ -253,7 +253,7 @@ func TestRunKillsHungProgram(t *testing.T) {
 		" wait >/dev/null"
 	status, _, errs := e2e.Output(t, "run", "--hang-after", "1s", "--", "sh", "-c", script)
 	if status != cli.ExitHang || strings.Count(errs, "made no progress") != 1 ||
-		strings.Count(errs, "Found 1 OpenMP deadlock") != 1 {
+		strings.Count(errs, "DEADLOCK  2 threads wait for each other") != 1 {
 		t.Errorf("exit status %d, want %d, and one report:\n%s", status, cli.ExitHang, errs)
 	}
 	b, _ := os.ReadFile(pidFile)

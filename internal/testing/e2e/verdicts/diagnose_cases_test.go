@@ -30,7 +30,7 @@ func deadlocks() []expectation {
 	return []expectation{
 		{program: "lock_cycle", kind: "deadlock", certainty: "certain", threads: 2,
 			waits: []string{"lock first", "lock second"},
-			says:  []string{"Found 1 OpenMP deadlock", "omp_set_lock in deposit"}},
+			says:  []string{"2 threads wait for each other", "omp_set_lock in deposit"}},
 		{program: "verdict_critical_cycle", kind: "deadlock", certainty: "certain", threads: 2,
 			waits: []string{"critical audit", "critical ledger"}, says: []string{"critical section ledger"}},
 		{program: "verdict_critical_barrier", kind: "illegal_barrier", certainty: "certain", threads: 2,

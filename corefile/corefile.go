@@ -57,8 +57,9 @@ type Options struct {
 	// in bytes; 0 means DefaultMaxUnpacked.
 	MaxUnpacked int64
 	// Progress, if not nil, is called several times a second with the number
-	// of bytes that were decompressed or read from a stream, once that takes over a second.
-	Progress func(done int64)
+	// of bytes that were decompressed or read from a stream, once that takes over a second, and with
+	// the part of a compressed file that was read, from 0 to 1 (0: unknown).
+	Progress func(done int64, part float64)
 	// Memory limits and counts the memory made from the core and the modules' files; nil does not
 	// limit it.
 	Memory callbacks.Ledger

@@ -134,6 +134,11 @@ func openGzip(_ *budget.Ledger, r io.Reader) (io.Reader, func(), error) {
 // unpackFile decompresses a stream into a temporary file without a name.
 func unpackFile(packed io.Reader, open unpacker, opts Options) (*os.File, error) {
 	from := &counter{r: packed}
+	if f, ok := packed.(*os.File); ok {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+			from.size = st.Size()
+		}
+	}
 	z, done, err := open(budget.LedgerOf(opts.Memory), from)
 	if err != nil {
 		return nil, err
@@ -168,8 +173,17 @@ var errNoSpace = errors.New("the directory for temporary files is nearly full: "
 
 // counter counts the bytes read from a file. A goroutine of the decompressor may read them.
 type counter struct {
-	r io.Reader
-	n atomic.Int64
+	r    io.Reader
+	n    atomic.Int64
+	size int64 // of the file; 0 if unknown
+}
+
+// part returns the part of the file that was read, from 0 to 1; 0 if its size is unknown.
+func (c *counter) part() float64 {
+	if c == nil || c.size == 0 {
+		return 0
+	}
+	return float64(c.n.Load()) / float64(c.size)
 }
 
 // Read implements io.Reader.
@@ -244,7 +258,7 @@ func copySparse(to *os.File, from io.Reader, packed *counter, opts Options) erro
 	runtime.LockOSThread() // so that the CPU time is that of this goroutine
 	defer runtime.UnlockOSThread()
 	work := budget.New(context.Background(), 0)
-	report := limitCalls(opts.Progress)
+	report := limitCalls(opts.Progress, packed)
 	for u := (unpacking{packed: packed, free: freeSpace(to)}); ; {
 		n, err := io.ReadFull(from, block)
 		if u.size+int64(n) > limit {
@@ -283,8 +297,9 @@ func endOfStream(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// limitCalls returns a function that calls f at limited intervals.
-func limitCalls(f func(int64)) func(int64) {
+// limitCalls returns a function that calls f at limited intervals, with the part of the compressed
+// file that was read so far.
+func limitCalls(f func(int64, float64), packed *counter) func(int64) {
 	if f == nil {
 		return func(int64) {}
 	}
@@ -292,7 +307,7 @@ func limitCalls(f func(int64)) func(int64) {
 	return func(done int64) {
 		if now := time.Now(); now.After(next) {
 			next = now.Add(progressEvery)
-			f(done)
+			f(done, packed.part())
 		}
 	}
 }

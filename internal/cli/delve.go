@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os/signal"
 	"strings"
 
@@ -48,8 +47,7 @@ func (a *app) openDelve(ctx context.Context, name string, o engine.Options) (*en
 // Look calls f with the program halted.
 func (d *delveTarget) Look(ctx context.Context, _, f func(callbacks.Target) error) (err error) {
 	announce := func() {
-		fmt.Fprintf(d.app.Stderr, "ompd-inspect: the program at %s is running: it is halted, and resumed afterwards\n",
-			d.name)
+		d.app.note("the program at %s is running: it is halted, and resumed afterwards", d.name)
 	}
 	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM, unix.SIGHUP) // it must not stay halted
 	defer stop()

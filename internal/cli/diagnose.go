@@ -58,11 +58,12 @@ exclude a hang, 2 wrong usage.`
 		// Without the threads, a missing verdict proves no health.
 		question := engine.Query{Parts: picture.Parts{Threads: true}, Verdicts: true}
 		return a.askPicture(args[0], question, func(pic *picture.Picture) error {
-			err := a.print(pic, report.Verdicts)
-			if err == nil {
-				err = judge(pic, failOn)
+			if !a.quiet || a.toFile() {
+				if err := a.print(pic, report.Verdicts); err != nil {
+					return err
+				}
 			}
-			return err
+			return judge(pic, failOn)
 		})
 	}
 	a.setView(cmd.Name(), report.Verdicts)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -147,7 +148,7 @@ func (a *jobRun) job(ctx context.Context, args []string, o *jobOptions) error {
 		look, cancel = context.WithTimeout(ctx, o.timeout)
 		defer cancel()
 	}
-	if o.early > 0 && s.hurries() {
+	if o.early > 0 && s.hurries() && !a.quiet {
 		early := time.AfterFunc(o.early, func() { a.showEarly(g, s, o.early) })
 		defer early.Stop()
 	}
@@ -175,15 +176,16 @@ func (a *jobRun) job(ctx context.Context, args []string, o *jobOptions) error {
 
 // noRank returns the error of a job without a readable rank.
 func noRank(s jobSource, r *job.Report, err error) error {
+	name := strings.TrimPrefix(s.name(), "of ")
 	switch {
 	case err != nil:
 		return err
 	case len(r.Missing) > 0:
-		return fmt.Errorf("no rank of %s could be read: %s: %s", s.name(), cmp.Or(r.Missing[0].Host, "it"),
+		return fmt.Errorf("no rank of %s could be read: %s: %s", name, cmp.Or(r.Missing[0].Host, "it"),
 			r.Missing[0].Reason)
 	}
 	return fmt.Errorf("no rank of %s was found: a rank is a process of this user with a variable of MPI in its "+
-		"environment, such as PMI_RANK; `ompd-inspect ps` shows the processes of this machine", s.name())
+		"environment, such as PMI_RANK; `ompd-inspect ps` shows the processes of this machine", name)
 }
 
 // printJob prints the page and returns the exit status for it.

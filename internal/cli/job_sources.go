@@ -159,7 +159,7 @@ func (c coreJob) gather(ctx context.Context, a *jobRun, o *jobOptions, g *gather
 	jobs.Cores(ctx, paths, a.lookOptions(o), func(p *job.Part) {
 		g.add(p)
 		done++
-		progress(done)
+		progress(done, float64(done)/float64(len(paths)))
 	})
 	return nil
 }

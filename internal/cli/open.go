@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"strings"
 	"time"
+
+	"golang.org/x/term"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/live"
@@ -100,16 +103,40 @@ func (a *app) askPicture(name string, q engine.Query, show func(*picture.Picture
 	return a.ask(name, q, func(answer *engine.Result) error { return show(answer.Picture) })
 }
 
-// progress returns a function that reports the progress of a long step on the standard error, once per second
-// from the second second on. done is the number of finished steps; per steps are one unit.
-func (c Command) progress(what, unit string, per int64) func(done int64) {
+// note prints a note on the standard error, unless --quiet is set.
+func (a *app) note(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.Stderr, "ompd-inspect: "+format+"\n", args...)
+	}
+}
+
+// progress returns a function that reports the progress of a long step, if the standard error is a terminal.
+func (a *app) progress(what, unit string, per int64) func(done int64, part float64) {
+	if a.quiet || !term.IsTerminal(int(a.Stderr.Fd())) {
+		return func(int64, float64) {}
+	}
+	return printProgress(a.Stderr, what, unit, per)
+}
+
+// leastPart is the finished part of a step from which on its remaining time is estimated.
+const leastPart = 0.02
+
+// printProgress returns a function that prints the progress of a long step, once per second from the second
+// second on. done is the number of finished units; per of them are one printed unit. part is the finished part
+// of the step, from 0 to 1, or 0 if it is unknown. The time left is estimated from it.
+func printProgress(w io.Writer, what, unit string, per int64) func(done int64, part float64) {
 	start, last := time.Now(), time.Time{}
-	return func(done int64) {
+	return func(done int64, part float64) {
 		now := time.Now()
 		if now.Sub(start) < time.Second || now.Sub(last) < time.Second {
 			return
 		}
 		last = now
-		fmt.Fprintf(c.Stderr, "ompd-inspect: %s: %d %s\n", what, done/per, unit)
+		left := ""
+		if part >= leastPart && part < 1 {
+			rest := time.Duration(float64(now.Sub(start)) * (1 - part) / part)
+			left = fmt.Sprintf(", about %v left", (rest + time.Second/2).Truncate(time.Second))
+		}
+		fmt.Fprintf(w, "ompd-inspect: %s: %d %s%s\n", what, done/per, unit, left)
 	}
 }

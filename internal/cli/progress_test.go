@@ -1,31 +1,37 @@
 package cli
 
 import (
-	"os"
-	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// TestProgress checks that a long step prints its progress on the standard error from the second second on, and
-// not before.
+// TestProgress checks that a long step prints its progress from the second second on, and not before, with the
+// time left if the finished part is known.
 func TestProgress(t *testing.T) {
-	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stderr.Close()
-	synctest.Test(t, func(*testing.T) {
-		tell := (&app{Command: Command{Stderr: stderr}}).progress("unpacking core.zst", "MiB", 1<<20)
-		for i := range 26 { // each tenth of a second
-			tell(int64(i) << 20)
-			<-time.After(time.Second / 10)
+	for _, c := range []struct {
+		total int // 0: unknown
+		want  string
+	}{
+		{0, "ompd-inspect: unpacking core.zst: 10 MiB\nompd-inspect: unpacking core.zst: 20 MiB\n"},
+		{40, "ompd-inspect: unpacking core.zst: 10 MiB, about 3s left\n" +
+			"ompd-inspect: unpacking core.zst: 20 MiB, about 2s left\n"},
+	} {
+		var got strings.Builder
+		synctest.Test(t, func(*testing.T) {
+			report := printProgress(&got, "unpacking core.zst", "MiB", 1<<20)
+			for i := range 26 { // each tenth of a second
+				part := 0.0
+				if c.total > 0 {
+					part = float64(i) / float64(c.total)
+				}
+				report(int64(i)<<20, part)
+				<-time.After(time.Second / 10)
+			}
+		})
+		if got.String() != c.want {
+			t.Errorf("of %d: %q, want %q", c.total, got.String(), c.want)
 		}
-	})
-	got, err := os.ReadFile(stderr.Name())
-	if want := "ompd-inspect: unpacking core.zst: 10 MiB\nompd-inspect: unpacking core.zst: 20 MiB\n"; err != nil ||
-		string(got) != want {
-		t.Errorf("%q, want %q; %v", got, want, err)
 	}
 }

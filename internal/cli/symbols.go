@@ -184,9 +184,9 @@ func (w symbolWriter) printModule(m rtl.ModuleSymbols, f *elfx.File, running boo
 	if err := symfile.Write(w.Stdout, f, list); err != nil {
 		return fmt.Errorf("%s: %w", m.Module.Path, err)
 	}
-	fmt.Fprintf(w.Stderr, "ompd-inspect: %d symbols of %s\n", len(list), m.Module.Path)
+	w.note("%d symbols of %s", len(list), m.Module.Path)
 	if running {
-		fmt.Fprintf(w.Stderr, "ompd-inspect: in gdb: add-symbol-file FILE -o %#x\n", m.Module.Bias)
+		w.note("in gdb: add-symbol-file FILE -o %#x", m.Module.Bias)
 	}
 	return nil
 }

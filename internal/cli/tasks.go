@@ -38,7 +38,7 @@ func (a *app) countTasks(tasks iter.Seq[picture.Task]) iter.Seq[picture.Task] {
 		n, tell := int64(0), a.progress("reading tasks", "tasks", 1)
 		for t := range tasks {
 			if n++; n%progressStride == 0 {
-				tell(n)
+				tell(n, 0)
 			}
 			if !yield(t) {
 				return

@@ -171,7 +171,7 @@ func (t *tracing) followEvents(h *history.History) error {
 		return err
 	}
 	if err := (&trace.Filter{LWPs: t.filter(rec).LWPs}).Check(rec); err != nil { // it may still arrive
-		fmt.Fprintf(t.Stderr, "ompd-inspect: %v; waits for it\n", err)
+		t.note("%v; waits for it", err)
 	}
 	tick := time.NewTicker(followInterval)
 	defer tick.Stop()

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +51,7 @@ type style struct {
 	force   bool   // files of other programs may be replaced
 	refresh int    // seconds after which a served page asks for a new snapshot
 	color   string
+	quiet   bool // print no progress and no notes
 	width   int
 	native  bool
 	numbers bool
@@ -108,17 +108,19 @@ Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage, 74 th
 	f.BoolVar(&a.json, "json", false, "print JSON (proto/picture.schema.json); same as --format json")
 	f.StringVar(&a.form, "format", "", "text, json, html (a page), dot (the wait-for graph), folded or speedscope "+
 		"(the merged stacks)")
-	f.StringVar(&a.color, "color", "auto", "color the output: auto, always or never")
+	f.StringVar(&a.color, "color", "auto", "color the output: auto, always or never "+
+		"(auto: on a terminal; NO_COLOR, CLICOLOR=0 and CLICOLOR_FORCE=1 are honored)")
 	f.IntVar(&a.width, "width", ownWidth, "output width in columns (0: unlimited; default: the terminal's)")
 	a.beyond.addFlags(root)
-	for _, v := range a.verbs() {
-		v.Example = cmp.Or(v.Example, examples[v.Name()])
-		root.AddCommand(v)
-	}
+	f.BoolVar(&a.quiet, "quiet", false, "print no progress and no notes on the standard error; diagnose and watch "+
+		"print nothing: their exit status is the answer")
+	root.AddCommand(a.verbs()...)
+	root.SetUsageFunc(a.usage)
+	addExamples(root)
 	return root
 }
 
-// verbs returns the verbs in the order of the help text.
+// verbs returns the verbs.
 func (a *app) verbs() []*cobra.Command {
 	whole := a.reportVerb()
 	whole.Flags().BoolVar(&a.native, "native", false, "show native stacks, with the runtime's frames")
@@ -276,7 +278,7 @@ func (s *style) printerOptions(out *os.File) (report.Options, error) {
 	}
 	switch s.color {
 	case "auto":
-		o.Color = tty && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		o.Color = autoColor(tty)
 	case "always":
 		o.Color = true
 	case "never":
@@ -284,4 +286,16 @@ func (s *style) printerOptions(out *os.File) (report.Options, error) {
 		return o, usageError{fmt.Errorf("--color %q: it must be auto, always or never", s.color)}
 	}
 	return o, nil
+}
+
+// autoColor reports whether the output is colored by default (no-color.org, bixense.com/clicolors).
+func autoColor(tty bool) bool {
+	force := os.Getenv("CLICOLOR_FORCE")
+	switch {
+	case os.Getenv("NO_COLOR") != "":
+		return false
+	case force != "" && force != "0":
+		return true
+	}
+	return tty && os.Getenv("CLICOLOR") != "0" && os.Getenv("TERM") != "dumb"
 }

@@ -98,8 +98,11 @@ func (a *app) watch(ctx context.Context, name string, interval time.Duration, co
 	return watchStatus(result)
 }
 
-// printLook prints a snapshot.
+// printLook prints a snapshot, unless --quiet is set.
 func (a *app) printLook(l *picture.Look) error {
+	if a.quiet {
+		return nil
+	}
 	p, err := a.printer(a.Stdout)
 	if err != nil {
 		return err

@@ -50,8 +50,9 @@ type Options struct {
 
 // Unpack controls the decompression of a core.
 type Unpack struct {
-	// Unpacking is called with the number of unpacked bytes, several times; it may be nil.
-	Unpacking func(done int64)
+	// Unpacking is called several times with the number of unpacked bytes and the part of the file that was read
+	// (0: unknown); it may be nil.
+	Unpacking func(done int64, part float64)
 	// Work limits the CPU time for each 64 MiB of the file; 0 means no limit.
 	Work time.Duration
 }

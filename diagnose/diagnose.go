@@ -137,3 +137,8 @@ func isHang(v picture.Verdict) bool { return v.Severity == picture.SeverityHang 
 
 // Hangs reports whether a verdict is one of a hang that is more than a possibility.
 func Hangs(v picture.Verdict) bool { return isHang(v) && v.Certainty != picture.Possible }
+
+// Crashes reports whether a verdict reports a crash, with certainty certain or likely.
+func Crashes(v picture.Verdict) bool {
+	return v.Severity == picture.SeverityCrash && v.Certainty != picture.Possible
+}

@@ -17,11 +17,12 @@ import (
 // errFound is the error of a run that found a verdict; the verdict is already printed.
 var errFound = errors.New("a verdict was found")
 
-// failOnHang is the value of --fail-on that means every verdict of a hang.
-const failOnHang = "hang"
-
-// failOnNothing is the value of --fail-on that means no verdict.
-const failOnNothing = "none"
+// Values of --fail-on that are not names of kinds.
+const (
+	failOnHang    = "hang"  // every verdict of a hang
+	failOnCrash   = "crash" // every verdict of a crash; also the name of a kind
+	failOnNothing = "none"
+)
 
 // reportVerb returns the verb report.
 func (a *app) reportVerb() *cobra.Command {
@@ -30,8 +31,8 @@ func (a *app) reportVerb() *cobra.Command {
 		report.Whole)
 }
 
-// diagnoseVerb returns the verb diagnose, which prints only the verdicts. Its exit status is ExitFound if there
-// is one.
+// diagnoseVerb returns the verb diagnose, which prints only the verdicts. Its exit status is ExitFound or
+// ExitCrash if there is one.
 func (a *app) diagnoseVerb() *cobra.Command {
 	var failOn []string
 	cmd := &cobra.Command{
@@ -42,12 +43,12 @@ func (a *app) diagnoseVerb() *cobra.Command {
 docs/verdicts.md explains each kind. A picture that "ompd-inspect report --json" saved
 in a file *.json is diagnosed again, by the rules of this version.
 
-Exit status: 0 nothing found, 3 a verdict of the kinds of --fail-on was found (with
-certainty certain or likely), 1 the target could not be read, or too little of it to
-exclude a hang, 2 wrong usage.`
-	cmd.Flags().StringSliceVar(&failOn, "fail-on", []string{failOnHang},
-		"exit with status 3 on verdicts of these kinds: hang (all verdicts of a hang), "+
-			strings.Join(diagnose.Names(), ", ")+", or none")
+Exit status: 0 nothing found, 3 a hang or another verdict of the kinds of --fail-on was
+found (with certainty certain or likely), 4 a crash and no hang, 1 the target could not be
+read, or too little of it to exclude a hang, 2 wrong usage.`
+	cmd.Flags().StringSliceVar(&failOn, "fail-on", []string{failOnHang, failOnCrash},
+		"exit with status 3, or 4 for a crash, on verdicts of these kinds: hang (all verdicts of a hang), crash (all "+
+			"of a crash), "+strings.Join(diagnose.Names(), ", ")+", or none")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		for _, k := range failOn {
 			if k != failOnHang && k != failOnNothing && !slices.Contains(diagnose.Names(), k) {
@@ -70,11 +71,15 @@ exclude a hang, 2 wrong usage.`
 	return a.targeted(cmd)
 }
 
-// judge returns errFound if a picture has a verdict that --fail-on names. It returns another error if no such
+// judge returns the error with the exit status for a picture with a verdict that --fail-on names. It returns another error if no such
 // verdict was found and too little could be read to exclude one.
 func judge(pic *picture.Picture, failOn []string) error {
-	if slices.ContainsFunc(pic.Verdicts, func(v picture.Verdict) bool { return fails(v, failOn) }) {
+	found := slices.DeleteFunc(slices.Clone(pic.Verdicts), func(v picture.Verdict) bool { return !fails(v, failOn) })
+	switch {
+	case slices.ContainsFunc(found, func(v picture.Verdict) bool { return !diagnose.Crashes(v) }):
 		return errFound
+	case len(found) > 0:
+		return statusError(ExitCrash)
 	}
 	if why := pic.Undecided(); why != "" {
 		return fmt.Errorf("not known whether it hangs: %s (`ompd-inspect doctor` shows the missing parts)", why)
@@ -85,5 +90,6 @@ func judge(pic *picture.Picture, failOn []string) error {
 // fails reports whether --fail-on names the verdict v.
 func fails(v picture.Verdict, failOn []string) bool {
 	return slices.Contains(failOn, failOnHang) && diagnose.Hangs(v) ||
+		slices.Contains(failOn, failOnCrash) && diagnose.Crashes(v) ||
 		slices.Contains(failOn, string(v.Kind)) && v.Certainty != picture.Possible
 }

@@ -13,8 +13,11 @@ const (
 	ExitUsage = 2 // the command line is wrong
 )
 
-// ExitFound is the exit status of diagnose if there is a verdict of the kinds that --fail-on names.
-const ExitFound = 3
+// Exit statuses of diagnose if there is a verdict of the kinds that --fail-on names.
+const (
+	ExitFound = 3 // a hang, or a verdict of another kind
+	ExitCrash = 4 // a crash, and no hang
+)
 
 // Further exit statuses of watch.
 const (

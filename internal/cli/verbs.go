@@ -78,7 +78,8 @@ needs no preparation. A running program is stopped for a moment only.
   ompd-inspect run -- ./program     run a program; report when it crashes or hangs
 
 Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage, 74 the output could not be written,
-130 Ctrl-C ended it, 3 diagnose found a hang or watch no progress (watch has more, see its help).`,
+130 Ctrl-C ended it, 3 diagnose found a hang or watch no progress, 4 diagnose found a crash (watch has more,
+see its help).`,
 		Version:       a.Version,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.ArbitraryArgs,

@@ -39,7 +39,7 @@ func ReportProcess(t testing.TB, pid int, flags ...string) *picture.Picture {
 func Diagnose(t testing.TB, target string, flags ...string) (int, *picture.Picture) {
 	t.Helper()
 	status, out, errs := Output(t, slices.Concat([]string{"diagnose", "--json"}, flags, []string{target})...)
-	if status != cli.ExitOK && status != cli.ExitFound {
+	if status != cli.ExitOK && status != cli.ExitFound && status != cli.ExitCrash {
 		t.Fatalf("exit status %d: %s", status, errs)
 	}
 	return status, Decode(t, out)

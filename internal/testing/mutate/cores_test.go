@@ -262,7 +262,7 @@ func wrong(status int, verb string, stdout []byte, stderr string) string {
 			return "an error that is not said"
 		}
 		return ""
-	case status != cli.ExitOK && !(status == cli.ExitFound && verb == "diagnose"):
+	case status != cli.ExitOK && !(verb == "diagnose" && (status == cli.ExitFound || status == cli.ExitCrash)):
 		return "one that no verb has"
 	}
 	var pic picture.Picture

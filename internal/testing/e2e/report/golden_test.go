@@ -103,6 +103,8 @@ func (g golden) checkStatus(t *testing.T, want *picture.Picture) {
 	switch {
 	case slices.ContainsFunc(want.Verdicts, diagnose.Hangs):
 		expected = cli.ExitFound
+	case slices.ContainsFunc(want.Verdicts, diagnose.Crashes):
+		expected = cli.ExitCrash
 	case want.Undecided() != "":
 		expected = cli.ExitError
 	}

@@ -97,7 +97,7 @@ func (b injectedBug) await(t *testing.T, kinds []string) string {
 			return core
 		}
 		status, out, _ := e2e.Output(t, "diagnose", "--json", pid)
-		if status != cli.ExitOK && status != cli.ExitFound && out == "" {
+		if status != cli.ExitOK && status != cli.ExitFound && status != cli.ExitCrash && out == "" {
 			continue // it is ending
 		}
 		if pic := e2e.Decode(t, out); hasKind(pic, kinds) {

@@ -134,7 +134,14 @@ func (e expectation) judge(t *testing.T, l e2e.Lane, status int, pic *picture.Pi
 	if e.behind != 0 && len(v.Waiting) != e.behind {
 		t.Errorf("LWPs %v are stuck behind it, want %d\ntarget %s\n%v", v.Waiting, e.behind, target, v.Evidence)
 	}
-	if want := map[bool]int{true: cli.ExitFound, false: cli.ExitOK}[diagnose.Hangs(v)]; status != want {
+	want := cli.ExitOK
+	switch {
+	case diagnose.Hangs(v):
+		want = cli.ExitFound
+	case diagnose.Crashes(v):
+		want = cli.ExitCrash
+	}
+	if status != want {
 		t.Errorf("exit status %d, want %d", status, want)
 	}
 	var waits []string
@@ -219,8 +226,12 @@ func TestNoFalseVerdicts(t *testing.T) {
 							t.Errorf("%s: %s", v.Kind, v.Summary)
 						}
 					}
-					if status != cli.ExitOK {
-						t.Errorf("exit status %d", status)
+					want := cli.ExitOK
+					if slices.ContainsFunc(pic.Verdicts, diagnose.Crashes) {
+						want = cli.ExitCrash
+					}
+					if status != want || s.Segv && want != cli.ExitCrash {
+						t.Errorf("exit status %d, want %d; a crash: %v", status, want, s.Segv)
 					}
 				})
 			}

@@ -77,7 +77,7 @@ func TestVerdictOfOverrunStack(t *testing.T) {
 				}
 				status, pic := e2e.Diagnose(t, omptest.Dump(t, run).Core)
 				found := (expectation{}).faults(pic.Verdicts)
-				if status != cli.ExitOK || len(found) != 1 || found[0].Kind != picture.VerdictStackOverflow {
+				if status != cli.ExitCrash || len(found) != 1 || found[0].Kind != picture.VerdictStackOverflow {
 					t.Errorf("exit status %d, verdicts %+v, want one stack overflow", status, found)
 				}
 				said := 0

@@ -71,10 +71,11 @@ read, or too little of it to exclude a hang, 2 wrong usage.`
 	return a.targeted(cmd)
 }
 
-// judge returns the error with the exit status for a picture with a verdict that --fail-on names. It returns another error if no such
-// verdict was found and too little could be read to exclude one.
+// judge returns the error with the exit status for a picture with a verdict that --fail-on names. It returns
+// another error if no such verdict was found and too little could be read to exclude one.
 func judge(pic *picture.Picture, failOn []string) error {
-	found := slices.DeleteFunc(slices.Clone(pic.Verdicts), func(v picture.Verdict) bool { return !fails(v, failOn) })
+	found := slices.Clone(pic.Verdicts)
+	found = slices.DeleteFunc(found, func(v picture.Verdict) bool { return !fails(v, failOn) })
 	switch {
 	case slices.ContainsFunc(found, func(v picture.Verdict) bool { return !diagnose.Crashes(v) }):
 		return errFound

@@ -24,7 +24,9 @@ func (r *runner) handleHang(ctx context.Context, list []hang) bool {
 	list = r.reportOrder(list)
 	for _, h := range list {
 		r.ended[h.pid] = true
-		fmt.Fprintf(r.Stderr, "ompd-inspect: process %d made no progress for %v\n", h.pid, r.hangAfter)
+		if !r.isJSON() || r.report != "" { // the document on the standard error has the same fact
+			fmt.Fprintf(r.Stderr, "ompd-inspect: process %d made no progress for %v\n", h.pid, r.hangAfter)
+		}
 		r.writeReport(ctx, h.pid, nil, h.still)
 	}
 	if len(list) > 0 {

@@ -30,6 +30,9 @@ const (
 	// to be caught in that moment so often.
 	confirmations = 2
 	confirmNap    = 5 * time.Millisecond
+	// unjudgedAfter is the shortest time after which a program that runs is reported to have no OpenMP runtime. A
+	// program may load its runtime late, but hardly later than this.
+	unjudgedAfter = 30 * time.Second
 )
 
 // pulse takes snapshots of the processes of a program at intervals, and reports those that make no progress for
@@ -44,6 +47,11 @@ type pulse struct {
 	beats  map[int]*beat
 	round  time.Time // start of the current round of snapshots; comparisons use it as the time of all of them
 	resets int
+
+	started  time.Time
+	plain    bool // a process without an OpenMP runtime was seen
+	judged   bool // a process with one was seen
+	reported bool // reportUnjudged has printed its note
 }
 
 // hang is a process that makes no progress and cannot make any.
@@ -73,6 +81,9 @@ type beat struct {
 // watch takes snapshots until ctx is canceled.
 func (p *pulse) watch(ctx context.Context) {
 	p.reset()
+	p.mu.Lock()
+	p.started = time.Now()
+	p.mu.Unlock()
 	interval := min(p.after/looksPerHang, maxPulse)
 	for pause(ctx, interval-watch.Settle) {
 		if list := p.look(ctx); list != nil {
@@ -82,6 +93,7 @@ func (p *pulse) watch(ctx context.Context) {
 				return
 			}
 		}
+		p.reportUnjudged(max(p.after, unjudgedAfter))
 		if !pause(ctx, watch.Settle) {
 			return
 		}
@@ -112,8 +124,11 @@ func (p *pulse) look(ctx context.Context) []hang {
 	p.round = time.Now()
 	p.mu.Unlock()
 	beats := map[int]*beat{}
+	var plain, judged bool
 	for _, pid := range p.program.Processes() {
 		b, err := p.beat(ctx, pid, before[pid])
+		plain = plain || err == nil && b.trace == nil
+		judged = judged || err == nil && b.trace != nil
 		// it has ended, is stopped, executed another program, or has no OpenMP runtime
 		if err != nil || b.trace == nil {
 			continue
@@ -123,12 +138,26 @@ func (p *pulse) look(ctx context.Context) []hang {
 	list := p.hangs(ctx, beats)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.plain, p.judged = p.plain || plain, p.judged || judged
 	if p.resets != resets {
 		closeAll(beats)
 		beats, list = map[int]*beat{}, nil
 	}
 	p.beats = beats
 	return list
+}
+
+// reportUnjudged prints a note, once, if the program has run for a time and no process of it had an OpenMP
+// runtime: --hang-after judges no such process.
+func (p *pulse) reportUnjudged(least time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reported || p.judged || !p.plain || time.Since(p.started) < least {
+		return
+	}
+	p.reported = true
+	p.note("--hang-after has no effect: no process of the program has loaded an OpenMP runtime, and processes " +
+		"without one are not judged")
 }
 
 // hangs returns the processes that made no progress for the time of --hang-after, and cannot make any.

@@ -45,11 +45,12 @@ in a row must show: a verdict reports a hang; or each thread sleeps until anothe
 the process wakes it, or is in a loop that ends only when another thread writes memory. A
 process is not ended while a thread computes, sleeps for a time, or waits for input, a
 signal or another process, unless a verdict reports a hang. Processes without an OpenMP
-runtime are not judged. After the report the process gets SIGTERM, and SIGKILL if it does
-not end.
+runtime are not judged; if there are no others, a note says so. After the report the process
+gets SIGTERM, and SIGKILL if it does not end.
 
 The report is printed after the program's output, on the standard error or in the file of
---report. With --core, the process is also written to a core file, in the state that the
+--report. With --json, it is one JSON document for each reported process; use --report, as the
+program may write to the standard error too. With --core, the process is also written to a core file, in the state that the
 report shows.
 
 Exit status: the program's own; 128 plus the number of the signal that ended it;
@@ -145,6 +146,7 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 			switch {
 			case e.Ended:
 				r.reportUnsaved(e.Left)
+				r.pulse.reportUnjudged(r.hangAfter)
 				return r.endStatus(e.Status)
 			case e.Stopped:
 				r.suspend()

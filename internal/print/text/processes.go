@@ -13,22 +13,43 @@ import (
 // Processes prints the table of processes that can be inspected, and the next command.
 func Processes(p *Printer, list *picture.Processes) {
 	if len(list.Processes) == 0 {
-		p.printLine("no process on this machine has an OpenMP runtime loaded")
+		none := "no process on this machine has an OpenMP runtime loaded"
+		if list.Hidden > 0 {
+			none = "none of the processes that you may inspect has an OpenMP runtime loaded"
+		}
+		p.printLine(none)
 	} else {
 		t := &table{head: []string{"PID", "USER", "STATE", "THREADS", "CPU", "RUNTIME", "COMMAND"}}
-		for _, c := range list.Processes {
+		sorted := waitingFirst(list.Processes)
+		for _, c := range sorted {
 			t.add(fmt.Sprint(c.PID), c.User, c.State, fmt.Sprint(c.Threads), fmt.Sprintf("%.0f%%", 100*c.CPU),
 				runtimeNames(c.Runtimes), commandLine(c))
 		}
 		p.printTable(t)
-		busiest := slices.MaxFunc(list.Processes, func(a, b picture.Process) int { return int(100 * (a.CPU - b.CPU)) })
 		p.printLine("")
-		p.printf("next: ompd-inspect %d", busiest.PID)
+		p.printf("next: ompd-inspect %d", sorted[0].PID)
 	}
 	if list.Hidden > 0 {
 		p.printWrapped("", processCount(list.Hidden)+" could not be inspected; "+
 			cmp.Or(list.HiddenReason, "for lack of permission"))
 	}
+}
+
+// idleCPU is the CPU use below which a process counts as waiting, in processors.
+const idleCPU = 0.01
+
+// waitingFirst returns processes with those that wait before those that compute, both in their order. A process
+// that hangs waits more often than it computes.
+func waitingFirst(list []picture.Process) []picture.Process {
+	list = slices.Clone(list)
+	computes := func(c picture.Process) int {
+		if c.State == "running" || c.CPU >= idleCPU {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(list, func(a, b picture.Process) int { return computes(a) - computes(b) })
+	return list
 }
 
 // runtimeNames returns the family and version of each runtime.

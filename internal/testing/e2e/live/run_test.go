@@ -21,16 +21,25 @@ import (
 // TestRunFindsNoHang runs programs that make progress, or wait without OpenMP, for longer than --hang-after.
 func TestRunFindsNoHang(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "fork_loop"})
-	for script, want := range map[string]int{
-		"exec env LD_LIBRARY_PATH=" + omptest.RuntimeOf(t, 16).Dir + " " + exe + " 5 < /dev/zero": cli.ExitSignal +
-			int(unix.SIGALRM),
-		"sleep 3; exit 4": 4,
+	const unjudged = "ompd-inspect: --hang-after has no effect: no process of the program has loaded an OpenMP " +
+		"runtime, and processes without one are not judged\n"
+	for _, c := range []struct {
+		script string
+		quiet  bool
+		status int
+		errs   string
+	}{
+		{"exec env LD_LIBRARY_PATH=" + omptest.RuntimeOf(t, 16).Dir + " " + exe + " 5 < /dev/zero", false,
+			cli.ExitSignal + int(unix.SIGALRM), ""},
+		{"sleep 3; exit 4", false, 4, unjudged},
+		{"sleep 3; exit 5", true, 5, ""},
 	} {
-		t.Run(fmt.Sprint(want), func(t *testing.T) {
+		t.Run(fmt.Sprint(c.status), func(t *testing.T) {
 			t.Parallel()
-			status, _, errs := e2e.Output(t, "run", "--hang-after", "2s", "--", "sh", "-c", script)
-			if status != want || errs != "" {
-				t.Errorf("exit status %d, want %d: %s", status, want, errs)
+			quiet := fmt.Sprintf("--quiet=%v", c.quiet)
+			status, _, errs := e2e.Output(t, "run", "--hang-after", "2s", quiet, "--", "sh", "-c", c.script)
+			if status != c.status || errs != c.errs {
+				t.Errorf("exit status %d, want %d: %s", status, c.status, errs)
 			}
 		})
 	}
@@ -40,6 +49,22 @@ func TestRunFindsNoHang(t *testing.T) {
 			!strings.Contains(errs, want) {
 			t.Errorf("%s: exit status %d: %s", flag, status, errs)
 		}
+	}
+}
+
+// TestRunJSON hangs a program under run --json without --report: the standard error is one JSON document.
+func TestRunJSON(t *testing.T) {
+	t.Parallel()
+	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
+	script := `exec env OMPD_READY_FD=1 OMPD_TRUTH=/dev/null LD_LIBRARY_PATH=` + omptest.RuntimeOf(t, 16).Dir + " " +
+		exe + " wait >/dev/null"
+	status, _, errs := e2e.Output(t, "run", "--json", "--hang-after", "1s", "--", "sh", "-c", script)
+	if status != cli.ExitHang {
+		t.Fatalf("exit status %d, want %d: %s", status, cli.ExitHang, errs)
+	}
+	omptest.Validate(t, "picture", []byte(errs))
+	if s := e2e.Decode(t, errs).Target.Pause.Standstill; s == nil || s.Seconds < 1 {
+		t.Errorf("why it was reported: %+v", s)
 	}
 }
 

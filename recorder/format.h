@@ -49,9 +49,11 @@ enum recorder_code {
     RECORDER_THREAD = 65, /* a thread takes the ring: value its LWP, a its pthread_t, b the ring's epoch */
     RECORDER_FORK = 66,   /* in the child of a fork: value its pid, a the parent's, b the generation */
     RECORDER_MARK = 67,   /* omp_control_tool(RECORDER_COMMAND_MARK, n, NULL): a the code address, b the number n */
-    RECORDER_DEVICE = 68  /* a record that a device has traced: kind its type, value the device, a the time on the
+    RECORDER_DEVICE = 68, /* a record that a device has traced: kind its type, value the device, a the time on the
                              device, b the target region's id; then the bytes of ompt_record_ompt_t. With kind 0, a is
                              the number of damaged records of a buffer. */
+    RECORDER_IDLE = 69,    /* before OpenMP 5.0: a thread starts or stops idling outside of regions; b is its id */
+    RECORDER_SHUTDOWN = 70 /* before OpenMP 5.0: the runtime shuts down */
 };
 
 /* RECORDER_COMMAND_MARK is the command of omp_control_tool that writes a mark. The standard defines 1 to 4. */

@@ -62,9 +62,9 @@ inlined uint64_t id_of(const ompt_data_t *data) {
     return data == NULL ? 0 : data->value;
 }
 
-/* id_give assigns a new id to a word of the runtime and returns the id that the word then has. */
+/* id_give assigns a new id to a word of the runtime and returns the id that the word then has; 0 without a word. */
 inlined uint64_t id_give(ompt_data_t *data, uint64_t id) {
-    if (rarely(recorder_chained | recorder_given)) return id_of(data);
+    if (rarely(recorder_chained | recorder_given) || rarely(data == NULL)) return id_of(data);
     data->value = id;
     return id;
 }

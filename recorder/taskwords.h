@@ -32,11 +32,12 @@ inlined void word_empty(ompt_data_t *task) {
     task->value = 0;
 }
 
-/* word_fill restores the id in the word of the current task, if the word was emptied. It ignores copies of the word. */
+/* word_fill restores the id in the word of the current task, if the word was emptied. It ignores copies of the word,
+ * and NULL: the draft of 2013 passes it for a task that has completed. */
 inlined void word_fill(ompt_data_t *task) {
     struct recorder_ring *ring = recorder_mine;
     uint64_t *word = word_slot(ring);
-    if (word == NULL || *word != (uint64_t)task || recorder_chained) return;
+    if (task == NULL || word == NULL || *word != (uint64_t)task || recorder_chained) return;
     task->value = ring->task_table[ring->tasks - 1].task;
 }
 

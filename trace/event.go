@@ -50,6 +50,8 @@ const (
 	NewFork      Code = 66 // in the child of a fork
 	Mark         Code = 67 // omp_control_tool(64, n, NULL)
 	DeviceRecord Code = 68 // a record of a device's trace (Bytes)
+	Idling       Code = 69 // before OpenMP 5.0: a thread idles outside of regions
+	Shutdown     Code = 70 // before OpenMP 5.0: the runtime shuts down
 )
 
 // Own returns the name of an event that the recorder added to OMPT's; "" for OMPT's events.
@@ -63,6 +65,10 @@ func (c Code) Own() string {
 		return "recorder_mark"
 	case DeviceRecord:
 		return "recorder_device"
+	case Idling:
+		return "recorder_idle"
+	case Shutdown:
+		return "recorder_shutdown"
 	}
 	return "event_" + strconv.Itoa(int(c))
 }

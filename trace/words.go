@@ -44,7 +44,11 @@ func appendHex(b []byte, n uint64) []byte { return strconv.AppendUint(append(b, 
 func (w Words) Mutex(e *Event) string { return string(w.appendMutex(nil, e)) }
 
 func (w Words) appendMutex(b []byte, e *Event) []byte {
-	b = append(append(b, pick(mutexes, e.Kind, "lock")...), ' ')
+	kind := e.Kind
+	if e.Code == NestLock {
+		kind = nestLock
+	}
+	b = append(append(b, pick(mutexes, kind, "lock")...), ' ')
 	if w.Lock != nil {
 		if name := w.Lock(e.B); name != "" {
 			return append(b, name...)
@@ -52,6 +56,9 @@ func (w Words) appendMutex(b []byte, e *Event) []byte {
 	}
 	return appendHex(b, e.B)
 }
+
+// nestLock is ompt_mutex_nest_lock. The event nest_lock has no kind.
+const nestLock = 3
 
 // mutexes are the values of ompt_mutex_t.
 var mutexes = []string{"", "lock", "lock", "nestable lock", "nestable lock", "critical", "atomic", "ordered"}
@@ -119,11 +126,16 @@ func (w Words) Phrase(e *Event) string { return string(w.Append(nil, e)) }
 // Append appends Phrase to b. For frequent events it allocates no string.
 func (w Words) Append(b []byte, e *Event) []byte {
 	switch e.Code {
-	case SyncRegion, SyncRegionWait:
+	case SyncRegion:
 		return append(append(b, e.ends("comes to ", "leaves ")...), pick(syncs, e.Kind, "a synchronization")...)
+	case SyncRegionWait:
+		return append(append(b, e.ends("waits at ", "has waited at ")...), pick(syncs, e.Kind, "a synchronization")...)
 	case TaskCreate:
 		return w.appendID(append(b, "creates task "...), e.Task())
 	case TaskSchedule:
+		if e.Task() == 0 && e.Next() != 0 { // OMPT of 2013 does not pass the data of a completed task
+			return w.appendID(append(b, "goes on with task "...), e.Next())
+		}
 		b = append(w.appendID(append(b, "task "...), e.Task()), ' ')
 		b = append(b, pick(statuses, e.Kind, "ends")...)
 		if e.Next() != 0 {
@@ -178,6 +190,10 @@ func (w Words) seldom(e *Event) string {
 		return fmt.Sprintf("is process %d, forked from %d", e.Value, e.A)
 	case Mark:
 		return fmt.Sprintf("mark %d", e.B)
+	case Idling:
+		return e.ends("starts to idle", "stops idling")
+	case Shutdown:
+		return "the runtime shuts down"
 	}
 	if s := w.ofTask(e); s != "" {
 		return s

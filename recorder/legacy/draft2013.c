@@ -3,9 +3,9 @@
  */
 #include <dlfcn.h>
 
-#include "../tables.h"
 #include "legacy.h"
 #include "mutex.h"
+#include "sync.h"
 
 typedef uint64_t parallel_id;
 
@@ -22,7 +22,8 @@ static void parallel_create(ompt_data_t *task, ompt_frame_t *frame, parallel_id 
     slot_close(&s);
 }
 
-static void parallel_exit(ompt_data_t *task, parallel_id id) {
+static void parallel_exit(ompt_data_t *task, ompt_frame_t *frame, parallel_id id) {
+    (void)frame;
     ompt_data_t parallel = {.value = id};
     on_parallel_end(&parallel, task, ompt_parallel_invoker_program, NULL);
 }
@@ -31,8 +32,28 @@ static void task_create(ompt_data_t *task, ompt_frame_t *frame, ompt_data_t *mad
     on_task_create(task, frame, made, ompt_task_explicit, 0, NULL);
 }
 
-static void task_exit(ompt_data_t *task) { on_task_schedule(task, ompt_task_complete, NULL); }
-static void task_resumes(ompt_data_t *from, ompt_data_t *to) { on_task_schedule(from, ompt_task_switch, to); }
+/* exited is the id of the task whose exit the thread has reported last, until its next switch. */
+static __thread uint64_t exited __attribute__((tls_model("initial-exec")));
+
+static void task_exit(ompt_data_t *task) {
+    exited = id_of(task);
+    on_task_schedule(task, ompt_task_complete, NULL);
+}
+
+/* task_resumes omits the suspended task if that has completed: from is NULL if the runtime has freed its data. */
+static void task_resumes(ompt_data_t *from, ompt_data_t *to) {
+    uint64_t completed = exited;
+    exited = 0;
+    if (from != NULL && (completed == 0 || id_of(from) != completed)) {
+        on_task_schedule(from, ompt_task_switch, to);
+        return;
+    }
+    struct slot s;
+    if (!slot_open(&s, false, 1)) return;
+    slot_first(&s, ompt_callback_task_schedule, ompt_task_switch, 0, 0, id_of(from), id_of(to));
+    if (to != NULL) task_switch(&s, completed, ompt_task_complete, id_of(to));
+    slot_close(&s);
+}
 
 static void implicit_create(ompt_data_t *task, parallel_id id) {
     ompt_data_t parallel = {.value = id};
@@ -44,15 +65,16 @@ static void implicit_exit(ompt_data_t *task, parallel_id id) {
     on_implicit_task(ompt_scope_end, &parallel, task, 0, 0, ompt_task_implicit);
 }
 
-/* WAIT defines the two callbacks of a wait of a task, WORK those of a worksharing construct. */
-#define WAIT(name, event, kind)                                   \
+/* SYNC defines the two callbacks of a synchronization region or of a wait in it, WORK those of a worksharing
+ * construct. */
+#define SYNC(name, event, kind)                                   \
     static void name##_begin(ompt_data_t *task, parallel_id id) { \
         ompt_data_t parallel = {.value = id};                     \
-        event(kind, ompt_scope_begin, &parallel, task, NULL);     \
+        event(kind, ompt_scope_begin, &parallel, task);           \
     }                                                             \
     static void name##_end(ompt_data_t *task, parallel_id id) {   \
         ompt_data_t parallel = {.value = id};                     \
-        event(kind, ompt_scope_end, &parallel, task, NULL);       \
+        event(kind, ompt_scope_end, &parallel, task);             \
     }
 #define WORK(name, kind)                                           \
     static void name##_begin(ompt_data_t *task, parallel_id id) {  \
@@ -64,10 +86,12 @@ static void implicit_exit(ompt_data_t *task, parallel_id id) {
         on_work(kind, ompt_scope_end, &parallel, task, 0, NULL);   \
     }
 
-WAIT(barrier, on_sync_region, ompt_sync_region_barrier)
-WAIT(taskwait, on_sync_region, ompt_sync_region_taskwait)
-WAIT(taskgroup, on_sync_region, ompt_sync_region_taskgroup)
-WAIT(taskgroup_wait, on_sync_region_wait, ompt_sync_region_taskgroup)
+SYNC(barrier, record_region, ompt_sync_region_barrier)
+SYNC(taskwait, record_region, ompt_sync_region_taskwait)
+SYNC(taskgroup, record_taskgroup, ompt_sync_region_taskgroup)
+SYNC(wait_barrier, record_wait, ompt_sync_region_barrier)
+SYNC(wait_taskwait, record_wait, ompt_sync_region_taskwait)
+SYNC(wait_taskgroup, record_wait, ompt_sync_region_taskgroup)
 WORK(loop, ompt_work_loop)
 WORK(sections, ompt_work_sections)
 WORK(single, ompt_work_single_executor)
@@ -81,23 +105,25 @@ static void master_end(ompt_data_t *task, parallel_id id) {
 }
 static void flushed(ompt_data_t *thread) { on_flush(thread, NULL); }
 
-/* The events by the draft's ompt_event_t (A.2). A barrier or a taskwait is recorded by its wait, which barriers at the
- * ends of regions have, too. Where a runtime does not support waits, it is recorded by its construct. */
+static void idle_begin(ompt_data_t *thread) { record_idle(ompt_scope_begin, id_of(thread)); }
+static void idle_end(ompt_data_t *thread) { record_idle(ompt_scope_end, id_of(thread)); }
+
+/* The events by the draft's ompt_event_t (A.2). */
 static const struct legacy_event events[] = {
     [1] = EVENT(parallel_create, parallel_begin), EVENT(parallel_exit, parallel_end), EVENT(task_create, task_create),
     EVENT(task_exit, task_schedule), EVENT(thread_create, thread_begin), EVENT(thread_exit, thread_end),
     EVENT(control, control_tool),
-    [11] = EVENT_OR(barrier_begin, sync_region, 35), EVENT_OR(barrier_end, sync_region, 36),
-    EVENT_OR(taskwait_begin, sync_region, 37), EVENT_OR(taskwait_end, sync_region, 38),
-    EVENT(taskgroup_wait_begin, sync_region_wait), EVENT(taskgroup_wait_end, sync_region_wait),
+    [LEGACY_WAIT_BARRIER] = WAITING(wait_barrier_begin), WAITING(wait_barrier_end), WAITING(wait_taskwait_begin),
+    WAITING(wait_taskwait_end), EVENT(wait_taskgroup_begin, sync_region_wait),
+    EVENT(wait_taskgroup_end, sync_region_wait),
     EVENT(lock_released, mutex_released), EVENT(nest_released, mutex_released),
     EVENT(critical_released, mutex_released), EVENT(atomic_released, mutex_released),
     EVENT(ordered_released, mutex_released),
     EVENT(implicit_create, implicit_task), EVENT(implicit_exit, implicit_task), EVENT(task_resumes, task_schedule),
     EVENT(loop_begin, work), EVENT(loop_end, work), EVENT(sections_begin, work), EVENT(sections_end, work),
     EVENT(single_begin, work), EVENT(single_end, work), EVENT(others_begin, work), EVENT(others_end, work),
-    EVENT(master_begin, masked), EVENT(master_end, masked),
-    [39] = EVENT(taskgroup_begin, sync_region), EVENT(taskgroup_end, sync_region),
+    EVENT(master_begin, masked), EVENT(master_end, masked), REGION(barrier_begin), REGION(barrier_end),
+    REGION(taskwait_begin), REGION(taskwait_end), EVENT(taskgroup_begin, sync_region), EVENT(taskgroup_end, sync_region),
     EVENT(nest_less, nest_lock), EVENT(lock_wait, mutex_acquire), EVENT(nest_wait, mutex_acquire),
     EVENT(critical_wait, mutex_acquire), EVENT(atomic_wait, mutex_acquire), EVENT(ordered_wait, mutex_acquire),
     EVENT(lock_acquired, mutex_acquired), EVENT(nest_acquired, mutex_acquired), EVENT(nest_deeper, nest_lock),
@@ -119,6 +145,7 @@ exported int ompt_initialize(ompt_function_lookup_t lookup, int device, ompt_dat
     if (!recorder_start(RECORDER_SOURCE_OMPT, 0, "OMPT of 2013")) return 0;
     recorder_head->ids = RECORDER_IDS_REGIONS;
     recorder_upper = 32;
-    legacy_register(set, events, sizeof events / sizeof events[0]);
+    register_all(set, events, sizeof events / sizeof events[0], (ompt_callback_t)idle_begin,
+                 (ompt_callback_t)idle_end);
     return 1;
 }

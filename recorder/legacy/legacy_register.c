@@ -12,17 +12,19 @@ static int8_t set_result(int answer) {
     return answer == CALLED_SOMETIMES ? ompt_set_sometimes : ompt_set_always;
 }
 
-void legacy_register(legacy_set_t set, const struct legacy_event *events, int n) {
-    uint64_t asked = 0, called = 0;
+uint64_t legacy_register(legacy_set_t set, const struct legacy_event *events, int n) {
+    uint64_t asked = 0, codes = 0, called = 0;
     for (int i = 0; i < n; i++) {
         const struct legacy_event *e = &events[i];
         if (e->callback == NULL || (recorder_head->events & CODE(e->code)) == 0) continue;
         int answer = set(i, e->callback);
-        if (!is_called(answer) && e->fallback != 0) answer = set(e->fallback, e->callback);
         int8_t result = set_result(answer);
         if (result > recorder_head->registered[e->code]) recorder_head->registered[e->code] = result;
         asked |= CODE(e->code);
-        called |= is_called(answer) ? CODE(e->code) : 0;
+        if (!is_called(answer)) continue;
+        called |= CODE(i);
+        codes |= CODE(e->code) | (e->replaces != 0 ? CODE(e->replaces) : 0);
     }
-    recorder_head->events &= ~asked | called;
+    recorder_head->events &= ~asked | codes;
+    return called;
 }

@@ -4,9 +4,9 @@
  */
 #include <stdio.h>
 
-#include "../tables.h"
 #include "legacy.h"
 #include "mutex.h"
+#include "sync.h"
 
 typedef uint64_t id;
 
@@ -51,7 +51,7 @@ static void initial_end(id parallel, id task) { record_implicit(ompt_scope_end, 
     static void name##_end(id parallel, id task) { name(ompt_scope_end, parallel, task); }
 #define SYNC(name, event, kind)                                                                        \
     static void name(ompt_scope_endpoint_t endpoint, id parallel, id task) {                           \
-        event(kind, endpoint, &(ompt_data_t){.value = parallel}, &(ompt_data_t){.value = task}, NULL); \
+        event(kind, endpoint, &(ompt_data_t){.value = parallel}, &(ompt_data_t){.value = task});       \
     }                                                                                                  \
     SCOPE(name)
 #define WORK(name, kind)                                                                                    \
@@ -59,10 +59,12 @@ static void initial_end(id parallel, id task) { record_implicit(ompt_scope_end, 
         on_work(kind, endpoint, &(ompt_data_t){.value = parallel}, &(ompt_data_t){.value = task}, 0, NULL); \
     }                                                                                                       \
     SCOPE(name)
-SYNC(barrier, on_sync_region, ompt_sync_region_barrier)
-SYNC(taskwait, on_sync_region, ompt_sync_region_taskwait)
-SYNC(taskgroup, on_sync_region, ompt_sync_region_taskgroup)
-SYNC(taskgroup_wait, on_sync_region_wait, ompt_sync_region_taskgroup)
+SYNC(barrier, record_region, ompt_sync_region_barrier)
+SYNC(taskwait, record_region, ompt_sync_region_taskwait)
+SYNC(taskgroup, record_taskgroup, ompt_sync_region_taskgroup)
+SYNC(wait_barrier, record_wait, ompt_sync_region_barrier)
+SYNC(wait_taskwait, record_wait, ompt_sync_region_taskwait)
+SYNC(wait_taskgroup, record_wait, ompt_sync_region_taskgroup)
 WORK(loop, ompt_work_loop)
 WORK(sections, ompt_work_sections)
 WORK(single, ompt_work_single_executor)
@@ -76,13 +78,17 @@ static void master_end(id parallel, id task) {
     on_masked(ompt_scope_end, &(ompt_data_t){.value = parallel}, &(ompt_data_t){.value = task}, NULL);
 }
 
-/* The events by ompt_event_t. The waits of barriers and taskwaits begin and end with their regions (SYNC), and are set
- * where a runtime does not support the regions. */
+static void idle_begin(id thread) { record_idle(ompt_scope_begin, thread); }
+static void idle_end(id thread) { record_idle(ompt_scope_end, thread); }
+
+/* The events by ompt_event_t. */
 static const struct legacy_event events[] = {
     [1] = EVENT(parallel_begin, parallel_begin), EVENT(parallel_end, parallel_end), EVENT(task_begin, task_create),
     EVENT(task_end, task_schedule), EVENT(thread_begin, thread_begin), EVENT(thread_end, thread_end),
     EVENT(control, control_tool),
-    [15] = EVENT(taskgroup_wait_begin, sync_region_wait), EVENT(taskgroup_wait_end, sync_region_wait),
+    [LEGACY_WAIT_BARRIER] = WAITING(wait_barrier_begin), WAITING(wait_barrier_end), WAITING(wait_taskwait_begin),
+    WAITING(wait_taskwait_end), EVENT(wait_taskgroup_begin, sync_region_wait),
+    EVENT(wait_taskgroup_end, sync_region_wait),
     EVENT(lock_released, mutex_released), EVENT(nest_released, mutex_released),
     EVENT(critical_released, mutex_released), EVENT(atomic_released, mutex_released),
     EVENT(ordered_released, mutex_released),
@@ -91,9 +97,8 @@ static const struct legacy_event events[] = {
     EVENT(loop_end, work),
     EVENT(sections_begin, work), EVENT(sections_end, work), EVENT(single_begin, work), EVENT(single_end, work),
     EVENT(others_begin, work), EVENT(others_end, work), EVENT(workshare_begin, work), EVENT(workshare_end, work),
-    EVENT(master_begin, masked), EVENT(master_end, masked), EVENT_OR(barrier_begin, sync_region, 11),
-    EVENT_OR(barrier_end, sync_region, 12), EVENT_OR(taskwait_begin, sync_region, 13),
-    EVENT_OR(taskwait_end, sync_region, 14), EVENT(taskgroup_begin, sync_region), EVENT(taskgroup_end, sync_region),
+    EVENT(master_begin, masked), EVENT(master_end, masked), REGION(barrier_begin), REGION(barrier_end),
+    REGION(taskwait_begin), REGION(taskwait_end), EVENT(taskgroup_begin, sync_region), EVENT(taskgroup_end, sync_region),
     EVENT(nest_less, nest_lock), EVENT(lock_wait, mutex_acquire), EVENT(nest_wait, mutex_acquire),
     EVENT(critical_wait, mutex_acquire), EVENT(atomic_wait, mutex_acquire), EVENT(ordered_wait, mutex_acquire),
     EVENT(lock_acquired, mutex_acquired), EVENT(nest_acquired, mutex_acquired), EVENT(nest_deeper, nest_lock),
@@ -118,7 +123,8 @@ static void initialize(ompt_function_lookup_t lookup, const char *runtime, unsig
     recorder_head->ids = RECORDER_IDS_RUNTIME;
     recorder_upper = 32;
     recorder_given = 1;
-    legacy_register(set, events, sizeof events / sizeof events[0]);
+    register_all(set, events, sizeof events / sizeof events[0], (ompt_callback_t)idle_begin,
+                 (ompt_callback_t)idle_end);
 }
 
 /* ompt_tool is called by such a runtime, unless OMP_TOOL is disabled. */

@@ -44,7 +44,7 @@ func (k *known) findLeave(t *trace.Thread, since uint64) {
 	inside := 0
 	c := t.Main.Since(since)
 	for e := (trace.Event{}); c.Next(&e); {
-		if e.Code != trace.SyncRegion || !IsBarrier(e.Kind) {
+		if e.Code != trace.SyncRegion && e.Code != trace.SyncRegionWait || !IsBarrier(e.Kind) {
 			continue
 		}
 		switch {

@@ -71,6 +71,9 @@ var classes = [256]What{
 // addScope handles an event that has an endpoint.
 func (m *machine) addScope(e *trace.Event) {
 	what := classes[e.Code]
+	if e.Code == trace.SyncRegionWait && m.waitsAlone(e) {
+		what = Sync
+	}
 	switch {
 	case what == 0 || e.Endpoint == 0:
 		m.sink.Point(m.thread, m.lwp, e)
@@ -83,6 +86,21 @@ func (m *machine) addScope(e *trace.Event) {
 	default:
 		m.end(e, func(s *Span) bool { return s.What == what })
 	}
+}
+
+// waitsAlone reports whether a wait is not part of a construct with events of its own, or ends such a wait. Runtimes
+// before OpenMP 5.0 report only the wait of the barrier at the end of a region. A taskgroup waits at its end.
+func (m *machine) waitsAlone(e *trace.Event) bool {
+	const taskgroup = 6 // ompt_sync_region_t
+	if e.Kind == taskgroup {
+		return false
+	}
+	n := len(m.stack)
+	inside := n > 0 && m.stack[n-1].What == Sync
+	if e.Endpoint == trace.Begin {
+		return !inside
+	}
+	return inside && m.stack[n-1].alone
 }
 
 // begin opens a span.
@@ -102,6 +120,7 @@ func (m *machine) begin(e *trace.Event, what What) {
 		// A construct of a region as a whole, or the last one in it, has the place of the fork.
 		s.PC = m.forkOf(e.Region, e.Time)
 	}
+	s.alone = e.Code == trace.SyncRegionWait
 	m.push(s)
 }
 

@@ -44,6 +44,7 @@ type Span struct {
 // detail contains fields of some kinds of spans.
 type detail struct {
 	tested   bool   // of a lock: the call did not wait for it
+	alone    bool   // a wait whose construct has no events
 	explicit bool   // of a lock: it was acquired in an explicit task
 	began    uint64 // start of that task
 	deferred bool   // of a task: its creator did not wait for it

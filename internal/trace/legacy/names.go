@@ -123,6 +123,12 @@ const (
 	targetMapEMI
 )
 
+// The recorder's codes for events of documents before OpenMP 5.0.
+const (
+	idle     = 69
+	shutdown = 70
+)
+
 // Sets of kinds.
 const (
 	barriers   = 1<<1 | 1<<2 | 1<<3 | 1<<4 | 1<<8 | 1<<9 | 1<<10 // ompt_sync_region_t

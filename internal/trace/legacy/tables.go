@@ -1,7 +1,7 @@
 package legacy
 
-// rows are the tables of the two documents. They lack idle and runtime_shutdown: idle is the time between two implicit
-// tasks of a worker, and runtime_shutdown the call of the tool's finalizer.
+// rows are the tables of the two documents. Runtimes since OpenMP 5.0 do not send idle and runtime_shutdown: idle is
+// the time between two implicit tasks of a worker, and runtime_shutdown the call of the tool's finalizer.
 var rows = [...][]row{
 	TR2013: {
 		{code: threadBegin, name: "thread_create"},
@@ -45,6 +45,8 @@ var rows = [...][]row{
 		{code: mutexAcquired, kinds: ordered, name: "acquired_ordered"},
 		{code: nestLock, name: "acquired_nest_lock_next", end: "release_nest_lock_prev"},
 		{code: flush, name: "flush"},
+		{code: idle, name: "idle_begin", end: "idle_end"},
+		{code: shutdown, name: "runtime_shutdown"},
 	},
 	TR2016: {
 		{code: threadBegin, name: "thread_begin"},
@@ -76,5 +78,7 @@ var rows = [...][]row{
 		{code: mutexAcquired, name: "mutex_acquired"},
 		{code: nestLock, name: "nested_lock"},
 		{code: flush, name: "flush"},
+		{code: idle, name: "idle"},
+		{code: shutdown, name: "runtime_shutdown"},
 	},
 }

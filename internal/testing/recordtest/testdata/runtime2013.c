@@ -37,7 +37,7 @@ int main(int argc, char **argv) {
   ((void (*)(data_t *))callbacks[5])(&thread);
   ((void (*)(data_t *, void *, uint64_t))callbacks[1])(&task, NULL, 4711);
   ((void (*)(data_t *, uint64_t))callbacks[22])(&implicit, 4711);
-  static const int begins[] = {25 /* loop */, 33 /* master */, 11 /* barrier, its wait or the construct */, 35};
+  static const int begins[] = {25 /* loop */, 33 /* master */, 11 /* wait at a barrier */, 35 /* barrier */};
   for (int i = 0; i < 4; i++)
     for (int end = 0; end < 2; end++) call(begins[i] + end, (uint64_t)&implicit, 4711);
   call(42, 0x1000, 0); /* a lock */

@@ -34,6 +34,50 @@ type Event struct {
 	Region string `json:"region,omitempty" pb:"12"` // ids of its region and its task
 	Task   string `json:"task,omitempty" pb:"13"`
 	Lock   *Hex   `json:"lock,omitempty" pb:"14"` // wait id
+	// The dependences of a task, the mapped variables of a target construct; the recorder keeps at most 30 and 15.
+	Dependences []Dependence     `json:"dependences,omitempty" pb:"15"`
+	Mapped      []MappedVariable `json:"mapped,omitempty" pb:"16"`
+	// Truncated means that there are more dependences, mapped variables or characters than are recorded.
+	Truncated bool           `json:"truncated,omitempty" pb:"17"`
+	Operation *DataOperation `json:"operation,omitempty" pb:"18"`
+	Loaded    *LoadedCode    `json:"loaded,omitempty" pb:"19"`
+}
+
+// Dependence is a storage location that orders tasks, or the number of an iteration in one of the loops of a doacross
+// loop.
+type Dependence struct {
+	Type      int   `json:"type" pb:"1"` // ompt_dependence_type_t
+	Address   *Hex  `json:"address,omitempty" pb:"2"`
+	Iteration int64 `json:"iteration,omitempty" pb:"3"` // of types 5 and 6 (source, sink)
+}
+
+// MappedVariable is a variable that a target construct maps.
+type MappedVariable struct {
+	Host   *Hex   `json:"host,omitempty" pb:"1"` // addresses
+	Device *Hex   `json:"device,omitempty" pb:"2"`
+	Bytes  uint64 `json:"bytes" pb:"3"`
+	Flags  int    `json:"flags" pb:"4"` // ompt_target_map_flag_t
+}
+
+// DataOperation is an allocation, a copy or a release of memory of a device.
+type DataOperation struct {
+	Source            *Hex   `json:"source,omitempty" pb:"1"` // addresses
+	SourceDevice      int    `json:"source_device" pb:"2"`
+	Destination       *Hex   `json:"destination,omitempty" pb:"3"`
+	DestinationDevice int    `json:"destination_device" pb:"4"`
+	Bytes             uint64 `json:"bytes" pb:"5"`
+	ID                string `json:"id,omitempty" pb:"6"`
+	Target            string `json:"target,omitempty" pb:"7"` // id of the target region
+}
+
+// LoadedCode is code that was loaded on a device.
+type LoadedCode struct {
+	File   string `json:"file,omitempty" pb:"1"` // file that contains the code; "": not in a file
+	Offset int64  `json:"offset" pb:"2"`         // of the code in the file
+	Bytes  uint64 `json:"bytes" pb:"3"`
+	Host   *Hex   `json:"host,omitempty" pb:"4"` // addresses
+	Device *Hex   `json:"device,omitempty" pb:"5"`
+	Module uint64 `json:"module" pb:"6"`
 }
 
 // Statistics are sums of the recorded events for each construct and place in the source.

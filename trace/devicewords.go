@@ -31,9 +31,33 @@ func operationOf(kind uint8) string {
 	return pick(operations, kind, "a data operation")
 }
 
-// operation returns a data operation in words, with its number of bytes.
+// operation returns a data operation in words, with its number of bytes, addresses and devices.
 func (e *Event) operation() string {
-	return operationOf(e.Kind) + e.size()
+	s := operationOf(e.Kind) + e.size()
+	t := e.Transfer()
+	if t == nil {
+		return s
+	}
+	return s + fmt.Sprintf(", from %#x of device %d to %#x of device %d", t.Source, t.SourceDevice, t.Destination,
+		t.DestinationDevice)
+}
+
+// mapFlags are the bits of ompt_target_map_flag_t (OpenMP 5.1 and 5.2).
+var mapFlags = []string{"to", "from", "alloc", "release", "delete", "implicit", "always", "present", "close", "shared"}
+
+// mapped returns the mapped variables in words: their addresses, sizes and flags.
+func (e *Event) mapped() string {
+	var parts []string
+	for _, m := range e.Mappings() {
+		s := fmt.Sprintf("%#x on the device at %#x, %d bytes", m.Host, m.Device, m.Bytes)
+		for bit, name := range mapFlags {
+			if m.Flags>>bit&1 != 0 {
+				s += " " + name
+			}
+		}
+		parts = append(parts, s)
+	}
+	return listFirst(parts, int(e.Value))
 }
 
 // size returns the number of bytes in an event's second record as text; "" if it is not recorded.
@@ -66,13 +90,20 @@ func (w Words) ofDevice(e *Event) string {
 	case TargetSubmit, TargetSubmitEMI:
 		return e.ends("begins", "ends") + " the execution of a kernel"
 	case TargetMap, TargetMapEMI:
-		return "maps " + count(e.Value, "variable", "variables")
+		return "maps " + count(e.Value, "variable", "variables") + e.mapped()
 	case DeviceInitialize:
 		return fmt.Sprintf("device %d is there", int32(e.Value)) + e.deviceText()
 	case DeviceFinalize:
 		return fmt.Sprintf("device %d is given up", int32(e.Value))
 	case DeviceLoad:
-		return fmt.Sprintf("code is loaded on device %d", int32(e.Value)) + e.size() + e.deviceText()
+		s := fmt.Sprintf("code is loaded on device %d", int32(e.Value)) + e.size()
+		if l := e.Load(); l != nil {
+			s += fmt.Sprintf(", from %#x of the host to %#x, module %d", l.Host, l.Device, l.Module)
+			if e.Text() != "" {
+				s += fmt.Sprintf(", offset %d of the file", l.Offset)
+			}
+		}
+		return s + e.deviceText()
 	case DeviceRecord:
 		return e.traced()
 	case DeviceUnload:

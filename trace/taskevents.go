@@ -20,6 +20,15 @@ type Dependence struct {
 	Type     uint16 // ompt_dependence_type_t
 }
 
+// Iterates reports whether a dependence is of a doacross loop: its variable is the number of an iteration.
+func (d Dependence) Iterates() bool { return d.Type == typeSource || d.Type == typeSink }
+
+// Values of ompt_dependence_type_t.
+const (
+	typeSource = 5
+	typeSink   = 6
+)
+
 // Dependences returns the dependences in an event of this code; the event is Cut if there were more.
 func (e *Event) Dependences() (out []Dependence) {
 	if e.Code != Dependences {

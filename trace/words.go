@@ -233,13 +233,17 @@ func (w Words) ofTask(e *Event) string {
 // depends returns the dependences of a task in words, or the iteration of a doacross loop that a thread has
 // finished or waited for: its number in each of the loops.
 func (w Words) depends(e *Event) string {
-	const source, sink = 5, 6 // ompt_dependence_type_t
 	list := e.Dependences()
-	if len(list) == 0 || list[0].Type != source && list[0].Type != sink {
-		return fmt.Sprintf("task %s depends on %s", w.ID(e.Task()), count(e.Value, "address", "addresses"))
+	if len(list) == 0 || !list[0].Iterates() {
+		of := make([]string, len(list))
+		for i, d := range list {
+			of[i] = fmt.Sprintf("%#x %s", d.Variable, pick(dependenceTypes, uint8(min(d.Type, 0xff)), "another type"))
+		}
+		return fmt.Sprintf("task %s depends on %s", w.ID(e.Task()), count(e.Value, "address", "addresses")) +
+			listFirst(of, int(e.Value))
 	}
 	b := []byte("posts iteration ")
-	if list[0].Type == sink {
+	if list[0].Type == typeSink {
 		b = []byte("has waited for iteration ")
 	}
 	for i, d := range list {
@@ -249,6 +253,25 @@ func (w Words) depends(e *Event) string {
 		b = strconv.AppendInt(b, int64(d.Variable), 10)
 	}
 	return string(b)
+}
+
+// dependenceTypes are the values of ompt_dependence_type_t (OpenMP 5.1 and 5.2).
+var dependenceTypes = []string{
+	"", "in", "out", "inout", "mutexinoutset", "source", "sink", "inoutset", 34: "out of all memory",
+	35: "inout of all memory",
+}
+
+// listFirst returns the first parts of n as a list after a colon.
+func listFirst(parts []string, n int) string {
+	const most = 3
+	if len(parts) == 0 {
+		return ""
+	}
+	more := ""
+	if n > most {
+		more = ", …"
+	}
+	return ": " + strings.Join(parts[:min(most, len(parts))], ", ") + more
 }
 
 // ofLock returns the phrases of locks, critical and ordered constructs.

@@ -163,6 +163,8 @@ func lineOf(e *picture.Event) export.Line {
 	out := export.Line{
 		Time: e.Time, LWP: uint32(e.LWP), Name: e.Name, Text: e.Text, Kind: uint8(e.Kind),
 		Endpoint: uint8(e.Endpoint), Value: uint32(e.Value), Region: e.Region, Task: e.Task,
+		Details: export.Details{Dependences: e.Dependences, Mapped: e.Mapped, Truncated: e.Truncated,
+			Operation: e.Operation, Loaded: e.Loaded},
 	}
 	if e.PC != nil {
 		out.PC = fmt.Sprintf("%#x", uint64(*e.PC))

@@ -229,7 +229,7 @@ var imports = map[string][]string{
 	"internal/testing/testrun":   nil,
 	"internal/testing/tracetest": {"callbacks", "trace"},
 	"internal/trace/analyze":     {"trace"},
-	"internal/trace/export":      {"internal/trace/analyze", "internal/trace/omptrecord", "trace"},
+	"internal/trace/export":      {"internal/trace/analyze", "internal/trace/omptrecord", "picture", "trace"},
 	"internal/trace/history": {
 		"internal/engine", "internal/guard/budget", "internal/inspect/recordings", "internal/runtime/rtl",
 		"internal/stack/symbolize", "internal/trace/analyze", "internal/trace/export", "internal/trace/omptnames",

@@ -1,11 +1,13 @@
 package recordtest
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/legacy"
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
@@ -163,5 +165,115 @@ func TestNullArguments(t *testing.T) {
 		if got = slices.Compact(got); len(got) != 37-4-1 { // four have a later form; a barrier's wait is part of it
 			t.Errorf("5.1, next tool %q: the events are %d", next, got)
 		}
+	}
+}
+
+// details returns the lists and structures of each event that has some, as JSON.
+func details(t *testing.T, r recording, events []trace.Event) (out []string) {
+	t.Helper()
+	for i := range events {
+		b, err := json.Marshal(export.NewDetails(&events[i], r.Words(nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(b) != "{}" {
+			out = append(out, string(b))
+		}
+	}
+	return out
+}
+
+// The events of testdata/events51.c in the names of OpenMP 5.1 and in the words of trace: those of the host, of devices
+// in both forms, and of the end.
+const (
+	host51 = `thread_begin: begins as the initial thread
+parallel_begin: forks parallel region 0.1 for 4 threads
+implicit_task: is thread 0 of 4 in region 0.1
+work: begins a loop of 100
+dispatch: takes a chunk of a loop
+work: ends a loop
+masked: begins and ends a masked construct
+task_create: creates task 0.3
+dependences: task 0.3 depends on 3 addresses: 0x501 in, 0x502 out, 0x503 inout
+dependences: task 0.3 depends on 1 address: 0x504 inout
+task_dependence: task 0.3 must wait for task 0.2
+task_schedule: task 0.2 is suspended, goes on with task 0.3
+task_schedule: task 0.3 completes, goes on with task 0.2
+sync_region: comes to an explicit barrier
+reduction: begins a reduction
+sync_region: leaves an explicit barrier
+reduction: ends a reduction
+lock_init: makes lock 0x1000
+mutex_acquire: asks for lock 0x1000
+mutex_acquired: acquires lock 0x1000
+nest_lock: acquires once more nestable lock 0x2000
+mutex_released: releases lock 0x1000
+lock_destroy: destroys lock 0x1000
+flush: flushes memory
+cancel: cancels a construct
+error: error: a message
+control_tool: calls omp_control_tool(77, 5)
+device_initialize: device 3 is there: a type
+device_load: code is loaded on device 3, 64 bytes, from 0x902 of the host to 0x903, module 7, offset 16 of the file: image
+`
+	emi51 = `target_emi: begins a target region on device 3
+target_data_op_emi: begins a copy to a device, 2563 bytes, from 0xa01 of device -1 to 0xa02 of device 3
+target_submit_emi: begins the execution of a kernel
+target_data_op_emi: ends a copy to a device, 2563 bytes, from 0xa01 of device -1 to 0xa02 of device 3
+target_submit_emi: ends the execution of a kernel
+target_map_emi: maps 2 variables: 0x601 on the device at 0x701, 2049 bytes to, 0x602 on the device at 0x702, ` +
+		`2050 bytes to from delete
+target_emi: ends a target region on device 3
+`
+	old51 = `target: begins a target region on device 3
+target_data_op: begins a copy to a device, 2563 bytes, from 0xa01 of device -1 to 0xa02 of device 3
+target_submit: begins the execution of a kernel
+target_map: maps 2 variables: 0x601 on the device at 0x701, 2049 bytes to, 0x602 on the device at 0x702, ` +
+		`2050 bytes to from delete
+target: ends a target region on device 3
+`
+	end51 = `device_unload: code is unloaded from device 3
+device_finalize: device 3 is given up
+implicit_task: ends its implicit task
+parallel_end: joins region 0.1
+thread_end: ends`
+)
+
+// The lists and structures of those events: of frequent and of rare ones.
+const (
+	copy51 = `{"operation":{"source":"0xa01","source_device":-1,"destination":"0xa02","destination_device":3,` +
+		`"bytes":2563,"id":"ID","target":"TARGET"}}`
+	map51 = `{"mapped":[{"host":"0x601","device":"0x701","bytes":2049,"flags":1},` +
+		`{"host":"0x602","device":"0x702","bytes":2050,"flags":19}]}`
+	three51 = `{"dependences":[{"type":1,"address":"0x501"},{"type":2,"address":"0x502"},` +
+		`{"type":3,"address":"0x503"}]}`
+	one51  = `{"dependences":[{"type":3,"address":"0x504"}]}`
+	load51 = `{"loaded":{"file":"image","offset":16,"bytes":64,"host":"0x902","device":"0x903","module":7}}`
+)
+
+// TestEvents51 requires each callback of OpenMP 5.1 with the arguments that the runtime passed, in text and in JSON.
+func TestEvents51(t *testing.T) {
+	exe := build(t, "gcc", "events51.c")
+	ids := func(id, target string) string {
+		return strings.NewReplacer("TARGET", target, "ID", id).Replace(copy51)
+	}
+	for form, want := range map[string]struct {
+		events  string
+		details []string
+	}{
+		"emi": {emi51, []string{ids("0.5", "0.4"), ids("0.6", "0.4"), map51}},
+		"old": {old51, []string{ids("0xa", "0x9"), map51}},
+	} {
+		p := runArgs(t, omptest.Runtime{Name: "of 5.1"}, []string{exe, form}, "LD_PRELOAD="+omptest.Recorder(t),
+			"OMPD_RECORDER=all")
+		r := readRecording(t, p.Process.Pid)
+		g := r.ringOf(t, p.Process.Pid)
+		var got []string
+		for _, line := range lines(r, g, legacy.OpenMP51) {
+			got = append(got, strings.TrimPrefix(line, "ompt_callback_"))
+		}
+		diff(t, got, strings.Split(host51+want.events+end51, "\n"))
+		diff(t, details(t, r, g.main), want.details)
+		diff(t, details(t, r, g.rare), []string{three51, one51, load51})
 	}
 }

@@ -74,7 +74,7 @@ func TestHostOffload(t *testing.T) {
 }
 
 // loaded matches the text for a load of code that is not in a file.
-var loaded = regexp.MustCompile(`^code is loaded on device \d, \d+ bytes$`)
+var loaded = regexp.MustCompile(`^code is loaded on device \d, \d+ bytes, from 0x[0-9a-f]+ of the host to 0x[0-9a-f]+, module \d+$`)
 
 // countTarget counts an event of a device, and checks the text of an operation on data.
 func countTarget(t *testing.T, got map[string]int, e *trace.Event, mapped uint64) {

@@ -24,6 +24,7 @@ type Line struct {
 	Region   string `json:"region,omitempty"`
 	Task     string `json:"task,omitempty"`
 	Lock     string `json:"lock,omitempty"`
+	Details
 }
 
 // Liner makes lines of events.
@@ -44,7 +45,7 @@ func (l *Liner) Line(t *trace.Thread, e *trace.Event) Line {
 	out := Line{
 		Time: l.clock.Monotonic(e.Time), LWP: t.LWPOf(e), Name: l.name(e), Text: l.labels.words.Phrase(e),
 		Kind: e.Kind, Endpoint: uint8(e.Endpoint), Value: e.Value,
-		Function: at.Function, File: at.File, Line: at.Line,
+		Function: at.Function, File: at.File, Line: at.Line, Details: NewDetails(e, l.labels.words),
 	}
 	for _, f := range []struct {
 		into *string

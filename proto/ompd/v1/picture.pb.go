@@ -9001,7 +9001,16 @@ type Event struct {
 	Region string `protobuf:"bytes,12,opt,name=region,proto3" json:"region,omitempty"`
 	Task   string `protobuf:"bytes,13,opt,name=task,proto3" json:"task,omitempty"`
 	// Wait id.
-	Lock          *uint64 `protobuf:"varint,14,opt,name=lock,proto3,oneof" json:"lock,omitempty"`
+	Lock *uint64 `protobuf:"varint,14,opt,name=lock,proto3,oneof" json:"lock,omitempty"`
+	// The dependences of a task, the mapped variables of a target construct; the recorder keeps at
+	// most 30 and 15.
+	Dependences []*Dependence     `protobuf:"bytes,15,rep,name=dependences,proto3" json:"dependences,omitempty"`
+	Mapped      []*MappedVariable `protobuf:"bytes,16,rep,name=mapped,proto3" json:"mapped,omitempty"`
+	// truncated means that there are more dependences, mapped variables or characters than are
+	// recorded.
+	Truncated     bool           `protobuf:"varint,17,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	Operation     *DataOperation `protobuf:"bytes,18,opt,name=operation,proto3" json:"operation,omitempty"`
+	Loaded        *LoadedCode    `protobuf:"bytes,19,opt,name=loaded,proto3" json:"loaded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -9134,6 +9143,359 @@ func (x *Event) GetLock() uint64 {
 	return 0
 }
 
+func (x *Event) GetDependences() []*Dependence {
+	if x != nil {
+		return x.Dependences
+	}
+	return nil
+}
+
+func (x *Event) GetMapped() []*MappedVariable {
+	if x != nil {
+		return x.Mapped
+	}
+	return nil
+}
+
+func (x *Event) GetTruncated() bool {
+	if x != nil {
+		return x.Truncated
+	}
+	return false
+}
+
+func (x *Event) GetOperation() *DataOperation {
+	if x != nil {
+		return x.Operation
+	}
+	return nil
+}
+
+func (x *Event) GetLoaded() *LoadedCode {
+	if x != nil {
+		return x.Loaded
+	}
+	return nil
+}
+
+// Dependence is a storage location that orders tasks, or the number of an iteration in one of the
+// loops of a doacross loop.
+type Dependence struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Ompt_dependence_type_t.
+	Type    int64   `protobuf:"varint,1,opt,name=type,proto3" json:"type,omitempty"`
+	Address *uint64 `protobuf:"varint,2,opt,name=address,proto3,oneof" json:"address,omitempty"`
+	// Of types 5 and 6 (source, sink).
+	Iteration     int64 `protobuf:"varint,3,opt,name=iteration,proto3" json:"iteration,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Dependence) Reset() {
+	*x = Dependence{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Dependence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Dependence) ProtoMessage() {}
+
+func (x *Dependence) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Dependence.ProtoReflect.Descriptor instead.
+func (*Dependence) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
+}
+
+func (x *Dependence) GetType() int64 {
+	if x != nil {
+		return x.Type
+	}
+	return 0
+}
+
+func (x *Dependence) GetAddress() uint64 {
+	if x != nil && x.Address != nil {
+		return *x.Address
+	}
+	return 0
+}
+
+func (x *Dependence) GetIteration() int64 {
+	if x != nil {
+		return x.Iteration
+	}
+	return 0
+}
+
+// MappedVariable is a variable that a target construct maps.
+type MappedVariable struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Addresses.
+	Host   *uint64 `protobuf:"varint,1,opt,name=host,proto3,oneof" json:"host,omitempty"`
+	Device *uint64 `protobuf:"varint,2,opt,name=device,proto3,oneof" json:"device,omitempty"`
+	Bytes  uint64  `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Ompt_target_map_flag_t.
+	Flags         int64 `protobuf:"varint,4,opt,name=flags,proto3" json:"flags,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MappedVariable) Reset() {
+	*x = MappedVariable{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MappedVariable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MappedVariable) ProtoMessage() {}
+
+func (x *MappedVariable) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MappedVariable.ProtoReflect.Descriptor instead.
+func (*MappedVariable) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{83}
+}
+
+func (x *MappedVariable) GetHost() uint64 {
+	if x != nil && x.Host != nil {
+		return *x.Host
+	}
+	return 0
+}
+
+func (x *MappedVariable) GetDevice() uint64 {
+	if x != nil && x.Device != nil {
+		return *x.Device
+	}
+	return 0
+}
+
+func (x *MappedVariable) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *MappedVariable) GetFlags() int64 {
+	if x != nil {
+		return x.Flags
+	}
+	return 0
+}
+
+// DataOperation is an allocation, a copy or a release of memory of a device.
+type DataOperation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Addresses.
+	Source            *uint64 `protobuf:"varint,1,opt,name=source,proto3,oneof" json:"source,omitempty"`
+	SourceDevice      int64   `protobuf:"varint,2,opt,name=source_device,json=sourceDevice,proto3" json:"source_device,omitempty"`
+	Destination       *uint64 `protobuf:"varint,3,opt,name=destination,proto3,oneof" json:"destination,omitempty"`
+	DestinationDevice int64   `protobuf:"varint,4,opt,name=destination_device,json=destinationDevice,proto3" json:"destination_device,omitempty"`
+	Bytes             uint64  `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	Id                string  `protobuf:"bytes,6,opt,name=id,proto3" json:"id,omitempty"`
+	// Id of the target region.
+	Target        string `protobuf:"bytes,7,opt,name=target,proto3" json:"target,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DataOperation) Reset() {
+	*x = DataOperation{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DataOperation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DataOperation) ProtoMessage() {}
+
+func (x *DataOperation) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DataOperation.ProtoReflect.Descriptor instead.
+func (*DataOperation) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{84}
+}
+
+func (x *DataOperation) GetSource() uint64 {
+	if x != nil && x.Source != nil {
+		return *x.Source
+	}
+	return 0
+}
+
+func (x *DataOperation) GetSourceDevice() int64 {
+	if x != nil {
+		return x.SourceDevice
+	}
+	return 0
+}
+
+func (x *DataOperation) GetDestination() uint64 {
+	if x != nil && x.Destination != nil {
+		return *x.Destination
+	}
+	return 0
+}
+
+func (x *DataOperation) GetDestinationDevice() int64 {
+	if x != nil {
+		return x.DestinationDevice
+	}
+	return 0
+}
+
+func (x *DataOperation) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *DataOperation) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *DataOperation) GetTarget() string {
+	if x != nil {
+		return x.Target
+	}
+	return ""
+}
+
+// LoadedCode is code that was loaded on a device.
+type LoadedCode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// File that contains the code; "": not in a file.
+	File string `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
+	// Of the code in the file.
+	Offset int64  `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"`
+	Bytes  uint64 `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Addresses.
+	Host          *uint64 `protobuf:"varint,4,opt,name=host,proto3,oneof" json:"host,omitempty"`
+	Device        *uint64 `protobuf:"varint,5,opt,name=device,proto3,oneof" json:"device,omitempty"`
+	Module        uint64  `protobuf:"varint,6,opt,name=module,proto3" json:"module,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoadedCode) Reset() {
+	*x = LoadedCode{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[85]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoadedCode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoadedCode) ProtoMessage() {}
+
+func (x *LoadedCode) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[85]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoadedCode.ProtoReflect.Descriptor instead.
+func (*LoadedCode) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{85}
+}
+
+func (x *LoadedCode) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *LoadedCode) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *LoadedCode) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *LoadedCode) GetHost() uint64 {
+	if x != nil && x.Host != nil {
+		return *x.Host
+	}
+	return 0
+}
+
+func (x *LoadedCode) GetDevice() uint64 {
+	if x != nil && x.Device != nil {
+		return *x.Device
+	}
+	return 0
+}
+
+func (x *LoadedCode) GetModule() uint64 {
+	if x != nil {
+		return x.Module
+	}
+	return 0
+}
+
 // Recording describes the events that the recorder of a program has kept.
 type Recording struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -9162,7 +9524,7 @@ type Recording struct {
 
 func (x *Recording) Reset() {
 	*x = Recording{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9174,7 +9536,7 @@ func (x *Recording) String() string {
 func (*Recording) ProtoMessage() {}
 
 func (x *Recording) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9187,7 +9549,7 @@ func (x *Recording) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recording.ProtoReflect.Descriptor instead.
 func (*Recording) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Recording) GetPid() int64 {
@@ -9286,7 +9648,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	mi := &file_ompd_v1_picture_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9298,7 +9660,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	mi := &file_ompd_v1_picture_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9311,7 +9673,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{83}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Statistics) GetThreads() int64 {
@@ -9389,7 +9751,7 @@ type Statistic struct {
 
 func (x *Statistic) Reset() {
 	*x = Statistic{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	mi := &file_ompd_v1_picture_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9401,7 +9763,7 @@ func (x *Statistic) String() string {
 func (*Statistic) ProtoMessage() {}
 
 func (x *Statistic) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	mi := &file_ompd_v1_picture_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9414,7 +9776,7 @@ func (x *Statistic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistic.ProtoReflect.Descriptor instead.
 func (*Statistic) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{84}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *Statistic) GetText() string {
@@ -10315,7 +10677,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x0eRecordedChange\x12\x18\n" +
 	"\arecords\x18\x01 \x01(\x03R\arecords\x12\x1d\n" +
 	"\n" +
-	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xd3\x02\n" +
+	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xbc\x04\n" +
 	"\x05Event\x12\x12\n" +
 	"\x04time\x18\x01 \x01(\x03R\x04time\x12\x10\n" +
 	"\x03ago\x18\x02 \x01(\x03R\x03ago\x12\x10\n" +
@@ -10331,9 +10693,48 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05frame\x18\v \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\x16\n" +
 	"\x06region\x18\f \x01(\tR\x06region\x12\x12\n" +
 	"\x04task\x18\r \x01(\tR\x04task\x12\x17\n" +
-	"\x04lock\x18\x0e \x01(\x04H\x01R\x04lock\x88\x01\x01B\x05\n" +
+	"\x04lock\x18\x0e \x01(\x04H\x01R\x04lock\x88\x01\x01\x125\n" +
+	"\vdependences\x18\x0f \x03(\v2\x13.ompd.v1.DependenceR\vdependences\x12/\n" +
+	"\x06mapped\x18\x10 \x03(\v2\x17.ompd.v1.MappedVariableR\x06mapped\x12\x1c\n" +
+	"\ttruncated\x18\x11 \x01(\bR\ttruncated\x124\n" +
+	"\toperation\x18\x12 \x01(\v2\x16.ompd.v1.DataOperationR\toperation\x12+\n" +
+	"\x06loaded\x18\x13 \x01(\v2\x13.ompd.v1.LoadedCodeR\x06loadedB\x05\n" +
 	"\x03_pcB\a\n" +
-	"\x05_lock\"\x9f\x02\n" +
+	"\x05_lock\"i\n" +
+	"\n" +
+	"Dependence\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\x03R\x04type\x12\x1d\n" +
+	"\aaddress\x18\x02 \x01(\x04H\x00R\aaddress\x88\x01\x01\x12\x1c\n" +
+	"\titeration\x18\x03 \x01(\x03R\titerationB\n" +
+	"\n" +
+	"\b_address\"\x86\x01\n" +
+	"\x0eMappedVariable\x12\x17\n" +
+	"\x04host\x18\x01 \x01(\x04H\x00R\x04host\x88\x01\x01\x12\x1b\n" +
+	"\x06device\x18\x02 \x01(\x04H\x01R\x06device\x88\x01\x01\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\x12\x14\n" +
+	"\x05flags\x18\x04 \x01(\x03R\x05flagsB\a\n" +
+	"\x05_hostB\t\n" +
+	"\a_device\"\x80\x02\n" +
+	"\rDataOperation\x12\x1b\n" +
+	"\x06source\x18\x01 \x01(\x04H\x00R\x06source\x88\x01\x01\x12#\n" +
+	"\rsource_device\x18\x02 \x01(\x03R\fsourceDevice\x12%\n" +
+	"\vdestination\x18\x03 \x01(\x04H\x01R\vdestination\x88\x01\x01\x12-\n" +
+	"\x12destination_device\x18\x04 \x01(\x03R\x11destinationDevice\x12\x14\n" +
+	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\x12\x0e\n" +
+	"\x02id\x18\x06 \x01(\tR\x02id\x12\x16\n" +
+	"\x06target\x18\a \x01(\tR\x06targetB\t\n" +
+	"\a_sourceB\x0e\n" +
+	"\f_destination\"\xb0\x01\n" +
+	"\n" +
+	"LoadedCode\x12\x12\n" +
+	"\x04file\x18\x01 \x01(\tR\x04file\x12\x16\n" +
+	"\x06offset\x18\x02 \x01(\x03R\x06offset\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\x12\x17\n" +
+	"\x04host\x18\x04 \x01(\x04H\x00R\x04host\x88\x01\x01\x12\x1b\n" +
+	"\x06device\x18\x05 \x01(\x04H\x01R\x06device\x88\x01\x01\x12\x16\n" +
+	"\x06module\x18\x06 \x01(\x04R\x06moduleB\a\n" +
+	"\x05_hostB\t\n" +
+	"\a_device\"\x9f\x02\n" +
 	"\tRecording\x12\x10\n" +
 	"\x03pid\x18\x01 \x01(\x03R\x03pid\x12\x16\n" +
 	"\x06parent\x18\x02 \x01(\x03R\x06parent\x12\x18\n" +
@@ -10562,7 +10963,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 }
 
 var file_ompd_v1_picture_proto_enumTypes = make([]protoimpl.EnumInfo, 15)
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 85)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 89)
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(TargetKind)(0),        // 0: ompd.v1.TargetKind
 	(Role)(0),              // 1: ompd.v1.Role
@@ -10661,9 +11062,13 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Turnover)(nil),       // 94: ompd.v1.Turnover
 	(*RecordedChange)(nil), // 95: ompd.v1.RecordedChange
 	(*Event)(nil),          // 96: ompd.v1.Event
-	(*Recording)(nil),      // 97: ompd.v1.Recording
-	(*Statistics)(nil),     // 98: ompd.v1.Statistics
-	(*Statistic)(nil),      // 99: ompd.v1.Statistic
+	(*Dependence)(nil),     // 97: ompd.v1.Dependence
+	(*MappedVariable)(nil), // 98: ompd.v1.MappedVariable
+	(*DataOperation)(nil),  // 99: ompd.v1.DataOperation
+	(*LoadedCode)(nil),     // 100: ompd.v1.LoadedCode
+	(*Recording)(nil),      // 101: ompd.v1.Recording
+	(*Statistics)(nil),     // 102: ompd.v1.Statistics
+	(*Statistic)(nil),      // 103: ompd.v1.Statistic
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	16,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -10814,15 +11219,19 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	94,  // 145: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
 	95,  // 146: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
 	18,  // 147: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
-	99,  // 148: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	78,  // 149: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	18,  // 150: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
-	18,  // 151: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	152, // [152:152] is the sub-list for method output_type
-	152, // [152:152] is the sub-list for method input_type
-	152, // [152:152] is the sub-list for extension type_name
-	152, // [152:152] is the sub-list for extension extendee
-	0,   // [0:152] is the sub-list for field type_name
+	97,  // 148: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
+	98,  // 149: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
+	99,  // 150: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
+	100, // 151: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
+	103, // 152: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	78,  // 153: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	18,  // 154: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
+	18,  // 155: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	156, // [156:156] is the sub-list for method output_type
+	156, // [156:156] is the sub-list for method input_type
+	156, // [156:156] is the sub-list for extension type_name
+	156, // [156:156] is the sub-list for extension extendee
+	0,   // [0:156] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -10852,14 +11261,18 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[72].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[73].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[81].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[82].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[83].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[84].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[85].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[88].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      15,
-			NumMessages:   85,
+			NumMessages:   89,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

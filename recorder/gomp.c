@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "gomp.h"
 
@@ -43,6 +44,19 @@ void *gomp_find(const char *name) {
     return real;
 }
 
+/* is_disabled reports whether OMP_TOOL disables tools. Runtimes that support tools read it themselves. */
+static bool is_disabled(void) {
+    const char *set = getenv("OMP_TOOL");
+    return set != NULL && strcasecmp(set, "disabled") == 0;
+}
+
+/* warn_next warns that the next tool gets no events: the recorder makes its own, and no runtime gives it a lookup. */
+static void warn_next(void) {
+    const char *next = getenv("OMPD_RECORDER_NEXT");
+    if (next != NULL && *next != 0)
+        fprintf(stderr, "libompd-recorder: OMPD_RECORDER_NEXT is ignored: GNU's runtime supports no tools\n");
+}
+
 bool gomp_start(void) {
     Dl_info info = {0};
     void *real = gomp_find("GOMP_parallel"), *library = NULL;
@@ -50,8 +64,9 @@ bool gomp_start(void) {
     if (dladdr(real, &info) != 0) library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     bool other = library != NULL && dlsym(library, "__kmpc_fork_call") != NULL;
     snprintf(name, sizeof name, "GNU OpenMP runtime %s", info.dli_fname == NULL ? "" : info.dli_fname);
-    if (!other && recorder_start(RECORDER_SOURCE_LIBGOMP, 0, name)) {
+    if (!other && !is_disabled() && recorder_start(RECORDER_SOURCE_LIBGOMP, 0, name)) {
         __atomic_store_n(&gomp_state, GOMP_RECORDS, __ATOMIC_RELEASE);
+        warn_next();
         return true;
     }
     __atomic_store_n(&gomp_state, GOMP_PASSES, __ATOMIC_RELEASE);

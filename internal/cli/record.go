@@ -182,7 +182,7 @@ func (rec *recordFlags) environment(program string, old []string) ([]string, err
 	}
 	env := environ(slices.Clone(old))
 	if strings.EqualFold(strings.TrimSpace(env.get("OMP_TOOL")), "disabled") {
-		return nil, errors.New("OMP_TOOL=disabled is set: the runtime would load no tool; unset OMP_TOOL")
+		return nil, errors.New("OMP_TOOL=disabled is set: nothing would be recorded; unset OMP_TOOL")
 	}
 	tools := slices.DeleteFunc(strings.Split(env.get("OMP_TOOL_LIBRARIES"), ":"), func(path string) bool {
 		return path == "" || path == library // set by an outer `ompd-inspect record`

@@ -3,6 +3,7 @@ package recordtest
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -102,12 +103,38 @@ func codes(events []trace.Event) (out []trace.Code) {
 	return out
 }
 
-// TestToolDisabled requires that OMP_TOOL can disable the recorder.
+// TestToolDisabled requires that OMP_TOOL disables the recorder on real runtimes. GNU's runtime does not read it; the
+// recorder does. Without OMP_TOOL, the same program is recorded.
 func TestToolDisabled(t *testing.T) {
-	exe := build(t, "gcc", "runtime2016.c", "-rdynamic")
-	p := run(t, omptest.Runtime{Name: "of 2016"}, exe, "LD_PRELOAD="+omptest.Recorder(t), "OMP_TOOL=disabled")
-	if maps := mappingsOf(t, p.Process.Pid); strings.Contains(maps, "ompd-recorder (deleted)") {
-		t.Errorf("it records:\n%s", maps)
+	for _, runtime := range append(omptest.Runtimes(t), omptest.Libgomp(t)) {
+		b := omptest.Build{Program: "lock_cycle"}
+		if gnu(runtime) {
+			b.Compiler = omptest.GCC
+		}
+		for _, value := range []string{"disabled", "Disabled", "enabled"} {
+			p := omptest.Start(t, omptest.Run{
+				Exe: omptest.Compile(t, b), Runtime: runtime, Mode: omptest.Live,
+				Env: []string{"LD_PRELOAD=" + omptest.Recorder(t), "OMP_TOOL=" + value},
+			})
+			records := strings.Contains(mappingsOf(t, p.PID), "ompd-recorder (deleted)")
+			if want := value == "enabled"; records != want {
+				t.Errorf("%s, OMP_TOOL=%s: it records: %t", runtime.Name, value, records)
+			}
+		}
+	}
+}
+
+// TestNextIgnored requires a message if a tool is named for GNU's runtime, which supports no tools.
+func TestNextIgnored(t *testing.T) {
+	exe := build(t, "gcc", "region.c", "-fopenmp")
+	for next, want := range map[string]bool{"": false, "libother.so": true} {
+		cmd := exec.Command(exe)
+		cmd.Env = []string{"LD_PRELOAD=" + omptest.Recorder(t), "OMPD_RECORDER_NEXT=" + next,
+			"LD_LIBRARY_PATH=" + omptest.Libgomp(t).Dir}
+		out, _ := cmd.CombinedOutput()
+		if got := strings.Contains(string(out), "OMPD_RECORDER_NEXT is ignored"); got != want {
+			t.Errorf("next tool %q: it prints %q", next, out)
+		}
 	}
 }
 

@@ -151,8 +151,8 @@ func (p *threadTable) row(g threadGroup) []string {
 	return cells
 }
 
-// threadNames names threads by their numbers in their team, with their LWPs: "thread 3 of 8 (LWP 17)", "threads 0-3 of 8 (LWP
-// 14-17)", "8 threads of 2 teams (LWP 14-21)"; by their LWPs alone outside of parallel regions.
+// threadNames names threads by their numbers in their team, with their LWPs: "thread 3 of 8 (LWP 17)", "threads
+// 0-3 of 8 (LWP 14-17)", "8 threads of 2 teams (LWP 14-21)"; by their LWPs alone outside of parallel regions.
 func (p *Printer) threadNames(ts []picture.Thread) string {
 	var members, others []picture.Thread
 	teams, sizes := map[picture.ID]bool{}, map[string]bool{}

@@ -76,8 +76,8 @@ thread 1: wait_barrier_explicit in main._omp_fn.0 (/src/barrier.c:12)
 `[1:])
 }
 
-// TestLendMemory runs both debuggers on a deadlock: the one in Go, and the one in Python with Debian's gRPC and the code that
-// its protoc generates.
+// TestLendMemory runs both debuggers on a deadlock: the one in Go, and the one in Python with Debian's gRPC and the
+// code that its protoc generates.
 func TestLendMemory(t *testing.T) {
 	omptest.Needs(t, "a compiler")
 	dir := t.TempDir()

@@ -50,7 +50,8 @@ func TestLockRows(t *testing.T) {
 	for _, name := range rows {
 		switch reason := recognizedOtherwise[name]; {
 		case !named[name] && reason == "":
-			t.Errorf("%s: no package that finds waits names %s (CONTRIBUTING, \"Adding functions that acquire a lock\")",
+			t.Errorf("%s: no package that finds waits names %s (CONTRIBUTING, "+
+				"\"Adding functions that acquire a lock\")",
 				lockTable, name)
 		case named[name] && reason != "":
 			t.Errorf("%s is named by a package that finds waits: remove it from recognizedOtherwise", name)

@@ -108,7 +108,7 @@ func (c *EventConverter) Event(th *trace.Thread, e *trace.Event) picture.Event {
 		Endpoint: int(e.Endpoint), Value: int(e.Value), PC: picture.Address(e.PC), Frame: c.place(e.PC),
 		Lock: picture.Address(e.Lock()),
 	}
-	d := export.NewDetails(e, t.words)
+	d := export.NewDetails(e, c.words)
 	out.Dependences, out.Mapped, out.Truncated = d.Dependences, d.Mapped, d.Truncated
 	out.Operation, out.Loaded = d.Operation, d.Loaded
 	if e.Region != 0 {

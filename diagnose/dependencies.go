@@ -55,10 +55,30 @@ func (d *dependencies) addBlocked(v *picture.Verdict) {
 	}
 	waiters := d.dependents(of...)
 	for _, lwp := range d.order {
-		if waiters[node{lwp: lwp}] && !own[lwp] {
+		if waiters[node{lwp: lwp}] && !own[lwp] && !d.isOfOtherLibrary(lwp, v.Threads) {
 			v.Waiting = append(v.Waiting, lwp)
 		}
 	}
+}
+
+// isOfOtherLibrary reports whether a thread waits at a condition variable in a library in which no thread of a verdict
+// is, as an idle thread of the library's pool does: by their code, they may signal any condition variable.
+func (d *dependencies) isOfOtherLibrary(lwp int, threads []int) bool {
+	t := d.threads[lwp]
+	if t == nil || t.Role != picture.RoleNone || d.waitKind(lwp) != picture.WaitCondition {
+		return false
+	}
+	modules := map[string]bool{}
+	for _, f := range d.frames(lwp) {
+		if f.Kind == picture.FrameUser {
+			modules[f.Module] = true
+		}
+	}
+	return len(modules) > 0 && !slices.ContainsFunc(threads, func(other int) bool {
+		return slices.ContainsFunc(d.frames(other), func(f picture.Frame) bool {
+			return f.Kind == picture.FrameUser && modules[f.Module]
+		})
+	})
 }
 
 // step returns the part of a cycle between two threads.

@@ -212,7 +212,7 @@ func (d *orphans) newVerdict(o *orphan, c picture.Certainty) picture.Verdict {
 	}
 	d.addBlocked(&v)
 	for _, lwp := range d.order {
-		if d.covered.sleepers[lwp] && !slices.Contains(v.Waiting, lwp) {
+		if d.covered.sleepers[lwp] && !slices.Contains(v.Waiting, lwp) && !d.isOfOtherLibrary(lwp, v.Threads) {
 			v.Waiting = append(v.Waiting, lwp)
 		}
 	}

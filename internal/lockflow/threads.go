@@ -164,6 +164,18 @@ func (p *Program) callsByMemoryFrom(fr *Frame) bool {
 	return f != nil && f.flow.CallsByMemoryAfter(flow.Point{PC: fr.PC, Exact: fr.Exact})
 }
 
+// NamesLocks reports whether a function on a thread's stack may come to a call on locks of a family, without calls
+// through pointers that are unknown.
+func (p *Program) NamesLocks(t *Thread, family string) bool {
+	return slices.ContainsFunc(t.Frames, func(fr Frame) bool {
+		if !fr.User || p.classAt(fr.lookup()) == Opaque {
+			return false
+		}
+		f := p.functionAt(fr.lookup())
+		return f == nil || p.reaches.SummaryOf(f.entry).locks&familySet(family) != 0
+	})
+}
+
 // FunctionMayRelease reports whether the function that starts at entry may release a lock of a family.
 func (p *Program) FunctionMayRelease(entry uint64, family string) bool {
 	return p.releases.SummaryOf(entry)&familySet(family) != 0

@@ -59,6 +59,12 @@ func (r *reach) threads(family string) []int {
 	return out
 }
 
+// isWithoutLocks reports whether no function on a thread's stack comes, by calls of known functions, to a call on locks
+// of a family.
+func (r *reach) isWithoutLocks(n *teams.Thread, family string) bool {
+	return n.Stack().Complete() && !r.flows.Program.NamesLocks(r.flows.Thread(&n.Thread), family)
+}
+
 // libraryHandlers are the signals with handlers of the C library: it cancels threads by 32, and makes all threads
 // change their user by 33.
 const libraryHandlers = 1<<(32-1) | 1<<(33-1)

@@ -30,3 +30,17 @@ func Foreign(tb testing.TB, linkedIn bool, flags ...string) string {
 	})
 	return filepath.Join(dir, "foreign")
 }
+
+// Library builds a library of testdata/programs, and returns its path.
+func Library(tb testing.TB, program string) string {
+	tb.Helper()
+	programs := Programs(tb)
+	source := filepath.Join(programs, program+".c")
+	gcc := GCC.forSource(tb, source)
+	key := keyOf(source, versionOf(tb, gcc), hashFile(tb, source))
+	dir := cached(tb, "executables", key, func(dir string) {
+		so := filepath.Join(dir, program+".so")
+		command(tb, programs, gcc, "-O2", "-shared", "-fPIC", "-pthread", "-o", so, source)
+	})
+	return filepath.Join(dir, program+".so")
+}

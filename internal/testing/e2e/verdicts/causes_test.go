@@ -110,3 +110,43 @@ func TestMemoryThatIsNoLock(t *testing.T) {
 		}
 	}
 }
+
+// TestPoolOfLocks looks at threads that wait for locks of a pool, whose index is a remainder: one of them holds the
+// lock that all wait for. Idle threads of a pool of threads have no part in it.
+func TestPoolOfLocks(t *testing.T) {
+	crew := omptest.Library(t, "crew_library")
+	for _, c := range []struct {
+		name, way, crew string
+		kind            picture.VerdictKind
+		has, lacks      []string
+	}{
+		{name: "alone", way: "0", crew: "0", kind: picture.VerdictLockOrphaned},
+		{name: "threads", way: "0", crew: "1", kind: picture.VerdictLockOrphaned},
+		{name: "library", way: "0", crew: "2", kind: picture.VerdictLockOrphaned, lacks: []string{"waiting behind"}},
+		{name: "left", way: "1", crew: "0", kind: picture.VerdictLockOrphaned,
+			has: []string{"which nobody will release"}, lacks: []string{"itself"}},
+	} {
+		for _, twin := range []string{"0", "1"} {
+			for i, run := range handoverRuns(t, "verdict_lock_collide", c.way, c.crew, twin) {
+				if i%3 == 1 {
+					continue
+				}
+				run.Env = append(run.Env, "OMPD_CREW="+crew)
+				t.Run(c.name+"_"+twin+"/"+handoverName(i, run), func(t *testing.T) {
+					kinds, words := hangOf(t, run)
+					if twin == "1" {
+						if len(kinds) > 0 {
+							t.Errorf("hangs %v of a healthy program:\n%s", kinds, words)
+						}
+						return
+					}
+					if !slices.Equal(kinds, []picture.VerdictKind{c.kind}) {
+						t.Errorf("hangs %v, want %s", kinds, c.kind)
+					}
+					checkWords(t, words, append(c.has, "4 threads wait for lock"),
+						append(c.lacks, "only these may still release", "condition variable"))
+				})
+			}
+		}
+	}
+}

@@ -100,6 +100,9 @@ func (d *barriers) find(groups []*group) []picture.Verdict {
 	var out []picture.Verdict
 	for _, b := range groups {
 		if len(b.missing) == 0 || b.size == 0 {
+			if v, ok := d.unreleased(b); ok {
+				out = append(out, v)
+			}
 			continue
 		}
 		working := func(lwp int) bool { return !d.isEnding(lwp) }
@@ -112,6 +115,43 @@ func (d *barriers) find(groups []*group) []picture.Verdict {
 		}
 	}
 	return out
+}
+
+// unreleased returns the verdict on a barrier at which all members have arrived and that the runtime can never release.
+// It returns none on a process that was changing while it was read.
+func (d *barriers) unreleased(b *group) (picture.Verdict, bool) {
+	i := slices.IndexFunc(b.order, func(v *view) bool { return v.Unreleased != "" })
+	if p := d.pic.Target.Pause; p != nil && (p.Unsettled > 0 || p.Running > 0) || i < 0 || len(b.waits) != b.size ||
+		!d.allMembersWait(b.waits[0].Region) {
+		return picture.Verdict{}, false
+	}
+	at := b.order[i]
+	v := newVerdict(picture.VerdictBarrierMissing, picture.Likely)
+	v.Region, v.Arrived, v.TeamSize = b.waits[0].Region, &b.size, &b.size
+	for _, w := range b.waits {
+		v.Threads = append(v.Threads, w.Thread)
+	}
+	v.Summary = fmt.Sprintf("all %d of %d have arrived at a barrier%s, and the runtime does not release them", b.size,
+		b.size, barrierPlace(d.index, b))
+	v.Explanation = "No thread is missing, and no task of the region is left: the runtime itself waits for an event " +
+		"that cannot come. The program is not the cause."
+	v.Fix = "use another release of the OpenMP runtime"
+	v.Evidence = []string{at.Unreleased}
+	if at.Defect != "" {
+		v.Explanation += " A known defect has this effect: " + at.Defect + "."
+		v.Fix = "use a later release of the OpenMP runtime; or, if the program creates detached tasks outside of " +
+			"parallel regions, create them in one"
+	}
+	return v, true
+}
+
+// unreleasedTitle returns the heading of a verdict on a barrier that the runtime does not release; "" for other
+// verdicts.
+func unreleasedTitle(v *picture.Verdict) string {
+	if v.Kind == picture.VerdictBarrierMissing && len(v.Missing) == 0 {
+		return "BARRIER NOT RELEASED"
+	}
+	return ""
 }
 
 // isTeamAtBarriers reports whether the threads of a cycle are members of one team that all wait at barriers. The

@@ -145,7 +145,7 @@ func Names() []string {
 
 // Heading returns the heading of a verdict: the title of its kind, or a more specific one.
 func Heading(v *picture.Verdict) string {
-	return cmp.Or(exceptionTitle(v), teamSizeTitle(v), Title(v.Kind))
+	return cmp.Or(exceptionTitle(v), teamSizeTitle(v), unreleasedTitle(v), Title(v.Kind))
 }
 
 // Title returns the heading of verdicts of a kind, "" for an unknown one.

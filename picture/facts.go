@@ -226,6 +226,9 @@ type Barrier struct {
 	Evidence      string `json:"evidence,omitempty" pb:"6"`
 	// Misplaced are barriers in constructs that must not contain one.
 	Misplaced []Misplaced `json:"misplaced,omitempty" pb:"7"`
+	// Unreleased is the evidence that the runtime can never release the members, though all have arrived.
+	Unreleased string `json:"unreleased,omitempty" pb:"8"`
+	Defect     string `json:"defect,omitempty" pb:"9"` // the known defect of the runtime that explains it
 }
 
 // LostThreads are threads that a runtime waits for and that have ended, or are ending.

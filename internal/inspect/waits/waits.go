@@ -293,6 +293,7 @@ func (wf *Finder) barrier(w wait) (picture.Barrier, error) {
 	}
 	return picture.Barrier{
 		TeamSize: info.TeamSize, WaitsForTasks: info.Tasks, Evidence: info.Evidence,
+		Unreleased: info.Unreleased, Defect: info.Defect,
 		Arrived: wf.Threads.LWPs(info.Arrived), Missing: wf.Threads.LWPs(info.Missing),
 	}, nil
 }

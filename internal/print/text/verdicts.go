@@ -79,7 +79,7 @@ func (p verdictView) limit(list []picture.Verdict, n int) []picture.Verdict {
 
 // isNote reports whether one line is enough for a verdict: it is information, or follows from another verdict.
 func isNote(v picture.Verdict) bool {
-	return v.Severity == picture.SeverityInfo || v.Kind == picture.VerdictBarrierMissing
+	return v.Severity == picture.SeverityInfo || v.Kind == picture.VerdictBarrierMissing && len(v.Missing) > 0
 }
 
 func (p verdictView) printVerdict(v picture.Verdict) {

@@ -2,6 +2,9 @@ package libomp
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
@@ -86,6 +89,7 @@ func (wr *waits) judgeBarrier(o *observer, kind barrierKind, self arrival, info 
 	case len(info.Arrived) == 0 && wr.tasksUnfinished(o, kind):
 		info.Tasks = true
 		info.Evidence = "all members counted, tt_unfinished_threads is not 0"
+		wr.addUnreleased(o, kind, &info)
 		return info
 	default:
 		return info
@@ -162,6 +166,58 @@ func (wr *waits) tasksUnfinished(o *observer, kind barrierKind) bool {
 	}
 	tr := layout.Read(wr.mem, tt, tf.UnfinishedThreads, tf.Active)
 	return tr.Int(tf.UnfinishedThreads) > 0 && tr.Bool(tf.Active) && tr.Err() == nil && r.Err() == nil
+}
+
+// addUnreleased adds the evidence that the primary thread, which is o's, waits for a count that cannot reach 0. At a
+// barrier, each member counts itself off tt_unfinished_threads of its own task team (th_task_team) when no tasks are
+// left, and the primary thread waits until that of its own is 0. A member with another task team, which has counted
+// itself in b_arrived and has not been released, does neither. The count starts with all members.
+func (wr *waits) addUnreleased(o *observer, kind barrierKind, info *rtl.BarrierInfo) {
+	tt, t := o.th.taskTeam, o.gs[0].team
+	f := wr.l.TaskTeam.UnfinishedThreads
+	low, high := runtimeStack(o.ev)
+	if o.th.tid != 0 || tt.IsNull() || !slices.Contains(wr.readWords(low, high), tt.Add(f.Offset).Offset) {
+		return // it does not wait for the count
+	}
+	var others []int // gtids
+	for n := 1; n < t.nproc; n++ {
+		m, err := wr.threads.member(t, n)
+		if err != nil {
+			return
+		}
+		r := layout.Read(wr.mem, m.addr, wr.l.Thread.Bar)
+		released := r.RecordAt(wr.l.Thread.Bar.Offset + uint64(kind)*wr.l.Bar.Size.Size).Uint(wr.l.Bar.Go)
+		if r.Err() != nil || released&arrivedMask != 0 {
+			return
+		}
+		if m.taskTeam != tt {
+			others = append(others, m.gtid)
+		}
+	}
+	unfinished := layout.Read(wr.mem, tt, f).Int(f)
+	if len(others) == 0 || int64(len(others)) > unfinished || unfinished > int64(t.nproc) {
+		return
+	}
+	info.Unreleased = fmt.Sprintf("the primary thread waits until tt_unfinished_threads of its task team at %v is 0, "+
+		"and it is %d: %d of the members that wait to be released (the first has gtid %d) have another task team, "+
+		"and never count themselves off this one", tt, unfinished, len(others), others[0])
+	if wr.precedes(taskStatesFixed) {
+		info.Defect = fmt.Sprintf("LLVM's runtime before %d mixes up the task teams of threads after a detached task "+
+			"outside of parallel regions (LLVM issue 56307)", taskStatesFixed)
+	}
+}
+
+// taskStatesFixed is the first release of LLVM in which a serial team's tasks leave the task states of threads alone.
+const taskStatesFixed = 19
+
+// precedes reports whether the runtime is known to be of a release of LLVM before major.
+func (wr *waits) precedes(major int) bool {
+	_, last, both := strings.Cut(wr.id.Version, "-")
+	if !both {
+		last = wr.id.Version
+	}
+	n, err := strconv.Atoi(last)
+	return err == nil && n < major
 }
 
 // WaitedGroup returns the unfinished tasks of the taskgroup whose end the thread waits for. all is true if

@@ -67,6 +67,9 @@ type BarrierInfo struct {
 	// Tasks means that all members have arrived and the barrier waits for explicit tasks of the team.
 	Tasks    bool
 	Evidence string
+	// Unreleased is the evidence that the runtime can never release the members, though all have arrived; empty
+	// without. Defect is the known defect of the runtime that explains it.
+	Unreleased, Defect string
 }
 
 // MaxDoacrossLoops bounds the loops with dependent iterations: the number in an ordered clause.

@@ -5269,7 +5269,11 @@ type Barrier struct {
 	WaitsForTasks bool   `protobuf:"varint,5,opt,name=waits_for_tasks,json=waitsForTasks,proto3" json:"waits_for_tasks,omitempty"`
 	Evidence      string `protobuf:"bytes,6,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	// Barriers in constructs that must not contain one.
-	Misplaced     []*Misplaced `protobuf:"bytes,7,rep,name=misplaced,proto3" json:"misplaced,omitempty"`
+	Misplaced []*Misplaced `protobuf:"bytes,7,rep,name=misplaced,proto3" json:"misplaced,omitempty"`
+	// The evidence that the runtime can never release the members, though all have arrived.
+	Unreleased string `protobuf:"bytes,8,opt,name=unreleased,proto3" json:"unreleased,omitempty"`
+	// The known defect of the runtime that explains it.
+	Defect        string `protobuf:"bytes,9,opt,name=defect,proto3" json:"defect,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5351,6 +5355,20 @@ func (x *Barrier) GetMisplaced() []*Misplaced {
 		return x.Misplaced
 	}
 	return nil
+}
+
+func (x *Barrier) GetUnreleased() string {
+	if x != nil {
+		return x.Unreleased
+	}
+	return ""
+}
+
+func (x *Barrier) GetDefect() string {
+	if x != nil {
+		return x.Defect
+	}
+	return ""
 }
 
 // Misplaced is a barrier in a construct that must not contain one.
@@ -10347,7 +10365,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x120\n" +
 	"\tcertainty\x18\x03 \x01(\x0e2\x12.ompd.v1.CertaintyR\tcertainty\x12$\n" +
-	"\x05frame\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\"\xe0\x01\n" +
+	"\x05frame\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\"\x98\x02\n" +
 	"\aBarrier\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
 	"\tteam_size\x18\x02 \x01(\x03R\bteamSize\x12\x18\n" +
@@ -10355,7 +10373,11 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\amissing\x18\x04 \x03(\x03R\amissing\x12&\n" +
 	"\x0fwaits_for_tasks\x18\x05 \x01(\bR\rwaitsForTasks\x12\x1a\n" +
 	"\bevidence\x18\x06 \x01(\tR\bevidence\x120\n" +
-	"\tmisplaced\x18\a \x03(\v2\x12.ompd.v1.MisplacedR\tmisplaced\"{\n" +
+	"\tmisplaced\x18\a \x03(\v2\x12.ompd.v1.MisplacedR\tmisplaced\x12\x1e\n" +
+	"\n" +
+	"unreleased\x18\b \x01(\tR\n" +
+	"unreleased\x12\x16\n" +
+	"\x06defect\x18\t \x01(\tR\x06defect\"{\n" +
 	"\tMisplaced\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x120\n" +
 	"\tconstruct\x18\x02 \x01(\v2\x12.ompd.v1.ConstructR\tconstruct\x12$\n" +

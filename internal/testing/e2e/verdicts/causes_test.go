@@ -150,3 +150,41 @@ func TestPoolOfLocks(t *testing.T) {
 		}
 	}
 }
+
+// TestUnreleasedBarrier looks at a barrier that LLVM's runtime does not release, and at healthy barriers with tasks, at
+// random moments.
+func TestUnreleasedBarrier(t *testing.T) {
+	looks := e2e.Rounds(t, "OMPD_HANDOVER_ROUNDS", 10)
+	for _, level := range []string{"-O0", "-O2"} {
+		exe := omptest.Compile(t, omptest.Build{Program: "verdict_unreleased", Flags: []string{level, "-g"}})
+		run := omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live}
+		t.Run("hang"+level, func(t *testing.T) {
+			pid := strconv.Itoa(omptest.Start(t, run).PID)
+			out := ""
+			for status := cli.ExitOK; status == cli.ExitOK; { // its threads may be on their way to the barrier
+				status, out, _ = e2e.Output(t, "diagnose", pid)
+			}
+			checkWords(t, strings.Join(strings.Fields(out), " "), []string{
+				"BARRIER NOT RELEASED all 4 of 4 have arrived at a barrier (of the parallel region at " +
+					"verdict_unreleased.c:44), and the runtime does not release them",
+				"LLVM issue 56307", "fix: use a later release of the OpenMP runtime",
+			}, []string{"STARVED", "INCOMPLETE", "at work"})
+		})
+		for _, release := range []int{16, 19} {
+			healthy := run
+			healthy.Runtime, healthy.Args = omptest.RuntimeOf(t, release), []string{"1"}
+			t.Run("healthy"+level+"-"+healthy.Runtime.Name, func(t *testing.T) {
+				l := e2e.StartLoop(t, healthy)
+				for range looks {
+					_, pic := lookWhenStopped(t, strconv.Itoa(l.Process.Pid))
+					for _, v := range pic.Verdicts {
+						if diagnose.Hangs(v) {
+							t.Fatalf("%s of a healthy program: %s\n%q", v.Kind, v.Summary, v.Evidence)
+						}
+					}
+				}
+				l.End(t)
+			})
+		}
+	}
+}

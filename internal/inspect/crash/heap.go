@@ -3,6 +3,7 @@ package crash
 import (
 	"slices"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -29,10 +30,21 @@ func (c *Finder) BrokenHeap() *picture.BrokenHeap {
 	return &picture.BrokenHeap{Low: picture.Hex(b.Block.Low), High: picture.Hex(b.Block.High), Size: b.Size}
 }
 
-// isAllocating reports whether a thread is in a function that changes the heap.
+// isAllocating reports whether a thread is in a function that changes the heap. One that sleeps there waits for the lock
+// of the heap, and one that writes a message, or has called abort, has found the heap damaged: they do not change it.
 func (c *Finder) isAllocating(n *teams.Thread) bool {
-	return slices.ContainsFunc(allocators, func(name string) bool { return n.InFunction(name) })
+	return slices.ContainsFunc(allocators, func(name string) bool { return n.InFunction(name) }) &&
+		!n.OnFutex() && !n.InFunction("abort") && !c.isReporting(n)
 }
+
+// isReporting reports whether a thread is in a system call that malloc makes only for the message on a damaged heap.
+func (c *Finder) isReporting(n *teams.Thread) bool {
+	regs := n.Registers()
+	return regs != nil && slices.Contains(messageCalls, arch.SyscallName(regs.Arch, regs.Syscall))
+}
+
+// messageCalls are the system calls that print the C library's last message.
+var messageCalls = []string{"write", "writev"}
 
 // largestLocal returns the largest variable of the function in which a stack overflowed.
 func (c *Finder) largestLocal(st *stacks.Stack, from int) *picture.Local {

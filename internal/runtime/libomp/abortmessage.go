@@ -8,6 +8,10 @@ import (
 // fatal is the prefix of an error that ends the program (__kmp_msg).
 const fatal = "OMP: Error #"
 
+// reportHint is the beginning of the hint that follows a failed assertion. An assertion often fails because of the
+// program: a signal handler that acquires a lock, or a fork in a region.
+const reportHint = "OMP: Hint Please submit a bug report"
+
 // maxWords bounds the text of an error, in bytes. The runtime's buffer for it has 512 bytes before it moves to
 // the heap.
 const maxWords = 2048
@@ -19,6 +23,7 @@ func (rt *base) AbortMessage(stack []byte) string {
 	for {
 		at := bytes.Index(stack, []byte(fatal))
 		if at < 0 {
+			found, _, _ = strings.Cut(found, reportHint)
 			return strings.ReplaceAll(strings.TrimSuffix(found, "\n"), "\n", "; ")
 		}
 		words := completeText(stack[at:min(len(stack), at+maxWords)])

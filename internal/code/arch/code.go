@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"golang.org/x/arch/x86/x86asm"
@@ -123,7 +124,8 @@ func readFrom(mem callbacks.Memory, addr uint64, n int) []byte {
 	return b[:got]
 }
 
-// Bounds of a PLT stub: its instructions up to the jump, and its bytes. The longest has three instructions in 16 bytes.
+// Bounds of a PLT stub: its instructions up to the jump, and its bytes. The longest has three instructions in 16 bytes,
+// or 17 if it is a retpoline.
 const (
 	maxStubSteps = 4
 	maxStub      = 32
@@ -136,14 +138,14 @@ func PLTSlot(a callbacks.Arch, mem callbacks.Memory, addr uint64) (slot uint64, 
 	case callbacks.ArchAArch64:
 		return arm64PLTSlot(readFrom(mem, addr, maxStub), addr)
 	case callbacks.ArchX86_64:
-		return x86PLTSlot(readFrom(mem, addr, maxStub), addr)
+		return x86PLTSlot(mem, readFrom(mem, addr, maxStub), addr)
 	}
 	return 0, false
 }
 
 // x86PLTSlot follows the code of a stub to its jump through memory relative to rip. Before that a stub may only set
-// r11, which no caller and no callee uses, to a number for the dynamic linker.
-func x86PLTSlot(code []byte, addr uint64) (slot uint64, ok bool) {
+// r11, which no caller and no callee uses, to a number for the dynamic linker. A retpoline loads r11 from the slot.
+func x86PLTSlot(mem callbacks.Memory, code []byte, addr uint64) (slot uint64, ok bool) {
 	for range maxStubSteps {
 		if n := skipEndbr(code); n > 0 {
 			code, addr = code[n:], addr+uint64(n)
@@ -156,10 +158,17 @@ func x86PLTSlot(code []byte, addr uint64) (slot uint64, ok bool) {
 		switch in.Op {
 		case x86asm.JMP:
 			m, ok := in.Args[0].(x86asm.Mem)
-			return addr + uint64(m.Disp), ok && m.Base == x86asm.RIP && m.Index == 0 && m.Segment == 0
+			return addr + uint64(m.Disp), ok && ripRelative(m)
 		case x86asm.NOP:
 		case x86asm.MOV:
-			if _, number := in.Args[1].(x86asm.Imm); !number || in.Args[0] != x86asm.R11L && in.Args[0] != x86asm.R11 {
+			if in.Args[0] != x86asm.R11L && in.Args[0] != x86asm.R11 {
+				return 0, false
+			}
+			switch from := in.Args[1].(type) {
+			case x86asm.Imm:
+			case x86asm.Mem:
+				return addr + uint64(from.Disp), ripRelative(from) && isRetpoline(mem, code, addr)
+			default:
 				return 0, false
 			}
 		default:
@@ -167,6 +176,29 @@ func x86PLTSlot(code []byte, addr uint64) (slot uint64, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+func ripRelative(m x86asm.Mem) bool { return m.Base == x86asm.RIP && m.Index == 0 && m.Segment == 0 }
+
+// isRetpoline reports whether code at addr continues at the address in r11: by a call, or a jump to a call, of code
+// that overwrites its return address with r11 and returns.
+func isRetpoline(mem callbacks.Memory, code []byte, addr uint64) bool {
+	for range 2 {
+		in, err := x86asm.Decode(code, 64)
+		if err != nil {
+			return false
+		}
+		to, direct := in.Args[0].(x86asm.Rel)
+		if !direct || in.Op != x86asm.CALL && in.Op != x86asm.JMP {
+			return false
+		}
+		addr += uint64(in.Len) + uint64(int64(to))
+		code = readFrom(mem, addr, maxStub)
+		if in.Op == x86asm.CALL {
+			return bytes.HasPrefix(code, []byte{0x4c, 0x89, 0x1c, 0x24, 0xc3}) // mov %r11,(%rsp); ret
+		}
+	}
+	return false
 }
 
 // skipEndbr returns the length of an endbr64 at the start of b, or 0.

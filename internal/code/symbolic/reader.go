@@ -102,24 +102,42 @@ func (x *Reader) Stub(t Target) string {
 	return name
 }
 
+// readStub reads a stub: a branch-target marker, an address in up to three steps, and the jump. In a retpoline, a
+// return replaces that jump: the stub calls code, or jumps to a call of it, that overwrites its return address.
 func (x *Reader) readStub(entry uint64) string {
 	s := NewState(x.ABI, entry)
-	for range 5 { // a branch-target marker, an address in up to three steps, and the jump
+	var returns *Expr // the value that overwrote the return address
+	called := false
+	for range 6 {
 		in, ok := x.Fetch(s.PC)
 		if !ok {
 			return ""
 		}
+		next := s.PC + uint64(in.Length)
 		for i := range in.Uops {
 			u := &in.Uops[i]
 			switch {
-			case u.Code == lift.UopJump:
-				return x.Target(s.Value(u.A)).Name
+			case (u.Code == lift.UopJump || u.Code == lift.UopCall) && !called:
+				called = u.Code == lift.UopCall
+				to := s.Value(u.A)
+				if name := x.Target(to).Name; !called && name != "" {
+					return name
+				}
+				if to.Kind != KindGlobal {
+					return ""
+				}
+				next = to.Val
+				continue
+			case u.Code == lift.UopReturn && called && returns != nil:
+				return x.Target(returns).Name
 			case u.Leaves():
 				return ""
+			case u.Code == lift.UopStore && s.Value(u.A).Kind == KindStack && s.Value(u.A).Val == 0:
+				returns = s.Value(u.B)
 			}
 			s.Apply(u)
 		}
-		s.PC += uint64(in.Length)
+		s.PC = next
 	}
 	return ""
 }

@@ -20,7 +20,8 @@ func linkers() []linker {
 			"-fcf-protection=full -Wl,-z,ibtplt", "-static-pie"}},
 		{"ld.gold", "-fuse-ld=gold", []string{"-pie", "-no-pie", "-Wl,-z,now"}},
 		{"ld.lld-16", "-fuse-ld=lld -B/usr/lib/llvm-16/bin", []string{"-pie", "-no-pie", "-Wl,-z,now",
-			"-fcf-protection=full -Wl,-z,force-ibt", "-static-pie"}},
+			"-fcf-protection=full -Wl,-z,force-ibt", "-Wl,-z,retpolineplt", "-Wl,-z,retpolineplt -Wl,-z,now",
+			"-static-pie"}},
 		{"ld.mold", "-fuse-ld=mold", []string{"-pie", "-no-pie", "-Wl,-z,now", "-fcf-protection=full", "-static-pie"}},
 	}
 }

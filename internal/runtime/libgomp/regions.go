@@ -276,7 +276,8 @@ func (ths *threads) enter(w *world, th *thread) {
 			r.members = make([]*thread, f.team.nthreads)
 		}
 		if r.around == nil && i+1 < len(th.frames) { // around a target region, only its thread shows the next region
-			r.around = w.makeRegion(regionKey{th.frames[i+1].team.addr.Offset, th.frames[i+1].level})
+			around := th.frames[i+1]
+			r.around, r.num = w.makeRegion(regionKey{around.team.addr.Offset, around.level}), around.id
 		}
 		if inner && r.members[f.id] == nil {
 			r.members[f.id] = th

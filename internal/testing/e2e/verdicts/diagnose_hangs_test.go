@@ -159,3 +159,15 @@ func hangs() []expectation {
 	out = append(out, expectation{program: "verdict_woken", args: []string{"1", "2"}})
 	return append(out, expectation{program: "healthy_posted"})
 }
+
+// hostTargets returns deadlocks of a thread in a target region that the host executes, and healthy twins.
+// gcc from 14 on comes from another release of the system, and needs its linker plugin for such a program.
+func hostTargets() []expectation {
+	e := expectation{
+		program: "verdict_host_target", args: []string{"0", "0"}, env: e2e.Asleep, threads: 2,
+		never: "gcc-14 gcc-15 gcc-16", kind: picture.VerdictDeadlock, waits: []string{"barrier", "lock table"},
+	}
+	inner := e
+	inner.args, inner.only = []string{"1", "0"}, "libgomp gcc-12"
+	return append(twins(e, "0", "1"), twins(inner, "1", "1")...)
+}

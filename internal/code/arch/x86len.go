@@ -72,49 +72,82 @@ func shapes(rest uint16, listed []shape) (t [256]uint16) {
 // x86Length returns the length of the first instruction of code, and the distance of its jump from its end (0 if
 // it is not a direct jump). The length is 0 if the instruction is invalid or incomplete.
 func x86Length(code []byte) (n int, jump int64) {
-	small, short, wide := false, false, false // 66, 67, REX.W
-	for n < len(code) && n < maxInst {
-		switch c := code[n]; {
-		case c == 0x66:
-			small = true
-		case c == 0x67:
-			short = true
-		case c == 0xf0, c == 0xf2, c == 0xf3, c&^0x18 == 0x26, c == 0x64, c == 0x65:
-		case c&^0xf == 0x40:
-			wide = c&8 != 0
-			return operands(code, n+1, small && !wide, short, wide)
-		default:
-			return operands(code, n, small, short, false)
-		}
-		n++
+	p := x86Parts(code)
+	if p.length == 0 || p.flags&relative == 0 {
+		return p.length, 0
 	}
-	return 0, 0
+	return p.length, signedAt(code, p.imm, p.length-p.imm)
 }
 
-// operands is x86Length for the code after the prefixes, from the opcode at n.
-func operands(code []byte, n int, small, short, wide bool) (int, int64) {
+// signedAt returns the signed number of 1 or 4 bytes at an index; 0 for other sizes.
+func signedAt(code []byte, at, size int) int64 {
+	switch size {
+	case 1:
+		return int64(int8(code[at]))
+	case 4:
+		return int64(int32(binary.LittleEndian.Uint32(code[at:])))
+	}
+	return 0
+}
+
+// parts are the indexes of the parts of an instruction.
+type parts struct {
+	length  int // 0 if the instruction is invalid or incomplete
+	op      int // the opcode, after the prefixes
+	modRM   int // 0 if missing
+	disp    int // the displacement of the memory operand; imm if missing
+	imm     int // the immediate operands; length if missing
+	flags   uint16
+	small   bool // has an operand-size prefix
+	short   bool // has an address-size prefix
+	segment byte // the prefix of FS or GS, 0 if missing
+	rex     byte // 0 if missing
+}
+
+// x86Parts finds the parts of the first instruction of code.
+func x86Parts(code []byte) (p parts) {
+	for n := 0; n < len(code) && n < maxInst; n++ {
+		switch c := code[n]; {
+		case c == 0x66:
+			p.small = true
+		case c == 0x67:
+			p.short = true
+		case c == 0x64, c == 0x65:
+			p.segment = c
+		case c == 0xf0, c == 0xf2, c == 0xf3, c&^0x18 == 0x26:
+		case c&^0xf == 0x40:
+			p.rex = c
+			p.findOperands(code, n+1)
+			return p
+		default:
+			p.findOperands(code, n)
+			return p
+		}
+	}
+	return p
+}
+
+// findOperands finds the parts after the prefixes, from the opcode at n.
+func (p *parts) findOperands(code []byte, n int) {
+	p.op = n
 	flags, n := opcode(code, n)
+	p.disp = n
 	if flags&hasModRM != 0 {
 		if n >= len(code) {
-			return 0, 0
+			return
 		}
 		if flags&group3 != 0 && code[n]>>3&7 > 1 {
 			flags = hasModRM
 		}
-		n = modRM(code, n)
+		p.modRM = n
+		p.disp, n = modRM(code, n)
 	}
-	size := immediate(flags, small, short, wide)
-	end := n + size
-	if flags&invalid != 0 || end > len(code) || end > maxInst {
-		return 0, 0
+	wide := p.rex&8 != 0
+	p.flags, p.imm = flags, n
+	end := n + immediate(flags, p.small && !wide, p.short, wide)
+	if flags&invalid == 0 && end <= len(code) && end <= maxInst {
+		p.length = end
 	}
-	switch {
-	case flags&relative == 0:
-		return end, 0
-	case size == 1:
-		return end, int64(int8(code[n]))
-	}
-	return end, int64(int32(binary.LittleEndian.Uint32(code[n:])))
 }
 
 // opcode returns the shape and the end of the opcode at n.
@@ -158,26 +191,28 @@ func vexShape(table, op byte) uint16 {
 	return invalid
 }
 
-// modRM returns the end of the ModRM byte at n, with SIB and displacement.
-func modRM(code []byte, n int) int {
+// modRM returns the index of the displacement after the ModRM byte at n and its SIB byte, and the end of the
+// displacement.
+func modRM(code []byte, n int) (disp, end int) {
 	mod, rm := code[n]>>6, code[n]&7
 	n++
 	if mod == 3 {
-		return n
+		return n, n
 	}
+	size := 0
 	if rm == 4 {
 		if n < len(code) && mod == 0 && code[n]&7 == 5 {
-			n += 4
+			size = 4
 		}
 		n++
 	}
 	switch {
 	case mod == 0 && rm == 5, mod == 2:
-		n += 4
+		size = 4
 	case mod == 1:
-		n++
+		size = 1
 	}
-	return n
+	return n, n + size
 }
 
 // immediate returns the size of an instruction's immediate operands in bytes.

@@ -11,6 +11,9 @@ func TestReached(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	pairs := 0
 	for name, f := range libgompFunctions(t) {
+		if err := f.ensureDecoded(); err != nil {
+			t.Fatal(err)
+		}
 		steps := [2][][]int{make([][]int, len(f.insts)), make([][]int, len(f.insts))}
 		for i := range f.insts {
 			for _, n := range nextOf(f, i) {

@@ -10,6 +10,7 @@ import (
 // DirectCalls calls yield for each call with a target that the instruction itself shows, but for no jump. Values are
 // not followed.
 func (f *Function) DirectCalls(yield func(pc uint64, t symbolic.Target)) {
+	_ = f.ensureDecoded()
 	calls := func(u lift.Uop) bool { return u.Code == lift.UopCall }
 	for i := range f.insts {
 		if !slices.ContainsFunc(f.insts[i].Uops, calls) {
@@ -27,6 +28,7 @@ func (f *Function) DirectCalls(yield func(pc uint64, t symbolic.Target)) {
 // FirstCall returns the first call or jump out of the function in the straight code from pc on; not ok if that code
 // branches first, or has none.
 func (f *Function) FirstCall(pc uint64) (t symbolic.Target, ok bool) {
+	_ = f.ensureDecoded()
 	i, ok := f.instAt(pc)
 	for n := 0; ok && i < len(f.insts) && n < len(f.insts); n++ {
 		t, leads := f.branchTarget(i)

@@ -56,6 +56,8 @@ type Function struct {
 	leaves  map[valueName]*symbolic.Expr
 	left    map[int][]symbolic.Expr // by instruction: the unknown values that it leaves in registers
 	names   []valueName             // of the leaves, by number
+	code    []byte                  // until it is decoded; nil afterwards
+	outline *Outline                // nil if it is not known without decoding
 	sites   []CallSite
 	siteOf  map[int]int   // instruction → index in sites
 	never   map[edge]bool // edges that a branch never takes
@@ -70,12 +72,11 @@ type graph struct {
 	insts        []inst
 	starts       []int32 // by byte of the code: 1 + the index of the instruction that starts there, or 0
 	blocks       []block
-	owner        []int    // block of each instruction
-	returnsTwice bool     // it calls a function of the setjmp family
-	called       *called  // nil before the first use
-	outline      *Outline // nil before the first use
-	pred         [][]int  // predecessors of each block; nil before the first use
-	visited      int      // number of blocks followed by reachedFrom
+	owner        []int   // block of each instruction
+	returnsTwice bool    // it calls a function of the setjmp family
+	called       *called // nil before the first use
+	pred         [][]int // predecessors of each block; nil before the first use
+	visited      int     // number of blocks followed by reachedFrom
 	// Indirect is set if the function has jumps with unknown targets, such as those through tables, or calls a
 	// function that returns twice, such as setjmp. A fact found for a point then may not hold on every path to
 	// it.
@@ -169,18 +170,38 @@ func New(cfg Config, low, high uint64) (*Function, error) {
 	if err := cfg.Mem.ReadMemory(callbacks.Addr(low), code); err != nil {
 		return nil, fmt.Errorf("flow of the function at %#x: %w: %w", low, ErrUnread, err)
 	}
-	if err := f.decode(code, low); err != nil {
+	f.low, f.code = low, code
+	var known bool
+	if f.outline, f.Indirect, known = findOutline(x, code, low); known {
+		return f, nil
+	}
+	if err := f.ensureDecoded(); err != nil {
 		return nil, fmt.Errorf("flow of the function at %#x: %w", low, err)
+	}
+	return f, nil
+}
+
+// ensureDecoded decodes the code and builds its graph on first use. It does not fail for a function with an outline:
+// for many functions, this is all that is needed.
+func (f *Function) ensureDecoded() error {
+	if f.code == nil {
+		return nil
+	}
+	code := f.code
+	f.code = nil
+	if err := f.decode(code, f.low); err != nil {
+		return err
 	}
 	f.buildCFG()
 	f.Indirect = f.Indirect || f.returnsTwice
-	return f, nil
+	return nil
 }
 
 // ensureSolved follows the values on first use; that is most of the work.
 func (f *Function) ensureSolved() {
 	if !f.solved {
 		f.solved = true
+		_ = f.ensureDecoded()
 		if f.solving != nil {
 			defer f.solving(f.insts[0].pc)()
 		}
@@ -214,11 +235,11 @@ func (g *graph) decode(code []byte, low uint64) error {
 		pc := low + uint64(off)
 		in, ok := g.x.Lifter.Lift(code[off:], pc, room[:0])
 		fi := inst{Instruction: in, pc: pc}
-		if !ok {
-			n := arch.Length(g.x.Arch, code[off:])
-			if n == 0 {
-				return fmt.Errorf("%w at %#x", errUndecodable, pc)
-			}
+		switch n := arch.Length(g.x.Arch, code[off:]); {
+		case ok && (n == in.Length || n == 0):
+		case n == 0:
+			return fmt.Errorf("%w at %#x", errUndecodable, pc)
+		default:
 			fi = inst{lift.Instruction{Length: n}, pc, !arch.VectorOnly(g.x.Arch, code[off:])}
 		}
 		uops = append(uops, fi.Uops...)
@@ -363,11 +384,12 @@ func (g *graph) branchTarget(i int) (t symbolic.Target, ok bool) {
 
 // MayCall reports whether the function may call, or jump to, a function with one of some names. It returns true
 // if an instruction does not show its callee, since following values would take longer.
-func (g *graph) MayCall(named func(name string) bool) bool {
-	if g.called == nil {
-		g.called = g.findCalled()
+func (f *Function) MayCall(named func(name string) bool) bool {
+	if f.called == nil {
+		_ = f.ensureDecoded()
+		f.called = f.findCalled()
 	}
-	return g.called.unknown || slices.ContainsFunc(g.called.names, named)
+	return f.called.unknown || slices.ContainsFunc(f.called.names, named)
 }
 
 // called contains the functions that a function calls or jumps to, as far as each instruction shows its callee.

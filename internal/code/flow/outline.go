@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
@@ -23,57 +23,77 @@ type Outline struct {
 // minAddress is the lowest number considered an address: no memory is mapped below it.
 const minAddress = 1 << 12
 
-// Outline returns the outline of the function; not ok for instruction sets without support. Calls contains all
-// calls in Sites except recursive ones, and Numbers contains the addresses in their arguments. It takes a
-// fraction of the work and is cached.
-func (f *Function) Outline() (*Outline, bool) {
+// Outline returns the outline of the function; not ok for instruction sets without support, and for code with
+// unusual instructions. Calls contains all calls in Sites except recursive ones, and Numbers contains the addresses
+// in their arguments. It takes a fraction of the work of decoding.
+func (f *Function) Outline() (*Outline, bool) { return f.outline, f.outline != nil }
+
+// findOutline finds the outline of code at address low, without decoding it. indirect is the value of
+// Function.Indirect. It is not ok if the code may have to be decoded for that.
+func findOutline(x *symbolic.Reader, code []byte, low uint64) (out *Outline, indirect, ok bool) {
 	// On other instruction sets, loading an address may take two instructions.
-	if f.x.Arch != callbacks.ArchX86_64 {
-		return nil, false
+	if x.Arch != callbacks.ArchX86_64 {
+		return nil, false, false
 	}
-	if f.outline == nil {
-		f.outline = f.findOutline()
+	out = &Outline{}
+	starts := make([]bool, len(code)) // by byte: an instruction starts there
+	numbers := map[uint64]bool{}
+	var leaving []arch.Brief
+	for off := 0; off < len(code); {
+		pc := low + uint64(off)
+		in, known := arch.BriefOf(x.Arch, code[off:], pc)
+		if !known {
+			return nil, false, false
+		}
+		starts[off] = true
+		off += in.Length
+		switch {
+		case in.Leads == arch.LeadsOn:
+			out.note(in.Address, numbers)
+			out.note(in.Number, numbers)
+		case in.By == arch.LedByNumber || in.By == arch.LedBySlot:
+			leaving = append(leaving, in)
+		case in.Leads == arch.LeadsCall && in.By == arch.LedByMemory:
+			out.ByMemory = append(out.ByMemory, pc)
+		default: // jumps through tables do not leave the function
+			out.ByRegister = true
+			indirect = indirect || in.Leads == arch.LeadsJump
+		}
 	}
-	return f.outline, true
+	return out, out.addCalls(x, leaving, low, starts) || indirect, true
 }
 
-func (f *Function) findOutline() *Outline {
-	out := &Outline{}
-	calls, numbers := map[symbolic.Target]bool{}, map[uint64]bool{}
-	for i := range f.insts {
-		if t, leads := f.branchTarget(i); leads {
-			if f.isInside(t.Entry) {
-				continue
-			}
-			switch {
-			case t.Entry == 0 && t.Slot == 0:
-				out.noteUnknown(&f.insts[i])
-			case !calls[t]:
-				calls[t] = true
-				named := t
-				named.Name = f.x.Stub(t)
-				out.Calls = append(out.Calls, named)
-			}
+// addCalls adds the targets of some instructions, except those at an instruction of the function itself. It
+// reports whether one calls a function that returns twice.
+func (o *Outline) addCalls(x *symbolic.Reader, leaving []arch.Brief, low uint64, starts []bool) (twice bool) {
+	names := map[symbolic.Target]string{}
+	for _, in := range leaving {
+		to := symbolic.Global(in.Target)
+		if in.By == arch.LedBySlot {
+			to = symbolic.Load(to, 8, false)
+		}
+		t := x.Target(to)
+		if off := t.Entry - low; off < uint64(len(starts)) && starts[off] {
 			continue
 		}
-		for k := range f.insts[i].Uops {
-			out.note(&f.insts[i].Uops[k], numbers)
+		name, seen := names[t]
+		if !seen {
+			name = x.Stub(t)
+			names[t] = name
+			named := t
+			named.Name = name
+			o.Calls = append(o.Calls, named)
 		}
+		twice = twice || in.Leads == arch.LeadsCall && in.By == arch.LedByNumber && symbolic.ReturnsTwice(name)
 	}
-	return out
+	return twice
 }
 
-// noteUnknown adds a call or jump without a known target. Jumps through tables do not leave the function.
-func (o *Outline) noteUnknown(in *inst) {
-	for k := range in.Uops {
-		switch u := &in.Uops[k]; {
-		case u.Code == lift.UopCall && u.A.Reg >= lift.Temp0:
-			o.ByMemory = append(o.ByMemory, in.pc)
-			return
-		case u.Code == lift.UopCall || u.Code == lift.UopJump:
-			o.ByRegister = true
-			return
-		}
+// note adds a number that may be an address.
+func (o *Outline) note(v uint64, seen map[uint64]bool) {
+	if v >= minAddress && !seen[v] {
+		seen[v] = true
+		o.Numbers = append(o.Numbers, v)
 	}
 }
 
@@ -97,6 +117,7 @@ func (f *Function) CallsByMemoryAfter(at Point) bool {
 	if !ok || len(o.ByMemory) == 0 {
 		return false
 	}
+	_ = f.ensureDecoded()
 	now, ok := f.indexAt(at)
 	if !ok || f.returnsTwice {
 		return true
@@ -108,28 +129,4 @@ func (f *Function) CallsByMemoryAfter(at Point) bool {
 		}
 	}
 	return false
-}
-
-// note adds the operands of a micro-operation that may be addresses.
-func (o *Outline) note(u *lift.Uop, seen map[uint64]bool) {
-	if u.Code == lift.UopBranch {
-		return
-	}
-	add := func(v uint64) {
-		if v >= minAddress && !seen[v] {
-			seen[v] = true
-			o.Numbers = append(o.Numbers, v)
-		}
-	}
-	switch {
-	case u.Code == lift.UopAddress && !u.A.IsReg():
-		add(u.A.Val + u.Disp)
-	case u.Code == lift.UopAddress:
-		add(u.Disp)
-	case !u.A.IsReg():
-		add(u.A.Val)
-	}
-	if !u.B.IsReg() {
-		add(u.B.Val)
-	}
 }

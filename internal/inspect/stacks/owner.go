@@ -87,11 +87,11 @@ func (c *Code) isInterposed(pc uint64, mod *callbacks.Module) bool {
 	return is
 }
 
-// isOrdinaryCXX reports whether a symbol is a C++ function in a scope that is not reserved for the implementation,
-// as the scopes of sanitizers are. It need not be demangled.
+// isOrdinaryCXX reports whether a symbol is a C++ function outside the scopes of sanitizers. It need not be
+// demangled.
 func isOrdinaryCXX(symbol string) bool {
 	rest, ok := strings.CutPrefix(symbol, "_Z")
-	return ok && !strings.HasPrefix(strings.TrimLeft(rest, "NKLrVS0123456789"), "__")
+	return ok && !libc.InSanitizer(strings.TrimLeft(rest, "NKLrVS0123456789"))
 }
 
 // isInterceptor reports whether an exported function is a sanitizer's replacement of a function of the C

@@ -24,13 +24,6 @@ const (
 	failOnNothing = "none"
 )
 
-// reportVerb returns the verb report.
-func (a *app) reportVerb() *cobra.Command {
-	return a.pictureVerb("report", "Show the verdicts, threads, regions, tasks and stacks (the default "+
-		"verb)", engine.Report(),
-		report.Whole)
-}
-
 // diagnoseVerb returns the verb diagnose, which prints only the verdicts. Its exit status is ExitFound or
 // ExitCrash if there is one.
 func (a *app) diagnoseVerb() *cobra.Command {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -59,6 +60,35 @@ func (a *app) openTarget(ctx context.Context, name string) (*engine.Target, erro
 		t.BeforeStop(collect)
 	}
 	return t, err
+}
+
+// maxInput bounds a core that is read from the standard input, in bytes. It exceeds the memory of all but the
+// largest machines; a larger core can be given as a file.
+const maxInput = 256 << 30
+
+// openInput opens the core on the standard input if name is "-".
+func (a *app) openInput(ctx context.Context, name string, o engine.Options) (*engine.Target, error) {
+	switch {
+	case name != standardStream:
+		return nil, nil
+	case a.remote():
+		return nil, usageError{errors.New("-: a server does not read the standard input of this command: " +
+			"write the core to a file, and give its name")}
+	case a.Stdin == nil || !a.readsInput:
+		return nil, usageError{errors.New("-: no core is read from the standard input here: write it to a file, " +
+			"and give its name")}
+	case term.IsTerminal(int(a.Stdin.Fd())):
+		return nil, usageError{errors.New("-: the standard input is a terminal: " +
+			"`coredumpctl dump PID | ompd-inspect -` reads a core from a pipe")}
+	}
+	core, err := corefile.OpenStream(a.Stdin, "standard input", corefile.Options{
+		Exe: o.Exe, Sysroot: o.Sysroot, DebugDirs: o.DebugDirs, Progress: o.Unpacking, Canceled: ctx.Err,
+		Memory: o.Ledger(), Work: o.Work, MaxUnpacked: maxInput,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return engine.NewTarget(engine.NewCoreSource(core, name, o), o), nil
 }
 
 // ask asks a question about a target, here or on a server, and shows the answer.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
-	"golang.org/x/term"
 
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
@@ -275,32 +273,3 @@ func asCommand(path string) string {
 
 // standardStream is the name of the standard input as a target, and of the standard output as a file.
 const standardStream = "-"
-
-// maxInput bounds a core that is read from the standard input, in bytes. It exceeds the memory of all but the
-// largest machines; a larger core can be given as a file.
-const maxInput = 256 << 30
-
-// openInput opens the core on the standard input if name is "-".
-func (a *app) openInput(ctx context.Context, name string, o engine.Options) (*engine.Target, error) {
-	switch {
-	case name != standardStream:
-		return nil, nil
-	case a.remote():
-		return nil, usageError{errors.New("-: a server does not read the standard input of this command: " +
-			"write the core to a file, and give its name")}
-	case a.Stdin == nil || !a.readsInput:
-		return nil, usageError{errors.New("-: no core is read from the standard input here: write it to a file, " +
-			"and give its name")}
-	case term.IsTerminal(int(a.Stdin.Fd())):
-		return nil, usageError{errors.New("-: the standard input is a terminal: " +
-			"`coredumpctl dump PID | ompd-inspect -` reads a core from a pipe")}
-	}
-	core, err := corefile.OpenStream(a.Stdin, "standard input", corefile.Options{
-		Exe: o.Exe, Sysroot: o.Sysroot, DebugDirs: o.DebugDirs, Progress: o.Unpacking, Canceled: ctx.Err,
-		Memory: o.Ledger(), Work: o.Work, MaxUnpacked: maxInput,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return engine.NewTarget(engine.NewCoreSource(core, name, o), o), nil
-}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -152,78 +150,6 @@ func (a *app) verbs() []*cobra.Command {
 		dlvVerb(a), a.psVerb(), a.watchVerb(), a.runVerb(), a.recordVerb(), traceVerb(a),
 		a.symbolsVerb(), a.serveVerb(), jobVerb(a), jobNodeVerb(a), a.dapVerb(), viewVerb(a), a.libompdVerb(),
 	}
-}
-
-// verb returns a verb that prints parts of a picture of one target.
-func (a *app) verb(name, short string, want picture.Parts, v report.View) *cobra.Command {
-	return a.pictureVerb(name, short, engine.Query{Parts: want}, v)
-}
-
-// pictureVerb returns a verb that makes a picture and prints the given view of it.
-func (a *app) pictureVerb(name, short string, want engine.Query, v report.View) *cobra.Command {
-	a.setView(name, v)
-	return a.targeted(&cobra.Command{
-		Use: name + " CORE|PID", Short: short,
-		RunE: func(_ *cobra.Command, args []string) error {
-			q, err := restrict(a.withNative(want), a.only, v == report.Whole || a.numbers)
-			if err != nil {
-				return err
-			}
-			if v == report.Whole && !q.All() {
-				v = report.Part
-			}
-			if err := a.checkOutput(v); err != nil {
-				return err
-			}
-			return a.askPicture(args[0], q, func(pic *picture.Picture) error { return a.print(pic, v) })
-		},
-	})
-}
-
-// setView records the view that a verb prints.
-func (a *app) setView(verb string, v report.View) {
-	if a.views == nil {
-		a.views = map[string]report.View{}
-	}
-	a.views[verb] = v
-}
-
-// withNative adds native stacks to a question about threads. JSON and the other formats for programs contain
-// them only on request.
-func (s *style) withNative(want engine.Query) engine.Query {
-	want.Native = want.Threads && (s.native || s.isJSON())
-	return want
-}
-
-func (a *app) icvsVerb() *cobra.Command {
-	return a.pictureVerb("icvs", "List the internal control variables by scope, with the source of each value",
-		engine.Query{Parts: picture.Parts{ICVs: true}}, report.ICVs)
-}
-
-// layoutSources are the values of --source.
-var layoutSources = []string{"symbols", "memory", "debuginfo", "code", "table"}
-
-func (a *app) layoutVerb() *cobra.Command {
-	cmd := a.pictureVerb("layout", "List the offset of each field of the runtime, its source, and the sources that "+
-		"agree",
-		engine.Query{Layout: true}, report.Layout)
-	list := strings.Join(layoutSources, ", ")
-	cmd.Flags().StringArrayVar(&a.open.sources, "source", nil, "use only this source: "+list+" (may be repeated)")
-	cmd.PreRunE = func(*cobra.Command, []string) error {
-		for _, s := range a.open.sources {
-			if !slices.Contains(layoutSources, s) {
-				return usageError{fmt.Errorf("--source %q: it must be one of %s", s, list)}
-			}
-		}
-		return nil
-	}
-	return cmd
-}
-
-func (a *app) doctorVerb() *cobra.Command {
-	return a.pictureVerb("doctor", "Check what can be read of a target; for each missing part, show the cause and "+
-		"the fix",
-		engine.Query{Checks: true}, report.Doctor)
 }
 
 func (a *app) versionVerb() *cobra.Command {

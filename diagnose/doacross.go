@@ -12,14 +12,6 @@ import (
 // maxReasons bounds the iterations of a verdict that have a reason why they will not be posted.
 const maxReasons = 2
 
-// awaitedIteration returns the iteration of a doacross loop that a thread waits for, nil in any other wait.
-func awaitedIteration(w *picture.Wait) []int64 {
-	if w == nil || w.Awaited == nil {
-		return nil
-	}
-	return w.Awaited.Iteration
-}
-
 // findStuckDoacross finds loops with dependences in which threads wait for iterations, and all others of the team wait
 // for those threads, at a barrier or in the loop: no thread is left to post.
 func findStuckDoacross(d *dependencies, c *covered) []picture.Verdict {
@@ -138,18 +130,6 @@ func hasIteration(t *picture.Thread, n int64) (has, known bool) {
 	}
 	from, to := *t.Loop.From, *t.Loop.To
 	return min(from, to) <= n && n <= max(from, to), true
-}
-
-// iteration formats the iteration that a thread waits for: 3, or (3, 4).
-func iteration(w *picture.Wait) string {
-	var parts []string
-	for _, n := range awaitedIteration(w) {
-		parts = append(parts, fmt.Sprint(n))
-	}
-	if len(parts) == 1 {
-		return parts[0]
-	}
-	return "(" + strings.Join(parts, ", ") + ")"
 }
 
 // iterations names the first few iterations that threads wait for, and the number of the others.

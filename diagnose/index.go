@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -193,6 +194,26 @@ func (x *index) waitTarget(w *picture.Wait) picture.WaitTarget {
 	}
 	t.Address = w.Address
 	return t
+}
+
+// awaitedIteration returns the iteration of a doacross loop that a thread waits for, nil in any other wait.
+func awaitedIteration(w *picture.Wait) []int64 {
+	if w == nil || w.Awaited == nil {
+		return nil
+	}
+	return w.Awaited.Iteration
+}
+
+// iteration formats the iteration that a thread waits for: 3, or (3, 4).
+func iteration(w *picture.Wait) string {
+	var parts []string
+	for _, n := range awaitedIteration(w) {
+		parts = append(parts, fmt.Sprint(n))
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
 }
 
 // waitersFor returns the threads that wait for the same object as w, with that of w.

@@ -72,6 +72,18 @@ func (b *graphBuilder) addTurnNeeds(w *picture.Wait, l *picture.Lock, x *needs) 
 	b.addOneOf(come, w.Thread, l.Evidence, x)
 }
 
+// addOneOf adds threads other than the waiter: one of them must proceed.
+func (b *graphBuilder) addOneOf(threads []int, waiter int, evidence string, x *needs) {
+	others := &bundle{any: true}
+	for _, lwp := range threads {
+		if lwp != waiter {
+			others.edges = append(others.edges,
+				edge{to: node{lwp: lwp}, certainty: picture.Certain, evidence: evidence})
+		}
+	}
+	x.add(others)
+}
+
 // addReaders adds the threads that hold a read-write lock for reading: all of them must release it.
 func addReaders(w *picture.Wait, l *picture.Lock, x *needs) {
 	all := &bundle{}

@@ -266,18 +266,6 @@ func (x *index) takesTask(w *picture.Wait) bool {
 	return !in
 }
 
-// addOneOf adds threads other than the waiter: one of them must proceed.
-func (b *graphBuilder) addOneOf(threads []int, waiter int, evidence string, x *needs) {
-	others := &bundle{any: true}
-	for _, lwp := range threads {
-		if lwp != waiter {
-			others.edges = append(others.edges,
-				edge{to: node{lwp: lwp}, certainty: picture.Certain, evidence: evidence})
-		}
-	}
-	x.add(others)
-}
-
 // addDoacrossNeeds adds the other members of the team: one of them must post the iteration that the waiter waits for.
 func (b *graphBuilder) addDoacrossNeeds(w *picture.Wait, x *needs) {
 	r := b.regions[w.Region]

@@ -23,7 +23,7 @@ import (
 // History reads the events that the recorder of a target has kept, with their places in the source. It is used by one
 // goroutine at a time, until it is closed.
 type History struct {
-	*trace.Reader
+	reader *trace.Reader
 	sym    *symbolize.Symbolizer
 	memory *budget.Ledger // of the symbolizer
 	now    func() int64   // by CLOCK_MONOTONIC; nil for a target that does not run
@@ -78,7 +78,7 @@ func Open(from Source) (*History, error) {
 	}
 	o := from.Options()
 	memory := budget.LedgerOf(o.Ledger()).Look()
-	h := &History{Reader: reader, copies: memory.Part(), memory: memory.Part(), target: target}
+	h := &History{reader: reader, copies: memory.Part(), memory: memory.Part(), target: target}
 	reader.Ledger = h.copies
 	if from.Living() {
 		h.now = monotonic
@@ -105,19 +105,19 @@ func Open(from Source) (*History, error) {
 // Read reads all events that are still in the rings. It invalidates the previous copy.
 func (h *History) Read() (*trace.Recording, error) {
 	h.copies.Close()
-	return h.keep(h.Reader.Read())
+	return h.keep(h.reader.Read())
 }
 
 // New reads the events since the last copy, which it invalidates.
 func (h *History) New() (*trace.Recording, error) {
 	h.copies.Close()
-	return h.keep(h.Reader.New())
+	return h.keep(h.reader.New())
 }
 
 // Latest works like New for the last n records of each ring.
 func (h *History) Latest(n uint64) (*trace.Recording, error) {
 	h.copies.Close()
-	return h.keep(h.Reader.Latest(n))
+	return h.keep(h.reader.Latest(n))
 }
 
 // keep keeps a copy as the last one.

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
@@ -21,9 +19,6 @@ import (
 
 // errReported is an error that is already printed.
 var errReported = errors.New("already reported")
-
-// ownWidth is the value of --width that means the terminal's width.
-const ownWidth = -1
 
 // app is one run of the tool: how it was started and the values of its flags.
 type app struct {
@@ -39,22 +34,6 @@ type app struct {
 	views       map[string]report.View // by the name of the verb
 	beyond
 	ctx context.Context // canceled to end the current operation; nil means never
-}
-
-// style contains the flags that select the form of the output.
-type style struct {
-	json    bool
-	form    string // name of the format; empty for text
-	out     string // path of the output file; empty for the standard output
-	force   bool   // files of other programs may be replaced
-	refresh int    // seconds after which a served page asks for a new snapshot
-	color   string
-	quiet   bool // print no progress and no notes
-	width   int
-	native  bool
-	numbers bool
-	all     bool
-	sites   bool
 }
 
 // command builds the command tree.
@@ -174,55 +153,4 @@ func (a *app) versionVerb() *cobra.Command {
 			return err
 		},
 	}
-}
-
-// printer returns a printer on out, in the chosen format and with the width and color of that output.
-func (s *style) printer(out *os.File) (report.Printer, error) {
-	format, err := s.format()
-	if err != nil {
-		return nil, err
-	}
-	o, err := s.printerOptions(out)
-	if err != nil {
-		return nil, err
-	}
-	return report.New(format, out, o)
-}
-
-// printerOptions returns the width, color and links for the output out.
-func (s *style) printerOptions(out *os.File) (report.Options, error) {
-	o := report.Options{
-		All: s.all, Native: s.native, Numbers: s.numbers, Sites: s.sites, Source: openSource, Refresh: s.refresh,
-	}
-	fd := int(out.Fd())
-	tty := term.IsTerminal(fd)
-	if s.width >= 0 {
-		o.Width = s.width
-	} else if tty {
-		if w, _, err := term.GetSize(fd); err == nil {
-			o.Width = w
-		}
-	}
-	switch s.color {
-	case "auto":
-		o.Color = autoColor(tty)
-	case "always":
-		o.Color = true
-	case "never":
-	default:
-		return o, usageError{fmt.Errorf("--color %q: it must be auto, always or never", s.color)}
-	}
-	return o, nil
-}
-
-// autoColor reports whether the output is colored by default (no-color.org, bixense.com/clicolors).
-func autoColor(tty bool) bool {
-	force := os.Getenv("CLICOLOR_FORCE")
-	switch {
-	case os.Getenv("NO_COLOR") != "":
-		return false
-	case force != "" && force != "0":
-		return true
-	}
-	return tty && os.Getenv("CLICOLOR") != "0" && os.Getenv("TERM") != "dumb"
 }

@@ -16,7 +16,7 @@ func oneHolder(hs []picture.Holder) (picture.Holder, bool) {
 	return hs[0], len(hs) == 1 || hs[1].Certainty != hs[0].Certainty
 }
 
-// sureHolders returns the holders that are more than a possibility.
+// sureHolders returns the certain and likely holders.
 func sureHolders(hs []picture.Holder) []picture.Holder {
 	return slices.DeleteFunc(slices.Clone(hs), func(h picture.Holder) bool { return h.Certainty == picture.Possible })
 }

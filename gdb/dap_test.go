@@ -99,7 +99,7 @@ func TestDapCore(t *testing.T) {
 	checkModel(t, c)
 }
 
-// TestDapOfSystem does the same with the system's gdb, if that is a debug adapter.
+// TestDapOfSystem checks the model with the system's gdb, if that is a debug adapter.
 func TestDapOfSystem(t *testing.T) {
 	omptest.Needs(t, "gdb")
 	out, err := exec.Command("gdb", "-nx", "-batch", "-i", "dap").CombinedOutput()

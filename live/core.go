@@ -155,7 +155,7 @@ const (
 	dumpHugeShared
 )
 
-// defaultFilter is the kernel's default.
+// defaultFilter is the kernel's default value of coredump_filter.
 const defaultFilter = dumpAnonymousPrivate | dumpAnonymousShared | dumpELFHeaders | dumpHugePrivate
 
 // coreSegments returns the mappings, each with the ranges that belong in a core.

@@ -27,7 +27,7 @@ type task struct {
 	regs   [maxRegsSize]byte
 	have   int // valid bytes of regs
 	extra  armExtra
-	err    error // why have is 0
+	err    error // the failed read of regs, if have is 0
 
 	listens bool // job control has stopped it, and continues it
 }

@@ -13,7 +13,7 @@ import (
 type thread struct {
 	lwp  uint64
 	regs callbacks.Registers
-	err  error // why regs are unknown
+	err  error // the reason if regs are unknown
 	// vectors are the floating-point and vector registers, if requested and outside of system
 	// calls.
 	vectors []byte

@@ -101,8 +101,8 @@ type Misplaced struct {
 	Frame     *Frame    `json:"frame,omitempty" pb:"3"` // the barrier
 }
 
-// Awaited are the unfinished tasks that a taskwait with dependences or a taskgroup waits
-// for, or the iteration of a loop with dependences, or the loop in which a flag is read.
+// Awaited is the object of a wait that is no lock: the unfinished tasks of a taskwait with dependences or of
+// a taskgroup, the iteration of a loop with dependences, or the loop that reads a flag.
 type Awaited struct {
 	Tasks []ID `json:"tasks" pb:"1"`
 	// OnlyThese is set if it does not wait for its other children: in a taskwait with

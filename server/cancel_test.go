@@ -36,7 +36,7 @@ func (h halted) ReadMemory(a callbacks.Address, p []byte) error {
 // Lend lends no memory: each read uses ReadMemory.
 func (h halted) Lend(callbacks.Address, uint64) []byte { return nil }
 
-// haltedSource is the source of such a core.
+// haltedSource is the source of a halted core.
 type haltedSource struct {
 	engine.Source
 	core halted

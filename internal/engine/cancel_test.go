@@ -19,7 +19,7 @@ type leaving struct {
 	reads *int
 }
 
-// ReadMemory reads, counts, and goes away.
+// ReadMemory counts and reads, and cancels the look at the read with number at.
 func (l leaving) ReadMemory(a callbacks.Address, p []byte) error {
 	if *l.reads++; *l.reads == l.at {
 		l.leave()
@@ -27,8 +27,8 @@ func (l leaving) ReadMemory(a callbacks.Address, p []byte) error {
 	return l.endless.ReadMemory(a, p)
 }
 
-// TestCancelledAmid goes away in the middle of a look that would read without an end: what
-// reads stops within a few reads, and the error says why.
+// TestCancelledAmid cancels a look that would read without an end: it stops within a few reads, and the error has the
+// reason.
 func TestCancelledAmid(t *testing.T) {
 	path, o, done := goldenCore("llvm-tasks-deps")
 	defer done()

@@ -15,8 +15,8 @@ var errNothing = errors.New("no layout source knows anything of this runtime")
 
 // Resolver finds declared names through sources.
 type Resolver struct {
-	// Sources are asked for every name, in order of trust: the first one that knows a name
-	// determines it, the others agree with it or conflict.
+	// Sources are queried for every name, in order of trust: the first source with a name determines its value;
+	// the others agree with it or conflict.
 	Sources []Source
 	// Costly lists the Sources that are queried only for names that the others lack and for names that Check
 	// selects.

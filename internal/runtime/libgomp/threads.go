@@ -30,8 +30,8 @@ type thread struct {
 	// outwards the tasks from which it forked its regions. null means unknown.
 	tasks  []callbacks.Address
 	serial *team  // the team of its serial code; nil unless the thread's outermost team is one
-	err    error  // why the frames are unknown
-	idle   string // why it is not in a region now; empty for a thread in a region
+	err    error  // the reason if the frames are unknown
+	idle   string // the reason if it is in no region now; else empty
 
 	// hostTarget means that the thread executes a target region on the host. outer is its state before that
 	// region if it has forked regions there, else nil: its frames are the last ones of frames.

@@ -16,8 +16,8 @@ type Driver struct {
 	// Recognize reports whether a module that defines these symbols, at path, contains such a runtime, and the
 	// release as far as they show it. It is called before the target is read.
 	Recognize func(defines func(symbol string) bool, path string) (Kind, bool)
-	// RecognizeStripped does the same for an executable without symbols, by texts in its constant data. It is
-	// nil if there are no such texts.
+	// RecognizeStripped is Recognize for an executable without symbols, by texts in its constant data. It is nil
+	// if there are no such texts.
 	RecognizeStripped func(contains func(text string) bool) (Kind, bool)
 	// Files lists prefixes of the file names of such runtimes.
 	Files []string

@@ -11,7 +11,7 @@ type Symbol struct {
 	Size     uint64 // bytes; 0 if unknown
 	Kind     SymbolKind
 	Evidence string // how it was found, for users
-	Err      error  // why it was not found; nil if it was
+	Err      error  // the reason if it was not found, else nil
 }
 
 // LinkedReader is implemented by runtimes that may be linked into an executable without

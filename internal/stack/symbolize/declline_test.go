@@ -42,7 +42,7 @@ func TestDeclLine(t *testing.T) {
 	}
 }
 
-// TestDeclLineAArch64 does the same on the other architecture.
+// TestDeclLineAArch64 checks the declaration lines in code for aarch64.
 func TestDeclLineAArch64(t *testing.T) {
 	for _, flags := range []string{"-g -O0", "-g -O2", "-g -O1 -fno-inline"} {
 		object := compile(t, "constructs.c", "clang-16", append(strings.Fields(flags), "--target=aarch64-linux-gnu",

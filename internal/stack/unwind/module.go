@@ -21,7 +21,7 @@ type module struct {
 	load  sync.Once
 	eh    *table // nil without one
 	debug *table
-	err   error // why there is no table
+	err   error // the reason if there is no table
 
 	goCode *gocode.Table // nil without Go code
 	goInfo func() *gocode.Runtime

@@ -10,7 +10,7 @@ import (
 type row struct {
 	module *callbacks.Module
 	how    How
-	err    error // why there are no rules
+	err    error // the reason if there are no rules
 
 	low, high uint64 // the function, as addresses in the target
 

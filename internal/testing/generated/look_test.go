@@ -15,7 +15,7 @@ import (
 // Limits of a look, which takes a fraction of a second, or some seconds on a busy machine.
 var (
 	lookLimit = 30 * time.Minute
-	lookGrace = 20 * time.Second // in which a cancelled look must end
+	lookGrace = 20 * time.Second // time within which a cancelled look must end
 )
 
 // errEndless means that a look did not end in its time; if it ignores its cancellation too, its target is lost

@@ -249,7 +249,7 @@ var conformed = []situation{
 // routine.
 const enoughHeld, enoughOfEach = 25_000, 60
 
-// enoughOnLibgomp is the same for GNU libgomp, with one program and version.
+// enoughOnLibgomp is the least number of checked assertions on GNU libgomp, with one program and version.
 const enoughOnLibgomp = 1000
 
 // wrongInLLVM are the routines with failed assertions in LLVM's library: its row of the table has their numbers.

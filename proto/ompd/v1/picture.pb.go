@@ -4655,8 +4655,9 @@ func (x *Wait) GetSleep() *Sleep {
 	return nil
 }
 
-// Awaited are the unfinished tasks that a taskwait with dependences or a taskgroup waits for, or
-// the iteration of a loop with dependences, or the loop in which a flag is read.
+// Awaited is the object of a wait that is no lock: the unfinished tasks of a taskwait with
+// dependences or of a taskgroup, the iteration of a loop with dependences, or the loop that reads a
+// flag.
 type Awaited struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Tasks []string               `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`

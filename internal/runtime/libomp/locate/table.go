@@ -58,7 +58,7 @@ type fingerprint struct {
 	rows  []int                      // the releases that match, or else the neighbours
 	exact bool                       // the releases match
 	like  []int                      // the matching ones of the neighbours
-	fixed map[pointsOf][]point       // known points of structures, for releases nearby
+	fixed map[pointsOf][]point       // the known fields of a structure in a row, to interpolate from
 	name  string                     // of the source
 	err   error
 }

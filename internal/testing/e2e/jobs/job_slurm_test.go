@@ -68,7 +68,7 @@ func TestJobSlurm(t *testing.T) {
 	}
 }
 
-// TestJobSlurmLarge does the same with 16 and 64 ranks, of Open MPI and MPICH.
+// TestJobSlurmLarge inspects jobs of 16 and 64 ranks, of Open MPI and MPICH.
 func TestJobSlurmLarge(t *testing.T) {
 	if !omptest.Full() {
 		t.Skip("make matrix runs it: 64 ranks on few processors take minutes")

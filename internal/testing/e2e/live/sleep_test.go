@@ -91,7 +91,7 @@ func TestSleepingHolder(t *testing.T) {
 	}
 }
 
-// TestSleepingHolderInCores does the same for cores of gdb and of the kernel. A dump interrupts the call: the
+// TestSleepingHolderInCores checks the same programs in cores of gdb and of the kernel. A dump interrupts the call: the
 // time that the kernel wrote then is in the core, but the clock of that moment is not.
 func TestSleepingHolderInCores(t *testing.T) {
 	for _, mode := range []omptest.Mode{omptest.Gcore, omptest.Kernel} {

@@ -86,7 +86,7 @@ func blas(t *testing.T, mode omptest.Mode) omptest.Run {
 	}
 }
 
-// TestReportOfRegionsInLibrary does the same where the regions are a library's.
+// TestReportOfRegionsInLibrary checks the report on parallel regions in the code of a library.
 func TestReportOfRegionsInLibrary(t *testing.T) {
 	pic := checkEntered(t, omptest.DumpInside(t, blas(t, omptest.Kernel), 1, teamOf))
 	for _, th := range pic.Threads {

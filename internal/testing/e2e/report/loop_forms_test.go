@@ -78,7 +78,7 @@ func TestReportOfLoopForms(t *testing.T) {
 	}
 }
 
-// TestReportOfLoopFormsByOtherRuntime does the same for GCC's code on LLVM's runtime, which implements GCC's
+// TestReportOfLoopFormsByOtherRuntime runs the loops of GCC's code on LLVM's runtime, which implements GCC's
 // interface.
 func TestReportOfLoopFormsByOtherRuntime(t *testing.T) {
 	rt := omptest.RuntimeOf(t, 16)

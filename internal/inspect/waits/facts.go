@@ -77,7 +77,7 @@ func (g *gatherer) describeWait(w *wait) picture.Wait {
 			out.Awaited = &picture.Awaited{Tasks: tasks}
 		}
 	case picture.NeedHolder:
-		if i, ok := g.lockOf(w, out.Asleep); ok {
+		if i, ok := g.lockIndex(w, out.Asleep); ok {
 			out.Lock = g.facts.Locks[i].ID
 		} else if it, ok := g.from.awaitedIteration(*w); ok {
 			out.Awaited, out.Evidence = &picture.Awaited{Tasks: []picture.ID{}, Iteration: it.Values}, it.Evidence
@@ -94,8 +94,9 @@ func (g *gatherer) describeWait(w *wait) picture.Wait {
 	return out
 }
 
-// lockOf finds the lock that w waits for among the facts, or adds it. It is not ok if the lock is unknown.
-func (g *gatherer) lockOf(w *wait, asleep bool) (int, bool) {
+// lockIndex returns the index of the lock that w waits for in the facts, and adds the lock if it is new. It is not ok
+// if the lock is unknown.
+func (g *gatherer) lockIndex(w *wait, asleep bool) (int, bool) {
 	key := lockKey{kind: w.Kind, address: w.address, variable: w.variable, reduction: w.reduction, only: w.isOnlyOne()}
 	if w.n.Runtime != nil {
 		key.runtime = w.n.Runtime.ID

@@ -164,7 +164,7 @@ func (w *wait) isAsleep() bool { return w.n.OnFutex() && !w.timed }
 
 // lock describes the lock that w waits for, with its owner or holders. It fails if the lock is unknown.
 func (wf *Finder) lock(w wait) (picture.Lock, error) {
-	l, err := wf.lockOf(w)
+	l, err := wf.describeLock(w)
 	switch {
 	case w.Kind != picture.WaitLock && w.Kind != picture.WaitNestLock && w.Kind != picture.WaitMutex &&
 		w.Kind != picture.WaitReadWrite:
@@ -189,8 +189,8 @@ func (wf *Finder) lock(w wait) (picture.Lock, error) {
 	return l, err
 }
 
-// lockOf describes the lock that w waits for, by the record of the runtime or of the C library.
-func (wf *Finder) lockOf(w wait) (picture.Lock, error) {
+// describeLock describes the lock that w waits for, by the record of the runtime or of the C library.
+func (wf *Finder) describeLock(w wait) (picture.Lock, error) {
 	switch w.Kind {
 	case picture.WaitMutex:
 		return wf.native.mutexLock(w), nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 
 	godap "github.com/google/go-dap"
@@ -142,3 +143,40 @@ func setExceptionBreakpoints(*adapter, context.Context, nothing) (*nothing, erro
 func refuseStep(*adapter, context.Context, nothing) (*nothing, error) {
 	return nil, errors.New("ompd-inspect looks at programs and does not step through them: a debugger does")
 }
+
+// handler answers the requests of one command.
+type handler struct {
+	needs  phase // phase that the client must have reached
+	answer func(a *adapter, r *request) (any, error)
+}
+
+// emptyList is the JSON that some clients send for arguments without members.
+const emptyList = "[]"
+
+// newHandler returns a handler that calls a method with arguments of the protocol's types.
+func newHandler[A, B any](needs phase, f func(*adapter, context.Context, A) (B, error)) handler {
+	return handler{needs, func(a *adapter, r *request) (any, error) {
+		var args A
+		if len(r.Arguments) > 0 && string(r.Arguments) != emptyList {
+			if err := json.Unmarshal(r.Arguments, &args); err != nil {
+				return nil, fmt.Errorf("%s: its arguments: %w", r.Command, err)
+			}
+		}
+		body, err := f(a, r.ctx, args)
+		if _, none := any(body).(*nothing); none {
+			return nil, err
+		}
+		return body, err
+	}}
+}
+
+// viewHandler returns a handler for a method that needs only the view of the last snapshot.
+func viewHandler[A, B any](f func(*view, context.Context, A) (B, error)) handler {
+	return newHandler(attach, func(a *adapter, ctx context.Context, args A) (B, error) { return f(a.view, ctx, args) })
+}
+
+// nothing is the type of ignored arguments. A nil *nothing is an answer without a body.
+type nothing struct{}
+
+// UnmarshalJSON accepts any arguments.
+func (*nothing) UnmarshalJSON([]byte) error { return nil }

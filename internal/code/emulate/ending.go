@@ -82,7 +82,7 @@ func (e *Ending) run() error {
 		}
 		err = e.m.Step(code, e)
 	}
-	e.m.SaveTo(&e.Regs)
+	e.m.saveTo(&e.Regs)
 	return err
 }
 

@@ -57,8 +57,8 @@ func NewThread(abi *lift.Convention, regs *callbacks.Registers) Machine {
 	return m
 }
 
-// SaveTo sets the general registers and the program counter of regs to those of m.
-func (m *Machine) SaveTo(regs *callbacks.Registers) {
+// saveTo sets the general registers and the program counter of regs to those of m.
+func (m *Machine) saveTo(regs *callbacks.Registers) {
 	for r := range m.ABI.General {
 		n := m.ABI.DWARFNumber(r)
 		if v := m.Regs[r]; v.IsKnown() {

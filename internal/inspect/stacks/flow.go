@@ -76,13 +76,13 @@ func (m budgetMeter) Spend(work int) error { return m.budget.Spend((work + codeU
 
 // Thread returns the stack of n for package lockflow.
 func (f *Flow) Thread(n *Thread) *lockflow.Thread {
-	t := f.ThreadOf(n.Stack())
+	t := f.threadOf(n.Stack())
 	t.ID = n.LWP
 	return t
 }
 
-// ThreadOf returns a stack for package lockflow.
-func (f *Flow) ThreadOf(st *Stack) *lockflow.Thread {
+// threadOf returns a stack for package lockflow.
+func (f *Flow) threadOf(st *Stack) *lockflow.Thread {
 	if t := f.threads[st]; t != nil {
 		return t
 	}
@@ -102,18 +102,18 @@ func (f *Flow) FunctionAt(pc uint64) *flow.Function { return f.Program.FlowAt(pc
 
 // PointIn returns the position of frame i in its function.
 func (f *Flow) PointIn(st *Stack, i int) flow.Point {
-	return f.Program.PointOf(f.ThreadOf(st), i)
+	return f.Program.PointOf(f.threadOf(st), i)
 }
 
 // Argument returns integer argument n of the call that frame i makes. It follows values through the function
 // and its callers.
 func (f *Flow) Argument(st *Stack, i, n int) (uint64, bool) {
-	return f.Program.Argument(f.ThreadOf(st), i, n)
+	return f.Program.Argument(f.threadOf(st), i, n)
 }
 
 // TailCall returns the tail call that ended the function which frame i called: that function has no frame.
 func (f *Flow) TailCall(st *Stack, i int) (lockflow.TailCall, bool) {
-	return f.Program.TailCall(f.ThreadOf(st), i)
+	return f.Program.TailCall(f.threadOf(st), i)
 }
 
 // Bounds returns the function around pc.
@@ -183,5 +183,5 @@ func (c *Code) Extent(fr flow.Frame, addr uint64) (low, high uint64, ok bool) {
 
 // EnteredWith returns integer argument n with which the function of frame i was called.
 func (f *Flow) EnteredWith(st *Stack, i, n int) (uint64, bool) {
-	return f.Program.EnteredWith(f.ThreadOf(st), i, n)
+	return f.Program.EnteredWith(f.threadOf(st), i, n)
 }

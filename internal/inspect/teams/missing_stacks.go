@@ -11,11 +11,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// MissingPrefix starts the error of a thread without a stack.
-const MissingPrefix = "what it does "
+// missingPrefix starts the error of a thread without a stack.
+const missingPrefix = "what it does "
 
 // errMissingStack is the error of a thread with a control block of zeros.
-var errMissingStack = errors.New(MissingPrefix + picture.UnreadText +
+var errMissingStack = errors.New(missingPrefix + picture.UnreadText +
 	"its stack and thread-local data are not in the core")
 
 // findMissingStacks finds threads without a stack and thread-local data in a core: gcore writes zeros for
@@ -34,7 +34,7 @@ func (r *ThreadTable) FindOverrunStacks() {
 	for _, n := range r.wanted() {
 		if n.Missing != nil && r.isOverrun(n) {
 			n.Missing = fmt.Errorf("%s%sLWP %d, which crashed, went beyond its own stack into that of this thread, "+
-				"and overwrote its thread-local data", MissingPrefix, picture.UnreadText, r.about.CrashedLWP)
+				"and overwrote its thread-local data", missingPrefix, picture.UnreadText, r.about.CrashedLWP)
 		}
 	}
 }

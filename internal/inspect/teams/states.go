@@ -120,7 +120,7 @@ func (s *States) StateOf(n *Thread) (handles.ThreadState, error) {
 		n.state = &threadState{}
 		if n.Missing != nil {
 			n.state.State = handles.StateUndefined
-			n.state.Evidence = strings.TrimPrefix(stacks.Message(n.Missing), MissingPrefix)
+			n.state.Evidence = strings.TrimPrefix(stacks.Message(n.Missing), missingPrefix)
 			return n.state.ThreadState, nil
 		}
 		n.state.ThreadState, n.state.err = n.Runtime.State(n.Handle, s.Evidence(n))

@@ -7,7 +7,7 @@ import (
 )
 
 // Spot returns the place of code in a function without a name: module and offset, as addr2line accepts them,
-// else the address. It returns "" if both are unknown.
+// else the address, else the module alone: the frame stands for several places in it. It returns "" if all are unknown.
 func (f *Frame) Spot() string {
 	switch {
 	case f.Module != "" && f.Function == "" && f.Offset != 0 && f.PC == nil && f.Entry != nil:
@@ -18,6 +18,8 @@ func (f *Frame) Spot() string {
 		return f.PC.String()
 	case f.Entry != nil:
 		return "function " + f.Entry.String()
+	case f.Function == "":
+		return f.Module
 	}
 	return ""
 }

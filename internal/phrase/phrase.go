@@ -43,7 +43,7 @@ func Where(f picture.Frame) string {
 	switch {
 	case f.Line != 0:
 		return name + " " + f.Place()
-	case f.Kind == picture.FramePseudo || f.Module == "" || strings.HasPrefix(name, f.Module+"+"),
+	case f.Kind == picture.FramePseudo || f.Module == "" || name == f.Module || strings.HasPrefix(name, f.Module+"+"),
 		strings.HasPrefix(name, "function "+f.Module+"+"):
 		return name
 	}

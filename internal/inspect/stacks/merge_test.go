@@ -15,6 +15,16 @@ func frameAt(pc, entry picture.Hex) picture.Frame {
 	return f
 }
 
+func library(pc picture.Hex) picture.Frame {
+	return picture.Frame{Kind: picture.FrameSystem, Module: "libm.so.6", PC: &pc, Offset: uint64(pc)}
+}
+
+func near(function string, n int) picture.Frame {
+	f := line(function, n)
+	f.Near = true
+	return f
+}
+
 func line(function string, n int) picture.Frame {
 	pc := picture.Hex(0x1000 + n)
 	return picture.Frame{Kind: picture.FrameUser, Function: function, File: "a.c", Line: n, PC: &pc}
@@ -38,6 +48,10 @@ func TestMergeStacks(t *testing.T) {
 		"stripped, two functions": {[][]picture.Frame{{frameAt(0x11, 0x10)}, {frameAt(0x21, 0x20)}}, [][]int{{1}, {2}}},
 		"stripped, entry unknown": {[][]picture.Frame{{frameAt(0x11, 0)}, {frameAt(0x12, 0)}, {frameAt(0x11, 0)}},
 			[][]int{{1, 3}, {2}}},
+		"a library without symbols": {[][]picture.Frame{{library(0x11), line("f", 1)}, {library(0x95), line("f", 1)},
+			{library(0x11), library(0x44), line("f", 1)}, {library(0x11), line("g", 1)}}, [][]int{{1, 2, 3}, {4}}},
+		"lines that are near": {[][]picture.Frame{{line("f", 3)}, {near("f", 2)}, {near("f", 4)}, {line("f", 5)},
+			{near("g", 3)}}, [][]int{{1, 2, 3}, {4}, {5}}},
 		"one is deeper": {[][]picture.Frame{{frameAt(0x11, 0x10)}, {frameAt(0x11, 0x10), frameAt(0x21, 0x20)}},
 			[][]int{{1}, {2}}},
 		"stripped below a library": {[][]picture.Frame{{line("read", 0), frameAt(0x11, 0x10)},
@@ -70,6 +84,16 @@ func TestMergedFrames(t *testing.T) {
 	merged := Merge(apart)
 	if f := merged[0].Frames[0]; f.PC != nil || *f.Entry != 0x10 {
 		t.Errorf("at two instructions: %+v", f)
+	}
+	inLibrary := Merge([]picture.Thread{{LWP: 1, UserStack: []picture.Frame{library(0x11)}},
+		{LWP: 2, UserStack: []picture.Frame{library(0x12)}}})
+	if f := inLibrary[0].Frames[0]; f.PC != nil || f.Offset != 0 || f.Module != "libm.so.6" {
+		t.Errorf("in a library: %+v", f)
+	}
+	nearFirst := Merge([]picture.Thread{{LWP: 1, UserStack: []picture.Frame{near("f", 2)}},
+		{LWP: 2, UserStack: []picture.Frame{line("f", 3)}}})
+	if f := nearFirst[0].Frames[0]; f.Near || f.Line != 3 {
+		t.Errorf("a line, and one near it: %+v", f)
 	}
 	if apart[0].UserStack[0].PC == nil {
 		t.Error("merging changed the thread's own stack")

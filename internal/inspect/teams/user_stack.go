@@ -83,10 +83,26 @@ func (u *UserModel) userFrames(st *stacks.Stack, from int) []picture.Frame {
 	var out []picture.Frame
 	for i := from; i <= st.OutermostUser(); i++ {
 		if st.Kinds[i] != stacks.KindRuntime && st.Kinds[i] != stacks.KindGlue {
+			u.nameCalled(out, st, i)
 			out = append(out, u.code.Frames(st.Frames[i], st.Kinds[i])...)
 		}
 	}
 	return out
+}
+
+// nameCalled names the last of the frames, if it has no name, after the function of another module that frame i of a
+// stack calls. A library without symbols does not name it: the linker's table for the call does.
+func (u *UserModel) nameCalled(frames []picture.Frame, st *stacks.Stack, i int) {
+	if len(frames) == 0 || i == 0 || st.Frames[i].Module == nil || st.Frames[i-1].Module == st.Frames[i].Module {
+		return
+	}
+	f, inner := &frames[len(frames)-1], st.Frames[i-1]
+	if f.Function != "" || f.PC == nil || uint64(*f.PC) != inner.PC || inner.Signal || st.Kinds[i] != stacks.KindUser {
+		return
+	}
+	if name := u.code.CallTarget(st.Frames[i].PC); name != "" && !u.code.CallsProgram(st.Frames[i].PC) {
+		f.Function, f.Offset = symbolize.Demangle(name), 0
+	}
 }
 
 // continueInForker appends to a worker's frames those of the thread that forked the region in which the worker's
@@ -174,6 +190,7 @@ func (u *UserModel) modelFrames(p *Thread, from int, forks map[int]*Region) []pi
 			out = append(out, u.tailCallers(p, v, i)...)
 		}
 		if i <= last && st.Kinds[i] != stacks.KindRuntime && st.Kinds[i] != stacks.KindGlue {
+			u.nameCalled(out, st, i)
 			fs := u.code.Frames(st.Frames[i], st.Kinds[i])
 			u.setForkLine(&fs[0], made)
 			out = append(out, fs...)

@@ -213,10 +213,52 @@ func nested() *picture.Picture {
 	return pic
 }
 
+// healthy is a team of n threads in a loop, most of them in a library.
+func healthy(n int) *picture.Picture {
+	work := user("work", 4)
+	work.Inlined = true
+	stack := []picture.Frame{{Kind: picture.FrameSystem, Function: "sin", Module: "libm.so.6"}, work,
+		construct("main", "parallel", 9), user("main", 8)}
+	pic := team(n, func(num int) doing {
+		if num%5 == 4 {
+			return doing{"work_parallel", "", "", stack[1:]}
+		}
+		return doing{"work_parallel", "", "", stack}
+	})
+	for i := range pic.Threads {
+		at := int64(16*i + i%7)
+		pic.Threads[i].Loop = &picture.Loop{Schedule: "dynamic", Chunk: ptr(uint64(1)), First: ptr(int64(0)),
+			Last: ptr(int64(1023)), Step: ptr(int64(1)), Iterations: ptr(uint64(1024)), Left: ptr(uint64(37)),
+			From: &at, To: &at, At: &at}
+	}
+	return pic
+}
+
+// recursiveTasks is a team of n threads in tasks that create tasks, each at another depth.
+func recursiveTasks(n int) *picture.Picture {
+	pic := team(n, func(num int) doing {
+		stack := []picture.Frame{pseudo("taskwait"), user("fib", 9)}
+		for i := range 20 + num {
+			stack = append(stack, construct("fib", "task", 6+2*(i*num%2)), user("fib", 9))
+		}
+		return doing{"wait_taskwait", picture.WaitTaskwait, "", append(stack, construct("main", "parallel", 14),
+			user("main", 12))}
+	})
+	for i := range pic.Threads {
+		pic.Threads[i].WaitID = ptr(picture.Hex(0x7f00_0000 + i))
+	}
+	for i := range 121 {
+		pic.Tasks = append(pic.Tasks, picture.Task{ID: picture.ID(fmt.Sprint("q", i)), Kind: picture.TaskExplicit,
+			State: picture.TaskQueued, Function: &picture.Code{Name: "fib._omp_fn.1", File: "/src/mixed.c", Line: 6}})
+	}
+	return pic
+}
+
 var pages = map[string]*picture.Picture{
 	"mixed-1024": mixed(1024, false), "mixed-1024-apart": mixed(1024, true), "mixed-4": mixed(4, false),
 	"deadlock-2": deadlock(2), "deadlock-64": deadlock(64),
 	"recursion": recursionAt(), "stripped": stripped(), "nested": nested(),
+	"healthy-64": healthy(64), "tasks-8": recursiveTasks(8),
 	"one-lock": team(4, func(int) doing { return inCritical }),
 }
 
@@ -252,6 +294,15 @@ func TestPageSize(t *testing.T) {
 			page := printed(t, text.Report, pages[name], false, width)
 			if n := strings.Count(page, "\n"); n > most {
 				t.Errorf("%s in %d columns has %d lines, want at most %d:\n%s", name, width, n, most, page)
+			}
+		}
+	}
+	const fewest = 40
+	for _, name := range []string{"healthy-64", "tasks-8"} {
+		for _, width := range []int{80, text.NoLimit} {
+			page := printed(t, text.Report, pages[name], false, width)
+			if n := strings.Count(page, "\n"); n > fewest {
+				t.Errorf("%s in %d columns has %d lines, want at most %d:\n%s", name, width, n, fewest, page)
 			}
 		}
 	}

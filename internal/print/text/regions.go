@@ -166,5 +166,8 @@ func (t regionTree) memberText(r picture.Region) string {
 	if len(r.Threads) == 0 {
 		return "no thread at hand"
 	}
-	return "LWP " + t.formatLWPs(r.Threads)
+	if r.Level == 0 {
+		return "LWP " + t.formatLWPs(r.Threads)
+	}
+	return "LWP " + t.formatFew(r.Threads, maxInCell)
 }

@@ -21,15 +21,27 @@ func Report(p *Printer, pic *picture.Picture) {
 		Warnings(p, pic)
 		return
 	}
-	if p.all || !slices.ContainsFunc(pic.Verdicts, isSevere) {
+	table := newThreadTable(p, pic)
+	if p.all || len(table.groups()) > maxSummarized && !slices.ContainsFunc(pic.Verdicts, isSevere) {
 		printSummary(p, pic)
 	}
-	newThreadTable(p, pic).print()
+	table.print()
 	Regions(p, pic)
-	Tasks(p, pic)
+	if p.all || picture.NoRuntime(pic.Runtimes) != "" || slices.ContainsFunc(pic.Tasks, hasParent) {
+		Tasks(p, pic)
+	} else {
+		g := newTaskGroups(false)
+		for _, t := range pic.Tasks {
+			g.add(t)
+		}
+		p.printHeading("TASKS", g.counts())
+	}
 	printStacks(p, pic, threadsInCycles(p, pic))
 	Warnings(p, pic)
 }
+
+// maxSummarized is the number of rows in the table of threads up to which no summary of their states precedes it.
+const maxSummarized = 4
 
 // isSevere reports whether a verdict explains a hang or a crash.
 func isSevere(v picture.Verdict) bool { return v.Severity.Rank() <= picture.SeverityHang.Rank() }

@@ -24,17 +24,19 @@ func printStacks(p *Printer, pic *picture.Picture, elsewhere map[int]bool) {
 	list := slices.DeleteFunc(slices.Clone(pic.Stacks), func(s picture.MergedStack) bool {
 		return !slices.ContainsFunc(s.Threads, func(lwp int) bool { return !elsewhere[lwp] })
 	})
-	summary := fmt.Sprintf("%d different, ", len(pic.Stacks))
-	if above := len(pic.Stacks) - len(list); above > 0 && len(list) == 0 {
-		summary = fmt.Sprintf("%d different, above; ", len(pic.Stacks))
+	groups := v.foldStacks(list)
+	above := len(pic.Stacks) - len(list)
+	summary := fmt.Sprintf("%d different, ", len(groups)+above)
+	if above > 0 && len(list) == 0 {
+		summary = fmt.Sprintf("%d different, above; ", above)
 	} else if above > 0 {
-		summary = fmt.Sprintf("%d different, %d of them above; ", len(pic.Stacks), above)
+		summary = fmt.Sprintf("%d different, %d of them above; ", len(groups)+above, above)
 	}
 	p.printHeading("STACKS", summary+"runtime frames hidden (--native shows them)")
 	threads := threadsByLWP(pic)
-	for i, s := range list {
+	for i, s := range groups {
 		if i == maxStacks && !p.all {
-			p.printf("  … %s; --all shows them", phrase.Count(len(list)-i, "more stack"))
+			p.printf("  … %s; --all shows them", phrase.Count(len(groups)-i, "more stack"))
 			break
 		}
 		many := ""
@@ -42,7 +44,7 @@ func printStacks(p *Printer, pic *picture.Picture, elsewhere map[int]bool) {
 			many = p.bold(fmt.Sprintf("%d×", s.Count)) + " "
 		}
 		p.printWrapped("  "+many, p.namesOf(threads, s.Threads))
-		v.print("    ", s.Frames, false)
+		v.printFolded("    ", s, false)
 	}
 }
 
@@ -85,9 +87,11 @@ const (
 	maxPeriod = 8
 	// minRepeats is the number of repetitions from which a recursion is folded.
 	minRepeats = 4
-	// maxStackLines bounds the lines of one stack after folding, with stackTail lines of its outermost frames.
-	maxStackLines = 48
-	stackTail     = 12
+	// maxStackLines bounds the lines of one stack after folding; a longer one has stackHead lines of its innermost frames
+	// and stackTail of its outermost.
+	maxStackLines = 16
+	stackHead     = 8
+	stackTail     = 3
 	// maxStacks bounds the stacks of one page.
 	maxStacks = 32
 	// maxLines bounds the further source lines of a function in a recursion.
@@ -95,9 +99,13 @@ const (
 )
 
 // frameKey returns a key that is equal for frames of the same function, construct and goroutine, whatever their lines.
+// Constructs of one kind in one function are alike: the names of their functions are the compiler's.
 func frameKey(f picture.Frame) string {
 	name := f.Function
-	if name == "" {
+	switch {
+	case f.Construct != "" && f.In != "":
+		name = ""
+	case name == "":
 		name = functionAddress(f)
 	}
 	return fmt.Sprint(f.Kind, "|", name, "|", f.Construct, "|", f.In, "|", f.File, "|", f.Module, "|", f.Goroutine)
@@ -149,30 +157,112 @@ func recursionAt(keys []string, at int) stretch {
 
 // print prints the frames of a stack with its recursions folded. pc adds the column of addresses.
 func (p *stackView) print(indent string, fs []picture.Frame, pc bool) {
-	parts := fold(fs)
+	p.printFolded(indent, p.foldStack(picture.MergedStack{Frames: fs}), pc)
+}
+
+// foldedStack is merged stacks that differ only in the depth and the lines of their recursions.
+type foldedStack struct {
+	picture.MergedStack // the first one, with the threads of all
+	parts               []stretch
+	others              []foldedStack
+}
+
+// foldStack folds the recursions of a stack, unless nothing is folded.
+func (p *stackView) foldStack(s picture.MergedStack) foldedStack {
 	if p.all {
-		parts = unfolded(len(fs))
+		return foldedStack{MergedStack: s, parts: unfolded(len(s.Frames))}
 	}
-	for i, s := range parts {
-		if skip := len(parts) - maxStackLines; !p.all && skip > 0 && i >= maxStackLines-stackTail &&
-			i < len(parts)-stackTail {
-			if i == maxStackLines-stackTail {
-				p.printf("%s… frames #%d to #%d are left out; --all shows them", indent, s.at,
+	return foldedStack{MergedStack: s, parts: fold(s.Frames)}
+}
+
+// shape returns a key that is equal for stacks in one group.
+func (s *foldedStack) shape() string {
+	var b strings.Builder
+	for _, part := range s.parts {
+		for _, f := range s.Frames[part.at:][:part.period] {
+			b.WriteString(frameKey(f))
+			if part.times == 1 && !f.Near {
+				fmt.Fprint(&b, "|", f.Line)
+			}
+			b.WriteByte('\n')
+		}
+		if part.times > 1 {
+			b.WriteString("repeated\n")
+		}
+	}
+	return b.String()
+}
+
+// foldStacks groups stacks that differ only in the depth and the lines of their recursions.
+func (p *stackView) foldStacks(list []picture.MergedStack) []foldedStack {
+	var out []foldedStack
+	at := map[string]int{}
+	for _, s := range list {
+		folded := p.foldStack(s)
+		key := folded.shape()
+		i, ok := at[key]
+		recursive := slices.ContainsFunc(folded.parts, func(s stretch) bool { return s.times > 1 })
+		if p.all || !ok || !recursive {
+			at[key] = len(out)
+			out = append(out, folded)
+			continue
+		}
+		first := &out[i]
+		first.others = append(first.others, folded)
+		first.Count, first.Threads = first.Count+s.Count, slices.Concat(first.Threads, s.Threads)
+	}
+	return out
+}
+
+// printFolded prints the parts of a stack, the innermost and outermost ones of a long one.
+func (p *stackView) printFolded(indent string, s foldedStack, pc bool) {
+	parts, numbered := s.parts, true
+	for i, part := range parts {
+		if !p.all && len(parts) > maxStackLines && i >= stackHead && i < len(parts)-stackTail {
+			if i == stackHead {
+				p.printf("%s… frames #%d to #%d are left out; --all shows them", indent, part.at,
 					parts[len(parts)-stackTail].at-1)
 			}
 			continue
 		}
-		if s.times > 1 {
-			p.printWrapped(fmt.Sprintf("%s#%d–#%d ", indent, s.at, s.end()-1), p.recursionLine(fs, s))
+		if part.times > 1 {
+			number := fmt.Sprintf("#%d–#%d ", part.at, part.end()-1)
+			if s.isVaried(i) {
+				number, numbered = fmt.Sprintf("#%d… ", part.at), false
+			}
+			p.printWrapped(indent+number, p.recursionLine(s.recursions(i)))
 			continue
 		}
-		f := fs[s.at]
-		address := ""
+		f := s.Frames[part.at]
+		address, number := "", fmt.Sprintf("#%d", part.at)
 		if pc {
 			address = pcColumn(f)
 		}
-		p.printf("%s#%-2d %s%s%s", indent, s.at, address, p.frameLine(f), p.enteredGoroutine(fs, s.at))
+		if !numbered { // the number differs among the stacks of the group
+			number = ""
+		}
+		p.printf("%s%-3s %s%s%s", indent, number, address, p.frameLine(f), p.enteredGoroutine(s.Frames, part.at))
 	}
+}
+
+// isVaried reports whether the stacks of a group differ in the depth of a recursion.
+func (s *foldedStack) isVaried(i int) bool {
+	return slices.ContainsFunc(s.others, func(o foldedStack) bool { return o.parts[i].times != s.parts[i].times })
+}
+
+// recursion is one recursion in a stack.
+type recursion struct {
+	frames []picture.Frame
+	stretch
+}
+
+// recursions returns a recursion in all stacks of a group.
+func (s *foldedStack) recursions(i int) []recursion {
+	out := []recursion{{s.Frames, s.parts[i]}}
+	for _, o := range s.others {
+		out = append(out, recursion{o.Frames, o.parts[i]})
+	}
+	return out
 }
 
 func unfolded(n int) []stretch {
@@ -192,18 +282,24 @@ func pcColumn(f picture.Frame) string {
 }
 
 // recursionLine returns "walk tree.c:7 ↔ main [task] tree.c:9, 169×": the functions that call each other, with their
-// source lines.
-func (p *stackView) recursionLine(fs []picture.Frame, s stretch) string {
+// source lines. The recursions are of alike stacks.
+func (p *stackView) recursionLine(list []recursion) string {
 	var parts []string
-	for i := range s.period {
-		f := fs[s.at+i]
+	first := list[0]
+	least, most := first.times, first.times
+	for i := range first.period {
+		f := first.frames[first.at+i]
 		var lines []string
-		for j := s.at + i; j < s.end(); j += s.period {
-			if line := strconv.Itoa(fs[j].Line); fs[j].Line != f.Line && !slices.Contains(lines, line) {
-				lines = append(lines, line)
-			}
-			if f.PC != nil && (fs[j].PC == nil || *fs[j].PC != *f.PC) {
-				f.PC = nil
+		for _, r := range list {
+			least, most = min(least, r.times), max(most, r.times)
+			for j := r.at + i; j < r.end(); j += r.period {
+				g := r.frames[j]
+				if line := strconv.Itoa(g.Line); g.Line != f.Line && !g.Near && !slices.Contains(lines, line) {
+					lines = append(lines, line)
+				}
+				if f.PC != nil && (g.PC == nil || *g.PC != *f.PC) {
+					f.PC = nil
+				}
 			}
 		}
 		text := p.frameLine(f)
@@ -212,7 +308,11 @@ func (p *stackView) recursionLine(fs []picture.Frame, s stretch) string {
 		}
 		parts = append(parts, text)
 	}
-	return strings.Join(parts, " ↔ ") + p.bold(fmt.Sprintf(", %d×", s.times))
+	times := fmt.Sprintf(", %d×", least)
+	if most > least {
+		times = fmt.Sprintf(", %d to %d×", least, most)
+	}
+	return strings.Join(parts, " ↔ ") + p.bold(times)
 }
 
 // enteredGoroutine names the goroutine of frame i, if the inner frames belong to another one.

@@ -13,7 +13,10 @@ import (
 
 // maxThreadRows bounds the rows of the table of threads; if there are more, threads that are alike become one row even
 // if they are not next to each other.
-const maxThreadRows = 24
+const maxThreadRows = 12
+
+// maxNamedRows is the number of threads up to which each has a row of its own if regions have numbers.
+const maxNamedRows = 24
 
 // threadGroup is a group of threads that differ only in their numbers.
 type threadGroup struct {
@@ -28,7 +31,7 @@ func threadKey(t picture.Thread, held string, loose bool) string {
 	if f, ok := phrase.InnermostUser(t.UserStack); ok {
 		at = fmt.Sprint(frameKey(f), "|", f.Line)
 	}
-	teams, waits := "", phrase.WaitsOn(t)
+	teams, waits := "", waitText(t)
 	for i, l := range t.Levels {
 		teams += "/" + phrase.Number(l.TeamSize)
 		if !loose {
@@ -123,12 +126,17 @@ func (p *threadTable) print() {
 	if p.numbers {
 		t.head = slices.Insert(t.head, nameColumn, "NAME")
 	}
-	for _, g := range groupThreads(pic.Threads, p.held, p.all || p.numbers && len(pic.Threads) <= maxThreadRows) {
+	for _, g := range p.groups() {
 		t.add(p.row(g)...)
 	}
 	p.printTable(t)
 	p.printErrors()
 	p.printLoops()
+}
+
+// groups returns the groups of threads that have one row each.
+func (p *threadTable) groups() []threadGroup {
+	return groupThreads(p.pic.Threads, p.held, p.all || p.numbers && len(p.pic.Threads) <= maxNamedRows)
 }
 
 // row returns the cells of a group.
@@ -176,11 +184,11 @@ func (p *Printer) threadNames(ts []picture.Thread) string {
 		if len(nums) == 1 {
 			noun = "thread "
 		}
-		parts = append(parts, fmt.Sprintf("%s%s of %s (LWP %s)", noun, p.formatLWPs(nums),
-			phrase.Number(members[0].TeamSize), p.formatLWPs(threadIDs(members))))
+		parts = append(parts, fmt.Sprintf("%s%s of %s (LWP %s)", noun, p.formatFew(nums, maxNumbers),
+			phrase.Number(members[0].TeamSize), p.formatFew(threadIDs(members), maxIDs)))
 	default:
 		parts = append(parts, fmt.Sprintf("%s of %s (LWP %s)", phrase.Count(len(members), "thread"),
-			phrase.Count(len(teams), "team"), p.formatLWPs(threadIDs(members))))
+			phrase.Count(len(teams), "team"), p.formatFew(threadIDs(members), maxIDs)))
 	}
 	lwps := slices.DeleteFunc(threadIDs(others), func(lwp int) bool { return lwp == 0 })
 	if len(lwps) > 0 {
@@ -193,6 +201,12 @@ func (p *Printer) threadNames(ts []picture.Thread) string {
 	}
 	return phrase.Some(parts, maxPieces, len(parts))
 }
+
+// Bounds of the numbers and ranges in a list of threads: their numbers, and their LWPs after these.
+const (
+	maxNumbers = 6
+	maxIDs     = 2
+)
 
 // namesOf is threadNames for threads that are listed by LWP.
 func (p *Printer) namesOf(threads map[int]*picture.Thread, lwps []int) string {
@@ -266,14 +280,23 @@ func groupName(pic *picture.Picture, ts []picture.Thread) string {
 	return fmt.Sprintf("%d.%v", n, nums)
 }
 
+// waitText names the object that a thread waits for. A taskwait or taskgroup has no name: each thread has its own, and
+// the state names its kind.
+func waitText(t picture.Thread) string {
+	if t.WaitKind == picture.WaitTaskwait || t.WaitKind == picture.WaitTaskgroup {
+		return ""
+	}
+	return phrase.WaitsOn(t)
+}
+
 // groupWait returns the object that the threads of a group wait for, or its kind alone if they wait for several.
 func groupWait(ts []picture.Thread) string {
-	s := phrase.WaitsOn(ts[0])
+	s := waitText(ts[0])
 	if len(ts) == 1 && ts[0].WaitKind == picture.WaitSleep {
 		return phrase.Sleeping(s, ts[0].Sleep)
 	}
 	for _, t := range ts[1:] {
-		if phrase.WaitsOn(t) != s {
+		if waitText(t) != s {
 			return string(ts[0].WaitKind)
 		}
 	}
@@ -317,7 +340,7 @@ func (p *threadTable) printErrors() {
 			}
 		}
 		if len(lwps) > 0 {
-			names = append([]string{"LWP " + p.formatLWPs(lwps)}, names...)
+			names = append([]string{p.namesOf(threadsByLWP(p.pic), lwps)}, names...)
 		}
 		p.printWrapped(fmt.Sprintf("  %s %s: ", p.amber("!"), phrase.Some(names, maxPieces, len(names))), e)
 	}
@@ -344,25 +367,33 @@ func countRoles(ts []picture.Thread) string {
 // nameColumn is the index of the column with the names of threads, if regions have numbers.
 const nameColumn = 2
 
-// maxLoops bounds the lines on loops.
-const maxLoops = 16
+const (
+	maxLoops     = 16 // lines on loops
+	maxPositions = 12 // iterations in one line
+)
 
-// printLoops prints the known positions of threads in worksharing loops and sections.
+// printLoops prints the worksharing loops and sections, each with the positions of its threads.
 func (p *threadTable) printLoops() {
 	var order []string
-	lwps := map[string][]int{}
+	members := map[string][]picture.Thread{}
 	for _, t := range p.pic.Threads {
 		if t.Loop == nil {
 			continue
 		}
-		key := phrase.Loop(*t.Loop)
+		loop := *t.Loop
+		if !p.all {
+			loop.From, loop.To, loop.At = nil, nil, nil
+		}
+		key := phrase.Loop(loop)
 		if p.all {
 			key = fmt.Sprint(t.LWP, " ", key)
+		} else if f, ok := phrase.InnermostUser(t.UserStack); ok && t.Loop.From == nil {
+			key += "\x00" + f.Place() // loops of one form are kept apart by their places
 		}
-		if len(lwps[key]) == 0 {
+		if len(members[key]) == 0 {
 			order = append(order, key)
 		}
-		lwps[key] = append(lwps[key], t.LWP)
+		members[key] = append(members[key], t)
 	}
 	if len(order) == 0 {
 		return
@@ -374,13 +405,59 @@ func (p *threadTable) printLoops() {
 			p.printf("  … %d more; --all shows them", len(order)-i)
 			break
 		}
+		ts := members[key]
 		if p.all {
 			_, key, _ = strings.Cut(key, " ")
-			p.printWrapped(fmt.Sprintf("  LWP %d  ", lwps[order[i]][0]), key)
+		}
+		key, _, _ = strings.Cut(key, "\x00")
+		if p.all {
+			p.printWrapped("  "+p.threadNames(ts)+"  ", key)
 			continue
 		}
-		p.printWrapped("  LWP "+p.formatLWPs(lwps[key])+"  ", key)
+		p.printWrapped("  ", key+": "+p.threadNames(ts))
+		if list := positions(ts); list != "" {
+			p.printWrapped("    "+p.dim("at")+" ", list)
+		}
 	}
+}
+
+// positions returns the iterations that threads execute, with their numbers: "254 (thread 0), 110 (1), 126 (2)".
+func positions(ts []picture.Thread) string {
+	var parts []string
+	for _, t := range ts {
+		at := loopPosition(t.Loop)
+		if at == "" {
+			continue
+		}
+		who := phrase.ThreadName(t)
+		switch {
+		case t.ThreadNum != nil && len(parts) == 0:
+			who = fmt.Sprintf("thread %d", *t.ThreadNum)
+		case t.ThreadNum != nil:
+			who = strconv.Itoa(*t.ThreadNum)
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s)", at, who))
+	}
+	return phrase.Some(parts, maxPositions, len(parts))
+}
+
+// loopPosition returns the iteration that a thread executes, in the iterations that it was given: "254", "12 of 8 to
+// 15", "8 to 15", or "".
+func loopPosition(l *picture.Loop) string {
+	part := ""
+	if l.From != nil && l.To != nil && *l.From != *l.To {
+		part = fmt.Sprintf("%d to %d", *l.From, *l.To)
+	} else if l.From != nil && l.To != nil {
+		part = strconv.FormatInt(*l.From, 10)
+	}
+	if l.At == nil {
+		return part
+	}
+	at := strconv.FormatInt(*l.At, 10)
+	if part == "" || part == at {
+		return at
+	}
+	return at + " of " + part
 }
 
 // goroutineText returns the number of a goroutine; "" for 0.

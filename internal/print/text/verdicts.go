@@ -214,7 +214,8 @@ func (p verdictView) printStep(s picture.CycleStep) {
 			p.printf("      … %s", phrase.Count(len(s.Frames)-part.at, "more frame"))
 		case i > maxCycleFrames && !p.all:
 		case part.times > 1:
-			p.printf("      %s %s", framePreposition(f), (&stackView{p.Printer}).recursionLine(s.Frames, part))
+			p.printf("      %s %s", framePreposition(f), (&stackView{p.Printer}).recursionLine(
+				[]recursion{{s.Frames, part}}))
 		default:
 			p.printf("      %s %s", framePreposition(f), phrase.Where(f))
 		}

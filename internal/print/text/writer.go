@@ -267,6 +267,14 @@ func (p *Printer) formatLWPs(ids []int) string {
 	return phrase.Ranges(ids, maxPieces)
 }
 
+// formatFew formats a list of numbers, at most the given pieces unless nothing is folded.
+func (p *Printer) formatFew(ids []int, most int) string {
+	if p.all {
+		return phrase.Ranges(ids, 0)
+	}
+	return phrase.Ranges(ids, most)
+}
+
 // extent is the range of some numbers.
 type extent struct{ low, high, n int }
 

@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
@@ -19,6 +20,7 @@ type header struct {
 func Header(p *Printer, pic *picture.Picture) {
 	h := header{p, pic}
 	h.printTarget()
+	h.printSetting()
 	h.printRuntimes()
 	h.printRank()
 }
@@ -32,24 +34,63 @@ func (p header) printTarget() {
 	}
 	switch {
 	case t.Pause != nil && t.Pause.Suspended:
-		p.printf("%s: %s", p.bold(what), p.red("stopped by a signal"))
+		p.printState(what, p.red("stopped by a signal"))
 	case t.Pause != nil:
-		p.printf("%s: %s", p.bold(what), pauseText(*t.Pause))
+		p.printState(what, pauseText(*t.Pause))
 	case t.Signal != "" && t.CrashedLWP != 0:
 		s := p.red(t.Signal)
 		if t.FaultAddress != nil {
 			s += " at address " + t.FaultAddress.String()
 		}
-		p.printf("%s: %s in LWP %d", p.bold(what), s, t.CrashedLWP)
+		p.printState(what, fmt.Sprintf("%s in LWP %d", s, t.CrashedLWP))
 	case t.Signal != "":
-		p.printf("%s: %s", p.bold(what), t.Signal)
+		p.printState(what, t.Signal)
 	case t.Kind == picture.TargetProcess: // without a debugger, a process has a pause
-		p.printf("%s: held by a debugger, no signal", p.bold(what))
+		p.printState(what, "held by a debugger, no signal")
 	default:
-		p.printf("%s: taken while it ran, no signal", p.bold(what))
+		p.printState(what, "taken while it ran, no signal")
 	}
 	if t.Pause != nil {
 		p.printStandstill(t.Pause.Standstill)
+	}
+}
+
+// printState prints the state of the target.
+func (p header) printState(target, state string) { p.printWrapped("", p.bold(target)+": "+state) }
+
+// printSetting prints the command line, the numbers of threads and processors, and the variables of OpenMP that are set
+// in the program's environment, as far as they are known.
+func (p header) printSetting() {
+	pic := p.pic
+	var parts []string
+	if c, exe := pic.Target.Command, pic.Target.Executable; c != "" && c != exe {
+		if args, ok := strings.CutPrefix(c, exe+" "); ok { // the first line has the path
+			c = filepath.Base(exe) + " " + args
+		}
+		parts = append(parts, c)
+	}
+	procs := 0
+	var set []string
+	if f := pic.Facts; f != nil {
+		for _, fork := range f.Forks {
+			if fork.NumProcs != nil {
+				procs = max(procs, *fork.NumProcs)
+			}
+		}
+		for _, v := range f.Environment {
+			if v.State == picture.VariableSet {
+				set = append(set, v.Name+"="+v.Value)
+			}
+		}
+	}
+	if n := len(pic.Threads); n > 0 && procs > 0 {
+		parts = append(parts, phrase.Count(n, "thread")+" on "+phrase.Count(procs, "processor"))
+	}
+	if len(set) > 0 {
+		parts = append(parts, strings.Join(set, " "))
+	}
+	if len(parts) > 0 {
+		p.printWrapped(p.bold("program")+" ", strings.Join(parts, "; "))
 	}
 }
 

@@ -1,12 +1,14 @@
 package text_test
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/print/text"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -268,20 +270,56 @@ func TestPages(t *testing.T) {
 	for name, pic := range pages {
 		for suffix, width := range map[string]int{"80": 80, "wide": text.NoLimit} {
 			got := printed(t, text.Report, pic, false, width)
-			file := filepath.Join("testdata", name+"."+suffix+".txt")
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
-					t.Fatal(err)
+			comparePage(t, filepath.Join("testdata", name+"."+suffix+".txt"), got)
+		}
+	}
+}
+
+// goldenPages are golden cores with one page each in 80 and in 160 columns.
+var goldenPages = []string{"gnu-deadlock", "gnu-deadlock-join", "gnu-nested", "gnu-stack-overflow", "gnu-tasks-queued",
+	"llvm-barrier", "llvm-crash", "llvm-deadlock", "llvm-healthy", "llvm-task-starved"}
+
+// TestGoldenPages compares the reports on golden cores with golden pages. `go test -update` rewrites them: read the
+// difference.
+func TestGoldenPages(t *testing.T) {
+	for _, name := range goldenPages {
+		data, err := os.ReadFile(filepath.Join("..", "..", "..", "testdata", "golden", name, "picture.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pic picture.Picture
+		if err := json.Unmarshal(data, &pic); err != nil {
+			t.Fatal(err)
+		}
+		for _, width := range []int{80, 160} {
+			got := printed(t, text.Report, &pic, false, width)
+			comparePage(t, filepath.Join("testdata", "pages", fmt.Sprintf("%s.%d.txt", name, width)), got)
+			for line := range strings.Lines(got) {
+				if strings.Contains(line, "THREAD ") || strings.Contains(line, "KIND ") {
+					continue
+				}
+				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+					t.Errorf("%s: a line of %d columns: %s", name, n, line)
 				}
 			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("%s: is\n%s\nwant\n%s", file, got, want)
-			}
 		}
+	}
+}
+
+// comparePage compares a page with a file, or writes the file.
+func comparePage(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: is\n%s\nwant\n%s", file, got, want)
 	}
 }
 

@@ -87,8 +87,8 @@ const (
 	maxPeriod = 8
 	// minRepeats is the number of repetitions from which a recursion is folded.
 	minRepeats = 4
-	// maxStackLines bounds the lines of one stack after folding; a longer one has stackHead lines of its innermost frames
-	// and stackTail of its outermost.
+	// maxStackLines bounds the lines of one stack after folding; a longer one has stackHead lines of its innermost
+	// frames and stackTail of its outermost.
 	maxStackLines = 16
 	stackHead     = 8
 	stackTail     = 3

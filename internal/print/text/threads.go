@@ -116,22 +116,92 @@ func newThreadTable(p *Printer, pic *picture.Picture) *threadTable {
 	return &threadTable{p, pic, heldNames(pic)}
 }
 
+// Columns of the table of threads.
+const (
+	columnMark = iota
+	columnThread
+	columnLWP
+	columnRole
+	columnGoroutine
+	columnState
+	columnWaits
+	columnWhere
+	columnHolds
+	threadColumns
+)
+
 // print prints the table; threads that are alike are one row.
 func (p *threadTable) print() {
-	pic := p.pic
-	p.printHeading("THREADS", countRoles(pic.Threads))
-	t := &table{head: []string{
-		"", "LWP", "ROLE", "NUM/TEAM", "GOROUTINE", "STATE", "WAITS ON", "WHERE", "HOLDS",
-	}}
-	if p.numbers {
-		t.head = slices.Insert(t.head, nameColumn, "NAME")
-	}
+	p.printHeading("THREADS", countRoles(p.pic.Threads))
+	t := &table{head: []string{"", "THREAD", "LWP", "ROLE", "GOROUTINE", "STATE", "WAITS ON", "WHERE", "HOLDS"}}
 	for _, g := range p.groups() {
 		t.add(p.row(g)...)
+	}
+	p.fit(t)
+	t.breaks = []lineBreak{{columnHolds, "holds"}, {columnWhere, "at"}}
+	if p.numbers {
+		t.breaks = []lineBreak{{columnHolds + 1, "holds"}, {columnWhere + 1, "at"}}
+		t.head = slices.Insert(t.head, columnThread, "NAME")
+		for i, g := range p.groups() {
+			t.rows[i] = slices.Insert(t.rows[i], columnThread, groupName(p.pic, g.threads))
+		}
 	}
 	p.printTable(t)
 	p.printErrors()
 	p.printLoops()
+}
+
+// fit makes a table fit the width without a loss of WHERE: it removes the addresses of awaited objects, the roles, the
+// awaited objects that the state names as well, and LWPs beyond the first few, in this order and only as far as needed.
+// What is still too wide is printed on lines of its own.
+func (p *threadTable) fit(t *table) {
+	fits := func() bool {
+		width := t.widths()
+		return p.width == NoLimit || !slices.ContainsFunc(t.rows, func(r []string) bool {
+			return columnsOf(layOutRow(r, width)) > p.width
+		})
+	}
+	clearColumn := func(column int, change func(string) string) {
+		for _, r := range t.rows {
+			r[column] = change(r[column])
+		}
+	}
+	groups := p.groups()
+	for _, narrow := range []func(){
+		func() { clearColumn(columnWaits, withoutAddress) },
+		func() { clearColumn(columnRole, func(string) string { return "" }) },
+		func() {
+			for i, g := range groups {
+				if r := t.rows[i]; isInState(g.threads[0], r[columnWaits]) {
+					r[columnWaits] = ""
+				}
+			}
+		},
+		func() {
+			for i, g := range groups {
+				if len(g.threads) > 1 {
+					t.rows[i][columnLWP] = phrase.Ranges(threadIDs(g.threads), 1)
+				}
+			}
+		},
+	} {
+		if fits() {
+			return
+		}
+		narrow()
+	}
+}
+
+// withoutAddress returns the name of an awaited object without its address: "barrier".
+func withoutAddress(s string) string {
+	words := strings.Fields(s)
+	words = slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, "0x") })
+	return strings.Join(words, " ")
+}
+
+// isInState reports whether the state of a thread names the kind of its awaited object, which has no name.
+func isInState(t picture.Thread, waits string) bool {
+	return t.State != nil && waits != "" && strings.Contains(string(t.State.Name), waits)
 }
 
 // groups returns the groups of threads that have one row each.
@@ -151,11 +221,12 @@ func (p *threadTable) row(g threadGroup) []string {
 	case len(g.threads) > 1:
 		mark, lwp = fmt.Sprintf("%d×", len(g.threads)), phrase.Ranges(threadIDs(g.threads), maxInCell)
 	}
-	cells := []string{mark, lwp, phrase.RoleName(first), groupNumbers(g.threads), goroutineText(first.Goroutine),
-		stateName(first), groupWait(g.threads), groupPlace(g.threads), p.held[first.LWP]}
-	if p.numbers {
-		cells = slices.Insert(cells, nameColumn, groupName(p.pic, g.threads))
-	}
+	cells := make([]string, threadColumns)
+	cells[columnMark], cells[columnLWP], cells[columnRole] = mark, lwp, phrase.RoleName(first)
+	cells[columnThread] = strings.ReplaceAll(groupNumbers(g.threads), "/", " of ")
+	cells[columnGoroutine], cells[columnState] = goroutineText(first.Goroutine), stateName(first)
+	cells[columnWaits], cells[columnWhere] = groupWait(g.threads), groupPlace(g.threads)
+	cells[columnHolds] = p.held[first.LWP]
 	return cells
 }
 
@@ -363,9 +434,6 @@ func countRoles(ts []picture.Thread) string {
 	}
 	return fmt.Sprintf("%d: %s", len(ts), strings.Join(parts, ", "))
 }
-
-// nameColumn is the index of the column with the names of threads, if regions have numbers.
-const nameColumn = 2
 
 const (
 	maxLoops     = 16 // lines on loops

@@ -185,15 +185,24 @@ func (p *Printer) truncate(s string) string {
 }
 
 // table is rows of cells. The columns before the last are as wide as their widest cell; empty columns are left out.
+// A row that is too wide is broken at the columns of breaks, the last ones first; without any, it is cut.
 type table struct {
-	head []string
-	rows [][]string
+	head   []string
+	rows   [][]string
+	breaks []lineBreak
+}
+
+// lineBreak is a column from which on a row that is too wide continues on the next line, and the word before its cell
+// there.
+type lineBreak struct {
+	column int
+	word   string
 }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// printTable lays out and writes a table.
-func (p *Printer) printTable(t *table) {
+// widths returns the width of each column, 0 for an empty one.
+func (t *table) widths() []int {
 	width := make([]int, len(t.head))
 	for _, r := range t.rows {
 		for i, c := range r {
@@ -202,9 +211,28 @@ func (p *Printer) printTable(t *table) {
 			}
 		}
 	}
+	return width
+}
+
+// printTable lays out and writes a table.
+func (p *Printer) printTable(t *table) {
+	width := t.widths()
 	p.printLine(p.dim(layOutRow(t.head, width)))
 	for _, r := range t.rows {
-		p.printLine(layOutRow(r, width))
+		row, rest := r, []string(nil)
+		for _, b := range t.breaks {
+			if p.width == NoLimit || columnsOf(layOutRow(row, width)) <= p.width {
+				break
+			}
+			if cell := row[b.column]; cell != "" {
+				rest = append([]string{b.word + " " + cell}, rest...)
+			}
+			row = row[:b.column]
+		}
+		p.printLine(layOutRow(row, width))
+		if len(rest) > 0 {
+			p.printWrapped("          ", strings.Join(rest, ", "))
+		}
 	}
 }
 

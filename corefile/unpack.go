@@ -67,7 +67,7 @@ func firstBytes(r io.ReaderAt) []byte {
 }
 
 // magicSize is the length of the longest magic number of a compressed file, in bytes.
-const magicSize = 6
+const magicSize = len(apportMagic)
 
 // unpackerOf returns the unpacker for a file that starts with b; nil if it is not compressed.
 func unpackerOf(b []byte) unpacker {
@@ -76,6 +76,7 @@ func unpackerOf(b []byte) unpacker {
 		open  unpacker
 	}{
 		{"\x28\xb5\x2f\xfd", openZstd}, {"\x04\x22\x4d\x18", openLZ4}, {"\xfd7zXZ\x00", openXZ}, {"\x1f\x8b", openGzip},
+		{apportMagic, openApport},
 	} {
 		if bytes.HasPrefix(b, []byte(k.magic)) {
 			return k.open

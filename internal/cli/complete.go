@@ -178,7 +178,7 @@ func (a *app) completeTarget(cmd *cobra.Command, args []string, typed string) ([
 	}
 	return targetsLike(typed, func(path string) bool {
 		switch kind := probe(path); {
-		case kind == coreFile, kind == packedFile && strings.Contains(filepath.Base(path), "core"):
+		case kind == coreFile, kind == packedFile && isCoreName(filepath.Base(path)):
 			return true
 		case slices.Contains(takes, "LIBRARY"):
 			return kind == programFile
@@ -186,6 +186,9 @@ func (a *app) completeTarget(cmd *cobra.Command, args []string, typed string) ([
 		return isSaved(path) && (cmd.Name() == "report" || cmd.Name() == "diagnose" || !cmd.HasParent())
 	})
 }
+
+// isCoreName reports whether the name of a compressed file is one that collectors of cores use.
+func isCoreName(name string) bool { return strings.Contains(name, "core") || strings.HasSuffix(name, ".crash") }
 
 // completeTargetFlag completes a flag with a target as its value.
 func completeTargetFlag(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -13,8 +13,8 @@ import (
 // crashReport returns a crash report as apport writes it: the compressed core in lines of base64, each by itself.
 func crashReport(packed []byte, line int) string {
 	var b strings.Builder
-	b.WriteString("ProblemType: Crash\nArchitecture: amd64\nExecutablePath: /usr/bin/plain\nProcMaps:\n 00400000-00401000 " +
-		"r-xp 00000000 08:01 1 /usr/bin/plain\n CoreDump: base64\nCoreDump: base64\n")
+	b.WriteString("ProblemType: Crash\nArchitecture: amd64\nExecutablePath: /usr/bin/plain\nProcMaps:\n " +
+		"00400000-00401000 r-xp 00000000 08:01 1 /usr/bin/plain\n CoreDump: base64\nCoreDump: base64\n")
 	for len(packed) > 0 {
 		n := min(line, len(packed))
 		b.WriteString(" " + base64.StdEncoding.EncodeToString(packed[:n]) + "\n")

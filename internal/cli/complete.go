@@ -188,7 +188,9 @@ func (a *app) completeTarget(cmd *cobra.Command, args []string, typed string) ([
 }
 
 // isCoreName reports whether the name of a compressed file is one that collectors of cores use.
-func isCoreName(name string) bool { return strings.Contains(name, "core") || strings.HasSuffix(name, ".crash") }
+func isCoreName(name string) bool {
+	return strings.Contains(name, "core") || strings.HasSuffix(name, ".crash")
+}
 
 // completeTargetFlag completes a flag with a target as its value.
 func completeTargetFlag(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {

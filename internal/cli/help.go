@@ -20,7 +20,7 @@ var verbGroups = []struct {
 	verbs []string
 }{
 	{"Look at a core or a process", []string{
-		"report", "diagnose", "threads", "regions", "tasks", "stacks", "view", "ps",
+		"report", "diagnose", "threads", "regions", "tasks", "stacks", "view", "ps", "cores", "last",
 	}},
 	{"Over time", []string{"watch", "run", "record", "trace"}},
 	{"MPI jobs", []string{"job"}},
@@ -59,6 +59,8 @@ var examples = map[string]string{
 		"  ompd-inspect serve --listen tcp://127.0.0.1:4713 --token-file token --allow-dir /var/cores",
 	"ompd-inspect view":    "  ompd-inspect view core.1234\n  ompd-inspect view 1234 --interval 10s",
 	"ompd-inspect ps":      "  ompd-inspect ps\n  ompd-inspect ps --json",
+	"ompd-inspect cores":   "  ompd-inspect cores\n  ompd-inspect cores --json",
+	"ompd-inspect last":    "  ompd-inspect last\n  ompd-inspect last --json",
 	"ompd-inspect doctor":  "  ompd-inspect doctor core.1234\n  ompd-inspect doctor 1234",
 	"ompd-inspect layout":  "  ompd-inspect layout core.1234\n  ompd-inspect layout 1234 --source code",
 	"ompd-inspect version": "  ompd-inspect version\n  ompd-inspect version --json",
@@ -104,8 +106,10 @@ var sectionOf = map[string]flagSection{
 
 // Verbs for which inherited flags have no meaning: they read no target, or work on this machine only.
 var (
-	targetless = []string{"ps", "version", "completion", "help"}
-	localOnly  = []string{"job", "run", "record", "dap", "dlv", "serve", "completion", "help", "version"}
+	targetless = []string{"ps", "cores", "version", "completion", "help"}
+	localOnly  = []string{
+		"cores", "last", "job", "run", "record", "dap", "dlv", "serve", "completion", "help", "version",
+	}
 )
 
 // hides reports whether the help of a verb leaves out an inherited flag, because it has no meaning for the verb.

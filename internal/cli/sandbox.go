@@ -16,22 +16,40 @@ import (
 // a process, because reading one needs these rights, and for a process of this tool that runs more than one
 // verb.
 func (a *app) enterSandbox(name string) error {
-	mode, err := sandbox.ParseMode(a.sandboxMode)
-	if err != nil {
-		return usageError{err}
-	}
 	_, numberErr := strconv.Atoi(name)
-	if !a.Alone || a.contains(name) || numberErr == nil {
-		return nil
+	if a.contains(name) || numberErr == nil {
+		_, err := a.parseSandbox()
+		return err
 	}
-	network := len(a.open.engineOptions().Debuginfod) > 0
 	var write []string
-	// downloaded and unpacked files are written there
-	if network || name == standardStream || corefile.Compressed(name) {
-		write = append(write, os.TempDir())
+	if name == standardStream || corefile.Compressed(name) {
+		write = append(write, os.TempDir()) // the core is unpacked there
 	}
 	if a.toFile() {
 		write = append(write, filepath.Dir(a.out))
+	}
+	return a.lockDown(write)
+}
+
+// parseSandbox returns the value of --sandbox.
+func (a *app) parseSandbox() (sandbox.Mode, error) {
+	mode, err := sandbox.ParseMode(a.sandboxMode)
+	if err != nil {
+		return mode, usageError{err}
+	}
+	return mode, nil
+}
+
+// lockDown gives up the rights that reading cores does not need, once. Files can be written in the directories
+// of write only.
+func (a *app) lockDown(write []string) error {
+	mode, err := a.parseSandbox()
+	if err != nil || !a.Alone || a.locked != nil {
+		return err
+	}
+	network := len(a.open.engineOptions().Debuginfod) > 0
+	if network {
+		write = append(write, os.TempDir()) // downloaded files
 	}
 	report, err := sandbox.Enter(mode, sandbox.Policy{Write: write, Network: network})
 	a.locked = &report

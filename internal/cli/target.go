@@ -67,12 +67,13 @@ func (a *app) targeted(cmd *cobra.Command) *cobra.Command {
 			args = []string{a.pid.String()}
 		}
 		a.readsInput = true
-		// A sandbox hides other processes, so that they are listed before.
+		// A sandbox hides other processes and settings of the kernel, so that they are read before.
+		pattern := readCorePattern()
 		var running []live.Listed
 		if !a.contains(args[0]) {
 			running = runningPrograms(args[0])
 		}
-		return explainTarget(cmd, args[0], running, look(cmd, args))
+		return explainNotCore(pattern, explainTarget(cmd, args[0], running, look(cmd, args)))
 	}
 	return cmd
 }

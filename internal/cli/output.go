@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -28,7 +30,8 @@ type style struct {
 	force   bool   // files of other programs may be replaced
 	refresh int    // seconds after which a served page asks for a new snapshot
 	color   string
-	quiet   bool // print no progress and no notes
+	tool    string // version of this tool
+	quiet   bool   // print no progress and no notes
 	width   int
 	native  bool
 	numbers bool
@@ -169,6 +172,7 @@ func (s *style) printer(out *os.File) (report.Printer, error) {
 func (s *style) printerOptions(out *os.File) (report.Options, error) {
 	o := report.Options{
 		All: s.all, Native: s.native, Numbers: s.numbers, Sites: s.sites, Source: openSource, Refresh: s.refresh,
+		Made: s.made(),
 	}
 	fd := int(out.Fd())
 	tty := term.IsTerminal(fd)
@@ -189,6 +193,16 @@ func (s *style) printerOptions(out *os.File) (report.Options, error) {
 		return o, usageError{fmt.Errorf("--color %q: it must be auto, always or never", s.color)}
 	}
 	return o, nil
+}
+
+// made returns the time, the host and the version of the tool, for a page that is passed on.
+func (s *style) made() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "an unknown host"
+	}
+	return strings.TrimSpace(fmt.Sprintf("made %s on %s by ompd-inspect %s",
+		time.Now().Format("2006-01-02 15:04:05 MST"), host, s.tool))
 }
 
 // autoColor reports whether the output is colored by default (no-color.org, bixense.com/clicolors).

@@ -12,5 +12,6 @@ import (
 func page(w io.Writer, pic *picture.Picture, o Options) error {
 	return web.Write(w, pic, web.Options{
 		NoVerdict: text.NoVerdict(pic), Contention: text.Contention(pic), Source: o.Source, Refresh: o.Refresh,
+		Made: o.Made,
 	})
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
@@ -41,6 +42,11 @@ func (r coreRow) Class() string {
 		return classWork
 	}
 	return classIdle
+}
+
+// Shows reports whether a row has a color.
+func (c *cores) Shows(class string) bool {
+	return slices.ContainsFunc(c.Rows, func(r coreRow) bool { return r.Class() == class })
 }
 
 // coreCell is a run of allowed processors of a row.

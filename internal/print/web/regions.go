@@ -32,7 +32,7 @@ type member struct {
 const (
 	memberSize   = 14
 	memberStride = 17
-	memberRow    = 64
+	memberRow    = 32
 	maxMembers   = 2048
 	maxRegions   = 1500
 	openLevels   = 4 // deeper regions are folded initially

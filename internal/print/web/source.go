@@ -44,12 +44,12 @@ type spot struct {
 }
 
 // newSources returns the source lines in verdicts, as far as their files are available.
-func newSources(pic *picture.Picture, open func(string) (io.ReadCloser, error)) (out []source) {
+func newSources(spots []spot, open func(string) (io.ReadCloser, error)) (out []source) {
 	if open == nil {
 		return nil
 	}
 	byFile, order := map[string][]spot{}, []string{}
-	for _, s := range spots(pic) {
+	for _, s := range spots {
 		if len(byFile[s.file]) == 0 {
 			order = append(order, s.file)
 		}
@@ -63,9 +63,9 @@ func newSources(pic *picture.Picture, open func(string) (io.ReadCloser, error)) 
 	return out
 }
 
-// spots returns the source lines in verdicts: where threads wait, where they acquired what others wait for,
-// where they are instead of at a barrier, and where the program died.
-func spots(pic *picture.Picture) (out []spot) {
+// verdictSpots returns the source lines in a verdict: where threads wait, where they acquired what others wait for,
+// and where they are instead of at a barrier.
+func verdictSpots(v *picture.Verdict, n *names) (out []spot) {
 	seen := map[spot]bool{}
 	add := func(f *picture.Frame, said string) {
 		if f == nil || f.File == "" || f.Line <= 0 {
@@ -76,34 +76,40 @@ func spots(pic *picture.Picture) (out []spot) {
 			out = append(out, s)
 		}
 	}
-	innermost := func(fs []picture.Frame) *picture.Frame {
-		if i := picture.InnermostUser(fs); i >= 0 {
-			return &fs[i]
-		}
-		return nil
+	for _, s := range v.Cycle {
+		add(innermost(s.Frames), fmt.Sprintf("%s waits here for %s", n.nameOf(s.Thread), phrase.Target(s.WaitsFor)))
+		add(s.HeldAt, fmt.Sprintf("%s acquired here what %s waits for", n.nameOf(s.HeldBy), n.nameOf(s.Thread)))
 	}
-	n := newNames(pic)
-	for _, v := range pic.Verdicts {
-		for _, s := range v.Cycle {
-			add(innermost(s.Frames), fmt.Sprintf("%s waits here for %s", n.nameOf(s.Thread), phrase.Target(s.WaitsFor)))
-			add(s.HeldAt, fmt.Sprintf("%s acquired here what %s waits for", n.nameOf(s.HeldBy), n.nameOf(s.Thread)))
-		}
-		for _, m := range v.Missing {
-			add(m.Frame, n.nameOf(m.Thread)+" is here, and not at the barrier")
-		}
-		if len(v.Cycle)+len(v.Missing) > 0 || v.Severity == picture.SeverityInfo {
-			continue
-		}
-		for _, lwp := range v.Threads[:min(len(v.Threads), maxSources)] {
-			if t := n.threads[lwp]; t != nil {
-				add(innermost(t.UserStack), n.nameOf(lwp)+" is here")
-			}
-		}
+	for _, m := range v.Missing {
+		add(m.Frame, n.nameOf(m.Thread)+" is here, and not at the barrier")
 	}
-	if t := pic.Target; t.Signal != "" {
-		add(innermost(t.Frames), fmt.Sprintf("%s came here, in LWP %d", t.Signal, t.CrashedLWP))
+	if len(v.Cycle)+len(v.Missing) > 0 || v.Severity == picture.SeverityInfo || v.Severity == picture.SeverityCrash {
+		return out
+	}
+	for _, lwp := range v.Threads[:min(len(v.Threads), maxSources)] {
+		if t := n.threads[lwp]; t != nil {
+			add(innermost(t.UserStack), n.nameOf(lwp)+" is here")
+		}
 	}
 	return out
+}
+
+// crashSpots returns the source line at which the program died.
+func crashSpots(pic *picture.Picture) []spot {
+	t := pic.Target
+	f := innermost(t.Frames)
+	if t.Signal == "" || f == nil || f.File == "" || f.Line <= 0 {
+		return nil
+	}
+	return []spot{{f.File, f.Line, fmt.Sprintf("%s came here, in LWP %d", t.Signal, t.CrashedLWP)}}
+}
+
+// innermost returns the innermost frame of the program; nil without one.
+func innermost(fs []picture.Frame) *picture.Frame {
+	if i := picture.InnermostUser(fs); i >= 0 {
+		return &fs[i]
+	}
+	return nil
 }
 
 // sourceEndings are the name endings of source files. Debug information may name any file: a page may be shared

@@ -13,6 +13,8 @@ type tasks struct {
 	Total int
 	Roots []*taskGroup
 	More  int // groups that are not shown
+	// Legend explains the colors of the states that occur.
+	Legend []taskState
 }
 
 // taskGroup is tasks of one kind and function with parents of one group.
@@ -62,7 +64,13 @@ func newTasks(pic *picture.Picture) tasks {
 	for _, g := range t.all {
 		g.finish()
 	}
-	return tasks{Total: len(pic.Tasks), Roots: t.roots, More: t.more}
+	out := tasks{Total: len(pic.Tasks), Roots: t.roots, More: t.more}
+	for _, s := range taskStates {
+		if slices.ContainsFunc(t.all, func(g *taskGroup) bool { return g.of[s.state] > 0 }) {
+			out.Legend = append(out.Legend, taskState{Class: s.class, Name: s.legend})
+		}
+	}
+	return out
 }
 
 // taskTree is a tree in construction.
@@ -147,11 +155,12 @@ func taskName(t *picture.Task) string {
 
 // taskStates are the states of tasks, with the class of their color, in the order of a bar.
 var taskStates = []struct {
-	state picture.TaskState
-	class string
+	state         picture.TaskState
+	class, legend string
 }{
-	{picture.TaskRunning, classWork}, {picture.TaskWaiting, classTask}, {picture.TaskQueued, classBarrier},
-	{picture.TaskBlocked, classLock}, {picture.TaskCreated, classUnknown}, {picture.TaskCompleted, classIdle},
+	{picture.TaskRunning, classWork, "running"}, {picture.TaskWaiting, classTask, "waiting"},
+	{picture.TaskQueued, classBarrier, "queued"}, {picture.TaskBlocked, classLock, "blocked by a dependence"},
+	{picture.TaskCreated, classUnknown, "created"}, {picture.TaskCompleted, classIdle, "completed"},
 }
 
 // finish draws the bar of a group.

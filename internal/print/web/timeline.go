@@ -35,6 +35,14 @@ type tick struct {
 // Y returns the start of the line of the mark.
 func (tick) Y() int { return lineHead - 6 }
 
+// Anchor returns the alignment of the text: the newest mark is at the right edge, where a centered text is cut.
+func (t tick) Anchor() string {
+	if t.Text == newestMark {
+		return "end"
+	}
+	return "middle"
+}
+
 // quiet is the time since the newest event.
 type quiet struct {
 	X, W, H int
@@ -314,6 +322,9 @@ func percent(n, all int64) string {
 	return "less than 1 %"
 }
 
+// newestMark is the text of the mark of the newest event.
+const newestMark = "0"
+
 // ticks returns the marks of the axis; 0 is the newest event.
 func (p *linePlan) ticks() (out []tick) {
 	step := int64(1) // then 2, 5, 10, 20, and so on
@@ -326,7 +337,7 @@ func (p *linePlan) ticks() (out []tick) {
 		}
 	}
 	for t := int64(0); t <= p.Newest; t += step {
-		text := "0"
+		text := newestMark
 		if t > 0 {
 			text = "−" + elapsed(t)
 		}

@@ -38,6 +38,8 @@ type Options struct {
 	Source func(name string) (io.ReadCloser, error)
 	// Refresh is the time in seconds after which a served page refreshes; 0: never.
 	Refresh int
+	// Made is the time, the host and the version of the tool that made the page; "": not shown.
+	Made string
 }
 
 // page is the data of the template.
@@ -52,6 +54,7 @@ type page struct {
 	Verdicts  []verdict
 	Notes     []string
 	NoVerdict string
+	Made      string
 	Contended []string // the holders of the locks that most threads wait for
 	Graph     *graph
 	Timeline  *timeline
@@ -82,6 +85,11 @@ type verdict struct {
 	Behind  string
 	Steps   []step
 	More    int // steps that are left out
+	// Frames is the stack of the thread that died.
+	Frames  []frame
+	Sources []source
+	// Consequences are the summaries of verdicts that follow from this one.
+	Consequences []string
 }
 
 // step is one thread of a deadlock.
@@ -106,7 +114,7 @@ func Write(w io.Writer, pic *picture.Picture, o Options) error {
 	if err != nil {
 		return err
 	}
-	t, err := template.ParseFS(files, "page.tmpl")
+	t, err := template.New("page.tmpl").Funcs(template.FuncMap{"plain": plain}).ParseFS(files, "page.tmpl")
 	if err != nil {
 		return fmt.Errorf("the page's template: %w", err)
 	}
@@ -130,26 +138,69 @@ func newPage(pic *picture.Picture, o Options) (*page, error) {
 	p := &page{
 		CSS: template.CSS(css), JS: template.JS(js), CSP: policy(css, js, o.Refresh > 0), Refresh: o.Refresh,
 		Title: title(pic), What: string(pic.Target.Kind) + " " + pic.Target.Name(), Facts: facts(pic),
-		NoVerdict: o.NoVerdict,
+		NoVerdict: o.NoVerdict, Made: o.Made,
 		Contended: o.Contention,
 		Graph:     newGraph(pic, n), Timeline: newTimeline(pic, n), Icicle: newIcicle(pic, n),
 		Body: body{
 			Stacks: newStacks(pic, n), Regions: newRegions(pic, n), Threads: newThreads(pic, n), Tasks: newTasks(pic),
-			Loops: newLoops(pic), Cores: newCores(pic, n), Sources: newSources(pic, o.Source), Warnings: pic.Warnings,
+			Loops: newLoops(pic), Cores: newCores(pic, n), Warnings: pic.Warnings,
 		},
 	}
-	for i := range pic.Verdicts {
-		if v := &pic.Verdicts[i]; v.Severity == picture.SeverityInfo {
-			p.Notes = append(p.Notes, v.Summary)
-		} else {
-			p.Verdicts = append(p.Verdicts, newVerdict(v, n))
-		}
-	}
+	p.addVerdicts(pic, n, o.Source)
 	if more := len(p.Notes) - maxNotes; more > 0 {
 		p.Notes = append(p.Notes[:maxNotes], fmt.Sprintf("… and %d more", more))
 	}
 	return p, nil
 }
+
+// addVerdicts adds the verdicts with their sources, each consequence to its cause, and the sources without a
+// verdict.
+func (p *page) addVerdicts(pic *picture.Picture, n *names, open func(string) (io.ReadCloser, error)) {
+	var rest []spot
+	died := crashSpots(pic)
+	for i := range pic.Verdicts {
+		v := &pic.Verdicts[i]
+		spots := verdictSpots(v, n)
+		if v.Severity == picture.SeverityInfo {
+			p.Notes = append(p.Notes, v.Summary)
+			rest = append(rest, spots...)
+			continue
+		}
+		if cause := causeOf(v, p.Verdicts); cause != nil {
+			cause.Consequences = append(cause.Consequences, v.Summary)
+			continue
+		}
+		one := newVerdict(v, n)
+		if v.Severity == picture.SeverityCrash && len(one.Steps) == 0 {
+			one.Frames = newFrames(pic.Target.Frames)
+			spots, died = append(died, spots...), nil
+		}
+		one.Sources = newSources(spots, open)
+		p.Verdicts = append(p.Verdicts, one)
+	}
+	p.Body.Sources = newSources(append(rest, died...), open)
+}
+
+// causeOf returns the earlier verdict of a hang that a verdict of an incomplete barrier follows from: it has all
+// threads that are missing there. It returns nil without one.
+func causeOf(v *picture.Verdict, earlier []verdict) *verdict {
+	if v.Kind != picture.VerdictBarrierMissing || len(v.Missing) == 0 {
+		return nil
+	}
+	for i := range earlier {
+		cause := &earlier[i]
+		stuck := append(slices.Clone(cause.Threads), cause.Waiting...)
+		if cause.Severity == picture.SeverityHang && !slices.ContainsFunc(v.Missing, func(m picture.MissingThread) bool {
+			return !slices.Contains(stuck, m.Thread)
+		}) {
+			return cause
+		}
+	}
+	return nil
+}
+
+// plain returns a text without the backquotes around commands.
+func plain(s string) string { return strings.ReplaceAll(s, "`", "") }
 
 // policy returns the content security policy: no network, and only the page's own style and script. A served
 // page may also request a new one from its server.

@@ -54,8 +54,8 @@ func skipToCore(lines *bufio.Reader) error {
 		start = bytes.HasSuffix(line, []byte("\n"))
 		switch {
 		case errors.Is(err, io.EOF):
-			return fmt.Errorf("%w: the crash report has no field CoreDump: apport keeps the core only until the report is "+
-				"sent", ErrNotCore)
+			return fmt.Errorf("%w: the crash report has no field CoreDump: apport keeps the core only until the "+
+				"report is sent", ErrNotCore)
 		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
 			return err
 		}

@@ -190,9 +190,8 @@ func causeOf(v *picture.Verdict, earlier []verdict) *verdict {
 	for i := range earlier {
 		cause := &earlier[i]
 		stuck := append(slices.Clone(cause.Threads), cause.Waiting...)
-		if cause.Severity == picture.SeverityHang && !slices.ContainsFunc(v.Missing, func(m picture.MissingThread) bool {
-			return !slices.Contains(stuck, m.Thread)
-		}) {
+		free := func(m picture.MissingThread) bool { return !slices.Contains(stuck, m.Thread) }
+		if cause.Severity == picture.SeverityHang && !slices.ContainsFunc(v.Missing, free) {
 			return cause
 		}
 	}

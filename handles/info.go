@@ -69,7 +69,7 @@ type TaskFrame struct {
 // Scope is the scope of an ICV or of a handle (ompd_scope_t).
 type Scope uint8
 
-// The scopes of OpenMP 5.2.
+// The scopes of OpenMP 6.0; 5.2 has those up to ScopeTask.
 const (
 	ScopeGlobal       Scope = 1
 	ScopeAddressSpace Scope = 2
@@ -77,6 +77,8 @@ const (
 	ScopeParallel     Scope = 4
 	ScopeImplicitTask Scope = 5
 	ScopeTask         Scope = 6
+	ScopeTeams        Scope = 7 // a league: the handle of its parallel region
+	ScopeTarget       Scope = 8 // the handle of its task
 )
 
 // String returns the specification's name without its prefix.
@@ -94,6 +96,10 @@ func (s Scope) String() string {
 		return "implicit_task"
 	case ScopeTask:
 		return "task"
+	case ScopeTeams:
+		return "teams"
+	case ScopeTarget:
+		return "target"
 	}
 	return "unknown"
 }
@@ -102,8 +108,8 @@ func (s Scope) String() string {
 type Subject struct {
 	Scope    Scope
 	Thread   Thread   // for ScopeThread
-	Parallel Parallel // for ScopeParallel
-	Task     Task     // for ScopeTask and ScopeImplicitTask
+	Parallel Parallel // for ScopeParallel and ScopeTeams
+	Task     Task     // for ScopeTask, ScopeImplicitTask and ScopeTarget
 }
 
 // ICV describes an internal control variable.

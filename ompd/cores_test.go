@@ -14,7 +14,11 @@ import (
 // openCore makes a core of a program and opens its only runtime.
 func openCore(t *testing.T, program string, rt omptest.Runtime, env ...string) (*Process, *omptest.Result) {
 	t.Helper()
-	exe := omptest.Compile(t, omptest.Build{Program: program})
+	b := omptest.Build{Program: program}
+	if strings.HasPrefix(rt.Name, "libgomp") {
+		b.Compiler = omptest.GCC
+	}
+	exe := omptest.Compile(t, b)
 	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel, Env: env})
 	core, err := corefile.Open(r.Core, corefile.Options{})
 	if err != nil {
@@ -157,4 +161,30 @@ type noRuntime struct{ callbacks.Target }
 
 func (noRuntime) Symbol(string, string) (callbacks.Address, error) {
 	return callbacks.Address{}, callbacks.ErrNoSymbol
+}
+
+// TestImplicitTaskWasNotScheduled requires the same answer of both runtimes: no task was suspended to execute an
+// implicit task.
+func TestImplicitTaskWasNotScheduled(t *testing.T) {
+	for _, rt := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.Libgomp(t)} {
+		p, r := openCore(t, "barrier", rt)
+		asked := 0
+		for _, w := range r.Truth.Threads {
+			h, err := p.ThreadHandle(callbacks.LWP(uint64(w.LWP)))
+			if err != nil {
+				continue
+			}
+			task, err := p.CurrentTask(h)
+			if err != nil {
+				t.Errorf("%s: %v", rt.Name, err)
+				continue
+			}
+			_, err = p.SchedulingTask(task)
+			wantRC(t, err, callbacks.Unavailable)
+			asked++
+		}
+		if asked < 2 {
+			t.Errorf("%s: %d tasks, want those of a team", rt.Name, asked)
+		}
+	}
 }

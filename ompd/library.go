@@ -8,11 +8,12 @@ import (
 	"sync/atomic"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 )
 
 // apiVersions lists the supported versions of the OMPD interface: OpenMP 5.0, 5.1, 5.2 and 6.0, in the form of
 // the macro _OPENMP. Newer versions only add routines.
-var apiVersions = []int64{201811, 202011, 202111, 202411}
+var apiVersions = []int64{201811, 202011, 202111, omp60}
 
 // Library is the OMPD library as a tool loads it: initialized once, then used for the address spaces of targets,
 // then finalised. The zero value is not initialized. A tool that needs no lifetime calls Open.
@@ -22,12 +23,16 @@ type Library struct {
 }
 
 // session is the time from Initialize to Finalize.
-type session struct{ over atomic.Bool }
+type session struct {
+	over    atomic.Bool
+	version int64 // of the interface; guarded by Library.mu
+}
 
 func (s *session) isOver() bool { return s != nil && s.over.Load() }
 
 // Initialize is ompd_initialize: it starts the use of the library in one version of the interface, such as
-// 202111. An unsupported version is callbacks.Unsupported; a second call without Finalize is callbacks.Error.
+// 202111. An unsupported version is callbacks.Unsupported. A second call without Finalize only changes the version;
+// handles stay valid, as in libompd.so.
 // The callbacks come with each target (see ProcessInitialize), so that one library serves many.
 func (l *Library) Initialize(version int64) error {
 	const routine = "ompd_initialize"
@@ -36,12 +41,26 @@ func (l *Library) Initialize(version int64) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.session != nil {
-		return fail(routine, nil, fmt.Errorf("initialized already: %w", callbacks.Error))
+	if l.session == nil {
+		l.session = new(session)
 	}
-	l.session = new(session)
+	l.session.version = version
 	return nil
 }
+
+// LastScope returns the last value of ompd_scope_t in the version of the interface that the tool uses: OpenMP 6.0 has
+// added teams and target.
+func (l *Library) LastScope() handles.Scope {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session != nil && l.session.version >= omp60 {
+		return handles.ScopeTarget
+	}
+	return handles.ScopeTask
+}
+
+// omp60 is the version of OpenMP 6.0.
+const omp60 = 202411
 
 // Compatible is ompd_get_version_compatibility of the 2013 draft, section 8.7: it checks that this library
 // supports a version of the interface. The error is callbacks.Unsupported and lists the supported versions.

@@ -23,8 +23,9 @@ type connection struct {
 	conn    *counted               // nil if already closed
 	user    atomic.Pointer[string] // the peer, after the first call
 	began   time.Time
-	library ompd.Library // of OmpdService, between Initialize and Finalize
-	key     []byte       // for the seals of handles
+	library ompd.Library  // of OmpdService, between Initialize and Finalize
+	key     []byte        // for the seals of handles
+	uses    atomic.Uint64 // of the library that have ended: handles of an earlier use are stale
 
 	mu      sync.Mutex
 	spaces  map[*target]*spaces // opened through OmpdService
@@ -173,7 +174,7 @@ func (s *connection) target(name string) (*target, error) {
 	if t := s.server.shared[name]; t != nil {
 		return t, nil
 	}
-	return nil, failure(codes.NotFound, "TARGET_NOT_FOUND", "no target %q: it was closed, or opened on another "+
+	return nil, failure(codes.NotFound, reasonNoTarget, "no target %q: it was closed, or opened on another "+
 		"connection without a lease", name)
 }
 

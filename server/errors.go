@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -70,18 +71,20 @@ func statusOf(err error) error {
 	return fail(codes.FailedPrecondition, "NOT_READABLE", err.Error(), nil)
 }
 
-// routineStatus returns the error of an OMPD routine as the status of a call, with its return code.
+// routineStatus returns the error of an OMPD routine as the status of a call, with its return code. Errors of the call,
+// such as an unknown target, keep their reason.
 func routineStatus(err error) error {
 	var already interface{ GRPCStatus() *status.Status }
 	var of *ompd.Error
 	switch {
-	case err == nil || errors.As(err, &already) || errors.As(err, new(*contain.Panic)):
-		return statusOf(err)
-	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
-		return statusOf(err)
+	case err == nil:
+		return nil
+	case errors.As(err, &already) || errors.As(err, new(*contain.Panic)),
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return withRC(statusOf(err))
 	}
 	rc := ompd.RCOf(err)
-	meta := map[string]string{"ompd_rc": strconv.Itoa(int(rc)), "ompd_rc_name": rc.String()}
+	meta := rcMetadata(rc)
 	if errors.As(err, &of) {
 		meta["routine"] = of.Routine
 		if of.Handle != nil {
@@ -91,6 +94,33 @@ func routineStatus(err error) error {
 	reason := strings.ToUpper(strings.TrimPrefix(rc.String(), "ompd_rc_"))
 	return fail(rcCodes[rc], reason, err.Error(), meta)
 }
+
+// rcMetadata returns the metadata of an error with a return code.
+func rcMetadata(rc callbacks.RC) map[string]string {
+	return map[string]string{"ompd_rc": strconv.Itoa(int(rc)), "ompd_rc_name": rc.String()}
+}
+
+// withRC adds a return code to an error of a call: ompd_rc_bad_input for an unknown target, else ompd_rc_error.
+func withRC(err error) error {
+	s := status.Convert(err)
+	for _, d := range s.Details() {
+		info, ok := d.(*errdetails.ErrorInfo)
+		if !ok || info.GetMetadata()["ompd_rc"] != "" {
+			continue
+		}
+		rc := callbacks.Error
+		if info.GetReason() == reasonNoTarget {
+			rc = callbacks.BadInput
+		}
+		meta := rcMetadata(rc)
+		maps.Copy(meta, info.GetMetadata())
+		return fail(s.Code(), info.GetReason(), s.Message(), meta)
+	}
+	return err
+}
+
+// reasonNoTarget is the reason of the error for the name of an unknown target.
+const reasonNoTarget = "TARGET_NOT_FOUND"
 
 // failure returns an error of a call without an underlying error.
 func failure(c codes.Code, reason, format string, args ...any) error {

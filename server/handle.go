@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -17,7 +18,8 @@ import (
 //
 // 	TARGET.SPACE.STOP.KIND.ADDRESS.LEVEL.SEAL
 //
-// The seal uses a key of the session, so that invented handles, and those of other sessions, are refused.
+// The seal uses a key of the session and the number of its Finalize calls, so that invented handles, those of other
+// sessions, and those from before Finalize are refused.
 // Without it, a handle could read any memory of the target.
 
 // Kinds of handles.
@@ -70,7 +72,7 @@ func (s *connection) print(t *target, h handle) string {
 
 func (s *connection) seal(body string) string {
 	m := hmac.New(sha256.New, s.key)
-	m.Write([]byte(body))
+	m.Write(binary.LittleEndian.AppendUint64([]byte(body), s.uses.Load()))
 	return hex.EncodeToString(m.Sum(nil)[:sealBytes])
 }
 
@@ -89,7 +91,7 @@ func (s *connection) parse(text, kind string) (handle, error) {
 	}
 	body := text[:strings.LastIndexByte(text, '.')]
 	if subtle.ConstantTimeCompare([]byte(s.seal(body)), []byte(parts[6])) != 1 {
-		return handle{}, fmt.Errorf("%q is not a handle that was given on this connection: %w", text,
+		return handle{}, fmt.Errorf("%q is not a handle that was given on this connection, or from before Finalize: %w", text,
 			callbacks.StaleHandle)
 	}
 	space, err1 := strconv.ParseUint(parts[1], 10, 16)

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
@@ -33,7 +34,12 @@ func (r *routines) GetVersionString(ctx context.Context,
 
 // Finalize is ompd_finalize.
 func (r *routines) Finalize(ctx context.Context, _ *ompdv1.FinalizeRequest) (*ompdv1.FinalizeResponse, error) {
-	return &ompdv1.FinalizeResponse{}, routineStatus(connectionOf(ctx).library.Finalize())
+	c := connectionOf(ctx)
+	err := c.library.Finalize()
+	if err == nil {
+		c.uses.Add(1)
+	}
+	return &ompdv1.FinalizeResponse{}, routineStatus(err)
 }
 
 // ProcessInitialize is ompd_process_initialize. A second call opens the same address spaces again.
@@ -81,14 +87,14 @@ var kinds = map[callbacks.IDKind]ompdv1.ThreadIdKind{
 	callbacks.ThreadIDLWP:     ompdv1.ThreadIdKind_THREAD_ID_KIND_LWP,
 }
 
-// kindOf returns OMPD's value of a kind; for an unknown kind, a value that every target refuses.
-func kindOf(k ompdv1.ThreadIdKind) callbacks.IDKind {
+// kindOf returns OMPD's value of a kind. The error for an unknown kind is callbacks.Unsupported.
+func kindOf(k ompdv1.ThreadIdKind) (callbacks.IDKind, error) {
 	for id, wire := range kinds {
 		if wire == k {
-			return id
+			return id, nil
 		}
 	}
-	return ^callbacks.IDKind(0)
+	return 0, fmt.Errorf("thread id kind %d, not 1 (pthread) or 2 (LWP): %w", k, callbacks.Unsupported)
 }
 
 // GetDeviceThreadIdKinds is ompd_get_device_thread_id_kinds.

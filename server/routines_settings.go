@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"errors"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -93,15 +94,18 @@ type scoped interface {
 
 // kindOfScope maps scopes to kinds of handles. A scope without its own kind uses the address space's handle.
 var kindOfScope = map[handles.Scope]string{handles.ScopeThread: kindThread, handles.ScopeParallel: kindParallel,
-	handles.ScopeImplicitTask: kindTask, handles.ScopeTask: kindTask}
+	handles.ScopeImplicitTask: kindTask, handles.ScopeTask: kindTask, handles.ScopeTeams: kindParallel,
+	handles.ScopeTarget: kindTask}
 
 // askScope calls ask for the handle of a scope.
 func askScope[R any](ctx context.Context, routine string, req scoped, f func(space, handles.Subject) (*R, error)) (*R,
 	error) {
-	scope := handles.Scope(0) // for no handle
-	if ompdv1.Scope_name[int32(req.GetScope())] != "" {
-		scope = handles.Scope(req.GetScope())
+	last := connectionOf(ctx).library.LastScope()
+	if n := req.GetScope(); n <= 0 || n > ompdv1.Scope(last) {
+		return nil, routineStatus(routineError(routine, fmt.Errorf("scope %d, not 1 to %d: %w", n, last,
+			callbacks.BadInput)))
 	}
+	scope := handles.Scope(req.GetScope())
 	kind := cmp.Or(kindOfScope[scope], kindSpace)
 	return ask(ctx, routine, req.GetHandle(), kind, func(s space, h handle) (*R, error) {
 		sub := handles.Subject{Scope: scope}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -173,6 +174,18 @@ func checkCode(t testing.TB, err error, rc callbacks.RC, code codes.Code) {
 	}
 }
 
+// checkMetadata checks the reason and the return code of an error that is not a routine's.
+func checkMetadata(t testing.TB, err error, reason string, rc callbacks.RC) {
+	t.Helper()
+	for _, d := range status.Convert(err).Details() {
+		info, ok := d.(*errdetails.ErrorInfo)
+		if ok && info.GetReason() == reason && info.GetMetadata()["ompd_rc"] == strconv.Itoa(int(rc)) {
+			return
+		}
+	}
+	t.Errorf("%v, want %s with %v", err, reason, rc)
+}
+
 // TestReturnCodes provokes each kind of error.
 func TestReturnCodes(t *testing.T) {
 	_, address := start(t, Config{})
@@ -197,7 +210,10 @@ func TestReturnCodes(t *testing.T) {
 	task := must[*ompdv1.GetCurrTaskHandleResponse](t)(c.GetCurrTaskHandle(ctx,
 		&ompdv1.GetCurrTaskHandleRequest{ThreadHandle: list[0]})).GetTaskHandle()
 	_, frame := c.GetTaskFrame(ctx, &ompdv1.GetTaskFrameRequest{TaskHandle: task})
-	_, initAgain := c.Initialize(ctx, &ompdv1.InitializeRequest{ApiVersion: 202111})
+	must[*ompdv1.InitializeResponse](t)(c.Initialize(ctx, &ompdv1.InitializeRequest{ApiVersion: 202111})) // again
+	_, noTarget := c.ProcessInitialize(ctx, &ompdv1.ProcessInitializeRequest{Target: "none"})
+	_, noKind := c.GetThreadHandle(ctx, &ompdv1.GetThreadHandleRequest{Handle: space, ThreadId: &ompdv1.ThreadId{}})
+	_, newScope := c.GetToolData(ctx, &ompdv1.GetToolDataRequest{Handle: task, Scope: ompdv1.Scope_SCOPE_TARGET})
 	_, badVersion := c.Initialize(ctx, &ompdv1.InitializeRequest{ApiVersion: 7})
 	_, device := c.DeviceInitialize(ctx, &ompdv1.DeviceInitializeRequest{HostHandle: space, Kind: 2, Id: []byte{1}})
 	_, badState := c.EnumerateStates(ctx, &ompdv1.EnumerateStatesRequest{AddressSpaceHandle: space,
@@ -217,7 +233,8 @@ func TestReturnCodes(t *testing.T) {
 		"no handle":                   {state(""), callbacks.StaleHandle, codes.NotFound},
 		"half a handle":               {state(targetOf(space) + ".1"), callbacks.BadInput, codes.InvalidArgument},
 		"a handle of another kind":    {state(space), callbacks.IncompatibleHandle, codes.InvalidArgument},
-		"initialized twice":           {initAgain, callbacks.Error, codes.Internal},
+		"no kind":                     {noKind, callbacks.Unsupported, codes.Unimplemented},
+		"a scope of OpenMP 6.0":       {newScope, callbacks.BadInput, codes.InvalidArgument},
 		"a version that is not":       {badVersion, callbacks.Unsupported, codes.Unimplemented},
 		"a device":                    {device, callbacks.Unsupported, codes.Unimplemented},
 		"a state that is not":         {badState, callbacks.BadInput, codes.InvalidArgument},
@@ -227,12 +244,36 @@ func TestReturnCodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { checkCode(t, tt.err, tt.rc, tt.code) })
 	}
+	checkMetadata(t, noTarget, reasonNoTarget, callbacks.BadInput)
 	must[*ompdv1.RelAddressSpaceHandleResponse](t)(c.RelAddressSpaceHandle(ctx,
 		&ompdv1.RelAddressSpaceHandleRequest{Handle: space}))
 	checkCode(t, state(list[0]), callbacks.StaleHandle, codes.NotFound)
 	must[*ompdv1.FinalizeResponse](t)(other.Finalize(ctx, &ompdv1.FinalizeRequest{}))
-	_, err := other.GetOmpVersion(ctx, &ompdv1.GetOmpVersionRequest{AddressSpace: theirs})
-	checkCode(t, err, callbacks.StaleHandle, codes.NotFound)
+	stale := func() {
+		t.Helper()
+		_, err := other.GetOmpVersion(ctx, &ompdv1.GetOmpVersionRequest{AddressSpace: theirs})
+		checkCode(t, err, callbacks.StaleHandle, codes.NotFound)
+	}
+	stale()
+	again := other.initialize(t)
+	stale()
+	must[*ompdv1.GetOmpVersionResponse](t)(other.GetOmpVersion(ctx, &ompdv1.GetOmpVersionRequest{AddressSpace: again}))
+}
+
+// TestScopesOfOpenMP60 requires the scopes that OpenMP 6.0 has added from a tool that uses its interface: they are
+// valid scopes, of no variable of a program without leagues and devices.
+func TestScopesOfOpenMP60(t *testing.T) {
+	_, address := start(t, Config{})
+	c := connect(t, address, core(t, "idle").Core)
+	list := must[*ompdv1.GetThreadsResponse](t)(c.GetThreads(t.Context(),
+		&ompdv1.GetThreadsRequest{AddressSpaceHandle: c.initialize(t)})).GetThreadHandles()
+	must[*ompdv1.InitializeResponse](t)(c.Initialize(t.Context(), &ompdv1.InitializeRequest{ApiVersion: 202411}))
+	task := must[*ompdv1.GetCurrTaskHandleResponse](t)(c.GetCurrTaskHandle(t.Context(),
+		&ompdv1.GetCurrTaskHandleRequest{ThreadHandle: list[0]})).GetTaskHandle()
+	_, err := c.GetToolData(t.Context(), &ompdv1.GetToolDataRequest{Handle: task, Scope: ompdv1.Scope_SCOPE_TARGET})
+	checkCode(t, err, callbacks.Unavailable, codes.FailedPrecondition)
+	_, err = c.GetToolData(t.Context(), &ompdv1.GetToolDataRequest{Handle: task, Scope: ompdv1.Scope_SCOPE_TEAMS})
+	checkCode(t, err, callbacks.IncompatibleHandle, codes.InvalidArgument)
 }
 
 // TestEveryCodeIsMapped compares the table with OMPD's codes.

@@ -23,7 +23,11 @@ func (r *routines) GetThreadHandle(ctx context.Context,
 	return ask(ctx, "ompd_get_thread_handle", req.GetHandle(), kindSpace,
 		func(s space, _ handle) (*ompdv1.GetThreadHandleResponse, error) {
 			id := req.GetThreadId()
-			th, err := s.ThreadHandle(callbacks.ThreadID{Kind: kindOf(id.GetKind()), Value: id.GetValue()})
+			kind, err := kindOf(id.GetKind())
+			if err != nil {
+				return nil, routineError("ompd_get_thread_handle", err)
+			}
+			th, err := s.ThreadHandle(callbacks.ThreadID{Kind: kind, Value: id.GetValue()})
 			return &ompdv1.GetThreadHandleResponse{ThreadHandle: s.thread(th)}, err
 		})
 }
@@ -56,7 +60,11 @@ func (r *routines) GetThreadId(ctx context.Context, req *ompdv1.GetThreadIdReque
 	error) {
 	return ask(ctx, "ompd_get_thread_id", req.GetThreadHandle(), kindThread,
 		func(s space, h handle) (*ompdv1.GetThreadIdResponse, error) {
-			id, err := s.ThreadID(h.thread(), kindOf(req.GetKind()))
+			kind, err := kindOf(req.GetKind())
+			if err != nil {
+				return nil, routineError("ompd_get_thread_id", err)
+			}
+			id, err := s.ThreadID(h.thread(), kind)
 			return &ompdv1.GetThreadIdResponse{ThreadId: &ompdv1.ThreadId{Kind: req.GetKind(), Value: id.Value}}, err
 		})
 }

@@ -172,7 +172,10 @@ func (ts *tasks) SchedulingTask(h handles.Task) (handles.Task, error) {
 	if err != nil {
 		return handles.Task{}, err
 	}
-	if fd.task == nil || !fd.explicit() || fd.kind == kindUndeferred {
+	switch {
+	case fd.task == nil || !fd.explicit(): // as on LLVM's runtime
+		return handles.Task{}, fmt.Errorf("%v was not scheduled in place of another task: %w", h, callbacks.Unavailable)
+	case fd.kind == kindUndeferred:
 		return ts.GeneratingTask(h)
 	}
 	th := ts.executorOf(fd)

@@ -86,13 +86,13 @@ func (se *settings) ToolData(s handles.Subject) (uint64, error) {
 		}
 		r := layout.Read(se.mem, th.addr, se.l.Thread.OmptThreadData)
 		return r.Uint(se.l.Thread.OmptThreadData), r.Err()
-	case handles.ScopeParallel:
+	case handles.ScopeParallel, handles.ScopeTeams:
 		gs, err := se.regions.findRegions(s.Parallel)
 		if err != nil {
 			return 0, err
 		}
 		return se.parallelData(gs[0])
-	case handles.ScopeTask, handles.ScopeImplicitTask:
+	case handles.ScopeTask, handles.ScopeImplicitTask, handles.ScopeTarget:
 		fd, err := se.tasks.lookup(s.Task)
 		if err != nil {
 			return 0, err

@@ -87,6 +87,10 @@ const (
 	Scope_SCOPE_PARALLEL      Scope = 4
 	Scope_SCOPE_IMPLICIT_TASK Scope = 5
 	Scope_SCOPE_TASK          Scope = 6
+	// OpenMP 6.0: a league, by the handle of its parallel region.
+	Scope_SCOPE_TEAMS Scope = 7
+	// OpenMP 6.0, by the handle of its task.
+	Scope_SCOPE_TARGET Scope = 8
 )
 
 // Enum value maps for Scope.
@@ -99,6 +103,8 @@ var (
 		4: "SCOPE_PARALLEL",
 		5: "SCOPE_IMPLICIT_TASK",
 		6: "SCOPE_TASK",
+		7: "SCOPE_TEAMS",
+		8: "SCOPE_TARGET",
 	}
 	Scope_value = map[string]int32{
 		"SCOPE_UNSPECIFIED":   0,
@@ -108,6 +114,8 @@ var (
 		"SCOPE_PARALLEL":      4,
 		"SCOPE_IMPLICIT_TASK": 5,
 		"SCOPE_TASK":          6,
+		"SCOPE_TEAMS":         7,
+		"SCOPE_TARGET":        8,
 	}
 )
 
@@ -4155,7 +4163,7 @@ const file_ompd_v1_ompd_service_proto_rawDesc = "" +
 	"\fThreadIdKind\x12\x1e\n" +
 	"\x1aTHREAD_ID_KIND_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16THREAD_ID_KIND_PTHREAD\x10\x01\x12\x16\n" +
-	"\x12THREAD_ID_KIND_LWP\x10\x02*\x98\x01\n" +
+	"\x12THREAD_ID_KIND_LWP\x10\x02*\xbb\x01\n" +
 	"\x05Scope\x12\x15\n" +
 	"\x11SCOPE_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fSCOPE_GLOBAL\x10\x01\x12\x17\n" +
@@ -4164,7 +4172,9 @@ const file_ompd_v1_ompd_service_proto_rawDesc = "" +
 	"\x0eSCOPE_PARALLEL\x10\x04\x12\x17\n" +
 	"\x13SCOPE_IMPLICIT_TASK\x10\x05\x12\x0e\n" +
 	"\n" +
-	"SCOPE_TASK\x10\x062\x88\x1b\n" +
+	"SCOPE_TASK\x10\x06\x12\x0f\n" +
+	"\vSCOPE_TEAMS\x10\a\x12\x10\n" +
+	"\fSCOPE_TARGET\x10\b2\x88\x1b\n" +
 	"\vOmpdService\x12E\n" +
 	"\n" +
 	"Initialize\x12\x1a.ompd.v1.InitializeRequest\x1a\x1b.ompd.v1.InitializeResponse\x12N\n" +

@@ -87,7 +87,7 @@ const (
 //	ompd_rc_incompatible_handle   INVALID_ARGUMENT
 type OmpdServiceClient interface {
 	// Initialize is ompd_initialize: begins the use of the library on this
-	// connection.
+	// connection. A second call only changes the version of the interface.
 	Initialize(ctx context.Context, in *InitializeRequest, opts ...grpc.CallOption) (*InitializeResponse, error)
 	// GetApiVersion is ompd_get_api_version: the latest version of the interface
 	// that the library speaks.
@@ -96,7 +96,7 @@ type OmpdServiceClient interface {
 	// library.
 	GetVersionString(ctx context.Context, in *GetVersionStringRequest, opts ...grpc.CallOption) (*GetVersionStringResponse, error)
 	// Finalize is ompd_finalize: ends the use of the library; all its handles
-	// become stale.
+	// become stale, also after a new Initialize.
 	Finalize(ctx context.Context, in *FinalizeRequest, opts ...grpc.CallOption) (*FinalizeResponse, error)
 	// ProcessInitialize is ompd_process_initialize: the address spaces of a
 	// target, one for each OpenMP runtime in it.
@@ -616,7 +616,7 @@ func (c *ompdServiceClient) GetThreads(ctx context.Context, in *GetThreadsReques
 //	ompd_rc_incompatible_handle   INVALID_ARGUMENT
 type OmpdServiceServer interface {
 	// Initialize is ompd_initialize: begins the use of the library on this
-	// connection.
+	// connection. A second call only changes the version of the interface.
 	Initialize(context.Context, *InitializeRequest) (*InitializeResponse, error)
 	// GetApiVersion is ompd_get_api_version: the latest version of the interface
 	// that the library speaks.
@@ -625,7 +625,7 @@ type OmpdServiceServer interface {
 	// library.
 	GetVersionString(context.Context, *GetVersionStringRequest) (*GetVersionStringResponse, error)
 	// Finalize is ompd_finalize: ends the use of the library; all its handles
-	// become stale.
+	// become stale, also after a new Initialize.
 	Finalize(context.Context, *FinalizeRequest) (*FinalizeResponse, error)
 	// ProcessInitialize is ompd_process_initialize: the address spaces of a
 	// target, one for each OpenMP runtime in it.

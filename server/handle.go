@@ -91,7 +91,7 @@ func (s *connection) parse(text, kind string) (handle, error) {
 	}
 	body := text[:strings.LastIndexByte(text, '.')]
 	if subtle.ConstantTimeCompare([]byte(s.seal(body)), []byte(parts[6])) != 1 {
-		return handle{}, fmt.Errorf("%q is not a handle that was given on this connection, or from before Finalize: %w", text,
+		return handle{}, fmt.Errorf("%q is not a handle of this connection since its last Finalize: %w", text,
 			callbacks.StaleHandle)
 	}
 	space, err1 := strconv.ParseUint(parts[1], 10, 16)

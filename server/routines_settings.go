@@ -3,8 +3,8 @@ package server
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"errors"
+	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"

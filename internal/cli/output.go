@@ -130,6 +130,9 @@ func (s *style) outputOptions() outfile.Options {
 
 // print prints a picture; as text, only the view v of it.
 func (a *app) print(pic *picture.Picture, v report.View) error {
+	if a.stateNames != nil {
+		a.renameStates(pic)
+	}
 	return a.printWith(a.Stdout, func(p report.Printer) error { return p.Picture(pic, v) })
 }
 

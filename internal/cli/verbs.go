@@ -14,6 +14,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/sandbox"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/legacy"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -29,6 +30,7 @@ type app struct {
 	locked      *sandbox.Report // nil if the process did not give up rights
 	budget      time.Duration
 	only        picture.Only           // the one thread, region or task to show
+	stateNames  *legacy.Document       // document that names states; nil if unset
 	pid         processID              // value of --pid; 0 if unset
 	readsInput  bool                   // a core may be read from the standard input
 	views       map[string]report.View // by the name of the verb
@@ -108,6 +110,7 @@ func (a *app) verbs() []*cobra.Command {
 	threads := a.pictureVerb("threads", "List the threads: role, number, team, state, and the locks they wait for "+
 		"and hold",
 		engine.Query{Parts: picture.Parts{Threads: true, Regions: true}, Verdicts: true}, report.Threads)
+	a.stateNamesFlag(threads)
 	for _, v := range []*cobra.Command{threads, regions} {
 		v.Flags().BoolVar(&a.numbers, "numbers", false, "number the regions, and name threads by region and number, "+
 			"such as 2.1")

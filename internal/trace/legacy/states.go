@@ -28,6 +28,17 @@ var states = map[uint16]string{
 	0x100: "idle", 0x101: "overhead", 0x102: "undefined",
 }
 
+// StateNamed returns the document's name of a state, given OpenMP's name without the prefix, or "" if the document has
+// no such state.
+func (d Document) StateNamed(name string) string {
+	for value, n := range states {
+		if n == name {
+			return d.State(value)
+		}
+	}
+	return ""
+}
+
 // State returns the document's name of a value of ompt_state_t, or "" if the document has no such state. It returns the
 // name of the general state where the document has no more specific one.
 func (d Document) State(value uint16) string {

@@ -14,9 +14,12 @@ func TestStateNames(t *testing.T) {
 	for _, rt := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.Libgomp(t)} {
 		for program, names := range map[string]map[string]string{
 			"barrier": {
-				"2013": "ompt_state_wait_barrier ", "2016": "omp_state_wait_barrier_", "5.1": "ompt_state_wait_barrier_",
+				"2013": "ompt_state_wait_barrier ", "2016": "omp_state_wait_barrier_",
+				"5.1": "ompt_state_wait_barrier_",
 			},
-			"lock_cycle": {"2013": "ompt_state_wait_lock", "2016": "omp_state_wait_lock", "5.1": "ompt_state_wait_lock"},
+			"lock_cycle": {
+				"2013": "ompt_state_wait_lock", "2016": "omp_state_wait_lock", "5.1": "ompt_state_wait_lock",
+			},
 		} {
 			b := omptest.Build{Program: program}
 			if strings.HasPrefix(rt.Name, "libgomp") {

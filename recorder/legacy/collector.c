@@ -220,14 +220,13 @@ static const uint8_t sources[EVENTS] = {
     [OMP_EVENT_THR_BEGIN_ATWT] = ompt_callback_mutex_acquire, ompt_callback_mutex_acquired,
 };
 
-/* is_supported reports whether the program's runtime has an event. In LLVM's runtime atomic constructs are
- * instructions, which do not wait, and master constructs do not call GNU's. */
+/* is_supported reports whether the program's runtime has an event. Master constructs do not call GNU's runtime. Atomic
+ * constructs wait only where they are calls; most are instructions. */
 static bool is_supported(uint32_t event) {
     if (recorder_head == NULL) return true;
     uint32_t code = sources[event];
     if ((recorder_head->events & CODE(code)) == 0) return false;
     if ((recorder_head->source & RECORDER_SOURCE_LIBGOMP) != 0 && code != ompt_callback_masked) return true;
-    if (event == OMP_EVENT_THR_BEGIN_ATWT || event == OMP_EVENT_THR_END_ATWT) return false;
     return recorder_head->registered[code] > ompt_set_impossible || recorder_head->ids >= RECORDER_IDS_REGIONS;
 }
 

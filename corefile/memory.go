@@ -214,8 +214,8 @@ func (m *memory) readCore(r *region, at uint64, p []byte) (uint64, error) {
 	return uint64(n), err
 }
 
-// Lend returns n bytes of a module's file, if the program's memory at a is unchanged and the core
-// does not have it. It implements callbacks.Lender.
+// Lend returns n bytes of a module's file, if the program's memory at a is unchanged and missing in
+// the core. It implements callbacks.Lender.
 func (m *memory) Lend(a callbacks.Address, n uint64) []byte {
 	r := m.core.regionAt(a.Offset)
 	if r == nil || a.Segment != 0 {

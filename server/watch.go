@@ -79,14 +79,14 @@ func used(t *target) ([]picture.Use, error) {
 	return c.Usage()
 }
 
-// once sends one picture; of a new stop if anew is set.
-func (w *watching) once(anew bool) error {
+// once sends one picture; of a new stop if refresh is set.
+func (w *watching) once(refresh bool) error {
 	ctx, cancel := context.WithTimeout(w.stream.Context(), w.server.cfg.Limits.Call)
 	defer cancel()
 	pic, look := new(ompdv1.Picture), (*ompdv1.Look)(nil)
 	var stop uint32
 	err := withTarget(ctx, w.req, func(t *target) (err error) {
-		if anew || w.req.GetCompare() {
+		if refresh || w.req.GetCompare() {
 			t.refresh()
 		}
 		if stop = t.stop; w.req.GetCompare() {

@@ -65,8 +65,8 @@ type source struct {
 	event  Event
 }
 
-// first is the time of a source's event, apart from the source: so the times of thousands of rings fit in the
-// processor's nearest cache.
+// first is the time of a source's event, stored without the source, so that the times of thousands of rings fit in
+// the processor's nearest cache.
 type first struct {
 	time uint64
 	*source

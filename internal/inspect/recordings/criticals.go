@@ -25,8 +25,8 @@ type Criticals struct {
 	read      time.Time
 }
 
-// criticalsAnew is the time after which the variables are read again: more sections may have been entered.
-const criticalsAnew = 100 * time.Millisecond
+// criticalsInterval is the time after which the variables are read again: more sections may have been entered.
+const criticalsInterval = 100 * time.Millisecond
 
 // Name returns the name of a critical section, or "".
 func (c *Criticals) Name(id uint64) string {
@@ -40,7 +40,7 @@ func (c *Criticals) Name(id uint64) string {
 		c.find()
 	}
 	name, ok := c.names[id]
-	if ok || len(c.variables) == 0 || time.Since(c.read) < criticalsAnew {
+	if ok || len(c.variables) == 0 || time.Since(c.read) < criticalsInterval {
 		return name
 	}
 	for _, v := range c.variables {

@@ -111,7 +111,7 @@ func loopEffect(s flow.CallSite) flow.Effect {
 	return flow.Sets
 }
 
-// frameLoop describes the construct that frame i is in since one of the calls by. The calls are of one construct
+// frameLoop describes the construct of frame i, which one of the calls by has started. Calls belong to one construct
 // if they store the range of the thread at one place.
 func (l *Loops) frameLoop(st *stacks.Stack, i int, code *flow.Function, by []flow.CallSite) *rtl.LoopCode {
 	f, at := st.Frames[i], l.flows.PointIn(st, i)

@@ -14,7 +14,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-var update = flag.Bool("update", false, "write the golden pages anew")
+var update = flag.Bool("update", false, "write the golden pages again")
 
 // firstLWP is the LWP of the primary thread in the golden pages.
 const firstLWP = 454

@@ -42,7 +42,7 @@ func MPIs(tb testing.TB) []MPI {
 	key := keyOf(mpiPackages)
 	root := cached(tb, "packages", "mpi-"+key, func(dir string) {
 		if _, err := download(dir, mpiPackages...); err != nil {
-			downloadAnew(tb, dir, mpiPackages...)
+			downloadWithNewLists(tb, dir, mpiPackages...)
 		}
 		debs, _ := filepath.Glob(filepath.Join(dir, "*.deb"))
 		for _, deb := range debs {

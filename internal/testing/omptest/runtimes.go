@@ -77,7 +77,7 @@ func debianPackage(tb testing.TB, name string) string {
 	tb.Helper()
 	return cached(tb, "packages", name, func(dir string) {
 		if _, err := download(dir, name); err != nil {
-			downloadAnew(tb, dir, name)
+			downloadWithNewLists(tb, dir, name)
 		}
 		debs, _ := filepath.Glob(filepath.Join(dir, "*.deb"))
 		if len(debs) != 1 {
@@ -96,9 +96,9 @@ func download(dir string, names ...string) ([]byte, error) {
 	return cmd.CombinedOutput()
 }
 
-// downloadAnew is download with new package lists. One process fetches them, as apt-get locks out all others
-// meanwhile.
-func downloadAnew(tb testing.TB, dir string, names ...string) {
+// downloadWithNewLists works like download, with new package lists. One process fetches them, as apt-get locks out
+// all others meanwhile.
+func downloadWithNewLists(tb testing.TB, dir string, names ...string) {
 	tb.Helper()
 	defer lock(tb, filepath.Join(filepath.Dir(dir), ".lists.lock"))()
 	if _, err := download(dir, names...); err == nil {

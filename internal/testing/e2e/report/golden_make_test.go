@@ -20,7 +20,7 @@ import (
 )
 
 // remake makes TestRemakeGolden write the golden cores again.
-var remake = flag.Bool("remake", false, "make the cores of testdata/golden anew (needs what all tests need)")
+var remake = flag.Bool("remake", false, "make the cores of testdata/golden again (needs what all tests need)")
 
 // goldenHome is the directory of the golden programs and their libraries while they run: the cores have these
 // paths.
@@ -81,7 +81,7 @@ func goldenCases() []goldenCase {
 // TestRemakeGolden makes the golden cores again. Read the tool's output on them before you store it by -update.
 func TestRemakeGolden(t *testing.T) {
 	if !*remake {
-		t.Skip("golden cores are made anew with -remake only")
+		t.Skip("golden cores are made again with -remake only")
 	}
 	for _, dir := range []string{goldenHome, filepath.Join(e2e.GoldenDir, "sysroot")} {
 		if err := os.RemoveAll(dir); err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // update replaces the expected pictures of the golden cores by the tool's.
-var update = flag.Bool("update", false, "write the pictures of testdata/golden anew")
+var update = flag.Bool("update", false, "write the pictures of testdata/golden again")
 
 // minGolden is the least number of golden cores.
 const minGolden = 20

@@ -48,6 +48,9 @@ func NoVerdict(pic *picture.Picture) string {
 		known = fmt.Sprintf("%s: %s at work; the others wait: %s", healthText(pic.Threads),
 			someAre(busy-len(awake), len(waits)+busy), waitList(append(waits, awake...)))
 	}
+	if n := countQueued(pic.Tasks); n > 0 && len(waits) > 0 {
+		known += fmt.Sprintf("; %s queued", tasksAre(n))
+	}
 	switch {
 	case t.Pause != nil && t.Pause.Standstill != nil && busy > 0:
 		known = "no verdict: nothing shows why it makes no progress"
@@ -62,6 +65,23 @@ func NoVerdict(pic *picture.Picture) string {
 			"progress"
 	}
 	return known
+}
+
+// countQueued counts the explicit tasks that no thread has begun and that depend on no other task.
+func countQueued(tasks []picture.Task) (n int) {
+	for _, t := range tasks {
+		if t.State == picture.TaskQueued {
+			n++
+		}
+	}
+	return n
+}
+
+func tasksAre(n int) string {
+	if n == 1 {
+		return "1 task is"
+	}
+	return fmt.Sprintf("%d tasks are", n)
 }
 
 // launcher returns the name of the program if it is a process that starts the ranks of an MPI

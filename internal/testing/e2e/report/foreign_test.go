@@ -62,9 +62,9 @@ func TestTextOfUnknownRuntime(t *testing.T) {
 	r := omptest.Dump(t, omptest.Run{Exe: omptest.Foreign(t, false, "-O2"), Mode: omptest.Kernel})
 	for verb, lines := range map[string][]string{
 		"report": {"runtime OpenMP runtime of another kind, ", "layout: derived by running the runtime's own " +
-			"functions on the target's memory", "1/3 > 0/2  wait_lock",
+			"functions on the target's memory", "1 of 3 > 0 of 2",
 			"lock lock", "team of 2", "which threads outside of parallel regions are its own are not known"},
-		"threads": {"initial     0/3        work_parallel", "2/3        undefined"},
+		"threads": {"0 of 3", "initial     work_parallel", "2 of 3"},
 		"icvs":    {"nthreads-var", "omp_get_max_threads()"},
 		"doctor":  {"there is nothing else to compare them with"},
 		"tasks":   {"TASKS 0"},

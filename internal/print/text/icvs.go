@@ -8,42 +8,46 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// ICVs prints the control variables by scope, one line for each different value, with its places.
+// ICVs prints the control variables: first the values in force, then each variable by scope, one line for each
+// different value with its places, and last the variables that could not be read.
 func ICVs(p *Printer, pic *picture.Picture) {
 	if NotRead(p, "CONTROL VARIABLES", pic.Runtimes) {
 		return
 	}
-	scope := ""
+	if len(pic.ControlVars) > 0 {
+		p.printHeading("CONTROL VARIABLES", "as they are in force")
+		t := &table{head: []string{"NAME", "VALUE", "READ FROM"}}
+		for _, v := range pic.ControlVars {
+			t.add(v.Name, v.Value, v.Source)
+		}
+		p.printTable(t)
+	}
 	var t *table
 	flush := func() {
 		if t != nil {
 			p.printTable(t)
 		}
 	}
+	scope := ""
+	unread := &table{head: []string{"NAME", "WHERE", "REASON"}}
 	for _, g := range groupICVs(pic.ICVs) {
+		if g.Error != "" {
+			unread.add(g.Name, g.where(), p.dim(g.Error))
+			continue
+		}
 		if g.Scope != scope {
 			flush()
 			scope = g.Scope
 			p.printHeading(strings.ToUpper(strings.ReplaceAll(scope, "_", " ")), "control variables of this scope")
 			t = &table{head: []string{"NAME", "VALUE", "WHERE", "READ FROM"}}
 		}
-		value := g.Value
-		source := g.Source
-		if g.Error != "" {
-			value, source = p.dim("-"), p.dim(g.Error)
-		}
-		t.add(g.Name, value, g.where(), source)
+		t.add(g.Name, g.Value, g.where(), g.Source)
 	}
 	flush()
-	if len(pic.ControlVars) == 0 {
-		return
+	if len(unread.rows) > 0 {
+		p.printHeading("NOT READ", phrase.Count(len(unread.rows), "control variable"))
+		p.printTable(unread)
 	}
-	p.printHeading("CONTROL VARIABLES", "as they are in force")
-	t = &table{head: []string{"NAME", "VALUE", "READ FROM"}}
-	for _, v := range pic.ControlVars {
-		t.add(v.Name, v.Value, v.Source)
-	}
-	p.printTable(t)
 }
 
 // icvGroup is a variable with one value, and the places with that value.

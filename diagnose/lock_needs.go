@@ -217,8 +217,8 @@ func (b *graphBuilder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle)
 
 // inCall reports whether a frame of a thread is in a call, or in a copy of it: a compiler that unrolls a loop makes
 // several calls of one.
-func (b *graphBuilder) inCall(lwp int, call *picture.Frame) bool {
-	return call != nil && call.PC != nil && slices.ContainsFunc(b.frames(lwp), func(f picture.Frame) bool {
+func (x *index) inCall(lwp int, call *picture.Frame) bool {
+	return call != nil && call.PC != nil && slices.ContainsFunc(x.frames(lwp), func(f picture.Frame) bool {
 		same := f.PC != nil && *f.PC == *call.PC
 		again := f.Line != 0 && f.Line == call.Line && f.File == call.File && f.Function == call.Function
 		return f.Module == call.Module && (same || again)

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,6 +58,8 @@ func (d *orphans) find() []picture.Verdict {
 	for _, o := range left {
 		if threads, evidence, ok := d.entangled(o); ok && !shown {
 			out = append(out, d.explainEntangled(o, threads, evidence))
+		} else if holders := d.heldByWaiters(o); len(holders) > 0 && !shown {
+			out = append(out, d.explainHeldByWaiter(o, holders))
 		} else {
 			out = append(out, d.explainLeft(o))
 		}
@@ -284,5 +287,76 @@ func (d *orphans) explainEntangled(o *orphan, threads []int, evidence []string) 
 		"only by threads that wait for another of them; which of them holds which is not known."
 	v.Fix = locksFix
 	v.Evidence = append(evidence, "all threads whose code may still release these locks wait for others of them")
+	return v
+}
+
+// heldByWaiters returns the threads that may hold an orphaned lock if each of them waits for it, in another call than
+// the one by which it may have acquired it, and no other thread may release the lock. A lock that was left would need
+// a path out of the code that acquires it, and no such path is known. It returns nil if any thread may hold the lock
+// in another way, or may have left it at the end of the region that acquires it.
+func (d *orphans) heldByWaiters(o *orphan) []picture.Holder {
+	l := o.locks[0]
+	if len(o.locks) > 1 || !o.waits[0].Kind.Exclusive() || !onlyFailedChecks(l) || len(l.Holders) == 0 {
+		return nil
+	}
+	waits := func(lwp int) bool { return slices.Contains(o.threads, lwp) }
+	if !allOf(l.MayRelease.Threads, waits) || !allOf(l.Holders, func(h picture.Holder) bool {
+		return waits(h.Thread) && d.lineAfterAcquisition(h) != 0 && !d.inCall(h.Thread, h.AcquiredAt) &&
+			(h.AcquiredAt.Construct != "parallel" || !anyAtEnd(d.facts.Waits, d.waits[h.Thread].Region))
+	}) {
+		return nil
+	}
+	return l.Holders
+}
+
+// lineAfterAcquisition returns the line to which a holder has come in the function in which it acquired a lock; 0 if
+// the stack does not show it.
+func (d *orphans) lineAfterAcquisition(h picture.Holder) int {
+	at := h.AcquiredAt
+	if at == nil || at.Line == 0 {
+		return 0
+	}
+	fs := d.frames(h.Thread)
+	i := slices.IndexFunc(fs, func(f picture.Frame) bool {
+		return f.Function == at.Function && f.File == at.File && f.Line != at.Line
+	})
+	if i < 0 {
+		return 0
+	}
+	return fs[i].Line
+}
+
+func allOf[T any](list []T, is func(T) bool) bool {
+	return !slices.ContainsFunc(list, func(e T) bool { return !is(e) })
+}
+
+// explainHeldByWaiter returns the verdict on a lock that one of its waiters holds, and which of them is not known.
+func (d *orphans) explainHeldByWaiter(o *orphan, holders []picture.Holder) picture.Verdict {
+	v := d.newVerdict(o, picture.Likely)
+	v.Kind = picture.VerdictSelfDeadlock
+	lock := phrase.Awaited(o.targets[0])
+	var lwps []int
+	for _, h := range holders {
+		lwps = append(lwps, h.Thread)
+	}
+	slices.Sort(lwps)
+	how := fmt.Sprintf("acquired %s in %s and waits for it again at line %d.", lock, place(*holders[0].AcquiredAt),
+		d.lineAfterAcquisition(holders[0]))
+	v.Summary = fmt.Sprintf("%s for %s, which one of them holds itself", d.threadsWait(o.threads), lock)
+	v.Explanation = fmt.Sprintf("One of LWP %s %s Each of them may have: two indices of an array of locks, "+
+		"say, may select the same lock.", phrase.Ranges(lwps, maxNamed), how)
+	if len(lwps) == 1 {
+		v.Explanation = fmt.Sprintf("%s %s", d.threadName(lwps[0]), how)
+	}
+	v.Fix = "acquire the second lock only if it is another one than the first, and locks of an array in the order of " +
+		"their indices; or " + o.waits[0].Kind.Traits().AgainFix
+	if o.waits[0].Kind != picture.WaitLock {
+		v.Fix = cmp.Or(o.waits[0].Kind.Traits().AgainFix, locksFix)
+	}
+	if l := o.locks[0]; l.Evidence != "" {
+		v.Evidence = append(v.Evidence, l.Evidence)
+	}
+	v.Evidence = append(v.Evidence, o.holdersEvidence(),
+		"no code that a thread may still reach releases it, except after acquiring it")
 	return v
 }

@@ -34,6 +34,8 @@ type Holder struct {
 	Frame     int // of the function that took the lock
 	Certainty Certainty
 	Taken     []flow.CallSite // the calls that may have taken it
+
+	released bool // it has released the lock, unless the memory that contains the lock's address has changed since
 }
 
 // Look answers questions about the threads of one stop. It is for one goroutine at a time.
@@ -162,6 +164,10 @@ func (l *Look) find(lock Lock) []Holder {
 		case out[len(out)-1].Certainty != Certain && h.Certainty != Possible:
 			out[len(out)-1] = h // a caller's frame
 		}
+	}
+	released := func(h Holder) bool { return h.released }
+	if kept := slices.DeleteFunc(slices.Clone(out), released); len(kept) > 0 {
+		out = kept
 	}
 	slices.SortStableFunc(out, func(a, b Holder) int { return cmp.Compare(a.Certainty, b.Certainty) })
 	return out

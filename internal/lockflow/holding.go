@@ -191,7 +191,40 @@ func (c *candidate) holds(lock Lock) (Holder, bool) {
 	if h.ok && h.certainty == Possible {
 		h = c.holdingOnPaths(does, under, unsure || alsoUnsure, lock.Family+" "+key, h)
 	}
-	return Holder{Thread: c.thread, Frame: c.frame, Certainty: h.certainty, Taken: c.nameCallees(h.taken)}, h.ok
+	released := false
+	if h.ok && h.certainty == Possible {
+		open := c.unpaired(h.taken)
+		if released = len(open) == 0; !released {
+			h.taken = open
+		}
+	}
+	return Holder{Thread: c.thread, Frame: c.frame, Certainty: h.certainty, Taken: c.nameCallees(h.taken),
+		released: released}, h.ok
+}
+
+// unpaired removes from calls that may have taken a lock those that are always followed by a release of the same lock
+// before the point.
+func (c *candidate) unpaired(taken []flow.CallSite) []flow.CallSite {
+	paired := func(s flow.CallSite) bool {
+		for k, e := range c.sites.effects {
+			if c.sites.site[k] == s.Index && (e.lock == nil || !c.f.flow.EndsBefore(s, e.lock, c.releasesOf(e), c.at)) {
+				return false
+			}
+		}
+		return true
+	}
+	return slices.DeleteFunc(slices.Clone(taken), paired)
+}
+
+// releasesOf returns the calls that release the lock of an effect, by index.
+func (c *candidate) releasesOf(e effect) []int {
+	var out []int
+	for k, r := range c.sites.effects {
+		if r.does == flow.Clears && e.isSame(r) {
+			out = append(out, c.sites.site[k])
+		}
+	}
+	return out
 }
 
 // holdingOnPaths refines h, the state of a lock that is held on some paths only. It uses the branches that the

@@ -121,11 +121,26 @@ func (lh *lockHolders) describeHolder(h lockflow.Holder) picture.Holder {
 	if len(h.Taken) > 0 {
 		call = lh.siteName(h.Taken[0])
 	}
+	now := lh.code.FramesWithConstruct(f, stacks.KindUser)
 	if taken != nil && !teams.CallsBody(taken[0], call) {
-		out.AcquiredAt = &taken[stacks.ProgramFrame(taken)]
+		out.AcquiredAt = acquisitionFrame(taken, now)
 	}
-	out.Evidence = holderEvidence(out, call, taken, lh.code.FramesWithConstruct(f, stacks.KindUser))
+	out.Evidence = holderEvidence(out, call, taken, now)
 	return out
+}
+
+// acquisitionFrame returns the frame that shows where a lock was acquired: the innermost of the program. If the thread
+// is now in another call from the same line of an inlined function, it is the innermost frame that differs.
+func acquisitionFrame(taken, now []picture.Frame) *picture.Frame {
+	at := &taken[stacks.ProgramFrame(taken)]
+	is := now[stacks.ProgramFrame(now)]
+	if at.Line == 0 || at.Line != is.Line || at.File != is.File || at.Function != is.Function {
+		return at
+	}
+	if from, to := commonFunction(taken, now); from.Line != 0 && from.Line != to.Line && from.File == to.File {
+		return &from
+	}
+	return at
 }
 
 // suspensionOf returns the place at which a holder was given another task to execute while it held the lock, and

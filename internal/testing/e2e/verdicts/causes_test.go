@@ -115,14 +115,17 @@ func TestMemoryThatIsNoLock(t *testing.T) {
 // lock that all wait for. Idle threads of a pool of threads have no part in it.
 func TestPoolOfLocks(t *testing.T) {
 	crew := omptest.Library(t, "crew_library")
+	collide := []string{"which one of them holds itself", "in rows verdict_lock_collide.cc:74 and waits for it again",
+		"at line 81"}
 	for _, c := range []struct {
 		name, way, crew string
 		kind            picture.VerdictKind
 		has, lacks      []string
 	}{
-		{name: "alone", way: "0", crew: "0", kind: picture.VerdictLockOrphaned},
-		{name: "threads", way: "0", crew: "1", kind: picture.VerdictLockOrphaned},
-		{name: "library", way: "0", crew: "2", kind: picture.VerdictLockOrphaned, lacks: []string{"waiting behind"}},
+		{name: "alone", way: "0", crew: "0", kind: picture.VerdictSelfDeadlock, has: collide},
+		{name: "threads", way: "0", crew: "1", kind: picture.VerdictSelfDeadlock, has: collide},
+		{name: "library", way: "0", crew: "2", kind: picture.VerdictSelfDeadlock, has: collide,
+			lacks: []string{"waiting behind"}},
 		{name: "left", way: "1", crew: "0", kind: picture.VerdictLockOrphaned,
 			has: []string{"which nobody will release"}, lacks: []string{"itself"}},
 	} {
@@ -140,11 +143,15 @@ func TestPoolOfLocks(t *testing.T) {
 						}
 						return
 					}
-					if !slices.Equal(kinds, []picture.VerdictKind{c.kind}) {
-						t.Errorf("hangs %v, want %s", kinds, c.kind)
+					lacks := append(c.lacks, "only these may still release", "condition variable")
+					kind, has := c.kind, append([]string{"4 threads wait for lock"}, c.has...)
+					if strings.HasPrefix(handoverName(i, run), "clang-O2") { // no holder is found
+						kind, has = picture.VerdictLockOrphaned, has[:1]
 					}
-					checkWords(t, words, append(c.has, "4 threads wait for lock"),
-						append(c.lacks, "only these may still release", "condition variable"))
+					if !slices.Equal(kinds, []picture.VerdictKind{kind}) {
+						t.Errorf("hangs %v, want %s", kinds, kind)
+					}
+					checkWords(t, words, has, lacks)
 				})
 			}
 		}

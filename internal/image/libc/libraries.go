@@ -68,6 +68,17 @@ var threadStarts = []string{"clone", "clone3", "__clone", "__clone3", "__clone_i
 // StartsThread reports whether a function is the first one of threads.
 func StartsThread(function string) bool { return slices.Contains(threadStarts, function) }
 
+// ends are the functions of the C library that run code at the end of a thread, a program or a library, by their names
+// without leading underscores.
+var ends = []string{
+	"exit", "quick_exit", "run_exit_handlers", "cxa_finalize", "dl_fini", "dl_call_fini", "dlclose", "pthread_exit",
+	"nptl_deallocate_tsd", "call_tls_dtors",
+}
+
+// IsEnd reports whether a function of the C library runs code at the end of a thread, a program or a library. Its name
+// has no leading underscores.
+func IsEnd(function string) bool { return slices.Contains(ends, function) }
+
 // waits are the prefixes of the C library's functions in which threads wait, and of those in which
 // they start.
 var waits = []string{

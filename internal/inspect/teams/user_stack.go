@@ -2,9 +2,11 @@ package teams
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
@@ -174,7 +176,7 @@ func (u *UserModel) forksByFrame(p *Thread) map[int]*Region {
 // those of functions that forked a region, and their callers.
 func (u *UserModel) modelFrames(p *Thread, from int, forks map[int]*Region) []picture.Frame {
 	st := p.Stack()
-	last := st.OutermostUser()
+	last := u.outermostShown(st)
 	var out, callers []picture.Frame
 	for i := from; i < len(st.Kinds); i++ {
 		if st.Kinds[i] == stacks.KindRuntime {
@@ -197,6 +199,21 @@ func (u *UserModel) modelFrames(p *Thread, from int, forks map[int]*Region) []pi
 		}
 	}
 	return append(out, callers...)
+}
+
+// outermostShown returns the index of the outermost frame of st that is shown: the program's, or one of the C library's
+// at the end of a program or thread, which has called a runtime. It returns -1 without one.
+func (u *UserModel) outermostShown(st *stacks.Stack) int {
+	last := st.OutermostUser()
+	if u.code.Symbols == nil || !slices.Contains(st.Kinds[last+1:], stacks.KindRuntime) {
+		return last
+	}
+	for i := len(st.Frames) - 1; i > last && st.Kinds[i] == stacks.KindSystem; i-- {
+		if name, system := u.code.SystemFunction(st.Frames[i]); system && libc.IsEnd(name) {
+			return i
+		}
+	}
+	return last
 }
 
 // forkedFunction is the argument with the region's function in the forking call of LLVM's compilers.

@@ -196,15 +196,16 @@ func TestUnreleasedBarrier(t *testing.T) {
 	}
 }
 
-// TestEndOfProgramIsShown looks at a program that hangs in the end of LLVM's runtime: the stack shows that the C library's
-// exit called it.
+// TestEndOfProgramIsShown looks at a program that hangs in the end of LLVM's runtime: the stack shows that the C
+// library's exit called it.
 func TestEndOfProgramIsShown(t *testing.T) {
 	for _, level := range []string{"-O0", "-O2"} {
 		exe := omptest.Compile(t, omptest.Build{Program: "exit_lock", Flags: []string{level, "-g"}})
 		run := omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live}
 		t.Run(level, func(t *testing.T) {
 			pid := strconv.Itoa(omptest.Start(t, run).PID)
-			for out := ""; !strings.Contains(out, "<OMP-overhead>\n    #1  exit (libc.so.6)\n"); { // it may be on its way
+			out := ""
+			for !strings.Contains(out, "<OMP-overhead>\n    #1  exit (libc.so.6)\n") { // it may be on its way
 				_, out, _ = e2e.Output(t, "report", pid)
 			}
 		})

@@ -2,9 +2,14 @@ package engine
 
 import (
 	"context"
+	"debug/elf"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"iter"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -222,9 +227,13 @@ func (s *Snapshot) inspector(t callbacks.Target, o Options, only picture.Only) (
 		return nil, err
 	}
 	unw := unwind.New(t, t.Arch(), mods).WithMemory(s.guard.kept)
-	procs, rtErr := extended.Open(t, readers.Options{Options: layout.Options{
-		Only: o.Sources, Kept: &s.known.code, Functions: unw.Functions,
-	}})
+	var procs []*extended.Process
+	rtErr := emulated(t.Arch(), mods)
+	if rtErr == nil {
+		procs, rtErr = extended.Open(t, readers.Options{Options: layout.Options{
+			Only: o.Sources, Kept: &s.known.code, Functions: unw.Functions,
+		}})
+	}
 	cfg := inspect.Config{
 		Target:     t,
 		Symbolizer: sym,
@@ -243,6 +252,43 @@ func (s *Snapshot) inspector(t callbacks.Target, o Options, only picture.Only) (
 	}
 	cfg.Warnings, cfg.Dormant = sortErrors(modErr, rtErr)
 	return inspect.New(cfg)
+}
+
+// emulated returns an error if a target is an emulator (qemu-user) that executes a program for another architecture:
+// a module is for that one. The threads' registers and stacks are those of the emulator.
+func emulated(a callbacks.Arch, mods []*callbacks.Module) error {
+	for _, m := range mods {
+		of := archOf(m)
+		if of == a || of == callbacks.ArchUnknown {
+			continue
+		}
+		emulator := "an emulator"
+		if i := slices.IndexFunc(mods, func(m *callbacks.Module) bool { return m.Main }); i >= 0 {
+			emulator = filepath.Base(mods[i].Path)
+		}
+		return fmt.Errorf("it is an emulated program for %v, executed by %s: its OpenMP runtime is not read, and "+
+			"threads and stacks are those of the emulator; inspect a core that the emulator writes when the program "+
+			"crashes (ulimit -c unlimited)", of, emulator)
+	}
+	return nil
+}
+
+// archOf returns the architecture of a module by its ELF header; ArchUnknown without one.
+func archOf(m *callbacks.Module) callbacks.Arch {
+	var header [20]byte // up to e_machine
+	if m.Image == nil {
+		return callbacks.ArchUnknown
+	}
+	if _, err := m.Image.ReadAt(header[:], 0); err != nil || string(header[:4]) != elf.ELFMAG {
+		return callbacks.ArchUnknown
+	}
+	switch elf.Machine(binary.LittleEndian.Uint16(header[18:])) {
+	case elf.EM_X86_64:
+		return callbacks.ArchX86_64
+	case elf.EM_AARCH64:
+		return callbacks.ArchAArch64
+	}
+	return callbacks.ArchUnknown
 }
 
 // learn gives the symbolizer the names of a runtime's functions that is linked into an executable without symbols.

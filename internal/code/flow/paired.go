@@ -12,14 +12,14 @@ import (
 func (f *Function) EndsBefore(from CallSite, e *symbolic.Expr, ends []int, at Point) bool {
 	f.ensureSolved()
 	now, ok := f.indexAt(at)
-	first, isInst := f.index[from.PC]
+	first, isInst := f.instAt(from.PC)
 	if !ok || !isInst || first+1 == len(f.insts) || len(ends) == 0 || e.Nameless() || f.spend(len(f.insts)) != nil {
 		return false
 	}
 	again := map[int]bool{now: true, first: true}
 	for _, part := range e.Leaves() {
 		if part.Kind == symbolic.KindUnknown {
-			if i, ok := f.index[f.names[part.Val-1].pc]; ok {
+			if i, ok := f.instAt(f.names[part.Val-1].pc); ok {
 				again[i] = true
 			}
 		}

@@ -30,8 +30,9 @@ func (c *Finder) BrokenHeap() *picture.BrokenHeap {
 	return &picture.BrokenHeap{Low: picture.Hex(b.Block.Low), High: picture.Hex(b.Block.High), Size: b.Size}
 }
 
-// isAllocating reports whether a thread is in a function that changes the heap. One that sleeps there waits for the lock
-// of the heap, and one that writes a message, or has called abort, has found the heap damaged: they do not change it.
+// isAllocating reports whether a thread is in a function that changes the heap. One that sleeps there waits for
+// the lock of the heap, and one that writes a message, or has called abort, has found the heap damaged: they do
+// not change it.
 func (c *Finder) isAllocating(n *teams.Thread) bool {
 	return slices.ContainsFunc(allocators, func(name string) bool { return n.InFunction(name) }) &&
 		!n.OnFutex() && !n.InFunction("abort") && !c.isReporting(n)

@@ -8,7 +8,8 @@ func TestAbortMessage(t *testing.T) {
 	for _, tt := range []struct{ name, stack, want string }{
 		{"an error", "\x00\x01OMP: Error #178: Function sched_getaffinity failed:\nOMP: System error #1: no\n\x00",
 			"OMP: Error #178: Function sched_getaffinity failed:; OMP: System error #1: no"},
-		{"an assertion without the hint", assertion + "\x00", "OMP: Error #13: Assertion failure at kmp_lock.cpp(1109)."},
+		{"an assertion without the hint", assertion + "\x00",
+			"OMP: Error #13: Assertion failure at kmp_lock.cpp(1109)."},
 		{"an assertion with the hint", "x" + assertion +
 			"OMP: Hint Please submit a bug report with this message, compile and run commands used.\n\x00",
 			"OMP: Error #13: Assertion failure at kmp_lock.cpp(1109)."},

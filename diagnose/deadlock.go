@@ -128,9 +128,15 @@ func (d *deadlocks) explain(path []hop) picture.Verdict {
 }
 
 // explainCycle sets the summary and the fix of a deadlock. The steps of the cycle and its evidence name the threads and
-// their waits; no explanation repeats them.
+// their waits; the explanation does not repeat them, except where a thread holds the lock that it waits for.
 func (d *deadlocks) explainCycle(v *picture.Verdict) {
 	v.Summary = fmt.Sprintf("%d threads wait for each other and can never proceed", len(v.Cycle))
+	own := slices.DeleteFunc(slices.Clone(v.Cycle), func(s picture.CycleStep) bool {
+		return !s.MayRelease || !d.nodes[node{lwp: s.Thread}].never
+	})
+	if len(own) > 0 { // the steps themselves do not show that a thread holds the lock it waits for
+		v.Explanation = firstSteps(own, d.stepText) + "."
+	}
 	v.Fix = cycleFix(v.Cycle, v.Fix)
 }
 

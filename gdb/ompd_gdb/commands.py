@@ -8,6 +8,7 @@ import gdb
 from . import follow, session
 
 FOUND = 3  # the exit status of diagnose for a hang
+CRASH = 4  # the exit status of diagnose for a crash
 
 # Verbs of ompd-inspect: name, description and flags.
 VERBS = (
@@ -62,7 +63,7 @@ class Verb(gdb.Command):
             words.append("--numbers")
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         exit_status, errors = s.verb([self.verb] + words + style_flags(), lambda b: gdb.write(decoder.decode(b)))
-        if exit_status not in (0, FOUND):
+        if exit_status not in (0, FOUND, CRASH):
             raise gdb.GdbError(session.error_text(errors))
 
     def complete(self, text, word):

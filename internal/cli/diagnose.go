@@ -38,7 +38,8 @@ in a file *.json is diagnosed again, by the rules of this version.
 
 Exit status: 0 nothing found, 3 a hang or another verdict of the kinds of --fail-on was
 found (with certainty certain or likely), 4 a crash and no hang, 1 the target could not be
-read, or too little of it to exclude a hang, 2 wrong usage.`
+read, or too little of it to exclude a hang, 2 wrong usage. A signal that ended the program,
+such as that of abort, is a crash.`
 	cmd.Flags().StringSliceVar(&failOn, "fail-on", []string{failOnHang, failOnCrash},
 		"exit with status 3, or 4 for a crash, on verdicts of these kinds: hang (all verdicts of a hang), crash (all "+
 			"of a crash), "+strings.Join(diagnose.Names(), ", ")+", or none")
@@ -65,18 +66,18 @@ read, or too little of it to exclude a hang, 2 wrong usage.`
 }
 
 // judge returns the error with the exit status for a picture with a verdict that --fail-on names. It returns
-// another error if no such verdict was found and too little could be read to exclude one.
+// another error if too little could be read to exclude a hang, unless --fail-on names only a crash that was found.
 func judge(pic *picture.Picture, failOn []string) error {
 	found := slices.Clone(pic.Verdicts)
 	found = slices.DeleteFunc(found, func(v picture.Verdict) bool { return !fails(v, failOn) })
 	switch {
 	case slices.ContainsFunc(found, func(v picture.Verdict) bool { return !diagnose.Crashes(v) }):
 		return errFound
+	case pic.Undecided() != "" && (len(found) == 0 || slices.Contains(failOn, failOnHang)):
+		return fmt.Errorf("not known whether it hangs: %s (`ompd-inspect doctor` shows the missing parts)",
+			pic.Undecided())
 	case len(found) > 0:
 		return statusError(ExitCrash)
-	}
-	if why := pic.Undecided(); why != "" {
-		return fmt.Errorf("not known whether it hangs: %s (`ompd-inspect doctor` shows the missing parts)", why)
 	}
 	return nil
 }

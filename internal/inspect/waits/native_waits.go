@@ -399,8 +399,11 @@ func (nw *nativeWaits) runtimeSleep(n *teams.Thread) (wait, bool) {
 		return wait{}, false
 	}
 	futex, asleep := arch.IsFutexWait(regs)
+	if !asleep {
+		return wait{}, false
+	}
 	word, err := layout.ReadUint(nw.target, futex, 4)
-	if !asleep || err != nil || uint32(regs.SyscallArgs[2]) != uint32(word) {
+	if err != nil || uint32(regs.SyscallArgs[2]) != uint32(word) {
 		return wait{}, false
 	}
 	return wait{Wait: picture.Wait{Kind: picture.WaitFutex}, address: futex.Offset}, true

@@ -17,7 +17,7 @@ const (
 	maxTargetStack = 16 << 10
 	// maxTargetFrame is an upper bound for the frame size of gomp_target_fallback, in bytes.
 	maxTargetFrame = 256
-	// maxSearched bounds the number of searched threads that no known team lists as a member.
+	// maxSearched bounds the number of searched threads that no known team or pool lists.
 	maxSearched = 64
 	// maxListed bounds the number of members that are read from the list of one team.
 	maxListed = 64 << 10
@@ -27,44 +27,33 @@ const (
 const inHostTarget = "in a target region, which the host executes: the team of the thread is on its stack"
 
 // findHostTargets finds the threads that execute target regions on the host, and restores their places in their
-// teams. The members of a found team are searched too, however many threads there are.
+// teams. A thread is searched if a team or a pool lists it that its own gomp_thread does not name, however many
+// these are, or if its gomp_thread is clear. Others are not: the search reads memory at addresses from registers.
 func (ths *threads) findHostTargets(all []*thread) {
-	listed := map[uint64]bool{} // addresses of gomp_threads
-	teams := map[uint64]bool{}
-	list := func(th *thread) {
-		for _, f := range th.frames {
-			if !teams[f.team.addr.Offset] {
-				teams[f.team.addr.Offset] = true
-				ths.listMembers(f.team, listed)
-			}
-		}
-		if first, err := ths.firstOfPool(th.pool); err == nil {
-			listed[first] = true
-		}
-	}
+	named := namers{teams: map[uint64][]*team{}, pools: map[uint64][]callbacks.Address{}, seen: map[uint64]bool{}}
 	var left []*thread
 	for _, th := range all {
-		list(th)
+		ths.addNamers(&named, th)
 		if th.err == nil && th.root() {
 			left = append(left, th)
 		}
 	}
-	unlisted := 0
+	unnamed := 0
 	for again := true; again; {
 		again = false
 		var unsearched []*thread
 		for _, th := range left {
 			switch {
-			case listed[th.addr.Offset]:
-			case unlisted < maxSearched:
-				unlisted++
+			case named.onlyList(th):
+			case th.unused() && unnamed < maxSearched:
+				unnamed++
 			default:
 				unsearched = append(unsearched, th)
 				continue
 			}
 			if saved := ths.findSaved(th); saved != nil {
 				th.leaveHostTarget(saved)
-				list(th)
+				ths.addNamers(&named, th)
 				again = true
 			}
 		}
@@ -72,15 +61,43 @@ func (ths *threads) findHostTargets(all []*thread) {
 	}
 }
 
-// listMembers adds the addresses of the gomp_threads of a team's members, except that of number 0.
-func (ths *threads) listMembers(t *team, listed map[uint64]bool) {
-	for n := 1; n < min(t.nthreads, maxListed); n++ {
-		a, err := ths.records.releaseOf(t, n)
-		if err != nil {
-			return
+// namers are the known teams and pools by the addresses of the gomp_threads that they list.
+type namers struct {
+	teams map[uint64][]*team
+	pools map[uint64][]callbacks.Address
+	seen  map[uint64]bool // addresses of teams and pools
+}
+
+// addNamers adds the teams of a thread, with their members except number 0, and its pool, with its first thread.
+func (ths *threads) addNamers(ns *namers, th *thread) {
+	for _, f := range th.frames {
+		if ns.seen[f.team.addr.Offset] {
+			continue
 		}
-		listed[a.Offset-ths.l.Thread.Release.Offset] = true
+		ns.seen[f.team.addr.Offset] = true
+		for n := 1; n < min(f.team.nthreads, maxListed); n++ {
+			a, err := ths.records.releaseOf(f.team, n)
+			if err != nil {
+				break
+			}
+			a.Offset -= ths.l.Thread.Release.Offset
+			ns.teams[a.Offset] = append(ns.teams[a.Offset], f.team)
+		}
 	}
+	if th.pool.IsNull() || ns.seen[th.pool.Offset] {
+		return
+	}
+	ns.seen[th.pool.Offset] = true
+	if first, err := ths.firstOfPool(th.pool); err == nil {
+		ns.pools[first] = append(ns.pools[first], th.pool)
+	}
+}
+
+// onlyList reports whether a team or a pool lists a thread whose own gomp_thread does not name that team or pool.
+func (ns *namers) onlyList(th *thread) bool {
+	return slices.ContainsFunc(ns.teams[th.addr.Offset], func(t *team) bool {
+		return !slices.ContainsFunc(th.frames, func(f frame) bool { return f.team.addr == t.addr })
+	}) || slices.ContainsFunc(ns.pools[th.addr.Offset], func(p callbacks.Address) bool { return p != th.pool })
 }
 
 // firstOfPool returns the address of the gomp_thread of the thread that forks the outermost regions of a pool.

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
@@ -34,7 +35,11 @@ func TestRunCrashes(t *testing.T) {
 						want == cli.ExitSignal {
 						t.Errorf("exit status %d after %s", status, pic.Target.Signal)
 					}
-					e.judge(t, l, cli.ExitOK, pic, "of run")
+					diagnosed := cli.ExitOK // the status of diagnose
+					if slices.ContainsFunc(pic.Verdicts, diagnose.Crashes) {
+						diagnosed = cli.ExitCrash
+					}
+					e.judge(t, l, diagnosed, pic, "of run")
 				})
 			}
 		})

@@ -109,18 +109,18 @@ func (e expectation) judge(t *testing.T, l e2e.Lane, status int, pic *picture.Pi
 			t.Errorf("LWP %d: %s because %s", th.LWP, s.Name, s.Evidence)
 		}
 	}
+	want := cli.ExitOK
+	if slices.ContainsFunc(pic.Verdicts, diagnose.Crashes) { // the expected one, or the abort that dumped the core
+		want = cli.ExitCrash
+	}
 	found := e.faults(pic.Verdicts)
 	if e.info {
-		if len(found) > 0 || status != cli.ExitOK && status != cli.ExitCrash {
+		if len(found) > 0 || status != want {
 			t.Errorf("exit status %d and %+v, want information only", status, found)
 		}
 		found = slices.DeleteFunc(pic.Verdicts, func(v picture.Verdict) bool { return v.Kind != e.kind })
 	}
 	if e.kind == "" {
-		want := cli.ExitOK
-		if slices.ContainsFunc(pic.Verdicts, diagnose.Crashes) { // the abort that dumped the core
-			want = cli.ExitCrash
-		}
 		if len(found) > 0 || status != want {
 			t.Errorf("exit status %d and %+v, want no verdict", status, found)
 		}
@@ -138,12 +138,8 @@ func (e expectation) judge(t *testing.T, l e2e.Lane, status int, pic *picture.Pi
 	if e.behind != 0 && len(v.Waiting) != e.behind {
 		t.Errorf("LWPs %v are stuck behind it, want %d\ntarget %s\n%v", v.Waiting, e.behind, target, v.Evidence)
 	}
-	want := cli.ExitOK
-	switch {
-	case diagnose.Hangs(v):
+	if diagnose.Hangs(v) {
 		want = cli.ExitFound
-	case diagnose.Crashes(v):
-		want = cli.ExitCrash
 	}
 	if status != want {
 		t.Errorf("exit status %d, want %d", status, want)

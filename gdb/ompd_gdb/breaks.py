@@ -125,13 +125,13 @@ With GNU's runtime, tasks stop when they are created."""
         event = "%s %s" % (kind, edge)
         s = session.current()
         for l in find_locations(s, kind, edge):
-            made = kind == "task" and l.get("how") != "equivalent"
+            made = kind == "task" and l.get("source") != "equivalent"
             numbers = [EventBreakpoint(a, event, made, line).number for a in l.get("sites") or [l["address"]]]
             text = "breakpoint %d" % numbers[0]
             if len(numbers) > 1:
                 text = "breakpoints %d-%d" % (numbers[0], numbers[-1])
             gdb.write("OpenMP %s%s: %s\n" % (event, " at " + line.text if line else "", text))
-            if l.get("how") == "equivalent":
+            if l.get("source") == "equivalent":
                 gdb.write("  %s: %s\n" % (l["function"], l["evidence"]))
 
     def complete(self, text, word):

@@ -348,10 +348,11 @@ func (d *orphans) explainHeldByWaiter(o *orphan, holders []picture.Holder) pictu
 	if len(lwps) == 1 {
 		v.Explanation = fmt.Sprintf("%s %s", d.threadName(lwps[0]), how)
 	}
-	v.Fix = "acquire the second lock only if it is another one than the first, and locks of an array in the order of " +
-		"their indices; or " + o.waits[0].Kind.Traits().AgainFix
-	if o.waits[0].Kind != picture.WaitLock {
-		v.Fix = cmp.Or(o.waits[0].Kind.Traits().AgainFix, locksFix)
+	again := o.waits[0].Kind.Traits().AgainFix
+	v.Fix = cmp.Or(again, locksFix)
+	if o.waits[0].Kind == picture.WaitLock {
+		v.Fix = "acquire the second lock only if it is another one than the first, and locks of an array in the " +
+			"order of their indices; or " + again
 	}
 	if l := o.locks[0]; l.Evidence != "" {
 		v.Evidence = append(v.Evidence, l.Evidence)

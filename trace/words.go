@@ -134,12 +134,12 @@ func (w Words) Append(b []byte, e *Event) []byte {
 		return w.appendID(append(b, "creates task "...), e.Task())
 	case TaskSchedule:
 		if e.Task() == 0 && e.Next() != 0 { // OMPT of 2013 does not pass the data of a completed task
-			return w.appendID(append(b, "goes on with task "...), e.Next())
+			return w.appendID(append(b, "continues with task "...), e.Next())
 		}
 		b = append(w.appendID(append(b, "task "...), e.Task()), ' ')
 		b = append(b, pick(statuses, e.Kind, "ends")...)
 		if e.Next() != 0 {
-			b = w.appendID(append(b, ", goes on with task "...), e.Next())
+			b = w.appendID(append(b, ", continues with task "...), e.Next())
 		}
 		return b
 	case MutexAcquire:

@@ -168,6 +168,7 @@ func (s *style) printer(out *os.File) (report.Printer, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Made = s.made()
 	return report.New(format, out, o)
 }
 
@@ -175,7 +176,6 @@ func (s *style) printer(out *os.File) (report.Printer, error) {
 func (s *style) printerOptions(out *os.File) (report.Options, error) {
 	o := report.Options{
 		All: s.all, Native: s.native, Numbers: s.numbers, Sites: s.sites, Source: openSource, Refresh: s.refresh,
-		Made: s.made(),
 	}
 	fd := int(out.Fd())
 	tty := term.IsTerminal(fd)

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"debug/elf"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/extended"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
@@ -258,7 +257,7 @@ func (s *Snapshot) inspector(t callbacks.Target, o Options, only picture.Only) (
 // a module is for that one. The threads' registers and stacks are those of the emulator.
 func emulated(a callbacks.Arch, mods []*callbacks.Module) error {
 	for _, m := range mods {
-		of := archOf(m)
+		of := elfx.ArchOf(m.Image)
 		if of == a || of == callbacks.ArchUnknown {
 			continue
 		}
@@ -271,24 +270,6 @@ func emulated(a callbacks.Arch, mods []*callbacks.Module) error {
 			"crashes (ulimit -c unlimited)", of, emulator)
 	}
 	return nil
-}
-
-// archOf returns the architecture of a module by its ELF header; ArchUnknown without one.
-func archOf(m *callbacks.Module) callbacks.Arch {
-	var header [20]byte // up to e_machine
-	if m.Image == nil {
-		return callbacks.ArchUnknown
-	}
-	if _, err := m.Image.ReadAt(header[:], 0); err != nil || string(header[:4]) != elf.ELFMAG {
-		return callbacks.ArchUnknown
-	}
-	switch elf.Machine(binary.LittleEndian.Uint16(header[18:])) {
-	case elf.EM_X86_64:
-		return callbacks.ArchX86_64
-	case elf.EM_AARCH64:
-		return callbacks.ArchAArch64
-	}
-	return callbacks.ArchUnknown
 }
 
 // learn gives the symbolizer the names of a runtime's functions that is linked into an executable without symbols.

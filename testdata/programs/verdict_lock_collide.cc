@@ -1,4 +1,4 @@
-// A pool of locks, one of which guards several rows: thread 0 holds a lock of the pool and waits for another row of the
+// A pool of locks; some locks guard several rows: thread 0 holds a lock of the pool and waits for another row of the
 // same lock. The others hold a lock each and wait for that of thread 0. Thread 0's lock depends on numbers in memory
 // that the frames do not keep. "0": as said. "1": the locks are acquired one after the other, and a thread left one
 // unreleased before.

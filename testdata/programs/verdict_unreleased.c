@@ -1,4 +1,4 @@
-/* A detached task outside of all regions, and then regions with tasks, of which the last has more
+/* A detached task outside of all regions, and then regions with tasks. The last one has more
  * threads: LLVM's runtime before 19 does not release its team. With argv[2] 1, the detached task is
  * in a region, and such regions follow each other until the standard input ends. */
 #include "truth.h"

@@ -221,6 +221,19 @@ func checkIdent(b []byte) error {
 	return nil
 }
 
+// ArchOf returns the architecture of an ELF file by its header; ArchUnknown if it is no such file, or if this module
+// does not support its machine.
+func ArchOf(img callbacks.Image) callbacks.Arch {
+	var b [20]byte // up to e_machine
+	if img == nil {
+		return callbacks.ArchUnknown
+	}
+	if _, err := img.ReadAt(b[:], 0); err != nil || string(b[:4]) != elf.ELFMAG {
+		return callbacks.ArchUnknown
+	}
+	return archOf(elf.Machine(binary.LittleEndian.Uint16(b[18:])))
+}
+
 // archOf returns the architecture of a machine; ArchUnknown if this module does not support it.
 func archOf(m elf.Machine) callbacks.Arch {
 	switch m {

@@ -262,21 +262,23 @@ func (g *gatherer) releasers(family string) []int {
 	if !ok {
 		all = append([]int{}, g.from.reach.threads(family)...)
 		if lockflow.OfOpenMP(family) {
-			all = slices.DeleteFunc(all, func(lwp int) bool { return g.isPoolThread(lwp, family) })
+			asleep := map[int]bool{}
+			for i := range g.waits {
+				asleep[g.waits[i].Thread] = asleep[g.waits[i].Thread] || g.waits[i].isAsleep()
+			}
+			all = slices.DeleteFunc(all, func(lwp int) bool { return asleep[lwp] && g.isPoolThread(lwp, family) })
 		}
 		g.families[family] = all
 	}
 	return all
 }
 
-// isPoolThread reports whether a thread has no structure of a runtime, sleeps until another thread wakes it, and is in
-// code that names no function on locks of a family, as an idle thread of a library's pool is. It may call functions
+// isPoolThread reports whether a thread that sleeps until another thread wakes it has no structure of a runtime, and is
+// in code that names no function on locks of a family, as an idle thread of a library's pool is. It may call functions
 // through pointers: the thread that passes it such a function, and wakes it, counts instead.
 func (g *gatherer) isPoolThread(lwp int, family string) bool {
 	n := g.from.Threads.ByLWP[lwp]
-	i := slices.IndexFunc(g.waits, func(w wait) bool { return w.Thread == lwp })
-	return n != nil && n.Missing == nil && n.Runtime == nil && i >= 0 && g.waits[i].isAsleep() &&
-		g.from.reach.isWithoutLocks(n, family)
+	return n != nil && n.Missing == nil && n.Runtime == nil && g.from.reach.isWithoutLocks(n, family)
 }
 
 // addWakers finds the threads and tasks that may wake waiters of condition variables, or fulfil events of detached

@@ -22,7 +22,7 @@ func Report(p *Printer, pic *picture.Picture) {
 		return
 	}
 	table := newThreadTable(p, pic)
-	if p.all || len(table.groups()) > maxSummarized && !slices.ContainsFunc(pic.Verdicts, isSevere) {
+	if p.all || len(table.groups) > maxSummarized && !slices.ContainsFunc(pic.Verdicts, isSevere) {
 		printSummary(p, pic)
 	}
 	table.print()

@@ -108,12 +108,15 @@ func Threads(p *Printer, pic *picture.Picture) {
 // threadTable prints the table of threads, and their loops.
 type threadTable struct {
 	*Printer
-	pic  *picture.Picture
-	held map[int]string // names of the locks that a thread holds, by LWP
+	pic    *picture.Picture
+	held   map[int]string // names of the locks that a thread holds, by LWP
+	groups []threadGroup  // the groups of threads that have one row each
 }
 
 func newThreadTable(p *Printer, pic *picture.Picture) *threadTable {
-	return &threadTable{p, pic, heldNames(pic)}
+	held := heldNames(pic)
+	return &threadTable{p, pic, held, groupThreads(pic.Threads, held,
+		p.all || p.numbers && len(pic.Threads) <= maxNamedRows)}
 }
 
 // Columns of the table of threads.
@@ -134,7 +137,7 @@ const (
 func (p *threadTable) print() {
 	p.printHeading("THREADS", countRoles(p.pic.Threads))
 	t := &table{head: []string{"", "THREAD", "LWP", "ROLE", "GOROUTINE", "STATE", "WAITS ON", "WHERE", "HOLDS"}}
-	for _, g := range p.groups() {
+	for _, g := range p.groups {
 		t.add(p.row(g)...)
 	}
 	p.fit(t)
@@ -142,7 +145,7 @@ func (p *threadTable) print() {
 	if p.numbers {
 		t.breaks = []lineBreak{{columnHolds + 1, "holds"}, {columnWhere + 1, "at"}}
 		t.head = slices.Insert(t.head, columnThread, "NAME")
-		for i, g := range p.groups() {
+		for i, g := range p.groups {
 			t.rows[i] = slices.Insert(t.rows[i], columnThread, groupName(p.pic, g.threads))
 		}
 	}
@@ -166,19 +169,18 @@ func (p *threadTable) fit(t *table) {
 			r[column] = change(r[column])
 		}
 	}
-	groups := p.groups()
 	for _, narrow := range []func(){
 		func() { clearColumn(columnWaits, withoutAddress) },
 		func() { clearColumn(columnRole, func(string) string { return "" }) },
 		func() {
-			for i, g := range groups {
+			for i, g := range p.groups {
 				if r := t.rows[i]; isInState(g.threads[0], r[columnWaits]) {
 					r[columnWaits] = ""
 				}
 			}
 		},
 		func() {
-			for i, g := range groups {
+			for i, g := range p.groups {
 				if len(g.threads) > 1 {
 					t.rows[i][columnLWP] = phrase.Ranges(threadIDs(g.threads), 1)
 				}
@@ -202,11 +204,6 @@ func withoutAddress(s string) string {
 // isInState reports whether the state of a thread names the kind of its awaited object, which has no name.
 func isInState(t picture.Thread, waits string) bool {
 	return t.State != nil && waits != "" && strings.Contains(string(t.State.Name), waits)
-}
-
-// groups returns the groups of threads that have one row each.
-func (p *threadTable) groups() []threadGroup {
-	return groupThreads(p.pic.Threads, p.held, p.all || p.numbers && len(p.pic.Threads) <= maxNamedRows)
 }
 
 // row returns the cells of a group.

@@ -23,11 +23,12 @@ const (
 // verdictView prints the verdicts of a picture.
 type verdictView struct {
 	*Printer
-	pic *picture.Picture
+	pic     *picture.Picture
+	threads map[int]*picture.Thread // by LWP
 }
 
 // Verdicts prints the verdicts, the worst first, and then one line for each information that is not a fault.
-func Verdicts(p *Printer, pic *picture.Picture) { verdictView{p, pic}.print() }
+func Verdicts(p *Printer, pic *picture.Picture) { verdictView{p, pic, threadsByLWP(pic)}.print() }
 
 func (p verdictView) print() {
 	pic := p.pic
@@ -132,12 +133,11 @@ const maxConsequences = 3
 // consequences returns the waits of threads that wait for those of a hang, in one line: "2 wait at the barrier
 // dead.c:13: threads 2, 3 of 4 (LWP 7, 8)".
 func (p verdictView) consequences(lwps []int) string {
-	threads := threadsByLWP(p.pic)
 	groups := map[string][]picture.Thread{}
 	var order []string
 	for _, lwp := range lwps {
 		wait := ""
-		t := threads[lwp]
+		t := p.threads[lwp]
 		if t == nil {
 			t = &picture.Thread{LWP: lwp}
 		} else if t.State != nil && t.State.Name.Waits() {
@@ -185,7 +185,7 @@ func (p verdictView) printCycle(v picture.Verdict) {
 			}
 			p.printLine("")
 			p.printWrapped("  ", fmt.Sprintf("… and so on: %s; --all shows them",
-				p.namesOf(threadsByLWP(p.pic), rest)))
+				p.namesOf(p.threads, rest)))
 			return
 		}
 		p.printStep(s)
@@ -229,10 +229,8 @@ func (p verdictView) printStep(s picture.CycleStep) {
 
 // threadName names a thread by its number and its LWP.
 func (p verdictView) threadName(lwp int) string {
-	for _, t := range p.pic.Threads {
-		if t.LWP == lwp {
-			return phrase.NumberedThread(t)
-		}
+	if t := p.threads[lwp]; t != nil {
+		return phrase.NumberedThread(*t)
 	}
 	return fmt.Sprintf("LWP %d", lwp)
 }

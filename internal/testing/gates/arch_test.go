@@ -82,8 +82,8 @@ var imports = map[string][]string{
 	"internal/code/symbolic": {"callbacks", "internal/code/lift"},
 	"internal/engine": {
 		"callbacks", "corefile", "diagnose", "internal/guard/budget", "internal/inspect",
-		"internal/phrase", "internal/runtime/extended", "internal/runtime/layout", "internal/runtime/readers",
-		"internal/runtime/rtl",
+		"internal/image/elfx", "internal/phrase", "internal/runtime/extended", "internal/runtime/layout",
+		"internal/runtime/readers", "internal/runtime/rtl",
 		"internal/stack/symbolize", "internal/stack/unwind", "internal/watch", "live", "picture", "trace",
 	},
 	"internal/front/clib": {

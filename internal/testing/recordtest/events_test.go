@@ -60,11 +60,11 @@ wait_taskgroup_end: has waited at a taskgroup
 taskgroup_end: leaves a taskgroup
 task_create: creates task 0.3
 task_create: creates task 0.4
-task_switch: task 0.2 is suspended, goes on with task 0.3
+task_switch: task 0.2 is suspended, continues with task 0.3
 task_exit: task 0.3 completes
-task_switch: goes on with task 0.4
+task_switch: continues with task 0.4
 task_exit: task 0.4 completes
-task_switch: goes on with task 0.2
+task_switch: continues with task 0.2
 init_lock: makes lock 0x1000
 wait_lock: asks for lock 0x1000
 acquired_lock: acquires lock 0x1000
@@ -197,8 +197,8 @@ task_create: creates task 0.3
 dependences: task 0.3 depends on 3 addresses: 0x501 in, 0x502 out, 0x503 inout
 dependences: task 0.3 depends on 1 address: 0x504 inout
 task_dependence: task 0.3 must wait for task 0.2
-task_schedule: task 0.2 is suspended, goes on with task 0.3
-task_schedule: task 0.3 completes, goes on with task 0.2
+task_schedule: task 0.2 is suspended, continues with task 0.3
+task_schedule: task 0.3 completes, continues with task 0.2
 sync_region: comes to an explicit barrier
 reduction: begins a reduction
 sync_region: leaves an explicit barrier

@@ -375,6 +375,9 @@ func (wf *Finder) AddWait(t *picture.Thread, n *teams.Thread) {
 	w, ok := wf.native.nativeWait(n)
 	evidence := w.libraryEvidence()
 	if !ok || !w.Kind.Traits().Own || overhead && !slices.Contains(overheadWaits, w.Kind) {
+		if !overhead { // it sleeps in the program's code
+			return
+		}
 		if w, ok = wf.native.runtimeSleep(n); !ok {
 			return
 		}

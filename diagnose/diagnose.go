@@ -97,13 +97,7 @@ func threadsOf(vs []picture.Verdict) map[int]bool {
 	return out
 }
 
-// isHang reports whether a verdict is one of a hang.
-func isHang(v picture.Verdict) bool { return v.Severity == picture.SeverityHang }
-
-// Hangs reports whether a verdict is one of a hang that is more than a possibility.
-func Hangs(v picture.Verdict) bool { return isHang(v) && v.Certainty != picture.Possible }
-
-// Crashes reports whether a verdict reports a crash, with certainty certain or likely.
-func Crashes(v picture.Verdict) bool {
-	return v.Severity == picture.SeverityCrash && v.Certainty != picture.Possible
+// Heading returns the heading of a verdict: the title of its kind, or a more specific one.
+func Heading(v *picture.Verdict) string {
+	return cmp.Or(exceptionTitle(v), teamSizeTitle(v), unreleasedTitle(v), Title(v.Kind))
 }

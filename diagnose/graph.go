@@ -115,14 +115,6 @@ func newGraph() *waitGraph {
 	}
 }
 
-// allBundles returns the bundles that a node needs, with that of its helpers.
-func (x *needs) allBundles() []*bundle {
-	if x.helpers.known == nil || len(x.helpers.known.edges) == 0 {
-		return x.bundles
-	}
-	return append(slices.Clip(x.bundles), x.helpers.known)
-}
-
 // addNodes adds nodes with their needs, and all nodes that these lead to.
 func (g *waitGraph) addNodes(needsOf func(node) *needs, start ...node) {
 	for queue := start; len(queue) > 0; queue = queue[1:] {

@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -143,10 +142,16 @@ func Names() []string {
 	return out
 }
 
-// Heading returns the heading of a verdict: the title of its kind, or a more specific one.
-func Heading(v *picture.Verdict) string {
-	return cmp.Or(exceptionTitle(v), teamSizeTitle(v), unreleasedTitle(v), Title(v.Kind))
-}
-
 // Title returns the heading of verdicts of a kind, "" for an unknown one.
 func Title(name picture.VerdictKind) string { return kindOf(name).Title }
+
+// isHang reports whether a verdict is one of a hang.
+func isHang(v picture.Verdict) bool { return v.Severity == picture.SeverityHang }
+
+// Hangs reports whether a verdict is one of a hang that is more than a possibility.
+func Hangs(v picture.Verdict) bool { return isHang(v) && v.Certainty != picture.Possible }
+
+// Crashes reports whether a verdict reports a crash, with certainty certain or likely.
+func Crashes(v picture.Verdict) bool {
+	return v.Severity == picture.SeverityCrash && v.Certainty != picture.Possible
+}

@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"slices"
+
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -139,4 +141,12 @@ func (t *tarjan) close(root vertex) {
 		}
 	}
 	t.stack = t.stack[:at]
+}
+
+// allBundles returns the bundles that a node needs, with that of its helpers.
+func (x *needs) allBundles() []*bundle {
+	if x.helpers.known == nil || len(x.helpers.known.edges) == 0 {
+		return x.bundles
+	}
+	return append(slices.Clip(x.bundles), x.helpers.known)
 }

@@ -114,40 +114,6 @@ func awaitsOwnEvent(x *index, w *picture.Wait) bool {
 	return w.Awaited != nil && slices.Contains(w.Awaited.Tasks, w.Task) && t != nil && t.AwaitsEvent()
 }
 
-// census counts unfinished tasks: those that have been executed and wait for their event, those that depend on other
-// tasks, and the others.
-type census struct {
-	events, blocked, others int
-	places                  []string // the first constructs of tasks that wait for their event
-}
-
-func (c *census) add(t *picture.Task) {
-	switch {
-	case !t.Unfinished():
-	case t.State == picture.TaskBlocked:
-		c.blocked++
-	case t.AwaitsEvent():
-		c.events++
-		if !hasLine(t.Function) || len(c.places) > maxNamed {
-			return
-		}
-		if p := codePlace(t.Function); !slices.Contains(c.places, p) {
-			c.places = append(c.places, p)
-		}
-	default:
-		c.others++
-	}
-}
-
-// placesText returns the constructs of the tasks that wait for their event, "" if they are unknown.
-func (c *census) placesText() string {
-	s := strings.Join(c.places[:min(len(c.places), maxNamed)], ", ")
-	if len(c.places) > maxNamed {
-		s += ", …"
-	}
-	return s
-}
-
 // unlistedTasks counts the children of the tasks that threads wait in, if the runtime lists no such child but those
 // that are blocked.
 func unlistedTasks(x *index, lwps []int, blocked int) detached {

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -101,13 +100,4 @@ func searched(mem callbacks.Memory, maps []callbacks.Mapping) (at []uint64) {
 		}
 	}
 	return at
-}
-
-// header reads and checks the header.
-func (r *Reader) header() (Header, error) {
-	b := make([]byte, headerUsed)
-	if err := r.mem.ReadMemory(callbacks.Addr(r.at), b); err != nil {
-		return Header{}, fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	return parseHeader(b)
 }

@@ -278,3 +278,12 @@ func (r *Reader) take(n uint64) error {
 	}
 	return r.Ledger.Take("recorded events", n)
 }
+
+// header reads and checks the header.
+func (r *Reader) header() (Header, error) {
+	b := make([]byte, headerUsed)
+	if err := r.mem.ReadMemory(callbacks.Addr(r.at), b); err != nil {
+		return Header{}, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return parseHeader(b)
+}

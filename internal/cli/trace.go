@@ -1,27 +1,17 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/signal"
 	"regexp"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/outfile"
-	"github.com/ompd-inspect/ompd-inspect/internal/trace/analyze"
-	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/history"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/legacy"
-	"github.com/ompd-inspect/ompd-inspect/internal/trace/omptnames"
-	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
 // tracing contains the flags of trace.
@@ -180,90 +170,4 @@ func (t *tracing) open(name string, f func(*history.History) error) (err error) 
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	return f(h)
-}
-
-// firstTime returns the time of the first wanted event.
-func (t *tracing) firstTime(h *history.History, rec *trace.Recording) uint64 {
-	if t.last == 0 {
-		return 0
-	}
-	return rec.Clock.TicksBefore(h.Now(rec), t.last)
-}
-
-// window returns the wanted time range.
-func (t *tracing) window(h *history.History, rec *trace.Recording) analyze.Window {
-	return analyze.Window{Since: t.firstTime(h, rec), Until: h.Now(rec)}
-}
-
-// exportOptions returns the options of exports.
-func (t *tracing) exportOptions(h *history.History, rec *trace.Recording) export.Options {
-	return export.Options{Window: t.window(h, rec), Program: h.Program(), Names: h.Names(), Name: t.eventName}
-}
-
-// eventName returns the name of an event in the chosen document.
-func (t *tracing) eventName(e *trace.Event) string {
-	return t.nameOf(legacy.Event{Code: uint8(e.Code), Kind: e.Kind, Endpoint: uint8(e.Endpoint)})
-}
-
-// nameOf returns the name of an event in the chosen document; if it has no name there, OpenMP 5.1's name in
-// parentheses; else its number.
-func (t *tracing) nameOf(key legacy.Event) string {
-	if name := t.names.Name(key); name != "" {
-		return name
-	}
-	if name := omptnames.Callback(key.Code); name != "" {
-		return "(" + name + ")"
-	}
-	return trace.Code(key.Code).Own()
-}
-
-// write writes a file.
-func (t *tracing) write(h *history.History) error {
-	write, err := t.writer()
-	if err != nil {
-		return err
-	}
-	rec, err := h.Read()
-	if err != nil {
-		return err
-	}
-	return t.save(func(w io.Writer) error { return write(w, rec, t.exportOptions(h, rec)) })
-}
-
-// exportName returns a file name with the format of -o as its extension.
-func (t *tracing) exportName() string {
-	if t.out == standardStream {
-		return "." + t.form
-	}
-	return t.out
-}
-
-// writer returns the writer for the format of -o.
-func (t *tracing) writer() (func(io.Writer, *trace.Recording, export.Options) error, error) {
-	write, err := export.Writer(t.exportName())
-	if err != nil && t.out == standardStream {
-		return nil, fmt.Errorf("-o -: in which format? --format %s", strings.Join(export.Formats(), ", "))
-	}
-	return write, err
-}
-
-// save creates the file of -o from the output of write, completely or not at all. For -o - it writes to the
-// standard output.
-func (t *tracing) save(write func(io.Writer) error) error {
-	if !t.toFile() {
-		return write(t.Stdout)
-	}
-	f, err := outfile.Create(t.out, outfile.Options{Mode: 0o644, Force: t.force})
-	if err != nil {
-		return err
-	}
-	if err := write(f.File); err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", t.out, err), f.Discard())
-	}
-	return f.Commit()
-}
-
-// interruptible returns a context that Ctrl-C cancels.
-func (t *tracing) interruptible() (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(t.context(), unix.SIGINT, unix.SIGTERM, os.Interrupt)
 }

@@ -5,14 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/text"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/history"
-	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
@@ -23,33 +20,6 @@ const (
 	rateLimited  = "events are not shown: --rate"
 	processEnded = "ompd-inspect: the process has ended"
 )
-
-// textPrinter returns a printer of text on w, which writes to the standard output. place returns the place of
-// the call that returns to a code address.
-func (t *tracing) textPrinter(w io.Writer, place func(uint64) picture.Frame) (*text.Events, error) {
-	if f, err := t.format(); err != nil || f != report.Text {
-		return nil, errors.Join(err,
-			usageError{fmt.Errorf("--format %s: events are text or json; -o writes other formats", f)})
-	}
-	o, err := t.printerOptions(t.Stdout)
-	if err != nil {
-		return nil, err
-	}
-	p := text.NewEvents(w, o.Color, o.Width, place)
-	if o.All {
-		p.FoldNothing()
-	}
-	return p, nil
-}
-
-// filter returns the filter for the thread and region of the command line.
-func (t *tracing) filter(rec *trace.Recording) *trace.Filter {
-	f := &trace.Filter{Region: t.region, Words: rec.Words(nil)}
-	if t.thread != 0 {
-		f.LWPs = []uint32{uint32(t.thread)}
-	}
-	return f
-}
 
 // show shows the last events.
 func (t *tracing) show(h *history.History) error {
@@ -100,61 +70,6 @@ func (t *tracing) show(h *history.History) error {
 	return out.flush()
 }
 
-// printing prints events, as text or as lines of JSON.
-type printing struct {
-	*tracing
-	w     *bufio.Writer
-	h     *history.History
-	rec   *trace.Recording
-	words trace.Words
-	says  []byte // words of the previous event
-	now   uint64
-	p     *text.Events // nil for JSON
-	liner *export.Liner
-	json  *json.Encoder
-	err   error
-}
-
-func (t *tracing) printing(h *history.History, rec *trace.Recording) (*printing, error) {
-	out := &printing{tracing: t, h: h, rec: rec, words: rec.Words(h.Lock), now: h.Now(rec)}
-	out.w = bufio.NewWriterSize(t.Stdout, outputBlock)
-	if t.isJSON() {
-		out.liner, out.json = export.NewLiner(rec, t.exportOptions(h, rec)), json.NewEncoder(out.w)
-		return out, nil
-	}
-	var err error
-	out.p, err = t.textPrinter(out.w, h.Place)
-	return out, err
-}
-
-// outputBlock is the number of bytes that are written at once. A recorded thread makes more events than lines
-// can be written one by one.
-const outputBlock = 64 << 10
-
-// flush writes the remaining output. Its error is that of the output.
-func (o *printing) flush() error {
-	if o.err == nil {
-		o.err = o.w.Flush()
-	}
-	return o.err
-}
-
-// event prints one event. Its error is that of the output.
-func (o *printing) event(th *trace.Thread, e *trace.Event) error {
-	if o.p == nil {
-		o.err = o.json.Encode(o.liner.Line(th, e))
-		return o.err
-	}
-	if o.named {
-		o.says = append(o.says[:0], o.eventName(e)...)
-	} else {
-		o.says = o.words.Append(o.says[:0], e)
-	}
-	o.p.Event(o.rec.Clock.Elapsed(e.Time, o.now), th.LWPOf(e), o.says, e.PC)
-	o.err = o.p.Err()
-	return o.err
-}
-
 // followInterval is the time between two copies of the rings. A thread that makes a million events per second
 // fills a ring of 32,768 records in 33 ms.
 const followInterval = 20 * time.Millisecond
@@ -200,14 +115,6 @@ func (t *tracing) followEvents(h *history.History) error {
 			return err
 		}
 	}
-}
-
-// maxShown returns the number of events of one copy that are shown, 0 for all.
-func (t *tracing) maxShown() int {
-	if t.isJSON() || t.thread != 0 || t.region != "" {
-		return 0
-	}
-	return int(time.Duration(t.rate) * followInterval / time.Second)
 }
 
 // newest copies the events that may be shown; it only counts the others.
@@ -260,16 +167,57 @@ func (o *printing) shownSince() (shownSince, skipped uint64) {
 	return shownSince, all - min(kept, all)
 }
 
-// showStatistics shows statistics and a description of the recording.
-func (t *tracing) showStatistics(r *picture.Recording, s *picture.Statistics) error {
+// printing prints events, as text or as lines of JSON.
+type printing struct {
+	*tracing
+	w     *bufio.Writer
+	h     *history.History
+	rec   *trace.Recording
+	words trace.Words
+	says  []byte // words of the previous event
+	now   uint64
+	p     *text.Events // nil for JSON
+	liner *export.Liner
+	json  *json.Encoder
+	err   error
+}
+
+func (t *tracing) printing(h *history.History, rec *trace.Recording) (*printing, error) {
+	out := &printing{tracing: t, h: h, rec: rec, words: rec.Words(h.Lock), now: h.Now(rec)}
+	out.w = bufio.NewWriterSize(t.Stdout, outputBlock)
 	if t.isJSON() {
-		return report.WriteJSON(t.Stdout, s)
+		out.liner, out.json = export.NewLiner(rec, t.exportOptions(h, rec)), json.NewEncoder(out.w)
+		return out, nil
 	}
-	p, err := t.textPrinter(t.Stdout, nil)
-	if err != nil {
-		return err
+	var err error
+	out.p, err = t.textPrinter(out.w, h.Place)
+	return out, err
+}
+
+// outputBlock is the number of bytes that are written at once. A recorded thread makes more events than lines
+// can be written one by one.
+const outputBlock = 64 << 10
+
+// event prints one event. Its error is that of the output.
+func (o *printing) event(th *trace.Thread, e *trace.Event) error {
+	if o.p == nil {
+		o.err = o.json.Encode(o.liner.Line(th, e))
+		return o.err
 	}
-	p.Recorded(r)
-	p.Statistics(s)
-	return p.Err()
+	if o.named {
+		o.says = append(o.says[:0], o.eventName(e)...)
+	} else {
+		o.says = o.words.Append(o.says[:0], e)
+	}
+	o.p.Event(o.rec.Clock.Elapsed(e.Time, o.now), th.LWPOf(e), o.says, e.PC)
+	o.err = o.p.Err()
+	return o.err
+}
+
+// flush writes the remaining output. Its error is that of the output.
+func (o *printing) flush() error {
+	if o.err == nil {
+		o.err = o.w.Flush()
+	}
+	return o.err
 }

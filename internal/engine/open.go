@@ -120,6 +120,12 @@ func Open(ctx context.Context, name string, o Options) (*Target, error) {
 	return NewTarget(NewCoreSource(core, name, o), o), nil
 }
 
+// NewProcessTarget returns the target of an open process. death is the signal that the process is about to die of;
+// nil if there is no such signal.
+func NewProcessTarget(p *live.Process, death *live.Death, o Options) *Target {
+	return NewTarget(&process{Process: p, death: death}, o)
+}
+
 // NewTarget returns a target that reads s. Close closes s.
 func NewTarget(s Source, o Options) *Target {
 	o.memory = cmp.Or(o.memory, o.ledger())
@@ -226,23 +232,6 @@ func (t *Target) Saved() int64 {
 
 // Options returns the options that the target was opened with.
 func (t *Target) Options() Options { return t.options }
-
-// Usage returns the CPU time that each thread of a process has used since its start, and its progress by the
-// recorder. The error is ErrNotWatched if the target is not a process.
-func (t *Target) Usage() ([]picture.Use, error) {
-	total, err := t.sourceUsage()
-	if err == nil {
-		t.written(total)
-	}
-	return total, err
-}
-
-func (t *Target) sourceUsage() ([]picture.Use, error) {
-	if m, ok := t.source.(Meter); ok {
-		return m.Usage()
-	}
-	return nil, ErrNotWatched
-}
 
 // Close frees the target. Results that were obtained before stay valid, except lists that were not read to the end.
 func (t *Target) Close() error {

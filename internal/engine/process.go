@@ -19,12 +19,6 @@ type process struct {
 	death *live.Death // the signal that the process is about to die of; may be nil
 }
 
-// NewProcessTarget returns the target of an open process. death is the signal that the process is about to die of;
-// nil if there is no such signal.
-func NewProcessTarget(p *live.Process, death *live.Death, o Options) *Target {
-	return NewTarget(&process{Process: p, death: death}, o)
-}
-
 // BeforeStop sets a function that each look calls before it stops the process. The data of the rehearsal is not used
 // any more then, so that it is a good time to collect garbage.
 func (t *Target) BeforeStop(f func()) {

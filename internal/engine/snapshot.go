@@ -64,63 +64,6 @@ func (t *Target) Snapshot(ctx context.Context, q Query) (*Snapshot, error) {
 	return t.takeSnapshot(ctx, q)
 }
 
-// Bound limits all later reads by ctx and a CPU time; 0 means no limit.
-func (s *Snapshot) Bound(ctx context.Context, limit time.Duration) {
-	s.guard.set(budget.New(ctx, limit))
-}
-
-// Spent returns the error that ended the reads, if the context of the snapshot has ended or its CPU time is used up.
-// Results since then may be incomplete.
-func (s *Snapshot) Spent() error {
-	if s.cutShort != nil {
-		return s.cutShort
-	}
-	return s.guard.Err()
-}
-
-// Ask answers a query about the snapshot. The result is valid until the snapshot is closed.
-func (s *Snapshot) Ask(q Query) *Result {
-	a := q.read(s.in, s.guard.Err)
-	s.finish(a)
-	return a
-}
-
-// Target returns the target as it was when the snapshot was taken.
-func (s *Snapshot) Target() callbacks.Target { return s.in.Target() }
-
-// Picture returns a picture with these parts, without verdicts.
-func (s *Snapshot) Picture(want picture.Parts) *picture.Picture { return s.in.Picture(want) }
-
-// Regions returns all parallel regions.
-func (s *Snapshot) Regions() []picture.Region { return s.in.Regions() }
-
-// Tasks yields all tasks. They are read while they are yielded.
-func (s *Snapshot) Tasks() iter.Seq[picture.Task] { return s.in.Tasks() }
-
-// ICVs returns the internal control variables.
-func (s *Snapshot) ICVs() []picture.ICV { return s.in.ICVs() }
-
-// ControlVars returns the control variables that are in force.
-func (s *Snapshot) ControlVars() []picture.ControlVar { return s.in.ControlVars() }
-
-// Layout returns the fields and globals of the runtimes, with their offsets and sources.
-func (s *Snapshot) Layout() []picture.LayoutEntry { return s.in.Layout() }
-
-// Checks returns the results of the checks of the target and its runtimes.
-func (s *Snapshot) Checks() []picture.Check { return s.in.Doctor() }
-
-// Breakpoints returns the locations at which a debugger can stop the runtimes.
-func (s *Snapshot) Breakpoints() *picture.Breakpoints { return s.in.Breakpoints() }
-
-// Close frees the snapshot.
-func (s *Snapshot) Close() error {
-	s.guard.restart()
-	if s.target.keep(s.known) {
-		return nil
-	}
-	return s.known.Close()
-}
-
 // takeSnapshot takes a snapshot and answers q.
 func (t *Target) takeSnapshot(ctx context.Context, q Query) (*Snapshot, error) {
 	s := &Snapshot{source: t.source, memory: t.memory.Look(), target: t}
@@ -169,19 +112,6 @@ func (t *Target) takeSnapshot(ctx context.Context, q Query) (*Snapshot, error) {
 	return s, s.last.complete()
 }
 
-// warnings returns the problems of the target, and the parts that exceeded the memory limit.
-func (s *Snapshot) warnings() []error {
-	list := s.source.Warnings()
-	look := s.memory.Err()
-	if look != nil {
-		list = append(list, look)
-	}
-	if err := s.known.memory.Err(); err != nil && (look == nil || err.Error() != look.Error()) {
-		list = append(list, err)
-	}
-	return list
-}
-
 // heldShares is the part of the budget that may be spent while a process is stopped for the whole look: 100 ms of the
 // default 10 s.
 const heldShares = 100
@@ -193,19 +123,6 @@ func shares(t callbacks.Target) int {
 		return heldShares
 	}
 	return 2
-}
-
-// finish adds to a result the functions that complete it.
-func (s *Snapshot) finish(a *Result) {
-	a.complete = func() error {
-		s.in.Complete(a.Picture)
-		if a.Breakpoints != nil {
-			a.Breakpoints.Target.Pause, a.Breakpoints.Warnings = a.Picture.Target.Pause, a.Picture.Warnings
-		}
-		return nil
-	}
-	a.tasks, a.locate = s.in.Tasks(), s.in.Locate
-	_ = a.complete()
 }
 
 // lookable is a target that can be inspected.
@@ -286,4 +203,87 @@ func monotonic() int64 {
 	var now unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
 	return now.Nano()
+}
+
+// Ask answers a query about the snapshot. The result is valid until the snapshot is closed.
+func (s *Snapshot) Ask(q Query) *Result {
+	a := q.read(s.in, s.guard.Err)
+	s.finish(a)
+	return a
+}
+
+// finish adds to a result the functions that complete it.
+func (s *Snapshot) finish(a *Result) {
+	a.complete = func() error {
+		s.in.Complete(a.Picture)
+		if a.Breakpoints != nil {
+			a.Breakpoints.Target.Pause, a.Breakpoints.Warnings = a.Picture.Target.Pause, a.Picture.Warnings
+		}
+		return nil
+	}
+	a.tasks, a.locate = s.in.Tasks(), s.in.Locate
+	_ = a.complete()
+}
+
+// warnings returns the problems of the target, and the parts that exceeded the memory limit.
+func (s *Snapshot) warnings() []error {
+	list := s.source.Warnings()
+	look := s.memory.Err()
+	if look != nil {
+		list = append(list, look)
+	}
+	if err := s.known.memory.Err(); err != nil && (look == nil || err.Error() != look.Error()) {
+		list = append(list, err)
+	}
+	return list
+}
+
+// Bound limits all later reads by ctx and a CPU time; 0 means no limit.
+func (s *Snapshot) Bound(ctx context.Context, limit time.Duration) {
+	s.guard.set(budget.New(ctx, limit))
+}
+
+// Spent returns the error that ended the reads, if the context of the snapshot has ended or its CPU time is used up.
+// Results since then may be incomplete.
+func (s *Snapshot) Spent() error {
+	if s.cutShort != nil {
+		return s.cutShort
+	}
+	return s.guard.Err()
+}
+
+// Target returns the target as it was when the snapshot was taken.
+func (s *Snapshot) Target() callbacks.Target { return s.in.Target() }
+
+// Picture returns a picture with these parts, without verdicts.
+func (s *Snapshot) Picture(want picture.Parts) *picture.Picture { return s.in.Picture(want) }
+
+// Regions returns all parallel regions.
+func (s *Snapshot) Regions() []picture.Region { return s.in.Regions() }
+
+// Tasks yields all tasks. They are read while they are yielded.
+func (s *Snapshot) Tasks() iter.Seq[picture.Task] { return s.in.Tasks() }
+
+// ICVs returns the internal control variables.
+func (s *Snapshot) ICVs() []picture.ICV { return s.in.ICVs() }
+
+// ControlVars returns the control variables that are in force.
+func (s *Snapshot) ControlVars() []picture.ControlVar { return s.in.ControlVars() }
+
+// Layout returns the fields and globals of the runtimes, with their offsets and sources.
+func (s *Snapshot) Layout() []picture.LayoutEntry { return s.in.Layout() }
+
+// Checks returns the results of the checks of the target and its runtimes.
+func (s *Snapshot) Checks() []picture.Check { return s.in.Doctor() }
+
+// Breakpoints returns the locations at which a debugger can stop the runtimes.
+func (s *Snapshot) Breakpoints() *picture.Breakpoints { return s.in.Breakpoints() }
+
+// Close frees the snapshot.
+func (s *Snapshot) Close() error {
+	s.guard.restart()
+	if s.target.keep(s.known) {
+		return nil
+	}
+	return s.known.Close()
 }

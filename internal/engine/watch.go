@@ -138,3 +138,20 @@ func (t *Target) written(total []picture.Use) {
 		}
 	}
 }
+
+// Usage returns the CPU time that each thread of a process has used since its start, and its progress by the
+// recorder. The error is ErrNotWatched if the target is not a process.
+func (t *Target) Usage() ([]picture.Use, error) {
+	total, err := t.sourceUsage()
+	if err == nil {
+		t.written(total)
+	}
+	return total, err
+}
+
+func (t *Target) sourceUsage() ([]picture.Use, error) {
+	if m, ok := t.source.(Meter); ok {
+		return m.Usage()
+	}
+	return nil, ErrNotWatched
+}

@@ -79,23 +79,6 @@ func userOf(ctx context.Context) string {
 	return hostOf(p.Addr)
 }
 
-// hostOf returns the machine of an address.
-func hostOf(a net.Addr) string {
-	host, _, err := net.SplitHostPort(addressOf(a))
-	if err != nil {
-		return addressOf(a)
-	}
-	return host
-}
-
-// addressOf names the peer's address; that of a unix socket has no name.
-func addressOf(a net.Addr) string {
-	if a == nil || a.String() == "" || a.Network() == "unix" {
-		return "unix"
-	}
-	return a.String()
-}
-
 // HandleConn ends a session and frees its targets.
 func (c connections) HandleConn(ctx context.Context, event stats.ConnStats) {
 	s := connectionOf(ctx)
@@ -210,5 +193,24 @@ func (s *Server) release(t *target) {
 	})
 }
 
-// newName returns an unguessable name for a target.
-func newName() string { return "t" + rand.Text() }
+// countedAt returns the connection from an address; nil if it is closed.
+func (s *conns) countedAt(a net.Addr) *counted {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a == nil {
+		return nil
+	}
+	return s.all[a.String()]
+}
+
+// named is a request with the name of a target.
+type named interface{ GetTarget() string }
+
+// withTarget calls f with the target of a request, in the target's turn.
+func withTarget(ctx context.Context, req named, f func(*target) error) error {
+	t, err := connectionOf(ctx).target(req.GetTarget())
+	if err != nil {
+		return err
+	}
+	return t.do(ctx, func() error { return f(t) })
+}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"math"
 	"sync"
@@ -239,14 +240,5 @@ func (t *target) free() error {
 	return t.opened.Close()
 }
 
-// named is a request with the name of a target.
-type named interface{ GetTarget() string }
-
-// withTarget calls f with the target of a request, in the target's turn.
-func withTarget(ctx context.Context, req named, f func(*target) error) error {
-	t, err := connectionOf(ctx).target(req.GetTarget())
-	if err != nil {
-		return err
-	}
-	return t.do(ctx, func() error { return f(t) })
-}
+// newName returns an unguessable name for a target.
+func newName() string { return "t" + rand.Text() }

@@ -26,8 +26,8 @@ func (t *Thread) StateUnknown() bool {
 // unreadLayout is the start of the Layout of a runtime that could not be read; the reason follows.
 const unreadLayout = "none: " + UnreadText
 
-// NotRead returns a Runtime for the module at path that could not be read, with the reason.
-func NotRead(path, why string) Runtime {
+// UnreadRuntime returns a Runtime for the module at path that could not be read, with the reason.
+func UnreadRuntime(path, why string) Runtime {
 	const name = "OpenMP runtime"
 	why = strings.TrimPrefix(why, name+" in "+path+": ")
 	return Runtime{ID: filepath.Base(path), Name: name, Path: path, Layout: unreadLayout + why}

@@ -26,7 +26,8 @@ func (in *Inspector) Picture(want picture.Parts) *picture.Picture {
 	}
 	for _, u := range in.threads.unread() {
 		if u.all {
-			p.Runtimes = append(p.Runtimes, picture.NotRead(u.mod.Path, strings.TrimPrefix(u.why, picture.UnreadText)))
+			reason := strings.TrimPrefix(u.why, picture.UnreadText)
+			p.Runtimes = append(p.Runtimes, picture.UnreadRuntime(u.mod.Path, reason))
 		}
 	}
 	in.code.ReadValues(want.Values && in.cfg.Only.LWP != 0)

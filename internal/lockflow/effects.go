@@ -220,13 +220,13 @@ func shares(bySite [][]effect, lock effect) bool {
 
 // netOf returns the overall effect of a function on a lock, given the effects of its calls.
 func netOf(f *flow.Function, does []flow.Effect) flow.Effect {
-	taken := f.AtReturnBy(flow.No, does)
+	taken := f.AtReturn(flow.No, does)
 	for i, e := range does { // if the lock is already taken, a call that takes it does not return
 		if e == flow.Sets {
 			does[i] = flow.NoReturn
 		}
 	}
-	given := f.AtReturnBy(flow.Yes, does)
+	given := f.AtReturn(flow.Yes, does)
 	switch {
 	case taken == flow.Yes:
 		return flow.Sets

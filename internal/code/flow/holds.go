@@ -229,14 +229,9 @@ func (f *Function) propagate(fs facts) []fact {
 	return in
 }
 
-// AtReturn returns whether a fact holds when the function returns, given its truth at the entry. It is Unreached
-// if the function does not return.
-func (f *Function) AtReturn(entry Truth, effect func(CallSite) Effect) Truth {
-	return f.AtReturnBy(entry, f.effects(effect))
-}
-
-// AtReturnBy is AtReturn with the effects of calls by index.
-func (f *Function) AtReturnBy(entry Truth, effects []Effect) Truth {
+// AtReturn returns whether a fact holds when the function returns, given its truth at the entry and the effects of
+// calls by their index. It is Unreached if the function does not return.
+func (f *Function) AtReturn(entry Truth, effects []Effect) Truth {
 	f.ensureSolved()
 	if f.spend(len(f.insts)) != nil {
 		return Maybe

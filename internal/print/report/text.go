@@ -67,7 +67,7 @@ func (t textPrinter) stacks(pic *picture.Picture) {
 
 // Tasks implements Printer.
 func (t textPrinter) Tasks(pic *picture.Picture, tasks iter.Seq[picture.Task], complete func() error) error {
-	if !text.NotRead(t.Printer, "TASKS", pic.Runtimes) {
+	if !text.PrintUnread(t.Printer, "TASKS", pic.Runtimes) {
 		text.TaskStream(t.Printer, tasks, t.o.All)
 	}
 	if err := complete(); err != nil {

@@ -11,7 +11,7 @@ import (
 // Breakpoints prints the locations of each runtime, and the next command; with sites, also the places where the
 // runtime decides whether to reach them.
 func Breakpoints(p *Printer, b *picture.Breakpoints, sites bool) {
-	NotRead(p, "BREAKPOINTS", b.Runtimes)
+	PrintUnread(p, "BREAKPOINTS", b.Runtimes)
 	for _, rt := range b.Runtimes {
 		list := locationsOf(b, rt.ID)
 		if len(list) == 0 {

@@ -27,7 +27,7 @@ func Doctor(p *Printer, pic *picture.Picture) {
 
 // Layout prints the offset of each field and its source.
 func Layout(p *Printer, pic *picture.Picture) {
-	if NotRead(p, "LAYOUT", pic.Runtimes) {
+	if PrintUnread(p, "LAYOUT", pic.Runtimes) {
 		return
 	}
 	t := &table{head: []string{"FIELD", "OFFSET", "SIZE", "MASK", "SOURCE", "AGREED", "NOTES"}}

@@ -11,7 +11,7 @@ import (
 // ICVs prints the control variables: first the values in force, then each variable by scope, one line for each
 // different value with its places, and last the variables that could not be read.
 func ICVs(p *Printer, pic *picture.Picture) {
-	if NotRead(p, "CONTROL VARIABLES", pic.Runtimes) {
+	if PrintUnread(p, "CONTROL VARIABLES", pic.Runtimes) {
 		return
 	}
 	if len(pic.ControlVars) > 0 {

@@ -11,7 +11,7 @@ import (
 
 // Regions prints the tree of parallel regions; regions that are alike are one line.
 func Regions(p *Printer, pic *picture.Picture) {
-	if NotRead(p, "REGIONS", pic.Runtimes) {
+	if PrintUnread(p, "REGIONS", pic.Runtimes) {
 		return
 	}
 	n := 0

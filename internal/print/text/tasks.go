@@ -16,7 +16,7 @@ const maxTaskRows = 10000
 
 // Tasks prints the tasks of a picture; explicit tasks that are alike are one row with their number.
 func Tasks(p *Printer, pic *picture.Picture) {
-	if NotRead(p, "TASKS", pic.Runtimes) {
+	if PrintUnread(p, "TASKS", pic.Runtimes) {
 		return
 	}
 	g := newTaskGroups(false)

@@ -98,9 +98,9 @@ func (p *Printer) printHeading(title, summary string) {
 	p.printWrapped(p.bold(title)+"  ", summary)
 }
 
-// NotRead prints, in place of a part of the picture, the reason why the state of OpenMP could not be read. It
+// PrintUnread prints, in place of a part of the picture, the reason why the state of OpenMP could not be read. It
 // reports whether it did.
-func NotRead(p *Printer, title string, runtimes []picture.Runtime) bool {
+func PrintUnread(p *Printer, title string, runtimes []picture.Runtime) bool {
 	why := picture.NoRuntime(runtimes)
 	if why != "" {
 		p.printHeading(title, picture.UnreadText+why)

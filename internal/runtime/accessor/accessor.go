@@ -53,16 +53,6 @@ func (c *Caller) Int(threadPointer uint64, function string, args ...int) (int, e
 	return int(int32(out.Result)), err
 }
 
-// Ints returns the C ints that function stores through its last n arguments.
-func (c *Caller) Ints(threadPointer uint64, function string, n int) ([]int, error) {
-	out, err := c.call(threadPointer, function, nil, n)
-	var vs []int
-	for _, w := range out.Words {
-		vs = append(vs, int(int32(w)))
-	}
-	return vs, err
-}
-
 func (c *Caller) call(threadPointer uint64, function string, args []int, words int) (emulate.Outcome, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

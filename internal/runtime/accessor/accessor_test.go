@@ -186,7 +186,7 @@ func TestDifferencesAreFound(t *testing.T) {
 			got, err := s.call.Check(lying{s.Runtime}, h, tp)
 			if err != nil || len(got.Differ) < 2 ||
 				!strings.HasPrefix(got.Differ[0].String(), "omp_get_num_threads() would return ") ||
-				got.Differ[0].Read != got.Differ[0].Told+100 {
+				got.Differ[0].Read != got.Differ[0].Result+100 {
 				t.Errorf("%v: %v, %v", h, got.Differ, err)
 			}
 		}

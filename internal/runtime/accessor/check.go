@@ -12,14 +12,14 @@ import (
 // runtime's own function.
 type Difference struct {
 	Call   string // "omp_get_team_size(1)"
-	Told   int    // the function's result
+	Result int    // the function's result
 	Read   int    // the reader's number
 	Source string // source of the reader's number; empty if unknown
 }
 
 // String returns both values.
 func (d Difference) String() string {
-	text := fmt.Sprintf("%s would return %d, read is %d", d.Call, d.Told, d.Read)
+	text := fmt.Sprintf("%s would return %d, read is %d", d.Call, d.Result, d.Read)
 	if d.Source != "" {
 		text += " (" + d.Source + ")"
 	}
@@ -53,7 +53,7 @@ func (c *Caller) Check(rt rtl.Runtime, h handles.Thread, threadPointer uint64) (
 		case v == a.Value:
 			out.Same++
 		default:
-			out.Differ = append(out.Differ, Difference{Call: a.String(), Told: a.Value, Read: v, Source: source})
+			out.Differ = append(out.Differ, Difference{Call: a.String(), Result: a.Value, Read: v, Source: source})
 		}
 	}
 	return out, nil

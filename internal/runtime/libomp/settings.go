@@ -2,7 +2,6 @@ package libomp
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
@@ -52,24 +51,6 @@ func (se *settings) initialSubject() (handles.Subject, error) {
 	s.Parallel = se.parallelHandle(gs[len(gs)-1])
 	s.Task = se.regions.implicitHandle(gs[len(gs)-1], 0)
 	return s, nil
-}
-
-// EnvBlock returns the text that the runtime stores for ompd_get_display_control_vars, line by line. The runtime
-// writes its built-in defaults there before it reads the environment.
-func (rt *base) EnvBlock() ([]string, error) {
-	g := &rt.l.Globals
-	block, err := layout.ReadGlobal(rt.mem, g.OmpdEnvBlock, 8)
-	if err != nil {
-		return nil, err
-	}
-	if block == 0 {
-		return nil, fmt.Errorf("ompd_env_block is null: %w", callbacks.Unavailable)
-	}
-	text, err := layout.ReadString(rt.mem, callbacks.Addr(uint64(block)), maxText)
-	if err != nil {
-		return nil, fmt.Errorf("ompd_env_block: %w", err)
-	}
-	return strings.Split(strings.TrimRight(text, "\n"), "\n"), nil
 }
 
 // ToolData implements ompd_get_tool_data. Without a tool the runtime leaves the words of tasks uninitialized, so

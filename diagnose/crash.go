@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ func explainAbort(x *index, a *picture.Abort) picture.Verdict {
 	}
 	if a.Message == "" {
 		v.Explanation = "Its message went to the program's standard error; it was not found in memory."
-		return v
+		return explainFailedLock(x, a, v)
 	}
 	v.Explanation = "Its message: " + a.Message
 	if cause := memoryMessage(a.Message); cause != "" && a.MessageSource != "" {
@@ -62,6 +63,32 @@ func explainAbort(x *index, a *picture.Abort) picture.Verdict {
 		v.Fix = kindOf(picture.VerdictOverwritten).Fix
 	}
 	v.Evidence = append(v.Evidence, "the message: "+a.MessageSource)
+	return explainFailedLock(x, a, v)
+}
+
+// isLockCheck reports whether a message is that of a runtime on a failed assertion in its source file for locks.
+func isLockCheck(message string) bool {
+	_, file, ok := strings.Cut(message, "Assertion failure at ")
+	return ok && strings.Contains(file, "_lock.")
+}
+
+// explainFailedLock adds to the verdict on a runtime that ended the program in a function for locks: the memory is no
+// lock. Where only a failed check of the runtime shows that, it is likely; in the handler of a signal, the lock may be
+// one that the interrupted code was using.
+func explainFailedLock(x *index, a *picture.Abort, v picture.Verdict) picture.Verdict {
+	message, end := v.Explanation, x.ended
+	invalid := end.lock != nil && end.lock.InvalidReason != ""
+	if memoryMessage(a.Message) != "" || invalid && end.call == "" ||
+		!invalid && (a.Handler != nil || !isLockCheck(a.Message)) {
+		return v
+	}
+	v = explainNoLock(x, cmp.Or(end.call, "the runtime"), v)
+	if !invalid {
+		v.Explanation = fmt.Sprintf("The lock that %s was given is in a state in which the runtime never leaves one: "+
+			"probably omp_init_lock has not initialized it, or it was destroyed, its memory freed, or overwritten.",
+			cmp.Or(end.call, "the runtime"))
+	}
+	v.Explanation = strings.TrimSuffix(message, ".") + ". " + v.Explanation
 	return v
 }
 

@@ -121,6 +121,17 @@ func TestAbort(t *testing.T) {
 			abort(picture.Abort{Caller: called})(s)
 			s.holds(1, 2, picture.WaitLock, "a")
 		}, crash("It died while it held a lock")},
+		{"the runtime, in a lock that was freed", 2, func(s scene) {
+			abort(picture.Abort{Component: "the OpenMP runtime", Message: "OMP: Error #13", MessageSource: "x"})(s)
+			s.waits(1, picture.WaitLock, "l").Call = "omp_set_lock"
+			s.lock("l").Held, s.lock("l").InvalidReason = true, "it was freed"
+		}, []want{{picture.VerdictCrash, picture.SeverityCrash, picture.Certain, []int{1}, "initialize each lock",
+			"Its message: OMP: Error #13. The memory that omp_set_lock was given is no lock"}}},
+		{"the runtime, in a lock in a state that it does not know", 1, abort(picture.Abort{
+			Component: "the OpenMP runtime", Message: "OMP: Error #13: Assertion failure at kmp_lock.cpp(1391).",
+			MessageSource: "x",
+		}), []want{{picture.VerdictCrash, picture.SeverityCrash, picture.Certain, []int{1}, "initialize each lock",
+			"kmp_lock.cpp(1391). The lock that the runtime was given is in a state"}}},
 		{"after a fault", 1, func(s scene) {
 			abort(picture.Abort{Caller: called})(s)
 			died("SIGFPE", 1, 0x401000, nil)(s)

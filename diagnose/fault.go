@@ -32,26 +32,35 @@ func explainFault(x *index, f *fault) picture.Verdict {
 	case isOverflow(f):
 		return explainOverflow(x, f)
 	case f.NullPointer:
-		return explainNoLock(x, f, explainNullPointer(x, f))
+		return explainNoLock(x, f.lockCall(x), explainNullPointer(x, f))
 	}
-	return explainNoLock(x, f, explainSignal(x, f))
+	return explainNoLock(x, f.lockCall(x), explainSignal(x, f))
 }
 
-// explainNoLock changes the verdict on a fault in a function of OpenMP's locks: the runtime has used the contents of
-// memory that is no lock.
-func explainNoLock(x *index, f *fault, v picture.Verdict) picture.Verdict {
-	if f.Callee == nil {
-		return v
+// lockCall returns the function for locks that a fault was in, "" for any other function.
+func (f *fault) lockCall(x *index) string {
+	if f.Callee != nil && isLockCall(f.Callee.Function) {
+		return f.Callee.Function
 	}
-	name := f.Callee.Function
-	if !strings.HasPrefix(name, "omp_") || !strings.HasSuffix(name, "_lock") || strings.HasPrefix(name, "omp_init_") {
+	return x.ended.call
+}
+
+// isLockCall reports whether a function of OpenMP uses a lock that must have been initialized.
+func isLockCall(name string) bool {
+	return strings.HasPrefix(name, "omp_") && strings.HasSuffix(name, "_lock") && !strings.HasPrefix(name, "omp_init_")
+}
+
+// explainNoLock changes the verdict on a crash in a function of OpenMP's locks, if call is not empty: the runtime has
+// used the contents of memory that is no lock.
+func explainNoLock(x *index, call string, v picture.Verdict) picture.Verdict {
+	if call == "" {
 		return v
 	}
 	v.Explanation = fmt.Sprintf("The memory that %s was given is no lock: omp_init_lock has not initialized it, or "+
-		"the lock was destroyed, its memory freed, or overwritten.", name)
+		"the lock was destroyed, its memory freed, or overwritten.", call)
 	v.Fix = "initialize each lock (omp_init_lock, omp_init_nest_lock) before its first use, and destroy it only when " +
 		"no thread uses it any more; check the index of a lock in an array"
-	if l := x.locks[f.Thread]; l != nil && l.InvalidReason != "" {
+	if l := x.ended.lock; l != nil && l.InvalidReason != "" {
 		v.Evidence = append(v.Evidence, l.InvalidReason)
 	}
 	return v

@@ -15,7 +15,7 @@ func findFreedLocks(d *dependencies) []picture.Verdict {
 	seen := map[picture.Hex]bool{}
 	for _, lwp := range d.order {
 		w, l := d.waits[lwp], d.locks[lwp]
-		if l == nil || l.InvalidReason == "" || l.NeverLock || seen[waitAddress(w)] || d.hasFault(lwp) {
+		if l == nil || l.InvalidReason == "" || l.NeverLock || seen[waitAddress(w)] {
 			continue
 		}
 		seen[waitAddress(w)] = true
@@ -64,9 +64,6 @@ func holderEvidence(l *picture.Lock) string {
 	return l.Holders[0].Evidence
 }
 
-// hasFault reports whether a thread crashed: it does not wait.
-func (x *index) hasFault(lwp int) bool { return x.facts.Fault != nil && x.facts.Fault.Thread == lwp }
-
 // findNoLocks returns one verdict on all threads that wait for memory that never was a lock. A thread that may hold
 // such a lock, and does not wait itself, may still release it: then the verdict is a warning.
 func findNoLocks(d *dependencies) []picture.Verdict {
@@ -74,7 +71,7 @@ func findNoLocks(d *dependencies) []picture.Verdict {
 	seen, held := map[picture.Hex]bool{}, false
 	for _, lwp := range d.order {
 		w, l := d.waits[lwp], d.locks[lwp]
-		if l == nil || !l.NeverLock || seen[waitAddress(w)] || d.hasFault(lwp) {
+		if l == nil || !l.NeverLock || seen[waitAddress(w)] {
 			continue
 		}
 		seen[waitAddress(w)] = true

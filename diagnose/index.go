@@ -27,6 +27,7 @@ type index struct {
 	order    []int                 // LWPs of waits
 	sleeping []*picture.Wait       // threads that only wait for time to pass
 	locks    map[int]*picture.Lock // by the LWP of a waiter, in its view
+	ended    ending
 	waiting  map[waitKey][]int
 	forks    map[picture.ID]*fork
 	masks    map[int][]int // processors by LWP
@@ -96,13 +97,31 @@ func newIndex(pic *picture.Picture) *index {
 	return x
 }
 
+// ending is the thread that ended the program, by a fault or by abort. Its stack may look like that of a thread that
+// waits; it does not.
+type ending struct {
+	lwp  int           // 0 if no thread ended the program
+	call string        // the function for locks that it was in; "" if there is none
+	lock *picture.Lock // that it acquired; nil if it is unknown
+}
+
 func (x *index) addWaits() {
+	x.ended.lwp = x.facts.EndingThread()
 	locks := map[picture.ID]*picture.Lock{}
 	for i := range x.facts.Locks {
 		locks[x.facts.Locks[i].ID] = &x.facts.Locks[i]
 	}
 	for i := range x.facts.Waits {
 		w := &x.facts.Waits[i]
+		if w.Thread == x.ended.lwp {
+			if w.Kind == picture.WaitLock || w.Kind == picture.WaitNestLock {
+				x.ended.lock = locks[w.Lock]
+				if isLockCall(w.Call) {
+					x.ended.call = w.Call
+				}
+			}
+			continue
+		}
 		if w.Kind == picture.WaitSleep { // it proceeds by itself
 			x.sleeping = append(x.sleeping, w)
 			continue

@@ -157,6 +157,22 @@ type Abort struct {
 	Handler *SignalHandler `json:"handler,omitempty" pb:"8"`
 }
 
+// EndingThread returns the LWP of the thread that ended the program, by a fault or by abort; 0 if no thread did. Its
+// stack may look like that of a thread that waits; it does not. A thread that called abort only because the program was
+// sent a signal may wait.
+func (f *Facts) EndingThread() int {
+	if f == nil {
+		return 0
+	}
+	switch a := f.Abort; {
+	case f.Fault != nil:
+		return f.Fault.Thread
+	case a != nil && (a.Handler == nil || a.Component != "" || a.Exception != nil):
+		return a.Thread
+	}
+	return 0
+}
+
 // SignalHandler is a handler that was called for a sent signal.
 type SignalHandler struct {
 	Signal int `json:"signal,omitempty" pb:"1"` // number; missing if the handler has no siginfo_t

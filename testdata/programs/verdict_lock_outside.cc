@@ -1,7 +1,8 @@
 // Three threads wait for memory that is no lock. "0": just past the end of the array of locks, where malloc has data of
 // its own. "1": in the blocks of memory after it. "2": a lock that was destroyed, in a block that was freed.
-// LLVM's runtime crashes instead: "3" is as "2", where one thread alone comes to the lock. Second argument of 1: locks of the array, or one that was not freed; the thread that
-// holds them works.
+// LLVM's runtime crashes instead: "3" is as "2", where one thread alone comes to the lock. Second argument of 1: locks
+// of the array, or one that was not freed; the thread that holds them works. Third argument: the first word of the
+// freed block, instead of malloc's data, which differ from run to run.
 #include "truth.h"
 #include <vector>
 
@@ -20,6 +21,7 @@ struct Grid {
 };
 
 static int way, healthy;
+static unsigned word;
 static volatile int stop;
 static omp_lock_t *one;
 
@@ -54,6 +56,7 @@ int main(int argc, char **argv) {
   truth_init(argc, argv, __FILE__);
   way = (int)truth_arg(argc, argv, 1, 0);
   healthy = (int)truth_arg(argc, argv, 2, 0);
+  word = (unsigned)truth_arg(argc, argv, 3, 0);
   /* LLVM's runtime finds the functions of a lock by its word. */
   const int size = (int)(264 / sizeof(omp_lock_t));
   Grid g(size, 0x5550);
@@ -78,6 +81,8 @@ int main(int argc, char **argv) {
         truth_hold("work_parallel", 1);
       truth_await(2);
       truth_write(1);
+      if (word)
+        *(volatile unsigned *)one = word;
       count();
     }
     TRUTH_WAIT("wait_lock", 0, 0);

@@ -36,11 +36,11 @@ func Contention(pic *picture.Picture) []Contended {
 		locks[pic.Facts.Locks[i].ID] = &pic.Facts.Locks[i]
 	}
 	var out []Contended
-	index := map[string]int{}
+	index, ended := map[string]int{}, pic.Facts.EndingThread()
 	for i := range pic.Facts.Waits {
 		w := &pic.Facts.Waits[i]
 		l := locks[w.Lock]
-		if !contends(w, l) {
+		if !contends(w, l) || w.Thread == ended {
 			continue
 		}
 		key := string(w.Lock)

@@ -89,7 +89,7 @@ type builder struct {
 func (b *builder) facts(f *picture.Facts) {
 	for i := range f.Waits {
 		w := &f.Waits[i]
-		if w.Kind == picture.WaitSleep { // it waits for no thread
+		if w.Kind == picture.WaitSleep || w.Thread == f.EndingThread() { // it waits for no thread
 			continue
 		}
 		from := b.thread(w.Thread)

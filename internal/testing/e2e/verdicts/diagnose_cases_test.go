@@ -18,8 +18,8 @@ var distributed = []string{
 
 // expectations returns the programs with the verdicts on them.
 func expectations() []expectation {
-	return slices.Concat(deadlocks(), namedLocks(), lockKinds(), freedLocks(), runtimeVerdicts(), teamVerdicts(),
-		faultVerdicts(), calledFaults(), hangs(),
+	return slices.Concat(deadlocks(), namedLocks(), lockKinds(), freedLocks(), brokenLocks(), runtimeVerdicts(),
+		teamVerdicts(), faultVerdicts(), calledFaults(), hangs(),
 		exceptionVerdicts(), misplacedBarriers(), shiftedBarriers(), hostTargets(), tailLocks(),
 		readWriteLocks(), upgrades(), onces(), spins(), handlers(), outside(), libraryWaits(), queuedSignals(),
 		detachedTasks())

@@ -10,7 +10,7 @@ func brokenLocks() []expectation {
 	var out []expectation
 	for word, says := range map[string][]string{
 		"5592321":    {"dereferenced a null pointer in omp_set_lock", noLock},
-		"1431655764": {"offset 8 of an object whose address is null", noLock, freed},
+		"1431655764": {"dereferenced a null pointer in omp_set_lock", noLock, freed},
 		"5592329":    {"executed an instruction", "in omp_set_lock", noLock, freed},
 		"5592371":    {"Its message: OMP: Error #13: Assertion failure at kmp_lock", noLock, freed},
 		"5592353":    {"Its message: OMP: Error #13", "is in a state in which the runtime never leaves one"},

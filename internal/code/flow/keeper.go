@@ -195,6 +195,7 @@ func (k *keeper) content(p valueName, at Point) (uint64, bool) {
 	if at.CFA == 0 {
 		return 0, false
 	}
-	v, err := symbolic.Env{Mem: f.x.Mem}.Word(at.CFA-f.x.ABI.LinkBytes+p.cell, 8, false)
+	cell := symbolic.StackAddress(p.cell, at.CFA-f.x.ABI.LinkBytes)
+	v, err := symbolic.Env{Mem: f.x.Mem}.Word(cell, 8, false)
 	return v, err == nil
 }

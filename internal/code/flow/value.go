@@ -60,7 +60,7 @@ func (q *evaluation) eval(e *symbolic.Expr) (uint64, bool) {
 	case symbolic.KindConst, symbolic.KindGlobal:
 		return e.Val, true
 	case symbolic.KindStack:
-		return q.at.CFA - q.f.x.ABI.LinkBytes + e.Val, q.at.CFA != 0
+		return symbolic.StackAddress(e.Val, q.at.CFA-q.f.x.ABI.LinkBytes), q.at.CFA != 0
 	}
 	if !q.isUnchanged(e) {
 		return 0, false
@@ -162,7 +162,8 @@ func (q *evaluation) readFromFrame(e *symbolic.Expr) (uint64, bool) {
 	}
 	for _, c := range q.state.Stack {
 		if q.at.CFA != 0 && c.Value.Covers(e, c.Size) {
-			v, err := symbolic.Env{Mem: q.f.x.Mem}.Word(q.at.CFA-q.f.x.ABI.LinkBytes+c.Off, c.Size, false)
+			at := symbolic.StackAddress(c.Off, q.at.CFA-q.f.x.ABI.LinkBytes)
+			v, err := symbolic.Env{Mem: q.f.x.Mem}.Word(at, c.Size, false)
 			return e.Narrow(v), err == nil
 		}
 	}

@@ -168,6 +168,11 @@ func mask(a *Expr, m uint64) *Expr {
 		return a
 	case m == lift.Width(4):
 		return Extend(a, 4, false)
+	case a.Kind == KindStack:
+		if v, ok := realign(a.Val, m); ok {
+			return Leaf(KindStack, v)
+		}
+		return nil
 	case a.bits()&^m == 0:
 		return a
 	case m&^a.bits() != 0:

@@ -31,6 +31,7 @@ func Run(pic *picture.Picture) []picture.Verdict {
 
 	c := newCovered()
 	r.add(findStuckDoacross(d, c))
+	r.add(findUnordered(d, c))
 	r.add((&deadlocks{d, c}).find())
 	r.add((&selfDeadlocks{d}).find())
 	r.add(findFreedLocks(d))
@@ -99,5 +100,5 @@ func threadsOf(vs []picture.Verdict) map[int]bool {
 
 // Heading returns the heading of a verdict: the title of its kind, or a more specific one.
 func Heading(v *picture.Verdict) string {
-	return cmp.Or(exceptionTitle(v), teamSizeTitle(v), unreleasedTitle(v), Title(v.Kind))
+	return cmp.Or(exceptionTitle(v), teamSizeTitle(v), unreleasedTitle(v), unorderedTitle(v), Title(v.Kind))
 }

@@ -94,6 +94,12 @@ func explainStuckDoacross(d *dependencies, waiters []*picture.Wait) picture.Verd
 	v.Summary = fmt.Sprintf("%s for iteration %s of a loop with dependences, which nobody will post",
 		d.threadsWait(v.Threads), iterations(waiters))
 	v.Explanation = "All other threads of the team wait, at a barrier or in the loop."
+	if allWaitForLater(d, waiters) {
+		v.Fix = laterFix
+		if len(why) == 0 {
+			why = []string{"Each waits for an iteration that comes after its own."}
+		}
+	}
 	if len(why) > 0 {
 		v.Explanation = strings.Join(why, " ") + " " + v.Explanation
 	}
@@ -101,10 +107,47 @@ func explainStuckDoacross(d *dependencies, waiters []*picture.Wait) picture.Verd
 	return v
 }
 
+// laterFix is the fix of a loop in which iterations wait for later ones.
+const laterFix = "wait only for iterations that come before the own one in the order of the loop: " +
+	"depend(sink: i - 1), not i + 1"
+
+// allWaitForLater reports whether each of the threads waits for an iteration after the one, or all of the part, that it
+// executes.
+func allWaitForLater(d *dependencies, waiters []*picture.Wait) bool {
+	return !slices.ContainsFunc(waiters, func(w *picture.Wait) bool {
+		t, n := d.threads[w.Thread], awaitedIteration(w)[0]
+		switch {
+		case t == nil || t.Loop == nil:
+			return true
+		case t.Loop.At != nil: // a counter from 0
+			return n <= *t.Loop.At
+		case t.Loop.From == nil || t.Loop.To == nil || t.Loop.Step == nil:
+			return true
+		case *t.Loop.Step < 0:
+			return n >= min(*t.Loop.From, *t.Loop.To)
+		}
+		return n <= max(*t.Loop.From, *t.Loop.To)
+	})
+}
+
 // neverPosted explains why an iteration will not be posted: it belongs to the waiter itself, or to no thread that is
 // still in the loop. It returns "" if another waiter has it, or if that is unknown.
 func neverPosted(d *dependencies, w *picture.Wait, waiters []*picture.Wait) string {
 	n := awaitedIteration(w)[0]
+	if owner, ok := staticOwner(d.threads[w.Thread], n); ok {
+		own := owner == *d.threads[w.Thread].ThreadNum
+		waits := slices.ContainsFunc(waiters, func(o *picture.Wait) bool {
+			t := d.threads[o.Thread]
+			return t != nil && t.ThreadNum != nil && *t.ThreadNum == owner
+		})
+		switch {
+		case !waits:
+			return fmt.Sprintf("Iteration %s is one of thread %d by the schedule, which has left the loop without "+
+				"posting it.", iteration(w), owner)
+		case !own:
+			return ""
+		}
+	}
 	for _, o := range waiters {
 		switch has, known := hasIteration(d.threads[o.Thread], n); {
 		case !known:
@@ -121,6 +164,21 @@ func neverPosted(d *dependencies, w *picture.Wait, waiters []*picture.Wait) stri
 	}
 	return fmt.Sprintf("Iteration %s is that of no thread which is still in the loop: the one that had it went on "+
 		"without posting it.", iteration(w))
+}
+
+// staticOwner returns the number of the thread that has an iteration of the outermost loop by its schedule: that of
+// static loops with a chunk size deals out the chunks in turn.
+func staticOwner(t *picture.Thread, n int64) (number int, ok bool) {
+	if t == nil || t.Loop == nil || t.ThreadNum == nil || t.TeamSize == nil || *t.TeamSize <= 0 ||
+		t.Loop.Schedule != "static" || t.Loop.Chunk == nil || *t.Loop.Chunk == 0 || t.Loop.First == nil ||
+		t.Loop.Step == nil || *t.Loop.Step == 0 {
+		return 0, false
+	}
+	i := (n - *t.Loop.First) / *t.Loop.Step
+	if i < 0 {
+		return 0, false
+	}
+	return int(uint64(i) / *t.Loop.Chunk % uint64(*t.TeamSize)), true
 }
 
 // hasIteration reports whether an iteration of the outermost loop is in the part that a thread executes now.

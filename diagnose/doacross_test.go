@@ -20,6 +20,14 @@ func (s scene) giveIterations(lwp int, from, to int64, in ...int64) {
 	}
 }
 
+// giveStatic gives a thread an iteration of a static loop from 0 with a chunk size.
+func (s scene) giveStatic(lwp int, in int64, chunk uint64) {
+	first, step := int64(0), int64(1)
+	s.Threads[lwp-1].Loop = &picture.Loop{
+		Schedule: "static", Chunk: &chunk, First: &first, Step: &step, From: &in, To: &in,
+	}
+}
+
 // TestDoacross checks threads that wait for iterations of a loop with dependences.
 func TestDoacross(t *testing.T) {
 	stuck := func(says string, lwps ...int) want {
@@ -50,7 +58,20 @@ func TestDoacross(t *testing.T) {
 			s.awaits(1, 1)
 			s.giveIterations(1, 0, 1, 0)
 			s.arrived("b", 0x100, []int{2}, 1)
-		}, []want{stuck("thread 0 (LWP 1) itself has yet to come to", 1), neverComplete(picture.Certain, 2)}},
+		}, []want{hang(picture.VerdictDoacrossStuck, "depend(sink: i - 1)",
+			"thread 0 (LWP 1) itself has yet to come to", 1), neverComplete(picture.Certain, 2)}},
+		{"of later ones", 2, func(s scene) {
+			s.awaits(1, 1)
+			s.awaits(2, 2)
+			s.giveStatic(1, 0, 1)
+			s.giveStatic(2, 1, 1)
+		}, []want{hang(picture.VerdictDoacrossStuck, "depend(sink: i - 1)",
+			"Each waits for an iteration that comes after", 1, 2)}},
+		{"of one that left, by the schedule", 2, func(s scene) {
+			s.awaits(1, 1)
+			s.giveStatic(1, 2, 1)
+			s.arrived("b", 0x100, []int{2}, 1)
+		}, []want{stuck("Iteration 1 is one of thread 1 by the schedule", 1), neverComplete(picture.Certain, 2)}},
 		{"of its own", 2, func(s scene) {
 			s.awaits(1, 1)
 			s.giveIterations(1, 0, 1)
@@ -72,6 +93,34 @@ func TestDoacross(t *testing.T) {
 		}), []want{behind}},
 		{"alone", 1, func(s scene) { s.awaits(1, 1) },
 			[]want{stuck("thread 0 (LWP 1) waits for iteration 1 of a loop", 1)}},
+	})
+}
+
+// TestUnordered checks threads that wait for their turn in a loop without an ordered clause.
+func TestUnordered(t *testing.T) {
+	turn := func(s scene, lwp, owner int) {
+		s.waits(lwp, picture.WaitOrdered, "turn")
+		l := s.lock("turn")
+		l.Owner, l.Held, l.NeverLock, l.InvalidReason = owner, true, true, "no loop with the clause"
+	}
+	stuck := func(lwps ...int) want {
+		return hang(picture.VerdictDoacrossStuck, "write the clause", "the loop has no ordered clause", lwps...)
+	}
+	check(t, []scenario{
+		{"of nobody", 2, func(s scene) {
+			turn(s, 1, 0)
+		}, []want{stuck(1)}},
+		{"of one at work", 2, func(s scene) {
+			turn(s, 1, 2)
+		}, nil},
+		{"of one at the barrier behind the loop", 2, func(s scene) {
+			turn(s, 1, 2)
+			s.arrived("b", 0x100, []int{2}, 1)
+		}, []want{stuck(1), neverComplete(picture.Certain, 2)}},
+		{"of one that waits for a lock of the waiter", 2, func(s scene) {
+			turn(s, 1, 2)
+			s.holds(1, 2, picture.WaitLock, "a")
+		}, []want{hang(picture.VerdictDeadlock, "ordered", "", 1, 2)}},
 	})
 }
 

@@ -71,7 +71,7 @@ func findNoLocks(d *dependencies) []picture.Verdict {
 	seen, held := map[picture.Hex]bool{}, false
 	for _, lwp := range d.order {
 		w, l := d.waits[lwp], d.locks[lwp]
-		if l == nil || !l.NeverLock || seen[waitAddress(w)] {
+		if l == nil || !l.NeverLock || isUnordered(w, l) || seen[waitAddress(w)] {
 			continue
 		}
 		seen[waitAddress(w)] = true

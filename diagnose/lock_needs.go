@@ -11,7 +11,9 @@ import (
 func (b *graphBuilder) addLockNeeds(w *picture.Wait, x *needs) {
 	l := b.locks[w.Thread]
 	switch {
-	case l != nil && l.InvalidReason != "":
+	case isUnordered(w, l) && l.Owner == 0 && !l.OwnerEnded:
+		x.never = true
+	case l != nil && l.InvalidReason != "" && !isUnordered(w, l):
 		switch h, known := b.holderOfInvalid(w, l); {
 		case !known:
 		case h == 0 || h == w.Thread:

@@ -58,4 +58,7 @@ type Entry struct {
 	// Shares reports whether the calling function may call the functions that compilers use for worksharing
 	// constructs with a separate barrier call.
 	Shares func() bool
+	// Ordered reports whether a function of the program on the stack, within the region, may start a loop with an
+	// ordered clause.
+	Ordered func() bool
 }

@@ -133,7 +133,7 @@ type Lock struct {
 	// InvalidReason explains why it is not a lock any more: its memory was freed, or the
 	// runtime has destroyed it. It is missing if that is not proved.
 	InvalidReason string `json:"invalid_reason,omitempty" pb:"10"`
-	NeverLock     bool   `json:"never_lock,omitempty" pb:"20"`  // the memory never was a lock: see InvalidReason
+	NeverLock     bool   `json:"never_lock,omitempty" pb:"20"`  // it never was a lock, or an ordered loop: see InvalidReason
 	Destroyed     bool   `json:"destroyed,omitempty" pb:"11"`   // the runtime has destroyed it, and wakes no waiter
 	Overwritten   bool   `json:"overwritten,omitempty" pb:"12"` // other data is in its memory: see InvalidReason
 	// Holders are the threads that hold it, or may hold it, by their code; the most certain

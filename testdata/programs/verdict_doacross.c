@@ -2,12 +2,14 @@
  * "0": a wavefront over rows and columns, as in a point-to-point benchmark; one row leaves its
  * columns by a path without depend(source). "1": a loop that one path of leaves without it.
  * "2": an iteration waits for the one after it, which its own thread has. "3": as 1, with numbers
- * above those that are signed.
+ * above those that are signed. "4": as 1, in a function whose variables need an aligned stack, with more values than
+ * registers. "5": as 2, with one iteration for each thread at a time.
  * A second argument of 1: healthy, but the row or iteration that is waited for takes long. */
 #include "truth.h"
 
 enum { rows = 4, columns = 6, turns = 8 };
 static double grid[rows + 1][columns + 1];
+static double field[20 * 8];
 static int way, healthy;
 static volatile int never;
 
@@ -72,6 +74,41 @@ __attribute__((noinline)) static void numbers(unsigned long long from) {
   }
 }
 
+__attribute__((noinline)) static void spilled(double *rows, int stride, int count) {
+#pragma omp for ordered(1) schedule(static, 1) nowait
+  for (int i = 0; i < count; i++) {
+    double block[16] __attribute__((aligned(64))), sums[16] __attribute__((aligned(64)));
+    for (int k = 0; k < 16; k++)
+      block[k] = rows[i * stride + k] * k;
+    for (int k = 0; k < 16; k++)
+      sums[k] = block[15 - k] + rows[(i + 1) * stride + k];
+    waits(i == 3);
+#pragma omp ordered depend(sink : i - 1)
+    for (int k = 0; k < 16; k++)
+      rows[i * stride + k] = sums[k] + block[k];
+    if (i == 2) {
+      if (healthy)
+        slow();
+      continue; /* the path without depend(source) */
+    }
+#pragma omp ordered depend(source)
+    for (int k = 0; k < 16; k++)
+      rows[(i + 1) * stride + k] += sums[15 - k];
+  }
+}
+
+static void one_by_one(void) {
+#pragma omp for ordered(1) schedule(static, 1) nowait
+  for (int i = 0; i < turns; i++) {
+    if (healthy && i == 3)
+      slow();
+    waits(i < 4);
+#pragma omp ordered depend(sink : i + 1)
+    grid[0][0]++;
+#pragma omp ordered depend(source)
+  }
+}
+
 static void later(void) {
   int me = omp_get_thread_num();
 #pragma omp for ordered(1) schedule(static) nowait
@@ -99,6 +136,10 @@ int main(int argc, char **argv) {
       line();
     else if (way == 3)
       numbers(1ULL << 63);
+    else if (way == 4)
+      spilled(field, 20, 4);
+    else if (way == 5)
+      one_by_one();
     else
       later();
     TRUTH_WAIT("wait_barrier_explicit", 0, 0);

@@ -111,7 +111,25 @@ func (s *States) entryOf(st *stacks.Stack, user int) *handles.Entry {
 		code := s.flows.FunctionAt(st.Frames[user].LookupPC())
 		return code == nil || code.MayCall(rtl.SharesWork)
 	}
+	e.Ordered = func() bool { return s.startsOrdered(st, user) }
 	return e
+}
+
+// startsOrdered reports whether a function in the frames from number user on, up to the runtime that called them, may
+// start a loop with an ordered clause.
+func (s *States) startsOrdered(st *stacks.Stack, user int) bool {
+	for i := user; i < len(st.Frames); i++ {
+		switch st.Kinds[i] {
+		case stacks.KindRuntime:
+			return false
+		case stacks.KindUser:
+			code := s.flows.FunctionAt(st.Frames[i].LookupPC())
+			if code == nil || code.MayCallNamed(rtl.StartsOrdered) {
+				return true
+			}
+		}
+	}
+	return true // the stack ends within the region
 }
 
 // StateOf returns the state of n by its runtime, asked at most once.

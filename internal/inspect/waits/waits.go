@@ -213,6 +213,9 @@ func (wf *Finder) describeLock(w wait) (picture.Lock, error) {
 		Implementation: info.Kind, Nested: info.Nested, Held: info.Held, Evidence: info.Evidence,
 		Destroyed: info.Destroyed, Overwritten: info.Overwritten,
 	}
+	if info.Unordered != "" {
+		l.NeverLock, l.InvalidReason = true, info.Unordered
+	}
 	if info.Counted {
 		l.Waiting = &info.Waiting
 	}

@@ -14,7 +14,7 @@ const semCount = 1<<31 - 1
 // findTurn returns the member of the team that has the turn in the ordered loop in which o waits. Once the
 // member has entered its ordered region, the loop names it; before that, it is the member with a semaphore that
 // admits it. Without an owner, no member in the loop is admitted: another member of the team must enter the
-// loop.
+// loop. Without an ordered clause no thread is admitted, except the one that the loop happens to name.
 func (wr *waits) findTurn(o *observer) (rtl.LockInfo, error) {
 	ws, f := o.th.rec.Address(wr.l.Thread.WorkShare), wr.l.WorkShare.OrderedOwner
 	info := rtl.LockInfo{Kind: "ordered", Lock: ws, OwnerNumber: -1, Held: true}
@@ -24,6 +24,12 @@ func (wr *waits) findTurn(o *observer) (rtl.LockInfo, error) {
 		return info, fmt.Errorf("ordered loop at %v: %w", ws, callbacks.Unavailable)
 	}
 	info.Evidence = fmt.Sprintf("ordered_owner of the loop at %v is %d", ws, owner)
+	if e := o.ev.Entry; e != nil && e.Ordered != nil && !e.Ordered() {
+		info.Unordered = "no function on the stack starts a loop with an ordered clause"
+		if owner < 0 || owner >= o.region.numThreads() { // left by another loop, or never set
+			return info, nil
+		}
+	}
 	if owner < 0 {
 		n, err := wr.findLetIn(o.region)
 		switch {

@@ -45,6 +45,9 @@ func (lp *loops) chunkOf(th *thread) (chunk, error) {
 // findTurn returns the member of the team that has the turn in the ordered loop in which o waits. Without an
 // owner, no thread in the loop has the turn.
 func (wr *waits) findTurn(o *observer) (rtl.LockInfo, error) {
+	if _, _, err := wr.loops.dispatchBuffers(o.th); err != nil {
+		return wr.findTurnOfTeam(o)
+	}
 	mine, err := wr.loops.chunkOf(o.th)
 	info := rtl.LockInfo{Kind: "ordered", Lock: mine.loop, OwnerNumber: -1, Held: true}
 	if err != nil {
@@ -72,5 +75,28 @@ func (wr *waits) findTurn(o *observer) (rtl.LockInfo, error) {
 		info.Evidence = fmt.Sprintf("ordered_iteration is %d, its iterations are %d to %d, and no thread has that one",
 			mine.next, mine.lower, mine.upper)
 	}
+	return info, nil
+}
+
+// findTurnOfTeam returns the member that has the turn where o waits in an ordered region of a loop without an ordered
+// clause, or of no loop: the members of the team take turns in the order of their numbers, each for one ordered region.
+func (wr *waits) findTurnOfTeam(o *observer) (rtl.LockInfo, error) {
+	t := o.gs[0].team
+	at := t.addr.Add(wr.l.Team.Ordered.Offset)
+	info := rtl.LockInfo{Kind: "ordered", Lock: at, OwnerNumber: -1, Held: true}
+	n, err := layout.ReadUint(wr.mem, at, 4)
+	if err != nil {
+		return info, err
+	}
+	if n >= uint64(t.nproc) || int(n) == o.th.tid {
+		return info, fmt.Errorf("t_ordered of the team at %v is %d: %w", t.addr, n, callbacks.Unavailable)
+	}
+	m, err := wr.threads.member(t, int(n))
+	if err != nil {
+		return info, err
+	}
+	info.Owner, info.OwnerNumber = handles.Thread{Stamp: wr.stamp, Info: m.addr}, int64(m.gtid)
+	info.Evidence = fmt.Sprintf("t_ordered of the team at %v is its number", t.addr)
+	info.Unordered = "the thread is in no loop of the runtime's, as in one with an ordered clause"
 	return info, nil
 }

@@ -41,6 +41,12 @@ var kmpcWidths = map[string]struct {
 	unsigned bool
 }{"4": {4, false}, "4u": {4, true}, "8": {8, false}, "8u": {8, true}}
 
+// StartsOrdered reports whether the named function may start a loop with an ordered clause.
+func StartsOrdered(name string) bool {
+	return LoopCallOf(name).Ordered || strings.HasPrefix(name, "__kmpc_dispatch_init") ||
+		strings.HasPrefix(name, "__kmpc_doacross_init")
+}
+
 // LoopCallOf describes the named function. The name may have a symbol version.
 func LoopCallOf(name string) LoopCall {
 	name, _, _ = strings.Cut(name, "@")

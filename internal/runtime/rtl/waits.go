@@ -50,6 +50,8 @@ type LockInfo struct {
 	Waiters []handles.Thread
 	// Destroyed means that the lock was destroyed while the thread waits for it.
 	Destroyed bool
+	// Unordered is the evidence that the loop with the ordered region has no ordered clause; empty without.
+	Unordered string
 	// Overwritten means that the lock's memory does not contain a lock; Evidence describes its contents.
 	Overwritten bool
 	Evidence    string // source of these facts, for users

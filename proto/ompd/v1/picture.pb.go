@@ -4788,7 +4788,7 @@ type Lock struct {
 	// acquiring it first: then an acquisition in a thread's code does not prove that the thread holds
 	// it. Only for a lock that names no owner and has a waiting holder.
 	HandedOver bool `protobuf:"varint,19,opt,name=handed_over,json=handedOver,proto3" json:"handed_over,omitempty"`
-	// The memory never was a lock: see invalid_reason.
+	// It never was a lock, or an ordered loop: see invalid_reason.
 	NeverLock     bool `protobuf:"varint,20,opt,name=never_lock,json=neverLock,proto3" json:"never_lock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

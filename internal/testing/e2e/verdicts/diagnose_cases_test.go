@@ -20,7 +20,7 @@ var distributed = []string{
 func expectations() []expectation {
 	return slices.Concat(deadlocks(), namedLocks(), lockKinds(), freedLocks(), brokenLocks(), runtimeVerdicts(),
 		teamVerdicts(), faultVerdicts(), calledFaults(), hangs(),
-		exceptionVerdicts(), misplacedBarriers(), shiftedBarriers(), hostTargets(), tailLocks(),
+		exceptionVerdicts(), misplacedBarriers(), shiftedBarriers(), missingClauses(), hostTargets(), tailLocks(),
 		readWriteLocks(), upgrades(), onces(), spins(), handlers(), outside(), libraryWaits(), queuedSignals(),
 		detachedTasks())
 }

@@ -141,12 +141,21 @@ func hangs() []expectation {
 		waits: []string{"barrier", "lock book"},
 	}, "1")...)
 	for way, says := range []string{"2 threads wait for iteration (2, 2) of a loop", "waits for iteration 2 of a loop",
-		"4 threads wait for iteration 1, 3, 5, 7 of a loop", "waits for iteration 2 of a loop"} {
-		out = append(out, twins(expectation{
-			program: "verdict_doacross", args: []string{strconv.Itoa(way)}, threads: []int{2, 1, 4, 1}[way],
+		"4 threads wait for iteration 1, 3, 5, 7 of a loop", "waits for iteration 2 of a loop",
+		"waits for iteration 2 of a loop", "4 threads wait for iteration 1, 2, 3, 4 of a loop"} {
+		e := expectation{
+			program: "verdict_doacross", args: []string{strconv.Itoa(way)}, threads: []int{2, 1, 4, 1, 1, 4}[way],
 			kind: picture.VerdictDoacrossStuck, certainty: picture.Certain,
 			says: []string{says, "which nobody will post", "depend(source)"},
-		}, strconv.Itoa(way), "1")...)
+		}
+		switch way {
+		case 2:
+			e.says = e.says[:2]
+		case 5: // with clang, the part of a thread is known without optimization only
+			e.says = e.says[:2]
+			e.gcc = []string{"Each waits for an iteration that comes after its own.", "depend(sink: i - 1), not i + 1"}
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
 	}
 	for way, what := range []string{"condition variable filled", "semaphore items"} {
 		out = append(out, twins(expectation{

@@ -61,6 +61,18 @@ func misplacedBarriers() []expectation {
 	return out
 }
 
+// missingClauses returns ordered constructs in loops without an ordered clause, and healthy twins.
+func missingClauses() []expectation {
+	e := expectation{
+		program: "verdict_unordered", args: []string{"0"}, env: e2e.Asleep, threads: anyNumber,
+		kind: picture.VerdictDoacrossStuck, certainty: picture.Certain,
+		says: []string{"NO ORDERED CLAUSE", "in log_row verdict_unordered.c:1", "write the clause on the loop"},
+		llvm: []string{"2 threads wait"},
+	}
+	return append(twins(e, "0", "1"), expectation{program: e.program, args: []string{"1"}, env: e.env},
+		expectation{program: e.program, args: []string{"1", "1"}, env: e.env})
+}
+
 // shiftedBarriers returns members of a team that hang at barriers after the place at which their paths differed
 // first, and a healthy twin.
 func shiftedBarriers() []expectation {

@@ -42,13 +42,13 @@ func (m *module) exportedAt(addr uint64) (*symbol, bool) {
 	if f == nil {
 		return nil, false
 	}
-	sections := f.Sections()
+	sections, keep := f.Sections(), m.codeFilter(f)
 	return m.exports.symbolsAt(addr, func() (*symbols, bool) {
-		list, few := f.DynamicAround(addr, symbolFilter(codeSymbol(sections)))
-		return newSymbols(sections, codeSymbol(sections), table{f, list, SourceDynsym}), few
+		list, few := f.DynamicAround(addr, symbolFilter(keep))
+		return newSymbols(sections, keep, table{f, list, SourceDynsym}), few
 	}, func() *symbols {
 		list, _ := f.DynamicSymbols()
-		return m.indexSymbols(sections, codeSymbol(sections), table{f, list, SourceDynsym})
+		return m.indexSymbols(sections, keep, table{f, list, SourceDynsym})
 	}).find(addr)
 }
 

@@ -14,7 +14,7 @@ func (m *module) nearSymbols(addr uint64) *symbols {
 	if f == nil {
 		return &symbols{}
 	}
-	return m.near.symbolsAt(addr, symbolsAround(f, addr, codeSymbol(f.Sections())),
+	return m.near.symbolsAt(addr, symbolsAround(f, addr, m.codeFilter(f)),
 		func() *symbols { return allNear(m, f) })
 }
 
@@ -46,7 +46,15 @@ func allNear(m *module, f *elfx.File) *symbols {
 			tables = append(tables, table{inner, list, SourceMiniDebug})
 		}
 	}
-	return m.indexSymbols(f.Sections(), codeSymbol(f.Sections()), tables...)
+	return m.indexSymbols(f.Sections(), m.codeFilter(f), tables...)
+}
+
+// codeFilter returns the filter that accepts functions of f, the module's own file.
+func (m *module) codeFilter(f *elfx.File) func(*elfx.Symbol) (rank uint8, ok bool) {
+	if m.isCode == nil {
+		m.isCode = codeSymbol(f.Sections())
+	}
+	return m.isCode
 }
 
 // farSymbols returns the functions in the separate debug file.

@@ -51,6 +51,7 @@ type tables struct {
 	learned learnedFunctions
 	vars    *variables
 	slots   map[uint64]string
+	isCode  func(*elfx.Symbol) (rank uint8, ok bool) // of the module's file; nil before the first use
 }
 
 // answers caches earlier results.

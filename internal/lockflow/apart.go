@@ -29,21 +29,13 @@ func apartOf(p *Program, f *function) *plain {
 	return f.apart
 }
 
-// openmpCallees returns the functions that the OpenMP lock effects of the function at entry depend on.
-func openmpCallees(p *Program, entry uint64) []uint64 {
+// effectCallees returns the functions that the effects of the function at entry on locks of a family depend on.
+func effectCallees(p *Program, entry uint64, family families) []uint64 {
 	f := p.functionAt(entry)
-	if f != nil && isApart(p, f) {
+	if f != nil && family&ofOpenMP != 0 && isApart(p, f) {
 		return apartOf(p, f).followed
 	}
-	if f != nil && p.reaches.SummaryOf(entry).settles(ofOpenMP) {
-		return nil
-	}
-	return p.calleesOf(entry)
-}
-
-// otherCallees returns the functions that the other lock effects of the function at entry depend on.
-func otherCallees(p *Program, entry uint64) []uint64 {
-	if p.functionAt(entry) != nil && p.reaches.SummaryOf(entry).settles(^ofOpenMP) {
+	if f != nil && p.reaches.SummaryOf(entry).settles(family) {
 		return nil
 	}
 	return p.calleesOf(entry)
@@ -59,8 +51,8 @@ func releaseSources(p *Program, entry uint64) []uint64 {
 	case len(p.outlineOf(f).byMemory) > 0:
 		return nil
 	}
-	for i := range p.sitesOf(f) {
-		if f.sites[i].kind == calleeUnknown {
+	for _, s := range p.callsOf(f) {
+		if s.kind == calleeUnknown {
 			return nil
 		}
 	}

@@ -108,19 +108,29 @@ func listedEffects(s *site) effects {
 	return effects{list: []effect{e}}
 }
 
-// effectsOn returns the summaries of effects on the group of families that contains family.
+// effectsOn returns the summaries of effects on locks of a family. Each family has its own: most functions that use
+// locks of some family use none of the family that is asked for, and their values are not followed then.
 func effectsOn(p *Program, family string) func(entry uint64) effects {
-	if OfOpenMP(family) {
-		return p.openmp.SummaryOf
+	set := familySet(family)
+	s := p.effects[set]
+	if s == nil {
+		s = &flow.Summaries[effects]{
+			Callees: func(entry uint64) []uint64 { return effectCallees(p, entry, set) },
+			Compute: func(entry uint64, callee func(entry uint64) effects) effects {
+				return computeEffects(p, entry, set, callee)
+			},
+			Equal: effects.equal, Unknown: effects{unclean: allFamilies}, Largest: maxCircle,
+		}
+		p.effects[set] = s
 	}
-	return p.others.SummaryOf
+	return s.SummaryOf
 }
 
-// computeOpenMP summarizes the effects of a function on OpenMP locks.
-func computeOpenMP(p *Program, entry uint64, callee func(entry uint64) effects) effects {
+// computeEffects summarizes the effects of a function on locks of a family, given the summaries of its callees.
+func computeEffects(p *Program, entry uint64, family families, callee func(entry uint64) effects) effects {
 	f := p.functionAt(entry)
-	if f == nil || !isApart(p, f) {
-		return p.computeEffects(f, ofOpenMP, callee)
+	if f == nil || family&ofOpenMP == 0 || !isApart(p, f) {
+		return p.computeEffects(f, family, callee)
 	}
 	known := apartOf(p, f)
 	if !known.ok {
@@ -133,17 +143,17 @@ func computeOpenMP(p *Program, entry uint64, callee func(entry uint64) effects) 
 	return out
 }
 
-// computeEffects summarizes the effects of f, which may be nil, on the locks of a group of families, given the
-// summaries of its callees.
-func (p *Program) computeEffects(f *function, group families, callee func(entry uint64) effects) effects {
+// computeEffects summarizes the effects of f, which may be nil, on the locks of a family, given the summaries of its
+// callees.
+func (p *Program) computeEffects(f *function, family families, callee func(entry uint64) effects) effects {
 	if f == nil {
 		return effects{unclean: allFamilies}
 	}
 	if p.isLockless(f, callee) {
 		return effects{}
 	}
-	if r := p.reaches.SummaryOf(f.entry); r.settles(group) {
-		return effects{unclean: r.surely & group}
+	if r := p.reaches.SummaryOf(f.entry); r.settles(family) {
+		return effects{unclean: r.surely & family}
 	}
 	var out effects
 	if f.flow.Indirect {
@@ -157,7 +167,7 @@ func (p *Program) computeEffects(f *function, group families, callee func(entry 
 		out.unclean |= sum.unclean
 		bySite[i] = sum.list
 		for _, e := range sum.list {
-			if familySet(e.family)&group != 0 && !slices.ContainsFunc(locks, e.isSame) {
+			if familySet(e.family) == family && !slices.ContainsFunc(locks, e.isSame) {
 				locks = append(locks, e)
 			}
 		}
@@ -255,8 +265,9 @@ func (p *Program) computeReleases(entry uint64, callee func(entry uint64) famili
 		return allFamilies
 	}
 	var out families
-	for i := range p.sitesOf(f) {
-		out |= releasesOf(&f.sites[i], callee)
+	calls := p.callsOf(f)
+	for i := range calls {
+		out |= releasesOf(&calls[i], callee)
 	}
 	return out
 }

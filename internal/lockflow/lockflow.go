@@ -90,15 +90,15 @@ type Config struct {
 // Program contains the results that follow from the code of a process. It is for one goroutine at a time.
 type Program struct {
 	cfg       Config
-	functions map[uint64]*function    // by entry; nil if the code is unreadable
-	around    map[uint64]*function    // by an address in it
-	entries   map[string]uint64       // by name; 0 if there is no such function
-	openmp    flow.Summaries[effects] // of the OpenMP families
-	others    flow.Summaries[effects] // of the other families
+	functions map[uint64]*function                  // by entry; nil if the code is unreadable
+	around    map[uint64]*function                  // by an address in it
+	entries   map[string]uint64                     // by name; 0 if there is no such function
+	effects   map[families]*flow.Summaries[effects] // by family
 	releases  flow.Summaries[families]
 	throws    flow.Summaries[exits]
 	reaches   flow.Summaries[reach]
 	opens     flow.Summaries[openings]
+	gives     flow.Summaries[bool] // whether it may release a lock first
 	returns   returns
 	code      *codeCache
 	reader    *symbolic.Reader // of all functions; nil on instruction sets without support
@@ -125,23 +125,9 @@ func (p *Program) reset(cfg Config) {
 	cfg.Code = code
 	*p = Program{
 		cfg: cfg, functions: map[uint64]*function{}, around: map[uint64]*function{}, entries: map[string]uint64{},
-		code: code, returns: newReturns(),
+		effects: map[families]*flow.Summaries[effects]{}, code: code, returns: newReturns(),
 	}
 	p.reader, _ = symbolic.NewReader(cfg.Arch, cfg.Mem, code.Resolve)
-	p.openmp = flow.Summaries[effects]{
-		Callees: func(entry uint64) []uint64 { return openmpCallees(p, entry) },
-		Compute: func(entry uint64, callee func(entry uint64) effects) effects {
-			return computeOpenMP(p, entry, callee)
-		},
-		Equal: effects.equal, Unknown: effects{unclean: allFamilies}, Largest: maxCircle,
-	}
-	p.others = flow.Summaries[effects]{
-		Callees: func(entry uint64) []uint64 { return otherCallees(p, entry) },
-		Compute: func(entry uint64, callee func(entry uint64) effects) effects {
-			return p.computeEffects(p.functionAt(entry), ^ofOpenMP, callee)
-		},
-		Equal: effects.equal, Unknown: effects{unclean: allFamilies}, Largest: maxCircle,
-	}
 	p.releases = flow.Summaries[families]{
 		Callees: func(entry uint64) []uint64 { return releaseSources(p, entry) }, Compute: p.computeReleases,
 		Equal:   func(a, b families) bool { return a == b },
@@ -159,6 +145,12 @@ func (p *Program) reset(cfg Config) {
 		Compute: func(entry uint64, callee func(entry uint64) openings) openings {
 			return computeOpenings(p, entry, callee)
 		},
+	}
+	p.gives = flow.Summaries[bool]{
+		Callees: func(entry uint64) []uint64 { return givingCallees(p, entry) },
+		Compute: func(entry uint64, callee func(entry uint64) bool) bool { return computeGives(p, entry, callee) },
+		Equal:   func(a, b bool) bool { return a == b },
+		Unknown: true,
 	}
 	p.throws = flow.Summaries[exits]{
 		Callees: p.calleesOf, Compute: p.computeThrows, Equal: func(a, b exits) bool { return a == b },

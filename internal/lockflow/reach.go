@@ -1,6 +1,9 @@
 package lockflow
 
-import "github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+import (
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
 
 // Most functions of a program have no effect on locks, nor do their callees. Looking at their instructions one
 // by one proves that. Following their values would take tens of times as long.
@@ -51,6 +54,21 @@ func (o *outline) isComplete() bool {
 	return o.known && !o.indirect && !o.byRegister && len(o.byMemory) == 0
 }
 
+// namesAll reports whether single instructions show the callee of each call, and no function is passed on: the calls
+// are those of Sites, apart from recursive ones.
+func (o *outline) namesAll() bool {
+	return o.known && !o.byRegister && len(o.byMemory) == 0 && len(o.functions) == 0
+}
+
+// callsOf returns the calls of f with their callees. It follows the values of f only if single instructions do not
+// show all callees. The calls have arguments only then.
+func (p *Program) callsOf(f *function) []site {
+	if o := p.outlineOf(f); o.namesAll() {
+		return o.calls
+	}
+	return p.sitesOf(f)
+}
+
 // isDirect reports whether calls contains all calls with a callee that can be known.
 func (o *outline) isDirect() bool {
 	return o.known && (!o.byRegister || len(o.functions) == 0 && len(o.named) == 0)
@@ -63,9 +81,11 @@ type reach struct {
 	surely families // families on which it has an unknown effect, whatever its values are
 }
 
-// settles reports whether r is a complete answer for a group of families: no function has a known effect on a
-// lock of the group, and following values adds no fact.
-func (r reach) settles(group families) bool { return r.locks&group == 0 && (r.may^r.surely)&group == 0 }
+// settles reports whether r is a complete answer for a family: no function has a known effect on a lock of it, and
+// following values adds no fact.
+func (r reach) settles(family families) bool {
+	return r.locks&family == 0 && (r.may^r.surely)&family == 0
+}
 
 // mayReach returns the functions that the reach of the function at entry depends on.
 func mayReach(p *Program, entry uint64) []uint64 {
@@ -130,7 +150,7 @@ func reachOf(s *site, callee func(entry uint64) reach) reach {
 	case calleeUnknown:
 		return reach{may: allFamilies, surely: allFamilies}
 	case calleeListed:
-		if s.call.Lends {
+		if s.call.Lends || s.call.Family == rtl.FamilyStatic { // a function ends the initializations that it starts
 			return reach{}
 		}
 		return reach{locks: familySet(s.call.Family)}

@@ -126,6 +126,40 @@ func openingCallees(p *Program, entry uint64) []uint64 {
 	return p.calleesOf(entry)
 }
 
+// givingCallees returns the functions that the answer of computeGives depends on.
+func givingCallees(p *Program, entry uint64) []uint64 {
+	if p.functionAt(entry) == nil || p.reaches.SummaryOf(entry).locks&handedOver == 0 {
+		return nil
+	}
+	return mayReach(p, entry)
+}
+
+// computeGives reports whether the function at entry may release a lock before it acquires it. Most functions call
+// none that does, which single instructions show: the openings of their callees need not be known then.
+func computeGives(p *Program, entry uint64, callee func(entry uint64) bool) bool {
+	f := p.functionAt(entry)
+	if f == nil || p.reaches.SummaryOf(entry).locks&handedOver == 0 || !p.mayGive(f, callee) {
+		return false
+	}
+	return slices.ContainsFunc(p.opens.SummaryOf(entry), func(o opening) bool { return o.gives })
+}
+
+// mayGive reports whether a call in f may release a lock that the callee has not acquired.
+func (p *Program) mayGive(f *function, callee func(entry uint64) bool) bool {
+	o := p.outlineOf(f)
+	gives := func(s site) bool {
+		switch s.kind {
+		case calleeListed:
+			return listedReleases(s.call)&handedOver != 0
+		case calleeFollowed:
+			return callee(s.entry)
+		}
+		return false
+	}
+	return !o.known || slices.ContainsFunc(o.calls, gives) || slices.ContainsFunc(o.named, gives) ||
+		slices.ContainsFunc(o.functions, callee)
+}
+
 // siteOpenings returns the first effects of each call of f on locks; nil if no call has any.
 func siteOpenings(p *Program, f *function, callee func(entry uint64) openings) []openings {
 	known := p.plainOf(f)
@@ -394,6 +428,9 @@ func (p *Program) releasesOf(t *Thread, family string, add func(address uint64, 
 func (p *Program) releasesIn(
 	t *Thread, i int, f *function, family string, inner []int, add func(address uint64, r Release),
 ) {
+	if !p.mayGive(f, p.gives.SummaryOf) {
+		return
+	}
 	o := p.openedAt(f, &t.Frames[i], len(inner) == 0)
 	if !slices.ContainsFunc(o.releases, func(r openRelease) bool { return r.family == family }) {
 		return
@@ -548,7 +585,7 @@ func (p *Program) FunctionReleases(entry uint64, lock Lock) (Release, bool) {
 	if !HandedOver(lock.Family) {
 		return Release{}, false
 	}
-	if f := p.functionAt(entry); f != nil && OfOpenMP(lock.Family) && isApart(p, f) {
+	if f := p.functionAt(entry); f != nil && OfOpenMP(lock.Family) && isApart(p, f) || !p.gives.SummaryOf(entry) {
 		return Release{}, false
 	}
 	var out Release

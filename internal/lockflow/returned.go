@@ -51,7 +51,7 @@ func callResult(p *Program, t symbolic.Target) flow.Result {
 	if f == nil {
 		return flow.Result{}
 	}
-	f.flow.Sites()
+	f.flow.Follow()
 	if _, known := r.known[entry]; !known && r.open[entry] == nil {
 		r.known[entry] = flow.Result{}
 		r.known[entry] = f.flow.Returned()

@@ -48,21 +48,22 @@ type Config struct {
 // value is named by the instruction that produces it.
 type Function struct {
 	graph
-	meter   Meter
-	returns func(callee symbolic.Target) Result // results of calls; may be nil
-	extent  func(fr Frame, addr uint64) (low, high uint64, ok bool)
-	solving func(entry uint64) (solved func())
-	objects map[object]extent // variables by call and address
-	leaves  map[valueName]*symbolic.Expr
-	left    map[int][]symbolic.Expr // by instruction: the unknown values that it leaves in registers
-	names   []valueName             // of the leaves, by number
-	code    []byte                  // until it is decoded; nil afterwards
-	outline *Outline                // nil if it is not known without decoding
-	sites   []CallSite
-	siteOf  map[int]int   // instruction → index in sites
-	never   map[edge]bool // edges that a branch never takes
-	memo    memo
-	solved  bool // values were followed and sites are known
+	meter    Meter
+	returns  func(callee symbolic.Target) Result // results of calls; may be nil
+	extent   func(fr Frame, addr uint64) (low, high uint64, ok bool)
+	solving  func(entry uint64) (solved func())
+	objects  map[object]extent // variables by call and address
+	leaves   map[valueName]*symbolic.Expr
+	left     map[int][]symbolic.Expr // by instruction: the unknown values that it leaves in registers
+	names    []valueName             // of the leaves, by number
+	code     []byte                  // until it is decoded; nil afterwards
+	outline  *Outline                // nil if it is not known without decoding
+	sites    []CallSite
+	siteOf   map[int]int   // instruction → index in sites
+	never    map[edge]bool // edges that a branch never takes
+	memo     memo
+	followed bool // values were followed
+	solved   bool // and sites are known
 }
 
 // graph is the control-flow graph of a function.
@@ -197,15 +198,23 @@ func (f *Function) ensureDecoded() error {
 	return nil
 }
 
-// ensureSolved follows the values on first use; that is most of the work.
-func (f *Function) ensureSolved() {
-	if !f.solved {
-		f.solved = true
+// ensureFollowed follows the values on first use; that is most of the work.
+func (f *Function) ensureFollowed() {
+	if !f.followed {
+		f.followed = true
 		_ = f.ensureDecoded()
 		if f.solving != nil {
 			defer f.solving(f.insts[0].pc)()
 		}
 		f.solve()
+	}
+}
+
+// ensureSolved follows the values and lists the calls on first use.
+func (f *Function) ensureSolved() {
+	if !f.solved {
+		f.ensureFollowed()
+		f.solved = true
 		f.collectSites()
 	}
 }

@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"slices"
+
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
@@ -18,15 +20,27 @@ type Result struct {
 
 // Returned returns the effects of a call of the function.
 func (f *Function) Returned() Result {
-	f.ensureSolved()
+	f.ensureFollowed()
 	if f.Indirect {
 		return Result{}
+	}
+	if f.mayJumpOut() {
+		f.ensureSolved()
 	}
 	out := Result{Value: returnedValue(f), Pure: !writesMemory(f)}
 	if !out.Pure && out.Value.Loads() {
 		out.Value = nil // the memory that it reads may have changed
 	}
 	return out
+}
+
+// mayJumpOut reports whether an instruction may jump out of the function.
+func (f *Function) mayJumpOut() bool {
+	return slices.ContainsFunc(f.blocks, func(b block) bool {
+		return slices.ContainsFunc(f.insts[b.last-1].Uops, func(u lift.Uop) bool {
+			return (u.Code == lift.UopJump || u.Code == lift.UopBranch) && (u.A.IsReg() || !f.isInside(u.A.Val))
+		})
+	})
 }
 
 func returnedValue(f *Function) *symbolic.Expr {

@@ -298,8 +298,10 @@ func (f *Function) forget(s *symbolic.State, i int, set uint64) {
 
 // nameValues names the opaque values among the results of an instruction.
 func (f *Function) nameValues(s *symbolic.State, in *inst) {
+	stores := false
 	for k := range in.Uops {
 		u := &in.Uops[k]
+		stores = stores || u.Stores()
 		switch u.Code {
 		case lift.UopStore, lift.UopPush, lift.UopFlags, lift.UopBranch, lift.UopJump, lift.UopCall, lift.UopReturn,
 			lift.UopStop, lift.UopSkip, lift.UopEnd:
@@ -308,6 +310,9 @@ func (f *Function) nameValues(s *symbolic.State, in *inst) {
 				s.Regs[u.Dst] = f.leaf(valueName{pc: in.pc, reg: u.Dst})
 			}
 		}
+	}
+	if !stores {
+		return // all cells have named values
 	}
 	for i := range s.Stack {
 		if c := &s.Stack[i]; c.Value.Nameless() {
@@ -396,6 +401,9 @@ func (f *Function) site(s *symbolic.State, i int) (CallSite, bool) {
 	}
 	return CallSite{}, false
 }
+
+// Follow follows the values of the function.
+func (f *Function) Follow() { f.ensureFollowed() }
 
 // Sites returns the calls of the function, and the jumps and branches out of it.
 func (f *Function) Sites() []CallSite {

@@ -48,7 +48,7 @@ func releaseSources(p *Program, entry uint64) []uint64 {
 	switch {
 	case f == nil || p.plainOf(f).ok:
 		return p.calleesOf(entry)
-	case len(p.outlineOf(f).byMemory) > 0:
+	case p.callsUnknown(f):
 		return nil
 	}
 	for _, s := range p.callsOf(f) {

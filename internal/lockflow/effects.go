@@ -261,7 +261,7 @@ func (p *Program) computeReleases(entry uint64, callee func(entry uint64) famili
 	if known := p.plainOf(f); known.ok {
 		return known.possibleReleases(callee)
 	}
-	if len(p.outlineOf(f).byMemory) > 0 {
+	if p.callsUnknown(f) {
 		return allFamilies
 	}
 	var out families

@@ -60,6 +60,12 @@ func (o *outline) namesAll() bool {
 	return o.known && !o.byRegister && len(o.byMemory) == 0 && len(o.functions) == 0
 }
 
+// callsUnknown reports whether single instructions show that f calls a function that its values do not show.
+func (p *Program) callsUnknown(f *function) bool {
+	o := p.outlineOf(f)
+	return len(o.byMemory) > 0 || o.byRegister && f.flow.CallsLoaded()
+}
+
 // callsOf returns the calls of f with their callees. It follows the values of f only if single instructions do not
 // show all callees. The calls have arguments only then.
 func (p *Program) callsOf(f *function) []site {
@@ -132,7 +138,7 @@ func computeReach(p *Program, entry uint64, callee func(entry uint64) reach) rea
 	}
 	if o.byRegister {
 		out.may = allFamilies
-		if o.isDirect() {
+		if o.isDirect() || f.flow.CallsLoaded() {
 			out.surely = allFamilies
 		}
 	}

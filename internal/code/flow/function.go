@@ -62,6 +62,8 @@ type Function struct {
 	siteOf   map[int]int   // instruction → index in sites
 	never    map[edge]bool // edges that a branch never takes
 	memo     memo
+	asked    bool // loaded is set
+	loaded   bool // the result of CallsLoaded
 	followed bool // values were followed
 	solved   bool // and sites are known
 }

@@ -33,7 +33,13 @@ func TestMayCall(t *testing.T) {
 // libgompFunctions yields the functions that the system's libgomp exports, by name.
 func libgompFunctions(t *testing.T) iter.Seq2[string, *Function] {
 	t.Helper()
-	lib := openLibrary(t, systemLibgomp)
+	return functionsOf(t, systemLibgomp)
+}
+
+// functionsOf yields the functions that a library exports, by name.
+func functionsOf(t *testing.T, path string) iter.Seq2[string, *Function] {
+	t.Helper()
+	lib := openLibrary(t, path)
 	syms, err := lib.file.DynamicSymbols()
 	if err != nil {
 		t.Fatal(err)

@@ -66,7 +66,7 @@ func explainSleeper(d *dependencies, w *picture.Wait, behind []int) picture.Verd
 func newOutsideVerdict(d *dependencies, w *picture.Wait, behind []int, evidence string) picture.Verdict {
 	v := newVerdict(picture.VerdictBlockedOutside, picture.Certain)
 	v.Threads, v.Waiting = []int{w.Thread}, behind
-	v.Evidence = []string{fmt.Sprintf("LWP %d: %s", w.Thread, evidence)}
+	v.Evidence = []string{fmt.Sprintf("%s: %s", d.threadName(w.Thread), evidence)}
 	return v
 }
 

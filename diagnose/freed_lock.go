@@ -36,7 +36,7 @@ func findFreedLocks(d *dependencies) []picture.Verdict {
 			v.Explanation = "A destroyed lock has lost its queue of waiters: nothing will wake them."
 		case h != 0 && !d.stuck[node{lwp: h}]:
 			v.Severity, v.Certainty = picture.SeverityWarning, picture.Certain
-			v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d %s", h, holderEvidence(l)))
+			v.Evidence = append(v.Evidence, fmt.Sprintf("%s %s", d.threadName(h), holderEvidence(l)))
 			v.Explanation = d.threadName(h) + " holds the lock and may still release it, by writing to memory that " +
 				"no longer belongs to the lock."
 		case !known:
@@ -45,7 +45,7 @@ func findFreedLocks(d *dependencies) []picture.Verdict {
 				"memory, is not known."
 			others := d.otherHolders(w, l)
 			for _, m := range others[:min(len(others), maxNamed)] {
-				v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", m.Thread, m.Evidence))
+				v.Evidence = append(v.Evidence, fmt.Sprintf("%s: %s", d.threadName(m.Thread), m.Evidence))
 			}
 		case h == 0:
 			v.Evidence = append(v.Evidence, "no thread's stack shows that it holds the lock")

@@ -52,7 +52,7 @@ func explainHandover(d *dependencies, w *picture.Wait, l *picture.Lock) picture.
 		if holder = h.Thread; h.AcquiredAt != nil && h.AcquiredAt.Line != 0 {
 			since = " since " + place(*h.AcquiredAt)
 		}
-		v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", h.Thread, h.Evidence))
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%s: %s", d.threadName(h.Thread), h.Evidence))
 	} else {
 		v.Evidence = append(v.Evidence, l.Evidence)
 	}

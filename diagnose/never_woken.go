@@ -143,7 +143,8 @@ func explainNeverWoken(d *dependencies, w *picture.Wait, lwps []int) picture.Ver
 		"that does.", sleep, who)
 	for _, lwp := range lwps[:min(len(lwps), maxNamed)] {
 		if f, ok := innermost(d.frames(lwp)); ok {
-			v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d sleeps in a futex call, in %s", lwp, place(f)))
+			v.Evidence = append(v.Evidence, fmt.Sprintf("%s sleeps in a futex call, in %s", d.threadName(lwp),
+				place(f)))
 		}
 	}
 	if len(lwps) == 1 {

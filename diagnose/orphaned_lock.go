@@ -182,7 +182,7 @@ func (d *orphans) explainLeft(o *orphan) picture.Verdict {
 	if o.locks[0].Evidence != "" { // a futex that no runtime knows has no evidence of its own
 		v.Evidence = append(v.Evidence, o.locks[0].Evidence)
 	}
-	v.Evidence = append(v.Evidence, o.holdersEvidence(), why)
+	v.Evidence = append(v.Evidence, d.holdersEvidence(o), why)
 	return v
 }
 
@@ -224,7 +224,7 @@ func (d *orphans) newVerdict(o *orphan, c picture.Certainty) picture.Verdict {
 }
 
 // holdersEvidence names the threads that hold an orphaned lock by their code, or may.
-func (o *orphan) holdersEvidence() string {
+func (d *orphans) holdersEvidence(o *orphan) string {
 	l := o.locks[0]
 	switch {
 	case len(l.Holders) == 0 && l.MayRelease != nil && len(l.MayRelease.Threads) > 0: // their code may be unknown
@@ -237,7 +237,7 @@ func (o *orphan) holdersEvidence() string {
 	}
 	some := l.MayRelease != nil && slices.ContainsFunc(l.Holders, goes)
 	first := l.Holders[0]
-	one := fmt.Sprintf("LWP %d: %s", first.Thread, first.Evidence)
+	one := fmt.Sprintf("%s: %s", d.threadName(first.Thread), first.Evidence)
 	if at := first.AcquiredAt; at != nil && at.Line != 0 {
 		one += " (" + at.Place() + ")"
 	}
@@ -271,7 +271,8 @@ func (d *orphans) entangled(o *orphan) (threads []int, evidence []string, ok boo
 		}
 		h := l.Holders[n]
 		threads = append(threads, h.Thread)
-		evidence = append(evidence, fmt.Sprintf("%s: LWP %d: %s", phrase.Awaited(o.targets[i]), h.Thread, h.Evidence))
+		evidence = append(evidence, fmt.Sprintf("%s: %s: %s", phrase.Awaited(o.targets[i]), d.threadName(h.Thread),
+			h.Evidence))
 	}
 	slices.Sort(threads)
 	return slices.Compact(threads), evidence[:min(len(evidence), maxNamed)], true
@@ -357,7 +358,7 @@ func (d *orphans) explainHeldByWaiter(o *orphan, holders []picture.Holder) pictu
 	if l := o.locks[0]; l.Evidence != "" {
 		v.Evidence = append(v.Evidence, l.Evidence)
 	}
-	v.Evidence = append(v.Evidence, o.holdersEvidence(),
+	v.Evidence = append(v.Evidence, d.holdersEvidence(o),
 		"no code that a thread may still reach releases it, except after acquiring it")
 	return v
 }

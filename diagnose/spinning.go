@@ -84,7 +84,7 @@ func explainSpinning(d *dependencies, w *picture.Wait, lwps []int, hangs bool) p
 		v.Summary = fmt.Sprintf("%s %s%s in a loop that reads no variable and has no way out", who, verb, at)
 	}
 	for _, lwp := range lwps[:min(len(lwps), maxNamed)] {
-		v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", lwp, d.waits[lwp].Evidence))
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%s: %s", d.threadName(lwp), d.waits[lwp].Evidence))
 	}
 	if !hangs {
 		v.Severity, v.Certainty, v.Fix = picture.SeverityInfo, picture.Certain, ""
@@ -134,11 +134,11 @@ func explainPolled(x *index, v *picture.Verdict, w *picture.Wait) {
 	switch {
 	case held && h.Thread == w.Thread:
 		v.Explanation = fmt.Sprintf("%s holds it itself: no try can succeed.", x.threadName(h.Thread))
-		v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", h.Thread, h.Evidence))
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%s: %s", x.threadName(h.Thread), h.Evidence))
 	case held:
 		v.Explanation = fmt.Sprintf("%s holds it, and cannot proceed before one of the threads that try.",
 			x.threadName(h.Thread))
-		v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", h.Thread, h.Evidence))
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%s: %s", x.threadName(h.Thread), h.Evidence))
 	default:
 		v.Explanation += leakSentence(l, "it")
 	}

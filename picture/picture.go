@@ -365,26 +365,21 @@ func (t *Task) Unfinished() bool { return t.Kind != TaskImplicit && t.State != T
 func InnermostUser(fs []Frame) int {
 	i := innermostUser(fs)
 	for j := max(i, 0); j < len(fs); j++ {
-		if fs[j].Kind == FrameUser && !fs[j].isStandardLibrary() {
+		if fs[j].Kind == FrameUser && !fs[j].InStandardLibrary() {
 			return innermostUser(fs[j:]) + j
 		}
 	}
 	return i
 }
 
-// languagePaths are parts of paths of the C++ standard library's headers; languageNames are prefixes of its functions'
-// names.
-var (
-	languagePaths = []string{"/include/c++/", "/c++/v1/"}
-	languageNames = []string{"std::", "void std::", "bool std::", "__gnu_cxx::", "__gthread_"}
-)
+// languageNames are prefixes of the names of functions of the C++ standard library.
+var languageNames = []string{"std::", "void std::", "bool std::", "__gnu_cxx::", "__gthread_"}
 
-// isStandardLibrary reports whether a frame is in a function of the C++ standard library, which is mostly in
-// headers.
-func (f *Frame) isStandardLibrary() bool {
-	in := func(s string) func(string) bool { return func(part string) bool { return strings.Contains(s, part) } }
+// InStandardLibrary reports whether a frame is in a function of the C++ standard library, which is mostly in headers.
+func (f *Frame) InStandardLibrary() bool {
+	_, within, _ := strings.Cut(f.File, "/include/") // such as /usr/include/x86_64-linux-gnu/c++/12/bits
 	begins := func(p string) bool { return strings.HasPrefix(f.Function, p) }
-	return slices.ContainsFunc(languagePaths, in(f.File)) || slices.ContainsFunc(languageNames, begins) ||
+	return strings.Contains("/"+within, "/c++/") || slices.ContainsFunc(languageNames, begins) ||
 		strings.HasPrefix(f.Module, "libstdc++.") || strings.HasPrefix(f.Module, "libc++.")
 }
 

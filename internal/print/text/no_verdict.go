@@ -202,6 +202,16 @@ func waitPhrase(t picture.Thread) string {
 	return "for " + strings.ReplaceAll(what, "_", " ")
 }
 
+// unnamedWait is waitPhrase without the name and the address of the object: "for a lock".
+func unnamedWait(t picture.Thread) string {
+	what := strings.TrimPrefix(string(t.State.Name), "wait_")
+	if t.WaitKind == "" && t.WaitID == nil || strings.HasPrefix(what, "barrier") || what == "taskwait" ||
+		what == "taskgroup" {
+		return waitPhrase(t)
+	}
+	return "for " + phrase.Awaited(picture.WaitTarget{Kind: cmp.Or(t.WaitKind, picture.WaitKind(what))})
+}
+
 // unnamedAddress returns the address of the object that t waits for, nil if that has a name.
 func unnamedAddress(t picture.Thread) *picture.Hex {
 	if t.WaitName != "" {

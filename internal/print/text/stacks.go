@@ -123,12 +123,15 @@ func functionAddress(f picture.Frame) string {
 }
 
 // stretch is a part of a stack: period frames from index at, repeated the given number of times.
-type stretch struct{ at, period, times int }
+type stretch struct {
+	at, period, times int
+	library           bool // one call of the C++ standard library
+}
 
 func (s stretch) end() int { return s.at + s.period*s.times }
 
-// fold divides a stack into recursions, with the shortest period and as long as possible, and other frames, each of
-// which is a stretch of its own.
+// fold divides a stack into recursions, with the shortest period and as long as possible, calls of the C++ standard
+// library, and other frames, each of which is a stretch of its own.
 func fold(fs []picture.Frame) []stretch {
 	keys := make([]string, len(fs))
 	for i, f := range fs {
@@ -136,7 +139,11 @@ func fold(fs []picture.Frame) []stretch {
 	}
 	var out []stretch
 	for at := 0; at < len(fs); at = out[len(out)-1].end() {
-		out = append(out, recursionAt(keys, at))
+		part := recursionAt(keys, at)
+		if n := phrase.LibraryCall(fs, at); n > 0 && part.times == 1 {
+			part = stretch{at: at, period: n, times: 1, library: true}
+		}
+		out = append(out, part)
 	}
 	return out
 }
@@ -149,10 +156,10 @@ func recursionAt(keys []string, at int) stretch {
 			end++
 		}
 		if times := (end - at) / period; times >= minRepeats {
-			return stretch{at, period, times}
+			return stretch{at: at, period: period, times: times}
 		}
 	}
-	return stretch{at, 1, 1}
+	return stretch{at: at, period: 1, times: 1}
 }
 
 // print prints the frames of a stack with its recursions folded. pc adds the column of addresses.
@@ -233,15 +240,22 @@ func (p *stackView) printFolded(indent string, s foldedStack, pc bool) {
 			p.printWrapped(indent+number, p.recursionLine(s.recursions(i)))
 			continue
 		}
-		f := s.Frames[part.at]
+		f := s.Frames[part.end()-1]
 		address, number := "", fmt.Sprintf("#%d", part.at)
+		if part.period > 1 {
+			number = fmt.Sprintf("#%d–#%d", part.at, part.end()-1)
+		}
 		if pc {
 			address = pcColumn(f)
 		}
 		if !numbered { // the number differs among the stacks of the group
 			number = ""
 		}
-		p.printf("%s%-3s %s%s%s", indent, number, address, p.frameLine(f), p.enteredGoroutine(s.Frames, part.at))
+		line := p.frameLine(f)
+		if part.library {
+			line = p.dim(phrase.LibraryFunction(f))
+		}
+		p.printf("%s%-3s %s%s%s", indent, number, address, line, p.enteredGoroutine(s.Frames, part.at))
 	}
 }
 
@@ -268,7 +282,7 @@ func (s *foldedStack) recursions(i int) []recursion {
 func unfolded(n int) []stretch {
 	out := make([]stretch, n)
 	for i := range out {
-		out[i] = stretch{i, 1, 1}
+		out[i] = stretch{at: i, period: 1, times: 1}
 	}
 	return out
 }

@@ -48,7 +48,7 @@ func (p verdictView) print() {
 		p.printVerdict(v)
 	}
 	p.printOmitted(len(faults)-maxVerdicts, "more verdict")
-	notes = slices.DeleteFunc(notes, p.isConsequence)
+	notes = slices.DeleteFunc(notes, func(v picture.Verdict) bool { return p.causeOf(&v) != nil })
 	if hangs {
 		printContention(p.Printer, "  ", pic)
 	}
@@ -97,8 +97,8 @@ func (p verdictView) printVerdict(v picture.Verdict) {
 	if v.Fix != "" {
 		p.printWrapped("  "+p.bold("fix:")+" ", v.Fix)
 	}
-	if len(v.Waiting) > 0 {
-		p.printWrapped("  "+p.dim("therefore")+" ", p.consequences(v.Waiting))
+	for _, s := range p.consequences(v) {
+		p.printWrapped("  "+p.dim("therefore")+" ", s)
 	}
 	if len(v.Cycle) == 0 {
 		for i, e := range v.Evidence {
@@ -112,41 +112,44 @@ func (p verdictView) printVerdict(v picture.Verdict) {
 	p.printCycle(v)
 }
 
-// isConsequence reports whether a verdict on an incomplete barrier only repeats a line of another verdict: all threads
-// at the barrier are among those that wait for the threads of a hang.
-func (p verdictView) isConsequence(v picture.Verdict) bool {
-	if v.Kind != picture.VerdictBarrierMissing || v.Severity != picture.SeverityHang || p.all {
-		return false
+// causeOf returns the verdict below which an incomplete barrier is printed; nil without one.
+func (p verdictView) causeOf(v *picture.Verdict) *picture.Verdict {
+	if p.all {
+		return nil
 	}
-	behind := map[int]bool{}
-	for _, w := range p.pic.Verdicts {
-		for _, lwp := range slices.Concat(w.Waiting, w.Threads) {
-			behind[lwp] = behind[lwp] || w.Kind != v.Kind && w.Severity == picture.SeverityHang
-		}
-	}
-	return !slices.ContainsFunc(v.Threads, func(lwp int) bool { return !behind[lwp] })
+	return diagnose.Cause(v, p.pic.Verdicts)
 }
 
 // maxConsequences bounds the different waits in the line on the threads that wait for those of a hang.
 const maxConsequences = 3
 
-// consequences returns the waits of threads that wait for those of a hang, in one line: "2 wait at the barrier
-// dead.c:13: threads 2, 3 of 4 (LWP 7, 8)".
-func (p verdictView) consequences(lwps []int) string {
-	groups := map[string][]picture.Thread{}
-	var order []string
-	for _, lwp := range lwps {
-		wait := ""
-		t := p.threads[lwp]
-		if t == nil {
-			t = &picture.Thread{LWP: lwp}
-		} else if t.State != nil && t.State.Name.Waits() {
-			wait = consequence(t)
+// consequences returns the lines on what follows from a verdict: the waits of threads that wait for its threads, and
+// the incomplete barriers with other threads.
+func (p verdictView) consequences(v picture.Verdict) (lines []string) {
+	if len(v.Waiting) > 0 {
+		lines = append(lines, p.waitLine(v.Waiting))
+	}
+	for i := range p.pic.Verdicts {
+		barrier := &p.pic.Verdicts[i]
+		cause := p.causeOf(barrier)
+		if cause == nil || cause.Kind != v.Kind || !slices.Equal(cause.Threads, v.Threads) {
+			continue
 		}
-		if groups[wait] == nil {
-			order = append(order, wait)
+		listed := func(lwp int) bool { return slices.Contains(v.Waiting, lwp) || slices.Contains(v.Threads, lwp) }
+		if slices.ContainsFunc(barrier.Threads, func(lwp int) bool { return !listed(lwp) }) {
+			lines = append(lines, barrier.Summary)
 		}
-		groups[wait] = append(groups[wait], *t)
+	}
+	return lines
+}
+
+// waitLine returns the waits of threads that wait for those of a hang, in one line: "2 wait at the barrier dead.c:13:
+// threads 2, 3 of 4 (LWP 7, 8)". Waits at one place for objects without names are alike; if there are too many
+// different ones, those for objects with names as well.
+func (p verdictView) waitLine(lwps []int) string {
+	groups, order := p.groupWaits(lwps, consequence)
+	if len(order) > maxConsequences {
+		groups, order = p.groupWaits(lwps, unnamedConsequence)
 	}
 	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(len(groups[b]), len(groups[a])) })
 	var parts []string
@@ -162,7 +165,28 @@ func (p verdictView) consequences(lwps []int) string {
 	return phrase.Clauses(parts, maxConsequences, len(parts))
 }
 
-// consequence returns the wait of a thread after the verb, with its place: "at the barrier dead.c:13".
+// groupWaits groups threads by the texts of their waits, and returns the texts in the order of their first threads.
+func (p verdictView) groupWaits(lwps []int, text func(*picture.Thread) string) (map[string][]picture.Thread, []string) {
+	groups := map[string][]picture.Thread{}
+	var order []string
+	for _, lwp := range lwps {
+		wait := ""
+		t := p.threads[lwp]
+		if t == nil {
+			t = &picture.Thread{LWP: lwp}
+		} else if t.State != nil && t.State.Name.Waits() {
+			wait = text(t)
+		}
+		if groups[wait] == nil {
+			order = append(order, wait)
+		}
+		groups[wait] = append(groups[wait], *t)
+	}
+	return groups, order
+}
+
+// consequence returns the wait of a thread after the verb, with its place: "at the barrier dead.c:13", "for a lock at
+// bank.c:7".
 func consequence(t *picture.Thread) string {
 	f, ok := phrase.InnermostUser(t.UserStack)
 	at := f.Place()
@@ -172,7 +196,19 @@ func consequence(t *picture.Thread) string {
 	if strings.HasPrefix(string(t.State.Name), "wait_barrier") {
 		return "at the barrier " + at
 	}
+	if t.WaitName == "" && t.WaitID != nil { // the place says more than the address
+		return unnamedWait(*t) + " at " + at
+	}
 	return waitPhrase(*t) + " at " + at
+}
+
+// unnamedConsequence is consequence without the name of the object.
+func unnamedConsequence(t *picture.Thread) string {
+	unnamed := *t
+	if unnamed.WaitName = ""; t.WaitID == nil {
+		unnamed.WaitID = new(picture.Hex) // it shows that there is an object
+	}
+	return consequence(&unnamed)
 }
 
 // printCycle prints the threads of a deadlock, the first few of a large one.
@@ -208,7 +244,7 @@ func (p verdictView) printStep(s picture.CycleStep) {
 	p.printLine("")
 	p.printf("  %s waits for %s", p.bold(who), p.cyan(awaited))
 	for i, part := range fold(s.Frames) {
-		f := s.Frames[part.at]
+		f := s.Frames[part.end()-1]
 		switch {
 		case i == maxCycleFrames && !p.all:
 			p.printf("      … %s", phrase.Count(len(s.Frames)-part.at, "more frame"))
@@ -216,6 +252,8 @@ func (p verdictView) printStep(s picture.CycleStep) {
 		case part.times > 1:
 			p.printf("      %s %s", framePreposition(f), (&stackView{p.Printer}).recursionLine(
 				[]recursion{{s.Frames, part}}))
+		case part.library:
+			p.printf("      in %s", phrase.LibraryFunction(f))
 		default:
 			p.printf("      %s %s", framePreposition(f), phrase.Where(f))
 		}

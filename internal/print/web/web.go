@@ -158,6 +158,7 @@ func newPage(pic *picture.Picture, o Options) (*page, error) {
 func (p *page) addVerdicts(pic *picture.Picture, n *names, open func(string) (io.ReadCloser, error)) {
 	var rest []spot
 	died := crashSpots(pic)
+	consequences := map[*picture.Verdict][]string{}
 	for i := range pic.Verdicts {
 		v := &pic.Verdicts[i]
 		spots := verdictSpots(v, n)
@@ -166,8 +167,8 @@ func (p *page) addVerdicts(pic *picture.Picture, n *names, open func(string) (io
 			rest = append(rest, spots...)
 			continue
 		}
-		if cause := causeOf(v, p.Verdicts); cause != nil {
-			cause.Consequences = append(cause.Consequences, v.Summary)
+		if cause := diagnose.Cause(v, pic.Verdicts); cause != nil {
+			consequences[cause] = append(consequences[cause], v.Summary)
 			continue
 		}
 		one := newVerdict(v, n)
@@ -178,24 +179,10 @@ func (p *page) addVerdicts(pic *picture.Picture, n *names, open func(string) (io
 		one.Sources = newSources(spots, open)
 		p.Verdicts = append(p.Verdicts, one)
 	}
+	for i := range p.Verdicts {
+		p.Verdicts[i].Consequences = consequences[p.Verdicts[i].Verdict]
+	}
 	p.Body.Sources = newSources(append(rest, died...), open)
-}
-
-// causeOf returns the earlier verdict of a hang that a verdict of an incomplete barrier follows from: it has all
-// threads that are missing there. It returns nil without one.
-func causeOf(v *picture.Verdict, earlier []verdict) *verdict {
-	if v.Kind != picture.VerdictBarrierMissing || len(v.Missing) == 0 {
-		return nil
-	}
-	for i := range earlier {
-		cause := &earlier[i]
-		stuck := append(slices.Clone(cause.Threads), cause.Waiting...)
-		free := func(m picture.MissingThread) bool { return !slices.Contains(stuck, m.Thread) }
-		if cause.Severity == picture.SeverityHang && !slices.ContainsFunc(v.Missing, free) {
-			return cause
-		}
-	}
-	return nil
 }
 
 // plain returns a text without the backquotes around commands.
@@ -284,12 +271,20 @@ const (
 	maxRanges = 24
 )
 
-// newFrames returns the frames of a stack in the page's form.
+// newFrames returns the frames of a stack in the page's form; each call of the C++ standard library is one.
 func newFrames(fs []picture.Frame) (out []frame) {
-	for _, f := range fs[:min(len(fs), maxFrames)] {
+	i := 0
+	for i < len(fs) && len(out) < maxFrames {
+		if n := phrase.LibraryCall(fs, i); n > 0 {
+			i += n
+			out = append(out, frame{Text: phrase.LibraryFunction(fs[i-1]), Pseudo: true})
+			continue
+		}
+		f := fs[i]
 		out = append(out, frame{phrase.Where(f), f.Kind == picture.FramePseudo, f.LWP})
+		i++
 	}
-	if more := len(fs) - maxFrames; more > 0 {
+	if more := len(fs) - i; more > 0 {
 		out = append(out, frame{Text: fmt.Sprintf("… %s", phrase.Count(more, "more frame")), Pseudo: true})
 	}
 	return out

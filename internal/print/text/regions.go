@@ -30,7 +30,7 @@ func Regions(p *Printer, pic *picture.Picture) {
 		children[parent] = append(children[parent], r)
 	}
 	p.printHeading("REGIONS", phrase.Count(n, "parallel region"))
-	t := regionTree{p, pic, children}
+	t := regionTree{p, pic, children, newTeamNumbers(pic.Threads)}
 	t.print("", "  ")
 }
 
@@ -39,6 +39,7 @@ type regionTree struct {
 	*Printer
 	pic      *picture.Picture
 	children map[picture.ID][]picture.Region
+	numbers  teamNumbers
 }
 
 const (
@@ -59,7 +60,7 @@ func (t regionTree) print(parent picture.ID, indent string) {
 			branch, next = "", ""
 		}
 		r := list[i]
-		if num := regionNumber(t.pic, r.ID); t.numbers && num >= 0 {
+		if num := regionNumber(t.pic, r.ID); t.Printer.numbers && num >= 0 {
 			branch += fmt.Sprintf("%d: ", num)
 		}
 		last := t.endOfChain(r)
@@ -91,7 +92,7 @@ func isAlike(a, b picture.Region) bool {
 
 // countAlike returns the number of regions at the start of a list that are alike and contain no others.
 func (t regionTree) countAlike(list []picture.Region) int {
-	if t.all || t.numbers {
+	if t.all || t.Printer.numbers {
 		return 1
 	}
 	n := 0
@@ -108,6 +109,10 @@ func (t regionTree) countAlike(list []picture.Region) int {
 func mergeRegions(list []picture.Region) picture.Region {
 	r := list[0]
 	r.Threads = nil
+	complete := !slices.ContainsFunc(list, func(r picture.Region) bool { return len(r.Threads) != r.TeamSize })
+	if !complete {
+		r.ID = "" // the numbers of its members are not known
+	}
 	for _, other := range list {
 		r.Threads = append(r.Threads, other.Threads...)
 	}
@@ -117,7 +122,7 @@ func mergeRegions(list []picture.Region) picture.Region {
 // endOfChain returns the innermost of the nested regions from r on that are alike and have the same members; r itself
 // if they are few.
 func (t regionTree) endOfChain(r picture.Region) picture.Region {
-	if t.all || t.numbers {
+	if t.all || t.Printer.numbers {
 		return r
 	}
 	last, n := r, 1
@@ -162,6 +167,7 @@ func (t regionTree) regionText(r picture.Region, levels string) string {
 	return fmt.Sprintf("%s %s, %s, team of %d: %s", kind, t.cyan(at), levels, r.TeamSize, t.memberText(r))
 }
 
+// memberText names the members of a region: "threads 0-7 (LWP 14-21)".
 func (t regionTree) memberText(r picture.Region) string {
 	if len(r.Threads) == 0 {
 		return "no thread at hand"
@@ -169,5 +175,13 @@ func (t regionTree) memberText(r picture.Region) string {
 	if r.Level == 0 {
 		return "LWP " + t.formatLWPs(r.Threads)
 	}
-	return "LWP " + t.formatFew(r.Threads, maxInCell)
+	lwps := "LWP " + t.formatFew(r.Threads, maxInCell)
+	nums, ok := t.numbers.ofMembers(r)
+	switch {
+	case !ok:
+		return lwps
+	case len(nums) == 1:
+		return fmt.Sprintf("thread %d (%s)", nums[0], lwps)
+	}
+	return fmt.Sprintf("threads %s (%s)", t.formatFew(nums, maxNumbers), lwps)
 }

@@ -20,6 +20,7 @@ func Tasks(p *Printer, pic *picture.Picture) {
 		return
 	}
 	g := newTaskGroups(false)
+	g.members = newTeamNumbers(pic.Threads)
 	for _, t := range pic.Tasks {
 		g.add(t)
 	}
@@ -46,6 +47,9 @@ type taskRow struct {
 	picture.Task
 	n       int
 	lwps    []int                   // of the threads that execute them
+	threads extent                  // numbers of these threads
+	team    int                     // size of their teams; 0: unknown, or of several sizes
+	unnamed bool                    // the number of such a thread is unknown
 	numbers extent                  // thread numbers of implicit tasks
 	kids    extent                  // unfinished children of each, if any
 	parents map[picture.ID]struct{} // without a known name
@@ -55,7 +59,8 @@ type taskRow struct {
 // maxParents bounds the parents that a row remembers, to count them.
 const maxParents = 1000
 
-func (r *taskRow) add(t picture.Task) {
+// add adds a task, and the number of the thread that executes it; nil if that is unknown.
+func (r *taskRow) add(t picture.Task, member *teamNumber) {
 	r.n++
 	if t.Thread != 0 && (len(r.lwps) == 0 || r.lwps[len(r.lwps)-1] != t.Thread) {
 		r.lwps = append(r.lwps, t.Thread)
@@ -63,9 +68,38 @@ func (r *taskRow) add(t picture.Task) {
 	if t.Kind == picture.TaskImplicit && t.ThreadNum != nil {
 		r.numbers.add(*t.ThreadNum)
 	}
+	if t.Thread != 0 {
+		r.addThread(member)
+	}
 	if n := unfinishedChildren(t); n > 0 {
 		r.kids.add(n)
 	}
+}
+
+// addThread adds a thread that executes a task of the row.
+func (r *taskRow) addThread(n *teamNumber) {
+	if n == nil {
+		r.unnamed = true
+		return
+	}
+	if r.threads.n == 0 {
+		r.team = n.size
+	} else if r.team != n.size {
+		r.team = 0
+	}
+	r.threads.add(n.num)
+}
+
+// threadText returns the numbers of the threads that execute the tasks of a row: "0-3 of 8"; "" if one is unknown.
+func (r *taskRow) threadText() string {
+	s := r.threads.String()
+	if r.unnamed || s == "" {
+		return ""
+	}
+	if r.team > 0 {
+		s += fmt.Sprintf(" of %d", r.team)
+	}
+	return s
 }
 
 // addParent adds the parent of a task to its row.
@@ -91,11 +125,13 @@ type taskGroups struct {
 	kinds  map[picture.TaskKind]int
 	states map[picture.TaskState]int
 	total  int
+	// members has the numbers of threads. Implicit tasks add theirs.
+	members teamNumbers
 }
 
 func newTaskGroups(all bool) *taskGroups {
 	return &taskGroups{all: all, at: map[taskKey]*taskRow{}, names: map[picture.ID]taskName{},
-		kinds: map[picture.TaskKind]int{}, states: map[picture.TaskState]int{}}
+		kinds: map[picture.TaskKind]int{}, states: map[picture.TaskState]int{}, members: teamNumbers{}}
 }
 
 func (g *taskGroups) add(t picture.Task) {
@@ -112,10 +148,24 @@ func (g *taskGroups) add(t picture.Task) {
 		g.rows = append(g.rows, row)
 		g.at[key] = row
 	}
-	row.add(t)
+	row.add(t, g.member(t))
 	if hasParent(t) {
 		g.addParent(row, t.Parent)
 	}
+}
+
+// member returns the number of the thread that executes a task in the region of the task; nil if it is unknown.
+func (g *taskGroups) member(t picture.Task) *teamNumber {
+	key := teamMember{t.Region, t.Thread}
+	n, known := g.members[key]
+	if !known && t.Kind == picture.TaskImplicit && t.ThreadNum != nil {
+		n, known = teamNumber{num: *t.ThreadNum}, true
+		g.members[key] = n
+	}
+	if !known || t.Kind == picture.TaskInitial {
+		return nil
+	}
+	return &n
 }
 
 // taskName is the name of a task as a parent of others.
@@ -172,12 +222,23 @@ func unfinishedChildren(t picture.Task) int {
 	return *t.IncompleteChildren
 }
 
+// Columns of the table of tasks.
+const (
+	taskKind      = 1
+	taskLWP       = 4
+	taskConstruct = 6
+	taskParent    = 7
+	taskNote      = 8
+	taskID        = 9
+)
+
 // print prints the collected rows and removes them.
 func (g *taskGroups) print(p *Printer) {
 	if len(g.rows) == 0 {
 		return
 	}
-	t := &table{head: []string{"", "KIND", "STATE", "LWP", "CHILDREN", "CONSTRUCT", "PARENT", "NOTES", "ID"}}
+	t := &table{head: []string{"", "KIND", "STATE", "THREAD", "LWP", "CHILDREN", "CONSTRUCT", "PARENT", "NOTES", "ID"},
+		breaks: []lineBreak{{taskID, "ID"}, {taskNote, ""}, {taskParent, "generated in"}}}
 	for _, r := range g.rows {
 		n, id := "", ""
 		if g.all {
@@ -186,10 +247,24 @@ func (g *taskGroups) print(p *Printer) {
 		if r.n > 1 {
 			n = fmt.Sprintf("%d×", r.n)
 		}
-		t.add(n, r.kind(), taskState(p, r.Task), phrase.Ranges(r.lwps, maxInCell), r.children(),
+		t.add(n, r.kind(), taskState(p, r.Task), r.threadText(), phrase.Ranges(r.lwps, maxInCell), r.children(),
 			phrase.CodeName(r.Function),
 			g.parents(r), taskNotes(r.Task), id)
 	}
+	p.narrow(t, func() {
+		for i, r := range g.rows {
+			if at, _, ok := strings.Cut(t.rows[i][taskConstruct], "  "); ok && r.Function.Line != 0 {
+				t.rows[i][taskConstruct] = at
+			}
+		}
+	}, func() {
+		for i, r := range g.rows {
+			if r.threadText() != "" {
+				t.rows[i][taskLWP] = phrase.Ranges(r.lwps, 1)
+				t.rows[i][taskKind] = string(r.Kind)
+			}
+		}
+	})
 	p.printTable(t)
 	for _, r := range g.rows {
 		for _, e := range r.Errors {

@@ -158,20 +158,9 @@ func (p *threadTable) print() {
 // awaited objects that the state names as well, and LWPs beyond the first few, in this order and only as far as needed.
 // What is still too wide is printed on lines of its own.
 func (p *threadTable) fit(t *table) {
-	fits := func() bool {
-		width := t.widths()
-		return p.width == NoLimit || !slices.ContainsFunc(t.rows, func(r []string) bool {
-			return columnsOf(layOutRow(r, width)) > p.width
-		})
-	}
-	clearColumn := func(column int, change func(string) string) {
-		for _, r := range t.rows {
-			r[column] = change(r[column])
-		}
-	}
-	for _, narrow := range []func(){
-		func() { clearColumn(columnWaits, withoutAddress) },
-		func() { clearColumn(columnRole, func(string) string { return "" }) },
+	p.narrow(t,
+		func() { t.changeColumn(columnWaits, withoutAddress) },
+		func() { t.changeColumn(columnRole, func(string) string { return "" }) },
 		func() {
 			for i, g := range p.groups {
 				if r := t.rows[i]; isInState(g.threads[0], r[columnWaits]) {
@@ -185,13 +174,7 @@ func (p *threadTable) fit(t *table) {
 					t.rows[i][columnLWP] = phrase.Ranges(threadIDs(g.threads), 1)
 				}
 			}
-		},
-	} {
-		if fits() {
-			return
-		}
-		narrow()
-	}
+		})
 }
 
 // withoutAddress returns the name of an awaited object without its address: "barrier".

@@ -217,22 +217,53 @@ func (t *table) widths() []int {
 // printTable lays out and writes a table.
 func (p *Printer) printTable(t *table) {
 	width := t.widths()
-	p.printLine(p.dim(layOutRow(t.head, width)))
+	head, _ := p.breakRow(t, t.head, width)
+	p.printLine(p.dim(layOutRow(head, width)))
 	for _, r := range t.rows {
-		row, rest := r, []string(nil)
-		for _, b := range t.breaks {
-			if p.width == NoLimit || columnsOf(layOutRow(row, width)) <= p.width {
-				break
-			}
-			if cell := row[b.column]; cell != "" {
-				rest = append([]string{b.word + " " + cell}, rest...)
-			}
-			row = row[:b.column]
-		}
+		row, rest := p.breakRow(t, r, width)
 		p.printLine(layOutRow(row, width))
 		if len(rest) > 0 {
 			p.printWrapped("          ", strings.Join(rest, ", "))
 		}
+	}
+}
+
+// breakRow returns the cells of a row that fit the width, and the others with the words before them.
+func (p *Printer) breakRow(t *table, row []string, width []int) (fits, rest []string) {
+	for _, b := range t.breaks {
+		if p.fits(row, width) {
+			break
+		}
+		for i := len(row) - 1; i >= b.column; i-- {
+			if row[i] != "" {
+				rest = append([]string{strings.TrimSpace(b.word + " " + row[i])}, rest...)
+			}
+		}
+		row = row[:b.column]
+	}
+	return row, rest
+}
+
+// fits reports whether a row fits the width.
+func (p *Printer) fits(row []string, width []int) bool {
+	return p.width == NoLimit || columnsOf(layOutRow(row, width)) <= p.width
+}
+
+// narrow calls steps that shorten the cells of a table, only as many as it takes until all rows fit the width.
+func (p *Printer) narrow(t *table, steps ...func()) {
+	for _, step := range steps {
+		width := t.widths()
+		if !slices.ContainsFunc(t.rows, func(r []string) bool { return !p.fits(r, width) }) {
+			return
+		}
+		step()
+	}
+}
+
+// changeColumn replaces the cells of a column.
+func (t *table) changeColumn(column int, change func(string) string) {
+	for _, r := range t.rows {
+		r[column] = change(r[column])
 	}
 }
 

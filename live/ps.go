@@ -256,6 +256,16 @@ func cpuTime(fields []string) time.Duration {
 	return parseTicks(fields[statUser-statState]) + parseTicks(fields[statSystem-statState])
 }
 
+// Times returns the time since the start of the process, and the CPU time of all its threads, in steps of 10 ms.
+func (p *Process) Times() (elapsed, cpu time.Duration, err error) {
+	fields, err := statFields(procPath(p.pid, "stat"))
+	if err != nil {
+		return 0, 0, p.exitReason(p.explainRefusal(err))
+	}
+	started := bootTime().Add(parseTicks(fields[statStart-statState]))
+	return max(0, time.Since(started)), cpuTime(fields), nil
+}
+
 // bootTime returns the time when the machine was started.
 func bootTime() time.Time {
 	b, _ := os.ReadFile("/proc/stat")

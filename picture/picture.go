@@ -77,6 +77,10 @@ type Target struct {
 	// For a process: how long the snapshot stopped it.
 	Pause *Pause `json:"pause,omitempty" pb:"14"`
 	Rank  *Rank  `json:"rank,omitempty" pb:"16"` // for a process of an MPI job
+	// Seconds since the start of a process; missing if it is unknown.
+	Elapsed float64 `json:"elapsed_seconds,omitempty" pb:"17" schema:"min=0"`
+	// CPU time of all threads of the process, in seconds; missing if it is unknown.
+	CPU float64 `json:"cpu_seconds,omitempty" pb:"18" schema:"min=0"`
 }
 
 // Name returns the argument that names the target on the command line: the path of a core, the PID

@@ -30,8 +30,9 @@ type style struct {
 	force   bool   // files of other programs may be replaced
 	refresh int    // seconds after which a served page asks for a new snapshot
 	color   string
-	tool    string // version of this tool
-	quiet   bool   // print no progress and no notes
+	tool    string    // version of this tool
+	written time.Time // of the core that is printed; zero if unknown
+	quiet   bool      // print no progress and no notes
 	width   int
 	native  bool
 	numbers bool
@@ -133,6 +134,11 @@ func (a *app) print(pic *picture.Picture, v report.View) error {
 	if a.stateNames != nil {
 		a.renameStates(pic)
 	}
+	if t := pic.Target; t.Kind == picture.TargetCore && !a.remote() {
+		if info, err := os.Stat(t.Path); err == nil { // else its time is left out
+			a.written = info.ModTime()
+		}
+	}
 	return a.printWith(a.Stdout, func(p report.Printer) error { return p.Picture(pic, v) })
 }
 
@@ -198,14 +204,20 @@ func (s *style) printerOptions(out *os.File) (report.Options, error) {
 	return o, nil
 }
 
+// dateForm is the form of times in reports.
+const dateForm = "2006-01-02 15:04:05 MST"
+
 // made returns the time, the host and the version of the tool, for a page that is passed on.
 func (s *style) made() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "an unknown host"
 	}
-	return strings.TrimSpace(fmt.Sprintf("made %s on %s by ompd-inspect %s",
-		time.Now().Format("2006-01-02 15:04:05 MST"), host, s.tool))
+	made := strings.TrimSpace(fmt.Sprintf("made %s on %s by ompd-inspect %s", time.Now().Format(dateForm), host, s.tool))
+	if !s.written.IsZero() {
+		made += "; core written " + s.written.Format(dateForm)
+	}
+	return made
 }
 
 // autoColor reports whether the output is colored by default (no-color.org, bixense.com/clicolors).

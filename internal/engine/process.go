@@ -89,6 +89,9 @@ func (l *process) About() picture.Target {
 		Kind: picture.TargetProcess, PID: info.PID, Executable: info.Executable, Arch: l.Arch().String(),
 		Command: strings.Join(info.Command, " "),
 	}
+	if elapsed, cpu, err := l.Times(); err == nil { // a process that has ended has no times
+		t.Elapsed, t.CPU = elapsed.Seconds(), cpu.Seconds()
+	}
 	if d := l.death; d != nil {
 		t.Signal, t.CrashedLWP = signalName(d.Signal), d.LWP
 		if d.HasCode {

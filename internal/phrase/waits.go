@@ -95,6 +95,19 @@ func duration(seconds float64) string {
 	return fmt.Sprintf("%.0f days", seconds/day)
 }
 
+// Times returns the time since the start of a process and its CPU time, in seconds: "started 17 min ago, 2.5 h of CPU
+// time". Times of 0 are unknown.
+func Times(elapsed, cpu float64) string {
+	var parts []string
+	if elapsed > 0 {
+		parts = append(parts, "started "+duration(elapsed)+" ago")
+	}
+	if cpu > 0 {
+		parts = append(parts, duration(cpu)+" of CPU time")
+	}
+	return strings.Join(parts, ", ")
+}
+
 // Sleeping returns the call in which a thread sleeps, with the time that is left, or the requested time, if one is
 // known: "sleep, 999.8 s left".
 func Sleeping(call string, s *picture.Sleep) string {

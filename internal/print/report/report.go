@@ -77,7 +77,7 @@ type Options struct {
 	Source func(name string) (io.ReadCloser, error)
 	// Refresh is the time in seconds after which a page refreshes; 0: never.
 	Refresh int
-	// Made is the time, the host and the version of the tool that made a page.
+	// Made is the time, the host and the version of the tool, for the headers of reports and pages.
 	Made string
 }
 

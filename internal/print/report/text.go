@@ -16,6 +16,7 @@ type textPrinter struct {
 
 func newText(w io.Writer, o Options) textPrinter {
 	p := text.New(w, o.Color, o.Width)
+	p.SetMade(o.Made)
 	if o.Numbers {
 		p.NumberRegions()
 	}

@@ -23,6 +23,7 @@ func Header(p *Printer, pic *picture.Picture) {
 	h.printSetting()
 	h.printRuntimes()
 	h.printRank()
+	h.printMade()
 }
 
 // printTarget prints the name of the target and its state.
@@ -58,17 +59,11 @@ func (p header) printTarget() {
 // printState prints the state of the target.
 func (p header) printState(target, state string) { p.printWrapped("", p.bold(target)+": "+state) }
 
-// printSetting prints the command line, the numbers of threads and processors, and the variables of OpenMP that are set
-// in the program's environment, as far as they are known.
+// printSetting prints the program with its arguments, the numbers of threads and processors, the time of the process,
+// and the variables of OpenMP that are set in its environment, as far as they are known.
 func (p header) printSetting() {
-	pic := p.pic
+	pic, t := p.pic, p.pic.Target
 	var parts []string
-	if c, exe := pic.Target.Command, pic.Target.Executable; c != "" && c != exe {
-		if args, ok := strings.CutPrefix(c, exe+" "); ok { // the first line has the path
-			c = filepath.Base(exe) + " " + args
-		}
-		parts = append(parts, c)
-	}
 	procs := 0
 	var set []string
 	if f := pic.Facts; f != nil {
@@ -86,11 +81,37 @@ func (p header) printSetting() {
 	if n := len(pic.Threads); n > 0 && procs > 0 {
 		parts = append(parts, phrase.Count(n, "thread")+" on "+phrase.Count(procs, "processor"))
 	}
+	if s := phrase.Times(t.Elapsed, t.CPU); s != "" {
+		parts = append(parts, s)
+	}
 	if len(set) > 0 {
 		parts = append(parts, strings.Join(set, " "))
 	}
-	if len(parts) > 0 {
-		p.printWrapped(p.bold("program")+" ", strings.Join(parts, "; "))
+	if name := programName(t); name != "" && (len(parts) > 0 || strings.Contains(name, " ")) {
+		p.printWrapped(p.bold("program")+" ", strings.Join(append([]string{name}, parts...), "; "))
+	}
+}
+
+// programName returns the base name of the program with its arguments; "" if it is unknown.
+func programName(t picture.Target) string {
+	name, args := cmp.Or(t.Executable, t.Command), ""
+	if t.Executable == "" {
+		name, args, _ = strings.Cut(t.Command, " ")
+	} else if rest, ok := strings.CutPrefix(t.Command, t.Executable+" "); ok {
+		args = rest
+	} else if t.Command != t.Executable && t.Command != "" {
+		return t.Command
+	}
+	if name == "" {
+		return ""
+	}
+	return strings.TrimSpace(filepath.Base(name) + " " + args)
+}
+
+// printMade prints the time, the host and the version of the tool.
+func (p header) printMade() {
+	if p.made != "" {
+		p.printWrapped(p.bold("report")+" ", p.made)
 	}
 }
 

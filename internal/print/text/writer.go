@@ -32,6 +32,7 @@ type Printer struct {
 
 	numbers bool // regions have numbers
 	all     bool // similar items are not folded
+	made    string
 }
 
 // New returns a printer on w. color enables ANSI colours; width is the number of columns of the terminal, or NoLimit.
@@ -48,6 +49,9 @@ func (p *Printer) NumberRegions() { p.numbers = true }
 
 // FoldNothing prints each thread, task, region and frame on its own, even if many are alike.
 func (p *Printer) FoldNothing() { p.all = true }
+
+// SetMade sets the time, the host and the version of the tool for the headers of reports; "": not printed.
+func (p *Printer) SetMade(s string) { p.made = s }
 
 // Err returns the first error of the writer.
 func (p *Printer) Err() error { return p.err }

@@ -240,6 +240,7 @@ func facts(pic *picture.Picture) (out []fact) {
 		add("runtime", s)
 	}
 	add("threads", fmt.Sprintf("%d, on %s", t.Threads, t.Arch))
+	add("time", phrase.Times(t.Elapsed, t.CPU))
 	if p := t.Pause; p != nil && p.Stops > 0 {
 		add("stopped", fmt.Sprintf("%s for %.1f ms", phrase.Count(p.Threads, "thread"), float64(p.Microseconds)/1000))
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -73,8 +74,15 @@ func Output(t testing.TB, args ...string) (status int, stdout, stderr string) {
 		}
 		text[i] = string(b)
 	}
-	return status, text[0], text[1]
+	return status, WithoutMade(text[0]), text[1]
 }
+
+// WithoutMade removes the line on the time, the host and the version of the tool from a report.
+func WithoutMade(report string) string { return made().ReplaceAllString(report, "") }
+
+var made = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(\x1b\[1m)?report(\x1b\[0m)? made \d{4}-.*\n`)
+})
 
 // CommandPackage is the package of the tool's main function.
 const CommandPackage = "github.com/ompd-inspect/ompd-inspect/cmd/ompd-inspect"

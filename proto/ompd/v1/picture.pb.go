@@ -1350,7 +1350,11 @@ type Target struct {
 	// Si_code: why the signal was raised.
 	SignalCode *int64 `protobuf:"varint,15,opt,name=signal_code,json=signalCode,proto3,oneof" json:"signal_code,omitempty"`
 	// For a process of an MPI job.
-	Rank          *Rank `protobuf:"bytes,16,opt,name=rank,proto3" json:"rank,omitempty"`
+	Rank *Rank `protobuf:"bytes,16,opt,name=rank,proto3" json:"rank,omitempty"`
+	// Seconds since the start of a process; missing if it is unknown.
+	ElapsedSeconds float64 `protobuf:"fixed64,17,opt,name=elapsed_seconds,json=elapsedSeconds,proto3" json:"elapsed_seconds,omitempty"`
+	// cpu_seconds time of all threads of the process, in seconds; missing if it is unknown.
+	CpuSeconds    float64 `protobuf:"fixed64,18,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1495,6 +1499,20 @@ func (x *Target) GetRank() *Rank {
 		return x.Rank
 	}
 	return nil
+}
+
+func (x *Target) GetElapsedSeconds() float64 {
+	if x != nil {
+		return x.ElapsedSeconds
+	}
+	return 0
+}
+
+func (x *Target) GetCpuSeconds() float64 {
+	if x != nil {
+		return x.CpuSeconds
+	}
+	return 0
 }
 
 // Place is a thread's place in OpenMP terms.
@@ -9926,7 +9944,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\n" +
 	"incomplete\x18\x0e \x03(\tR\n" +
 	"incomplete\x12$\n" +
-	"\x05facts\x18\x0f \x01(\v2\x0e.ompd.v1.FactsR\x05facts\"\x9d\x04\n" +
+	"\x05facts\x18\x0f \x01(\v2\x0e.ompd.v1.FactsR\x05facts\"\xe7\x04\n" +
 	"\x06Target\x12'\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x13.ompd.v1.TargetKindR\x04kind\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x10\n" +
@@ -9948,7 +9966,10 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05pause\x18\x0e \x01(\v2\x0e.ompd.v1.PauseR\x05pause\x12$\n" +
 	"\vsignal_code\x18\x0f \x01(\x03H\x01R\n" +
 	"signalCode\x88\x01\x01\x12!\n" +
-	"\x04rank\x18\x10 \x01(\v2\r.ompd.v1.RankR\x04rankB\x10\n" +
+	"\x04rank\x18\x10 \x01(\v2\r.ompd.v1.RankR\x04rank\x12'\n" +
+	"\x0felapsed_seconds\x18\x11 \x01(\x01R\x0eelapsedSeconds\x12\x1f\n" +
+	"\vcpu_seconds\x18\x12 \x01(\x01R\n" +
+	"cpuSecondsB\x10\n" +
 	"\x0e_fault_addressB\x0e\n" +
 	"\f_signal_code\"\x88\x02\n" +
 	"\x05Place\x12!\n" +

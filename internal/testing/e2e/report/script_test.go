@@ -150,7 +150,7 @@ func plain(ts *testscript.TestScript, r *omptest.Result, args []string) {
 	}
 	words := strings.NewReplacer(pairs...)
 	var out strings.Builder
-	for i, line := range strings.Split(ts.ReadFile("stdout"), "\n") {
+	for i, line := range strings.Split(e2e.WithoutMade(ts.ReadFile("stdout")), "\n") {
 		if i == lines {
 			break
 		}

@@ -313,6 +313,8 @@ func (b *graphBuilder) addHelpers(w *picture.Wait, l *picture.Lock, x *needs) {
 // runtime's code.
 func (x *index) mayHaveAcquired(w *picture.Wait, l *picture.Lock) bool {
 	switch {
+	case l.Implementation == "spin":
+		return true
 	case w.Kind != picture.WaitLock && w.Kind != picture.WaitNestLock:
 		return false
 	case len(l.Waiters) > 0:

@@ -97,6 +97,9 @@ func (d *selfDeadlocks) explain(lwp int) (picture.Verdict, bool) {
 		v.Fix = "unlock the mutex on every path before it is locked again, and before a parallel region " +
 			"whose threads lock it: a recursive mutex would let this thread go on, not the others that wait"
 	}
+	if l.Implementation == "spin" {
+		v.Fix = "unlock the spin lock on every path before it is locked again: it is not recursive"
+	}
 	if isUpgrade(w, l) {
 		explainUpgrade(d.index, &v, what)
 	}

@@ -95,6 +95,8 @@ func lockFamily(w wait, l picture.Lock) (string, bool) {
 		return rtl.FamilyReduction, true
 	case w.Kind == picture.WaitCritical:
 		return rtl.FamilyCritical, true
+	case w.Kind == picture.WaitMutex && w.Call == spinLockCall:
+		return rtl.FamilySpin, true
 	case w.Kind == picture.WaitMutex:
 		return rtl.FamilyMutex, true
 	case w.Kind == picture.WaitReadWrite:

@@ -64,6 +64,9 @@ func (nw *nativeWaits) findWait(n *teams.Thread) (wait, bool) {
 		if w, ok := nw.spinLockWait(n, regs); ok {
 			return w, true
 		}
+		if w, ok := nw.librarySpinWait(n, regs); ok {
+			return w, true
+		}
 		if w, ok := nw.spins.waitOf(n); ok {
 			return w, true
 		}

@@ -193,6 +193,9 @@ func (wf *Finder) lock(w wait) (picture.Lock, error) {
 func (wf *Finder) describeLock(w wait) (picture.Lock, error) {
 	switch w.Kind {
 	case picture.WaitMutex:
+		if w.Call == spinLockCall {
+			return wf.spinLock(w), nil
+		}
 		return wf.native.mutexLock(w), nil
 	case picture.WaitReadWrite:
 		return wf.readWriteLock(w)

@@ -24,8 +24,6 @@ var recognizedOtherwise = map[string]string{
 	"mtx_lock":      "it calls pthread_mutex_lock",
 	"cnd_wait":      "it calls pthread_cond_wait",
 	"cnd_timedwait": "it calls pthread_cond_timedwait",
-	// The thread runs in a loop of the C library. A deadlock of spin locks has no verdict.
-	"pthread_spin_lock": "it is not recognized: the thread counts as at work",
 }
 
 // TestLockRows checks that a thread that waits in a function of the lock tables is recognized: a package that finds

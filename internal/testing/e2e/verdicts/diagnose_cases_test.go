@@ -21,7 +21,7 @@ func expectations() []expectation {
 	return slices.Concat(deadlocks(), namedLocks(), lockKinds(), freedLocks(), brokenLocks(), runtimeVerdicts(),
 		teamVerdicts(), faultVerdicts(), calledFaults(), hangs(),
 		exceptionVerdicts(), misplacedBarriers(), shiftedBarriers(), missingClauses(), hostTargets(), tailLocks(),
-		readWriteLocks(), upgrades(), onces(), spins(), handlers(), outside(), libraryWaits(), queuedSignals(),
+		readWriteLocks(), spinLocks(), upgrades(), onces(), spins(), handlers(), outside(), libraryWaits(), queuedSignals(),
 		detachedTasks())
 }
 

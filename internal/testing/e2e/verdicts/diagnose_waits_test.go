@@ -47,6 +47,19 @@ func readWriteLocks() []expectation {
 	return out
 }
 
+// spinLocks returns deadlocks of the C library's spin locks, and their healthy twins.
+func spinLocks() []expectation {
+	out := twins(expectation{program: "verdict_spin_lock", args: []string{"0"}, threads: 2,
+		kind: picture.VerdictDeadlock, certainty: picture.Certain, waits: []string{"mutex ready", "mutex sent"},
+		says: []string{"2 threads wait for each other", "pthread_spin_lock in send"}}, "0", "1")
+	out = append(out, twins(expectation{program: "verdict_spin_lock", args: []string{"1"}, threads: 1,
+		kind: picture.VerdictSelfDeadlock, waits: []string{"mutex ready"},
+		says: []string{"which it holds itself", "unlock the spin lock on every path"}}, "1", "1")...)
+	return append(out, twins(expectation{program: "verdict_spin_lock", args: []string{"2"}, threads: 2,
+		kind: picture.VerdictDeadlock, waits: []string{"barrier", "mutex sent"},
+		says: []string{"pthread_spin_lock in post"}}, "2", "1")...)
+}
+
 // upgrades returns threads that acquire a read-write lock for writing while they hold it for reading, and healthy
 // twins.
 func upgrades() []expectation {

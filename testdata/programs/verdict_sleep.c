@@ -1,17 +1,23 @@
 /* Thread 1 sleeps in one of several ways, and the others wait for it: with "0"
  * for its critical section, with "1" for a pthread mutex, with "2" at a barrier.
- * The second number selects the way. It is not a hang: the sleep ends some day. */
+ * The second number selects the way. It is not a hang: the sleep ends some day, or a signal or
+ * another process ends it. */
+#define _GNU_SOURCE /* splice, tee */
 #include "truth.h"
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/select.h>
 
 enum { THREADS = 4, LONG_S = 100000 };
 
 static pthread_mutex_t stock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
 static volatile int inside, sleeper;
 
 static void *look(void *n) {
-  static const int calls[] = {SYS_clock_nanosleep, SYS_nanosleep, SYS_pselect6, SYS_select, SYS_poll, SYS_ppoll};
+  static const int calls[] = {SYS_clock_nanosleep, SYS_nanosleep, SYS_pselect6, SYS_select, SYS_poll, SYS_ppoll,
+    SYS_pause, SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_tee, SYS_splice,
+    SYS_futex};
   char seen[sizeof calls / sizeof *calls][128] = {{0}};
   struct timespec pause = {0, 1000000};
   int there = 0;
@@ -23,6 +29,40 @@ static void *look(void *n) {
   }
   truth_end();
   return NULL;
+}
+
+/* wait_outside sleeps until a signal or another process ends the call. */
+static void wait_outside(int way) {
+  int from[2], to[2], number;
+  sigset_t set;
+  struct timespec t;
+  sigemptyset(&set);
+  switch (way) {
+  case 7:
+    pause();
+    break;
+  case 8:
+    sigsuspend(&set);
+    break;
+  case 9:
+    sigaddset(&set, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    sigwait(&set, &number);
+    break;
+  case 10:
+    if (!pipe(from) && !pipe(to))
+      tee(from[0], to[1], 1, 0);
+    break;
+  case 12:
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec += LONG_S;
+    pthread_mutex_lock(&stock);
+    pthread_cond_timedwait(&arrived, &stock, &t);
+    break;
+  default:
+    if (!pipe(from) && !pipe(to))
+      splice(from[0], NULL, to[1], NULL, 1, 0);
+  }
 }
 
 __attribute__((noinline)) static void rest(int way) {
@@ -51,9 +91,11 @@ __attribute__((noinline)) static void rest(int way) {
   case 5:
     poll(NULL, 0, LONG_S * 1000);
     break;
-  default:
+  case 6:
     poll(NULL, 0, -1);
     break;
+  default:
+    wait_outside(way);
   }
   _exit(4);
 }

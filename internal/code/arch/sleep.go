@@ -33,31 +33,50 @@ const (
 )
 
 // FindSleep finds the system call in which a thread sleeps, or that it is about to continue after a stop
-// interrupted it. The code at the PC shows the call that restart_syscall continues.
+// interrupted it.
 func FindSleep(r *callbacks.Registers, mem callbacks.Memory) (SleepCall, bool) {
+	if in, ok := ContinuedCall(r, mem); ok {
+		r = &in
+	}
 	if InCall(r) {
-		number := r.Syscall
-		if Restarts(r) {
-			var code [SyscallCode]byte
-			if mem.ReadMemory(callbacks.Addr(r.PC()-SyscallCode), code[:]) != nil {
-				return SleepCall{}, false
-			}
-			var ok bool
-			if number, ok = SyscallBefore(r, code[:]); !ok {
-				return SleepCall{}, false
-			}
-		}
 		result := int64(r.Values[0])
-		return sleepIn(r, SyscallName(r.Arch, number), result == restartBlock, result == restartNoHandler)
+		return sleepIn(r, SyscallName(r.Arch, r.Syscall), result == restartBlock, result == restartNoHandler)
 	}
-	if r.Arch != callbacks.ArchX86_64 || r.Syscall < 0 || !isAtSyscall(r, mem) {
+	if r.Arch != callbacks.ArchX86_64 || r.Syscall < 0 || int64(r.Values[0]) != r.Syscall || !isAtSyscall(r, mem) {
 		return SleepCall{}, false
 	}
-	continues := SyscallName(r.Arch, int64(r.Values[0])) == "restart_syscall"
-	if !continues && int64(r.Values[0]) != r.Syscall {
-		return SleepCall{}, false
+	return sleepIn(r, SyscallName(r.Arch, r.Syscall), false, true)
+}
+
+// ContinuedCall returns the registers of a thread that continues an interrupted call by restart_syscall, or is about
+// to, as if it were in that call: its arguments are still in the registers, and the code before the PC shows its
+// number. It is not ok for a futex wait that is about to continue although the word has changed. It is never ok on
+// aarch64.
+func ContinuedCall(r *callbacks.Registers, mem callbacks.Memory) (in callbacks.Registers, ok bool) {
+	if r.Arch != callbacks.ArchX86_64 || r.Syscall < 0 {
+		return callbacks.Registers{}, false
 	}
-	return sleepIn(r, SyscallName(r.Arch, r.Syscall), continues, !continues)
+	in = *r
+	inside := Restarts(r)
+	if !inside {
+		if SyscallName(r.Arch, int64(r.Values[0])) != "restart_syscall" || !isAtSyscall(r, mem) {
+			return callbacks.Registers{}, false
+		}
+		in.SetPC(r.PC() + 2)
+		in.Set(0, ^uint64(-restartBlock-1))
+	}
+	if SyscallName(r.Arch, r.Syscall) == "restart_syscall" {
+		var code [SyscallCode]byte
+		if mem.ReadMemory(callbacks.Addr(in.PC()-SyscallCode), code[:]) != nil {
+			return callbacks.Registers{}, false
+		}
+		number, ok := SyscallBefore(&in, code[:])
+		if !ok {
+			return callbacks.Registers{}, false
+		}
+		in.Syscall = number
+	}
+	return in, inside || !blocks(&in) || isUnchanged(&in, mem)
 }
 
 // isAtSyscall reports whether the next instruction of a thread is a system call.
@@ -103,6 +122,10 @@ func sleepIn(r *callbacks.Registers, name string, continued, repeated bool) (Sle
 		}
 		s.Milliseconds = max(int64(int32(a[2])), 0)
 		s.Endless = int32(a[2]) < 0
+	case "pause", "rt_sigsuspend":
+		s.Endless = true
+	case "rt_sigtimedwait":
+		s.Time, s.Endless = callbacks.Addr(a[2]), a[2] == 0
 	default:
 		return SleepCall{}, false
 	}

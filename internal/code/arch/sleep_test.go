@@ -45,8 +45,13 @@ func TestFindSleep(t *testing.T) {
 		"ppoll": {271, -514, args{0, 0, 8}, SleepCall{Name: "ppoll", Time: callbacks.Addr(8),
 			Rest: callbacks.Addr(8), Interrupted: true}, true},
 		"ppoll of descriptor": {271, -514, args{8, 1, 8}, SleepCall{}, false},
-		"futex":               {202, -512, args{8, 128, 1}, SleepCall{}, false},
-		"no call":             {-1, 35, args{8, 16}, SleepCall{}, false},
+		"pause":               {34, -514, args{}, SleepCall{Name: "pause", Endless: true}, true},
+		"sigsuspend":          {130, -514, args{8, 8}, SleepCall{Name: "rt_sigsuspend", Endless: true}, true},
+		"sigwait":             {128, -4, args{8, 0, 0, 8}, SleepCall{Name: "rt_sigtimedwait", Endless: true}, true},
+		"sigtimedwait": {128, -4, args{8, 0, 16, 8}, SleepCall{Name: "rt_sigtimedwait",
+			Time: callbacks.Addr(16)}, true},
+		"futex":   {202, -512, args{8, 128, 1}, SleepCall{}, false},
+		"no call": {-1, 35, args{8, 16}, SleepCall{}, false},
 	} {
 		r := callbacks.Registers{Arch: callbacks.ArchX86_64, Syscall: c.syscall, SyscallArgs: c.args}
 		r.Set(0, uint64(c.rax))
@@ -75,4 +80,70 @@ func (m codeAt) ReadMemory(a callbacks.Address, b []byte) error {
 	}
 	copy(b, m.code[a.Offset-m.at:])
 	return nil
+}
+
+// TestContinuedCall finds the futex wait that a thread continues, or is about to continue, by restart_syscall: after
+// the first look at a process, all waits with a time limit are such calls.
+func TestContinuedCall(t *testing.T) {
+	const pc, word = 0x1000, 0x2000
+	mem := twoPlaces{codeAt{at: pc - SyscallCode, code: make([]byte, SyscallCode+2)},
+		codeAt{at: word, code: []byte{7, 0, 0, 0}}}
+	copy(mem[0].code[SyscallCode-7:], []byte{0xb8, 0xca, 0, 0, 0, 0x0f, 0x05, 0x0f, 0x05}) // mov $202, %eax; syscall
+	for name, c := range map[string]struct {
+		syscall, rax int64
+		pc           uint64
+		expected     uint64
+		ok           bool
+	}{
+		"continues":                      {219, -516, pc, 7, true},
+		"continues, the word changed":    {219, -516, pc, 8, true},
+		"about to":                       {202, 219, pc - 2, 7, true},
+		"about to, again":                {219, 219, pc - 2, 7, true},
+		"about to, the word changed":     {202, 219, pc - 2, 8, false},
+		"in the first call":              {202, -516, pc, 7, false},
+		"it has returned":                {219, 0, pc, 7, false},
+		"a value that looks like a call": {-1, 219, pc - 2, 7, false},
+		"not at a call":                  {202, 219, pc - 4, 7, false},
+		"no code":                        {219, -516, 0x9000, 7, false},
+	} {
+		r := callbacks.Registers{Arch: callbacks.ArchX86_64, Syscall: c.syscall,
+			SyscallArgs: [6]uint64{word, 128, c.expected, 8}}
+		r.Set(0, uint64(c.rax))
+		r.SetPC(c.pc)
+		got, ok := ContinuedCall(&r, mem)
+		if ok != c.ok {
+			t.Errorf("%s: %v", name, ok)
+		}
+		if at, waits := IsFutexWait(&got); c.ok && (!waits || at.Offset != word || got.PC() != pc) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestAsleep distinguishes calls in which a thread sleeps from those that a stop interrupts at work.
+func TestAsleep(t *testing.T) {
+	for number, want := range map[int64]bool{
+		0: true, 2: true, 34: true, 130: true, 275: true, 449: true, 1000: true, // unknown calls, too
+		24: false, 35: false, 56: false, 230: false, 231: false, 9: false,
+	} {
+		r := callbacks.Registers{Arch: callbacks.ArchX86_64, Syscall: number}
+		r.Set(0, ^uint64(511))
+		if got := EndsOutside(&r); got != want {
+			t.Errorf("%s: %v", SyscallName(r.Arch, number), got)
+		}
+		r.Set(0, 0)
+		if EndsOutside(&r) {
+			t.Errorf("%s has returned", SyscallName(r.Arch, number))
+		}
+	}
+}
+
+// twoPlaces is memory with contents at two addresses.
+type twoPlaces [2]codeAt
+
+func (m twoPlaces) ReadMemory(a callbacks.Address, b []byte) error {
+	if m[0].ReadMemory(a, b) == nil {
+		return nil
+	}
+	return m[1].ReadMemory(a, b)
 }

@@ -118,12 +118,14 @@ func FutexCall(r *callbacks.Registers, mem callbacks.Memory) (in callbacks.Regis
 	SetSyscall(&in, number)
 	in.SetPC(after)
 	in.Set(0, enosys)
-	word, waits := IsFutexWait(&in)
+	return in, isUnchanged(&in, mem)
+}
+
+// isUnchanged reports whether a thread is in a futex wait and the word has the value that the wait expects.
+func isUnchanged(r *callbacks.Registers, mem callbacks.Memory) bool {
+	word, waits := IsFutexWait(r)
 	var value [4]byte
-	if !waits || mem.ReadMemory(word, value[:]) != nil {
-		return callbacks.Registers{}, false
-	}
-	return in, callbacks.Word(value[:]) == in.SyscallArgs[2]&0xffffffff
+	return waits && mem.ReadMemory(word, value[:]) == nil && callbacks.Word(value[:]) == r.SyscallArgs[2]&0xffffffff
 }
 
 // arm64Call returns the address after the instruction by which a thread calls a system call with that number. The
@@ -178,23 +180,32 @@ func Restarts(r *callbacks.Registers) bool {
 	return SyscallName(r.Arch, r.Syscall) == "restart_syscall" && InCall(r)
 }
 
-// EndsOutside reports whether the thread is in a system call that another process may end: it waits for input,
-// for the end of a process, or on a word shared between processes.
+// EndsOutside reports whether the thread is asleep in a system call that another process may end: by input, a signal,
+// its own end, or a word shared between processes.
 func EndsOutside(r *callbacks.Registers) bool {
 	if !InCall(r) {
 		return false
 	}
-	switch SyscallName(r.Arch, r.Syscall) {
+	switch name := SyscallName(r.Arch, r.Syscall); name {
 	case "futex":
 		return r.SyscallArgs[1]&futexPrivate == 0
-	case "nanosleep", "clock_nanosleep", "sched_yield", "pause", "rt_sigsuspend", "exit", "exit_group":
+	case "nanosleep", "clock_nanosleep":
 		return false
+	default:
+		return !interruptedAtWork[name]
 	}
-	return true
 }
 
-// SyscallName returns the name of system call n if threads block or exit in it, otherwise "syscall n". It
-// returns "" for a negative n.
+// interruptedAtWork are system calls that a stop interrupts although the thread does not sleep: the kernel works for
+// it, or waits for a lock of its own, or the thread ends.
+var interruptedAtWork = map[string]bool{
+	"sched_yield": true, "rt_sigreturn": true, "clone": true, "clone3": true, "fork": true, "execve": true,
+	"execveat": true, "exit": true, "exit_group": true, "brk": true, "mmap": true, "munmap": true, "mremap": true,
+	"mprotect": true, "madvise": true, "mlock": true, "mlock2": true, "mlockall": true, "membarrier": true,
+}
+
+// SyscallName returns the name of system call n if threads block or exit in it or interruptedAtWork has it, otherwise
+// "syscall n". It returns "" for a negative n.
 func SyscallName(a callbacks.Arch, n int64) string {
 	if n < 0 {
 		return ""
@@ -211,28 +222,37 @@ func SyscallName(a callbacks.Arch, n int64) string {
 
 // Linux arch/x86/entry/syscalls/syscall_64.tbl.
 var x86Syscalls = map[int64]string{
-	0: "read", 1: "write", 7: "poll", 15: "rt_sigreturn", 16: "ioctl", 17: "pread64", 18: "pwrite64",
-	19: "readv", 20: "writev", 22: "pipe", 23: "select", 24: "sched_yield", 34: "pause", 35: "nanosleep",
-	42: "connect", 43: "accept", 44: "sendto", 45: "recvfrom", 46: "sendmsg", 47: "recvmsg",
-	56: "clone", 60: "exit", 61: "wait4", 62: "kill", 65: "semop", 69: "msgsnd", 70: "msgrcv",
-	72: "fcntl", 73: "flock", 74: "fsync", 75: "fdatasync", 128: "rt_sigtimedwait", 130: "rt_sigsuspend",
-	200: "tkill", 202: "futex", 208: "io_getevents", 219: "restart_syscall", 220: "semtimedop",
-	230: "clock_nanosleep", 231: "exit_group", 232: "epoll_wait", 234: "tgkill", 242: "mq_timedsend",
-	243: "mq_timedreceive", 247: "waitid", 270: "pselect6", 271: "ppoll", 281: "epoll_pwait",
-	288: "accept4", 299: "recvmmsg", 307: "sendmmsg", 333: "io_pgetevents", 426: "io_uring_enter",
-	435: "clone3", 441: "epoll_pwait2", 449: "futex_waitv", 454: "futex_wake", 455: "futex_wait",
+	0: "read", 1: "write", 2: "open", 7: "poll", 9: "mmap", 10: "mprotect", 11: "munmap", 12: "brk",
+	15: "rt_sigreturn", 16: "ioctl", 17: "pread64", 18: "pwrite64", 19: "readv", 20: "writev", 22: "pipe",
+	23: "select", 24: "sched_yield", 25: "mremap", 26: "msync", 28: "madvise", 34: "pause", 35: "nanosleep",
+	40: "sendfile", 42: "connect", 43: "accept", 44: "sendto", 45: "recvfrom", 46: "sendmsg", 47: "recvmsg",
+	56: "clone", 57: "fork", 58: "vfork", 59: "execve", 60: "exit", 61: "wait4", 62: "kill", 65: "semop",
+	69: "msgsnd", 70: "msgrcv", 72: "fcntl", 73: "flock", 74: "fsync", 75: "fdatasync", 85: "creat",
+	128: "rt_sigtimedwait", 130: "rt_sigsuspend", 149: "mlock", 151: "mlockall", 162: "sync", 200: "tkill",
+	202: "futex", 208: "io_getevents", 219: "restart_syscall", 220: "semtimedop", 230: "clock_nanosleep",
+	231: "exit_group", 232: "epoll_wait", 234: "tgkill", 242: "mq_timedsend", 243: "mq_timedreceive",
+	247: "waitid", 257: "openat", 270: "pselect6", 271: "ppoll", 275: "splice", 276: "tee",
+	277: "sync_file_range", 278: "vmsplice", 281: "epoll_pwait", 288: "accept4", 295: "preadv", 296: "pwritev",
+	299: "recvmmsg", 306: "syncfs", 307: "sendmmsg", 318: "getrandom", 322: "execveat", 324: "membarrier",
+	325: "mlock2", 326: "copy_file_range", 327: "preadv2", 328: "pwritev2", 333: "io_pgetevents",
+	426: "io_uring_enter", 435: "clone3", 437: "openat2", 441: "epoll_pwait2", 449: "futex_waitv",
+	454: "futex_wake", 455: "futex_wait",
 }
 
 // Linux include/uapi/asm-generic/unistd.h.
 var arm64Syscalls = map[int64]string{
-	4: "io_getevents", 22: "epoll_pwait", 25: "fcntl", 29: "ioctl", 32: "flock", 63: "read", 64: "write",
-	65: "readv", 66: "writev", 67: "pread64", 68: "pwrite64", 72: "pselect6", 73: "ppoll", 82: "fsync",
-	83: "fdatasync", 93: "exit", 94: "exit_group", 95: "waitid", 98: "futex", 101: "nanosleep",
-	115: "clock_nanosleep", 124: "sched_yield", 128: "restart_syscall", 129: "kill", 130: "tkill",
-	131: "tgkill", 133: "rt_sigsuspend", 137: "rt_sigtimedwait", 139: "rt_sigreturn", 182: "mq_timedsend",
-	183: "mq_timedreceive", 188: "msgrcv", 189: "msgsnd", 192: "semtimedop", 193: "semop", 202: "accept",
-	203: "connect", 206: "sendto", 207: "recvfrom", 211: "sendmsg", 212: "recvmsg", 220: "clone",
-	242: "accept4", 243: "recvmmsg", 260: "wait4", 269: "sendmmsg", 292: "io_pgetevents",
-	426: "io_uring_enter", 435: "clone3", 441: "epoll_pwait2", 449: "futex_waitv", 454: "futex_wake",
-	455: "futex_wait",
+	4: "io_getevents", 22: "epoll_pwait", 25: "fcntl", 29: "ioctl", 32: "flock", 56: "openat", 63: "read",
+	64: "write", 65: "readv", 66: "writev", 67: "pread64", 68: "pwrite64", 69: "preadv", 70: "pwritev",
+	71: "sendfile", 72: "pselect6", 73: "ppoll", 75: "vmsplice", 76: "splice", 77: "tee", 81: "sync",
+	82: "fsync", 83: "fdatasync", 84: "sync_file_range", 93: "exit", 94: "exit_group", 95: "waitid",
+	98: "futex", 101: "nanosleep", 115: "clock_nanosleep", 124: "sched_yield", 128: "restart_syscall",
+	129: "kill", 130: "tkill", 131: "tgkill", 133: "rt_sigsuspend", 137: "rt_sigtimedwait",
+	139: "rt_sigreturn", 182: "mq_timedsend", 183: "mq_timedreceive", 188: "msgrcv", 189: "msgsnd",
+	192: "semtimedop", 193: "semop", 202: "accept", 203: "connect", 206: "sendto", 207: "recvfrom",
+	211: "sendmsg", 212: "recvmsg", 214: "brk", 215: "munmap", 216: "mremap", 220: "clone", 221: "execve",
+	222: "mmap", 226: "mprotect", 227: "msync", 228: "mlock", 230: "mlockall", 233: "madvise",
+	242: "accept4", 243: "recvmmsg", 260: "wait4", 267: "syncfs", 269: "sendmmsg", 278: "getrandom",
+	281: "execveat", 283: "membarrier", 284: "mlock2", 285: "copy_file_range", 286: "preadv2",
+	287: "pwritev2", 292: "io_pgetevents", 426: "io_uring_enter", 435: "clone3", 437: "openat2",
+	441: "epoll_pwait2", 449: "futex_waitv", 454: "futex_wake", 455: "futex_wait",
 }

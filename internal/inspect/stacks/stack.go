@@ -93,6 +93,8 @@ func (n *Thread) Registers() *callbacks.Registers {
 	}
 	if in, ok := arch.FutexCall(&regs, n.reader.code.Target); ok {
 		regs = in // it sleeps before it does any work
+	} else if in, ok := arch.ContinuedCall(&regs, n.reader.code.Target); ok {
+		regs = in
 	}
 	n.regs = &regs
 	return n.regs

@@ -519,26 +519,22 @@ func (wf *Finder) foreignLock(w wait) (picture.Lock, error) {
 	return l, nil
 }
 
-// outsideCalls are the system calls that another process, or a device, ends. The value is true if the first
-// argument is a file descriptor.
-var outsideCalls = map[string]bool{
-	"read": true, "readv": true, "write": true, "writev": true, "recvfrom": true, "recvmsg": true, "recvmmsg": true,
-	"sendto": true, "sendmsg": true, "sendmmsg": true, "accept": true, "accept4": true, "connect": true, "flock": true,
-	"fcntl": true, "epoll_wait": true, "epoll_pwait": true, "epoll_pwait2": true,
-	"poll": false, "ppoll": false, "select": false, "pselect6": false, "wait4": false, "waitid": false,
-	"semop": false, "semtimedop": false, "msgrcv": false, "msgsnd": false,
-	"mq_timedreceive": false, "mq_timedsend": false,
+// descriptorCalls are system calls that may sleep and whose first argument is a file descriptor.
+var descriptorCalls = []string{
+	"read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev", "pwritev2", "recvfrom",
+	"recvmsg", "recvmmsg", "sendto", "sendmsg", "sendmmsg", "sendfile", "splice", "tee", "vmsplice", "copy_file_range",
+	"accept", "accept4", "connect", "flock", "fcntl", "ioctl", "fsync", "fdatasync", "sync_file_range", "syncfs",
+	"epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter", "mq_timedreceive", "mq_timedsend",
 }
 
-// callWait finds the wait of a thread that sleeps in a system call for an event outside of its process: the kernel
-// was interrupted in the call, and would start it again.
+// callWait finds the wait of a thread that sleeps in any other system call, for an event outside of its process: the
+// kernel was interrupted in the call, and would start it again or end it without a result.
 func (nw *nativeWaits) callWait(n *teams.Thread, regs *callbacks.Registers) (wait, bool) {
 	name := arch.SyscallName(regs.Arch, regs.Syscall)
 	if arch.Restarts(regs) && n.InFunction("poll") { // the arguments are those of the previous call
 		name = "poll"
 	}
-	descriptor, ok := outsideCalls[name]
-	if !ok || !arch.EndsOutside(regs) {
+	if name == "futex" || !arch.EndsOutside(regs) {
 		return wait{}, false
 	}
 	const words = "the kernel was interrupted in system call %d, which it would begin again"
@@ -546,7 +542,7 @@ func (nw *nativeWaits) callWait(n *teams.Thread, regs *callbacks.Registers) (wai
 	w.Name = name
 	switch first := int32(regs.SyscallArgs[0]); {
 	case regs.Arch != callbacks.ArchX86_64: // the result of the call has replaced the argument
-	case descriptor:
+	case slices.Contains(descriptorCalls, name):
 		w.Name = fmt.Sprintf("%s of descriptor %d", name, first)
 	case name == "wait4" && first > 0:
 		w.Name = fmt.Sprintf("%s for process %d", name, first)

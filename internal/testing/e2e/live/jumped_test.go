@@ -71,7 +71,7 @@ func checkJumped(t *testing.T, pic *picture.Picture) {
 	t.Helper()
 	jumped := 0
 	for _, th := range pic.Threads {
-		if th.State == nil || th.State.Name != "work_parallel" || len(th.UserStack) < 2 {
+		if th.State == nil || !e2e.IsInOwnCode(th.State) || len(th.UserStack) < 2 {
 			t.Errorf("LWP %d: %+v, %+v", th.LWP, th.State, th.UserStack)
 			continue
 		}

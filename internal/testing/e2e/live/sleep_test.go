@@ -32,7 +32,7 @@ type asleepCase struct {
 // asleepCases returns the ways to sleep, in three languages.
 func asleepCases() []asleepCase {
 	c := func(what, way, call string) asleepCase {
-		out := asleepCase{program: "verdict_sleep", args: []string{what, way}, at: `rest (near )?verdict_sleep\.c:\d+`,
+		out := asleepCase{program: "verdict_sleep", args: []string{what, way}, at: `(rest|wait_outside) (near )?verdict_sleep\.c:\d+`,
 			calls: call, waiters: 3}
 		switch what {
 		case "0":
@@ -44,14 +44,16 @@ func asleepCases() []asleepCase {
 	}
 	list := []asleepCase{
 		c("0", "0", "sleep"), c("1", "1", "usleep"), c("0", "2", "nanosleep"), c("1", "3", "clock_nanosleep"),
-		c("0", "4", "select"), c("2", "5", "poll"), c("0", "6", "poll"),
+		c("0", "4", "select"), c("2", "5", "poll"), c("0", "6", "poll"), c("0", "7", "pause"),
+		c("1", "8", "sigsuspend"), c("2", "9", "sigwait"),
 		{program: "cxx_asleep", held: "mutex stock", cell: "mutex stock", at: `rest(\(\))? cxx_asleep\.cc:\d+`,
 			calls: "std::this_thread::sleep_for", waiters: 2, left: true, writes: true},
 		{program: "fortran_asleep", held: "critical section halo", cell: "critical halo",
 			at: `(grid::)?relax(_)? fortran_asleep\.f90:\d+`, calls: "sleep", waiters: 2, left: true},
 	}
 	for i, way := range []asleepCase{{left: true}, {seconds: true}, {left: true, seconds: true, writes: true},
-		{live: true}, {left: true}, {seconds: true}, {endless: true}} {
+		{live: true}, {left: true}, {seconds: true}, {endless: true}, {endless: true}, {endless: true},
+		{endless: true}} {
 		c := &list[i]
 		c.left, c.live, c.seconds, c.endless, c.writes = way.left, way.live, way.seconds, way.endless, way.writes
 	}
@@ -81,7 +83,7 @@ func TestSleepingHolder(t *testing.T) {
 					p.AwaitTimed(t)
 				}
 				pid := strconv.Itoa(p.PID)
-				c.checkText(t, pid)
+				c.checkText(t, pid, cli.ExitOK)
 				c.checkPicture(t, pid, c.left || c.live)
 				if !c.writes {
 					c.checkWatch(t, pid)
@@ -95,12 +97,16 @@ func TestSleepingHolder(t *testing.T) {
 // time that the kernel wrote then is in the core, but the clock of that moment is not.
 func TestSleepingHolderInCores(t *testing.T) {
 	for _, mode := range []omptest.Mode{omptest.Gcore, omptest.Kernel} {
-		for _, c := range asleepCases()[:7] {
+		for _, c := range asleepCases()[:10] {
 			t.Run(string(mode)+"-"+strings.Join(c.args, "-"), func(t *testing.T) {
 				r := omptest.Run{Runtime: omptest.Libgomp(t), Args: c.args, Mode: mode, Exe: omptest.Compile(t,
 					omptest.Build{Program: c.program, Compiler: omptest.GCC, Flags: []string{"-O1", "-g"}})}
 				core := omptest.Dump(t, r).Core
-				c.checkText(t, core)
+				status := cli.ExitOK
+				if mode == omptest.Kernel { // the program aborts to be dumped
+					status = cli.ExitCrash
+				}
+				c.checkText(t, core, status)
 				c.checkPicture(t, core, c.left)
 			})
 		}
@@ -108,13 +114,13 @@ func TestSleepingHolderInCores(t *testing.T) {
 }
 
 // checkText checks the texts of the report, the verdicts and the table of threads.
-func (c asleepCase) checkText(t *testing.T, target string) {
+func (c asleepCase) checkText(t *testing.T, target string, want int) {
 	t.Helper()
 	wait := strconv.Itoa(c.waiters) + " threads wait"
 	status, diagnosis, _ := e2e.Output(t, "diagnose", target)
 	sleeps := regexp.MustCompile(`thread \d+ \(LWP \d+\) sleeps \(` + regexp.QuoteMeta(c.calls) +
 		`[^()]*\) in \S+ (near )?\S+:\d+, and ` + wait + ` for it in the end`)
-	if status != cli.ExitOK || !sleeps.MatchString(diagnosis) || strings.Contains(diagnosis, "no sign of a hang") {
+	if status != want || !sleeps.MatchString(diagnosis) || strings.Contains(diagnosis, "no sign of a hang") {
 		t.Errorf("status %d, no %v:\n%s", status, sleeps, diagnosis)
 	}
 	if c.held == "" {
@@ -173,6 +179,45 @@ func (c asleepCase) checkWatch(t *testing.T, pid string) {
 	}
 }
 
+// TestTimedWaitTwice looks at one process several times: the first look interrupts a wait with a time limit, and the
+// kernel continues it in another way, which is the same wait.
+func TestTimedWaitTwice(t *testing.T) {
+	for _, compiler := range []omptest.Compiler{omptest.GCC, omptest.LLVM} {
+		name, runtime := "libgomp", omptest.Libgomp
+		if compiler == omptest.LLVM {
+			name, runtime = "libomp", func(tb testing.TB) omptest.Runtime { return omptest.RuntimeOf(tb, 16) }
+		}
+		t.Run(name, func(t *testing.T) {
+			p := omptest.Start(t, omptest.Run{Runtime: runtime(t), Args: []string{"2", "12"}, Mode: omptest.Live,
+				Exe: omptest.Compile(t, omptest.Build{Program: "verdict_sleep", Compiler: compiler,
+					Flags: []string{"-O2", "-g"}})})
+			for range 3 {
+				_, pic := e2e.Diagnose(t, strconv.Itoa(p.PID))
+				if !slices.ContainsFunc(pic.Threads, func(th picture.Thread) bool {
+					return th.State != nil && th.State.Name == picture.StateCondition
+				}) {
+					t.Errorf("no thread waits for the condition variable: %+v", pic.Facts.Waits)
+				}
+			}
+		})
+	}
+}
+
+// TestAsleepInCall looks at threads that sleep in rare system calls: they wait for another process.
+func TestAsleepInCall(t *testing.T) {
+	for way, call := range map[string]string{"10": "tee of descriptor ", "11": "splice of descriptor "} {
+		p := omptest.Start(t, omptest.Run{Runtime: omptest.Libgomp(t), Args: []string{"2", way}, Mode: omptest.Live,
+			Exe: omptest.Compile(t, omptest.Build{Program: "verdict_sleep", Compiler: omptest.GCC,
+				Flags: []string{"-O2", "-g"}})})
+		status, pic := e2e.Diagnose(t, strconv.Itoa(p.PID))
+		if !slices.ContainsFunc(pic.Threads, func(th picture.Thread) bool {
+			return th.State != nil && th.State.Name == picture.StateCall && strings.HasPrefix(th.WaitName, call)
+		}) || status != cli.ExitOK {
+			t.Errorf("status %d, no thread in %s: %+v", status, call, pic.Facts.Waits)
+		}
+	}
+}
+
 // TestSleepInRuntime looks at workers that sleep in the runtime until their team is complete, while their primary
 // thread is in a function of the program: no such worker is at work.
 func TestSleepInRuntime(t *testing.T) {
@@ -197,7 +242,8 @@ func TestSleepInRuntime(t *testing.T) {
 				t.Errorf("%d workers, want 2", workers)
 			}
 			_, out, _ := e2e.Output(t, "diagnose", target)
-			if !strings.Contains(out, "1 of 3 threads is at work; the others wait: for the word at 0x") {
+			if !strings.Contains(out, "1 of 3 threads sleeps (pause, until a signal comes); "+
+				"the others wait: for the word at 0x") {
 				t.Errorf("threads that sleep in the runtime are at work:\n%s", out)
 			}
 		})

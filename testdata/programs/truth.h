@@ -28,6 +28,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef SYS_pause /* aarch64, where pause() calls ppoll */
+#define SYS_pause SYS_ppoll
+#endif
+
 #define TRUTH_THREADS 4096 /* most threads a program may register */
 #define TRUTH_LEVELS 8     /* deepest nesting that is recorded */
 #define TRUTH_LIMIT_S 3600 /* a program that is forgotten ends itself after this time */

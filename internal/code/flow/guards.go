@@ -17,6 +17,15 @@ const (
 	IfZero
 )
 
+// otherResults returns examples of the results other than 0: 1 where it stands for all of them, and several if the
+// result is a number, of which the code may compare another one than 0.
+func (g Guard) otherResults() []uint64 {
+	if g == IfNonzero {
+		return []uint64{1}
+	}
+	return []uint64{1, 2, 3}
+}
+
 // edge is an edge from one block to another.
 type edge struct{ from, to int }
 
@@ -122,9 +131,13 @@ func (d *decisions) decide(b int, result *symbolic.Expr, g Guard, site int) {
 		k := symbolic.Constant(v)
 		return symbolic.Cond{Op: c.Op, A: c.A.Substitute(result, k), B: c.B.Substitute(result, k)}.Decided()
 	}
-	zero, ok0 := takes(0)
-	one, ok1 := takes(1)
-	if !ok0 || !ok1 {
+	zero, ok := takes(0)
+	alone := ok // no other result takes the side of 0
+	for _, v := range g.otherResults() {
+		other, decided := takes(v)
+		ok, alone = ok && decided, alone && other != zero
+	}
+	if !ok {
 		return
 	}
 	// The first successor is the target of the branch.
@@ -137,7 +150,7 @@ func (d *decisions) decide(b int, result *symbolic.Expr, g Guard, site int) {
 		ofZero, ofOthers = Clears, Sets
 	}
 	d.edges[without] = change{ofOthers, site}
-	if zero != one {
+	if alone {
 		d.edges[with] = change{ofZero, site}
 	}
 }

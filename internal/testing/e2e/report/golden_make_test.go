@@ -39,7 +39,7 @@ type goldenCase struct {
 }
 
 // goldenCases returns the golden cores: each kind of wait, of verdict and of death, on the runtimes that differ
-// most.
+// most. Those for aarch64 are made on a machine of that kind (testdata/golden/README.md).
 func goldenCases() []goldenCase {
 	o0, o1, o2 := []string{"-O0", "-g"}, []string{"-O1", "-g"}, []string{"-O2", "-g"}
 	small := []string{"OMP_STACKSIZE=256K"}
@@ -83,7 +83,8 @@ func TestRemakeGolden(t *testing.T) {
 	if !*remake {
 		t.Skip("golden cores are made again with -remake only")
 	}
-	for _, dir := range []string{goldenHome, filepath.Join(e2e.GoldenDir, "sysroot")} {
+	sysroot := filepath.Join(e2e.GoldenDir, "sysroot")
+	for _, dir := range []string{goldenHome, sysroot + goldenHome, filepath.Join(sysroot, "usr/lib/x86_64-linux-gnu")} {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}

@@ -43,6 +43,50 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestGoldenWithoutLibc opens a core for aarch64 without the file of the C library: the threads are those of the core
+// with the file, and so is the verdict.
+func TestGoldenWithoutLibc(t *testing.T) {
+	files, err := omptest.UnpackGolden(e2e.GoldenDir, "aarch64-deadlock", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := golden{dir: filepath.Dir(files.Core), root: files.Sysroot, exe: files.Exe}
+	type place struct {
+		number int
+		role   picture.Role
+		state  picture.StateName
+		waits  string
+	}
+	look := func() (map[int]place, []picture.Verdict) {
+		status, out, errs := g.run(t, "report")
+		if status != cli.ExitOK {
+			t.Fatalf("exit status %d: %s", status, errs)
+		}
+		pic, places := e2e.Decode(t, out), map[int]place{}
+		for _, th := range pic.Threads {
+			p := place{number: -1, role: th.Role, waits: th.WaitName}
+			if th.ThreadNum != nil {
+				p.number = *th.ThreadNum
+			}
+			if th.State != nil {
+				p.state = th.State.Name
+			}
+			places[th.LWP] = p
+		}
+		return places, pic.Verdicts
+	}
+	want, verdicts := look()
+	if err := os.Remove(filepath.Join(g.root, "usr/lib/aarch64-linux-gnu/libc.so.6")); err != nil {
+		t.Fatal(err)
+	}
+	places, found := look()
+	omptest.Equal(t, "threads", places, want)
+	if len(verdicts) != 1 || len(found) != 1 || found[0].Kind != picture.VerdictDeadlock ||
+		!slices.Equal(found[0].Threads, verdicts[0].Threads) {
+		t.Errorf("verdicts %+v, want %+v", found, verdicts)
+	}
+}
+
 // golden is one core of testdata/golden, with its files unpacked.
 type golden struct{ dir, root, exe string }
 

@@ -417,7 +417,8 @@ func (p *Program) releasesOf(t *Thread, family string, add func(address uint64, 
 			continue
 		}
 		if f := p.functionAt(fr.lookup()); f != nil && p.classAt(fr.lookup()) != Opaque &&
-			!(OfOpenMP(family) && isApart(p, f)) && (len(inner) == 0 || p.releasesFrom(fr)&familySet(family) != 0) {
+			!(OfOpenMP(family) && isApart(p, f)) && p.mayGive(f, p.gives.SummaryOf) &&
+			(len(inner) == 0 || p.releasesFrom(fr)&familySet(family) != 0) {
 			p.releasesIn(t, i, f, family, inner, add)
 		}
 		inner = append(inner, i)
@@ -428,9 +429,6 @@ func (p *Program) releasesOf(t *Thread, family string, add func(address uint64, 
 func (p *Program) releasesIn(
 	t *Thread, i int, f *function, family string, inner []int, add func(address uint64, r Release),
 ) {
-	if !p.mayGive(f, p.gives.SummaryOf) {
-		return
-	}
 	o := p.openedAt(f, &t.Frames[i], len(inner) == 0)
 	if !slices.ContainsFunc(o.releases, func(r openRelease) bool { return r.family == family }) {
 		return

@@ -41,6 +41,9 @@ type Event struct {
 	Truncated bool           `json:"truncated,omitempty" pb:"17"`
 	Operation *DataOperation `json:"operation,omitempty" pb:"18"`
 	Loaded    *LoadedCode    `json:"loaded,omitempty" pb:"19"`
+	// Number of the thread in its team, and the size of the team; missing if they are not recorded.
+	ThreadNum *int `json:"thread_num,omitempty" pb:"20" schema:"min=0"`
+	TeamSize  int  `json:"team_size,omitempty" pb:"21" schema:"min=1"`
 }
 
 // Dependence is a storage location that orders tasks, or the number of an iteration in one of the loops of a doacross

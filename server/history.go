@@ -145,7 +145,11 @@ func (t *messageConverter) message(th *trace.Thread, e *trace.Event) (*ompdv1.Ev
 		Time: event.Time, Ago: event.Ago, Lwp: int64(event.LWP), Code: int64(event.Code), Event: event.Name,
 		Text: strings.ToValidUTF8(event.Text, "\uFFFD"), Kind: int64(event.Kind), Endpoint: int64(event.Endpoint),
 		Value: int64(event.Value), Pc: (*uint64)(event.PC), Region: event.Region, Task: event.Task,
-		Lock: (*uint64)(event.Lock),
+		Lock: (*uint64)(event.Lock), TeamSize: int64(event.TeamSize),
+	}
+	if event.ThreadNum != nil {
+		num := int64(*event.ThreadNum)
+		m.ThreadNum = &num
 	}
 	if event.Frame == nil {
 		return m, nil

@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -28,6 +29,8 @@ type Command struct {
 	Stdin, Stdout, Stderr *os.File
 	// Alone reports whether the process ends with the command, so that it may give up rights.
 	Alone bool
+	// Now returns the time in the header of a report; nil: time.Now.
+	Now func() time.Time
 }
 
 // usageError is an error of the command line.

@@ -30,7 +30,8 @@ type style struct {
 	force   bool   // files of other programs may be replaced
 	refresh int    // seconds after which a served page asks for a new snapshot
 	color   string
-	tool    string    // version of this tool
+	tool    string // version of this tool
+	now     func() time.Time
 	written time.Time // of the core that is printed; zero if unknown
 	quiet   bool      // print no progress and no notes
 	width   int
@@ -213,7 +214,8 @@ func (s *style) made() string {
 	if err != nil {
 		host = "an unknown host"
 	}
-	made := strings.TrimSpace(fmt.Sprintf("made %s on %s by ompd-inspect %s", time.Now().Format(dateForm), host, s.tool))
+	made := strings.TrimSpace(fmt.Sprintf("made %s on %s by ompd-inspect %s", s.now().Format(dateForm), host,
+		s.tool))
 	if !s.written.IsZero() {
 		made += "; core written " + s.written.Format(dateForm)
 	}

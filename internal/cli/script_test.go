@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
@@ -24,7 +25,8 @@ func TestMain(m *testing.M) {
 
 // runMain runs the tool as its main function does.
 func runMain() {
-	c := Command{Version: "0.0.0-test", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Alone: true}
+	c := Command{Version: "0.0.0-test", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Alone: true,
+		Now: func() time.Time { return time.Unix(1_795_000_000, 0) }} // scripts compare reports
 	os.Exit(c.Run(context.Background(), os.Args[1:]))
 }
 

@@ -23,8 +23,10 @@ type tracing struct {
 	events int
 	follow bool
 	rate   int
-	named  bool // show events by the names of a document
-	names  legacy.Document
+	// summary counts equal events in place of showing each.
+	summary bool
+	named   bool // show events by the names of a document
+	names   legacy.Document
 }
 
 // document is a flag for a document that names events.
@@ -81,6 +83,7 @@ of the last ones of each thread.
 	f.IntVar(&t.rate, "rate", t.rate,
 		"with --follow: limit of events per second in the text; the others are counted (0: none)")
 	f.Var(document{&t.names}, "names", "show events by the names of OMPT in 2013, 2016 or 5.1")
+	f.BoolVar(&t.summary, "summary", false, "count the events that are equal, in place of showing each; of all events")
 	f.IntVar(&t.thread, "thread", 0, "show only the thread with this number (LWP)")
 	f.StringVar(&t.region, "region", "", "show only events in the region with this ID, such as 0.7")
 	a.outputFlags(cmd)
@@ -139,7 +142,9 @@ func (t *tracing) check(cmd *cobra.Command) error {
 	case t.region != "" && !regionID().MatchString(t.region):
 		return usageError{fmt.Errorf("--region: %q is not the ID of a region in a trace, such as 0.7 or 0x1f40",
 			t.region)}
-	case t.last > 0 && !set("events"):
+	case t.summary && (t.follow || t.out != "" || t.isJSON()):
+		return usageError{errors.New("--summary is for text, and not for --follow")}
+	case (t.last > 0 || t.summary) && !set("events"):
 		t.events = 0
 	}
 	if t.out == "" {

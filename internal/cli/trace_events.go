@@ -107,5 +107,8 @@ func (t *tracing) textPrinter(w io.Writer, place func(uint64) picture.Frame) (*t
 	if o.All {
 		p.FoldNothing()
 	}
+	if t.summary {
+		p.Summarize()
+	}
 	return p, nil
 }

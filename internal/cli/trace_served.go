@@ -120,6 +120,9 @@ func (s *servedTrace) show() error {
 	if err == nil && shown == 0 && s.p != nil {
 		s.p.None(noEvent)
 		err = s.p.Err()
+	} else if err == nil && s.p != nil {
+		s.p.Summary()
+		err = s.p.Err()
 	}
 	return err
 }
@@ -150,7 +153,11 @@ func (s *servedTrace) print(list []*ompdv1.Event) error {
 			}
 			s.places[pc] = *e.Frame
 		}
-		s.p.Event(time.Duration(e.Ago), uint32(e.LWP), []byte(e.Text), pc)
+		member := text.Member{Size: uint32(e.TeamSize)}
+		if e.ThreadNum != nil {
+			member.Num = uint32(*e.ThreadNum)
+		}
+		s.p.Event(time.Duration(e.Ago), uint32(e.LWP), member, []byte(e.Text), pc)
 	}
 	if s.p == nil {
 		return nil

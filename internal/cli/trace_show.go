@@ -66,6 +66,9 @@ func (t *tracing) show(h *history.History) error {
 	}
 	if shown == 0 && out.p != nil && out.err == nil {
 		out.p.None(noEvent)
+	} else if out.p != nil && out.err == nil {
+		out.p.Summary()
+		out.err = out.p.Err()
 	}
 	return out.flush()
 }
@@ -177,6 +180,8 @@ type printing struct {
 	says  []byte // words of the previous event
 	now   uint64
 	p     *text.Events // nil for JSON
+	teams *trace.Members
+	of    *trace.Recording // that teams is of
 	liner *export.Liner
 	json  *json.Encoder
 	err   error
@@ -209,7 +214,11 @@ func (o *printing) event(th *trace.Thread, e *trace.Event) error {
 	} else {
 		o.says = o.words.Append(o.says[:0], e)
 	}
-	o.p.Event(o.rec.Clock.Elapsed(e.Time, o.now), th.LWPOf(e), o.says, e.PC)
+	if o.of != o.rec {
+		o.teams, o.of = o.rec.Members(), o.rec
+	}
+	lwp := th.LWPOf(e)
+	o.p.Event(o.rec.Clock.Elapsed(e.Time, o.now), lwp, text.Member(o.teams.At(lwp, e.Time)), o.says, e.PC)
 	o.err = o.p.Err()
 	return o.err
 }

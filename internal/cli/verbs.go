@@ -64,7 +64,9 @@ see its help).`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.ps(cmd.Context(), defaultSample) },
 	}
-	a.tool = a.Version
+	if a.tool, a.now = a.Version, a.Now; a.now == nil {
+		a.now = time.Now
+	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.ValidArgsFunction = a.completeTarget
 	a.addPIDFlag(root) // for the help; report has the flag too

@@ -18,7 +18,8 @@ type Events struct {
 	place  func(pc uint64) picture.Frame
 	spots  map[uint64]string // results of place, by code address
 	last   []byte            // the previous row
-	number [20]byte
+	number [40]byte
+	sums   map[eventKey]*eventSum // nil: each event is printed
 }
 
 // NewEvents returns a printer of events on w, as New does. place returns the frame of the call that returns to a code
@@ -58,15 +59,34 @@ func (p *Events) Recorded(r *picture.Recording) {
 
 // EventHeading prints the names of the columns of Event.
 func (p *Events) EventHeading() {
-	p.printLine(p.dim(fmt.Sprintf("%14s %8s  %s", "seconds", "thread", "event")))
+	if p.sums == nil {
+		p.printLine(p.dim(fmt.Sprintf("%14s %*s %8s  %s", "seconds", memberWidth, "thread", "LWP", "event")))
+	}
 }
 
-// Event prints one event: its age, its thread, its text, and its place in the source.
-func (p *Events) Event(ago time.Duration, lwp uint32, text []byte, pc uint64) {
+// Member is the number of a thread in its team, and the size of the team.
+type Member struct{ Num, Size uint32 }
+
+// memberWidth is the width of the column with the number of a thread in its team.
+const memberWidth = 9
+
+// Event prints one event: its age, its thread, its text, and its place in the source. The size of a member's
+// team is 0 if its number is unknown.
+func (p *Events) Event(ago time.Duration, lwp uint32, member Member, text []byte, pc uint64) {
+	if p.sums != nil {
+		p.count(lwp, text, pc)
+		return
+	}
 	if !phrase.IsPlain(text) {
 		text = []byte(phrase.Printable(string(text)))
 	}
 	b := appendSeconds(p.last[:0], ago)
+	who := p.number[:0]
+	if member.Size > 0 {
+		who = strconv.AppendUint(who, uint64(member.Num), 10)
+		who = strconv.AppendUint(append(who, " of "...), uint64(member.Size), 10)
+	}
+	b = appendPadded(append(b, ' '), who, memberWidth)
 	b = appendPadded(append(b, ' '), strconv.AppendUint(p.number[:0], uint64(lwp), 10), 8)
 	b = append(append(b, "  "...), text...)
 	if spot := p.spot(pc); spot != "" {
@@ -137,7 +157,7 @@ func appendPadded(b, s []byte, columns int) []byte {
 // Skipped prints that n events are not printed.
 func (p *Events) Skipped(n uint64, why string) {
 	if n > 0 {
-		p.printLine(p.amber(fmt.Sprintf("%14s %8s  %d %s", "...", "", n, why)))
+		p.printLine(p.amber(fmt.Sprintf("%14s %*s %8s  %d %s", "...", memberWidth, "", "", n, why)))
 	}
 }
 

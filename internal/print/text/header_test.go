@@ -14,7 +14,8 @@ func TestHeader(t *testing.T) {
 		target     picture.Target
 		made, want string
 	}{
-		"process": {picture.Target{Kind: picture.TargetProcess, PID: 7, Executable: "/bin/sim", Command: "/bin/sim -n 4",
+		"process": {picture.Target{Kind: picture.TargetProcess, PID: 7, Executable: "/bin/sim",
+			Command: "/bin/sim -n 4",
 			Elapsed: 3 * 3600, CPU: 90, Pause: &picture.Pause{Threads: 2, Stops: 1, Microseconds: 1200}}, "made now",
 			"process of /bin/sim (pid 7): running, stopped 2 threads for 1.2 ms\n" +
 				"program sim -n 4; started 3.0 h ago, 90.0 s of CPU time\nRUNTIME\nreport made now\n"},
@@ -23,8 +24,8 @@ func TestHeader(t *testing.T) {
 			"core of /bin/sim (pid 7): SIGABRT\nprogram sim; 2.5 s of CPU time\nRUNTIME\n"},
 		"the name alone": {picture.Target{Kind: picture.TargetCore, Path: "c", PID: 7, Executable: "/bin/sim",
 			Command: "/bin/sim", Signal: "SIGABRT"}, "", "core of /bin/sim (pid 7): SIGABRT\nRUNTIME\n"},
-		"an interpreter": {picture.Target{Kind: picture.TargetCore, Path: "c", PID: 7, Executable: "/usr/bin/python3.11",
-			Command: "python3 fit.py", Signal: "SIGABRT"}, "",
+		"an interpreter": {picture.Target{Kind: picture.TargetCore, Path: "c", PID: 7,
+			Executable: "/usr/bin/python3.11", Command: "python3 fit.py", Signal: "SIGABRT"}, "",
 			"core of /usr/bin/python3.11 (pid 7): SIGABRT\nprogram python3 fit.py\nRUNTIME\n"},
 	} {
 		runtime := picture.Runtime{ID: "libomp", Name: "LLVM OpenMP runtime", Version: "19", Path: "/lib/libomp.so"}

@@ -17,14 +17,14 @@ const rowsShown = 40
 func (p *Events) Statistics(s *picture.Statistics) {
 	p.printf("%s of %s in %v", phrase.Count(s.Events, "event"), phrase.Count(s.Threads, "thread"),
 		roundDuration(time.Duration(s.Nanoseconds)))
-	t := table{head: []string{"construct", "at", "count", "total", "mean", "longest", ""}}
-	for i := range s.Rows {
+	t := table{head: []string{"of time", "construct", "at", "count", "total", "mean", "longest", "notes"}}
+	for i, r := range constructsFirst(s.Rows) {
 		if i == rowsShown && !p.all {
 			break
 		}
-		r := &s.Rows[i]
 		total := time.Duration(r.Total)
-		t.add(phrase.Printable(r.Text), placeText(r.Frame), fmt.Sprint(r.Count), roundDuration(total).String(),
+		t.add(shareText(r, s), phrase.Printable(r.Text), placeText(r.Frame), fmt.Sprint(r.Count),
+			roundDuration(total).String(),
 			roundDuration(total/time.Duration(max(r.Count, 1))).String(),
 			roundDuration(time.Duration(r.Longest)).String(), statisticNotes(r))
 	}
@@ -38,6 +38,28 @@ func (p *Events) Statistics(s *picture.Statistics) {
 	}
 	p.printTaskCost(s.Rows)
 	p.printLockOrders(s.LockOrders)
+}
+
+// constructsFirst returns the rows with those of initial and implicit tasks last: their time is that of all else.
+func constructsFirst(rows []picture.Statistic) (out []*picture.Statistic) {
+	isWhole := func(r *picture.Statistic) bool { return r.Text == "initial task" || r.Text == "implicit task" }
+	for _, whole := range []bool{false, true} {
+		for i := range rows {
+			if isWhole(&rows[i]) == whole {
+				out = append(out, &rows[i])
+			}
+		}
+	}
+	return out
+}
+
+// shareText returns the part of the time of all threads that a row takes: "12.5 %"; "" if the time is unknown.
+func shareText(r *picture.Statistic, s *picture.Statistics) string {
+	all := float64(s.Nanoseconds) * float64(s.Threads)
+	if all <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%5.1f %%", 100*float64(r.Total)/all)
 }
 
 // printTaskCost prints the cost of recording small tasks, if that is much of the time that they take.

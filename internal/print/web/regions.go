@@ -201,9 +201,10 @@ func (g threadGroup) First() threadRow { return g.Rows[0] }
 
 func newThreadRow(t *picture.Thread) threadRow {
 	r := threadRow{
-		Class: class(t), LWP: fmt.Sprint(t.LWP), Number: phrase.Numbers(*t), Role: phrase.RoleName(*t),
+		Class: class(t), LWP: fmt.Sprint(t.LWP), Role: phrase.RoleName(*t),
 		Waits: phrase.WaitsOn(*t), Crashed: t.Crashed, Errors: t.Errors,
 	}
+	r.Number = strings.ReplaceAll(phrase.Numbers(*t), "/", " of ")
 	if t.LWP == 0 {
 		r.LWP = "gone"
 	}

@@ -212,7 +212,7 @@ func (p *linePlan) position(nanoseconds int64) int {
 func (p *linePlan) lane(r *picture.TimelineRow) *lane {
 	l := &lane{Title: fmt.Sprintf("LWP %d", r.Thread), Whole: p.words(r)}
 	if t := p.names.threads[r.Thread]; t != nil && t.ThreadNum != nil && t.TeamSize != nil && *t.TeamSize > 1 {
-		l.Title += fmt.Sprintf(" (%d of %d)", *t.ThreadNum, *t.TeamSize)
+		l.Title = fmt.Sprintf("%d of %d (%s)", *t.ThreadNum, *t.TeamSize, l.Title)
 	}
 	l.Title = clip(l.Title, lineChars)
 	l.Spans, l.Small = p.bars(r.Spans, 0, laneHeight)

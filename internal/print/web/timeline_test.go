@@ -51,7 +51,7 @@ func TestTimeline(t *testing.T) {
 	_, section, _ := strings.Cut(page, `<section id="timeline"`)
 	section, _, _ = strings.Cut(section, "</section>")
 	for _, want := range []string{
-		"the last 4 s before the newest event, which was 12 s ago", ">−1 s<", ">&#43;12 s<", "LWP 5607 (0 of 3)",
+		"the last 4 s before the newest event, which was 12 s ago", ">−1 s<", ">&#43;12 s<", "0 of 3 (LWP 5607)",
 		"<title>wait for lock second: since −2 s</title>", "<title>lock first: since −3 s</title>",
 		"<title>loop, solve.c:7: 1 s, from −3 s to −2 s</title>",
 		"thread 0 of 3 (LWP 5607): at work ", "waits for a lock 58 % of the time", `aria-describedby="w-times"`,
@@ -138,7 +138,7 @@ func TestTimelineWhole(t *testing.T) {
 		line.Rows[i].Spans = spans
 	}
 	page := draw(t, pic, web.Options{})
-	_, row, _ := strings.Cut(page, `>LWP 5607 (0 of 3)</text>`)
+	_, row, _ := strings.Cut(page, `>0 of 3 (LWP 5607)</text>`)
 	row, _, _ = strings.Cut(row, `<g data-name`)
 	row, _, _ = strings.Cut(row, "</svg>")
 	const lead, width = 190, 1080

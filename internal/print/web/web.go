@@ -94,8 +94,9 @@ type verdict struct {
 
 // step is one thread of a deadlock.
 type step struct {
-	Who, WaitsFor, Holder, Evidence string
-	Frames                          []frame
+	Who, WaitsFor, Relation, Holder, Evidence string
+
+	Frames []frame
 }
 
 // frame is a line of a stack.
@@ -257,7 +258,8 @@ func newVerdict(v *picture.Verdict, n *names) verdict {
 			break
 		}
 		out.Steps = append(out.Steps, step{
-			Who: n.nameOf(s.Thread), WaitsFor: phrase.Target(s.WaitsFor), Holder: n.nameOf(s.HeldBy),
+			Who: n.nameOf(s.Thread), WaitsFor: phrase.Target(s.WaitsFor), Relation: phrase.HeldBy(s),
+			Holder:   n.nameOf(s.HeldBy),
 			Evidence: s.HeldEvidence,
 			Frames:   newFrames(s.Frames),
 		})

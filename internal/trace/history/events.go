@@ -79,6 +79,7 @@ type EventConverter struct {
 	now   uint64
 	since string
 	name  func(*trace.Event) string
+	teams *trace.Members
 	at    map[uint64]*picture.Frame
 }
 
@@ -89,7 +90,8 @@ const PlacesMax = 1 << 16
 // of an event.
 func (h *History) NewEventConverter(rec *trace.Recording, name func(*trace.Event) string) *EventConverter {
 	c := &EventConverter{
-		h, rec, rec.Words(h.Lock), h.Now(rec), "before the newest event", name, map[uint64]*picture.Frame{},
+		h, rec, rec.Words(h.Lock), h.Now(rec), "before the newest event", name, rec.Members(),
+		map[uint64]*picture.Frame{},
 	}
 	switch {
 	case h.now != nil:
@@ -113,6 +115,10 @@ func (c *EventConverter) Event(th *trace.Thread, e *trace.Event) picture.Event {
 	out.Operation, out.Loaded = d.Operation, d.Loaded
 	if e.Region != 0 {
 		out.Region = c.words.ID(e.Region)
+	}
+	if m := c.teams.At(th.LWPOf(e), e.Time); m.Size > 0 {
+		num := int(m.Num)
+		out.ThreadNum, out.TeamSize = &num, int(m.Size)
 	}
 	if task := e.Task(); task != 0 {
 		out.Task = c.words.ID(task)

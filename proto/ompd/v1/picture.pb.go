@@ -9045,9 +9045,12 @@ type Event struct {
 	Mapped      []*MappedVariable `protobuf:"bytes,16,rep,name=mapped,proto3" json:"mapped,omitempty"`
 	// truncated means that there are more dependences, mapped variables or characters than are
 	// recorded.
-	Truncated     bool           `protobuf:"varint,17,opt,name=truncated,proto3" json:"truncated,omitempty"`
-	Operation     *DataOperation `protobuf:"bytes,18,opt,name=operation,proto3" json:"operation,omitempty"`
-	Loaded        *LoadedCode    `protobuf:"bytes,19,opt,name=loaded,proto3" json:"loaded,omitempty"`
+	Truncated bool           `protobuf:"varint,17,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	Operation *DataOperation `protobuf:"bytes,18,opt,name=operation,proto3" json:"operation,omitempty"`
+	Loaded    *LoadedCode    `protobuf:"bytes,19,opt,name=loaded,proto3" json:"loaded,omitempty"`
+	// Number of the thread in its team, and the size of the team; missing if they are not recorded.
+	ThreadNum     *int64 `protobuf:"varint,20,opt,name=thread_num,json=threadNum,proto3,oneof" json:"thread_num,omitempty"`
+	TeamSize      int64  `protobuf:"varint,21,opt,name=team_size,json=teamSize,proto3" json:"team_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -9213,6 +9216,20 @@ func (x *Event) GetLoaded() *LoadedCode {
 		return x.Loaded
 	}
 	return nil
+}
+
+func (x *Event) GetThreadNum() int64 {
+	if x != nil && x.ThreadNum != nil {
+		return *x.ThreadNum
+	}
+	return 0
+}
+
+func (x *Event) GetTeamSize() int64 {
+	if x != nil {
+		return x.TeamSize
+	}
+	return 0
 }
 
 // Dependence is a storage location that orders tasks, or the number of an iteration in one of the
@@ -10721,7 +10738,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x0eRecordedChange\x12\x18\n" +
 	"\arecords\x18\x01 \x01(\x03R\arecords\x12\x1d\n" +
 	"\n" +
-	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xbc\x04\n" +
+	"per_second\x18\x02 \x01(\x01R\tperSecond\"\x8c\x05\n" +
 	"\x05Event\x12\x12\n" +
 	"\x04time\x18\x01 \x01(\x03R\x04time\x12\x10\n" +
 	"\x03ago\x18\x02 \x01(\x03R\x03ago\x12\x10\n" +
@@ -10742,9 +10759,13 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06mapped\x18\x10 \x03(\v2\x17.ompd.v1.MappedVariableR\x06mapped\x12\x1c\n" +
 	"\ttruncated\x18\x11 \x01(\bR\ttruncated\x124\n" +
 	"\toperation\x18\x12 \x01(\v2\x16.ompd.v1.DataOperationR\toperation\x12+\n" +
-	"\x06loaded\x18\x13 \x01(\v2\x13.ompd.v1.LoadedCodeR\x06loadedB\x05\n" +
+	"\x06loaded\x18\x13 \x01(\v2\x13.ompd.v1.LoadedCodeR\x06loaded\x12\"\n" +
+	"\n" +
+	"thread_num\x18\x14 \x01(\x03H\x02R\tthreadNum\x88\x01\x01\x12\x1b\n" +
+	"\tteam_size\x18\x15 \x01(\x03R\bteamSizeB\x05\n" +
 	"\x03_pcB\a\n" +
-	"\x05_lock\"i\n" +
+	"\x05_lockB\r\n" +
+	"\v_thread_num\"i\n" +
 	"\n" +
 	"Dependence\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\x03R\x04type\x12\x1d\n" +

@@ -30,7 +30,7 @@ func TestRecordTailCalls(t *testing.T) {
 			if m := regexp.MustCompile(`.*(\.so|__kmp|gomp\.c).*`).FindString(events + stats); m != "" {
 				t.Errorf("a place in the runtime or the recorder: %s", m)
 			}
-			barrier := regexp.MustCompile(`(?m)^  (explicit )?barrier +regions tail_calls\.c:\d+ `)
+			barrier := regexp.MustCompile(`(?m)^ +[\d.]+ % +(explicit )?barrier +regions tail_calls\.c:\d+ `)
 			if !barrier.MatchString(stats) {
 				t.Errorf("the barrier has no place:\n%s", stats)
 			}

@@ -63,8 +63,8 @@ func checkTrace(t *testing.T, core, exe string) {
 	if status != 0 || errs != "" || !strings.HasPrefix(out, "recorded in process ") {
 		t.Errorf("trace: exit status %d, printed %q and %q", status, out, errs)
 	}
-	asked := regexp.MustCompile(`(?m)^ +-\d+\.\d{6} +(\d+)  asks for lock \S+ .*lock_cycle\.c:\d+$`)
-	acquired := regexp.MustCompile(`(?m)^ +-\d+\.\d{6} +(\d+)  acquires lock \S+ .*lock_cycle\.c:\d+$`)
+	asked := regexp.MustCompile(`(?m)^ +-\d+\.\d{6} +(?:\d+ of \d+ +)?(\d+)  asks for lock \S+ .*lock_cycle\.c:\d+$`)
+	acquired := regexp.MustCompile(`(?m)^ +-\d+\.\d{6} +(?:\d+ of \d+ +)?(\d+)  acquires lock \S+ .*lock_cycle\.c:\d+$`)
 	for _, want := range []*regexp.Regexp{asked, acquired} {
 		lwps := map[string]bool{}
 		for _, m := range want.FindAllStringSubmatch(out, -1) {
@@ -170,12 +170,12 @@ func TestRecordSaveEnds(t *testing.T) {
 func checkStanding(t *testing.T, file string) {
 	t.Helper()
 	status, out, errs := e2e.Output(t, "trace", "--events", "1", file)
-	long := regexp.MustCompile(`(?m)^ +-([1-9]|\d\d+)\.\d{6} +\d+  asks for lock `)
+	long := regexp.MustCompile(`(?m)^ +-([1-9]|\d\d+)\.\d{6} +(?:\d+ of \d+ +)?\d+  asks for lock `)
 	if status != 0 || len(long.FindAllString(out, -1)) != 2 {
 		t.Errorf("trace: exit status %d, printed %s%s", status, out, errs)
 	}
 	status, out, errs = e2e.Output(t, "trace", "stats", file)
-	waits := regexp.MustCompile(`(?m)^  wait for lock .* 1 waited [\dm]+(\.\d+)?s; .*; 1 not over$`)
+	waits := regexp.MustCompile(`(?m)^ +[\d.]+ % +wait for lock .* 1 waited [\dm]+(\.\d+)?s; .*; 1 not over$`)
 	if status != 0 || len(waits.FindAllString(out, -1)) != 2 {
 		t.Errorf("trace stats: exit status %d, printed %s%s", status, out, errs)
 	}

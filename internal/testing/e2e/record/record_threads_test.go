@@ -38,7 +38,7 @@ func TestRecordShortThreads(t *testing.T) {
 				!strings.Contains(out, fmt.Sprintf(" events of %d threads in ", len(ends))) {
 				t.Errorf("%d threads: exit status %d, printed %q and\n%s", len(ends), status, errs, out)
 			}
-			row := regexp.MustCompile(fmt.Sprintf(`(?m)^  initial task +%d .*$`, roots)).FindString(out)
+			row := regexp.MustCompile(fmt.Sprintf(`(?m)^ +[\d.]+ %% +initial task +%d .*$`, roots)).FindString(out)
 			if over := !strings.Contains(row, "not over"); row == "" || over != (open == 0) ||
 				strings.Count(out, "not over") != open || !over && !strings.Contains(row, " 1 not over") {
 				t.Errorf("stats say of the initial tasks %q:\n%s", row, out)

@@ -27,7 +27,10 @@ type ParallelInfo struct {
 	Source      SourceLocation    // of the construct, as the compiler passed it to the runtime
 	// Hint means that Function and Source belong to the region that the team forked last, which may be over; a
 	// frame of Function proves them.
-	Hint       bool
+	Hint bool
+	// Passed is the first argument of Function if that is the runtime's own: the outlined function of GCC's programs on
+	// LLVM's runtime. It may also be data. Null if unknown.
+	Passed     callbacks.Address
 	Return     callbacks.Address // address in user code to which the fork returns; null if unknown
 	PrimaryNum int               // thread number of the primary thread in the enclosing team; -1 if unknown
 	League     int               // number of teams of the league, 0 outside a teams construct

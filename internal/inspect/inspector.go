@@ -78,6 +78,7 @@ type Inspector struct {
 	tasks      *teams.TaskLister
 	facts      *factParts
 	waits      *waits.Finder
+	flows      *stacks.Flow
 	exact      map[uint64]bool // instructions at which threads were interrupted, for Locate
 }
 
@@ -96,8 +97,9 @@ func New(cfg Config) (*Inspector, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.regions = teams.NewRegionTable(in.roster)
-	in.model = teams.NewUserModel(in.roster, in.regions, in.code)
+	in.regions = teams.NewRegionTable(in.roster, in.code)
+	in.flows = stacks.NewFlow(in.code, in.cfg.Functions, in.cfg.Budget)
+	in.model = teams.NewUserModel(in.roster, in.regions, in.code, in.flows)
 	in.settings = teams.NewSettings(in.roster, in.regions, in.notes)
 	in.regionList = teams.NewRegionLister(in.notes, in.regions, in.model)
 	in.tasks = teams.NewTaskLister(in.notes, in.roster, in.regions, in.model)
@@ -108,7 +110,7 @@ func New(cfg Config) (*Inspector, error) {
 // readThreads makes the parts that inspect threads.
 func (in *Inspector) readThreads() {
 	target, about, library := in.cfg.Target, &in.cfg.About, sync.OnceValue(in.libraryOf) // when About is complete
-	flows := stacks.NewFlow(in.code, in.cfg.Functions, in.cfg.Budget)
+	flows := in.flows
 	data := stacks.NewData(in.code, in.roster.NativeThreads, library)
 	states := teams.NewStates(in.roster, in.code, data, flows)
 	recorded := recordings.NewReader(recordings.Config{

@@ -1,6 +1,12 @@
 package lockflow
 
 import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
@@ -96,4 +102,182 @@ func passedArguments(args, given []*symbolic.Expr) []*symbolic.Expr {
 		}
 	}
 	return out
+}
+
+// RemovedFrame is a function without a frame, since its last call was a tail call.
+type RemovedFrame struct {
+	Entry uint64
+	After uint64 // address after the jump; 0 if the function may have ended in one of several
+}
+
+// RemovedFrames returns the functions between a call of the function at entry and a frame of the function around
+// callee, outermost first: each ended in a tail call of the next. It contains only functions of the program. If there
+// are several chains, it contains the functions on which all agree, at the start and at the end. It fails if no chain
+// of tail calls leads from entry to callee.
+func (p *Program) RemovedFrames(entry, callee uint64) ([]RemovedFrame, bool) {
+	low, high, ok := p.cfg.Code.Bounds(callee)
+	if !ok || low <= entry && entry < high || p.IsColdPart(low, entry) {
+		return nil, false
+	}
+	key := [2]uint64{entry, low}
+	out, known := p.removed[key]
+	if !known {
+		s := chainSearch{p: p, low: low, visits: maxChainFunctions}
+		s.follow(entry, nil)
+		out = commonFrames(s.chains)
+		p.removed[key] = out
+	}
+	return out, len(out) > 0
+}
+
+// Bounds of the search for chains of tail calls: the visited functions, and the chains.
+const (
+	maxChainFunctions = 64
+	maxChains         = 1024
+)
+
+// chainSearch finds the chains of tail calls that lead to a function.
+type chainSearch struct {
+	p      *Program
+	low    uint64 // the entry of that function
+	visits int    // remaining number of functions to visit
+	chains [][]RemovedFrame
+}
+
+// unknownFrames stands for the rest of a chain that cannot be followed.
+var unknownFrames = RemovedFrame{}
+
+// follow adds the chains that start with path and the function at entry.
+func (s *chainSearch) follow(entry uint64, path []RemovedFrame) {
+	s.visits--
+	if s.visits < 0 || len(path) >= maxTailCalls {
+		s.add(path, unknownFrames)
+		return
+	}
+	s.followJumps(entry, entry, path)
+}
+
+// followJumps adds the chains that start with path and a jump in a part of the function at entry.
+func (s *chainSearch) followJumps(part, entry uint64, path []RemovedFrame) {
+	f := s.p.functionAt(part)
+	here := RemovedFrame{Entry: entry}
+	if f == nil {
+		s.add(path, here, unknownFrames)
+		return
+	}
+	jumps, complete := f.flow.JumpsOut()
+	if !complete {
+		s.add(path, here, unknownFrames)
+	}
+	for _, j := range jumps {
+		to := s.p.jumpTarget(j.Target)
+		low, _, ok := s.p.cfg.Code.Bounds(to)
+		here.After = j.After
+		switch {
+		case !ok || low != to && low != entry && low != part:
+			s.add(path, here, unknownFrames)
+		case low == s.low || s.p.IsColdPart(s.low, low):
+			s.add(path, here)
+		case low == entry || low == part: // inside of the function
+		case s.p.IsColdPart(low, entry):
+			if part == entry {
+				s.followJumps(low, entry, path)
+			}
+		case slices.ContainsFunc(path, func(r RemovedFrame) bool { return r.Entry == low }): // rounds do not count
+		case s.p.cfg.Code.Class(to) == User && !s.p.isNamed(to):
+			s.add(path, here, unknownFrames)
+		default:
+			s.follow(to, append(slices.Clip(path), here))
+		}
+	}
+}
+
+// add adds a chain. If there are too many, they do not agree.
+func (s *chainSearch) add(path []RemovedFrame, rest ...RemovedFrame) {
+	switch {
+	case len(s.chains) > maxChains:
+		return
+	case len(s.chains) == maxChains:
+		path, rest = nil, []RemovedFrame{unknownFrames}
+	}
+	chain := slices.DeleteFunc(slices.Concat(path, rest), func(r RemovedFrame) bool {
+		return r != unknownFrames && s.p.cfg.Code.Class(r.Entry) != User
+	})
+	s.chains = append(s.chains, chain)
+}
+
+// commonFrames returns the frames on which all chains agree, at the start and at the end.
+func commonFrames(chains [][]RemovedFrame) []RemovedFrame {
+	if len(chains) == 0 {
+		return nil
+	}
+	shortest := slices.MinFunc(chains, func(a, b []RemovedFrame) int { return len(a) - len(b) })
+	agree := func(at func(chain []RemovedFrame) RemovedFrame) (RemovedFrame, bool) {
+		first := at(chains[0])
+		for _, c := range chains {
+			r := at(c)
+			if r.Entry != first.Entry || r == unknownFrames {
+				return RemovedFrame{}, false
+			}
+			if r.After != first.After {
+				first.After = 0
+			}
+		}
+		return first, true
+	}
+	var out, end []RemovedFrame
+	for len(out) < len(shortest) {
+		r, ok := agree(func(c []RemovedFrame) RemovedFrame { return c[len(out)] })
+		if !ok {
+			break
+		}
+		out = append(out, r)
+	}
+	for len(out)+len(end) < len(shortest) {
+		r, ok := agree(func(c []RemovedFrame) RemovedFrame { return c[len(c)-1-len(end)] })
+		if !ok {
+			break
+		}
+		end = append(end, r)
+	}
+	slices.Reverse(end)
+	return append(out, end...)
+}
+
+// jumpTarget returns the address to which a jump leads, also through the procedure linkage table; 0 if unknown.
+func (p *Program) jumpTarget(t symbolic.Target) uint64 {
+	slot := t.Slot
+	if slot == 0 {
+		stub, ok := arch.PLTSlot(p.cfg.Arch, p.cfg.Mem, t.Entry)
+		if t.Name != "" || !ok {
+			return t.Entry
+		}
+		slot = stub
+	}
+	to, _ := p.AddressIn(slot)
+	return to
+}
+
+// AddressIn reads the pointer at an address.
+func (p *Program) AddressIn(slot uint64) (uint64, bool) {
+	var b [8]byte
+	err := p.cfg.Mem.ReadMemory(callbacks.Addr(slot), b[:])
+	return binary.LittleEndian.Uint64(b[:]), err == nil
+}
+
+// isNamed reports whether a symbol names the function at entry. Without one it may be a part of another function.
+func (p *Program) isNamed(entry uint64) bool {
+	_, ok := p.cfg.Code.Resolve(entry)
+	return ok
+}
+
+// IsColdPart reports whether the code at low is a part of the function at entry that is executed rarely.
+func (p *Program) IsColdPart(low, entry uint64) bool {
+	part, _ := p.cfg.Code.Resolve(low)
+	name, _, cold := strings.Cut(part.Name, ".cold")
+	if !cold {
+		return false
+	}
+	whole, ok := p.cfg.Code.Resolve(entry)
+	return ok && whole.Name == name
 }

@@ -185,6 +185,12 @@ func (c *Code) FunctionEntry(f unwind.Frame) uint64 {
 	return 0
 }
 
+// StartsFunction reports whether a function of the program starts at addr, by the unwind tables.
+func (c *Code) StartsFunction(addr uint64) bool {
+	low, _, ok := c.Bounds(addr)
+	return ok && low == addr && c.Class(addr) == lockflow.User
+}
+
 // CallTarget returns the name of the function that is called by the instruction before the return address ret,
 // or "".
 func (c *Code) CallTarget(ret uint64) string {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
@@ -114,6 +115,45 @@ func (f *Flow) Argument(st *Stack, i, n int) (uint64, bool) {
 // TailCall returns the tail call that ended the function which frame i called: that function has no frame.
 func (f *Flow) TailCall(st *Stack, i int) (lockflow.TailCall, bool) {
 	return f.Program.TailCall(f.threadOf(st), i)
+}
+
+// RemovedFrame is a function without a frame, since its last call was a tail call.
+type RemovedFrame = lockflow.RemovedFrame
+
+// RemovedBelow returns the functions of the program between frame i of st, which called the first of them, and frame
+// i-1. They have no frames, since each ended in a tail call of the next.
+func (f *Flow) RemovedBelow(st *Stack, i int) []RemovedFrame {
+	if i == 0 || st.Kinds[i] != KindUser || st.Frames[i].Exact || st.Frames[i-1].Signal || st.Frames[i].How.Guessed() {
+		return nil
+	}
+	code := st.code
+	call, ok := arch.CallBefore(code.Target.Arch(), code.Target, st.Frames[i].PC)
+	callee, slot := call.Target, call.Target
+	switch {
+	case !ok || call.Kind == arch.CallRegister:
+		return nil
+	case call.Kind == arch.CallDirect:
+		if code.FunctionEntry(st.Frames[i-1]) == callee {
+			return nil
+		}
+		slot, ok = arch.PLTSlot(code.Target.Arch(), code.Target, callee)
+	}
+	if ok {
+		if callee, ok = f.Program.AddressIn(slot); !ok {
+			return nil
+		}
+	}
+	if !code.StartsFunction(callee) {
+		return nil
+	}
+	out, _ := f.Program.RemovedFrames(callee, st.Frames[i-1].LookupPC())
+	return out
+}
+
+// RemovedAfter returns the function at entry, which the runtime's frame i called through a pointer, and those after it
+// without a frame, up to frame i-1. It fails if no chain of tail calls leads to the function of frame i-1.
+func (f *Flow) RemovedAfter(st *Stack, i int, entry uint64) ([]RemovedFrame, bool) {
+	return f.Program.RemovedFrames(entry, st.Frames[i-1].LookupPC())
 }
 
 // Bounds returns the function around pc.

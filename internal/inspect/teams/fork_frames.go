@@ -13,18 +13,24 @@ import (
 
 // forkPoint returns the index of the frame of p's stack that forked region v. The frame is not user code if the
 // fork was the last call of an outlined function that the runtime had called.
-//
-// It matches the regions of p with its stack from the outside in: the outlined function of an active region is the
-// outermost function of a run of user frames that the runtime called. A serialized region may have no such frame.
-// Neither has a region if its function tail-called the fork.
 func (u *UserModel) forkPoint(p *Thread, v *Region) (int, bool) {
+	f, ok := u.findFork(p, v)
+	return f.caller, ok
+}
+
+// findFork returns the fork of region v on p's stack.
+//
+// It matches the regions of p with its stack from the outside in: the outlined function of an active region is one that
+// the runtime called through a pointer (calledFunctions). A serialized region may have no such function.
+func (u *UserModel) findFork(p *Thread, v *Region) (fork, bool) {
 	st := p.Stack()
 	at := p.RegionIndex(v.Handle)
 	if at < 0 {
-		return 0, false
+		return fork{}, false
 	}
 	if v.Info.Function.IsNull() {
-		return u.forkByCount(p, at)
+		i, ok := u.forkByCount(p, at)
+		return fork{at, i, i}, ok
 	}
 	first := len(p.Chain) - 1
 	if own := u.regions.ownRegion(p, p.Chain); own > at {
@@ -35,11 +41,12 @@ func (u *UserModel) forkPoint(p *Thread, v *Region) (int, bool) {
 	f, next, ok := findRegionFork(u.matchForks(p, first), at, len(st.Frames)-1)
 	switch {
 	case ok:
-		return f.caller, true
+		return f, true
 	case at > 0:
-		return 0, false
+		return fork{}, false
 	}
-	return u.lastFork(st, next)
+	i, ok := u.lastFork(st, next)
+	return fork{at, i, i}, ok
 }
 
 // forkByCount returns the frame that forked the region at index at of p's chain, a region without a known
@@ -70,7 +77,7 @@ func (u *UserModel) lastFork(st *stacks.Stack, last int) (int, bool) {
 		if st.Kinds[i] != stacks.KindUser || st.Kinds[i-1] != stacks.KindRuntime {
 			continue
 		}
-		name := u.code.CallTarget(st.Frames[i].PC)
+		name := u.runtimeCall(st, i)
 		if kind, _ := rtl.ForkCallOf(name); kind == rtl.ForkMakes || name == "" && i == top {
 			return i, true
 		}
@@ -78,21 +85,15 @@ func (u *UserModel) lastFork(st *stacks.Stack, last int) (int, bool) {
 	return 0, false
 }
 
-// findFork searches from frame from inwards for a frame of the function at entry that a runtime called. It
-// returns its index and the index of the frame that called the runtime.
-func (u *UserModel) findFork(st *stacks.Stack, from int, entry uint64) (outlined, caller int, ok bool) {
-	for i := from; i >= 0; i-- {
-		called := i+1 < len(st.Kinds) && st.Kinds[i] == stacks.KindUser && st.Kinds[i+1] == stacks.KindRuntime
-		if !called || u.code.FunctionEntry(st.Frames[i]) != entry {
-			continue
+// runtimeCall returns the name of the runtime's function that frame i called, or that the function which it called
+// tail-called; "" if unknown.
+func (u *UserModel) runtimeCall(st *stacks.Stack, i int) string {
+	if u.code.CallsProgram(st.Frames[i].PC) {
+		if c, ok := u.flows.TailCall(st, i); ok {
+			return c.Name
 		}
-		caller = i + 1
-		for caller < len(st.Kinds) && st.Kinds[caller] == stacks.KindRuntime {
-			caller++
-		}
-		return i, caller, true
 	}
-	return 0, 0, false
+	return u.code.CallTarget(st.Frames[i].PC)
 }
 
 // regionCache has facts about the regions around a thread. Each is found once, however deep the regions are
@@ -102,7 +103,9 @@ type regionCache struct {
 	ownRegions    []int                    // results of ownRegion, by index in the chain
 	forkCalls     []int                    // result of forkCalls
 	forkCallsRead bool
-	forks         map[int][]fork // results of matchForks, by first
+	forks         map[int][]fork   // results of matchForks, by first
+	called        []calledFunction // result of calledFunctions
+	calledRead    bool
 	outlined      []picture.Code // result of outlinedCode
 	outlinedRead  bool
 	outerFrames   map[handles.Parallel][]picture.Frame // results of outerFrames
@@ -193,33 +196,41 @@ func (t *RegionTable) isMember(n *Thread, h handles.Parallel) bool {
 
 // fork is a call on a thread's stack that forked a region.
 type fork struct {
-	region   int // index of the region in the thread's chain
-	outlined int // frame of the region's function
-	caller   int // frame that forked it
+	region int // index of the region in the thread's chain
+	outer  int // the first frame that is not of the region: the runtime's, or caller
+	caller int // frame that forked it
 }
 
-// matchForks matches the regions of p with its stack, from index first of its chain inwards (see forkPoint).
+// matchForks matches the regions of p with its stack, from index first of its chain inwards (see findFork).
 func (u *UserModel) matchForks(p *Thread, first int) []fork {
 	a := p.regionCache()
 	if fs, ok := a.forks[first]; ok {
 		return fs
 	}
 	st := p.Stack()
-	next := len(st.Frames) - 1
+	called := u.calledFunctions(p)
+	next := len(called) - 1
 	var fs []fork
-	missing := map[uint64]bool{} // functions without a frame further in
+	missing := map[uint64]bool{} // functions that are not called further in
 	for i := first; i >= 0; i-- {
 		fn := u.regions.Get(p.Runtime, p.Chain[i]).Info.Function
 		if fn.IsNull() || missing[fn.Offset] {
 			continue
 		}
-		outlined, caller, ok := u.findFork(st, next, fn.Offset)
-		if !ok {
+		at := next
+		for at >= 0 && called[at].entry != fn.Offset {
+			at--
+		}
+		if at < 0 {
 			missing[fn.Offset] = true
 			continue
 		}
-		fs = append(fs, fork{i, outlined, caller})
-		next = outlined
+		caller := called[at].frame
+		for caller < len(st.Kinds) && st.Kinds[caller] == stacks.KindRuntime {
+			caller++
+		}
+		fs = append(fs, fork{i, called[at].frame + 1, caller})
+		next = at - 1
 	}
 	a.forks[first] = fs
 	return fs
@@ -230,7 +241,7 @@ func (u *UserModel) matchForks(p *Thread, first int) []fork {
 func findRegionFork(fs []fork, at, last int) (f fork, next int, ok bool) {
 	i := sort.Search(len(fs), func(i int) bool { return fs[i].region <= at })
 	if i > 0 {
-		last = fs[i-1].outlined
+		last = fs[i-1].outer - 2
 	}
 	if i == len(fs) {
 		return fork{}, last, false
@@ -250,7 +261,7 @@ func (u *UserModel) forkCalls(p *Thread) []int {
 		if st.Kinds[i] != stacks.KindUser || st.Kinds[i-1] != stacks.KindRuntime {
 			continue
 		}
-		if kind, _ := rtl.ForkCallOf(u.code.CallTarget(st.Frames[i].PC)); kind == rtl.ForkMakes {
+		if kind, _ := rtl.ForkCallOf(u.runtimeCall(st, i)); kind == rtl.ForkMakes {
 			a.forkCalls = append(a.forkCalls, i)
 		}
 	}
@@ -288,16 +299,13 @@ func (u *UserModel) outlinedCode(p *Thread, end int) []picture.Code {
 	return a.outlined
 }
 
-// outerFrames returns the frames of p from frame user on, which forked v: they continue the stacks of v's
-// members.
-func (u *UserModel) outerFrames(p *Thread, v *Region, user int) []picture.Frame {
+// outerFrames returns the frames of p outside of region v, which it forked: they continue the stacks of v's members.
+func (u *UserModel) outerFrames(p *Thread, v *Region, f fork) []picture.Frame {
 	outer := p.regionCache().outerFrames
 	if fs, ok := outer[v.Handle]; ok {
 		return fs
 	}
-	forks := u.forksByFrame(p)
-	forks[user] = v
-	fs := u.modelFrames(p, user, forks)
+	fs := u.modelFrames(p, f.outer)
 	if len(fs) > 0 {
 		fs[0].LWP = p.LWP
 	}

@@ -97,7 +97,9 @@ func (u *UserModel) addTasks(n *Thread) {
 // isWrapper reports whether frame outer is only the compiler's wrapper of frame body, which it called.
 func isWrapper(outer, body picture.Frame) bool {
 	switch {
-	case outer.Construct != body.Construct || outer.LWP != 0 || outer.How == howTailFork || outer.How == howTailCall:
+	case outer.Construct != body.Construct || outer.LWP != 0:
+		return false
+	case outer.How == howTailCall && (!body.Inlined || *body.PC != *outer.PC): // body may be of another region
 		return false
 	case body.Construct == symbolize.ConstructTask: // the body is inlined
 		return symbolize.IsTaskEntry(outer.Function) && body.Inlined && *body.PC == *outer.PC

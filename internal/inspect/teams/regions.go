@@ -18,6 +18,7 @@ const maxTeam = 1 << 17
 // RegionTable contains every region that a thread of the target is in, each read once.
 type RegionTable struct {
 	threads  *ThreadTable
+	code     *stacks.Code
 	byHandle map[handles.Parallel]*Region
 	order    []*Region
 	built    bool
@@ -39,8 +40,8 @@ type Region struct {
 }
 
 // NewRegionTable returns the table of the regions that threads are in.
-func NewRegionTable(r *ThreadTable) *RegionTable {
-	return &RegionTable{threads: r, byHandle: map[handles.Parallel]*Region{}}
+func NewRegionTable(r *ThreadTable, code *stacks.Code) *RegionTable {
+	return &RegionTable{threads: r, code: code, byHandle: map[handles.Parallel]*Region{}}
 }
 
 // Get returns region h. It reads it at most once.
@@ -50,6 +51,9 @@ func (t *RegionTable) Get(rt *Runtime, h handles.Parallel) *Region {
 	}
 	v := &Region{Runtime: rt, Handle: h, id: RegionID(h)}
 	v.Info, v.Err = rt.Parallel(h)
+	if fn := v.Info.Passed; !fn.IsNull() && t.code.StartsFunction(fn.Offset) {
+		v.Info.Function = fn
+	}
 	t.byHandle[h] = v
 	t.order = append(t.order, v)
 	return v

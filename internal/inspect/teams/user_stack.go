@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
@@ -43,6 +42,7 @@ type UserModel struct {
 	threads     *ThreadTable
 	regions     *RegionTable
 	code        *stacks.Code
+	flows       *stacks.Flow
 	constructOf map[uint64]stacks.Construct // nil before the first use
 }
 
@@ -60,8 +60,7 @@ func (u *UserModel) StackOf(n *Thread, state handles.State) []picture.Frame {
 	for i := range st.TailCalled {
 		out = append(out, u.code.Frames(st.Frames[i], st.Kinds[i])...)
 	}
-	out = append(trimLibcInternals(out), u.tailCallerFrames(n)...)
-	out = append(out, trimLibcInternals(u.modelFrames(n, st.TailCalled, u.forksByFrame(n)))...)
+	out = append(trimLibcInternals(out), trimLibcInternals(u.modelFrames(n, st.TailCalled))...)
 	return u.mergeOutlined(u.continueInForker(n, n.Chain, out))
 }
 
@@ -115,7 +114,7 @@ func (u *UserModel) continueInForker(n *Thread, chain []handles.Parallel, out []
 		if p == nil || p == n {
 			return out
 		}
-		user, ok := u.forkPoint(p, v)
+		f, ok := u.findFork(p, v)
 		if !ok {
 			known := len(p.Stack().Frames) > 0
 			// A team of the runtime's own was forked by no user code.
@@ -124,7 +123,7 @@ func (u *UserModel) continueInForker(n *Thread, chain []handles.Parallel, out []
 			}
 			return out
 		}
-		out = append(out, u.outerFrames(p, v, user)...)
+		out = append(out, u.outerFrames(p, v, f)...)
 		n, chain = p, chain[own+1:]
 	}
 	return out
@@ -154,51 +153,30 @@ func (u *UserModel) forker(n *Thread, chain []handles.Parallel) (v *Region, p *T
 	return nil, nil, -1
 }
 
-// maxForks bounds the regions of one thread for which forks are searched; nesting more active regions has no use.
-const maxForks = 32
-
-// forksByFrame returns the innermost region that each frame of p's stack forked.
-func (u *UserModel) forksByFrame(p *Thread) map[int]*Region {
-	out := map[int]*Region{}
-	for i, h := range p.Chain[:min(len(p.Chain), maxForks)] {
-		if own := u.regions.ownRegion(p, p.Chain[i:]); own == 0 {
-			break
-		}
-		v := u.regions.Get(p.Runtime, h)
-		if user, ok := u.forkPoint(p, v); ok && out[user] == nil {
-			out[user] = v
-		}
-	}
-	return out
-}
-
-// modelFrames returns the user frames of p's stack from frame from on. It adds the frames that tail calls removed:
-// those of functions that forked a region, and their callers.
-func (u *UserModel) modelFrames(p *Thread, from int, forks map[int]*Region) []picture.Frame {
+// modelFrames returns the user frames of p's stack from frame from on, and the functions that tail calls removed from
+// it.
+func (u *UserModel) modelFrames(p *Thread, from int) []picture.Frame {
 	st := p.Stack()
 	last := u.outermostShown(st)
-	var out, callers []picture.Frame
+	called := u.calledFunctions(p)
+	var out []picture.Frame
 	for i := from; i < len(st.Kinds); i++ {
-		if st.Kinds[i] == stacks.KindRuntime {
-			out, callers = append(out, callers...), nil
+		for len(called) > 0 && called[0].frame < i {
+			called = called[1:]
 		}
-		v := forks[i]
-		made := u.forkedRegion(p, st, i)
-		switch {
-		case v == nil:
-		case made != nil && made.Info.Function == v.Info.Function:
-			callers = u.tailCallers(p, v, i)
-		default:
-			out = append(out, u.tailCallers(p, v, i)...)
+		if len(called) > 0 && called[0].frame == i {
+			out = append(out, u.removedFrames(p, called[0].removed)...)
 		}
-		if i <= last && st.Kinds[i] != stacks.KindRuntime && st.Kinds[i] != stacks.KindGlue {
-			u.nameCalled(out, st, i)
-			fs := u.code.Frames(st.Frames[i], st.Kinds[i])
-			u.setForkLine(&fs[0], made)
-			out = append(out, fs...)
+		if i > last || st.Kinds[i] == stacks.KindRuntime || st.Kinds[i] == stacks.KindGlue {
+			continue
 		}
+		u.nameCalled(out, st, i)
+		out = append(out, u.removedFrames(p, u.flows.RemovedBelow(st, i))...)
+		fs := u.code.Frames(st.Frames[i], st.Kinds[i])
+		u.setForkLine(&fs[0], u.forkedRegion(p, st, i))
+		out = append(out, fs...)
 	}
-	return append(out, callers...)
+	return out
 }
 
 // outermostShown returns the index of the outermost frame of st that is shown: the program's, or one of the C library's
@@ -249,78 +227,11 @@ func (u *UserModel) setForkLine(f *picture.Frame, v *Region) {
 	}
 }
 
-// Marks of functions without a frame, since their last call was a tail call.
-const (
-	howTailFork = "no frame: it tail-called the fork"
-	howTailCall = "no frame: it ended in a tail call"
-)
-
-// tailCallerFrames returns the frame of the region's or task's function that tail-called the function of the C
-// library in which a thread is, if it is known.
-func (u *UserModel) tailCallerFrames(n *Thread) []picture.Frame {
-	st := n.Stack()
-	if st.TailCalled == 0 || len(n.Chain) == 0 {
-		return nil
-	}
-	v := u.regions.Get(n.Runtime, n.Chain[0])
-	task := handles.TaskInfo{Kind: picture.TaskImplicit, Function: v.Info.Function}
-	if h, err := n.Runtime.CurrentTask(n.Handle); err == nil {
-		if info, err := n.Runtime.Task(h); err == nil && info.Kind == picture.TaskExplicit {
-			task = info
-		}
-	}
-	fn := task.Function
-	if fn.IsNull() || u.code.InRuntime(fn.Offset) || u.hasFunction(st, st.TailCalled, fn.Offset) {
-		return nil
-	}
-	return []picture.Frame{u.endedFrame(fn, u.taskCode(v, task), howTailCall)}
-}
-
-// endedFrame returns the frame that an outlined function had before its tail call.
-func (u *UserModel) endedFrame(fn callbacks.Address, c *picture.Code, how string) picture.Frame {
-	f := picture.Frame{
-		Kind: picture.FrameUser, Function: c.Name, PC: picture.Address(fn.Offset), Entry: picture.Address(fn.Offset),
-		File: c.File, Line: c.Line, How: how,
-	}
-	f.Construct, f.In = symbolize.Construct(c.Name)
-	return f
-}
-
-// tailCallers returns the frames of the outlined functions of regions around v that have no frame on p's stack,
-// since their last call, the fork, was a tail call.
-func (u *UserModel) tailCallers(p *Thread, v *Region, user int) []picture.Frame {
-	var out []picture.Frame
-	st := p.Stack()
-	last := len(p.Chain)
-	if own := u.regions.ownRegion(p, p.Chain); own >= 0 {
-		last = own + 1
-	}
-	for i := p.RegionIndex(v.Handle) + 1; i < last; i++ {
-		outer := u.regions.Get(p.Runtime, p.Chain[i])
-		fn := outer.Info.Function
-		if fn.IsNull() || outer.Info.Serialized || u.hasFunction(st, user, fn.Offset) {
-			return out
-		}
-		out = append(out, u.endedFrame(fn, u.regionCode(outer), howTailFork))
-	}
-	return out
-}
-
-// hasFunction reports whether a frame of st from frame from on is in the function at entry.
-func (u *UserModel) hasFunction(st *stacks.Stack, from int, entry uint64) bool {
-	for i := from; i < len(st.Frames); i++ {
-		if st.Kinds[i] == stacks.KindUser && u.code.FunctionEntry(st.Frames[i]) == entry {
-			return true
-		}
-	}
-	return false
-}
-
 var errNoForkFrame = errors.New(
 	"the call that began the thread's parallel region was not found on the stack of the thread that made it: the " +
 		"stack shown has only the thread's own frames")
 
 // NewUserModel returns the user's model of a target's stacks.
-func NewUserModel(r *ThreadTable, regions *RegionTable, code *stacks.Code) *UserModel {
-	return &UserModel{threads: r, regions: regions, code: code}
+func NewUserModel(r *ThreadTable, regions *RegionTable, code *stacks.Code, flows *stacks.Flow) *UserModel {
+	return &UserModel{threads: r, regions: regions, code: code, flows: flows}
 }

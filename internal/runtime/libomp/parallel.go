@@ -30,10 +30,27 @@ func (rg *regions) Parallel(h handles.Parallel) (handles.ParallelInfo, error) {
 		return info, nil
 	}
 	info.Function = g.team.pkfn
+	info.Passed = rg.passedFunction(g.team)
 	info.Hint = g.team.serialized > 0
 	info.Source = rg.records.readSource(g.team.ident)
 	info.Return = rg.userCode(g.team.forkReturn)
 	return info, nil
+}
+
+// wrapperArguments is the lowest number of arguments of the functions that call outlined functions of GCC's programs:
+// the outlined function and its data.
+const wrapperArguments = 2
+
+// passedFunction returns the first argument of the function of t if that is in the runtime; null if unknown.
+func (rt *base) passedFunction(t *team) callbacks.Address {
+	if !rt.Owns(t.pkfn.Offset) || t.argc < wrapperArguments || t.argv.IsNull() {
+		return callbacks.Address{}
+	}
+	a, err := layout.ReadUint(rt.mem, t.argv, 8)
+	if err != nil {
+		return callbacks.Address{}
+	}
+	return callbacks.Addr(a)
 }
 
 // outerInfo adds the data of a region with a team that also serves an inner region. For the region of a league's

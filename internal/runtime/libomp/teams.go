@@ -32,6 +32,8 @@ type team struct {
 
 	// The following fields are null if the layout does not contain them.
 	pkfn       callbacks.Address // outlined function of the region that was forked last
+	argv       callbacks.Address // its arguments
+	argc       int               // their number; 0 if unknown
 	ident      callbacks.Address // its source location, an ident_t
 	forkReturn callbacks.Address // return address of its fork
 	lwt        callbacks.Address // list of records of serialized regions
@@ -69,10 +71,14 @@ func (ths *threads) decodeTeam(a callbacks.Address) (*team, error) {
 		serialized:  int(r.Int(f.Serialized)),
 		masterTid:   int(r.Int(f.MasterTid)),
 		pkfn:        knownAddress(r, f.Pkfn),
+		argv:        knownAddress(r, f.Argv),
 		ident:       knownAddress(r, f.Ident),
 		forkReturn:  knownAddress(r, f.OmptMasterReturnAddress),
 		lwt:         knownAddress(r, f.OmptSerializedTeamInfo),
 		nestedNth:   knownAddress(r, f.NestedNth),
+	}
+	if f.Argc.IsKnown() {
+		t.argc = int(r.Int(f.Argc))
 	}
 	if b := taskTeams(r, f.TaskTeam); len(b) == 16 {
 		t.taskTeams = [2]callbacks.Address{callbacks.Addr(callbacks.Word(b[:8])), callbacks.Addr(callbacks.Word(b[8:]))}

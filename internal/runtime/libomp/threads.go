@@ -278,7 +278,7 @@ func (ths *threads) hiddenHelper(th *thread, gs []region) bool {
 		return false
 	}
 	for _, g := range gs {
-		if g.level == 1 && ths.Owns(g.team.pkfn.Offset) {
+		if g.level == 1 && g.team.argc == 0 && ths.Owns(g.team.pkfn.Offset) {
 			return true
 		}
 	}

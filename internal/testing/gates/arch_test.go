@@ -149,7 +149,7 @@ var imports = map[string][]string{
 	},
 	"internal/jobs/job": {"internal/mpi", "picture"},
 	"internal/lockflow": {
-		"callbacks", "internal/code/flow", "internal/code/symbolic", "internal/runtime/rtl",
+		"callbacks", "internal/code/arch", "internal/code/flow", "internal/code/symbolic", "internal/runtime/rtl",
 	},
 	"internal/mpi":              nil,
 	"internal/packaging/manual": {"internal/cli"},

@@ -1,0 +1,194 @@
+package teams
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// howTailCall marks a function without a frame: it follows from the call before it, and from the code.
+const howTailCall = "no frame: it ended in a tail call"
+
+// calledFunction is the function of a region or task that a runtime called through a pointer.
+type calledFunction struct {
+	frame   int // the runtime's frame
+	entry   uint64
+	removed []stacks.RemovedFrame // it and the functions after it that have no frame; empty if it has one
+}
+
+// calledFunctions returns the functions of n's regions and tasks that are active on its stack, innermost first. A
+// function that ended in a tail call has no frame. It is found if it is the only function of a region or task without a
+// frame from which tail calls lead to the next frame.
+func (u *UserModel) calledFunctions(n *Thread) []calledFunction {
+	if n.Runtime == nil || len(n.Chain) == 0 {
+		return nil
+	}
+	a := n.regionCache()
+	if a.calledRead {
+		return a.called
+	}
+	a.calledRead = true
+	st := n.Stack()
+	c := &callSearch{u: u, n: n, st: st, missing: u.functionsOf(n)}
+	var open []int // frames that called an unknown function
+	for i := 1; i < len(st.Kinds); i++ {
+		if st.Kinds[i] != stacks.KindRuntime {
+			continue
+		}
+		entry, known := c.outlined(u.code.FunctionEntry(st.Frames[i-1]))
+		switch {
+		case known:
+			c.found = append(c.found, calledFunction{frame: i, entry: entry})
+			c.missing[entry]--
+		case c.mayHideFunction(i):
+			open = append(open, i)
+		}
+	}
+	for _, i := range open {
+		c.findRemoved(i)
+	}
+	slices.SortFunc(c.found, func(x, y calledFunction) int { return x.frame - y.frame })
+	a.called = c.found
+	return a.called
+}
+
+// functionsOf returns the number of regions around n by their function.
+func (u *UserModel) functionsOf(n *Thread) map[uint64]int {
+	last := len(n.Chain)
+	if own := u.regions.ownRegion(n, n.Chain); own >= 0 {
+		last = own + 1
+	}
+	out := map[uint64]int{}
+	for _, h := range n.Chain[:last] {
+		if v := u.regions.Get(n.Runtime, h); !v.Info.Function.IsNull() {
+			out[v.Info.Function.Offset]++
+		}
+	}
+	return out
+}
+
+// callSearch finds the functions that runtimes called on a stack.
+type callSearch struct {
+	u         *UserModel
+	n         *Thread
+	st        *stacks.Stack
+	missing   map[uint64]int // number of regions and tasks without a frame so far, by function
+	found     []calledFunction
+	tasks     []uint64 // functions of the explicit tasks that the thread is in, innermost first
+	tasksRead bool
+}
+
+// outlined returns the function of a region around n with a part at low.
+func (c *callSearch) outlined(low uint64) (entry uint64, ok bool) {
+	if _, ok := c.missing[low]; ok {
+		return low, true
+	}
+	for fn := range c.missing {
+		if c.u.flows.Program.IsColdPart(low, fn) {
+			return fn, true
+		}
+	}
+	return 0, false
+}
+
+// mayHideFunction reports whether the runtime's frame i may have called a function of the program that has no frame.
+func (c *callSearch) mayHideFunction(i int) bool {
+	code := c.u.code
+	if c.st.Frames[i].Exact || c.st.Frames[i-1].Signal || code.Symbols == nil {
+		return false
+	}
+	if c.st.Kinds[i-1] == stacks.KindUser {
+		// The runtime calls outlined functions itself.
+		name, _ := code.Symbols.Linkage(c.st.Frames[i-1].LookupPC())
+		if kind, _ := symbolize.Construct(name); kind != "" {
+			return false
+		}
+	}
+	call, ok := arch.CallBefore(code.Target.Arch(), code.Target, c.st.Frames[i].PC)
+	return ok && call.Kind == arch.CallRegister
+}
+
+// findRemoved adds the function that the runtime's frame i called if there is only one candidate. Among several, the
+// function of the current task is the one that was called last.
+func (c *callSearch) findRemoved(i int) {
+	if !c.tasksRead {
+		c.tasksRead = true
+		c.tasks = c.u.taskFunctions(c.n)
+		for _, fn := range c.tasks {
+			if !slices.ContainsFunc(c.found, func(f calledFunction) bool { return f.entry == fn }) {
+				c.missing[fn]++
+			}
+		}
+	}
+	var all []calledFunction
+	for fn, count := range c.missing {
+		if count <= 0 || !c.u.code.StartsFunction(fn) {
+			continue
+		}
+		if removed, ok := c.u.flows.RemovedAfter(c.st, i, fn); ok {
+			all = append(all, calledFunction{i, fn, removed})
+		}
+	}
+	innermost := !slices.ContainsFunc(c.found, func(f calledFunction) bool { return f.frame < i })
+	if len(all) > 1 && innermost && len(c.tasks) > 0 {
+		all = slices.DeleteFunc(all, func(f calledFunction) bool { return f.entry != c.tasks[0] })
+	}
+	if len(all) == 1 {
+		c.found = append(c.found, all[0])
+		c.missing[all[0].entry]--
+	}
+}
+
+// taskFunctions returns the functions of the explicit tasks that n executes or has suspended, innermost first.
+func (u *UserModel) taskFunctions(n *Thread) (out []uint64) {
+	h, err := n.Runtime.CurrentTask(n.Handle)
+	for depth := 0; err == nil && depth < MaxLevels; depth++ {
+		info, infoErr := n.Runtime.Task(h)
+		if infoErr != nil || info.Kind != picture.TaskExplicit {
+			break
+		}
+		if !info.Function.IsNull() {
+			out = append(out, info.Function.Offset)
+		}
+		h, err = n.Runtime.SchedulingTask(h)
+	}
+	return out
+}
+
+// removedFrames returns the frames, innermost first, that functions had before their tail calls.
+func (u *UserModel) removedFrames(n *Thread, list []stacks.RemovedFrame) []picture.Frame {
+	var out []picture.Frame
+	for _, r := range slices.Backward(list) {
+		at := unwind.Frame{PC: cmp.Or(r.After, r.Entry), Exact: r.After == 0, Module: u.code.ModuleOf(r.Entry)}
+		fs := u.code.Frames(at, stacks.KindUser)
+		if r.After == 0 {
+			fs = fs[len(fs)-1:]
+			fs[0].File, fs[0].Line, fs[0].Offset, fs[0].Near = "", 0, 0, false
+			if v := u.regionOf(n, r.Entry); v != nil {
+				c := u.code.CodeAt(v.Info.Function, v.Info.Source)
+				fs[0].File, fs[0].Line = c.File, c.Line
+			}
+		}
+		for i := range fs {
+			fs[i].How = howTailCall
+		}
+		out = append(out, fs...)
+	}
+	return out
+}
+
+// regionOf returns the innermost region of n with the function at entry, or nil.
+func (u *UserModel) regionOf(n *Thread, entry uint64) *Region {
+	for _, h := range n.Chain {
+		if v := u.regions.Get(n.Runtime, h); v.Info.Function == callbacks.Addr(entry) {
+			return v
+		}
+	}
+	return nil
+}

@@ -32,28 +32,8 @@ static void task_create(ompt_data_t *task, ompt_frame_t *frame, ompt_data_t *mad
     on_task_create(task, frame, made, ompt_task_explicit, 0, NULL);
 }
 
-/* exited is the id of the task whose exit the thread has reported last, until its next switch. */
-static __thread uint64_t exited __attribute__((tls_model("initial-exec")));
-
-static void task_exit(ompt_data_t *task) {
-    exited = id_of(task);
-    on_task_schedule(task, ompt_task_complete, NULL);
-}
-
-/* task_resumes omits the suspended task if that has completed: from is NULL if the runtime has freed its data. */
-static void task_resumes(ompt_data_t *from, ompt_data_t *to) {
-    uint64_t completed = exited;
-    exited = 0;
-    if (from != NULL && (completed == 0 || id_of(from) != completed)) {
-        on_task_schedule(from, ompt_task_switch, to);
-        return;
-    }
-    struct slot s;
-    if (!slot_open(&s, false, 1)) return;
-    slot_first(&s, ompt_callback_task_schedule, ompt_task_switch, 0, 0, id_of(from), id_of(to));
-    if (to != NULL) task_switch(&s, completed, ompt_task_complete, id_of(to));
-    slot_close(&s);
-}
+static void task_exit(ompt_data_t *task) { record_exit(task); }
+static void task_resumes(ompt_data_t *from, ompt_data_t *to) { record_resume(from, to); }
 
 static void implicit_create(ompt_data_t *task, parallel_id id) {
     ompt_data_t parallel = {.value = id};

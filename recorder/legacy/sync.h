@@ -52,6 +52,29 @@ inlined void record_idle(ompt_scope_endpoint_t endpoint, uint64_t thread) {
 
 static void runtime_shutdown(void) { record_rare(RECORDER_SHUTDOWN, 0, 0, 0, 0, 0); }
 
+/* exited is the id of the task whose exit the thread has reported last, until its next switch. */
+static __thread uint64_t exited __attribute__((tls_model("initial-exec")));
+
+inlined void record_exit(ompt_data_t *task) {
+    exited = id_of(task);
+    on_task_schedule(task, ompt_task_complete, NULL);
+}
+
+/* record_resume omits the suspended task if that has completed: from is NULL if the runtime has freed its data. */
+inlined void record_resume(ompt_data_t *from, ompt_data_t *to) {
+    uint64_t completed = exited;
+    exited = 0;
+    if (from != NULL && (completed == 0 || id_of(from) != completed)) {
+        on_task_schedule(from, ompt_task_switch, to);
+        return;
+    }
+    struct slot s;
+    if (!slot_open(&s, false, 1)) return;
+    slot_first(&s, ompt_callback_task_schedule, ompt_task_switch, 0, 0, 0, id_of(to));
+    if (to != NULL) task_switch(&s, completed, ompt_task_complete, id_of(to));
+    slot_close(&s);
+}
+
 /* register_all sets all callbacks. Those of idling and shutdown have no code of OMPT's by which they are selected. */
 inlined void register_all(legacy_set_t set, const struct legacy_event *events, int n, ompt_callback_t idle_begin,
                           ompt_callback_t idle_end) {

@@ -29,11 +29,9 @@ static void task_begin(id task, void *frame, id made, void *function) {
     (void)frame, (void)function;
     on_task_create(&(ompt_data_t){.value = task}, NULL, &(ompt_data_t){.value = made}, ompt_task_explicit, 0, NULL);
 }
-static void task_end(id task) {
-    on_task_schedule(&(ompt_data_t){.value = task}, ompt_task_complete, NULL);
-}
+static void task_end(id task) { record_exit(&(ompt_data_t){.value = task}); }
 static void task_switch_to(id from, id to) {
-    on_task_schedule(&(ompt_data_t){.value = from}, ompt_task_switch, &(ompt_data_t){.value = to});
+    record_resume(&(ompt_data_t){.value = from}, &(ompt_data_t){.value = to});
 }
 
 static void record_implicit(ompt_scope_endpoint_t endpoint, id parallel, id task, int flags) {

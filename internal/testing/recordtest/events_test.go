@@ -277,3 +277,100 @@ func TestEvents51(t *testing.T) {
 		diff(t, details(t, r, g.rare), []string{three51, one51, load51})
 	}
 }
+
+// events2016 are the events of testdata/events2016.c in the words of the report of 2016 and in those of trace. The
+// report has no event of an initial task.
+const events2016 = `
+thread_begin: begins as the initial thread
+: begins its initial task
+parallel_begin: forks parallel region 0x16 for 4 threads
+implicit_task: is thread 0 of 0 in region 0x16
+worksharing: begins a loop
+worksharing: ends a loop
+worksharing: begins sections
+worksharing: ends sections
+worksharing: begins a single construct, as its executor
+worksharing: ends a single construct, as its executor
+worksharing: begins a single construct of another thread
+worksharing: ends a single construct of another thread
+worksharing: begins a workshare construct
+worksharing: ends a workshare construct
+master: begins a masked construct
+master: ends a masked construct
+sync_region: comes to a barrier
+sync_region_wait: waits at a barrier
+sync_region_wait: has waited at a barrier
+sync_region: leaves a barrier
+sync_region: comes to a taskwait
+sync_region_wait: waits at a taskwait
+sync_region_wait: has waited at a taskwait
+sync_region: leaves a taskwait
+sync_region: comes to a taskgroup
+sync_region_wait: waits at a taskgroup
+sync_region_wait: has waited at a taskgroup
+sync_region: leaves a taskgroup
+task_create: creates task 0x21
+task_create: creates task 0x22
+task_schedule: task 0x20 is suspended, continues with task 0x21
+task_schedule: task 0x21 is suspended, continues with task 0x22
+task_schedule: task 0x22 completes
+task_schedule: continues with task 0x21
+task_schedule: task 0x21 completes
+task_schedule: continues with task 0x20
+init_lock: makes lock 0x1000
+mutex_acquire: asks for lock 0x1000
+mutex_acquired: acquires lock 0x1000
+mutex_release: releases lock 0x1000
+destroy_lock: destroys lock 0x1000
+init_lock: makes nestable lock 0x2000
+mutex_acquire: asks for nestable lock 0x2000
+mutex_acquired: acquires nestable lock 0x2000
+nested_lock: acquires once more nestable lock 0x2000
+nested_lock: releases once nestable lock 0x2000
+mutex_release: releases nestable lock 0x2000
+destroy_lock: destroys nestable lock 0x2000
+mutex_acquire: asks for critical 0x3000
+mutex_acquired: acquires critical 0x3000
+mutex_release: releases critical 0x3000
+mutex_acquire: asks for atomic 0x4000
+mutex_acquired: acquires atomic 0x4000
+mutex_release: releases atomic 0x4000
+mutex_acquire: asks for ordered 0x5000
+mutex_acquired: acquires ordered 0x5000
+mutex_release: releases ordered 0x5000
+control: calls omp_control_tool(77, 5)
+implicit_task: ends its implicit task
+parallel_end: joins region 0x16
+: ends its initial task
+idle: starts to idle
+idle: stops idling
+thread_end: ends
+runtime_shutdown: the runtime shuts down
+`
+
+// TestEvents2016 requires each event of a runtime of the time of the report of 2016, with the arguments that the
+// runtime passed. Such a runtime has no events of devices and dependences; the report's names of them are printed for
+// the events of OpenMP 5.1.
+func TestEvents2016(t *testing.T) {
+	exe := build(t, "gcc", "events2016.c", "-rdynamic")
+	p := runArgs(t, omptest.Runtime{Name: "of 2016"}, []string{exe}, "LD_PRELOAD="+omptest.Recorder(t),
+		"OMPD_RECORDER=all")
+	r := readRecording(t, p.Process.Pid)
+	g := r.ringOf(t, p.Process.Pid)
+	got := lines(r, g, legacy.TR2016)
+	diff(t, got, strings.Split(strings.TrimSpace(events2016), "\n"))
+	if g.ID != 11 || g.State != 0x101 || len(g.Tasks) != 0 || len(g.Held) != 0 || len(g.Forked) != 0 {
+		t.Errorf("at the end: thread %d, state %#x, tasks %v, locks %v, regions %v", g.ID, g.State, g.Tasks, g.Held,
+			g.Forked)
+	}
+	p = runArgs(t, omptest.Runtime{Name: "of 5.1"}, []string{build(t, "gcc", "events51.c")},
+		"LD_PRELOAD="+omptest.Recorder(t), "OMPD_RECORDER=all")
+	r = readRecording(t, p.Process.Pid)
+	got = append(got, lines(r, r.ringOf(t, p.Process.Pid), legacy.TR2016)...)
+	for _, name := range legacy.TR2016.Names() {
+		short := strings.TrimPrefix(name, "ompt_event_") + ": "
+		if !slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, short) }) {
+			t.Errorf("%s is not printed", name)
+		}
+	}
+}

@@ -78,22 +78,51 @@ func TestFlag(t *testing.T) {
 	}
 }
 
-// TestState checks states with different names in the documents.
+// TestState compares all states with the documents. Where a document has no name for a state, it has the general one.
 func TestState(t *testing.T) {
-	for value, want := range map[uint16][3]string{
-		0x00:  {"ompt_state_work_serial", "ompt_state_work_serial", "omp_state_work_serial"},
-		0x13:  {"ompt_state_wait_barrier_implicit", "ompt_state_wait_barrier", "omp_state_wait_barrier_implicit"},
-		0x16:  {"ompt_state_wait_barrier_teams", "ompt_state_wait_barrier", "omp_state_wait_barrier_implicit"},
-		0x14:  {"ompt_state_wait_barrier_explicit", "ompt_state_wait_barrier", "omp_state_wait_barrier_explicit"},
-		0x40:  {"ompt_state_wait_mutex", "", "omp_state_wait_mutex"},
-		0x81:  {"ompt_state_wait_target_map", "", "omp_state_wait_target_data"},
-		0x82:  {"ompt_state_wait_target_update", "", "omp_state_wait_target_update"},
-		0x102: {"ompt_state_undefined", "ompt_state_undefined", "omp_state_undefined"},
-		0x17:  {"", "", ""},
-	} {
-		for s, name := range want {
-			if got := Document(s).State(value); got != name {
-				t.Errorf("%s: %#x is %q, want %q", Document(s), value, got, name)
+	const prefix, barrier, implicit = "ompt_state_", "wait_barrier", "wait_barrier_implicit"
+	type names struct{ of51, of2013, of2016 string } // without their prefix; "" for no name
+	same := func(name string) names { return names{name, name, name} }
+	want := map[uint16]names{
+		0x00:  same("work_serial"),
+		0x01:  same("work_parallel"),
+		0x02:  same("work_reduction"),
+		0x10:  same(barrier),
+		0x11:  {"wait_barrier_implicit_parallel", barrier, implicit},
+		0x12:  {"wait_barrier_implicit_workshare", barrier, implicit},
+		0x13:  {implicit, barrier, implicit},
+		0x14:  {"wait_barrier_explicit", barrier, "wait_barrier_explicit"},
+		0x15:  {"wait_barrier_implementation", barrier, implicit},
+		0x16:  {"wait_barrier_teams", barrier, implicit},
+		0x20:  same("wait_taskwait"),
+		0x21:  same("wait_taskgroup"),
+		0x40:  {"wait_mutex", "", "wait_mutex"},
+		0x41:  same("wait_lock"),
+		0x42:  same("wait_critical"),
+		0x43:  same("wait_atomic"),
+		0x44:  same("wait_ordered"),
+		0x80:  {"wait_target", "", "wait_target"},
+		0x81:  {"wait_target_map", "", "wait_target_data"},
+		0x82:  {"wait_target_update", "", "wait_target_update"},
+		0x100: same("idle"),
+		0x101: same("overhead"),
+		0x102: same("undefined"),
+	}
+	for value := range uint16(0x200) {
+		n := want[value]
+		for s, name := range map[Document]string{OpenMP51: n.of51, TR2013: n.of2013, TR2016: n.of2016} {
+			switch {
+			case name == "":
+			case s == TR2016:
+				name = "omp_state_" + name
+			default:
+				name = prefix + name
+			}
+			if got := s.State(value); got != name {
+				t.Errorf("%s: %#x is %q, want %q", s, value, got, name)
+			}
+			if got := s.StateNamed(n.of51); n.of51 != "" && got != name {
+				t.Errorf("%s: %s is %q, want %q", s, n.of51, got, name)
 			}
 		}
 	}

@@ -106,10 +106,27 @@ func (d *selfDeadlocks) explain(lwp int) (picture.Verdict, bool) {
 	if h := holderOf(l.Holders, lwp); h != nil && h.SuspendedAt != nil {
 		explainAcrossTasks(d.index, &v, h, what)
 	}
+	if l.Implementation == runtimeLock {
+		explainRuntimeLock(d.index, &v)
+	}
 	explainHandler(&v, w, what)
 	explainLeak(d.index, &v)
 	d.addBlocked(&v)
 	return v, true
+}
+
+// runtimeLock is the implementation of a lock that LLVM's runtime has for itself.
+const runtimeLock = "bootstrap"
+
+// explainRuntimeLock explains a thread that waits in the runtime for a lock of the runtime's own.
+func explainRuntimeLock(x *index, v *picture.Verdict) {
+	lwp := v.Threads[0]
+	v.Explanation = fmt.Sprintf("The OpenMP runtime waits for a lock of its own, which it acquired in the same "+
+		"thread%s: it met another error while it reported one. The program does not hold that lock. Releases of "+
+		"LLVM's runtime before 19 do so if they find a registration of another copy of the runtime for the same "+
+		"process id (llvm/llvm-project issue 86684).", innermostLine(x.frames(lwp)))
+	v.Fix = "use a later release of the OpenMP runtime; remove stale files /dev/shm/__KMP_REGISTERED_LIB_*, and load " +
+		"one copy of the runtime"
 }
 
 // explainHandler adds to a verdict where a signal's handler interrupted the thread that waits in it: only the code

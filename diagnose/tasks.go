@@ -38,6 +38,7 @@ type detached struct {
 	// unlisted is set if the runtime only counts the tasks and no list contains them: a task that a thread is about to
 	// start looks the same.
 	unlisted bool
+	makers   []*picture.Wait // of threads whose evidence has the constructs of unlisted tasks
 	// sure is set if the waiting code creates detached tasks.
 	sure bool
 }
@@ -130,6 +131,9 @@ func unlistedTasks(x *index, lwps []int, blocked int) detached {
 		if n := x.tasks[w.Task].IncompleteChildren; n != nil && *n > 0 {
 			t.count += *n
 			t.sure = t.sure && slices.Contains(x.facts.EventMakers, lwp)
+			if w.Evidence != "" && len(t.makers) < maxNamed {
+				t.makers = append(t.makers, w)
+			}
 		}
 	}
 	if blocked > 0 {
@@ -181,6 +185,9 @@ func explainDetached(d *dependencies, w *picture.Wait, t detached) picture.Verdi
 	at := ""
 	if t.places != "" {
 		at = " (" + t.places + ")"
+	}
+	for _, m := range t.makers {
+		v.Evidence = append(v.Evidence, d.threadName(m.Thread)+": "+m.Evidence)
 	}
 	which := fmt.Sprintf("%d detached tasks%s that have been executed and whose event is not fulfilled", t.count, at)
 	if t.count == 1 {

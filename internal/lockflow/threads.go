@@ -184,16 +184,20 @@ func (p *Program) FunctionMayRelease(entry uint64, family string) bool {
 // maxEventCallees bounds the functions that are searched for the creation of events.
 const maxEventCallees = 256
 
-// MakesEvents reports whether a function on a thread's stack creates events of detached tasks.
-func (p *Program) MakesEvents(t *Thread) bool {
-	return slices.ContainsFunc(t.Frames, func(fr Frame) bool {
-		return p.makesEvents(p.frameFunction(&fr))
-	})
+// EventCalls returns the return addresses of the calls that create events of detached tasks, in the first function on a
+// thread's stack that has such calls; empty if none has.
+func (p *Program) EventCalls(t *Thread) []uint64 {
+	for i := range t.Frames {
+		if calls := p.eventCalls(p.frameFunction(&t.Frames[i])); len(calls) > 0 {
+			return calls
+		}
+	}
+	return nil
 }
 
-// FunctionMakesEvents reports whether the function that starts at entry, or one that it calls, creates events of
-// detached tasks. It follows direct calls only.
-func (p *Program) FunctionMakesEvents(entry uint64) bool {
+// FunctionEventCalls returns the same calls of the function that starts at entry, or of one that it calls. It follows
+// direct calls only.
+func (p *Program) FunctionEventCalls(entry uint64) []uint64 {
 	todo, seen := []uint64{entry}, map[uint64]bool{entry: true}
 	for len(todo) > 0 {
 		f := p.userFunction(todo[0])
@@ -201,8 +205,8 @@ func (p *Program) FunctionMakesEvents(entry uint64) bool {
 		if f == nil {
 			continue
 		}
-		if p.makesEvents(f) {
-			return true
+		if calls := p.eventCalls(f); len(calls) > 0 {
+			return calls
 		}
 		for _, s := range p.sitesOf(f) {
 			if s.entry != 0 && !seen[s.entry] && len(seen) < maxEventCallees {
@@ -211,7 +215,7 @@ func (p *Program) FunctionMakesEvents(entry uint64) bool {
 			}
 		}
 	}
-	return false
+	return nil
 }
 
 // userFunction returns the function of the program around pc; nil if it is another's, or its code is unreadable.
@@ -230,8 +234,16 @@ func (p *Program) frameFunction(fr *Frame) *function {
 	return p.userFunction(fr.lookup())
 }
 
-func (p *Program) makesEvents(f *function) bool {
-	return f != nil && slices.ContainsFunc(p.sitesOf(f), func(s site) bool { return rtl.MakesEvent(s.Name) })
+func (p *Program) eventCalls(f *function) (calls []uint64) {
+	if f == nil {
+		return nil
+	}
+	for _, s := range p.sitesOf(f) {
+		if rtl.MakesEvent(s.Name) {
+			calls = append(calls, s.Return)
+		}
+	}
+	return calls
 }
 
 // classAt returns the class of the code at pc.

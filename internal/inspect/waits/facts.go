@@ -3,6 +3,7 @@ package waits
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
@@ -330,13 +331,40 @@ func (g *gatherer) eventMakers() []int {
 		return t != nil && t.IncompleteChildren != nil && *t.IncompleteChildren > blocked[t.ID]
 	}
 	var out []int
-	for _, w := range g.waits {
+	for i, w := range g.waits {
 		switch w.Kind {
 		case picture.WaitTaskwait, picture.WaitTaskgroup, picture.WaitBarrier:
-			if t := tasks[w.Task]; counted(t) && !listed[w.Task] && g.from.reach.makesEvents(w.Thread, t) {
+			t := tasks[w.Task]
+			if !counted(t) || listed[w.Task] {
+				continue
+			}
+			if calls := g.from.reach.eventCalls(w.Thread, t); len(calls) > 0 {
 				out = append(out, w.Thread)
+				g.facts.Waits[i].Evidence = rtl.JoinEvidence(w.Evidence, g.creationText(calls))
 			}
 		}
 	}
 	return out
+}
+
+// maxCreations bounds the constructs of detached tasks that evidence names.
+const maxCreations = 3
+
+// creationText names the constructs that create detached tasks by calls with the given return addresses; "" if none has
+// a known line.
+func (g *gatherer) creationText(calls []uint64) string {
+	var at []string
+	for _, pc := range calls {
+		frames := g.from.Code.FramesAt(pc, false)
+		if len(frames) == 0 || frames[0].Line == 0 || len(at) == maxCreations {
+			continue
+		}
+		if p := frames[0].Place(); !slices.Contains(at, p) {
+			at = append(at, p)
+		}
+	}
+	if len(at) == 0 {
+		return ""
+	}
+	return "its code creates detached tasks at " + strings.Join(at, ", ")
 }

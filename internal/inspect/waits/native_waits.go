@@ -59,6 +59,9 @@ func (nw *nativeWaits) findWait(n *teams.Thread) (wait, bool) {
 	if w, ok := nw.mpiWait(n); ok {
 		return w, true
 	}
+	if w, ok := nw.ownLockWait(n); ok {
+		return w, true
+	}
 	futex, ok := arch.IsFutexWait(regs)
 	if !ok {
 		if w, ok := nw.spinLockWait(n, regs); ok {

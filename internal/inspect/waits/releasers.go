@@ -27,16 +27,18 @@ func (r *reach) wakers() []int { return r.threads(rtl.FamilyCondition) }
 // fulfillers returns the LWPs of the threads that may fulfil an event of any detached task, by their code.
 func (r *reach) fulfillers() []int { return r.threads(rtl.FamilyEvent) }
 
-// makesEvents reports whether a function on the stack of a thread makes events of detached tasks, or the function of
-// the task in which it waits, which has no frame after a tail call.
-func (r *reach) makesEvents(lwp int, t *picture.Task) bool {
+// eventCalls returns the return addresses of the calls that make events of detached tasks, in a function on the stack
+// of a thread, or in the function of the task in which it waits, which has no frame after a tail call.
+func (r *reach) eventCalls(lwp int, t *picture.Task) []uint64 {
 	n := r.roster.ByLWP[lwp]
 	if n == nil {
-		return false
+		return nil
 	}
-	return r.flows.Program.MakesEvents(r.flows.Thread(&n.Thread)) ||
-		t != nil && t.Function != nil && t.Function.Address != nil &&
-			r.flows.Program.FunctionMakesEvents(uint64(*t.Function.Address))
+	calls := r.flows.Program.EventCalls(r.flows.Thread(&n.Thread))
+	if len(calls) == 0 && t != nil && t.Function != nil && t.Function.Address != nil {
+		calls = r.flows.Program.FunctionEventCalls(uint64(*t.Function.Address))
+	}
+	return calls
 }
 
 // taskMayRelease reports whether a task, when it is executed, may release a lock of a family, or fulfil an event.

@@ -23,6 +23,7 @@ type wait struct {
 	variable uint64 // the program's; 0 if unknown
 
 	timed       bool // the call of the C library returns by itself
+	ownLock     bool // a lock of the runtime's own, which the thread holds itself
 	interpreter bool // an interpreter's lock: no code of the program acquires it
 
 	n         *teams.Thread
@@ -191,6 +192,9 @@ func (wf *Finder) lock(w wait) (picture.Lock, error) {
 
 // describeLock describes the lock that w waits for, by the record of the runtime or of the C library.
 func (wf *Finder) describeLock(w wait) (picture.Lock, error) {
+	if w.ownLock {
+		return ownLock(w), nil
+	}
 	switch w.Kind {
 	case picture.WaitMutex:
 		if w.Call == spinLockCall {

@@ -249,6 +249,9 @@ func SpinVariables() (names, always []string) {
 // MakesEvent reports whether the named function creates the event of a detached task.
 func MakesEvent(name string) bool { return name == "__kmpc_task_allow_completion_event" }
 
+// IsOwnLock reports whether the named function acquires a lock of the runtime's own, which is its first argument.
+func IsOwnLock(name string) bool { return name == "__kmp_acquire_ticket_lock" }
+
 // CriticalName returns the name of the critical section with a variable of the given symbol, "" for the unnamed
 // one. ok is false for other symbols.
 func CriticalName(symbol string) (name string, ok bool) {

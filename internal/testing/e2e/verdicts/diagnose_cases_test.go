@@ -328,6 +328,11 @@ func detachedTasks() []expectation {
 			says: []string{"2 threads wait at a barrier for a detached task", "calls omp_fulfill_event"},
 		},
 		{
+			program: "verdict_detached", only: "libomp", args: []string{"0", "2"},
+			kind: "task_starved", certainty: "likely", threads: 2,
+			says: []string{"its code creates detached tasks at verdict_detached.c:"},
+		},
+		{
 			program: "verdict_event", only: "libgomp-bookworm", args: []string{"0"},
 			kind: "task_starved", certainty: "likely", threads: 1,
 			says: []string{"waits in the task construct", "verdict_event.c:", "may still call omp_fulfill_event"},

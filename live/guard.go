@@ -2,11 +2,13 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -39,8 +41,11 @@ type guard struct {
 	events chan Event
 	over   chan struct{} // closed when the guard has ended
 
+	leave    chan struct{} // a request to detach
+	released chan struct{} // closed when it has detached
+
 	heard     terminalSignals
-	awaitStop bool
+	awaitStop atomic.Bool
 	exits     bool // report processes before they end
 }
 
@@ -59,16 +64,20 @@ func hostArch() callbacks.Arch {
 	return callbacks.ArchX86_64
 }
 
-// watch handles events and requests until the program has ended.
-func (g *guard) watch() {
+// watch handles events and requests until the program has ended, or until it is to be released. It reports whether
+// the program has ended.
+func (g *guard) watch() (ended bool) {
 	for !g.drain() {
 		g.sendStop()
 		select {
 		case <-g.child:
 		case r := <-g.asked:
 			r.done <- g.answer(r)
+		case <-g.leave:
+			return false
 		}
 	}
+	return true
 }
 
 // drain handles all pending events, and reports whether the program has ended.
@@ -207,12 +216,25 @@ func (t *tracer) compact() {
 	t.tasks = left
 }
 
-// trace runs f in the tracer of a guarded process.
+// trace runs f in a tracer of a process: that of the guard, or after Release, one that detaches when f returns.
 func (g *guard) trace(pid int, f func(*tracer) error) error {
+	if err := g.ask(pid, f); !errors.Is(err, errReleased) {
+		return err
+	}
+	return trace(pid, g.arch, f)
+}
+
+// errReleased is the error of a request to a guard that has detached.
+var errReleased = errors.New("the guard has detached")
+
+// ask runs f in the guard, with the tracer of a guarded process. The error is errReleased after Release.
+func (g *guard) ask(pid int, f func(*tracer) error) error {
 	r := request{pid, f, make(chan error, 1)}
 	select {
 	case g.asked <- r:
 		return <-r.done
+	case <-g.released:
+		return errReleased
 	case <-g.over:
 		return &Error{PID: pid, Err: ErrExited}
 	}

@@ -14,11 +14,19 @@ import (
 
 // guardThread is the name of the thread with which a Program traces its processes. Other processes
 // recognize the guard by it, because the kernel identifies a tracer by its thread.
-const guardThread = "ompd-guard"
+// A guard that accepts ReleaseSignal has the second name.
+const (
+	guardThread      = "ompd-guard"
+	releasableThread = "ompd-guard-run"
+)
 
 // nameGuard gives the current thread the name of a guard.
-func nameGuard() {
-	if name, err := unix.BytePtrFromString(guardThread); err == nil {
+func nameGuard(releasable bool) {
+	text := guardThread
+	if releasable {
+		text = releasableThread
+	}
+	if name, err := unix.BytePtrFromString(text); err == nil {
 		_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(name)), 0, 0, 0)
 	}
 }
@@ -26,8 +34,10 @@ func nameGuard() {
 // isGuard reports whether a thread belongs to a guard.
 func isGuard(thread int) bool {
 	st, err := readStatus(thread)
-	return err == nil && st.name == guardThread
+	return err == nil && isGuardName(st.name)
 }
+
+func isGuardName(name string) bool { return name == guardThread || name == releasableThread }
 
 // toolName is the name of the executable that cmd/ompd-inspect is built as.
 const toolName = "ompd-inspect"
@@ -44,9 +54,10 @@ const (
 
 // holder is the process that traces another one.
 type holder struct {
-	kind holderKind
-	pid  int    // 0 if it cannot be seen
-	name string // for users
+	kind       holderKind
+	pid        int    // 0 if it cannot be seen
+	name       string // for users
+	releasable bool   // it detaches when it gets ReleaseSignal
 }
 
 // isOurs reports whether a process of this project holds the process.
@@ -76,8 +87,8 @@ func holderOf(thread int) holder {
 		}
 	}
 	switch {
-	case st.name == guardThread:
-		h.kind = byGuard
+	case isGuardName(st.name):
+		h.kind, h.releasable = byGuard, st.name == releasableThread
 	case sameProgram(st.tgid, h.name):
 		h.kind = byLook
 	default:
@@ -129,6 +140,8 @@ func tracedError(pid int, h holder) error {
 	e := &Error{PID: pid, Err: ErrTraced, Cause: h.String(), holder: h}
 	look := fmt.Sprintf("ompd-inspect --no-stop %d", pid)
 	switch {
+	case h.releasable:
+		e.Fix = fmt.Sprintf("look without a stop: %s, or make it detach: ompd-inspect release %d", look, pid)
 	case h.isOurs():
 		e.Fix = "look without a stop: " + look
 	case h.isInterruptible():
@@ -144,7 +157,7 @@ func tracedError(pid int, h holder) error {
 // threads are stopped already, or because this project holds the process. It returns an error if a debugger of
 // another project lets the process run.
 func (p *Process) waitForHolder() (unstopped bool, h holder, err error) {
-	if p.opts.NoStop || p.guard != nil {
+	if p.opts.NoStop || p.guard.holds() {
 		return p.opts.NoStop, h, nil
 	}
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {

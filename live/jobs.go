@@ -1,6 +1,7 @@
 package live
 
 import (
+	"errors"
 	"slices"
 	"time"
 	"unsafe"
@@ -16,9 +17,7 @@ import (
 // reach all processes of its foreground group, so this process gets one, too.
 func (g *guard) noteTerminalSignal(k *task) {
 	s := unix.Signal(k.stopSignal())
-	switch s {
-	case unix.SIGINT, unix.SIGQUIT, unix.SIGHUP, unix.SIGTSTP:
-	default:
+	if !isTerminalSignal(s) {
 		return
 	}
 	var b [arch.SignalInfoSize]byte
@@ -29,15 +28,27 @@ func (g *guard) noteTerminalSignal(k *task) {
 	g.heard.noteSignal(s, info.FromKernel())
 }
 
+// isTerminalSignal reports whether a terminal sends a signal.
+func isTerminalSignal(s unix.Signal) bool {
+	switch s {
+	case unix.SIGINT, unix.SIGQUIT, unix.SIGHUP, unix.SIGTSTP:
+		return true
+	}
+	return false
+}
+
 // Pass sends the program a signal that this process got, unless the program got it from the
 // terminal, too.
 func (p *Program) Pass(s unix.Signal) {
-	_ = p.guard.trace(p.guard.root, func(t *tracer) error {
+	err := p.guard.ask(p.guard.root, func(t *tracer) error {
 		if t.guard.heard.isNews(s, t.underWay) {
 			_ = unix.Kill(t.pid, s)
 		}
 		return nil
 	})
+	if errors.Is(err, errReleased) && !p.guard.reachesBoth(s) {
+		_ = unix.Kill(p.guard.root, s)
+	}
 }
 
 // passTime is the time for which a terminal signal is remembered that the program got and this
@@ -107,7 +118,7 @@ func (t *tracer) underWay(s unix.Signal) bool {
 
 // Continue continues the program if job control has stopped it.
 func (p *Program) Continue() {
-	_ = p.guard.trace(p.guard.root, func(t *tracer) error {
+	err := p.guard.ask(p.guard.root, func(t *tracer) error {
 		var info childInfo
 		if err := waitID(t.pid, &info, unix.WCONTINUED|unix.WNOHANG|unix.WNOWAIT); err == nil && info.pid == 0 &&
 			t.isJobStopped() {
@@ -115,16 +126,23 @@ func (p *Program) Continue() {
 		}
 		return nil
 	})
+	if errors.Is(err, errReleased) && isSuspended(p.guard.root) {
+		_ = unix.Kill(p.guard.root, unix.SIGCONT)
+	}
 }
 
 // JobStops reports whether job control has stopped a process of the program, and returns the number
 // of such stops. A stop that starts before the last thread has resumed from the previous one is the
-// same stop. If two calls both return false, there was a stop between them exactly if times grew.
+// same stop. If two calls both return false, there was a stop between them exactly if times grew. After Release,
+// stops are not counted.
 func (p *Program) JobStops(pid int) (now bool, times int) {
-	_ = p.guard.trace(pid, func(t *tracer) error {
+	err := p.guard.ask(pid, func(t *tracer) error {
 		now, times = t.isJobStopped(), t.jobStops
 		return nil
 	})
+	if errors.Is(err, errReleased) {
+		now = isSuspended(pid)
+	}
 	return now, times
 }
 
@@ -136,17 +154,18 @@ func (t *tracer) isJobStopped() bool {
 // AwaitStop requests an Event for the next time that job control stops the program, or for the
 // current stop.
 func (p *Program) AwaitStop() {
-	_ = p.guard.trace(p.guard.root, func(t *tracer) error {
-		t.guard.awaitStop = true
-		return nil
-	})
+	p.guard.awaitStop.Store(true)
+	select {
+	case p.guard.child <- unix.SIGCHLD: // wakes the guard
+	default: // it is about to wake
+	}
 }
 
 // sendStop sends the awaited event that job control has stopped the program, once none of its other
 // processes has a stop signal that the guard must pass on.
 func (g *guard) sendStop() {
 	root := g.byPID[g.root]
-	if !g.awaitStop || root == nil || !root.isJobStopped() {
+	if !g.awaitStop.Load() || root == nil || !root.isJobStopped() {
 		return
 	}
 	for _, t := range g.byPID {
@@ -156,6 +175,6 @@ func (g *guard) sendStop() {
 			}
 		}
 	}
-	g.awaitStop = false
+	g.awaitStop.Store(false)
 	g.send(Event{PID: g.root, Stopped: true})
 }

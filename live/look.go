@@ -44,6 +44,8 @@ type Pause struct {
 	// Holder is the process of this project that traces this one, such as that of a Program. No thread was
 	// stopped, because a process has one tracer. It is empty without such a process.
 	Holder string
+	// Releasable means that Holder detaches when [Release] asks it to.
+	Releasable bool
 	// Suspended means that a signal (SIGSTOP, Ctrl-Z) had stopped the process before the look.
 	Suspended bool
 	// Running holds the threads with missing or uncertain registers: no thread was stopped, or they were in
@@ -107,7 +109,7 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 		return l.pause, err
 	}
 	if holder.isOurs() {
-		l.pause.Holder = holder.String()
+		l.pause.Holder, l.pause.Releasable = holder.String(), holder.releasable
 	}
 	look := l.answerStopped
 	if unstopped || len(l.pause.Stranded) > 0 {
@@ -115,7 +117,7 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 	}
 	answer, err := look()
 	if e := new(Error); errors.As(err, &e) && e.holder.isOurs() { // a process of this project has just seized it
-		l.pause.Holder = e.holder.String()
+		l.pause.Holder, l.pause.Releasable = e.holder.String(), e.holder.releasable
 		answer, err = l.answerUnstopped()
 	}
 	if err != nil {

@@ -179,13 +179,16 @@ func parseStat(b []byte) []string {
 
 // Fields of /proc/PID/stat by their numbers in proc(5).
 const (
-	statState     = 3
-	statFlags     = 9
-	statUser      = 14
-	statSystem    = 15
-	statStart     = 22
-	statProcessor = 39
-	statLast      = statProcessor
+	statState      = 3
+	statParent     = 4
+	statGroup      = 5
+	statForeground = 8 // process group in the foreground of the terminal, or -1
+	statFlags      = 9
+	statUser       = 14
+	statSystem     = 15
+	statStart      = 22
+	statProcessor  = 39
+	statLast       = statProcessor
 )
 
 // isKernelThread distinguishes threads of the kernel from processes.

@@ -28,10 +28,12 @@ type Event struct {
 	// Ended means that the program has ended, with Status. It is the last event.
 	Ended  bool
 	Status unix.WaitStatus
-	// Left holds the processes that still run when the program has ended, ascending.
+	// Left holds the processes that still run when the program has ended, ascending. It is nil after Release.
 	Left []int
 	// Stopped means that job control has stopped the program, after AwaitStop.
 	Stopped bool
+	// Released means that no process of the program is held any more, after Release.
+	Released bool
 	// Leaves means that process PID is about to end, if Launch.Exits is set; its memory exists
 	// until Proceed.
 	Leaves bool
@@ -63,6 +65,8 @@ type Launch struct {
 	Dir string
 	// Exits requests an event before each process ends, except by SIGKILL.
 	Exits bool
+	// Releasable means that this process calls Program.Release when it gets ReleaseSignal.
+	Releasable bool
 	// Files are its standard files; a nil file is that of this process.
 	Files [3]*os.File
 }
@@ -80,22 +84,29 @@ func (l Launch) Start() (*Program, error) {
 	g := &guard{
 		arch: hostArch(), byTID: map[int]*tracer{}, byPID: map[int]*tracer{},
 		child: make(chan os.Signal, 1), asked: make(chan request), events: make(chan Event), over: make(chan struct{}),
-		heard: terminalSignals{}, exits: l.Exits,
+		leave: make(chan struct{}, 1), released: make(chan struct{}), heard: terminalSignals{}, exits: l.Exits,
 	}
 	setStops(true)
 	// The kernel sends one for all events; events during its delivery are handled with it.
 	signal.Notify(g.child, unix.SIGCHLD)
 	started := make(chan error, 1)
+	end := func() {
+		signal.Stop(g.child)
+		close(g.over)
+	}
 	go runOnThread(func() {
-		defer signal.Stop(g.child)
-		defer close(g.over)
 		g.self = unix.Gettid()
-		nameGuard()
+		nameGuard(l.Releasable)
 		err := g.startProgram(path, l)
 		started <- err
-		if err == nil {
-			g.watch()
+		if err != nil || g.watch() {
+			end()
+			return
 		}
+		go func() { // this thread ends meanwhile
+			defer end()
+			g.attend()
+		}()
 	})
 	if err := <-started; err != nil {
 		return nil, err
@@ -137,15 +148,19 @@ func (e Event) Proceed() {
 	}
 }
 
-// Processes returns the numbers of the program and its running descendants, ascending.
+// Processes returns the numbers of the program and its running descendants, ascending. After Release, descendants
+// whose parent has ended are unknown.
 func (p *Program) Processes() []int {
 	var list []int
-	_ = p.guard.trace(p.guard.root, func(t *tracer) error {
+	err := p.guard.ask(p.guard.root, func(t *tracer) error {
 		for pid := range t.guard.byPID {
 			list = append(list, pid)
 		}
 		return nil
 	})
+	if errors.Is(err, errReleased) {
+		return descendants(p.guard.root)
+	}
 	slices.Sort(list)
 	return list
 }

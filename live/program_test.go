@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +23,9 @@ const guardedLooks = 100
 // runGuarded runs a tool that guards a program: it looks at it and its descendants until they end,
 // prints LOOKED after a while, and exits with the program's status.
 func runGuarded(argv []string) int {
-	prog, err := Start(argv)
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, ReleaseSignal)
+	prog, err := Launch{Argv: argv, Releasable: true}.Start()
 	if err != nil {
 		fmt.Println("ERROR", err)
 		return 2
@@ -31,7 +34,14 @@ func runGuarded(argv []string) int {
 	stops, over := 0, 0 // reported stops, and reported ends of stops
 	for n := 0; ; n++ {
 		select {
+		case <-asked:
+			prog.Release()
 		case e := <-prog.Events():
+			if e.Released {
+				fmt.Println("RELEASED")
+				n = 0
+				continue
+			}
 			if e.Ended {
 				fmt.Println("ENDED", e.Status.ExitStatus(), int(e.Status.Signal()))
 				return 0

@@ -54,7 +54,7 @@ func (e editors) launch(c dap.Launch, stdout, stderr func(string)) (dap.Program,
 	}
 	var ctx context.Context
 	ctx, l.cancel = context.WithCancel(context.Background())
-	r.pulse = &pulse{app: r.app, program: r.program, after: after, hung: make(chan []hang)}
+	r.pulse = newPulse(r.app, r.program, after)
 	if after > 0 {
 		go func() { logPanic(r.Stderr, contain.Run(func() error { r.pulse.watch(ctx); return nil })) }()
 	}

@@ -22,7 +22,7 @@ var verbGroups = []struct {
 	{"Look at a core or a process", []string{
 		"report", "diagnose", "threads", "regions", "tasks", "stacks", "view", "ps", "cores", "last",
 	}},
-	{"Over time", []string{"watch", "run", "record", "trace"}},
+	{"Over time", []string{"watch", "run", "record", "release", "trace"}},
 	{"MPI jobs", []string{"job"}},
 	{"Debuggers and editors", []string{"dap", "dlv", "breakpoints", "symbols", "serve"}},
 	{"For experts", []string{"doctor", "icvs", "layout", "version", "completion", "help"}},
@@ -46,6 +46,7 @@ var examples = map[string]string{
 		"  ompd-inspect run --hang-after 1m --report hang.txt -- ./program input",
 	"ompd-inspect record": "  ompd-inspect record -- ./program input\n" +
 		"  ompd-inspect record --save history -- ./program input",
+	"ompd-inspect release": "  ompd-inspect release 1234\n  ompd-inspect release 1234 && gdb -p 1234",
 	"ompd-inspect trace": "  ompd-inspect trace core.1234 --last 1s\n" +
 		"  ompd-inspect trace history -o history.perfetto-trace",
 	"ompd-inspect trace stats": "  ompd-inspect trace stats 1234\n  ompd-inspect trace stats history --last 5s",
@@ -106,9 +107,9 @@ var sectionOf = map[string]flagSection{
 
 // Verbs for which inherited flags have no meaning: they read no target, or work on this machine only.
 var (
-	targetless = []string{"ps", "cores", "version", "completion", "help"}
+	targetless = []string{"ps", "cores", "release", "version", "completion", "help"}
 	localOnly  = []string{
-		"cores", "last", "job", "run", "record", "dap", "dlv", "serve", "completion", "help", "version",
+		"cores", "last", "job", "run", "record", "release", "dap", "dlv", "serve", "completion", "help", "version",
 	}
 )
 

@@ -48,10 +48,16 @@ type pulse struct {
 	round  time.Time // start of the current round of snapshots; comparisons use it as the time of all of them
 	resets int
 
+	skipped  map[int]bool // processes whose debugger reportHeld has named
 	started  time.Time
 	plain    bool // a process without an OpenMP runtime was seen
 	judged   bool // a process with one was seen
 	reported bool // reportUnjudged has printed its note
+}
+
+// newPulse returns a pulse that has taken no snapshot.
+func newPulse(a *app, program *live.Program, after time.Duration) *pulse {
+	return &pulse{app: a, program: program, after: after, hung: make(chan []hang), skipped: map[int]bool{}}
 }
 
 // hang is a process that makes no progress and cannot make any.
@@ -64,6 +70,7 @@ type hang struct {
 
 // beat is the last snapshot of a process.
 type beat struct {
+	pid     int
 	process *engine.Target // nil after the usage is known
 	parent  int            // parent process
 	trace   *picture.Trace
@@ -186,7 +193,8 @@ func (p *pulse) confirm(ctx context.Context, b *beat) (found, ok bool) {
 			return false, false
 		}
 		trace, found, held, err := p.judge(ctx, b.process)
-		if err != nil || !held || watch.Since(last, trace, confirmNap, nil).Verdict == picture.WatchProgress {
+		if err != nil || !held || p.program.Debugger(b.pid) != "" ||
+			watch.Since(last, trace, confirmNap, nil).Verdict == picture.WatchProgress {
 			return false, false
 		}
 		last, b.found = trace, found
@@ -242,17 +250,35 @@ func (b *beat) standstill(d time.Duration) *picture.Standstill {
 	return s
 }
 
-// errStopped is the error of a process that job control has stopped.
-var errStopped = errors.New("it is stopped")
+// Errors of processes that are not judged now.
+var (
+	errStopped = errors.New("job control has stopped it")
+	errHeld    = errors.New("a debugger holds it")
+)
+
+// reportHeld prints a note, once for each process, that a debugger holds a process after `ompd-inspect release`.
+func (p *pulse) reportHeld(pid int, debugger string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.skipped[pid] {
+		return
+	}
+	p.skipped[pid] = true
+	p.note("%s, holds process %d: it is not judged until it is detached", debugger, pid)
+}
 
 // beat takes a snapshot of one process. The result has no trace if the process has no OpenMP runtime.
 func (p *pulse) beat(ctx context.Context, pid int, before *beat) (b *beat, err error) {
-	b = &beat{round: p.round}
+	b = &beat{pid: pid, round: p.round}
 	stopped, stops := p.program.JobStops(pid)
 	if stopped {
 		return nil, errStopped
 	}
 	b.stops = stops
+	if debugger := p.program.Debugger(pid); debugger != "" {
+		p.reportHeld(pid, debugger)
+		return nil, errHeld
+	}
 	o := p.open.engineOptions()
 	process, err := p.program.Open(pid, o.Live())
 	if err != nil {

@@ -124,13 +124,14 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 	signals := catchSignals()
 	defer signal.Stop(signals)
 	var err error
-	if r.program, err = (live.Launch{Argv: argv, Env: r.env, Exits: r.save != ""}).Start(); err != nil {
+	launch := live.Launch{Argv: argv, Env: r.env, Exits: r.save != "", Releasable: true}
+	if r.program, err = launch.Start(); err != nil {
 		fmt.Fprintf(r.Stderr, "ompd-inspect: %v\n", err)
 		return startStatus(err)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	r.pulse = &pulse{app: r.app, program: r.program, after: r.hangAfter, hung: make(chan []hang)}
+	r.pulse = newPulse(r.app, r.program, r.hangAfter)
 	if r.hangAfter > 0 {
 		go r.pulse.watch(ctx)
 	}
@@ -151,6 +152,9 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 			case e.Stopped:
 				r.suspend()
 				continue
+			case e.Released:
+				r.handleRelease()
+				continue
 			case e.Leaves:
 				r.keep(e.PID)
 				e.Proceed()
@@ -166,6 +170,9 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 // handleSignal handles a signal to this command.
 func (r *runner) handleSignal(s unix.Signal) {
 	switch s {
+	case live.ReleaseSignal:
+		r.program.Release()
+		return
 	case unix.SIGPIPE: // ignored, but this command must not end before the program
 		return
 	case unix.SIGTTIN, unix.SIGTTOU: // the program got the signal too, because it has used the terminal
@@ -196,7 +203,7 @@ func catchSignals() chan os.Signal {
 	signals := make(chan os.Signal, 8)
 	for _, s := range []os.Signal{
 		unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGPIPE,
-		unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU,
+		unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, live.ReleaseSignal,
 	} {
 		if !signal.Ignored(s) {
 			signal.Notify(signals, s)

@@ -132,7 +132,8 @@ func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
 		whole, a.diagnoseVerb(), threads, regions, a.tasksVerb(), a.icvsVerb(), stacks,
 		a.breakpointsVerb(), a.layoutVerb(), a.doctorVerb(), a.versionVerb(),
-		dlvVerb(a), a.psVerb(), a.coresVerb(), a.lastVerb(), a.watchVerb(), a.runVerb(), a.recordVerb(), traceVerb(a),
+		dlvVerb(a), a.psVerb(), a.coresVerb(), a.lastVerb(), a.watchVerb(), a.runVerb(), a.recordVerb(),
+		a.releaseVerb(), traceVerb(a),
 		a.symbolsVerb(), a.serveVerb(), jobVerb(a), jobNodeVerb(a), a.dapVerb(), viewVerb(a), a.libompdVerb(),
 	}
 }

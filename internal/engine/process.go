@@ -61,8 +61,12 @@ func (l *process) Warnings() []error {
 			"while the answer was made, for a hundredth of the budget at most"))
 	}
 	if l.pause.Holder != "" {
+		advice := ""
+		if l.pause.Releasable {
+			advice = fmt.Sprintf("; `ompd-inspect release %d` makes it detach", l.Info().PID)
+		}
 		out = append(out, fmt.Errorf("no thread was stopped, as %s, holds the process: what ran or changed meanwhile "+
-			"is not certain", l.pause.Holder))
+			"is not certain%s", l.pause.Holder, advice))
 	}
 	if list := l.pause.Stranded; len(list) > 0 {
 		out = append(out, fmt.Errorf("it was not stopped: thread %d waits in a library that was unloaded, and the "+

@@ -32,6 +32,8 @@ var (
 	ErrPermission = errors.New("permission denied")
 	// ErrTraced means that another debugger holds the process.
 	ErrTraced = errors.New("another debugger holds it")
+	// ErrHolder means that the process holds others, and is not held itself.
+	ErrHolder = errors.New("it holds a program and is not held")
 	// ErrExited means that the process ended during the look.
 	ErrExited = errors.New("it ended during the look")
 	// ErrExec means that the process executed another program during the look.

@@ -63,9 +63,20 @@ func (g *guard) attend() {
 			g.awaitStop.Store(false)
 			g.events <- Event{PID: g.root, Stopped: true}
 		}
-		<-g.child
+		var again <-chan time.Time
+		if g.awaitStop.Load() {
+			again = time.After(stopPoll)
+		}
+		select {
+		case <-g.child:
+		case <-again:
+		}
 	}
 }
+
+// stopPoll is the time between two checks for an awaited stop of job control. The kernel may report it while a look
+// hides it.
+const stopPoll = 50 * time.Millisecond
 
 // isSuspended reports whether job control has stopped a process that no debugger holds.
 func isSuspended(pid int) bool {
@@ -133,11 +144,18 @@ func (p *Program) Debugger(pid int) string {
 
 // Release asks the process of this project that holds a process to detach from it, and waits until it has. It
 // returns the holder, such as "ompd-inspect run, process 12", or "" if no debugger holds the process. The error is
-// an *Error: ErrTraced for a holder that is none of run and record.
+// an *Error: ErrTraced for a holder that is none of run and record, ErrHolder for the number of the holder itself.
 func Release(ctx context.Context, pid int) (holder string, err error) {
 	path := procPath(pid, "status")
 	if _, err := readStatus(pid); err != nil {
 		return "", noProcessError(pid)
+	}
+	if isReleasable(pid) {
+		e := &Error{PID: pid, Err: ErrHolder}
+		if list := descendants(pid); len(list) > 1 {
+			e.Fix = fmt.Sprintf("ompd-inspect release %d", list[1])
+		}
+		return "", e
 	}
 	asked := 0 // the tracing thread that was asked
 	for ; ; time.Sleep(time.Millisecond) {
@@ -154,11 +172,34 @@ func Release(ctx context.Context, pid int) (holder string, err error) {
 		case !h.releasable:
 			return "", &Error{PID: pid, Err: ErrTraced, Cause: h.String(), Fix: h.endAdvice(), holder: h}
 		}
-		if err := askRelease(h.pid, path, thread); err != nil {
+		err := askRelease(h.pid, path, thread)
+		if me, its := os.Geteuid(), processUser(h.pid); isDenied(err) {
+			return "", &Error{PID: pid, Err: ErrPermission, Fix: fmt.Sprintf("sudo ompd-inspect release %d", pid),
+				Cause: fmt.Sprintf("%v, belongs to %s, you are %s", h, userName(its), userName(me))}
+		}
+		if err != nil {
 			return "", fmt.Errorf("ask %v to release process %d: %w", h, pid, err)
 		}
 		asked, holder = thread, h.String()
 	}
+}
+
+// isReleasable reports whether a process is run or record and holds a program.
+func isReleasable(pid int) bool {
+	tids, err := taskIDs(pid)
+	return err == nil && slices.ContainsFunc(tids, func(tid int) bool {
+		st, err := readStatus(tid)
+		return err == nil && st.name == releasableThread
+	})
+}
+
+// processUser returns the user of a process, or -1 if it has ended.
+func processUser(pid int) int {
+	st, err := readStatus(pid)
+	if err != nil {
+		return -1
+	}
+	return st.uids[1]
 }
 
 // askRelease sends a process the request to detach, if one of its threads still is the tracer in a status file:

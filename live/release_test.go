@@ -55,7 +55,7 @@ func TestReleaseStopped(t *testing.T) {
 	prog.expect("RELEASED")
 	before := mustReadProgress(t, p)
 	yieldProcessor()
-	if now := mustReadProgress(t, p); now != before || !isSuspended(pid) {
+	if now := mustReadProgress(t, p); now != before {
 		t.Errorf("the counter went from %d to %d in a stop", before, now)
 	}
 	if err := unix.Kill(pid, unix.SIGCONT); err != nil {

@@ -43,7 +43,7 @@ project holds it, or run cannot be asked.`,
 			if err != nil {
 				return err
 			}
-			text := fmt.Sprintf("%s has detached from process %d", holder, pid)
+			text := fmt.Sprintf("%s, has detached from process %d", holder, pid)
 			if holder == "" {
 				text = fmt.Sprintf("no debugger holds process %d", pid)
 			}

@@ -43,7 +43,9 @@ func TestRelease(t *testing.T) {
 				}
 			}
 			check("`ompd-inspect release "+number+"` makes it detach", number)
-			check(fmt.Sprintf("ompd-inspect %s, process %d has detached from process %d\n", tool.Args[1],
+			e2e.CheckRefused(t, e2e.Process("release", strconv.Itoa(tool.Process.Pid)),
+				"it holds a program and is not held", "ompd-inspect release "+number)
+			check(fmt.Sprintf("ompd-inspect %s, process %d, has detached from process %d\n", tool.Args[1],
 				tool.Process.Pid, pid), "release", number)
 			omptest.Equal(t, "tracer", e2e.TracerOf(t, pid), 0)
 			gdb := e2e.HoldByGDB(t, pid)

@@ -19,11 +19,11 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// TestDocs compares docs/verdicts.md with the kinds of verdicts: the meaning of each, its evidence, and when it is
+// TestDocs compares docs/verdicts with the kinds of verdicts: the meaning of each, its evidence, and when it is
 // not reported.
 func TestDocs(t *testing.T) {
 	columns := map[string][]string{}
-	for line := range strings.Lines(read(t, "../docs/verdicts.md")) {
+	for line := range strings.Lines(read(t, "../docs/verdicts/README.md")) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		if kind := strings.Trim(strings.TrimSpace(cells[0]), "`"); strings.HasPrefix(line, "| `") {
 			columns[kind] = cells[1:]

@@ -1,4 +1,4 @@
-// Package gdb embeds gdb's OpenMP commands, which are in Python: docs/gdb.md. The tool passes them to each gdb
+// Package gdb embeds gdb's OpenMP commands, which are in Python: docs/guide/gdb.md. The tool passes them to each gdb
 // that it starts itself.
 package gdb
 

@@ -35,7 +35,7 @@ type Facts struct {
 	History        *History      `json:"history,omitempty" pb:"17"`  // conclusions from the recorder's newest events
 }
 
-// Recorded is the state of a thread by the recorder's events (docs/recorder.md).
+// Recorded is the state of a thread by the recorder's events (docs/guide/recorder.md).
 type Recorded struct {
 	Thread int       `json:"thread" pb:"1"` // LWP
 	State  StateName `json:"state" pb:"2"`  // exact, by the thread's events

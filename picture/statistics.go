@@ -25,7 +25,7 @@ type Event struct {
 	// The name of the callback in OpenMP 5.1, such as ompt_callback_mutex_acquired.
 	Name     string `json:"event" pb:"5"`
 	Text     string `json:"text" pb:"6"`               // in words, such as: acquires lock journal
-	Kind     int    `json:"kind,omitempty" pb:"7"`     // by code: see docs/recorder.md
+	Kind     int    `json:"kind,omitempty" pb:"7"`     // by code: see docs/guide/recorder.md
 	Endpoint int    `json:"endpoint,omitempty" pb:"8"` // 1 begin, 2 end, 3 both at once
 	Value    int    `json:"value,omitempty" pb:"9"`
 	// The program's call of the runtime, if known.

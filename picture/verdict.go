@@ -1,7 +1,7 @@
 package picture
 
 // Verdict is one conclusion that was drawn from a picture: why the program hangs,
-// why it died, why only one thread. Package diagnose draws them; docs/verdicts.md
+// why it died, why only one thread. Package diagnose draws them; docs/verdicts
 // says what each means and when it is not given.
 type Verdict struct {
 	Kind      VerdictKind `json:"kind" pb:"1"`

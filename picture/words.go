@@ -149,7 +149,7 @@ const InterpreterLock = "of Python's interpreter (GIL)"
 const Unnamed = "(unnamed)"
 
 // VerdictKind is the kind of a verdict. Package diagnose has their titles, and
-// docs/verdicts.md their meanings.
+// docs/verdicts their meanings.
 type VerdictKind string
 
 // Kinds of verdicts.

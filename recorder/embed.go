@@ -1,4 +1,4 @@
-// Package recorder embeds the C sources of the recorder (docs/recorder.md). The tool compiles them if no recorder
+// Package recorder embeds the C sources of the recorder (docs/guide/recorder.md). The tool compiles them if no recorder
 // is installed. recorder.h lists their parts.
 //
 // The first line of each C file in this directory hides it from the Go compiler.

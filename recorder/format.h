@@ -1,5 +1,5 @@
-/* format.h: the records that the recorder leaves in the memory of a program, version 1. docs/recorder.md describes them
- * for readers.
+/* format.h: the records that the recorder leaves in the memory of a program, version 1.
+ * docs/guide/recorder.md describes them for readers.
  *
  * All numbers have the byte order of the machine. A reader of version 1 must refuse other versions. Sizes are in bytes,
  * times in ticks of recorder_header.clock; reserved fields are 0. Assertions at the end check the structures.
@@ -32,8 +32,8 @@ enum {
     RECORDER_TEXT_MAX = 256         /* bytes of a text (an error's message, a device's type) that are kept */
 };
 
-/* recorder_record is one event, or the continuation of one (code RECORDER_MORE). docs/recorder.md lists the meaning of
- * kind, value, a and b for each code. */
+/* recorder_record is one event, or the continuation of one (code RECORDER_MORE). docs/guide/recorder.md lists the
+ * meaning of kind, value, a and b for each code. */
 struct recorder_record {
     uint64_t time; /* of the recorder's clock; it increases strictly within a thread */
     uint8_t code;  /* 1 to 63: the value of ompt_callbacks_t; 64 and more: enum recorder_code; 0: never written */

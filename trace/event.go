@@ -83,7 +83,7 @@ const (
 	Both  Endpoint = 3
 )
 
-// Event is one event of a thread. docs/recorder.md describes Kind, Value, A and B for each code; code addresses
+// Event is one event of a thread. docs/guide/recorder.md describes Kind, Value, A and B for each code; code addresses
 // and ids of regions are already extracted from them.
 type Event struct {
 	Time     uint64 // ticks of the recording's clock

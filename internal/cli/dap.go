@@ -23,7 +23,7 @@ func (a *app) dapVerb() *cobra.Command {
 		Long: `Speaks the Debug Adapter Protocol (DAP) on its standard input and output, for an editor
 that starts it. It opens cores, processes and programs under Delve. The editor shows the
 threads by region and number, stacks in the user's model, OpenMP's state as scopes, and the
-verdict as the reason of the stop. docs/dap.md contains configurations for editors.
+verdict as the reason of the stop. docs/guide/dap.md contains configurations for editors.
 
 With --listen, it waits on a TCP port for editors until SIGINT or SIGTERM, and serves several
 at a time. A client can inspect all that this user can inspect, and can start programs.

@@ -28,7 +28,7 @@ const dapeScript = `(require 'dape)
     (message "FRAME %%s" (plist-get frame :name))))
 `
 
-// TestDape opens a core in Emacs with the configuration of docs/dap.md.
+// TestDape opens a core in Emacs with the configuration of docs/guide/dap.md.
 func TestDape(t *testing.T) {
 	tool := buildTool(t)
 	emacs := omptest.Emacs(t)
@@ -52,10 +52,10 @@ func TestDape(t *testing.T) {
 	}
 }
 
-// runDape runs a script in Emacs, with the configurations of docs/dap.md, and returns its output.
+// runDape runs a script in Emacs, with the configurations of docs/guide/dap.md, and returns its output.
 func runDape(t *testing.T, emacs string, path []string, script string) string {
 	t.Helper()
-	doc, err := os.ReadFile("../../docs/dap.md")
+	doc, err := os.ReadFile("../../docs/guide/dap.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // nvimScript attaches, waits for the stop, and prints the threads, the stack, the console's output for a verb,
-// and a request beyond the protocol. A configuration of type ompd is the first one of docs/dap.md, with
+// and a request beyond the protocol. A configuration of type ompd is the first one of docs/guide/dap.md, with
 // CONFIGURATION's values. A question to the user is an error, because no user is there to answer.
 const nvimScript = `
 vim.opt.runtimepath:prepend(vim.env.NVIM_DAP)
@@ -87,7 +87,7 @@ func findNvimDap(t *testing.T) string {
 	return plugin
 }
 
-// TestNvim inspects a core and a process in Neovim with the first configuration of docs/dap.md.
+// TestNvim inspects a core and a process in Neovim with the first configuration of docs/guide/dap.md.
 func TestNvim(t *testing.T) {
 	plugin := findNvimDap(t)
 	path := filepath.Dir(buildTool(t))
@@ -109,7 +109,7 @@ func TestNvim(t *testing.T) {
 	}
 }
 
-// TestNvimProxy debugs cores and processes in Neovim by gdb's own adapter through the proxy, as docs/dap.md
+// TestNvimProxy debugs cores and processes in Neovim by gdb's own adapter through the proxy, as docs/guide/dap.md
 // describes.
 func TestNvimProxy(t *testing.T) {
 	plugin := findNvimDap(t)
@@ -142,11 +142,11 @@ func TestNvimProxy(t *testing.T) {
 	}
 }
 
-// checkNvim runs the script in Neovim on a deadlock, with the configuration of docs/dap.md, and checks its
+// checkNvim runs the script in Neovim on a deadlock, with the configuration of docs/guide/dap.md, and checks its
 // output.
 func checkNvim(t *testing.T, plugin, path string, configuration object) {
 	t.Helper()
-	doc, err1 := os.ReadFile("../../docs/dap.md")
+	doc, err1 := os.ReadFile("../../docs/guide/dap.md")
 	arguments, err2 := json.Marshal(configuration)
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)

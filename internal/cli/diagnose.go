@@ -33,7 +33,7 @@ func (a *app) diagnoseVerb() *cobra.Command {
 			"barrier, the cause of a crash",
 	}
 	cmd.Long = `Prints only the verdicts: the cause of a hang or a crash, with the evidence.
-docs/verdicts.md explains each kind. A picture that "ompd-inspect report --json" saved
+docs/verdicts explains each kind. A picture that "ompd-inspect report --json" saved
 in a file *.json is diagnosed again, by the rules of this version.
 
 Exit status: 0 nothing found, 3 a hang or another verdict of the kinds of --fail-on was

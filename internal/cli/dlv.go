@@ -41,7 +41,7 @@ func dlvVerb(a *app) *cobra.Command {
 		Long: `Relays between a headless Delve and its clients (dlv connect, GoLand, vim-go, Gdlv), and
 adds OpenMP: goroutines get labels with their team and thread number, C threads get their
 OpenMP name, and the expression "omp VERB" evaluates to the output of that verb of
-ompd-inspect. omp.star adds the command omp to dlv's terminal. See docs/delve.md.`,
+ompd-inspect. omp.star adds the command omp to dlv's terminal. See docs/guide/delve.md.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.refuseRemote("dlv"); err != nil {
 				return err

@@ -72,7 +72,7 @@ func jobVerb(a *app) *cobra.Command {
 across ranks, and groups of ranks and threads that are at the same place. Each rank is
 inspected twice, to find the ranks that make progress; a few of them a third time, in detail.
 Nothing is installed on the nodes: srun, ssh, clush or kubectl run this program there
-(docs/jobs.md).
+(docs/guide/jobs.md).
 
   ompd-inspect job 123456               a Slurm job, on a machine where srun works
   ompd-inspect job --mpirun PID         the ranks that an mpirun or mpiexec on this machine started

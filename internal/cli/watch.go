@@ -28,7 +28,7 @@ The verdict is one of:
   progress     a thread made progress: it passed a barrier, changed its task, region,
                stack, registers or the words of its frames, another thread got the lock
                that it waits for, or it recorded more than attempts to acquire a lock
-               (docs/recorder.md)
+               (docs/guide/recorder.md)
   spinning     threads used CPU time and only waited, as a counter of the runtime or
                their code proves
   no progress  no thread ran, or those that ran wait for a thread that sleeps for a time

@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Requests and an event that the protocol does not define. Their names and bodies are a contract: docs/dap.md.
+// Requests and an event that the protocol does not define. Their names and bodies are a contract: docs/guide/dap.md.
 const (
 	requestPicture   = "ompd/picture"
 	requestRegions   = "ompd/regions"

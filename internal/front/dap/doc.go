@@ -11,5 +11,5 @@
 //	view        the last snapshot, with the client's numbers of its
 //	            threads, frames, scopes, variables
 //
-// docs/dap.md is the contract for users and for clients.
+// docs/guide/dap.md is the contract for users and for clients.
 package dap

@@ -16,7 +16,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Attach is the configuration with which a client attaches. docs/dap.md describes its form.
+// Attach is the configuration with which a client attaches. docs/guide/dap.md describes its form.
 type Attach struct {
 	// Target is a core, the number of a process, or another name that Config.Open accepts.
 	Target Name `json:"target"`

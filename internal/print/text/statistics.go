@@ -79,8 +79,8 @@ func (p *Events) printTaskCost(rows []picture.Statistic) {
 }
 
 // taskText is the text of the rows of explicit tasks. To record a task costs taskCost: for its creation, start and end,
-// and for the wait for it (docs/recorder.md). The cost is printed if it is more than muchCost of the time of manyTasks
-// or more tasks, that is, if they take less than 1 µs on the mean.
+// and for the wait for it (docs/guide/recorder.md). The cost is printed if it is more than muchCost of the time of
+// manyTasks or more tasks, that is, if they take less than 1 µs on the mean.
 const (
 	taskText  = "task"
 	taskCost  = 50 * time.Nanosecond

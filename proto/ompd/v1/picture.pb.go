@@ -377,7 +377,7 @@ func (FrameKind) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{3}
 }
 
-// VerdictKind is the kind of a verdict. Package diagnose has their titles, and docs/verdicts.md
+// VerdictKind is the kind of a verdict. Package diagnose has their titles, and docs/verdicts
 // their meanings.
 type VerdictKind int32
 
@@ -2074,7 +2074,7 @@ func (x *Rank) GetSource() string {
 }
 
 // Verdict is one conclusion that was drawn from a picture: why the program hangs, why it died, why
-// only one thread. Package diagnose draws them; docs/verdicts.md says what each means and when it
+// only one thread. Package diagnose draws them; docs/verdicts says what each means and when it
 // is not given.
 type Verdict struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -7182,7 +7182,7 @@ func (x *BrokenHeap) GetSize() uint64 {
 	return 0
 }
 
-// Recorded is the state of a thread by the recorder's events (docs/recorder.md).
+// Recorded is the state of a thread by the recorder's events (docs/guide/recorder.md).
 type Recorded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// LWP.
@@ -9026,7 +9026,7 @@ type Event struct {
 	Event string `protobuf:"bytes,5,opt,name=event,proto3" json:"event,omitempty"`
 	// In words, such as: acquires lock journal.
 	Text string `protobuf:"bytes,6,opt,name=text,proto3" json:"text,omitempty"`
-	// By code: see docs/recorder.md.
+	// By code: see docs/guide/recorder.md.
 	Kind int64 `protobuf:"varint,7,opt,name=kind,proto3" json:"kind,omitempty"`
 	// 1 begin, 2 end, 3 both at once.
 	Endpoint int64 `protobuf:"varint,8,opt,name=endpoint,proto3" json:"endpoint,omitempty"`

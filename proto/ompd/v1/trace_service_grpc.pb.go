@@ -29,7 +29,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// TraceService returns the events that the recorder of a program has kept (docs/recorder.md): of
+// TraceService returns the events that the recorder of a program has kept (docs/guide/recorder.md): of
 // a core, of a saved recording, or of a process, which is not stopped for it.
 //
 // Targets are opened by InspectionService. One without a recorder is
@@ -137,7 +137,7 @@ type TraceService_ExportEventsClient = grpc.ServerStreamingClient[ExportEventsRe
 // All implementations must embed UnimplementedTraceServiceServer
 // for forward compatibility.
 //
-// TraceService returns the events that the recorder of a program has kept (docs/recorder.md): of
+// TraceService returns the events that the recorder of a program has kept (docs/guide/recorder.md): of
 // a core, of a saved recording, or of a process, which is not stopped for it.
 //
 // Targets are opened by InspectionService. One without a recorder is

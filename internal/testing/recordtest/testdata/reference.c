@@ -1,4 +1,4 @@
-/* reference.c: a tool that prints each event in the form of docs/recorder.md for the recorder, as the second tool:
+/* reference.c: a tool that prints each event in the form of docs/guide/recorder.md for the recorder, as the second tool:
  * LWP code kind endpoint value a b, and the contents of records MORE. It is the recorder's next tool in TestSameEvents.
  */
 #define _GNU_SOURCE

@@ -25,7 +25,7 @@ import (
 
 const modulePath = "github.com/ompd-inspect/ompd-inspect/"
 
-// floors are the rooms of ARCHITECTURE.md from the ground up. A room may be imported from the same floor and from those
+// floors are the rooms of the tree from the ground up. A room may be imported from the same floor and from those
 // above. A package whose name is listed is above the rest of its directory.
 var floors = [][]string{
 	{"picture", "callbacks", "handles", "internal/mpi"},

@@ -50,7 +50,7 @@ func mixedRuntimes(b *testing.B) []benchmarked {
 // section that one of the others holds, passive waiting, stacks of 256 KB, the distribution's stripped libomp 19
 // and libgomp 12, cores by gcore, and gdb as a user starts it, `gdb -batch -ex 'thread apply all bt'` with its
 // own configuration and with the debug information of the C library, if that is installed. Without it, gdb's
-// times are a third; those of newer gdbs are about double (ARCHITECTURE.md).
+// times are a third; those of newer gdbs are about double (docs/internals/performance.md).
 func BenchmarkMixed(b *testing.B) {
 	bin := e2e.BuildTool(b)
 	for _, on := range mixedRuntimes(b) {

@@ -1,5 +1,5 @@
 // Package diagnose draws verdicts from a picture: why the program hangs, why it crashed, why only one thread works.
-// docs/verdicts has a row for each kind: its meaning, its evidence, and when it is not reported.
+// docs/verdicts has a page for each kind: its meaning, its evidence, and when it is not reported.
 //
 // Verdicts follow from the picture and its facts alone, so that a saved picture can be diagnosed again.
 //

@@ -1,8 +1,9 @@
 package diagnose_test
 
 import (
-	"maps"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,37 +11,59 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
 )
 
-func read(t *testing.T, path string) string {
+// docsDir has a page for each kind of verdict, and a list of them.
+const docsDir = "../docs/verdicts"
+
+// TestDocs compares the pages in docs/verdicts with the kinds of verdicts: each has the heading of its kind, its
+// meaning, its evidence, when it is not reported, and a fix; README.md lists them all.
+func TestDocs(t *testing.T) {
+	list := readDoc(t, "README.md")
+	var pages []string
+	for _, k := range diagnose.Kinds() {
+		page := string(k.Name) + ".md"
+		pages = append(pages, page)
+		row := fmt.Sprintf("| %s | [`%s`](%s) | `%s` | ", k.Title, k.Name, page, k.Severity)
+		if strings.Count(list, "\n"+row) != 1 {
+			t.Errorf("README.md: want one row that starts with %q", row)
+		}
+		checkPage(t, page, fmt.Sprintf("# %s: `%s`\n", k.Title, k.Name))
+	}
+	files, err := filepath.Glob(docsDir + "/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if name := filepath.Base(f); name != "README.md" && !slices.Contains(pages, name) {
+			t.Errorf("%s: no verdict has this kind", name)
+		}
+	}
+}
+
+// checkPage checks the heading and the sections of a page.
+func checkPage(t *testing.T, name, heading string) {
 	t.Helper()
-	b, err := os.ReadFile(path)
+	text := readDoc(t, name)
+	meaning, found := strings.CutPrefix(text, heading)
+	if !found {
+		t.Errorf("%s: it does not start with %q", name, heading)
+	}
+	sections := strings.Split(meaning, "\n## ")
+	titles := []string{"Meaning", "Evidence", "When it is not reported", "Fix"}
+	sections[0] = titles[0] + "\n" + sections[0]
+	for _, title := range titles {
+		i := slices.IndexFunc(sections, func(s string) bool { return strings.HasPrefix(s, title+"\n") })
+		if i < 0 || len(strings.Fields(strings.TrimPrefix(sections[i], title))) < 3 {
+			t.Errorf("%s: no section %q with three words or more", name, title)
+		}
+	}
+}
+
+// readDoc returns a file of docsDir.
+func readDoc(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(docsDir, name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(b)
-}
-
-// TestDocs compares docs/verdicts with the kinds of verdicts: the meaning of each, its evidence, and when it is
-// not reported.
-func TestDocs(t *testing.T) {
-	columns := map[string][]string{}
-	for line := range strings.Lines(read(t, "../docs/verdicts/README.md")) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if kind := strings.Trim(strings.TrimSpace(cells[0]), "`"); strings.HasPrefix(line, "| `") {
-			columns[kind] = cells[1:]
-		}
-	}
-	kinds := slices.Sorted(slices.Values(diagnose.Names()))
-	if got := slices.Sorted(maps.Keys(columns)); !slices.Equal(got, kinds) {
-		t.Errorf("the table has the kinds %q, want %q", got, kinds)
-	}
-	for kind, cells := range columns {
-		if len(cells) != 3 {
-			t.Errorf("%s has %d columns beside its name, want 3", kind, len(cells))
-		}
-		for i, c := range cells {
-			if len(strings.Fields(c)) < 3 {
-				t.Errorf("%s: column %d says %q", kind, i+2, c)
-			}
-		}
-	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Kind is a row of the table of verdicts. docs/verdicts has a row of the same name.
+// Kind is a row of the table of verdicts. docs/verdicts has a page for each.
 type Kind struct {
 	Name     picture.VerdictKind
 	Title    string           // the heading of such verdicts

@@ -377,8 +377,8 @@ func (FrameKind) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{3}
 }
 
-// VerdictKind is the kind of a verdict. Package diagnose has their titles, and docs/verdicts
-// their meanings.
+// VerdictKind is the kind of a verdict. Package diagnose has their titles, and docs/verdicts their
+// meanings.
 type VerdictKind int32
 
 const (
@@ -2074,8 +2074,8 @@ func (x *Rank) GetSource() string {
 }
 
 // Verdict is one conclusion that was drawn from a picture: why the program hangs, why it died, why
-// only one thread. Package diagnose draws them; docs/verdicts says what each means and when it
-// is not given.
+// only one thread. Package diagnose draws them; docs/verdicts says what each means and when it is
+// not given.
 type Verdict struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Kind      VerdictKind            `protobuf:"varint,1,opt,name=kind,proto3,enum=ompd.v1.VerdictKind" json:"kind,omitempty"`

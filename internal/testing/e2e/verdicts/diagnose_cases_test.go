@@ -21,8 +21,8 @@ func expectations() []expectation {
 	return slices.Concat(deadlocks(), namedLocks(), lockKinds(), freedLocks(), brokenLocks(), runtimeVerdicts(),
 		teamVerdicts(), faultVerdicts(), calledFaults(), hangs(),
 		exceptionVerdicts(), misplacedBarriers(), shiftedBarriers(), missingClauses(), hostTargets(), tailLocks(),
-		readWriteLocks(), spinLocks(), upgrades(), onces(), spins(), handlers(), outside(), libraryWaits(), queuedSignals(),
-		detachedTasks())
+		readWriteLocks(), spinLocks(), upgrades(), onces(), spins(), handlers(), outside(), libraryWaits(),
+		queuedSignals(), detachedTasks())
 }
 
 // deadlocks returns threads that wait for each other, and those that only seem to.

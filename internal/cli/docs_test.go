@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -28,11 +29,16 @@ var (
 // docCommands returns the command lines of this tool in README.md, SECURITY.md, CONTRIBUTING.md and docs.
 func docCommands(t *testing.T) (list []docCommand) {
 	t.Helper()
-	files, err := filepath.Glob("../../docs/*.md")
+	files := []string{"../../README.md", "../../SECURITY.md", "../../CONTRIBUTING.md"}
+	err := filepath.WalkDir("../../docs", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".md" {
+			files = append(files, path)
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	files = append(files, "../../README.md", "../../SECURITY.md", "../../CONTRIBUTING.md")
 	for _, file := range files {
 		b, err := os.ReadFile(file)
 		if err != nil {

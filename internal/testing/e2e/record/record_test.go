@@ -263,7 +263,7 @@ func checkSmallTasks(t *testing.T, library string, runtime omptest.Runtime, exe 
 			t.Errorf("exit status %d, printed %q", status, errs)
 		}
 		status, out, errs := e2e.Output(t, "trace", "stats", file)
-		if status != 0 || errs != "" || !strings.Contains(out, "\n  task ") {
+		if status != 0 || errs != "" || !strings.Contains(out, " %  task ") {
 			t.Errorf("stats: exit status %d, printed %q and %q", status, out, errs)
 		}
 		return out

@@ -64,7 +64,7 @@ func TestTextOfUnknownRuntime(t *testing.T) {
 		"report": {"runtime OpenMP runtime of another kind, ", "layout: derived by running the runtime's own " +
 			"functions on the target's memory", "1 of 3 > 0 of 2",
 			"lock lock", "team of 2", "which threads outside of parallel regions are its own are not known"},
-		"threads": {"0 of 3", "initial     work_parallel", "2 of 3"},
+		"threads": {"0 of 3", "initial     wait_sleep     pause, until a signal comes", "2 of 3"},
 		"icvs":    {"nthreads-var", "omp_get_max_threads()"},
 		"doctor":  {"there is nothing else to compare them with"},
 		"tasks":   {"TASKS 0"},

@@ -37,6 +37,9 @@ func (v *values) addTo(f unwind.Frame, kind Kind, frames []picture.Frame) {
 		return
 	}
 	registers := v.registers(&f.Registers)
+	if f.CFA == 0 && registers == nil {
+		return // a function that ended in a tail call has no frame
+	}
 	var functions [][]symbolize.Value
 	if kind == KindUser {
 		functions = v.variables(f)

@@ -204,9 +204,12 @@ func TestEndOfProgramIsShown(t *testing.T) {
 		run := omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live}
 		t.Run(level, func(t *testing.T) {
 			pid := strconv.Itoa(omptest.Start(t, run).PID)
-			out := ""
-			for !strings.Contains(out, "<OMP-overhead>\n    #1  exit (libc.so.6)\n") { // it may be on its way
-				_, out, _ = e2e.Output(t, "report", pid)
+			status, out, errs := e2e.Output(t, "report", pid)
+			for status == cli.ExitOK && !strings.Contains(out, "in <OMP-overhead>\n      at exit (libc.so.6)\n") {
+				status, out, errs = e2e.Output(t, "report", pid) // it may be on its way
+			}
+			if status != cli.ExitOK {
+				t.Errorf("exit status %d: %s", status, errs)
 			}
 		})
 	}

@@ -52,7 +52,8 @@ func checkThreads(t *testing.T, f *facts, truth omptest.Truth) {
 // isState reports whether a state is the wanted one, or that of a thread which the program holds in its own code,
 // where it sleeps. Any state is, if want is "".
 func isState(state, want string) bool {
-	return want == "" || state == want || state == string(picture.StateSleep) && want == string(picture.StateWorkParallel)
+	return want == "" || state == want ||
+		state == string(picture.StateSleep) && want == string(picture.StateWorkParallel)
 }
 
 // checkNames compares the selection by `omp thread REGION.NUM`, and the variables there, with the thread's own

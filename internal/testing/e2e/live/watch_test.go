@@ -221,7 +221,8 @@ func TestWatchText(t *testing.T) {
 	if status != cli.ExitStuck || errs != "" {
 		t.Errorf("exit status %d: %s", status, errs)
 	}
-	for _, w := range []string{"pid " + pid, "no progress in 0.", "still", "wait_", " sleeps (pause, until a signal comes) in truth_end truth.h:",
+	for _, w := range []string{"pid " + pid, "no progress in 0.", "still", "wait_",
+		" sleeps (pause, until a signal comes) in truth_end truth.h:",
 		"3 threads wait for it in the end"} {
 		if !strings.Contains(out, w) {
 			t.Errorf("no %q in\n%s", w, out)

@@ -376,10 +376,12 @@ func InnermostUser(fs []Frame) int {
 	return i
 }
 
-// languageNames are prefixes of the names of functions of the C++ standard library.
-var languageNames = []string{"std::", "void std::", "bool std::", "__gnu_cxx::", "__gthread_"}
+// languageNames are prefixes of the names of functions of the standard library of C++, and of flang's and gfortran's
+// libraries, which static programs contain.
+var languageNames = []string{"std::", "void std::", "bool std::", "__gnu_cxx::", "__gthread_", "_FortranA", "_gfortran_"}
 
-// InStandardLibrary reports whether a frame is in a function of the C++ standard library, which is mostly in headers.
+// InStandardLibrary reports whether a frame is in a function of the C++ standard library, which is mostly in headers,
+// or of Fortran's.
 func (f *Frame) InStandardLibrary() bool {
 	_, within, _ := strings.Cut(f.File, "/include/") // such as /usr/include/x86_64-linux-gnu/c++/12/bits
 	begins := func(p string) bool { return strings.HasPrefix(f.Function, p) }

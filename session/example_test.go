@@ -44,7 +44,7 @@ func Example() {
 	// deadlock: 2 threads wait for each other and can never proceed (certain)
 	// thread 0: wait_lock
 	// thread 1: wait_lock
-	// thread 2: work_parallel
+	// thread 2: wait_sleep
 }
 
 // Several queries about one snapshot.

@@ -162,7 +162,7 @@ demo: ## show the tool's output for a core file and, with gcc, for a program tha
 
 # Without paths, a copy of the module, as tests make them, uses the build cache of the original.
 test short: export GOFLAGS += -trimpath
-test: deps ## run the daily tests (7 minutes on two processors): all that need only Go, most others, a part of the matrices
+test: deps ## run the daily tests (6 minutes on two processors, 10 with an empty build cache): all that need only Go, most others, a part of the matrices
 	@OMPD_QUICK=1 $(TESTRUN) -parallel 4 -skip "$$(.ci/skip)" $(LONGEST) ./...
 
 test-all: deps-all ## run all tests, job by job; skip jobs that have passed on these sources

@@ -378,7 +378,9 @@ func InnermostUser(fs []Frame) int {
 
 // languageNames are prefixes of the names of functions of the standard library of C++, and of flang's and gfortran's
 // libraries, which static programs contain.
-var languageNames = []string{"std::", "void std::", "bool std::", "__gnu_cxx::", "__gthread_", "_FortranA", "_gfortran_"}
+var languageNames = []string{
+	"std::", "void std::", "bool std::", "__gnu_cxx::", "__gthread_", "_FortranA", "_gfortran_",
+}
 
 // InStandardLibrary reports whether a frame is in a function of the C++ standard library, which is mostly in headers,
 // or of Fortran's.

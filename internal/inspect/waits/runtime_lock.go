@@ -25,12 +25,12 @@ const runtimeLockName = "of the OpenMP runtime's own"
 // count one holder and one waiting thread. The runtime does so when an error in its end is reported while it reports
 // another one.
 func (nw *nativeWaits) ownLockWait(n *teams.Thread) (wait, bool) {
+	if nw.code.Symbols == nil {
+		return wait{}, false
+	}
 	st := n.Stack()
 	at := -1
 	for i := 0; i+1 < len(st.Kinds) && st.Kinds[i] != stacks.KindUser && at < 0; i++ {
-		if nw.code.Symbols == nil {
-			return wait{}, false
-		}
 		if name, _, ok := nw.code.Symbols.Exported(st.Frames[i].LookupPC()); ok && rtl.IsOwnLock(name) {
 			at = i + 1
 		}

@@ -189,16 +189,21 @@ func startLoops(t *testing.T, mode string) int {
 // TestWatchAtServer watches processes at a server: the verdicts are the same.
 func TestWatchAtServer(t *testing.T) {
 	address := e2e.Serve(t)
-	for program, want := range map[string]string{"barrier": picture.WatchStuck, "spinning": picture.WatchSpinning} {
-		run := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: program}), Runtime: omptest.RuntimeOf(t, 16),
-			Mode: omptest.Live}
-		looks, status := watched(t, omptest.Start(t, run).PID, "--interval", "300ms", "--count", "3", "--server",
-			address)
-		if len(looks) != 3 || status != map[string]int{picture.WatchStuck: cli.ExitStuck,
-			picture.WatchSpinning: cli.ExitSpinning}[want] {
-			t.Fatalf("%s: %d looks, exit status %d: %+v", program, len(looks), status, looks[len(looks)-1].Result)
+	barrier := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}),
+		Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
+	for _, tt := range []struct {
+		pid    int
+		want   string
+		status int
+	}{
+		{barrier.PID, picture.WatchStuck, cli.ExitStuck},
+		{startLoops(t, "flag"), picture.WatchSpinning, cli.ExitSpinning},
+	} {
+		looks, status := watched(t, tt.pid, "--interval", "300ms", "--count", "3", "--server", address)
+		if len(looks) != 3 || status != tt.status {
+			t.Fatalf("%s: %d looks, exit status %d: %+v", tt.want, len(looks), status, looks[len(looks)-1].Result)
 		}
-		checkLooks(t, looks, want)
+		checkLooks(t, looks, tt.want)
 	}
 	looks, status := watched(t, startLoops(t, "compute"), "--interval", "300ms", "--count", "3", "--server", address)
 	if status != cli.ExitOK {

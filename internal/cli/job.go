@@ -116,8 +116,8 @@ func (o *jobOptions) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.limit, "rank-timeout", rankTimeout, "time limit of one snapshot of one rank (0: none)")
 	f.DurationVar(&o.interval, "interval", time.Second, "time between the two snapshots of each rank (0: one "+
 		"snapshot only)")
-	f.IntVarP(&o.jobs, "jobs", "j", runtime.GOMAXPROCS(0),
-		"number of ranks or cores of one machine that are inspected in parallel")
+	f.IntVarP(&o.jobs, "jobs", "j", 0, "number of ranks or cores of one machine that are inspected in parallel (0: as "+
+		"many as there are processors)")
 }
 
 // jobName matches the name of a Slurm job or job step.
@@ -205,7 +205,8 @@ func (a *jobRun) printJob(r *job.Report, next string) error {
 // lookOptions returns the options of snapshots of ranks.
 func (a *jobRun) lookOptions(o *jobOptions) jobs.Options {
 	look := jobs.Options{
-		Open: a.open.engineOptions(), Budget: a.budget, Interval: o.interval, Jobs: o.jobs, Limit: o.limit,
+		Open: a.open.engineOptions(), Budget: a.budget, Interval: o.interval,
+		Jobs: cmp.Or(o.jobs, runtime.GOMAXPROCS(0)), Limit: o.limit,
 	}
 	if o.perRank != "" {
 		look.Picture = func(rank int, pic *picture.Picture) {

@@ -45,6 +45,22 @@ func gompLives(t *testing.T) []gompLive {
 	)
 }
 
+// supportRow returns the row of this way in the table of tested runtimes.
+func (v gompLive) supportRow(t *testing.T) omptest.SupportRow {
+	t.Helper()
+	row := omptest.SupportRow{Runtime: "libgomp", Release: v.runtime.Major, Target: "process", Build: v.name}
+	if v.runtime.Lib == "" {
+		row.Runtime, row.Release = "libgomp.a", omptest.Libgomp(t).Major
+	}
+	if v.name == "static-11" {
+		row.Release = 11
+	}
+	if v.build.Strip {
+		row.Target += ", stripped"
+	}
+	return row
+}
+
 // fewSituations returns the programs with the most different pictures.
 func fewSituations() []string {
 	return []string{"barrier", "nested", "tasks_deps", "lock", "critical", "taskgroup", "idle", "roots", "pthreads"}
@@ -66,6 +82,7 @@ func TestGompLiveMatrix(t *testing.T) {
 		}
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
+			count := omptest.RecordSupport(t, v.supportRow(t))
 			for _, program := range e2e.GompSituations() {
 				if i > 0 && !omptest.Turn(e2e.RestDays, "live", v.name, program) {
 					continue
@@ -75,6 +92,7 @@ func TestGompLiveMatrix(t *testing.T) {
 					continue
 				}
 				t.Run(program, func(t *testing.T) {
+					defer count(t)
 					b := v.build
 					b.Program, b.Compiler = program, omptest.GCC
 					run := omptest.Run{Exe: omptest.Compile(t, b), Runtime: v.runtime, Env: v.env}

@@ -26,6 +26,8 @@ func TestLiveMatrix(t *testing.T) {
 	for _, major := range liveRuntimes {
 		t.Run(fmt.Sprintf("libomp-%d", major), func(t *testing.T) {
 			t.Parallel()
+			count := omptest.RecordSupport(t, omptest.SupportRow{Runtime: "libomp", Release: major, Target: "process",
+				Build: "O1"})
 			for _, s := range e2e.Situations {
 				if s.Segv || strings.HasPrefix(s.Program, "crash_") { // they kill themselves
 					continue
@@ -34,6 +36,7 @@ func TestLiveMatrix(t *testing.T) {
 					continue
 				}
 				t.Run(s.Program, func(t *testing.T) {
+					defer count(t)
 					checkLive(t, omptest.Run{
 						Exe:     omptest.Compile(t, omptest.Build{Program: s.Program}),
 						Runtime: omptest.RuntimeOf(t, major), Args: s.Args,

@@ -29,9 +29,17 @@ func TestGolden(t *testing.T) {
 		t.Fatalf("%d golden cores, %v", len(cores), err)
 	}
 	for _, core := range cores {
-		t.Run(filepath.Base(filepath.Dir(core)), func(t *testing.T) {
+		name := filepath.Base(filepath.Dir(core))
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			files, err := omptest.UnpackGolden(e2e.GoldenDir, filepath.Base(filepath.Dir(core)), t.TempDir())
+			switch {
+			case strings.HasPrefix(name, "aarch64-"):
+				defer omptest.RecordSupport(t, omptest.SupportRow{Runtime: "libgomp", Release: 12, Arch: "aarch64",
+					Target: "core", Build: name})(t)
+			case name == "foreign":
+				defer omptest.RecordSupport(t, omptest.SupportRow{Runtime: "other", Target: "core", Build: name})(t)
+			}
+			files, err := omptest.UnpackGolden(e2e.GoldenDir, name, t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}

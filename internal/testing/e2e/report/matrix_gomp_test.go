@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -53,11 +54,21 @@ func TestGompReportMatrix(t *testing.T) {
 	for i, v := range gompVariants(t) {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
+			row := omptest.SupportRow{Runtime: "libgomp", Release: cmp.Or(v.runtime.Major, omptest.Libgomp(t).Major),
+				Target: "core", Build: v.name}
+			if v.static {
+				row.Runtime = "libgomp.a"
+			}
+			if v.strip {
+				row.Target += ", stripped"
+			}
+			count := omptest.RecordSupport(t, row)
 			for _, program := range e2e.GompSituations() {
 				if slices.Contains(v.without, program) || i > 0 && !omptest.Turn(e2e.RestDays, v.name, program) {
 					continue
 				}
 				t.Run(program, func(t *testing.T) {
+					defer count(t)
 					run := omptest.Run{
 						Exe: omptest.Compile(t, omptest.Build{Program: program, Compiler: omptest.GCC, Flags: v.flags,
 							Strip: v.strip}),

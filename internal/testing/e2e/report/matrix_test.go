@@ -50,11 +50,17 @@ func TestReportMatrix(t *testing.T) {
 		for _, major := range v.majors {
 			t.Run(fmt.Sprintf("%s/libomp-%d", v.name, major), func(t *testing.T) {
 				t.Parallel()
+				row := omptest.SupportRow{Runtime: "libomp", Release: major, Target: "core", Build: v.name}
+				if v.build.Strip {
+					row.Target += ", stripped"
+				}
+				count := omptest.RecordSupport(t, row)
 				for _, s := range e2e.Situations {
 					if s.Debug && !v.lines || !e2e.SituationTurn(v.name, major, s.Program) {
 						continue
 					}
 					t.Run(s.Program, func(t *testing.T) {
+						defer count(t)
 						b := v.build
 						b.Program = s.Program
 						run := omptest.Run{
@@ -70,5 +76,25 @@ func TestReportMatrix(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestOldReleases compares the pictures of a few programs on the oldest releases with the results of omp_get_* in
+// their threads.
+func TestOldReleases(t *testing.T) {
+	omptest.NeedsMore(t, "runtimes of other releases")
+	for _, major := range []int{9, 11} {
+		t.Run(fmt.Sprintf("libomp-%d", major), func(t *testing.T) {
+			count := omptest.RecordSupport(t, omptest.SupportRow{Runtime: "libomp", Release: major, Target: "core",
+				Build: "few"})
+			for _, program := range []string{"barrier", "critical", "lock_cycle", "nested", "taskwait"} {
+				t.Run(program, func(t *testing.T) {
+					defer count(t)
+					r := omptest.Dump(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: program}),
+						Runtime: omptest.RuntimeOf(t, major), Mode: omptest.Kernel})
+					e2e.CheckPicture(t, e2e.Report(t, r.Core), r, true)
+				})
+			}
+		})
 	}
 }

@@ -64,6 +64,11 @@ func TestVerdicts(t *testing.T) {
 // checkVerdicts checks the verdicts on programs that run in a lane.
 func checkVerdicts(t *testing.T, l e2e.Lane, es []expectation) {
 	t.Helper()
+	row := omptest.SupportRow{Runtime: l.Family, Target: "verdicts", Build: l.String()}
+	if omptest.SupportFile() != "" {
+		row.Release = l.Runtime(t).Major
+	}
+	count := omptest.RecordSupport(t, row)
 	for _, e := range es {
 		if !e.holdsIn(l) || e.crash && l.Mode == omptest.Live || l.Family == "libgomp" && l.Release != 0 && !inC(t, e) {
 			continue
@@ -74,6 +79,7 @@ func checkVerdicts(t *testing.T, l e2e.Lane, es []expectation) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
+			defer count(t)
 			e.check(t, l, l.Look(t, e.inLane()))
 		})
 	}

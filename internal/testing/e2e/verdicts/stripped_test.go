@@ -55,8 +55,13 @@ func TestStrippedRuntimeInside(t *testing.T) {
 				}
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
+					count := omptest.RecordSupport(t, omptest.SupportRow{Runtime: "libgomp.a", Release: release,
+						Target: "process, stripped", Build: kind + level})
 					for _, c := range strippedCases() {
-						t.Run(c.program, func(t *testing.T) { c.check(t, flags) })
+						t.Run(c.program, func(t *testing.T) {
+							defer count(t)
+							c.check(t, flags)
+						})
 					}
 				})
 			}

@@ -181,7 +181,8 @@ race: deps ## run the tool once, and the tests of concurrent packages, with the 
 	@CGO_ENABLED=1 $(TESTRUN) -parallel 4 -race $(RACING)
 
 matrix: deps-all ## run all tests on every combination of compiler and runtime (about an hour)
-	OMPD_FULL=1 $(TEST) ./...
+	OMPD_FULL=1 OMPD_SUPPORT=$(CURDIR)/testdata/support.jsonl $(TEST) ./... ; status=$$?; \
+	$(GO) generate ./internal/testing/e2e/docs && exit $$status
 
 generated: deps-all ## check the tool on N random programs (N=10000), starting with seed SEED
 	OMPD_GENERATED=$(N) OMPD_SEED=$(SEED) OMPD_KEEP=$(KEEP) $(TEST) -v -run '^TestGenerated$$' ./internal/testing/generated

@@ -15,7 +15,8 @@ import (
 const docsDir = "../docs/verdicts"
 
 // TestDocs compares the pages in docs/verdicts with the kinds of verdicts: each has the heading of its kind, its
-// meaning, its evidence, when it is not reported, and a fix; README.md lists them all.
+// meaning, an example, its evidence, when it is not reported, and a fix; README.md lists them all. A test in
+// internal/testing/e2e/docs compares the examples with the tool's output.
 func TestDocs(t *testing.T) {
 	list := readDoc(t, "README.md")
 	var pages []string
@@ -48,12 +49,14 @@ func checkPage(t *testing.T, name, heading string) {
 		t.Errorf("%s: it does not start with %q", name, heading)
 	}
 	sections := strings.Split(meaning, "\n## ")
-	titles := []string{"Meaning", "Evidence", "When it is not reported", "Fix"}
+	titles := []string{"Meaning", "Example", "Evidence", "When it is not reported", "Fix"}
 	sections[0] = titles[0] + "\n" + sections[0]
 	for _, title := range titles {
 		i := slices.IndexFunc(sections, func(s string) bool { return strings.HasPrefix(s, title+"\n") })
 		if i < 0 || len(strings.Fields(strings.TrimPrefix(sections[i], title))) < 3 {
 			t.Errorf("%s: no section %q with three words or more", name, title)
+		} else if title == "Example" && !strings.Contains(sections[i], "\n<!-- output: ompd-inspect diagnose ") {
+			t.Errorf("%s: the example has no marker, so it may differ from the tool's output", name)
 		}
 	}
 }

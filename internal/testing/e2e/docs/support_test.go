@@ -1,0 +1,132 @@
+package docs
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+)
+
+// supportFile has the results of the matrices, one row a line. `make matrix` appends to it.
+const supportFile = "testdata/support.jsonl"
+
+// supportRows returns the newest result of each part of the matrices, sorted. With -update, the file keeps only these.
+func supportRows(t *testing.T) []omptest.SupportRow {
+	t.Helper()
+	text := readFile(t, supportFile)
+	newest := map[omptest.SupportRow]omptest.SupportRow{}
+	lines := bufio.NewScanner(strings.NewReader(text))
+	for lines.Scan() {
+		var row omptest.SupportRow
+		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
+			t.Fatalf("%s: %v in %s", supportFile, err, lines.Text())
+		}
+		key := row
+		key.Cases, key.Failed, key.Date = 0, 0, ""
+		if row.Date >= newest[key].Date {
+			newest[key] = row
+		}
+	}
+	var rows []omptest.SupportRow
+	for _, row := range newest {
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b omptest.SupportRow) int {
+		return cmp.Or(slices.Index(runtimeOrder, a.Runtime)-slices.Index(runtimeOrder, b.Runtime), a.Release-b.Release,
+			-strings.Compare(a.Arch, b.Arch), strings.Compare(a.Target, b.Target), strings.Compare(a.Test, b.Test),
+			strings.Compare(a.Build, b.Build))
+	})
+	if *update {
+		var out strings.Builder
+		for _, row := range rows {
+			line, err := json.Marshal(row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out.Write(append(line, '\n'))
+		}
+		if err := os.WriteFile(filepath.Join(e2e.Root, supportFile), []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return rows
+}
+
+// runtimeOrder has the runtimes in the order of the page.
+var runtimeOrder = []string{"libomp", "libgomp", "libgomp.a", "other"}
+
+// runtimeNames are the names of the runtimes on the page.
+var runtimeNames = map[string]string{"libomp": "LLVM's libomp", "libgomp": "GNU's libgomp",
+	"libgomp.a": "GNU's libgomp in the executable", "other": "another runtime"}
+
+// supportTargets are the columns of the page.
+var supportTargets = []string{"core", "core, stripped", "process", "process, stripped", "verdicts"}
+
+// supportPage returns the page of the tested runtimes: the results of the matrices.
+func supportPage(t *testing.T) string {
+	p := newPage("Tested runtimes", supportFile, "See which runtimes, releases and kinds of targets the tests have "+
+		"covered, and when. A cell has the number of programs whose picture was compared with the notes of their own "+
+		"threads; for verdicts, the number of programs with and without a problem.")
+	p.text("*Stripped* means an executable without symbols; the shared runtimes are those of distributions, which " +
+		"are always stripped. A part that failed has the number of failures. *Not run* means that the part exists " +
+		"and has no result in this table yet; an empty cell, that there is no such test. `make matrix` runs all " +
+		"parts and writes the results.")
+	var rows [][]string
+	all := supportRows(t)
+	for i := 0; i < len(all); {
+		from, end := all[i], i
+		for end < len(all) && all[end].Runtime == from.Runtime && all[end].Release == from.Release &&
+			all[end].Arch == from.Arch {
+			end++
+		}
+		row := []string{runtimeNames[from.Runtime], "", from.Arch}
+		if from.Release != 0 {
+			row[1] = strconv.Itoa(from.Release)
+		}
+		oldest := "9"
+		for _, target := range supportTargets {
+			row = append(row, supportCell(all[i:end], target, &oldest))
+		}
+		row = append(row, strings.TrimPrefix(oldest, "9"))
+		rows = append(rows, row)
+		i = end
+	}
+	head := slices.Concat([]string{"runtime", "release", "architecture"}, supportTargets, []string{"oldest result"})
+	p.table(head, rows)
+	p.text("The row *another runtime* is a runtime of the tests that exports only the functions `omp_get_*`. " +
+		"[Findings](../history/findings.md) has results of runs that this table does not count.")
+	return p.String()
+}
+
+// supportCell returns the results for a kind of target, and lowers oldest to the oldest date of these.
+func supportCell(rows []omptest.SupportRow, target string, oldest *string) string {
+	cases, failed, notRun, found := 0, 0, false, false
+	for _, row := range rows {
+		if row.Target != target {
+			continue
+		}
+		found = true
+		cases, failed, notRun = cases+row.Cases, failed+row.Failed, notRun || row.Cases == 0
+		if row.Cases > 0 {
+			*oldest = min(*oldest, row.Date)
+		}
+	}
+	switch {
+	case !found:
+		return ""
+	case cases == 0:
+		return "not run"
+	case failed > 0:
+		return fmt.Sprintf("%d, %d failed", cases, failed)
+	}
+	return strconv.Itoa(cases)
+}

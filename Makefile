@@ -34,34 +34,17 @@ JOBS := $(shell awk '!/^\#/ && NF { print $$1 }' .ci/jobs | uniq)
 # Packages with data that goroutines or threads share.
 RACING := ./client ./corefile ./internal/front/clib ./internal/front/piped ./live ./internal/target/remote ./server
 BENCHTIME ?= 20x
-# A browser, and VS Code for one, for `make editor-test`.
-BROWSER ?= $(shell command -v chromium)
-CODE_SERVER ?= $(shell command -v code-server)
-# The directory of Neovim's plugin nvim-dap.
-NVIM_DAP ?=
-# The directory of Vim's plugin vim-go.
-VIM_GO ?=
-# The directory in which `make applications` builds.
-DIR ?= /tmp/ompd-inspect-applications
-# The number of random programs of `make generated`, and the seed of the first one; by default, the
-# date determines it.
-N ?= 10000
-SEED ?= $(shell date +%s)
-# The directory for failed ones, made small.
-KEEP ?= /tmp/ompd-inspect-generated
-# The releases of LLVM that `make ompd-suite` builds.
-RELEASES ?= 19
 FUZZTIME ?= 100s
 FUZZJOBS ?= 1
-DURATION ?= 10m
 # Directories with test functions of a kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-.PHONY: install tarball packages help build libompd.so libompd-recorder.so ompd-conform deps deps-all demo test test-all $(addprefix test-,$(JOBS)) short race matrix generated applications bugs bench ompd-suite editor-test soak soak-server soak-recorder soak-states sanitize lint generate fuzz fuzz-cores clean
+.PHONY: install tarball packages help build libompd.so libompd-recorder.so ompd-conform deps deps-all demo test test-all $(addprefix test-,$(JOBS)) short race matrix bench sanitize lint generate fuzz clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
 	@echo "  make test-JOB run one job of test-all: $(JOBS)"
+	@echo "  $(GO) run ./internal/testing/campaign: list the campaigns, which take minutes to hours"
 
 build: ## build bin/ompd-inspect, one static binary
 	CGO_ENABLED=0 $(GO) build -buildvcs=true -trimpath -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/ompd-inspect
@@ -184,36 +167,8 @@ matrix: deps-all ## run all tests on every combination of compiler and runtime (
 	OMPD_FULL=1 OMPD_SUPPORT=$(CURDIR)/testdata/support.jsonl $(TEST) ./... ; status=$$?; \
 	$(GO) generate ./internal/testing/e2e/docs && exit $$status
 
-generated: deps-all ## check the tool on N random programs (N=10000), starting with seed SEED
-	OMPD_GENERATED=$(N) OMPD_SEED=$(SEED) OMPD_KEEP=$(KEEP) $(TEST) -v -run '^TestGenerated$$' ./internal/testing/generated
-
-applications: N = 3000
-applications: deps-all ## build third-party programs in DIR, and inspect them N times while they run (needs network)
-	testdata/applications/build.sh $(DIR)
-	OMPD_APPLICATIONS=$(DIR) OMPD_APPLICATION_ROUNDS=$(N) $(TEST) -v -run '^TestHealthyApplications$$' ./internal/testing/e2e/report
-
-bugs: deps-all ## put bugs into third-party programs, built in DIR, and check the verdicts on them (needs network)
-	testdata/applications/build-bugs.sh $(DIR)
-	OMPD_BUGS=$(DIR)/bugs $(TEST) -v -run '^TestInjectedBugs$$' ./internal/testing/e2e/verdicts
-
 bench: deps-all build ## measure the tool and gdb on the same cores, and the tool's parts (BENCHTIME=20x)
 	$(TEST) -run '^$$' -bench . -benchtime $(BENCHTIME) $(call having,Benchmark)
-
-ompd-suite: DIR = /tmp/ompd-inspect-ompd-suite
-ompd-suite: libompd.so ## build LLVM's OMPD in DIR and run its own tests with LLVM's library and ours (RELEASES=19 18 17)
-	testdata/ompd-suite/run.sh $(DIR) $(RELEASES)
-
-soak: deps-all ## inspect busy programs 20,000 times, 3,000 times for verdicts, 9,600 times during lock handovers, 2,000 times for progress, 1,000 times in containers and under strace, and kill the tool 2,000 times meanwhile
-	OMPD_SOAK_ROUNDS=10000 OMPD_RESTLESS_ROUNDS=10000 OMPD_INSIDE_ROUNDS=250 OMPD_KILL_ROUNDS=1000 OMPD_VERDICT_ROUNDS=3000 \
-	OMPD_HANDOVER_ROUNDS=200 OMPD_ALONE_LOOKS=2000 OMPD_ALONE_RUNS=100 \
-	$(TEST) -v -run '^(TestWatchHealthy|TestRunHealthy|TestForkLoopUnderLooks|TestRestlessProgramsUnderLooks|TestRestlessProgramsUnderKilledLooks|TestRestlessProgramsInContainers|TestForkLoopUnderKilledLooks|TestNoFalseAlarms|TestHandoverIsNoHang)$$' ./internal/testing/e2e/live ./internal/testing/e2e/verdicts
-
-soak-server: deps-all ## abuse a server for DURATION=10m, on a unix socket and on the loopback, and print its resource use
-	OMPD_SOAK_TIME=$(DURATION) $(TEST) -v -run '^TestServerSoak$$' ./internal/testing/e2e/server
-
-soak-recorder: RECORDS = 1000000000
-soak-recorder: deps-all ## read RECORDS records of 64 writing threads, each millisecond: no record may be torn or missing
-	OMPD_WRITERS_RECORDS=$(RECORDS) $(TEST) -v -run '^TestWritersSoak$$' ./internal/testing/recordtest
 
 # The address and thread sanitizers do not fit the recorder. It writes into memory that it maps, and has no heap to
 # check; the address sanitizer must also be loaded first, but a tool is not. Other processes read the memory, which
@@ -221,10 +176,6 @@ soak-recorder: deps-all ## read RECORDS records of 64 writing threads, each mill
 sanitize: deps-all ## run the tests of the recorder with the sanitizer of undefined behaviour
 	CFLAGS="-fsanitize=undefined,bounds-strict -fno-sanitize-recover=all -static-libubsan" \
 	$(TEST) ./internal/testing/recordtest
-
-soak-states: N = 100000
-soak-states: deps-all ## inspect recorded programs N times, and compare inferred states with recorded ones
-	OMPD_STATE_ROUNDS=$(N) $(TEST) -v -run '^TestRecordedStates$$' ./internal/testing/e2e/record
 
 lint: ## gofmt, go vet, staticcheck, errorlint and misspell
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
@@ -240,15 +191,6 @@ generate: ## generate the Go code of proto/ompd/v1 (a test fails if it is outdat
 
 fuzz: ## fuzz each parser for FUZZTIME, FUZZJOBS of them at once (an hour in all)
 	@.ci/fuzz $(FUZZTIME) $(FUZZJOBS) $(call having,Fuzz)
-
-editor-test: ## package and test the extension for VS Code, and check pages (needs npm, chromium, code-server)
-	cd editors/vscode && npm ci && npm run package
-	OMPD_BROWSER=$(BROWSER) OMPD_CODE_SERVER=$(CODE_SERVER) OMPD_NVIM_DAP=$(NVIM_DAP) OMPD_VIM_GO=$(VIM_GO) OMPD_EXTENSION=$(CURDIR)/editors/vscode \
-	$(TEST) -v -run '^(TestBrowser.*|TestNvim.*|TestVimGo|TestVSCodeExtension)$$' ./internal/print/web ./internal/cli ./internal/testing/e2e/fronts
-
-fuzz-cores: N = 100000
-fuzz-cores: ## inspect N deliberately damaged cores, and count failures
-	OMPD_MUTANTS=$(N) OMPD_SEED=$(SEED) $(TEST) -v -run '^TestMutants$$' ./internal/testing/mutate
 
 clean: ## remove build outputs
 	rm -rf bin dist

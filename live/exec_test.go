@@ -10,7 +10,7 @@ import (
 func TestEndInTheMiddle(t *testing.T) {
 	exe := compile(t, "become.c")
 	for what, want := range map[string]error{"exec": ErrExec, "exit": ErrExited} {
-		for range countRounds(10) {
+		for range 10 {
 			prog := run(t, nil, exe, what)
 			p := openProcess(t, prog.pid, Options{})
 			waitForProgress(t, p)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"syscall"
 	"testing"
@@ -63,20 +62,12 @@ func readFrames(t callbacks.Target) error {
 	return nil
 }
 
-// countRounds returns the number of stops in a test; a soak test makes more.
-func countRounds(normal int) int {
-	if n, err := fmt.Sscan(os.Getenv("OMPD_SOAK_ROUNDS"), &normal); n == 1 && err == nil {
-		return normal
-	}
-	return normal
-}
-
 // TestManyRoundsDisturbNothing stops a busy program many times. The program checks its own results,
 // and that no queued signal is lost or changed.
 func TestManyRoundsDisturbNothing(t *testing.T) {
 	prog := startProgram(t, "busy.c")
 	p := openProcess(t, prog.pid, Options{})
-	for range countRounds(200) {
+	for range omptest.Number(t, "looks", 200) {
 		pause, err := p.Look(background, readFrames)
 		if err != nil {
 			t.Fatal(err)
@@ -218,7 +209,7 @@ func TestSignalsInAStop(t *testing.T) {
 func TestKilledTool(t *testing.T) {
 	prog := startProgram(t, "busy.c")
 	p := openProcess(t, prog.pid, Options{})
-	for range countRounds(25) {
+	for range omptest.Number(t, "kills", 25) {
 		cmd, out := startTool(t, "look", prog.pid, nil)
 		if got := nextLine(t, out); got != "LOOKING" {
 			t.Fatalf("the tool said %q", got)
@@ -245,7 +236,7 @@ func TestKilledTool(t *testing.T) {
 func TestChurn(t *testing.T) {
 	prog := startProgram(t, "churn.c")
 	p := openProcess(t, prog.pid, Options{})
-	for range countRounds(100) {
+	for range omptest.Number(t, "looks", 100) {
 		var lwps []callbacks.ThreadID
 		deep := false // a thread was in a sleep that no signal ends, as in vfork
 		pause, err := p.Look(background, func(target callbacks.Target) (err error) {

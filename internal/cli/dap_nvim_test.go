@@ -80,9 +80,9 @@ finish(ok and 0 or 1)
 // findNvimDap returns the path of the plugin nvim-dap, which is in no package of Debian.
 func findNvimDap(t *testing.T) string {
 	t.Helper()
-	plugin := os.Getenv("OMPD_NVIM_DAP")
+	plugin := omptest.Option("nvim-dap")
 	if plugin == "" {
-		t.Skip("no nvim-dap: `make editor-test NVIM_DAP=DIR` runs this")
+		t.Skip("no nvim-dap: go run ./internal/testing/campaign editors -nvim-dap DIR")
 	}
 	return plugin
 }

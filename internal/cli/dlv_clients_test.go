@@ -201,9 +201,9 @@ qa!
 
 // TestVimGo debugs a Go program in Vim with vim-go through the proxy for Delve.
 func TestVimGo(t *testing.T) {
-	plugin := os.Getenv("OMPD_VIM_GO")
+	plugin := omptest.Option("vim-go")
 	if plugin == "" {
-		t.Skip("no vim-go: `make editor-test VIM_GO=DIR` runs this")
+		t.Skip("no vim-go: go run ./internal/testing/campaign editors -vim-go DIR")
 	}
 	_, address := startHeld(t)
 	dir := t.TempDir()

@@ -9,15 +9,16 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/print/web"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // browserFor returns the browser for tests.
 func browserFor(t *testing.T) string {
 	t.Helper()
-	browser := os.Getenv("OMPD_BROWSER")
+	browser := omptest.Option("browser")
 	if browser == "" {
-		t.Skip("no browser: `make editor-test` runs this")
+		t.Skip("no browser: go run ./internal/testing/campaign editors -browser PROGRAM")
 	}
 	return browser
 }
@@ -48,9 +49,9 @@ func browse(t *testing.T, page string, flags ...string) (dom, said string) {
 }
 
 // TestBrowser runs the page's script in a browser, and checks that the page's policy blocks no part of it.
-// Screenshots are kept in the directory OMPD_KEEP.
+// Screenshots are kept in the directory of the option keep.
 func TestBrowser(t *testing.T) {
-	keep := os.Getenv("OMPD_KEEP")
+	keep := omptest.Option("keep")
 	if keep == "" {
 		keep = t.TempDir()
 	}

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -193,20 +192,6 @@ func CheckRefused(t *testing.T, cmd *exec.Cmd, words ...string) {
 	if n := strings.Count(strings.TrimSpace(text), "\n"); n > 2 {
 		t.Errorf("%v: %d lines\n%s", cmd.Args, n+1, text)
 	}
-}
-
-// Rounds returns the number in an environment variable, as `make soak` sets it, or few if it is unset.
-func Rounds(t *testing.T, variable string, few int) int {
-	t.Helper()
-	s := os.Getenv(variable)
-	if s == "" {
-		return few
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatalf("%s=%q: %v", variable, s, err)
-	}
-	return n
 }
 
 // RunCompiler runs a compiler and fails the test if that fails.

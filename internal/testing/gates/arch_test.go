@@ -215,6 +215,7 @@ var imports = map[string][]string{
 		"callbacks", "internal/code/arch", "internal/guard/budget", "internal/image/elfx",
 		"internal/image/modules", "proto/ompd/v1",
 	},
+	"internal/testing/campaign":   {"internal/testing/omptest"},
 	"internal/testing/daptest":    nil,
 	"internal/testing/e2e":        {"internal/cli", "internal/testing/omptest", "picture"},
 	"internal/testing/generated":  nil,

@@ -3,6 +3,7 @@ package gates_test
 import (
 	"go/ast"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -110,5 +111,34 @@ func TestPackagesOfMakefile(t *testing.T) {
 	}
 	if lists < 2 {
 		t.Errorf("%d lists of packages, want RACING and LONGEST at least", lists)
+	}
+}
+
+// TestCommandsOfContributing requires a row in CONTRIBUTING.md for each target that `make` lists, and a target for
+// each row.
+func TestCommandsOfContributing(t *testing.T) {
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := map[string]bool{"test-JOB": true}
+	for _, m := range regexp.MustCompile(`(?m)^([a-z.-]+):.*## `).FindAllStringSubmatch(string(makefile), -1) {
+		targets[m[1]] = true
+		if m[1] != "help" && !strings.Contains(string(text), "`make "+m[1]+"`") {
+			t.Errorf("CONTRIBUTING.md has no `make %s`", m[1])
+		}
+	}
+	for _, m := range regexp.MustCompile("`make ([a-zA-Z.-]+)").FindAllStringSubmatch(string(text), -1) {
+		job, ok := strings.CutPrefix(m[1], "test-")
+		if !targets[m[1]] && (!ok || !strings.Contains(string(text), "`"+job+"`")) {
+			t.Errorf("CONTRIBUTING.md names `make %s`, which is no target", m[1])
+		}
+	}
+	if len(targets) < 15 {
+		t.Errorf("%d targets", len(targets))
 	}
 }

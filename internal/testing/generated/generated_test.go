@@ -26,7 +26,7 @@ const batch = 8
 // ordinary is the number of programs in an ordinary run of the tests.
 const ordinary = 6
 
-// shrunk is the number of programs with one kind of failure that are made small; OMPD_SHRINK overrides it. Each
+// shrunk is the number of programs with one kind of failure that are made small, without the option shrink. Each
 // takes a hundred runs.
 const shrunk = 1
 
@@ -35,19 +35,6 @@ const every = 100
 
 // coreTurn: one program in coreTurn leaves a core to look at, if it is killed.
 const coreTurn = 4
-
-// number reads a variable of the environment.
-func number(t *testing.T, name string, otherwise uint64) uint64 {
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
-}
 
 // configs are the ways to build programs.
 func configs(t *testing.T) []Config {
@@ -109,25 +96,23 @@ func newCampaign(t *testing.T) *campaign {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &campaign{t: t, common: m, dir: dir, keep: os.Getenv("OMPD_KEEP"), counts: map[string]int{}}
+	return &campaign{t: t, common: m, dir: dir, keep: omptest.Option("keep"), counts: map[string]int{}}
 }
 
-// TestGenerated tests the tool on random programs. OMPD_GENERATED is their number, OMPD_SEED the first seed,
-// OMPD_WORKERS the number that run at a time, and OMPD_KEEP the directory for failed programs, which are made
-// small.
+// TestGenerated tests the tool on random programs. The campaign generated sets their number and the first seed, the
+// number that run at a time, and the directory for failed programs, which are made small.
 func TestGenerated(t *testing.T) {
 	omptest.Needs(t, "compilers")
 	// The few programs of an ordinary run are always the same: only a run that searches for failures uses new
 	// ones.
-	n := number(t, "OMPD_GENERATED", ordinary)
-	seed := number(t, "OMPD_SEED", 1)
-	t.Logf("OMPD_SEED=%d OMPD_GENERATED=%d", seed, n)
+	n, seed := uint64(omptest.Number(t, "programs", ordinary)), uint64(omptest.Number(t, "seed", 1))
+	t.Logf("%d programs from seed %d", n, seed)
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	k := newCampaign(t)
 	all := configs(t)
 	batches := make(chan uint64)
 	var workers sync.WaitGroup
-	for range number(t, "OMPD_WORKERS", uint64(runtime.GOMAXPROCS(0))) {
+	for range omptest.Number(t, "workers", runtime.GOMAXPROCS(0)) {
 		workers.Go(func() {
 			for first := range batches {
 				var programs []*Program
@@ -150,9 +135,9 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// stopped reports whether a long run must end: the file that OMPD_STOP names exists.
+// stopped reports whether a long run must end: the file of the option stop exists.
 func stopped() bool {
-	_, err := os.Stat(os.Getenv("OMPD_STOP"))
+	_, err := os.Stat(omptest.Option("stop"))
 	return err == nil
 }
 
@@ -222,13 +207,13 @@ func (k *campaign) try(c Config, programs []*Program) {
 	}
 }
 
-// times returns the number of runs of a program: 1, or OMPD_TIMES if OMPD_ONLY is its seed, and 0 if OMPD_ONLY is
-// another seed.
-func (k *campaign) times(p *Program) uint64 {
-	if only := number(k.t, "OMPD_ONLY", p.Seed); only != p.Seed {
+// times returns the number of runs of a program: that of the option times, or 1; 0 if the option only is another
+// seed.
+func (k *campaign) times(p *Program) int {
+	if only := omptest.Number(k.t, "only", int(p.Seed)); uint64(only) != p.Seed {
 		return 0
 	}
-	return number(k.t, "OMPD_TIMES", 1)
+	return omptest.Number(k.t, "times", 1)
 }
 
 // note counts the outcome of a program, and keeps the program if it failed.
@@ -258,7 +243,7 @@ func (k *campaign) note(c Config, p *Program, out Outcome) {
 	if len(out.Findings) > 0 && k.keep != "" {
 		cause := fmt.Sprintf("programs with a finding: %s of %q", out.Findings[0].Class, p.Mistake)
 		k.count(cause, 1)
-		k.keepShrunk(c, p, out, uint64(k.counted(cause)) > number(k.t, "OMPD_SHRINK", shrunk))
+		k.keepShrunk(c, p, out, k.counted(cause) > omptest.Number(k.t, "shrink", shrunk))
 	}
 }
 

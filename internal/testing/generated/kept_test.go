@@ -60,11 +60,11 @@ func (k *campaign) alone(c Config, p *Program) (Outcome, error) {
 	return Run(exe, c, p, 0, true)
 }
 
-// TestKept runs the programs that once showed a defect of the tool, or all of OMPD_KEPT.
+// TestKept runs the programs that once showed a defect of the tool, or those of the option kept.
 func TestKept(t *testing.T) {
 	omptest.Needs(t, "compilers")
 	pattern := "testdata/*.json"
-	if dir := os.Getenv("OMPD_KEPT"); dir != "" {
+	if dir := omptest.Option("kept"); dir != "" {
 		pattern = filepath.Join(dir, "*.json")
 	}
 	paths, err := filepath.Glob(pattern)

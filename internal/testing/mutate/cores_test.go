@@ -45,9 +45,9 @@ type tally struct {
 	byKind                     map[kind]int
 }
 
-// TestMutants looks at OMPD_MUTANTS mutants of the golden cores, from seed OMPD_SEED on, or some hundred.
+// TestMutants looks at some hundred mutants of the golden cores, or as many as a campaign wants.
 func TestMutants(t *testing.T) {
-	n, seed := number(t, "OMPD_MUTANTS", 300), number(t, "OMPD_SEED", 1)
+	n, seed := omptest.Number(t, "cores", 300), omptest.Number(t, "seed", 1)
 	subjects := open(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(1600))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(96 << 20))
@@ -97,20 +97,6 @@ func TestKeptMutants(t *testing.T) {
 	if sum.inputs != 2 {
 		t.Errorf("%d mutants, want 2", sum.inputs)
 	}
-}
-
-// number returns a number from the environment.
-func number(t *testing.T, name string, def int) int {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return def
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
 
 // open unpacks the golden cores and finds the places to change.

@@ -3,5 +3,5 @@
 // would. The output of the command line must keep its promises: no panic, no wrong exit status, bounded time and
 // memory.
 //
-// `go test -short` runs a few of them with a fixed seed, `make fuzz-cores` very many.
+// `go test -short` runs a few of them with a fixed seed, the campaign hostile very many.
 package mutate

@@ -12,9 +12,6 @@ type edit struct {
 	value, was uint64
 }
 
-// maxEdits bounds the changes of one mutant: with many, too little of the core remains valid to mislead the tool.
-const maxEdits = 6
-
 // mutant returns the changes of one mutant.
 func (s *subject) mutant(r *rand.Rand) []edit {
 	kinds := []kind{

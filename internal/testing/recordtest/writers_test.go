@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -50,14 +48,14 @@ func (n *tally) take(t *testing.T, g *trace.Thread) {
 // written records are those read and those lost.
 func TestWriters(t *testing.T) { writers(t, 8, 400_000, 0) }
 
-// TestWritersSoak is TestWriters with 64 threads, a reader that reads each millisecond, and OMPD_WRITERS_RECORDS
-// records read (make soak-recorder).
+// TestWritersSoak is TestWriters with 64 threads, a reader that reads each millisecond, and as many records
+// read as the campaign recorder wants.
 func TestWritersSoak(t *testing.T) {
-	read, err := strconv.ParseUint(os.Getenv("OMPD_WRITERS_RECORDS"), 10, 64)
-	if err != nil {
-		t.Skip("OMPD_WRITERS_RECORDS is not set")
+	read := omptest.Number(t, "records", 0)
+	if read == 0 {
+		t.Skip("go run ./internal/testing/campaign recorder runs this")
 	}
-	writers(t, 64, math.MaxInt64, read)
+	writers(t, 64, math.MaxInt64, uint64(read))
 }
 
 // writers runs threads that each write a number of records, or until enough were read.

@@ -11,13 +11,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// TestVSCodeExtension runs the tests of the extension for VS Code, which `make editor-test` has packaged: the
+// TestVSCodeExtension runs the tests of the extension for VS Code, which the campaign editors has packaged: the
 // adapter under VS Code's own test client and, if code-server and a browser are installed, the extension in the
 // editor, on a core, on a process, and on a process in gdb through the proxy.
 func TestVSCodeExtension(t *testing.T) {
-	extension := os.Getenv("OMPD_EXTENSION")
-	if extension == "" {
-		t.Skip("`make editor-test` runs this")
+	if omptest.Option("campaign") != "editors" {
+		t.Skip("go run ./internal/testing/campaign editors packages and tests the extension")
 	}
 	core, err := omptest.UnpackGolden(e2e.GoldenDir, "llvm-deadlock", t.TempDir())
 	if err != nil {
@@ -33,12 +32,13 @@ func TestVSCodeExtension(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
 	process := omptest.Start(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
 	cmd := exec.Command("node", "--test", "test/")
-	cmd.Dir = extension
+	cmd.Dir = filepath.Join(e2e.Root, "editors", "vscode")
 	cmd.Env = append(os.Environ(),
 		"OMPD_TOOL="+e2e.BuildTool(t), "OMPD_CORE="+absolute(core.Core), "OMPD_EXE="+core.Exe,
 		"OMPD_SYSROOT="+core.Sysroot,
 		"OMPD_SOURCES="+omptest.Programs(t), "OMPD_PROCESS="+strconv.Itoa(process.PID), "OMPD_PROCESS_EXE="+exe,
-		"OMPD_GDB="+omptest.GdbOf(t, "sid"))
+		"OMPD_GDB="+omptest.GdbOf(t, "sid"), "OMPD_BROWSER="+omptest.Option("browser"),
+		"OMPD_CODE_SERVER="+omptest.Option("code-server"), "OMPD_KEEP="+omptest.Option("keep"))
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {

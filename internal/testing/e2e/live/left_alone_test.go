@@ -132,10 +132,10 @@ func severally(n, atOnce int, f func(i int)) {
 }
 
 // TestWatchHealthy watches healthy programs on a busy machine: watch finds no spinning, and progress in each
-// program that computes. OMPD_ALONE_LOOKS is the number of looks.
+// program that computes.
 func TestWatchHealthy(t *testing.T) {
 	runs := aloneRuns(t)
-	looks := e2e.Rounds(t, "OMPD_ALONE_LOOKS", len(runs)/4*3)
+	looks := omptest.Number(t, "watched", len(runs)/4*3)
 	each := max(3, looks/len(runs))
 	underLoad(t, busyLoops)
 	var mu sync.Mutex
@@ -211,11 +211,11 @@ func TestFoldedWaitIsNoHang(t *testing.T) {
 const aloneRounds = 2.5
 
 // TestRunHealthy runs healthy programs on a busy machine for longer than --hang-after: run must not end them.
-// OMPD_ALONE_RUNS is the number of runs; each takes at least 5 s.
+// In a campaign, each run takes at least 5 s.
 func TestRunHealthy(t *testing.T) {
 	runs := aloneRuns(t)
 	few := len(runs) / 4
-	n := e2e.Rounds(t, "OMPD_ALONE_RUNS", few)
+	n := omptest.Number(t, "runs", few)
 	after := time.Second
 	if n > few {
 		after = 5 * time.Second

@@ -11,13 +11,14 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // TestForkLoopUnderLooks looks at a busy program repeatedly. All its sums must be right, and it must make
 // progress.
 func TestForkLoopUnderLooks(t *testing.T) {
-	n := e2e.Rounds(t, "OMPD_SOAK_ROUNDS", 300)
+	n := omptest.Number(t, "looks", 300)
 	for i, major := range liveRuntimes {
 		t.Run(fmt.Sprintf("libomp-%d", major), func(t *testing.T) {
 			l := e2e.StartLoop(t, loopOn(t, major))
@@ -49,7 +50,7 @@ func verbPicture(t testing.TB, verb string, pid int) *picture.Picture {
 // TestForkLoopUnderKilledLooks kills the tool at various moments. The program continues each time, and its sums
 // are right in the end.
 func TestForkLoopUnderKilledLooks(t *testing.T) {
-	n := e2e.Rounds(t, "OMPD_KILL_ROUNDS", 60)
+	n := omptest.Number(t, "kills", 60)
 	l := e2e.StartLoop(t, loopOn(t, 16))
 	pid := l.Process.Pid
 	whole := lifetime(t, pid)

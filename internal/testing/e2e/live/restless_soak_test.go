@@ -60,7 +60,7 @@ func restlessLook(t *testing.T, pid int, args ...string) bool {
 // TestRestlessProgramsUnderLooks looks at programs that are hard to hold. Every signal must come once, every
 // child end as it should, and every sum be right.
 func TestRestlessProgramsUnderLooks(t *testing.T) {
-	n := e2e.Rounds(t, "OMPD_RESTLESS_ROUNDS", 45)
+	n := omptest.Number(t, "looks", 45)
 	for i, run := range restlessRuns(t) {
 		t.Run(run.Runtime.Name, func(t *testing.T) {
 			l := e2e.StartLoop(t, run)
@@ -83,7 +83,7 @@ func TestRestlessProgramsUnderLooks(t *testing.T) {
 
 // TestRestlessProgramsUnderKilledLooks kills the tool at various moments while it looks at such a program.
 func TestRestlessProgramsUnderKilledLooks(t *testing.T) {
-	n := e2e.Rounds(t, "OMPD_KILL_ROUNDS", 30)
+	n := omptest.Number(t, "kills", 30)
 	for i, run := range restlessRuns(t)[:2] {
 		t.Run(run.Runtime.Name, func(t *testing.T) {
 			l := e2e.StartLoop(t, run)
@@ -157,7 +157,7 @@ func startInside(t *testing.T, run omptest.Run, by ...string) (*e2e.Loop, int) {
 // looks must not disturb: the flag --no-stop looks at it without a stop.
 func TestRestlessProgramsInContainers(t *testing.T) {
 	run := restlessRuns(t)[1]
-	n := e2e.Rounds(t, "OMPD_INSIDE_ROUNDS", 6)
+	n := omptest.Number(t, "inside", 6)
 	for name, by := range map[string][]string{
 		"strace":         {"strace", "-f", "-o", "/dev/null"},
 		"user namespace": {"unshare", "--user", "--map-root-user"},

@@ -2,7 +2,6 @@ package record
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +18,7 @@ import (
 // optimization.
 func kindsRuns(t *testing.T) (runs []omptest.Run) {
 	t.Helper()
-	if os.Getenv("OMPD_STATE_ROUNDS") == "" {
+	if omptest.Option("states") == "" {
 		return nil
 	}
 	for i, level := range []string{"-O0", "-O2"} {
@@ -126,12 +125,12 @@ func inTransition(th *picture.Thread) bool {
 
 // TestRecordedStates looks at busy programs with the recorder, and compares the inferred states with those that
 // the threads' own events give. Both are of one moment. A thread between a change and its event may be in either
-// state, which is rare. `make soak-states` looks 100,000 times.
+// state, which is rare. The campaign states looks 100,000 times.
 func TestRecordedStates(t *testing.T) {
 	runs := recordedRuns(t)
 	counts := make([]statesCount, len(runs))
 	const slice = 100 // looks at one process
-	for left := e2e.Rounds(t, "OMPD_STATE_ROUNDS", 90) / len(runs); left > 0; left -= slice {
+	for left := omptest.Number(t, "states", 90) / len(runs); left > 0; left -= slice {
 		for i, run := range runs {
 			t.Run(fmt.Sprint(i, "-", run.Runtime.Name), func(t *testing.T) {
 				lookForStates(t, run, min(left, slice), &counts[i])

@@ -15,6 +15,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -24,20 +25,19 @@ const maxStarts = 400
 // maxEarly bounds the looks at a program before its first parallel region.
 const maxEarly = 200
 
-// TestHealthyApplications looks at real programs while they run, from the directory $OMPD_APPLICATIONS that
-// testdata/applications/build.sh fills: no look may find a hang or a crash. OMPD_APPLICATION_ROUNDS is the number
-// of all looks.
+// TestHealthyApplications looks at real programs while they run, which the campaign applications has built: no
+// look may find a hang or a crash.
 func TestHealthyApplications(t *testing.T) {
-	dir := os.Getenv("OMPD_APPLICATIONS")
+	dir := omptest.Option("dir")
 	if dir == "" {
-		t.Skip("no applications: run testdata/applications/build.sh DIR, and set OMPD_APPLICATIONS=DIR")
+		t.Skip("go run ./internal/testing/campaign applications builds and tests the programs")
 	}
 	list, err := os.ReadFile(filepath.Join(dir, "list"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(list)), "\n")
-	share := e2e.Rounds(t, "OMPD_APPLICATION_ROUNDS", 60) / len(lines)
+	share := omptest.Number(t, "looks", 60) / len(lines)
 	var all soakedProgram
 	for _, line := range lines {
 		a := soakedProgram{command: strings.Fields(line)}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/client"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
@@ -162,11 +163,11 @@ func (s *soaked) wellMeaning(ctx context.Context) error {
 	return target.Close(ctx)
 }
 
-// soakTime returns the duration of the abuse: OMPD_SOAK_TIME, or a few seconds in every test run.
+// soakTime returns the duration of the abuse: a few seconds without a campaign.
 func soakTime(t *testing.T) time.Duration {
 	t.Helper()
-	d, err := time.ParseDuration(os.Getenv("OMPD_SOAK_TIME"))
-	if err != nil && os.Getenv("OMPD_SOAK_TIME") != "" {
+	d, err := time.ParseDuration(omptest.Option("time"))
+	if err != nil && omptest.Option("time") != "" {
 		t.Fatal(err)
 	}
 	return max(d/2, 5*time.Second) // a half on each kind of socket

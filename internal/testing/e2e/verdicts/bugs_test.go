@@ -19,6 +19,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -29,15 +30,15 @@ const (
 	bugTime = 3 * time.Minute
 )
 
-// TestInjectedBugs runs existing programs with a bug, from the directory $OMPD_BUGS that
-// testdata/applications/build-bugs.sh fills, until they hang or crash. The verdict must be of the kind that the
-// bug's patch names, and the first lines of the report must have a line that the patch marks (HERE).
+// TestInjectedBugs runs existing programs with a bug, which the campaign bugs has built, until they hang or crash.
+// The verdict must be of the kind that the bug's patch names, and the first lines of the report must have a line that
+// the patch marks (HERE).
 func TestInjectedBugs(t *testing.T) {
-	dir := os.Getenv("OMPD_BUGS")
+	dir := omptest.Option("dir")
 	if dir == "" {
-		t.Skip("no programs with bugs: run testdata/applications/build-bugs.sh DIR, and set OMPD_BUGS=DIR/bugs")
+		t.Skip("go run ./internal/testing/campaign bugs builds and tests the programs")
 	}
-	list, err := os.ReadFile(filepath.Join(dir, "list"))
+	list, err := os.ReadFile(filepath.Join(dir, "bugs", "list"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -161,7 +161,7 @@ func TestPoolOfLocks(t *testing.T) {
 // TestUnreleasedBarrier looks at a barrier that LLVM's runtime does not release, and at healthy barriers with tasks, at
 // random moments.
 func TestUnreleasedBarrier(t *testing.T) {
-	looks := e2e.Rounds(t, "OMPD_HANDOVER_ROUNDS", 10)
+	looks := omptest.Number(t, "handovers", 10)
 	for _, level := range []string{"-O0", "-O2"} {
 		exe := omptest.Compile(t, omptest.Build{Program: "verdict_unreleased", Flags: []string{level, "-g"}})
 		run := omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live}

@@ -58,9 +58,9 @@ func handoverName(i int, r omptest.Run) string {
 }
 
 // TestHandoverIsNoHang looks at programs with threads that release locks of other threads, at random moments:
-// none of them hangs. OMPD_HANDOVER_ROUNDS is the number of looks at each build of each form; 200 are a full run.
+// none of them hangs.
 func TestHandoverIsNoHang(t *testing.T) {
-	looks := e2e.Rounds(t, "OMPD_HANDOVER_ROUNDS", 3)
+	looks := omptest.Number(t, "handovers", 3)
 	for _, f := range handoverForms {
 		for i, run := range handoverRuns(t, f.program, f.form) {
 			t.Run(f.name+"/"+handoverName(i, run), func(t *testing.T) {
@@ -101,9 +101,9 @@ func lookWhenStopped(t *testing.T, pid string) (int, *picture.Picture) {
 	}
 }
 
-// keepHandover writes a wrong picture into the directory that OMPD_KEEP names.
+// keepHandover writes a wrong picture into the directory of the option keep.
 func keepHandover(t *testing.T, pic *picture.Picture) {
-	if dir := os.Getenv("OMPD_KEEP"); dir != "" {
+	if dir := omptest.Option("keep"); dir != "" {
 		name := strings.ReplaceAll(t.Name(), "/", "-") + ".json"
 		b, err := json.MarshalIndent(pic, "", " ")
 		if err := errors.Join(err, os.WriteFile(filepath.Join(dir, name), b, 0o600)); err != nil {

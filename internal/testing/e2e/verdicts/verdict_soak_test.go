@@ -8,15 +8,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // TestNoFalseAlarms looks at a healthy program repeatedly while it runs: there must never be a verdict of a hang,
-// of freed memory, or of shared processors, as the threads are not bound. `make soak` looks 1,000 times on each
-// family of runtimes.
+// of freed memory, or of shared processors, as the threads are not bound. The campaign soak looks 1,000
+// times on each family of runtimes.
 func TestNoFalseAlarms(t *testing.T) {
 	runs := e2e.BusyRuns(t)
-	share := e2e.Rounds(t, "OMPD_VERDICT_ROUNDS", 60) / len(runs)
+	share := omptest.Number(t, "verdicts", 60) / len(runs)
 	for i, run := range runs {
 		t.Run(fmt.Sprint(i, "-", run.Runtime.Name, run.Env), func(t *testing.T) {
 			l := e2e.StartLoop(t, run)

@@ -1,0 +1,158 @@
+package main
+
+// campaign is a set of tests with options. Each test also runs with few rounds, or is skipped, without a campaign.
+type campaign struct {
+	name, checks, needs, time string
+
+	options []option
+	// setup are commands that run before the tests. $NAME is the value of an option.
+	setup [][]string
+	// tests are regular expressions of whole names, and packages have at least one test of each.
+	tests, packages []string
+}
+
+// option is a flag of a campaign, which its tests read by omptest.Option.
+type option struct{ name, value, usage string }
+
+// Options of several campaigns.
+var (
+	seed      = option{"seed", "", "the first seed (default: the time)"}
+	directory = option{"dir", "/tmp/ompd-inspect-applications", "the `directory` for the programs"}
+	keep      = option{"keep", "", "the `directory` for the pictures of failures"}
+)
+
+const endToEnd = "./internal/testing/e2e/"
+
+// campaigns lists the campaigns in the order of the help.
+var campaigns = []campaign{
+	{
+		name: "soak", checks: "looks at busy programs disturb nothing and find no hang, also when the tool is killed",
+		needs: "gcc, clang, strace", time: "hours",
+		options: []option{
+			{"looks", "10000", "looks at each of two busy programs"},
+			{"inside", "250", "looks in each container, and under strace"},
+			{"kills", "1000", "looks at each of two programs during which the tool is killed"},
+			{"verdicts", "3000", "looks for verdicts"},
+			{"handovers", "200", "looks at each build of a program with lock handovers"},
+			{"watched", "2000", "looks by watch on a busy machine"},
+			{"runs", "100", "programs under run on a busy machine"},
+			keep,
+		},
+		tests: []string{
+			"TestManyRoundsDisturbNothing", "TestChurn", "TestKilledTool", "TestWatchHealthy", "TestRunHealthy",
+			"TestForkLoopUnderLooks",
+			"TestRestlessProgramsUnderLooks", "TestRestlessProgramsUnderKilledLooks",
+			"TestRestlessProgramsInContainers", "TestForkLoopUnderKilledLooks", "TestNoFalseAlarms",
+			"TestHandoverIsNoHang", "TestUnreleasedBarrier",
+		},
+		packages: []string{"./live", endToEnd + "live", endToEnd + "verdicts"},
+	},
+	{
+		name: "states", checks: "states that a look infers are those that the recorder noted",
+		needs: "gcc, clang", time: "hours",
+		options: []option{{"states", "100000", "looks at recorded programs"}},
+		tests:   []string{"TestRecordedStates"}, packages: []string{endToEnd + "record"},
+	},
+	{
+		name: "generated", checks: "answers about random programs are those that their threads noted",
+		needs: "compilers", time: "1 h for 10,000",
+		options: []option{
+			{"programs", "10000", "random programs"}, seed,
+			{"workers", "", "programs at a time (default: the processors)"},
+			{"keep", "/tmp/ompd-inspect-generated", "the `directory` for failed programs, made small"},
+			{"shrink", "", "failed programs of each kind that are made small"},
+			{"only", "", "run only the program of this seed"},
+			{"times", "", "runs of that program"},
+			{"stop", "", "end when this `file` exists"},
+		},
+		tests: []string{"TestGenerated"}, packages: []string{"./internal/testing/generated"},
+	},
+	{
+		name: "kept", checks: "the failed programs that generated kept no longer fail", needs: "compilers",
+		time:    "minutes",
+		options: []option{{"kept", "/tmp/ompd-inspect-generated", "the `directory` with the programs"}},
+		tests:   []string{"TestKept"}, packages: []string{"./internal/testing/generated"},
+	},
+	{
+		name:   "applications",
+		checks: "no look at LULESH, BOTS, NPB, gapbs, numpy, scikit-learn or R finds a hang",
+		needs:  "compilers, network", time: "hours",
+		options:  []option{directory, {"looks", "3000", "looks at all programs together"}},
+		setup:    [][]string{{"testdata/applications/build.sh", "$dir"}},
+		tests:    []string{"TestHealthyApplications"},
+		packages: []string{endToEnd + "report"},
+	},
+	{
+		name: "bugs", checks: "the verdict names a bug that was put into such a program",
+		needs: "compilers, network", time: "1 h",
+		options:  []option{directory},
+		setup:    [][]string{{"testdata/applications/build-bugs.sh", "$dir"}},
+		tests:    []string{"TestInjectedBugs"},
+		packages: []string{endToEnd + "verdicts"},
+	},
+	{
+		name: "hostile", checks: "damaged and malicious files, kills, and abuse of the listeners: no panic, no hang, " +
+			"no wrong exit status, bounded memory", needs: "gcc, clang; root for other users", time: "hours",
+		options: []option{
+			{"cores", "100000", "golden cores with changes"},
+			{"pictures", "10000", "saved pictures with changes"},
+			{"messages", "10000", "answers of the nodes of a job with changes"}, seed,
+			{"kills", "500", "looks at each of two programs during which the tool is killed"},
+			{"time", "10m", "the time of the server's abuse"},
+		},
+		tests: []string{
+			"TestMutants", "TestKeptMutants", "TestMutatedPictures", "TestMutatedMessages", "TestCoreBombs",
+			"TestFileBombs", "TestKilledTool", "TestForkLoopUnderKilledLooks", "TestRestlessProgramsUnderKilledLooks",
+			"TestServerSoak", "TestOtherUser.*",
+		},
+		packages: []string{
+			"./internal/testing/mutate", "./internal/jobs/job", "./live", endToEnd + "live", endToEnd + "server",
+			"./internal/cli",
+		},
+	},
+	{
+		name: "cores", checks: "the part of hostile that changes golden cores", needs: "Go", time: "hours",
+		options: []option{{"cores", "100000", "golden cores with changes"}, seed},
+		tests:   []string{"TestMutants"}, packages: []string{"./internal/testing/mutate"},
+	},
+	{
+		name: "server", checks: "the part of hostile that abuses a server, with its use of resources",
+		needs: "gcc", time: "10 min",
+		options: []option{{"time", "10m", "the time of the abuse"}},
+		tests:   []string{"TestServerSoak"}, packages: []string{endToEnd + "server"},
+	},
+	{
+		name: "recorder", checks: "no record of 64 threads that write at once is torn or missing",
+		needs: "gcc", time: "1 h",
+		options: []option{{"records", "1000000000", "records that are read"}},
+		tests:   []string{"TestWritersSoak"}, packages: []string{"./internal/testing/recordtest"},
+	},
+	{
+		name: "ompd-suite", checks: "LLVM's own tests of OMPD pass with LLVM's library and with ours",
+		needs: "Debian, root, network", time: "1 h",
+		options: []option{
+			{"dir", "/tmp/ompd-inspect-ompd-suite", "the `directory` for the builds"},
+			{"release", "19", "the release of LLVM"},
+		},
+		setup: [][]string{{"make", "libompd.so"}, {"testdata/ompd-suite/run.sh", "$dir", "$release"}},
+	},
+	{
+		name:   "editors",
+		checks: "pages in a browser, the extension in VS Code, and the adapters in Neovim and Vim",
+		needs:  "npm, and the programs of its options", time: "10 min",
+		options: []option{
+			{"browser", "", "a `program` such as chromium"},
+			{"code-server", "", "VS Code as a `program` for a browser"},
+			{"nvim-dap", "", "the `directory` of Neovim's plugin nvim-dap"},
+			{"vim-go", "", "the `directory` of Vim's plugin vim-go"},
+			{"keep", "", "the `directory` for screenshots"},
+		},
+		setup: [][]string{
+			{"npm", "--prefix", "editors/vscode", "ci"}, {"npm", "--prefix", "editors/vscode", "run", "package"},
+		},
+		tests: []string{"TestBrowser.*", "TestNvim.*", "TestVimGo", "TestVSCodeExtension"},
+		packages: []string{
+			"./internal/print/web", "./internal/cli", endToEnd + "fronts",
+		},
+	},
+}

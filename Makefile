@@ -9,8 +9,9 @@ CONFORM := bin/ompd-conform
 RECORDER := bin/libompd-recorder.so
 # Callbacks call no function of the C library, so the compiler must not replace a loop by such a call.
 CRECORDER := -fPIC -fvisibility=hidden -fno-tree-loop-distribute-patterns -fno-stack-protector
-# The version of a release, as v1.2.3. Other builds have that of the Go module. In a clone, both have the commit.
-VERSION ?=
+# The version of a release, as v1.2.3: the tag of this commit. Other builds have that of the Go module. In a clone, both
+# have the commit.
+VERSION ?= $(filter-out %-dirty,$(shell git describe --tags --match 'v[0-9]*' --dirty --exact-match 2>/dev/null))
 # The C libraries have it, too, and in other builds the name of the commit.
 CVERSION = $(or $(VERSION),$(shell git describe --tags --always --dirty 2>/dev/null),unknown)
 LDFLAGS := -s -w $(if $(VERSION),-X main.release=$(VERSION))

@@ -1,5 +1,5 @@
 // Package trace reads the recorder's data in a program's memory: rings of the last OpenMP events of each
-// thread, with each thread's current activity (docs/guide/recorder.md, recorder/format.h). It uses only
+// thread, with each thread's current activity (docs/internals/recorder.md, recorder/format.h). It uses only
 // callbacks.Memory and the mappings of the target, so that cores, running processes, and programs in a debugger
 // are read alike. A process is not stopped: copies are consistent while threads write at full speed, and
 // records that were overwritten before they could be read are counted.

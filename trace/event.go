@@ -83,8 +83,8 @@ const (
 	Both  Endpoint = 3
 )
 
-// Event is one event of a thread. docs/guide/recorder.md describes Kind, Value, A and B for each code; code addresses
-// and ids of regions are already extracted from them.
+// Event is one event of a thread. docs/internals/recorder.md describes Kind, Value, A and B for each code; code
+// addresses and ids of regions are already extracted from them.
 type Event struct {
 	Time     uint64 // ticks of the recording's clock
 	Number   uint64 // of its record in the ring

@@ -42,8 +42,9 @@ const (
 	cellHeight  = 22
 	cellChar    = 6.7
 	cellPadding = 6
-	minCell     = 3  // narrower cells are not drawn
-	maxDepth    = 48 // rows
+	minCell     = 3       // narrower cells are not drawn
+	maxCount    = 1 << 31 // of a stack; a saved picture may claim any number
+	maxDepth    = 48      // rows
 )
 
 // call is a frame in the tree of the merged stacks.
@@ -115,7 +116,7 @@ func (c *call) join(s picture.MergedStack, classOf string) {
 	} else if c.class != classOf {
 		c.class = ""
 	}
-	c.count += s.Count
+	c.count += min(max(s.Count, 0), maxCount)
 	c.lwps = append(c.lwps, s.Threads...)
 }
 
@@ -124,8 +125,8 @@ func (o *icicle) draw(c *call, depth, x, width int, used map[string]bool) {
 	slices.SortStableFunc(c.next, func(a, b *call) int { return cmp.Compare(b.count, a.count) })
 	done, most := 0, len(c.next)
 	for i, next := range c.next {
-		left := x + width*done/c.count
-		w := x + width*(done+next.count)/c.count - left
+		left := x + width*done/max(c.count, 1)
+		w := x + width*(done+next.count)/max(c.count, 1) - left
 		if w < minCell {
 			most = i
 			break

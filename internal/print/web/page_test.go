@@ -115,6 +115,21 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
+// TestStackCounts draws stacks of a picture that claims no threads for them, or impossible numbers.
+func TestStackCounts(t *testing.T) {
+	for _, counts := range [][]int{{0}, {-1}, {1, -1}, {1 << 62, 1 << 62}} {
+		pic := golden(t, "llvm-deadlock")
+		frames := pic.Stacks[0].Frames
+		pic.Stacks = nil
+		for _, n := range counts {
+			pic.Stacks = append(pic.Stacks, picture.MergedStack{Count: n, Frames: frames})
+		}
+		if page := draw(t, pic, web.Options{}); !strings.Contains(page, "DEADLOCK") {
+			t.Errorf("%d: the page has no verdict", counts)
+		}
+	}
+}
+
 // TestHostile checks that names with markup remain text, and cannot reverse the text around them.
 func TestHostile(t *testing.T) {
 	const evil = "</script></style></title><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e\x1b[31m"

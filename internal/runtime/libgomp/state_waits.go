@@ -2,10 +2,12 @@ package libgomp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -51,6 +53,10 @@ func (o *observer) barrierState(t *team) handles.ThreadState {
 				"no thread has arrived at the end of the region: its function ended in a tail call to a barrier, "+
 					"unknown which")
 		}
+		if o.isCalledByPointer() {
+			return state(handles.StateWaitBarrier, awaited,
+				"the region's function was called and has no frame: it ended in a tail call to a barrier, unknown which")
+		}
 		return state(handles.StateWaitBarrierImplicitParallel, final, "")
 	}
 	switch {
@@ -63,12 +69,23 @@ func (o *observer) barrierState(t *team) handles.ThreadState {
 	case r.Err() == nil && final == n && awaited < n:
 		return state(handles.StateWaitBarrier, awaited, "tail-called from user code: unknown which barrier")
 	}
+	if !o.hasNoCaller() && o.isCalledByPointer() {
+		return state(handles.StateWaitBarrier, awaited, "tail-called from user code: unknown which barrier")
+	}
 	if r.Err() == nil && final == n && awaited == n && r.Uint(f.Generation)&barWaitingForTask == 0 {
 		return overhead("in the runtime, called by no user code, and no thread has arrived at a barrier of its team: "+
 			"it is about to start its part, or to leave", o.sleepText())
 	}
 	return state(handles.StateWaitBarrierImplicitParallel, final, "in the runtime, called by no user code, while its "+
 		"region is alive")
+}
+
+// isCalledByPointer reports whether a frame of the runtime called the code that waits through a pointer. The runtime
+// calls the functions of regions and tasks so, and its own by name.
+func (o *observer) isCalledByPointer() bool {
+	return slices.ContainsFunc(o.ev.Frames[min(1, len(o.ev.Frames)):], func(f handles.EvidenceFrame) bool {
+		return f.Owned && o.states.forks.calls(f.PC, arch.CallRegister)
+	})
 }
 
 // hasNoCaller reports whether the stack does not show the caller of the runtime.

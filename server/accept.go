@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/sockets"
 )
 
 // limited is a listener with at most as many connections at a time as free has room for; others wait to be
@@ -124,7 +126,7 @@ func (c *counted) Close() error {
 // endOf names the peer of a connection: a user, or a machine.
 func endOf(conn net.Conn) string {
 	if u, ok := conn.(*net.UnixConn); ok {
-		if who, err := peerOf(u); err == nil {
+		if who, err := sockets.Peer(u); err == nil {
 			return fmt.Sprintf("user %d", who.Uid)
 		}
 	}

@@ -43,11 +43,15 @@ func TestConnectionsApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer said.Close()
+	l, err := listenTCP("127.0.0.1:0", false)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	e := editors{&app{Command: Command{Stdout: stdout, Stderr: stderr}}}
 	done := make(chan error, 1)
 	go func() {
-		done <- e.accept(ctx, "127.0.0.1:0", false, echoLines)
+		done <- e.accept(ctx, l, maxEditors, "", echoLines)
 		stdout.Close()
 		stderr.Close()
 	}()

@@ -14,8 +14,7 @@ import (
 
 // dapVerb returns the verb dap, a debug adapter.
 func (a *app) dapVerb() *cobra.Command {
-	var listen string
-	var remote bool
+	var l listenFlags
 	var f proxyFlags
 	cmd := &cobra.Command{
 		Use:   "dap [flags] [-- ADAPTER ARGS]",
@@ -25,10 +24,10 @@ that starts it. It opens cores, processes and programs under Delve. The editor s
 threads by region and number, stacks in the user's model, OpenMP's state as scopes, and the
 verdict as the reason of the stop. docs/guide/dap.md contains configurations for editors.
 
-With --listen, it waits on a TCP port for editors until SIGINT or SIGTERM, and serves several
-at a time. A client can inspect all that this user can inspect, and can start programs.
-Therefore only processes of this user on this machine can connect, unless --allow-remote is
-given.
+With --listen, it waits for editors until SIGINT or SIGTERM, and serves several at a time. A
+client can inspect all that this user can inspect, and can start programs. Only this user can
+connect to a unix socket (--listen PATH). On a TCP port, a client must send a secret as
+"secret" in its configuration: that of --secret-file, or the printed one.
 
 The adapter sets no breakpoints and makes no steps. With --proxy, it relays between an editor
 and the debug adapter of another debugger, and adds OpenMP to threads, stacks, scopes and the
@@ -44,20 +43,23 @@ console: ompd-inspect dap --proxy -- gdb -i dap.`,
 			if f.proxy {
 				return editors{a}.proxy(cmd.Context(), f, args)
 			}
-			if listen != "" {
-				return editors{a}.listen(cmd.Context(), listen, remote)
+			if l.address != "" {
+				return editors{a}.listen(cmd.Context(), l)
 			}
 			return dap.Serve(cmd.Context(), a.Stdin, a.Stdout, editors{a}.config())
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "", "TCP address to listen on for editors, such as 127.0.0.1:4711; "+
-		"port 0 picks a free one")
+	cmd.Flags().StringVar(&l.address, "listen", "", "path of a unix socket, or TCP address, to listen on for "+
+		"editors; port 0 picks a free one")
+	cmd.Flags().StringVar(&l.secretFile, "secret-file", "", "with --listen HOST:PORT: file with the secret that "+
+		"editors must send (default: a random one, which is printed)")
 	cmd.Flags().BoolVar(&f.proxy, "proxy", false, "relay between the editor and the debug adapter that follows --")
 	cmd.Flags().StringVar(&f.connect, "connect", "", "with --proxy: address of a headless Delve")
 	cmd.Flags().StringVar(&f.target, "target", "", "with --proxy: inspect this core or process instead of the "+
 		"debugger's")
 	cmd.Flags().BoolVar(&f.runtimeFrames, "runtime-frames", false, "with --proxy: also show the frames of the runtime")
-	cmd.Flags().BoolVar(&remote, "allow-remote", false, "with --listen: let other users and other machines connect")
+	cmd.Flags().BoolVar(&l.remote, "allow-remote", false, "with --listen HOST:PORT: listen on any address; the "+
+		"connection is not encrypted, and others on the network can read the secret")
 	return cmd
 }
 

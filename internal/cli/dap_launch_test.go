@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"bufio"
-	"context"
 	"errors"
-	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -125,89 +123,70 @@ func TestDapLaunchEnds(t *testing.T) {
 	omptest.Equal(t, "standard error", written["stderr"], "hello\n")
 }
 
-// TestDapListen serves two editors in parallel on a port, and others after them.
+// TestDapListen serves two editors in parallel, and another after them: on a unix socket, and on a port with a
+// secret of a file.
 func TestDapListen(t *testing.T) {
 	g, err := omptest.UnpackGolden("../../testdata/golden", "gnu-deadlock", t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	printed, out, err := os.Pipe()
-	if err != nil {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "secret")
+	const secret = "a secret of some length"
+	if err := os.WriteFile(file, []byte(secret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	defer printed.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	status := make(chan int, 1)
-	go func() {
-		c := Command{Version: "test", Stdin: os.Stdin, Stdout: out, Stderr: os.Stderr}
-		status <- c.Run(ctx, []string{"dap", "--listen", "127.0.0.1:0"})
-		out.Close()
-	}()
-	line, err := bufio.NewReader(printed).ReadString('\n')
-	address, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
-	if err != nil || !ok {
-		t.Fatalf("%q, %v", line, err)
+	for name, flags := range map[string][]string{
+		"socket": {"--listen", "unix:" + filepath.Join(dir, "s")},
+		"port":   {"--listen", "127.0.0.1:0", "--secret-file", file},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address, _, _ := startListening(t, 0, append([]string{"dap"}, flags...)...)
+			var sessions []*daptest.Client
+			attach := func() {
+				conn := connect(t, address)
+				c := daptest.New(t, conn, conn)
+				initialize(c)
+				daptest.Ask[any](c, "attach", map[string]any{
+					"target": g.Core, "exe": g.Exe, "sysroot": g.Sysroot, "secret": secret,
+				})
+				sessions = append(sessions, c)
+			}
+			attach()
+			attach()
+			for _, c := range sessions {
+				stop := daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
+				omptest.Equal(t, "the stop", stop.Text, "DEADLOCK: threads 0 and 1")
+				daptest.Ask[any](c, "disconnect", nil)
+				c.Await()
+			}
+			attach() // is ended with the listener
+		})
 	}
-	connect := func() *daptest.Client {
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := daptest.New(t, conn, conn)
-		initialize(c)
-		daptest.Ask[any](c, "attach", map[string]any{"target": g.Core, "exe": g.Exe, "sysroot": g.Sysroot})
-		return c
-	}
-	first, second := connect(), connect()
-	for _, c := range []*daptest.Client{first, second} {
-		stop := daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
-		omptest.Equal(t, "the stop", stop.Text, "DEADLOCK: threads 0 and 1")
-		daptest.Ask[any](c, "disconnect", nil)
-		c.Await()
-	}
-	third := connect()
-	cancel()
-	omptest.Equal(t, "exit status", <-status, ExitOK)
-	third.Await()
 }
 
-// TestDapListenRefused checks that the adapter listens for other machines only on request.
+// TestDapListenRefused checks that the adapter listens for other machines only on request, and takes no secret that
+// others can read or guess.
 func TestDapListenRefused(t *testing.T) {
-	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:4711", "example:4711", "4711"} {
-		c := Command{Version: "test", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
-		omptest.Equal(t, "exit status of "+address, c.Run(t.Context(), []string{"dap", "--listen", address}), ExitUsage)
+	dir := t.TempDir()
+	short, open := filepath.Join(dir, "short"), filepath.Join(dir, "open")
+	err1 := os.WriteFile(short, []byte("guess"), 0o600)
+	err2 := os.WriteFile(open, []byte("a secret of some length"), 0o600)
+	err3 := os.Chmod(open, 0o644)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"--listen 0.0.0.0:0": "other machines can connect", "--listen :0": "other machines can connect",
+		"--listen 192.0.2.1:4711": "other machines can connect", "--listen example:4711": "other machines can connect",
+		"--listen 4711": "path of a unix socket, or HOST:PORT",
+		"--listen 127.0.0.1:0 --secret-file " + short:     "less than 16 characters",
+		"--listen 127.0.0.1:0 --secret-file " + open:      "others can read",
+		"--listen 127.0.0.1:0 --secret-file " + dir + "/": "others can read",
+	} {
+		status, msg := runTool(t, append([]string{"dap"}, strings.Fields(args)...)...)
+		if status == ExitOK || !strings.Contains(msg, want) {
+			t.Errorf("%s: exit status %d, %s", args, status, msg)
+		}
 	}
 }
-
-// TestSameUser checks that the user of a connection is found in the kernel's table, and that a connection that
-// is not listed there is refused.
-func TestSameUser(t *testing.T) {
-	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
-		l, err := net.Listen("tcp", address)
-		if err != nil && address != "127.0.0.1:0" {
-			continue // a machine without IPv6
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		far, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		near, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		omptest.Equal(t, "our own", sameUser(near), nil)
-		omptest.Equal(t, "a connection that is none", errors.Is(sameUser(elsewhere{near}), errOtherUser), true)
-		far.Close()
-		near.Close()
-	}
-}
-
-// elsewhere is a connection with a wrong remote port.
-type elsewhere struct{ net.Conn }
-
-// RemoteAddr returns an unused port.
-func (elsewhere) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }

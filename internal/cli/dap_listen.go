@@ -2,112 +2,123 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/subtle"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"net"
-	"net/netip"
-	"os/signal"
-	"runtime/debug"
+	"slices"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
-	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
 )
 
-// maxEditors is the limit of sessions at a time; more connections wait.
-const maxEditors = 16
+// maxStrangers is the limit of connections over TCP that have not sent the secret yet. A new one replaces the
+// oldest, so that other users cannot keep editors out.
+const maxStrangers = 16
 
-// listen serves editors until a signal arrives.
-func (e editors) listen(ctx context.Context, address string, remote bool) error {
-	return e.accept(ctx, address, remote, func(ctx context.Context, conn net.Conn) { e.session(ctx, conn, remote) })
+// listenFlags contains the flags of dap for --listen.
+type listenFlags struct {
+	address    string
+	remote     bool
+	secretFile string
 }
 
-// accept calls serve for each connection to an address, in a goroutine of its own, until a signal arrives.
-// serve closes the connection.
-func (e editors) accept(ctx context.Context, address string, remote bool, serve func(context.Context, net.Conn)) error {
-	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM)
-	defer stop()
-	l, err := listenFor(address, remote)
+// listen serves editors until a signal arrives. Over TCP, they must send a secret.
+func (e editors) listen(ctx context.Context, f listenFlags) error {
+	l, vouched, err := listenAt(f.address, f.remote)
 	if err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, func() { l.Close() })()
-	defer l.Close()
-	if _, err := fmt.Fprintf(e.Stdout, "listening on %s\n", l.Addr()); err != nil {
-		return err
-	}
-	var sessions sync.WaitGroup
-	defer sessions.Wait()
-	places := make(chan struct{}, maxEditors)
-	for {
-		places <- struct{}{}
-		conn, err := l.Accept()
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("listen: %w", err)
-		}
-		sessions.Go(func() {
-			defer func() { <-places }()
-			logPanic(e.Stderr, contain.Run(func() error { serve(ctx, conn); return nil }))
+	if vouched {
+		return e.accept(ctx, l, maxEditors, "", func(ctx context.Context, conn net.Conn) {
+			e.session(ctx, conn, e.config())
 		})
 	}
+	secret, err := readToken("secret", f.secretFile)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	hint := ""
+	if secret == "" {
+		secret = rand.Text()
+		hint = "secret: " + secret + "\n"
+	}
+	g := &gate{secret: secret}
+	const limit = maxEditors + maxStrangers + 1 // the last one replaces a stranger
+	return e.accept(ctx, l, limit, hint, func(ctx context.Context, conn net.Conn) { e.serveStranger(ctx, conn, g) })
 }
 
-// logPanic writes the stack of a panic that ended the work for one client to a log.
-func logPanic(log io.Writer, err error) {
-	var p *contain.Panic
-	if errors.As(err, &p) {
-		fmt.Fprintf(log, "ompd-inspect: %v\n%s\n", p, p.Stack)
-	}
-}
-
-// listenFor listens on an address. Unless remote is set, it must be an address of the loopback interface.
-func listenFor(address string, remote bool) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--listen %q: %w", address, err)}
-	}
-	if ip, err := netip.ParseAddr(host); !remote && host != "localhost" && (err != nil || !ip.IsLoopback()) {
-		const why = "a client can inspect your processes and start programs; --allow-remote accepts clients of " +
-			"other machines"
-		return nil, usageError{fmt.Errorf("--listen %s: %s", address, why)}
-	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
-	}
-	// localhost may be mapped to any address
-	if a, ok := l.Addr().(*net.TCPAddr); !remote && (!ok || !a.IP.IsLoopback()) {
-		return nil, errors.Join(fmt.Errorf("listen: %s is %v here, which is not a loopback address", host, l.Addr()),
-			l.Close())
-	}
-	return l, nil
+// serveStranger serves an editor that must send the secret before it can open anything.
+func (e editors) serveStranger(ctx context.Context, conn net.Conn, g *gate) {
+	g.enter(conn)
+	defer g.leave(conn)
+	c := e.config()
+	c.Admit = func(secret string) error { return g.admit(conn, secret) }
+	e.session(ctx, conn, c)
 }
 
 // session serves one editor.
-func (e editors) session(ctx context.Context, conn net.Conn, remote bool) {
+func (e editors) session(ctx context.Context, conn net.Conn, c dap.Config) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	if !remote {
-		if err := sameUser(conn); err != nil {
-			fmt.Fprintf(e.Stderr, "ompd-inspect: refused a connection from %v: %v\n", conn.RemoteAddr(), err)
-			return
-		}
-	}
-	err := dap.Serve(ctx, conn, conn, e.config())
+	err := dap.Serve(ctx, conn, conn, c)
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(e.Stderr, "ompd-inspect: %v: %v\n", conn.RemoteAddr(), err)
 	}
 }
 
-// restoreGC restores the garbage collector's settings that main changes for a process that ends soon.
-func restoreGC() {
-	debug.SetMemoryLimit(math.MaxInt64)
-	debug.SetGCPercent(100)
+// gate admits the clients that send a secret.
+type gate struct {
+	secret string
+
+	mu        sync.Mutex
+	strangers []net.Conn // connections without the secret so far, the oldest first
+	admitted  []net.Conn
+}
+
+// enter adds a connection, and closes the oldest one that has not sent the secret if there are too many.
+func (g *gate) enter(conn net.Conn) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.strangers) == maxStrangers {
+		g.strangers[0].Close()
+		g.strangers = slices.Delete(g.strangers, 0, 1)
+	}
+	g.strangers = append(g.strangers, conn)
+}
+
+// leave removes a connection.
+func (g *gate) leave(conn net.Conn) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	is := func(other net.Conn) bool { return other == conn }
+	g.strangers, g.admitted = slices.DeleteFunc(g.strangers, is), slices.DeleteFunc(g.admitted, is)
+}
+
+// Errors of admit.
+var (
+	errSecret   = errors.New(`the secret is missing or wrong: "secret" in the configuration must be the one of --listen`)
+	errSessions = fmt.Errorf("%d editors have a session already", maxEditors)
+)
+
+// admit admits a connection, or returns the reason why it does not.
+func (g *gate) admit(conn net.Conn, secret string) error {
+	if subtle.ConstantTimeCompare([]byte(secret), []byte(g.secret)) != 1 {
+		return errSecret
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch at := slices.Index(g.strangers, conn); {
+	case slices.Contains(g.admitted, conn):
+		return nil
+	case at < 0: // closed meanwhile, as the oldest stranger
+		return net.ErrClosed
+	case len(g.admitted) == maxEditors:
+		return errSessions
+	default:
+		g.strangers = slices.Delete(g.strangers, at, at+1)
+		g.admitted = append(g.admitted, conn)
+		return nil
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/gdb"
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/sockets"
 	"github.com/ompd-inspect/ompd-inspect/internal/target/delve"
 	"github.com/ompd-inspect/ompd-inspect/live"
 )
@@ -180,12 +181,17 @@ func (e editors) startDelve(ctx context.Context, argv []string) (link dap.Link, 
 				"dap --proxy: leave out the address of `dlv dap`; --connect HOST:PORT uses a Delve that listens")}
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	dir, err := os.MkdirTemp("", "ompd-inspect-dlv-") // with mode 0700
+	if err != nil {
+		return link, nil, err
+	}
+	defer os.RemoveAll(dir)
+	l, err := sockets.Listen(filepath.Join(dir, "s"))
 	if err != nil {
 		return link, nil, err
 	}
 	defer l.Close()
-	cmd := exec.Command(argv[0], append(argv[1:len(argv):len(argv)], "--client-addr="+l.Addr().String())...)
+	cmd := exec.Command(argv[0], append(argv[1:len(argv):len(argv)], "--client-addr="+addressOf(l))...)
 	cmd.Stdout, cmd.Stderr = e.Stderr, e.Stderr
 	c, err := startChild(cmd)
 	if err != nil {
@@ -196,7 +202,7 @@ func (e editors) startDelve(ctx context.Context, argv []string) (link dap.Link, 
 		<-c.exited
 		l.Close()
 	}()
-	conn, err := ownListener{l}.Accept() // another user's connection may arrive before Delve's
+	conn, err := l.Accept() // only this user can enter the directory
 	if err != nil {
 		c.end()
 		return link, nil, fmt.Errorf("the debug adapter ended before it connected: %s", c.how)

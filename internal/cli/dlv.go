@@ -18,7 +18,10 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/jsonx"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/sockets"
 	"github.com/ompd-inspect/ompd-inspect/internal/target/delve"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -26,7 +29,7 @@ import (
 // oneServer checks that there is exactly one address on the command line.
 func oneServer(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usageError{errors.New("dlv: which Delve? `ompd-inspect dlv --listen 127.0.0.1:4712 delve://HOST:PORT`")}
+		return usageError{errors.New("dlv: which Delve? `ompd-inspect dlv delve://HOST:PORT`")}
 	}
 	return nil
 }
@@ -34,32 +37,44 @@ func oneServer(_ *cobra.Command, args []string) error {
 // dlvVerb returns the verb dlv, a proxy for a headless Delve.
 func dlvVerb(a *app) *cobra.Command {
 	var listen string
-	var remote bool
+	var insecure bool
 	cmd := &cobra.Command{
-		Use:   "dlv --listen ADDRESS delve://HOST:PORT",
+		Use:   "dlv [flags] delve://HOST:PORT",
 		Short: "Run a proxy for a headless Delve: show OpenMP in dlv, GoLand, vim and Gdlv", Args: oneServer,
 		Long: `Relays between a headless Delve and its clients (dlv connect, GoLand, vim-go, Gdlv), and
 adds OpenMP: goroutines get labels with their team and thread number, C threads get their
 OpenMP name, and the expression "omp VERB" evaluates to the output of that verb of
-ompd-inspect. omp.star adds the command omp to dlv's terminal. See docs/guide/delve.md.`,
+ompd-inspect. omp.star adds the command omp to dlv's terminal. See docs/guide/delve.md.
+
+It listens on a unix socket that only this user can connect to, for "dlv connect unix:PATH".
+GoLand, vim-go and Gdlv need a TCP port: --listen 127.0.0.1:4712 --insecure-tcp. Delve's
+protocol has no authentication: with --insecure-tcp, every user of this machine can connect,
+call functions in the program, and so run code as you.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.refuseRemote("dlv"); err != nil {
 				return err
-			}
-			if listen == "" {
-				return usageError{errors.New("dlv: which address? --listen 127.0.0.1:4712")}
 			}
 			address, err := delve.ParseAddress(args[0])
 			if err != nil {
 				return usageError{err}
 			}
+			if listen == "" {
+				listen = sockets.Default("dlv")
+			}
+			if sockets.Path(listen) == "" && !insecure {
+				const why = "dlv --listen %s: over TCP, every user of this machine could run code as you: give the " +
+					"path of a unix socket, or accept this with --insecure-tcp"
+				return usageError{fmt.Errorf(why, listen)}
+			}
 			restoreGC()
-			return delves{editors{a}, args[0], address}.listen(cmd.Context(), listen, remote)
+			return delves{editors{a}, args[0], address}.listen(cmd.Context(), listen)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "", "TCP address to listen on for clients, such as 127.0.0.1:4712; "+
-		"port 0 picks a free one")
-	cmd.Flags().BoolVar(&remote, "allow-remote", false, "let other users and other machines connect")
+	cmd.Flags().StringVar(&listen, "listen", "", "path of a unix socket to listen on for clients; with "+
+		"--insecure-tcp also a loopback address, such as 127.0.0.1:4712 (default: ompd-inspect-dlv.sock in "+
+		"$XDG_RUNTIME_DIR, or in /tmp/ompd-inspect-UID)")
+	cmd.Flags().BoolVar(&insecure, "insecure-tcp", false, "listen on TCP, without authentication: every user of this "+
+		"machine can run code as you")
 	return cmd
 }
 
@@ -71,11 +86,15 @@ type delves struct {
 }
 
 // listen serves clients until a signal arrives.
-func (d delves) listen(ctx context.Context, address string, remote bool) error {
-	return d.accept(ctx, address, remote, func(ctx context.Context, conn net.Conn) {
+func (d delves) listen(ctx context.Context, address string) error {
+	l, _, err := listenAt(address, false)
+	if err != nil {
+		return err
+	}
+	return d.accept(ctx, l, maxEditors, "", func(ctx context.Context, conn net.Conn) {
 		defer conn.Close()
 		defer context.AfterFunc(ctx, func() { conn.Close() })()
-		err := d.serve(ctx, conn, remote)
+		err := d.serve(ctx, conn)
 		if err != nil && ctx.Err() == nil {
 			fmt.Fprintf(d.Stderr, "ompd-inspect: %v: %v\n", conn.RemoteAddr(), err)
 		}
@@ -84,12 +103,7 @@ func (d delves) listen(ctx context.Context, address string, remote bool) error {
 
 // serve serves one client. Delve also accepts the Debug Adapter Protocol on the same port, so the first byte
 // selects the protocol.
-func (d delves) serve(ctx context.Context, conn net.Conn, remote bool) error {
-	if !remote {
-		if err := sameUser(conn); err != nil {
-			return err
-		}
-	}
+func (d delves) serve(ctx context.Context, conn net.Conn) error {
 	in := bufio.NewReader(conn)
 	first, err := in.Peek(1)
 	if err != nil {
@@ -155,6 +169,12 @@ func (s *delveSession) relay(in io.Reader) error {
 // maxValue bounds one message of Delve or of its client, in bytes.
 const maxValue = 64 << 20
 
+// decodeDelve decodes a part of a message of Delve or of its client. A message that would take too much memory is
+// passed unchanged.
+func decodeDelve(text []byte, into any) error {
+	return jsonx.Unmarshal(text, into, budget.NewLedger(budget.DefaultMemory), "a message")
+}
+
 // eachValue calls f with each JSON value of a stream.
 func eachValue(from io.Reader, f func(json.RawMessage) error) error {
 	bound := &io.LimitedReader{R: from}
@@ -187,7 +207,7 @@ const (
 // fromClient passes a request to Delve, or answers it.
 func (s *delveSession) fromClient(v json.RawMessage) error {
 	var c call
-	if json.Unmarshal(v, &c) != nil {
+	if decodeDelve(v, &c) != nil {
 		return s.send(s.server, v)
 	}
 	switch c.Method {
@@ -197,7 +217,7 @@ func (s *delveSession) fromClient(v json.RawMessage) error {
 		s.mu.Unlock()
 	case evalMethod:
 		var p struct{ Expr string }
-		if len(c.Params) > 0 && json.Unmarshal(c.Params[0], &p) == nil && strings.HasPrefix(p.Expr, "omp ") {
+		if len(c.Params) > 0 && decodeDelve(c.Params[0], &p) == nil && strings.HasPrefix(p.Expr, "omp ") {
 			go func() {
 				logPanic(s.Stderr, contain.Run(func() error { return s.answerVerb(c.ID, strings.Fields(p.Expr)[1:]) }))
 			}()
@@ -228,7 +248,7 @@ func (s *delveSession) fromDelve(v json.RawMessage) error {
 		Result map[string]json.RawMessage `json:"result"`
 		Error  any                        `json:"error"`
 	}
-	if json.Unmarshal(v, &r) != nil {
+	if decodeDelve(v, &r) != nil {
 		return s.send(s.client, v)
 	}
 	s.mu.Lock()

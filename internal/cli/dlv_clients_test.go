@@ -16,14 +16,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// startHeld starts a Go program in a team of four under Delve, and a proxy for that Delve. It returns their
-// addresses.
+// startHeld starts a Go program in a team of four under Delve, and a proxy for that Delve on a port, as front ends
+// need it that know no unix sockets. It returns their addresses.
 func startHeld(t *testing.T) (socket, address string) {
 	t.Helper()
 	omptest.Needs(t, "Delve")
 	run := omptest.Run{Exe: omptest.CompileGo(t, omptest.GCC), Runtime: omptest.Libgomp(t), Mode: omptest.Live}
 	socket = omptest.AttachDelve(t, omptest.Start(t, run), "--accept-multiclient")
-	return socket, startDelveProxy(t, socket)
+	return socket, startDelveProxy(t, socket, "--listen", "127.0.0.1:0", "--insecure-tcp")
 }
 
 // delveCalls lists calls of Delve's service by its front ends, with the parameters of version 2. GoLand's calls

@@ -16,7 +16,7 @@ func enrich(method string, result map[string]json.RawMessage, pic *picture.Pictu
 		key, add = "Goroutines", labelGoroutine
 	}
 	var list []map[string]json.RawMessage
-	if json.Unmarshal(result[key], &list) != nil {
+	if decodeDelve(result[key], &list) != nil {
 		return
 	}
 	names := dap.ThreadNames(pic)

@@ -12,8 +12,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
-// startDelveProxy starts `ompd-inspect dlv` for a Delve, and returns its address.
-func startDelveProxy(t *testing.T, socket string) (address string) {
+// startDelveProxy starts `ompd-inspect dlv` for a Delve, with flags, and returns its address.
+func startDelveProxy(t *testing.T, socket string, flags ...string) (address string) {
 	t.Helper()
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -22,7 +22,7 @@ func startDelveProxy(t *testing.T, socket string) (address string) {
 	done := make(chan int, 1)
 	go func() {
 		c := Command{Version: "test", Stdout: write, Stderr: os.Stderr}
-		done <- c.Run(t.Context(), []string{"dlv", "--no-debuginfod", "--listen", "127.0.0.1:0", "delve://" + socket})
+		done <- c.Run(t.Context(), append([]string{"dlv", "--no-debuginfod", "delve://" + socket}, flags...))
 		write.Close()
 	}()
 	t.Cleanup(func() { <-done })
@@ -40,6 +40,7 @@ func TestDlv(t *testing.T) {
 	omptest.Needs(t, "Delve")
 	run := omptest.Run{Exe: omptest.CompileGo(t, omptest.GCC), Runtime: omptest.Libgomp(t), Mode: omptest.Live}
 	p := omptest.Start(t, run)
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	address := startDelveProxy(t, omptest.AttachDelve(t, p, "--accept-multiclient"))
 	script := filepath.Join(t.TempDir(), "script")
 	star, err := filepath.Abs("../target/delve/omp.star")

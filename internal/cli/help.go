@@ -52,9 +52,11 @@ var examples = map[string]string{
 	"ompd-inspect trace stats": "  ompd-inspect trace stats 1234\n  ompd-inspect trace stats history --last 5s",
 	"ompd-inspect job watch": "  ompd-inspect job watch 123456\n" +
 		"  ompd-inspect job watch --mpirun 1234 --interval 5s",
-	"ompd-inspect dap": "  ompd-inspect dap --listen 127.0.0.1:4711\n  ompd-inspect dap --proxy -- gdb -i dap",
-	"ompd-inspect dlv": "  ompd-inspect dlv --listen 127.0.0.1:4712 delve://127.0.0.1:4040\n" +
-		"  ompd-inspect dlv --listen 127.0.0.1:0 delve://127.0.0.1:4040",
+	"ompd-inspect dap": "  ompd-inspect dap --listen /run/user/1000/dap.sock\n" +
+		"  ompd-inspect dap --listen 127.0.0.1:4711 --secret-file secret\n" +
+		"  ompd-inspect dap --proxy -- gdb -i dap",
+	"ompd-inspect dlv": "  ompd-inspect dlv delve://127.0.0.1:4040\n" +
+		"  ompd-inspect dlv --listen 127.0.0.1:4712 --insecure-tcp delve://127.0.0.1:4040",
 	"ompd-inspect breakpoints": "  ompd-inspect breakpoints core.1234\n  ompd-inspect breakpoints 1234 --sites",
 	"ompd-inspect serve": "  ompd-inspect serve --listen unix:///run/user/1000/ompd.sock\n" +
 		"  ompd-inspect serve --listen tcp://127.0.0.1:4713 --token-file token --allow-dir /var/cores",

@@ -3,19 +3,23 @@ package cli
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/sockets"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
@@ -32,13 +36,21 @@ const (
 	burst  = 100
 )
 
+// dialAddress connects to an address that a verb printed.
+func dialAddress(address string) (net.Conn, error) {
+	if path := sockets.Path(address); path != "" {
+		return net.Dial("unix", path)
+	}
+	return net.Dial("tcp", address)
+}
+
 // flood connects, sends and closes, in bursts, and prints the number of connections.
 func flood(address, text string) int {
 	made := 0
 	for range bursts {
 		var open []net.Conn
 		for n := range burst {
-			conn, err := net.Dial("tcp", address)
+			conn, err := dialAddress(address)
 			if err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				continue
@@ -60,18 +72,29 @@ func flood(address, text string) int {
 // floodAsNobody floods an address as another user, and returns the number of connections after all are closed.
 func floodAsNobody(t *testing.T, address, text string) (made int) {
 	t.Helper()
+	made, said := tryAsNobody(t, address, text)
+	if made < burst {
+		t.Fatalf("the flood made %d connections: %s", made, said)
+	}
+	return made
+}
+
+// tryAsNobody floods an address as another user, and returns the number of connections, and the errors.
+func tryAsNobody(t *testing.T, address, text string) (made int, said string) {
+	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), floodEnv+"="+address+" "+text)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	cmd.Dir, cmd.Stderr = "/", os.Stderr
+	var errs strings.Builder
+	cmd.Dir, cmd.Stderr = "/", &errs
 	out, err := cmd.Output()
 	if err == nil {
 		_, err = fmt.Sscan(string(out), &made)
 	}
-	if err != nil || made < burst {
-		t.Fatalf("the flood: %v: %s", err, out)
+	if err != nil {
+		t.Fatalf("the flood: %v: %s%s", err, out, &errs)
 	}
-	return made
+	return made, errs.String()
 }
 
 // needsRoot skips a test unless this process may become another user.
@@ -83,8 +106,8 @@ func needsRoot(t *testing.T) {
 	}
 }
 
-// startListening starts a verb that listens, and returns its address and its log file.
-func startListening(t *testing.T, args ...string) (address, log string) {
+// startListening starts a verb that listens, and returns its address, the lines that follow it, and its log file.
+func startListening(t *testing.T, more int, args ...string) (address string, lines []string, log string) {
 	t.Helper()
 	says, theirs, err := os.Pipe()
 	if err != nil {
@@ -105,21 +128,31 @@ func startListening(t *testing.T, args ...string) (address, log string) {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		<-done
+		if status := <-done; status != ExitOK {
+			t.Errorf("%s: exit status %d", args[0], status)
+		}
 		says.Close()
 	})
-	line, err := bufio.NewReader(says).ReadString('\n')
-	address, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
-	if !ok {
-		t.Fatalf("%q, %v", line, err)
+	in := bufio.NewReader(says)
+	for range more + 1 {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			text, _ := os.ReadFile(log)
+			t.Fatalf("%q, %v: %s", line, err, text)
+		}
+		lines = append(lines, strings.TrimSpace(line))
 	}
-	return address, log
+	address, ok := strings.CutPrefix(lines[0], "listening on ")
+	if !ok {
+		t.Fatalf("%q", lines)
+	}
+	return address, lines[1:], log
 }
 
 // connect returns a connection of this user.
 func connect(t *testing.T, address string) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("tcp", address)
+	conn, err := dialAddress(address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,16 +160,29 @@ func connect(t *testing.T, address string) net.Conn {
 	return conn
 }
 
-// checkFlood makes another user flood a listener that serves maxEditors clients at a time, while it has as many
-// of this user's. So sockets are closed before the listener checks them. Then as many clients of this user get
-// an answer, which means that all connections of the flood were refused.
-func checkFlood(t *testing.T, address, log, text string, ask func(net.Conn)) {
+// checkSocket makes another user connect to a listener on a unix socket: that is refused by the socket's mode. Then
+// it makes the socket accessible to all users, and floods it while as many clients of this user as are served at a
+// time have a connection. So connections are closed before the listener accepts them. Then as many clients of this
+// user get an answer, which means that all connections of the flood were refused.
+func checkSocket(t *testing.T, address, log, text string, ask func(net.Conn)) {
 	t.Helper()
+	path := sockets.Path(address)
+	if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
+		t.Fatalf("%s: %v, %v", path, st, err)
+	}
+	openWay(t, filepath.Dir(path))
+	made, said := tryAsNobody(t, address, text)
+	if made != 0 || strings.Count(said, "permission denied") != bursts*burst {
+		t.Errorf("another user has made %d connections: %s", made, said)
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	var first []net.Conn
 	for range maxEditors {
 		first = append(first, connect(t, address))
 	}
-	made := floodAsNobody(t, address, text)
+	made = floodAsNobody(t, address, text)
 	for _, conn := range first {
 		conn.Close()
 	}
@@ -144,15 +190,25 @@ func checkFlood(t *testing.T, address, log, text string, ask func(net.Conn)) {
 		ask(connect(t, address))
 	}
 	b, err := os.ReadFile(log)
-	refused := strings.Count(string(b), errOtherUser.Error())
+	refused := strings.Count(string(b), sockets.ErrOtherUser.Error())
 	if lines := strings.Count(string(b), "\n"); err != nil || refused != made || lines != refused {
 		t.Errorf("%d of %d connections of another user were refused, and the log has %d lines: %v", refused, made,
 			lines, err)
 	}
 }
 
-// TestOtherUserDlv makes another user flood `dlv --listen` with requests that would run code: none reaches
-// Delve. This user's own requests do.
+// openWay lets all users pass through the directories of the test's files.
+func openWay(t *testing.T, dir string) {
+	t.Helper()
+	for ; dir != filepath.Clean(os.TempDir()) && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o711); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestOtherUserDlv makes another user flood `dlv` with requests that would run code: none reaches Delve. This
+// user's own requests do.
 func TestOtherUserDlv(t *testing.T) {
 	needsRoot(t)
 	backend, err := net.Listen("tcp", "127.0.0.1:0")
@@ -179,9 +235,10 @@ func TestOtherUserDlv(t *testing.T) {
 			}()
 		}
 	}()
-	address, log := startListening(t, "dlv", "--listen", "127.0.0.1:0", "delve://"+backend.Addr().String())
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	address, _, log := startListening(t, 0, "dlv", "delve://"+backend.Addr().String())
 	text := `{"method":"RPCServer.Command","params":[{"name":"call","expr":"evil()"}],"id":1}` + "\n"
-	checkFlood(t, address, log, text, func(conn net.Conn) {
+	checkSocket(t, address, log, text, func(conn net.Conn) {
 		_, _ = io.WriteString(conn, `{"method":"RPCServer.State","params":[{}],"id":1}`+"\n")
 		if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, `"result"`) {
 			t.Errorf("this user's own request: %q, %v", line, err)
@@ -191,115 +248,132 @@ func TestOtherUserDlv(t *testing.T) {
 	omptest.Equal(t, "requests of this user that reached Delve", own.Load(), int64(maxEditors))
 }
 
-// TestOtherUserDap makes another user flood `dap --listen` with requests: no session starts. This user's own
-// sessions do.
-func TestOtherUserDap(t *testing.T) {
-	needsRoot(t)
-	address, log := startListening(t, "dap", "--listen", "127.0.0.1:0")
-	const text = `{"seq":1,"type":"request","command":"initialize","arguments":{"adapterID":"x"}}`
-	checkFlood(t, address, log, fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(text), text), func(conn net.Conn) {
-		initialize(daptest.New(t, conn, conn))
-	})
+// dapMessages returns requests in the protocol's form.
+func dapMessages(t *testing.T, requests ...map[string]any) string {
+	t.Helper()
+	var all strings.Builder
+	for i, r := range requests {
+		r["seq"], r["type"] = i+1, "request"
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&all, "Content-Length: %d\r\n\r\n%s", len(text), text)
+	}
+	return all.String()
 }
 
-// TestOtherUserView makes another user flood the page of `view` at its known address: the token is not used up.
-// This user's own browser gets the page.
+// launching returns the requests of a client that starts a program, which makes a file.
+func launching(t *testing.T, file, secret string) string {
+	t.Helper()
+	return dapMessages(t, map[string]any{"command": "initialize", "arguments": map[string]any{"adapterID": "x"}},
+		map[string]any{"command": "launch", "arguments": map[string]any{
+			"program": "/bin/sh", "args": []string{"-c", "echo >" + file}, "secret": secret,
+		}})
+}
+
+// checkMissing checks that no client has started the program of launching.
+func checkMissing(t *testing.T, file string) {
+	t.Helper()
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("another user has started a program: %v", err)
+	}
+}
+
+// TestOtherUserDap makes another user flood `dap --listen PATH` with requests to start a program: no session
+// starts. This user's own sessions do.
+func TestOtherUserDap(t *testing.T) {
+	needsRoot(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "evil")
+	address, _, log := startListening(t, 0, "dap", "--listen", filepath.Join(dir, "s"))
+	checkSocket(t, address, log, launching(t, file, ""), func(conn net.Conn) {
+		initialize(daptest.New(t, conn, conn))
+	})
+	checkMissing(t, file)
+}
+
+// TestOtherUserDapTCP makes another user flood `dap --listen HOST:PORT` with requests to start a program, without
+// the secret and with a wrong one. No program starts, and idle connections of the other user do not keep this user's
+// editors out.
+func TestOtherUserDapTCP(t *testing.T) {
+	needsRoot(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "evil")
+	address, lines, _ := startListening(t, 1, "dap", "--listen", "127.0.0.1:0")
+	secret, ok := strings.CutPrefix(lines[0], "secret: ")
+	if !ok || len(secret) < minToken {
+		t.Fatalf("%q", lines)
+	}
+	openWay(t, dir)
+	for _, wrong := range []string{"", secret[1:], secret + "x"} {
+		floodAsNobody(t, address, launching(t, file, wrong))
+	}
+	for range 2 * maxStrangers {
+		connect(t, address)
+	}
+	for range maxEditors {
+		conn := connect(t, address)
+		c := daptest.New(t, conn, conn)
+		initialize(c)
+		if m := c.Response(c.Send("launch", map[string]any{"program": "/bin/true", "secret": secret})); !m.Success {
+			t.Errorf("this user's own program: %s", m.Text)
+		}
+	}
+	checkMissing(t, file)
+}
+
+// TestOtherUserView makes another user flood the page of `view`, without a token and with a wrong one: there is no
+// look, and the token is not used up. This user's own browser gets the page.
 func TestOtherUserView(t *testing.T) {
 	needsRoot(t)
 	s, looks, _ := startPages(t, io.Discard)
-	floodAsNobody(t, s.address, "GET "+strings.TrimPrefix(s.invitation(), "http://"+s.address)+" HTTP/1.1\r\nHost: "+
-		s.address+"\r\n\r\n")
-	// The server accepts connections in order, so that the whole flood is refused or served before this one.
+	for _, path := range []string{"/", "/?token=" + s.token[1:]} {
+		floodAsNobody(t, s.address, "GET "+path+" HTTP/1.1\r\nHost: "+s.address+"\r\n\r\n")
+	}
 	if status, body := fetch(t, newBrowser(t), "GET", s.invitation(), ""); status != http.StatusOK || body != "look" {
 		t.Errorf("this user's own browser: status %d, %s", status, body)
 	}
 	omptest.Equal(t, "looks", *looks, 1)
 }
 
-// TestOwnedBy connects as root to itself. The connection is accepted as root's and as no other user's, and
-// never after its end is closed, half or fully.
-func TestOwnedBy(t *testing.T) {
-	for _, c := range []struct {
-		what  string
-		close func(*net.TCPConn) error
-		uid   int
-		want  bool
-	}{
-		{"open", func(*net.TCPConn) error { return nil }, os.Getuid(), true},
-		{"open, for another user", func(*net.TCPConn) error { return nil }, os.Getuid() + 1, false},
-		{"half closed", (*net.TCPConn).CloseWrite, os.Getuid(), false},
-		{"closed", (*net.TCPConn).Close, os.Getuid(), false},
-		{"closed, for user 0", (*net.TCPConn).Close, 0, false},
-	} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		far, err := net.Dial("tcp", l.Addr().String())
-		if err == nil {
-			err = c.close(far.(*net.TCPConn))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		near, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = ownedBy(near, c.uid)
-		omptest.Equal(t, c.what, err == nil, c.want)
-		omptest.Equal(t, "reason of "+c.what, err == nil || errors.Is(err, errOtherUser), true)
-		far.Close()
-		near.Close()
-		l.Close()
+// TestBrowserCommand checks that the command line of the browser, which all users can read, does not contain the
+// secret. The browser gets it from a file that only this user can read, and which done removes.
+func TestBrowserCommand(t *testing.T) {
+	dir := t.TempDir()
+	seen, browser := filepath.Join(dir, "seen"), filepath.Join(dir, "browser")
+	if err := syscall.Mkfifo(seen, 0o600); err != nil {
+		t.Fatal(err)
 	}
-}
-
-// TestOwnedByAnother resets a connection while it waits to be accepted, and connects again from the same port.
-// The kernel lists an established socket of this user there, but it is not the other end of the first
-// connection.
-func TestOwnedByAnother(t *testing.T) {
-	l, second := resetAndReconnect(t)
-	for l == nil { // another program has taken the port
-		l, second = resetAndReconnect(t)
+	script := fmt.Sprintf("#!/bin/sh\nprintf '%%s\\n' \"$*\" >%s\n", seen)
+	if err := os.WriteFile(browser, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
 	}
-	for _, want := range []bool{false, true} {
-		near, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer near.Close()
-		omptest.Equal(t, "address", near.RemoteAddr().String(), second.LocalAddr().String())
-		omptest.Equal(t, "of this user", ownedBy(near, os.Getuid()) == nil, want)
-	}
-}
-
-// resetAndReconnect makes two connections to a listener from one port, and resets the first. It returns the
-// listener and the second connection. The listener is nil if another program took the port in between.
-func resetAndReconnect(t *testing.T) (net.Listener, net.Conn) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	t.Setenv("BROWSER", browser)
+	const address = "http://127.0.0.1:4711/?token=SECRET"
+	done, err := openBrowser(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() })
-	first, err := net.Dial("tcp", l.Addr().String())
+	line, err := os.ReadFile(seen)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err1 := io.WriteString(first, "evil")
-	// SetLinger(0) makes Close reset the connection
-	if err := errors.Join(err1, first.(*net.TCPConn).SetLinger(0), first.Close()); err != nil {
-		t.Fatal(err)
+	u, err := url.Parse(strings.TrimSpace(string(line)))
+	if err != nil || u.Scheme != "file" || strings.Contains(string(line), "SECRET") {
+		t.Fatalf("the browser's command line: %q, %v", line, err)
 	}
-	again := net.Dialer{LocalAddr: first.LocalAddr()}
-	second, err := again.DialContext(t.Context(), "tcp", l.Addr().String())
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, nil
+	page, err := os.ReadFile(u.Path)
+	if !regexp.MustCompile(`content="0; url=`+regexp.QuoteMeta(address)+`"`).Match(page) || err != nil {
+		t.Errorf("the page: %s, %v", page, err)
 	}
-	if err != nil {
-		t.Fatal(err)
+	for name, want := range map[string]os.FileMode{u.Path: 0o600, filepath.Dir(u.Path): 0o700} {
+		if st, err := os.Stat(name); err != nil || st.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v", name, st, err)
+		}
 	}
-	t.Cleanup(func() { second.Close() })
-	return l, second
+	done()
+	if _, err := os.Stat(filepath.Dir(u.Path)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file is still there: %v", err)
+	}
 }

@@ -184,7 +184,7 @@ type serverOptions struct {
 
 // dial returns a client for the server.
 func (o serverOptions) dial() (*client.Client, error) {
-	token, err := readToken(o.tokenFile)
+	token, err := readToken("token", o.tokenFile)
 	if err != nil {
 		return nil, err
 	}

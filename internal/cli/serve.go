@@ -154,7 +154,7 @@ func (c Command) serverConfig(o *serveOptions) (*server.Config, error) {
 		cfg.Log = slog.New(slog.NewJSONHandler(c.Stderr, options))
 	}
 	var err error
-	if cfg.Token, err = readToken(o.tokenFile); err != nil {
+	if cfg.Token, err = readToken("token", o.tokenFile); err != nil {
 		return nil, err
 	}
 	config, err := serverTLS(o)

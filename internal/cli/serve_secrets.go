@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/files"
 )
 
 // addFlags adds the flags that name a server.
@@ -27,25 +29,29 @@ func isTCP(address string) bool { return strings.HasPrefix(address, "tcp://") }
 // minToken is the length of the shortest accepted token: 16 random characters cannot be guessed.
 const minToken = 16
 
-// readToken reads a token from a file that only its owner can read.
-func readToken(name string) (string, error) {
+// maxSecret bounds the files of secrets, keys and certificates, in bytes.
+const maxSecret = 1 << 20
+
+// readToken reads a token or a secret, as what names it, from a file that only its owner can read. It returns ""
+// without a file.
+func readToken(what, name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
 	st, err := os.Stat(name)
 	if err != nil {
-		return "", fmt.Errorf("token: %w", err)
+		return "", fmt.Errorf("%s: %w", what, err)
 	}
 	if st.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("token: others can read %s: chmod 600 %s", name, name)
+		return "", fmt.Errorf("%s: others can read %s: chmod 600 %s", what, name, name)
 	}
-	b, err := os.ReadFile(name)
+	b, err := files.Read(name, maxSecret, nil)
 	if err != nil {
-		return "", fmt.Errorf("token: %w", err)
+		return "", fmt.Errorf("%s: %w", what, err)
 	}
 	token := strings.TrimSpace(string(b))
 	if len(token) < minToken {
-		return "", fmt.Errorf("token: %s has less than %d characters: head -c 32 /dev/urandom | base64 > %s", name,
+		return "", fmt.Errorf("%s: %s has less than %d characters: head -c 32 /dev/urandom | base64 > %s", what, name,
 			minToken, name)
 	}
 	return token, nil
@@ -53,7 +59,7 @@ func readToken(name string) (string, error) {
 
 // readAuthorities reads a file of CA certificates.
 func readAuthorities(name string) (*x509.CertPool, error) {
-	b, err := os.ReadFile(name)
+	b, err := files.Read(name, maxSecret, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +68,16 @@ func readAuthorities(name string) (*x509.CertPool, error) {
 		return nil, fmt.Errorf("%s has no certificate in PEM form", name)
 	}
 	return pool, nil
+}
+
+// loadPair reads a certificate and its key.
+func loadPair(cert, key string) (tls.Certificate, error) {
+	c, err1 := files.Read(cert, maxSecret, nil)
+	k, err2 := files.Read(key, maxSecret, nil)
+	if err := errors.Join(err1, err2); err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(c, k)
 }
 
 // serverTLS returns the TLS configuration of serve; nil if connections are not encrypted.
@@ -73,7 +89,7 @@ func serverTLS(o *serveOptions) (*tls.Config, error) {
 		return nil, usageError{errors.New("serve: --tls-cert and --tls-key go together, and --tls-client-ca needs " +
 			"both")}
 	}
-	cert, err := tls.LoadX509KeyPair(o.cert, o.key)
+	cert, err := loadPair(o.cert, o.key)
 	if err != nil {
 		return nil, fmt.Errorf("certificate: %w", err)
 	}
@@ -100,7 +116,7 @@ func clientTLS(o serverOptions) (*tls.Config, error) {
 		}
 	}
 	if o.cert != "" || o.key != "" {
-		cert, err := tls.LoadX509KeyPair(o.cert, o.key)
+		cert, err := loadPair(o.cert, o.key)
 		if err != nil {
 			return nil, fmt.Errorf("certificate: %w", err)
 		}

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"log"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,8 +39,8 @@ func viewVerb(a *app) *cobra.Command {
 		Use:   "view CORE|PID",
 		Short: "Open the report in the browser; for a process, the page refreshes",
 		Long: `Serves the page that "ompd-inspect report --html FILE" writes, on this machine only, and opens it
-in the browser (BROWSER, or xdg-open). It prints an address that works once: only the browser that
-opens it first, as the same user, gets the page. Ctrl-C ends the server.
+in the browser (BROWSER, or xdg-open). It prints an address that contains a secret and works once:
+only the browser that opens it first gets the page. Ctrl-C ends the server.
 
 For a process, the page takes a new snapshot every --interval while it is open and visible.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,7 +66,7 @@ For a process, the page takes a new snapshot every --interval while it is open a
 func (a *app) view(ctx context.Context, v viewing, look *looker) error {
 	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM)
 	defer stop()
-	l, err := listenFor(v.listen, false)
+	l, err := listenTCP(v.listen, false)
 	if err != nil {
 		return err
 	}
@@ -77,15 +79,44 @@ func (a *app) view(ctx context.Context, v viewing, look *looker) error {
 		return errors.Join(err, l.Close())
 	}
 	if !v.noBrowser {
-		if err := openBrowser(s.invitation()); err != nil {
+		done, err := openBrowser(s.invitation())
+		defer done()
+		if err != nil {
 			fmt.Fprintf(a.Stderr, "ompd-inspect: no browser was opened (%v): open the address yourself\n", err)
 		}
 	}
 	return s.serve(ctx, l)
 }
 
-// openBrowser opens an address in the user's browser, without waiting for it.
-func openBrowser(address string) error {
+// redirectPage is a page that leads a browser to an address.
+var redirectPage = template.Must(template.New("").Parse(`<!DOCTYPE html>
+<meta charset="utf-8"><meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={{.}}">
+<title>ompd-inspect</title>
+<p><a href="{{.}}">Open the report</a>
+`))
+
+// openBrowser opens an address in the user's browser, without waiting for it. All users can read the command
+// lines of processes, so the browser gets the name of a file with the address, which only this user can read.
+// done removes the file.
+func openBrowser(address string) (done func(), err error) {
+	done = func() {}
+	dir, err := os.MkdirTemp("", "ompd-inspect-view-") // with mode 0700
+	if err != nil {
+		return done, err
+	}
+	done = func() { os.RemoveAll(dir) }
+	name := filepath.Join(dir, "open.html")
+	var page bytes.Buffer
+	err = errors.Join(redirectPage.Execute(&page, address), os.WriteFile(name, page.Bytes(), 0o600))
+	if err != nil {
+		return done, err
+	}
+	return done, startBrowser("file://" + name)
+}
+
+// startBrowser starts the user's browser, without waiting for it.
+func startBrowser(address string) error {
 	name := "xdg-open"
 	if b, _, _ := strings.Cut(os.Getenv("BROWSER"), ":"); b != "" {
 		name = b

@@ -39,33 +39,21 @@ func (s *pageServer) invitation() string {
 const (
 	maxPageHeader  = 16 << 10
 	pageHeaderTime = 10 * time.Second
+	pageIdleTime   = time.Minute // between two requests of a connection
 )
 
 // serve serves until ctx is canceled.
 func (s *pageServer) serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
-		Handler: s, MaxHeaderBytes: maxPageHeader, ReadHeaderTimeout: pageHeaderTime,
-		ErrorLog: s.log, BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler: s, MaxHeaderBytes: maxPageHeader, ReadHeaderTimeout: pageHeaderTime, ReadTimeout: pageHeaderTime,
+		IdleTimeout: pageIdleTime,
+		ErrorLog:    s.log, BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
-	if err := server.Serve(ownListener{l}); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("listen: %w", err)
 	}
 	return nil
-}
-
-// ownListener accepts connections of this user only.
-type ownListener struct{ net.Listener }
-
-// Accept implements net.Listener.
-func (l ownListener) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.Listener.Accept()
-		if err != nil || sameUser(conn) == nil {
-			return conn, err
-		}
-		conn.Close()
-	}
 }
 
 // ServeHTTP implements http.Handler.

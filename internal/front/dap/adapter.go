@@ -26,6 +26,9 @@ type Config struct {
 	// Launch starts a program. It passes the program's output to stdout and stderr, which other goroutines
 	// call. It is nil if the adapter starts no programs.
 	Launch func(l Launch, stdout, stderr func(text string)) (Program, error)
+	// Admit returns an error for the secret of a client that may not open a target or start a program. It is nil
+	// if all clients may. A refused client's session ends.
+	Admit func(secret string) error
 	// Log receives reports for the developers of this program: the place of a panic. It may be nil, and several
 	// goroutines call it.
 	Log func(text string)
@@ -218,6 +221,17 @@ func (a *adapter) attempt(f func()) (ok bool) {
 		a.print(important, err.Error())
 	}
 	return err == nil
+}
+
+// admit returns an error for a client with a wrong secret, and ends its session after the answer. Before attach
+// and launch, which call it, no request reads a target or starts a program.
+func (a *adapter) admit(secret string) error {
+	if a.config.Admit == nil {
+		return nil
+	}
+	err := a.config.Admit(secret)
+	a.ended = err != nil
+	return err
 }
 
 // addDeferred defers f until the current request is answered.

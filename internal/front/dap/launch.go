@@ -75,9 +75,13 @@ type Event struct {
 
 // launch starts a program.
 func (a *adapter) launch(_ context.Context, args Launch) (_ *nothing, err error) {
-	switch {
-	case a.phase == attach:
+	if a.phase == attach {
 		return nil, errors.New("launch: a target is open; one session has one")
+	}
+	if err := a.admit(args.Secret); err != nil {
+		return nil, fmt.Errorf("launch: %w", err)
+	}
+	switch {
 	case a.config.Launch == nil:
 		return nil, errors.New("launch: no programs are started here: start it, and attach to it")
 	case args.Program == "":

@@ -30,6 +30,8 @@ type Attach struct {
 	SourceMap map[string]string `json:"sourceMap"`
 	// RuntimeFrames asks for the frames of runtimes, too.
 	RuntimeFrames bool `json:"runtimeFrames"`
+	// Secret admits a client of a TCP port.
+	Secret string `json:"secret"`
 }
 
 // Name is the name of a target. Its JSON form may be a number.
@@ -82,10 +84,13 @@ func (d *debuggee) closeTarget() error {
 
 // attach opens the target and takes a snapshot.
 func (a *adapter) attach(ctx context.Context, args Attach) (_ *nothing, err error) {
-	switch {
-	case a.phase == attach:
+	if a.phase == attach {
 		return nil, errors.New("attach: a target is open; one session has one")
-	case args.Target == "":
+	}
+	if err := a.admit(args.Secret); err != nil {
+		return nil, fmt.Errorf("attach: %w", err)
+	}
+	if args.Target == "" {
 		return nil, errors.New(`attach: which target? "target" is a core file or the number of a process`)
 	}
 	a.attachment = args

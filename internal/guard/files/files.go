@@ -1,5 +1,6 @@
-// Package files opens files that a client, a core or a program's own tables name, below the allowed
-// directories and nowhere else.
+// Package files opens files that a user, a client, a core or a program's own tables name: regular files, and for
+// all but the user, below the allowed directories and nowhere else. It opens no directories, pipes, devices and
+// sockets, so that it never blocks.
 //
 // A name alone is not trusted: links may lead out of a directory, and may change between a check
 // and the opening. So the kernel restricts the opening to the directory (openat2 with
@@ -9,6 +10,8 @@ package files
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +20,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 )
 
 // ErrNotRegular means that the name is that of a directory, a pipe, a device or a socket.
@@ -46,6 +51,9 @@ func (o *Opener) All() bool { return o == nil || slices.Contains(o.Dirs, "/") }
 // reached through a link that leads out, is fs.ErrNotExist.
 func (o *Opener) Open(name string) (*os.File, error) {
 	if o.All() {
+		if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() { // opening a device may have effects
+			return nil, &fs.PathError{Op: "open", Path: name, Err: ErrNotRegular}
+		}
 		return regular(os.OpenFile(name, flags, 0))
 	}
 	name = filepath.Clean(name)
@@ -66,6 +74,46 @@ func (o *Opener) Open(name string) (*os.File, error) {
 		return nil, missing(name)
 	}
 	return f, err
+}
+
+// Open opens a regular file that the user names. It never blocks, and opens no device.
+func Open(name string) (*os.File, error) { return (*Opener)(nil).Open(name) }
+
+// Read returns the content of a regular file that the user names, of at most limit bytes. It counts the memory in a
+// ledger, which may be nil.
+func Read(name string, limit int, memory *budget.Ledger) ([]byte, error) {
+	f, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	tooLong := &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("it has more than %d bytes", limit)}
+	if st.Size() > int64(limit) {
+		return nil, tooLong
+	}
+	if err := memory.Try(name, uint64(st.Size())); err != nil {
+		return nil, err
+	}
+	b := make([]byte, st.Size()+1) // a byte more shows the end
+	n, err := io.ReadFull(f, b)
+	switch {
+	case err == nil: // it grows, or its size is unknown, as in /proc
+		more, err := io.ReadAll(io.LimitReader(f, int64(limit-n)+1))
+		if err != nil {
+			return nil, err
+		}
+		if b = append(b, more...); len(b) > limit {
+			return nil, tooLong
+		}
+		return b, memory.Try(name, uint64(len(more)))
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return b[:n], nil
+	}
+	return nil, err
 }
 
 // flags are the flags for opening files: a pipe must not block, and a terminal must not become this process's

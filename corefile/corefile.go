@@ -13,11 +13,11 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/files"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/modules"
 	"github.com/ompd-inspect/ompd-inspect/internal/target/pagecache"
@@ -159,18 +159,16 @@ func checkExecutable(opts Options) error {
 func openFile(path string, opts Options) (*os.File, error) {
 	open := opts.Open
 	if open == nil {
-		open = func(name string) (*os.File, error) {
-			return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
-		}
+		open = files.Open
 	}
 	file, err := open(path)
+	if errors.Is(err, files.ErrNotRegular) {
+		return nil, fmt.Errorf("%s: %w: it is not a regular file: %s", path, ErrNotCore, fixNotCore)
+	}
 	if err != nil {
 		return nil, err
 	}
 	st, err := file.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s: %w: it is not a regular file: %s", path, ErrNotCore, fixNotCore)
-	}
 	if err == nil && st.Size() == 0 {
 		err = fmt.Errorf("%s: %w: it is empty, as a full disk or a core limit of 0 leaves it: %s", path, ErrNotCore,
 			fixNotCore)

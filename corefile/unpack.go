@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/files"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/unxz"
 )
 
@@ -88,13 +89,12 @@ func unpackerOf(b []byte) unpacker {
 // Compressed reports whether the named file must be decompressed into a temporary file before it
 // can be read. It returns false on errors.
 func Compressed(name string) bool {
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe must not block
+	f, err := files.Open(name)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	return err == nil && info.Mode().IsRegular() && unpackerOf(firstBytes(f)) != nil
+	return unpackerOf(firstBytes(f)) != nil
 }
 
 // openZstd reads .zst, as current systemd-coredump writes it. The ledger bounds the window.

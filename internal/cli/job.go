@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/jsonx"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
@@ -226,7 +227,7 @@ func (a *jobRun) withoutPictures(o *jobOptions, p *job.Part) *job.Part {
 			continue
 		}
 		pic := &picture.Picture{}
-		err := json.Unmarshal(text, pic)
+		err := jsonx.Unmarshal(text, pic, budget.NewLedger(budget.DefaultMemory), "its content")
 		if err == nil {
 			err = writePicture(o.perRank, rank, pic)
 		}

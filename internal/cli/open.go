@@ -14,6 +14,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -124,7 +125,8 @@ func (a *app) ask(name string, q engine.Query, show func(*engine.Result) error) 
 // askPicture asks like ask, for verbs that only show the picture.
 func (a *app) askPicture(name string, q engine.Query, show func(*picture.Picture) error) error {
 	if isSaved(name) && q.Verdicts && !a.remote() {
-		pic, err := readSaved(name, q)
+		o := a.open.engineOptions()
+		pic, err := readSaved(name, q, budget.LedgerOf(o.Ledger()))
 		if err != nil {
 			return err
 		}

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/files"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/outfile"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -72,19 +72,8 @@ func (s *style) htmlFlag(cmd *cobra.Command) {
 	}
 }
 
-// openSource opens a source file of this machine. It refuses all but regular files: others might never end.
-func openSource(name string) (io.ReadCloser, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, errNoSource, f.Close())
-	}
-	return f, nil
-}
-
-var errNoSource = errors.New("no regular file")
+// openSource opens a source file of this machine.
+func openSource(name string) (io.ReadCloser, error) { return files.Open(name) }
 
 // format returns the output format.
 func (s *style) format() (report.Format, error) {

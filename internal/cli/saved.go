@@ -1,40 +1,45 @@
 package cli
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/files"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/jsonx"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// maxSaved bounds the file of a saved picture, in bytes. A picture of a hundred thousand threads with all of
-// their stacks is smaller.
+// maxSaved bounds the file of a saved picture, in bytes, also without --max-memory. A picture of a hundred thousand
+// threads with all of their stacks is smaller.
 const maxSaved = 1 << 30
 
 // isSaved reports whether a name is that of a saved picture, as `report --json` writes it.
 func isSaved(name string) bool { return strings.HasSuffix(name, ".json") }
 
-// readSaved reads a saved picture and answers q from it. The verdicts are drawn again from its facts.
-func readSaved(name string, q engine.Query) (*picture.Picture, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
+// adviseMemory adds the flag to an error of memory.
+func adviseMemory(err error) error {
+	if errors.Is(err, budget.ErrMemory) {
+		return fmt.Errorf("%w; --max-memory raises it, 0 is any", err)
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxSaved+1))
+	return err
+}
+
+// readSaved reads a saved picture and answers q from it. The verdicts are drawn again from its facts. Its memory is
+// counted in a ledger.
+func readSaved(name string, q engine.Query, memory *budget.Ledger) (*picture.Picture, error) {
+	b, err := files.Read(name, maxSaved, memory)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if len(b) > maxSaved {
-		return nil, fmt.Errorf("%s: more than %d bytes: it is not a picture", name, maxSaved)
+		return nil, adviseMemory(err)
 	}
 	pic := new(picture.Picture)
-	if err := json.Unmarshal(b, pic); err != nil {
+	switch err := jsonx.Unmarshal(b, pic, memory, name); {
+	case errors.Is(err, budget.ErrMemory):
+		return nil, adviseMemory(err)
+	case err != nil:
 		return nil, fmt.Errorf("%s is not a picture: %w", name, err)
 	}
 	switch {

@@ -14,7 +14,7 @@ import (
 // TestReadSaved draws verdicts from a saved picture, and checks the parts of the answer.
 func TestReadSaved(t *testing.T) {
 	const name = "../../testdata/golden/gnu-deadlock/picture.json"
-	pic, err := readSaved(name, engine.Query{Verdicts: true})
+	pic, err := readSaved(name, engine.Query{Verdicts: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestReadSaved(t *testing.T) {
 	if pic.Threads != nil || pic.Stacks != nil || pic.Facts == nil {
 		t.Errorf("%d threads, %d stacks, facts %v", len(pic.Threads), len(pic.Stacks), pic.Facts)
 	}
-	if pic, err = readSaved(name, engine.Report()); err != nil || len(pic.Threads) == 0 || len(pic.Stacks) == 0 {
+	if pic, err = readSaved(name, engine.Report(), nil); err != nil || len(pic.Threads) == 0 || len(pic.Stacks) == 0 {
 		t.Errorf("of a report: %d threads, %d stacks, %v", len(pic.Threads), len(pic.Stacks), err)
 	}
 }
@@ -45,7 +45,7 @@ func TestReadSavedRefuses(t *testing.T) {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readSaved(name, engine.Report()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readSaved(name, engine.Report(), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

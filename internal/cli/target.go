@@ -17,6 +17,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/files"
 	"github.com/ompd-inspect/ompd-inspect/internal/mpi"
 	"github.com/ompd-inspect/ompd-inspect/live"
 )
@@ -173,14 +174,11 @@ const (
 
 // probe returns the kind of a file by its first bytes.
 func probe(name string) fileKind {
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe must not block
+	f, err := files.Open(name)
 	if err != nil {
 		return otherFile
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return otherFile
-	}
 	const typeAt = elf.EI_NIDENT
 	var b [typeAt + 2]byte
 	n, _ := f.ReadAt(b[:], 0) // zeros stay in b for a short file

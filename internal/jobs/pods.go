@@ -2,8 +2,10 @@ package jobs
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/jsonx"
 )
 
 // Pods returns the pods of a cluster that a label selector matches, by kubectl. Pods that do not run have a
@@ -29,7 +31,7 @@ func parsePods(out []byte) ([]Node, error) {
 			Status   struct{ Phase, Reason string }
 		}
 	}
-	if err := json.Unmarshal(out, &list); err != nil {
+	if err := jsonx.Unmarshal(out, &list, budget.NewLedger(budget.DefaultMemory), "its list of pods"); err != nil {
 		return nil, fmt.Errorf("kubectl get pods: %w", err)
 	}
 	var pods []Node

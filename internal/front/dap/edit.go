@@ -6,6 +6,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/jsonx"
+)
+
+// Limits of messages that a proxy edits. A larger list or object passes unchanged.
+const (
+	maxParts    = 1 << 18   // elements or members
+	maxReceived = 256 << 20 // memory of a decoded part, in bytes
 )
 
 // span is a part of a text.
@@ -49,7 +58,7 @@ func findMembers(text []byte, object span) map[string]span {
 		}
 		name, _ := key.(string)
 		value, ok := nextValue(d, text, object.from)
-		if !ok {
+		if !ok || len(out) == maxParts {
 			return nil
 		}
 		out[name] = value
@@ -66,7 +75,7 @@ func findItems(text []byte, list span) []span {
 	out := []span{}
 	for d.More() {
 		value, ok := nextValue(d, text, list.from)
-		if !ok {
+		if !ok || len(out) == maxParts {
 			return nil
 		}
 		out = append(out, value)
@@ -99,7 +108,7 @@ func findValue(text []byte, names ...string) (span, bool) {
 
 // decodeAt decodes the value at a part; it returns the zero value if the type differs.
 func decodeAt[T any](text []byte, at span) (v T) {
-	if json.Unmarshal(at.slice(text), &v) != nil {
+	if jsonx.Unmarshal(at.slice(text), &v, budget.NewLedger(maxReceived), "a message") != nil {
 		var zero T
 		return zero
 	}

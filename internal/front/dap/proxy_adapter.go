@@ -2,13 +2,14 @@ package dap
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
 
 	godap "github.com/google/go-dap"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/jsonx"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -307,7 +308,7 @@ func resultOf(text []byte) string {
 // parsePicture parses a picture from the output of a debugger's script.
 func parsePicture(text []byte, into any) error {
 	s := resultOf(text)
-	if err := json.Unmarshal([]byte(s), into); err != nil {
+	if err := jsonx.Unmarshal([]byte(s), into, budget.NewLedger(maxReceived), "a picture"); err != nil {
 		return errNoResult("report", s)
 	}
 	return nil

@@ -220,7 +220,7 @@ func callView[A, B any](
 	ctx context.Context, arguments json.RawMessage, f func(context.Context, A) (B, error),
 ) (body B, err error) {
 	var a A
-	if err := json.Unmarshal(arguments, &a); err != nil {
+	if err := decode(arguments, &a); err != nil {
 		return body, err
 	}
 	return f(ctx, a)

@@ -8,6 +8,9 @@ import (
 	"sync"
 
 	godap "github.com/google/go-dap"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/jsonx"
 )
 
 // handlers maps commands to their handlers. Clients may send some requests without checking the adapter's
@@ -158,7 +161,7 @@ func newHandler[A, B any](needs phase, f func(*adapter, context.Context, A) (B, 
 	return handler{needs, func(a *adapter, r *request) (any, error) {
 		var args A
 		if len(r.Arguments) > 0 && string(r.Arguments) != emptyList {
-			if err := json.Unmarshal(r.Arguments, &args); err != nil {
+			if err := decode(r.Arguments, &args); err != nil {
 				return nil, fmt.Errorf("%s: its arguments: %w", r.Command, err)
 			}
 		}
@@ -168,6 +171,14 @@ func newHandler[A, B any](needs phase, f func(*adapter, context.Context, A) (B, 
 		}
 		return body, err
 	}}
+}
+
+// maxDecoded bounds the memory of a message's decoded part, in bytes: an editor's largest take some kilobytes.
+const maxDecoded = 64 << 20
+
+// decode decodes a part of a client's message.
+func decode(text []byte, into any) error {
+	return jsonx.Unmarshal(text, into, budget.NewLedger(maxDecoded), "the arguments")
 }
 
 // viewHandler returns a handler for a method that needs only the view of the last snapshot.

@@ -16,6 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/jsonx"
 )
 
 // status is the result of a call.
@@ -121,6 +123,9 @@ func forward(ctx context.Context, stream grpc.ClientStream, d protoreflect.Messa
 func decode(f frame, m proto.Message) error {
 	if f.kind == kindBinary {
 		return proto.Unmarshal(f.payload, m)
+	}
+	if err := jsonx.Values(f.payload, maxValues); err != nil {
+		return err
 	}
 	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(f.payload, m)
 }

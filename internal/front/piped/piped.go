@@ -35,6 +35,9 @@ import (
 	"sync"
 
 	"google.golang.org/grpc"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/jsonx"
 )
 
 // Protocol is the version of the frames.
@@ -60,6 +63,9 @@ const (
 	headerSize = 9
 	// MaxPayload bounds the payload of a frame: the largest message, 4 MiB, in base64 with additional fields.
 	MaxPayload = 16 << 20
+	// maxDecoded bounds the memory of a verb's words, in bytes, and maxValues the values of a message in JSON.
+	maxDecoded = 32 << 20
+	maxValues  = 1 << 18
 	// maxCalls bounds the calls in progress; debuggers have three at most.
 	maxCalls = 64
 	// maxWaiting bounds the messages of one call that are not taken yet.
@@ -214,7 +220,7 @@ func (c *carrier) begin(f frame) {
 // runVerb runs a verb.
 func (c *carrier) runVerb(ctx context.Context, f frame) status {
 	var args []string
-	if err := json.Unmarshal(f.payload, &args); err != nil {
+	if err := jsonx.Unmarshal(f.payload, &args, budget.NewLedger(maxDecoded), "the words"); err != nil {
 		return statusOf(fmt.Errorf("words of the verb: %w", err))
 	}
 	if c.cfg.Verb == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/files"
 )
 
 // maxName bounds the length of a string of a string table. C++ symbols of some
@@ -28,10 +29,10 @@ const smallCopy = 4 << 10
 // opens every file that this process may read.
 type OpenFile func(name string) (*os.File, error)
 
-// open opens a file. Paths may come from a target: a pipe must not block.
+// open opens a regular file.
 func (o OpenFile) open(path string) (*os.File, error) {
 	if o == nil {
-		return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+		return files.Open(path)
 	}
 	return o(path)
 }
@@ -66,7 +67,7 @@ func (o OpenFile) Map(path string) (callbacks.Image, io.Closer, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if !st.Mode().IsRegular() {
+	if !st.Mode().IsRegular() { // o may open others
 		return nil, nil, fmt.Errorf("%s: not a regular file", path)
 	}
 	m := &mapped{}

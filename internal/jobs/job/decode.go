@@ -9,6 +9,10 @@ import (
 	"hash/crc32"
 	"slices"
 	"strconv"
+	"unsafe"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/jsonx"
 )
 
 // ErrNoPart is the error of a line without a part.
@@ -56,25 +60,26 @@ func (d *Decoder) Decode(line []byte) (*Part, error) {
 
 // unpack parses a message.
 func (d *Decoder) unpack(text []byte) (*Part, error) {
+	memory := budget.NewLedger(maxDecoded)
 	var m message
-	if err := json.Unmarshal(text, &m); err != nil {
+	if err := jsonx.Unmarshal(text, &m, memory, "its content"); err != nil {
 		return nil, fmt.Errorf("a part of a job: %w", err)
 	}
-	return d.part(&m)
+	return d.part(&m, memory)
 }
 
-// part checks a message, and returns its Part.
-func (d *Decoder) part(m *message) (*Part, error) {
+// part checks a message, and returns its Part. memory counts what it takes.
+func (d *Decoder) part(m *message, memory *budget.Ledger) (*Part, error) {
 	p := NewPart()
 	p.size = min(max(m.Size, 0), MaxRanks)
 	for i := range m.Hosts {
-		if err := p.addHost(&m.Hosts[i]); err != nil {
+		if err := p.addHost(&m.Hosts[i], memory); err != nil {
 			return nil, err
 		}
 	}
 	kinds := 0
 	for i := range m.Kinds {
-		g, err := d.kind(m.Kinds[i].Kind)
+		g, err := d.kind(m.Kinds[i].Kind, memory)
 		if err != nil {
 			return nil, err
 		}
@@ -90,12 +95,12 @@ func (d *Decoder) part(m *message) (*Part, error) {
 }
 
 // kind returns the group of a kind, without ranks.
-func (d *Decoder) kind(raw json.RawMessage) (*group, error) {
+func (d *Decoder) kind(raw json.RawMessage, memory *budget.Ledger) (*group, error) {
 	if g := d.known[string(raw)]; g != nil {
 		return g, nil
 	}
 	var k Kind
-	if err := json.Unmarshal(raw, &k); err != nil {
+	if err := jsonx.Unmarshal(raw, &k, memory, "a kind of ranks"); err != nil {
 		return nil, fmt.Errorf("a part of a job: %w", err)
 	}
 	if err := k.check(); err != nil {
@@ -157,8 +162,8 @@ func (p *Part) addWords(m *message) error {
 
 func clip(s string) string { return s[:min(len(s), maxText)] }
 
-// addHost adds the members of a host.
-func (p *Part) addHost(h *hostMessage) error {
+// addHost adds the members of a host. Ranks that are far apart take a page of memory each.
+func (p *Part) addHost(h *hostMessage, memory *budget.Ledger) error {
 	n := h.Ranks.Len()
 	if len(h.PIDs) != n || len(h.Host) > maxText || h.Peers != nil && len(h.Peers) != n ||
 		h.Tags != nil && len(h.Tags) != n || h.Paths != nil && len(h.Paths) != n {
@@ -166,6 +171,11 @@ func (p *Part) addHost(h *hostMessage) error {
 	}
 	i := 0
 	for rank := range h.Ranks.All {
+		if p.members.pages[rank/pageSize] == nil {
+			if err := memory.Try("the ranks of a host", uint64(unsafe.Sizeof(page{}))); err != nil {
+				return fmt.Errorf("a part of a job: %w", err)
+			}
+		}
 		m := Member{Host: h.Host, PID: h.PIDs[i], Peer: -1}
 		if h.Peers != nil {
 			m.Peer = h.Peers[i]

@@ -26,6 +26,8 @@ const (
 	MaxLine = 8 << 20
 	// maxPayload bounds the decompressed content of a line, in bytes.
 	maxPayload = 64 << 20
+	// maxDecoded bounds the memory of a decoded line, in bytes. A line of a million ranks takes a fifth of it.
+	maxDecoded = 512 << 20
 	// maxText bounds each text of a line, in bytes.
 	maxText = 4 << 10
 	// maxWhere bounds the places of a stack.

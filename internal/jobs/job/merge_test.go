@@ -178,7 +178,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"a name without end": {Names: map[Site]Name{"app+1": {Function: strings.Repeat("x", maxText+1)}}},
 	}
 	for name, m := range lies {
-		if _, err := new(Decoder).part(&m); err == nil {
+		if _, err := new(Decoder).part(&m, nil); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
 	}

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/jsonx"
 )
 
 // maxReply bounds one reply, in bytes. The largest is the list of threads: about 600 bytes for each of 100,000.
@@ -171,7 +174,8 @@ func (c *conn) read() (uint64, *reply, error) {
 			return 0, nil, fmt.Errorf("a reply has more than %d bytes: %w", maxReply, errNotDelve)
 		case err == nil:
 			r := new(reply)
-			if json.Unmarshal(line, r) != nil || r.ID == nil {
+			memory := budget.NewLedger(budget.DefaultMemory)
+			if jsonx.Unmarshal(line, r, memory, "an answer of Delve") != nil || r.ID == nil {
 				return 0, nil, fmt.Errorf("%w: %.60q", errNotDelve, line)
 			}
 			return *r.ID, r, nil
@@ -194,7 +198,8 @@ func (r *request) take(from *reply) error {
 	if r.out == nil {
 		return nil
 	}
-	if err := json.Unmarshal(from.Result, r.out); err != nil {
+	memory := budget.NewLedger(budget.DefaultMemory)
+	if err := jsonx.Unmarshal(from.Result, r.out, memory, "an answer of Delve"); err != nil {
 		return fmt.Errorf("%s: %w: %w", r.method, errNotDelve, err)
 	}
 	return nil

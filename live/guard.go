@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"runtime"
@@ -379,29 +378,25 @@ func statusOf(info *childInfo) unix.WaitStatus {
 // job control works only with a tracer that seized it. So the tracer is changed while job control
 // stops the program.
 func (g *guard) startProgram(path string, l Launch) error {
-	pid, err := startTraced(path, l)
+	pid, err := g.startStopped(path, l)
+	g.root = pid
 	if err != nil {
 		return err
-	}
-	var info childInfo
-	const stops = unix.WEXITED | unix.WSTOPPED | unix.WALL
-	if err := waitID(pid, &info, stops); err != nil || !info.isStop() {
-		return fmt.Errorf("%s ended before its first instruction", path)
-	}
-	if err := ptrace(unix.PTRACE_DETACH, pid, 0, uintptr(unix.SIGSTOP)); err != nil {
-		return fmt.Errorf("start %s: %w", path, err)
-	}
-	if err := waitID(pid, &info, stops); err != nil || !info.isStop() {
-		return fmt.Errorf("%s ended before its first instruction", path)
 	}
 	options := uintptr(guardOptions)
 	if g.exits {
 		options |= unix.PTRACE_O_TRACEEXIT
 	}
+	var info childInfo
+	const stops = unix.WEXITED | unix.WSTOPPED | unix.WALL
 	err = ptrace(unix.PTRACE_SEIZE, pid, 0, options)
-	if err != nil { // it must not run unsupervised
-		_ = unix.Kill(pid, unix.SIGKILL)
-		_ = waitID(pid, &info, unix.WEXITED|unix.WALL)
+	if err != nil {
+		const end = unix.WEXITED | unix.WALL
+		if waitID(pid, &info, end|unix.WNOHANG) == nil && info.pid != 0 && !info.isStop() {
+			return &endedError{statusOf(&info)}
+		}
+		_ = unix.Kill(pid, unix.SIGKILL) // it must not run unsupervised
+		_ = waitID(pid, &info, end)
 		return refusedStart(path, err)
 	}
 	_ = unix.Kill(pid, unix.SIGCONT)
@@ -410,7 +405,6 @@ func (g *guard) startProgram(path string, l Launch) error {
 		info.status != over {
 		_ = ptrace(unix.PTRACE_LISTEN, pid, 0, 0)
 	}
-	g.root = pid
 	g.tracerOf(pid)
 	return nil
 }

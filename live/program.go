@@ -2,9 +2,11 @@ package live
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"slices"
 	"syscall"
 
@@ -98,6 +100,12 @@ func (l Launch) Start() (*Program, error) {
 		g.self = unix.Gettid()
 		nameGuard(l.Releasable)
 		err := g.startProgram(path, l)
+		if early := new(endedError); errors.As(err, &early) {
+			started <- nil
+			g.send(Event{PID: g.root, Ended: true, Status: early.status})
+			end()
+			return
+		}
 		started <- err
 		if err != nil || g.watch() {
 			end()
@@ -114,6 +122,65 @@ func (l Launch) Start() (*Program, error) {
 	return &Program{g}, nil
 }
 
+// endedError is the error of a program that has ended before it was seized, because a signal killed it.
+type endedError struct{ status unix.WaitStatus }
+
+// Error implements error.
+func (e *endedError) Error() string { return "it ended before its first instruction" }
+
+// startStopped starts a program, and stops it by job control before its first instruction. It starts the program on
+// a thread that lives as long as the program: if this process is killed before the program is seized, the end of
+// that thread makes the kernel continue the program, which would otherwise stay stopped forever.
+func (g *guard) startStopped(path string, l Launch) (pid int, err error) {
+	done := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		if pid, err = startTraced(path, l); err == nil {
+			err = stopAtStart(path, pid)
+		}
+		close(done)
+		<-g.over
+	}()
+	<-done
+	return pid, err
+}
+
+// stopAtStart makes job control stop a program that waits after its exec for this thread, its tracer, and detaches
+// from it.
+func stopAtStart(path string, pid int) error {
+	for {
+		status, err := waitAtStart(pid)
+		if err != nil {
+			return err
+		}
+		if unix.Signal(status) == unix.SIGTRAP {
+			break
+		}
+		// Another signal came before that of exec; it kills the program.
+		if err := ptrace(unix.PTRACE_CONT, pid, 0, uintptr(status)); err != nil {
+			return fmt.Errorf("start %s: %w", path, err)
+		}
+	}
+	if err := ptrace(unix.PTRACE_DETACH, pid, 0, uintptr(unix.SIGSTOP)); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("start %s: %w", path, err)
+	}
+	_, err := waitAtStart(pid)
+	return err
+}
+
+// waitAtStart waits for a program to stop and returns its signal. The error is an *endedError if it has ended.
+func waitAtStart(pid int) (status int32, err error) {
+	var info childInfo
+	if err := waitID(pid, &info, unix.WEXITED|unix.WSTOPPED|unix.WALL); err != nil {
+		return 0, fmt.Errorf("wait for the program to start: %w", err)
+	}
+	if !info.isStop() {
+		return 0, &endedError{statusOf(&info)}
+	}
+	return info.status, nil
+}
+
 // startTraced starts a program that asks this thread to trace it.
 func startTraced(path string, l Launch) (pid int, err error) {
 	env, files := l.Env, []uintptr{0, 1, 2}
@@ -126,7 +193,8 @@ func startTraced(path string, l Launch) (pid int, err error) {
 		}
 	}
 	pid, _, err = syscall.StartProcess(path, l.Argv, &syscall.ProcAttr{
-		Env: env, Dir: l.Dir, Files: files, Sys: &syscall.SysProcAttr{Ptrace: true},
+		Env: env, Dir: l.Dir, Files: files,
+		Sys: &syscall.SysProcAttr{Ptrace: true, Pdeathsig: syscall.SIGCONT}, // see startStopped
 	})
 	if err != nil {
 		return 0, refusedStart(path, &os.PathError{Op: "exec", Path: path, Err: err})

@@ -3,9 +3,7 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
 	"runtime/debug"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
@@ -26,17 +24,7 @@ func main() {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		c.Version, c.Commit = versionOf(release, info)
 	}
-	os.Exit(c.Run(interruptible(), os.Args[1:]))
-}
-
-// interruptible is a context that Ctrl-C ends; a second one ends the process. A signal that
-// the shell has ignored stays ignored.
-func interruptible() context.Context {
-	ctx := context.Background()
-	if signal.Ignored(os.Interrupt) {
-		return ctx
-	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
-	context.AfterFunc(ctx, stop)
-	return ctx
+	interrupts, ctx := cli.CatchInterrupts()
+	c.Interrupts = interrupts
+	os.Exit(c.Run(ctx, os.Args[1:]))
 }

@@ -29,6 +29,8 @@ type Command struct {
 	Stdin, Stdout, Stderr *os.File
 	// Alone reports whether the process ends with the command, so that it may give up rights.
 	Alone bool
+	// Interrupts cancels the context of Run at Ctrl-C; nil if something else does.
+	Interrupts *Interrupts
 	// Now returns the time in the header of a report; nil: time.Now.
 	Now func() time.Time
 }
@@ -59,7 +61,7 @@ func (a *app) run(args []string) int {
 	if a.ctx == nil {
 		a.ctx = context.Background()
 	}
-	if err := a.checkAddressSpace(); err != nil {
+	if err := cmp.Or(a.checkAddressSpace(), a.checkOpenFiles()); err != nil {
 		fmt.Fprintf(a.Stderr, "ompd-inspect: %v\n", err)
 		return ExitError
 	}

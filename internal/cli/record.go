@@ -3,12 +3,12 @@ package cli
 import (
 	"cmp"
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -103,7 +103,7 @@ those of run.`,
 			if !r.holds() {
 				return r.replace(cmd.Context(), args)
 			}
-			return r.run(context.WithoutCancel(cmd.Context()), args) // signals are the program's
+			return r.run(cmd.Context(), args)
 		},
 	}
 	r.addFlags(cmd)
@@ -123,7 +123,7 @@ func (r *runner) replace(ctx context.Context, argv []string) error {
 	if !r.Alone {
 		return errors.New("record: the program would replace a process that does more")
 	}
-	signal.Reset(os.Interrupt)
+	r.Interrupts.giveUp()
 	if err := ctx.Err(); err != nil { // Ctrl-C came before the program started
 		return err
 	}
@@ -262,6 +262,20 @@ func onlyLLVM(program string) bool {
 		return slices.ContainsFunc(f.Needed(), func(n string) bool { return strings.HasPrefix(n, name) })
 	}
 	return (needs("libomp.so") || needs("libiomp5.so")) && !needs("libgomp.so")
+}
+
+// isStatic reports whether a program is linked statically: then no loader loads the recorder.
+func isStatic(program string) bool {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return false
+	}
+	f, closer, err := elfx.OpenPath(path)
+	if err != nil {
+		return false // a script
+	}
+	defer closer.Close()
+	return !slices.ContainsFunc(f.Progs(), func(p elf.ProgHeader) bool { return p.Type == elf.PT_INTERP })
 }
 
 // environ is an environment, as a list of NAME=value.

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/corefile"
@@ -44,9 +45,12 @@ func (r *runner) reportUnsaved(left []int) {
 		return
 	}
 	if r.saves == 0 && !r.lost {
-		fmt.Fprintf(r.Stderr, "ompd-inspect: %s was not written: no process recorded an event before it ended (a "+
-			"process "+
-			"that SIGKILL ends leaves no events)\n", r.save)
+		why := "a process that SIGKILL ends leaves no events"
+		if isStatic(r.name) {
+			why = r.name + " is linked statically, so that the recorder is not loaded"
+		}
+		fmt.Fprintf(r.Stderr, "ompd-inspect: %s was not written: no process recorded an event before it ended (%s)\n",
+			r.save, why)
 	}
 	for _, pid := range left[:min(len(left), leftTold)] {
 		p, err := live.Open(pid, live.Options{})
@@ -74,6 +78,28 @@ func (r *runner) keepOnce(pid int) (err error) {
 	return r.writeRecording(p)
 }
 
+// recordedItself reports whether a process recorded an event since it was forked. Before that, it has only those of
+// its parent.
+func recordedItself(reader *trace.Reader) bool {
+	rec, err := reader.Latest(latestEvents)
+	if err != nil || rec.Parent == 0 {
+		return true
+	}
+	var forked uint64
+	for _, e := range rec.Events(0) {
+		if e.Code == trace.NewFork {
+			forked = e.Time
+		}
+	}
+	return forked == 0 || slices.ContainsFunc(rec.Threads, func(t *trace.Thread) bool {
+		return t.Life != trace.Inherited && t.Last > forked
+	})
+}
+
+// latestEvents is the number of records of each ring that are read to find the fork: it is the last one if the
+// process recorded no event since then.
+const latestEvents = 4
+
 // writeRecording writes the recorded events of a process, if --save is set and there are any. The first process
 // writes to the file of --save, others append their number to the name.
 func (r *runner) writeRecording(p *live.Process) error {
@@ -86,6 +112,9 @@ func (r *runner) writeRecording(p *live.Process) error {
 		return nil
 	}
 	var ranges []trace.Range
+	if err == nil && !recordedItself(reader) {
+		return nil
+	}
 	if err == nil {
 		ranges, err = reader.Ranges()
 	}

@@ -66,7 +66,7 @@ command failed, 126 the program cannot be run, 127 it was not found.`,
 			if err := r.usable("run"); err != nil {
 				return err
 			}
-			return r.run(context.WithoutCancel(cmd.Context()), args) // signals are the program's
+			return r.run(cmd.Context(), args)
 		},
 	}
 	r.addFlags(cmd)
@@ -100,6 +100,7 @@ func (r *runner) addFlags(cmd *cobra.Command) {
 // runner is one run of run or record.
 type runner struct {
 	*app
+	name      string   // of the program, as on the command line
 	env       []string // of the program; nil for that of this process
 	report    string
 	core      string
@@ -121,9 +122,14 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 		fmt.Fprintf(r.Stderr, "ompd-inspect: %v\n", err)
 		return statusError(ExitOwn)
 	}
-	signals := catchSignals()
+	signals := r.catchSignals()
 	defer signal.Stop(signals)
+	if err := ctx.Err(); err != nil { // Ctrl-C came before the program started
+		return err
+	}
+	ctx = context.WithoutCancel(ctx) // signals are the program's from now on
 	var err error
+	r.name = argv[0]
 	launch := live.Launch{Argv: argv, Env: r.env, Exits: r.save != "", Releasable: true}
 	if r.program, err = launch.Start(); err != nil {
 		fmt.Fprintf(r.Stderr, "ompd-inspect: %v\n", err)
@@ -197,10 +203,13 @@ func (r *runner) suspend() {
 	r.program.Continue()
 }
 
+// caughtSignals is the number of signals that may wait until they are passed on. More are merged, as in the kernel.
+const caughtSignals = 8
+
 // catchSignals catches the signals that are meant for the program. The program inherits the signals that this
 // command ignores.
-func catchSignals() chan os.Signal {
-	signals := make(chan os.Signal, 8)
+func (r *runner) catchSignals() chan os.Signal {
+	signals := r.Interrupts.take()
 	for _, s := range []os.Signal{
 		unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGPIPE,
 		unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, live.ReleaseSignal,

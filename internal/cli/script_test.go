@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,7 +26,9 @@ func TestMain(m *testing.M) {
 func runMain() {
 	c := Command{Version: "0.0.0-test", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Alone: true,
 		Now: func() time.Time { return time.Unix(1_795_000_000, 0) }} // scripts compare reports
-	os.Exit(c.Run(context.Background(), os.Args[1:]))
+	interrupts, ctx := CatchInterrupts()
+	c.Interrupts = interrupts
+	os.Exit(c.Run(ctx, os.Args[1:]))
 }
 
 // tidy removes the binary of buildTool after the tests.

@@ -41,7 +41,9 @@ func Tool() {
 	c := cli.Command{Version: "0.0.0-test", Commit: "unknown", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Now: func() time.Time { return time.Unix(1_795_000_000, 0) }} // scripts compare reports
 	c.Alone = slices.Contains(os.Args, "record") // the program may replace it
-	os.Exit(c.Run(context.Background(), os.Args[1:]))
+	interrupts, ctx := cli.CatchInterrupts()
+	c.Interrupts = interrupts
+	os.Exit(c.Run(ctx, os.Args[1:]))
 }
 
 // RunTool runs the tool in this process and returns the exit status.

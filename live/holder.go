@@ -152,18 +152,22 @@ func tracedError(pid int, h holder) error {
 	return e
 }
 
-// waitForHolder finds the process that traces this one, unless it is part of this look. It waits for a look of
-// another process, which takes milliseconds. It reports whether a look must work without a stop: because all
+// waitForHolder finds the process that traces this one, unless it is part of this look. It waits for looks of
+// other processes, each of which takes milliseconds. It reports whether a look must work without a stop: because all
 // threads are stopped already, or because this project holds the process. It returns an error if a debugger of
 // another project lets the process run.
 func (p *Process) waitForHolder() (unstopped bool, h holder, err error) {
 	if p.opts.NoStop || p.guard.holds() {
 		return p.opts.NoStop, h, nil
 	}
-	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+	begin, last := time.Now(), 0
+	for ; ; time.Sleep(time.Millisecond) {
 		thread := otherTracer(procPath(p.mem.owner(), "status"))
 		if thread == 0 {
 			return false, holder{}, nil
+		}
+		if thread != last { // looks of several processes take turns
+			begin, last = time.Now(), thread
 		}
 		h = holderOf(thread)
 		switch {

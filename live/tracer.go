@@ -233,8 +233,8 @@ func (t *tracer) addTask(k *task) {
 	t.byTID[k.tid], t.tasks = k, append(t.tasks, k)
 }
 
-// handOver bounds the wait for the end of an operating-system thread of this process that was a
-// tracer.
+// handOver bounds the wait for the end of an operating-system thread that was a tracer: of this process, or of a
+// look of another one.
 const handOver = 2 * time.Second
 
 // deniedTries is the number of denied requests after which a denial is final. A tracer that is just
@@ -243,7 +243,7 @@ const deniedTries = 20
 
 // seizeTask seizes one thread; it returns false if the thread has ended.
 func (t *tracer) seizeTask(tid int) (bool, error) {
-	begin := time.Now()
+	begin, last := time.Now(), 0
 	for tries := 1; ; tries++ {
 		// This request may wait for an exec; see reapLoop.
 		_, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(tid), 0, unix.PTRACE_O_TRACECLONE, 0, 0)
@@ -264,6 +264,9 @@ func (t *tracer) seizeTask(tid int) (bool, error) {
 			return false, explainDenied(t.pid)
 		}
 		other := otherTracer(taskPath(t.pid, tid, "status"))
+		if other != last { // looks of several processes take turns
+			begin, last = time.Now(), other
+		}
 		late := time.Since(begin) > handOver
 		if h := holderOf(cmp.Or(other, st.tracer)); late || other != 0 && !h.isBrief() {
 			return false, tracedError(t.pid, h)

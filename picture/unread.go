@@ -63,7 +63,7 @@ func (p *Picture) Undecided() string {
 		return ""
 	}
 	if slices.Contains(p.Incomplete, "verdicts") {
-		return "the time was spent before a verdict could be drawn"
+		return "a limit of time or memory was reached before a verdict could be drawn"
 	}
 	unread, unknown, all := 0, 0, 0
 	for i := range p.Threads {

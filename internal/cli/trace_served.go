@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/ompd-inspect/ompd-inspect/client"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/text"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/history"
@@ -48,7 +49,7 @@ func (t *tracing) withServed(name string, f func(*servedTrace) error) (err error
 	s := &servedTrace{tracing: t, ctx: ctx, trace: target.Trace(), target: target.Name,
 		places: map[uint64]picture.Frame{}}
 	if t.isJSON() {
-		s.json = json.NewEncoder(t.Stdout)
+		s.json = report.NewJSON(t.Stdout)
 	} else if t.out == "" {
 		if s.p, err = t.textPrinter(t.Stdout, s.place); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/text"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
 	"github.com/ompd-inspect/ompd-inspect/internal/trace/history"
@@ -191,7 +192,7 @@ func (t *tracing) printing(h *history.History, rec *trace.Recording) (*printing,
 	out := &printing{tracing: t, h: h, rec: rec, words: rec.Words(h.Lock), now: h.Now(rec)}
 	out.w = bufio.NewWriterSize(t.Stdout, outputBlock)
 	if t.isJSON() {
-		out.liner, out.json = export.NewLiner(rec, t.exportOptions(h, rec)), json.NewEncoder(out.w)
+		out.liner, out.json = export.NewLiner(rec, t.exportOptions(h, rec)), report.NewJSON(out.w)
 		return out, nil
 	}
 	var err error

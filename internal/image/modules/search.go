@@ -10,7 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
@@ -41,8 +44,12 @@ func (e *Error) Unwrap() error { return e.Err }
 // accepted if its segments fit.
 func (t *Table) search(e *entry) {
 	var refused error
+	fix := ""
 	for _, name := range t.candidates(e) {
 		img, closer, err := t.opts.Open.Map(name)
+		if isLimit(err) {
+			refused = cmp.Or(refused, err)
+		}
 		if err != nil {
 			continue
 		}
@@ -55,7 +62,10 @@ func (t *Table) search(e *entry) {
 		}
 		if err != nil && !errors.Is(err, ErrUnproven) {
 			closer.Close()
-			if refused == nil && name != e.mod.Path {
+			switch {
+			case isLimit(err):
+				err = fmt.Errorf("%s: %w", name, err)
+			case refused == nil && name != e.mod.Path:
 				err = fmt.Errorf("%s is %w", name, err)
 			}
 			if refused == nil {
@@ -73,7 +83,18 @@ func (t *Table) search(e *entry) {
 	if refused == nil {
 		refused = ErrNoFile
 	}
-	e.mod.Err = &Error{e.mod.Path, refused, t.fix(e)}
+	if !isLimit(refused) {
+		fix = t.fix(e)
+	}
+	e.mod.Err = &Error{e.mod.Path, refused, fix}
+}
+
+// isLimit reports whether a limit of this process, and not the file, is the cause of an error. Another file does not
+// help then.
+func isLimit(err error) bool {
+	return slices.ContainsFunc([]error{unix.EMFILE, unix.ENFILE, unix.ENOMEM, budget.ErrMemory}, func(e error) bool {
+		return errors.Is(err, e)
+	})
 }
 
 // keep records a file for Close.

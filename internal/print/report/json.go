@@ -2,9 +2,14 @@ package report
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"iter"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -14,10 +19,45 @@ const writeBuffer = 1 << 16
 
 // WriteJSON prints v in the tool's form of JSON: indented, and without escaping <, > and &.
 func WriteJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	enc := NewJSON(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
+}
+
+// NewJSON returns an encoder that also escapes characters without a glyph. Those that change the direction of text
+// would make a terminal show another text than the file contains.
+func NewJSON(w io.Writer) *json.Encoder { return json.NewEncoder(escaper{w}) }
+
+// escaper escapes characters without a glyph in JSON. A character must not be split between two writes, and the
+// encoder of encoding/json writes whole values.
+type escaper struct{ w io.Writer }
+
+// Write implements io.Writer.
+func (e escaper) Write(b []byte) (int, error) {
+	if _, err := e.w.Write(escapeInvisible(b)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// escapeInvisible escapes characters without a glyph in valid JSON, where they occur in strings only.
+func escapeInvisible(b []byte) []byte {
+	invisible := func(r rune) bool { return r >= utf8.RuneSelf && !unicode.IsPrint(r) && r != utf8.RuneError }
+	if bytes.IndexFunc(b, invisible) < 0 {
+		return b
+	}
+	var out []byte
+	for _, r := range string(b) {
+		if !invisible(r) {
+			out = utf8.AppendRune(out, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			out = fmt.Appendf(out, `\u%04x`, unit)
+		}
+	}
+	return out
 }
 
 // jsonPrinter prints the plain structs; proto/*.schema.json describes them.
@@ -33,7 +73,7 @@ func (j jsonPrinter) Breakpoints(b *picture.Breakpoints) error { return WriteJSO
 func (j jsonPrinter) Processes(list *picture.Processes) error { return WriteJSON(j.w, list) }
 
 // Look implements Printer: each look is a line.
-func (j jsonPrinter) Look(l *picture.Look) error { return json.NewEncoder(j.w).Encode(l) }
+func (j jsonPrinter) Look(l *picture.Look) error { return NewJSON(j.w).Encode(l) }
 
 // Tasks implements Printer: the picture with its tasks one by one, a line each.
 func (j jsonPrinter) Tasks(pic *picture.Picture, tasks iter.Seq[picture.Task], complete func() error) error {
@@ -61,7 +101,7 @@ func (j jsonPrinter) Tasks(pic *picture.Picture, tasks iter.Seq[picture.Task], c
 		if _, err := w.WriteString(sep); err != nil {
 			return err
 		}
-		if _, err := w.Write(b); err != nil {
+		if _, err := w.Write(escapeInvisible(b)); err != nil {
 			return err
 		}
 		sep = ",\n    "
@@ -90,6 +130,6 @@ func (f field) write(w io.Writer, sep string) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, sep+"  \""+f.name+"\": "+string(b))
+	_, err = io.WriteString(w, sep+"  \""+f.name+"\": "+string(escapeInvisible(b)))
 	return err
 }

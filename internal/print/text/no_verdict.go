@@ -18,7 +18,8 @@ const maxWaits = 4
 // need not be healthy.
 func NoVerdict(pic *picture.Picture) string {
 	if slices.Contains(pic.Incomplete, "verdicts") {
-		return "not known whether it hangs: the time was spent before a verdict could be drawn (see the warning)"
+		return "not known whether it hangs: a limit of time or memory was reached before a verdict could be drawn " +
+			"(see the warning)"
 	}
 	t := &pic.Target
 	if t.Pause != nil && t.Pause.Suspended {

@@ -116,9 +116,13 @@ func (s *servers) spend(took time.Duration, n int64) {
 // it.
 func (s *servers) get(url string, id []byte) (*debugFile, error) {
 	rest, most := s.remaining()
-	if rest <= 0 || most <= 0 {
-		return nil, fmt.Errorf("%s is not asked: downloading debug files took %v already; what arrived is in the "+
-			"cache, so repeat the command for more", url, s.Total)
+	const again = "what arrived is in the cache, so repeat the command for more"
+	if rest <= 0 {
+		return nil, fmt.Errorf("%s is not asked: downloading debug files took %v already; %s", url, s.Total, again)
+	}
+	if most <= 0 {
+		return nil, fmt.Errorf("%s is not asked: %d MiB of debug files were downloaded already; %s", url,
+			maxDownload>>20, again)
 	}
 	began, body := time.Now(), &patient{}
 	defer func() { s.spend(time.Since(began), body.n) }()

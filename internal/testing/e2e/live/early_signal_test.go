@@ -1,0 +1,119 @@
+package live
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/cli"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+)
+
+// TestRunEarlySignals signals run and record while they start a program, at random moments. A SIGINT ends the tool
+// and the program, each time. After SIGKILL, the program continues: job control does not keep it stopped.
+func TestRunEarlySignals(t *testing.T) {
+	t.Setenv("OMPD_RECORDER_LIBRARY", omptest.Recorder(t))
+	n := e2e.Rounds(t, "OMPD_SIGNAL_ROUNDS", 20)
+	rng := rand.New(rand.NewPCG(1, uint64(os.Getpid())))
+	verbs := [][]string{
+		{"run"}, {"run", "--hang-after", "1s"}, {"record", "--save", filepath.Join(t.TempDir(), "events")}, {"record"},
+	}
+	early := 0
+	for i := range n {
+		s := unix.SIGINT
+		if i%4 == 3 {
+			s = unix.SIGKILL
+		}
+		// The number of seconds names the program of this round.
+		seconds := fmt.Sprintf("%d.%d%06d", 100000+os.Getpid(), 1+i%9, i)
+		verb := verbs[rng.IntN(len(verbs))]
+		cmd := e2e.Process(append(verb, "--", "sleep", seconds)...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		awaitMoment(cmd, rng)
+		if err := cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		status := cmd.ProcessState.Sys().(interface{ Signal() unix.Signal })
+		if code := cmd.ProcessState.ExitCode(); code != cli.ExitInterrupted && status.Signal() != s {
+			t.Errorf("round %d, %v, %v: %v", i, verb, s, cmd.ProcessState)
+		}
+		left := processesOf(seconds)
+		if s == unix.SIGINT && len(left) > 0 {
+			t.Errorf("round %d, %v: processes %v continue", i, verb, left)
+		}
+		for _, pid := range left {
+			awaitRunning(pid)
+			_ = unix.Kill(pid, unix.SIGKILL)
+			early++
+		}
+	}
+	t.Logf("%d rounds; in %d the program continued", n, early)
+}
+
+// awaitMoment returns at a random moment of the start of the tool: after a number of its system calls, when it has a
+// child, or when the child is traced.
+func awaitMoment(cmd *exec.Cmd, rng *rand.Rand) {
+	pid := cmd.Process.Pid
+	const kinds, polls = 4, 2000
+	kind := rng.IntN(kinds)
+	for kind > 1 && !isOver(pid) {
+		children, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+		for _, path := range children {
+			b, _ := os.ReadFile(path)
+			child, err := strconv.Atoi(strings.TrimSpace(string(b)))
+			if err != nil {
+				continue
+			}
+			status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", child))
+			if kind == 2 || !strings.Contains(string(status), "\nTracerPid:\t0\n") {
+				return
+			}
+		}
+		if name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); string(name) == "sleep\n" {
+			return // record has become the program
+		}
+	}
+	for range rng.IntN(polls) {
+		_, _ = os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	}
+}
+
+// isOver reports whether a process has ended.
+func isOver(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(b), ") Z ")
+}
+
+// processesOf returns the processes with a word on their command line.
+func processesOf(word string) (list []int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		if b, _ := os.ReadFile(file); strings.Contains(string(b), word) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			list = append(list, pid)
+		}
+	}
+	return list
+}
+
+// awaitRunning waits until a process is not stopped.
+func awaitRunning(pid int) {
+	for {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		_, state, _ := strings.Cut(string(b), ") ")
+		if err != nil || !strings.HasPrefix(strings.ToUpper(state), "T") {
+			return
+		}
+	}
+}

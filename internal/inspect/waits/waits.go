@@ -123,13 +123,10 @@ var waitKinds = map[handles.State]picture.WaitKind{
 
 // kindOfWait returns the kind of wait of a thread in a state: at a barrier only if the state is that of a barrier.
 func kindOfWait(ts handles.ThreadState) picture.WaitKind {
-	if kind := cmp.Or(waitKinds[ts.State], ts.WaitKind); kind != "" {
-		return kind
-	}
 	if ts.State == handles.StateWaitMutex {
-		return picture.WaitLock // unknown which
+		return picture.WaitLock // a lock of the runtime, not a mutex of the C library
 	}
-	return picture.WaitBarrier
+	return cmp.Or(waitKinds[ts.State], ts.WaitKind, picture.WaitBarrier)
 }
 
 // runtimeWait finds the wait of n in an OpenMP runtime.

@@ -138,6 +138,7 @@ func teamVerdicts() []expectation {
 		{program: "verdict_two_runtimes", kind: "two_runtimes", certainty: "certain",
 			says: []string{"libgomp.so.1", "libomp.so.5"}},
 		{program: "healthy_lock_held"}, {program: "healthy_mutual"}, {program: "healthy_released"},
+		{program: "healthy_tail_outlined", env: e2e.Asleep},
 		{program: "healthy_slow_member"},
 		{program: "healthy_unlikely"},
 	}

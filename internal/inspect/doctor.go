@@ -75,7 +75,7 @@ func (d *doctor) checkModules() []picture.Check {
 			c.Status, c.Detail = picture.CheckMissing, "not at hand: "+m.Path
 		}
 		if m.Err != nil {
-			c.Detail = m.Err.Error()
+			c.Detail = stacks.Message(m.Err)
 		}
 		c.Fix = "--exe PATH"
 		if !m.Main {

@@ -89,7 +89,7 @@ func (in *Inspector) Layout() []picture.LayoutEntry {
 				l.Claims = append(l.Claims, picture.Claim(c))
 			}
 			if e.Err != nil {
-				l.Error = e.Err.Error()
+				l.Error = stacks.Message(e.Err)
 			}
 			out = append(out, l)
 		}

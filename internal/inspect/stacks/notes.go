@@ -39,14 +39,14 @@ func (n *Notes) Warnings() []string { return append(n.limitWarnings(), n.warning
 // Incomplete returns the parts of the picture that the budget left incomplete.
 func (n *Notes) Incomplete() []string { return slices.Clone(n.unreached) }
 
-// Warn adds a warning, unless an argument is a budget's error: one warning covers all of these.
+// Warn adds a warning for users, unless an argument is a budget's error: one warning covers all of these.
 func (n *Notes) Warn(format string, args ...any) {
 	for _, a := range args {
 		if err, ok := a.(error); ok && n.IsLimit(err, "") {
 			return
 		}
 	}
-	w := fmt.Sprintf(format, args...)
+	w := PlainText(fmt.Sprintf(format, args...))
 	if !n.warned[w] {
 		n.warned[w] = true
 		n.warnings = append(n.warnings, w)
@@ -112,16 +112,31 @@ func (n *Notes) limitWarnings() []string {
 		n.spent, left)}
 }
 
-// returnCode matches the return code's name at the end of an error's text. Users read the cause only.
-var returnCode = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(: ompd_rc_[a-z_]+| \(ompd_rc_[a-z_]+\))+$`)
-})
+// routine matches the name of a routine of OMPD with its handle (ompd.Error), and returnCode the name of a return code
+// at the end of an error's text. Users read the cause only. handle matches the start of a handle's text; pictures have
+// the rest of it as an ID.
+var (
+	routine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\b(ompd_[a-z_]+|[A-Z][A-Za-z]+)` +
+			`\(((thread|parallel|task)@[^()]*|(no )?address space[^()]*|global|address_space)\): |` +
+			`\bompd_(get|rel|enumerate|initialize|finalize|process|device)[a-z_]*: `)
+	})
+	returnCode = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(: ompd_rc_[a-z_]+| \(ompd_rc_[a-z_]+\))+($|\n|; |, )`)
+	})
+	handle = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(thread|parallel|task)@`) })
+)
 
 // Message returns the text of err for users.
 func Message(err error) string { return PlainText(err.Error()) }
 
-// PlainText returns text without the name of a return code.
-func PlainText(text string) string { return returnCode().ReplaceAllString(text, "") }
+// PlainText returns text without the names of OMPD's routines and return codes, and with handles as IDs of a picture.
+func PlainText(text string) string {
+	text = returnCode().ReplaceAllString(routine().ReplaceAllString(text, ""), "$2")
+	return handle().ReplaceAllStringFunc(text, func(s string) string {
+		return strings.Replace(strings.TrimSuffix(s, "@"), "parallel", "region", 1) + " "
+	})
+}
 
 // Reason returns the part of err's text after the name of the missing thing.
 func Reason(err error, what string) string {

@@ -2,7 +2,6 @@ package teams
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"unsafe"
@@ -88,7 +87,7 @@ func (t *RegionTable) membersByNumber(v *Region) []*Thread {
 	for i := range min(v.Info.TeamSize, maxTeam) {
 		h, err := v.Runtime.ThreadInParallel(v.Handle, i)
 		if err != nil {
-			v.memberErrs = append(v.memberErrs, fmt.Errorf("thread %d: %w", i, err))
+			v.memberErrs = append(v.memberErrs, err) // it names the thread
 			if len(v.memberErrs) > MaxErrors {
 				break
 			}

@@ -58,7 +58,7 @@ func Run(pic *picture.Picture) []picture.Verdict {
 	r.add((&selfDeadlocks{d}).findRemaining(r.verdicts))
 	r.add(findSelfAbort(d, r.verdicts))
 	for i := range r.verdicts {
-		addRecorded(&r.verdicts[i], x.facts.Recorded)
+		x.addRecorded(&r.verdicts[i], x.facts.Recorded)
 	}
 	slices.SortStableFunc(r.verdicts, func(a, b picture.Verdict) int {
 		return cmp.Or(cmp.Compare(a.Severity.Rank(), b.Severity.Rank()),

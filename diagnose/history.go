@@ -39,7 +39,7 @@ func findInHistory(d *dependencies) []picture.Verdict {
 	if h == nil || d.hasCrashed() {
 		return nil
 	}
-	return slices.Concat(findLockOrders(d, h), findContention(d, h), findImbalance(h), findTinyTasks(h))
+	return slices.Concat(findLockOrders(d, h), findContention(d, h), findImbalance(d, h), findTinyTasks(h))
 }
 
 // recordedSpan names the events that a verdict follows from.
@@ -79,8 +79,8 @@ func findLockOrders(d *dependencies, h *picture.History) []picture.Verdict {
 		for _, s := range o.Steps {
 			v.Threads = append(v.Threads, s.Thread)
 			names = append(names, s.First.Text)
-			v.Evidence = append(v.Evidence, fmt.Sprintf("thread %d acquired %s, and, while it had it, %s", s.Thread,
-				pastEvent(&s.First), pastEvent(&s.Second)))
+			v.Evidence = append(v.Evidence, fmt.Sprintf("%s acquired %s, and, while it had it, %s",
+				d.threadName(s.Thread), pastEvent(&s.First), pastEvent(&s.Second)))
 		}
 		if !slices.ContainsFunc(v.Threads, func(lwp int) bool { return !d.isStuck(lwp) }) {
 			continue // they do wait for each other, and another verdict explains that
@@ -98,7 +98,7 @@ func findLockOrders(d *dependencies, h *picture.History) []picture.Verdict {
 }
 
 // findImbalance finds barriers at which threads wait long for the last one.
-func findImbalance(h *picture.History) []picture.Verdict {
+func findImbalance(d *dependencies, h *picture.History) []picture.Verdict {
 	var out []picture.Verdict
 	for _, b := range h.Imbalances {
 		share := float64(b.Waited) / float64(max(b.Nanoseconds, 1))
@@ -112,7 +112,7 @@ func findImbalance(h *picture.History) []picture.Verdict {
 		v.Evidence = []string{
 			fmt.Sprintf("recorded: %s in %v; a thread waited %v there on the mean",
 				phrase.Count(b.Count, "barrier"), roundNanoseconds(b.Nanoseconds), roundNanoseconds(b.Waited)),
-			fmt.Sprintf("thread %d was the last at %d of them", b.Last, b.LastCount), recordedSpan(h),
+			fmt.Sprintf("%s was the last at %d of them", d.threadName(b.Last), b.LastCount), recordedSpan(h),
 		}
 		if float64(b.LastCount) < systematic*float64(b.Count) {
 			v.Explanation = "Now one thread is the last, now another: the work differs from time to time, " +
@@ -195,7 +195,7 @@ const maxRecorded = 8
 
 // addRecorded adds to a verdict the recorded events of its threads: the locks that they acquired, when and where, and
 // the last event of each.
-func addRecorded(v *picture.Verdict, list []picture.Recorded) {
+func (x *index) addRecorded(v *picture.Verdict, list []picture.Recorded) {
 	if len(list) == 0 || kindOf(v.Kind).Recorded {
 		return
 	}
@@ -214,11 +214,11 @@ func addRecorded(v *picture.Verdict, list []picture.Recorded) {
 			continue
 		}
 		for _, h := range r.Held {
-			held := fmt.Sprintf("recorded: thread %d %s, and has not released it", lwp, pastEvent(&h))
+			held := fmt.Sprintf("recorded: %s %s, and has not released it", x.threadName(lwp), pastEvent(&h))
 			v.Evidence = append(v.Evidence, held)
 		}
 		if r.Last != nil {
-			last := fmt.Sprintf("recorded: the last that thread %d did: it %s", lwp, pastEvent(r.Last))
+			last := fmt.Sprintf("recorded: the last that %s did: it %s", x.threadName(lwp), pastEvent(r.Last))
 			v.Evidence = append(v.Evidence, last)
 		}
 	}

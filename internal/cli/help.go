@@ -99,7 +99,7 @@ func (s flagSection) title() string {
 var sectionOf = map[string]flagSection{
 	"exe": targetSection, "sysroot": targetSection, "debug-dir": targetSection, "no-stop": targetSection,
 	"json": outputSection, "format": outputSection, "color": outputSection, "quiet": outputSection,
-	"width":         outputSection,
+	"width": outputSection, "all": outputSection,
 	"no-debuginfod": rareSection, "budget": rareSection, "max-memory": rareSection, "sandbox": rareSection,
 	"early": rareSection, "rank-timeout": rareSection, "jobs": rareSection, "tool": rareSection, "via": rareSection,
 	"library": rareSection, "runtime-frames": rareSection, "names": rareSection, "rate": rareSection,

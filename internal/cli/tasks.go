@@ -28,7 +28,6 @@ func (a *app) tasksVerb() *cobra.Command {
 		},
 	}
 	onlyFlags(cmd, &a.only)
-	cmd.Flags().BoolVar(&a.all, "all", false, "print one line for each task; do not merge those that are alike")
 	return a.targeted(cmd)
 }
 

@@ -52,7 +52,8 @@ file, a FILE of record --save, or the running process, which is not stopped.
 
 Times are in seconds: for a process, before now; for a FILE, before it was written; for a
 core, before the newest event. --last 5s shows all events of the last five seconds instead
-of the last ones of each thread.
+of the last ones of each thread. Events that a thread repeats, four times or more, are one
+line, with the time of the last one; --all shows each.
 
 -o FILE writes a file in the format of its extension: .perfetto-trace (Perfetto), .json
 (Chrome's trace events), .pb.gz (a profile of waiting, for pprof), .jsonl or .ompt-records

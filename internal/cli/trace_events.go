@@ -107,8 +107,11 @@ func (t *tracing) textPrinter(w io.Writer, place func(uint64) picture.Frame) (*t
 	if o.All {
 		p.FoldNothing()
 	}
-	if t.summary {
+	switch {
+	case t.summary:
 		p.Summarize()
+	case !t.follow: // it shows events as they arrive
+		p.FoldRepeats()
 	}
 	return p, nil
 }

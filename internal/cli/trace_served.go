@@ -122,7 +122,7 @@ func (s *servedTrace) show() error {
 		s.p.None(noEvent)
 		err = s.p.Err()
 	} else if err == nil && s.p != nil {
-		s.p.Summary()
+		s.p.End()
 		err = s.p.Err()
 	}
 	return err

@@ -68,7 +68,7 @@ func (t *tracing) show(h *history.History) error {
 	if shown == 0 && out.p != nil && out.err == nil {
 		out.p.None(noEvent)
 	} else if out.p != nil && out.err == nil {
-		out.p.Summary()
+		out.p.End()
 		out.err = out.p.Err()
 	}
 	return out.flush()

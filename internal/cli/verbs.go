@@ -93,6 +93,8 @@ see its help).`,
 		"(the merged stacks)")
 	f.StringVar(&a.color, "color", "auto", "color the output: auto, always or never "+
 		"(auto: on a terminal; NO_COLOR, CLICOLOR=0 and CLICOLOR_FORCE=1 are honored)")
+	f.BoolVar(&a.all, "all", false, "print each thread, task, frame, verdict and event on its own; do not merge those "+
+		"that are alike, and leave none out")
 	f.IntVar(&a.width, "width", ownWidth, "output width in columns (0: unlimited; default: the terminal's)")
 	a.beyond.addFlags(root)
 	f.BoolVar(&a.quiet, "quiet", false, "print no progress and no notes on the standard error; diagnose and watch "+
@@ -125,9 +127,6 @@ func (a *app) verbs() []*cobra.Command {
 	}
 	for _, v := range []*cobra.Command{whole, threads, regions, stacks} {
 		onlyFlags(v, &a.only)
-		v.Flags().BoolVar(&a.all, "all", false, "print one line for each thread, task and frame; do not merge those "+
-			"that "+
-			"are alike")
 	}
 	return []*cobra.Command{
 		whole, a.diagnoseVerb(), threads, regions, a.tasksVerb(), a.icvsVerb(), stacks,

@@ -18,6 +18,16 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
+// Thousands returns a number with a comma before each three digits: "14,000".
+func Thousands(n int) string {
+	const group = 3
+	s := strconv.Itoa(n)
+	for at := len(s) - group; at > 0 && s[at-1] != '-'; at -= group {
+		s = s[:at] + "," + s[at:]
+	}
+	return s
+}
+
 // place returns "file.c:12", with the base name of the file.
 func place(file string, line int) string {
 	if file == "" {

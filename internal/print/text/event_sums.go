@@ -22,7 +22,7 @@ type eventSum struct {
 // maxSums bounds the different events that are counted.
 const maxSums = 1 << 16
 
-// Summarize counts equal events, for Summary, in place of printing each.
+// Summarize counts equal events, for End, in place of printing each.
 func (p *Events) Summarize() { p.sums = map[eventKey]*eventSum{} }
 
 // count counts an event.
@@ -57,11 +57,8 @@ func isRingID(w string) bool {
 	return ok && number(ring) && number(count)
 }
 
-// Summary prints the numbers of equal events, the most frequent ones first.
-func (p *Events) Summary() {
-	if p.sums == nil {
-		return
-	}
+// printSums prints the numbers of equal events, the most frequent ones first.
+func (p *Events) printSums() {
 	keys := slices.SortedFunc(maps.Keys(p.sums), func(a, b eventKey) int {
 		return cmp.Or(cmp.Compare(p.sums[b].n, p.sums[a].n), cmp.Compare(a.text, b.text),
 			cmp.Compare(a.place, b.place))
@@ -72,7 +69,7 @@ func (p *Events) Summary() {
 			break
 		}
 		s := p.sums[k]
-		t.add(fmt.Sprintf("%d×", s.n), fmt.Sprint(len(s.threads)), phrase.Printable(k.text), k.place)
+		t.add(phrase.Thousands(s.n)+"×", fmt.Sprint(len(s.threads)), phrase.Printable(k.text), k.place)
 	}
 	p.printTable(&t)
 	if more := len(keys) - rowsShown; more > 0 && !p.all {

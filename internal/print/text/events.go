@@ -19,7 +19,9 @@ type Events struct {
 	spots  map[uint64]string // results of place, by code address
 	last   []byte            // the previous row
 	number [40]byte
-	sums   map[eventKey]*eventSum // nil: each event is printed
+	sums   map[eventKey]*eventSum // nil: events are not counted
+	// repeats is nil if each event is printed.
+	repeats *eventRepeats
 }
 
 // NewEvents returns a printer of events on w, as New does. place returns the frame of the call that returns to a code
@@ -73,10 +75,31 @@ const memberWidth = 9
 // Event prints one event: its age, its thread, its text, and its place in the source. The size of a member's
 // team is 0 if its number is unknown.
 func (p *Events) Event(ago time.Duration, lwp uint32, member Member, text []byte, pc uint64) {
-	if p.sums != nil {
+	switch {
+	case p.sums != nil:
 		p.count(lwp, text, pc)
-		return
+	case p.repeats != nil:
+		p.collect(ago, lwp, member, text, pc)
+	default:
+		p.printEvent(ago, lwp, member, text, p.spot(pc))
 	}
+}
+
+// End prints the events that are not printed yet, or the summary. It is called after the last event.
+func (p *Events) End() {
+	switch {
+	case p.sums != nil:
+		p.printSums()
+	case p.repeats != nil:
+		p.printCollected()
+		if n := p.repeats.folded; n > 0 {
+			p.printLine(p.dim(fmt.Sprintf("  %s of repeats not shown; --all shows each", phrase.Count(n, "event"))))
+		}
+	}
+}
+
+// printEvent prints the line of an event.
+func (p *Events) printEvent(ago time.Duration, lwp uint32, member Member, text []byte, place string) {
 	if !phrase.IsPlain(text) {
 		text = []byte(phrase.Printable(string(text)))
 	}
@@ -89,11 +112,11 @@ func (p *Events) Event(ago time.Duration, lwp uint32, member Member, text []byte
 	b = appendPadded(append(b, ' '), who, memberWidth)
 	b = appendPadded(append(b, ' '), strconv.AppendUint(p.number[:0], uint64(lwp), 10), 8)
 	b = append(append(b, "  "...), text...)
-	if spot := p.spot(pc); spot != "" {
+	if place != "" {
 		for n := utf8.RuneCount(text); n < textWidth; n++ {
 			b = append(b, ' ')
 		}
-		b = append(append(b, ' '), p.dim(spot)...)
+		b = append(append(b, ' '), p.dim(place)...)
 	}
 	p.printBytes(b)
 	p.last = b

@@ -148,8 +148,8 @@ func fold(fs []picture.Frame) []stretch {
 	return out
 }
 
-// recursionAt returns the stretch that starts at a frame.
-func recursionAt(keys []string, at int) stretch {
+// recursionAt returns the stretch that starts at a frame, or at an event of a thread.
+func recursionAt[K comparable](keys []K, at int) stretch {
 	for period := 1; period <= maxPeriod; period++ {
 		end := at + period
 		for end < len(keys) && keys[end] == keys[end-period] {

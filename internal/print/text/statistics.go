@@ -40,9 +40,12 @@ func (p *Events) Statistics(s *picture.Statistics) {
 	p.printLockOrders(s.LockOrders)
 }
 
-// constructsFirst returns the rows with those of initial and implicit tasks last: their time is that of all else.
+// constructsFirst returns the rows with those of initial and implicit tasks last, whose time is that of all else, and
+// with that of idle threads.
 func constructsFirst(rows []picture.Statistic) (out []*picture.Statistic) {
-	isWhole := func(r *picture.Statistic) bool { return r.Text == "initial task" || r.Text == "implicit task" }
+	isWhole := func(r *picture.Statistic) bool {
+		return r.Text == "initial task" || r.Text == "implicit task" || r.Text == "idle"
+	}
 	for _, whole := range []bool{false, true} {
 		for i := range rows {
 			if isWhole(&rows[i]) == whole {
@@ -54,8 +57,13 @@ func constructsFirst(rows []picture.Statistic) (out []*picture.Statistic) {
 }
 
 // shareText returns the part of the time of all threads that a row takes: "12.5 %"; "" if the time is unknown.
+// Constructs that are not over last beyond the newest event.
 func shareText(r *picture.Statistic, s *picture.Statistics) string {
-	all := float64(s.Nanoseconds) * float64(s.Threads)
+	time := s.Nanoseconds
+	for i := range s.Rows {
+		time = max(time, s.Rows[i].Longest)
+	}
+	all := float64(time) * float64(s.Threads)
 	if all <= 0 {
 		return ""
 	}
@@ -105,7 +113,7 @@ func (p *Events) printLockOrders(orders []picture.LockOrder) {
 			if s.Waits {
 				then = "waits for"
 			}
-			p.printf("  thread %d acquired %s, %s, and %s %s, %s", s.Thread, phrase.Printable(s.First.Text),
+			p.printf("  LWP %d acquired %s, %s, and %s %s, %s", s.Thread, phrase.Printable(s.First.Text),
 				placeText(s.First.Frame), then, phrase.Printable(s.Second.Text), placeText(s.Second.Frame))
 		}
 		p.printLine("  fix: acquire the locks in the same order everywhere")
@@ -118,7 +126,7 @@ func statisticNotes(r *picture.Statistic) string {
 	add := func(format string, args ...any) { s = append(s, fmt.Sprintf(format, args...)) }
 	if r.Barriers > 0 {
 		add("imbalance %v", roundDuration(time.Duration(r.Imbalance)))
-		add("thread %d last at %d of %d", r.Last, r.LastCount, r.Barriers)
+		add("LWP %d last at %d of %d", r.Last, r.LastCount, r.Barriers)
 	}
 	if r.Contended > 0 {
 		add("%d waited %v", r.Contended, roundDuration(time.Duration(r.Waited)))

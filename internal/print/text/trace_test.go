@@ -83,11 +83,11 @@ func TestSummary(t *testing.T) {
 		p.Event(time.Second, 450, Member{}, fmt.Appendf(nil, "creates task 0.%d", i), 9)
 	}
 	p.Event(time.Second, 451, Member{}, []byte("acquires lock 0x4040e0"), 11)
-	p.Summary()
-	want := "  count   threads  event                        at\n" +
-		"  14000×  4        acquires critical (unnamed)  step s.c:7\n" +
-		"  30×     1        creates task                 step s.c:9\n" +
-		"  1×      1        acquires lock 0x4040e0       step s.c:11\n"
+	p.End()
+	want := "  count    threads  event                        at\n" +
+		"  14,000×  4        acquires critical (unnamed)  step s.c:7\n" +
+		"  30×      1        creates task                 step s.c:9\n" +
+		"  1×       1        acquires lock 0x4040e0       step s.c:11\n"
 	if out.String() != want {
 		t.Errorf("printed\n%s\nwant\n%s", &out, want)
 	}

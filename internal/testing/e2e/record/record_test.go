@@ -154,14 +154,31 @@ func TestRecordSaveEnds(t *testing.T) {
 			if status != c.status {
 				t.Errorf("exit status %d, want %d, printed %q", status, c.status, errs)
 			}
-			status, out, errs := e2e.Output(t, "trace", "--events", "0", file)
+			status, out, errs := e2e.Output(t, "trace", "--events", "0", "--all", file)
 			if status != 0 || errs != "" || !strings.Contains(out, c.says) {
 				t.Errorf("trace: exit status %d, printed %.3000q and %q", status, out, errs)
 			}
 			if c.status == cli.ExitHang {
 				checkStanding(t, file)
+			} else {
+				checkRepeats(t, file, strings.Count(out, "\n"))
 			}
 		})
+	}
+}
+
+// checkRepeats requires that trace prints repeats of a critical section as one line, and that these are most events of
+// the program; lines is the number of lines with all events.
+func checkRepeats(t *testing.T, file string, lines int) {
+	t.Helper()
+	status, out, errs := e2e.Output(t, "trace", "--events", "0", file)
+	repeats := regexp.MustCompile(`(?m)  .*critical ledger.* ×[\d,]+ in .*$`)
+	if status != 0 || !repeats.MatchString(out) || strings.Count(out, "\n") > lines/2 {
+		t.Errorf("trace: exit status %d, printed %.3000s%s", status, out, errs)
+	}
+	status, counts, errs := e2e.Output(t, "trace", "--summary", file)
+	if status != 0 || !strings.Contains(counts, "× ") {
+		t.Errorf("trace --summary: exit status %d, printed %.3000s%s", status, counts, errs)
 	}
 }
 

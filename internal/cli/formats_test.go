@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +57,44 @@ func TestOutput(t *testing.T) {
 	if status, msg := runTool(t, "report", savedDeadlock, "-o", foreign); status != ExitError ||
 		!strings.Contains(msg, "--force") {
 		t.Errorf("a file of others: exit status %d, %s", status, msg)
+	}
+}
+
+// TestUnshownWarnings requires the warnings of a picture on the standard error, in formats that have no place for them.
+func TestUnshownWarnings(t *testing.T) {
+	b, err := os.ReadFile(savedDeadlock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pic map[string]any
+	if err := json.Unmarshal(b, &pic); err != nil {
+		t.Fatal(err)
+	}
+	const warning = "solver: its debug file is missing"
+	pic["warnings"] = []string{warning}
+	if b, err = json.Marshal(pic); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	saved := filepath.Join(dir, "saved.json")
+	if err := os.WriteFile(saved, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range report.Formats() {
+		out := filepath.Join(dir, string(f))
+		args := []string{"report", saved, "--format", string(f), "-o", out}
+		status, msg := runTool(t, args...)
+		content, err := os.ReadFile(out)
+		if status != ExitOK || err != nil {
+			t.Fatalf("%s: exit status %d, %v, %s", f, status, err, msg)
+		}
+		inside := strings.Contains(string(content), warning)
+		if want := "ompd-inspect: " + warning + "\n"; inside == (msg == want) || !inside && msg != want {
+			t.Errorf("%s: the warning is in the file: %v; printed: %s", f, inside, msg)
+		}
+		if status, msg := runTool(t, append(args, "--quiet", "--force")...); status != ExitOK || msg != "" {
+			t.Errorf("%s, quiet: exit status %d, %s", f, status, msg)
+		}
 	}
 }
 

@@ -129,7 +129,14 @@ func (a *app) print(pic *picture.Picture, v report.View) error {
 			a.written = info.ModTime()
 		}
 	}
-	return a.printWith(a.Stdout, func(p report.Printer) error { return p.Picture(pic, v) })
+	if err := a.printWith(a.Stdout, func(p report.Printer) error { return p.Picture(pic, v) }); err != nil {
+		return err
+	}
+	f, err := a.format()
+	for _, w := range report.Unshown(f, pic) {
+		a.note("%s", w)
+	}
+	return err
 }
 
 // printWith prints on the standard output, or into the file that the user named.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/export"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/web"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -31,6 +32,16 @@ var drawings = map[Format]drawing{
 // plain returns a format without options.
 func plain(draw func(io.Writer, *picture.Picture) error) func(io.Writer, *picture.Picture, Options) error {
 	return func(w io.Writer, pic *picture.Picture, _ Options) error { return draw(w, pic) }
+}
+
+// Unshown returns the warnings of a picture that a format has no place for.
+func Unshown(f Format, pic *picture.Picture) (out []string) {
+	if f == Dot || f == Folded || f == Speedscope {
+		for _, w := range pic.Warnings {
+			out = append(out, phrase.Printable(w))
+		}
+	}
+	return out
 }
 
 // ErrFormat is the error of a format that cannot show an answer.

@@ -164,7 +164,8 @@ var imports = map[string][]string{
 	"internal/phrase":           {"picture"},
 	"internal/print/export":     {"internal/phrase", "internal/print/waitgraph", "picture"},
 	"internal/print/report": {
-		"internal/jobs/job", "internal/print/export", "internal/print/text", "internal/print/web", "picture",
+		"internal/jobs/job", "internal/phrase", "internal/print/export", "internal/print/text", "internal/print/web",
+		"picture",
 	},
 	"internal/print/text": {
 		"diagnose", "internal/jobs/job", "internal/mpi", "internal/phrase", "internal/print/waitgraph", "picture",

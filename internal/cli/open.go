@@ -111,7 +111,9 @@ func (a *app) ask(name string, q engine.Query, show func(*engine.Result) error) 
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
 	q.Budget = a.budget
+	stop := a.inspecting(name)
 	answer, err := t.Look(ctx, q)
+	stop()
 	if err != nil {
 		return err
 	}
@@ -148,6 +150,45 @@ func (a *app) progress(what, unit string, per int64) func(done int64, part float
 		return func(int64, float64) {}
 	}
 	return printProgress(a.Stderr, what, unit, per)
+}
+
+// inspecting reports that a target is being inspected, if the standard error is a terminal, until stop is called.
+func (a *app) inspecting(name string) (stop func()) {
+	if a.quiet || !term.IsTerminal(int(a.Stderr.Fd())) {
+		return func() {}
+	}
+	limit := a.budget
+	if a.remote() {
+		limit = 0 // the server has its own
+	}
+	return printElapsed(a.Stderr, "inspecting "+name, limit)
+}
+
+// printElapsed prints the time of a step each second, with its limit of CPU time (0: none), until stop is called.
+func printElapsed(w io.Writer, what string, limit time.Duration) (stop func()) {
+	ended, done := make(chan struct{}), make(chan struct{})
+	start := time.Now()
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case now := <-tick.C:
+				of := ""
+				if limit > 0 {
+					of = fmt.Sprintf(" of at most %v of CPU time", limit)
+				}
+				fmt.Fprintf(w, "ompd-inspect: %s: %v%s\n", what, now.Sub(start).Truncate(time.Second), of)
+			}
+		}
+	}()
+	return func() {
+		close(ended)
+		<-done
+	}
 }
 
 // leastPart is the finished part of a step from which on its remaining time is estimated.

@@ -35,3 +35,23 @@ func TestProgress(t *testing.T) {
 		}
 	}
 }
+
+// TestElapsed requires a line each second, with the limit if there is one, and none after the end.
+func TestElapsed(t *testing.T) {
+	for limit, want := range map[time.Duration]string{
+		0: "ompd-inspect: inspecting core.7: 1s\nompd-inspect: inspecting core.7: 2s\n",
+		10 * time.Second: "ompd-inspect: inspecting core.7: 1s of at most 10s of CPU time\n" +
+			"ompd-inspect: inspecting core.7: 2s of at most 10s of CPU time\n",
+	} {
+		var got strings.Builder
+		synctest.Test(t, func(*testing.T) {
+			stop := printElapsed(&got, "inspecting core.7", limit)
+			<-time.After(2500 * time.Millisecond)
+			stop()
+			<-time.After(time.Minute)
+		})
+		if got.String() != want {
+			t.Errorf("limit %v: %q, want %q", limit, got.String(), want)
+		}
+	}
+}

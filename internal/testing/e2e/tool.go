@@ -110,7 +110,7 @@ type Answer struct {
 }
 
 // signOfLife matches a line of progress of a long step.
-var signOfLife = regexp.MustCompile(`(?m)^ompd-inspect: .*: \d+ \w+\n`)
+var signOfLife = regexp.MustCompile(`(?m)^ompd-inspect: .*: (\d+ \w+|\d+s( of .*)?)\n`)
 
 // mostReportTime bounds the CPU time of a report of a damaged core. A report of an undamaged core takes less than
 // 0.1 s.

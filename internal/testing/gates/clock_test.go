@@ -12,6 +12,7 @@ import (
 // kernel. The exceptions are limits for endless waits, and tests of time itself.
 var clocks = map[string]string{
 	"gdb.script":                                              "a limit on a gdb that never ends",
+	"internal/cli.TestElapsed":                                "the clock is a synctest's",
 	"internal/cli.TestProgress":                               "the clock is a synctest's",
 	"internal/guard/budget.TestThreads":                       "no thread uses more CPU time than passes",
 	"internal/stack/symbolize.TestDebuginfodSlow":             "the clock is a synctest's",

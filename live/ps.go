@@ -47,8 +47,9 @@ type RuntimeModule struct {
 
 // Hidden describes processes that could not be inspected for lack of permission.
 type Hidden struct {
-	Count int
-	Err   error // an *Error about one of them; may be nil
+	Count    int
+	Err      error // an *Error about one of them; may be nil
+	Readable int   // number of other processes that could be inspected
 }
 
 // Processes lists the processes of this machine that have a module known to classify, in order of
@@ -79,8 +80,13 @@ func Processes(ctx context.Context, classify Classify, sample time.Duration) (li
 			if hidden.Err == nil {
 				hidden.Err = explainDeniedFor(pid, "ps")
 			}
-		} else if err == nil && len(c.Runtimes) > 0 {
-			list = append(list, c)
+		} else if err == nil && c.PID != 0 { // a thread of the kernel has no number there
+			if pid != os.Getpid() {
+				hidden.Readable++
+			}
+			if len(c.Runtimes) > 0 {
+				list = append(list, c)
+			}
 		}
 	}
 	slices.SortFunc(list, func(a, b Candidate) int { return cmp.Compare(a.PID, b.PID) })

@@ -12,7 +12,16 @@ type Processes struct {
 	Hidden int `json:"hidden" schema:"min=0"`
 	// HiddenReason is the reason for one of them, and the command to type.
 	HiddenReason string `json:"hidden_reason,omitempty"`
+
+	readable int
 }
+
+// Readable returns the number of processes that could be read, those without OpenMP too; 0 if it is unknown. It is not
+// part of the JSON form.
+func (p *Processes) Readable() int { return p.readable }
+
+// SetReadable sets the number of processes that could be read.
+func (p *Processes) SetReadable(n int) { p.readable = n }
 
 // Process is a process with an OpenMP runtime.
 type Process struct {

@@ -62,6 +62,7 @@ func processes(ctx context.Context, sample time.Duration) (*picture.Processes, e
 		return nil, err
 	}
 	list := &picture.Processes{Schema: picture.ProcessSchema, Processes: []picture.Process{}, Hidden: hidden.Count}
+	list.SetReadable(hidden.Readable)
 	if hidden.Err != nil {
 		list.HiddenReason = hidden.Err.Error()
 	}

@@ -13,11 +13,7 @@ import (
 // Processes prints the table of processes that can be inspected, and the next command.
 func Processes(p *Printer, list *picture.Processes) {
 	if len(list.Processes) == 0 {
-		none := "no process on this machine has an OpenMP runtime loaded"
-		if list.Hidden > 0 {
-			none = "none of the processes that you may inspect has an OpenMP runtime loaded"
-		}
-		p.printLine(none)
+		p.printWrapped("", noProcess(list))
 	} else {
 		t := &table{head: []string{"PID", "USER", "STATE", "THREADS", "CPU", "RUNTIME", "COMMAND"}}
 		sorted := waitingFirst(list.Processes)
@@ -30,9 +26,26 @@ func Processes(p *Printer, list *picture.Processes) {
 		p.printf("next: ompd-inspect %d", sorted[0].PID)
 	}
 	if list.Hidden > 0 {
-		p.printWrapped("", processCount(list.Hidden)+" could not be inspected; "+
-			cmp.Or(list.HiddenReason, "for lack of permission"))
+		why := cmp.Or(list.HiddenReason, "for lack of permission")
+		if len(list.Processes) > 0 && !p.all { // the wanted process is probably in the list
+			why = "--all shows the reason"
+		}
+		p.printWrapped("", processCount(list.Hidden)+" could not be inspected; "+why)
 	}
+}
+
+// noProcess returns the text for an empty list.
+func noProcess(list *picture.Processes) string {
+	const runtime = "has an OpenMP runtime loaded"
+	switch n := list.Readable(); {
+	case list.Hidden == 0:
+		return "no process on this machine " + runtime
+	case n == 1:
+		return "the one process that you may inspect has no OpenMP runtime loaded"
+	case n > 1:
+		return fmt.Sprintf("none of the %d processes that you may inspect %s", n, runtime)
+	}
+	return "none of the processes that you may inspect " + runtime
 }
 
 // idleCPU is the CPU use below which a process counts as waiting, in processors.

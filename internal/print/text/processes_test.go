@@ -15,19 +15,25 @@ func TestProcesses(t *testing.T) {
 			Runtimes: []picture.ProcessCode{{Family: "libomp"}}}
 	}
 	for _, c := range []struct {
-		list   []picture.Process
-		hidden int
-		want   []string // in this order
+		list     []picture.Process
+		hidden   int
+		readable int
+		want     []string // in this order
 	}{
 		{[]picture.Process{process(11, "running", 4), process(12, "sleeping", 0), process(13, "sleeping", 1.5),
-			process(14, "stopped", 0), process(15, "running", 0)}, 0,
+			process(14, "stopped", 0), process(15, "running", 0)}, 0, 9,
 			[]string{"\n  12 ", "\n  14 ", "\n  11 ", "\n  13 ", "\n  15 ", "next: ompd-inspect 12\n"}},
-		{nil, 0, []string{"no process on this machine has an OpenMP runtime loaded\n"}},
-		{nil, 46, []string{"none of the processes that you may inspect has an OpenMP runtime loaded\n",
+		{nil, 0, 9, []string{"no process on this machine has an OpenMP runtime loaded\n"}},
+		{nil, 46, 12, []string{"none of the 12 processes that you may inspect has an OpenMP runtime loaded\n",
+			"46 processes could not be inspected; for lack of permission\n"}},
+		{nil, 46, 1, []string{"the one process that you may inspect has no OpenMP runtime loaded\n"}},
+		{nil, 46, 0, []string{"none of the processes that you may inspect has an OpenMP runtime loaded\n",
 			"46 processes could not be inspected; for lack of permission\n"}},
 	} {
 		var b strings.Builder
-		Processes(New(&b, false, NoLimit), &picture.Processes{Processes: c.list, Hidden: c.hidden})
+		list := &picture.Processes{Processes: c.list, Hidden: c.hidden}
+		list.SetReadable(c.readable)
+		Processes(New(&b, false, NoLimit), list)
 		rest := b.String()
 		for _, w := range c.want {
 			_, after, found := strings.Cut(rest, w)

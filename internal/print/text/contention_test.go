@@ -94,7 +94,7 @@ func TestResult(t *testing.T) {
 	for i := range pic.Facts.Waits {
 		pic.Facts.Waits[i].Lock = ""
 	}
-	const each = "3 threads (LWP 101-103): each waits for lock table in main slow.c:12"
+	const each = "threads 1-3 of 4 (LWP 101-103): each waits for lock table in main slow.c:12"
 	if got := show(pic, picture.WatchStuck); !strings.Contains(got, each) {
 		t.Error(got)
 	}

@@ -64,20 +64,7 @@ func (p header) printState(target, state string) { p.printWrapped("", p.bold(tar
 func (p header) printSetting() {
 	pic, t := p.pic, p.pic.Target
 	var parts []string
-	procs := 0
-	var set []string
-	if f := pic.Facts; f != nil {
-		for _, fork := range f.Forks {
-			if fork.NumProcs != nil {
-				procs = max(procs, *fork.NumProcs)
-			}
-		}
-		for _, v := range f.Environment {
-			if v.State == picture.VariableSet {
-				set = append(set, v.Name+"="+v.Value)
-			}
-		}
-	}
+	procs, set := phrase.Processors(pic), phrase.Environment(pic)
 	if n := len(pic.Threads); n > 0 && procs > 0 {
 		parts = append(parts, phrase.Count(n, "thread")+" on "+phrase.Count(procs, "processor"))
 	}
@@ -130,8 +117,8 @@ func (p header) printStandstill(s *picture.Standstill) {
 		for _, t := range s.Spinning {
 			lwps, used = append(lwps, t.LWP), used+t.CPUSeconds
 		}
-		text += fmt.Sprintf("%s used %.1f s of CPU time without making progress (LWP %s)",
-			phrase.Count(len(lwps), "thread"), used, p.formatLWPs(lwps))
+		text += fmt.Sprintf("%s used %.1f s of CPU time without making progress: %s",
+			phrase.Count(len(lwps), "thread"), used, p.namesOf(threadsByLWP(p.pic), lwps))
 	}
 	if s.WaitsOutside {
 		text += "; it waits for another process, or for input"
@@ -215,7 +202,7 @@ func (p header) printRank() {
 	}
 	for _, t := range pic.Threads {
 		if t.MPI != nil {
-			p.printWrapped("in MPI  ", fmt.Sprintf("LWP %d: %s", t.LWP, mpiCall(t.MPI)))
+			p.printWrapped("in MPI  ", p.threadNames([]picture.Thread{t})+": "+mpiCall(t.MPI))
 		}
 	}
 }

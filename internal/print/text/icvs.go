@@ -8,17 +8,20 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// ICVs prints the control variables: first the values in force, then each variable by scope, one line for each
-// different value with its places, and last the variables that could not be read.
+// ICVs prints the control variables: first the values in force, in the form of OMP_DISPLAY_ENV, then each variable by
+// scope, one line for each different value with its places, and last the variables that could not be read.
 func ICVs(p *Printer, pic *picture.Picture) {
 	if PrintUnread(p, "CONTROL VARIABLES", pic.Runtimes) {
 		return
 	}
 	if len(pic.ControlVars) > 0 {
-		p.printHeading("CONTROL VARIABLES", "as they are in force")
-		t := &table{head: []string{"NAME", "VALUE", "READ FROM"}}
+		p.printHeading("CONTROL VARIABLES", "in force, as OMP_DISPLAY_ENV=true prints them at the start of a program")
+		t := &table{head: []string{"VARIABLE", "READ FROM"}}
+		if len(pic.Runtimes) == 1 && pic.Runtimes[0].OMPVersion != 0 {
+			t.add(fmt.Sprintf("_OPENMP='%d'", pic.Runtimes[0].OMPVersion), "")
+		}
 		for _, v := range pic.ControlVars {
-			t.add(v.Name, v.Value, v.Source)
+			t.add(displayed(v), p.dim(v.Source))
 		}
 		p.printTable(t)
 	}
@@ -48,6 +51,15 @@ func ICVs(p *Printer, pic *picture.Picture) {
 		p.printHeading("NOT READ", phrase.Count(len(unread.rows), "control variable"))
 		p.printTable(unread)
 	}
+}
+
+// displayed returns a control variable in the form of OMP_DISPLAY_ENV: "OMP_DYNAMIC='FALSE'".
+func displayed(v picture.ControlVar) string {
+	value := v.Value
+	if value == "true" || value == "false" {
+		value = strings.ToUpper(value)
+	}
+	return v.Name + "='" + value + "'"
 }
 
 // icvGroup is a variable with one value, and the places with that value.

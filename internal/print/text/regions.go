@@ -3,7 +3,9 @@ package text
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -73,7 +75,7 @@ func (t regionTree) print(parent picture.ID, indent string) {
 		default:
 			t.printWrapped(indent+branch, t.regionLine(r, ""))
 		}
-		for _, e := range r.Errors {
+		for _, e := range t.foldErrors(r.Errors) {
 			t.printWrapped(indent+next+t.amber("! "), e)
 		}
 		if last.ID != "" {
@@ -81,6 +83,30 @@ func (t regionTree) print(parent picture.ID, indent string) {
 		}
 		i += n
 	}
+}
+
+// memberNumber matches the number of a thread in an error.
+var memberNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bthread (number )?\d+\b`) })
+
+// foldErrors returns the errors of a region; those that differ only in the number of the thread are one.
+func (t regionTree) foldErrors(errs []string) (out []string) {
+	if t.all {
+		return errs
+	}
+	alike, first := map[string]int{}, map[string]int{}
+	for _, e := range errs {
+		key := memberNumber().ReplaceAllString(e, "")
+		if alike[key]++; alike[key] == 1 {
+			first[key] = len(out)
+			out = append(out, e)
+		}
+	}
+	for key, n := range alike {
+		if n > 1 {
+			out[first[key]] += fmt.Sprintf(" (and %s like it)", phrase.Count(n-1, "more thread"))
+		}
+	}
+	return out
 }
 
 // isAlike reports whether two regions differ only in their members and levels.
@@ -166,6 +192,9 @@ func (t regionTree) regionText(r picture.Region, levels string) string {
 	at := cmp.Or(phrase.CodeName(r.Function), "construct unknown")
 	return fmt.Sprintf("%s %s, %s, team of %d: %s", kind, t.cyan(at), levels, r.TeamSize, t.memberText(r))
 }
+
+// maxNumbers bounds the numbers and ranges of the members of a region.
+const maxNumbers = 6
 
 // memberText names the members of a region: "threads 0-7 (LWP 14-21)".
 func (t regionTree) memberText(r picture.Region) string {

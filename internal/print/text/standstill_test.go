@@ -18,7 +18,7 @@ func TestStandstill(t *testing.T) {
 		{picture.Standstill{Seconds: 2, WaitsOutside: true},
 			"no thread ran; it waits for another process, or for input\n"},
 		{picture.Standstill{Seconds: 2, Spinning: []picture.Spin{{LWP: 7, CPUSeconds: 1.5}, {LWP: 9, CPUSeconds: 2}}},
-			"2 threads used 3.5 s of CPU time without making progress (LWP 7, 9)\n"},
+			"2 threads used 3.5 s of CPU time without making progress: LWP 7, 9\n"},
 	} {
 		var b strings.Builder
 		p := New(&b, false, NoLimit)

@@ -238,7 +238,8 @@ func (g *taskGroups) print(p *Printer) {
 		return
 	}
 	t := &table{head: []string{"", "KIND", "STATE", "THREAD", "LWP", "CHILDREN", "CONSTRUCT", "PARENT", "NOTES", "ID"},
-		breaks: []lineBreak{{taskID, "ID"}, {taskNote, ""}, {taskParent, "generated in"}}}
+		breaks: []lineBreak{{taskID, "ID"}, {taskNote, ""}, {taskParent, "generated in"},
+			{taskConstruct, "at"}}}
 	for _, r := range g.rows {
 		n, id := "", ""
 		if g.all {

@@ -210,64 +210,23 @@ func (p *threadTable) row(g threadGroup) []string {
 	return cells
 }
 
-// threadNames names threads by their numbers in their team, with their LWPs: "thread 3 of 8 (LWP 17)", "threads
-// 0-3 of 8 (LWP 14-17)", "8 threads of 2 teams (LWP 14-21)"; by their LWPs alone outside of parallel regions.
-func (p *Printer) threadNames(ts []picture.Thread) string {
-	var members, others []picture.Thread
-	teams, sizes := map[picture.ID]bool{}, map[string]bool{}
-	for _, t := range ts {
-		if t.ThreadNum == nil || t.Level == nil || *t.Level == 0 || t.LWP == 0 {
-			others = append(others, t)
-			continue
-		}
-		members = append(members, t)
-		teams[t.Region], sizes[phrase.Number(t.TeamSize)] = true, true
-	}
-	var parts []string
-	switch {
-	case len(members) == 0:
-	case len(teams) == 1 && len(sizes) == 1:
-		var nums []int
-		for _, t := range members {
-			nums = append(nums, *t.ThreadNum)
-		}
-		noun := "threads "
-		if len(nums) == 1 {
-			noun = "thread "
-		}
-		parts = append(parts, fmt.Sprintf("%s%s of %s (LWP %s)", noun, p.formatFew(nums, maxNumbers),
-			phrase.Number(members[0].TeamSize), p.formatFew(threadIDs(members), maxIDs)))
-	default:
-		parts = append(parts, fmt.Sprintf("%s of %s (LWP %s)", phrase.Count(len(members), "thread"),
-			phrase.Count(len(teams), "team"), p.formatFew(threadIDs(members), maxIDs)))
-	}
-	lwps := slices.DeleteFunc(threadIDs(others), func(lwp int) bool { return lwp == 0 })
-	if len(lwps) > 0 {
-		parts = append(parts, "LWP "+p.formatLWPs(lwps))
-	}
-	for _, t := range others {
-		if t.LWP == 0 {
-			parts = append(parts, phrase.ThreadName(t))
-		}
-	}
-	return phrase.Some(parts, maxPieces, len(parts))
-}
-
-// Bounds of the numbers and ranges in a list of threads: their numbers, and their LWPs after these.
-const (
-	maxNumbers = 6
-	maxIDs     = 2
-)
+// threadNames names threads by their numbers in their team, with their LWPs (phrase.Threads).
+func (p *Printer) threadNames(ts []picture.Thread) string { return phrase.Threads(ts, p.all) }
 
 // namesOf is threadNames for threads that are listed by LWP.
 func (p *Printer) namesOf(threads map[int]*picture.Thread, lwps []int) string {
+	return p.threadNames(threadsOf(threads, lwps))
+}
+
+// threadsOf returns the threads with these LWPs; unknown ones have only their LWP.
+func threadsOf(threads map[int]*picture.Thread, lwps []int) []picture.Thread {
 	ts := make([]picture.Thread, len(lwps))
 	for i, lwp := range lwps {
 		if ts[i] = (picture.Thread{LWP: lwp}); threads[lwp] != nil {
 			ts[i] = *threads[lwp]
 		}
 	}
-	return p.threadNames(ts)
+	return ts
 }
 
 func threadIDs(ts []picture.Thread) []int {
@@ -368,12 +327,15 @@ func groupPlace(ts []picture.Thread) string {
 	return phrase.Where(f)
 }
 
-// printErrors prints the errors of threads; the same error of several threads once.
+// printErrors prints the errors of threads; errors of several threads that differ only in the thread's number once.
 func (p *threadTable) printErrors() {
 	var order []string
 	byError := map[string][]picture.Thread{}
 	for _, t := range p.pic.Threads {
 		for _, e := range t.Errors {
+			if !p.all && t.LWP != 0 {
+				e = strings.ReplaceAll(e, fmt.Sprintf("LWP %d:", t.LWP), "the thread:")
+			}
 			if len(byError[e]) == 0 {
 				order = append(order, e)
 			}

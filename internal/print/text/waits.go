@@ -213,11 +213,11 @@ func (e *chainEnd) line() string {
 	s := phrase.NumberedThread(*e.threads[0]) + " " + e.activity
 	n := len(e.threads)
 	if n > 1 {
-		var lwps []int
+		var ts []picture.Thread
 		for _, t := range e.threads {
-			lwps = append(lwps, t.LWP)
+			ts = append(ts, *t)
 		}
-		s = fmt.Sprintf("%d threads (LWP %s): each %s", n, phrase.Ranges(lwps, maxInCell), e.activity)
+		s = phrase.Threads(ts, false) + ": each " + e.activity
 	}
 	if e.holds != "" {
 		s += ", holds " + e.holds

@@ -18,13 +18,13 @@ func Look(p *Printer, l *picture.Look) {
 	}
 	p.printf("%s  %s", p.bold(fmt.Sprintf("+%.1f s", l.Seconds)), outcomeText(p, l.Change.Verdict)+": "+l.Change.Reason)
 	if r := l.Change.Recorded; r != nil {
-		p.printLine("      " + recordRate(l.Change))
+		p.printLine("      " + recordRate(l.Picture, l.Change))
 	}
 	printChanges(p, l.Picture, l.Change)
 }
 
 // recordRate returns the number of records that the threads of a recorded program write.
-func recordRate(c *picture.Change) string {
+func recordRate(pic *picture.Picture, c *picture.Change) string {
 	text := fmt.Sprintf("recorded: %.0f records a second", c.Recorded.PerSecond)
 	var most *picture.ThreadChange
 	for i := range c.Threads {
@@ -33,7 +33,8 @@ func recordRate(c *picture.Change) string {
 		}
 	}
 	if most != nil && most.Records < c.Recorded.Records {
-		text += fmt.Sprintf(", most by LWP %d: %.0f", most.LWP, float64(most.Records)/c.Seconds)
+		who := threadsOf(threadsByLWP(pic), []int{most.LWP})
+		text += fmt.Sprintf(", most by %s: %.0f", phrase.Threads(who, false), float64(most.Records)/c.Seconds)
 	}
 	return text
 }
@@ -97,7 +98,8 @@ func printChanges(p *Printer, pic *picture.Picture, c *picture.Change) {
 		}
 		return cmp.Compare(len(b.lwps), len(a.lwps))
 	})
-	t := &table{head: []string{"THREADS", "DID", "CPU", "RECORDS/S", "WHERE", "DIFFERENT", "LWP"}}
+	t := &table{head: []string{"", "DID", "CPU", "RECORDS/S", "WHERE", "DIFFERENT", "THREADS"}}
+	threads := threadsByLWP(pic)
 	for _, g := range groups {
 		share := ""
 		if c.Seconds > 0 {
@@ -107,7 +109,8 @@ func printChanges(p *Printer, pic *picture.Picture, c *picture.Change) {
 		if c.Recorded != nil && c.Seconds > 0 {
 			rate = fmt.Sprintf("%.0f", float64(g.records)/c.Seconds)
 		}
-		t.add(fmt.Sprint(len(g.lwps)), g.did, share, rate, g.where, strings.Join(g.moved, ", "), p.formatLWPs(g.lwps))
+		t.add(fmt.Sprintf("%d×", len(g.lwps)), g.did, share, rate, g.where, strings.Join(g.moved, ", "),
+			p.namesOf(threads, g.lwps))
 	}
 	p.printTable(t)
 }

@@ -29,7 +29,7 @@ func (d drawingPrinter) Job(r *job.Report, next string) error {
 	if d.format != HTML {
 		return d.only()
 	}
-	return web.WriteJob(d.w, r, next)
+	return web.WriteJob(d.w, r, next, d.o.Made)
 }
 
 // Progress implements Printer; the page of the job contains it.

@@ -11,7 +11,8 @@ import (
 // page draws a page of HTML.
 func page(w io.Writer, pic *picture.Picture, o Options) error {
 	return web.Write(w, pic, web.Options{
-		NoVerdict: text.NoVerdict(pic), Contention: text.Contention(pic), Source: o.Source, Refresh: o.Refresh,
+		Consequences: func(v *picture.Verdict) []string { return text.Consequences(pic, v) },
+		NoVerdict:    text.NoVerdict(pic), Contention: text.Contention(pic), Source: o.Source, Refresh: o.Refresh,
 		Made: o.Made,
 	})
 }

@@ -86,6 +86,9 @@ func (p jobPage) head() []string {
 		s += p.amber(" (so far)")
 	}
 	out := p.folded("", s)
+	if p.made != "" {
+		out = append(out, p.folded("", p.bold("report")+" "+p.made)...)
+	}
 	return append(out, p.missing()...)
 }
 

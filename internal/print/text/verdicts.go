@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -118,6 +119,11 @@ func (p verdictView) causeOf(v *picture.Verdict) *picture.Verdict {
 		return nil
 	}
 	return diagnose.Cause(v, p.pic.Verdicts)
+}
+
+// Consequences returns the lines on what follows from a verdict of a picture.
+func Consequences(pic *picture.Picture, v *picture.Verdict) []string {
+	return verdictView{New(io.Discard, false, NoLimit), pic, threadsByLWP(pic)}.consequences(*v)
 }
 
 // maxConsequences bounds the different waits in the line on the threads that wait for those of a hang.

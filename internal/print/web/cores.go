@@ -108,13 +108,13 @@ func (c *cores) rows(p *picture.Processors, n *names) {
 		for _, lwp := range m.Threads {
 			row.Running += number(running[lwp])
 		}
-		who := phrase.Count(len(m.Threads), "thread") + ": LWP " + phrase.Ranges(m.Threads, 3)
-		if len(m.Threads) == 1 {
-			who = n.nameOf(m.Threads[0])
+		who := n.list(m.Threads)
+		if row.Title = who; len(who) > coreChars {
+			row.Title, _, _ = strings.Cut(who, " (LWP")
 		}
-		row.Title = clip(who, coreChars)
-		row.Whole = fmt.Sprintf("LWP %s may run on processors %s; %s at work",
-			phrase.Ranges(m.Threads, maxRanges), phrase.Ranges(m.Processors, maxRanges),
+		row.Title = clip(row.Title, coreChars)
+		row.Whole = fmt.Sprintf("%s may run on processors %s; %s at work", who,
+			phrase.Ranges(m.Processors, maxRanges),
 			phrase.Count(row.Running, "thread"))
 		for j := 0; j < len(m.Processors); {
 			k := j + 1

@@ -153,7 +153,7 @@ func (d *drawing) finish(g waitgraph.Graph, lwps map[*box][]int) {
 		}
 		b.fit()
 		if len(b.ids) > 1 {
-			b.Whole += "\nLWP " + phrase.Ranges(lwps[b], maxRanges)
+			b.Whole += "\n" + d.names.list(lwps[b])
 		}
 	}
 	slices.SortStableFunc(d.boxes, func(a, b *box) int { // those of cycles first

@@ -17,6 +17,8 @@ type icicle struct {
 	Legend        []struct{ Class, Name string }
 	Threads       int
 	Deeper        string // "40 frames of 3 threads": the part below the last row
+
+	names *names
 }
 
 // cell is a frame of the threads with the same frames above it.
@@ -74,6 +76,7 @@ func newIcicle(pic *picture.Picture, n *names) *icicle {
 		out.Deeper = phrase.Count(deeper, "inner frame") + " of " + phrase.Count(deep, "thread")
 	}
 	used := map[string]bool{}
+	out.names = n
 	out.draw(root, 0, 0, icicleWidth, used)
 	for _, c := range classes {
 		if used[c.Class] {
@@ -155,8 +158,7 @@ func (o *icicle) draw(c *call, depth, x, width int, used map[string]bool) {
 func (o *icicle) cell(c *call, depth, x, w int, used map[string]bool) {
 	one := cell{X: x, Y: depth * cellHeight, W: w - 1, Class: c.class}
 	one.Text = clip(c.name, int(float64(w-2*cellPadding)/cellChar))
-	who := phrase.Ranges(c.lwps, maxRanges)
-	one.Whole = fmt.Sprintf("%s: %s, LWP %s", c.name, phrase.Count(c.count, "thread"), who)
+	one.Whole = fmt.Sprintf("%s: %s: %s", c.name, phrase.Count(c.count, "thread"), o.names.list(c.lwps))
 	if one.Class != "" {
 		used[one.Class] = true
 	}

@@ -26,6 +26,7 @@ type jobPage struct {
 	CSP      string
 	Title    string
 	What     string
+	Made     string
 	Next     string
 	Partial  bool
 	Verdicts []jobVerdict
@@ -68,17 +69,18 @@ const jobBar = 120
 // jobMissing is a missing answer and its reason.
 type jobMissing struct{ Who, Why string }
 
-// WriteJob draws a job of many ranks. next is the arguments of `ompd-inspect job` that repeat the question.
-func WriteJob(w io.Writer, r *job.Report, next string) error {
+// WriteJob draws a job of many ranks. next is the arguments of `ompd-inspect job` that repeat the question, made the
+// time, the host and the version of the tool.
+func WriteJob(w io.Writer, r *job.Report, next, made string) error {
 	css, err1 := files.ReadFile("page.css")
 	js, err2 := files.ReadFile("page.js")
-	t, err3 := template.ParseFS(files, "job.tmpl")
+	t, err3 := template.New("job.tmpl").Funcs(template.FuncMap{"plain": plain}).ParseFS(files, "job.tmpl")
 	if err := cmp.Or(err1, err2, err3); err != nil {
 		return fmt.Errorf("the page: %w", err)
 	}
 	p := &jobPage{
 		CSS: template.CSS(css), JS: template.JS(js), CSP: policy(css, js, false),
-		Title: "job " + r.Job, Next: next, Partial: r.Partial, What: jobWhat(r), Facts: jobFacts(r),
+		Title: "job " + r.Job, Next: next, Made: made, Partial: r.Partial, What: jobWhat(r), Facts: jobFacts(r),
 	}
 	for _, v := range r.Verdicts {
 		p.Verdicts = append(p.Verdicts, jobVerdict{

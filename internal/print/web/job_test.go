@@ -14,7 +14,7 @@ import (
 func drawJob(t *testing.T, r *job.Report) string {
 	t.Helper()
 	var b strings.Builder
-	if err := web.WriteJob(&b, r, "123456"); err != nil {
+	if err := web.WriteJob(&b, r, "123456", "made today"); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -42,7 +42,7 @@ const (
 )
 
 // newLoops returns the loops that threads are in.
-func newLoops(pic *picture.Picture) []loop {
+func newLoops(pic *picture.Picture, n *names) []loop {
 	var order []string
 	of := map[string]*loop{}
 	for i := range pic.Threads {
@@ -75,7 +75,7 @@ func newLoops(pic *picture.Picture) []loop {
 	for _, key := range order {
 		l := of[key]
 		for i := range l.Members {
-			l.Members[i].Who = phrase.Ranges(l.Members[i].lwps, maxRanges)
+			l.Members[i].Who = n.list(l.Members[i].lwps)
 		}
 		l.bar()
 		out = append(out, *l)

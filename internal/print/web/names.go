@@ -34,6 +34,17 @@ func (n *names) nameOf(lwp int) string {
 	return s
 }
 
+// list names several threads by their numbers, and their LWPs: "threads 0-3 of 8 (LWP 14-17)".
+func (n *names) list(lwps []int) string {
+	ts := make([]picture.Thread, len(lwps))
+	for i, lwp := range lwps {
+		if ts[i] = (picture.Thread{LWP: lwp}); n.threads[lwp] != nil {
+			ts[i] = *n.threads[lwp]
+		}
+	}
+	return phrase.Threads(ts, false)
+}
+
 // place returns the place of a thread in the program.
 func (n *names) place(lwp int) string {
 	t := n.threads[lwp]
@@ -133,8 +144,8 @@ const maxStacks = 200
 func newStacks(pic *picture.Picture, n *names) (out stacks) {
 	for _, s := range pic.Stacks[:min(len(pic.Stacks), maxStacks)] {
 		one := stack{
-			Count: phrase.Count(s.Count, "thread"), Who: phrase.Ranges(s.Threads, maxRanges), Class: classUnknown,
-			Frames: newFrames(s.Frames),
+			Count: phrase.Count(s.Count, "thread"), Who: n.list(s.Threads), Class: classUnknown,
+			Frames: n.newFrames(s.Frames),
 		}
 		if len(s.Threads) > 0 {
 			one.Class = n.class(s.Threads[0])

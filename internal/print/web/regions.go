@@ -82,18 +82,49 @@ func newRegion(r *picture.Region, n *names) *region {
 		out.Title = fmt.Sprintf("one team of a league of %d", r.League)
 	}
 	out.Words = memberWords(r.Threads, n)
+	if len(r.Threads) == 1 && r.TeamSize <= 1 { // one square alone shows nothing
+		out.Detail += "; " + memberName(r.Threads[0], n)
+		return out
+	}
 	for i, lwp := range r.Threads {
 		if i == maxMembers {
 			out.More = len(r.Threads) - i
 			break
 		}
-		name := n.nameOf(lwp)
-		if t := n.threads[lwp]; t != nil && t.State != nil {
-			name += " " + string(t.State.Name)
-		}
 		out.Members = append(out.Members, member{
-			X: i%memberRow*memberStride + 1, Y: i/memberRow*memberStride + 1, Class: n.class(lwp), Name: name,
+			X: i%memberRow*memberStride + 1, Y: i/memberRow*memberStride + 1, Class: n.class(lwp),
+			Name: memberName(lwp, n),
 		})
+	}
+	return out
+}
+
+// memberName names a member of a region, with its state.
+func memberName(lwp int, n *names) string {
+	name := n.nameOf(lwp)
+	if t := n.threads[lwp]; t != nil && t.State != nil {
+		name += " " + string(t.State.Name)
+	}
+	return name
+}
+
+// regionLegend explains the colors of the squares that are drawn.
+func regionLegend(list []*region) (out []struct{ Class, Name string }) {
+	used := map[string]bool{}
+	var add func([]*region)
+	add = func(list []*region) {
+		for _, r := range list {
+			for _, m := range r.Members {
+				used[m.Class] = true
+			}
+			add(r.Inner)
+		}
+	}
+	add(list)
+	for _, c := range classes {
+		if used[c.Class] {
+			out = append(out, c)
+		}
 	}
 	return out
 }
@@ -171,7 +202,7 @@ func newThreads(pic *picture.Picture, n *names) threads {
 	out.Groups = folded(out.Groups)
 	for i := range out.Groups {
 		g := &out.Groups[i]
-		g.Count, g.Who = len(g.Rows), phrase.Ranges(g.lwps, maxRanges)
+		g.Count, g.Who = len(g.Rows), n.list(g.lwps)
 	}
 	return out
 }

@@ -23,7 +23,7 @@ type taskGroup struct {
 	Count  int
 	States []taskState
 	Needs  []string // dependences that they wait for
-	Who    string   // LWPs that execute them
+	Who    string   // threads that execute them
 	Inner  []*taskGroup
 
 	lwps  []int
@@ -47,7 +47,7 @@ const (
 )
 
 // newTasks returns the tree of tasks.
-func newTasks(pic *picture.Picture) tasks {
+func newTasks(pic *picture.Picture, n *names) tasks {
 	t := &taskTree{
 		list: pic.Tasks, byID: map[picture.ID]int{},
 		groups: map[taskKey]*taskGroup{}, of: map[picture.ID]*taskGroup{},
@@ -62,7 +62,7 @@ func newTasks(pic *picture.Picture) tasks {
 		t.need(&pic.Tasks[i])
 	}
 	for _, g := range t.all {
-		g.finish()
+		g.finish(n)
 	}
 	out := tasks{Total: len(pic.Tasks), Roots: t.roots, More: t.more}
 	for _, s := range taskStates {
@@ -164,7 +164,7 @@ var taskStates = []struct {
 }
 
 // finish draws the bar of a group.
-func (g *taskGroup) finish() {
+func (g *taskGroup) finish(threads *names) {
 	done := 0
 	for _, s := range taskStates {
 		n := g.of[s.state]
@@ -177,7 +177,7 @@ func (g *taskGroup) finish() {
 		g.States = append(g.States, taskState{Class: s.class, Name: fmt.Sprintf("%d %s", n, s.state), X: x, W: w})
 	}
 	slices.Sort(g.lwps)
-	g.Who = phrase.Ranges(slices.Compact(g.lwps), maxRanges)
+	g.Who = threads.list(slices.Compact(g.lwps))
 	for name, n := range g.needs {
 		g.Needs = append(g.Needs, fmt.Sprintf("%d × %s", n, name))
 	}

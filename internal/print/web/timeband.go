@@ -25,7 +25,7 @@ func (p *linePlan) band(rows []*picture.TimelineRow) *band {
 			spread(did[class], float64(s.Begin)/part, float64(s.End)/part)
 		}
 	}
-	b.Whole = fmt.Sprintf("%s (LWP %s): %s", b.Title, phrase.Ranges(lwps, maxRanges), p.shares(rows))
+	b.Whole = fmt.Sprintf("%s, %s: %s", b.Title, p.names.list(lwps), p.shares(rows))
 	var below [bandParts]float64
 	for _, c := range lineClasses {
 		if did[c.Class] != nil {

@@ -76,7 +76,8 @@ func TestTimelineMany(t *testing.T) {
 	pic := timed(large(1024, 0), 32)
 	page := draw(t, pic, web.Options{})
 	for _, want := range []string{
-		"1012 other threads", "from none to 1012", "1012 other threads (LWP 5012-6023): at work ", "waits for a lock ",
+		"1012 other threads", "from none to 1012",
+		"1012 other threads, threads 12-1023 of 1024 (LWP 5012-6023): at work ", "waits for a lock ",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q", want)

@@ -32,7 +32,7 @@ func TestVerdictCards(t *testing.T) {
 		want  []string // in this order
 	}{
 		{picture.Picture{Verdicts: []picture.Verdict{deadlock, missing(7)}}, 1,
-			[]string{"type make", "solve.c", "second", "waits here for", "Therefore:</b> 2 arrived", "</article>"}},
+			[]string{"type make", "solve.c", "second", "waits here for", "Therefore:</b> 2 wait", "</article>"}},
 		{picture.Picture{Verdicts: []picture.Verdict{deadlock, missing(8)}}, 2, []string{"second", "</article>",
 			"2 arrived", "</article>"}},
 		{picture.Picture{Target: picture.Target{Signal: "SIGSEGV", CrashedLWP: 7, Frames: []picture.Frame{at(3)}},
@@ -40,7 +40,8 @@ func TestVerdictCards(t *testing.T) {
 			[]string{"solve solve.c:3", "third", "SIGSEGV came here", "</article>"}},
 	} {
 		var b strings.Builder
-		if err := Write(&b, &c.pic, Options{Source: open, Made: "made today"}); err != nil {
+		then := func(*picture.Verdict) []string { return []string{"2 wait"} }
+		if err := Write(&b, &c.pic, Options{Source: open, Made: "made today", Consequences: then}); err != nil {
 			t.Fatal(err)
 		}
 		page := b.String()

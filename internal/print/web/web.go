@@ -34,6 +34,8 @@ type Options struct {
 	NoVerdict string
 	// Contention names the holders of the locks that most threads wait for.
 	Contention []string
+	// Consequences returns lines on what follows from a verdict; nil: not shown.
+	Consequences func(*picture.Verdict) []string
 	// Source opens a source file by its name in the debug information; nil: no sources are shown.
 	Source func(name string) (io.ReadCloser, error)
 	// Refresh is the time in seconds after which a served page refreshes; 0: never.
@@ -66,6 +68,7 @@ type page struct {
 type body struct {
 	Stacks   stacks
 	Regions  []*region
+	Squares  []struct{ Class, Name string } // legend of the members of regions
 	Threads  threads
 	Tasks    tasks
 	Loops    []loop
@@ -77,18 +80,16 @@ type body struct {
 // fact is one line on the target as a whole.
 type fact struct{ Name, Value string }
 
-// verdict is a verdict with its heading and the LWPs of its threads.
+// verdict is a verdict in the form of the page.
 type verdict struct {
 	*picture.Verdict
 	Heading string
-	Who     string
-	Behind  string
 	Steps   []step
 	More    int // steps that are left out
 	// Frames is the stack of the thread that died.
 	Frames  []frame
 	Sources []source
-	// Consequences are the summaries of verdicts that follow from this one.
+	// Consequences are lines on the threads that wait for those of the verdict.
 	Consequences []string
 }
 
@@ -103,7 +104,7 @@ type step struct {
 type frame struct {
 	Text   string
 	Pseudo bool
-	Forked int // LWP of the thread of this frame and those below it
+	Forked string // name of the thread of this frame and those below it
 }
 
 // maxNotes bounds the lines of information.
@@ -143,23 +144,22 @@ func newPage(pic *picture.Picture, o Options) (*page, error) {
 		Contended: o.Contention,
 		Graph:     newGraph(pic, n), Timeline: newTimeline(pic, n), Icicle: newIcicle(pic, n),
 		Body: body{
-			Stacks: newStacks(pic, n), Regions: newRegions(pic, n), Threads: newThreads(pic, n), Tasks: newTasks(pic),
-			Loops: newLoops(pic), Cores: newCores(pic, n), Warnings: pic.Warnings,
+			Stacks: newStacks(pic, n), Regions: newRegions(pic, n), Threads: newThreads(pic, n),
+			Tasks: newTasks(pic, n), Loops: newLoops(pic, n), Cores: newCores(pic, n), Warnings: pic.Warnings,
 		},
 	}
-	p.addVerdicts(pic, n, o.Source)
+	p.Body.Squares = regionLegend(p.Body.Regions)
+	p.addVerdicts(pic, n, o)
 	if more := len(p.Notes) - maxNotes; more > 0 {
 		p.Notes = append(p.Notes[:maxNotes], fmt.Sprintf("… and %d more", more))
 	}
 	return p, nil
 }
 
-// addVerdicts adds the verdicts with their sources, each consequence to its cause, and the sources without a
-// verdict.
-func (p *page) addVerdicts(pic *picture.Picture, n *names, open func(string) (io.ReadCloser, error)) {
+// addVerdicts adds the verdicts with their sources and consequences, and the sources without a verdict.
+func (p *page) addVerdicts(pic *picture.Picture, n *names, o Options) {
 	var rest []spot
 	died := crashSpots(pic)
-	consequences := map[*picture.Verdict][]string{}
 	for i := range pic.Verdicts {
 		v := &pic.Verdicts[i]
 		spots := verdictSpots(v, n)
@@ -168,22 +168,21 @@ func (p *page) addVerdicts(pic *picture.Picture, n *names, open func(string) (io
 			rest = append(rest, spots...)
 			continue
 		}
-		if cause := diagnose.Cause(v, pic.Verdicts); cause != nil {
-			consequences[cause] = append(consequences[cause], v.Summary)
+		if diagnose.Cause(v, pic.Verdicts) != nil {
 			continue
 		}
 		one := newVerdict(v, n)
 		if v.Severity == picture.SeverityCrash && len(one.Steps) == 0 {
-			one.Frames = newFrames(pic.Target.Frames)
+			one.Frames = n.newFrames(pic.Target.Frames)
 			spots, died = append(died, spots...), nil
 		}
-		one.Sources = newSources(spots, open)
+		one.Sources = newSources(spots, o.Source)
+		if o.Consequences != nil {
+			one.Consequences = o.Consequences(v)
+		}
 		p.Verdicts = append(p.Verdicts, one)
 	}
-	for i := range p.Verdicts {
-		p.Verdicts[i].Consequences = consequences[p.Verdicts[i].Verdict]
-	}
-	p.Body.Sources = newSources(append(rest, died...), open)
+	p.Body.Sources = newSources(append(rest, died...), o.Source)
 }
 
 // plain returns a text without the backquotes around commands.
@@ -240,7 +239,14 @@ func facts(pic *picture.Picture) (out []fact) {
 		}
 		add("runtime", s)
 	}
-	add("threads", fmt.Sprintf("%d, on %s", t.Threads, t.Arch))
+	if set := phrase.Environment(pic); len(set) > 0 {
+		add("environment", strings.Join(set, " "))
+	}
+	on := string(t.Arch)
+	if n := phrase.Processors(pic); n > 0 {
+		on = phrase.Count(n, "processor") + ", " + on
+	}
+	add("threads", fmt.Sprintf("%d, on %s", t.Threads, on))
 	add("time", phrase.Times(t.Elapsed, t.CPU))
 	if p := t.Pause; p != nil && p.Stops > 0 {
 		add("stopped", fmt.Sprintf("%s for %.1f ms", phrase.Count(p.Threads, "thread"), float64(p.Microseconds)/1000))
@@ -251,7 +257,6 @@ func facts(pic *picture.Picture) (out []fact) {
 // newVerdict returns a verdict in the page's form.
 func newVerdict(v *picture.Verdict, n *names) verdict {
 	out := verdict{Verdict: v, Heading: cmp.Or(diagnose.Heading(v), strings.ToUpper(string(v.Kind)))}
-	out.Who, out.Behind = phrase.Ranges(v.Threads, maxRanges), phrase.Ranges(v.Waiting, maxRanges)
 	for i, s := range v.Cycle {
 		if i == maxSteps {
 			out.More = len(v.Cycle) - i
@@ -261,13 +266,13 @@ func newVerdict(v *picture.Verdict, n *names) verdict {
 			Who: n.nameOf(s.Thread), WaitsFor: phrase.Target(s.WaitsFor), Relation: phrase.HeldBy(s),
 			Holder:   n.nameOf(s.HeldBy),
 			Evidence: s.HeldEvidence,
-			Frames:   newFrames(s.Frames),
+			Frames:   n.newFrames(s.Frames),
 		})
 	}
 	return out
 }
 
-// maxSteps bounds the threads of a deadlock with a shown stack, and maxRanges the numbers and ranges of threads
+// maxSteps bounds the threads of a deadlock with a shown stack, and maxRanges the numbers and ranges of processors
 // in a line.
 const (
 	maxSteps  = 32
@@ -275,16 +280,20 @@ const (
 )
 
 // newFrames returns the frames of a stack in the page's form; each call of the C++ standard library is one.
-func newFrames(fs []picture.Frame) (out []frame) {
+func (n *names) newFrames(fs []picture.Frame) (out []frame) {
 	i := 0
 	for i < len(fs) && len(out) < maxFrames {
-		if n := phrase.LibraryCall(fs, i); n > 0 {
-			i += n
+		if calls := phrase.LibraryCall(fs, i); calls > 0 {
+			i += calls
 			out = append(out, frame{Text: phrase.LibraryFunction(fs[i-1]), Pseudo: true})
 			continue
 		}
 		f := fs[i]
-		out = append(out, frame{phrase.Where(f), f.Kind == picture.FramePseudo, f.LWP})
+		line := frame{Text: phrase.Where(f), Pseudo: f.Kind == picture.FramePseudo}
+		if f.LWP != 0 {
+			line.Forked = n.nameOf(f.LWP)
+		}
+		out = append(out, line)
 		i++
 	}
 	if more := len(fs) - i; more > 0 {

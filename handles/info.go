@@ -81,7 +81,7 @@ const (
 	ScopeImplicitTask Scope = 5
 	ScopeTask         Scope = 6
 	ScopeTeams        Scope = 7 // a league: the handle of its parallel region
-	ScopeTarget       Scope = 8 // the handle of its task
+	ScopeTarget       Scope = 8 // a target region: the handle of its implicit parallel region
 )
 
 // String returns the specification's name without its prefix.
@@ -111,8 +111,8 @@ func (s Scope) String() string {
 type Subject struct {
 	Scope    Scope
 	Thread   Thread   // for ScopeThread
-	Parallel Parallel // for ScopeParallel and ScopeTeams
-	Task     Task     // for ScopeTask, ScopeImplicitTask and ScopeTarget
+	Parallel Parallel // for ScopeParallel, ScopeTeams and ScopeTarget
+	Task     Task     // for ScopeTask and ScopeImplicitTask
 }
 
 // ICV describes an internal control variable.

@@ -379,7 +379,7 @@ static ompd_rc_t query_scope(uint32_t kind, void *handle, ompd_scope_t scope, ui
         [ompd_scope_global] = KIND_SPACE,           [ompd_scope_address_space] = KIND_SPACE,
         [ompd_scope_thread] = KIND_THREAD,          [ompd_scope_parallel] = KIND_PARALLEL,
         [ompd_scope_implicit_task] = KIND_TASK,     [ompd_scope_task] = KIND_TASK,
-        [ompd_scope_teams] = KIND_PARALLEL,         [ompd_scope_target] = KIND_TASK,
+        [ompd_scope_teams] = KIND_PARALLEL,         [ompd_scope_target] = KIND_PARALLEL,
     };
     struct handle *h = handle, space = {0};
     ompd_rc_t rc = lock_session(ompd_rc_stale_handle);

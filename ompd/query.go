@@ -95,9 +95,9 @@ func (s subject) handle(p *Process) (fmt.Stringer, error) {
 		return p, nil
 	case handles.ScopeThread:
 		return s.Thread, nil
-	case handles.ScopeParallel, handles.ScopeTeams:
+	case handles.ScopeParallel, handles.ScopeTeams, handles.ScopeTarget:
 		return s.Parallel, nil
-	case handles.ScopeImplicitTask, handles.ScopeTask, handles.ScopeTarget:
+	case handles.ScopeImplicitTask, handles.ScopeTask:
 		return s.Task, nil
 	}
 	return nil, fmt.Errorf("scope %d: %w", s.Scope, callbacks.BadInput)
@@ -108,9 +108,9 @@ func (s subject) String() string {
 	switch s.Scope {
 	case handles.ScopeThread:
 		return s.Thread.String()
-	case handles.ScopeParallel, handles.ScopeTeams:
+	case handles.ScopeParallel, handles.ScopeTeams, handles.ScopeTarget:
 		return s.Parallel.String()
-	case handles.ScopeImplicitTask, handles.ScopeTask, handles.ScopeTarget:
+	case handles.ScopeImplicitTask, handles.ScopeTask:
 		return s.Task.String()
 	}
 	return s.Scope.String()

@@ -95,7 +95,7 @@ type scoped interface {
 // kindOfScope maps scopes to kinds of handles. A scope without its own kind uses the address space's handle.
 var kindOfScope = map[handles.Scope]string{handles.ScopeThread: kindThread, handles.ScopeParallel: kindParallel,
 	handles.ScopeImplicitTask: kindTask, handles.ScopeTask: kindTask, handles.ScopeTeams: kindParallel,
-	handles.ScopeTarget: kindTask}
+	handles.ScopeTarget: kindParallel}
 
 // askScope calls ask for the handle of a scope.
 func askScope[R any](ctx context.Context, routine string, req scoped, f func(space, handles.Subject) (*R, error)) (*R,

@@ -260,8 +260,8 @@ func TestReturnCodes(t *testing.T) {
 	must[*ompdv1.GetOmpVersionResponse](t)(other.GetOmpVersion(ctx, &ompdv1.GetOmpVersionRequest{AddressSpace: again}))
 }
 
-// TestScopesOfOpenMP60 requires the scopes that OpenMP 6.0 has added from a tool that uses its interface: they are
-// valid scopes, of no variable of a program without leagues and devices.
+// TestScopesOfOpenMP60 requires the scopes that OpenMP 6.0 has added from a tool that uses its interface: both take the
+// handle of a parallel region (table 39.1), and no other kind of handle. No tool is active in the program.
 func TestScopesOfOpenMP60(t *testing.T) {
 	_, address := start(t, Config{})
 	c := connect(t, address, core(t, "idle").Core)
@@ -270,10 +270,14 @@ func TestScopesOfOpenMP60(t *testing.T) {
 	must[*ompdv1.InitializeResponse](t)(c.Initialize(t.Context(), &ompdv1.InitializeRequest{ApiVersion: 202411}))
 	task := must[*ompdv1.GetCurrTaskHandleResponse](t)(c.GetCurrTaskHandle(t.Context(),
 		&ompdv1.GetCurrTaskHandleRequest{ThreadHandle: list[0]})).GetTaskHandle()
-	_, err := c.GetToolData(t.Context(), &ompdv1.GetToolDataRequest{Handle: task, Scope: ompdv1.Scope_SCOPE_TARGET})
-	checkCode(t, err, callbacks.Unavailable, codes.FailedPrecondition)
-	_, err = c.GetToolData(t.Context(), &ompdv1.GetToolDataRequest{Handle: task, Scope: ompdv1.Scope_SCOPE_TEAMS})
-	checkCode(t, err, callbacks.IncompatibleHandle, codes.InvalidArgument)
+	region := must[*ompdv1.GetCurrParallelHandleResponse](t)(c.GetCurrParallelHandle(t.Context(),
+		&ompdv1.GetCurrParallelHandleRequest{ThreadHandle: list[0]})).GetParallelHandle()
+	for _, scope := range []ompdv1.Scope{ompdv1.Scope_SCOPE_TEAMS, ompdv1.Scope_SCOPE_TARGET} {
+		_, err := c.GetToolData(t.Context(), &ompdv1.GetToolDataRequest{Handle: region, Scope: scope})
+		checkCode(t, err, callbacks.Unavailable, codes.FailedPrecondition)
+		_, err = c.GetToolData(t.Context(), &ompdv1.GetToolDataRequest{Handle: task, Scope: scope})
+		checkCode(t, err, callbacks.IncompatibleHandle, codes.InvalidArgument)
+	}
 }
 
 // TestEveryCodeIsMapped compares the table with OMPD's codes.

@@ -67,13 +67,13 @@ func (se *settings) ToolData(s handles.Subject) (uint64, error) {
 		}
 		r := layout.Read(se.mem, th.addr, se.l.Thread.OmptThreadData)
 		return r.Uint(se.l.Thread.OmptThreadData), r.Err()
-	case handles.ScopeParallel, handles.ScopeTeams:
+	case handles.ScopeParallel, handles.ScopeTeams, handles.ScopeTarget:
 		gs, err := se.regions.findRegions(s.Parallel)
 		if err != nil {
 			return 0, err
 		}
 		return se.parallelData(gs[0])
-	case handles.ScopeTask, handles.ScopeImplicitTask, handles.ScopeTarget:
+	case handles.ScopeTask, handles.ScopeImplicitTask:
 		fd, err := se.tasks.lookup(s.Task)
 		if err != nil {
 			return 0, err

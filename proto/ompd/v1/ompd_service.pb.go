@@ -89,7 +89,7 @@ const (
 	Scope_SCOPE_TASK          Scope = 6
 	// OpenMP 6.0: a league, by the handle of its parallel region.
 	Scope_SCOPE_TEAMS Scope = 7
-	// OpenMP 6.0, by the handle of its task.
+	// OpenMP 6.0: a target region, by the handle of its parallel region.
 	Scope_SCOPE_TARGET Scope = 8
 )
 

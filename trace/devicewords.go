@@ -13,6 +13,7 @@ var targets = []string{
 var operations = []string{
 	"", "an allocation on a device", "a copy to a device", "a copy from a device", "a release on a device",
 	"an association with memory of a device", "a disassociation from memory of a device",
+	7: "a copy", 8: "a memset on a device", 9: "a copy of a subvolume", // OpenMP 6.0
 }
 
 // asynchronous is the difference between the numbers of asynchronous and synchronous operations.
@@ -42,7 +43,7 @@ func (e *Event) operation() string {
 		t.DestinationDevice)
 }
 
-// mapFlags are the bits of ompt_target_map_flag_t (OpenMP 5.1 and 5.2).
+// mapFlags are the bits of ompt_target_map_flag_t in OpenMP 5.2 and 6.0.
 var mapFlags = []string{"to", "from", "alloc", "release", "delete", "implicit", "always", "present", "close", "shared"}
 
 // mapped returns the mapped variables in words: their addresses, sizes and flags.

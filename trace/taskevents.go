@@ -27,6 +27,9 @@ func (d Dependence) Iterates() bool { return d.Type == typeSource || d.Type == t
 const (
 	typeSource = 5
 	typeSink   = 6
+	// The variable of these types is undefined (omp_all_memory).
+	typeOutAllMemory   = 34
+	typeInoutAllMemory = 35
 )
 
 // Dependences returns the dependences in an event of this code; the event is Cut if there were more.

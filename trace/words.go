@@ -84,10 +84,10 @@ func bare(s string) string {
 	return s
 }
 
-// works are the values of ompt_work_t, and those that runtimes add.
+// works are the values of ompt_work_t in OpenMP 6.0.
 var works = []string{
 	"", "a loop", "sections", "a single construct, as its executor", "a single construct of another thread",
-	"a workshare construct", "a distribute loop", "a taskloop", "a scope", "a loop construct",
+	"a workshare construct", "a distribute loop", "a taskloop", "a scope", "a workdistribute construct",
 	"a loop with a static schedule", "a loop with a dynamic schedule", "a loop with a guided schedule",
 	"a loop with another schedule",
 }
@@ -237,7 +237,10 @@ func (w Words) depends(e *Event) string {
 	if len(list) == 0 || !list[0].Iterates() {
 		of := make([]string, len(list))
 		for i, d := range list {
-			of[i] = fmt.Sprintf("%#x %s", d.Variable, pick(dependenceTypes, uint8(min(d.Type, 0xff)), "another type"))
+			of[i] = pick(dependenceTypes, uint8(min(d.Type, 0xff)), "another type")
+			if d.Type != typeOutAllMemory && d.Type != typeInoutAllMemory {
+				of[i] = fmt.Sprintf("%#x %s", d.Variable, of[i])
+			}
 		}
 		return fmt.Sprintf("task %s depends on %s", w.ID(e.Task()), count(e.Value, "address", "addresses")) +
 			listFirst(of, int(e.Value))
@@ -255,10 +258,10 @@ func (w Words) depends(e *Event) string {
 	return string(b)
 }
 
-// dependenceTypes are the values of ompt_dependence_type_t (OpenMP 5.1 and 5.2).
+// dependenceTypes are the values of ompt_dependence_type_t in OpenMP 6.0.
 var dependenceTypes = []string{
-	"", "in", "out", "inout", "mutexinoutset", "source", "sink", "inoutset", 34: "out of all memory",
-	35: "inout of all memory",
+	"", "in", "out", "inout", "mutexinoutset", "source", "sink", "inoutset", typeOutAllMemory: "out of all memory",
+	typeInoutAllMemory: "inout of all memory",
 }
 
 // listFirst returns the first parts of n as a list after a colon.

@@ -155,7 +155,15 @@ func TestNullArguments(t *testing.T) {
 	if got := lines(r, g, legacy.TR2013); len(got) != want {
 		t.Errorf("2013: %d events, want %d:\n%s", len(got), want, strings.Join(got, "\n"))
 	}
-	exe := build(t, "gcc", "events51.c")
+	exe := build(t, "gcc", "events2016.c", "-rdynamic")
+	p := runArgs(t, omptest.Runtime{Name: "of 2016"}, []string{exe, "none"}, "LD_PRELOAD="+omptest.Recorder(t),
+		"OMPD_RECORDER=all")
+	r = readRecording(t, p.Process.Pid)
+	want = strings.Count(strings.TrimSpace(events2016), "\n") + 1
+	if got := lines(r, r.ringOf(t, p.Process.Pid), legacy.TR2016); len(got) != want {
+		t.Errorf("2016: %d events, want %d:\n%s", len(got), want, strings.Join(got, "\n"))
+	}
+	exe = build(t, "gcc", "events51.c")
 	for _, next := range []string{"", build(t, "gcc", "called.c", "-shared", "-fPIC")} {
 		p := runArgs(t, omptest.Runtime{Name: "of 5.1"}, []string{exe, "null"}, "LD_PRELOAD="+omptest.Recorder(t),
 			"OMPD_RECORDER=all", "OMPD_RECORDER_NEXT="+next)
@@ -276,6 +284,39 @@ func TestEvents51(t *testing.T) {
 		diff(t, details(t, r, g.main), want.details)
 		diff(t, details(t, r, g.rare), []string{three51, one51, load51})
 	}
+}
+
+// events60 are the events of testdata/events60.c in the words of trace.
+const events60 = `
+begins as the initial thread
+forks parallel region 0.1 for 4 threads
+is thread 0 of 4 in region 0.1
+begins a workdistribute construct of 100
+ends a workdistribute construct
+creates task 0.3
+task 0.3 depends on 3 addresses: out of all memory, inout of all memory, 0x501 inoutset
+begins and ends a copy, 2563 bytes, from 0xa01 of device -1 to 0xa02 of device 3
+begins and ends a memset on a device, 2563 bytes, from 0xa01 of device -1 to 0xa02 of device 3
+begins and ends a copy of a subvolume, 2563 bytes, from 0xa01 of device -1 to 0xa02 of device 3
+begins and ends a copy, 2563 bytes, from 0xa01 of device -1 to 0xa02 of device 3
+begins and ends a memset on a device, 2563 bytes, from 0xa01 of device -1 to 0xa02 of device 3
+begins and ends a copy of a subvolume, 2563 bytes, from 0xa01 of device -1 to 0xa02 of device 3
+maps 1 variable: 0x601 on the device at 0x701, 2049 bytes to shared
+`
+
+// TestEvents60 requires the values that OpenMP 6.0 has added to those of 5.2, with the arguments that the runtime
+// passed. The address of a dependence on all memory is undefined (33.9) and not printed.
+func TestEvents60(t *testing.T) {
+	exe := build(t, "gcc", "events60.c")
+	p := runArgs(t, omptest.Runtime{Name: "of 6.0"}, []string{exe}, "LD_PRELOAD="+omptest.Recorder(t),
+		"OMPD_RECORDER=all")
+	r := readRecording(t, p.Process.Pid)
+	var got []string
+	for _, line := range lines(r, r.ringOf(t, p.Process.Pid), legacy.OpenMP51) {
+		_, phrase, _ := strings.Cut(line, ": ")
+		got = append(got, phrase)
+	}
+	diff(t, got, strings.Split(strings.TrimSpace(events60), "\n"))
 }
 
 // events2016 are the events of testdata/events2016.c in the words of the report of 2016 and in those of trace. The

@@ -14,9 +14,13 @@
 
 enum {
     DEVICES = 64,           /* devices of a process that can be traced */
-    BUFFER_SIZE = 64 << 10, /* bytes: some 600 records */
+    BUFFER_SIZE = 64 << 10, /* bytes, if no device recommends more: some 600 records */
+    BUFFER_MAX = 16 << 20,  /* bytes; a device may recommend more */
     BUFFERS = 4096,         /* the most that the runtime may have at a time */
 };
+
+/* buffer_size is the size of new buffers, in bytes: the largest that a device has recommended. */
+static size_t buffer_size = BUFFER_SIZE;
 
 /* device is one device, with the runtime's functions for it. */
 static struct device {
@@ -28,11 +32,15 @@ static struct device {
 
 /* buffer is memory for a runtime. No buffer is unmapped: one that is handed back twice still exists, but is empty. */
 static struct buffer {
-    char *memory;  /* BUFFER_SIZE bytes */
+    char *memory;  /* size bytes */
+    size_t size;   /* constant once memory is set */
     uint32_t lent; /* the runtime has it */
 } buffers[BUFFERS];
 
+/* on_request lends a buffer, of the recommended size or larger. The requested size (6.0: at most the recommended one)
+ * is not read: before 6.0 it is not initialized. */
 static void on_request(int device, ompt_buffer_t **buffer, size_t *bytes) {
+    size_t size = __atomic_load_n(&buffer_size, __ATOMIC_RELAXED);
     (void)device;
     *buffer = NULL;
     *bytes = 0;
@@ -41,16 +49,21 @@ static void on_request(int device, ompt_buffer_t **buffer, size_t *bytes) {
         if (__atomic_load_n(&b->lent, __ATOMIC_RELAXED) != 0 ||
             !__atomic_compare_exchange_n(&b->lent, &no, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             continue;
+        if (b->memory != NULL && b->size < size) { /* made before a device that recommends more */
+            __atomic_store_n(&b->lent, 0, __ATOMIC_RELEASE);
+            continue;
+        }
         if (b->memory == NULL) {
-            void *p = mmap(NULL, BUFFER_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             if (p == MAP_FAILED) {
                 __atomic_store_n(&b->lent, 0, __ATOMIC_RELEASE);
                 return;
             }
+            b->size = size;
             __atomic_store_n(&b->memory, (char *)p, __ATOMIC_RELEASE);
         }
         *buffer = b->memory;
-        *bytes = BUFFER_SIZE;
+        *bytes = b->size;
         return;
     }
 }
@@ -60,7 +73,7 @@ static void on_request(int device, ompt_buffer_t **buffer, size_t *bytes) {
 static struct buffer *find_lent(const char *at) {
     for (struct buffer *b = buffers; b < buffers + BUFFERS; b++) {
         const char *memory = __atomic_load_n(&b->memory, __ATOMIC_ACQUIRE);
-        if (memory == NULL || at < memory || at >= memory + BUFFER_SIZE) continue;
+        if (memory == NULL || at < memory || at >= memory + b->size) continue;
         return __atomic_load_n(&b->lent, __ATOMIC_ACQUIRE) ? b : NULL;
     }
     return NULL;
@@ -90,9 +103,9 @@ static bool write_outside_record(int device, const ompt_record_ompt_t *r) {
  * OpenMP, or that of the records from the first one on, as in AMD's runtime. */
 static uint32_t walk(int number, const struct device *d, const struct buffer *b, ompt_buffer_t *buffer, size_t bytes,
                      ompt_buffer_cursor_t cursor) {
-    uintptr_t memory = (uintptr_t)b->memory, last = memory + BUFFER_SIZE, end = 0, taken = memory;
+    uintptr_t memory = (uintptr_t)b->memory, last = memory + b->size, end = 0, taken = memory;
     uint32_t damaged = 0;
-    for (size_t n = BUFFER_SIZE / sizeof(uint64_t); n > 0; n--) {
+    for (size_t n = b->size / sizeof(uint64_t); n > 0; n--) {
         ompt_buffer_cursor_t next = cursor;
         if (d->type(buffer, cursor) == ompt_record_ompt) {
             const ompt_record_ompt_t *r = d->record(buffer, cursor);
@@ -128,8 +141,21 @@ static void on_complete(int device, ompt_buffer_t *buffer, size_t bytes, ompt_bu
         if (damaged > 0) record_one(RECORDER_DEVICE, 0, 0, (uint32_t)device, damaged, 0);
     }
     if (b == NULL || !owned) return;
-    madvise(b->memory, BUFFER_SIZE, MADV_DONTNEED);
+    madvise(b->memory, b->size, MADV_DONTNEED);
     __atomic_store_n(&b->lent, 0, __ATOMIC_RELEASE);
+}
+
+/* set_buffer_size takes the buffer size that a device recommends (6.0), in whole pages. */
+static void set_buffer_size(ompt_device_t *handle, ompt_get_buffer_limits_t limits) {
+    int count = 0; /* of buffers that the runtime may have at a time */
+    size_t bytes = 0, before = __atomic_load_n(&buffer_size, __ATOMIC_RELAXED);
+    if (limits == NULL) return;
+    limits(handle, &count, &bytes);
+    if (bytes > BUFFER_MAX) bytes = BUFFER_MAX;
+    bytes = (bytes + BUFFER_SIZE - 1) / BUFFER_SIZE * BUFFER_SIZE;
+    while (bytes > before && !__atomic_compare_exchange_n(&buffer_size, &before, bytes, false, __ATOMIC_RELAXED,
+                                                           __ATOMIC_RELAXED)) {
+    }
 }
 
 void device_trace(int device, ompt_device_t *handle, ompt_function_lookup_t lookup) {
@@ -145,6 +171,7 @@ void device_trace(int device, ompt_device_t *handle, ompt_function_lookup_t look
     };
     if (handle == NULL || start == NULL || d.advance == NULL || d.type == NULL || d.record == NULL) return;
     devices[device] = d;
+    set_buffer_size(handle, (ompt_get_buffer_limits_t)lookup("ompt_get_buffer_limits"));
     if (choose != NULL) choose(handle, 1, 0); /* all types */
     start(handle, on_request, on_complete);
 }

@@ -215,6 +215,7 @@ typedef void (*ompt_callback_buffer_request_t)(int device, ompt_buffer_t **buffe
 typedef void (*ompt_callback_buffer_complete_t)(int device, ompt_buffer_t *buffer, size_t bytes,
                                                 ompt_buffer_cursor_t begin, int owned);
 typedef int (*ompt_set_trace_ompt_t)(ompt_device_t *device, unsigned enable, unsigned type);
+typedef void (*ompt_get_buffer_limits_t)(ompt_device_t *device, int *buffers, size_t *bytes); /* 6.0 */
 typedef int (*ompt_start_trace_t)(ompt_device_t *device, ompt_callback_buffer_request_t request,
                                   ompt_callback_buffer_complete_t complete);
 typedef int (*ompt_advance_buffer_cursor_t)(ompt_device_t *device, ompt_buffer_t *buffer, size_t bytes,

@@ -1,6 +1,7 @@
 /* device.c: a small runtime with one device that traces, with the defects of real ones. It finds the recorder as
  * runtimes do, reports a target region to it, and passes it the records of a file. Arguments: the file, the size of a
- * record in it, and the form of the region's events: that of 5.1 ("emi") or the one before ("old").
+ * record in it, and the form of the region's events: that of 5.1 ("emi") or the one before ("old"). With "limits", it
+ * has OpenMP 6.0's ompt_get_buffer_limits, and passes a large buffer alone.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include "ompt.h"
 
 static ompt_callback_t callbacks[64];
-static int old;
+static int old, limits;
 static ompt_callback_buffer_request_t request;
 static ompt_callback_buffer_complete_t complete;
 static size_t size;
@@ -55,6 +56,12 @@ static ompt_record_ompt_t *get_record(ompt_buffer_t *buffer, ompt_buffer_cursor_
   if (wrong == ASSEMBLED) return memcpy(assembled, (char *)buffer + at, size); /* as OpenMP allows */
   return (ompt_record_ompt_t *)(wrong == OUTSIDE ? elsewhere : (char *)buffer + at);
 }
+static size_t recommended = 1 << 14; /* bytes of a buffer; there is no less */
+static void buffer_limits(ompt_device_t *device, int *buffers, size_t *bytes) {
+  (void)device;
+  *buffers = 2;
+  *bytes = recommended;
+}
 static ompt_interface_fn_t device_lookup(const char *name) {
   static const struct {
     const char *name;
@@ -65,7 +72,9 @@ static ompt_interface_fn_t device_lookup(const char *name) {
       {"ompt_advance_buffer_cursor", (ompt_interface_fn_t)advance},
       {"ompt_get_record_type", (ompt_interface_fn_t)record_type},
       {"ompt_get_record_ompt", (ompt_interface_fn_t)get_record},
+      {"ompt_get_buffer_limits", (ompt_interface_fn_t)buffer_limits},
   };
+  if (!limits && strcmp(name, "ompt_get_buffer_limits") == 0) return NULL;
   for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)
     if (strcmp(all[i].name, name) == 0) return all[i].function;
   return NULL;
@@ -75,7 +84,7 @@ static char *lend(void) {
   ompt_buffer_t *buffer = NULL;
   size_t bytes = 0;
   request(3, &buffer, &bytes);
-  if (buffer == NULL || bytes < 1 << 14) abort(); /* as a runtime does that expects one */
+  if (buffer == NULL || bytes < recommended) abort(); /* as a runtime does that expects one */
   return buffer;
 }
 
@@ -86,6 +95,16 @@ static void deliver(const char *records, size_t n, int how, int owned) {
   written = n * size;
   complete(3, buffer, written, 0, owned);
   if (!owned) complete(3, buffer, 0, 0, 1); /* a shared one, returned later */
+}
+
+/* deliver_large passes a buffer with times * n records. */
+static void deliver_large(const char *records, size_t n, size_t times) {
+  char *buffer = lend();
+  for (size_t i = 0; i < times; i++) memcpy(buffer + i * n * size, records, n * size);
+  wrong = RIGHT;
+  written = times * n * size;
+  if (written > recommended) abort();
+  complete(3, buffer, written, 0, 1);
 }
 
 /* parts passes a buffer with four records in two parts. The size of the second is its own bytes, as in AMD's runtime,
@@ -159,6 +178,8 @@ int main(int argc, char **argv) {
   if (f == NULL || start == NULL) return 1;
   size = (size_t)atol(argv[2]);
   old = strcmp(argv[3], "old") == 0;
+  limits = strcmp(argv[3], "limits") == 0;
+  if (limits) recommended = 1 << 18;
   size_t n = fread(records, size, sizeof records / size, f);
   ompt_start_tool_result_t *tool = start(202011, "a device that traces");
   if (tool == NULL || tool->initialize(lookup, 0, &tool->tool_data) == 0) return 2;
@@ -166,6 +187,12 @@ int main(int argc, char **argv) {
   ((void (*)(int, const char *, ompt_device_t *, ompt_function_lookup_t, const char *))
        callbacks[ompt_callback_device_initialize])(3, "mock", &device, device_lookup, "");
   if (request == NULL) return 3;
+  if (limits) {
+    deliver_large(records, n, 16);
+    printf("READY\n");
+    fflush(stdout);
+    for (;;) pause();
+  }
   region();
   deliver(records, n, RIGHT, 1);
   for (int how = STANDING; how <= ASSEMBLED; how++) deliver(records, 4, how, how % 2);

@@ -197,6 +197,8 @@ func TestAnswers(t *testing.T) {
 	wantRC(t, err, callbacks.NeedsStateTracking)
 	_, err = NewProcess(&fakeRuntime{tracking: true}, fakeTarget{}).TaskFrame(initial)
 	wantRC(t, err, callbacks.OK)
+	entry, err := p.TaskFunction(explicit)
+	want(t, entry, err, callbacks.Addr(0x402000))
 	_, err = p.TaskFunction(initial)
 	wantRC(t, err, callbacks.Unavailable)
 	_, err = p.EnclosingParallel(region0)

@@ -9,6 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // openCore makes a core of a program and opens its only runtime.
@@ -106,6 +107,29 @@ func checkThread(t *testing.T, p *Process, h handles.Thread, w omptest.ThreadTru
 		}
 	}
 	checkMembers(t, p, h, region, w)
+	checkAncestors(t, p, task, w)
+}
+
+// checkAncestors requires that the tasks which generated a thread's implicit task end at the initial task: one for each
+// level of its region.
+func checkAncestors(t *testing.T, p *Process, task handles.Task, w omptest.ThreadTruth) {
+	t.Helper()
+	n := 0
+	for ; ; n++ {
+		info, err := p.Task(task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Kind == picture.TaskInitial {
+			break
+		}
+		if task, err = p.GeneratingTask(task); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n != w.Level {
+		t.Errorf("LWP %d: %d ancestors of its task, want %d", w.LWP, n, w.Level)
+	}
 }
 
 // asAny returns a call of ask for h.

@@ -50,7 +50,7 @@ func TestCollectorRequests(t *testing.T) {
 			if gnu(on.Runtime) {
 				kind = "gnu"
 			}
-			if got := output(t, on.Runtime, []string{exe, kind}, ""); got != "158 checks, 0 failed\n" {
+			if got := output(t, on.Runtime, []string{exe, kind}, ""); got != "161 checks, 0 failed\n" {
 				t.Error(got)
 			}
 			got := output(t, on.Runtime, []string{exe, "late"}, "", "OMP_TOOL=disabled")

@@ -52,6 +52,23 @@ func testNames(t *testing.T) map[string]bool {
 	return all
 }
 
+// TestNamedTests requires each test that docs/history/ompt-names.md names, in all its tables.
+func TestNamedTests(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/history/ompt-names.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, named := testNames(t), 0
+	for _, m := range regexp.MustCompile(`\bTest\w+`).FindAllString(string(text), -1) {
+		if named++; !tests[m] {
+			t.Errorf("there is no test %s", m)
+		}
+	}
+	if named < 300 {
+		t.Errorf("%d tests are named", named)
+	}
+}
+
 // TestNameTable compares the table of the specifications' names with the tests that it names, and with the names
 // of events and states in package legacy.
 func TestNameTable(t *testing.T) {

@@ -59,12 +59,20 @@ func TestOMPT2013Events(t *testing.T) {
 	}
 }
 
-// TestOMPTJune2016 records no events of a runtime with unknown event numbers.
-func TestOMPTJune2016(t *testing.T) {
-	exe := build(t, "gcc", "runtime2016.c", "-rdynamic")
-	p := runArgs(t, omptest.Runtime{Name: "of June 2016"}, []string{exe, "june"}, "LD_PRELOAD="+omptest.Recorder(t))
-	if maps := mappingsOf(t, p.Process.Pid); strings.Contains(maps, "ompd-recorder (deleted)") {
-		t.Errorf("it records:\n%s", maps)
+// TestUnknownOMPT records no events of runtimes with unknown event numbers: one with the interface of the report of
+// June 2016, and others that pass or return another version (ompt_version, ompt_get_ompt_version).
+func TestUnknownOMPT(t *testing.T) {
+	for source, versions := range map[string][]string{
+		"runtime2016.c": {"june", "0", "1", "3"}, "runtime2013.c": {"0", "2", "3"},
+	} {
+		exe := build(t, "gcc", source, "-rdynamic")
+		for _, version := range versions {
+			p := runArgs(t, omptest.Runtime{Name: "of version " + version}, []string{exe, version},
+				"LD_PRELOAD="+omptest.Recorder(t))
+			if maps := mappingsOf(t, p.Process.Pid); strings.Contains(maps, "ompd-recorder (deleted)") {
+				t.Errorf("%s, %s: it records:\n%s", source, version, maps)
+			}
+		}
 	}
 }
 

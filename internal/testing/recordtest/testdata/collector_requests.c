@@ -160,17 +160,23 @@ static void sequence(void) {
   region();
   IS(forks, 2);
   IS(joins, 1);
+  int32_t join = OMP_EVENT_JOIN;
+  memcpy(buffer + 16, &join, 4);
+  IS(one(OMP_REQ_UNREGISTER, 4), OMP_ERRCODE_OK);
+  region();
+  IS(forks, 3);
+  IS(joins, 1); /* its callback was removed */
   IS(ask(OMP_REQ_STOP).error, OMP_ERRCODE_OK);
   region();
-  IS(forks, 2);
+  IS(forks, 3);
   for (int request = OMP_REQ_REGISTER; request < OMP_REQ_LAST; request++)
     IS(one(request, 64), OMP_ERRCODE_SEQUENCE_ERR);
   IS(ask(OMP_REQ_START).error, OMP_ERRCODE_OK);
   region();
-  IS(forks, 2); /* callbacks were given up by the stop */
+  IS(forks, 3); /* callbacks were given up by the stop */
   IS(enroll(OMP_EVENT_FORK, forked), OMP_ERRCODE_OK);
   region();
-  IS(forks, 3);
+  IS(forks, 4);
 }
 
 /* stranger is a thread that OpenMP has not created and that has not used OpenMP. */

@@ -13,7 +13,8 @@ typedef void (*callback_t)(void);
 typedef callback_t (*lookup_t)(const char *);
 
 static callback_t callbacks[128];
-static int june; /* it has what the report of June 2016 has */
+static int june;    /* it has what the report of June 2016 has */
+static int unknown; /* it has a version that no document describes */
 
 static int set_callback(int event, callback_t callback) {
   callbacks[event] = callback;
@@ -29,12 +30,13 @@ typedef uint64_t id;
 
 int main(int argc, char **argv) {
   june = argc > 1 && strcmp(argv[1], "june") == 0;
+  unknown = argc > 1 && !june;
   const char *set = getenv("OMP_TOOL");
   void (*(*tool)(void))(lookup_t, const char *, unsigned) = NULL;
   if (set == NULL || strcasecmp(set, "disabled") != 0) *(void **)&tool = dlsym(RTLD_DEFAULT, "ompt_tool");
-  if (tool != NULL) tool()(lookup, "a runtime of 2016", 2);
-  if (tool != NULL && callbacks[1] == NULL && !june) return 1;
-  if (tool != NULL && !june) {
+  if (tool != NULL) tool()(lookup, "a runtime of 2016", unknown ? (unsigned)atoi(argv[1]) : 2);
+  if (tool != NULL && callbacks[1] == NULL && !june && !unknown) return 1;
+  if (tool != NULL && !june && !unknown) {
     CALL(5, (int, id), 1, 11);                                         /* thread_begin, initial */
     CALL(24, (id, id), 21, 31);                                        /* initial_task_begin */
     CALL(1, (id, void *, id, uint32_t, void *, int), 31, NULL, 22, 4, NULL, 0); /* parallel_begin */

@@ -151,3 +151,29 @@ func checkVerbs(t *testing.T, f *facts) {
 		t.Errorf("regions of levels %v", levels)
 	}
 }
+
+// TestInferredFrames requires the mark of functions that have no frame, by `omp bt` and in gdb's own backtrace.
+func TestInferredFrames(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{Program: "removed_frames", Compiler: omptest.GCC,
+		Flags: []string{"-O2", "-g"}})
+	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel, Args: []string{"0"}})
+	out := script(t, []string{exe, r.Core}, "omp bt", "echo FILTERED\\n", "omp bt on", "bt")
+	own, filtered, _ := strings.Cut(out, "FILTERED")
+	for which, text := range map[string]string{"omp bt": own, "bt": filtered} {
+		for _, function := range []string{"leaf", "solve", "step", "hold", "main"} {
+			want, seen := function != "hold" && function != "main", false
+			for line := range strings.Lines(text) {
+				if !strings.Contains(" "+line, " "+function+" ") {
+					continue
+				}
+				seen = true
+				if got := strings.Contains(line, "guessed: no frame: it ended in a tail call"); got != want {
+					t.Errorf("%s: %s is marked: %t, want %t: %s", which, function, got, want, line)
+				}
+			}
+			if !seen {
+				t.Errorf("%s: no %s:\n%s", which, function, text)
+			}
+		}
+	}
+}

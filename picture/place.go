@@ -38,6 +38,14 @@ func (f *Frame) Place() string {
 	return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
 }
 
+// Guess returns the mark of an inferred frame, which is the same in all outputs of stacks. It is "" for other frames.
+func (f *Frame) Guess() string {
+	if f.How == "" {
+		return ""
+	}
+	return "guessed: " + f.How
+}
+
 // Called returns the name of a frame's function, or its place. An outlined function has the name of the function that
 // contains the construct, because the compiler's name is not in the source.
 func (f *Frame) Called() string {

@@ -24,6 +24,11 @@ def function_name(frame):
     return name
 
 
+def guess(frame):
+    """Returns the mark of a frame that is inferred, or an empty string."""
+    return "guessed: " + frame["how"] if frame.get("how") else ""
+
+
 def frame_line(frame):
     """Returns a frame in gdb's form."""
     if frame["kind"] == "pseudo":
@@ -33,8 +38,8 @@ def frame_line(frame):
         text += " at %s:%d" % (frame["file"], frame["line"])
     elif frame.get("module"):
         text += " from " + frame["module"]
-    if frame.get("how"):
-        text += "  [guessed: %s]" % frame["how"]
+    if guess(frame):
+        text += "  " + guess(frame)
     return text
 
 
@@ -102,6 +107,8 @@ class ExtraFrame(OutlinedFrame):
         name = function_name(self.frame)
         if self.frame.get("lwp"):
             name += " [LWP %d]" % self.frame["lwp"]
+        if guess(self.frame):
+            name += " [%s]" % guess(self.frame)
         return name
 
     def address(self):

@@ -145,8 +145,8 @@ func (f *frame) name() string {
 	if f.Goroutine != 0 {
 		name += fmt.Sprintf(" [goroutine %d]", f.Goroutine)
 	}
-	if f.How != "" {
-		name += " (" + f.How + ")"
+	if guess := f.Guess(); guess != "" {
+		name += " (" + guess + ")"
 	}
 	return name
 }

@@ -352,8 +352,8 @@ func (p *stackView) frameLine(f picture.Frame) string {
 	if f.Inlined {
 		s += p.dim("  inlined")
 	}
-	if f.How != "" {
-		s += p.amber("  guessed: " + f.How)
+	if guess := f.Guess(); guess != "" {
+		s += p.amber("  " + guess)
 	}
 	return s
 }

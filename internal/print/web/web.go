@@ -289,7 +289,11 @@ func (n *names) newFrames(fs []picture.Frame) (out []frame) {
 			continue
 		}
 		f := fs[i]
-		line := frame{Text: phrase.Where(f), Pseudo: f.Kind == picture.FramePseudo}
+		text := phrase.Where(f)
+		if guess := f.Guess(); guess != "" {
+			text += "  " + guess
+		}
+		line := frame{Text: text, Pseudo: f.Kind == picture.FramePseudo}
 		if f.LWP != 0 {
 			line.Forked = n.nameOf(f.LWP)
 		}

@@ -51,17 +51,14 @@ func TestRemovedFrames(t *testing.T) {
 				r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: c.runtime, Mode: omptest.Kernel,
 					Args: []string{strconv.Itoa(arg)}})
 				pic := pictureOf(t, configOf(t, r.Core), picture.Parts{Threads: true, Regions: true, Stacks: true})
-				nameless := map[picture.ID]bool{}
 				for _, r := range pic.Regions {
-					nameless[r.ID] = r.Level > 0 && (r.Function == nil || r.Function.Module != "")
-					// GNU's runtime stores no functions, and its worker that forked this region has no frame.
-					if nameless[r.ID] && !(pic.Runtimes[0].ID == "libgomp" && arg == 2 && r.Level == 2) {
+					if r.Level > 0 && (r.Function == nil || r.Function.Module != "") {
 						t.Errorf("region %s has the function %+v", r.ID, r.Function)
 					}
 				}
 				checked := 0
 				for _, th := range pic.Threads {
-					if nameless[th.Region] || th.Hidden {
+					if th.Hidden {
 						continue
 					}
 					checked++
@@ -80,6 +77,28 @@ func TestRemovedFrames(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestRegionForkedByTask requires that a region which a task's function forked by a tail call has its own function or
+// none, and not that of the region which the enclosing region's function would fork. GNU's runtime stores no functions.
+func TestRegionForkedByTask(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{Program: "removed_frames", Compiler: omptest.GCC,
+		Flags: []string{"-O2", "-g"}})
+	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel, Args: []string{"6"}})
+	pic := pictureOf(t, configOf(t, r.Core), picture.Parts{Threads: true, Regions: true, Stacks: true})
+	inner := 0
+	for _, r := range pic.Regions {
+		if r.Level != 2 {
+			continue
+		}
+		inner++
+		if r.Function != nil && !strings.HasPrefix(r.Function.Name, "solve.") {
+			t.Errorf("region %s has the function %s", r.ID, r.Function.Name)
+		}
+	}
+	if inner != 2 {
+		t.Errorf("%d inner regions", inner)
 	}
 }
 

@@ -4,7 +4,9 @@
  * 1: the same, by one of two functions, so that the code does not show which of them was called;
  * 2: the same, in a region inside another one, which ends in the fork of the inner region;
  * 3: the same, in tasks of a region: its function ends in a wait for them;
- * 4: two functions in a region that do not end its function.
+ * 4: two functions in a region that do not end its function;
+ * 5: as 2, but the threads with number 0 wait at the end of the inner regions;
+ * 6: as 2, but the inner region is forked by a task; the outer region's function would end in the fork of another one.
  */
 #include "truth.h"
 
@@ -16,7 +18,7 @@ volatile int sums[4];
 
 APART void hold(void) {
   if (omp_get_thread_num() == 1 || chosen == 3) {
-    if (!__atomic_fetch_add(&sums[3], 1, __ATOMIC_ACQ_REL)) truth_trigger("work_parallel", chosen == 2 ? 3 : 1);
+    if (!__atomic_fetch_add(&sums[3], 1, __ATOMIC_ACQ_REL)) truth_trigger("work_parallel", chosen == 2 || chosen == 6 ? 3 : 1);
   }
   truth_enter(TRUTH_HELD, "work_parallel", 0, "", "", 0);
   pause();
@@ -79,6 +81,30 @@ APART void outer(void) {
   step();
 }
 
+APART void half(void) {
+#pragma omp parallel num_threads(TEAM)
+  if (omp_get_thread_num() == 1) leaf();
+}
+
+APART void halves(void) {
+#pragma omp parallel num_threads(TEAM)
+  half();
+}
+
+APART void other(void) {
+#pragma omp parallel num_threads(TEAM)
+  first();
+}
+
+APART void mixed(void) {
+#pragma omp parallel num_threads(TEAM)
+  {
+#pragma omp task if (0)
+    step();
+    other();
+  }
+}
+
 APART void spawn(void) {
 #pragma omp task
   leaf();
@@ -105,6 +131,10 @@ int main(int argc, char **argv) {
     outer();
   else if (chosen == 3)
     tasks();
+  else if (chosen == 5)
+    halves();
+  else if (chosen == 6)
+    mixed();
   else
     plain();
   sums[0]++;

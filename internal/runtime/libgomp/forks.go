@@ -85,7 +85,8 @@ func (fs *forks) forkOf(r *region) (fork, bool) {
 	}
 	found, ok := fs.known.Get(p.addr.Offset)
 	if !ok {
-		found = fs.findForks(p)
+		fs.known.Put(p.addr.Offset, nil) // ends circles of damaged regions
+		found = fs.findForks(p, startRegion(p, r))
 		fs.known.Put(p.addr.Offset, found)
 	}
 	for i, f := range found {
@@ -94,6 +95,19 @@ func (fs *forks) forkOf(r *region) (fork, bool) {
 		}
 	}
 	return fork{}, false
+}
+
+// startRegion returns the region in which the stack of the thread p starts: the innermost one that it did not fork. r
+// is one that it forked. It returns nil for a root.
+func startRegion(p *thread, r *region) *region {
+	i := p.worksIn()
+	if i < 0 {
+		return nil
+	}
+	for r != nil && r.team != nil && r.team != p.frames[i].team {
+		r = r.around
+	}
+	return r
 }
 
 // countForked returns the number of regions that a thread forked and has not left.
@@ -106,8 +120,9 @@ func (th *thread) countForked() int {
 
 // findForks returns the calls of all regions that a thread forked, innermost first. It returns nil if the stack
 // shows a different number of regions than the thread is in. The function of the innermost region may have
-// returned: then the thread waits for the others at the end of the region.
-func (fs *forks) findForks(th *thread) []fork {
+// returned: then the thread waits for the others at the end of the region. start is the region in which the stack
+// starts; nil for a root.
+func (fs *forks) findForks(th *thread, start *region) []fork {
 	n := th.countForked()
 	sp, ok := fs.stackPointer(th)
 	if !ok || n == 0 {
@@ -132,8 +147,13 @@ func (fs *forks) findForks(th *thread) []fork {
 				end = calls[0] + 8
 			}
 			c = fs.firstAbove(sp, min(end, sp+stackBlock))
+			c.called = c.called && len(calls) == 0 && end-sp <= stackBlock // the whole stack was searched
 		}
 		found[i] = c.fork
+		if c.called && i+1 == n && start != nil && fs.inImplicitTask(th, n) {
+			outer, _ := fs.forkOf(start)
+			found[i].function = fs.jumpArgument(outer.function)
+		}
 		if !c.jumped || i+1 == n {
 			continue
 		}
@@ -143,6 +163,11 @@ func (fs *forks) findForks(th *thread) []fork {
 		found[i].function = fs.jumpArgument(found[i+1].function)
 	}
 	return found
+}
+
+// inImplicitTask reports whether the thread forked from its implicit task in the team at index i of its frames.
+func (fs *forks) inImplicitTask(th *thread, i int) bool {
+	return i < len(th.tasks) && th.tasks[i] == fs.records.implicitAddress(th.frames[i].team, th.frames[i].id)
 }
 
 // atRest reports whether the thread executes only its own implicit task.
@@ -193,6 +218,9 @@ type callAbove struct {
 	// jumped means that there is no frame of user code between this frame and that of the enclosing region: the
 	// function of that region ended in a tail call.
 	jumped bool
+	// called means that the runtime called the code before the fork, and not from a function that forks: in a worker,
+	// the function of its region; or that of a task. That function ended in a tail call.
+	called bool
 	// saved is the function of the enclosing region if jumped; 0 if unknown. The function that forked that
 	// region kept it in a register, which this one saved.
 	saved uint64
@@ -214,6 +242,7 @@ func (fs *forks) callerAbove(slot uint64) callAbove {
 		return callAbove{}
 	}
 	c, _ := fs.callBefore(w)
+	c.called = fs.calledByRuntime(w)
 	if c.jumped {
 		c.saved = fs.savedFunction(slot+8, at)
 	}
@@ -251,23 +280,36 @@ func (fs *forks) savedFunction(low, high uint64) uint64 {
 // functions at the end of the region, start at low. The caller is at the first return address after a call that
 // shows the region's function. Calls in the region have left return addresses in unused words of these frames,
 // but these do not show a function. If no call shows it, because GCC keeps the function's address in a register
-// throughout a loop around the region, firstAbove returns the first call of a function that forks.
+// throughout a loop around the region, firstAbove returns the first call of a function that forks. The runtime called
+// the code before the fork if its outermost indirect call, which starts a worker, has no call of other code below it.
 func (fs *forks) firstAbove(low, high uint64) callAbove {
 	var hidden callAbove
+	user := false
 	for at := low; at+8 <= high; at += 8 {
 		w, err := fs.word(at)
 		if err != nil {
+			hidden.called = false
 			break
+		}
+		if fs.calledByRuntime(w) {
+			hidden.called = !user
 		}
 		c, ok := fs.callBefore(w)
 		if ok && (c.jumped || c.function != 0) {
 			return c
 		}
 		if ok && hidden.ret == 0 {
-			hidden = c
+			hidden.fork = c.fork
 		}
+		user = user || ok
 	}
 	return hidden
+}
+
+// calledByRuntime reports whether ret is the return address of an indirect call of the runtime outside of the functions
+// that fork: of a worker's start, or of a task's function.
+func (fs *forks) calledByRuntime(ret uint64) bool {
+	return fs.Owns(ret) && !fs.inForker(ret) && fs.calls(ret, arch.CallRegister)
 }
 
 // callBefore returns the fork shown by the call before the return address w. ok means only that there is a call.

@@ -20,6 +20,7 @@ var removedFrames = []string{
 	"hold leaf* solve:parallel* solve* step* outer:parallel* outer* main",
 	"hold leaf* spawn:task* tasks:parallel* tasks* main",
 	"hold leaf* first* plain:parallel plain main",
+	"hold leaf* half:parallel* half* halves:parallel* halves* main",
 }
 
 // TestRemovedFrames requires the functions that tail calls removed from stacks, with their marks, in all threads, if
@@ -51,17 +52,26 @@ func TestRemovedFrames(t *testing.T) {
 				r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: c.runtime, Mode: omptest.Kernel,
 					Args: []string{strconv.Itoa(arg)}})
 				pic := pictureOf(t, configOf(t, r.Core), picture.Parts{Threads: true, Regions: true, Stacks: true})
+				nameless := map[picture.ID]bool{}
 				for _, r := range pic.Regions {
-					if r.Level > 0 && (r.Function == nil || r.Function.Module != "") {
+					nameless[r.ID] = r.Level > 0 && (r.Function == nil || r.Function.Module != "")
+					// GNU's runtime stores no functions, and its worker has left that of this region.
+					if nameless[r.ID] && !(pic.Runtimes[0].ID == "libgomp" && arg == 5 && r.Level == 2) {
 						t.Errorf("region %s has the function %+v", r.ID, r.Function)
 					}
 				}
 				checked := 0
 				for _, th := range pic.Threads {
-					if th.Hidden {
+					if th.Hidden || arg == 5 && th.ThreadNum != nil && *th.ThreadNum == 0 {
 						continue
 					}
 					checked++
+					if nameless[th.Region] {
+						if len(th.Errors) == 0 {
+							t.Errorf("LWP %d does not report that its stack is not complete", th.LWP)
+						}
+						continue
+					}
 					if got := functionsFromHold(th.UserStack); got != want {
 						t.Errorf("LWP %d: %s, want %s:\n%s", th.LWP, got, want, show(th.UserStack))
 					}

@@ -94,7 +94,7 @@ type Program struct {
 	around    map[uint64]*function                  // by an address in it
 	entries   map[string]uint64                     // by name; 0 if there is no such function
 	effects   map[families]*flow.Summaries[effects] // by family
-	removed   map[[2]uint64][]RemovedFrame          // results of RemovedFrames, by both functions
+	removed   map[[2]uint64]removedFrames           // results of RemovedFrames, by both functions
 	releases  flow.Summaries[families]
 	throws    flow.Summaries[exits]
 	reaches   flow.Summaries[reach]
@@ -127,7 +127,7 @@ func (p *Program) reset(cfg Config) {
 	*p = Program{
 		cfg: cfg, functions: map[uint64]*function{}, around: map[uint64]*function{}, entries: map[string]uint64{},
 		effects: map[families]*flow.Summaries[effects]{}, code: code, returns: newReturns(),
-		removed: map[[2]uint64][]RemovedFrame{},
+		removed: map[[2]uint64]removedFrames{},
 	}
 	p.reader, _ = symbolic.NewReader(cfg.Arch, cfg.Mem, code.Resolve)
 	p.releases = flow.Summaries[families]{

@@ -112,9 +112,9 @@ type RemovedFrame struct {
 
 // RemovedFrames returns the functions between a call of the function at entry and a frame of the function around
 // callee, outermost first: each ended in a tail call of the next. It contains only functions of the program. If there
-// are several chains, it contains the functions on which all agree, at the start and at the end. It fails if no chain
-// of tail calls leads from entry to callee.
-func (p *Program) RemovedFrames(entry, callee uint64) ([]RemovedFrame, bool) {
+// are several chains, it contains the functions on which all agree, at the start and at the end. leads reports whether
+// a chain of tail calls is known to its end; without one, the call may not lead to callee.
+func (p *Program) RemovedFrames(entry, callee uint64) (frames []RemovedFrame, leads bool) {
 	low, high, ok := p.cfg.Code.Bounds(callee)
 	if !ok || low <= entry && entry < high || p.IsColdPart(low, entry) {
 		return nil, false
@@ -124,10 +124,19 @@ func (p *Program) RemovedFrames(entry, callee uint64) ([]RemovedFrame, bool) {
 	if !known {
 		s := chainSearch{p: p, low: low, visits: maxChainFunctions}
 		s.follow(entry, nil)
-		out = commonFrames(s.chains)
+		out.frames = commonFrames(s.chains)
+		out.leads = slices.ContainsFunc(s.chains, func(chain []RemovedFrame) bool {
+			return len(chain) > 0 && !slices.Contains(chain, unknownFrames)
+		})
 		p.removed[key] = out
 	}
-	return out, len(out) > 0
+	return out.frames, out.leads
+}
+
+// removedFrames is a result of RemovedFrames.
+type removedFrames struct {
+	frames []RemovedFrame
+	leads  bool
 }
 
 // Bounds of the search for chains of tail calls: the visited functions, and the chains.

@@ -150,9 +150,10 @@ func (f *Flow) RemovedBelow(st *Stack, i int) []RemovedFrame {
 	return out
 }
 
-// RemovedAfter returns the function at entry, which the runtime's frame i called through a pointer, and those after it
-// without a frame, up to frame i-1. It fails if no chain of tail calls leads to the function of frame i-1.
-func (f *Flow) RemovedAfter(st *Stack, i int, entry uint64) ([]RemovedFrame, bool) {
+// RemovedAfter returns the function at entry, if the runtime's frame i may have called it through a pointer, and those
+// after it without a frame, up to frame i-1. leads reports whether a known chain of tail calls leads to the function of
+// frame i-1.
+func (f *Flow) RemovedAfter(st *Stack, i int, entry uint64) (frames []RemovedFrame, leads bool) {
 	return f.Program.RemovedFrames(entry, st.Frames[i-1].LookupPC())
 }
 

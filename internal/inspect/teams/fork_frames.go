@@ -45,8 +45,22 @@ func (u *UserModel) findFork(p *Thread, v *Region) (fork, bool) {
 	case at > 0:
 		return fork{}, false
 	}
+	if f, ok := u.forkOfRemoved(p); ok {
+		return f, true
+	}
 	i, ok := u.lastFork(st, next)
 	return fork{at, i, i}, ok
+}
+
+// forkOfRemoved returns the fork of p's innermost region, whose function has returned, if the function of the region
+// around it forked it by a tail call: the frames before the runtime's call of that function are the runtime's.
+func (u *UserModel) forkOfRemoved(p *Thread) (fork, bool) {
+	called, top := u.calledFunctions(p), p.Stack().RuntimeFrames()
+	if len(called) == 0 || len(called[0].removed) == 0 || called[0].frame >= top || len(p.Chain) < 2 {
+		return fork{}, false
+	}
+	around := u.regions.Get(p.Runtime, p.Chain[1])
+	return fork{0, called[0].frame, top}, around.Info.Function.Offset == called[0].entry
 }
 
 // forkByCount returns the frame that forked the region at index at of p's chain, a region without a known

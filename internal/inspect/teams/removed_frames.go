@@ -35,8 +35,8 @@ func (u *UserModel) calledFunctions(n *Thread) []calledFunction {
 	}
 	a.calledRead = true
 	st := n.Stack()
-	c := &callSearch{u: u, n: n, st: st, missing: u.functionsOf(n)}
-	var open []int // frames that called an unknown function
+	c := &callSearch{u: u, n: n, st: st}
+	c.missing, c.outermost = u.functionsOf(n)
 	for i := 1; i < len(st.Kinds); i++ {
 		if st.Kinds[i] != stacks.KindRuntime {
 			continue
@@ -47,10 +47,10 @@ func (u *UserModel) calledFunctions(n *Thread) []calledFunction {
 			c.found = append(c.found, calledFunction{frame: i, entry: entry})
 			c.missing[entry]--
 		case c.mayHideFunction(i):
-			open = append(open, i)
+			c.open = append(c.open, i)
 		}
 	}
-	for _, i := range open {
+	for _, i := range c.open {
 		c.findRemoved(i)
 	}
 	slices.SortFunc(c.found, func(x, y calledFunction) int { return x.frame - y.frame })
@@ -58,19 +58,24 @@ func (u *UserModel) calledFunctions(n *Thread) []calledFunction {
 	return a.called
 }
 
-// functionsOf returns the number of regions around n by their function.
-func (u *UserModel) functionsOf(n *Thread) map[uint64]int {
+// functionsOf returns the number of regions on n's stack by their function, and the function of the outermost one; 0 if
+// that is unknown.
+func (u *UserModel) functionsOf(n *Thread) (count map[uint64]int, outermost uint64) {
 	last := len(n.Chain)
 	if own := u.regions.ownRegion(n, n.Chain); own >= 0 {
 		last = own + 1
 	}
-	out := map[uint64]int{}
+	count = map[uint64]int{}
 	for _, h := range n.Chain[:last] {
-		if v := u.regions.Get(n.Runtime, h); !v.Info.Function.IsNull() {
-			out[v.Info.Function.Offset]++
+		v := u.regions.Get(n.Runtime, h)
+		if !v.Info.Function.IsNull() {
+			count[v.Info.Function.Offset]++
+		}
+		if h.Level > 0 {
+			outermost = v.Info.Function.Offset
 		}
 	}
-	return out
+	return count, outermost
 }
 
 // callSearch finds the functions that runtimes called on a stack.
@@ -79,6 +84,8 @@ type callSearch struct {
 	n         *Thread
 	st        *stacks.Stack
 	missing   map[uint64]int // number of regions and tasks without a frame so far, by function
+	outermost uint64         // function of the region in which the stack starts; 0 if unknown
+	open      []int          // the runtime's frames that called an unknown function
 	found     []calledFunction
 	tasks     []uint64 // functions of the explicit tasks that the thread is in, innermost first
 	tasksRead bool
@@ -114,8 +121,9 @@ func (c *callSearch) mayHideFunction(i int) bool {
 	return ok && call.Kind == arch.CallRegister
 }
 
-// findRemoved adds the function that the runtime's frame i called if there is only one candidate. Among several, the
-// function of the current task is the one that was called last.
+// findRemoved adds the function that the runtime's frame i called if there is only one candidate to which the code
+// leads. Among several, the outermost function of a thread without explicit tasks is that of the region in which its
+// stack starts, and the function of the current task is the one that was called last.
 func (c *callSearch) findRemoved(i int) {
 	if !c.tasksRead {
 		c.tasksRead = true
@@ -127,22 +135,44 @@ func (c *callSearch) findRemoved(i int) {
 		}
 	}
 	var all []calledFunction
+	proven := map[uint64]bool{}
 	for fn, count := range c.missing {
 		if count <= 0 || !c.u.code.StartsFunction(fn) {
 			continue
 		}
-		if removed, ok := c.u.flows.RemovedAfter(c.st, i, fn); ok {
+		removed, leads := c.u.flows.RemovedAfter(c.st, i, fn)
+		if proven[fn] = leads; len(removed) > 0 {
 			all = append(all, calledFunction{i, fn, removed})
 		}
 	}
-	innermost := !slices.ContainsFunc(c.found, func(f calledFunction) bool { return f.frame < i })
-	if len(all) > 1 && innermost && len(c.tasks) > 0 {
-		all = slices.DeleteFunc(all, func(f calledFunction) bool { return f.entry != c.tasks[0] })
+	if only := c.onlyCandidate(i); len(all) > 1 && only != 0 {
+		all = slices.DeleteFunc(all, func(f calledFunction) bool { return f.entry != only })
 	}
-	if len(all) == 1 {
+	if len(all) == 1 && proven[all[0].entry] {
 		c.found = append(c.found, all[0])
 		c.missing[all[0].entry]--
 	}
+}
+
+// onlyCandidate returns the function that the runtime's frame i must have called by its place on the stack; 0 if
+// others are possible.
+func (c *callSearch) onlyCandidate(i int) uint64 {
+	switch {
+	case len(c.tasks) > 0:
+		if !slices.ContainsFunc(c.found, func(f calledFunction) bool { return f.frame < i }) {
+			return c.tasks[0]
+		}
+	case c.outermost != 0 && !slices.ContainsFunc(c.found, func(f calledFunction) bool { return f.frame > i }) &&
+		!slices.ContainsFunc(c.open, func(frame int) bool { return frame > i && c.mayCall(frame, c.outermost) }):
+		return c.outermost
+	}
+	return 0
+}
+
+// mayCall reports whether the function at entry, without a frame, may be the one that the runtime's frame i called.
+func (c *callSearch) mayCall(i int, entry uint64) bool {
+	removed, _ := c.u.flows.RemovedAfter(c.st, i, entry)
+	return len(removed) > 0
 }
 
 // taskFunctions returns the functions of the explicit tasks that n executes or has suspended, innermost first.

@@ -147,7 +147,6 @@ func (fs *forks) findForks(th *thread, start *region) []fork {
 				end = calls[0] + 8
 			}
 			c = fs.firstAbove(sp, min(end, sp+stackBlock))
-			c.called = c.called && len(calls) == 0 && end-sp <= stackBlock // the whole stack was searched
 		}
 		found[i] = c.fork
 		if c.called && i+1 == n && start != nil && fs.inImplicitTask(th, n) {
@@ -280,28 +279,21 @@ func (fs *forks) savedFunction(low, high uint64) uint64 {
 // functions at the end of the region, start at low. The caller is at the first return address after a call that
 // shows the region's function. Calls in the region have left return addresses in unused words of these frames,
 // but these do not show a function. If no call shows it, because GCC keeps the function's address in a register
-// throughout a loop around the region, firstAbove returns the first call of a function that forks. The runtime called
-// the code before the fork if its outermost indirect call, which starts a worker, has no call of other code below it.
+// throughout a loop around the region, firstAbove returns the first call of a function that forks.
 func (fs *forks) firstAbove(low, high uint64) callAbove {
 	var hidden callAbove
-	user := false
 	for at := low; at+8 <= high; at += 8 {
 		w, err := fs.word(at)
 		if err != nil {
-			hidden.called = false
 			break
-		}
-		if fs.calledByRuntime(w) {
-			hidden.called = !user
 		}
 		c, ok := fs.callBefore(w)
 		if ok && (c.jumped || c.function != 0) {
 			return c
 		}
 		if ok && hidden.ret == 0 {
-			hidden.fork = c.fork
+			hidden = c
 		}
-		user = user || ok
 	}
 	return hidden
 }

@@ -6,31 +6,39 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 )
 
-// ArrayBase returns the start of an array of locks: the unfinished call of the thread's innermost function acquires an
-// element of it. The code computes the address of the lock as the sum of a pointer that it loads from memory, an index
-// times the size of an element, and constants.
-func (p *Program) ArrayBase(t *Thread, family string) (base uint64, ok bool) {
+// Array is the array of locks of which a thread acquires an element.
+type Array struct {
+	// Base is the value of a pointer, if Loaded is set, otherwise the address of a variable. The compiler may have
+	// subtracted the lower bound of the index, times Stride, from the address.
+	Base, Stride uint64
+	Loaded       bool
+}
+
+// ArrayOf returns the array of which the unfinished call of the thread's innermost function acquires an element. The
+// code computes the address of the lock as the sum of a pointer that it loads from memory or of the address of a
+// variable, of an index times the size of an element, and of constants.
+func (p *Program) ArrayOf(t *Thread, family string) (Array, bool) {
 	i := slices.IndexFunc(t.Frames, func(fr Frame) bool { return fr.User })
 	if i < 0 {
-		return 0, false
+		return Array{}, false
 	}
 	f := p.frameFunction(&t.Frames[i])
 	if f == nil {
-		return 0, false
+		return Array{}, false
 	}
 	at := p.PointOf(t, i)
 	s, isCall := f.flow.SiteAt(at)
 	if !isCall {
-		return 0, false
+		return Array{}, false
 	}
 	c := p.sitesOf(f)[s.Index]
 	if c.kind != calleeListed || c.call.Family != family || c.call.Arg < 0 || c.call.Arg >= len(s.Args) {
-		return 0, false
+		return Array{}, false
 	}
-	e, ok := flow.ArrayPointer(s.Args[c.call.Arg])
+	e, stride, loaded, ok := flow.ArrayStart(s.Args[c.call.Arg])
 	if !ok {
-		return 0, false
+		return Array{}, false
 	}
-	base, _, ok = f.flow.Value(s, e, at)
-	return base, ok
+	base, _, ok := f.flow.Value(s, e, at)
+	return Array{base, stride, loaded}, ok
 }

@@ -157,6 +157,33 @@ func (d *Data) localName(addr uint64) string {
 
 // findLocal searches the frames of all threads for the local variable around addr.
 func (d *Data) findLocal(addr uint64) string {
+	if at, ok := d.frameAround(addr); ok {
+		if name, function, ok := d.code.Symbols.LocalName(at, addr); ok {
+			return name + " in " + function
+		}
+	}
+	return ""
+}
+
+// LocalExtent returns the memory [low, high) of the local variable around addr, and its name. It is not ok if addr is
+// in no frame of the program, or if debug information does not describe it.
+func (d *Data) LocalExtent(addr uint64) (name string, low, high uint64, ok bool) {
+	at, ok := d.frameAround(addr)
+	if !ok {
+		return "", 0, 0, false
+	}
+	if low, high, ok = d.code.Symbols.LocalExtent(at, addr); !ok {
+		return "", 0, 0, false
+	}
+	name, function, ok := d.code.Symbols.LocalName(at, low)
+	if i := strings.IndexAny(name, "[.(%"); i > 0 { // an element or a member
+		name = name[:i]
+	}
+	return name + " in " + function, low, high, ok
+}
+
+// frameAround returns the frame of the program's code that contains addr.
+func (d *Data) frameAround(addr uint64) (symbolize.Activation, bool) {
 	for n := range d.threads {
 		regs := n.Registers()
 		if regs == nil {
@@ -170,17 +197,11 @@ func (d *Data) findLocal(addr uint64) string {
 			if low = f.CFA; addr >= low {
 				continue
 			}
-			if st.Kinds[i] != KindUser {
-				return ""
-			}
 			at := symbolize.Activation{PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get}
-			if name, function, ok := d.code.Symbols.LocalName(at, addr); ok {
-				return name + " in " + function
-			}
-			return ""
+			return at, st.Kinds[i] == KindUser
 		}
 	}
-	return ""
+	return symbolize.Activation{}, false
 }
 
 // MappingsOf lists a target's memory mappings; nil if they are unknown.

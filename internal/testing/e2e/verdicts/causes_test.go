@@ -111,6 +111,39 @@ func TestMemoryThatIsNoLock(t *testing.T) {
 	}
 }
 
+// TestMemoryPastArrays looks at threads that take an element past the end of an array of locks in a variable: global,
+// static, on the stack, in a structure, or through a pointer.
+func TestMemoryPastArrays(t *testing.T) {
+	const past = "from which the code takes an element"
+	for way, has := range [][]string{
+		{" table (", "lock cells[32]"}, {" own (", "lock cells[32]"}, {" grid (", "lock grid.cells[4]"},
+		{" rows (", "lock cells["}, {" stack in main ("}, {" table (", "lock cells[32]"},
+		{" table (", "lock cells[32]"},
+	} {
+		for i, run := range handoverRuns(t, "verdict_lock_static", strconv.Itoa(way)) {
+			if i%3 == 1 {
+				continue
+			}
+			t.Run(strconv.Itoa(way)+"/"+handoverName(i, run), func(t *testing.T) {
+				kinds, words := hangOf(t, run)
+				if !slices.Equal(kinds, []picture.VerdictKind{picture.VerdictLockFreed}) {
+					t.Errorf("hangs %v, want one %s", kinds, picture.VerdictLockFreed)
+				}
+				checkWords(t, words, append(has, "which is no lock", past, "check the index"),
+					[]string{"DEADLOCK", "ORPHANED"})
+			})
+			run.Args = append(run.Args, "1")
+			t.Run(strconv.Itoa(way)+"_healthy/"+handoverName(i, run), func(t *testing.T) {
+				kinds, words := hangOf(t, run)
+				if len(kinds) > 0 {
+					t.Errorf("hangs %v of a healthy program", kinds)
+				}
+				checkWords(t, words, nil, []string{"no lock"})
+			})
+		}
+	}
+}
+
 // TestPoolOfLocks looks at threads that wait for locks of a pool, whose index is a remainder: one of them holds the
 // lock that all wait for. Idle threads of a pool of threads have no part in it.
 func TestPoolOfLocks(t *testing.T) {

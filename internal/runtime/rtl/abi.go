@@ -249,8 +249,14 @@ func SpinVariables() (names, always []string) {
 // MakesEvent reports whether the named function creates the event of a detached task.
 func MakesEvent(name string) bool { return name == "__kmpc_task_allow_completion_event" }
 
-// IsOwnLock reports whether the named function acquires a lock of the runtime's own, which is its first argument.
-func IsOwnLock(name string) bool { return name == "__kmp_acquire_ticket_lock" }
+// OwnLock is a ticket lock of the runtime's own: the offsets of its words. They are the same in all releases, and the
+// only fields that are read of a runtime that is not initialized yet, whose layout is unknown.
+type OwnLock struct{ NextTicket, NowServing uint64 }
+
+// OwnLockOf returns the lock of the runtime's own that the named function acquires: its first argument.
+func OwnLockOf(name string) (OwnLock, bool) {
+	return OwnLock{NextTicket: 24, NowServing: 28}, name == "__kmp_acquire_ticket_lock"
+}
 
 // CriticalName returns the name of the critical section with a variable of the given symbol, "" for the unnamed
 // one. ok is false for other symbols.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
@@ -102,6 +103,11 @@ func TestTableHasAllThatIsDeclared(t *testing.T) {
 			if e.Err != nil && (!e.Optional || release >= 22) {
 				t.Errorf("release %d: %v", release, e.Err)
 			}
+		}
+		own, _ := rtl.OwnLockOf("__kmp_acquire_ticket_lock")
+		if l.Ticket.NextTicket.Offset != own.NextTicket || l.Ticket.NowServing.Offset != own.NowServing {
+			t.Errorf("release %d: tickets at %v and %v, want %+v", release, l.Ticket.NextTicket, l.Ticket.NowServing,
+				own)
 		}
 		if found < 280 {
 			t.Errorf("release %d: %d names are declared", release, found)

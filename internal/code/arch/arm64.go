@@ -15,6 +15,12 @@ const (
 	armLDRMask, armLDR   = 0xffc003ff, 0xf9400211 // ldr x17, [x16, #imm12*8]
 	armBTIC              = 0xd503245f             // bti c
 	armSVC               = 0xd4000001             // svc #0
+
+	armMOVZMask, armMOVZ         = 0x7fe0001f, 0x52800000 // movz Rd, #imm16, without a shift
+	armBranchesMask, armBranches = 0x1c000000, 0x14000000 // all branches, and system instructions
+	armMemoryMask, armMemory     = 0x0a000000, 0x08000000 // all loads and stores
+	armRegister                  = 0x1f                   // Rd, which most instructions write
+	armInstruction               = 4                      // bytes
 )
 
 // arm64CallBefore decodes bl and blr.

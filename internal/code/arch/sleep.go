@@ -9,7 +9,7 @@ import (
 type SleepCall struct {
 	Name string // of the system call
 	// Time is the address of the time passed to the call. It is null if the call has no limit, if the time is in
-	// Milliseconds, or if it is unknown (aarch64).
+	// Milliseconds, or if it is unknown (aarch64, where the result of the call may have replaced it).
 	Time         callbacks.Address
 	Micro        bool // Time is a struct timeval; otherwise a struct timespec
 	Deadline     bool // Time is an absolute time on the clock with number Clock
@@ -42,10 +42,72 @@ func FindSleep(r *callbacks.Registers, mem callbacks.Memory) (SleepCall, bool) {
 		result := int64(r.Values[0])
 		return sleepIn(r, SyscallName(r.Arch, r.Syscall), result == restartBlock, result == restartNoHandler)
 	}
+	if in, ok := arm64SleepCall(r, mem); ok {
+		return sleepIn(&in, SyscallName(in.Arch, in.Syscall), false, false)
+	}
 	if r.Arch != callbacks.ArchX86_64 || r.Syscall < 0 || int64(r.Values[0]) != r.Syscall || !isAtSyscall(r, mem) {
 		return SleepCall{}, false
 	}
 	return sleepIn(r, SyscallName(r.Arch, r.Syscall), false, true)
+}
+
+// arm64SleepCall returns the registers of a thread on aarch64 that is in a call by an svc instruction, as if the
+// kernel's record of the call were there. Before the kernel stops a thread in a call that it would start again, it sets
+// the PC back to the instruction, restores the first argument, and forgets the call. An emulator leaves the PC after
+// the instruction and the argument in the register of the result: the thread is in the call if that is no result.
+func arm64SleepCall(r *callbacks.Registers, mem callbacks.Memory) (in callbacks.Registers, ok bool) {
+	if r.Arch != callbacks.ArchAArch64 {
+		return callbacks.Registers{}, false
+	}
+	number, after := int64(int32(r.Values[arm64Number])), r.PC()
+	switch {
+	case isARMCall(mem, after):
+		after += armInstruction
+	case !isARMCall(mem, after-armInstruction) || !isNoResult(SyscallName(r.Arch, number), r.Values[0]):
+		return callbacks.Registers{}, false
+	}
+	if SyscallName(r.Arch, number) == "restart_syscall" {
+		if number, ok = arm64NumberBefore(mem, after-armInstruction); !ok {
+			return callbacks.Registers{}, false
+		}
+	}
+	in = *r
+	SetSyscall(&in, number)
+	in.SetPC(after)
+	return in, true
+}
+
+// maxSignal is the highest number of a signal, the largest result of a call that only sleeps.
+const maxSignal = 64
+
+// isNoResult reports whether a value is no result of a call that only sleeps: it is the first argument.
+func isNoResult(name string, value uint64) bool {
+	return int64(value) > maxSignal || name == "clock_nanosleep" && int64(value) > 0
+}
+
+// isARMCall reports whether the instruction at an address is a system call.
+func isARMCall(mem callbacks.Memory, at uint64) bool {
+	var code [armInstruction]byte
+	return mem.ReadMemory(callbacks.Addr(at), code[:]) == nil && callbacks.Word(code[:]) == armSVC
+}
+
+// arm64NumberBefore returns the number of the system call at an address, which the instructions before it load as a
+// constant. Any other instruction that may write the number's register, and any branch, load or store, ends the search.
+func arm64NumberBefore(mem callbacks.Memory, at uint64) (int64, bool) {
+	for range SyscallCode / armInstruction {
+		at -= armInstruction
+		var code [armInstruction]byte
+		if mem.ReadMemory(callbacks.Addr(at), code[:]) != nil {
+			return 0, false
+		}
+		switch w := callbacks.Word(code[:]); {
+		case w&armMOVZMask == armMOVZ|arm64Number:
+			return int64(w >> 5 & 0xffff), true
+		case w&armRegister == arm64Number, w&armBranchesMask == armBranches, w&armMemoryMask == armMemory:
+			return 0, false
+		}
+	}
+	return 0, false
 }
 
 // ContinuedCall returns the registers of a thread that continues an interrupted call by restart_syscall, or is about
@@ -89,7 +151,7 @@ func isAtSyscall(r *callbacks.Registers, mem callbacks.Memory) bool {
 // interrupted it: to continue by restart_syscall, or to be executed again.
 func sleepIn(r *callbacks.Registers, name string, continued, repeated bool) (SleepCall, bool) {
 	s := SleepCall{Name: name}
-	a, first := &r.SyscallArgs, r.Arch == callbacks.ArchX86_64 // on aarch64 the result has replaced it
+	a, first := &r.SyscallArgs, r.Arch == callbacks.ArchX86_64 || !InCall(r) // else the result has replaced it
 	switch name {
 	case "nanosleep":
 		s.Rest, s.Interrupted = callbacks.Addr(a[1]), continued

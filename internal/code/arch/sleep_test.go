@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -65,6 +66,52 @@ func TestFindSleep(t *testing.T) {
 	r.Set(0, ^uint64(513))
 	if got, ok := FindSleep(&r, mem); !ok || !got.Deadline || !got.Time.IsNull() { // the result replaced Clock
 		t.Errorf("aarch64: %+v, %v", got, ok)
+	}
+}
+
+// TestFindSleepOfARM finds the calls of threads on aarch64, by the svc instruction at their PC or, in cores of an
+// emulator, before it.
+func TestFindSleepOfARM(t *testing.T) {
+	const pc, svc, number = 0x1000, 0xd4000001, 0xd2800e68         // mov x8, #115
+	const move, branch, other = 0xaa0303e2, 0x14000002, 0xaa0203e8 // mov x2, x3; b; mov x8, x2
+	type args = [6]uint64
+	monotonic := SleepCall{Name: "clock_nanosleep", Time: callbacks.Addr(8), Rest: callbacks.Addr(16)}
+	for name, c := range map[string]struct {
+		code   [3]uint32 // the last one is at pc
+		number uint64
+		args   args
+		want   SleepCall
+		ok     bool
+	}{
+		"in it": {[3]uint32{number, move, svc}, 115, args{1, 0, 8, 16}, monotonic, true},
+		"until": {[3]uint32{number, move, svc}, 115, args{0, 1, 8, 16}, SleepCall{Name: "clock_nanosleep",
+			Time: callbacks.Addr(8), Deadline: true}, true},
+		"nanosleep": {[3]uint32{number, move, svc}, 101, args{8, 16}, SleepCall{Name: "nanosleep",
+			Time: callbacks.Addr(8), Rest: callbacks.Addr(16)}, true},
+		"pause":      {[3]uint32{number, move, svc}, 73, args{}, SleepCall{Name: "ppoll", Endless: true}, true},
+		"of a file":  {[3]uint32{number, move, svc}, 73, args{8, 1}, SleepCall{}, false},
+		"futex":      {[3]uint32{number, move, svc}, 98, args{8, 128, 1}, SleepCall{}, false},
+		"continues":  {[3]uint32{number, move, svc}, 128, args{1, 0, 8, 16}, monotonic, true},
+		"unknown":    {[3]uint32{number, branch, svc}, 128, args{1, 0, 8, 16}, SleepCall{}, false},
+		"overwrites": {[3]uint32{number, other, svc}, 128, args{1, 0, 8, 16}, SleepCall{}, false},
+		"no call":    {[3]uint32{number, move, move}, 115, args{1, 0, 8, 16}, SleepCall{}, false},
+		"emulator":   {[3]uint32{number, svc, move}, 115, args{1, 0, 8, 16}, monotonic, true},
+		"returned":   {[3]uint32{number, svc, move}, 115, args{0, 0, 8, 16}, SleepCall{}, false},
+		"failed":     {[3]uint32{number, svc, move}, 101, args{^uint64(3), 16}, SleepCall{}, false},
+	} {
+		mem := codeAt{at: pc - 8, code: nil}
+		for _, w := range c.code {
+			mem.code = binary.LittleEndian.AppendUint32(mem.code, w)
+		}
+		r := callbacks.Registers{Arch: callbacks.ArchAArch64, Syscall: -1}
+		for i, v := range c.args {
+			r.Set(i, v)
+		}
+		r.Set(arm64Number, c.number)
+		r.SetPC(pc)
+		if got, ok := FindSleep(&r, mem); got != c.want || ok != c.ok {
+			t.Errorf("%s: %+v, %v, want %+v, %v", name, got, ok, c.want, c.ok)
+		}
 	}
 }
 

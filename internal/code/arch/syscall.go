@@ -132,15 +132,14 @@ func isUnchanged(r *callbacks.Registers, mem callbacks.Memory) bool {
 // thread is before it, or inside of the call in an emulator's core: there the first argument is still in its register.
 // If the code cannot be read, the registers alone show the call: its number is in a register of its own.
 func arm64Call(r *callbacks.Registers, mem callbacks.Memory, number int64) (after uint64, ok bool) {
-	const length = 4
 	if int64(r.Values[arm64Number]) != number {
 		return 0, false
 	}
-	for _, at := range []uint64{r.PC(), r.PC() - length} {
-		var svc [length]byte
+	for _, at := range []uint64{r.PC(), r.PC() - armInstruction} {
+		var svc [armInstruction]byte
 		err := mem.ReadMemory(callbacks.Addr(at), svc[:])
 		if err != nil || callbacks.Word(svc[:]) == armSVC {
-			return at + length, true
+			return at + armInstruction, true
 		}
 	}
 	return 0, false

@@ -19,6 +19,7 @@ import (
 //	hand NAME      puts a function's address there
 //	second NAME    puts a function's address into the second argument's register
 //	maybe N        skips the next N lines on one of two paths
+//	zero N         skips the next N lines if the result register is not 0
 //	indirect       calls the function that a register points to
 //	store          writes to the address in a register
 //	result VALUE   puts a number into the result register
@@ -103,6 +104,9 @@ func (p *program) function(name, text string) {
 			emit(0x48, 0x83, 0xc4, 0x08, 0xc3)
 		case "maybe":
 			emit(0x85, 0xf6, 0x74, 0x00) // test %esi,%esi; je
+			skip.at, skip.lines = pc, value+1
+		case "zero":
+			emit(0x85, 0xc0, 0x75, 0x00) // test %eax,%eax; jne
 			skip.at, skip.lines = pc, value+1
 		default:
 			p.tb.Fatalf("%q is no line of code", line)

@@ -127,6 +127,33 @@ func TestHolders(t *testing.T) {
 	}
 }
 
+// TestMayReleaseByNumber checks a thread that comes to a release only if its number in the team is 0.
+func TestMayReleaseByNumber(t *testing.T) {
+	const first = "call work\ncall omp_get_thread_num\nzero 2\nfirst 64\ncall omp_unset_lock"
+	code := assemble(t, map[string]string{"work": "return", "first": first,
+		"master":     "call work\ncall __kmpc_master\nzero 1\nreturn\nfirst 64\ncall omp_unset_lock",
+		"serialized": first + "\ncall __kmpc_serialized_parallel"})
+	for _, tt := range []struct {
+		function string
+		number   int
+		want     bool
+	}{
+		{"first", 0, true}, {"first", 1, false}, {"first", anyNumber, true}, {"first", maxNumbers, true},
+		{"master", 0, true}, {"master", 1, false}, {"serialized", 1, true},
+	} {
+		p := code.open(nil)
+		for range 2 { // the second answer is kept
+			th := code.thread(1, "work", 0, tt.function, 0)
+			th.Frames[1].Numbered, th.Frames[1].Number = tt.number != anyNumber, tt.number
+			released := NewLook(p, func() []*Thread { return []*Thread{th} }).Releases(Lock{rtl.FamilyLock, 64})
+			if got := p.MayRelease(th, rtl.FamilyLock); got != tt.want || (len(released) > 0) != tt.want {
+				t.Errorf("thread %d in %s may release a lock: %v, %v, want %v", tt.number, tt.function, got, released,
+					tt.want)
+			}
+		}
+	}
+}
+
 // TestMayRelease checks the families of locks that threads at different places may still release.
 func TestMayRelease(t *testing.T) {
 	code := assemble(t, map[string]string{

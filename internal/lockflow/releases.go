@@ -299,7 +299,19 @@ type opened struct {
 // openedAt returns the first effects on locks of f from the point of a frame. innermost is set if the frame's
 // function has called no function of the program.
 func (p *Program) openedAt(f *function, fr *Frame, innermost bool) *opened {
-	pt := f.pointAt(fr)
+	out := p.openedBy(f, fr, innermost, anyNumber)
+	if len(out.releases) == 0 {
+		return out
+	}
+	if number := f.numberIn(fr); number != anyNumber {
+		out = p.openedBy(f, fr, innermost, number)
+	}
+	return out
+}
+
+// openedBy is openedAt for a thread with a number.
+func (p *Program) openedBy(f *function, fr *Frame, innermost bool, number int) *opened {
+	pt := f.pointAt(fr).aheadBy(number)
 	known := &pt.opened[0]
 	if innermost {
 		known = &pt.opened[1]
@@ -328,7 +340,7 @@ func (p *Program) openedAt(f *function, fr *Frame, innermost bool) *opened {
 		if slices.ContainsFunc(out.underWay, func(o opening) bool { return o.takes && o.isSame(lock) }) {
 			continue // it has acquired the lock before it reaches the following code
 		}
-		paths := pathsFor(f, out.sites, lock)
+		paths := f.takenBy(number, pathsFor(f, out.sites, lock))
 		reached, _ := from.Reach(paths)
 		for i, ok := range reached {
 			given, gives := givesAt(out.sites[i], lock)

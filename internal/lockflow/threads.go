@@ -20,6 +20,9 @@ type Frame struct {
 	Registers *callbacks.Registers
 	// User is set for code of the program, not of a runtime or a system library.
 	User bool
+	// Numbered is set if Number is the number of the thread in the team whose region the frame executes.
+	Numbered bool
+	Number   int
 }
 
 // lookup returns an address within the current instruction of the frame.
@@ -78,12 +81,58 @@ func (p *Program) argument(t *Thread, i, n, depth int) (uint64, bool) {
 
 // point is a position in a function, with cached facts about threads there.
 type point struct {
-	releases families           // families of locks that the following code may release
-	asked    bool               // releases is set
 	behind   map[string]bool    // by family: a call that takes a lock of it may precede
 	held     map[string]holding // by the effects of the calls on one lock
 	branches *flow.Witnesses    // nil before the first use
-	opened   [2]*opened         // for a frame that called a function of the program, and for one that did not
+	ahead    map[int]*ahead     // by the number of the thread; anyNumber for all
+}
+
+// anyNumber stands for all numbers of a thread in its team.
+const anyNumber = -1
+
+// maxNumbers bounds the numbers of threads for which the code after one point is followed. Threads with other numbers
+// count as those that may take both sides of a branch on the number.
+const maxNumbers = 64
+
+// ahead contains the facts about the code after a point.
+type ahead struct {
+	releases families   // families of locks that it may release
+	asked    bool       // releases is set
+	opened   [2]*opened // for a frame that called a function of the program, and for one that did not
+}
+
+// aheadBy returns the facts about the code after the point, for threads with a number.
+func (pt *point) aheadBy(number int) *ahead {
+	a := pt.ahead[number]
+	if a == nil {
+		if pt.ahead == nil {
+			pt.ahead = map[int]*ahead{}
+		}
+		a = &ahead{}
+		pt.ahead[number] = a
+	}
+	return a
+}
+
+// numberIn returns the number of a frame's thread in its team, if the code of f depends on it; else anyNumber. Code of
+// a serialized region, in which each number is 0, may be part of a function.
+func (f *function) numberIn(fr *Frame) int {
+	dependent := func(name string) bool { _, ok := rtl.ResultByNumber(name, 0); return ok }
+	if !fr.Numbered || fr.Number < 0 || fr.Number >= maxNumbers || !f.flow.MayCall(dependent) ||
+		f.flow.MayCall(rtl.StartsSerialized) {
+		return anyNumber
+	}
+	return fr.Number
+}
+
+// takenBy returns p without the branches that a thread with a number does not take.
+func (f *function) takenBy(number int, p flow.Paths) flow.Paths {
+	if number == anyNumber {
+		return p
+	}
+	return p.Returning(f.flow, func(s flow.CallSite) (uint64, bool) {
+		return rtl.ResultByNumber(s.Name, uint64(number))
+	})
 }
 
 // pointAt returns the position of a frame in f.
@@ -127,7 +176,19 @@ func (p *Program) releasesFrom(fr *Frame) families {
 	if f == nil {
 		return allFamilies
 	}
-	pt := f.pointAt(fr)
+	out := p.releasesBy(f, fr, anyNumber)
+	if out == 0 {
+		return 0
+	}
+	if number := f.numberIn(fr); number != anyNumber {
+		out = p.releasesBy(f, fr, number)
+	}
+	return out
+}
+
+// releasesBy returns the families of locks that a frame in f may release before it returns, in a thread with a number.
+func (p *Program) releasesBy(f *function, fr *Frame, number int) families {
+	pt := f.pointAt(fr).aheadBy(number)
 	if pt.asked {
 		return pt.releases
 	}
@@ -149,10 +210,27 @@ func (p *Program) releasesFrom(fr *Frame) families {
 			pt.releases |= ofThreads
 		}
 	}
+	untaken := f.untaken(at, number)
 	for _, s := range f.flow.SitesAfter(at) {
-		pt.releases |= releasesOf(&sites[s.Index], p.releases.SummaryOf)
+		if untaken == nil || !untaken[s.Index] {
+			pt.releases |= releasesOf(&sites[s.Index], p.releases.SummaryOf)
+		}
 	}
 	return pt.releases
+}
+
+// untaken returns the calls after a point, by index, that only threads with other numbers reach; nil for anyNumber.
+func (f *function) untaken(at flow.Point, number int) []bool {
+	from, ok := flow.AheadOf(f.flow, at)
+	if number == anyNumber || !ok {
+		return nil
+	}
+	all, _ := from.Reach(flow.Paths{})
+	out, _ := from.Reach(f.takenBy(number, flow.Paths{}))
+	for i := range out {
+		out[i] = all[i] && !out[i]
+	}
+	return out
 }
 
 // callsByMemoryFrom reports whether a frame may reach a call through a pointer in memory before it returns.

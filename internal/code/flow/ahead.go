@@ -171,6 +171,9 @@ func (p Paths) Requiring(f *Function, site int) Paths {
 	}
 	out := p
 	out.shut = map[edge]bool{}
+	for way := range p.shut {
+		out.shut[way] = true
+	}
 	br := branchesOf(f)
 	left := maxWitnesses
 	for b := range f.blocks {

@@ -98,6 +98,21 @@ func (f *Flow) threadOf(st *Stack) *lockflow.Thread {
 	return t
 }
 
+// SetNumber records the number of n in the team whose region its frames up to the region's function execute.
+func (f *Flow) SetNumber(n *Thread, number int, region uint64) {
+	st := n.Stack()
+	t := f.threadOf(st)
+	for i := range st.Frames {
+		if st.Kinds[i] != KindUser || st.code.FunctionEntry(st.Frames[i]) != region {
+			continue
+		}
+		for k := range t.Frames[:i+1] {
+			t.Frames[k].Numbered, t.Frames[k].Number = true, number
+		}
+		return
+	}
+}
+
 // FunctionAt returns the control-flow graph of the function around pc, nil if its code cannot be read.
 func (f *Flow) FunctionAt(pc uint64) *flow.Function { return f.Program.FlowAt(pc) }
 

@@ -46,6 +46,7 @@ func (wf *Finder) AddFacts(pic *picture.Picture, facts *picture.Facts) {
 		from: wf, pic: pic, facts: facts, waits: wf.all(), locks: map[lockKey]int{}, families: map[string][]int{},
 		blank: slices.ContainsFunc(wf.Threads.All, func(n *teams.Thread) bool { return n.Missing != nil }),
 	}
+	g.numberThreads()
 	facts.StacksComplete = wf.reach.allStacks()
 	for i := range g.waits {
 		facts.Waits = append(facts.Waits, g.describeWait(&g.waits[i]))
@@ -59,6 +60,28 @@ func (wf *Finder) AddFacts(pic *picture.Picture, facts *picture.Facts) {
 	g.addOwnerFrames()
 	g.countWaiters()
 	g.addWakers()
+}
+
+// numberThreads gives the analysis of code the numbers of the threads in their teams: branches on the number decide
+// what a thread does. An untied task may be resumed by another thread.
+func (g *gatherer) numberThreads() {
+	functions := map[picture.ID]uint64{}
+	for _, r := range g.pic.Regions {
+		if r.Function != nil && r.Function.Address != nil {
+			functions[r.ID] = uint64(*r.Function.Address)
+		}
+	}
+	untied := map[picture.ID]bool{}
+	for i := range g.pic.Tasks {
+		untied[g.pic.Tasks[i].ID] = slices.Contains(g.pic.Tasks[i].Flags, picture.FlagUntied)
+	}
+	for i := range g.pic.Threads {
+		t := &g.pic.Threads[i]
+		n, entry := g.from.Threads.ByLWP[t.LWP], functions[t.Region]
+		if n != nil && entry != 0 && t.ThreadNum != nil && !untied[t.Task] {
+			g.from.Flows.SetNumber(&n.Thread, *t.ThreadNum, entry)
+		}
+	}
 }
 
 // describeWait returns a thread's wait, and adds its lock to the facts.

@@ -121,6 +121,10 @@ func OfUnequalBarriers(function string) bool {
 	return false
 }
 
+// StartsSerialized reports whether the named function starts a region of one thread whose code may follow in the
+// calling function.
+func StartsSerialized(name string) bool { return name == "__kmpc_serialized_parallel" }
+
 // ResultByNumber returns the result of a function that depends only on the number of the thread in its team.
 func ResultByNumber(function string, number uint64) (result uint64, ok bool) {
 	function, _, _ = strings.Cut(function, "@")

@@ -27,14 +27,8 @@ func readWriteLocks() []expectation {
 		if way == 1 { // a thread that waits for a lock of LLVM's runtime spins, and may have just acquired it
 			e.only, e.env = "libgomp", e2e.Asleep
 		}
-		if way == 2 {
-			// After the barrier, only thread 0 releases the lock. The analysis does not follow the thread's number:
-			// where the code still has that condition, thread 1 may release the lock and is part of the deadlock.
-			other, decided := e, "libgomp-O2 gcc-12-O2 gcc-12-O3"
-			other.never, other.certainty, other.waits = decided, picture.Likely, []string{"barrier", "rwlock table"}
-			other.says = []string{"read-write lock table, which it holds itself and thread 1", "may release in main"}
-			out = append(out, twins(other, strconv.Itoa(way), "1")...)
-			e.kind, e.threads, e.waits, e.only = picture.VerdictSelfDeadlock, 1, e.waits[1:], decided
+		if way == 2 { // after the barrier, only thread 0 releases the lock
+			e.kind, e.threads, e.waits = picture.VerdictSelfDeadlock, 1, e.waits[1:]
 		}
 		if way > 2 { // acquired under an if: certain where the frame still shows the condition
 			e.certainty, e.env = "", e2e.Asleep

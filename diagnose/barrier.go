@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -226,7 +227,43 @@ func (d *barriers) divergent(b *group) (picture.Verdict, bool) {
 		v.Evidence = append(v.Evidence, fmt.Sprintf("%s %s", d.threadsWait(at[p]), p))
 		v.Threads = append(v.Threads, at[p]...)
 	}
+	switch what, branches := misplacedInCode(d.index, b.waits); {
+	case len(what) > 0:
+		v.Explanation += " OpenMP allows no barrier in such a construct: " +
+			phrase.Clauses(what, maxNamed, len(what)) + "."
+		v.Evidence = append(what, v.Evidence...)
+		v.Fix = kindOf(picture.VerdictIllegalBarrier).Fix
+	case len(branches) > 0:
+		explainBranches(&v, branches)
+	}
 	return v, true
+}
+
+// joinShiftToCrash adds to the verdict on a crash that members of the crashed thread's team are at different barriers,
+// and why, in place of the verdict on these. Such a thread reads data before the threads that write it have come to the
+// barrier between.
+func joinShiftToCrash(x *index, all []picture.Verdict) []picture.Verdict {
+	if len(all) == 0 || all[0].Kind != picture.VerdictCrash || len(all[0].Threads) == 0 {
+		return all
+	}
+	v := &all[0]
+	t := x.threads[v.Threads[0]]
+	i := slices.IndexFunc(all, func(o picture.Verdict) bool {
+		return o.Kind == picture.VerdictBarrierDivergent && o.Severity == picture.SeverityWarning && t != nil &&
+			t.Region == o.Region
+	})
+	if i < 0 {
+		return all
+	}
+	o := &all[i]
+	v.Evidence = append(v.Evidence, o.Evidence...)
+	v.Explanation = strings.TrimSpace(fmt.Sprintf("%s Other threads of its team wait at different barriers: one of "+
+		"them came to another number of barriers, so that the barriers no longer separate what the threads read from "+
+		"what others write. That may have caused the crash.", v.Explanation))
+	if v.Fix == "" {
+		v.Fix = o.Fix
+	}
+	return slices.Delete(all, i, i+1)
 }
 
 // isForkFrame reports whether a frame is the one that forked a region. It is the innermost frame of a thread of the

@@ -42,6 +42,7 @@ func Run(pic *picture.Picture) []picture.Verdict {
 	r.add(findStarvedTasks(d, c))
 	ended := r.add(findEndedThreads(x, groups))
 	r.add((&barriers{d, threadsOf(ended), r.shiftedRegions()}).find(groups))
+	r.verdicts = joinShiftToCrash(x, r.verdicts)
 	r.add(findBlockedOutside(d))
 	r.add(findHandedOverLocks(d))
 

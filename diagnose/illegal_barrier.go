@@ -235,14 +235,38 @@ func waitInConstruct(x *index, w *picture.Wait, in *picture.Construct) string {
 // explainMisplacedInCode changes a verdict on members of one team at different barriers to one on the barriers in
 // constructs in the code of their region. If barriers depend on a branch only, it adds the branch.
 func explainMisplacedInCode(x *index, v *picture.Verdict) {
-	var what, branches []string
+	var waits []*picture.Wait
+	for _, s := range v.Cycle {
+		waits = append(waits, x.waits[s.Thread])
+	}
+	what, branches := misplacedInCode(x, waits)
+	switch {
+	case len(what) > 0:
+		v.Region, v.Evidence = x.waits[v.Threads[0]].Region, append(what, v.Evidence...)
+		explainMisplaced(v, v.Summary+": "+phrase.Clauses(what, maxNamed, len(what)))
+	case len(branches) > 0:
+		explainBranches(v, branches)
+	}
+}
+
+// explainBranches adds to a verdict the branches at which the members of a team first came to different barriers.
+func explainBranches(v *picture.Verdict, branches []string) {
+	v.Explanation += " By the code of the region, the threads first came to different barriers where " +
+		strings.Join(branches, ", or where ") + "."
+	v.Evidence = append(branches, v.Evidence...)
+	v.Fix = "make all threads of the team take the same side of that branch, or move the barrier out of it"
+}
+
+// misplacedInCode returns the clauses on barriers in constructs in the code of a region whose members wait, and those
+// on barriers on one side of a branch.
+func misplacedInCode(x *index, waits []*picture.Wait) (what, branches []string) {
 	add := func(list *[]string, text string) {
 		if text != "" && !slices.Contains(*list, text) {
 			*list = append(*list, text)
 		}
 	}
-	for _, s := range v.Cycle {
-		b := barrierOf(x, x.waits[s.Thread])
+	for _, w := range waits {
+		b := barrierOf(x, w)
 		if b == nil {
 			continue
 		}
@@ -260,16 +284,7 @@ func explainMisplacedInCode(x *index, v *picture.Verdict) {
 			}
 		}
 	}
-	switch {
-	case len(what) > 0:
-		v.Region, v.Evidence = x.waits[v.Threads[0]].Region, append(what, v.Evidence...)
-		explainMisplaced(v, v.Summary+": "+phrase.Clauses(what, maxNamed, len(what)))
-	case len(branches) > 0:
-		v.Explanation += " By the code of the region, the threads first came to different barriers where " +
-			strings.Join(branches, ", or where ") + "."
-		v.Evidence = append(branches, v.Evidence...)
-		v.Fix = "make all threads of the team take the same side of that branch, or move the barrier out of it"
-	}
+	return what, branches
 }
 
 // branchText returns the clause on a barrier on one side of a branch, "" if the lines are unknown.

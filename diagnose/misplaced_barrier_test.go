@@ -51,6 +51,34 @@ func TestMisplacedBarrier(t *testing.T) {
 	})
 }
 
+// TestShiftedCrash checks a crash while other members of the team wait at different barriers, at one barrier, or in
+// another team.
+func TestShiftedCrash(t *testing.T) {
+	const says = "Other threads of its team wait at different barriers"
+	dies := func(second int, region picture.ID) func(scene) {
+		return func(s scene) {
+			b := s.arrived("b", 0x100, []int{2, 3}, 1)
+			b.Misplaced = []picture.Misplaced{{Frame: &picture.Frame{File: "/src/a.c", Line: 7},
+				Construct: picture.Construct{Name: "master", Frame: &picture.Frame{File: "/src/a.c", Line: 6}}}}
+			s.placeThread(1, 50, picture.StateWorkParallel)
+			s.placeThread(2, 20, picture.StateBarrierExplicit)
+			s.placeThread(3, second, picture.StateBarrierExplicit)
+			s.Threads[0].Region = region
+			died("SIGSEGV", 1, 0, func(f *picture.Fault) { f.NullPointer, f.Address = true, hex(0) })(s)
+		}
+	}
+	died := func(fix, says string) want {
+		return want{picture.VerdictCrash, picture.SeverityCrash, picture.Certain, []int{1}, fix, says}
+	}
+	divergent := warning(picture.VerdictBarrierDivergent, "out of the construct",
+		"the barrier at a.c:7 is in the master", 2, 3)
+	check(t, []scenario{
+		{"at two", 3, dies(30, "r"), []want{died("out of the construct", says), incomplete(2, 3)}},
+		{"at one", 3, dies(20, "r"), []want{died("", "null pointer"), incomplete(2, 3)}},
+		{"in another team", 3, dies(30, "other"), []want{died("", "null pointer"), divergent, incomplete(2, 3)}},
+	})
+}
+
 // TestBarrierInHeader checks that the verdict on a barrier in an inlined function of a header also names the
 // calling line.
 func TestBarrierInHeader(t *testing.T) {

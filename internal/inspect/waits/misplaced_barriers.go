@@ -263,9 +263,11 @@ func (g *gatherer) addMisplaced() {
 			g.waitsWithin(g.waits[i], b)
 		}
 		o, known := first[w.Region]
-		if !known {
+		f := &g.facts.Waits[o]
+		switch {
+		case !known:
 			first[w.Region] = i
-		} else if f := &g.facts.Waits[o]; f.EndOfRegion != w.EndOfRegion || *f.Address != *w.Address {
+		case f.EndOfRegion != w.EndOfRegion, *f.Address != *w.Address, g.atTwoPlaces(b, o, i):
 			differ[w.Region] = [2]int{o, i}
 		}
 	}
@@ -284,6 +286,26 @@ func (g *gatherer) addMisplaced() {
 		b := barriers[g.facts.Waits[d[1]].Barrier]
 		b.Misplaced = append(b.Misplaced, found...)
 	}
+}
+
+// atTwoPlaces reports whether two threads have arrived at one barrier of the runtime, b, at different lines of the
+// program.
+func (g *gatherer) atTwoPlaces(b *picture.Barrier, i, j int) bool {
+	place := func(i int) (file string, line int, ok bool) {
+		t := g.threadOf(i)
+		if t == nil || t.State == nil || !slices.Contains(b.Arrived, t.LWP) || g.facts.Waits[i].Barrier != b.ID ||
+			t.State.Name != picture.StateBarrierExplicit {
+			return "", 0, false
+		}
+		k := picture.InnermostUser(t.UserStack)
+		if k < 0 {
+			return "", 0, false
+		}
+		return t.UserStack[k].File, t.UserStack[k].Line, t.UserStack[k].Line != 0
+	}
+	file, line, ok := place(i)
+	other, at, too := place(j)
+	return ok && too && (file != other || line != at)
 }
 
 // shiftedThread returns the thread of wait i.

@@ -20,7 +20,8 @@ var distributed = []string{
 func expectations() []expectation {
 	return slices.Concat(deadlocks(), namedLocks(), lockKinds(), freedLocks(), brokenLocks(), runtimeVerdicts(),
 		teamVerdicts(), faultVerdicts(), calledFaults(), hangs(),
-		exceptionVerdicts(), misplacedBarriers(), shiftedBarriers(), missingClauses(), hostTargets(), tailLocks(),
+		exceptionVerdicts(), misplacedBarriers(), shiftedBarriers(), shiftedCrashes(), missingClauses(), hostTargets(),
+		tailLocks(),
 		readWriteLocks(), spinLocks(), upgrades(), onces(), spins(), handlers(), outside(), libraryWaits(),
 		queuedSignals(), detachedTasks())
 }

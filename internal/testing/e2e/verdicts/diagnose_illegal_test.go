@@ -96,3 +96,22 @@ func shiftedBarriers() []expectation {
 		program + ".c:61"}
 	return append(twins(master, "0", "1"), number, single, returns)
 }
+
+// shiftedCrashes returns threads that die since members of their team are at different barriers, and one that dies
+// where none are.
+func shiftedCrashes() []expectation {
+	const program = "verdict_shifted_crash"
+	died := func(way string, says ...string) expectation {
+		return expectation{program: program, args: []string{way}, env: e2e.Asleep, crash: true,
+			kind: picture.VerdictCrash, certainty: picture.Certain, threads: 1,
+			says: append(says, "dereferenced a null pointer in use "+program+".c:22")}
+	}
+	shifted := func(way, from string, says ...string) expectation {
+		return died(way, append(says, "Other threads of its team wait at different barriers", "thread 0 (LWP ",
+			"waits at the barrier at "+program+".c:"+from, "waits at the barrier at "+program+".c:64")...)
+	}
+	master := shifted("0", "34", "the barrier at "+program+".c:10 is in")
+	master.only = "O0 libgomp" // clang's optimized code does not show it
+	master.llvm, master.gcc = []string{"the master construct at " + program + ".c:27"}, []string{"thread 0 alone"}
+	return []expectation{master, shifted("0", "34"), shifted("1", "45"), died("2")}
+}

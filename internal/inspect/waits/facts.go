@@ -2,6 +2,7 @@ package waits
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -50,6 +51,9 @@ func (wf *Finder) AddFacts(pic *picture.Picture, facts *picture.Facts) {
 	facts.StacksComplete = wf.reach.allStacks()
 	for i := range g.waits {
 		facts.Waits = append(facts.Waits, g.describeWait(&g.waits[i]))
+	}
+	for i := range g.waits {
+		g.nameTargetTasks(i)
 	}
 	if !g.blank { // else a member that arrived looks like one that did not
 		g.addBarriers()
@@ -116,6 +120,44 @@ func (g *gatherer) describeWait(w *wait) picture.Wait {
 		out.Awaited = &awaits
 	}
 	return out
+}
+
+// nameTargetTasks names the object of a taskwait, or of the end of a taskgroup, if all known tasks that the thread
+// waits for are target tasks: those are executed by other threads than the team's, or by a device.
+func (g *gatherer) nameTargetTasks(i int) {
+	w, t := &g.facts.Waits[i], g.threadOf(i)
+	if t == nil || w.Kind != picture.WaitTaskwait && w.Kind != picture.WaitTaskgroup {
+		return
+	}
+	awaits := func(task *picture.Task) bool { return task.Parent == w.Task && task.Unfinished() }
+	if w.Awaited != nil && len(w.Awaited.Tasks) > 0 {
+		awaits = func(task *picture.Task) bool { return slices.Contains(w.Awaited.Tasks, task.ID) }
+	}
+	n, at := 0, ""
+	for k := range g.pic.Tasks {
+		task := &g.pic.Tasks[k]
+		if !awaits(task) {
+			continue
+		}
+		if task.Kind != picture.TaskTarget {
+			return
+		}
+		place := ""
+		if f := task.Function; f != nil && f.Line != 0 {
+			place = fmt.Sprintf(" %s:%d", path.Base(f.File), f.Line)
+		}
+		if n++; n == 1 {
+			at = place
+		} else if at != place {
+			at = ""
+		}
+	}
+	switch {
+	case n == 1:
+		t.WaitName = "target task" + at
+	case n > 1:
+		t.WaitName = fmt.Sprintf("%d target tasks%s", n, at)
+	}
 }
 
 // lockIndex returns the index of the lock that w waits for in the facts, and adds the lock if it is new. It is not ok

@@ -193,6 +193,9 @@ func waitPhrase(t picture.Thread) string {
 	case strings.HasPrefix(what, "barrier"):
 		return "at a barrier"
 	case what == "taskwait" || what == "taskgroup": // each has its own, and the address identifies nothing
+		if t.WaitName != "" {
+			return "in a " + what + " for " + t.WaitName
+		}
 		return "in a " + what
 	case t.WaitID != nil || t.WaitName != "":
 		return "for " + phrase.Target(picture.WaitTarget{Kind: cmp.Or(t.WaitKind, picture.WaitKind(what)),

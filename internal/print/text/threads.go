@@ -291,10 +291,10 @@ func groupName(pic *picture.Picture, ts []picture.Thread) string {
 }
 
 // waitText names the object that a thread waits for. A taskwait or taskgroup has no name: each thread has its own, and
-// the state names its kind.
+// the state names its kind. It has that of the target tasks, if it waits for such.
 func waitText(t picture.Thread) string {
 	if t.WaitKind == picture.WaitTaskwait || t.WaitKind == picture.WaitTaskgroup {
-		return ""
+		return t.WaitName
 	}
 	return phrase.WaitsOn(t)
 }

@@ -62,7 +62,7 @@ func Processes(ctx context.Context, classify Classify, sample time.Duration) (li
 	if err := checkProc(); err != nil {
 		return nil, hidden, err
 	}
-	s := &search{classify: classify, known: map[fileID]verdict{}, boot: bootTime()}
+	s := newSearch(classify)
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return nil, hidden, err
@@ -111,6 +111,23 @@ type search struct {
 	classify Classify
 	known    map[fileID]verdict
 	boot     time.Time
+}
+
+func newSearch(classify Classify) *search {
+	return &search{classify: classify, known: map[fileID]verdict{}, boot: bootTime()}
+}
+
+// RuntimeSearch finds the processes with a runtime among some processes. It classifies each file once. It is not safe
+// for concurrent use.
+type RuntimeSearch struct{ search *search }
+
+// NewRuntimeSearch returns a search for the runtimes that classify knows.
+func NewRuntimeSearch(classify Classify) *RuntimeSearch { return &RuntimeSearch{newSearch(classify)} }
+
+// Uses reports whether a process has a module with a runtime. It returns false for a process that cannot be read.
+func (r *RuntimeSearch) Uses(pid int) bool {
+	c, err := r.search.inspectProcess(pid)
+	return err == nil && len(c.Runtimes) > 0
 }
 
 // inspectProcess inspects one process.

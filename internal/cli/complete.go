@@ -239,22 +239,13 @@ func processesLike(typed string) (out []string) {
 	if strings.ContainsFunc(typed, func(r rune) bool { return r < '0' || r > '9' }) {
 		return nil
 	}
-	list, _, _ := live.Processes(context.Background(), usesOpenMP, 0) // the list is empty without /proc
+	list, _, _ := live.Processes(context.Background(), readers.Classify, 0) // the list is empty without /proc
 	for _, p := range list {
 		if pid := strconv.Itoa(p.PID); strings.HasPrefix(pid, typed) {
 			out = append(out, cobra.CompletionWithDesc(pid, describeProgram(p.Executable, p.Command)))
 		}
 	}
 	return out
-}
-
-// usesOpenMP classifies the modules of processes by whether they contain an OpenMP runtime.
-func usesOpenMP(defines, contains func(string) bool) (family string, ok bool) {
-	if kind, ok := readers.Recognize(defines, ""); ok {
-		return kind.Family, true
-	}
-	kind, ok := readers.RecognizeStripped(contains)
-	return kind.Family, ok
 }
 
 // maxDescription is the longest description of a process, in characters.

@@ -175,6 +175,9 @@ func (a *jobRun) job(ctx context.Context, args []string, o *jobOptions) error {
 	return a.printJob(r, s.arguments())
 }
 
+// maxReasons bounds the reasons that the error of a job without a readable rank gives.
+const maxReasons = 4
+
 // noRank returns the error of a job without a readable rank.
 func noRank(s jobSource, r *job.Report, err error) error {
 	name := strings.TrimPrefix(s.name(), "of ")
@@ -182,8 +185,19 @@ func noRank(s jobSource, r *job.Report, err error) error {
 	case err != nil:
 		return err
 	case len(r.Missing) > 0:
-		return fmt.Errorf("no rank of %s could be read: %s: %s", name, cmp.Or(r.Missing[0].Host, "it"),
-			r.Missing[0].Reason)
+		var reasons []string
+		for i, m := range r.Missing {
+			if i == maxReasons {
+				reasons = append(reasons, fmt.Sprintf("%d more", len(r.Missing)-i))
+				break
+			}
+			reasons = append(reasons, cmp.Or(m.Host, "it")+": "+m.Reason)
+		}
+		in := "of " + name
+		if c, ok := s.(coreJob); ok && len(c) > 1 {
+			in = fmt.Sprintf("among %d cores", len(c))
+		}
+		return fmt.Errorf("no rank %s could be read: %s", in, strings.Join(reasons, "; "))
 	}
 	return fmt.Errorf("no rank of %s was found: a rank is a process of this user with a variable of MPI in its "+
 		"environment, such as PMI_RANK; `ompd-inspect ps` shows the processes of this machine", name)

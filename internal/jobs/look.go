@@ -125,6 +125,7 @@ func (p Process) base() job.Answer {
 		host, _ = os.Hostname()
 	}
 	a := job.Answer{Rank: p.Rank.Rank, Size: p.Size, Member: job.Member{Host: host, PID: p.PID, Peer: -1}}
+	a.Program = p.Program
 	if p.State == 'T' {
 		a.Condition = job.Stopped
 	}
@@ -194,7 +195,7 @@ func merge(base, found job.Answer) job.Answer {
 	}
 	found.Size, found.Host = cmp.Or(base.Size, found.Size), cmp.Or(base.Host, found.Host)
 	found.Condition = cmp.Or(base.Condition, found.Condition)
-	found.Path = cmp.Or(base.Path, found.Path)
+	found.Path, found.Program = cmp.Or(base.Path, found.Path), cmp.Or(found.Program, base.Program)
 	return found
 }
 

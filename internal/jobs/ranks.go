@@ -15,14 +15,16 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/mpi"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
+	"github.com/ompd-inspect/ompd-inspect/live"
 )
 
 // Process is a rank of a job on this machine.
 type Process struct {
 	mpi.Rank
 	PID, Parent int
-	State       byte // as in ps(1)
-	mpi         bool // a library of MPI is mapped
+	State       byte   // as in ps(1)
+	Program     string // base name of the executable; empty if it is unknown
 }
 
 // Filter selects ranks. The zero value selects all that this user may see.
@@ -79,7 +81,7 @@ func Find(f Filter) []Process {
 		if !ok || pid == os.Getpid() || f.Slurm != "" && !inStep(pid, env, f.Slurm) || f.Job != "" && f.Job != r.Job {
 			continue
 		}
-		p.Rank, p.mpi = r, hasMPI(pid)
+		p.Rank, p.Program = r, program(pid)
 		list = append(list, p)
 	}
 	list = slices.DeleteFunc(list, func(p Process) bool { return f.Under != 0 && !descends(p.PID, f.Under, parents) })
@@ -137,6 +139,15 @@ func readStat(pid int) (state byte, parent int, err error) {
 	return fields[0][0], parent, err
 }
 
+// program returns the base name of the executable of a process; "" if it is unknown.
+func program(pid int) string {
+	path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(filepath.Base(path), " (deleted)")
+}
+
 // hasMPI reports whether a process has a library of MPI mapped.
 func hasMPI(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
@@ -161,26 +172,90 @@ func descends(pid, ancestor int, parents map[int]int) bool {
 	return false
 }
 
-// onePerRank keeps one of the processes with the environment of the same rank: scripts that start the rank, and
-// its children, have that environment, too. It keeps the one with a library of MPI; without one, the outermost.
+// use is the use that a process makes of MPI and OpenMP. The lower one shows more certainly that the process is the
+// program of its rank.
+type use int
+
+const (
+	usesMPI    use = iota // a library of MPI is mapped
+	usesOpenMP            // an OpenMP runtime is mapped or linked in
+	usesNeither
+	isWrapper // a shell, or a program that starts another and waits for it
+)
+
+// wrappers are the base names of shells, and of programs that start another one and wait for it.
+var wrappers = []string{
+	"ash", "bash", "busybox", "csh", "dash", "fish", "ksh", "ksh93", "mksh", "sh", "tcsh", "zsh",
+	"apptainer", "catchsegv", "dumb-init", "gdb", "gdbserver", "ltrace", "ompd-inspect", "perf", "script", "setsid",
+	"singularity", "srun", "starter", "starter-suid", "strace", "su", "sudo", "time", "timeout", "tini", "xargs",
+}
+
+// useOf returns the use of p. found caches the results for files of OpenMP.
+func (p Process) useOf(found *live.RuntimeSearch) use {
+	switch {
+	case hasMPI(p.PID):
+		return usesMPI
+	case found.Uses(p.PID):
+		return usesOpenMP
+	case slices.Contains(wrappers, p.Program):
+		return isWrapper
+	}
+	return usesNeither
+}
+
+// onePerRank keeps one of the processes with the environment of the same rank: scripts and wrappers that start the
+// rank, and its children, have that environment, too. The program of the rank is the outermost process with a library
+// of MPI; without one, the outermost with an OpenMP runtime; without one, the innermost that is no wrapper.
 func onePerRank(list []Process, parents map[int]int) []Process {
+	found := live.NewRuntimeSearch(readers.Classify)
 	slices.SortFunc(list, func(a, b Process) int {
-		library := func(p Process) int {
-			if p.mpi {
-				return 0
-			}
-			return 1
-		}
-		older := 0
-		switch {
-		case descends(b.PID, a.PID, parents):
-			older = -1
-		case descends(a.PID, b.PID, parents):
-			older = 1
-		}
-		return cmp.Or(strings.Compare(a.Job, b.Job), cmp.Compare(a.Rank.Rank, b.Rank.Rank),
-			cmp.Compare(library(a), library(b)),
-			older, cmp.Compare(a.PID, b.PID))
+		return cmp.Or(strings.Compare(a.Job, b.Job), cmp.Compare(a.Rank.Rank, b.Rank.Rank), cmp.Compare(a.PID, b.PID))
 	})
-	return slices.CompactFunc(list, func(a, b Process) bool { return a.Job == b.Job && a.Rank.Rank == b.Rank.Rank })
+	var out []Process
+	for len(list) > 0 {
+		n := slices.IndexFunc(list, func(p Process) bool {
+			return p.Job != list[0].Job || p.Rank.Rank != list[0].Rank.Rank
+		})
+		if n < 0 {
+			n = len(list)
+		}
+		out = append(out, programOf(list[:n], parents, found))
+		list = list[n:]
+	}
+	return out
+}
+
+// programOf returns the program of a rank among its processes.
+func programOf(list []Process, parents map[int]int, found *live.RuntimeSearch) Process {
+	if len(list) == 1 {
+		return list[0]
+	}
+	// The least order wins: by the use, then by the number of ancestors, negative where the innermost wins.
+	order := func(p Process) (use, int) {
+		u, depth := p.useOf(found), generations(p.PID, parents)
+		if u == usesNeither {
+			depth = -depth
+		}
+		return u, depth
+	}
+	best := list[0]
+	bestUse, bestDepth := order(best)
+	for _, p := range list[1:] {
+		if u, depth := order(p); cmp.Or(cmp.Compare(u, bestUse), cmp.Compare(depth, bestDepth)) < 0 {
+			best, bestUse, bestDepth = p, u, depth
+		}
+	}
+	return best
+}
+
+// generations returns the number of ancestors of a process.
+func generations(pid int, parents map[int]int) (n int) {
+	for ; n < maxGenerations; n++ {
+		next, ok := parents[pid]
+		if !ok || next <= 1 {
+			break
+		}
+		pid = next
+	}
+	return n
 }

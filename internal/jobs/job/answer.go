@@ -88,6 +88,7 @@ type Finding struct {
 
 // Kind contains the properties that ranks may have in common.
 type Kind struct {
+	Program   string    `json:"program,omitempty"` // base name of the executable
 	Condition Condition `json:"condition,omitempty"`
 	Movement  Movement  `json:"movement,omitempty"`
 	Why       string    `json:"why,omitempty"` // the signal of Crashed; the reason of other conditions

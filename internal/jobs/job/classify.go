@@ -25,6 +25,9 @@ const maxDepth = 64
 func Classify(pic *picture.Picture, locate Locate) Answer {
 	a := Answer{Rank: -1, Member: Member{Peer: -1}, Names: map[Site]Name{}, Files: map[string]File{}}
 	a.PID, a.Path = pic.Target.PID, pic.Target.Path
+	if exe := pic.Target.Executable; exe != "" {
+		a.Program = filepath.Base(exe)
+	}
 	counts := map[string]*Count{}
 	for i := range pic.Threads {
 		t := &pic.Threads[i]

@@ -197,7 +197,7 @@ func (p *Part) addHost(h *hostMessage, memory *budget.Ledger) error {
 
 // check checks the limits of a kind.
 func (k *Kind) check() error {
-	texts := []string{string(k.Condition), string(k.Movement), k.Why}
+	texts := []string{k.Program, string(k.Condition), string(k.Movement), k.Why}
 	if c := k.Call; c != nil {
 		texts = append(texts, c.Routine, c.Communicator, c.Type, c.Op, c.Unknown, string(c.Site))
 	}

@@ -20,6 +20,8 @@ type Report struct {
 	Seconds  float64 `json:"seconds" schema:"min=0"` // from the command to the last answer
 	// Partial is set if answers were still missing.
 	Partial bool `json:"partial,omitempty"`
+	// Programs are the executables of the ranks that answered, those of the fewest ranks first.
+	Programs []Program `json:"programs,omitempty"`
 	// Moved and Still are the ranks that made progress between two looks, and those that did not. The progress
 	// of other ranks is unknown.
 	Moved Set `json:"moved"`
@@ -49,6 +51,20 @@ type Class struct {
 	Movement Movement `json:"movement,omitempty"`
 }
 
+// Program is an executable, and the ranks that run it.
+type Program struct {
+	Name  string `json:"name"`  // base name
+	Ranks Set    `json:"ranks"` // ranks, as ranges: 0-3,7
+}
+
+// SingleProgram returns the name of the program of all ranks that answered; "" if they differ, or if it is unknown.
+func (r *Report) SingleProgram() string {
+	if len(r.Programs) == 1 && r.Programs[0].Ranks.Equal(r.Answered) {
+		return r.Programs[0].Name
+	}
+	return ""
+}
+
 // Lost are ranks, or hosts, that did not answer.
 type Lost struct {
 	Host   string `json:"host,omitempty"`
@@ -74,7 +90,7 @@ const maxShown = 8
 func (p *Part) Report(asked string) *Report {
 	r := &Report{Schema: Schema, Job: asked, Ranks: p.Size(), Verdicts: p.verdicts()}
 	hosts := map[string]bool{}
-	silent := map[Lost]*Set{}
+	silent, programs := map[Lost]*Set{}, map[string]*Program{}
 	for _, g := range p.groups() {
 		switch g.kind.Condition {
 		case Silent, Unreadable:
@@ -87,6 +103,12 @@ func (p *Part) Report(asked string) *Report {
 			}
 		default:
 			r.Answered.join(g.Set)
+			if name := g.kind.Program; name != "" {
+				if programs[name] == nil {
+					programs[name] = &Program{Name: name}
+				}
+				programs[name].Ranks.join(g.Set)
+			}
 			switch g.kind.Movement {
 			case Moved:
 				r.Moved.join(g.Set)
@@ -102,6 +124,12 @@ func (p *Part) Report(asked string) *Report {
 		}
 	}
 	r.Hosts = len(hosts)
+	for _, e := range programs {
+		r.Programs = append(r.Programs, *e)
+	}
+	slices.SortFunc(r.Programs, func(a, b Program) int {
+		return cmp.Or(cmp.Compare(a.Ranks.Len(), b.Ranks.Len()), cmp.Compare(a.Name, b.Name))
+	})
 	for l, s := range silent {
 		l.Ranks = *s
 		r.Missing = append(r.Missing, l)

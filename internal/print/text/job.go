@@ -15,6 +15,7 @@ const (
 	maxJobClasses  = 12
 	maxJobVerdicts = 3
 	maxJobMissing  = 4
+	maxJobPrograms = 4
 	maxReasonRows  = 2 // of one reason for a missing answer
 	maxVerdictRows = 9 // of one verdict
 	maxWho         = 6 // ranges of ranks
@@ -74,22 +75,41 @@ func (p jobPage) firstRank() int {
 func (p jobPage) head() []string {
 	r := p.r
 	answered := r.Answered.Len()
-	s := fmt.Sprintf("%s  %s on %s, %s; ", p.bold("job "+r.Job), phrase.Count(r.Ranks, "rank"),
+	s := fmt.Sprintf("%s  %s on %s, %s", p.bold("job "+r.Job), phrase.Count(r.Ranks, "rank"),
 		phrase.Count(r.Hosts, "host"),
 		phrase.Count(r.Threads, "thread"))
+	if name := r.SingleProgram(); name != "" {
+		s += ", program " + name
+	}
 	who := "all answered"
 	if answered < r.Ranks {
 		who = fmt.Sprintf("%d answered", answered)
 	}
-	s += fmt.Sprintf("%s in %.1f s", who, r.Seconds)
+	s += fmt.Sprintf("; %s in %.1f s", who, r.Seconds)
 	if r.Partial {
 		s += p.amber(" (so far)")
 	}
 	out := p.folded("", s)
+	if r.SingleProgram() == "" && len(r.Programs) > 0 {
+		out = append(out, p.folded("", p.programs())...)
+	}
 	if p.made != "" {
 		out = append(out, p.folded("", p.bold("report")+" "+p.made)...)
 	}
 	return append(out, p.missing()...)
+}
+
+// programs returns the line on the programs of the ranks, if they differ.
+func (p jobPage) programs() string {
+	var parts []string
+	for i, e := range p.r.Programs {
+		if i == maxJobPrograms {
+			parts = append(parts, fmt.Sprintf("%d more (--json)", len(p.r.Programs)-i))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s)", e.Name, rankText(e.Ranks)))
+	}
+	return "programs: " + strings.Join(parts, ", ")
 }
 
 // missing returns the lines on missing answers, one for each reason.

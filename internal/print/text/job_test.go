@@ -27,13 +27,14 @@ func TestJobPage(t *testing.T) {
 	p := job.NewPart()
 	for r := range ranks {
 		k := job.Kind{
-			Call: &job.Call{Routine: "MPI_Allreduce", Communicator: "MPI_COMM_WORLD", Site: "app+36"},
+			Program: "solver",
+			Call:    &job.Call{Routine: "MPI_Allreduce", Communicator: "MPI_COMM_WORLD", Site: "app+36"},
 			Threads: []job.Count{{ThreadClass: job.ThreadClass{State: "wait_mpi",
 				Where: []job.Site{"app+36", "MPI_Allreduce"}}, Threads: 1}},
 		}
 		switch {
 		case r == 4217:
-			k = job.Kind{Condition: job.Stopped}
+			k = job.Kind{Program: "timeout", Condition: job.Stopped}
 		case r%50 == 7:
 			k.Threads = append(k.Threads, job.Count{ThreadClass: job.ThreadClass{State: "work",
 				Where: []job.Site{job.Site(fmt.Sprint("app+", r))}}, Threads: 2})
@@ -53,7 +54,8 @@ func TestJobPage(t *testing.T) {
 		}
 		text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
 		for _, want := range []string{
-			"job 123456 10000 ranks on 1250 hosts", "9990 answered", "for rank 4217, which is stopped by a signal",
+			"job 123456 10000 ranks on 1250 hosts", "9990 answered",
+			"programs: timeout (rank 4217), solver (ranks 0-8,", "for rank 4217, which is stopped by a signal",
 			"next: ompd-inspect job 123456 --rank 4217", "solve hang.c:36 > MPI_Allreduce(MPI_COMM_WORLD)",
 			"more classes of 1 to 1 ranks", "no answer: node1 and 9 more (ranks 9,1009,2009,",
 		} {
@@ -67,9 +69,10 @@ func TestJobPage(t *testing.T) {
 // TestJobPageEscapes checks that names from a node cannot control the terminal.
 func TestJobPageEscapes(t *testing.T) {
 	p := job.NewPart()
-	p.Add(job.Answer{Rank: 0, Kind: job.Kind{Condition: job.Crashed, Why: "\x1b]0;title\a", Finding: &job.Finding{
-		Severity: picture.SeverityCrash, Certainty: picture.Certain, Summary: "\x1b[2J",
-	}}, Member: job.Member{Host: "node\x1b[1m", Peer: -1}})
+	p.Add(job.Answer{Rank: 0, Kind: job.Kind{
+		Program: "\x1b[3m", Condition: job.Crashed, Why: "\x1b]0;title\a",
+		Finding: &job.Finding{Severity: picture.SeverityCrash, Certainty: picture.Certain, Summary: "\x1b[2J"},
+	}, Member: job.Member{Host: "node\x1b[1m", Peer: -1}})
 	p.Lose("other\x07", "\x1b[31m")
 	if s := strings.Join(page(t, p.Report("j"), 80), "\n"); strings.ContainsAny(s, "\x1b\x07") {
 		t.Errorf("%q", s)

@@ -121,6 +121,13 @@ func jobWhat(r *job.Report) string {
 
 // jobFacts returns the facts on the job as a whole.
 func jobFacts(r *job.Report) (out []fact) {
+	if name := r.SingleProgram(); name != "" {
+		out = append(out, fact{"program", name})
+	} else {
+		for _, e := range r.Programs[:min(len(r.Programs), maxJobRows)] {
+			out = append(out, fact{"ranks of " + e.Name, e.Ranks.Ranges(maxJobRanges)})
+		}
+	}
 	if r.Moved.Len()+r.Still.Len() > 0 {
 		out = append(out, fact{"progress between two looks", phrase.Count(r.Moved.Len(), "rank")},
 			fact{"no progress", phrase.Count(r.Still.Len(), "rank")})

@@ -155,3 +155,13 @@ func RecognizeStripped(contains func(text string) bool) (rtl.Kind, bool) {
 	}
 	return rtl.Kind{}, false
 }
+
+// Classify returns the family of the runtime in a module, by its symbols or, if it is a stripped executable, by its
+// texts. ok is false for a module without a runtime that this library reads.
+func Classify(defines, contains func(string) bool) (family string, ok bool) {
+	k, ok := Recognize(defines, "")
+	if !ok {
+		k, ok = RecognizeStripped(contains)
+	}
+	return k.Family, ok
+}

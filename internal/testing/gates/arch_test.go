@@ -153,7 +153,7 @@ var imports = map[string][]string{
 	"internal/jobs": {
 		"callbacks", "diagnose", "internal/engine", "internal/guard/budget", "internal/guard/jsonx",
 		"internal/jobs/job", "internal/mpi", "internal/phrase", "internal/runtime/layout",
-		"internal/stack/symbolize", "internal/watch", "picture",
+		"internal/runtime/readers", "internal/stack/symbolize", "internal/watch", "live", "picture",
 	},
 	"internal/jobs/job": {"internal/guard/budget", "internal/guard/jsonx", "internal/mpi", "picture"},
 	"internal/lockflow": {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -173,4 +174,43 @@ func readPicture(t *testing.T, path string) *picture.Picture {
 		t.Fatal(err)
 	}
 	return pic
+}
+
+// TestJobNamesProgramBehindWrapper runs ranks without a library of MPI behind wrappers and shells: the program with an
+// OpenMP runtime is inspected, or else the innermost program, and the page names each.
+func TestJobNamesProgramBehindWrapper(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
+	const rank = "export OMPI_COMM_WORLD_SIZE=%d OMPI_COMM_WORLD_RANK=%d; "
+	starts := []string{ // the shell waits, as more commands follow
+		"timeout 36000 EXE",
+		"sh -c 'EXE; true'",
+		"sh -c 'sleep 36000 & timeout 36000 EXE; true'",
+		"sh -c 'timeout 36000 sleep 36000; true'",
+	}
+	script := ""
+	for i, start := range starts {
+		script += "(" + fmt.Sprintf(rank, len(starts), i) + strings.ReplaceAll(start, "EXE", exe) + "; true) & "
+	}
+	cmd := exec.Command("sh", "-c", script+"wait")
+	cmd.Env = append(append(os.Environ(), e2e.Asleep...), "LD_LIBRARY_PATH="+omptest.RuntimeOf(t, 16).Dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, pid := range omptest.Descendants(cmd.Process.Pid) {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		_ = cmd.Wait()
+	})
+	const says = "3 ranks [0-2] are deadlocked"
+	name := []string{"--mpirun", strconv.Itoa(cmd.Process.Pid), "--interval", "0"}
+	r, status := awaitVerdict(t, job.RankFault, says, name...)
+	programs := fmt.Sprintf("sleep %s, %s %s", r.Programs[0].Ranks, r.Programs[1].Name, r.Programs[1].Ranks)
+	if want := "sleep 3, " + filepath.Base(exe) + " 0-2"; programs != want || status != cli.ExitFound {
+		t.Errorf("exit status %d, programs %+v, want %s", status, r.Programs, want)
+	}
+	_, page, _ := e2e.Output(t, append([]string{"job"}, name...)...)
+	if want := "programs: sleep (rank 3), " + filepath.Base(exe) + " (ranks 0-2)"; !strings.Contains(page, want) {
+		t.Errorf("no %q in\n%s", want, page)
+	}
 }

@@ -77,6 +77,7 @@ type Info struct {
 	ProcessName string // at most 15 bytes, as the kernel keeps it
 	Args        string // the command line's first 79 bytes
 	Executable  string // path of the executable, as the program saw it
+	Forked      bool   // it was a fork of another process, and had executed no program since
 
 	Signal       int // that ended the program; 0 if it was alive
 	SignalCode   int // si_code; meaningful only if HasCode

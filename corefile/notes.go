@@ -80,6 +80,7 @@ type threadNotes struct {
 type processNote struct {
 	pid        int
 	name, args string
+	forked     bool // it is a fork of another process, and has executed no program since
 }
 
 // readNotes reads all note segments. A damaged note ends its segment.
@@ -249,14 +250,16 @@ func (r *noteReader) readBytes(off, n uint64) ([]byte, bool) {
 
 // decodeProcess reads struct elf_prpsinfo.
 func decodeProcess(b []byte) *processNote {
-	const size, pid, name, args = 136, 24, 40, 56
+	const size, flags, pid, name, args = 136, 8, 24, 40, 56
+	const forkNoExec = 0x40 // PF_FORKNOEXEC of linux/sched.h
 	if len(b) < size {
 		return nil
 	}
 	return &processNote{
-		pid:  int(int32(callbacks.Word(b[pid : pid+4]))),
-		name: cString(b[name:args]),
-		args: strings.TrimRight(cString(b[args:size]), " "),
+		pid:    int(int32(callbacks.Word(b[pid : pid+4]))),
+		name:   cString(b[name:args]),
+		args:   strings.TrimRight(cString(b[args:size]), " "),
+		forked: callbacks.Word(b[flags:flags+8])&forkNoExec != 0,
 	}
 }
 

@@ -124,6 +124,7 @@ func (c *Core) fillInfo() {
 	}
 	if n.process != nil {
 		c.info.PID, c.info.ProcessName, c.info.Args = n.process.pid, n.process.name, n.process.args
+		c.info.Forked = n.process.forked
 	}
 	c.info.Executable = c.mods.Main().Path
 	c.info.Signal = c.threads[0].signal

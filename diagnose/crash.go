@@ -27,6 +27,7 @@ func findCrash(d *dependencies) []picture.Verdict {
 	}
 	addOpenMPPlace(d.index, &v)
 	addBlockedByCrash(d, &v)
+	explainForked(d.index, &v)
 	if handled {
 		v.Evidence = append(v.Evidence, "a handler for the signal ran and raised it again: the context that the "+
 			"kernel saved for the handler is on the stack")

@@ -36,6 +36,7 @@ func Run(pic *picture.Picture) []picture.Verdict {
 	r.add((&selfDeadlocks{d}).find())
 	r.add(findFreedLocks(d))
 	r.add((&orphans{d, c}).find())
+	r.add((&orphans{d, c}).findHeldByParent())
 	r.add(findNeverWoken(d, c))
 	r.add(findSpinning(d, c))
 	r.add((&illegalBarriers{d, groups, c}).find())
@@ -48,7 +49,9 @@ func Run(pic *picture.Picture) []picture.Verdict {
 
 	r.add((&teamSizes{x}).find())
 	r.add(findTwoRuntimes(pic))
-	r.add(findForkedChild(x, threadsOf(ended)))
+	if !slices.ContainsFunc(r.verdicts, isForkedChild) {
+		r.add(findMissingMembers(x, groups, r.add(findForkedChild(x, threadsOf(ended)))))
+	}
 	shared := r.add(findSharedProcessors(d))
 	if !slices.ContainsFunc(r.verdicts, isHang) { // else the threads wait for ever, and processors do not matter
 		r.add((&processors{d, threadsOf(shared)}).findOversubscription())

@@ -128,29 +128,3 @@ func hasLostMember(x *index, runtime string) bool {
 		return len(t.present) < r.TeamSize && t.isFormed(x)
 	})
 }
-
-// findForkedChild finds a child after fork with a runtime that still counts on threads of the parent. atEnded are
-// threads that wait for one that ended in its region.
-func findForkedChild(x *index, atEnded map[int]bool) []picture.Verdict {
-	var out []picture.Verdict
-	for _, l := range x.facts.LostThreads {
-		ended := slices.ContainsFunc(l.Waiting, func(lwp int) bool { return atEnded[lwp] })
-		if ended || l.Count == 0 || hasLostMember(x, l.Runtime) {
-			continue
-		}
-		v := newVerdict(picture.VerdictForkChild, picture.Certain)
-		v.Threads, v.Evidence = l.Waiting, []string{l.Evidence}
-		v.Summary = fmt.Sprintf("the OpenMP runtime expects %s that this process does not have: it is a "+
-			"forked child", threadCount(l.Count))
-		v.Explanation = "A forked child has only the thread that called fork. The runtime's list of threads was " +
-			"copied, "
-		if len(l.Waiting) > 0 {
-			v.Explanation += "and " + x.threadsWait(l.Waiting) + " for threads that do not exist."
-		} else {
-			v.Severity = picture.SeverityWarning
-			v.Explanation += "and the next parallel region will wait for them forever."
-		}
-		out = append(out, v)
-	}
-	return out
-}

@@ -52,6 +52,10 @@ func (d *orphans) find() []picture.Verdict {
 	}
 	var out []picture.Verdict
 	for _, o := range gone {
+		if v, ok := d.explainHeldByParent(o); ok {
+			out = append(out, v)
+			continue
+		}
 		out = append(out, d.explainEndedOwner(o))
 	}
 	shown := slices.ContainsFunc(left, func(o *orphan) bool { return !onlyFailedChecks(o.locks[0]) })
@@ -60,6 +64,8 @@ func (d *orphans) find() []picture.Verdict {
 			out = append(out, d.explainEntangled(o, threads, evidence))
 		} else if holders := d.heldByWaiters(o); len(holders) > 0 && !shown {
 			out = append(out, d.explainHeldByWaiter(o, holders))
+		} else if v, ok := d.explainHeldByParent(o); ok {
+			out = append(out, v)
 		} else {
 			out = append(out, d.explainLeft(o))
 		}

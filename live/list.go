@@ -17,6 +17,30 @@ type Listed struct {
 	Command    []string    // the arguments, the program first
 }
 
+// Child is a child process.
+type Child struct {
+	Listed
+	Numbers []int // its PID in each of its PID namespaces, the innermost last
+}
+
+// Children returns the child processes of a process that have not ended.
+func Children(pid int) (list []Child) {
+	files, _ := filepath.Glob(procPath(pid, "task/*/children")) // the pattern is correct
+	for _, file := range files {
+		b, err := readProc(file)
+		if err != nil { // the thread has ended
+			continue
+		}
+		for _, word := range strings.Fields(string(b)) {
+			p, ok := listed(parseNumber(word))
+			if st, err := readStatus(p.PID); ok && err == nil {
+				list = append(list, Child{p, st.nsPIDs})
+			}
+		}
+	}
+	return list
+}
+
 // List returns the processes of this machine that execute a program, in order of process number, except this
 // process. It neither stops processes nor reads their memory.
 func List() (list []Listed) {
@@ -26,15 +50,20 @@ func List() (list []Listed) {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		p := Listed{PID: pid, Command: readCmdline(pid)}
-		if exe, err := os.Readlink(procPath(pid, "exe")); err == nil {
-			p.Executable = strings.TrimSuffix(exe, deletedSuffix)
-			p.File, _ = os.Stat(procPath(pid, "exe"))
-		}
-		if p.Executable != "" || len(p.Command) > 0 { // a thread of the kernel has neither
+		if p, ok := listed(pid); ok {
 			list = append(list, p)
 		}
 	}
 	slices.SortFunc(list, func(a, b Listed) int { return a.PID - b.PID })
 	return list
+}
+
+// listed returns process pid. It returns false for a thread of the kernel, and for a process that has ended.
+func listed(pid int) (Listed, bool) {
+	p := Listed{PID: pid, Command: readCmdline(pid)}
+	if exe, err := os.Readlink(procPath(pid, "exe")); err == nil {
+		p.Executable = strings.TrimSuffix(exe, deletedSuffix)
+		p.File, _ = os.Stat(procPath(pid, "exe"))
+	}
+	return p, p.Executable != "" || len(p.Command) > 0
 }

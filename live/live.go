@@ -64,6 +64,7 @@ type Info struct {
 	Tracer     string   // name of that debugger
 	Threads    int
 	Root       string // directory under which its files are found; empty for "/"
+	Forked     bool   // it is a fork of another process, and has executed no program since
 }
 
 // Process is a running process. As a target it reads current memory. Nothing in it changes between
@@ -227,6 +228,9 @@ func (o *opened) fillInfo(id int, st *status) {
 		PID: o.pid, Parent: st.parent, Executable: strings.TrimSuffix(exe, deletedSuffix), Command: readCmdline(id),
 		Name: st.name,
 		UID:  st.uids[1], User: userName(st.uids[1]), State: st.state, TracerPID: st.tracer, Threads: st.threads,
+	}
+	if fields, err := statFields(procPath(o.pid, "stat")); err == nil {
+		o.info.Forked = parseNumber(fields[statFlags-statState])&forkNoExec != 0
 	}
 	if st.tracer != 0 {
 		h := holderOf(st.tracer)

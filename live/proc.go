@@ -191,6 +191,9 @@ const (
 	statLast       = statProcessor
 )
 
+// forkNoExec is PF_FORKNOEXEC of linux/sched.h, in the flags of a process: it was forked, and has executed no program.
+const forkNoExec = 0x40
+
 // isKernelThread distinguishes threads of the kernel from processes.
 func isKernelThread(pid int) bool {
 	const kthread = 0x00200000 // PF_KTHREAD of linux/sched.h

@@ -24,15 +24,17 @@ type Facts struct {
 	StacksComplete bool          `json:"stacks_complete" pb:"7"`
 	TasksTruncated bool          `json:"tasks_truncated,omitempty" pb:"8"` // the program has more tasks than the picture
 	LostThreads    []LostThreads `json:"lost_threads,omitempty" pb:"9"`
-	Forks          []Fork        `json:"forks,omitempty" pb:"10"` // for regions of level 1 and deeper
-	Processors     *Processors   `json:"processors,omitempty" pb:"11"`
-	Settings       []Setting     `json:"settings,omitempty" pb:"12"`    // the runtimes' settings for waiting threads
-	Environment    []Variable    `json:"environment,omitempty" pb:"13"` // variables on which verdicts depend
-	Fault          *Fault        `json:"fault,omitempty" pb:"14"`
-	Abort          *Abort        `json:"abort,omitempty" pb:"15"`
-	Heap           *BrokenHeap   `json:"heap,omitempty" pb:"18"`
-	Recorded       []Recorded    `json:"recorded,omitempty" pb:"16"` // for a program with the recorder
-	History        *History      `json:"history,omitempty" pb:"17"`  // conclusions from the recorder's newest events
+	// ForkedAt is the call of fork that made the process, if its one thread is still in the function that called it.
+	ForkedAt    *Frame      `json:"forked_at,omitempty" pb:"19"`
+	Forks       []Fork      `json:"forks,omitempty" pb:"10"` // for regions of level 1 and deeper
+	Processors  *Processors `json:"processors,omitempty" pb:"11"`
+	Settings    []Setting   `json:"settings,omitempty" pb:"12"`    // the runtimes' settings for waiting threads
+	Environment []Variable  `json:"environment,omitempty" pb:"13"` // variables on which verdicts depend
+	Fault       *Fault      `json:"fault,omitempty" pb:"14"`
+	Abort       *Abort      `json:"abort,omitempty" pb:"15"`
+	Heap        *BrokenHeap `json:"heap,omitempty" pb:"18"`
+	Recorded    []Recorded  `json:"recorded,omitempty" pb:"16"` // for a program with the recorder
+	History     *History    `json:"history,omitempty" pb:"17"`  // conclusions from the recorder's newest events
 }
 
 // Recorded is the state of a thread by the recorder's events (docs/guide/recorder.md).
@@ -76,6 +78,9 @@ type Wait struct {
 	Barrier  ID     `json:"barrier,omitempty" pb:"14"` // among the barriers; missing if the barrier is unknown
 	// Sleep is the length of the sleep; only for kind sleep.
 	Sleep *Sleep `json:"sleep,omitempty" pb:"16"`
+	// Child is the PID of the child process that it waits for, as the process numbers it; 0 for any child. Missing
+	// unless it waits in a system call for the end of a child.
+	Child *int `json:"child,omitempty" pb:"17"`
 	// Awaited are the tasks or the iteration that the wait names.
 	Awaited *Awaited `json:"awaited,omitempty" pb:"15"`
 }

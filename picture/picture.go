@@ -81,6 +81,17 @@ type Target struct {
 	Elapsed float64 `json:"elapsed_seconds,omitempty" pb:"17" schema:"min=0"`
 	// CPU time of all threads of the process, in seconds; missing if it is unknown.
 	CPU float64 `json:"cpu_seconds,omitempty" pb:"18" schema:"min=0"`
+	// Forked is set if it is a fork of another process, and has executed no program since.
+	Forked bool `json:"forked,omitempty" pb:"20"`
+	// For a process: child processes that its threads wait for, and that hang.
+	Hung []Child `json:"hung_children,omitempty" pb:"19"`
+}
+
+// Child is a child process that hangs.
+type Child struct {
+	PID     int     `json:"pid" pb:"1" schema:"min=1"`
+	Name    string  `json:"name,omitempty" pb:"2"` // of its program
+	Verdict Verdict `json:"verdict" pb:"3"`        // the first verdict of a hang on it
 }
 
 // Name returns the argument that names the target on the command line: the path of a core, the PID

@@ -73,6 +73,8 @@ func judge(pic *picture.Picture, failOn []string) error {
 	switch {
 	case slices.ContainsFunc(found, func(v picture.Verdict) bool { return !diagnose.Crashes(v) }):
 		return errFound
+	case len(pic.Target.Hung) > 0 && slices.Contains(failOn, failOnHang):
+		return errFound
 	case pic.Undecided() != "" && (len(found) == 0 || slices.Contains(failOn, failOnHang)):
 		return fmt.Errorf("not known whether it hangs: %s (`ompd-inspect doctor` shows the missing parts)",
 			pic.Undecided())

@@ -134,7 +134,12 @@ func (a *app) askPicture(name string, q engine.Query, show func(*picture.Picture
 		}
 		return show(pic)
 	}
-	return a.ask(name, q, func(answer *engine.Result) error { return show(answer.Picture) })
+	return a.ask(name, q, func(answer *engine.Result) error {
+		if q.Verdicts && !a.remote() {
+			a.addHungChildren(answer.Picture)
+		}
+		return show(answer.Picture)
+	})
 }
 
 // note prints a note on the standard error, unless --quiet is set.

@@ -53,6 +53,7 @@ func (c core) About() picture.Target {
 	t := picture.Target{
 		Kind: picture.TargetCore, Path: c.path, PID: info.PID, Executable: info.Executable, Arch: c.Arch().String(),
 		CrashedLWP: int(info.CrashedLWP), Producer: info.Producer, Command: info.Args,
+		Forked: info.Forked,
 	}
 	if info.Signal != 0 {
 		t.Signal = signalName(info.Signal)

@@ -91,7 +91,7 @@ func (l *process) About() picture.Target {
 	info := l.Info()
 	t := picture.Target{
 		Kind: picture.TargetProcess, PID: info.PID, Executable: info.Executable, Arch: l.Arch().String(),
-		Command: strings.Join(info.Command, " "),
+		Command: strings.Join(info.Command, " "), Forked: info.Forked,
 	}
 	if elapsed, cpu, err := l.Times(); err == nil { // a process that has ended has no times
 		t.Elapsed, t.CPU = elapsed.Seconds(), cpu.Seconds()

@@ -1,5 +1,7 @@
 package flow
 
+import "github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+
 // SitesAfter returns the calls that the function may still make after a point, without the unfinished one. It
 // includes calls of exception handlers, and all calls of a function that calls setjmp.
 func (f *Function) SitesAfter(at Point) []CallSite {
@@ -16,6 +18,30 @@ func (f *Function) SitesAfter(at Point) []CallSite {
 		}
 	}
 	return out
+}
+
+// CalledBefore returns the calls by which the function may have come to a point. Only the targets that the instructions
+// themselves show are known.
+func (f *Function) CalledBefore(at Point) []Call {
+	_ = f.ensureDecoded()
+	now, ok := f.indexAt(at)
+	if !ok {
+		return nil
+	}
+	seen := f.reachedFrom(now, -1, true)
+	var out []Call
+	f.DirectCalls(func(pc uint64, t symbolic.Target) {
+		if i, ok := f.instAt(pc); ok && seen.contains(i) {
+			out = append(out, Call{pc, t})
+		}
+	})
+	return out
+}
+
+// Call is a call with a target that the instruction itself shows.
+type Call struct {
+	PC     uint64
+	Target symbolic.Target
 }
 
 // reachAfter returns the instructions that may be executed after instruction now, including those of exception

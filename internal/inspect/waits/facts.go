@@ -64,6 +64,7 @@ func (wf *Finder) AddFacts(pic *picture.Picture, facts *picture.Facts) {
 	g.addOwnerFrames()
 	g.countWaiters()
 	g.addWakers()
+	facts.ForkedAt = wf.forkedAt()
 }
 
 // numberThreads gives the analysis of code the numbers of the threads in their teams: branches on the number decide

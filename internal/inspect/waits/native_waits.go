@@ -547,8 +547,25 @@ func (nw *nativeWaits) callWait(n *teams.Thread, regs *callbacks.Registers) (wai
 	case regs.Arch != callbacks.ArchX86_64: // the result of the call has replaced the argument
 	case slices.Contains(descriptorCalls, name):
 		w.Name = fmt.Sprintf("%s of descriptor %d", name, first)
-	case name == "wait4" && first > 0:
-		w.Name = fmt.Sprintf("%s for process %d", name, first)
+	case name == "wait4":
+		w.setChild(name, first > 0, first == -1, first)
+	case name == "waitid":
+		w.setChild(name, first == idProcess, first == idAll, int32(regs.SyscallArgs[1]))
 	}
 	return w, true
+}
+
+// Values of idtype_t, the first argument of waitid.
+const idAll, idProcess = 0, 1
+
+// setChild sets the child process that a system call waits for: one of them, or any. The call may wait for a group of
+// processes, too.
+func (w *wait) setChild(call string, one, any bool, pid int32) {
+	switch {
+	case one:
+		child := int(pid)
+		w.Name, w.Child = fmt.Sprintf("%s for process %d", call, pid), &child
+	case any:
+		w.Name, w.Child = call+" for any child process", new(int)
+	}
 }

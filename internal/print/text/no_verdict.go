@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/internal/mpi"
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -24,6 +25,9 @@ func NoVerdict(pic *picture.Picture) string {
 	t := &pic.Target
 	if t.Pause != nil && t.Pause.Suspended {
 		return phrase.Suspended(t.PID)
+	}
+	if list := t.Hung; len(list) > 0 {
+		return hungChildren(list)
 	}
 	if name := launcher(pic); name != "" {
 		return fmt.Sprintf("no verdict on %s itself; next: `ompd-inspect job --mpirun %d`", name, t.PID)
@@ -66,6 +70,17 @@ func NoVerdict(pic *picture.Picture) string {
 			"progress"
 	}
 	return known
+}
+
+// hungChildren returns the conclusion on a process that waits for child processes which hang.
+func hungChildren(list []picture.Child) string {
+	c := list[0]
+	more := ""
+	if n := len(list) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more)", n)
+	}
+	return fmt.Sprintf("it waits for its child process %d (%s)%s, which hangs: %s  %s; next: `ompd-inspect %d`",
+		c.PID, c.Name, more, diagnose.Heading(&c.Verdict), c.Verdict.Summary, c.PID)
 }
 
 // countQueued counts the explicit tasks that no thread has begun and that depend on no other task.

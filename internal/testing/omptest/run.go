@@ -141,6 +141,18 @@ func (p *Process) awaitCall(tb testing.TB, lwps []int, calls ...int) {
 	}
 }
 
+// AwaitWaitingParent waits until the parent of a process waits for the end of a child, and returns its PID.
+func AwaitWaitingParent(tb testing.TB, child int) (parent int) {
+	tb.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child))
+	must(tb, err)
+	_, err = fmt.Sscanf(string(b[bytes.LastIndexByte(b, ')')+1:]), " %c %d", new(rune), &parent)
+	must(tb, err)
+	p := &Process{PID: parent, Exe: "the parent"}
+	p.awaitCall(tb, []int{parent}, unix.SYS_WAIT4)
+	return parent
+}
+
 // Command returns a command that runs the program with mode as its first argument in dir. It allows cores, and
 // removes variables that change the runtime. The shell replaces itself, so that the process is the program.
 func (r Run) Command(dir, mode string) *exec.Cmd {

@@ -1354,7 +1354,11 @@ type Target struct {
 	// Seconds since the start of a process; missing if it is unknown.
 	ElapsedSeconds float64 `protobuf:"fixed64,17,opt,name=elapsed_seconds,json=elapsedSeconds,proto3" json:"elapsed_seconds,omitempty"`
 	// cpu_seconds time of all threads of the process, in seconds; missing if it is unknown.
-	CpuSeconds    float64 `protobuf:"fixed64,18,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
+	CpuSeconds float64 `protobuf:"fixed64,18,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
+	// For a process: child processes that its threads wait for, and that hang.
+	HungChildren []*Child `protobuf:"bytes,19,rep,name=hung_children,json=hungChildren,proto3" json:"hung_children,omitempty"`
+	// Set if it is a fork of another process, and has executed no program since.
+	Forked        bool `protobuf:"varint,20,opt,name=forked,proto3" json:"forked,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1513,6 +1517,20 @@ func (x *Target) GetCpuSeconds() float64 {
 		return x.CpuSeconds
 	}
 	return 0
+}
+
+func (x *Target) GetHungChildren() []*Child {
+	if x != nil {
+		return x.HungChildren
+	}
+	return nil
+}
+
+func (x *Target) GetForked() bool {
+	if x != nil {
+		return x.Forked
+	}
+	return false
 }
 
 // Place is a thread's place in OpenMP terms.
@@ -2073,6 +2091,69 @@ func (x *Rank) GetSource() string {
 	return ""
 }
 
+// Child is a child process that hangs.
+type Child struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Pid   int64                  `protobuf:"varint,1,opt,name=pid,proto3" json:"pid,omitempty"`
+	// Of its program.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The first verdict of a hang on it.
+	Verdict       *Verdict `protobuf:"bytes,3,opt,name=verdict,proto3" json:"verdict,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Child) Reset() {
+	*x = Child{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Child) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Child) ProtoMessage() {}
+
+func (x *Child) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Child.ProtoReflect.Descriptor instead.
+func (*Child) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Child) GetPid() int64 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
+}
+
+func (x *Child) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Child) GetVerdict() *Verdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return nil
+}
+
 // Verdict is one conclusion that was drawn from a picture: why the program hangs, why it died, why
 // only one thread. Package diagnose draws them; docs/verdicts says what each means and when it is
 // not given.
@@ -2110,7 +2191,7 @@ type Verdict struct {
 
 func (x *Verdict) Reset() {
 	*x = Verdict{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[8]
+	mi := &file_ompd_v1_picture_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2122,7 +2203,7 @@ func (x *Verdict) String() string {
 func (*Verdict) ProtoMessage() {}
 
 func (x *Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[8]
+	mi := &file_ompd_v1_picture_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2135,7 +2216,7 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
 func (*Verdict) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{8}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Verdict) GetKind() VerdictKind {
@@ -2266,7 +2347,7 @@ type CycleStep struct {
 
 func (x *CycleStep) Reset() {
 	*x = CycleStep{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[9]
+	mi := &file_ompd_v1_picture_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2278,7 +2359,7 @@ func (x *CycleStep) String() string {
 func (*CycleStep) ProtoMessage() {}
 
 func (x *CycleStep) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[9]
+	mi := &file_ompd_v1_picture_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2291,7 +2372,7 @@ func (x *CycleStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CycleStep.ProtoReflect.Descriptor instead.
 func (*CycleStep) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{9}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CycleStep) GetThread() int64 {
@@ -2363,7 +2444,7 @@ type WaitTarget struct {
 
 func (x *WaitTarget) Reset() {
 	*x = WaitTarget{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[10]
+	mi := &file_ompd_v1_picture_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2375,7 +2456,7 @@ func (x *WaitTarget) String() string {
 func (*WaitTarget) ProtoMessage() {}
 
 func (x *WaitTarget) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[10]
+	mi := &file_ompd_v1_picture_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2388,7 +2469,7 @@ func (x *WaitTarget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitTarget.ProtoReflect.Descriptor instead.
 func (*WaitTarget) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{10}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *WaitTarget) GetKind() WaitKind {
@@ -2423,7 +2504,7 @@ type ThreadSpot struct {
 
 func (x *ThreadSpot) Reset() {
 	*x = ThreadSpot{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[11]
+	mi := &file_ompd_v1_picture_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2435,7 +2516,7 @@ func (x *ThreadSpot) String() string {
 func (*ThreadSpot) ProtoMessage() {}
 
 func (x *ThreadSpot) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[11]
+	mi := &file_ompd_v1_picture_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2448,7 +2529,7 @@ func (x *ThreadSpot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadSpot.ProtoReflect.Descriptor instead.
 func (*ThreadSpot) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{11}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ThreadSpot) GetThreadNum() int64 {
@@ -2479,7 +2560,7 @@ type MissingThread struct {
 
 func (x *MissingThread) Reset() {
 	*x = MissingThread{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[12]
+	mi := &file_ompd_v1_picture_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2491,7 +2572,7 @@ func (x *MissingThread) String() string {
 func (*MissingThread) ProtoMessage() {}
 
 func (x *MissingThread) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[12]
+	mi := &file_ompd_v1_picture_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2504,7 +2585,7 @@ func (x *MissingThread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MissingThread.ProtoReflect.Descriptor instead.
 func (*MissingThread) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{12}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *MissingThread) GetThread() int64 {
@@ -2555,7 +2636,7 @@ type Runtime struct {
 
 func (x *Runtime) Reset() {
 	*x = Runtime{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[13]
+	mi := &file_ompd_v1_picture_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2567,7 +2648,7 @@ func (x *Runtime) String() string {
 func (*Runtime) ProtoMessage() {}
 
 func (x *Runtime) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[13]
+	mi := &file_ompd_v1_picture_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2580,7 +2661,7 @@ func (x *Runtime) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Runtime.ProtoReflect.Descriptor instead.
 func (*Runtime) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{13}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Runtime) GetId() string {
@@ -2701,7 +2782,7 @@ type Thread struct {
 
 func (x *Thread) Reset() {
 	*x = Thread{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[14]
+	mi := &file_ompd_v1_picture_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2713,7 +2794,7 @@ func (x *Thread) String() string {
 func (*Thread) ProtoMessage() {}
 
 func (x *Thread) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[14]
+	mi := &file_ompd_v1_picture_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2726,7 +2807,7 @@ func (x *Thread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thread.ProtoReflect.Descriptor instead.
 func (*Thread) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{14}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Thread) GetLwp() int64 {
@@ -2924,7 +3005,7 @@ type LevelInfo struct {
 
 func (x *LevelInfo) Reset() {
 	*x = LevelInfo{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[15]
+	mi := &file_ompd_v1_picture_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2936,7 +3017,7 @@ func (x *LevelInfo) String() string {
 func (*LevelInfo) ProtoMessage() {}
 
 func (x *LevelInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[15]
+	mi := &file_ompd_v1_picture_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2949,7 +3030,7 @@ func (x *LevelInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LevelInfo.ProtoReflect.Descriptor instead.
 func (*LevelInfo) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{15}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *LevelInfo) GetLevel() int64 {
@@ -2998,7 +3079,7 @@ type State struct {
 
 func (x *State) Reset() {
 	*x = State{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[16]
+	mi := &file_ompd_v1_picture_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3010,7 +3091,7 @@ func (x *State) String() string {
 func (*State) ProtoMessage() {}
 
 func (x *State) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[16]
+	mi := &file_ompd_v1_picture_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3023,7 +3104,7 @@ func (x *State) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use State.ProtoReflect.Descriptor instead.
 func (*State) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{16}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *State) GetName() StateName {
@@ -3077,7 +3158,7 @@ type Sleep struct {
 
 func (x *Sleep) Reset() {
 	*x = Sleep{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[17]
+	mi := &file_ompd_v1_picture_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3089,7 +3170,7 @@ func (x *Sleep) String() string {
 func (*Sleep) ProtoMessage() {}
 
 func (x *Sleep) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[17]
+	mi := &file_ompd_v1_picture_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3102,7 +3183,7 @@ func (x *Sleep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sleep.ProtoReflect.Descriptor instead.
 func (*Sleep) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{17}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Sleep) GetSeconds() float64 {
@@ -3158,7 +3239,7 @@ type MPICall struct {
 
 func (x *MPICall) Reset() {
 	*x = MPICall{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[18]
+	mi := &file_ompd_v1_picture_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3170,7 +3251,7 @@ func (x *MPICall) String() string {
 func (*MPICall) ProtoMessage() {}
 
 func (x *MPICall) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[18]
+	mi := &file_ompd_v1_picture_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3183,7 +3264,7 @@ func (x *MPICall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MPICall.ProtoReflect.Descriptor instead.
 func (*MPICall) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{18}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *MPICall) GetRoutine() string {
@@ -3310,7 +3391,7 @@ type Loop struct {
 
 func (x *Loop) Reset() {
 	*x = Loop{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[19]
+	mi := &file_ompd_v1_picture_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3322,7 +3403,7 @@ func (x *Loop) String() string {
 func (*Loop) ProtoMessage() {}
 
 func (x *Loop) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[19]
+	mi := &file_ompd_v1_picture_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3335,7 +3416,7 @@ func (x *Loop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Loop.ProtoReflect.Descriptor instead.
 func (*Loop) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{19}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Loop) GetSchedule() string {
@@ -3445,7 +3526,7 @@ type Region struct {
 
 func (x *Region) Reset() {
 	*x = Region{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[20]
+	mi := &file_ompd_v1_picture_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3457,7 +3538,7 @@ func (x *Region) String() string {
 func (*Region) ProtoMessage() {}
 
 func (x *Region) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[20]
+	mi := &file_ompd_v1_picture_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3470,7 +3551,7 @@ func (x *Region) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Region.ProtoReflect.Descriptor instead.
 func (*Region) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{20}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Region) GetId() string {
@@ -3570,7 +3651,7 @@ type Code struct {
 
 func (x *Code) Reset() {
 	*x = Code{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[21]
+	mi := &file_ompd_v1_picture_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3582,7 +3663,7 @@ func (x *Code) String() string {
 func (*Code) ProtoMessage() {}
 
 func (x *Code) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[21]
+	mi := &file_ompd_v1_picture_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3595,7 +3676,7 @@ func (x *Code) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Code.ProtoReflect.Descriptor instead.
 func (*Code) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{21}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Code) GetAddress() uint64 {
@@ -3674,7 +3755,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[22]
+	mi := &file_ompd_v1_picture_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3686,7 +3767,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[22]
+	mi := &file_ompd_v1_picture_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3699,7 +3780,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{22}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Task) GetId() string {
@@ -3824,7 +3905,7 @@ type Icv struct {
 
 func (x *Icv) Reset() {
 	*x = Icv{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[23]
+	mi := &file_ompd_v1_picture_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3836,7 +3917,7 @@ func (x *Icv) String() string {
 func (*Icv) ProtoMessage() {}
 
 func (x *Icv) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[23]
+	mi := &file_ompd_v1_picture_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3849,7 +3930,7 @@ func (x *Icv) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Icv.ProtoReflect.Descriptor instead.
 func (*Icv) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{23}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Icv) GetName() string {
@@ -3927,7 +4008,7 @@ type ControlVar struct {
 
 func (x *ControlVar) Reset() {
 	*x = ControlVar{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[24]
+	mi := &file_ompd_v1_picture_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3939,7 +4020,7 @@ func (x *ControlVar) String() string {
 func (*ControlVar) ProtoMessage() {}
 
 func (x *ControlVar) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[24]
+	mi := &file_ompd_v1_picture_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3952,7 +4033,7 @@ func (x *ControlVar) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlVar.ProtoReflect.Descriptor instead.
 func (*ControlVar) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{24}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ControlVar) GetName() string {
@@ -3989,7 +4070,7 @@ type MergedStack struct {
 
 func (x *MergedStack) Reset() {
 	*x = MergedStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[25]
+	mi := &file_ompd_v1_picture_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4001,7 +4082,7 @@ func (x *MergedStack) String() string {
 func (*MergedStack) ProtoMessage() {}
 
 func (x *MergedStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[25]
+	mi := &file_ompd_v1_picture_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4014,7 +4095,7 @@ func (x *MergedStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergedStack.ProtoReflect.Descriptor instead.
 func (*MergedStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{25}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *MergedStack) GetCount() int64 {
@@ -4066,7 +4147,7 @@ type LayoutEntry struct {
 
 func (x *LayoutEntry) Reset() {
 	*x = LayoutEntry{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[26]
+	mi := &file_ompd_v1_picture_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4078,7 +4159,7 @@ func (x *LayoutEntry) String() string {
 func (*LayoutEntry) ProtoMessage() {}
 
 func (x *LayoutEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[26]
+	mi := &file_ompd_v1_picture_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4091,7 +4172,7 @@ func (x *LayoutEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LayoutEntry.ProtoReflect.Descriptor instead.
 func (*LayoutEntry) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{26}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *LayoutEntry) GetRuntime() string {
@@ -4182,7 +4263,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[27]
+	mi := &file_ompd_v1_picture_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4194,7 +4275,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[27]
+	mi := &file_ompd_v1_picture_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4207,7 +4288,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{27}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Claim) GetSource() string {
@@ -4238,7 +4319,7 @@ type Check struct {
 
 func (x *Check) Reset() {
 	*x = Check{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[28]
+	mi := &file_ompd_v1_picture_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4250,7 +4331,7 @@ func (x *Check) String() string {
 func (*Check) ProtoMessage() {}
 
 func (x *Check) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[28]
+	mi := &file_ompd_v1_picture_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4263,7 +4344,7 @@ func (x *Check) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Check.ProtoReflect.Descriptor instead.
 func (*Check) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{28}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Check) GetName() string {
@@ -4332,15 +4413,18 @@ type Facts struct {
 	// For a program with the recorder.
 	Recorded []*Recorded `protobuf:"bytes,16,rep,name=recorded,proto3" json:"recorded,omitempty"`
 	// Conclusions from the recorder's newest events.
-	History       *History    `protobuf:"bytes,17,opt,name=history,proto3" json:"history,omitempty"`
-	Heap          *BrokenHeap `protobuf:"bytes,18,opt,name=heap,proto3" json:"heap,omitempty"`
+	History *History    `protobuf:"bytes,17,opt,name=history,proto3" json:"history,omitempty"`
+	Heap    *BrokenHeap `protobuf:"bytes,18,opt,name=heap,proto3" json:"heap,omitempty"`
+	// The call of fork that made the process, if its one thread is still in the function that called
+	// it.
+	ForkedAt      *Frame `protobuf:"bytes,19,opt,name=forked_at,json=forkedAt,proto3" json:"forked_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Facts) Reset() {
 	*x = Facts{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[29]
+	mi := &file_ompd_v1_picture_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4352,7 +4436,7 @@ func (x *Facts) String() string {
 func (*Facts) ProtoMessage() {}
 
 func (x *Facts) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[29]
+	mi := &file_ompd_v1_picture_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4365,7 +4449,7 @@ func (x *Facts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Facts.ProtoReflect.Descriptor instead.
 func (*Facts) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{29}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Facts) GetWaits() []*Wait {
@@ -4494,6 +4578,13 @@ func (x *Facts) GetHeap() *BrokenHeap {
 	return nil
 }
 
+func (x *Facts) GetForkedAt() *Frame {
+	if x != nil {
+		return x.ForkedAt
+	}
+	return nil
+}
+
 // Wait is the wait of one thread.
 type Wait struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4526,14 +4617,17 @@ type Wait struct {
 	// The tasks or the iteration that the wait names.
 	Awaited *Awaited `protobuf:"bytes,15,opt,name=awaited,proto3" json:"awaited,omitempty"`
 	// The length of the sleep; only for kind sleep.
-	Sleep         *Sleep `protobuf:"bytes,16,opt,name=sleep,proto3" json:"sleep,omitempty"`
+	Sleep *Sleep `protobuf:"bytes,16,opt,name=sleep,proto3" json:"sleep,omitempty"`
+	// The PID of the child process that it waits for, as the process numbers it; 0 for any child.
+	// Missing unless it waits in a system call for the end of a child.
+	Child         *int64 `protobuf:"varint,17,opt,name=child,proto3,oneof" json:"child,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Wait) Reset() {
 	*x = Wait{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[30]
+	mi := &file_ompd_v1_picture_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4545,7 +4639,7 @@ func (x *Wait) String() string {
 func (*Wait) ProtoMessage() {}
 
 func (x *Wait) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[30]
+	mi := &file_ompd_v1_picture_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4558,7 +4652,7 @@ func (x *Wait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Wait.ProtoReflect.Descriptor instead.
 func (*Wait) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{30}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Wait) GetThread() int64 {
@@ -4673,6 +4767,13 @@ func (x *Wait) GetSleep() *Sleep {
 	return nil
 }
 
+func (x *Wait) GetChild() int64 {
+	if x != nil && x.Child != nil {
+		return *x.Child
+	}
+	return 0
+}
+
 // Awaited is the object of a wait that is no lock: the unfinished tasks of a taskwait with
 // dependences or of a taskgroup, the iteration of a loop with dependences, or the loop that reads a
 // flag.
@@ -4696,7 +4797,7 @@ type Awaited struct {
 
 func (x *Awaited) Reset() {
 	*x = Awaited{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[31]
+	mi := &file_ompd_v1_picture_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4708,7 +4809,7 @@ func (x *Awaited) String() string {
 func (*Awaited) ProtoMessage() {}
 
 func (x *Awaited) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[31]
+	mi := &file_ompd_v1_picture_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4721,7 +4822,7 @@ func (x *Awaited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Awaited.ProtoReflect.Descriptor instead.
 func (*Awaited) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{31}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Awaited) GetTasks() []string {
@@ -4814,7 +4915,7 @@ type Lock struct {
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[32]
+	mi := &file_ompd_v1_picture_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4826,7 +4927,7 @@ func (x *Lock) String() string {
 func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[32]
+	mi := &file_ompd_v1_picture_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4839,7 +4940,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{32}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Lock) GetId() string {
@@ -5002,7 +5103,7 @@ type Holder struct {
 
 func (x *Holder) Reset() {
 	*x = Holder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[33]
+	mi := &file_ompd_v1_picture_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5014,7 +5115,7 @@ func (x *Holder) String() string {
 func (*Holder) ProtoMessage() {}
 
 func (x *Holder) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[33]
+	mi := &file_ompd_v1_picture_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5027,7 +5128,7 @@ func (x *Holder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Holder.ProtoReflect.Descriptor instead.
 func (*Holder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{33}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Holder) GetThread() int64 {
@@ -5088,7 +5189,7 @@ type Candidates struct {
 
 func (x *Candidates) Reset() {
 	*x = Candidates{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[34]
+	mi := &file_ompd_v1_picture_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5100,7 +5201,7 @@ func (x *Candidates) String() string {
 func (*Candidates) ProtoMessage() {}
 
 func (x *Candidates) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[34]
+	mi := &file_ompd_v1_picture_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5113,7 +5214,7 @@ func (x *Candidates) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidates.ProtoReflect.Descriptor instead.
 func (*Candidates) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{34}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Candidates) GetThreads() []int64 {
@@ -5153,7 +5254,7 @@ type Leak struct {
 
 func (x *Leak) Reset() {
 	*x = Leak{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[35]
+	mi := &file_ompd_v1_picture_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5165,7 +5266,7 @@ func (x *Leak) String() string {
 func (*Leak) ProtoMessage() {}
 
 func (x *Leak) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[35]
+	mi := &file_ompd_v1_picture_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5178,7 +5279,7 @@ func (x *Leak) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leak.ProtoReflect.Descriptor instead.
 func (*Leak) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{35}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Leak) GetFrame() *Frame {
@@ -5219,7 +5320,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[36]
+	mi := &file_ompd_v1_picture_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5231,7 +5332,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[36]
+	mi := &file_ompd_v1_picture_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5244,7 +5345,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{36}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Release) GetThread() int64 {
@@ -5299,7 +5400,7 @@ type Barrier struct {
 
 func (x *Barrier) Reset() {
 	*x = Barrier{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[37]
+	mi := &file_ompd_v1_picture_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5311,7 +5412,7 @@ func (x *Barrier) String() string {
 func (*Barrier) ProtoMessage() {}
 
 func (x *Barrier) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[37]
+	mi := &file_ompd_v1_picture_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5324,7 +5425,7 @@ func (x *Barrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Barrier.ProtoReflect.Descriptor instead.
 func (*Barrier) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{37}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Barrier) GetId() string {
@@ -5405,7 +5506,7 @@ type Misplaced struct {
 
 func (x *Misplaced) Reset() {
 	*x = Misplaced{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[38]
+	mi := &file_ompd_v1_picture_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5417,7 +5518,7 @@ func (x *Misplaced) String() string {
 func (*Misplaced) ProtoMessage() {}
 
 func (x *Misplaced) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[38]
+	mi := &file_ompd_v1_picture_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5430,7 +5531,7 @@ func (x *Misplaced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Misplaced.ProtoReflect.Descriptor instead.
 func (*Misplaced) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{38}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Misplaced) GetThread() int64 {
@@ -5470,7 +5571,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5482,7 +5583,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5495,7 +5596,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{39}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Construct) GetName() string {
@@ -5544,7 +5645,7 @@ type LostThreads struct {
 
 func (x *LostThreads) Reset() {
 	*x = LostThreads{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5556,7 +5657,7 @@ func (x *LostThreads) String() string {
 func (*LostThreads) ProtoMessage() {}
 
 func (x *LostThreads) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5569,7 +5670,7 @@ func (x *LostThreads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LostThreads.ProtoReflect.Descriptor instead.
 func (*LostThreads) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *LostThreads) GetRuntime() string {
@@ -5639,7 +5740,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5651,7 +5752,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5664,7 +5765,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{41}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Fork) GetRegion() string {
@@ -5774,7 +5875,7 @@ type Processors struct {
 
 func (x *Processors) Reset() {
 	*x = Processors{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5786,7 +5887,7 @@ func (x *Processors) String() string {
 func (*Processors) ProtoMessage() {}
 
 func (x *Processors) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5799,7 +5900,7 @@ func (x *Processors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Processors.ProtoReflect.Descriptor instead.
 func (*Processors) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{42}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Processors) GetRunning() []int64 {
@@ -5843,7 +5944,7 @@ type Mask struct {
 
 func (x *Mask) Reset() {
 	*x = Mask{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5855,7 +5956,7 @@ func (x *Mask) String() string {
 func (*Mask) ProtoMessage() {}
 
 func (x *Mask) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5868,7 +5969,7 @@ func (x *Mask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mask.ProtoReflect.Descriptor instead.
 func (*Mask) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{43}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Mask) GetProcessors() []int64 {
@@ -5898,7 +5999,7 @@ type Quota struct {
 
 func (x *Quota) Reset() {
 	*x = Quota{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5910,7 +6011,7 @@ func (x *Quota) String() string {
 func (*Quota) ProtoMessage() {}
 
 func (x *Quota) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5923,7 +6024,7 @@ func (x *Quota) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quota.ProtoReflect.Descriptor instead.
 func (*Quota) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Quota) GetProcessors() float64 {
@@ -5952,7 +6053,7 @@ type Cpuset struct {
 
 func (x *Cpuset) Reset() {
 	*x = Cpuset{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5964,7 +6065,7 @@ func (x *Cpuset) String() string {
 func (*Cpuset) ProtoMessage() {}
 
 func (x *Cpuset) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5977,7 +6078,7 @@ func (x *Cpuset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cpuset.ProtoReflect.Descriptor instead.
 func (*Cpuset) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Cpuset) GetProcessors() string {
@@ -6005,7 +6106,7 @@ type Setting struct {
 
 func (x *Setting) Reset() {
 	*x = Setting{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6017,7 +6118,7 @@ func (x *Setting) String() string {
 func (*Setting) ProtoMessage() {}
 
 func (x *Setting) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6030,7 +6131,7 @@ func (x *Setting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Setting.ProtoReflect.Descriptor instead.
 func (*Setting) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Setting) GetName() string {
@@ -6062,7 +6163,7 @@ type Variable struct {
 
 func (x *Variable) Reset() {
 	*x = Variable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6074,7 +6175,7 @@ func (x *Variable) String() string {
 func (*Variable) ProtoMessage() {}
 
 func (x *Variable) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6087,7 +6188,7 @@ func (x *Variable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variable.ProtoReflect.Descriptor instead.
 func (*Variable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Variable) GetName() string {
@@ -6161,7 +6262,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6173,7 +6274,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6186,7 +6287,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Fault) GetThread() int64 {
@@ -6293,7 +6394,7 @@ type Callee struct {
 
 func (x *Callee) Reset() {
 	*x = Callee{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6305,7 +6406,7 @@ func (x *Callee) String() string {
 func (*Callee) ProtoMessage() {}
 
 func (x *Callee) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6318,7 +6419,7 @@ func (x *Callee) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Callee.ProtoReflect.Descriptor instead.
 func (*Callee) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Callee) GetFunction() string {
@@ -6363,7 +6464,7 @@ type FaultStack struct {
 
 func (x *FaultStack) Reset() {
 	*x = FaultStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6375,7 +6476,7 @@ func (x *FaultStack) String() string {
 func (*FaultStack) ProtoMessage() {}
 
 func (x *FaultStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6388,7 +6489,7 @@ func (x *FaultStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultStack.ProtoReflect.Descriptor instead.
 func (*FaultStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *FaultStack) GetLow() uint64 {
@@ -6476,7 +6577,7 @@ type Local struct {
 
 func (x *Local) Reset() {
 	*x = Local{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6488,7 +6589,7 @@ func (x *Local) String() string {
 func (*Local) ProtoMessage() {}
 
 func (x *Local) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6501,7 +6602,7 @@ func (x *Local) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Local.ProtoReflect.Descriptor instead.
 func (*Local) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Local) GetName() string {
@@ -6547,7 +6648,7 @@ type Nearby struct {
 
 func (x *Nearby) Reset() {
 	*x = Nearby{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6559,7 +6660,7 @@ func (x *Nearby) String() string {
 func (*Nearby) ProtoMessage() {}
 
 func (x *Nearby) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6572,7 +6673,7 @@ func (x *Nearby) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nearby.ProtoReflect.Descriptor instead.
 func (*Nearby) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Nearby) GetMapping() *MemoryMapping {
@@ -6617,7 +6718,7 @@ type MemoryMapping struct {
 
 func (x *MemoryMapping) Reset() {
 	*x = MemoryMapping{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6629,7 +6730,7 @@ func (x *MemoryMapping) String() string {
 func (*MemoryMapping) ProtoMessage() {}
 
 func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6642,7 +6743,7 @@ func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapping.ProtoReflect.Descriptor instead.
 func (*MemoryMapping) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *MemoryMapping) GetLow() uint64 {
@@ -6700,7 +6801,7 @@ type Abort struct {
 
 func (x *Abort) Reset() {
 	*x = Abort{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6712,7 +6813,7 @@ func (x *Abort) String() string {
 func (*Abort) ProtoMessage() {}
 
 func (x *Abort) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6725,7 +6826,7 @@ func (x *Abort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Abort.ProtoReflect.Descriptor instead.
 func (*Abort) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Abort) GetThread() int64 {
@@ -6803,7 +6904,7 @@ type Exception struct {
 
 func (x *Exception) Reset() {
 	*x = Exception{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6815,7 +6916,7 @@ func (x *Exception) String() string {
 func (*Exception) ProtoMessage() {}
 
 func (x *Exception) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6828,7 +6929,7 @@ func (x *Exception) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exception.ProtoReflect.Descriptor instead.
 func (*Exception) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Exception) GetType() string {
@@ -6892,7 +6993,7 @@ type Thrown struct {
 
 func (x *Thrown) Reset() {
 	*x = Thrown{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6904,7 +7005,7 @@ func (x *Thrown) String() string {
 func (*Thrown) ProtoMessage() {}
 
 func (x *Thrown) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6917,7 +7018,7 @@ func (x *Thrown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thrown.ProtoReflect.Descriptor instead.
 func (*Thrown) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Thrown) GetFrame() *Frame {
@@ -6978,7 +7079,7 @@ type Boundary struct {
 
 func (x *Boundary) Reset() {
 	*x = Boundary{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6990,7 +7091,7 @@ func (x *Boundary) String() string {
 func (*Boundary) ProtoMessage() {}
 
 func (x *Boundary) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7003,7 +7104,7 @@ func (x *Boundary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Boundary.ProtoReflect.Descriptor instead.
 func (*Boundary) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Boundary) GetUncaught() bool {
@@ -7070,7 +7171,7 @@ type SignalHandler struct {
 
 func (x *SignalHandler) Reset() {
 	*x = SignalHandler{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7082,7 +7183,7 @@ func (x *SignalHandler) String() string {
 func (*SignalHandler) ProtoMessage() {}
 
 func (x *SignalHandler) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7095,7 +7196,7 @@ func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalHandler.ProtoReflect.Descriptor instead.
 func (*SignalHandler) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *SignalHandler) GetSignal() int64 {
@@ -7133,7 +7234,7 @@ type BrokenHeap struct {
 
 func (x *BrokenHeap) Reset() {
 	*x = BrokenHeap{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7145,7 +7246,7 @@ func (x *BrokenHeap) String() string {
 func (*BrokenHeap) ProtoMessage() {}
 
 func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7158,7 +7259,7 @@ func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrokenHeap.ProtoReflect.Descriptor instead.
 func (*BrokenHeap) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *BrokenHeap) GetLow() uint64 {
@@ -7199,7 +7300,7 @@ type Recorded struct {
 
 func (x *Recorded) Reset() {
 	*x = Recorded{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7211,7 +7312,7 @@ func (x *Recorded) String() string {
 func (*Recorded) ProtoMessage() {}
 
 func (x *Recorded) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7224,7 +7325,7 @@ func (x *Recorded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recorded.ProtoReflect.Descriptor instead.
 func (*Recorded) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Recorded) GetThread() int64 {
@@ -7271,7 +7372,7 @@ type PastEvent struct {
 
 func (x *PastEvent) Reset() {
 	*x = PastEvent{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7283,7 +7384,7 @@ func (x *PastEvent) String() string {
 func (*PastEvent) ProtoMessage() {}
 
 func (x *PastEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7296,7 +7397,7 @@ func (x *PastEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PastEvent.ProtoReflect.Descriptor instead.
 func (*PastEvent) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *PastEvent) GetText() string {
@@ -7351,7 +7452,7 @@ type History struct {
 
 func (x *History) Reset() {
 	*x = History{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7363,7 +7464,7 @@ func (x *History) String() string {
 func (*History) ProtoMessage() {}
 
 func (x *History) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7376,7 +7477,7 @@ func (x *History) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use History.ProtoReflect.Descriptor instead.
 func (*History) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *History) GetThreads() int64 {
@@ -7448,7 +7549,7 @@ type LockOrder struct {
 
 func (x *LockOrder) Reset() {
 	*x = LockOrder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7460,7 +7561,7 @@ func (x *LockOrder) String() string {
 func (*LockOrder) ProtoMessage() {}
 
 func (x *LockOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7473,7 +7574,7 @@ func (x *LockOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockOrder.ProtoReflect.Descriptor instead.
 func (*LockOrder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *LockOrder) GetSteps() []*LockStep {
@@ -7507,7 +7608,7 @@ type LockStep struct {
 
 func (x *LockStep) Reset() {
 	*x = LockStep{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7519,7 +7620,7 @@ func (x *LockStep) String() string {
 func (*LockStep) ProtoMessage() {}
 
 func (x *LockStep) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7532,7 +7633,7 @@ func (x *LockStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockStep.ProtoReflect.Descriptor instead.
 func (*LockStep) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *LockStep) GetThread() int64 {
@@ -7587,7 +7688,7 @@ type Imbalance struct {
 
 func (x *Imbalance) Reset() {
 	*x = Imbalance{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7599,7 +7700,7 @@ func (x *Imbalance) String() string {
 func (*Imbalance) ProtoMessage() {}
 
 func (x *Imbalance) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7612,7 +7713,7 @@ func (x *Imbalance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Imbalance.ProtoReflect.Descriptor instead.
 func (*Imbalance) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Imbalance) GetText() string {
@@ -7698,7 +7799,7 @@ type Contention struct {
 
 func (x *Contention) Reset() {
 	*x = Contention{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7710,7 +7811,7 @@ func (x *Contention) String() string {
 func (*Contention) ProtoMessage() {}
 
 func (x *Contention) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7723,7 +7824,7 @@ func (x *Contention) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contention.ProtoReflect.Descriptor instead.
 func (*Contention) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Contention) GetText() string {
@@ -7812,7 +7913,7 @@ type TaskGrain struct {
 
 func (x *TaskGrain) Reset() {
 	*x = TaskGrain{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7824,7 +7925,7 @@ func (x *TaskGrain) String() string {
 func (*TaskGrain) ProtoMessage() {}
 
 func (x *TaskGrain) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7837,7 +7938,7 @@ func (x *TaskGrain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskGrain.ProtoReflect.Descriptor instead.
 func (*TaskGrain) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *TaskGrain) GetFrame() *Frame {
@@ -7891,7 +7992,7 @@ type Timeline struct {
 
 func (x *Timeline) Reset() {
 	*x = Timeline{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7903,7 +8004,7 @@ func (x *Timeline) String() string {
 func (*Timeline) ProtoMessage() {}
 
 func (x *Timeline) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7916,7 +8017,7 @@ func (x *Timeline) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timeline.ProtoReflect.Descriptor instead.
 func (*Timeline) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Timeline) GetNanoseconds() int64 {
@@ -7974,7 +8075,7 @@ type Activity struct {
 
 func (x *Activity) Reset() {
 	*x = Activity{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7986,7 +8087,7 @@ func (x *Activity) String() string {
 func (*Activity) ProtoMessage() {}
 
 func (x *Activity) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7999,7 +8100,7 @@ func (x *Activity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Activity.ProtoReflect.Descriptor instead.
 func (*Activity) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Activity) GetKind() ActivityKind {
@@ -8042,7 +8143,7 @@ type TimelineRow struct {
 
 func (x *TimelineRow) Reset() {
 	*x = TimelineRow{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8054,7 +8155,7 @@ func (x *TimelineRow) String() string {
 func (*TimelineRow) ProtoMessage() {}
 
 func (x *TimelineRow) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8067,7 +8168,7 @@ func (x *TimelineRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineRow.ProtoReflect.Descriptor instead.
 func (*TimelineRow) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *TimelineRow) GetThread() int64 {
@@ -8121,7 +8222,7 @@ type TimelineSpan struct {
 
 func (x *TimelineSpan) Reset() {
 	*x = TimelineSpan{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8133,7 +8234,7 @@ func (x *TimelineSpan) String() string {
 func (*TimelineSpan) ProtoMessage() {}
 
 func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8146,7 +8247,7 @@ func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineSpan.ProtoReflect.Descriptor instead.
 func (*TimelineSpan) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *TimelineSpan) GetBegin() int64 {
@@ -8210,7 +8311,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8222,7 +8323,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8235,7 +8336,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Breakpoint) GetName() string {
@@ -8341,7 +8442,7 @@ type BodyEntry struct {
 
 func (x *BodyEntry) Reset() {
 	*x = BodyEntry{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8353,7 +8454,7 @@ func (x *BodyEntry) String() string {
 func (*BodyEntry) ProtoMessage() {}
 
 func (x *BodyEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8366,7 +8467,7 @@ func (x *BodyEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BodyEntry.ProtoReflect.Descriptor instead.
 func (*BodyEntry) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *BodyEntry) GetFunction() string {
@@ -8428,7 +8529,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8440,7 +8541,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8453,7 +8554,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Process) GetPid() int64 {
@@ -8539,7 +8640,7 @@ type ProcessCode struct {
 
 func (x *ProcessCode) Reset() {
 	*x = ProcessCode{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8551,7 +8652,7 @@ func (x *ProcessCode) String() string {
 func (*ProcessCode) ProtoMessage() {}
 
 func (x *ProcessCode) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8564,7 +8665,7 @@ func (x *ProcessCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessCode.ProtoReflect.Descriptor instead.
 func (*ProcessCode) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ProcessCode) GetFamily() string {
@@ -8632,7 +8733,7 @@ type Look struct {
 
 func (x *Look) Reset() {
 	*x = Look{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8644,7 +8745,7 @@ func (x *Look) String() string {
 func (*Look) ProtoMessage() {}
 
 func (x *Look) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8657,7 +8758,7 @@ func (x *Look) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Look.ProtoReflect.Descriptor instead.
 func (*Look) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Look) GetSchema() string {
@@ -8729,7 +8830,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8741,7 +8842,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8754,7 +8855,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Change) GetVerdict() string {
@@ -8827,7 +8928,7 @@ type ThreadChange struct {
 
 func (x *ThreadChange) Reset() {
 	*x = ThreadChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8839,7 +8940,7 @@ func (x *ThreadChange) String() string {
 func (*ThreadChange) ProtoMessage() {}
 
 func (x *ThreadChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8852,7 +8953,7 @@ func (x *ThreadChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadChange.ProtoReflect.Descriptor instead.
 func (*ThreadChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ThreadChange) GetLwp() int64 {
@@ -8909,7 +9010,7 @@ type Turnover struct {
 
 func (x *Turnover) Reset() {
 	*x = Turnover{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8921,7 +9022,7 @@ func (x *Turnover) String() string {
 func (*Turnover) ProtoMessage() {}
 
 func (x *Turnover) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8934,7 +9035,7 @@ func (x *Turnover) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turnover.ProtoReflect.Descriptor instead.
 func (*Turnover) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Turnover) GetEnded() int64 {
@@ -8970,7 +9071,7 @@ type RecordedChange struct {
 
 func (x *RecordedChange) Reset() {
 	*x = RecordedChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8982,7 +9083,7 @@ func (x *RecordedChange) String() string {
 func (*RecordedChange) ProtoMessage() {}
 
 func (x *RecordedChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8995,7 +9096,7 @@ func (x *RecordedChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordedChange.ProtoReflect.Descriptor instead.
 func (*RecordedChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *RecordedChange) GetRecords() int64 {
@@ -9057,7 +9158,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9069,7 +9170,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9082,7 +9183,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Event) GetTime() int64 {
@@ -9247,7 +9348,7 @@ type Dependence struct {
 
 func (x *Dependence) Reset() {
 	*x = Dependence{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9259,7 +9360,7 @@ func (x *Dependence) String() string {
 func (*Dependence) ProtoMessage() {}
 
 func (x *Dependence) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9272,7 +9373,7 @@ func (x *Dependence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dependence.ProtoReflect.Descriptor instead.
 func (*Dependence) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Dependence) GetType() int64 {
@@ -9311,7 +9412,7 @@ type MappedVariable struct {
 
 func (x *MappedVariable) Reset() {
 	*x = MappedVariable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9323,7 +9424,7 @@ func (x *MappedVariable) String() string {
 func (*MappedVariable) ProtoMessage() {}
 
 func (x *MappedVariable) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9336,7 +9437,7 @@ func (x *MappedVariable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MappedVariable.ProtoReflect.Descriptor instead.
 func (*MappedVariable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{83}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *MappedVariable) GetHost() uint64 {
@@ -9385,7 +9486,7 @@ type DataOperation struct {
 
 func (x *DataOperation) Reset() {
 	*x = DataOperation{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	mi := &file_ompd_v1_picture_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9397,7 +9498,7 @@ func (x *DataOperation) String() string {
 func (*DataOperation) ProtoMessage() {}
 
 func (x *DataOperation) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	mi := &file_ompd_v1_picture_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9410,7 +9511,7 @@ func (x *DataOperation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataOperation.ProtoReflect.Descriptor instead.
 func (*DataOperation) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{84}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *DataOperation) GetSource() uint64 {
@@ -9480,7 +9581,7 @@ type LoadedCode struct {
 
 func (x *LoadedCode) Reset() {
 	*x = LoadedCode{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[85]
+	mi := &file_ompd_v1_picture_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9492,7 +9593,7 @@ func (x *LoadedCode) String() string {
 func (*LoadedCode) ProtoMessage() {}
 
 func (x *LoadedCode) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[85]
+	mi := &file_ompd_v1_picture_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9505,7 +9606,7 @@ func (x *LoadedCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadedCode.ProtoReflect.Descriptor instead.
 func (*LoadedCode) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{85}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *LoadedCode) GetFile() string {
@@ -9578,7 +9679,7 @@ type Recording struct {
 
 func (x *Recording) Reset() {
 	*x = Recording{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[86]
+	mi := &file_ompd_v1_picture_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9590,7 +9691,7 @@ func (x *Recording) String() string {
 func (*Recording) ProtoMessage() {}
 
 func (x *Recording) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[86]
+	mi := &file_ompd_v1_picture_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9603,7 +9704,7 @@ func (x *Recording) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recording.ProtoReflect.Descriptor instead.
 func (*Recording) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{86}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Recording) GetPid() int64 {
@@ -9702,7 +9803,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[87]
+	mi := &file_ompd_v1_picture_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9714,7 +9815,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[87]
+	mi := &file_ompd_v1_picture_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9727,7 +9828,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{87}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *Statistics) GetThreads() int64 {
@@ -9805,7 +9906,7 @@ type Statistic struct {
 
 func (x *Statistic) Reset() {
 	*x = Statistic{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[88]
+	mi := &file_ompd_v1_picture_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9817,7 +9918,7 @@ func (x *Statistic) String() string {
 func (*Statistic) ProtoMessage() {}
 
 func (x *Statistic) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[88]
+	mi := &file_ompd_v1_picture_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9830,7 +9931,7 @@ func (x *Statistic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistic.ProtoReflect.Descriptor instead.
 func (*Statistic) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{88}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Statistic) GetText() string {
@@ -9961,7 +10062,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\n" +
 	"incomplete\x18\x0e \x03(\tR\n" +
 	"incomplete\x12$\n" +
-	"\x05facts\x18\x0f \x01(\v2\x0e.ompd.v1.FactsR\x05facts\"\xe7\x04\n" +
+	"\x05facts\x18\x0f \x01(\v2\x0e.ompd.v1.FactsR\x05facts\"\xb4\x05\n" +
 	"\x06Target\x12'\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x13.ompd.v1.TargetKindR\x04kind\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x10\n" +
@@ -9986,7 +10087,9 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04rank\x18\x10 \x01(\v2\r.ompd.v1.RankR\x04rank\x12'\n" +
 	"\x0felapsed_seconds\x18\x11 \x01(\x01R\x0eelapsedSeconds\x12\x1f\n" +
 	"\vcpu_seconds\x18\x12 \x01(\x01R\n" +
-	"cpuSecondsB\x10\n" +
+	"cpuSeconds\x123\n" +
+	"\rhung_children\x18\x13 \x03(\v2\x0e.ompd.v1.ChildR\fhungChildren\x12\x16\n" +
+	"\x06forked\x18\x14 \x01(\bR\x06forkedB\x10\n" +
 	"\x0e_fault_addressB\x0e\n" +
 	"\f_signal_code\"\x88\x02\n" +
 	"\x05Place\x12!\n" +
@@ -10045,7 +10148,11 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x10\n" +
 	"\x03job\x18\x03 \x01(\tR\x03job\x12\x12\n" +
 	"\x04host\x18\x04 \x01(\tR\x04host\x12\x16\n" +
-	"\x06source\x18\x05 \x01(\tR\x06source\"\x97\x04\n" +
+	"\x06source\x18\x05 \x01(\tR\x06source\"Y\n" +
+	"\x05Child\x12\x10\n" +
+	"\x03pid\x18\x01 \x01(\x03R\x03pid\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12*\n" +
+	"\averdict\x18\x03 \x01(\v2\x10.ompd.v1.VerdictR\averdict\"\x97\x04\n" +
 	"\aVerdict\x12(\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x14.ompd.v1.VerdictKindR\x04kind\x120\n" +
 	"\tcertainty\x18\x02 \x01(\x0e2\x12.ompd.v1.CertaintyR\tcertainty\x12-\n" +
@@ -10300,7 +10407,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x14.ompd.v1.CheckStatusR\x06status\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x10\n" +
-	"\x03fix\x18\x04 \x01(\tR\x03fix\"\x9c\x06\n" +
+	"\x03fix\x18\x04 \x01(\tR\x03fix\"\xc9\x06\n" +
 	"\x05Facts\x12#\n" +
 	"\x05waits\x18\x01 \x03(\v2\r.ompd.v1.WaitR\x05waits\x12#\n" +
 	"\x05locks\x18\x02 \x03(\v2\r.ompd.v1.LockR\x05locks\x12,\n" +
@@ -10324,7 +10431,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05abort\x18\x0f \x01(\v2\x0e.ompd.v1.AbortR\x05abort\x12-\n" +
 	"\brecorded\x18\x10 \x03(\v2\x11.ompd.v1.RecordedR\brecorded\x12*\n" +
 	"\ahistory\x18\x11 \x01(\v2\x10.ompd.v1.HistoryR\ahistory\x12'\n" +
-	"\x04heap\x18\x12 \x01(\v2\x13.ompd.v1.BrokenHeapR\x04heap\"\xe3\x03\n" +
+	"\x04heap\x18\x12 \x01(\v2\x13.ompd.v1.BrokenHeapR\x04heap\x12+\n" +
+	"\tforked_at\x18\x13 \x01(\v2\x0e.ompd.v1.FrameR\bforkedAt\"\x88\x04\n" +
 	"\x04Wait\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12%\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x11.ompd.v1.WaitKindR\x04kind\x12\x1d\n" +
@@ -10342,10 +10450,12 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04lock\x18\r \x01(\tR\x04lock\x12\x18\n" +
 	"\abarrier\x18\x0e \x01(\tR\abarrier\x12*\n" +
 	"\aawaited\x18\x0f \x01(\v2\x10.ompd.v1.AwaitedR\aawaited\x12$\n" +
-	"\x05sleep\x18\x10 \x01(\v2\x0e.ompd.v1.SleepR\x05sleepB\n" +
+	"\x05sleep\x18\x10 \x01(\v2\x0e.ompd.v1.SleepR\x05sleep\x12\x19\n" +
+	"\x05child\x18\x11 \x01(\x03H\x02R\x05child\x88\x01\x01B\n" +
 	"\n" +
 	"\b_addressB\v\n" +
-	"\t_variable\"\xb2\x01\n" +
+	"\t_variableB\b\n" +
+	"\x06_child\"\xb2\x01\n" +
 	"\aAwaited\x12\x14\n" +
 	"\x05tasks\x18\x01 \x03(\tR\x05tasks\x12\x1d\n" +
 	"\n" +
@@ -11028,7 +11138,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 }
 
 var file_ompd_v1_picture_proto_enumTypes = make([]protoimpl.EnumInfo, 15)
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 89)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 90)
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(TargetKind)(0),        // 0: ompd.v1.TargetKind
 	(Role)(0),              // 1: ompd.v1.Role
@@ -11053,250 +11163,254 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Standstill)(nil),     // 20: ompd.v1.Standstill
 	(*Spin)(nil),           // 21: ompd.v1.Spin
 	(*Rank)(nil),           // 22: ompd.v1.Rank
-	(*Verdict)(nil),        // 23: ompd.v1.Verdict
-	(*CycleStep)(nil),      // 24: ompd.v1.CycleStep
-	(*WaitTarget)(nil),     // 25: ompd.v1.WaitTarget
-	(*ThreadSpot)(nil),     // 26: ompd.v1.ThreadSpot
-	(*MissingThread)(nil),  // 27: ompd.v1.MissingThread
-	(*Runtime)(nil),        // 28: ompd.v1.Runtime
-	(*Thread)(nil),         // 29: ompd.v1.Thread
-	(*LevelInfo)(nil),      // 30: ompd.v1.LevelInfo
-	(*State)(nil),          // 31: ompd.v1.State
-	(*Sleep)(nil),          // 32: ompd.v1.Sleep
-	(*MPICall)(nil),        // 33: ompd.v1.MPICall
-	(*Loop)(nil),           // 34: ompd.v1.Loop
-	(*Region)(nil),         // 35: ompd.v1.Region
-	(*Code)(nil),           // 36: ompd.v1.Code
-	(*Task)(nil),           // 37: ompd.v1.Task
-	(*Icv)(nil),            // 38: ompd.v1.Icv
-	(*ControlVar)(nil),     // 39: ompd.v1.ControlVar
-	(*MergedStack)(nil),    // 40: ompd.v1.MergedStack
-	(*LayoutEntry)(nil),    // 41: ompd.v1.LayoutEntry
-	(*Claim)(nil),          // 42: ompd.v1.Claim
-	(*Check)(nil),          // 43: ompd.v1.Check
-	(*Facts)(nil),          // 44: ompd.v1.Facts
-	(*Wait)(nil),           // 45: ompd.v1.Wait
-	(*Awaited)(nil),        // 46: ompd.v1.Awaited
-	(*Lock)(nil),           // 47: ompd.v1.Lock
-	(*Holder)(nil),         // 48: ompd.v1.Holder
-	(*Candidates)(nil),     // 49: ompd.v1.Candidates
-	(*Leak)(nil),           // 50: ompd.v1.Leak
-	(*Release)(nil),        // 51: ompd.v1.Release
-	(*Barrier)(nil),        // 52: ompd.v1.Barrier
-	(*Misplaced)(nil),      // 53: ompd.v1.Misplaced
-	(*Construct)(nil),      // 54: ompd.v1.Construct
-	(*LostThreads)(nil),    // 55: ompd.v1.LostThreads
-	(*Fork)(nil),           // 56: ompd.v1.Fork
-	(*Processors)(nil),     // 57: ompd.v1.Processors
-	(*Mask)(nil),           // 58: ompd.v1.Mask
-	(*Quota)(nil),          // 59: ompd.v1.Quota
-	(*Cpuset)(nil),         // 60: ompd.v1.Cpuset
-	(*Setting)(nil),        // 61: ompd.v1.Setting
-	(*Variable)(nil),       // 62: ompd.v1.Variable
-	(*Fault)(nil),          // 63: ompd.v1.Fault
-	(*Callee)(nil),         // 64: ompd.v1.Callee
-	(*FaultStack)(nil),     // 65: ompd.v1.FaultStack
-	(*Local)(nil),          // 66: ompd.v1.Local
-	(*Nearby)(nil),         // 67: ompd.v1.Nearby
-	(*MemoryMapping)(nil),  // 68: ompd.v1.MemoryMapping
-	(*Abort)(nil),          // 69: ompd.v1.Abort
-	(*Exception)(nil),      // 70: ompd.v1.Exception
-	(*Thrown)(nil),         // 71: ompd.v1.Thrown
-	(*Boundary)(nil),       // 72: ompd.v1.Boundary
-	(*SignalHandler)(nil),  // 73: ompd.v1.SignalHandler
-	(*BrokenHeap)(nil),     // 74: ompd.v1.BrokenHeap
-	(*Recorded)(nil),       // 75: ompd.v1.Recorded
-	(*PastEvent)(nil),      // 76: ompd.v1.PastEvent
-	(*History)(nil),        // 77: ompd.v1.History
-	(*LockOrder)(nil),      // 78: ompd.v1.LockOrder
-	(*LockStep)(nil),       // 79: ompd.v1.LockStep
-	(*Imbalance)(nil),      // 80: ompd.v1.Imbalance
-	(*Contention)(nil),     // 81: ompd.v1.Contention
-	(*TaskGrain)(nil),      // 82: ompd.v1.TaskGrain
-	(*Timeline)(nil),       // 83: ompd.v1.Timeline
-	(*Activity)(nil),       // 84: ompd.v1.Activity
-	(*TimelineRow)(nil),    // 85: ompd.v1.TimelineRow
-	(*TimelineSpan)(nil),   // 86: ompd.v1.TimelineSpan
-	(*Breakpoint)(nil),     // 87: ompd.v1.Breakpoint
-	(*BodyEntry)(nil),      // 88: ompd.v1.BodyEntry
-	(*Process)(nil),        // 89: ompd.v1.Process
-	(*ProcessCode)(nil),    // 90: ompd.v1.ProcessCode
-	(*Look)(nil),           // 91: ompd.v1.Look
-	(*Change)(nil),         // 92: ompd.v1.Change
-	(*ThreadChange)(nil),   // 93: ompd.v1.ThreadChange
-	(*Turnover)(nil),       // 94: ompd.v1.Turnover
-	(*RecordedChange)(nil), // 95: ompd.v1.RecordedChange
-	(*Event)(nil),          // 96: ompd.v1.Event
-	(*Dependence)(nil),     // 97: ompd.v1.Dependence
-	(*MappedVariable)(nil), // 98: ompd.v1.MappedVariable
-	(*DataOperation)(nil),  // 99: ompd.v1.DataOperation
-	(*LoadedCode)(nil),     // 100: ompd.v1.LoadedCode
-	(*Recording)(nil),      // 101: ompd.v1.Recording
-	(*Statistics)(nil),     // 102: ompd.v1.Statistics
-	(*Statistic)(nil),      // 103: ompd.v1.Statistic
+	(*Child)(nil),          // 23: ompd.v1.Child
+	(*Verdict)(nil),        // 24: ompd.v1.Verdict
+	(*CycleStep)(nil),      // 25: ompd.v1.CycleStep
+	(*WaitTarget)(nil),     // 26: ompd.v1.WaitTarget
+	(*ThreadSpot)(nil),     // 27: ompd.v1.ThreadSpot
+	(*MissingThread)(nil),  // 28: ompd.v1.MissingThread
+	(*Runtime)(nil),        // 29: ompd.v1.Runtime
+	(*Thread)(nil),         // 30: ompd.v1.Thread
+	(*LevelInfo)(nil),      // 31: ompd.v1.LevelInfo
+	(*State)(nil),          // 32: ompd.v1.State
+	(*Sleep)(nil),          // 33: ompd.v1.Sleep
+	(*MPICall)(nil),        // 34: ompd.v1.MPICall
+	(*Loop)(nil),           // 35: ompd.v1.Loop
+	(*Region)(nil),         // 36: ompd.v1.Region
+	(*Code)(nil),           // 37: ompd.v1.Code
+	(*Task)(nil),           // 38: ompd.v1.Task
+	(*Icv)(nil),            // 39: ompd.v1.Icv
+	(*ControlVar)(nil),     // 40: ompd.v1.ControlVar
+	(*MergedStack)(nil),    // 41: ompd.v1.MergedStack
+	(*LayoutEntry)(nil),    // 42: ompd.v1.LayoutEntry
+	(*Claim)(nil),          // 43: ompd.v1.Claim
+	(*Check)(nil),          // 44: ompd.v1.Check
+	(*Facts)(nil),          // 45: ompd.v1.Facts
+	(*Wait)(nil),           // 46: ompd.v1.Wait
+	(*Awaited)(nil),        // 47: ompd.v1.Awaited
+	(*Lock)(nil),           // 48: ompd.v1.Lock
+	(*Holder)(nil),         // 49: ompd.v1.Holder
+	(*Candidates)(nil),     // 50: ompd.v1.Candidates
+	(*Leak)(nil),           // 51: ompd.v1.Leak
+	(*Release)(nil),        // 52: ompd.v1.Release
+	(*Barrier)(nil),        // 53: ompd.v1.Barrier
+	(*Misplaced)(nil),      // 54: ompd.v1.Misplaced
+	(*Construct)(nil),      // 55: ompd.v1.Construct
+	(*LostThreads)(nil),    // 56: ompd.v1.LostThreads
+	(*Fork)(nil),           // 57: ompd.v1.Fork
+	(*Processors)(nil),     // 58: ompd.v1.Processors
+	(*Mask)(nil),           // 59: ompd.v1.Mask
+	(*Quota)(nil),          // 60: ompd.v1.Quota
+	(*Cpuset)(nil),         // 61: ompd.v1.Cpuset
+	(*Setting)(nil),        // 62: ompd.v1.Setting
+	(*Variable)(nil),       // 63: ompd.v1.Variable
+	(*Fault)(nil),          // 64: ompd.v1.Fault
+	(*Callee)(nil),         // 65: ompd.v1.Callee
+	(*FaultStack)(nil),     // 66: ompd.v1.FaultStack
+	(*Local)(nil),          // 67: ompd.v1.Local
+	(*Nearby)(nil),         // 68: ompd.v1.Nearby
+	(*MemoryMapping)(nil),  // 69: ompd.v1.MemoryMapping
+	(*Abort)(nil),          // 70: ompd.v1.Abort
+	(*Exception)(nil),      // 71: ompd.v1.Exception
+	(*Thrown)(nil),         // 72: ompd.v1.Thrown
+	(*Boundary)(nil),       // 73: ompd.v1.Boundary
+	(*SignalHandler)(nil),  // 74: ompd.v1.SignalHandler
+	(*BrokenHeap)(nil),     // 75: ompd.v1.BrokenHeap
+	(*Recorded)(nil),       // 76: ompd.v1.Recorded
+	(*PastEvent)(nil),      // 77: ompd.v1.PastEvent
+	(*History)(nil),        // 78: ompd.v1.History
+	(*LockOrder)(nil),      // 79: ompd.v1.LockOrder
+	(*LockStep)(nil),       // 80: ompd.v1.LockStep
+	(*Imbalance)(nil),      // 81: ompd.v1.Imbalance
+	(*Contention)(nil),     // 82: ompd.v1.Contention
+	(*TaskGrain)(nil),      // 83: ompd.v1.TaskGrain
+	(*Timeline)(nil),       // 84: ompd.v1.Timeline
+	(*Activity)(nil),       // 85: ompd.v1.Activity
+	(*TimelineRow)(nil),    // 86: ompd.v1.TimelineRow
+	(*TimelineSpan)(nil),   // 87: ompd.v1.TimelineSpan
+	(*Breakpoint)(nil),     // 88: ompd.v1.Breakpoint
+	(*BodyEntry)(nil),      // 89: ompd.v1.BodyEntry
+	(*Process)(nil),        // 90: ompd.v1.Process
+	(*ProcessCode)(nil),    // 91: ompd.v1.ProcessCode
+	(*Look)(nil),           // 92: ompd.v1.Look
+	(*Change)(nil),         // 93: ompd.v1.Change
+	(*ThreadChange)(nil),   // 94: ompd.v1.ThreadChange
+	(*Turnover)(nil),       // 95: ompd.v1.Turnover
+	(*RecordedChange)(nil), // 96: ompd.v1.RecordedChange
+	(*Event)(nil),          // 97: ompd.v1.Event
+	(*Dependence)(nil),     // 98: ompd.v1.Dependence
+	(*MappedVariable)(nil), // 99: ompd.v1.MappedVariable
+	(*DataOperation)(nil),  // 100: ompd.v1.DataOperation
+	(*LoadedCode)(nil),     // 101: ompd.v1.LoadedCode
+	(*Recording)(nil),      // 102: ompd.v1.Recording
+	(*Statistics)(nil),     // 103: ompd.v1.Statistics
+	(*Statistic)(nil),      // 104: ompd.v1.Statistic
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	16,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
-	28,  // 1: ompd.v1.Picture.runtimes:type_name -> ompd.v1.Runtime
-	29,  // 2: ompd.v1.Picture.threads:type_name -> ompd.v1.Thread
-	35,  // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
-	37,  // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
-	38,  // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
-	39,  // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
-	40,  // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
-	41,  // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
-	43,  // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
-	23,  // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
-	44,  // 11: ompd.v1.Picture.facts:type_name -> ompd.v1.Facts
+	29,  // 1: ompd.v1.Picture.runtimes:type_name -> ompd.v1.Runtime
+	30,  // 2: ompd.v1.Picture.threads:type_name -> ompd.v1.Thread
+	36,  // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
+	38,  // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
+	39,  // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
+	40,  // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
+	41,  // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
+	42,  // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
+	44,  // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
+	24,  // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
+	45,  // 11: ompd.v1.Picture.facts:type_name -> ompd.v1.Facts
 	0,   // 12: ompd.v1.Target.kind:type_name -> ompd.v1.TargetKind
 	17,  // 13: ompd.v1.Target.place:type_name -> ompd.v1.Place
 	18,  // 14: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
 	19,  // 15: ompd.v1.Target.pause:type_name -> ompd.v1.Pause
 	22,  // 16: ompd.v1.Target.rank:type_name -> ompd.v1.Rank
-	1,   // 17: ompd.v1.Place.role:type_name -> ompd.v1.Role
-	2,   // 18: ompd.v1.Place.state:type_name -> ompd.v1.StateName
-	3,   // 19: ompd.v1.Frame.kind:type_name -> ompd.v1.FrameKind
-	20,  // 20: ompd.v1.Pause.standstill:type_name -> ompd.v1.Standstill
-	21,  // 21: ompd.v1.Standstill.spinning:type_name -> ompd.v1.Spin
-	4,   // 22: ompd.v1.Verdict.kind:type_name -> ompd.v1.VerdictKind
-	5,   // 23: ompd.v1.Verdict.certainty:type_name -> ompd.v1.Certainty
-	6,   // 24: ompd.v1.Verdict.severity:type_name -> ompd.v1.Severity
-	24,  // 25: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
-	27,  // 26: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
-	25,  // 27: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
-	18,  // 28: ompd.v1.CycleStep.held_at:type_name -> ompd.v1.Frame
-	18,  // 29: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
-	26,  // 30: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
-	7,   // 31: ompd.v1.WaitTarget.kind:type_name -> ompd.v1.WaitKind
-	2,   // 32: ompd.v1.MissingThread.state:type_name -> ompd.v1.StateName
-	18,  // 33: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
-	1,   // 34: ompd.v1.Thread.role:type_name -> ompd.v1.Role
-	30,  // 35: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
-	31,  // 36: ompd.v1.Thread.state:type_name -> ompd.v1.State
-	7,   // 37: ompd.v1.Thread.wait_kind:type_name -> ompd.v1.WaitKind
-	18,  // 38: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
-	18,  // 39: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
-	34,  // 40: ompd.v1.Thread.loop:type_name -> ompd.v1.Loop
-	33,  // 41: ompd.v1.Thread.mpi:type_name -> ompd.v1.MPICall
-	32,  // 42: ompd.v1.Thread.sleep:type_name -> ompd.v1.Sleep
-	2,   // 43: ompd.v1.State.name:type_name -> ompd.v1.StateName
-	8,   // 44: ompd.v1.State.source:type_name -> ompd.v1.StateSource
-	2,   // 45: ompd.v1.State.standard:type_name -> ompd.v1.StateName
-	2,   // 46: ompd.v1.State.recorded:type_name -> ompd.v1.StateName
-	36,  // 47: ompd.v1.Region.function:type_name -> ompd.v1.Code
-	9,   // 48: ompd.v1.Task.kind:type_name -> ompd.v1.TaskKind
-	10,  // 49: ompd.v1.Task.state:type_name -> ompd.v1.TaskState
-	36,  // 50: ompd.v1.Task.function:type_name -> ompd.v1.Code
-	18,  // 51: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
-	42,  // 52: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
-	11,  // 53: ompd.v1.Check.status:type_name -> ompd.v1.CheckStatus
-	45,  // 54: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
-	47,  // 55: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
-	52,  // 56: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
-	49,  // 57: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
-	49,  // 58: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
-	55,  // 59: ompd.v1.Facts.lost_threads:type_name -> ompd.v1.LostThreads
-	56,  // 60: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
-	57,  // 61: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
-	61,  // 62: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
-	62,  // 63: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
-	63,  // 64: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
-	69,  // 65: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
-	75,  // 66: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
-	77,  // 67: ompd.v1.Facts.history:type_name -> ompd.v1.History
-	74,  // 68: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
-	7,   // 69: ompd.v1.Wait.kind:type_name -> ompd.v1.WaitKind
-	46,  // 70: ompd.v1.Wait.awaited:type_name -> ompd.v1.Awaited
-	32,  // 71: ompd.v1.Wait.sleep:type_name -> ompd.v1.Sleep
-	18,  // 72: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
-	18,  // 73: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
-	48,  // 74: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
-	49,  // 75: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
-	50,  // 76: ompd.v1.Lock.leaks:type_name -> ompd.v1.Leak
-	51,  // 77: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
-	18,  // 78: ompd.v1.Lock.owner_at:type_name -> ompd.v1.Frame
-	5,   // 79: ompd.v1.Holder.certainty:type_name -> ompd.v1.Certainty
-	18,  // 80: ompd.v1.Holder.acquired_at:type_name -> ompd.v1.Frame
-	18,  // 81: ompd.v1.Holder.suspended_at:type_name -> ompd.v1.Frame
-	18,  // 82: ompd.v1.Leak.frame:type_name -> ompd.v1.Frame
-	5,   // 83: ompd.v1.Release.certainty:type_name -> ompd.v1.Certainty
-	18,  // 84: ompd.v1.Release.frame:type_name -> ompd.v1.Frame
-	53,  // 85: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
-	54,  // 86: ompd.v1.Misplaced.construct:type_name -> ompd.v1.Construct
-	18,  // 87: ompd.v1.Misplaced.frame:type_name -> ompd.v1.Frame
-	18,  // 88: ompd.v1.Construct.frame:type_name -> ompd.v1.Frame
-	18,  // 89: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
-	18,  // 90: ompd.v1.Fork.frame:type_name -> ompd.v1.Frame
-	58,  // 91: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
-	59,  // 92: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
-	60,  // 93: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
-	12,  // 94: ompd.v1.Variable.state:type_name -> ompd.v1.VariableState
-	13,  // 95: ompd.v1.Variable.purpose:type_name -> ompd.v1.VariablePurpose
-	18,  // 96: ompd.v1.Fault.frame:type_name -> ompd.v1.Frame
-	65,  // 97: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
-	67,  // 98: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
-	18,  // 99: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
-	64,  // 100: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
-	18,  // 101: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	66,  // 102: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
-	68,  // 103: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	68,  // 104: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	68,  // 105: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	18,  // 106: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	70,  // 107: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	73,  // 108: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	71,  // 109: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	72,  // 110: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
-	18,  // 111: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
-	18,  // 112: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
-	18,  // 113: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
-	18,  // 114: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
-	18,  // 115: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	2,   // 116: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
-	76,  // 117: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
-	76,  // 118: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
-	18,  // 119: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
-	78,  // 120: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
-	80,  // 121: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
-	81,  // 122: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
-	82,  // 123: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
-	83,  // 124: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
-	79,  // 125: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
-	76,  // 126: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
-	76,  // 127: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
-	18,  // 128: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
-	18,  // 129: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
-	18,  // 130: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
-	18,  // 131: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
-	84,  // 132: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
-	85,  // 133: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
-	14,  // 134: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
-	18,  // 135: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
-	86,  // 136: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
-	86,  // 137: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
-	88,  // 138: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
-	90,  // 139: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
-	15,  // 140: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
-	92,  // 141: ompd.v1.Look.change:type_name -> ompd.v1.Change
-	92,  // 142: ompd.v1.Look.result:type_name -> ompd.v1.Change
-	93,  // 143: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
-	94,  // 144: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
-	94,  // 145: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
-	95,  // 146: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
-	18,  // 147: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
-	97,  // 148: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
-	98,  // 149: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
-	99,  // 150: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
-	100, // 151: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
-	103, // 152: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	78,  // 153: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	18,  // 154: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
-	18,  // 155: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	156, // [156:156] is the sub-list for method output_type
-	156, // [156:156] is the sub-list for method input_type
-	156, // [156:156] is the sub-list for extension type_name
-	156, // [156:156] is the sub-list for extension extendee
-	0,   // [0:156] is the sub-list for field type_name
+	23,  // 17: ompd.v1.Target.hung_children:type_name -> ompd.v1.Child
+	1,   // 18: ompd.v1.Place.role:type_name -> ompd.v1.Role
+	2,   // 19: ompd.v1.Place.state:type_name -> ompd.v1.StateName
+	3,   // 20: ompd.v1.Frame.kind:type_name -> ompd.v1.FrameKind
+	20,  // 21: ompd.v1.Pause.standstill:type_name -> ompd.v1.Standstill
+	21,  // 22: ompd.v1.Standstill.spinning:type_name -> ompd.v1.Spin
+	24,  // 23: ompd.v1.Child.verdict:type_name -> ompd.v1.Verdict
+	4,   // 24: ompd.v1.Verdict.kind:type_name -> ompd.v1.VerdictKind
+	5,   // 25: ompd.v1.Verdict.certainty:type_name -> ompd.v1.Certainty
+	6,   // 26: ompd.v1.Verdict.severity:type_name -> ompd.v1.Severity
+	25,  // 27: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
+	28,  // 28: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
+	26,  // 29: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
+	18,  // 30: ompd.v1.CycleStep.held_at:type_name -> ompd.v1.Frame
+	18,  // 31: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
+	27,  // 32: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
+	7,   // 33: ompd.v1.WaitTarget.kind:type_name -> ompd.v1.WaitKind
+	2,   // 34: ompd.v1.MissingThread.state:type_name -> ompd.v1.StateName
+	18,  // 35: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
+	1,   // 36: ompd.v1.Thread.role:type_name -> ompd.v1.Role
+	31,  // 37: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
+	32,  // 38: ompd.v1.Thread.state:type_name -> ompd.v1.State
+	7,   // 39: ompd.v1.Thread.wait_kind:type_name -> ompd.v1.WaitKind
+	18,  // 40: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
+	18,  // 41: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
+	35,  // 42: ompd.v1.Thread.loop:type_name -> ompd.v1.Loop
+	34,  // 43: ompd.v1.Thread.mpi:type_name -> ompd.v1.MPICall
+	33,  // 44: ompd.v1.Thread.sleep:type_name -> ompd.v1.Sleep
+	2,   // 45: ompd.v1.State.name:type_name -> ompd.v1.StateName
+	8,   // 46: ompd.v1.State.source:type_name -> ompd.v1.StateSource
+	2,   // 47: ompd.v1.State.standard:type_name -> ompd.v1.StateName
+	2,   // 48: ompd.v1.State.recorded:type_name -> ompd.v1.StateName
+	37,  // 49: ompd.v1.Region.function:type_name -> ompd.v1.Code
+	9,   // 50: ompd.v1.Task.kind:type_name -> ompd.v1.TaskKind
+	10,  // 51: ompd.v1.Task.state:type_name -> ompd.v1.TaskState
+	37,  // 52: ompd.v1.Task.function:type_name -> ompd.v1.Code
+	18,  // 53: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
+	43,  // 54: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
+	11,  // 55: ompd.v1.Check.status:type_name -> ompd.v1.CheckStatus
+	46,  // 56: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
+	48,  // 57: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
+	53,  // 58: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
+	50,  // 59: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
+	50,  // 60: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
+	56,  // 61: ompd.v1.Facts.lost_threads:type_name -> ompd.v1.LostThreads
+	57,  // 62: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
+	58,  // 63: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
+	62,  // 64: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
+	63,  // 65: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
+	64,  // 66: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
+	70,  // 67: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
+	76,  // 68: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
+	78,  // 69: ompd.v1.Facts.history:type_name -> ompd.v1.History
+	75,  // 70: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
+	18,  // 71: ompd.v1.Facts.forked_at:type_name -> ompd.v1.Frame
+	7,   // 72: ompd.v1.Wait.kind:type_name -> ompd.v1.WaitKind
+	47,  // 73: ompd.v1.Wait.awaited:type_name -> ompd.v1.Awaited
+	33,  // 74: ompd.v1.Wait.sleep:type_name -> ompd.v1.Sleep
+	18,  // 75: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
+	18,  // 76: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
+	49,  // 77: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
+	50,  // 78: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
+	51,  // 79: ompd.v1.Lock.leaks:type_name -> ompd.v1.Leak
+	52,  // 80: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
+	18,  // 81: ompd.v1.Lock.owner_at:type_name -> ompd.v1.Frame
+	5,   // 82: ompd.v1.Holder.certainty:type_name -> ompd.v1.Certainty
+	18,  // 83: ompd.v1.Holder.acquired_at:type_name -> ompd.v1.Frame
+	18,  // 84: ompd.v1.Holder.suspended_at:type_name -> ompd.v1.Frame
+	18,  // 85: ompd.v1.Leak.frame:type_name -> ompd.v1.Frame
+	5,   // 86: ompd.v1.Release.certainty:type_name -> ompd.v1.Certainty
+	18,  // 87: ompd.v1.Release.frame:type_name -> ompd.v1.Frame
+	54,  // 88: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
+	55,  // 89: ompd.v1.Misplaced.construct:type_name -> ompd.v1.Construct
+	18,  // 90: ompd.v1.Misplaced.frame:type_name -> ompd.v1.Frame
+	18,  // 91: ompd.v1.Construct.frame:type_name -> ompd.v1.Frame
+	18,  // 92: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
+	18,  // 93: ompd.v1.Fork.frame:type_name -> ompd.v1.Frame
+	59,  // 94: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
+	60,  // 95: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
+	61,  // 96: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
+	12,  // 97: ompd.v1.Variable.state:type_name -> ompd.v1.VariableState
+	13,  // 98: ompd.v1.Variable.purpose:type_name -> ompd.v1.VariablePurpose
+	18,  // 99: ompd.v1.Fault.frame:type_name -> ompd.v1.Frame
+	66,  // 100: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
+	68,  // 101: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
+	18,  // 102: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
+	65,  // 103: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
+	18,  // 104: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	67,  // 105: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
+	69,  // 106: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	69,  // 107: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	69,  // 108: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	18,  // 109: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	71,  // 110: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	74,  // 111: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	72,  // 112: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	73,  // 113: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
+	18,  // 114: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
+	18,  // 115: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
+	18,  // 116: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
+	18,  // 117: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
+	18,  // 118: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	2,   // 119: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
+	77,  // 120: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
+	77,  // 121: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
+	18,  // 122: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
+	79,  // 123: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
+	81,  // 124: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
+	82,  // 125: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
+	83,  // 126: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
+	84,  // 127: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
+	80,  // 128: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
+	77,  // 129: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
+	77,  // 130: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
+	18,  // 131: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
+	18,  // 132: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
+	18,  // 133: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
+	18,  // 134: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
+	85,  // 135: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
+	86,  // 136: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
+	14,  // 137: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
+	18,  // 138: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
+	87,  // 139: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
+	87,  // 140: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
+	89,  // 141: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
+	91,  // 142: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
+	15,  // 143: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
+	93,  // 144: ompd.v1.Look.change:type_name -> ompd.v1.Change
+	93,  // 145: ompd.v1.Look.result:type_name -> ompd.v1.Change
+	94,  // 146: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
+	95,  // 147: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
+	95,  // 148: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
+	96,  // 149: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
+	18,  // 150: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
+	98,  // 151: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
+	99,  // 152: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
+	100, // 153: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
+	101, // 154: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
+	104, // 155: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	79,  // 156: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	18,  // 157: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
+	18,  // 158: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	159, // [159:159] is the sub-list for method output_type
+	159, // [159:159] is the sub-list for method input_type
+	159, // [159:159] is the sub-list for extension type_name
+	159, // [159:159] is the sub-list for extension extendee
+	0,   // [0:159] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -11307,37 +11421,37 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[1].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[2].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[3].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[8].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[10].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[14].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[9].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[11].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[15].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[17].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[16].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[18].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[19].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[21].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[20].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[22].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[26].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[30].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[32].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[41].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[48].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[50].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[61].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[72].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[23].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[27].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[31].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[33].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[42].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[49].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[51].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[62].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[73].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[81].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[74].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[82].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[83].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[84].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[85].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[88].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[86].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[89].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      15,
-			NumMessages:   89,
+			NumMessages:   90,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -19,7 +19,7 @@ var distributed = []string{
 // expectations returns the programs with the verdicts on them.
 func expectations() []expectation {
 	return slices.Concat(deadlocks(), namedLocks(), lockKinds(), freedLocks(), brokenLocks(), runtimeVerdicts(),
-		teamVerdicts(), faultVerdicts(), calledFaults(), hangs(),
+		forkedChildren(), teamVerdicts(), faultVerdicts(), calledFaults(), hangs(),
 		exceptionVerdicts(), misplacedBarriers(), shiftedBarriers(), shiftedCrashes(), missingClauses(), hostTargets(),
 		tailLocks(),
 		readWriteLocks(), spinLocks(), upgrades(), onces(), spins(), handlers(), outside(), libraryWaits(),

@@ -134,8 +134,8 @@ func (wr *waits) isGathering(o *observer, kind barrierKind, team uint64) bool {
 			wr.l.Bar.Arrived.Offset {
 			continue
 		}
-		th, err := wr.threads.readThread(callbacks.Addr(base))
-		if err != nil || th.team != o.gs[0].team.addr {
+		th := wr.threads.memberAt(o.gs[0].team, callbacks.Addr(base))
+		if th == nil {
 			continue
 		}
 		a, err := wr.barriers.readArrival(th, o.gs[0].team, kind)

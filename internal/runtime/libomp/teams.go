@@ -136,6 +136,17 @@ func (ths *threads) member(t *team, n int) (*thread, error) {
 	return ths.readThread(callbacks.Addr(p))
 }
 
+// memberAt returns the member of the team with its structure at address a; nil if no member has it. The member may have
+// forked a region, and be in its team.
+func (ths *threads) memberAt(t *team, a callbacks.Address) *thread {
+	for n := range t.nproc {
+		if m, err := ths.member(t, n); err == nil && m.addr == a {
+			return m
+		}
+	}
+	return nil
+}
+
 // implicitTask returns the address of the implicit task of thread number n.
 func (ths *threads) implicitTask(t *team, n int) callbacks.Address {
 	return t.implicit.Add(uint64(n) * ths.l.Taskdata.Size.Size)

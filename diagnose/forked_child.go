@@ -98,7 +98,7 @@ func (d *orphans) explainHeldByParent(o *orphan) (v picture.Verdict, ok bool) {
 	v.Summary = fmt.Sprintf("%s for %s, which a thread of the parent held when this process was forked",
 		d.threadsWait(o.threads), firstTargets(o.targets))
 	v.Explanation = fmt.Sprintf("A forked child has only the thread that called fork%s, and copies of all locks. "+
-		"Nobody in this process will release %s.", d.forkPlace(), what)
+		"No thread of this process will release %s.", d.forkPlace(), what)
 	v.Fix = "call fork where no other thread can hold a lock (before the first parallel region), or exec in the child"
 	v.Evidence = []string{forkedEvidence}
 	if l.Evidence != "" {

@@ -78,7 +78,8 @@ func TestForkInRegion(t *testing.T) {
 			t.Run(fmt.Sprintf("%d%s", release, optimize), func(t *testing.T) {
 				b := omptest.Build{Program: "verdict_forked", Flags: []string{optimize, "-g"}}
 				r := omptest.Run{
-					Exe: omptest.Compile(t, b), Runtime: omptest.RuntimeOf(t, release), Args: []string{"4"}, Mode: omptest.Live,
+					Exe: omptest.Compile(t, b), Runtime: omptest.RuntimeOf(t, release), Args: []string{"4"},
+					Mode: omptest.Live,
 				}
 				_, pic := e2e.ReportOfRun(t, r.CommandLine(t.TempDir()))
 				if len(pic.Verdicts) == 0 {

@@ -51,7 +51,7 @@ func (a *app) addHungChildren(pic *picture.Picture) {
 func (a *app) hangOf(pid int) *picture.Verdict {
 	q := engine.Query{Parts: picture.Parts{Threads: true}, Verdicts: true, Budget: a.budget}
 	var found *picture.Verdict
-	_ = a.ask(strconv.Itoa(pid), q, func(answer *engine.Result) error { // a child that cannot be inspected has no verdict
+	_ = a.ask(strconv.Itoa(pid), q, func(answer *engine.Result) error { // a failed look has no verdict
 		list := answer.Picture.Verdicts
 		if i := slices.IndexFunc(list, diagnose.Hangs); i >= 0 {
 			v := list[i]

@@ -1,12 +1,8 @@
 package stacks
 
 import (
-	"cmp"
 	"iter"
-	"regexp"
 	"slices"
-	"strings"
-	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
@@ -23,8 +19,10 @@ type Data struct {
 	threads    iter.Seq[*Thread] // in the order of the picture
 	Library    func() *libc.Library
 	modules    []*callbacks.Module
-	pointers   []heapPointer     // nil before the first use
-	localNames map[uint64]string // names of local variables, by address
+	mappings   []callbacks.Mapping // read with pointed
+	pointed    *symbolize.Pointees // nil before the first use
+	stacksAt   map[uint64]bool     // nil before the first use
+	localNames map[uint64]string   // names of local variables, by address
 }
 
 // NewData returns the names of the data of a target. threads yields its threads; library returns its C library.
@@ -47,17 +45,10 @@ func (d *Data) SymbolName(addr uint64) string {
 	return s.Name
 }
 
-// libraryMembers matches members of classes of GNU's C++ library: a program does not know these names.
-var libraryMembers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\._M_\w+(\[\d+\])?)+`) })
-
 // PlaceName names the data at addr: a variable, an element or a member, or an offset into a variable if
 // debug information has no more. It leaves out members of the C++ library's classes.
 func (d *Data) PlaceName(addr uint64) string {
-	name := d.fullName(addr)
-	if !strings.Contains(name, "._M_") {
-		return name
-	}
-	return libraryMembers().ReplaceAllString(name, "")
+	return symbolize.WithoutLibraryMembers(d.fullName(addr))
 }
 
 // fullName names the data at addr with all members.
@@ -71,25 +62,28 @@ func (d *Data) fullName(addr uint64) string {
 	s, ok := d.code.Symbols.Data(addr)
 	switch {
 	case !ok || s.Name == "":
-		return cmp.Or(d.localName(addr), d.heapName(addr))
+		if name := d.localName(addr); name != "" {
+			return name
+		}
+		return d.heapName(addr)
 	case s.Offset == 0:
 		return symbolize.Demangle(s.Name)
 	}
 	return symbolize.Demangle(s.Name) + "+" + picture.Hex(s.Offset).String()
 }
 
-// heapName names a lock on the heap by a variable of the program that points to its block. The variable's debug
-// information must have a lock at that offset. The first such variable of the program counts.
+// heapName names a lock on the heap by a variable of the program from which pointers lead to it: a static variable, or
+// a local one of a frame. The variable's debug information must have a lock there. The first such variable counts: of
+// the outermost frame, whose name is that of the object rather than of a parameter.
 func (d *Data) heapName(addr uint64) string {
-	for _, p := range d.heapPointers() {
-		if addr < p.to || addr >= p.end {
-			continue
-		}
-		if name, ok := d.code.Symbols.PointeeName(p.variable, addr-p.to); ok {
-			return name
-		}
+	name, function, ok := d.pointedObjects().Name(addr)
+	switch {
+	case !ok:
+		return d.arrayName(addr)
+	case function != "":
+		return name + " in " + function
 	}
-	return d.arrayName(addr)
+	return name
 }
 
 // arrayName names data by the allocatable array of a Fortran program that contains it.
@@ -112,30 +106,90 @@ func (d *Data) programModules() []*callbacks.Module {
 	})
 }
 
-// heapPointer is a variable that points to the start of a heap block.
-type heapPointer struct {
-	variable uint64
-	to, end  uint64 // the block
-}
+// maxPointingFrames bounds the frames whose local variables are searched for pointers, and maxSameFrames those at one
+// place in the code.
+const (
+	maxPointingFrames = 256
+	maxSameFrames     = 4
+)
 
-// heapPointers lists the program's variables that point to the start of a heap block. It searches once.
-func (d *Data) heapPointers() []heapPointer {
-	if d.pointers != nil {
-		return d.pointers
+// pointedObjects returns the objects to which pointers in the program's variables lead. It searches once.
+func (d *Data) pointedObjects() *symbolize.Pointees {
+	if d.pointed != nil {
+		return d.pointed
 	}
-	d.pointers = []heapPointer{}
+	d.mappings = MappingsOf(d.target)
+	d.pointed = symbolize.NewPointees(symbolize.PointerReader{
+		Read: func(addr uint64, p []byte) error { return d.target.ReadMemory(callbacks.Addr(addr), p) },
+		End:  d.arrayEnd,
+	})
 	for _, m := range d.programModules() {
-		for _, v := range d.code.Symbols.Pointers(m) {
-			to, err := layout.ReadUint(d.target, callbacks.Addr(v), 8)
-			if err != nil || to == 0 || d.code.ModuleOf(to) != nil {
+		d.code.Symbols.AddPointeesOf(m, d.pointed)
+	}
+	frames, same := 0, map[uint64]int{}
+	for n := range d.threads {
+		if n.Registers() == nil {
+			continue
+		}
+		st := n.Stack()
+		for i, f := range slices.Backward(st.Frames) {
+			pc := f.LookupPC()
+			if st.Kinds[i] != KindUser || same[pc] == maxSameFrames || frames == maxPointingFrames {
 				continue
 			}
-			if b, err := d.Library().BlockAt(to); err == nil {
-				d.pointers = append(d.pointers, heapPointer{v, b.Low, b.High})
+			same[pc]++
+			frames++
+			at := symbolize.Activation{PC: pc, CFA: f.CFA, Register: f.Registers.Get}
+			d.code.Symbols.AddLocalPointees(at, d.pointed)
+		}
+	}
+	return d.pointed
+}
+
+// cookie is the size of the number of elements that C++ keeps before an array of objects with a destructor.
+const cookie = 8
+
+// arrayEnd returns the end of the block of the heap with an array of elements of a size that starts at addr; 0 if
+// there is none.
+func (d *Data) arrayEnd(addr, size uint64) uint64 {
+	if b, ok := d.heapBlock(addr); ok {
+		return b.High
+	}
+	b, ok := d.heapBlock(addr - cookie)
+	if !ok {
+		return 0
+	}
+	if count, ok := d.readPointer(b.Low); ok && count > 0 && count <= (b.High-addr)/size {
+		return addr + count*size
+	}
+	return 0
+}
+
+// heapBlock returns the block of the heap that starts at addr.
+func (d *Data) heapBlock(addr uint64) (libc.Block, bool) {
+	b, err := d.Library().BlockAt(addr)
+	if err != nil || d.code.ModuleOf(addr) != nil {
+		return libc.Block{}, false
+	}
+	m := libc.MappingAt(d.mappings, addr)
+	return b, m != nil && m.Perm&callbacks.PermWrite != 0 && b.High <= m.High.Offset+libc.HeaderSize &&
+		!d.stackMappings()[m.Low.Offset]
+}
+
+// stackMappings returns the starts of the mappings with the stacks of threads.
+func (d *Data) stackMappings() map[uint64]bool {
+	if d.stacksAt != nil {
+		return d.stacksAt
+	}
+	d.stacksAt = map[uint64]bool{}
+	for n := range d.threads {
+		if regs := n.Registers(); regs != nil {
+			if m := libc.MappingAt(d.mappings, regs.SP()); m != nil {
+				d.stacksAt[m.Low.Offset] = true
 			}
 		}
 	}
-	return d.pointers
+	return d.stacksAt
 }
 
 // readPointer reads the pointer at addr.

@@ -93,6 +93,9 @@ func (ts types) resolvePlain(off dwarf.Offset) (e *dwarf.Entry, in []*dwarf.Entr
 		case dwarf.TagTypedef:
 			name, _ := e.Val(dwarf.AttrName).(string)
 			lock = lock || lockTypes[name]
+		case dwarf.TagStructType: // the argument of a template has no typedef
+			name, _ := e.Val(dwarf.AttrName).(string)
+			return e, in, lock || lockTypes[name]
 		case dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
 		default:
 			return e, in, lock
@@ -202,11 +205,19 @@ func (ts types) memberAt(in []*dwarf.Entry, n uint64, depth int) (part, bool) {
 		}
 		p, ok := ts.partAt(typeOf(f), n-uint64(at), depth+1)
 		if name, _ := f.Val(dwarf.AttrName).(string); name != "" && f.Tag == dwarf.TagMember {
-			p.path = map[bool]string{true: "%", false: "."}[ts.lang.fortran] + name + p.path
+			p.path = ts.memberPath(name) + p.path
 		}
 		return p, ok
 	}
 	return part{}, false
+}
+
+// memberPath returns the suffix of a value's name for a member.
+func (ts types) memberPath(name string) string {
+	if ts.lang.fortran {
+		return "%" + name
+	}
+	return "." + name
 }
 
 // elementAt returns the part of an array that is n bytes after its start.

@@ -3,13 +3,11 @@ package symbolize
 import (
 	"cmp"
 	"debug/dwarf"
-	"debug/elf"
 	"encoding/binary"
 	"fmt"
 	"slices"
 	"unsafe"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
@@ -21,8 +19,6 @@ const (
 	// maxVariableWork bounds the same in entries and attributes. Compilers make fewer from that
 	// many bytes.
 	maxVariableWork = 64 << 20
-	// maxPointers bounds the pointer variables of one module.
-	maxPointers = 1 << 14
 )
 
 // VariableName names the data at addr in the program's notation: "accts[1].lock", or just the variable;
@@ -56,58 +52,6 @@ func (m *module) variableAt(a uint64) (name string, ok bool) {
 		name, ok = v.name+p.path, true
 	}
 	return name, ok
-}
-
-// PointeeName names the lock that is off bytes after the target of the pointer variable at addr:
-// "table[1].fork". ok is false if debug information has no lock there.
-func (s *Symbolizer) PointeeName(addr, off uint64) (name string, ok bool) {
-	_ = s.withModule(addr, func(m *module, a uint64) (err error) {
-		defer elfx.Recover("variables", &err)
-		if sym, found := m.dataSymbolAt(a); found && sym.low == a {
-			for v := range m.variablesIn(sym) {
-				if name, ok = m.vars.pointeeName(v, off); ok {
-					break
-				}
-			}
-		}
-		return nil
-	})
-	return name, ok
-}
-
-// pointeeName names the lock that is off bytes after the target of a pointer.
-func (vs *variables) pointeeName(v variable, off uint64) (name string, ok bool) {
-	ts := vs.typesIn(v.lang)
-	p, _, _ := ts.resolvePlain(v.typ)
-	if p == nil || p.Tag != dwarf.TagPointerType || typeOf(p) == 0 {
-		return "", false
-	}
-	size, ok := ts.sizeInBytes(typeOf(p))
-	if !ok {
-		return "", false
-	}
-	at, ok := ts.partAt(typeOf(p), off%size, 0)
-	return fmt.Sprintf("%s[%d]%s", v.name, off/size, at.path), ok && at.lock
-}
-
-// Pointers returns the addresses of the variables of a module that may be pointers, by their size.
-func (s *Symbolizer) Pointers(mod *callbacks.Module) []uint64 {
-	var out []uint64
-	_ = s.withModule(mod.Low.Offset, func(m *module, _ uint64) error {
-		f := m.ownFile()
-		if f == nil {
-			return nil
-		}
-		list, _ := f.Symbols()
-		defer f.Release(list)
-		for i := range list {
-			if sym := &list[i]; sym.Type == elf.STT_OBJECT && sym.Size == 8 && sym.Defined() && len(out) < maxPointers {
-				out = append(out, sym.Value+m.mod.Bias)
-			}
-		}
-		return nil
-	})
-	return out
 }
 
 // variable is a variable of the debug information.

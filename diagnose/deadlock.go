@@ -157,6 +157,11 @@ const (
 	interpreterFix = "release Python's interpreter lock before the code that waits for other threads: " +
 		"ctypes.CDLL in place of PyDLL, `with nogil` in Cython, py::gil_scoped_release in pybind11, " +
 		"Py_BEGIN_ALLOW_THREADS in C"
+	loaderFix = "start no parallel region, and wait for no other thread, in a constructor or destructor of a library " +
+		"or in a callback of dl_iterate_phdr: the loader holds its lock while they run. Let a function do so that " +
+		"the program calls after dlopen, or before dlclose"
+	fortranUnitFix = "call no function in the list of an I/O statement that waits for other threads or uses the same " +
+		"unit: the unit stays locked until the statement ends. Evaluate it before, into a variable"
 	signalFirstFix = "signal the condition variable before waiting at the barrier, and wait for it only while what " +
 		"it stands for has not come, checked under the mutex: a signal that comes before the wait is lost"
 	barrierFix = "hold no lock and be in no critical section while waiting at a barrier: every thread of the team " +
@@ -180,6 +185,10 @@ func cycleFix(cycle []picture.CycleStep, general string) string {
 	switch {
 	case contains(func(t picture.WaitTarget) bool { return t.Name == picture.InterpreterLock }):
 		return interpreterFix
+	case contains(func(t picture.WaitTarget) bool { return t.Name == picture.LoaderLock }):
+		return loaderFix
+	case contains(isFortranUnit):
+		return fortranUnitFix
 	case !contains(func(t picture.WaitTarget) bool { return !t.Kind.Exclusive() }):
 		return locksFix
 	case barrier && condition && !lock:
@@ -188,6 +197,11 @@ func cycleFix(cycle []picture.CycleStep, general string) string {
 		return barrierFix
 	}
 	return general
+}
+
+// isFortranUnit reports whether a wait is for the lock of a Fortran unit.
+func isFortranUnit(t picture.WaitTarget) bool {
+	return t.Kind == picture.WaitMutex && strings.HasPrefix(t.Name, picture.FortranUnit)
 }
 
 // explainLeak adds to a verdict the places at which code leaves a lock without a release. The owner of the lock is

@@ -148,7 +148,7 @@ func explainNeverWoken(d *dependencies, w *picture.Wait, lwps []int) picture.Ver
 		}
 	}
 	if len(lwps) == 1 {
-		explainHandler(&v, w, what)
+		explainHandler(d.index, &v, w, what)
 	}
 	if w.Kind == picture.WaitThreads {
 		v.Evidence = append(v.Evidence, w.Evidence)

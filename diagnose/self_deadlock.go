@@ -97,6 +97,12 @@ func (d *selfDeadlocks) explain(lwp int) (picture.Verdict, bool) {
 		v.Fix = "unlock the mutex on every path before it is locked again, and before a parallel region " +
 			"whose threads lock it: a recursive mutex would let this thread go on, not the others that wait"
 	}
+	switch {
+	case isFortranUnit(step.WaitsFor):
+		v.Fix = fortranUnitFix
+	case step.WaitsFor.Name == picture.LoaderLock:
+		v.Fix = loaderFix
+	}
 	if l.Implementation == "spin" {
 		v.Fix = "unlock the spin lock on every path before it is locked again: it is not recursive"
 	}
@@ -109,7 +115,7 @@ func (d *selfDeadlocks) explain(lwp int) (picture.Verdict, bool) {
 	if l.Implementation == runtimeLock {
 		explainRuntimeLock(d.index, &v)
 	}
-	explainHandler(&v, w, what)
+	explainHandler(d.index, &v, w, what)
 	explainLeak(d.index, &v)
 	d.addBlocked(&v)
 	return v, true
@@ -127,21 +133,6 @@ func explainRuntimeLock(x *index, v *picture.Verdict) {
 		"process id (llvm/llvm-project issue 86684).", innermostLine(x.frames(lwp)))
 	v.Fix = "use a later release of the OpenMP runtime; remove stale files /dev/shm/__KMP_REGISTERED_LIB_*, and load " +
 		"one copy of the runtime"
-}
-
-// explainHandler adds to a verdict where a signal's handler interrupted the thread that waits in it: only the code
-// there may release the object of the wait, and it continues when the handler has returned.
-func explainHandler(v *picture.Verdict, w *picture.Wait, what string) {
-	if w.Awaited == nil || w.Awaited.Interrupted == nil {
-		return
-	}
-	at := place(*w.Awaited.Interrupted)
-	v.Explanation += fmt.Sprintf(" It waits in a handler of a signal, which interrupted %s: that code goes on only "+
-		"when the handler has returned.", at)
-	v.Evidence = append(v.Evidence, "there is a signal's frame on its stack, between the handler and "+at)
-	v.Fix = fmt.Sprintf("a handler must not wait for %s, which the code that it interrupts may have: let it only set "+
-		"a flag (volatile sig_atomic_t) or write to a pipe, and do the work elsewhere, or block the signal "+
-		"(pthread_sigmask) where it is held", what)
 }
 
 // explainAcrossTasks explains a thread that acquired a lock in one task and waits for it in another one, which it was

@@ -145,6 +145,25 @@ const (
 // InterpreterLock names the lock of CPython's interpreter, of kind WaitMutex.
 const InterpreterLock = "of Python's interpreter (GIL)"
 
+// Names of locks of kind WaitMutex that libraries have for themselves.
+const (
+	LoaderLock    = "of the dynamic loader (held while libraries are loaded or unloaded and their constructors run)"
+	AllocatorLock = "of malloc"
+	FortranUnits  = "of Fortran's table of units"
+	FortranUnit   = "of Fortran unit" // with its number
+)
+
+// InterruptedBy is the start of the How of a frame that a signal interrupted, followed by the name of the signal.
+// CrashedBy follows if the signal reported the end of the program, with its reason.
+const (
+	InterruptedBy = "interrupted by "
+	CrashedBy     = ": the program had crashed, as "
+)
+
+// RegionLeft is the error of a region whose thread 0 has left its code.
+const RegionLeft = "thread 0 is no longer in its code: the call that forked it is not on that thread's stack (left " +
+	"by longjmp, or by an exception that was caught outside?)"
+
 // Unnamed is used in place of a name for the critical section without one.
 const Unnamed = "(unnamed)"
 

@@ -99,6 +99,19 @@ type Stack struct {
 // Ended reports whether the thread of a stack has ended.
 func (s Stack) Ended() bool { return s.Thread == Thread{} }
 
+// Contains reports whether an address is in the memory of the stack.
+func (s Stack) Contains(addr uint64) bool { return s.base <= addr && addr < s.High }
+
+// OwnStack returns the stack of an existing thread, if it is known.
+func (l *Library) OwnStack(lwp uint64) (Stack, bool) {
+	for _, s := range l.liveStacks() {
+		if s.Thread.LWP == lwp {
+			return s, true
+		}
+	}
+	return Stack{}, false
+}
+
 // StackAt finds the stack, in mapping m, that contains addr: of an existing thread, or of one that has ended.
 // The error explains why the stack is unknown.
 func (l *Library) StackAt(m *callbacks.Mapping, addr uint64) (Stack, error) {

@@ -41,6 +41,12 @@ func IsSystem(file string) bool {
 	})
 }
 
+// IsLoader reports whether the file at a path is the dynamic loader.
+func IsLoader(file string) bool {
+	base := path.Base(file)
+	return strings.HasPrefix(base, "ld-") || strings.HasPrefix(base, "ld.") || strings.HasPrefix(base, "ld64.")
+}
+
 // IsLanguage reports whether the file at a path is a library that comes with compilers, or an
 // allocator.
 func IsLanguage(file string) bool {

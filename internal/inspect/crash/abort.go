@@ -1,7 +1,6 @@
 package crash
 
 import (
-	"bytes"
 	"cmp"
 	"path/filepath"
 	"slices"
@@ -24,8 +23,6 @@ const (
 	deadStack = 16 << 10
 	// abortFrames bounds the frames of a runtime that ends the program, in bytes.
 	abortFrames = 16 << 10
-	// maxAbortMessage bounds the message that the C library keeps.
-	maxAbortMessage = 4 << 10
 )
 
 // cxxLibrary is the component that ends programs with uncaught exceptions.
@@ -54,7 +51,7 @@ func (c *Finder) Abort() (picture.Abort, bool) {
 	}
 	a := picture.Abort{Thread: n.LWP, Caller: *c.code.InnermostFrame(st.Frames[caller], st.Kinds[caller])}
 	c.addHandler(st, caller, &a)
-	if a.Message = c.libraryMessage(); a.Message != "" {
+	if a.Message = c.data.Library().AbortMessage(); a.Message != "" {
 		a.Component, a.MessageSource = "the C library", "its variable __abort_msg"
 		return a, true
 	}
@@ -83,7 +80,7 @@ func (c *Finder) Abort() (picture.Abort, bool) {
 // abortAlone describes an abort of the C library without other frames on the stack, as at the end of a thread.
 func (c *Finder) abortAlone(n *teams.Thread, st *stacks.Stack) (picture.Abort, bool) {
 	a := picture.Abort{Thread: n.LWP, Component: "the C library", MessageSource: "its variable __abort_msg"}
-	a.Message = c.libraryMessage()
+	a.Message = c.data.Library().AbortMessage()
 	if m := st.Frames[0].Module; m != nil {
 		a.Caller = picture.Frame{Kind: picture.FrameSystem, Module: filepath.Base(m.Path)}
 	}
@@ -166,26 +163,6 @@ func isCXXLibrary(m *callbacks.Module) bool {
 	base := filepath.Base(m.Path)
 	return strings.HasPrefix(base, "libstdc++.so") || strings.HasPrefix(base, "libc++abi.so") ||
 		strings.HasPrefix(base, "libc++.so")
-}
-
-// libraryMessage returns the text that the C library printed before it called abort: at a failed assertion, or
-// when it found the heap or a stack damaged. It is "" if it printed no text.
-func (c *Finder) libraryMessage() string {
-	at, err := c.target.Symbol("__abort_msg", "")
-	if err != nil {
-		return ""
-	}
-	var pointer [8]byte
-	if c.target.ReadMemory(at, pointer[:]) != nil || callbacks.Word(pointer[:]) == 0 {
-		return ""
-	}
-	const text = 4 // after the size of its memory (struct abort_msg_s)
-	b := c.readPadded(callbacks.Word(pointer[:])+text, maxAbortMessage)
-	end := bytes.IndexByte(b, 0)
-	if end < 0 {
-		return ""
-	}
-	return strings.ReplaceAll(strings.TrimSpace(string(b[:end])), "\n", "; ")
 }
 
 // readLeftovers reads n's stack from the frames of functions that have returned to the end of the runtime's

@@ -84,7 +84,7 @@ func (w wait) isOnlyOne() bool {
 
 // lockFamily returns the family of calls that acquire and release the lock that w waits for.
 func lockFamily(w wait, l picture.Lock) (string, bool) {
-	if w.interpreter {
+	if w.interpreter || w.allocator {
 		return "", false
 	}
 	switch {

@@ -84,7 +84,7 @@ func (nw *nativeWaits) findWait(n *teams.Thread) (wait, bool) {
 	finders := []func(*teams.Thread, uint64, uint32) (wait, bool){
 		nw.joinWait, nw.mutexWait, nw.readWriteWait, nw.interpreterWait, nw.conditionWait,
 		nw.runtimeLockWait, nw.streamWait, nw.semaphoreWait, nw.barrierWait, nw.staticWait, nw.onceWait,
-		nw.futexWait,
+		nw.allocatorWait, nw.futexWait,
 	}
 	if err := nw.data.Library().Supported("mutexes and thread control blocks"); err != nil {
 		finders = finders[3:]
@@ -149,7 +149,7 @@ func (nw *nativeWaits) mutexWait(n *teams.Thread, futex uint64, _ uint32) (wait,
 		return wait{}, false
 	}
 	w := wait{
-		Wait:    picture.Wait{Kind: picture.WaitMutex, Name: nw.data.PlaceName(futex)},
+		Wait:    picture.Wait{Kind: picture.WaitMutex, Name: nw.mutexName(n, futex)},
 		address: futex, variable: futex,
 	}
 	if sound && nw.roster.ByLWP[int(m.Owner)] != nil {

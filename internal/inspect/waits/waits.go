@@ -3,7 +3,6 @@ package waits
 import (
 	"cmp"
 	"errors"
-	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
@@ -12,7 +11,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
-	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -24,6 +22,7 @@ type wait struct {
 
 	timed       bool // the call of the C library returns by itself
 	ownLock     bool // a lock of the runtime's own, which the thread holds itself
+	allocator   bool // a lock of malloc
 	interpreter bool // an interpreter's lock: no code of the program acquires it
 
 	n         *teams.Thread
@@ -189,8 +188,11 @@ func (wf *Finder) lock(w wait) (picture.Lock, error) {
 
 // describeLock describes the lock that w waits for, by the record of the runtime or of the C library.
 func (wf *Finder) describeLock(w wait) (picture.Lock, error) {
-	if w.ownLock {
+	switch {
+	case w.ownLock:
 		return ownLock(w), nil
+	case w.allocator:
+		return wf.native.allocatorLock(w), nil
 	}
 	switch w.Kind {
 	case picture.WaitMutex:
@@ -262,22 +264,6 @@ func (wf *Finder) awaitedIteration(w wait) (rtl.Iteration, bool) {
 
 // errNoWaits is the error of a runtime's reader without data about waits.
 var errNoWaits = errors.New("who holds what threads wait for is not read from this runtime")
-
-// interruptedFrame returns the place at which a signal interrupted the program, if n is in its handler; nil
-// otherwise.
-func (wf *Finder) interruptedFrame(n *teams.Thread) *picture.Frame {
-	st := n.Stack()
-	at := slices.IndexFunc(st.Frames, func(f unwind.Frame) bool { return f.Signal })
-	if at < 0 || !slices.Contains(st.Kinds[:at], stacks.KindUser) {
-		return nil
-	}
-	for i := at + 1; i < len(st.Frames); i++ {
-		if st.Kinds[i] == stacks.KindUser {
-			return wf.native.code.InnermostFrame(st.Frames[i], stacks.KindUser)
-		}
-	}
-	return nil
-}
 
 // waitReader returns the reader of waits of the runtime of n.
 func waitReader(n *teams.Thread) (rtl.WaitReader, bool) {

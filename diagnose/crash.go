@@ -28,6 +28,7 @@ func findCrash(d *dependencies) []picture.Verdict {
 	addOpenMPPlace(d.index, &v)
 	addBlockedByCrash(d, &v)
 	explainForked(d.index, &v)
+	addExit(d.index, &v)
 	if handled {
 		v.Evidence = append(v.Evidence, "a handler for the signal ran and raised it again: the context that the "+
 			"kernel saved for the handler is on the stack")
@@ -79,6 +80,9 @@ func isLockCheck(message string) bool {
 func explainFailedLock(x *index, a *picture.Abort, v picture.Verdict) picture.Verdict {
 	message, end := v.Explanation, x.ended
 	invalid := end.lock != nil && end.lock.InvalidReason != ""
+	if a.Handler != nil && !invalid && isLockCheck(a.Message) {
+		return explainLockInHandler(x, a, v)
+	}
 	if memoryMessage(a.Message) != "" || invalid && end.call == "" ||
 		!invalid && (a.Handler != nil || !isLockCheck(a.Message)) {
 		return v
@@ -90,6 +94,20 @@ func explainFailedLock(x *index, a *picture.Abort, v picture.Verdict) picture.Ve
 			cmp.Or(end.call, "the runtime"))
 	}
 	v.Explanation = strings.TrimSuffix(message, ".") + ". " + v.Explanation
+	return v
+}
+
+// explainLockInHandler adds to the verdict on a runtime that ended the program in a function for locks that the handler
+// of a signal was in: the lock is probably one that the interrupted code was using.
+func explainLockInHandler(x *index, a *picture.Abort, v picture.Verdict) picture.Verdict {
+	handler := cmp.Or(handlerName(x.frames(a.Thread)), "the handler")
+	v.Explanation = fmt.Sprintf("%s. The runtime was called in the handler of a signal, %s: the lock is probably one "+
+		"that the interrupted code was acquiring, or holds.", strings.TrimSuffix(v.Explanation, "."), handler)
+	if at := a.Handler.Interrupted; at != nil {
+		v.Evidence = append(v.Evidence, fmt.Sprintf("the signal interrupted %s", place(*at)))
+	}
+	v.Fix = "acquire no lock in a handler: let it only set a flag (volatile sig_atomic_t) or write to a pipe, and do " +
+		"the work elsewhere, or block the signal (pthread_sigmask) where the lock is used"
 	return v
 }
 
@@ -135,6 +153,31 @@ func findSelfAbort(d *dependencies, found []picture.Verdict) []picture.Verdict {
 	addOpenMPPlace(d.index, &v)
 	addBlockedByCrash(d, &v)
 	return []picture.Verdict{v}
+}
+
+// addExit adds to a crash, as the first evidence, that another thread has called exit: it destroys static objects, and
+// ends libraries, that the other threads still use.
+func addExit(x *index, v *picture.Verdict) {
+	for _, t := range x.pic.Threads {
+		if slices.Contains(v.Threads, t.LWP) {
+			continue
+		}
+		fs := t.UserStack
+		i := slices.IndexFunc(fs, func(f picture.Frame) bool {
+			return f.Kind == picture.FrameSystem && f.Function == "exit"
+		})
+		if i < 0 || i+1 == len(fs) || fs[i+1].Kind != picture.FrameUser {
+			continue
+		}
+		v.Evidence = slices.Insert(v.Evidence, 0, fmt.Sprintf("%s is in exit, called in %s", x.threadName(t.LWP),
+			place(fs[i+1])))
+		v.Explanation = strings.TrimSpace(fmt.Sprintf("%s %s has called exit in %s while this thread was at work: "+
+			"exit destroys static objects and ends libraries, which other threads still use.", v.Explanation,
+			x.threadName(t.LWP), place(fs[i+1])))
+		v.Fix = "call exit after the parallel region has ended, and from no thread while others work; where the " +
+			"program must end at once, call _exit or quick_exit"
+		return
+	}
 }
 
 // explainSentSignal explains a program that called abort in a handler after a signal from outside: the program is

@@ -56,6 +56,14 @@ func TestSegmentation(t *testing.T) {
 		{"jumped to nothing", 1, died("SIGSEGV", 1, 0x8000, jump(nil)),
 			crash("jumped to 0x8000, where nothing is mapped")},
 		{"no address", 1, died("SIGSEGV", 0x80, 0, nil), crash("used an invalid address")},
+		{"as another thread is in exit", 2, func(s scene) {
+			died("SIGSEGV", 1, 0x8000, nil)(s)
+			s.Threads[1].UserStack = []picture.Frame{
+				{Kind: picture.FrameSystem, Function: "exit"},
+				{Kind: picture.FrameUser, Function: "fail", File: "/src/a.c", Line: 9},
+			}
+		}, []want{{picture.VerdictCrash, picture.SeverityCrash, picture.Certain, []int{1}, "after the parallel region",
+			"has called exit in fail a.c:9 while this thread was at work"}}},
 	})
 }
 

@@ -47,7 +47,9 @@ func Run(pic *picture.Picture) []picture.Verdict {
 	r.add(findBlockedOutside(d))
 	r.add(findHandedOverLocks(d))
 
-	r.add((&teamSizes{x}).find())
+	sizes := (&teamSizes{x}).find()
+	r.verdicts, sizes = joinTeamSizes(x, r.verdicts, sizes)
+	r.add(sizes)
 	r.add(findTwoRuntimes(pic))
 	if !slices.ContainsFunc(r.verdicts, isForkedChild) {
 		r.add(findMissingMembers(x, groups, r.add(findForkedChild(x, threadsOf(ended)))))

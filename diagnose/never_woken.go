@@ -163,6 +163,9 @@ func explainNeverWoken(d *dependencies, w *picture.Wait, lwps []int) picture.Ver
 		v.Evidence = append(v.Evidence, fmt.Sprintf("the code of %s may reach %s, but cannot before: %s",
 			threadCount(len(others)), call, d.waitsText(others, " waits for ")))
 	}
+	if call == "" || w.Kind == picture.WaitSemaphore {
+		explainQueuedTasks(d.index, &v, "ends the wait")
+	}
 	return v
 }
 

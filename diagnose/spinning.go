@@ -105,6 +105,7 @@ func explainSpinning(d *dependencies, w *picture.Wait, lwps []int, hangs bool) p
 	v.Explanation = "With the memory as it is, the loop has no end. Every other thread is in such a loop, too, " +
 		"or waits for one that is."
 	v.Evidence = append(v.Evidence, "no other thread of the process is at work")
+	explainQueuedTasks(d.index, &v, "changes "+flagName(d.waitTarget(w)))
 	explainPolled(d.index, &v, w)
 	return v
 }

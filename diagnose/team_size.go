@@ -48,6 +48,7 @@ type cause struct {
 	reason, fix string
 	evidence    []string
 	program     bool // the program itself requests it, here
+	left        bool // it left a region around this one
 }
 
 // explain returns the verdict on a region; not ok if the cause is unknown.
@@ -56,6 +57,7 @@ func (x *teamSizes) explain(r *picture.Region, f *fork) (picture.Verdict, bool) 
 	if !ok {
 		return picture.Verdict{}, false
 	}
+	x.addLeftRegion(r, &c)
 	where := "the parallel region"
 	if hasLine(r.Function) {
 		where += " at " + codePlace(r.Function)
@@ -65,7 +67,7 @@ func (x *teamSizes) explain(r *picture.Region, f *fork) (picture.Verdict, bool) 
 	v.Threads, v.TeamSize, v.Region = slices.Clone(r.Threads), &size, r.ID
 	v.Summary = fmt.Sprintf("%s has %s: %s", where, onlyThreads(size), c.reason)
 	v.Evidence, v.Fix = c.evidence, c.fix
-	if c.program || r.Level > 1 {
+	if c.program || r.Level > 1 && !c.left {
 		v.Severity = picture.SeverityInfo
 	}
 	return v, true
@@ -78,6 +80,25 @@ func teamSizeTitle(v *picture.Verdict) string {
 		return "ONE THREAD"
 	}
 	return ""
+}
+
+// addLeftRegion adds to a cause that a region around r was left without being ended, so that r is nested in it.
+func (x *teamSizes) addLeftRegion(r *picture.Region, c *cause) {
+	for p := x.regions[r.Parent]; p != nil; p = x.regions[p.Parent] {
+		if !slices.Contains(p.Errors, picture.RegionLeft) {
+			continue
+		}
+		region := fmt.Sprintf("a region of %s at level %d", threadCount(p.TeamSize), p.Level)
+		if hasLine(p.Function) {
+			region = "the parallel region at " + codePlace(p.Function)
+		}
+		c.reason += fmt.Sprintf(": the program left %s without ending it", region)
+		c.evidence = append(c.evidence, region+": "+picture.RegionLeft)
+		c.fix = "leave no parallel region by longjmp or by an exception: handle the error within the region, and let " +
+			"each thread come to its end"
+		c.program, c.left = false, true
+		return
+	}
 }
 
 func onlyThreads(n int) string {
@@ -114,6 +135,15 @@ func (x *teamSizes) causeOf(r *picture.Region, forked *fork) (cause, bool) {
 	case f.clause == 1 && f.MaybeIf:
 		return cause{reason: "its num_threads clause says 1, or its if clause was false", program: true,
 			evidence: []string{"the code that forks it requests 1 thread" + lineAfter(" at ", f.Frame)}}, true
+	case f.clause == 1 && r.TeamSize == 1 && f.procs > 1 && len(r.Threads) > 0 && len(x.masks[r.Threads[0]]) == 1:
+		return cause{
+			reason: "its clause says " + by + ", and its thread may use one processor only: the program may have " +
+				"counted the processors of that thread",
+			evidence: append([]string{"the code that forks it requests " + by + lineAfter(" at ", f.Frame)},
+				x.oneProcessorEvidence(forked)...),
+			fix: "count processors before the first parallel region, or by omp_get_num_procs: the runtime has bound " +
+				"the initial thread to one (OMP_PROC_BIND, OMP_PLACES); or do not bind threads",
+		}, true
 	case requested == r.TeamSize && f.clause > 0:
 		return cause{reason: "its clause says " + by, program: true,
 			evidence: []string{"the code that forks it requests " + by + lineAfter(" at ", f.Frame)}}, true

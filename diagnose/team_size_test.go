@@ -47,6 +47,11 @@ func TestAsked(t *testing.T) {
 		{"if clause", 1, forked(func(_ scene, f *picture.Fork) { f.IfFalse = true }), asked("its if clause was false")},
 		{"num_threads(1)", 1, forked(clause(1)), asked("num_threads(1)")},
 		{"num_threads(4), and has 4", 4, forked(clause(4)), nil},
+		{"num_threads(1), of a thread that is bound to one processor", 1, forked(func(s scene, f *picture.Fork) {
+			clause(1)(s, f)
+			s.Facts.Processors = &picture.Processors{Masks: []picture.Mask{{Processors: []int{3}, Threads: []int{1}}}}
+		}), []want{warning(picture.VerdictOneThread, "before the first parallel region", "may use one processor only",
+			1)}},
 		{"a clause of 1, or an if clause", 1, forked(func(s scene, f *picture.Fork) {
 			clause(1)(s, f)
 			f.MaybeIf = true

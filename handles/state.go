@@ -127,4 +127,6 @@ type ThreadState struct {
 	// WaitVariable is the address of the program's own variable of the lock or critical section at WaitID, or 0
 	// if unknown.
 	WaitVariable uint64
+	// Source is the place of the barrier that the thread waits at, as the compiler passed it to the runtime.
+	Source SourceLocation
 }

@@ -108,7 +108,11 @@ func passedArguments(args, given []*symbolic.Expr) []*symbolic.Expr {
 type RemovedFrame struct {
 	Entry uint64
 	After uint64 // address after the jump; 0 if the function may have ended in one of several
+	// Jumps are the addresses after each of several jumps.
+	Jumps []uint64
 }
+
+func (r RemovedFrame) isUnknown() bool { return r.Entry == 0 }
 
 // RemovedFrames returns the functions between a call of the function at entry and a frame of the function around
 // callee, outermost first: each ended in a tail call of the next. It contains only functions of the program. If there
@@ -210,7 +214,7 @@ func (s *chainSearch) add(path []RemovedFrame, rest ...RemovedFrame) {
 		path, rest = nil, []RemovedFrame{unknownFrames}
 	}
 	chain := slices.DeleteFunc(slices.Concat(path, rest), func(r RemovedFrame) bool {
-		return r != unknownFrames && s.p.cfg.Code.Class(r.Entry) != User
+		return !r.isUnknown() && s.p.cfg.Code.Class(r.Entry) != User
 	})
 	s.chains = append(s.chains, chain)
 }
@@ -225,12 +229,17 @@ func commonFrames(chains [][]RemovedFrame) []RemovedFrame {
 		first := at(chains[0])
 		for _, c := range chains {
 			r := at(c)
-			if r.Entry != first.Entry || r == unknownFrames {
+			if r.Entry != first.Entry || r.isUnknown() {
 				return RemovedFrame{}, false
 			}
-			if r.After != first.After {
-				first.After = 0
+			if r.After != first.After && len(first.Jumps) < maxChains {
+				first.Jumps = append(first.Jumps, r.After)
 			}
+		}
+		if len(first.Jumps) > 0 {
+			first.Jumps, first.After = append(first.Jumps, first.After), 0
+			slices.Sort(first.Jumps)
+			first.Jumps = slices.Compact(first.Jumps)
 		}
 		return first, true
 	}

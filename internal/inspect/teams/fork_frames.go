@@ -25,7 +25,7 @@ func (u *UserModel) forkPoint(p *Thread, v *Region) (int, bool) {
 func (u *UserModel) findFork(p *Thread, v *Region) (fork, bool) {
 	st := p.Stack()
 	at := p.RegionIndex(v.Handle)
-	if at < 0 {
+	if at < 0 || u.isLeft(p, at) {
 		return fork{}, false
 	}
 	if v.Info.Function.IsNull() {
@@ -123,6 +123,8 @@ type regionCache struct {
 	outlined      []picture.Code // result of outlinedCode
 	outlinedRead  bool
 	outerFrames   map[handles.Parallel][]picture.Frame // results of outerFrames
+	forked, left  int                                  // the regions that the thread has forked, and those it has left
+	leftRead      bool
 }
 
 const (

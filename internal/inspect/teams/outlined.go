@@ -153,7 +153,7 @@ func (u *UserModel) regionCode(v *Region) *picture.Code {
 
 // findRegionCode finds the code of a region.
 func (u *UserModel) findRegionCode(v *Region) *picture.Code {
-	c := u.code.CodeAt(v.Info.Function, v.Info.Source)
+	c := u.code.CodeAt(u.functionOf(v))
 	if c.Line == 0 {
 		if f, ok := u.forkFrame(v); ok {
 			c.File, c.Line, c.LineFrom = f.File, f.Line, "call site"

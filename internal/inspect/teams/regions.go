@@ -199,6 +199,9 @@ func (l *RegionLister) region(v *Region) picture.Region {
 	}
 	if v.Handle.Level > 0 {
 		r.Function = l.model.regionCode(v)
+		if p := l.regions.Primary(v); p != nil && l.model.isLeft(p, p.RegionIndex(v.Handle)) {
+			r.Errors = append(r.Errors, picture.RegionLeft)
+		}
 	}
 	return r
 }

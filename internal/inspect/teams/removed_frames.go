@@ -197,7 +197,9 @@ func (u *UserModel) removedFrames(n *Thread, list []stacks.RemovedFrame) []pictu
 	for _, r := range slices.Backward(list) {
 		at := unwind.Frame{PC: cmp.Or(r.After, r.Entry), Exact: r.After == 0, Module: u.code.ModuleOf(r.Entry)}
 		fs := u.code.Frames(at, stacks.KindUser)
-		if r.After == 0 {
+		if same := u.sameLine(r); same != nil {
+			fs = same
+		} else if r.After == 0 {
 			fs = fs[len(fs)-1:]
 			fs[0].File, fs[0].Line, fs[0].Offset, fs[0].Near = "", 0, 0, false
 			if v := u.regionOf(n, r.Entry); v != nil {
@@ -209,6 +211,22 @@ func (u *UserModel) removedFrames(n *Thread, list []stacks.RemovedFrame) []pictu
 			fs[i].How = howTailCall
 		}
 		out = append(out, fs...)
+	}
+	return out
+}
+
+// sameLine returns the frames of a function that ended in one of several jumps, if all of them are of one line:
+// compilers copy the end of a function to each branch that leads to it. It returns nil if they differ.
+func (u *UserModel) sameLine(r stacks.RemovedFrame) []picture.Frame {
+	var out []picture.Frame
+	for _, pc := range r.Jumps {
+		fs := u.code.Frames(unwind.Frame{PC: pc, Module: u.code.ModuleOf(r.Entry)}, stacks.KindUser)
+		if out != nil && !slices.EqualFunc(fs, out, func(a, b picture.Frame) bool {
+			return a.Line == b.Line && a.File == b.File && a.Function == b.Function
+		}) || fs[0].Line == 0 {
+			return nil
+		}
+		out = fs
 	}
 	return out
 }

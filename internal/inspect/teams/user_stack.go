@@ -2,6 +2,7 @@ package teams
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/handles"
@@ -61,7 +62,22 @@ func (u *UserModel) StackOf(n *Thread, state handles.State) []picture.Frame {
 		out = append(out, u.code.Frames(st.Frames[i], st.Kinds[i])...)
 	}
 	out = append(trimLibcInternals(out), trimLibcInternals(u.modelFrames(n, st.TailCalled))...)
-	return u.mergeOutlined(u.continueInForker(n, n.Chain, out))
+	out = u.mergeOutlined(u.continueInForker(n, n.Chain, out))
+	setBarrierLine(n, out)
+	return out
+}
+
+// setBarrierLine sets the line of the innermost function of the program to that of the barrier that n waits at, where
+// the function called the barrier by a tail call, so that it has no frame: the compiler passed the line to the runtime.
+func setBarrierLine(n *Thread, fs []picture.Frame) {
+	i := slices.IndexFunc(fs, func(f picture.Frame) bool { return f.Kind == picture.FrameUser })
+	if i < 0 || n.state == nil || n.state.Source.Line == 0 {
+		return
+	}
+	f, at := &fs[i], n.state.Source
+	if f.How == howTailCall && f.LWP == 0 && filepath.Base(f.File) == filepath.Base(at.File) {
+		f.Line = at.Line
+	}
 }
 
 // executesProgram reports whether a thread that its runtime calls idle crashed in code of the program: the

@@ -178,7 +178,7 @@ func (s *spins) startRegisters(n *teams.Thread, st *stacks.Stack) (regs callback
 	}
 	regs.Flags = 0
 	name, _ := st.CalledFunction(top)
-	if c, ok := rtl.LockCallOf(name); ok && c.Try { // its code is followed
+	if c, ok := rtl.LockCallOf(name); ok && c.Try || rtl.YieldsTask(name) { // its code is followed
 		inner := st.Frames[0].Registers
 		return inner, true, inner.Syscall < 0
 	}

@@ -164,6 +164,16 @@ const (
 	identImplicit = 0x40
 )
 
+// barrierSource returns the place of the barrier that a thread waits at, by its th_ident.
+func (sr *states) barrierSource(th *thread) handles.SourceLocation {
+	f := sr.l.Thread.Ident
+	r := layout.Read(sr.mem, th.addr, f)
+	if a := r.Address(f); r.Err() == nil {
+		return sr.records.readSource(a)
+	}
+	return handles.SourceLocation{}
+}
+
 // barrierState returns the state of a thread at the plain barrier, by its th_ident.
 func (bs *barriers) barrierState(th *thread) (handles.State, string) {
 	tf, f := bs.l.Thread.Ident, bs.l.Ident.Flags

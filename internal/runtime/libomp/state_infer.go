@@ -284,7 +284,9 @@ func (o *observer) atFlag(end handles.State) (inference, bool) {
 		return o.barrierState(handles.StateWaitBarrierImplementation, b, why), true
 	}
 	s, text := o.states.barriers.barrierState(o.th)
-	return o.barrierState(s, b, why, text), true
+	in := o.barrierState(s, b, why, text)
+	in.Source = o.states.barrierSource(o.th)
+	return in, true
 }
 
 // lockState searches the lock for which the thread waits, and returns the state s with it.

@@ -209,6 +209,10 @@ func LetsTimePass(name string) bool {
 	return slices.Contains(idleCalls, strings.TrimLeft(name, "_"))
 }
 
+// YieldsTask reports whether the named function may execute other tasks, as a taskyield construct does. A runtime may
+// do nothing there.
+func YieldsTask(name string) bool { return name == "GOMP_taskyield" || name == "__kmpc_omp_taskyield" }
+
 // Sleeps reports whether the named function waits for a given time.
 func Sleeps(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
@@ -308,6 +312,9 @@ func ForkCallOf(name string) (kind ForkCall, undo bool) {
 	}
 	return ForkNone, false
 }
+
+// EndsRegion reports whether the named function ends a region that another function of its runtime forked.
+func EndsRegion(name string) bool { return name == "GOMP_parallel_end" }
 
 // ForkSize returns the integer argument with the number of threads of a function that executes a region. The
 // argument is that of the num_threads clause, 0 without the clause, and 1 also if the if clause is false. ok is

@@ -1,0 +1,170 @@
+package verdicts
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// hangCase is a program that hangs, with the kind of its verdict and words of its text.
+type hangCase struct {
+	name, program string
+	args          []string
+	env           []string
+	only          string // the part of the names of the runs in which it hangs; empty: all
+	kind          picture.VerdictKind
+	has, lacks    []string
+}
+
+// checkHangs looks at programs that hang, and at their healthy twins: the same with one argument of 1 more.
+func checkHangs(t *testing.T, cases []hangCase) {
+	t.Helper()
+	for _, c := range cases {
+		for _, twin := range []bool{false, true} {
+			args, name := c.args, c.name
+			if twin {
+				args, name = append(slices.Clone(args), "1"), name+"_healthy"
+			}
+			for i, run := range handoverRuns(t, c.program, args...) {
+				if i%3 == 1 || !strings.Contains(handoverName(i, run), c.only) {
+					continue
+				}
+				run.Env = append(run.Env, c.env...)
+				t.Run(name+"/"+handoverName(i, run), func(t *testing.T) {
+					kinds, words := hangOf(t, run)
+					kinds = slices.DeleteFunc(kinds, func(k picture.VerdictKind) bool { // it follows from the other one
+						return k == picture.VerdictBarrierMissing && len(kinds) > 1
+					})
+					switch {
+					case twin && len(kinds) > 0:
+						t.Errorf("hangs %v of a healthy program:\n%s", kinds, words)
+					case !twin && !slices.Equal(kinds, []picture.VerdictKind{c.kind}):
+						t.Errorf("hangs %v, want one %s:\n%s", kinds, c.kind, words)
+					case !twin:
+						checkWords(t, words, c.has, c.lacks)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestNamesOfHeapLocks looks at deadlocks of locks to which pointers in variables lead: members of standard containers,
+// of objects and arrays.
+func TestNamesOfHeapLocks(t *testing.T) {
+	var cases []hangCase
+	for way, names := range [][]string{
+		{"lock g.locks[2] in main", "lock g.locks[3] in main"},
+		{"mutex buckets[2].lock", "mutex buckets[3].lock"},
+		{"lock nodes[1]->lock", "lock nodes[2]->lock"},
+		{"lock *inner", "lock *outer"},
+		{"lock pool[1].lock", "lock pool[3].lock"},
+		{"lock left->lock", "lock right->lock"},
+		{"mutex doors[1]", "mutex doors[2]"},
+	} {
+		cases = append(cases, hangCase{
+			name: strconv.Itoa(way), program: "verdict_lock_paths", args: []string{strconv.Itoa(way)},
+			kind: picture.VerdictDeadlock, has: names,
+		})
+	}
+	checkHangs(t, cases)
+}
+
+// TestLocksOfLibraries looks at threads that wait for locks of the loader and of malloc.
+func TestLocksOfLibraries(t *testing.T) {
+	checkHangs(t, []hangCase{
+		{
+			name: "loader", program: "verdict_loader", kind: picture.VerdictDeadlock,
+			has: []string{
+				"waits for mutex of the dynamic loader", "waits for lock results", "constructor or destructor",
+			},
+		},
+		{
+			name: "malloc", program: "verdict_handler_heap", kind: picture.VerdictSelfDeadlock,
+			has: []string{
+				"waits for mutex of malloc", "The program had crashed before, in grow verdict_handler_heap.c:28: it " +
+					"had called abort", "malloc(): corrupted top size", "written past the end of an array on the heap",
+				"report, the handler of SIGABRT", "look for the cause of the crash in grow",
+			},
+		},
+	})
+}
+
+// TestHangsOfSmallTeams looks at threads that wait for what other threads of their team would do, where the team has
+// fewer threads than its region requests: there is one verdict, with that cause and its fix.
+func TestHangsOfSmallTeams(t *testing.T) {
+	checkHangs(t, []hangCase{
+		{
+			name: "nested", program: "verdict_small_team", args: []string{"0"}, kind: picture.VerdictNeverWoken,
+			has: []string{
+				"2 threads wait for semaphore ready in pipeline",
+				"has only one thread: it is nested, and max-active-levels",
+				"fix: set OMP_MAX_ACTIVE_LEVELS=2", "post the semaphore",
+			},
+			lacks: []string{"ONE THREAD"},
+		},
+		{
+			name: "limit", program: "verdict_small_team", args: []string{"1"}, env: []string{"OMP_THREAD_LIMIT=2"},
+			kind: picture.VerdictSpinning,
+			has: []string{
+				"2 threads spin in meet", "has only 2 threads", "thread-limit-var", "fix: raise OMP_THREAD_LIMIT",
+			},
+			lacks: []string{"FEWER THREADS"},
+		},
+	})
+}
+
+// TestSpinUntilQueuedTask looks at tasks that spin until a queued task changes a variable, also in loops with a
+// taskyield.
+func TestSpinUntilQueuedTask(t *testing.T) {
+	var cases []hangCase
+	for _, way := range []string{"0", "1"} {
+		cases = append(cases, hangCase{
+			name: way, program: "verdict_spin_task", args: []string{way}, only: "libgomp",
+			kind: picture.VerdictSpinning,
+			has: []string{
+				"2 threads spin in", "until ready changes", "1 task is queued (at verdict_spin_task.c:44)",
+				"it may be what changes ready", "wait for each other by dependences",
+			},
+		})
+	}
+	checkHangs(t, cases)
+}
+
+// TestLeftRegion looks at a program that left a parallel region by longjmp: the next region is nested in it.
+func TestLeftRegion(t *testing.T) {
+	for _, healthy := range []bool{false, true} {
+		args := []string{}
+		if healthy {
+			args = []string{"1"}
+		}
+		for i, run := range handoverRuns(t, "left_region", args...) {
+			if i%3 == 1 {
+				continue
+			}
+			t.Run(strconv.FormatBool(healthy)+"/"+handoverName(i, run), func(t *testing.T) {
+				status, out, errs := e2e.Output(t, strconv.Itoa(omptest.Start(t, run).PID))
+				if status != 0 {
+					t.Fatalf("exit status %d: %s", status, errs)
+				}
+				words := strings.Join(strings.Fields(out), " ")
+				has, lacks := []string{
+					"the parallel region at left_region.c:17 has only one thread: it is nested",
+					"without ending it", "fix: leave no parallel region by longjmp",
+				}, []string(nil)
+				if i%3 == 2 { // LLVM's runtime keeps the place of the region
+					has = append(has, "the program left the parallel region at left_region.c:32 without ending it")
+				}
+				if healthy {
+					has, lacks = nil, []string{"longjmp", "ONE THREAD"}
+				}
+				checkWords(t, words, has, lacks)
+			})
+		}
+	}
+}

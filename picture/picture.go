@@ -264,6 +264,8 @@ type Frame struct {
 	LWP int `json:"lwp,omitempty" pb:"10" schema:"min=1"`
 	// Goroutine is the number of the goroutine with this frame on its stack.
 	Goroutine int64 `json:"goroutine,omitempty" pb:"13" schema:"min=1"`
+	// Language is the language of interpreted code; empty for machine code. Such a frame has no PC.
+	Language string `json:"language,omitempty" pb:"16" schema:"enum=Python"`
 	Outlined
 
 	values *Values

@@ -24,14 +24,16 @@ func (f *Frame) Spot() string {
 	return ""
 }
 
-// Place returns the place of a frame in the source, as "x.c:12" or, for code without a line of its own, "near x.c:12";
-// the file is its base name. An unknown file or line is left out.
+// Place returns the place of a frame in the source, as "x.c:12" or, for code without a line of its own, "near x.c:12",
+// or "x.py:12 (Python)"; the file is its base name. An unknown file or line is left out.
 func (f *Frame) Place() string {
 	switch {
 	case f.File == "":
 		return ""
 	case f.Line == 0:
 		return filepath.Base(f.File)
+	case f.Language != "":
+		return fmt.Sprintf("%s:%d (%s)", filepath.Base(f.File), f.Line, f.Language)
 	case f.Near:
 		return fmt.Sprintf("near %s:%d", filepath.Base(f.File), f.Line)
 	}

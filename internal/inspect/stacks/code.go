@@ -35,6 +35,7 @@ type Code struct {
 	args  map[callArg]codeWord // results of Argument
 
 	values *values // nil: frames have no values
+	python func() *python
 
 	// constructs has the construct of each outlined function without a recognizable name, by entry.
 	constructs map[uint64]Construct
@@ -42,7 +43,7 @@ type Code struct {
 
 // NewCode returns the names of the code of a target.
 func NewCode(t callbacks.Target, sym *symbolize.Symbolizer, unw *unwind.Unwinder, runtimes []rtl.Runtime) *Code {
-	return &Code{
+	c := &Code{
 		Target: t, Symbols: sym, Unwinder: unw, runtimes: runtimes,
 		interposed: map[uint64]bool{}, linkedIn: sync.OnceValue(func() bool {
 			return libc.New(libc.Config{Target: t}).Kind() == libc.Unknown
@@ -50,6 +51,8 @@ func NewCode(t callbacks.Target, sym *symbolize.Symbolizer, unw *unwind.Unwinder
 		known: map[uint64][]symbolize.Frame{}, calls: map[uint64]string{}, args: map[callArg]codeWord{},
 		constructs: map[uint64]Construct{},
 	}
+	c.python = sync.OnceValue(func() *python { return newPython(c) })
+	return c
 }
 
 // Construct describes an outlined function, as the runtime knows it.
@@ -115,7 +118,11 @@ func (c *Code) NativeNames(pc uint64, kind Kind) []symbolize.Frame {
 }
 
 // Frames returns the source-level frames of a native frame, innermost inlined function first.
+// A frame of a Python interpreter has the Python frames that it runs, or that are next outwards.
 func (c *Code) Frames(f unwind.Frame, kind Kind) []picture.Frame {
+	if fs := c.pythonFrames(f); len(fs) > 0 {
+		return fs
+	}
 	out := nameFrames(f, kind, c.namesAt(f.LookupPC(), kind))
 	if len(out) == 1 && out[0].Function == "" && kind == KindUser {
 		out[0].Entry = picture.Address(c.FunctionEntry(f)) // it identifies a function without a name

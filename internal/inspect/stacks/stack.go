@@ -48,7 +48,9 @@ type Stack struct {
 	// without a frame: it ended in a tail call. The next frame is a runtime's.
 	TailCalled int
 	Err        error // of unwinding it to its end
-	code       *Code
+	// Python are the Python frames outwards of the last native frame, if the stack could not be unwound to its end.
+	Python []picture.Frame
+	code   *Code
 }
 
 // Kind is the owner of a frame's code.
@@ -134,6 +136,9 @@ func (n *Thread) Stack() *Stack {
 	s.readBeyond(st)
 	st.classify(s.code.KindOf, rtl.ProgramCall(arch.SyscallName(regs.Arch, regs.Syscall)) ||
 		s.tailCalls(frames, regs))
+	if err := s.code.python().placePython(n.Pthread, st); err != nil {
+		n.Errs = append(n.Errs, err)
+	}
 	return st
 }
 

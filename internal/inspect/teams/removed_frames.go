@@ -196,6 +196,9 @@ func (u *UserModel) removedFrames(n *Thread, list []stacks.RemovedFrame) []pictu
 	var out []picture.Frame
 	for _, r := range slices.Backward(list) {
 		at := unwind.Frame{PC: cmp.Or(r.After, r.Entry), Exact: r.After == 0, Module: u.code.ModuleOf(r.Entry)}
+		if u.code.InInterpreter(at.Module) {
+			continue // its frames are hidden, too
+		}
 		fs := u.code.Frames(at, stacks.KindUser)
 		if same := u.sameLine(r); same != nil {
 			fs = same

@@ -99,7 +99,8 @@ func trimLibcInternals(fs []picture.Frame) []picture.Frame {
 func (u *UserModel) userFrames(st *stacks.Stack, from int) []picture.Frame {
 	var out []picture.Frame
 	for i := from; i <= st.OutermostUser(); i++ {
-		if st.Kinds[i] != stacks.KindRuntime && st.Kinds[i] != stacks.KindGlue {
+		if st.Kinds[i] != stacks.KindRuntime && st.Kinds[i] != stacks.KindGlue &&
+			!u.code.HiddenPython(st.Frames[i]) {
 			u.nameCalled(out, st, i)
 			out = append(out, u.code.Frames(st.Frames[i], st.Kinds[i])...)
 		}
@@ -183,7 +184,8 @@ func (u *UserModel) modelFrames(p *Thread, from int) []picture.Frame {
 		if len(called) > 0 && called[0].frame == i {
 			out = append(out, u.removedFrames(p, called[0].removed)...)
 		}
-		if i > last || st.Kinds[i] == stacks.KindRuntime || st.Kinds[i] == stacks.KindGlue {
+		if i > last || st.Kinds[i] == stacks.KindRuntime || st.Kinds[i] == stacks.KindGlue ||
+			u.code.HiddenPython(st.Frames[i]) {
 			continue
 		}
 		u.nameCalled(out, st, i)
@@ -192,7 +194,7 @@ func (u *UserModel) modelFrames(p *Thread, from int) []picture.Frame {
 		u.setForkLine(&fs[0], u.forkedRegion(p, st, i))
 		out = append(out, fs...)
 	}
-	return out
+	return append(out, st.Python...)
 }
 
 // outermostShown returns the index of the outermost frame of st that is shown: the program's, or one of the C library's

@@ -253,6 +253,16 @@ func (s *Symbolizer) Lookup(name, module string) (addr uint64, ok bool) {
 	return 0, false
 }
 
+// LookupExported returns the address of a symbol that the module at a path exports.
+func (s *Symbolizer) LookupExported(name, module string) (addr uint64, ok bool) {
+	for _, m := range s.modules {
+		if module == m.mod.Path {
+			return m.lookupSymbol(name, true, false)
+		}
+	}
+	return 0, false
+}
+
 // SlotSymbol returns the name of the symbol to which the dynamic linker binds the pointer at the
 // target address slot (relocations JUMP_SLOT and GLOB_DAT).
 func (s *Symbolizer) SlotSymbol(slot uint64) (name string, ok bool) {

@@ -25,6 +25,21 @@ PYTHONHOME=$root/usr exec $root/`+arch+`/ld-linux-x86-64.so.2 --library-path $ro
 	return filepath.Join(dir, "start")
 }
 
+// PythonOf returns the path of a Python interpreter of a release of Debian, such as 3.13, with its own C library. The
+// path is that of a script.
+func PythonOf(tb testing.TB, suite, release string) string {
+	tb.Helper()
+	const arch = "usr/lib/x86_64-linux-gnu"
+	dir := closure(tb, suite, []string{"python" + release}, `#!/bin/sh
+root=$(dirname "$0")
+loader=$root/`+arch+`/ld-linux-x86-64.so.2
+[ -e "$loader" ] || loader=$root/lib64/ld-linux-x86-64.so.2
+PYTHONHOME=$root/usr exec $loader --library-path $root/`+arch+`:$root/lib/x86_64-linux-gnu \
+	$root/usr/bin/python`+release+` "$@"
+`)
+	return filepath.Join(dir, "start")
+}
+
 // closure returns a directory with the unpacked content of packages of another release of Debian and of all their
 // dependencies, and the executable script start.
 func closure(tb testing.TB, suite string, names []string, start string) string {

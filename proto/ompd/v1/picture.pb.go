@@ -1654,7 +1654,9 @@ type Frame struct {
 	Entry *uint64 `protobuf:"varint,14,opt,name=entry,proto3,oneof" json:"entry,omitempty"`
 	// Set if the compiler gave the code no line, as it does where it merges two calls: Line is that
 	// of the nearest code before it.
-	Near          bool `protobuf:"varint,15,opt,name=near,proto3" json:"near,omitempty"`
+	Near bool `protobuf:"varint,15,opt,name=near,proto3" json:"near,omitempty"`
+	// The language of interpreted code; empty for machine code. Such a frame has no PC.
+	Language      string `protobuf:"bytes,16,opt,name=language,proto3" json:"language,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1792,6 +1794,13 @@ func (x *Frame) GetNear() bool {
 		return x.Near
 	}
 	return false
+}
+
+func (x *Frame) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
 }
 
 // Pause is the cost of a snapshot for a process.
@@ -10104,7 +10113,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\v_thread_numB\f\n" +
 	"\n" +
 	"_team_sizeB\b\n" +
-	"\x06_level\"\x82\x03\n" +
+	"\x06_level\"\x9e\x03\n" +
 	"\x05Frame\x12&\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x12.ompd.v1.FrameKindR\x04kind\x12\x1a\n" +
 	"\bfunction\x18\x02 \x01(\tR\bfunction\x12\x12\n" +
@@ -10121,7 +10130,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x02in\x18\f \x01(\tR\x02in\x12\x1c\n" +
 	"\tgoroutine\x18\r \x01(\x03R\tgoroutine\x12\x19\n" +
 	"\x05entry\x18\x0e \x01(\x04H\x01R\x05entry\x88\x01\x01\x12\x12\n" +
-	"\x04near\x18\x0f \x01(\bR\x04nearB\x05\n" +
+	"\x04near\x18\x0f \x01(\bR\x04near\x12\x1a\n" +
+	"\blanguage\x18\x10 \x01(\tR\blanguageB\x05\n" +
 	"\x03_pcB\b\n" +
 	"\x06_entry\"\xe6\x01\n" +
 	"\x05Pause\x12\x18\n" +

@@ -1,12 +1,15 @@
 package report
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
@@ -68,6 +71,90 @@ func TestPythonCallbacks(t *testing.T) {
 			t.Fatalf("no verdict %s that says %q; at last %+v, warnings %q", tt.kind, tt.says, pic.Verdicts,
 				pic.Warnings)
 		})
+	}
+}
+
+// pythons are interpreters of Debian, of the suites in which omptest finds them.
+var pythons = []struct{ suite, release string }{{"bullseye", "3.9"}, {"trixie", "3.13"}, {"sid", "3.14"}}
+
+// TestPythonFrames compares the Python frames of a thread with those that the program itself reports
+// (traceback.extract_stack), live and in a core.
+func TestPythonFrames(t *testing.T) {
+	type interpreter struct{ name, path string }
+	all := []interpreter{{"system", "/usr/bin/python3"}}
+	if omptest.Full() {
+		for _, p := range pythons {
+			all = append(all, interpreter{p.release, omptest.PythonOf(t, p.suite, p.release)})
+		}
+	}
+	for _, in := range all {
+		t.Run(in.name, func(t *testing.T) {
+			pid, want := startPythonFrames(t, in.path)
+			_, out, _ := e2e.Output(t, "threads", "--json", strconv.Itoa(pid))
+			checkPythonFrames(t, e2e.Decode(t, out), want)
+			core := filepath.Join(t.TempDir(), "core")
+			if text, err := exec.Command("gcore", "-o", core, strconv.Itoa(pid)).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			core = fmt.Sprintf("%s.%d", core, pid)
+			_, out, _ = e2e.Output(t, "threads", "--json", core)
+			checkPythonFrames(t, e2e.Decode(t, out), want)
+		})
+	}
+}
+
+// startPythonFrames starts testdata/python/frames.py, and returns its frames, "function file line", innermost first.
+func startPythonFrames(t *testing.T, python string) (pid int, frames []string) {
+	t.Helper()
+	omptest.NeedsMore(t, "python3 and gcore")
+	out := filepath.Join(t.TempDir(), "frames")
+	cmd := exec.Command(python, filepath.Join(filepath.Dir(omptest.Programs(t)), "python/frames.py"), out)
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // it is killed
+		close(ended)
+	}()
+	t.Cleanup(func() {
+		_ = input.Close()
+		_ = cmd.Process.Kill()
+		<-ended
+	})
+	for {
+		if text, err := os.ReadFile(out); err == nil {
+			return cmd.Process.Pid, strings.Split(strings.TrimSpace(string(text)), "\n")
+		}
+		select {
+		case <-ended:
+			t.Fatalf("%s ended:\n%s", python, &errs)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// checkPythonFrames compares the Python frames of the main thread with those that the program wrote. In the innermost
+// one the program has continued to another line. Functions have qualified names from 3.11 on.
+func checkPythonFrames(t *testing.T, pic *picture.Picture, want []string) {
+	t.Helper()
+	var got []string
+	for _, f := range pic.Threads[0].UserStack {
+		if f.Language != "" {
+			got = append(got, fmt.Sprintf("%s %s %d", f.Function[strings.LastIndexByte(f.Function, '.')+1:],
+				filepath.Base(f.File), f.Line))
+		} else if strings.Contains(f.Module, "python") {
+			t.Errorf("a frame of the interpreter: %+v", f)
+		}
+	}
+	if len(got) != len(want) || !slices.Equal(got[1:], want[1:]) {
+		t.Errorf("frames %q, want %q; errors %q, warnings %q", got, want, pic.Threads[0].Errors, pic.Warnings)
 	}
 }
 

@@ -1,0 +1,100 @@
+package pycode
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// TestLines checks the three formats of line tables on tables made by hand.
+func TestLines(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		minor     int
+		table     []byte
+		first, at int
+		want      int
+	}{
+		// 6 bytes of code at line 10, then 4 at line 12, then from line 11 on.
+		{"3.9, first line", 9, []byte{0, 0, 6, 2, 4, 255}, 10, 5, 10},
+		{"3.9, second line", 9, []byte{0, 0, 6, 2, 4, 255}, 10, 6, 12},
+		{"3.9, a step back", 9, []byte{0, 0, 6, 2, 4, 255}, 10, 10, 11},
+		{"3.9, not begun", 9, []byte{0, 0, 6, 2, 4, 255}, 10, -1, 0},
+		{"3.10, a range", 10, []byte{4, 1, 4, 0x80, 4, 2}, 10, 2, 11},
+		{"3.10, without a line", 10, []byte{4, 1, 4, 0x80, 4, 2}, 10, 6, 0},
+		{"3.10, after it", 10, []byte{4, 1, 4, 0x80, 4, 2}, 10, 8, 13},
+		// Two units on the first line, one without a place, three of a long entry two lines up, one on the next line.
+		{"3.11, short", 11, locations, 10, 2, 10},
+		{"3.11, no place", 11, locations, 10, 4, 0},
+		{"3.11, long", 11, locations, 10, 8, 8},
+		{"3.11, one line", 11, locations, 10, 12, 9},
+		{"3.11, without columns", 11, locations, 10, 14, 109},
+		{"3.11, beyond the end", 11, locations, 10, 100, 0},
+		{"3.11, cut", 11, locations[:4], 10, 8, 10},
+	} {
+		if got := lineOf(tt.minor, tt.table, tt.first, tt.at); got != tt.want {
+			t.Errorf("%s: line %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+var locations = []byte{
+	0x80 | 1, 0x12,
+	0x80 | noLocation<<3,
+	0x80 | long<<3 | 2, 5, 0, 1, 2, // -2: 5
+	0x80 | 11<<3, 1, 2,
+	0x80 | noColumns<<3, 0x40 | 8, 3, // 100: 200
+}
+
+// FuzzLines checks that damaged tables of all releases end.
+func FuzzLines(f *testing.F) {
+	f.Add(11, locations, 10, 8)
+	f.Add(10, []byte{4, 1, 4, 0x80}, 1, 100)
+	f.Add(7, []byte{255, 255, 1}, -1, 1<<30)
+	f.Fuzz(func(_ *testing.T, minor int, table []byte, first, at int) { lineOf(minor, table, first, at) })
+}
+
+// memory is a target with one block.
+type memory struct {
+	start uint64
+	bytes []byte
+}
+
+func (m memory) ReadMemory(a callbacks.Address, p []byte) error {
+	if a.Offset < m.start || a.Offset+uint64(len(p)) > m.start+uint64(len(m.bytes)) {
+		return errors.New("unmapped")
+	}
+	copy(p, m.bytes[a.Offset-m.start:])
+	return nil
+}
+
+// FuzzRuntime checks that damaged interpreters of each release give errors, within bounds.
+func FuzzRuntime(f *testing.F) {
+	f.Add(9, make([]byte, 4096))
+	f.Add(13, append([]byte(debugCookie), make([]byte, 4096)...))
+	f.Fuzz(func(_ *testing.T, minor int, b []byte) {
+		const start = 0x10000
+		p, err := Open(Config{Memory: memory{start, b}, Minor: minor,
+			Lookup: func(name string) (uint64, bool) { return start, name == "_PyRuntime" }})
+		if err != nil || p == nil {
+			return
+		}
+		threads, _ := p.Threads() // damaged
+		for _, t := range threads {
+			_, _ = p.Calls(t) // damaged
+		}
+	})
+}
+
+// TestOpenWithoutInterpreter checks that a module without an interpreter is no error, and an unknown release is one.
+func TestOpenWithoutInterpreter(t *testing.T) {
+	m := memory{0x1000, make([]byte, 64)}
+	if p, err := Open(Config{Memory: m, Lookup: func(string) (uint64, bool) { return 0, false }}); p != nil || err != nil {
+		t.Errorf("%v, %v", p, err)
+	}
+	_, err := Open(Config{Memory: m, Minor: 6, Lookup: func(n string) (uint64, bool) { return 0x1000, n == "_PyRuntime" }})
+	if !errors.Is(err, ErrRelease) {
+		t.Errorf("3.6: %v", err)
+	}
+}

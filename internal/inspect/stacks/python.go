@@ -1,0 +1,212 @@
+package stacks
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/pycode"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// LanguagePython is the language of Python frames.
+const LanguagePython = "Python"
+
+// Interpreter is a Python interpreter in the target.
+type Interpreter struct {
+	Runtime *pycode.Runtime // nil with an error
+	Module  *callbacks.Module
+	Threads []pycode.Thread
+	Err     error // of finding it, or of reading its threads
+}
+
+// python has the Python interpreters of a target, and the native frames that run Python code.
+type python struct {
+	code         *Code
+	interpreters []*Interpreter
+	threads      map[uint64][]pythonThread // by pthread_t
+	places       map[uint64]pythonPlace    // by the CFA of a native frame
+}
+
+// pythonThread is a thread state of an interpreter. A thread has one for each interpreter that it has executed.
+type pythonThread struct {
+	of *Interpreter
+	pycode.Thread
+}
+
+// pythonPlace is a native frame of an interpreter, behind which there is Python code.
+type pythonPlace struct {
+	frames []picture.Frame // of the call of the interpreter's function that the frame is of, or that is next outwards
+	call   bool            // the frame is of a call
+}
+
+// pythonFile matches the file names of interpreters before 3.11: the release is nowhere else.
+var pythonFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:lib)?python3\.(\d+)`) })
+
+// newPython finds the interpreters of a target.
+func newPython(c *Code) *python {
+	p := &python{code: c, threads: map[uint64][]pythonThread{}, places: map[uint64]pythonPlace{}}
+	if c.Symbols == nil {
+		return p
+	}
+	lister, ok := c.Target.(callbacks.ModuleLister)
+	if !ok {
+		return p
+	}
+	modules, err := lister.Modules()
+	if err != nil {
+		return p
+	}
+	for _, m := range modules {
+		// Programs with an interpreter inside export its symbols, too: extension modules need them.
+		if !m.Main && !strings.Contains(path.Base(m.Path), "python") {
+			continue
+		}
+		if in := openInterpreter(c, m); in != nil {
+			p.interpreters = append(p.interpreters, in)
+			for _, t := range in.Threads {
+				p.threads[t.Pthread] = append(p.threads[t.Pthread], pythonThread{in, t})
+			}
+		}
+	}
+	return p
+}
+
+// openInterpreter returns the interpreter of a module, nil if it has none.
+func openInterpreter(c *Code, m *callbacks.Module) *Interpreter {
+	minor := 0
+	if name := pythonFile().FindStringSubmatch(path.Base(m.Path)); name != nil {
+		minor, _ = strconv.Atoi(name[1]) // digits
+	}
+	in := &Interpreter{Module: m}
+	in.Runtime, in.Err = pycode.Open(pycode.Config{
+		Memory: c.Target, Minor: minor,
+		Lookup: func(name string) (uint64, bool) { return c.Symbols.LookupExported(name, m.Path) },
+	})
+	if in.Runtime == nil && in.Err == nil {
+		return nil
+	}
+	if in.Err == nil {
+		in.Threads, in.Err = in.Runtime.Threads()
+	}
+	return in
+}
+
+// Interpreters returns the Python interpreters of the target.
+func (c *Code) Interpreters() []*Interpreter { return c.python().interpreters }
+
+// HiddenPython reports whether f is a frame of a Python interpreter's own, between Python frames that are shown.
+func (c *Code) HiddenPython(f unwind.Frame) bool {
+	if f.CFA == 0 {
+		return false
+	}
+	place, ok := c.python().places[f.CFA]
+	return ok && !place.call
+}
+
+// pythonFrames returns the Python frames that a frame of an interpreter runs, or that are next outwards.
+func (c *Code) pythonFrames(f unwind.Frame) []picture.Frame {
+	if f.CFA == 0 || f.Module == nil {
+		return nil
+	}
+	return slices.Clone(c.python().places[f.CFA].frames)
+}
+
+// InInterpreter reports whether a module is a Python interpreter, or connects Python and C.
+func (c *Code) InInterpreter(m *callbacks.Module) bool {
+	p := c.python()
+	return len(p.interpreters) > 0 && p.connects(m)
+}
+
+// evalFunction is the interpreter's function that executes Python code.
+const evalFunction = "_PyEval_EvalFrameDefault"
+
+// placePython finds the native frames of a stack that run Python code. The Python frames that are left, because the
+// native stack ends before them, are st.Python.
+func (p *python) placePython(pthread uint64, st *Stack) error {
+	var failed error
+	for _, t := range p.threads[pthread] {
+		calls, err := t.of.Runtime.Calls(t.Thread)
+		if err != nil {
+			failed = err
+		}
+		at := 0
+		for _, call := range calls {
+			frames := pythonPicture(call.Frames)
+			i := p.nativeFrame(t.of, call, st, at)
+			if i < 0 {
+				if st.Err != nil {
+					st.Python = append(st.Python, frames...)
+				}
+				continue
+			}
+			p.places[st.Frames[i].CFA] = pythonPlace{frames, true}
+			at = i + 1
+		}
+	}
+	p.hideInner(st)
+	return failed
+}
+
+// nativeFrame returns the index of the native frame that runs a call, from frame from on; -1 without one.
+func (p *python) nativeFrame(in *Interpreter, call pycode.Call, st *Stack, from int) int {
+	return slices.IndexFunc(st.Frames, func(f unwind.Frame) bool {
+		if f.CFA == 0 || f.Module == nil || f.Module.Low != in.Module.Low {
+			return false
+		}
+		if in.Runtime.Marked() {
+			return call.Mark >= f.Registers.SP() && call.Mark < f.CFA
+		}
+		if _, taken := p.places[f.CFA]; taken || f.CFA < st.Frames[from:][0].CFA {
+			return false
+		}
+		at, err := p.code.Symbols.Function(f.LookupPC())
+		return err == nil && strings.HasPrefix(at.Function, evalFunction)
+	})
+}
+
+// hideInner hides the interpreters' frames that have a call of Python code next outwards.
+func (p *python) hideInner(st *Stack) {
+	var outer []picture.Frame
+	for i := len(st.Frames) - 1; i >= 0; i-- {
+		f := st.Frames[i]
+		if place, ok := p.places[f.CFA]; ok && place.call {
+			outer = place.frames
+		} else if p.connects(f.Module) && f.CFA != 0 && len(outer) > 0 {
+			p.places[f.CFA] = pythonPlace{outer, false}
+		}
+	}
+	// The outermost frames call the first Python code: main, and the start of a thread.
+	if len(outer) == 0 {
+		return
+	}
+	for i := len(st.Frames) - 1; i >= 0 && !p.places[st.Frames[i].CFA].call; i-- {
+		if f := st.Frames[i]; p.connects(f.Module) && f.CFA != 0 {
+			p.places[f.CFA] = pythonPlace{outer, false}
+		}
+	}
+}
+
+// connects reports whether a module is an interpreter, or connects Python and C without code of the program.
+func (p *python) connects(m *callbacks.Module) bool {
+	if m == nil {
+		return false
+	}
+	base := path.Base(m.Path)
+	return strings.HasPrefix(base, "_ctypes.") || strings.HasPrefix(base, "_cffi_backend.") ||
+		slices.ContainsFunc(p.interpreters, func(in *Interpreter) bool { return in.Module.Low == m.Low })
+}
+
+// pythonPicture returns Python frames as a picture has them.
+func pythonPicture(frames []pycode.Frame) []picture.Frame {
+	out := make([]picture.Frame, len(frames))
+	for i, f := range frames {
+		out[i] = picture.Frame{Kind: picture.FrameUser, Language: LanguagePython, Function: f.Function, File: f.File, Line: f.Line}
+	}
+	return out
+}

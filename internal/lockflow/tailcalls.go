@@ -130,7 +130,7 @@ func (p *Program) RemovedFrames(entry, callee uint64) (frames []RemovedFrame, le
 		s.follow(entry, nil)
 		out.frames = commonFrames(s.chains)
 		out.leads = slices.ContainsFunc(s.chains, func(chain []RemovedFrame) bool {
-			return len(chain) > 0 && !slices.Contains(chain, unknownFrames)
+			return len(chain) > 0 && !slices.ContainsFunc(chain, RemovedFrame.isUnknown)
 		})
 		p.removed[key] = out
 	}

@@ -1,7 +1,7 @@
 # frames.py OUTPUT: Python frames of many kinds on one stack: a generator, a coroutine, a metaclass, a class body, a
 # constructor, a key function, a cached function, a callback from C, recursion and a name that is not ASCII.
-# It writes its own stack to OUTPUT, one line "function file line" for each frame, innermost first, and waits for its
-# standard input. The line of the innermost frame is that of the call that reads the stack.
+# It writes its own stack to OUTPUT, one line "function file line" for each frame, innermost first, prints "ready",
+# and waits for its standard input. The line of the innermost frame is that of the call that reads the stack.
 import asyncio
 import ctypes
 import functools
@@ -14,10 +14,10 @@ COMPARE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
 
 def write_and_wait():
-    with open(sys.argv[1] + ".new", "w", encoding="utf-8") as out:
+    with open(sys.argv[1], "w", encoding="utf-8") as out:
         for f in reversed(traceback.extract_stack()):
             out.write(f"{f.name} {os.path.basename(f.filename)} {f.lineno}\n")
-    os.rename(sys.argv[1] + ".new", sys.argv[1])
+    print("ready", flush=True)
     sys.stdin.read()
 
 

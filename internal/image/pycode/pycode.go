@@ -179,7 +179,8 @@ func (p *Runtime) thread(at, interpreter uint64) (Thread, uint64, error) {
 		return Thread{}, 0, fmt.Errorf("thread %#x belongs to interpreter %#x, and is listed by %#x: %w", at, back,
 			interpreter, ErrDamaged)
 	}
-	return Thread{Address: at, Interpreter: interpreter, Pthread: word(b[:], p.l.threadID)}, word(b[:], p.l.threadNext), nil
+	t := Thread{Address: at, Interpreter: interpreter, Pthread: word(b[:], p.l.threadID)}
+	return t, word(b[:], p.l.threadNext), nil
 }
 
 // Calls returns the calls of the interpreter's C function by a thread, innermost first, without those whose frames

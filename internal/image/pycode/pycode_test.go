@@ -90,10 +90,12 @@ func FuzzRuntime(f *testing.F) {
 // TestOpenWithoutInterpreter checks that a module without an interpreter is no error, and an unknown release is one.
 func TestOpenWithoutInterpreter(t *testing.T) {
 	m := memory{0x1000, make([]byte, 64)}
-	if p, err := Open(Config{Memory: m, Lookup: func(string) (uint64, bool) { return 0, false }}); p != nil || err != nil {
+	none := func(string) (uint64, bool) { return 0, false }
+	if p, err := Open(Config{Memory: m, Lookup: none}); p != nil || err != nil {
 		t.Errorf("%v, %v", p, err)
 	}
-	_, err := Open(Config{Memory: m, Minor: 6, Lookup: func(n string) (uint64, bool) { return 0x1000, n == "_PyRuntime" }})
+	one := func(n string) (uint64, bool) { return 0x1000, n == "_PyRuntime" }
+	_, err := Open(Config{Memory: m, Minor: 6, Lookup: one})
 	if !errors.Is(err, ErrRelease) {
 		t.Errorf("3.6: %v", err)
 	}

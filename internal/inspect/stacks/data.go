@@ -3,6 +3,7 @@ package stacks
 import (
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"

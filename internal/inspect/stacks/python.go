@@ -206,7 +206,9 @@ func (p *python) connects(m *callbacks.Module) bool {
 func pythonPicture(frames []pycode.Frame) []picture.Frame {
 	out := make([]picture.Frame, len(frames))
 	for i, f := range frames {
-		out[i] = picture.Frame{Kind: picture.FrameUser, Language: LanguagePython, Function: f.Function, File: f.File, Line: f.Line}
+		out[i] = picture.Frame{
+			Kind: picture.FrameUser, Language: LanguagePython, Function: f.Function, File: f.File, Line: f.Line,
+		}
 	}
 	return out
 }

@@ -55,7 +55,8 @@ func (o *observer) barrierState(t *team) handles.ThreadState {
 		}
 		if o.isCalledByPointer() {
 			return state(handles.StateWaitBarrier, awaited,
-				"the region's function was called and has no frame: it ended in a tail call to a barrier, unknown which")
+				"the region's function was called and has no frame: it ended in a tail call to a barrier, "+
+					"unknown which")
 		}
 		return state(handles.StateWaitBarrierImplicitParallel, final, "")
 	}

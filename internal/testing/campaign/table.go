@@ -98,12 +98,13 @@ var campaigns = []campaign{
 			{"pictures", "10000", "saved pictures with changes"},
 			{"messages", "10000", "answers of the nodes of a job with changes"}, seed,
 			{"kills", "500", "looks at each of two programs during which the tool is killed"},
+			{"signals", "2000", "starts of run and record with a signal at a random moment"},
 			{"time", "10m", "the time of the server's abuse"},
 		},
 		tests: []string{
 			"TestMutants", "TestKeptMutants", "TestMutatedPictures", "TestMutatedMessages", "TestCoreBombs",
 			"TestFileBombs", "TestKilledTool", "TestForkLoopUnderKilledLooks", "TestRestlessProgramsUnderKilledLooks",
-			"TestServerSoak", "TestOtherUser.*",
+			"TestServerSoak", "TestOtherUser.*", "TestRunEarlySignals",
 		},
 		packages: []string{
 			"./internal/testing/mutate", "./internal/jobs/job", "./live", endToEnd + "live", endToEnd + "server",

@@ -115,6 +115,7 @@ var imports = map[string][]string{
 	"internal/image/modules": {
 		"callbacks", "internal/guard/budget", "internal/image/elfx", "internal/image/libc",
 	},
+	"internal/image/pycode":  {"callbacks"},
 	"internal/image/spans":   nil,
 	"internal/image/symfile": {"callbacks", "internal/guard/budget", "internal/image/elfx"},
 	"internal/image/unxz":    {"internal/guard/budget"},
@@ -135,8 +136,8 @@ var imports = map[string][]string{
 	},
 	"internal/inspect/stacks": {
 		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/symbolic",
-		"internal/guard/budget", "internal/image/libc", "internal/lockflow", "internal/runtime/layout",
-		"internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind", "picture",
+		"internal/guard/budget", "internal/image/libc", "internal/image/pycode", "internal/lockflow",
+		"internal/runtime/layout", "internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind", "picture",
 	},
 	"internal/inspect/teams": {
 		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/symbolic",

@@ -18,11 +18,8 @@ const (
 
 // longDocuments are the documents to which the limits do not apply, with the reason.
 var longDocuments = map[string]string{
-	"docs/guide/dap.md":       "the table of requests",
-	"docs/guide/delve.md":     "the table of commands",
-	"docs/guide/recorder.md":  "tables of events for readers of the format",
-	"docs/security/dap.md":    "conditions that belong together",
-	"docs/security/server.md": "limits that belong together",
+	"docs/guide/dap.md":    "the table of requests",
+	"docs/security/dap.md": "conditions that belong together",
 }
 
 var (

@@ -33,8 +33,8 @@ type formatReader struct {
 func recorderPage(t *testing.T) string {
 	r := &formatReader{newPage("Recorder format", "recorder/format.h", "Read the events that the recorder leaves in "+
 		"the memory of a program, in a core or a process, with a program of your own. "+
-		"[The recorder's page](../guide/recorder.md#records) has the meaning of each event, and the order of reads "+
-		"while the threads write."), t, map[string]int{}, map[string]int{}, nil}
+		"[The recorder's internals](../internals/recorder.md#records) has the meaning of each event, and the order of "+
+		"reads while the threads write."), t, map[string]int{}, map[string]int{}, nil}
 	for name, size := range sizes {
 		r.sizes[name] = size
 	}

@@ -21,7 +21,7 @@ import (
 // and the program, each time. After SIGKILL, the program continues: job control does not keep it stopped.
 func TestRunEarlySignals(t *testing.T) {
 	t.Setenv("OMPD_RECORDER_LIBRARY", omptest.Recorder(t))
-	n := e2e.Rounds(t, "OMPD_SIGNAL_ROUNDS", 20)
+	n := omptest.Number(t, "signals", 20)
 	rng := rand.New(rand.NewPCG(1, uint64(os.Getpid())))
 	verbs := [][]string{
 		{"run"}, {"run", "--hang-after", "1s"}, {"record", "--save", filepath.Join(t.TempDir(), "events")}, {"record"},

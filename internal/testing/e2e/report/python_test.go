@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
@@ -115,29 +115,26 @@ func startPythonFrames(t *testing.T, python string) (pid int, frames []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan struct{})
-	go func() {
-		_ = cmd.Wait() // it is killed
-		close(ended)
-	}()
 	t.Cleanup(func() {
 		_ = input.Close()
 		_ = cmd.Process.Kill()
-		<-ended
+		_ = cmd.Wait() // the signal
 	})
-	for {
-		if text, err := os.ReadFile(out); err == nil {
-			return cmd.Process.Pid, strings.Split(strings.TrimSpace(string(text)), "\n")
-		}
-		select {
-		case <-ended:
-			t.Fatalf("%s ended:\n%s", python, &errs)
-		case <-time.After(10 * time.Millisecond):
-		}
+	if line, err := bufio.NewReader(output).ReadString('\n'); err != nil {
+		t.Fatalf("%s: %q, %v:\n%s", python, line, err, &errs)
 	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid, strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
 // checkPythonFrames compares the Python frames of the main thread with those that the program wrote. In the innermost

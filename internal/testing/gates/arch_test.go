@@ -137,7 +137,8 @@ var imports = map[string][]string{
 	"internal/inspect/stacks": {
 		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/symbolic",
 		"internal/guard/budget", "internal/image/libc", "internal/image/pycode", "internal/lockflow",
-		"internal/runtime/layout", "internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind", "picture",
+		"internal/runtime/layout", "internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind",
+		"picture",
 	},
 	"internal/inspect/teams": {
 		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/symbolic",

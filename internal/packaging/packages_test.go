@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
@@ -127,7 +128,7 @@ func checkUse(t *testing.T, s omptest.Chroot, prefix string) {
 		t.Fatalf("the report here: %v\n%s", err, here)
 	}
 	there := s.Run(t, "cd /golden; "+tool+" "+strings.Join(goldenReport, " "))
-	omptest.Equal(t, "the report", there, string(here))
+	omptest.Equal(t, "the report", e2e.WithoutMade(there), e2e.WithoutMade(string(here)))
 
 	shown := s.Run(t, "cd /golden; "+tool+" record --save recording -- ./history 0 >/dev/null; "+
 		tool+" trace --events 0 recording; rm recording; ls -A /root/.cache || true")

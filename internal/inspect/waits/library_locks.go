@@ -59,6 +59,9 @@ func (nw *nativeWaits) fortranLock(n *teams.Thread, m *callbacks.Module) string 
 	}
 	data, ok := nw.code.Argument(st.Frames[i].PC, 0, st.Frames[i].Registers)
 	if !ok {
+		data, ok = nw.flows.Argument(st, i, 0)
+	}
+	if !ok {
 		return picture.FortranUnit
 	}
 	unit, err := layout.ReadUint(nw.target, callbacks.Addr(data+unitAt), 4)

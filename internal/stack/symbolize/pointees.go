@@ -224,7 +224,11 @@ func (ts types) pointersIn(out []pointer, typ dwarf.Offset, off uint64, path str
 				continue
 			}
 			inner := path
-			if name, _ := f.Val(dwarf.AttrName).(string); name != "" && f.Tag == dwarf.TagMember {
+			name, _ := f.Val(dwarf.AttrName).(string)
+			if slices.Contains(endPointers, name) {
+				continue
+			}
+			if name != "" && f.Tag == dwarf.TagMember {
 				inner += ts.memberPath(name)
 			}
 			out = ts.pointersIn(out, typeOf(f), off+uint64(at), inner, depth+1)
@@ -234,6 +238,9 @@ func (ts types) pointersIn(out []pointer, typ dwarf.Offset, off uint64, path str
 	}
 	return out
 }
+
+// endPointers are members of containers of the C++ libraries that point past the end of elements.
+var endPointers = []string{"_M_finish", "_M_end_of_storage", "_M_last", "__end_", "__end_cap_", "__cap_"}
 
 // pointersInArray appends the pointers in the elements of an array to out.
 func (ts types) pointersInArray(out []pointer, e *dwarf.Entry, in []*dwarf.Entry, off uint64, path string, depth int,
@@ -279,6 +286,9 @@ func WithoutLibraryMembers(name string) string {
 func (ps *Pointees) Name(addr uint64) (name, function string, ok bool) {
 	err := error(nil)
 	defer elfx.Recover("variables", &err)
+	if ps.isPastArray(addr) {
+		return "", "", false
+	}
 	for i := range ps.list {
 		e := &ps.list[i]
 		if addr < e.low || addr >= e.high {
@@ -294,6 +304,16 @@ func (ps *Pointees) Name(addr uint64) (name, function string, ok bool) {
 		}
 	}
 	return "", "", false
+}
+
+// blockHeader is the size of malloc's data between two blocks, in bytes.
+const blockHeader = 8
+
+// isPastArray reports whether addr is in malloc's data after an array: a pointer there marks the end of the array.
+func (ps *Pointees) isPastArray(addr uint64) bool {
+	return slices.ContainsFunc(ps.list, func(e pointee) bool {
+		return !e.single && addr >= e.high && addr < e.high+blockHeader
+	})
 }
 
 // smallestBlock is the size of the smallest block of the heap, in bytes. It may have one element, or several.

@@ -237,14 +237,14 @@ func (t *tracer) addTask(k *task) {
 // look of another one.
 const handOver = 2 * time.Second
 
-// deniedTries is the number of denied requests after which a denial is final. A tracer that is just
-// detaching, or an exec, denies one; several concurrent looks of other processes deny a few.
+// deniedTries is the number of denied requests in turn, none of them with a tracer, after which a denial is final. A
+// tracer that is just detaching, or an exec, denies one.
 const deniedTries = 20
 
 // seizeTask seizes one thread; it returns false if the thread has ended.
 func (t *tracer) seizeTask(tid int) (bool, error) {
 	begin, last := time.Now(), 0
-	for tries := 1; ; tries++ {
+	for tries := 0; ; {
 		// This request may wait for an exec; see reapLoop.
 		_, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(tid), 0, unix.PTRACE_O_TRACECLONE, 0, 0)
 		err := error(e)
@@ -260,8 +260,12 @@ func (t *tracer) seizeTask(tid int) (bool, error) {
 			return false, nil
 		case st.tracer == t.self:
 			return true, nil // seized at birth
-		case st.tracer == 0 && tries >= deniedTries:
-			return false, explainDenied(t.pid)
+		case st.tracer != 0:
+			tries = 0
+		default:
+			if tries++; tries >= deniedTries {
+				return false, explainDenied(t.pid)
+			}
 		}
 		other := otherTracer(taskPath(t.pid, tid, "status"))
 		if other != last { // looks of several processes take turns

@@ -173,7 +173,7 @@ done`
 func TestFlagKinds(t *testing.T) {
 	files := []string{
 		"exe", "html", "output", "core", "report", "save", "library", "hostfile", "tool", "server-token-file",
-		"server-ca", "server-cert", "server-key", "token-file", "tls-cert", "tls-key", "tls-client-ca",
+		"secret-file", "server-ca", "server-cert", "server-key", "token-file", "tls-cert", "tls-key", "tls-client-ca",
 	}
 	a := &app{}
 	root := a.command()

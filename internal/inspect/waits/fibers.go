@@ -21,10 +21,10 @@ func (wf *Finder) fibers() []int {
 }
 
 // isFiber reports whether the stack pointer of a thread is outside of its stack. A signal's handler may run on a stack
-// of its own, and Go's code always does.
+// of its own, and Go's code always does. A stack that overflowed may be the cause of a crash.
 func (wf *Finder) isFiber(n *teams.Thread) bool {
 	regs := n.Registers()
-	if regs == nil {
+	if regs == nil || n.LWP == wf.About.CrashedLWP {
 		return false
 	}
 	s, ok := wf.Data.Library().OwnStack(uint64(n.LWP))

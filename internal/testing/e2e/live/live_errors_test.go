@@ -165,7 +165,7 @@ func TestRootWithoutPtraceIsRefused(t *testing.T) {
 	}
 	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}),
 		Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
-	for _, args := range [][]string{{strconv.Itoa(p.PID)}, {"ps", "--sample", "0"}} {
+	for _, args := range [][]string{{strconv.Itoa(p.PID)}, {"ps", "--all", "--sample", "0"}} {
 		cmd := exec.Command("setpriv", append([]string{"--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace",
 			"ompd-inspect"}, args...)...)
 		out, _ := cmd.CombinedOutput()

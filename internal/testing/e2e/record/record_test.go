@@ -241,7 +241,7 @@ func TestRecordSave(t *testing.T) {
 			if status != 0 || errs != "" {
 				t.Errorf("exit status %d, printed %q", status, errs)
 			}
-			status, out, errs := e2e.Output(t, "trace", "--events", "0", file)
+			status, out, errs := e2e.Output(t, "trace", "--all", "--events", "0", file)
 			if status != 0 || errs != "" || strings.Count(out, "acquires lock debit ") != 2 ||
 				strings.Count(out, "acquires critical ") != 4*32 || strings.Contains(out, "gomp") ||
 				!strings.Contains(out, "transfer history.c:23") || !strings.Contains(out, ": 4 threads, ") {

@@ -6,7 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 )
 
-// Array is the array of locks of which a thread acquires an element.
+// Array is an array of locks; a thread acquires an element of it.
 type Array struct {
 	// Base is the value of a pointer, if Loaded is set, otherwise the address of a variable. The compiler may have
 	// subtracted the lower bound of the index, times Stride, from the address.

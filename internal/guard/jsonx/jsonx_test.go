@@ -95,7 +95,7 @@ func TestBound(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		taken := after.TotalAlloc - before.TotalAlloc // garbage included
 		var refused node
-		l := budget.NewLedger(taken / 4) // of which a third is for uncounted memory
+		l := budget.NewLedger(taken / 4) // a third of it is for uncounted memory
 		if err := Unmarshal([]byte(text), &refused, l, "a node"); !errors.Is(err, budget.ErrMemory) ||
 			!reflect.DeepEqual(refused, node{}) {
 			t.Errorf("%s: %d bytes of text take %d bytes: %v", name, len(text), taken, err)

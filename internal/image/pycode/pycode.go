@@ -23,7 +23,7 @@ var (
 	ErrDamaged = errors.New("damaged interpreter")
 )
 
-// Bounds of what is read.
+// Bounds on reads.
 const (
 	maxInterpreters = 1 << 10
 	maxThreads      = 1 << 16

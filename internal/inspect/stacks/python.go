@@ -155,38 +155,42 @@ func (p *python) placePython(pthread uint64, st *Stack) error {
 
 // nativeFrame returns the index of the native frame that runs a call, from frame from on; -1 without one.
 func (p *python) nativeFrame(in *Interpreter, call pycode.Call, st *Stack, from int) int {
-	return slices.IndexFunc(st.Frames, func(f unwind.Frame) bool {
+	i := slices.IndexFunc(st.Frames[from:], func(f unwind.Frame) bool {
 		if f.CFA == 0 || f.Module == nil || f.Module.Low != in.Module.Low {
 			return false
 		}
 		if in.Runtime.Marked() {
 			return call.Mark >= f.Registers.SP() && call.Mark < f.CFA
 		}
-		if _, taken := p.places[f.CFA]; taken || f.CFA < st.Frames[from:][0].CFA {
+		if _, taken := p.places[f.CFA]; taken { // by a call of another interpreter
 			return false
 		}
 		at, err := p.code.Symbols.Function(f.LookupPC())
 		return err == nil && strings.HasPrefix(at.Function, evalFunction)
 	})
+	if i < 0 {
+		return -1
+	}
+	return from + i
 }
 
-// hideInner hides the interpreters' frames that have a call of Python code next outwards.
+// hideInner hides the interpreters' frames that have a call of Python code next outwards, and those outside of the
+// outermost call: they call the first Python code.
 func (p *python) hideInner(st *Stack) {
 	var outer []picture.Frame
-	for i := len(st.Frames) - 1; i >= 0; i-- {
-		f := st.Frames[i]
-		if place, ok := p.places[f.CFA]; ok && place.call {
+	for _, f := range slices.Backward(st.Frames) {
+		if place := p.places[f.CFA]; place.call {
 			outer = place.frames
-		} else if p.connects(f.Module) && f.CFA != 0 && len(outer) > 0 {
-			p.places[f.CFA] = pythonPlace{outer, false}
+			break
 		}
 	}
-	// The outermost frames call the first Python code: main, and the start of a thread.
 	if len(outer) == 0 {
 		return
 	}
-	for i := len(st.Frames) - 1; i >= 0 && !p.places[st.Frames[i].CFA].call; i-- {
-		if f := st.Frames[i]; p.connects(f.Module) && f.CFA != 0 {
+	for _, f := range slices.Backward(st.Frames) {
+		if place := p.places[f.CFA]; place.call {
+			outer = place.frames
+		} else if p.connects(f.Module) && f.CFA != 0 {
 			p.places[f.CFA] = pythonPlace{outer, false}
 		}
 	}

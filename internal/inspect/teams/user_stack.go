@@ -95,12 +95,17 @@ func trimLibcInternals(fs []picture.Frame) []picture.Frame {
 	return fs
 }
 
+// shows reports whether the user's model has frame i of a stack: it is no runtime's, and not between the frames of two
+// languages.
+func (u *UserModel) shows(st *stacks.Stack, i int) bool {
+	return st.Kinds[i] != stacks.KindRuntime && st.Kinds[i] != stacks.KindGlue && !u.code.HiddenPython(st.Frames[i])
+}
+
 // userFrames returns the frames of st from frame from on, without those of runtimes and of thread starts.
 func (u *UserModel) userFrames(st *stacks.Stack, from int) []picture.Frame {
 	var out []picture.Frame
 	for i := from; i <= st.OutermostUser(); i++ {
-		if st.Kinds[i] != stacks.KindRuntime && st.Kinds[i] != stacks.KindGlue &&
-			!u.code.HiddenPython(st.Frames[i]) {
+		if u.shows(st, i) {
 			u.nameCalled(out, st, i)
 			out = append(out, u.code.Frames(st.Frames[i], st.Kinds[i])...)
 		}
@@ -184,8 +189,7 @@ func (u *UserModel) modelFrames(p *Thread, from int) []picture.Frame {
 		if len(called) > 0 && called[0].frame == i {
 			out = append(out, u.removedFrames(p, called[0].removed)...)
 		}
-		if i > last || st.Kinds[i] == stacks.KindRuntime || st.Kinds[i] == stacks.KindGlue ||
-			u.code.HiddenPython(st.Frames[i]) {
+		if i > last || !u.shows(st, i) {
 			continue
 		}
 		u.nameCalled(out, st, i)

@@ -23,13 +23,13 @@ MORE_PACKAGES := clang-14 clang-19 libclang-rt-16-dev flang-19 llvm-16 gfortran 
 # of them.
 LONGEST := ./internal/testing/e2e/... ./internal/testing/oracle ./live ./gdb ./internal/runtime/libgomp ./internal/runtime/libomp ./internal/runtime/libomp/locate ./server
 # Results are not cached: tests look at processes thousands of times, and go test would record and
-# recheck each file of /proc that was read. There is no time limit: a slow machine would reach any,
-# and testrun prints the running tests. `make lint` runs go vet. Debug information would take half
-# of the time to link the tests.
+# recheck each file of /proc that was read. `make lint` runs go vet. Debug information would take half
+# of the time to link the tests. A matrix takes hours and has no time limit.
 TESTFLAGS := -count=1 -timeout 0 -vet off -ldflags=-w
 TEST := $(GO) test $(TESTFLAGS)
-# Prints and counts the results of go test; with SUM=FILE, it appends both numbers to a file.
-TESTRUN := $(GO) run ./internal/testing/testrun $(addprefix -sum ,$(SUM)) -- $(TESTFLAGS)
+# Prints and counts the results of go test; with SUM=FILE, it appends both numbers to a file. A package of the daily
+# tests takes at most three minutes on two processors: one that takes half an hour hangs, and shows where.
+TESTRUN := $(GO) run ./internal/testing/testrun $(addprefix -sum ,$(SUM)) -- $(TESTFLAGS) -timeout 30m
 # The jobs of `make test-all`.
 JOBS := $(shell awk '!/^\#/ && NF { print $$1 }' .ci/jobs | uniq)
 # Packages with data that goroutines or threads share.

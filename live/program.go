@@ -130,7 +130,8 @@ func (e *endedError) Error() string { return "it ended before its first instruct
 
 // startStopped starts a program, and stops it by job control before its first instruction. It starts the program on
 // a thread that lives as long as the program: if this process is killed before the program is seized, the end of
-// that thread makes the kernel continue the program, which would otherwise stay stopped forever.
+// that thread makes the kernel continue the program, which would otherwise stay stopped forever. This cannot help if
+// this process is killed between fork and the program's request to be traced: the kernel gives that request to init.
 func (g *guard) startStopped(path string, l Launch) (pid int, err error) {
 	done := make(chan struct{})
 	go func() {

@@ -142,7 +142,7 @@ func hugeCore(tb testing.TB) string {
 func TestHugeCore(t *testing.T) {
 	var out bytes.Buffer
 	mib := residentOf(t, &out, e2e.BuildTool(t), hugeCore(t))
-	if mib >= hugeCoreMiB || !strings.Contains(out.String(), "3 threads wait_barrier_explicit in ") {
+	if mib >= hugeCoreMiB || !strings.Contains(out.String(), "3 of 4 arrived at a barrier (barrier.c:12)") {
 		t.Errorf("%d MiB, report:\n%s", mib, &out)
 	}
 	t.Logf("%d MiB", mib)

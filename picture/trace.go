@@ -36,6 +36,10 @@ type ThreadTrace struct {
 	Woken   bool // it was woken, but has not run yet
 	Timed   bool // it waits with a time limit, or sleeps in a call of the program
 	Outside bool // it waits for something that another process may do
+
+	// Polls is set in a routine of MPI that waits: its use of CPU time is no progress. Copies is set if the thread
+	// copies data there: a message on its way.
+	Polls, Copies bool
 }
 
 // SpinTrace is a loop in which a thread only waits for memory to change.

@@ -217,7 +217,7 @@ func (s *seen) lookAgain(ctx context.Context, p Process, o Options) (out job.Ans
 }
 
 // movement reports whether a rank made progress: one of the program's own threads did, or one in MPI is in
-// another call.
+// another call, or copies a message. Polling inside of MPI is no progress, however much CPU time it takes.
 func (s *seen) movement(a *engine.Result, used []picture.Use) job.Movement {
 	c := watch.Since(s.trace, a.Trace, time.Since(s.at), used)
 	own := func(lwp int) bool {
@@ -228,6 +228,13 @@ func (s *seen) movement(a *engine.Result, used []picture.Use) job.Movement {
 	ran := false
 	for _, t := range c.Threads {
 		if t.Ignored || !own(t.LWP) {
+			continue
+		}
+		old, now := s.trace.Threads[t.LWP], a.Trace.Threads[t.LWP]
+		if old.Copies || now.Copies {
+			return job.Moved
+		}
+		if t.Activity == picture.ActivityRan && old.Polls && now.Polls {
 			continue
 		}
 		switch t.Activity {

@@ -61,6 +61,23 @@ static void halves(int bad, int rank, int size)
     MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, half);
 }
 
+/* Large messages in a circle, forever: the job is healthy. */
+static void exchange(int rank, int size)
+{
+    enum { LENGTH = 32 << 20 };
+    char *out = malloc(LENGTH), *in = malloc(LENGTH);
+    int next = (rank + 1) % size, before = (rank + size - 1) % size;
+    memset(out, rank, LENGTH);
+    for (;;) {
+        MPI_Request r;
+        MPI_Irecv(in, LENGTH, MPI_CHAR, before, 6, MPI_COMM_WORLD, &r);
+        MPI_Ssend(out, LENGTH, MPI_CHAR, next, 6, MPI_COMM_WORLD);
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(out, LENGTH, MPI_CHAR, next, 7, in, LENGTH, MPI_CHAR, before, 7, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+    }
+}
+
 static void fault(const char *kind, int rank, int size)
 {
     if (!strcmp(kind, "compute"))
@@ -90,6 +107,8 @@ static void solve(const char *kind, int bad, int rank, int size)
             printf("READY\n");
             fflush(stdout);
         }
+        if (step == 3 && !strcmp(kind, "exchange"))
+            exchange(rank, size);
         if (step == 3 && !strcmp(kind, "halves"))
             halves(bad, rank, size);
         if (step == 3 && rank == bad)

@@ -179,6 +179,13 @@ func Restarts(r *callbacks.Registers) bool {
 	return SyscallName(r.Arch, r.Syscall) == "restart_syscall" && InCall(r)
 }
 
+// CopiesMemory reports whether the thread is in a system call that copies memory from or to another process, or has
+// just returned from one.
+func CopiesMemory(r *callbacks.Registers) bool {
+	name := SyscallName(r.Arch, r.Syscall)
+	return name == "process_vm_readv" || name == "process_vm_writev"
+}
+
 // EndsOutside reports whether the thread is asleep in a system call that another process may end: by input, a signal,
 // its own end, or a word shared between processes.
 func EndsOutside(r *callbacks.Registers) bool {
@@ -201,6 +208,7 @@ var interruptedAtWork = map[string]bool{
 	"sched_yield": true, "rt_sigreturn": true, "clone": true, "clone3": true, "fork": true, "execve": true,
 	"execveat": true, "exit": true, "exit_group": true, "brk": true, "mmap": true, "munmap": true, "mremap": true,
 	"mprotect": true, "madvise": true, "mlock": true, "mlock2": true, "mlockall": true, "membarrier": true,
+	"process_vm_readv": true, "process_vm_writev": true,
 }
 
 // SyscallName returns the name of system call n if threads block or exit in it or interruptedAtWork has it, otherwise
@@ -232,7 +240,8 @@ var x86Syscalls = map[int64]string{
 	231: "exit_group", 232: "epoll_wait", 234: "tgkill", 242: "mq_timedsend", 243: "mq_timedreceive",
 	247: "waitid", 257: "openat", 270: "pselect6", 271: "ppoll", 275: "splice", 276: "tee",
 	277: "sync_file_range", 278: "vmsplice", 281: "epoll_pwait", 288: "accept4", 295: "preadv", 296: "pwritev",
-	299: "recvmmsg", 306: "syncfs", 307: "sendmmsg", 318: "getrandom", 322: "execveat", 324: "membarrier",
+	299: "recvmmsg", 306: "syncfs", 307: "sendmmsg", 310: "process_vm_readv",
+	311: "process_vm_writev", 318: "getrandom", 322: "execveat", 324: "membarrier",
 	325: "mlock2", 326: "copy_file_range", 327: "preadv2", 328: "pwritev2", 333: "io_pgetevents",
 	426: "io_uring_enter", 435: "clone3", 437: "openat2", 441: "epoll_pwait2", 449: "futex_waitv",
 	454: "futex_wake", 455: "futex_wait",
@@ -250,7 +259,8 @@ var arm64Syscalls = map[int64]string{
 	192: "semtimedop", 193: "semop", 202: "accept", 203: "connect", 206: "sendto", 207: "recvfrom",
 	211: "sendmsg", 212: "recvmsg", 214: "brk", 215: "munmap", 216: "mremap", 220: "clone", 221: "execve",
 	222: "mmap", 226: "mprotect", 227: "msync", 228: "mlock", 230: "mlockall", 233: "madvise",
-	242: "accept4", 243: "recvmmsg", 260: "wait4", 267: "syncfs", 269: "sendmmsg", 278: "getrandom",
+	242: "accept4", 243: "recvmmsg", 260: "wait4", 267: "syncfs", 269: "sendmmsg", 270: "process_vm_readv",
+	271: "process_vm_writev", 278: "getrandom",
 	281: "execveat", 283: "membarrier", 284: "mlock2", 285: "copy_file_range", 286: "preadv2",
 	287: "pwritev2", 292: "io_pgetevents", 426: "io_uring_enter", 435: "clone3", 437: "openat2",
 	441: "epoll_pwait2", 449: "futex_waitv", 454: "futex_wake", 455: "futex_wait",

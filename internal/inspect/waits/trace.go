@@ -176,6 +176,7 @@ func (tr *tracer) addProgress(p *picture.ThreadTrace, x *traced, regs *callbacks
 		// MPI polls: its calls are no progress until the routine returns.
 		user = mpi
 		p.Stack, p.Timed = tr.ownStackFrom(st, mpi), true
+		p.Polls, p.Copies = true, tr.copies(st, regs, mpi)
 		p.Registers = tr.callerText(st, mpi, words)
 	case arch.Sleeps(regs), arch.Restarts(regs) && tr.callsSleep(st):
 		p.Timed, p.Registers = true, tr.callerText(st, user, words)
@@ -202,6 +203,25 @@ func (tr *tracer) callsSleep(st *stacks.Stack) bool {
 	}
 	name, _ := st.CalledFunction(i)
 	return rtl.LetsTimePass(name)
+}
+
+// copies reports whether a thread copies memory, of its own process or of another one. user is the number of the
+// program's frame.
+func (tr *tracer) copies(st *stacks.Stack, regs *callbacks.Registers, user int) bool {
+	if arch.CopiesMemory(regs) {
+		return true
+	}
+	if len(st.Kinds) == 0 || st.Kinds[0] != stacks.KindSystem {
+		return false
+	}
+	i := slices.IndexFunc(st.Frames[:user], func(f unwind.Frame) bool {
+		return f.Module != nil && !libc.IsSystem(f.Module.Path)
+	})
+	if i < 1 {
+		return false
+	}
+	name, _ := st.CalledFunction(i)
+	return rtl.CopiesMemory(name)
 }
 
 // mpiCaller returns the number of the frame of n that called the routine of MPI in which n waits, -1 if it waits

@@ -209,6 +209,15 @@ func LetsTimePass(name string) bool {
 	return slices.Contains(idleCalls, strings.TrimLeft(name, "_"))
 }
 
+// copyCalls lists functions of the C library that copy memory.
+var copyCalls = []string{"memcpy", "memmove", "mempcpy", "memcpy_chk", "memmove_chk", "mempcpy_chk"}
+
+// CopiesMemory reports whether the named function copies memory.
+func CopiesMemory(name string) bool {
+	name, _, _ = strings.Cut(name, "@")
+	return slices.Contains(copyCalls, strings.TrimLeft(name, "_"))
+}
+
 // YieldsTask reports whether the named function may execute other tasks, as a taskyield construct does. A runtime may
 // do nothing there.
 func YieldsTask(name string) bool { return name == "GOMP_taskyield" || name == "__kmpc_omp_taskyield" }

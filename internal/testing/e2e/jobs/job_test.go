@@ -246,3 +246,22 @@ func TestJobNamesProgramBehindWrapper(t *testing.T) {
 		t.Errorf("no %q in\n%s", want, page)
 	}
 }
+
+// TestLargeMessagesAreNoHang looks at healthy ranks that send large messages in a circle. Each is in a call that the
+// next one has to answer, in both snapshots.
+func TestLargeMessagesAreNoHang(t *testing.T) {
+	looks := omptest.Number(t, "looks", 3)
+	for _, m := range omptest.MPIs(t) {
+		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
+			exe := m.Compile(t, "-g", "-O1", "-fno-inline")
+			launcher := m.Launch(t, jobRanks, exe, "exchange", strconv.Itoa(badRank)).Process.Pid
+			for range looks {
+				r, status := jobReport(t, "--mpirun", strconv.Itoa(launcher), "--interval", "1ms")
+				if status == cli.ExitFound {
+					t.Errorf("%+v", r.Verdicts)
+				}
+			}
+		})
+	}
+}

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 }
 
 // gdbTime limits the run of one gdb. Only an endless one, due to a defect, reaches it.
-const gdbTime = time.Hour
+const gdbTime = 20 * time.Minute
 
 // script runs gdb with arguments and then a script of commands, with the OpenMP commands loaded. In all cases,
 // gdb's output must have no traceback.

@@ -172,8 +172,7 @@ func TestNoStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := false
-	for n := 0; n < 1000 && !seen; n++ {
+	for seen := false; !seen; { // the counter changes between the two copies of a look, or not
 		pause, err := p.Look(background, func(target callbacks.Target) error {
 			mustReadProgress(t, target)
 			return nil
@@ -190,9 +189,6 @@ func TestNoStop(t *testing.T) {
 		if len(pause.Running) == 0 {
 			t.Error("no thread of a busy program runs")
 		}
-	}
-	if !seen {
-		t.Error("the counter was never unsettled")
 	}
 }
 

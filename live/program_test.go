@@ -9,19 +9,21 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // guardedLooks is the number of looks at a guarded program before the test is notified.
 const guardedLooks = 100
 
 // runGuarded runs a tool that guards a program: it looks at it and its descendants until they end,
-// prints LOOKED after a while, and exits with the program's status.
+// prints LOOKED now and then, and exits with the program's status.
 func runGuarded(argv []string) int {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, ReleaseSignal)
@@ -58,7 +60,7 @@ func runGuarded(argv []string) int {
 			if err := lookAtAll(prog); err != nil {
 				fmt.Println("ERROR", err)
 			}
-			if n == guardedLooks {
+			if n%guardedLooks == guardedLooks-1 {
 				fmt.Println("LOOKED")
 			}
 			now, times := prog.JobStops(prog.PID())
@@ -128,18 +130,11 @@ func nextReport(t *testing.T, r *bufio.Reader) string {
 // findChild returns the number of the only child of p.
 func (p *program) findChild() int {
 	p.t.Helper()
-	tids, err := taskIDs(p.pid)
-	if err != nil {
-		p.t.Fatal(err)
+	list := omptest.Children(p.pid)
+	if len(list) == 0 {
+		p.t.Fatal("no child")
 	}
-	for _, tid := range tids {
-		b, _ := os.ReadFile(taskPath(p.pid, tid, "children"))
-		if words := strings.Fields(string(b)); len(words) > 0 {
-			return parseNumber(words[0])
-		}
-	}
-	p.t.Fatal("no child")
-	return 0
+	return list[0]
 }
 
 // TestGuardDisturbsNothing guards programs that check their own results, check that no signal or
@@ -250,7 +245,7 @@ func TestGuardedEnds(t *testing.T) {
 // TestGuardedStorm guards a program that executes another one while the guard does not yet know its
 // new threads.
 func TestGuardedStorm(t *testing.T) {
-	cmd := exec.Command("/proc/self/exe", compile(t, "storm.c"), storms)
+	cmd := exec.Command("/proc/self/exe", compile(t, "storm.c"), strconv.Itoa(storms))
 	cmd.Env = append(os.Environ(), childMode+"=guard")
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()

@@ -10,8 +10,8 @@ import (
 )
 
 // stopTime bounds the wait for threads to stop. A running thread stops at once; one that waits for
-// a processor stops when it gets one, which takes long on an overloaded machine.
-const stopTime = 5 * time.Second
+// a processor stops when it gets one, which takes long on an overloaded machine. Tests wait longer.
+var stopTime = 5 * time.Second
 
 // deepSleep is the time to wait for a thread in uninterruptible sleep. It executes no instruction
 // of the program before it stops, so the picture is right without a stop; its registers are known

@@ -81,16 +81,28 @@ func States(t *testing.T, pid int) string {
 // ChildOf returns the only child of a process.
 func ChildOf(t *testing.T, pid int) int {
 	t.Helper()
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, path := range tasks {
-		b, _ := os.ReadFile(path)
-		child := 0
-		if n, _ := fmt.Sscan(string(b), &child); n == 1 {
-			return child
+	list := omptest.Children(pid)
+	if len(list) == 0 {
+		t.Fatalf("process %d has no child", pid)
+	}
+	return list[0]
+}
+
+// HasEnded reports whether a process has ended, also one that its parent has not waited for.
+func HasEnded(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, _ := strings.Cut(string(b), ") ")
+	return err != nil || strings.HasPrefix(state, "Z")
+}
+
+// AwaitHeld waits until a tool holds a process and none of its threads is stopped.
+func AwaitHeld(t *testing.T, pid int, tool *exec.Cmd) {
+	t.Helper()
+	for TracerOf(t, pid) != tool.Process.Pid || strings.ContainsAny(States(t, pid), "tT") {
+		if HasEnded(tool.Process.Pid) {
+			t.Fatalf("%s has ended", tool.Path)
 		}
 	}
-	t.Fatalf("process %d has no child", pid)
-	return 0
 }
 
 // AwaitStopped waits until all threads of a process are stopped and stay so for a time. The first stop
@@ -115,8 +127,9 @@ func AwaitStopped(t *testing.T, pid int, long time.Duration) {
 	}
 }
 
-// TooLate is the time after which a process counts as one that never stops or ends.
-const TooLate = time.Hour
+// TooLate is the time after which a process counts as one that never stops or ends. It is shorter than the time limit
+// of a package (TESTRUN in the Makefile), which names no reason.
+const TooLate = 20 * time.Minute
 
 // AwaitWriting waits until a process has started to write a file, or has ended.
 func AwaitWriting(pid int, name string) {

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -104,14 +105,19 @@ func (m MPI) Launch(tb testing.TB, ranks int, exe string, args ...string) *exec.
 func Descendants(pid int) []int {
 	list := []int{pid}
 	for i := 0; i < len(list); i++ {
-		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", list[i]))
-		for _, path := range tasks {
-			b, _ := os.ReadFile(path)
-			for _, f := range strings.Fields(string(b)) {
-				var child int
-				if _, err := fmt.Sscan(f, &child); err == nil {
-					list = append(list, child)
-				}
+		list = append(list, Children(list[i])...)
+	}
+	return list
+}
+
+// Children returns the child processes of a process. The kernel may omit some while others of them end.
+func Children(pid int) (list []int) {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is correct
+	for _, path := range tasks {
+		b, _ := os.ReadFile(path) // empty after the end of the thread
+		for _, f := range strings.Fields(string(b)) {
+			if child, err := strconv.Atoi(f); err == nil {
+				list = append(list, child)
 			}
 		}
 	}

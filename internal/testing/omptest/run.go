@@ -93,7 +93,7 @@ func start(tb testing.TB, r Run, dir string) *Process {
 }
 
 // settleTime bounds the wait until a thread that has only to sleep does so.
-const settleTime = time.Hour
+const settleTime = 20 * time.Minute
 
 // settle waits until the thread that printed READY sleeps in its final position: it may still be returning from
 // the call that printed.

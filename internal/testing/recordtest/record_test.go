@@ -32,7 +32,7 @@ func start(t *testing.T, runtime omptest.Runtime, program string) (*omptest.Proc
 func gnu(runtime omptest.Runtime) bool { return strings.HasPrefix(runtime.Name, "libgomp") }
 
 // settleTime bounds the wait for threads that are about to reach their positions.
-const settleTime = time.Hour
+const settleTime = 20 * time.Minute
 
 // settled reads the record when all threads that should wait for a lock do so: they spin, so the kernel does not
 // show it.

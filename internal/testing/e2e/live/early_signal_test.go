@@ -68,14 +68,8 @@ func awaitMoment(cmd *exec.Cmd, rng *rand.Rand) {
 	pid := cmd.Process.Pid
 	const kinds, polls = 4, 2000
 	kind := rng.IntN(kinds)
-	for kind > 1 && !isOver(pid) {
-		children, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-		for _, path := range children {
-			b, _ := os.ReadFile(path)
-			child, err := strconv.Atoi(strings.TrimSpace(string(b)))
-			if err != nil {
-				continue
-			}
+	for kind > 1 && !e2e.HasEnded(pid) {
+		for _, child := range omptest.Children(pid) {
 			status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", child))
 			// Once the child is the program, it may not be traced again: this look may have come too late.
 			if kind == 2 || !strings.Contains(string(status), "\nTracerPid:\t0\n") ||
@@ -92,12 +86,6 @@ func awaitMoment(cmd *exec.Cmd, rng *rand.Rand) {
 	}
 }
 
-// isOver reports whether a process has ended.
-func isOver(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err != nil || strings.Contains(string(b), ") Z ")
-}
-
 // processesOf returns the processes with a word on their command line.
 func processesOf(word string) (list []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -110,11 +98,13 @@ func processesOf(word string) (list []int) {
 	return list
 }
 
-// awaitRunning waits until a process is not stopped. It does not wait for a process that has asked its parent to trace
-// it after the parent was killed: the kernel makes init its tracer, which never continues it.
+// awaitRunning waits until a process of a tool that has ended is not stopped. It does not wait for a process that has
+// asked its parent to trace it after the tool was killed: the kernel makes its new parent, such as init, its tracer,
+// which never continues it.
 func awaitRunning(pid int) {
 	for {
-		if status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)); strings.Contains(string(status), "\nTracerPid:\t1\n") {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err != nil || !strings.Contains(string(status), "\nTracerPid:\t0\n") {
 			return
 		}
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

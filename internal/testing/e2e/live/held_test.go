@@ -11,8 +11,6 @@ import (
 	"sync"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
@@ -104,11 +102,7 @@ func TestHeldByOthers(t *testing.T) {
 		t.Fatalf("%v: apt-get install strace", err)
 	}
 	defer func() { _ = tool.Process.Kill(); _ = tool.Wait() }()
-	for e2e.TracerOf(t, p.PID) == 0 || strings.ContainsAny(e2e.States(t, p.PID), "tT") {
-		if tool.Process.Signal(unix.Signal(0)) != nil {
-			t.Fatal("strace has ended")
-		}
-	}
+	e2e.AwaitHeld(t, p.PID, tool)
 	number := strconv.Itoa(p.PID)
 	e2e.CheckRefused(t, e2e.Process(number), "another debugger holds it: strace, process ",
 		"leave it running and type: ompd-inspect --no-stop "+number)

@@ -107,11 +107,7 @@ func TestReleasedHang(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for e2e.TracerOf(t, pid) != holder.Process.Pid {
-		if holder.Process.Signal(unix.Signal(0)) != nil {
-			t.Fatal("strace has ended")
-		}
-	}
+	e2e.AwaitHeld(t, pid, holder)
 	if _, err := io.WriteString(in, "\n"); err != nil {
 		t.Fatal(err)
 	}

@@ -202,7 +202,7 @@ const mostLeft = 160 << 20
 const mostHeld = 1 << 30
 
 // settleLimit is the time in which a server must notice that all clients have disconnected.
-const settleLimit = time.Hour
+const settleLimit = 20 * time.Minute
 
 // settled waits until the server holds no more than most.
 func (s *soaked) settled(t *testing.T, most sample) sample {

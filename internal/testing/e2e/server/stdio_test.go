@@ -18,7 +18,7 @@ import (
 )
 
 // stdioLimit is much longer than a normal end takes. gRPC waits two minutes for an unused connection.
-const stdioLimit = time.Hour
+const stdioLimit = 20 * time.Minute
 
 // frameOf is a frame of call 1 as a debugger sends it.
 func frameOf(kind byte, body string) string {

@@ -197,9 +197,16 @@ func (rec *recordFlags) environment(program string, old []string) ([]string, err
 		return rec.withLLVM(program, env)
 	}
 	if !onlyLLVM(program) {
-		env.set("LD_PRELOAD", strings.TrimSuffix(library+":"+env.get("LD_PRELOAD"), ":"))
+		env.preload(library)
 	}
 	return env, nil
+}
+
+// preload makes the loader load a library before those of the program. GCC's address sanitizer then is not the first,
+// which it takes for an error; the recorder defines none of the functions that it intercepts.
+func (e *environ) preload(library string) {
+	e.set("LD_PRELOAD", strings.TrimSuffix(library+":"+e.get("LD_PRELOAD"), ":"))
+	e.set("ASAN_OPTIONS", strings.TrimSuffix("verify_asan_link_order=0:"+e.get("ASAN_OPTIONS"), ":"))
 }
 
 // find returns the absolute path of the recorder.
@@ -276,6 +283,17 @@ func isStatic(program string) bool {
 	}
 	defer closer.Close()
 	return !slices.ContainsFunc(f.Progs(), func(p elf.ProgHeader) bool { return p.Type == elf.PT_INTERP })
+}
+
+// isPrivileged reports whether the kernel changes the user or the group when a program starts: then the loader preloads
+// no library of a path.
+func isPrivileged(program string) bool {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0
 }
 
 // environ is an environment, as a list of NAME=value.

@@ -33,7 +33,7 @@ func (rec *recordFlags) withLLVM(program string, env environ) (environ, error) {
 		return nil, fmt.Errorf("--runtime: %s lacks functions that %s calls: %s; leave out --runtime", library, program,
 			strings.Join(missing[:min(len(missing), missingShown)], ", "))
 	}
-	env.set("LD_PRELOAD", strings.TrimSuffix(library+":"+env.get("LD_PRELOAD"), ":"))
+	env.preload(library)
 	return env, nil
 }
 

@@ -46,8 +46,11 @@ func (r *runner) reportUnsaved(left []int) {
 	}
 	if r.saves == 0 && !r.lost {
 		why := "a process that SIGKILL ends leaves no events"
-		if isStatic(r.name) {
+		switch {
+		case isStatic(r.name):
 			why = r.name + " is linked statically, so that the recorder is not loaded"
+		case isPrivileged(r.name):
+			why = r.name + " has set-user-ID or set-group-ID, so that the recorder is not loaded"
 		}
 		fmt.Fprintf(r.Stderr, "ompd-inspect: %s was not written: no process recorded an event before it ended (%s)\n",
 			r.save, why)

@@ -33,6 +33,24 @@ func printer(t *testing.T, f report.Format, o report.Options) (report.Printer, *
 	return p, &b
 }
 
+// TestJSONEscapes prints characters without a glyph, which would change the direction of text, in all forms
+// of JSON: they are escaped, and read back as they were.
+func TestJSONEscapes(t *testing.T) {
+	const evil = "a\u202eb\u2066\U000e0041 \u00e4\u65e5"
+	pic := small
+	pic.Target.Path = evil
+	p, out := printer(t, report.JSON, report.Options{})
+	err := errors.Join(p.Picture(&pic, report.Whole), p.Look(&picture.Look{Time: evil}))
+	if err != nil || strings.ContainsAny(out.String(), "\u202e\u2066\U000e0041") ||
+		strings.Count(out.String(), `a\u202eb\u2066\udb40\udc41 ä日`) != 2 {
+		t.Errorf("%v: %s", err, out)
+	}
+	var back picture.Picture
+	if err := json.NewDecoder(strings.NewReader(out.String())).Decode(&back); err != nil || back.Target.Path != evil {
+		t.Errorf("read back: %q, %v", back.Target.Path, err)
+	}
+}
+
 // TestFormats prints every answer in every format, and checks the properties of each format.
 func TestFormats(t *testing.T) {
 	warn := picture.Picture{Warnings: []string{"something was not read"}}

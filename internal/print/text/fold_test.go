@@ -253,6 +253,11 @@ func TestNoVerdict(t *testing.T) {
 	died := picture.Target{Kind: "core", Path: "core.7", Signal: "SIGTERM"}
 	const next, later = "; next: `ompd-inspect watch 7` shows whether it makes progress",
 		"; a core is one moment: `ompd-inspect watch PID` of the running program shows whether it makes progress"
+	const limit = "not known whether it hangs: a limit of time or memory was reached before a verdict could be drawn " +
+		"(see the warning)"
+	if got := NoVerdict(&picture.Picture{Target: live, Incomplete: []string{"verdicts"}}); got != limit {
+		t.Errorf("after a limit: %q, want %q", got, limit)
+	}
 	for _, tt := range []struct {
 		target  picture.Target
 		threads []picture.Thread

@@ -238,6 +238,30 @@ func TestDebuginfodSlow(t *testing.T) {
 	})
 }
 
+// TestDebuginfodLimits has downloads reach the limit of bytes or that of time: the message names the limit.
+func TestDebuginfodLimits(t *testing.T) {
+	full, stripped, _ := strippedAlone(t)
+	for _, tt := range []struct {
+		took    time.Duration
+		bytes   int64
+		warning string
+	}{
+		{time.Second, maxDownload, "4096 MiB of debug files were downloaded already"},
+		{time.Minute, 1, "downloading debug files took 1m0s already"},
+	} {
+		url, asked := startServer(t, buildID(t, full), http.NotFound)
+		o := serverOptions(t, "", url)
+		o.Debuginfod.Total = time.Minute
+		s := openWith(t, o, loadModule(t, stripped, bias))
+		s.finder.servers.spend(tt.took, tt.bytes)
+		wantNothing(t, s, full)
+		wantWarning(t, s, tt.warning)
+		if asked.Load() != 0 {
+			t.Errorf("%s: the server was asked %d times", tt.warning, asked.Load())
+		}
+	}
+}
+
 // TestRedirects checks to which servers a server may redirect a request.
 func TestRedirects(t *testing.T) {
 	request := func(url string) *http.Request {

@@ -91,7 +91,7 @@ func (e effect) looksLike(o effect) bool {
 // takenBy searches a function with a call site that takes the lock, or leads to a call that does. callers are the calls
 // that lead to the function from one on a stack, the innermost first.
 func (d *departures) takenBy(f *function, index, depth int, callers []call) {
-	if f == nil || d.p.classAt(f.entry) == Opaque {
+	if f == nil || d.p.isUnfollowed(f.entry) {
 		return
 	}
 	// Functions that call each other at many sites are searched once, not once per path.

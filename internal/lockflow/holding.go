@@ -45,7 +45,7 @@ func (p *Program) familySites(f *function, family string) *familySites {
 // newCandidate returns frame i of t if it may hold a lock of a family, otherwise nil.
 func (p *Program) newCandidate(t *Thread, i int, family string) *candidate {
 	fr := &t.Frames[i]
-	if p.classAt(fr.lookup()) == Opaque {
+	if p.isUnfollowed(fr.lookup()) {
 		return nil
 	}
 	f := p.functionAt(fr.lookup())

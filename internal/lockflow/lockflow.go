@@ -53,6 +53,9 @@ const (
 	// Opaque code calls the program only through functions passed to it, and uses none of its OpenMP locks. It
 	// may wake threads of its own.
 	Opaque
+	// Interpreter code executes a program that is not machine code. It is not followed: it may call any function,
+	// and release any lock.
+	Interpreter
 	// System code belongs to the C library, a language library, or an OpenMP runtime. The tables of rtl describe
 	// its functions by name.
 	System
@@ -109,9 +112,9 @@ type Program struct {
 }
 
 // maxCircle bounds the size of a group of mutually recursive functions for which effects on locks are computed:
-// each function is solved for each lock that any of them acquires, until there are no changes. An interpreter
-// has thousands of such functions (Python's group: 9,400), and they may have any effect anyway. A group of 123
-// functions of Python took 6 s.
+// each function is solved for each lock that any of them acquires, until there are no changes. Interpreters that
+// are not known as such have thousands of such functions (Python's group: 9,400), and they may have any effect
+// anyway. A group of 123 functions of Python took 6 s.
 const maxCircle = 64
 
 // NewProgram returns an empty Program.

@@ -237,7 +237,7 @@ func givesAt(of openings, lock opening) (opening, bool) {
 // computeOpenings summarizes the first effects of a function on locks.
 func computeOpenings(p *Program, entry uint64, callee func(entry uint64) openings) openings {
 	f := p.functionAt(entry)
-	if f == nil || p.classAt(entry) == Opaque || p.reaches.SummaryOf(entry).locks&handedOver == 0 {
+	if f == nil || p.isUnfollowed(entry) || p.reaches.SummaryOf(entry).locks&handedOver == 0 {
 		return nil
 	}
 	sites := siteOpenings(p, f, callee)
@@ -375,7 +375,7 @@ func (p *Program) pastEffects(f *function, lock opening) []flow.Effect {
 // acquiresFirst reports whether a thread acquires a lock before frame i returns.
 func (p *Program) acquiresFirst(t *Thread, i int, innermost bool, lock Lock) bool {
 	f := p.functionAt(t.Frames[i].lookup())
-	if f == nil || p.classAt(t.Frames[i].lookup()) == Opaque {
+	if f == nil || p.isUnfollowed(t.Frames[i].lookup()) {
 		return false
 	}
 	o := p.openedAt(f, &t.Frames[i], innermost)
@@ -428,7 +428,7 @@ func (p *Program) releasesOf(t *Thread, family string, add func(address uint64, 
 		if !fr.User {
 			continue
 		}
-		if f := p.functionAt(fr.lookup()); f != nil && p.classAt(fr.lookup()) != Opaque &&
+		if f := p.functionAt(fr.lookup()); f != nil && !p.isUnfollowed(fr.lookup()) &&
 			!(OfOpenMP(family) && isApart(p, f)) && p.mayGive(f, p.gives.SummaryOf) &&
 			(len(inner) == 0 || p.releasesFrom(fr)&familySet(family) != 0) {
 			p.releasesIn(t, i, f, family, inner, add)
@@ -482,7 +482,7 @@ func (p *Program) Handed(t *Thread) []uint64 {
 	var out []uint64
 	for i := range min(len(t.Frames), maxFrames) {
 		fr := &t.Frames[i]
-		if !fr.User || p.classAt(fr.lookup()) == Opaque {
+		if !fr.User || p.isUnfollowed(fr.lookup()) {
 			continue
 		}
 		f := p.functionAt(fr.lookup())
@@ -501,7 +501,7 @@ func (p *Program) Entered(t *Thread) []uint64 {
 	var out []uint64
 	for i := range min(len(t.Frames), maxFrames) {
 		fr := &t.Frames[i]
-		if !fr.User || p.classAt(fr.lookup()) == Opaque {
+		if !fr.User || p.isUnfollowed(fr.lookup()) {
 			continue
 		}
 		if f := p.functionAt(fr.lookup()); f != nil {
@@ -529,7 +529,7 @@ func (l *Look) Acquiring(lock Lock) []*Thread {
 // acquires returns the lock of a family that the unfinished call of a thread's innermost function acquires.
 func (p *Program) acquires(t *Thread, family string) (address uint64, ok bool) {
 	i := slices.IndexFunc(t.Frames, func(fr Frame) bool { return fr.User })
-	if i < 0 || p.classAt(t.Frames[i].lookup()) == Opaque {
+	if i < 0 || p.isUnfollowed(t.Frames[i].lookup()) {
 		return 0, false
 	}
 	f := p.functionAt(t.Frames[i].lookup())

@@ -184,7 +184,7 @@ func (p *Program) calleeKind(name string, entry uint64) calleeKind {
 	switch {
 	case rtl.OpaqueCall(name):
 		return calleeOpaque
-	case rtl.Instrumentation(name):
+	case rtl.Instrumentation(name), rtl.InterpreterLockCall(name):
 		return calleeHarmless
 	case entry == 0 && name == "":
 		return calleeUnknown
@@ -196,6 +196,8 @@ func (p *Program) calleeKind(name string, entry uint64) calleeKind {
 		return calleeFollowed
 	case Opaque:
 		return calleeOpaque
+	case Interpreter:
+		return calleeUnknown
 	case Unmapped:
 		if entry != 0 {
 			return calleeUnknown

@@ -169,8 +169,11 @@ func (p *Program) MayRelease(t *Thread, family string) bool {
 // releasesFrom returns the families of locks that a frame may release before it returns, not counting the frames
 // that it has called.
 func (p *Program) releasesFrom(fr *Frame) families {
-	if p.classAt(fr.lookup()) == Opaque {
+	switch p.classAt(fr.lookup()) {
+	case Opaque:
 		return ofThreads
+	case Interpreter:
+		return allFamilies
 	}
 	f := p.functionAt(fr.lookup())
 	if f == nil {
@@ -235,8 +238,11 @@ func (f *function) untaken(at flow.Point, number int) []bool {
 
 // callsByMemoryFrom reports whether a frame may reach a call through a pointer in memory before it returns.
 func (p *Program) callsByMemoryFrom(fr *Frame) bool {
-	if p.classAt(fr.lookup()) == Opaque {
+	switch p.classAt(fr.lookup()) {
+	case Opaque:
 		return false
+	case Interpreter:
+		return true
 	}
 	f := p.functionAt(fr.lookup())
 	return f != nil && f.flow.CallsByMemoryAfter(flow.Point{PC: fr.PC, Exact: fr.Exact})
@@ -246,7 +252,7 @@ func (p *Program) callsByMemoryFrom(fr *Frame) bool {
 // through pointers that are unknown.
 func (p *Program) NamesLocks(t *Thread, family string) bool {
 	return slices.ContainsFunc(t.Frames, func(fr Frame) bool {
-		if !fr.User || p.classAt(fr.lookup()) == Opaque {
+		if !fr.User || p.isUnfollowed(fr.lookup()) {
 			return false
 		}
 		f := p.functionAt(fr.lookup())
@@ -326,6 +332,12 @@ func (p *Program) eventCalls(f *function) (calls []uint64) {
 
 // classAt returns the class of the code at pc.
 func (p *Program) classAt(pc uint64) Class { return p.cfg.Code.Class(pc) }
+
+// isUnfollowed reports whether the code at pc is not followed, whatever class has its callees.
+func (p *Program) isUnfollowed(pc uint64) bool {
+	c := p.classAt(pc)
+	return c == Opaque || c == Interpreter
+}
 
 // EnteredWith returns integer argument n of the call that entered the function of frame i. It uses the registers
 // and the stack of the frame, its callers, and the function that it passed the argument to.

@@ -213,6 +213,8 @@ func (c *Code) Class(pc uint64) lockflow.Class {
 		return lockflow.System
 	case rtl.OpaqueModule(filepath.Base(mod.Path)):
 		return lockflow.Opaque
+	case c.InInterpreter(mod):
+		return lockflow.Interpreter
 	}
 	return lockflow.User
 }

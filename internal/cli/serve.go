@@ -62,6 +62,9 @@ In addition the server reads the system's own libraries and debug information, b
 and the files that an allowed process has mapped.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.each.maxMemory = a.open.maxMemory
+			if o.listen == "" { // not the flag's default: help must not depend on the environment
+				o.listen = server.DefaultAddress()
+			}
 			if o.stdio {
 				return a.serveStdio(cmd.Context(), o.each)
 			}
@@ -69,7 +72,7 @@ and the files that an allowed process has mapped.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", server.DefaultAddress(), "address: unix:///path or tcp://host:port")
+	f.StringVar(&o.listen, "listen", "", "address: unix:///path or tcp://host:port (default: the socket above)")
 	f.StringArrayVar(&o.dirs, "allow-dir", nil, "directory of files that the server may open for clients: cores, "+
 		"programs, debug files (may be repeated; default for a unix socket: /)")
 	f.IntSliceVar(&o.uids, "allow-uid", nil, "users who may connect to the unix socket, and whose processes clients "+

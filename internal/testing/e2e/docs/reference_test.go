@@ -103,7 +103,6 @@ func upper(s string) string {
 
 // cliPage returns the page of the command line: the help of each verb.
 func cliPage(t *testing.T) string {
-	t.Setenv("XDG_RUNTIME_DIR", "/run/user/1000") // serve has its socket there
 	p := newPage("Command line", "the help of the verbs", "Find a verb, and its options. "+
 		"`ompd-inspect VERB --help` prints the same. Each verb has a manual page, too, such as "+
 		"`man ompd-inspect-report`. The exit statuses have [a page of their own](exit-status.md).")

@@ -141,14 +141,14 @@ func findContention(d *dependencies, h *picture.History) []picture.Verdict {
 		v.Summary = fmt.Sprintf("%s spend %s of their time in a %s%s", threads, percent(share), c.Text,
 			commaPlace(c.Frame))
 		v.Evidence = []string{fmt.Sprintf("recorded: %d of %s in %v found it held by another thread, and waited %v "+
-			"all together", c.Contended, phrase.Count(c.Count, "acquisition"), roundNanoseconds(c.Nanoseconds),
+			"in total", c.Contended, phrase.Count(c.Count, "acquisition"), roundNanoseconds(c.Nanoseconds),
 			roundNanoseconds(c.Waited))}
 		if c.Waiting > 0 {
 			v.Evidence = append(v.Evidence, fmt.Sprintf("recorded: %s still, the longest for %v",
 				stillWait(c.Waiting), roundNanoseconds(c.Longest)))
 		}
 		if c.Holder != nil {
-			v.Evidence = append(v.Evidence, "they waited the most for who acquired it at "+phrase.Where(*c.Holder))
+			v.Evidence = append(v.Evidence, "the longest waits were for the thread that acquired it at "+phrase.Where(*c.Holder))
 		}
 		v.Evidence = append(v.Evidence, recordedSpan(h))
 		if share >= warningShare {

@@ -102,7 +102,7 @@ var kinds = []Kind{
 	},
 	{
 		Name: picture.VerdictContention, Title: "CONTENTION", Severity: picture.SeverityWarning, Recorded: true,
-		Fix: "hold it for shorter: only around what must be; a reduction or atomic in place of it; or one " +
+		Fix: "hold it for a shorter time: only around what must be; a reduction or atomic in place of it; or one " +
 			"lock for each part of the data",
 	},
 	{

@@ -1,5 +1,5 @@
 /* format.h: the records that the recorder leaves in the memory of a program, version 1.
- * docs/guide/recorder.md describes them for readers.
+ * docs/internals/recorder.md describes them for readers.
  *
  * All numbers have the byte order of the machine. A reader of version 1 must refuse other versions. Sizes are in bytes,
  * times in ticks of recorder_header.clock; reserved fields are 0. Assertions at the end check the structures.
@@ -32,7 +32,7 @@ enum {
     RECORDER_TEXT_MAX = 256         /* bytes of a text (an error's message, a device's type) that are kept */
 };
 
-/* recorder_record is one event, or the continuation of one (code RECORDER_MORE). docs/guide/recorder.md lists the
+/* recorder_record is one event, or the continuation of one (code RECORDER_MORE). docs/internals/recorder.md lists the
  * meaning of kind, value, a and b for each code. */
 struct recorder_record {
     uint64_t time; /* of the recorder's clock; it increases strictly within a thread */

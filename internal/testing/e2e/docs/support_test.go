@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
@@ -80,8 +81,9 @@ func supportPage(t *testing.T) string {
 		"are always stripped. A part that failed has the number of failures. *Not run* means that the part exists " +
 		"and has no result in this table yet; an empty cell, that there is no such test. `make matrix` runs all " +
 		"parts and writes the results.")
-	var rows [][]string
 	all := supportRows(t)
+	p.text(runsOf(all))
+	var rows [][]string
 	for i := 0; i < len(all); {
 		from, end := all[i], i
 		for end < len(all) && all[end].Runtime == from.Runtime && all[end].Release == from.Release &&
@@ -107,17 +109,39 @@ func supportPage(t *testing.T) string {
 	return p.String()
 }
 
+// runsOf returns the sentence with the days of the runs that the table is from, and the number of parts without one.
+func runsOf(rows []omptest.SupportRow) string {
+	var days []string
+	missing := 0
+	for _, row := range rows {
+		if row.Cases == 0 {
+			missing++
+		} else if !slices.Contains(days, row.Date) {
+			days = append(days, row.Date)
+		}
+	}
+	slices.Sort(days)
+	text := "This table is from the runs of " + strings.Join(days, ", ")
+	if missing == 0 {
+		return text + ", which covered all parts."
+	}
+	return fmt.Sprintf("%s. They covered %d of %d parts: the other %d are *not run*.", text, len(rows)-missing,
+		len(rows), missing)
+}
+
 // supportCell returns the results for a kind of target, and lowers oldest to the oldest date of these.
 func supportCell(rows []omptest.SupportRow, target string, oldest *string) string {
-	cases, failed, notRun, found := 0, 0, false, false
+	cases, failed, notRun, found := 0, 0, 0, false
 	for _, row := range rows {
 		if row.Target != target {
 			continue
 		}
 		found = true
-		cases, failed, notRun = cases+row.Cases, failed+row.Failed, notRun || row.Cases == 0
+		cases, failed = cases+row.Cases, failed+row.Failed
 		if row.Cases > 0 {
 			*oldest = min(*oldest, row.Date)
+		} else {
+			notRun++
 		}
 	}
 	switch {
@@ -125,8 +149,13 @@ func supportCell(rows []omptest.SupportRow, target string, oldest *string) strin
 		return ""
 	case cases == 0:
 		return "not run"
-	case failed > 0:
-		return fmt.Sprintf("%d, %d failed", cases, failed)
 	}
-	return strconv.Itoa(cases)
+	text := strconv.Itoa(cases)
+	if failed > 0 {
+		text += fmt.Sprintf(", %d failed", failed)
+	}
+	if notRun > 0 {
+		text += fmt.Sprintf(" (%s not run)", phrase.Count(notRun, "part"))
+	}
+	return text
 }

@@ -1,15 +1,20 @@
 package docs
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
+	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/text"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
@@ -17,6 +22,9 @@ import (
 // marker is the line before a block with the output of a command. A heading after the command selects one verdict, and
 // "notes" the verdicts that are information, which have no heading.
 var marker = regexp.MustCompile(`^<!-- output: ompd-inspect (.*?)(?:, only ([A-Z -]+|notes))? -->$`)
+
+// gdbMarker is the line before a block with a session of gdb on a golden core.
+var gdbMarker = regexp.MustCompile(`^<!-- gdb: testdata/golden/(\S+) -->$`)
 
 // width is the number of columns of examples.
 const width = "110"
@@ -26,10 +34,13 @@ func TestExamples(t *testing.T) {
 	examples := 0
 	for _, path := range documents(t) {
 		text := readFile(t, path)
-		if !strings.Contains(text, "\n<!-- output: ") {
+		if !strings.Contains(text, "\n<!-- output: ") && !strings.Contains(text, "\n<!-- gdb: ") {
 			continue
 		}
 		t.Run(path, func(t *testing.T) {
+			if strings.Contains(text, "\n<!-- gdb: ") {
+				omptest.Needs(t, "gdb")
+			}
 			got, n := withOutput(t, text)
 			compare(t, path, got)
 			examples += n
@@ -91,9 +102,9 @@ func withOutput(t *testing.T, text string) (_ string, examples int) {
 	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); i++ {
 		out = append(out, lines[i])
-		m := marker.FindStringSubmatch(lines[i])
-		if m == nil {
-			if strings.HasPrefix(lines[i], "<!-- output") {
+		m, session := marker.FindStringSubmatch(lines[i]), gdbMarker.FindStringSubmatch(lines[i])
+		if m == nil && session == nil {
+			if strings.HasPrefix(lines[i], "<!-- output") || strings.HasPrefix(lines[i], "<!-- gdb") {
 				t.Errorf("line %d is no marker of an example: %s", i+1, lines[i])
 			}
 			continue
@@ -106,7 +117,11 @@ func withOutput(t *testing.T, text string) (_ string, examples int) {
 			t.Fatalf("line %d: the block has no end", i+1)
 		}
 		out = append(out, lines[i+1])
-		out = append(out, block(lines[i+2:end], output(t, m[1], m[2]))...)
+		if session != nil {
+			out = append(out, gdbSession(t, session[1], lines[i+2:end])...)
+		} else {
+			out = append(out, block(lines[i+2:end], output(t, m[1], m[2]))...)
+		}
 		examples++
 		i = end - 1
 	}
@@ -126,12 +141,62 @@ func block(was, output []string) []string {
 	return append(slices.Clone(was[:shown]), output...)
 }
 
-// output runs a command of the tool on a golden core or a saved picture, and returns the lines that it prints, or
-// those of the verdict with a heading.
+// gdbSession executes the commands of a block in gdb on a golden core, and returns the block with their output.
+func gdbSession(t *testing.T, name string, was []string) (lines []string) {
+	t.Helper()
+	g, err := omptest.UnpackGolden(e2e.GoldenDir, name, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	core := filepath.Join(t.TempDir(), "core")
+	if err := omptest.Unpack(g.Core, core); err != nil {
+		t.Fatal(err)
+	}
+	const prompt = "(gdb) "
+	args := []string{"-nx", "-batch", "-ex", "set width 0", "-ex", "set debug-file-directory /",
+		"-ex", "set sysroot " + g.Sysroot,
+		"-ex", "set solib-search-path " + filepath.Join(g.Sysroot, "usr/lib/x86_64-linux-gnu"),
+		"-ex", "file " + g.Exe, "-ex", "core-file " + core}
+	for _, line := range was {
+		if command, ok := strings.CutPrefix(line, prompt); ok {
+			args = append(args, "-ex", "echo "+prompt+command+"\\n", "-ex", command)
+		}
+	}
+	cmd := exec.Command(omptest.Program(t, "gdb"), args...)
+	cmd.Dir = e2e.Root
+	tool, err := exec.LookPath("ompd-inspect") // this test binary
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Env = append(os.Environ(), "OMPD_INSPECT="+tool, "LC_ALL=C")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("gdb %q: %v", args, err)
+	}
+	_, text, found := strings.Cut("\n"+strings.ReplaceAll(string(out), g.Sysroot, ""), "\n"+prompt)
+	if !found {
+		t.Fatalf("gdb executed no command of the block:\n%s", out)
+	}
+	return strings.Split(strings.TrimRight(prompt+text, "\n"), "\n")
+}
+
+// output runs a command of the tool on a golden core, a saved picture, a saved page of a job or a recording, and
+// returns the lines that it prints, or those of the verdict with a heading.
 func output(t *testing.T, command, heading string) []string {
 	t.Helper()
 	args := []string{"--width", width}
+	if name, ok := strings.CutPrefix(command, "job "); ok {
+		return jobOutput(t, name)
+	}
 	for word := range strings.FieldsSeq(command) {
+		if name, ok := strings.CutPrefix(word, "testdata/recordings/"); ok {
+			dir, exe := filepath.Join(e2e.Root, "testdata", "recordings", name), filepath.Join(t.TempDir(), "exe")
+			if err := omptest.Unpack(filepath.Join(dir, "exe.zst"), exe); err != nil {
+				t.Fatal(err)
+			}
+			args = append(args, filepath.Join(dir, "core.zst"), "--exe", exe)
+			continue
+		}
 		switch name, golden := strings.CutPrefix(word, "testdata/golden/"); {
 		case golden && strings.HasSuffix(name, "/core.zst"):
 			g, err := omptest.UnpackGolden(e2e.GoldenDir, filepath.Dir(name), t.TempDir())
@@ -183,6 +248,23 @@ func output(t *testing.T, command, heading string) []string {
 		to++
 	}
 	return strings.Split(strings.TrimRight(strings.Join(lines[from:to], "\n"), "\n"), "\n")
+}
+
+// launcherPID is the PID of the launcher on the page of jobs.
+const launcherPID = 23363
+
+// jobOutput returns the page of a job from its saved JSON.
+func jobOutput(t *testing.T, name string) []string {
+	t.Helper()
+	saved := []byte(readFile(t, name))
+	omptest.Validate(t, "job", saved)
+	r := &job.Report{}
+	if err := json.Unmarshal(saved, r); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	text.Job(text.New(&b, false, text.NoLimit), r, "--mpirun "+strconv.Itoa(launcherPID))
+	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 }
 
 // made matches the lines with the time, the host and the version of the tool, which examples show as madeThen.

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -81,6 +82,11 @@ func TestRemakePictures(t *testing.T) {
 			keepPicture(t, c.name, kind, target, filepath.Dir(run.Exe))
 		})
 	}
+	t.Run("goroutines", func(t *testing.T) {
+		run := e2e.GoLanes[0].Run(t, omptest.Live)
+		keepPicture(t, "goroutines", "", strconv.Itoa(omptest.Start(t, run).PID), filepath.Dir(run.Exe))
+	})
+	t.Run("recording", func(t *testing.T) { keepRecording(t, buildTransfer(t)) })
 	t.Run("transfer", func(t *testing.T) {
 		exe := buildTransfer(t)
 		cmd := exec.Command(exe)
@@ -94,6 +100,22 @@ func TestRemakePictures(t *testing.T) {
 		keepPicture(t, "transfer", picture.VerdictDeadlock, strconv.Itoa(cmd.Process.Pid), filepath.Dir(exe))
 		renumber(t, "transfer", cmd.Process.Pid)
 	})
+}
+
+// keepRecording writes the recording of a program that hangs, and its executable.
+func keepRecording(t *testing.T, exe string) {
+	t.Helper()
+	dir := filepath.Join(e2e.Root, "testdata", "recordings", "transfer")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	saved := filepath.Join(t.TempDir(), "recording")
+	cmd := exec.Command(e2e.BuildTool(t), "record", "--save", saved, "--hang-after", "2s", "--", exe)
+	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != cli.ExitHang {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	pack(t, saved, filepath.Join(dir, "core.zst"))
+	pack(t, exe, filepath.Join(dir, "exe.zst"))
 }
 
 // pagePID is the PID of the program in docs/getting-started.md.
@@ -166,14 +188,14 @@ func startRecorded(t *testing.T, run omptest.Run) (pid string) {
 // maxLooks bounds the looks at a program until it has its verdict.
 const maxLooks = 10_000
 
-// keepPicture looks at a target until it has a verdict, and writes its picture without the parts that no verdict
-// needs. The paths in it are those of a user's directory and of Debian's packages.
+// keepPicture looks at a target until it has a verdict of a kind, if one is given, and writes its picture without the
+// parts that no verdict needs. The paths in it are those of a user's directory and of Debian's packages.
 func keepPicture(t *testing.T, name string, kind picture.VerdictKind, target, home string) {
 	t.Helper()
 	var pic *picture.Picture
 	for look := 0; ; look++ {
 		pic = e2e.Report(t, target)
-		if slices.ContainsFunc(pic.Verdicts, func(v picture.Verdict) bool { return v.Kind == kind }) {
+		if kind == "" || slices.ContainsFunc(pic.Verdicts, func(v picture.Verdict) bool { return v.Kind == kind }) {
 			break
 		}
 		if look == maxLooks {

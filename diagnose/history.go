@@ -148,7 +148,8 @@ func findContention(d *dependencies, h *picture.History) []picture.Verdict {
 				stillWait(c.Waiting), roundNanoseconds(c.Longest)))
 		}
 		if c.Holder != nil {
-			v.Evidence = append(v.Evidence, "the longest waits were for the thread that acquired it at "+phrase.Where(*c.Holder))
+			v.Evidence = append(v.Evidence,
+				"the longest waits were for the thread that acquired it at "+phrase.Where(*c.Holder))
 		}
 		v.Evidence = append(v.Evidence, recordedSpan(h))
 		if share >= warningShare {

@@ -18,16 +18,26 @@ type decoder struct {
 	left int // remaining number of values
 }
 
-// readBytes returns the first n bytes at a place.
-func (d *decoder) readBytes(p place, n uint64) ([]byte, bool) {
+// readBytes returns the first n bytes at a place; why is the reason if they are missing.
+func (d *decoder) readBytes(p place, n uint64) (b []byte, why string) {
 	if p.data != nil {
-		return p.data[:min(n, uint64(len(p.data)))], n <= uint64(len(p.data))
+		if n > uint64(len(p.data)) {
+			return p.data, missingOptimized
+		}
+		for i := uint64(0); i < n && p.lost != nil; i++ {
+			if why := p.lost[p.from+i]; why != "" {
+				return p.data[:n], why
+			}
+		}
+		return p.data[:n], ""
 	}
 	if n > maxValues*maxString {
-		return nil, false
+		return nil, missingMemory
 	}
-	b := make([]byte, n)
-	return b, d.read(p.addr, b) == nil
+	if b = make([]byte, n); d.read(p.addr, b) != nil {
+		return b, missingMemory
+	}
+	return b, ""
 }
 
 // fill sets v to the value of a type at a place.
@@ -50,9 +60,9 @@ func (d *decoder) fill(v *Value, typ dwarf.Offset, p place, depth, pointers int)
 	case dwarf.TagPointerType:
 		d.fillPointer(v, e, p, depth, pointers)
 	case dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
-		b, ok := d.readBytes(p, 8)
-		if !ok {
-			v.Missing = missingMemory
+		b, why := d.readBytes(p, 8)
+		if why != "" {
+			v.Missing = why
 			return
 		}
 		d.fill(v, typeOf(e), place{addr: binary.LittleEndian.Uint64(b)}, depth+1, pointers)
@@ -68,9 +78,9 @@ func (d *decoder) fillScalar(v *Value, e *dwarf.Entry, in []*dwarf.Entry, p plac
 		v.Missing = missingType
 		return
 	}
-	b, ok := d.readBytes(p, uint64(size))
-	if !ok {
-		v.Missing = missingMemory
+	b, why := d.readBytes(p, uint64(size))
+	if why != "" {
+		v.Missing = why
 		return
 	}
 	if e.Tag == dwarf.TagEnumerationType {
@@ -187,9 +197,9 @@ func (d *decoder) fillBitField(v *Value, f *dwarf.Entry, bits int64, p place) {
 		v.Missing = missingPlace
 		return
 	}
-	b, ok := d.readBytes(p.advance(uint64(at/8)), uint64(at%8+bits+7)/8)
-	if !ok {
-		v.Missing = missingMemory
+	b, why := d.readBytes(p.advance(uint64(at/8)), uint64(at%8+bits+7)/8)
+	if why != "" {
+		v.Missing = why
 		return
 	}
 	n := uint64(parseInteger(b, false)) >> (at % 8) << (64 - bits)
@@ -233,9 +243,9 @@ func (d *decoder) fillArray(v *Value, e *dwarf.Entry, in []*dwarf.Entry, p place
 		count *= n.count
 	}
 	if size == 1 && len(dims) == 1 && d.isCharacter(typeOf(e)) {
-		b, ok := d.readBytes(p, uint64(min(count, maxString)))
-		if v.Text = quoteText(b); !ok {
-			v.Text, v.Missing = "", missingMemory
+		b, why := d.readBytes(p, uint64(min(count, maxString)))
+		if v.Text = quoteText(b); why != "" {
+			v.Text, v.Missing = "", why
 		}
 		return
 	}
@@ -273,9 +283,9 @@ func quoteText(b []byte) string {
 
 // fillPointer sets v to the address, and adds the value at that address.
 func (d *decoder) fillPointer(v *Value, e *dwarf.Entry, p place, depth, pointers int) {
-	b, ok := d.readBytes(p, 8)
-	if !ok {
-		v.Missing = missingMemory
+	b, why := d.readBytes(p, 8)
+	if why != "" {
+		v.Missing = why
 		return
 	}
 	to := binary.LittleEndian.Uint64(b)

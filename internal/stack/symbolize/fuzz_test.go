@@ -65,7 +65,7 @@ func FuzzLocation(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b, base []byte, pc uint64) {
 		frame := Activation{PC: pc, CFA: 0x7000, Register: func(n int) (uint64, bool) { return uint64(n), n < 17 }}
 		list := locList{Cursor: binread.Cursor{Data: b}, vs: new(variables), base: pc &^ 0xff}
-		locs := [][]byte{b, locationIn(b, 0, pc), list.findExpression(pc)}
+		locs := [][]byte{b, findInOldList(b, 0, pc), list.findExpression(pc)}
 		for _, loc := range locs {
 			w := valueLocation{loc: loc, base: base, size: 4, signed: true}
 			if v, ok := w.evaluateIn(frame, func(uint64, int) (uint64, bool) { return pc, true }); ok &&

@@ -90,6 +90,11 @@ type locals struct {
 	visit func(e *dwarf.Entry, in scope) // called for each variable
 	// word reads memory that locations depend on; if it is nil, such variables are left out.
 	word func(addr uint64) (uint64, bool)
+	// read reads memory, entry returns the value that a register had when the function was called, and tls the address
+	// of thread-local data at an offset in the module's block. The evaluation of values needs them; each may be nil.
+	read  func(addr uint64, p []byte) error
+	entry func(number int) (uint64, bool)
+	tls   func(offset uint64) (uint64, bool)
 
 	base           []byte // the function's frame base expression
 	name, function string

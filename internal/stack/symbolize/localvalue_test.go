@@ -19,7 +19,7 @@ func TestLocationLists(t *testing.T) {
 		}
 	}
 	old = append(old, make([]byte, 16)...)
-	if got := locationIn(old, 0, 0x1025); !bytes.Equal(got, []byte{0x91, 0x20}) {
+	if got := findInOldList(old, 0, 0x1025); !bytes.Equal(got, []byte{0x91, 0x20}) {
 		t.Errorf("expression % x, want 91 20", got)
 	}
 	list := []byte{6, 0, 0x10, 0, 0, 0, 0, 0, 0, 4, 0x10, 0x20, 1, 0x50, 1, 0, 3, 0, 8, 2, 0x31, 0x9f, 0}
@@ -36,7 +36,7 @@ func TestLocationLists(t *testing.T) {
 		random.Read(b)
 		l := locList{Cursor: binread.Cursor{Data: b}, vs: vs, base: random.Uint64()}
 		l.findExpression(0x1018)
-		locationIn(b, 0, 0x1018)
+		findInOldList(b, 0, 0x1018)
 		(&locals{frame: Activation{Register: func(n int) (uint64, bool) { return uint64(n), n != 3 }},
 			base: b[:min(1, len(b))]}).evaluate(b)
 	}

@@ -13,13 +13,24 @@ const maxLocations = 1 << 12
 // locationAt returns the location expression of a variable while its function is at pc; nil if the variable has
 // no location there.
 func (vs *variables) locationAt(e, unit *dwarf.Entry, pc uint64) []byte {
+	return vs.locationIn(e.Val(dwarf.AttrLocation), unit, pc)
+}
+
+// locationIn returns the location expression at pc of an attribute: the expression itself, the offset of a list, or the
+// number of a list. Lists have another form since DWARF 5.
+func (vs *variables) locationIn(attribute any, unit *dwarf.Entry, pc uint64) []byte {
 	low, _ := unit.Val(dwarf.AttrLowpc).(uint64)
 	base, _ := unit.Val(dwarf.AttrLoclistsBase).(int64)
-	switch loc := e.Val(dwarf.AttrLocation).(type) {
+	switch loc := attribute.(type) {
 	case []byte:
 		return loc
-	case int64: // before DWARF 5
-		return locationIn(sliceFrom(vs.locs, uint64(loc)), low, pc)
+	case int64: // offset
+		if vs.versionOf(unit) < 5 {
+			return findInOldList(sliceFrom(vs.locs, uint64(loc)), low, pc)
+		}
+		l := locList{Cursor: binread.Cursor{Data: sliceFrom(vs.loclists, uint64(loc))}, vs: vs, unit: newUnit(unit),
+			base: low}
+		return l.findExpression(pc)
 	case uint64: // number in the table of lists
 		at := sliceFrom(vs.loclists, uint64(base)+4*loc)
 		if base <= 0 || loc > maxTable || len(at) < 4 {
@@ -43,9 +54,46 @@ func sliceFrom(b []byte, off uint64) []byte {
 	return b[off:]
 }
 
-// locationIn finds the expression for pc in a list of .debug_loc: pairs of addresses with an
+// versionOf returns the version of DWARF in which a unit is written; 0 if unknown.
+func (vs *variables) versionOf(unit *dwarf.Entry) int {
+	if vs.versions == nil {
+		vs.versions = map[dwarf.Offset]int{}
+		for at := uint64(0); len(vs.versions) < maxUnits; {
+			c := binread.NewCursor(vs.info, at)
+			size := uint64(c.U32())
+			if size == 0xffffffff { // the 64-bit format
+				size = c.U64()
+			}
+			next := uint64(c.Pos) + size
+			version := c.U16()
+			if version >= 5 {
+				kind := c.U8()
+				c.Take(1 + 4) // sizes of addresses, offset of abbreviations
+				if kind == unitSkeleton || kind == unitSplit {
+					c.Take(8)
+				}
+			} else {
+				c.Take(4 + 1)
+			}
+			if c.Bad || next <= at {
+				break
+			}
+			vs.versions[dwarf.Offset(c.Pos)] = int(version)
+			at = next
+		}
+	}
+	return vs.versions[unit.Offset]
+}
+
+// maxUnits bounds the units of a file, and the kinds of units whose header has the number of a split file.
+const (
+	maxUnits                = 1 << 20
+	unitSkeleton, unitSplit = 0x04, 0x05
+)
+
+// findInOldList finds the expression for pc in a list of .debug_loc: pairs of addresses with an
 // expression, up to two zeros; a pair that starts with all ones sets the base.
-func locationIn(b []byte, base, pc uint64) []byte {
+func findInOldList(b []byte, base, pc uint64) []byte {
 	for range maxLocations {
 		if len(b) < 16 {
 			return nil
@@ -90,9 +138,17 @@ func (l *locList) readIndexed() uint64 {
 
 // findExpression returns the expression for pc.
 func (l *locList) findExpression(pc uint64) []byte {
+	var otherwise []byte
 	for range maxLocations {
 		var low, high uint64
 		switch l.U8() {
+		case 9: // view_pair, of GCC
+			l.Uleb()
+			l.Uleb()
+			continue
+		case 5: // default_location
+			otherwise = l.Take(l.Uleb())
+			continue
 		case 1: // base_addressx
 			l.base = l.readIndexed()
 			continue
@@ -111,8 +167,8 @@ func (l *locList) findExpression(pc uint64) []byte {
 		case 8: // start_length
 			low = l.U64()
 			high = low + l.Uleb()
-		default: // the end, or a location for everywhere else
-			return nil
+		default: // the end
+			return otherwise
 		}
 		expr := l.Take(l.Uleb())
 		if l.Bad || low <= pc && pc < high {

@@ -38,7 +38,9 @@ type Value struct {
 // Reasons why a variable has no value.
 const (
 	missingOptimized = "optimized out"
-	missingPlace     = "its place is told in a way that is not read"
+	missingPlace     = "its place is described in a way that is not read"
+	missingPointer   = "synthetic pointer"
+	missingThread    = "thread-local, and its block is not known"
 	missingType      = "its type is not known"
 	missingMemory    = "not readable"
 	missingShape     = "an array whose bounds are kept at run time"
@@ -49,11 +51,7 @@ const (
 // reads memory of the target.
 func (s *Symbolizer) Values(f Activation, read func(addr uint64, p []byte) error) (out [][]Value) {
 	s.walkLocals(f, (*module).variableInfo, func(l *locals) {
-		l.word = func(addr uint64) (uint64, bool) {
-			var b [8]byte
-			err := read(addr, b[:])
-			return binary.LittleEndian.Uint64(b[:]), err == nil
-		}
+		l.read = read
 		d := decoder{types: l.types, read: read, left: maxValues}
 		l.visit = func(e *dwarf.Entry, in scope) {
 			for len(out) <= in.inlined {
@@ -80,37 +78,65 @@ func (l *locals) makeValue(e *dwarf.Entry, d *decoder) (Value, bool) {
 		return v, true
 	}
 	v.Type = d.typeName(typ, 0)
-	if constant := e.Val(dwarf.AttrConstValue); constant != nil {
-		if n, ok := constant.(int64); ok {
-			d.fill(&v, typ, place{data: binary.LittleEndian.AppendUint64(nil, uint64(n))}, 0, 0)
-			return v, true
-		}
-	}
-	loc := l.vs.locationAt(e, l.unit, l.pc)
-	if len(loc) == 0 {
-		v.Missing = missingOptimized
+	if p, ok := l.constantOf(e); ok {
+		d.fill(&v, typ, p, 0, 0)
 		return v, true
 	}
-	if at, ok := l.vs.fixedAddress(loc, newUnit(l.unit)); ok {
-		d.fill(&v, typ, place{addr: at + l.bias}, 0, 0)
-		return v, true
-	}
-	n, isValue, ok := l.evaluate(loc)
-	switch {
-	case !ok:
-		v.Missing = missingPlace
-	case isValue:
-		d.fill(&v, typ, place{data: binary.LittleEndian.AppendUint64(nil, n)}, 0, 0)
-	default:
-		d.fill(&v, typ, place{addr: n}, 0, 0)
+	p, why := l.placeOf(e, typ)
+	if v.Missing = why; why == "" {
+		d.fill(&v, typ, p, 0, 0)
 	}
 	return v, true
 }
 
-// place is the location of a value: an address or, with data, a register.
+// constantOf returns the constant that a variable always is.
+func (l *locals) constantOf(e *dwarf.Entry) (p place, ok bool) {
+	switch n := l.attribute(e, dwarf.AttrConstValue).(type) {
+	case int64:
+		return place{data: binary.LittleEndian.AppendUint64(nil, uint64(n))}, true
+	case uint64:
+		return place{data: binary.LittleEndian.AppendUint64(nil, n)}, true
+	case []byte:
+		return place{data: n}, true
+	case string:
+		return place{data: append([]byte(n), 0)}, true
+	}
+	return place{}, false
+}
+
+// attribute returns an attribute of a variable, or of the entry that it completes or is a copy of.
+func (l *locals) attribute(e *dwarf.Entry, name dwarf.Attr) any {
+	for range maxTypeDepth {
+		if v := e.Val(name); v != nil {
+			return v
+		}
+		off, ok := originOf(e)
+		if !ok {
+			break
+		}
+		if e, _ = l.types.readEntry(off); e == nil {
+			break
+		}
+	}
+	return nil
+}
+
+// placeOf returns the place of a variable of a type; why is the reason if it has none.
+func (l *locals) placeOf(e *dwarf.Entry, typ dwarf.Offset) (p place, why string) {
+	loc := l.vs.locationIn(l.attribute(e, dwarf.AttrLocation), l.unit, l.pc)
+	if len(loc) == 0 {
+		return place{}, missingOptimized
+	}
+	size, _ := l.types.sizeInBytes(typ)
+	return l.locate(loc, size, 0)
+}
+
+// place is the location of a value: an address or, with data, its bytes.
 type place struct {
 	addr uint64
 	data []byte
+	lost map[uint64]string // by index in data: why a byte is missing; nil if none is
+	from uint64            // index of data[0] in lost
 }
 
 // advance returns the place n bytes later.
@@ -118,5 +144,6 @@ func (p place) advance(n uint64) place {
 	if p.data == nil {
 		return place{addr: p.addr + n}
 	}
-	return place{data: p.data[min(n, uint64(len(p.data))):]}
+	n = min(n, uint64(len(p.data)))
+	return place{data: p.data[n:], lost: p.lost, from: p.from + n}
 }

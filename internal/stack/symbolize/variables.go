@@ -65,12 +65,14 @@ type variable struct {
 
 // variables are the static variables of a module, and the debug information for other variables.
 type variables struct {
-	data           *dwarf.Data // may be nil
-	addrs          []byte      // .debug_addr
-	locs, loclists []byte      // .debug_loc, .debug_loclists
-	listed         bool        // list is filled in
-	list           []variable  // by address
-	split          string      // the split file with the variables of a unit
+	data           *dwarf.Data          // may be nil
+	addrs          []byte               // .debug_addr
+	locs, loclists []byte               // .debug_loc, .debug_loclists
+	info           []byte               // .debug_info
+	versions       map[dwarf.Offset]int // of units, by the offset of their first entry; nil if not read yet
+	listed         bool                 // list is filled in
+	list           []variable           // by address
+	split          string               // the split file with the variables of a unit
 	bodies         map[dwarf.Offset]*body
 	kept           int // entries of bodies
 }
@@ -135,7 +137,7 @@ func (m *module) variableInfo() *variables {
 	if err != nil {
 		return m.vars
 	}
-	m.vars.data = data
+	m.vars.data, m.vars.info = data, info
 	for name, to := range map[string]*[]byte{".debug_addr": &m.vars.addrs, ".debug_loc": &m.vars.locs,
 		".debug_loclists": &m.vars.loclists} {
 		*to, _, _ = file.Section(name)

@@ -55,6 +55,9 @@ func (p *Program) newCandidate(t *Thread, i int, family string) *candidate {
 	if OfOpenMP(family) && isApart(p, f) && !p.takesByPointer(t, i, family, f) {
 		return nil
 	}
+	if !p.mayHaveTaken(t, i, f, family) {
+		return nil
+	}
 	sites := p.familySites(f, family)
 	if len(p.pointerCalls(f)) > 0 {
 		if c := p.frameOf(t, i, family, f); c.sites.takes {
@@ -112,14 +115,10 @@ func (p *Program) takesByPointer(t *Thread, i int, family string, f *function) b
 
 // calleeFrame returns the frame of the unfinished call in c; nil if that frame is not in the function at entry.
 func (p *Program) calleeFrame(c *candidate, entry uint64) *candidate {
-	if c.frame == 0 || !c.thread.Frames[c.frame-1].User {
+	if !p.isCalled(c.thread, c.frame, entry) {
 		return nil
 	}
-	f := p.functionAt(c.thread.Frames[c.frame-1].lookup())
-	if f == nil || f.entry != entry {
-		return nil
-	}
-	return p.frameOf(c.thread, c.frame-1, c.family, f)
+	return p.frameOf(c.thread, c.frame-1, c.family, p.functionAt(entry))
 }
 
 // mayFollowAcquisition reports whether a call that takes a lock of a family may precede the point in f.

@@ -82,6 +82,7 @@ func (p *Program) argument(t *Thread, i, n, depth int) (uint64, bool) {
 // point is a position in a function, with cached facts about threads there.
 type point struct {
 	behind   map[string]bool    // by family: a call that takes a lock of it may precede
+	taken    map[string]*taken  // by family: the calls before that may take a lock of it
 	held     map[string]holding // by the effects of the calls on one lock
 	branches *flow.Witnesses    // nil before the first use
 	ahead    map[int]*ahead     // by the number of the thread; anyNumber for all
@@ -140,7 +141,7 @@ func (f *function) pointAt(fr *Frame) *point {
 	at := place{fr.PC, fr.Exact}
 	pt := f.points[at]
 	if pt == nil {
-		pt = &point{behind: map[string]bool{}, held: map[string]holding{}}
+		pt = &point{behind: map[string]bool{}, taken: map[string]*taken{}, held: map[string]holding{}}
 		f.points[at] = pt
 	}
 	return pt

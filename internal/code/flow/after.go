@@ -1,6 +1,11 @@
 package flow
 
-import "github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+import (
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+)
 
 // SitesAfter returns the calls that the function may still make after a point, without the unfinished one. It
 // includes calls of exception handlers, and all calls of a function that calls setjmp.
@@ -36,6 +41,52 @@ func (f *Function) CalledBefore(at Point) []Call {
 		}
 	})
 	return out
+}
+
+// Passed contains the calls by which a function came to a point.
+type Passed struct {
+	Before     []Call // the calls that it may have made before
+	Unfinished Call   // the call at the point; its PC is 0 if there is none
+	ByPointer  bool   // it may also have made calls whose target the instruction itself does not show
+}
+
+// PassedBefore returns the calls by which the function came to a point. It does not follow values, and is not ok for a
+// function with jumps to unknown targets, after a recursive call, and if an exception handler is on a path to the point.
+func (f *Function) PassedBefore(at Point) (out Passed, ok bool) {
+	if f.ensureDecoded() != nil || f.Indirect || f.spend(len(f.insts)) != nil {
+		return Passed{}, false
+	}
+	now, ok := f.indexAt(at)
+	if !ok {
+		return Passed{}, false
+	}
+	seen := f.reachedFrom(now, -1, true)
+	if slices.ContainsFunc(f.handlers(), func(b int) bool { return seen.whole[b] || b == f.owner[now] }) {
+		return Passed{}, false
+	}
+	calls := func(u lift.Uop) bool { return u.Code == lift.UopCall }
+	for i := range f.insts {
+		before, unfinished := seen.contains(i), i == now && !at.Exact
+		if !before && !unfinished || !slices.ContainsFunc(f.insts[i].Uops, calls) {
+			continue
+		}
+		t, leads := f.branchTarget(i)
+		if !leads || f.isInside(t.Entry) {
+			return Passed{}, false
+		}
+		if t.Name = f.x.Stub(t); t.Name == "" && t.Entry == 0 {
+			out.ByPointer = true
+			continue
+		}
+		c := Call{f.insts[i].pc, t}
+		if before {
+			out.Before = append(out.Before, c)
+		}
+		if unfinished {
+			out.Unfinished = c
+		}
+	}
+	return out, true
 }
 
 // Call is a call with a target that the instruction itself shows.

@@ -97,7 +97,10 @@ func (u *UserModel) countForks(st *stacks.Stack) (calls int, ok bool) {
 		}
 		// The runtime's functions that end a region may have replaced the one that was called.
 		if named == 0 && i > 0 && st.Kinds[i-1] == stacks.KindRuntime {
-			name := u.runtimeCall(st, i)
+			name := ""
+			if st.Kinds[i] != stacks.KindSystem { // the values of the C library's start of threads are not followed
+				name = u.runtimeCall(st, i)
+			}
 			if kind, _ := rtl.ForkCallOf(name); kind == rtl.ForkMakes || name == "" {
 				named = 1
 			}

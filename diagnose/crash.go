@@ -100,9 +100,12 @@ func explainFailedLock(x *index, a *picture.Abort, v picture.Verdict) picture.Ve
 // explainLockInHandler adds to the verdict on a runtime that ended the program in a function for locks that the handler
 // of a signal was in: the lock is probably one that the interrupted code was using.
 func explainLockInHandler(x *index, a *picture.Abort, v picture.Verdict) picture.Verdict {
-	handler := cmp.Or(handlerName(x.frames(a.Thread)), "the handler")
-	v.Explanation = fmt.Sprintf("%s. The runtime was called in the handler of a signal, %s: the lock is probably one "+
-		"that the interrupted code was acquiring, or holds.", strings.TrimSuffix(v.Explanation, "."), handler)
+	handler := "the handler of a signal"
+	if name := handlerName(x.frames(a.Thread)); name != "" {
+		handler += ", " + name
+	}
+	v.Explanation = fmt.Sprintf("%s. The runtime was called in %s: the lock is probably one that the interrupted "+
+		"code was acquiring, or holds.", strings.TrimSuffix(v.Explanation, "."), handler)
 	if at := a.Handler.Interrupted; at != nil {
 		v.Evidence = append(v.Evidence, fmt.Sprintf("the signal interrupted %s", place(*at)))
 	}

@@ -284,14 +284,45 @@ func (d *orphans) entangled(o *orphan) (threads []int, evidence []string, ok boo
 	return slices.Compact(threads), evidence[:min(len(evidence), maxNamed)], true
 }
 
+// soleHolders describes, for each lock that such threads wait for, its waiting thread and its only possible holder. It
+// is not ok if a lock has several possible holders. Each lock is held, so that the only possible holder holds it.
+func (d *orphans) soleHolders(o *orphan) (pairs []string, ok bool) {
+	for i, l := range o.locks {
+		waiters := d.waitersFor(o.waits[i])
+		if len(l.Holders) != 1 || len(waiters) == 0 || slices.Contains(waiters, l.Holders[0].Thread) {
+			return nil, false
+		}
+		h := l.Holders[0]
+		text := fmt.Sprintf("%s waits for %s", d.threadName(waiters[0]), phrase.Awaited(o.targets[i]))
+		fs := d.frames(waiters[0])
+		if n := slices.IndexFunc(fs, func(f picture.Frame) bool {
+			return f.Kind == picture.FrameUser && f.Line != 0
+		}); n >= 0 {
+			text += " at " + fs[n].Place()
+		}
+		text += ", which only " + d.threadName(h.Thread) + " may hold"
+		if at := h.AcquiredAt; at != nil && at.Line != 0 {
+			text += ", since " + at.Place()
+		}
+		pairs = append(pairs, text)
+	}
+	return pairs, true
+}
+
 // explainEntangled returns the verdict on such threads.
 func (d *orphans) explainEntangled(o *orphan, threads []int, evidence []string) picture.Verdict {
+	pairs, known := d.soleHolders(o)
 	o.threads = threads
 	v := d.newVerdict(o, picture.Likely)
 	v.Kind = picture.VerdictDeadlock
 	v.Summary = fmt.Sprintf("%d threads wait for each other and can never proceed", len(threads))
 	v.Explanation = d.waitsText(threads, " waits for ") + ". All of these locks are held, by the code " +
 		"only by threads that wait for another of them; which of them holds which is not known."
+	if known {
+		v.Explanation = phrase.Clauses(pairs, maxNamed, len(pairs)) + ". By the code of all threads, no other " +
+			"thread may hold these locks."
+		evidence = nil
+	}
 	v.Fix = locksFix
 	v.Evidence = append(evidence, "all threads whose code may still release these locks wait for others of them")
 	return v

@@ -119,6 +119,12 @@ func TestSoleHolder(t *testing.T) {
 		}), []want{orphaned}},
 		{"each of three may have what the others wait for", 3, three(func(scene) {}),
 			[]want{likely(picture.VerdictDeadlock, "same order", "which of them holds which is not known", 1, 2, 3)}},
+		{"each of three locks has one possible holder", 3, itsOwn(3, func(s scene) {
+			for i := range s.Facts.Locks {
+				s.Facts.Locks[i].Holders = may((i+1)%3 + 1)
+			}
+		}), []want{likely(picture.VerdictDeadlock, "same order",
+			"waits for lock l1, which only thread 1 (LWP 2) may hold, since x.c:2", 1, 2, 3)}},
 		{"one of the three is left somewhere", 3, three(func(s scene) {
 			s.Facts.Locks[0].Leaks = []picture.Leak{{Frame: *at(9)}}
 		}), []want{

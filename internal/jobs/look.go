@@ -218,6 +218,7 @@ func (s *seen) lookAgain(ctx context.Context, p Process, o Options) (out job.Ans
 
 // movement reports whether a rank made progress: one of the program's own threads did, or one in MPI is in
 // another call, or copies a message. Polling inside of MPI is no progress, however much CPU time it takes.
+// A thread that had work and got no processor proves nothing.
 func (s *seen) movement(a *engine.Result, used []picture.Use) job.Movement {
 	c := watch.Since(s.trace, a.Trace, time.Since(s.at), used)
 	own := func(lwp int) bool {
@@ -225,26 +226,21 @@ func (s *seen) movement(a *engine.Result, used []picture.Use) job.Movement {
 			return t.LWP == lwp && (t.Role != picture.RoleNone || t.MPI != nil || lwp == a.Picture.Target.PID)
 		})
 	}
-	ran := false
+	unknown := false
 	for _, t := range c.Threads {
 		if t.Ignored || !own(t.LWP) {
 			continue
 		}
 		old, now := s.trace.Threads[t.LWP], a.Trace.Threads[t.LWP]
-		if old.Copies || now.Copies {
+		switch {
+		case t.Activity == picture.ActivityMoved, t.Activity == picture.ActivityNew, old.Copies, now.Copies:
 			return job.Moved
-		}
-		if t.Activity == picture.ActivityRan && old.Polls && now.Polls {
-			continue
-		}
-		switch t.Activity {
-		case picture.ActivityMoved, picture.ActivityNew:
-			return job.Moved
-		case picture.ActivityRan:
-			ran = true
+		case old.Polls && now.Polls:
+		case t.Activity == picture.ActivityRan, t.Activity == picture.ActivityStill && !watch.Rests(&now):
+			unknown = true
 		}
 	}
-	if ran {
+	if unknown {
 		return job.SeenOnce
 	}
 	return job.Still

@@ -107,7 +107,7 @@ func threadSince(old, now *picture.ThreadTrace, use picture.Use, elapsed time.Du
 		seen := now.Known && old.Known
 		d.Activity, d.computes, d.unseen = picture.ActivityRan, seen && !now.Blocked && !waits(now), !seen
 	default:
-		d.starved = !rests(now) || use.Runnable && !polls
+		d.starved = !Rests(now) || use.Runnable && !polls
 	}
 	return d
 }
@@ -151,8 +151,8 @@ func counted(t *picture.ThreadTrace) bool {
 	return aside(t) || t.State.Counted() && (t.Inside || !t.Known)
 }
 
-// rests reports whether a thread is known to wait, or to be idle.
-func rests(t *picture.ThreadTrace) bool {
+// Rests reports whether a thread is known to wait, or to be idle. Another one that did not run got no processor.
+func Rests(t *picture.ThreadTrace) bool {
 	return !t.Known || aside(t) || !t.Woken && (t.Blocked || t.Timed || t.Spins != nil || counted(t))
 }
 

@@ -22,10 +22,10 @@ import (
 // tooLate is the time after which a wait counts as endless. No machine is that slow.
 const tooLate = 20 * time.Minute
 
-// knock connects to a unix socket and speaks HTTP/2.
-func knock(t *testing.T, address string) *http2.Framer {
+// dialRaw connects without gRPC.
+func dialRaw(t *testing.T, network, address string) net.Conn {
 	t.Helper()
-	c, err := net.Dial("unix", strings.TrimPrefix(address, "unix://"))
+	c, err := net.Dial(network, address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,8 +33,15 @@ func knock(t *testing.T, address string) *http2.Framer {
 	if err := c.SetDeadline(time.Now().Add(tooLate)); err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// knock connects to a unix socket and speaks HTTP/2.
+func knock(t *testing.T, address string) *http2.Framer {
+	t.Helper()
+	c := dialRaw(t, "unix", strings.TrimPrefix(address, "unix://"))
 	f := http2.NewFramer(c, c)
-	_, err = io.WriteString(c, http2.ClientPreface)
+	_, err := io.WriteString(c, http2.ClientPreface)
 	if err := errors.Join(err, f.WriteSettings()); err != nil && !errors.Is(err, syscall.EPIPE) {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ var clocks = map[string]string{
 	"server.TestDeadline":                                     "the call is to end by its own limit",
 	"server.TestManyClients":                                  "the time is logged, and compared with nothing",
 	"server.TestUnread":                                       "a limit on a call that never ends",
-	"server.knock":                                            "a limit on a server that never answers",
+	"server.dialRaw":                                          "a limit on a server that never answers",
 	"server.lastly":                                           "the poll for the end of a call",
 	"server.stranger":                                         "a limit on a server that never answers",
 }

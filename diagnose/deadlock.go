@@ -137,7 +137,31 @@ func (d *deadlocks) explainCycle(v *picture.Verdict) {
 	if len(own) > 0 { // the steps themselves do not show that a thread holds the lock it waits for
 		v.Explanation = firstSteps(own, d.stepText) + "."
 	}
+	v.Explanation = strings.TrimSpace(v.Explanation + " " + d.interpreterHolder(v.Cycle))
 	v.Fix = cycleFix(v.Cycle, v.Fix)
+}
+
+// interpreterHolder returns a sentence on the thread of a cycle that holds the lock of Python's interpreter: the line
+// of Python that it executes, and its own wait.
+func (d *deadlocks) interpreterHolder(cycle []picture.CycleStep) string {
+	i := slices.IndexFunc(cycle, func(s picture.CycleStep) bool {
+		return picture.IsInterpreterLock(s.WaitsFor.Name) && !s.MayRelease
+	})
+	if i < 0 || d.waits[cycle[i].HeldBy] == nil {
+		return ""
+	}
+	holder, at := cycle[i].HeldBy, ""
+	for _, f := range d.frames(holder) {
+		if f.LWP != 0 && f.LWP != holder { // of the thread that forked its region
+			break
+		}
+		if f.Language == picture.LanguagePython {
+			at = " in " + place(f)
+			break
+		}
+	}
+	return fmt.Sprintf("%s holds the GIL%s and waits for %s.", d.threadName(holder), at,
+		phrase.Awaited(d.waitTarget(d.waits[holder])))
 }
 
 // stepText returns the clause on a thread of a cycle: the object that it waits for, and the thread that this depends
@@ -183,7 +207,7 @@ func cycleFix(cycle []picture.CycleStep, general string) string {
 	condition := contains(func(t picture.WaitTarget) bool { return t.Kind == picture.WaitCondition })
 	lock := contains(func(t picture.WaitTarget) bool { return t.Kind.Exclusive() })
 	switch {
-	case contains(func(t picture.WaitTarget) bool { return t.Name == picture.InterpreterLock }):
+	case contains(func(t picture.WaitTarget) bool { return picture.IsInterpreterLock(t.Name) }):
 		return interpreterFix
 	case contains(func(t picture.WaitTarget) bool { return t.Name == picture.LoaderLock }):
 		return loaderFix

@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -142,8 +143,21 @@ const (
 	FlagDetachable = "detachable"
 )
 
+// LanguagePython is the language of Python frames.
+const LanguagePython = "Python"
+
 // InterpreterLock names the lock of CPython's interpreter, of kind WaitMutex.
 const InterpreterLock = "of Python's interpreter (GIL)"
+
+// InterpreterLockOf names the lock of a CPython interpreter in a process with several such locks.
+func InterpreterLockOf(interpreter int64) string {
+	return fmt.Sprintf("of Python's interpreter %d (GIL)", interpreter)
+}
+
+// IsInterpreterLock reports whether a name is that of a lock of a CPython interpreter.
+func IsInterpreterLock(name string) bool {
+	return strings.HasPrefix(name, "of Python's interpreter") && strings.HasSuffix(name, "(GIL)")
+}
 
 // Names of locks of kind WaitMutex that libraries have for themselves.
 const (

@@ -11,6 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/accessor"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -32,7 +33,7 @@ func (in *Inspector) Doctor() []picture.Check {
 	d := &doctor{in.cfg.Target, &in.cfg.About, in.cfg.Dormant, in.roster, in.code, in.threads.states,
 		in.threads.unread()}
 	return slices.Concat([]picture.Check{d.checkThreads()}, d.checkModules(), d.checkRuntimes(),
-		[]picture.Check{d.checkStacks(), d.checkLines()})
+		[]picture.Check{d.checkStacks()}, d.checkInterpreters(), []picture.Check{d.checkLines()})
 }
 
 func (d *doctor) checkThreads() picture.Check {
@@ -216,6 +217,36 @@ func (d *doctor) checkStacks() picture.Check {
 	return c
 }
 
+// checkInterpreters describes the Python interpreters: how their structures were found, and the calls on the stacks
+// that were placed. The stacks must have been unwound.
+func (d *doctor) checkInterpreters() []picture.Check {
+	var out []picture.Check
+	for _, in := range d.code.Interpreters() {
+		c := picture.Check{Name: "Python", Status: picture.CheckOK, Detail: in.Module.Path}
+		if in.Runtime == nil {
+			c.Status, c.Detail = picture.CheckMissing, in.Module.Path+": "+stacks.Message(in.Err)
+			c.Fix = "`ompd-inspect stacks --native " + d.about.Name() + "` shows the interpreter's own frames"
+			out = append(out, c)
+			continue
+		}
+		c.Name += " " + in.Runtime.Release()
+		c.Detail += fmt.Sprintf(": by the symbol _PyRuntime, with offsets of %s; %s, %s of Python code placed",
+			in.Runtime.Source(), phrase.Count(len(in.Threads), "thread state"),
+			phrase.Count(in.Placed, "call"))
+		if in.Unplaced > 0 {
+			c.Status = picture.CheckPartly
+			c.Detail += fmt.Sprintf("; %d have no native frame", in.Unplaced)
+			c.Fix = "they are behind code that was made at run time, or stacks that were not unwound to their end"
+		}
+		if in.Err != nil {
+			c.Status = picture.CheckPartly
+			c.Detail += "; " + stacks.Message(in.Err)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
 // checkLines counts the user frames with source lines.
 func (d *doctor) checkLines() picture.Check {
 	user, lines := 0, 0
@@ -225,8 +256,12 @@ func (d *doctor) checkLines() picture.Check {
 			if st.Kinds[i] != stacks.KindUser {
 				continue
 			}
+			fs := d.code.Frames(f, stacks.KindUser)
+			if fs[0].Line == 0 && f.Module != nil && d.code.Lineless(f.Module) {
+				continue
+			}
 			user++
-			if fs := d.code.Frames(f, stacks.KindUser); fs[0].Line != 0 {
+			if fs[0].Line != 0 {
 				lines++
 			}
 		}

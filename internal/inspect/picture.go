@@ -134,7 +134,12 @@ func (in *Inspector) Warnings() []string {
 		}
 	}
 	if in.cfg.Symbolizer != nil {
-		out = append(out, in.cfg.Symbolizer.Warnings()...)
+		out = append(out, in.cfg.Symbolizer.Warnings(in.code.Lineless)...)
+	}
+	for _, py := range in.code.Interpreters() {
+		if py.Err != nil {
+			out = append(out, "Python in "+py.Module.Path+": its frames are incomplete: "+stacks.Message(py.Err))
+		}
 	}
 	return out
 }

@@ -69,7 +69,13 @@ const maxHeld = 2
 // HeldText names the locks that a thread holds and others wait for: "lock table", "critical halo, mutex m and 2 more".
 func HeldText(list []picture.WaitTarget) string {
 	var names []string
+	seen := map[string]bool{} // threads of different runtimes wait for one lock
 	for _, t := range list {
+		if key := Target(t); seen[key] {
+			continue
+		} else if t.Address != nil {
+			seen[key] = true
+		}
 		name := t.Name
 		if name == "" && t.Address != nil {
 			name = t.Address.String()

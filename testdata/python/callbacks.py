@@ -5,6 +5,10 @@
 #   self     the callback acquires the lock that its thread has
 #   healthy  a loop whose callbacks need the GIL, which the thread that forked it released: it goes on
 #   turns    as lock, but without the GIL
+#   critical        as lock, with a critical section
+#   critical_turns  as turns, with a critical section
+#   loader          a callback of dl_iterate_phdr waits for the GIL, whose holder waits for the loader's lock
+#   loader_turns    as loader, but without the GIL
 import ctypes
 import sys
 import threading
@@ -23,11 +27,18 @@ def sleeps(i):
     time.sleep(0.01)
 
 
-def other(library):
+def other(add):
     time.sleep(0.3)
     while True:
-        library.add(1)
+        add(1)
         time.sleep(0)
+
+
+def under_loader():
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda i: None)
+    while True:
+        releases.under_loader(callback)
+        time.sleep(0.01)
 
 
 def loop(function, body):
@@ -40,6 +51,18 @@ elif way == "healthy":
     loop(releases.for_all, sleeps)
 elif way == "self":
     loop(releases.for_all_locked, adds)
+elif way.startswith("critical"):
+    by = keeps if way == "critical" else releases
+    threading.Thread(target=other, args=(by.add_critical,), daemon=True).start()
+    loop(releases.for_all_critical, sleeps)
+elif way.startswith("loader"):
+    by = keeps if way == "loader" else releases
+    threading.Thread(target=under_loader, daemon=True).start()
+    threading.Thread(target=loop, args=(releases.for_all, sleeps), daemon=True).start()
+    while True:
+        while not releases.is_under_loader():
+            time.sleep(0.01)
+        by.after_loader()
 else:
-    threading.Thread(target=other, args=(keeps if way == "lock" else releases,), daemon=True).start()
+    threading.Thread(target=other, args=((keeps if way == "lock" else releases).add,), daemon=True).start()
     loop(releases.for_all_locked, sleeps)

@@ -145,28 +145,38 @@ func (p *Runtime) Marked() bool { return p.l.minor >= 10 }
 // Threads returns the thread states of all interpreters. With an error, it returns those that could be read.
 func (p *Runtime) Threads() ([]Thread, error) {
 	var out []Thread
-	interpreter, err := p.word(p.address + p.l.interpreters)
-	for range maxInterpreters {
-		if err != nil || interpreter == 0 {
-			return out, err
-		}
-		thread, err2 := p.word(interpreter + p.l.threads)
-		for thread != 0 && err2 == nil {
+	interpreters, err := p.interpreters()
+	for _, interpreter := range interpreters {
+		at, err := p.word(interpreter + p.l.threads)
+		for at != 0 && err == nil {
 			if len(out) == maxThreads {
 				return out, fmt.Errorf("more than %d threads: %w", maxThreads, ErrDamaged)
 			}
 			var t Thread
-			t, thread, err2 = p.thread(thread, interpreter)
-			if err2 == nil {
+			t, at, err = p.thread(at, interpreter)
+			if err == nil {
 				out = append(out, t)
 			}
 		}
-		if err2 != nil {
-			return out, err2
+		if err != nil {
+			return out, err
 		}
-		interpreter, err = p.word(interpreter + p.l.interpreterNext)
 	}
-	return out, fmt.Errorf("more than %d interpreters: %w", maxInterpreters, ErrDamaged)
+	return out, err
+}
+
+// interpreters returns the addresses of all interpreters. With an error, it returns those that could be read.
+func (p *Runtime) interpreters() ([]uint64, error) {
+	var out []uint64
+	at, err := p.word(p.address + p.l.interpreters)
+	for at != 0 && err == nil {
+		if len(out) == maxInterpreters {
+			return out, fmt.Errorf("more than %d interpreters: %w", maxInterpreters, ErrDamaged)
+		}
+		out = append(out, at)
+		at, err = p.word(at + p.l.interpreterNext)
+	}
+	return out, err
 }
 
 // thread reads a thread state, and the address of the next one.

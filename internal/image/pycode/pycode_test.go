@@ -1,7 +1,9 @@
 package pycode
 
 import (
+	"encoding/binary"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -84,7 +86,64 @@ func FuzzRuntime(f *testing.F) {
 		for _, t := range threads {
 			_, _ = p.Calls(t) // damaged
 		}
+		_, _ = p.Locks() // damaged
 	})
+}
+
+// TestLocks reads the record of the interpreter's lock in its states, as 3.9 and a free-threaded 3.13 have it.
+func TestLocks(t *testing.T) {
+	const start, at, interpreter, holder = 0x10000, 352, 1000, 0x5555
+	type record struct{ enabled, interval, locked, mutex uint32 }
+	for _, tt := range []struct {
+		name string
+		record
+		free, never, damaged bool
+	}{
+		{"held", record{1, 5000, 1, 0}, false, false, false},
+		{"free", record{1, 5000, 0, 0}, true, false, false},
+		{"changing", record{1, 5000, 1, 1}, true, false, false},
+		{"not used yet", record{1, 5000, 0xffffffff, 0}, false, true, false},
+		{"no interval", record{1, 0, 1, 0}, false, false, true},
+		{"a state that there is not", record{1, 5000, 7, 0}, false, false, true},
+		{"off", record{0, 5000, 0, 0}, false, true, false},
+	} {
+		for _, free := range []bool{false, true} {
+			if !free && tt.enabled == 0 {
+				continue
+			}
+			b := make([]byte, 4096)
+			put := func(at int, v uint32) { binary.LittleEndian.PutUint32(b[at:], v) }
+			p := &Runtime{mem: memory{start, b}, l: older[9], address: start}
+			base := at
+			if free {
+				p.l.freeThreaded, p.l.lock, p.l.lockPointer, p.l.interpreters, p.l.interpreterID = true, 0, 16, 32, 8
+				p.l.interpreterNext = 24
+				put(32, start+interpreter)
+				put(interpreter+16, start+at)
+				put(interpreter+8, 3)
+				put(at, tt.enabled)
+				base += 8
+			}
+			put(base, tt.interval)
+			put(base+8, holder)
+			put(base+16, tt.locked)
+			put(base+80, tt.mutex)
+			got, err := p.Locks()
+			want := []Lock{{Address: start + at, Condition: start + uint64(base) + 32, Holder: holder}}
+			if free {
+				want[0].Interpreter = 3
+			}
+			if tt.free {
+				want[0].Holder = 0
+			}
+			if tt.never || tt.damaged {
+				want = nil
+			}
+			if !slices.Equal(got, want) || errors.Is(err, ErrDamaged) != tt.damaged {
+				t.Errorf("%s, free-threaded %v: %+v, %v; want %+v", tt.name, free, got, err, want)
+			}
+		}
+	}
 }
 
 // TestOpenWithoutInterpreter checks that a module without an interpreter is no error, and an unknown release is one.

@@ -1,6 +1,8 @@
 package stacks
 
 import (
+	"cmp"
+	"errors"
 	"path"
 	"regexp"
 	"slices"
@@ -14,15 +16,16 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// LanguagePython is the language of Python frames.
-const LanguagePython = "Python"
-
 // Interpreter is a Python interpreter in the target.
 type Interpreter struct {
 	Runtime *pycode.Runtime // nil with an error
 	Module  *callbacks.Module
 	Threads []pycode.Thread
-	Err     error // of finding it, or of reading its threads
+	Locks   []pycode.Lock
+	Err     error // of finding it, or of reading its threads or locks
+	// Placed and Unplaced count the calls of its function that executes Python code, on the stacks that were unwound:
+	// those with a native frame, and those without.
+	Placed, Unplaced int
 }
 
 // python has the Python interpreters of a target, and the native frames that run Python code.
@@ -64,7 +67,7 @@ func newPython(c *Code) *python {
 	}
 	for _, m := range modules {
 		// Programs with an interpreter inside export its symbols, too: extension modules need them.
-		if !m.Main && !strings.Contains(path.Base(m.Path), "python") {
+		if base := path.Base(m.Path); !m.Main && !strings.Contains(base, "python") && !strings.Contains(base, "pypy") {
 			continue
 		}
 		if in := openInterpreter(c, m); in != nil {
@@ -77,8 +80,14 @@ func newPython(c *Code) *python {
 	return p
 }
 
+// errOtherPython is the error of interpreters of Python other than CPython.
+var errOtherPython = errors.New("only CPython is read")
+
 // openInterpreter returns the interpreter of a module, nil if it has none.
 func openInterpreter(c *Code, m *callbacks.Module) *Interpreter {
+	if strings.Contains(path.Base(m.Path), "pypy") {
+		return &Interpreter{Module: m, Err: errOtherPython}
+	}
 	minor := 0
 	if name := pythonFile().FindStringSubmatch(path.Base(m.Path)); name != nil {
 		minor, _ = strconv.Atoi(name[1]) // digits
@@ -92,7 +101,10 @@ func openInterpreter(c *Code, m *callbacks.Module) *Interpreter {
 		return nil
 	}
 	if in.Err == nil {
+		var err error
 		in.Threads, in.Err = in.Runtime.Threads()
+		in.Locks, err = in.Runtime.Locks()
+		in.Err = cmp.Or(in.Err, err)
 	}
 	return in
 }
@@ -115,6 +127,12 @@ func (c *Code) pythonFrames(f unwind.Frame) []picture.Frame {
 		return nil
 	}
 	return slices.Clone(c.python().places[f.CFA].frames)
+}
+
+// Lineless reports whether a module is a Python interpreter, or was installed by pip: Python's lines take the place of
+// its lines, and users cannot install its debug information.
+func (c *Code) Lineless(m *callbacks.Module) bool {
+	return strings.Contains(m.Path, "/site-packages/") || c.InInterpreter(m)
 }
 
 // InInterpreter reports whether a module is a Python interpreter, or connects Python and C.
@@ -140,11 +158,13 @@ func (p *python) placePython(pthread uint64, st *Stack) error {
 			frames := pythonPicture(call.Frames)
 			i := p.nativeFrame(t.of, call, st, at)
 			if i < 0 {
+				t.of.Unplaced++
 				if st.Err != nil {
 					st.Python = append(st.Python, frames...)
 				}
 				continue
 			}
+			t.of.Placed++
 			p.places[st.Frames[i].CFA] = pythonPlace{frames, true}
 			at = i + 1
 		}
@@ -175,23 +195,29 @@ func (p *python) nativeFrame(in *Interpreter, call pycode.Call, st *Stack, from 
 }
 
 // hideInner hides the interpreters' frames that have a call of Python code next outwards, and those outside of the
-// outermost call: they call the first Python code.
+// outermost call: they call the first Python code. Without a call, it hides those that the program called.
 func (p *python) hideInner(st *Stack) {
+	if len(p.interpreters) == 0 {
+		return
+	}
 	var outer []picture.Frame
+	shown := false // there are other frames outwards
 	for _, f := range slices.Backward(st.Frames) {
 		if place := p.places[f.CFA]; place.call {
-			outer = place.frames
+			outer, shown = place.frames, true
 			break
 		}
 	}
-	if len(outer) == 0 {
-		return
-	}
-	for _, f := range slices.Backward(st.Frames) {
-		if place := p.places[f.CFA]; place.call {
+	for i, f := range slices.Backward(st.Frames) {
+		switch place := p.places[f.CFA]; {
+		case place.call:
 			outer = place.frames
-		} else if p.connects(f.Module) && f.CFA != 0 {
-			p.places[f.CFA] = pythonPlace{outer, false}
+		case p.connects(f.Module):
+			if shown && f.CFA != 0 {
+				p.places[f.CFA] = pythonPlace{outer, false}
+			}
+		case st.Kinds[i] != KindSystem: // the program, or its OpenMP runtime
+			shown = true
 		}
 	}
 }
@@ -211,7 +237,7 @@ func pythonPicture(frames []pycode.Frame) []picture.Frame {
 	out := make([]picture.Frame, len(frames))
 	for i, f := range frames {
 		out[i] = picture.Frame{
-			Kind: picture.FrameUser, Language: LanguagePython, Function: f.Function, File: f.File, Line: f.Line,
+			Kind: picture.FrameUser, Language: picture.LanguagePython, Function: f.Function, File: f.File, Line: f.Line,
 		}
 	}
 	return out

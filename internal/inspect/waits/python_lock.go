@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/pycode"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/teams"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
@@ -12,7 +13,7 @@ import (
 )
 
 // Offsets in CPython's record of its interpreter's lock (struct _gil_runtime_state), from the condition variable
-// in it on which threads sleep. They are the same in 3.7 to 3.14.
+// in it on which threads sleep. They are the same in 3.7 to 3.15. They serve for interpreters without _PyRuntime.
 const (
 	gilIntervalAt = -32 // duration of a sleep, in microseconds
 	gilHolderAt   = -24 // PyThreadState of the last holder
@@ -27,23 +28,88 @@ const (
 // gilWaits are the calls in which CPython waits for its interpreter's lock.
 var gilWaits = []string{"pthread_cond_timedwait", "pthread_cond_clockwait"}
 
-// interpreterWait finds the wait of n for the lock of Python's interpreter. Such a thread waits for some
-// milliseconds on a condition variable, again and again, until it gets the lock. The holder is read from the
-// memory around that variable. If that is not consistent, the wait is an ordinary wait on a condition variable.
-func (nw *nativeWaits) interpreterWait(n *teams.Thread, _ uint64, _ uint32) (wait, bool) {
+// interpreterWait finds the wait of n for the lock of Python's interpreter (GIL). Such a thread waits for some
+// milliseconds on the lock's condition variable, again and again, until it gets the lock. futex is the word on which
+// it sleeps, 0 between two sleeps. The locks and their holders are known from the interpreter's own structures; if
+// none could be read, the holder is read from the memory around the condition variable. If that is not consistent,
+// the wait is an ordinary wait on a condition variable.
+func (nw *nativeWaits) interpreterWait(n *teams.Thread, futex uint64, _ uint32) (wait, bool) {
+	locks := nw.interpreterLocks()
+	if len(locks) > 0 && futex != 0 {
+		i := slices.IndexFunc(locks, func(l interpreterLock) bool {
+			return futex-l.Condition < pycode.ConditionSize
+		})
+		if i < 0 {
+			return wait{}, false
+		}
+		return nw.waitForInterpreter(n, locks[i], len(locks) > 1)
+	}
 	if !slices.ContainsFunc(gilWaits, func(name string) bool { return n.InFunction(name) }) {
 		return wait{}, false
 	}
+	if cond, ok := nw.interpreterCondition(n); ok && len(locks) > 0 {
+		i := slices.IndexFunc(locks, func(l interpreterLock) bool { return l.Condition == cond })
+		if i < 0 {
+			return wait{}, false
+		}
+		return nw.waitForInterpreter(n, locks[i], len(locks) > 1)
+	} else if ok {
+		return nw.waitByCondition(n, cond)
+	}
+	return wait{}, false
+}
+
+// interpreterLock is a lock of a Python interpreter.
+type interpreterLock struct {
+	pycode.Lock
+	threads []pycode.Thread // of its interpreters
+}
+
+// interpreterLocks returns the locks of the target's Python interpreters.
+func (nw *nativeWaits) interpreterLocks() []interpreterLock {
+	var out []interpreterLock
+	for _, in := range nw.code.Interpreters() {
+		for _, l := range in.Locks {
+			out = append(out, interpreterLock{l, in.Threads})
+		}
+	}
+	return out
+}
+
+// waitForInterpreter returns the wait of n for a lock, if another thread is known to hold the lock. several is set if
+// there is more than one lock: the name then has the interpreter's number.
+func (nw *nativeWaits) waitForInterpreter(n *teams.Thread, l interpreterLock, several bool) (wait, bool) {
+	i := slices.IndexFunc(l.threads, func(t pycode.Thread) bool { return t.Address == l.Holder })
+	if l.Holder == 0 || i < 0 {
+		return wait{}, false
+	}
+	holder := nw.roster.ByPthread[l.threads[i].Pthread]
+	if holder == nil || holder == n || holder.LWP == 0 {
+		return wait{}, false
+	}
+	w := wait{address: l.Condition, variable: l.Condition, interpreter: true}
+	w.Kind, w.Name, w.WaitOn = picture.WaitMutex, picture.InterpreterLock, holder.LWP
+	if several {
+		w.Name = picture.InterpreterLockOf(l.Interpreter)
+	}
+	const words = "the interpreter's record of the lock at %v is locked, and its last_holder is the thread of LWP %d"
+	w.Evidence = fmt.Sprintf(words, picture.Hex(l.Address), w.WaitOn)
+	return w, true
+}
+
+// interpreterCondition returns the condition variable on which a function of Python's interpreter waits.
+func (nw *nativeWaits) interpreterCondition(n *teams.Thread) (uint64, bool) {
 	st := n.Stack()
 	top := slices.Index(st.Kinds, stacks.KindUser)
 	entry, ok := nw.code.Lookup("PyEval_RestoreThread")
 	if top < 0 || !ok || nw.code.ModuleOf(entry) != nw.code.ModuleOf(st.Frames[top].PC) {
-		return wait{}, false
+		return 0, false
 	}
-	cond, ok := nw.topArgument(n, 0)
-	if !ok {
-		return wait{}, false
-	}
+	return nw.topArgument(n, 0)
+}
+
+// waitByCondition returns the wait of n for the lock with a condition variable, by the memory around it.
+func (nw *nativeWaits) waitByCondition(n *teams.Thread, cond uint64) (wait, bool) {
 	holder := nw.interpreterHolder(cond)
 	if holder == nil || holder == n {
 		return wait{}, false

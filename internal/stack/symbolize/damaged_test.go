@@ -91,7 +91,7 @@ func TestTruncatedFile(t *testing.T) {
 	for n := 0; n < len(good); n += 61 {
 		s := New([]*callbacks.Module{inMemory(m, good[:n])}, Options{DebugDirs: []string{t.TempDir()}})
 		if frames, err := s.Code(pc); len(frames) == 0 || err == nil && frames[0].Function == "" &&
-			len(s.Warnings()) == 0 {
+			len(s.Warnings(nil)) == 0 {
 			t.Fatalf("cut at %d: %+v without a word", n, frames)
 		}
 		s.DeclLine(pc)

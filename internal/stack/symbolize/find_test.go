@@ -216,7 +216,7 @@ func wantNothing(t *testing.T, s *Symbolizer, full string) {
 
 func wantWarning(t *testing.T, s *Symbolizer, part string) {
 	t.Helper()
-	list := s.Warnings()
+	list := s.Warnings(nil)
 	for _, w := range list {
 		if strings.Contains(w, part) {
 			return
@@ -242,7 +242,7 @@ func TestConfined(t *testing.T) {
 		if f, err := s.Code(addressOf(t, full, "c_name")); len(f) > 0 && f[0].Source == SourceDWARF {
 			t.Errorf("%s: %+v, %v", name, f, err)
 		}
-		for _, w := range s.Warnings() {
+		for _, w := range s.Warnings(nil) {
 			if strings.Contains(w, "left out") || strings.Contains(w, place) {
 				t.Errorf("%s: %s", name, w)
 			}

@@ -162,7 +162,7 @@ func sameFrames(t *testing.T, file string, got, want *Symbolizer) {
 // noWarnings checks that there are no warnings.
 func noWarnings(t *testing.T, s *Symbolizer) {
 	t.Helper()
-	if w := s.Warnings(); len(w) > 0 {
+	if w := s.Warnings(nil); len(w) > 0 {
 		t.Errorf("warnings %q, want none", w)
 	}
 }

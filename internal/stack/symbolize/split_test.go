@@ -36,11 +36,11 @@ func TestSplitDebugInformation(t *testing.T) {
 					if split == ok || ok && name != "bank.locks[1]" {
 						t.Errorf("the variable is %q (%v)", name, ok)
 					}
-					warned := slices.ContainsFunc(s.Warnings(), func(w string) bool {
+					warned := slices.ContainsFunc(s.Warnings(nil), func(w string) bool {
 						return strings.Contains(w, ".dwo") && strings.Contains(w, "build without -gsplit-dwarf")
 					})
 					if warned != split {
-						t.Errorf("warnings %q", s.Warnings())
+						t.Errorf("warnings %q", s.Warnings(nil))
 					}
 				})
 			}

@@ -244,7 +244,7 @@ func TestConcurrent(t *testing.T) {
 				s.Exported(pc + bias)
 				s.SlotSymbol(pc + bias)
 				s.Lookup("main", "")
-				s.Warnings()
+				s.Warnings(nil)
 			}
 		})
 	}

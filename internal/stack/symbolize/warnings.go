@@ -5,13 +5,19 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
 
 // Warnings returns texts on missing debug information where source lines were requested, and on
 // files that were found but not used, each with the fix. Each is given once; modules that lack the
-// same share one.
-func (s *Symbolizer) Warnings() []string {
+// same share one. lineless reports whether users cannot install a module's debug information; it may be nil.
+func (s *Symbolizer) Warnings(lineless func(*callbacks.Module) bool) []string {
 	var list, missing []string
+	without := map[*module]bool{} // lineless may read modules, which locks them
+	for _, m := range s.modules {
+		without[m] = lineless != nil && lineless(m.mod)
+	}
 	for _, m := range s.modules {
 		m.mu.Lock()
 		list = append(list, m.notes...)
@@ -27,6 +33,7 @@ func (s *Symbolizer) Warnings() []string {
 		switch {
 		// The kernel's vdso has no debug information anywhere.
 		case !m.wantLines || m.dwarfData() != nil || m.mod.Path == "[vdso]":
+		case m.fileErr == nil && without[m]:
 		case m.fileErr != nil:
 			list = append(list, fmt.Sprintf("%s: no functions and lines: %v", m.mod.Path, m.fileErr))
 		case m.mod.Main:

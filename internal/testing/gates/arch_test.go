@@ -122,7 +122,7 @@ var imports = map[string][]string{
 	"internal/inspect": {
 		"callbacks", "handles", "internal/image/libc", "internal/inspect/crash", "internal/inspect/recordings",
 		"internal/inspect/stacks", "internal/inspect/teams", "internal/inspect/waits", "internal/mpi",
-		"internal/runtime/accessor", "internal/runtime/layout", "internal/runtime/rtl",
+		"internal/phrase", "internal/runtime/accessor", "internal/runtime/layout", "internal/runtime/rtl",
 		"internal/stack/symbolize", "internal/stack/unwind", "picture",
 	},
 	"internal/inspect/crash": {
@@ -147,7 +147,7 @@ var imports = map[string][]string{
 	},
 	"internal/inspect/waits": {
 		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/spin",
-		"internal/code/symbolic", "internal/image/libc", "internal/inspect/recordings",
+		"internal/code/symbolic", "internal/image/libc", "internal/image/pycode", "internal/inspect/recordings",
 		"internal/inspect/stacks", "internal/inspect/teams", "internal/lockflow", "internal/mpi",
 		"internal/runtime/layout", "internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind",
 		"picture",

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
@@ -35,10 +36,23 @@ var pythonCallbacks = []struct {
 		"barrier", picture.VerdictDeadlock,
 		[]string{"Python's interpreter (GIL), which thread 0", "CDLL in place of PyDLL"},
 	},
-	{"lock", picture.VerdictDeadlock, []string{"Python's interpreter (GIL)", "lock table"}},
+	{
+		"lock", picture.VerdictDeadlock,
+		[]string{"holds the GIL in other callbacks.py:33 (Python) and waits for lock table"},
+	},
+	{
+		"critical", picture.VerdictDeadlock,
+		[]string{"holds the GIL in other callbacks.py:33 (Python) and waits for critical section halo"},
+	},
+	{
+		"loader", picture.VerdictDeadlock,
+		[]string{"holds the GIL in <module> callbacks.py:65 (Python) and waits for mutex of the dynamic loader"},
+	},
 	{"self", picture.VerdictSelfDeadlock, []string{"lock table, which it holds itself"}},
 	{"healthy", "", nil},
 	{"turns", "", nil},
+	{"critical_turns", "", nil},
+	{"loader_turns", "", nil},
 }
 
 // TestPythonCallbacks looks at Debian's Python with a library that calls back from a parallel loop.
@@ -72,6 +86,41 @@ func TestPythonCallbacks(t *testing.T) {
 				pic.Warnings)
 		})
 	}
+}
+
+// TestPythonForkedChild checks that the verdict on a forked child names the line of Python that forked it.
+func TestPythonForkedChild(t *testing.T) {
+	script := filepath.Join(filepath.Dir(omptest.Programs(t)), "python/forked.py")
+	cmd := exec.Command("/usr/bin/python3", script, pythonLibrary(t))
+	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=2")
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // the signal
+	})
+	line, err := bufio.NewReader(output).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(child, syscall.SIGKILL) }) // it may have ended
+	var pic *picture.Picture
+	says := []string{"fork was called in <module> forked.py:17 (Python)"}
+	for range pythonLooks {
+		if _, pic = e2e.Diagnose(t, strconv.Itoa(child)); pythonSays(pic, picture.VerdictForkChild, says) {
+			return
+		}
+	}
+	t.Fatalf("no verdict that says %q; at last %+v, warnings %q", says, pic.Verdicts, pic.Warnings)
 }
 
 // pythons are interpreters of Debian, of the suites in which omptest finds them.
@@ -170,7 +219,7 @@ func pythonLibrary(t *testing.T) string {
 
 func pythonSays(pic *picture.Picture, kind picture.VerdictKind, says []string) bool {
 	for _, v := range pic.Verdicts {
-		text, all := v.Summary+" "+v.Explanation+" "+v.Fix, v.Kind == kind
+		text, all := v.Summary+" "+v.Explanation+" "+v.Fix+" "+strings.Join(v.Evidence, " "), v.Kind == kind
 		for _, s := range says {
 			all = all && strings.Contains(text, s)
 		}

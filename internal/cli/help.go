@@ -22,7 +22,7 @@ var verbGroups = []struct {
 	{"Look at a core or a process", []string{
 		"report", "diagnose", "threads", "regions", "tasks", "stacks", "view", "ps", "cores", "last",
 	}},
-	{"Over time", []string{"watch", "run", "record", "release", "trace"}},
+	{"Over time", []string{"watch", "profile", "run", "record", "release", "trace"}},
 	{"MPI jobs", []string{"job"}},
 	{"Debuggers and editors", []string{"dap", "dlv", "breakpoints", "symbols", "serve"}},
 	{"For experts", []string{"doctor", "icvs", "layout", "version", "completion", "help"}},
@@ -42,6 +42,8 @@ var examples = map[string]string{
 	"ompd-inspect stacks": "  ompd-inspect stacks 1234 --native\n" +
 		"  ompd-inspect stacks 1234 --format folded | flamegraph.pl >stacks.svg",
 	"ompd-inspect watch": "  ompd-inspect watch 1234\n  ompd-inspect watch 1234 --interval 5s --count 10",
+	"ompd-inspect profile": "  ompd-inspect profile 1234 --for 10s\n" +
+		"  ompd-inspect profile --for 30s --format pprof -o work.pb.gz -- ./program input",
 	"ompd-inspect run": "  ompd-inspect run -- ./program input\n" +
 		"  ompd-inspect run --hang-after 1m --report hang.txt -- ./program input",
 	"ompd-inspect record": "  ompd-inspect record -- ./program input\n" +

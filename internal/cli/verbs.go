@@ -90,7 +90,7 @@ see its help).`,
 		"core does not need")
 	f.BoolVar(&a.json, "json", false, "print JSON (proto/picture.schema.json); same as --format json")
 	f.StringVar(&a.form, "format", "", "text, json, html (a page), dot (the wait-for graph), folded or speedscope "+
-		"(the merged stacks)")
+		"(the merged stacks), pprof (of profile)")
 	f.StringVar(&a.color, "color", "auto", "color the output: auto, always or never "+
 		"(auto: on a terminal; NO_COLOR, CLICOLOR=0 and CLICOLOR_FORCE=1 are honored)")
 	f.BoolVar(&a.all, "all", false, "print each thread, task, frame, verdict and event on its own; do not merge those "+
@@ -131,7 +131,8 @@ func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
 		whole, a.diagnoseVerb(), threads, regions, a.tasksVerb(), a.icvsVerb(), stacks,
 		a.breakpointsVerb(), a.layoutVerb(), a.doctorVerb(), a.versionVerb(),
-		dlvVerb(a), a.psVerb(), a.coresVerb(), a.lastVerb(), a.watchVerb(), a.runVerb(), a.recordVerb(),
+		dlvVerb(a), a.psVerb(), a.coresVerb(), a.lastVerb(), a.watchVerb(), a.profileVerb(), a.runVerb(),
+		a.recordVerb(),
 		a.releaseVerb(), traceVerb(a),
 		a.symbolsVerb(), a.serveVerb(), jobVerb(a), jobNodeVerb(a), a.dapVerb(), viewVerb(a), a.libompdVerb(),
 	}

@@ -55,6 +55,11 @@ type Asker interface {
 	Close() error
 }
 
+// Profiler is an Asker that samples a process itself, as Target.Profile does.
+type Profiler interface {
+	Profile(ctx context.Context, o ProfileOptions) (*picture.Profile, error)
+}
+
 // Looks yields snapshots of one process, each with the changes since the one before and, from the second on, with the
 // result so far.
 type Looks = iter.Seq2[*picture.Look, error]

@@ -25,6 +25,7 @@ var documents = []document{
 	{"job", "job.Report", "A job of many ranks, as `ompd-inspect job --json` prints it"},
 	{"ps", "picture.Processes", "OpenMP processes of a machine"},
 	{"watch", "picture.Look", "Several looks at an OpenMP program"},
+	{"profile", "picture.Profile", "Where the time of an OpenMP program goes"},
 	{"breakpoints", "picture.Breakpoints", "Breakpoint locations of OpenMP runtimes"},
 }
 

@@ -72,25 +72,42 @@ type speedscopeProfile struct {
 func Speedscope(w io.Writer, pic *picture.Picture) error {
 	name := phrase.Printable(string(pic.Target.Kind) + " " + pic.Target.Name())
 	p := speedscopeProfile{Type: "sampled", Name: "threads", Unit: "none", Samples: [][]int{}, Weights: []int{}}
-	frames, at := []speedscopeFrame{}, map[speedscopeFrame]int{}
+	frames := newFrameTable()
 	for _, s := range pic.Stacks {
-		sample := make([]int, 0, len(s.Frames))
-		for i := len(s.Frames) - 1; i >= 0; i-- {
-			f := s.Frames[i]
-			one := speedscopeFrame{phrase.Printable(phrase.Where(f)), phrase.Printable(f.File), f.Line}
-			if _, ok := at[one]; !ok {
-				at[one] = len(frames)
-				frames = append(frames, one)
-			}
-			sample = append(sample, at[one])
-		}
-		p.Samples, p.Weights = append(p.Samples, sample), append(p.Weights, s.Count)
+		p.Samples, p.Weights = append(p.Samples, frames.sample(s.Frames)), append(p.Weights, s.Count)
 		p.EndValue += s.Count
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(speedscope{
 		Schema: SpeedscopeSchema, Exporter: "ompd-inspect", Name: name,
-		Shared: speedscopeShared{frames}, Profiles: []speedscopeProfile{p},
+		Shared: speedscopeShared{frames.list}, Profiles: []speedscopeProfile{p},
 	})
+}
+
+// frameTable is the table of frames of a file for speedscope.
+type frameTable struct {
+	list []speedscopeFrame
+	at   map[speedscopeFrame]int
+}
+
+func newFrameTable() *frameTable { return &frameTable{[]speedscopeFrame{}, map[speedscopeFrame]int{}} }
+
+// frameOf returns a frame in the form of speedscope.
+func frameOf(f picture.Frame) speedscopeFrame {
+	return speedscopeFrame{phrase.Printable(phrase.Where(f)), phrase.Printable(f.File), f.Line}
+}
+
+// sample returns the numbers of the frames of a stack, outermost first.
+func (t *frameTable) sample(frames []picture.Frame) []int {
+	sample := make([]int, 0, len(frames))
+	for i := len(frames) - 1; i >= 0; i-- {
+		one := frameOf(frames[i])
+		if _, ok := t.at[one]; !ok {
+			t.at[one] = len(t.list)
+			t.list = append(t.list, one)
+		}
+		sample = append(sample, t.at[one])
+	}
+	return sample
 }

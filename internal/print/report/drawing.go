@@ -27,6 +27,20 @@ var drawings = map[Format]drawing{
 	Dot:        {plain(export.Dot), []View{Whole}, "report"},
 	Folded:     {plain(export.Folded), []View{Whole, Stacks}, "stacks"},
 	Speedscope: {plain(export.Speedscope), []View{Whole, Stacks}, "stacks"},
+	Pprof:      {nil, nil, "profile PID"},
+}
+
+// profiles are the formats of profiles other than text and JSON.
+var profiles = map[Format]func(io.Writer, *picture.Profile, Options) error{
+	HTML:       func(w io.Writer, p *picture.Profile, o Options) error { return web.WriteProfile(w, p, o.Made) },
+	Folded:     plainProfile(export.ProfileFolded),
+	Speedscope: plainProfile(export.ProfileSpeedscope),
+	Pprof:      plainProfile(export.ProfilePprof),
+}
+
+// plainProfile returns a format of profiles without options.
+func plainProfile(draw func(io.Writer, *picture.Profile) error) func(io.Writer, *picture.Profile, Options) error {
+	return func(w io.Writer, p *picture.Profile, _ Options) error { return draw(w, p) }
 }
 
 // plain returns a format without options.
@@ -49,6 +63,9 @@ var ErrFormat = errors.New("the format does not show this")
 
 // Check returns an error if the format f cannot show the view v.
 func Check(f Format, v View) error {
+	if _, ok := profiles[f]; ok && v == Profile {
+		return nil
+	}
 	if d, ok := drawings[f]; ok && !slices.Contains(d.views, v) {
 		return fmt.Errorf("--format %s: %w: `ompd-inspect %s --format %s` works", f, ErrFormat, d.use, f)
 	}
@@ -84,11 +101,20 @@ func (d drawingPrinter) Processes(*picture.Processes) error { return d.only() }
 // Look implements Printer; a drawing shows one snapshot only.
 func (d drawingPrinter) Look(*picture.Look) error { return d.only() }
 
+// Profile implements Printer.
+func (d drawingPrinter) Profile(p *picture.Profile) error {
+	if err := Check(d.format, Profile); err != nil {
+		return err
+	}
+	return profiles[d.format](d.w, p, d.o)
+}
+
 func (d drawingPrinter) only() error { return Check(d.format, none) }
 
 // starts are the first bytes of files in the formats that name their producer.
 var starts = []string{
 	"{\n  \"schema\": \"" + picture.SchemaName, "// ompd-inspect:", web.Start,
+	"{\n  \"schema\": \"" + picture.ProfileName, export.PprofStart,
 	`{"$schema":"` + export.SpeedscopeSchema + `","exporter":"ompd-inspect"`,
 }
 

@@ -72,6 +72,9 @@ func (j jsonPrinter) Breakpoints(b *picture.Breakpoints) error { return WriteJSO
 // Processes implements Printer.
 func (j jsonPrinter) Processes(list *picture.Processes) error { return WriteJSON(j.w, list) }
 
+// Profile implements Printer.
+func (j jsonPrinter) Profile(p *picture.Profile) error { return WriteJSON(j.w, p) }
+
 // Look implements Printer: each look is a line.
 func (j jsonPrinter) Look(l *picture.Look) error { return NewJSON(j.w).Encode(l) }
 

@@ -26,6 +26,8 @@ const (
 	ICVs
 	Layout
 	Doctor
+	// Profile is the view of a profile, which is not a picture.
+	Profile
 
 	none // no part of a picture
 )
@@ -42,6 +44,8 @@ type Printer interface {
 	Processes(list *picture.Processes) error
 	// Look prints one of several looks at a process. The last has the result.
 	Look(l *picture.Look) error
+	// Profile prints where the time of a process goes.
+	Profile(p *picture.Profile) error
 	// Job prints a job of many ranks. Text ends with the next command, which starts with next.
 	Job(r *job.Report, next string) error
 	// Progress prints the ranks of a job that made progress.
@@ -59,10 +63,11 @@ const (
 	Dot        Format = "dot"        // the wait-for graph, for Graphviz
 	Folded     Format = "folded"     // the merged stacks, for flame graphs
 	Speedscope Format = "speedscope" // the same, for speedscope
+	Pprof      Format = "pprof"      // the stacks of a profile, for pprof
 )
 
 // Formats are the formats of New.
-func Formats() []Format { return []Format{Text, JSON, HTML, Dot, Folded, Speedscope} }
+func Formats() []Format { return []Format{Text, JSON, HTML, Dot, Folded, Speedscope, Pprof} }
 
 // Options are the options of text and pages. Formats for programs ignore them.
 type Options struct {
@@ -88,7 +93,7 @@ func New(f Format, w io.Writer, o Options) (Printer, error) {
 		return newText(w, o), nil
 	case JSON:
 		return jsonPrinter{w}, nil
-	case HTML, Dot, Folded, Speedscope:
+	case HTML, Dot, Folded, Speedscope, Pprof:
 		return drawingPrinter{w, f, o}, nil
 	}
 	return nil, fmt.Errorf("format %q: it is one of %s", f, strings.Join(names(), ", "))

@@ -96,3 +96,9 @@ func (t textPrinter) Look(l *picture.Look) error {
 	text.Result(t.Printer, l)
 	return t.Err()
 }
+
+// Profile implements Printer.
+func (t textPrinter) Profile(p *picture.Profile) error {
+	text.Profile(t.Printer, p)
+	return t.Err()
+}

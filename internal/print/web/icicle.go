@@ -18,7 +18,7 @@ type icicle struct {
 	Threads       int
 	Deeper        string // "40 frames of 3 threads": the part below the last row
 
-	names *names
+	describe func(*call) string // the size of a cell, in words
 }
 
 // cell is a frame of the threads with the same frames above it.
@@ -76,14 +76,19 @@ func newIcicle(pic *picture.Picture, n *names) *icicle {
 		out.Deeper = phrase.Count(deeper, "inner frame") + " of " + phrase.Count(deep, "thread")
 	}
 	used := map[string]bool{}
-	out.names = n
+	out.describe = func(c *call) string { return phrase.Count(c.count, "thread") + ": " + n.list(c.lwps) }
 	out.draw(root, 0, 0, icicleWidth, used)
+	out.addLegend(used)
+	return out
+}
+
+// addLegend adds the used colors.
+func (o *icicle) addLegend(used map[string]bool) {
 	for _, c := range classes {
 		if used[c.Class] {
-			out.Legend = append(out.Legend, c)
+			o.Legend = append(o.Legend, c)
 		}
 	}
-	return out
 }
 
 // add adds a merged stack, its outermost frame first.
@@ -97,30 +102,35 @@ func (c *call) add(s picture.MergedStack, n *names) {
 			break
 		}
 	}
+	c.insert(s.Frames, min(max(s.Count, 0), maxCount), s.Threads, classOf)
+}
+
+// insert adds a stack of a size, its outermost frame first.
+func (c *call) insert(frames []picture.Frame, count int, lwps []int, classOf string) {
 	at := c
-	at.join(s, classOf)
-	for i := len(s.Frames) - 1; i >= 0 && len(s.Frames)-i <= maxDepth; i-- {
-		name := phrase.Where(s.Frames[i])
+	at.join(count, lwps, classOf)
+	for i := len(frames) - 1; i >= 0 && len(frames)-i <= maxDepth; i-- {
+		name := phrase.Where(frames[i])
 		next := at.at[name]
 		if next == nil {
 			next = &call{name: name, at: map[string]*call{}}
 			at.at[name] = next
 			at.next = append(at.next, next)
 		}
-		next.join(s, classOf)
+		next.join(count, lwps, classOf)
 		at = next
 	}
 }
 
-// join adds the threads of a stack to the count.
-func (c *call) join(s picture.MergedStack, classOf string) {
+// join adds the size and the threads of a stack.
+func (c *call) join(count int, lwps []int, classOf string) {
 	if c.count == 0 {
 		c.class = classOf
 	} else if c.class != classOf {
 		c.class = ""
 	}
-	c.count += min(max(s.Count, 0), maxCount)
-	c.lwps = append(c.lwps, s.Threads...)
+	c.count += count
+	c.lwps = append(c.lwps, lwps...)
 }
 
 // draw places the calls of c, those of most threads first; those that would be too narrow are one cell.
@@ -158,7 +168,7 @@ func (o *icicle) draw(c *call, depth, x, width int, used map[string]bool) {
 func (o *icicle) cell(c *call, depth, x, w int, used map[string]bool) {
 	one := cell{X: x, Y: depth * cellHeight, W: w - 1, Class: c.class}
 	one.Text = clip(c.name, int(float64(w-2*cellPadding)/cellChar))
-	one.Whole = fmt.Sprintf("%s: %s: %s", c.name, phrase.Count(c.count, "thread"), o.names.list(c.lwps))
+	one.Whole = c.name + ": " + o.describe(c)
 	if one.Class != "" {
 		used[one.Class] = true
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-//go:embed page.tmpl job.tmpl page.css page.js
+//go:embed page.tmpl job.tmpl profile.tmpl page.css page.js
 var files embed.FS
 
 // Start is the start of each page.

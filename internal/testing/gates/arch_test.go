@@ -84,7 +84,8 @@ var imports = map[string][]string{
 	"internal/code/symbolic": {"callbacks", "internal/code/lift"},
 	"internal/engine": {
 		"callbacks", "corefile", "diagnose", "internal/guard/budget", "internal/inspect",
-		"internal/image/elfx", "internal/phrase", "internal/runtime/extended", "internal/runtime/layout",
+		"internal/image/elfx", "internal/phrase", "internal/profile",
+		"internal/runtime/extended", "internal/runtime/layout",
 		"internal/runtime/readers", "internal/runtime/rtl",
 		"internal/stack/symbolize", "internal/stack/unwind", "internal/watch", "live", "picture", "trace",
 	},
@@ -170,12 +171,14 @@ var imports = map[string][]string{
 		"picture",
 	},
 	"internal/print/text": {
-		"diagnose", "internal/jobs/job", "internal/mpi", "internal/phrase", "internal/print/waitgraph", "picture",
+		"diagnose", "internal/jobs/job", "internal/mpi", "internal/phrase", "internal/print/waitgraph",
+		"internal/profile", "picture",
 	},
 	"internal/print/waitgraph": {"picture"},
 	"internal/print/web": {
-		"diagnose", "internal/jobs/job", "internal/phrase", "internal/print/waitgraph", "picture",
+		"diagnose", "internal/jobs/job", "internal/phrase", "internal/print/waitgraph", "internal/profile", "picture",
 	},
+	"internal/profile": {"diagnose", "internal/phrase", "picture"},
 	"internal/runtime/accessor": {
 		"callbacks", "handles", "internal/code/emulate", "internal/runtime/rtl",
 	},

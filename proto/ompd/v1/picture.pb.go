@@ -1155,6 +1155,218 @@ func (ActivityKind) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{14}
 }
 
+// ProfileEnd is the reason for the end of a profile.
+type ProfileEnd int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	ProfileEnd_PROFILE_END_UNSPECIFIED ProfileEnd = 0
+	// The requested time, or number of samples.
+	ProfileEnd_PROFILE_END_TIME_OVER ProfileEnd = 1
+	// By the user.
+	ProfileEnd_PROFILE_END_INTERRUPTED ProfileEnd = 2
+	// The process ended.
+	ProfileEnd_PROFILE_END_PROCESS_ENDED ProfileEnd = 3
+	// The process executed another program.
+	ProfileEnd_PROFILE_END_ANOTHER_PROGRAM ProfileEnd = 4
+	// A sample failed; a warning has the reason.
+	ProfileEnd_PROFILE_END_FAILED ProfileEnd = 5
+)
+
+// Enum value maps for ProfileEnd.
+var (
+	ProfileEnd_name = map[int32]string{
+		0: "PROFILE_END_UNSPECIFIED",
+		1: "PROFILE_END_TIME_OVER",
+		2: "PROFILE_END_INTERRUPTED",
+		3: "PROFILE_END_PROCESS_ENDED",
+		4: "PROFILE_END_ANOTHER_PROGRAM",
+		5: "PROFILE_END_FAILED",
+	}
+	ProfileEnd_value = map[string]int32{
+		"PROFILE_END_UNSPECIFIED":     0,
+		"PROFILE_END_TIME_OVER":       1,
+		"PROFILE_END_INTERRUPTED":     2,
+		"PROFILE_END_PROCESS_ENDED":   3,
+		"PROFILE_END_ANOTHER_PROGRAM": 4,
+		"PROFILE_END_FAILED":          5,
+	}
+)
+
+func (x ProfileEnd) Enum() *ProfileEnd {
+	p := new(ProfileEnd)
+	*p = x
+	return p
+}
+
+func (x ProfileEnd) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ProfileEnd) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[15].Descriptor()
+}
+
+func (ProfileEnd) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[15]
+}
+
+func (x ProfileEnd) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ProfileEnd.Descriptor instead.
+func (ProfileEnd) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{15}
+}
+
+// ProfileFindingKind is the kind of a finding.
+type ProfileFindingKind int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	ProfileFindingKind_PROFILE_FINDING_KIND_UNSPECIFIED ProfileFindingKind = 0
+	// Threads wait for a lock, or for their turn.
+	ProfileFindingKind_PROFILE_FINDING_KIND_CONTENTION ProfileFindingKind = 1
+	// Threads wait at a barrier for a late one.
+	ProfileFindingKind_PROFILE_FINDING_KIND_IMBALANCE ProfileFindingKind = 2
+	// Threads wait at a barrier, for no thread in particular.
+	ProfileFindingKind_PROFILE_FINDING_KIND_BARRIER ProfileFindingKind = 3
+	// Threads are idle while one works outside of parallel regions.
+	ProfileFindingKind_PROFILE_FINDING_KIND_SERIAL ProfileFindingKind = 4
+	// Threads are idle while a smaller team works.
+	ProfileFindingKind_PROFILE_FINDING_KIND_FEW_THREADS ProfileFindingKind = 5
+	// Threads wait for tasks.
+	ProfileFindingKind_PROFILE_FINDING_KIND_TASKS ProfileFindingKind = 6
+	// Another wait, such as for a device or a process.
+	ProfileFindingKind_PROFILE_FINDING_KIND_OTHER_WAIT ProfileFindingKind = 7
+	// The runtime's own work.
+	ProfileFindingKind_PROFILE_FINDING_KIND_OVERHEAD ProfileFindingKind = 8
+	// Threads at work got no processor.
+	ProfileFindingKind_PROFILE_FINDING_KIND_STARVED ProfileFindingKind = 9
+	// Where the work is.
+	ProfileFindingKind_PROFILE_FINDING_KIND_WORK ProfileFindingKind = 10
+	// States could not be read.
+	ProfileFindingKind_PROFILE_FINDING_KIND_UNKNOWN ProfileFindingKind = 11
+	// Too few samples for a conclusion.
+	ProfileFindingKind_PROFILE_FINDING_KIND_TOO_FEW ProfileFindingKind = 12
+)
+
+// Enum value maps for ProfileFindingKind.
+var (
+	ProfileFindingKind_name = map[int32]string{
+		0:  "PROFILE_FINDING_KIND_UNSPECIFIED",
+		1:  "PROFILE_FINDING_KIND_CONTENTION",
+		2:  "PROFILE_FINDING_KIND_IMBALANCE",
+		3:  "PROFILE_FINDING_KIND_BARRIER",
+		4:  "PROFILE_FINDING_KIND_SERIAL",
+		5:  "PROFILE_FINDING_KIND_FEW_THREADS",
+		6:  "PROFILE_FINDING_KIND_TASKS",
+		7:  "PROFILE_FINDING_KIND_OTHER_WAIT",
+		8:  "PROFILE_FINDING_KIND_OVERHEAD",
+		9:  "PROFILE_FINDING_KIND_STARVED",
+		10: "PROFILE_FINDING_KIND_WORK",
+		11: "PROFILE_FINDING_KIND_UNKNOWN",
+		12: "PROFILE_FINDING_KIND_TOO_FEW",
+	}
+	ProfileFindingKind_value = map[string]int32{
+		"PROFILE_FINDING_KIND_UNSPECIFIED": 0,
+		"PROFILE_FINDING_KIND_CONTENTION":  1,
+		"PROFILE_FINDING_KIND_IMBALANCE":   2,
+		"PROFILE_FINDING_KIND_BARRIER":     3,
+		"PROFILE_FINDING_KIND_SERIAL":      4,
+		"PROFILE_FINDING_KIND_FEW_THREADS": 5,
+		"PROFILE_FINDING_KIND_TASKS":       6,
+		"PROFILE_FINDING_KIND_OTHER_WAIT":  7,
+		"PROFILE_FINDING_KIND_OVERHEAD":    8,
+		"PROFILE_FINDING_KIND_STARVED":     9,
+		"PROFILE_FINDING_KIND_WORK":        10,
+		"PROFILE_FINDING_KIND_UNKNOWN":     11,
+		"PROFILE_FINDING_KIND_TOO_FEW":     12,
+	}
+)
+
+func (x ProfileFindingKind) Enum() *ProfileFindingKind {
+	p := new(ProfileFindingKind)
+	*p = x
+	return p
+}
+
+func (x ProfileFindingKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ProfileFindingKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[16].Descriptor()
+}
+
+func (ProfileFindingKind) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[16]
+}
+
+func (x ProfileFindingKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ProfileFindingKind.Descriptor instead.
+func (ProfileFindingKind) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{16}
+}
+
+// ProfileClass is the class of the time of a thread.
+type ProfileClass int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	ProfileClass_PROFILE_CLASS_UNSPECIFIED ProfileClass = 0
+	ProfileClass_PROFILE_CLASS_WORK        ProfileClass = 1
+	ProfileClass_PROFILE_CLASS_WAIT        ProfileClass = 2
+	ProfileClass_PROFILE_CLASS_UNKNOWN     ProfileClass = 3
+)
+
+// Enum value maps for ProfileClass.
+var (
+	ProfileClass_name = map[int32]string{
+		0: "PROFILE_CLASS_UNSPECIFIED",
+		1: "PROFILE_CLASS_WORK",
+		2: "PROFILE_CLASS_WAIT",
+		3: "PROFILE_CLASS_UNKNOWN",
+	}
+	ProfileClass_value = map[string]int32{
+		"PROFILE_CLASS_UNSPECIFIED": 0,
+		"PROFILE_CLASS_WORK":        1,
+		"PROFILE_CLASS_WAIT":        2,
+		"PROFILE_CLASS_UNKNOWN":     3,
+	}
+)
+
+func (x ProfileClass) Enum() *ProfileClass {
+	p := new(ProfileClass)
+	*p = x
+	return p
+}
+
+func (x ProfileClass) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ProfileClass) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[17].Descriptor()
+}
+
+func (ProfileClass) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[17]
+}
+
+func (x ProfileClass) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ProfileClass.Descriptor instead.
+func (ProfileClass) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{17}
+}
+
 // Picture is a snapshot of a target: all parts that the question asked for.
 type Picture struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -10048,6 +10260,874 @@ func (x *Statistic) GetLastCount() int64 {
 	return 0
 }
 
+// Profile is the time of the threads of a process by user-model stacks, from samples. Times are
+// seconds; those of threads are summed over threads, so that work_seconds, wait_seconds and
+// unknown_seconds together are thread_seconds. A sample stands for the time since the one before.
+type Profile struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the JSON form.
+	Schema string `protobuf:"bytes,1,opt,name=schema,proto3" json:"schema,omitempty"`
+	// The process at the last sample.
+	Target   *Target    `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
+	Runtimes []*Runtime `protobuf:"bytes,3,rep,name=runtimes,proto3" json:"runtimes,omitempty"`
+	End      ProfileEnd `protobuf:"varint,4,opt,name=end,proto3,enum=ompd.v1.ProfileEnd" json:"end,omitempty"`
+	Samples  int64      `protobuf:"varint,5,opt,name=samples,proto3" json:"samples,omitempty"`
+	// That the samples stand for, without the stops.
+	Seconds float64 `protobuf:"fixed64,6,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	// Total time of all stops, and the longest one.
+	StoppedSeconds     float64 `protobuf:"fixed64,7,opt,name=stopped_seconds,json=stoppedSeconds,proto3" json:"stopped_seconds,omitempty"`
+	LongestStopSeconds float64 `protobuf:"fixed64,8,opt,name=longest_stop_seconds,json=longestStopSeconds,proto3" json:"longest_stop_seconds,omitempty"`
+	// CPU time that this tool used for the samples.
+	OwnCpuSeconds float64 `protobuf:"fixed64,9,opt,name=own_cpu_seconds,json=ownCpuSeconds,proto3" json:"own_cpu_seconds,omitempty"`
+	// cpu_seconds time that the process used since the first sample.
+	CpuSeconds float64 `protobuf:"fixed64,10,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
+	// Most OpenMP threads in a sample.
+	Threads       int64   `protobuf:"varint,11,opt,name=threads,proto3" json:"threads,omitempty"`
+	ThreadSeconds float64 `protobuf:"fixed64,12,opt,name=thread_seconds,json=threadSeconds,proto3" json:"thread_seconds,omitempty"`
+	WorkSeconds   float64 `protobuf:"fixed64,13,opt,name=work_seconds,json=workSeconds,proto3" json:"work_seconds,omitempty"`
+	WaitSeconds   float64 `protobuf:"fixed64,14,opt,name=wait_seconds,json=waitSeconds,proto3" json:"wait_seconds,omitempty"`
+	// Time of threads whose state could not be read.
+	UnknownSeconds float64 `protobuf:"fixed64,15,opt,name=unknown_seconds,json=unknownSeconds,proto3" json:"unknown_seconds,omitempty"`
+	// Time of the threads that OpenMP does not know, which is not in the sums; missing without such
+	// threads. If no thread is OpenMP's, all are in the sums.
+	Outside *ProfileTime `protobuf:"bytes,16,opt,name=outside,proto3" json:"outside,omitempty"`
+	// What costs most, with the usual fixes, the largest first.
+	Findings []*ProfileFinding `protobuf:"bytes,17,rep,name=findings,proto3" json:"findings,omitempty"`
+	// The awaited things, places the places of the program, the largest times first.
+	Waits    []*ProfileWait    `protobuf:"bytes,18,rep,name=waits,proto3" json:"waits,omitempty"`
+	Places   []*ProfilePlace   `protobuf:"bytes,19,rep,name=places,proto3" json:"places,omitempty"`
+	Barriers []*ProfileBarrier `protobuf:"bytes,20,rep,name=barriers,proto3" json:"barriers,omitempty"`
+	// The places of the threads that worked while others were idle.
+	Alone []*ProfileAlone `protobuf:"bytes,21,rep,name=alone,proto3" json:"alone,omitempty"`
+	// The user-model stacks, the largest times first.
+	Stacks        []*ProfileStack `protobuf:"bytes,22,rep,name=stacks,proto3" json:"stacks,omitempty"`
+	Warnings      []string        `protobuf:"bytes,23,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Profile) Reset() {
+	*x = Profile{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[90]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Profile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Profile) ProtoMessage() {}
+
+func (x *Profile) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[90]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Profile.ProtoReflect.Descriptor instead.
+func (*Profile) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{90}
+}
+
+func (x *Profile) GetSchema() string {
+	if x != nil {
+		return x.Schema
+	}
+	return ""
+}
+
+func (x *Profile) GetTarget() *Target {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *Profile) GetRuntimes() []*Runtime {
+	if x != nil {
+		return x.Runtimes
+	}
+	return nil
+}
+
+func (x *Profile) GetEnd() ProfileEnd {
+	if x != nil {
+		return x.End
+	}
+	return ProfileEnd_PROFILE_END_UNSPECIFIED
+}
+
+func (x *Profile) GetSamples() int64 {
+	if x != nil {
+		return x.Samples
+	}
+	return 0
+}
+
+func (x *Profile) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *Profile) GetStoppedSeconds() float64 {
+	if x != nil {
+		return x.StoppedSeconds
+	}
+	return 0
+}
+
+func (x *Profile) GetLongestStopSeconds() float64 {
+	if x != nil {
+		return x.LongestStopSeconds
+	}
+	return 0
+}
+
+func (x *Profile) GetOwnCpuSeconds() float64 {
+	if x != nil {
+		return x.OwnCpuSeconds
+	}
+	return 0
+}
+
+func (x *Profile) GetCpuSeconds() float64 {
+	if x != nil {
+		return x.CpuSeconds
+	}
+	return 0
+}
+
+func (x *Profile) GetThreads() int64 {
+	if x != nil {
+		return x.Threads
+	}
+	return 0
+}
+
+func (x *Profile) GetThreadSeconds() float64 {
+	if x != nil {
+		return x.ThreadSeconds
+	}
+	return 0
+}
+
+func (x *Profile) GetWorkSeconds() float64 {
+	if x != nil {
+		return x.WorkSeconds
+	}
+	return 0
+}
+
+func (x *Profile) GetWaitSeconds() float64 {
+	if x != nil {
+		return x.WaitSeconds
+	}
+	return 0
+}
+
+func (x *Profile) GetUnknownSeconds() float64 {
+	if x != nil {
+		return x.UnknownSeconds
+	}
+	return 0
+}
+
+func (x *Profile) GetOutside() *ProfileTime {
+	if x != nil {
+		return x.Outside
+	}
+	return nil
+}
+
+func (x *Profile) GetFindings() []*ProfileFinding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
+}
+
+func (x *Profile) GetWaits() []*ProfileWait {
+	if x != nil {
+		return x.Waits
+	}
+	return nil
+}
+
+func (x *Profile) GetPlaces() []*ProfilePlace {
+	if x != nil {
+		return x.Places
+	}
+	return nil
+}
+
+func (x *Profile) GetBarriers() []*ProfileBarrier {
+	if x != nil {
+		return x.Barriers
+	}
+	return nil
+}
+
+func (x *Profile) GetAlone() []*ProfileAlone {
+	if x != nil {
+		return x.Alone
+	}
+	return nil
+}
+
+func (x *Profile) GetStacks() []*ProfileStack {
+	if x != nil {
+		return x.Stacks
+	}
+	return nil
+}
+
+func (x *Profile) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
+// ProfileTime is time of threads, in seconds.
+type ProfileTime struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	WorkSeconds    float64                `protobuf:"fixed64,1,opt,name=work_seconds,json=workSeconds,proto3" json:"work_seconds,omitempty"`
+	WaitSeconds    float64                `protobuf:"fixed64,2,opt,name=wait_seconds,json=waitSeconds,proto3" json:"wait_seconds,omitempty"`
+	UnknownSeconds float64                `protobuf:"fixed64,3,opt,name=unknown_seconds,json=unknownSeconds,proto3" json:"unknown_seconds,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *ProfileTime) Reset() {
+	*x = ProfileTime{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[91]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileTime) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileTime) ProtoMessage() {}
+
+func (x *ProfileTime) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[91]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileTime.ProtoReflect.Descriptor instead.
+func (*ProfileTime) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{91}
+}
+
+func (x *ProfileTime) GetWorkSeconds() float64 {
+	if x != nil {
+		return x.WorkSeconds
+	}
+	return 0
+}
+
+func (x *ProfileTime) GetWaitSeconds() float64 {
+	if x != nil {
+		return x.WaitSeconds
+	}
+	return 0
+}
+
+func (x *ProfileTime) GetUnknownSeconds() float64 {
+	if x != nil {
+		return x.UnknownSeconds
+	}
+	return 0
+}
+
+// ProfileFinding is a conclusion of a profile.
+type ProfileFinding struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Kind  ProfileFindingKind     `protobuf:"varint,1,opt,name=kind,proto3,enum=ompd.v1.ProfileFindingKind" json:"kind,omitempty"`
+	// The time that it costs, summed over threads; Share is its part of all thread time, from 0 to 1.
+	Seconds float64 `protobuf:"fixed64,2,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	Share   float64 `protobuf:"fixed64,3,opt,name=share,proto3" json:"share,omitempty"`
+	Text    string  `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	// Further facts, a sentence each.
+	Details []string `protobuf:"bytes,5,rep,name=details,proto3" json:"details,omitempty"`
+	// The usual fix.
+	Fix           string `protobuf:"bytes,6,opt,name=fix,proto3" json:"fix,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileFinding) Reset() {
+	*x = ProfileFinding{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[92]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileFinding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileFinding) ProtoMessage() {}
+
+func (x *ProfileFinding) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[92]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileFinding.ProtoReflect.Descriptor instead.
+func (*ProfileFinding) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{92}
+}
+
+func (x *ProfileFinding) GetKind() ProfileFindingKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ProfileFindingKind_PROFILE_FINDING_KIND_UNSPECIFIED
+}
+
+func (x *ProfileFinding) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *ProfileFinding) GetShare() float64 {
+	if x != nil {
+		return x.Share
+	}
+	return 0
+}
+
+func (x *ProfileFinding) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *ProfileFinding) GetDetails() []string {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+func (x *ProfileFinding) GetFix() string {
+	if x != nil {
+		return x.Fix
+	}
+	return ""
+}
+
+// ProfileWait is the time that threads waited for one thing.
+type ProfileWait struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A kind of wait, such as barrier, lock, critical or taskwait; or idle (in the runtime's pool),
+	// overhead (the runtime's own work).
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// name of the lock or critical section; its address without a name; missing for other kinds.
+	Name          string  `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Seconds       float64 `protobuf:"fixed64,3,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileWait) Reset() {
+	*x = ProfileWait{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[93]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileWait) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileWait) ProtoMessage() {}
+
+func (x *ProfileWait) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[93]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileWait.ProtoReflect.Descriptor instead.
+func (*ProfileWait) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{93}
+}
+
+func (x *ProfileWait) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ProfileWait) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ProfileWait) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+// ProfilePlace is the time at one place of the program.
+type ProfilePlace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The innermost parallel region; missing outside of all.
+	Region *Code `protobuf:"bytes,1,opt,name=region,proto3" json:"region,omitempty"`
+	// The innermost frame of the program; missing for idle threads.
+	Frame          *Frame  `protobuf:"bytes,2,opt,name=frame,proto3" json:"frame,omitempty"`
+	WorkSeconds    float64 `protobuf:"fixed64,3,opt,name=work_seconds,json=workSeconds,proto3" json:"work_seconds,omitempty"`
+	WaitSeconds    float64 `protobuf:"fixed64,4,opt,name=wait_seconds,json=waitSeconds,proto3" json:"wait_seconds,omitempty"`
+	UnknownSeconds float64 `protobuf:"fixed64,5,opt,name=unknown_seconds,json=unknownSeconds,proto3" json:"unknown_seconds,omitempty"`
+	// The largest first.
+	Waits         []*ProfileWait `protobuf:"bytes,6,rep,name=waits,proto3" json:"waits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfilePlace) Reset() {
+	*x = ProfilePlace{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[94]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfilePlace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfilePlace) ProtoMessage() {}
+
+func (x *ProfilePlace) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[94]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfilePlace.ProtoReflect.Descriptor instead.
+func (*ProfilePlace) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{94}
+}
+
+func (x *ProfilePlace) GetRegion() *Code {
+	if x != nil {
+		return x.Region
+	}
+	return nil
+}
+
+func (x *ProfilePlace) GetFrame() *Frame {
+	if x != nil {
+		return x.Frame
+	}
+	return nil
+}
+
+func (x *ProfilePlace) GetWorkSeconds() float64 {
+	if x != nil {
+		return x.WorkSeconds
+	}
+	return 0
+}
+
+func (x *ProfilePlace) GetWaitSeconds() float64 {
+	if x != nil {
+		return x.WaitSeconds
+	}
+	return 0
+}
+
+func (x *ProfilePlace) GetUnknownSeconds() float64 {
+	if x != nil {
+		return x.UnknownSeconds
+	}
+	return 0
+}
+
+func (x *ProfilePlace) GetWaits() []*ProfileWait {
+	if x != nil {
+		return x.Waits
+	}
+	return nil
+}
+
+// ProfileBarrier is the time at one barrier of the program.
+type ProfileBarrier struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Region *Code                  `protobuf:"bytes,1,opt,name=region,proto3" json:"region,omitempty"`
+	// The kind of barrier.
+	State StateName `protobuf:"varint,2,opt,name=state,proto3,enum=ompd.v1.StateName" json:"state,omitempty"`
+	Frame *Frame    `protobuf:"bytes,3,opt,name=frame,proto3" json:"frame,omitempty"`
+	// Time that threads waited there, summed over threads.
+	Seconds float64 `protobuf:"fixed64,4,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	// Time in which a thread of a team waited there and another one had not come.
+	SpanSeconds float64 `protobuf:"fixed64,5,opt,name=span_seconds,json=spanSeconds,proto3" json:"span_seconds,omitempty"`
+	// The threads that had not come, the longest time first.
+	Late          []*ProfileLate `protobuf:"bytes,6,rep,name=late,proto3" json:"late,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileBarrier) Reset() {
+	*x = ProfileBarrier{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[95]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileBarrier) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileBarrier) ProtoMessage() {}
+
+func (x *ProfileBarrier) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[95]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileBarrier.ProtoReflect.Descriptor instead.
+func (*ProfileBarrier) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{95}
+}
+
+func (x *ProfileBarrier) GetRegion() *Code {
+	if x != nil {
+		return x.Region
+	}
+	return nil
+}
+
+func (x *ProfileBarrier) GetState() StateName {
+	if x != nil {
+		return x.State
+	}
+	return StateName_STATE_NAME_UNSPECIFIED
+}
+
+func (x *ProfileBarrier) GetFrame() *Frame {
+	if x != nil {
+		return x.Frame
+	}
+	return nil
+}
+
+func (x *ProfileBarrier) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *ProfileBarrier) GetSpanSeconds() float64 {
+	if x != nil {
+		return x.SpanSeconds
+	}
+	return 0
+}
+
+func (x *ProfileBarrier) GetLate() []*ProfileLate {
+	if x != nil {
+		return x.Late
+	}
+	return nil
+}
+
+// ProfileLate is a thread of a team for which the others waited at a barrier.
+type ProfileLate struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	ThreadNum int64                  `protobuf:"varint,1,opt,name=thread_num,json=threadNum,proto3" json:"thread_num,omitempty"`
+	// Others waited, and it had not come.
+	Seconds float64 `protobuf:"fixed64,2,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	// Where it was for the most part.
+	Frame *Frame `protobuf:"bytes,3,opt,name=frame,proto3" json:"frame,omitempty"`
+	// The share of seconds at that place, from 0 to 1.
+	Share float64 `protobuf:"fixed64,4,opt,name=share,proto3" json:"share,omitempty"`
+	// The time of seconds in which the thread was at work.
+	WorkSeconds   float64 `protobuf:"fixed64,5,opt,name=work_seconds,json=workSeconds,proto3" json:"work_seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileLate) Reset() {
+	*x = ProfileLate{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[96]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileLate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileLate) ProtoMessage() {}
+
+func (x *ProfileLate) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[96]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileLate.ProtoReflect.Descriptor instead.
+func (*ProfileLate) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{96}
+}
+
+func (x *ProfileLate) GetThreadNum() int64 {
+	if x != nil {
+		return x.ThreadNum
+	}
+	return 0
+}
+
+func (x *ProfileLate) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *ProfileLate) GetFrame() *Frame {
+	if x != nil {
+		return x.Frame
+	}
+	return nil
+}
+
+func (x *ProfileLate) GetShare() float64 {
+	if x != nil {
+		return x.Share
+	}
+	return 0
+}
+
+func (x *ProfileLate) GetWorkSeconds() float64 {
+	if x != nil {
+		return x.WorkSeconds
+	}
+	return 0
+}
+
+// ProfileAlone is a place of a thread while others were idle.
+type ProfileAlone struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Frame *Frame                 `protobuf:"bytes,1,opt,name=frame,proto3" json:"frame,omitempty"`
+	// Set if the thread was outside of all parallel regions.
+	Serial bool `protobuf:"varint,2,opt,name=serial,proto3" json:"serial,omitempty"`
+	// Time of the idle threads, summed over threads.
+	Seconds       float64 `protobuf:"fixed64,3,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileAlone) Reset() {
+	*x = ProfileAlone{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[97]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileAlone) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileAlone) ProtoMessage() {}
+
+func (x *ProfileAlone) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[97]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileAlone.ProtoReflect.Descriptor instead.
+func (*ProfileAlone) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{97}
+}
+
+func (x *ProfileAlone) GetFrame() *Frame {
+	if x != nil {
+		return x.Frame
+	}
+	return nil
+}
+
+func (x *ProfileAlone) GetSerial() bool {
+	if x != nil {
+		return x.Serial
+	}
+	return false
+}
+
+func (x *ProfileAlone) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+// ProfileStack is a user-model stack and the time of the threads with it.
+type ProfileStack struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Innermost first.
+	Frames []*Frame     `protobuf:"bytes,1,rep,name=frames,proto3" json:"frames,omitempty"`
+	Class  ProfileClass `protobuf:"varint,2,opt,name=class,proto3,enum=ompd.v1.ProfileClass" json:"class,omitempty"`
+	// Of the wait, as in ProfileWait.
+	Kind    string  `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	Name    string  `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	Seconds float64 `protobuf:"fixed64,5,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	// Of threads.
+	Samples int64 `protobuf:"varint,6,opt,name=samples,proto3" json:"samples,omitempty"`
+	// Set for threads that OpenMP does not know, if there are others.
+	Outside       bool `protobuf:"varint,7,opt,name=outside,proto3" json:"outside,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileStack) Reset() {
+	*x = ProfileStack{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[98]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileStack) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileStack) ProtoMessage() {}
+
+func (x *ProfileStack) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[98]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileStack.ProtoReflect.Descriptor instead.
+func (*ProfileStack) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{98}
+}
+
+func (x *ProfileStack) GetFrames() []*Frame {
+	if x != nil {
+		return x.Frames
+	}
+	return nil
+}
+
+func (x *ProfileStack) GetClass() ProfileClass {
+	if x != nil {
+		return x.Class
+	}
+	return ProfileClass_PROFILE_CLASS_UNSPECIFIED
+}
+
+func (x *ProfileStack) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ProfileStack) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ProfileStack) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *ProfileStack) GetSamples() int64 {
+	if x != nil {
+		return x.Samples
+	}
+	return 0
+}
+
+func (x *ProfileStack) GetOutside() bool {
+	if x != nil {
+		return x.Outside
+	}
+	return false
+}
+
 var File_ompd_v1_picture_proto protoreflect.FileDescriptor
 
 const file_ompd_v1_picture_proto_rawDesc = "" +
@@ -10962,7 +12042,81 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04last\x18\x0e \x01(\x03R\x04last\x12\x1d\n" +
 	"\n" +
 	"last_count\x18\x0f \x01(\x03R\tlastCountB\a\n" +
-	"\x05_lock*r\n" +
+	"\x05_lock\"\x94\a\n" +
+	"\aProfile\x12\x16\n" +
+	"\x06schema\x18\x01 \x01(\tR\x06schema\x12'\n" +
+	"\x06target\x18\x02 \x01(\v2\x0f.ompd.v1.TargetR\x06target\x12,\n" +
+	"\bruntimes\x18\x03 \x03(\v2\x10.ompd.v1.RuntimeR\bruntimes\x12%\n" +
+	"\x03end\x18\x04 \x01(\x0e2\x13.ompd.v1.ProfileEndR\x03end\x12\x18\n" +
+	"\asamples\x18\x05 \x01(\x03R\asamples\x12\x18\n" +
+	"\aseconds\x18\x06 \x01(\x01R\aseconds\x12'\n" +
+	"\x0fstopped_seconds\x18\a \x01(\x01R\x0estoppedSeconds\x120\n" +
+	"\x14longest_stop_seconds\x18\b \x01(\x01R\x12longestStopSeconds\x12&\n" +
+	"\x0fown_cpu_seconds\x18\t \x01(\x01R\rownCpuSeconds\x12\x1f\n" +
+	"\vcpu_seconds\x18\n" +
+	" \x01(\x01R\n" +
+	"cpuSeconds\x12\x18\n" +
+	"\athreads\x18\v \x01(\x03R\athreads\x12%\n" +
+	"\x0ethread_seconds\x18\f \x01(\x01R\rthreadSeconds\x12!\n" +
+	"\fwork_seconds\x18\r \x01(\x01R\vworkSeconds\x12!\n" +
+	"\fwait_seconds\x18\x0e \x01(\x01R\vwaitSeconds\x12'\n" +
+	"\x0funknown_seconds\x18\x0f \x01(\x01R\x0eunknownSeconds\x12.\n" +
+	"\aoutside\x18\x10 \x01(\v2\x14.ompd.v1.ProfileTimeR\aoutside\x123\n" +
+	"\bfindings\x18\x11 \x03(\v2\x17.ompd.v1.ProfileFindingR\bfindings\x12*\n" +
+	"\x05waits\x18\x12 \x03(\v2\x14.ompd.v1.ProfileWaitR\x05waits\x12-\n" +
+	"\x06places\x18\x13 \x03(\v2\x15.ompd.v1.ProfilePlaceR\x06places\x123\n" +
+	"\bbarriers\x18\x14 \x03(\v2\x17.ompd.v1.ProfileBarrierR\bbarriers\x12+\n" +
+	"\x05alone\x18\x15 \x03(\v2\x15.ompd.v1.ProfileAloneR\x05alone\x12-\n" +
+	"\x06stacks\x18\x16 \x03(\v2\x15.ompd.v1.ProfileStackR\x06stacks\x12\x1a\n" +
+	"\bwarnings\x18\x17 \x03(\tR\bwarnings\"|\n" +
+	"\vProfileTime\x12!\n" +
+	"\fwork_seconds\x18\x01 \x01(\x01R\vworkSeconds\x12!\n" +
+	"\fwait_seconds\x18\x02 \x01(\x01R\vwaitSeconds\x12'\n" +
+	"\x0funknown_seconds\x18\x03 \x01(\x01R\x0eunknownSeconds\"\xb1\x01\n" +
+	"\x0eProfileFinding\x12/\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1b.ompd.v1.ProfileFindingKindR\x04kind\x12\x18\n" +
+	"\aseconds\x18\x02 \x01(\x01R\aseconds\x12\x14\n" +
+	"\x05share\x18\x03 \x01(\x01R\x05share\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\x12\x18\n" +
+	"\adetails\x18\x05 \x03(\tR\adetails\x12\x10\n" +
+	"\x03fix\x18\x06 \x01(\tR\x03fix\"O\n" +
+	"\vProfileWait\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
+	"\aseconds\x18\x03 \x01(\x01R\aseconds\"\xf6\x01\n" +
+	"\fProfilePlace\x12%\n" +
+	"\x06region\x18\x01 \x01(\v2\r.ompd.v1.CodeR\x06region\x12$\n" +
+	"\x05frame\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12!\n" +
+	"\fwork_seconds\x18\x03 \x01(\x01R\vworkSeconds\x12!\n" +
+	"\fwait_seconds\x18\x04 \x01(\x01R\vwaitSeconds\x12'\n" +
+	"\x0funknown_seconds\x18\x05 \x01(\x01R\x0eunknownSeconds\x12*\n" +
+	"\x05waits\x18\x06 \x03(\v2\x14.ompd.v1.ProfileWaitR\x05waits\"\xee\x01\n" +
+	"\x0eProfileBarrier\x12%\n" +
+	"\x06region\x18\x01 \x01(\v2\r.ompd.v1.CodeR\x06region\x12(\n" +
+	"\x05state\x18\x02 \x01(\x0e2\x12.ompd.v1.StateNameR\x05state\x12$\n" +
+	"\x05frame\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\x18\n" +
+	"\aseconds\x18\x04 \x01(\x01R\aseconds\x12!\n" +
+	"\fspan_seconds\x18\x05 \x01(\x01R\vspanSeconds\x12(\n" +
+	"\x04late\x18\x06 \x03(\v2\x14.ompd.v1.ProfileLateR\x04late\"\xa5\x01\n" +
+	"\vProfileLate\x12\x1d\n" +
+	"\n" +
+	"thread_num\x18\x01 \x01(\x03R\tthreadNum\x12\x18\n" +
+	"\aseconds\x18\x02 \x01(\x01R\aseconds\x12$\n" +
+	"\x05frame\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\x14\n" +
+	"\x05share\x18\x04 \x01(\x01R\x05share\x12!\n" +
+	"\fwork_seconds\x18\x05 \x01(\x01R\vworkSeconds\"f\n" +
+	"\fProfileAlone\x12$\n" +
+	"\x05frame\x18\x01 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\x16\n" +
+	"\x06serial\x18\x02 \x01(\bR\x06serial\x12\x18\n" +
+	"\aseconds\x18\x03 \x01(\x01R\aseconds\"\xd9\x01\n" +
+	"\fProfileStack\x12&\n" +
+	"\x06frames\x18\x01 \x03(\v2\x0e.ompd.v1.FrameR\x06frames\x12+\n" +
+	"\x05class\x18\x02 \x01(\x0e2\x15.ompd.v1.ProfileClassR\x05class\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\x12\x18\n" +
+	"\aseconds\x18\x05 \x01(\x01R\aseconds\x12\x18\n" +
+	"\asamples\x18\x06 \x01(\x03R\asamples\x12\x18\n" +
+	"\aoutside\x18\a \x01(\bR\aoutside*r\n" +
 	"\n" +
 	"TargetKind\x12\x1b\n" +
 	"\x17TARGET_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
@@ -11133,7 +12287,35 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x17ACTIVITY_KIND_LOCK_WAIT\x10\x05\x12\x16\n" +
 	"\x12ACTIVITY_KIND_LOCK\x10\x06\x12\x18\n" +
 	"\x14ACTIVITY_KIND_DEVICE\x10\a\x12\x16\n" +
-	"\x12ACTIVITY_KIND_IDLE\x10\bB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
+	"\x12ACTIVITY_KIND_IDLE\x10\b*\xb9\x01\n" +
+	"\n" +
+	"ProfileEnd\x12\x1b\n" +
+	"\x17PROFILE_END_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15PROFILE_END_TIME_OVER\x10\x01\x12\x1b\n" +
+	"\x17PROFILE_END_INTERRUPTED\x10\x02\x12\x1d\n" +
+	"\x19PROFILE_END_PROCESS_ENDED\x10\x03\x12\x1f\n" +
+	"\x1bPROFILE_END_ANOTHER_PROGRAM\x10\x04\x12\x16\n" +
+	"\x12PROFILE_END_FAILED\x10\x05*\xd9\x03\n" +
+	"\x12ProfileFindingKind\x12$\n" +
+	" PROFILE_FINDING_KIND_UNSPECIFIED\x10\x00\x12#\n" +
+	"\x1fPROFILE_FINDING_KIND_CONTENTION\x10\x01\x12\"\n" +
+	"\x1ePROFILE_FINDING_KIND_IMBALANCE\x10\x02\x12 \n" +
+	"\x1cPROFILE_FINDING_KIND_BARRIER\x10\x03\x12\x1f\n" +
+	"\x1bPROFILE_FINDING_KIND_SERIAL\x10\x04\x12$\n" +
+	" PROFILE_FINDING_KIND_FEW_THREADS\x10\x05\x12\x1e\n" +
+	"\x1aPROFILE_FINDING_KIND_TASKS\x10\x06\x12#\n" +
+	"\x1fPROFILE_FINDING_KIND_OTHER_WAIT\x10\a\x12!\n" +
+	"\x1dPROFILE_FINDING_KIND_OVERHEAD\x10\b\x12 \n" +
+	"\x1cPROFILE_FINDING_KIND_STARVED\x10\t\x12\x1d\n" +
+	"\x19PROFILE_FINDING_KIND_WORK\x10\n" +
+	"\x12 \n" +
+	"\x1cPROFILE_FINDING_KIND_UNKNOWN\x10\v\x12 \n" +
+	"\x1cPROFILE_FINDING_KIND_TOO_FEW\x10\f*x\n" +
+	"\fProfileClass\x12\x1d\n" +
+	"\x19PROFILE_CLASS_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12PROFILE_CLASS_WORK\x10\x01\x12\x16\n" +
+	"\x12PROFILE_CLASS_WAIT\x10\x02\x12\x19\n" +
+	"\x15PROFILE_CLASS_UNKNOWN\x10\x03B;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
 
 var (
 	file_ompd_v1_picture_proto_rawDescOnce sync.Once
@@ -11147,280 +12329,314 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_enumTypes = make([]protoimpl.EnumInfo, 15)
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 90)
+var file_ompd_v1_picture_proto_enumTypes = make([]protoimpl.EnumInfo, 18)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 99)
 var file_ompd_v1_picture_proto_goTypes = []any{
-	(TargetKind)(0),        // 0: ompd.v1.TargetKind
-	(Role)(0),              // 1: ompd.v1.Role
-	(StateName)(0),         // 2: ompd.v1.StateName
-	(FrameKind)(0),         // 3: ompd.v1.FrameKind
-	(VerdictKind)(0),       // 4: ompd.v1.VerdictKind
-	(Certainty)(0),         // 5: ompd.v1.Certainty
-	(Severity)(0),          // 6: ompd.v1.Severity
-	(WaitKind)(0),          // 7: ompd.v1.WaitKind
-	(StateSource)(0),       // 8: ompd.v1.StateSource
-	(TaskKind)(0),          // 9: ompd.v1.TaskKind
-	(TaskState)(0),         // 10: ompd.v1.TaskState
-	(CheckStatus)(0),       // 11: ompd.v1.CheckStatus
-	(VariableState)(0),     // 12: ompd.v1.VariableState
-	(VariablePurpose)(0),   // 13: ompd.v1.VariablePurpose
-	(ActivityKind)(0),      // 14: ompd.v1.ActivityKind
-	(*Picture)(nil),        // 15: ompd.v1.Picture
-	(*Target)(nil),         // 16: ompd.v1.Target
-	(*Place)(nil),          // 17: ompd.v1.Place
-	(*Frame)(nil),          // 18: ompd.v1.Frame
-	(*Pause)(nil),          // 19: ompd.v1.Pause
-	(*Standstill)(nil),     // 20: ompd.v1.Standstill
-	(*Spin)(nil),           // 21: ompd.v1.Spin
-	(*Rank)(nil),           // 22: ompd.v1.Rank
-	(*Child)(nil),          // 23: ompd.v1.Child
-	(*Verdict)(nil),        // 24: ompd.v1.Verdict
-	(*CycleStep)(nil),      // 25: ompd.v1.CycleStep
-	(*WaitTarget)(nil),     // 26: ompd.v1.WaitTarget
-	(*ThreadSpot)(nil),     // 27: ompd.v1.ThreadSpot
-	(*MissingThread)(nil),  // 28: ompd.v1.MissingThread
-	(*Runtime)(nil),        // 29: ompd.v1.Runtime
-	(*Thread)(nil),         // 30: ompd.v1.Thread
-	(*LevelInfo)(nil),      // 31: ompd.v1.LevelInfo
-	(*State)(nil),          // 32: ompd.v1.State
-	(*Sleep)(nil),          // 33: ompd.v1.Sleep
-	(*MPICall)(nil),        // 34: ompd.v1.MPICall
-	(*Loop)(nil),           // 35: ompd.v1.Loop
-	(*Region)(nil),         // 36: ompd.v1.Region
-	(*Code)(nil),           // 37: ompd.v1.Code
-	(*Task)(nil),           // 38: ompd.v1.Task
-	(*Icv)(nil),            // 39: ompd.v1.Icv
-	(*ControlVar)(nil),     // 40: ompd.v1.ControlVar
-	(*MergedStack)(nil),    // 41: ompd.v1.MergedStack
-	(*LayoutEntry)(nil),    // 42: ompd.v1.LayoutEntry
-	(*Claim)(nil),          // 43: ompd.v1.Claim
-	(*Check)(nil),          // 44: ompd.v1.Check
-	(*Facts)(nil),          // 45: ompd.v1.Facts
-	(*Wait)(nil),           // 46: ompd.v1.Wait
-	(*Awaited)(nil),        // 47: ompd.v1.Awaited
-	(*Lock)(nil),           // 48: ompd.v1.Lock
-	(*Holder)(nil),         // 49: ompd.v1.Holder
-	(*Candidates)(nil),     // 50: ompd.v1.Candidates
-	(*Leak)(nil),           // 51: ompd.v1.Leak
-	(*Release)(nil),        // 52: ompd.v1.Release
-	(*Barrier)(nil),        // 53: ompd.v1.Barrier
-	(*Misplaced)(nil),      // 54: ompd.v1.Misplaced
-	(*Construct)(nil),      // 55: ompd.v1.Construct
-	(*LostThreads)(nil),    // 56: ompd.v1.LostThreads
-	(*Fork)(nil),           // 57: ompd.v1.Fork
-	(*Processors)(nil),     // 58: ompd.v1.Processors
-	(*Mask)(nil),           // 59: ompd.v1.Mask
-	(*Quota)(nil),          // 60: ompd.v1.Quota
-	(*Cpuset)(nil),         // 61: ompd.v1.Cpuset
-	(*Setting)(nil),        // 62: ompd.v1.Setting
-	(*Variable)(nil),       // 63: ompd.v1.Variable
-	(*Fault)(nil),          // 64: ompd.v1.Fault
-	(*Callee)(nil),         // 65: ompd.v1.Callee
-	(*FaultStack)(nil),     // 66: ompd.v1.FaultStack
-	(*Local)(nil),          // 67: ompd.v1.Local
-	(*Nearby)(nil),         // 68: ompd.v1.Nearby
-	(*MemoryMapping)(nil),  // 69: ompd.v1.MemoryMapping
-	(*Abort)(nil),          // 70: ompd.v1.Abort
-	(*Exception)(nil),      // 71: ompd.v1.Exception
-	(*Thrown)(nil),         // 72: ompd.v1.Thrown
-	(*Boundary)(nil),       // 73: ompd.v1.Boundary
-	(*SignalHandler)(nil),  // 74: ompd.v1.SignalHandler
-	(*BrokenHeap)(nil),     // 75: ompd.v1.BrokenHeap
-	(*Recorded)(nil),       // 76: ompd.v1.Recorded
-	(*PastEvent)(nil),      // 77: ompd.v1.PastEvent
-	(*History)(nil),        // 78: ompd.v1.History
-	(*LockOrder)(nil),      // 79: ompd.v1.LockOrder
-	(*LockStep)(nil),       // 80: ompd.v1.LockStep
-	(*Imbalance)(nil),      // 81: ompd.v1.Imbalance
-	(*Contention)(nil),     // 82: ompd.v1.Contention
-	(*TaskGrain)(nil),      // 83: ompd.v1.TaskGrain
-	(*Timeline)(nil),       // 84: ompd.v1.Timeline
-	(*Activity)(nil),       // 85: ompd.v1.Activity
-	(*TimelineRow)(nil),    // 86: ompd.v1.TimelineRow
-	(*TimelineSpan)(nil),   // 87: ompd.v1.TimelineSpan
-	(*Breakpoint)(nil),     // 88: ompd.v1.Breakpoint
-	(*BodyEntry)(nil),      // 89: ompd.v1.BodyEntry
-	(*Process)(nil),        // 90: ompd.v1.Process
-	(*ProcessCode)(nil),    // 91: ompd.v1.ProcessCode
-	(*Look)(nil),           // 92: ompd.v1.Look
-	(*Change)(nil),         // 93: ompd.v1.Change
-	(*ThreadChange)(nil),   // 94: ompd.v1.ThreadChange
-	(*Turnover)(nil),       // 95: ompd.v1.Turnover
-	(*RecordedChange)(nil), // 96: ompd.v1.RecordedChange
-	(*Event)(nil),          // 97: ompd.v1.Event
-	(*Dependence)(nil),     // 98: ompd.v1.Dependence
-	(*MappedVariable)(nil), // 99: ompd.v1.MappedVariable
-	(*DataOperation)(nil),  // 100: ompd.v1.DataOperation
-	(*LoadedCode)(nil),     // 101: ompd.v1.LoadedCode
-	(*Recording)(nil),      // 102: ompd.v1.Recording
-	(*Statistics)(nil),     // 103: ompd.v1.Statistics
-	(*Statistic)(nil),      // 104: ompd.v1.Statistic
+	(TargetKind)(0),         // 0: ompd.v1.TargetKind
+	(Role)(0),               // 1: ompd.v1.Role
+	(StateName)(0),          // 2: ompd.v1.StateName
+	(FrameKind)(0),          // 3: ompd.v1.FrameKind
+	(VerdictKind)(0),        // 4: ompd.v1.VerdictKind
+	(Certainty)(0),          // 5: ompd.v1.Certainty
+	(Severity)(0),           // 6: ompd.v1.Severity
+	(WaitKind)(0),           // 7: ompd.v1.WaitKind
+	(StateSource)(0),        // 8: ompd.v1.StateSource
+	(TaskKind)(0),           // 9: ompd.v1.TaskKind
+	(TaskState)(0),          // 10: ompd.v1.TaskState
+	(CheckStatus)(0),        // 11: ompd.v1.CheckStatus
+	(VariableState)(0),      // 12: ompd.v1.VariableState
+	(VariablePurpose)(0),    // 13: ompd.v1.VariablePurpose
+	(ActivityKind)(0),       // 14: ompd.v1.ActivityKind
+	(ProfileEnd)(0),         // 15: ompd.v1.ProfileEnd
+	(ProfileFindingKind)(0), // 16: ompd.v1.ProfileFindingKind
+	(ProfileClass)(0),       // 17: ompd.v1.ProfileClass
+	(*Picture)(nil),         // 18: ompd.v1.Picture
+	(*Target)(nil),          // 19: ompd.v1.Target
+	(*Place)(nil),           // 20: ompd.v1.Place
+	(*Frame)(nil),           // 21: ompd.v1.Frame
+	(*Pause)(nil),           // 22: ompd.v1.Pause
+	(*Standstill)(nil),      // 23: ompd.v1.Standstill
+	(*Spin)(nil),            // 24: ompd.v1.Spin
+	(*Rank)(nil),            // 25: ompd.v1.Rank
+	(*Child)(nil),           // 26: ompd.v1.Child
+	(*Verdict)(nil),         // 27: ompd.v1.Verdict
+	(*CycleStep)(nil),       // 28: ompd.v1.CycleStep
+	(*WaitTarget)(nil),      // 29: ompd.v1.WaitTarget
+	(*ThreadSpot)(nil),      // 30: ompd.v1.ThreadSpot
+	(*MissingThread)(nil),   // 31: ompd.v1.MissingThread
+	(*Runtime)(nil),         // 32: ompd.v1.Runtime
+	(*Thread)(nil),          // 33: ompd.v1.Thread
+	(*LevelInfo)(nil),       // 34: ompd.v1.LevelInfo
+	(*State)(nil),           // 35: ompd.v1.State
+	(*Sleep)(nil),           // 36: ompd.v1.Sleep
+	(*MPICall)(nil),         // 37: ompd.v1.MPICall
+	(*Loop)(nil),            // 38: ompd.v1.Loop
+	(*Region)(nil),          // 39: ompd.v1.Region
+	(*Code)(nil),            // 40: ompd.v1.Code
+	(*Task)(nil),            // 41: ompd.v1.Task
+	(*Icv)(nil),             // 42: ompd.v1.Icv
+	(*ControlVar)(nil),      // 43: ompd.v1.ControlVar
+	(*MergedStack)(nil),     // 44: ompd.v1.MergedStack
+	(*LayoutEntry)(nil),     // 45: ompd.v1.LayoutEntry
+	(*Claim)(nil),           // 46: ompd.v1.Claim
+	(*Check)(nil),           // 47: ompd.v1.Check
+	(*Facts)(nil),           // 48: ompd.v1.Facts
+	(*Wait)(nil),            // 49: ompd.v1.Wait
+	(*Awaited)(nil),         // 50: ompd.v1.Awaited
+	(*Lock)(nil),            // 51: ompd.v1.Lock
+	(*Holder)(nil),          // 52: ompd.v1.Holder
+	(*Candidates)(nil),      // 53: ompd.v1.Candidates
+	(*Leak)(nil),            // 54: ompd.v1.Leak
+	(*Release)(nil),         // 55: ompd.v1.Release
+	(*Barrier)(nil),         // 56: ompd.v1.Barrier
+	(*Misplaced)(nil),       // 57: ompd.v1.Misplaced
+	(*Construct)(nil),       // 58: ompd.v1.Construct
+	(*LostThreads)(nil),     // 59: ompd.v1.LostThreads
+	(*Fork)(nil),            // 60: ompd.v1.Fork
+	(*Processors)(nil),      // 61: ompd.v1.Processors
+	(*Mask)(nil),            // 62: ompd.v1.Mask
+	(*Quota)(nil),           // 63: ompd.v1.Quota
+	(*Cpuset)(nil),          // 64: ompd.v1.Cpuset
+	(*Setting)(nil),         // 65: ompd.v1.Setting
+	(*Variable)(nil),        // 66: ompd.v1.Variable
+	(*Fault)(nil),           // 67: ompd.v1.Fault
+	(*Callee)(nil),          // 68: ompd.v1.Callee
+	(*FaultStack)(nil),      // 69: ompd.v1.FaultStack
+	(*Local)(nil),           // 70: ompd.v1.Local
+	(*Nearby)(nil),          // 71: ompd.v1.Nearby
+	(*MemoryMapping)(nil),   // 72: ompd.v1.MemoryMapping
+	(*Abort)(nil),           // 73: ompd.v1.Abort
+	(*Exception)(nil),       // 74: ompd.v1.Exception
+	(*Thrown)(nil),          // 75: ompd.v1.Thrown
+	(*Boundary)(nil),        // 76: ompd.v1.Boundary
+	(*SignalHandler)(nil),   // 77: ompd.v1.SignalHandler
+	(*BrokenHeap)(nil),      // 78: ompd.v1.BrokenHeap
+	(*Recorded)(nil),        // 79: ompd.v1.Recorded
+	(*PastEvent)(nil),       // 80: ompd.v1.PastEvent
+	(*History)(nil),         // 81: ompd.v1.History
+	(*LockOrder)(nil),       // 82: ompd.v1.LockOrder
+	(*LockStep)(nil),        // 83: ompd.v1.LockStep
+	(*Imbalance)(nil),       // 84: ompd.v1.Imbalance
+	(*Contention)(nil),      // 85: ompd.v1.Contention
+	(*TaskGrain)(nil),       // 86: ompd.v1.TaskGrain
+	(*Timeline)(nil),        // 87: ompd.v1.Timeline
+	(*Activity)(nil),        // 88: ompd.v1.Activity
+	(*TimelineRow)(nil),     // 89: ompd.v1.TimelineRow
+	(*TimelineSpan)(nil),    // 90: ompd.v1.TimelineSpan
+	(*Breakpoint)(nil),      // 91: ompd.v1.Breakpoint
+	(*BodyEntry)(nil),       // 92: ompd.v1.BodyEntry
+	(*Process)(nil),         // 93: ompd.v1.Process
+	(*ProcessCode)(nil),     // 94: ompd.v1.ProcessCode
+	(*Look)(nil),            // 95: ompd.v1.Look
+	(*Change)(nil),          // 96: ompd.v1.Change
+	(*ThreadChange)(nil),    // 97: ompd.v1.ThreadChange
+	(*Turnover)(nil),        // 98: ompd.v1.Turnover
+	(*RecordedChange)(nil),  // 99: ompd.v1.RecordedChange
+	(*Event)(nil),           // 100: ompd.v1.Event
+	(*Dependence)(nil),      // 101: ompd.v1.Dependence
+	(*MappedVariable)(nil),  // 102: ompd.v1.MappedVariable
+	(*DataOperation)(nil),   // 103: ompd.v1.DataOperation
+	(*LoadedCode)(nil),      // 104: ompd.v1.LoadedCode
+	(*Recording)(nil),       // 105: ompd.v1.Recording
+	(*Statistics)(nil),      // 106: ompd.v1.Statistics
+	(*Statistic)(nil),       // 107: ompd.v1.Statistic
+	(*Profile)(nil),         // 108: ompd.v1.Profile
+	(*ProfileTime)(nil),     // 109: ompd.v1.ProfileTime
+	(*ProfileFinding)(nil),  // 110: ompd.v1.ProfileFinding
+	(*ProfileWait)(nil),     // 111: ompd.v1.ProfileWait
+	(*ProfilePlace)(nil),    // 112: ompd.v1.ProfilePlace
+	(*ProfileBarrier)(nil),  // 113: ompd.v1.ProfileBarrier
+	(*ProfileLate)(nil),     // 114: ompd.v1.ProfileLate
+	(*ProfileAlone)(nil),    // 115: ompd.v1.ProfileAlone
+	(*ProfileStack)(nil),    // 116: ompd.v1.ProfileStack
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
-	16,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
-	29,  // 1: ompd.v1.Picture.runtimes:type_name -> ompd.v1.Runtime
-	30,  // 2: ompd.v1.Picture.threads:type_name -> ompd.v1.Thread
-	36,  // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
-	38,  // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
-	39,  // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
-	40,  // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
-	41,  // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
-	42,  // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
-	44,  // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
-	24,  // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
-	45,  // 11: ompd.v1.Picture.facts:type_name -> ompd.v1.Facts
+	19,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
+	32,  // 1: ompd.v1.Picture.runtimes:type_name -> ompd.v1.Runtime
+	33,  // 2: ompd.v1.Picture.threads:type_name -> ompd.v1.Thread
+	39,  // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
+	41,  // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
+	42,  // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
+	43,  // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
+	44,  // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
+	45,  // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
+	47,  // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
+	27,  // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
+	48,  // 11: ompd.v1.Picture.facts:type_name -> ompd.v1.Facts
 	0,   // 12: ompd.v1.Target.kind:type_name -> ompd.v1.TargetKind
-	17,  // 13: ompd.v1.Target.place:type_name -> ompd.v1.Place
-	18,  // 14: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
-	19,  // 15: ompd.v1.Target.pause:type_name -> ompd.v1.Pause
-	22,  // 16: ompd.v1.Target.rank:type_name -> ompd.v1.Rank
-	23,  // 17: ompd.v1.Target.hung_children:type_name -> ompd.v1.Child
+	20,  // 13: ompd.v1.Target.place:type_name -> ompd.v1.Place
+	21,  // 14: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
+	22,  // 15: ompd.v1.Target.pause:type_name -> ompd.v1.Pause
+	25,  // 16: ompd.v1.Target.rank:type_name -> ompd.v1.Rank
+	26,  // 17: ompd.v1.Target.hung_children:type_name -> ompd.v1.Child
 	1,   // 18: ompd.v1.Place.role:type_name -> ompd.v1.Role
 	2,   // 19: ompd.v1.Place.state:type_name -> ompd.v1.StateName
 	3,   // 20: ompd.v1.Frame.kind:type_name -> ompd.v1.FrameKind
-	20,  // 21: ompd.v1.Pause.standstill:type_name -> ompd.v1.Standstill
-	21,  // 22: ompd.v1.Standstill.spinning:type_name -> ompd.v1.Spin
-	24,  // 23: ompd.v1.Child.verdict:type_name -> ompd.v1.Verdict
+	23,  // 21: ompd.v1.Pause.standstill:type_name -> ompd.v1.Standstill
+	24,  // 22: ompd.v1.Standstill.spinning:type_name -> ompd.v1.Spin
+	27,  // 23: ompd.v1.Child.verdict:type_name -> ompd.v1.Verdict
 	4,   // 24: ompd.v1.Verdict.kind:type_name -> ompd.v1.VerdictKind
 	5,   // 25: ompd.v1.Verdict.certainty:type_name -> ompd.v1.Certainty
 	6,   // 26: ompd.v1.Verdict.severity:type_name -> ompd.v1.Severity
-	25,  // 27: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
-	28,  // 28: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
-	26,  // 29: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
-	18,  // 30: ompd.v1.CycleStep.held_at:type_name -> ompd.v1.Frame
-	18,  // 31: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
-	27,  // 32: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
+	28,  // 27: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
+	31,  // 28: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
+	29,  // 29: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
+	21,  // 30: ompd.v1.CycleStep.held_at:type_name -> ompd.v1.Frame
+	21,  // 31: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
+	30,  // 32: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
 	7,   // 33: ompd.v1.WaitTarget.kind:type_name -> ompd.v1.WaitKind
 	2,   // 34: ompd.v1.MissingThread.state:type_name -> ompd.v1.StateName
-	18,  // 35: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
+	21,  // 35: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
 	1,   // 36: ompd.v1.Thread.role:type_name -> ompd.v1.Role
-	31,  // 37: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
-	32,  // 38: ompd.v1.Thread.state:type_name -> ompd.v1.State
+	34,  // 37: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
+	35,  // 38: ompd.v1.Thread.state:type_name -> ompd.v1.State
 	7,   // 39: ompd.v1.Thread.wait_kind:type_name -> ompd.v1.WaitKind
-	18,  // 40: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
-	18,  // 41: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
-	35,  // 42: ompd.v1.Thread.loop:type_name -> ompd.v1.Loop
-	34,  // 43: ompd.v1.Thread.mpi:type_name -> ompd.v1.MPICall
-	33,  // 44: ompd.v1.Thread.sleep:type_name -> ompd.v1.Sleep
+	21,  // 40: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
+	21,  // 41: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
+	38,  // 42: ompd.v1.Thread.loop:type_name -> ompd.v1.Loop
+	37,  // 43: ompd.v1.Thread.mpi:type_name -> ompd.v1.MPICall
+	36,  // 44: ompd.v1.Thread.sleep:type_name -> ompd.v1.Sleep
 	2,   // 45: ompd.v1.State.name:type_name -> ompd.v1.StateName
 	8,   // 46: ompd.v1.State.source:type_name -> ompd.v1.StateSource
 	2,   // 47: ompd.v1.State.standard:type_name -> ompd.v1.StateName
 	2,   // 48: ompd.v1.State.recorded:type_name -> ompd.v1.StateName
-	37,  // 49: ompd.v1.Region.function:type_name -> ompd.v1.Code
+	40,  // 49: ompd.v1.Region.function:type_name -> ompd.v1.Code
 	9,   // 50: ompd.v1.Task.kind:type_name -> ompd.v1.TaskKind
 	10,  // 51: ompd.v1.Task.state:type_name -> ompd.v1.TaskState
-	37,  // 52: ompd.v1.Task.function:type_name -> ompd.v1.Code
-	18,  // 53: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
-	43,  // 54: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
+	40,  // 52: ompd.v1.Task.function:type_name -> ompd.v1.Code
+	21,  // 53: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
+	46,  // 54: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
 	11,  // 55: ompd.v1.Check.status:type_name -> ompd.v1.CheckStatus
-	46,  // 56: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
-	48,  // 57: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
-	53,  // 58: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
-	50,  // 59: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
-	50,  // 60: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
-	56,  // 61: ompd.v1.Facts.lost_threads:type_name -> ompd.v1.LostThreads
-	57,  // 62: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
-	58,  // 63: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
-	62,  // 64: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
-	63,  // 65: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
-	64,  // 66: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
-	70,  // 67: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
-	76,  // 68: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
-	78,  // 69: ompd.v1.Facts.history:type_name -> ompd.v1.History
-	75,  // 70: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
-	18,  // 71: ompd.v1.Facts.forked_at:type_name -> ompd.v1.Frame
+	49,  // 56: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
+	51,  // 57: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
+	56,  // 58: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
+	53,  // 59: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
+	53,  // 60: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
+	59,  // 61: ompd.v1.Facts.lost_threads:type_name -> ompd.v1.LostThreads
+	60,  // 62: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
+	61,  // 63: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
+	65,  // 64: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
+	66,  // 65: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
+	67,  // 66: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
+	73,  // 67: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
+	79,  // 68: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
+	81,  // 69: ompd.v1.Facts.history:type_name -> ompd.v1.History
+	78,  // 70: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
+	21,  // 71: ompd.v1.Facts.forked_at:type_name -> ompd.v1.Frame
 	7,   // 72: ompd.v1.Wait.kind:type_name -> ompd.v1.WaitKind
-	47,  // 73: ompd.v1.Wait.awaited:type_name -> ompd.v1.Awaited
-	33,  // 74: ompd.v1.Wait.sleep:type_name -> ompd.v1.Sleep
-	18,  // 75: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
-	18,  // 76: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
-	49,  // 77: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
-	50,  // 78: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
-	51,  // 79: ompd.v1.Lock.leaks:type_name -> ompd.v1.Leak
-	52,  // 80: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
-	18,  // 81: ompd.v1.Lock.owner_at:type_name -> ompd.v1.Frame
+	50,  // 73: ompd.v1.Wait.awaited:type_name -> ompd.v1.Awaited
+	36,  // 74: ompd.v1.Wait.sleep:type_name -> ompd.v1.Sleep
+	21,  // 75: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
+	21,  // 76: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
+	52,  // 77: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
+	53,  // 78: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
+	54,  // 79: ompd.v1.Lock.leaks:type_name -> ompd.v1.Leak
+	55,  // 80: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
+	21,  // 81: ompd.v1.Lock.owner_at:type_name -> ompd.v1.Frame
 	5,   // 82: ompd.v1.Holder.certainty:type_name -> ompd.v1.Certainty
-	18,  // 83: ompd.v1.Holder.acquired_at:type_name -> ompd.v1.Frame
-	18,  // 84: ompd.v1.Holder.suspended_at:type_name -> ompd.v1.Frame
-	18,  // 85: ompd.v1.Leak.frame:type_name -> ompd.v1.Frame
+	21,  // 83: ompd.v1.Holder.acquired_at:type_name -> ompd.v1.Frame
+	21,  // 84: ompd.v1.Holder.suspended_at:type_name -> ompd.v1.Frame
+	21,  // 85: ompd.v1.Leak.frame:type_name -> ompd.v1.Frame
 	5,   // 86: ompd.v1.Release.certainty:type_name -> ompd.v1.Certainty
-	18,  // 87: ompd.v1.Release.frame:type_name -> ompd.v1.Frame
-	54,  // 88: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
-	55,  // 89: ompd.v1.Misplaced.construct:type_name -> ompd.v1.Construct
-	18,  // 90: ompd.v1.Misplaced.frame:type_name -> ompd.v1.Frame
-	18,  // 91: ompd.v1.Construct.frame:type_name -> ompd.v1.Frame
-	18,  // 92: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
-	18,  // 93: ompd.v1.Fork.frame:type_name -> ompd.v1.Frame
-	59,  // 94: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
-	60,  // 95: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
-	61,  // 96: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
+	21,  // 87: ompd.v1.Release.frame:type_name -> ompd.v1.Frame
+	57,  // 88: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
+	58,  // 89: ompd.v1.Misplaced.construct:type_name -> ompd.v1.Construct
+	21,  // 90: ompd.v1.Misplaced.frame:type_name -> ompd.v1.Frame
+	21,  // 91: ompd.v1.Construct.frame:type_name -> ompd.v1.Frame
+	21,  // 92: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
+	21,  // 93: ompd.v1.Fork.frame:type_name -> ompd.v1.Frame
+	62,  // 94: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
+	63,  // 95: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
+	64,  // 96: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
 	12,  // 97: ompd.v1.Variable.state:type_name -> ompd.v1.VariableState
 	13,  // 98: ompd.v1.Variable.purpose:type_name -> ompd.v1.VariablePurpose
-	18,  // 99: ompd.v1.Fault.frame:type_name -> ompd.v1.Frame
-	66,  // 100: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
-	68,  // 101: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
-	18,  // 102: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
-	65,  // 103: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
-	18,  // 104: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	67,  // 105: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
-	69,  // 106: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	69,  // 107: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	69,  // 108: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	18,  // 109: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	71,  // 110: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	74,  // 111: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	72,  // 112: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	73,  // 113: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
-	18,  // 114: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
-	18,  // 115: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
-	18,  // 116: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
-	18,  // 117: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
-	18,  // 118: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	21,  // 99: ompd.v1.Fault.frame:type_name -> ompd.v1.Frame
+	69,  // 100: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
+	71,  // 101: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
+	21,  // 102: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
+	68,  // 103: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
+	21,  // 104: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	70,  // 105: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
+	72,  // 106: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	72,  // 107: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	72,  // 108: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	21,  // 109: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	74,  // 110: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	77,  // 111: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	75,  // 112: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	76,  // 113: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
+	21,  // 114: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
+	21,  // 115: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
+	21,  // 116: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
+	21,  // 117: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
+	21,  // 118: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
 	2,   // 119: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
-	77,  // 120: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
-	77,  // 121: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
-	18,  // 122: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
-	79,  // 123: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
-	81,  // 124: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
-	82,  // 125: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
-	83,  // 126: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
-	84,  // 127: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
-	80,  // 128: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
-	77,  // 129: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
-	77,  // 130: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
-	18,  // 131: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
-	18,  // 132: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
-	18,  // 133: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
-	18,  // 134: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
-	85,  // 135: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
-	86,  // 136: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
+	80,  // 120: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
+	80,  // 121: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
+	21,  // 122: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
+	82,  // 123: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
+	84,  // 124: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
+	85,  // 125: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
+	86,  // 126: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
+	87,  // 127: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
+	83,  // 128: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
+	80,  // 129: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
+	80,  // 130: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
+	21,  // 131: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
+	21,  // 132: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
+	21,  // 133: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
+	21,  // 134: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
+	88,  // 135: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
+	89,  // 136: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
 	14,  // 137: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
-	18,  // 138: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
-	87,  // 139: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
-	87,  // 140: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
-	89,  // 141: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
-	91,  // 142: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
-	15,  // 143: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
-	93,  // 144: ompd.v1.Look.change:type_name -> ompd.v1.Change
-	93,  // 145: ompd.v1.Look.result:type_name -> ompd.v1.Change
-	94,  // 146: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
-	95,  // 147: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
-	95,  // 148: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
-	96,  // 149: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
-	18,  // 150: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
-	98,  // 151: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
-	99,  // 152: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
-	100, // 153: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
-	101, // 154: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
-	104, // 155: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	79,  // 156: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	18,  // 157: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
-	18,  // 158: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	159, // [159:159] is the sub-list for method output_type
-	159, // [159:159] is the sub-list for method input_type
-	159, // [159:159] is the sub-list for extension type_name
-	159, // [159:159] is the sub-list for extension extendee
-	0,   // [0:159] is the sub-list for field type_name
+	21,  // 138: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
+	90,  // 139: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
+	90,  // 140: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
+	92,  // 141: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
+	94,  // 142: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
+	18,  // 143: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
+	96,  // 144: ompd.v1.Look.change:type_name -> ompd.v1.Change
+	96,  // 145: ompd.v1.Look.result:type_name -> ompd.v1.Change
+	97,  // 146: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
+	98,  // 147: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
+	98,  // 148: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
+	99,  // 149: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
+	21,  // 150: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
+	101, // 151: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
+	102, // 152: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
+	103, // 153: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
+	104, // 154: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
+	107, // 155: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	82,  // 156: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	21,  // 157: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
+	21,  // 158: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	19,  // 159: ompd.v1.Profile.target:type_name -> ompd.v1.Target
+	32,  // 160: ompd.v1.Profile.runtimes:type_name -> ompd.v1.Runtime
+	15,  // 161: ompd.v1.Profile.end:type_name -> ompd.v1.ProfileEnd
+	109, // 162: ompd.v1.Profile.outside:type_name -> ompd.v1.ProfileTime
+	110, // 163: ompd.v1.Profile.findings:type_name -> ompd.v1.ProfileFinding
+	111, // 164: ompd.v1.Profile.waits:type_name -> ompd.v1.ProfileWait
+	112, // 165: ompd.v1.Profile.places:type_name -> ompd.v1.ProfilePlace
+	113, // 166: ompd.v1.Profile.barriers:type_name -> ompd.v1.ProfileBarrier
+	115, // 167: ompd.v1.Profile.alone:type_name -> ompd.v1.ProfileAlone
+	116, // 168: ompd.v1.Profile.stacks:type_name -> ompd.v1.ProfileStack
+	16,  // 169: ompd.v1.ProfileFinding.kind:type_name -> ompd.v1.ProfileFindingKind
+	40,  // 170: ompd.v1.ProfilePlace.region:type_name -> ompd.v1.Code
+	21,  // 171: ompd.v1.ProfilePlace.frame:type_name -> ompd.v1.Frame
+	111, // 172: ompd.v1.ProfilePlace.waits:type_name -> ompd.v1.ProfileWait
+	40,  // 173: ompd.v1.ProfileBarrier.region:type_name -> ompd.v1.Code
+	2,   // 174: ompd.v1.ProfileBarrier.state:type_name -> ompd.v1.StateName
+	21,  // 175: ompd.v1.ProfileBarrier.frame:type_name -> ompd.v1.Frame
+	114, // 176: ompd.v1.ProfileBarrier.late:type_name -> ompd.v1.ProfileLate
+	21,  // 177: ompd.v1.ProfileLate.frame:type_name -> ompd.v1.Frame
+	21,  // 178: ompd.v1.ProfileAlone.frame:type_name -> ompd.v1.Frame
+	21,  // 179: ompd.v1.ProfileStack.frames:type_name -> ompd.v1.Frame
+	17,  // 180: ompd.v1.ProfileStack.class:type_name -> ompd.v1.ProfileClass
+	181, // [181:181] is the sub-list for method output_type
+	181, // [181:181] is the sub-list for method input_type
+	181, // [181:181] is the sub-list for extension type_name
+	181, // [181:181] is the sub-list for extension extendee
+	0,   // [0:181] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -11460,8 +12676,8 @@ func file_ompd_v1_picture_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
-			NumEnums:      15,
-			NumMessages:   90,
+			NumEnums:      18,
+			NumMessages:   99,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

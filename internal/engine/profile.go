@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/profile"
+	"github.com/ompd-inspect/ompd-inspect/live"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// The cost of a profile. Stops take at most a 50th of the time. This tool's own work takes at most a 100th of the
+// processors' time, as it may take it from the program. Nothing is gained by samples closer than leastRest.
+const (
+	stopShare = 50
+	ownShare  = 100
+	leastRest = 10 * time.Millisecond
+)
+
+// keptCosts is the number of the last samples whose median cost gives the time to the next. On a busy machine the tool
+// itself waits for a processor now and then, which is no reason for a long rest.
+const keptCosts = 8
+
+// ProfileOptions are the options of a profile.
+type ProfileOptions struct {
+	// For is the time after which it ends; 0: it has no limit.
+	For time.Duration
+	// Samples is the number of samples after which it ends; 0: it has no limit.
+	Samples int
+	// Started is called after the first sample; it may be nil.
+	Started func()
+	// Budget limits the CPU time of each sample; 0: it has no limit.
+	Budget time.Duration
+}
+
+// Profile samples the states and user-model stacks of a process until ctx ends, the time is over, or the process ends.
+// These ends are no errors after the first sample. The error is ErrNotWatched if the target is not a
+// process.
+func (t *Target) Profile(ctx context.Context, o ProfileOptions) (*picture.Profile, error) {
+	if t.asker != nil {
+		if p, ok := t.asker.(Profiler); ok {
+			return p.Profile(ctx, o)
+		}
+		return nil, ErrNotWatched
+	}
+	if _, ok := t.source.(Meter); !ok {
+		return nil, ErrNotWatched
+	}
+	p := &profiling{target: t, budget: o.Budget, last: time.Now()}
+	end := p.last.Add(o.For)
+	for n := 0; ; n++ {
+		if o.Samples > 0 && n == o.Samples {
+			return p.end(ctx, picture.ProfileTimeOver, nil)
+		}
+		rest := p.rest()
+		if o.For > 0 && n > 0 && time.Now().Add(rest).After(end) {
+			wait(ctx, time.Until(end))
+			return p.end(ctx, picture.ProfileTimeOver, nil)
+		}
+		if n > 0 && !wait(ctx, rest) {
+			return p.end(ctx, picture.ProfileInterrupted, nil)
+		}
+		if err := p.sample(ctx); err != nil {
+			switch {
+			case n == 0:
+				return nil, err
+			case ctx.Err() != nil:
+				return p.end(ctx, picture.ProfileInterrupted, nil)
+			case hasEnded(err):
+				return p.end(ctx, picture.ProfileExited, nil)
+			case errors.Is(err, live.ErrExec):
+				return p.end(ctx, picture.ProfileExec, nil)
+			}
+			return p.end(ctx, picture.ProfileFailed, err)
+		}
+		if n == 0 && o.Started != nil {
+			o.Started()
+		}
+	}
+}
+
+// hasEnded reports whether an error means that the process has ended.
+func hasEnded(err error) bool {
+	return errors.Is(err, live.ErrExited) || errors.Is(err, live.ErrZombie) || errors.Is(err, live.ErrNoProcess)
+}
+
+// profiling is the state of one call of Profile.
+type profiling struct {
+	profile.Series
+	target *Target
+	budget time.Duration
+	last   time.Time // of the last sample
+	costs  []cost    // of the last samples
+}
+
+// cost is the cost of a sample.
+type cost struct{ stop, own time.Duration }
+
+// end returns the profile. A canceled context is the reason of the end, if there is one.
+func (p *profiling) end(ctx context.Context, end picture.ProfileEnd, reason error) (*picture.Profile, error) {
+	if ctx.Err() != nil && end == picture.ProfileTimeOver {
+		end = picture.ProfileInterrupted
+	}
+	return p.Profile(end, reason), nil
+}
+
+// rest returns the time to the next sample. It varies by a quarter, so that a program with a period of the same length
+// is seen in all of its phases.
+func (p *profiling) rest() time.Duration {
+	stops, owns := make([]time.Duration, len(p.costs)), make([]time.Duration, len(p.costs))
+	for i, c := range p.costs {
+		stops[i], owns[i] = c.stop, c.own
+	}
+	d := max(leastRest, stopShare*usual(stops), ownShare*usual(owns)/time.Duration(runtime.NumCPU()))
+	return d + time.Duration((rand.Float64()-1./2)/2*float64(d))
+}
+
+// usual returns the median; 0 of an empty list.
+func usual(list []time.Duration) time.Duration {
+	if len(list) == 0 {
+		return 0
+	}
+	slices.Sort(list)
+	return list[len(list)/2]
+}
+
+// sample adds a sample. On a busy machine a thread may get no processor for as long as a stop waits for it; then sample
+// tries again, a few times.
+func (p *profiling) sample(ctx context.Context) (err error) {
+	for range maxStops {
+		if err = p.look(ctx); !errors.Is(err, live.ErrStuck) || !wait(ctx, max(p.rest(), time.Second)) {
+			break
+		}
+	}
+	return err
+}
+
+// look adds one sample.
+func (p *profiling) look(ctx context.Context) error {
+	before := ownTime()
+	a, err := p.target.Look(ctx, Query{
+		Parts:  picture.Parts{Threads: true, Regions: true, Stacks: true},
+		Budget: p.budget,
+	})
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	c := cost{own: ownTime() - before}
+	if pause := a.Picture.Target.Pause; pause != nil {
+		c.stop = time.Duration(pause.Microseconds) * time.Microsecond
+	}
+	p.costs = append(p.costs, c)
+	p.costs = p.costs[max(len(p.costs)-keptCosts, 0):]
+	p.Add(a.Picture, now.Sub(p.last), c.own)
+	p.last = now
+	return a.Close()
+}
+
+// ownTime returns the CPU time that this process has used.
+func ownTime() time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -149,6 +149,9 @@ func (l *threadLister) unreadable(n *teams.Thread) string {
 	if n.Runtime != nil || n.LWP == 0 {
 		return ""
 	}
+	if l.roster.Unidentified {
+		return teams.UnidentifiedText
+	}
 	for _, u := range l.unread() {
 		if u.all || n.Stack().InModule(u.mod) {
 			return u.why

@@ -29,6 +29,8 @@ type ThreadTable struct {
 	selection []*Thread // the threads that are selected, if selected is set
 	selected  bool
 	ByPthread map[uint64]*Thread
+	// Unidentified is set if a runtime knows its threads by pthread_t, but those of the target are unknown.
+	Unidentified bool
 }
 
 // ErrNoThread is the error of a question about a thread number that the target does not have.
@@ -56,6 +58,7 @@ func NewThreadTable(
 		r.Select(r.Only)
 	}
 	r.findMissingStacks()
+	r.findPthreads()
 	if r.Only == nil || !r.matchOne() {
 		r.matchThreads()
 	}
@@ -163,7 +166,11 @@ func (r *ThreadTable) matchThread(rt *Runtime, h handles.Thread) {
 	switch {
 	case n == nil:
 		n = &Thread{Thread: r.stacks.NewThread(0, info.Pthread.Value)}
-		n.Errs = append(n.Errs, errNoNativeThread)
+		if r.Unidentified {
+			n.Errs = append(n.Errs, errNoPthread)
+		} else {
+			n.Errs = append(n.Errs, errNoNativeThread)
+		}
 		r.All = append(r.All, n)
 	case n.Runtime == rt:
 		r.notes.Warn("%s: threads %d and %d both claim pthread %#x", rt.ID, n.Info.Number, info.Number, n.Pthread)

@@ -88,6 +88,8 @@ func printCrashPlace(p *Printer, pic *picture.Picture) {
 // openMPPlace returns the place of a thread in OpenMP terms, in one sentence.
 func openMPPlace(pic *picture.Picture, t picture.Thread) string {
 	switch {
+	case t.Role == picture.RoleUnknown && t.Runtime == "":
+		return "unknown"
 	case t.Runtime == "" || t.Role == picture.RoleNone:
 		return "not an OpenMP thread"
 	case t.Role == picture.RoleIdle:

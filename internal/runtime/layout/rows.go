@@ -2,6 +2,7 @@ package layout
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -123,6 +124,20 @@ func (r *Rows) DropReleases(releases []string) *Rows {
 			out.Places[n] = append(out.Places[n], p.FieldOf(i))
 		}
 	}
+	return out
+}
+
+// Replace returns the rows of the releases of changed, with its places instead of their own.
+func (r *Rows) Replace(changed *Rows) *Rows {
+	var others []string
+	for _, name := range r.Releases {
+		if !slices.Contains(changed.Releases, name) {
+			others = append(others, name)
+		}
+	}
+	rows := r.DropReleases(others)
+	out := &Rows{Releases: rows.Releases, Places: maps.Clone(rows.Places), Order: rows.Order}
+	maps.Copy(out.Places, changed.Places)
 	return out
 }
 

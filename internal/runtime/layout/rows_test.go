@@ -31,3 +31,26 @@ func TestParseRows(t *testing.T) {
 		}
 	}
 }
+
+func TestReplace(t *testing.T) {
+	r, err := ParseRows("releases 14 15 16\nteam 96\n argc 8:8\n bits 16:4 - 24:4\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := ParseRows("releases 15 16\nteam 88\n bits - 16:4\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := r.Replace(changed)
+	team := FieldName{Type: "team"}
+	bits := FieldName{Type: "team", Field: "bits"}
+	if len(got.Releases) != 2 || got.Places[team].FieldOf(1).Size != 88 ||
+		got.Places[FieldName{Type: "team", Field: "argc"}].FieldOf(0) != (Field{Offset: 8, Size: 8}) ||
+		got.Places[bits].FieldOf(0).IsKnown() || got.Places[bits].FieldOf(1) != (Field{Offset: 16, Size: 4}) {
+		t.Errorf("%+v", got)
+	}
+	if all := r.Replace(&Rows{Releases: r.Releases, Places: map[FieldName]Places{team: {{Size: 8}}}}); len(
+		all.Releases) != 3 || all.Places[team][0].Size != 8 || r.Places[team][0].Size != 96 {
+		t.Errorf("%+v, and the original %+v", all, r)
+	}
+}

@@ -221,3 +221,27 @@ func CrossLibgomps(tb testing.TB) map[int]string {
 	}
 	return all
 }
+
+// CrossLibomps returns the paths of the releases of LLVM's runtime that Debian has for aarch64. They can be read here,
+// and run in an emulator.
+func CrossLibomps(tb testing.TB) map[int]string {
+	tb.Helper()
+	NeedsMore(tb, "runtimes for aarch64")
+	all := map[int]string{}
+	for _, p := range []struct {
+		suite, name string
+		major       int
+	}{{"bookworm", "libomp5-14", 14}, {"bookworm", "libomp5-15", 15}, {"bookworm", "libomp5-16", 16},
+		{"trixie", "libomp5-17t64", 17}, {"trixie", "libomp5-18", 18}, {"bookworm", "libomp5-19", 19},
+		{"sid", "libomp5", 23}} {
+		lib := llvmLib(p.major)
+		if p.suite == "sid" {
+			lib = "usr/lib/aarch64-linux-gnu"
+		}
+		all[p.major] = filepath.Join(archPackage(tb, p.suite, "arm64", p.name), lib, "libomp.so.5")
+		if _, err := os.Stat(all[p.major]); err != nil {
+			tb.Fatalf("package %s has no runtime: %v", p.name, err)
+		}
+	}
+	return all
+}

@@ -93,9 +93,15 @@ type row struct {
 	release int
 }
 
+// rowOf returns the row of a release on x86-64.
 func rowOf(tb testing.TB, major int) row {
 	tb.Helper()
-	rows, err := layout.ParseRows(tableX86)
+	return rowIn(tb, callbacks.ArchX86_64, major)
+}
+
+func rowIn(tb testing.TB, arch callbacks.Arch, major int) row {
+	tb.Helper()
+	rows, err := rowsOf(arch)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -11,8 +11,28 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
-//go:embed table_x86_64.txt
-var tableX86 string
+var (
+	//go:embed table_x86_64.txt
+	tableX86 string
+	//go:embed table_aarch64.txt
+	tableAArch64 string // its differences, in the releases that were measured
+)
+
+// rowsOf returns the table of an architecture, or ErrUnknown.
+func rowsOf(a callbacks.Arch) (*layout.Rows, error) {
+	if a != callbacks.ArchX86_64 && a != callbacks.ArchAArch64 {
+		return nil, fmt.Errorf("no table for %v: %w", a, layout.ErrUnknown)
+	}
+	rows, err := layout.ParseRows(tableX86)
+	if err != nil || a == callbacks.ArchX86_64 {
+		return rows, err
+	}
+	changed, err := layout.ParseRows(tableAArch64)
+	if err != nil {
+		return nil, err
+	}
+	return rows.Replace(changed), nil
+}
 
 // table is the checked-in table of the layouts of some releases.
 type table struct{ *layout.Rows }
@@ -77,11 +97,7 @@ func (s *tableSource) take() *fingerprint {
 func (s *tableSource) compare() *fingerprint {
 	fp := &fingerprint{known: make(map[fieldName]layout.Field, knownNames), fixed: map[pointsOf][]point{},
 		name: "table"}
-	if s.arch != callbacks.ArchX86_64 {
-		fp.err = fmt.Errorf("no table for %v: %w", s.arch, layout.ErrUnknown)
-		return fp
-	}
-	rows, err := layout.ParseRows(tableX86)
+	rows, err := rowsOf(s.arch)
 	if fp.err = err; err != nil {
 		return fp
 	}

@@ -217,7 +217,7 @@ func TestNeighbours(t *testing.T) {
 func TestTableRefuses(t *testing.T) {
 	all := &rowSource{row: rowOf(t, 16)}
 	for name, s := range map[string]*tableSource{
-		"another architecture": tableOf(callbacks.ArchAArch64, []layout.Source{all}, nil),
+		"another architecture": tableOf(callbacks.ArchUnknown, []layout.Source{all}, nil),
 		"no evidence":          tableOf(callbacks.ArchX86_64, nil, nil),
 		"too little evidence": tableOf(callbacks.ArchX86_64,
 			[]layout.Source{&rowSource{row: all.row, only: ompdOnly()[:2]}}, nil),
@@ -252,6 +252,35 @@ func TestTableOnCores(t *testing.T) {
 		}
 		if given < 270 {
 			t.Errorf("%s: the table gave %d names", rt.Name, given)
+		}
+	}
+}
+
+// TestTableOfAArch64 compares the table with the layouts that the code of Debian's runtimes for aarch64 writes into
+// their OMPD descriptions.
+func TestTableOfAArch64(t *testing.T) {
+	for major, path := range omptest.CrossLibomps(t) {
+		target, mod := loadFile(t, path)
+		own := newMemorySource(target, mod)
+		own.scanned, own.globals = true, map[string]callbacks.Address{} // there is no memory besides the file
+		if err := own.describedByCode(); err != nil {
+			t.Errorf("libomp %d: %v", major, err)
+			continue
+		}
+		r := rowIn(t, callbacks.ArchAArch64, major)
+		compared := 0
+		for _, n := range r.t.Order {
+			got, err := layout.Ask(own, n)
+			if err != nil {
+				continue
+			}
+			compared++
+			if want := r.field(n.Type, n.Field); n != threadSize && got != want {
+				t.Errorf("libomp %d: %v at %v, want %v", major, n, got, want)
+			}
+		}
+		if compared < knownNames/2 {
+			t.Errorf("libomp %d: %d places compared", major, compared)
 		}
 	}
 }

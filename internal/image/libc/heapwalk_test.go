@@ -61,3 +61,30 @@ func TestBrokenHeap(t *testing.T) {
 		})
 	}
 }
+
+// TestBrokenHeapOfTwoMappings walks the heap of a child process, which has a mapping for the part that the child has
+// added. A chunk lies in both mappings.
+func TestBrokenHeapOfTwoMappings(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		header uint64 // after the chunk in both mappings
+		broken bool
+	}{
+		{"whole", 0x2000 - 0x800 | 1, false},
+		{"overwritten", 0x6f77206f6c6c6568, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := wholeHeap(t)
+			m.room(heapAt+0x2000, 0x2000)
+			m.put(heapAt+0x418, 8, 0x2000-0x410+0x800|1)
+			m.put(heapAt+0x2808, 8, tt.header)
+			b, err := m.library().BrokenHeap()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (b != nil) != tt.broken || b != nil && b.Block.Low != heapAt+0x420 {
+				t.Errorf("%+v, want a break after the block at %#x: %v", b, heapAt+0x420, tt.broken)
+			}
+		})
+	}
+}

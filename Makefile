@@ -40,7 +40,7 @@ FUZZJOBS ?= 1
 # Directories with test functions of a kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-.PHONY: install tarball packages help build libompd.so libompd-recorder.so ompd-conform deps deps-all demo test test-all $(addprefix test-,$(JOBS)) short race matrix bench sanitize lint generate fuzz clean
+.PHONY: install tarball packages help build libompd.so libompd-recorder.so ompd-conform deps deps-all demo test test-all $(addprefix test-,$(JOBS)) short race matrix bench sanitize lint audit generate fuzz clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -178,14 +178,32 @@ sanitize: deps-all ## run the tests of the recorder with the sanitizer of undefi
 	CFLAGS="-fsanitize=undefined,bounds-strict -fno-sanitize-recover=all -static-libubsan" \
 	$(TEST) ./internal/testing/recordtest
 
-lint: ## gofmt, go vet, staticcheck, errorlint and misspell
+# gosec is not a tool of the module: it would add modules of four services of language models. It reads the packages that
+# open files, start processes or listen. Not used are its rules on conversions (G115, G602: numbers of a target are
+# bounded, and the parsers are fuzzed), on errors of Close and of buffered writers (G104), on paths and commands in
+# variables (G204, G304: users name both, and names in targets go through internal/guard/files) and on unsafe (G103:
+# arguments of system calls). A comment #nosec explains a single finding.
+GOSEC ?= GOOS= GOARCH= $(GO) run github.com/securego/gosec/v2/cmd/gosec@v2.22.4
+GOSECRULES := G103,G104,G115,G204,G304,G407,G602
+EXPOSED := ./cmd/... ./client/... ./corefile/... ./live/... ./server/... ./internal/cli/... ./internal/front/... ./internal/guard/... ./internal/jobs/... ./internal/print/web/... ./internal/target/...
+GOVULNCHECK ?= GOOS= GOARCH= $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.1.4
+
+lint: ## gofmt, go vet, nilness, staticcheck, errorlint, misspell and gosec
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
 	$(GO) vet ./...
 	$(GO) -C examples vet ./...
+	$(GO) vet -vettool=$$($(GO) tool -n nilness) ./...
 	$(GO) tool staticcheck ./...
 	$(GO) tool go-errorlint ./...
 	git ls-files | grep -v -e '\.zst$$' -e '\.png$$' -e '\.sum$$' -e '/testdata/fuzz/' | xargs $(GO) tool misspell -error -i rela
+	$(GOSEC) -quiet -exclude-generated -exclude=$(GOSECRULES) $(EXPOSED)
 	@echo "lint: nothing to say"
+
+audit: ## list known vulnerabilities in the code that is used (needs the network)
+	@out=$$($(GOVULNCHECK) ./... 2>&1); status=$$?; echo "$$out"; case "$$out" in \
+	*"fetching vulnerabilities"*) echo "audit: nothing was checked: the database of vulnerabilities cannot be reached" \
+	  "(GOVULNDB= names another, as file:///DIRECTORY)" >&2;; \
+	esac; exit $$status
 
 generate: ## generate the Go code of proto/ompd/v1 (a test fails if it is outdated)
 	$(GO) generate ./proto/ompd/v1

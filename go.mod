@@ -50,5 +50,6 @@ require (
 tool (
 	github.com/golangci/misspell/cmd/misspell
 	github.com/polyfloyd/go-errorlint
+	golang.org/x/tools/go/analysis/passes/nilness/cmd/nilness
 	honnef.co/go/tools/cmd/staticcheck
 )

@@ -138,7 +138,8 @@ func newPage(pic *picture.Picture, o Options) (*page, error) {
 	}
 	n := newNames(pic)
 	p := &page{
-		CSS: template.CSS(css), JS: template.JS(js), CSP: policy(css, js, o.Refresh > 0), Refresh: o.Refresh,
+		CSS: template.CSS(css), JS: template.JS(js), // #nosec G203 -- these are files of this package
+		CSP: policy(css, js, o.Refresh > 0), Refresh: o.Refresh,
 		Title: title(pic), What: string(pic.Target.Kind) + " " + pic.Target.Name(), Facts: facts(pic),
 		NoVerdict: o.NoVerdict, Made: o.Made,
 		Contended: o.Contention,

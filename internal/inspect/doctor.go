@@ -230,7 +230,7 @@ func (d *doctor) checkInterpreters() []picture.Check {
 			continue
 		}
 		c.Name += " " + in.Runtime.Release()
-		c.Detail += fmt.Sprintf(": by the symbol _PyRuntime, with offsets of %s; %s, %s of Python code placed",
+		c.Detail += fmt.Sprintf(": by the symbol _PyRuntime, offsets from %s; %s, %s of Python code placed",
 			in.Runtime.Source(), phrase.Count(len(in.Threads), "thread state"),
 			phrase.Count(in.Placed, "call"))
 		if in.Unplaced > 0 {

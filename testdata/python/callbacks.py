@@ -1,5 +1,5 @@
 # callbacks.py LIBRARY WAY: a parallel loop that calls back into Python. PyDLL keeps the interpreter's lock (GIL)
-# during a call, CDLL releases it. WAY is
+# during a call, CDLL releases it. It prints "ready" at its start. WAY is
 #   barrier  the thread that forked the region has the GIL, which the callbacks of the others need
 #   lock     a callback waits for the GIL with a lock that the thread with the GIL waits for
 #   self     the callback acquires the lock that its thread has
@@ -17,6 +17,7 @@ import time
 library, way = sys.argv[1:]
 keeps, releases = ctypes.PyDLL(library), ctypes.CDLL(library)
 keeps.setup()
+print("ready", flush=True)
 
 
 def adds(i):

@@ -112,7 +112,7 @@ func Open(c Config) (*Runtime, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.l, p.source = l, "its own table of offsets"
+		p.l, p.source = l, "the interpreter's own table"
 	} else if p.l, ok = older[minor]; ok {
 		p.source = "the tool's table of releases"
 	} else {

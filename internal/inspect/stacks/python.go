@@ -26,6 +26,8 @@ type Interpreter struct {
 	// Placed and Unplaced count the calls of its function that executes Python code, on the stacks that were unwound:
 	// those with a native frame, and those without.
 	Placed, Unplaced int
+
+	embedded bool // in the executable of another program, whose code is in the same module
 }
 
 // python has the Python interpreters of a target, and the native frames that run Python code.
@@ -92,7 +94,7 @@ func openInterpreter(c *Code, m *callbacks.Module) *Interpreter {
 	if name := pythonFile().FindStringSubmatch(path.Base(m.Path)); name != nil {
 		minor, _ = strconv.Atoi(name[1]) // digits
 	}
-	in := &Interpreter{Module: m}
+	in := &Interpreter{Module: m, embedded: m.Main && !strings.HasPrefix(path.Base(m.Path), "python")}
 	in.Runtime, in.Err = pycode.Open(pycode.Config{
 		Memory: c.Target, Minor: minor,
 		Lookup: func(name string) (uint64, bool) { return c.Symbols.LookupExported(name, m.Path) },
@@ -229,7 +231,9 @@ func (p *python) connects(m *callbacks.Module) bool {
 	}
 	base := path.Base(m.Path)
 	return strings.HasPrefix(base, "_ctypes.") || strings.HasPrefix(base, "_cffi_backend.") ||
-		slices.ContainsFunc(p.interpreters, func(in *Interpreter) bool { return in.Module.Low == m.Low })
+		slices.ContainsFunc(p.interpreters, func(in *Interpreter) bool {
+			return in.Module.Low == m.Low && !in.embedded
+		})
 }
 
 // pythonPicture returns Python frames as a picture has them.

@@ -33,7 +33,7 @@ func PythonOf(tb testing.TB, suite, release string) string {
 	dir := closure(tb, suite, []string{"python" + release}, `#!/bin/sh
 root=$(dirname "$0")
 loader=$root/`+arch+`/ld-linux-x86-64.so.2
-[ -e "$loader" ] || loader=$root/lib64/ld-linux-x86-64.so.2
+[ -e "$loader" ] || loader=$root/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2
 PYTHONHOME=$root/usr exec $loader --library-path $root/`+arch+`:$root/lib/x86_64-linux-gnu \
 	$root/usr/bin/python`+release+` "$@"
 `)

@@ -27,26 +27,22 @@ const (
 
 // pythonCallbacks are ways in which callbacks from a parallel loop hang for the lock of Python's interpreter,
 // with their verdicts, and healthy ways.
-var pythonCallbacks = []struct {
-	way  string
-	kind picture.VerdictKind // empty: it continues
-	says []string
-}{
+var pythonCallbacks = []pythonCallback{
 	{
 		"barrier", picture.VerdictDeadlock,
 		[]string{"Python's interpreter (GIL), which thread 0", "CDLL in place of PyDLL"},
 	},
 	{
 		"lock", picture.VerdictDeadlock,
-		[]string{"holds the GIL in other callbacks.py:33 (Python) and waits for lock table"},
+		[]string{"holds the GIL in other callbacks.py:34 (Python) and waits for lock table"},
 	},
 	{
 		"critical", picture.VerdictDeadlock,
-		[]string{"holds the GIL in other callbacks.py:33 (Python) and waits for critical section halo"},
+		[]string{"holds the GIL in other callbacks.py:34 (Python) and waits for critical section halo"},
 	},
 	{
 		"loader", picture.VerdictDeadlock,
-		[]string{"holds the GIL in <module> callbacks.py:65 (Python) and waits for mutex of the dynamic loader"},
+		[]string{"holds the GIL in <module> callbacks.py:66 (Python) and waits for mutex of the dynamic loader"},
 	},
 	{"self", picture.VerdictSelfDeadlock, []string{"lock table, which it holds itself"}},
 	{"healthy", "", nil},
@@ -61,31 +57,70 @@ func TestPythonCallbacks(t *testing.T) {
 	for _, tt := range pythonCallbacks {
 		t.Run(tt.way, func(t *testing.T) {
 			t.Parallel()
-			script := filepath.Join(filepath.Dir(omptest.Programs(t)), "python/callbacks.py")
-			cmd := exec.Command("/usr/bin/python3", script, library, tt.way)
-			cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=4")
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				_ = cmd.Process.Kill()
-				_ = cmd.Wait() // the signal
-			})
-			pid := strconv.Itoa(cmd.Process.Pid)
-			if tt.kind == "" {
-				pythonGoesOn(t, pid)
-				return
-			}
-			var pic *picture.Picture
-			for range pythonLooks {
-				if _, pic = e2e.Diagnose(t, pid); pythonSays(pic, tt.kind, tt.says) {
-					return
-				}
-			}
-			t.Fatalf("no verdict %s that says %q; at last %+v, warnings %q", tt.kind, tt.says, pic.Verdicts,
-				pic.Warnings)
+			checkPythonCallbacks(t, "/usr/bin/python3", library, tt)
 		})
 	}
+}
+
+// TestPythonLocks finds a deadlock through the lock of the interpreters of other suites.
+func TestPythonLocks(t *testing.T) {
+	if !omptest.Full() {
+		t.Skip("only with OMPD_FULL: interpreters of other suites")
+	}
+	library := pythonLibrary(t)
+	for _, p := range pythons {
+		if p.suite == "bullseye" { // its C library is too old for the system's libgomp
+			continue
+		}
+		t.Run(p.release, func(t *testing.T) {
+			for _, tt := range pythonCallbacks {
+				if tt.way == "lock" || tt.way == "turns" {
+					checkPythonCallbacks(t, omptest.PythonOf(t, p.suite, p.release), library, tt)
+				}
+			}
+		})
+	}
+}
+
+// pythonCallback is a way of testdata/python/callbacks.py.
+type pythonCallback struct {
+	way  string
+	kind picture.VerdictKind // empty: it continues
+	says []string
+}
+
+// checkPythonCallbacks runs testdata/python/callbacks.py with an interpreter until it hangs, or is seen several times.
+func checkPythonCallbacks(t *testing.T, python, library string, tt pythonCallback) {
+	t.Helper()
+	script := filepath.Join(filepath.Dir(omptest.Programs(t)), "python/callbacks.py")
+	cmd := exec.Command(python, script, library, tt.way)
+	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=4")
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // the signal
+	})
+	if line, err := bufio.NewReader(output).ReadString('\n'); err != nil {
+		t.Fatalf("%s: %q, %v", python, line, err)
+	}
+	pid := strconv.Itoa(cmd.Process.Pid)
+	if tt.kind == "" {
+		pythonGoesOn(t, pid)
+		return
+	}
+	var pic *picture.Picture
+	for range pythonLooks {
+		if _, pic = e2e.Diagnose(t, pid); pythonSays(pic, tt.kind, tt.says) {
+			return
+		}
+	}
+	t.Fatalf("no verdict %s that says %q; at last %+v, warnings %q", tt.kind, tt.says, pic.Verdicts, pic.Warnings)
 }
 
 // TestPythonForkedChild checks that the verdict on a forked child names the line of Python that forked it.
@@ -124,7 +159,7 @@ func TestPythonForkedChild(t *testing.T) {
 }
 
 // pythons are interpreters of Debian, of the suites in which omptest finds them.
-var pythons = []struct{ suite, release string }{{"bullseye", "3.9"}, {"trixie", "3.13"}, {"sid", "3.14"}}
+var pythons = []struct{ suite, release string }{{"bullseye", "3.9"}, {"trixie", "3.13"}, {"sid", "3.14"}, {"sid", "3.15"}}
 
 // TestPythonFrames compares the Python frames of a thread with those that the program itself reports
 // (traceback.extract_stack), live and in a core.

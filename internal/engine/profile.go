@@ -15,10 +15,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// The cost of a profile. Stops take at most a 50th of the time. This tool's own work takes at most a 100th of the
-// processors' time, as it may take it from the program. Nothing is gained by samples closer than leastRest.
+// StopShare is the least time between two samples of a profile, in the length of a stop.
+const StopShare = 50
+
+// This tool's own work for a profile takes at most a 100th of the processors' time, as it may take it from the program.
+// Nothing is gained by samples closer than leastRest.
 const (
-	stopShare = 50
 	ownShare  = 100
 	leastRest = 10 * time.Millisecond
 )
@@ -117,7 +119,7 @@ func (p *profiling) rest() time.Duration {
 	for i, c := range p.costs {
 		stops[i], owns[i] = c.stop, c.own
 	}
-	d := max(leastRest, stopShare*usual(stops), ownShare*usual(owns)/time.Duration(runtime.NumCPU()))
+	d := max(leastRest, StopShare*usual(stops), ownShare*usual(owns)/time.Duration(runtime.NumCPU()))
 	return d + time.Duration((rand.Float64()-1./2)/2*float64(d))
 }
 

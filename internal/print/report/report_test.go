@@ -23,6 +23,53 @@ var small = picture.Picture{
 	Warnings: []string{"something was not read"},
 }
 
+// smallProfile is a profile with one of each part.
+var smallProfile = picture.Profile{
+	Schema: picture.ProfileSchema, Target: picture.Target{Kind: picture.TargetProcess, PID: 7},
+	Runtimes: small.Runtimes, End: picture.ProfileExited, Samples: 100, Seconds: 10, ThreadSeconds: 20, Work: 14, Wait: 6,
+	Threads: 2, Stopped: 0.1, Own: 0.2, CPU: 5, Outside: &picture.ProfileTime{Wait: 10},
+	Findings: []picture.ProfileFinding{{Kind: picture.FindingStarved, Text: "no processor", Fix: "fewer threads"}},
+	Waits:    []picture.ProfileWait{{Kind: "lock", Name: "ledger", Seconds: 6}},
+	Places: []picture.ProfilePlace{{
+		Region: &picture.Code{File: "/src/a.c", Line: 3}, Frame: &small.Stacks[0].Frames[0], Work: 14, Wait: 6,
+		Waits: []picture.ProfileWait{{Kind: "lock", Name: "ledger", Seconds: 6}},
+	}},
+	Barriers: []picture.ProfileBarrier{{
+		State: picture.StateBarrierExplicit, Seconds: 1, Span: 1,
+		Late: []picture.ProfileLate{{ThreadNum: 1, Seconds: 0.8, Work: 0.8, Share: 1}},
+	}},
+	Stacks: []picture.ProfileStack{
+		{Frames: small.Stacks[0].Frames, Class: picture.ProfileWork, Seconds: 14, Samples: 140},
+		{Frames: small.Stacks[0].Frames, Class: picture.ProfileWaits, Kind: "lock", Name: "ledger", Seconds: 6, Samples: 60},
+	},
+	Warnings: small.Warnings,
+}
+
+// TestProfileFormats prints a profile in the formats of other tools. Each file is recognized as one of this tool, if
+// its format has a place for that; a format that cannot show a profile says which verb it belongs to.
+func TestProfileFormats(t *testing.T) {
+	for f, want := range map[report.Format]string{
+		report.HTML: "NO PROCESSOR", report.Folded: "user_one 14000000\nuser_one 6000000\n",
+		report.Speedscope: `"unit":"microseconds"`, report.Pprof: "\x1f\x8b",
+	} {
+		p, b := printer(t, f, report.Options{})
+		if err := p.Profile(&smallProfile); err != nil || !strings.Contains(b.String(), want) {
+			t.Errorf("%s: %v, no %q in\n%.2000s", f, err, want, b)
+		}
+		if ours := report.Ours(strings.NewReader(b.String())); ours != (f != report.Folded) {
+			t.Errorf("%s: ours %v", f, ours)
+		}
+	}
+	p, _ := printer(t, report.Dot, report.Options{})
+	if err := p.Profile(&smallProfile); !errors.Is(err, report.ErrFormat) {
+		t.Errorf("dot: %v", err)
+	}
+	p, _ = printer(t, report.Pprof, report.Options{})
+	if err := p.Picture(&small, report.Whole); !errors.Is(err, report.ErrFormat) {
+		t.Errorf("pprof of a picture: %v", err)
+	}
+}
+
 func printer(t *testing.T, f report.Format, o report.Options) (report.Printer, *strings.Builder) {
 	t.Helper()
 	var b strings.Builder
@@ -68,6 +115,9 @@ func TestFormats(t *testing.T) {
 			[]string{"3 processes"}, []string{`"hidden": 3`}},
 		"look": {func(p report.Printer) error { return p.Look(&picture.Look{Picture: &small}) },
 			[]string{"core of core.7"}, []string{`"path":"core.7"`}},
+		"profile": {func(p report.Printer) error { return p.Profile(&smallProfile) },
+			[]string{"NO PROCESSOR", "lock ledger", "thread 1 (80 %)", "30.0 %", "! something"},
+			[]string{`"schema": "ompd-inspect/profile/1.0"`, `"ledger"`}},
 		"tasks": {func(p report.Printer) error {
 			pic := small
 			pic.Warnings = nil

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // targetVerbs are command lines of all verbs that look at a target.
@@ -131,5 +134,32 @@ func TestServerErrors(t *testing.T) {
 		if status != tt.status || out != "" || !strings.Contains(errs, tt.want) || strings.Contains(errs, "rpc error") {
 			t.Errorf("%v: exit status %d, want %d: %s%s", tt.args, status, tt.status, out, errs)
 		}
+	}
+}
+
+// TestServedProfile profiles a process at a server. A core at the server is refused.
+func TestServedProfile(t *testing.T) {
+	address := e2e.Serve(t)
+	run := omptest.Run{
+		Exe: omptest.Compile(t, omptest.Build{Program: "lock"}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live,
+	}
+	pid := strconv.Itoa(omptest.Start(t, run).PID)
+	status, out, errs := e2e.Output(t, "--server", address, "profile", "--quiet", "--samples", "2", "--json", pid)
+	if status != cli.ExitOK || errs != "" {
+		t.Fatalf("exit status %d: %s", status, errs)
+	}
+	omptest.Validate(t, "profile", []byte(out))
+	p := new(picture.Profile)
+	if err := json.Unmarshal([]byte(out), p); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Waits) == 0 || p.Waits[0].Name != "lock" || p.Samples != 2 || p.End != picture.ProfileTimeOver {
+		t.Errorf("%d samples, waits %+v, ended as %s", p.Samples, p.Waits, p.End)
+	}
+	run.Mode = omptest.Kernel
+	core := omptest.Dump(t, run).Core
+	status, _, errs = e2e.Output(t, "--server", address, "profile", core)
+	if status != cli.ExitUsage || !strings.Contains(errs, "it does not run") {
+		t.Errorf("a core: exit status %d, %s", status, errs)
 	}
 }

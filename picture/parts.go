@@ -10,6 +10,8 @@ type Parts struct {
 	Native  bool // native stacks in Threads
 	// Values are variables and registers of the frames (Frame.Values). They are read for a single thread only.
 	Values bool
+	// Expression is evaluated in each frame whose values are read (Values.Result); empty: none.
+	Expression string
 }
 
 // ReportParts returns the parts that a report needs.

@@ -6,6 +6,12 @@ type Values struct {
 	// Variables are the function's variables, by its debug information.
 	Variables []Value
 	Registers []Register
+	// Globals are the variables of the function's source file that are in no function.
+	Globals []Value
+	// Result is the value of the requested expression in this frame, and Error the reason if it has none; both are
+	// unset if no expression was requested.
+	Result *Value
+	Error  string
 }
 
 // Value is a variable, or a part of one.

@@ -61,7 +61,8 @@ func (a *adapter) runVerb(ctx context.Context, words []string) (string, error) {
 func help(verbs []string) string {
 	return "omp VERB [FLAGS]: " + strings.Join(verbs, ", ") + "\n" +
 		omp + "NAME: data of the selected thread, such as " + omp + "thread_num\n" +
-		"anything else: a variable of the selected frame"
+		"anything else: an expression in the selected frame: variables, also global ones, . -> [] * & casts sizeof, " +
+		"arithmetic, comparisons; in Fortran % and (i,j)"
 }
 
 // find finds the value of an expression in a frame; without a frame, in the first thread.

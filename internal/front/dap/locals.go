@@ -1,6 +1,7 @@
 package dap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,12 +71,16 @@ func (a *adapter) localScopes(f *frame) (before, after []node) {
 	}
 	if f.Kind == picture.FrameUser {
 		before = []node{scope("Locals", "locals", locals)}
+		return before, []node{scope("Globals", "globals", globals), scope("Registers", "registers", registers)}
 	}
 	return before, []node{scope("Registers", "registers", registers)}
 }
 
 // locals returns the variables of a frame.
 func locals(v *picture.Values) []node { return values(v.Variables, "", "") }
+
+// globals returns the variables of the source file of a frame that are in no function.
+func globals(v *picture.Values) []node { return values(v.Globals, "", "") }
 
 // registers returns the registers of a frame.
 func registers(v *picture.Values) []node {
@@ -161,12 +166,36 @@ func (a *adapter) findVariable(ctx context.Context, expression string, f *frame)
 	if err != nil {
 		return node{}, err
 	}
-	found := search(append(locals(v), registers(v)...), strings.ReplaceAll(expression, " ", ""))
-	if found == nil {
-		return node{}, fmt.Errorf("%q is not a variable of this frame; `omp help` lists the possible "+
-			"expressions", expression)
+	list := slices.Concat(globals(v), locals(v), registers(v))
+	if found := search(list, strings.ReplaceAll(expression, " ", "")); found != nil {
+		return *found, nil
 	}
-	return *found, nil
+	return a.evaluateIn(ctx, f, expression)
+}
+
+// evaluateIn evaluates an expression in a frame.
+func (a *adapter) evaluateIn(ctx context.Context, f *frame, expression string) (node, error) {
+	parts := picture.Parts{Threads: true, Native: a.attachment.RuntimeFrames, Values: true, Expression: expression}
+	pic, err := a.ask(ctx, threadQuestion(f.thread.LWP, parts))
+	if err != nil {
+		return node{}, err
+	}
+	for i := range pic.Threads {
+		if pic.Threads[i].LWP != f.thread.LWP {
+			continue
+		}
+		list := a.view.framesOf(&pic.Threads[i])
+		if f.index >= len(list) || !isSamePlace(&list[f.index], &f.Frame) || list[f.index].Values() == nil {
+			return node{}, errMoved
+		}
+		v := list[f.index].Values()
+		if v.Result != nil {
+			return valueNode(v.Result, "", ""), nil
+		}
+		return node{}, fmt.Errorf("%s: %s; `omp help` lists the possible expressions", expression,
+			cmp.Or(v.Error, "there are no variables in this frame"))
+	}
+	return node{}, errNoFrame
 }
 
 // search returns the last variable, or part of one, with an expression: an inner block's variable comes after

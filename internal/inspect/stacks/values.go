@@ -16,18 +16,27 @@ const maxValued = 256
 type values struct {
 	target callbacks.Target
 	sym    *symbolize.Symbolizer
+	unw    *unwind.Unwinder
 	left   int // frames that may still be read
-	known  map[valuedFrame][][]symbolize.Value
+	// expression is evaluated in each frame; empty: none
+	expression string
+	known      map[valuedFrame][][]symbolize.Value
+	// globals are those of source files, by file, and files the file of code, by PC.
+	globals map[string][]picture.Value
+	files   map[uint64]string
 }
 
 // valuedFrame identifies a native frame.
 type valuedFrame struct{ pc, cfa uint64 }
 
 // ReadValues sets whether frames from now on include their variables and registers.
-func (c *Code) ReadValues(with bool) {
+// expression is evaluated in each frame, if it is not empty.
+func (c *Code) ReadValues(with bool, expression string) {
 	c.values = nil
 	if with {
-		c.values = &values{c.Target, c.Symbols, maxValued, map[valuedFrame][][]symbolize.Value{}}
+		c.values = &values{target: c.Target, sym: c.Symbols, unw: c.Unwinder, left: maxValued, expression: expression,
+			known: map[valuedFrame][][]symbolize.Value{}, globals: map[string][]picture.Value{},
+			files: map[uint64]string{}}
 	}
 }
 
@@ -41,13 +50,18 @@ func (v *values) addTo(f unwind.Frame, kind Kind, frames []picture.Frame) {
 		return // a function that ended in a tail call has no frame
 	}
 	var functions [][]symbolize.Value
+	var globals []picture.Value
 	if kind == KindUser {
-		functions = v.variables(f)
+		functions, globals = v.variables(f), v.globalsOf(f)
 	}
 	for i := range frames {
-		out := &picture.Values{Registers: registers}
-		if at := len(frames) - 1 - i; at < len(functions) {
+		out := &picture.Values{Registers: registers, Globals: globals}
+		at := len(frames) - 1 - i
+		if at < len(functions) {
 			out.Variables = pictured(functions[at])
+		}
+		if v.expression != "" && kind == KindUser && v.sym != nil {
+			v.evaluate(f, at, out)
 		}
 		frames[i].SetValues(out)
 	}
@@ -62,9 +76,59 @@ func (v *values) variables(f unwind.Frame) [][]symbolize.Value {
 	}
 	v.left--
 	at := symbolize.Activation{PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get}
-	out = v.sym.Values(at, func(addr uint64, p []byte) error { return v.target.ReadMemory(callbacks.Addr(addr), p) })
+	at.Caller = func() (symbolize.Activation, uint64, bool) { return v.callerOf(f) }
+	out = v.sym.Values(at, v.read)
 	v.known[key] = out
 	return out
+}
+
+// evaluate sets the result of the expression in the function of a frame.
+func (v *values) evaluate(f unwind.Frame, inlined int, out *picture.Values) {
+	at := symbolize.Activation{PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get}
+	at.Caller = func() (symbolize.Activation, uint64, bool) { return v.callerOf(f) }
+	result, err := v.sym.Evaluate(at, inlined, v.expression, v.read)
+	if err != nil {
+		out.Error = err.Error()
+		return
+	}
+	out.Result = &pictured([]symbolize.Value{result})[0]
+}
+
+// read reads memory of the target.
+func (v *values) read(addr uint64, p []byte) error {
+	return v.target.ReadMemory(callbacks.Addr(addr), p)
+}
+
+// globalsOf returns the variables of the source file of a frame that are in no function.
+func (v *values) globalsOf(f unwind.Frame) []picture.Value {
+	if v.sym == nil {
+		return nil
+	}
+	file, ok := v.files[f.PC]
+	if !ok {
+		var list []symbolize.Value
+		file, list = v.sym.Globals(symbolize.Activation{PC: f.LookupPC()}, v.read)
+		v.files[f.PC] = file
+		if _, known := v.globals[file]; !known {
+			v.globals[file] = pictured(list)
+		}
+	}
+	return v.globals[file]
+}
+
+// callerOf returns the caller of a frame, and the return address in it.
+func (v *values) callerOf(f unwind.Frame) (at symbolize.Activation, back uint64, ok bool) {
+	if v.unw == nil || f.Outermost || f.Signal || f.Go {
+		return at, 0, false
+	}
+	frames, _ := v.unw.Stack(f.Registers, 2)
+	if len(frames) < 2 || frames[0].CFA != f.CFA || frames[1].Exact {
+		return at, 0, false
+	}
+	caller := frames[1]
+	at = symbolize.Activation{PC: caller.LookupPC(), CFA: caller.CFA, Register: caller.Registers.Get}
+	at.Caller = func() (symbolize.Activation, uint64, bool) { return v.callerOf(caller) }
+	return at, caller.PC, true
 }
 
 // registers returns the known registers.

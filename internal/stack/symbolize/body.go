@@ -91,7 +91,7 @@ func readBody(r *dwarf.Reader) *body {
 		}
 		switch e.Tag {
 		case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine, dwarf.TagLexDwarfBlock, dwarf.TagModule,
-			dwarf.TagNamespace:
+			dwarf.TagNamespace, dwarf.TagCommonDwarfBlock:
 			if e.Children {
 				open = append(open, len(b.list))
 			}

@@ -15,7 +15,8 @@ import (
 type decoder struct {
 	types
 	read func(addr uint64, p []byte) error
-	left int // remaining number of values
+	in   *locals // evaluates bounds that are known at run time only; may be nil
+	left int     // remaining number of values
 }
 
 // readBytes returns the first n bytes at a place; why is the reason if they are missing.
@@ -57,6 +58,8 @@ func (d *decoder) fill(v *Value, typ dwarf.Offset, p place, depth, pointers int)
 		d.fillMembers(v, in, p, depth, pointers)
 	case dwarf.TagArrayType:
 		d.fillArray(v, e, in, p, depth, pointers)
+	case dwarf.TagStringType:
+		d.fillString(v, e, p)
 	case dwarf.TagPointerType:
 		d.fillPointer(v, e, p, depth, pointers)
 	case dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
@@ -226,41 +229,6 @@ func (d *decoder) firstBit(f *dwarf.Entry, bits int64) (int64, bool) {
 	return 8*(at+int64(unit)) - down - bits, ok && ok1 && ok2
 }
 
-// fillArray adds the elements to v, or the text of an array of characters.
-func (d *decoder) fillArray(v *Value, e *dwarf.Entry, in []*dwarf.Entry, p place, depth, pointers int) {
-	dims := d.dimensionsOf(in)
-	size, ok := d.sizeInBytes(typeOf(e))
-	if !ok || isStrided(e) || len(dims) == 0 {
-		v.Missing = missingShape
-		return
-	}
-	count := int64(1)
-	for _, n := range dims {
-		if n.count < 1 || count > maxSize/n.count || !n.bound {
-			v.Missing = missingShape
-			return
-		}
-		count *= n.count
-	}
-	if size == 1 && len(dims) == 1 && d.isCharacter(typeOf(e)) {
-		b, why := d.readBytes(p, uint64(min(count, maxString)))
-		if v.Text = quoteText(b); why != "" {
-			v.Text, v.Missing = "", why
-		}
-		return
-	}
-	v.Cut = count > maxElements
-	for i := range min(count, maxElements) {
-		name, _ := formatSubscripts(dims, uint64(i), d.lang)
-		m := Value{Name: name}
-		d.fill(&m, typeOf(e), p.advance(uint64(i)*size), depth+1, pointers)
-		if v.Parts = append(v.Parts, m); d.left < 0 {
-			v.Cut = true
-			return
-		}
-	}
-}
-
 // isCharacter reports whether a type is a character type.
 func (d *decoder) isCharacter(typ dwarf.Offset) bool {
 	e, _, _ := d.resolvePlain(typ)
@@ -344,12 +312,18 @@ func (d *decoder) typeName(off dwarf.Offset, depth int) string {
 		return "volatile " + inner()
 	case dwarf.TagRestrictType, dwarf.TagAtomicType:
 		return inner()
+	case dwarf.TagStringType:
+		return "character"
 	case dwarf.TagSubroutineType:
 		return inner() + " ()"
 	case dwarf.TagArrayType:
 		var counts []string
 		for _, n := range d.dimensionsOf(in) {
-			counts = append(counts, strconv.FormatInt(n.count, 10))
+			count := strconv.FormatInt(n.count, 10)
+			if n.count == 0 { // known at run time only
+				count = ""
+			}
+			counts = append(counts, count)
 		}
 		return inner() + " [" + strings.Join(counts, "][") + "]"
 	}

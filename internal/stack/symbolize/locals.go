@@ -14,6 +14,8 @@ type Activation struct {
 	CFA uint64
 	// Register returns the value of a register, by DWARF number, in the frame.
 	Register func(number int) (value uint64, ok bool)
+	// Caller returns the caller's frame and the return address in it; it may be nil.
+	Caller func() (caller Activation, back uint64, ok bool)
 }
 
 // LocalName names the data at addr in the frame by a local variable of the function, or of a function inlined
@@ -138,7 +140,7 @@ func (l *locals) walk(r entries, in scope) (done bool) {
 			}
 		case dwarf.TagLexDwarfBlock:
 			inner.active = l.visitsBlock(e, in)
-		case dwarf.TagModule, dwarf.TagNamespace:
+		case dwarf.TagModule, dwarf.TagNamespace, dwarf.TagCommonDwarfBlock:
 		default:
 			if in.active && (e.Tag == dwarf.TagVariable || e.Tag == dwarf.TagFormalParameter) {
 				l.visit(e, in)

@@ -1,8 +1,14 @@
 package symbolize
 
 import (
+	"cmp"
 	"debug/dwarf"
 	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
 // Bounds on the values of one frame.
@@ -50,9 +56,17 @@ const (
 // function itself first, then of each function that is inlined there, the innermost last. read
 // reads memory of the target.
 func (s *Symbolizer) Values(f Activation, read func(addr uint64, p []byte) error) (out [][]Value) {
+	var entry map[int]uint64
+	if f.Caller != nil {
+		entry = s.entryValues(f, read, 0)
+	}
 	s.walkLocals(f, (*module).variableInfo, func(l *locals) {
 		l.read = read
-		d := decoder{types: l.types, read: read, left: maxValues}
+		l.entry = func(n int) (v uint64, ok bool) {
+			v, ok = entry[n]
+			return v, ok
+		}
+		d := decoder{types: l.types, read: read, in: l, left: maxValues}
 		l.visit = func(e *dwarf.Entry, in scope) {
 			for len(out) <= in.inlined {
 				out = append(out, nil)
@@ -65,11 +79,74 @@ func (s *Symbolizer) Values(f Activation, read func(addr uint64, p []byte) error
 	return out
 }
 
+// maxGlobals bounds the global variables of a file that are shown, and maxGlobalValues the parts of each.
+const (
+	maxGlobals      = 200
+	maxGlobalValues = 100
+)
+
+// Globals returns the variables of the source file of the code at pc that are in no function, by name, with their
+// values. unit identifies the file.
+func (s *Symbolizer) Globals(f Activation, read func(addr uint64, p []byte) error) (unit string, out []Value) {
+	_ = s.withModule(f.PC, func(m *module, pc uint64) (err error) {
+		defer elfx.Recover("variables", &err)
+		vs := m.variableInfo()
+		if vs.data == nil {
+			return nil
+		}
+		r := vs.data.Reader()
+		e, err := r.SeekPC(pc)
+		if err != nil {
+			return err
+		}
+		unit = fmt.Sprint(m.mod.Bias, " ", e.Offset)
+		l := &locals{vs: vs, bias: m.mod.Bias, frame: Activation{PC: f.PC}, pc: pc, read: read, unit: e,
+			types: vs.typesIn(languageOf(e))}
+		d := decoder{types: l.types, read: read, in: l, left: maxValues}
+		seen := map[dwarf.Offset]bool{}
+		l.walkGlobals(r, 0, func(e *dwarf.Entry) {
+			if off, ok := originOf(e); ok {
+				seen[off] = true
+			}
+			if loc := l.attribute(e, dwarf.AttrLocation); loc == nil && l.attribute(e, dwarf.AttrConstValue) == nil ||
+				seen[e.Offset] || len(out) == maxGlobals {
+				return
+			}
+			d.left = maxGlobalValues
+			if v, ok := l.makeValue(e, &d); ok && !strings.HasPrefix(v.Name, "__") {
+				out = append(out, v)
+			}
+		})
+		return nil
+	})
+	slices.SortStableFunc(out, func(a, b Value) int { return cmp.Compare(a.Name, b.Name) })
+	return unit, out
+}
+
+// walkGlobals passes the variables of a unit that are in no function to visit.
+func (l *locals) walkGlobals(r *dwarf.Reader, depth int, visit func(e *dwarf.Entry)) {
+	for {
+		e, err := r.Next()
+		if e == nil || err != nil || e.Tag == 0 || e.Tag == dwarf.TagCompileUnit {
+			return
+		}
+		inner := e.Tag == dwarf.TagNamespace || e.Tag == dwarf.TagModule || e.Tag == dwarf.TagCommonDwarfBlock
+		switch {
+		case e.Children && inner && depth < maxTypeDepth:
+			l.walkGlobals(r, depth+1, visit)
+			continue
+		case e.Tag == dwarf.TagVariable:
+			visit(e)
+		}
+		r.SkipChildren()
+	}
+}
+
 // makeValue returns the value of variable e; false for compiler-internal variables.
 func (l *locals) makeValue(e *dwarf.Entry, d *decoder) (Value, bool) {
 	name, typ := l.vs.nameAndType(e)
 	artificial, _ := e.Val(dwarf.AttrArtificial).(bool)
-	if name == "" || artificial && name != "this" || name[0] == '.' {
+	if name == "" || name[0] == '.' || artificial && (name[0] == '_' || strings.Contains(name, ".")) {
 		return Value{}, false
 	}
 	v := Value{Name: name, Argument: e.Tag == dwarf.TagFormalParameter}

@@ -22,6 +22,11 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.Call)
 	defer cancel()
 	err = s.call(ctx, info.FullMethod, req, func() (err error) {
+		if isChecked(info.FullMethod) {
+			if err := checkRequest(req); err != nil {
+				return err
+			}
+		}
 		resp, err = handler(ctx, req)
 		return err
 	})
@@ -44,7 +49,8 @@ func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServ
 		ctx, cancel = context.WithTimeout(ctx, s.cfg.Limits.Call)
 		defer cancel()
 	}
-	b := &bounded{ServerStream: stream, ctx: ctx, limit: s.cfg.Limits.Patience.Unread, deaf: make(chan struct{})}
+	b := &bounded{ServerStream: stream, ctx: ctx, limit: s.cfg.Limits.Patience.Unread, deaf: make(chan struct{}),
+		check: isChecked(info.FullMethod)}
 	done := make(chan error, 1)
 	go func() {
 		done <- s.call(ctx, info.FullMethod, nil, func() error { return handler(srv, b) })
@@ -65,6 +71,7 @@ type bounded struct {
 	limit time.Duration // for a message to be read
 	deaf  chan struct{} // closed when a message exceeded the limit
 	once  sync.Once
+	check bool // the requests
 }
 
 // SendMsg sends a message. A client that does not read it in time hangs, or is hostile.
@@ -72,6 +79,15 @@ func (b *bounded) SendMsg(m any) error {
 	late := time.AfterFunc(b.limit, func() { b.once.Do(func() { close(b.deaf) }) })
 	defer late.Stop()
 	return b.ServerStream.SendMsg(m)
+}
+
+// RecvMsg receives a message and checks it.
+func (b *bounded) RecvMsg(m any) error {
+	err := b.ServerStream.RecvMsg(m)
+	if err == nil && b.check {
+		err = checkRequest(m)
+	}
+	return err
 }
 
 // Context returns the context of the call.

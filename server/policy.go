@@ -30,6 +30,9 @@ type Policy struct {
 // allow checks a client's target and returns it with absolute paths.
 func (p Policy) allow(spec *ompdv1.TargetSpec) (*ompdv1.TargetSpec, error) {
 	out := proto.CloneOf(spec)
+	if err := checkSources(spec.GetSources()); err != nil {
+		return nil, err
+	}
 	switch src := spec.GetSource().(type) {
 	case *ompdv1.TargetSpec_Core:
 		core, err := p.path(spec.GetDirectory(), src.Core)

@@ -51,7 +51,8 @@ type Passed struct {
 }
 
 // PassedBefore returns the calls by which the function came to a point. It does not follow values, and is not ok for a
-// function with jumps to unknown targets, after a recursive call, and if an exception handler is on a path to the point.
+// function with jumps to unknown targets, after a recursive call, and if an exception handler is on a path to the
+// point.
 func (f *Function) PassedBefore(at Point) (out Passed, ok bool) {
 	if f.ensureDecoded() != nil || f.Indirect || f.spend(len(f.insts)) != nil {
 		return Passed{}, false

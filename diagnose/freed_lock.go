@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -50,10 +51,30 @@ func findFreedLocks(d *dependencies) []picture.Verdict {
 		case h == 0:
 			v.Evidence = append(v.Evidence, "no thread's stack shows that it holds the lock")
 		}
+		v.Explanation = d.waitPlaces(v.Threads) + v.Explanation
 		d.addBlocked(&v)
 		out = append(out, v)
 	}
 	return out
+}
+
+// waitPlaces returns a sentence with the places in the program's code at which threads wait, "" if none has a line.
+func (d *dependencies) waitPlaces(lwps []int) string {
+	var all []string
+	for _, lwp := range lwps {
+		fs := d.frames(lwp)
+		i := slices.IndexFunc(fs, func(f picture.Frame) bool { return f.Kind == picture.FrameUser && f.Line != 0 })
+		if i < 0 {
+			continue
+		}
+		if at := place(fs[i]); !slices.Contains(all, at) {
+			all = append(all, at)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("The call is in %s. ", strings.Join(all[:min(len(all), maxNamed)], ", "))
 }
 
 // holderEvidence returns the evidence for the holder of a freed lock.
@@ -96,6 +117,7 @@ func findNoLocks(d *dependencies) []picture.Verdict {
 		v.Severity = picture.SeverityWarning
 		v.Explanation += " A thread may hold it, and release it by writing to that memory."
 	}
+	v.Explanation = d.waitPlaces(v.Threads) + v.Explanation
 	v.Fix = "check the index of the lock against the size of the array, and call omp_init_lock for each element " +
 		"after the array grew"
 	for i, l := range o.locks[:min(len(o.locks), maxNamed)] {

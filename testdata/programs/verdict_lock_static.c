@@ -1,8 +1,9 @@
 /* Three threads wait for memory that is no lock: they take an element past the end of an array of locks. "0": a global
  * array; "1": a static one of a function; "2": a member of a structure, whose next member is there; "3": an array of
  * structures; "4": an array on the stack of main; "5": a global array through a pointer; "6": as "0", and the smallest
- * index is 1. A second argument of 1: the index is in range, and a thread that works has all locks of the arrays.
- * The memory is what both runtimes take for a lock that a thread has. */
+ * index is 1; "7": the element is in another array of locks, and the thread holds that lock. A second argument of 1:
+ * the index is in range, and a thread that works has all locks of the arrays. The memory is what both runtimes take
+ * for a lock that a thread has. */
 #include "truth.h"
 
 #define SIZE 16
@@ -24,6 +25,7 @@ static struct {
 } grid;
 static struct row rows[SIZE];
 static long cells[64];
+static omp_lock_t beside[SIZE];
 
 static void *look(void *n) {
   truth_await((int)(long)n);
@@ -73,6 +75,14 @@ __attribute__((noinline)) static void by_pointer(omp_lock_t *volatile *locks, lo
   omp_unset_lock(&(*at)[i]);
 }
 
+__attribute__((noinline)) static void in_both(long i, long held) {
+  omp_set_lock(&beside[held]);
+  omp_set_lock(&table[i]);
+  cells[0]++;
+  omp_unset_lock(&table[i]);
+  omp_unset_lock(&beside[held]);
+}
+
 /* distance returns the index of to in an array of elements of that size at from. */
 static long distance(const void *from, const void *to, long size) {
   return ((const char *)to - (const char *)from) / size;
@@ -113,6 +123,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < SIZE; i++) {
     grid.cells[i] = rows[i].value = HELD;
     omp_init_lock(&table[i]);
+    omp_init_lock(&beside[i]);
     omp_init_lock(&in_function(0, 0)[i]);
     omp_init_lock(&grid.locks[i]);
     omp_init_lock(&rows[i].lock);
@@ -121,7 +132,7 @@ int main(int argc, char **argv) {
   long where[] = {distance(table, &cells[32], sizeof *table), distance(in_function(0, 0), &cells[32], sizeof *table),
                   distance(grid.locks, &grid.cells[4], sizeof *table), distance(rows, &cells[32], sizeof *rows),
                   distance(&stack, (const void *)&after[32], sizeof *table), distance(table, &cells[32], sizeof *table),
-                  distance(table, &cells[32], sizeof *table) + 1};
+                  distance(table, &cells[32], sizeof *table) + 1, distance(table, &beside[4], sizeof *table)};
   pthread_create(&observer, NULL, look, (void *)3L);
 #pragma omp parallel num_threads(healthy ? 4 : 3)
   {
@@ -144,6 +155,7 @@ int main(int argc, char **argv) {
       case 3: in_rows(i); break;
       case 4: by_pointer(&to_stack, i); break;
       case 5: by_pointer(&to_table, i); break;
+      case 7: in_both(i, 4); break;
       default: from_one(i);
       }
     }

@@ -1,12 +1,14 @@
 package waits
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -24,7 +26,7 @@ func (wf *Finder) outsideArray(w wait, l picture.Lock) string {
 	case !ok:
 		return ""
 	case wf.Code.ModuleOf(base) != nil:
-		return wf.outsideStatic(array, w.variable)
+		return cmp.Or(wf.outsideStatic(array, w.variable), wf.outsideIntegers(array, w.variable))
 	case !array.Loaded:
 		return ""
 	}
@@ -75,6 +77,30 @@ func (wf *Finder) outsideStatic(a lockflow.Array, addr uint64) string {
 		return outsideWords(array.Name, array.Low, array.High, addr)
 	}
 	return ""
+}
+
+// outsideIntegers explains that the lock at addr is no element of an array of integers in Fortran: it is in an array of
+// integers of another size.
+func (wf *Finder) outsideIntegers(a lockflow.Array, addr uint64) string {
+	array, ok := wf.indexedArray(a)
+	found, known, _ := wf.Code.Symbols.StaticAt(addr)
+	if !ok || !known || found.Low == array.Low || array.Integer == found.Integer ||
+		array.Integer == 0 || found.Integer == 0 || array.Integer != a.Stride {
+		return ""
+	}
+	return outsideWords(array.Name, array.Low, array.High, addr)
+}
+
+// indexedArray returns the static array to whose address the code adds an index. The smallest index may be 1.
+func (wf *Finder) indexedArray(a lockflow.Array) (array symbolize.StaticVariable, ok bool) {
+	if a.Loaded {
+		return array, false
+	}
+	if array, ok, _ = wf.Code.Symbols.StaticAt(a.Base + a.Stride); ok && array.Low == a.Base+a.Stride {
+		return array, true
+	}
+	array, ok, _ = wf.Code.Symbols.StaticAt(a.Base)
+	return array, ok && array.Low == a.Base
 }
 
 // outsideWords explains that the lock at addr is no element of a variable, which is in [low, high).

@@ -13,6 +13,8 @@ type StaticVariable struct {
 	// Lock and NoLock report, by debug information, that a lock starts at the address that was asked for, and that none
 	// does. Both are false without debug information, and in a union.
 	Lock, NoLock bool
+	// Integer is the size in bytes of the integers of an array in Fortran, where locks are integers; 0 for other types.
+	Integer uint64
 }
 
 // StaticAt returns the static variable around addr, whose size the symbol table has. ok is false if the variable or its
@@ -37,6 +39,9 @@ func (s *Symbolizer) StaticAt(addr uint64) (v StaticVariable, ok, free bool) {
 			}
 			if !in.member {
 				v.Name = in.name
+			}
+			if !in.member {
+				v.Integer = ts.integersOf(in.typ)
 			}
 			lock, known := ts.lockAt(in.typ, a-in.addr, 0)
 			v.Lock, v.NoLock = v.Lock || known && lock, v.NoLock || known && !lock
@@ -78,4 +83,25 @@ func (ts types) lockAt(off dwarf.Offset, n uint64, depth int) (lock, known bool)
 		}
 	}
 	return false, false
+}
+
+// integersOf returns the size in bytes of the elements of an array of integers in Fortran, 0 for other types.
+func (ts types) integersOf(off dwarf.Offset) uint64 {
+	if !ts.lang.fortran {
+		return 0
+	}
+	e, _, _ := ts.resolvePlain(off)
+	if e == nil || e.Tag != dwarf.TagArrayType || isStrided(e) {
+		return 0
+	}
+	if e, _, _ = ts.resolvePlain(typeOf(e)); e == nil || e.Tag != dwarf.TagBaseType {
+		return 0
+	}
+	encoding, _ := e.Val(dwarf.AttrEncoding).(int64)
+	size, _ := e.Val(dwarf.AttrByteSize).(int64)
+	const signed = 5 // DW_ATE_signed
+	if encoding != signed || size < 0 {
+		return 0
+	}
+	return uint64(size)
 }

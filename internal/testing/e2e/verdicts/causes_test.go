@@ -144,6 +144,30 @@ func TestMemoryPastArrays(t *testing.T) {
 	}
 }
 
+// TestArrayOfLocksPastAnother looks at a thread that takes an element past the end of an array of locks, which is the
+// element of another array of locks that it holds: that lock is valid, and is named by its own array.
+func TestArrayOfLocksPastAnother(t *testing.T) {
+	for i, run := range handoverRuns(t, "verdict_lock_static", "7") {
+		if i%3 == 1 {
+			continue
+		}
+		t.Run(handoverName(i, run), func(t *testing.T) {
+			kinds, words := hangOf(t, run)
+			if !slices.Equal(kinds, []picture.VerdictKind{picture.VerdictSelfDeadlock}) {
+				t.Errorf("hangs %v, want one %s", kinds, picture.VerdictSelfDeadlock)
+			}
+			checkWords(t, words, []string{"waits for lock beside[4]", "which it holds itself", " verdict_lock_static.c:80"},
+				[]string{"no lock", "ORPHANED", "table["})
+		})
+		run.Args = append(run.Args, "1")
+		t.Run("healthy/"+handoverName(i, run), func(t *testing.T) {
+			if kinds, words := hangOf(t, run); len(kinds) > 0 {
+				t.Errorf("hangs %v of a healthy program:\n%s", kinds, words)
+			}
+		})
+	}
+}
+
 // TestPoolOfLocks looks at threads that wait for locks of a pool, whose index is a remainder: one of them holds the
 // lock that all wait for. Idle threads of a pool of threads have no part in it.
 func TestPoolOfLocks(t *testing.T) {

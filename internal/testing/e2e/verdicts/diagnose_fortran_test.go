@@ -51,6 +51,11 @@ func fortranVerdicts() []expectation {
 			waits: []string{"barrier", "barrier"},
 			says:  []string{"only one side of the branch at verdict_fortran_shifted.f90:31 leads to the barrier at "}},
 		{program: "verdict_fortran_shifted", args: []string{"2"}},
+		// LLVM's runtime crashes.
+		{program: "verdict_fortran_past", args: []string{"0"}, only: "libgomp", kind: "lock_freed", threads: 3,
+			says: []string{"which is no lock", "The call is in grid::add verdict_fortran_past.f90:13",
+				" locks (128 bytes at ", "check the index"}},
+		{program: "verdict_fortran_past", args: []string{"1"}, only: "libgomp"},
 		{program: "verdict_fortran_kept", kind: "lock_orphaned", certainty: "likely", threads: 2,
 			says: []string{"lock cache", "nobody will release"}},
 		{program: "verdict_fortran_turns", args: []string{"0"}, kind: "deadlock", threads: 2,

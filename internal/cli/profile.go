@@ -32,7 +32,7 @@ or spins for another thread, a task, a device or another process, while it is id
 runtime's pool, and while the runtime works for its own purposes.
 
 Each sample stops the process for a moment. The time between samples adapts, so that the
-stops take about a 50th of the time at most, and the samples' CPU time a 100th of the
+stops take about a 50th of the time, and the samples' CPU time at most a 100th of the
 processors'; the rate and the cost are printed. With --no-stop the process is not stopped:
 states and stacks of threads that run are of different moments.
 
@@ -157,7 +157,9 @@ func (v *profileFlags) start(ctx context.Context, argv []string) error {
 			switch {
 			case e.Ended:
 				if stop(); followed != nil {
-					found = <-followed
+					if found = <-followed; found.profile != nil && found.profile.End == picture.ProfileInterrupted {
+						found.profile.End = picture.ProfileExited // that interrupted it
+					}
 				}
 				if !shown {
 					v.showStarted(found)

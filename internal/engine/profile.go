@@ -19,10 +19,12 @@ import (
 const StopShare = 50
 
 // This tool's own work for a profile takes at most a 100th of the processors' time, as it may take it from the program.
-// Nothing is gained by samples closer than leastRest.
+// Nothing is gained by samples closer than leastRest. A machine with too few processors for its programs can make one
+// stop last for a second; mostRest bounds the time without samples after it.
 const (
 	ownShare  = 100
 	leastRest = 10 * time.Millisecond
+	mostRest  = 10 * time.Second
 )
 
 // keptCosts is the number of the last samples whose median cost gives the time to the next. On a busy machine the tool
@@ -119,17 +121,18 @@ func (p *profiling) rest() time.Duration {
 	for i, c := range p.costs {
 		stops[i], owns[i] = c.stop, c.own
 	}
-	d := max(leastRest, StopShare*usual(stops), ownShare*usual(owns)/time.Duration(runtime.NumCPU()))
+	d := max(StopShare*usual(stops), ownShare*usual(owns)/time.Duration(runtime.NumCPU()))
+	d = min(max(d, leastRest), mostRest)
 	return d + time.Duration((rand.Float64()-1./2)/2*float64(d))
 }
 
-// usual returns the median; 0 of an empty list.
+// usual returns the median, the smaller one of two; 0 for an empty list.
 func usual(list []time.Duration) time.Duration {
 	if len(list) == 0 {
 		return 0
 	}
 	slices.Sort(list)
-	return list[len(list)/2]
+	return list[(len(list)-1)/2]
 }
 
 // sample adds a sample. On a busy machine a thread may get no processor for as long as a stop waits for it; then sample

@@ -36,9 +36,8 @@ func conclude(p *picture.Profile) []picture.ProfileFinding {
 	if p.Samples < leastSamples || p.ThreadSeconds <= 0 {
 		return []picture.ProfileFinding{{
 			Kind: picture.FindingTooFew,
-			Text: fmt.Sprintf("%s are too few for a conclusion: at least %d are needed",
-				phrase.Count(p.Samples, "sample"), leastSamples),
-			Fix: "profile for longer, or while the machine is less busy",
+			Text: fmt.Sprintf("a conclusion needs at least %d samples, and there are %d", leastSamples, p.Samples),
+			Fix:  "profile for longer, or while the machine is less busy",
 		}}
 	}
 	c := conclusions{p: p}

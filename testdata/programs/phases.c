@@ -24,9 +24,10 @@ static void work(double seconds) {
 }
 
 int main(int argc, char **argv) {
-  double begin = now(), end = begin + (argc > 1 ? atof(argv[1]) : 1);
+  double begin = now(), end = begin + (argc > 1 ? atof(argv[argc - 1]) : 1);
   double lock = 0, barrier = 0, all = 0;
   omp_init_lock(&ledger);
+  fputs("r", stderr); /* ready */
 #pragma omp parallel num_threads(threads) reduction(+ : lock, barrier, all)
   {
     int more = 1;

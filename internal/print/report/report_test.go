@@ -26,8 +26,8 @@ var small = picture.Picture{
 // smallProfile is a profile with one of each part.
 var smallProfile = picture.Profile{
 	Schema: picture.ProfileSchema, Target: picture.Target{Kind: picture.TargetProcess, PID: 7},
-	Runtimes: small.Runtimes, End: picture.ProfileExited, Samples: 100, Seconds: 10, ThreadSeconds: 20, Work: 14, Wait: 6,
-	Threads: 2, Stopped: 0.1, Own: 0.2, CPU: 5, Outside: &picture.ProfileTime{Wait: 10},
+	Runtimes: small.Runtimes, End: picture.ProfileExited, Samples: 100, Seconds: 10, ThreadSeconds: 20, Work: 14,
+	Wait: 6, Threads: 2, Stopped: 0.1, Own: 0.2, CPU: 5, Outside: &picture.ProfileTime{Wait: 10},
 	Findings: []picture.ProfileFinding{{Kind: picture.FindingStarved, Text: "no processor", Fix: "fewer threads"}},
 	Waits:    []picture.ProfileWait{{Kind: "lock", Name: "ledger", Seconds: 6}},
 	Places: []picture.ProfilePlace{{
@@ -40,7 +40,10 @@ var smallProfile = picture.Profile{
 	}},
 	Stacks: []picture.ProfileStack{
 		{Frames: small.Stacks[0].Frames, Class: picture.ProfileWork, Seconds: 14, Samples: 140},
-		{Frames: small.Stacks[0].Frames, Class: picture.ProfileWaits, Kind: "lock", Name: "ledger", Seconds: 6, Samples: 60},
+		{
+			Frames: small.Stacks[0].Frames, Class: picture.ProfileWaits, Kind: "lock", Name: "ledger", Seconds: 6,
+			Samples: 60,
+		},
 	},
 	Warnings: small.Warnings,
 }

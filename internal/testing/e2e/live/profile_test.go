@@ -109,10 +109,23 @@ func profileKinds(t *testing.T, b omptest.Build, rt omptest.Runtime) {
 			}) {
 				t.Errorf("no place of the program waits for %s: %+v", c.kind, p.Places)
 			}
-			if c.kind == "barrier" && len(p.Barriers) == 0 {
-				t.Error("no barriers")
+			if c.kind == "barrier" {
+				checkLate(t, p)
 			}
 		})
+	}
+}
+
+// checkLate checks that thread 3 of program barrier, which never comes, is late for all of the time, and the only one.
+func checkLate(t *testing.T, p *picture.Profile) {
+	t.Helper()
+	if len(p.Barriers) != 1 || len(p.Barriers[0].Late) != 1 {
+		t.Fatalf("barriers %+v, want one with one late thread", p.Barriers)
+	}
+	b := p.Barriers[0]
+	l := b.Late[0]
+	if l.ThreadNum != 3 || math.Abs(l.Seconds-b.Span) > 1e-6 || math.Abs(b.Seconds-3*b.Span) > 1e-6 || l.Frame == nil {
+		t.Errorf("%+v is late, others waited %v s, %v s in all", l, b.Span, b.Seconds)
 	}
 }
 

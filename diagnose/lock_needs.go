@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -157,12 +158,31 @@ func (b *graphBuilder) newReleasers(lwps []int, tasks []picture.ID) *bundle {
 	for _, id := range tasks {
 		add(node{task: id}, "it may still release it")
 	}
+	started := map[picture.ID]bool{} // regions of tasks that have started on an unknown thread
 	for i := range b.pic.Tasks {
-		if t := &b.pic.Tasks[i]; t.Pending() {
+		switch t := &b.pic.Tasks[i]; {
+		case !t.Pending():
+		case b.isStarted(t):
+			started[t.Region] = true
+		default:
 			add(node{task: t.ID}, "it is about to be run")
 		}
 	}
+	for _, region := range slices.Sorted(maps.Keys(started)) {
+		for _, lwp := range b.regions[region].Threads {
+			if !slices.Contains(lwps, lwp) {
+				add(node{lwp: lwp}, "it may execute a task that releases it")
+			}
+		}
+	}
 	return may
+}
+
+// isStarted reports whether a task has started on a thread of its team, each of which waits for something else than a
+// barrier: another thread cannot continue it. Its thread may be unknown, as when two threads execute children of it.
+func (b *graphBuilder) isStarted(t *picture.Task) bool {
+	return t.State == picture.TaskWaiting && t.Thread == 0 && !t.AwaitsEvent() && !isUntied(t) &&
+		b.teamOf(t.Region).members != nil
 }
 
 // allReallyWait reports whether all threads that seem to wait for a lock do, so that no thread has just acquired

@@ -322,14 +322,19 @@ func (b *graphBuilder) addQueuedNeeds(t *picture.Task, x *needs) {
 	if t.Kind != picture.TaskExplicit || b.facts.TasksTruncated {
 		return
 	}
-	m, ok := b.teams[t.Region]
-	if !ok {
-		m = b.newTeam(t.Region)
-		b.teams[t.Region] = m
-	}
-	if m.members != nil && (len(m.awaited) == 0 || !isUntied(t) && !b.descends(t, m)) {
+	if m := b.teamOf(t.Region); m.members != nil && (len(m.awaited) == 0 || !isUntied(t) && !b.descends(t, m)) {
 		x.add(m.members)
 	}
+}
+
+// teamOf returns the team of a region, made once.
+func (b *graphBuilder) teamOf(region picture.ID) *team {
+	m, ok := b.teams[region]
+	if !ok {
+		m = b.newTeam(region)
+		b.teams[region] = m
+	}
+	return m
 }
 
 // newTeam returns the team of a region by the waits of its members.

@@ -338,6 +338,24 @@ func TestMayRelease(t *testing.T) {
 			l.MayRelease.Threads = nil
 			s.task("t", "", picture.TaskQueued, 0)
 		}), []want{orphaned}},
+		{"a task has started on an unknown thread, and all members are waiters", 2, waitedFor(
+			func(s scene, l *picture.Lock) {
+				l.MayRelease.Threads = nil
+				s.implicit()
+				s.task("t", "i1", picture.TaskWaiting, 0)
+			}), []want{orphaned}},
+		{"a task has started on an unknown thread, and one member is no waiter", 3, waitedFor(
+			func(s scene, l *picture.Lock) {
+				l.MayRelease.Threads = nil
+				s.implicit()
+				s.task("t", "i1", picture.TaskWaiting, 0)
+			}), nil},
+		{"an untied task has started on an unknown thread", 2, waitedFor(
+			func(s scene, l *picture.Lock) {
+				l.MayRelease.Threads = nil
+				s.implicit()
+				s.task("t", "i1", picture.TaskWaiting, 0).Flags = []string{picture.FlagUntied}
+			}), nil},
 		{"by the line where it was left", 3, waitedFor(func(_ scene, l *picture.Lock) {
 			l.MayRelease.Threads = nil
 			l.Leaks = []picture.Leak{{Frame: picture.Frame{Function: "work", File: "/a/x.c", Line: 9}}}

@@ -1,86 +1,63 @@
 #!/bin/sh
-# build.sh DIR: fetches programs that others wrote, builds them with GCC and with clang as
-# their makefiles do, and writes DIR/list, of which each line is a program with its arguments.
-# TestHealthyApplications looks at them. What is in DIR/src already is not fetched. Of Debian
-# come numpy, scikit-learn and R with OpenBLAS, unpacked into DIR/debian.
+# build.sh DIR: unpacks programs of Debian into DIR/debian, builds the small applications of this directory
+# with GCC and with clang, and writes DIR/list, of which each line is a program with its arguments.
+# TestHealthyApplications looks at them.
 set -eu
+here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mkdir -p "$1" && cd "$1" && pwd)
-mkdir -p "$dir/src" "$dir/bin"
+mkdir -p "$dir/bin" "$dir/debian"
 : >"$dir/list"
 
-fetch() { # name, repository, commit
-	[ -d "$dir/src/$1" ] || git clone -q "https://github.com/$2" "$dir/src/$1"
-	git -C "$dir/src/$1" checkout -q "$3"
-}
-fetch lulesh LLNL/LULESH 3e01c40b3281aadb7f996525cdd4a3354f6d3801
-fetch bots bsc-pm/bots 2607a695128727a3f6c98754367705443663136d
-fetch npb GMAP/NPB-CPP 5bc1e2c4aca09f4ebae370b80f8f335a76e162ef
-fetch gapbs sbeamer/gapbs b5e3e19c2845f22fb338f4a4bc4b1ccee861d026
-
-built() { # name, compiler, arguments: a line of the list
-	name=$1.$2
-	shift 2
-	echo "$dir/bin/$name $*" >>"$dir/list"
-}
-
-lulesh() { # C++ compiler
-	(cd "$dir/src/lulesh" && "$1" -g -O3 -fopenmp -DUSE_MPI=0 lulesh*.cc -o "$dir/bin/lulesh.$1")
-	built lulesh "$1" -s 30 -i 4000
-}
-
-bots_arguments() {
-	in=$dir/src/bots/inputs
-	case $1 in
-	alignment_*) echo "-f $in/alignment/prot.100.aa" ;;
-	concom) echo "-n 3000000 -m 12" ;;
-	fft) echo "-n 16000000" ;;
-	fib) echo "-n 34" ;;
-	health) echo "-f $in/health/medium.input" ;;
-	knapsack) echo "-f $in/knapsack/knapsack-040.input" ;;
-	nqueens) echo "-n 14" ;;
-	sort) echo "-n 64000000" ;;
-	sparselu_*) echo "-n 80 -m 60" ;;
-	strassen) echo "-n 4096" ;;
-	uts) echo "-f $in/uts/small.input" ;;
-	esac
-}
-
-bots() { # C compiler
-	for source in "$dir"/src/bots/omp-tasks/*/app-desc.h "$dir"/src/bots/omp-tasks/*/*/app-desc.h; do
-		app=$(dirname "$source")
-		name=$(basename "$app")
-		[ "$name" = floorplan ] && continue # it crashes
-		# Some of them do not build with each compiler.
-		"$1" -g -O2 -fopenmp -fcommon -w -I "$dir/src/bots/common" -I "$app" \
-			"$app"/*.c "$dir"/src/bots/common/bots_common.c "$dir"/src/bots/common/bots_main.c \
-			-lm -o "$dir/bin/bots-$name.$1" 2>/dev/null || continue
-		built "bots-$name" "$1" $(bots_arguments "$name")
-	done
-}
-
-npb() { # C++ compiler
-	for name in BT CG EP FT IS LU MG SP; do
-		make -s -C "$dir/src/npb/NPB-OMP" clean "$name" CLASS=A CC="$1 -std=c++14" \
-			CFLAGS="-g -O3 -fopenmp" CLINKFLAGS="-O3 -fopenmp" >/dev/null 2>&1 || continue
-		lower=$(echo "$name" | tr A-Z a-z)
-		mv "$dir/src/npb/NPB-OMP/bin/$lower.A" "$dir/bin/npb-$lower.$1"
-		built "npb-$lower" "$1"
-	done
-}
-
-gapbs() { # C++ compiler
-	for name in bc bfs cc pr sssp tc; do
-		"$1" -g -std=c++11 -O3 -fopenmp "$dir/src/gapbs/src/$name.cc" -o "$dir/bin/gapbs-$name.$1"
-		built "gapbs-$name" "$1" -g 16 -n 1000
-	done
-}
-
 unpack() { # packages of Debian
-	mkdir -p "$dir/debian"
 	(cd "$dir/debian" && for package; do
 		[ -e ".$package" ] && continue
 		apt-get download -qq "$package" && dpkg-deb -x "$package"_*.deb . && rm "$package"_*.deb && : >".$package"
 	done)
+}
+
+small() { # source, rounds
+	name=${1%.*}
+	case $1 in
+	*.f90) compilers=gfortran flags="-cpp -DDOACROSS -J $dir/bin" ;;
+	*) compilers="g++ clang++-16" flags= ;;
+	esac
+	for compiler in $compilers; do
+		for level in -O0 -O2; do
+			exe=$dir/bin/$name.$compiler$level
+			"$compiler" -g "$level" -fopenmp $flags "$here/$1" -o "$exe"
+			echo "$exe $2" >>"$dir/list"
+		done
+	done
+}
+
+# sequences writes N sequences with a common origin, in the format of biology programs.
+sequences() { # N
+	awk -v n="$1" 'BEGIN {
+		srand(1)
+		for (i = 0; i < 400; i++) origin[i] = substr("ACGT", 1 + int(rand() * 4), 1)
+		for (k = 0; k < n; k++) {
+			for (i = 0; i < 400; i++) now[i] = origin[i]
+			for (i = 0; i < 60; i++) now[int(rand() * 400)] = substr("ACGT", 1 + int(rand() * 4), 1)
+			text = ""
+			for (i = 0; i < 400; i++) text = text now[i]
+			print ">s" k; print text
+		}
+	}'
+}
+
+stripped() {
+	unpack fasttree muscle graphicsmagick libgraphicsmagick-q16-3 libjpeg62-turbo libpng16-16 libtiff6 libwebp7 \
+		libwebpmux3 liblcms2-2 libfreetype6 libheif1 libde265-0 libx265-199 libaom3 libdav1d6 libjbig0 libdeflate0 \
+		libwmflite-0.2-7 libxext6 libsm6 libice6 libx11-6 libxcb1 libxau6 libxdmcp6 libbsd0 libmd0 libltdl7 \
+		libbrotli1 liblerc4 libxml2 libicu72 libnuma1 libzstd1 libbz2-1.0 liblzma5
+	bin=$dir/debian/usr/bin
+	sequences 400 >"$dir/bin/many.fasta"
+	sequences 120 >"$dir/bin/few.fasta"
+	echo "$bin/fasttreeMP -nt $dir/bin/many.fasta" >>"$dir/list"
+	echo "$bin/muscle -align $dir/bin/few.fasta -output /dev/null -threads 4" >>"$dir/list"
+	libraries=$dir/debian/usr/lib/x86_64-linux-gnu:$dir/debian/lib/x86_64-linux-gnu
+	echo "env LD_LIBRARY_PATH=$libraries MAGICK_CONFIGURE_PATH=$dir/debian/etc/GraphicsMagick $bin/gm convert" \
+		"-size 3000x3000 gradient:red-blue -blur 0x12 -rotate 30 -sharpen 0x8 /dev/null" >>"$dir/list"
 }
 
 interpreted() {
@@ -119,12 +96,9 @@ P
 		"--vanilla --no-echo -f $dir/bin/matrices.R" >>"$dir/list"
 }
 
+small graph.cc 200
+small tasktree.cc 20000
+small stencil.f90 2000
+stripped
 interpreted
-for c in gcc clang-16; do
-	plus=$(echo "$c" | sed 's/gcc/g++/; s/clang/clang++/')
-	lulesh "$plus"
-	bots "$c"
-	npb "$plus"
-	gapbs "$plus"
-done
 wc -l "$dir/list"

@@ -49,6 +49,9 @@ func date() time.Time {
 	return time.Now().UTC()
 }
 
+// Day returns the number of the day that selects the tests.
+func Day() int { return dayNumber(date()) }
+
 // dayNumber returns the number of a day.
 func dayNumber(day time.Time) int { return int(day.Unix() / (24 * 60 * 60)) }
 

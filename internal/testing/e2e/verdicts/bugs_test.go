@@ -1,7 +1,6 @@
 package verdicts
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
 	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
@@ -24,60 +24,132 @@ import (
 )
 
 const (
-	// bugLines is the number of the report's first lines that must name the bug.
-	bugLines = 12
-	// bugTime is the limit for a program with a bug to hang or crash.
-	bugTime = 3 * time.Minute
+	// bugLines is the number of the report's first lines that must name the bug: those of a small terminal.
+	bugLines = 24
+	// bugTime guards against a bug that never shows.
+	bugTime = time.Hour
+	// bugRounds is the number of rounds of an application with a bug, or one that is looked at: no end in sight.
+	bugRounds = "1000000000"
+	// healthyLooks is the number of looks at an application without a bug.
+	healthyLooks = 4
 )
 
-// TestInjectedBugs runs existing programs with a bug, which the campaign bugs has built, until they hang or crash.
-// The verdict must be of the kind that the bug's patch names, and the first lines of the report must have a line that
-// the patch marks (HERE).
-func TestInjectedBugs(t *testing.T) {
-	dir := omptest.Option("dir")
-	if dir == "" {
-		t.Skip("go run ./internal/testing/campaign bugs builds and tests the programs")
+// applicationBuild is a way to build the applications.
+type applicationBuild struct {
+	by    omptest.Compiler
+	level string
+}
+
+var applicationBuilds = []applicationBuild{
+	{omptest.GCC, "-O0"}, {omptest.GCC, "-O2"}, {omptest.LLVM, "-O0"}, {omptest.LLVM, "-O2"},
+}
+
+func (b applicationBuild) String() string {
+	if b.by == omptest.GCC {
+		return "gcc" + b.level
 	}
-	list, err := os.ReadFile(filepath.Join(dir, "bugs", "list"))
+	return "clang" + b.level
+}
+
+// run returns a run of an application, which may have a bug.
+func (b applicationBuild) run(t *testing.T, source string, bug int) omptest.Run {
+	t.Helper()
+	exe := omptest.CompileApplication(t, source, b.by, b.level, "-g", fmt.Sprintf("-DBUG=%d", bug))
+	run := omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16)}
+	if b.by == omptest.GCC {
+		run.Runtime = omptest.Libgomp(t)
+	}
+	run.Env = []string{"OMP_NUM_THREADS=4", "OMP_STACKSIZE=1024k"}
+	return run
+}
+
+// injectedBug is a mistake that an application can have.
+type injectedBug struct {
+	source string // in testdata/applications
+	number int
+	kinds  []string // of the verdict: one of these
+	about  string
+	marks  []string // the lines of the mistake, as FILE:LINE
+}
+
+// injectedBugs reads the list of mistakes at the start of an application's source, and the lines that it marks.
+func injectedBugs(t *testing.T, source string) []injectedBug {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(e2e.Root, "testdata", "applications", source))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(list)) {
-		f := strings.Fields(line)
-		b := injectedBug{name: f[0], build: f[1], source: f[2], command: f[3:]}
-		t.Run(b.name+"/"+b.build, b.test)
+	var all []injectedBug
+	for _, m := range regexp.MustCompile(`(?m)^\W+BUG (\d+) ([\w|]+): (.*)$`).FindAllStringSubmatch(string(text), -1) {
+		n, _ := strconv.Atoi(m[1])
+		all = append(all, injectedBug{source: source, number: n, kinds: strings.Split(m[2], "|"), about: m[3]})
+	}
+	if len(all) == 0 {
+		t.Fatalf("%s lists no mistakes", source)
+	}
+	here := regexp.MustCompile(`\bHERE((?: \d+)+)`)
+	for i, line := range strings.Split(string(text), "\n") {
+		m := here.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		for _, number := range strings.Fields(m[1]) {
+			for k := range all {
+				if strconv.Itoa(all[k].number) == number {
+					all[k].marks = append(all[k].marks, fmt.Sprintf("%s:%d", source, i+1))
+				}
+			}
+		}
+	}
+	return all
+}
+
+// applicationSources are the applications of testdata/applications.
+var applicationSources = []string{"graph.cc", "tasktree.cc", "stencil.f90"}
+
+// TestInjectedBugs runs applications with one mistake until they hang or crash. The verdict must be of the kind that
+// the source lists for it, and the first lines of the report must have a line that the source marks. The date selects
+// the builds; the campaign bugs tests all.
+func TestInjectedBugs(t *testing.T) {
+	whole := omptest.Number(t, "builds", 0)
+	for _, source := range applicationSources {
+		for _, bug := range injectedBugs(t, source) {
+			for i, build := range applicationBuilds {
+				name := fmt.Sprintf("%s-%d", strings.TrimSuffix(source, filepath.Ext(source)), bug.number)
+				if i >= whole && (whole > 0 || !omptest.Turn(len(applicationBuilds), name, build.String())) {
+					continue
+				}
+				t.Run(name+"/"+build.String(), func(t *testing.T) { bug.test(t, build) })
+			}
+		}
 	}
 }
 
-// injectedBug is one build of a program with a bug.
-type injectedBug struct {
-	name, build, source string
-	command             []string
-}
-
-func (b injectedBug) test(t *testing.T) {
-	target := b.await(t, b.kinds(t))
+func (b injectedBug) test(t *testing.T, build applicationBuild) {
+	if build.by == omptest.LLVM && slices.Contains(b.kinds, "doacross_stuck") {
+		t.Skip("flang has no doacross loops")
+	}
+	target := b.await(t, build.run(t, b.source, b.number))
 	status, text, _ := e2e.Output(t, "report", target)
 	head := strings.Split(text, "\n")
 	head = head[:min(len(head), bugLines)]
-	t.Logf("exit status %d\n%s", status, strings.Join(head, "\n"))
-	marks := b.marks(t)
-	named := slices.ContainsFunc(marks, func(mark string) bool {
+	t.Logf("%s: exit status %d\n%s", b.about, status, strings.Join(head, "\n"))
+	named := slices.ContainsFunc(b.marks, func(mark string) bool {
 		at := regexp.MustCompile(regexp.QuoteMeta(mark) + `\b`)
 		return slices.ContainsFunc(head, at.MatchString)
 	})
-	if len(marks) > 0 && !named {
-		t.Errorf("none of %q is in the first %d lines", marks, bugLines)
+	if len(b.marks) > 0 && !named {
+		t.Errorf("none of %q is in the first %d lines", b.marks, bugLines)
 	}
 }
 
-// await runs the program until it has crashed, or until a verdict is of the given kinds, and returns its core or
-// its number.
-func (b injectedBug) await(t *testing.T, kinds []string) string {
+// await runs the program until it has crashed, or until a verdict is of the bug's kinds, and returns its core or its
+// number.
+func (b injectedBug) await(t *testing.T, run omptest.Run) string {
 	t.Helper()
 	dir := t.TempDir()
-	cmd := exec.Command("/bin/sh", append([]string{"-c", b.limits() + `exec "$@"`, "sh"}, b.command...)...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "OMP_NUM_THREADS=4", "OMP_STACKSIZE="+b.stackSize())
+	defer omptest.CoresInPlace(t)()
+	cmd := run.Command(dir, bugRounds)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -89,11 +161,11 @@ func (b injectedBug) await(t *testing.T, kinds []string) string {
 	})
 	pid := strconv.Itoa(cmd.Process.Pid)
 	var found []string
-	for deadline := time.Now().Add(bugTime); time.Now().Before(deadline); time.Sleep(time.Second) {
+	for deadline := time.Now().Add(bugTime); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if hasEnded(t, cmd.Process.Pid) {
 			core := b.core(t, dir, cmd.Wait())
-			if _, pic := e2e.Diagnose(t, core); !hasKind(pic, kinds) {
-				t.Errorf("no verdict of kind %q on the core", kinds)
+			if _, pic := e2e.Diagnose(t, core); !hasKind(pic, b.kinds) {
+				t.Errorf("no verdict of kind %q on the core", b.kinds)
 			}
 			return core
 		}
@@ -101,13 +173,13 @@ func (b injectedBug) await(t *testing.T, kinds []string) string {
 		if status != cli.ExitOK && status != cli.ExitFound && status != cli.ExitCrash && out == "" {
 			continue // it is ending
 		}
-		if pic := e2e.Decode(t, out); hasKind(pic, kinds) {
+		if pic := e2e.Decode(t, out); hasKind(pic, b.kinds) {
 			return pid
 		} else if len(pic.Verdicts) > 0 {
 			found = append(found[:0], string(pic.Verdicts[0].Kind))
 		}
 	}
-	t.Errorf("no verdict of kind %q in %v; at last %q", kinds, bugTime, found)
+	t.Errorf("no verdict of kind %q in %v; at last %q", b.kinds, bugTime, found)
 	return pid
 }
 
@@ -138,54 +210,52 @@ func (b injectedBug) core(t *testing.T, dir string, ended error) string {
 	}
 	cores, _ := filepath.Glob(filepath.Join(dir, "core*"))
 	if len(cores) != 1 {
-		t.Fatalf("%d cores of it, want 1: /proc/sys/kernel/core_pattern must be core", len(cores))
+		t.Fatalf("%d cores of it, want 1", len(cores))
 	}
 	return cores[0]
 }
 
-// limits returns the program's limits: small stacks overflow soon.
-func (b injectedBug) limits() string {
-	if strings.HasPrefix(b.name, "fib-") {
-		return "ulimit -c unlimited; ulimit -s 1024; "
-	}
-	return "ulimit -c unlimited; "
-}
-
-func (b injectedBug) stackSize() string {
-	if strings.HasSuffix(b.name, "-stack") {
-		return "64k"
-	}
-	return "1024k"
-}
-
-// kinds returns the kinds of verdicts that the bug's patch names; one of them must be there.
-func (b injectedBug) kinds(t *testing.T) []string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(e2e.Root, "testdata", "applications", "bugs", b.name+".patch"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := regexp.MustCompile(`(?m)^Kind: ([\w ]+)$`).FindSubmatch(text)
-	if m == nil {
-		t.Fatalf("the patch %s names no kind of verdict", b.name)
-	}
-	return strings.Fields(string(m[1]))
-}
-
-// marks returns the marked lines of the source, as FILE:LINE.
-func (b injectedBug) marks(t *testing.T) []string {
-	t.Helper()
-	f, err := os.Open(b.source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var out []string
-	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
-		if strings.Contains(lines.Text(), "HERE") {
-			out = append(out, fmt.Sprintf("%s:%d", filepath.Base(b.source), n))
+// TestApplicationsWithoutBugs runs the applications without a mistake: they compute the right result, and no look at
+// them finds a hang.
+func TestApplicationsWithoutBugs(t *testing.T) {
+	for i, source := range applicationSources {
+		for k, build := range applicationBuilds {
+			if omptest.Number(t, "builds", 0) == 0 && !omptest.Full() &&
+				(i+k+omptest.Day())%len(applicationBuilds) != 0 {
+				continue
+			}
+			t.Run(source+"/"+build.String(), func(t *testing.T) {
+				run := build.run(t, source, 0)
+				if out, err := run.Command(t.TempDir(), "2").CombinedOutput(); err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+				cmd := run.Command(t.TempDir(), bugRounds)
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				defer func() {
+					_ = cmd.Process.Kill()
+					_ = cmd.Wait() // the signal
+				}()
+				for looks := 0; looks < healthyLooks && !hasEnded(t, cmd.Process.Pid); {
+					_, out, _ := e2e.Output(t, "diagnose", "--json", strconv.Itoa(cmd.Process.Pid))
+					if out == "" {
+						continue // it is the shell before its exec
+					}
+					pic := e2e.Decode(t, out)
+					for _, v := range pic.Verdicts {
+						if diagnose.Hangs(v) || v.Severity == picture.SeverityCrash {
+							t.Errorf("%s (%s): %s\n%s", v.Kind, v.Certainty, v.Summary, v.Explanation)
+						}
+					}
+					if len(pic.Threads) > 1 {
+						looks++
+					}
+				}
+				if hasEnded(t, cmd.Process.Pid) {
+					t.Error("it ended")
+				}
+			})
 		}
 	}
-	return out
 }

@@ -15,6 +15,8 @@ type Config struct {
 	Compiler string // path
 	Plus     string // path of the compiler for C++; empty for programs in C
 	Flags    []string
+	Far      string   // the optimization of the second file; empty: that of the first
+	Extra    []string // flags of the two files only, as -flto
 	Library  string   // directory of the runtime
 	Runtime  string   // its name
 	Env      []string // of the programs
@@ -28,7 +30,7 @@ var modes = [][]string{
 }
 
 func (c Config) String() string {
-	return fmt.Sprint(filepath.Base(cmp.Or(c.Plus, c.Compiler)), c.Flags, c.Library, c.Env)
+	return fmt.Sprint(filepath.Base(cmp.Or(c.Plus, c.Compiler)), c.Flags, c.Far, c.Extra, c.Library, c.Env)
 }
 
 // name returns the names of the compiler and the runtime.
@@ -60,9 +62,16 @@ func newCommon(dir string) (*common, error) {
 	return &common{dir: dir, objects: map[string]string{}, headers: map[string]string{}}, nil
 }
 
+// withoutDetach is the runtime that has no detached tasks: it takes such a task for an ordinary one.
+const withoutDetach = "libgomp-10"
+
 // flags returns the flags of all sources.
 func (c Config) flags(include string) []string {
-	return append([]string{"-g", "-fopenmp", "-pthread", "-pipe", "-w", "-I", include}, c.Flags...)
+	all := append([]string{"-g", "-fopenmp", "-pthread", "-pipe", "-w", "-I", include}, c.Flags...)
+	if c.Runtime == withoutDetach {
+		all = append(all, "-DGEN_NO_DETACH")
+	}
+	return all
 }
 
 // object returns the compiled gen.c.
@@ -88,7 +97,7 @@ func (m *common) header(c Config) (dir string, err error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := fmt.Sprint(c.Plus, c.Flags)
+	key := fmt.Sprint(c.Plus, c.Flags, c.Runtime == withoutDetach)
 	if dir := m.headers[key]; dir != "" {
 		return dir, nil
 	}
@@ -148,5 +157,15 @@ func (m *common) build(dir string, c Config, programs []*Program) (exe string, e
 	if strings.Contains(c.Plus, "clang") {
 		args = append(args, "-include-pch", filepath.Join(include, precompiled))
 	}
-	return exe, c.command(dir, cmp.Or(c.Plus, c.Compiler), append(args, c.sources()...))
+	compiler, sources := cmp.Or(c.Plus, c.Compiler), c.sources()
+	args = append(args, c.Extra...)
+	if c.Far != "" {
+		// A precompiled header belongs to one level.
+		flags := append(append(c.flags(m.dir), c.Extra...), c.Far)
+		if err := c.command(dir, compiler, append(flags, "-c", sources[1], "-o", "far.o")); err != nil {
+			return "", err
+		}
+		sources[1] = "far.o"
+	}
+	return exe, c.command(dir, compiler, append(args, sources...))
 }

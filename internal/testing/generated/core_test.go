@@ -44,7 +44,10 @@ func (r *run) core(ended <-chan struct{}) error {
 		return err
 	}
 	r.Cores++
-	j := judge{out: &r.Outcome, pic: pic, still: same(truth, truth), all: truth, objects: r.objects}
+	j := judge{
+		out: &r.Outcome, program: r.program, core: true, pic: pic, still: same(truth, truth), all: truth,
+		objects: r.objects,
+	}
 	j.facts(r.Hang)
 	if r.Hang {
 		j.explained()

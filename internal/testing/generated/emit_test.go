@@ -105,6 +105,7 @@ func (e *emitter) program(i int, p *Program) {
 			e.put("return tid + r;")
 		})
 		e.recursion(p, h)
+		e.put("static void *thread_%d_%d(void *r) { return (void *)(long)helper_%d_%d(0, (int)(long)r); }", i, h, i, h)
 	}
 	e.put("static int (*const volatile helpers_%d[])(int, int) = {helper_%d_0, helper_%d_1, helper_%d_2};", i, i, i, i)
 	e.team(p)
@@ -118,6 +119,9 @@ func (e *emitter) program(i int, p *Program) {
 	e.indent++
 	e.put("pthread_barrier_init(&threads_%d, NULL, %d);", i, p.Threads)
 	e.put("pthread_barrier_init(&more_%d, NULL, %d);", i, p.Threads+1)
+	if p.has(Interrupt) {
+		e.put("gen_handle();")
+	}
 	e.put("for (int r = 0; r == 0 || gen_go_on(%d); r++) {", p.Milliseconds)
 	e.indent++
 	e.put("int depth = gen_depth();")
@@ -219,6 +223,8 @@ func (e *emitter) step(p *Program, s *Step) {
 		e.signal(p)
 	case Yield, Sleep, Flag, Posts, Threads, TeamCall:
 		e.meeting(p, s)
+	case Through, Thread, Detach, Hand, Interrupt, Jump, Fork, Load:
+		e.system(s)
 	case Try:
 		e.try(p, s)
 	case Wrong:

@@ -74,6 +74,21 @@ func configs(t *testing.T) []Config {
 	return all
 }
 
+// varied returns the way to build, or one in which the second file has another level, or in which the linker
+// optimizes the program.
+func (c Config) varied(random *rand.Rand) Config {
+	levels := []string{"-O0", "-O1", "-O2", "-O3"}
+	switch random.IntN(6) {
+	case 0:
+		if strings.Contains(c.Compiler, "gcc") { // clang's needs a plugin of the linker
+			c.Extra = []string{"-flto"}
+		}
+	case 1, 2:
+		c.Far = levels[random.IntN(len(levels))]
+	}
+	return c
+}
+
 // campaign is one run of the test: its counts, and the directories of failures.
 type campaign struct {
 	t      *testing.T
@@ -119,7 +134,8 @@ func TestGenerated(t *testing.T) {
 				for i := first; i < min(first+batch, seed+n); i++ {
 					programs = append(programs, New(i))
 				}
-				k.try(all[rand.New(rand.NewPCG(first, 3)).IntN(len(all))], programs)
+				random := rand.New(rand.NewPCG(first, 3))
+				k.try(all[random.IntN(len(all))].varied(random), programs)
 			}
 		})
 	}
@@ -231,6 +247,9 @@ func (k *campaign) note(c Config, p *Program, out Outcome) {
 		k.count(fmt.Sprintf("hang of %q: %v", p.Mistake, out.Kinds), 1)
 	} else if p.Mistake != Healthy && !out.Died {
 		k.count(fmt.Sprintf("no hang of %q", p.Mistake), 1)
+	}
+	if out.Handlers {
+		k.count("hangs that a signal's handler might end", 1)
 	}
 	for _, f := range out.Findings {
 		k.count("finding: "+f.Class, 1)

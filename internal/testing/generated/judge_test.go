@@ -11,10 +11,12 @@ import (
 
 // judge compares one picture with the truth.
 type judge struct {
-	out   *Outcome
-	pic   *picture.Picture
-	still Truth // of the threads that did not move during the look
-	all   Truth
+	out     *Outcome
+	program *Program
+	core    bool // the picture is of a core
+	pic     *picture.Picture
+	still   Truth // of the threads that did not move during the look
+	all     Truth
 	// objects are the arrays of the program's objects.
 	objects map[string]array
 }
@@ -58,6 +60,9 @@ func (j judge) place(t *picture.Thread, s *slot) {
 	top := s.top()
 	if s.Depth == 0 || top.Kind == NoteRegionEnd {
 		return // it may be leaving the team
+	}
+	if s.TeamSize == 0 {
+		return // no runtime made the thread
 	}
 	for name, pair := range map[string]struct {
 		got  *int
@@ -249,15 +254,33 @@ func (j judge) explained() {
 			if slices.ContainsFunc(named, func(lwp int) bool { return slices.Contains(root, lwp) }) {
 				j.steps(v)
 				j.locks(v)
+				j.causes(v)
 				return
 			}
 		}
+	}
+	if len(said) == 0 && j.byHandler(root) {
+		j.out.Handlers = true
+		return
 	}
 	if len(said) == 0 {
 		j.out.find("hang unexplained", "root %v\n%s", root, j.describe())
 		return
 	}
 	j.out.find("hang explained wrongly", "root %v, said %s\n%s", root, strings.Join(said, "; "), j.describe())
+}
+
+// byHandler reports whether a wait of the root could end by a signal's handler, which may set a flag or post a
+// semaphore. If the program has set a handler, or if that is unknown, as in a core, the tool rightly says that it does
+// not know.
+func (j judge) byHandler(root []int) bool {
+	return slices.ContainsFunc(root, j.polls) && (j.core || j.program.has(Interrupt))
+}
+
+// polls reports whether a thread waits for a flag or a semaphore.
+func (j judge) polls(lwp int) bool {
+	kind := j.all[lwp].top().Kind
+	return kind == NotePoll || kind == NoteSemaphore
 }
 
 // root returns the threads that no progress of another could release: those on cycles of waits, and those that

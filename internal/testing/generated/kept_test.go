@@ -20,6 +20,8 @@ type specimen struct {
 	Compiler string
 	Plus     bool
 	Flags    []string
+	Far      string   `json:",omitempty"`
+	Extra    []string `json:",omitempty"`
 	Runtime  string
 	Env      []string
 	Program  *Program
@@ -28,7 +30,7 @@ type specimen struct {
 func newSpecimen(c Config, p *Program, class string, seed uint64) specimen {
 	return specimen{
 		Failed: class, Seed: seed, Compiler: filepath.Base(c.Compiler), Plus: c.Plus != "", Flags: c.Flags,
-		Runtime: c.Runtime, Env: c.Env, Program: p,
+		Far: c.Far, Extra: c.Extra, Runtime: c.Runtime, Env: c.Env, Program: p,
 	}
 }
 
@@ -92,7 +94,7 @@ func TestKept(t *testing.T) {
 				t.Fatalf("no such way to build: %+v", p)
 			}
 			c := all[i]
-			c.Env = p.Env
+			c.Env, c.Far, c.Extra = p.Env, p.Far, p.Extra
 			out, err := k.alone(c, p.Program)
 			if err != nil {
 				t.Fatal(err)

@@ -30,6 +30,10 @@ var wrongs = map[Mistake]wrong{
 	PostsMissing:   {step: unposted},
 	MoreThreads:    {step: moreThreads},
 	ReadThenWrite:  {step: upgrade},
+	HeldAtJoin:     {helper: joinHelper, step: join},
+	EventMissing:   {step: unfulfilled},
+	LeftByJump:     {helper: jumpHelper, step: jump},
+	TakenInHandler: {helper: handlerHelper, step: inHandler},
 }
 
 // lockOf returns a lock of a mistake, or the object used in its place.
@@ -147,18 +151,22 @@ func leave(e *emitter, p *Program, s *Step) {
 }
 
 func twiceHelper(e *emitter, p *Program) {
-	e.function(p.farMistake(), fmt.Sprintf("int twice_%d(int x)", e.number), func() {
+	e.function(p.farMistake(), fmt.Sprintf("int twice_%d(int x, int r)", e.number), func() {
 		e.get(mistakenA)
 		e.put("x++;")
 		e.back(mistakenA)
-		e.put("return x;")
+		e.put("return x + r;")
 	})
 }
 
 func twice(e *emitter, p *Program, s *Step) {
 	body := func() {
 		e.get(mistakenA)
-		e.put("(void)twice_%d(tid);", e.number)
+		if s.Style < 4 {
+			e.put("(void)twice_%d(tid, r);", e.number)
+		} else {
+			e.through(fmt.Sprintf("twice_%d", e.number), s.Style)
+		}
 		e.back(mistakenA)
 	}
 	if s.Style%2 == 0 {

@@ -1,6 +1,9 @@
 package generated
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // Program is one random program. Equal seeds make equal programs.
 type Program struct {
@@ -26,6 +29,13 @@ func (p *Program) farMistake() bool { return p.far(maxHelper) }
 
 // farTeam reports whether the function of the team is in the other file.
 func (p *Program) farTeam() bool { return p.far(maxHelper + 1) }
+
+// has reports whether the program has a step of a kind.
+func (p *Program) has(k Kind) bool {
+	return slices.ContainsFunc(p.lists(), func(list *[]*Step) bool {
+		return slices.ContainsFunc(*list, func(s *Step) bool { return s.Kind == k })
+	})
+}
 
 // Mistake is the defect of a program.
 type Mistake string
@@ -53,6 +63,10 @@ const (
 	PostsMissing   Mistake = "posts missing"    // a semaphore is posted one time too few
 	MoreThreads    Mistake = "more threads"     // a barrier of the C library needs one thread more than there are
 	ReadThenWrite  Mistake = "read then write"  // a thread takes a read-write lock for reading, and then for writing
+	HeldAtJoin     Mistake = "held at a join"   // a lock is held while the thread is joined that needs it
+	EventMissing   Mistake = "event missing"    // the event of a detached task is never fulfilled
+	LeftByJump     Mistake = "left by a jump"   // longjmp leaves a function that has taken a lock
+	TakenInHandler Mistake = "taken in handler" // a signal's handler takes the lock that the interrupted code holds
 )
 
 // Mistakes are all mistakes.
@@ -60,7 +74,8 @@ func Mistakes() []Mistake {
 	return []Mistake{
 		LockOrder, LeftOnPath, TakenTwice, BarrierSkipped, HeldAtTaskwait, HeldAtBarrier, NeverSignalled,
 		NestedOnce, KeptByThread, PostSkipped, LeftByCallee, LockByLevel, Ring, MixedOrder, CriticalTwice,
-		FlagNeverSet, HeldAtFlag, PostsMissing, MoreThreads, ReadThenWrite,
+		FlagNeverSet, HeldAtFlag, PostsMissing, MoreThreads, ReadThenWrite, HeldAtJoin, EventMissing, LeftByJump,
+		TakenInHandler,
 	}
 }
 
@@ -110,6 +125,14 @@ const (
 	Posts      Kind = "posts"     // thread 0 posts a semaphore for each of the others
 	Threads    Kind = "threads"   // a barrier of the C library
 	TeamCall   Kind = "team call" // of the function with constructs that bind to the caller's region
+	Through    Kind = "through"   // of helper N: by a virtual function, a template, std::function, or noexcept
+	Thread     Kind = "thread"    // another thread, or std::async, calls helper N, and is joined
+	Detach     Kind = "detach"    // a detached task, and a taskwait
+	Hand       Kind = "hand"      // thread 0 takes a lock that thread 1 releases
+	Interrupt  Kind = "interrupt" // a signal's handler works
+	Jump       Kind = "jump"      // longjmp within a function
+	Fork       Kind = "fork"      // of a child that ends, and is waited for
+	Load       Kind = "load"      // of a library
 	Wrong      Kind = "wrong"     // the program's mistake
 )
 
@@ -124,6 +147,8 @@ const (
 	objects    = plainLocks + nestLocks + criticals + mutexes + rwlocks + semaphores
 	// mistakenA and mistakenB are the locks that only mistakes take.
 	mistakenA, mistakenB = 6, 7
+	// handedOver is the lock that one thread takes for another.
+	handedOver = 15
 )
 
 const (
@@ -210,9 +235,15 @@ func (g generator) step(at place) *Step {
 	if at.depth >= maxDepth {
 		return g.work()
 	}
-	kinds := []Kind{Work, Take, Take, Take, Call, Recurse, Loop, Sleep}
+	kinds := []Kind{Work, Take, Take, Take, Call, Recurse, Loop, Sleep, Through, Interrupt, Jump}
 	if !at.held {
 		kinds = append(kinds, Yield, Tasks, Taskgroup, Taskloop, Depend, TaskSum, CancelTask)
+	}
+	if !at.held && !at.task {
+		kinds = append(kinds, Thread, Fork, Load)
+	}
+	if !at.held && !at.task && !at.inner && at.calls {
+		kinds = append(kinds, Detach)
 	}
 	if !at.held && at.lowest == 0 {
 		kinds = append(kinds, Try)
@@ -224,7 +255,7 @@ func (g generator) step(at place) *Step {
 	if at.team && at.calls {
 		kinds = append(kinds, TeamCall)
 		if !at.inner {
-			kinds = append(kinds, Threads)
+			kinds = append(kinds, Threads, Hand)
 		}
 	}
 	if at.team && !at.inner && at.depth < 2 {
@@ -255,7 +286,7 @@ func (g generator) stepOf(k Kind, at place) *Step {
 			in.lowest++ // it may be the next one
 		}
 		s.Body = g.steps(in)
-	case Call, Recurse:
+	case Call, Recurse, Through, Thread:
 		// A helper takes any objects in order, so it is called only where no object is held.
 		if at.held || at.lowest > 0 || !at.calls {
 			return g.work()

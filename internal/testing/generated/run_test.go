@@ -31,6 +31,7 @@ type Outcome struct {
 	Cores    int // that were looked at
 	Hang     bool
 	Died     bool                  // the program, by its mistake
+	Handlers bool                  // no verdict, as the handler of a signal may end the hang
 	Kinds    []picture.VerdictKind // of the hang
 	Findings []Finding
 	Picture  *picture.Picture // of the first finding
@@ -259,7 +260,9 @@ func (r *run) look() error {
 		return err
 	}
 	r.Looks++
-	j := judge{out: &r.Outcome, pic: pic, still: same(before, after), all: after, objects: r.objects}
+	j := judge{
+		out: &r.Outcome, program: r.program, pic: pic, still: same(before, after), all: after, objects: r.objects,
+	}
 	j.facts(false)
 	j.verdictsAmid(r)
 	r.show(pic)
@@ -292,7 +295,7 @@ func (r *run) atRest() error {
 	}
 	r.Looks++
 	r.Hang = true
-	j := judge{out: &r.Outcome, pic: pic, still: truth, all: truth, objects: r.objects}
+	j := judge{out: &r.Outcome, program: r.program, pic: pic, still: truth, all: truth, objects: r.objects}
 	j.facts(true)
 	j.explained()
 	r.moved(truth)

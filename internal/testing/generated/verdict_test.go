@@ -72,6 +72,33 @@ func callThere(c picture.CycleStep) bool {
 	return err == nil && c.HeldAt.Line <= len(lines) && strings.Contains(lines[c.HeldAt.Line-1], taker[1]+"(")
 }
 
+// leftBy matches the sentence of a verdict that names the code that left a lock: its function and line.
+var leftBy = regexp.MustCompile(`without releasing (?:it|them)[^.]*?: (?:by (?:an exception \(\S+\) out of the call ` +
+	`at |longjmp in )?)(\S+)(?:\([^)]*\))? \S+:\d+`)
+
+// leavers are the functions of the mistakes that leave a lock. In any other program, such a cause is invented.
+var leavers = map[Mistake]string{
+	LeftOnPath: `leave_\d+`, LeftByCallee: `begin_\d+`, LeftByJump: `jump_\d+`, KeptByThread: `program_\d+`,
+	NestedOnce: `program_\d+|team_\d+`,
+}
+
+// causes checks the sentences of a verdict that name a cause: the code that left a lock is that of the mistake, and
+// only a program with an exception left a lock by one.
+func (j judge) causes(v picture.Verdict) {
+	text := strings.Join(append([]string{v.Summary, v.Explanation}, v.Evidence...), " ")
+	m := leftBy.FindStringSubmatch(text)
+	if m == nil {
+		return
+	}
+	by, known := leavers[j.program.Mistake]
+	if !known || !regexp.MustCompile(`(?:^|\W)(?:`+by+`)(?:\W|$)`).MatchString(m[1]) {
+		j.out.find("invented cause", "%q is the mistake; said: %s", j.program.Mistake, text)
+	}
+	if thrown := strings.Contains(m[0], "exception"); thrown && j.program.Mistake != LeftOnPath {
+		j.out.find("invented cause", "an exception, where %q is the mistake: %s", j.program.Mistake, text)
+	}
+}
+
 // shared reports whether a file is one of those that all programs share, or of C++'s library.
 func shared(file string) bool {
 	return strings.HasSuffix(file, "gen.c") || strings.HasSuffix(file, "gen.h") || strings.Contains(file, "/c++/")

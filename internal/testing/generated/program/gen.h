@@ -6,9 +6,14 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <unistd.h>
 #ifdef __cplusplus
+#include <functional>
+#include <future>
 #include <mutex>
+#include <thread>
 #include <vector>
 #endif
 #ifdef __cplusplus
@@ -19,6 +24,13 @@ extern "C" {
  * as those of any runtime. */
 typedef struct { void *room[2]; } omp_lock_t;
 typedef struct { void *room[4]; } omp_nest_lock_t;
+typedef enum omp_event_handle_t { gen_largest_event = __UINTPTR_MAX__ } omp_event_handle_t;
+#ifdef GEN_NO_DETACH
+#define gen_fulfill(event) ((void)(event))
+#else
+void omp_fulfill_event(omp_event_handle_t);
+#define gen_fulfill(event) omp_fulfill_event(event)
+#endif
 int omp_get_thread_num(void);
 int omp_get_num_threads(void);
 int omp_get_level(void);
@@ -61,6 +73,9 @@ void gen_work(int microseconds);
 void gen_meet(int *word, int n);                /* wait, but not for ever, until n threads are here */
 int gen_go_on(int milliseconds);                /* reports whether the program is younger than that */
 void gen_start(void);
+void gen_handle(void); /* sets a handler of SIGUSR1 */
+void gen_fork(void); /* a child, which ends; waits for it */
+void gen_load(void); /* loads a library, and unloads it */
 
 extern omp_lock_t gen_lock[16];
 extern omp_nest_lock_t gen_nest[4];
@@ -141,6 +156,20 @@ struct gen_mutex_guard {
     gen_drop((unsigned long)mutex);
   }
 };
+
+/* Calls of a function by a virtual one, by a template, and out of a function that lets no exception out. */
+struct gen_caller {
+  virtual ~gen_caller() {}
+  virtual int call(int tid, int r) = 0;
+};
+
+template <int (*f)(int, int)> struct gen_calls : gen_caller {
+  int call(int tid, int r) override { return f(tid, r) + 1; }
+};
+
+template <int (*f)(int, int)> __attribute__((noinline)) int gen_template(int tid, int r) { return f(tid, r) + 1; }
+
+template <class F> __attribute__((noinline)) int gen_noexcept(F f) noexcept { return f() + 1; }
 
 static __attribute__((noinline)) void gen_throw(bool wanted) {
   if (wanted)

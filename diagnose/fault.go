@@ -32,9 +32,34 @@ func explainFault(x *index, f *fault) picture.Verdict {
 	case isOverflow(f):
 		return explainOverflow(x, f)
 	case f.NullPointer:
-		return explainNoLock(x, f.lockCall(x), explainNullPointer(x, f))
+		return explainNoLock(x, f.lockCall(x), explainDead(x, f, explainNullPointer(x, f)))
 	}
-	return explainNoLock(x, f.lockCall(x), explainSignal(x, f))
+	return explainNoLock(x, f.lockCall(x), explainDead(x, f, explainSignal(x, f)))
+}
+
+// explainDead changes the verdict on a crash in an explicit task that uses a variable of a function that has returned:
+// the function did not wait for the task.
+func explainDead(x *index, f *fault, v picture.Verdict) picture.Verdict {
+	t := x.threads[f.Thread]
+	if len(f.Dead) == 0 || t == nil {
+		return v
+	}
+	if k := x.tasks[t.Task]; k == nil || k.Kind != picture.TaskExplicit {
+		return v
+	}
+	d := f.Dead[0]
+	which := "a variable"
+	if d.Name != "" {
+		which = "the variable " + d.Name
+	}
+	v.Explanation = strings.TrimSpace(fmt.Sprintf("The task uses %s of a function that has returned: the memory has "+
+		"other contents now. %s", which, v.Explanation))
+	v.Fix = "wait for the task before the function ends that has the variable (taskwait, taskgroup), or give the " +
+		"task a copy of it (firstprivate)"
+	at := "%s is at %v, on the stack of %s below its frames: its stack pointer is %v"
+	v.Evidence = append([]string{fmt.Sprintf(at,
+		cmp.Or(d.Name, "the variable"), d.Address, x.threadName(d.Thread), d.SP)}, v.Evidence...)
+	return v
 }
 
 // lockCall returns the function for locks that a fault was in, "" for any other function.

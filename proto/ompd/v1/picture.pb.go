@@ -6476,7 +6476,10 @@ type Fault struct {
 	// call is unknown.
 	Caller *Frame `protobuf:"bytes,12,opt,name=caller,proto3" json:"caller,omitempty"`
 	// The function that this frame called.
-	Callee        *Callee `protobuf:"bytes,13,opt,name=callee,proto3" json:"callee,omitempty"`
+	Callee *Callee `protobuf:"bytes,13,opt,name=callee,proto3" json:"callee,omitempty"`
+	// The variables that the crashed code uses, and that are on a stack below all frames: those of a
+	// function that has returned.
+	Dead          []*DeadVariable `protobuf:"bytes,14,rep,name=dead,proto3" json:"dead,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6598,6 +6601,13 @@ func (x *Fault) GetCaller() *Frame {
 func (x *Fault) GetCallee() *Callee {
 	if x != nil {
 		return x.Callee
+	}
+	return nil
+}
+
+func (x *Fault) GetDead() []*DeadVariable {
+	if x != nil {
+		return x.Dead
 	}
 	return nil
 }
@@ -6995,6 +7005,78 @@ func (x *MemoryMapping) GetFile() string {
 	return ""
 }
 
+// DeadVariable is a variable of a function that has returned.
+type DeadVariable struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty: unknown.
+	Name    string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Address uint64 `protobuf:"varint,2,opt,name=address,proto3" json:"address,omitempty"`
+	// LWP of the thread with the stack.
+	Thread int64 `protobuf:"varint,3,opt,name=thread,proto3" json:"thread,omitempty"`
+	// The stack pointer of that thread, above the address.
+	Sp            uint64 `protobuf:"varint,4,opt,name=sp,proto3" json:"sp,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeadVariable) Reset() {
+	*x = DeadVariable{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeadVariable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeadVariable) ProtoMessage() {}
+
+func (x *DeadVariable) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeadVariable.ProtoReflect.Descriptor instead.
+func (*DeadVariable) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *DeadVariable) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *DeadVariable) GetAddress() uint64 {
+	if x != nil {
+		return x.Address
+	}
+	return 0
+}
+
+func (x *DeadVariable) GetThread() int64 {
+	if x != nil {
+		return x.Thread
+	}
+	return 0
+}
+
+func (x *DeadVariable) GetSp() uint64 {
+	if x != nil {
+		return x.Sp
+	}
+	return 0
+}
+
 // Abort describes the end of a program by abort.
 type Abort struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -7022,7 +7104,7 @@ type Abort struct {
 
 func (x *Abort) Reset() {
 	*x = Abort{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7034,7 +7116,7 @@ func (x *Abort) String() string {
 func (*Abort) ProtoMessage() {}
 
 func (x *Abort) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7047,7 +7129,7 @@ func (x *Abort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Abort.ProtoReflect.Descriptor instead.
 func (*Abort) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Abort) GetThread() int64 {
@@ -7125,7 +7207,7 @@ type Exception struct {
 
 func (x *Exception) Reset() {
 	*x = Exception{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7137,7 +7219,7 @@ func (x *Exception) String() string {
 func (*Exception) ProtoMessage() {}
 
 func (x *Exception) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7150,7 +7232,7 @@ func (x *Exception) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exception.ProtoReflect.Descriptor instead.
 func (*Exception) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Exception) GetType() string {
@@ -7214,7 +7296,7 @@ type Thrown struct {
 
 func (x *Thrown) Reset() {
 	*x = Thrown{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7226,7 +7308,7 @@ func (x *Thrown) String() string {
 func (*Thrown) ProtoMessage() {}
 
 func (x *Thrown) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7239,7 +7321,7 @@ func (x *Thrown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thrown.ProtoReflect.Descriptor instead.
 func (*Thrown) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Thrown) GetFrame() *Frame {
@@ -7300,7 +7382,7 @@ type Boundary struct {
 
 func (x *Boundary) Reset() {
 	*x = Boundary{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7312,7 +7394,7 @@ func (x *Boundary) String() string {
 func (*Boundary) ProtoMessage() {}
 
 func (x *Boundary) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7325,7 +7407,7 @@ func (x *Boundary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Boundary.ProtoReflect.Descriptor instead.
 func (*Boundary) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Boundary) GetUncaught() bool {
@@ -7392,7 +7474,7 @@ type SignalHandler struct {
 
 func (x *SignalHandler) Reset() {
 	*x = SignalHandler{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7404,7 +7486,7 @@ func (x *SignalHandler) String() string {
 func (*SignalHandler) ProtoMessage() {}
 
 func (x *SignalHandler) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7417,7 +7499,7 @@ func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalHandler.ProtoReflect.Descriptor instead.
 func (*SignalHandler) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *SignalHandler) GetSignal() int64 {
@@ -7455,7 +7537,7 @@ type BrokenHeap struct {
 
 func (x *BrokenHeap) Reset() {
 	*x = BrokenHeap{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7467,7 +7549,7 @@ func (x *BrokenHeap) String() string {
 func (*BrokenHeap) ProtoMessage() {}
 
 func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7480,7 +7562,7 @@ func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrokenHeap.ProtoReflect.Descriptor instead.
 func (*BrokenHeap) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *BrokenHeap) GetLow() uint64 {
@@ -7521,7 +7603,7 @@ type Recorded struct {
 
 func (x *Recorded) Reset() {
 	*x = Recorded{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7533,7 +7615,7 @@ func (x *Recorded) String() string {
 func (*Recorded) ProtoMessage() {}
 
 func (x *Recorded) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7546,7 +7628,7 @@ func (x *Recorded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recorded.ProtoReflect.Descriptor instead.
 func (*Recorded) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Recorded) GetThread() int64 {
@@ -7593,7 +7675,7 @@ type PastEvent struct {
 
 func (x *PastEvent) Reset() {
 	*x = PastEvent{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7605,7 +7687,7 @@ func (x *PastEvent) String() string {
 func (*PastEvent) ProtoMessage() {}
 
 func (x *PastEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7618,7 +7700,7 @@ func (x *PastEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PastEvent.ProtoReflect.Descriptor instead.
 func (*PastEvent) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *PastEvent) GetText() string {
@@ -7673,7 +7755,7 @@ type History struct {
 
 func (x *History) Reset() {
 	*x = History{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7685,7 +7767,7 @@ func (x *History) String() string {
 func (*History) ProtoMessage() {}
 
 func (x *History) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7698,7 +7780,7 @@ func (x *History) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use History.ProtoReflect.Descriptor instead.
 func (*History) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *History) GetThreads() int64 {
@@ -7770,7 +7852,7 @@ type LockOrder struct {
 
 func (x *LockOrder) Reset() {
 	*x = LockOrder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7782,7 +7864,7 @@ func (x *LockOrder) String() string {
 func (*LockOrder) ProtoMessage() {}
 
 func (x *LockOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7795,7 +7877,7 @@ func (x *LockOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockOrder.ProtoReflect.Descriptor instead.
 func (*LockOrder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *LockOrder) GetSteps() []*LockStep {
@@ -7829,7 +7911,7 @@ type LockStep struct {
 
 func (x *LockStep) Reset() {
 	*x = LockStep{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7841,7 +7923,7 @@ func (x *LockStep) String() string {
 func (*LockStep) ProtoMessage() {}
 
 func (x *LockStep) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7854,7 +7936,7 @@ func (x *LockStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockStep.ProtoReflect.Descriptor instead.
 func (*LockStep) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *LockStep) GetThread() int64 {
@@ -7909,7 +7991,7 @@ type Imbalance struct {
 
 func (x *Imbalance) Reset() {
 	*x = Imbalance{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7921,7 +8003,7 @@ func (x *Imbalance) String() string {
 func (*Imbalance) ProtoMessage() {}
 
 func (x *Imbalance) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7934,7 +8016,7 @@ func (x *Imbalance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Imbalance.ProtoReflect.Descriptor instead.
 func (*Imbalance) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Imbalance) GetText() string {
@@ -8020,7 +8102,7 @@ type Contention struct {
 
 func (x *Contention) Reset() {
 	*x = Contention{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8032,7 +8114,7 @@ func (x *Contention) String() string {
 func (*Contention) ProtoMessage() {}
 
 func (x *Contention) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8045,7 +8127,7 @@ func (x *Contention) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contention.ProtoReflect.Descriptor instead.
 func (*Contention) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Contention) GetText() string {
@@ -8134,7 +8216,7 @@ type TaskGrain struct {
 
 func (x *TaskGrain) Reset() {
 	*x = TaskGrain{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8146,7 +8228,7 @@ func (x *TaskGrain) String() string {
 func (*TaskGrain) ProtoMessage() {}
 
 func (x *TaskGrain) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8159,7 +8241,7 @@ func (x *TaskGrain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskGrain.ProtoReflect.Descriptor instead.
 func (*TaskGrain) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *TaskGrain) GetFrame() *Frame {
@@ -8213,7 +8295,7 @@ type Timeline struct {
 
 func (x *Timeline) Reset() {
 	*x = Timeline{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8225,7 +8307,7 @@ func (x *Timeline) String() string {
 func (*Timeline) ProtoMessage() {}
 
 func (x *Timeline) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8238,7 +8320,7 @@ func (x *Timeline) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timeline.ProtoReflect.Descriptor instead.
 func (*Timeline) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Timeline) GetNanoseconds() int64 {
@@ -8296,7 +8378,7 @@ type Activity struct {
 
 func (x *Activity) Reset() {
 	*x = Activity{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8308,7 +8390,7 @@ func (x *Activity) String() string {
 func (*Activity) ProtoMessage() {}
 
 func (x *Activity) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8321,7 +8403,7 @@ func (x *Activity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Activity.ProtoReflect.Descriptor instead.
 func (*Activity) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Activity) GetKind() ActivityKind {
@@ -8364,7 +8446,7 @@ type TimelineRow struct {
 
 func (x *TimelineRow) Reset() {
 	*x = TimelineRow{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8376,7 +8458,7 @@ func (x *TimelineRow) String() string {
 func (*TimelineRow) ProtoMessage() {}
 
 func (x *TimelineRow) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8389,7 +8471,7 @@ func (x *TimelineRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineRow.ProtoReflect.Descriptor instead.
 func (*TimelineRow) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *TimelineRow) GetThread() int64 {
@@ -8443,7 +8525,7 @@ type TimelineSpan struct {
 
 func (x *TimelineSpan) Reset() {
 	*x = TimelineSpan{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8455,7 +8537,7 @@ func (x *TimelineSpan) String() string {
 func (*TimelineSpan) ProtoMessage() {}
 
 func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8468,7 +8550,7 @@ func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineSpan.ProtoReflect.Descriptor instead.
 func (*TimelineSpan) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *TimelineSpan) GetBegin() int64 {
@@ -8532,7 +8614,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8544,7 +8626,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8557,7 +8639,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Breakpoint) GetName() string {
@@ -8663,7 +8745,7 @@ type BodyEntry struct {
 
 func (x *BodyEntry) Reset() {
 	*x = BodyEntry{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8675,7 +8757,7 @@ func (x *BodyEntry) String() string {
 func (*BodyEntry) ProtoMessage() {}
 
 func (x *BodyEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8688,7 +8770,7 @@ func (x *BodyEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BodyEntry.ProtoReflect.Descriptor instead.
 func (*BodyEntry) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *BodyEntry) GetFunction() string {
@@ -8750,7 +8832,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8762,7 +8844,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8775,7 +8857,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Process) GetPid() int64 {
@@ -8861,7 +8943,7 @@ type ProcessCode struct {
 
 func (x *ProcessCode) Reset() {
 	*x = ProcessCode{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8873,7 +8955,7 @@ func (x *ProcessCode) String() string {
 func (*ProcessCode) ProtoMessage() {}
 
 func (x *ProcessCode) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8886,7 +8968,7 @@ func (x *ProcessCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessCode.ProtoReflect.Descriptor instead.
 func (*ProcessCode) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ProcessCode) GetFamily() string {
@@ -8954,7 +9036,7 @@ type Look struct {
 
 func (x *Look) Reset() {
 	*x = Look{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8966,7 +9048,7 @@ func (x *Look) String() string {
 func (*Look) ProtoMessage() {}
 
 func (x *Look) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8979,7 +9061,7 @@ func (x *Look) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Look.ProtoReflect.Descriptor instead.
 func (*Look) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Look) GetSchema() string {
@@ -9051,7 +9133,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9063,7 +9145,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9076,7 +9158,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Change) GetVerdict() string {
@@ -9149,7 +9231,7 @@ type ThreadChange struct {
 
 func (x *ThreadChange) Reset() {
 	*x = ThreadChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9161,7 +9243,7 @@ func (x *ThreadChange) String() string {
 func (*ThreadChange) ProtoMessage() {}
 
 func (x *ThreadChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9174,7 +9256,7 @@ func (x *ThreadChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadChange.ProtoReflect.Descriptor instead.
 func (*ThreadChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ThreadChange) GetLwp() int64 {
@@ -9231,7 +9313,7 @@ type Turnover struct {
 
 func (x *Turnover) Reset() {
 	*x = Turnover{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9243,7 +9325,7 @@ func (x *Turnover) String() string {
 func (*Turnover) ProtoMessage() {}
 
 func (x *Turnover) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9256,7 +9338,7 @@ func (x *Turnover) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turnover.ProtoReflect.Descriptor instead.
 func (*Turnover) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Turnover) GetEnded() int64 {
@@ -9292,7 +9374,7 @@ type RecordedChange struct {
 
 func (x *RecordedChange) Reset() {
 	*x = RecordedChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9304,7 +9386,7 @@ func (x *RecordedChange) String() string {
 func (*RecordedChange) ProtoMessage() {}
 
 func (x *RecordedChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9317,7 +9399,7 @@ func (x *RecordedChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordedChange.ProtoReflect.Descriptor instead.
 func (*RecordedChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *RecordedChange) GetRecords() int64 {
@@ -9379,7 +9461,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9391,7 +9473,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9404,7 +9486,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Event) GetTime() int64 {
@@ -9569,7 +9651,7 @@ type Dependence struct {
 
 func (x *Dependence) Reset() {
 	*x = Dependence{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9581,7 +9663,7 @@ func (x *Dependence) String() string {
 func (*Dependence) ProtoMessage() {}
 
 func (x *Dependence) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[83]
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9594,7 +9676,7 @@ func (x *Dependence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dependence.ProtoReflect.Descriptor instead.
 func (*Dependence) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{83}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Dependence) GetType() int64 {
@@ -9633,7 +9715,7 @@ type MappedVariable struct {
 
 func (x *MappedVariable) Reset() {
 	*x = MappedVariable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	mi := &file_ompd_v1_picture_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9645,7 +9727,7 @@ func (x *MappedVariable) String() string {
 func (*MappedVariable) ProtoMessage() {}
 
 func (x *MappedVariable) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[84]
+	mi := &file_ompd_v1_picture_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9658,7 +9740,7 @@ func (x *MappedVariable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MappedVariable.ProtoReflect.Descriptor instead.
 func (*MappedVariable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{84}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *MappedVariable) GetHost() uint64 {
@@ -9707,7 +9789,7 @@ type DataOperation struct {
 
 func (x *DataOperation) Reset() {
 	*x = DataOperation{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[85]
+	mi := &file_ompd_v1_picture_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9719,7 +9801,7 @@ func (x *DataOperation) String() string {
 func (*DataOperation) ProtoMessage() {}
 
 func (x *DataOperation) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[85]
+	mi := &file_ompd_v1_picture_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9732,7 +9814,7 @@ func (x *DataOperation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataOperation.ProtoReflect.Descriptor instead.
 func (*DataOperation) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{85}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *DataOperation) GetSource() uint64 {
@@ -9802,7 +9884,7 @@ type LoadedCode struct {
 
 func (x *LoadedCode) Reset() {
 	*x = LoadedCode{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[86]
+	mi := &file_ompd_v1_picture_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9814,7 +9896,7 @@ func (x *LoadedCode) String() string {
 func (*LoadedCode) ProtoMessage() {}
 
 func (x *LoadedCode) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[86]
+	mi := &file_ompd_v1_picture_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9827,7 +9909,7 @@ func (x *LoadedCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadedCode.ProtoReflect.Descriptor instead.
 func (*LoadedCode) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{86}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *LoadedCode) GetFile() string {
@@ -9900,7 +9982,7 @@ type Recording struct {
 
 func (x *Recording) Reset() {
 	*x = Recording{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[87]
+	mi := &file_ompd_v1_picture_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9912,7 +9994,7 @@ func (x *Recording) String() string {
 func (*Recording) ProtoMessage() {}
 
 func (x *Recording) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[87]
+	mi := &file_ompd_v1_picture_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9925,7 +10007,7 @@ func (x *Recording) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recording.ProtoReflect.Descriptor instead.
 func (*Recording) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{87}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *Recording) GetPid() int64 {
@@ -10024,7 +10106,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[88]
+	mi := &file_ompd_v1_picture_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10036,7 +10118,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[88]
+	mi := &file_ompd_v1_picture_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10049,7 +10131,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{88}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Statistics) GetThreads() int64 {
@@ -10127,7 +10209,7 @@ type Statistic struct {
 
 func (x *Statistic) Reset() {
 	*x = Statistic{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[89]
+	mi := &file_ompd_v1_picture_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10139,7 +10221,7 @@ func (x *Statistic) String() string {
 func (*Statistic) ProtoMessage() {}
 
 func (x *Statistic) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[89]
+	mi := &file_ompd_v1_picture_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10152,7 +10234,7 @@ func (x *Statistic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistic.ProtoReflect.Descriptor instead.
 func (*Statistic) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{89}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Statistic) GetText() string {
@@ -10308,7 +10390,7 @@ type Profile struct {
 
 func (x *Profile) Reset() {
 	*x = Profile{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[90]
+	mi := &file_ompd_v1_picture_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10320,7 +10402,7 @@ func (x *Profile) String() string {
 func (*Profile) ProtoMessage() {}
 
 func (x *Profile) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[90]
+	mi := &file_ompd_v1_picture_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10333,7 +10415,7 @@ func (x *Profile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Profile.ProtoReflect.Descriptor instead.
 func (*Profile) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{90}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Profile) GetSchema() string {
@@ -10509,7 +10591,7 @@ type ProfileTime struct {
 
 func (x *ProfileTime) Reset() {
 	*x = ProfileTime{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[91]
+	mi := &file_ompd_v1_picture_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10521,7 +10603,7 @@ func (x *ProfileTime) String() string {
 func (*ProfileTime) ProtoMessage() {}
 
 func (x *ProfileTime) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[91]
+	mi := &file_ompd_v1_picture_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10534,7 +10616,7 @@ func (x *ProfileTime) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileTime.ProtoReflect.Descriptor instead.
 func (*ProfileTime) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{91}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ProfileTime) GetWorkSeconds() float64 {
@@ -10576,7 +10658,7 @@ type ProfileFinding struct {
 
 func (x *ProfileFinding) Reset() {
 	*x = ProfileFinding{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[92]
+	mi := &file_ompd_v1_picture_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10588,7 +10670,7 @@ func (x *ProfileFinding) String() string {
 func (*ProfileFinding) ProtoMessage() {}
 
 func (x *ProfileFinding) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[92]
+	mi := &file_ompd_v1_picture_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10601,7 +10683,7 @@ func (x *ProfileFinding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileFinding.ProtoReflect.Descriptor instead.
 func (*ProfileFinding) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{92}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ProfileFinding) GetKind() ProfileFindingKind {
@@ -10661,7 +10743,7 @@ type ProfileWait struct {
 
 func (x *ProfileWait) Reset() {
 	*x = ProfileWait{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[93]
+	mi := &file_ompd_v1_picture_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10673,7 +10755,7 @@ func (x *ProfileWait) String() string {
 func (*ProfileWait) ProtoMessage() {}
 
 func (x *ProfileWait) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[93]
+	mi := &file_ompd_v1_picture_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10686,7 +10768,7 @@ func (x *ProfileWait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileWait.ProtoReflect.Descriptor instead.
 func (*ProfileWait) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{93}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ProfileWait) GetKind() string {
@@ -10728,7 +10810,7 @@ type ProfilePlace struct {
 
 func (x *ProfilePlace) Reset() {
 	*x = ProfilePlace{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[94]
+	mi := &file_ompd_v1_picture_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10740,7 +10822,7 @@ func (x *ProfilePlace) String() string {
 func (*ProfilePlace) ProtoMessage() {}
 
 func (x *ProfilePlace) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[94]
+	mi := &file_ompd_v1_picture_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10753,7 +10835,7 @@ func (x *ProfilePlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfilePlace.ProtoReflect.Descriptor instead.
 func (*ProfilePlace) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{94}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ProfilePlace) GetRegion() *Code {
@@ -10817,7 +10899,7 @@ type ProfileBarrier struct {
 
 func (x *ProfileBarrier) Reset() {
 	*x = ProfileBarrier{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[95]
+	mi := &file_ompd_v1_picture_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10829,7 +10911,7 @@ func (x *ProfileBarrier) String() string {
 func (*ProfileBarrier) ProtoMessage() {}
 
 func (x *ProfileBarrier) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[95]
+	mi := &file_ompd_v1_picture_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10842,7 +10924,7 @@ func (x *ProfileBarrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileBarrier.ProtoReflect.Descriptor instead.
 func (*ProfileBarrier) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{95}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ProfileBarrier) GetRegion() *Code {
@@ -10905,7 +10987,7 @@ type ProfileLate struct {
 
 func (x *ProfileLate) Reset() {
 	*x = ProfileLate{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[96]
+	mi := &file_ompd_v1_picture_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10917,7 +10999,7 @@ func (x *ProfileLate) String() string {
 func (*ProfileLate) ProtoMessage() {}
 
 func (x *ProfileLate) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[96]
+	mi := &file_ompd_v1_picture_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10930,7 +11012,7 @@ func (x *ProfileLate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileLate.ProtoReflect.Descriptor instead.
 func (*ProfileLate) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{96}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *ProfileLate) GetThreadNum() int64 {
@@ -10982,7 +11064,7 @@ type ProfileAlone struct {
 
 func (x *ProfileAlone) Reset() {
 	*x = ProfileAlone{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[97]
+	mi := &file_ompd_v1_picture_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10994,7 +11076,7 @@ func (x *ProfileAlone) String() string {
 func (*ProfileAlone) ProtoMessage() {}
 
 func (x *ProfileAlone) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[97]
+	mi := &file_ompd_v1_picture_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11007,7 +11089,7 @@ func (x *ProfileAlone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileAlone.ProtoReflect.Descriptor instead.
 func (*ProfileAlone) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{97}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ProfileAlone) GetFrame() *Frame {
@@ -11051,7 +11133,7 @@ type ProfileStack struct {
 
 func (x *ProfileStack) Reset() {
 	*x = ProfileStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[98]
+	mi := &file_ompd_v1_picture_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11063,7 +11145,7 @@ func (x *ProfileStack) String() string {
 func (*ProfileStack) ProtoMessage() {}
 
 func (x *ProfileStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[98]
+	mi := &file_ompd_v1_picture_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11076,7 +11158,7 @@ func (x *ProfileStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileStack.ProtoReflect.Descriptor instead.
 func (*ProfileStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{98}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ProfileStack) GetFrames() []*Frame {
@@ -11682,7 +11764,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05state\x18\x02 \x01(\x0e2\x16.ompd.v1.VariableStateR\x05state\x12\x14\n" +
 	"\x05value\x18\x03 \x01(\tR\x05value\x122\n" +
 	"\apurpose\x18\x04 \x01(\x0e2\x18.ompd.v1.VariablePurposeR\apurpose\x12!\n" +
-	"\falways_spins\x18\x05 \x01(\bR\valwaysSpins\"\xae\x03\n" +
+	"\falways_spins\x18\x05 \x01(\bR\valwaysSpins\"\xd9\x03\n" +
 	"\x05Fault\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x16\n" +
 	"\x06signal\x18\x02 \x01(\tR\x06signal\x12\x12\n" +
@@ -11697,7 +11779,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	" \x01(\v2\x13.ompd.v1.FaultStackR\x05stack\x12'\n" +
 	"\x06memory\x18\v \x01(\v2\x0f.ompd.v1.NearbyR\x06memory\x12&\n" +
 	"\x06caller\x18\f \x01(\v2\x0e.ompd.v1.FrameR\x06caller\x12'\n" +
-	"\x06callee\x18\r \x01(\v2\x0f.ompd.v1.CalleeR\x06calleeB\n" +
+	"\x06callee\x18\r \x01(\v2\x0f.ompd.v1.CalleeR\x06callee\x12)\n" +
+	"\x04dead\x18\x0e \x03(\v2\x15.ompd.v1.DeadVariableR\x04deadB\n" +
 	"\n" +
 	"\b_addressB\x05\n" +
 	"\x03_pc\"<\n" +
@@ -11735,7 +11818,12 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x03low\x18\x01 \x01(\x04R\x03low\x12\x12\n" +
 	"\x04high\x18\x02 \x01(\x04R\x04high\x12\x16\n" +
 	"\x06access\x18\x03 \x01(\tR\x06access\x12\x12\n" +
-	"\x04file\x18\x04 \x01(\tR\x04file\"\x9e\x02\n" +
+	"\x04file\x18\x04 \x01(\tR\x04file\"d\n" +
+	"\fDeadVariable\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\x04R\aaddress\x12\x16\n" +
+	"\x06thread\x18\x03 \x01(\x03R\x06thread\x12\x0e\n" +
+	"\x02sp\x18\x04 \x01(\x04R\x02sp\"\x9e\x02\n" +
 	"\x05Abort\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x1c\n" +
 	"\tcomponent\x18\x02 \x01(\tR\tcomponent\x12\x18\n" +
@@ -12330,7 +12418,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 }
 
 var file_ompd_v1_picture_proto_enumTypes = make([]protoimpl.EnumInfo, 18)
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 99)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 100)
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(TargetKind)(0),         // 0: ompd.v1.TargetKind
 	(Role)(0),               // 1: ompd.v1.Role
@@ -12405,50 +12493,51 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Local)(nil),           // 70: ompd.v1.Local
 	(*Nearby)(nil),          // 71: ompd.v1.Nearby
 	(*MemoryMapping)(nil),   // 72: ompd.v1.MemoryMapping
-	(*Abort)(nil),           // 73: ompd.v1.Abort
-	(*Exception)(nil),       // 74: ompd.v1.Exception
-	(*Thrown)(nil),          // 75: ompd.v1.Thrown
-	(*Boundary)(nil),        // 76: ompd.v1.Boundary
-	(*SignalHandler)(nil),   // 77: ompd.v1.SignalHandler
-	(*BrokenHeap)(nil),      // 78: ompd.v1.BrokenHeap
-	(*Recorded)(nil),        // 79: ompd.v1.Recorded
-	(*PastEvent)(nil),       // 80: ompd.v1.PastEvent
-	(*History)(nil),         // 81: ompd.v1.History
-	(*LockOrder)(nil),       // 82: ompd.v1.LockOrder
-	(*LockStep)(nil),        // 83: ompd.v1.LockStep
-	(*Imbalance)(nil),       // 84: ompd.v1.Imbalance
-	(*Contention)(nil),      // 85: ompd.v1.Contention
-	(*TaskGrain)(nil),       // 86: ompd.v1.TaskGrain
-	(*Timeline)(nil),        // 87: ompd.v1.Timeline
-	(*Activity)(nil),        // 88: ompd.v1.Activity
-	(*TimelineRow)(nil),     // 89: ompd.v1.TimelineRow
-	(*TimelineSpan)(nil),    // 90: ompd.v1.TimelineSpan
-	(*Breakpoint)(nil),      // 91: ompd.v1.Breakpoint
-	(*BodyEntry)(nil),       // 92: ompd.v1.BodyEntry
-	(*Process)(nil),         // 93: ompd.v1.Process
-	(*ProcessCode)(nil),     // 94: ompd.v1.ProcessCode
-	(*Look)(nil),            // 95: ompd.v1.Look
-	(*Change)(nil),          // 96: ompd.v1.Change
-	(*ThreadChange)(nil),    // 97: ompd.v1.ThreadChange
-	(*Turnover)(nil),        // 98: ompd.v1.Turnover
-	(*RecordedChange)(nil),  // 99: ompd.v1.RecordedChange
-	(*Event)(nil),           // 100: ompd.v1.Event
-	(*Dependence)(nil),      // 101: ompd.v1.Dependence
-	(*MappedVariable)(nil),  // 102: ompd.v1.MappedVariable
-	(*DataOperation)(nil),   // 103: ompd.v1.DataOperation
-	(*LoadedCode)(nil),      // 104: ompd.v1.LoadedCode
-	(*Recording)(nil),       // 105: ompd.v1.Recording
-	(*Statistics)(nil),      // 106: ompd.v1.Statistics
-	(*Statistic)(nil),       // 107: ompd.v1.Statistic
-	(*Profile)(nil),         // 108: ompd.v1.Profile
-	(*ProfileTime)(nil),     // 109: ompd.v1.ProfileTime
-	(*ProfileFinding)(nil),  // 110: ompd.v1.ProfileFinding
-	(*ProfileWait)(nil),     // 111: ompd.v1.ProfileWait
-	(*ProfilePlace)(nil),    // 112: ompd.v1.ProfilePlace
-	(*ProfileBarrier)(nil),  // 113: ompd.v1.ProfileBarrier
-	(*ProfileLate)(nil),     // 114: ompd.v1.ProfileLate
-	(*ProfileAlone)(nil),    // 115: ompd.v1.ProfileAlone
-	(*ProfileStack)(nil),    // 116: ompd.v1.ProfileStack
+	(*DeadVariable)(nil),    // 73: ompd.v1.DeadVariable
+	(*Abort)(nil),           // 74: ompd.v1.Abort
+	(*Exception)(nil),       // 75: ompd.v1.Exception
+	(*Thrown)(nil),          // 76: ompd.v1.Thrown
+	(*Boundary)(nil),        // 77: ompd.v1.Boundary
+	(*SignalHandler)(nil),   // 78: ompd.v1.SignalHandler
+	(*BrokenHeap)(nil),      // 79: ompd.v1.BrokenHeap
+	(*Recorded)(nil),        // 80: ompd.v1.Recorded
+	(*PastEvent)(nil),       // 81: ompd.v1.PastEvent
+	(*History)(nil),         // 82: ompd.v1.History
+	(*LockOrder)(nil),       // 83: ompd.v1.LockOrder
+	(*LockStep)(nil),        // 84: ompd.v1.LockStep
+	(*Imbalance)(nil),       // 85: ompd.v1.Imbalance
+	(*Contention)(nil),      // 86: ompd.v1.Contention
+	(*TaskGrain)(nil),       // 87: ompd.v1.TaskGrain
+	(*Timeline)(nil),        // 88: ompd.v1.Timeline
+	(*Activity)(nil),        // 89: ompd.v1.Activity
+	(*TimelineRow)(nil),     // 90: ompd.v1.TimelineRow
+	(*TimelineSpan)(nil),    // 91: ompd.v1.TimelineSpan
+	(*Breakpoint)(nil),      // 92: ompd.v1.Breakpoint
+	(*BodyEntry)(nil),       // 93: ompd.v1.BodyEntry
+	(*Process)(nil),         // 94: ompd.v1.Process
+	(*ProcessCode)(nil),     // 95: ompd.v1.ProcessCode
+	(*Look)(nil),            // 96: ompd.v1.Look
+	(*Change)(nil),          // 97: ompd.v1.Change
+	(*ThreadChange)(nil),    // 98: ompd.v1.ThreadChange
+	(*Turnover)(nil),        // 99: ompd.v1.Turnover
+	(*RecordedChange)(nil),  // 100: ompd.v1.RecordedChange
+	(*Event)(nil),           // 101: ompd.v1.Event
+	(*Dependence)(nil),      // 102: ompd.v1.Dependence
+	(*MappedVariable)(nil),  // 103: ompd.v1.MappedVariable
+	(*DataOperation)(nil),   // 104: ompd.v1.DataOperation
+	(*LoadedCode)(nil),      // 105: ompd.v1.LoadedCode
+	(*Recording)(nil),       // 106: ompd.v1.Recording
+	(*Statistics)(nil),      // 107: ompd.v1.Statistics
+	(*Statistic)(nil),       // 108: ompd.v1.Statistic
+	(*Profile)(nil),         // 109: ompd.v1.Profile
+	(*ProfileTime)(nil),     // 110: ompd.v1.ProfileTime
+	(*ProfileFinding)(nil),  // 111: ompd.v1.ProfileFinding
+	(*ProfileWait)(nil),     // 112: ompd.v1.ProfileWait
+	(*ProfilePlace)(nil),    // 113: ompd.v1.ProfilePlace
+	(*ProfileBarrier)(nil),  // 114: ompd.v1.ProfileBarrier
+	(*ProfileLate)(nil),     // 115: ompd.v1.ProfileLate
+	(*ProfileAlone)(nil),    // 116: ompd.v1.ProfileAlone
+	(*ProfileStack)(nil),    // 117: ompd.v1.ProfileStack
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	19,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -12518,10 +12607,10 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	65,  // 64: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
 	66,  // 65: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
 	67,  // 66: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
-	73,  // 67: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
-	79,  // 68: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
-	81,  // 69: ompd.v1.Facts.history:type_name -> ompd.v1.History
-	78,  // 70: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
+	74,  // 67: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
+	80,  // 68: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
+	82,  // 69: ompd.v1.Facts.history:type_name -> ompd.v1.History
+	79,  // 70: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
 	21,  // 71: ompd.v1.Facts.forked_at:type_name -> ompd.v1.Frame
 	7,   // 72: ompd.v1.Wait.kind:type_name -> ompd.v1.WaitKind
 	50,  // 73: ompd.v1.Wait.awaited:type_name -> ompd.v1.Awaited
@@ -12555,88 +12644,89 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	71,  // 101: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
 	21,  // 102: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
 	68,  // 103: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
-	21,  // 104: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	70,  // 105: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
-	72,  // 106: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	72,  // 107: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	72,  // 108: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	21,  // 109: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	74,  // 110: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	77,  // 111: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	75,  // 112: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	76,  // 113: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
-	21,  // 114: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
-	21,  // 115: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
-	21,  // 116: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
-	21,  // 117: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
-	21,  // 118: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	2,   // 119: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
-	80,  // 120: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
-	80,  // 121: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
-	21,  // 122: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
-	82,  // 123: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
-	84,  // 124: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
-	85,  // 125: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
-	86,  // 126: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
-	87,  // 127: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
-	83,  // 128: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
-	80,  // 129: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
-	80,  // 130: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
-	21,  // 131: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
-	21,  // 132: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
-	21,  // 133: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
-	21,  // 134: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
-	88,  // 135: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
-	89,  // 136: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
-	14,  // 137: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
-	21,  // 138: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
-	90,  // 139: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
-	90,  // 140: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
-	92,  // 141: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
-	94,  // 142: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
-	18,  // 143: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
-	96,  // 144: ompd.v1.Look.change:type_name -> ompd.v1.Change
-	96,  // 145: ompd.v1.Look.result:type_name -> ompd.v1.Change
-	97,  // 146: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
-	98,  // 147: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
-	98,  // 148: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
-	99,  // 149: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
-	21,  // 150: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
-	101, // 151: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
-	102, // 152: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
-	103, // 153: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
-	104, // 154: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
-	107, // 155: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	82,  // 156: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	21,  // 157: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
-	21,  // 158: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	19,  // 159: ompd.v1.Profile.target:type_name -> ompd.v1.Target
-	32,  // 160: ompd.v1.Profile.runtimes:type_name -> ompd.v1.Runtime
-	15,  // 161: ompd.v1.Profile.end:type_name -> ompd.v1.ProfileEnd
-	109, // 162: ompd.v1.Profile.outside:type_name -> ompd.v1.ProfileTime
-	110, // 163: ompd.v1.Profile.findings:type_name -> ompd.v1.ProfileFinding
-	111, // 164: ompd.v1.Profile.waits:type_name -> ompd.v1.ProfileWait
-	112, // 165: ompd.v1.Profile.places:type_name -> ompd.v1.ProfilePlace
-	113, // 166: ompd.v1.Profile.barriers:type_name -> ompd.v1.ProfileBarrier
-	115, // 167: ompd.v1.Profile.alone:type_name -> ompd.v1.ProfileAlone
-	116, // 168: ompd.v1.Profile.stacks:type_name -> ompd.v1.ProfileStack
-	16,  // 169: ompd.v1.ProfileFinding.kind:type_name -> ompd.v1.ProfileFindingKind
-	40,  // 170: ompd.v1.ProfilePlace.region:type_name -> ompd.v1.Code
-	21,  // 171: ompd.v1.ProfilePlace.frame:type_name -> ompd.v1.Frame
-	111, // 172: ompd.v1.ProfilePlace.waits:type_name -> ompd.v1.ProfileWait
-	40,  // 173: ompd.v1.ProfileBarrier.region:type_name -> ompd.v1.Code
-	2,   // 174: ompd.v1.ProfileBarrier.state:type_name -> ompd.v1.StateName
-	21,  // 175: ompd.v1.ProfileBarrier.frame:type_name -> ompd.v1.Frame
-	114, // 176: ompd.v1.ProfileBarrier.late:type_name -> ompd.v1.ProfileLate
-	21,  // 177: ompd.v1.ProfileLate.frame:type_name -> ompd.v1.Frame
-	21,  // 178: ompd.v1.ProfileAlone.frame:type_name -> ompd.v1.Frame
-	21,  // 179: ompd.v1.ProfileStack.frames:type_name -> ompd.v1.Frame
-	17,  // 180: ompd.v1.ProfileStack.class:type_name -> ompd.v1.ProfileClass
-	181, // [181:181] is the sub-list for method output_type
-	181, // [181:181] is the sub-list for method input_type
-	181, // [181:181] is the sub-list for extension type_name
-	181, // [181:181] is the sub-list for extension extendee
-	0,   // [0:181] is the sub-list for field type_name
+	73,  // 104: ompd.v1.Fault.dead:type_name -> ompd.v1.DeadVariable
+	21,  // 105: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	70,  // 106: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
+	72,  // 107: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	72,  // 108: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	72,  // 109: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	21,  // 110: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	75,  // 111: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	78,  // 112: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	76,  // 113: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	77,  // 114: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
+	21,  // 115: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
+	21,  // 116: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
+	21,  // 117: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
+	21,  // 118: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
+	21,  // 119: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	2,   // 120: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
+	81,  // 121: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
+	81,  // 122: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
+	21,  // 123: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
+	83,  // 124: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
+	85,  // 125: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
+	86,  // 126: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
+	87,  // 127: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
+	88,  // 128: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
+	84,  // 129: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
+	81,  // 130: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
+	81,  // 131: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
+	21,  // 132: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
+	21,  // 133: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
+	21,  // 134: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
+	21,  // 135: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
+	89,  // 136: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
+	90,  // 137: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
+	14,  // 138: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
+	21,  // 139: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
+	91,  // 140: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
+	91,  // 141: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
+	93,  // 142: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
+	95,  // 143: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
+	18,  // 144: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
+	97,  // 145: ompd.v1.Look.change:type_name -> ompd.v1.Change
+	97,  // 146: ompd.v1.Look.result:type_name -> ompd.v1.Change
+	98,  // 147: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
+	99,  // 148: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
+	99,  // 149: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
+	100, // 150: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
+	21,  // 151: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
+	102, // 152: ompd.v1.Event.dependences:type_name -> ompd.v1.Dependence
+	103, // 153: ompd.v1.Event.mapped:type_name -> ompd.v1.MappedVariable
+	104, // 154: ompd.v1.Event.operation:type_name -> ompd.v1.DataOperation
+	105, // 155: ompd.v1.Event.loaded:type_name -> ompd.v1.LoadedCode
+	108, // 156: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	83,  // 157: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	21,  // 158: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
+	21,  // 159: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	19,  // 160: ompd.v1.Profile.target:type_name -> ompd.v1.Target
+	32,  // 161: ompd.v1.Profile.runtimes:type_name -> ompd.v1.Runtime
+	15,  // 162: ompd.v1.Profile.end:type_name -> ompd.v1.ProfileEnd
+	110, // 163: ompd.v1.Profile.outside:type_name -> ompd.v1.ProfileTime
+	111, // 164: ompd.v1.Profile.findings:type_name -> ompd.v1.ProfileFinding
+	112, // 165: ompd.v1.Profile.waits:type_name -> ompd.v1.ProfileWait
+	113, // 166: ompd.v1.Profile.places:type_name -> ompd.v1.ProfilePlace
+	114, // 167: ompd.v1.Profile.barriers:type_name -> ompd.v1.ProfileBarrier
+	116, // 168: ompd.v1.Profile.alone:type_name -> ompd.v1.ProfileAlone
+	117, // 169: ompd.v1.Profile.stacks:type_name -> ompd.v1.ProfileStack
+	16,  // 170: ompd.v1.ProfileFinding.kind:type_name -> ompd.v1.ProfileFindingKind
+	40,  // 171: ompd.v1.ProfilePlace.region:type_name -> ompd.v1.Code
+	21,  // 172: ompd.v1.ProfilePlace.frame:type_name -> ompd.v1.Frame
+	112, // 173: ompd.v1.ProfilePlace.waits:type_name -> ompd.v1.ProfileWait
+	40,  // 174: ompd.v1.ProfileBarrier.region:type_name -> ompd.v1.Code
+	2,   // 175: ompd.v1.ProfileBarrier.state:type_name -> ompd.v1.StateName
+	21,  // 176: ompd.v1.ProfileBarrier.frame:type_name -> ompd.v1.Frame
+	115, // 177: ompd.v1.ProfileBarrier.late:type_name -> ompd.v1.ProfileLate
+	21,  // 178: ompd.v1.ProfileLate.frame:type_name -> ompd.v1.Frame
+	21,  // 179: ompd.v1.ProfileAlone.frame:type_name -> ompd.v1.Frame
+	21,  // 180: ompd.v1.ProfileStack.frames:type_name -> ompd.v1.Frame
+	17,  // 181: ompd.v1.ProfileStack.class:type_name -> ompd.v1.ProfileClass
+	182, // [182:182] is the sub-list for method output_type
+	182, // [182:182] is the sub-list for method input_type
+	182, // [182:182] is the sub-list for extension type_name
+	182, // [182:182] is the sub-list for extension extendee
+	0,   // [0:182] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -12662,22 +12752,22 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[42].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[49].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[51].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[62].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[73].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[63].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[74].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[82].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[75].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[83].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[84].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[85].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[86].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[89].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[87].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[90].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      18,
-			NumMessages:   99,
+			NumMessages:   100,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

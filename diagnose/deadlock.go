@@ -188,6 +188,7 @@ const (
 		"unit: the unit stays locked until the statement ends. Evaluate it before, into a variable"
 	signalFirstFix = "signal the condition variable before waiting at the barrier, and wait for it only while what " +
 		"it stands for has not come, checked under the mutex: a signal that comes before the wait is lost"
+	fulfilFix  = "call omp_fulfill_event for every detached task, also where the operation that it represents fails"
 	barrierFix = "hold no lock and be in no critical section while waiting at a barrier: every thread of the team " +
 		"must be able to reach it"
 )
@@ -211,6 +212,8 @@ func cycleFix(cycle []picture.CycleStep, general string) string {
 		return interpreterFix
 	case contains(func(t picture.WaitTarget) bool { return t.Name == picture.LoaderLock }):
 		return loaderFix
+	case slices.ContainsFunc(cycle, func(s picture.CycleStep) bool { return s.HeldEvidence == mayFulfil }):
+		return fulfilFix
 	case contains(isFortranUnit):
 		return fortranUnitFix
 	case !contains(func(t picture.WaitTarget) bool { return !t.Kind.Exclusive() }):

@@ -155,6 +155,9 @@ func newTaskBundle(ids []picture.ID) *bundle {
 	return b
 }
 
+// mayFulfil is the evidence of a thread that may fulfil the event of a detached task.
+const mayFulfil = "it may still call omp_fulfill_event"
+
 // addSignallers creates the bundles of the threads and tasks that may wake others or fulfil events.
 func (b *graphBuilder) addSignallers() {
 	if c := b.facts.Wakers; c != nil {
@@ -179,15 +182,14 @@ func (b *graphBuilder) addSignallers() {
 		}
 	}
 	if c := b.facts.Fulfillers; c != nil {
-		const how = "it may still call omp_fulfill_event"
 		b.fulfil = &bundle{any: true}
 		for _, lwp := range c.Threads {
 			b.fulfil.edges = append(b.fulfil.edges,
-				edge{to: node{lwp: lwp}, certainty: picture.Likely, evidence: how})
+				edge{to: node{lwp: lwp}, certainty: picture.Likely, evidence: mayFulfil})
 		}
 		for _, id := range c.Tasks {
 			b.fulfil.edges = append(b.fulfil.edges,
-				edge{to: node{task: id}, certainty: picture.Likely, evidence: how})
+				edge{to: node{task: id}, certainty: picture.Likely, evidence: mayFulfil})
 		}
 	}
 }

@@ -168,7 +168,7 @@ func explainDetached(d *dependencies, w *picture.Wait, t detached) picture.Verdi
 	v.Threads, v.Tasks = []int{w.Thread}, []picture.ID{w.Task}
 	v.Evidence = []string{t.evidence, "all other threads of its team wait"}
 	v.Explanation = "A task with a detach clause completes when its event is fulfilled, not when its code ends."
-	v.Fix = "call omp_fulfill_event for every detached task, also where the operation that it represents fails"
+	v.Fix = fulfilFix
 	where := map[picture.WaitKind]string{
 		picture.WaitTaskwait: "waits in a taskwait", picture.WaitTaskgroup: "waits at the end of a taskgroup",
 	}[w.Kind]

@@ -170,6 +170,12 @@ func TestDetached(t *testing.T) {
 		{"a thread at work may", 2, detached(func(s scene) {
 			s.Facts.Fulfillers = &picture.Candidates{Threads: []int{9}}
 		}), maybe},
+		{"a member may that waits at the barrier", 2, detached(func(s scene) {
+			s.Facts.Fulfillers = &picture.Candidates{Threads: []int{2}}
+		}), []want{
+			likely(picture.VerdictTaskStarved, "omp_fulfill_event", "event is not fulfilled", 1),
+			neverComplete(picture.Likely, 2),
+		}},
 		{"a task may that is to be run", 2, detached(func(s scene) {
 			s.Tasks = append(s.Tasks, picture.Task{
 				ID: "q", Kind: picture.TaskExplicit, State: picture.TaskQueued, Parent: "i2", Region: "r",
@@ -185,6 +191,10 @@ func TestDetached(t *testing.T) {
 		}), []want{incomplete(2)}},
 		{"a member is at work", 3, detached(func(scene) {}), []want{incomplete(2)}},
 		{"counted alone, of code that makes events", 2, unlisted(true), never},
+		{"counted alone, and a member may that waits at the barrier", 2, func(s scene) {
+			unlisted(true)(s)
+			s.Facts.Fulfillers = &picture.Candidates{Threads: []int{2}}
+		}, []want{likely(picture.VerdictDeadlock, "omp_fulfill_event", "", 1, 2), neverComplete(picture.Likely, 2)}},
 		{"counted alone, of other code", 2, unlisted(false), []want{incomplete(2)}},
 	})
 }

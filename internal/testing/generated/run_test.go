@@ -69,9 +69,15 @@ type suspect struct {
 	said string
 }
 
-// goesOn reports whether the thread has left its wait. It may have run tasks there.
+// goesOn reports whether the thread has left its wait. It may have run tasks there, or have been in one.
 func (s suspect) goesOn(now *slot) bool {
 	n := s.slot.Depth
+	for n > 0 && !s.slot.Notes[n-1].waits() {
+		n--
+	}
+	if n == 0 {
+		n = s.slot.Depth
+	}
 	return now == nil || now.Depth < n || !slices.Equal(now.Notes[:n], s.slot.Notes[:n])
 }
 

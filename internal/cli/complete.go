@@ -147,7 +147,7 @@ func (a *app) completeFormat(cmd *cobra.Command, _ []string, _ string) ([]string
 	about := map[report.Format]string{
 		report.Text: "for people", report.JSON: "for programs", report.HTML: "a page for a browser",
 		report.Dot: "the wait-for graph, for Graphviz", report.Folded: "merged stacks, for flame graphs",
-		report.Speedscope: "merged stacks, for speedscope.app",
+		report.Speedscope: "merged stacks, for speedscope.app", report.Pprof: "for pprof",
 	}
 	view, drawn := a.views[cmd.Name()]
 	drawn = drawn || !cmd.HasParent()

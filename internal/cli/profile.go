@@ -53,6 +53,7 @@ a program, its own, and 125, 126 and 127 as those of run.`,
 		"with Ctrl-C)")
 	cmd.Flags().IntVar(&v.samples, "samples", 0, "end after this number of samples (0: no limit)")
 	a.outputFlags(cmd)
+	a.setView("profile", report.Profile)
 	a.targeted(cmd)
 	one, look := cmd.Args, cmd.RunE
 	cmd.Args = func(cmd *cobra.Command, args []string) error {

@@ -45,3 +45,22 @@ func TestExpressions(t *testing.T) {
 	globals := scope(t, c, f.Id, "Globals")
 	omptest.Equal(t, "the value of visits", globals["visits"].Value, "17")
 }
+
+// TestLockValues shows locks by their meaning: the holder, the place and the number of waiting threads.
+func TestLockValues(t *testing.T) {
+	c, _ := attach(t, golden(t, "llvm-deadlock"))
+	for _, thread := range threads(c)[:2] {
+		for _, f := range stack(c, thread.Id) {
+			if f.Name != "deposit" && f.Name != "withdraw" {
+				continue
+			}
+			globals := scope(t, c, f.Id, "Globals")
+			omptest.Equal(t, "the lock first", globals["first"].Value,
+				"held by thread 0, acquired in deposit /src/lock_cycle.c:9; 1 wait")
+			omptest.Equal(t, "the lock second", value(c, f, "*&second"),
+				"held by thread 1, acquired in withdraw /src/lock_cycle.c:18; 1 wait")
+			return
+		}
+	}
+	t.Error("no thread is in deposit or withdraw")
+}

@@ -37,6 +37,14 @@ func (a *adapter) frameValues(ctx context.Context, f *frame) (*picture.Values, e
 				t.valued = a.view.framesOf(&pic.Threads[i])
 			}
 		}
+		if texts := a.view.lockTexts(); len(texts) > 0 {
+			for i := range t.valued {
+				if v := t.valued[i].Values(); v != nil {
+					explainLocks(v.Variables, texts)
+					explainLocks(v.Globals, texts)
+				}
+			}
+		}
 	}
 	if f.index >= len(t.valued) || !isSamePlace(&t.valued[f.index], &f.Frame) {
 		return nil, errMoved
@@ -190,7 +198,9 @@ func (a *adapter) evaluateIn(ctx context.Context, f *frame, expression string) (
 		}
 		v := list[f.index].Values()
 		if v.Result != nil {
-			return valueNode(v.Result, "", ""), nil
+			list := []picture.Value{*v.Result}
+			explainLocks(list, a.view.lockTexts())
+			return valueNode(&list[0], "", ""), nil
 		}
 		return node{}, fmt.Errorf("%s: %s; `omp help` lists the possible expressions", expression,
 			cmp.Or(v.Error, "there are no variables in this frame"))

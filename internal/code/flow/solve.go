@@ -237,10 +237,63 @@ func (f *Function) merge(b int, s *symbolic.State) {
 		blk.in = s.Fork()
 		return
 	}
+	s = f.joinDivisions(b, s)
 	var j join
 	if j.widen(blk.in, s, f.x.ABI.General) {
 		j.apply(f, b)
 	}
+}
+
+// joinDivisions replaces the results of a bypassed division, in the state at the start of block b and in s, which is
+// to be merged, by those of the division. It returns the new s.
+func (f *Function) joinDivisions(b int, s *symbolic.State) *symbolic.State {
+	in, out := f.blocks[b].in, s
+	for r := range f.x.ABI.General {
+		x, y := in.Regs[r], s.Regs[r]
+		if x.Equal(y) || !symbolic.Divides(x) || !symbolic.Divides(y) {
+			continue
+		}
+		wide, ok := f.bypassed(b, x, y)
+		if !ok {
+			continue
+		}
+		if out == s {
+			out = s.Fork()
+		}
+		in.Regs[r], out.Regs[r] = wide, wide
+	}
+	return out
+}
+
+// bypassed returns the division of which x and y are the results on two paths to block b, if the one is bypassed by
+// the other, as the branch before shows.
+func (f *Function) bypassed(b int, x, y *symbolic.Expr) (*symbolic.Expr, bool) {
+	for _, p := range f.predecessors()[b] {
+		unreached := func(b int) bool { return f.blocks[b].in == nil } // such as padding
+		before := slices.DeleteFunc(slices.Clone(f.predecessors()[p]), unreached)
+		if len(before) != 1 || len(f.blocks[before[0]].succ) != 2 {
+			continue
+		}
+		blk := &f.blocks[before[0]]
+		t := blk.in.Fork()
+		for i := blk.first; i < blk.last-1; i++ {
+			f.execute(t, i)
+		}
+		c, ok := branchCondition(f, t, blk.last-1)
+		if !ok {
+			continue
+		}
+		if blk.succ[0] != p { // the first successor is the target of the branch
+			c = c.Negate()
+		}
+		switch {
+		case symbolic.IsBypassed(x, y, c):
+			return x, true
+		case symbolic.IsBypassed(y, x, c):
+			return y, true
+		}
+	}
+	return nil, false
 }
 
 // execute executes instruction i.

@@ -174,6 +174,9 @@ func TestPoolOfLocks(t *testing.T) {
 	crew := omptest.Library(t, "crew_library")
 	collide := []string{"which one of them holds itself", "in rows verdict_lock_collide.cc:74 and waits for it again",
 		"at line 81"}
+	// The numbers are still in memory, and the code of this compiler keeps their addresses: the lock itself is known.
+	known := []string{"thread 0 (LWP", "waits for lock p.locks[2]", "which it holds itself", "therefore 3 wait for lock",
+		"at verdict_lock_collide.cc:74, not released on any path from there to line 81"}
 	for _, c := range []struct {
 		name, way, crew string
 		kind            picture.VerdictKind
@@ -201,12 +204,12 @@ func TestPoolOfLocks(t *testing.T) {
 						return
 					}
 					lacks := append(c.lacks, "only these may still release", "condition variable")
-					kind, has := c.kind, append([]string{"4 threads wait for lock"}, c.has...)
-					if strings.HasPrefix(handoverName(i, run), "clang-O2") { // no holder is found
-						kind, has = picture.VerdictLockOrphaned, has[:1]
+					if !slices.Equal(kinds, []picture.VerdictKind{c.kind}) {
+						t.Errorf("hangs %v, want %s", kinds, c.kind)
 					}
-					if !slices.Equal(kinds, []picture.VerdictKind{kind}) {
-						t.Errorf("hangs %v, want %s", kinds, kind)
+					has := append([]string{"4 threads wait for lock"}, c.has...)
+					if c.kind == picture.VerdictSelfDeadlock && strings.HasPrefix(handoverName(i, run), "clang-O2") {
+						has = known
 					}
 					checkWords(t, words, has, lacks)
 				})

@@ -156,8 +156,8 @@ func TestArrayOfLocksPastAnother(t *testing.T) {
 			if !slices.Equal(kinds, []picture.VerdictKind{picture.VerdictSelfDeadlock}) {
 				t.Errorf("hangs %v, want one %s", kinds, picture.VerdictSelfDeadlock)
 			}
-			checkWords(t, words, []string{"waits for lock beside[4]", "which it holds itself", " verdict_lock_static.c:80"},
-				[]string{"no lock", "ORPHANED", "table["})
+			has := []string{"waits for lock beside[4]", "which it holds itself", " verdict_lock_static.c:80"}
+			checkWords(t, words, has, []string{"no lock", "ORPHANED", "table["})
 		})
 		run.Args = append(run.Args, "1")
 		t.Run("healthy/"+handoverName(i, run), func(t *testing.T) {

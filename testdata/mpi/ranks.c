@@ -12,7 +12,7 @@ static double sink;
 
 static void compute(void)
 {
-    for (;;)
+    while (sink >= 0) /* a loop without an exit would be reported as one that makes no progress */
         for (int i = 0; i < 1000000; i++)
             sink += i * 0.5;
 }

@@ -58,7 +58,8 @@ func WriteProfile(w io.Writer, pr *picture.Profile, made string) error {
 		return fmt.Errorf("the page: %w", err)
 	}
 	p := &profilePage{
-		CSS: template.CSS(css), JS: template.JS(js), CSP: policy(css, js, false), Made: made,
+		CSS: template.CSS(css), JS: template.JS(js), // #nosec G203 -- these are files of this package
+		CSP: policy(css, js, false), Made: made,
 		Title: "profile of " + title(&picture.Picture{Target: pr.Target}), Facts: profileFacts(pr),
 		What: fmt.Sprintf("%s in %.1f s; ended as %s", phrase.Count(pr.Samples, "sample"), pr.Seconds,
 			profile.EndText(pr.End)),

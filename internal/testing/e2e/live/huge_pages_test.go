@@ -81,8 +81,9 @@ func TestHugePages(t *testing.T) {
 		if out, err := exec.Command("gcore", "-o", filepath.Join(dir, "core"), pid).CombinedOutput(); err != nil {
 			t.Fatalf("gcore: %v: %s", err, out)
 		}
-		if _, out, _ := e2e.Output(t, "diagnose", filepath.Join(dir, "core."+pid)); !strings.Contains(out, hugeVerdict) {
-			t.Errorf("the core of %q: %s", args, out)
+		_, text, _ := e2e.Output(t, "diagnose", filepath.Join(dir, "core."+pid))
+		if !strings.Contains(text, hugeVerdict) {
+			t.Errorf("the core of %q: %s", args, text)
 		}
 	}
 }

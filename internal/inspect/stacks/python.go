@@ -131,10 +131,11 @@ func (c *Code) pythonFrames(f unwind.Frame) []picture.Frame {
 	return slices.Clone(c.python().places[f.CFA].frames)
 }
 
-// Lineless reports whether a module is a Python interpreter, or was installed by pip: Python's lines take the place of
-// its lines, and users cannot install its debug information.
+// Lineless reports whether a module is a Python interpreter or of its standard library, or was installed by pip:
+// Python's lines take the place of its lines, and most users cannot install its debug information.
 func (c *Code) Lineless(m *callbacks.Module) bool {
-	return strings.Contains(m.Path, "/site-packages/") || c.InInterpreter(m)
+	return strings.Contains(m.Path, "/site-packages/") || strings.Contains(m.Path, "/lib-dynload/") ||
+		c.InInterpreter(m)
 }
 
 // InInterpreter reports whether a module is a Python interpreter, or connects Python and C.

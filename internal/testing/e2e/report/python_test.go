@@ -2,6 +2,8 @@ package report
 
 import (
 	"bufio"
+	"bytes"
+	"debug/elf"
 	"fmt"
 	"os"
 	"os/exec"
@@ -159,7 +161,9 @@ func TestPythonForkedChild(t *testing.T) {
 }
 
 // pythons are interpreters of Debian, of the suites in which omptest finds them.
-var pythons = []struct{ suite, release string }{{"bullseye", "3.9"}, {"trixie", "3.13"}, {"sid", "3.14"}, {"sid", "3.15"}}
+var pythons = []struct{ suite, release string }{
+	{"bullseye", "3.9"}, {"trixie", "3.13"}, {"sid", "3.14"}, {"sid", "3.15"},
+}
 
 // TestPythonFrames compares the Python frames of a thread with those that the program itself reports
 // (traceback.extract_stack), live and in a core.
@@ -185,6 +189,84 @@ func TestPythonFrames(t *testing.T) {
 			checkPythonFrames(t, e2e.Decode(t, out), want)
 		})
 	}
+}
+
+// TestDamagedPython checks that a core with a damaged interpreter has its threads, a warning, and a line in doctor.
+func TestDamagedPython(t *testing.T) {
+	pid, _ := startPythonFrames(t, "/usr/bin/python3")
+	_, out, _ := e2e.Output(t, "doctor", strconv.Itoa(pid))
+	if !strings.Contains(out, "Python 3.") || !strings.Contains(out, "of Python code placed") {
+		t.Errorf("doctor does not describe the interpreter:\n%s", out)
+	}
+	core := filepath.Join(t.TempDir(), "core")
+	if text, err := exec.Command("gcore", "-o", core, strconv.Itoa(pid)).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	core = fmt.Sprintf("%s.%d", core, pid)
+	const runtimeSize = 64 // the start of _PyRuntime, with the list of interpreters or the offsets
+	overwrite(t, core, pythonRuntime(t), bytes.Repeat([]byte{0xff}, runtimeSize))
+	_, out, _ = e2e.Output(t, "threads", "--json", core)
+	pic := e2e.Decode(t, out)
+	if len(pic.Threads) != 1 || len(pic.Threads[0].UserStack) == 0 {
+		t.Errorf("threads %+v", pic.Threads)
+	}
+	if !slices.ContainsFunc(pic.Warnings, func(w string) bool {
+		return strings.HasPrefix(w, "Python in /usr/bin/python3") && strings.Contains(w, "frames are incomplete")
+	}) {
+		t.Errorf("warnings %q", pic.Warnings)
+	}
+	if _, out, _ = e2e.Output(t, "doctor", core); !strings.Contains(out, "partly  Python 3.") ||
+		!strings.Contains(out, "reading the interpreter") {
+		t.Errorf("doctor on the damaged interpreter:\n%s", out)
+	}
+}
+
+// pythonRuntime returns the address of _PyRuntime in processes of Debian's Python.
+func pythonRuntime(t *testing.T) uint64 {
+	t.Helper()
+	f, err := elf.Open("/usr/bin/python3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if f.Type != elf.ET_EXEC {
+		t.Skip("the system's Python is no executable at a fixed address")
+	}
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range symbols {
+		if s.Name == "_PyRuntime" {
+			return s.Value
+		}
+	}
+	t.Fatal("no _PyRuntime")
+	return 0
+}
+
+// overwrite changes memory in a core.
+func overwrite(t *testing.T, core string, at uint64, with []byte) {
+	t.Helper()
+	f, err := elf.Open(core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && at >= p.Vaddr && at+uint64(len(with)) <= p.Vaddr+p.Filesz {
+			w, err := os.OpenFile(core, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			if _, err := w.WriteAt(with, int64(p.Off+at-p.Vaddr)); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatalf("%s has no memory at %#x", core, at)
 }
 
 // startPythonFrames starts testdata/python/frames.py, and returns its frames, "function file line", innermost first.

@@ -93,11 +93,16 @@ var waits = []string{
 	"nanosleep", "start_thread", "clone3", "__clone", "clone",
 }
 
+// waitsExactly are further ones, by their whole names: on aarch64, runtimes wait in syscall, and threads start in
+// thread_start.
+var waitsExactly = []string{"syscall", "thread_start"}
+
 // Waits reports whether the named function of the C library is one in which threads wait, or start.
 // Use it only for programs into which the C library is linked: other programs may have functions of
 // the same names.
 func Waits(function string) bool {
-	return slices.ContainsFunc(waits, func(p string) bool { return strings.HasPrefix(function, p) })
+	return slices.Contains(waitsExactly, function) ||
+		slices.ContainsFunc(waits, func(p string) bool { return strings.HasPrefix(function, p) })
 }
 
 // StartsProgram reports whether a function is one of those that call main.

@@ -30,6 +30,7 @@ func (r *ThreadTable) findPthreads() {
 		}
 	}
 	if len(known) == 0 {
+		r.Unidentified = len(r.Runtimes) > 0 && len(pointers) == 0
 		return
 	}
 	distance, ok := commonDistance(pointers, known)

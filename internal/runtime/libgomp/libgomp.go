@@ -50,13 +50,13 @@ func Open(t callbacks.Target, stamp handles.Stamp, o layout.Options) ([]rtl.Runt
 	return rts, errors.Join(errs...)
 }
 
-// errStaticAArch64 rejects executables for aarch64 with the runtime linked in: the readers of their thread-local
-// storage and code were never tested on a running program.
-var errStaticAArch64 = fmt.Errorf("the runtime is linked into an executable for aarch64, which is not read yet: %w",
-	callbacks.Incompatible)
+// errStaticAArch64 rejects executables for aarch64 with the runtime linked in, and without symbols: the search for the
+// runtime's functions by their code knows only that of x86-64.
+var errStaticAArch64 = fmt.Errorf("the runtime is linked into an executable for aarch64 without symbols, which is not "+
+	"read yet: %w", callbacks.Incompatible)
 
 func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o layout.Options) (*runtime, error) {
-	if mod.Main && t.Arch() == callbacks.ArchAArch64 {
+	if mod.Main && t.Arch() == callbacks.ArchAArch64 && codeOf(t, mod).low == 0 {
 		return nil, &rtl.Unread{Module: mod, Err: errStaticAArch64}
 	}
 	loc, err := locate(t, mod, o)

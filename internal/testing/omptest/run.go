@@ -101,7 +101,7 @@ func (p *Process) settle(tb testing.TB) {
 	tb.Helper()
 	for _, th := range p.Truth.Threads {
 		if th.Function == "truth_end" {
-			p.awaitCall(tb, []int{th.LWP}, unix.SYS_PAUSE)
+			p.awaitCall(tb, []int{th.LWP}, sysPause)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func (p *Process) settle(tb testing.TB) {
 func (p *Process) AwaitSleep(tb testing.TB) {
 	tb.Helper()
 	for _, lwp := range p.Truth.Program.LWPs {
-		p.awaitCall(tb, []int{lwp}, unix.SYS_PAUSE, unix.SYS_FUTEX)
+		p.awaitCall(tb, []int{lwp}, sysPause, unix.SYS_FUTEX)
 	}
 }
 

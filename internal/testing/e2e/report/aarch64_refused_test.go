@@ -12,7 +12,8 @@ import (
 )
 
 // TestAarch64Refused looks at cores of programs for aarch64, written by an emulator: without thread pointers. The
-// report shows no states, waits and verdicts of OpenMP, calls no thread foreign to OpenMP, and explains why.
+// report shows no states of OpenMP, calls no thread foreign to OpenMP, and explains why. The locks of a static program
+// are those that its code acquires.
 func TestAarch64Refused(t *testing.T) {
 	omptest.NeedsCross(t)
 	for name, c := range map[string]struct {
@@ -21,7 +22,7 @@ func TestAarch64Refused(t *testing.T) {
 		reason string
 	}{
 		"libomp": {16, nil, "its pthread_t, by which the runtime knows its threads, is unknown"},
-		"static": {0, []string{"-static"}, "the runtime is linked into an executable for aarch64"},
+		"static": {0, []string{"-static"}, "the target does not provide thread pointers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -44,9 +45,9 @@ func TestAarch64Refused(t *testing.T) {
 				t.Errorf("exit status %d, no %q:\n%s%s", status, c.reason, out, errs)
 			}
 			if !strings.Contains(out, "SIGABRT in LWP ") || strings.Contains(out, "does not grow") ||
-				strings.Contains(out, "DEADLOCK") || strings.Contains(out, "not OpenMP") ||
+				c.major > 0 && strings.Contains(out, "DEADLOCK") || strings.Contains(out, "not OpenMP") ||
 				strings.Contains(out, "not an OpenMP thread") ||
-				strings.Contains(out, "waits for lock") {
+				c.major > 0 && strings.Contains(out, "waits for lock") {
 				t.Errorf("the crash or a stack is missing, or there is a verdict on locks:\n%s", out)
 			}
 		})

@@ -40,7 +40,7 @@ FUZZJOBS ?= 1
 # Directories with test functions of a kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-.PHONY: install tarball packages help build libompd.so libompd-recorder.so ompd-conform deps deps-all demo test test-all $(addprefix test-,$(JOBS)) short race matrix bench sanitize lint audit generate fuzz clean
+.PHONY: install tarball packages help build libompd.so libompd-recorder.so ompd-conform deps deps-all demo test test-all $(addprefix test-,$(JOBS)) short emulated race matrix bench sanitize lint audit generate fuzz clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -158,6 +158,13 @@ $(addprefix test-,$(JOBS)): test-%: deps-all
 
 short: ## run the tests that need only Go, without a compiler or debugger in PATH
 	@.ci/bare $(TESTRUN) -short ./...
+
+# Packages whose tests run for arm64 in an emulator: the code reader, the unwinder, the tables of layouts.
+EMULATED := ./internal/code/arch ./internal/runtime/layout ./internal/stack/unwind
+
+emulated: ## run short tests of some packages for arm64 in qemu-user (half a minute; needs qemu-user)
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./internal/testing/omptest
+	GOARCH=arm64 CGO_ENABLED=0 $(TEST) -short -exec qemu-aarch64 $(EMULATED)
 
 race: deps ## run the tool once, and the tests of concurrent packages, with the race detector (needs gcc)
 	CGO_ENABLED=1 $(GO) build -race -o $(BIN)-race ./cmd/ompd-inspect

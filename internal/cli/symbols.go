@@ -103,7 +103,8 @@ func (w symbolWriter) writeSymbols(all []rtl.ModuleSymbols, err error, running b
 	out := w.out
 	if _, err := os.Stat(out); errors.Is(err, fs.ErrNotExist) && out != standardStream &&
 		(strings.HasSuffix(out, "/") || filepath.Ext(out) == "") {
-		if err := os.MkdirAll(out, 0o755); err != nil { // #nosec G301 -- debuggers of all users read symbols
+		// #nosec G301 -- debuggers of all users read symbols
+		if err := os.MkdirAll(out, 0o755); err != nil {
 			return err
 		}
 	}
@@ -158,7 +159,8 @@ func (w symbolWriter) writeModule(m rtl.ModuleSymbols, running bool) error {
 		if out = symfile.Path(out, m.Module.BuildID); out == "" {
 			return fmt.Errorf("%s has no build ID: -o must be a file, not a directory", m.Module.Path)
 		}
-		if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil { // #nosec G301 -- as above
+		// #nosec G301 -- as above
+		if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 			return err
 		}
 	}

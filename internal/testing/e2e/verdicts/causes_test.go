@@ -174,9 +174,9 @@ func TestPoolOfLocks(t *testing.T) {
 	crew := omptest.Library(t, "crew_library")
 	collide := []string{"which one of them holds itself", "in rows verdict_lock_collide.cc:74 and waits for it again",
 		"at line 81"}
-	// The numbers are still in memory, and the code of this compiler keeps their addresses: the lock itself is known.
-	known := []string{"thread 0 (LWP", "waits for lock p.locks[2]", "which it holds itself", "therefore 3 wait for lock",
-		"at verdict_lock_collide.cc:74, not released on any path from there to line 81"}
+	// The numbers are still in memory, and the code of this compiler keeps their addresses: the lock is known.
+	known := []string{"thread 0 (LWP", "waits for lock p.locks[2]", "which it holds itself",
+		"therefore 3 wait for lock", "at verdict_lock_collide.cc:74, not released on any path from there to line 81"}
 	for _, c := range []struct {
 		name, way, crew string
 		kind            picture.VerdictKind

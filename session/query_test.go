@@ -24,7 +24,11 @@ func TestQueryIsComplete(t *testing.T) {
 	}
 	parts := reflect.ValueOf(&q.Parts).Elem()
 	for i := range parts.NumField() {
-		parts.Field(i).SetBool(true)
+		if f := parts.Field(i); f.Kind() == reflect.String {
+			f.SetString("i + 1")
+		} else {
+			f.SetBool(true)
+		}
 	}
 	q.Only, q.Budget = picture.Only{LWP: 1, Region: "2", Task: "3"}, time.Second
 	if got := queryOf(q.inner()); !reflect.DeepEqual(got, q) {

@@ -11,7 +11,6 @@ type taken struct {
 	known      bool  // if false, the other fields are unset
 	before     bool  // a call before the point may take a lock
 	unfinished *site // the unfinished call if its callee is known
-	byPointer  bool  // a call may be through a pointer
 }
 
 // mayHaveTaken reports whether a call of f, by which frame i of t came to its point, may take a lock of a family. The
@@ -24,23 +23,21 @@ func (p *Program) mayHaveTaken(t *Thread, i int, f *function, family string) boo
 		k = p.takenBefore(f, &t.Frames[i], family)
 		pt.taken[family] = k
 	}
-	switch {
-	case !k.known || k.before:
-		return true
-	case k.byPointer && p.takesByPointer(t, i, family, f):
+	if !k.known || k.before {
 		return true
 	}
 	// A callee with a frame of its own is judged by that frame.
 	return k.unfinished != nil && !p.isCalled(t, i, k.unfinished.entry) && p.mayTake(k.unfinished, family)
 }
 
-// takenBefore returns the calls of f by which a frame came to its point.
+// takenBefore returns the calls of f by which a frame came to its point. They are not known if one of them is through a
+// register or memory: the target may be a function of the runtime whose address was loaded before, as with -fno-plt.
 func (p *Program) takenBefore(f *function, fr *Frame, family string) *taken {
 	passed, ok := f.flow.PassedBefore(flow.Point{PC: fr.PC, Exact: fr.Exact})
-	if !ok {
+	if !ok || passed.ByPointer {
 		return &taken{}
 	}
-	out := &taken{known: true, byPointer: passed.ByPointer}
+	out := &taken{known: true}
 	out.before = slices.ContainsFunc(passed.Before, func(c flow.Call) bool {
 		s := p.site(flow.CallSite{Target: c.Target})
 		return p.mayTake(&s, family)

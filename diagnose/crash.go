@@ -65,7 +65,22 @@ func explainAbort(x *index, a *picture.Abort) picture.Verdict {
 		v.Fix = kindOf(picture.VerdictOverwritten).Fix
 	}
 	v.Evidence = append(v.Evidence, "the message: "+a.MessageSource)
-	return explainFailedLock(x, a, v)
+	return explainFailedBarrier(x, explainFailedLock(x, a, v))
+}
+
+// explainFailedBarrier adds to the verdict on a runtime that ended the program in a barrier: the barrier is in an
+// explicit task.
+func explainFailedBarrier(x *index, v picture.Verdict) picture.Verdict {
+	w := x.ended.barrier
+	if w == nil {
+		return v
+	}
+	if t, ok := x.taskAtBarrier(w); ok {
+		v.Explanation = strings.TrimSuffix(v.Explanation, ".") + ". " + noBarrierInTask
+		v.Fix = barrierOutOfTask
+		v.Evidence = append(v.Evidence, waitInTask(x, w, t))
+	}
+	return v
 }
 
 // isLockCheck reports whether a message is that of a runtime on a failed assertion in its source file for locks.

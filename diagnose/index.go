@@ -103,6 +103,8 @@ type ending struct {
 	lwp  int           // 0 if no thread ended the program
 	call string        // the function for locks that it was in; "" if there is none
 	lock *picture.Lock // that it acquired; nil if it is unknown
+	// barrier is the barrier that it was at; nil if there is none.
+	barrier *picture.Wait
 }
 
 func (x *index) addWaits() {
@@ -114,6 +116,9 @@ func (x *index) addWaits() {
 	for i := range x.facts.Waits {
 		w := &x.facts.Waits[i]
 		if w.Thread == x.ended.lwp {
+			if w.Kind == picture.WaitBarrier {
+				x.ended.barrier = w
+			}
 			if w.Kind == picture.WaitLock || w.Kind == picture.WaitNestLock {
 				x.ended.lock = locks[w.Lock]
 				if isLockCall(w.Call) {

@@ -98,9 +98,13 @@ class Process:
 
 def serve(p, asked, said):
     """Answers the server's questions until the stream ends."""
-    for m in asked:
-        answers = [p.answer(q) for q in m.questions.questions]
-        said.put(debugger.AttachRequest(answers=debugger.Answers(id=m.questions.id, answers=answers)))
+    try:
+        for m in asked:
+            answers = [p.answer(q) for q in m.questions.questions]
+            said.put(debugger.AttachRequest(answers=debugger.Answers(id=m.questions.id, answers=answers)))
+    except grpc.RpcError as e:
+        if e.code() != grpc.StatusCode.CANCELLED:  # the end of main closes the channel
+            raise
 
 
 def word(enum, number):

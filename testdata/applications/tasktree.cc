@@ -5,7 +5,7 @@
 // BUG 1 lock_orphaned: the lock of a ward is not released on one path
 // BUG 2 deadlock: each ward takes its lock, and then that of its neighbour in a ring
 // BUG 3 self_deadlock: a lock is held across a taskwait whose tasks need it
-// BUG 4 illegal_barrier: a task calls a helper with a barrier
+// BUG 4 illegal_barrier|crash: a task calls a helper with a barrier
 // BUG 5 self_deadlock: a taskwait in a critical section whose tasks enter it
 // BUG 6 stack_overflow: endless recursion in tasks
 // BUG 7 crash: a null pointer is used without a check

@@ -285,8 +285,8 @@ func (d *orphans) entangled(o *orphan) (threads []int, evidence []string, ok boo
 }
 
 // soleHolders describes, for each lock that such threads wait for, its waiting thread and its only possible holder. It
-// is not ok if a lock has several possible holders, or if one of them waits for a lock that is not in o: the pairs would
-// not say why that one cannot go on. Each lock is held, so that the only possible holder holds it.
+// is not ok if a lock has several possible holders, or if one of them waits for a lock that is not in o: the pairs
+// would not say why that one cannot go on. Each lock is held, so that the only possible holder holds it.
 func (d *orphans) soleHolders(o *orphan) (pairs []string, ok bool) {
 	for i, l := range o.locks {
 		waiters := d.waitersFor(o.waits[i])

@@ -25,8 +25,9 @@ func Title(kind picture.ProfileFindingKind) string {
 
 // endTexts are the reasons for the ends of profiles in words.
 var endTexts = map[picture.ProfileEnd]string{
-	picture.ProfileTimeOver: "the time was over", picture.ProfileInterrupted: "it was interrupted",
-	picture.ProfileExited: "the process ended", picture.ProfileExec: "the process executed another program",
+	picture.ProfileTimeOver:    "the requested time or number of samples was reached",
+	picture.ProfileInterrupted: "it was interrupted",
+	picture.ProfileExited:      "the process ended", picture.ProfileExec: "the process executed another program",
 	picture.ProfileFailed: "a sample failed",
 }
 

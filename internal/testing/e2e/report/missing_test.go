@@ -190,7 +190,7 @@ func TestPatchedRuntime(t *testing.T) {
 		t.Errorf("core: %s", text)
 	}
 	_, out, _ := e2e.Output(t, "report", strconv.Itoa(omptest.Start(t, run).PID))
-	if strings.Contains(out, "without proof") || !strings.Contains(out, "3 threads wait_barrier") {
+	if strings.Contains(out, "without proof") || !strings.Contains(out, "3 of 4 arrived at a barrier") {
 		t.Errorf("process: %s", out)
 	}
 }

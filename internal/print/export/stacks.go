@@ -18,15 +18,20 @@ import (
 func Folded(out io.Writer, pic *picture.Picture) error {
 	w := bufio.NewWriter(out)
 	for _, s := range pic.Stacks {
-		for i := len(s.Frames) - 1; i >= 0; i-- {
-			w.WriteString(foldedName(s.Frames[i]))
-			if i > 0 {
-				w.WriteByte(';')
-			}
-		}
-		w.WriteString(" " + strconv.Itoa(s.Count) + "\n")
+		writeFolded(w, s.Frames, s.Count)
 	}
 	return w.Flush()
+}
+
+// writeFolded writes the line of a stack with its size. The error comes from w.Flush.
+func writeFolded(w *bufio.Writer, frames []picture.Frame, size int) {
+	for i := len(frames) - 1; i >= 0; i-- {
+		w.WriteString(foldedName(frames[i]))
+		if i > 0 {
+			w.WriteByte(';')
+		}
+	}
+	w.WriteString(" " + strconv.Itoa(size) + "\n")
 }
 
 // foldedName returns a frame without the separator of frames.

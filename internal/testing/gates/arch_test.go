@@ -165,7 +165,8 @@ var imports = map[string][]string{
 	"internal/mpi":              nil,
 	"internal/packaging/manual": {"internal/cli"},
 	"internal/phrase":           {"picture"},
-	"internal/print/export":     {"internal/phrase", "internal/print/waitgraph", "picture"},
+	"internal/pprof":            nil,
+	"internal/print/export":     {"internal/phrase", "internal/pprof", "internal/print/waitgraph", "picture"},
 	"internal/print/report": {
 		"internal/jobs/job", "internal/phrase", "internal/print/export", "internal/print/text", "internal/print/web",
 		"picture",
@@ -245,7 +246,9 @@ var imports = map[string][]string{
 	"internal/testing/testrun":   nil,
 	"internal/testing/tracetest": {"callbacks", "trace"},
 	"internal/trace/analyze":     {"trace"},
-	"internal/trace/export":      {"internal/trace/analyze", "internal/trace/omptrecord", "picture", "trace"},
+	"internal/trace/export": {
+		"internal/pprof", "internal/trace/analyze", "internal/trace/omptrecord", "picture", "trace",
+	},
 	"internal/trace/history": {
 		"internal/engine", "internal/guard/budget", "internal/inspect/recordings", "internal/runtime/rtl",
 		"internal/stack/symbolize", "internal/trace/analyze", "internal/trace/export", "internal/trace/omptnames",

@@ -62,12 +62,11 @@ func findFreedLocks(d *dependencies) []picture.Verdict {
 func (d *dependencies) waitPlaces(lwps []int) string {
 	var all []string
 	for _, lwp := range lwps {
-		fs := d.frames(lwp)
-		i := slices.IndexFunc(fs, func(f picture.Frame) bool { return f.Kind == picture.FrameUser && f.Line != 0 })
-		if i < 0 {
+		f, ok := innermostWithLine(d.frames(lwp))
+		if !ok {
 			continue
 		}
-		if at := place(fs[i]); !slices.Contains(all, at) {
+		if at := place(f); !slices.Contains(all, at) {
 			all = append(all, at)
 		}
 	}

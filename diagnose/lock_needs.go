@@ -178,8 +178,8 @@ func (b *graphBuilder) newReleasers(lwps []int, tasks []picture.ID) *bundle {
 	return may
 }
 
-// isStarted reports whether a task has started on a thread of its team, each of which waits for something else than a
-// barrier: another thread cannot continue it. Its thread may be unknown, as when two threads execute children of it.
+// isStarted reports whether a task has started on an unknown thread of its team, and no other thread can continue it:
+// no member of the team is at a barrier. The thread is unknown where two threads execute children of it, say.
 func (b *graphBuilder) isStarted(t *picture.Task) bool {
 	return t.State == picture.TaskWaiting && t.Thread == 0 && !t.AwaitsEvent() && !isUntied(t) &&
 		b.teamOf(t.Region).members != nil

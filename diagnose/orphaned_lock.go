@@ -290,19 +290,16 @@ func (d *orphans) entangled(o *orphan) (threads []int, evidence []string, ok boo
 func (d *orphans) soleHolders(o *orphan) (pairs []string, ok bool) {
 	for i, l := range o.locks {
 		waiters := d.waitersFor(o.waits[i])
-		if len(l.Holders) != 1 || len(waiters) == 0 || slices.Contains(waiters, l.Holders[0].Thread) {
+		if len(l.Holders) != 1 || len(waiters) == 0 {
 			return nil, false
 		}
 		h := l.Holders[0]
-		if !slices.Contains(o.threads, h.Thread) {
+		if slices.Contains(waiters, h.Thread) || !slices.Contains(o.threads, h.Thread) {
 			return nil, false
 		}
 		text := fmt.Sprintf("%s waits for %s", d.threadName(waiters[0]), phrase.Awaited(o.targets[i]))
-		fs := d.frames(waiters[0])
-		if n := slices.IndexFunc(fs, func(f picture.Frame) bool {
-			return f.Kind == picture.FrameUser && f.Line != 0
-		}); n >= 0 {
-			text += " at " + fs[n].Place()
+		if f, ok := innermostWithLine(d.frames(waiters[0])); ok {
+			text += " at " + f.Place()
 		}
 		text += ", which only " + d.threadName(h.Thread) + " may hold"
 		if at := h.AcquiredAt; at != nil && at.Line != 0 {

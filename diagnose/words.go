@@ -23,6 +23,15 @@ func innermost(fs []picture.Frame) (picture.Frame, bool) {
 	return fs[i], true
 }
 
+// innermostWithLine returns the innermost frame of the program with a line.
+func innermostWithLine(fs []picture.Frame) (picture.Frame, bool) {
+	i := slices.IndexFunc(fs, func(f picture.Frame) bool { return f.Kind == picture.FrameUser && f.Line != 0 })
+	if i < 0 {
+		return picture.Frame{}, false
+	}
+	return fs[i], true
+}
+
 // place returns "foo x.c:12".
 func place(f picture.Frame) string {
 	name := phrase.WithoutParameters(cmp.Or(f.In, f.Function))

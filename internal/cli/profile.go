@@ -212,8 +212,7 @@ func (v *profileFlags) follow(ctx context.Context, program *live.Program) (s sta
 			if p != nil {
 				s.profile = p
 			}
-			if err != nil && !errors.Is(err, live.ErrExited) && !errors.Is(err, live.ErrNoProcess) &&
-				!errors.Is(err, live.ErrZombie) && !errors.Is(err, live.ErrExec) && ctx.Err() == nil {
+			if err != nil && !engine.HasEnded(err) && !errors.Is(err, live.ErrExec) && ctx.Err() == nil {
 				s.err = err
 			}
 			if p != nil && p.End != picture.ProfileExec {

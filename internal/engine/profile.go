@@ -60,28 +60,28 @@ func (t *Target) Profile(ctx context.Context, o ProfileOptions) (*picture.Profil
 	end := p.last.Add(o.For)
 	for n := 0; ; n++ {
 		if o.Samples > 0 && n == o.Samples {
-			return p.end(ctx, picture.ProfileTimeOver, nil)
+			return p.end(ctx, picture.ProfileTimeOver, nil), nil
 		}
 		rest := p.rest()
 		if o.For > 0 && n > 0 && time.Now().Add(rest).After(end) {
 			wait(ctx, time.Until(end))
-			return p.end(ctx, picture.ProfileTimeOver, nil)
+			return p.end(ctx, picture.ProfileTimeOver, nil), nil
 		}
 		if n > 0 && !wait(ctx, rest) {
-			return p.end(ctx, picture.ProfileInterrupted, nil)
+			return p.end(ctx, picture.ProfileInterrupted, nil), nil
 		}
 		if err := p.sample(ctx); err != nil {
 			switch {
 			case n == 0:
 				return nil, err
 			case ctx.Err() != nil:
-				return p.end(ctx, picture.ProfileInterrupted, nil)
-			case hasEnded(err):
-				return p.end(ctx, picture.ProfileExited, nil)
+				return p.end(ctx, picture.ProfileInterrupted, nil), nil
+			case HasEnded(err):
+				return p.end(ctx, picture.ProfileExited, nil), nil
 			case errors.Is(err, live.ErrExec):
-				return p.end(ctx, picture.ProfileExec, nil)
+				return p.end(ctx, picture.ProfileExec, nil), nil
 			}
-			return p.end(ctx, picture.ProfileFailed, err)
+			return p.end(ctx, picture.ProfileFailed, err), nil
 		}
 		if n == 0 && o.Started != nil {
 			o.Started()
@@ -89,8 +89,8 @@ func (t *Target) Profile(ctx context.Context, o ProfileOptions) (*picture.Profil
 	}
 }
 
-// hasEnded reports whether an error means that the process has ended.
-func hasEnded(err error) bool {
+// HasEnded reports whether an error means that the process has ended.
+func HasEnded(err error) bool {
 	return errors.Is(err, live.ErrExited) || errors.Is(err, live.ErrZombie) || errors.Is(err, live.ErrNoProcess)
 }
 
@@ -107,11 +107,11 @@ type profiling struct {
 type cost struct{ stop, own time.Duration }
 
 // end returns the profile. A canceled context is the reason of the end, if there is one.
-func (p *profiling) end(ctx context.Context, end picture.ProfileEnd, reason error) (*picture.Profile, error) {
+func (p *profiling) end(ctx context.Context, end picture.ProfileEnd, reason error) *picture.Profile {
 	if ctx.Err() != nil && end == picture.ProfileTimeOver {
 		end = picture.ProfileInterrupted
 	}
-	return p.Profile(end, reason), nil
+	return p.Profile(end, reason)
 }
 
 // rest returns the time to the next sample. It varies by a quarter, so that a program with a period of the same length

@@ -57,7 +57,7 @@ func newMortal(t *testing.T, looks int, err error) (*engine.Target, *mortal) {
 }
 
 // TestProfileEnds checks the ends of a profile: the end of the process, another program, a failed sample, a number of
-// samples, and a canceled context. Each returns what was sampled.
+// samples, and a canceled context. Each end returns the samples before it.
 func TestProfileEnds(t *testing.T) {
 	gone := &live.Error{PID: 7, Err: live.ErrNoProcess}
 	for _, c := range []struct {

@@ -30,11 +30,10 @@ func (p *Program) mayHaveTaken(t *Thread, i int, f *function, family string) boo
 	return k.unfinished != nil && !p.isCalled(t, i, k.unfinished.entry) && p.mayTake(k.unfinished, family)
 }
 
-// takenBefore returns the calls of f by which a frame came to its point. They are not known if one of them is through a
-// register or memory: the target may be a function of the runtime whose address was loaded before, as with -fno-plt.
+// takenBefore returns the calls of f by which a frame came to its point.
 func (p *Program) takenBefore(f *function, fr *Frame, family string) *taken {
 	passed, ok := f.flow.PassedBefore(flow.Point{PC: fr.PC, Exact: fr.Exact})
-	if !ok || passed.ByPointer {
+	if !ok {
 		return &taken{}
 	}
 	out := &taken{known: true}

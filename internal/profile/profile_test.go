@@ -55,7 +55,7 @@ func holding(threads ...picture.Thread) *picture.Picture {
 	}
 }
 
-// profiled returns the profile of n samples of each picture, one each 101 ms, of which 1 ms is the stop.
+// profiled returns the profile of n samples of each picture. A sample is 101 ms long, with a stop of 1 ms.
 func profiled(t *testing.T, n int, pics ...*picture.Picture) *picture.Profile {
 	t.Helper()
 	var s profile.Series
@@ -178,7 +178,7 @@ func TestImbalance(t *testing.T) {
 	}
 }
 
-// TestContention checks the findings on one lock, and on many locks of which none costs much.
+// TestContention checks the findings on one lock, and on many locks that each cost little.
 func TestContention(t *testing.T) {
 	one := member(1, picture.StateLock, 8)
 	one.WaitName = "ledger"

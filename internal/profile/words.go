@@ -34,6 +34,14 @@ var endTexts = map[picture.ProfileEnd]string{
 // EndText returns the reason for the end of a profile, as a clause.
 func EndText(end picture.ProfileEnd) string { return cmp.Or(endTexts[end], string(end)) }
 
+// ShareText returns a part of the thread time in per cent; "" if there is no time.
+func ShareText(seconds float64, r *picture.Profile) string {
+	if r.ThreadSeconds <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f %%", 100*seconds/r.ThreadSeconds)
+}
+
 // RegionText names a parallel region by its place.
 func RegionText(c *picture.Code) string {
 	if c != nil && c.File != "" && c.Line != 0 {

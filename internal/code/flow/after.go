@@ -47,12 +47,12 @@ func (f *Function) CalledBefore(at Point) []Call {
 type Passed struct {
 	Before     []Call // the calls that it may have made before
 	Unfinished Call   // the call at the point; its PC is 0 if there is none
-	ByPointer  bool   // it may also have made calls whose target the instruction itself does not show
 }
 
-// PassedBefore returns the calls by which the function came to a point. It does not follow values, and is not ok for a
-// function with jumps to unknown targets, after a recursive call, and if an exception handler is on a path to the
-// point.
+// PassedBefore returns the calls by which the function came to a point. It does not follow values, and is not ok for
+// a function with jumps to unknown targets, if an exception handler is on a path to the point, and after a recursive
+// call. It is not ok either after a call whose target the instruction itself does not show: that may be any function
+// whose address was loaded before, as with -fno-plt.
 func (f *Function) PassedBefore(at Point) (out Passed, ok bool) {
 	if f.ensureDecoded() != nil || f.Indirect || f.spend(len(f.insts)) != nil {
 		return Passed{}, false
@@ -76,8 +76,7 @@ func (f *Function) PassedBefore(at Point) (out Passed, ok bool) {
 			return Passed{}, false
 		}
 		if t.Name = f.x.Stub(t); t.Name == "" && t.Entry == 0 {
-			out.ByPointer = true
-			continue
+			return Passed{}, false
 		}
 		c := Call{f.insts[i].pc, t}
 		if before {

@@ -24,7 +24,7 @@ func TestPassedBefore(t *testing.T) {
 				continue
 			}
 			points++
-			if passed.Unfinished.PC != at.PC && !passed.ByPointer {
+			if passed.Unfinished.PC != at.PC {
 				t.Errorf("%s at %#x: unfinished %#x, want %#x", name, at.PC, passed.Unfinished.PC, at.PC)
 			}
 			for _, s := range f.Sites() {
@@ -33,7 +33,7 @@ func TestPassedBefore(t *testing.T) {
 				truth, _ := f.HoldsBy(point, effects, NoEffect)
 				known := slices.ContainsFunc(passed.Before, func(c Call) bool { return c.PC == s.PC })
 				switch {
-				case truth == Maybe && !known && !passed.ByPointer:
+				case truth == Maybe && !known:
 					t.Errorf("%s at %#x: the call at %#x is missing", name, at.PC, s.PC)
 				case truth == No && !known:
 					left++

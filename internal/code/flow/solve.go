@@ -250,7 +250,7 @@ func (f *Function) joinDivisions(b int, s *symbolic.State) *symbolic.State {
 	in, out := f.blocks[b].in, s
 	for r := range f.x.ABI.General {
 		x, y := in.Regs[r], s.Regs[r]
-		if x.Equal(y) || !symbolic.Divides(x) || !symbolic.Divides(y) {
+		if !symbolic.Divides(x) || !symbolic.Divides(y) || x.Equal(y) {
 			continue
 		}
 		wide, ok := f.bypassed(b, x, y)
@@ -265,8 +265,8 @@ func (f *Function) joinDivisions(b int, s *symbolic.State) *symbolic.State {
 	return out
 }
 
-// bypassed returns the division of which x and y are the results on two paths to block b, if the one is bypassed by
-// the other, as the branch before shows.
+// bypassed compares the results x and y of two divisions on two paths to block b. If the branch before the paths shows
+// that one division stands in for the other, it returns the wider one.
 func (f *Function) bypassed(b int, x, y *symbolic.Expr) (*symbolic.Expr, bool) {
 	for _, p := range f.predecessors()[b] {
 		unreached := func(b int) bool { return f.blocks[b].in == nil } // such as padding

@@ -75,18 +75,14 @@ func (v *values) variables(f unwind.Frame) [][]symbolize.Value {
 		return out
 	}
 	v.left--
-	at := symbolize.Activation{PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get}
-	at.Caller = func() (symbolize.Activation, uint64, bool) { return v.callerOf(f) }
-	out = v.sym.Values(at, v.read)
+	out = v.sym.Values(v.activation(f), v.read)
 	v.known[key] = out
 	return out
 }
 
 // evaluate sets the result of the expression in the function of a frame.
 func (v *values) evaluate(f unwind.Frame, inlined int, out *picture.Values) {
-	at := symbolize.Activation{PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get}
-	at.Caller = func() (symbolize.Activation, uint64, bool) { return v.callerOf(f) }
-	result, err := v.sym.Evaluate(at, inlined, v.expression, v.read)
+	result, err := v.sym.Evaluate(v.activation(f), inlined, v.expression, v.read)
 	if err != nil {
 		out.Error = err.Error()
 		return
@@ -116,6 +112,14 @@ func (v *values) globalsOf(f unwind.Frame) []picture.Value {
 	return v.globals[file]
 }
 
+// activation returns the activation of the function of a frame.
+func (v *values) activation(f unwind.Frame) symbolize.Activation {
+	return symbolize.Activation{
+		PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get,
+		Caller: func() (symbolize.Activation, uint64, bool) { return v.callerOf(f) },
+	}
+}
+
 // callerOf returns the caller of a frame, and the return address in it.
 func (v *values) callerOf(f unwind.Frame) (at symbolize.Activation, back uint64, ok bool) {
 	if v.unw == nil || f.Outermost || f.Signal || f.Go {
@@ -125,10 +129,7 @@ func (v *values) callerOf(f unwind.Frame) (at symbolize.Activation, back uint64,
 	if len(frames) < 2 || frames[0].CFA != f.CFA || frames[1].Exact {
 		return at, 0, false
 	}
-	caller := frames[1]
-	at = symbolize.Activation{PC: caller.LookupPC(), CFA: caller.CFA, Register: caller.Registers.Get}
-	at.Caller = func() (symbolize.Activation, uint64, bool) { return v.callerOf(caller) }
-	return at, caller.PC, true
+	return v.activation(frames[1]), frames[1].PC, true
 }
 
 // registers returns the known registers.

@@ -35,28 +35,22 @@ var gilWaits = []string{"pthread_cond_timedwait", "pthread_cond_clockwait"}
 // the wait is an ordinary wait on a condition variable.
 func (nw *nativeWaits) interpreterWait(n *teams.Thread, futex uint64, _ uint32) (wait, bool) {
 	locks := nw.interpreterLocks()
-	if len(locks) > 0 && futex != 0 {
-		i := slices.IndexFunc(locks, func(l interpreterLock) bool {
-			return futex-l.Condition < pycode.ConditionSize
-		})
-		if i < 0 {
+	isIts := func(l interpreterLock) bool { return futex-l.Condition < pycode.ConditionSize }
+	if len(locks) == 0 || futex == 0 {
+		cond, ok := nw.interpreterCondition(n)
+		switch {
+		case !ok:
 			return wait{}, false
+		case len(locks) == 0:
+			return nw.waitByCondition(n, cond)
 		}
-		return nw.waitForInterpreter(n, locks[i], len(locks) > 1)
+		isIts = func(l interpreterLock) bool { return l.Condition == cond }
 	}
-	if !slices.ContainsFunc(gilWaits, func(name string) bool { return n.InFunction(name) }) {
+	i := slices.IndexFunc(locks, isIts)
+	if i < 0 {
 		return wait{}, false
 	}
-	if cond, ok := nw.interpreterCondition(n); ok && len(locks) > 0 {
-		i := slices.IndexFunc(locks, func(l interpreterLock) bool { return l.Condition == cond })
-		if i < 0 {
-			return wait{}, false
-		}
-		return nw.waitForInterpreter(n, locks[i], len(locks) > 1)
-	} else if ok {
-		return nw.waitByCondition(n, cond)
-	}
-	return wait{}, false
+	return nw.waitForInterpreter(n, locks[i], len(locks) > 1)
 }
 
 // interpreterLock is a lock of a Python interpreter.
@@ -99,6 +93,9 @@ func (nw *nativeWaits) waitForInterpreter(n *teams.Thread, l interpreterLock, se
 
 // interpreterCondition returns the condition variable on which a function of Python's interpreter waits.
 func (nw *nativeWaits) interpreterCondition(n *teams.Thread) (uint64, bool) {
+	if !slices.ContainsFunc(gilWaits, func(name string) bool { return n.InFunction(name) }) {
+		return 0, false
+	}
 	st := n.Stack()
 	top := slices.Index(st.Kinds, stacks.KindUser)
 	entry, ok := nw.code.Lookup("PyEval_RestoreThread")

@@ -93,12 +93,7 @@ func (p profilePage) printFindings() {
 }
 
 // share formats a part of the thread time.
-func (p profilePage) share(seconds float64) string {
-	if p.profile.ThreadSeconds <= 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.1f %%", 100*seconds/p.profile.ThreadSeconds)
-}
+func (p profilePage) share(seconds float64) string { return profile.ShareText(seconds, p.profile) }
 
 // timeCells returns the cells of a time: seconds and per cent; empty for none.
 func (p profilePage) timeCells(seconds float64) (string, string) {

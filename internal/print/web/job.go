@@ -1,10 +1,7 @@
 package web
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
 
@@ -21,9 +18,7 @@ const (
 
 // jobPage is the data of the template of a job.
 type jobPage struct {
-	CSS      template.CSS
-	JS       template.JS
-	CSP      string
+	assets
 	Title    string
 	What     string
 	Made     string
@@ -72,16 +67,13 @@ type jobMissing struct{ Who, Why string }
 // WriteJob draws a job of many ranks. next is the arguments of `ompd-inspect job` that repeat the question, made the
 // time, the host and the version of the tool.
 func WriteJob(w io.Writer, r *job.Report, next, made string) error {
-	css, err1 := files.ReadFile("page.css")
-	js, err2 := files.ReadFile("page.js")
-	t, err3 := template.New("job.tmpl").Funcs(template.FuncMap{"plain": plain}).ParseFS(files, "job.tmpl")
-	if err := cmp.Or(err1, err2, err3); err != nil {
-		return fmt.Errorf("the page: %w", err)
+	a, err := newAssets(false)
+	if err != nil {
+		return err
 	}
 	p := &jobPage{
-		CSS: template.CSS(css), JS: template.JS(js), // #nosec G203 -- these are files of this package
-		CSP:   policy(css, js, false),
-		Title: "job " + r.Job, Next: next, Made: made, Partial: r.Partial, What: jobWhat(r), Facts: jobFacts(r),
+		assets: a,
+		Title:  "job " + r.Job, Next: next, Made: made, Partial: r.Partial, What: jobWhat(r), Facts: jobFacts(r),
 	}
 	for _, v := range r.Verdicts {
 		p.Verdicts = append(p.Verdicts, jobVerdict{
@@ -105,13 +97,7 @@ func WriteJob(w io.Writer, r *job.Report, next, made string) error {
 		}
 		p.Missing = append(p.Missing, newJobMissing(m))
 	}
-	var b bytes.Buffer
-	b.WriteString(Start)
-	if err := t.Execute(&b, p); err != nil {
-		return fmt.Errorf("the page: %w", err)
-	}
-	_, err := w.Write(printable(b.Bytes()))
-	return err
+	return draw(w, "job.tmpl", p)
 }
 
 // jobWhat returns the size of the job and its answers.

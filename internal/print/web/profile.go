@@ -1,10 +1,7 @@
 package web
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 
@@ -18,9 +15,7 @@ const maxProfileRows = 200
 
 // profilePage is the data of the template of a profile.
 type profilePage struct {
-	CSS      template.CSS
-	JS       template.JS
-	CSP      string
+	assets
 	Title    string
 	What     string
 	Made     string
@@ -51,22 +46,19 @@ type profileBarrier struct{ Wait, Name, At, Last string }
 
 // WriteProfile draws a profile. made is the time, the host and the version of the tool.
 func WriteProfile(w io.Writer, pr *picture.Profile, made string) error {
-	css, err1 := files.ReadFile("page.css")
-	js, err2 := files.ReadFile("page.js")
-	t, err3 := template.New("profile.tmpl").Funcs(template.FuncMap{"plain": plain}).ParseFS(files, "profile.tmpl")
-	if err := cmp.Or(err1, err2, err3); err != nil {
-		return fmt.Errorf("the page: %w", err)
+	a, err := newAssets(false)
+	if err != nil {
+		return err
 	}
 	p := &profilePage{
-		CSS: template.CSS(css), JS: template.JS(js), // #nosec G203 -- these are files of this package
-		CSP: policy(css, js, false), Made: made,
+		assets: a, Made: made,
 		Title: "profile of " + title(&picture.Picture{Target: pr.Target}), Facts: profileFacts(pr),
 		What: fmt.Sprintf("%s in %.1f s; ended as %s", phrase.Count(pr.Samples, "sample"), pr.Seconds,
 			profile.EndText(pr.End)),
 		Icicle: profileIcicle(pr), Warnings: pr.Warnings,
 	}
 	for _, f := range pr.Findings {
-		one := profileFinding{f, profile.Title(f.Kind), shareText(f.Seconds, pr), picture.SeverityWarning}
+		one := profileFinding{f, profile.Title(f.Kind), profile.ShareText(f.Seconds, pr), picture.SeverityWarning}
 		if f.Kind == picture.FindingWork {
 			one.Severity = picture.SeverityInfo
 		}
@@ -87,13 +79,7 @@ func WriteProfile(w io.Writer, pr *picture.Profile, made string) error {
 		}
 		p.Barriers = append(p.Barriers, row)
 	}
-	var b bytes.Buffer
-	b.WriteString(Start)
-	if err := t.Execute(&b, p); err != nil {
-		return fmt.Errorf("the page: %w", err)
-	}
-	_, err := w.Write(printable(b.Bytes()))
-	return err
+	return draw(w, "profile.tmpl", p)
 }
 
 // newProfilePlace returns a row of the places.
@@ -105,17 +91,9 @@ func newProfilePlace(at *picture.ProfilePlace, pr *picture.Profile) profilePlace
 		row.At = phrase.Where(*at.Frame)
 	}
 	for _, w := range at.Waits {
-		row.Waits = append(row.Waits, profile.WaitText(w)+" "+shareText(w.Seconds, pr))
+		row.Waits = append(row.Waits, profile.WaitText(w)+" "+profile.ShareText(w.Seconds, pr))
 	}
 	return row
-}
-
-// shareText returns a part of the thread time in per cent.
-func shareText(seconds float64, pr *picture.Profile) string {
-	if pr.ThreadSeconds <= 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.1f %%", 100*seconds/pr.ThreadSeconds)
 }
 
 // timeText returns a time in seconds and per cent; "" for none.
@@ -123,7 +101,7 @@ func timeText(seconds float64, pr *picture.Profile) string {
 	if seconds <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.2f s, %s", seconds, shareText(seconds, pr))
+	return fmt.Sprintf("%.2f s, %s", seconds, profile.ShareText(seconds, pr))
 }
 
 // profileFacts returns the facts on the profile as a whole.

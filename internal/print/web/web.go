@@ -46,9 +46,7 @@ type Options struct {
 
 // page is the data of the template.
 type page struct {
-	CSS       template.CSS
-	JS        template.JS
-	CSP       string
+	assets
 	Refresh   int
 	Title     string
 	What      string // the target
@@ -112,17 +110,40 @@ const maxNotes = 40
 
 // Write draws a picture.
 func Write(w io.Writer, pic *picture.Picture, o Options) error {
-	p, err := newPage(pic, o)
+	a, err := newAssets(o.Refresh > 0)
 	if err != nil {
 		return err
 	}
-	t, err := template.New("page.tmpl").Funcs(template.FuncMap{"plain": plain}).ParseFS(files, "page.tmpl")
+	return draw(w, "page.tmpl", newPage(pic, o, a))
+}
+
+// assets are the style and the script of a page, and their policy.
+type assets struct {
+	CSP string
+	CSS template.CSS
+	JS  template.JS
+}
+
+// newAssets returns the assets of a page. served is set if a server sends new ones.
+func newAssets(served bool) (assets, error) {
+	css, err1 := files.ReadFile("page.css")
+	js, err2 := files.ReadFile("page.js")
+	if err := cmp.Or(err1, err2); err != nil {
+		return assets{}, fmt.Errorf("the page: %w", err)
+	}
+	// #nosec G203 -- these are files of this package
+	return assets{policy(css, js, served), template.CSS(css), template.JS(js)}, nil
+}
+
+// draw writes a page by a template of this package.
+func draw(w io.Writer, name string, page any) error {
+	t, err := template.New(name).Funcs(template.FuncMap{"plain": plain}).ParseFS(files, name)
 	if err != nil {
 		return fmt.Errorf("the page's template: %w", err)
 	}
 	var b bytes.Buffer
 	b.WriteString(Start)
-	if err := t.Execute(&b, p); err != nil {
+	if err := t.Execute(&b, page); err != nil {
 		return fmt.Errorf("the page: %w", err)
 	}
 	_, err = w.Write(printable(b.Bytes()))
@@ -130,16 +151,10 @@ func Write(w io.Writer, pic *picture.Picture, o Options) error {
 }
 
 // newPage lays out a page.
-func newPage(pic *picture.Picture, o Options) (*page, error) {
-	css, err1 := files.ReadFile("page.css")
-	js, err2 := files.ReadFile("page.js")
-	if err := cmp.Or(err1, err2); err != nil {
-		return nil, fmt.Errorf("the page: %w", err)
-	}
+func newPage(pic *picture.Picture, o Options, a assets) *page {
 	n := newNames(pic)
 	p := &page{
-		CSS: template.CSS(css), JS: template.JS(js), // #nosec G203 -- these are files of this package
-		CSP: policy(css, js, o.Refresh > 0), Refresh: o.Refresh,
+		assets: a, Refresh: o.Refresh,
 		Title: title(pic), What: string(pic.Target.Kind) + " " + pic.Target.Name(), Facts: facts(pic),
 		NoVerdict: o.NoVerdict, Made: o.Made,
 		Contended: o.Contention,
@@ -154,7 +169,7 @@ func newPage(pic *picture.Picture, o Options) (*page, error) {
 	if more := len(p.Notes) - maxNotes; more > 0 {
 		p.Notes = append(p.Notes[:maxNotes], fmt.Sprintf("… and %d more", more))
 	}
-	return p, nil
+	return p
 }
 
 // addVerdicts adds the verdicts with their sources and consequences, and the sources without a verdict.

@@ -119,7 +119,7 @@ func (e *emitter) program(i int, p *Program) {
 	e.indent++
 	e.put("pthread_barrier_init(&threads_%d, NULL, %d);", i, p.Threads)
 	e.put("pthread_barrier_init(&more_%d, NULL, %d);", i, p.Threads+1)
-	if p.has(Interrupt) {
+	if p.hasKind(Interrupt) {
 		e.put("gen_handle();")
 	}
 	e.put("for (int r = 0; r == 0 || gen_go_on(%d); r++) {", p.Milliseconds)

@@ -274,7 +274,7 @@ func (j judge) explained() {
 // semaphore. If the program has set a handler, or if that is unknown, as in a core, the tool rightly says that it does
 // not know.
 func (j judge) byHandler(root []int) bool {
-	return slices.ContainsFunc(root, j.polls) && (j.core || j.program.has(Interrupt))
+	return slices.ContainsFunc(root, j.polls) && (j.core || j.program.hasKind(Interrupt))
 }
 
 // polls reports whether a thread waits for a flag or a semaphore.

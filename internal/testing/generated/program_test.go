@@ -30,8 +30,8 @@ func (p *Program) farMistake() bool { return p.far(maxHelper) }
 // farTeam reports whether the function of the team is in the other file.
 func (p *Program) farTeam() bool { return p.far(maxHelper + 1) }
 
-// has reports whether the program has a step of a kind.
-func (p *Program) has(k Kind) bool {
+// hasKind reports whether the program has a step of a kind.
+func (p *Program) hasKind(k Kind) bool {
 	return slices.ContainsFunc(p.lists(), func(list *[]*Step) bool {
 		return slices.ContainsFunc(*list, func(s *Step) bool { return s.Kind == k })
 	})

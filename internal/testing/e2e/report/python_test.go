@@ -94,23 +94,9 @@ type pythonCallback struct {
 // checkPythonCallbacks runs testdata/python/callbacks.py with an interpreter until it hangs, or is seen several times.
 func checkPythonCallbacks(t *testing.T, python, library string, tt pythonCallback) {
 	t.Helper()
-	script := filepath.Join(filepath.Dir(omptest.Programs(t)), "python/callbacks.py")
-	cmd := exec.Command(python, script, library, tt.way)
+	cmd := pythonScript(t, python, "callbacks.py", library, tt.way)
 	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=4")
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // the signal
-	})
-	if line, err := bufio.NewReader(output).ReadString('\n'); err != nil {
-		t.Fatalf("%s: %q, %v", python, line, err)
-	}
+	startPython(t, cmd)
 	pid := strconv.Itoa(cmd.Process.Pid)
 	if tt.kind == "" {
 		pythonGoesOn(t, pid)
@@ -125,11 +111,18 @@ func checkPythonCallbacks(t *testing.T, python, library string, tt pythonCallbac
 	t.Fatalf("no verdict %s that says %q; at last %+v, warnings %q", tt.kind, tt.says, pic.Verdicts, pic.Warnings)
 }
 
-// TestPythonForkedChild checks that the verdict on a forked child names the line of Python that forked it.
-func TestPythonForkedChild(t *testing.T) {
-	script := filepath.Join(filepath.Dir(omptest.Programs(t)), "python/forked.py")
-	cmd := exec.Command("/usr/bin/python3", script, pythonLibrary(t))
-	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=2")
+// pythonScript returns a command that executes a script of testdata/python.
+func pythonScript(t *testing.T, python, script string, args ...string) *exec.Cmd {
+	t.Helper()
+	path := filepath.Join(filepath.Dir(omptest.Programs(t)), "python", script)
+	return exec.Command(python, append([]string{path}, args...)...)
+}
+
+// startPython starts a program of Python until the end of the test, and returns the first line that it prints.
+func startPython(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	var errs strings.Builder
+	cmd.Stderr = &errs
 	output, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -143,9 +136,16 @@ func TestPythonForkedChild(t *testing.T) {
 	})
 	line, err := bufio.NewReader(output).ReadString('\n')
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v: %q, %v:\n%s", cmd.Args, line, err, &errs)
 	}
-	child, err := strconv.Atoi(strings.TrimSpace(line))
+	return line
+}
+
+// TestPythonForkedChild checks that the verdict on a forked child names the line of Python that forked it.
+func TestPythonForkedChild(t *testing.T) {
+	cmd := pythonScript(t, "/usr/bin/python3", "forked.py", pythonLibrary(t))
+	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=2")
+	child, err := strconv.Atoi(strings.TrimSpace(startPython(t, cmd)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,11 +180,7 @@ func TestPythonFrames(t *testing.T) {
 			pid, want := startPythonFrames(t, in.path)
 			_, out, _ := e2e.Output(t, "threads", "--json", strconv.Itoa(pid))
 			checkPythonFrames(t, e2e.Decode(t, out), want)
-			core := filepath.Join(t.TempDir(), "core")
-			if text, err := exec.Command("gcore", "-o", core, strconv.Itoa(pid)).CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, text)
-			}
-			core = fmt.Sprintf("%s.%d", core, pid)
+			core := gcore(t, pid)
 			_, out, _ = e2e.Output(t, "threads", "--json", core)
 			checkPythonFrames(t, e2e.Decode(t, out), want)
 		})
@@ -198,11 +194,7 @@ func TestDamagedPython(t *testing.T) {
 	if !strings.Contains(out, "Python 3.") || !strings.Contains(out, "of Python code placed") {
 		t.Errorf("doctor does not describe the interpreter:\n%s", out)
 	}
-	core := filepath.Join(t.TempDir(), "core")
-	if text, err := exec.Command("gcore", "-o", core, strconv.Itoa(pid)).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	core = fmt.Sprintf("%s.%d", core, pid)
+	core := gcore(t, pid)
 	const runtimeSize = 64 // the start of _PyRuntime, with the list of interpreters or the offsets
 	overwrite(t, core, pythonRuntime(t), bytes.Repeat([]byte{0xff}, runtimeSize))
 	_, out, _ = e2e.Output(t, "threads", "--json", core)
@@ -219,6 +211,16 @@ func TestDamagedPython(t *testing.T) {
 		!strings.Contains(out, "reading the interpreter") {
 		t.Errorf("doctor on the damaged interpreter:\n%s", out)
 	}
+}
+
+// gcore writes the core of a running process.
+func gcore(t *testing.T, pid int) string {
+	t.Helper()
+	core := filepath.Join(t.TempDir(), "core")
+	if text, err := exec.Command("gcore", "-o", core, strconv.Itoa(pid)).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return fmt.Sprintf("%s.%d", core, pid)
 }
 
 // pythonRuntime returns the address of _PyRuntime in processes of Debian's Python.
@@ -274,28 +276,13 @@ func startPythonFrames(t *testing.T, python string) (pid int, frames []string) {
 	t.Helper()
 	omptest.NeedsMore(t, "python3 and gcore")
 	out := filepath.Join(t.TempDir(), "frames")
-	cmd := exec.Command(python, filepath.Join(filepath.Dir(omptest.Programs(t)), "python/frames.py"), out)
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	input, err := cmd.StdinPipe()
+	cmd := pythonScript(t, python, "frames.py", out)
+	input, err := cmd.StdinPipe() // it continues until the end of its input
 	if err != nil {
 		t.Fatal(err)
 	}
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = input.Close()
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // the signal
-	})
-	if line, err := bufio.NewReader(output).ReadString('\n'); err != nil {
-		t.Fatalf("%s: %q, %v:\n%s", python, line, err, &errs)
-	}
+	t.Cleanup(func() { _ = input.Close() })
+	startPython(t, cmd)
 	text, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 )
 
 // isChecked reports whether the requests of a call are checked. OMPD's routines have return codes for wrong values, and
@@ -58,15 +60,12 @@ func checkValue(f protoreflect.FieldDescriptor, v protoreflect.Value) error {
 	return nil
 }
 
-// layoutSources are the sources that TargetSpec.sources may name.
-var layoutSources = []string{"symbols", "memory", "debuginfo", "code", "table"}
-
-// checkSources returns an error for an unknown source of layouts.
+// checkSources returns an error for an unknown source of layouts in TargetSpec.sources.
 func checkSources(names []string) error {
 	for _, name := range names {
-		if !slices.Contains(layoutSources, name) {
+		if !slices.Contains(engine.LayoutSources, name) {
 			return failure(codes.InvalidArgument, "UNKNOWN_SOURCE", "sources has no %q: the sources are %v", name,
-				layoutSources)
+				engine.LayoutSources)
 		}
 	}
 	return nil

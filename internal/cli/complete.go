@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/sandbox"
 	"github.com/ompd-inspect/ompd-inspect/internal/mpi"
 	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
@@ -49,7 +50,7 @@ var flagWords = map[string][]string{
 	"color":   {"auto\tcolors on a terminal", "always", "never"},
 	"sandbox": {string(sandbox.Auto) + "\tas far as the kernel can", string(sandbox.Require), string(sandbox.Off)},
 	"names":   {"2013", "2016", "5.1"},
-	"source":  layoutSources,
+	"source":  engine.LayoutSources,
 }
 
 // flagLists lists the values of flags that accept a list of words, separated by commas.

@@ -65,18 +65,15 @@ func (a *app) icvsVerb() *cobra.Command {
 		engine.Query{Parts: picture.Parts{ICVs: true}}, report.ICVs)
 }
 
-// layoutSources are the values of --source.
-var layoutSources = []string{"symbols", "memory", "debuginfo", "code", "table"}
-
 func (a *app) layoutVerb() *cobra.Command {
 	cmd := a.pictureVerb("layout", "List the offset of each field of the runtime, its source, and the sources that "+
 		"agree",
 		engine.Query{Layout: true}, report.Layout)
-	list := strings.Join(layoutSources, ", ")
+	list := strings.Join(engine.LayoutSources, ", ")
 	cmd.Flags().StringArrayVar(&a.open.sources, "source", nil, "use only this source: "+list+" (may be repeated)")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		for _, s := range a.open.sources {
-			if !slices.Contains(layoutSources, s) {
+			if !slices.Contains(engine.LayoutSources, s) {
 				return usageError{fmt.Errorf("--source %q: it must be one of %s", s, list)}
 			}
 		}

@@ -18,6 +18,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
+// LayoutSources are the names of the sources of layouts.
+var LayoutSources = []string{"symbols", "memory", "debuginfo", "code", "table"}
+
 // Options control how targets are opened and read. The zero value finds files at the paths that the target names, and
 // uses no server for debug information.
 type Options struct {
@@ -30,7 +33,7 @@ type Options struct {
 	NoDebug bool
 	// NoStop forbids stopping the threads of a process.
 	NoStop bool
-	// Sources limits the sources of the runtimes' layouts; nil allows all.
+	// Sources limits the sources of the runtimes' layouts to some of LayoutSources; nil allows all.
 	Sources []string
 	// Label is the name of a core in pictures; by default the name by which it is opened.
 	Label string

@@ -88,6 +88,15 @@ func (s *Symbolizer) entryValues(f Activation, read func(addr uint64, p []byte) 
 	return out
 }
 
+// entryOf returns a function that returns the value that a register had when the function of a frame was called.
+func (s *Symbolizer) entryOf(f Activation, read func(addr uint64, p []byte) error) func(int) (uint64, bool) {
+	entry := s.entryValues(f, read, 0)
+	return func(n int) (v uint64, ok bool) {
+		v, ok = entry[n]
+		return v, ok
+	}
+}
+
 // maxEntryDepth bounds the callers whose debug information one value needs: an argument that is passed on.
 const maxEntryDepth = 8
 

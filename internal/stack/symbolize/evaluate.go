@@ -33,10 +33,7 @@ func (s *Symbolizer) Evaluate(f Activation, inlined int, expression string, read
 	if len(expression) > maxExpression {
 		return v, fmt.Errorf("%w: longer than %d characters", ErrSyntax, maxExpression)
 	}
-	var entry map[int]uint64
-	if f.Caller != nil {
-		entry = s.entryValues(f, read, 0)
-	}
+	entry := s.entryOf(f, read)
 	ev := &evaluation{names: map[string]*dwarf.Entry{}}
 	l := s.walkLocals(f, (*module).variableInfo, func(l *locals) {
 		l.visit = func(e *dwarf.Entry, in scope) {
@@ -50,11 +47,7 @@ func (s *Symbolizer) Evaluate(f Activation, inlined int, expression string, read
 	}
 	failed := s.withModule(f.PC, func(m *module, _ uint64) (damaged error) {
 		defer elfx.Recover("variables", &damaged)
-		l.read = read
-		l.entry = func(n int) (v uint64, ok bool) {
-			v, ok = entry[n]
-			return v, ok
-		}
+		l.read, l.entry = read, entry
 		ev.m, ev.l, ev.d = m, l, &decoder{types: l.types, read: read, in: l, left: maxValues}
 		v, err = ev.evaluate(expression)
 		return nil
@@ -312,7 +305,10 @@ func (ev *evaluation) load(x operand) (operand, error) {
 	if x.typ == 0 {
 		return x, nil
 	}
-	e, in, _ := ev.d.resolvePlain(x.typ)
+	x, e, in, err := ev.referenced(x, false)
+	if err != nil {
+		return x, err
+	}
 	if e == nil {
 		return x, fmt.Errorf("%w: it is not known", ErrType)
 	}
@@ -323,12 +319,6 @@ func (ev *evaluation) load(x operand) (operand, error) {
 			return x, fmt.Errorf("%w: the array is %s", ErrType, why)
 		}
 		return operand{pointer: true, pointee: typeOf(e), integer: int64(s.at.addr)}, nil
-	case dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
-		b, err := ev.bytes(x.at, 8)
-		if err != nil {
-			return x, err
-		}
-		return ev.load(operand{typ: typeOf(e), at: place{addr: binary.LittleEndian.Uint64(b)}})
 	case dwarf.TagBaseType, dwarf.TagEnumerationType, dwarf.TagPointerType:
 	default:
 		return x, fmt.Errorf("%w: %s is no number", ErrType, ev.d.typeName(x.typ, 0))
@@ -353,6 +343,24 @@ func (ev *evaluation) load(x operand) (operand, error) {
 	}
 	signed := encoding == ateSigned || encoding == ateSignedChar || e.Tag == dwarf.TagEnumerationType
 	return operand{integer: parseInteger(b, signed)}, nil
+}
+
+// referenced returns the object to which references lead, itself if it is none, with the entry of its plain type and
+// the entries in it; the entry is nil if the type is unknown, or damaged. With pointers, pointers count as references.
+func (ev *evaluation) referenced(x operand, pointers bool) (_ operand, e *dwarf.Entry, in []*dwarf.Entry, err error) {
+	for range maxTypeDepth {
+		e, in, _ = ev.d.resolvePlain(x.typ)
+		if e == nil || e.Tag != dwarf.TagReferenceType && e.Tag != dwarf.TagRvalueReferenceType &&
+			!(pointers && e.Tag == dwarf.TagPointerType) {
+			return x, e, in, nil
+		}
+		b, err := ev.bytes(x.at, 8)
+		if err != nil {
+			return x, nil, nil, err
+		}
+		x = operand{typ: typeOf(e), at: place{addr: binary.LittleEndian.Uint64(b)}}
+	}
+	return x, nil, nil, nil
 }
 
 // bytes returns the bytes at a place.
@@ -700,18 +708,9 @@ func (ev *evaluation) member(x operand) (operand, error) {
 	if x.typ == 0 {
 		return x, fmt.Errorf("%w: it has no members", ErrType)
 	}
-	e, in, _ := ev.d.resolvePlain(x.typ)
-	for range maxTypeDepth {
-		if e == nil || e.Tag != dwarf.TagReferenceType && e.Tag != dwarf.TagRvalueReferenceType &&
-			!(ev.d.lang.fortran && e.Tag == dwarf.TagPointerType) {
-			break
-		}
-		b, err := ev.bytes(x.at, 8)
-		if err != nil {
-			return x, err
-		}
-		x = operand{typ: typeOf(e), at: place{addr: binary.LittleEndian.Uint64(b)}}
-		e, in, _ = ev.d.resolvePlain(x.typ)
+	x, e, in, err := ev.referenced(x, ev.d.lang.fortran)
+	if err != nil {
+		return x, err
 	}
 	if e == nil || e.Tag != dwarf.TagStructType && e.Tag != dwarf.TagClassType && e.Tag != dwarf.TagUnionType {
 		return x, fmt.Errorf("%w: %s has no members", ErrType, ev.d.typeName(x.typ, 0))
@@ -760,17 +759,11 @@ func (ev *evaluation) bitField(f *dwarf.Entry, at place) (x operand, ok bool) {
 func (ev *evaluation) element(x operand, end string) (operand, error) {
 	var subscripts []int64
 	for {
-		i, err := ev.binary(0)
-		if err == nil {
-			i, err = ev.load(i)
-		}
+		i, err := ev.subscript()
 		if err != nil {
 			return x, err
 		}
-		if i.real {
-			return x, fmt.Errorf("%w: a subscript is an integer", ErrType)
-		}
-		subscripts = append(subscripts, i.integer)
+		subscripts = append(subscripts, i)
 		if ev.accept(end) {
 			break
 		}
@@ -781,17 +774,14 @@ func (ev *evaluation) element(x operand, end string) (operand, error) {
 	if x.typ != 0 {
 		if e, in, _ := ev.d.resolvePlain(x.typ); e != nil && e.Tag == dwarf.TagArrayType {
 			for end == "]" && ev.accept("[") { // a[i][j]
-				i, err := ev.binary(0)
-				if err == nil {
-					i, err = ev.load(i)
-				}
+				i, err := ev.subscript()
 				if err == nil {
 					err = ev.expect("]")
 				}
 				if err != nil {
 					return x, err
 				}
-				subscripts = append(subscripts, i.integer)
+				subscripts = append(subscripts, i)
 			}
 			return ev.arrayElement(x, e, in, subscripts)
 		}
@@ -806,6 +796,18 @@ func (ev *evaluation) element(x operand, end string) (operand, error) {
 	}
 	x.integer += subscripts[0] * int64(size)
 	return ev.follow(x)
+}
+
+// subscript reads an expression with an integer value.
+func (ev *evaluation) subscript() (int64, error) {
+	i, err := ev.binary(0)
+	if err == nil {
+		i, err = ev.load(i)
+	}
+	if err == nil && i.real {
+		err = fmt.Errorf("%w: a subscript is an integer", ErrType)
+	}
+	return i.integer, err
 }
 
 // arrayElement returns an element of an array.

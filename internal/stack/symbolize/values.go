@@ -56,16 +56,9 @@ const (
 // function itself first, then of each function that is inlined there, the innermost last. read
 // reads memory of the target.
 func (s *Symbolizer) Values(f Activation, read func(addr uint64, p []byte) error) (out [][]Value) {
-	var entry map[int]uint64
-	if f.Caller != nil {
-		entry = s.entryValues(f, read, 0)
-	}
+	entry := s.entryOf(f, read)
 	s.walkLocals(f, (*module).variableInfo, func(l *locals) {
-		l.read = read
-		l.entry = func(n int) (v uint64, ok bool) {
-			v, ok = entry[n]
-			return v, ok
-		}
+		l.read, l.entry = read, entry
 		d := decoder{types: l.types, read: read, in: l, left: maxValues}
 		l.visit = func(e *dwarf.Entry, in scope) {
 			for len(out) <= in.inlined {

@@ -1,5 +1,5 @@
-/* A barrier inside a critical section: the thread in the section
- * waits for the others to arrive, and they wait to enter the section. */
+/* A barrier inside a critical section: the thread in the section waits for the others to arrive, and they
+ * wait to enter it. The arguments are the number of the thread in it (1) and the number of threads (4). */
 #include "truth.h"
 
 static volatile int inside;
@@ -30,10 +30,10 @@ __attribute__((noinline)) static void enter(int first) {
 
 int main(int argc, char **argv) {
   pthread_t observer;
-  long who = truth_arg(argc, argv, 1, 1); /* the thread that is inside */
+  long who = truth_arg(argc, argv, 1, 1), threads = truth_arg(argc, argv, 2, 4);
   truth_init(argc, argv, __FILE__);
-  pthread_create(&observer, NULL, look, (void *)4);
-#pragma omp parallel num_threads(4)
+  pthread_create(&observer, NULL, look, (void *)threads);
+#pragma omp parallel num_threads(threads)
   {
     TRUTH_REGION(__LINE__ - 2);
     enter(omp_get_thread_num() == who);

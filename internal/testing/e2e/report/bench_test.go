@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -19,16 +20,21 @@ type benchmarked struct {
 	runtime  omptest.Runtime
 }
 
-// eachRuntime runs a benchmark on both kinds of runtimes, with teams of several
-// sizes.
+// eachRuntime runs a benchmark of "many" on both kinds of runtimes, with teams of several sizes.
 func eachRuntime(b *testing.B, sizes []int, f func(*testing.B, omptest.Run)) {
 	b.Helper()
+	eachTeam(b, "many", sizes, f)
+}
+
+// eachTeam runs a benchmark of a program as eachRuntime does. args come before the number of threads.
+func eachTeam(b *testing.B, program string, sizes []int, f func(*testing.B, omptest.Run), args ...string) {
+	b.Helper()
 	for _, on := range []benchmarked{{omptest.LLVM, omptest.RuntimeOf(b, 16)}, {omptest.GCC, omptest.Libgomp(b)}} {
-		exe := omptest.Compile(b, omptest.Build{Program: "many", Compiler: on.compiler})
+		exe := omptest.Compile(b, omptest.Build{Program: program, Compiler: on.compiler})
 		for _, threads := range sizes {
 			b.Run(fmt.Sprintf("%s/%d", on.runtime.Name, threads), func(b *testing.B) {
-				f(b, omptest.Run{Exe: exe, Runtime: on.runtime, Args: []string{strconv.Itoa(threads)},
-					Mode: omptest.Kernel})
+				f(b, omptest.Run{Exe: exe, Runtime: on.runtime, Mode: omptest.Kernel,
+					Args: append(slices.Clone(args), strconv.Itoa(threads))})
 			})
 		}
 	}

@@ -18,31 +18,36 @@ import (
 const looksPerAttach = 20
 
 // BenchmarkPause measures the time for which a process is stopped during a whole report (all stops of a look
-// together), and during gdb's attach and detach of the same process: median and 99th percentile of each, in
-// microseconds.
+// together), and during gdb's attach and detach of the same process, in microseconds. The team computes and
+// waits, or hangs: one thread holds a critical section at a barrier.
 func BenchmarkPause(b *testing.B) {
-	eachRuntime(b, []int{4, 64, 256}, func(b *testing.B, r omptest.Run) {
-		p := omptest.Start(b, r)
-		var ours, gdbs []time.Duration
-		for b.Loop() {
-			for range looksPerAttach {
-				pause := e2e.ReportProcess(b, p.PID).Target.Pause
-				ours = append(ours, time.Duration(pause.Microseconds)*time.Microsecond)
-			}
-			gdbs = append(gdbs, standstill(b, p.PID, "gdb", "-nx", "-batch", "-p", strconv.Itoa(p.PID), "-ex",
-				"detach"))
-		}
-		reportSpread(b, "ours", ours)
-		reportSpread(b, "gdb", gdbs)
-	})
+	sizes := []int{4, 64, 256}
+	b.Run("team", func(b *testing.B) { eachRuntime(b, sizes, measurePause) })
+	b.Run("hang", func(b *testing.B) { eachTeam(b, "verdict_critical_barrier", sizes, measurePause, "1") })
 }
 
-// reportSpread reports the median and the 99th percentile.
+func measurePause(b *testing.B, r omptest.Run) {
+	p := omptest.Start(b, r)
+	var ours, gdbs []time.Duration
+	for b.Loop() {
+		for range looksPerAttach {
+			pause := e2e.ReportProcess(b, p.PID).Target.Pause
+			ours = append(ours, time.Duration(pause.Microseconds)*time.Microsecond)
+		}
+		gdbs = append(gdbs, standstill(b, p.PID, "gdb", "-nx", "-batch", "-p", strconv.Itoa(p.PID), "-ex", "detach"))
+	}
+	reportSpread(b, "ours", ours)
+	reportSpread(b, "gdb", gdbs)
+}
+
+// reportSpread reports the median, the 90th and 99th percentiles, and the maximum.
 func reportSpread(b *testing.B, whose string, d []time.Duration) {
 	b.Helper()
 	slices.Sort(d)
 	b.ReportMetric(float64(d[len(d)/2].Microseconds()), "µs-median/"+whose)
+	b.ReportMetric(float64(d[len(d)*90/100].Microseconds()), "µs-p90/"+whose)
 	b.ReportMetric(float64(d[len(d)*99/100].Microseconds()), "µs-p99/"+whose)
+	b.ReportMetric(float64(d[len(d)-1].Microseconds()), "µs-max/"+whose)
 }
 
 // standstill runs a debugger on a process, and measures from outside how long the process was stopped.

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
 // Contents is the input of Write.
@@ -119,7 +120,7 @@ func Write(f *os.File, c *Contents) error {
 	le := binary.LittleEndian
 	var head bytes.Buffer
 	_ = binary.Write(&head, le, elf.Header64{
-		Ident: elfIdent(), Type: uint16(elf.ET_CORE), Machine: uint16(elfMachine(c.Arch)),
+		Ident: elfIdent(), Type: uint16(elf.ET_CORE), Machine: uint16(arch.Of(c.Arch).Machine),
 		Version: uint32(elf.EV_CURRENT),
 		Phoff:   headerSize, Ehsize: headerSize, Phentsize: progSize, Phnum: uint16(len(c.Segments) + 1),
 	})
@@ -159,13 +160,6 @@ func elfIdent() (id [elf.EI_NIDENT]byte) {
 	id[elf.EI_CLASS], id[elf.EI_DATA], id[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB),
 		byte(elf.EV_CURRENT)
 	return id
-}
-
-func elfMachine(a callbacks.Arch) elf.Machine {
-	if a == callbacks.ArchAArch64 {
-		return elf.EM_AARCH64
-	}
-	return elf.EM_X86_64
 }
 
 // copyRange writes a range of memory at offset off of a file, without pages of zeros.

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
 // ErrNotStopped means that the operation needs a stopped process.
@@ -73,7 +73,7 @@ func WriteParts(p *Process, f *os.File, parts []corefile.Range) error {
 		h.ask(func(t *tracer) { c.Threads = t.threadContents() })
 	}
 	if len(c.Threads) == 0 {
-		c.Threads = []corefile.ThreadContents{{LWP: p.pid, Regs: make([]byte, userRegsSize(p.arch))}}
+		c.Threads = []corefile.ThreadContents{{LWP: p.pid, Regs: make([]byte, arch.Of(p.arch).RegsSize)}}
 	}
 	var err error
 	if c.Auxv, err = os.ReadFile(procPath(p.mem.owner(), "auxv")); err != nil {
@@ -105,14 +105,6 @@ func WriteParts(p *Process, f *os.File, parts []corefile.Range) error {
 		c.Segments = append(c.Segments, s)
 	}
 	return corefile.Write(f, c)
-}
-
-// userRegsSize returns the size of user_regs_struct of an architecture.
-func userRegsSize(a callbacks.Arch) int {
-	if a == callbacks.ArchAArch64 {
-		return 34 * 8
-	}
-	return 27 * 8
 }
 
 // threadContents returns the registers of all stopped threads.

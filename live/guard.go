@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -53,14 +52,6 @@ type request struct {
 	pid  int
 	f    func(*tracer) error
 	done chan error
-}
-
-// hostArch is the architecture of this process, and so of all guarded programs.
-func hostArch() callbacks.Arch {
-	if runtime.GOARCH == "arm64" {
-		return callbacks.ArchAArch64
-	}
-	return callbacks.ArchX86_64
 }
 
 // watch handles events and requests until the program has ended, or until it is to be released. It reports whether

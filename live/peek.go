@@ -95,10 +95,7 @@ func parseSyscall(a callbacks.Arch, line string) (callbacks.Registers, error) {
 	for i := range r.SyscallArgs {
 		r.SyscallArgs[i], _ = strconv.ParseUint(words[1+i], 0, 64)
 	}
-	if a == callbacks.ArchX86_64 && r.Syscall >= 0 {
-		const rax, enosys = 0, 38 // the kernel's value until the call is done
-		r.Set(rax, ^uint64(enosys-1))
-	}
+	arch.SetPending(&r)
 	return r, nil
 }
 

@@ -84,7 +84,7 @@ func (l Launch) Start() (*Program, error) {
 		return nil, err
 	}
 	g := &guard{
-		arch: hostArch(), byTID: map[int]*tracer{}, byPID: map[int]*tracer{},
+		arch: arch.Host(), byTID: map[int]*tracer{}, byPID: map[int]*tracer{},
 		child: make(chan os.Signal, 1), asked: make(chan request), events: make(chan Event), over: make(chan struct{}),
 		leave: make(chan struct{}, 1), released: make(chan struct{}), heard: terminalSignals{}, exits: l.Exits,
 	}

@@ -33,7 +33,7 @@ type armExtra struct {
 // resumes.
 func (t *tracer) readRegisters(k *task) {
 	k.have, k.err = getRegs(k.tid, ntPRStatus, k.regs[:])
-	if t.arch != callbacks.ArchAArch64 || k.err != nil {
+	if !arch.Of(t.arch).ApartRegs || k.err != nil {
 		return
 	}
 	_, k.err = getRegs(k.tid, ntARMTLS, k.extra.tls[:])
@@ -58,21 +58,38 @@ const (
 // fpsimdRoom is the size of user_fpsimd_state of aarch64.
 const fpsimdRoom = 528
 
+// vectorSets has the set of floating-point and vector registers of each architecture.
+var vectorSets = map[callbacks.Arch]struct {
+	set   uintptr
+	room  int
+	clear func([]byte) // removes what is no register; or nil
+}{
+	callbacks.ArchX86_64:  {ntX86XState, xsaveRoom, clearXSAVE},
+	callbacks.ArchAArch64: {ntPRFPReg, fpsimdRoom, nil},
+}
+
+func clearXSAVE(b []byte) {
+	if len(b) >= xsaveAVX {
+		clear(b[xsaveFOP:xsaveST])
+		clear(b[xsaveHeader:xsaveAVX])
+	}
+}
+
 // vectorRegisters copies the floating-point and vector registers of a stopped thread. Bytes outside
 // of registers are zero.
 func (t *tracer) vectorRegisters(k *task) []byte {
-	set, room := uintptr(ntX86XState), xsaveRoom
-	if t.arch == callbacks.ArchAArch64 {
-		set, room = ntPRFPReg, fpsimdRoom
+	v, ok := vectorSets[t.arch]
+	if !ok {
+		return nil
 	}
-	b := make([]byte, room)
-	n, err := getRegs(k.tid, set, b)
+	b := make([]byte, v.room)
+	n, err := getRegs(k.tid, v.set, b)
 	if err != nil {
 		return nil
 	}
-	if b = b[:n]; t.arch != callbacks.ArchAArch64 && n >= xsaveAVX {
-		clear(b[xsaveFOP:xsaveST])
-		clear(b[xsaveHeader:xsaveAVX])
+	b = b[:n]
+	if v.clear != nil {
+		v.clear(b)
 	}
 	return b
 }
@@ -89,7 +106,7 @@ func (k *task) decodeRegisters(a callbacks.Arch) (callbacks.Registers, error) {
 		return callbacks.Registers{}, fmt.Errorf("registers of LWP %d: %w", k.tid, k.err)
 	}
 	regs, err := arch.FromUserRegs(a, k.regs[:k.have])
-	if err != nil || a != callbacks.ArchAArch64 {
+	if err != nil || !arch.Of(a).ApartRegs {
 		return regs, err
 	}
 	regs.ThreadPointer = callbacks.Word(k.extra.tls[:])

@@ -250,14 +250,16 @@ const maxEmpty = 8
 // references lists the places in code, which starts at low, that may compute the address of v or of a pointer to
 // it. The list may contain invalid instructions and other addresses.
 func references(a callbacks.Arch, low uint64, code []byte, v Variable) []uint64 {
-	addrs := append([]uint64{v.Address}, v.Slots...)
-	switch a {
-	case callbacks.ArchX86_64:
-		return x86References(low, code, addrs)
-	case callbacks.ArchAArch64:
-		return a64References(low, code, addrs)
+	find := referencesOf[a]
+	if find == nil {
+		return nil
 	}
-	return nil
+	return find(low, code, append([]uint64{v.Address}, v.Slots...))
+}
+
+var referencesOf = map[callbacks.Arch]func(low uint64, code []byte, addrs []uint64) []uint64{
+	callbacks.ArchX86_64:  x86References,
+	callbacks.ArchAArch64: a64References,
 }
 
 // x86References searches for offsets relative to the next instruction, which starts after the offset or after an

@@ -40,10 +40,13 @@ const (
 	LedByRegister              // in a register
 )
 
+// HasBriefs reports whether BriefOf reads the code of an architecture.
+func HasBriefs(a callbacks.Arch) bool { return a == callbacks.ArchX86_64 }
+
 // BriefOf returns the facts about the first instruction of code, at address pc. It is not ok for an invalid
 // instruction, one of a rare form, or an unsupported instruction set.
 func BriefOf(a callbacks.Arch, code []byte, pc uint64) (Brief, bool) {
-	if a != callbacks.ArchX86_64 {
+	if !HasBriefs(a) {
 		return Brief{}, false
 	}
 	p := x86Parts(code)

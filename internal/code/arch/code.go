@@ -208,3 +208,25 @@ func skipEndbr(b []byte) int {
 	}
 	return 0
 }
+
+// HasCallTo reports whether code at address low may have a direct call of target, or a jump to it. On x86-64 these may
+// also be bytes in the middle of other instructions.
+func HasCallTo(a callbacks.Arch, code []byte, low, target uint64) bool {
+	switch a {
+	case callbacks.ArchX86_64:
+		for i := 0; i+5 <= len(code); i++ { // call and jmp: a signed distance of 32 bits from their end
+			to := low + uint64(i) + 5 + uint64(int64(int32(callbacks.Word(code[i+1:i+5]))))
+			if code[i]&^1 == 0xe8 && to == target {
+				return true
+			}
+		}
+	case callbacks.ArchAArch64:
+		for i := 0; i+4 <= len(code); i += 4 { // b and bl: a signed distance of 26 bits, in instructions
+			w := uint32(callbacks.Word(code[i : i+4]))
+			if w&0x7c000000 == 0x14000000 && low+uint64(i)+uint64(int64(int32(w<<6)>>6)*4) == target {
+				return true
+			}
+		}
+	}
+	return false
+}

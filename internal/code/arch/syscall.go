@@ -98,6 +98,15 @@ func IsFutexWake(r *callbacks.Registers) bool {
 	return false
 }
 
+// SetPending completes the registers of a thread that has not left the system call of r, where only the call and its
+// arguments are known: until the call is done, the kernel keeps a value of its own in the register of its result. On
+// aarch64 the first argument is there.
+func SetPending(r *callbacks.Registers) {
+	if r.Arch == callbacks.ArchX86_64 && r.Syscall >= 0 {
+		r.Set(x86RAX, enosys)
+	}
+}
+
 // FutexCall returns the registers of a thread in the futex wait that it is about to call, or to call again. It
 // is ok only if the thread will sleep there, that is, the word has the expected value. A thread is in this state
 // if a stop interrupted its sleep and the next stop follows before it has run.

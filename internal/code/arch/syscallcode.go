@@ -9,6 +9,13 @@ import (
 // SyscallCode is the number of bytes before the PC that SyscallBefore needs.
 const SyscallCode = 32
 
+// SyscallCodeBefore returns the address of the code that SyscallBefore needs, from the registers of a thread by DWARF
+// number. It is not ok for an architecture on which SyscallBefore never succeeds.
+func SyscallCodeBefore(a callbacks.Arch, values map[uint32]uint64) (low uint64, ok bool) {
+	pc := values[callbacks.X86RIP]
+	return pc - SyscallCode, a == callbacks.ArchX86_64 && pc > SyscallCode
+}
+
 // SyscallBefore finds the system call that a thread is in, if the kernel's record is missing. code ends at the
 // PC of the thread. The result register must show an interrupted call, and the preceding instructions must load
 // the number, as a constant or from a register that still contains it. It is never ok on aarch64.

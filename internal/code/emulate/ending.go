@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
 
@@ -58,7 +59,7 @@ func (e *Ending) RunToCall() bool {
 }
 
 func (e *Ending) run() error {
-	if e.Regs.Arch != callbacks.ArchX86_64 {
+	if !arch.Of(e.Regs.Arch).Verified {
 		return ErrOpaque
 	}
 	code, err := lift.NewDecoder(e.Regs.Arch, e.Mem)

@@ -38,7 +38,7 @@ func NewThread(abi *lift.Convention, regs *callbacks.Registers) Machine {
 	if regs.ThreadPointer != 0 {
 		m.ThreadPointer = Number(regs.ThreadPointer)
 	}
-	if regs.Arch == callbacks.ArchX86_64 && regs.Flags != 0 {
+	if regs.Flags != 0 { // of x86-64: the condition flags of aarch64 are not kept
 		given := uint64(0)
 		for bit, set := range [...]bool{
 			regs.Flags&x86Overflow != 0, regs.Flags&x86Carry == 0, regs.Flags&x86Zero != 0, regs.Flags&x86Sign != 0,

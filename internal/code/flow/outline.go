@@ -3,7 +3,6 @@ package flow
 import (
 	"slices"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
@@ -31,8 +30,7 @@ func (f *Function) Outline() (*Outline, bool) { return f.outline, f.outline != n
 // findOutline finds the outline of code at address low, without decoding it. indirect is the value of
 // Function.Indirect. It is not ok if the code may have to be decoded for that.
 func findOutline(x *symbolic.Reader, code []byte, low uint64) (out *Outline, indirect, ok bool) {
-	// On other instruction sets, loading an address may take two instructions.
-	if x.Arch != callbacks.ArchX86_64 {
+	if !arch.HasBriefs(x.Arch) { // loading an address may take two instructions
 		return nil, false, false
 	}
 	out = &Outline{}

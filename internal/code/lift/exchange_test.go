@@ -49,7 +49,7 @@ var exchanges = []struct {
 // TestExchanges decodes the exchanges.
 func TestExchanges(t *testing.T) {
 	for _, tt := range exchanges {
-		in, ok := lifterFor(tt.arch).Lift([]byte(tt.code), 0x1000, nil)
+		in, ok := lifters[tt.arch].Lift([]byte(tt.code), 0x1000, nil)
 		if !ok || in.Length != len(tt.code) {
 			t.Fatalf("%s: %+v", tt.name, in)
 		}

@@ -11,16 +11,7 @@ import (
 // ErrUnsupported is the error for an unsupported instruction set.
 var ErrUnsupported = errors.New("no reader for the machine code of this architecture")
 
-// lifterFor returns the lifter of an instruction set, or nil.
-func lifterFor(a callbacks.Arch) Lifter {
-	switch a {
-	case callbacks.ArchX86_64:
-		return x86{}
-	case callbacks.ArchAArch64:
-		return a64{}
-	}
-	return nil
-}
+var lifters = map[callbacks.Arch]Lifter{callbacks.ArchX86_64: x86{}, callbacks.ArchAArch64: a64{}}
 
 // Decoder decodes the instructions of a target and caches them.
 type Decoder struct {
@@ -32,7 +23,7 @@ type Decoder struct {
 
 // NewDecoder returns a decoder of the code in mem.
 func NewDecoder(arch callbacks.Arch, mem callbacks.Memory) (*Decoder, error) {
-	l := lifterFor(arch)
+	l := lifters[arch]
 	if l == nil {
 		return nil, fmt.Errorf("%v: %w", arch, ErrUnsupported)
 	}

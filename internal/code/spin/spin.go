@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/emulate"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
 )
@@ -83,7 +84,7 @@ func (w Word) Overlaps(o Word) bool { return w.Contains(o.Address) || o.Contains
 
 // Find returns the loop in which a thread with these registers spins, or nil.
 func Find(cfg *Config, regs *callbacks.Registers) *Loop {
-	if regs.Arch != callbacks.ArchX86_64 {
+	if !arch.Of(regs.Arch).Verified {
 		return nil
 	}
 	if !cfg.Waits && !comesBack(cfg, regs) {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/modules"
 )
@@ -92,12 +92,7 @@ func (t *target) findModules() error {
 }
 
 // Arch returns that of this machine: the library checks that the program's data has its form.
-func (t *target) Arch() callbacks.Arch {
-	if runtime.GOARCH == "arm64" {
-		return callbacks.ArchAArch64
-	}
-	return callbacks.ArchX86_64
-}
+func (t *target) Arch() callbacks.Arch { return arch.Host() }
 
 // ReadMemory fills p from address a.
 func (t *target) ReadMemory(a callbacks.Address, p []byte) error {

@@ -195,15 +195,32 @@ func (d *disassembler) decode(at uint64) (out godap.DisassembledInstruction, siz
 
 // text returns an instruction in assembler syntax.
 func (d *disassembler) text(code []byte, at uint64) (string, int) {
-	if d.arch == callbacks.ArchAArch64 {
-		if inst, err := arm64asm.Decode(code); err == nil {
-			return arm64asm.GNUSyntax(inst), 4
-		}
-		return "(unknown)", 4
+	if text := assembly[d.arch]; text != nil {
+		return text(code, at)
 	}
+	return unknownInstruction, 1
+}
+
+const unknownInstruction = "(unknown)"
+
+var assembly = map[callbacks.Arch]func(code []byte, at uint64) (text string, size int){
+	callbacks.ArchX86_64:  x86Text,
+	callbacks.ArchAArch64: arm64Text,
+}
+
+func x86Text(code []byte, at uint64) (string, int) {
 	inst, err := x86asm.Decode(code, 64)
 	if err != nil {
-		return "(unknown)", 1
+		return unknownInstruction, 1
 	}
 	return x86asm.GNUSyntax(inst, at, nil), inst.Len
+}
+
+func arm64Text(code []byte, _ uint64) (string, int) {
+	const size = 4
+	inst, err := arm64asm.Decode(code)
+	if err != nil {
+		return unknownInstruction, size
+	}
+	return arm64asm.GNUSyntax(inst), size
 }

@@ -17,6 +17,7 @@ import (
 	"unsafe"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 )
 
@@ -113,7 +114,7 @@ func (f *File) Type() elf.Type { return f.typ }
 func (f *File) Machine() elf.Machine { return f.machine }
 
 // Arch returns the instruction set as this module names it.
-func (f *File) Arch() callbacks.Arch { return archOf(f.machine) }
+func (f *File) Arch() callbacks.Arch { return arch.OfMachine(f.machine) }
 
 // Entry returns the virtual address of the entry point; 0 without one.
 func (f *File) Entry() uint64 { return f.entry }
@@ -153,7 +154,7 @@ func (c *contents) readHeader() (*header, error) {
 	c.typ = elf.Type(le.Uint16(ident[16:]))
 	c.machine = elf.Machine(le.Uint16(ident[18:]))
 	c.entry = le.Uint64(ident[24:])
-	if archOf(c.machine) == callbacks.ArchUnknown {
+	if arch.OfMachine(c.machine) == callbacks.ArchUnknown {
 		return nil, fmt.Errorf("%w: it is for %s; x86-64 and aarch64 are read", ErrClass, machineName(c.machine))
 	}
 	h := &header{
@@ -231,18 +232,7 @@ func ArchOf(img callbacks.Image) callbacks.Arch {
 	if _, err := img.ReadAt(b[:], 0); err != nil || string(b[:4]) != elf.ELFMAG {
 		return callbacks.ArchUnknown
 	}
-	return archOf(elf.Machine(binary.LittleEndian.Uint16(b[18:])))
-}
-
-// archOf returns the architecture of a machine; ArchUnknown if this module does not support it.
-func archOf(m elf.Machine) callbacks.Arch {
-	switch m {
-	case elf.EM_X86_64:
-		return callbacks.ArchX86_64
-	case elf.EM_AARCH64:
-		return callbacks.ArchAArch64
-	}
-	return callbacks.ArchUnknown
+	return arch.OfMachine(elf.Machine(binary.LittleEndian.Uint16(b[18:])))
 }
 
 // machineName returns the name without its prefix: "386", "ppc64", "riscv".

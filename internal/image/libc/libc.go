@@ -20,6 +20,7 @@ import (
 	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
 // ErrUnsupported means that the structures of this C library, or on this machine, are unknown. Test
@@ -129,7 +130,7 @@ func (l *Library) blocks() error {
 	if err := l.Supported("thread control blocks"); err != nil {
 		return err
 	}
-	if a := l.target.Arch(); a != callbacks.ArchX86_64 {
+	if a := l.target.Arch(); !arch.Of(a).Verified {
 		return fmt.Errorf("%w: where the fields of thread control blocks lie on %v", ErrUnsupported, a)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
 // maxStorageModule bounds the number of a module with thread-local variables: programs
@@ -120,7 +121,7 @@ func (s *Storage) fixedBlock(r *reader, a callbacks.Arch, linkMap, tp uint64) (u
 	if off == 0 || off+2 < 2 {
 		return 0, callbacks.ErrNoThreadStorage
 	}
-	if a == callbacks.ArchAArch64 {
+	if arch.Of(a).HeaderSize != 0 {
 		return tp + off, nil
 	}
 	return tp - off, nil
@@ -129,10 +130,10 @@ func (s *Storage) fixedBlock(r *reader, a callbacks.Arch, linkMap, tp uint64) (u
 // threadBlock returns the address of struct pthread, to which the thread pointer points on x86-64,
 // and which precedes it on aarch64.
 func (s *Storage) threadBlock(a callbacks.Arch, tp uint64) uint64 {
-	if a == callbacks.ArchAArch64 {
-		return tp - s.blockSize
+	if arch.Of(a).PthreadAtTP {
+		return tp
 	}
-	return tp
+	return tp - s.blockSize
 }
 
 // Pthread returns the pthread_t of the thread with that thread pointer. On aarch64 that requires glibc's size

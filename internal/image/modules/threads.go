@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 )
@@ -43,9 +44,8 @@ func (t *Table) mainBlock(e *entry, tp uint64) (uint64, error) {
 			continue
 		}
 		align := max(p.Align, 1)
-		if t.facts.Arch == callbacks.ArchAArch64 {
-			const tcbSize = 16
-			return tp + (tcbSize+align-1)&^(align-1), nil
+		if head := arch.Of(t.facts.Arch).HeaderSize; head != 0 {
+			return tp + (head+align-1)&^(align-1), nil
 		}
 		return tp - (p.Memsz+align-1)&^(align-1), nil
 	}
@@ -63,7 +63,7 @@ func (t *Table) libraryBlock(e *entry, tp uint64) (uint64, error) {
 // Pthread returns the pthread_t of the thread with that thread pointer. On aarch64 that requires glibc's size
 // of struct pthread; without it the error is ErrUnsupportedKind.
 func (t *Table) Pthread(tp uint64) (uint64, error) {
-	if t.facts.Arch != callbacks.ArchAArch64 || tp == 0 {
+	if arch.Of(t.facts.Arch).PthreadAtTP || tp == 0 {
 		return tp, nil
 	}
 	return t.storage().Pthread(tp)
@@ -71,7 +71,7 @@ func (t *Table) Pthread(tp uint64) (uint64, error) {
 
 // ThreadPointer returns the thread pointer of the thread with that pthread_t.
 func (t *Table) ThreadPointer(pthread uint64) (uint64, error) {
-	if t.facts.Arch != callbacks.ArchAArch64 {
+	if arch.Of(t.facts.Arch).PthreadAtTP {
 		return pthread, nil
 	}
 	base, err := t.Pthread(pthread) // the same distance, in the other direction

@@ -216,28 +216,23 @@ const (
 	relThreadOffset
 )
 
-func kindOf(machine elf.Machine, typ uint32) relKind {
-	switch machine {
-	case elf.EM_X86_64:
-		switch elf.R_X86_64(typ) {
-		case elf.R_X86_64_RELATIVE:
-			return relRelative
-		case elf.R_X86_64_64, elf.R_X86_64_GLOB_DAT, elf.R_X86_64_JMP_SLOT:
-			return relAddress
-		case elf.R_X86_64_DTPOFF64:
-			return relThreadOffset
-		}
-	case elf.EM_AARCH64:
-		switch elf.R_AARCH64(typ) {
-		case elf.R_AARCH64_RELATIVE:
-			return relRelative
-		case elf.R_AARCH64_ABS64, elf.R_AARCH64_GLOB_DAT, elf.R_AARCH64_JUMP_SLOT:
-			return relAddress
-		case elf.R_AARCH64_TLS_DTPREL64:
-			return relThreadOffset
-		}
-	}
-	return relOther
+func kindOf(machine elf.Machine, typ uint32) relKind { return relKinds[machine][typ] }
+
+var relKinds = map[elf.Machine]map[uint32]relKind{
+	elf.EM_X86_64: {
+		uint32(elf.R_X86_64_RELATIVE): relRelative,
+		uint32(elf.R_X86_64_64):       relAddress,
+		uint32(elf.R_X86_64_GLOB_DAT): relAddress,
+		uint32(elf.R_X86_64_JMP_SLOT): relAddress,
+		uint32(elf.R_X86_64_DTPOFF64): relThreadOffset,
+	},
+	elf.EM_AARCH64: {
+		uint32(elf.R_AARCH64_RELATIVE):     relRelative,
+		uint32(elf.R_AARCH64_ABS64):        relAddress,
+		uint32(elf.R_AARCH64_GLOB_DAT):     relAddress,
+		uint32(elf.R_AARCH64_JUMP_SLOT):    relAddress,
+		uint32(elf.R_AARCH64_TLS_DTPREL64): relThreadOffset,
+	},
 }
 
 // put writes a word where there is memory.

@@ -544,7 +544,7 @@ func (nw *nativeWaits) callWait(n *teams.Thread, regs *callbacks.Registers) (wai
 	w := wait{Wait: picture.Wait{Kind: picture.WaitCall, Evidence: fmt.Sprintf(words, regs.Syscall)}}
 	w.Name = name
 	switch first := int32(regs.SyscallArgs[0]); {
-	case regs.Arch != callbacks.ArchX86_64: // the result of the call has replaced the argument
+	case !arch.Of(regs.Arch).CallArgs:
 	case slices.Contains(descriptorCalls, name):
 		w.Name = fmt.Sprintf("%s of descriptor %d", name, first)
 	case name == "wait4":

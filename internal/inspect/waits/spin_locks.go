@@ -26,10 +26,7 @@ func (nw *nativeWaits) librarySpinWait(n *teams.Thread, regs *callbacks.Register
 	if err != nil {
 		return wait{}, false
 	}
-	held := word != 0
-	if regs.Arch == callbacks.ArchX86_64 {
-		held = int32(word) <= 0
-	}
+	held := int32(word) != freeSpinLock[regs.Arch]
 	w := wait{
 		Wait:    picture.Wait{Kind: picture.WaitMutex, Name: nw.data.PlaceName(addr), Call: spinLockCall},
 		address: addr, variable: addr,
@@ -38,6 +35,10 @@ func (nw *nativeWaits) librarySpinWait(n *teams.Thread, regs *callbacks.Register
 		picture.Hex(addr), int32(word))
 	return w, held
 }
+
+// freeSpinLock is the value of a pthread_spinlock_t that nobody holds: glibc has code of its own for x86-64, which
+// counts down from it, and exchanges it with 1 elsewhere.
+var freeSpinLock = map[callbacks.Arch]int32{callbacks.ArchX86_64: 1}
 
 // spinLock describes the spin lock that w waits for. It names no owner: its holders follow from the stacks.
 func (wf *Finder) spinLock(w wait) picture.Lock {

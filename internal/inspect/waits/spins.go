@@ -234,17 +234,18 @@ func (s *spins) functionName(entry uint64) string {
 	return name
 }
 
-// The shadow of memory that the address sanitizer keeps, on x86-64: a byte for each eight.
-const (
-	shadowAt    = 0x7fff8000
-	shadowScale = 3
-)
+// shadowAt is where the address sanitizer keeps the shadow of the memory of the architectures that were tried.
+var shadowAt = map[callbacks.Arch]uint64{callbacks.ArchX86_64: 0x7fff8000}
+
+// shadowScale is the binary logarithm of the number of bytes for which the shadow has one.
+const shadowScale = 3
 
 // isShadow reports whether a word is the address sanitizer's shadow of another word, which marks whether the
 // program may read it.
 func (s *spins) isShadow(w spin.Word, words []spin.Word) bool {
-	return s.target.Arch() == callbacks.ArchX86_64 && slices.ContainsFunc(words, func(o spin.Word) bool {
-		return w.Address == o.Address>>shadowScale+shadowAt
+	at, known := shadowAt[s.target.Arch()]
+	return known && slices.ContainsFunc(words, func(o spin.Word) bool {
+		return w.Address == o.Address>>shadowScale+at
 	})
 }
 

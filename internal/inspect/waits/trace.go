@@ -280,13 +280,8 @@ func ownRegisters(r callbacks.Registers) string {
 	pc := r
 	pc.SetPC(0)
 	if r.Syscall >= 0 {
-		const rax, rcx, r11 = 0, 2, 11
-		if r.Arch == callbacks.ArchX86_64 {
-			for _, n := range []int{rax, rcx, r11} {
-				pc.Set(n, 0)
-			}
-		} else {
-			pc.Set(0, 0)
+		for _, n := range arch.Of(r.Arch).CallChanges {
+			pc.Set(n, 0)
 		}
 	}
 	return fmt.Sprint(pc.Values, pc.SyscallArgs)

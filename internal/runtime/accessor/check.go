@@ -5,6 +5,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
@@ -154,7 +155,7 @@ func ThreadPointer(t callbacks.Target, lwp, pthread uint64) uint64 {
 			return regs.ThreadPointer
 		}
 	}
-	if t.Arch() == callbacks.ArchX86_64 {
+	if arch.Of(t.Arch()).PthreadAtTP {
 		return pthread
 	}
 	return 0

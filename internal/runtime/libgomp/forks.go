@@ -251,7 +251,7 @@ func (fs *forks) callerAbove(slot uint64) callAbove {
 // returnSlot returns the stack slot with the return address of a function that forks. The return address of its
 // indirect call, ret, is at slot.
 func (fs *forks) returnSlot(slot, ret uint64) (uint64, bool) {
-	if fs.target.Arch() == callbacks.ArchAArch64 { // frame records are linked
+	if arch.Of(fs.target.Arch()).HasLinkRegister() { // frame records are linked
 		fp, err := fs.word(slot - 8)
 		return fp + 8, err == nil
 	}

@@ -123,7 +123,7 @@ func (ths *threads) findSaved(th *thread) *thread {
 			continue
 		}
 		frame := i
-		if ths.target.Arch() == callbacks.ArchAArch64 { // the slot is in the frame of the called function
+		if arch.Of(ths.target.Arch()).HasLinkRegister() { // the slot is in the frame of the called function
 			if i == 0 || st.words[i-1]-st.low >= 8*uint64(len(st.words)) || st.words[i-1] < st.low {
 				continue
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
@@ -50,14 +51,16 @@ func Open(t callbacks.Target, stamp handles.Stamp, o layout.Options) ([]rtl.Runt
 	return rts, errors.Join(errs...)
 }
 
-// errStaticAArch64 rejects executables for aarch64 with the runtime linked in, and without symbols: the search for the
-// runtime's functions by their code knows only that of x86-64.
-var errStaticAArch64 = fmt.Errorf("the runtime is linked into an executable for aarch64 without symbols, which is not "+
-	"read yet: %w", callbacks.Incompatible)
+// errStatic rejects executables with the runtime linked in and without symbols, of an architecture for which the search
+// for the runtime's functions by their code was not verified.
+func errStatic(a callbacks.Arch) error {
+	return fmt.Errorf("the runtime is linked into an executable for %v without symbols, which is not read yet: %w",
+		a, callbacks.Incompatible)
+}
 
 func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o layout.Options) (*runtime, error) {
-	if mod.Main && t.Arch() == callbacks.ArchAArch64 && codeOf(t, mod).low == 0 {
-		return nil, &rtl.Unread{Module: mod, Err: errStaticAArch64}
+	if mod.Main && !arch.Of(t.Arch()).Verified && codeOf(t, mod).low == 0 {
+		return nil, &rtl.Unread{Module: mod, Err: errStatic(t.Arch())}
 	}
 	loc, err := locate(t, mod, o)
 	if err != nil {

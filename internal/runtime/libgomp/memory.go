@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
@@ -125,9 +126,9 @@ func (s *memorySource) look() error {
 			}
 		}
 	}
-	from, to := ^uint64(tlsWindow-1), uint64(0)   // -tlsWindow
-	if s.target.Arch() == callbacks.ArchAArch64 { // thread-local data is above the thread pointer
-		from, to = 16, tlsWindow
+	from, to := ^uint64(tlsWindow-1), uint64(0) // -tlsWindow
+	if head := arch.Of(s.target.Arch()).HeaderSize; head != 0 {
+		from, to = head, tlsWindow
 	}
 	if !s.elect(s.votes(lwps, from, to)) {
 		s.err = fmt.Errorf("%w: no thread's memory shows a team", layout.ErrUnknown)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
 // maxThreads bounds the number of threads in a target: PID_MAX_LIMIT of Linux.
@@ -42,10 +43,10 @@ func listThreads(t callbacks.Target) ([]native, error) {
 				}
 			}
 		}
-		if all[i].tp == 0 && t.Arch() == callbacks.ArchX86_64 {
+		if all[i].tp == 0 && arch.Of(t.Arch()).PthreadAtTP {
 			all[i].tp = all[i].pthread
 		}
-		if all[i].pthread == 0 && t.Arch() == callbacks.ArchX86_64 {
+		if all[i].pthread == 0 && arch.Of(t.Arch()).PthreadAtTP {
 			all[i].pthread = all[i].tp
 		}
 	}

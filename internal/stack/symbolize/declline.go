@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/dwarfx"
 )
 
@@ -83,7 +84,7 @@ func (m *module) readCode(low, high uint64) []byte {
 func (m *module) callerOfTwin(u *dwarfx.Unit, addr uint64) (dwarfx.Func, bool) {
 	for f := range u.Funcs {
 		code := m.readCode(f.Low, f.High)
-		if code == nil || f.Low == addr || !hasCallTo(m.fileArch(), code, f.Low, addr) {
+		if code == nil || f.Low == addr || !arch.HasCallTo(m.fileArch(), code, f.Low, addr) {
 			continue
 		}
 		name := f.Names().Name
@@ -92,26 +93,6 @@ func (m *module) callerOfTwin(u *dwarfx.Unit, addr uint64) (dwarfx.Func, bool) {
 		}
 	}
 	return dwarfx.Func{}, false
-}
-
-// hasCallTo reports whether code at address low has a direct call or jump to target.
-func hasCallTo(arch callbacks.Arch, code []byte, low, target uint64) bool {
-	if arch == callbacks.ArchAArch64 {
-		for i := 0; i+4 <= len(code); i += 4 {
-			w := binary.LittleEndian.Uint32(code[i:])
-			// b and bl: a signed distance of 26 bits, in instructions
-			if w&0x7c000000 == 0x14000000 && low+uint64(i)+uint64(int64(int32(w<<6)>>6)*4) == target {
-				return true
-			}
-		}
-		return false
-	}
-	for i := 0; i+5 <= len(code); i++ {
-		if code[i]&^1 == 0xe8 && relativeTarget(code, i+1, low) == target { // call, jmp
-			return true
-		}
-	}
-	return false
 }
 
 // relativeTarget returns the target of the 4-byte distance at code[i].

@@ -2,6 +2,7 @@ package symbolize
 
 import (
 	"debug/elf"
+	"slices"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -201,13 +202,10 @@ func (m *module) slotSymbol(addr uint64) (string, bool) {
 
 // bindsSlot reports whether a relocation puts the address of a symbol into a slot of the GOT.
 func bindsSlot(a callbacks.Arch, typ uint32) bool {
-	switch a {
-	case callbacks.ArchX86_64:
-		t := elf.R_X86_64(typ)
-		return t == elf.R_X86_64_JMP_SLOT || t == elf.R_X86_64_GLOB_DAT
-	case callbacks.ArchAArch64:
-		t := elf.R_AARCH64(typ)
-		return t == elf.R_AARCH64_JUMP_SLOT || t == elf.R_AARCH64_GLOB_DAT
-	}
-	return false
+	return slices.Contains(slotTypes[a], typ)
+}
+
+var slotTypes = map[callbacks.Arch][]uint32{
+	callbacks.ArchX86_64:  {uint32(elf.R_X86_64_JMP_SLOT), uint32(elf.R_X86_64_GLOB_DAT)},
+	callbacks.ArchAArch64: {uint32(elf.R_AARCH64_JUMP_SLOT), uint32(elf.R_AARCH64_GLOB_DAT)},
 }

@@ -79,7 +79,7 @@ func (m *module) goFuncAt(pc uint64) (gocode.Func, bool) {
 // Other registers are never preserved for a caller.
 func (m *module) goRow(pc uint64, a callbacks.Arch) *row {
 	f, ok := m.goFuncAt(pc)
-	if !ok || a != callbacks.ArchX86_64 {
+	if !ok || !arch.Of(a).Verified {
 		return nil
 	}
 	depth, ok := f.Depth(pc - m.Bias)

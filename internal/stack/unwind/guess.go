@@ -84,8 +84,8 @@ func (w *walk) tryLeaf(f *Frame, strict bool) bool {
 	}
 	sp := f.Registers.SP()
 	ret, cfa := uint64(0), sp
-	if w.arch == callbacks.ArchAArch64 {
-		ret, _ = f.Registers.Get(callbacks.AArch64LR)
+	if facts := arch.Of(w.arch); facts.HasLinkRegister() {
+		ret, _ = f.Registers.Get(facts.LR)
 		ret &^= f.Registers.PACMask
 	} else {
 		var err error
@@ -105,11 +105,11 @@ func (w *walk) tryLeaf(f *Frame, strict bool) bool {
 	return true
 }
 
-// linksOutside reports whether the link register of aarch64 leads to another module: a function that has called another
+// linksOutside reports whether the link register leads to another module: a function that has called another
 // one has an address of its own there, so this one has called none, and ret is the return address to its caller.
 func (w *walk) linksOutside(f *Frame, ret uint64) bool {
 	m := w.moduleAt(ret)
-	return w.arch == callbacks.ArchAArch64 && m != nil && m.Module != f.Module && f.Module != nil &&
+	return arch.Of(w.arch).HasLinkRegister() && m != nil && m.Module != f.Module && f.Module != nil &&
 		w.isExecutable(ret)
 }
 
@@ -153,7 +153,7 @@ func (w *walk) tryFramePointer(f *Frame) bool {
 	w.regs.Set(arch.FramePointer(w.arch), older)
 	w.regs.SetPC(ret)
 	f.CFA = fp + 16
-	if w.arch == callbacks.ArchX86_64 { // on other architectures locals may be above
+	if !arch.Of(w.arch).HasLinkRegister() { // else locals may be above
 		w.regs.SetSP(f.CFA)
 	}
 	w.how = HowFramePointer

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
 // row is the decoded rules of one code address. It is immutable.
@@ -49,7 +50,7 @@ func (f *fde) makeRow(pc uint64, a callbacks.Arch) (*row, error) {
 		}
 	}
 	if r.ra.kind == ruleUnspecified || r.ra.kind == ruleSame {
-		if a != callbacks.ArchAArch64 {
+		if !arch.Of(a).HasLinkRegister() {
 			return nil, fmt.Errorf("rules at %#x: %w: no rule for the return address", pc, ErrDamaged)
 		}
 		r.ra = rule{kind: ruleRegister, reg: uint8(p.ra)}

@@ -101,11 +101,11 @@ func (r *row) isEmpty() bool {
 }
 
 // isRegister reports whether a value is that of a register.
-func (r *rule) isRegister(n uint8) bool { return r.isBy(n) && r.offset == 0 }
+func (r *rule) isRegister(n uint8) bool { return r.isBy(int(n)) && r.offset == 0 }
 
 // isBy reports whether a value is at a fixed distance from that of a register.
-func (r *rule) isBy(n uint8) bool {
-	return r.kind == ruleRegister && r.reg == n
+func (r *rule) isBy(n int) bool {
+	return r.kind == ruleRegister && int(r.reg) == n
 }
 
 // followPrologue moves to the caller of a function whose table has no rule, by the registers that its prologue saved.
@@ -189,17 +189,18 @@ func (w *walk) followRow(f *Frame, r *row) (more bool, err error) {
 	return true, w.recordStep(cfa, r.signal, how)
 }
 
-// cfaByRecord computes the CFA of a frame of aarch64 whose stack pointer is unknown: a frame pointer led to it. The
-// function's frame pointer points to its frame record, the saved frame pointer and return address, and the table has
-// the distance of these from the CFA.
+// cfaByRecord computes the CFA of a frame whose stack pointer is unknown, because a frame pointer led to it, on an
+// architecture with a link register. The function's frame pointer points to its frame record, the saved frame pointer
+// and return address, and the table has the distance of these from the CFA.
 func (w *walk) cfaByRecord(f *Frame, r *row) (cfa uint64, ok bool) {
-	fp, known := f.Registers.Get(callbacks.AArch64FP)
-	if w.arch != callbacks.ArchAArch64 || f.Exact || !known || fp < w.lastCFA || !r.cfa.isBy(callbacks.AArch64SP) {
+	facts := arch.Of(w.arch)
+	fp, known := f.Registers.Get(facts.FP)
+	if !facts.HasLinkRegister() || f.Exact || !known || fp < w.lastCFA || !r.cfa.isBy(facts.SP) {
 		return 0, false
 	}
 	for i := range r.regs {
 		u := &r.regs[i]
-		if u.reg != callbacks.AArch64FP || u.kind != ruleOffset || r.ra.kind != ruleOffset ||
+		if int(u.reg) != facts.FP || u.kind != ruleOffset || r.ra.kind != ruleOffset ||
 			r.ra.offset != u.offset+8 {
 			continue
 		}

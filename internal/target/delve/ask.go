@@ -174,9 +174,11 @@ func (s *sight) calls(ctx context.Context, list []*registers) error {
 	var spans []span
 	var of []*registers
 	for _, r := range list {
-		if r != nil && r.arch == callbacks.ArchX86_64 && r.Values[callbacks.X86RIP] > arch.SyscallCode {
-			spans = append(spans, span{Address: r.Values[callbacks.X86RIP] - arch.SyscallCode,
-				Length: arch.SyscallCode})
+		if r == nil {
+			continue
+		}
+		if low, ok := arch.SyscallCodeBefore(r.arch, r.Values); ok {
+			spans = append(spans, span{Address: low, Length: arch.SyscallCode})
 			of = append(of, r)
 		}
 	}

@@ -118,7 +118,7 @@ func (b bound) pthread(n *ompdv1.NativeThread) uint64 {
 	switch {
 	case n.GetPthread() != 0 || tp == 0:
 		return n.GetPthread()
-	case b.t.arch == callbacks.ArchX86_64: // without reading the modules
+	case arch.Of(b.t.arch).PthreadAtTP: // without reading the modules
 		return tp
 	}
 	v, err := b.table().Pthread(tp)

@@ -75,12 +75,12 @@ var imports = map[string][]string{
 	},
 	"internal/code/accesspath": {"callbacks", "internal/code/lift", "internal/code/symbolic"},
 	"internal/code/arch":       {"callbacks"},
-	"internal/code/emulate":    {"callbacks", "internal/code/lift"},
+	"internal/code/emulate":    {"callbacks", "internal/code/arch", "internal/code/lift"},
 	"internal/code/flow": {
 		"callbacks", "internal/code/arch", "internal/code/lift", "internal/code/symbolic",
 	},
 	"internal/code/lift":     {"callbacks"},
-	"internal/code/spin":     {"callbacks", "internal/code/emulate", "internal/code/lift"},
+	"internal/code/spin":     {"callbacks", "internal/code/arch", "internal/code/emulate", "internal/code/lift"},
 	"internal/code/symbolic": {"callbacks", "internal/code/lift"},
 	"internal/engine": {
 		"callbacks", "corefile", "diagnose", "internal/guard/budget", "internal/inspect",
@@ -90,7 +90,8 @@ var imports = map[string][]string{
 		"internal/stack/symbolize", "internal/stack/unwind", "internal/watch", "live", "picture", "trace",
 	},
 	"internal/front/clib": {
-		"callbacks", "handles", "internal/image/libc", "internal/image/modules", "internal/runtime/rtl", "ompd",
+		"callbacks", "handles", "ompd", "internal/code/arch", "internal/image/libc", "internal/image/modules",
+		"internal/runtime/rtl",
 	},
 	"internal/front/dap": {
 		"callbacks", "diagnose", "internal/engine", "internal/guard/budget", "internal/guard/contain",
@@ -109,12 +110,14 @@ var imports = map[string][]string{
 	"internal/image/cxxabi":  {"callbacks"},
 	"internal/image/dwarfx":  {"internal/guard/budget", "internal/image/binread", "internal/image/spans"},
 	"internal/image/elfx": {
-		"callbacks", "internal/guard/budget", "internal/guard/files", "internal/image/binread",
+		"callbacks", "internal/code/arch", "internal/guard/budget", "internal/guard/files",
+		"internal/image/binread",
 	},
 	"internal/image/gocode": {"callbacks", "internal/code/emulate", "internal/image/elfx"},
-	"internal/image/libc":   {"callbacks"},
+	"internal/image/libc":   {"callbacks", "internal/code/arch"},
 	"internal/image/modules": {
-		"callbacks", "internal/guard/budget", "internal/image/elfx", "internal/image/libc",
+		"callbacks", "internal/code/arch", "internal/guard/budget", "internal/image/elfx",
+		"internal/image/libc",
 	},
 	"internal/image/pycode":  {"callbacks"},
 	"internal/image/spans":   nil,
@@ -181,7 +184,7 @@ var imports = map[string][]string{
 	},
 	"internal/profile": {"diagnose", "internal/phrase", "picture"},
 	"internal/runtime/accessor": {
-		"callbacks", "handles", "internal/code/emulate", "internal/runtime/rtl",
+		"callbacks", "handles", "internal/code/arch", "internal/code/emulate", "internal/runtime/rtl",
 	},
 	"internal/runtime/extended": {
 		"callbacks", "handles", "internal/runtime/layout", "internal/runtime/readers", "internal/runtime/rtl",
@@ -215,8 +218,8 @@ var imports = map[string][]string{
 		"callbacks", "handles", "internal/image/libc", "internal/mpi", "internal/runtime/layout", "picture",
 	},
 	"internal/stack/symbolize": {
-		"callbacks", "internal/guard/budget", "internal/image/binread", "internal/image/dwarfx",
-		"internal/image/elfx", "internal/image/spans", "internal/image/unxz",
+		"callbacks", "internal/code/arch", "internal/guard/budget", "internal/image/binread",
+		"internal/image/dwarfx", "internal/image/elfx", "internal/image/spans", "internal/image/unxz",
 	},
 	"internal/stack/unwind": {
 		"callbacks", "internal/code/arch", "internal/code/emulate", "internal/guard/budget",

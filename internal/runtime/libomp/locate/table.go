@@ -18,16 +18,23 @@ var (
 	tableAArch64 string // its differences, in the releases that were measured
 )
 
+// tableDifferences has the rows by which the table of an architecture differs from that of x86-64.
+var tableDifferences = map[callbacks.Arch]string{
+	callbacks.ArchX86_64:  "",
+	callbacks.ArchAArch64: tableAArch64,
+}
+
 // rowsOf returns the table of an architecture, or ErrUnknown.
 func rowsOf(a callbacks.Arch) (*layout.Rows, error) {
-	if a != callbacks.ArchX86_64 && a != callbacks.ArchAArch64 {
+	differences, ok := tableDifferences[a]
+	if !ok {
 		return nil, fmt.Errorf("no table for %v: %w", a, layout.ErrUnknown)
 	}
 	rows, err := layout.ParseRows(tableX86)
-	if err != nil || a == callbacks.ArchX86_64 {
+	if err != nil || differences == "" {
 		return rows, err
 	}
-	changed, err := layout.ParseRows(tableAArch64)
+	changed, err := layout.ParseRows(differences)
 	if err != nil {
 		return nil, err
 	}

@@ -71,18 +71,35 @@ async function attach(target: string): Promise<void> {
 
 interface Process { pid: number; executable?: string; command?: string[]; threads?: number }
 
-/** inspectProcess lets the user choose a process and opens it. */
-async function inspectProcess(): Promise<void> {
+/** pickProcess lets the user choose a process that uses OpenMP, and returns its number. A launch.json takes it as
+ * ${command:ompd.pickProcess}. */
+async function pickProcess(): Promise<string | undefined> {
   const list = JSON.parse(await runTool("ps", "--json")) as { processes?: Process[] };
   const items = (list.processes ?? []).map((p) => ({
     label: String(p.pid), description: p.command?.join(" ") || p.executable || "", detail: p.threads ? `${p.threads} threads` : undefined,
   }));
   if (items.length === 0) {
     void vscode.window.showInformationMessage("No process of yours uses OpenMP.");
-    return;
+    return undefined;
   }
   const chosen = await vscode.window.showQuickPick(items, { title: "Processes that use OpenMP", matchOnDescription: true });
-  if (chosen) await attach(chosen.label);
+  return chosen?.label;
+}
+
+/** inspectProcess lets the user choose a process and opens it. */
+async function inspectProcess(): Promise<void> {
+  const pid = await pickProcess();
+  if (pid) await attach(pid);
+}
+
+/** adapterOf returns the adapter of a session: the tool's own, or the tool before that of a debugger. */
+function adapterOf(session: vscode.DebugSession): vscode.DebugAdapterExecutable {
+  const debuggers: unknown = session.configuration.adapter;
+  if (debuggers === undefined) return new vscode.DebugAdapterExecutable(command(), ["dap"]);
+  if (!Array.isArray(debuggers) || debuggers.length === 0 || !debuggers.every((a) => typeof a === "string")) {
+    throw new Error('"adapter" is a list of texts, such as ["gdb", "-i", "dap"]');
+  }
+  return new vscode.DebugAdapterExecutable(command(), ["dap", "--proxy", "--", ...debuggers]);
 }
 
 /** report displays the HTML report of the target. The page has a content policy of its own: no
@@ -120,13 +137,14 @@ export function activate(context: vscode.ExtensionContext): void {
   });
   context.subscriptions.push(
     vscode.debug.registerDebugAdapterDescriptorFactory("ompd", {
-      createDebugAdapterDescriptor: () => new vscode.DebugAdapterExecutable(command(), ["dap"]),
+      createDebugAdapterDescriptor: adapterOf,
     }),
     vscode.debug.registerDebugAdapterTrackerFactory("*", { createDebugAdapterTracker: (s) => follower.track(s) }),
     vscode.debug.onDidChangeActiveDebugSession((s) => follower.activate(s)),
     vscode.debug.onDidTerminateDebugSession((s) => follower.forget(s)),
     vscode.commands.registerCommand("ompd.openCore", guarded(openCore)),
     vscode.commands.registerCommand("ompd.lookAtProcess", guarded(inspectProcess)),
+    vscode.commands.registerCommand("ompd.pickProcess", pickProcess),
     vscode.commands.registerCommand("ompd.lookAgain", guarded(async () => { await shown.session?.customRequest("ompd/look"); })),
     vscode.commands.registerCommand("ompd.report", guarded(() => report(shown))),
   );

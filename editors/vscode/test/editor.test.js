@@ -75,32 +75,11 @@ async function debug(page) {
 /** shot keeps a screenshot, to be looked at. */
 const shot = (page, name) => page.screenshot({ path: path.join(env.OMPD_KEEP || os.tmpdir(), `vscode-${name}.png`) });
 
-/** gdbType packages an extension that has a debug type of its own, for gdb's adapter behind the proxy. */
-function gdbType(dir) {
-  const own = path.join(dir, "gdb-type"), packed = path.join(dir, "gdb-type.vsix");
-  fs.mkdirSync(own);
-  fs.writeFileSync(path.join(own, "package.json"), JSON.stringify({
-    name: "gdb-type", publisher: "test", version: "0.0.1", engines: { vscode: "^1.85.0" }, license: "Apache-2.0",
-    contributes: {
-      debuggers: [{
-        type: "proxied", label: "gdb", program: env.OMPD_TOOL, languages: ["c"],
-        args: ["dap", "--no-debuginfod", "--proxy", "--", env.OMPD_GDB, "-nx", "-q", "-i", "dap"],
-      }],
-    },
-  }));
-  const vsce = path.join(__dirname, "..", "node_modules", ".bin", "vsce");
-  const flags = ["--allow-missing-repository", "--skip-license", "--no-dependencies", "-o", packed];
-  cp.execFileSync(vsce, ["package", ...flags], { cwd: own, stdio: "pipe" });
-  return packed;
-}
-
 /** inEditor debugs by a configuration, and looks at what is the same in all. */
-async function inEditor(name, configuration, more, look) {
+async function inEditor(name, configuration, look) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), "ompd-editor-"));
   const { folder, flags } = prepare(dir, configuration);
-  for (const packed of [vsix, ...more(dir)]) {
-    cp.execFileSync(env.OMPD_CODE_SERVER, [...flags, "--install-extension", packed], { stdio: "pipe" });
-  }
+  cp.execFileSync(env.OMPD_CODE_SERVER, [...flags, "--install-extension", vsix], { stdio: "pipe" });
   const { server, address } = serve(flags);
   let browser;
   try {
@@ -145,7 +124,6 @@ async function inEditor(name, configuration, more, look) {
 }
 
 const skip = !(env.OMPD_CODE_SERVER && env.OMPD_BROWSER) && "code-server and a browser are needed";
-const nothing = () => [];
 /** why it stopped is what our own adapter says */
 const why = async (page) => {
   await shows(page, "Exception has occurred: deadlock");
@@ -155,15 +133,16 @@ const why = async (page) => {
 test("a core in the editor", { skip }, () => inEditor("core", {
   type: "ompd", request: "attach", name: "core", target: env.OMPD_CORE, exe: env.OMPD_EXE, sysroot: env.OMPD_SYSROOT, debugDirs: [],
   sourceMap: { "/src": "${workspaceFolder}" },
-}, nothing, why));
+}, why));
 
 test("a running process in the editor", { skip: skip || !env.OMPD_PROCESS && "a process is needed" }, () => inEditor("process", {
   type: "ompd", request: "attach", name: "process", target: env.OMPD_PROCESS, debugDirs: [],
-}, nothing, why));
+}, why));
 
 test("a process in gdb behind the proxy", { skip: skip || !env.OMPD_GDB && "a gdb that is an adapter is needed" }, () => inEditor("gdb", {
-  type: "proxied", request: "attach", name: "gdb", pid: Number(env.OMPD_PROCESS), program: env.OMPD_PROCESS_EXE,
-}, (dir) => [gdbType(dir)], async () => {}));
+  type: "ompd", request: "attach", name: "gdb", adapter: [env.OMPD_GDB, "-nx", "-q", "-i", "dap"],
+  pid: Number(env.OMPD_PROCESS), program: env.OMPD_PROCESS_EXE,
+}, async () => {}));
 
 /** report waits until a frame within the editor shows the page of the core. */
 async function report(page) {

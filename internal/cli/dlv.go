@@ -118,7 +118,7 @@ func (d delves) serve(ctx context.Context, conn net.Conn) error {
 		c := dap.ProxyConfig{Config: d.config(), Debugger: dap.Delve(), Attach: dap.Attach{Target: dap.Name(d.name)}}
 		return dap.Proxy(ctx, in, conn, link, c)
 	}
-	s := &delveSession{delves: d, ctx: ctx, client: conn, server: link, methods: map[string]string{}}
+	s := &delveSession{delves: d, ctx: ctx, client: conn, server: link, asked: map[string]askedDelve{}}
 	defer s.close()
 	return s.relay(in)
 }
@@ -130,12 +130,18 @@ type delveSession struct {
 	client io.Writer
 	server dap.Link
 
-	mu      sync.Mutex        // guards the fields below, and writing to the client
-	methods map[string]string // methods of the unanswered requests that this proxy changes, by request ID
-	look    *delveLook        // snapshot of the current stop; nil before the first
+	mu    sync.Mutex            // guards the fields below, and writing to the client
+	asked map[string]askedDelve // unanswered requests whose answers this proxy changes, by request ID
+	look  *delveLook            // snapshot of the current stop; nil before the first
 
 	looking sync.Mutex
 	target  *engine.Target
+}
+
+// askedDelve is a request for a list.
+type askedDelve struct {
+	method string
+	own    *ownLabels // of a list of goroutines; nil if it does not depend on labels that this proxy adds
 }
 
 // delveLook is a snapshot of one stop.
@@ -212,8 +218,12 @@ func (s *delveSession) fromClient(v json.RawMessage) error {
 	}
 	switch c.Method {
 	case listGoroutines, listThreads:
+		asked := askedDelve{method: c.Method}
+		if c.Method == listGoroutines {
+			asked.own, v = takeOwnLabels(v)
+		}
 		s.mu.Lock()
-		s.methods[string(c.ID)] = c.Method
+		s.asked[string(c.ID)] = asked
 		s.mu.Unlock()
 	case evalMethod:
 		var p struct{ Expr string }
@@ -252,22 +262,30 @@ func (s *delveSession) fromDelve(v json.RawMessage) error {
 		return s.send(s.client, v)
 	}
 	s.mu.Lock()
-	method := s.methods[string(r.ID)]
-	delete(s.methods, string(r.ID))
+	asked := s.asked[string(r.ID)]
+	delete(s.asked, string(r.ID))
 	s.mu.Unlock()
-	if method == "" || r.Error != nil {
+	if asked.method == "" || r.Error != nil {
 		return s.send(s.client, v)
 	}
 	go func() { // other replies may overtake this one: clients match replies by ID
-		if pic := s.picture(); pic != nil {
-			logPanic(s.Stderr, contain.Run(func() error {
-				enrich(method, r.Result, pic)
-				if text, err := json.Marshal(r); err == nil {
-					v = text
-				}
+		pic := s.picture()
+		logPanic(s.Stderr, contain.Run(func() error {
+			switch {
+			case pic != nil:
+				enrich(asked, r.Result, pic)
+			case asked.own != nil: // unselected, the list would be wrong
+				r.Result, r.Error = nil, fmt.Sprintf("the labels of OpenMP are not known: the program could not be read "+
+					"within %v; `omp report` gives the reason", delvePatience)
+			default:
 				return nil
-			}))
-		}
+			}
+			text, err := json.Marshal(r)
+			if err == nil {
+				v = text
+			}
+			return err
+		}))
 		_ = s.send(s.client, v)
 	}()
 	return nil

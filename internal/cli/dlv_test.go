@@ -47,7 +47,10 @@ func TestDlv(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands := "source " + star + "\nomp regions\nomp nothing\ngoroutines -l\nthreads\nprint 1+2\nquit -c\n"
+	commands := "source " + star + "\nomp regions\nomp nothing\ngoroutines -l\n" +
+		"goroutines -with label omp.state=work_parallel -group label omp.team\n" +
+		"goroutines -with label omp.state=no_state -group label omp.state\n" +
+		"goroutines -without label omp -group label omp\nthreads\nprint 1+2\nquit -c\n"
 	if err := os.WriteFile(script, []byte(commands), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +60,7 @@ func TestDlv(t *testing.T) {
 	for _, want := range []string{
 		`REGIONS +1 parallel region`, `it must be one of report, diagnose`, `"omp\.state":"work_parallel"`,
 		`"omp\.team":"\d/4"`, `Thread \d+ at .*\[OMP \d/4 work_parallel`, `(?m)^3$`,
+		`(?m)^omp\.team=3/4\n.*main\.goMember.*\n\tTotal: 1$`, `(?m)^omp=\n(.*\n)+\tTotal: 7$`,
 	} {
 		if !regexp.MustCompile(want).Match(out) {
 			t.Errorf("%v: dlv shows no %q:\n%s", err, want, out)

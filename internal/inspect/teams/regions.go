@@ -6,8 +6,11 @@ import (
 	"strconv"
 	"unsafe"
 
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -55,7 +58,57 @@ func (t *RegionTable) Get(rt *Runtime, h handles.Parallel) *Region {
 	}
 	t.byHandle[h] = v
 	t.order = append(t.order, v)
+	if v.Err == nil && v.Info.Function.IsNull() && h.Level > 0 {
+		v.Info.Function = t.bodyOnStack(v)
+	}
 	return v
+}
+
+// bodyOnStack returns the function of a region whose call does not show it: code that was called through a pointer
+// ended in a jump to a function of GNU's runtime that forks. That function has called the region's own through a
+// pointer, which is on the stack of the thread that forked the region as long as it has not returned. It returns
+// null if the stack shows another number of regions than the thread has forked.
+func (t *RegionTable) bodyOnStack(v *Region) callbacks.Address {
+	h, err := v.Runtime.ThreadInParallel(v.Handle, 0)
+	if err != nil {
+		return callbacks.Address{}
+	}
+	p := t.threads.Find(v.Runtime, h)
+	if p == nil || p.LWP == 0 || p.RegionIndex(v.Handle) < 0 {
+		return callbacks.Address{}
+	}
+	own := t.ownRegion(p, p.Chain)
+	if own < 0 {
+		own = len(p.Chain) - 1 // the outermost region has no fork
+	}
+	bodies := forkedFunctions(t.code, p.Stack())
+	at, returned := p.RegionIndex(v.Handle), own-len(bodies) // the innermost region's function may have returned
+	if returned < 0 || returned > 1 || at < returned || at >= own {
+		return callbacks.Address{}
+	}
+	return callbacks.Addr(bodies[at-returned])
+}
+
+// forkedFunctions returns the functions that forking functions of a runtime have called through a pointer on a stack,
+// innermost first.
+func forkedFunctions(code *stacks.Code, st *stacks.Stack) (entries []uint64) {
+	if code.Symbols == nil {
+		return nil
+	}
+	for i := 1; i < len(st.Kinds); i++ {
+		if st.Kinds[i] != stacks.KindRuntime || st.Kinds[i-1] != stacks.KindUser {
+			continue
+		}
+		name, _ := code.Symbols.Linkage(st.Frames[i].LookupPC())
+		if kind, _ := rtl.ForkCallOf(name); kind != rtl.ForkMakes {
+			continue
+		}
+		call, ok := arch.CallBefore(code.Target.Arch(), code.Target, st.Frames[i].PC)
+		if entry := code.FunctionEntry(st.Frames[i-1]); ok && call.Kind == arch.CallRegister && entry != 0 {
+			entries = append(entries, entry)
+		}
+	}
+	return entries
 }
 
 // All returns every region, outer ones first.

@@ -1,6 +1,8 @@
 package live
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,5 +117,38 @@ func TestStateAfterTailCallOfBarrier(t *testing.T) {
 				t.Errorf("nothing says who is missing:\n%s", out)
 			}
 		})
+	}
+}
+
+// TestForkByPointerAndJump looks at regions whose fork was tail-called by a function that was called through a
+// pointer: each has its place, and the stacks of its members continue in the thread that forked it.
+func TestForkByPointerAndJump(t *testing.T) {
+	for compiler, rt := range map[omptest.Compiler]omptest.Runtime{
+		omptest.LLVM: omptest.RuntimeOf(t, 16), omptest.GCC: omptest.Libgomp(t),
+	} {
+		exe := omptest.Compile(t, omptest.Build{Program: "fork_pointer", Compiler: compiler,
+			Flags: []string{"-O2", "-g"}})
+		for nested, places := range map[string][]string{
+			"0": {"fork_pointer.c:24"}, "1": {"fork_pointer.c:24", "fork_pointer.c:16"},
+		} {
+			t.Run(rt.Name+"/"+nested, func(t *testing.T) {
+				run := omptest.Run{Exe: exe, Runtime: rt, Args: []string{nested}, Mode: omptest.Kernel}
+				pic := e2e.Report(t, omptest.Dump(t, run).Core)
+				var got []string
+				for _, r := range pic.Regions {
+					if r.Level > 0 && r.Function != nil {
+						got = append(got, fmt.Sprintf("%s:%d", filepath.Base(r.Function.File), r.Function.Line))
+					}
+				}
+				if !slices.Equal(got, places) {
+					t.Errorf("regions of %q, want %q", got, places)
+				}
+				for _, th := range pic.Threads {
+					if n := len(th.UserStack); n == 0 || th.UserStack[n-1].Function != "main" {
+						t.Errorf("the stack of LWP %d does not lead to main: %+v", th.LWP, th.UserStack)
+					}
+				}
+			})
+		}
 	}
 }

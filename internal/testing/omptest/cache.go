@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -99,6 +101,25 @@ func lock(tb testing.TB, path string) (unlock func()) {
 	}
 	must(tb, err)
 	return func() { f.Close() }
+}
+
+// pruneAfter is the number of bytes on disk that a process adds to the cache before it prunes it again: that visits
+// every file of thousands of cores.
+const pruneAfter = 1 << 30
+
+var (
+	firstPrune sync.Once
+	unpruned   atomic.Int64 // bytes on disk that this process has added since it last pruned
+)
+
+// addCore prunes the cores of the cache if that is due. The process is adding one of that size on disk.
+func addCore(tb testing.TB, size int64) {
+	tb.Helper()
+	firstPrune.Do(func() { prune(tb, "cores") })
+	if unpruned.Add(size) >= pruneAfter {
+		unpruned.Store(0)
+		prune(tb, "cores")
+	}
 }
 
 // prune removes entries of a directory of the cache that were unused for a while, including unfinished ones of

@@ -35,10 +35,10 @@ func Dump(tb testing.TB, r Run) *Result {
 	key := keyOf(inputs...)
 	setFailedAside(tb, key)
 	dir := cached(tb, "cores", key, func(dir string) {
-		prune(tb, "cores")
 		dump(tb, r, dir)
 		info, err := os.Stat(filepath.Join(dir, "core"))
 		must(tb, err)
+		addCore(tb, onDisk(info))
 		if onDisk(info) > keepCore {
 			big = result(tb, r, dir)
 			moveTo(tb, big, tb.TempDir())

@@ -52,8 +52,8 @@ func DumpInside(tb testing.TB, r Run, fork, team int) *Entered {
 	tb.Helper()
 	inputs := []any{hashFile(tb, r.Exe), r.Exe, r.Runtime.Lib, r.Args, r.Env, fork, team, string(enterScript)}
 	dir := cached(tb, "cores", keyOf(inputs...), func(dir string) {
-		prune(tb, "cores")
 		enter(tb, r, fork, team, dir)
+		addCore(tb, sizeOf(dir))
 	})
 	text, err := os.ReadFile(filepath.Join(dir, "entered.json"))
 	must(tb, err)

@@ -275,8 +275,9 @@ func (s *delveSession) fromDelve(v json.RawMessage) error {
 			case pic != nil:
 				enrich(asked, r.Result, pic)
 			case asked.own != nil: // unselected, the list would be wrong
-				r.Result, r.Error = nil, fmt.Sprintf("the labels of OpenMP are not known: the program could not be read "+
-					"within %v; `omp report` gives the reason", delvePatience)
+				const why = "the labels of OpenMP are not known: the program could not be read within %v; " +
+					"`omp report` gives the reason"
+				r.Result, r.Error = nil, fmt.Sprintf(why, delvePatience)
 			default:
 				return nil
 			}

@@ -2,6 +2,8 @@ package gdb_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -175,5 +177,30 @@ func TestInferredFrames(t *testing.T) {
 				t.Errorf("%s: no %s:\n%s", which, function, text)
 			}
 		}
+	}
+}
+
+// TestCommandsOnCore tries on a core what depends on its threads: the name of a lock, a stack without the frames of the
+// thread that forked, and breakpoints, which it cannot reach.
+func TestCommandsOnCore(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle", Compiler: omptest.GCC, Flags: []string{"-O0", "-g"}})
+	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel})
+	page := filepath.Join(t.TempDir(), "report.html")
+	out := script(t, []string{exe, r.Core}, "omp report --html "+page, "omp thread 1.1", `printf "waits for %s\n", $_omp_wait_name`,
+		`print $_omp("wait_name")`, "omp bt", "echo PLAIN\\n", "omp bt --plain", "echo BREAK\\n", "omp break task")
+	stack, rest, _ := strings.Cut(out, "PLAIN")
+	plain, refused, _ := strings.Cut(rest, "BREAK")
+	if !strings.Contains(stack, "waits for first") || !strings.Contains(stack, `"first"`) ||
+		!strings.Contains(stack, "which forked the region") || !strings.Contains(stack, " main () at ") {
+		t.Errorf("the name of the lock, or the whole stack, is missing:\n%s", stack)
+	}
+	if html, err := os.ReadFile(page); err != nil || !strings.Contains(string(html), "DEADLOCK") {
+		t.Errorf("the page: %v, %d bytes", err, len(html))
+	}
+	if !strings.Contains(plain, "withdraw () at ") || strings.Contains(plain, " main () at ") {
+		t.Errorf("the plain stack has not only the thread's own frames:\n%s", plain)
+	}
+	if !strings.Contains(refused, "a core does not run") {
+		t.Errorf("omp break on a core prints:\n%s", refused)
 	}
 }

@@ -4,7 +4,7 @@ import os
 
 import gdb
 
-from . import session
+from . import lend, session
 
 KINDS = ("parallel", "task", "thread")
 EDGES = ("begin", "end")
@@ -124,6 +124,8 @@ With GNU's runtime, tasks stop when they are created."""
         kind, edge, line = parse_words(gdb.string_to_argv(arg))
         event = "%s %s" % (kind, edge)
         s = session.current()
+        if lend.target_kind(s.inferior) == "core":
+            raise gdb.GdbError("omp break: a core does not run, so nothing will stop there")
         for l in find_locations(s, kind, edge):
             made = kind == "task" and l.get("source") != "equivalent"
             numbers = [EventBreakpoint(a, event, made, line).number for a in l.get("sites") or [l["address"]]]

@@ -1,6 +1,7 @@
 """omp and its commands that show a part of the picture."""
 
 import codecs
+import os
 import sys
 
 import gdb
@@ -12,7 +13,7 @@ CRASH = 4  # the exit status of diagnose for a crash
 
 # Verbs of ompd-inspect: name, description and flags.
 VERBS = (
-    ("report", "The verdicts, threads, regions, tasks and stacks of the OpenMP program.", ("--native", "--all")),
+    ("report", "The verdicts, threads, regions, tasks and stacks of the OpenMP program.", ("--native", "--all", "--html")),
     ("diagnose", "The verdicts only: deadlocks, threads missing at a barrier, the cause of a crash.", ()),
     ("threads", "The OpenMP threads: role, number and team, state, and what each waits for.", ("--numbers", "--all")),
     ("regions", "The tree of parallel regions, with the numbers that `omp thread` takes.", ("--numbers", "--all")),
@@ -22,6 +23,7 @@ VERBS = (
     ("layout", "The offset of every field of the runtime, with its source.", ("--source",)),
     ("doctor", "The readable parts of this program; for missing parts, the cause and the fix.", ()),
 )
+VALUES = {"--source": "SOURCE", "--html": "FILE"}  # what follows a flag
 SOURCES = ("symbols", "memory", "debuginfo", "code", "table")
 
 
@@ -46,7 +48,7 @@ class Verb(gdb.Command):
 
     def __init__(self, name, doc, flags):
         self.verb, self.flags = name, ("--json",) + flags
-        usage = "".join(" [%s%s]" % (f, " SOURCE" if f == "--source" else "") for f in self.flags)
+        usage = "".join(" [%s]" % " ".join([f] + [VALUES[v] for v in VALUES if v == f]) for f in self.flags)
         self.__doc__ = "%s\n\nUsage: omp %s%s" % (doc, name, usage)
         super().__init__("omp " + name, gdb.COMMAND_DATA)
 
@@ -54,10 +56,12 @@ class Verb(gdb.Command):
     def invoke(self, arg, _):
         """Prints the output of the verb."""
         words = gdb.string_to_argv(arg)
-        for w in words:
-            known = w.split("=")[0] in self.flags if w.startswith("-") else self.verb == "layout"
-            if not known:
+        for at, w in enumerate(words):
+            before = words[at - 1] if at else ""
+            if w.split("=")[0] not in self.flags and before not in VALUES:
                 raise gdb.GdbError("omp %s: %s: its flags are %s" % (self.verb, w, ", ".join(self.flags)))
+            if before == "--html":
+                words[at] = os.path.abspath(os.path.expanduser(w))  # gdb's directory, not that of ompd-inspect
         s = session.current()
         if "--numbers" in self.flags and "--json" not in words:
             words.append("--numbers")

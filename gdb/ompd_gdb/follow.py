@@ -17,6 +17,7 @@ VARIABLES = (
     ("state", lambda t, _: t.get("state", {}).get("name")),
     ("wait_id", lambda t, _: int(t["wait_id"], 16) if "wait_id" in t else None),
     ("wait_kind", lambda t, _: t.get("wait_kind")),
+    ("wait_name", lambda t, _: t.get("wait_name")),
 )
 NAMES = [name for name, _ in VARIABLES]
 
@@ -184,8 +185,8 @@ class Current(gdb.Function):
 
 Unlike the variables, which are set at each stop, it works in the condition of a
 breakpoint and in `thread apply`. NAME is thread_num, num_threads, level,
-active_level, region, task, role, state, wait_id or wait_kind. Values that the
-thread lacks are -1, or the empty string."""
+active_level, region, task, role, state, wait_id, wait_kind or
+wait_name. Values that the thread lacks are -1, or the empty string."""
 
     def __init__(self):
         super().__init__("_omp")
@@ -200,7 +201,7 @@ thread lacks are -1, or the empty string."""
         t = places.by_lwp.get(gdb.selected_thread().ptid[1], {})
         value = dict(VARIABLES)[name](t, places)
         if value is None:
-            return "" if name in ("task", "role", "state", "wait_kind") else -1
+            return "" if name in ("task", "role", "state", "wait_kind", "wait_name") else -1
         return value
 
 

@@ -46,10 +46,11 @@ def frame_line(frame):
 class Backtrace(gdb.Command):
     """The selected thread's stack in the user's model of the program.
 
-Usage: omp bt [on|off]
+Usage: omp bt [--plain|on|off]
 
 Frames of the runtime are omitted; a line such as <OMP-barrier> shows its activity.
-A worker's stack continues in that of the thread that forked its region.
+A worker's stack continues in that of the thread that forked its region; with
+--plain it ends with the worker's own frames.
 
 `omp bt on` changes gdb's own backtrace in the same way, until `omp bt off`. It is
 the frame filter "omp": `bt -no-filters` omits it."""
@@ -64,8 +65,8 @@ the frame filter "omp": `bt -no-filters` omits it."""
         if word in ("on", "off"):
             gdb.frame_filters[FILTER].enabled = word == "on"
             return
-        if word:
-            raise gdb.GdbError("omp bt: %s: expected on, off or no argument" % word)
+        if word not in ("", "--plain"):
+            raise gdb.GdbError("omp bt: %s: expected --plain, on, off or no argument" % word)
         thread = gdb.selected_thread()
         if thread is None:
             raise gdb.GdbError("omp bt: no thread is selected")
@@ -73,13 +74,17 @@ the frame filter "omp": `bt -no-filters` omits it."""
         if not t.get("user_stack"):
             raise gdb.GdbError("omp bt: the stack cannot be read" + "".join(": " + e for e in t.get("errors", [])))
         for n, f in enumerate(t["user_stack"]):
+            if f.get("lwp") and word:
+                break
             if f.get("lwp"):
                 gdb.write("    -- in LWP %d, which forked the region --\n" % f["lwp"])
             gdb.write("#%-2d %s\n" % (n, frame_line(f)))
 
     def complete(self, text, word):
-        """Returns on and off."""
-        return [w for w in ("on", "off") if w.startswith(word or "")]
+        """Returns --plain, on and off."""
+        typed = text.split()[-1] if text and not text[-1].isspace() else ""
+        cut = len(typed) - len(word or "")  # gdb treats the part after a dash as a separate word
+        return [w[cut:] for w in ("--plain", "on", "off") if w.startswith(typed)]
 
 
 class OutlinedFrame(FrameDecorator):

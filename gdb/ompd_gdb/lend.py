@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import struct
+import sys
 import tempfile
 
 import gdb
@@ -33,6 +34,14 @@ ARCHITECTURES = {
 
 # Signals by which debuggers stop programs.
 STOPS = ("SIGTRAP", "SIGSTOP", "SIGINT")
+
+
+def pthread_of(thread):
+    """Returns the pthread_t of a thread with the key of the protocol, or nothing without libthread_db."""
+    try:
+        return {"pthread": int.from_bytes(thread.handle(), sys.byteorder)}
+    except (gdb.error, ValueError, AttributeError):
+        return {}
 
 
 class Unsupported(Exception):
@@ -277,8 +286,8 @@ class Lender:
                 t.switch()
                 try:
                     thread["registers"] = self.registers_of(gdb.newest_frame())
-                except gdb.error:
-                    pass  # it is running
+                except gdb.error:  # it is running: its pthread_t identifies it without registers
+                    thread.update(pthread_of(t))
                 out.append(thread)
         return {"threads": {"threads": out}}
 

@@ -160,6 +160,9 @@ def current():
         raise gdb.GdbError("omp: no program: use `run`, `attach PID` or `core-file CORE` first")
     if any(t.is_running() for t in inferior.threads()):
         if not is_at_condition():
+            stopped = [t.num for t in inferior.threads() if t.is_stopped()]
+            if stopped:  # in non-stop mode
+                raise gdb.GdbError("omp: the selected thread is running: `thread %d` is stopped" % stopped[0])
             raise gdb.GdbError("omp: the program is running: `interrupt` it first")
         mark_stale()
     if _child is not None and _child.broken:

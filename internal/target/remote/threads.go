@@ -160,7 +160,7 @@ func (r registers) Registers(id callbacks.ThreadID) (callbacks.Registers, error)
 	case err != nil:
 		return callbacks.Registers{}, fmt.Errorf("registers: %w", err)
 	case n.GetRegisters() == nil:
-		return callbacks.Registers{}, fmt.Errorf("registers of %v: the debugger cannot read them: %w", id,
+		return callbacks.Registers{}, fmt.Errorf("registers of %v: the debugger has none, as of a thread that runs: %w", id,
 			callbacks.Unavailable)
 	}
 	return r.of.t.registers(n), nil

@@ -145,10 +145,10 @@ def apply_settings():
 
 @ignore_errors
 def on_stop(event):
-    """Updates all at a new stop."""
+    """Forgets all at a new stop. The next prompt sets the variables: loops of steps in a script have none."""
     session.stopped(event)
     remove_names()
-    update()
+    clear()
 
 
 @ignore_errors

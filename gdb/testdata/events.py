@@ -57,14 +57,19 @@ def counted(*breaks):
     return {"counts": counts, "said": said_of}
 
 
+def of_thread(name):
+    """A fact about the selected thread: variables are set only before a prompt."""
+    return gdb.parse_and_eval('$_omp("%s")' % name)
+
+
 def place():
-    """Where the selected thread is, by gdb and by the variables."""
-    thread_num, level = (gdb.convenience_variable("_omp_" + n) for n in ("thread_num", "level"))
+    """Where the selected thread is, by gdb and by the function."""
+    thread_num, level = (of_thread(n) for n in ("thread_num", "level"))
     frame = gdb.selected_frame()
     block = frame.block()
     while block.function is None:
         block = block.superblock
-    task = [t for t in json.loads(said("omp tasks --json --all"))["tasks"] if t["id"] == gdb.convenience_variable("_omp_task").string()]
+    task = [t for t in json.loads(said("omp tasks --json --all"))["tasks"] if t["id"] == of_thread("task").string()]
     return {"function": block.function.name, "first": frame.pc() == block.start, "line": frame.find_sal().line,
             "thread_num": int(thread_num), "level": int(level), "task": task[0]["kind"]}
 

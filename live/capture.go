@@ -92,9 +92,9 @@ func runContained(f func()) {
 }
 
 // capture stops all threads and copies their registers, the ends of their stacks and the wanted
-// memory.
-func (p *Process) capture(ctx context.Context, w wanted, pause *Pause) ([]copied, []thread, error) {
-	c, err := p.newCopy(w)
+// memory. The copies replace those that were made in room before; for a nil room they stay valid.
+func (p *Process) capture(ctx context.Context, w wanted, pause *Pause, room *[]byte) ([]copied, []thread, error) {
+	c, err := p.newCopy(w, room)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -154,7 +154,7 @@ type memoryCopy struct {
 }
 
 // newCopy plans the copy of the wanted memory, and reserves memory for stacks.
-func (p *Process) newCopy(w wanted) (*memoryCopy, error) {
+func (p *Process) newCopy(w wanted, room *[]byte) (*memoryCopy, error) {
 	st, err := readStatus(p.pid)
 	if err != nil {
 		return nil, p.explainRefusal(err)
@@ -167,9 +167,15 @@ func (p *Process) newCopy(w wanted) (*memoryCopy, error) {
 	unknown := max(0, st.threads-len(w.stacks))
 	behind := uint64(min(unknown*pointedOfThread, maxPointed)) * blockSize
 	moved := min(uint64(stacks)*(stackLimit+outerLimit+blockSize), maxSnapshot/4)
-	buf, err := p.reserveRoom(n+behind+moved, n+behind+min(uint64(stacks)*likelyStack, moved))
-	if err != nil {
+	all := n + behind + moved
+	var buf []byte
+	if room != nil && uint64(cap(*room)) >= all {
+		buf = (*room)[:all]
+	} else if buf, err = p.reserveRoom(all, n+behind+min(uint64(stacks)*likelyStack, moved)); err != nil {
 		return nil, err
+	}
+	if room != nil {
+		*room = buf
 	}
 	c.known.buf, c.pointed, c.moved.buf = buf[:n:n], buf[n:n+behind:n+behind], buf[n+behind:]
 	return c, nil
@@ -284,11 +290,11 @@ func (c *memoryCopy) copies() []copied {
 // captureTwice copies known registers, stacks and the wanted memory twice while the threads run. A
 // thread that ran in between has an error instead of registers.
 func (p *Process) captureTwice(w wanted) (a, b []copied, threads []thread, err error) {
-	first, err := p.newCopy(w)
+	first, err := p.newCopy(w, nil)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	second, err := p.newCopy(w)
+	second, err := p.newCopy(w, nil)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -81,14 +81,20 @@ func (p *Process) Look(ctx context.Context, f func(callbacks.Target) error) (Pau
 // LookPrepared is Look for a question f that costs more than reading its memory: prepare reads that
 // memory and is called instead of f while answers do not count.
 func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Target) error) (Pause, error) {
+	pause, _, err := p.lookPrepared(ctx, prepare, f)
+	return pause, err
+}
+
+// lookPrepared is LookPrepared. It returns the memory that f has read, too.
+func (p *Process) lookPrepared(ctx context.Context, prepare, f func(callbacks.Target) error) (Pause, wanted, error) {
 	if h := p.currentHold(); h != nil {
 		all, _ := h.view.roster() // it is complete
-		return Pause{Threads: len(all.threads)}, f(h.view)
+		return Pause{Threads: len(all.threads)}, wanted{}, f(h.view)
 	}
 	p.dropFixedPages()
 	if time.Since(p.read) > recent {
 		if err := p.refresh(); err != nil {
-			return Pause{}, p.exitReason(err)
+			return Pause{}, wanted{}, p.exitReason(err)
 		}
 	}
 	l := &looker{p: p, ctx: ctx, prepare: prepare, f: f, want: wanted{blockSet{}, map[uint64]uint64{}}}
@@ -98,7 +104,7 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 	for again, n := true, 0; again && n < maxRehearsals; n++ {
 		var err error
 		if again, err = l.rehearse(); err != nil {
-			return l.pause, p.exitReason(err)
+			return l.pause, l.want, p.exitReason(err)
 		}
 	}
 	if p.prepared != nil {
@@ -106,7 +112,7 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 	}
 	unstopped, holder, err := p.waitForHolder()
 	if err != nil {
-		return l.pause, err
+		return l.pause, l.want, err
 	}
 	if holder.isOurs() {
 		l.pause.Holder, l.pause.Releasable = holder.String(), holder.releasable
@@ -121,9 +127,9 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 		answer, err = l.answerUnstopped()
 	}
 	if err != nil {
-		return l.pause, p.exitReason(err)
+		return l.pause, l.want, p.exitReason(err)
 	}
-	return l.pause, answer
+	return l.pause, l.want, answer
 }
 
 // BeforeStop sets a function that each look calls when it knows the needed memory, before the stop and the
@@ -189,7 +195,7 @@ func (p *Process) peekAhead(r *reader) func() (*roster, error) {
 func (l *looker) answerStopped() (answer, err error) {
 	for range maxStops {
 		before, _ := l.p.lastLayout()
-		s, threads, err := l.p.capture(l.ctx, l.want, &l.pause)
+		s, threads, err := l.p.capture(l.ctx, l.want, &l.pause, nil)
 		if errors.Is(err, ErrTooBig) {
 			break
 		}

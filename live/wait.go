@@ -35,7 +35,7 @@ const firstLeft = 4
 // thread in uninterruptible sleep might never return.
 func (t *tracer) wait(ctx context.Context) error {
 	begin := time.Now()
-	most := firstLeft
+	most, ask := firstLeft, deepSleep
 	for nap := firstNap; ; most = min(2*most, maxThreads) {
 		left := 0
 		for _, k := range t.tasks {
@@ -48,8 +48,14 @@ func (t *tracer) wait(ctx context.Context) error {
 		if left == 0 {
 			return nil
 		}
-		if err := t.giveUp(ctx, time.Since(begin)); err != nil {
-			return err
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stop process %d: %w", t.pid, err)
+		}
+		if waited := time.Since(begin); waited >= ask {
+			if err := t.giveUp(waited); err != nil {
+				return err
+			}
+			ask = min(2*ask, stopTime+1) // each question costs more than a poll
 		}
 		ts := unix.NsecToTimespec(int64(nap))
 		_ = unix.Nanosleep(&ts, nil)
@@ -58,13 +64,7 @@ func (t *tracer) wait(ctx context.Context) error {
 }
 
 // giveUp ends the wait for threads in uninterruptible sleep, and the whole stop when time is over.
-func (t *tracer) giveUp(ctx context.Context, waited time.Duration) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("stop process %d: %w", t.pid, err)
-	}
-	if waited < deepSleep {
-		return nil
-	}
+func (t *tracer) giveUp(waited time.Duration) error {
 	for _, k := range t.tasks {
 		if k.state != seized {
 			continue

@@ -11,6 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 )
 
 // known is the data that stays valid from one pass of a look to the next while the modules are the same: the contents
@@ -18,9 +19,10 @@ import (
 type known struct {
 	mods []*callbacks.Module
 	sym  *symbolize.Symbolizer
+	unw  *unwind.Unwinder
 	code layout.Kept
 
-	memory    *budget.Ledger // of the symbolizer
+	memory    *budget.Ledger // of the symbolizer and the unwinder
 	functions inspect.Functions
 }
 
@@ -69,13 +71,22 @@ func (k *known) symbolizer(mods []*callbacks.Module, o Options) (*symbolize.Symb
 	return k.sym, nil
 }
 
+// unwinder returns the unwinder of mods for t, after symbolizer was called with them.
+func (k *known) unwinder(t callbacks.Target, mods []*callbacks.Module) *unwind.Unwinder {
+	if k.unw == nil {
+		k.unw = unwind.New(t, t.Arch(), mods).WithMemory(k.memory)
+		return k.unw
+	}
+	return k.unw.Retarget(t)
+}
+
 // Close closes the symbolizer.
 func (k *known) Close() error {
 	if k.sym == nil {
 		return nil
 	}
 	err := k.sym.Close()
-	k.sym = nil
+	k.sym, k.unw = nil, nil
 	k.memory.Close()
 	return err
 }

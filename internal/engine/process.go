@@ -15,8 +15,9 @@ import (
 // process is a running process.
 type process struct {
 	*live.Process
-	pause live.Pause
-	death *live.Death // the signal that the process is about to die of; may be nil
+	pause   live.Pause
+	sampler *live.Sampler // nil before the first sample
+	death   *live.Death   // the signal that the process is about to die of; may be nil
 }
 
 // BeforeStop sets a function that each look calls before it stops the process. The data of the rehearsal is not used
@@ -30,6 +31,15 @@ func (t *Target) BeforeStop(f func()) {
 // Look calls f with a copy of the memory that rehearse has read.
 func (l *process) Look(ctx context.Context, rehearse, f func(callbacks.Target) error) (err error) {
 	l.pause, err = l.LookPrepared(ctx, rehearse, f)
+	return err
+}
+
+// Sample is Look for a sample of a profile.
+func (l *process) Sample(ctx context.Context, rehearse, f func(callbacks.Target) error) (err error) {
+	if l.sampler == nil {
+		l.sampler = l.NewSampler()
+	}
+	l.pause, err = l.sampler.Sample(ctx, rehearse, f)
 	return err
 }
 

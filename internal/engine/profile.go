@@ -56,6 +56,7 @@ func (t *Target) Profile(ctx context.Context, o ProfileOptions) (*picture.Profil
 	if _, ok := t.source.(Meter); !ok {
 		return nil, ErrNotWatched
 	}
+	t.KeepFiles() // and what their code tells; it stays the same
 	p := &profiling{target: t, budget: o.Budget, last: time.Now()}
 	end := p.last.Add(o.For)
 	for n := 0; ; n++ {
@@ -149,7 +150,7 @@ func (p *profiling) sample(ctx context.Context) (err error) {
 // look adds one sample.
 func (p *profiling) look(ctx context.Context) error {
 	before := ownTime()
-	a, err := p.target.Look(ctx, Query{
+	a, err := p.target.sample(ctx, Query{
 		Parts:  picture.Parts{Threads: true, Regions: true, Stacks: true},
 		Budget: p.budget,
 	})

@@ -21,7 +21,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
-	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -33,7 +32,23 @@ func (t *Target) Look(ctx context.Context, q Query) (*Result, error) {
 	if t.asker != nil {
 		return t.asker.Ask(ctx, q)
 	}
-	s, err := t.takeSnapshot(ctx, q)
+	s, err := t.takeSnapshot(ctx, q, t.source.Look)
+	if err != nil {
+		return nil, err
+	}
+	return s.last, nil
+}
+
+// looking is Source.Look, or Sampled.Sample.
+type looking func(ctx context.Context, rehearse, f func(callbacks.Target) error) error
+
+// sample is Look for a sample of a profile: it differs little from the sample before.
+func (t *Target) sample(ctx context.Context, q Query) (*Result, error) {
+	look := t.source.Look
+	if s, ok := t.source.(Sampled); ok {
+		look = s.Sample
+	}
+	s, err := t.takeSnapshot(ctx, q, look)
 	if err != nil {
 		return nil, err
 	}
@@ -61,11 +76,11 @@ func (t *Target) Snapshot(ctx context.Context, q Query) (*Snapshot, error) {
 	if !t.source.Living() {
 		q = Query{Budget: q.Budget}
 	}
-	return t.takeSnapshot(ctx, q)
+	return t.takeSnapshot(ctx, q, t.source.Look)
 }
 
-// takeSnapshot takes a snapshot and answers q.
-func (t *Target) takeSnapshot(ctx context.Context, q Query) (*Snapshot, error) {
+// takeSnapshot takes a snapshot by look, and answers q.
+func (t *Target) takeSnapshot(ctx context.Context, q Query, look looking) (*Snapshot, error) {
 	s := &Snapshot{source: t.source, memory: t.memory.Look(), target: t}
 	s.guard, s.known = newGate(s.memory), t.takeKept(s.memory)
 	whole := budget.New(ctx, q.Budget)
@@ -102,7 +117,7 @@ func (t *Target) takeSnapshot(ctx context.Context, q Query) (*Snapshot, error) {
 		defer func() { s.in = nil }() // its data is garbage before the process is stopped
 		return ask(q.rehearse)(ct)
 	}
-	if err := t.source.Look(ctx, rehearse, read); err != nil {
+	if err := look(ctx, rehearse, read); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.cutShort = s.guard.Err()
@@ -142,7 +157,7 @@ func (s *Snapshot) inspector(t callbacks.Target, o Options, only picture.Only) (
 	if err != nil {
 		return nil, err
 	}
-	unw := unwind.New(t, t.Arch(), mods).WithMemory(s.guard.kept)
+	unw := s.known.unwinder(t, mods)
 	var procs []*extended.Process
 	rtErr := emulated(t.Arch(), mods)
 	if rtErr == nil {

@@ -31,6 +31,12 @@ type Stopper interface {
 	Resume() error
 }
 
+// Sampled is a Source of which many snapshots are taken in short time.
+type Sampled interface {
+	// Sample is Look for a question that is repeated, at less cost.
+	Sample(ctx context.Context, rehearse, f func(callbacks.Target) error) error
+}
+
 // Meter is a Source with counters of its threads.
 type Meter interface {
 	// Usage returns the CPU time that each thread has used since its start.

@@ -91,14 +91,14 @@ func New(cfg Config) (*Inspector, error) {
 		in.notes.Warn("%s", stacks.Message(err))
 	}
 	var err error
-	in.code = stacks.NewCode(cfg.Target, cfg.Symbolizer, cfg.Unwinder, cfg.Runtimes)
+	in.code = stacks.NewCode(cfg.Target, cfg.Symbolizer, cfg.Unwinder, cfg.Runtimes, cfg.Functions)
 	reader := stacks.NewReader(in.code, in.notes)
 	in.roster, err = teams.NewThreadTable(cfg.Runtimes, cfg.Only.LWP, &in.cfg.About, in.notes, reader)
 	if err != nil {
 		return nil, err
 	}
 	in.regions = teams.NewRegionTable(in.roster, in.code)
-	in.flows = stacks.NewFlow(in.code, in.cfg.Functions, in.cfg.Budget)
+	in.flows = stacks.NewFlow(in.code, in.cfg.Budget)
 	in.model = teams.NewUserModel(in.roster, in.regions, in.code, in.flows)
 	in.settings = teams.NewSettings(in.roster, in.regions, in.notes)
 	in.regionList = teams.NewRegionLister(in.notes, in.regions, in.model)

@@ -21,18 +21,15 @@ import (
 // functions that its call instructions call.
 type Code struct {
 	Target   callbacks.Target
-	Symbols  *symbolize.Symbolizer        // nil: code has no names
-	Unwinder *unwind.Unwinder             // nil: there are no stacks
-	runtimes []rtl.Runtime                // the owners of runtime code
-	known    map[uint64][]symbolize.Frame // by lookup address
+	Symbols  *symbolize.Symbolizer // nil: code has no names
+	Unwinder *unwind.Unwinder      // nil: there are no stacks
+	runtimes []rtl.Runtime         // the owners of runtime code
+	names
+	functions *Functions // has names
 	// Rehearsing is set while only the reads of the target matter: code gets no names.
 	Rehearsing bool
 
-	interposed map[uint64]bool // results of isInterposed, by lookup address
-	linkedIn   func() bool     // the C library is linked into the executable
-
-	calls map[uint64]string    // results of CallTarget, by return address
-	args  map[callArg]codeWord // results of Argument
+	linkedIn func() bool // the C library is linked into the executable
 
 	values *values // nil: frames have no values
 	python func() *python
@@ -41,14 +38,16 @@ type Code struct {
 	constructs map[uint64]Construct
 }
 
-// NewCode returns the names of the code of a target.
-func NewCode(t callbacks.Target, sym *symbolize.Symbolizer, unw *unwind.Unwinder, runtimes []rtl.Runtime) *Code {
+// NewCode returns the names of the code of a target. It continues with the results in known, which may be nil.
+func NewCode(
+	t callbacks.Target, sym *symbolize.Symbolizer, unw *unwind.Unwinder, runtimes []rtl.Runtime, known *Functions,
+) *Code {
+	known = known.continued(runtimes)
 	c := &Code{
 		Target: t, Symbols: sym, Unwinder: unw, runtimes: runtimes,
-		interposed: map[uint64]bool{}, linkedIn: sync.OnceValue(func() bool {
+		names: known.names, functions: known, linkedIn: sync.OnceValue(func() bool {
 			return libc.New(libc.Config{Target: t}).Kind() == libc.Unknown
 		}),
-		known: map[uint64][]symbolize.Frame{}, calls: map[uint64]string{}, args: map[callArg]codeWord{},
 		constructs: map[uint64]Construct{},
 	}
 	c.python = sync.OnceValue(func() *python { return newPython(c) })

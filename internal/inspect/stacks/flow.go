@@ -19,7 +19,36 @@ import (
 // its modules are the same. The zero value is empty. It is not for concurrent use.
 type Functions struct {
 	program  *lockflow.Program
-	runtimes string // of program
+	names    names
+	runtimes string // of program and names
+}
+
+// names keeps what code tells of itself: names, calls and owners.
+type names struct {
+	known      map[uint64][]symbolize.Frame // by lookup address
+	interposed map[uint64]bool              // results of isInterposed, by lookup address
+	calls      map[uint64]string            // results of CallTarget, by return address
+	args       map[callArg]codeWord         // results of Argument
+}
+
+// maxNames bounds each map of names. Programs have fewer places that are seen on stacks, even over hours.
+const maxNames = 1 << 16
+
+// newNames returns empty names.
+func newNames() names {
+	return names{map[uint64][]symbolize.Frame{}, map[uint64]bool{}, map[uint64]string{}, map[callArg]codeWord{}}
+}
+
+// continued returns k, or what is valid of it with the given runtimes.
+func (k *Functions) continued(runtimes []rtl.Runtime) *Functions {
+	if k == nil {
+		k = &Functions{}
+	}
+	now := identifyRuntimes(runtimes)
+	if k.names.known == nil || k.runtimes != now || len(k.names.known)+len(k.names.calls) > maxNames {
+		*k = Functions{names: newNames(), runtimes: now}
+	}
+	return k
 }
 
 // identifyRuntimes returns a text that changes when the analysis of code does: a runtime in an executable
@@ -46,20 +75,17 @@ type Flow struct {
 	threads map[*Stack]*lockflow.Thread
 }
 
-// NewFlow continues with the results in known, which may be nil.
-func NewFlow(code *Code, known *Functions, b Budget) *Flow {
-	if known == nil {
-		known = &Functions{}
-	}
-	t := code.Target
+// NewFlow continues with the results that code has.
+func NewFlow(code *Code, b Budget) *Flow {
+	known, t := code.functions, code.Target
 	cfg := lockflow.Config{
 		Arch: t.Arch(), Mem: t, Code: code, Apart: newLinkage(code).isApart, Handler: code.handler,
 	}
 	if b != nil {
 		cfg.Meter = budgetMeter{b}
 	}
-	if now := identifyRuntimes(code.runtimes); known.program == nil || known.runtimes != now {
-		known.program, known.runtimes = lockflow.NewProgram(cfg), now
+	if known.program == nil {
+		known.program = lockflow.NewProgram(cfg)
 	} else {
 		known.program.Retarget(cfg)
 	}

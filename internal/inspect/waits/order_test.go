@@ -92,12 +92,12 @@ type goldenConfig struct {
 func (c *goldenConfig) newFinder(t *testing.T) *waits.Finder {
 	t.Helper()
 	about, notes := &picture.Target{}, stacks.NewNotes(nil)
-	code := stacks.NewCode(c.target, c.symbols, c.unwinder, c.runtimes)
+	code := stacks.NewCode(c.target, c.symbols, c.unwinder, c.runtimes, c.functions)
 	threads, err := teams.NewThreadTable(c.runtimes, 0, about, notes, stacks.NewReader(code, notes))
 	if err != nil {
 		t.Fatal(err)
 	}
-	flows := stacks.NewFlow(code, c.functions, nil)
+	flows := stacks.NewFlow(code, nil)
 	data := stacks.NewData(code, threads.NativeThreads, sync.OnceValue(func() *libc.Library {
 		lc := libc.Config{Target: c.target}
 		for _, n := range threads.All {

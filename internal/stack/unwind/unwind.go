@@ -118,11 +118,29 @@ func lookupPC(pc uint64, exact bool) uint64 {
 // modules and the rules of program counters.
 type Unwinder struct {
 	mem  callbacks.Memory
+	own  *sharedMemory // mem, for the modules
 	arch callbacks.Arch
 	mods []*module // ascending by address
 
-	mu   sync.RWMutex
-	rows map[uint64]*row // by lookup address
+	mu     sync.RWMutex
+	rows   map[uint64]*row   // by lookup address
+	bounds map[uint64]bounds // results of FunctionBounds
+}
+
+// bounds is the range of a function.
+type bounds struct {
+	low, high uint64
+	ok        bool
+}
+
+// sharedMemory is the memory of the target, which Retarget replaces.
+type sharedMemory struct{ callbacks.Memory }
+
+// Retarget continues with another memory of the same process, whose modules are the same. Nothing else may use u
+// meanwhile.
+func (u *Unwinder) Retarget(mem callbacks.Memory) *Unwinder {
+	u.mem, u.own.Memory = mem, mem
+	return u
 }
 
 // WithMemory charges the memory made from the modules' files to l, and stops where l refuses it. Call
@@ -137,9 +155,11 @@ func (u *Unwinder) WithMemory(l callbacks.Ledger) *Unwinder {
 // New returns an unwinder for a target with memory mem and modules mods. Modules are opened at
 // their first use.
 func New(mem callbacks.Memory, a callbacks.Arch, mods []*callbacks.Module) *Unwinder {
-	u := &Unwinder{mem: mem, arch: a, rows: map[uint64]*row{}}
+	u := &Unwinder{
+		mem: mem, own: &sharedMemory{mem}, arch: a, rows: map[uint64]*row{}, bounds: map[uint64]bounds{},
+	}
 	for _, m := range mods {
-		u.mods = append(u.mods, &module{Module: m, mem: mem})
+		u.mods = append(u.mods, &module{Module: m, mem: u.own})
 	}
 	slices.SortStableFunc(u.mods, func(a, b *module) int { return cmp.Compare(a.Low.Offset, b.Low.Offset) })
 	return u
@@ -170,15 +190,24 @@ func (u *Unwinder) Stack(regs callbacks.Registers, max int) ([]Frame, error) {
 // FunctionBounds returns the range [low, high) of the function, or the part of a function, that the unwind
 // tables describe around pc.
 func (u *Unwinder) FunctionBounds(pc uint64) (low, high uint64, ok bool) {
-	m := u.moduleAt(pc)
-	if m == nil {
-		return 0, 0, false
+	u.mu.RLock()
+	b, known := u.bounds[pc]
+	u.mu.RUnlock()
+	if known {
+		return b.low, b.high, b.ok
 	}
-	f, _, err := m.findFDE(pc - m.Bias)
-	if err != nil {
-		return 0, 0, false
+	if m := u.moduleAt(pc); m != nil {
+		if f, _, err := m.findFDE(pc - m.Bias); err == nil {
+			b = bounds{f.low + m.Bias, f.high + m.Bias, true}
+		}
 	}
-	return f.low + m.Bias, f.high + m.Bias, true
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.bounds) >= maxRows {
+		clear(u.bounds)
+	}
+	u.bounds[pc] = b
+	return b.low, b.high, b.ok
 }
 
 // moduleAt returns the module that contains pc, or nil.

@@ -170,4 +170,5 @@ const (
 	FindingWork       ProfileFindingKind = "work"        // where the work is
 	FindingUnknown    ProfileFindingKind = "unknown"     // states could not be read
 	FindingTooFew     ProfileFindingKind = "too_few"     // too few samples for a conclusion
+	FindingNoProgress ProfileFindingKind = "no_progress" // all threads wait, at the same places in all samples
 )

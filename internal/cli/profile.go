@@ -151,6 +151,8 @@ func (v *profileFlags) start(ctx context.Context, argv []string) error {
 			if followed = nil; v.toFile() {
 				v.showStarted(found)
 				shown = true
+			} else if found.profile != nil && found.profile.End == picture.ProfileTimeOver {
+				v.note("the profile is complete; it is printed when the program ends")
 			}
 		case s := <-signals:
 			r.handleSignal(s.(unix.Signal))
@@ -235,12 +237,7 @@ func (v *profileFlags) profileProcess(ctx context.Context, program *live.Program
 	}
 	t := engine.NewProcessTarget(process, nil, o)
 	defer func() { err = errors.Join(err, t.Close()) }()
-	a, err := t.Look(ctx, engine.Query{Budget: v.budget})
-	if err != nil {
-		return nil, err
-	}
-	found := len(a.Picture.Runtimes) > 0
-	if err := a.Close(); err != nil || !found {
+	if found, err := t.HasRuntime(ctx, v.budget); err != nil || !found {
 		return nil, err
 	}
 	return t.Profile(ctx, v.options())

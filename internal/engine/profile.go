@@ -10,7 +10,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/profile"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/readers"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -90,6 +94,28 @@ func (t *Target) Profile(ctx context.Context, o ProfileOptions) (*picture.Profil
 	}
 }
 
+// HasRuntime reports whether the target has loaded an OpenMP runtime, used or not. It does not stop a process. limit is
+// that of its CPU time; 0 means no limit.
+func (t *Target) HasRuntime(ctx context.Context, limit time.Duration) (bool, error) {
+	d, err := t.Direct()
+	if err != nil {
+		return false, err
+	}
+	runtime.LockOSThread() // the CPU time of this thread is counted
+	defer runtime.UnlockOSThread()
+	memory := t.memory.Look()
+	defer memory.Close()
+	g := newGate(memory)
+	g.set(budget.New(ctx, limit))
+	target := guarded(d, g)
+	mods, _ := d.Modules() // without a module, it has no runtime
+	opened, err := readers.Open(target, readers.Options{Options: layout.Options{
+		Only: t.options.Sources, Functions: unwind.New(target, target.Arch(), mods).WithMemory(memory).Functions,
+	}})
+	warnings, dormant := sortErrors(err)
+	return len(opened)+len(warnings)+len(dormant) > 0, ctx.Err()
+}
+
 // HasEnded reports whether an error means that the process has ended.
 func HasEnded(err error) bool {
 	return errors.Is(err, live.ErrExited) || errors.Is(err, live.ErrZombie) || errors.Is(err, live.ErrNoProcess)
@@ -101,7 +127,9 @@ type profiling struct {
 	target *Target
 	budget time.Duration
 	last   time.Time // of the last sample
-	costs  []cost    // of the last samples
+	costs  []cost    // of the last samples, without the first: it finds what stays the same
+
+	started bool // the first sample was taken
 }
 
 // cost is the cost of a sample.
@@ -162,8 +190,11 @@ func (p *profiling) look(ctx context.Context) error {
 	if pause := a.Picture.Target.Pause; pause != nil {
 		c.stop = time.Duration(pause.Microseconds) * time.Microsecond
 	}
-	p.costs = append(p.costs, c)
-	p.costs = p.costs[max(len(p.costs)-keptCosts, 0):]
+	if p.started {
+		p.costs = append(p.costs, c)
+		p.costs = p.costs[max(len(p.costs)-keptCosts, 0):]
+	}
+	p.started = true
 	p.Add(a.Picture, now.Sub(p.last), c.own)
 	p.last = now
 	return a.Close()

@@ -31,14 +31,18 @@ const starved = 0.75
 // busy is the share of Work from which on a program waits for little.
 const busy = 0.85
 
-// conclude returns the findings, the largest first, and where the work is at the end.
-func conclude(p *picture.Profile) []picture.ProfileFinding {
+// conclude returns the findings, the largest first, and where the work is at the end. still means that no thread was
+// seen to move.
+func conclude(p *picture.Profile, still bool) []picture.ProfileFinding {
 	if p.Samples < leastSamples || p.ThreadSeconds <= 0 {
 		return []picture.ProfileFinding{{
 			Kind: picture.FindingTooFew,
 			Text: fmt.Sprintf("a conclusion needs at least %d samples, and there are %d", leastSamples, p.Samples),
 			Fix:  "profile for longer, or while the machine is less busy",
 		}}
+	}
+	if still {
+		return []picture.ProfileFinding{noProgress(p)}
 	}
 	c := conclusions{p: p}
 	c.findContention()
@@ -51,6 +55,25 @@ func conclude(p *picture.Profile) []picture.ProfileFinding {
 	c.findStarved()
 	c.findWork()
 	return c.list
+}
+
+// noProgress is the finding about a process whose threads all wait, at the same places in all samples. It may be
+// deadlocked, so that the fixes for slow programs are no help.
+func noProgress(p *picture.Profile) picture.ProfileFinding {
+	f := picture.ProfileFinding{Kind: picture.FindingNoProgress, Seconds: p.Wait, Share: p.Wait / p.ThreadSeconds}
+	f.Text = fmt.Sprintf("in each of %d samples, all threads waited at the same places: they wait for one another, or "+
+		"for something outside of the process", p.Samples)
+	var words []string
+	for _, w := range p.Waits[:min(len(p.Waits), maxPlaces)] {
+		words = append(words, fmt.Sprintf("%s of the time for %s", percent(w.Seconds/p.ThreadSeconds), WaitText(w)))
+	}
+	f.Details = []string{"they wait " + strings.Join(words, ", ")}
+	pid := "PID"
+	if p.Target.PID != 0 {
+		pid = strconv.Itoa(p.Target.PID)
+	}
+	f.Fix = fmt.Sprintf("`ompd-inspect %s` finds deadlocks and shows which thread waits for which", pid)
+	return f
 }
 
 // conclusions collects findings.
@@ -135,8 +158,8 @@ func (c *conclusions) findContention() {
 			continue
 		}
 		if f := c.add(picture.FindingContention, sum[kind]); f != nil {
-			f.Text = fmt.Sprintf("threads spend %s of their time waiting for %d objects of kind %s, no one of which "+
-				"costs much", percent(f.Share), len(byKind[kind]), kind)
+			f.Text = fmt.Sprintf("threads spend %s of their time waiting for %d objects of kind %s; the wait for each "+
+				"is short", percent(f.Share), len(byKind[kind]), kind)
 			f.Details = c.waitPlaces(kind, "")
 			f.Fix = contentionFix(kind)
 		}

@@ -304,3 +304,36 @@ func TestDoubt(t *testing.T) {
 		}
 	}
 }
+
+// TestNoProgress checks that a process whose threads all wait, always at the same places, gets no advice for slow
+// programs, and that one of which a thread works, moves, ends or starts now and then does.
+func TestNoProgress(t *testing.T) {
+	lock := func(num, line int) picture.Thread {
+		th := member(num, picture.StateLock, line)
+		th.WaitKind, th.WaitName = picture.WaitLock, "ledger"
+		return th
+	}
+	still := []picture.Thread{lock(0, 10), lock(1, 11), member(2, picture.StateBarrierExplicit, 12)}
+	p := profiled(t, 20, holding(still...))
+	if len(p.Findings) != 1 || p.Findings[0].Kind != picture.FindingNoProgress ||
+		!strings.Contains(p.Findings[0].Fix, "`ompd-inspect 100`") {
+		t.Errorf("findings %+v", p.Findings)
+	}
+	for name, twin := range map[string][]picture.Thread{
+		"moves": {lock(0, 10), lock(1, 13), still[2]},
+		"works": {lock(0, 10), member(1, picture.StateWorkParallel, 11), still[2]},
+		"ends":  still[:2], "starts": {still[0], still[1], still[2], lock(3, 10)},
+	} {
+		pics := slices.Repeat([]*picture.Picture{holding(still...)}, 30)
+		p := profiled(t, 1, append(pics, holding(twin...))...)
+		if slices.ContainsFunc(p.Findings, func(f picture.ProfileFinding) bool {
+			return f.Kind == picture.FindingNoProgress
+		}) || p.Findings[0].Kind != picture.FindingContention {
+			t.Errorf("one that %s: findings %+v", name, p.Findings)
+		}
+	}
+	if p := profiled(t, 20, holding(member(0, picture.StateWorkParallel, 10))); len(p.Findings) == 0 ||
+		p.Findings[0].Kind != picture.FindingWork {
+		t.Errorf("one that works at one place: findings %+v", p.Findings)
+	}
+}

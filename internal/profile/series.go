@@ -36,6 +36,8 @@ type Series struct {
 	cpu      float64 // of the process at the first sample
 	warned   map[string]bool
 	dropped  bool
+	firstAt  map[int]string // of the threads in the first sample, by LWP
+	moved    bool           // a thread worked, or has changed its place
 }
 
 // place is the time at one place.
@@ -79,6 +81,7 @@ func (s *Series) Add(pic *picture.Picture, after, own time.Duration) {
 		s.stacks, s.waits = map[string]*picture.ProfileStack{}, map[waitKey]*picture.ProfileWait{}
 		s.places, s.barriers = map[string]*place{}, map[string]*barrier{}
 		s.alone, s.warned = map[string]*picture.ProfileAlone{}, map[string]bool{}
+		s.firstAt = map[int]string{}
 		s.cpu = pic.Target.CPU
 	}
 	p.Target, p.Runtimes = pic.Target, pic.Runtimes
@@ -99,7 +102,7 @@ func (s *Series) Add(pic *picture.Picture, after, own time.Duration) {
 	p.Seconds += weight
 	p.CPU = max(pic.Target.CPU-s.cpu, 0)
 	known := slices.ContainsFunc(pic.Threads, func(t picture.Thread) bool { return !isOutside(&t) })
-	counted := 0
+	counted, seen := 0, 0
 	codes := regionCodes(pic)
 	for i := range pic.Threads {
 		t := &pic.Threads[i]
@@ -109,6 +112,8 @@ func (s *Series) Add(pic *picture.Picture, after, own time.Duration) {
 		c := classify(t)
 		outside := known && isOutside(t)
 		s.addStack(t, c, outside, weight)
+		s.watch(t, c, outside)
+		seen++
 		if outside {
 			s.addOutside(c, weight)
 			continue
@@ -116,6 +121,7 @@ func (s *Series) Add(pic *picture.Picture, after, own time.Duration) {
 		counted++
 		s.addThread(t, c, codes[t.Region], weight)
 	}
+	s.moved = s.moved || seen != len(s.firstAt) // one has ended
 	p.Threads = max(p.Threads, counted)
 	p.ThreadSeconds += weight * float64(counted)
 	s.addBarriers(pic, codes, weight)
@@ -255,6 +261,29 @@ func (s *Series) addThread(t *picture.Thread, c class, region *picture.Code, wei
 	}
 	w.Seconds += weight
 	at.waits[c.waitKey] += weight
+}
+
+// watch compares the place of a thread with that in the first sample, until one has moved.
+func (s *Series) watch(t *picture.Thread, c class, outside bool) {
+	if s.moved {
+		return
+	}
+	if c.class != picture.ProfileWaits && !outside || len(t.UserStack) == 0 {
+		s.moved = true
+		return
+	}
+	var at strings.Builder
+	fmt.Fprintln(&at, c)
+	for i := range t.UserStack {
+		f := &t.UserStack[i]
+		fmt.Fprintln(&at, f.PC, frameKey(f))
+	}
+	before, known := s.firstAt[t.LWP]
+	if s.profile.Samples == 1 {
+		s.firstAt[t.LWP] = at.String()
+	} else {
+		s.moved = !known || before != at.String()
+	}
 }
 
 // isFull reports whether a list has reached its limit, and records that for a warning.
@@ -465,7 +494,7 @@ func (s *Series) Profile(end picture.ProfileEnd, reason error) *picture.Profile 
 		p.Alone = append(p.Alone, *s.alone[key])
 	}
 	slices.SortStableFunc(p.Alone, func(a, b picture.ProfileAlone) int { return cmp.Compare(b.Seconds, a.Seconds) })
-	p.Findings = conclude(&p)
+	p.Findings = conclude(&p, !s.moved)
 	return &p
 }
 

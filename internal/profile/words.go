@@ -12,6 +12,7 @@ import (
 
 // titles are the headings of findings.
 var titles = map[picture.ProfileFindingKind]string{
+	picture.FindingNoProgress: "NO PROGRESS",
 	picture.FindingContention: "CONTENTION", picture.FindingImbalance: "IMBALANCE", picture.FindingBarrier: "BARRIER",
 	picture.FindingSerial: "SERIAL PART", picture.FindingFewThreads: "FEW THREADS", picture.FindingTasks: "TASKS",
 	picture.FindingOther: "WAIT", picture.FindingOverhead: "OVERHEAD", picture.FindingStarved: "NO PROCESSOR",
@@ -25,7 +26,7 @@ func Title(kind picture.ProfileFindingKind) string {
 
 // endTexts are the reasons for the ends of profiles in words.
 var endTexts = map[picture.ProfileEnd]string{
-	picture.ProfileTimeOver:    "the requested time or number of samples was reached",
+	picture.ProfileTimeOver:    "the time of --for or the number of --samples was reached",
 	picture.ProfileInterrupted: "it was interrupted",
 	picture.ProfileExited:      "the process ended", picture.ProfileExec: "the process executed another program",
 	picture.ProfileFailed: "a sample failed",

@@ -1250,6 +1250,8 @@ const (
 	ProfileFindingKind_PROFILE_FINDING_KIND_UNKNOWN ProfileFindingKind = 11
 	// Too few samples for a conclusion.
 	ProfileFindingKind_PROFILE_FINDING_KIND_TOO_FEW ProfileFindingKind = 12
+	// All threads wait, at the same places in all samples.
+	ProfileFindingKind_PROFILE_FINDING_KIND_NO_PROGRESS ProfileFindingKind = 13
 )
 
 // Enum value maps for ProfileFindingKind.
@@ -1268,6 +1270,7 @@ var (
 		10: "PROFILE_FINDING_KIND_WORK",
 		11: "PROFILE_FINDING_KIND_UNKNOWN",
 		12: "PROFILE_FINDING_KIND_TOO_FEW",
+		13: "PROFILE_FINDING_KIND_NO_PROGRESS",
 	}
 	ProfileFindingKind_value = map[string]int32{
 		"PROFILE_FINDING_KIND_UNSPECIFIED": 0,
@@ -1283,6 +1286,7 @@ var (
 		"PROFILE_FINDING_KIND_WORK":        10,
 		"PROFILE_FINDING_KIND_UNKNOWN":     11,
 		"PROFILE_FINDING_KIND_TOO_FEW":     12,
+		"PROFILE_FINDING_KIND_NO_PROGRESS": 13,
 	}
 )
 
@@ -12383,7 +12387,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x17PROFILE_END_INTERRUPTED\x10\x02\x12\x1d\n" +
 	"\x19PROFILE_END_PROCESS_ENDED\x10\x03\x12\x1f\n" +
 	"\x1bPROFILE_END_ANOTHER_PROGRAM\x10\x04\x12\x16\n" +
-	"\x12PROFILE_END_FAILED\x10\x05*\xd9\x03\n" +
+	"\x12PROFILE_END_FAILED\x10\x05*\xff\x03\n" +
 	"\x12ProfileFindingKind\x12$\n" +
 	" PROFILE_FINDING_KIND_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x1fPROFILE_FINDING_KIND_CONTENTION\x10\x01\x12\"\n" +
@@ -12398,7 +12402,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x19PROFILE_FINDING_KIND_WORK\x10\n" +
 	"\x12 \n" +
 	"\x1cPROFILE_FINDING_KIND_UNKNOWN\x10\v\x12 \n" +
-	"\x1cPROFILE_FINDING_KIND_TOO_FEW\x10\f*x\n" +
+	"\x1cPROFILE_FINDING_KIND_TOO_FEW\x10\f\x12$\n" +
+	" PROFILE_FINDING_KIND_NO_PROGRESS\x10\r*x\n" +
 	"\fProfileClass\x12\x1d\n" +
 	"\x19PROFILE_CLASS_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12PROFILE_CLASS_WORK\x10\x01\x12\x16\n" +

@@ -109,6 +109,10 @@ func (v *profileFlags) attach(ctx context.Context, name string) (err error) {
 		return usageError{fmt.Errorf("%s: it does not run, so that it has no profile: give the number of a process; "+
 			"`ompd-inspect report %s` shows its threads and stacks at that moment", name, name)}
 	}
+	if ctx.Err() != nil && canceled(err) { // before the first sample
+		fmt.Fprintln(v.Stderr, "ompd-inspect: interrupted")
+		return statusError(ExitInterrupted)
+	}
 	if err != nil {
 		return err
 	}

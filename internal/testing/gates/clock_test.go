@@ -20,6 +20,7 @@ var clocks = map[string]string{
 	"internal/testing/e2e.OutputInTime":                       "a limit on a report that never ends",
 	"internal/testing/e2e/live.TestForkLoopUnderKilledLooks":  "kills at a random moment; every moment is right",
 	"internal/testing/e2e/live.aloneRun.leftAlone":            "a healthy program outlives a hang",
+	"internal/testing/e2e/live.endProfiles":                   "ends it at a random moment; every moment is right",
 	"internal/testing/e2e/live.killLooks":                     "kills at a random moment; every moment is right",
 	"internal/testing/e2e/live.lifetime":                      "how long the tool runs, to kill it",
 	"internal/testing/e2e/live.startShell":                    "a limit on a session that never ends",

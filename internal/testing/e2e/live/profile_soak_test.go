@@ -4,8 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"os"
 	"strconv"
+	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/profile"
@@ -72,4 +78,67 @@ func checkShare(t *testing.T, p *picture.Profile, what string, seconds, want flo
 	if math.Abs(got-want) > errors {
 		t.Errorf("%s: %.3f, want %.3f ± %.3f", what, got, want, errors)
 	}
+}
+
+// TestProgramsUnderEndedProfiles ends the profiles of programs at various moments, by SIGINT and by SIGKILL. The
+// programs must continue, and their results be right. Most of them fork, execute themselves, queue signals and start
+// storms of threads; one only computes and waits.
+func TestProgramsUnderEndedProfiles(t *testing.T) {
+	n := omptest.Number(t, "profiles", 30)
+	for i, run := range restlessRuns(t) {
+		t.Run(run.Runtime.Name, func(t *testing.T) {
+			l := e2e.StartLoop(t, run)
+			pid := l.Process.Pid
+			share := (n + i) / 4
+			killed := endProfiles(t, pid, share)
+			t.Logf("%d of %d killed, %d iterations", killed, share, l.End(t))
+		})
+	}
+	t.Run("phases", func(t *testing.T) {
+		exe := omptest.Compile(t, omptest.Build{Program: "phases"})
+		cmd := omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16)}.Command(t.TempDir(), "1000000")
+		ready, err := cmd.StderrPipe()
+		if err != nil || cmd.Start() != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		if n, err := ready.Read(make([]byte, 1)); n != 1 {
+			t.Fatal(err)
+		}
+		killed := endProfiles(t, cmd.Process.Pid, (n+3)/4)
+		t.Logf("%d of %d killed", killed, (n+3)/4)
+	})
+}
+
+// endProfiles profiles a process n times, and ends the tool at various moments. It returns the number of profiles that
+// were killed.
+func endProfiles(t *testing.T, pid, n int) (killed int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(3, uint64(pid)))
+	for i := range n {
+		cmd := e2e.Process("profile", "--json", strconv.Itoa(pid))
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		sig := []os.Signal{unix.SIGINT, unix.SIGKILL}[i%2]
+		moment := time.Duration(rng.Int64N(int64(400 * time.Millisecond)))
+		timer := time.AfterFunc(moment, func() { _ = cmd.Process.Signal(sig) })
+		err := cmd.Wait()
+		timer.Stop()
+		switch {
+		case err == nil:
+			readProfile(t, out.Bytes())
+		case cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled(): // SIGINT before it is caught, too
+			killed++
+		case !isMeanwhile(errs.String()) && cmd.ProcessState.ExitCode() != 128+int(unix.SIGINT):
+			t.Fatalf("%v: %s", err, errs.String())
+		}
+		checkRuns(t, pid)
+	}
+	return killed
 }

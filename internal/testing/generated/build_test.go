@@ -48,13 +48,13 @@ func (c Config) sources() []string {
 type common struct {
 	dir     string
 	mu      sync.Mutex
-	objects map[string]string // gen.o by compiler and flags
+	objects map[string]string // of the shared sources, by source, compiler and flags
 	headers map[string]string // directories of the precompiled gen.h, in the same way
 }
 
 // newCommon writes the shared files into dir.
 func newCommon(dir string) (*common, error) {
-	for name, text := range map[string]string{"gen.c": genC, "gen.h": genH} {
+	for name, text := range map[string]string{"gen.c": genC, "gen.h": genH, "async.cc": asyncCC} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return nil, err
 		}
@@ -74,20 +74,26 @@ func (c Config) flags(include string) []string {
 	return all
 }
 
-// object returns the compiled gen.c.
-func (m *common) object(c Config) (string, error) {
+// shared returns the compiled gen.c, and for C++ async.cc.
+func (m *common) shared(c Config) (objects []string, err error) {
+	sources := map[string]string{"gen.c": c.Compiler}
+	if c.Plus != "" {
+		sources["async.cc"] = c.Plus
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := fmt.Sprint(c.Compiler, c.Flags)
-	if path := m.objects[key]; path != "" {
-		return path, nil
+	for source, compiler := range sources {
+		key := fmt.Sprint(source, compiler, c.Flags)
+		if m.objects[key] == "" {
+			path := filepath.Join(m.dir, fmt.Sprintf("shared%d.o", len(m.objects)))
+			if err := c.command(m.dir, compiler, append(c.flags(m.dir), "-c", source, "-o", path)); err != nil {
+				return nil, err
+			}
+			m.objects[key] = path
+		}
+		objects = append(objects, m.objects[key])
 	}
-	path := filepath.Join(m.dir, fmt.Sprintf("gen%d.o", len(m.objects)))
-	err := c.command(m.dir, c.Compiler, append(c.flags(m.dir), "-c", "gen.c", "-o", path))
-	if err == nil {
-		m.objects[key] = path
-	}
-	return path, err
+	return objects, nil
 }
 
 // header returns the directory of gen.h, which is precompiled for C++: most of a small program's cost.
@@ -144,7 +150,7 @@ func (m *common) build(dir string, c Config, programs []*Program) (exe string, e
 	if err := os.Symlink(filepath.Join(c.Library, "libomp.so.5"), link); err != nil {
 		return "", err
 	}
-	object, err := m.object(c)
+	objects, err := m.shared(c)
 	if err != nil {
 		return "", err
 	}
@@ -153,7 +159,7 @@ func (m *common) build(dir string, c Config, programs []*Program) (exe string, e
 		return "", err
 	}
 	exe = filepath.Join(dir, "programs")
-	args := append(c.flags(include), object, "-L", dir, "-o", exe)
+	args := append(append(c.flags(include), objects...), "-L", dir, "-o", exe)
 	if strings.Contains(c.Plus, "clang") {
 		args = append(args, "-include-pch", filepath.Join(include, precompiled))
 	}

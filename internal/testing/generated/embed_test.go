@@ -8,4 +8,6 @@ var (
 	genC string
 	//go:embed program/gen.h
 	genH string
+	//go:embed program/async.cc
+	asyncCC string
 )

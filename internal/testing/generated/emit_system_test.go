@@ -54,8 +54,7 @@ func (e *emitter) joined(f, argument string, style int) {
 		e.put("std::thread other(%s, (void *)(long)%s);", f, argument)
 		e.put("gen_begin(GEN_CONSTRUCT, __LINE__); other.join(); gen_end();")
 	case e.cplus && style%3 == 2:
-		e.put("std::future<void *> result = std::async(std::launch::async, %s, (void *)(long)%s);", f, argument)
-		e.put("gen_begin(GEN_CONSTRUCT, __LINE__); (void)result.get(); gen_end();")
+		e.put("gen_begin(GEN_CONSTRUCT, __LINE__); (void)gen_async(%s, (void *)(long)%s); gen_end();", f, argument)
 	default:
 		e.put("pthread_t other;")
 		e.put("if (pthread_create(&other, NULL, %s, (void *)(long)%s) == 0) {", f, argument)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
+	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -48,11 +49,15 @@ func limited(look func(context.Context) (*picture.Picture, error)) (*picture.Pic
 	return nil, fmt.Errorf("%w in %v:\n%s", errEndless, lookLimit+lookGrace, stacks)
 }
 
-// lookAt returns the tool's picture of a target.
+// lookAt returns the tool's picture of a target. It looks again while the machine is too busy to stop the process,
+// as the error advises.
 func lookAt(ctx context.Context, t *engine.Target) (*picture.Picture, error) {
 	q := engine.Report()
 	q.Budget = 0
 	a, err := t.Look(ctx, q)
+	for errors.Is(err, live.ErrStuck) && ctx.Err() == nil {
+		a, err = t.Look(ctx, q)
+	}
 	if err != nil {
 		return nil, err
 	}

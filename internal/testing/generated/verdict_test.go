@@ -3,6 +3,7 @@ package generated
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -101,7 +102,7 @@ func (j judge) causes(v picture.Verdict) {
 
 // shared reports whether a file is one of those that all programs share, or of C++'s library.
 func shared(file string) bool {
-	return strings.HasSuffix(file, "gen.c") || strings.HasSuffix(file, "gen.h") || strings.Contains(file, "/c++/")
+	return slices.Contains([]string{"gen.c", "gen.h", "async.cc"}, filepath.Base(file)) || strings.Contains(file, "/c++/")
 }
 
 // innermost returns the line of the innermost frame of the program, or 0 if it is missing or unknown.

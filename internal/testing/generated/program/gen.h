@@ -11,7 +11,6 @@
 #include <unistd.h>
 #ifdef __cplusplus
 #include <functional>
-#include <future>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -76,6 +75,9 @@ void gen_start(void);
 void gen_handle(void); /* sets a handler of SIGUSR1 */
 void gen_fork(void); /* a child, which ends; waits for it */
 void gen_load(void); /* loads a library, and unloads it */
+#ifdef __cplusplus
+void *gen_async(void *(*f)(void *), void *x); /* f, in another thread, and the wait for its result */
+#endif
 
 extern omp_lock_t gen_lock[16];
 extern omp_nest_lock_t gen_nest[4];

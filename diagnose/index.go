@@ -259,6 +259,14 @@ func (x *index) isInRegion(lwp int) bool {
 	return t != nil && t.Level != nil && *t.Level > 0
 }
 
+// holdsUpRegion reports whether a thread is in a parallel region, or a thread of one waits for its end.
+func (x *index) holdsUpRegion(lwp int) bool {
+	return x.isInRegion(lwp) || slices.ContainsFunc(x.order, func(other int) bool {
+		w := x.waits[other]
+		return w.Kind == picture.WaitJoin && w.WaitOn == lwp && x.isInRegion(other)
+	})
+}
+
 // isEnding reports whether a thread is ending in a region.
 func (x *index) isEnding(lwp int) bool {
 	return slices.ContainsFunc(x.facts.LostThreads,

@@ -77,7 +77,7 @@ func findNeverWoken(d *dependencies, c *covered) []picture.Verdict {
 		seen[keyOf(w)] = true
 		lwps := slices.DeleteFunc(slices.Clone(d.waitersFor(w)),
 			func(lwp int) bool { return !awaitsSignal(d.waits[lwp]) })
-		if !slices.ContainsFunc(lwps, d.isInRegion) {
+		if !slices.ContainsFunc(lwps, d.holdsUpRegion) {
 			continue
 		}
 		stuck = append(stuck, lwps...)

@@ -24,7 +24,7 @@ func findSpinning(d *dependencies, c *covered) []picture.Verdict {
 		}
 		seen[keyOf(w)] = true
 		lwps := slices.Clone(d.waitersFor(w))
-		if !slices.ContainsFunc(lwps, d.isInRegion) {
+		if !slices.ContainsFunc(lwps, d.holdsUpRegion) {
 			continue
 		}
 		hangs := s.known && s.isNeverWoken(w) || isEndless(d.index, w)

@@ -180,7 +180,7 @@ func (p *Program) computeEffects(f *function, family families, callee func(entry
 		if l.family == rtl.FamilyStatic {
 			continue // a function ends the initializations that it starts
 		}
-		l.does, l.acquires = net(f.flow, bySite, l)
+		l.does, l.acquires = net(f.flow, bySite, l, triesOf(sites))
 		l.alone = l.alone && !shares(bySite, l)
 		if l.does == flow.NoEffect {
 			continue
@@ -211,14 +211,37 @@ func tooMany(locks *[]effect) []string {
 
 // net returns the effect of a function on one lock from its entry to its return. The bool reports whether the
 // function acquires the lock before it may release it.
-func net(f *flow.Function, bySite [][]effect, lock effect) (flow.Effect, bool) {
+func net(f *flow.Function, bySite [][]effect, lock effect, tries []flow.Guard) (flow.Effect, bool) {
 	does, first := make([]flow.Effect, len(bySite)), make([]flow.Effect, len(bySite))
 	for i, list := range bySite {
 		if k := slices.IndexFunc(list, lock.isSame); k >= 0 {
 			does[i], first[i] = list[k].does, list[k].first()
 		}
 	}
-	return netOf(f, does), flow.FirstSets(f, first)
+	return netOf(f, does, tries), flow.FirstSets(f, first)
+}
+
+// triesOf returns the results of the calls that try to acquire a lock, by index, for which they have acquired it; nil
+// if no call tries.
+func triesOf(sites []site) []flow.Guard {
+	var out []flow.Guard
+	for i := range sites {
+		if s := &sites[i]; s.kind == calleeListed && s.call.Try {
+			if out == nil {
+				out = make([]flow.Guard, len(sites))
+			}
+			out[i] = successOf(s.call)
+		}
+	}
+	return out
+}
+
+// successOf returns the results of a call that tries to acquire a lock for which it has acquired it.
+func successOf(c rtl.LockCall) flow.Guard {
+	if OfOpenMP(c.Family) {
+		return flow.IfNonzero
+	}
+	return flow.IfZero
 }
 
 // shares reports whether one of the calls takes the lock without requiring that it is free.
@@ -228,15 +251,28 @@ func shares(bySite [][]effect, lock effect) bool {
 	})
 }
 
-// netOf returns the overall effect of a function on a lock, given the effects of its calls.
-func netOf(f *flow.Function, does []flow.Effect) flow.Effect {
-	taken := f.AtReturn(flow.No, does)
+// netOf returns the overall effect of a function on a lock, given the effects of its calls and the results of those
+// that try to acquire it. If the lock is already taken, no try succeeds.
+func netOf(f *flow.Function, does []flow.Effect, tries []flow.Guard) flow.Effect {
+	guards := make([]flow.Guard, len(tries))
+	for i := range tries {
+		if does[i] == flow.MaySet { // and not a try of another lock
+			guards[i] = tries[i]
+		}
+	}
+	atReturn := func(entry flow.Truth, success flow.Effect) flow.Truth {
+		if tries == nil {
+			return f.AtReturn(entry, does)
+		}
+		return f.AtReturnGuarded(entry, does, guards, success)
+	}
+	taken := atReturn(flow.No, flow.Sets)
 	for i, e := range does { // if the lock is already taken, a call that takes it does not return
 		if e == flow.Sets {
 			does[i] = flow.NoReturn
 		}
 	}
-	given := f.AtReturn(flow.Yes, does)
+	given := atReturn(flow.Yes, flow.NoReturn)
 	switch {
 	case taken == flow.Yes:
 		return flow.Sets

@@ -105,9 +105,10 @@ type Program struct {
 	gives     flow.Summaries[bool] // whether it may release a lock first
 	returns   returns
 	code      *codeCache
-	reader    *symbolic.Reader // of all functions; nil on instruction sets without support
-	unread    bool             // the memory of some function was unreadable
-	spent     bool             // the meter's budget was exhausted: answers may be less precise than the code allows
+	reader    *symbolic.Reader  // of all functions; nil on instruction sets without support
+	unread    bool              // the memory of some function was unreadable
+	variables map[uint64]uint64 // values of pointers in variables on which summaries depend, by address
+	spent     bool              // the meter's budget was exhausted: answers may be less precise than the code allows
 	cut       int
 }
 
@@ -130,7 +131,7 @@ func (p *Program) reset(cfg Config) {
 	*p = Program{
 		cfg: cfg, functions: map[uint64]*function{}, around: map[uint64]*function{}, entries: map[string]uint64{},
 		effects: map[families]*flow.Summaries[effects]{}, code: code, returns: newReturns(),
-		removed: map[[2]uint64]removedFrames{},
+		removed: map[[2]uint64]removedFrames{}, variables: map[uint64]uint64{},
 	}
 	p.reader, _ = symbolic.NewReader(cfg.Arch, cfg.Mem, code.Resolve)
 	p.releases = flow.Summaries[families]{
@@ -162,14 +163,14 @@ func (p *Program) reset(cfg Config) {
 	}
 }
 
-// Retarget makes p use another snapshot of the same process. Results are kept, unless some code was unreadable
-// or the meter's budget was exhausted; then p is reset.
+// Retarget makes p use another snapshot of the same process. Results are kept, unless some code was unreadable, the
+// meter's budget was exhausted, or a pointer that leads to a callee has changed; then p is reset.
 func (p *Program) Retarget(cfg Config) {
-	if p.spent || p.unread {
+	p.cfg, p.code.Code = cfg, cfg.Code
+	if p.spent || p.unread || p.haveChanged() {
 		p.reset(cfg)
 		return
 	}
-	p.cfg, p.code.Code = cfg, cfg.Code
 	p.cfg.Code = p.code
 	if p.reader != nil {
 		p.reader.Retarget(cfg.Mem, p.code.Resolve)

@@ -100,3 +100,48 @@ func (c *candidate) nameCallees(calls []flow.CallSite) []flow.CallSite {
 	}
 	return out
 }
+
+// throughVariable returns the call s with the callee that its pointer leads to now, if it calls through a pointer in a
+// variable. The result is part of summaries, which Retarget discards when the pointer has another value.
+func (p *Program) throughVariable(s *site) site {
+	if s.kind != calleeUnknown || s.Slot == 0 || s.Name != "" || s.Entry != 0 {
+		return *s
+	}
+	entry, ok := p.AddressIn(s.Slot)
+	if !ok {
+		return *s
+	}
+	p.variables[s.Slot] = entry
+	t, named := p.cfg.Code.Resolve(entry)
+	if !named && !p.BeginsFunction(entry) {
+		return *s
+	}
+	call := s.CallSite
+	call.Entry, call.Name = entry, t.Name
+	return p.site(call)
+}
+
+// haveChanged reports whether a pointer on which a summary depends has another value, or cannot be read.
+func (p *Program) haveChanged() bool {
+	for slot, entry := range p.variables {
+		if now, ok := p.AddressIn(slot); !ok || now != entry {
+			return true
+		}
+	}
+	return false
+}
+
+// Callee returns the name of the function that frame i called through a pointer, by the pointer's current value.
+func (p *Program) Callee(t *Thread, i int) (string, bool) {
+	f := p.frameFunction(&t.Frames[i])
+	if f == nil {
+		return "", false
+	}
+	at := p.PointOf(t, i)
+	s, ok := f.flow.SiteAt(at)
+	if !ok || s.To == nil {
+		return "", false
+	}
+	to, ok := p.pointsTo(f, s, at)
+	return to.Name, ok && to.Name != ""
+}

@@ -1,6 +1,8 @@
 package lockflow
 
 import (
+	"slices"
+
 	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
@@ -49,9 +51,11 @@ func (p *Program) outlineOf(f *function) *outline {
 	return out
 }
 
-// isComplete reports whether single instructions show the callee of each call.
+// isComplete reports whether single instructions show the callee of each call. They do not show that of a call through
+// a pointer in a variable.
 func (o *outline) isComplete() bool {
-	return o.known && !o.indirect && !o.byRegister && len(o.byMemory) == 0
+	unknown := func(s site) bool { return s.kind == calleeUnknown && s.Slot != 0 }
+	return o.known && !o.indirect && !o.byRegister && len(o.byMemory) == 0 && !slices.ContainsFunc(o.calls, unknown)
 }
 
 // namesAll reports whether single instructions show the callee of each call, and no function is passed on: the calls

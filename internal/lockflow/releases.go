@@ -69,9 +69,7 @@ func openingsOf(s *site, callee func(entry uint64) openings) openings {
 		if familySet(c.Family)&handedOver == 0 || !o.gives && !o.takes && !o.tries || c.Lends {
 			return nil
 		}
-		if o.guard = flow.IfZero; OfOpenMP(c.Family) {
-			o.guard = flow.IfNonzero
-		}
+		o.guard = successOf(c)
 		if c.Arg >= 0 && c.Arg < len(s.Args) {
 			o.lock = s.Args[c.Arg]
 		}
@@ -170,7 +168,8 @@ func siteOpenings(p *Program, f *function, callee func(entry uint64) openings) [
 	var out []openings
 	sites := p.sitesOf(f)
 	for i := range sites {
-		of := openingsOf(&sites[i], callee)
+		s := p.throughVariable(&sites[i])
+		of := openingsOf(&s, callee)
 		if len(of) == 0 {
 			continue
 		}

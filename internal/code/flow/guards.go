@@ -49,6 +49,26 @@ func (f *Function) HoldsGuarded(
 	return f.holds(at, facts{entry: No, effects: effects, edges: d.edges}, now)
 }
 
+// AtReturnGuarded is AtReturn with the branches on the results of some calls, by index, taken into account: such a
+// call has the effect success on the side taken for the guarding results, and none on the other side. A call keeps its
+// effect if no branch in its block compares its result.
+func (f *Function) AtReturnGuarded(entry Truth, effects []Effect, guards []Guard, success Effect) Truth {
+	f.ensureSolved()
+	d := &decisions{f: f, edges: map[edge]change{}}
+	d.find(func(s CallSite) Guard { return guards[s.Index] })
+	effects = slices.Clone(effects)
+	for e, c := range d.edges {
+		at, _ := f.instAt(f.sites[c.site].PC)
+		if f.owner[at] != e.from || c.effect != Sets {
+			delete(d.edges, e)
+			continue
+		}
+		effects[c.site] = NoEffect
+		d.edges[e] = change{success, c.site}
+	}
+	return f.atReturn(facts{entry: entry, effects: effects, edges: d.edges})
+}
+
 // decisions finds the edges that depend on the results of calls.
 type decisions struct {
 	f     *Function

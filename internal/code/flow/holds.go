@@ -232,12 +232,16 @@ func (f *Function) propagate(fs facts) []fact {
 // AtReturn returns whether a fact holds when the function returns, given its truth at the entry and the effects of
 // calls by their index. It is Unreached if the function does not return.
 func (f *Function) AtReturn(entry Truth, effects []Effect) Truth {
+	return f.atReturn(facts{entry: entry, effects: effects})
+}
+
+func (f *Function) atReturn(fs facts) Truth {
 	f.ensureSolved()
 	if f.spend(len(f.insts)) != nil {
 		return Maybe
 	}
-	end := fact{}
-	for b, h := range f.propagate(facts{entry: entry, effects: effects}) {
+	effects, end := fs.effects, fact{}
+	for b, h := range f.propagate(fs) {
 		blk := &f.blocks[b]
 		if !f.isExit(blk.last - 1) {
 			continue

@@ -153,6 +153,9 @@ func (f *Flow) Argument(st *Stack, i, n int) (uint64, bool) {
 	return f.Program.Argument(f.threadOf(st), i, n)
 }
 
+// Callee returns the name of the function that frame i called through a pointer, by the pointer's current value.
+func (f *Flow) Callee(st *Stack, i int) (string, bool) { return f.Program.Callee(f.threadOf(st), i) }
+
 // TailCall returns the tail call that ended the function which frame i called: that function has no frame.
 func (f *Flow) TailCall(st *Stack, i int) (lockflow.TailCall, bool) {
 	return f.Program.TailCall(f.threadOf(st), i)

@@ -502,7 +502,9 @@ func (nw *nativeWaits) lockCall(n *teams.Thread) (rtl.LockCall, wait, bool) {
 		return rtl.LockCall{}, wait{}, false
 	}
 	var w wait
-	w.Call, _ = st.CalledFunction(top)
+	if w.Call, _ = st.CalledFunction(top); w.Call == "" {
+		w.Call, _ = nw.flows.Callee(st, top)
+	}
 	c, ok := rtl.LockCallOf(w.Call)
 	w.Kind = c.WaitKind()
 	return c, w, ok && c.Set && w.Kind != ""

@@ -102,7 +102,8 @@ func (j judge) causes(v picture.Verdict) {
 
 // shared reports whether a file is one of those that all programs share, or of C++'s library.
 func shared(file string) bool {
-	return slices.Contains([]string{"gen.c", "gen.h", "async.cc"}, filepath.Base(file)) || strings.Contains(file, "/c++/")
+	own := []string{"gen.c", "gen.h", "async.cc"}
+	return slices.Contains(own, filepath.Base(file)) || strings.Contains(file, "/c++/")
 }
 
 // innermost returns the line of the innermost frame of the program, or 0 if it is missing or unknown.

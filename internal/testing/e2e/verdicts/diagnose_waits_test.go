@@ -54,6 +54,21 @@ func spinLocks() []expectation {
 		says: []string{"pthread_spin_lock in post"}}, "2", "1")...)
 }
 
+// lockPointers returns hangs of locks that functions take through a pointer in a variable, and healthy twins.
+func lockPointers() []expectation {
+	e := expectation{program: "verdict_lock_pointer", never: "libgomp-sid"}
+	e.args, e.kind, e.threads, e.waits = []string{"0"}, picture.VerdictSelfDeadlock, 1, []string{"lock page"}
+	e.says = []string{"which it holds itself", "omp_set_lock in again"}
+	out := twins(e, "0", "1")
+	e.args, e.kind, e.threads = []string{"1"}, picture.VerdictDeadlock, 2
+	e.waits, e.says = []string{"join end of LWP", "lock page"}, []string{"omp_set_lock in hold"}
+	out = append(out, twins(e, "1", "1")...)
+	e.args, e.kind, e.threads, e.waits = []string{"2"}, picture.VerdictSpinning, 1, nil
+	e.says = []string{"until page changes", "thread 0 (LWP ", ") holds it, and cannot proceed"}
+	out = append(out, twins(e, "2", "1")...)
+	return append(out, expectation{program: e.program, never: e.never, args: []string{"3"}})
+}
+
 // upgrades returns threads that acquire a read-write lock for writing while they hold it for reading, and healthy
 // twins.
 func upgrades() []expectation {

@@ -29,6 +29,20 @@ var modes = [][]string{
 	{"OMP_WAIT_POLICY=active", "KMP_BLOCKTIME=infinite"},
 }
 
+// limits is the number of ways to limit nested regions: to one thread by their level, or by the number of all threads.
+const limits = 2
+
+// limitedBy returns the environment of a program's limits.
+func limitedBy(p *Program) []string {
+	switch p.Limit {
+	case 1:
+		return []string{"OMP_MAX_ACTIVE_LEVELS=1"}
+	case limits:
+		return []string{"OMP_MAX_ACTIVE_LEVELS=2", fmt.Sprintf("OMP_THREAD_LIMIT=%d", p.Threads+1)}
+	}
+	return []string{"OMP_MAX_ACTIVE_LEVELS=2"}
+}
+
 func (c Config) String() string {
 	return fmt.Sprint(filepath.Base(cmp.Or(c.Plus, c.Compiler)), c.Flags, c.Far, c.Extra, c.Library, c.Env)
 }
@@ -138,7 +152,7 @@ func (c Config) command(dir, name string, args []string) error {
 
 // build compiles some programs into one executable in dir.
 func (m *common) build(dir string, c Config, programs []*Program) (exe string, err error) {
-	main, far := Sources(programs, c.Plus != "")
+	main, far, fortran := Sources(programs, c.Plus != "", c.fortran() != "")
 	for i, text := range []string{main, far} {
 		if err := os.WriteFile(filepath.Join(dir, c.sources()[i]), []byte(text), 0o644); err != nil {
 			return "", err
@@ -163,6 +177,13 @@ func (m *common) build(dir string, c Config, programs []*Program) (exe string, e
 	if strings.Contains(c.Plus, "clang") {
 		args = append(args, "-include-pch", filepath.Join(include, precompiled))
 	}
+	if fortran != "" {
+		object, err := c.compileFortran(dir, fortran)
+		if err != nil {
+			return "", err
+		}
+		args = append(args, object)
+	}
 	compiler, sources := cmp.Or(c.Plus, c.Compiler), c.sources()
 	args = append(args, c.Extra...)
 	if c.Far != "" {
@@ -174,4 +195,30 @@ func (m *common) build(dir string, c Config, programs []*Program) (exe string, e
 		sources[1] = "far.o"
 	}
 	return exe, c.command(dir, compiler, append(args, sources...))
+}
+
+// fortran returns the path of the compiler for Fortran; empty if the configuration's compiler has none.
+func (c Config) fortran() string {
+	if filepath.Base(c.Compiler) != "gcc" {
+		return ""
+	}
+	path, err := exec.LookPath("gfortran")
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// compileFortran compiles the file in Fortran, at the level of the second file. Without its variables (-g1), the names of
+// objects are those of gen.c.
+func (c Config) compileFortran(dir, text string) (object string, err error) {
+	if err := os.WriteFile(filepath.Join(dir, "fortran.f90"), []byte(text), 0o644); err != nil {
+		return "", err
+	}
+	object = filepath.Join(dir, "fortran.o")
+	args := append([]string{"-g1", "-fopenmp", "-pipe", "-w", "-J", dir}, c.Flags...)
+	if c.Far != "" {
+		args = append(args, c.Far)
+	}
+	return object, c.command(dir, c.fortran(), append(args, "-c", "fortran.f90", "-o", object))
 }

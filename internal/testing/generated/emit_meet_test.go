@@ -7,6 +7,10 @@ func (e *emitter) team(p *Program) {
 	if len(p.Team) == 0 {
 		return
 	}
+	if e.isFortran(p, p.farTeam()) {
+		e.inFortran(fmt.Sprintf("team_%d", e.number), p.Team)
+		return
+	}
 	e.function(p.farTeam(), fmt.Sprintf("void team_%d(int tid, int r)", e.number), func() {
 		e.put("(void)tid, (void)r;")
 		e.steps(p, p.Team)

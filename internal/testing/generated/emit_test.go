@@ -6,9 +6,9 @@ import (
 )
 
 // Sources returns the two files of some programs, in C or C++; the first argument of the executable selects one
-// by number.
-func Sources(programs []*Program, cplus bool) (main, far string) {
-	e := &emitter{cplus: cplus, other: &file{}}
+// by number. The third file is in Fortran, if one of the programs has functions in Fortran and mixed is set.
+func Sources(programs []*Program, cplus, mixed bool) (main, far, fortran string) {
+	e := &emitter{cplus: cplus, other: &file{}, fortran: newFortran(), mixed: mixed}
 	e.file = &file{}
 	for _, f := range []*file{e.file, e.other} {
 		f.put("#include \"gen.h\"")
@@ -29,7 +29,10 @@ func Sources(programs []*Program, cplus bool) (main, far string) {
 	e.put("  }")
 	e.put("  return 0;")
 	e.put("}")
-	return e.text.String(), e.other.text.String()
+	if e.fortran.functions > 0 {
+		fortran = e.fortran.text.String()
+	}
+	return e.text.String(), e.other.text.String(), fortran
 }
 
 // file is a source file; each statement is on a line of its own.
@@ -58,6 +61,9 @@ type emitter struct {
 	object int // kind of these objects
 	hangs  bool
 	leave  string // the statement that ends the loop's iteration or the helper; may be empty
+
+	fortran *fortran
+	mixed   bool // programs may have functions in Fortran
 }
 
 // function writes a function that is never inlined; if far is set, in the other file.
@@ -100,10 +106,11 @@ func (e *emitter) emitBlock(f func()) {
 func (e *emitter) program(i int, p *Program) {
 	e.number, e.way, e.object, e.hangs = i, p.Way, p.Object, p.Mistake != Healthy
 	for h, body := range p.Helpers {
-		e.function(p.far(h), fmt.Sprintf("int helper_%d_%d(int tid, int r)", i, h), func() {
-			e.emitConstruct("return tid;", func() { e.steps(p, body) })
-			e.put("return tid + r;")
-		})
+		if e.isFortran(p, p.far(h)) {
+			e.inFortran(fmt.Sprintf("helper_%d_%d", i, h), body)
+		} else {
+			e.helper(p, h, body)
+		}
 		e.recursion(p, h)
 		e.put("static void *thread_%d_%d(void *r) { return (void *)(long)helper_%d_%d(0, (int)(long)r); }", i, h, i, h)
 	}
@@ -133,6 +140,25 @@ func (e *emitter) program(i int, p *Program) {
 	e.put("}")
 	e.indent--
 	e.put("}")
+}
+
+// helper writes a function that takes any objects in order.
+func (e *emitter) helper(p *Program, h int, body []*Step) {
+	e.function(p.far(h), fmt.Sprintf("int helper_%d_%d(int tid, int r)", e.number, h), func() {
+		e.emitConstruct("return tid;", func() { e.steps(p, body) })
+		e.put("return tid + r;")
+	})
+}
+
+// isFortran reports whether a function of the program is in Fortran.
+func (e *emitter) isFortran(p *Program, far bool) bool { return e.mixed && p.Fortran && far }
+
+// inFortran writes a function in Fortran, and its declaration.
+func (e *emitter) inFortran(name string, body []*Step) {
+	e.fortran.function(name, body)
+	for _, f := range []*file{e.file, e.other} {
+		f.put("GEN_C int %s(int tid, int r);", name)
+	}
 }
 
 // recursion writes a function that calls itself, each call with a nest lock, and finally a helper.

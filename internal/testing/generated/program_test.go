@@ -18,6 +18,10 @@ type Program struct {
 	Object   int     `json:",omitempty"` // kind of these: locks, mutexes or read-write locks
 	// Far are the functions in a separate file, one bit each: the helpers, followed by those of the mistake.
 	Far int
+	// Fortran: the helpers and the team's function that would be in the separate file are in Fortran.
+	Fortran bool `json:",omitempty"`
+	// Limit is the number of the limits with which the program runs.
+	Limit int `json:",omitempty"`
 	// Milliseconds is the time for which the region is repeated.
 	Milliseconds int
 }
@@ -185,6 +189,8 @@ func New(seed uint64) *Program {
 		p.Body = append(p.Body[:at:at], append([]*Step{wrong}, p.Body[at:]...)...)
 	}
 	p.Far = g.IntN(4 << maxHelper)
+	p.Fortran = g.IntN(3) == 0
+	p.Limit = max(0, g.IntN(2*limits)-limits)
 	for _, list := range p.lists() {
 		for i, s := range *list {
 			if s.Kind == TeamCall && len(p.Team) == 0 {

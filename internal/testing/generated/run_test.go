@@ -102,9 +102,8 @@ func Run(exe string, c Config, p *Program, n int, core bool) (Outcome, error) {
 	}
 	defer os.RemoveAll(dir)
 	cmd.Dir = dir
-	cmd.Env = append([]string{
-		"OMP_MAX_ACTIVE_LEVELS=2", "OMP_CANCELLATION=true", "LD_LIBRARY_PATH=" + c.Library,
-	}, c.Env...)
+	cmd.Env = append([]string{"OMP_CANCELLATION=true", "LD_LIBRARY_PATH=" + c.Library}, c.Env...)
+	cmd.Env = append(cmd.Env, limitedBy(p)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return Outcome{}, err

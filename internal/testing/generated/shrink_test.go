@@ -131,7 +131,11 @@ func simpler(p *Program, n *int) bool {
 		p.Far = 0
 		return true
 	}
-	for _, number := range []*int{&p.Way, &p.Object} {
+	if p.Fortran && take(n) {
+		p.Fortran = false
+		return true
+	}
+	for _, number := range []*int{&p.Way, &p.Object, &p.Limit} {
 		if *number != 0 && take(n) {
 			*number = 0
 			return true

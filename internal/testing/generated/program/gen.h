@@ -16,7 +16,10 @@
 #include <vector>
 #endif
 #ifdef __cplusplus
+#define GEN_C extern "C"
 extern "C" {
+#else
+#define GEN_C extern
 #endif
 
 /* What is used of omp.h, which comes with one compiler and is missing beside another. Locks are as large

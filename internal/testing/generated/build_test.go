@@ -209,8 +209,8 @@ func (c Config) fortran() string {
 	return path
 }
 
-// compileFortran compiles the file in Fortran, at the level of the second file. Without its variables (-g1), the names of
-// objects are those of gen.c.
+// compileFortran compiles the file in Fortran, at the level of the second file. Without its variables (-g1), the names
+// of objects are those of gen.c.
 func (c Config) compileFortran(dir, text string) (object string, err error) {
 	if err := os.WriteFile(filepath.Join(dir, "fortran.f90"), []byte(text), 0o644); err != nil {
 		return "", err

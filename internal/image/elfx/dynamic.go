@@ -25,6 +25,7 @@ const maxStrings = 1 << 30
 type dynamicTable struct {
 	entries []elf.Dyn64
 	strtab  []byte
+	soname  string // empty without one
 }
 
 // parseDynamic reads PT_DYNAMIC and finds its strings.
@@ -48,6 +49,9 @@ func (f *File) parseDynamic() *dynamicTable {
 			size = maxStrings
 		}
 		t.strtab, _ = f.dataFrom(addr, size)
+	}
+	if s := t.stringsOf(elf.DT_SONAME); len(s) > 0 {
+		t.soname = s[0]
 	}
 	return t
 }
@@ -97,12 +101,7 @@ func (f *File) Dynamic(tag elf.DynTag) (uint64, bool) { return f.dynamic().get(t
 func (f *File) Needed() []string { return f.dynamic().stringsOf(elf.DT_NEEDED) }
 
 // Soname returns a library's own name; "" without one.
-func (f *File) Soname() string {
-	if s := f.dynamic().stringsOf(elf.DT_SONAME); len(s) > 0 {
-		return s[0]
-	}
-	return ""
-}
+func (f *File) Soname() string { return f.dynamic().soname }
 
 // Reloc is a relocation with its symbol's name.
 type Reloc struct {

@@ -122,6 +122,7 @@ func (n *Thread) Stack() *Stack {
 	n.stack = st
 	regs := n.Registers()
 	if regs == nil || s.code.Unwinder == nil {
+		s.readPython(n)
 		return st
 	}
 	frames, err := s.code.Unwinder.Stack(*regs, MaxFrames)
@@ -260,6 +261,17 @@ func (s *Reader) readBeyond(st *Stack) {
 	}
 	var rest [lostStack]byte
 	_ = s.code.Target.ReadMemory(callbacks.Addr(st.Frames[len(st.Frames)-1].Registers.SP()), rest[:])
+}
+
+// readPython reads the Python frames of a running thread in a rehearsal, where its registers are unknown: most of their
+// objects are needed again when the process is stopped.
+func (s *Reader) readPython(n *Thread) {
+	if !s.code.Rehearsing {
+		return
+	}
+	for _, t := range s.code.python().threads[n.Pthread] {
+		_, _ = t.of.Runtime.Calls(t.Thread) // the frames change meanwhile
+	}
 }
 
 // Goroutine returns the number of the innermost goroutine of the stack, or 0.

@@ -20,6 +20,8 @@ type KeptModule struct {
 	// Linked holds the functions found of a runtime that is linked into an executable without
 	// symbols, in the form of the runtime's reader; nil if they were not searched.
 	Linked any
+	// Lacks means that the file of the module was searched for a linked runtime of LLVM's kind, without result.
+	Lacks bool
 }
 
 // ModuleOf returns the cached facts of a module. For a nil k the result is empty and has no effect.

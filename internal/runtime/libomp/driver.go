@@ -23,7 +23,7 @@ func Driver() rtl.Driver {
 
 // allSymbols returns the symbols of all runtimes in t.
 func allSymbols(t callbacks.Target) ([]rtl.ModuleSymbols, error) {
-	mods, err := locate.Find(t)
+	mods, err := locate.Find(t, nil)
 	if err != nil {
 		return nil, err
 	}

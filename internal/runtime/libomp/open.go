@@ -34,7 +34,7 @@ type runtime struct {
 // If a runtime cannot be read, Open returns an error together with the other runtimes. The handles of the i-th
 // runtime of the result carry the stamp with i added to its Space.
 func Open(t callbacks.Target, stamp handles.Stamp, o layout.Options) ([]rtl.Runtime, error) {
-	mods, err := locate.Find(t)
+	mods, err := locate.Find(t, o.Kept)
 	if err != nil {
 		return nil, fmt.Errorf("libomp: %w", err)
 	}

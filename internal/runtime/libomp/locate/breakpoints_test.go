@@ -22,7 +22,7 @@ var sourceOrder = []string{
 // locationsOf returns the locations of a target's only runtime by name.
 func locationsOf(tb testing.TB, t callbacks.Target) map[string]handles.Breakpoint {
 	tb.Helper()
-	mods, err := Find(t)
+	mods, err := Find(t, nil)
 	if err != nil || len(mods) != 1 {
 		tb.Fatalf("%d runtimes, %v", len(mods), err)
 	}

@@ -23,7 +23,7 @@ func codeCore(tb testing.TB, r omptest.Runtime) (*corefile.Core, *callbacks.Modu
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { core.Close() })
-	mods, err := Find(core)
+	mods, err := Find(core, nil)
 	if err != nil || len(mods) != 1 {
 		tb.Fatalf("%d runtimes, %v", len(mods), err)
 	}

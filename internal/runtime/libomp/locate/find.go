@@ -12,8 +12,9 @@ import (
 
 // Find returns the modules of t that contain a runtime of LLVM's kind: those that define its entry points,
 // whatever their names. If there are no such modules, a runtime may be linked into a stripped file, or its own
-// file may be missing; then the memory of the modules decides. No runtime is no error.
-func Find(t callbacks.Target) ([]*callbacks.Module, error) {
+// file may be missing; then the memory of the modules decides. No runtime is no error. Files that were searched
+// without result are kept, if kept is not nil.
+func Find(t callbacks.Target, kept *layout.Kept) ([]*callbacks.Module, error) {
 	lister, ok := t.(callbacks.ModuleLister)
 	if !ok {
 		return findUnlisted(t), nil
@@ -27,7 +28,11 @@ func Find(t callbacks.Target) ([]*callbacks.Module, error) {
 	}
 	if len(found) == 0 {
 		for _, mod := range mods {
-			if mayHold(mod.Image, fileParts(t, mod)) && newMemorySource(t, mod).present(mod.Image == nil) {
+			facts := kept.ModuleOf(mod)
+			if facts.Lacks = facts.Lacks || !mayHold(mod.Image, fileParts(t, mod)); facts.Lacks {
+				continue
+			}
+			if newMemorySource(t, mod).present(mod.Image == nil) {
 				found = append(found, mod)
 			}
 		}

@@ -20,7 +20,7 @@ func coreOf(tb testing.TB, program string, rt omptest.Runtime) (*corefile.Core, 
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { c.Close() })
-	mods, err := Find(c)
+	mods, err := Find(c, nil)
 	if err != nil || len(mods) != 1 {
 		tb.Fatalf("%d modules with a runtime, %v", len(mods), err)
 	}

@@ -264,7 +264,7 @@ func TestFind(t *testing.T) {
 		"no list of mappings": struct{ targetWithModules }{exported},
 		"callbacks only":      struct{ callbacks.Target }{exported},
 	} {
-		mods, err := Find(target)
+		mods, err := Find(target, nil)
 		if err != nil || len(mods) != 1 {
 			t.Errorf("%s: found %v, %v", name, mods, err)
 			continue
@@ -291,10 +291,10 @@ func TestFind(t *testing.T) {
 	}
 	masks := described(t, c, mod)["ompd_bitfield__kmp_tasking_flags_t__final"]
 	stripped.poke(masks, 3, 8)
-	if mods, err := Find(stripped); len(mods) != 0 || err != nil {
+	if mods, err := Find(stripped, nil); len(mods) != 0 || err != nil {
 		t.Errorf("without masks and symbols: %v, %v", mods, err)
 	}
-	if mods, err := Find(struct{ callbacks.Target }{stripped}); len(mods) != 0 || err != nil {
+	if mods, err := Find(struct{ callbacks.Target }{stripped}, nil); len(mods) != 0 || err != nil {
 		t.Errorf("callbacks without a runtime: %v, %v", mods, err)
 	}
 }
@@ -319,7 +319,7 @@ func TestUnlistedBounds(t *testing.T) {
 func BenchmarkLocate(b *testing.B) {
 	c, _ := coreOf(b, "nested", omptest.RuntimeOf(b, 19))
 	for b.Loop() {
-		mods, err := Find(c)
+		mods, err := Find(c, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

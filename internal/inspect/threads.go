@@ -68,6 +68,8 @@ func (l *threadLister) thread(n *teams.Thread, native bool) picture.Thread {
 		n.Errs = []error{errOverwritten}
 	case n.Runtime != nil:
 		state = l.fillOpenMP(&t, n)
+	case n.LWP != 0 && n.Missing == nil:
+		l.waits.AddInterpreterWait(&t, n)
 	}
 	if n.LWP != 0 && n.Missing == nil {
 		t.UserStack = l.model.StackOf(n, state)

@@ -164,6 +164,8 @@ func classify(t *picture.Thread) class {
 	switch {
 	case t.Role == picture.RoleIdle:
 		return class{picture.ProfileWaits, waitKey{kind: kindIdle}}
+	case t.State == nil && t.WaitKind != "":
+		return class{picture.ProfileWaits, waitKey{string(t.WaitKind), nameOf(t, t.WaitKind)}}
 	case t.State == nil && isOutside(t):
 		return class{class: picture.ProfileWork}
 	case t.State == nil:

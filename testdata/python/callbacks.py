@@ -9,6 +9,7 @@
 #   critical_turns  as turns, with a critical section
 #   loader          a callback of dl_iterate_phdr waits for the GIL, whose holder waits for the loader's lock
 #   loader_turns    as loader, but without the GIL
+#   held     a thread without OpenMP waits for the GIL, whose holder sleeps
 import ctypes
 import sys
 import threading
@@ -50,6 +51,10 @@ if way == "barrier":
     keeps.on_workers(ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda i: None))
 elif way == "healthy":
     loop(releases.for_all, sleeps)
+elif way == "held":
+    threading.Thread(target=other, args=(releases.add,), name="adder", daemon=True).start()
+    time.sleep(0.1)
+    keeps.hold()
 elif way == "self":
     loop(releases.for_all_locked, adds)
 elif way.startswith("critical"):

@@ -36,15 +36,15 @@ var pythonCallbacks = []pythonCallback{
 	},
 	{
 		"lock", picture.VerdictDeadlock,
-		[]string{"holds the GIL in other callbacks.py:34 (Python) and waits for lock table"},
+		[]string{"holds the GIL in other callbacks.py:35 (Python) and waits for lock table"},
 	},
 	{
 		"critical", picture.VerdictDeadlock,
-		[]string{"holds the GIL in other callbacks.py:34 (Python) and waits for critical section halo"},
+		[]string{"holds the GIL in other callbacks.py:35 (Python) and waits for critical section halo"},
 	},
 	{
 		"loader", picture.VerdictDeadlock,
-		[]string{"holds the GIL in <module> callbacks.py:66 (Python) and waits for mutex of the dynamic loader"},
+		[]string{"holds the GIL in <module> callbacks.py:71 (Python) and waits for mutex of the dynamic loader"},
 	},
 	{"self", picture.VerdictSelfDeadlock, []string{"lock table, which it holds itself"}},
 	{"healthy", "", nil},
@@ -62,6 +62,25 @@ func TestPythonCallbacks(t *testing.T) {
 			checkPythonCallbacks(t, "/usr/bin/python3", library, tt)
 		})
 	}
+}
+
+// TestPythonLockOutside checks that the wait of a thread without OpenMP for the lock of the interpreter is shown, with
+// the holder.
+func TestPythonLockOutside(t *testing.T) {
+	cmd := pythonScript(t, "/usr/bin/python3", "callbacks.py", pythonLibrary(t), "held")
+	startPython(t, cmd)
+	pid := strconv.Itoa(cmd.Process.Pid)
+	var pic *picture.Picture
+	for range pythonLooks {
+		_, out, _ := e2e.Output(t, "threads", "--json", pid)
+		pic = e2e.Decode(t, out)
+		for _, th := range pic.Threads {
+			if th.WaitName == picture.InterpreterLock && th.WaitOn == cmd.Process.Pid && th.Runtime == "" {
+				return
+			}
+		}
+	}
+	t.Fatalf("no thread waits for the lock of LWP %s: %+v", pid, pic.Threads)
 }
 
 // TestPythonLocks finds a deadlock through the lock of the interpreters of other suites.

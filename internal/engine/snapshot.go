@@ -175,7 +175,7 @@ func (s *Snapshot) inspector(t callbacks.Target, o Options, only picture.Only) (
 	}
 	if p, living := s.source.(*process); living {
 		cfg.Monotonic, cfg.Rings = monotonic, p
-		cfg.Clock = p.Clock
+		cfg.Clock, cfg.PerfMap = p.Clock, p.PerfMap
 	}
 	for _, p := range procs {
 		cfg.Runtimes = append(cfg.Runtimes, rtl.Runtime(p))

@@ -54,6 +54,8 @@ type Config struct {
 	// Monotonic returns the time of the target's CLOCK_MONOTONIC, in nanoseconds; nil for a target that does not
 	// run, or is of another machine.
 	Monotonic func() int64
+	// PerfMap reads the perf map of a process, which names functions that it made at run time; nil without one.
+	PerfMap func() []byte
 	// Clock reads the clocks of a process; nil for a target that does not run, or is of another machine.
 	Clock waits.Clock
 	// Rings is the memory of a running process, if Target is a copy of it; else nil. A recorder's rings change all
@@ -92,6 +94,9 @@ func New(cfg Config) (*Inspector, error) {
 	}
 	var err error
 	in.code = stacks.NewCode(cfg.Target, cfg.Symbolizer, cfg.Unwinder, cfg.Runtimes, cfg.Functions)
+	if cfg.PerfMap != nil {
+		in.code.PerfMap = cfg.PerfMap
+	}
 	reader := stacks.NewReader(in.code, in.notes)
 	in.roster, err = teams.NewThreadTable(cfg.Runtimes, cfg.Only.LWP, &in.cfg.About, in.notes, reader)
 	if err != nil {

@@ -41,7 +41,8 @@ func (c *Finder) addCaller(st *stacks.Stack, from int, f *picture.Fault) {
 		}
 		fs := c.code.FramesWithConstruct(fr, kind)
 		for j := range fs {
-			own := kind == stacks.KindUser && !stacks.InLibraryHeader(fs[j]) && !libc.IsLanguage(fr.Module.Path)
+			own := kind == stacks.KindUser && fr.Module != nil && !stacks.InLibraryHeader(fs[j]) &&
+				!libc.IsLanguage(fr.Module.Path)
 			lines := fs[j].Line != 0
 			if own && inner != nil && (lines || f.Caller == nil) {
 				f.Caller, f.Callee = &fs[j], c.calleeOf(fr, j == 0, inner)

@@ -34,6 +34,10 @@ type Code struct {
 	values *values // nil: frames have no values
 	python func() *python
 
+	// PerfMap reads the perf map of the target: the names of functions that it made at run time.
+	PerfMap   func() []byte
+	generated func() *generated
+
 	// constructs has the construct of each outlined function without a recognizable name, by entry.
 	constructs map[uint64]Construct
 }
@@ -50,6 +54,8 @@ func NewCode(
 		}),
 		constructs: map[uint64]Construct{},
 	}
+	c.PerfMap = func() []byte { return nil }
+	c.generated = sync.OnceValue(func() *generated { return newGenerated(c, c.PerfMap) })
 	c.python = sync.OnceValue(func() *python { return newPython(c) })
 	return c
 }
@@ -84,10 +90,15 @@ func (c *Code) ModuleOf(pc uint64) *callbacks.Module {
 // For the C library and the runtimes it returns function names only: their debug information
 // is large where it is installed, and users do not look for their lines.
 func (c *Code) namesAt(pc uint64, kind Kind) []symbolize.Frame {
-	if fs, ok := c.known[pc]; ok || c.Rehearsing {
+	fs, ok := c.known[pc]
+	if !ok && c.Symbols != nil && pc != 0 && c.Symbols.Module(pc) == nil {
+		fs = c.generated().name(pc) // also in a rehearsal: its name is in the target's memory
+		c.known[pc] = fs
 		return fs
 	}
-	var fs []symbolize.Frame
+	if ok || c.Rehearsing {
+		return fs
+	}
 	switch sym := c.Symbols; {
 	case sym == nil:
 	case kind == KindRuntime || kind == KindSystem:

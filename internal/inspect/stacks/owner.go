@@ -20,6 +20,9 @@ func (c *Code) KindOf(f unwind.Frame) Kind {
 	if c.InRuntime(pc) || c.IsRecorder(&f) {
 		return KindRuntime
 	}
+	if f.Module == nil && c.Unwinder != nil && c.Unwinder.IsGenerated(pc) && !f.Signal {
+		return KindUser
+	}
 	if f.Module == nil || libc.IsSystem(f.Module.Path) || libc.IsSanitizer(f.Module.Path) {
 		return KindSystem
 	}

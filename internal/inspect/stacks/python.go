@@ -176,14 +176,40 @@ func (p *python) placePython(pthread uint64, st *Stack) error {
 	return failed
 }
 
+// mark is the mark of a call of an interpreter's function.
+type mark struct {
+	address uint64
+	module  *callbacks.Module
+}
+
+// isIn reports whether a native frame is that of the call.
+func (m mark) isIn(f unwind.Frame) bool {
+	return f.CFA != 0 && f.Module != nil && f.Module.Low == m.module.Low &&
+		m.address >= f.Registers.SP() && m.address < f.CFA
+}
+
+// marks returns the marks of the calls of a thread.
+func (p *python) marks(pthread uint64) []mark {
+	var out []mark
+	for _, t := range p.threads[pthread] {
+		calls, _ := t.of.Runtime.Calls(t.Thread) // placePython reports the error
+		for _, c := range calls {
+			if c.Mark != 0 {
+				out = append(out, mark{c.Mark, t.of.Module})
+			}
+		}
+	}
+	return out
+}
+
 // nativeFrame returns the index of the native frame that runs a call, from frame from on; -1 without one.
 func (p *python) nativeFrame(in *Interpreter, call pycode.Call, st *Stack, from int) int {
 	i := slices.IndexFunc(st.Frames[from:], func(f unwind.Frame) bool {
+		if in.Runtime.Marked() {
+			return mark{call.Mark, in.Module}.isIn(f)
+		}
 		if f.CFA == 0 || f.Module == nil || f.Module.Low != in.Module.Low {
 			return false
-		}
-		if in.Runtime.Marked() {
-			return call.Mark >= f.Registers.SP() && call.Mark < f.CFA
 		}
 		if _, taken := p.places[f.CFA]; taken { // by a call of another interpreter
 			return false

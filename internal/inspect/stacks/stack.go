@@ -129,6 +129,9 @@ func (n *Thread) Stack() *Stack {
 	if err != nil && len(frames) > 0 && s.code.startsThread(frames[len(frames)-1].LookupPC()) {
 		err = nil // the outermost function of a thread has no tables for its caller
 	}
+	if err != nil {
+		frames, err = s.resume(n, frames, err)
+	}
 	st.Frames, st.Err = frames, err
 	s.notes.keep("threads", uintptr(len(frames))*unsafe.Sizeof(unwind.Frame{}))
 	if err != nil {
@@ -261,6 +264,24 @@ func (s *Reader) readBeyond(st *Stack) {
 	}
 	var rest [lostStack]byte
 	_ = s.code.Target.ReadMemory(callbacks.Addr(st.Frames[len(st.Frames)-1].Registers.SP()), rest[:])
+}
+
+// resume continues a stack that ended with an error, in code that was made at run time. The Python calls of the thread
+// are witnesses: each has its mark in a native frame.
+func (s *Reader) resume(n *Thread, frames []unwind.Frame, err error) ([]unwind.Frame, error) {
+	marks := s.code.python().marks(n.Pthread)
+	all, ok := s.code.Unwinder.Resume(frames, MaxFrames, unwind.Witness{
+		Starts: func(f unwind.Frame) bool {
+			return s.code.startsThread(f.LookupPC()) || s.code.startsProgram(f.LookupPC())
+		},
+		Agrees: func(fs []unwind.Frame) bool {
+			return !slices.ContainsFunc(marks, func(m mark) bool { return !slices.ContainsFunc(fs, m.isIn) })
+		},
+	})
+	if !ok {
+		return frames, err
+	}
+	return all, nil
 }
 
 // readPython reads the Python frames of a running thread in a rehearsal, where its registers are unknown: most of their

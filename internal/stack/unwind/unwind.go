@@ -56,10 +56,11 @@ const (
 	HowLeaf                    // guessed: a return address on top of the stack
 	HowGo                      // the Go runtime's own table, or the code of its functions that move stacks
 	HowCode                    // the code from the return address to the end of a function without table
+	HowScan                    // guessed: the nearest word of the stack that may be the caller of code without tables
 )
 
 var howNames = [...]string{"registers", "eh_frame", "debug_frame", "signal", "frame pointer", "leaf", "gopclntab",
-	"code"}
+	"code", "stack scan"}
 
 // String returns the name of the way, as the tool prints it.
 func (h How) String() string {
@@ -70,7 +71,7 @@ func (h How) String() string {
 }
 
 // Guessed reports whether the frame is inferred, not read from a table.
-func (h How) Guessed() bool { return h == HowFramePointer || h == HowLeaf }
+func (h How) Guessed() bool { return h == HowFramePointer || h == HowLeaf || h == HowScan }
 
 // Frame is one native stack frame.
 type Frame struct {

@@ -113,8 +113,9 @@ var imports = map[string][]string{
 		"callbacks", "internal/code/arch", "internal/guard/budget", "internal/guard/files",
 		"internal/image/binread",
 	},
-	"internal/image/gocode": {"callbacks", "internal/code/emulate", "internal/image/elfx"},
-	"internal/image/libc":   {"callbacks", "internal/code/arch"},
+	"internal/image/gocode":  {"callbacks", "internal/code/emulate", "internal/image/elfx"},
+	"internal/image/jitcode": {"callbacks"},
+	"internal/image/libc":    {"callbacks", "internal/code/arch"},
 	"internal/image/modules": {
 		"callbacks", "internal/code/arch", "internal/guard/budget", "internal/image/elfx",
 		"internal/image/libc",
@@ -140,9 +141,9 @@ var imports = map[string][]string{
 	},
 	"internal/inspect/stacks": {
 		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/symbolic",
-		"internal/guard/budget", "internal/image/libc", "internal/image/pycode", "internal/lockflow",
-		"internal/runtime/layout", "internal/runtime/rtl", "internal/stack/symbolize", "internal/stack/unwind",
-		"picture",
+		"internal/guard/budget", "internal/image/jitcode", "internal/image/libc", "internal/image/pycode",
+		"internal/lockflow", "internal/runtime/layout", "internal/runtime/rtl", "internal/stack/symbolize",
+		"internal/stack/unwind", "picture",
 	},
 	"internal/inspect/teams": {
 		"callbacks", "handles", "internal/code/arch", "internal/code/flow", "internal/code/symbolic",

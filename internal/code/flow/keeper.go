@@ -11,9 +11,9 @@ import (
 // keeper finds out whether the inputs of a branch condition are still intact in a frame.
 type keeper struct {
 	f            *Function
-	from, branch int   // instructions: the inputs before from decide the branch
-	at           int   // the current instruction of the function
-	given        int64 // the lowest stack cell that others may write
+	from, branch int      // instructions: the inputs before from decide the branch
+	at           int      // the current instruction of the function
+	given        []extent // the parts of the frame that others may write
 }
 
 // conditionStarts returns the instructions of a block from which the condition of its branch is evaluated: the
@@ -76,7 +76,9 @@ func (k *keeper) keeps(e *symbolic.Expr) bool {
 // written reports whether a place may have been written since k.from.
 func (k *keeper) written(p valueName) bool {
 	f := k.f
-	if p.reg == inCell && int64(p.cell) >= k.given {
+	if p.reg == inCell && slices.ContainsFunc(k.given, func(x extent) bool {
+		return x.low < int64(p.cell)+maxCell && int64(p.cell) < x.high
+	}) {
 		return true
 	}
 	for i := k.from; i < k.branch; i++ {
@@ -93,7 +95,10 @@ func (k *keeper) written(p valueName) bool {
 	return false
 }
 
-// writesPlace reports whether instruction i itself may write a place. A cell has at most 8 bytes.
+// maxCell is the largest size of a cell, in bytes.
+const maxCell = 8
+
+// writesPlace reports whether instruction i itself may write a place.
 func (k *keeper) writesPlace(i int, p valueName) bool {
 	f := k.f
 	if f.insts[i].opaque {
@@ -131,14 +136,20 @@ func (k *keeper) writesPlace(i int, p valueName) bool {
 	return false
 }
 
-// lowestGiven returns the lowest stack cell with an address that the function has passed on, stored, or used for
-// variable indexing. Others may write this cell and those above it.
-func lowestGiven(f *Function) int64 {
-	lowest := int64(math.MaxInt64)
-	give := func(e *symbolic.Expr) {
+// givenExtents returns the parts of the frame whose addresses the function has passed on, stored, or used for variable
+// indexing. Others may write them: the variable at an address, or, if that is unknown, the address and all above it.
+func givenExtents(f *Function) (out []extent) {
+	give := func(s *symbolic.State, i int, e *symbolic.Expr) {
 		for _, l := range e.Leaves() {
-			if l.Kind == symbolic.KindStack {
-				lowest = min(lowest, int64(l.Val))
+			if l.Kind != symbolic.KindStack {
+				continue
+			}
+			x := extent{int64(l.Val), math.MaxInt64}
+			if e.Kind == symbolic.KindStack {
+				x = objectAt(f, s, object{f.insts[i].pc, x.low})
+			}
+			if !slices.Contains(out, x) {
+				out = append(out, x)
 			}
 		}
 	}
@@ -152,19 +163,19 @@ func lowestGiven(f *Function) int64 {
 				switch u := &f.insts[i].Uops[k]; u.Code {
 				case lift.UopCall:
 					for _, a := range f.argumentRegisters(s) {
-						give(a)
+						give(s, i, a)
 					}
 				case lift.UopStore, lift.UopExchange:
-					give(s.Value(u.B))
+					give(s, i, s.Value(u.B))
 					if a := s.Value(u.A); a.Kind != symbolic.KindStack {
-						give(a)
+						give(s, i, a)
 					}
 				}
 			}
 			f.execute(s, i)
 		}
 	}
-	return lowest
+	return out
 }
 
 // currentValue returns e with the current contents of its places in a frame.

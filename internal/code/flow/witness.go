@@ -42,7 +42,7 @@ func WitnessesOf(f *Function, at Point) *Witnesses {
 	if out.round, ok = g.roundOf(f.owner[now]); !ok {
 		return out
 	}
-	given := lowestGiven(f)
+	given := givenExtents(f)
 	for b, on := range out.round.blocks {
 		succ := f.blocks[b].succ
 		if !on || b == f.owner[now] || len(succ) != 2 || succ[0] == succ[1] || f.blocks[b].in == nil ||

@@ -272,7 +272,8 @@ func tailLocks() []expectation {
 			waits: []string{"lock", "lock"}, says: []string{"account_open in transfer"},
 		}, expectation{program: "verdict_tail_lock", args: []string{pointers, "1"}, env: e2e.Asleep})
 	}
-	return out
+	return append(out, twins(expectation{program: "verdict_lock_beside", env: e2e.Asleep, kind: "deadlock", threads: 2,
+		waits: []string{"lock table[0]", "lock table[1]"}, says: []string{"omp_set_lock in insert"}}, "1")...)
 }
 
 // betweenTasks returns a thread that was stopped between a task that it executed and the waiting task; how is the

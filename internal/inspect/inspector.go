@@ -117,14 +117,14 @@ func (in *Inspector) readThreads() {
 	target, about, library := in.cfg.Target, &in.cfg.About, sync.OnceValue(in.libraryOf) // when About is complete
 	flows := in.flows
 	data := stacks.NewData(in.code, in.roster.NativeThreads, library)
-	states := teams.NewStates(in.roster, in.code, data, flows)
+	states := teams.NewStates(in.roster, in.code, data, flows, in.model)
 	recorded := recordings.NewReader(recordings.Config{
 		Target: target, Rings: in.cfg.Rings, Monotonic: in.cfg.Monotonic, About: about, Notes: in.notes,
 		Threads: in.roster, Code: in.code, Data: data,
 	})
 	in.waits = waits.New(waits.Config{
 		About: about, Target: target, Notes: in.notes, Code: in.code, Flows: flows, Data: data, Threads: in.roster,
-		States: states, Locks: &recorded.Locks, Clock: in.cfg.Clock,
+		States: states, Model: in.model, Locks: &recorded.Locks, Clock: in.cfg.Clock,
 	})
 	in.threads = &threadLister{
 		about, in.notes, in.roster, in.code, in.regions, in.model, states,

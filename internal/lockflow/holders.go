@@ -28,6 +28,10 @@ type Lock struct {
 	Address uint64
 }
 
+// AnyAddress is the address of a lock in an unknown variable. Each call that acquires a lock of its family may have
+// acquired it.
+const AnyAddress = ^uint64(0)
+
 // Holder is a thread that holds a lock, or may hold it, according to its code.
 type Holder struct {
 	Thread    *Thread
@@ -141,6 +145,13 @@ func (x *index) add(c *candidate) {
 
 // framesFor lists the frames that may hold a lock, in order.
 func (x *index) framesFor(lock Lock) []int {
+	if lock.Address == AnyAddress {
+		list := make([]int, len(x.frames))
+		for i := range list {
+			list[i] = i
+		}
+		return list
+	}
 	list := x.byAddress[lock.Address]
 	if lock.Address == 0 || len(x.anywhere) == 0 {
 		return list

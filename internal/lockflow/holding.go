@@ -190,6 +190,9 @@ func (c *candidate) holds(lock Lock) (Holder, bool) {
 	if h.ok && h.certainty == Possible {
 		h = c.holdingOnPaths(does, under, unsure || alsoUnsure, lock.Family+" "+key, h)
 	}
+	if c.thread.Frames[c.frame].Guess {
+		h.certainty = Possible
+	}
 	released := false
 	if h.ok && h.certainty == Possible {
 		open := c.unpaired(h.taken)
@@ -288,7 +291,7 @@ func (c *candidate) match(locks []value, first int, lock Lock) (does []byte, uns
 		e := flow.NoEffect
 		switch {
 		case v.single != (lock.Address == 0):
-		case !v.single && !v.known:
+		case !v.single && (!v.known || lock.Address == AnyAddress):
 			e = c.sites.effects[first+i].does.Perhaps()
 		case v.address == lock.Address:
 			e = c.sites.effects[first+i].does

@@ -110,6 +110,8 @@ type RemovedFrame struct {
 	After uint64 // address after the jump; 0 if the function may have ended in one of several
 	// Jumps are the addresses after each of several jumps.
 	Jumps []uint64
+	// callee is the entry of the function that the jump leads to, in one chain.
+	callee uint64
 }
 
 func (r RemovedFrame) isUnknown() bool { return r.Entry == 0 }
@@ -119,9 +121,38 @@ func (r RemovedFrame) isUnknown() bool { return r.Entry == 0 }
 // are several chains, it contains the functions on which all agree, at the start and at the end. leads reports whether
 // a chain of tail calls is known to its end; without one, the call may not lead to callee.
 func (p *Program) RemovedFrames(entry, callee uint64) (frames []RemovedFrame, leads bool) {
+	out := p.removedFrames(entry, callee)
+	return out.frames, out.leads
+}
+
+// TailWays returns the ways by which tail calls may have led from the function at entry, through functions of the
+// program only, to a frame of the function around callee. complete is false if there may be others.
+func (p *Program) TailWays(entry, callee uint64) (ways []TailWay, complete bool) {
+	out := p.removedFrames(entry, callee)
+	return out.ways, out.complete
+}
+
+// TailWay is a chain of functions of the program, outermost first, that ended in tail calls.
+type TailWay struct {
+	Frames []RemovedFrame
+	Name   string // of the function outside the program that the last of them called; "" if unknown
+}
+
+// isSame reports whether two ways have the same jumps.
+func (w *TailWay) isSame(other *TailWay) bool {
+	return w.Name == other.Name && slices.EqualFunc(w.Frames, other.Frames, func(a, b RemovedFrame) bool {
+		return a.Entry == b.Entry && a.After == b.After
+	})
+}
+
+// maxTailWays bounds the ways that are told apart.
+const maxTailWays = 32
+
+// removedFrames finds the chains of tail calls between two functions once.
+func (p *Program) removedFrames(entry, callee uint64) (out removedFrames) {
 	low, high, ok := p.cfg.Code.Bounds(callee)
 	if !ok || low <= entry && entry < high || p.IsColdPart(low, entry) {
-		return nil, false
+		return removedFrames{}
 	}
 	key := [2]uint64{entry, low}
 	out, known := p.removed[key]
@@ -132,15 +163,35 @@ func (p *Program) RemovedFrames(entry, callee uint64) (frames []RemovedFrame, le
 		out.leads = slices.ContainsFunc(s.chains, func(chain []RemovedFrame) bool {
 			return len(chain) > 0 && !slices.ContainsFunc(chain, RemovedFrame.isUnknown)
 		})
+		out.ways, out.complete = p.tailWays(s.chains)
 		p.removed[key] = out
 	}
-	return out.frames, out.leads
+	return out
 }
 
-// removedFrames is a result of RemovedFrames.
+// removedFrames contains the results of RemovedFrames and TailWays.
 type removedFrames struct {
-	frames []RemovedFrame
-	leads  bool
+	frames   []RemovedFrame
+	leads    bool
+	ways     []TailWay
+	complete bool
+}
+
+// tailWays returns the different chains that are known.
+func (p *Program) tailWays(chains [][]RemovedFrame) (ways []TailWay, complete bool) {
+	complete = len(chains) > 0
+	for _, chain := range chains {
+		if len(chain) == 0 || slices.ContainsFunc(chain, RemovedFrame.isUnknown) || len(ways) == maxTailWays {
+			complete = false
+			continue
+		}
+		to, _ := p.cfg.Code.Resolve(chain[len(chain)-1].callee)
+		w := TailWay{chain, to.Name}
+		if !slices.ContainsFunc(ways, func(known TailWay) bool { return known.isSame(&w) }) {
+			ways = append(ways, w)
+		}
+	}
+	return ways, complete
 }
 
 // Bounds of the search for chains of tail calls: the visited functions, and the chains.
@@ -185,8 +236,9 @@ func (s *chainSearch) followJumps(part, entry uint64, path []RemovedFrame) {
 	for _, j := range jumps {
 		to := s.p.jumpTarget(j.Target)
 		low, _, ok := s.p.cfg.Code.Bounds(to)
-		here.After = j.After
+		here.After, here.callee = j.After, to
 		switch {
+		case to != j.Target.Entry && arch.StartsBinding(s.p.cfg.Arch, s.p.cfg.Mem, to): // it was never taken
 		case !ok || low != to && low != entry && low != part:
 			s.add(path, here, unknownFrames)
 		case low == s.low || s.p.IsColdPart(s.low, low):

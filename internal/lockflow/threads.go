@@ -23,6 +23,9 @@ type Frame struct {
 	// Numbered is set if Number is the number of the thread in the team whose region the frame executes.
 	Numbered bool
 	Number   int
+	// Guess is set for a function without a frame that may have ended in a tail call at another place, or not at all.
+	// The next frame may be another such place, and not the caller.
+	Guess bool
 }
 
 // lookup returns an address within the current instruction of the frame.
@@ -53,7 +56,8 @@ func (p *Program) PointOf(t *Thread, i int) flow.Point { return p.pointOf(t, i, 
 func (p *Program) pointOf(t *Thread, i, depth int) flow.Point {
 	f := &t.Frames[i]
 	at := flow.Point{PC: f.PC, Exact: f.Exact, CFA: f.CFA, Registers: f.Registers}
-	if depth > 0 && i+1 < len(t.Frames) && t.Frames[i+1].User {
+	if depth > 0 && i+1 < len(t.Frames) && t.Frames[i+1].User && !f.Guess &&
+		!t.Frames[i+1].Guess {
 		at.Arg = func(n int) (uint64, bool) { return p.argument(t, i+1, n, depth-1) }
 	}
 	return at

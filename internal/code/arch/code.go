@@ -178,6 +178,33 @@ func x86PLTSlot(mem callbacks.Memory, code []byte, addr uint64) (slot uint64, ok
 	return 0, false
 }
 
+// firstARM64Binder is the first instruction of the header of a PLT: stp x16, x30, [sp, #-16]!.
+const firstARM64Binder = 0xa9bf7bf0
+
+// StartsBinding reports whether the code at addr is the part of a PLT that asks the dynamic linker for a function. The
+// GOT slot of a function leads there until its first call.
+func StartsBinding(a callbacks.Arch, mem callbacks.Memory, addr uint64) bool {
+	code := readFrom(mem, addr, maxStub)
+	switch a {
+	case callbacks.ArchAArch64:
+		return len(code) >= 4 && binary.LittleEndian.Uint32(code) == firstARM64Binder
+	case callbacks.ArchX86_64:
+		in, err := x86asm.Decode(code[skipEndbr(code):], 64)
+		if err != nil || in.Op != x86asm.PUSH {
+			return false
+		}
+		switch pushed := in.Args[0].(type) {
+		case x86asm.Imm: // the number of the function
+			return true
+		case x86asm.Mem: // the module
+			return ripRelative(pushed)
+		case x86asm.Reg: // mold: the number is in r11
+			return pushed == x86asm.R11
+		}
+	}
+	return false
+}
+
 func ripRelative(m x86asm.Mem) bool { return m.Base == x86asm.RIP && m.Index == 0 && m.Segment == 0 }
 
 // isRetpoline reports whether code at addr continues at the address in r11: by a call, or a jump to a call, of code

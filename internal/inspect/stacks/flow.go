@@ -3,6 +3,7 @@ package stacks
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
@@ -73,6 +74,7 @@ func identifyRuntimes(runtimes []rtl.Runtime) string {
 type Flow struct {
 	Program *lockflow.Program
 	threads map[*Stack]*lockflow.Thread
+	whole   map[*Stack]wholeStack // with functions that have no frames
 }
 
 // NewFlow continues with the results that code has.
@@ -89,7 +91,9 @@ func NewFlow(code *Code, b Budget) *Flow {
 	} else {
 		known.program.Retarget(cfg)
 	}
-	return &Flow{Program: known.program, threads: map[*Stack]*lockflow.Thread{}}
+	return &Flow{
+		Program: known.program, threads: map[*Stack]*lockflow.Thread{}, whole: map[*Stack]wholeStack{},
+	}
 }
 
 // codeUnit is the number of bytes of code that cost as much as reading one structure.
@@ -101,11 +105,81 @@ type budgetMeter struct{ budget Budget }
 // Spend counts bytes of code.
 func (m budgetMeter) Spend(work int) error { return m.budget.Spend((work + codeUnit - 1) / codeUnit) }
 
-// Thread returns the stack of n for package lockflow.
+// Thread returns the stack of n for package lockflow, with the functions that SetRemoved added.
 func (f *Flow) Thread(n *Thread) *lockflow.Thread {
-	t := f.threadOf(n.Stack())
+	t := f.whole[n.Stack()].thread
+	if t == nil {
+		t = f.threadOf(n.Stack())
+	}
 	t.ID = n.LWP
 	return t
+}
+
+// wholeStack is a stack with functions that have no frames.
+type wholeStack struct {
+	thread *lockflow.Thread
+	own    []int // number of each frame in the stack; of one without a frame, that of the frame that it called
+	points map[int]RemovedPoint
+	hidden bool // other functions are unknown
+}
+
+// RemovedPoint is the place at which a function ended in a tail call.
+type RemovedPoint struct {
+	After uint64 // address after the jump
+	Entry uint64 // of the function
+	Guess bool   // it may have been another place
+}
+
+// SetRemoved adds functions without frames to the stack of n. The key of points is the number of the frame that called
+// them; they are innermost first. hidden means that others are unknown, which makes the stack incomplete.
+func (f *Flow) SetRemoved(n *Thread, points map[int][]RemovedPoint, hidden bool) {
+	w := f.withRemoved(n.Stack(), points)
+	w.thread.Whole, w.hidden = w.thread.Whole && !hidden, hidden
+	f.whole[n.Stack()] = w
+}
+
+// IsHidden reports whether the stack of n lacks unknown functions without frames.
+func (f *Flow) IsHidden(n *Thread) bool { return f.whole[n.Stack()].hidden }
+
+// HasRemoved reports whether SetRemoved added functions to the stack of n.
+func (f *Flow) HasRemoved(n *Thread) bool { return f.whole[n.Stack()].thread != nil }
+
+// withRemoved returns st with functions that have no frames. A tail call leaves the stack pointer and the kept
+// registers as they were before the call of its function.
+func (f *Flow) withRemoved(st *Stack, points map[int][]RemovedPoint) wholeStack {
+	raw := f.threadOf(st)
+	out := wholeStack{thread: &lockflow.Thread{Whole: raw.Whole}, points: map[int]RemovedPoint{}}
+	for i := range raw.Frames {
+		for _, p := range points[i] {
+			out.points[len(out.own)] = p
+			out.own = append(out.own, i-1)
+			out.thread.Frames = append(out.thread.Frames, lockflow.Frame{
+				PC: p.After, CFA: st.Frames[i-1].CFA, Registers: &st.Frames[i].Registers, User: true, Guess: p.Guess,
+			})
+		}
+		out.own = append(out.own, i)
+		out.thread.Frames = append(out.thread.Frames, raw.Frames[i])
+	}
+	return out
+}
+
+// RemovedArgument returns integer argument n of the tail call that ended the innermost of some functions without
+// frames, which frame at of st called.
+func (f *Flow) RemovedArgument(st *Stack, at int, points []RemovedPoint, n int) (uint64, bool) {
+	return f.Program.Argument(f.withRemoved(st, map[int][]RemovedPoint{at: points}).thread, at, n)
+}
+
+// FrameOf returns frame i of Thread(n), and its number in the stack of n. For a function without a frame, that is the
+// number of the frame that it called.
+func (f *Flow) FrameOf(n *Thread, i int) (fr unwind.Frame, own int) {
+	st, w := n.Stack(), f.whole[n.Stack()]
+	if w.thread == nil {
+		return st.Frames[i], i
+	}
+	if p, removed := w.points[i]; removed {
+		return unwind.Frame{PC: p.After, CFA: w.thread.Frames[i].CFA, Module: st.code.ModuleOf(p.Entry)}, w.own[i]
+	}
+	return st.Frames[w.own[i]], w.own[i]
 }
 
 // threadOf returns a stack for package lockflow.
@@ -127,13 +201,24 @@ func (f *Flow) threadOf(st *Stack) *lockflow.Thread {
 // SetNumber records the number of n in the team whose region its frames up to the region's function execute.
 func (f *Flow) SetNumber(n *Thread, number int, region uint64) {
 	st := n.Stack()
-	t := f.threadOf(st)
+	set := func(frames []lockflow.Frame) {
+		for k := range frames {
+			frames[k].Numbered, frames[k].Number = true, number
+		}
+	}
+	w := f.whole[st]
+	for i, p := range w.points {
+		if p.Entry == region {
+			set(w.thread.Frames[:i+1])
+		}
+	}
 	for i := range st.Frames {
 		if st.Kinds[i] != KindUser || st.code.FunctionEntry(st.Frames[i]) != region {
 			continue
 		}
-		for k := range t.Frames[:i+1] {
-			t.Frames[k].Numbered, t.Frames[k].Number = true, number
+		set(f.threadOf(st).Frames[:i+1])
+		if w.thread != nil {
+			set(w.thread.Frames[:slices.Index(w.own, i)+1])
 		}
 		return
 	}
@@ -163,6 +248,9 @@ func (f *Flow) TailCall(st *Stack, i int) (lockflow.TailCall, bool) {
 
 // RemovedFrame is a function without a frame, since its last call was a tail call.
 type RemovedFrame = lockflow.RemovedFrame
+
+// TailWay is a chain of functions without frames.
+type TailWay = lockflow.TailWay
 
 // RemovedBelow returns the functions of the program between frame i of st, which called the first of them, and frame
 // i-1. They have no frames, since each ended in a tail call of the next.

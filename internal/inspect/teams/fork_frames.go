@@ -120,6 +120,7 @@ type regionCache struct {
 	forks         map[int][]fork   // results of matchForks, by first
 	called        []calledFunction // result of calledFunctions
 	calledRead    bool
+	hidden        bool           // the stack may lack an unknown function
 	outlined      []picture.Code // result of outlinedCode
 	outlinedRead  bool
 	outerFrames   map[handles.Parallel][]picture.Frame // results of outerFrames

@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -53,9 +55,23 @@ func (u *UserModel) calledFunctions(n *Thread) []calledFunction {
 	for _, i := range c.open {
 		c.findRemoved(i)
 	}
+	a.hidden = len(c.open) > 0 && u.isFunctionUnknown(n) && !slices.ContainsFunc(c.found, func(f calledFunction) bool {
+		return slices.Contains(c.open, f.frame)
+	})
 	slices.SortFunc(c.found, func(x, y calledFunction) int { return x.frame - y.frame })
 	a.called = c.found
 	return a.called
+}
+
+// isFunctionUnknown reports whether the function of a region on n's stack is unknown.
+func (u *UserModel) isFunctionUnknown(n *Thread) bool {
+	last := len(n.Chain)
+	if own := u.regions.ownRegion(n, n.Chain); own >= 0 {
+		last = own + 1
+	}
+	return slices.ContainsFunc(n.Chain[:last], func(h handles.Parallel) bool {
+		return h.Level > 0 && u.regions.Get(n.Runtime, h).Info.Function.IsNull()
+	})
 }
 
 // functionsOf returns the number of regions on n's stack by their function, and the function of the outermost one; 0 if
@@ -194,7 +210,7 @@ func (u *UserModel) taskFunctions(n *Thread) (out []uint64) {
 // removedFrames returns the frames, innermost first, that functions had before their tail calls.
 func (u *UserModel) removedFrames(n *Thread, list []stacks.RemovedFrame) []picture.Frame {
 	var out []picture.Frame
-	for _, r := range slices.Backward(list) {
+	for _, r := range slices.Backward(u.withPlaces(n, list)) {
 		at := unwind.Frame{PC: cmp.Or(r.After, r.Entry), Exact: r.After == 0, Module: u.code.ModuleOf(r.Entry)}
 		if u.code.InInterpreter(at.Module) {
 			continue // its frames are hidden, too
@@ -218,6 +234,16 @@ func (u *UserModel) removedFrames(n *Thread, list []stacks.RemovedFrame) []pictu
 	return out
 }
 
+// withPlaces returns functions without frames, with the places at which they ended if n can have called its runtime,
+// for the lock that it waits for, in one way only.
+func (u *UserModel) withPlaces(n *Thread, list []stacks.RemovedFrame) []stacks.RemovedFrame {
+	c, ok := u.waitingCall(n)
+	if !ok || len(list) == 0 || &c.removed[0] != &list[0] || len(c.ways) > 1 || len(c.ways[0].Frames) != len(list) {
+		return list
+	}
+	return c.ways[0].Frames
+}
+
 // sameLine returns the frames of a function that ended in one of several jumps, if all of them are of one line:
 // compilers copy the end of a function to each branch that leads to it. It returns nil if they differ.
 func (u *UserModel) sameLine(r stacks.RemovedFrame) []picture.Frame {
@@ -232,6 +258,128 @@ func (u *UserModel) sameLine(r stacks.RemovedFrame) []picture.Frame {
 		out = fs
 	}
 	return out
+}
+
+// removedCall is the call of a runtime by a function of a region or task that has no frame: it ended in a tail call of
+// the runtime, or the last of the functions that it called in the same way did.
+type removedCall struct {
+	frame   int                   // the runtime's frame that called the first of them
+	removed []stacks.RemovedFrame // the functions that are known, outermost first
+	ways    []stacks.TailWay      // by which they may have ended
+}
+
+// removedCall returns the call by which n entered its runtime, if the function that made it has no frame. It is not ok
+// if there may be other ways than those known.
+func (u *UserModel) removedCall(n *Thread) (removedCall, bool) {
+	called := u.calledFunctions(n)
+	if len(called) == 0 || len(called[0].removed) == 0 || called[0].frame >= n.Stack().RuntimeFrames() {
+		return removedCall{}, false
+	}
+	return u.waysOf(n, called[0])
+}
+
+// waysOf returns the ways by which functions without frames may have ended.
+func (u *UserModel) waysOf(n *Thread, f calledFunction) (removedCall, bool) {
+	ways, complete := u.flows.Program.TailWays(f.entry, n.Stack().Frames[f.frame-1].LookupPC())
+	return removedCall{f.frame, f.removed, ways}, complete && len(ways) > 0
+}
+
+// name returns the runtime's function that was called; "" if several are possible.
+func (c *removedCall) name() string {
+	name := c.ways[0].Name
+	if slices.ContainsFunc(c.ways, func(w stacks.TailWay) bool { return w.Name != name }) {
+		return ""
+	}
+	return name
+}
+
+// pointsOf returns the places of a way, innermost first.
+func pointsOf(w stacks.TailWay) []stacks.RemovedPoint {
+	var out []stacks.RemovedPoint
+	for _, r := range slices.Backward(w.Frames) {
+		out = append(out, stacks.RemovedPoint{After: r.After, Entry: r.Entry})
+	}
+	return out
+}
+
+// points returns the places of all ways, those of the innermost functions first.
+func (c *removedCall) points() []stacks.RemovedPoint {
+	out := pointsOf(c.ways[0])
+	for _, w := range c.ways[1:] {
+		for i, p := range pointsOf(w) {
+			if !slices.Contains(out, p) {
+				out = slices.Insert(out, min(i, len(out)), p)
+			}
+		}
+	}
+	for i, p := range out {
+		out[i].Guess = slices.ContainsFunc(c.ways, func(w stacks.TailWay) bool {
+			return !slices.Contains(pointsOf(w), p)
+		})
+	}
+	return out
+}
+
+// argument returns integer argument i of the call, if it is the same in each way.
+func (u *UserModel) argument(n *Thread, c *removedCall, i int) (uint64, bool) {
+	var value uint64
+	for k, w := range c.ways {
+		v, ok := u.flows.RemovedArgument(n.Stack(), c.frame, pointsOf(w), i)
+		if !ok || k > 0 && v != value {
+			return 0, false
+		}
+		value = v
+	}
+	return value, true
+}
+
+// selectLock keeps the ways by which n may have called for the lock in the program's variable.
+func (u *UserModel) selectLock(n *Thread, c *removedCall, variable uint64) {
+	other := func(w stacks.TailWay) bool {
+		call, ok := rtl.LockCallOf(w.Name)
+		if !ok || !call.Set {
+			return true
+		}
+		v, known := uint64(0), false
+		if call.Arg >= 0 {
+			v, known = u.flows.RemovedArgument(n.Stack(), c.frame, pointsOf(w), call.Arg)
+		}
+		return known && v != variable
+	}
+	if left := slices.DeleteFunc(slices.Clone(c.ways), other); len(left) > 0 {
+		c.ways = left
+	}
+}
+
+// waitingCall returns the call by which n, in a known state, entered its runtime, if the function that made it has no
+// frame. If n waits for a lock, it has only the ways that lead to a call for that lock.
+func (u *UserModel) waitingCall(n *Thread) (removedCall, bool) {
+	c, ok := u.removedCall(n)
+	if ok && n.state != nil && n.state.WaitVariable != 0 && n.state.WaitKind.OfLock() {
+		u.selectLock(n, &c, n.state.WaitVariable)
+	}
+	return c, ok
+}
+
+// ShowRemoved adds the functions of n's regions and tasks that have no frames to its stack for the analysis of locks.
+func (u *UserModel) ShowRemoved(n *Thread) {
+	points := map[int][]stacks.RemovedPoint{}
+	for i, f := range u.calledFunctions(n) {
+		if len(f.removed) == 0 {
+			continue
+		}
+		c, ok := u.waysOf(n, f)
+		if inner, innermost := u.waitingCall(n); i == 0 && innermost {
+			c, ok = inner, true
+		}
+		if ok {
+			points[f.frame] = c.points()
+		}
+	}
+	hidden := n.regions != nil && n.regions.hidden && n.state != nil && n.state.WaitKind.OfLock()
+	if len(points) > 0 || hidden {
+		u.flows.SetRemoved(&n.Thread, points, hidden)
+	}
 }
 
 // regionOf returns the innermost region of n with the function at entry, or nil.

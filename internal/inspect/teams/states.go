@@ -20,6 +20,7 @@ type States struct {
 	code    *stacks.Code
 	data    *stacks.Data
 	flows   *stacks.Flow
+	model   *UserModel
 }
 
 // Evidence returns the evidence of n's state, gathered at most once.
@@ -65,7 +66,29 @@ func (s *States) gatherEvidence(n *Thread) *handles.Evidence {
 	if top > 0 && top < len(st.Frames) && st.Kinds[top] == stacks.KindUser {
 		ev.Entry = s.entryOf(st, top)
 	}
+	if e := s.removedEntry(n); e != nil {
+		ev.Entry = e
+	}
 	return ev
+}
+
+// removedEntry describes the call for a lock by which a function without a frame entered the runtime; nil if that was
+// another call, or is unknown.
+func (s *States) removedEntry(n *Thread) *handles.Entry {
+	c, ok := s.model.removedCall(n)
+	if !ok {
+		return nil
+	}
+	name := c.name()
+	if call, ok := rtl.LockCallOf(name); !ok || !call.Set {
+		return nil
+	}
+	return &handles.Entry{
+		Function: name, By: "tail call of a function that has no frame",
+		StackLow:  callbacks.Addr(n.Stack().Frames[0].Registers.SP()),
+		StackHigh: callbacks.Addr(n.Stack().Frames[c.frame-1].CFA),
+		Arg:       func(i int) (uint64, bool) { return s.model.argument(n, &c, i) },
+	}
 }
 
 // evidenceFrame describes frame i for the runtime of n.
@@ -158,8 +181,8 @@ func (s *States) refineByVariable(st *handles.ThreadState) {
 }
 
 // NewStates returns a finder of the states of threads.
-func NewStates(r *ThreadTable, code *stacks.Code, data *stacks.Data, fl *stacks.Flow) *States {
-	return &States{r, code, data, fl}
+func NewStates(r *ThreadTable, code *stacks.Code, data *stacks.Data, fl *stacks.Flow, model *UserModel) *States {
+	return &States{r, code, data, fl, model}
 }
 
 // LostThreads returns the threads that runtimes have lost, as in a child after fork, and those that are ending. A

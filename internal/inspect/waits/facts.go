@@ -48,6 +48,9 @@ func (wf *Finder) AddFacts(pic *picture.Picture, facts *picture.Facts) {
 		from: wf, pic: pic, facts: facts, waits: wf.all(), locks: map[lockKey]int{}, families: map[string][]int{},
 		blank: slices.ContainsFunc(wf.Threads.All, func(n *teams.Thread) bool { return n.Missing != nil }),
 	}
+	for _, n := range wf.Threads.Sorted() {
+		wf.Model.ShowRemoved(n)
+	}
 	g.numberThreads()
 	facts.StacksComplete = wf.reach.allStacks()
 	if g.fibers = fiberText(wf.fibers()); g.fibers != "" {

@@ -54,10 +54,16 @@ func (lh *lockHolders) holding() []*lockflow.Thread {
 // list.
 func (lh *lockHolders) find(w wait, l picture.Lock) []picture.Holder {
 	family, ok := lockFamily(w, l)
-	if !ok || !w.isIdentified() {
+	lock := lockflow.Lock{Family: family, Address: w.variable}
+	switch {
+	case !ok:
+		return nil
+	case w.isIdentified():
+	case w.n != nil && lh.flows.HasRemoved(&w.n.Thread):
+		lock.Address = lockflow.AnyAddress // a tail call kept the address nowhere
+	default:
 		return nil
 	}
-	lock := lockflow.Lock{Family: family, Address: w.variable}
 	out, known := lh.known[lock]
 	if known {
 		return out
@@ -67,7 +73,23 @@ func (lh *lockHolders) find(w wait, l picture.Lock) []picture.Holder {
 			out = append(out, lh.describeHolder(h))
 		}
 	}
+	if lockflow.OfOpenMP(family) {
+		out = lh.addHidden(out)
+	}
 	lh.known[lock] = slices.Clip(out)
+	return out
+}
+
+// addHidden adds the threads with unknown functions without frames to the holders of a lock.
+func (lh *lockHolders) addHidden(out []picture.Holder) []picture.Holder {
+	for _, n := range lh.roster.Sorted() {
+		known := func(h picture.Holder) bool { return h.Thread == n.LWP }
+		if n.LWP == 0 || len(out) >= maxHolders || !lh.flows.IsHidden(&n.Thread) || slices.ContainsFunc(out, known) {
+			continue
+		}
+		out = append(out, picture.Holder{Thread: n.LWP, Certainty: picture.Possible,
+			Evidence: "its unknown function, which ended in a tail call, may have acquired it"})
+	}
 	return out
 }
 
@@ -115,9 +137,9 @@ func lockFamily(w wait, l picture.Lock) (string, bool) {
 
 // describeHolder describes a holder, with the evidence.
 func (lh *lockHolders) describeHolder(h lockflow.Holder) picture.Holder {
-	f := lh.roster.ByLWP[h.Thread.ID].Stack().Frames[h.Frame]
+	f, own := lh.flows.FrameOf(&lh.roster.ByLWP[h.Thread.ID].Thread, h.Frame)
 	out := picture.Holder{Thread: h.Thread.ID, Certainty: certainties[h.Certainty]}
-	out.SuspendedAt, out.SuspendedIn = lh.suspensionOf(h)
+	out.SuspendedAt, out.SuspendedIn = lh.suspensionOf(h, own)
 	taken := lh.acquisitionFrames(h.Taken, f.Module)
 	call := "its call"
 	if len(h.Taken) > 0 {
@@ -146,10 +168,11 @@ func acquisitionFrame(taken, now []picture.Frame) *picture.Frame {
 }
 
 // suspensionOf returns the place at which a holder was given another task to execute while it held the lock, and
-// the construct there; nil if it executes the task that acquired the lock.
-func (lh *lockHolders) suspensionOf(h lockflow.Holder) (at *picture.Frame, construct string) {
+// the construct there; nil if it executes the task that acquired the lock. frame is the number of the frame that
+// acquired it.
+func (lh *lockHolders) suspensionOf(h lockflow.Holder, frame int) (at *picture.Frame, construct string) {
 	st := lh.roster.ByLWP[h.Thread.ID].Stack()
-	for i := min(h.Frame, len(st.Kinds)-1); i > 1; i-- {
+	for i := min(frame, len(st.Kinds)-1); i > 1; i-- {
 		if st.Kinds[i] != stacks.KindUser || st.Kinds[i-1] != stacks.KindRuntime ||
 			!slices.Contains(st.Kinds[:i-1], stacks.KindUser) {
 			continue

@@ -105,9 +105,10 @@ func (c *goldenConfig) newFinder(t *testing.T) *waits.Finder {
 		}
 		return libc.New(lc)
 	}))
+	model := teams.NewUserModel(threads, teams.NewRegionTable(threads, code), code, flows)
 	return waits.New(waits.Config{
 		About: about, Target: c.target, Notes: notes, Code: code, Flows: flows, Data: data, Threads: threads,
-		States: teams.NewStates(threads, code, data, flows), Locks: &recordings.Locks{},
+		States: teams.NewStates(threads, code, data, flows, model), Model: model, Locks: &recordings.Locks{},
 	})
 }
 

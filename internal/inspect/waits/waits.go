@@ -42,6 +42,7 @@ type Config struct {
 	Data    *stacks.Data
 	Threads *teams.ThreadTable
 	States  *teams.States
+	Model   *teams.UserModel
 	Locks   *recordings.Locks // the recorded locks
 	Clock   Clock             // nil for a target that does not run, or is of another machine
 }

@@ -281,6 +281,9 @@ func (o *observer) inCall() handles.ThreadState {
 	case entryOrdered:
 		return o.orderedState()
 	}
+	if o.isAfterTailCall() && o.isOnMutex() {
+		return o.unknownLockState()
+	}
 	if o.calledFunction() == "" { // the code of the call cannot be read
 		return handles.ThreadState{State: handles.StateUndefined, Evidence: rtl.JoinEvidence(
 			"in the runtime, in a call that could not be identified", o.sleepText())}
@@ -301,6 +304,9 @@ func (o *observer) stateWithoutCall() handles.ThreadState {
 		if !o.isOnMutex() {
 			return overhead("waits for a word of the runtime's own, or did: it has changed", o.sleepText())
 		}
+		return o.unknownLockState()
+	}
+	if o.isAfterTailCall() && o.isOnMutex() {
 		return o.unknownLockState()
 	}
 	if o.th.id == 0 || len(o.th.frames) == 0 {

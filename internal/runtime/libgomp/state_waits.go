@@ -89,6 +89,12 @@ func (o *observer) isCalledByPointer() bool {
 	})
 }
 
+// isAfterTailCall reports whether the innermost function of the runtime was entered by a tail call of the function of a
+// region or task: the next frame called that function, through a pointer.
+func (o *observer) isAfterTailCall() bool {
+	return len(o.ev.Frames) > 1 && o.ev.Frames[1].Owned && o.states.forks.calls(o.ev.Frames[1].PC, arch.CallRegister)
+}
+
 // hasNoCaller reports whether the stack does not show the caller of the runtime.
 func (o *observer) hasNoCaller() bool {
 	return o.at == rtl.PlaceUnknown || o.at == rtl.PlaceCut || o.at == rtl.PlaceOutside
@@ -102,6 +108,9 @@ func (o *observer) forkState() handles.ThreadState {
 		return overhead(o.entryCall(), "in no region: it forms a team or has ended one", o.sleepText())
 	}
 	t := o.th.frames[0].team
+	if o.isAfterTailCall() && o.isOnMutex() {
+		return o.unknownLockState()
+	}
 	if !o.ev.Futex.IsNull() {
 		return overhead(o.entryCall(), "sleeps on no word of its team: it disbands a nested team", o.sleepText())
 	}
@@ -261,6 +270,9 @@ const workShareSize = 128
 // about to set. If the thread was interrupted in such a sleep and has not run since, the word and the thread's
 // team may have changed meanwhile.
 func (o *observer) isOnMutex() bool {
+	if o.ev.Futex.IsNull() {
+		return false
+	}
 	now, err := layout.ReadUint(o.states.mem, o.ev.Futex, 4)
 	if err != nil || uint32(now) != contended || uint32(o.ev.Registers.SyscallArgs[2]) != contended {
 		return false

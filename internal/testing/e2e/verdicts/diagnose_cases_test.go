@@ -272,8 +272,30 @@ func tailLocks() []expectation {
 			waits: []string{"lock", "lock"}, says: []string{"account_open in transfer"},
 		}, expectation{program: "verdict_tail_lock", args: []string{pointers, "1"}, env: e2e.Asleep})
 	}
-	return append(out, twins(expectation{program: "verdict_lock_beside", env: e2e.Asleep, kind: "deadlock", threads: 2,
+	out = append(out, twins(expectation{program: "verdict_lock_beside", env: e2e.Asleep, kind: "deadlock", threads: 2,
 		waits: []string{"lock table[0]", "lock table[1]"}, says: []string{"omp_set_lock in insert"}}, "1")...)
+	return slices.Concat(out, lastLocks())
+}
+
+// lastLocks returns deadlocks of locks that the function of a region or task acquires in a tail call, in its first and
+// in its other threads, and their healthy twins. clang merges the calls of a function, and then the code does not show
+// the lock.
+func lastLocks() (out []expectation) {
+	for way := range 4 {
+		for family, known := range map[string]bool{"libgomp": way != 2, "libomp": way == 3} {
+			e := expectation{
+				program: "verdict_last_lock", args: []string{strconv.Itoa(way)}, env: e2e.Asleep, only: family,
+				kind: "deadlock", threads: 2, says: []string{"2 threads wait for each other", "omp_set_lock in the "},
+			}
+			if known {
+				e.waits = []string{"lock first", "lock second"}
+			} else {
+				e.only = map[string]string{"libgomp": "libgomp-bookworm-O2", "libomp": "libomp-16-O1"}[family]
+			}
+			out = append(out, twins(e, strconv.Itoa(way), "1")...)
+		}
+	}
+	return out
 }
 
 // betweenTasks returns a thread that was stopped between a task that it executed and the waiting task; how is the

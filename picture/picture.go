@@ -404,6 +404,13 @@ func (f *Frame) InStandardLibrary() bool {
 		strings.HasPrefix(f.Module, "libstdc++.") || strings.HasPrefix(f.Module, "libc++.")
 }
 
+// InSystemHeader reports whether a frame is in a function that is inlined from a header of the C library or of a
+// compiler.
+func (f *Frame) InSystemHeader() bool {
+	within := func(dir string) bool { return strings.HasPrefix(f.File, dir) }
+	return f.Inlined && (within("/usr/include/") || within("/usr/lib/") && strings.Contains(f.File, "/include/"))
+}
+
 func innermostUser(fs []Frame) int {
 	first := slices.IndexFunc(fs, func(f Frame) bool { return f.Kind == FrameUser })
 	if first < 0 {

@@ -173,3 +173,33 @@ func compareTailCalls(t *testing.T, r *omptest.Result, pic *picture.Picture) (co
 	}
 	return compared
 }
+
+// TestForkBesideHeader requires the line of the region in the frame that forked it, where the compiler gave the call
+// the line of a function that is inlined from a system header.
+func TestForkBesideHeader(t *testing.T) {
+	const regionLine = 18
+	exe := omptest.Compile(t, omptest.Build{Program: "fork_beside_header", Compiler: omptest.GCC,
+		Flags: []string{"-O2", "-g"}})
+	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel,
+		Args: []string{"0"}})
+	pic := pictureOf(t, configOf(t, r.Core), picture.Parts{Threads: true, Regions: true, Stacks: true})
+	checked := 0
+	for _, th := range pic.Threads {
+		if th.ThreadNum == nil {
+			continue
+		}
+		checked++
+		i := slices.IndexFunc(th.UserStack, func(f picture.Frame) bool {
+			return f.Function == "main" && f.Construct == ""
+		})
+		if i < 0 || th.UserStack[i].Line != regionLine {
+			t.Errorf("LWP %d: frame %d of main, want line %d:\n%s", th.LWP, i, regionLine, show(th.UserStack))
+		}
+		if slices.ContainsFunc(th.UserStack, func(f picture.Frame) bool { return f.InSystemHeader() }) {
+			t.Errorf("LWP %d is in a system header:\n%s", th.LWP, show(th.UserStack))
+		}
+	}
+	if checked != 2 {
+		t.Errorf("%d threads were checked, want 2", checked)
+	}
+}

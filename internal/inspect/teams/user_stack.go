@@ -195,10 +195,40 @@ func (u *UserModel) modelFrames(p *Thread, from int) []picture.Frame {
 		u.nameCalled(out, st, i)
 		out = append(out, u.removedFrames(p, u.flows.RemovedBelow(st, i))...)
 		fs := u.code.Frames(st.Frames[i], st.Kinds[i])
+		if own := u.outsideHeaders(st, i, fs); len(own) < len(fs) {
+			fs = own
+			u.setRegionLine(&fs[0], p, i)
+		}
 		u.setForkLine(&fs[0], u.forkedRegion(p, st, i))
 		out = append(out, fs...)
 	}
 	return append(out, st.Python...)
+}
+
+// outsideHeaders returns fs, the frames of frame i of st, without the innermost functions that are inlined from headers
+// of the system, if the frame calls a runtime. Compilers call it for constructs and routines of the program, which
+// these headers do not contain; optimizers give such a call the line of inlined code beside it.
+func (u *UserModel) outsideHeaders(st *stacks.Stack, i int, fs []picture.Frame) []picture.Frame {
+	if st.Kinds[i] != stacks.KindUser || i == 0 || st.Kinds[i-1] != stacks.KindRuntime {
+		return fs
+	}
+	own := slices.IndexFunc(fs, func(f picture.Frame) bool { return !f.InSystemHeader() })
+	return fs[max(own, 0):]
+}
+
+// setRegionLine sets the line of a frame, of frame i on the stack of p, to that of the region that it forked.
+func (u *UserModel) setRegionLine(f *picture.Frame, p *Thread, i int) {
+	for _, h := range p.Chain {
+		v := u.regions.Get(p.Runtime, h)
+		at, ok := u.forkPoint(p, v)
+		if !ok || at != i {
+			continue
+		}
+		if c := u.regionCode(v); c != nil && c.Line != 0 && c.File == f.File {
+			f.Line = c.Line
+		}
+		return
+	}
 }
 
 // outermostShown returns the index of the outermost frame of st that is shown: the program's, or one of the C library's

@@ -8,6 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/inspect/stacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -26,7 +27,7 @@ func (wf *Finder) outsideArray(w wait, l picture.Lock) string {
 	case !ok:
 		return ""
 	case wf.Code.ModuleOf(base) != nil:
-		return cmp.Or(wf.outsideStatic(array, w.variable), wf.outsideIntegers(array, w.variable))
+		return cmp.Or(wf.outsideStatic(array, w.variable), wf.outsideIntegers(array, w.variable, l))
 	case !array.Loaded:
 		return ""
 	}
@@ -80,15 +81,75 @@ func (wf *Finder) outsideStatic(a lockflow.Array, addr uint64) string {
 }
 
 // outsideIntegers explains that the lock at addr is no element of an array of integers in Fortran: it is in an array of
-// integers of another size.
-func (wf *Finder) outsideIntegers(a lockflow.Array, addr uint64) string {
-	array, ok := wf.indexedArray(a)
-	found, known, _ := wf.Code.Symbols.StaticAt(addr)
-	if !ok || !known || found.Low == array.Low || array.Integer == found.Integer ||
-		array.Integer == 0 || found.Integer == 0 || array.Integer != a.Stride {
+// integers of another size, or of integers that are no locks.
+func (wf *Finder) outsideIntegers(a lockflow.Array, addr uint64, l picture.Lock) string {
+	array, found, ok := wf.anotherArray(a, addr)
+	if !ok || array.Integer != a.Stride {
 		return ""
 	}
-	return outsideWords(array.Name, array.Low, array.High, addr)
+	text := outsideWords(array.Name, array.Low, array.High, addr)
+	if array.Integer == found.Integer {
+		at, is := wf.numberIn(found, addr, l)
+		if !is {
+			return ""
+		}
+		text += fmt.Sprintf("; it is in %s, which has the value %d, of no lock, at %v", found.Name, at.value,
+			picture.Hex(at.address))
+	}
+	return text
+}
+
+// anotherArray returns the array of integers in Fortran whose element the code takes, and the other one that contains
+// addr.
+func (wf *Finder) anotherArray(a lockflow.Array, addr uint64) (array, found symbolize.StaticVariable, ok bool) {
+	array, ok = wf.indexedArray(a)
+	found, known, _ := wf.Code.Symbols.StaticAt(addr)
+	return array, found, ok && known && found.Low != array.Low && array.Integer != 0 && found.Integer != 0
+}
+
+// number is an integer in memory.
+type number struct {
+	address uint64
+	value   int32
+}
+
+// maxNeighbours bounds the integers beside a lock that are read.
+const maxNeighbours = 64
+
+// numberIn returns an integer of v, near addr, that GNU's runtime stores in no lock.
+func (wf *Finder) numberIn(v symbolize.StaticVariable, addr uint64, l picture.Lock) (number, bool) {
+	const size = 4 // of a lock of GNU's runtime
+	if v.Integer != size || l.Implementation != "futex" || l.Nested {
+		return number{}, false
+	}
+	low := max(v.Low, addr-min(addr, maxNeighbours/2*size))
+	for at := low; at < min(v.High, low+maxNeighbours*size); at += size {
+		word, err := layout.ReadUint(wf.Target, callbacks.Addr(at), size)
+		if n := int32(word); err == nil && (n < -1 || n > 2) {
+			return number{at, n}, true
+		}
+	}
+	return number{}, false
+}
+
+// pastArray describes a lock that may be outside of the array whose element the code of its thread acquires: it is in
+// another one, which may have locks, too. It returns "" for other locks.
+func (wf *Finder) pastArray(w wait, l picture.Lock) string {
+	family, ok := lockFamily(w, l)
+	if !ok || w.variable == 0 || w.n == nil || wf.Code.Symbols == nil {
+		return ""
+	}
+	a, ok := wf.Flows.Program.ArrayOf(wf.Flows.Thread(&w.n.Thread), family)
+	if !ok {
+		return ""
+	}
+	array, found, ok := wf.anotherArray(a, w.variable)
+	if !ok || array.Integer != found.Integer {
+		return ""
+	}
+	const words = "the lock is in %s, and the code takes it as an element of %s (%d bytes at %v), outside of it: " +
+		"check the index, unless that array has locks, too"
+	return fmt.Sprintf(words, found.Name, array.Name, array.High-array.Low, picture.Hex(array.Low))
 }
 
 // indexedArray returns the static array to whose address the code adds an index. The smallest index may be 1.

@@ -174,6 +174,9 @@ func (wf *Finder) lock(w wait) (picture.Lock, error) {
 			why = wf.outsideArray(w, l)
 			l.NeverLock = why != ""
 		}
+		if why == "" {
+			l.Evidence = rtl.JoinEvidence(l.Evidence, wf.pastArray(w, l))
+		}
 		if l.Overwritten = l.Overwritten && why == ""; l.Overwritten {
 			why = l.Evidence
 		}

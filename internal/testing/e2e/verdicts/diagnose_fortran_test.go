@@ -53,8 +53,12 @@ func fortranVerdicts() []expectation {
 		{program: "verdict_fortran_shifted", args: []string{"2"}},
 		// LLVM's runtime crashes.
 		{program: "verdict_fortran_past", args: []string{"0"}, only: "libgomp", kind: "lock_freed", threads: 3,
-			says: []string{"which is no lock", "The call is in grid::add verdict_fortran_past.f90:13",
+			says: []string{"which is no lock", "The call is in grid::add verdict_fortran_past.f90:15",
 				" locks (128 bytes at ", "check the index"}},
+		{program: "verdict_fortran_past", args: []string{"2"}, only: "libgomp", kind: "lock_freed", threads: 3,
+			says: []string{"which is no lock", " locks (128 bytes at ", "counts, which has the value 400, of no lock"}},
+		{program: "verdict_fortran_past", args: []string{"3"}, only: "libgomp", kind: "lock_orphaned", threads: 3,
+			says: []string{"counts, and the code takes it as an element of", "locks (128 bytes at "}},
 		{program: "verdict_fortran_past", args: []string{"1"}, only: "libgomp"},
 		{program: "verdict_fortran_kept", kind: "lock_orphaned", certainty: "likely", threads: 2,
 			says: []string{"lock cache", "nobody will release"}},

@@ -3,6 +3,7 @@ package recordings
 import (
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"strings"
 	"time"
 
@@ -126,27 +127,40 @@ func unique(names map[uint64]string) map[uint64]string {
 	return names
 }
 
-// candidates returns the names of the sections with a variable that the code refers to before each of some calls.
+// candidates returns the names of the sections with a variable that the code refers to before each of some calls; nil
+// if no code refers to one. Other code does not count: LLVM's runtime clears the return address of thread 0 when
+// another thread leaves a section, and an event of thread 0 at that moment has an address in the runtime.
 func (c *Criticals) candidates(pcs []uint64) (all map[string]bool) {
-	for i, pc := range pcs {
-		f, err := c.Symbols.Function(pc - 1)
-		if err != nil || f.Low == 0 || pc-f.Low > codeMax {
-			return nil
+	for _, pc := range pcs {
+		here := c.candidatesAt(pc)
+		if len(here) == 0 {
+			continue
 		}
-		code := make([]byte, pc-f.Low)
-		if c.Memory.ReadMemory(callbacks.Addr(f.Low), code) != nil {
-			return nil
-		}
-		here := map[string]bool{}
-		for _, v := range c.variables {
-			if name, _ := rtl.CriticalName(v.Name); refersTo(code, f.Low, v.Address) &&
-				(i == 0 || all[sectionName(name)]) {
-				here[sectionName(name)] = true
-			}
+		if all != nil {
+			maps.DeleteFunc(here, func(name string, _ bool) bool { return !all[name] })
 		}
 		all = here
 	}
 	return all
+}
+
+// candidatesAt returns the names of the sections with a variable that a function refers to before a return address.
+func (c *Criticals) candidatesAt(pc uint64) map[string]bool {
+	f, err := c.Symbols.Function(pc - 1)
+	if err != nil || f.Low == 0 || pc-f.Low > codeMax {
+		return nil
+	}
+	code := make([]byte, pc-f.Low)
+	if c.Memory.ReadMemory(callbacks.Addr(f.Low), code) != nil {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, v := range c.variables {
+		if name, _ := rtl.CriticalName(v.Name); refersTo(code, f.Low, v.Address) {
+			names[sectionName(name)] = true
+		}
+	}
+	return names
 }
 
 // sectionName returns the name of a section for users.

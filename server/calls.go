@@ -33,11 +33,12 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	return resp, err
 }
 
-// endless are the calls without a time limit.
+// endless are the calls without a time limit, or with one of their own.
 var endless = map[string]bool{
-	ompdv1.DebuggerService_Attach_FullMethodName:        true,
-	ompdv1.InspectionService_WatchTarget_FullMethodName: true,
-	ompdv1.TraceService_FollowEvents_FullMethodName:     true,
+	ompdv1.DebuggerService_Attach_FullMethodName:          true,
+	ompdv1.InspectionService_WatchTarget_FullMethodName:   true,
+	ompdv1.InspectionService_ProfileTarget_FullMethodName: true,
+	ompdv1.TraceService_FollowEvents_FullMethodName:       true,
 }
 
 // stream wraps every call with a stream.

@@ -21,10 +21,12 @@ type Limits struct {
 	Message         int      // bytes per message (4 MiB)
 	Memory          int      // bytes per ReadMemory (1 MiB)
 	// Work is the CPU time of one call; an answer that needs more lists its missing parts (10 s).
-	Work  time.Duration
-	Call  time.Duration // duration of one call; WatchTarget and Attach have no limit (2 min)
-	Idle  time.Duration // after which an unused target is freed (1 h)
-	Lease time.Duration // maximal life of a target after its connection (1 h)
+	Work time.Duration
+	Call time.Duration // duration of one call; WatchTarget and Attach have no limit (2 min)
+	// Profile is the duration of the samples of one ProfileTarget; longer requests are shortened (10 min).
+	Profile time.Duration
+	Idle    time.Duration // after which an unused target is freed (1 h)
+	Lease   time.Duration // maximal life of a target after its connection (1 h)
 }
 
 // Quota limits the number of resources at a time.
@@ -71,6 +73,7 @@ func (l Limits) orDefault() Limits {
 		Memory:          cmp.Or(l.Memory, 1<<20),
 		Work:            cmp.Or(l.Work, engine.DefaultBudget),
 		Call:            cmp.Or(l.Call, 2*time.Minute),
+		Profile:         cmp.Or(l.Profile, profileLimit),
 		Idle:            cmp.Or(l.Idle, time.Hour),
 		Lease:           cmp.Or(l.Lease, time.Hour),
 	}

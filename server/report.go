@@ -98,7 +98,7 @@ func (s *inspection) GetReport(req *ompdv1.GetReportRequest, stream ompdv1.Inspe
 // pieces calls send with parts of a picture of at most room bytes each, unless one element is larger. The
 // merged parts equal the picture.
 func pieces(whole *ompdv1.Picture, room int, send func(p *ompdv1.Picture, last bool) error) error {
-	c := &cutter{piece: new(ompdv1.Picture), room: room, send: send}
+	c := &cutter[*ompdv1.Picture]{piece: new(ompdv1.Picture), room: room, send: send, more: newPicture}
 	facts := whole.GetFacts()
 	c.scalars(whole.ProtoReflect(), c.piece.ProtoReflect())
 	if facts != nil {
@@ -118,17 +118,21 @@ func pieces(whole *ompdv1.Picture, room int, send func(p *ompdv1.Picture, last b
 	return send(c.piece, true)
 }
 
-// cutter cuts a picture into pieces.
-type cutter struct {
-	piece      *ompdv1.Picture
+// newPicture returns an empty picture.
+func newPicture() *ompdv1.Picture { return new(ompdv1.Picture) }
+
+// cutter cuts a message into pieces.
+type cutter[M proto.Message] struct {
+	piece      M
 	used, room int
-	send       func(p *ompdv1.Picture, last bool) error
+	send       func(p M, last bool) error
+	more       func() M // the next piece
 	err        error
 }
 
 // scalars copies the scalar fields and small messages into the first piece, but not the facts, which contain
 // lists.
-func (c *cutter) scalars(from, to protoreflect.Message) {
+func (c *cutter[M]) scalars(from, to protoreflect.Message) {
 	from.Range(func(d protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		if !d.IsList() && d.Name() != "facts" {
 			to.Set(d, v)
@@ -138,14 +142,14 @@ func (c *cutter) scalars(from, to protoreflect.Message) {
 }
 
 // lists sends the lists of a message; to returns the message in the present piece.
-func (c *cutter) lists(from protoreflect.Message, to func() protoreflect.Message) {
+func (c *cutter[M]) lists(from protoreflect.Message, to func() protoreflect.Message) {
 	from.Range(func(d protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		for i := 0; d.IsList() && i < v.List().Len() && c.err == nil; i++ {
 			element := v.List().Get(i)
 			n := sizeOf(d, element)
 			if c.used > 0 && c.used+n > c.room {
 				c.err = c.send(c.piece, false)
-				c.piece, c.used = new(ompdv1.Picture), 0
+				c.piece, c.used = c.more(), 0
 			}
 			to().Mutable(d).List().Append(element)
 			c.used += n

@@ -124,6 +124,26 @@ func (t *Target) Watch(ctx context.Context, interval time.Duration, count int) i
 	return t.inner().Watch(ctx, interval, count)
 }
 
+// ProfileOptions are the options of a profile.
+type ProfileOptions struct {
+	// For is the time after which it ends; 0: it has no limit.
+	For time.Duration
+	// Samples is the number of samples after which it ends; 0: it has no limit.
+	Samples int
+	// Started is called after the first sample; it may be nil.
+	Started func()
+	// Budget limits the CPU time of each sample; 0: it has no limit.
+	Budget time.Duration
+}
+
+// Profile samples the states and user-model stacks of a process until ctx ends, a limit is reached, or the process
+// ends. After the first sample, these ends are no errors. The error is ErrNotWatched if the target is not a process.
+func (t *Target) Profile(ctx context.Context, o ProfileOptions) (*picture.Profile, error) {
+	return t.inner().Profile(ctx, engine.ProfileOptions{
+		For: o.For, Samples: o.Samples, Started: o.Started, Budget: o.Budget,
+	})
+}
+
 // Usage returns the CPU time that each thread of a process has used since its start. The error is ErrNotWatched if the
 // target is not a process.
 func (t *Target) Usage() ([]picture.Use, error) { return t.inner().Usage() }

@@ -15,9 +15,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/client"
 	"github.com/ompd-inspect/ompd-inspect/internal/engine"
-	"github.com/ompd-inspect/ompd-inspect/internal/profile"
 	"github.com/ompd-inspect/ompd-inspect/internal/target/delve"
-	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
@@ -136,48 +134,16 @@ func (r *remoteTarget) Watch(ctx context.Context, interval time.Duration, count 
 }
 
 // Profile samples a process of the server until ctx ends, the time is over, or the process ends. The server takes the
-// samples at a fixed interval, which follows the length of the first stop.
+// samples, and limits the time.
 func (r *remoteTarget) Profile(ctx context.Context, o engine.ProfileOptions) (*picture.Profile, error) {
-	header, err := r.Picture(ctx, ompdv1.PicturePart_PICTURE_PART_HEADER)
-	if err != nil {
-		return nil, err
-	}
-	if header.Target.Kind != picture.TargetProcess {
+	p, err := r.Target.Profile(context.WithoutCancel(ctx), client.ProfileOptions{
+		For: o.For, Samples: o.Samples, Started: o.Started, End: ctx.Done(),
+	})
+	var e *client.Error
+	if errors.As(err, &e) && e.Reason == "NO_PROCESS" {
 		return nil, engine.ErrNotWatched
 	}
-	interval := watch.Interval
-	if pause := header.Target.Pause; pause != nil {
-		interval = max(interval, engine.StopShare*time.Duration(pause.Microseconds)*time.Microsecond)
-	}
-	begin := time.Now()
-	limited, cancel := ctx, context.CancelFunc(func() {})
-	if o.For > 0 {
-		limited, cancel = context.WithDeadline(ctx, begin.Add(o.For))
-	}
-	defer cancel()
-	series, last, n := profile.Series{}, begin, 0
-	parts := pictureParts(engine.Query{Parts: picture.Parts{Threads: true, Regions: true, Stacks: true}})
-	for pic, err := range r.Target.Watch(limited, interval, parts...) {
-		switch {
-		case err != nil && n == 0:
-			return nil, err
-		case err != nil && ctx.Err() != nil:
-			return series.Profile(picture.ProfileInterrupted, nil), nil
-		case err != nil && limited.Err() != nil:
-			return series.Profile(picture.ProfileTimeOver, nil), nil
-		case err != nil:
-			return series.Profile(picture.ProfileFailed, err), nil
-		}
-		now := time.Now()
-		series.Add(pic, now.Sub(last), 0)
-		if last, n = now, n+1; n == 1 && o.Started != nil {
-			o.Started()
-		}
-		if n == o.Samples {
-			break
-		}
-	}
-	return series.Profile(picture.ProfileTimeOver, nil), nil
+	return p, err
 }
 
 // Close closes the target.

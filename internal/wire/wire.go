@@ -43,6 +43,7 @@ var plans = sync.OnceValue(func() map[reflect.Type]plan {
 	planAll(all, reflect.TypeFor[picture.Look](), (&ompdv1.Look{}).ProtoReflect().Descriptor())
 	planAll(all, reflect.TypeFor[picture.Event](), (&ompdv1.Event{}).ProtoReflect().Descriptor())
 	planAll(all, reflect.TypeFor[picture.Recording](), (&ompdv1.Recording{}).ProtoReflect().Descriptor())
+	planAll(all, reflect.TypeFor[picture.Profile](), (&ompdv1.Profile{}).ProtoReflect().Descriptor())
 	planAll(all, reflect.TypeFor[picture.Statistics](), (&ompdv1.Statistics{}).ProtoReflect().Descriptor())
 	return planAll(all, reflect.TypeFor[picture.Process](), (&ompdv1.Process{}).ProtoReflect().Descriptor())
 })

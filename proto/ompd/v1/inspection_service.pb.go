@@ -1149,6 +1149,126 @@ func (x *WatchTargetResponse) GetLook() *Look {
 	return nil
 }
 
+// ProfileTargetRequest is the argument of ProfileTarget, or the request to end
+// the samples.
+type ProfileTargetRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Not used after the first request, like duration and samples.
+	Target string `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	// End after this time. The server bounds it; 0 means the server's bound.
+	Duration *durationpb.Duration `protobuf:"bytes,2,opt,name=duration,proto3" json:"duration,omitempty"`
+	// End after so many samples; 0 means no limit.
+	Samples int64 `protobuf:"varint,3,opt,name=samples,proto3" json:"samples,omitempty"`
+	// End the samples now; not used in the first request.
+	End           bool `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileTargetRequest) Reset() {
+	*x = ProfileTargetRequest{}
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileTargetRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileTargetRequest) ProtoMessage() {}
+
+func (x *ProfileTargetRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileTargetRequest.ProtoReflect.Descriptor instead.
+func (*ProfileTargetRequest) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ProfileTargetRequest) GetTarget() string {
+	if x != nil {
+		return x.Target
+	}
+	return ""
+}
+
+func (x *ProfileTargetRequest) GetDuration() *durationpb.Duration {
+	if x != nil {
+		return x.Duration
+	}
+	return nil
+}
+
+func (x *ProfileTargetRequest) GetSamples() int64 {
+	if x != nil {
+		return x.Samples
+	}
+	return 0
+}
+
+func (x *ProfileTargetRequest) GetEnd() bool {
+	if x != nil {
+		return x.End
+	}
+	return false
+}
+
+// ProfileTargetResponse is a piece of the result of ProfileTarget.
+type ProfileTargetResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Not set in the first response, which comes after the first sample.
+	Profile       *Profile `protobuf:"bytes,1,opt,name=profile,proto3" json:"profile,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileTargetResponse) Reset() {
+	*x = ProfileTargetResponse{}
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileTargetResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileTargetResponse) ProtoMessage() {}
+
+func (x *ProfileTargetResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileTargetResponse.ProtoReflect.Descriptor instead.
+func (*ProfileTargetResponse) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ProfileTargetResponse) GetProfile() *Profile {
+	if x != nil {
+		return x.Profile
+	}
+	return nil
+}
+
 // ThreadFilter selects threads; each list that is not empty must have the
 // thread's value.
 type ThreadFilter struct {
@@ -1164,7 +1284,7 @@ type ThreadFilter struct {
 
 func (x *ThreadFilter) Reset() {
 	*x = ThreadFilter{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[16]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1176,7 +1296,7 @@ func (x *ThreadFilter) String() string {
 func (*ThreadFilter) ProtoMessage() {}
 
 func (x *ThreadFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[16]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1189,7 +1309,7 @@ func (x *ThreadFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadFilter.ProtoReflect.Descriptor instead.
 func (*ThreadFilter) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{16}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ThreadFilter) GetRegions() []string {
@@ -1236,7 +1356,7 @@ type GetThreadRequest struct {
 
 func (x *GetThreadRequest) Reset() {
 	*x = GetThreadRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[17]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1248,7 +1368,7 @@ func (x *GetThreadRequest) String() string {
 func (*GetThreadRequest) ProtoMessage() {}
 
 func (x *GetThreadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[17]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1261,7 +1381,7 @@ func (x *GetThreadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetThreadRequest.ProtoReflect.Descriptor instead.
 func (*GetThreadRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{17}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetThreadRequest) GetTarget() string {
@@ -1329,7 +1449,7 @@ type GetThreadResponse struct {
 
 func (x *GetThreadResponse) Reset() {
 	*x = GetThreadResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[18]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1341,7 +1461,7 @@ func (x *GetThreadResponse) String() string {
 func (*GetThreadResponse) ProtoMessage() {}
 
 func (x *GetThreadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[18]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1354,7 +1474,7 @@ func (x *GetThreadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetThreadResponse.ProtoReflect.Descriptor instead.
 func (*GetThreadResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{18}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetThreadResponse) GetThread() *Thread {
@@ -1378,7 +1498,7 @@ type ListThreadsRequest struct {
 
 func (x *ListThreadsRequest) Reset() {
 	*x = ListThreadsRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[19]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1390,7 +1510,7 @@ func (x *ListThreadsRequest) String() string {
 func (*ListThreadsRequest) ProtoMessage() {}
 
 func (x *ListThreadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[19]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1403,7 +1523,7 @@ func (x *ListThreadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListThreadsRequest.ProtoReflect.Descriptor instead.
 func (*ListThreadsRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{19}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListThreadsRequest) GetTarget() string {
@@ -1452,7 +1572,7 @@ type ListThreadsResponse struct {
 
 func (x *ListThreadsResponse) Reset() {
 	*x = ListThreadsResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[20]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1464,7 +1584,7 @@ func (x *ListThreadsResponse) String() string {
 func (*ListThreadsResponse) ProtoMessage() {}
 
 func (x *ListThreadsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[20]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1477,7 +1597,7 @@ func (x *ListThreadsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListThreadsResponse.ProtoReflect.Descriptor instead.
 func (*ListThreadsResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{20}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListThreadsResponse) GetThreads() []*Thread {
@@ -1505,7 +1625,7 @@ type GetRegionRequest struct {
 
 func (x *GetRegionRequest) Reset() {
 	*x = GetRegionRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[21]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1517,7 +1637,7 @@ func (x *GetRegionRequest) String() string {
 func (*GetRegionRequest) ProtoMessage() {}
 
 func (x *GetRegionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[21]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1530,7 +1650,7 @@ func (x *GetRegionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRegionRequest.ProtoReflect.Descriptor instead.
 func (*GetRegionRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{21}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetRegionRequest) GetTarget() string {
@@ -1557,7 +1677,7 @@ type GetRegionResponse struct {
 
 func (x *GetRegionResponse) Reset() {
 	*x = GetRegionResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[22]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1569,7 +1689,7 @@ func (x *GetRegionResponse) String() string {
 func (*GetRegionResponse) ProtoMessage() {}
 
 func (x *GetRegionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[22]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1582,7 +1702,7 @@ func (x *GetRegionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRegionResponse.ProtoReflect.Descriptor instead.
 func (*GetRegionResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{22}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetRegionResponse) GetRegion() *Region {
@@ -1605,7 +1725,7 @@ type RegionFilter struct {
 
 func (x *RegionFilter) Reset() {
 	*x = RegionFilter{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[23]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1617,7 +1737,7 @@ func (x *RegionFilter) String() string {
 func (*RegionFilter) ProtoMessage() {}
 
 func (x *RegionFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[23]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1630,7 +1750,7 @@ func (x *RegionFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegionFilter.ProtoReflect.Descriptor instead.
 func (*RegionFilter) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{23}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RegionFilter) GetParents() []string {
@@ -1660,7 +1780,7 @@ type ListRegionsRequest struct {
 
 func (x *ListRegionsRequest) Reset() {
 	*x = ListRegionsRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[24]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1672,7 +1792,7 @@ func (x *ListRegionsRequest) String() string {
 func (*ListRegionsRequest) ProtoMessage() {}
 
 func (x *ListRegionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[24]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1685,7 +1805,7 @@ func (x *ListRegionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegionsRequest.ProtoReflect.Descriptor instead.
 func (*ListRegionsRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{24}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListRegionsRequest) GetTarget() string {
@@ -1727,7 +1847,7 @@ type ListRegionsResponse struct {
 
 func (x *ListRegionsResponse) Reset() {
 	*x = ListRegionsResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[25]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1739,7 +1859,7 @@ func (x *ListRegionsResponse) String() string {
 func (*ListRegionsResponse) ProtoMessage() {}
 
 func (x *ListRegionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[25]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1752,7 +1872,7 @@ func (x *ListRegionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegionsResponse.ProtoReflect.Descriptor instead.
 func (*ListRegionsResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{25}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListRegionsResponse) GetRegions() []*Region {
@@ -1780,7 +1900,7 @@ type GetTaskRequest struct {
 
 func (x *GetTaskRequest) Reset() {
 	*x = GetTaskRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[26]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1792,7 +1912,7 @@ func (x *GetTaskRequest) String() string {
 func (*GetTaskRequest) ProtoMessage() {}
 
 func (x *GetTaskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[26]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1805,7 +1925,7 @@ func (x *GetTaskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTaskRequest.ProtoReflect.Descriptor instead.
 func (*GetTaskRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{26}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GetTaskRequest) GetTarget() string {
@@ -1832,7 +1952,7 @@ type GetTaskResponse struct {
 
 func (x *GetTaskResponse) Reset() {
 	*x = GetTaskResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[27]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1844,7 +1964,7 @@ func (x *GetTaskResponse) String() string {
 func (*GetTaskResponse) ProtoMessage() {}
 
 func (x *GetTaskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[27]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1857,7 +1977,7 @@ func (x *GetTaskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTaskResponse.ProtoReflect.Descriptor instead.
 func (*GetTaskResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{27}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GetTaskResponse) GetTask() *Task {
@@ -1880,7 +2000,7 @@ type TaskFilter struct {
 
 func (x *TaskFilter) Reset() {
 	*x = TaskFilter{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[28]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1892,7 +2012,7 @@ func (x *TaskFilter) String() string {
 func (*TaskFilter) ProtoMessage() {}
 
 func (x *TaskFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[28]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1905,7 +2025,7 @@ func (x *TaskFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskFilter.ProtoReflect.Descriptor instead.
 func (*TaskFilter) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{28}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *TaskFilter) GetRegions() []string {
@@ -1942,7 +2062,7 @@ type ListTasksRequest struct {
 
 func (x *ListTasksRequest) Reset() {
 	*x = ListTasksRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[29]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1954,7 +2074,7 @@ func (x *ListTasksRequest) String() string {
 func (*ListTasksRequest) ProtoMessage() {}
 
 func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[29]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1967,7 +2087,7 @@ func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksRequest.ProtoReflect.Descriptor instead.
 func (*ListTasksRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{29}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListTasksRequest) GetTarget() string {
@@ -2009,7 +2129,7 @@ type ListTasksResponse struct {
 
 func (x *ListTasksResponse) Reset() {
 	*x = ListTasksResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[30]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2021,7 +2141,7 @@ func (x *ListTasksResponse) String() string {
 func (*ListTasksResponse) ProtoMessage() {}
 
 func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[30]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2034,7 +2154,7 @@ func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksResponse.ProtoReflect.Descriptor instead.
 func (*ListTasksResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{30}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListTasksResponse) GetTasks() []*Task {
@@ -2063,7 +2183,7 @@ type ListStacksRequest struct {
 
 func (x *ListStacksRequest) Reset() {
 	*x = ListStacksRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[31]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2075,7 +2195,7 @@ func (x *ListStacksRequest) String() string {
 func (*ListStacksRequest) ProtoMessage() {}
 
 func (x *ListStacksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[31]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2088,7 +2208,7 @@ func (x *ListStacksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStacksRequest.ProtoReflect.Descriptor instead.
 func (*ListStacksRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{31}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListStacksRequest) GetTarget() string {
@@ -2123,7 +2243,7 @@ type ListStacksResponse struct {
 
 func (x *ListStacksResponse) Reset() {
 	*x = ListStacksResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[32]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2135,7 +2255,7 @@ func (x *ListStacksResponse) String() string {
 func (*ListStacksResponse) ProtoMessage() {}
 
 func (x *ListStacksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[32]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2148,7 +2268,7 @@ func (x *ListStacksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStacksResponse.ProtoReflect.Descriptor instead.
 func (*ListStacksResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{32}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListStacksResponse) GetStacks() []*MergedStack {
@@ -2183,7 +2303,7 @@ type IcvFilter struct {
 
 func (x *IcvFilter) Reset() {
 	*x = IcvFilter{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[33]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2195,7 +2315,7 @@ func (x *IcvFilter) String() string {
 func (*IcvFilter) ProtoMessage() {}
 
 func (x *IcvFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[33]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2208,7 +2328,7 @@ func (x *IcvFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IcvFilter.ProtoReflect.Descriptor instead.
 func (*IcvFilter) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{33}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *IcvFilter) GetNames() []string {
@@ -2259,7 +2379,7 @@ type ListIcvsRequest struct {
 
 func (x *ListIcvsRequest) Reset() {
 	*x = ListIcvsRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[34]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2271,7 +2391,7 @@ func (x *ListIcvsRequest) String() string {
 func (*ListIcvsRequest) ProtoMessage() {}
 
 func (x *ListIcvsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[34]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2284,7 +2404,7 @@ func (x *ListIcvsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIcvsRequest.ProtoReflect.Descriptor instead.
 func (*ListIcvsRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{34}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListIcvsRequest) GetTarget() string {
@@ -2326,7 +2446,7 @@ type ListIcvsResponse struct {
 
 func (x *ListIcvsResponse) Reset() {
 	*x = ListIcvsResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[35]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2338,7 +2458,7 @@ func (x *ListIcvsResponse) String() string {
 func (*ListIcvsResponse) ProtoMessage() {}
 
 func (x *ListIcvsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[35]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2351,7 +2471,7 @@ func (x *ListIcvsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIcvsResponse.ProtoReflect.Descriptor instead.
 func (*ListIcvsResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{35}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListIcvsResponse) GetIcvs() []*Icv {
@@ -2380,7 +2500,7 @@ type ListControlVarsRequest struct {
 
 func (x *ListControlVarsRequest) Reset() {
 	*x = ListControlVarsRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[36]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2392,7 +2512,7 @@ func (x *ListControlVarsRequest) String() string {
 func (*ListControlVarsRequest) ProtoMessage() {}
 
 func (x *ListControlVarsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[36]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2405,7 +2525,7 @@ func (x *ListControlVarsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListControlVarsRequest.ProtoReflect.Descriptor instead.
 func (*ListControlVarsRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{36}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListControlVarsRequest) GetTarget() string {
@@ -2440,7 +2560,7 @@ type ListControlVarsResponse struct {
 
 func (x *ListControlVarsResponse) Reset() {
 	*x = ListControlVarsResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[37]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2452,7 +2572,7 @@ func (x *ListControlVarsResponse) String() string {
 func (*ListControlVarsResponse) ProtoMessage() {}
 
 func (x *ListControlVarsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[37]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2465,7 +2585,7 @@ func (x *ListControlVarsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListControlVarsResponse.ProtoReflect.Descriptor instead.
 func (*ListControlVarsResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{37}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListControlVarsResponse) GetControlVars() []*ControlVar {
@@ -2494,7 +2614,7 @@ type ListLayoutEntriesRequest struct {
 
 func (x *ListLayoutEntriesRequest) Reset() {
 	*x = ListLayoutEntriesRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[38]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2506,7 +2626,7 @@ func (x *ListLayoutEntriesRequest) String() string {
 func (*ListLayoutEntriesRequest) ProtoMessage() {}
 
 func (x *ListLayoutEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[38]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2519,7 +2639,7 @@ func (x *ListLayoutEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLayoutEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListLayoutEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{38}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListLayoutEntriesRequest) GetTarget() string {
@@ -2554,7 +2674,7 @@ type ListLayoutEntriesResponse struct {
 
 func (x *ListLayoutEntriesResponse) Reset() {
 	*x = ListLayoutEntriesResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[39]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2566,7 +2686,7 @@ func (x *ListLayoutEntriesResponse) String() string {
 func (*ListLayoutEntriesResponse) ProtoMessage() {}
 
 func (x *ListLayoutEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[39]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2579,7 +2699,7 @@ func (x *ListLayoutEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLayoutEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListLayoutEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{39}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ListLayoutEntriesResponse) GetLayout() []*LayoutEntry {
@@ -2608,7 +2728,7 @@ type ListVerdictsRequest struct {
 
 func (x *ListVerdictsRequest) Reset() {
 	*x = ListVerdictsRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[40]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2620,7 +2740,7 @@ func (x *ListVerdictsRequest) String() string {
 func (*ListVerdictsRequest) ProtoMessage() {}
 
 func (x *ListVerdictsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[40]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2633,7 +2753,7 @@ func (x *ListVerdictsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerdictsRequest.ProtoReflect.Descriptor instead.
 func (*ListVerdictsRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{40}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ListVerdictsRequest) GetTarget() string {
@@ -2668,7 +2788,7 @@ type ListVerdictsResponse struct {
 
 func (x *ListVerdictsResponse) Reset() {
 	*x = ListVerdictsResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[41]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2680,7 +2800,7 @@ func (x *ListVerdictsResponse) String() string {
 func (*ListVerdictsResponse) ProtoMessage() {}
 
 func (x *ListVerdictsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[41]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2693,7 +2813,7 @@ func (x *ListVerdictsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerdictsResponse.ProtoReflect.Descriptor instead.
 func (*ListVerdictsResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{41}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListVerdictsResponse) GetVerdicts() []*Verdict {
@@ -2722,7 +2842,7 @@ type ListChecksRequest struct {
 
 func (x *ListChecksRequest) Reset() {
 	*x = ListChecksRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[42]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2734,7 +2854,7 @@ func (x *ListChecksRequest) String() string {
 func (*ListChecksRequest) ProtoMessage() {}
 
 func (x *ListChecksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[42]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2747,7 +2867,7 @@ func (x *ListChecksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChecksRequest.ProtoReflect.Descriptor instead.
 func (*ListChecksRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{42}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ListChecksRequest) GetTarget() string {
@@ -2782,7 +2902,7 @@ type ListChecksResponse struct {
 
 func (x *ListChecksResponse) Reset() {
 	*x = ListChecksResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[43]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2794,7 +2914,7 @@ func (x *ListChecksResponse) String() string {
 func (*ListChecksResponse) ProtoMessage() {}
 
 func (x *ListChecksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[43]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2807,7 +2927,7 @@ func (x *ListChecksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChecksResponse.ProtoReflect.Descriptor instead.
 func (*ListChecksResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{43}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListChecksResponse) GetChecks() []*Check {
@@ -2836,7 +2956,7 @@ type ListBreakpointsRequest struct {
 
 func (x *ListBreakpointsRequest) Reset() {
 	*x = ListBreakpointsRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[44]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2848,7 +2968,7 @@ func (x *ListBreakpointsRequest) String() string {
 func (*ListBreakpointsRequest) ProtoMessage() {}
 
 func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[44]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2861,7 +2981,7 @@ func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsRequest.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{44}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListBreakpointsRequest) GetTarget() string {
@@ -2896,7 +3016,7 @@ type ListBreakpointsResponse struct {
 
 func (x *ListBreakpointsResponse) Reset() {
 	*x = ListBreakpointsResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[45]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2908,7 +3028,7 @@ func (x *ListBreakpointsResponse) String() string {
 func (*ListBreakpointsResponse) ProtoMessage() {}
 
 func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[45]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2921,7 +3041,7 @@ func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsResponse.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{45}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ListBreakpointsResponse) GetBreakpoints() []*Breakpoint {
@@ -2951,7 +3071,7 @@ type ReadMemoryRequest struct {
 
 func (x *ReadMemoryRequest) Reset() {
 	*x = ReadMemoryRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[46]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2963,7 +3083,7 @@ func (x *ReadMemoryRequest) String() string {
 func (*ReadMemoryRequest) ProtoMessage() {}
 
 func (x *ReadMemoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[46]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2976,7 +3096,7 @@ func (x *ReadMemoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadMemoryRequest.ProtoReflect.Descriptor instead.
 func (*ReadMemoryRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{46}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ReadMemoryRequest) GetTarget() string {
@@ -3011,7 +3131,7 @@ type ReadMemoryResponse struct {
 
 func (x *ReadMemoryResponse) Reset() {
 	*x = ReadMemoryResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[47]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3023,7 +3143,7 @@ func (x *ReadMemoryResponse) String() string {
 func (*ReadMemoryResponse) ProtoMessage() {}
 
 func (x *ReadMemoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[47]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3036,7 +3156,7 @@ func (x *ReadMemoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadMemoryResponse.ProtoReflect.Descriptor instead.
 func (*ReadMemoryResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{47}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ReadMemoryResponse) GetData() []byte {
@@ -3058,7 +3178,7 @@ type FindProcessesRequest struct {
 
 func (x *FindProcessesRequest) Reset() {
 	*x = FindProcessesRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[48]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3070,7 +3190,7 @@ func (x *FindProcessesRequest) String() string {
 func (*FindProcessesRequest) ProtoMessage() {}
 
 func (x *FindProcessesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[48]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3083,7 +3203,7 @@ func (x *FindProcessesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindProcessesRequest.ProtoReflect.Descriptor instead.
 func (*FindProcessesRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{48}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *FindProcessesRequest) GetSample() *durationpb.Duration {
@@ -3109,7 +3229,7 @@ type FindProcessesResponse struct {
 
 func (x *FindProcessesResponse) Reset() {
 	*x = FindProcessesResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[49]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3121,7 +3241,7 @@ func (x *FindProcessesResponse) String() string {
 func (*FindProcessesResponse) ProtoMessage() {}
 
 func (x *FindProcessesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[49]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3134,7 +3254,7 @@ func (x *FindProcessesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindProcessesResponse.ProtoReflect.Descriptor instead.
 func (*FindProcessesResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{49}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *FindProcessesResponse) GetProcess() *Process {
@@ -3225,7 +3345,14 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\x04stop\x18\x01 \x01(\rR\x04stop\x12*\n" +
 	"\apicture\x18\x02 \x01(\v2\x10.ompd.v1.PictureR\apicture\x12\x12\n" +
 	"\x04last\x18\x03 \x01(\bR\x04last\x12!\n" +
-	"\x04look\x18\x04 \x01(\v2\r.ompd.v1.LookR\x04look\"\x8d\x01\n" +
+	"\x04look\x18\x04 \x01(\v2\r.ompd.v1.LookR\x04look\"\x91\x01\n" +
+	"\x14ProfileTargetRequest\x12\x16\n" +
+	"\x06target\x18\x01 \x01(\tR\x06target\x125\n" +
+	"\bduration\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\bduration\x12\x18\n" +
+	"\asamples\x18\x03 \x01(\x03R\asamples\x12\x10\n" +
+	"\x03end\x18\x04 \x01(\bR\x03end\"C\n" +
+	"\x15ProfileTargetResponse\x12*\n" +
+	"\aprofile\x18\x01 \x01(\v2\x10.ompd.v1.ProfileR\aprofile\"\x8d\x01\n" +
 	"\fThreadFilter\x12\x18\n" +
 	"\aregions\x18\x01 \x03(\tR\aregions\x12*\n" +
 	"\x06states\x18\x02 \x03(\x0e2\x12.ompd.v1.StateNameR\x06states\x12#\n" +
@@ -3378,7 +3505,7 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\x17THREAD_VIEW_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11THREAD_VIEW_BASIC\x10\x01\x12\x1a\n" +
 	"\x16THREAD_VIEW_USER_STACK\x10\x02\x12\x14\n" +
-	"\x10THREAD_VIEW_FULL\x10\x032\xef\f\n" +
+	"\x10THREAD_VIEW_FULL\x10\x032\xc3\r\n" +
 	"\x11InspectionService\x12E\n" +
 	"\n" +
 	"OpenTarget\x12\x1a.ompd.v1.OpenTargetRequest\x1a\x1b.ompd.v1.OpenTargetResponse\x12B\n" +
@@ -3387,7 +3514,8 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\rRefreshTarget\x12\x1d.ompd.v1.RefreshTargetRequest\x1a\x1e.ompd.v1.RefreshTargetResponse\x12H\n" +
 	"\vCloseTarget\x12\x1b.ompd.v1.CloseTargetRequest\x1a\x1c.ompd.v1.CloseTargetResponse\x12D\n" +
 	"\tGetReport\x12\x19.ompd.v1.GetReportRequest\x1a\x1a.ompd.v1.GetReportResponse0\x01\x12J\n" +
-	"\vWatchTarget\x12\x1b.ompd.v1.WatchTargetRequest\x1a\x1c.ompd.v1.WatchTargetResponse0\x01\x12B\n" +
+	"\vWatchTarget\x12\x1b.ompd.v1.WatchTargetRequest\x1a\x1c.ompd.v1.WatchTargetResponse0\x01\x12R\n" +
+	"\rProfileTarget\x12\x1d.ompd.v1.ProfileTargetRequest\x1a\x1e.ompd.v1.ProfileTargetResponse(\x010\x01\x12B\n" +
 	"\tGetThread\x12\x19.ompd.v1.GetThreadRequest\x1a\x1a.ompd.v1.GetThreadResponse\x12H\n" +
 	"\vListThreads\x12\x1b.ompd.v1.ListThreadsRequest\x1a\x1c.ompd.v1.ListThreadsResponse\x12B\n" +
 	"\tGetRegion\x12\x19.ompd.v1.GetRegionRequest\x1a\x1a.ompd.v1.GetRegionResponse\x12H\n" +
@@ -3420,7 +3548,7 @@ func file_ompd_v1_inspection_service_proto_rawDescGZIP() []byte {
 }
 
 var file_ompd_v1_inspection_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_ompd_v1_inspection_service_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
+var file_ompd_v1_inspection_service_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
 var file_ompd_v1_inspection_service_proto_goTypes = []any{
 	(PicturePart)(0),                  // 0: ompd.v1.PicturePart
 	(ThreadView)(0),                   // 1: ompd.v1.ThreadView
@@ -3440,148 +3568,155 @@ var file_ompd_v1_inspection_service_proto_goTypes = []any{
 	(*GetReportResponse)(nil),         // 15: ompd.v1.GetReportResponse
 	(*WatchTargetRequest)(nil),        // 16: ompd.v1.WatchTargetRequest
 	(*WatchTargetResponse)(nil),       // 17: ompd.v1.WatchTargetResponse
-	(*ThreadFilter)(nil),              // 18: ompd.v1.ThreadFilter
-	(*GetThreadRequest)(nil),          // 19: ompd.v1.GetThreadRequest
-	(*GetThreadResponse)(nil),         // 20: ompd.v1.GetThreadResponse
-	(*ListThreadsRequest)(nil),        // 21: ompd.v1.ListThreadsRequest
-	(*ListThreadsResponse)(nil),       // 22: ompd.v1.ListThreadsResponse
-	(*GetRegionRequest)(nil),          // 23: ompd.v1.GetRegionRequest
-	(*GetRegionResponse)(nil),         // 24: ompd.v1.GetRegionResponse
-	(*RegionFilter)(nil),              // 25: ompd.v1.RegionFilter
-	(*ListRegionsRequest)(nil),        // 26: ompd.v1.ListRegionsRequest
-	(*ListRegionsResponse)(nil),       // 27: ompd.v1.ListRegionsResponse
-	(*GetTaskRequest)(nil),            // 28: ompd.v1.GetTaskRequest
-	(*GetTaskResponse)(nil),           // 29: ompd.v1.GetTaskResponse
-	(*TaskFilter)(nil),                // 30: ompd.v1.TaskFilter
-	(*ListTasksRequest)(nil),          // 31: ompd.v1.ListTasksRequest
-	(*ListTasksResponse)(nil),         // 32: ompd.v1.ListTasksResponse
-	(*ListStacksRequest)(nil),         // 33: ompd.v1.ListStacksRequest
-	(*ListStacksResponse)(nil),        // 34: ompd.v1.ListStacksResponse
-	(*IcvFilter)(nil),                 // 35: ompd.v1.IcvFilter
-	(*ListIcvsRequest)(nil),           // 36: ompd.v1.ListIcvsRequest
-	(*ListIcvsResponse)(nil),          // 37: ompd.v1.ListIcvsResponse
-	(*ListControlVarsRequest)(nil),    // 38: ompd.v1.ListControlVarsRequest
-	(*ListControlVarsResponse)(nil),   // 39: ompd.v1.ListControlVarsResponse
-	(*ListLayoutEntriesRequest)(nil),  // 40: ompd.v1.ListLayoutEntriesRequest
-	(*ListLayoutEntriesResponse)(nil), // 41: ompd.v1.ListLayoutEntriesResponse
-	(*ListVerdictsRequest)(nil),       // 42: ompd.v1.ListVerdictsRequest
-	(*ListVerdictsResponse)(nil),      // 43: ompd.v1.ListVerdictsResponse
-	(*ListChecksRequest)(nil),         // 44: ompd.v1.ListChecksRequest
-	(*ListChecksResponse)(nil),        // 45: ompd.v1.ListChecksResponse
-	(*ListBreakpointsRequest)(nil),    // 46: ompd.v1.ListBreakpointsRequest
-	(*ListBreakpointsResponse)(nil),   // 47: ompd.v1.ListBreakpointsResponse
-	(*ReadMemoryRequest)(nil),         // 48: ompd.v1.ReadMemoryRequest
-	(*ReadMemoryResponse)(nil),        // 49: ompd.v1.ReadMemoryResponse
-	(*FindProcessesRequest)(nil),      // 50: ompd.v1.FindProcessesRequest
-	(*FindProcessesResponse)(nil),     // 51: ompd.v1.FindProcessesResponse
-	(*durationpb.Duration)(nil),       // 52: google.protobuf.Duration
-	(*Picture)(nil),                   // 53: ompd.v1.Picture
-	(*Look)(nil),                      // 54: ompd.v1.Look
-	(StateName)(0),                    // 55: ompd.v1.StateName
-	(Role)(0),                         // 56: ompd.v1.Role
-	(*Thread)(nil),                    // 57: ompd.v1.Thread
-	(*Region)(nil),                    // 58: ompd.v1.Region
-	(*Task)(nil),                      // 59: ompd.v1.Task
-	(TaskState)(0),                    // 60: ompd.v1.TaskState
-	(TaskKind)(0),                     // 61: ompd.v1.TaskKind
-	(*MergedStack)(nil),               // 62: ompd.v1.MergedStack
-	(*Icv)(nil),                       // 63: ompd.v1.Icv
-	(*ControlVar)(nil),                // 64: ompd.v1.ControlVar
-	(*LayoutEntry)(nil),               // 65: ompd.v1.LayoutEntry
-	(*Verdict)(nil),                   // 66: ompd.v1.Verdict
-	(*Check)(nil),                     // 67: ompd.v1.Check
-	(*Breakpoint)(nil),                // 68: ompd.v1.Breakpoint
-	(*Process)(nil),                   // 69: ompd.v1.Process
+	(*ProfileTargetRequest)(nil),      // 18: ompd.v1.ProfileTargetRequest
+	(*ProfileTargetResponse)(nil),     // 19: ompd.v1.ProfileTargetResponse
+	(*ThreadFilter)(nil),              // 20: ompd.v1.ThreadFilter
+	(*GetThreadRequest)(nil),          // 21: ompd.v1.GetThreadRequest
+	(*GetThreadResponse)(nil),         // 22: ompd.v1.GetThreadResponse
+	(*ListThreadsRequest)(nil),        // 23: ompd.v1.ListThreadsRequest
+	(*ListThreadsResponse)(nil),       // 24: ompd.v1.ListThreadsResponse
+	(*GetRegionRequest)(nil),          // 25: ompd.v1.GetRegionRequest
+	(*GetRegionResponse)(nil),         // 26: ompd.v1.GetRegionResponse
+	(*RegionFilter)(nil),              // 27: ompd.v1.RegionFilter
+	(*ListRegionsRequest)(nil),        // 28: ompd.v1.ListRegionsRequest
+	(*ListRegionsResponse)(nil),       // 29: ompd.v1.ListRegionsResponse
+	(*GetTaskRequest)(nil),            // 30: ompd.v1.GetTaskRequest
+	(*GetTaskResponse)(nil),           // 31: ompd.v1.GetTaskResponse
+	(*TaskFilter)(nil),                // 32: ompd.v1.TaskFilter
+	(*ListTasksRequest)(nil),          // 33: ompd.v1.ListTasksRequest
+	(*ListTasksResponse)(nil),         // 34: ompd.v1.ListTasksResponse
+	(*ListStacksRequest)(nil),         // 35: ompd.v1.ListStacksRequest
+	(*ListStacksResponse)(nil),        // 36: ompd.v1.ListStacksResponse
+	(*IcvFilter)(nil),                 // 37: ompd.v1.IcvFilter
+	(*ListIcvsRequest)(nil),           // 38: ompd.v1.ListIcvsRequest
+	(*ListIcvsResponse)(nil),          // 39: ompd.v1.ListIcvsResponse
+	(*ListControlVarsRequest)(nil),    // 40: ompd.v1.ListControlVarsRequest
+	(*ListControlVarsResponse)(nil),   // 41: ompd.v1.ListControlVarsResponse
+	(*ListLayoutEntriesRequest)(nil),  // 42: ompd.v1.ListLayoutEntriesRequest
+	(*ListLayoutEntriesResponse)(nil), // 43: ompd.v1.ListLayoutEntriesResponse
+	(*ListVerdictsRequest)(nil),       // 44: ompd.v1.ListVerdictsRequest
+	(*ListVerdictsResponse)(nil),      // 45: ompd.v1.ListVerdictsResponse
+	(*ListChecksRequest)(nil),         // 46: ompd.v1.ListChecksRequest
+	(*ListChecksResponse)(nil),        // 47: ompd.v1.ListChecksResponse
+	(*ListBreakpointsRequest)(nil),    // 48: ompd.v1.ListBreakpointsRequest
+	(*ListBreakpointsResponse)(nil),   // 49: ompd.v1.ListBreakpointsResponse
+	(*ReadMemoryRequest)(nil),         // 50: ompd.v1.ReadMemoryRequest
+	(*ReadMemoryResponse)(nil),        // 51: ompd.v1.ReadMemoryResponse
+	(*FindProcessesRequest)(nil),      // 52: ompd.v1.FindProcessesRequest
+	(*FindProcessesResponse)(nil),     // 53: ompd.v1.FindProcessesResponse
+	(*durationpb.Duration)(nil),       // 54: google.protobuf.Duration
+	(*Picture)(nil),                   // 55: ompd.v1.Picture
+	(*Look)(nil),                      // 56: ompd.v1.Look
+	(*Profile)(nil),                   // 57: ompd.v1.Profile
+	(StateName)(0),                    // 58: ompd.v1.StateName
+	(Role)(0),                         // 59: ompd.v1.Role
+	(*Thread)(nil),                    // 60: ompd.v1.Thread
+	(*Region)(nil),                    // 61: ompd.v1.Region
+	(*Task)(nil),                      // 62: ompd.v1.Task
+	(TaskState)(0),                    // 63: ompd.v1.TaskState
+	(TaskKind)(0),                     // 64: ompd.v1.TaskKind
+	(*MergedStack)(nil),               // 65: ompd.v1.MergedStack
+	(*Icv)(nil),                       // 66: ompd.v1.Icv
+	(*ControlVar)(nil),                // 67: ompd.v1.ControlVar
+	(*LayoutEntry)(nil),               // 68: ompd.v1.LayoutEntry
+	(*Verdict)(nil),                   // 69: ompd.v1.Verdict
+	(*Check)(nil),                     // 70: ompd.v1.Check
+	(*Breakpoint)(nil),                // 71: ompd.v1.Breakpoint
+	(*Process)(nil),                   // 72: ompd.v1.Process
 }
 var file_ompd_v1_inspection_service_proto_depIdxs = []int32{
 	2,  // 0: ompd.v1.OpenTargetInfo.spec:type_name -> ompd.v1.TargetSpec
-	52, // 1: ompd.v1.OpenTargetInfo.lease:type_name -> google.protobuf.Duration
+	54, // 1: ompd.v1.OpenTargetInfo.lease:type_name -> google.protobuf.Duration
 	2,  // 2: ompd.v1.OpenTargetRequest.spec:type_name -> ompd.v1.TargetSpec
-	52, // 3: ompd.v1.OpenTargetRequest.lease:type_name -> google.protobuf.Duration
+	54, // 3: ompd.v1.OpenTargetRequest.lease:type_name -> google.protobuf.Duration
 	3,  // 4: ompd.v1.OpenTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
 	3,  // 5: ompd.v1.GetTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
 	3,  // 6: ompd.v1.ListTargetsResponse.targets:type_name -> ompd.v1.OpenTargetInfo
 	3,  // 7: ompd.v1.RefreshTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
 	0,  // 8: ompd.v1.GetReportRequest.parts:type_name -> ompd.v1.PicturePart
-	53, // 9: ompd.v1.GetReportResponse.picture:type_name -> ompd.v1.Picture
+	55, // 9: ompd.v1.GetReportResponse.picture:type_name -> ompd.v1.Picture
 	0,  // 10: ompd.v1.WatchTargetRequest.parts:type_name -> ompd.v1.PicturePart
-	52, // 11: ompd.v1.WatchTargetRequest.interval:type_name -> google.protobuf.Duration
-	53, // 12: ompd.v1.WatchTargetResponse.picture:type_name -> ompd.v1.Picture
-	54, // 13: ompd.v1.WatchTargetResponse.look:type_name -> ompd.v1.Look
-	55, // 14: ompd.v1.ThreadFilter.states:type_name -> ompd.v1.StateName
-	56, // 15: ompd.v1.ThreadFilter.roles:type_name -> ompd.v1.Role
-	1,  // 16: ompd.v1.GetThreadRequest.view:type_name -> ompd.v1.ThreadView
-	57, // 17: ompd.v1.GetThreadResponse.thread:type_name -> ompd.v1.Thread
-	1,  // 18: ompd.v1.ListThreadsRequest.view:type_name -> ompd.v1.ThreadView
-	18, // 19: ompd.v1.ListThreadsRequest.filter:type_name -> ompd.v1.ThreadFilter
-	57, // 20: ompd.v1.ListThreadsResponse.threads:type_name -> ompd.v1.Thread
-	58, // 21: ompd.v1.GetRegionResponse.region:type_name -> ompd.v1.Region
-	25, // 22: ompd.v1.ListRegionsRequest.filter:type_name -> ompd.v1.RegionFilter
-	58, // 23: ompd.v1.ListRegionsResponse.regions:type_name -> ompd.v1.Region
-	59, // 24: ompd.v1.GetTaskResponse.task:type_name -> ompd.v1.Task
-	60, // 25: ompd.v1.TaskFilter.states:type_name -> ompd.v1.TaskState
-	61, // 26: ompd.v1.TaskFilter.kinds:type_name -> ompd.v1.TaskKind
-	30, // 27: ompd.v1.ListTasksRequest.filter:type_name -> ompd.v1.TaskFilter
-	59, // 28: ompd.v1.ListTasksResponse.tasks:type_name -> ompd.v1.Task
-	62, // 29: ompd.v1.ListStacksResponse.stacks:type_name -> ompd.v1.MergedStack
-	35, // 30: ompd.v1.ListIcvsRequest.filter:type_name -> ompd.v1.IcvFilter
-	63, // 31: ompd.v1.ListIcvsResponse.icvs:type_name -> ompd.v1.Icv
-	64, // 32: ompd.v1.ListControlVarsResponse.control_vars:type_name -> ompd.v1.ControlVar
-	65, // 33: ompd.v1.ListLayoutEntriesResponse.layout:type_name -> ompd.v1.LayoutEntry
-	66, // 34: ompd.v1.ListVerdictsResponse.verdicts:type_name -> ompd.v1.Verdict
-	67, // 35: ompd.v1.ListChecksResponse.checks:type_name -> ompd.v1.Check
-	68, // 36: ompd.v1.ListBreakpointsResponse.breakpoints:type_name -> ompd.v1.Breakpoint
-	52, // 37: ompd.v1.FindProcessesRequest.sample:type_name -> google.protobuf.Duration
-	69, // 38: ompd.v1.FindProcessesResponse.process:type_name -> ompd.v1.Process
-	4,  // 39: ompd.v1.InspectionService.OpenTarget:input_type -> ompd.v1.OpenTargetRequest
-	6,  // 40: ompd.v1.InspectionService.GetTarget:input_type -> ompd.v1.GetTargetRequest
-	8,  // 41: ompd.v1.InspectionService.ListTargets:input_type -> ompd.v1.ListTargetsRequest
-	10, // 42: ompd.v1.InspectionService.RefreshTarget:input_type -> ompd.v1.RefreshTargetRequest
-	12, // 43: ompd.v1.InspectionService.CloseTarget:input_type -> ompd.v1.CloseTargetRequest
-	14, // 44: ompd.v1.InspectionService.GetReport:input_type -> ompd.v1.GetReportRequest
-	16, // 45: ompd.v1.InspectionService.WatchTarget:input_type -> ompd.v1.WatchTargetRequest
-	19, // 46: ompd.v1.InspectionService.GetThread:input_type -> ompd.v1.GetThreadRequest
-	21, // 47: ompd.v1.InspectionService.ListThreads:input_type -> ompd.v1.ListThreadsRequest
-	23, // 48: ompd.v1.InspectionService.GetRegion:input_type -> ompd.v1.GetRegionRequest
-	26, // 49: ompd.v1.InspectionService.ListRegions:input_type -> ompd.v1.ListRegionsRequest
-	28, // 50: ompd.v1.InspectionService.GetTask:input_type -> ompd.v1.GetTaskRequest
-	31, // 51: ompd.v1.InspectionService.ListTasks:input_type -> ompd.v1.ListTasksRequest
-	33, // 52: ompd.v1.InspectionService.ListStacks:input_type -> ompd.v1.ListStacksRequest
-	36, // 53: ompd.v1.InspectionService.ListIcvs:input_type -> ompd.v1.ListIcvsRequest
-	38, // 54: ompd.v1.InspectionService.ListControlVars:input_type -> ompd.v1.ListControlVarsRequest
-	40, // 55: ompd.v1.InspectionService.ListLayoutEntries:input_type -> ompd.v1.ListLayoutEntriesRequest
-	42, // 56: ompd.v1.InspectionService.ListVerdicts:input_type -> ompd.v1.ListVerdictsRequest
-	44, // 57: ompd.v1.InspectionService.ListChecks:input_type -> ompd.v1.ListChecksRequest
-	46, // 58: ompd.v1.InspectionService.ListBreakpoints:input_type -> ompd.v1.ListBreakpointsRequest
-	50, // 59: ompd.v1.InspectionService.FindProcesses:input_type -> ompd.v1.FindProcessesRequest
-	48, // 60: ompd.v1.InspectionService.ReadMemory:input_type -> ompd.v1.ReadMemoryRequest
-	5,  // 61: ompd.v1.InspectionService.OpenTarget:output_type -> ompd.v1.OpenTargetResponse
-	7,  // 62: ompd.v1.InspectionService.GetTarget:output_type -> ompd.v1.GetTargetResponse
-	9,  // 63: ompd.v1.InspectionService.ListTargets:output_type -> ompd.v1.ListTargetsResponse
-	11, // 64: ompd.v1.InspectionService.RefreshTarget:output_type -> ompd.v1.RefreshTargetResponse
-	13, // 65: ompd.v1.InspectionService.CloseTarget:output_type -> ompd.v1.CloseTargetResponse
-	15, // 66: ompd.v1.InspectionService.GetReport:output_type -> ompd.v1.GetReportResponse
-	17, // 67: ompd.v1.InspectionService.WatchTarget:output_type -> ompd.v1.WatchTargetResponse
-	20, // 68: ompd.v1.InspectionService.GetThread:output_type -> ompd.v1.GetThreadResponse
-	22, // 69: ompd.v1.InspectionService.ListThreads:output_type -> ompd.v1.ListThreadsResponse
-	24, // 70: ompd.v1.InspectionService.GetRegion:output_type -> ompd.v1.GetRegionResponse
-	27, // 71: ompd.v1.InspectionService.ListRegions:output_type -> ompd.v1.ListRegionsResponse
-	29, // 72: ompd.v1.InspectionService.GetTask:output_type -> ompd.v1.GetTaskResponse
-	32, // 73: ompd.v1.InspectionService.ListTasks:output_type -> ompd.v1.ListTasksResponse
-	34, // 74: ompd.v1.InspectionService.ListStacks:output_type -> ompd.v1.ListStacksResponse
-	37, // 75: ompd.v1.InspectionService.ListIcvs:output_type -> ompd.v1.ListIcvsResponse
-	39, // 76: ompd.v1.InspectionService.ListControlVars:output_type -> ompd.v1.ListControlVarsResponse
-	41, // 77: ompd.v1.InspectionService.ListLayoutEntries:output_type -> ompd.v1.ListLayoutEntriesResponse
-	43, // 78: ompd.v1.InspectionService.ListVerdicts:output_type -> ompd.v1.ListVerdictsResponse
-	45, // 79: ompd.v1.InspectionService.ListChecks:output_type -> ompd.v1.ListChecksResponse
-	47, // 80: ompd.v1.InspectionService.ListBreakpoints:output_type -> ompd.v1.ListBreakpointsResponse
-	51, // 81: ompd.v1.InspectionService.FindProcesses:output_type -> ompd.v1.FindProcessesResponse
-	49, // 82: ompd.v1.InspectionService.ReadMemory:output_type -> ompd.v1.ReadMemoryResponse
-	61, // [61:83] is the sub-list for method output_type
-	39, // [39:61] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	54, // 11: ompd.v1.WatchTargetRequest.interval:type_name -> google.protobuf.Duration
+	55, // 12: ompd.v1.WatchTargetResponse.picture:type_name -> ompd.v1.Picture
+	56, // 13: ompd.v1.WatchTargetResponse.look:type_name -> ompd.v1.Look
+	54, // 14: ompd.v1.ProfileTargetRequest.duration:type_name -> google.protobuf.Duration
+	57, // 15: ompd.v1.ProfileTargetResponse.profile:type_name -> ompd.v1.Profile
+	58, // 16: ompd.v1.ThreadFilter.states:type_name -> ompd.v1.StateName
+	59, // 17: ompd.v1.ThreadFilter.roles:type_name -> ompd.v1.Role
+	1,  // 18: ompd.v1.GetThreadRequest.view:type_name -> ompd.v1.ThreadView
+	60, // 19: ompd.v1.GetThreadResponse.thread:type_name -> ompd.v1.Thread
+	1,  // 20: ompd.v1.ListThreadsRequest.view:type_name -> ompd.v1.ThreadView
+	20, // 21: ompd.v1.ListThreadsRequest.filter:type_name -> ompd.v1.ThreadFilter
+	60, // 22: ompd.v1.ListThreadsResponse.threads:type_name -> ompd.v1.Thread
+	61, // 23: ompd.v1.GetRegionResponse.region:type_name -> ompd.v1.Region
+	27, // 24: ompd.v1.ListRegionsRequest.filter:type_name -> ompd.v1.RegionFilter
+	61, // 25: ompd.v1.ListRegionsResponse.regions:type_name -> ompd.v1.Region
+	62, // 26: ompd.v1.GetTaskResponse.task:type_name -> ompd.v1.Task
+	63, // 27: ompd.v1.TaskFilter.states:type_name -> ompd.v1.TaskState
+	64, // 28: ompd.v1.TaskFilter.kinds:type_name -> ompd.v1.TaskKind
+	32, // 29: ompd.v1.ListTasksRequest.filter:type_name -> ompd.v1.TaskFilter
+	62, // 30: ompd.v1.ListTasksResponse.tasks:type_name -> ompd.v1.Task
+	65, // 31: ompd.v1.ListStacksResponse.stacks:type_name -> ompd.v1.MergedStack
+	37, // 32: ompd.v1.ListIcvsRequest.filter:type_name -> ompd.v1.IcvFilter
+	66, // 33: ompd.v1.ListIcvsResponse.icvs:type_name -> ompd.v1.Icv
+	67, // 34: ompd.v1.ListControlVarsResponse.control_vars:type_name -> ompd.v1.ControlVar
+	68, // 35: ompd.v1.ListLayoutEntriesResponse.layout:type_name -> ompd.v1.LayoutEntry
+	69, // 36: ompd.v1.ListVerdictsResponse.verdicts:type_name -> ompd.v1.Verdict
+	70, // 37: ompd.v1.ListChecksResponse.checks:type_name -> ompd.v1.Check
+	71, // 38: ompd.v1.ListBreakpointsResponse.breakpoints:type_name -> ompd.v1.Breakpoint
+	54, // 39: ompd.v1.FindProcessesRequest.sample:type_name -> google.protobuf.Duration
+	72, // 40: ompd.v1.FindProcessesResponse.process:type_name -> ompd.v1.Process
+	4,  // 41: ompd.v1.InspectionService.OpenTarget:input_type -> ompd.v1.OpenTargetRequest
+	6,  // 42: ompd.v1.InspectionService.GetTarget:input_type -> ompd.v1.GetTargetRequest
+	8,  // 43: ompd.v1.InspectionService.ListTargets:input_type -> ompd.v1.ListTargetsRequest
+	10, // 44: ompd.v1.InspectionService.RefreshTarget:input_type -> ompd.v1.RefreshTargetRequest
+	12, // 45: ompd.v1.InspectionService.CloseTarget:input_type -> ompd.v1.CloseTargetRequest
+	14, // 46: ompd.v1.InspectionService.GetReport:input_type -> ompd.v1.GetReportRequest
+	16, // 47: ompd.v1.InspectionService.WatchTarget:input_type -> ompd.v1.WatchTargetRequest
+	18, // 48: ompd.v1.InspectionService.ProfileTarget:input_type -> ompd.v1.ProfileTargetRequest
+	21, // 49: ompd.v1.InspectionService.GetThread:input_type -> ompd.v1.GetThreadRequest
+	23, // 50: ompd.v1.InspectionService.ListThreads:input_type -> ompd.v1.ListThreadsRequest
+	25, // 51: ompd.v1.InspectionService.GetRegion:input_type -> ompd.v1.GetRegionRequest
+	28, // 52: ompd.v1.InspectionService.ListRegions:input_type -> ompd.v1.ListRegionsRequest
+	30, // 53: ompd.v1.InspectionService.GetTask:input_type -> ompd.v1.GetTaskRequest
+	33, // 54: ompd.v1.InspectionService.ListTasks:input_type -> ompd.v1.ListTasksRequest
+	35, // 55: ompd.v1.InspectionService.ListStacks:input_type -> ompd.v1.ListStacksRequest
+	38, // 56: ompd.v1.InspectionService.ListIcvs:input_type -> ompd.v1.ListIcvsRequest
+	40, // 57: ompd.v1.InspectionService.ListControlVars:input_type -> ompd.v1.ListControlVarsRequest
+	42, // 58: ompd.v1.InspectionService.ListLayoutEntries:input_type -> ompd.v1.ListLayoutEntriesRequest
+	44, // 59: ompd.v1.InspectionService.ListVerdicts:input_type -> ompd.v1.ListVerdictsRequest
+	46, // 60: ompd.v1.InspectionService.ListChecks:input_type -> ompd.v1.ListChecksRequest
+	48, // 61: ompd.v1.InspectionService.ListBreakpoints:input_type -> ompd.v1.ListBreakpointsRequest
+	52, // 62: ompd.v1.InspectionService.FindProcesses:input_type -> ompd.v1.FindProcessesRequest
+	50, // 63: ompd.v1.InspectionService.ReadMemory:input_type -> ompd.v1.ReadMemoryRequest
+	5,  // 64: ompd.v1.InspectionService.OpenTarget:output_type -> ompd.v1.OpenTargetResponse
+	7,  // 65: ompd.v1.InspectionService.GetTarget:output_type -> ompd.v1.GetTargetResponse
+	9,  // 66: ompd.v1.InspectionService.ListTargets:output_type -> ompd.v1.ListTargetsResponse
+	11, // 67: ompd.v1.InspectionService.RefreshTarget:output_type -> ompd.v1.RefreshTargetResponse
+	13, // 68: ompd.v1.InspectionService.CloseTarget:output_type -> ompd.v1.CloseTargetResponse
+	15, // 69: ompd.v1.InspectionService.GetReport:output_type -> ompd.v1.GetReportResponse
+	17, // 70: ompd.v1.InspectionService.WatchTarget:output_type -> ompd.v1.WatchTargetResponse
+	19, // 71: ompd.v1.InspectionService.ProfileTarget:output_type -> ompd.v1.ProfileTargetResponse
+	22, // 72: ompd.v1.InspectionService.GetThread:output_type -> ompd.v1.GetThreadResponse
+	24, // 73: ompd.v1.InspectionService.ListThreads:output_type -> ompd.v1.ListThreadsResponse
+	26, // 74: ompd.v1.InspectionService.GetRegion:output_type -> ompd.v1.GetRegionResponse
+	29, // 75: ompd.v1.InspectionService.ListRegions:output_type -> ompd.v1.ListRegionsResponse
+	31, // 76: ompd.v1.InspectionService.GetTask:output_type -> ompd.v1.GetTaskResponse
+	34, // 77: ompd.v1.InspectionService.ListTasks:output_type -> ompd.v1.ListTasksResponse
+	36, // 78: ompd.v1.InspectionService.ListStacks:output_type -> ompd.v1.ListStacksResponse
+	39, // 79: ompd.v1.InspectionService.ListIcvs:output_type -> ompd.v1.ListIcvsResponse
+	41, // 80: ompd.v1.InspectionService.ListControlVars:output_type -> ompd.v1.ListControlVarsResponse
+	43, // 81: ompd.v1.InspectionService.ListLayoutEntries:output_type -> ompd.v1.ListLayoutEntriesResponse
+	45, // 82: ompd.v1.InspectionService.ListVerdicts:output_type -> ompd.v1.ListVerdictsResponse
+	47, // 83: ompd.v1.InspectionService.ListChecks:output_type -> ompd.v1.ListChecksResponse
+	49, // 84: ompd.v1.InspectionService.ListBreakpoints:output_type -> ompd.v1.ListBreakpointsResponse
+	53, // 85: ompd.v1.InspectionService.FindProcesses:output_type -> ompd.v1.FindProcessesResponse
+	51, // 86: ompd.v1.InspectionService.ReadMemory:output_type -> ompd.v1.ReadMemoryResponse
+	64, // [64:87] is the sub-list for method output_type
+	41, // [41:64] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_inspection_service_proto_init() }
@@ -3595,7 +3730,7 @@ func file_ompd_v1_inspection_service_proto_init() {
 		(*TargetSpec_Pid)(nil),
 		(*TargetSpec_Debugger)(nil),
 	}
-	file_ompd_v1_inspection_service_proto_msgTypes[17].OneofWrappers = []any{
+	file_ompd_v1_inspection_service_proto_msgTypes[19].OneofWrappers = []any{
 		(*GetThreadRequest_Lwp)(nil),
 		(*GetThreadRequest_Pthread)(nil),
 	}
@@ -3605,7 +3740,7 @@ func file_ompd_v1_inspection_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_inspection_service_proto_rawDesc), len(file_ompd_v1_inspection_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   50,
+			NumMessages:   52,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

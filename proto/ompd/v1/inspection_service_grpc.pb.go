@@ -26,6 +26,7 @@ const (
 	InspectionService_CloseTarget_FullMethodName       = "/ompd.v1.InspectionService/CloseTarget"
 	InspectionService_GetReport_FullMethodName         = "/ompd.v1.InspectionService/GetReport"
 	InspectionService_WatchTarget_FullMethodName       = "/ompd.v1.InspectionService/WatchTarget"
+	InspectionService_ProfileTarget_FullMethodName     = "/ompd.v1.InspectionService/ProfileTarget"
 	InspectionService_GetThread_FullMethodName         = "/ompd.v1.InspectionService/GetThread"
 	InspectionService_ListThreads_FullMethodName       = "/ompd.v1.InspectionService/ListThreads"
 	InspectionService_GetRegion_FullMethodName         = "/ompd.v1.InspectionService/GetRegion"
@@ -70,6 +71,15 @@ type InspectionServiceClient interface {
 	// WatchTarget sends the picture of a living target again and again, each of a
 	// new stop.
 	WatchTarget(ctx context.Context, in *WatchTargetRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchTargetResponse], error)
+	// ProfileTarget samples the states and user-model stacks of a process, and
+	// returns where the time of its threads goes. The first response comes after
+	// the first sample and has no profile; the profile follows at the end, in
+	// pieces: the pieces merged are the whole, lists in order. Other calls may use
+	// the target meanwhile.
+	//
+	// The first request starts the samples. A request with end set ends them
+	// early; the profile so far follows. The end of the call discards it.
+	ProfileTarget(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ProfileTargetRequest, ProfileTargetResponse], error)
 	// GetThread is one thread.
 	GetThread(ctx context.Context, in *GetThreadRequest, opts ...grpc.CallOption) (*GetThreadResponse, error)
 	// ListThreads lists threads, the crashed one first.
@@ -199,6 +209,19 @@ func (c *inspectionServiceClient) WatchTarget(ctx context.Context, in *WatchTarg
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type InspectionService_WatchTargetClient = grpc.ServerStreamingClient[WatchTargetResponse]
+
+func (c *inspectionServiceClient) ProfileTarget(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ProfileTargetRequest, ProfileTargetResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &InspectionService_ServiceDesc.Streams[2], InspectionService_ProfileTarget_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ProfileTargetRequest, ProfileTargetResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type InspectionService_ProfileTargetClient = grpc.BidiStreamingClient[ProfileTargetRequest, ProfileTargetResponse]
 
 func (c *inspectionServiceClient) GetThread(ctx context.Context, in *GetThreadRequest, opts ...grpc.CallOption) (*GetThreadResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -332,7 +355,7 @@ func (c *inspectionServiceClient) ListBreakpoints(ctx context.Context, in *ListB
 
 func (c *inspectionServiceClient) FindProcesses(ctx context.Context, in *FindProcessesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FindProcessesResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &InspectionService_ServiceDesc.Streams[2], InspectionService_FindProcesses_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &InspectionService_ServiceDesc.Streams[3], InspectionService_FindProcesses_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -386,6 +409,15 @@ type InspectionServiceServer interface {
 	// WatchTarget sends the picture of a living target again and again, each of a
 	// new stop.
 	WatchTarget(*WatchTargetRequest, grpc.ServerStreamingServer[WatchTargetResponse]) error
+	// ProfileTarget samples the states and user-model stacks of a process, and
+	// returns where the time of its threads goes. The first response comes after
+	// the first sample and has no profile; the profile follows at the end, in
+	// pieces: the pieces merged are the whole, lists in order. Other calls may use
+	// the target meanwhile.
+	//
+	// The first request starts the samples. A request with end set ends them
+	// early; the profile so far follows. The end of the call discards it.
+	ProfileTarget(grpc.BidiStreamingServer[ProfileTargetRequest, ProfileTargetResponse]) error
 	// GetThread is one thread.
 	GetThread(context.Context, *GetThreadRequest) (*GetThreadResponse, error)
 	// ListThreads lists threads, the crashed one first.
@@ -448,6 +480,9 @@ func (UnimplementedInspectionServiceServer) GetReport(*GetReportRequest, grpc.Se
 }
 func (UnimplementedInspectionServiceServer) WatchTarget(*WatchTargetRequest, grpc.ServerStreamingServer[WatchTargetResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchTarget not implemented")
+}
+func (UnimplementedInspectionServiceServer) ProfileTarget(grpc.BidiStreamingServer[ProfileTargetRequest, ProfileTargetResponse]) error {
+	return status.Error(codes.Unimplemented, "method ProfileTarget not implemented")
 }
 func (UnimplementedInspectionServiceServer) GetThread(context.Context, *GetThreadRequest) (*GetThreadResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetThread not implemented")
@@ -626,6 +661,13 @@ func _InspectionService_WatchTarget_Handler(srv interface{}, stream grpc.ServerS
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type InspectionService_WatchTargetServer = grpc.ServerStreamingServer[WatchTargetResponse]
+
+func _InspectionService_ProfileTarget_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(InspectionServiceServer).ProfileTarget(&grpc.GenericServerStream[ProfileTargetRequest, ProfileTargetResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type InspectionService_ProfileTargetServer = grpc.BidiStreamingServer[ProfileTargetRequest, ProfileTargetResponse]
 
 func _InspectionService_GetThread_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetThreadRequest)
@@ -984,6 +1026,12 @@ var InspectionService_ServiceDesc = grpc.ServiceDesc{
 			StreamName:    "WatchTarget",
 			Handler:       _InspectionService_WatchTarget_Handler,
 			ServerStreams: true,
+		},
+		{
+			StreamName:    "ProfileTarget",
+			Handler:       _InspectionService_ProfileTarget_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
 		},
 		{
 			StreamName:    "FindProcesses",

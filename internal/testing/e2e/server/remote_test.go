@@ -156,10 +156,41 @@ func TestServedProfile(t *testing.T) {
 	if len(p.Waits) == 0 || p.Waits[0].Name != "lock" || p.Samples != 2 || p.End != picture.ProfileTimeOver {
 		t.Errorf("%d samples, waits %+v, ended as %s", p.Samples, p.Waits, p.End)
 	}
+	checkProfileEnd(t, address, pid)
 	run.Mode = omptest.Kernel
 	core := omptest.Dump(t, run).Core
 	status, _, errs = e2e.Output(t, "--server", address, "profile", core)
 	if status != cli.ExitUsage || !strings.Contains(errs, "it does not run") {
 		t.Errorf("a core: exit status %d, %s", status, errs)
+	}
+}
+
+// checkProfileEnd ends a profile of a process at a server. Meanwhile the server answers other calls for the target.
+func checkProfileEnd(t *testing.T, address, pid string) {
+	t.Helper()
+	c, err := client.Dial(address, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	number, err := strconv.Atoi(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := c.OpenProcess(t.Context(), number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, end := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(end)
+		<-started
+		if pic, err := target.Picture(t.Context()); err != nil || len(pic.Threads) == 0 {
+			t.Errorf("a report during the samples: %v", err)
+		}
+	}()
+	p, err := target.Profile(t.Context(), client.ProfileOptions{Started: func() { close(started) }, End: end})
+	if err != nil || p.End != picture.ProfileInterrupted || p.Samples == 0 || len(p.Stacks) == 0 {
+		t.Errorf("%+v, %v", p, err)
 	}
 }

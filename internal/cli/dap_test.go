@@ -55,6 +55,9 @@ func TestDap(t *testing.T) {
 		"doctor": "runtime",
 	}
 	for _, verb := range consoleVerbs {
+		if verb == "profile" { // of processes only
+			continue
+		}
 		r := daptest.Ask[godap.EvaluateResponseBody](c, "evaluate", map[string]any{"expression": "omp " + verb})
 		if want := shown[verb]; want == "" || !strings.Contains(r.Result, want) {
 			t.Errorf("omp %s shows no %q:\n%s", verb, want, r.Result)
@@ -67,6 +70,29 @@ func TestDap(t *testing.T) {
 		r := daptest.Ask[godap.EvaluateResponseBody](c, "evaluate", map[string]any{"expression": expression})
 		if !strings.Contains(r.Result, want) {
 			t.Errorf("%s shows no %q:\n%s", expression, want, r.Result)
+		}
+	}
+	daptest.Ask[any](c, "disconnect", nil)
+	omptest.Equal(t, "exit status", <-status, ExitOK)
+}
+
+// TestDapProfile profiles a process in the console: the answer is the text of the command line.
+func TestDapProfile(t *testing.T) {
+	p := omptest.Start(t, omptest.Run{
+		Exe: omptest.Compile(t, omptest.Build{Program: "lock"}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live,
+	})
+	c, status := startAdapter(t, "--no-debuginfod")
+	daptest.Ask[any](c, "initialize", map[string]any{"adapterID": "ompd"})
+	daptest.Ask[any](c, "configurationDone", nil)
+	daptest.Ask[any](c, "attach", map[string]any{"target": p.PID})
+	c.Event("stopped")
+	for line, want := range map[string]string{
+		"omp profile --samples 2": "lock lock", "omp profile 1ms": "PLACES", "omp profile --fast": "unknown flag",
+		"omp help": "omp profile 10s",
+	} {
+		r := daptest.Ask[godap.EvaluateResponseBody](c, "evaluate", map[string]any{"expression": line})
+		if !strings.Contains(r.Result, want) {
+			t.Errorf("%s shows no %q:\n%s", line, want, r.Result)
 		}
 	}
 	daptest.Ask[any](c, "disconnect", nil)

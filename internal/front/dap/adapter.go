@@ -19,8 +19,8 @@ import (
 type Config struct {
 	// Open opens a target.
 	Open func(ctx context.Context, a Attach) (*engine.Target, error)
-	// Verb runs a verb of the command line on an open target, and returns its output and errors. Verbs lists
-	// the names of the verbs.
+	// Verb runs a verb of the command line on an open target, and returns its output and errors. Several goroutines
+	// call it. Verbs lists the names of the verbs; one may be profile.
 	Verb  func(ctx context.Context, t *engine.Target, args []string) string
 	Verbs []string
 	// Launch starts a program. It passes the program's output to stdout and stderr, which other goroutines
@@ -63,19 +63,22 @@ type request struct {
 // adapter serves one client. One goroutine reads the requests; another one does everything else.
 type adapter struct {
 	*wire
-	config Config
-	client greeting
-	phase  phase
-	ready  bool     // the client has sent configurationDone
-	begun  bool     // the client got the event of the stop
-	after  []func() // functions to call after the answer to the current request
-	ended  bool     // the client has disconnected
+	config  Config
+	client  greeting
+	phase   phase
+	ready   bool     // the client has sent configurationDone
+	begun   bool     // the client got the event of the stop
+	current *request // that is being answered
+	after   []func() // functions to call after the answer to the current request
+	ended   bool     // the client has disconnected
 
 	debuggee
 	view *view
 	ids  ids
 
 	life    context.Context // of the session
+	samples sync.WaitGroup  // the profile in progress
+	profile *request        // the last one that started a profile; nil before
 	waiting sync.Mutex
 	pending map[int]*request // requests without an answer
 }
@@ -98,9 +101,12 @@ const maxQueued = 256
 // the process continue.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, c Config) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	a := &adapter{wire: newWire(in, out), config: c, life: ctx, pending: map[int]*request{}}
-	defer func() { err = errors.Join(err, a.debuggee.close()) }()
+	defer func() {
+		cancel()
+		a.samples.Wait()
+		err = errors.Join(err, a.debuggee.close())
+	}()
 	requests := make(chan *request, maxQueued)
 	var broken error
 	go func() {
@@ -187,13 +193,29 @@ func (a *adapter) enqueue(r *request) {
 // errCancelled is the answer to a cancelled request, in the protocol's word.
 var errCancelled = errors.New("cancelled")
 
+// errLater is the error of a handler whose request is answered later, by finish.
+var errLater = errors.New("the request is answered later")
+
 // serve answers one request.
 func (a *adapter) serve(r *request) {
 	var body any
+	a.current = r
 	err := a.contain(func() (err error) {
 		body, err = a.answer(r)
 		return err
 	})
+	if !errors.Is(err, errLater) {
+		a.finish(r, body, err)
+	}
+	todo := a.after
+	a.after = nil
+	for _, f := range todo {
+		a.attempt(f)
+	}
+}
+
+// finish sends the answer to a request. Any goroutine may call it.
+func (a *adapter) finish(r *request, body any, err error) {
 	if errors.Is(err, context.Canceled) {
 		err = errCancelled
 	}
@@ -204,11 +226,6 @@ func (a *adapter) serve(r *request) {
 	a.waiting.Unlock()
 	r.cancel()
 	a.respond(r, body, err)
-	todo := a.after
-	a.after = nil
-	for _, f := range todo {
-		a.attempt(f)
-	}
 }
 
 // contain calls f for a client's request. It turns a panic into an error and logs it.

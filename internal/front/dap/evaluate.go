@@ -49,6 +49,9 @@ func (a *adapter) runVerb(ctx context.Context, words []string) (string, error) {
 	if !slices.Contains(a.config.Verbs, words[0]) {
 		return "", fmt.Errorf("omp %s: it must be one of %s", words[0], strings.Join(a.config.Verbs, ", "))
 	}
+	if words[0] == verbProfile {
+		return "", a.startProfile(ctx, words[1:])
+	}
 	t, err := a.opened()
 	if err != nil {
 		return "", err
@@ -59,7 +62,12 @@ func (a *adapter) runVerb(ctx context.Context, words []string) (string, error) {
 
 // help returns the text that lists the possible expressions.
 func help(verbs []string) string {
-	return "omp VERB [FLAGS]: " + strings.Join(verbs, ", ") + "\n" +
+	text := "omp VERB [FLAGS]: " + strings.Join(verbs, ", ") + "\n"
+	if slices.Contains(verbs, verbProfile) {
+		text += "omp profile 10s: where the time of the process goes in the next 10 s; other requests are answered " +
+			"meanwhile\n"
+	}
+	return text +
 		omp + "NAME: data of the selected thread, such as " + omp + "thread_num\n" +
 		"anything else: an expression in the selected frame: variables, also global ones, . -> [] * & casts sizeof, " +
 		"arithmetic, comparisons; in Fortran % and (i,j)"

@@ -17,8 +17,10 @@ var errStands = errors.New("a core stands still: it cannot go on")
 // isLive reports whether the target can run.
 func (a *adapter) isLive() bool { return a.view.pic.Target.Kind != picture.TargetCore }
 
-// pause stops a process and takes a new snapshot. If the target cannot be stopped, it only takes the snapshot.
+// pause stops a process and takes a new snapshot. If the target cannot be stopped, it only takes the snapshot. A
+// profile in progress ends.
 func (a *adapter) pause(ctx context.Context, _ nothing) (*nothing, error) {
+	a.endProfile()
 	if a.program != nil && !a.held {
 		if err := a.choose(a.program.PID()); err != nil {
 			return nil, err

@@ -144,7 +144,12 @@ func (p *proxy) verbIsOurs(words []string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	here := p.core != "" || p.pid != 0 && p.local
-	return here && len(words) > 0 && slices.Contains(p.config.Verbs, words[0])
+	return here && len(words) > 0 && slices.Contains(p.verbs(), words[0])
+}
+
+// verbs returns the verbs of the console. A program that a debugger holds has no profile.
+func (p *proxy) verbs() []string {
+	return slices.DeleteFunc(slices.Clone(p.config.Verbs), func(v string) bool { return v == verbProfile })
 }
 
 // console runs a verb on the debugger's program.
@@ -153,11 +158,11 @@ func (p *proxy) console(ctx context.Context, words []string) (body godap.Evaluat
 		words = []string{"report"}
 	}
 	if words[0] == "help" {
-		body.Result = help(p.config.Verbs)
+		body.Result = help(p.verbs())
 		return body, nil
 	}
-	if !slices.Contains(p.config.Verbs, words[0]) {
-		return body, fmt.Errorf("omp %s: it must be one of %s", words[0], strings.Join(p.config.Verbs, ", "))
+	if !slices.Contains(p.verbs(), words[0]) {
+		return body, fmt.Errorf("omp %s: it must be one of %s", words[0], strings.Join(p.verbs(), ", "))
 	}
 	s := p.present()
 	if s == nil {

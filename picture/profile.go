@@ -45,6 +45,23 @@ type Profile struct {
 	// Stacks are the user-model stacks, the largest times first.
 	Stacks   []ProfileStack `json:"stacks" pb:"22"`
 	Warnings []string       `json:"warnings,omitempty" pb:"23"`
+	// Ranks are the ranks of a job, whose times are summed then. Samples is the smallest number of a rank; Seconds and
+	// Stopped are those of a mean rank.
+	Ranks []ProfileRank `json:"ranks,omitempty" pb:"24"`
+}
+
+// ProfileRank is the profile of a rank of a job, without places.
+type ProfileRank struct {
+	Rank          int     `json:"rank" pb:"1" schema:"min=0"`
+	Host          string  `json:"host,omitempty" pb:"2"`
+	PID           int     `json:"pid,omitempty" pb:"3" schema:"min=0"`
+	Samples       int     `json:"samples" pb:"4" schema:"min=0"`
+	Seconds       float64 `json:"seconds" pb:"5" schema:"min=0"`
+	ThreadSeconds float64 `json:"thread_seconds" pb:"6" schema:"min=0"`
+	Work          float64 `json:"work_seconds" pb:"7" schema:"min=0"`
+	Wait          float64 `json:"wait_seconds" pb:"8" schema:"min=0"`
+	Unknown       float64 `json:"unknown_seconds,omitempty" pb:"9" schema:"min=0"`
+	MPI           float64 `json:"mpi_seconds,omitempty" pb:"10" schema:"min=0"` // part of Wait, for other ranks
 }
 
 // ProfileEnd is the reason for the end of a profile.
@@ -171,4 +188,6 @@ const (
 	FindingUnknown    ProfileFindingKind = "unknown"     // states could not be read
 	FindingTooFew     ProfileFindingKind = "too_few"     // too few samples for a conclusion
 	FindingNoProgress ProfileFindingKind = "no_progress" // all threads wait, at the same places in all samples
+	// A rank of a job works for longer than the others, which wait for it in MPI.
+	FindingRanks ProfileFindingKind = "rank_imbalance"
 )

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/engine"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/guard/jsonx"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs"
@@ -57,7 +58,8 @@ type jobOptions struct {
 	sample   int
 	rank     int
 	perRank  string
-	watch    bool // show which ranks made progress
+	watch    bool                   // show which ranks made progress
+	profile  *engine.ProfileOptions // take profiles instead of snapshots; nil: do not
 }
 
 // jobRun is one run of job or job-node.
@@ -82,6 +84,7 @@ Nothing is installed on the nodes: srun, ssh, clush or kubectl run this program 
   ompd-inspect job core.*               core files of ranks
   ompd-inspect job 123456 --rank 4217   the report of one rank
   ompd-inspect job watch 123456         the ranks that make progress, and the others
+  ompd-inspect job profile 123456       where the time of all ranks goes
 
 Exit status: 0 no hang was found, 3 a hang or a crash, 1 no rank could be read, 2 wrong usage.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return (&jobRun{a}).job(cmd.Context(), args, o) },
@@ -95,7 +98,7 @@ Exit status: 0 no hang was found, 3 a hang or a crash, 1 no rank could be read, 
 		"also write the picture of each rank into this directory, as JSON")
 	a.htmlFlag(cmd)
 	a.outputFlags(cmd)
-	cmd.AddCommand(jobWatchVerb(a))
+	cmd.AddCommand(jobWatchVerb(a), jobProfileVerb(a))
 	return cmd
 }
 
@@ -236,6 +239,9 @@ func (a *jobRun) lookOptions(o *jobOptions) jobs.Options {
 // withoutPictures removes the pictures of ranks from a node's message. It writes them to files if the user
 // asked for them.
 func (a *jobRun) withoutPictures(o *jobOptions, p *job.Part) *job.Part {
+	if o.profile != nil {
+		return p // they are its profiles
+	}
 	for rank, text := range p.TakePictures() {
 		if o.perRank == "" {
 			continue

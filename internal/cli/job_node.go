@@ -91,10 +91,11 @@ func (n *nodeParts) picture(rank int, pic *picture.Picture) {
 // nodeOptions contains the flags of job-node.
 type nodeOptions struct {
 	jobOptions
-	filter jobs.Filter
-	detail job.Set
-	sent   bool
-	show   bool // send the picture of each rank, too
+	filter  jobs.Filter
+	detail  job.Set
+	sampled engine.ProfileOptions
+	sent    bool
+	show    bool // send the picture of each rank, too
 }
 
 // jobNodeVerb returns the hidden verb job-node, which job runs on each node.
@@ -115,6 +116,8 @@ func jobNodeVerb(a *app) *cobra.Command {
 	f.IntVar(&o.rank, "rank", -1, "print the report of this rank")
 	f.TextVar(&o.detail, "detail", job.Set{}, "inspect only these ranks, with all debug information")
 	f.BoolVar(&o.show, "pictures", false, "also send the picture of each rank")
+	f.DurationVar(&o.sampled.For, "profile", 0, "send profiles of the ranks, over this time (0: snapshots)")
+	f.IntVar(&o.sampled.Samples, "samples", 0, "end profiles after this number of samples (0: no limit)")
 	f.BoolVar(&o.sent, "sent", false, "remove the file of this program, which was copied for this run")
 	return cmd
 }
@@ -171,6 +174,9 @@ func (a *jobRun) jobNode(ctx context.Context, o *nodeOptions) error {
 		defer cancel()
 	}
 	n := &nodeParts{out: a.Stdout, waiting: job.NewPart(), every: max(1, len(list)/linesPerLook)}
+	if o.sampled.For > 0 {
+		o.sampled.Budget, o.profile, n.every = a.budget, &o.sampled, 1 // a line for each
+	}
 	n.waiting.Hear(nodeName())
 	if names := jobs.Jobs(list); len(names) > 1 {
 		const words = "it has ranks of %d jobs (%s): choose one by --job"
@@ -187,7 +193,7 @@ func (a *jobRun) jobNode(ctx context.Context, o *nodeOptions) error {
 		list = slices.DeleteFunc(list, func(p jobs.Process) bool { return !o.detail.Contains(p.Rank.Rank) })
 		jobs.Detail(ctx, list[:min(len(list), jobs.MaxDetail)], look, n.add)
 	} else {
-		jobs.Look(ctx, list, look, n.add)
+		o.inspect(ctx, list, look, n.add)
 	}
 	n.flush()
 	return n.err
@@ -206,5 +212,9 @@ func (o *jobOptions) nodeTimeout() time.Duration {
 	if o.timeout == 0 {
 		return 0
 	}
-	return max(o.timeout, nodeTimeout)
+	limit := max(o.timeout, nodeTimeout)
+	if o.profile != nil {
+		limit += o.profile.For
+	}
+	return limit
 }

@@ -189,6 +189,9 @@ func (r remoteJob) command(a *jobRun, o *jobOptions) (jobs.Remote, error) {
 	if o.perRank != "" {
 		args = append(args, "--pictures")
 	}
+	if p := o.profile; p != nil {
+		args = append(args, "--profile", p.For.String(), "--samples", strconv.Itoa(p.Samples))
+	}
 	if name := cmp.Or(o.job, r.launcher); name != "" {
 		args = append(args, "--job", name)
 	}

@@ -194,7 +194,7 @@ func (l launchedJob) gather(ctx context.Context, a *jobRun, o *jobOptions, g *ga
 		r := remoteJob{nodes: nodesOf(hosts), launcher: list[0].Job}
 		others.Go(func() { err = errors.Join(err, r.gather(ctx, a, o, g)) })
 	}
-	jobs.Look(ctx, list, a.lookOptions(o), g.add)
+	o.inspect(ctx, list, a.lookOptions(o), g.add)
 	others.Wait()
 	return nil
 }

@@ -45,6 +45,7 @@ func conclude(p *picture.Profile, still bool) []picture.ProfileFinding {
 		return []picture.ProfileFinding{noProgress(p)}
 	}
 	c := conclusions{p: p}
+	c.findRanks()
 	c.findContention()
 	c.findBarriers()
 	c.findIdle()

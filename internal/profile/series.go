@@ -78,10 +78,7 @@ const (
 func (s *Series) Add(pic *picture.Picture, after, own time.Duration) {
 	p := &s.profile
 	if s.stacks == nil {
-		s.stacks, s.waits = map[string]*picture.ProfileStack{}, map[waitKey]*picture.ProfileWait{}
-		s.places, s.barriers = map[string]*place{}, map[string]*barrier{}
-		s.alone, s.warned = map[string]*picture.ProfileAlone{}, map[string]bool{}
-		s.firstAt = map[int]string{}
+		s.start()
 		s.cpu = pic.Target.CPU
 	}
 	p.Target, p.Runtimes = pic.Target, pic.Runtimes
@@ -253,15 +250,9 @@ func (s *Series) addThread(t *picture.Thread, c class, region *picture.Code, wei
 	if c.class != picture.ProfileWaits {
 		return
 	}
-	w := s.waits[c.waitKey]
-	if w == nil {
-		if s.isFull(len(s.waits), maxItems) {
-			return
-		}
-		w = &picture.ProfileWait{Kind: c.kind, Name: c.name}
-		s.waits[c.waitKey] = w
+	if !s.addWait(c.waitKey, weight) {
+		return
 	}
-	w.Seconds += weight
 	at.waits[c.waitKey] += weight
 }
 

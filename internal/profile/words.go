@@ -17,6 +17,7 @@ var titles = map[picture.ProfileFindingKind]string{
 	picture.FindingSerial: "SERIAL PART", picture.FindingFewThreads: "FEW THREADS", picture.FindingTasks: "TASKS",
 	picture.FindingOther: "WAIT", picture.FindingOverhead: "OVERHEAD", picture.FindingStarved: "NO PROCESSOR",
 	picture.FindingWork: "WORK", picture.FindingUnknown: "UNKNOWN", picture.FindingTooFew: "TOO FEW SAMPLES",
+	picture.FindingRanks: "RANK IMBALANCE",
 }
 
 // Title returns the heading of findings of a kind.

@@ -88,7 +88,7 @@ func TestNoProfile(t *testing.T) {
 	daptest.Ask[any](c, "initialize", args{"adapterID": "ompd"})
 	daptest.Ask[any](c, "configurationDone", nil)
 	daptest.Ask[any](c, "attach", golden(t, "llvm-deadlock"))
-	if text := c.Refused("evaluate", args{"expression": "omp profile"}); !strings.Contains(text, "a core stands still") {
+	if text := c.Refused("evaluate", args{"expression": "omp profile"}); !strings.Contains(text, "core stands still") {
 		t.Errorf("a core: %q", text)
 	}
 }

@@ -3,7 +3,10 @@ package text
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +30,7 @@ func Profile(p *Printer, pr *picture.Profile) {
 	page.printCost()
 	page.printFindings()
 	page.printSums()
+	page.printRanks()
 	page.printPlaces()
 	page.printWaits()
 	page.printBarriers()
@@ -38,8 +42,11 @@ func (p profilePage) printCost() {
 	r := p.profile
 	t := r.Target
 	what := "profile of " + cmp.Or(t.Executable, t.Command, "the process")
-	if t.PID != 0 {
+	switch {
+	case t.PID != 0:
 		what += fmt.Sprintf(" (pid %d)", t.PID)
+	case len(r.Ranks) > 0:
+		what += fmt.Sprintf(" (%s)", phrase.Count(len(r.Ranks), "rank"))
 	}
 	text := fmt.Sprintf("%s in %s", phrase.Count(r.Samples, "sample"), secondsText(r.Seconds))
 	if r.Seconds > 0 {
@@ -122,6 +129,31 @@ func (p profilePage) printSums() {
 		p.printWrapped("  ", fmt.Sprintf("threads that OpenMP does not know, which do not count here: Work %s, Wait %s",
 			secondsText(o.Work), secondsText(o.Wait)))
 	}
+}
+
+// printRanks prints the table of the ranks of a job, those with the most Work first.
+func (p profilePage) printRanks() {
+	if len(p.profile.Ranks) == 0 {
+		return
+	}
+	p.printHeading("RANKS", "of the job, by their shares of Work")
+	share := func(seconds float64, r picture.ProfileRank) string {
+		return profile.ShareText(seconds, &picture.Profile{ThreadSeconds: r.ThreadSeconds})
+	}
+	work := func(r picture.ProfileRank) float64 { return r.Work / max(r.ThreadSeconds, math.SmallestNonzeroFloat64) }
+	list := slices.SortedStableFunc(slices.Values(p.profile.Ranks), func(a, b picture.ProfileRank) int {
+		return cmp.Compare(work(b), work(a))
+	})
+	t := &table{head: []string{"RANK", "WORK", "WAIT", "IN MPI", "SAMPLES", "ON"}}
+	for i, r := range list {
+		if i == profileRows && !p.all {
+			break
+		}
+		t.add(strconv.Itoa(r.Rank), share(r.Work, r), share(r.Wait, r), share(r.MPI, r), strconv.Itoa(r.Samples),
+			r.Host)
+	}
+	p.printTable(t)
+	p.printOmitted(len(list)-profileRows, "more rank")
 }
 
 // printPlaces prints the table of the places.

@@ -67,7 +67,7 @@ var imports = map[string][]string{
 		"internal/front/dap", "internal/front/piped", "internal/guard/budget", "internal/guard/contain",
 		"internal/guard/files", "internal/guard/jsonx", "internal/guard/outfile", "internal/guard/sandbox",
 		"internal/guard/sockets", "internal/image/elfx", "internal/image/symfile", "internal/jobs",
-		"internal/jobs/job", "internal/mpi", "internal/print/report", "internal/print/text",
+		"internal/jobs/job", "internal/mpi", "internal/print/report", "internal/print/text", "internal/profile",
 		"internal/runtime/readers", "internal/runtime/rtl", "internal/target/delve",
 		"internal/target/remote", "internal/trace/analyze", "internal/trace/export", "internal/trace/history",
 		"internal/trace/legacy", "internal/trace/omptnames", "internal/watch", "internal/wire", "live", "picture",

@@ -1252,6 +1252,8 @@ const (
 	ProfileFindingKind_PROFILE_FINDING_KIND_TOO_FEW ProfileFindingKind = 12
 	// All threads wait, at the same places in all samples.
 	ProfileFindingKind_PROFILE_FINDING_KIND_NO_PROGRESS ProfileFindingKind = 13
+	// A rank of a job works for longer than the others, which wait for it in MPI.
+	ProfileFindingKind_PROFILE_FINDING_KIND_RANK_IMBALANCE ProfileFindingKind = 14
 )
 
 // Enum value maps for ProfileFindingKind.
@@ -1271,22 +1273,24 @@ var (
 		11: "PROFILE_FINDING_KIND_UNKNOWN",
 		12: "PROFILE_FINDING_KIND_TOO_FEW",
 		13: "PROFILE_FINDING_KIND_NO_PROGRESS",
+		14: "PROFILE_FINDING_KIND_RANK_IMBALANCE",
 	}
 	ProfileFindingKind_value = map[string]int32{
-		"PROFILE_FINDING_KIND_UNSPECIFIED": 0,
-		"PROFILE_FINDING_KIND_CONTENTION":  1,
-		"PROFILE_FINDING_KIND_IMBALANCE":   2,
-		"PROFILE_FINDING_KIND_BARRIER":     3,
-		"PROFILE_FINDING_KIND_SERIAL":      4,
-		"PROFILE_FINDING_KIND_FEW_THREADS": 5,
-		"PROFILE_FINDING_KIND_TASKS":       6,
-		"PROFILE_FINDING_KIND_OTHER_WAIT":  7,
-		"PROFILE_FINDING_KIND_OVERHEAD":    8,
-		"PROFILE_FINDING_KIND_STARVED":     9,
-		"PROFILE_FINDING_KIND_WORK":        10,
-		"PROFILE_FINDING_KIND_UNKNOWN":     11,
-		"PROFILE_FINDING_KIND_TOO_FEW":     12,
-		"PROFILE_FINDING_KIND_NO_PROGRESS": 13,
+		"PROFILE_FINDING_KIND_UNSPECIFIED":    0,
+		"PROFILE_FINDING_KIND_CONTENTION":     1,
+		"PROFILE_FINDING_KIND_IMBALANCE":      2,
+		"PROFILE_FINDING_KIND_BARRIER":        3,
+		"PROFILE_FINDING_KIND_SERIAL":         4,
+		"PROFILE_FINDING_KIND_FEW_THREADS":    5,
+		"PROFILE_FINDING_KIND_TASKS":          6,
+		"PROFILE_FINDING_KIND_OTHER_WAIT":     7,
+		"PROFILE_FINDING_KIND_OVERHEAD":       8,
+		"PROFILE_FINDING_KIND_STARVED":        9,
+		"PROFILE_FINDING_KIND_WORK":           10,
+		"PROFILE_FINDING_KIND_UNKNOWN":        11,
+		"PROFILE_FINDING_KIND_TOO_FEW":        12,
+		"PROFILE_FINDING_KIND_NO_PROGRESS":    13,
+		"PROFILE_FINDING_KIND_RANK_IMBALANCE": 14,
 	}
 )
 
@@ -10386,8 +10390,11 @@ type Profile struct {
 	// The places of the threads that worked while others were idle.
 	Alone []*ProfileAlone `protobuf:"bytes,21,rep,name=alone,proto3" json:"alone,omitempty"`
 	// The user-model stacks, the largest times first.
-	Stacks        []*ProfileStack `protobuf:"bytes,22,rep,name=stacks,proto3" json:"stacks,omitempty"`
-	Warnings      []string        `protobuf:"bytes,23,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Stacks   []*ProfileStack `protobuf:"bytes,22,rep,name=stacks,proto3" json:"stacks,omitempty"`
+	Warnings []string        `protobuf:"bytes,23,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// The ranks of a job, whose times are summed then. Samples is the smallest number of a rank;
+	// Seconds and stopped_seconds are those of a mean rank.
+	Ranks         []*ProfileRank `protobuf:"bytes,24,rep,name=ranks,proto3" json:"ranks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -10579,6 +10586,13 @@ func (x *Profile) GetStacks() []*ProfileStack {
 func (x *Profile) GetWarnings() []string {
 	if x != nil {
 		return x.Warnings
+	}
+	return nil
+}
+
+func (x *Profile) GetRanks() []*ProfileRank {
+	if x != nil {
+		return x.Ranks
 	}
 	return nil
 }
@@ -11212,6 +11226,124 @@ func (x *ProfileStack) GetOutside() bool {
 		return x.Outside
 	}
 	return false
+}
+
+// ProfileRank is the profile of a rank of a job, without places.
+type ProfileRank struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Rank           int64                  `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`
+	Host           string                 `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`
+	Pid            int64                  `protobuf:"varint,3,opt,name=pid,proto3" json:"pid,omitempty"`
+	Samples        int64                  `protobuf:"varint,4,opt,name=samples,proto3" json:"samples,omitempty"`
+	Seconds        float64                `protobuf:"fixed64,5,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	ThreadSeconds  float64                `protobuf:"fixed64,6,opt,name=thread_seconds,json=threadSeconds,proto3" json:"thread_seconds,omitempty"`
+	WorkSeconds    float64                `protobuf:"fixed64,7,opt,name=work_seconds,json=workSeconds,proto3" json:"work_seconds,omitempty"`
+	WaitSeconds    float64                `protobuf:"fixed64,8,opt,name=wait_seconds,json=waitSeconds,proto3" json:"wait_seconds,omitempty"`
+	UnknownSeconds float64                `protobuf:"fixed64,9,opt,name=unknown_seconds,json=unknownSeconds,proto3" json:"unknown_seconds,omitempty"`
+	// Part of wait_seconds, for other ranks.
+	MpiSeconds    float64 `protobuf:"fixed64,10,opt,name=mpi_seconds,json=mpiSeconds,proto3" json:"mpi_seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileRank) Reset() {
+	*x = ProfileRank{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[100]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileRank) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileRank) ProtoMessage() {}
+
+func (x *ProfileRank) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[100]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileRank.ProtoReflect.Descriptor instead.
+func (*ProfileRank) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{100}
+}
+
+func (x *ProfileRank) GetRank() int64 {
+	if x != nil {
+		return x.Rank
+	}
+	return 0
+}
+
+func (x *ProfileRank) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *ProfileRank) GetPid() int64 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
+}
+
+func (x *ProfileRank) GetSamples() int64 {
+	if x != nil {
+		return x.Samples
+	}
+	return 0
+}
+
+func (x *ProfileRank) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *ProfileRank) GetThreadSeconds() float64 {
+	if x != nil {
+		return x.ThreadSeconds
+	}
+	return 0
+}
+
+func (x *ProfileRank) GetWorkSeconds() float64 {
+	if x != nil {
+		return x.WorkSeconds
+	}
+	return 0
+}
+
+func (x *ProfileRank) GetWaitSeconds() float64 {
+	if x != nil {
+		return x.WaitSeconds
+	}
+	return 0
+}
+
+func (x *ProfileRank) GetUnknownSeconds() float64 {
+	if x != nil {
+		return x.UnknownSeconds
+	}
+	return 0
+}
+
+func (x *ProfileRank) GetMpiSeconds() float64 {
+	if x != nil {
+		return x.MpiSeconds
+	}
+	return 0
 }
 
 var File_ompd_v1_picture_proto protoreflect.FileDescriptor
@@ -12134,7 +12266,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04last\x18\x0e \x01(\x03R\x04last\x12\x1d\n" +
 	"\n" +
 	"last_count\x18\x0f \x01(\x03R\tlastCountB\a\n" +
-	"\x05_lock\"\x94\a\n" +
+	"\x05_lock\"\xc0\a\n" +
 	"\aProfile\x12\x16\n" +
 	"\x06schema\x18\x01 \x01(\tR\x06schema\x12'\n" +
 	"\x06target\x18\x02 \x01(\v2\x0f.ompd.v1.TargetR\x06target\x12,\n" +
@@ -12160,7 +12292,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\bbarriers\x18\x14 \x03(\v2\x17.ompd.v1.ProfileBarrierR\bbarriers\x12+\n" +
 	"\x05alone\x18\x15 \x03(\v2\x15.ompd.v1.ProfileAloneR\x05alone\x12-\n" +
 	"\x06stacks\x18\x16 \x03(\v2\x15.ompd.v1.ProfileStackR\x06stacks\x12\x1a\n" +
-	"\bwarnings\x18\x17 \x03(\tR\bwarnings\"|\n" +
+	"\bwarnings\x18\x17 \x03(\tR\bwarnings\x12*\n" +
+	"\x05ranks\x18\x18 \x03(\v2\x14.ompd.v1.ProfileRankR\x05ranks\"|\n" +
 	"\vProfileTime\x12!\n" +
 	"\fwork_seconds\x18\x01 \x01(\x01R\vworkSeconds\x12!\n" +
 	"\fwait_seconds\x18\x02 \x01(\x01R\vwaitSeconds\x12'\n" +
@@ -12208,7 +12341,20 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04name\x18\x04 \x01(\tR\x04name\x12\x18\n" +
 	"\aseconds\x18\x05 \x01(\x01R\aseconds\x12\x18\n" +
 	"\asamples\x18\x06 \x01(\x03R\asamples\x12\x18\n" +
-	"\aoutside\x18\a \x01(\bR\aoutside*r\n" +
+	"\aoutside\x18\a \x01(\bR\aoutside\"\xb2\x02\n" +
+	"\vProfileRank\x12\x12\n" +
+	"\x04rank\x18\x01 \x01(\x03R\x04rank\x12\x12\n" +
+	"\x04host\x18\x02 \x01(\tR\x04host\x12\x10\n" +
+	"\x03pid\x18\x03 \x01(\x03R\x03pid\x12\x18\n" +
+	"\asamples\x18\x04 \x01(\x03R\asamples\x12\x18\n" +
+	"\aseconds\x18\x05 \x01(\x01R\aseconds\x12%\n" +
+	"\x0ethread_seconds\x18\x06 \x01(\x01R\rthreadSeconds\x12!\n" +
+	"\fwork_seconds\x18\a \x01(\x01R\vworkSeconds\x12!\n" +
+	"\fwait_seconds\x18\b \x01(\x01R\vwaitSeconds\x12'\n" +
+	"\x0funknown_seconds\x18\t \x01(\x01R\x0eunknownSeconds\x12\x1f\n" +
+	"\vmpi_seconds\x18\n" +
+	" \x01(\x01R\n" +
+	"mpiSeconds*r\n" +
 	"\n" +
 	"TargetKind\x12\x1b\n" +
 	"\x17TARGET_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
@@ -12387,7 +12533,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x17PROFILE_END_INTERRUPTED\x10\x02\x12\x1d\n" +
 	"\x19PROFILE_END_PROCESS_ENDED\x10\x03\x12\x1f\n" +
 	"\x1bPROFILE_END_ANOTHER_PROGRAM\x10\x04\x12\x16\n" +
-	"\x12PROFILE_END_FAILED\x10\x05*\xff\x03\n" +
+	"\x12PROFILE_END_FAILED\x10\x05*\xa8\x04\n" +
 	"\x12ProfileFindingKind\x12$\n" +
 	" PROFILE_FINDING_KIND_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x1fPROFILE_FINDING_KIND_CONTENTION\x10\x01\x12\"\n" +
@@ -12403,7 +12549,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x12 \n" +
 	"\x1cPROFILE_FINDING_KIND_UNKNOWN\x10\v\x12 \n" +
 	"\x1cPROFILE_FINDING_KIND_TOO_FEW\x10\f\x12$\n" +
-	" PROFILE_FINDING_KIND_NO_PROGRESS\x10\r*x\n" +
+	" PROFILE_FINDING_KIND_NO_PROGRESS\x10\r\x12'\n" +
+	"#PROFILE_FINDING_KIND_RANK_IMBALANCE\x10\x0e*x\n" +
 	"\fProfileClass\x12\x1d\n" +
 	"\x19PROFILE_CLASS_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12PROFILE_CLASS_WORK\x10\x01\x12\x16\n" +
@@ -12423,7 +12570,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 }
 
 var file_ompd_v1_picture_proto_enumTypes = make([]protoimpl.EnumInfo, 18)
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 100)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 101)
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(TargetKind)(0),         // 0: ompd.v1.TargetKind
 	(Role)(0),               // 1: ompd.v1.Role
@@ -12543,6 +12690,7 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*ProfileLate)(nil),     // 115: ompd.v1.ProfileLate
 	(*ProfileAlone)(nil),    // 116: ompd.v1.ProfileAlone
 	(*ProfileStack)(nil),    // 117: ompd.v1.ProfileStack
+	(*ProfileRank)(nil),     // 118: ompd.v1.ProfileRank
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	19,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -12715,23 +12863,24 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	114, // 167: ompd.v1.Profile.barriers:type_name -> ompd.v1.ProfileBarrier
 	116, // 168: ompd.v1.Profile.alone:type_name -> ompd.v1.ProfileAlone
 	117, // 169: ompd.v1.Profile.stacks:type_name -> ompd.v1.ProfileStack
-	16,  // 170: ompd.v1.ProfileFinding.kind:type_name -> ompd.v1.ProfileFindingKind
-	40,  // 171: ompd.v1.ProfilePlace.region:type_name -> ompd.v1.Code
-	21,  // 172: ompd.v1.ProfilePlace.frame:type_name -> ompd.v1.Frame
-	112, // 173: ompd.v1.ProfilePlace.waits:type_name -> ompd.v1.ProfileWait
-	40,  // 174: ompd.v1.ProfileBarrier.region:type_name -> ompd.v1.Code
-	2,   // 175: ompd.v1.ProfileBarrier.state:type_name -> ompd.v1.StateName
-	21,  // 176: ompd.v1.ProfileBarrier.frame:type_name -> ompd.v1.Frame
-	115, // 177: ompd.v1.ProfileBarrier.late:type_name -> ompd.v1.ProfileLate
-	21,  // 178: ompd.v1.ProfileLate.frame:type_name -> ompd.v1.Frame
-	21,  // 179: ompd.v1.ProfileAlone.frame:type_name -> ompd.v1.Frame
-	21,  // 180: ompd.v1.ProfileStack.frames:type_name -> ompd.v1.Frame
-	17,  // 181: ompd.v1.ProfileStack.class:type_name -> ompd.v1.ProfileClass
-	182, // [182:182] is the sub-list for method output_type
-	182, // [182:182] is the sub-list for method input_type
-	182, // [182:182] is the sub-list for extension type_name
-	182, // [182:182] is the sub-list for extension extendee
-	0,   // [0:182] is the sub-list for field type_name
+	118, // 170: ompd.v1.Profile.ranks:type_name -> ompd.v1.ProfileRank
+	16,  // 171: ompd.v1.ProfileFinding.kind:type_name -> ompd.v1.ProfileFindingKind
+	40,  // 172: ompd.v1.ProfilePlace.region:type_name -> ompd.v1.Code
+	21,  // 173: ompd.v1.ProfilePlace.frame:type_name -> ompd.v1.Frame
+	112, // 174: ompd.v1.ProfilePlace.waits:type_name -> ompd.v1.ProfileWait
+	40,  // 175: ompd.v1.ProfileBarrier.region:type_name -> ompd.v1.Code
+	2,   // 176: ompd.v1.ProfileBarrier.state:type_name -> ompd.v1.StateName
+	21,  // 177: ompd.v1.ProfileBarrier.frame:type_name -> ompd.v1.Frame
+	115, // 178: ompd.v1.ProfileBarrier.late:type_name -> ompd.v1.ProfileLate
+	21,  // 179: ompd.v1.ProfileLate.frame:type_name -> ompd.v1.Frame
+	21,  // 180: ompd.v1.ProfileAlone.frame:type_name -> ompd.v1.Frame
+	21,  // 181: ompd.v1.ProfileStack.frames:type_name -> ompd.v1.Frame
+	17,  // 182: ompd.v1.ProfileStack.class:type_name -> ompd.v1.ProfileClass
+	183, // [183:183] is the sub-list for method output_type
+	183, // [183:183] is the sub-list for method input_type
+	183, // [183:183] is the sub-list for extension type_name
+	183, // [183:183] is the sub-list for extension extendee
+	0,   // [0:183] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -12772,7 +12921,7 @@ func file_ompd_v1_picture_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      18,
-			NumMessages:   100,
+			NumMessages:   101,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -14,7 +14,7 @@ import (
 var schemas = []struct{ name, verbs string }{
 	{"picture", "`report`, `diagnose`, `threads`, `regions`, `tasks`, `stacks`, `icvs`, `layout`, `doctor`"},
 	{"watch", "`watch`: one object a line, each with a picture"},
-	{"profile", "`profile`"},
+	{"profile", "`profile`, `job profile`"},
 	{"job", "`job`, `job watch`"},
 	{"ps", "`ps`"},
 	{"breakpoints", "`breakpoints`"},

@@ -29,7 +29,7 @@ const jobProfileFor = 10 * time.Second
 func jobProfileVerb(a *app) *cobra.Command {
 	o := &jobOptions{rank: -1, profile: &engine.ProfileOptions{}}
 	cmd := &cobra.Command{
-		Use:   "profile SLURM-JOB | profile --mpirun PID | profile --hosts A,B | profile --pods SELECTOR",
+		Use:   "profile SLURM-JOB | --mpirun PID | --hosts A,B | --pods SELECTOR",
 		Short: "Show where the time of a job goes: Work and Wait, over all ranks",
 		Long: `Samples all ranks of a job at the same time, and prints one profile of them: OpenMP Work and
 OpenMP Wait by parallel region and line, as profile does for one process, and by rank. If a

@@ -50,8 +50,8 @@ gets SIGTERM, and SIGKILL if it does not end.
 
 The report is printed after the program's output, on the standard error or in the file of
 --report. With --json, it is one JSON document for each reported process; use --report, as the
-program may write to the standard error too. With --core, the process is also written to a core file, in the state that the
-report shows.
+program may write to the standard error too. With --core, the process is also written to a
+core file, in the state that the report shows.
 
 Exit status: the program's own; 128 plus the number of the signal that ended it;
 124 it, or a process that it started, made no progress and was ended; 125 this

@@ -197,11 +197,14 @@ func (p jobPage) rank(w job.Where) (out []string) {
 	return out
 }
 
+// jobBreaks are the columns at which a row of a job's tables continues on the next line: the ranks, and the place.
+var jobBreaks = []lineBreak{{4, "ranks"}, {3, "at"}}
+
 // classes returns the table of the classes of threads.
 func (p jobPage) classes(most int) []string {
 	r := p.r
 	out := []string{"", p.bold("CLASSES") + fmt.Sprintf("  %d, fewest ranks first", len(r.Classes))}
-	t := &table{head: []string{"RANKS", "THREADS", "STATE", "WHERE", "WHO"}}
+	t := &table{head: []string{"RANKS", "THREADS", "STATE", "WHERE", "WHO"}, breaks: jobBreaks}
 	list, left := r.Classes, []job.Class(nil)
 	if over := len(list) - most + 1; over > 1 && most > 1 { // the largest one is always printed
 		left = list[most-2 : len(list)-1]
@@ -287,7 +290,7 @@ func (p jobPage) printProgress(next string) {
 	}
 	p.printLine("")
 	p.printLine(p.bold("PROGRESS") + strings.TrimPrefix(progressLine(r), "PROGRESS"))
-	t := &table{head: []string{"PROGRESS", "RANKS", "STATE", "WHERE", "WHO"}}
+	t := &table{head: []string{"PROGRESS", "RANKS", "STATE", "WHERE", "WHO"}, breaks: jobBreaks}
 	rest := r.Answered.Subtract(r.Moved).Subtract(r.Still)
 	for _, part := range []struct {
 		word  string

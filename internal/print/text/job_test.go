@@ -66,6 +66,28 @@ func TestJobPage(t *testing.T) {
 	}
 }
 
+// TestJobPageNarrow checks that a page that is too narrow for the classes still has their places and ranks.
+func TestJobPageNarrow(t *testing.T) {
+	p := job.NewPart()
+	where := job.Site(strings.Repeat("long_name_", 5))
+	for r := range 4 {
+		k := job.Kind{Threads: []job.Count{{ThreadClass: job.ThreadClass{State: "wait_mpi", Where: []job.Site{where}},
+			Threads: 1}}}
+		if r == 3 {
+			k.Threads[0].State = "work_serial"
+		}
+		p.Add(job.Answer{Rank: r, Size: 4, Kind: k, Member: job.Member{Peer: -1}})
+	}
+	for width, want := range map[int]string{
+		85: string(where) + " ranks 0-2", 74: "at " + string(where) + ", ranks 0-2",
+	} {
+		lines := page(t, p.Report("j"), width)
+		if text := strings.Join(strings.Fields(strings.Join(lines, " ")), " "); !strings.HasSuffix(text, want) {
+			t.Errorf("%d columns: no %q in\n%s", width, want, strings.Join(lines, "\n"))
+		}
+	}
+}
+
 // TestJobPageEscapes checks that names from a node cannot control the terminal.
 func TestJobPageEscapes(t *testing.T) {
 	p := job.NewPart()

@@ -1,6 +1,7 @@
 package teams
 
 import (
+	"cmp"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -108,9 +109,28 @@ func (u *UserModel) userFrames(st *stacks.Stack, from int) []picture.Frame {
 		if u.shows(st, i) {
 			u.nameCalled(out, st, i)
 			out = append(out, u.code.Frames(st.Frames[i], st.Kinds[i])...)
+			u.nameRecorded(out, st, i)
 		}
 	}
 	return out
+}
+
+// recorderCalls maps the functions of the recorder that execute an outlined function in the runtime's place to its
+// construct. The runtime has them as the functions of its regions and tasks.
+var recorderCalls = map[string]string{
+	"run_member": symbolize.ConstructParallel, "execute": symbolize.ConstructTask,
+}
+
+// nameRecorded sets the construct of the last of the frames, the outlined function of frame i of a stack, if the
+// recorder called it.
+func (u *UserModel) nameRecorded(frames []picture.Frame, st *stacks.Stack, i int) {
+	f := &frames[len(frames)-1]
+	if f.Construct != symbolize.ConstructOutlined || i+1 >= len(st.Frames) || !u.code.IsRecorder(&st.Frames[i+1]) {
+		return
+	}
+	for _, s := range u.code.NativeNames(st.Frames[i+1].LookupPC(), stacks.KindRuntime) {
+		f.Construct = cmp.Or(recorderCalls[s.Function], f.Construct)
+	}
 }
 
 // nameCalled names the last of the frames, if it has no name, after the function of another module that frame i of a
@@ -201,6 +221,7 @@ func (u *UserModel) modelFrames(p *Thread, from int) []picture.Frame {
 		}
 		u.setForkLine(&fs[0], u.forkedRegion(p, st, i))
 		out = append(out, fs...)
+		u.nameRecorded(out, st, i)
 	}
 	return append(out, st.Python...)
 }

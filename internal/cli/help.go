@@ -52,6 +52,8 @@ var examples = map[string]string{
 	"ompd-inspect trace": "  ompd-inspect trace core.1234 --last 1s\n" +
 		"  ompd-inspect trace history -o history.perfetto-trace",
 	"ompd-inspect trace stats": "  ompd-inspect trace stats 1234\n  ompd-inspect trace stats history --last 5s",
+	"ompd-inspect job profile": "  ompd-inspect job profile 123456\n" +
+		"  ompd-inspect job profile --mpirun 1234 --for 30s",
 	"ompd-inspect job watch": "  ompd-inspect job watch 123456\n" +
 		"  ompd-inspect job watch --mpirun 1234 --interval 5s",
 	"ompd-inspect dap": "  ompd-inspect dap --listen /run/user/1000/dap.sock\n" +

@@ -206,6 +206,10 @@ func (c *Core) read(opts Options) error {
 	}
 	c.arch = f.Arch()
 	c.notes = readNotes(f, img, c.memory)
+	if read, more := len(c.notes.threads), c.notes.unread; more > 0 {
+		c.warn("%d threads, only the first %d are read, within the limit of memory: --max-memory raises it, 0 is any",
+			read+more, read)
+	}
 	if err := c.readThreads(st.Size()); err != nil {
 		return err
 	}

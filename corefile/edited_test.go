@@ -1,8 +1,11 @@
 package corefile
 
 import (
+	"bytes"
 	"debug/elf"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 	"github.com/ompd-inspect/ompd-inspect/internal/image/modules"
 )
@@ -233,5 +237,40 @@ func TestAArch64Notes(t *testing.T) {
 	}
 	if _, err := c.ThreadIDs(callbacks.ThreadIDPthread); !errors.Is(err, callbacks.ErrUnsupportedKind) {
 		t.Errorf("pthread_t without a libc at hand: %v, want ErrUnsupportedKind", err)
+	}
+}
+
+// TestMoreThreadsThanMemory opens a core with more threads than fit half of the limit of memory: it names their number,
+// the first ones are read, and so are the files of the program.
+func TestMoreThreadsThanMemory(t *testing.T) {
+	const many, limit = 8000, 24 << 20
+	e := newEdit(t, runPlain(t, "abort").core)
+	var first elfx.Note
+	own := 0
+	e.keepNotes(func(n elfx.Note) bool {
+		if n.Type == ntPRSTATUS {
+			own++
+			first = n
+		}
+		return true
+	})
+	for i := range many - own {
+		n := first
+		n.Desc = bytes.Clone(n.Desc)
+		binary.LittleEndian.PutUint32(n.Desc[statusLWP:], uint32(1<<20+i))
+		e.notes[0] = append(e.notes[0], n)
+	}
+	c := open(t, e.write(t), Options{Memory: budget.NewLedger(limit)})
+	read := len(lwpsOf(t, c))
+	want := fmt.Sprintf("%d threads, only the first %d are read, within the limit of memory", many, read)
+	if read < 3000 || read > 4000 || !strings.HasPrefix(strings.Join(c.Info().Warnings, ""), want) {
+		t.Errorf("%d threads are read: %q, want %q", read, c.Info().Warnings, want)
+	}
+	whole := open(t, c.path, Options{Memory: budget.NewLedger(0)})
+	if got, want := pathsOf(modulesIn(c)), pathsOf(modulesIn(whole)); !slices.Equal(got, want) {
+		t.Errorf("modules %q, want %q", got, want)
+	}
+	if n := len(lwpsOf(t, whole)); n != many || len(whole.Info().Warnings) != 0 {
+		t.Errorf("without a limit, %d threads are read: %q", n, whole.Info().Warnings)
 	}
 }

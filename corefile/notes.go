@@ -58,12 +58,15 @@ type notes struct {
 	first  uint32 // type of the first note
 	named  bool   // the notes have owners
 	memory *budget.Ledger
-	lost   bool // a note segment ends past the end of the file
-	own    bool // Write made them
+	// room is the part of memory for threads: the files of the program must be readable too.
+	room *budget.Ledger
+	lost bool // a note segment ends past the end of the file
+	own  bool // Write made them
 	// recording means that Write made the notes for a recording.
 	recording bool
 	moment    int64
 	threads   []threadNotes
+	unread    int // threads whose notes did not fit the memory
 	process   *processNote
 	signal    *arch.SignalInfo // of the thread that got the fatal signal
 	auxv      map[uint64]uint64
@@ -85,7 +88,7 @@ type processNote struct {
 
 // readNotes reads all note segments. A damaged note ends its segment.
 func readNotes(f *elfx.File, img callbacks.Image, l *budget.Ledger) *notes {
-	n := &notes{memory: l}
+	n := &notes{memory: l, room: l.Half()}
 	left := maxNotes
 	whole := uint64(img.Size()) // bounds segments that overlap
 	for _, p := range f.Progs() {
@@ -136,9 +139,11 @@ func (n *notes) addNote(r *noteReader) {
 	}
 	switch r.typ {
 	case ntPRSTATUS:
-		if n.memory.Take("threads", threadCost+min(r.n, maxDesc)) == nil {
-			n.threads = append(n.threads, threadNotes{status: r.readDesc(maxDesc)})
+		if n.unread > 0 || n.room.Try("threads", threadCost+min(r.n, maxDesc)) != nil {
+			n.unread++
+			return
 		}
+		n.threads = append(n.threads, threadNotes{status: r.readDesc(maxDesc)})
 	case ntPRPSINFO:
 		n.process = decodeProcess(r.readDesc(maxDesc))
 	case ntSIGINFO:
@@ -160,7 +165,7 @@ func (n *notes) addNote(r *noteReader) {
 
 // addToThread adds a note to the thread of the preceding NT_PRSTATUS.
 func (n *notes) addToThread(r *noteReader) {
-	if len(n.threads) == 0 {
+	if len(n.threads) == 0 || n.unread > 0 {
 		return
 	}
 	t := &n.threads[len(n.threads)-1]

@@ -83,6 +83,16 @@ func (l *Ledger) NewPart(limit uint64) *Ledger {
 	return p
 }
 
+// Half returns a Part of at most half the memory of l, for data that must leave room for others.
+func (l *Ledger) Half() *Ledger {
+	p := l.Part()
+	if p != nil {
+		_, limit := l.refused()
+		p.limit = limit / 2
+	}
+	return p
+}
+
 // Close gives back all taken memory. The ledger can be used again.
 func (l *Ledger) Close() {
 	if l != nil {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -90,6 +91,34 @@ func TestLibompdStepsWithThePlugin(t *testing.T) {
 			}
 			if t.Failed() {
 				t.Log(out)
+			}
+		})
+	}
+}
+
+// TestLibompdAfterFork follows a fork of a program under LLVM's gdb plugin with our library. The plugin shows the team
+// of the process in which gdb stops next: the parent if gdb lets the child go, else the child.
+func TestLibompdAfterFork(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{Program: "forks", Flags: []string{"-O0", "-g"}})
+	library, rt := buildLibompd(t), omptest.RuntimeOf(t, 16)
+	dir, _ := symbolFile(t, rt.Lib)
+	t.Setenv("OMP_DEBUG", "enabled")
+	for _, tt := range []struct {
+		follow, detach string
+		threads        int
+	}{{"parent", "on", 4}, {"child", "on", 2}, {"child", "off", 2}} {
+		t.Run(tt.follow+"/"+tt.detach, func(t *testing.T) {
+			out := plugin{major: 16, library: library, symbols: dir, runtime: rt, args: []string{exe}}.run(t,
+				"set follow-fork-mode "+tt.follow, "set detach-on-fork "+tt.detach, "set schedule-multiple on",
+				"break stop_here", "continue", "ompd parallel", "echo FORK\\n", "continue", "ompd parallel",
+				"ompd threads", "delete", "continue")
+			before, after, _ := strings.Cut(out, "FORK\n")
+			const team = "Parallel Region: Nesting Level 1: Team Size: "
+			if !strings.Contains(before, team+"3") || !strings.Contains(after, team+strconv.Itoa(tt.threads)) ||
+				strings.Count(after, "is an OpenMP thread; state: ompt_state_") != tt.threads ||
+				!strings.Contains(after, "exited normally") || strings.Contains(out, "Traceback") ||
+				strings.Contains(out, "rror code") {
+				t.Errorf("the plugin does not show %d threads after the fork:\n%s", tt.threads, out)
 			}
 		})
 	}

@@ -40,6 +40,7 @@ var clocks = map[string]string{
 	"internal/testing/generated.run.standstill":               "a hang is watched before it is believed",
 	"internal/testing/mutate.watched":                         "a limit on a mutant that never ends",
 	"internal/testing/omptest.AwaitDump":                      "a limit on a process that never ends",
+	"internal/testing/omptest.Process.AwaitLoop":              "the poll for the place of a thread",
 	"internal/testing/omptest.Process.awaitCall":              "the poll for the place of a thread",
 	"internal/testing/recordtest.settled":                     "the poll for the place of a thread",
 	"internal/testing/recordtest.writers":                     "the soak reads each millisecond; nothing depends on it",

@@ -59,8 +59,11 @@ func (p *Process) Stop() {
 	_ = p.cmd.Wait()
 }
 
-// Wait waits for the end of a program that the test does not end itself.
-func (p *Process) Wait() { _ = p.cmd.Wait() }
+// Wait waits for the end of a program that the test does not end itself, and returns how it ended.
+func (p *Process) Wait() *os.ProcessState {
+	_ = p.cmd.Wait() // the state shows a failure
+	return p.cmd.ProcessState
+}
 
 // start is Start with the directory for the program's files.
 func start(tb testing.TB, r Run, dir string) *Process {
@@ -120,6 +123,46 @@ func (p *Process) AwaitSleep(tb testing.TB) {
 func (p *Process) AwaitTimed(tb testing.TB) {
 	tb.Helper()
 	p.awaitCall(tb, p.Truth.Program.LWPs, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_NANOSLEEP)
+}
+
+// Thresholds of AwaitLoop. A thread that returns from the call that printed READY, or from a barrier, uses far less
+// time and sleeps at most once or twice, for pages of its program.
+const (
+	loopSleeps = 5
+	loopTime   = 20 * time.Millisecond
+)
+
+// AwaitLoop waits until all threads are in the endless loops that they enter after READY: each has slept several times
+// since, or has used some processor time.
+func (p *Process) AwaitLoop(tb testing.TB) {
+	tb.Helper()
+	for _, lwp := range p.Truth.Program.LWPs {
+		sleeps, used := p.activity(tb, lwp)
+		for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+			if s, u := p.activity(tb, lwp); s >= sleeps+loopSleeps || u >= used+loopTime {
+				break
+			}
+			if time.Since(begin) > settleTime {
+				tb.Fatalf("%s: LWP %d does not enter its loop", p.Exe, lwp)
+			}
+		}
+	}
+}
+
+// activity returns how often a thread has slept, and the processor time that it has used.
+func (p *Process) activity(tb testing.TB, lwp int) (sleeps int, used time.Duration) {
+	tb.Helper()
+	dir := fmt.Sprintf("/proc/%d/task/%d", p.PID, lwp)
+	status, err := os.ReadFile(filepath.Join(dir, "status"))
+	must(tb, err)
+	_, rest, _ := bytes.Cut(status, []byte("\nvoluntary_ctxt_switches:"))
+	_, err = fmt.Sscan(string(rest), &sleeps)
+	must(tb, err)
+	times, err := os.ReadFile(filepath.Join(dir, "schedstat"))
+	must(tb, err)
+	_, err = fmt.Sscan(string(times), (*int64)(&used)) // in nanoseconds
+	must(tb, err)
+	return sleeps, used
 }
 
 // inCall reports whether a thread is in a system call.

@@ -72,7 +72,10 @@ func watchAll(t *testing.T, b omptest.Build, rt omptest.Runtime) {
 				if c.program == "spinning" && b.Compiler == omptest.GCC {
 					run.Env = []string{"OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT=infinite"}
 				}
-				pid = omptest.Start(t, run).PID
+				p := omptest.Start(t, run)
+				if pid = p.PID; c.program == "loops" {
+					p.AwaitLoop(t)
+				}
 			}
 			looks, status := watched(t, pid, "--interval", "300ms", "--count", "3")
 			if len(looks) != 3 || status != c.status {
@@ -105,7 +108,9 @@ func watchPolls(t *testing.T, b omptest.Build, rt omptest.Runtime) {
 		t.Run(fmt.Sprint(b.Compiler, b.Flags, c.program, c.way), func(t *testing.T) {
 			b.Program = c.program
 			run := omptest.Run{Exe: omptest.Compile(t, b), Runtime: rt, Mode: omptest.Live, Args: []string{c.way}}
-			looks, status := watched(t, omptest.Start(t, run).PID, "--interval", "200ms", "--count", "4")
+			p := omptest.Start(t, run)
+			p.AwaitLoop(t) // entering the loop is progress
+			looks, status := watched(t, p.PID, "--interval", "200ms", "--count", "4")
 			if c.way == "turns" {
 				if status != cli.ExitOK {
 					t.Errorf("exit status %d of a loop that gets on: %+v", status, looks[len(looks)-1].Result)
@@ -178,11 +183,12 @@ func checkLooks(t *testing.T, looks []picture.Look, want string) {
 	}
 }
 
-// startLoops starts the program loops in a mode.
+// startLoops starts the program loops in a mode, and waits until it is in its loop.
 func startLoops(t *testing.T, mode string) int {
 	t.Helper()
 	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "loops"}),
 		Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live, Args: []string{mode}})
+	p.AwaitLoop(t)
 	return p.PID
 }
 

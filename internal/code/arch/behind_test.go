@@ -14,10 +14,11 @@ type bytesAt struct {
 }
 
 func (m bytesAt) ReadMemory(a callbacks.Address, p []byte) error {
-	if a.Offset < m.low || a.Offset+uint64(len(p)) > m.low+uint64(len(m.data)) {
+	off, size := a.Offset-m.low, uint64(len(m.data))
+	if off > size || uint64(len(p)) > size-off {
 		return &callbacks.FaultError{Address: a, Err: callbacks.ErrUnmapped}
 	}
-	copy(p, m.data[a.Offset-m.low:])
+	copy(p, m.data[off:])
 	return nil
 }
 

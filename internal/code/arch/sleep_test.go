@@ -122,10 +122,11 @@ type codeAt struct {
 }
 
 func (m codeAt) ReadMemory(a callbacks.Address, b []byte) error {
-	if a.Offset < m.at || a.Offset+uint64(len(b)) > m.at+uint64(len(m.code)) {
+	off, size := a.Offset-m.at, uint64(len(m.code))
+	if off > size || uint64(len(b)) > size-off {
 		return callbacks.Unavailable
 	}
-	copy(b, m.code[a.Offset-m.at:])
+	copy(b, m.code[off:])
 	return nil
 }
 

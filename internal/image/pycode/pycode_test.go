@@ -64,10 +64,11 @@ type memory struct {
 }
 
 func (m memory) ReadMemory(a callbacks.Address, p []byte) error {
-	if a.Offset < m.start || a.Offset+uint64(len(p)) > m.start+uint64(len(m.bytes)) {
+	off, size := a.Offset-m.start, uint64(len(m.bytes))
+	if off > size || uint64(len(p)) > size-off { // also below start, and where the sum of address and length overflows
 		return errors.New("unmapped")
 	}
-	copy(p, m.bytes[a.Offset-m.start:])
+	copy(p, m.bytes[off:])
 	return nil
 }
 

@@ -29,7 +29,7 @@ TESTFLAGS := -count=1 -timeout 0 -vet off -ldflags=-w
 TEST := $(GO) test $(TESTFLAGS)
 # Prints and counts the results of go test; with SUM=FILE, it appends both numbers to a file. A package of the daily
 # tests takes at most three minutes on two processors: one that takes half an hour hangs, and shows where.
-TESTRUN := $(GO) run ./internal/testing/testrun $(addprefix -sum ,$(SUM)) -- $(TESTFLAGS) -timeout 30m
+TESTRUN = $(GO) run ./internal/testing/testrun $(addprefix -sum ,$(SUM)) $(RESUMING) -- $(TESTFLAGS) -timeout 30m
 # The jobs of `make test-all`.
 JOBS := $(shell awk '!/^\#/ && NF { print $$1 }' .ci/jobs | uniq)
 # Packages with data that goroutines or threads share.
@@ -146,6 +146,8 @@ demo: ## show the tool's output for a core file and, with gcc, for a program tha
 
 # Without paths, a copy of the module, as tests make them, uses the build cache of the original.
 test short: export GOFLAGS += -trimpath
+# With RESUME=1, packages that have passed on the same sources, with the tests of the same day, do not run again.
+test: RESUMING = $(if $(RESUME),-resume "bin/passed/$$(.ci/sources || date +%s)/test-$$(.ci/skip | cksum | cut -d ' ' -f 1)")
 test: deps ## run the daily tests (6 minutes on two processors, 10 with an empty build cache): all that need only Go, most others, a part of the matrices
 	@OMPD_QUICK=1 $(TESTRUN) -parallel 4 -skip "$$(.ci/skip)" $(LONGEST) ./...
 

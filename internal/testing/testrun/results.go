@@ -39,6 +39,7 @@ type results struct {
 	broken   map[string]bool // packages in which a test failed
 	packages []taken
 	tests    []taken
+	passedTo string // file to which the names of packages that did not fail are appended; may be empty
 }
 
 func newResults(out io.Writer) *results {
@@ -134,6 +135,11 @@ func (r *results) endPackage(e event, output []string) {
 			fmt.Fprint(r.out, line)
 		}
 		r.failed = append(r.failed, e.Package)
+	}
+	if e.Action != "fail" && r.passedTo != "" {
+		if err := appendLine(r.passedTo, e.Package+"\n"); err != nil {
+			fmt.Fprintln(r.out, "testrun:", err)
+		}
 	}
 	if e.Action != "skip" { // it has tests
 		fmt.Fprintf(r.out, "%s\t%s\t%.1fs\n", word, e.Package, e.Elapsed)

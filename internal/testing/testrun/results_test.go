@@ -90,3 +90,34 @@ func TestRunning(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestResume runs packages that pass once: a second run leaves them out, and runs one that failed again.
+func TestResume(t *testing.T) {
+	inModule(t, "func TestA(*testing.T) {}\n")
+	if err := os.Mkdir("b", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	test := filepath.Join("b", "b_test.go")
+	const text = "package b\n\nimport \"testing\"\n\nfunc TestB(t *testing.T) { "
+	file := filepath.Join("bin", "passed")
+	for i, c := range []struct {
+		body           string
+		passed, failed int
+		prints         string
+	}{
+		{"t.Error() }\n", 1, 1, "ok  \texample\t"}, {"}\n", 1, 0, "ok  \texample/b\t"},
+		{"t.Error() }\n", 0, 0, "all packages, earlier"},
+	} {
+		if err := os.WriteFile(test, []byte(text+c.body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		r := newResults(&out)
+		err := resumed(r, []string{"-count=1", "-vet=off", "./..."}, file)
+		passed, failed := r.finish(err)
+		if err != nil || passed != c.passed || failed != c.failed || !strings.Contains(out.String(), c.prints) {
+			t.Errorf("run %d: %d passed, %d failed, %v; want %d, %d:\n%s", i, passed, failed, err, c.passed, c.failed,
+				&out)
+		}
+	}
+}
